@@ -1,0 +1,59 @@
+#include "tc/base/dlpack.h"
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+
+namespace tc {
+namespace {
+
+DType dtype_of(const DLDataType& type) {
+  if (type.lanes != 1) throw ArgumentError(str("tensors of ", type.lanes, "-lane vectors are not supported"));
+  constexpr int bool_code = 6;
+  switch (static_cast<int>(type.code)) {
+    case kDLInt:
+      if (type.bits == 8) return DType::Int8;
+      if (type.bits == 16) return DType::Int16;
+      if (type.bits == 32) return DType::Int32;
+      if (type.bits == 64) return DType::Int64;
+      break;
+    case kDLUInt:
+      if (type.bits == 1) return DType::Bool;
+      if (type.bits == 8) return DType::UInt8;
+      if (type.bits == 16) return DType::UInt16;
+      if (type.bits == 32) return DType::UInt32;
+      if (type.bits == 64) return DType::UInt64;
+      break;
+    case kDLFloat:
+      if (type.bits == 16) return DType::Float16;
+      if (type.bits == 32) return DType::Float32;
+      if (type.bits == 64) return DType::Float64;
+      break;
+    case kDLBfloat:
+      if (type.bits == 16) return DType::BFloat16;
+      break;
+    case bool_code:
+      if (type.bits == 8) return DType::Bool;
+      break;
+    default: break;
+  }
+  throw ArgumentError(str("the DLPack type with code ", int(type.code), " and ", int(type.bits), " bits is not supported"));
+}
+
+}  // namespace
+
+TensorView view_of(const DLTensor& tensor) {
+  if (tensor.device.device_type != kDLCPU && tensor.device.device_type != kDLCUDAHost)
+    throw ArgumentError(str("a tensor on DLPack device type ", int(tensor.device.device_type),
+                            " was given; this target needs tensors in CPU memory: copy it to the CPU first"));
+  TensorView view;
+  view.dtype = dtype_of(tensor.dtype);
+  view.shape.assign(tensor.shape, tensor.shape + tensor.ndim);
+  if (tensor.strides)
+    view.strides.assign(tensor.strides, tensor.strides + tensor.ndim);
+  else
+    view.strides = row_major_strides(view.shape);
+  view.data = static_cast<char*>(tensor.data) + tensor.byte_offset;
+  return view;
+}
+
+}  // namespace tc

@@ -1,0 +1,141 @@
+#include "tc/base/target.h"
+
+#include <unistd.h>
+
+#include <cctype>
+#include <cstdlib>
+#include <ostream>
+#include <thread>
+#include <vector>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+
+namespace tc {
+namespace {
+
+std::string_view isa_name(Target::Isa isa) {
+  switch (isa) {
+    case Target::Isa::Plain: return "plain";
+    case Target::Isa::Avx2: return "avx2";
+    case Target::Isa::Avx512: return "avx512";
+  }
+  return "?";
+}
+
+std::int64_t cache_size(int name, std::int64_t fallback) {
+  long bytes = sysconf(name);
+  return bytes > 0 ? bytes : fallback;
+}
+
+Target detect() {
+  Target target;
+  __builtin_cpu_init();
+  bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+                __builtin_cpu_supports("avx512cd");
+  target.isa = avx512 ? Target::Isa::Avx512 : avx2 ? Target::Isa::Avx2 : Target::Isa::Plain;
+  target.cores = std::max(1u, std::thread::hardware_concurrency());
+  target.l1_bytes = cache_size(_SC_LEVEL1_DCACHE_SIZE, target.l1_bytes);
+  target.l2_bytes = cache_size(_SC_LEVEL2_CACHE_SIZE, target.l2_bytes);
+  target.l3_bytes = cache_size(_SC_LEVEL3_CACHE_SIZE, target.l3_bytes);
+  target.bf16_dot = avx512 && __builtin_cpu_supports("avx512bf16");
+  target.int8_dot = avx512 && __builtin_cpu_supports("avx512vnni");
+  return target;
+}
+
+const Target& detected() {
+  static const Target target = detect();
+  return target;
+}
+
+std::string size_text(std::int64_t bytes) {
+  if (bytes % (1 << 20) == 0) return str(bytes >> 20, "m");
+  if (bytes % (1 << 10) == 0) return str(bytes >> 10, "k");
+  return str(bytes);
+}
+
+[[noreturn]] void reject(std::string_view text, const std::string& why) {
+  throw OptionsError(str("target '", text, "': ", why,
+                         "; a target is for example 'cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m' with an instruction set of "
+                         "plain, avx2, avx512 and the flags bf16_dot, int8_dot"));
+}
+
+std::int64_t parse_size(std::string_view whole, const std::string& text) {
+  char* end = nullptr;
+  long long value = std::strtoll(text.c_str(), &end, 10);
+  std::string unit = end;
+  if (end == text.c_str() || value <= 0 || value > (1LL << 40)) reject(whole, str("'", text, "' is not a positive number"));
+  if (unit == "k") return value << 10;
+  if (unit == "m") return value << 20;
+  if (unit.empty()) return value;
+  reject(whole, str("unknown unit '", unit, "'"));
+}
+
+void apply_field(Target& target, std::string_view whole, const std::string& field) {
+  auto equals = field.find('=');
+  std::string key = field.substr(0, equals);
+  if (equals == std::string::npos) {
+    if (key == "plain" || key == "avx2" || key == "avx512") {
+      target.isa = key == "plain" ? Target::Isa::Plain : key == "avx2" ? Target::Isa::Avx2 : Target::Isa::Avx512;
+      target.bf16_dot = target.bf16_dot && target.isa == Target::Isa::Avx512;
+      target.int8_dot = target.int8_dot && target.isa == Target::Isa::Avx512;
+      return;
+    }
+    if (key == "native" || key.empty()) return;
+    if (key == "bf16_dot") return void(target.bf16_dot = true);
+    if (key == "int8_dot") return void(target.int8_dot = true);
+    reject(whole, str("unknown word '", key, "'"));
+  }
+  std::string value = field.substr(equals + 1);
+  if (key == "cores")
+    target.cores = static_cast<int>(std::min<std::int64_t>(parse_size(whole, value), 1 << 16));
+  else if (key == "l1")
+    target.l1_bytes = parse_size(whole, value);
+  else if (key == "l2")
+    target.l2_bytes = parse_size(whole, value);
+  else if (key == "l3")
+    target.l3_bytes = parse_size(whole, value);
+  else
+    reject(whole, str("unknown field '", key, "'"));
+}
+
+Target host_or_override() {
+  const char* text = std::getenv("TC_TARGET");
+  return text && *text ? Target::parse(text) : detected();
+}
+
+}  // namespace
+
+int Target::vector_bytes() const { return isa == Isa::Avx512 ? 64 : isa == Isa::Avx2 ? 32 : 16; }
+int Target::vector_registers() const { return isa == Isa::Avx512 ? 32 : 16; }
+
+const Target& Target::host() {
+  static const Target target = host_or_override();
+  return target;
+}
+
+Target Target::parse(std::string_view text) {
+  std::string rest(text);
+  if (rest == "cpu") rest.clear();
+  if (rest.rfind("cpu:", 0) == 0) rest = rest.substr(4);
+  if (rest.find(':') != std::string::npos) reject(text, str("no back end '", rest.substr(0, rest.find(':')), "'"));
+  Target target = detected();
+  for (std::size_t begin = 0; begin <= rest.size();) {
+    auto end = std::min(rest.find(',', begin), rest.size());
+    apply_field(target, text, rest.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return target;
+}
+
+std::string to_string(const Target& target) {
+  return str("cpu:", isa_name(target.isa), ",cores=", target.cores, ",l1=", size_text(target.l1_bytes),
+             ",l2=", size_text(target.l2_bytes), ",l3=", size_text(target.l3_bytes), target.bf16_dot ? ",bf16_dot" : "",
+             target.int8_dot ? ",int8_dot" : "");
+}
+
+std::ostream& operator<<(std::ostream& out, const Target& target) { return out << to_string(target); }
+
+}  // namespace tc

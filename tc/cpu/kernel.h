@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tc/base/target.h"
+
+namespace Halide::Internal {
+struct Stmt;
+}
+
+namespace tc::cpu {
+
+/// Machine code of one function as a relocatable object; can be stored and loaded in another process of the same target.
+struct ObjectCode {
+  std::string function;
+  std::string target;                ///< text of the Target it needs
+  std::vector<std::string> buffers;  ///< names of the pointers the function takes, in order
+  std::string bytes;                 ///< the object file
+
+  std::string serialise() const;
+  /// Throws ArgumentError for bytes that are not what serialise() wrote, whole.
+  static ObjectCode deserialise(const std::string& bytes);
+};
+
+/// buffers[i] points at the first element (all indices at their min) of buffer i. Returns 0, or a code when memory ran out.
+using KernelFunction = int (*)(void* const* buffers);
+
+/// Code loaded into this process; unloaded with the last copy.
+struct Kernel {
+  KernelFunction function = nullptr;
+  std::shared_ptr<void> owner;
+};
+
+/// Compiles \p body, which accesses the flat \p buffers, for \p target with Halide's code generator and LLVM. Thread-safe.
+ObjectCode emit_object(const std::string& function, const Halide::Internal::Stmt& body,
+                       const std::vector<std::string>& buffers, const Target& target);
+/// Loads \p code. Throws OptionsError when this machine cannot run its target. Thread-safe.
+Kernel load_kernel(const ObjectCode& code);
+/// The machine code as assembly text.
+std::string disassemble(const ObjectCode& code);
+
+}  // namespace tc::cpu

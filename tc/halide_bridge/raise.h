@@ -1,0 +1,22 @@
+#pragma once
+
+#include <Halide.h>
+
+#include "tc/halide_bridge/program.h"
+#include "tc/polyhedral/generate.h"
+
+namespace tc::halide_bridge {
+
+/// The loop nest \p ast of \p scop as a Halide statement over flat buffers named after the tensors.
+///
+///   before  for (c0 ...) mark vector: for (c1 = 0; c1 < 16; ...) S1(c0, 16*c2 + c1)
+///   after   for (c0, ...) C[ramp(c0*N + 16*c2, 1, 16)] = ...
+///
+/// Marks decide: `parallel` makes a parallel loop, `register` unrolls, `vector` turns the iterator into a Ramp (accesses to
+/// tensors that are not padded are predicated in a partial vector), `allocate_x` a stack or heap Allocate. A
+/// guarded read is predicated by its guard, never executed where the guard is false. Address arithmetic is 32-bit where
+/// the bounds of loops and tensors prove it exact, else 64-bit. bool is stored as uint8, halves are converted at loads and stores.
+/// The result is simplified, loop invariants are hoisted.
+Halide::Internal::Stmt raise(const polyhedral::Ast& ast, const polyhedral::Scop& scop, const Program& program);
+
+}  // namespace tc::halide_bridge

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tc::lang {
+
+/// What a built-in function accepts. Float functions take integers by conversion to float32 (float64 from 64-bit ones).
+enum class BuiltinKind {
+  Float,      ///< float arguments, float result: exp, pow, fma, fmin, ...
+  Arithmetic, ///< integers or floats, result of the joined type: min, max, abs, clamp, relu
+  Predicate,  ///< float argument, bool result: isnan, isinf
+  Integer,    ///< integer argument, result of the same type: popcount
+  Choice,     ///< select(condition, a, b)
+};
+
+struct Builtin {
+  std::string_view name;
+  int arity;
+  BuiltinKind kind;
+};
+
+/// The function of that name, or null. The list: PREDECESSOR.md 1.5, plus
+/// min max abs sigmoid relu gelu silu softplus isnan isinf select clamp popcount.
+const Builtin* find_builtin(std::string_view name);
+const std::vector<Builtin>& builtins();
+
+}  // namespace tc::lang

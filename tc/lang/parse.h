@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "tc/lang/tree.h"
+
+namespace tc::lang {
+
+/// The tree of \p text. \p name appears in messages ("file:line:column").
+/// Recovers from errors at statement and def boundaries; throws SyntaxError with all of them.
+File parse(const std::string& text, const std::string& name = "<tc>");
+
+/// One expression, for tests and tools.
+ExprPtr parse_expr(const std::string& text);
+
+}  // namespace tc::lang

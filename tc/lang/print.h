@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "tc/lang/tree.h"
+
+namespace tc::lang {
+
+/// \p expr as TC text with the fewest parentheses that parse back to it.
+std::string print(const ExprPtr& expr);
+std::string print(const Statement& statement);
+/// A def, one statement a line, two blanks of indentation.
+/// print is idempotent over parse, and parse(print(x)) equals x.
+std::string print(const Def& def);
+std::string print(const File& file);
+
+/// \p def with every identifier renamed in order of appearance (i0, i1, ...; the def's own name too) and printed on one line:
+/// equal for two programs that are equal up to renaming. The cache key.
+std::string canonical_text(const Def& def);
+
+}  // namespace tc::lang

@@ -1,0 +1,201 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tc/base/dtype.h"
+
+/// The tree of a TC text. Values are immutable once built and shared by pointer.
+///
+///   File       = Def*
+///   Def        = name, params: TensorDecl*, returns: TensorDecl*, statements: Statement*
+///   Statement  = Assignment(target, subscripts, op, rhs, clauses) | CallStatement(results, def, arguments)
+///   Clause     = RangeClause(index, low, high) | LetClause(name, value) | ExistsClause(value)
+///   Expr       = IntLiteral | FloatLiteral | BoolLiteral | Name | Access | SizeOf | Call | Cast | Unary | Binary | Select
+///
+/// The parser leaves Expr::type empty and names unresolved. `check` returns a new tree in which every Expr has a type,
+/// every Name a kind, and every conversion a Cast (marked implicit where the text has none), so that the operands of
+/// each Binary and the arms of each Select have one type. Printing skips implicit casts.
+namespace tc::lang {
+
+/// Bytes [begin, end) of the text.
+struct SourceRange {
+  int begin = 0;
+  int end = 0;
+};
+
+struct Expr;
+using ExprPtr = std::shared_ptr<const Expr>;
+
+/// The value modulo 2^64; `negative` never occurs, a minus sign is a Unary.
+struct IntLiteral {
+  std::uint64_t value = 0;
+};
+struct FloatLiteral {
+  double value = 0;
+  std::string text;  ///< as written, "3E-5"
+};
+struct BoolLiteral {
+  bool value = false;
+};
+/// An identifier used as a value. After check: an iterator or a size (both int64 values) or a let name.
+/// A rank-0 tensor read without parentheses becomes an Access without subscripts, marked by Access::bare.
+struct Name {
+  enum class Kind : std::uint8_t { Unresolved, Iterator, Size, Let };
+  std::string id;
+  Kind kind = Kind::Unresolved;
+};
+/// The element tensor(subscripts).
+struct Access {
+  std::string tensor;
+  std::vector<ExprPtr> subscripts;
+  bool bare = false;  ///< written without parentheses
+};
+/// tensor.dimension, the size of a dimension (int64).
+struct SizeOf {
+  std::string tensor;
+  int dimension = 0;
+};
+/// A built-in function by its name, see builtins.h. `min` and `max` are among them.
+struct Call {
+  std::string function;
+  std::vector<ExprPtr> arguments;
+};
+struct Cast {
+  DType type = DType::Float32;
+  ExprPtr value;
+  bool implicit = false;  ///< inserted by check, not written
+};
+enum class UnaryOp : std::uint8_t { Negate, Not };
+struct Unary {
+  UnaryOp op = UnaryOp::Negate;
+  ExprPtr value;
+};
+enum class BinaryOp : std::uint8_t { Add, Sub, Mul, Div, Mod, Lt, Le, Gt, Ge, Eq, Ne, And, Or };
+struct Binary {
+  BinaryOp op = BinaryOp::Add;
+  ExprPtr left, right;
+};
+struct Select {
+  ExprPtr condition, then_value, else_value;
+};
+
+struct Expr {
+  using Node = std::variant<IntLiteral, FloatLiteral, BoolLiteral, Name, Access, SizeOf, Call, Cast, Unary, Binary, Select>;
+  Node node;
+  SourceRange range;
+  std::optional<DType> type;  ///< set by check
+};
+
+/// A new expression.
+ExprPtr make_expr(Expr::Node node, SourceRange range = {}, std::optional<DType> type = std::nullopt);
+
+/// index in low:high
+struct RangeClause {
+  std::string index;
+  ExprPtr low, high;
+};
+/// name = value
+struct LetClause {
+  std::string name;
+  ExprPtr value;
+};
+/// exists value
+struct ExistsClause {
+  ExprPtr value;
+};
+struct Clause {
+  std::variant<RangeClause, LetClause, ExistsClause> node;
+  SourceRange range;
+};
+
+/// target(subscripts) op rhs where clauses.
+/// `reduction` is empty for '='; `initialise` says whether the operator has the '!'.
+struct Assignment {
+  std::string target;
+  bool bare = false;               ///< rank 0, written without parentheses
+  std::vector<ExprPtr> subscripts; ///< Names of distinct iterators, by check
+  std::optional<ReductionOp> reduction;
+  bool initialise = false;
+  ExprPtr rhs;
+  std::vector<Clause> clauses;
+  SourceRange target_range;
+
+  /// Set by check: the iterators that are not on the left, in order of first appearance.
+  std::vector<std::string> reduction_iterators;
+};
+/// (results) = def(arguments); arguments are names of tensors.
+struct CallStatement {
+  std::vector<std::string> results;
+  std::string def;
+  std::vector<std::string> arguments;
+};
+struct Statement {
+  std::variant<Assignment, CallStatement> node;
+  SourceRange range;
+};
+
+/// A parameter or a return: its name and what the text says about it.
+struct TensorDecl {
+  std::string name;
+  std::optional<DType> type;
+  std::optional<std::vector<ExprPtr>> dims;  ///< int64 expressions over sizes; absent: rank 0 (parameter), inferred (return)
+  SourceRange range;
+};
+
+/// What check knows of a tensor. InOut: a return whose first statement accumulates into the caller's buffer.
+enum class Role : std::uint8_t { Input, Output, InOut, Temporary };
+struct TensorInfo {
+  DType type = DType::Float32;
+  int rank = 0;
+  Role role = Role::Input;
+  std::optional<std::vector<ExprPtr>> dims;  ///< declared sizes
+  SourceRange range;                         ///< where it is declared or first assigned
+};
+
+struct Def {
+  std::string name;
+  std::vector<TensorDecl> params;
+  std::vector<TensorDecl> returns;
+  std::vector<Statement> statements;
+  SourceRange range;
+
+  /// Set by check: every tensor by name, and the size names in order of appearance.
+  std::map<std::string, TensorInfo> tensors;
+  std::vector<std::string> sizes;
+};
+
+struct File {
+  std::string text;         ///< the source, for diagnostics
+  std::string name = "<tc>";
+  std::vector<Def> defs;
+};
+
+/// The iterators on the left of a checked assignment, in order.
+std::vector<std::string> left_iterators(const Assignment& assignment);
+
+/// Structural equality, places and types ignored; implicit casts count as absent.
+bool equal(const ExprPtr& a, const ExprPtr& b);
+bool equal(const Def& a, const Def& b);
+
+/// Calls \p visit for \p expr and every expression below it, parents first.
+template <typename F>
+void for_each_expr(const ExprPtr& expr, F&& visit);
+
+/// The direct sub-expressions, in order of the text.
+std::vector<ExprPtr> children(const ExprPtr& expr);
+/// \p expr with its direct sub-expressions replaced, in the order of children().
+ExprPtr with_children(const ExprPtr& expr, const std::vector<ExprPtr>& children);
+
+template <typename F>
+void for_each_expr(const ExprPtr& expr, F&& visit) {
+  visit(expr);
+  for (const auto& child : children(expr)) for_each_expr(child, visit);
+}
+
+}  // namespace tc::lang

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <isl/ast.h>
+#include <isl/ast_build.h>
+#include <isl/cpp.h>
+#include <isl/flow.h>
+#include <isl/options.h>
+#include <isl/schedule.h>
+#include <isl/schedule_node.h>
+#include <isl/version.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// The complement of isl/cpp.h: an owning context and the functions the bindings lack. The only file that includes them.
+namespace tc::polyhedral {
+
+/// Owns an isl_ctx and sets its options once: errors are exceptions and never printed, tile loops are not scaled,
+/// point loops are shifted to start at 0. One Context a compilation, used by one thread; destroyed after its objects.
+class Context {
+ public:
+  Context();
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+  operator isl::ctx() const { return isl::ctx(ctx_); }
+
+ private:
+  isl_ctx* ctx_;
+};
+
+/// While alive, isl operations beyond \p operations throw isl::exception_quota. 0: no limit.
+class OperationQuota {
+ public:
+  OperationQuota(isl::ctx ctx, unsigned long operations);
+  ~OperationQuota();
+  OperationQuota(const OperationQuota&) = delete;
+  OperationQuota& operator=(const OperationQuota&) = delete;
+
+ private:
+  isl::ctx ctx_;
+  unsigned long before_;
+};
+
+/// Calls a C function that isl/cpp.h does not export, the way the bindings call theirs: nothing is printed, and the
+/// exception carries isl's own message. Arguments: copy() for __isl_take, get() for __isl_keep.
+template <typename Fn, typename... Args>
+auto call(isl::ctx ctx, Fn&& fn, Args&&... args) {
+  isl::options_scoped_set_on_error guard(ctx, isl::exception::on_error);
+  auto* result = std::forward<Fn>(fn)(std::forward<Args>(args)...);
+  if (!result) isl::exception::throw_last_error(ctx);
+  return isl::manage(result);
+}
+
+/// The elements of an isl list.
+template <typename List>
+auto elements(const List& list) {
+  std::vector<decltype(list.at(0))> result;
+  for (unsigned i = 0; i < list.size(); ++i) result.push_back(list.at(i));
+  return result;
+}
+
+/// The name of a mark node.
+std::string mark_name(const isl::schedule_node& mark);
+/// \p node without itself: parent - node - child becomes parent - child.
+isl::schedule_node erase(const isl::schedule_node& node);
+/// \p schedule in isl's block YAML, which parses back.
+std::string print_block(const isl::schedule& schedule);
+bool plain_equal(const isl::schedule& a, const isl::schedule& b);
+/// The name of the tuple of a set, or of the domain / range of a map.
+std::string tuple_name(const isl::set& set);
+std::string domain_name(const isl::map& map);
+std::string range_name(const isl::map& map);
+int dimensions(const isl::set& set);
+
+}  // namespace tc::polyhedral

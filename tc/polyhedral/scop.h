@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tc/base/dtype.h"
+#include "tc/polyhedral/isl.h"
+
+namespace tc::polyhedral {
+
+/// How a statement instance reads or writes one element.
+struct Access {
+  isl::map relation;           ///< S[i] -> T[x]: exact, or all elements it may touch; guards restrict it
+  bool exact = true;           ///< false: data-dependent or not affine, no `function`
+  isl::pw_multi_aff function;  ///< S[i] -> T[x] as a total function on the domain; promotion redirects it to a buffer
+};
+
+/// Instances of one assignment. What it does, with `value` the opaque right-hand side of the source statement
+/// (Source), the identity of `op` (Identity) or the element of reads[0] (Copy):
+///   accumulates: write = write op value       otherwise: write = value
+/// The read of the accumulator is implied by `accumulates`; it is no entry of `reads`. An accumulating statement's
+/// instances that write one element may run in any order.
+struct Statement {
+  enum class Body { Source, Identity, Copy };
+  std::string id;                  ///< the tuple name of its instances
+  isl::set domain;                 ///< { S[i] }
+  Body body = Body::Source;
+  std::string source;              ///< id of the source statement whose value it computes (Body::Source)
+  std::vector<std::string> iterators;  ///< names of the domain's dimensions
+  bool accumulates = false;
+  ReductionOp op = ReductionOp::Sum;
+  Access write;
+  std::vector<Access> reads;       ///< Source: in the order the right-hand side names them, left to right, depth first
+  int vector_lanes = 0;            ///< lanes of the vector loop around it, 0 without one
+};
+
+/// An array: logical indices in a box, stored at (index - min) . strides, elements.
+/// Argument: a pointer the caller passes. Workspace: a temporary in memory. Local: a buffer allocated at its
+/// `allocate_<name>` mark, one for each execution of what stands below.
+struct Tensor {
+  enum class Storage { Argument, Workspace, Local };
+  std::string name;
+  DType type = DType::Float32;
+  std::vector<std::int64_t> min, extent;
+  std::vector<std::int64_t> strides;  ///< elements
+  Storage storage = Storage::Argument;
+  bool live_in = false;    ///< holds values before the scop that it may read
+  bool live_out = false;   ///< its values are used after the scop
+  bool padded = false;     ///< Local: every lane of a full vector exists and is private, so no access needs a mask
+  bool combined = false;   ///< Local: lanes are reduced later, a masked-off lane must keep its value
+};
+
+/// Statements in program order, their tensors, and the current schedule. A value; passes take one and return one.
+struct Scop {
+  std::shared_ptr<Context> context;  ///< first member: outlives the isl objects
+  std::vector<Statement> statements;
+  std::vector<Tensor> tensors;
+  isl::schedule schedule;            ///< initially program order: a sequence of bands
+
+  isl::ctx ctx() const { return *context; }
+  const Statement& statement(const std::string& id) const;
+  const Tensor& tensor(const std::string& name) const;
+  Statement& statement(const std::string& id);
+  Tensor& tensor(const std::string& name);
+  bool has_tensor(const std::string& name) const;
+  isl::union_set domain() const;
+  /// Exact and over-approximated accesses; accumulators count as read and written.
+  isl::union_map reads() const;
+  isl::union_map writes() const;
+};
+
+/// The schedule of program order: a sequence over the statements, below each one band of its iterators.
+isl::schedule program_order(const Scop& scop);
+
+}  // namespace tc::polyhedral
