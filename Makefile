@@ -1,0 +1,35 @@
+# Two commands do everything, set-up included:  make demo   make test
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test bench asan clean
+
+PYTHON := .venv/bin/python
+JOBS := $(shell nproc)
+
+help:            ## list the commands
+	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## ?/  make \1\t/' | expand -t 16
+
+setup:           ## install what is missing (Debian packages, .venv); does nothing the second time
+	@third_party/install.sh
+
+build: setup     ## compile the library, the extension, examples and tests into build/
+	@test -f build/build.ninja || cmake --preset release
+	@cmake --build build -j $(JOBS)
+	@$(PYTHON) third_party/link_package.py
+
+demo: build      ## run the quick start: five tensor programs on torch tensors
+	@$(PYTHON) examples/01_quick_start.py
+
+test: build      ## run all tests: GoogleTest, file tests, pytest
+	@ctest --test-dir build --output-on-failure -j $(JOBS)
+	@$(PYTHON) -m pytest test/python -q
+
+bench: build     ## measure, beside torch and this machine's own peak
+	@$(PYTHON) benchmarks/bench.py
+
+asan: setup      ## build and run the C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@cmake --preset asan
+	@cmake --build build-asan -j $(JOBS)
+	@ctest --test-dir build-asan --output-on-failure -j $(JOBS)
+
+clean:           ## remove the builds; .venv stays
+	@rm -rf build build-asan
