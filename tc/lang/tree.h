@@ -134,6 +134,8 @@ struct CallStatement {
   std::vector<std::string> results;
   std::string def;
   std::vector<std::string> arguments;
+  std::vector<SourceRange> result_ranges = {}, argument_ranges = {};  ///< one each, or empty
+  SourceRange def_range = {};
 };
 struct Statement {
   std::variant<Assignment, CallStatement> node;
@@ -163,7 +165,8 @@ struct Def {
   std::vector<TensorDecl> params;
   std::vector<TensorDecl> returns;
   std::vector<Statement> statements;
-  SourceRange range;
+  SourceRange range;            ///< from `def` to `}`
+  SourceRange name_range = {};
 
   /// Set by check: every tensor by name, and the size names in order of appearance.
   std::map<std::string, TensorInfo> tensors;

@@ -1,0 +1,130 @@
+#include "tc/lang/diagnostics.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "tc/base/str.h"
+
+namespace tc::lang {
+namespace {
+
+constexpr std::size_t max_errors = 50;
+
+struct Position {
+  int line = 1, column = 1;
+  std::size_t line_begin = 0, line_end = 0;
+};
+
+Position locate(std::string_view text, int offset) {
+  const std::size_t at = std::min(static_cast<std::size_t>(std::max(offset, 0)), text.size());
+  Position position;
+  position.line = 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+  const std::size_t before = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
+  position.line_begin = before == std::string_view::npos ? 0 : before + 1;
+  position.line_end = std::min(text.find('\n', at), text.size());
+  position.column = 1 + static_cast<int>(at - position.line_begin);
+  return position;
+}
+
+bool is_continuation_byte(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
+/// Blanks as wide as \p text: tabs stay, one blank a code point.
+std::string blanks(std::string_view text) {
+  std::string out;
+  for (char c : text)
+    if (!is_continuation_byte(c)) out += c == '\t' ? '\t' : ' ';
+  return out;
+}
+
+/// The source line of \p range and, below it, its part of \p range underlined with \p mark.
+std::string snippet(std::string_view text, SourceRange range, char mark, const std::string& label, std::size_t gutter) {
+  const Position position = locate(text, range.begin);
+  std::string line(text.substr(position.line_begin, position.line_end - position.line_begin));
+  if (!line.empty() && line.back() == '\r') line.pop_back();
+  const std::string_view before = std::string_view(line).substr(0, static_cast<std::size_t>(position.column - 1));
+  const std::size_t end = std::clamp<std::size_t>(static_cast<std::size_t>(std::max(range.end, 0)), position.line_begin,
+                                                  position.line_begin + line.size());
+  const std::size_t begin = position.line_begin + before.size();
+  std::size_t width = 0;
+  for (std::size_t i = begin; i < end; ++i) width += is_continuation_byte(text[i]) ? 0 : 1;
+  const std::string number = std::to_string(position.line);
+  const std::string pad(gutter, ' ');
+  std::string under = blanks(before) + std::string(std::max<std::size_t>(width, 1), mark);
+  if (!label.empty()) under += " " + label;
+  return str(" ", std::string(gutter - number.size(), ' '), number, " | ", line, "\n ", pad, " | ", under, "\n");
+}
+
+std::string lower(std::string_view text) {
+  std::string out;
+  for (char c : text) out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+/// Levenshtein's distance with swaps of neighbours counted once.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) {
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        d[i][j] = i + j;
+        continue;
+      }
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  }
+  return d[a.size()][b.size()];
+}
+
+}  // namespace
+
+Diagnostic render(const Report& report, std::string_view text, std::string_view name) {
+  const Position position = locate(text, report.range.begin);
+  std::size_t gutter = std::to_string(position.line).size();
+  for (const auto& label : report.also)
+    gutter = std::max(gutter, std::to_string(locate(text, label.range.begin).line).size());
+  const std::string pad(gutter, ' ');
+  std::string out = str(report.is_error ? "error" : "warning", "[", report.code, "]: ", report.message, "\n");
+  out += str(" ", pad, "--> ", name, ":", position.line, ":", position.column, "\n ", pad, " |\n");
+  out += snippet(text, report.range, '^', report.label, gutter);
+  for (const auto& label : report.also) out += snippet(text, label.range, '-', label.text, gutter);
+  if (!report.note.empty()) out += str(" ", pad, " = note: ", report.note, "\n");
+  if (!report.help.empty()) out += str(" ", pad, " = help: ", report.help, "\n");
+  return {report.code, position.line, position.column, report.message, out, report.is_error};
+}
+
+void Diagnostics::add(const Report& report) {
+  auto& list = report.is_error ? errors_ : warnings_;
+  if (list.size() >= max_errors) return;
+  list.push_back(render(report, text_, name_));
+}
+
+std::vector<Diagnostic> Diagnostics::sorted() const {
+  auto errors = errors_;
+  std::stable_sort(errors.begin(), errors.end(), [](const Diagnostic& a, const Diagnostic& b) {
+    return std::pair(a.line, a.column) < std::pair(b.line, b.column);
+  });
+  return errors;
+}
+
+std::string Diagnostics::full_text() const {
+  std::string out;
+  for (const auto& error : sorted()) out += (out.empty() ? "" : "\n") + error.rendered;
+  return out;
+}
+
+std::string closest(std::string_view name, const std::vector<std::string>& candidates) {
+  const std::size_t limit = std::max<std::size_t>(1, name.size() / 3);
+  std::string best;
+  std::size_t best_distance = limit + 1;
+  for (const auto& candidate : candidates) {
+    if (candidate.empty() || candidate == name || candidate.size() > name.size() + limit) continue;
+    const std::size_t distance = lower(candidate) == lower(name) ? 0 : edit_distance(name, candidate);
+    if (distance >= best_distance || distance >= std::max(name.size(), candidate.size())) continue;
+    best = candidate;
+    best_distance = distance;
+  }
+  return best;
+}
+
+}  // namespace tc::lang

@@ -1,0 +1,50 @@
+#include "tc/lang/tree.h"
+
+#include <gtest/gtest.h>
+
+#include "tc/base/error.h"
+#include "tc/lang/parse.h"
+#include "tc/lang/print.h"
+
+namespace tc::lang {
+namespace {
+
+TEST(Tree, EqualIgnoresPlacesAndImplicitCasts) {
+  EXPECT_TRUE(equal(parse_expr("A(i)+1"), parse_expr(" A( i ) + 1")));
+  EXPECT_FALSE(equal(parse_expr("A(i)+1"), parse_expr("A(i)+2")));
+  EXPECT_FALSE(equal(parse_expr("a-b-c"), parse_expr("a-(b-c)")));
+  EXPECT_FALSE(equal(parse_expr("float(a)"), parse_expr("a")));
+  auto one = parse_expr("1");
+  EXPECT_TRUE(equal(make_expr(Cast{DType::Float32, one, true}), one));
+  EXPECT_FALSE(equal(make_expr(Cast{DType::Float32, one, false}), one));
+}
+
+TEST(Tree, BareAccessEqualsName) {
+  EXPECT_TRUE(equal(make_expr(Access{"s", {}, true}), parse_expr("s")));
+  EXPECT_FALSE(equal(parse_expr("s()"), parse_expr("s")));
+}
+
+TEST(Tree, WithChildrenReplacesInOrderOfTheText) {
+  auto expr = parse_expr("c ? f(a) : -b");
+  auto swapped = with_children(expr, {children(expr)[0], children(expr)[2], children(expr)[1]});
+  EXPECT_EQ(print(swapped), "c ? -b : f(a)");
+  for (const char* text : {"A(i,j)", "fma(a,b,c)", "float(a)", "-a", "a*b", "c?a:b", "1", "x", "T.0", "true", "1.5"}) {
+    auto e = parse_expr(text);
+    EXPECT_TRUE(equal(with_children(e, children(e)), e)) << text;
+    EXPECT_THROW(with_children(e, {e, e, e, e}), InternalError) << text;
+  }
+}
+
+TEST(Tree, ForEachVisitsParentsFirst) {
+  std::string out;
+  for_each_expr(parse_expr("A(i+1)*x"), [&](const ExprPtr& e) { out += print(e) + "; "; });
+  EXPECT_EQ(out, "A(i + 1) * x; A(i + 1); i + 1; i; 1; x; ");
+}
+
+TEST(Tree, LeftIterators) {
+  auto file = parse("def f(float(N,M) A) -> (B) { B(i,j) = A(j,i) }");
+  EXPECT_EQ(left_iterators(std::get<Assignment>(file.defs[0].statements[0].node)), (std::vector<std::string>{"i", "j"}));
+}
+
+}  // namespace
+}  // namespace tc::lang
