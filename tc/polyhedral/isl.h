@@ -54,6 +54,23 @@ auto call(isl::ctx ctx, Fn&& fn, Args&&... args) {
   return isl::manage(result);
 }
 
+/// A \p T that may be absent (is_null()). A plain isl object throws when it is copied while it is null.
+template <typename T>
+class Nullable : public T {
+ public:
+  Nullable() = default;
+  Nullable(const T& object) : T(object) {}
+  Nullable(const Nullable& other) : T() { *this = other; }
+  Nullable& operator=(const Nullable& other) {
+    if (other.is_null()) {
+      T::operator=(T());
+    } else {
+      T::operator=(other);
+    }
+    return *this;
+  }
+};
+
 /// The elements of an isl list.
 template <typename List>
 auto elements(const List& list) {

@@ -14,7 +14,8 @@ namespace tc::polyhedral {
 struct Access {
   isl::map relation;           ///< S[i] -> T[x]: exact, or all elements it may touch; guards restrict it
   bool exact = true;           ///< false: data-dependent or not affine, no `function`
-  isl::pw_multi_aff function;  ///< S[i] -> T[x] as a total function on the domain; promotion redirects it to a buffer
+  /// S[i] -> T[x] as a total function on the domain, null if the access is not exact; promotion redirects it to a buffer.
+  Nullable<isl::pw_multi_aff> function;
 };
 
 /// Instances of one assignment. What it does, with `value` the opaque right-hand side of the source statement

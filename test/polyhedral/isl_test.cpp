@@ -38,6 +38,18 @@ TEST_F(Isl, BlockYamlParsesBack) {
   EXPECT_SCHEDULE(tree, print_block(tree));
 }
 
+TEST_F(Isl, NullableCopiesAndAssignsWhatIsAbsent) {
+  Nullable<isl::set> none, one = set("{ S[i] }");
+  isl::set plain;
+  EXPECT_THROW(isl::set{plain}, isl::exception) << "what Nullable is for";
+  Nullable<isl::set> copy = none;
+  EXPECT_TRUE(copy.is_null());
+  copy = one;
+  EXPECT_TRUE(copy.is_equal(one));
+  copy = none;
+  EXPECT_TRUE(copy.is_null());
+}
+
 TEST_F(Isl, NamesOfTuples) {
   EXPECT_EQ(tuple_name(set("{ S[i, j] }")), "S");
   EXPECT_EQ(tuple_name(set("{ [i] }")), "");
