@@ -58,7 +58,7 @@ struct Scop {
   std::shared_ptr<Context> context;  ///< first member: outlives the isl objects
   std::vector<Statement> statements;
   std::vector<Tensor> tensors;
-  isl::schedule schedule;            ///< initially program order: a sequence of bands
+  Nullable<isl::schedule> schedule;  ///< initially program order: a sequence of bands
 
   isl::ctx ctx() const { return *context; }
   const Statement& statement(const std::string& id) const;
