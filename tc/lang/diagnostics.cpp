@@ -95,8 +95,14 @@ Diagnostic render(const Report& report, std::string_view text, std::string_view 
 
 void Diagnostics::add(const Report& report) {
   auto& list = report.is_error ? errors_ : warnings_;
-  if (list.size() >= max_errors) return;
-  list.push_back(render(report, text_, name_));
+  Diagnostic message = render(report, text_, name_);
+  const bool known = std::any_of(list.begin(), list.end(), [&](const Diagnostic& x) { return x.rendered == message.rendered; });
+  if (!known && list.size() < max_errors) list.push_back(std::move(message));
+}
+
+void Diagnostics::append(const Diagnostics& other) {
+  errors_.insert(errors_.end(), other.errors_.begin(), other.errors_.end());
+  warnings_.insert(warnings_.end(), other.warnings_.begin(), other.warnings_.end());
 }
 
 std::vector<Diagnostic> Diagnostics::sorted() const {

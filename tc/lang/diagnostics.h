@@ -43,7 +43,10 @@ class Diagnostics {
  public:
   Diagnostics(std::string_view text, std::string_view name) : text_(text), name_(name) {}
 
+  /// Adds a message; one that is there already is not repeated.
   void add(const Report& report);
+  /// Takes over all messages of \p other, which is about the same text.
+  void append(const Diagnostics& other);
   bool has_errors() const { return !errors_.empty(); }
   const std::vector<Diagnostic>& errors() const { return errors_; }
   const std::vector<Diagnostic>& warnings() const { return warnings_; }

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "tc/lang/check_def.h"
+#include "tc/lang/scope.h"
+
+/// Checks one statement for check_def. Private to the checker.
+namespace tc::lang {
+
+using TypeMap = std::map<std::string, DType>;
+
+/// A tensor whose first value is a literal (O(i) = 0) takes the type of its first value that is none. `adapted` holds
+/// the types found so far; a new one goes to `wanted`, and the def is checked again.
+struct StatementContext {
+  Scope& scope;
+  const FindDef& find;
+  const TypeMap& adapted;
+  TypeMap& wanted;
+};
+
+Statement check_statement(const Statement& statement, const StatementContext& context);
+
+/// ranges[i], or \p fallback where there are none.
+SourceRange place(const std::vector<SourceRange>& ranges, std::size_t i, SourceRange fallback);
+
+}  // namespace tc::lang
