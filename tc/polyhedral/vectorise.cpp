@@ -1,0 +1,66 @@
+#include "tc/polyhedral/vectorise.h"
+
+#include "tc/polyhedral/marks.h"
+
+namespace tc::polyhedral {
+namespace {
+
+using isl::schedule_node;
+
+class Vectoriser {
+ public:
+  Vectoriser(Scop& scop, const ClusterMapping& mapping) : scop_(scop), mapping_(mapping) {}
+
+  schedule_node visit(schedule_node node) {
+    if (is_point_band(node)) return vectorise_band(node);
+    for (unsigned i = 0; i < node.n_children(); ++i) node = visit(node.child(i)).parent();
+    return node;
+  }
+
+ private:
+  static bool is_point_band(const schedule_node& node) {
+    return node.isa<isl::schedule_node_band>() && node.child(0).isa<isl::schedule_node_leaf>() &&
+           statement_ids(node).size() == 1;
+  }
+
+  /// Register and vector bands in place of \p band, which holds the points of one statement.
+  schedule_node vectorise_band(const schedule_node& band) {
+    auto& statement = scop_.statement(statement_ids(band).at(0));
+    auto choice = mapping_.statement(statement.id);
+    auto members = band_members(band);
+    auto coincident = band_coincident(band);
+    int lane = -1;
+    for (std::size_t i = 0; i < members.size(); ++i)
+      if (choice.iterator >= 0 && only_iterator(members[i], statement.domain) == choice.iterator) lane = static_cast<int>(i);
+    if (lane < 0) return band;
+    auto whole = values(members[lane], instances_at(band));
+    bool split = whole.max >= choice.lanes;
+    auto lanes = split ? remainder(members[lane], choice.lanes) : members[lane];
+    bool lanes_coincident = coincident[lane];
+    if (split) {
+      members[lane] = quotient(members[lane], choice.lanes);
+    } else {
+      members.erase(members.begin() + lane);
+      coincident.erase(coincident.begin() + lane);
+    }
+    statement.vector_lanes = choice.lanes;
+    auto node = insert_band(erase(band), {lanes}, {lanes_coincident}).insert_mark(marks::vector);
+    if (members.empty()) return node;
+    node = insert_band(node, members, coincident);
+    return mapping_.register_tile || choice.unroll > 1 ? node.insert_mark(marks::register_tile) : node;
+  }
+
+  Scop& scop_;
+  const ClusterMapping& mapping_;
+};
+
+}  // namespace
+
+Scop vectorise(const Scop& scop, const std::vector<int>& path, const ClusterMapping& mapping) {
+  auto result = scop;
+  Vectoriser vectoriser(result, mapping);
+  result.schedule = vectoriser.visit(node_at(scop.schedule, path)).schedule();
+  return result;
+}
+
+}  // namespace tc::polyhedral

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <vector>
+
+#include "tc/base/target.h"
+#include "tc/polyhedral/scop.h"
+
+namespace tc::strategy {
+
+/// Lanes of one vector for the widest type \p statement computes with.
+int vector_lanes(const polyhedral::Scop& scop, const polyhedral::Statement& statement, const Target& target);
+
+struct VectorChoice {
+  int iterator = -1;  ///< -1: scalar is cheapest
+  int lanes = 0;      ///< a power of two, not much more than the extent
+  double cost = 0;    ///< of one instance, in accesses
+};
+
+/// The iterator among \p candidates along which the accesses of \p statement are cheapest: constant ones are nearly free, contiguous
+/// ones cost a lane's share, others (gathers and scatters) as much as scalar ones. The last of equals wins.
+VectorChoice best_vector(const polyhedral::Scop& scop, const polyhedral::Statement& statement,
+                         const std::vector<int>& candidates, const Target& target);
+
+}  // namespace tc::strategy
