@@ -24,10 +24,11 @@ struct ProgramTensor {
 ///
 /// Assign: target = value. Init: target = identity of `op`. Update: target = target op value, where `value` does not hold
 /// the accumulator; instances that share the left-hand iterators may run in any order.
-/// In `value`, an iterator is Variable(Int(64), name), an element read is Call(type, tensor, subscripts: Int(64), Call::Halide)
-/// in the compute type of the tensor (bool is Bool(), halves are Float(32)); the arm of a conditional that must not be
+/// In `value`, an iterator is Variable(Int(64), name), an element read is Call(type, tensor, subscripts: Int(64), Call::Halide),
+/// made by element_read(), in the compute type of the tensor (bool is Bool(), halves are Float(32)); the arm of a conditional that must not be
 /// evaluated unless its condition holds stands in Call::if_then_else, other conditionals are Select.
-/// The value has the compute type of the target; the store converts (halves round).
+/// The value has the compute type of the target; the store converts (halves round). Floats are meant as written: who
+/// simplifies a value wraps it in strict_float first, and negates a comparison of floats as builtin_calls.h does.
 struct ProgramStatement {
   enum class Kind { Assign, Init, Update };
   std::string id;  ///< "S0", "S1", ... unique, in program order
@@ -64,6 +65,9 @@ struct Program {
 
 /// The type of a value of \p type in a Halide expression: the compute type; Bool() for bool.
 Halide::Type halide_type(DType type);
+
+/// The element tensor(subscripts) as an expression of \p type. Unlike Call::make it takes Int(64) subscripts.
+Halide::Expr element_read(Halide::Type type, const std::string& tensor, const std::vector<Halide::Expr>& subscripts);
 
 /// All launches as text, for dumps.
 std::string print(const Program& program);
