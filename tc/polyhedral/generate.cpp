@@ -1,0 +1,86 @@
+#include "tc/polyhedral/generate.h"
+
+#include <cstdlib>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+
+namespace tc::polyhedral {
+namespace {
+
+isl::id number_id(isl::ctx ctx, int number) {
+  return call(ctx, isl_id_alloc, ctx.get(), std::to_string(number).c_str(), nullptr);
+}
+
+int depth_of(isl_ast_build* build) {
+  isl_space* space = isl_ast_build_get_schedule_space(build);
+  int depth = static_cast<int>(isl_space_dim(space, isl_dim_set));
+  isl_space_free(space);
+  return depth;
+}
+
+/// isl's call-back before a `for`: its annotation.
+isl_id* annotate_for(isl_ast_build* build, void*) {
+  return isl_id_alloc(isl_ast_build_get_ctx(build), std::to_string(depth_of(build)).c_str(), nullptr);
+}
+
+/// isl's call-back after a mark.
+isl_ast_node* annotate_mark(isl_ast_node* node, isl_ast_build* build, void*) {
+  isl_id* id = isl_id_alloc(isl_ast_build_get_ctx(build), std::to_string(depth_of(build)).c_str(), nullptr);
+  return isl_ast_node_set_annotation(node, id);
+}
+
+/// The site of the domain under construction in \p build.
+Site make_site(const Scop& scop, const isl::ast_build& build) {
+  auto schedule = build.schedule().as_map();
+  auto instance = schedule.reverse().as_pw_multi_aff();
+  Site site;
+  site.statement = domain_name(schedule);
+  const Statement& statement = scop.statement(site.statement);
+  for (std::size_t i = 0; i < statement.iterators.size(); ++i)
+    site.iterators.push_back(build.expr_from(instance.at(static_cast<int>(i))));
+  site.write = build.access_from(statement.write.function.pullback(instance));
+  for (const Access& read : statement.reads)
+    site.reads.push_back(read.exact ? Nullable<isl::ast_expr>(build.access_from(read.function.pullback(instance)))
+                                    : Nullable<isl::ast_expr>());
+  return site;
+}
+
+std::string print_expr(const Nullable<isl::ast_expr>& expr) { return expr.is_null() ? std::string("?") : expr.to_C_str(); }
+
+}  // namespace
+
+Ast generate_ast(const Scop& scop) {
+  Ast ast;
+  auto build = isl::ast_build(scop.ctx());
+  build = call(scop.ctx(), isl_ast_build_set_before_each_for, build.copy(), annotate_for, nullptr);
+  build = call(scop.ctx(), isl_ast_build_set_after_each_mark, build.copy(), annotate_mark, nullptr);
+  build = build.set_at_each_domain([&](const isl::ast_node& node, const isl::ast_build& at) {
+    auto id = number_id(scop.ctx(), static_cast<int>(ast.sites.size()));
+    ast.sites.push_back(make_site(scop, at));
+    return call(scop.ctx(), isl_ast_node_set_annotation, node.copy(), id.release());
+  });
+  ast.root = build.node_from(scop.schedule);
+  return ast;
+}
+
+int annotation(const isl::ast_node& node) {
+  isl_id* id = isl_ast_node_get_annotation(node.get());
+  if (!id) throw InternalError("an AST node has no annotation");
+  int number = std::atoi(isl_id_get_name(id));
+  isl_id_free(id);
+  return number;
+}
+
+std::string print(const Ast& ast) {
+  std::string text = ast.root.to_C_str();
+  for (const Site& site : ast.sites) {
+    std::vector<std::string> iterators, reads;
+    for (const auto& e : site.iterators) iterators.push_back(print_expr(e));
+    for (const auto& e : site.reads) reads.push_back(print_expr(e));
+    text += str(site.statement, "(", join(iterators), "): ", print_expr(site.write), " <- ", join(reads), "\n");
+  }
+  return text;
+}
+
+}  // namespace tc::polyhedral
