@@ -1,0 +1,14 @@
+#pragma once
+
+#include <Halide.h>
+
+#include "tc/base/dtype.h"
+
+namespace tc::halide_bridge {
+
+/// The value in the compute type of an element's bits, Bool() for bool.
+Halide::Expr decode(const Halide::Expr& bits, DType type);
+/// The bits in memory of a value of the compute type; halves round to nearest even, overflow to infinity and keep NaN.
+Halide::Expr encode(const Halide::Expr& value, DType type);
+
+}  // namespace tc::halide_bridge

@@ -1,0 +1,249 @@
+#include "tc/halide_bridge/raise.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/halide_bridge/raise_body.h"
+#include "tc/polyhedral/marks.h"
+
+namespace tc::halide_bridge {
+namespace {
+
+using Halide::Expr;
+using Halide::Int;
+namespace ir = Halide::Internal;
+namespace marks = polyhedral::marks;
+using ir::Stmt;
+
+/// Unrolled loops longer than this stay loops.
+constexpr std::int64_t max_unrolled_trips = 64;
+/// Local buffers up to this size are on the stack.
+constexpr std::int64_t max_stack_bytes = 16 << 10;
+
+/// A `for` node: iterator = init + increment * trip for the trips 0 ... last.
+struct Loop {
+  std::string iterator;
+  Bounded init;
+  Bounded last;
+  std::int64_t increment = 1;
+  isl::ast_node body;
+
+  bool has_constant_trips() const { return last.is_constant() || ir::as_const_int(last.expr); }
+};
+
+enum class Mode { Serial, Unroll, Vector };
+
+class Raiser {
+ public:
+  Raiser(const polyhedral::Ast& ast, const polyhedral::Scop& scop, const Program& program)
+      : ast_(ast), scop_(scop), program_(program) {}
+
+  Stmt run() { return node(ast_.root, Mode::Serial); }
+
+ private:
+  const polyhedral::Ast& ast_;
+  const polyhedral::Scop& scop_;
+  const Program& program_;
+  Environment environment_;
+  Lanes lanes_;
+  int parallel_depth_ = -1;  ///< depth of the loop a `parallel` mark speaks of
+  int next_name_ = 0;
+
+  static Stmt nothing() { return ir::Evaluate::make(0); }
+
+  Stmt node(const isl::ast_node& n, Mode mode) {
+    switch (isl_ast_node_get_type(n.get())) {
+      case isl_ast_node_for: return loop(n, mode);
+      case isl_ast_node_if: return conditional(n, mode);
+      case isl_ast_node_block: return block(n, mode);
+      case isl_ast_node_mark: return mark(n, mode);
+      case isl_ast_node_user:
+        return raise_body(ast_.sites.at(polyhedral::annotation(n)), scop_, program_, environment_, lanes_);
+      default: throw InternalError("an AST node of an unknown kind");
+    }
+  }
+
+  Stmt block(const isl::ast_node& n, Mode mode) {
+    std::vector<Stmt> parts;
+    for (const auto& child : polyhedral::elements(n.as<isl::ast_node_block>().children())) parts.push_back(node(child, mode));
+    return parts.empty() ? nothing() : ir::Block::make(parts);
+  }
+
+  Stmt conditional(const isl::ast_node& n, Mode mode) {
+    auto branch = n.as<isl::ast_node_if>();
+    Expr condition = ir::simplify(raise_condition(branch.cond(), environment_));
+    if (const auto* same = condition.as<ir::Broadcast>()) condition = same->value;
+    Lanes around = lanes_;
+    bool is_vector = condition.type().is_vector();
+    if (is_vector) lanes_ = around.guarded(condition);
+    Stmt then_case = node(branch.then_node(), mode), else_case;
+    if (is_vector) lanes_ = around.guarded(ir::Not::make(condition));
+    if (branch.has_else_node()) else_case = node(branch.else_node(), mode);
+    lanes_ = around;
+    if (!is_vector) return ir::IfThenElse::make(condition, then_case, else_case);
+    return else_case.defined() ? ir::Block::make(then_case, else_case) : then_case;
+  }
+
+  Stmt mark(const isl::ast_node& n, Mode mode) {
+    auto name = polyhedral::call(n.ctx(), isl_ast_node_mark_get_id, n.get()).name();
+    auto inner = polyhedral::call(n.ctx(), isl_ast_node_mark_get_node, n.get());
+    if (name == marks::parallel) {
+      int around = parallel_depth_;
+      parallel_depth_ = polyhedral::annotation(n);
+      Stmt result = node(inner, mode);
+      parallel_depth_ = around;
+      return result;
+    }
+    if (name == marks::register_tile) return node(inner, Mode::Unroll);
+    if (name == marks::vector) return vector(inner, mode);
+    auto buffer = marks::allocated_buffer(name);
+    return buffer.empty() ? node(inner, mode) : allocate(scop_.tensor(buffer), node(inner, mode));
+  }
+
+  static Stmt allocate(const polyhedral::Tensor& tensor, const Stmt& body) {
+    std::int64_t size = 1;
+    for (std::size_t i = 0; i < tensor.extent.size(); ++i) size += (tensor.extent[i] - 1) * std::max<std::int64_t>(tensor.strides[i], 0);
+    bool on_stack = size * byte_size(tensor.type) <= max_stack_bytes;
+    Expr extent = size <= std::numeric_limits<int>::max() ? Expr(static_cast<int>(size)) : ir::IntImm::make(Int(64), size);
+    return ir::Allocate::make(tensor.name, storage_type(tensor.type), on_stack ? Halide::MemoryType::Stack : Halide::MemoryType::Heap,
+                              {extent}, ir::const_true(), body);
+  }
+
+  /// The lanes the statements below \p n agree on, 0 where there is none.
+  int lanes_below(const isl::ast_node& n) {
+    if (n.isa<isl::ast_node_user>()) return scop_.statement(ast_.sites.at(polyhedral::annotation(n)).statement).vector_lanes;
+    int lanes = 0;
+    auto include = [&](const isl::ast_node& child) { lanes = std::max(lanes, lanes_below(child)); };
+    if (n.isa<isl::ast_node_for>()) include(n.as<isl::ast_node_for>().body());
+    if (n.isa<isl::ast_node_mark>()) include(polyhedral::call(n.ctx(), isl_ast_node_mark_get_node, n.get()));
+    if (n.isa<isl::ast_node_block>())
+      for (const auto& child : polyhedral::elements(n.as<isl::ast_node_block>().children())) include(child);
+    if (n.isa<isl::ast_node_if>()) {
+      auto branch = n.as<isl::ast_node_if>();
+      include(branch.then_node());
+      if (branch.has_else_node()) include(branch.else_node());
+    }
+    return lanes;
+  }
+
+  Stmt vector(const isl::ast_node& n, Mode mode) { return node(n, lanes_below(n) > 1 ? Mode::Vector : mode); }
+
+  Loop describe(const isl::ast_node& n) {
+    auto f = n.as<isl::ast_node_for>();
+    Loop loop;
+    loop.iterator = polyhedral::call(n.ctx(), isl_ast_expr_get_id, f.iterator().get()).name();
+    loop.init = simplified(raise_integer(f.init(), environment_));
+    loop.body = f.body();
+    if (f.is_degenerate()) {
+      loop.last = constant(0);
+      return loop;
+    }
+    auto cond = f.cond();
+    Bounded bound = raise_integer(polyhedral::call(n.ctx(), isl_ast_expr_get_op_arg, cond.get(), 1), environment_);
+    auto kind = isl_ast_expr_get_op_type(cond.get());
+    if (kind == isl_ast_op_lt) bound = subtract(bound, constant(1));
+    if (kind != isl_ast_op_lt && kind != isl_ast_op_le) throw InternalError(str("an AST loop with the condition ", cond.to_C_str()));
+    loop.increment = polyhedral::call(n.ctx(), isl_ast_expr_get_val, f.inc().get()).num_si();
+    loop.last = trips(loop, bound);
+    return loop;
+  }
+
+  /// The number of the last trip of \p loop that does not pass \p bound, with the best bounds known.
+  static Bounded trips(const Loop& loop, const Bounded& bound) {
+    Bounded last = simplified(divide(subtract(bound, loop.init), constant(loop.increment)));
+    if (const auto* number = ir::as_const_int(last.expr)) return constant(*number);
+    Expr top = ir::find_constant_bound(last.expr, ir::Direction::Upper);
+    if (const auto* number = top.defined() ? ir::as_const_int(top) : nullptr) last.high = std::min(last.high, *number);
+    return last;
+  }
+
+  Stmt loop(const isl::ast_node& n, Mode mode) {
+    Loop l = describe(n);
+    Environment around = environment_;
+    Stmt result;
+    if (l.last.is_constant() && l.last.low == 0) {
+      environment_[l.iterator] = l.init;
+      result = node(l.body, mode);
+    } else if (mode == Mode::Vector) {
+      result = vector_loop(l);
+    } else if (mode == Mode::Unroll && l.last.high < max_unrolled_trips) {
+      result = unrolled_loop(l, mode);
+    } else {
+      bool parallel = parallel_depth_ >= 0 && polyhedral::annotation(n) == parallel_depth_;
+      result = serial_loop(l, mode, parallel ? ir::ForType::Parallel : ir::ForType::Serial);
+    }
+    environment_ = std::move(around);
+    return result;
+  }
+
+  Stmt vector_loop(const Loop& l) {
+    int count = lanes_below(l.body);
+    if (l.last.high >= count || l.increment != 1)
+      throw InternalError(str("the vector loop over ", l.iterator, " is longer than its ", count, " lanes"));
+    Expr lane = ir::Ramp::make(0, 1, count);
+    Bounded lanes{lane, 0, count - 1};
+    environment_[l.iterator] = simplified(add(l.init, lanes));
+    Lanes around = lanes_;
+    lanes_.count = count;
+    if (!(l.has_constant_trips() && l.last.high == count - 1)) {
+      Bounded last = l.last;
+      match(lanes, last);
+      lanes_.tail = ir::simplify(ir::LE::make(lanes.expr, last.expr));
+    }
+    Stmt result = node(l.body, Mode::Serial);
+    lanes_ = around;
+    return result;
+  }
+
+  Stmt unrolled_loop(const Loop& l, Mode mode) {
+    std::vector<Stmt> trips;
+    for (std::int64_t trip = 0; trip <= l.last.high; ++trip) {
+      environment_[l.iterator] = simplified(add(l.init, constant(trip * l.increment)));
+      Stmt body = node(l.body, mode);
+      if (!l.has_constant_trips()) {
+        Bounded number = constant(trip), last = l.last;
+        match(number, last);
+        body = ir::IfThenElse::make(ir::LE::make(number.expr, last.expr), body);
+      }
+      trips.push_back(body);
+    }
+    return trips.empty() ? nothing() : ir::Block::make(trips);
+  }
+
+  /// Halide's loops count in 32 bits: a longer one is two.
+  Stmt serial_loop(const Loop& l, Mode mode, ir::ForType type) {
+    auto name = str(l.iterator, "_", next_name_++);
+    Bounded count = simplified(add(l.last, constant(1)));
+    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    Bounded trip = within(ir::Variable::make(Int(32), name), 0, std::clamp<std::int64_t>(l.last.high, 0, most));
+    if (count.high <= most) {
+      environment_[l.iterator] = simplified(add(l.init, multiply(trip, constant(l.increment))));
+      Expr extent = within(count.expr, 0, std::max<std::int64_t>(count.high, 0)).expr;
+      return ir::For::make(name, 0, extent, type, Halide::DeviceAPI::None, node(l.body, mode));
+    }
+    return split_loop(l, mode, type, name, count);
+  }
+
+  Stmt split_loop(const Loop& l, Mode mode, ir::ForType type, const std::string& name, const Bounded& count) {
+    const std::int64_t chunk = 1 << 30;
+    auto outer_name = name + "_outer";
+    Bounded outer = within(ir::Variable::make(Int(32), outer_name), 0, std::min<std::int64_t>(count.high / chunk, 1 << 30));
+    Bounded inner = within(ir::Variable::make(Int(32), name), 0, chunk - 1);
+    Bounded begin = multiply(outer, constant(chunk));
+    environment_[l.iterator] = add(l.init, multiply(add(begin, inner), constant(l.increment)));
+    Bounded rest = minimum(subtract(count, begin), constant(chunk));
+    Bounded chunks = divide(add(count, constant(chunk - 1)), constant(chunk));
+    Stmt body = ir::For::make(name, 0, within(rest.expr, 0, chunk).expr, ir::ForType::Serial, Halide::DeviceAPI::None, node(l.body, mode));
+    return ir::For::make(outer_name, 0, within(chunks.expr, 0, 1 << 30).expr, type, Halide::DeviceAPI::None, body);
+  }
+};
+
+}  // namespace
+
+Stmt raise(const polyhedral::Ast& ast, const polyhedral::Scop& scop, const Program& program) {
+  return Raiser(ast, scop, program).run();
+}
+
+}  // namespace tc::halide_bridge

@@ -1,0 +1,267 @@
+#include "tc/halide_bridge/raise_body.h"
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/halide_bridge/float_ops.h"
+#include "tc/halide_bridge/vector_math.h"
+
+namespace tc::halide_bridge {
+namespace {
+
+using Halide::Expr;
+using Halide::Int;
+namespace ir = Halide::Internal;
+using ir::Stmt;
+using polyhedral::Statement;
+using polyhedral::Tensor;
+
+/// What an instance needs to know of its surroundings.
+struct Place {
+  const polyhedral::Site& site;
+  const polyhedral::Scop& scop;
+  const Statement& statement;
+  const Environment& environment;
+};
+
+Bounded site_address(const Place& place, const isl::ast_expr& access, const Tensor** tensor) {
+  auto argument = [&](int i) { return polyhedral::call(access.ctx(), isl_ast_expr_get_op_arg, access.get(), i); };
+  auto name = polyhedral::call(access.ctx(), isl_ast_expr_get_id, argument(0).get()).name();
+  *tensor = &place.scop.tensor(name);
+  std::vector<Bounded> subscripts;
+  for (int i = 1; i < isl_ast_expr_get_op_n_arg(access.get()); ++i)
+    subscripts.push_back(raise_integer(argument(i), place.environment));
+  return simplified(address(**tensor, subscripts));
+}
+
+/// Turns the value of a source statement into that of an instance: iterators become the site's, element reads loads.
+/// Operations on int64 carry intervals, to be 32-bit where that is exact.
+class ValueRaiser : public ir::IRMutator {
+ public:
+  ValueRaiser(const Place& place, const ProgramStatement& source, const Lanes& lanes) : place_(place), lanes_(lanes) {
+    for (std::size_t i = 0; i < source.iterators.size(); ++i)
+      iterators_[source.iterators[i]] = simplified(raise_integer(place.site.iterators[i], place.environment));
+  }
+
+  Expr raise(const Expr& value) { return mutate(value); }
+
+ protected:
+  using ir::IRMutator::visit;
+
+  Expr visit(const ir::Variable* op) override {
+    auto found = iterators_.find(op->name);
+    return found == iterators_.end() ? Expr(op) : as_int64(found->second);
+  }
+  Expr visit(const ir::Add* op) override { return arithmetic(op); }
+  Expr visit(const ir::Sub* op) override { return arithmetic(op); }
+  Expr visit(const ir::Mul* op) override { return arithmetic(op); }
+  Expr visit(const ir::Div* op) override { return arithmetic(op); }
+  Expr visit(const ir::Mod* op) override { return arithmetic(op); }
+  Expr visit(const ir::Min* op) override { return arithmetic(op); }
+  Expr visit(const ir::Max* op) override { return arithmetic(op); }
+  Expr visit(const ir::EQ* op) override { return comparison(op); }
+  Expr visit(const ir::LT* op) override { return comparison(op); }
+  Expr visit(const ir::LE* op) override { return comparison(op); }
+  Expr visit(const ir::GT* op) override { return comparison(op); }
+  Expr visit(const ir::GE* op) override { return comparison(op); }
+  Expr visit(const ir::And* op) override { return binary(op); }
+  Expr visit(const ir::Or* op) override { return binary(op); }
+
+  /// Halide's != is false for a NaN; the language's is true.
+  Expr visit(const ir::NE* op) override { return ir::Not::make(mutate(ir::EQ::make(op->a, op->b))); }
+
+  Expr visit(const ir::Cast* op) override {
+    if (op->value.type() != Int(64)) {
+      Expr value = mutate(op->value);
+      return ir::Cast::make(op->type.with_lanes(value.type().lanes()), value);
+    }
+    Bounded value = integer(op->value);
+    if (op->type == Int(64)) return as_int64(value);
+    return ir::Cast::make(op->type.with_lanes(value.expr.type().lanes()), value.expr);
+  }
+
+  Expr visit(const ir::Select* op) override {
+    if (op->type == Int(64)) return as_int64(integer(op));
+    Expr condition = mutate(op->condition), a = mutate(op->true_value), b = mutate(op->false_value);
+    return select(condition, a, b);
+  }
+
+  Expr visit(const ir::Let* op) override {
+    Expr value = mutate(op->value), body = op->body;
+    auto name = ir::unique_name(op->name);
+    body = mutate(ir::substitute(op->name, ir::Variable::make(value.type(), name), body));
+    return ir::Let::make(name, value, body);
+  }
+
+  Expr visit(const ir::Call* op) override {
+    if (op->call_type == ir::Call::Halide) return element(op);
+    if (op->is_intrinsic(ir::Call::if_then_else)) return conditional(op);
+    std::vector<Expr> args;
+    int lanes = 1;
+    for (const Expr& arg : op->args) {
+      args.push_back(mutate(arg));
+      lanes = std::max(lanes, args.back().type().lanes());
+    }
+    if (auto expanded = expand_builtin(op->name, args)) return *expanded;
+    if (auto expanded = expand_math(op->name, args)) return *expanded;
+    for (Expr& arg : args) arg = broadcast(arg, lanes);
+    return ir::Call::make(op->type.with_lanes(lanes), op->name, args, op->call_type);
+  }
+
+ private:
+  const Place& place_;
+  Lanes lanes_;
+  std::map<std::string, Bounded> iterators_;
+  std::size_t next_read_ = 0;
+
+  static Expr select(const Expr& condition, Expr a, Expr b) {
+    match_lanes(a, b);
+    int lanes = condition.type().lanes();
+    if (lanes > 1) return ir::Select::make(condition, broadcast(a, lanes), broadcast(b, lanes));
+    return ir::Select::make(condition, a, b);
+  }
+
+  template <typename Node>
+  Expr binary(const Node* op) {
+    Expr a = mutate(op->a), b = mutate(op->b);
+    match_lanes(a, b);
+    return Node::make(a, b);
+  }
+
+  template <typename Node>
+  Expr arithmetic(const Node* op) {
+    return op->type == Int(64) ? as_int64(integer(op)) : binary(op);
+  }
+
+  template <typename Node>
+  Expr comparison(const Node* op) {
+    if (op->a.type() != Int(64)) return binary(op);
+    Bounded a = integer(op->a), b = integer(op->b);
+    match(a, b);
+    return Node::make(a.expr, b.expr);
+  }
+
+  template <typename Node>
+  Bounded apply(const Node* op, Bounded (*operation)(const Bounded&, const Bounded&)) {
+    Bounded a = integer(op->a), b = integer(op->b);
+    return operation(a, b);
+  }
+
+  /// \p e, Int(64), with its interval.
+  Bounded integer(const Expr& e) {
+    if (const auto* op = e.as<ir::IntImm>()) return constant(op->value);
+    if (const auto* op = e.as<ir::Variable>())
+      if (auto found = iterators_.find(op->name); found != iterators_.end()) return found->second;
+    if (const auto* op = e.as<ir::Add>()) return apply(op, add);
+    if (const auto* op = e.as<ir::Sub>()) return apply(op, subtract);
+    if (const auto* op = e.as<ir::Mul>()) return apply(op, multiply);
+    if (const auto* op = e.as<ir::Div>()) return apply(op, divide);
+    if (const auto* op = e.as<ir::Mod>()) return apply(op, modulo);
+    if (const auto* op = e.as<ir::Min>()) return apply(op, minimum);
+    if (const auto* op = e.as<ir::Max>()) return apply(op, maximum);
+    if (const auto* op = e.as<ir::Select>()) return integer(op);
+    if (const auto* op = e.as<ir::Cast>(); op && op->value.type().is_int() && op->value.type().bits() <= 32) {
+      Expr value = mutate(op->value);
+      return unknown(ir::Cast::make(Int(32, value.type().lanes()), value));
+    }
+    return unknown(mutate(e));
+  }
+
+  Bounded integer(const ir::Select* op) {
+    Expr condition = mutate(op->condition);
+    Bounded a = integer(op->true_value), b = integer(op->false_value);
+    return choose(condition, a, b);
+  }
+
+  /// The load of an element. Subscripts that are not exact are inside the tensor: launches before this one checked that.
+  Expr element(const ir::Call* op) {
+    std::vector<Bounded> subscripts;
+    for (const Expr& subscript : op->args) subscripts.push_back(integer(subscript));
+    if (next_read_ >= place_.site.reads.size())
+      throw InternalError(str("statement ", place_.statement.id, " has more reads in its value than in the scop"));
+    const auto& access = place_.site.reads[next_read_++];
+    const Tensor* tensor = nullptr;
+    if (!access.is_null()) {
+      Bounded at = site_address(place_, access, &tensor);
+      return load(*tensor, at, lanes_);
+    }
+    tensor = &place_.scop.tensor(op->name);
+    for (std::size_t i = 0; i < subscripts.size(); ++i)
+      subscripts[i] = within(subscripts[i].expr, tensor->min[i], tensor->min[i] + std::max<std::int64_t>(tensor->extent[i], 1) - 1);
+    return load(*tensor, address(*tensor, subscripts), lanes_);
+  }
+
+  /// A conditional whose arms run only where they are chosen.
+  Expr conditional(const ir::Call* op) {
+    Expr condition = mutate(op->args[0]);
+    if (condition.type().is_scalar()) {
+      Expr a = mutate(op->args[1]), b = mutate(op->args[2]);
+      match_lanes(a, b);
+      return ir::Call::make(a.type(), ir::Call::if_then_else, {condition, a, b}, ir::Call::PureIntrinsic);
+    }
+    return let(condition, [&](const Expr& c) {
+      Lanes around = lanes_;
+      lanes_ = around.guarded(c);
+      Expr a = mutate(op->args[1]);
+      lanes_ = around.guarded(ir::Not::make(c));
+      Expr b = mutate(op->args[2]);
+      lanes_ = around;
+      return select(c, a, b);
+    });
+  }
+};
+
+const ProgramStatement& find_source(const Program& program, const std::string& id) {
+  for (const Launch& launch : program.launches)
+    for (const ProgramStatement& statement : launch.statements)
+      if (statement.id == id) return statement;
+  throw InternalError(str("no statement '", id, "' in the program"));
+}
+
+Expr instance_value(const Place& place, const Program& program, const Tensor& target, const Lanes& lanes) {
+  switch (place.statement.body) {
+    case Statement::Body::Identity: return identity(place.statement.op, target.type);
+    case Statement::Body::Copy: {
+      const Tensor* tensor = nullptr;
+      Bounded at = site_address(place, place.site.reads.at(0), &tensor);
+      return load(*tensor, at, lanes);
+    }
+    case Statement::Body::Source: break;
+  }
+  const ProgramStatement& source = find_source(program, place.statement.source);
+  return ValueRaiser(place, source, lanes).raise(source.value);
+}
+
+/// The running lanes of \p value combined into one.
+Expr combined(const Statement& statement, const Tensor& target, Expr value, const Lanes& lanes) {
+  if (value.type().is_scalar()) value = broadcast(value, lanes.count);
+  for (const Expr& runs : {lanes.tail, lanes.guard})
+    if (runs.defined())
+      value = ir::Select::make(runs, value, broadcast(identity(statement.op, target.type), lanes.count));
+  return combine_lanes(statement.op, value);
+}
+
+}  // namespace
+
+Stmt raise_body(const polyhedral::Site& site, const polyhedral::Scop& scop, const Program& program,
+                const Environment& environment, const Lanes& lanes) {
+  const Statement& statement = scop.statement(site.statement);
+  Place place{site, scop, statement, environment};
+  const Tensor* target = nullptr;
+  Bounded at = site_address(place, site.write, &target);
+  if (const auto* same = at.expr.as<ir::Broadcast>()) at.expr = same->value;
+  Expr value = instance_value(place, program, *target, lanes);
+  bool one_element = at.expr.type().is_scalar();
+  if (one_element && lanes.count > 1 && statement.accumulates) {
+    value = combined(statement, *target, value, lanes);
+  } else if (one_element && value.type().is_vector()) {
+    throw InternalError(str("statement ", statement.id, " writes one element in several lanes of a vector"));
+  }
+  if (statement.accumulates) {
+    Expr old = load(*target, at, one_element ? Lanes() : lanes);
+    match_lanes(old, value);
+    value = combine(statement.op, old, value);
+  }
+  return store(*target, at, value, one_element ? Lanes() : lanes);
+}
+
+}  // namespace tc::halide_bridge
