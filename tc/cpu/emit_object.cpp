@@ -1,0 +1,69 @@
+#include <Halide.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/cpu/kernel.h"
+#include "tc/cpu/llvm_target.h"
+
+namespace tc::cpu {
+namespace {
+
+using Halide::Expr;
+namespace ir = Halide::Internal;
+using ir::Stmt;
+
+const std::string pointers = "tc.buffers";
+
+/// \p body with each buffer's name bound to its pointer in the array the function takes.
+Stmt bind_buffers(Stmt body, const std::vector<std::string>& buffers) {
+  for (int i = static_cast<int>(buffers.size()); i-- > 0;) {
+    Expr pointer = ir::Load::make(Halide::Handle(), pointers, i, Halide::Buffer<>(), ir::Parameter(), ir::const_true(), ir::ModulusRemainder());
+    body = ir::LetStmt::make(buffers[i], pointer, body);
+  }
+  return body;
+}
+
+Halide::Module make_module(const std::string& function, const Stmt& body, const std::vector<std::string>& buffers,
+                           const Halide::Target& target) {
+  std::vector<ir::LoweredFunc> tasks;
+  Stmt lowered = bind_buffers(ir::lower_parallel_tasks(body, tasks, function, target), buffers);
+  Halide::Module module(function, target);
+  module.set_any_strict_float(true);
+  for (const auto& task : tasks) module.append(task);
+  std::vector<ir::LoweredArgument> arguments = {
+      ir::LoweredArgument(pointers, Halide::Argument::InputScalar, Halide::Handle(), 0, Halide::ArgumentEstimates{})};
+  module.append(ir::LoweredFunc(function, arguments, lowered, Halide::LinkageType::External, Halide::NameMangling::C));
+  return module;
+}
+
+std::string emit(llvm::Module& module) {
+  auto machine = target_machine();
+  module.setTargetTriple(machine->getTargetTriple().str());
+  module.setDataLayout(machine->createDataLayout());
+  llvm::SmallString<0> bytes;
+  llvm::raw_svector_ostream out(bytes);
+  llvm::legacy::PassManager passes;
+  if (machine->addPassesToEmitFile(passes, out, nullptr, llvm::CGFT_ObjectFile)) throw InternalError("LLVM cannot write object files here");
+  passes.run(module);
+  return std::string(bytes.begin(), bytes.end());
+}
+
+}  // namespace
+
+ObjectCode emit_object(const std::string& function, const Stmt& body, const std::vector<std::string>& buffers, const Target& target) {
+  initialize_llvm();
+  try {
+    auto module = make_module(function, body, buffers, halide_target(target));
+    llvm::LLVMContext context;
+    auto llvm_module = Halide::compile_module_to_llvm_module(module, context);
+    return {function, to_string(target), buffers, emit(*llvm_module)};
+  } catch (const Halide::Error& error) {
+    throw InternalError(str("Halide cannot compile '", function, "': ", error.what()));
+  }
+}
+
+}  // namespace tc::cpu

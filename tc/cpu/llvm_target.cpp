@@ -1,0 +1,53 @@
+#include "tc/cpu/llvm_target.h"
+
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/Host.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Target/TargetOptions.h>
+
+#include <mutex>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+
+namespace tc::cpu {
+
+void initialize_llvm() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    llvm::InitializeNativeTargetDisassembler();
+  });
+}
+
+Halide::Target halide_target(const Target& target) {
+  using H = Halide::Target;
+  std::vector<H::Feature> features = {H::NoRuntime, H::NoBoundsQuery, H::SSE41};
+  if (target.isa != Target::Isa::Plain) features.insert(features.end(), {H::AVX, H::AVX2, H::FMA, H::F16C});
+  if (target.isa == Target::Isa::Avx512) features.insert(features.end(), {H::AVX512, H::AVX512_Skylake});
+  return {H::Linux, H::X86, 64, features};
+}
+
+std::unique_ptr<llvm::TargetMachine> target_machine() {
+  initialize_llvm();
+  auto triple = llvm::sys::getProcessTriple();
+  std::string error;
+  const auto* target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target) throw DeviceError(str("LLVM has no code generator for ", triple, ": ", error));
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(triple, "x86-64", "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOpt::Default));
+}
+
+void require_instructions(const Target& target) {
+  bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
+  bool runs = target.isa == Target::Isa::Plain ? __builtin_cpu_supports("sse4.1") : target.isa == Target::Isa::Avx2 ? avx2 : avx512;
+  if (!runs) throw OptionsError(str("this machine cannot run code for target '", target, "'"));
+}
+
+}  // namespace tc::cpu

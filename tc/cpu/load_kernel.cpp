@@ -1,0 +1,84 @@
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include <atomic>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/cpu/kernel.h"
+#include "tc/cpu/llvm_target.h"
+#include "tc/cpu/runtime.h"
+
+namespace tc::cpu {
+namespace {
+
+using llvm::orc::JITDylib;
+using llvm::orc::LLJIT;
+
+template <typename T>
+T check(llvm::Expected<T> value) {
+  if (!value) throw InternalError(str("LLVM: ", llvm::toString(value.takeError())));
+  return std::move(*value);
+}
+template <typename T>
+T& check_reference(llvm::Expected<T&> value) {
+  if (!value) throw InternalError(str("LLVM: ", llvm::toString(value.takeError())));
+  return *value;
+}
+void check(llvm::Error error) {
+  if (error) throw InternalError(str("LLVM: ", llvm::toString(std::move(error))));
+}
+
+/// The linker of the process: a library of runtime functions, and one library for each loaded object.
+class Linker {
+ public:
+  Linker() {
+    initialize_llvm();
+    jit_ = check(llvm::orc::LLJITBuilder().create());
+    runtime_ = &check_reference(jit_->createJITDylib("tc_runtime"));
+    auto& session = jit_->getExecutionSession();
+    llvm::orc::SymbolMap symbols;
+    for (const auto& symbol : runtime_symbols())
+      symbols[jit_->mangleAndIntern(symbol.name)] =
+          llvm::JITEvaluatedSymbol(llvm::pointerToJITTargetAddress(symbol.address), llvm::JITSymbolFlags::Exported);
+    check(runtime_->define(llvm::orc::absoluteSymbols(std::move(symbols))));
+    runtime_->addGenerator(check(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(jit_->getDataLayout().getGlobalPrefix())));
+    session.setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });
+  }
+
+  JITDylib& load(const ObjectCode& code) {
+    auto& library = check_reference(jit_->createJITDylib(str(code.function, ".", next_++)));
+    library.addToLinkOrder(*runtime_);
+    check(jit_->addObjectFile(library, llvm::MemoryBuffer::getMemBufferCopy(code.bytes, code.function)));
+    return library;
+  }
+
+  KernelFunction find(JITDylib& library, const std::string& function) {
+    auto symbol = check(jit_->lookup(library, function));
+    return llvm::jitTargetAddressToFunction<KernelFunction>(symbol.getAddress());
+  }
+
+  void unload(JITDylib& library) { llvm::consumeError(jit_->getExecutionSession().removeJITDylib(library)); }
+
+ private:
+  std::unique_ptr<LLJIT> jit_;
+  JITDylib* runtime_ = nullptr;
+  std::atomic<int> next_{0};
+};
+
+/// Lives until the process ends: kernels may be unloaded by destructors of static objects.
+Linker& linker() {
+  static Linker& instance = *new Linker;
+  return instance;
+}
+
+}  // namespace
+
+Kernel load_kernel(const ObjectCode& code) {
+  require_instructions(Target::parse(code.target));
+  JITDylib& library = linker().load(code);
+  std::shared_ptr<void> owner(&library, [](void* loaded) { linker().unload(*static_cast<JITDylib*>(loaded)); });
+  return {linker().find(library, code.function), std::move(owner)};
+}
+
+}  // namespace tc::cpu

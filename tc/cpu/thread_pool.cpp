@@ -1,0 +1,98 @@
+#include "tc/cpu/thread_pool.h"
+
+#include <pthread.h>
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+
+namespace tc::cpu {
+namespace {
+
+/// Threads to run on, and the right to use as many.
+struct Arena {
+  explicit Arena(int threads)
+      : limit(tbb::global_control::max_allowed_parallelism,
+              std::max<std::size_t>(static_cast<std::size_t>(threads), std::max(1u, std::thread::hardware_concurrency()))),
+        arena(threads),
+        threads(threads) {}
+  tbb::global_control limit;
+  tbb::task_arena arena;
+  int threads;
+};
+
+std::atomic<bool> in_forked_child{false};
+std::atomic<int> wanted_threads{0};
+thread_local bool inside_loop = false;
+
+int default_threads() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
+
+void watch_forks() {
+  static std::once_flag once;
+  std::call_once(once, [] { pthread_atfork(nullptr, nullptr, [] { in_forked_child = true; }); });
+}
+
+/// The arena for the number of threads that is set. Never destroyed with the process: threads may still be in it.
+std::shared_ptr<Arena> current_arena() {
+  static auto& mutex = *new std::mutex;
+  static auto& current = *new std::shared_ptr<Arena>;
+  watch_forks();
+  std::lock_guard lock(mutex);
+  if (!current || current->threads != num_threads()) current = std::make_shared<Arena>(num_threads());
+  return current;
+}
+
+/// While alive, loops in this thread run serially.
+struct InsideLoop {
+  InsideLoop() { inside_loop = true; }
+  ~InsideLoop() { inside_loop = before; }
+  bool before = inside_loop;
+};
+
+int run_serially(void* user, ParallelBody body, int min, int extent, std::uint8_t* closure) {
+  for (int i = min; i < min + extent; ++i)
+    if (int status = body(user, i, closure)) return status;
+  return 0;
+}
+
+int run_in_arena(void* user, ParallelBody body, int min, int extent, std::uint8_t* closure) {
+  std::atomic<int> status{0};
+  auto arena = current_arena();
+  arena->arena.execute([&] {
+    tbb::parallel_for(min, min + extent, [&](int i) {
+      InsideLoop guard;
+      if (status.load(std::memory_order_relaxed)) return;
+      int zero = 0;
+      if (int result = body(user, i, closure)) status.compare_exchange_strong(zero, result);
+    });
+  });
+  return status;
+}
+
+}  // namespace
+
+void set_num_threads(int threads) {
+  if (threads < 1) throw OptionsError(str("the number of threads is ", threads, "; it must be at least 1"));
+  wanted_threads = threads;
+}
+
+int num_threads() {
+  int threads = wanted_threads.load();
+  return threads ? threads : default_threads();
+}
+
+int parallel_for(void* user, ParallelBody body, int min, int extent, std::uint8_t* closure) {
+  if (extent <= 1 || num_threads() == 1 || inside_loop || in_forked_child)
+    return run_serially(user, body, min, extent, closure);
+  return run_in_arena(user, body, min, extent, closure);
+}
+
+}  // namespace tc::cpu
