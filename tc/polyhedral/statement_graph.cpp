@@ -1,6 +1,7 @@
 #include "tc/polyhedral/statement_graph.h"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 
 namespace tc::polyhedral {
@@ -36,16 +37,19 @@ class Equations {
   explicit Equations(const isl::map& pairs)
       : inputs_(isl_map_dim(pairs.get(), isl_dim_in)), outputs_(isl_map_dim(pairs.get(), isl_dim_out)) {
     auto hull = call(pairs.ctx(), isl_map_affine_hull, pairs.copy());
-    auto* matrix = isl_basic_map_equalities_matrix(hull.get(), isl_dim_div, isl_dim_param, isl_dim_in, isl_dim_out, isl_dim_cst);
-    auto columns = isl_mat_cols(matrix);
+    auto ctx = pairs.ctx();
+    std::unique_ptr<isl_mat, decltype(&isl_mat_free)> matrix(
+        isl_basic_map_equalities_matrix(hull.get(), isl_dim_div, isl_dim_param, isl_dim_in, isl_dim_out, isl_dim_cst),
+        isl_mat_free);
+    if (!matrix) isl::exception::throw_last_error(ctx);
+    auto columns = isl_mat_cols(matrix.get());
     first_ = columns - inputs_ - outputs_ - 1;
-    for (int row = 0; row < isl_mat_rows(matrix); ++row) {
+    for (int row = 0; row < isl_mat_rows(matrix.get()); ++row) {
       Vector values;
       for (int column = 0; column < columns; ++column)
-        values.push_back(isl::manage(isl_mat_get_element_val(matrix, row, column)).get_num_si());
+        values.push_back(call(ctx, isl_mat_get_element_val, matrix.get(), row, column).get_num_si());
       add(std::move(values));
     }
-    isl_mat_free(matrix);
   }
 
   /// The constant \p shift with y_e = x_d + shift on the whole map, if there is one.
@@ -101,9 +105,8 @@ std::vector<int> left_hand_order(const Statement& statement) {
 
 /// Whether some pair of \p pairs goes backward in iterator \p d.
 bool goes_backward(const isl::map& pairs, int d) {
-  auto later = isl::map::universe(pairs.space());
-  later = isl::manage(isl_map_order_gt(later.copy(), isl_dim_in, d, isl_dim_out, d));
-  return !pairs.is_disjoint(later);
+  auto backward = call(pairs.ctx(), isl_map_order_gt, pairs.copy(), isl_dim_in, d, isl_dim_out, d);
+  return !backward.is_empty();
 }
 
 StatementGraph::Node make_node(const Statement& statement) {
