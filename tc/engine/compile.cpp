@@ -1,0 +1,219 @@
+#include "tc/engine/compile.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "tc/base/str.h"
+#include "tc/engine/in_place.h"
+#include "tc/engine/overlap.h"
+#include "tc/engine/pipeline.h"
+#include "tc/engine/watchdog.h"
+#include "tc/lang/interpret.h"
+#include "tc/lang/print.h"
+
+namespace tc::engine {
+namespace {
+
+using StageList = std::vector<Stage<CompileState>>;
+
+/// The stages to replace of those in \p stages.
+StageOptions<CompileState> options_for(const StageOptions<CompileState>& options, const StageList& stages) {
+  auto result = options;
+  std::erase_if(result.replace, [&](const auto& entry) {
+    return std::none_of(stages.begin(), stages.end(), [&](const auto& stage) { return stage.name == entry.first; });
+  });
+  return result;
+}
+
+/// Throws OptionsError unless each replaced stage is one of \p stages.
+void check_replacements(const StageOptions<CompileState>& options, const StageList& stages) {
+  for (const auto& [name, text] : options.replace)
+    if (std::none_of(stages.begin(), stages.end(), [&](const auto& stage) { return stage.name == name; })) {
+      std::vector<std::string> names;
+      for (const auto& stage : stages)
+        if (stage.parse) names.push_back(stage.name);
+      throw OptionsError(str("there is no stage '", name, "' to replace; these have a text form: ", join(names)));
+    }
+}
+
+/// lower, then the stages of every launch, over \p state.
+std::vector<StageRecord> run_pipeline(CompileState& state, const StageOptions<CompileState>& options) {
+  auto records = run_stages(lower_stages(), state, options_for(options, lower_stages()));
+  StageList stages;
+  for (std::size_t i = 0; i < state.launches.size(); ++i)
+    for (auto& stage : launch_stages(i, state.launches.size())) stages.push_back(std::move(stage));
+  check_replacements(options, stages);
+  auto numbered = options;
+  if (!numbered.dump_directory.empty()) numbered.dump_directory += "/compile";
+  auto rest = run_stages(stages, state, numbered);
+  records.insert(records.end(), rest.begin(), rest.end());
+  return records;
+}
+
+/// Runs the pipeline; isl's own exceptions become ours.
+std::vector<StageRecord> run_watched(CompileState& state, const CompileOptions& options) {
+  Watchdog watchdog(options.stages.cancellation, options.memory_limit);
+  state.watch = [&](polyhedral::Context* context) { watchdog.watch(context); };
+  try {
+    auto records = run_pipeline(state, options.stages);
+    watchdog.watch(nullptr);
+    watchdog.check("the compiler");
+    return records;
+  } catch (const isl::exception& error) {
+    watchdog.watch(nullptr);
+    watchdog.check("isl");
+    throw InternalError(str("isl failed: ", error.what()));
+  } catch (const Halide::Error& error) {
+    watchdog.watch(nullptr);
+    throw InternalError(str("Halide failed: ", error.what()));
+  } catch (const Error&) {
+    watchdog.watch(nullptr);
+    watchdog.check("the compiler");
+    throw;
+  }
+}
+
+/// The lifetimes of the temporaries in memory, by launch. Launches are opaque to each other, so ranges of dead
+/// temporaries can be used again; within one launch a code generator may assume that two buffers are apart.
+std::vector<Lifetime> lifetimes(const CompileState& state) {
+  std::map<std::string, Lifetime> found;
+  for (std::size_t i = 0; i < state.launches.size(); ++i) {
+    if (!state.launches[i].scop) continue;
+    for (const auto& tensor : state.launches[i].scop->tensors) {
+      if (tensor.storage != polyhedral::Tensor::Storage::Workspace) continue;
+      std::int64_t elements = 1;
+      for (std::size_t d = 0; d < tensor.extent.size(); ++d) elements += (tensor.extent[d] - 1) * tensor.strides[d];
+      auto& life = found.try_emplace(tensor.name, Lifetime{tensor.name, 0, static_cast<int>(i), 0}).first->second;
+      life.bytes = std::max(life.bytes, static_cast<std::size_t>(std::max<std::int64_t>(elements, 0) * byte_size(tensor.type)));
+      life.last = static_cast<int>(i);
+    }
+  }
+  std::vector<Lifetime> result;
+  for (auto& [name, life] : found) result.push_back(std::move(life));
+  return result;
+}
+
+Slot slot_of(const std::string& buffer, const CompileState& state, const WorkspacePlan& plan) {
+  for (std::size_t i = 0; i < state.arguments.size(); ++i)
+    if (state.arguments[i].name == buffer) return {static_cast<int>(i), 0};
+  auto offset = plan.offsets.find(buffer);
+  if (offset == plan.offsets.end()) throw InternalError(str("buffer '", buffer, "' is neither an argument nor planned"));
+  return {-1, offset->second};
+}
+
+std::vector<InPlace> in_place(const Function& function, const std::vector<Argument>& arguments) {
+  auto index = [&](const std::string& name) {
+    auto found = std::find_if(arguments.begin(), arguments.end(), [&](const auto& a) { return a.name == name; });
+    return static_cast<int>(found - arguments.begin());
+  };
+  std::vector<InPlace> result;
+  for (const auto& [input, output] : in_place_pairs(function.def)) {
+    InPlace pair{index(input), index(output)};
+    const auto& mins = arguments[pair.output].mins;
+    if (std::all_of(mins.begin(), mins.end(), [](auto min) { return min == 0; })) result.push_back(pair);
+  }
+  return result;
+}
+
+Image make_image(const CompileState& state) {
+  Image image;
+  auto plan = plan_workspace(lifetimes(state));
+  image.workspace_bytes = plan.bytes;
+  for (std::size_t i = 0; i < state.launches.size(); ++i) {
+    LaunchCode launch;
+    launch.code = state.launches[i].code;
+    for (const auto& buffer : state.launches[i].buffers) launch.slots.push_back(slot_of(buffer, state, plan));
+    if (!launch.code.bytes.empty())
+      for (const auto& check : state.program.launches[i].checks)
+        launch.tests.push_back({slot_of(check.flag, state, plan).offset, check.message});
+    image.launches.push_back(std::move(launch));
+  }
+  return image;
+}
+
+/// The def run by the interpreter, on the pointers of all arguments.
+Executable::Interpreter make_interpreter(const std::shared_ptr<const Function>& function,
+                                         const std::vector<Argument>& arguments, const lang::SizeMap& sizes) {
+  return [=](void* const* pointers) {
+    std::map<std::string, TensorView> tensors;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      TensorView view;
+      static_cast<TensorSpec&>(view) = arguments[i].spec;
+      view.data = pointers[i];
+      tensors.emplace(arguments[i].name, std::move(view));
+    }
+    lang::interpret(function->def, function->ranges, sizes, tensors);
+  };
+}
+
+CompileState start_state(const Function& function, const std::vector<TensorSpec>& inputs,
+                         const std::vector<TensorSpec>& outputs, const CompileOptions& options) {
+  CompileState state;
+  state.function = &function;
+  state.arguments = make_arguments(function, inputs, outputs);
+  state.sizes = bind_inputs(function, inputs);
+  state.target = options.target;
+  state.mapping = options.mapping;
+  state.cancellation = options.stages.cancellation;
+  if (options.time_limit > 0) state.cancellation.set_time_limit(options.time_limit);
+  return state;
+}
+
+}  // namespace
+
+std::vector<Argument> make_arguments(const Function& function, const std::vector<TensorSpec>& inputs,
+                                     const std::vector<TensorSpec>& outputs) {
+  auto infos = infer_output_tensor_info(function, inputs);
+  if (!outputs.empty() && outputs.size() != infos.size())
+    throw ArgumentError(str("'", function.name(), "' has ", infos.size(), " outputs, ", outputs.size(), " were given"));
+  std::vector<Argument> arguments;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    arguments.push_back({function.def.params[i].name, normalised(inputs[i]), false,
+                         std::vector<std::int64_t>(inputs[i].shape.size(), 0)});
+  for (std::size_t i = 0; i < infos.size(); ++i) {
+    const TensorSpec& spec = outputs.empty() ? infos[i] : outputs[i];
+    if (spec.dtype != infos[i].dtype || spec.shape != infos[i].shape)
+      throw ArgumentError(str("output '", infos[i].name, "' of '", function.name(), "' is ",
+                              contiguous(infos[i].dtype, infos[i].shape), ", ", contiguous(spec.dtype, spec.shape),
+                              " was given"));
+    arguments.push_back({infos[i].name, normalised(spec), true, infos[i].mins});
+  }
+  return arguments;
+}
+
+std::string cache_key(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options) {
+  std::ostringstream key;
+  key << function.key << "\n";
+  for (const auto& argument : arguments) key << argument.spec << "; ";
+  key << "\n" << options.target << "\n" << polyhedral::to_string(options.mapping) << (options.interpret ? "\ninterpret" : "");
+  for (const auto& [stage, text] : options.stages.replace) key << "\n" << stage << ": " << text;
+  return key.str();
+}
+
+std::shared_ptr<const Executable> compile(const std::shared_ptr<const Function>& function,
+                                          const std::vector<TensorSpec>& inputs,
+                                          const std::vector<TensorSpec>& outputs, const CompileOptions& options) {
+  auto start = std::chrono::steady_clock::now();
+  polyhedral::validate(options.mapping);
+  auto state = start_state(*function, inputs, outputs, options);
+  CompileStats stats;
+  Image image;
+  Executable::Interpreter interpreter;
+  if (options.interpret) {
+    interpreter = make_interpreter(function, state.arguments, state.sizes);
+  } else {
+    stats.records = run_watched(state, options);
+    image = make_image(state);
+  }
+  image.function = function->name();
+  image.source = lang::print(function->def);
+  image.target = to_string(options.target);
+  image.options = polyhedral::to_string(options.mapping);
+  image.in_place = in_place(*function, state.arguments);
+  image.arguments = std::move(state.arguments);
+  stats.fallbacks = std::move(state.fallbacks);
+  stats.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return std::make_shared<Executable>(std::move(image), std::move(stats), std::move(interpreter));
+}
+
+}  // namespace tc::engine

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tc/base/stage.h"
+#include "tc/base/target.h"
+#include "tc/engine/executable.h"
+#include "tc/engine/function.h"
+#include "tc/polyhedral/options.h"
+
+namespace tc::engine {
+
+struct CompileState;
+
+/// How a function is compiled. `target` and `mapping` decide the code, the rest how the work is done.
+struct CompileOptions {
+  Target target = Target::host();
+  polyhedral::MappingOptions mapping;
+  double time_limit = 0;             ///< seconds; 0: none
+  std::size_t memory_limit = 0;      ///< bytes the process may grow by; 0: none
+  bool interpret = false;            ///< run the def by the interpreter instead of machine code
+  StageOptions<CompileState> stages; ///< laws, texts, dumps, replacements, faults planted by tests, cancellation
+};
+
+/// The machine code of \p function for tensors like \p inputs and \p outputs; empty \p outputs: dense ones.
+///
+/// Throws ArgumentError for tensors that do not fit, OptionsError for options and replacements that mean nothing,
+/// ResourceError past a limit, CancelledError after a request, InternalError for a broken law.
+/// isl running out of its quota is no error: a simpler schedule is used and stats().fallbacks says so.
+std::shared_ptr<const Executable> compile(const std::shared_ptr<const Function>& function,
+                                          const std::vector<TensorSpec>& inputs,
+                                          const std::vector<TensorSpec>& outputs = {},
+                                          const CompileOptions& options = {});
+
+/// The arguments of \p function, normalised. Throws ArgumentError for tensors that do not fit.
+std::vector<Argument> make_arguments(const Function& function, const std::vector<TensorSpec>& inputs,
+                                     const std::vector<TensorSpec>& outputs);
+
+/// Equal for two compiles that make the same code.
+std::string cache_key(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options);
+
+}  // namespace tc::engine

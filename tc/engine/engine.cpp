@@ -1,0 +1,180 @@
+#include "tc/engine/engine.h"
+
+#include <algorithm>
+
+#include "tc/base/str.h"
+
+namespace tc::engine {
+namespace {
+
+std::vector<TensorView> views(const std::vector<const DLTensor*>& tensors) {
+  std::vector<TensorView> result;
+  for (const auto* tensor : tensors) result.push_back(view_of(*tensor));
+  return result;
+}
+
+std::vector<TensorSpec> specs(const std::vector<const DLTensor*>& tensors) {
+  auto all = views(tensors);
+  return {all.begin(), all.end()};
+}
+
+std::vector<TensorSpec> specs(const std::vector<Argument>& arguments, bool output) {
+  std::vector<TensorSpec> result;
+  for (const auto& argument : arguments)
+    if (argument.output == output) result.push_back(argument.spec);
+  return result;
+}
+
+}  // namespace
+
+ExecutableCache::Entry ExecutableCache::get(const std::string& key, const std::function<Entry()>& make) {
+  for (;;) {
+    std::promise<Entry> promise;
+    std::shared_future<Entry> others;
+    {
+      std::lock_guard lock(mutex_);
+      auto [entry, inserted] = entries_.try_emplace(key);
+      if (inserted)
+        entry->second = promise.get_future().share();
+      else
+        others = entry->second;
+    }
+    if (others.valid()) try {
+        return others.get();
+      } catch (const CancelledError&) {
+        continue;
+      }
+    try {
+      auto made = make();
+      promise.set_value(made);
+      return made;
+    } catch (...) {
+      {
+        std::lock_guard lock(mutex_);
+        entries_.erase(key);
+      }
+      promise.set_exception(std::current_exception());
+      throw;
+    }
+  }
+}
+
+std::size_t ExecutableCache::size() const {
+  std::lock_guard lock(mutex_);
+  return entries_.size();
+}
+
+void ExecutableCache::clear() {
+  std::lock_guard lock(mutex_);
+  std::erase_if(entries_, [](const auto& entry) {
+    return entry.second.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  });
+}
+
+ExecutableCache::Entry compile_cached(ExecutableCache& cache, const std::shared_ptr<const Function>& function,
+                                      const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
+                                      const CompileOptions& options) {
+  if (options.stages.mutate) return compile(function, inputs, outputs, options);
+  auto key = cache_key(*function, make_arguments(*function, inputs, outputs), options);
+  return cache.get(key, [&] { return compile(function, inputs, outputs, options); });
+}
+
+std::vector<StageRecord> stage_texts(const std::shared_ptr<const Function>& function,
+                                     const std::vector<Argument>& arguments, CompileOptions options) {
+  StageOptions<DefineState> front;
+  front.keep_text = true;
+  auto records = define(function->file->text, function->file->name, front).records;
+  options.stages.keep_text = true;
+  options.stages.cancellation = Cancellation();
+  options.interpret = false;
+  auto executable = compile(function, specs(arguments, false), specs(arguments, true), options);
+  records.insert(records.end(), executable->stats().records.begin(), executable->stats().records.end());
+  return records;
+}
+
+void ExecutionEngine::define(const std::string& text, const std::string& name) {
+  auto module = engine::define(text, name);
+  std::unique_lock lock(mutex_);
+  for (const auto& function : module.functions) {
+    auto same = [&](const auto& other) { return other->name() == function->name(); };
+    std::erase_if(functions_, same);
+    functions_.push_back(function);
+  }
+}
+
+std::vector<std::string> ExecutionEngine::functions() const {
+  std::shared_lock lock(mutex_);
+  std::vector<std::string> names;
+  for (const auto& function : functions_) names.push_back(function->name());
+  return names;
+}
+
+std::shared_ptr<const Function> ExecutionEngine::function(const std::string& name) const {
+  std::shared_lock lock(mutex_);
+  std::vector<std::string> names;
+  for (const auto& function : functions_) {
+    if (function->name() == name) return function;
+    names.push_back(function->name());
+  }
+  throw ArgumentError(str("no def '", name, "' has been defined; there are: ", join(names)));
+}
+
+std::vector<TensorInfo> ExecutionEngine::infer_output_tensor_info(const std::string& name, const Specs& inputs) const {
+  return engine::infer_output_tensor_info(*function(name), inputs);
+}
+
+ExecutionEngine::Handle ExecutionEngine::compile(const std::string& name, const Specs& inputs, const Specs& outputs,
+                                                 const CompileOptions& options) {
+  auto which = function(name);
+  auto executable = compile_cached(cache_, which, inputs, outputs, options);
+  std::unique_lock lock(mutex_);
+  for (std::size_t i = 0; i < compiled_.size(); ++i)
+    if (compiled_[i]->executable == executable) return i;
+  compiled_.push_back(std::make_unique<const Compiled>(Compiled{executable, which, options}));
+  return compiled_.size() - 1;
+}
+
+const ExecutionEngine::Compiled& ExecutionEngine::compiled(Handle handle) const {
+  std::shared_lock lock(mutex_);
+  if (handle >= compiled_.size()) throw ArgumentError(str("there is no executable with the handle ", handle));
+  return *compiled_[handle];
+}
+
+void ExecutionEngine::run(Handle handle, const Views& inputs, const Views& outputs) const {
+  compiled(handle).executable->run(inputs, outputs);
+}
+
+void ExecutionEngine::run_unchecked(Handle handle, void* const* arguments) const {
+  compiled(handle).executable->run_unchecked(arguments);
+}
+
+RunProfile ExecutionEngine::profile(Handle handle, const Views& inputs, const Views& outputs) const {
+  return compiled(handle).executable->profile(inputs, outputs);
+}
+
+std::shared_ptr<const Executable> ExecutionEngine::executable(Handle handle) const {
+  return compiled(handle).executable;
+}
+
+std::vector<StageRecord> ExecutionEngine::stage_texts(Handle handle) const {
+  const auto& entry = compiled(handle);
+  return engine::stage_texts(entry.function, entry.executable->image().arguments, entry.options);
+}
+
+std::vector<TensorInfo> ExecutionEngine::infer_output_tensor_info(const std::string& name,
+                                                                  const std::vector<const DLTensor*>& inputs) const {
+  return infer_output_tensor_info(name, specs(inputs));
+}
+
+ExecutionEngine::Handle ExecutionEngine::compile(const std::string& name, const std::vector<const DLTensor*>& inputs,
+                                                 const std::vector<const DLTensor*>& outputs,
+                                                 const CompileOptions& options) {
+  return compile(name, specs(inputs), specs(outputs), options);
+}
+
+void ExecutionEngine::run(Handle handle, const std::vector<const DLTensor*>& inputs,
+                          const std::vector<const DLTensor*>& outputs) const {
+  run(handle, views(inputs), views(outputs));
+}
+
+}  // namespace tc::engine

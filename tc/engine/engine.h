@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstddef>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "tc/base/dlpack.h"
+#include "tc/engine/compile.h"
+
+namespace tc::engine {
+
+/// Executables by what they were compiled for. Thread-safe; threads that ask for one key at a time share one compile.
+class ExecutableCache {
+ public:
+  using Entry = std::shared_ptr<const Executable>;
+
+  /// The executable of \p key, made by \p make when there is none. A failure is not kept: the threads that waited
+  /// for it get it too, except that a cancelled compile is begun again by one of them.
+  Entry get(const std::string& key, const std::function<Entry()>& make);
+  std::size_t size() const;
+  void clear();
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, std::shared_future<Entry>> entries_;
+};
+
+/// compile() through \p cache; compiles with a mutation are not kept.
+ExecutableCache::Entry compile_cached(ExecutableCache& cache, const std::shared_ptr<const Function>& function,
+                                      const std::vector<TensorSpec>& inputs,
+                                      const std::vector<TensorSpec>& outputs = {}, const CompileOptions& options = {});
+
+/// Loads text, compiles its defs and runs them on tensors of any framework (DLPack views). A thin face over define(),
+/// infer_output_tensor_info(), compile() and Executable. Thread-safe.
+///
+///   ExecutionEngine engine;
+///   engine.define("def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }");
+///   auto info = engine.infer_output_tensor_info("mm", {a, b});        // allocate C
+///   auto handle = engine.compile("mm", {a, b}, {c});
+///   engine.run(handle, {a, b}, {c});
+class ExecutionEngine {
+ public:
+  using Handle = std::size_t;
+  using Specs = std::vector<TensorSpec>;
+  using Views = std::vector<TensorView>;
+
+  /// Adds the defs of \p text; one of a name known before takes its place, handles stay valid.
+  /// Throws SyntaxError or SemanticError with all errors of the text; nothing is added then.
+  void define(const std::string& text, const std::string& name = "<tc>");
+  /// The names of the defs, in the order of their definition.
+  std::vector<std::string> functions() const;
+  std::shared_ptr<const Function> function(const std::string& name) const;
+
+  /// Shape, strides, type and mins of each return, for the caller to allocate. Throws ArgumentError.
+  std::vector<TensorInfo> infer_output_tensor_info(const std::string& name, const Specs& inputs) const;
+  /// A handle of machine code for tensors like these; the same handle for the same function, tensors and options.
+  /// Empty \p outputs: dense ones.
+  Handle compile(const std::string& name, const Specs& inputs, const Specs& outputs = {},
+                 const CompileOptions& options = {});
+  /// Checks the tensors, then runs. Throws ArgumentError; see Executable::run.
+  void run(Handle handle, const Views& inputs, const Views& outputs) const;
+  /// The hot path: pointers to the first elements of inputs, then outputs; nothing is checked but index tensors.
+  void run_unchecked(Handle handle, void* const* arguments) const;
+  RunProfile profile(Handle handle, const Views& inputs, const Views& outputs) const;
+  std::shared_ptr<const Executable> executable(Handle handle) const;
+  /// The text of every stage of the compile behind \p handle, from parse to emit; compiles again to get them.
+  std::vector<StageRecord> stage_texts(Handle handle) const;
+
+  /// The same on DLPack tensors.
+  std::vector<TensorInfo> infer_output_tensor_info(const std::string& name, const std::vector<const DLTensor*>& inputs) const;
+  Handle compile(const std::string& name, const std::vector<const DLTensor*>& inputs,
+                 const std::vector<const DLTensor*>& outputs, const CompileOptions& options = {});
+  void run(Handle handle, const std::vector<const DLTensor*>& inputs, const std::vector<const DLTensor*>& outputs) const;
+
+ private:
+  struct Compiled {
+    std::shared_ptr<const Executable> executable;
+    std::shared_ptr<const Function> function;
+    CompileOptions options;
+  };
+  const Compiled& compiled(Handle handle) const;
+
+  mutable std::shared_mutex mutex_;
+  std::vector<std::shared_ptr<const Function>> functions_;
+  std::vector<std::unique_ptr<const Compiled>> compiled_;
+  ExecutableCache cache_;
+};
+
+/// The text of every stage of a compile of \p function for \p arguments.
+std::vector<StageRecord> stage_texts(const std::shared_ptr<const Function>& function,
+                                     const std::vector<Argument>& arguments, CompileOptions options);
+
+}  // namespace tc::engine

@@ -1,0 +1,237 @@
+#include "tc/engine/function.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "tc/base/str.h"
+#include "tc/halide_bridge/infer_ranges.h"
+#include "tc/lang/check.h"
+#include "tc/lang/inline.h"
+#include "tc/lang/parse.h"
+#include "tc/lang/print.h"
+
+namespace tc::engine {
+namespace {
+
+using halide_bridge::infer_ranges;
+
+/// Thrown to leave a def that calls one with errors of its own: those are reported, once.
+struct CalleeHasErrors {};
+
+/// Throws \p errors, if there are any, as one.
+void raise(const std::vector<SemanticError>& errors) {
+  if (errors.empty()) return;
+  std::vector<std::string> texts;
+  std::vector<Diagnostic> diagnostics;
+  for (const auto& error : errors) {
+    texts.push_back(error.what());
+    diagnostics.insert(diagnostics.end(), error.diagnostics().begin(), error.diagnostics().end());
+  }
+  throw SemanticError(join(texts, "\n"), diagnostics);
+}
+
+/// Inlines the defs of a checked file, callees first, inferring the callees' ranges on the way.
+/// A def that calls one with errors is left out: the errors of the callee are kept in the state.
+class Inliner {
+ public:
+  explicit Inliner(DefineState& state) : state_(state), file_(*state.checked) {}
+
+  void run() {
+    for (const auto& def : file_.defs) {
+      try {
+        state_.inlined.push_back(inlined(def));
+      } catch (const SemanticError& error) {
+        keep(def.name, error);
+      } catch (const CalleeHasErrors&) {
+        state_.erroneous.insert(def.name);
+      }
+    }
+  }
+
+ private:
+  lang::Def inlined(const lang::Def& def) {
+    return lang::inline_calls(def, file_, [this](const lang::Def& callee) { return ranges(callee); });
+  }
+
+  lang::Ranges ranges(const lang::Def& callee) {
+    auto known = ranges_.find(callee.name);
+    if (known != ranges_.end()) return known->second;
+    if (!state_.erroneous.count(callee.name)) try {
+        auto& body = bodies_[callee.name] = inlined(callee);
+        return ranges_[callee.name] = infer_ranges(body, file_.text, file_.name);
+      } catch (const SemanticError& error) {
+        keep(callee.name, error);
+      }
+    throw CalleeHasErrors();
+  }
+
+  void keep(const std::string& def, const SemanticError& error) {
+    if (state_.erroneous.insert(def).second) state_.errors.push_back(error);
+  }
+
+  DefineState& state_;
+  const lang::File& file_;
+  std::map<std::string, lang::Def> bodies_;  ///< alive as long as the ranges that point into them
+  std::map<std::string, lang::Ranges> ranges_;
+};
+
+void infer_all(DefineState& state) {
+  for (const auto& def : state.inlined) {
+    if (state.erroneous.count(def.name)) continue;
+    try {
+      state.ranges.push_back(infer_ranges(def, state.checked->text, state.name));
+    } catch (const SemanticError& error) {
+      state.errors.push_back(error);
+    }
+  }
+  raise(state.errors);
+}
+
+std::string print_defs(const std::vector<lang::Def>& defs) {
+  std::vector<std::string> texts;
+  for (const auto& def : defs) texts.push_back(lang::print(def));
+  return join(texts, "\n");
+}
+
+std::string print_range(const lang::Range& range) {
+  return str("min ", lang::print(range.min), ", extent ", lang::print(range.extent));
+}
+
+std::string print_ranges(const DefineState& state) {
+  std::ostringstream out;
+  for (std::size_t i = 0; i < state.ranges.size(); ++i) {
+    out << state.inlined[i].name << "\n";
+    const auto& ranges = state.ranges[i];
+    for (std::size_t s = 0; s < ranges.statements.size(); ++s)
+      for (const auto& [iterator, range] : ranges.statements[s])
+        out << "  S" << s << " " << iterator << ": " << print_range(range) << "\n";
+    for (const auto& [tensor, box] : ranges.tensors)
+      for (std::size_t d = 0; d < box.size(); ++d) out << "  " << tensor << "." << d << ": " << print_range(box[d]) << "\n";
+    for (const auto& condition : ranges.preconditions)
+      out << "  needs " << lang::print(condition.condition) << ": " << condition.reason << "\n";
+  }
+  return out.str();
+}
+
+/// The text takes the place of the inlined defs: it is parsed and checked as a file of its own.
+void read_inlined(DefineState& state, const std::string& text) {
+  state.text = text;
+  state.checked = std::make_shared<lang::File>(lang::check(lang::parse(text, state.name)));
+  state.inlined = state.checked->defs;
+}
+
+std::vector<Stage<DefineState>> make_stages() {
+  Stage<DefineState> parse, check, inlining, infer;
+  parse.name = "parse";
+  parse.run = [](DefineState& state) { state.parsed = lang::parse(state.text, state.name); };
+  parse.print = [](const DefineState& state) { return lang::print(state.parsed); };
+  parse.parse = [](DefineState& state, const std::string& text) { state.parsed = lang::parse(text, state.name); };
+  check.name = "check";
+  check.run = [](DefineState& state) {
+    state.checked = std::make_shared<lang::File>(lang::check(state.parsed, &state.warnings));
+  };
+  check.print = [](const DefineState& state) { return lang::print(*state.checked); };
+  inlining.name = "inline";
+  inlining.run = [](DefineState& state) { Inliner(state).run(); };
+  inlining.print = [](const DefineState& state) { return print_defs(state.inlined); };
+  inlining.parse = read_inlined;
+  infer.name = "infer";
+  infer.run = infer_all;
+  infer.print = print_ranges;
+  return {parse, check, inlining, infer};
+}
+
+}  // namespace
+
+const std::vector<Stage<DefineState>>& define_stages() {
+  static const std::vector<Stage<DefineState>> stages = make_stages();
+  return stages;
+}
+
+const std::shared_ptr<const Function>& Module::function(std::string_view name) const {
+  std::vector<std::string> names;
+  for (const auto& function : functions) {
+    if (function->name() == name) return function;
+    names.push_back(function->name());
+  }
+  throw ArgumentError(str("there is no def '", name, "' in this text; it defines: ", join(names)));
+}
+
+Module define(const std::string& text, const std::string& name, const StageOptions<DefineState>& options) {
+  DefineState state;
+  state.text = text;
+  state.name = name;
+  Module module;
+  module.records = run_stages(define_stages(), state, options);
+  module.file = state.checked;
+  module.warnings = std::move(state.warnings);
+  for (std::size_t i = 0; i < state.inlined.size(); ++i) {
+    auto function = std::make_shared<Function>();
+    function->file = state.checked;
+    function->def = state.inlined[i];
+    function->ranges = std::move(state.ranges[i]);
+    function->key = lang::canonical_text(function->def);
+    module.functions.push_back(std::move(function));
+  }
+  return module;
+}
+
+namespace {
+
+/// Throws ArgumentError for more elements than an address can reach.
+void check_extent(const std::string& tensor, const std::vector<std::int64_t>& shape) {
+  constexpr std::int64_t limit = std::int64_t(1) << 47;
+  std::int64_t count = 1;
+  for (auto extent : shape) {
+    bool overflow = __builtin_mul_overflow(count, std::max<std::int64_t>(extent, 1), &count);
+    if (overflow || count > limit)
+      throw ArgumentError(str("tensor '", tensor, "' of shape (", join(shape), ") has more than 2^47 elements"));
+  }
+}
+
+}  // namespace
+
+lang::SizeMap bind_inputs(const Function& function, const std::vector<TensorSpec>& inputs) {
+  const auto& params = function.def.params;
+  if (inputs.size() != params.size()) {
+    std::vector<std::string> names;
+    for (const auto& param : params) names.push_back(param.name);
+    throw ArgumentError(str("'", function.name(), "' takes ", params.size(), " tensors (", join(names), "), ",
+                            inputs.size(), " were given"));
+  }
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    auto expected = function.def.tensors.at(params[i].name).type;
+    if (inputs[i].dtype != expected)
+      throw ArgumentError(str("parameter '", params[i].name, "' of '", function.name(), "' is a ", expected,
+                              " tensor, one of ", inputs[i].dtype, " was given: convert it first"));
+    check_extent(params[i].name, inputs[i].shape);
+    shapes.push_back(inputs[i].shape);
+  }
+  auto sizes = lang::bind_sizes(function.def, shapes);
+  lang::check_preconditions(function.ranges, sizes);
+  return sizes;
+}
+
+std::vector<TensorInfo> infer_output_tensor_info(const Function& function, const std::vector<TensorSpec>& inputs) {
+  auto sizes = bind_inputs(function, inputs);
+  std::vector<TensorInfo> result;
+  for (const auto& decl : function.def.returns) {
+    const auto& tensor = function.def.tensors.at(decl.name);
+    TensorInfo info;
+    info.name = decl.name;
+    info.dtype = tensor.type;
+    info.read = tensor.role == lang::Role::InOut;
+    for (const auto& interval : lang::evaluate_box(function.ranges.tensors.at(decl.name), sizes)) {
+      info.mins.push_back(interval.min);
+      info.shape.push_back(interval.extent);
+    }
+    check_extent(info.name, info.shape);
+    info.strides = row_major_strides(info.shape);
+    result.push_back(std::move(info));
+  }
+  return result;
+}
+
+}  // namespace tc::engine

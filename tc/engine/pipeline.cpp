@@ -1,0 +1,204 @@
+#include "tc/engine/pipeline.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "tc/base/str.h"
+#include "tc/halide_bridge/extract_scop.h"
+#include "tc/halide_bridge/lower.h"
+#include "tc/halide_bridge/raise.h"
+#include "tc/polyhedral/map_to_cpu.h"
+#include "tc/polyhedral/schedule.h"
+#include "tc/polyhedral/verify.h"
+
+namespace tc::engine {
+namespace {
+
+using polyhedral::Scop;
+
+/// Runs \p work with \p operations isl operations to spend; on exhaustion runs \p otherwise and notes it.
+template <typename Work, typename Otherwise>
+void with_quota(CompileState& state, const Scop& scop, const std::string& phase, const char* consequence, Work&& work,
+                Otherwise&& otherwise) {
+  try {
+    polyhedral::OperationQuota quota(scop.ctx(), state.mapping.quota);
+    work();
+    return;
+  } catch (const isl::exception_quota&) {
+    state.cancellation.check(phase.c_str());
+  }
+  state.fallbacks.push_back(str(phase, " ran out of its quota of ", state.mapping.quota, " isl operations: ", consequence));
+  if (logging()) log(LogLevel::Warning, state.fallbacks.back());
+  otherwise();
+}
+
+bool is_empty(const halide_bridge::ProgramStatement& statement) {
+  return std::any_of(statement.domain.begin(), statement.domain.end(),
+                     [](const lang::Interval& interval) { return interval.extent <= 0; });
+}
+
+void lower(CompileState& state) {
+  state.program = halide_bridge::lower(state.function->def, state.function->ranges, state.sizes);
+  for (auto& launch : state.program.launches) std::erase_if(launch.statements, is_empty);
+  state.launches.clear();
+  state.launches.resize(state.program.launches.size());
+}
+
+void extract(CompileState& state, std::size_t index) {
+  auto& launch = state.launches[index];
+  launch.scop.emplace(halide_bridge::extract_scop(state.program, index));
+  state.watch(launch.scop->context.get());
+  for (const auto& argument : state.arguments)
+    if (launch.scop->has_tensor(argument.name)) launch.scop->tensor(argument.name).strides = argument.spec.strides;
+  for (const auto& check : state.program.launches[index].checks)
+    if (launch.scop->has_tensor(check.flag)) launch.scop->tensor(check.flag).live_out = true;
+  launch.plain.emplace(*launch.scop);
+}
+
+void depend(CompileState& state, std::size_t index) {
+  auto& launch = state.launches[index];
+  with_quota(state, *launch.scop, "depend", "program order is kept, in one thread",
+             [&] { launch.dependences.emplace(polyhedral::compute_dependences(*launch.scop)); }, [] {});
+}
+
+void schedule(CompileState& state, std::size_t index) {
+  auto& launch = state.launches[index];
+  if (!launch.dependences) return;
+  with_quota(state, *launch.scop, "schedule", "program order is kept",
+             [&] {
+               launch.scop->schedule = polyhedral::compute_schedule(*launch.scop, *launch.dependences, state.mapping);
+             },
+             [] {});
+}
+
+void map(CompileState& state, std::size_t index) {
+  auto& launch = state.launches[index];
+  if (!launch.dependences) return;
+  with_quota(state, *launch.scop, "map", "loops are neither tiled nor parallel nor vectors",
+             [&] {
+               Scop mapped = polyhedral::map_to_cpu(*launch.scop, *launch.dependences, state.target, state.mapping);
+               launch.scop.emplace(std::move(mapped));
+             },
+             [] {});
+}
+
+void generate(CompileState& state, std::size_t index) {
+  auto& launch = state.launches[index];
+  with_quota(state, *launch.scop, "generate", "program order is used, in one thread",
+             [&] { launch.ast.emplace(polyhedral::generate_ast(*launch.scop)); },
+             [&] {
+               launch.scop.emplace(*launch.plain);
+               launch.ast.emplace(polyhedral::generate_ast(*launch.scop));
+             });
+}
+
+void raise(CompileState& state, std::size_t index) {
+  auto& launch = state.launches[index];
+  launch.body = halide_bridge::raise(*launch.ast, *launch.scop, state.program);
+  launch.buffers.clear();
+  for (const auto& tensor : launch.scop->tensors)
+    if (tensor.storage != polyhedral::Tensor::Storage::Local) launch.buffers.push_back(tensor.name);
+}
+
+std::string function_name(const CompileState& state, std::size_t index) {
+  return str("tc_", state.program.name, "_", index);
+}
+
+void emit(CompileState& state, std::size_t index) {
+  auto& launch = state.launches[index];
+  launch.code = cpu::emit_object(function_name(state, index), launch.body, launch.buffers, state.target);
+}
+
+/// The laws that hold for the schedule of a launch.
+void verify_launch(const CompileState& state, std::size_t index) {
+  const auto& launch = state.launches[index];
+  if (launch.dependences) polyhedral::verify(*launch.scop, *launch.dependences);
+}
+
+std::string print_accesses(const Scop& scop) {
+  std::ostringstream out;
+  for (const auto& statement : scop.statements) {
+    out << statement.id << ": domain " << statement.domain << "\n  writes " << statement.write.relation << "\n";
+    for (const auto& read : statement.reads)
+      out << "  reads " << read.relation << (read.exact ? "" : " (over-approximated)") << "\n";
+  }
+  return out.str();
+}
+
+std::string print_schedule(const LaunchState& launch) { return polyhedral::print_block(launch.scop->schedule); }
+
+std::string print_dependences(const LaunchState& launch) {
+  if (!launch.dependences) return "not computed: quota exhausted\n";
+  std::ostringstream out;
+  out << "flow: " << launch.dependences->flow << "\nanti: " << launch.dependences->anti
+      << "\noutput: " << launch.dependences->output << "\n";
+  return out.str();
+}
+
+std::string print_body(const LaunchState& launch) {
+  std::ostringstream out;
+  out << launch.body;
+  return out.str();
+}
+
+using Step = void (*)(CompileState&, std::size_t);
+using Print = std::string (*)(const LaunchState&);
+
+/// A stage of one launch. It does nothing for a launch without statements.
+Stage<CompileState> launch_stage(const char* name, const std::string& suffix, std::size_t index, Step step, Print print) {
+  Stage<CompileState> stage;
+  stage.name = name + suffix;
+  stage.run = [=](CompileState& state) {
+    if (!state.program.launches[index].statements.empty()) step(state, index);
+  };
+  if (print)
+    stage.print = [=](const CompileState& state) {
+      return state.program.launches[index].statements.empty() ? std::string() : print(state.launches[index]);
+    };
+  return stage;
+}
+
+std::function<void(const CompileState&)> laws(std::size_t index) {
+  return [index](const CompileState& state) {
+    if (!state.program.launches[index].statements.empty()) verify_launch(state, index);
+  };
+}
+
+}  // namespace
+
+const std::vector<Stage<CompileState>>& lower_stages() {
+  static const std::vector<Stage<CompileState>> stages = [] {
+    Stage<CompileState> stage;
+    stage.name = "lower";
+    stage.run = lower;
+    stage.print = [](const CompileState& state) { return halide_bridge::print(state.program); };
+    return std::vector{stage};
+  }();
+  return stages;
+}
+
+std::vector<Stage<CompileState>> launch_stages(std::size_t index, std::size_t count) {
+  std::string suffix = count > 1 ? str(".", index) : std::string();
+  auto print_scop = [](const LaunchState& launch) { return print_accesses(*launch.scop); };
+  std::vector<Stage<CompileState>> stages{
+      launch_stage("extract", suffix, index, extract, print_scop),
+      launch_stage("depend", suffix, index, depend, print_dependences),
+      launch_stage("schedule", suffix, index, schedule, print_schedule),
+      launch_stage("map", suffix, index, map, print_schedule),
+      launch_stage("generate", suffix, index, generate, [](const LaunchState& launch) { return str(launch.ast->root, "\n"); }),
+      launch_stage("raise", suffix, index, raise, print_body),
+      launch_stage("emit", suffix, index, emit, nullptr),
+  };
+  stages[0].verify = stages[2].verify = stages[3].verify = laws(index);
+  stages[2].parse = [index](CompileState& state, const std::string& text) {
+    auto& scop = *state.launches[index].scop;
+    try {
+      scop.schedule = isl::schedule(scop.ctx(), text);
+    } catch (const isl::exception& error) {
+      throw OptionsError(str("the replacement of stage 'schedule' is not a schedule tree: ", error.what()));
+    }
+  };
+  return stages;
+}
+
+}  // namespace tc::engine

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <Halide.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tc/engine/compile.h"
+#include "tc/halide_bridge/program.h"
+#include "tc/polyhedral/dependences.h"
+#include "tc/polyhedral/generate.h"
+#include "tc/polyhedral/scop.h"
+
+/// What the stages of a compile work on. Included by .cpp files of tc/engine and by tests that plant faults.
+namespace tc::engine {
+
+/// One launch on its way to machine code. A stage fills the members it is named after.
+struct LaunchState {
+  std::optional<polyhedral::Scop> scop;                ///< extract, then schedule, then map
+  std::optional<polyhedral::Scop> plain;               ///< in program order, for when a quota runs out
+  std::optional<polyhedral::Dependences> dependences;  ///< depend; absent: quota exhausted
+  std::optional<polyhedral::Ast> ast;                  ///< generate
+  Halide::Internal::Stmt body;                         ///< raise
+  std::vector<std::string> buffers;                    ///< raise: what the function takes, in order
+  cpu::ObjectCode code;                                ///< emit
+};
+
+struct CompileState {
+  const Function* function = nullptr;
+  std::vector<Argument> arguments;
+  lang::SizeMap sizes;
+  Target target;
+  polyhedral::MappingOptions mapping;
+  Cancellation cancellation;
+
+  halide_bridge::Program program;      ///< lower
+  std::vector<LaunchState> launches;
+  std::vector<std::string> fallbacks;
+  std::function<void(polyhedral::Context*)> watch;  ///< told which isl context is at work, null at the end
+};
+
+/// lower
+const std::vector<Stage<CompileState>>& lower_stages();
+
+/// extract, depend, schedule, map, generate, raise, emit for launch \p index of \p count. Names carry ".<index>" where
+/// there are several launches.
+std::vector<Stage<CompileState>> launch_stages(std::size_t index, std::size_t count);
+
+}  // namespace tc::engine
