@@ -168,7 +168,7 @@ std::vector<Argument> make_arguments(const Function& function, const std::vector
     throw ArgumentError(str("'", function.name(), "' has ", infos.size(), " outputs, ", outputs.size(), " were given"));
   std::vector<Argument> arguments;
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    arguments.push_back({function.def.params[i].name, normalised(inputs[i]), false,
+    arguments.push_back({function.def.params[i].name, normalised(inputs[i]), false, false,
                          std::vector<std::int64_t>(inputs[i].shape.size(), 0)});
   for (std::size_t i = 0; i < infos.size(); ++i) {
     const TensorSpec& spec = outputs.empty() ? infos[i] : outputs[i];
@@ -176,7 +176,7 @@ std::vector<Argument> make_arguments(const Function& function, const std::vector
       throw ArgumentError(str("output '", infos[i].name, "' of '", function.name(), "' is ",
                               contiguous(infos[i].dtype, infos[i].shape), ", ", contiguous(spec.dtype, spec.shape),
                               " was given"));
-    arguments.push_back({infos[i].name, normalised(spec), true, infos[i].mins});
+    arguments.push_back({infos[i].name, normalised(spec), true, infos[i].read, infos[i].mins});
   }
   return arguments;
 }

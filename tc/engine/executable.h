@@ -19,6 +19,7 @@ struct Argument {
   std::string name;
   TensorSpec spec;                 ///< normalised
   bool output = false;
+  bool read = false;               ///< an output that accumulates into what the caller's buffer holds
   std::vector<std::int64_t> mins;  ///< index of the first element; zeros for inputs
 };
 

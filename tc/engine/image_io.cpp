@@ -92,6 +92,7 @@ Argument read_argument(Reader& in) {
   if (!type) throw ArgumentError("the bytes of an executable name an unknown type");
   argument.spec = {*type, in.numbers(), in.numbers()};
   argument.output = in.number() != 0;
+  argument.read = in.number() != 0;
   argument.mins = in.numbers();
   return argument;
 }
@@ -142,6 +143,7 @@ std::string Image::serialise() const {
     out.put(argument.spec.shape);
     out.put(argument.spec.strides);
     out.put(std::int64_t(argument.output));
+    out.put(std::int64_t(argument.read));
     out.put(argument.mins);
   });
   out.put_list(in_place, [&](const InPlace& pair) {

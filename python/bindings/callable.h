@@ -1,0 +1,65 @@
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "tc/engine/engine.h"
+#include "tensor.h"
+
+namespace tc::python {
+
+/// The tensors of one call, borrowed: room on the stack for the usual number.
+class Operands {
+ public:
+  explicit Operands(std::size_t size) : size_(size), more_(size > few ? new Borrowed[size] : nullptr) {}
+  Borrowed& operator[](std::size_t i) { return more_ ? more_[i] : few_[i]; }
+  std::size_t size() const { return size_; }
+
+ private:
+  static constexpr std::size_t few = 8;
+  std::size_t size_;
+  std::array<Borrowed, few> few_;
+  std::unique_ptr<Borrowed[]> more_;
+};
+
+/// An executable with what a call from Python needs at hand.
+class Callable {
+ public:
+  explicit Callable(std::shared_ptr<const engine::Executable> executable);
+
+  const engine::Executable& executable() const { return *executable_; }
+  std::size_t input_count() const { return inputs_; }
+  std::size_t output_count() const { return executable_->image().arguments.size() - inputs_; }
+
+  /// Are \p operands of the types, shapes and strides compiled for?
+  bool matches(Operands& operands, std::size_t begin, std::size_t end) const;
+  /// Allocates outputs where \p out is null, runs without the interpreter's lock, returns the outputs.
+  /// \p operands holds the inputs, and the outputs when \p out is given; all match.
+  pybind11::object run(Operands& operands, PyObject* out) const;
+  /// A checked call: takes the tensors \p args and `out`, which must be as compiled for.
+  pybind11::object call(const pybind11::args& args, pybind11::handle out) const;
+
+ private:
+  pybind11::object allocate_outputs(Framework framework, void** pointers) const;
+  /// Throws ArgumentError where an output shares memory in a way that would change the result.
+  void check_overlap(Operands& operands) const;
+
+  std::shared_ptr<const engine::Executable> executable_;
+  std::size_t inputs_ = 0;
+  bool reads_outputs_ = false;
+  std::vector<pybind11::object> shapes_;  ///< of the outputs, as tuples
+  std::vector<ElementSpan> bytes_;        ///< of all arguments: lowest and end address, relative to the data
+};
+
+/// The name of argument \p i of \p names, or its place.
+void take_inputs(Operands& operands, PyObject* args, const std::vector<std::string>& names,
+                 const std::vector<DType>& types, const std::vector<int>& ranks);
+/// The tensors of `out`: one, or a tuple or list of \p count, into operands[inputs...].
+void take_outputs(Operands& operands, std::size_t inputs, PyObject* out, const std::vector<std::string>& names);
+/// The framework that allocates the outputs of a call: that of the first tensor that has one.
+Framework framework_of(Operands& operands, std::size_t inputs);
+
+}  // namespace tc::python

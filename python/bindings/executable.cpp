@@ -1,0 +1,97 @@
+#include <pybind11/stl.h>
+
+#include "bindings.h"
+#include "callable.h"
+#include "interrupt.h"
+#include "tc/base/str.h"
+
+namespace py = pybind11;
+
+namespace tc::python {
+namespace {
+
+py::dict stats(const Callable& callable) {
+  const auto& image = callable.executable().image();
+  const auto& stats = callable.executable().stats();
+  py::dict stages;
+  for (const auto& record : stats.records) stages[py::str(record.name)] = record.milliseconds;
+  std::size_t code_bytes = 0;
+  for (const auto& launch : image.launches) code_bytes += launch.code.bytes.size();
+  py::dict result;
+  result["compile_ms"] = stats.milliseconds;
+  result["stages_ms"] = stages;
+  result["launches"] = image.launches.size();
+  result["workspace_bytes"] = image.workspace_bytes;
+  result["code_bytes"] = code_bytes;
+  result["target"] = image.target;
+  result["options"] = image.options;
+  result["fallbacks"] = stats.fallbacks;
+  result["interpreted"] = callable.executable().interpreted();
+  return result;
+}
+
+std::string assembly(const Callable& callable) {
+  std::string text;
+  for (const auto& launch : callable.executable().image().launches)
+    if (!launch.code.bytes.empty()) text += cpu::disassemble(launch.code);
+  return text;
+}
+
+py::dict profile(const Callable& callable, const py::args& args, py::handle out) {
+  const auto& arguments = callable.executable().image().arguments;
+  std::vector<TensorView> inputs, outputs;
+  std::vector<std::unique_ptr<Borrowed>> borrowed;
+  auto take = [&](py::handle object, const std::string& name) {
+    borrowed.push_back(std::make_unique<Borrowed>());
+    borrowed.back()->take(object.ptr(), name.c_str());
+    return borrowed.back()->view();
+  };
+  if (args.size() != callable.input_count())
+    throw ArgumentError(str("'", callable.executable().image().function, "' takes ", callable.input_count(), " tensors, ",
+                            args.size(), " were given"));
+  for (std::size_t i = 0; i < args.size(); ++i) inputs.push_back(take(args[i], arguments[i].name));
+  py::object results = out && !out.is_none() ? py::reinterpret_borrow<py::object>(out) : callable.call(args, out);
+  py::tuple all = py::isinstance<py::tuple>(results) ? py::tuple(results) : py::make_tuple(results);
+  for (std::size_t i = 0; i < all.size(); ++i) outputs.push_back(take(all[i], "out"));
+  engine::RunProfile profile;
+  {
+    py::gil_scoped_release release;
+    profile = callable.executable().profile(inputs, outputs);
+  }
+  py::dict result;
+  result["total_us"] = profile.total.count() / 1e3;
+  result["kernels_us"] = profile.kernels.count() / 1e3;
+  return result;
+}
+
+std::shared_ptr<Callable> load(const py::bytes& bytes) {
+  auto image = engine::Image::deserialise(std::string(bytes));
+  return std::make_shared<Callable>(std::make_shared<engine::Executable>(std::move(image)));
+}
+
+}  // namespace
+
+void bind_executable(py::module_& m) {
+  py::class_<Callable, std::shared_ptr<Callable>>(m, "Executable", "A def compiled for given tensors.", py::dynamic_attr())
+      .def(py::init([](const std::shared_ptr<Callable>& other) { return other; }), py::arg("other"))
+      .def("__call__",
+           [](const Callable& self, const py::args& args, const py::object& out) { return self.call(args, out); },
+           py::kw_only(), py::arg("out") = py::none())
+      .def("_profile", [](const Callable& self, const py::args& args, const py::object& out) { return profile(self, args, out); },
+           py::kw_only(), py::arg("out") = py::none())
+      .def("_stats", &stats)
+      .def("_assembly", &assembly)
+      .def("_comprehension", [](const Callable& self) { return self.executable().image().source; })
+      .def("_name", [](const Callable& self) { return self.executable().image().function; })
+      .def("_arguments",
+           [](const Callable& self) {
+             py::list result;
+             for (const auto& argument : self.executable().image().arguments)
+               result.append(py::make_tuple(argument.name, argument.spec, argument.output));
+             return result;
+           })
+      .def("_serialise", [](const Callable& self) { return py::bytes(self.executable().image().serialise()); });
+  m.def("load_executable", &load, py::arg("bytes"), "The executable that Executable.serialise() wrote.");
+}
+
+}  // namespace tc::python

@@ -1,0 +1,210 @@
+#include <pybind11/stl.h>
+
+#include <unordered_map>
+
+#include "bindings.h"
+#include "callable.h"
+#include "interrupt.h"
+#include "tc/base/str.h"
+#include "tc/engine/describe.h"
+#include "tc/engine/environment.h"
+
+namespace py = pybind11;
+
+namespace tc::python {
+namespace {
+
+/// Executables of all texts, shared by equal programs.
+engine::ExecutableCache& shared_cache() {
+  static auto* cache = new engine::ExecutableCache();
+  return *cache;
+}
+
+/// How a def is to be compiled, as Python gives it.
+struct Settings {
+  std::optional<std::string> target;
+  std::optional<polyhedral::MappingOptions> mapping;
+  std::optional<std::string> schedule;
+  double time_limit = 0;
+  std::size_t memory_limit = 0;
+
+  engine::CompileOptions options() const {
+    auto result = engine::options_from_environment();
+    if (target) result.target = Target::parse(*target);
+    if (mapping) result.mapping = *mapping;
+    if (schedule) result.stages.replace["schedule"] = *schedule;
+    result.time_limit = time_limit;
+    result.memory_limit = memory_limit;
+    return result;
+  }
+};
+
+/// A def of a text, for Python to keep.
+struct Definition {
+  std::shared_ptr<const engine::Function> function;
+};
+
+/// One def of a text: called with tensors, it compiles on first use for their types, shapes and strides.
+class PyFunction {
+ public:
+  PyFunction(std::shared_ptr<const engine::Function> function, Settings settings)
+      : function_(std::move(function)), settings_(std::move(settings)) {
+    const auto& def = function_->def;
+    for (const auto& param : def.params) add(param.name);
+    for (const auto& ret : def.returns) add(ret.name);
+  }
+
+  py::object call(const py::args& args, const py::object& out) {
+    auto inputs = function_->def.params.size();
+    if (args.size() != inputs) engine::bind_inputs(*function_, std::vector<TensorSpec>(args.size()));
+    bool has_out = !out.is_none();
+    Operands operands(names_.size());
+    take_inputs(operands, args.ptr(), names_, types_, ranks_);
+    if (has_out) take_outputs(operands, inputs, out.ptr(), names_);
+    auto end = has_out ? operands.size() : inputs;
+    return find(operands, inputs, end).run(operands, has_out ? out.ptr() : nullptr);
+  }
+
+  std::shared_ptr<Callable> compile(const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
+                                    const Settings& settings) const {
+    auto executable = interruptible([&](Cancellation cancellation) {
+      auto options = settings.options();
+      options.stages.cancellation = cancellation;
+      return engine::compile_cached(shared_cache(), function_, inputs, outputs, options);
+    });
+    return std::make_shared<Callable>(std::move(executable));
+  }
+
+  const std::shared_ptr<const engine::Function>& function() const { return function_; }
+  std::size_t compiled_count() const {
+    std::size_t count = 0;
+    for (const auto& [hash, entries] : compiled_) count += entries.size();
+    return count;
+  }
+
+ private:
+  void add(const std::string& name) {
+    const auto& tensor = function_->def.tensors.at(name);
+    names_.push_back(name);
+    types_.push_back(tensor.type);
+    ranks_.push_back(tensor.rank);
+  }
+
+  /// The executable for the first \p end operands; outputs that are not among them are dense.
+  const Callable& find(Operands& operands, std::size_t inputs, std::size_t end) {
+    if (last_ && last_end_ == end && last_->matches(operands, 0, end)) return *last_;
+    std::uint64_t hash = end;
+    for (std::size_t i = 0; i < end; ++i) hash = operands[i].hash(hash);
+    for (const auto& callable : compiled_[hash])
+      if (callable->matches(operands, 0, end)) return remember(callable.get(), end);
+    std::vector<TensorSpec> ins, outs;
+    for (std::size_t i = 0; i < end; ++i) (i < inputs ? ins : outs).push_back(operands[i].view());
+    auto made = compile(ins, outs, settings_);
+    auto& entries = compiled_[hash];
+    entries.push_back(std::move(made));
+    return remember(entries.back().get(), end);
+  }
+
+  const Callable& remember(const Callable* callable, std::size_t end) {
+    last_ = callable;
+    last_end_ = end;
+    return *callable;
+  }
+
+  std::shared_ptr<const engine::Function> function_;
+  Settings settings_;
+  std::vector<std::string> names_;
+  std::vector<DType> types_;
+  std::vector<int> ranks_;
+  std::unordered_map<std::uint64_t, std::vector<std::shared_ptr<Callable>>> compiled_;
+  const Callable* last_ = nullptr;
+  std::size_t last_end_ = 0;
+};
+
+std::vector<TensorSpec> specs_of(const PyFunction& self, const py::sequence& args) {
+  const auto& def = self.function()->def;
+  std::vector<TensorSpec> result;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    py::object object = args[i];
+    bool known = i < def.params.size();
+    if (known && def.tensors.at(def.params[i].name).rank == 0 && is_number(object.ptr()))
+      result.push_back(contiguous(def.tensors.at(def.params[i].name).type, {}));
+    else
+      result.push_back(spec_of(object, known ? def.params[i].name.c_str() : "argument"));
+  }
+  return result;
+}
+
+std::vector<TensorSpec> output_specs(const py::object& out) {
+  std::vector<TensorSpec> result;
+  if (out.is_none()) return result;
+  bool several = py::isinstance<py::tuple>(out) || py::isinstance<py::list>(out);
+  py::tuple all = several ? py::tuple(out) : py::make_tuple(out);
+  for (auto item : all) result.push_back(spec_of(item, "out"));
+  return result;
+}
+
+py::tuple infer(const PyFunction& self, const py::args& args) {
+  auto inputs = specs_of(self, args);
+  py::list outputs;
+  for (const auto& info : engine::infer_output_tensor_info(*self.function(), inputs))
+    outputs.append(py::make_tuple(info.name, std::string(name(info.dtype)), py::tuple(py::cast(info.shape)),
+                                  py::tuple(py::cast(info.strides)), py::tuple(py::cast(info.mins))));
+  auto sizes = engine::bind_inputs(*self.function(), inputs);
+  return py::make_tuple(outputs, engine::describe_ranges(*self.function(), sizes),
+                        engine::describe_preconditions(*self.function()));
+}
+
+py::list stage_texts(const PyFunction& self, const std::shared_ptr<Callable>& callable, const Settings& settings) {
+  auto records = interruptible([&](Cancellation cancellation) {
+    auto options = settings.options();
+    options.stages.cancellation = cancellation;
+    return engine::stage_texts(self.function(), callable->executable().image().arguments, options);
+  });
+  py::list result;
+  for (const auto& record : records) result.append(py::make_tuple(record.name, record.milliseconds, record.text));
+  return result;
+}
+
+py::tuple define(const std::string& text, const std::string& name) {
+  engine::Module module;
+  {
+    py::gil_scoped_release release;
+    module = engine::define(text, name);
+  }
+  py::list functions;
+  for (const auto& function : module.functions) functions.append(Definition{function});
+  return py::make_tuple(functions, module.warnings);
+}
+
+}  // namespace
+
+void bind_function(py::module_& m) {
+  py::class_<Settings>(m, "Settings", "How defs are compiled.")
+      .def(py::init([](std::optional<std::string> target, std::optional<polyhedral::MappingOptions> mapping,
+                       std::optional<std::string> schedule, double time_limit, std::size_t memory_limit) {
+             return Settings{std::move(target), std::move(mapping), std::move(schedule), time_limit, memory_limit};
+           }),
+           py::kw_only(), py::arg("target") = py::none(), py::arg("mapping") = py::none(),
+           py::arg("schedule") = py::none(), py::arg("time_limit") = 0.0, py::arg("memory_limit") = 0);
+  py::class_<Definition>(m, "Definition", "A def of a text, understood.");
+  py::class_<PyFunction, std::shared_ptr<PyFunction>>(m, "Function", "One def of a text.", py::dynamic_attr())
+      .def(py::init([](const Definition& definition, const Settings& settings) {
+             settings.options();
+             return std::make_shared<PyFunction>(definition.function, settings);
+           }),
+           py::arg("definition"), py::arg("settings"))
+      .def("__call__", &PyFunction::call, py::kw_only(), py::arg("out") = py::none())
+      .def("_name", [](const PyFunction& self) { return self.function()->name(); })
+      .def("_source", [](const PyFunction& self) { return engine::source_text(*self.function()); })
+      .def("_compiled_count", &PyFunction::compiled_count)
+      .def("_infer", &infer)
+      .def("_compile",
+           [](const PyFunction& self, const py::tuple& inputs, const py::object& out, const Settings& settings) {
+             return self.compile(specs_of(self, inputs), output_specs(out), settings);
+           })
+      .def("_stage_texts", &stage_texts);
+  m.def("define", &define, py::arg("text"), py::arg("name"), "The defs of a text, and warnings about it.");
+}
+
+}  // namespace tc::python

@@ -1,0 +1,438 @@
+#include "tensor.h"
+
+#include <pybind11/stl.h>
+
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <unordered_map>
+
+#include "bindings.h"
+#include "dlpack_exchange.h"
+#include "tc/base/dlpack.h"
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+
+namespace py = pybind11;
+
+namespace tc::python {
+namespace {
+
+/// What is known of a Python type. Kept with a reference to the type, so that its address stays its own.
+struct TypeTraits {
+  const DLPackExchangeAPI* exchange = nullptr;
+  Framework framework = Framework::Other;
+  bool has_dlpack = false;
+  bool has_grad = false;
+};
+
+PyObject* interned(const char* text) {
+  PyObject* result = PyUnicode_InternFromString(text);
+  if (!result) throw py::error_already_set();
+  return result;
+}
+
+/// The exchange functions \p type offers, null without.
+const DLPackExchangeAPI* find_exchange(PyTypeObject* type) {
+  PyObject* capsule = PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__dlpack_c_exchange_api__");
+  if (!capsule) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  const auto* api = static_cast<const DLPackExchangeAPI*>(PyCapsule_GetPointer(capsule, "dlpack_exchange_api"));
+  Py_DECREF(capsule);
+  if (!api) PyErr_Clear();
+  while (api && api->header.version.major != 1)
+    api = reinterpret_cast<const DLPackExchangeAPI*>(api->header.prev_api);
+  return api && api->dltensor_from_py_object_no_sync ? api : nullptr;
+}
+
+bool is_torch(PyTypeObject* type) {
+  py::object modules = py::module_::import("sys").attr("modules");
+  if (!modules.contains("torch")) return false;
+  py::object tensor = py::getattr(modules["torch"], "Tensor", py::none());
+  return PyType_Check(tensor.ptr()) && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(tensor.ptr()));
+}
+
+const TypeTraits& traits(PyTypeObject* type) {
+  static auto* known = new std::unordered_map<PyTypeObject*, TypeTraits>();
+  auto found = known->find(type);
+  if (found != known->end()) return found->second;
+  TypeTraits result;
+  auto* object = reinterpret_cast<PyObject*>(type);
+  result.exchange = find_exchange(type);
+  result.has_dlpack = PyObject_HasAttrString(object, "__dlpack__");
+  if (is_torch(type)) {
+    result.framework = Framework::Torch;
+    result.has_grad = true;
+  } else if (type->tp_as_buffer && type->tp_as_buffer->bf_getbuffer) {
+    result.framework = Framework::NumPy;
+  }
+  Py_INCREF(type);
+  return known->emplace(type, result).first->second;
+}
+
+bool is_true_attribute(PyObject* object, PyObject* name) {
+  PyObject* value = PyObject_GetAttr(object, name);
+  if (!value) throw py::error_already_set();
+  Py_DECREF(value);
+  return value == Py_True;
+}
+
+/// Throws ArgumentError for a torch tensor whose gradient would be lost or whose values are not as stored.
+void check_torch(PyObject* object, const char* name) {
+  static PyObject* requires_grad = interned("requires_grad");
+  static PyObject* is_neg = interned("is_neg");
+  if (is_true_attribute(object, requires_grad)) {
+    py::object enabled = py::module_::import("torch").attr("is_grad_enabled")();
+    if (enabled.ptr() == Py_True)
+      throw ArgumentError(str("'", name, "' requires grad, and gradients of tensor comprehensions do not exist yet: call ",
+                              "inside torch.no_grad(), or pass ", name, ".detach()"));
+  }
+  PyObject* negated = PyObject_CallMethodNoArgs(object, is_neg);
+  if (!negated) throw py::error_already_set();
+  Py_DECREF(negated);
+  if (negated == Py_True)
+    throw ArgumentError(str("'", name, "' is a lazily negated view: pass ", name, ".resolve_neg()"));
+}
+
+/// The element type of a buffer's \p format and \p size. Throws ArgumentError.
+DType buffer_type(const char* format, Py_ssize_t size, const char* name) {
+  const char* code = format ? format : "B";
+  if (*code == '@' || *code == '=' || (*code == '<' && size >= 1)) ++code;
+  bool single = code[0] && !code[1];
+  if (single && *code == '?') return DType::Bool;
+  if (single && std::strchr("bhilqn", *code))
+    return size == 1 ? DType::Int8 : size == 2 ? DType::Int16 : size == 4 ? DType::Int32 : DType::Int64;
+  if (single && std::strchr("BHILQN", *code))
+    return size == 1 ? DType::UInt8 : size == 2 ? DType::UInt16 : size == 4 ? DType::UInt32 : DType::UInt64;
+  if (single && *code == 'e') return DType::Float16;
+  if (single && *code == 'f') return DType::Float32;
+  if (single && *code == 'd') return DType::Float64;
+  throw ArgumentError(str("'", name, "' has elements of format '", format ? format : "", "', which is no type of the language"));
+}
+
+const DLTensor* tensor_of_capsule(PyObject* capsule, bool* read_only) {
+  if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
+    auto* managed = static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule, "dltensor_versioned"));
+    if (managed->version.major != 1) return nullptr;
+    *read_only = managed->flags & 1;
+    return &managed->dl_tensor;
+  }
+  auto* managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
+  if (!managed) throw py::error_already_set();
+  return &managed->dl_tensor;
+}
+
+/// The capsule of object.__dlpack__(), of version 1 where it knows it.
+PyObject* call_dlpack(PyObject* object) {
+  py::handle tensor(object);
+  try {
+    return tensor.attr("__dlpack__")(py::arg("max_version") = py::make_tuple(1, 0)).release().ptr();
+  } catch (py::error_already_set& error) {
+    if (!error.matches(PyExc_TypeError)) throw;
+  }
+  return tensor.attr("__dlpack__")().release().ptr();
+}
+
+[[noreturn]] void throw_foreign(const py::error_already_set& error, const char* name) {
+  throw ArgumentError(str("'", name, "' does not give its memory: ", error.what()));
+}
+
+void copy_dlpack(const DLTensor& tensor, const char* name, Borrowed& out) {
+  if (tensor.ndim > max_rank) throw ArgumentError(str("'", name, "' has more than ", max_rank, " dimensions"));
+  TensorView view;
+  try {
+    view = view_of(tensor);
+  } catch (const ArgumentError& error) {
+    throw ArgumentError(str("'", name, "': ", error.what()));
+  }
+  out.dtype = view.dtype;
+  out.rank = tensor.ndim;
+  std::copy(view.shape.begin(), view.shape.end(), out.shape);
+  std::copy(view.strides.begin(), view.strides.end(), out.strides);
+  out.data = view.data;
+}
+
+/// As copy_dlpack without allocating, for the usual types in CPU memory; false where the general way is needed.
+bool copy_plain(const DLTensor& tensor, Borrowed& out) {
+  if (tensor.device.device_type != kDLCPU || tensor.ndim > max_rank || tensor.dtype.lanes != 1 || !tensor.strides)
+    return false;
+  if (tensor.dtype.code == kDLFloat && tensor.dtype.bits == 32)
+    out.dtype = DType::Float32;
+  else if (tensor.dtype.code == kDLFloat && tensor.dtype.bits == 64)
+    out.dtype = DType::Float64;
+  else if (tensor.dtype.code == kDLInt && tensor.dtype.bits == 64)
+    out.dtype = DType::Int64;
+  else if (tensor.dtype.code == kDLInt && tensor.dtype.bits == 32)
+    out.dtype = DType::Int32;
+  else
+    return false;
+  out.rank = tensor.ndim;
+  std::copy(tensor.shape, tensor.shape + tensor.ndim, out.shape);
+  std::copy(tensor.strides, tensor.strides + tensor.ndim, out.strides);
+  out.data = static_cast<char*>(tensor.data) + tensor.byte_offset;
+  return true;
+}
+
+}  // namespace
+
+void Borrowed::release() {
+  if (has_buffer_) PyBuffer_Release(&buffer_);
+  has_buffer_ = false;
+  Py_CLEAR(capsule_);
+}
+
+void Borrowed::normalise() {
+  bool empty = false;
+  for (int i = 0; i < rank; ++i) empty = empty || shape[i] == 0;
+  std::int64_t next = 1;
+  for (int i = rank; i-- > 0;) {
+    if (shape[i] == 1 || empty) strides[i] = next;
+    next = strides[i] * (empty && shape[i] == 0 ? 1 : shape[i]);
+  }
+}
+
+void Borrowed::take_dlpack(PyObject* object, const char* name) {
+  try {
+    capsule_ = call_dlpack(object);
+  } catch (const py::error_already_set& error) {
+    throw_foreign(error, name);
+  }
+  const auto* tensor = tensor_of_capsule(capsule_, &read_only);
+  if (!tensor) throw ArgumentError(str("'", name, "' speaks a version of DLPack that is not supported"));
+  copy_dlpack(*tensor, name, *this);
+}
+
+void Borrowed::take_buffer(PyObject* object, const char* name) {
+  if (PyObject_GetBuffer(object, &buffer_, PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
+    py::error_already_set error;
+    throw_foreign(error, name);
+  }
+  has_buffer_ = true;
+  if (buffer_.ndim > max_rank) throw ArgumentError(str("'", name, "' has more than ", max_rank, " dimensions"));
+  dtype = buffer_type(buffer_.format, buffer_.itemsize, name);
+  rank = buffer_.ndim;
+  read_only = buffer_.readonly;
+  data = buffer_.buf;
+  for (int i = 0; i < rank; ++i) {
+    shape[i] = buffer_.shape[i];
+    strides[i] = buffer_.strides[i] / buffer_.itemsize;
+    if (buffer_.strides[i] % buffer_.itemsize != 0 && shape[i] > 1)
+      throw ArgumentError(str("'", name, "' has a stride of ", buffer_.strides[i],
+                              " bytes, which is no multiple of its element's size"));
+  }
+}
+
+void Borrowed::take(PyObject* object, const char* name) {
+  release();
+  const auto& type = traits(Py_TYPE(object));
+  framework = type.framework;
+  read_only = false;
+  if (type.has_grad) check_torch(object, name);
+  if (type.exchange) {
+    DLTensor tensor;
+    if (type.exchange->dltensor_from_py_object_no_sync(object, &tensor) != 0) {
+      py::error_already_set error;
+      throw_foreign(error, name);
+    }
+    if (!copy_plain(tensor, *this)) copy_dlpack(tensor, name, *this);
+  } else if (framework == Framework::Torch) {
+    py::object detached = py::handle(object).attr("detach")();
+    take_dlpack(detached.ptr(), name);
+  } else if (framework == Framework::NumPy) {
+    take_buffer(object, name);
+  } else if (type.has_dlpack) {
+    take_dlpack(object, name);
+  } else {
+    throw ArgumentError(str("'", name, "' must be a tensor (torch, NumPy or anything with __dlpack__), not ",
+                            Py_TYPE(object)->tp_name));
+  }
+  normalise();
+}
+
+bool Borrowed::matches(const TensorSpec& spec) const {
+  return dtype == spec.dtype && rank == spec.rank() &&
+         std::memcmp(shape, spec.shape.data(), sizeof(std::int64_t) * rank) == 0 &&
+         std::memcmp(strides, spec.strides.data(), sizeof(std::int64_t) * rank) == 0;
+}
+
+std::uint64_t Borrowed::hash(std::uint64_t seed) const {
+  auto mix = [&](std::uint64_t value) { seed = (seed ^ value) * 0x9E3779B97F4A7C15ull, seed ^= seed >> 29; };
+  mix(static_cast<std::uint64_t>(dtype) * 64 + rank);
+  for (int i = 0; i < rank; ++i) mix(shape[i]), mix(strides[i]);
+  return seed;
+}
+
+TensorView Borrowed::view() const {
+  TensorView view;
+  view.dtype = dtype;
+  view.shape.assign(shape, shape + rank);
+  view.strides.assign(strides, strides + rank);
+  view.data = data;
+  return view;
+}
+
+namespace {
+
+template <typename T>
+void store_integer(PyObject* object, unsigned char* out, DType type, const char* name) {
+  py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(object));
+  if (!index) {
+    PyErr_Clear();
+    throw ArgumentError(str("'", name, "' is a ", type, ", a ", Py_TYPE(object)->tp_name, " was given"));
+  }
+  T value;
+  try {
+    value = index.cast<T>();
+  } catch (const py::cast_error&) {
+    throw ArgumentError(str("'", name, "' is a ", type, ", ", std::string(py::str(index)), " is outside its range"));
+  }
+  std::memcpy(out, &value, sizeof value);
+}
+
+template <typename T>
+void store(T value, unsigned char* out) {
+  std::memcpy(out, &value, sizeof value);
+}
+
+double real_value(PyObject* object, DType type, const char* name) {
+  double value = PyFloat_AsDouble(object);
+  if (value == -1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    throw ArgumentError(str("'", name, "' is a ", type, ", a ", Py_TYPE(object)->tp_name, " was given"));
+  }
+  return value;
+}
+
+void store_real(double value, unsigned char* out, DType type) {
+  switch (type) {
+    case DType::Float16: return store(double_to_half(value), out);
+    case DType::BFloat16: return store(double_to_bfloat(value), out);
+    case DType::Float32: return store(static_cast<float>(value), out);
+    default: return store(value, out);
+  }
+}
+
+/// The class numpy.<name>, null when NumPy has not been imported.
+PyTypeObject* numpy_type(const char* name) {
+  py::object modules = py::module_::import("sys").attr("modules");
+  if (!modules.contains("numpy")) return nullptr;
+  return reinterpret_cast<PyTypeObject*>(py::object(modules["numpy"].attr(name)).release().ptr());
+}
+
+}  // namespace
+
+void Borrowed::take_number(PyObject* object, DType type, const char* name) {
+  release();
+  framework = Framework::None;
+  read_only = true;
+  dtype = type;
+  rank = 0;
+  data = number_;
+  switch (type) {
+    case DType::Bool: {
+      bool is_bool = PyBool_Check(object) || std::strstr(Py_TYPE(object)->tp_name, "bool");
+      if (!is_bool) throw ArgumentError(str("'", name, "' is a bool, a ", Py_TYPE(object)->tp_name, " was given"));
+      return store<std::uint8_t>(PyObject_IsTrue(object) == 1, number_);
+    }
+    case DType::Int8: return store_integer<std::int8_t>(object, number_, type, name);
+    case DType::Int16: return store_integer<std::int16_t>(object, number_, type, name);
+    case DType::Int32: return store_integer<std::int32_t>(object, number_, type, name);
+    case DType::Int64: return store_integer<std::int64_t>(object, number_, type, name);
+    case DType::UInt8: return store_integer<std::uint8_t>(object, number_, type, name);
+    case DType::UInt16: return store_integer<std::uint16_t>(object, number_, type, name);
+    case DType::UInt32: return store_integer<std::uint32_t>(object, number_, type, name);
+    case DType::UInt64: return store_integer<std::uint64_t>(object, number_, type, name);
+    default: return store_real(real_value(object, type, name), number_, type);
+  }
+}
+
+bool is_number(PyObject* object) {
+  if (PyFloat_Check(object) || PyLong_Check(object)) return true;
+  static PyTypeObject* generic = nullptr;
+  if (!generic) generic = numpy_type("generic");
+  return generic && PyObject_TypeCheck(object, generic);
+}
+
+TensorSpec spec_of(py::handle object, const char* name) {
+  if (py::isinstance<TensorSpec>(object)) return object.cast<TensorSpec>();
+  Borrowed tensor;
+  tensor.take(object.ptr(), name);
+  return tensor.view();
+}
+
+namespace {
+
+/// The dtype objects of a framework by type of the language; looked up once.
+PyObject* dtype_object(const char* module, DType type) {
+  static auto* known = new std::map<std::pair<std::string, DType>, PyObject*>();
+  auto& entry = (*known)[{module, type}];
+  if (!entry) {
+    bool numpy = std::string(module) == "numpy";
+    auto attribute = type == DType::Bool && numpy ? std::string("bool_") : std::string(name(type));
+    py::object object = py::getattr(py::module_::import(module), attribute.c_str(), py::none());
+    if (object.is_none())
+      throw ArgumentError(str(module, " has no type ", type, ": pass the output as out="));
+    entry = object.release().ptr();
+  }
+  return entry;
+}
+
+}  // namespace
+
+py::object allocate(Framework framework, const TensorSpec& spec, PyObject* shape) {
+  PyObject* result = nullptr;
+  if (framework == Framework::Torch) {
+    static PyObject* empty = py::module_::import("torch").attr("empty").release().ptr();
+    static PyObject* names = py::make_tuple("dtype").release().ptr();
+    PyObject* arguments[] = {shape, dtype_object("torch", spec.dtype)};
+    result = PyObject_Vectorcall(empty, arguments, 1, names);
+  } else {
+    static PyObject* empty = py::module_::import("numpy").attr("empty").release().ptr();
+    PyObject* arguments[] = {shape, dtype_object("numpy", spec.dtype)};
+    result = PyObject_Vectorcall(empty, arguments, 2, nullptr);
+  }
+  if (!result) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(result);
+}
+
+namespace {
+
+TensorSpec make_spec(const std::vector<std::int64_t>& shape, const std::string& dtype,
+                     const std::optional<std::vector<std::int64_t>>& strides) {
+  auto type = parse_dtype(dtype);
+  if (!type) throw ArgumentError(str("'", dtype, "' is no type of the language"));
+  for (auto extent : shape)
+    if (extent < 0) throw ArgumentError(str("the shape (", join(shape), ") has a negative size"));
+  auto spec = contiguous(*type, shape);
+  if (strides) spec.strides = *strides;
+  if (spec.strides.size() != shape.size())
+    throw ArgumentError(str("a shape of ", shape.size(), " sizes with ", spec.strides.size(), " strides"));
+  return spec;
+}
+
+py::tuple tuple_of(const std::vector<std::int64_t>& values) { return py::tuple(py::cast(values)); }
+
+}  // namespace
+
+void bind_tensor(py::module_& m) {
+  py::class_<TensorSpec>(m, "TensorSpec", "A tensor without data; make one with tc.spec().")
+      .def(py::init(&make_spec), py::arg("shape"), py::arg("dtype"), py::arg("strides") = py::none())
+      .def_property_readonly("shape", [](const TensorSpec& spec) { return tuple_of(spec.shape); })
+      .def_property_readonly("strides", [](const TensorSpec& spec) { return tuple_of(spec.strides); })
+      .def_property_readonly("dtype", [](const TensorSpec& spec) { return std::string(name(spec.dtype)); })
+      .def("__eq__", [](const TensorSpec& a, const TensorSpec& b) { return a == b; }, py::is_operator())
+      .def("__hash__", [](const TensorSpec& spec) { return std::hash<std::string>()(str(spec)); })
+      .def("__repr__", [](const TensorSpec& spec) { return str("<TensorSpec ", spec, ">"); })
+      .def(py::pickle(
+          [](const TensorSpec& spec) {
+            return py::make_tuple(spec.shape, std::string(name(spec.dtype)), spec.strides);
+          },
+          [](const py::tuple& state) {
+            return make_spec(state[0].cast<std::vector<std::int64_t>>(), state[1].cast<std::string>(),
+                             state[2].cast<std::vector<std::int64_t>>());
+          }));
+}
+
+}  // namespace tc::python

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <string>
+
+#include "tc/base/tensor.h"
+
+namespace tc::python {
+
+/// Which library a tensor comes from: decides who allocates outputs.
+enum class Framework : std::uint8_t { None, NumPy, Torch, Other };
+
+constexpr int max_rank = 32;
+
+/// A tensor argument of a Python call, borrowed for its duration. Strides that cannot matter are as engine::normalised
+/// gives them.
+class Borrowed {
+ public:
+  Borrowed() = default;
+  ~Borrowed() { release(); }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+
+  /// Takes the tensor \p object: torch and others by DLPack, NumPy by the buffer protocol; no data is copied.
+  /// \p name names it in errors. Throws ArgumentError for what is no tensor, not in CPU memory or requires grad.
+  void take(PyObject* object, const char* name);
+  /// Takes the Python number \p object as a tensor of rank 0 and type \p type. Throws ArgumentError when the value does
+  /// not fit it.
+  void take_number(PyObject* object, DType type, const char* name);
+
+  bool matches(const TensorSpec& spec) const;
+  std::uint64_t hash(std::uint64_t seed) const;
+  TensorView view() const;
+
+  DType dtype = DType::Float32;
+  int rank = 0;
+  Framework framework = Framework::None;
+  bool read_only = false;
+  std::int64_t shape[max_rank];
+  std::int64_t strides[max_rank];
+  void* data = nullptr;
+
+ private:
+  void take_dlpack(PyObject* object, const char* name);
+  void take_buffer(PyObject* object, const char* name);
+  void release();
+  void normalise();
+
+  Py_buffer buffer_{};
+  bool has_buffer_ = false;
+  PyObject* capsule_ = nullptr;
+  alignas(8) unsigned char number_[8];
+  friend struct BorrowedAccess;
+};
+
+/// Is \p object a number and no tensor? NumPy's scalars are numbers.
+bool is_number(PyObject* object);
+
+/// The spec of a tensor or of a TensorSpec.
+TensorSpec spec_of(pybind11::handle object, const char* name);
+
+/// An uninitialised dense tensor of \p framework (None: NumPy).
+/// Throws ArgumentError for a type the framework lacks.
+pybind11::object allocate(Framework framework, const TensorSpec& spec, PyObject* shape);
+
+}  // namespace tc::python

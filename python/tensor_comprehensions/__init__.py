@@ -1,0 +1,55 @@
+"""Tensor mathematics written as text, compiled to machine code.
+
+    import tensor_comprehensions as tc
+
+    T = tc.define("def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }")
+    C = T.mm(A, B)                  # torch or NumPy tensors; compiled on first use for these shapes
+    print(T.mm.infer(A, B))         # shapes, ranges and conditions, without running
+    print(tc.compile(T.mm, A, B).explain())
+"""
+
+from ._core import (
+    ArgumentError,
+    DeviceError,
+    Diagnostic,
+    Error,
+    InternalError,
+    MappingOptions,
+    OptionsError,
+    ResourceError,
+    SemanticError,
+    SyntaxError,
+    TensorSpec,
+    get_num_threads,
+    host_target,
+    set_num_threads,
+)
+from .api import Executable, Function, Inference, Module, Output, compile, define, load, spec
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ArgumentError",
+    "DeviceError",
+    "Diagnostic",
+    "Error",
+    "Executable",
+    "Function",
+    "Inference",
+    "InternalError",
+    "MappingOptions",
+    "Module",
+    "OptionsError",
+    "Output",
+    "ResourceError",
+    "SemanticError",
+    "SyntaxError",
+    "TensorSpec",
+    "compile",
+    "define",
+    "get_num_threads",
+    "host_target",
+    "load",
+    "set_num_threads",
+    "spec",
+]

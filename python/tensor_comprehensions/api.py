@@ -1,0 +1,202 @@
+"""The Python face of the compiler: names, defaults and texts; the work is done by _core."""
+
+import dataclasses
+import functools
+import warnings
+from typing import Optional, Sequence, Tuple
+
+from . import _core
+
+
+@dataclasses.dataclass(frozen=True)
+class Output:
+    """A return of a def as its caller sees it: dense and 0-based, its first element being the one at `mins`."""
+
+    name: str
+    dtype: str
+    shape: Tuple[int, ...]
+    strides: Tuple[int, ...]
+    mins: Tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Inference:
+    """What the compiler infers of a def for given tensors."""
+
+    outputs: Tuple[Output, ...]
+    ranges: Tuple[str, ...]
+    """The iterators of each statement: "O(i): i in [0, 4), k in [0, 3)"."""
+    preconditions: Tuple[str, ...]
+    """The conditions on sizes that calls are checked for, with what they protect."""
+
+    def __str__(self):
+        lines = [f"{o.name}: {o.dtype}{list(o.shape)}, first element at {list(o.mins)}" for o in self.outputs]
+        lines += [f"range {line}" for line in self.ranges]
+        lines += [f"needs {line}" for line in self.preconditions]
+        return "\n".join(lines)
+
+
+def _dtype_name(dtype) -> str:
+    """The language's name of a type given as text, as a NumPy type or as a torch type."""
+    if isinstance(dtype, str):
+        return dtype
+    name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
+    return {"bool_": "bool"}.get(name, name).rpartition(".")[2]
+
+
+def spec(shape: Sequence[int], dtype="float32", strides: Optional[Sequence[int]] = None) -> _core.TensorSpec:
+    """A tensor without data, for `infer` and `compile`. Strides count elements; without them the tensor is dense."""
+    return _core.TensorSpec(list(shape), _dtype_name(dtype), None if strides is None else list(strides))
+
+
+def _settings(target, options, **limits) -> _core.Settings:
+    if isinstance(options, str):
+        options = _core.MappingOptions(options)
+    return _core.Settings(target=target, mapping=options, **limits)
+
+
+class Function(_core.Function):
+    """One def of a text. Called with tensors, it compiles on first use for their types, shapes and strides.
+
+    Parameters of rank 0 also take Python numbers. Outputs are allocated by the library of the first tensor (torch or
+    NumPy) or passed as `out=`: a tensor, or a tuple of tensors where there are several returns.
+    """
+
+    @property
+    def name(self) -> str:
+        return self._name()
+
+    def infer(self, *tensors) -> Inference:
+        """Shapes, strides, types and `mins` of the outputs, ranges and preconditions; nothing runs."""
+        outputs, ranges, conditions = self._infer(*tensors)
+        return Inference(tuple(Output(*output) for output in outputs), tuple(ranges), tuple(conditions))
+
+    def __repr__(self):
+        return f"<tensor_comprehensions.Function {self.name}>"
+
+    def __str__(self):
+        return self._source()
+
+
+class Executable(_core.Executable):
+    """A def compiled for given tensors: called like the def, with tensors of exactly those types, shapes and strides."""
+
+    def __init__(self, core, function=None, settings=None):
+        super().__init__(core)
+        self._function, self._settings = function, settings
+
+    @property
+    def name(self) -> str:
+        return self._name()
+
+    @property
+    def comprehension(self) -> str:
+        """The def as TC text, calls inlined."""
+        return self._comprehension()
+
+    @property
+    def source(self) -> str:
+        """The code that became machine code: one loop nest for each launch."""
+        return "\n".join(text for name, _, text in self._stages if name.split(".")[0] == "raise")
+
+    @property
+    def binary(self) -> bytes:
+        """Machine code and all that is needed to run it; `load` takes it back in another process."""
+        return self._serialise()
+
+    @property
+    def stats(self) -> dict:
+        """Compile time by stage, sizes, target, options, and phases that fell back to a simpler schedule."""
+        return self._stats()
+
+    def profile(self, *tensors, out=None) -> dict:
+        """Microseconds of one checked run, and of the machine code alone."""
+        return self._profile(*tensors, out=out)
+
+    @functools.cached_property
+    def _stages(self):
+        if self._function is None:
+            return []
+        return self._function._stage_texts(self, self._settings)
+
+    def explain(self) -> str:
+        """Ranges, schedule, loop nest and assembly as text."""
+        titles = {"inline": "comprehension", "infer": "ranges", "map": "schedule", "raise": "loop nest"}
+        parts = [f"# {self.name} for {self.stats['target']}\n" + "\n".join(self._argument_lines())]
+        for name, _, text in self._stages:
+            title = titles.get(name.split(".")[0])
+            if title:
+                parts.append(f"## {title}\n{text}")
+        parts.append(f"## assembly\n{self._assembly()}")
+        return "\n\n".join(parts)
+
+    def _argument_lines(self):
+        for name, argument, is_output in self._arguments():
+            yield f"{'output' if is_output else 'input'} {name}: {argument!r}"
+
+    def __repr__(self):
+        return f"<tensor_comprehensions.Executable {self.name} for {self.stats['target']}>"
+
+
+class Module:
+    """The defs of a text, each an attribute and an item of its name."""
+
+    def __init__(self, text, name, settings):
+        definitions, self._warnings = _core.define(text, name)
+        self._functions = {}
+        for definition in definitions:
+            function = Function(definition, settings)
+            self._functions[function.name] = function
+            self.__dict__.setdefault(function.name, function)
+        for warning in self._warnings:
+            warnings.warn(warning.rendered or warning.message, stacklevel=3)
+
+    def __getitem__(self, name) -> Function:
+        return self._functions[name]
+
+    def __iter__(self):
+        return iter(self._functions)
+
+    def __len__(self):
+        return len(self._functions)
+
+    def __getattr__(self, name):
+        known = ", ".join(self.__dict__.get("_functions", ()))
+        raise AttributeError(f"there is no def '{name}' in this text; it defines: {known}")
+
+    def __repr__(self):
+        return f"<tensor_comprehensions.Module of {', '.join(self._functions)}>"
+
+
+def define(text: str, *, name: str = "<tc>", target: Optional[str] = None, options=None) -> Module:
+    """The defs of `text`, one callable each. All errors of the text are raised here, together.
+
+    `name` stands for the text in messages. `target` (for example "cpu:avx2") and `options` (MappingOptions or their
+    text) say how its defs are compiled when they are called.
+    """
+    return Module(text, name, _settings(target, options))
+
+
+def compile(
+    function: Function,
+    *tensors,
+    out=None,
+    target: Optional[str] = None,
+    options=None,
+    schedule: Optional[str] = None,
+    time_limit: float = 0.0,
+    memory_limit: int = 0,
+) -> Executable:
+    """Compiles `function` for tensors or specs like these, and outputs like `out` (without it: dense ones).
+
+    `schedule` takes the place of the scheduler's result, as isl writes schedule trees. `time_limit` is in seconds,
+    `memory_limit` in bytes; 0 is no limit.
+    """
+    limits = {"schedule": schedule, "time_limit": time_limit, "memory_limit": memory_limit}
+    settings = _settings(target, options, **limits)
+    return Executable(function._compile(tensors, out, settings), function, settings)
+
+
+def load(binary: bytes) -> Executable:
+    """The executable whose `binary` this is. Raises ArgumentError for other bytes, OptionsError for another machine's."""
+    return Executable(_core.load_executable(binary))
