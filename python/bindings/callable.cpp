@@ -76,7 +76,7 @@ py::object Callable::allocate_outputs(Framework framework, void** pointers) cons
   }
   py::tuple result(tensors.size());
   for (std::size_t i = 0; i < tensors.size(); ++i) result[i] = std::move(tensors[i]);
-  return std::move(result);
+  return result;
 }
 
 void Callable::check_overlap(Operands& operands) const {
