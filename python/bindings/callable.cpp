@@ -61,7 +61,6 @@ bool Callable::matches(Operands& operands, std::size_t begin, std::size_t end) c
 py::object Callable::allocate_outputs(Framework framework, void** pointers) const {
   const auto& arguments = executable_->image().arguments;
   std::vector<py::object> tensors;
-  py::object first;
   for (std::size_t o = 0; o < output_count(); ++o) {
     const auto& argument = arguments[inputs_ + o];
     py::object tensor = allocate(framework, argument.spec, shapes_[o].ptr());
@@ -111,12 +110,14 @@ py::object Callable::run(Operands& operands, PyObject* out) const {
                               "' accumulates into what its output holds: pass the output as out="));
     result = allocate_outputs(framework_of(operands, inputs_), pointers.data() + inputs_);
   }
-  Unlocked unlocked;
-  executable_->run_unchecked(pointers.data());
+  {
+    Unlocked unlocked;
+    executable_->run_unchecked(pointers.data());
+  }
   return result;
 }
 
-py::object Callable::call(const py::args& args, py::handle out) const {
+void Callable::take(Operands& operands, const py::args& args, py::handle out) const {
   const auto& arguments = executable_->image().arguments;
   std::vector<std::string> names;
   std::vector<DType> types;
@@ -129,17 +130,31 @@ py::object Callable::call(const py::args& args, py::handle out) const {
   if (args.size() != inputs_)
     throw ArgumentError(str("'", executable_->image().function, "' takes ", inputs_, " tensors, ", args.size(),
                             " were given"));
-  Operands operands(arguments.size());
   take_inputs(operands, args.ptr(), names, types, ranks);
-  bool has_out = out && !out.is_none();
-  if (has_out) take_outputs(operands, inputs_, out.ptr(), names);
-  for (std::size_t i = 0; i < (has_out ? arguments.size() : inputs_); ++i)
+  if (!out.is_none()) take_outputs(operands, inputs_, out.ptr(), names);
+  for (std::size_t i = 0; i < (out.is_none() ? inputs_ : arguments.size()); ++i)
     if (!operands[i].matches(arguments[i].spec)) {
       TensorSpec given = operands[i].view();
       throw ArgumentError(str(i < inputs_ ? "input '" : "output '", arguments[i].name, "' was compiled for ",
                               arguments[i].spec, ", ", given, " was given"));
     }
-  return run(operands, has_out ? out.ptr() : nullptr);
+}
+
+py::object Callable::call(const py::args& args, py::handle out) const {
+  Operands operands(executable_->image().arguments.size());
+  take(operands, args, out);
+  return run(operands, out.is_none() ? nullptr : out.ptr());
+}
+
+engine::RunProfile Callable::profile(const py::args& args, py::handle out) const {
+  py::object results = py::reinterpret_borrow<py::object>(out);
+  if (out.is_none()) results = call(args, out);
+  Operands operands(executable_->image().arguments.size());
+  take(operands, args, results);
+  std::vector<TensorView> inputs, outputs;
+  for (std::size_t i = 0; i < operands.size(); ++i) (i < inputs_ ? inputs : outputs).push_back(operands[i].view());
+  Unlocked unlocked;
+  return executable_->profile(inputs, outputs);
 }
 
 void take_inputs(Operands& operands, PyObject* args, const std::vector<std::string>& names,

@@ -41,9 +41,13 @@ class Callable {
   pybind11::object run(Operands& operands, PyObject* out) const;
   /// A checked call: takes the tensors \p args and `out`, which must be as compiled for.
   pybind11::object call(const pybind11::args& args, pybind11::handle out) const;
+  /// The same with times; outputs that are not given are allocated first.
+  engine::RunProfile profile(const pybind11::args& args, pybind11::handle out) const;
 
  private:
   pybind11::object allocate_outputs(Framework framework, void** pointers) const;
+  /// Takes inputs, and outputs unless \p out is None; throws ArgumentError unless they are as compiled for.
+  void take(Operands& operands, const pybind11::args& args, pybind11::handle out) const;
   /// Throws ArgumentError where an output shares memory in a way that would change the result.
   void check_overlap(Operands& operands) const;
 
@@ -54,7 +58,8 @@ class Callable {
   std::vector<ElementSpan> bytes_;        ///< of all arguments: lowest and end address, relative to the data
 };
 
-/// The name of argument \p i of \p names, or its place.
+/// The inputs of a call, the tuple \p args, with the names, types and ranks of its parameters. Python numbers are taken
+/// for rank 0.
 void take_inputs(Operands& operands, PyObject* args, const std::vector<std::string>& names,
                  const std::vector<DType>& types, const std::vector<int>& ranks);
 /// The tensors of `out`: one, or a tuple or list of \p count, into operands[inputs...].

@@ -37,27 +37,8 @@ std::string assembly(const Callable& callable) {
   return text;
 }
 
-py::dict profile(const Callable& callable, const py::args& args, py::handle out) {
-  const auto& arguments = callable.executable().image().arguments;
-  std::vector<TensorView> inputs, outputs;
-  std::vector<std::unique_ptr<Borrowed>> borrowed;
-  auto take = [&](py::handle object, const std::string& name) {
-    borrowed.push_back(std::make_unique<Borrowed>());
-    borrowed.back()->take(object.ptr(), name.c_str());
-    return borrowed.back()->view();
-  };
-  if (args.size() != callable.input_count())
-    throw ArgumentError(str("'", callable.executable().image().function, "' takes ", callable.input_count(), " tensors, ",
-                            args.size(), " were given"));
-  for (std::size_t i = 0; i < args.size(); ++i) inputs.push_back(take(args[i], arguments[i].name));
-  py::object results = out && !out.is_none() ? py::reinterpret_borrow<py::object>(out) : callable.call(args, out);
-  py::tuple all = py::isinstance<py::tuple>(results) ? py::tuple(results) : py::make_tuple(results);
-  for (std::size_t i = 0; i < all.size(); ++i) outputs.push_back(take(all[i], "out"));
-  engine::RunProfile profile;
-  {
-    py::gil_scoped_release release;
-    profile = callable.executable().profile(inputs, outputs);
-  }
+py::dict profile(const Callable& callable, const py::args& args, const py::object& out) {
+  auto profile = callable.profile(args, out);
   py::dict result;
   result["total_us"] = profile.total.count() / 1e3;
   result["kernels_us"] = profile.kernels.count() / 1e3;
@@ -77,8 +58,7 @@ void bind_executable(py::module_& m) {
       .def("__call__",
            [](const Callable& self, const py::args& args, const py::object& out) { return self.call(args, out); },
            py::kw_only(), py::arg("out") = py::none())
-      .def("_profile", [](const Callable& self, const py::args& args, const py::object& out) { return profile(self, args, out); },
-           py::kw_only(), py::arg("out") = py::none())
+      .def("_profile", &profile, py::kw_only(), py::arg("out") = py::none())
       .def("_stats", &stats)
       .def("_assembly", &assembly)
       .def("_comprehension", [](const Callable& self) { return self.executable().image().source; })
