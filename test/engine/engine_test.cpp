@@ -204,7 +204,7 @@ TEST(Engine, ErrorsAreTyped) {
                ArgumentError);
   EXPECT_THROW(engine.compile("mm", ExecutionEngine::Specs{contiguous(DType::Float32, {2, 3}), contiguous(DType::Float32, {4, 2})}),
                ArgumentError);
-  EXPECT_THROW(engine.run(3, {}, {}), ArgumentError);
+  EXPECT_THROW(engine.run(3, ExecutionEngine::Views{}, ExecutionEngine::Views{}), ArgumentError);
   auto options = checked();
   options.stages.replace["shedule"] = "";
   ExecutionEngine::Specs specs{contiguous(DType::Float32, {2, 3}), contiguous(DType::Float32, {3, 2})};
