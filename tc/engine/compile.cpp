@@ -79,8 +79,10 @@ std::vector<Lifetime> lifetimes(const CompileState& state) {
   std::map<std::string, Lifetime> found;
   for (std::size_t i = 0; i < state.launches.size(); ++i) {
     if (!state.launches[i].scop) continue;
+    const auto& buffers = state.launches[i].buffers;
     for (const auto& tensor : state.launches[i].scop->tensors) {
       if (tensor.storage != polyhedral::Tensor::Storage::Workspace) continue;
+      if (std::find(buffers.begin(), buffers.end(), tensor.name) == buffers.end()) continue;
       std::int64_t elements = 1;
       for (std::size_t d = 0; d < tensor.extent.size(); ++d) elements += (tensor.extent[d] - 1) * tensor.strides[d];
       auto& life = found.try_emplace(tensor.name, Lifetime{tensor.name, 0, static_cast<int>(i), 0}).first->second;

@@ -1,6 +1,7 @@
 #include "tc/engine/pipeline.h"
 
 #include <algorithm>
+#include <set>
 #include <sstream>
 
 #include "tc/base/str.h"
@@ -10,6 +11,7 @@
 #include "tc/polyhedral/map_to_cpu.h"
 #include "tc/polyhedral/schedule.h"
 #include "tc/polyhedral/verify.h"
+#include "tc/strategy/choose_mapping.h"
 
 namespace tc::engine {
 namespace {
@@ -76,7 +78,8 @@ void map(CompileState& state, std::size_t index) {
   if (!launch.dependences) return;
   with_quota(state, *launch.scop, "map", "loops are neither tiled nor parallel nor vectors",
              [&] {
-               Scop mapped = polyhedral::map_to_cpu(*launch.scop, *launch.dependences, state.target, state.mapping);
+               launch.mapping = strategy::choose_mapping(*launch.scop, state.target, state.mapping);
+               Scop mapped = polyhedral::map_to_cpu(*launch.scop, *launch.mapping);
                launch.scop.emplace(std::move(mapped));
              },
              [] {});
@@ -92,12 +95,36 @@ void generate(CompileState& state, std::size_t index) {
              });
 }
 
+/// The names of the buffers a statement loads from and stores to.
+class BufferNames : public Halide::Internal::IRVisitor {
+ public:
+  static std::set<std::string> of(const Halide::Internal::Stmt& body) {
+    BufferNames visitor;
+    body.accept(&visitor);
+    return visitor.names_;
+  }
+
+ private:
+  using IRVisitor::visit;
+  void visit(const Halide::Internal::Load* load) override {
+    names_.insert(load->name);
+    IRVisitor::visit(load);
+  }
+  void visit(const Halide::Internal::Store* store) override {
+    names_.insert(store->name);
+    IRVisitor::visit(store);
+  }
+  std::set<std::string> names_;
+};
+
 void raise(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
   launch.body = halide_bridge::raise(*launch.ast, *launch.scop, state.program);
   launch.buffers.clear();
+  auto used = BufferNames::of(launch.body);
   for (const auto& tensor : launch.scop->tensors)
-    if (tensor.storage != polyhedral::Tensor::Storage::Local) launch.buffers.push_back(tensor.name);
+    if (tensor.storage != polyhedral::Tensor::Storage::Local && used.count(tensor.name))
+      launch.buffers.push_back(tensor.name);
 }
 
 std::string function_name(const CompileState& state, std::size_t index) {
@@ -126,6 +153,10 @@ std::string print_accesses(const Scop& scop) {
 }
 
 std::string print_schedule(const LaunchState& launch) { return polyhedral::print_block(launch.scop->schedule); }
+
+std::string print_mapped(const LaunchState& launch) {
+  return (launch.mapping ? polyhedral::to_string(*launch.mapping) + "\n" : std::string()) + print_schedule(launch);
+}
 
 std::string print_dependences(const LaunchState& launch) {
   if (!launch.dependences) return "not computed: quota exhausted\n";
@@ -184,7 +215,7 @@ std::vector<Stage<CompileState>> launch_stages(std::size_t index, std::size_t co
       launch_stage("extract", suffix, index, extract, print_scop),
       launch_stage("depend", suffix, index, depend, print_dependences),
       launch_stage("schedule", suffix, index, schedule, print_schedule),
-      launch_stage("map", suffix, index, map, print_schedule),
+      launch_stage("map", suffix, index, map, print_mapped),
       launch_stage("generate", suffix, index, generate, [](const LaunchState& launch) { return str(launch.ast->root, "\n"); }),
       launch_stage("raise", suffix, index, raise, print_body),
       launch_stage("emit", suffix, index, emit, nullptr),

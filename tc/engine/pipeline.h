@@ -11,6 +11,7 @@
 #include "tc/halide_bridge/program.h"
 #include "tc/polyhedral/dependences.h"
 #include "tc/polyhedral/generate.h"
+#include "tc/polyhedral/mapping.h"
 #include "tc/polyhedral/scop.h"
 
 /// What the stages of a compile work on. Included by .cpp files of tc/engine and by tests that plant faults.
@@ -21,6 +22,7 @@ struct LaunchState {
   std::optional<polyhedral::Scop> scop;                ///< extract, then schedule, then map
   std::optional<polyhedral::Scop> plain;               ///< in program order, for when a quota runs out
   std::optional<polyhedral::Dependences> dependences;  ///< depend; absent: quota exhausted
+  std::optional<polyhedral::Mapping> mapping;          ///< map
   std::optional<polyhedral::Ast> ast;                  ///< generate
   Halide::Internal::Stmt body;                         ///< raise
   std::vector<std::string> buffers;                    ///< raise: what the function takes, in order
