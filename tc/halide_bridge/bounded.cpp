@@ -57,7 +57,7 @@ Bounded arithmetic(Bounded a, Bounded b, const Interval& range, Make make) {
 
 bool Bounded::fits_int32() const { return fits32({low, high}); }
 
-Bounded constant(std::int64_t value) {
+Bounded exactly(std::int64_t value) {
   Bounded result{Expr(), value, value};
   result.expr = ir::IntImm::make(Int(result.fits_int32() ? 32 : 64), value);
   return result;

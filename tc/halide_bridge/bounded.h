@@ -18,7 +18,7 @@ struct Bounded {
   bool is_constant() const { return low == high; }
 };
 
-Bounded constant(std::int64_t value);
+Bounded exactly(std::int64_t value);
 /// \p expr, Int(32) or Int(64), of which nothing but its type is known.
 Bounded unknown(const Halide::Expr& expr);
 /// \p expr with the interval, narrowed when it fits.

@@ -59,10 +59,10 @@ Halide::Type storage_type(DType type) {
 Bounded address(const polyhedral::Tensor& tensor, const std::vector<Bounded>& subscripts) {
   if (subscripts.size() != tensor.min.size())
     throw InternalError(str("tensor '", tensor.name, "' has ", tensor.min.size(), " dimensions and ", subscripts.size(), " subscripts"));
-  Bounded sum = constant(0);
+  Bounded sum = exactly(0);
   for (std::size_t i = 0; i < subscripts.size(); ++i) {
     if (tensor.extent[i] == 1) continue;
-    sum = add(sum, multiply(subtract(subscripts[i], constant(tensor.min[i])), constant(tensor.strides[i])));
+    sum = add(sum, multiply(subtract(subscripts[i], exactly(tensor.min[i])), exactly(tensor.strides[i])));
   }
   return sum;
 }

@@ -137,13 +137,13 @@ class Raiser {
     loop.init = simplified(raise_integer(f.init(), environment_));
     loop.body = f.body();
     if (f.is_degenerate()) {
-      loop.last = constant(0);
+      loop.last = exactly(0);
       return loop;
     }
     auto cond = f.cond();
     Bounded bound = raise_integer(polyhedral::call(n.ctx(), isl_ast_expr_get_op_arg, cond.get(), 1), environment_);
     auto kind = isl_ast_expr_get_op_type(cond.get());
-    if (kind == isl_ast_op_lt) bound = subtract(bound, constant(1));
+    if (kind == isl_ast_op_lt) bound = subtract(bound, exactly(1));
     if (kind != isl_ast_op_lt && kind != isl_ast_op_le) throw InternalError(str("an AST loop with the condition ", cond.to_C_str()));
     loop.increment = polyhedral::call(n.ctx(), isl_ast_expr_get_val, f.inc().get()).num_si();
     loop.last = trips(loop, bound);
@@ -152,8 +152,8 @@ class Raiser {
 
   /// The number of the last trip of \p loop that does not pass \p bound, with the best bounds known.
   static Bounded trips(const Loop& loop, const Bounded& bound) {
-    Bounded last = simplified(divide(subtract(bound, loop.init), constant(loop.increment)));
-    if (const auto* number = ir::as_const_int(last.expr)) return constant(*number);
+    Bounded last = simplified(divide(subtract(bound, loop.init), exactly(loop.increment)));
+    if (const auto* number = ir::as_const_int(last.expr)) return exactly(*number);
     Expr top = ir::find_constant_bound(last.expr, ir::Direction::Upper);
     if (const auto* number = top.defined() ? ir::as_const_int(top) : nullptr) last.high = std::min(last.high, *number);
     return last;
@@ -200,10 +200,10 @@ class Raiser {
   Stmt unrolled_loop(const Loop& l, Mode mode) {
     std::vector<Stmt> trips;
     for (std::int64_t trip = 0; trip <= l.last.high; ++trip) {
-      environment_[l.iterator] = simplified(add(l.init, constant(trip * l.increment)));
+      environment_[l.iterator] = simplified(add(l.init, exactly(trip * l.increment)));
       Stmt body = node(l.body, mode);
       if (!l.has_constant_trips()) {
-        Bounded number = constant(trip), last = l.last;
+        Bounded number = exactly(trip), last = l.last;
         match(number, last);
         body = ir::IfThenElse::make(ir::LE::make(number.expr, last.expr), body);
       }
@@ -215,11 +215,11 @@ class Raiser {
   /// Halide's loops count in 32 bits: a longer one is two.
   Stmt serial_loop(const Loop& l, Mode mode, ir::ForType type) {
     auto name = str(l.iterator, "_", next_name_++);
-    Bounded count = simplified(add(l.last, constant(1)));
+    Bounded count = simplified(add(l.last, exactly(1)));
     constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
     Bounded trip = within(ir::Variable::make(Int(32), name), 0, std::clamp<std::int64_t>(l.last.high, 0, most));
     if (count.high <= most) {
-      environment_[l.iterator] = simplified(add(l.init, multiply(trip, constant(l.increment))));
+      environment_[l.iterator] = simplified(add(l.init, multiply(trip, exactly(l.increment))));
       Expr extent = within(count.expr, 0, std::max<std::int64_t>(count.high, 0)).expr;
       return ir::For::make(name, 0, extent, type, Halide::DeviceAPI::None, node(l.body, mode));
     }
@@ -231,10 +231,10 @@ class Raiser {
     auto outer_name = name + "_outer";
     Bounded outer = within(ir::Variable::make(Int(32), outer_name), 0, std::min<std::int64_t>(count.high / chunk, 1 << 30));
     Bounded inner = within(ir::Variable::make(Int(32), name), 0, chunk - 1);
-    Bounded begin = multiply(outer, constant(chunk));
-    environment_[l.iterator] = add(l.init, multiply(add(begin, inner), constant(l.increment)));
-    Bounded rest = minimum(subtract(count, begin), constant(chunk));
-    Bounded chunks = divide(add(count, constant(chunk - 1)), constant(chunk));
+    Bounded begin = multiply(outer, exactly(chunk));
+    environment_[l.iterator] = add(l.init, multiply(add(begin, inner), exactly(l.increment)));
+    Bounded rest = minimum(subtract(count, begin), exactly(chunk));
+    Bounded chunks = divide(add(count, exactly(chunk - 1)), exactly(chunk));
     Stmt body = ir::For::make(name, 0, within(rest.expr, 0, chunk).expr, ir::ForType::Serial, Halide::DeviceAPI::None, node(l.body, mode));
     return ir::For::make(outer_name, 0, within(chunks.expr, 0, 1 << 30).expr, type, Halide::DeviceAPI::None, body);
   }
