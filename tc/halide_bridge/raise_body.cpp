@@ -148,7 +148,7 @@ class ValueRaiser : public ir::IRMutator {
 
   /// \p e, Int(64), with its interval.
   Bounded integer(const Expr& e) {
-    if (const auto* op = e.as<ir::IntImm>()) return constant(op->value);
+    if (const auto* op = e.as<ir::IntImm>()) return exactly(op->value);
     if (const auto* op = e.as<ir::Variable>())
       if (auto found = iterators_.find(op->name); found != iterators_.end()) return found->second;
     if (const auto* op = e.as<ir::Add>()) return apply(op, add);

@@ -30,7 +30,7 @@ Bounded raise_operation(const isl::ast_expr& expr, const Environment& environmen
     case isl_ast_op_add: return fold(expr, environment, add);
     case isl_ast_op_sub: return fold(expr, environment, subtract);
     case isl_ast_op_mul: return fold(expr, environment, multiply);
-    case isl_ast_op_minus: return subtract(constant(0), raise_integer(argument(expr, 0), environment));
+    case isl_ast_op_minus: return subtract(exactly(0), raise_integer(argument(expr, 0), environment));
     case isl_ast_op_div:
     case isl_ast_op_fdiv_q:
     case isl_ast_op_pdiv_q: return fold(expr, environment, divide);
@@ -69,7 +69,7 @@ Expr connect(const isl::ast_expr& expr, const Environment& environment) {
 Bounded raise_integer(const isl::ast_expr& expr, const Environment& environment) {
   switch (isl_ast_expr_get_type(expr.get())) {
     case isl_ast_expr_int:
-      return constant(polyhedral::call(expr.ctx(), isl_ast_expr_get_val, expr.get()).num_si());
+      return exactly(polyhedral::call(expr.ctx(), isl_ast_expr_get_val, expr.get()).num_si());
     case isl_ast_expr_id: {
       auto name = polyhedral::call(expr.ctx(), isl_ast_expr_get_id, expr.get()).name();
       auto found = environment.find(name);
