@@ -216,7 +216,7 @@ std::vector<Stage<CompileState>> launch_stages(std::size_t index, std::size_t co
       launch_stage("depend", suffix, index, depend, print_dependences),
       launch_stage("schedule", suffix, index, schedule, print_schedule),
       launch_stage("map", suffix, index, map, print_mapped),
-      launch_stage("generate", suffix, index, generate, [](const LaunchState& launch) { return str(launch.ast->root, "\n"); }),
+      launch_stage("generate", suffix, index, generate, [](const LaunchState& launch) { return polyhedral::print(*launch.ast); }),
       launch_stage("raise", suffix, index, raise, print_body),
       launch_stage("emit", suffix, index, emit, nullptr),
   };

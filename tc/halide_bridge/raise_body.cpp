@@ -101,9 +101,9 @@ class ValueRaiser : public ir::IRMutator {
       args.push_back(mutate(arg));
       lanes = std::max(lanes, args.back().type().lanes());
     }
+    for (Expr& arg : args) arg = broadcast(arg, lanes);
     if (auto expanded = expand_builtin(op->name, args)) return *expanded;
     if (auto expanded = expand_math(op->name, args)) return *expanded;
-    for (Expr& arg : args) arg = broadcast(arg, lanes);
     return ir::Call::make(op->type.with_lanes(lanes), op->name, args, op->call_type);
   }
 
