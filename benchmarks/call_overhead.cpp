@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "tc/engine/execution_engine.h"
+#include "tc/engine/engine.h"
 
 namespace {
 

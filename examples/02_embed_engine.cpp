@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "tc/engine/execution_engine.h"
+#include "tc/engine/engine.h"
 
 namespace {
 
@@ -33,8 +33,8 @@ int main() {
   std::vector<std::vector<float>> buffers;
   std::vector<tc::TensorView> outputs;
   for (const auto& info : engine.infer_output_tensor_info("scaled_sum", {inputs.begin(), inputs.end()})) {
-    buffers.emplace_back(info.spec.element_count());
-    outputs.push_back(view(buffers.back(), info.spec.shape));
+    buffers.emplace_back(info.element_count());
+    outputs.push_back(view(buffers.back(), info.shape));
   }
 
   auto handle = engine.compile("scaled_sum", {inputs.begin(), inputs.end()});

@@ -1,0 +1,73 @@
+#include "test/support/oracle.h"
+
+#include <map>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/lang/interpret.h"
+
+namespace tc::test {
+namespace {
+
+std::vector<TensorSpec> specs_of(const std::vector<HostTensor>& tensors) {
+  std::vector<TensorSpec> result;
+  for (const auto& tensor : tensors) result.push_back(tensor.spec());
+  return result;
+}
+
+std::vector<TensorView> views_of(std::vector<HostTensor>& tensors) {
+  std::vector<TensorView> result;
+  for (auto& tensor : tensors) result.push_back(tensor.view());
+  return result;
+}
+
+std::optional<std::string> compare(const engine::Function& function, const std::vector<HostTensor>& got,
+                                   const std::vector<HostTensor>& want, double tolerance) {
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    if (auto text = difference(got[i], want[i], tolerance)) return str(function.def.returns[i].name, ": ", *text);
+    if (!got[i].guards_intact()) return str(function.def.returns[i].name, ": memory beside the elements was written");
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<TensorSpec> Arguments::input_specs() const { return specs_of(inputs); }
+std::vector<TensorSpec> Arguments::output_specs() const { return specs_of(outputs); }
+std::vector<TensorView> Arguments::input_views() { return views_of(inputs); }
+std::vector<TensorView> Arguments::output_views() { return views_of(outputs); }
+
+std::vector<HostTensor> interpreted(const engine::Function& function, Arguments arguments) {
+  std::map<std::string, TensorView> tensors;
+  for (std::size_t i = 0; i < arguments.inputs.size(); ++i)
+    tensors[function.def.params[i].name] = arguments.inputs[i].view();
+  for (std::size_t i = 0; i < arguments.outputs.size(); ++i)
+    tensors[function.def.returns[i].name] = arguments.outputs[i].view();
+  auto sizes = engine::bind_inputs(function, arguments.input_specs());
+  lang::interpret(function.def, function.ranges, sizes, tensors);
+  return std::move(arguments.outputs);
+}
+
+std::optional<std::string> mismatch(const std::shared_ptr<const engine::Function>& function, const Arguments& arguments,
+                                    engine::CompileOptions options, double tolerance) {
+  std::optional<std::vector<HostTensor>> want;
+  std::string refusal;
+  try {
+    want = interpreted(*function, arguments);
+  } catch (const ArgumentError& error) {
+    refusal = error.what();
+  }
+  options.stages.verify = true;
+  auto executable = engine::compile(function, arguments.input_specs(), arguments.output_specs(), options);
+  Arguments run = arguments;
+  try {
+    executable->run(run.input_views(), run.output_views());
+  } catch (const ArgumentError& error) {
+    if (!want) return std::nullopt;
+    return str("the compiled code refuses what the interpreter runs: ", error.what());
+  }
+  if (!want) return str("the interpreter refuses what the compiled code runs: ", refusal);
+  return compare(*function, run.outputs, *want, tolerance);
+}
+
+}  // namespace tc::test

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tc/engine/compile.h"
+#include "test/support/host_tensor.h"
+
+namespace tc::test {
+
+/// Arguments of one call. Outputs hold what the caller's buffers held.
+struct Arguments {
+  std::vector<HostTensor> inputs, outputs;
+
+  std::vector<TensorSpec> input_specs() const;
+  std::vector<TensorSpec> output_specs() const;
+  std::vector<TensorView> input_views();
+  std::vector<TensorView> output_views();
+};
+
+/// The outputs the interpreter computes from \p arguments. Throws what lang::interpret throws.
+std::vector<HostTensor> interpreted(const engine::Function& function, Arguments arguments);
+
+/// Compiles \p function with all laws, runs it on \p arguments and compares with the interpreter: what differs, as text, or nothing.
+/// An ArgumentError of the interpreter must be one of the compiled code too.
+std::optional<std::string> mismatch(const std::shared_ptr<const engine::Function>& function, const Arguments& arguments,
+                                    engine::CompileOptions options, double tolerance);
+
+}  // namespace tc::test
