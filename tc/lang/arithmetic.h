@@ -13,14 +13,22 @@ namespace tc::lang {
 /// \p value modulo 2^bits of \p type; for bool, whether it is not 0.
 inline std::int64_t wrap(DType type, std::int64_t value) {
   switch (type) {
-    case DType::Bool: return value != 0;
-    case DType::Int8: return static_cast<std::int8_t>(value);
-    case DType::Int16: return static_cast<std::int16_t>(value);
-    case DType::Int32: return static_cast<std::int32_t>(value);
-    case DType::UInt8: return static_cast<std::uint8_t>(value);
-    case DType::UInt16: return static_cast<std::uint16_t>(value);
-    case DType::UInt32: return static_cast<std::uint32_t>(value);
-    default: return value;
+    case DType::Bool:
+      return value != 0;
+    case DType::Int8:
+      return static_cast<std::int8_t>(value);
+    case DType::Int16:
+      return static_cast<std::int16_t>(value);
+    case DType::Int32:
+      return static_cast<std::int32_t>(value);
+    case DType::UInt8:
+      return static_cast<std::uint8_t>(value);
+    case DType::UInt16:
+      return static_cast<std::uint16_t>(value);
+    case DType::UInt32:
+      return static_cast<std::uint32_t>(value);
+    default:
+      return value;
   }
 }
 
@@ -74,10 +82,14 @@ inline std::int64_t highest_integer(DType type) {
 /// \p value rounded to the float type \p type.
 inline double round_to(DType type, double value) {
   switch (type) {
-    case DType::Float16: return half_to_float(double_to_half(value));
-    case DType::BFloat16: return bfloat_to_float(double_to_bfloat(value));
-    case DType::Float32: return static_cast<float>(value);
-    default: return value;
+    case DType::Float16:
+      return half_to_float(double_to_half(value));
+    case DType::BFloat16:
+      return bfloat_to_float(double_to_bfloat(value));
+    case DType::Float32:
+      return static_cast<float>(value);
+    default:
+      return value;
   }
 }
 
@@ -97,7 +109,11 @@ inline std::int64_t truncate_to(DType type, double value) {
 }
 
 /// The smaller and larger number; NaN if one is.
-inline double nan_min(double a, double b) { return std::isnan(a) || a < b ? a : b; }
-inline double nan_max(double a, double b) { return std::isnan(a) || a > b ? a : b; }
+inline double nan_min(double a, double b) {
+  return std::isnan(a) || a < b ? a : b;
+}
+inline double nan_max(double a, double b) {
+  return std::isnan(a) || a > b ? a : b;
+}
 
 }  // namespace tc::lang

@@ -14,13 +14,14 @@ namespace {
 using Integer = std::function<std::int64_t(Slots)>;
 using Float = std::function<double(Slots)>;
 
-Value integer_value(DType type, Integer f) { return {type, std::move(f), {}}; }
-Value float_value(DType type, Float f) { return {type, {}, std::move(f)}; }
-Value bool_value(Integer f) { return integer_value(DType::Bool, std::move(f)); }
-
-template <typename T>
-T& element(const Storage& storage, std::int64_t offset) {
-  return static_cast<T*>(storage.data)[offset];
+Value integer_value(DType type, Integer f) {
+  return {type, std::move(f), {}};
+}
+Value float_value(DType type, Float f) {
+  return {type, {}, std::move(f)};
+}
+Value bool_value(Integer f) {
+  return integer_value(DType::Bool, std::move(f));
 }
 
 /// One subscript of an access.
@@ -64,14 +65,22 @@ Value load_integers(const Storage& storage, Integer offset) {
 
 Value compile_load(const Storage& storage, Integer offset) {
   switch (storage.type) {
-    case DType::Int8: return load_integers<std::int8_t>(storage, std::move(offset));
-    case DType::Int16: return load_integers<std::int16_t>(storage, std::move(offset));
-    case DType::Int32: return load_integers<std::int32_t>(storage, std::move(offset));
-    case DType::Int64: return load_integers<std::int64_t>(storage, std::move(offset));
-    case DType::UInt8: return load_integers<std::uint8_t>(storage, std::move(offset));
-    case DType::UInt16: return load_integers<std::uint16_t>(storage, std::move(offset));
-    case DType::UInt32: return load_integers<std::uint32_t>(storage, std::move(offset));
-    case DType::UInt64: return load_integers<std::uint64_t>(storage, std::move(offset));
+    case DType::Int8:
+      return load_integers<std::int8_t>(storage, std::move(offset));
+    case DType::Int16:
+      return load_integers<std::int16_t>(storage, std::move(offset));
+    case DType::Int32:
+      return load_integers<std::int32_t>(storage, std::move(offset));
+    case DType::Int64:
+      return load_integers<std::int64_t>(storage, std::move(offset));
+    case DType::UInt8:
+      return load_integers<std::uint8_t>(storage, std::move(offset));
+    case DType::UInt16:
+      return load_integers<std::uint16_t>(storage, std::move(offset));
+    case DType::UInt32:
+      return load_integers<std::uint32_t>(storage, std::move(offset));
+    case DType::UInt64:
+      return load_integers<std::uint64_t>(storage, std::move(offset));
     case DType::Bool:
       return bool_value([&storage, offset = std::move(offset)](Slots s) { return load_integer(storage, offset(s)); });
     case DType::Float32:
@@ -137,7 +146,7 @@ Value compare(Value& left, Value& right, F f) {
 /// The compiler of one expression tree.
 class Compiler {
  public:
-  explicit Compiler(const Scope& scope) : scope_(scope) {}
+  explicit Compiler(const Environment& environment) : environment_(environment) {}
 
   Value operator()(const ExprPtr& expr) const {
     if (!expr->type) throw InternalError(str("'", print(expr), "' has no type: the tree is not checked"));
@@ -162,9 +171,9 @@ class Compiler {
     return bool_value([value = std::int64_t{node.value}](Slots) { return value; });
   }
   Value compile(const Name& node, const ExprPtr& expr) const {
-    if (auto slot = scope_.slots.find(node.id); slot != scope_.slots.end())
+    if (auto slot = environment_.slots.find(node.id); slot != environment_.slots.end())
       return integer_value(DType::Int64, [index = slot->second](Slots s) { return s[index]; });
-    if (auto size = scope_.sizes.find(node.id); size != scope_.sizes.end())
+    if (auto size = environment_.sizes.find(node.id); size != environment_.sizes.end())
       return integer_value(DType::Int64, [value = size->second](Slots) { return value; });
     throw InternalError(str("'", print(expr), "' has no value"));
   }
@@ -180,7 +189,8 @@ class Compiler {
     for (std::size_t d = 0; d < node.subscripts.size(); ++d) {
       const ExprPtr& index = node.subscripts[d];
       subscripts.push_back({(*this)(index).integer, tensor.box[d].min, tensor.box[d].extent, tensor.strides[d],
-                            print(index), is_data_dependent(index) || scope_.data_dependent.count(expr.get()) > 0});
+                            print(index),
+                            is_data_dependent(index) || environment_.data_dependent.count(expr.get()) > 0});
     }
     return compile_load(tensor, compile_offset(tensor, std::move(subscripts)));
   }
@@ -190,7 +200,8 @@ class Compiler {
   Value compile(const Unary& node, const ExprPtr& expr) const {
     Value value = (*this)(node.value);
     if (node.op == UnaryOp::Not) return bool_value([f = std::move(value.integer)](Slots s) { return !f(s); });
-    if (is_float(value.type)) return float_value(*expr->type, [f = std::move(value.floating)](Slots s) { return -f(s); });
+    if (is_float(value.type))
+      return float_value(*expr->type, [f = std::move(value.floating)](Slots s) { return -f(s); });
     return integer_value(*expr->type, [f = std::move(value.integer), type = value.type](Slots s) {
       return wrap(type, sub_bits(0, f(s)));
     });
@@ -211,8 +222,8 @@ class Compiler {
   Value compile_math(const Call& node, std::vector<Value> arguments, DType type) const;
 
   const Storage& storage(const std::string& name) const {
-    auto found = scope_.tensors.find(name);
-    if (found == scope_.tensors.end()) throw InternalError(str("tensor '", name, "' has no storage"));
+    auto found = environment_.tensors.find(name);
+    if (found == environment_.tensors.end()) throw InternalError(str("tensor '", name, "' has no storage"));
     return *found->second;
   }
   static bool is_data_dependent(const ExprPtr& index) {
@@ -221,7 +232,7 @@ class Compiler {
     return result;
   }
 
-  const Scope& scope_;
+  const Environment& environment_;
 };
 
 Value Compiler::compile(const Binary& node, const ExprPtr&) const {
@@ -233,13 +244,20 @@ Value Compiler::compile(const Binary& node, const ExprPtr&) const {
       return bool_value([l = std::move(l.integer), r = std::move(r.integer)](Slots s) { return l(s) && r(s); });
     case BinaryOp::Or:
       return bool_value([l = std::move(l.integer), r = std::move(r.integer)](Slots s) { return l(s) || r(s); });
-    case BinaryOp::Lt: return compare(l, r, [](double a, double b) { return a < b; });
-    case BinaryOp::Le: return compare(l, r, [](double a, double b) { return a <= b; });
-    case BinaryOp::Gt: return compare(l, r, [](double a, double b) { return a > b; });
-    case BinaryOp::Ge: return compare(l, r, [](double a, double b) { return a >= b; });
-    case BinaryOp::Eq: return compare(l, r, [](double a, double b) { return a == b; });
-    case BinaryOp::Ne: return compare(l, r, [](double a, double b) { return a != b; });
-    default: return compile_arithmetic(node.op, std::move(l), std::move(r));
+    case BinaryOp::Lt:
+      return compare(l, r, [](double a, double b) { return a < b; });
+    case BinaryOp::Le:
+      return compare(l, r, [](double a, double b) { return a <= b; });
+    case BinaryOp::Gt:
+      return compare(l, r, [](double a, double b) { return a > b; });
+    case BinaryOp::Ge:
+      return compare(l, r, [](double a, double b) { return a >= b; });
+    case BinaryOp::Eq:
+      return compare(l, r, [](double a, double b) { return a == b; });
+    case BinaryOp::Ne:
+      return compare(l, r, [](double a, double b) { return a != b; });
+    default:
+      return compile_arithmetic(node.op, std::move(l), std::move(r));
   }
 }
 
@@ -247,20 +265,30 @@ Value Compiler::compile_arithmetic(BinaryOp op, Value l, Value r) const {
   DType type = l.type;
   if (is_float(type)) {
     switch (op) {
-      case BinaryOp::Add: return float_value(type, combine_floats(l, r, [](double a, double b) { return a + b; }));
-      case BinaryOp::Sub: return float_value(type, combine_floats(l, r, [](double a, double b) { return a - b; }));
-      case BinaryOp::Mul: return float_value(type, combine_floats(l, r, [](double a, double b) { return a * b; }));
-      case BinaryOp::Div: return float_value(type, combine_floats(l, r, [](double a, double b) { return a / b; }));
-      default: return float_value(type, combine_floats(l, r, [](double a, double b) { return std::fmod(a, b); }));
+      case BinaryOp::Add:
+        return float_value(type, combine_floats(l, r, [](double a, double b) { return a + b; }));
+      case BinaryOp::Sub:
+        return float_value(type, combine_floats(l, r, [](double a, double b) { return a - b; }));
+      case BinaryOp::Mul:
+        return float_value(type, combine_floats(l, r, [](double a, double b) { return a * b; }));
+      case BinaryOp::Div:
+        return float_value(type, combine_floats(l, r, [](double a, double b) { return a / b; }));
+      default:
+        return float_value(type, combine_floats(l, r, [](double a, double b) { return std::fmod(a, b); }));
     }
   }
   bool is_unsigned = is_unsigned_integer(type);
   switch (op) {
-    case BinaryOp::Add: return combine_integers(type, l, r, add_bits);
-    case BinaryOp::Sub: return combine_integers(type, l, r, sub_bits);
-    case BinaryOp::Mul: return combine_integers(type, l, r, mul_bits);
-    case BinaryOp::Div: return combine_integers(type, l, r, is_unsigned ? unsigned_div : floor_div);
-    default: return combine_integers(type, l, r, is_unsigned ? unsigned_mod : floor_mod);
+    case BinaryOp::Add:
+      return combine_integers(type, l, r, add_bits);
+    case BinaryOp::Sub:
+      return combine_integers(type, l, r, sub_bits);
+    case BinaryOp::Mul:
+      return combine_integers(type, l, r, mul_bits);
+    case BinaryOp::Div:
+      return combine_integers(type, l, r, is_unsigned ? unsigned_div : floor_div);
+    default:
+      return combine_integers(type, l, r, is_unsigned ? unsigned_mod : floor_mod);
   }
 }
 
@@ -282,15 +310,15 @@ Value Compiler::compile_math(const Call& node, std::vector<Value> arguments, DTy
   }
   std::vector<Float> fs;
   for (auto& argument : arguments) fs.push_back(std::move(argument.floating));
-  auto call = overloaded{
-      [&](double (*f)(double)) { return Float([f, a = fs[0]](Slots s) { return f(a(s)); }); },
-      [&](double (*f)(double, double)) { return Float([f, fs](Slots s) { return f(fs[0](s), fs[1](s)); }); },
-      [&](double (*f)(double, double, double)) {
-        return Float([f, fs](Slots s) { return f(fs[0](s), fs[1](s), fs[2](s)); });
-      },
-      [&](double (*f)(double, double, double, double)) {
-        return Float([f, fs](Slots s) { return f(fs[0](s), fs[1](s), fs[2](s), fs[3](s)); });
-      }};
+  auto call =
+      overloaded{[&](double (*f)(double)) { return Float([f, a = fs[0]](Slots s) { return f(a(s)); }); },
+                 [&](double (*f)(double, double)) { return Float([f, fs](Slots s) { return f(fs[0](s), fs[1](s)); }); },
+                 [&](double (*f)(double, double, double)) {
+                   return Float([f, fs](Slots s) { return f(fs[0](s), fs[1](s), fs[2](s)); });
+                 },
+                 [&](double (*f)(double, double, double, double)) {
+                   return Float([f, fs](Slots s) { return f(fs[0](s), fs[1](s), fs[2](s), fs[3](s)); });
+                 }};
   return float_value(type, std::visit(call, function->f64));
 }
 
@@ -336,49 +364,8 @@ Value Compiler::compile(const Call& node, const ExprPtr& expr) const {
 
 }  // namespace
 
-std::int64_t load_integer(const Storage& storage, std::int64_t offset) {
-  switch (storage.type) {
-    case DType::Bool: return element<std::uint8_t>(storage, offset) != 0;
-    case DType::Int8: return element<std::int8_t>(storage, offset);
-    case DType::Int16: return element<std::int16_t>(storage, offset);
-    case DType::Int32: return element<std::int32_t>(storage, offset);
-    case DType::Int64: return element<std::int64_t>(storage, offset);
-    case DType::UInt8: return element<std::uint8_t>(storage, offset);
-    case DType::UInt16: return element<std::uint16_t>(storage, offset);
-    case DType::UInt32: return element<std::uint32_t>(storage, offset);
-    case DType::UInt64: return static_cast<std::int64_t>(element<std::uint64_t>(storage, offset));
-    default: throw InternalError(str(storage.name, " holds no integers"));
-  }
+Value compile(const ExprPtr& expr, const Environment& environment) {
+  return Compiler(environment)(expr);
 }
-
-double load_float(const Storage& storage, std::int64_t offset) {
-  switch (storage.type) {
-    case DType::Float16: return half_to_float(element<std::uint16_t>(storage, offset));
-    case DType::BFloat16: return bfloat_to_float(element<std::uint16_t>(storage, offset));
-    case DType::Float32: return element<float>(storage, offset);
-    case DType::Float64: return element<double>(storage, offset);
-    default: throw InternalError(str(storage.name, " holds no floats"));
-  }
-}
-
-void store_integer(const Storage& storage, std::int64_t offset, std::int64_t value) {
-  switch (byte_size(storage.type)) {
-    case 1: element<std::uint8_t>(storage, offset) = static_cast<std::uint8_t>(wrap(storage.type, value)); break;
-    case 2: element<std::uint16_t>(storage, offset) = static_cast<std::uint16_t>(value); break;
-    case 4: element<std::uint32_t>(storage, offset) = static_cast<std::uint32_t>(value); break;
-    default: element<std::uint64_t>(storage, offset) = static_cast<std::uint64_t>(value); break;
-  }
-}
-
-void store_float(const Storage& storage, std::int64_t offset, double value) {
-  switch (storage.type) {
-    case DType::Float16: element<std::uint16_t>(storage, offset) = double_to_half(value); break;
-    case DType::BFloat16: element<std::uint16_t>(storage, offset) = double_to_bfloat(value); break;
-    case DType::Float32: element<float>(storage, offset) = static_cast<float>(value); break;
-    default: element<double>(storage, offset) = value; break;
-  }
-}
-
-Value compile(const ExprPtr& expr, const Scope& scope) { return Compiler(scope)(expr); }
 
 }  // namespace tc::lang

@@ -9,26 +9,11 @@
 
 #include "tc/base/dtype.h"
 #include "tc/lang/ranges.h"
+#include "tc/lang/storage.h"
 #include "tc/lang/tree.h"
 
 /// Expressions of the checked tree as closures; the interpreter's inner part.
 namespace tc::lang {
-
-/// The memory of a tensor as the interpreter sees it: `data` is the element at the lowest index of the box.
-struct Storage {
-  std::string name;
-  DType type = DType::Float32;
-  Box box;
-  std::vector<std::int64_t> strides;  ///< in elements
-  void* data = nullptr;
-};
-
-/// The element \p offset elements behind the first one; halves and float32 as double, see arithmetic.h for integers.
-std::int64_t load_integer(const Storage& storage, std::int64_t offset);
-double load_float(const Storage& storage, std::int64_t offset);
-/// Stores after rounding or wrapping to the tensor's type.
-void store_integer(const Storage& storage, std::int64_t offset, std::int64_t value);
-void store_float(const Storage& storage, std::int64_t offset, double value);
 
 /// Values of the iterators, by slot.
 using Slots = const std::int64_t*;
@@ -41,7 +26,7 @@ struct Value {
 };
 
 /// What names in an expression mean.
-struct Scope {
+struct Environment {
   std::map<std::string, int> slots;  ///< iterators
   SizeMap sizes;
   std::map<std::string, const Storage*> tensors;  ///< outlive the closures
@@ -52,6 +37,6 @@ struct Scope {
 /// conversions from integers and in literals; integers wrap to their type at every operation. `?:`, `&&` and `||`
 /// evaluate what they need only. The closure throws ArgumentError for a data-dependent subscript outside its tensor,
 /// InternalError for another one.
-Value compile(const ExprPtr& expr, const Scope& scope);
+Value compile(const ExprPtr& expr, const Environment& environment);
 
 }  // namespace tc::lang

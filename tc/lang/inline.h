@@ -13,7 +13,8 @@ namespace tc::lang {
 ///   before: A = f(X)  B(i) = A(i) * c where c = s + 1       after: A_1(i) = ... X ...  B(i) = A_1(i) * (s + 1)
 ///
 /// A callee's result whose inferred min is not literally 0 is copied to a tensor that starts at 0; \p ranges_of gives
-/// the callee's ranges. Sizes of the callee become sizes of the arguments (T.d). The result is checked and prints as TC.
+/// the callee's ranges. Sizes of the callee become sizes of the arguments (T.d). The result is checked and prints as
+/// TC.
 Def inline_calls(const Def& def, const File& file, const std::function<Ranges(const Def&)>& ranges_of);
 
 }  // namespace tc::lang

@@ -84,37 +84,55 @@ struct Reducer {
   std::int64_t identity_integer() const {
     switch (op) {
       case ReductionOp::Product:
-      case ReductionOp::And: return 1;
-      case ReductionOp::Min: return highest_integer(type);
-      case ReductionOp::Max: return lowest_integer(type);
-      default: return 0;
+      case ReductionOp::And:
+        return 1;
+      case ReductionOp::Min:
+        return highest_integer(type);
+      case ReductionOp::Max:
+        return lowest_integer(type);
+      default:
+        return 0;
     }
   }
   double identity_float() const {
     switch (op) {
-      case ReductionOp::Product: return 1;
-      case ReductionOp::Min: return std::numeric_limits<double>::infinity();
-      case ReductionOp::Max: return -std::numeric_limits<double>::infinity();
-      default: return 0;
+      case ReductionOp::Product:
+        return 1;
+      case ReductionOp::Min:
+        return std::numeric_limits<double>::infinity();
+      case ReductionOp::Max:
+        return -std::numeric_limits<double>::infinity();
+      default:
+        return 0;
     }
   }
   std::int64_t combine(std::int64_t a, std::int64_t b) const {
     switch (op) {
-      case ReductionOp::Sum: return wrap(type, add_bits(a, b));
-      case ReductionOp::Product: return wrap(type, mul_bits(a, b));
-      case ReductionOp::Min: return less(type, b, a) ? b : a;
-      case ReductionOp::Max: return less(type, a, b) ? b : a;
-      case ReductionOp::And: return a && b;
-      case ReductionOp::Or: return a || b;
+      case ReductionOp::Sum:
+        return wrap(type, add_bits(a, b));
+      case ReductionOp::Product:
+        return wrap(type, mul_bits(a, b));
+      case ReductionOp::Min:
+        return less(type, b, a) ? b : a;
+      case ReductionOp::Max:
+        return less(type, a, b) ? b : a;
+      case ReductionOp::And:
+        return a && b;
+      case ReductionOp::Or:
+        return a || b;
     }
     return 0;
   }
   double combine(double a, double b) const {
     switch (op) {
-      case ReductionOp::Sum: return a + b;
-      case ReductionOp::Product: return a * b;
-      case ReductionOp::Min: return nan_min(a, b);
-      default: return nan_max(a, b);
+      case ReductionOp::Sum:
+        return a + b;
+      case ReductionOp::Product:
+        return a * b;
+      case ReductionOp::Min:
+        return nan_min(a, b);
+      default:
+        return nan_max(a, b);
     }
   }
 };
@@ -138,15 +156,15 @@ class Interpreter {
   Interpreter(const Def& def, const Ranges& ranges, const SizeMap& sizes,
               const std::map<std::string, TensorView>& tensors)
       : def_(def), ranges_(ranges) {
-    scope_.sizes = sizes;
-    scope_.data_dependent.insert(ranges.data_dependent.begin(), ranges.data_dependent.end());
+    environment_.sizes = sizes;
+    environment_.data_dependent.insert(ranges.data_dependent.begin(), ranges.data_dependent.end());
     for (const auto& [name, info] : def.tensors) add_tensor(name, info, tensors);
   }
 
   void run() {
     if (ranges_.statements.size() != def_.statements.size())
-      throw InternalError(str(def_.name, ": ranges of ", ranges_.statements.size(), " statements for ",
-                              def_.statements.size()));
+      throw InternalError(
+          str(def_.name, ": ranges of ", ranges_.statements.size(), " statements for ", def_.statements.size()));
     for (std::size_t i = 0; i < def_.statements.size(); ++i) {
       auto* assignment = std::get_if<Assignment>(&def_.statements[i].node);
       if (!assignment) throw InternalError(str(def_.name, ": a call is not inlined"));
@@ -158,48 +176,48 @@ class Interpreter {
   void add_tensor(const std::string& name, const TensorInfo& info, const std::map<std::string, TensorView>& tensors) {
     auto range = ranges_.tensors.find(name);
     if (range == ranges_.tensors.end()) throw InternalError(str("tensor '", name, "' has no range"));
-    Box box = evaluate_box(range->second, scope_.sizes);
+    Box box = evaluate_box(range->second, environment_.sizes);
     if (info.role == Role::Temporary) {
       temporaries_.push_back(allocate(name, info.type, box));
-      scope_.tensors[name] = &temporaries_.back().storage;
+      environment_.tensors[name] = &temporaries_.back().storage;
       return;
     }
     auto view = tensors.find(name);
     if (view == tensors.end()) throw ArgumentError(str("tensor '", name, "' of ", def_.name, " is missing"));
     borrowed_.push_back(borrow(name, info.type, box, view->second));
-    scope_.tensors[name] = &borrowed_.back();
+    environment_.tensors[name] = &borrowed_.back();
   }
 
   /// The box of \p iterators, which get the next free slots.
   Odometer add_iterators(const std::vector<std::string>& iterators, const std::map<std::string, Range>& ranges,
-                         Scope& scope) const {
+                         Environment& environment) const {
     std::vector<Range> box;
     std::vector<int> slots;
     for (const auto& iterator : iterators) {
       auto found = ranges.find(iterator);
       if (found == ranges.end()) throw InternalError(str("iterator '", iterator, "' has no range"));
       box.push_back(found->second);
-      slots.push_back(static_cast<int>(scope.slots.size()));
-      scope.slots[iterator] = slots.back();
+      slots.push_back(static_cast<int>(environment.slots.size()));
+      environment.slots[iterator] = slots.back();
     }
-    return {evaluate_box(box, scope_.sizes), slots};
+    return {evaluate_box(box, environment_.sizes), slots};
   }
 
   void run(const Assignment& statement, const std::map<std::string, Range>& ranges) {
-    Scope scope = scope_;
+    Environment environment = environment_;
     std::vector<std::string> left_names = left_iterators(statement);
-    Odometer left = add_iterators(left_names, ranges, scope);
-    Odometer inner = add_iterators(statement.reduction_iterators, ranges, scope);
-    const Storage& target = *scope_.tensors.at(statement.target);
+    Odometer left = add_iterators(left_names, ranges, environment);
+    Odometer inner = add_iterators(statement.reduction_iterators, ranges, environment);
+    const Storage& target = *environment_.tensors.at(statement.target);
     std::optional<OwnedStorage> copy;
     if (reads_target_elsewhere(statement)) {
       copy = copy_of(target);
-      scope.tensors[statement.target] = &copy->storage;
+      environment.tensors[statement.target] = &copy->storage;
     }
-    Value value = compile(statement.rhs, scope);
+    Value value = compile(statement.rhs, environment);
     if (is_float(target.type) != is_float(value.type))
       throw InternalError(str("a value of ", value.type, " is assigned to '", statement.target, "'"));
-    std::vector<std::int64_t> values(scope.slots.size());
+    std::vector<std::int64_t> values(environment.slots.size());
     if (is_float(target.type))
       execute(statement, target, left, inner, values, value.floating, load_float, store_float,
               [](const Reducer& reducer) { return reducer.identity_float(); });
@@ -259,7 +277,7 @@ class Interpreter {
 
   const Def& def_;
   const Ranges& ranges_;
-  Scope scope_;
+  Environment environment_;
   std::list<OwnedStorage> temporaries_;
   std::list<Storage> borrowed_;
 };

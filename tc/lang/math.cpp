@@ -93,8 +93,12 @@ double cospi(double x) {
   return -std::cos(std::numbers::pi * (1 - magnitude));
 }
 
-double cyl_bessel_i0(double x) { return bessel(x, 0); }
-double cyl_bessel_i1(double x) { return bessel(x, 1); }
+double cyl_bessel_i0(double x) {
+  return bessel(x, 0);
+}
+double cyl_bessel_i1(double x) {
+  return bessel(x, 1);
+}
 
 double erfcx(double x) {
   if (x < 10) {
@@ -130,16 +134,24 @@ double normcdf(double x) {
   const double correction = std::isfinite(rest) ? 2 * std::numbers::inv_sqrtpi * std::exp(-y * y) * rest : 0;
   return (std::erfc(y) - correction) / 2;
 }
-double normcdfinv(double x) { return -std::numbers::sqrt2 * erfcinv(2 * x); }
+double normcdfinv(double x) {
+  return -std::numbers::sqrt2 * erfcinv(2 * x);
+}
 
 double lgamma(double x) {
   int sign = 0;
   return ::lgamma_r(x, &sign);
 }
 
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-double gelu(double x) { return x * normcdf(x); }
-double silu(double x) { return x / (1 + std::exp(-x)); }
+double sigmoid(double x) {
+  return 1 / (1 + std::exp(-x));
+}
+double gelu(double x) {
+  return x * normcdf(x);
+}
+double silu(double x) {
+  return x / (1 + std::exp(-x));
+}
 double softplus(double x) {
   return std::isnan(x) ? x : std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x)));
 }
@@ -163,45 +175,127 @@ MathFunction binary(std::string_view name) {
   return {name, F, static_cast<float (*)(float, float)>(narrow<F, float, float>)};
 }
 
-double rcbrt(double x) { return 1 / std::cbrt(x); }
-double rsqrt(double x) { return 1 / std::sqrt(x); }
-double fdivide(double x, double y) { return x / y; }
-double rhypot(double x, double y) { return 1 / std::hypot(x, y); }
-double norm3d(double x, double y, double z) { return std::hypot(std::hypot(x, y), z); }
-double rnorm3d(double x, double y, double z) { return 1 / norm3d(x, y, z); }
-double norm4d(double x, double y, double z, double w) { return std::hypot(std::hypot(x, y), std::hypot(z, w)); }
-double rnorm4d(double x, double y, double z, double w) { return 1 / norm4d(x, y, z, w); }
-float narrow_norm3d(float x, float y, float z) { return static_cast<float>(norm3d(x, y, z)); }
-float narrow_rnorm3d(float x, float y, float z) { return static_cast<float>(rnorm3d(x, y, z)); }
-float narrow_norm4d(float x, float y, float z, float w) { return static_cast<float>(norm4d(x, y, z, w)); }
-float narrow_rnorm4d(float x, float y, float z, float w) { return static_cast<float>(rnorm4d(x, y, z, w)); }
+double rcbrt(double x) {
+  return 1 / std::cbrt(x);
+}
+double rsqrt(double x) {
+  return 1 / std::sqrt(x);
+}
+double fdivide(double x, double y) {
+  return x / y;
+}
+double rhypot(double x, double y) {
+  return 1 / std::hypot(x, y);
+}
+double norm3d(double x, double y, double z) {
+  return std::hypot(std::hypot(x, y), z);
+}
+double rnorm3d(double x, double y, double z) {
+  return 1 / norm3d(x, y, z);
+}
+double norm4d(double x, double y, double z, double w) {
+  return std::hypot(std::hypot(x, y), std::hypot(z, w));
+}
+double rnorm4d(double x, double y, double z, double w) {
+  return 1 / norm4d(x, y, z, w);
+}
+float narrow_norm3d(float x, float y, float z) {
+  return static_cast<float>(norm3d(x, y, z));
+}
+float narrow_rnorm3d(float x, float y, float z) {
+  return static_cast<float>(rnorm3d(x, y, z));
+}
+float narrow_norm4d(float x, float y, float z, float w) {
+  return static_cast<float>(norm4d(x, y, z, w));
+}
+float narrow_rnorm4d(float x, float y, float z, float w) {
+  return static_cast<float>(rnorm4d(x, y, z, w));
+}
 
-double (*pick64(double (*f)(double)))(double) { return f; }
-double (*pick64(double (*f)(double, double)))(double, double) { return f; }
-double (*pick64(double (*f)(double, double, double)))(double, double, double) { return f; }
+double (*pick64(double (*f)(double)))(double) {
+  return f;
+}
+double (*pick64(double (*f)(double, double)))(double, double) {
+  return f;
+}
+double (*pick64(double (*f)(double, double, double)))(double, double, double) {
+  return f;
+}
 
 /// The row of a function that the C library has for both types.
-#define TC_LIBM(fn) {#fn, pick64(::fn), ::fn##f}
+#define TC_LIBM(fn) \
+  { #fn, pick64(::fn), ::fn##f }
 
 std::vector<MathFunction> make_table() {
   return {
-      TC_LIBM(acos), TC_LIBM(acosh), TC_LIBM(asin), TC_LIBM(asinh), TC_LIBM(atan), TC_LIBM(atanh), TC_LIBM(cbrt),
-      TC_LIBM(ceil), TC_LIBM(cos), TC_LIBM(cosh), TC_LIBM(erf), TC_LIBM(erfc), TC_LIBM(exp), TC_LIBM(exp2),
-      TC_LIBM(exp10), TC_LIBM(expm1), TC_LIBM(fabs), TC_LIBM(floor), TC_LIBM(log), TC_LIBM(log10), TC_LIBM(log1p),
-      TC_LIBM(log2), TC_LIBM(logb), TC_LIBM(round), TC_LIBM(sin), TC_LIBM(sinh), TC_LIBM(sqrt), TC_LIBM(tan),
-      TC_LIBM(tanh), TC_LIBM(tgamma), TC_LIBM(trunc), TC_LIBM(j0), TC_LIBM(j1), TC_LIBM(y0), TC_LIBM(y1),
-      TC_LIBM(atan2), TC_LIBM(copysign), TC_LIBM(fdim), TC_LIBM(fmax), TC_LIBM(fmin), TC_LIBM(fmod),
+      TC_LIBM(acos),
+      TC_LIBM(acosh),
+      TC_LIBM(asin),
+      TC_LIBM(asinh),
+      TC_LIBM(atan),
+      TC_LIBM(atanh),
+      TC_LIBM(cbrt),
+      TC_LIBM(ceil),
+      TC_LIBM(cos),
+      TC_LIBM(cosh),
+      TC_LIBM(erf),
+      TC_LIBM(erfc),
+      TC_LIBM(exp),
+      TC_LIBM(exp2),
+      TC_LIBM(exp10),
+      TC_LIBM(expm1),
+      TC_LIBM(fabs),
+      TC_LIBM(floor),
+      TC_LIBM(log),
+      TC_LIBM(log10),
+      TC_LIBM(log1p),
+      TC_LIBM(log2),
+      TC_LIBM(logb),
+      TC_LIBM(round),
+      TC_LIBM(sin),
+      TC_LIBM(sinh),
+      TC_LIBM(sqrt),
+      TC_LIBM(tan),
+      TC_LIBM(tanh),
+      TC_LIBM(tgamma),
+      TC_LIBM(trunc),
+      TC_LIBM(j0),
+      TC_LIBM(j1),
+      TC_LIBM(y0),
+      TC_LIBM(y1),
+      TC_LIBM(atan2),
+      TC_LIBM(copysign),
+      TC_LIBM(fdim),
+      TC_LIBM(fmax),
+      TC_LIBM(fmin),
+      TC_LIBM(fmod),
       {"hypot", static_cast<double (*)(double, double)>(::hypot), ::hypotf},
-      TC_LIBM(nextafter), TC_LIBM(pow), TC_LIBM(remainder), TC_LIBM(fma),
-      unary<math::cospi>("cospi"), unary<math::sinpi>("sinpi"),
-      unary<math::cyl_bessel_i0>("cyl_bessel_i0"), unary<math::cyl_bessel_i1>("cyl_bessel_i1"),
-      unary<math::erfcx>("erfcx"), unary<math::erfinv>("erfinv"), unary<math::erfcinv>("erfcinv"),
-      unary<math::normcdf>("normcdf"), unary<math::normcdfinv>("normcdfinv"), unary<math::lgamma>("lgamma"),
-      unary<rcbrt>("rcbrt"), unary<rsqrt>("rsqrt"), unary<math::sigmoid>("sigmoid"), unary<math::gelu>("gelu"),
-      unary<math::silu>("silu"), unary<math::softplus>("softplus"),
-      binary<fdivide>("fdivide"), binary<rhypot>("rhypot"),
-      {"norm3d", norm3d, narrow_norm3d}, {"rnorm3d", rnorm3d, narrow_rnorm3d},
-      {"norm4d", norm4d, narrow_norm4d}, {"rnorm4d", rnorm4d, narrow_rnorm4d},
+      TC_LIBM(nextafter),
+      TC_LIBM(pow),
+      TC_LIBM(remainder),
+      TC_LIBM(fma),
+      unary<math::cospi>("cospi"),
+      unary<math::sinpi>("sinpi"),
+      unary<math::cyl_bessel_i0>("cyl_bessel_i0"),
+      unary<math::cyl_bessel_i1>("cyl_bessel_i1"),
+      unary<math::erfcx>("erfcx"),
+      unary<math::erfinv>("erfinv"),
+      unary<math::erfcinv>("erfcinv"),
+      unary<math::normcdf>("normcdf"),
+      unary<math::normcdfinv>("normcdfinv"),
+      unary<math::lgamma>("lgamma"),
+      unary<rcbrt>("rcbrt"),
+      unary<rsqrt>("rsqrt"),
+      unary<math::sigmoid>("sigmoid"),
+      unary<math::gelu>("gelu"),
+      unary<math::silu>("silu"),
+      unary<math::softplus>("softplus"),
+      binary<fdivide>("fdivide"),
+      binary<rhypot>("rhypot"),
+      {"norm3d", norm3d, narrow_norm3d},
+      {"rnorm3d", rnorm3d, narrow_rnorm3d},
+      {"norm4d", norm4d, narrow_norm4d},
+      {"rnorm4d", rnorm4d, narrow_rnorm4d},
   };
 }
 #undef TC_LIBM

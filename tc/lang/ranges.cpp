@@ -74,22 +74,43 @@ class SizeEvaluator {
     std::int64_t result = 0;
     bool overflows = false;
     switch (op) {
-      case BinaryOp::Add: overflows = __builtin_add_overflow(a, b, &result); break;
-      case BinaryOp::Sub: overflows = __builtin_sub_overflow(a, b, &result); break;
-      case BinaryOp::Mul: overflows = __builtin_mul_overflow(a, b, &result); break;
+      case BinaryOp::Add:
+        overflows = __builtin_add_overflow(a, b, &result);
+        break;
+      case BinaryOp::Sub:
+        overflows = __builtin_sub_overflow(a, b, &result);
+        break;
+      case BinaryOp::Mul:
+        overflows = __builtin_mul_overflow(a, b, &result);
+        break;
       case BinaryOp::Div:
         overflows = a == std::numeric_limits<std::int64_t>::min() && b == -1;
         result = floor_div(a, b);
         break;
-      case BinaryOp::Mod: result = floor_mod(a, b); break;
-      case BinaryOp::Lt: result = a < b; break;
-      case BinaryOp::Le: result = a <= b; break;
-      case BinaryOp::Gt: result = a > b; break;
-      case BinaryOp::Ge: result = a >= b; break;
-      case BinaryOp::Eq: result = a == b; break;
-      case BinaryOp::Ne: result = a != b; break;
+      case BinaryOp::Mod:
+        result = floor_mod(a, b);
+        break;
+      case BinaryOp::Lt:
+        result = a < b;
+        break;
+      case BinaryOp::Le:
+        result = a <= b;
+        break;
+      case BinaryOp::Gt:
+        result = a > b;
+        break;
+      case BinaryOp::Ge:
+        result = a >= b;
+        break;
+      case BinaryOp::Eq:
+        result = a == b;
+        break;
+      case BinaryOp::Ne:
+        result = a != b;
+        break;
       case BinaryOp::And:
-      case BinaryOp::Or: break;
+      case BinaryOp::Or:
+        break;
     }
     if (overflows) overflow(expr);
     return result;
@@ -178,7 +199,9 @@ class Binder {
 
 }  // namespace
 
-std::int64_t evaluate_size(const ExprPtr& expr, const SizeMap& sizes) { return SizeEvaluator(sizes)(expr); }
+std::int64_t evaluate_size(const ExprPtr& expr, const SizeMap& sizes) {
+  return SizeEvaluator(sizes)(expr);
+}
 
 SizeMap bind_sizes(const Def& def, const std::vector<std::vector<std::int64_t>>& shapes) {
   if (shapes.size() != def.params.size())
