@@ -176,7 +176,8 @@ isl::set box(isl::ctx ctx, const Tensor& tensor) {
     names.push_back(str("x", i));
     bounds.push_back(str(tensor.min[i], " <= x", i, " < ", tensor.min[i] + tensor.extent[i]));
   }
-  return isl::set(ctx, str("{ ", tensor.name, "[", join(names), "]", bounds.empty() ? "" : " : ", join(bounds, " and "), " }"));
+  isl::set elements(ctx, str("{ [", join(names), "]", bounds.empty() ? "" : " : ", join(bounds, " and "), " }"));
+  return call(ctx, isl_set_set_tuple_name, elements.copy(), tensor.name.c_str());
 }
 
 class BoundsCheck {
