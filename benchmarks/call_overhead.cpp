@@ -33,7 +33,7 @@ int main() {
   output = input;
   input.data = x;
   output.data = y;
-  auto handle = engine.compile("f", {input});
+  auto handle = engine.compile("f", std::vector<tc::TensorSpec>{input});
   std::vector<tc::TensorView> inputs{input}, outputs{output};
   void* pointers[] = {x, y};
   double checked = microseconds_per_call([&] { engine.run(handle, inputs, outputs); });

@@ -30,14 +30,15 @@ int main() {
   std::vector<float> a(2 * 3, 1.0f), b{0, 1, 2, 3, 4, 5}, s{10.0f};
   std::vector<tc::TensorView> inputs = {view(a, {2, 3}), view(b, {2, 3}), view(s, {})};
 
+  std::vector<tc::TensorSpec> specs(inputs.begin(), inputs.end());
   std::vector<std::vector<float>> buffers;
   std::vector<tc::TensorView> outputs;
-  for (const auto& info : engine.infer_output_tensor_info("scaled_sum", {inputs.begin(), inputs.end()})) {
+  for (const auto& info : engine.infer_output_tensor_info("scaled_sum", specs)) {
     buffers.emplace_back(info.element_count());
     outputs.push_back(view(buffers.back(), info.shape));
   }
 
-  auto handle = engine.compile("scaled_sum", {inputs.begin(), inputs.end()});
+  auto handle = engine.compile("scaled_sum", specs);
   engine.run(handle, inputs, outputs);
 
   for (float value : buffers[0]) std::printf("%g ", value);
