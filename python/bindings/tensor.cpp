@@ -384,12 +384,12 @@ PyObject* dtype_object(const char* module, DType type) {
 py::object allocate(Framework framework, const TensorSpec& spec, PyObject* shape) {
   PyObject* result = nullptr;
   if (framework == Framework::Torch) {
-    static PyObject* empty = py::module_::import("torch").attr("empty").release().ptr();
+    static PyObject* empty = py::object(py::module_::import("torch").attr("empty")).release().ptr();
     static PyObject* names = py::make_tuple("dtype").release().ptr();
     PyObject* arguments[] = {shape, dtype_object("torch", spec.dtype)};
     result = PyObject_Vectorcall(empty, arguments, 1, names);
   } else {
-    static PyObject* empty = py::module_::import("numpy").attr("empty").release().ptr();
+    static PyObject* empty = py::object(py::module_::import("numpy").attr("empty")).release().ptr();
     PyObject* arguments[] = {shape, dtype_object("numpy", spec.dtype)};
     result = PyObject_Vectorcall(empty, arguments, 2, nullptr);
   }
