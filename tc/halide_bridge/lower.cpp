@@ -98,11 +98,11 @@ class Lowering {
     return *assignment;
   }
 
-  /// A temporary `base.suffix` that no other tensor is called.
+  /// A temporary `base_suffix'` that no other tensor is called: the prime ends no name of a text, and isl reads it.
   std::string make_temporary(const std::string& base, const std::string& suffix, DType type, lang::Box box) {
-    const std::string stem = base + '.' + suffix;
+    const std::string stem = base + "_" + suffix;
     const int count = temporaries_[stem]++;
-    const std::string name = count == 0 ? stem : str(stem, '.', count);
+    const std::string name = count == 0 ? stem + "'" : str(stem, count, "'");
     add_tensor({name, type, lang::Role::Temporary, std::move(box)});
     return name;
   }

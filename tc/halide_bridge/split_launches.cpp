@@ -69,7 +69,7 @@ class LaunchSplitter {
   }
 
   void add(CheckStep check) {
-    const std::string flag = str("check.", flag_count_++);
+    const std::string flag = str("check", flag_count_++, "'");
     tensors_.emplace(flag, ProgramTensor{flag, DType::Bool, lang::Role::Temporary, {}});
     names_.push_back(flag);
     check.initialise.target = check.update.target = flag;
