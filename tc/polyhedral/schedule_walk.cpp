@@ -73,6 +73,30 @@ int length_of(const std::vector<Place::Step>& path) {
   return length;
 }
 
+isl::union_map within(const isl::union_map& pairs, const isl::union_set& domain, const isl::union_set& range) {
+  return pairs.intersect_domain(domain).intersect_range(range);
+}
+
+/// The pairs that \p node or a node below it puts in order; \p pairs are those that the nodes above leave open.
+isl::union_map forward_below(const isl::schedule_node& node, isl::union_map pairs) {
+  auto forward = isl::union_map::empty(pairs.ctx());
+  auto filter_of = [](const isl::schedule_node& child) { return child.as<isl::schedule_node_filter>().filter(); };
+  if (node.isa<isl::schedule_node_filter>()) pairs = within(pairs, filter_of(node), filter_of(node));
+  if (pairs.is_empty()) return forward;
+  if (node.isa<isl::schedule_node_sequence>())
+    for (int first = 0; first < static_cast<int>(node.n_children()); ++first)
+      for (int second = first + 1; second < static_cast<int>(node.n_children()); ++second)
+        forward = forward.unite(within(pairs, filter_of(node.child(first)), filter_of(node.child(second))));
+  if (node.isa<isl::schedule_node_band>() && node.as<isl::schedule_node_band>().n_member() > 0) {
+    auto members = node.as<isl::schedule_node_band>().partial_schedule();
+    forward = call(pairs.ctx(), isl_union_map_lex_lt_at_multi_union_pw_aff, pairs.copy(), members.copy());
+    pairs = call(pairs.ctx(), isl_union_map_eq_at_multi_union_pw_aff, pairs.copy(), members.copy());
+  }
+  for (unsigned i = 0; i < node.n_children(); ++i)
+    forward = forward.unite(forward_below(node.child(static_cast<int>(i)), pairs));
+  return forward;
+}
+
 }  // namespace
 
 int Place::members() const {
@@ -98,6 +122,14 @@ isl::union_map sequential_time(const isl::schedule& schedule) {
   for (const auto& leaf : leaves)
     time = time.unite(leaf.prefix.apply_range(interleave(schedule.ctx(), leaf.path, length).to_union_map()));
   return time;
+}
+
+isl::union_map forward_pairs(const isl::schedule& schedule, const isl::union_map& pairs) {
+  auto domain = schedule.domain();
+  bool has_extensions = !pairs.domain().unite(pairs.range()).is_subset(domain);
+  if (!has_extensions) return forward_below(schedule.root(), pairs);
+  auto time = sequential_time(schedule);
+  return pairs.intersect(call(pairs.ctx(), isl_union_map_lex_lt_union_map, time.copy(), time.copy()));
 }
 
 }  // namespace tc::polyhedral

@@ -34,4 +34,7 @@ void for_each_place(const isl::schedule& schedule, const std::function<void(cons
 ///   band [i] { S } { T: band [j] }      S[i] -> [i, 0, 0]; T[i, j] -> [i, 1, j]
 isl::union_map sequential_time(const isl::schedule& schedule);
 
+/// The pairs of \p pairs, { instance -> instance }, whose first instance runs strictly before the second in \p schedule.
+isl::union_map forward_pairs(const isl::schedule& schedule, const isl::union_map& pairs);
+
 }  // namespace tc::polyhedral

@@ -3,33 +3,13 @@
 #include <algorithm>
 #include <map>
 
-#include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/polyhedral/broken_law.h"
 #include "tc/polyhedral/marks.h"
 #include "tc/polyhedral/schedule_walk.h"
 
 namespace tc::polyhedral {
 namespace {
-
-[[noreturn]] void broken(const char* law, const std::string& what, const isl::schedule& schedule) {
-  throw InternalError(str("law '", law, "' is broken: ", what, "\nin the schedule\n", print_block(schedule)));
-}
-
-/// The first pair of \p relation as text: "S[0] -> T[1, 2]".
-std::string example(const isl::union_map& relation) {
-  auto maps = elements(relation.map_list());
-  auto first = std::min_element(maps.begin(), maps.end(), [](const isl::map& a, const isl::map& b) {
-    return std::pair(domain_name(a), range_name(a)) < std::pair(domain_name(b), range_name(b));
-  });
-  auto point = first->wrap().lexmin().sample_point();
-  std::vector<std::string> source, sink;
-  int inputs = isl_map_dim(first->get(), isl_dim_in), outputs = isl_map_dim(first->get(), isl_dim_out);
-  for (int i = 0; i < inputs + outputs; ++i) {
-    auto value = call(point.ctx(), isl_point_get_coordinate_val, point.get(), isl_dim_set, i);
-    (i < inputs ? source : sink).push_back(str(value));
-  }
-  return str(domain_name(*first), "[", join(source), "] -> ", range_name(*first), "[", join(sink), "]");
-}
 
 isl::union_map within(const isl::union_map& pairs, const isl::union_set& domain, const isl::union_set& range) {
   return pairs.intersect_domain(domain).intersect_range(range);
@@ -105,7 +85,7 @@ class DependenceCheck : public OrderCheck {
   void at_leaf(const isl::union_map& pairs) override { fail(pairs, "is not ordered"); }
 
   [[noreturn]] void fail(const isl::union_map& pairs, const std::string& how) const {
-    broken("dependences", str("the dependence ", example(pairs), " ", how), schedule_);
+    broken_law("dependences", str("the dependence ", first_pair(pairs), " ", how), schedule_);
   }
 };
 
@@ -125,9 +105,9 @@ class CoincidenceCheck : public OrderCheck {
       if (!parallel && !band.member_get_coincident(static_cast<int>(i))) continue;
       auto carried = pairs.subtract(at_equal(pairs, isl::multi_union_pw_aff(band.partial_schedule().at(i))));
       if (!carried.is_empty())
-        broken("coincidence",
+        broken_law("coincidence",
                str("member ", i, " of a band is ", parallel ? "parallel" : "coincident", " and carries the dependence ",
-                   example(carried)),
+                   first_pair(carried)),
                schedule_);
     }
   }
@@ -160,12 +140,12 @@ class InstanceCheck {
   }
   void check_once(const isl::union_map& extension) {
     if (!extension.is_injective())
-      broken("instances", str("an extension runs an instance more than once: ", extension), scop_.schedule);
+      broken_law("instances", str("an extension runs an instance more than once: ", extension), scop_.schedule);
   }
   void fail_unless_empty(const isl::union_set& instances, const char* how) const {
     if (instances.is_empty()) return;
     auto sample = call(instances.ctx(), isl_union_set_sample_point, instances.copy());
-    broken("instances", str("the instance ", sample, " ", how), scop_.schedule);
+    broken_law("instances", str("the instance ", sample, " ", how), scop_.schedule);
   }
 };
 
@@ -190,13 +170,13 @@ class BoundsCheck {
     check_inside(statement, access.relation, what);
     if (!access.exact) return;
     if (access.function.is_null())
-      broken("bounds", str("the exact ", what, " of ", statement.id, " has no function"), scop_.schedule);
+      broken_law("bounds", str("the exact ", what, " of ", statement.id, " has no function"), scop_.schedule);
     auto touched = access.function.as_map().intersect_domain(access.relation.domain());
     if (!access.relation.domain().is_subset(touched.domain()))
-      broken("bounds", str("the function of the ", what, " of ", statement.id, " is not total"), scop_.schedule);
+      broken_law("bounds", str("the function of the ", what, " of ", statement.id, " is not total"), scop_.schedule);
     if (range_name(touched) != range_name(access.relation)) return check_inside(statement, touched, what);
     if (!touched.is_equal(access.relation))
-      broken("bounds", str("the function of the ", what, " of ", statement.id, " differs from its relation"), scop_.schedule);
+      broken_law("bounds", str("the function of the ", what, " of ", statement.id, " differs from its relation"), scop_.schedule);
   }
 
  private:
@@ -207,11 +187,11 @@ class BoundsCheck {
     if (touched.is_empty()) return;
     auto found = boxes_.find(range_name(touched));
     if (found == boxes_.end())
-      broken("bounds", str("the ", what, " of ", statement.id, " goes to '", range_name(touched), "', which is no tensor"),
+      broken_law("bounds", str("the ", what, " of ", statement.id, " goes to '", range_name(touched), "', which is no tensor"),
              scop_.schedule);
     auto outside = touched.to_union_map().subtract_range(found->second.to_union_set());
     if (!outside.is_empty())
-      broken("bounds", str("the ", what, " of ", statement.id, " leaves ", found->second, ": ", example(outside)),
+      broken_law("bounds", str("the ", what, " of ", statement.id, " leaves ", found->second, ": ", first_pair(outside)),
              scop_.schedule);
   }
 };
@@ -243,6 +223,7 @@ void verify(const Scop& scop, const Dependences& dependences) {
   verify_bounds(scop);
   verify_marks(scop);
   verify_promotion(scop);
+  verify_copies(scop, dependences);
 }
 
 }  // namespace tc::polyhedral

@@ -10,7 +10,12 @@
 ///  - coincidence: no coincidence dependence is carried by a band member that is coincident or marked parallel
 ///  - bounds: every access, guards included, stays inside its tensor's box
 ///  - marks: the grammar of marks.h
-///  - promotion: what a Local buffer's readers see is what was written to it in the same execution of its allocate mark
+///  - promotion: what a Local buffer's readers see is what was written to it in the same execution of its allocate mark.
+///    Every use of the temporary it replaces goes to it; each element belongs to one execution and has a place of its
+///    own there; every read follows a write; copies out, and combinations of lanes, follow all writes, copies in precede
+///    all uses
+///  - copies: a copy out of a buffer, or a combination of lanes, runs before the users of what it writes that depend on the
+///    writers of what it reads; a copy in runs after the writers its users depend on
 namespace tc::polyhedral {
 
 void verify_instances(const Scop& scop);
@@ -19,6 +24,7 @@ void verify_coincidence(const Scop& scop, const Dependences& dependences);
 void verify_bounds(const Scop& scop);
 void verify_marks(const Scop& scop);
 void verify_promotion(const Scop& scop);
+void verify_copies(const Scop& scop, const Dependences& dependences);
 
 /// All laws that apply to the state of \p scop; \p dependences may be of the scop before promotion.
 void verify(const Scop& scop, const Dependences& dependences);

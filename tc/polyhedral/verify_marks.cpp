@@ -3,8 +3,8 @@
 #include <optional>
 #include <set>
 
-#include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/polyhedral/broken_law.h"
 #include "tc/polyhedral/marks.h"
 #include "tc/polyhedral/schedule_walk.h"
 #include "tc/polyhedral/verify.h"
@@ -66,7 +66,7 @@ class MarkCheck {
   std::set<std::string> allocated_;
 
   [[noreturn]] void fail(const std::string& what) const {
-    throw InternalError(str("law 'marks' is broken: ", what, "\nin the schedule\n", print_block(scop_.schedule)));
+    broken_law("marks", what, scop_.schedule);
   }
 
   void at_mark(const Place& place) {

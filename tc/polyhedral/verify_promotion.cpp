@@ -1,10 +1,181 @@
-#include "tc/base/error.h"
+#include <optional>
+#include <set>
+
 #include "tc/base/str.h"
+#include "tc/polyhedral/broken_law.h"
+#include "tc/polyhedral/marks.h"
 #include "tc/polyhedral/schedule_walk.h"
 #include "tc/polyhedral/verify.h"
 
 namespace tc::polyhedral {
+namespace {
 
-void verify_promotion(const Scop&) {}
+isl::union_map compose(const isl::union_map& first, const isl::union_map& second) { return first.apply_range(second); }
+
+/// What \p access touches when the code runs: its function where it has one.
+isl::map physical(const Access& access) {
+  if (!access.exact || access.function.is_null()) return access.relation;
+  return access.function.as_map().intersect_domain(access.relation.domain());
+}
+
+/// The uses of one local buffer.
+class BufferCheck {
+ public:
+  BufferCheck(const Scop& scop, const std::string& buffer, const Place& mark)
+      : scop_(scop),
+        buffer_(buffer),
+        executions_(mark.prefix),
+        none_(isl::union_map::empty(scop.ctx())),
+        logical_(none_),
+        reads_(none_),
+        writes_(none_),
+        copies_in_(none_),
+        copies_out_(none_) {}
+
+  void run() {
+    for (const auto& statement : scop_.statements) {
+      add(statement, statement.write, true);
+      for (const auto& read : statement.reads) add(statement, read, false);
+    }
+    check_nothing_goes_past();
+    check_places();
+    check_order();
+  }
+
+ private:
+  const Scop& scop_;
+  std::string buffer_;
+  isl::union_map executions_;  ///< { instance -> [members above the mark] }
+  isl::union_map none_;
+  isl::union_map logical_;             ///< { instance -> T[x] } of the uses
+  isl::union_map reads_, writes_;      ///< { instance -> buffer[y] }
+  isl::union_map copies_in_, copies_out_;
+  std::set<std::string> replaced_;     ///< the tensors T
+
+  [[noreturn]] void fail(const std::string& what) const {
+    broken_law("promotion", str("buffer '", buffer_, "': ", what), scop_.schedule);
+  }
+
+  void add(const Statement& statement, const Access& access, bool write) {
+    auto touched = physical(access);
+    if (range_name(touched) != buffer_) return;
+    auto outside = touched.domain().to_union_set().subtract(executions_.domain());
+    if (!outside.is_empty()) fail(str("statement ", statement.id, " uses it outside its allocate mark"));
+    logical_ = logical_.unite(access.relation.to_union_map());
+    replaced_.insert(range_name(access.relation));
+    bool copy = statement.body == Statement::Body::Copy;
+    auto& kind = write ? writes_ : reads_;
+    kind = kind.unite(touched.to_union_map());
+    if (write && statement.accumulates) reads_ = reads_.unite(touched.to_union_map());
+    if (copy && write && !statement.accumulates) copies_in_ = copies_in_.unite(touched.to_union_map());
+    if (copy && !write) copies_out_ = copies_out_.unite(touched.to_union_map());
+  }
+
+  void check_nothing_goes_past() const {
+    auto check = [&](const Statement& statement, const Access& access) {
+      if (replaced_.count(range_name(access.relation)) && range_name(physical(access)) != buffer_)
+        fail(str("statement ", statement.id, " uses '", range_name(access.relation), "' past it"));
+    };
+    for (const auto& statement : scop_.statements) {
+      check(statement, statement.write);
+      for (const auto& read : statement.reads) check(statement, read);
+    }
+  }
+
+  /// One execution for an element, one place for it there, and one element for a place.
+  void check_places() const {
+    auto used = reads_.unite(writes_);
+    if (!compose(logical_.reverse(), executions_).is_single_valued()) fail("an element is used in two executions");
+    auto elements = executions_.range_product(logical_), places = executions_.range_product(used);
+    if (!compose(elements.reverse(), used).is_single_valued()) fail("an element has two places");
+    if (!compose(places.reverse(), logical_).is_single_valued()) fail("a place holds two elements");
+  }
+
+  /// { source -> sink } that use one place in one execution, no instance with itself.
+  isl::union_map conflicts(const isl::union_map& sources, const isl::union_map& sinks) const {
+    auto at = [&](const isl::union_map& uses) { return executions_.range_product(uses); };
+    auto pairs = compose(at(sources), at(sinks).reverse());
+    return pairs.subtract(call(pairs.ctx(), isl_union_set_identity, pairs.domain().release()));
+  }
+
+  void check_order() const {
+    auto served = forward_pairs(scop_.schedule, conflicts(writes_, reads_)).range();
+    auto unserved = reads_.subtract_domain(served);
+    if (!unserved.is_empty()) fail(str("nothing is written before the read ", first_pair(unserved)));
+    auto must = conflicts(copies_in_, reads_.unite(writes_)).unite(conflicts(writes_, copies_out_));
+    auto late = must.subtract(forward_pairs(scop_.schedule, must));
+    if (!late.is_empty()) fail(str("a copy is not in order with ", first_pair(late)));
+  }
+};
+
+/// { instance -> element } of all accesses of \p statement, or of its writes.
+isl::union_map touched_by(const Statement& statement, bool writes_only) {
+  auto result = physical(statement.write).to_union_map();
+  if (!writes_only)
+    for (const auto& read : statement.reads) result = result.unite(physical(read).to_union_map());
+  return result;
+}
+
+/// The pairs in which one copy must run because it carries values for other statements.
+class CopyCheck {
+ public:
+  CopyCheck(const Scop& scop, const Dependences& dependences, const Statement& copy)
+      : scop_(scop),
+        dependences_(dependences),
+        copy_(copy),
+        from_(physical(copy.reads.at(0))),
+        to_(physical(copy.write)) {}
+
+  void run() const {
+    bool into = is_local(to_) && !is_local(from_) && !copy_.accumulates;
+    auto must = into ? after_writers() : before_users();
+    auto late = must.subtract(forward_pairs(scop_.schedule, must));
+    if (!late.is_empty()) broken_law("copies", str("a copy is not in order with ", first_pair(late)), scop_.schedule);
+  }
+
+ private:
+  const Scop& scop_;
+  const Dependences& dependences_;
+  const Statement& copy_;
+  isl::map from_, to_;
+
+  bool is_local(const isl::map& access) const {
+    return scop_.tensor(range_name(access)).storage == Tensor::Storage::Local;
+  }
+
+  /// { instance of another statement -> instance of the copy } that touch one element of \p side, an access of the copy.
+  isl::union_map meeting(const isl::map& side, bool writes_only) const {
+    auto result = isl::union_map::empty(scop_.ctx());
+    for (const auto& other : scop_.statements)
+      if (other.id != copy_.id)
+        result = result.unite(compose(touched_by(other, writes_only), side.reverse().to_union_map()));
+    return result;
+  }
+
+  /// a -> copy, where a writes what the copy reads and must precede a user of what the copy writes.
+  isl::union_map after_writers() const {
+    return compose(dependences_.validity, meeting(to_, false)).intersect(meeting(from_, true));
+  }
+
+  /// copy -> b, where b uses what the copy writes and must follow a writer of what the copy reads.
+  isl::union_map before_users() const {
+    return compose(meeting(from_, true).reverse(), dependences_.validity).intersect(meeting(to_, false).reverse());
+  }
+};
+
+}  // namespace
+
+void verify_promotion(const Scop& scop) {
+  for_each_place(scop.schedule, [&](const Place& place) {
+    if (!place.node.isa<isl::schedule_node_mark>()) return;
+    auto buffer = marks::allocated_buffer(mark_name(place.node));
+    if (!buffer.empty()) BufferCheck(scop, buffer, place).run();
+  });
+}
+
+void verify_copies(const Scop& scop, const Dependences& dependences) {
+  for (const auto& statement : scop.statements)
+    if (statement.body == Statement::Body::Copy) CopyCheck(scop, dependences, statement).run();
+}
 
 }  // namespace tc::polyhedral

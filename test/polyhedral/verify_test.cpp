@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "tc/base/error.h"
 #include "tc/polyhedral/schedule.h"
 #include "test/support/isl_fixture.h"
+#include "test/support/rejects.h"
 #include "test/support/schedule_builder.h"
 #include "test/support/scop_builder.h"
 #include "test/support/scops.h"
@@ -13,18 +13,6 @@ namespace tc::polyhedral {
 namespace {
 
 using namespace build;
-
-/// Rejected with an InternalError that contains \p message.
-template <typename Law>
-testing::AssertionResult rejects(const Law& law, const std::string& message) {
-  try {
-    law();
-  } catch (const InternalError& e) {
-    if (std::string(e.what()).find(message) != std::string::npos) return testing::AssertionSuccess();
-    return testing::AssertionFailure() << "rejected with another message: " << e.what();
-  }
-  return testing::AssertionFailure() << "accepted";
-}
 
 class VerifyTest : public IslTest {
  protected:

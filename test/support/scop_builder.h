@@ -32,6 +32,15 @@ class ScopBuilder {
   ScopBuilder& temporary(const std::string& name, std::vector<std::int64_t> extent) {
     return add_tensor(name, std::move(extent), Tensor::Storage::Workspace, false, false);
   }
+  ScopBuilder& local(const std::string& name, std::vector<std::int64_t> extent) {
+    return add_tensor(name, std::move(extent), Tensor::Storage::Local, false, false);
+  }
+  ScopBuilder& copy(const std::string& domain, const std::string& write, const std::string& read) {
+    return add_statement(domain, write, {read}, Statement::Body::Copy, false);
+  }
+  ScopBuilder& combine(const std::string& domain, const std::string& write, const std::string& read) {
+    return add_statement(domain, write, {read}, Statement::Body::Copy, true);
+  }
   ScopBuilder& statement(const std::string& domain, const std::string& write, std::vector<std::string> reads = {},
                          Statement::Body body = Statement::Body::Source) {
     return add_statement(domain, write, reads, body, false);
@@ -47,6 +56,14 @@ class ScopBuilder {
     auto& statement = scop_.statements.back();
     auto tensor = isl::set(scop_.ctx(), "{ " + elements + " }");
     statement.reads.push_back({isl::map(call(scop_.ctx(), isl_map_from_domain_and_range, statement.domain.copy(), tensor.copy())), false, {}});
+    return *this;
+  }
+  /// The functions of all accesses to \p tensor go to \p place, in terms of the tensor's indices: "buffer[x1]".
+  ScopBuilder& redirect(const std::string& tensor, const std::string& place) {
+    for (auto& statement : scop_.statements) {
+      redirect(statement.write, tensor, place);
+      for (auto& read : statement.reads) redirect(read, tensor, place);
+    }
     return *this;
   }
   Scop scop() {
@@ -82,6 +99,14 @@ class ScopBuilder {
     for (const auto& read : reads) statement.reads.push_back(access(tuple, set, read));
     scop_.statements.push_back(statement);
     return *this;
+  }
+
+  void redirect(Access& access, const std::string& tensor, const std::string& place) {
+    if (range_name(access.relation) != tensor) return;
+    std::vector<std::string> indices;
+    for (std::size_t i = 0; i < scop_.tensor(tensor).extent.size(); ++i) indices.push_back(str("x", i));
+    auto to = isl::multi_aff(scop_.ctx(), str("{ ", tensor, "[", join(indices), "] -> ", place, " }"));
+    access.function = to.to_pw_multi_aff().pullback(access.function);
   }
 
   /// The access \p text of \p tuple; its guard restricts the relation, not the function.
