@@ -1,0 +1,77 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <random>
+
+#include "tc/base/error.h"
+#include "tc/polyhedral/schedule.h"
+#include "tc/polyhedral/verify.h"
+#include "test/support/isl_fixture.h"
+#include "test/support/random_scop.h"
+#include "test/support/simulate.h"
+
+namespace tc::polyhedral {
+namespace {
+
+/// How many programs to try; TC_RANDOM_SCOPS asks for more.
+unsigned programs() {
+  const char* text = std::getenv("TC_RANDOM_SCOPS");
+  return text ? static_cast<unsigned>(std::atoi(text)) : 40;
+}
+
+TEST(RandomScops, SchedulesKeepAllLawsAndCompute) {
+  for (unsigned seed = 0; seed < programs(); ++seed) {
+    auto scop = random_scop(std::make_shared<Context>(), seed);
+    auto dependences = compute_dependences(scop);
+    auto want = simulate(scop);
+    for (const char* options : {"", "fusion=max", "fusion=min", "fusion=max,positive_orthant=0,allow_skewing=1", "quota=3000"}) {
+      auto scheduled = scop;
+      scheduled.schedule = compute_schedule(scop, dependences, parse_mapping_options(options));
+      ASSERT_NO_THROW(verify(scheduled, dependences)) << "seed " << seed << " options '" << options << "'";
+      ASSERT_EQ(simulate(scheduled), want) << "seed " << seed << " options '" << options << "'\n" << print_block(scheduled.schedule);
+    }
+  }
+}
+
+/// A random order of statements and iterators: whatever the laws accept must compute the same.
+isl::schedule random_schedule(const Scop& scop, unsigned seed) {
+  std::mt19937 random(seed);
+  auto shuffled = scop;
+  for (std::size_t i = 1; i < shuffled.statements.size(); ++i)
+    if (random() % 3 == 0) std::swap(shuffled.statements[i - 1], shuffled.statements[i]);
+  auto schedule = program_order(shuffled);
+  return schedule.root()
+      .map_descendant_bottom_up([&](isl::schedule_node node) -> isl::schedule_node {
+        if (!node.isa<isl::schedule_node_band>() || random() % 2 == 0) return node;
+        auto members = node.as<isl::schedule_node_band>().partial_schedule();
+        auto changed = members;
+        for (unsigned i = 0; i < members.size(); ++i)
+          changed = changed.set_at(static_cast<int>(i), members.at(static_cast<int>(members.size() - 1 - i)));
+        if (random() % 3 == 0) changed = changed.neg();
+        return erase(node).insert_partial_schedule(changed);
+      })
+      .schedule();
+}
+
+TEST(RandomScops, WhatTheLawsAcceptComputesTheSame) {
+  int accepted = 0, rejected = 0;
+  for (unsigned seed = 0; seed < 3 * programs(); ++seed) {
+    auto scop = random_scop(std::make_shared<Context>(), seed);
+    auto dependences = compute_dependences(scop);
+    auto scheduled = scop;
+    scheduled.schedule = random_schedule(scop, seed);
+    bool legal = true;
+    try {
+      verify(scheduled, dependences);
+    } catch (const InternalError&) {
+      legal = false;
+    }
+    (legal ? accepted : rejected) += 1;
+    if (legal) ASSERT_EQ(simulate(scheduled), simulate(scop)) << "seed " << seed << "\n" << print_block(scheduled.schedule);
+  }
+  EXPECT_GT(accepted, 10);
+  EXPECT_GT(rejected, 10);
+}
+
+}  // namespace
+}  // namespace tc::polyhedral
