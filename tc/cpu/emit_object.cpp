@@ -41,7 +41,7 @@ Halide::Module make_module(const std::string& function, const Stmt& body, const 
 }
 
 std::string emit(llvm::Module& module) {
-  auto machine = target_machine();
+  auto machine = target_machine(module);
   module.setTargetTriple(machine->getTargetTriple().str());
   module.setDataLayout(machine->createDataLayout());
   llvm::SmallString<0> bytes;

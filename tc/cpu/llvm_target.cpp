@@ -1,5 +1,7 @@
 #include "tc/cpu/llvm_target.h"
 
+#include <llvm/IR/Metadata.h>
+#include <llvm/IR/Module.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/Host.h>
 #include <llvm/Support/TargetSelect.h>
@@ -12,6 +14,15 @@
 #include "tc/base/str.h"
 
 namespace tc::cpu {
+namespace {
+
+std::string flag(const llvm::Module& module, const char* name) {
+  const auto* value = llvm::dyn_cast_or_null<llvm::MDString>(module.getModuleFlag(name));
+  if (!value) throw InternalError(str("Halide left no flag ", name, " in its module"));
+  return value->getString().str();
+}
+
+}  // namespace
 
 void initialize_llvm() {
   static std::once_flag once;
@@ -30,8 +41,7 @@ Halide::Target halide_target(const Target& target) {
   return {H::Linux, H::X86, 64, features};
 }
 
-std::unique_ptr<llvm::TargetMachine> target_machine() {
-  initialize_llvm();
+std::unique_ptr<llvm::TargetMachine> target_machine(const llvm::Module& module) {
   auto triple = llvm::sys::getProcessTriple();
   std::string error;
   const auto* target = llvm::TargetRegistry::lookupTarget(triple, error);
@@ -39,7 +49,8 @@ std::unique_ptr<llvm::TargetMachine> target_machine() {
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
   return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(triple, "x86-64", "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOpt::Default));
+      target->createTargetMachine(triple, flag(module, "halide_mcpu"), flag(module, "halide_mattrs"), options,
+                                  llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOpt::Default));
 }
 
 void require_instructions(const Target& target) {

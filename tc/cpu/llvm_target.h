@@ -7,6 +7,7 @@
 #include "tc/base/target.h"
 
 namespace llvm {
+class Module;
 class TargetMachine;
 }
 
@@ -18,9 +19,9 @@ void initialize_llvm();
 /// \p target in Halide's words: no runtime, no bounds queries.
 Halide::Target halide_target(const Target& target);
 
-/// Position-independent code with fused multiply-add and no other freedom with floats. The instruction set is that of the
-/// functions it compiles.
-std::unique_ptr<llvm::TargetMachine> target_machine();
+/// Compiles to the instruction set that Halide wrote down in the flags of \p module: position-independent code with fused
+/// multiply-add and no other freedom with floats.
+std::unique_ptr<llvm::TargetMachine> target_machine(const llvm::Module& module);
 
 /// Throws OptionsError unless this machine has the instructions of \p target.
 void require_instructions(const Target& target);
