@@ -190,7 +190,12 @@ class Raiser {
     if (!(l.has_constant_trips() && l.last.high == count - 1)) {
       Bounded last = l.last;
       match(lanes, last);
-      lanes_.tail = ir::simplify(ir::LE::make(lanes.expr, last.expr));
+      Expr runs = ir::simplify(ir::LE::make(lanes.expr, last.expr));
+      if (l.last.low >= 0) {
+        lanes_.tail = runs;
+      } else {
+        lanes_ = lanes_.guarded(runs);
+      }
     }
     Stmt result = node(l.body, Mode::Serial);
     lanes_ = around;

@@ -112,6 +112,7 @@ class ValueRaiser : public ir::IRMutator {
   Lanes lanes_;
   std::map<std::string, Bounded> iterators_;
   std::size_t next_read_ = 0;
+  std::vector<std::pair<std::string, Expr>>* leaves_ = nullptr;  ///< where leaf() puts the names of the current subscripts
 
   static Expr select(const Expr& condition, Expr a, Expr b) {
     match_lanes(a, b);
@@ -160,22 +161,39 @@ class ValueRaiser : public ir::IRMutator {
     if (const auto* op = e.as<ir::Max>()) return apply(op, maximum);
     if (const auto* op = e.as<ir::Select>()) return integer(op);
     if (const auto* op = e.as<ir::Cast>(); op && op->value.type().is_int() && op->value.type().bits() <= 32) {
-      Expr value = mutate(op->value);
-      return unknown(ir::Cast::make(Int(32, value.type().lanes()), value));
+      return leaf(ir::Cast::make(Int(32), op->value));
     }
-    return unknown(mutate(e));
+    return leaf(e);
+  }
+
+  Bounded leaf(const Expr& e) { return unknown(opaque(e)); }
+
+  /// \p e where it is no integer arithmetic. In a subscript it gets a name, so that the address can be simplified around it.
+  Expr opaque(const Expr& e) {
+    auto* names = leaves_;
+    leaves_ = nullptr;
+    Expr value = mutate(e);
+    leaves_ = names;
+    if (!names) return value;
+    auto name = ir::unique_name("subscript");
+    names->emplace_back(name, value);
+    return ir::Variable::make(value.type(), name);
   }
 
   Bounded integer(const ir::Select* op) {
-    Expr condition = mutate(op->condition);
+    Expr condition = opaque(op->condition);
     Bounded a = integer(op->true_value), b = integer(op->false_value);
     return choose(condition, a, b);
   }
 
   /// The load of an element. Subscripts that are not exact are inside the tensor: launches before this one checked that.
   Expr element(const ir::Call* op) {
+    std::vector<std::pair<std::string, Expr>> names;
+    auto* around = leaves_;
+    leaves_ = &names;
     std::vector<Bounded> subscripts;
     for (const Expr& subscript : op->args) subscripts.push_back(integer(subscript));
+    leaves_ = around;
     if (next_read_ >= place_.site.reads.size())
       throw InternalError(str("statement ", place_.statement.id, " has more reads in its value than in the scop"));
     const auto& access = place_.site.reads[next_read_++];
@@ -187,7 +205,9 @@ class ValueRaiser : public ir::IRMutator {
     tensor = &place_.scop.tensor(op->name);
     for (std::size_t i = 0; i < subscripts.size(); ++i)
       subscripts[i] = within(subscripts[i].expr, tensor->min[i], tensor->min[i] + std::max<std::int64_t>(tensor->extent[i], 1) - 1);
-    return load(*tensor, address(*tensor, subscripts), lanes_);
+    Expr value = load(*tensor, simplified(address(*tensor, subscripts)), lanes_);
+    for (auto name = names.rbegin(); name != names.rend(); ++name) value = ir::Let::make(name->first, name->second, value);
+    return value;
   }
 
   /// A conditional whose arms run only where they are chosen.
