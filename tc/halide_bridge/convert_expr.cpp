@@ -71,6 +71,7 @@ Expr IndexConverter::make_opaque(const lang::ExprPtr& expr) {
 
 /// \p value, unless the arithmetic of \p expr may wrap around in a narrow type that data fill.
 Expr IndexConverter::exact_or_opaque(const lang::ExprPtr& expr, Expr value) {
+  if (variables(value).empty()) return ir::simplify(value);
   if (!expr->type || *expr->type == DType::Int64 || !reads_data(expr)) return value;
   Halide::Internal::Scope<ir::Interval> scope;
   for (const OpaqueValue& o : opaque_)

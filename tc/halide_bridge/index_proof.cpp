@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/polyhedral/isl.h"
 
@@ -137,6 +138,8 @@ bool IndexProver::feasible(const std::vector<Expr>& conditions) {
     return !isl::set(impl_->context, text.set()).is_empty();
   } catch (const isl::exception_quota&) {
     return true;
+  } catch (const isl::exception& error) {
+    throw InternalError(str("IndexProver: ", error.what(), " in ", text.set()));
   }
 }
 
