@@ -25,7 +25,7 @@ class Program:
 
 
 def r(*shape, dtype=torch.float32):
-    return torch.randn(*shape, dtype=torch.float64).to(dtype)
+    return torch.randn(shape, dtype=torch.float64).to(dtype)
 
 
 def ints(low, high, *shape, dtype=torch.int32):
