@@ -29,6 +29,7 @@ struct ClusterMapping {
   bool register_tile = false;                ///< points are unrolled below the statements' inner loops
   std::vector<StatementMapping> statements;  ///< in program order; one that is missing is scalar
   std::vector<std::string> staged;           ///< tensors whose elements stay in a buffer while a tile runs
+  StatementMapping copies;                   ///< of the copies this adds; `iterator` is a member of the outer band
 
   /// The mapping of statement \p id, a scalar one by default.
   StatementMapping statement(const std::string& id) const;

@@ -36,17 +36,13 @@ schedule_node insert_loops(const schedule_node& node, const Loops& loops) {
   return insert_band(node, members, coincident);
 }
 
-/// Asks for code of its own for the full tiles of \p band: those of member i hold \p full[i] (an isl condition on
-/// `t<i>`, "" for any). All enclosing loops are taken as they are.
-schedule_node isolate(const schedule_node& node, const std::vector<std::string>& full) {
-  std::vector<std::string> outer, here, conditions;
-  int depth = isl_schedule_node_get_schedule_depth(node.get());
-  for (int i = 0; i < depth; ++i) outer.push_back(str("o", i));
-  for (std::size_t i = 0; i < full.size(); ++i) {
-    here.push_back(str("t", i));
-    if (!full[i].empty()) conditions.push_back(full[i]);
-  }
+/// Asks for code of its own for the full tiles of \p node, those for which \p conditions (of isl, on members `t<i>` and on
+/// the loops `o<i>` around the band) hold.
+schedule_node isolate(const schedule_node& node, const std::vector<std::string>& conditions) {
   if (conditions.empty()) return node;
+  std::vector<std::string> outer, here;
+  for (int i = 0; i < isl_schedule_node_get_schedule_depth(node.get()); ++i) outer.push_back(str("o", i));
+  for (unsigned i = 0; i < node.as<isl::schedule_node_band>().n_member(); ++i) here.push_back(str("t", i));
   auto option = str("{ isolate[[", join(outer), "] -> [", join(here), "]] : ", join(conditions, " and "), " }");
   return node.as<isl::schedule_node_band>().set_ast_build_options(isl::union_set(node.ctx(), option));
 }
@@ -80,7 +76,7 @@ class Sinker {
     auto coincident = band_coincident(band);
     auto ids = statement_ids(band);
     Loops tiles, below = points;
-    std::vector<std::string> full(members.size());
+    std::vector<std::string> full;
     bool changed = false;
     for (std::size_t i = 0; i < members.size(); ++i) {
       auto size = points_of(members[i], ids);
@@ -91,11 +87,16 @@ class Sinker {
       changed = true;
       auto range = values(members[i], instances_at(band));
       auto index = from_origin(members[i], range.min, instances_at(band));
+      if (range.extent() <= size) {
+        below.push_back({index, coincident[i]});
+        continue;
+      }
+      if (range.extent() % size != 0) full.push_back(str(size, "*t", tiles.size(), "+", size, "<=", range.extent()));
       tiles.push_back({quotient(index, size), coincident[i]});
       below.push_back({remainder(index, size), coincident[i]});
-      if (range.extent() % size != 0 && range.extent() > size) full[i] = str(size, "*t", i, "+", size, "<=", range.extent());
     }
     if (!changed) return sink(band.child(0), points).parent();
+    if (tiles.empty()) return sink(erase(band), below);
     auto tiled = isolate(insert_loops(erase(band), tiles), full);
     return sink(tiled.child(0), below).parent();
   }
@@ -105,51 +106,71 @@ class Sinker {
 };
 
 /// The bands that take the place of the outer band, outermost first, and the points below them.
-struct OuterTiles {
+class OuterTiles {
+ public:
+  OuterTiles(const schedule_node& band, const ClusterView& cluster, const ClusterMapping& mapping)
+      : mapping_(mapping), band_(band), depth_(isl_schedule_node_get_schedule_depth(band.get())) {
+    auto members = band_members(band);
+    for (std::size_t i = 0; i < members.size(); ++i) add(static_cast<int>(i), members[i], cluster.members[i]);
+  }
+
   Loops parallel, blocks, tiles, points;
   std::vector<std::string> full;
-};
 
-OuterTiles outer_tiles(const schedule_node& band, const ClusterView& cluster, const ClusterMapping& mapping) {
-  OuterTiles result;
-  auto members = band_members(band);
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    auto size = i < mapping.members.size() ? mapping.members[i] : MemberMapping{};
-    bool parallel = static_cast<int>(i) == mapping.parallel;
-    auto extent = cluster.members[i].extent();
-    auto index = from_origin(members[i], cluster.members[i].min, instances_at(band));
-    bool blocked = size.block > 0 && size.block < extent;
-    if (blocked) {
-      (parallel ? result.parallel : result.blocks).push_back({quotient(index, size.block), true});
+ private:
+  void add(int member, const union_pw_aff& function, const Interval& range) {
+    auto size = member < static_cast<int>(mapping_.members.size()) ? mapping_.members[member] : MemberMapping{};
+    bool outermost = member == mapping_.parallel;
+    auto index = from_origin(function, range.min, instances_at(band_));
+    auto extent = range.extent();
+    std::string place;
+    if (size.block > 0 && size.block < extent) {
+      auto block = quotient(index, size.block);
+      place = str(size.block, "*", outermost ? add_parallel(block) : add_block(block), "+");
       index = remainder(index, size.block);
+      extent = size.block;
+      outermost = false;
     }
-    auto tile = size.points > 1 ? quotient(index, size.points) : index;
-    if (parallel && !blocked) {
-      result.parallel.push_back({tile, true});
-    } else {
-      bool partial = !blocked && size.points > 1 && extent > size.points && extent % size.points != 0;
-      result.full.push_back(partial ? str(size.points, "*t", result.tiles.size(), "+", size.points, "<=", extent) : "");
-      result.tiles.push_back({tile, true});
-    }
-    if (size.points > 1) result.points.push_back({remainder(index, size.points), true});
+    bool tiled = size.points > 1 && extent > size.points;
+    auto tile = tiled ? quotient(index, size.points) : index;
+    if (size.points > 1) points.push_back({tiled ? remainder(index, size.points) : index, true});
+    if (extent == 1 || (size.points > 1 && !tiled)) return;
+    auto name = outermost ? add_parallel(tile) : str("t", tiles.size());
+    if (!outermost) tiles.push_back({tile, true});
+    bool whole_tiles = extent % size.points == 0;
+    if (tiled && (place.empty() || whole_tiles) && range.extent() % size.points != 0)
+      full.push_back(str(place, size.points, "*", name, "+", size.points, "<=", range.extent()));
   }
-  return result;
-}
+  std::string add_parallel(const union_pw_aff& index) {
+    parallel.push_back({index, true});
+    return str("o", depth_);
+  }
+  std::string add_block(const union_pw_aff& index) {
+    blocks.push_back({index, true});
+    return str("o", depth_ + (mapping_.parallel >= 0) + static_cast<int>(blocks.size()) - 1);
+  }
+
+  const ClusterMapping& mapping_;
+  const schedule_node& band_;
+  int depth_;
+};
 
 }  // namespace
 
-isl::schedule tile_cluster(const Scop& scop, const ClusterView& cluster, const ClusterMapping& mapping) {
+TiledCluster tile_cluster(const Scop& scop, const ClusterView& cluster, const ClusterMapping& mapping) {
   auto node = node_at(scop.schedule, cluster.path);
   Sinker sinker(scop, mapping);
-  if (cluster.members.empty()) return sinker.sink(node, {}).schedule();
-  auto loops = outer_tiles(node, cluster, mapping);
+  if (cluster.members.empty()) return {sinker.sink(node, {}).schedule(), cluster.path, cluster.path};
+  OuterTiles loops(node, cluster, mapping);
   node = insert_loops(erase(node), loops.tiles);
   node = insert_loops(node, loops.blocks);
   node = insert_loops(node, loops.parallel);
-  int depth = !loops.parallel.empty() + !loops.blocks.empty();
-  for (int i = 0; i < depth; ++i) node = node.child(0);
+  if (!loops.parallel.empty()) node = node.child(0);
+  auto threads = path_of(node);
+  if (!loops.blocks.empty()) node = node.child(0);
   if (!loops.tiles.empty()) node = isolate(node, loops.full).child(0);
-  return sinker.sink(node, loops.points).schedule();
+  node = sinker.sink(node, loops.points);
+  return {node.schedule(), path_of(node), threads};
 }
 
 }  // namespace tc::polyhedral

@@ -4,17 +4,21 @@
 
 #include "tc/polyhedral/cluster_view.h"
 #include "tc/polyhedral/gather_coincident.h"
+#include "tc/polyhedral/instances.h"
+#include "tc/strategy/register_tile.h"
 #include "tc/strategy/vector_cost.h"
 
 namespace tc::strategy {
 namespace {
 
+using polyhedral::Access;
 using polyhedral::ClusterView;
 using polyhedral::ClusterMapping;
 using polyhedral::ClusterStatement;
 using polyhedral::MappingOptions;
 using polyhedral::MemberMapping;
 using polyhedral::Scop;
+using polyhedral::Statement;
 using polyhedral::StatementMapping;
 
 /// Element operations below which starting threads costs more than it saves, for a cluster and for one iteration.
@@ -44,6 +48,7 @@ class Chooser {
     for (std::size_t i = 0; i < cluster_.members.size() && i < options_.tile.size(); ++i)
       mapping_.members[i].block = options_.tile[i];
     if (options_.vectorise) choose_vectors();
+    if (options_.promote && !cluster_.members.empty()) choose_staged();
     if (options_.parallel) choose_parallel();
     return mapping_;
   }
@@ -56,36 +61,128 @@ class Chooser {
     return -1;
   }
 
-  std::vector<int> outer_candidates(const ClusterStatement& statement) const {
+  static std::vector<int> outer_candidates(const ClusterStatement& statement) {
     std::vector<int> result;
     for (int iterator : statement.outer)
       if (iterator >= 0) result.push_back(iterator);
     return result;
   }
-  static std::vector<int> inner_candidates(const ClusterStatement& statement) {
+  const Statement& statement(const ClusterStatement& entry) const { return scop_.statement(entry.id); }
+  bool is_kept(const ClusterStatement& entry, int iterator) const {
+    auto kept = polyhedral::kept_dimensions(statement(entry));
+    return std::find(kept.begin(), kept.end(), iterator) != kept.end();
+  }
+  /// Does \p entry reduce in loops of its own, and in nothing but these?
+  bool is_reduction(const ClusterStatement& entry) const {
+    if (!statement(entry).accumulates || entry.inner.empty()) return false;
+    for (const auto& loop : entry.inner)
+      if (loop.shared || (loop.iterator >= 0 && is_kept(entry, loop.iterator))) return false;
+    return statement(entry).write.function.isa_multi_aff();
+  }
+  std::vector<int> inner_candidates(const ClusterStatement& entry) const {
     std::vector<int> result;
-    for (const auto& loop : statement.inner)
-      if (loop.iterator >= 0 && loop.coincident) result.push_back(loop.iterator);
+    bool reduction = is_reduction(entry);
+    for (const auto& loop : entry.inner) {
+      if (loop.iterator < 0) continue;
+      bool kept = !statement(entry).accumulates || is_kept(entry, loop.iterator);
+      if (reduction || (loop.coincident && kept)) result.push_back(loop.iterator);
+    }
     return result;
   }
+  VectorChoice best(const ClusterStatement& entry, const std::vector<int>& candidates) const {
+    return best_vector(scop_, statement(entry), candidates, target_);
+  }
 
-  /// Lanes for each statement: along the outer member the heaviest one wants, else along inner loops of their own.
+  /// The extent of a member, within a block where the user gave one.
+  std::int64_t extent(int member) const {
+    auto whole = cluster_.members[member].extent();
+    auto block = mapping_.members[member].block;
+    return block > 0 ? std::min(block, whole) : whole;
+  }
+
+  /// Lanes for each statement, and the register tile: along the outer member the heaviest statement wants, else along
+  /// inner loops of their own.
   void choose_vectors() {
     auto candidates = outer_candidates(heaviest_);
     auto inner = inner_candidates(heaviest_);
     candidates.insert(candidates.end(), inner.begin(), inner.end());
-    auto best = best_vector(scop_, scop_.statement(heaviest_.id), candidates, target_);
-    int member = member_of(heaviest_, best.iterator);
-    for (const auto& statement : cluster_.statements) {
-      auto own = inner_candidates(statement);
-      if (member >= 0 && statement.outer[member] >= 0) own.push_back(statement.outer[member]);
-      auto choice = best_vector(scop_, scop_.statement(statement.id), own, target_);
-      if (choice.iterator < 0) continue;
-      mapping_.statements.push_back({statement.id, choice.iterator, choice.lanes});
-      if (member >= 0 && choice.iterator == statement.outer[member]) {
-        auto& points = mapping_.members[member].points;
-        points = std::max<std::int64_t>(points, choice.lanes);
+    auto first = best(heaviest_, candidates);
+    int member = member_of(heaviest_, first.iterator);
+    if (member >= 0) mapping_.members[member].points = lanes_within(first.lanes, extent(member));
+    if (first.iterator >= 0 && is_reduction(heaviest_)) choose_tile(first, member);
+    for (const auto& entry : cluster_.statements) choose_lanes(entry, member);
+    if (lane_member_ < 0 && mapping_.register_tile) choose_copy_lanes();
+    if (lane_member_ >= 0 && lane_count_ > 1) mapping_.copies = {"", lane_member_, lane_count_};
+  }
+
+  static int lanes_within(int lanes, std::int64_t extent) {
+    while (lanes > 1 && lanes / 2 >= extent) lanes /= 2;
+    return lanes;
+  }
+
+  void choose_tile(const VectorChoice& first, int member) {
+    std::vector<std::int64_t> trips;
+    for (std::size_t i = 0; i < cluster_.members.size(); ++i)
+      trips.push_back(ceil_div(extent(static_cast<int>(i)), static_cast<int>(i) == member ? mapping_.members[i].points : 1));
+    std::vector<Operand> operands;
+    for (const auto& read : statement(heaviest_).reads) operands.push_back(operand(read, first.iterator));
+    auto tile = choose_register_tile(operands, trips, member, target_);
+    if (member < 0 && tile.gain < 1.5) return;
+    mapping_.register_tile = true;
+    if (tile.rows >= 0) mapping_.members[tile.rows].points *= tile.row_count;
+    if (tile.columns >= 0) mapping_.members[tile.columns].points *= tile.column_count;
+  }
+
+  Operand operand(const Access& read, int lane_iterator) const {
+    Operand result;
+    auto changes = [&](int iterator) { return iterator >= 0 && polyhedral::stride(scop_, read, iterator) != 0; };
+    for (int iterator : heaviest_.outer) result.members.push_back(changes(iterator));
+    result.vector = changes(lane_iterator);
+    return result;
+  }
+
+  /// Lanes of one statement: along \p member, along a loop of its own, or, in a register tile, along another tiled member.
+  void choose_lanes(const ClusterStatement& entry, int member) {
+    auto candidates = inner_candidates(entry);
+    for (std::size_t i = 0; i < cluster_.members.size(); ++i)
+      if (mapping_.members[i].points > 1 && entry.outer[i] >= 0) candidates.push_back(entry.outer[i]);
+    auto choice = best(entry, candidates);
+    if (choice.iterator < 0) return;
+    StatementMapping lanes{entry.id, choice.iterator, choice.lanes};
+    int own = member_of(entry, choice.iterator);
+    if (own >= 0) {
+      lanes.lanes = lanes_within(choice.lanes, mapping_.members[own].points);
+      if (own == member || lane_member_ < 0) {
+        lane_member_ = own;
+        lane_count_ = lanes.lanes;
       }
+    } else if (!mapping_.register_tile && is_reduction(entry)) {
+      auto extent = polyhedral::box(statement(entry).domain)[choice.iterator].extent();
+      while (lanes.unroll < 4 && extent >= 2 * std::int64_t{lanes.lanes} * lanes.unroll) lanes.unroll *= 2;
+    }
+    if (lanes.lanes > 1) mapping_.statements.push_back(lanes);
+  }
+
+  /// Lanes for copies of what the heaviest statement writes, where no statement runs along an outer member.
+  void choose_copy_lanes() {
+    for (std::size_t i = 0; i < cluster_.members.size(); ++i) {
+      int iterator = heaviest_.outer[i];
+      if (mapping_.members[i].points == 1 || iterator < 0) continue;
+      if (polyhedral::stride(scop_, statement(heaviest_).write, iterator) != 1) continue;
+      lane_member_ = static_cast<int>(i);
+      lane_count_ = lanes_within(vector_lanes(scop_, statement(heaviest_), target_), mapping_.members[i].points);
+    }
+  }
+
+  /// Targets of reductions stay in a buffer while a tile runs, where memory would see every step of the reduction.
+  void choose_staged() {
+    for (const auto& entry : cluster_.statements) {
+      auto lanes = mapping_.statement(entry.id);
+      bool private_lanes = lanes.iterator >= 0 && member_of(entry, lanes.iterator) < 0;
+      if (!is_reduction(entry) || (private_lanes && !mapping_.register_tile)) continue;
+      auto target = polyhedral::range_name(statement(entry).write.relation);
+      if (std::find(mapping_.staged.begin(), mapping_.staged.end(), target) == mapping_.staged.end())
+        mapping_.staged.push_back(target);
     }
   }
 
@@ -116,7 +213,8 @@ class Chooser {
     auto& size = mapping_.members[member];
     auto each = std::max<std::int64_t>(work / trips(member), 1);
     if (size.block > 0 || each >= parallel_iteration) return;
-    auto group = std::min(ceil_div(parallel_iteration, each), ceil_div(trips(member), 2));
+    std::int64_t group = 1;
+    while (group * each < parallel_iteration && 4 * group <= trips(member)) group *= 2;
     if (group > 1) size.block = group * size.points;
   }
 
@@ -126,6 +224,7 @@ class Chooser {
   const MappingOptions& options_;
   ClusterStatement heaviest_;
   std::vector<std::int64_t> work_;
+  int lane_member_ = -1, lane_count_ = 0;
   ClusterMapping mapping_;
 };
 
@@ -135,6 +234,7 @@ polyhedral::Mapping choose_mapping(const Scop& scop, const Target& target, const
   auto gathered = scop;
   gathered.schedule = polyhedral::gather_coincident(scop);
   polyhedral::Mapping result;
+  if (options.promote) result.buffer_bytes = std::min<std::int64_t>(target.l2_bytes / 4, 256 << 10);
   for (const auto& cluster : polyhedral::cluster_views(gathered))
     result.clusters.push_back(cluster.statements.empty() ? ClusterMapping{}
                                                          : Chooser(gathered, cluster, target, options).choose());

@@ -21,13 +21,17 @@ double access_cost(const Scop& scop, const Access& access, int iterator, int lan
   return lanes;
 }
 
+/// What it takes to combine the lanes of a reduction, once.
+constexpr double combine_cost = 8;
+
 /// Accesses of one instance of \p statement when \p iterator runs along \p lanes.
 double vector_cost(const Scop& scop, const Statement& statement, int iterator, std::int64_t extent, int lanes) {
   double write = access_cost(scop, statement.write, iterator, lanes);
+  bool reduced = statement.accumulates && polyhedral::stride(scop, statement.write, iterator) == 0;
   double vector = write * (statement.accumulates || write >= lanes ? 2 : 1);
   for (const auto& read : statement.reads) vector += access_cost(scop, read, iterator, lanes);
   auto vectors = (extent + lanes - 1) / lanes;
-  return vector * static_cast<double>(vectors) / static_cast<double>(extent);
+  return (vector * static_cast<double>(vectors) + (reduced ? combine_cost : 0)) / static_cast<double>(extent);
 }
 
 int power_of_two_from(std::int64_t value) {

@@ -1,0 +1,177 @@
+#include "tc/polyhedral/contract.h"
+
+#include <algorithm>
+
+#include "tc/base/str.h"
+#include "tc/polyhedral/cluster_view.h"
+#include "tc/polyhedral/instances.h"
+#include "tc/polyhedral/marks.h"
+
+namespace tc::polyhedral {
+namespace {
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Where a tensor is touched in one execution of a node: the box `offset` + [0, `extent`).
+struct Footprint {
+  isl::map elements;  ///< [prefix] -> T[x]
+  isl::multi_aff offset;
+  std::vector<std::int64_t> extent;
+
+  std::int64_t count() const {
+    std::int64_t result = 1;
+    for (auto size : extent) result *= size;
+    return result;
+  }
+};
+
+class Contraction {
+ public:
+  Contraction(const Scop& scop, const std::vector<int>& path, const ClusterMapping& cluster)
+      : scop_(scop), node_(node_at(scop.schedule, path)), cluster_(cluster), inside_(statement_ids(node_)) {}
+
+  /// Contracts \p tensor when that is legal and takes at most \p bytes; returns the bytes it takes, 0 when it stays.
+  std::int64_t contract(const Tensor& tensor, std::int64_t bytes) {
+    if (!is_private(tensor)) return 0;
+    Footprint footprint;
+    if (!find_footprint(tensor.name, footprint)) return 0;
+    auto buffer = make_buffer(tensor, footprint);
+    auto size = std::max<std::int64_t>(1, buffer.strides.empty() ? 1 : buffer.strides[0] * buffer.extent[0]) * byte_size(buffer.type);
+    if (size > bytes) return 0;
+    redirect_accesses(tensor.name, footprint, buffer.name);
+    scop_.tensors.push_back(buffer);
+    buffers_.push_back(buffer.name);
+    return size;
+  }
+
+  /// The scop with the buffers allocated at the node at \p path.
+  Scop result(const std::vector<int>& path) const {
+    auto result = scop_;
+    auto node = node_at(scop_.schedule, path);
+    for (const auto& buffer : buffers_) node = node.insert_mark(marks::allocate(buffer));
+    result.schedule = node.schedule();
+    return result;
+  }
+
+ private:
+  /// A temporary that only statements below the node touch, by exact accesses, not contracted yet.
+  bool is_private(const Tensor& tensor) const {
+    if (tensor.storage != Tensor::Storage::Workspace || tensor.live_in || tensor.live_out) return false;
+    bool used = false;
+    for (const auto& statement : scop_.statements) {
+      for (const auto* access : accesses(statement)) {
+        if (!touches(*access, tensor.name)) continue;
+        if (!contains(inside_, statement.id) || !access->exact || range_name(access->function.as_map()) != tensor.name)
+          return false;
+        used = true;
+      }
+    }
+    return used;
+  }
+
+  bool find_footprint(const std::string& tensor, Footprint& result) const {
+    auto elements = isl::union_map::empty(scop_.ctx());
+    for (const auto& id : inside_)
+      for (const auto* access : accesses(scop_.statement(id)))
+        if (touches(*access, tensor)) elements = elements.unite(access->relation.to_union_map());
+    auto prefix = call(scop_.ctx(), isl_schedule_node_get_prefix_schedule_relation, node_.get());
+    result.elements = prefix.intersect_domain(instances_at(node_)).reverse().apply_range(elements).as_map().coalesce();
+    if (!result.elements.is_injective()) return false;
+    auto box = result.elements.range_simple_fixed_box_hull();
+    if (!box.is_valid()) return false;
+    result.offset = box.offset();
+    for (const auto& size : tc::polyhedral::elements(box.size().list())) result.extent.push_back(size.num_si());
+    return true;
+  }
+
+  Tensor make_buffer(const Tensor& tensor, const Footprint& footprint) const {
+    Tensor buffer;
+    buffer.name = unused_name(scop_, "local_" + tensor.name);
+    buffer.type = tensor.type;
+    buffer.storage = Tensor::Storage::Local;
+    buffer.combined = tensor.combined;
+    buffer.extent = footprint.extent;
+    buffer.min.assign(footprint.extent.size(), 0);
+    buffer.padded = pad(tensor, buffer.extent);
+    buffer.strides = row_major(buffer.extent);
+    return buffer;
+  }
+
+  enum class Lanes { Uniform, Contiguous, Scattered };
+
+  /// Makes room for every lane of the vectors that access \p tensor; false where lanes do not lie along its last dimension.
+  bool pad(const Tensor& tensor, std::vector<std::int64_t>& extent) const {
+    std::int64_t widest = 1, first = INT64_MAX;
+    bool aligned = true;
+    for (const auto& id : inside_) {
+      auto choice = cluster_.statement(id);
+      for (const auto* access : accesses(scop_.statement(id))) {
+        if (!touches(*access, tensor.name) || choice.iterator < 0 || tensor.combined) continue;
+        auto lanes = lanes_of(*access, choice.iterator);
+        if (lanes == Lanes::Scattered) return false;
+        if (lanes == Lanes::Uniform) continue;
+        auto low = box(access->relation.range()).back().min;
+        aligned = aligned && (first == INT64_MAX || first == low);
+        first = std::min(first, low);
+        widest = std::max<std::int64_t>(widest, choice.lanes);
+      }
+    }
+    if (widest == 1) return true;
+    auto slack = aligned ? widest - 1 : 2 * widest - 2;
+    extent.back() = (extent.back() + slack) / widest * widest;
+    return true;
+  }
+
+  /// How \p access moves with \p iterator: along the last dimension by one, not at all, or in another way.
+  static Lanes lanes_of(const Access& access, int iterator) {
+    if (!access.function.isa_multi_aff()) return Lanes::Scattered;
+    auto index = access.function.as_multi_aff();
+    auto result = Lanes::Uniform;
+    for (unsigned i = 0; i < index.size(); ++i) {
+      auto aff = index.at(static_cast<int>(i));
+      if (isl_aff_involves_dims(aff.get(), isl_dim_in, iterator, 1) != isl_bool_true) continue;
+      if (i + 1 < index.size() || isl_aff_dim(aff.get(), isl_dim_div) > 0) return Lanes::Scattered;
+      if (!call(aff.ctx(), isl_aff_get_coefficient_val, aff.get(), isl_dim_in, iterator).is_one()) return Lanes::Scattered;
+      result = Lanes::Contiguous;
+    }
+    return result;
+  }
+
+  /// Functions of all accesses to \p tensor go to \p buffer, at the index relative to the footprint.
+  void redirect_accesses(const std::string& tensor, const Footprint& footprint, const std::string& buffer) {
+    auto space = footprint.elements.space();
+    auto offset = footprint.offset.pullback(isl::multi_aff::domain_map(space));
+    auto place = isl::multi_aff::range_map(space).sub(offset).set_range_tuple(buffer).to_pw_multi_aff();
+    auto prefix = call(scop_.ctx(), isl_schedule_node_get_prefix_schedule_union_pw_multi_aff, node_.get());
+    for (const auto& id : inside_) {
+      auto& statement = scop_.statement(id);
+      auto where = prefix.intersect_domain(isl::set::universe(statement.domain.space()).to_union_set()).as_pw_multi_aff();
+      where = where.gist(statement.domain);
+      for (auto* access : accesses(statement))
+        if (touches(*access, tensor)) access->function = place.pullback(where.range_product(access->function));
+    }
+  }
+
+  Scop scop_;
+  isl::schedule_node node_;
+  const ClusterMapping& cluster_;
+  std::vector<std::string> inside_, buffers_;
+};
+
+}  // namespace
+
+Scop contract(const Scop& scop, const std::vector<int>& inside, const std::vector<int>& threads,
+              const ClusterMapping& cluster, const std::vector<std::string>& always, std::int64_t bytes) {
+  if (node_at(scop.schedule, inside).isa<isl::schedule_node_leaf>()) return scop;
+  Contraction contraction(scop, inside, cluster);
+  for (const auto& tensor : scop.tensors) {
+    bool must = tensor.combined || contains(always, tensor.name);
+    auto taken = contraction.contract(tensor, must ? INT64_MAX : bytes);
+    if (!must) bytes -= taken;
+  }
+  return contraction.result(threads);
+}
+
+}  // namespace tc::polyhedral

@@ -1,0 +1,120 @@
+#include "tc/polyhedral/stage_tensor.h"
+
+#include <algorithm>
+
+#include "tc/base/str.h"
+#include "tc/polyhedral/cluster_view.h"
+#include "tc/polyhedral/instances.h"
+#include "tc/polyhedral/surround.h"
+
+namespace tc::polyhedral {
+namespace {
+
+/// What the statements of a cluster do with one tensor.
+class Uses {
+ public:
+  Uses(const Scop& scop, const isl::schedule_node& band, const std::string& tensor)
+      : inside_(statement_ids(band.child(0))), elements_(isl::union_map::empty(scop.ctx())) {
+    for (const auto& statement : scop.statements) {
+      bool here = std::find(inside_.begin(), inside_.end(), statement.id) != inside_.end();
+      for (const auto* access : accesses(statement)) {
+        if (!touches(*access, tensor)) continue;
+        outside = outside || !here;
+        if (here) add(statement, *access, access == &statement.write);
+      }
+    }
+    auto iterations = call(scop.ctx(), isl_schedule_node_band_get_partial_schedule_union_map, band.get());
+    auto owners = elements_.reverse().apply_range(iterations);
+    exclusive = exact && owners.is_single_valued();
+  }
+
+  bool outside = false;               ///< statements of other clusters touch it too
+  bool exact = true;
+  bool exclusive = false;             ///< each element belongs to one iteration of the outer band
+  const Statement* writer = nullptr;  ///< the statement that writes all that is written
+  bool reads_first = false;           ///< values from before the cluster may be read
+
+ private:
+  void add(const Statement& statement, const Access& access, bool write) {
+    exact = exact && access.exact;
+    elements_ = elements_.unite(access.relation.to_union_map());
+    bool known = writer && access.relation.range().is_subset(writer->write.relation.range());
+    if (!known && (!write || statement.accumulates)) reads_first = true;
+    if (!write || known) return;
+    exact = exact && (!writer || writer->write.relation.range().is_subset(access.relation.range()));
+    writer = &statement;
+  }
+
+  std::vector<std::string> inside_;
+  isl::union_map elements_;
+};
+
+/// The copy statement \p id, one instance for each element \p host writes; \p into: from the tensor to the temporary.
+Addition copy_statement(const Statement& host, const std::string& id, const std::string& staged, bool into) {
+  auto ctx = host.domain.ctx();
+  auto kept = kept_dimensions(host);
+  auto names = dimension_names(dimensions(host.domain));
+  auto box = polyhedral::box(host.domain);
+  std::vector<std::string> own, first;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    bool stays = std::find(kept.begin(), kept.end(), static_cast<int>(i)) != kept.end();
+    if (stays) own.push_back(names[i]);
+    first.push_back(stays ? names[i] : str(box[i].min));
+  }
+  auto tuple = str(id, "[", join(own), "]");
+  Addition addition;
+  addition.host = host.id;
+  addition.statement.id = id;
+  addition.statement.body = Statement::Body::Copy;
+  addition.statement.iterators = own;
+  addition.statement.domain = host.domain.apply(isl::map(ctx, str("{ ", host.id, "[", join(names), "] -> ", tuple, " }")));
+  addition.like = isl::multi_aff(ctx, str("{ ", tuple, " -> ", host.id, "[", join(first), "] }"));
+  auto function = host.write.function.pullback(addition.like.to_pw_multi_aff());
+  Access memory{function.as_map().intersect_domain(addition.statement.domain), true, function};
+  auto local = redirect(memory, staged);
+  addition.statement.write = into ? local : memory;
+  addition.statement.reads = {into ? memory : local};
+  return addition;
+}
+
+/// Maps a copy like the points of the outer band \p band: lanes along the member cluster.copies names.
+void map_copy(const Addition& copy, const Statement& host, const isl::schedule_node& band, ClusterMapping& cluster) {
+  if (cluster.copies.iterator < 0) return;
+  auto iterator = only_iterator(band_members(band)[cluster.copies.iterator], host.domain);
+  auto kept = kept_dimensions(host);
+  auto position = std::find(kept.begin(), kept.end(), iterator);
+  if (position == kept.end()) return;
+  cluster.statements.push_back({copy.statement.id, static_cast<int>(position - kept.begin()), cluster.copies.lanes});
+}
+
+}  // namespace
+
+Scop stage_tensor(const Scop& scop, const std::vector<int>& path, const std::string& name, ClusterMapping& cluster) {
+  auto band = node_at(scop.schedule, path);
+  if (!band.isa<isl::schedule_node_band>()) return scop;
+  Uses uses(scop, band, name);
+  if (!uses.exclusive || !uses.writer) return scop;
+  auto tensor = scop.tensor(name);
+  auto staged = unused_name(scop, "acc_" + name);
+  std::vector<Addition> before, after;
+  if (uses.reads_first) before.push_back(copy_statement(*uses.writer, unused_name(scop, name + "_in"), staged, true));
+  if (uses.outside || tensor.live_out)
+    after.push_back(copy_statement(*uses.writer, unused_name(scop, name + "_out"), staged, false));
+  for (const auto* additions : {&before, &after})
+    for (const auto& addition : *additions) map_copy(addition, *uses.writer, band, cluster);
+  std::replace(cluster.staged.begin(), cluster.staged.end(), name, staged);
+  auto result = scop;
+  for (const auto& id : statement_ids(band.child(0)))
+    for (auto* access : accesses(result.statement(id)))
+      if (touches(*access, name)) *access = redirect(*access, staged);
+  tensor.name = staged;
+  tensor.storage = Tensor::Storage::Workspace;
+  tensor.live_in = tensor.live_out = false;
+  tensor.strides = row_major(tensor.extent);
+  result.tensors.push_back(tensor);
+  auto inside = path;
+  inside.push_back(0);
+  return surround(result, inside, before, after);
+}
+
+}  // namespace tc::polyhedral

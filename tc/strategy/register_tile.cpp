@@ -1,0 +1,85 @@
+#include "tc/strategy/register_tile.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tc::strategy {
+namespace {
+
+/// Accumulators that keep the arithmetic units of a core busy: latency times units.
+constexpr double busy_accumulators = 8;
+
+bool changes(const Operand& operand, int member) { return member >= 0 && operand.members[member]; }
+
+class Search {
+ public:
+  Search(const std::vector<Operand>& operands, const std::vector<std::int64_t>& trips, const Target& target)
+      : operands_(operands), trips_(trips), registers_(target.vector_registers()) {}
+
+  void try_members(int rows, int columns) {
+    auto most_rows = rows < 0 ? 1 : std::min<std::int64_t>(trips_[rows], 14);
+    auto most_columns = columns < 0 ? 1 : std::min<std::int64_t>(trips_[columns], 8);
+    for (std::int64_t r = 1; r <= most_rows; ++r)
+      for (std::int64_t c = 1; c <= most_columns; ++c) try_tile({rows, columns, r, c});
+  }
+  RegisterTile best() const { return best_; }
+
+ private:
+  /// Loads of one step of the reduction.
+  double loads(const RegisterTile& tile) const {
+    double result = 0;
+    for (const auto& operand : operands_)
+      result += static_cast<double>((changes(operand, tile.rows) ? tile.row_count : 1) *
+                                    (changes(operand, tile.columns) ? tile.column_count : 1));
+    return result;
+  }
+  std::int64_t registers(const RegisterTile& tile) const {
+    auto result = tile.row_count * tile.column_count + 1;
+    for (const auto& operand : operands_)
+      if (operand.vector && !changes(operand, tile.rows)) result += changes(operand, tile.columns) ? tile.column_count : 1;
+    return result;
+  }
+  /// The share of the work in whole tiles that is useful; what is left over also runs slower.
+  double fill(int member, std::int64_t count) const {
+    if (member < 0 || count == 1) return 1;
+    auto trips = trips_[member], tiles = (trips + count - 1) / count;
+    auto useful = static_cast<double>(trips) / static_cast<double>(tiles * count);
+    return trips % count == 0 ? useful : 0.95 * useful;
+  }
+
+  void try_tile(RegisterTile tile) {
+    if (registers(tile) > registers_) return;
+    auto operations = static_cast<double>(tile.row_count * tile.column_count);
+    auto each = loads(tile) / operations;
+    auto busy = std::sqrt(std::min(1.0, operations / busy_accumulators));
+    auto score = fill(tile.rows, tile.row_count) * fill(tile.columns, tile.column_count) * busy / (1 + each);
+    if (score <= score_) return;
+    score_ = score;
+    best_ = tile;
+    best_.gain = static_cast<double>(operands_.size()) / std::max(each, 1e-6);
+  }
+
+  const std::vector<Operand>& operands_;
+  const std::vector<std::int64_t>& trips_;
+  std::int64_t registers_;
+  double score_ = 0;
+  RegisterTile best_;
+};
+
+}  // namespace
+
+RegisterTile choose_register_tile(const std::vector<Operand>& operands, const std::vector<std::int64_t>& trips,
+                                  int vector_member, const Target& target) {
+  Search search(operands, trips, target);
+  int members = static_cast<int>(trips.size());
+  search.try_members(-1, vector_member);
+  for (int rows = 0; rows < members; ++rows) {
+    if (rows == vector_member) continue;
+    search.try_members(rows, vector_member);
+    for (int columns = 0; columns < members && vector_member < 0; ++columns)
+      if (columns != rows) search.try_members(rows, columns);
+  }
+  return search.best();
+}
+
+}  // namespace tc::strategy

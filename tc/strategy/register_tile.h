@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tc/base/target.h"
+
+namespace tc::strategy {
+
+/// What an operand of a reduction depends on.
+struct Operand {
+  std::vector<bool> members;  ///< for each outer member: does it change along it?
+  bool vector = false;        ///< does it change along the lanes? It takes a vector load then, else a broadcast
+};
+
+/// Two outer members and the number of accumulators along each; a member is -1 where there is none.
+struct RegisterTile {
+  int rows = -1, columns = -1;
+  std::int64_t row_count = 1, column_count = 1;
+  double gain = 1;  ///< loads an operation without the tile, divided by those with it
+};
+
+/// The tile that does most operations a load within the vector registers of \p target, fills its last tiles best, and has
+/// enough independent accumulators to hide the latency of an operation. \p trips counts, for each outer member, the
+/// vectors (for \p vector_member, the columns) or iterations it has; -1 as \p vector_member: lanes run along the reduction.
+RegisterTile choose_register_tile(const std::vector<Operand>& operands, const std::vector<std::int64_t>& trips,
+                                  int vector_member, const Target& target);
+
+}  // namespace tc::strategy
