@@ -1,5 +1,7 @@
 #include <optional>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "tc/base/str.h"
 #include "tc/polyhedral/broken_law.h"
@@ -21,10 +23,12 @@ isl::map physical(const Access& access) {
 /// The uses of one local buffer.
 class BufferCheck {
  public:
-  BufferCheck(const Scop& scop, const std::string& buffer, const Place& mark)
+  /// \p inside: the first node below the mark that is no band and no mark.
+  BufferCheck(const Scop& scop, const std::string& buffer, const Place& mark, const Place& inside)
       : scop_(scop),
         buffer_(buffer),
         executions_(mark.prefix),
+        iterations_(inside.prefix),
         none_(isl::union_map::empty(scop.ctx())),
         logical_(none_),
         reads_(none_),
@@ -38,6 +42,7 @@ class BufferCheck {
       for (const auto& read : statement.reads) add(statement, read, false);
     }
     check_nothing_goes_past();
+    if (holds_several()) executions_ = iterations_;
     check_places();
     check_order();
   }
@@ -46,6 +51,7 @@ class BufferCheck {
   const Scop& scop_;
   std::string buffer_;
   isl::union_map executions_;  ///< { instance -> [members above the mark] }
+  isl::union_map iterations_;  ///< { instance -> [members above the mark and of the bands right below it] }
   isl::union_map none_;
   isl::union_map logical_;             ///< { instance -> T[x] } of the uses
   isl::union_map reads_, writes_;      ///< { instance -> buffer[y] }
@@ -82,6 +88,12 @@ class BufferCheck {
     }
   }
 
+  /// Does a place hold several elements in one execution, one after the other?
+  bool holds_several() const {
+    auto places = executions_.range_product(reads_.unite(writes_));
+    return !compose(places.reverse(), logical_).is_single_valued();
+  }
+
   /// One execution for an element, one place for it there, and one element for a place.
   void check_places() const {
     auto used = reads_.unite(writes_);
@@ -108,11 +120,14 @@ class BufferCheck {
   }
 };
 
+/// { S[i] -> [T[x] -> buffer[y]] }: the element and where it is kept.
+isl::map kept_at(const Access& access) { return access.relation.range_product(physical(access)); }
+
 /// { instance -> element } of all accesses of \p statement, or of its writes.
 isl::union_map touched_by(const Statement& statement, bool writes_only) {
-  auto result = physical(statement.write).to_union_map();
+  auto result = kept_at(statement.write).to_union_map();
   if (!writes_only)
-    for (const auto& read : statement.reads) result = result.unite(physical(read).to_union_map());
+    for (const auto& read : statement.reads) result = result.unite(kept_at(read).to_union_map());
   return result;
 }
 
@@ -123,11 +138,11 @@ class CopyCheck {
       : scop_(scop),
         dependences_(dependences),
         copy_(copy),
-        from_(physical(copy.reads.at(0))),
-        to_(physical(copy.write)) {}
+        from_(kept_at(copy.reads.at(0))),
+        to_(kept_at(copy.write)) {}
 
   void run() const {
-    bool into = is_local(to_) && !is_local(from_) && !copy_.accumulates;
+    bool into = is_local(copy_.write) && !is_local(copy_.reads.at(0)) && !copy_.accumulates;
     auto must = into ? after_writers() : before_users();
     auto late = must.subtract(forward_pairs(scop_.schedule, must));
     if (!late.is_empty()) broken_law("copies", str("a copy is not in order with ", first_pair(late)), scop_.schedule);
@@ -139,8 +154,8 @@ class CopyCheck {
   const Statement& copy_;
   isl::map from_, to_;
 
-  bool is_local(const isl::map& access) const {
-    return scop_.tensor(range_name(access)).storage == Tensor::Storage::Local;
+  bool is_local(const Access& access) const {
+    return scop_.tensor(range_name(physical(access))).storage == Tensor::Storage::Local;
   }
 
   /// { instance of another statement -> instance of the copy } that touch one element of \p side, an access of the copy.
@@ -166,10 +181,14 @@ class CopyCheck {
 }  // namespace
 
 void verify_promotion(const Scop& scop) {
+  std::vector<std::pair<std::string, Place>> open;
   for_each_place(scop.schedule, [&](const Place& place) {
-    if (!place.node.isa<isl::schedule_node_mark>()) return;
-    auto buffer = marks::allocated_buffer(mark_name(place.node));
-    if (!buffer.empty()) BufferCheck(scop, buffer, place).run();
+    bool mark = place.node.isa<isl::schedule_node_mark>();
+    auto buffer = mark ? marks::allocated_buffer(mark_name(place.node)) : "";
+    if (!buffer.empty()) open.emplace_back(buffer, place);
+    if (mark || place.node.isa<isl::schedule_node_band>()) return;
+    for (const auto& [name, at] : open) BufferCheck(scop, name, at, place).run();
+    open.clear();
   });
 }
 

@@ -1,0 +1,72 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <random>
+
+#include "tc/polyhedral/map_to_cpu.h"
+#include "tc/polyhedral/schedule.h"
+#include "tc/polyhedral/verify.h"
+#include "tc/strategy/choose_mapping.h"
+#include "test/support/random_scop.h"
+#include "test/support/simulate.h"
+
+namespace tc::strategy {
+namespace {
+
+using polyhedral::MappingOptions;
+using polyhedral::Scop;
+
+/// How many programs to try; TC_RANDOM_SCOPS asks for more.
+unsigned programs() {
+  const char* text = std::getenv("TC_RANDOM_SCOPS");
+  return text ? static_cast<unsigned>(std::atoi(text)) : 40;
+}
+
+MappingOptions random_options(std::mt19937& random) {
+  MappingOptions options;
+  options.fusion = static_cast<polyhedral::FusionStrategy>(random() % 3);
+  for (auto count = random() % 3; count > 0; --count) options.tile.push_back(static_cast<int>(random() % 6));
+  options.parallel = random() % 4 != 0;
+  options.vectorise = random() % 4 != 0;
+  options.promote = random() % 4 != 0;
+  return options;
+}
+
+/// A random mapping, legal or not worth it alike: threads, blocks, points and unrolling that no rule would choose.
+void disturb(polyhedral::Mapping& mapping, std::mt19937& random) {
+  for (auto& cluster : mapping.clusters) {
+    for (auto& member : cluster.members) {
+      if (random() % 3 == 0) member.block = 1 + static_cast<int>(random() % 5);
+      if (random() % 3 == 0) member.points *= 1 + static_cast<int>(random() % 3);
+    }
+    for (auto& statement : cluster.statements)
+      if (statement.iterator >= 0 && random() % 3 == 0) statement.unroll *= 2;
+    cluster.register_tile = random() % 2 == 0;
+  }
+}
+
+class RandomMappings : public testing::TestWithParam<const char*> {};
+
+TEST_P(RandomMappings, KeepAllLawsAndCompute) {
+  auto target = Target::parse(GetParam());
+  for (unsigned seed = 0; seed < programs(); ++seed) {
+    std::mt19937 random(seed);
+    auto scop = polyhedral::random_scop(std::make_shared<polyhedral::Context>(), seed, seed % 4 == 3 ? 9 : 5);
+    auto dependences = polyhedral::compute_dependences(scop);
+    auto options = random_options(random);
+    auto scheduled = scop;
+    scheduled.schedule = polyhedral::compute_schedule(scop, dependences, options);
+    auto mapping = choose_mapping(scheduled, target, options);
+    if (seed % 2 == 1) disturb(mapping, random);
+    auto shown = str("seed ", seed, " options '", to_string(options), "'\n", to_string(mapping));
+    Scop mapped;
+    ASSERT_NO_THROW(mapped = polyhedral::map_to_cpu(scheduled, mapping)) << shown;
+    ASSERT_NO_THROW(polyhedral::verify(mapped, dependences)) << shown;
+    ASSERT_EQ(polyhedral::simulate(mapped), polyhedral::simulate(scop)) << shown << print_block(mapped.schedule);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, RandomMappings, testing::Values("cpu:plain", "cpu:avx2", "cpu:avx512"));
+
+}  // namespace
+}  // namespace tc::strategy
