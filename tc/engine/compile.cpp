@@ -185,8 +185,8 @@ std::vector<Argument> make_arguments(const Function& function, const std::vector
 
 std::string cache_key(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options) {
   std::ostringstream key;
-  key << function.key << "\n";
-  for (const auto& argument : arguments) key << argument.spec << "; ";
+  key << function.name() << " " << function.key << "\n";
+  for (const auto& argument : arguments) key << argument.name << " " << argument.spec << "; ";
   key << "\n" << options.target << "\n" << polyhedral::to_string(options.mapping) << (options.interpret ? "\ninterpret" : "");
   for (const auto& [stage, text] : options.stages.replace) key << "\n" << stage << ": " << text;
   return key.str();

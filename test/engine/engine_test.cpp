@@ -300,8 +300,10 @@ TEST(Engine, ThreadsThatAskForOneKeyShareOneCompile) {
 TEST(Engine, EqualProgramsShareACompile) {
   ExecutableCache cache;
   auto a = count_up({6, 7}), b = count_up({7, 8});
-  auto first = define(mm), second = define("def xy(float(P,Q) X, float(Q,R) Y) -> (Z) { Z(i,j) +=! X(i,l) * Y(l,j) }");
+  auto first = define(mm), second = define("def mm(float(P,Q) A, float(Q,R) B) -> (C) { C(i,j) +=! A(i,l) * B(l,j) }");
+  auto renamed = define("def mm(float(P,Q) X, float(Q,R) B) -> (C) { C(i,j) +=! X(i,l) * B(l,j) }");
   EXPECT_EQ(compile_cached(cache, first.functions[0], {a, b}), compile_cached(cache, second.functions[0], {a, b}));
+  EXPECT_EQ(compile_cached(cache, renamed.functions[0], {a, b})->image().arguments[0].name, "X");
 }
 
 TEST(Engine, ThreadsCompileAndRunAtOnce) {
