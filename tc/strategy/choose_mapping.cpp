@@ -72,9 +72,12 @@ class Chooser {
     auto kept = polyhedral::kept_dimensions(statement(entry));
     return std::find(kept.begin(), kept.end(), iterator) != kept.end();
   }
-  /// Does \p entry reduce in loops of its own, and in nothing but these?
+  /// Does \p entry reduce in loops of its own, and in nothing but these, without reading what it accumulates?
   bool is_reduction(const ClusterStatement& entry) const {
     if (!statement(entry).accumulates || entry.inner.empty()) return false;
+    auto target = polyhedral::range_name(statement(entry).write.relation);
+    for (const auto& read : statement(entry).reads)
+      if (polyhedral::touches(read, target)) return false;
     for (const auto& loop : entry.inner)
       if (loop.shared || (loop.iterator >= 0 && is_kept(entry, loop.iterator))) return false;
     return statement(entry).write.function.isa_multi_aff();

@@ -129,9 +129,7 @@ class ProgramFileTest : public testing::Test {
         options.target = Target::parse(variant.target);
         options.mapping = polyhedral::parse_mapping_options(variant.options);
         auto arguments = make_arguments(*function, program, program.runs[run], variant.placement);
-        Tolerances tolerances;
-        for (const auto& output : function->def.returns) tolerances[output.name] = program.tolerance;
-        auto text = mismatch(function, arguments, options, tolerances);
+        auto text = mismatch(function, arguments, options, program.tolerance);
         EXPECT_FALSE(text.has_value()) << *text;
       }
     }
