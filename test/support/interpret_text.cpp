@@ -1,0 +1,187 @@
+#include "test/support/interpret_text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/lang/arithmetic.h"
+#include "tc/lang/check.h"
+#include "tc/lang/inline.h"
+#include "tc/lang/interpret.h"
+#include "tc/lang/parse.h"
+
+namespace tc::test {
+namespace {
+
+using namespace lang;
+
+ExprPtr number(std::int64_t value) {
+  auto literal = make_expr(IntLiteral{static_cast<std::uint64_t>(value < 0 ? -value : value)}, {}, DType::Int64);
+  return value < 0 ? make_expr(Unary{UnaryOp::Negate, literal}, {}, DType::Int64) : literal;
+}
+
+Interval intersect(const Interval& a, const Interval& b) {
+  std::int64_t low = std::max(a.min, b.min);
+  return {low, std::min(a.min + a.extent, b.min + b.extent) - low};
+}
+
+/// Infers one def statement by statement over numbers.
+class PlainInference {
+ public:
+  PlainInference(const Def& def, const SizeMap& sizes) : def_(def), sizes_(sizes) {
+    for (const auto& param : def.params) boxes_[param.name] = declared(param);
+  }
+
+  Ranges run() {
+    for (const auto& statement : def_.statements) infer(std::get<Assignment>(statement.node));
+    for (const auto& [name, box] : boxes_)
+      for (const auto& interval : box) ranges_.tensors[name].push_back({number(interval.min), number(interval.extent)});
+    for (const auto& [name, box] : boxes_) ranges_.tensors.try_emplace(name);
+    return ranges_;
+  }
+
+ private:
+  Box declared(const TensorDecl& decl) const {
+    Box box;
+    if (decl.dims)
+      for (const auto& dim : *decl.dims) box.push_back({0, size(dim)});
+    return box;
+  }
+
+  /// The value of a size expression, T.d included.
+  std::int64_t size(const ExprPtr& expr) const { return evaluate_size(resolve(expr), sizes_); }
+  ExprPtr resolve(const ExprPtr& expr) const {
+    if (auto* size_of = std::get_if<SizeOf>(&expr->node))
+      return number(boxes_.at(size_of->tensor).at(static_cast<std::size_t>(size_of->dimension)).extent);
+    std::vector<ExprPtr> resolved;
+    for (const auto& child : children(expr)) resolved.push_back(resolve(child));
+    return with_children(expr, resolved);
+  }
+
+  void infer(const Assignment& statement) {
+    std::map<std::string, Interval> found, fixed;
+    auto constrain = [&](const ExprPtr& root) {
+      for_each_expr(root, [&](const ExprPtr& e) {
+        auto* access = std::get_if<Access>(&e->node);
+        for (std::size_t d = 0; access && d < access->subscripts.size(); ++d) {
+          auto* name = std::get_if<Name>(&access->subscripts[d]->node);
+          if (!name || !boxes_.count(access->tensor)) continue;
+          const Interval& interval = boxes_.at(access->tensor).at(d);
+          auto [it, added] = found.emplace(name->id, interval);
+          if (!added) it->second = intersect(it->second, interval);
+        }
+      });
+    };
+    constrain(statement.rhs);
+    for (const auto& clause : statement.clauses) {
+      if (auto* exists = std::get_if<ExistsClause>(&clause.node)) constrain(exists->value);
+      if (auto* range = std::get_if<RangeClause>(&clause.node))
+        fixed[range->index] = {size(range->low), size(range->high) - size(range->low)};
+    }
+    for (const auto& [iterator, interval] : fixed) found[iterator] = interval;
+    record(statement, found);
+  }
+
+  void record(const Assignment& statement, const std::map<std::string, Interval>& found) {
+    std::map<std::string, Range> iterators;
+    Box box;
+    auto left = left_iterators(statement);
+    for (std::size_t d = 0; d < left.size(); ++d) {
+      box.push_back(left_interval(statement.target, left[d], d, found));
+      iterators[left[d]] = {number(box[d].min), number(box[d].extent)};
+    }
+    for (const auto& iterator : statement.reduction_iterators) {
+      if (!found.count(iterator)) throw InternalError(str("no range for '", iterator, "'"));
+      iterators[iterator] = {number(found.at(iterator).min), number(found.at(iterator).extent)};
+    }
+    boxes_.emplace(statement.target, box);
+    ranges_.statements.push_back(iterators);
+  }
+
+  Interval left_interval(const std::string& target, const std::string& iterator, std::size_t d,
+                         const std::map<std::string, Interval>& found) const {
+    if (auto it = found.find(iterator); it != found.end()) return it->second;
+    if (auto it = boxes_.find(target); it != boxes_.end()) return it->second.at(d);
+    for (const auto& decl : def_.returns)
+      if (decl.name == target && decl.dims) return declared(decl).at(d);
+    throw InternalError(str("no range for '", iterator, "'"));
+  }
+
+  const Def& def_;
+  SizeMap sizes_;
+  std::map<std::string, Box> boxes_;
+  Ranges ranges_;
+};
+
+}  // namespace
+
+Ranges sample_ranges(const Def& def) {
+  SizeMap sizes;
+  for (const auto& name : def.sizes) sizes[name] = 8;
+  return plain_ranges(def, sizes);
+}
+
+Ranges plain_ranges(const Def& def, const SizeMap& sizes) {
+  return PlainInference(def, sizes).run();
+}
+
+HostTensor dense(DType type, std::vector<std::int64_t> shape, const std::vector<double>& values) {
+  HostTensor tensor(contiguous(type, std::move(shape)));
+  const std::int64_t count = tensor.spec().element_count();
+  if (!values.empty() && static_cast<std::int64_t>(values.size()) != count)
+    throw InternalError("a wrong number of values");
+  for (std::int64_t i = 0; i < count; ++i) tensor.set(i, values.empty() ? 0 : values[static_cast<std::size_t>(i)]);
+  return tensor;
+}
+
+HostTensor strided(DType type, std::vector<std::int64_t> shape, std::vector<std::int64_t> strides) {
+  HostTensor tensor({type, std::move(shape), std::move(strides)});
+  for (std::int64_t i = 0; i < tensor.spec().element_count(); ++i) tensor.set(i, 0);
+  return tensor;
+}
+
+std::string text_of(const HostTensor& tensor) {
+  std::ostringstream out;
+  out.precision(17);
+  const DType type = tensor.spec().dtype;
+  for (std::int64_t i = 0; i < tensor.spec().element_count(); ++i) {
+    if (i) out << ' ';
+    if (type == DType::UInt64)
+      out << tensor.bits_at(i);
+    else if (!is_float(type))
+      out << wrap(type, static_cast<std::int64_t>(tensor.bits_at(i)));
+    else if (std::isnan(tensor.at(i)))
+      out << "nan";
+    else
+      out << tensor.at(i);
+  }
+  return out.str();
+}
+
+Tensors interpret_text(const std::string& text, Tensors arguments) {
+  File file = check(parse(text));
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const auto& param : file.defs.back().params) shapes.push_back(arguments.at(param.name).spec().shape);
+  SizeMap sizes = bind_sizes(file.defs.back(), shapes);
+  Def def = inline_calls(file.defs.back(), file, [&](const Def& d) { return sample_ranges(d); });
+  Ranges ranges = plain_ranges(def, sizes);
+  check_preconditions(ranges, sizes);
+  std::map<std::string, TensorView> views;
+  for (const auto& param : def.params) views[param.name] = arguments.at(param.name).view();
+  Tensors results;
+  for (const auto& decl : def.returns) {
+    std::vector<std::int64_t> shape;
+    for (const auto& interval : evaluate_box(ranges.tensors.at(decl.name), sizes)) shape.push_back(interval.extent);
+    auto given = arguments.find(decl.name);
+    auto initial = given != arguments.end() ? given->second : dense(def.tensors.at(decl.name).type, shape);
+    views[decl.name] = results.emplace(decl.name, initial).first->second.view();
+  }
+  interpret(def, ranges, sizes, views);
+  for (const auto& [name, tensor] : results)
+    if (!tensor.guards_intact()) throw InternalError(str("memory beside '", name, "' was written"));
+  return results;
+}
+
+}  // namespace tc::test

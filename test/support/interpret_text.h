@@ -1,0 +1,35 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tc/lang/ranges.h"
+#include "tc/lang/tree.h"
+#include "test/support/host_tensor.h"
+
+namespace tc::test {
+
+/// Tensors by name.
+using Tensors = std::map<std::string, HostTensor>;
+
+/// A dense tensor with \p values in row-major order; zeros when there are none.
+HostTensor dense(DType type, std::vector<std::int64_t> shape, const std::vector<double>& values = {});
+/// Zeros under \p strides.
+HostTensor strided(DType type, std::vector<std::int64_t> shape, std::vector<std::int64_t> strides);
+/// All elements in row-major order, exact: "1 2.5 nan"; bools as 0 and 1.
+std::string text_of(const HostTensor& tensor);
+
+/// Ranges of \p def for concrete sizes without a solver: an iterator has its `where` range or else the intersection of
+/// the boxes it subscripts by itself; a left-hand iterator without either takes its tensor's earlier or declared
+/// extent. The first assignment of a tensor gives its box. Throws InternalError for an iterator that stays without a
+/// range.
+lang::Ranges plain_ranges(const lang::Def& def, const lang::SizeMap& sizes);
+/// plain_ranges with every size 8: enough for the mins of a callee that do not depend on sizes.
+lang::Ranges sample_ranges(const lang::Def& def);
+
+/// Parses, checks, inlines and interprets the last def of \p text with \p arguments (parameters, and the
+/// initial values of in/out returns) over plain_ranges. Gives the returns.
+Tensors interpret_text(const std::string& text, Tensors arguments);
+
+}  // namespace tc::test

@@ -1,0 +1,126 @@
+#include "test/support/random_program.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tc/base/str.h"
+#include "tc/lang/print.h"
+#include "test/support/random_def.h"
+#include "test/support/random_value.h"
+
+namespace tc::test {
+
+using namespace lang;
+
+namespace {
+
+SizeMap random_sizes(Random& random, const std::string& prefix) {
+  SizeMap sizes;
+  std::int64_t count = random.between(1, 3);
+  for (std::int64_t s = 0; s < count; ++s) {
+    bool small = s > 0 && random.chance(60);
+    std::int64_t last = small ? 6 : static_cast<std::int64_t>(all_sizes.size()) - 1;
+    sizes[str(prefix, s)] = all_sizes[static_cast<std::size_t>(random.between(0, last))];
+  }
+  return sizes;
+}
+
+/// Only sizes that a parameter has.
+SizeMap used_sizes(const Def& def, const SizeMap& sizes) {
+  SizeMap used;
+  for (const auto& param : def.params)
+    if (param.dims)
+      for (const auto& dim : *param.dims)
+        if (auto* id = std::get_if<Name>(&dim->node)) used[id->id] = sizes.at(id->id);
+  return used;
+}
+
+/// Strides under which no two elements of \p shape share a place: permuted, with gaps, some negative.
+std::vector<std::int64_t> random_strides(Random& random, const std::vector<std::int64_t>& shape) {
+  std::vector<std::size_t> order(shape.size());
+  for (std::size_t d = 0; d < order.size(); ++d) order[d] = d;
+  for (std::size_t d = order.size(); d > 1; --d)
+    std::swap(order[d - 1], order[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(d) - 1))]);
+  std::vector<std::int64_t> strides(shape.size());
+  std::int64_t step = random.between(1, 2);
+  for (std::size_t d : order) {
+    strides[d] = random.chance(25) ? -step : step;
+    step *= std::max<std::int64_t>(shape[d], 1) + random.between(0, 1);
+  }
+  return strides;
+}
+
+}  // namespace
+
+RandomProgram random_program(std::uint64_t seed, const RandomOptions& options) {
+  Random random(seed * 0x9E3779B97F4A7C15ull + 1);
+  RandomProgram program;
+  program.seed = seed;
+  KnownDef known;
+  while (known.returns.empty()) {
+    program.inputs.clear();
+    program.file = {};
+    SizeMap sizes = random_sizes(random, "N");
+    std::vector<KnownDef> callees;
+    if (options.calls && random.chance(25)) {
+      std::map<std::string, InputRule> ignored;
+      DefRequest request{"g", "C", sizes, {}, static_cast<int>(random.between(1, 2))};
+      callees.push_back(random_def(random, options, request, ignored));
+      if (callees[0].returns.empty()) callees.clear();
+    }
+    for (const auto& callee : callees) program.file.defs.push_back(callee.def);
+    DefRequest request{"f", "T", sizes, callees, static_cast<int>(random.between(1, options.max_statements))};
+    known = random_def(random, options, request, program.inputs);
+    program.file.defs.push_back(known.def);
+    program.sizes = used_sizes(known.def, sizes);
+  }
+  for (const auto& tensor : known.returns) {
+    double half_ulp = tensor.type == DType::Float16 ? 2e-3 : tensor.type == DType::BFloat16 ? 2e-2 : 1e-4;
+    program.tolerance[tensor.name] = tensor.knowledge.exact ? 0 : half_ulp;
+  }
+  return program;
+}
+
+std::string RandomProgram::text() const {
+  return print(file);
+}
+
+std::string RandomProgram::describe() const {
+  std::string out = str("seed ", seed, "\n", text());
+  for (const auto& [id, value] : sizes) out += str(id, " = ", value, "\n");
+  for (const auto& [id, rule] : inputs)
+    out += str(id, ": [", rule.low, ", ", rule.high, ")", rule.nan ? " and NaN" : "", "\n");
+  return out;
+}
+
+HostTensor random_tensor(const RandomProgram& program, const std::string& id, DType type,
+                         const std::vector<std::int64_t>& shape, bool strided) {
+  std::uint64_t seed = program.seed;
+  for (char c : id) seed = seed * 131 + static_cast<unsigned char>(c);
+  Random random(seed);
+  auto rule_of = program.inputs.find(id);
+  InputRule rule = rule_of == program.inputs.end() ? InputRule{0, 2, false} : rule_of->second;
+  std::vector<std::int64_t> strides;
+  Random layout(seed + 1);
+  if (strided && layout.chance(60)) strides = random_strides(layout, shape);
+  HostTensor tensor(strides.empty() ? contiguous(type, shape) : TensorSpec{type, shape, strides});
+  std::int64_t high = std::max(rule.high, rule.low + 1);
+  for (std::int64_t i = 0; i < tensor.spec().element_count(); ++i) {
+    bool nan = rule.nan && random.chance(12);
+    tensor.set(i, nan ? std::nan("") : static_cast<double>(random.between(rule.low, high - 1)));
+  }
+  return tensor;
+}
+
+Tensors arguments_of(const RandomProgram& program, bool strided) {
+  Tensors arguments;
+  for (const auto& param : program.def().params) {
+    std::vector<std::int64_t> shape;
+    if (param.dims)
+      for (const auto& dim : *param.dims) shape.push_back(evaluate_size(dim, program.sizes));
+    arguments.emplace(param.name, random_tensor(program, param.name, *param.type, shape, strided));
+  }
+  return arguments;
+}
+
+}  // namespace tc::test
