@@ -164,6 +164,31 @@ const Case table[] = {
     {"AnnotatedSize", "def f(float(N) A) -> (float(N) O) { O(i) = 0 }", {{"O", {{"0", "N"}}}}},
     {"AnnotatedPadding", "def f(float(N) A) -> (float(N) O) { O(i) = (i >= 1) ? A(i-1) : 0 }", {{"O", {{"0", "N"}}}}},
     {"AnnotationChecked", "def f(float(N) A, float(M) B) -> (float(M) O) { O(i) = A(i) }", {{"O", {{"0", "N"}}}}, {"M == N"}},
+    // Programs of the acceptance list.
+    {"FullConvolution", "def f(float(X) A, float(KX) K) -> (B) { B(x) +=! A(xp) * K(X-1+x-xp) where xp in 0:X }",
+     {{"B", {{"0", "KX-X+1"}}}}},
+    {"PrefixOffsets", "def f(int32(K) S) -> (Idx) { Idx(k) +=! (r_k < k) ? S(r_k) : 0 where k in 0:K+1 }", {{"Idx", {{"0", "K+1"}}}}},
+    {"PrefixLengths", "def f(int32(KP1) Idx) -> (O) { O(k) = Idx(k+1) - Idx(k) where k in 0:KP1-1 }", {{"O", {{"0", "KP1-1"}}}}},
+    {"Perforated",
+     "def f(float(N,C,H,W) input, int32(N,L) index, float(M,C,KH,KW) weights) -> (output) {\n"
+     "  output(n,m,l) +=! input(n,c,index(n,l)+kh,index(n,l)+kw) * weights(m,c,kh,kw)\n}",
+     {{"output", {{"0", "N"}, {"0", "M"}, {"0", "L"}}}}, {}, {"input"}},
+    {"StridedGroupConv",
+     "def f(float(N,G,C,H,W) I, float(G,F,C,KH,KW) W1) -> (O) {\n"
+     "  O(n,g,o,h,w) +=! I(n,g,i,2*h+kh,2*w+kw) * W1(g,o,i,kh,kw)\n}",
+     {{"O", {{"0", "N"}, {"0", "G"}, {"0", "F"}, {"0", "(H-KH)/2+1"}, {"0", "(W-KW)/2+1"}}}}},
+    {"Graph2",
+     "def f(float(N,C,H,W) I, float(N,C,R,T) J, float(KH,KW) W1) -> (O, Out) {\n"
+     "  O(n,c,h,w) +=! J(n,c,h+kh,w+kw) * W1(kh,kw)\n  Out(c0,c1) +=! I(n,c0,h,w) * O(n,c1,h,w)\n}",
+     {{"O", {{"0", "N"}, {"0", "C"}, {"0", "R-KH+1"}, {"0", "T-KW+1"}}}, {"Out", {{"0", "C"}, {"0", "C"}}}}},
+    {"WaveNetGuard",
+     "def f(float(B,T) X, float(C) W, float(T) D) -> (O) {\n"
+     "  O(b,t) = X(b,t) * W(0) + ((t >= 4) ? X(b,t-4) : 0.0) where t in 0:T\n}",
+     {{"O", {{"0", "B"}, {"0", "T"}}}}, {"C >= 1"}},
+    {"TriangularGather",
+     "def f(int32(KP1) Idx, float(TOT,C) Norm) -> (Dots) {\n"
+     "  Dots(k,a,b) +=! (a < b || Idx(k) + a >= Idx(k+1)) ? 0.0 : Norm(Idx(k)+a,c) * Norm(Idx(k)+b,c) where a in 0:8, b in 0:8, k in 0:KP1-1\n}",
+     {{"Dots", {{"0", "KP1-1"}, {"0", "8"}, {"0", "8"}}}}, {}, {"Norm", "Norm"}},
     {"Scalar", "def f(float(N) A) -> (O) { O +=! A(i) }", {{"O", {}}}},
 };
 
