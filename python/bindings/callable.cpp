@@ -37,9 +37,38 @@ std::intptr_t address(const Borrowed& operand) { return reinterpret_cast<std::in
 
 }  // namespace
 
-Callable::Callable(std::shared_ptr<const engine::Executable> executable)
-    : executable_(std::move(executable)), inputs_(executable_->image().input_count()) {
+void Signature::add(const std::string& name, DType type, int rank) {
+  names.push_back(name);
+  types.push_back(type);
+  ranks.push_back(rank);
+}
+
+void Signature::take(Operands& operands, PyObject* args, PyObject* out) const {
+  if (static_cast<std::size_t>(PyTuple_GET_SIZE(args)) != inputs)
+    throw ArgumentError(str("'", function, "' takes ", inputs, inputs == 1 ? " tensor (" : " tensors (",
+                            join(std::vector<std::string>(names.begin(), names.begin() + inputs)), "), ",
+                            PyTuple_GET_SIZE(args), PyTuple_GET_SIZE(args) == 1 ? " was given" : " were given"));
+  for (std::size_t i = 0; i < inputs; ++i) {
+    PyObject* object = PyTuple_GET_ITEM(args, i);
+    if (ranks[i] == 0 && is_number(object))
+      operands[i].take_number(object, types[i], names[i].c_str());
+    else
+      operands[i].take(object, names[i].c_str());
+  }
+  if (out == Py_None) return;
+  bool several = PyTuple_Check(out) || PyList_Check(out);
+  auto given = several ? static_cast<std::size_t>(PySequence_Fast_GET_SIZE(out)) : 1;
+  if (given != outputs())
+    throw ArgumentError(str("'", function, "' has ", outputs(), outputs() == 1 ? " output" : " outputs", ", out= gives ", given));
+  for (std::size_t i = 0; i < given; ++i)
+    operands[inputs + i].take(several ? PySequence_Fast_GET_ITEM(out, i) : out, names[inputs + i].c_str());
+}
+
+Callable::Callable(std::shared_ptr<const engine::Executable> executable) : executable_(std::move(executable)) {
+  signature_.function = executable_->image().function;
+  signature_.inputs = executable_->image().input_count();
   for (const auto& argument : executable_->image().arguments) {
+    signature_.add(argument.name, argument.spec.dtype, argument.spec.rank());
     auto span = element_span(argument.spec);
     auto size = byte_size(argument.spec.dtype);
     bytes_.push_back({span.low * size, (span.high + 1) * size});
@@ -61,8 +90,8 @@ bool Callable::matches(Operands& operands, std::size_t begin, std::size_t end) c
 py::object Callable::allocate_outputs(Framework framework, void** pointers) const {
   const auto& arguments = executable_->image().arguments;
   std::vector<py::object> tensors;
-  for (std::size_t o = 0; o < output_count(); ++o) {
-    const auto& argument = arguments[inputs_ + o];
+  for (std::size_t o = 0; o < signature_.outputs(); ++o) {
+    const auto& argument = arguments[signature_.inputs + o];
     py::object tensor = allocate(framework, argument.spec, shapes_[o].ptr());
     Borrowed borrowed;
     borrowed.take(tensor.ptr(), argument.name.c_str());
@@ -70,7 +99,7 @@ py::object Callable::allocate_outputs(Framework framework, void** pointers) cons
       throw ArgumentError(str("output '", argument.name, "' was compiled for ", argument.spec,
                               ", which is not dense: pass it as out="));
     pointers[o] = borrowed.data;
-    if (output_count() == 1) return tensor;
+    if (signature_.outputs() == 1) return tensor;
     tensors.push_back(std::move(tensor));
   }
   py::tuple result(tensors.size());
@@ -81,7 +110,7 @@ py::object Callable::allocate_outputs(Framework framework, void** pointers) cons
 void Callable::check_overlap(Operands& operands) const {
   const auto& arguments = executable_->image().arguments;
   bool apart = true;
-  for (std::size_t o = inputs_; o < arguments.size(); ++o) {
+  for (std::size_t o = signature_.inputs; o < arguments.size(); ++o) {
     if (operands[o].read_only)
       throw ArgumentError(str("output '", arguments[o].name, "' is read only"));
     apart = apart && !may_overlap_itself(arguments[o].spec);
@@ -91,7 +120,7 @@ void Callable::check_overlap(Operands& operands) const {
   }
   if (apart) return;
   std::vector<TensorView> inputs, outputs;
-  for (std::size_t i = 0; i < arguments.size(); ++i) (i < inputs_ ? inputs : outputs).push_back(operands[i].view());
+  for (std::size_t i = 0; i < arguments.size(); ++i) (i < signature_.inputs ? inputs : outputs).push_back(operands[i].view());
   executable_->check(inputs, outputs);
 }
 
@@ -99,16 +128,16 @@ py::object Callable::run(Operands& operands, PyObject* out) const {
   const auto count = executable_->image().arguments.size();
   Pointers pointers(count);
   py::object result;
-  for (std::size_t i = 0; i < inputs_; ++i) pointers.data()[i] = operands[i].data;
+  for (std::size_t i = 0; i < signature_.inputs; ++i) pointers.data()[i] = operands[i].data;
   if (out) {
     check_overlap(operands);
-    for (std::size_t i = inputs_; i < count; ++i) pointers.data()[i] = operands[i].data;
+    for (std::size_t i = signature_.inputs; i < count; ++i) pointers.data()[i] = operands[i].data;
     result = py::reinterpret_borrow<py::object>(out);
   } else {
     if (reads_outputs_)
       throw ArgumentError(str("'", executable_->image().function,
                               "' accumulates into what its output holds: pass the output as out="));
-    result = allocate_outputs(framework_of(operands, inputs_), pointers.data() + inputs_);
+    result = allocate_outputs(framework_of(operands, signature_.inputs), pointers.data() + signature_.inputs);
   }
   {
     Unlocked unlocked;
@@ -119,23 +148,11 @@ py::object Callable::run(Operands& operands, PyObject* out) const {
 
 void Callable::take(Operands& operands, const py::args& args, py::handle out) const {
   const auto& arguments = executable_->image().arguments;
-  std::vector<std::string> names;
-  std::vector<DType> types;
-  std::vector<int> ranks;
-  for (const auto& argument : arguments) {
-    names.push_back(argument.name);
-    types.push_back(argument.spec.dtype);
-    ranks.push_back(argument.spec.rank());
-  }
-  if (args.size() != inputs_)
-    throw ArgumentError(str("'", executable_->image().function, "' takes ", inputs_, " tensors, ", args.size(),
-                            " were given"));
-  take_inputs(operands, args.ptr(), names, types, ranks);
-  if (!out.is_none()) take_outputs(operands, inputs_, out.ptr(), names);
-  for (std::size_t i = 0; i < (out.is_none() ? inputs_ : arguments.size()); ++i)
+  signature_.take(operands, args.ptr(), out.ptr());
+  for (std::size_t i = 0; i < (out.is_none() ? signature_.inputs : arguments.size()); ++i)
     if (!operands[i].matches(arguments[i].spec)) {
       TensorSpec given = operands[i].view();
-      throw ArgumentError(str(i < inputs_ ? "input '" : "output '", arguments[i].name, "' was compiled for ",
+      throw ArgumentError(str(i < signature_.inputs ? "input '" : "output '", arguments[i].name, "' was compiled for ",
                               arguments[i].spec, ", ", given, " was given"));
     }
 }
@@ -152,29 +169,9 @@ engine::RunProfile Callable::profile(const py::args& args, py::handle out) const
   Operands operands(executable_->image().arguments.size());
   take(operands, args, results);
   std::vector<TensorView> inputs, outputs;
-  for (std::size_t i = 0; i < operands.size(); ++i) (i < inputs_ ? inputs : outputs).push_back(operands[i].view());
+  for (std::size_t i = 0; i < operands.size(); ++i) (i < signature_.inputs ? inputs : outputs).push_back(operands[i].view());
   Unlocked unlocked;
   return executable_->profile(inputs, outputs);
-}
-
-void take_inputs(Operands& operands, PyObject* args, const std::vector<std::string>& names,
-                 const std::vector<DType>& types, const std::vector<int>& ranks) {
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
-    PyObject* object = PyTuple_GET_ITEM(args, i);
-    if (ranks[i] == 0 && is_number(object))
-      operands[i].take_number(object, types[i], names[i].c_str());
-    else
-      operands[i].take(object, names[i].c_str());
-  }
-}
-
-void take_outputs(Operands& operands, std::size_t inputs, PyObject* out, const std::vector<std::string>& names) {
-  auto count = operands.size() - inputs;
-  bool several = PyTuple_Check(out) || PyList_Check(out);
-  auto given = several ? static_cast<std::size_t>(PySequence_Fast_GET_SIZE(out)) : 1;
-  if (given != count) throw ArgumentError(str(count, " outputs are made, out= gives ", given));
-  for (std::size_t i = 0; i < count; ++i)
-    operands[inputs + i].take(several ? PySequence_Fast_GET_ITEM(out, i) : out, names[inputs + i].c_str());
 }
 
 Framework framework_of(Operands& operands, std::size_t inputs) {

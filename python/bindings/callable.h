@@ -25,14 +25,27 @@ class Operands {
   std::unique_ptr<Borrowed[]> more_;
 };
 
+/// What a call needs to know of the tensors a def takes: inputs, then outputs.
+struct Signature {
+  std::string function;
+  std::size_t inputs = 0;
+  std::vector<std::string> names;
+  std::vector<DType> types;
+  std::vector<int> ranks;
+
+  void add(const std::string& name, DType type, int rank);
+  std::size_t outputs() const { return names.size() - inputs; }
+  /// Takes the inputs of a call, the tuple \p args, and the outputs where \p out is not None: a tensor, or a tuple or list
+  /// of several. Python numbers are taken for rank 0. Throws ArgumentError.
+  void take(Operands& operands, PyObject* args, PyObject* out) const;
+};
+
 /// An executable with what a call from Python needs at hand.
 class Callable {
  public:
   explicit Callable(std::shared_ptr<const engine::Executable> executable);
 
   const engine::Executable& executable() const { return *executable_; }
-  std::size_t input_count() const { return inputs_; }
-  std::size_t output_count() const { return executable_->image().arguments.size() - inputs_; }
 
   /// Are \p operands of the types, shapes and strides compiled for?
   bool matches(Operands& operands, std::size_t begin, std::size_t end) const;
@@ -52,18 +65,12 @@ class Callable {
   void check_overlap(Operands& operands) const;
 
   std::shared_ptr<const engine::Executable> executable_;
-  std::size_t inputs_ = 0;
+  Signature signature_;
   bool reads_outputs_ = false;
   std::vector<pybind11::object> shapes_;  ///< of the outputs, as tuples
   std::vector<ElementSpan> bytes_;        ///< of all arguments: lowest and end address, relative to the data
 };
 
-/// The inputs of a call, the tuple \p args, with the names, types and ranks of its parameters. Python numbers are taken
-/// for rank 0.
-void take_inputs(Operands& operands, PyObject* args, const std::vector<std::string>& names,
-                 const std::vector<DType>& types, const std::vector<int>& ranks);
-/// The tensors of `out`: one, or a tuple or list of \p count, into operands[inputs...].
-void take_outputs(Operands& operands, std::size_t inputs, PyObject* out, const std::vector<std::string>& names);
 /// The framework that allocates the outputs of a call: that of the first tensor that has one.
 Framework framework_of(Operands& operands, std::size_t inputs);
 

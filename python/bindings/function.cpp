@@ -50,19 +50,17 @@ class PyFunction {
   PyFunction(std::shared_ptr<const engine::Function> function, Settings settings)
       : function_(std::move(function)), settings_(std::move(settings)) {
     const auto& def = function_->def;
+    signature_.function = def.name;
+    signature_.inputs = def.params.size();
     for (const auto& param : def.params) add(param.name);
     for (const auto& ret : def.returns) add(ret.name);
   }
 
   py::object call(const py::args& args, const py::object& out) {
-    auto inputs = function_->def.params.size();
-    if (args.size() != inputs) engine::bind_inputs(*function_, std::vector<TensorSpec>(args.size()));
-    bool has_out = !out.is_none();
-    Operands operands(names_.size());
-    take_inputs(operands, args.ptr(), names_, types_, ranks_);
-    if (has_out) take_outputs(operands, inputs, out.ptr(), names_);
-    auto end = has_out ? operands.size() : inputs;
-    return find(operands, inputs, end).run(operands, has_out ? out.ptr() : nullptr);
+    Operands operands(signature_.names.size());
+    signature_.take(operands, args.ptr(), out.ptr());
+    auto end = out.is_none() ? signature_.inputs : operands.size();
+    return find(operands, end).run(operands, out.is_none() ? nullptr : out.ptr());
   }
 
   std::shared_ptr<Callable> compile(const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
@@ -85,20 +83,18 @@ class PyFunction {
  private:
   void add(const std::string& name) {
     const auto& tensor = function_->def.tensors.at(name);
-    names_.push_back(name);
-    types_.push_back(tensor.type);
-    ranks_.push_back(tensor.rank);
+    signature_.add(name, tensor.type, tensor.rank);
   }
 
   /// The executable for the first \p end operands; outputs that are not among them are dense.
-  const Callable& find(Operands& operands, std::size_t inputs, std::size_t end) {
+  const Callable& find(Operands& operands, std::size_t end) {
     if (last_ && last_end_ == end && last_->matches(operands, 0, end)) return *last_;
     std::uint64_t hash = end;
     for (std::size_t i = 0; i < end; ++i) hash = operands[i].hash(hash);
     for (const auto& callable : compiled_[hash])
       if (callable->matches(operands, 0, end)) return remember(callable.get(), end);
     std::vector<TensorSpec> ins, outs;
-    for (std::size_t i = 0; i < end; ++i) (i < inputs ? ins : outs).push_back(operands[i].view());
+    for (std::size_t i = 0; i < end; ++i) (i < signature_.inputs ? ins : outs).push_back(operands[i].view());
     auto made = compile(ins, outs, settings_);
     auto& entries = compiled_[hash];
     entries.push_back(std::move(made));
@@ -113,9 +109,7 @@ class PyFunction {
 
   std::shared_ptr<const engine::Function> function_;
   Settings settings_;
-  std::vector<std::string> names_;
-  std::vector<DType> types_;
-  std::vector<int> ranks_;
+  Signature signature_;
   std::unordered_map<std::uint64_t, std::vector<std::shared_ptr<Callable>>> compiled_;
   const Callable* last_ = nullptr;
   std::size_t last_end_ = 0;

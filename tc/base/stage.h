@@ -36,6 +36,7 @@ struct StageOptions {
   bool verify = false;                                            ///< run the laws after each stage
   bool keep_text = false;                                         ///< fill StageRecord::text
   std::string dump_directory;                                     ///< write NN_name.txt files there when not empty
+  int first_number = 0;                                           ///< NN of the first stage
   std::map<std::string, std::string> replace;                     ///< stage name -> text taken as its result
   std::function<void(const std::string& stage, State&)> mutate;   ///< called after each stage, before its laws
   Cancellation cancellation;
@@ -69,7 +70,8 @@ std::vector<StageRecord> run_stages(const std::vector<Stage<State>>& stages, Sta
     bool wants_text = options.keep_text || !options.dump_directory.empty();
     if (wants_text && stage.print) record.text = stage.print(state);
     if (!options.dump_directory.empty() && stage.print)
-      write_stage_dump(options.dump_directory, static_cast<int>(records.size()), stage.name, record.text);
+      write_stage_dump(options.dump_directory, options.first_number + static_cast<int>(records.size()), stage.name,
+                       record.text);
     if (options.verify && stage.verify) stage.verify(state);
     if (logging()) log(LogLevel::Debug, str("stage ", stage.name, ": ", record.milliseconds, " ms"));
     records.push_back(std::move(record));

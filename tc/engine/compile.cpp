@@ -36,16 +36,16 @@ void check_replacements(const StageOptions<CompileState>& options, const StageLi
     }
 }
 
-/// lower, then the stages of every launch, over \p state.
-std::vector<StageRecord> run_pipeline(CompileState& state, const StageOptions<CompileState>& options) {
+/// lower, then the stages of every launch, over \p state. Dumps go to a folder of the def's name.
+std::vector<StageRecord> run_pipeline(CompileState& state, StageOptions<CompileState> options) {
+  if (!options.dump_directory.empty()) options.dump_directory += "/" + state.function->name();
   auto records = run_stages(lower_stages(), state, options_for(options, lower_stages()));
   StageList stages;
   for (std::size_t i = 0; i < state.launches.size(); ++i)
     for (auto& stage : launch_stages(i, state.launches.size())) stages.push_back(std::move(stage));
   check_replacements(options, stages);
-  auto numbered = options;
-  if (!numbered.dump_directory.empty()) numbered.dump_directory += "/compile";
-  auto rest = run_stages(stages, state, numbered);
+  options.first_number = static_cast<int>(records.size());
+  auto rest = run_stages(stages, state, options);
   records.insert(records.end(), rest.begin(), rest.end());
   return records;
 }
@@ -185,8 +185,8 @@ std::vector<Argument> make_arguments(const Function& function, const std::vector
 
 std::string cache_key(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options) {
   std::ostringstream key;
-  key << function.key << "\n";
-  for (const auto& argument : arguments) key << argument.spec << "; ";
+  key << function.name() << " " << function.key << "\n";
+  for (const auto& argument : arguments) key << argument.name << " " << argument.spec << "; ";
   key << "\n" << options.target << "\n" << polyhedral::to_string(options.mapping) << (options.interpret ? "\ninterpret" : "");
   for (const auto& [stage, text] : options.stages.replace) key << "\n" << stage << ": " << text;
   return key.str();

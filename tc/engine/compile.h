@@ -38,7 +38,7 @@ std::shared_ptr<const Executable> compile(const std::shared_ptr<const Function>&
 std::vector<Argument> make_arguments(const Function& function, const std::vector<TensorSpec>& inputs,
                                      const std::vector<TensorSpec>& outputs);
 
-/// Equal for two compiles that make the same code.
+/// Equal for two compiles that make the same code with the same messages: names of arguments are part of it.
 std::string cache_key(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options);
 
 }  // namespace tc::engine

@@ -197,8 +197,8 @@ lang::SizeMap bind_inputs(const Function& function, const std::vector<TensorSpec
   if (inputs.size() != params.size()) {
     std::vector<std::string> names;
     for (const auto& param : params) names.push_back(param.name);
-    throw ArgumentError(str("'", function.name(), "' takes ", params.size(), " tensors (", join(names), "), ",
-                            inputs.size(), " were given"));
+    throw ArgumentError(str("'", function.name(), "' takes ", params.size(), params.size() == 1 ? " tensor (" : " tensors (",
+                            join(names), "), ", inputs.size(), inputs.size() == 1 ? " was given" : " were given"));
   }
   std::vector<std::vector<std::int64_t>> shapes;
   for (std::size_t i = 0; i < params.size(); ++i) {

@@ -1,7 +1,8 @@
 #include "tc/halide_bridge/builtin_calls.h"
 
-#include <array>
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <string_view>
 
 #include "tc/base/error.h"
@@ -72,6 +73,15 @@ Expr negation(const Expr& condition) {
   return ir::Call::make(Halide::Bool(), ir::Call::bitwise_xor, {condition, ir::make_bool(true)}, ir::Call::PureIntrinsic);
 }
 
-Expr truncate_float(const Expr& value, Type type) { return ir::Cast::make(type, value); }
+Expr truncate_float(const Expr& value, Type type) {
+  const std::string name = "real";
+  const Expr x = ir::Variable::make(value.type(), name);
+  const auto real = [&](double number) { return ir::make_const(value.type(), number); };
+  const double low = type.is_int() ? -std::ldexp(1.0, type.bits() - 1) : 0;
+  const double beyond = std::ldexp(1.0, type.is_int() ? type.bits() - 1 : type.bits());
+  const Expr below = ir::Select::make(ir::LE::make(x, real(low)), type.min(), ir::make_zero(type));
+  const Expr inside = ir::Select::make(ir::GT::make(x, real(low)), ir::Cast::make(type, x), below);
+  return ir::Let::make(name, value, ir::Select::make(ir::GE::make(x, real(beyond)), type.max(), inside));
+}
 
 }  // namespace tc::halide_bridge

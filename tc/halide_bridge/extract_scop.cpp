@@ -62,15 +62,9 @@ class AccessBuilder {
     std::vector<std::optional<isl::pw_aff>> indices;
     for (const auto& subscript : subscripts) indices.push_back(reader_.index(subscript));
     const bool exact = std::all_of(indices.begin(), indices.end(), [](const auto& index) { return index.has_value(); });
-    Access access;
-    access.exact = exact;
-    if (exact) {
-      access.function = function(tensor, indices);
-      access.relation = access.function.as_map().intersect_domain(guard);
-    } else {
-      access.relation = any_of(tensor, indices).intersect_domain(guard);
-    }
-    return access;
+    if (!exact) return {any_of(tensor, indices).intersect_domain(guard), false, {}};
+    const isl::pw_multi_aff function = function_of(tensor, indices);
+    return {function.as_map().intersect_domain(guard), true, function};
   }
 
  private:
@@ -78,7 +72,7 @@ class AccessBuilder {
     return domain_.space().add_named_tuple(tensor.name, static_cast<unsigned>(tensor.box.size()));
   }
 
-  isl::pw_multi_aff function(const ProgramTensor& tensor, const std::vector<std::optional<isl::pw_aff>>& indices) const {
+  isl::pw_multi_aff function_of(const ProgramTensor& tensor, const std::vector<std::optional<isl::pw_aff>>& indices) const {
     if (indices.empty()) return isl::multi_aff::zero(space(tensor)).to_pw_multi_aff();
     isl::pw_aff_list list(domain_.ctx(), static_cast<int>(indices.size()));
     for (const auto& index : indices) list = list.add(*index);

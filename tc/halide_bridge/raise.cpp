@@ -171,7 +171,7 @@ class Raiser {
     } else if (mode == Mode::Unroll && l.last.high < max_unrolled_trips) {
       result = unrolled_loop(l, mode);
     } else {
-      bool parallel = parallel_depth_ >= 0 && polyhedral::annotation(n) == parallel_depth_;
+      bool parallel = polyhedral::depth(n.as<isl::ast_node_for>()) == parallel_depth_;
       result = serial_loop(l, mode, parallel ? ir::ForType::Parallel : ir::ForType::Serial);
     }
     environment_ = std::move(around);

@@ -12,14 +12,15 @@ std::vector<Builtin> make_builtins() {
     for (auto name : names) all.push_back({name, arity, kind});
   };
   add(1, BuiltinKind::Float,
-      {"acos",  "acosh", "asin",   "asinh",  "atan",   "atanh",   "cbrt",   "ceil",       "cos",     "cosh",
-       "cospi", "erf",   "erfc",   "erfcinv", "erfcx", "erfinv",  "exp",    "exp10",      "exp2",    "expm1",
-       "fabs",  "floor", "gelu",   "j0",     "j1",     "lgamma",  "log",    "log10",      "log1p",   "log2",
-       "logb",  "normcdf", "normcdfinv", "rcbrt", "round", "rsqrt", "sigmoid", "silu",    "sin",     "sinh",
-       "sinpi", "softplus", "sqrt", "tan",   "tanh",   "tgamma",  "trunc",  "y0",         "y1",      "cyl_bessel_i0",
-       "cyl_bessel_i1"});
+      {"acos",    "acosh", "asin", "asinh", "atan",          "atanh",        "cbrt",   "ceil",   "cos",
+       "cosh",    "cospi", "erf",  "erfc",  "erfcinv",       "erfcx",        "erfinv", "exp",    "exp10",
+       "exp2",    "expm1", "fabs", "floor", "gelu",          "j0",           "j1",     "lgamma", "log",
+       "log10",   "log1p", "log2", "logb",  "normcdf",       "normcdfinv",   "rcbrt",  "round",  "rsqrt",
+       "sigmoid", "silu",  "sin",  "sinh",  "sinpi",         "softplus",     "sqrt",   "tan",    "tanh",
+       "tgamma",  "trunc", "y0",   "y1",    "cyl_bessel_i0", "cyl_bessel_i1"});
   add(2, BuiltinKind::Float,
-      {"atan2", "copysign", "fdim", "fdivide", "fmax", "fmin", "fmod", "hypot", "nextafter", "pow", "remainder", "rhypot"});
+      {"atan2", "copysign", "fdim", "fdivide", "fmax", "fmin", "fmod", "hypot", "nextafter", "pow", "remainder",
+       "rhypot"});
   add(3, BuiltinKind::Float, {"fma", "norm3d", "rnorm3d"});
   add(4, BuiltinKind::Float, {"norm4d", "rnorm4d"});
   add(1, BuiltinKind::Arithmetic, {"abs", "relu"});

@@ -16,11 +16,15 @@ class FileChecker {
   FileChecker(const File& file, Diagnostics& diagnostics) : file_(file), diagnostics_(diagnostics) {
     for (const auto& def : file.defs) {
       if (!index_.emplace(def.name, &def).second)
-        diagnostics_.add({.code = "TC102", .range = def.name_range, .message = str("the function '", def.name, "' is defined twice"),
+        diagnostics_.add({.code = "TC102",
+                          .range = def.name_range,
+                          .message = str("the function '", def.name, "' is defined twice"),
                           .also = {{index_.at(def.name)->name_range, "first defined here"}}});
       if (find_builtin(def.name))
-        diagnostics_.add({.code = "TC103", .range = def.name_range,
-                          .message = str("'", def.name, "' is a built-in function and cannot be redefined"), .help = "choose another name"});
+        diagnostics_.add({.code = "TC103",
+                          .range = def.name_range,
+                          .message = str("'", def.name, "' is a built-in function and cannot be redefined"),
+                          .help = "choose another name"});
       names_.insert(def.name);
     }
   }
@@ -46,7 +50,8 @@ class FileChecker {
     if (done_.count(def.name)) return;
     stack_.push_back(def.name);
     Diagnostics own(file_.text, file_.name);
-    Def checked = check_def(def, names_, [&](const std::string& name, SourceRange call) { return find(name, call); }, own);
+    Def checked = check_def(
+        def, names_, [&](const std::string& name, SourceRange call) { return find(name, call); }, own);
     diagnostics_.append(own);
     done_[def.name] = {std::move(checked), !own.has_errors()};
     stack_.pop_back();
@@ -59,8 +64,11 @@ class FileChecker {
     if (open != stack_.end()) {
       std::vector<std::string> cycle(open, stack_.end());
       cycle.push_back(name);
-      diagnostics_.add({.code = "TC120", .range = call, .message = str("the function '", name, "' calls itself"),
-                        .note = cycle.size() > 2 ? str("through ", join(cycle, " -> ")) : "recursion is not part of the language"});
+      diagnostics_.add(
+          {.code = "TC120",
+           .range = call,
+           .message = str("the function '", name, "' calls itself"),
+           .note = cycle.size() > 2 ? str("through ", join(cycle, " -> ")) : "recursion is not part of the language"});
       return nullptr;
     }
     check_once(*found->second);
@@ -81,8 +89,8 @@ class FileChecker {
 File check(const File& file, std::vector<Diagnostic>* warnings) {
   Diagnostics diagnostics(file.text, file.name);
   File result = FileChecker(file, diagnostics).run();
-  diagnostics.throw_if_errors<SemanticError>();
   if (warnings) warnings->insert(warnings->end(), diagnostics.warnings().begin(), diagnostics.warnings().end());
+  diagnostics.throw_if_errors<SemanticError>();
   return result;
 }
 

@@ -8,7 +8,7 @@
 namespace tc::lang {
 
 /// \p file with every name resolved, every expression typed and every conversion written as a Cast.
-/// Checks all of LANGUAGE.md but ranges. Warnings are appended to \p warnings when it is not null.
+/// Checks all of the language but ranges. Warnings are appended to \p warnings when it is not null, errors or not.
 /// Throws SemanticError with all errors of all defs.
 File check(const File& file, std::vector<Diagnostic>* warnings = nullptr);
 

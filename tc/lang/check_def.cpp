@@ -13,7 +13,8 @@ namespace {
 /// Checks one def under the assumption that the tensors of `adapted` have those types.
 class DefChecker {
  public:
-  DefChecker(const Def& def, const std::set<std::string>& defs, const FindDef& find, const TypeMap& adapted, Diagnostics& diagnostics)
+  DefChecker(const Def& def, const std::set<std::string>& defs, const FindDef& find, const TypeMap& adapted,
+             Diagnostics& diagnostics)
       : def_(def), find_(find), adapted_(adapted), scope_{diagnostics, defs, {}, {}, {}, {}} {}
 
   Def run(TypeMap& wanted) {
@@ -23,7 +24,7 @@ class DefChecker {
     for (auto& decl : result_.returns) declare_return(decl);
     for (const auto& statement : def_.statements) declare_targets(statement);
     for (const auto& statement : def_.statements)
-      result_.statements.push_back(check_statement(statement, {scope_, find_, adapted_, wanted}));
+      result_.statements.push_back(check(statement, {scope_, find_, adapted_, wanted}));
     for (const auto& decl : def_.returns) check_assigned(decl);
     finish();
     return std::move(result_);
@@ -32,12 +33,22 @@ class DefChecker {
  private:
   void report(Report report) { scope_.diagnostics.add(report); }
 
+  static Statement check(const Statement& statement, const StatementContext& context) {
+    Statement result = statement;
+    if (const auto* assignment = std::get_if<Assignment>(&statement.node))
+      result.node = check_assignment(*assignment, context);
+    else
+      check_call(std::get<CallStatement>(statement.node), statement.range, context);
+    return result;
+  }
+
   /// Reports a name that cannot be declared as \p what; true if it can.
   bool is_free(const std::string& name, SourceRange range, const std::string& what) {
     const std::string taken = taken_as(scope_, name);
     if (taken.empty()) return true;
     const bool function = find_builtin(name) || scope_.defs.count(name);
-    Report message{.code = function ? "TC103" : "TC102", .range = range,
+    Report message{.code = function ? "TC103" : "TC102",
+                   .range = range,
                    .message = str(taken, " and cannot be ", function ? "redefined as " : "declared again as ", what),
                    .help = "choose another name"};
     const auto tensor = scope_.tensors.find(name);
@@ -51,8 +62,10 @@ class DefChecker {
     if (!decl.dims) return;
     for (auto& dim : *decl.dims) {
       const auto* name = std::get_if<Name>(&dim->node);
-      if (declares && name && !scope_.is_size(name->id) && is_free(name->id, dim->range, "a size")) scope_.sizes.push_back(name->id);
-      if (const auto* tensor = name && !scope_.is_size(name->id) ? find_tensor(name->id) : nullptr; tensor && declares) continue;
+      if (declares && name && !scope_.is_size(name->id) && is_free(name->id, dim->range, "a size"))
+        scope_.sizes.push_back(name->id);
+      if (const auto* tensor = name && !scope_.is_size(name->id) ? find_tensor(name->id) : nullptr; tensor && declares)
+        continue;
       const std::string what = str("a size of '", decl.name, "'");
       ExprPtr typed = type_index(dim, scope_, what);
       if (typed && check_size_expr(typed, scope_, what)) dim = typed;
@@ -98,9 +111,11 @@ class DefChecker {
       if (scope_.tensors.count(name) || !is_free(name, range, "a tensor")) return;
       scope_.tensors[name].range = range;
     };
-    if (const auto* assignment = std::get_if<Assignment>(&statement.node)) return declare(assignment->target, assignment->target_range);
+    if (const auto* assignment = std::get_if<Assignment>(&statement.node))
+      return declare(assignment->target, assignment->target_range);
     const auto& call = std::get<CallStatement>(statement.node);
-    for (std::size_t i = 0; i < call.results.size(); ++i) declare(call.results[i], place(call.result_ranges, i, statement.range));
+    for (std::size_t i = 0; i < call.results.size(); ++i)
+      declare(call.results[i], place(call.result_ranges, i, statement.range));
   }
 
   void check_assigned(const TensorDecl& decl) {
@@ -109,7 +124,9 @@ class DefChecker {
     std::vector<std::string> temporaries;
     for (const auto& [name, tensor] : scope_.tensors)
       if (tensor.kind == TensorState::Kind::Temporary) temporaries.push_back(name);
-    report({.code = "TC116", .range = decl.range, .message = str("the return '", decl.name, "' is never assigned"),
+    report({.code = "TC116",
+            .range = decl.range,
+            .message = str("the return '", decl.name, "' is never assigned"),
             .help = did_you_mean(decl.name, temporaries)});
   }
 

@@ -6,7 +6,7 @@
 #include "tc/lang/check_def.h"
 #include "tc/lang/scope.h"
 
-/// Checks one statement for check_def. Private to the checker.
+/// Checks statements for check_def. Private to the checker.
 namespace tc::lang {
 
 using TypeMap = std::map<std::string, DType>;
@@ -20,7 +20,10 @@ struct StatementContext {
   TypeMap& wanted;
 };
 
-Statement check_statement(const Statement& statement, const StatementContext& context);
+/// \p assignment resolved and typed; its target's state is updated.
+Assignment check_assignment(const Assignment& assignment, const StatementContext& context);
+/// Checks the call at \p range and gives its results their types.
+void check_call(const CallStatement& call, SourceRange range, const StatementContext& context);
 
 /// ranges[i], or \p fallback where there are none.
 SourceRange place(const std::vector<SourceRange>& ranges, std::size_t i, SourceRange fallback);

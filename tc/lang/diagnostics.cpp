@@ -26,7 +26,9 @@ Position locate(std::string_view text, int offset) {
   return position;
 }
 
-bool is_continuation_byte(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+bool is_continuation_byte(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+}
 
 /// Blanks as wide as \p text: tabs stay, one blank a code point.
 std::string blanks(std::string_view text) {
@@ -36,22 +38,45 @@ std::string blanks(std::string_view text) {
   return out;
 }
 
-/// The source line of \p range and, below it, its part of \p range underlined with \p mark.
-std::string snippet(std::string_view text, SourceRange range, char mark, const std::string& label, std::size_t gutter) {
-  const Position position = locate(text, range.begin);
-  std::string line(text.substr(position.line_begin, position.line_end - position.line_begin));
-  if (!line.empty() && line.back() == '\r') line.pop_back();
-  const std::string_view before = std::string_view(line).substr(0, static_cast<std::size_t>(position.column - 1));
-  const std::size_t end = std::clamp<std::size_t>(static_cast<std::size_t>(std::max(range.end, 0)), position.line_begin,
-                                                  position.line_begin + line.size());
+struct Mark {
+  SourceRange range;
+  char sign;
+  std::string label;
+};
+
+/// \p mark drawn under the line of the text that begins at \p position's line.
+std::string underline(std::string_view text, const Position& position, const Mark& mark) {
+  const std::string_view before = text.substr(position.line_begin, static_cast<std::size_t>(position.column - 1));
   const std::size_t begin = position.line_begin + before.size();
+  const std::size_t end =
+      std::clamp(static_cast<std::size_t>(std::max(mark.range.end, 0)), begin, std::max(begin, position.line_end));
   std::size_t width = 0;
   for (std::size_t i = begin; i < end; ++i) width += is_continuation_byte(text[i]) ? 0 : 1;
-  const std::string number = std::to_string(position.line);
+  return blanks(before) + std::string(std::max<std::size_t>(width, 1), mark.sign) +
+         (mark.label.empty() ? "" : " " + mark.label);
+}
+
+/// The source lines of \p marks, each once and with its marks below it.
+std::string snippet(std::string_view text, const std::vector<Mark>& marks) {
+  std::size_t gutter = 0;
+  for (const auto& mark : marks) gutter = std::max(gutter, std::to_string(locate(text, mark.range.begin).line).size());
   const std::string pad(gutter, ' ');
-  std::string under = blanks(before) + std::string(std::max<std::size_t>(width, 1), mark);
-  if (!label.empty()) under += " " + label;
-  return str(" ", std::string(gutter - number.size(), ' '), number, " | ", line, "\n ", pad, " | ", under, "\n");
+  std::string out = str(" ", pad, " |\n");
+  std::vector<int> drawn;
+  for (const auto& mark : marks) {
+    const Position position = locate(text, mark.range.begin);
+    if (std::find(drawn.begin(), drawn.end(), position.line) != drawn.end()) continue;
+    drawn.push_back(position.line);
+    const std::string number = std::to_string(position.line);
+    std::string line(text.substr(position.line_begin, position.line_end - position.line_begin));
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    out += str(" ", std::string(gutter - number.size(), ' '), number, " | ", line, "\n");
+    for (const auto& other : marks) {
+      const Position at = locate(text, other.range.begin);
+      if (at.line == position.line) out += str(" ", pad, " | ", underline(text, at, other), "\n");
+    }
+  }
+  return out;
 }
 
 std::string lower(std::string_view text) {
@@ -70,7 +95,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
         continue;
       }
       d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
     }
   }
   return d[a.size()][b.size()];
@@ -80,23 +106,22 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 Diagnostic render(const Report& report, std::string_view text, std::string_view name) {
   const Position position = locate(text, report.range.begin);
-  std::size_t gutter = std::to_string(position.line).size();
-  for (const auto& label : report.also)
-    gutter = std::max(gutter, std::to_string(locate(text, label.range.begin).line).size());
-  const std::string pad(gutter, ' ');
+  std::vector<Mark> marks = {{report.range, '^', report.label}};
+  for (const auto& label : report.also) marks.push_back({label.range, '-', label.text});
+  const std::string lines = snippet(text, marks);
+  const std::string pad(lines.find('|') - 1, ' ');
   std::string out = str(report.is_error ? "error" : "warning", "[", report.code, "]: ", report.message, "\n");
-  out += str(" ", pad, "--> ", name, ":", position.line, ":", position.column, "\n ", pad, " |\n");
-  out += snippet(text, report.range, '^', report.label, gutter);
-  for (const auto& label : report.also) out += snippet(text, label.range, '-', label.text, gutter);
-  if (!report.note.empty()) out += str(" ", pad, " = note: ", report.note, "\n");
-  if (!report.help.empty()) out += str(" ", pad, " = help: ", report.help, "\n");
+  out += str(pad, "--> ", name, ":", position.line, ":", position.column, "\n", lines);
+  if (!report.note.empty()) out += str(pad, " = note: ", report.note, "\n");
+  if (!report.help.empty()) out += str(pad, " = help: ", report.help, "\n");
   return {report.code, position.line, position.column, report.message, out, report.is_error};
 }
 
 void Diagnostics::add(const Report& report) {
   auto& list = report.is_error ? errors_ : warnings_;
   Diagnostic message = render(report, text_, name_);
-  const bool known = std::any_of(list.begin(), list.end(), [&](const Diagnostic& x) { return x.rendered == message.rendered; });
+  const bool known =
+      std::any_of(list.begin(), list.end(), [&](const Diagnostic& x) { return x.rendered == message.rendered; });
   if (!known && list.size() < max_errors) list.push_back(std::move(message));
 }
 

@@ -18,13 +18,13 @@ struct Label {
 
 /// A message before it is rendered. Empty parts are left out.
 struct Report {
-  std::string code;             ///< "TC101"
-  SourceRange range;            ///< where the carets stand
-  std::string message;          ///< one line
-  std::string label = {};       ///< words after the carets
-  std::vector<Label> also = {}; ///< secondary places
-  std::string note = {};        ///< the cause
-  std::string help = {};        ///< what to write instead
+  std::string code;              ///< "TC101"
+  SourceRange range;             ///< where the carets stand
+  std::string message;           ///< one line
+  std::string label = {};        ///< words after the carets
+  std::vector<Label> also = {};  ///< secondary places
+  std::string note = {};         ///< the cause
+  std::string help = {};         ///< what to write instead
   bool is_error = true;
 };
 

@@ -10,16 +10,24 @@
 namespace tc::lang {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_word(char c) { return is_letter(c) || is_digit(c); }
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'; }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+bool is_word(char c) {
+  return is_letter(c) || is_digit(c);
+}
+bool is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
+}
 
 constexpr std::array<std::string_view, 6> keywords = {"def", "where", "in", "exists", "true", "false"};
 /// Longest first among those with a common beginning.
 constexpr std::array<std::string_view, 33> symbols = {
-    "&&=!", "||=!", "+=!", "*=!", "&&=", "||=", "->", "+=", "*=", "<=", ">=", "==", "!=", "&&", "||", "+", "-", "*",
-    "/",    "%",    "(",   ")",   "{",   "}",   ",",  ";",  ":",  "?",  "=",  "<",  ">",  "!",  "."};
+    "&&=!", "||=!", "+=!", "*=!", "&&=", "||=", "->", "+=", "*=", "<=", ">=", "==", "!=", "&&", "||", "+", "-",
+    "*",    "/",    "%",   "(",   ")",   "{",   "}",  ",",  ";",  ":",  "?",  "=",  "<",  ">",  "!",  "."};
 
 class Lexer {
  public:
@@ -95,10 +103,8 @@ class Lexer {
   }
 
   void bad_number(std::size_t end, const std::string& message, const std::string& help) {
-    diagnostics_.add({.code = "TC003",
-                      .range = {static_cast<int>(at_), static_cast<int>(end)},
-                      .message = message,
-                      .help = help});
+    diagnostics_.add(
+        {.code = "TC003", .range = {static_cast<int>(at_), static_cast<int>(end)}, .message = message, .help = help});
   }
 
   /// digits [. digits] [e [sign] digits]; after a dot digits only, so that T.0 is a size.
@@ -190,6 +196,8 @@ class Lexer {
 
 }  // namespace
 
-std::vector<Token> tokenize(std::string_view text, Diagnostics& diagnostics) { return Lexer(text, diagnostics).run(); }
+std::vector<Token> tokenize(std::string_view text, Diagnostics& diagnostics) {
+  return Lexer(text, diagnostics).run();
+}
 
 }  // namespace tc::lang

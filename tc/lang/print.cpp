@@ -16,19 +16,32 @@ struct Spelling {
 
 Spelling spelling(BinaryOp op) {
   switch (op) {
-    case BinaryOp::Or: return {"||", 1};
-    case BinaryOp::And: return {"&&", 2};
-    case BinaryOp::Lt: return {"<", 3};
-    case BinaryOp::Le: return {"<=", 3};
-    case BinaryOp::Gt: return {">", 3};
-    case BinaryOp::Ge: return {">=", 3};
-    case BinaryOp::Eq: return {"==", 3};
-    case BinaryOp::Ne: return {"!=", 3};
-    case BinaryOp::Add: return {"+", 4};
-    case BinaryOp::Sub: return {"-", 4};
-    case BinaryOp::Mul: return {"*", 5};
-    case BinaryOp::Div: return {"/", 5};
-    case BinaryOp::Mod: return {"%", 5};
+    case BinaryOp::Or:
+      return {"||", 1};
+    case BinaryOp::And:
+      return {"&&", 2};
+    case BinaryOp::Lt:
+      return {"<", 3};
+    case BinaryOp::Le:
+      return {"<=", 3};
+    case BinaryOp::Gt:
+      return {">", 3};
+    case BinaryOp::Ge:
+      return {">=", 3};
+    case BinaryOp::Eq:
+      return {"==", 3};
+    case BinaryOp::Ne:
+      return {"!=", 3};
+    case BinaryOp::Add:
+      return {"+", 4};
+    case BinaryOp::Sub:
+      return {"-", 4};
+    case BinaryOp::Mul:
+      return {"*", 5};
+    case BinaryOp::Div:
+      return {"/", 5};
+    case BinaryOp::Mod:
+      return {"%", 5};
   }
   return {"?", 0};
 }
@@ -78,7 +91,8 @@ Text print_node(const Expr& expr) {
           },
           [](const Binary& x) -> Text { return print_binary(x); },
           [](const Select& x) -> Text {
-            return {str(print_level(x.condition, 1), " ? ", print(x.then_value), " : ", print(x.else_value)), select_level};
+            return {str(print_level(x.condition, 1), " ? ", print(x.then_value), " : ", print(x.else_value)),
+                    select_level};
           },
       },
       expr.node);
@@ -127,7 +141,9 @@ std::string print(const std::vector<TensorDecl>& decls) {
 
 }  // namespace
 
-std::string print(const ExprPtr& expr) { return print_level(expr, select_level); }
+std::string print(const ExprPtr& expr) {
+  return print_level(expr, select_level);
+}
 
 std::string print(const Statement& statement) {
   if (const auto* assignment = std::get_if<Assignment>(&statement.node)) return print(*assignment);

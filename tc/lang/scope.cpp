@@ -7,7 +7,9 @@
 
 namespace tc::lang {
 
-bool Scope::is_size(const std::string& name) const { return std::find(sizes.begin(), sizes.end(), name) != sizes.end(); }
+bool Scope::is_size(const std::string& name) const {
+  return std::find(sizes.begin(), sizes.end(), name) != sizes.end();
+}
 
 std::vector<std::string> Scope::readable_tensors() const {
   std::vector<std::string> names;
@@ -29,6 +31,8 @@ std::string did_you_mean(const std::string& name, const std::vector<std::string>
   return near.empty() ? near : str("did you mean '", near, "'?");
 }
 
-std::string counted(std::size_t count, const std::string& noun) { return str(count, " ", noun, count == 1 ? "" : "s"); }
+std::string counted(std::size_t count, const std::string& noun) {
+  return str(count, " ", noun, count == 1 ? "" : "s");
+}
 
 }  // namespace tc::lang

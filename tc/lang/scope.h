@@ -24,6 +24,7 @@ struct TensorState {
   bool assigned = false;
   bool accumulates_into_caller = false;
   SourceRange range;  ///< declared or first assigned
+  std::optional<SourceRange> first_assigned;
 };
 
 /// A literal, or an expression of literals only, has no type of its own: it adapts.
@@ -32,7 +33,7 @@ enum class Weak : std::uint8_t { No, Int, Float };
 struct LetState {
   std::optional<DType> type;  ///< empty after an error
   Weak weak = Weak::No;
-  bool over_sizes = false;    ///< made of sizes and constants only
+  bool over_sizes = false;  ///< made of sizes and constants only
 };
 
 struct Scope {

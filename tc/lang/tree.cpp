@@ -32,27 +32,26 @@ const std::string* bare_name(const Expr& expr) {
 
 /// Equality of what a node holds besides its sub-expressions; both are of one alternative.
 bool equal_payload(const Expr& a, const Expr& b) {
-  return std::visit(
-      overloaded{
-          [&](const IntLiteral& x) { return x.value == std::get<IntLiteral>(b.node).value; },
-          [&](const FloatLiteral& x) { return x.value == std::get<FloatLiteral>(b.node).value; },
-          [&](const BoolLiteral& x) { return x.value == std::get<BoolLiteral>(b.node).value; },
-          [&](const Name& x) { return x.id == std::get<Name>(b.node).id; },
-          [&](const Access& x) {
-            const auto& y = std::get<Access>(b.node);
-            return x.tensor == y.tensor && x.bare == y.bare;
-          },
-          [&](const SizeOf& x) {
-            const auto& y = std::get<SizeOf>(b.node);
-            return x.tensor == y.tensor && x.dimension == y.dimension;
-          },
-          [&](const Call& x) { return x.function == std::get<Call>(b.node).function; },
-          [&](const Cast& x) { return x.type == std::get<Cast>(b.node).type; },
-          [&](const Unary& x) { return x.op == std::get<Unary>(b.node).op; },
-          [&](const Binary& x) { return x.op == std::get<Binary>(b.node).op; },
-          [&](const Select&) { return true; },
-      },
-      a.node);
+  return std::visit(overloaded{
+                        [&](const IntLiteral& x) { return x.value == std::get<IntLiteral>(b.node).value; },
+                        [&](const FloatLiteral& x) { return x.value == std::get<FloatLiteral>(b.node).value; },
+                        [&](const BoolLiteral& x) { return x.value == std::get<BoolLiteral>(b.node).value; },
+                        [&](const Name& x) { return x.id == std::get<Name>(b.node).id; },
+                        [&](const Access& x) {
+                          const auto& y = std::get<Access>(b.node);
+                          return x.tensor == y.tensor && x.bare == y.bare;
+                        },
+                        [&](const SizeOf& x) {
+                          const auto& y = std::get<SizeOf>(b.node);
+                          return x.tensor == y.tensor && x.dimension == y.dimension;
+                        },
+                        [&](const Call& x) { return x.function == std::get<Call>(b.node).function; },
+                        [&](const Cast& x) { return x.type == std::get<Cast>(b.node).type; },
+                        [&](const Unary& x) { return x.op == std::get<Unary>(b.node).op; },
+                        [&](const Binary& x) { return x.op == std::get<Binary>(b.node).op; },
+                        [&](const Select&) { return true; },
+                    },
+                    a.node);
 }
 
 bool equal(const Clause& a, const Clause& b) {
@@ -72,8 +71,10 @@ bool equal(const Clause& a, const Clause& b) {
 }
 
 bool equal(const Assignment& a, const Assignment& b) {
-  if (a.target != b.target || a.bare != b.bare || a.reduction != b.reduction || a.initialise != b.initialise) return false;
-  if (!equal_lists(a.subscripts, b.subscripts) || !equal(a.rhs, b.rhs) || a.clauses.size() != b.clauses.size()) return false;
+  if (a.target != b.target || a.bare != b.bare || a.reduction != b.reduction || a.initialise != b.initialise)
+    return false;
+  if (!equal_lists(a.subscripts, b.subscripts) || !equal(a.rhs, b.rhs) || a.clauses.size() != b.clauses.size())
+    return false;
   for (std::size_t i = 0; i < a.clauses.size(); ++i)
     if (!equal(a.clauses[i], b.clauses[i])) return false;
   return true;
@@ -81,7 +82,8 @@ bool equal(const Assignment& a, const Assignment& b) {
 
 bool equal(const Statement& a, const Statement& b) {
   if (a.node.index() != b.node.index()) return false;
-  if (const auto* assignment = std::get_if<Assignment>(&a.node)) return equal(*assignment, std::get<Assignment>(b.node));
+  if (const auto* assignment = std::get_if<Assignment>(&a.node))
+    return equal(*assignment, std::get<Assignment>(b.node));
   const auto& x = std::get<CallStatement>(a.node);
   const auto& y = std::get<CallStatement>(b.node);
   return x.results == y.results && x.def == y.def && x.arguments == y.arguments;
@@ -128,17 +130,20 @@ bool equal(const Def& a, const Def& b) {
 }
 
 std::vector<ExprPtr> children(const ExprPtr& expr) {
-  return std::visit(
-      overloaded{
-          [](const Access& x) { return x.subscripts; },
-          [](const Call& x) { return x.arguments; },
-          [](const Cast& x) { return std::vector<ExprPtr>{x.value}; },
-          [](const Unary& x) { return std::vector<ExprPtr>{x.value}; },
-          [](const Binary& x) { return std::vector<ExprPtr>{x.left, x.right}; },
-          [](const Select& x) { return std::vector<ExprPtr>{x.condition, x.then_value, x.else_value}; },
-          [](const auto&) { return std::vector<ExprPtr>{}; },
-      },
-      expr->node);
+  return std::visit(overloaded{
+                        [](const Access& x) { return x.subscripts; },
+                        [](const Call& x) { return x.arguments; },
+                        [](const Cast& x) { return std::vector<ExprPtr>{x.value}; },
+                        [](const Unary& x) { return std::vector<ExprPtr>{x.value}; },
+                        [](const Binary& x) {
+                          return std::vector<ExprPtr>{x.left, x.right};
+                        },
+                        [](const Select& x) {
+                          return std::vector<ExprPtr>{x.condition, x.then_value, x.else_value};
+                        },
+                        [](const auto&) { return std::vector<ExprPtr>{}; },
+                    },
+                    expr->node);
 }
 
 ExprPtr with_children(const ExprPtr& expr, const std::vector<ExprPtr>& children) {

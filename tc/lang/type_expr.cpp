@@ -1,8 +1,5 @@
 #include "tc/lang/type_expr.h"
 
-#include <algorithm>
-#include <limits>
-
 #include "tc/base/str.h"
 #include "tc/lang/builtins.h"
 #include "tc/lang/print.h"
@@ -10,55 +7,6 @@
 
 namespace tc::lang {
 namespace {
-
-ExprPtr cast_to(const ExprPtr& expr, DType type) {
-  if (expr->type == type) return expr;
-  return make_expr(Cast{type, expr, true}, expr->range, type);
-}
-
-std::uint64_t largest(DType type) {
-  const int bits = bit_size(type) - (is_signed_integer(type) ? 1 : 0);
-  return bits == 64 ? std::numeric_limits<std::uint64_t>::max() : (std::uint64_t{1} << bits) - 1;
-}
-
-/// Do the literals of the weak integer \p expr fit the integer \p type? A negated one as its negative.
-bool fits(const ExprPtr& expr, DType type, bool negated = false) {
-  if (const auto* literal = std::get_if<IntLiteral>(&expr->node)) {
-    if (!negated) return literal->value <= largest(type);
-    return is_signed_integer(type) ? literal->value <= largest(type) + 1 : literal->value == 0;
-  }
-  if (std::holds_alternative<Name>(expr->node)) return true;
-  const auto* unary = std::get_if<Unary>(&expr->node);
-  const bool flips = unary && unary->op == UnaryOp::Negate;
-  auto parts = children(expr);
-  if (std::holds_alternative<Select>(expr->node)) parts.erase(parts.begin());
-  return std::all_of(parts.begin(), parts.end(), [&](const ExprPtr& part) { return fits(part, type, flips && !negated); });
-}
-
-DType natural_int(const ExprPtr& expr) {
-  if (std::holds_alternative<Name>(expr->node)) return *expr->type;
-  return fits(expr, DType::Int32) ? DType::Int32 : fits(expr, DType::Int64) ? DType::Int64 : DType::UInt64;
-}
-
-/// Is the weak \p expr an integer, that is, without a float literal?
-bool is_weak_int(const ExprPtr& expr) {
-  if (std::holds_alternative<FloatLiteral>(expr->node)) return false;
-  if (std::holds_alternative<Name>(expr->node)) return expr->type != DType::Float64;
-  auto parts = children(expr);
-  if (std::holds_alternative<Select>(expr->node)) parts.erase(parts.begin());
-  return std::all_of(parts.begin(), parts.end(), is_weak_int);
-}
-
-/// The weak \p expr with every literal of \p type. Integers among floats keep integer arithmetic and are converted.
-ExprPtr give_type(const ExprPtr& expr, DType type) {
-  if (std::holds_alternative<Name>(expr->node)) return cast_to(expr, type);
-  if (is_float(type) && is_weak_int(expr)) return cast_to(give_type(expr, natural_int(expr)), type);
-  auto parts = children(expr);
-  const bool select = std::holds_alternative<Select>(expr->node);
-  for (std::size_t i = select ? 1 : 0; i < parts.size(); ++i) parts[i] = give_type(parts[i], type);
-  const ExprPtr rebuilt = with_children(expr, parts);
-  return make_expr(rebuilt->node, expr->range, type);
-}
 
 class Typer {
  public:
@@ -96,13 +44,18 @@ class Typer {
 
   Typed undefined_name(const std::string& id, SourceRange range) {
     if (find_builtin(id) || scope_.defs.count(id))
-      return report({.code = "TC101", .range = range, .message = str("'", id, "' is a function, not a value"),
-                     .help = find_builtin(id) ? str("write its arguments: ", id, "(x)") : "a call is a statement of its own: T = " + id + "(X)"});
+      return report({.code = "TC101",
+                     .range = range,
+                     .message = str("'", id, "' is a function, not a value"),
+                     .help = find_builtin(id) ? str("write its arguments: ", id, "(x)")
+                                              : "a call is a statement of its own: T = " + id + "(X)"});
     auto candidates = scope_.readable_tensors();
     candidates.insert(candidates.end(), scope_.sizes.begin(), scope_.sizes.end());
     candidates.insert(candidates.end(), scope_.iterators.begin(), scope_.iterators.end());
     for (const auto& [name, let] : scope_.lets) candidates.push_back(name);
-    return report({.code = "TC101", .range = range, .message = str("undefined name '", id, "'"),
+    return report({.code = "TC101",
+                   .range = range,
+                   .message = str("undefined name '", id, "'"),
                    .note = "a name is a tensor, a size, an index used in a subscript, or bound by 'where'",
                    .help = did_you_mean(id, candidates)});
   }
@@ -130,34 +83,57 @@ class Typer {
 
   Typed unknown_tensor(const std::string& id, SourceRange range) {
     if (scope_.defs.count(id))
-      return report({.code = "TC101", .range = range, .message = str("'", id, "' is a function of this program"),
-                     .note = "a call is not part of an expression", .help = str("write it as a statement of its own: T = ", id, "(X)")});
+      return report({.code = "TC101",
+                     .range = range,
+                     .message = str("'", id, "' is a function of this program"),
+                     .note = "a call is not part of an expression",
+                     .help = str("write it as a statement of its own: T = ", id, "(X)")});
     const bool number = scope_.is_size(id) || scope_.iterators.count(id) || scope_.lets.count(id);
     if (number)
-      return report({.code = "TC101", .range = range,
-                     .message = str("'", id, "' is ", scope_.is_size(id) ? "a size" : scope_.lets.count(id) ? "a let" : "an index",
+      return report({.code = "TC101",
+                     .range = range,
+                     .message = str("'", id, "' is ",
+                                    scope_.is_size(id)      ? "a size"
+                                    : scope_.lets.count(id) ? "a let"
+                                                            : "an index",
                                     ", not a tensor"),
                      .help = str("write a product as ", id, " * (...)")});
     auto candidates = scope_.readable_tensors();
     for (const auto& builtin : builtins()) candidates.emplace_back(builtin.name);
-    return report({.code = "TC101", .range = range, .message = str("undefined tensor or function '", id, "'"),
+    return report({.code = "TC101",
+                   .range = range,
+                   .message = str("undefined tensor or function '", id, "'"),
                    .help = did_you_mean(id, candidates)});
   }
 
   Typed read_too_early(const std::string& id, const TensorState& tensor, SourceRange range) {
     const bool is_return = tensor.kind == TensorState::Kind::Return;
-    return report({.code = "TC117", .range = range, .message = str("'", id, "' is read before it is assigned"),
-                   .also = {{tensor.range, is_return ? "declared as a return here" : "assigned here"}},
-                   .help = is_return ? "assign it first, or make it a parameter" : "move its assignment before this statement"});
+    return report(
+        {.code = "TC117",
+         .range = range,
+         .message = str("'", id, "' is read before it is assigned"),
+         .also = {{tensor.range, is_return ? "declared as a return here" : "assigned here"}},
+         .help = is_return ? "assign it first, or make it a parameter" : "move its assignment before this statement"});
+  }
+
+  static Label defined(const TensorState& tensor) {
+    if (tensor.kind != TensorState::Kind::Param && tensor.first_assigned)
+      return {*tensor.first_assigned, "first assigned here"};
+    return {tensor.range, "declared here"};
   }
 
   Typed wrong_rank(const std::string& id, const TensorState& tensor, std::size_t found, bool bare, SourceRange range) {
     const std::string has = str("'", id, "' has ", counted(static_cast<std::size_t>(*tensor.rank), "dimension"));
     if (bare)
-      return report({.code = "TC106", .range = range, .message = has + " but is used as a scalar",
-                     .also = {{tensor.range, "defined here"}}, .help = str("write its subscripts: ", id, "(i)")});
-    return report({.code = "TC106", .range = range, .message = str(has, " but ", counted(found, "subscript"), found == 1 ? " is" : " are", " given"),
-                   .also = {{tensor.range, "defined here"}}});
+      return report({.code = "TC106",
+                     .range = range,
+                     .message = has + " but is used as a scalar",
+                     .also = {defined(tensor)},
+                     .help = str("write its subscripts: ", id, "(i)")});
+    return report({.code = "TC106",
+                   .range = range,
+                   .message = str(has, " but ", counted(found, "subscript"), found == 1 ? " is" : " are", " given"),
+                   .also = {defined(tensor)}});
   }
 
   /// Reports a product of a tensor's element and an index.
@@ -171,11 +147,15 @@ class Typer {
     for_each_expr(subscript, [&](const ExprPtr& e) {
       const auto* product = std::get_if<Binary>(&e->node);
       if (!good || !product || product->op != BinaryOp::Mul) return;
-      const bool left = reads(product->left) && steps(product->right), right = reads(product->right) && steps(product->left);
+      const bool left = reads(product->left) && steps(product->right),
+                 right = reads(product->right) && steps(product->left);
       if (!left && !right) return;
       good = false;
-      report({.code = "TC113", .range = e->range, .message = str("the factor '", print(left ? product->left : product->right),
-              "' of an index is read from a tensor"), .note = "a stride is a literal or a size, so that ranges can be inferred"});
+      report({.code = "TC113",
+              .range = e->range,
+              .message = str("the factor '", print(left ? product->left : product->right),
+                             "' of an index is read from a tensor"),
+              .note = "a stride is a literal or a size, so that ranges can be inferred"});
     });
     return good;
   }
@@ -190,13 +170,18 @@ class Typer {
 
   Typed visit(const SizeOf& x, const ExprPtr& e) {
     const auto found = scope_.tensors.find(x.tensor);
-    if (found == scope_.tensors.end()) return unknown_tensor(x.tensor, {e->range.begin, e->range.begin + static_cast<int>(x.tensor.size())});
+    if (found == scope_.tensors.end())
+      return unknown_tensor(x.tensor, {e->range.begin, e->range.begin + static_cast<int>(x.tensor.size())});
     const TensorState& tensor = found->second;
     if (!tensor.assigned && tensor.kind != TensorState::Kind::Param) return read_too_early(x.tensor, tensor, e->range);
     if (tensor.rank && x.dimension >= *tensor.rank)
-      return report({.code = "TC122", .range = e->range,
-                     .message = str("'", x.tensor, "' has ", counted(static_cast<std::size_t>(*tensor.rank), "dimension"), ", there is no dimension ", x.dimension),
-                     .also = {{tensor.range, "defined here"}}, .note = "dimensions count from 0"});
+      return report(
+          {.code = "TC122",
+           .range = e->range,
+           .message = str("'", x.tensor, "' has ", counted(static_cast<std::size_t>(*tensor.rank), "dimension"),
+                          ", there is no dimension ", x.dimension),
+           .also = {defined(tensor)},
+           .note = "dimensions count from 0"});
     return strong(x, e, DType::Int64);
   }
 
@@ -224,9 +209,11 @@ class Typer {
   /// \p value as a bool, or a report that \p what needs one.
   ExprPtr as_condition(const Typed& value, const std::string& what) {
     if (value.weak == Weak::No && value.expr->type == DType::Bool) return value.expr;
-    report({.code = "TC109", .range = value.expr->range,
+    report({.code = "TC109",
+            .range = value.expr->range,
             .message = str(what, " needs a bool but '", print(value.expr), "' is ", name(natural_type(value))),
-            .help = str("write a comparison: ", print(make_expr(Binary{BinaryOp::Ne, value.expr, make_expr(IntLiteral{0})})))});
+            .help = str("write a comparison: ",
+                        print(make_expr(Binary{BinaryOp::Ne, value.expr, make_expr(IntLiteral{0})})))});
     return nullptr;
   }
 
@@ -276,9 +263,11 @@ class Typer {
     const Builtin* builtin = find_builtin(x.function);
     if (!builtin) return unknown_tensor(x.function, e->range);
     if (static_cast<std::size_t>(builtin->arity) != x.arguments.size())
-      return report({.code = "TC107", .range = e->range,
-                     .message = str("'", x.function, "' takes ", counted(static_cast<std::size_t>(builtin->arity), "argument"), " but ",
-                                    x.arguments.size(), x.arguments.size() == 1 ? " is" : " are", " given")});
+      return report(
+          {.code = "TC107",
+           .range = e->range,
+           .message = str("'", x.function, "' takes ", counted(static_cast<std::size_t>(builtin->arity), "argument"),
+                          " but ", x.arguments.size(), x.arguments.size() == 1 ? " is" : " are", " given")});
     std::vector<Typed> arguments;
     for (const auto& argument : x.arguments) arguments.push_back(type(argument));
     for (const auto& argument : arguments)
@@ -300,8 +289,10 @@ class Typer {
     DType type = *joined == DType::Bool ? DType::Int32 : *joined;
     if (kind == BuiltinKind::Float || kind == BuiltinKind::Predicate) type = float_type_for(type);
     if (kind == BuiltinKind::Integer && !is_integer(type))
-      return report({.code = "TC108", .range = arguments[0].expr->range,
-                     .message = str("'", x.function, "' needs an integer but '", print(arguments[0].expr), "' is ", name(type))});
+      return report(
+          {.code = "TC108",
+           .range = arguments[0].expr->range,
+           .message = str("'", x.function, "' needs an integer but '", print(arguments[0].expr), "' is ", name(type))});
     std::vector<ExprPtr> settled;
     for (const auto& argument : arguments) {
       settled.push_back(settle(argument, type, scope_));
@@ -319,7 +310,9 @@ class Typer {
       const auto joined = type ? promote(*type, next) : next;
       if (!joined) {
         const ExprPtr& other = value.expr;
-        report({.code = "TC111", .range = range, .message = str(name(*type), " and ", name(next), " have no common type"),
+        report({.code = "TC111",
+                .range = range,
+                .message = str(name(*type), " and ", name(next), " have no common type"),
                 .help = str("write a conversion, for example ", next == DType::UInt64 ? name(*type) : name(next), "(",
                             next == DType::UInt64 ? print(other) : "...", ")")});
         return std::nullopt;
@@ -344,23 +337,8 @@ class Typer {
 
 }  // namespace
 
-Typed type_expr(const ExprPtr& expr, Scope& scope, Mode mode) { return Typer(scope, mode).type(expr); }
-
-DType natural_type(const Typed& typed) {
-  if (typed.weak == Weak::No) return *typed.expr->type;
-  return typed.weak == Weak::Float ? DType::Float32 : natural_int(typed.expr);
-}
-
-ExprPtr settle(const Typed& typed, DType type, Scope& scope) {
-  if (!typed) return nullptr;
-  if (typed.weak == Weak::No) return cast_to(typed.expr, type);
-  if (typed.weak == Weak::Int && is_integer(type) && !fits(typed.expr, type)) {
-    scope.diagnostics.add({.code = "TC112", .range = typed.expr->range,
-                           .message = str("'", print(typed.expr), "' does not fit ", name(type)),
-                           .help = str("convert the other value to a wider type, or write ", name(type), "(", print(typed.expr), ") to wrap")});
-    return nullptr;
-  }
-  return give_type(typed.expr, type);
+Typed type_expr(const ExprPtr& expr, Scope& scope, Mode mode) {
+  return Typer(scope, mode).type(expr);
 }
 
 ExprPtr type_index(const ExprPtr& expr, Scope& scope, const std::string& what) {
@@ -368,7 +346,8 @@ ExprPtr type_index(const ExprPtr& expr, Scope& scope, const std::string& what) {
   if (!typed) return nullptr;
   const DType type = natural_type(typed);
   if (is_integer(type)) return settle(typed, DType::Int64, scope);
-  scope.diagnostics.add({.code = "TC108", .range = expr->range,
+  scope.diagnostics.add({.code = "TC108",
+                         .range = expr->range,
                          .message = str(what, " must be an integer but '", print(expr), "' is ", name(type)),
                          .help = type == DType::Bool ? "" : str("write a conversion: int32(", print(expr), ")")});
   return nullptr;
@@ -376,8 +355,11 @@ ExprPtr type_index(const ExprPtr& expr, Scope& scope, const std::string& what) {
 
 bool check_size_expr(const ExprPtr& expr, Scope& scope, const std::string& what) {
   const auto complain = [&](const std::string& message) {
-    scope.diagnostics.add({.code = "TC114", .range = expr->range, .message = message,
-                           .note = "sizes, constants and their sums, products and quotients are known before anything runs"});
+    scope.diagnostics.add(
+        {.code = "TC114",
+         .range = expr->range,
+         .message = message,
+         .note = "sizes, constants and their sums, products and quotients are known before anything runs"});
     return false;
   };
   if (const auto* access = std::get_if<Access>(&expr->node))

@@ -18,6 +18,9 @@ enum class Mode : std::uint8_t { Value, Index };
 /// \p expr with names resolved, types and implicit casts. Reports errors to the scope's diagnostics.
 Typed type_expr(const ExprPtr& expr, Scope& scope, Mode mode);
 
+/// \p expr (typed), in an implicit Cast if it is not of \p type.
+ExprPtr cast_to(const ExprPtr& expr, DType type);
+
 /// \p typed as an expression of exactly \p type: a literal adapts, another value gets an implicit Cast.
 /// Reports a literal that does not fit; null then.
 ExprPtr settle(const Typed& typed, DType type, Scope& scope);

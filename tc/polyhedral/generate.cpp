@@ -1,5 +1,6 @@
 #include "tc/polyhedral/generate.h"
 
+#include <cstdint>
 #include <cstdlib>
 
 #include "tc/base/error.h"
@@ -12,22 +13,24 @@ isl::id number_id(isl::ctx ctx, int number) {
   return call(ctx, isl_id_alloc, ctx.get(), std::to_string(number).c_str(), nullptr);
 }
 
-int depth_of(isl_ast_build* build) {
-  isl_space* space = isl_ast_build_get_schedule_space(build);
-  int depth = static_cast<int>(isl_space_dim(space, isl_dim_set));
-  isl_space_free(space);
-  return depth;
-}
-
-/// isl's call-back before a `for`: its annotation.
-isl_id* annotate_for(isl_ast_build* build, void*) {
-  return isl_id_alloc(isl_ast_build_get_ctx(build), std::to_string(depth_of(build)).c_str(), nullptr);
+/// Marks whose ids carry the number of band members above, as their user pointer: the AST keeps ids.
+isl::schedule number_marks(const isl::schedule& schedule) {
+  auto number = [](const isl::schedule_node& node) -> isl::schedule_node {
+    if (!node.isa<isl::schedule_node_mark>()) return node;
+    auto name = mark_name(node);
+    std::intptr_t depth = isl_schedule_node_get_schedule_depth(node.get());
+    auto id = call(node.ctx(), isl_id_alloc, node.ctx().get(), name.c_str(), reinterpret_cast<void*>(depth));
+    return call(node.ctx(), isl_schedule_node_insert_mark, erase(node).release(), id.release());
+  };
+  return schedule.root().map_descendant_bottom_up(number).schedule();
 }
 
 /// isl's call-back after a mark.
 isl_ast_node* annotate_mark(isl_ast_node* node, isl_ast_build* build, void*) {
-  isl_id* id = isl_id_alloc(isl_ast_build_get_ctx(build), std::to_string(depth_of(build)).c_str(), nullptr);
-  return isl_ast_node_set_annotation(node, id);
+  isl_id* mark = isl_ast_node_mark_get_id(node);
+  auto depth = reinterpret_cast<std::intptr_t>(isl_id_get_user(mark));
+  isl_id_free(mark);
+  return isl_ast_node_set_annotation(node, isl_id_alloc(isl_ast_build_get_ctx(build), std::to_string(depth).c_str(), nullptr));
 }
 
 /// The site of the domain under construction in \p build.
@@ -53,14 +56,13 @@ std::string print_expr(const Nullable<isl::ast_expr>& expr) { return expr.is_nul
 Ast generate_ast(const Scop& scop) {
   Ast ast;
   auto build = isl::ast_build(scop.ctx());
-  build = call(scop.ctx(), isl_ast_build_set_before_each_for, build.copy(), annotate_for, nullptr);
   build = call(scop.ctx(), isl_ast_build_set_after_each_mark, build.copy(), annotate_mark, nullptr);
   build = build.set_at_each_domain([&](const isl::ast_node& node, const isl::ast_build& at) {
     auto id = number_id(scop.ctx(), static_cast<int>(ast.sites.size()));
     ast.sites.push_back(make_site(scop, at));
     return call(scop.ctx(), isl_ast_node_set_annotation, node.copy(), id.release());
   });
-  ast.root = build.node_from(scop.schedule);
+  ast.root = build.node_from(number_marks(scop.schedule));
   return ast;
 }
 
@@ -70,6 +72,11 @@ int annotation(const isl::ast_node& node) {
   int number = std::atoi(isl_id_get_name(id));
   isl_id_free(id);
   return number;
+}
+
+int depth(const isl::ast_node_for& loop) {
+  auto name = call(loop.ctx(), isl_ast_expr_get_id, loop.iterator().get()).name();
+  return std::atoi(name.c_str() + 1);
 }
 
 std::string print(const Ast& ast) {

@@ -15,8 +15,8 @@ struct Site {
   std::vector<Nullable<isl::ast_expr>> reads;  ///< as Statement::reads; null where the access is not exact
 };
 
-/// The loop nest of a schedule. The annotation of a user node is the decimal index of its site; that of a `for` node is
-/// its depth, the number of schedule dimensions around it, and that of a mark the depth of the loop below it.
+/// The loop nest of a schedule. The annotation of a user node is the decimal index of its site; that of a mark is the depth of
+/// the band below it. Loops that run once may be missing from the nest.
 struct Ast {
   isl::ast_node root;
   std::vector<Site> sites;
@@ -29,6 +29,8 @@ Ast generate_ast(const Scop& scop);
 
 /// The decimal number that annotates \p node.
 int annotation(const isl::ast_node& node);
+/// The number of band members around the member that became \p loop.
+int depth(const isl::ast_node_for& loop);
 
 /// The loop nest as C, with the accesses of every site after it; for dumps and tests.
 std::string print(const Ast& ast);

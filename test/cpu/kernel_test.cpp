@@ -265,6 +265,11 @@ TEST_F(KernelTest, RegisterTiles) {
       }
 }
 
+TEST_F(KernelTest, OnlyTheMarkedLoopGoesToThePool) {
+  EXPECT_NE(disassemble(tiled_matmul(context(), 11, 71, 9, 8, true).compile("avx2")).find("halide_do_par_for"), std::string::npos);
+  EXPECT_EQ(disassemble(tiled_matmul(context(), 11, 71, 9, 8, false).compile("avx2")).find("halide_do_par_for"), std::string::npos);
+}
+
 /// s = reduction of A(k) by lanes: acc[k mod lanes] op= A(k), then s op= acc(l).
 KernelCase lane_reduction(std::shared_ptr<polyhedral::Context> context, int n, int lanes, ReductionOp op) {
   auto scop = ScopBuilder(context)

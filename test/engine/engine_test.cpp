@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <cmath>
-#include <numeric>
+#include <filesystem>
+#include <set>
 #include <thread>
 
 #include "tc/base/str.h"
@@ -231,6 +234,76 @@ TEST(Engine, CancelledCompile) {
   limited.time_limit = 1e-9;
   EXPECT_THROW(engine.compile("mm", specs, {}, limited), ResourceError);
   engine.compile("mm", specs);
+}
+
+TEST(Engine, MemoryLimit) {
+  auto module = define(mm);
+  CompileOptions options;
+  options.memory_limit = 16 << 20;
+  std::vector<char> hoard;
+  options.stages.mutate = [&](const std::string& stage, CompileState&) {
+    if (stage == "lower") hoard.assign(64 << 20, 1);
+  };
+  auto text = message<ResourceError>([&] {
+    compile(module.functions[0], {contiguous(DType::Float32, {2, 3}), contiguous(DType::Float32, {3, 2})}, {}, options);
+  });
+  EXPECT_NE(text.find("memory limit of 16777216 bytes"), std::string::npos) << text;
+}
+
+TEST(Engine, DumpsAreNumberedInOrder) {
+  auto module = define(mm);
+  auto folder = std::filesystem::temp_directory_path() / str("tc_engine_dump_", ::getpid());
+  CompileOptions options;
+  options.stages.dump_directory = folder;
+  compile(module.functions[0], {contiguous(DType::Float32, {2, 3}), contiguous(DType::Float32, {3, 2})}, {}, options);
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "mm")) names.insert(entry.path().filename());
+  EXPECT_EQ(join(names, " "), "00_lower.txt 01_extract.txt 02_depend.txt 03_schedule.txt 04_map.txt 05_generate.txt 06_raise.txt");
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Engine, AScheduleThatBreaksALawIsRefused) {
+  auto module = define(mm);
+  auto options = checked();
+  options.stages.replace["schedule"] = R"(
+domain: "{ S0[m, n] : 0 <= m <= 1 and 0 <= n <= 1; S1[m, n, k] : 0 <= m <= 1 and 0 <= n <= 1 and 0 <= k <= 2 }"
+child:
+  sequence:
+  - filter: "{ S1[m, n, k] }"
+    child:
+      schedule: "[{ S1[m, n, k] -> [(m)] }, { S1[m, n, k] -> [(n)] }, { S1[m, n, k] -> [(k)] }]"
+  - filter: "{ S0[m, n] }"
+    child:
+      schedule: "[{ S0[m, n] -> [(m)] }, { S0[m, n] -> [(n)] }]"
+)";
+  auto text = message<InternalError>([&] {
+    compile(module.functions[0], {contiguous(DType::Float32, {2, 3}), contiguous(DType::Float32, {3, 2})}, {}, options);
+  });
+  EXPECT_NE(text.find("dependences"), std::string::npos) << text;
+}
+
+TEST(Engine, ThreadsThatAskForOneKeyShareOneCompile) {
+  ExecutableCache cache;
+  auto module = define(mm);
+  auto a = count_up({6, 7}), b = count_up({7, 8});
+  std::vector<ExecutableCache::Entry> entries(4);
+  std::vector<std::thread> threads;
+  for (auto& entry : entries)
+    threads.emplace_back([&] { entry = compile_cached(cache, module.functions[0], {a, b}); });
+  for (auto& thread : threads) thread.join();
+  for (auto& entry : entries) EXPECT_EQ(entry, entries[0]);
+  EXPECT_EQ(cache.size(), 1u);
+  cache.clear();
+  EXPECT_EQ(cache.size(), 0u);
+}
+
+TEST(Engine, EqualProgramsShareACompile) {
+  ExecutableCache cache;
+  auto a = count_up({6, 7}), b = count_up({7, 8});
+  auto first = define(mm), second = define("def mm(float(P,Q) A, float(Q,R) B) -> (C) { C(i,j) +=! A(i,l) * B(l,j) }");
+  auto renamed = define("def mm(float(P,Q) X, float(Q,R) B) -> (C) { C(i,j) +=! X(i,l) * B(l,j) }");
+  EXPECT_EQ(compile_cached(cache, first.functions[0], {a, b}), compile_cached(cache, second.functions[0], {a, b}));
+  EXPECT_EQ(compile_cached(cache, renamed.functions[0], {a, b})->image().arguments[0].name, "X");
 }
 
 TEST(Engine, ThreadsCompileAndRunAtOnce) {

@@ -54,7 +54,7 @@ std::string finding(const std::shared_ptr<const Function>& function, const Fault
     shapes.emplace_back(function->def.tensors.at(param.name).rank, 37);
   std::string found;
   try {
-    found = test::mismatch(function, arguments_for(*function, shapes), options, 0).value_or("");
+    found = test::mismatch(function, arguments_for(*function, shapes), options).value_or("");
   } catch (const InternalError& error) {
     found = str("law: ", error.what());
   }

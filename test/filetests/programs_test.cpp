@@ -129,7 +129,9 @@ class ProgramFileTest : public testing::Test {
         options.target = Target::parse(variant.target);
         options.mapping = polyhedral::parse_mapping_options(variant.options);
         auto arguments = make_arguments(*function, program, program.runs[run], variant.placement);
-        auto text = mismatch(function, arguments, options, program.tolerance);
+        Tolerances tolerances;
+        for (const auto& output : function->def.returns) tolerances[output.name] = program.tolerance;
+        auto text = mismatch(function, arguments, options, tolerances);
         EXPECT_FALSE(text.has_value()) << *text;
       }
     }

@@ -63,8 +63,8 @@ TEST(Parse, SizeOfADimension) {
 }
 
 TEST(Parse, AssignmentOperators) {
-  const char* operators[] = {"=",  "+=",  "*=",  "min=",  "max=",  "&&=",  "||=",
-                             "+=!", "*=!", "min=!", "max=!", "&&=!", "||=!"};
+  const char* operators[] = {
+      "=", "+=", "*=", "min=", "max=", "&&=", "||=", "+=!", "*=!", "min=!", "max=!", "&&=!", "||=!"};
   for (std::string op : operators) {
     for (const char* blank : {"", " "}) {
       const auto file = parse("def f(float(N) A) -> (B) { B(i)" + std::string(blank) + op + " A(i) }");
@@ -129,7 +129,8 @@ TEST(Parse, RangesCoverTheText) {
 
 TEST(Parse, ReportsSeveralErrors) {
   try {
-    parse("def f(float(N) A) -> (B) {\n  B(i) = A(i) +\n  C(i) = )\n  D(i) = A(i)\n  E(i) A\n}\ndef g( -> (B) {}\n", "x.tc");
+    parse("def f(float(N) A) -> (B) {\n  B(i) = A(i) +\n  C(i) = )\n  D(i) = A(i)\n  E(i) A\n}\ndef g( -> (B) {}\n",
+          "x.tc");
     FAIL();
   } catch (const SyntaxError& error) {
     std::string places;
@@ -148,7 +149,7 @@ TEST(Parse, DeepTreesAreErrors) {
   EXPECT_NO_THROW(parse_expr(repeat("(", 150) + "a" + repeat(")", 150)));
   EXPECT_NO_THROW(parse_expr("a" + repeat("+a", 300)));
   for (const std::string& text : {repeat("(", 100000) + "a", repeat("-", 100000) + "a", "a" + repeat("+a", 100000),
-                                 repeat("f(", 100000), repeat("a?", 100000), repeat("a?b:", 100000) + "c"})
+                                  repeat("f(", 100000), repeat("a?", 100000), repeat("a?b:", 100000) + "c"})
     EXPECT_THROW(parse_expr(text), SyntaxError) << text.substr(0, 10);
 }
 

@@ -45,7 +45,9 @@ TEST(Print, FloatsWithoutText) {
 }
 
 TEST(Print, Def) {
-  const auto file = parse("def f(float(N,2*M)A,half s)->(B,int(N)C){B(i)+=!A(i,j)*s where i in 0:N,x=2*j,exists A(j,i) C,D=g(A) }def g()->(x){}");
+  const auto file = parse(
+      "def f(float(N,2*M)A,half s)->(B,int(N)C){B(i)+=!A(i,j)*s where i in 0:N,x=2*j,exists A(j,i) C,D=g(A) }def "
+      "g()->(x){}");
   EXPECT_EQ(print(file),
             "def f(float32(N, 2 * M) A, float16 s) -> (B, int32(N) C) {\n"
             "  B(i) +=! A(i, j) * s where i in 0:N, x = 2 * j, exists A(j, i)\n"
@@ -53,6 +55,35 @@ TEST(Print, Def) {
             "}\n\n"
             "def g() -> (x) {\n"
             "}\n");
+}
+
+std::string canonical(const std::string& text) {
+  return canonical_text(parse(text).defs.at(0));
+}
+
+TEST(Canonical, OneLineInOrderOfAppearance) {
+  EXPECT_EQ(
+      canonical(
+          "def f(float(N) A, float s) -> (B) { T(i) = exp(A(i)) * s  B +=! T(k) * x where k in 0:N, x = A(k) + A.0 }"),
+      "def i0(float32(i1) i2, float32 i3) -> (i4) { i5(i6) = exp(i2(i6)) * i3; "
+      "i4 +=! i5(i7) * i8 where i7 in 0:i1, i8 = i2(i7) + i2.0 }");
+  EXPECT_EQ(canonical("def f() -> (B) {}"), "def i0() -> (i1) { }");
+}
+
+TEST(Canonical, EqualUpToRenaming) {
+  const std::string text = canonical("def f(float(B,N,K) X, float(B,K,M) Y) -> (Z) { Z(b,i,j) += X(b,i,k)*Y(b,k,j) }");
+  EXPECT_EQ(text,
+            canonical("def g(float(Q,R,S) I, float(Q,S,T) W) -> (O) { O(n,x,y) += I(n,x,z) * (W(n,z,y)) # no\n }"));
+  EXPECT_NE(text, canonical("def f(float(B,N,K) X, float(B,K,M) Y) -> (Z) { Z(b,j,i) += X(b,i,k)*Y(b,k,j) }"));
+  EXPECT_NE(text, canonical("def f(float(B,N,K) X, float(B,L,M) Y) -> (Z) { Z(b,i,j) += X(b,i,k)*Y(b,k,j) }"));
+  EXPECT_NE(text, canonical("def f(float(B,N,K) X, float(B,K,M) Y) -> (Z) { Z(b,i,j) +=! X(b,i,k)*Y(b,k,j) }"));
+  EXPECT_NE(text, canonical("def f(float(B,N,K) X, double(B,K,M) Y) -> (Z) { Z(b,i,j) += X(b,i,k)*Y(b,k,j) }"));
+}
+
+TEST(Canonical, IndicesAreLocalToTheirStatement) {
+  EXPECT_EQ(canonical("def f(float(N) A) -> (B, C) { B(i) = A(i) C(i) = B(i) }"),
+            canonical("def f(float(N) A) -> (B, C) { B(i) = A(i) C(j) = B(j) }"));
+  EXPECT_EQ(canonical("def f(float a) -> (b) { b() = a() }"), canonical("def f(float a) -> (b) { b = a }"));
 }
 
 }  // namespace

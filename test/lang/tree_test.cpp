@@ -43,7 +43,8 @@ TEST(Tree, ForEachVisitsParentsFirst) {
 
 TEST(Tree, LeftIterators) {
   auto file = parse("def f(float(N,M) A) -> (B) { B(i,j) = A(j,i) }");
-  EXPECT_EQ(left_iterators(std::get<Assignment>(file.defs[0].statements[0].node)), (std::vector<std::string>{"i", "j"}));
+  EXPECT_EQ(left_iterators(std::get<Assignment>(file.defs[0].statements[0].node)),
+            (std::vector<std::string>{"i", "j"}));
 }
 
 }  // namespace

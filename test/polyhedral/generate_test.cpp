@@ -75,10 +75,11 @@ child:
   auto ast = generate_ast(scop);
   ASSERT_TRUE(ast.root.isa<isl::ast_node_mark>());
   EXPECT_EQ(annotation(ast.root), 0);
+  EXPECT_EQ(ast.root.to_C_str(), "// parallel\nfor (int c1 = 0; c1 <= 4; c1 += 1)\n  S(0, c1);\n");
   auto below = call(ctx(), isl_ast_node_mark_get_node, ast.root.get());
   while (!below.isa<isl::ast_node_for>() || below.as<isl::ast_node_for>().is_degenerate())
     below = below.as<isl::ast_node_for>().body();
-  EXPECT_EQ(annotation(below), 1);
+  EXPECT_EQ(depth(below.as<isl::ast_node_for>()), 1);
 }
 
 }  // namespace

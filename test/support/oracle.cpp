@@ -1,7 +1,5 @@
 #include "test/support/oracle.h"
 
-#include <map>
-
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/lang/interpret.h"
@@ -22,8 +20,10 @@ std::vector<TensorView> views_of(std::vector<HostTensor>& tensors) {
 }
 
 std::optional<std::string> compare(const engine::Function& function, const std::vector<HostTensor>& got,
-                                   const std::vector<HostTensor>& want, double tolerance) {
+                                   const std::vector<HostTensor>& want, const Tolerances& tolerances) {
   for (std::size_t i = 0; i < want.size(); ++i) {
+    auto given = tolerances.find(function.def.returns[i].name);
+    double tolerance = given == tolerances.end() ? 0 : given->second;
     if (auto text = difference(got[i], want[i], tolerance)) return str(function.def.returns[i].name, ": ", *text);
     if (!got[i].guards_intact()) return str(function.def.returns[i].name, ": memory beside the elements was written");
   }
@@ -49,7 +49,7 @@ std::vector<HostTensor> interpreted(const engine::Function& function, Arguments 
 }
 
 std::optional<std::string> mismatch(const std::shared_ptr<const engine::Function>& function, const Arguments& arguments,
-                                    engine::CompileOptions options, double tolerance) {
+                                    engine::CompileOptions options, const Tolerances& tolerances) {
   std::optional<std::vector<HostTensor>> want;
   std::string refusal;
   try {
@@ -67,7 +67,7 @@ std::optional<std::string> mismatch(const std::shared_ptr<const engine::Function
     return str("the compiled code refuses what the interpreter runs: ", error.what());
   }
   if (!want) return str("the interpreter refuses what the compiled code runs: ", refusal);
-  return compare(*function, run.outputs, *want, tolerance);
+  return compare(*function, run.outputs, *want, tolerances);
 }
 
 }  // namespace tc::test

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +10,9 @@
 #include "test/support/host_tensor.h"
 
 namespace tc::test {
+
+/// By name of a return, see difference().
+using Tolerances = std::map<std::string, double>;
 
 /// Arguments of one call. Outputs hold what the caller's buffers held.
 struct Arguments {
@@ -24,8 +28,8 @@ struct Arguments {
 std::vector<HostTensor> interpreted(const engine::Function& function, Arguments arguments);
 
 /// Compiles \p function with all laws, runs it on \p arguments and compares with the interpreter: what differs, as text, or nothing.
-/// An ArgumentError of the interpreter must be one of the compiled code too.
+/// An ArgumentError of the interpreter must be one of the compiled code too. \p tolerances is by return, exact where one is missing.
 std::optional<std::string> mismatch(const std::shared_ptr<const engine::Function>& function, const Arguments& arguments,
-                                    engine::CompileOptions options, double tolerance);
+                                    engine::CompileOptions options, const Tolerances& tolerances = {});
 
 }  // namespace tc::test

@@ -1,9 +1,8 @@
-#include "tc/lang/check_statement.h"
-
 #include <algorithm>
 
 #include "tc/base/str.h"
 #include "tc/lang/builtins.h"
+#include "tc/lang/check_statement.h"
 #include "tc/lang/print.h"
 #include "tc/lang/promote.h"
 #include "tc/lang/type_expr.h"
@@ -54,26 +53,31 @@ class AssignmentChecker {
 
   // The target.
   bool check_target() {
-    bool good = check_subscripts();
+    const bool good = check_subscripts();
+    indices_known_ = good;
     const auto found = scope_.tensors.find(in_.target);
     if (found == scope_.tensors.end()) return false;
     TensorState& tensor = found->second;
     if (tensor.kind == TensorState::Kind::Param) {
-      report({.code = "TC104", .range = in_.target_range, .message = str("the parameter '", in_.target, "' cannot be assigned"),
+      report({.code = "TC104",
+              .range = in_.target_range,
+              .message = str("the parameter '", in_.target, "' cannot be assigned"),
               .also = {{tensor.range, "a parameter: parameters are immutable"}},
               .help = str("assign to another tensor and return it, for example ", in_.target, "_out")});
       return false;
     }
     const int rank = static_cast<int>(in_.subscripts.size());
     if (tensor.rank && *tensor.rank != rank) {
-      const bool declared = !tensor.assigned;
-      report({.code = "TC106", .range = in_.target_range,
-              .message = str("'", in_.target, "' has ", counted(static_cast<std::size_t>(*tensor.rank), "dimension"), " but is assigned with ",
-                             counted(in_.subscripts.size(), "subscript")),
-              .also = {{tensor.range, declared ? "declared here" : "first assigned here"}}});
+      report({.code = "TC106",
+              .range = in_.target_range,
+              .message = str("'", in_.target, "' has ", counted(static_cast<std::size_t>(*tensor.rank), "dimension"),
+                             " but is assigned with ", counted(in_.subscripts.size(), "subscript")),
+              .also = {{tensor.first_assigned.value_or(tensor.range),
+                        tensor.first_assigned ? "first assigned here" : "declared here"}}});
       return false;
     }
     tensor.rank = rank;
+    if (!tensor.first_assigned) tensor.first_assigned = in_.target_range;
     return good;
   }
 
@@ -83,18 +87,24 @@ class AssignmentChecker {
     for (auto& subscript : out_.subscripts) {
       const auto* name = std::get_if<Name>(&subscript->node);
       if (!name) {
-        report({.code = "TC115", .range = subscript->range,
-                .message = str("a subscript on the left must be an index but '", print(subscript), "' is an expression"),
-                .help = "give the elements an index of their own and use the expression on the right"});
+        report(
+            {.code = "TC115",
+             .range = subscript->range,
+             .message = str("a subscript on the left must be an index but '", print(subscript), "' is an expression"),
+             .help = "give the elements an index of their own and use the expression on the right"});
         good = false;
         continue;
       }
       const std::string taken = find_builtin(name->id) ? "" : taken_as(scope_, name->id);
       const auto [first, is_new] = seen.emplace(name->id, subscript->range);
       if (!taken.empty())
-        report({.code = "TC115", .range = subscript->range, .message = str("a subscript on the left must be an index but ", taken)});
+        report({.code = "TC115",
+                .range = subscript->range,
+                .message = str("a subscript on the left must be an index but ", taken)});
       else if (!is_new)
-        report({.code = "TC115", .range = subscript->range, .message = str("the index '", name->id, "' is used twice on the left"),
+        report({.code = "TC115",
+                .range = subscript->range,
+                .message = str("the index '", name->id, "' is used twice on the left"),
                 .also = {{first->second, "first used here"}},
                 .help = "write two indices and a condition, for example (i == j) ? x : 0"});
       good = good && taken.empty() && is_new;
@@ -137,7 +147,8 @@ class AssignmentChecker {
                    [&](LetClause& x) { check_let(x, clause.range); },
                    [&](ExistsClause& x) {
                      const Typed value = type_expr(x.value, scope_, Mode::Value);
-                     if (const ExprPtr settled = value ? settle(value, natural_type(value), scope_) : nullptr) x.value = settled;
+                     if (const ExprPtr settled = value ? settle(value, natural_type(value), scope_) : nullptr)
+                       x.value = settled;
                    },
                },
                clause.node);
@@ -146,7 +157,9 @@ class AssignmentChecker {
   void check_range(RangeClause& clause, SourceRange range) {
     const SourceRange name{range.begin, range.begin + static_cast<int>(clause.index.size())};
     if (scope_.is_size(clause.index) || scope_.tensors.count(clause.index))
-      report({.code = "TC102", .range = name, .message = str(taken_as(scope_, clause.index), " and cannot be used as an index"),
+      report({.code = "TC102",
+              .range = name,
+              .message = str(taken_as(scope_, clause.index), " and cannot be used as an index"),
               .help = "choose another name for the index"});
     else if (let_names_.count(clause.index) || !ranged_.insert(clause.index).second)
       report({.code = "TC102", .range = name, .message = str("'", clause.index, "' is bound twice in one 'where'")});
@@ -162,9 +175,13 @@ class AssignmentChecker {
     const bool duplicate = scope_.lets.count(clause.name) > 0;
     const std::string taken = find_builtin(clause.name) ? "" : taken_as(scope_, clause.name);
     if (!taken.empty())
-      report({.code = "TC102", .range = name, .message = taken + " and cannot be bound by 'where'", .help = "choose another name"});
+      report({.code = "TC102",
+              .range = name,
+              .message = taken + " and cannot be bound by 'where'",
+              .help = "choose another name"});
     else if (duplicate || scope_.iterators.count(clause.name))
-      report({.code = "TC102", .range = name,
+      report({.code = "TC102",
+              .range = name,
               .message = duplicate ? str("'", clause.name, "' is bound twice in one 'where'")
                                    : str("'", clause.name, "' is an index and cannot be bound to a value")});
     const Typed value = type_expr(clause.value, scope_, Mode::Value);
@@ -206,7 +223,7 @@ class AssignmentChecker {
       if (const auto* let = std::get_if<LetClause>(&clause.node)) add_names(let->value);
       if (const auto* exists = std::get_if<ExistsClause>(&clause.node)) add_names(exists->value);
     }
-    if (in_.reduction) return;
+    if (in_.reduction || !indices_known_) return;
     for (const auto& id : out_.reduction_iterators) report_reduction(id, places.at(id));
   }
 
@@ -218,9 +235,12 @@ class AssignmentChecker {
     const std::string near = id.size() > 1 ? closest(id, names) : "";
     std::string spelled = in_.target + (in_.bare ? "" : "(");
     for (std::size_t i = 0; i < in_.subscripts.size(); ++i) spelled += (i ? "," : "") + print(in_.subscripts[i]);
-    report({.code = "TC105", .range = range, .message = str("the index '", id, "' is not on the left, and '=' does not reduce over it"),
+    report({.code = "TC105",
+            .range = range,
+            .message = str("the index '", id, "' is not on the left, and '=' does not reduce over it"),
             .also = {{in_.target_range, str("'", in_.target, "' is assigned with '='")}},
-            .help = near.empty() ? str("write a reduction: ", spelled, in_.bare ? "" : ")", " +=! ...") : str("did you mean '", near, "'?")});
+            .help = near.empty() ? str("write a reduction: ", spelled, in_.bare ? "" : ")", " +=! ...")
+                                 : str("did you mean '", near, "'?")});
   }
 
   // The value.
@@ -241,26 +261,37 @@ class AssignmentChecker {
     const std::string op = str(spelling(*in_.reduction), "=");
     if (tensor.kind == TensorState::Kind::Temporary) {
       tensor.assigned = true;
-      report({.code = "TC118", .range = in_.target_range, .message = str("'", in_.target, "' is accumulated into but has no value yet"),
+      report({.code = "TC118",
+              .range = in_.target_range,
+              .message = str("'", in_.target, "' is accumulated into but has no value yet"),
               .note = "it is neither a parameter nor a return, so that no caller can give it one",
               .help = str("write ", op, "! to begin with ", identity())});
       return false;
     }
     tensor.accumulates_into_caller = true;
-    report({.code = "TC130", .range = in_.target_range, .message = str("'", in_.target, "' is reduced into without initialisation"),
-            .note = "the caller's tensor is read and updated in place", .help = str("write ", op, "! to begin with ", identity()),
+    report({.code = "TC130",
+            .range = in_.target_range,
+            .message = str("'", in_.target, "' is reduced into without initialisation"),
+            .note = "the caller's tensor is read and updated in place",
+            .help = str("write ", op, "! to begin with ", identity()),
             .is_error = false});
     return true;
   }
 
   std::string identity() const {
     switch (*in_.reduction) {
-      case ReductionOp::Sum: return "0";
-      case ReductionOp::Product: return "1";
-      case ReductionOp::Min: return "the largest value";
-      case ReductionOp::Max: return "the smallest value";
-      case ReductionOp::And: return "true";
-      case ReductionOp::Or: return "false";
+      case ReductionOp::Sum:
+        return "0";
+      case ReductionOp::Product:
+        return "1";
+      case ReductionOp::Min:
+        return "the largest value";
+      case ReductionOp::Max:
+        return "the smallest value";
+      case ReductionOp::And:
+        return "true";
+      case ReductionOp::Or:
+        return "false";
     }
     return "";
   }
@@ -287,26 +318,42 @@ class AssignmentChecker {
     const std::string target = str("'", in_.target, "'");
     if (is_logical() && (from != DType::Bool || type != DType::Bool)) {
       const bool from_value = from != DType::Bool;
-      report({.code = "TC123", .range = from_value ? in_.rhs->range : in_.target_range,
-              .message = str("the reduction '", spelling(*in_.reduction), "=' needs a bool but ",
-                             from_value ? str("'", print(in_.rhs), "' is ", name(from)) : str(target, " is ", name(type))),
-              .help = from_value ? str("write a comparison: ", print(make_expr(Binary{BinaryOp::Ne, in_.rhs, make_expr(IntLiteral{0})}))) : ""});
+      report(
+          {.code = "TC123",
+           .range = from_value ? in_.rhs->range : in_.target_range,
+           .message = str("the reduction '", spelling(*in_.reduction), "=' needs a bool but ",
+                          from_value ? str("'", print(in_.rhs), "' is ", name(from)) : str(target, " is ", name(type))),
+           .help = from_value ? str("write a comparison: ",
+                                    print(make_expr(Binary{BinaryOp::Ne, in_.rhs, make_expr(IntLiteral{0})})))
+                              : ""});
       return nullptr;
     }
     if (in_.reduction && !is_logical() && type == DType::Bool) {
-      report({.code = "TC123", .range = in_.target_range,
+      report({.code = "TC123",
+              .range = in_.target_range,
               .message = str("the reduction '", spelling(*in_.reduction), "=' needs a number but ", target, " is bool"),
               .help = "the reductions of bool are &&= and ||="});
       return nullptr;
     }
     const bool allowed = value.weak == Weak::Float ? is_float(type) : converts_silently(from, type);
     if (allowed) return settle(value, type, scope_);
-    const std::string cast = type == DType::Bool ? print(make_expr(Binary{BinaryOp::Ne, in_.rhs, make_expr(IntLiteral{0})}))
-                                                 : str(name(type), "(", print(in_.rhs), ")");
-    report({.code = "TC110", .range = in_.rhs->range, .message = str("a ", name(from), " value is not stored in the ", name(type), " tensor ", target, " without a written conversion"),
-            .also = {{scope_.tensors.at(in_.target).range, str(target, " is ", name(type))}},
+    const std::string cast = type == DType::Bool
+                                 ? print(make_expr(Binary{BinaryOp::Ne, in_.rhs, make_expr(IntLiteral{0})}))
+                                 : str(name(type), "(", print(in_.rhs), ")");
+    report({.code = "TC110",
+            .range = in_.rhs->range,
+            .message = str("a ", name(from), " value is not stored in the ", name(type), " tensor ", target,
+                           " without a written conversion"),
+            .also = also_type(type),
             .help = str("write the conversion: ", cast)});
     return nullptr;
+  }
+
+  /// The place that gave the target its type, unless it is this statement.
+  std::vector<Label> also_type(DType type) const {
+    const TensorState& tensor = scope_.tensors.at(in_.target);
+    const SourceRange range = tensor.declared_type ? tensor.range : tensor.first_assigned.value_or(tensor.range);
+    return {{range, str("'", in_.target, "' is ", name(type))}};
   }
 
   const Assignment& in_;
@@ -314,134 +361,13 @@ class AssignmentChecker {
   Scope& scope_;
   Assignment out_;
   std::set<std::string> let_names_, ranged_;
-};
-
-class CallChecker {
- public:
-  CallChecker(const CallStatement& call, SourceRange range, const StatementContext& context)
-      : call_(call), range_(range), context_(context), scope_(context.scope) {}
-
-  void run() {
-    const bool names_good = check_arguments() & check_results();
-    if (!scope_.defs.count(call_.def)) {
-      const std::string what = find_builtin(call_.def) ? " is a built-in function, not a function of this program" : " is not a function of this program";
-      report({.code = "TC119", .range = def_range(), .message = str("'", call_.def, "'", what),
-              .help = did_you_mean(call_.def, {scope_.defs.begin(), scope_.defs.end()})});
-    } else if (const Def* def = context_.find(call_.def, def_range()); def && names_good) {
-      match(*def);
-    }
-    for (const auto& result : call_.results)
-      if (const auto found = scope_.tensors.find(result); found != scope_.tensors.end()) found->second.assigned = true;
-  }
-
- private:
-  void report(Report report) { scope_.diagnostics.add(report); }
-  SourceRange def_range() const { return call_.def_range.end > 0 ? call_.def_range : range_; }
-  SourceRange argument_range(std::size_t i) const { return place(call_.argument_ranges, i, range_); }
-  SourceRange result_range(std::size_t i) const { return place(call_.result_ranges, i, range_); }
-
-  bool check_arguments() {
-    bool good = true;
-    for (std::size_t i = 0; i < call_.arguments.size(); ++i) {
-      const std::string& name = call_.arguments[i];
-      const auto found = scope_.tensors.find(name);
-      if (found == scope_.tensors.end()) {
-        report({.code = "TC101", .range = argument_range(i), .message = str("'", name, "' is not a tensor"),
-                .note = "the arguments of a call are names of tensors", .help = did_you_mean(name, scope_.readable_tensors())});
-        good = false;
-      } else if (!found->second.assigned && found->second.kind != TensorState::Kind::Param) {
-        report({.code = "TC117", .range = argument_range(i), .message = str("'", name, "' is read before it is assigned")});
-        good = false;
-      }
-    }
-    return good;
-  }
-
-  bool check_results() {
-    bool good = true;
-    std::set<std::string> seen;
-    for (std::size_t i = 0; i < call_.results.size(); ++i) {
-      const auto found = scope_.tensors.find(call_.results[i]);
-      const bool param = found != scope_.tensors.end() && found->second.kind == TensorState::Kind::Param;
-      if (param)
-        report({.code = "TC104", .range = result_range(i), .message = str("the parameter '", call_.results[i], "' cannot be assigned"),
-                .also = {{found->second.range, "a parameter: parameters are immutable"}}});
-      const bool is_new = seen.insert(call_.results[i]).second;
-      if (!is_new)
-        report({.code = "TC102", .range = result_range(i), .message = str("'", call_.results[i], "' is a result twice")});
-      good = good && !param && is_new && found != scope_.tensors.end();
-    }
-    return good;
-  }
-
-  bool check_count(const Def& def, std::size_t given, std::size_t wanted, const std::string& noun, SourceRange range) {
-    if (given == wanted) return true;
-    report({.code = "TC119", .range = range,
-            .message = str("'", def.name, "' has ", counted(wanted, noun), " but ", given, given == 1 ? " is" : " are", " given"),
-            .also = {{def.name_range, "defined here"}}});
-    return false;
-  }
-
-  /// Compares arguments and results with the callee's declarations and gives new results their types.
-  void match(const Def& def) {
-    const bool arguments_good = check_count(def, call_.arguments.size(), def.params.size(), "parameter", def_range());
-    const bool results_good = check_count(def, call_.results.size(), def.returns.size(), "return", result_range(0));
-    for (std::size_t i = 0; arguments_good && i < call_.arguments.size(); ++i)
-      match_argument(def, def.params[i].name, scope_.tensors.at(call_.arguments[i]), call_.arguments[i], argument_range(i));
-    for (std::size_t i = 0; results_good && i < call_.results.size(); ++i) match_result(def, i);
-  }
-
-  /// Reports a tensor that differs from the callee's \p inner in type or rank.
-  void match_argument(const Def& def, const std::string& inner, const TensorState& tensor, const std::string& name, SourceRange range) {
-    const TensorInfo& info = def.tensors.at(inner);
-    if (tensor.type && *tensor.type != info.type)
-      report({.code = "TC119", .range = range,
-              .message = str("'", name, "' is ", tc::name(*tensor.type), " but '", inner, "' of '", def.name, "' is ", tc::name(info.type)),
-              .also = {{info.range, str("'", inner, "' is ", tc::name(info.type))}}, .help = "convert it in a statement before the call"});
-    if (tensor.rank && *tensor.rank != info.rank)
-      report({.code = "TC119", .range = range,
-              .message = str("'", name, "' has ", counted(static_cast<std::size_t>(*tensor.rank), "dimension"), " but '", inner, "' of '",
-                             def.name, "' has ", info.rank),
-              .also = {{info.range, "declared here"}}});
-  }
-
-  void match_result(const Def& def, std::size_t i) {
-    const std::string& inner = def.returns[i].name;
-    const TensorInfo& info = def.tensors.at(inner);
-    TensorState& tensor = scope_.tensors.at(call_.results[i]);
-    match_argument(def, inner, tensor, call_.results[i], result_range(i));
-    if (info.role == Role::InOut && !tensor.assigned) {
-      if (tensor.kind == TensorState::Kind::Return)
-        tensor.accumulates_into_caller = true;
-      else
-        report({.code = "TC118", .range = result_range(i),
-                .message = str("'", call_.results[i], "' has no value yet but '", def.name, "' accumulates into it"),
-                .help = "assign it before the call"});
-    }
-    if (!tensor.type) tensor.type = info.type;
-    if (!tensor.rank) tensor.rank = info.rank;
-  }
-
-  const CallStatement& call_;
-  SourceRange range_;
-  const StatementContext& context_;
-  Scope& scope_;
+  bool indices_known_ = false;  ///< the left-hand subscripts are all good
 };
 
 }  // namespace
 
-SourceRange place(const std::vector<SourceRange>& ranges, std::size_t i, SourceRange fallback) {
-  return i < ranges.size() ? ranges[i] : fallback;
-}
-
-Statement check_statement(const Statement& statement, const StatementContext& context) {
-  Statement result = statement;
-  if (const auto* assignment = std::get_if<Assignment>(&statement.node)) {
-    result.node = AssignmentChecker(*assignment, context).run();
-  } else {
-    CallChecker(std::get<CallStatement>(statement.node), statement.range, context).run();
-  }
-  return result;
+Assignment check_assignment(const Assignment& assignment, const StatementContext& context) {
+  return AssignmentChecker(assignment, context).run();
 }
 
 }  // namespace tc::lang
