@@ -23,7 +23,7 @@ isl::map physical(const Access& access) {
 /// The uses of one local buffer.
 class BufferCheck {
  public:
-  /// \p inside: the first node below the mark that is no band and no mark.
+  /// \p inside: the first node below the mark that is no band and no mark, or a `vector` mark, whose lanes run together.
   BufferCheck(const Scop& scop, const std::string& buffer, const Place& mark, const Place& inside)
       : scop_(scop),
         buffer_(buffer),
@@ -186,7 +186,8 @@ void verify_promotion(const Scop& scop) {
     bool mark = place.node.isa<isl::schedule_node_mark>();
     auto buffer = mark ? marks::allocated_buffer(mark_name(place.node)) : "";
     if (!buffer.empty()) open.emplace_back(buffer, place);
-    if (mark || place.node.isa<isl::schedule_node_band>()) return;
+    bool lanes = mark && mark_name(place.node) == marks::vector;
+    if ((mark && !lanes) || place.node.isa<isl::schedule_node_band>()) return;
     for (const auto& [name, at] : open) BufferCheck(scop, name, at, place).run();
     open.clear();
   });

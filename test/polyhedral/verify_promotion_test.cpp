@@ -36,6 +36,25 @@ TEST_F(PromotionTest, ARowAtATime) {
   EXPECT_NO_THROW(verify(scop, compute_dependences(rows().scop())));
 }
 
+TEST_F(PromotionTest, ALoopBelowTheMarkReusesTheBuffer) {
+  auto scop = rows().redirect("t", "row[x1]").scop();
+  auto reused = with(scop, mark("allocate_row", band(kRows, sequence({kFirst, kSecond}))));
+  EXPECT_NO_THROW(verify(reused, compute_dependences(rows().scop())));
+  auto all_first = with(scop, mark("allocate_row", sequence({{kFirst.filter, band("[{ S0[i, j] -> [(i)] }]", kFirst.child)},
+                                                             {kSecond.filter, band("[{ S1[i, j] -> [(i)] }]", kSecond.child)}})));
+  EXPECT_TRUE(rejects([&] { verify_promotion(all_first); }, "buffer 'row': a place holds two elements"));
+}
+
+TEST_F(PromotionTest, LanesDoNotReuseAPlace) {
+  auto scop = rows().redirect("t", "row[0]").scop();
+  for (auto& statement : scop.statements) statement.vector_lanes = 8;
+  const std::string columns = "[{ S0[i, j] -> [(j)]; S1[i, j] -> [(j)] }]";
+  auto order = sequence({{kFirst.filter}, {kSecond.filter}});
+  EXPECT_NO_THROW(verify_promotion(with(scop, mark("allocate_row", band(kRows, band(columns, order))))));
+  EXPECT_TRUE(rejects([&] { verify_promotion(with(scop, mark("allocate_row", band(kRows, mark("vector", band(columns, order)))))); },
+                      "buffer 'row': a place holds two elements"));
+}
+
 TEST_F(PromotionTest, EachElementHasAPlaceOfItsOwn) {
   auto shared = with(rows().redirect("t", "row[x1 mod 4]").scop(), in_rows({kFirst, kSecond}));
   EXPECT_TRUE(rejects([&] { verify_promotion(shared); }, "law 'promotion' is broken: buffer 'row': a place holds two elements"));
