@@ -1,5 +1,8 @@
 #include "tc/halide_bridge/raise_body.h"
 
+#include <map>
+#include <utility>
+
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/halide_bridge/float_ops.h"
@@ -48,6 +51,7 @@ class ValueRaiser : public ir::IRMutator {
   using ir::IRMutator::visit;
 
   Expr visit(const ir::Variable* op) override {
+    if (auto let = lets_.find(op->name); let != lets_.end() && let->second.defined()) return let->second;
     auto found = iterators_.find(op->name);
     return found == iterators_.end() ? Expr(op) : as_int64(found->second);
   }
@@ -86,9 +90,11 @@ class ValueRaiser : public ir::IRMutator {
   }
 
   Expr visit(const ir::Let* op) override {
-    Expr value = mutate(op->value), body = op->body;
+    Expr value = mutate(op->value);
     auto name = ir::unique_name(op->name);
-    body = mutate(ir::substitute(op->name, ir::Variable::make(value.type(), name), body));
+    Expr outer = std::exchange(lets_[op->name], ir::Variable::make(value.type(), name));
+    Expr body = mutate(op->body);
+    lets_[op->name] = outer;
     return ir::Let::make(name, value, body);
   }
 
@@ -111,6 +117,7 @@ class ValueRaiser : public ir::IRMutator {
   const Place& place_;
   Lanes lanes_;
   std::map<std::string, Bounded> iterators_;
+  std::map<std::string, Expr> lets_;  ///< what a let of the value has become
   std::size_t next_read_ = 0;
   std::vector<std::pair<std::string, Expr>>* leaves_ = nullptr;  ///< where leaf() puts the names of the current subscripts
 

@@ -53,6 +53,7 @@ std::string unused_name(const Scop& scop, const std::string& wish) {
                                                 [&](const Statement& statement) { return statement.id == name; });
   };
   auto name = wish;
+  name.erase(std::remove(name.begin(), name.end(), '\''), name.end());
   while (taken(name)) name += "_";
   return name;
 }

@@ -22,7 +22,7 @@ bool touches(const Access& access, const std::string& tensor);
 /// All accesses of \p statement, the write first.
 std::vector<Access*> accesses(Statement& statement);
 std::vector<const Access*> accesses(const Statement& statement);
-/// \p wish, with underscores appended until no tensor and no statement of \p scop has this name.
+/// \p wish without primes, with underscores appended until no tensor and no statement of \p scop has this name.
 std::string unused_name(const Scop& scop, const std::string& wish);
 std::vector<std::int64_t> row_major(const std::vector<std::int64_t>& extent);
 
