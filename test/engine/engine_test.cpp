@@ -368,12 +368,14 @@ TEST(Engine, ASmallQuotaFallsBackToASimplerSchedule) {
   auto module = define(mm);
   auto a = count_up({5, 7}), b = count_up({7, 9});
   auto options = checked();
-  options.mapping.quota = 10;
-  auto executable = compile(module.functions[0], {a, b}, {}, options);
-  EXPECT_FALSE(executable->stats().fallbacks.empty());
-  Floats c({5, 9});
-  executable->run(std::vector<TensorView>{a, b}, std::vector<TensorView>{c});
-  EXPECT_EQ(c.values, product(a, b));
+  for (unsigned long quota : {1, 30, 1000, 5000, 20000, 100000}) {
+    options.mapping.quota = quota;
+    auto executable = compile(module.functions[0], {a, b}, {}, options);
+    EXPECT_TRUE(quota > 100 || !executable->stats().fallbacks.empty());
+    Floats c({5, 9});
+    executable->run(std::vector<TensorView>{a, b}, std::vector<TensorView>{c});
+    EXPECT_EQ(c.values, product(a, b)) << quota;
+  }
 }
 
 TEST(Engine, TheInterpreterRunsToo) {

@@ -177,6 +177,19 @@ def test_an_index_outside_its_tensor():
     torch.testing.assert_close(T.gather(table, torch.tensor([1, 4]), out=out), table[[1, 4]])
 
 
+def test_a_table_of_ten_million_rows():
+    T = tc.define("def lut(uint8(E,D) LUT, int64(B) I) -> (O) { O(b,d) = LUT(I(b),d) }\n"
+                  "def total(uint8(E,D) LUT, int64(B,L) I) -> (O) { O(b,d) +=! int32(LUT(I(b,l),d)) }")
+    table = torch.empty(10_000_000, 300, dtype=torch.uint8)  # memory that is never touched costs nothing
+    rows = torch.tensor([0, 7_500_000, 9_999_999, 7_158_279])
+    table[rows] = torch.randint(0, 255, (4, 300), dtype=torch.uint8)
+    assert torch.equal(T.lut(table, rows), table[rows])
+    pairs = rows.view(2, 2)
+    assert torch.equal(T.total(table, pairs), table[pairs].int().sum(1, dtype=torch.int32))
+    with pytest.raises(tc.ArgumentError):
+        T.lut(table, torch.tensor([10_000_000]))
+
+
 def test_a_precondition_that_does_not_hold():
     T = tc.define("def f(float(N) A, float(M) B) -> (C) { C(i) = A(i) + B(i+2) where i in 0:N }")
     torch.testing.assert_close(T.f(torch.ones(3), torch.ones(5)), torch.full((3,), 2.0))
