@@ -176,14 +176,13 @@ ValueGenerator::Subscript ValueGenerator::subscript_inside(const Interval& box, 
   if (box.extent <= 0) return s;
   switch (random_.between(0, 5)) {
     case 0: {
-      ExprPtr modulus = random_.chance(50) ? extent : integer(box.extent);
-      ExprPtr rest = binary(BinaryOp::Mod, s.expr, modulus);
+      ExprPtr rest = binary(BinaryOp::Mod, s.expr, extent);
       if (box.min != 0) rest = binary(BinaryOp::Add, rest, integer(box.min));
       return {rest, box.min, box.min + box.extent - 1};
     }
     case 1: {
-      auto upper = integer(box.min + box.extent - 1);
-      if (box.min == 0 && random_.chance(50)) upper = binary(BinaryOp::Sub, extent, integer(1));
+      ExprPtr upper = box.min == 1 ? extent : binary(BinaryOp::Add, extent, integer(box.min - 1));
+      if (box.min < 1) upper = binary(BinaryOp::Sub, extent, integer(1 - box.min));
       return {call("min", {call("max", {s.expr, integer(box.min)}), upper}), box.min, box.min + box.extent - 1};
     }
     case 2: {
@@ -229,7 +228,8 @@ Term ValueGenerator::read(const KnownTensor& tensor) {
     subscripts.push_back(s.expr);
     if (inside(s.low, s.high, box)) continue;
     if (is_inferred(s.expr)) return literal(tensor.type);
-    ExprPtr end = box.min == 0 ? tensor.extents[d] : integer(box.min + box.extent);
+    ExprPtr end = tensor.extents[d];
+    if (box.min != 0) end = binary(BinaryOp::Add, end, integer(box.min));
     std::vector<ExprPtr> conditions;
     if (s.low < box.min) conditions.push_back(binary(BinaryOp::Ge, s.expr, integer(box.min)));
     if (s.high >= box.min + box.extent) conditions.push_back(binary(BinaryOp::Lt, s.expr, end));
