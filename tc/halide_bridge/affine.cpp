@@ -15,9 +15,11 @@ struct Conditional {
 };
 
 std::optional<Conditional> as_conditional(const Expr& expr) {
-  if (const auto* select = expr.as<ir::Select>()) return Conditional{select->condition, select->true_value, select->false_value};
+  if (const auto* select = expr.as<ir::Select>())
+    return Conditional{select->condition, select->true_value, select->false_value};
   const auto* call = expr.as<ir::Call>();
-  if (call && call->is_intrinsic(ir::Call::if_then_else)) return Conditional{call->args[0], call->args[1], call->args[2]};
+  if (call && call->is_intrinsic(ir::Call::if_then_else))
+    return Conditional{call->args[0], call->args[1], call->args[2]};
   return std::nullopt;
 }
 
@@ -34,7 +36,9 @@ std::pair<isl::val, isl::val> limits(isl::ctx ctx, Halide::Type type) {
   return {type.is_int() ? power.neg() : isl::val::zero(ctx), power.sub(1)};
 }
 
-bool is_wide_signed(Halide::Type type) { return type.is_int() && type.bits() >= 32; }
+bool is_wide_signed(Halide::Type type) {
+  return type.is_int() && type.bits() >= 32;
+}
 
 /// The operands of a binary node.
 template <typename Node>
@@ -66,7 +70,9 @@ Result remainder(const isl::pw_aff& a, const isl::pw_aff& b) {
 AffineReader::AffineReader(isl::set domain, const std::vector<std::string>& iterators)
     : domain_(domain), universe_(isl::set::universe(domain.space())), iterators_(iterators) {}
 
-isl::pw_aff AffineReader::constant(const isl::val& value) const { return universe_.pw_aff_on_domain(value); }
+isl::pw_aff AffineReader::constant(const isl::val& value) const {
+  return universe_.pw_aff_on_domain(value);
+}
 
 Result AffineReader::index(const Expr& expr) const {
   if (const auto* op = expr.as<ir::IntImm>()) return constant(isl::val(domain_.ctx(), op->value));

@@ -70,11 +70,12 @@ Expr negation(const Expr& condition) {
   FloatComparisons floats;
   condition.accept(&floats);
   if (!floats.found) return ir::Not::make(condition);
-  return ir::Call::make(Halide::Bool(), ir::Call::bitwise_xor, {condition, ir::make_bool(true)}, ir::Call::PureIntrinsic);
+  return ir::Call::make(Halide::Bool(), ir::Call::bitwise_xor, {condition, ir::make_bool(true)},
+                        ir::Call::PureIntrinsic);
 }
 
 Expr truncate_float(const Expr& value, Type type) {
-  const std::string name = "real";
+  const std::string name = "x.real";
   const Expr x = ir::Variable::make(value.type(), name);
   const auto real = [&](double number) { return ir::make_const(value.type(), number); };
   const double low = type.is_int() ? -std::ldexp(1.0, type.bits() - 1) : 0;

@@ -7,7 +7,8 @@
 
 namespace tc::halide_bridge {
 
-/// The built-in float function \p function (see lang/builtins.h) of \p arguments, which are all Float(32) or all Float(64).
+/// The built-in float function \p function (see lang/builtins.h) of \p arguments, which are all Float(32) or all
+/// Float(64).
 ///
 /// Functions whose Halide node is exact become that node: sqrt, floor, ceil, trunc, fabs and abs, fdivide, rsqrt. Every
 /// other one becomes a PureExtern call `tc_<name>_f32` or `tc_<name>_f64` of the arguments' type; isnan and isinf give

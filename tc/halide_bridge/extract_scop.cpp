@@ -20,28 +20,32 @@ using polyhedral::Access;
 
 /// Can isl's parser read \p name as the name of a dimension?
 bool is_isl_name(const std::string& name) {
-  static constexpr std::array<std::string_view, 17> keywords = {"and", "or",  "not",   "implies", "exists", "mod",
-                                                                "min", "max", "floor", "ceil",    "floord", "ceild",
-                                                                "infty", "NaN", "true", "false", "rat"};
+  static constexpr std::array<std::string_view, 17> keywords = {"and",   "or",  "not",   "implies", "exists", "mod",
+                                                                "min",   "max", "floor", "ceil",    "floord", "ceild",
+                                                                "infty", "NaN", "true",  "false",   "rat"};
   return std::find(keywords.begin(), keywords.end(), name) == keywords.end();
 }
 
 /// { statement[iterators] } for the box of \p statement.
 isl::set domain_of(isl::ctx ctx, const ProgramStatement& statement) {
-  const auto space = isl::space::unit(ctx).add_named_tuple(statement.id, static_cast<unsigned>(statement.iterators.size()));
+  const auto space =
+      isl::space::unit(ctx).add_named_tuple(statement.id, static_cast<unsigned>(statement.iterators.size()));
   isl::set result = isl::set::universe(space);
   const auto identity = space.identity_multi_aff_on_domain();
   for (std::size_t i = 0; i < statement.iterators.size(); ++i) {
     const lang::Interval& interval = statement.domain.at(i);
     const isl::pw_aff iterator = identity.at(static_cast<int>(i));
-    const auto bound = [&](std::int64_t value) { return isl::set::universe(space).pw_aff_on_domain(isl::val(ctx, value)); };
+    const auto bound = [&](std::int64_t value) {
+      return isl::set::universe(space).pw_aff_on_domain(isl::val(ctx, value));
+    };
     result = result.intersect(iterator.ge_set(bound(interval.min)))
                  .intersect(iterator.lt_set(bound(interval.min + interval.extent)));
   }
   for (std::size_t i = 0; i < statement.iterators.size(); ++i) {
     const std::string& name = statement.iterators[i];
     if (!is_isl_name(name)) continue;
-    result = polyhedral::call(ctx, isl_set_set_dim_name, result.release(), isl_dim_set, static_cast<unsigned>(i), name.c_str());
+    result = polyhedral::call(ctx, isl_set_set_dim_name, result.release(), isl_dim_set, static_cast<unsigned>(i),
+                              name.c_str());
   }
   return result;
 }
@@ -72,7 +76,8 @@ class AccessBuilder {
     return domain_.space().add_named_tuple(tensor.name, static_cast<unsigned>(tensor.box.size()));
   }
 
-  isl::pw_multi_aff function_of(const ProgramTensor& tensor, const std::vector<std::optional<isl::pw_aff>>& indices) const {
+  isl::pw_multi_aff function_of(const ProgramTensor& tensor,
+                                const std::vector<std::optional<isl::pw_aff>>& indices) const {
     if (indices.empty()) return isl::multi_aff::zero(space(tensor)).to_pw_multi_aff();
     isl::pw_aff_list list(domain_.ctx(), static_cast<int>(indices.size()));
     for (const auto& index : indices) list = list.add(*index);
@@ -94,8 +99,10 @@ class AccessBuilder {
         result = result.intersect(column.set_range_tuple(tensor.name));
       } else {
         const isl::val low(domain_.ctx(), interval.min), high(domain_.ctx(), interval.min + interval.extent - 1);
-        result = polyhedral::call(domain_.ctx(), isl_map_lower_bound_val, result.release(), isl_dim_out, dimension, low.copy());
-        result = polyhedral::call(domain_.ctx(), isl_map_upper_bound_val, result.release(), isl_dim_out, dimension, high.copy());
+        result = polyhedral::call(domain_.ctx(), isl_map_lower_bound_val, result.release(), isl_dim_out, dimension,
+                                  low.copy());
+        result = polyhedral::call(domain_.ctx(), isl_map_upper_bound_val, result.release(), isl_dim_out, dimension,
+                                  high.copy());
       }
     }
     return result;
@@ -124,7 +131,8 @@ class ReadCollector : public ir::IRVisitor {
       return;
     }
     ir::IRVisitor::visit(op);
-    if (op->call_type == ir::Call::Halide) reads.push_back(builder_.element(program_.tensor(op->name), op->args, guard_));
+    if (op->call_type == ir::Call::Halide)
+      reads.push_back(builder_.element(program_.tensor(op->name), op->args, guard_));
   }
 
  private:
@@ -206,12 +214,14 @@ polyhedral::Tensor extract_tensor(const Program& program, std::size_t launch, co
   }
   result.strides = row_major_strides(result.extent);
   bool before = false, after = false;
-  for (std::size_t i = 0; i < launch; ++i) before = before || touched_by(program.launches[i]).written.count(tensor.name) > 0;
+  for (std::size_t i = 0; i < launch; ++i)
+    before = before || touched_by(program.launches[i]).written.count(tensor.name) > 0;
   for (std::size_t i = launch + 1; i < program.launches.size(); ++i) {
     after = after || touched_by(program.launches[i]).contains(tensor.name);
   }
   const auto& checks = program.launches[launch].checks;
-  const bool tested = std::any_of(checks.begin(), checks.end(), [&](const IndexCheck& c) { return c.flag == tensor.name; });
+  const bool tested =
+      std::any_of(checks.begin(), checks.end(), [&](const IndexCheck& c) { return c.flag == tensor.name; });
   const bool temporary = tensor.role == lang::Role::Temporary;
   const bool given = tensor.role == lang::Role::Input || tensor.role == lang::Role::InOut;
   const bool kept = tensor.role == lang::Role::Output || tensor.role == lang::Role::InOut;

@@ -82,7 +82,8 @@ class CheckCollector {
   /// The dimensions of \p access that are checked.
   std::vector<std::size_t> checked_dimensions(const lang::Access& access, const lang::Expr* place) const {
     const auto& subscripts = access.subscripts;
-    const bool dependent = data_dependent_.count(place) > 0 || std::any_of(subscripts.begin(), subscripts.end(), has_access);
+    const bool dependent =
+        data_dependent_.count(place) > 0 || std::any_of(subscripts.begin(), subscripts.end(), has_access);
     std::vector<std::size_t> result;
     for (std::size_t d = 0; dependent && d < subscripts.size(); ++d) {
       if (!stays_inside(lower_index(subscripts[d], scope_), tensor(access), d)) result.push_back(d);
@@ -102,12 +103,13 @@ class CheckCollector {
     for (const std::size_t d : checked_dimensions(access, expr.get())) add_check(access, d);
   }
 
-  /// guards && !(min <= subscript && subscript < min + extent), inner parts evaluated only under the outer guards.
+  /// guards && !(min <= subscript && subscript < min + extent), inner parts evaluated only under the outer guards. One
+  /// unsigned comparison, so that the subscript is read once.
   Expr violation(const ExprPtr& subscript, const lang::Interval& interval) const {
-    const Expr index = lower_index(subscript, scope_).expr;
-    const auto bound = [](std::int64_t value) { return ir::IntImm::make(Halide::Int(64), value); };
-    Expr result = ir::Or::make(ir::LT::make(index, bound(interval.min)),
-                               ir::GE::make(index, bound(interval.min + interval.extent)));
+    const LoweredExpr index = lower_index(subscript, scope_);
+    const Integer offset = subtract({index.expr, index.bounds}, constant(Halide::Int(64), interval.min));
+    const Expr extent = ir::UIntImm::make(Halide::UInt(64), static_cast<std::uint64_t>(interval.extent));
+    Expr result = ir::GE::make(ir::Cast::make(Halide::UInt(64), interval.min == 0 ? index.expr : offset.expr), extent);
     for (auto guard = guards_.rbegin(); guard != guards_.rend(); ++guard) {
       const LoweredExpr inner{result, {}, false}, none{ir::make_bool(false)};
       const Expr condition = lower_expr(guard->condition, scope_).expr;
@@ -137,8 +139,8 @@ class CheckCollector {
     check.update.kind = ProgramStatement::Kind::Update;
     check.level = depth(subscript);
     for (const auto& guard : guards_) check.level = std::max(check.level, depth(guard.condition));
-    check.message = str("subscript ", dimension, " of ", access.tensor, ", '", lang::print(subscript), "', must be in [",
-                        interval.min, ", ", interval.min + interval.extent, "): a value in ",
+    check.message = str("subscript ", dimension, " of ", access.tensor, ", '", lang::print(subscript),
+                        "', must be in [", interval.min, ", ", interval.min + interval.extent, "): a value in ",
                         join(names.tensors, " or "), " is not");
     checks_.push_back(std::move(check));
   }

@@ -18,7 +18,14 @@ std::optional<__int128> constant_value(const Expr& expr) {
 }
 
 /// Does Halide assume that this type's arithmetic never overflows?
-bool assumed_exact(Type type) { return type.is_int() && type.bits() >= 32; }
+bool assumed_exact(Type type) {
+  return type.is_int() && type.bits() >= 32;
+}
+
+/// \p value, unsigned, as the signed \p type of its width. Halide folds a Cast of a large constant to an error.
+Expr as_signed(Type type, const Expr& value) {
+  return ir::Call::make(type, ir::Call::reinterpret, {value}, ir::Call::PureIntrinsic);
+}
 
 /// Node(a, b), whose mathematical result lies in \p exact (absent: unknown), modulo 2^bits.
 template <typename Node>
@@ -31,7 +38,7 @@ Integer wrapping(const Integer& a, const Integer& b, std::optional<Bounds> exact
   }
   if (!assumed_exact(type)) return {Node::make(a.expr, b.expr), all};
   const Type raw = type.with_code(halide_type_uint);
-  return {ir::Cast::make(type, Node::make(ir::Cast::make(raw, a.expr), ir::Cast::make(raw, b.expr))), all};
+  return {as_signed(type, Node::make(ir::Cast::make(raw, a.expr), ir::Cast::make(raw, b.expr))), all};
 }
 
 /// The least and greatest of f(x, y) over the corners of the two bounds; absent if one leaves 128 bits.
@@ -53,7 +60,9 @@ __int128 floor_quotient(__int128 a, __int128 b) {
   return quotient * b != a && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 
-__int128 magnitude(const Bounds& bounds) { return std::max(-bounds.low, bounds.high); }
+__int128 magnitude(const Bounds& bounds) {
+  return std::max(-bounds.low, bounds.high);
+}
 
 Bounds within(Type type, const Bounds& bounds) {
   const Bounds all = bounds_of(type);
@@ -88,7 +97,9 @@ Bounds bounds_of(Type type) {
   return {0, (one << type.bits()) - 1};
 }
 
-Bounds hull(const Bounds& a, const Bounds& b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
+Bounds hull(const Bounds& a, const Bounds& b) {
+  return {std::min(a.low, b.low), std::max(a.high, b.high)};
+}
 
 Integer constant(Type type, __int128 value) {
   const Expr expr = type.is_int() ? Expr(ir::IntImm::make(type, static_cast<std::int64_t>(value)))
@@ -107,8 +118,8 @@ Integer subtract(const Integer& a, const Integer& b) {
 
 Integer multiply(const Integer& a, const Integer& b) {
   return wrapping<ir::Mul>(a, b, over_corners(a.bounds, b.bounds, [](__int128 x, __int128 y, __int128* result) {
-    return !__builtin_mul_overflow(x, y, result);
-  }));
+                             return !__builtin_mul_overflow(x, y, result);
+                           }));
 }
 
 Integer floor_div(const Integer& a, const Integer& b) {
@@ -137,7 +148,9 @@ Integer floor_mod(const Integer& a, const Integer& b) {
   return {ir::Add::make(remainder, ir::Select::make(rounds_down(a, b), b.expr, ir::make_zero(type))), bounds};
 }
 
-Integer negate(const Integer& a) { return subtract(constant(a.expr.type(), 0), a); }
+Integer negate(const Integer& a) {
+  return subtract(constant(a.expr.type(), 0), a);
+}
 
 Integer minimum(const Integer& a, const Integer& b) {
   return {ir::Min::make(a.expr, b.expr),
@@ -153,14 +166,16 @@ Integer absolute(const Integer& a) {
   const Type type = a.expr.type();
   if (a.bounds.low >= 0) return a;
   const Type raw = type.with_code(halide_type_uint);
-  const Expr result = ir::Cast::make(type, ir::Call::make(raw, ir::Call::abs, {a.expr}, ir::Call::PureIntrinsic));
+  const Expr result = as_signed(type, ir::Call::make(raw, ir::Call::abs, {a.expr}, ir::Call::PureIntrinsic));
   return {result, within(type, {0, magnitude(a.bounds)})};
 }
 
 Integer convert(const Integer& a, Type type) {
   if (a.expr.type() == type) return a;
   if (const auto value = constant_value(a.expr)) return constant(type, *value);
-  return {ir::Cast::make(type, a.expr), within(type, a.bounds)};
+  const Type from = a.expr.type();
+  const bool same_width = from.is_uint() && type.is_int() && from.bits() == type.bits();
+  return {same_width ? as_signed(type, a.expr) : ir::Cast::make(type, a.expr), within(type, a.bounds)};
 }
 
 }  // namespace tc::halide_bridge

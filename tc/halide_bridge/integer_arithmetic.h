@@ -23,10 +23,10 @@ Bounds hull(const Bounds& a, const Bounds& b);
 
 /// The exact arithmetic of the language in Halide's. Operands have one type, which the result has too.
 ///
-/// Halide takes signed 32- and 64-bit arithmetic as free of overflow: where the bounds do not prove that, the node works
-/// on the unsigned type and the result is cast back.
+/// Halide takes signed 32- and 64-bit arithmetic as free of overflow: where the bounds do not prove that, the node
+/// works on the unsigned type and the result is reinterpreted.
 ///
-///   before  add(a, b) in int32, nothing known      after  int32(uint32(a) + uint32(b))
+///   before  add(a, b) in int32, nothing known      after  reinterpret<int32>(uint32(a) + uint32(b))
 ///   before  add(i, 1) in int64, 0 <= i < 100       after  i + 1
 ///
 /// floor_div and floor_mod round towards minus infinity; both give 0 for a divisor of 0 and never trap.

@@ -57,7 +57,10 @@ struct Assigned {
 class Lowering {
  public:
   Lowering(const lang::Def& def, const lang::Ranges& ranges, const lang::SizeMap& sizes)
-      : def_(def), ranges_(ranges), sizes_(sizes), data_dependent_(ranges.data_dependent.begin(), ranges.data_dependent.end()) {}
+      : def_(def),
+        ranges_(ranges),
+        sizes_(sizes),
+        data_dependent_(ranges.data_dependent.begin(), ranges.data_dependent.end()) {}
 
   Program run() {
     declare_tensors();
@@ -132,7 +135,8 @@ class Lowering {
     if (runs) step.checks = index_checks(*assigned.assignment, assigned.all, data_dependent_, scope);
     const ExprPtr rhs = runs ? without_self_reads(assigned, step) : nullptr;
     if (!assigned.assignment->reduction) {
-      step.statements.push_back(make(assigned, Kind::Assign, assigned.assignment->target, assigned.all, lower_expr(rhs, scope).expr));
+      step.statements.push_back(
+          make(assigned, Kind::Assign, assigned.assignment->target, assigned.all, lower_expr(rhs, scope).expr));
     } else if (accumulates_apart(assigned)) {
       reduce_apart(assigned, rhs, scope, step);
     } else {

@@ -10,9 +10,9 @@ namespace tc::halide_bridge {
 ///
 /// In particular: op=! becomes Init and Update; a reduction into a half type accumulates in a float32 temporary that is
 /// stored once; a statement that reads its own target at other subscripts, or within a reduction, reads a copy of it
-/// made before; each data-dependent subscript gets a check statement `flag ||= guard && !(inside)` in an earlier launch,
-/// inner subscripts before outer ones, checks that read parameters only in the first launch of all.
-/// Integer / and % are floor operations with x/0 = x%0 = 0.
+/// made before; each data-dependent subscript gets a check statement `flag ||= guard && !(inside)` in an earlier
+/// launch, inner subscripts before outer ones, checks that read parameters only in the first launch of all. Integer /
+/// and % are floor operations with x/0 = x%0 = 0.
 Program lower(const lang::Def& def, const lang::Ranges& ranges, const lang::SizeMap& sizes);
 
 }  // namespace tc::halide_bridge

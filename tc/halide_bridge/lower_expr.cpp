@@ -17,7 +17,9 @@ using Halide::Type;
 using lang::BinaryOp;
 using lang::ExprPtr;
 
-Integer integer(const LoweredExpr& value) { return {value.expr, value.bounds}; }
+Integer integer(const LoweredExpr& value) {
+  return {value.expr, value.bounds};
+}
 
 /// A float or bool value made of \p parts.
 LoweredExpr plain(Expr expr, std::initializer_list<LoweredExpr> parts) {
@@ -32,9 +34,12 @@ LoweredExpr whole(const Integer& value, std::initializer_list<LoweredExpr> parts
   return result;
 }
 
-Type half_storage(DType type) { return type == DType::BFloat16 ? Halide::BFloat(16) : Halide::Float(16); }
+Type half_storage(DType type) {
+  return type == DType::BFloat16 ? Halide::BFloat(16) : Halide::Float(16);
+}
 
-/// A float as one of the half types in its compute type. Rounds once: also from float64, which is rounded at stores only.
+/// A float as one of the half types in its compute type. Rounds once: also from float64, which is rounded at stores
+/// only.
 Expr to_half(const Expr& value, DType type, bool implicit) {
   const bool rounds = !implicit || value.type().bits() > 32;
   return rounds ? ir::Cast::make(Halide::Float(32), ir::Cast::make(half_storage(type), value)) : value;
@@ -43,7 +48,12 @@ Expr to_half(const Expr& value, DType type, bool implicit) {
 /// An integer as a float of \p type.
 Expr integer_to_float(const Expr& value, DType type, bool implicit) {
   const Type compute = halide_type(type);
-  if (!is_half(type) || implicit) return ir::Cast::make(compute, value);
+  if (!is_half(type) || implicit) {
+    const auto* literal = value.as<ir::IntImm>();
+    const std::int64_t limit = std::int64_t{1} << 53;
+    const bool exact = literal && -limit <= literal->value && literal->value <= limit;
+    return exact ? ir::make_const(compute, static_cast<double>(literal->value)) : ir::Cast::make(compute, value);
+  }
   const bool exact = value.type().bits() <= 16;
   return to_half(ir::Cast::make(exact ? Halide::Float(32) : Halide::Float(64), value), type, false);
 }
@@ -66,39 +76,60 @@ LoweredExpr convert_value(const LoweredExpr& value, DType from, DType to, bool i
 
 Expr float_arithmetic(BinaryOp op, const Expr& a, const Expr& b) {
   switch (op) {
-    case BinaryOp::Add: return ir::Add::make(a, b);
-    case BinaryOp::Sub: return ir::Sub::make(a, b);
-    case BinaryOp::Mul: return ir::Mul::make(a, b);
-    case BinaryOp::Div: return ir::Div::make(a, b);
-    case BinaryOp::Mod: return float_call("fmod", {a, b});
-    default: throw InternalError("lower: no arithmetic operator of floats");
+    case BinaryOp::Add:
+      return ir::Add::make(a, b);
+    case BinaryOp::Sub:
+      return ir::Sub::make(a, b);
+    case BinaryOp::Mul:
+      return ir::Mul::make(a, b);
+    case BinaryOp::Div:
+      return ir::Div::make(a, b);
+    case BinaryOp::Mod:
+      return float_call("fmod", {a, b});
+    default:
+      throw InternalError("lower: no arithmetic operator of floats");
   }
 }
 
 Integer integer_arithmetic(BinaryOp op, const Integer& a, const Integer& b) {
   switch (op) {
-    case BinaryOp::Add: return add(a, b);
-    case BinaryOp::Sub: return subtract(a, b);
-    case BinaryOp::Mul: return multiply(a, b);
-    case BinaryOp::Div: return floor_div(a, b);
-    case BinaryOp::Mod: return floor_mod(a, b);
-    default: throw InternalError("lower: no arithmetic operator of integers");
+    case BinaryOp::Add:
+      return add(a, b);
+    case BinaryOp::Sub:
+      return subtract(a, b);
+    case BinaryOp::Mul:
+      return multiply(a, b);
+    case BinaryOp::Div:
+      return floor_div(a, b);
+    case BinaryOp::Mod:
+      return floor_mod(a, b);
+    default:
+      throw InternalError("lower: no arithmetic operator of integers");
   }
 }
 
 Expr comparison(BinaryOp op, const Expr& a, const Expr& b) {
   switch (op) {
-    case BinaryOp::Lt: return ir::LT::make(a, b);
-    case BinaryOp::Le: return ir::LE::make(a, b);
-    case BinaryOp::Gt: return ir::GT::make(a, b);
-    case BinaryOp::Ge: return ir::GE::make(a, b);
-    case BinaryOp::Eq: return ir::EQ::make(a, b);
-    case BinaryOp::Ne: return ir::NE::make(a, b);
-    default: throw InternalError("lower: no comparison");
+    case BinaryOp::Lt:
+      return ir::LT::make(a, b);
+    case BinaryOp::Le:
+      return ir::LE::make(a, b);
+    case BinaryOp::Gt:
+      return ir::GT::make(a, b);
+    case BinaryOp::Ge:
+      return ir::GE::make(a, b);
+    case BinaryOp::Eq:
+      return ir::EQ::make(a, b);
+    case BinaryOp::Ne:
+      return ir::NE::make(a, b);
+    default:
+      throw InternalError("lower: no comparison");
   }
 }
 
-bool is_arithmetic(BinaryOp op) { return op <= BinaryOp::Mod; }
+bool is_arithmetic(BinaryOp op) {
+  return op <= BinaryOp::Mod;
+}
 
 Expr if_then_else(const Expr& condition, const Expr& a, const Expr& b) {
   return ir::Call::make(a.type(), ir::Call::if_then_else, {condition, a, b}, ir::Call::PureIntrinsic);
@@ -231,14 +262,14 @@ class ExprLowering {
   }
 
   static LoweredExpr lazy_and(const LoweredExpr& left, const LoweredExpr& right) {
-    return plain(right.total ? ir::And::make(left.expr, right.expr)
-                             : if_then_else(left.expr, right.expr, ir::make_bool(false)),
-                 {left, right});
+    return plain(
+        right.total ? ir::And::make(left.expr, right.expr) : if_then_else(left.expr, right.expr, ir::make_bool(false)),
+        {left, right});
   }
   static LoweredExpr lazy_or(const LoweredExpr& left, const LoweredExpr& right) {
-    return plain(right.total ? ir::Or::make(left.expr, right.expr)
-                             : if_then_else(left.expr, ir::make_bool(true), right.expr),
-                 {left, right});
+    return plain(
+        right.total ? ir::Or::make(left.expr, right.expr) : if_then_else(left.expr, ir::make_bool(true), right.expr),
+        {left, right});
   }
 
   const ProgramTensor& tensor(const std::string& name) const {
@@ -252,7 +283,9 @@ class ExprLowering {
 
 }  // namespace
 
-LoweredExpr lower_expr(const ExprPtr& expr, const ExprScope& scope) { return ExprLowering(scope)(expr); }
+LoweredExpr lower_expr(const ExprPtr& expr, const ExprScope& scope) {
+  return ExprLowering(scope)(expr);
+}
 
 LoweredExpr lower_index(const ExprPtr& expr, const ExprScope& scope) {
   const LoweredExpr index = lower_expr(expr, scope);

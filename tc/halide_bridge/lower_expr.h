@@ -19,8 +19,9 @@ struct ExprScope {
 /// A value as Halide IR, see ProgramStatement::value.
 struct LoweredExpr {
   Halide::Expr expr;
-  Bounds bounds;      ///< of integers; of other types meaningless
-  bool total = true;  ///< every access in it is inside its tensor whatever the iterators are: it can be evaluated anywhere
+  Bounds bounds = {};  ///< of integers; of other types meaningless
+  bool total =
+      true;  ///< every access in it is inside its tensor whatever the iterators are: it can be evaluated anywhere
 };
 
 /// \p expr, checked, as Halide IR.
@@ -39,6 +40,7 @@ LoweredExpr lower_index(const lang::ExprPtr& expr, const ExprScope& scope);
 bool stays_inside(const LoweredExpr& index, const ProgramTensor& tensor, std::size_t dimension);
 
 /// condition ? then_value : else_value, where an arm that is not total is not evaluated in vain.
-Halide::Expr guarded_select(const Halide::Expr& condition, const LoweredExpr& then_value, const LoweredExpr& else_value);
+Halide::Expr guarded_select(const Halide::Expr& condition, const LoweredExpr& then_value,
+                            const LoweredExpr& else_value);
 
 }  // namespace tc::halide_bridge

@@ -46,10 +46,14 @@ std::string print_interval(const lang::Interval& interval) {
 
 std::string_view print_role(lang::Role role) {
   switch (role) {
-    case lang::Role::Input: return "input";
-    case lang::Role::Output: return "output";
-    case lang::Role::InOut: return "inout";
-    case lang::Role::Temporary: return "temporary";
+    case lang::Role::Input:
+      return "input";
+    case lang::Role::Output:
+      return "output";
+    case lang::Role::InOut:
+      return "inout";
+    case lang::Role::Temporary:
+      return "temporary";
   }
   throw InternalError("print(Program): a tensor without a role");
 }
@@ -117,7 +121,8 @@ std::string print(const Program& program) {
     out << "launch " << i << '\n';
     for (const auto& statement : program.launches[i].statements) out << "  " << print_statement(statement) << '\n';
     for (const auto& check : program.launches[i].checks) {
-      out << "  check " << check.flag << (check.before_writes ? " (before writes)" : "") << ": " << check.message << '\n';
+      out << "  check " << check.flag << (check.before_writes ? " (before writes)" : "") << ": " << check.message
+          << '\n';
     }
   }
   return out.str();

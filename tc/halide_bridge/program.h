@@ -22,11 +22,11 @@ struct ProgramTensor {
 
 /// A statement `target(subscripts) = value` over the box of its iterators.
 ///
-/// Assign: target = value. Init: target = identity of `op`. Update: target = target op value, where `value` does not hold
-/// the accumulator; instances that share the left-hand iterators may run in any order.
-/// In `value`, an iterator is Variable(Int(64), name), an element read is Call(type, tensor, subscripts: Int(64), Call::Halide),
-/// made by element_read(), in the compute type of the tensor (bool is Bool(), halves are Float(32)); the arm of a conditional that must not be
-/// evaluated unless its condition holds stands in Call::if_then_else, other conditionals are Select.
+/// Assign: target = value. Init: target = identity of `op`. Update: target = target op value, where `value` does not
+/// hold the accumulator; instances that share the left-hand iterators may run in any order. In `value`, an iterator is
+/// Variable(Int(64), name), an element read is Call(type, tensor, subscripts: Int(64), Call::Halide), made by
+/// element_read(), in the compute type of the tensor (bool is Bool(), halves are Float(32)); the arm of a conditional
+/// that must not be evaluated unless its condition holds stands in Call::if_then_else, other conditionals are Select.
 /// The value has the compute type of the target; the store converts (halves round). Floats are meant as written: who
 /// simplifies a value wraps it in strict_float first, and negates a comparison of floats as builtin_calls.h does.
 struct ProgramStatement {

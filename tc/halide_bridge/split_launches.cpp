@@ -75,6 +75,7 @@ class LaunchSplitter {
     check.initialise.target = check.update.target = flag;
     current_.statements.push_back(std::move(check.initialise));
     current_.statements.push_back(std::move(check.update));
+    if (wrote_observable_) check.message += "; the outputs are unspecified";
     current_.checks.push_back({flag, std::move(check.message), !wrote_observable_});
   }
 
@@ -100,7 +101,8 @@ class LaunchSplitter {
   std::vector<std::string>& names_;
   std::vector<Launch> launches_;
   Launch current_;
-  std::map<std::string, std::set<std::string>> passed_;  ///< checks whose values have not changed since, and their reads
+  std::map<std::string, std::set<std::string>>
+      passed_;  ///< checks whose values have not changed since, and their reads
   int flag_count_ = 0;
   bool wrote_observable_ = false;
 };

@@ -11,8 +11,12 @@ namespace ir = Halide::Internal;
 using Halide::Expr;
 using Kind = ProgramStatement::Kind;
 
-Expr iterator(const std::string& name) { return ir::Variable::make(Halide::Int(64), name); }
-Expr number(std::int64_t value) { return ir::IntImm::make(Halide::Int(64), value); }
+Expr iterator(const std::string& name) {
+  return ir::Variable::make(Halide::Int(64), name);
+}
+Expr number(std::int64_t value) {
+  return ir::IntImm::make(Halide::Int(64), value);
+}
 Expr read(const std::string& tensor, std::vector<Expr> subscripts) {
   return element_read(Halide::Float(32), tensor, subscripts);
 }
@@ -101,7 +105,8 @@ TEST(ExtractScop, ReadsInOrder) {
       {"product", read("B", {i * j}), "~{ S0[i, j] -> B[o0] : 0 <= o0 <= 9 }"},
       {"order", read("A", {i, j}) + read("B", {j}) * read("A", {j, i}),
        "{ S0[i, j] -> A[i, j] }\n{ S0[i, j] -> B[j] }\n{ S0[i, j] -> A[j, i] }"},
-      {"indirect", read("A", {index_read("X", {i}), j}), "{ S0[i, j] -> X[i] }\n~{ S0[i, j] -> A[o0, j] : 0 <= o0 <= 9 }"},
+      {"indirect", read("A", {index_read("X", {i}), j}),
+       "{ S0[i, j] -> X[i] }\n~{ S0[i, j] -> A[o0, j] : 0 <= o0 <= 9 }"},
       {"indirect second", read("A", {i + 1, index_read("X", {i})}),
        "{ S0[i, j] -> X[i] }\n~{ S0[i, j] -> A[1 + i, o1] : 0 <= o1 <= 9 }"},
       {"guard", when(i >= 1, read("B", {i - 1}), zero), "{ S0[i, j] -> B[-1 + i] : i > 0 }"},
@@ -210,9 +215,9 @@ TEST(ExtractScop, LivenessFollowsRolesAndLaunches) {
   flag.kind = Kind::Init;
   flag.op = ReductionOp::Or;
   flag.target = "check.0";
-  program.launches = {
-      {{assign("t", read("A", {i})), assign("u", read("t", {i})), assign("O", read("u", {i})), flag}, {{"check.0", "m", true}}},
-      {{assign("P", read("t", {i})), assign("t", read("O", {i}))}, {}}};
+  program.launches = {{{assign("t", read("A", {i})), assign("u", read("t", {i})), assign("O", read("u", {i})), flag},
+                       {{"check.0", "m", true}}},
+                      {{assign("P", read("t", {i})), assign("t", read("O", {i}))}, {}}};
   EXPECT_EQ(tensors_of(program, 0), "A in, O out, t out workspace, u workspace, check.0 out workspace");
   EXPECT_EQ(tensors_of(program, 1), "O in out, P in out, t in workspace");
 }
