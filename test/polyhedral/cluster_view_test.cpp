@@ -1,0 +1,94 @@
+#include "tc/polyhedral/cluster_view.h"
+
+#include <gtest/gtest.h>
+
+#include "test/support/isl_fixture.h"
+#include "test/support/schedule_builder.h"
+#include "test/support/scop_builder.h"
+
+namespace tc::polyhedral {
+namespace {
+
+using namespace build;
+
+class ClusterViewTest : public IslTest {
+ protected:
+  /// C[i, j] = 0; C[i, j] += A[i, k]; then s[] = 1, in two clusters.
+  Scop scop() const {
+    auto result = ScopBuilder(context())
+                      .input("A", {8, 6})
+                      .output("C", {8, 4})
+                      .output("s", {})
+                      .identity("I[i, j] : 0 <= i < 8 and 0 <= j < 4", "C[i, j]")
+                      .accumulate("U[i, j, k] : 0 <= i < 8 and 0 <= j < 4 and 0 <= k < 6", "C[i, j]", {"A[i, 2k - i]"})
+                      .statement("T[]", "s[]")
+                      .scop();
+    auto inside = sequence({{"{ I[i, j] }"}, {"{ U[i, j, k] }", band("[{ U[i, j, k] -> [(k)] }]")}});
+    result.schedule =
+        domain(ctx(), "{ I[i, j] : 0 <= i < 8 and 0 <= j < 4; U[i, j, k] : 0 <= i < 8 and 0 <= j < 4 and 0 <= k < 6; T[] }",
+               sequence({{"{ I[i, j]; U[i, j, k] }",
+                          coincident_band("[{ I[i, j] -> [(i)]; U[i, j, k] -> [(i)] }, { I[i, j] -> [(j)]; U[i, j, k] -> [(j)] }]", 2, inside)},
+                         {"{ T[] }"}}));
+    return result;
+  }
+};
+
+TEST_F(ClusterViewTest, SeesOuterMembersAndInnerLoops) {
+  auto views = cluster_views(scop());
+  ASSERT_EQ(views.size(), 2u);
+  EXPECT_EQ(views[0].path, (std::vector<int>{0, 0, 0}));
+  ASSERT_EQ(views[0].members.size(), 2u);
+  EXPECT_EQ(views[0].members[1].extent(), 4);
+  EXPECT_TRUE(views[0].permutable);
+  ASSERT_EQ(views[0].statements.size(), 2u);
+  const auto& update = views[0].statements[1];
+  EXPECT_EQ(update.id, "U");
+  EXPECT_EQ(update.outer, (std::vector<int>{0, 1}));
+  ASSERT_EQ(update.inner.size(), 1u);
+  EXPECT_EQ(update.inner[0].iterator, 2);
+  EXPECT_FALSE(update.inner[0].coincident);
+  EXPECT_FALSE(update.inner[0].shared);
+  EXPECT_TRUE(views[1].members.empty());
+}
+
+TEST_F(ClusterViewTest, PathsLeadBackToTheirNode) {
+  auto schedule = scop().schedule;
+  auto band = schedule.root().child(0).child(0).child(0);
+  EXPECT_EQ(path_of(node_at(schedule, path_of(band))), path_of(band));
+  EXPECT_EQ(statement_ids(band).size(), 2u);
+}
+
+TEST_F(ClusterViewTest, StridesAreElementsInMemory) {
+  auto s = scop();
+  const auto& update = s.statement("U");
+  EXPECT_EQ(stride(s, update.write, 0), 4);
+  EXPECT_EQ(stride(s, update.write, 1), 1);
+  EXPECT_EQ(stride(s, update.write, 2), 0);
+  EXPECT_EQ(stride(s, update.reads[0], 0), 6 - 1);
+  EXPECT_EQ(stride(s, update.reads[0], 2), 2);
+}
+
+TEST_F(ClusterViewTest, DataDependentAndPeriodicAccessesHaveNoStride) {
+  auto s = ScopBuilder(context())
+               .input("A", {8})
+               .output("C", {8})
+               .statement("S[i] : 0 <= i < 8", "C[i]", {"A[i mod 4]"})
+               .read_any("A[x] : 0 <= x < 8")
+               .scop();
+  EXPECT_EQ(stride(s, s.statement("S").reads[0], 0), unknown_stride);
+  EXPECT_EQ(stride(s, s.statement("S").reads[1], 0), unknown_stride);
+}
+
+TEST_F(ClusterViewTest, FindsTheOnlyIterator) {
+  auto domain = set("{ S[i, j] : 0 <= i < 8 and 0 <= j < 4 }");
+  auto function = [&](const char* text) { return isl::union_pw_aff(ctx(), text); };
+  EXPECT_EQ(only_iterator(function("{ S[i, j] -> [(j + 3)] }"), domain), 1);
+  EXPECT_EQ(only_iterator(function("{ S[i, j] -> [(floor(i/4))] }"), domain), 0);
+  EXPECT_EQ(only_iterator(function("{ S[i, j] -> [(i + j)] }"), domain), -1);
+  EXPECT_EQ(only_iterator(function("{ S[i, j] -> [(7)] }"), domain), -1);
+  EXPECT_EQ(values(quotient(function("{ S[i, j] -> [(i)] }"), 3), domain.to_union_set()).max, 2);
+  EXPECT_EQ(values(remainder(function("{ S[i, j] -> [(i)] }"), 3), domain.to_union_set()).max, 2);
+}
+
+}  // namespace
+}  // namespace tc::polyhedral

@@ -1,0 +1,64 @@
+#include "tc/polyhedral/contract.h"
+
+#include <gtest/gtest.h>
+
+#include "tc/polyhedral/cluster_view.h"
+#include "test/polyhedral/mapping_passes_fixture.h"
+#include "test/support/simulate.h"
+
+namespace tc::polyhedral {
+namespace {
+
+class Contract : public MappingPassTest {
+ protected:
+  /// t[i, j] = A[i, j]; C[i, j] = t[i, shift + j] row by row; t has 20 columns.
+  Scop rows(const std::string& read = "t[i, j]") const {
+    auto scop = ScopBuilder(context())
+                    .input("A", {8, 20})
+                    .temporary("t", {8, 20})
+                    .output("C", {8, 20})
+                    .statement("S[i, j] : 0 <= i < 8 and 0 <= j < 20", "t[i, j]", {"A[i, j]"})
+                    .statement("T[i, j] : 0 <= i < 8 and 0 <= j < 19", "C[i, j]", {read})
+                    .scop();
+    using namespace build;
+    scop.schedule = domain(ctx(), "{ S[i, j] : 0 <= i < 8 and 0 <= j < 20; T[i, j] : 0 <= i < 8 and 0 <= j < 19 }",
+                           coincident_band("[{ S[i, j] -> [(i)]; T[i, j] -> [(i)] }]", 1,
+                                           sequence({{"{ S[i, j] }", band("[{ S[i, j] -> [(j)] }]")},
+                                                     {"{ T[i, j] }", band("[{ T[i, j] -> [(j)] }]")}})));
+    return scop;
+  }
+};
+
+TEST_F(Contract, KeepsARowInALocalBuffer) {
+  auto scop = rows();
+  auto result = contract(scop, {0, 0}, {0, 0}, {}, {}, 1000);
+  EXPECT_EQ(mark_name(node_at(result.schedule, {0, 0})), "allocate_local_t");
+  EXPECT_TRUE(writes(result, "S", "S[i, j] -> local_t[0, j]"));
+  EXPECT_EQ(range_name(result.statement("S").write.relation), "t");
+  EXPECT_EQ(result.tensor("local_t").extent, (std::vector<std::int64_t>{1, 20}));
+  EXPECT_EQ(result.tensor("local_t").storage, Tensor::Storage::Local);
+  EXPECT_EQ(simulate(result), simulate(scop));
+}
+
+TEST_F(Contract, PadsForVectorsThatAccessIt) {
+  ClusterMapping cluster{.statements = {{"S", 1, 8}, {"T", 1, 8}}};
+  auto aligned = contract(rows(), {0, 0}, {0, 0}, cluster, {}, 1000).tensor("local_t");
+  EXPECT_EQ(aligned.extent, (std::vector<std::int64_t>{1, 24}));
+  EXPECT_TRUE(aligned.padded);
+  auto shifted = contract(rows("t[i, j + 1]"), {0, 0}, {0, 0}, cluster, {}, 1000).tensor("local_t");
+  EXPECT_EQ(shifted.extent, (std::vector<std::int64_t>{1, 32}));
+  auto reversed = contract(rows("t[i, 19 - j]"), {0, 0}, {0, 0}, cluster, {}, 1000).tensor("local_t");
+  EXPECT_FALSE(reversed.padded);
+}
+
+TEST_F(Contract, LeavesWhatIsTooLargeSharedOrNeededLater) {
+  EXPECT_FALSE(contract(rows(), {0, 0}, {0, 0}, {}, {}, 79).has_tensor("local_t"));
+  EXPECT_TRUE(contract(rows(), {0, 0}, {0, 0}, {}, {"t"}, 0).has_tensor("local_t"));
+  EXPECT_FALSE(contract(rows("t[7 - i, j]"), {0, 0}, {0, 0}, {}, {}, 1000).has_tensor("local_t"));
+  auto scop = rows();
+  scop.tensor("t").live_out = true;
+  EXPECT_FALSE(contract(scop, {0, 0}, {0, 0}, {}, {}, 1000).has_tensor("local_t"));
+}
+
+}  // namespace
+}  // namespace tc::polyhedral

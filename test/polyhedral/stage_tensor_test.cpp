@@ -1,0 +1,58 @@
+#include "tc/polyhedral/stage_tensor.h"
+
+#include <gtest/gtest.h>
+
+#include "test/polyhedral/mapping_passes_fixture.h"
+#include "test/support/simulate.h"
+
+namespace tc::polyhedral {
+namespace {
+
+using StageTensor = MappingPassTest;
+
+TEST_F(StageTensor, CopiesOutWhatLivesOn) {
+  auto scop = row_sums();
+  ClusterMapping cluster{.members = {{}}, .staged = {"C"}, .copies = {"", 0, 4}};
+  auto result = stage_tensor(scop, {0}, "C", cluster);
+  EXPECT_EQ(order(result), (std::vector<std::string>{"I", "U", "C_out"}));
+  EXPECT_TRUE(writes(result, "I", "I[i] -> acc_C[i]"));
+  EXPECT_TRUE(writes(result, "U", "U[i, k] -> acc_C[i]"));
+  EXPECT_TRUE(writes(result, "C_out", "C_out[i] -> C[i]"));
+  EXPECT_EQ(cluster.staged, std::vector<std::string>{"acc_C"});
+  EXPECT_EQ(cluster.statement("C_out").lanes, 4);
+  EXPECT_EQ(simulate(result), simulate(scop));
+}
+
+TEST_F(StageTensor, CopiesInWhatIsAccumulatedInto) {
+  auto scop = row_sums();
+  scop.statements.erase(scop.statements.begin());
+  scop.schedule = schedule(R"(
+domain: "{ U[i, k] : 0 <= i < 8 and 0 <= k < 20 }"
+child:
+  schedule: "[{ U[i, k] -> [(i)] }]"
+  coincident: [ 1 ]
+  child:
+    schedule: "[{ U[i, k] -> [(k)] }]"
+)");
+  ClusterMapping cluster{.members = {{}}, .staged = {"C"}};
+  auto result = stage_tensor(scop, {0}, "C", cluster);
+  EXPECT_EQ(order(result), (std::vector<std::string>{"C_in", "U", "C_out"}));
+  EXPECT_EQ(simulate(result), simulate(scop));
+}
+
+TEST_F(StageTensor, NeedsNoCopyOfATemporary) {
+  auto scop = row_sums();
+  scop.tensor("C").live_out = false;
+  ClusterMapping cluster{.members = {{}}, .staged = {"C"}};
+  EXPECT_EQ(order(stage_tensor(scop, {0}, "C", cluster)), (std::vector<std::string>{"I", "U"}));
+}
+
+TEST_F(StageTensor, LeavesATensorWhoseElementsIterationsShare) {
+  auto scop = ScopBuilder(context()).input("A", {9}).output("C", {9}).statement("S[i] : 0 <= i < 8", "C[i]", {"C[i + 1]"}).scop();
+  ClusterMapping cluster{.members = {{}}, .staged = {"C"}};
+  EXPECT_EQ(order(stage_tensor(scop, {0}, "C", cluster)), std::vector<std::string>{"S"});
+  EXPECT_EQ(cluster.staged, std::vector<std::string>{"C"});
+}
+
+}  // namespace
+}  // namespace tc::polyhedral

@@ -1,0 +1,117 @@
+#include "tc/polyhedral/tile_cluster.h"
+
+#include <gtest/gtest.h>
+
+#include "test/polyhedral/mapping_passes_fixture.h"
+#include "test/support/simulate.h"
+
+namespace tc::polyhedral {
+namespace {
+
+class TileCluster : public MappingPassTest {
+ protected:
+  isl::schedule tile(const Scop& scop, const ClusterMapping& mapping) const {
+    auto tiled = tile_cluster(scop, cluster_views(scop).at(0), mapping);
+    auto result = scop;
+    result.schedule = tiled.schedule;
+    EXPECT_EQ(simulate(result), simulate(scop));
+    return tiled.schedule;
+  }
+};
+
+TEST_F(TileCluster, SinksPointsBelowInnerLoops) {
+  EXPECT_SCHEDULE(tile(row_sums(), {.members = {{0, 4}}}), R"(
+domain: "{ I[i] : 0 <= i < 8; U[i, k] : 0 <= i < 8 and 0 <= k < 20 }"
+child:
+  schedule: "[{ I[i] -> [(floor(i/4))]; U[i, k] -> [(floor(i/4))] }]"
+  permutable: 1
+  coincident: [ 1 ]
+  child:
+    sequence:
+    - filter: "{ I[i] }"
+      child:
+        schedule: "[{ I[i] -> [(i mod 4)] }]"
+        permutable: 1
+        coincident: [ 1 ]
+    - filter: "{ U[i, k] }"
+      child:
+        schedule: "[{ U[i, k] -> [(k)] }]"
+        child:
+          schedule: "[{ U[i, k] -> [(i mod 4)] }]"
+          permutable: 1
+          coincident: [ 1 ]
+)");
+}
+
+TEST_F(TileCluster, BlocksStandAboveTilesThreadsAboveBlocks) {
+  EXPECT_SCHEDULE(tile(row_sums(30), {.members = {{6, 2}}, .parallel = 0}), R"(
+domain: "{ I[i] : 0 <= i < 30; U[i, k] : 0 <= i < 30 and 0 <= k < 20 }"
+child:
+  schedule: "[{ I[i] -> [(floor(i/6))]; U[i, k] -> [(floor(i/6))] }]"
+  permutable: 1
+  coincident: [ 1 ]
+  child:
+    schedule: "[{ I[i] -> [(floor(i/2) - 3*floor(i/6))]; U[i, k] -> [(floor(i/2) - 3*floor(i/6))] }]"
+    permutable: 1
+    coincident: [ 1 ]
+    child:
+      sequence:
+      - filter: "{ I[i] }"
+        child:
+          schedule: "[{ I[i] -> [(i mod 2)] }]"
+          permutable: 1
+          coincident: [ 1 ]
+      - filter: "{ U[i, k] }"
+        child:
+          schedule: "[{ U[i, k] -> [(k)] }]"
+          child:
+            schedule: "[{ U[i, k] -> [(i mod 2)] }]"
+            permutable: 1
+            coincident: [ 1 ]
+)");
+}
+
+TEST_F(TileCluster, TilesTheInnerLoopOfLanesAndIsolatesFullOnes) {
+  ClusterMapping mapping{.members = {{}}, .statements = {{"U", 1, 4, 2}}};
+  EXPECT_SCHEDULE(tile(row_sums(), mapping), R"(
+domain: "{ I[i] : 0 <= i < 8; U[i, k] : 0 <= i < 8 and 0 <= k < 20 }"
+child:
+  schedule: "[{ I[i] -> [(i)]; U[i, k] -> [(i)] }]"
+  permutable: 1
+  coincident: [ 1 ]
+  child:
+    sequence:
+    - filter: "{ I[i] }"
+    - filter: "{ U[i, k] }"
+      child:
+        schedule: "[{ U[i, k] -> [(floor(k/8))] }]"
+        permutable: 1
+        options: "{ isolate[[o0] -> [t0]] : t0 <= 1 }"
+        child:
+          schedule: "[{ U[i, k] -> [(k mod 8)] }]"
+          permutable: 1
+)");
+}
+
+TEST_F(TileCluster, LeavesOutLoopsOfOneIteration) {
+  EXPECT_SCHEDULE(tile(row_sums(3), {.members = {{0, 4}}}), R"(
+domain: "{ I[i] : 0 <= i < 3; U[i, k] : 0 <= i < 3 and 0 <= k < 20 }"
+child:
+  sequence:
+  - filter: "{ I[i] }"
+    child:
+      schedule: "[{ I[i] -> [(i)] }]"
+      permutable: 1
+      coincident: [ 1 ]
+  - filter: "{ U[i, k] }"
+    child:
+      schedule: "[{ U[i, k] -> [(k)] }]"
+      child:
+        schedule: "[{ U[i, k] -> [(i)] }]"
+        permutable: 1
+        coincident: [ 1 ]
+)");
+}
+
+}  // namespace
+}  // namespace tc::polyhedral
