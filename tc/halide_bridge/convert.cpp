@@ -69,7 +69,26 @@ Expr encode_bfloat(const Expr& value) {
   });
 }
 
+/// A float64 as the neighbouring float32 whose last bit is 1 where it is not exact: what is rounded again from there is
+/// rounded as from the float64.
+Expr round_to_odd(const Expr& value) {
+  int n = value.type().lanes();
+  return let(ir::Cast::make(Halide::Float(32, n), value), [&](const Expr& nearest) {
+    Expr bits = bits_of(nearest, UInt(32, n)), one = unsigned32(1, n);
+    Expr back = ir::Cast::make(Halide::Float(64, n), nearest);
+    auto magnitude = [&](const Expr& x) { return bits_of(x, UInt(64, n)) & ir::make_const(UInt(64, n), ~(std::uint64_t{1} << 63)); };
+    Expr other = ir::Select::make(magnitude(back) < magnitude(value), bits + one, bits - one);
+    Expr keep = ir::Or::make(ir::EQ::make(magnitude(back), magnitude(value)), ir::EQ::make(bits & one, one));
+    Expr special = ir::GE::make(bits & unsigned32(0x7fffffff, n), unsigned32(0x7f800000, n));
+    return bits_of(ir::Select::make(ir::Or::make(keep, special), bits, other), Halide::Float(32, n));
+  });
+}
+
 }  // namespace
+
+Expr round_to_half(const Expr& value, DType type) {
+  return decode(encode(value.type().bits() == 64 ? round_to_odd(value) : value, type), type);
+}
 
 Expr decode(const Expr& bits, DType type) {
   int n = bits.type().lanes();

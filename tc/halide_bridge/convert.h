@@ -11,4 +11,7 @@ Halide::Expr decode(const Halide::Expr& bits, DType type);
 /// The bits in memory of a value of the compute type; halves round to nearest even, overflow to infinity and keep NaN.
 Halide::Expr encode(const Halide::Expr& value, DType type);
 
+/// A float32 or float64 \p value rounded once to the half \p type, as float32.
+Halide::Expr round_to_half(const Halide::Expr& value, DType type);
+
 }  // namespace tc::halide_bridge

@@ -5,6 +5,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/halide_bridge/convert.h"
 #include "tc/halide_bridge/float_ops.h"
 #include "tc/halide_bridge/vector_math.h"
 
@@ -74,6 +75,8 @@ class ValueRaiser : public ir::IRMutator {
   Expr visit(const ir::NE* op) override { return ir::Not::make(mutate(ir::EQ::make(op->a, op->b))); }
 
   Expr visit(const ir::Cast* op) override {
+    if (const auto* half = op->value.as<ir::Cast>(); half && half->type.is_float() && half->type.bits() == 16)
+      return round_to_half(mutate(half->value), half->type.is_bfloat() ? DType::BFloat16 : DType::Float16);
     if (op->value.type() != Int(64)) {
       Expr value = mutate(op->value);
       return ir::Cast::make(op->type.with_lanes(value.type().lanes()), value);
