@@ -59,15 +59,15 @@ class ValueRaiser : public ir::IRMutator {
   Expr visit(const ir::Add* op) override { return arithmetic(op); }
   Expr visit(const ir::Sub* op) override { return arithmetic(op); }
   Expr visit(const ir::Mul* op) override { return arithmetic(op); }
-  Expr visit(const ir::Div* op) override { return arithmetic(op); }
-  Expr visit(const ir::Mod* op) override { return arithmetic(op); }
+  Expr visit(const ir::Div* op) override { return zero_by_zero<ir::Div>(arithmetic(op)); }
+  Expr visit(const ir::Mod* op) override { return zero_by_zero<ir::Mod>(arithmetic(op)); }
   Expr visit(const ir::Min* op) override { return arithmetic(op); }
   Expr visit(const ir::Max* op) override { return arithmetic(op); }
   Expr visit(const ir::EQ* op) override { return comparison(op); }
   Expr visit(const ir::LT* op) override { return comparison(op); }
-  Expr visit(const ir::LE* op) override { return comparison(op); }
+  Expr visit(const ir::LE* op) override { return or_equal<ir::LT>(op); }
   Expr visit(const ir::GT* op) override { return comparison(op); }
-  Expr visit(const ir::GE* op) override { return comparison(op); }
+  Expr visit(const ir::GE* op) override { return or_equal<ir::GT>(op); }
   Expr visit(const ir::And* op) override { return binary(op); }
   Expr visit(const ir::Or* op) override { return binary(op); }
 
@@ -141,6 +141,25 @@ class ValueRaiser : public ir::IRMutator {
   template <typename Node>
   Expr arithmetic(const Node* op) {
     return op->type == Int(64) ? as_int64(integer(op)) : binary(op);
+  }
+
+  /// x/0 and x%0 of integers are 0; the code generator refuses a divisor that has become the constant 0.
+  template <typename Node>
+  static Expr zero_by_zero(const Expr& quotient) {
+    const auto* op = quotient.as<Node>();
+    return op && !op->type.is_float() && ir::is_const_zero(op->b) ? ir::make_zero(op->type) : quotient;
+  }
+
+  /// Halide's code generator makes <= and >= of floats by negation, which a NaN would turn true.
+  template <typename Strict, typename Node>
+  Expr or_equal(const Node* op) {
+    if (!op->a.type().is_float()) return comparison(op);
+    Expr matched = binary(op);
+    const auto* pair = matched.template as<Node>();
+    auto left = ir::unique_name("left"), right = ir::unique_name("right");
+    Expr a = ir::Variable::make(pair->a.type(), left), b = ir::Variable::make(pair->b.type(), right);
+    Expr holds = ir::Or::make(Strict::make(a, b), ir::EQ::make(a, b));
+    return ir::Let::make(left, pair->a, ir::Let::make(right, pair->b, holds));
   }
 
   template <typename Node>
