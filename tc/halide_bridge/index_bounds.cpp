@@ -209,7 +209,8 @@ bool narrow_by(const Expr& condition, const std::string& unknown, const SizeFact
   std::vector<Expr> conjuncts;
   split_conjuncts(facts.simplify(condition), conjuncts);
   bool complete = true;
-  for (const Expr& conjunct : conjuncts) {
+  for (const Expr& part : conjuncts) {
+    const Expr conjunct = facts.simplify(part);
     const bool depends = ir::expr_uses_var(conjunct, unknown);
     const ir::Interval found = depends ? ir::solve_for_inner_interval(conjunct, unknown) : ir::Interval::nothing();
     if (found.is_empty()) {

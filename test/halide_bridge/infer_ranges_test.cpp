@@ -137,6 +137,8 @@ const Case table[] = {
      {{"O", {{"0", "C"}, {"0", "T"}}}}},
     {"Clamping", "def f(float(H) I) -> (O) { O(h) = I(min(max(h-1,0),H-1)) where h in 0:H }", {{"O", {{"0", "H"}}}}},
     {"ClampingWider", "def f(float(H) I) -> (O) { O(h) = I(min(max(h-1,0),H-1)) where h in 0:H+2 }", {{"O", {{"0", "H+2"}}}}, {"H >= 1"}},
+    {"ClampedStencil", "def f(float(N) A) -> (O) { O(i) = A(clamp(i-1,0,N-1)) + A(i) + A(clamp(i+1,0,N-1)) }",
+     {{"O", {{"0", "N"}}}}},
     {"Concatenation2", "def f(float(N) A, float(M) C) -> (O) { O(i) = (i < N) ? A(i) : C(i-N) where i in 0:N+M }",
      {{"O", {{"0", "N+M"}}}}},
     {"ShortCircuit", "def f(float(N) A) -> (O) { O(i) = (i >= 1 && A(i-1) > 0.0) ? 1.0 : 0.0 where i in 0:N+1 }", {{"O", {{"0", "N+1"}}}}},
