@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
 
@@ -21,17 +20,23 @@ int rank(const std::string& mark) {
   return 0;
 }
 
-/// The number of values each member of \p band takes for one prefix, where it has a bound that is constant.
-std::vector<std::optional<long>> trip_counts(const Place& place, const isl::schedule_node_band& band) {
-  auto members = call(band.ctx(), isl_union_map_from_multi_union_pw_aff, band.partial_schedule().release());
+/// How many values, from the first to the last, \p member takes among \p instances.
+std::optional<long> range_of(const isl::union_pw_aff& member, const isl::union_set& instances) {
+  auto values = member.intersect_domain(instances);
+  auto low = call(values.ctx(), isl_union_pw_aff_min_val, values.copy());
+  auto high = call(values.ctx(), isl_union_pw_aff_max_val, values.copy());
+  if (!low.is_int() || !high.is_int()) return std::nullopt;
+  return high.get_num_si() - low.get_num_si() + 1;
+}
+
+/// At most so many values a member of \p function takes in one execution of \p place.
+std::optional<long> trip_count(const Place& place, const isl::multi_union_pw_aff& function) {
+  auto members = call(place.prefix.ctx(), isl_union_map_from_multi_union_pw_aff, function.copy());
   auto loops = place.prefix.reverse().apply_range(members.intersect_domain(place.instances));
-  std::vector<std::optional<long>> counts(band.n_member());
-  if (loops.is_empty()) return std::vector<std::optional<long>>(band.n_member(), 0);
+  if (loops.is_empty()) return 0;
   auto hull = loops.as_map().range_simple_fixed_box_hull();
-  if (!hull.is_valid()) return counts;
-  auto sizes = hull.size();
-  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = sizes.at(static_cast<int>(i)).get_num_si();
-  return counts;
+  if (!hull.is_valid()) return std::nullopt;
+  return hull.size().at(0).get_num_si();
 }
 
 /// The marks on the way from the root to a node.
@@ -54,7 +59,6 @@ class MarkCheck {
   void run() {
     for_each_place(scop_.schedule, [&](const Place& place) {
       if (place.node.isa<isl::schedule_node_mark>()) at_mark(place);
-      if (place.node.isa<isl::schedule_node_band>()) at_band(place);
     });
     for (const auto& tensor : scop_.tensors)
       if (tensor.storage == Tensor::Storage::Local && !allocated_.count(tensor.name))
@@ -92,28 +96,24 @@ class MarkCheck {
   void check_vector(const Place& place, const isl::schedule_node& child) {
     auto band = child.as<isl::schedule_node_band>();
     if (band.n_member() != 1) fail("mark 'vector' stands above a band that has not one member");
-    auto below = place;
-    below.node = child;
-    auto count = trip_counts(below, band)[0];
+    const int least = check_lanes(place);
+    auto count = range_of(band.partial_schedule().at(0), place.instances);
+    if (!count || *count > least) count = trip_count(place, band.partial_schedule());
+    if (!count || *count > least)
+      fail(str("the loop below mark 'vector' has ", count ? str(*count) : "no constant number of", " iterations and ", least,
+               " lanes"));
+  }
+
+  /// The lanes that all statements at \p place have.
+  int check_lanes(const Place& place) const {
     std::set<int> lanes;
     for (const auto& statement : scop_.statements) {
       if (place.instances.intersect(statement.domain.to_union_set()).is_empty()) continue;
       lanes.insert(statement.vector_lanes);
       if (statement.vector_lanes <= 0) fail(str("statement ", statement.id, " below mark 'vector' has no lanes"));
-      if (!count || *count > statement.vector_lanes)
-        fail(str("the loop below mark 'vector' has ", count ? str(*count) : "no constant number of",
-                 " iterations and statement ", statement.id, " has ", statement.vector_lanes, " lanes"));
     }
     if (lanes.size() > 1) fail(str("the statements below mark 'vector' have different lanes: ", join(lanes)));
-  }
-
-  /// Every band below `register` has constant trip counts.
-  void at_band(const Place& place) const {
-    auto above = marks_above(place.node);
-    if (std::find(above.begin(), above.end(), marks::register_tile) == above.end()) return;
-    auto counts = trip_counts(place, place.node.as<isl::schedule_node_band>());
-    for (const auto& count : counts)
-      if (!count) fail("a loop below mark 'register' has no constant number of iterations");
+    return lanes.empty() ? 0 : *lanes.begin();
   }
 };
 

@@ -1,4 +1,3 @@
-#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -20,7 +19,16 @@ isl::map physical(const Access& access) {
   return access.function.as_map().intersect_domain(access.relation.domain());
 }
 
-/// The uses of one local buffer.
+/// The maps of \p pairs between different statements.
+isl::union_map between_statements(const isl::union_map& pairs) {
+  auto result = isl::union_map::empty(pairs.ctx());
+  for (const auto& map : elements(pairs.map_list()))
+    if (domain_name(map) != range_name(map)) result = result.unite(map.to_union_map());
+  return result;
+}
+
+/// The uses of one local buffer. Once every element is known to have one home, an execution and a place of its own, the
+/// order of its uses can be seen from the elements alone.
 class BufferCheck {
  public:
   /// \p inside: the first node below the mark that is no band and no mark, or a `vector` mark, whose lanes run together.
@@ -29,12 +37,10 @@ class BufferCheck {
         buffer_(buffer),
         executions_(mark.prefix),
         iterations_(inside.prefix),
-        none_(isl::union_map::empty(scop.ctx())),
-        logical_(none_),
-        reads_(none_),
-        writes_(none_),
-        copies_in_(none_),
-        copies_out_(none_) {}
+        reads_(isl::union_map::empty(scop.ctx())),
+        writes_(reads_),
+        copies_in_(reads_),
+        copies_out_(reads_) {}
 
   void run() {
     for (const auto& statement : scop_.statements) {
@@ -42,39 +48,41 @@ class BufferCheck {
       for (const auto& read : statement.reads) add(statement, read, false);
     }
     check_nothing_goes_past();
-    if (holds_several()) executions_ = iterations_;
-    check_places();
+    check_homes();
     check_order();
   }
 
  private:
+  struct Use {
+    isl::map element, place;  ///< { S[i] -> T[x] }, { S[i] -> buffer[y] }
+  };
+
   const Scop& scop_;
   std::string buffer_;
   isl::union_map executions_;  ///< { instance -> [members above the mark] }
   isl::union_map iterations_;  ///< { instance -> [members above the mark and of the bands right below it] }
-  isl::union_map none_;
-  isl::union_map logical_;             ///< { instance -> T[x] } of the uses
-  isl::union_map reads_, writes_;      ///< { instance -> buffer[y] }
-  isl::union_map copies_in_, copies_out_;
-  std::set<std::string> replaced_;     ///< the tensors T
+  std::vector<Use> uses_;
+  isl::union_map reads_, writes_, copies_in_, copies_out_;  ///< { instance -> T[x] }
+  std::set<std::string> replaced_;                          ///< the tensors T
 
   [[noreturn]] void fail(const std::string& what) const {
     broken_law("promotion", str("buffer '", buffer_, "': ", what), scop_.schedule);
   }
 
   void add(const Statement& statement, const Access& access, bool write) {
-    auto touched = physical(access);
-    if (range_name(touched) != buffer_) return;
-    auto outside = touched.domain().to_union_set().subtract(executions_.domain());
-    if (!outside.is_empty()) fail(str("statement ", statement.id, " uses it outside its allocate mark"));
-    logical_ = logical_.unite(access.relation.to_union_map());
+    auto place = physical(access);
+    if (range_name(place) != buffer_) return;
+    if (!place.domain().to_union_set().is_subset(executions_.domain()))
+      fail(str("statement ", statement.id, " uses it outside its allocate mark"));
+    uses_.push_back({access.relation, place});
     replaced_.insert(range_name(access.relation));
     bool copy = statement.body == Statement::Body::Copy;
+    auto element = access.relation.to_union_map();
     auto& kind = write ? writes_ : reads_;
-    kind = kind.unite(touched.to_union_map());
-    if (write && statement.accumulates) reads_ = reads_.unite(touched.to_union_map());
-    if (copy && write && !statement.accumulates) copies_in_ = copies_in_.unite(touched.to_union_map());
-    if (copy && !write) copies_out_ = copies_out_.unite(touched.to_union_map());
+    kind = kind.unite(element);
+    if (write && statement.accumulates) reads_ = reads_.unite(element);
+    if (copy && write && !statement.accumulates) copies_in_ = copies_in_.unite(element);
+    if (copy && !write) copies_out_ = copies_out_.unite(element);
   }
 
   void check_nothing_goes_past() const {
@@ -88,35 +96,42 @@ class BufferCheck {
     }
   }
 
-  /// Does a place hold several elements in one execution, one after the other?
-  bool holds_several() const {
-    auto places = executions_.range_product(reads_.unite(writes_));
-    return !compose(places.reverse(), logical_).is_single_valued();
+  /// { T[x] -> [[members] -> buffer[y]] }: in which execution and where each element is kept.
+  isl::union_map homes(const isl::union_map& executions) const {
+    auto result = isl::union_map::empty(scop_.ctx());
+    for (const auto& use : uses_) {
+      auto home = executions.intersect_domain(use.place.domain().to_union_set()).range_product(use.place.to_union_map());
+      result = result.unite(compose(use.element.reverse().to_union_map(), home));
+    }
+    return result.coalesce();
   }
 
-  /// One execution for an element, one place for it there, and one element for a place.
-  void check_places() const {
-    auto used = reads_.unite(writes_);
-    if (!compose(logical_.reverse(), executions_).is_single_valued()) fail("an element is used in two executions");
-    auto elements = executions_.range_product(logical_), places = executions_.range_product(used);
-    if (!compose(elements.reverse(), used).is_single_valued()) fail("an element has two places");
-    if (!compose(places.reverse(), logical_).is_single_valued()) fail("a place holds two elements");
-  }
-
-  /// { source -> sink } that use one place in one execution, no instance with itself.
-  isl::union_map conflicts(const isl::union_map& sources, const isl::union_map& sinks) const {
-    auto at = [&](const isl::union_map& uses) { return executions_.range_product(uses); };
-    auto pairs = compose(at(sources), at(sinks).reverse());
-    return pairs.subtract(call(pairs.ctx(), isl_union_set_identity, pairs.domain().release()));
+  /// One home for an element and one element for a home, at the mark or else in the loops below it.
+  void check_homes() const {
+    auto at_mark = homes(executions_);
+    if (at_mark.is_single_valued() && at_mark.is_injective()) return;
+    auto below = homes(iterations_);
+    if (below.is_single_valued() && below.is_injective()) return;
+    const auto& wrong = at_mark.is_single_valued() ? below : at_mark;
+    if (!call(wrong.ctx(), isl_union_map_range_factor_domain, wrong.copy()).is_single_valued())
+      fail("an element is used in two executions");
+    if (!wrong.is_single_valued()) fail("an element has two places");
+    fail("a place holds two elements");
   }
 
   void check_order() const {
-    auto served = forward_pairs(scop_.schedule, conflicts(writes_, reads_)).range();
-    auto unserved = reads_.subtract_domain(served);
+    auto unserved = unserved_reads(between_statements(compose(writes_, reads_.reverse())));
+    if (!unserved.is_empty()) unserved = unserved_reads(compose(writes_, reads_.reverse()));
     if (!unserved.is_empty()) fail(str("nothing is written before the read ", first_pair(unserved)));
-    auto must = conflicts(copies_in_, reads_.unite(writes_)).unite(conflicts(writes_, copies_out_));
+    auto must = between_statements(
+        compose(copies_in_, reads_.unite(writes_).reverse()).unite(compose(writes_, copies_out_.reverse())));
     auto late = must.subtract(forward_pairs(scop_.schedule, must));
     if (!late.is_empty()) fail(str("a copy is not in order with ", first_pair(late)));
+  }
+
+  /// The reads that no pair of \p writes_and_reads serves in time.
+  isl::union_map unserved_reads(const isl::union_map& writes_and_reads) const {
+    return reads_.subtract_domain(forward_pairs(scop_.schedule, writes_and_reads).range());
   }
 };
 

@@ -211,11 +211,6 @@ TEST_F(VerifyTest, LocalBuffersAreAllocatedOnce) {
   expect_marks(scop, mark("allocate_t", mark("allocate_t", band(both, below))), "the buffer 't' is allocated twice");
 }
 
-TEST_F(VerifyTest, RegisterLoopsHaveConstantTripCounts) {
-  auto scop = ScopBuilder(context()).output("Y", {8, 8}).statement("S[i, j] : 0 <= i, j < 8", "Y[i, j]").scop();
-  expect_marks(scop, mark("register", band("[{ S[i, j] -> [(i)] }]", band("[{ S[i, j] -> [(j)] }]"))));
-}
-
 TEST_F(VerifyTest, SchedulesOfWellKnownProgramsKeepAllLaws) {
   for (const auto& scop : {scops::matmul(context()), scops::matmul_bias_relu(context()), scops::softmax(context())})
     for (const char* options : {"fusion=min", "fusion=max", "", "quota=20"}) {
