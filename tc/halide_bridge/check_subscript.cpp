@@ -11,6 +11,8 @@ namespace ir = Halide::Internal;
 
 namespace {
 
+constexpr std::size_t most_sizes_in_a_plain_condition = 2;
+
 /// Every value of \p ranges in its range.
 std::vector<Expr> inside(const Environment& ranges) {
   std::vector<Expr> conditions;
@@ -47,6 +49,18 @@ std::string describe_ranges(const Subscript& s, const Environment& ranges, const
   return join(parts);
 }
 
+/// `size >= 1` where that says the same as \p condition, else \p condition.
+Expr plainer(DefState& state, const Expr& condition) {
+  const Expr simple = state.facts.simplify(condition);
+  const std::vector<std::string> sizes = variables(simple);
+  if (sizes.size() > most_sizes_in_a_plain_condition) return simple;
+  for (const std::string& size : sizes) {
+    const Expr positive = ir::Variable::make(Halide::Int(64), size) >= constant(1);
+    if (!state.prover.feasible({simple, !positive}) && !state.prover.feasible({positive, !simple})) return positive;
+  }
+  return simple;
+}
+
 void report_outside(DefState& state, const Subscript& s, const Environment& ranges, const IndexBounds& box, const Expr& condition) {
   const std::string where = describe_ranges(s, ranges, state.facts);
   std::string note = ir::is_const(condition) ? "" : str("it needs ", lang::print(to_lang(tidy_condition(condition))), ", which never holds");
@@ -54,7 +68,7 @@ void report_outside(DefState& state, const Subscript& s, const Environment& rang
   const bool guarded = !s.guards.empty();
   state.diagnostics.add({.code = "TC204",
                          .range = s.source->range,
-                         .message = str(describe(s), ", is always outside ", print(box, state.facts)),
+                         .message = str(describe(s), ", leaves ", print(box, state.facts), ir::is_const(box.max) ? "" : " whatever the sizes are"),
                          .label = str("must stay inside ", print(box, state.facts)),
                          .note = note,
                          .help = guarded ? "the condition around the access does not keep it inside: make it stricter, or "
@@ -68,6 +82,9 @@ std::optional<bool> decide(DefState& state, const Expr& condition, const Environ
   const Expr simple = state.facts.simplify(condition);
   if (ir::is_const_one(simple)) return true;
   if (ir::is_const_zero(simple)) return false;
+  const auto* equation = simple.as<ir::EQ>();
+  if (equation && state.facts.proves_less_equal(equation->a, equation->b) && state.facts.proves_less_equal(equation->b, equation->a))
+    return true;
   std::vector<Expr> possible{simple}, counter{!simple};
   for (const auto& [name, bounds] : ranges) {
     if (name.front() == '#') continue;
@@ -90,7 +107,7 @@ void check_subscript(DefState& state, const Subscript& s, const Environment& ran
   for (int side = 0; side < 2; ++side) {
     const auto& [low, high] = sides[side];
     const bool bounded = low.defined() && high.defined();
-    if (bounded && (ir::equal(low, high) || state.facts.proves(low <= high))) continue;
+    if (bounded && (ir::equal(low, high) || state.facts.proves_less_equal(low, high))) continue;
     if (proved(state, s, ranges, claims[side])) continue;
     if (!(side == 0 ? decidable.min : decidable.max).defined()) {
       auto& checked = state.result.data_dependent;
@@ -100,7 +117,7 @@ void check_subscript(DefState& state, const Subscript& s, const Environment& ran
     const Expr inside_box = side == 0 ? allowed.min <= decidable.min : decidable.max <= allowed.max;
     const auto known = decide(state, inside_box, ranges);
     if (known == false) return report_outside(state, s, ranges, allowed, state.facts.simplify(inside_box));
-    if (!known) state.require(inside_box, str(describe(s), ", must stay inside ", print(allowed, state.facts)), s.source->range);
+    if (!known) state.require(plainer(state, inside_box), str(describe(s), ", must stay inside ", print(allowed, state.facts)), s.source->range);
   }
 }
 

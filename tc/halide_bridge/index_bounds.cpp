@@ -7,14 +7,6 @@ namespace tc::halide_bridge {
 using Halide::Expr;
 namespace ir = Halide::Internal;
 
-SizeFacts::SizeFacts(const std::vector<std::string>& sizes) {
-  for (const std::string& size : sizes) scope_.push(size, ir::Interval(constant(0), ir::Interval::pos_inf()));
-}
-
-Expr SizeFacts::simplify(const Expr& expr) const { return ir::simplify(expr, true, scope_); }
-
-bool SizeFacts::proves(const Expr& condition) const { return ir::is_const_one(simplify(condition)); }
-
 namespace {
 
 /// A term of a sum: coefficient * atom, the coefficient free of the environment's variables and of the unknown.
@@ -62,7 +54,7 @@ class Evaluator {
   }
 
   bool at_least(const Expr& expr, std::int64_t value) const {
-    return expr.defined() && facts_.proves(expr >= constant(value));
+    return expr.defined() && facts_.proves_less_equal(constant(value), expr);
   }
 
   bool varies(const Expr& expr) const {

@@ -18,8 +18,11 @@ class SizeFacts {
   Halide::Expr simplify(const Halide::Expr& expr) const;
   /// Is the condition over sizes true for all sizes, as far as the simplifier sees?
   bool proves(const Halide::Expr& condition) const;
+  /// Is a <= b after products are multiplied out?
+  bool proves_less_equal(const Halide::Expr& a, const Halide::Expr& b) const;
 
  private:
+  std::set<std::string> sizes_;
   Halide::Internal::Scope<Halide::Internal::Interval> scope_;
 };
 

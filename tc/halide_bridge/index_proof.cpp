@@ -14,7 +14,7 @@ namespace ir = Halide::Internal;
 
 namespace {
 
-constexpr unsigned long operations_of_a_proof = 200000;
+constexpr unsigned long operations_of_a_proof = 50000;
 
 /// Writes conditions in isl's text form; every variable and every part that is not affine is a dimension of the set.
 class IslText {

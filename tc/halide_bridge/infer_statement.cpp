@@ -217,7 +217,8 @@ void StatementInference::report_unsolved(const std::vector<std::string>& iterato
       if (s.opaque || std::find(s.iterators.begin(), s.iterators.end(), iterator) == s.iterators.end()) continue;
       used = true;
       const std::string text =
-          str("'", lang::print(s.source), "' in ", print((*state_.boxes.at(s.tensor))[static_cast<std::size_t>(s.dimension)], state_.facts));
+          str("'", lang::print(s.source), "' in ", print((*state_.boxes.at(s.tensor))[static_cast<std::size_t>(s.dimension)], state_.facts),
+              std::find(pending_.begin(), pending_.end(), &s) == pending_.end() ? " (held by its condition, which bounds no index)" : "");
       if (std::find(conditions.begin(), conditions.end(), text) == conditions.end()) conditions.push_back(text);
     }
     if (used) {

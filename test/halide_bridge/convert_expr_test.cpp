@@ -61,6 +61,14 @@ TEST(IndexBounds, Intervals) {
   }
 }
 
+TEST(SizeFacts, ProductsMultipliedOut) {
+  const SizeFacts facts({"N", "M", "K"});
+  EXPECT_TRUE(facts.proves_less_equal(convert("K * M * (N - 1) + (M - 1) * K + K"), convert("N * M * K")));
+  EXPECT_TRUE(facts.proves_less_equal(convert("N * M"), convert("M * (N + K)")));
+  EXPECT_FALSE(facts.proves_less_equal(convert("N * M"), convert("M * N - K")));
+  EXPECT_FALSE(facts.proves_less_equal(convert("N"), convert("N * M")));
+}
+
 TEST(IndexProof, Feasible) {
   const std::pair<const char*, bool> rows[] = {
       {"i >= 1 && i < N && N <= 1", false},
