@@ -30,7 +30,8 @@ class Rebuilder {
     if (from.isa<isl::schedule_node_leaf>()) return to;
     if (from.isa<isl::schedule_node_band>()) {
       auto band = from.as<isl::schedule_node_band>();
-      auto node = copy_flags(band, to.insert_partial_schedule(extend(band.partial_schedule())));
+      auto functions = leads_to_place(from) ? extend(band.partial_schedule()) : band.partial_schedule();
+      auto node = copy_flags(band, to.insert_partial_schedule(functions));
       return copy(from.child(0), node.child(0)).parent();
     }
     if (from.isa<isl::schedule_node_mark>())
@@ -77,6 +78,12 @@ class Rebuilder {
     return band.set_ast_build_options(from.ast_build_options());
   }
 
+  /// Does the place lie below \p node?
+  bool leads_to_place(const schedule_node& node) const {
+    auto here = path_of(node);
+    return here.size() < path_.size() && std::equal(here.begin(), here.end(), path_.begin());
+  }
+
   /// The functions of a band on the new instances too: those of their hosts.
   isl::multi_union_pw_aff extend(const isl::multi_union_pw_aff& functions) const {
     auto result = functions;
@@ -88,10 +95,7 @@ class Rebuilder {
   /// The filter of child \p position of \p sequence, with the additions if the path leads through it.
   isl::union_set extend(const isl::union_set& instances, unsigned position, const schedule_node& sequence) const {
     auto result = universe(instances);
-    auto here = path_of(sequence);
-    bool inside = here.size() < path_.size() && std::equal(here.begin(), here.end(), path_.begin()) &&
-                  path_[here.size()] == static_cast<int>(position);
-    if (inside)
+    if (leads_to_place(sequence) && path_[path_of(sequence).size()] == static_cast<int>(position))
       for (const auto& addition : additions_) result = result.unite(universe(addition.statement.domain.to_union_set()));
     return result;
   }
