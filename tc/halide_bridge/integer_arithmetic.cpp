@@ -83,10 +83,59 @@ Bounds remainder_bounds(const Integer& a, const Integer& b) {
   return {std::min(b.bounds.low + 1, zero), std::max(b.bounds.high - 1, zero)};
 }
 
+/// Finds calls, element reads among them.
+class Calls : public ir::IRVisitor {
+ public:
+  bool found = false;
+
+ protected:
+  using ir::IRVisitor::visit;
+  void visit(const ir::Call*) override { found = true; }
+};
+
+/// May \p b, a divisor, become the constant 0 when loops are unrolled? Halide takes that for an error.
+bool may_fold_to_zero(const Integer& b) {
+  Calls calls;
+  b.expr.accept(&calls);
+  return !calls.found && b.bounds.low <= 0 && b.bounds.high >= 0;
+}
+
+/// Operation(a, b) for a divisor that may fold to 0: never with a 0 in its place.
+Integer unless_zero(const Integer& a, const Integer& b, Integer (*operation)(const Integer&, const Integer&)) {
+  const Type type = b.expr.type();
+  const Expr zero = ir::make_zero(type), is_zero = ir::EQ::make(b.expr, zero);
+  const Integer result = operation(a, {ir::Select::make(is_zero, ir::make_one(type), b.expr), b.bounds});
+  return {ir::Select::make(is_zero, zero, result.expr), hull(result.bounds, {0, 0})};
+}
+
 /// b < 0 and a is no multiple of b: where Halide's Euclidean division rounds the other way.
 Expr rounds_down(const Integer& a, const Integer& b) {
   const Expr zero = ir::make_zero(a.expr.type());
   return ir::And::make(ir::LT::make(b.expr, zero), ir::NE::make(ir::Mod::make(a.expr, b.expr), zero));
+}
+
+/// floor(a / b), 0 for b = 0.
+Integer quotient(const Integer& a, const Integer& b) {
+  const Bounds bounds = quotient_bounds(a, b);
+  const Type type = a.expr.type();
+  const Expr euclidean = ir::Div::make(a.expr, b.expr);
+  if (b.bounds.low >= 0) return {euclidean, bounds};
+  const Expr one = ir::make_one(type), zero = ir::make_zero(type);
+  Expr result = ir::Sub::make(euclidean, ir::Select::make(rounds_down(a, b), one, zero));
+  const bool overflows = a.bounds.low == bounds_of(type).low && b.bounds.high >= -1;
+  if (overflows) {
+    result = ir::Select::make(ir::EQ::make(b.expr, ir::make_const(type, -1)), negate(a).expr, result);
+  }
+  return {result, bounds};
+}
+
+/// a - b * floor(a / b), 0 for b = 0.
+Integer remainder(const Integer& a, const Integer& b) {
+  const Bounds bounds = remainder_bounds(a, b);
+  const Type type = a.expr.type();
+  const Expr euclidean = ir::Mod::make(a.expr, b.expr);
+  if (b.bounds.low >= 0) return {euclidean, bounds};
+  return {ir::Add::make(euclidean, ir::Select::make(rounds_down(a, b), b.expr, ir::make_zero(type))), bounds};
 }
 
 }  // namespace
@@ -123,31 +172,19 @@ Integer multiply(const Integer& a, const Integer& b) {
 }
 
 Integer floor_div(const Integer& a, const Integer& b) {
-  const Bounds bounds = quotient_bounds(a, b);
   const Type type = a.expr.type();
   const auto x = constant_value(a.expr), y = constant_value(b.expr);
-  if (x && y) return constant(type, *y == 0 ? 0 : floor_quotient(*x, *y));
-  const Expr quotient = ir::Div::make(a.expr, b.expr);
-  if (b.bounds.low >= 0) return {quotient, bounds};
-  const Expr one = ir::make_one(type), zero = ir::make_zero(type);
-  Expr result = ir::Sub::make(quotient, ir::Select::make(rounds_down(a, b), one, zero));
-  const bool overflows = a.bounds.low == bounds_of(type).low && b.bounds.high >= -1;
-  if (overflows) {
-    result = ir::Select::make(ir::EQ::make(b.expr, ir::make_const(type, -1)), negate(a).expr, result);
-  }
-  return {result, bounds};
+  if (y && *y == 0) return constant(type, 0);
+  if (x && y) return constant(type, floor_quotient(*x, *y));
+  return may_fold_to_zero(b) ? unless_zero(a, b, quotient) : quotient(a, b);
 }
-
 Integer floor_mod(const Integer& a, const Integer& b) {
-  const Bounds bounds = remainder_bounds(a, b);
   const Type type = a.expr.type();
   const auto x = constant_value(a.expr), y = constant_value(b.expr);
-  if (x && y) return constant(type, *y == 0 ? 0 : *x - floor_quotient(*x, *y) * *y);
-  const Expr remainder = ir::Mod::make(a.expr, b.expr);
-  if (b.bounds.low >= 0) return {remainder, bounds};
-  return {ir::Add::make(remainder, ir::Select::make(rounds_down(a, b), b.expr, ir::make_zero(type))), bounds};
+  if (y && *y == 0) return constant(type, 0);
+  if (x && y) return constant(type, *x - floor_quotient(*x, *y) * *y);
+  return may_fold_to_zero(b) ? unless_zero(a, b, remainder) : remainder(a, b);
 }
-
 Integer negate(const Integer& a) {
   return subtract(constant(a.expr.type(), 0), a);
 }
