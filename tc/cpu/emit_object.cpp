@@ -1,4 +1,5 @@
 #include <Halide.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/raw_ostream.h>
@@ -41,7 +42,27 @@ Halide::Module make_module(const std::string& function, const Stmt& body, const 
   return module;
 }
 
+/// Forgets what Halide derives from the belief that buffers start at vector boundaries.
+void assume_no_alignment(llvm::Instruction& instruction) {
+  if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) load->setAlignment(llvm::Align(1));
+  if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) store->setAlignment(llvm::Align(1));
+  if (auto* memory = llvm::dyn_cast<llvm::MemIntrinsic>(&instruction)) memory->setDestAlignment(llvm::Align(1));
+  if (auto* copy = llvm::dyn_cast<llvm::MemTransferInst>(&instruction)) copy->setSourceAlignment(llvm::Align(1));
+  auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+  if (!call) return;
+  auto id = call->getIntrinsicID();
+  bool loads = id == llvm::Intrinsic::masked_load || id == llvm::Intrinsic::masked_gather;
+  bool stores = id == llvm::Intrinsic::masked_store || id == llvm::Intrinsic::masked_scatter;
+  if (!loads && !stores) return;
+  unsigned place = loads ? 1 : 2;
+  call->setArgOperand(place, llvm::ConstantInt::get(call->getArgOperand(place)->getType(), 1));
+}
+
 std::string emit(llvm::Module& module) {
+  for (auto& function : module)
+    for (auto& block : function)
+      for (auto& instruction : block) assume_no_alignment(instruction);
+
   auto machine = target_machine(module);
   module.setTargetTriple(machine->getTargetTriple().str());
   module.setDataLayout(machine->createDataLayout());

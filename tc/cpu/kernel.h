@@ -24,7 +24,8 @@ struct ObjectCode {
   static ObjectCode deserialise(const std::string& bytes);
 };
 
-/// buffers[i] points at the first element (all indices at their min) of buffer i. Returns 0, or a code when memory ran out.
+/// buffers[i] points at the first element (all indices at their min) of buffer i. Buffers of different names do not overlap,
+/// but the last read of an address may be in the statement instance that writes it. Returns 0, or a code when memory ran out.
 using KernelFunction = int (*)(void* const* buffers);
 
 /// Code loaded into this process; unloaded with the last copy.

@@ -240,8 +240,8 @@ class Raiser {
     environment_[l.iterator] = add(l.init, multiply(add(begin, inner), exactly(l.increment)));
     Bounded rest = minimum(subtract(count, begin), exactly(chunk));
     Bounded chunks = divide(add(count, exactly(chunk - 1)), exactly(chunk));
-    Stmt body = ir::For::make(name, 0, within(rest.expr, 0, chunk).expr, ir::ForType::Serial, Halide::DeviceAPI::None, node(l.body, mode));
-    return ir::For::make(outer_name, 0, within(chunks.expr, 0, 1 << 30).expr, type, Halide::DeviceAPI::None, body);
+    Stmt body = ir::For::make(name, 0, ir::simplify(within(rest.expr, 0, chunk).expr), ir::ForType::Serial, Halide::DeviceAPI::None, node(l.body, mode));
+    return ir::For::make(outer_name, 0, ir::simplify(within(chunks.expr, 0, 1 << 30).expr), type, Halide::DeviceAPI::None, body);
   }
 };
 

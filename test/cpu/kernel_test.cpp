@@ -1,80 +1,20 @@
 #include "tc/cpu/kernel.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <thread>
 
 #include "tc/base/error.h"
+#include "test/cpu/kernel_fixture.h"
 #include "test/support/guarded_buffer.h"
-#include "test/support/isl_fixture.h"
-#include "test/support/kernel_runner.h"
 
 namespace tc::cpu {
 namespace {
-
-using Halide::Bool;
-using Halide::Expr;
-using Halide::Float;
-using Halide::Int;
-namespace ir = Halide::Internal;
-using polyhedral::ScopBuilder;
-
-const float infinity = std::numeric_limits<float>::infinity();
-const float nan = std::numeric_limits<float>::quiet_NaN();
-
-class KernelTest : public polyhedral::IslTest {
- protected:
-  static Expr read(const std::string& tensor, const std::vector<std::string>& iterators) {
-    std::vector<Expr> subscripts;
-    for (const auto& name : iterators) subscripts.push_back(iterator(name));
-    return element(Float(32), tensor, subscripts);
-  }
-  static Expr call(const std::string& name, const std::vector<Expr>& args) {
-    return ir::Call::make(args[0].type(), name, args, ir::Call::PureExtern);
-  }
-
-  KernelCase matmul(int m, int n, int k) const {
-    auto scop = ScopBuilder(context())
-                    .input("A", {m, k})
-                    .input("B", {k, n})
-                    .output("C", {m, n})
-                    .identity(str("S0[i, j] : 0 <= i < ", m, " and 0 <= j < ", n), "C[i, j]")
-                    .accumulate(str("S1[i, j, k] : 0 <= i < ", m, " and 0 <= j < ", n, " and 0 <= k < ", k), "C[i, j]",
-                                {"A[i, k]", "B[k, j]"})
-                    .scop();
-    return KernelCase(scop).value("S1", read("A", {"i", "k"}) * read("B", {"k", "j"}));
-  }
-
-  /// The element reads of \p value in order, as accesses [i].
-  static std::vector<std::string> reads_of(const Expr& value) {
-    struct Collector : ir::IRVisitor {
-      using ir::IRVisitor::visit;
-      std::vector<std::string> reads;
-      void visit(const ir::Call* op) override {
-        if (op->call_type == ir::Call::Halide) reads.push_back(op->name + "[i]");
-        ir::IRVisitor::visit(op);
-      }
-    } collector;
-    value.accept(&collector);
-    return collector.reads;
-  }
-
-  /// C(i) = value over 0 <= i < n in vectors of \p lanes, A(i) and B(i) as inputs.
-  KernelCase pointwise(int n, int lanes, const Expr& value) const {
-    auto scop = ScopBuilder(context())
-                    .input("A", {n})
-                    .input("B", {n})
-                    .output("C", {n})
-                    .statement(str("S[i] : 0 <= i < ", n), "C[i]", reads_of(value))
-                    .scop();
-    KernelCase result(scop);
-    result.vectorise("S", "i", lanes);
-    return result.value("S", value);
-  }
-};
 
 TEST_F(KernelTest, RunsTheIslItIsCompiledAgainst) {
   EXPECT_NE(std::string(isl_version()).find("0.25"), std::string::npos) << isl_version();
@@ -106,44 +46,6 @@ TEST_F(KernelTest, VectorsAreFullPartialOrOneLane) {
         std::fill(b.begin(), b.end(), 0.5f);
         EXPECT_EQ(pointwise(n, lanes, read("A", {"i"}) + read("B", {"i"})).run(target, {a.data(), b.data(), c.data()}), 0);
         for (int i = 0; i < n; ++i) EXPECT_EQ(c[i], i + 1.5f) << target << " " << lanes << " lanes, " << i << " of " << n;
-      }
-}
-
-TEST_F(KernelTest, FloatsAreIeee) {
-  const std::vector<float> a = {nan, 1, infinity, -infinity, 0.0f, -0.0f, 1e-42f, 2};
-  const std::vector<float> b = {1, nan, infinity, infinity, -0.0f, 0.0f, 1, -2};
-  Expr x = read("A", {"i"}), y = read("B", {"i"});
-  struct Row {
-    const char* what;
-    Expr value;
-    float (*want)(float, float);
-  };
-  const Row rows[] = {
-      {"a - a", x - x + 0.0f * y, [](float p, float q) { return p - p + 0.0f * q; }},
-      {"a + b - b", (x + y) - y, [](float p, float q) { volatile float s = p + q; return s - q; }},
-      {"a / b", x / y, [](float p, float q) { return p / q; }},
-      {"a + 0", x + 0.0f, [](float p, float) { return p + 0.0f; }},
-      {"-0 - a", -0.0f - x, [](float p, float) { return -0.0f - p; }},
-      {"a == b", Halide::select(x == y, 1.0f, 0.0f), [](float p, float q) { return p == q ? 1.0f : 0.0f; }},
-      {"a != b", Halide::select(x != y, 1.0f, 0.0f), [](float p, float q) { return p != q ? 1.0f : 0.0f; }},
-      {"!(a < b)", Halide::select(!(x < y), 1.0f, 0.0f), [](float p, float q) { return !(p < q) ? 1.0f : 0.0f; }},
-      {"max", call("tc_max_f32", {x, y}), [](float p, float q) { return std::isnan(p) || std::isnan(q) ? nan : std::max(p, q); }},
-      {"min", call("tc_min_f32", {x, y}), [](float p, float q) { return std::isnan(p) || std::isnan(q) ? nan : std::min(p, q); }},
-      {"fmax", call("tc_fmax_f32", {x, y}), [](float p, float q) { return std::fmax(p, q); }},
-      {"fmin", call("tc_fmin_f32", {x, y}), [](float p, float q) { return std::fmin(p, q); }},
-      {"pow", call("tc_pow_f32", {x, y}), [](float p, float q) { return std::pow(p, q); }},
-  };
-  for (const auto& target : runnable_targets())
-    for (int lanes : {1, 4, 8})
-      for (const auto& row : rows) {
-        std::vector<float> c(8);
-        auto pa = a, pb = b;
-        EXPECT_EQ(pointwise(8, lanes, row.value).run(target, {pa.data(), pb.data(), c.data()}), 0);
-        for (int i = 0; i < 8; ++i) {
-          float want = row.want(a[i], b[i]);
-          bool same = std::isnan(want) ? std::isnan(c[i]) : c[i] == want;
-          EXPECT_TRUE(same) << row.what << " of " << a[i] << ", " << b[i] << " in " << lanes << " lanes on " << target << ": " << c[i];
-        }
       }
 }
 
@@ -318,40 +220,56 @@ TEST_F(KernelTest, LanesOfAReductionAreCombined) {
     }
 }
 
-TEST_F(KernelTest, TypesInMemory) {
-  const std::vector<float> values = {0.0f, -0.0f, 1.0f, -2.5f, 65504.0f, 65520.0f, 6e-8f, 2.98e-8f, 2049.0f, 2051.0f, infinity, nan, 1e-5f, -3.1f, 1e38f, 7.0f};
-  const int n = static_cast<int>(values.size());
-  for (const auto& target : runnable_targets())
-    for (int lanes : {1, 8})
-      for (DType type : {DType::Float16, DType::BFloat16}) {
-        auto kernel = pointwise(n, lanes, read("A", {"i"}) + read("B", {"i"}));
-        kernel.type("B", type).type("C", type);
-        auto a = values;
-        std::vector<std::uint16_t> b(n), c(n);
-        auto narrow = [&](float x) { return type == DType::Float16 ? float_to_half(x) : float_to_bfloat(x); };
-        auto widen = [&](std::uint16_t x) { return type == DType::Float16 ? half_to_float(x) : bfloat_to_float(x); };
-        for (int i = 0; i < n; ++i) b[i] = narrow(i % 3 == 0 ? values[(i + 5) % n] : 0.0f);
-        EXPECT_EQ(kernel.run(target, {a.data(), b.data(), c.data()}), 0);
-        for (int i = 0; i < n; ++i) {
-          float exact = a[i] + widen(b[i]);
-          if (std::isnan(exact)) {
-            EXPECT_TRUE(std::isnan(widen(c[i]))) << i;
-          } else {
-            EXPECT_EQ(c[i], narrow(exact)) << type << " of " << exact << " on " << target;
-          }
-        }
-      }
+TEST_F(KernelTest, AnEmptyDomainDoesNothing) {
+  float a = 1, b = 1, c = 5;
+  EXPECT_EQ(pointwise(0, 1, read("A", {"i"})).run("native", {&a, &b, &c}), 0);
+  EXPECT_EQ(c, 5);
 }
 
-TEST_F(KernelTest, BoolIsAByte) {
-  for (int lanes : {1, 8}) {
-    auto kernel = pointwise(11, lanes, element(Bool(), "A", {iterator("i")}) && read("B", {"i"}) > 0.0f);
-    kernel.type("A", DType::Bool).type("C", DType::Bool);
-    std::vector<std::uint8_t> a = {1, 0, 1, 0, 1, 0, 1, 0, 1, 1, 0}, c(11, 9);
-    std::vector<float> b = {1, 1, -1, -1, 2, 2, nan, nan, 0, 5, 5};
-    EXPECT_EQ(kernel.run("native", {a.data(), b.data(), c.data()}), 0);
-    EXPECT_EQ(c, (std::vector<std::uint8_t>{1, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0}));
+/// C(i) = t(i) with t, 1 GiB, in a local buffer of each iteration of a parallel loop.
+KernelCase with_large_buffer(std::shared_ptr<polyhedral::Context> context) {
+  auto scop = ScopBuilder(context)
+                  .output("C", {4})
+                  .temporary("t", {1 << 28})
+                  .identity("P[i] : 0 <= i < 4", "t[67108864 * i]")
+                  .statement("Q[i] : 0 <= i < 4", "C[i]", {"t[67108864 * i]"}, polyhedral::Statement::Body::Copy)
+                  .scop();
+  scop.tensor("t").storage = polyhedral::Tensor::Storage::Local;
+  scop.schedule = isl::schedule(scop.ctx(), R"(
+domain: "{ P[i] : 0 <= i < 4; Q[i] : 0 <= i < 4 }"
+child:
+  mark: parallel
+  child:
+    schedule: "[{ P[i] -> [(i)]; Q[i] -> [(i)] }]"
+    child:
+      mark: allocate_t
+      child:
+        sequence:
+        - filter: "{ P[i] }"
+        - filter: "{ Q[i] }"
+)");
+  return KernelCase(scop);
+}
+
+TEST_F(KernelTest, RunningOutOfMemoryIsAReturnCode) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "AddressSanitizer reserves more than the limit this test sets";
+#endif
+  auto kernel = load_kernel(with_large_buffer(context()).compile("native"));
+  std::vector<float> c(4, 3.0f);
+  void* pointers[] = {c.data()};
+  EXPECT_EQ(kernel.function(pointers), 0);
+  EXPECT_EQ(c, std::vector<float>(4, 0.0f));
+  pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    rlimit limit{512u << 20, 512u << 20};
+    setrlimit(RLIMIT_AS, &limit);
+    _exit(kernel.function(pointers) != 0 ? 7 : 1);
   }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
 }
 
 TEST_F(KernelTest, SeveralThreadsCompileAtOnce) {

@@ -66,6 +66,17 @@ TEST_F(RaiseTest, AddressesAreWideOnlyWhereTheyMustBe) {
 )");
 }
 
+TEST_F(RaiseTest, LoopsBeyond32BitsAreSplit) {
+  const std::int64_t n = 5'000'000'000;
+  auto scop = ScopBuilder(context()).input("A", {n}).output("C", {n}).statement(str("S[i] : 0 <= i < ", n), "C[i]", {"A[i]"}).scop();
+  EXPECT_EQ(text(KernelCase(scop).value("S", read("A", {iterator("i")}))), R"(for (c0_0_outer, 0, 5) {
+ for (c0_0, 0, int32(((int64)5000000000 - max(int64(c0_0_outer)*(int64)1073741824, (int64)3926258176)))) {
+  C[(int64(c0_0_outer)*(int64)1073741824) + int64(c0_0)] = (float32)strict_float((float32)A[(int64(c0_0_outer)*(int64)1073741824) + int64(c0_0)])
+ }
+}
+)");
+}
+
 TEST_F(RaiseTest, LookUpsAreContiguousAlongTheRow) {
   auto scop = ScopBuilder(context())
                   .input("I", {4})
