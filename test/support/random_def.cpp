@@ -6,25 +6,13 @@
 
 #include "tc/base/str.h"
 #include "tc/lang/arithmetic.h"
+#include "test/support/random_params.h"
 
 namespace tc::test {
 
 using namespace lang;
 
 namespace {
-
-const std::vector<DType> value_types = {DType::Float32,  DType::Float32, DType::Float32, DType::Float64, DType::Float16,
-                                        DType::BFloat16, DType::Int32,   DType::Int64,   DType::Int8,    DType::Int16,
-                                        DType::UInt8,    DType::UInt16,  DType::UInt32,  DType::UInt64,  DType::Bool};
-
-constexpr std::int64_t max_elements = 20000;
-
-/// How many elements a tensor over \p box has, empty dimensions counted as 1.
-std::int64_t elements(const Box& box) {
-  std::int64_t product = 1;
-  for (const auto& interval : box) product *= std::max<std::int64_t>(interval.extent, 1);
-  return product;
-}
 
 double points(const std::vector<KnownIterator>& iterators) {
   double product = 1;
@@ -43,8 +31,12 @@ class DefGenerator {
   KnownDef run(const std::string& def_name, const std::vector<KnownDef>& callees, int statements,
                std::map<std::string, InputRule>& inputs) {
     def_.name = def_name;
-    make_params(inputs, callees);
-    params_ = tensors_;
+    Params params = random_params(random_, sizes_, prefix_, callees);
+    def_.params = params.decls;
+    bound_.assign(params.bound.begin(), params.bound.end());
+    for (const auto& [id, rule] : params.inputs) inputs[id] = rule;
+    tensors_ = params_ = params.tensors;
+    tensor_count_ = static_cast<int>(params_.size());
     for (int s = 0; s < statements; ++s) {
       if (!callees.empty() && random_.chance(35) && make_call(random_.pick(callees))) continue;
       make_assignment();
@@ -53,103 +45,11 @@ class DefGenerator {
   }
 
  private:
-  std::vector<std::string> bound_sizes() const { return {bound_.begin(), bound_.end()}; }
   std::string new_tensor() { return str(prefix_, tensor_count_++); }
-
-  /// An expression of \p value over the bound sizes, or a literal.
-  ExprPtr size_expr(std::int64_t value) {
-    for (const auto& id : bound_) {
-      if (!random_.chance(60)) continue;
-      std::int64_t size = sizes_.at(id), difference = value - size;
-      if (difference == 0) return name(id);
-      if (std::abs(difference) <= 3)
-        return binary(difference > 0 ? BinaryOp::Add : BinaryOp::Sub, name(id), integer(std::abs(difference)));
-      if (size / 2 == value && random_.chance(50)) return binary(BinaryOp::Div, name(id), integer(2));
-      if (size * 2 == value && random_.chance(50)) return binary(BinaryOp::Mul, integer(2), name(id));
-    }
-    return integer(value);
-  }
-
-  void make_params(std::map<std::string, InputRule>& inputs, const std::vector<KnownDef>& callees) {
-    std::vector<std::string> names;
-    for (const auto& [id, value] : sizes_) names.push_back(id);
-    for (const auto& callee : callees)
-      for (const auto& param : callee.params) {
-        add_param(param.type, param.box, inputs);
-        if (!param.index_values) continue;
-        tensors_.back().index_values = param.index_values;
-        inputs[tensors_.back().name] = {0, param.index_values->extent, false};
-      }
-    std::int64_t count = random_.between(1, 4);
-    for (std::int64_t p = 0; p < count; ++p) {
-      Box box;
-      std::int64_t rank = p == 0 ? random_.between(1, 3) : random_.between(0, 3);
-      for (std::int64_t d = 0; d < rank; ++d) {
-        std::int64_t extent = random_.chance(85) ? sizes_.at(random_.pick(names)) : random_.between(1, 4);
-        if (elements(box) * std::max<std::int64_t>(extent, 1) <= max_elements) box.push_back({0, extent});
-      }
-      add_param(random_.pick(value_types), box, inputs);
-    }
-    if (random_.chance(50)) add_index_param(inputs);
-  }
-
-  void add_param(DType type, const Box& box, std::map<std::string, InputRule>& inputs) {
-    KnownTensor tensor{new_tensor(), type, box, {}, {4, 0, true, true}, {}};
-    declare(tensor);
-    InputRule rule;
-    if (is_unsigned_integer(type)) rule.low = 0;
-    if (type == DType::Bool) rule = {0, 2, false};
-    if (is_float(type) && random_.chance(7)) rule.nan = true;
-    tensor.knowledge.finite = !rule.nan;
-    inputs[tensor.name] = rule;
-    tensors_.push_back(tensor);
-  }
-
-  /// An integer parameter whose values subscript one of the others.
-  void add_index_param(std::map<std::string, InputRule>& inputs) {
-    std::vector<Interval> targets;
-    for (const auto& tensor : tensors_)
-      for (const auto& interval : tensor.box)
-        if (interval.extent > 0) targets.push_back(interval);
-    if (targets.empty()) return;
-    const Interval target = random_.pick(targets);
-    KnownTensor tensor;
-    tensor.name = new_tensor();
-    tensor.type = random_.chance(50) ? DType::Int32 : DType::Int64;
-    std::int64_t rank = random_.between(0, 2);
-    for (std::int64_t d = 0; d < rank; ++d) tensor.box.push_back({0, random_.pick(targets).extent});
-    tensor.knowledge = {127, 0, true, true};
-    tensor.index_values = target;
-    declare(tensor);
-    inputs[tensor.name] = {0, target.extent, false};
-    tensors_.push_back(tensor);
-  }
-
-  /// Adds the parameter \p tensor to the def, its extents as sizes where it may.
-  void declare(KnownTensor& tensor) {
-    TensorDecl decl{tensor.name, tensor.type, {}, {}};
-    std::vector<ExprPtr> dims;
-    for (const auto& interval : tensor.box) {
-      std::vector<std::string> fitting;
-      for (const auto& [id, value] : sizes_)
-        if (value == interval.extent) fitting.push_back(id);
-      if (fitting.empty()) {
-        dims.push_back(size_expr(interval.extent));
-      } else {
-        dims.push_back(name(random_.pick(fitting)));
-        bound_.insert(std::get<Name>(dims.back()->node).id);
-      }
-    }
-    if (!dims.empty()) decl.dims = dims;
-    tensor.extents = dims;
-    def_.params.push_back(decl);
-  }
 
   bool is_param(const std::string& id) const {
     return std::any_of(def_.params.begin(), def_.params.end(), [&](const TensorDecl& d) { return d.name == id; });
   }
-
-  // Statements.
 
   /// A range that \p others leave room for; some follow a tensor's dimension.
   KnownIterator random_iterator(const std::string& id, const std::vector<KnownIterator>& others) {
@@ -234,7 +134,8 @@ class DefGenerator {
     iterators_.push_back(iterator);
   }
   void add_range(Assignment& assignment, const KnownIterator& iterator) {
-    assignment.clauses.push_back({RangeClause{iterator.name, integer(iterator.low), size_expr(iterator.high)}, {}});
+    assignment.clauses.push_back(
+        {RangeClause{iterator.name, integer(iterator.low), size_expr(random_, sizes_, bound_, iterator.high)}, {}});
   }
 
   /// The tensors that may be assigned again.
@@ -309,7 +210,7 @@ class DefGenerator {
   /// The right-hand side: small enough that the reduction of \p length terms stays exact.
   Term statement_value(const Assignment& assignment, DType type, double length, const KnownTensor* old) {
     std::vector<KnownTensor> readable = tensors_;
-    ValueGenerator generator(random_, readable, iterators_, bound_list(), options_.inexact && random_.chance(30));
+    ValueGenerator generator(random_, readable, iterators_, bound_, options_.inexact && random_.chance(30));
     int depth = static_cast<int>(random_.between(1, options_.max_depth));
     Term value = generator.value(type, depth);
     double limit = type == DType::Float16 ? 8192 : 1 << 20;
@@ -336,11 +237,6 @@ class DefGenerator {
     return value;
   }
   static bool is_exact(const KnownTensor& tensor) { return tensor.knowledge.exact; }
-  const std::vector<std::string>& bound_list() {
-    bound_list_ = bound_sizes();
-    return bound_list_;
-  }
-
   /// Now and then a sub-expression of the value becomes a let.
   void add_let(Assignment& assignment) {
     if (!random_.chance(12)) return;
@@ -449,9 +345,8 @@ class DefGenerator {
   const RandomOptions& options_;
   SizeMap sizes_;
   std::string prefix_;
-  std::set<std::string> bound_;
-  std::set<std::string> callers_;  ///< accumulate into the caller's values
-  std::vector<std::string> bound_list_;
+  std::vector<std::string> bound_;  ///< sizes that a parameter has
+  std::set<std::string> callers_;   ///< accumulate into the caller's values
   std::vector<KnownTensor> tensors_, params_;
   std::vector<KnownIterator> iterators_;
   int tensor_count_ = 0;
