@@ -77,7 +77,9 @@ class Contraction {
       for (const auto* access : accesses(scop_.statement(id)))
         if (touches(*access, tensor)) elements = elements.unite(access->relation.to_union_map());
     auto prefix = call(scop_.ctx(), isl_schedule_node_get_prefix_schedule_relation, node_.get());
-    result.elements = prefix.intersect_domain(instances_at(node_)).reverse().apply_range(elements).as_map().coalesce();
+    auto touched = prefix.intersect_domain(instances_at(node_)).reverse().apply_range(elements);
+    if (touched.is_empty()) return false;
+    result.elements = touched.as_map().coalesce();
     if (!result.elements.is_injective()) return false;
     auto box = result.elements.range_simple_fixed_box_hull();
     if (!box.is_valid()) return false;

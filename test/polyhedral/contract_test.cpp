@@ -40,6 +40,15 @@ TEST_F(Contract, KeepsARowInALocalBuffer) {
   EXPECT_EQ(simulate(result), simulate(scop));
 }
 
+TEST_F(Contract, LeavesWhatNoInstanceTouches) {
+  auto scop = ScopBuilder(context())
+                  .temporary("t", {8})
+                  .output("C", {8})
+                  .statement("S[i] : 0 <= i < 8", "C[i]", {"t[i] : i < 0"})
+                  .scop();
+  EXPECT_FALSE(contract(scop, {0, 0}, {0, 0}, {}, {}, 1000).has_tensor("local_t"));
+}
+
 TEST_F(Contract, PadsForVectorsThatAccessIt) {
   ClusterMapping cluster{.statements = {{"S", 1, 8}, {"T", 1, 8}}};
   auto aligned = contract(rows(), {0, 0}, {0, 0}, cluster, {}, 1000).tensor("local_t");
