@@ -1,7 +1,7 @@
 // Random programs over the whole grammar, compiled with random options and run on random sizes and strides, against the
 // interpreter. A failure prints a reduced program.
 //
-//   TC_FUZZ_SEED=123 TC_FUZZ_COUNT=1 build/bin/fuzz_test     one program
+//   TC_FUZZ_SEED=123 TC_FUZZ_COUNT=1 build/bin/fuzz_test     one program, printed first
 //   TC_FUZZ_COUNT=20000 build/bin/fuzz_test                  a long run
 
 #include <gtest/gtest.h>
@@ -72,6 +72,7 @@ TEST(CompiledPrograms, AgreeWithTheInterpreter) {
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     auto program = random_program(seed);
     auto how = setting_of(seed);
+    if (count == 1) std::printf("%soptions '%s', target %s\n", program.describe().c_str(), how.options.c_str(), how.target.c_str());
     bool ran = false;
     auto wrong = check_program(program, how, ran);
     valid += ran;
