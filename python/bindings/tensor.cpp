@@ -2,7 +2,7 @@
 
 #include <pybind11/stl.h>
 
-#include <cmath>
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <unordered_map>
@@ -136,7 +136,8 @@ PyObject* call_dlpack(PyObject* object) {
 }
 
 [[noreturn]] void throw_foreign(const py::error_already_set& error, const char* name) {
-  throw ArgumentError(str("'", name, "' does not give its memory: ", error.what()));
+  std::string text = py::str(error.value());
+  throw ArgumentError(str("'", name, "' does not give its memory: ", text.substr(0, text.find('\n'))));
 }
 
 void copy_dlpack(const DLTensor& tensor, const char* name, Borrowed& out) {
@@ -249,6 +250,9 @@ void Borrowed::take(PyObject* object, const char* name) {
                             Py_TYPE(object)->tp_name));
   }
   normalise();
+  if (!data && std::find(shape, shape + rank, 0) == shape + rank)
+    throw ArgumentError(str("'", name, "' has a shape but no memory, as fake tensors of tracers do: pass a real tensor, or a ",
+                            "tc.spec() to infer and compile"));
 }
 
 bool Borrowed::matches(const TensorSpec& spec) const {
@@ -385,8 +389,9 @@ py::object allocate(Framework framework, const TensorSpec& spec, PyObject* shape
   PyObject* result = nullptr;
   if (framework == Framework::Torch) {
     static PyObject* empty = py::object(py::module_::import("torch").attr("empty")).release().ptr();
-    static PyObject* names = py::make_tuple("dtype").release().ptr();
-    PyObject* arguments[] = {shape, dtype_object("torch", spec.dtype)};
+    static PyObject* names = py::make_tuple("dtype", "device").release().ptr();
+    static PyObject* cpu = py::module_::import("torch").attr("device")("cpu").release().ptr();
+    PyObject* arguments[] = {shape, dtype_object("torch", spec.dtype), cpu};
     result = PyObject_Vectorcall(empty, arguments, 1, names);
   } else {
     static PyObject* empty = py::object(py::module_::import("numpy").attr("empty")).release().ptr();

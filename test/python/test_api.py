@@ -363,6 +363,25 @@ def test_subclasses_of_tensor():
     torch.testing.assert_close(T.mm(a, b), (a @ b).as_subclass(torch.Tensor))
 
 
+def test_tensors_without_memory():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    T = tc.define(ADD)
+    with FakeTensorMode():
+        fake = torch.ones(2, 3)
+        with pytest.raises(tc.ArgumentError, match="'A' has a shape but no memory"):
+            T.add(fake, fake)
+    with pytest.raises(tc.ArgumentError, match="'A' does not give its memory") as caught:
+        torch.func.vmap(lambda a: T.add(a, a))(torch.ones(4, 2, 3))
+    assert "\n" not in str(caught.value)
+
+
+def test_outputs_are_on_the_cpu_whatever_the_default_device():
+    a = torch.ones(2, 3)
+    with torch.device("meta"):
+        assert torch.equal(tc.define(ADD).add(a, a), a + a)
+
+
 def test_lazily_negated_view():
     T = tc.define("def f(float(N) A) -> (B) { B(i) = A(i) }")
     negated = torch.randn(5, dtype=torch.complex64).conj().imag
