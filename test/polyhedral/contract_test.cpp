@@ -46,7 +46,7 @@ TEST_F(Contract, LeavesWhatNoInstanceTouches) {
                   .output("C", {8})
                   .statement("S[i] : 0 <= i < 8", "C[i]", {"t[i] : i < 0"})
                   .scop();
-  EXPECT_FALSE(contract(scop, {0, 0}, {0, 0}, {}, {}, 1000).has_tensor("local_t"));
+  EXPECT_FALSE(contract(scop, {0}, {0}, {}, {}, 1000).has_tensor("local_t"));
 }
 
 TEST_F(Contract, PadsForVectorsThatAccessIt) {
