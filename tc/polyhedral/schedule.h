@@ -12,9 +12,11 @@ namespace tc::polyhedral {
 ///   after   band [i, j] (permutable, coincident 1 1) for S0, S1 and S2
 ///             sequence { S0 } { S1: band [k] (permutable, coincident 0) } { S2 }
 ///
-/// A cluster's outermost band holds the coincident members its statements share, found by one call of isl's scheduler a
-/// cluster and checked: no skewing, no negative coefficient, no shift unless it keeps the member coincident, unless the options allow. What is below is
-/// scheduled in the same way, down to one band a statement. A cluster whose rows fail the check, or whose isl quota runs out, keeps program order.
+/// A cluster's outermost band holds the coincident members its statements share: iterators that all dependences among
+/// them align, in the order of the left-hand side. Where a constant shift, or with the options' leave a reversal or
+/// skewing, could give more, isl's scheduler is called for the cluster and its rows are checked: one iterator of each
+/// statement plus a constant. What is below is scheduled in the same way, down to one band a statement. The clusters
+/// are those of Clustering (clusters.h). When the isl quota runs out, program order remains.
 isl::schedule compute_schedule(const Scop& scop, const Dependences& dependences, const MappingOptions& options);
 
 }  // namespace tc::polyhedral
