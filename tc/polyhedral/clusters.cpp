@@ -8,7 +8,9 @@ namespace {
 /// Iterations of the shared members below which a unit does not give up members of its own.
 constexpr std::int64_t kEnoughIterations = 32;
 
-bool contains(const std::vector<int>& items, int item) { return std::find(items.begin(), items.end(), item) != items.end(); }
+bool contains(const std::vector<int>& items, int item) {
+  return std::find(items.begin(), items.end(), item) != items.end();
+}
 
 bool touches(const Statement& statement, const std::string& tensor) {
   auto is = [&](const Access& access) { return range_name(access.relation) == tensor; };
@@ -33,7 +35,8 @@ std::int64_t iterations(const StatementGraph& graph, const Rows& rows) {
   std::int64_t product = 1;
   for (const auto& row : rows) {
     std::int64_t extent = 0;
-    for (const auto& [statement, term] : row.terms) extent = std::max(extent, graph.nodes[statement].extent[term.iterator]);
+    for (const auto& [statement, term] : row.terms)
+      extent = std::max(extent, graph.nodes[statement].extent[term.iterator]);
     product *= extent;
   }
   return product;
@@ -126,7 +129,9 @@ bool Clustering::join(Cluster& cluster, const Unit& unit, const Free& free) cons
 Rows Clustering::rows_of(const Cluster& cluster, const Free& free) const {
   auto statements = cluster.statements();
   auto rows = align(graph_, statements, free);
-  auto untouched = [](const std::vector<bool>& iterators) { return std::find(iterators.begin(), iterators.end(), false) == iterators.end(); };
+  auto untouched = [](const std::vector<bool>& iterators) {
+    return std::find(iterators.begin(), iterators.end(), false) == iterators.end();
+  };
   bool outermost = std::all_of(free.begin(), free.end(), untouched);
   bool improvable = rows.size() < most_members(graph_, statements, free) && outermost &&
                     (!options_.positive_orthant || has_constant_shift(graph_, statements));

@@ -17,7 +17,9 @@ std::vector<isl::pw_aff> pieces(const isl::union_pw_aff& member) {
 
 /// sign * iterator + shift of an affine function of one statement, if it has that form.
 std::optional<Row::Term> as_term(const isl::aff& function) {
-  auto coefficient = [&](int d) { return call(function.ctx(), isl_aff_get_coefficient_val, function.get(), isl_dim_in, d); };
+  auto coefficient = [&](int d) {
+    return call(function.ctx(), isl_aff_get_coefficient_val, function.get(), isl_dim_in, d);
+  };
   auto constant = function.constant_val();
   if (isl_aff_dim(function.get(), isl_dim_div) > 0 || !constant.is_int()) return std::nullopt;
   std::optional<Row::Term> term;
@@ -41,8 +43,8 @@ std::optional<isl::aff> function_on(const isl::union_pw_aff& member, const isl::
 }
 
 /// The row of one band member; empty when some statement has another form.
-std::optional<Row> as_row(const isl::union_pw_aff& member, const StatementGraph& graph, const std::vector<int>& statements,
-                          bool positive) {
+std::optional<Row> as_row(const isl::union_pw_aff& member, const StatementGraph& graph,
+                          const std::vector<int>& statements, bool positive) {
   Row row;
   for (int statement : statements) {
     auto function = function_on(member, graph.nodes[statement].domain);

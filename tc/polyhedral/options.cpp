@@ -37,9 +37,12 @@ FusionStrategy parse_fusion(std::string_view field, std::string_view value) {
 
 std::string fusion_name(FusionStrategy fusion) {
   switch (fusion) {
-    case FusionStrategy::Max: return "max";
-    case FusionStrategy::Preserve3Coincident: return "preserve3";
-    case FusionStrategy::Min: return "min";
+    case FusionStrategy::Max:
+      return "max";
+    case FusionStrategy::Preserve3Coincident:
+      return "preserve3";
+    case FusionStrategy::Min:
+      return "min";
   }
   return "?";
 }
@@ -63,14 +66,17 @@ struct Field {
 };
 
 Field flag(std::string_view name, bool MappingOptions::*member) {
-  return {name, [=](const MappingOptions& o) { return std::string(o.*member ? "1" : "0"); },
-          [=](MappingOptions& o, std::string_view field, std::string_view value) { o.*member = parse_bool(field, value); }};
+  return {
+      name, [=](const MappingOptions& o) { return std::string(o.*member ? "1" : "0"); },
+      [=](MappingOptions& o, std::string_view field, std::string_view value) { o.*member = parse_bool(field, value); }};
 }
 
 const std::vector<Field>& fields() {
   static const std::vector<Field> result = {
       {"fusion", [](const MappingOptions& o) { return fusion_name(o.fusion); },
-       [](MappingOptions& o, std::string_view field, std::string_view value) { o.fusion = parse_fusion(field, value); }},
+       [](MappingOptions& o, std::string_view field, std::string_view value) {
+         o.fusion = parse_fusion(field, value);
+       }},
       flag("allow_skewing", &MappingOptions::allow_skewing),
       flag("positive_orthant", &MappingOptions::positive_orthant),
       {"tile", [](const MappingOptions& o) { return join(o.tile, "x"); },

@@ -23,7 +23,8 @@ isl::schedule_node graft(isl::schedule_node to, const isl::schedule_node& from) 
     for (unsigned i = 0; i < from.n_children(); ++i)
       filters = filters.add(from.child(i).as<isl::schedule_node_filter>().filter());
     to = to.insert_sequence(filters);
-    for (unsigned i = 0; i < from.n_children(); ++i) to = graft(to.child(i).child(0), from.child(i).child(0)).ancestor(2);
+    for (unsigned i = 0; i < from.n_children(); ++i)
+      to = graft(to.child(i).child(0), from.child(i).child(0)).ancestor(2);
   }
   return to;
 }
@@ -63,7 +64,8 @@ class Scheduler {
       }
       for (int statement : cluster.statements()) parts.push_back({{{statement}}, align(graph_, {statement}, free)});
     }
-    return sequence(leaf, parts, [&](isl::schedule_node below, const Cluster& part) { return cluster(below, part, free); });
+    return sequence(leaf, parts,
+                    [&](isl::schedule_node below, const Cluster& part) { return cluster(below, part, free); });
   }
 
   /// sequence { part } { part } ..., or the part alone
@@ -142,7 +144,8 @@ class Scheduler {
     bool needed = false;
     for (int statement : statements) {
       const auto& node = graph_.nodes[statement];
-      if (std::find(free[statement].begin(), free[statement].end(), false) != free[statement].end()) return std::nullopt;
+      if (std::find(free[statement].begin(), free[statement].end(), false) != free[statement].end())
+        return std::nullopt;
       needed = needed || std::find(node.forward.begin(), node.forward.end(), false) != node.forward.end();
     }
     if (!needed) return std::nullopt;

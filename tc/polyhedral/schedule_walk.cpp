@@ -26,7 +26,8 @@ Place below(Place place) {
   } else if (node.isa<isl::schedule_node_band>()) {
     auto band = node.as<isl::schedule_node_band>();
     if (band.n_member() == 0) return place;
-    place.prefix = call(node.ctx(), isl_union_map_flat_range_product, place.prefix.copy(), as_map(band.partial_schedule()).release());
+    place.prefix = call(node.ctx(), isl_union_map_flat_range_product, place.prefix.copy(),
+                        as_map(band.partial_schedule()).release());
     place.path.push_back({false, static_cast<int>(band.n_member())});
   } else if (node.isa<isl::schedule_node_filter>()) {
     auto filter = node.as<isl::schedule_node_filter>().filter();

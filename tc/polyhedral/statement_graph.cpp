@@ -195,7 +195,8 @@ class Assignment {
       const auto& node = graph_.nodes[statement];
       if (position >= node.size()) return false;
       int e = node.order[position];
-      if (!free_[statement][e] || !node.coincident[e] || node.min[e] != first.min[d] || node.extent[e] != first.extent[d])
+      if (!free_[statement][e] || !node.coincident[e] || node.min[e] != first.min[d] ||
+          node.extent[e] != first.extent[d])
         return false;
       row_.terms[statement] = {e};
       changed = true;

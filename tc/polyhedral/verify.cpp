@@ -106,9 +106,9 @@ class CoincidenceCheck : public OrderCheck {
       auto carried = pairs.subtract(at_equal(pairs, isl::multi_union_pw_aff(band.partial_schedule().at(i))));
       if (!carried.is_empty())
         broken_law("coincidence",
-               str("member ", i, " of a band is ", parallel ? "parallel" : "coincident", " and carries the dependence ",
-                   first_pair(carried)),
-               schedule_);
+                   str("member ", i, " of a band is ", parallel ? "parallel" : "coincident",
+                       " and carries the dependence ", first_pair(carried)),
+                   schedule_);
     }
   }
   void at_backward_children(const isl::union_map&) override {}
@@ -123,7 +123,8 @@ class InstanceCheck {
   void run() {
     for_each_place(scop_.schedule, [&](const Place& place) {
       if (place.node.isa<isl::schedule_node_leaf>()) add(place.instances);
-      if (place.node.isa<isl::schedule_node_extension>()) check_once(place.node.as<isl::schedule_node_extension>().extension());
+      if (place.node.isa<isl::schedule_node_extension>())
+        check_once(place.node.as<isl::schedule_node_extension>().extension());
     });
     auto domain = scop_.domain();
     fail_unless_empty(domain.subtract(seen_), "does not run");
@@ -176,7 +177,8 @@ class BoundsCheck {
       broken_law("bounds", str("the function of the ", what, " of ", statement.id, " is not total"), scop_.schedule);
     if (range_name(touched) != range_name(access.relation)) return check_inside(statement, touched, what);
     if (!touched.is_equal(access.relation))
-      broken_law("bounds", str("the function of the ", what, " of ", statement.id, " differs from its relation"), scop_.schedule);
+      broken_law("bounds", str("the function of the ", what, " of ", statement.id, " differs from its relation"),
+                 scop_.schedule);
   }
 
  private:
@@ -187,18 +189,22 @@ class BoundsCheck {
     if (touched.is_empty()) return;
     auto found = boxes_.find(range_name(touched));
     if (found == boxes_.end())
-      broken_law("bounds", str("the ", what, " of ", statement.id, " goes to '", range_name(touched), "', which is no tensor"),
-             scop_.schedule);
+      broken_law("bounds",
+                 str("the ", what, " of ", statement.id, " goes to '", range_name(touched), "', which is no tensor"),
+                 scop_.schedule);
     auto outside = touched.to_union_map().subtract_range(found->second.to_union_set());
     if (!outside.is_empty())
-      broken_law("bounds", str("the ", what, " of ", statement.id, " leaves ", found->second, ": ", first_pair(outside)),
-             scop_.schedule);
+      broken_law("bounds",
+                 str("the ", what, " of ", statement.id, " leaves ", found->second, ": ", first_pair(outside)),
+                 scop_.schedule);
   }
 };
 
 }  // namespace
 
-void verify_instances(const Scop& scop) { InstanceCheck(scop).run(); }
+void verify_instances(const Scop& scop) {
+  InstanceCheck(scop).run();
+}
 
 void verify_dependences(const Scop& scop, const Dependences& dependences) {
   DependenceCheck(scop.schedule).run(dependences.validity);
@@ -212,7 +218,8 @@ void verify_bounds(const Scop& scop) {
   BoundsCheck bounds(scop);
   for (const auto& statement : scop.statements) {
     bounds.check(statement, statement.write, "write");
-    for (std::size_t i = 0; i < statement.reads.size(); ++i) bounds.check(statement, statement.reads[i], str("read ", i));
+    for (std::size_t i = 0; i < statement.reads.size(); ++i)
+      bounds.check(statement, statement.reads[i], str("read ", i));
   }
 }
 

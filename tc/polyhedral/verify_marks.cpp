@@ -69,9 +69,7 @@ class MarkCheck {
   const Scop& scop_;
   std::set<std::string> allocated_;
 
-  [[noreturn]] void fail(const std::string& what) const {
-    broken_law("marks", what, scop_.schedule);
-  }
+  [[noreturn]] void fail(const std::string& what) const { broken_law("marks", what, scop_.schedule); }
 
   void at_mark(const Place& place) {
     auto name = mark_name(place.node);
@@ -100,8 +98,8 @@ class MarkCheck {
     auto count = range_of(band.partial_schedule().at(0), place.instances);
     if (!count || *count > least) count = trip_count(place, band.partial_schedule());
     if (!count || *count > least)
-      fail(str("the loop below mark 'vector' has ", count ? str(*count) : "no constant number of", " iterations and ", least,
-               " lanes"));
+      fail(str("the loop below mark 'vector' has ", count ? str(*count) : "no constant number of", " iterations and ",
+               least, " lanes"));
   }
 
   /// The lanes that all statements at \p place have.
@@ -119,6 +117,8 @@ class MarkCheck {
 
 }  // namespace
 
-void verify_marks(const Scop& scop) { MarkCheck(scop).run(); }
+void verify_marks(const Scop& scop) {
+  MarkCheck(scop).run();
+}
 
 }  // namespace tc::polyhedral

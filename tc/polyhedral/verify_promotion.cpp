@@ -11,7 +11,9 @@
 namespace tc::polyhedral {
 namespace {
 
-isl::union_map compose(const isl::union_map& first, const isl::union_map& second) { return first.apply_range(second); }
+isl::union_map compose(const isl::union_map& first, const isl::union_map& second) {
+  return first.apply_range(second);
+}
 
 /// What \p access touches when the code runs: its function where it has one.
 isl::map physical(const Access& access) {
@@ -31,7 +33,8 @@ isl::union_map between_statements(const isl::union_map& pairs) {
 /// order of its uses can be seen from the elements alone.
 class BufferCheck {
  public:
-  /// \p inside: the first node below the mark that is no band and no mark, or a `vector` mark, whose lanes run together.
+  /// \p inside: the first node below the mark that is no band and no mark, or a `vector` mark, whose lanes run
+  /// together.
   BufferCheck(const Scop& scop, const std::string& buffer, const Place& mark, const Place& inside)
       : scop_(scop),
         buffer_(buffer),
@@ -100,7 +103,8 @@ class BufferCheck {
   isl::union_map homes(const isl::union_map& executions) const {
     auto result = isl::union_map::empty(scop_.ctx());
     for (const auto& use : uses_) {
-      auto home = executions.intersect_domain(use.place.domain().to_union_set()).range_product(use.place.to_union_map());
+      auto home =
+          executions.intersect_domain(use.place.domain().to_union_set()).range_product(use.place.to_union_map());
       result = result.unite(compose(use.element.reverse().to_union_map(), home));
     }
     return result.coalesce();
@@ -136,7 +140,9 @@ class BufferCheck {
 };
 
 /// { S[i] -> [T[x] -> buffer[y]] }: the element and where it is kept.
-isl::map kept_at(const Access& access) { return access.relation.range_product(physical(access)); }
+isl::map kept_at(const Access& access) {
+  return access.relation.range_product(physical(access));
+}
 
 /// { instance -> element } of all accesses of \p statement, or of its writes.
 isl::union_map touched_by(const Statement& statement, bool writes_only) {
@@ -173,7 +179,8 @@ class CopyCheck {
     return scop_.tensor(range_name(physical(access))).storage == Tensor::Storage::Local;
   }
 
-  /// { instance of another statement -> instance of the copy } that touch one element of \p side, an access of the copy.
+  /// { instance of another statement -> instance of the copy } that touch one element of \p side, an access of the
+  /// copy.
   isl::union_map meeting(const isl::map& side, bool writes_only) const {
     auto result = isl::union_map::empty(scop_.ctx());
     for (const auto& other : scop_.statements)

@@ -9,7 +9,9 @@ namespace {
 
 using Isl = IslTest;
 
-TEST_F(Isl, IsTheVersionOfItsHeaders) { EXPECT_NE(std::string(isl_version()).find("isl-0.25"), std::string::npos); }
+TEST_F(Isl, IsTheVersionOfItsHeaders) {
+  EXPECT_NE(std::string(isl_version()).find("isl-0.25"), std::string::npos);
+}
 
 TEST_F(Isl, CallGivesTheMessageOfIslAndPrintsNothing) {
   auto root = schedule(R"(domain: "{ S[i] : 0 <= i < 4 }")").root();
@@ -32,9 +34,11 @@ TEST_F(Isl, MarksHaveNamesAndCanBeErased) {
 }
 
 TEST_F(Isl, BlockYamlParsesBack) {
-  auto tree = schedule(R"({ domain: "{ S[i] : 0 <= i < 4 }", child: { schedule: "[{ S[i] -> [(i)] }]", permutable: 1, coincident: [ 1 ] } })");
+  auto tree = schedule(
+      R"({ domain: "{ S[i] : 0 <= i < 4 }", child: { schedule: "[{ S[i] -> [(i)] }]", permutable: 1, coincident: [ 1 ] } })");
   EXPECT_EQ(print_block(tree),
-            "domain: \"{ S[i] : 0 <= i <= 3 }\"\nchild:\n  schedule: \"[{ S[i] -> [(i)] }]\"\n  permutable: 1\n  coincident: [ 1 ]\n");
+            "domain: \"{ S[i] : 0 <= i <= 3 }\"\nchild:\n  schedule: \"[{ S[i] -> [(i)] }]\"\n  permutable: 1\n  "
+            "coincident: [ 1 ]\n");
   EXPECT_SCHEDULE(tree, print_block(tree));
 }
 
@@ -60,7 +64,9 @@ TEST_F(Isl, NamesOfTuples) {
 }
 
 /// Takes isl a few hundred operations.
-void work(isl::ctx ctx) { isl::set(ctx, "{ [i, j] : exists k : 0 <= i < 10 and 2k <= i + 3j <= 3k + 7 and 5j <= 11k + i }").lexmin(); }
+void work(isl::ctx ctx) {
+  isl::set(ctx, "{ [i, j] : exists k : 0 <= i < 10 and 2k <= i + 3j <= 3k + 7 and 5j <= 11k + i }").lexmin();
+}
 
 TEST_F(Isl, QuotaThrowsAndEndsWithItsScope) {
   {

@@ -24,7 +24,8 @@ TEST(Options, ParseIsTheInverseOfPrint) {
   for (int i = 0; i < 200; ++i) {
     MappingOptions options;
     options.fusion = static_cast<FusionStrategy>(random() % 3);
-    for (bool* flag : {&options.allow_skewing, &options.positive_orthant, &options.parallel, &options.vectorise, &options.promote})
+    for (bool* flag :
+         {&options.allow_skewing, &options.positive_orthant, &options.parallel, &options.vectorise, &options.promote})
       *flag = random() % 2;
     for (int n = random() % 4; n > 0; --n) options.tile.push_back(random() % 100);
     options.quota = random();
@@ -40,7 +41,8 @@ TEST(Options, ErrorsNameTheFieldAndItsValues) {
            {"fusion=most", "mapping option 'fusion=most': must be max, preserve3 or min"},
            {"parallel=2", "mapping option 'parallel=2': must be 0 or 1"},
            {"parallel", "mapping option 'parallel=': must be given a value"},
-           {"tile=3x", "mapping option 'tile=3x': must be sizes joined by 'x', for example 32x64, where 0 leaves a loop whole"},
+           {"tile=3x",
+            "mapping option 'tile=3x': must be sizes joined by 'x', for example 32x64, where 0 leaves a loop whole"},
            {"tile=3x-1", "mapping option 'tile=3x-1': must be sizes of at least 0, where 0 leaves a loop whole"},
            {"quota=-1", "mapping option 'quota=-1': must be a number of isl operations, 0 for no limit"},
            {"colour=red",

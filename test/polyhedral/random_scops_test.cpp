@@ -24,11 +24,13 @@ TEST(RandomScops, SchedulesKeepAllLawsAndCompute) {
     auto scop = random_scop(std::make_shared<Context>(), seed);
     auto dependences = compute_dependences(scop);
     auto want = simulate(scop);
-    for (const char* options : {"", "fusion=max", "fusion=min", "fusion=max,positive_orthant=0,allow_skewing=1", "quota=3000"}) {
+    for (const char* options :
+         {"", "fusion=max", "fusion=min", "fusion=max,positive_orthant=0,allow_skewing=1", "quota=3000"}) {
       auto scheduled = scop;
       scheduled.schedule = compute_schedule(scop, dependences, parse_mapping_options(options));
       ASSERT_NO_THROW(verify(scheduled, dependences)) << "seed " << seed << " options '" << options << "'";
-      ASSERT_EQ(simulate(scheduled), want) << "seed " << seed << " options '" << options << "'\n" << print_block(scheduled.schedule);
+      ASSERT_EQ(simulate(scheduled), want) << "seed " << seed << " options '" << options << "'\n"
+                                           << print_block(scheduled.schedule);
     }
   }
 }

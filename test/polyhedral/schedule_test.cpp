@@ -93,14 +93,15 @@ child:
 )");
 }
 
-/// The statements below the outermost sequence's children, or all of them, as "S0 S1 | S2", and the members of each part's
-/// outermost band.
+/// The statements below the outermost sequence's children, or all of them, as "S0 S1 | S2", and the members of each
+/// part's outermost band.
 std::string clusters(const isl::schedule& schedule) {
   auto node = schedule.root().child(0);
   std::string text;
   auto describe = [&](isl::schedule_node part) {
     std::set<std::string> names;
-    for (const auto& set : elements(call(part.ctx(), isl_schedule_node_get_domain, part.get()).set_list())) names.insert(tuple_name(set));
+    for (const auto& set : elements(call(part.ctx(), isl_schedule_node_get_domain, part.get()).set_list()))
+      names.insert(tuple_name(set));
     text += join(names, " ");
     if (part.isa<isl::schedule_node_band>()) {
       auto band = part.as<isl::schedule_node_band>();
@@ -129,7 +130,11 @@ struct FusionRow {
 const FusionRow kFusionRows[] = {
     {"two products in a chain share rows, which costs both a member",
      [](ScopBuilder b) {
-       return b.input("A", {64, 32}).input("B", {32, 48}).input("D", {48, 64}).temporary("C", {64, 48}).output("E", {64, 64})
+       return b.input("A", {64, 32})
+           .input("B", {32, 48})
+           .input("D", {48, 64})
+           .temporary("C", {64, 48})
+           .output("E", {64, 64})
            .identity("S0[m, n] : 0 <= m < 64 and 0 <= n < 48", "C[m, n]")
            .accumulate("S1[m, n, k] : 0 <= m < 64 and 0 <= n < 48 and 0 <= k < 32", "C[m, n]", {"A[m, k]", "B[k, n]"})
            .identity("S2[m, p] : 0 <= m < 64 and 0 <= p < 64", "E[m, p]")
@@ -138,7 +143,10 @@ const FusionRow kFusionRows[] = {
      "S0 S1 S2 S3[1]", "S0 S1[11] | S2 S3[11]"},
     {"row sums of a product would cost it a member",
      [](ScopBuilder b) {
-       return b.input("A", {64, 32}).input("B", {32, 48}).temporary("C", {64, 48}).output("s", {64})
+       return b.input("A", {64, 32})
+           .input("B", {32, 48})
+           .temporary("C", {64, 48})
+           .output("s", {64})
            .identity("S0[m, n] : 0 <= m < 64 and 0 <= n < 48", "C[m, n]")
            .accumulate("S1[m, n, k] : 0 <= m < 64 and 0 <= n < 48 and 0 <= k < 32", "C[m, n]", {"A[m, k]", "B[k, n]"})
            .identity("S2[m] : 0 <= m < 64", "s[m]")
@@ -147,14 +155,18 @@ const FusionRow kFusionRows[] = {
      "S0 S1 S2 S3[1]", "S0 S1[11] | S2 S3[1]"},
     {"a transposed reader follows by its dependence, not by position",
      [](ScopBuilder b) {
-       return b.input("X", {8, 64}).temporary("t", {8, 64}).output("Y", {64, 8})
+       return b.input("X", {8, 64})
+           .temporary("t", {8, 64})
+           .output("Y", {64, 8})
            .statement("S0[i, j] : 0 <= i < 8 and 0 <= j < 64", "t[i, j]", {"X[i, j]"})
            .statement("S1[j, i] : 0 <= j < 64 and 0 <= i < 8", "Y[j, i]", {"t[i, j]"});
      },
      "S0 S1[11]", "S0 S1[11]"},
     {"column sums would put the innermost iterator of the element-wise statement outside",
      [](ScopBuilder b) {
-       return b.input("X", {64, 64}).temporary("t", {64, 64}).output("s", {64})
+       return b.input("X", {64, 64})
+           .temporary("t", {64, 64})
+           .output("s", {64})
            .statement("S0[i, j] : 0 <= i < 64 and 0 <= j < 64", "t[i, j]", {"X[i, j]"})
            .identity("S1[j] : 0 <= j < 64", "s[j]")
            .accumulate("S2[j, i] : 0 <= i < 64 and 0 <= j < 64", "s[j]", {"t[i, j]"});
@@ -162,7 +174,9 @@ const FusionRow kFusionRows[] = {
      "S0 S1 S2[1]", "S0[11] | S1 S2[1]"},
     {"few rows are not worth a lost member",
      [](ScopBuilder b) {
-       return b.input("X", {2, 999}).temporary("s", {2}).output("Y", {2, 999})
+       return b.input("X", {2, 999})
+           .temporary("s", {2})
+           .output("Y", {2, 999})
            .identity("S0[i] : 0 <= i < 2", "s[i]")
            .accumulate("S1[i, j] : 0 <= i < 2 and 0 <= j < 999", "s[i]", {"X[i, j]"})
            .statement("S2[i, j] : 0 <= i < 2 and 0 <= j < 999", "Y[i, j]", {"X[i, j]", "s[i]"});
@@ -170,21 +184,27 @@ const FusionRow kFusionRows[] = {
      "S0 S1 S2[1]", "S0 S1[1] | S2[11]"},
     {"different ranges are fused at the price of a guard only by max",
      [](ScopBuilder b) {
-       return b.input("X", {64}).temporary("t", {64}).output("Y", {64})
+       return b.input("X", {64})
+           .temporary("t", {64})
+           .output("Y", {64})
            .statement("S0[i] : 0 <= i < 64", "t[i]", {"X[i]"})
            .statement("S1[i] : 3 <= i < 64", "Y[i]", {"t[i]"});
      },
      "S0 S1[1]", "S0[1] | S1[1]"},
     {"a reader of one neighbour is shifted by isl",
      [](ScopBuilder b) {
-       return b.input("X", {64}).temporary("t", {64}).output("Y", {64})
+       return b.input("X", {64})
+           .temporary("t", {64})
+           .output("Y", {64})
            .statement("S0[i] : 0 <= i < 64", "t[i]", {"X[i]"})
            .statement("S1[i] : 0 <= i < 63", "Y[i]", {"t[i + 1]"});
      },
      "S0 S1[1]", "S0[1] | S1[1]"},
     {"readers of two neighbours have no coincident member",
      [](ScopBuilder b) {
-       return b.input("X", {64}).temporary("t", {64}).output("Y", {64})
+       return b.input("X", {64})
+           .temporary("t", {64})
+           .output("Y", {64})
            .statement("S0[i] : 0 <= i < 64", "t[i]", {"X[i]"})
            .statement("S1[i] : 0 <= i < 63", "Y[i]", {"t[i]", "t[i + 1]"});
      },
@@ -192,7 +212,9 @@ const FusionRow kFusionRows[] = {
     {"three shared members suffice for a product that loses its last",
      [](ScopBuilder b) {
        const std::string ijkl = "0 <= i < 4 and 0 <= j < 4 and 0 <= k < 4 and 0 <= l < 9";
-       return b.input("X", {4, 4, 4, 9, 5}).temporary("t", {4, 4, 4, 9}).output("s", {4, 4, 4})
+       return b.input("X", {4, 4, 4, 9, 5})
+           .temporary("t", {4, 4, 4, 9})
+           .output("s", {4, 4, 4})
            .identity("S0[i, j, k, l] : " + ijkl, "t[i, j, k, l]")
            .accumulate("S1[i, j, k, l, r] : 0 <= r < 5 and " + ijkl, "t[i, j, k, l]", {"X[i, j, k, l, r]"})
            .identity("S2[i, j, k] : 0 <= i < 4 and 0 <= j < 4 and 0 <= k < 4", "s[i, j, k]")
@@ -201,7 +223,11 @@ const FusionRow kFusionRows[] = {
      "S0 S1 S2 S3[111]", "S0 S1 S2 S3[111]"},
     {"a statement joins an earlier cluster past one that it does not depend on",
      [](ScopBuilder b) {
-       return b.input("X", {64}).input("Z", {16, 16}).temporary("t", {64}).output("Y", {64}).output("W", {16, 16})
+       return b.input("X", {64})
+           .input("Z", {16, 16})
+           .temporary("t", {64})
+           .output("Y", {64})
+           .output("W", {16, 16})
            .statement("S0[i] : 0 <= i < 64", "t[i]", {"X[i]"})
            .statement("S1[i, j] : 0 <= i < 16 and 0 <= j < 16", "W[i, j]", {"Z[i, j]"})
            .statement("S2[i] : 0 <= i < 64", "Y[i]", {"t[i]"});
@@ -209,14 +235,19 @@ const FusionRow kFusionRows[] = {
      "S0 S2[1] | S1[11]", "S0 S2[1] | S1[11]"},
     {"unrelated statements of one shape are fused by max only",
      [](ScopBuilder b) {
-       return b.input("X", {64}).input("Z", {64}).output("Y", {64}).output("W", {64})
+       return b.input("X", {64})
+           .input("Z", {64})
+           .output("Y", {64})
+           .output("W", {64})
            .statement("S0[i] : 0 <= i < 64", "Y[i]", {"X[i]"})
            .statement("S1[i] : 0 <= i < 64", "W[i]", {"Z[i]"});
      },
      "S0 S1[1]", "S0[1] | S1[1]"},
     {"a sum over everything shares nothing",
      [](ScopBuilder b) {
-       return b.input("X", {64}).temporary("s", {}).output("Y", {64})
+       return b.input("X", {64})
+           .temporary("s", {})
+           .output("Y", {64})
            .identity("S0[]", "s[]")
            .accumulate("S1[i] : 0 <= i < 64", "s[]", {"X[i]"})
            .statement("S2[i] : 0 <= i < 64", "Y[i]", {"X[i]", "s[]"});
@@ -224,7 +255,10 @@ const FusionRow kFusionRows[] = {
      "S0 | S1[0] | S2[1]", "S0 | S1[0] | S2[1]"},
     {"an initialisation moves to its update",
      [](ScopBuilder b) {
-       return b.input("X", {64, 8}).input("Z", {64, 8}).output("s", {64}).output("u", {64})
+       return b.input("X", {64, 8})
+           .input("Z", {64, 8})
+           .output("s", {64})
+           .output("u", {64})
            .identity("S0[i] : 0 <= i < 64", "s[i]")
            .statement("S1[i] : 0 <= i < 64", "u[i]", {"Z[0, i]"})
            .accumulate("S2[i, j] : 0 <= i < 64 and 0 <= j < 8", "s[i]", {"X[i, j]"});
@@ -241,8 +275,11 @@ TEST_F(ScheduleTest, FusionStrategies) {
 }
 
 TEST_F(ScheduleTest, MembersKeepTheOrderOfTheLeftHandSide) {
-  auto scop = ScopBuilder(context()).input("X", {4, 8}).output("Y", {8, 4})
-                  .statement("S[a, b] : 0 <= a < 4 and 0 <= b < 8", "Y[b, a]", {"X[a, b]"}).scop();
+  auto scop = ScopBuilder(context())
+                  .input("X", {4, 8})
+                  .output("Y", {8, 4})
+                  .statement("S[a, b] : 0 <= a < 4 and 0 <= b < 8", "Y[b, a]", {"X[a, b]"})
+                  .scop();
   EXPECT_SCHEDULE(schedule_of(scop), R"(
 domain: "{ S[a, b] : 0 <= a <= 3 and 0 <= b <= 7 }"
 child:
@@ -254,8 +291,10 @@ child:
 
 /// S[i, j] reads what S[i - 1, j + 1] wrote.
 Scop diagonal(std::shared_ptr<Context> context) {
-  return ScopBuilder(context).output("A", {9, 9})
-      .statement("S[i, j] : 1 <= i < 9 and 0 <= j < 8", "A[i, j]", {"A[i - 1, j + 1]", "A[i, j - 1] : j >= 1"}).scop();
+  return ScopBuilder(context)
+      .output("A", {9, 9})
+      .statement("S[i, j] : 1 <= i < 9 and 0 <= j < 8", "A[i, j]", {"A[i - 1, j + 1]", "A[i, j - 1] : j >= 1"})
+      .scop();
 }
 
 TEST_F(ScheduleTest, WithoutSkewingALoopThatCannotBeTiledKeepsProgramOrder) {
@@ -274,9 +313,13 @@ TEST_F(ScheduleTest, SkewingMakesItPermutable) {
 }
 
 TEST_F(ScheduleTest, ReversalNeedsLeaveToRunBackward) {
-  auto scop = ScopBuilder(context()).input("X", {64}).temporary("t", {64}).output("Y", {64})
+  auto scop = ScopBuilder(context())
+                  .input("X", {64})
+                  .temporary("t", {64})
+                  .output("Y", {64})
                   .statement("S0[i] : 0 <= i < 64", "t[i]", {"X[i]"})
-                  .statement("S1[i] : 0 <= i < 64", "Y[i]", {"t[63 - i]"}).scop();
+                  .statement("S1[i] : 0 <= i < 64", "Y[i]", {"t[63 - i]"})
+                  .scop();
   EXPECT_EQ(clusters(schedule_of(scop, "fusion=max")), "S0[1] | S1[1]");
   EXPECT_EQ(clusters(schedule_of(scop, "fusion=max,positive_orthant=0")), "S0 S1[1]");
 }
@@ -290,8 +333,12 @@ TEST_F(ScheduleTest, EmptyScopsAndEmptyDomains) {
   Scop empty;
   empty.context = context();
   EXPECT_TRUE(schedule_of(empty).domain().is_empty());
-  auto scop = ScopBuilder(context()).input("A", {0, 4}).output("C", {0})
-                  .identity("S0[i] : 1 = 0", "C[i]").accumulate("S1[i, k] : 1 = 0", "C[i]", {"A[i, k]"}).scop();
+  auto scop = ScopBuilder(context())
+                  .input("A", {0, 4})
+                  .output("C", {0})
+                  .identity("S0[i] : 1 = 0", "C[i]")
+                  .accumulate("S1[i, k] : 1 = 0", "C[i]", {"A[i, k]"})
+                  .scop();
   EXPECT_TRUE(schedule_of(scop).domain().is_empty());
 }
 
