@@ -10,7 +10,6 @@
 #include "tc/cpu/hide_negative_bases.h"
 #include "tc/cpu/kernel.h"
 #include "tc/cpu/llvm_target.h"
-#include "tc/cpu/relax_alignment.h"
 
 namespace tc::cpu {
 namespace {
@@ -83,7 +82,6 @@ ObjectCode emit_object(const std::string& function, const Stmt& body, const std:
     auto module = make_module(function, body, buffers, halide_target(target));
     llvm::LLVMContext context;
     auto llvm_module = Halide::compile_module_to_llvm_module(module, context);
-    relax_alignment(*llvm_module);
     return {function, to_string(target), buffers, emit(*llvm_module)};
   } catch (const Halide::Error& error) {
     throw InternalError(str("Halide cannot compile '", function, "': ", error.what()));
