@@ -227,6 +227,9 @@ def convolutions():
     yield Program("46-conv-grad-input", """def f(float(N,M,OH,OW) dO, float(M,C,KH,KW) W1) -> (dI) {
         dI(n,c,h,w) +=! (h-kh >= 0 && h-kh < OH && w-kw >= 0 && w-kw < OW) ? dO(n,m,h-kh,w-kw) * W1(m,c,kh,kw) : 0
           where h in 0:OH+KH-1, w in 0:OW+KW-1 }""", (r(2, 4, 6, 7), r(4, 3, 3, 3)), F.conv_transpose2d)
+    yield Program("46-conv-grad-weight", """def f(float(N,M,OH,OW) dO, float(N,C,H,W) I) -> (dW) {
+        dW(m,c,kh,kw) +=! dO(n,m,h,w) * I(n,c,h+kh,w+kw) }""", (r(2, 4, 6, 7), r(2, 3, 8, 9)),
+                  lambda g, i: torch.nn.grad.conv2d_weight(i, (4, 3, 3, 3), g))
     yield Program("47-pad", """def f(float(N,C,H,W) I) -> (pad) {
         pad(n,c,h,w) = (h >= 5 && h < H + 5 && w >= 7 && w < W + 7) ? I(n,c,h-5,w-7) : 0 where h in 0:H+9, w in 0:W+9 }""",
                   (r(2, 3, 5, 6),), lambda i: F.pad(i, (7, 2, 5, 4)))
@@ -238,6 +241,8 @@ def convolutions():
                   (r(9), r(4)), lambda a, k: F.conv1d(a[None, None], k.flip(0)[None, None], padding=3)[0, 0])
     yield Program("50-perforated", "def f(float(N,C,H,W) I, float(M,C,KH,KW) W1, int32(N,L) Index) -> (O) { O(n,m,l) +=! I(n,c,Index(n,l)+kh,Index(n,l)+kw) * W1(m,c,kh,kw) where l in 0:L }",
                   (r(2, 3, 9, 9), r(4, 3, 3, 3), ints(0, 7, 2, 5)), perforated)
+    yield Program("51-local-sparse", """def f(float(N,C,H,W) I, float(O,KC,KH,KW) W1) -> (R) {
+        R(n,c,o,h,w) +=! I(n,kc % c,h+kh,w+kw) * W1(o,kc,kh,kw) where c in 1:C }""", (r(2, 4, 5, 6), r(3, 2, 2, 2)), None)
     yield Program("52-masked", "def f(float(C,H,W) I, float(F,C,KH,KW) W1, uint8(F,C) Mask) -> (O) { O(g,h,w) +=! (Mask(g,c) == 1) ? fmax(0, I(c,h+kh,w+kw)) * W1(g,c,kh,kw) : 0 }",
                   (r(3, 7, 8), r(4, 3, 3, 3), ints(0, 2, 4, 3, dtype=torch.uint8)),
                   lambda i, w, m: F.conv2d(torch.relu(i)[None], w * m[:, :, None, None])[0])
@@ -246,6 +251,12 @@ def convolutions():
     yield Program("54-graph2", """def f(float(N,C,H,W) I, float(N,C,R,T) J, float(KH,KW) W1) -> (O, Out) {
         O(n,c,h,w) +=! J(n,c,h+kh,w+kw) * W1(kh,kw)
         Out(c0,c1) +=! I(n,c0,h,w) * O(n,c1,h,w) }""", (r(2, 3, 5, 6), r(2, 3, 8, 9), r(3, 3)), graph2)
+
+
+    yield Program("56-causal", "def f(float(C,T) X, float(C,K) W) -> (O) { O(c,t) +=! (t+k >= K-1) ? X(c,t+k-(K-1)) * W(c,k) : 0 where t in 0:T }",
+                  (r(5, 33), r(5, 4)), lambda x, w: F.conv1d(F.pad(x, (3, 0))[None], w[:, None], groups=5)[0])
+    yield Program("clamped", "def f(float(H) I) -> (O) { O(h) +=! I(min(max(h+k-1,0),H-1)) where h in 0:H, k in 0:3 }", (r(17),),
+                  lambda i: F.avg_pool1d(F.pad(i[None, None], (1, 1), mode="replicate"), 3, 1)[0, 0] * 3)
 
 
 def mobilenet(i, w1, w2):
@@ -291,5 +302,24 @@ def irregular():
                   (ints(0, 5, 9),), lambda s: torch.cat([torch.zeros(1, dtype=s.dtype), s.cumsum(0).to(s.dtype)]))
     yield Program("70-counts", "def f(float(K,L) Like) -> (T, P) { T(k,a) +=! (a >= q) ? 0.0 : 1.0 where a in 0:L, q in 0:k+1, k in 0:K P(k) +=! T(k,a) }"
                   .replace("q in 0:k+1", "q in 0:L").replace("k in 0:K", "k in 0:K"), (r(3, 5),), None)
+    yield Program("71-dots", """def f(int32(K) Start, int32(K) Count, float(N,C) X, float(L) Like) -> (Dots) {
+        Dots(k,a,b) +=! (a < Count(k) && b < Count(k)) ? X(Start(k)+a,c) * X(Start(k)+b,c) : 0 where a in 0:L, b in 0:L }""",
+                  (torch.tensor([0, 2, 5, 9], dtype=torch.int32), torch.tensor([2, 3, 4, 1], dtype=torch.int32), r(10, 7), r(5)), dots)
+    yield Program("reversed-in-place", "def f(float(N) A) -> (B) { B(i) = A(i) * 2  B(i) = B(N-1-i) + B(i) }", (r(33),),
+                  lambda a: 2 * a.flip(0) + 2 * a)
+    yield Program("int8-product", "def f(int8(M,K) A, uint8(K,N) B) -> (C) { C(m,n) +=! int32(A(m,k)) * int32(B(k,n)) }",
+                  (ints(-128, 128, 9, 70, dtype=torch.int8), ints(0, 256, 70, 11, dtype=torch.uint8)),
+                  lambda a, b: a.long() @ b.long())
+    yield Program("int64-wraps", "def f(int64(N) A) -> (P, S) { P *=! A(i)  S(i) = A(i) * A(i) * A(i) }",
+                  (ints(-(2**40), 2**40, 17, dtype=torch.int64),), lambda a: (a.prod(), a * a * a))
+    yield Program("float64-product", "def f(double(M,K) A, double(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }",
+                  (r(33, 65, dtype=torch.float64), r(65, 17, dtype=torch.float64)), torch.matmul)
     yield Program("72-normalise", "def f(float(N,C) I) -> (S, O) { S(n) +=! I(n,c) * I(n,c) O(n,c) = I(n,c) / sqrt(S(n) + 1e-12) }",
                   (r(5, 33),), lambda i: ((i * i).sum(1), i / (i * i).sum(1, keepdim=True).sqrt()))
+
+
+def dots(start, count, x, like):
+    result = torch.zeros(len(start), len(like), len(like), dtype=x.dtype)
+    for k, (s, n) in enumerate(zip(start.tolist(), count.tolist())):
+        result[k, :n, :n] = x[s:s + n] @ x[s:s + n].T
+    return result

@@ -409,6 +409,19 @@ def test_threads_run_one_function():
     assert not wrong
 
 
+def test_threads_compile_at_once():
+    T = tc.define(MM)
+    results = {}
+
+    def work(size):
+        a, b = torch.ones(size, 40), torch.ones(40, size)
+        results[size] = bool((T.mm(a, b) == 40).all())
+
+    threads = [threading.Thread(target=work, args=(size,)) for size in (41, 42, 43, 41, 42, 43)]
+    [t.start() for t in threads], [t.join() for t in threads]
+    assert results == {41: True, 42: True, 43: True}
+
+
 def test_same_bits_for_any_number_of_threads():
     T = tc.define(MM + "def total(float(N) A) -> (s) { s +=! A(n) }")
     a, b, v = torch.randn(65, 129), torch.randn(129, 67), torch.randn(10001)
