@@ -248,7 +248,11 @@ class Raiser {
 }  // namespace
 
 Stmt raise(const polyhedral::Ast& ast, const polyhedral::Scop& scop, const Program& program) {
-  return Raiser(ast, scop, program).run();
+  try {
+    return Raiser(ast, scop, program).run();
+  } catch (const Halide::Error& error) {
+    throw InternalError(str("Halide cannot express the loop nest: ", error.what()));
+  }
 }
 
 }  // namespace tc::halide_bridge

@@ -16,7 +16,8 @@ namespace tc::halide_bridge {
 /// tensors that are not padded are predicated in a partial vector), `allocate_x` a stack or heap Allocate. A
 /// guarded read is predicated by its guard, never executed where the guard is false. Address arithmetic is 32-bit where
 /// the bounds of loops and tensors prove it exact, else 64-bit. bool is stored as uint8, halves are converted at loads and stores.
-/// The result is simplified, loop invariants are hoisted.
+/// Addresses and bounds are simplified; values are not, for Halide's simplifier treats floats as real numbers. LLVM hoists
+/// loop invariants.
 Halide::Internal::Stmt raise(const polyhedral::Ast& ast, const polyhedral::Scop& scop, const Program& program);
 
 }  // namespace tc::halide_bridge
