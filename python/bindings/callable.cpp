@@ -33,7 +33,9 @@ class Pointers {
   std::unique_ptr<void*[]> more_;
 };
 
-std::intptr_t address(const Borrowed& operand) { return reinterpret_cast<std::intptr_t>(operand.data); }
+std::intptr_t address(const Borrowed& operand) {
+  return reinterpret_cast<std::intptr_t>(operand.data);
+}
 
 }  // namespace
 
@@ -59,7 +61,8 @@ void Signature::take(Operands& operands, PyObject* args, PyObject* out) const {
   bool several = PyTuple_Check(out) || PyList_Check(out);
   auto given = several ? static_cast<std::size_t>(PySequence_Fast_GET_SIZE(out)) : 1;
   if (given != outputs())
-    throw ArgumentError(str("'", function, "' has ", outputs(), outputs() == 1 ? " output" : " outputs", ", out= gives ", given));
+    throw ArgumentError(
+        str("'", function, "' has ", outputs(), outputs() == 1 ? " output" : " outputs", ", out= gives ", given));
   for (std::size_t i = 0; i < given; ++i)
     operands[inputs + i].take(several ? PySequence_Fast_GET_ITEM(out, i) : out, names[inputs + i].c_str());
 }
@@ -111,8 +114,7 @@ void Callable::check_overlap(Operands& operands) const {
   const auto& arguments = executable_->image().arguments;
   bool apart = true;
   for (std::size_t o = signature_.inputs; o < arguments.size(); ++o) {
-    if (operands[o].read_only)
-      throw ArgumentError(str("output '", arguments[o].name, "' is read only"));
+    if (operands[o].read_only) throw ArgumentError(str("output '", arguments[o].name, "' is read only"));
     apart = apart && !may_overlap_itself(arguments[o].spec);
     for (std::size_t i = 0; i < o; ++i)
       apart = apart && (address(operands[i]) + bytes_[i].high <= address(operands[o]) + bytes_[o].low ||
@@ -120,7 +122,8 @@ void Callable::check_overlap(Operands& operands) const {
   }
   if (apart) return;
   std::vector<TensorView> inputs, outputs;
-  for (std::size_t i = 0; i < arguments.size(); ++i) (i < signature_.inputs ? inputs : outputs).push_back(operands[i].view());
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    (i < signature_.inputs ? inputs : outputs).push_back(operands[i].view());
   executable_->check(inputs, outputs);
 }
 
@@ -135,8 +138,8 @@ py::object Callable::run(Operands& operands, PyObject* out) const {
     result = py::reinterpret_borrow<py::object>(out);
   } else {
     if (reads_outputs_)
-      throw ArgumentError(str("'", executable_->image().function,
-                              "' accumulates into what its output holds: pass the output as out="));
+      throw ArgumentError(
+          str("'", executable_->image().function, "' accumulates into what its output holds: pass the output as out="));
     result = allocate_outputs(framework_of(operands, signature_.inputs), pointers.data() + signature_.inputs);
   }
   {
@@ -169,7 +172,8 @@ engine::RunProfile Callable::profile(const py::args& args, py::handle out) const
   Operands operands(executable_->image().arguments.size());
   take(operands, args, results);
   std::vector<TensorView> inputs, outputs;
-  for (std::size_t i = 0; i < operands.size(); ++i) (i < signature_.inputs ? inputs : outputs).push_back(operands[i].view());
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    (i < signature_.inputs ? inputs : outputs).push_back(operands[i].view());
   Unlocked unlocked;
   return executable_->profile(inputs, outputs);
 }

@@ -66,7 +66,8 @@ void bind_errors(py::module_& m) {
       .def("__repr__", [](const Diagnostic& d) {
         return str("<Diagnostic ", d.code, " at ", d.line, ":", d.column, ": ", d.message, ">");
       });
-  types.error = new_type(m, "Error", PyExc_Exception, "Base of all errors; `diagnostics` lists messages about the text.");
+  types.error =
+      new_type(m, "Error", PyExc_Exception, "Base of all errors; `diagnostics` lists messages about the text.");
   py::reinterpret_borrow<py::object>(types.error).attr("diagnostics") = py::list();
   types.syntax = new_type(m, "SyntaxError", types.error, "The text is not a program.");
   types.semantic = new_type(m, "SemanticError", types.error, "The program has no meaning: names, types, ranges.");

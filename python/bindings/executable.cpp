@@ -53,11 +53,13 @@ std::shared_ptr<Callable> load(const py::bytes& bytes) {
 }  // namespace
 
 void bind_executable(py::module_& m) {
-  py::class_<Callable, std::shared_ptr<Callable>>(m, "Executable", "A def compiled for given tensors.", py::dynamic_attr())
+  py::class_<Callable, std::shared_ptr<Callable>>(m, "Executable", "A def compiled for given tensors.",
+                                                  py::dynamic_attr())
       .def(py::init([](const std::shared_ptr<Callable>& other) { return other; }), py::arg("other"))
-      .def("__call__",
-           [](const Callable& self, const py::args& args, const py::object& out) { return self.call(args, out); },
-           py::kw_only(), py::arg("out") = py::none())
+      .def(
+          "__call__",
+          [](const Callable& self, const py::args& args, const py::object& out) { return self.call(args, out); },
+          py::kw_only(), py::arg("out") = py::none())
       .def("_profile", &profile, py::kw_only(), py::arg("out") = py::none())
       .def("_stats", &stats)
       .def("_assembly", &assembly)

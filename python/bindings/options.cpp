@@ -33,14 +33,15 @@ void bind_options(py::module_& m) {
       .def_readwrite("vectorise", &MappingOptions::vectorise)
       .def_readwrite("promote", &MappingOptions::promote)
       .def_readwrite("quota", &MappingOptions::quota)
-      .def("__eq__", [](const MappingOptions& a, const MappingOptions& b) { return a == b; }, py::is_operator())
+      .def(
+          "__eq__", [](const MappingOptions& a, const MappingOptions& b) { return a == b; }, py::is_operator())
       .def("__str__", [](const MappingOptions& o) { return polyhedral::to_string(o); })
       .def("__repr__", [](const MappingOptions& o) { return str("MappingOptions('", polyhedral::to_string(o), "')"); })
-      .def(py::pickle([](const MappingOptions& o) { return py::make_tuple(polyhedral::to_string(o)); },
-                      [](const py::tuple& state) {
-                        return polyhedral::parse_mapping_options(state[0].cast<std::string>());
-                      }));
-  m.def("host_target", [] { return to_string(Target::host()); }, "The text of the machine's own target.");
+      .def(py::pickle(
+          [](const MappingOptions& o) { return py::make_tuple(polyhedral::to_string(o)); },
+          [](const py::tuple& state) { return polyhedral::parse_mapping_options(state[0].cast<std::string>()); }));
+  m.def(
+      "host_target", [] { return to_string(Target::host()); }, "The text of the machine's own target.");
   m.def("set_num_threads", &cpu::set_num_threads, py::arg("threads"), "Sets the number of threads kernels run on.");
   m.def("get_num_threads", &cpu::num_threads, "The number of threads kernels run on.");
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
 #include <unordered_map>
 
 #include "bindings.h"
@@ -42,8 +41,7 @@ const DLPackExchangeAPI* find_exchange(PyTypeObject* type) {
   const auto* api = static_cast<const DLPackExchangeAPI*>(PyCapsule_GetPointer(capsule, "dlpack_exchange_api"));
   Py_DECREF(capsule);
   if (!api) PyErr_Clear();
-  while (api && api->header.version.major != 1)
-    api = reinterpret_cast<const DLPackExchangeAPI*>(api->header.prev_api);
+  while (api && api->header.version.major != 1) api = reinterpret_cast<const DLPackExchangeAPI*>(api->header.prev_api);
   return api && api->dltensor_from_py_object_no_sync ? api : nullptr;
 }
 
@@ -86,7 +84,8 @@ void check_torch(PyObject* object, const char* name) {
   if (is_true_attribute(object, requires_grad)) {
     py::object enabled = py::module_::import("torch").attr("is_grad_enabled")();
     if (enabled.ptr() == Py_True)
-      throw ArgumentError(str("'", name, "' requires grad, and gradients of tensor comprehensions do not exist yet: call ",
+      throw ArgumentError(str("'", name,
+                              "' requires grad, and gradients of tensor comprehensions do not exist yet: call ",
                               "inside torch.no_grad(), or pass ", name, ".detach()"));
   }
   PyObject* negated = PyObject_CallMethodNoArgs(object, is_neg);
@@ -109,7 +108,8 @@ DType buffer_type(const char* format, Py_ssize_t size, const char* name) {
   if (single && *code == 'e') return DType::Float16;
   if (single && *code == 'f') return DType::Float32;
   if (single && *code == 'd') return DType::Float64;
-  throw ArgumentError(str("'", name, "' has elements of format '", format ? format : "", "', which is no type of the language"));
+  throw ArgumentError(
+      str("'", name, "' has elements of format '", format ? format : "", "', which is no type of the language"));
 }
 
 const DLTensor* tensor_of_capsule(PyObject* capsule, bool* read_only) {
@@ -251,7 +251,8 @@ void Borrowed::take(PyObject* object, const char* name) {
   }
   normalise();
   if (!data && std::find(shape, shape + rank, 0) == shape + rank)
-    throw ArgumentError(str("'", name, "' has a shape but no memory, as fake tensors of tracers do: pass a real tensor, or a ",
+    throw ArgumentError(str("'", name,
+                            "' has a shape but no memory, as fake tensors of tracers do: pass a real tensor, or a ",
                             "tc.spec() to infer and compile"));
 }
 
@@ -275,169 +276,6 @@ TensorView Borrowed::view() const {
   view.strides.assign(strides, strides + rank);
   view.data = data;
   return view;
-}
-
-namespace {
-
-template <typename T>
-void store_integer(PyObject* object, unsigned char* out, DType type, const char* name) {
-  py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(object));
-  if (!index) {
-    PyErr_Clear();
-    throw ArgumentError(str("'", name, "' is a ", type, ", a ", Py_TYPE(object)->tp_name, " was given"));
-  }
-  T value;
-  try {
-    value = index.cast<T>();
-  } catch (const py::cast_error&) {
-    throw ArgumentError(str("'", name, "' is a ", type, ", ", std::string(py::str(index)), " is outside its range"));
-  }
-  std::memcpy(out, &value, sizeof value);
-}
-
-template <typename T>
-void store(T value, unsigned char* out) {
-  std::memcpy(out, &value, sizeof value);
-}
-
-double real_value(PyObject* object, DType type, const char* name) {
-  double value = PyFloat_AsDouble(object);
-  if (value == -1 && PyErr_Occurred()) {
-    PyErr_Clear();
-    throw ArgumentError(str("'", name, "' is a ", type, ", a ", Py_TYPE(object)->tp_name, " was given"));
-  }
-  return value;
-}
-
-void store_real(double value, unsigned char* out, DType type) {
-  switch (type) {
-    case DType::Float16: return store(double_to_half(value), out);
-    case DType::BFloat16: return store(double_to_bfloat(value), out);
-    case DType::Float32: return store(static_cast<float>(value), out);
-    default: return store(value, out);
-  }
-}
-
-/// The class numpy.<name>, null when NumPy has not been imported.
-PyTypeObject* numpy_type(const char* name) {
-  py::object modules = py::module_::import("sys").attr("modules");
-  if (!modules.contains("numpy")) return nullptr;
-  return reinterpret_cast<PyTypeObject*>(py::object(modules["numpy"].attr(name)).release().ptr());
-}
-
-}  // namespace
-
-void Borrowed::take_number(PyObject* object, DType type, const char* name) {
-  release();
-  framework = Framework::None;
-  read_only = true;
-  dtype = type;
-  rank = 0;
-  data = number_;
-  switch (type) {
-    case DType::Bool: {
-      bool is_bool = PyBool_Check(object) || std::strstr(Py_TYPE(object)->tp_name, "bool");
-      if (!is_bool) throw ArgumentError(str("'", name, "' is a bool, a ", Py_TYPE(object)->tp_name, " was given"));
-      return store<std::uint8_t>(PyObject_IsTrue(object) == 1, number_);
-    }
-    case DType::Int8: return store_integer<std::int8_t>(object, number_, type, name);
-    case DType::Int16: return store_integer<std::int16_t>(object, number_, type, name);
-    case DType::Int32: return store_integer<std::int32_t>(object, number_, type, name);
-    case DType::Int64: return store_integer<std::int64_t>(object, number_, type, name);
-    case DType::UInt8: return store_integer<std::uint8_t>(object, number_, type, name);
-    case DType::UInt16: return store_integer<std::uint16_t>(object, number_, type, name);
-    case DType::UInt32: return store_integer<std::uint32_t>(object, number_, type, name);
-    case DType::UInt64: return store_integer<std::uint64_t>(object, number_, type, name);
-    default: return store_real(real_value(object, type, name), number_, type);
-  }
-}
-
-bool is_number(PyObject* object) {
-  if (PyFloat_Check(object) || PyLong_Check(object)) return true;
-  static PyTypeObject* generic = nullptr;
-  if (!generic) generic = numpy_type("generic");
-  return generic && PyObject_TypeCheck(object, generic);
-}
-
-TensorSpec spec_of(py::handle object, const char* name) {
-  if (py::isinstance<TensorSpec>(object)) return object.cast<TensorSpec>();
-  Borrowed tensor;
-  tensor.take(object.ptr(), name);
-  return tensor.view();
-}
-
-namespace {
-
-/// The dtype objects of a framework by type of the language; looked up once.
-PyObject* dtype_object(const char* module, DType type) {
-  static auto* known = new std::map<std::pair<std::string, DType>, PyObject*>();
-  auto& entry = (*known)[{module, type}];
-  if (!entry) {
-    bool numpy = std::string(module) == "numpy";
-    auto attribute = type == DType::Bool && numpy ? std::string("bool_") : std::string(name(type));
-    py::object object = py::getattr(py::module_::import(module), attribute.c_str(), py::none());
-    if (object.is_none())
-      throw ArgumentError(str(module, " has no type ", type, ": pass the output as out="));
-    entry = object.release().ptr();
-  }
-  return entry;
-}
-
-}  // namespace
-
-py::object allocate(Framework framework, const TensorSpec& spec, PyObject* shape) {
-  PyObject* result = nullptr;
-  if (framework == Framework::Torch) {
-    static PyObject* empty = py::object(py::module_::import("torch").attr("empty")).release().ptr();
-    static PyObject* names = py::make_tuple("dtype", "device").release().ptr();
-    static PyObject* cpu = py::module_::import("torch").attr("device")("cpu").release().ptr();
-    PyObject* arguments[] = {shape, dtype_object("torch", spec.dtype), cpu};
-    result = PyObject_Vectorcall(empty, arguments, 1, names);
-  } else {
-    static PyObject* empty = py::object(py::module_::import("numpy").attr("empty")).release().ptr();
-    PyObject* arguments[] = {shape, dtype_object("numpy", spec.dtype)};
-    result = PyObject_Vectorcall(empty, arguments, 2, nullptr);
-  }
-  if (!result) throw py::error_already_set();
-  return py::reinterpret_steal<py::object>(result);
-}
-
-namespace {
-
-TensorSpec make_spec(const std::vector<std::int64_t>& shape, const std::string& dtype,
-                     const std::optional<std::vector<std::int64_t>>& strides) {
-  auto type = parse_dtype(dtype);
-  if (!type) throw ArgumentError(str("'", dtype, "' is no type of the language"));
-  for (auto extent : shape)
-    if (extent < 0) throw ArgumentError(str("the shape (", join(shape), ") has a negative size"));
-  auto spec = contiguous(*type, shape);
-  if (strides) spec.strides = *strides;
-  if (spec.strides.size() != shape.size())
-    throw ArgumentError(str("a shape of ", shape.size(), " sizes with ", spec.strides.size(), " strides"));
-  return spec;
-}
-
-py::tuple tuple_of(const std::vector<std::int64_t>& values) { return py::tuple(py::cast(values)); }
-
-}  // namespace
-
-void bind_tensor(py::module_& m) {
-  py::class_<TensorSpec>(m, "TensorSpec", "A tensor without data; make one with tc.spec().")
-      .def(py::init(&make_spec), py::arg("shape"), py::arg("dtype"), py::arg("strides") = py::none())
-      .def_property_readonly("shape", [](const TensorSpec& spec) { return tuple_of(spec.shape); })
-      .def_property_readonly("strides", [](const TensorSpec& spec) { return tuple_of(spec.strides); })
-      .def_property_readonly("dtype", [](const TensorSpec& spec) { return std::string(name(spec.dtype)); })
-      .def("__eq__", [](const TensorSpec& a, const TensorSpec& b) { return a == b; }, py::is_operator())
-      .def("__hash__", [](const TensorSpec& spec) { return std::hash<std::string>()(str(spec)); })
-      .def("__repr__", [](const TensorSpec& spec) { return str("<TensorSpec ", spec, ">"); })
-      .def(py::pickle(
-          [](const TensorSpec& spec) {
-            return py::make_tuple(spec.shape, std::string(name(spec.dtype)), spec.strides);
-          },
-          [](const py::tuple& state) {
-            return make_spec(state[0].cast<std::vector<std::int64_t>>(), state[1].cast<std::string>(),
-                             state[2].cast<std::vector<std::int64_t>>());
-          }));
 }
 
 }  // namespace tc::python

@@ -86,7 +86,8 @@ std::vector<Lifetime> lifetimes(const CompileState& state) {
       std::int64_t elements = 1;
       for (std::size_t d = 0; d < tensor.extent.size(); ++d) elements += (tensor.extent[d] - 1) * tensor.strides[d];
       auto& life = found.try_emplace(tensor.name, Lifetime{tensor.name, 0, static_cast<int>(i), 0}).first->second;
-      life.bytes = std::max(life.bytes, static_cast<std::size_t>(std::max<std::int64_t>(elements, 0) * byte_size(tensor.type)));
+      life.bytes =
+          std::max(life.bytes, static_cast<std::size_t>(std::max<std::int64_t>(elements, 0) * byte_size(tensor.type)));
       life.last = static_cast<int>(i);
     }
   }
@@ -99,7 +100,8 @@ Slot slot_of(const std::string& buffer, const CompileState& state, const Workspa
   for (std::size_t i = 0; i < state.arguments.size(); ++i)
     if (state.arguments[i].name == buffer) return {static_cast<int>(i), 0};
   auto offset = plan.offsets.find(buffer);
-  if (offset == plan.offsets.end()) throw InternalError(str("buffer '", buffer, "' is neither an argument nor planned"));
+  if (offset == plan.offsets.end())
+    throw InternalError(str("buffer '", buffer, "' is neither an argument nor planned"));
   return {-1, offset->second};
 }
 
@@ -187,14 +189,16 @@ std::string cache_key(const Function& function, const std::vector<Argument>& arg
   std::ostringstream key;
   key << function.name() << " " << function.key << "\n";
   for (const auto& argument : arguments) key << argument.name << " " << argument.spec << "; ";
-  key << "\n" << options.target << "\n" << polyhedral::to_string(options.mapping) << (options.interpret ? "\ninterpret" : "");
+  key << "\n"
+      << options.target << "\n"
+      << polyhedral::to_string(options.mapping) << (options.interpret ? "\ninterpret" : "");
   for (const auto& [stage, text] : options.stages.replace) key << "\n" << stage << ": " << text;
   return key.str();
 }
 
 std::shared_ptr<const Executable> compile(const std::shared_ptr<const Function>& function,
-                                          const std::vector<TensorSpec>& inputs,
-                                          const std::vector<TensorSpec>& outputs, const CompileOptions& options) {
+                                          const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
+                                          const CompileOptions& options) {
   auto start = std::chrono::steady_clock::now();
   polyhedral::validate(options.mapping);
   auto state = start_state(*function, inputs, outputs, options);

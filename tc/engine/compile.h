@@ -18,10 +18,10 @@ struct CompileState;
 struct CompileOptions {
   Target target = Target::host();
   polyhedral::MappingOptions mapping;
-  double time_limit = 0;             ///< seconds; 0: none
-  std::size_t memory_limit = 0;      ///< bytes the process may grow by; 0: none
-  bool interpret = false;            ///< run the def by the interpreter instead of machine code
-  StageOptions<CompileState> stages; ///< laws, texts, dumps, replacements, faults planted by tests, cancellation
+  double time_limit = 0;              ///< seconds; 0: none
+  std::size_t memory_limit = 0;       ///< bytes the process may grow by; 0: none
+  bool interpret = false;             ///< run the def by the interpreter instead of machine code
+  StageOptions<CompileState> stages;  ///< laws, texts, dumps, replacements, faults planted by tests, cancellation
 };
 
 /// The machine code of \p function for tensors like \p inputs and \p outputs; empty \p outputs: dense ones.

@@ -7,7 +7,8 @@ namespace tc::engine {
 namespace {
 
 /// The iterators of \p assignment, left-hand ones first, those of \p ranges alone last.
-std::vector<std::string> iterators(const lang::Assignment& assignment, const std::map<std::string, lang::Range>& ranges) {
+std::vector<std::string> iterators(const lang::Assignment& assignment,
+                                   const std::map<std::string, lang::Range>& ranges) {
   auto result = lang::left_iterators(assignment);
   for (const auto& name : assignment.reduction_iterators) result.push_back(name);
   std::erase_if(result, [&](const auto& name) { return !ranges.count(name); });

@@ -73,10 +73,12 @@ class ExecutionEngine {
   std::vector<StageRecord> stage_texts(Handle handle) const;
 
   /// The same on DLPack tensors.
-  std::vector<TensorInfo> infer_output_tensor_info(const std::string& name, const std::vector<const DLTensor*>& inputs) const;
+  std::vector<TensorInfo> infer_output_tensor_info(const std::string& name,
+                                                   const std::vector<const DLTensor*>& inputs) const;
   Handle compile(const std::string& name, const std::vector<const DLTensor*>& inputs,
                  const std::vector<const DLTensor*>& outputs, const CompileOptions& options = {});
-  void run(Handle handle, const std::vector<const DLTensor*>& inputs, const std::vector<const DLTensor*>& outputs) const;
+  void run(Handle handle, const std::vector<const DLTensor*>& inputs,
+           const std::vector<const DLTensor*>& outputs) const;
 
  private:
   struct Compiled {

@@ -45,7 +45,9 @@ int Image::input_count() const {
 }
 
 Executable::Executable(Image image, CompileStats stats, Interpreter interpreter)
-    : image_(std::move(image)), stats_(std::move(stats)), interpreter_(std::move(interpreter)),
+    : image_(std::move(image)),
+      stats_(std::move(stats)),
+      interpreter_(std::move(interpreter)),
       pool_(image_.workspace_bytes) {
   auto start = Clock::now();
   for (const auto& launch : image_.launches)
@@ -105,7 +107,9 @@ void Executable::launch(void* const* arguments, std::chrono::nanoseconds* kernel
   }
 }
 
-void Executable::run_unchecked(void* const* arguments) const { launch(arguments, nullptr); }
+void Executable::run_unchecked(void* const* arguments) const {
+  launch(arguments, nullptr);
+}
 
 void Executable::run(std::span<const TensorView> inputs, std::span<const TensorView> outputs) const {
   profile(inputs, outputs);

@@ -17,7 +17,7 @@ namespace tc::engine {
 /// A tensor an executable takes: inputs in order of the parameters, then outputs in order of the returns.
 struct Argument {
   std::string name;
-  TensorSpec spec;                 ///< normalised
+  TensorSpec spec;  ///< normalised
   bool output = false;
   bool read = false;               ///< an output that accumulates into what the caller's buffer holds
   std::vector<std::int64_t> mins;  ///< index of the first element; zeros for inputs

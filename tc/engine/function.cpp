@@ -107,7 +107,8 @@ std::string print_ranges(const DefineState& state) {
       for (const auto& [iterator, range] : ranges.statements[s])
         out << "  S" << s << " " << iterator << ": " << print_range(range) << "\n";
     for (const auto& [tensor, box] : ranges.tensors)
-      for (std::size_t d = 0; d < box.size(); ++d) out << "  " << tensor << "." << d << ": " << print_range(box[d]) << "\n";
+      for (std::size_t d = 0; d < box.size(); ++d)
+        out << "  " << tensor << "." << d << ": " << print_range(box[d]) << "\n";
     for (const auto& condition : ranges.preconditions)
       out << "  needs " << lang::print(condition.condition) << ": " << condition.reason << "\n";
   }
@@ -197,8 +198,9 @@ lang::SizeMap bind_inputs(const Function& function, const std::vector<TensorSpec
   if (inputs.size() != params.size()) {
     std::vector<std::string> names;
     for (const auto& param : params) names.push_back(param.name);
-    throw ArgumentError(str("'", function.name(), "' takes ", params.size(), params.size() == 1 ? " tensor (" : " tensors (",
-                            join(names), "), ", inputs.size(), inputs.size() == 1 ? " was given" : " were given"));
+    throw ArgumentError(str("'", function.name(), "' takes ", params.size(),
+                            params.size() == 1 ? " tensor (" : " tensors (", join(names), "), ", inputs.size(),
+                            inputs.size() == 1 ? " was given" : " were given"));
   }
   std::vector<std::vector<std::int64_t>> shapes;
   for (std::size_t i = 0; i < params.size(); ++i) {

@@ -19,7 +19,7 @@ struct Function {
   std::shared_ptr<const lang::File> file;  ///< the checked text it stands in
   lang::Def def;                           ///< checked, without calls and lets
   lang::Ranges ranges;
-  std::string key;                         ///< its canonical text
+  std::string key;  ///< its canonical text
 
   const std::string& name() const { return def.name; }
 };

@@ -38,7 +38,8 @@ void with_quota(CompileState& state, const Scop& scop, const std::string& phase,
     if (!out_of_quota(error, scop)) throw;
     isl_ctx_reset_error(isl::ctx(*scop.context).get());
   }
-  state.fallbacks.push_back(str(phase, " ran out of its quota of ", state.mapping.quota, " isl operations: ", consequence));
+  state.fallbacks.push_back(
+      str(phase, " ran out of its quota of ", state.mapping.quota, " isl operations: ", consequence));
   if (logging()) log(LogLevel::Warning, state.fallbacks.back());
   otherwise();
 }
@@ -68,40 +69,42 @@ void extract(CompileState& state, std::size_t index) {
 
 void depend(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
-  with_quota(state, *launch.scop, "depend", "program order is kept, in one thread",
-             [&] { launch.dependences.emplace(polyhedral::compute_dependences(*launch.scop)); }, [] {});
+  with_quota(
+      state, *launch.scop, "depend", "program order is kept, in one thread",
+      [&] { launch.dependences.emplace(polyhedral::compute_dependences(*launch.scop)); }, [] {});
 }
 
 void schedule(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
   if (!launch.dependences) return;
-  with_quota(state, *launch.scop, "schedule", "program order is kept",
-             [&] {
-               launch.scop->schedule = polyhedral::compute_schedule(*launch.scop, *launch.dependences, state.mapping);
-             },
-             [] {});
+  with_quota(
+      state, *launch.scop, "schedule", "program order is kept",
+      [&] { launch.scop->schedule = polyhedral::compute_schedule(*launch.scop, *launch.dependences, state.mapping); },
+      [] {});
 }
 
 void map(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
   if (!launch.dependences) return;
-  with_quota(state, *launch.scop, "map", "loops are neither tiled nor parallel nor vectors",
-             [&] {
-               launch.mapping = strategy::choose_mapping(*launch.scop, state.target, state.mapping);
-               Scop mapped = polyhedral::map_to_cpu(*launch.scop, *launch.mapping);
-               launch.scop.emplace(std::move(mapped));
-             },
-             [] {});
+  with_quota(
+      state, *launch.scop, "map", "loops are neither tiled nor parallel nor vectors",
+      [&] {
+        launch.mapping = strategy::choose_mapping(*launch.scop, state.target, state.mapping);
+        Scop mapped = polyhedral::map_to_cpu(*launch.scop, *launch.mapping);
+        launch.scop.emplace(std::move(mapped));
+      },
+      [] {});
 }
 
 void generate(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
-  with_quota(state, *launch.scop, "generate", "program order is used, in one thread",
-             [&] { launch.ast.emplace(polyhedral::generate_ast(*launch.scop)); },
-             [&] {
-               launch.scop.emplace(*launch.plain);
-               launch.ast.emplace(polyhedral::generate_ast(*launch.scop));
-             });
+  with_quota(
+      state, *launch.scop, "generate", "program order is used, in one thread",
+      [&] { launch.ast.emplace(polyhedral::generate_ast(*launch.scop)); },
+      [&] {
+        launch.scop.emplace(*launch.plain);
+        launch.ast.emplace(polyhedral::generate_ast(*launch.scop));
+      });
 }
 
 /// The names of the buffers a statement loads from and stores to.
@@ -161,7 +164,9 @@ std::string print_accesses(const Scop& scop) {
   return out.str();
 }
 
-std::string print_schedule(const LaunchState& launch) { return polyhedral::print_block(launch.scop->schedule); }
+std::string print_schedule(const LaunchState& launch) {
+  return polyhedral::print_block(launch.scop->schedule);
+}
 
 std::string print_mapped(const LaunchState& launch) {
   return (launch.mapping ? polyhedral::to_string(*launch.mapping) + "\n" : std::string()) + print_schedule(launch);
@@ -185,7 +190,8 @@ using Step = void (*)(CompileState&, std::size_t);
 using Print = std::string (*)(const LaunchState&);
 
 /// A stage of one launch. It does nothing for a launch without statements.
-Stage<CompileState> launch_stage(const char* name, const std::string& suffix, std::size_t index, Step step, Print print) {
+Stage<CompileState> launch_stage(const char* name, const std::string& suffix, std::size_t index, Step step,
+                                 Print print) {
   Stage<CompileState> stage;
   stage.name = name + suffix;
   stage.run = [=](CompileState& state) {
@@ -225,7 +231,8 @@ std::vector<Stage<CompileState>> launch_stages(std::size_t index, std::size_t co
       launch_stage("depend", suffix, index, depend, print_dependences),
       launch_stage("schedule", suffix, index, schedule, print_schedule),
       launch_stage("map", suffix, index, map, print_mapped),
-      launch_stage("generate", suffix, index, generate, [](const LaunchState& launch) { return polyhedral::print(*launch.ast); }),
+      launch_stage("generate", suffix, index, generate,
+                   [](const LaunchState& launch) { return polyhedral::print(*launch.ast); }),
       launch_stage("raise", suffix, index, raise, print_body),
       launch_stage("emit", suffix, index, emit, nullptr),
   };

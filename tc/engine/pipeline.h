@@ -37,7 +37,7 @@ struct CompileState {
   polyhedral::MappingOptions mapping;
   Cancellation cancellation;
 
-  halide_bridge::Program program;      ///< lower
+  halide_bridge::Program program;  ///< lower
   std::vector<LaunchState> launches;
   std::vector<std::string> fallbacks;
   std::function<void(polyhedral::Context*)> watch;  ///< told which isl context is at work, null at the end

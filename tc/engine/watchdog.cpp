@@ -22,8 +22,10 @@ std::size_t resident_bytes() {
 }  // namespace
 
 Watchdog::Watchdog(Cancellation cancellation, std::size_t memory_limit)
-    : cancellation_(std::move(cancellation)), memory_limit_(memory_limit),
-      memory_at_start_(memory_limit ? resident_bytes() : 0), thread_([this] { loop(); }) {}
+    : cancellation_(std::move(cancellation)),
+      memory_limit_(memory_limit),
+      memory_at_start_(memory_limit ? resident_bytes() : 0),
+      thread_([this] { loop(); }) {}
 
 Watchdog::~Watchdog() {
   {
@@ -46,8 +48,7 @@ bool Watchdog::must_stop() const {
 
 void Watchdog::check(const char* where) const {
   cancellation_.check(where);
-  if (must_stop())
-    throw ResourceError(str("the memory limit of ", memory_limit_, " bytes was reached in ", where));
+  if (must_stop()) throw ResourceError(str("the memory limit of ", memory_limit_, " bytes was reached in ", where));
 }
 
 void Watchdog::loop() {

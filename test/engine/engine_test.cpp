@@ -145,7 +145,8 @@ TEST(Engine, ArgumentsAreCheckedBeforeAnythingIsWritten) {
   EXPECT_EQ(run({b, a}, {c}), "input 'A' of 'mm' was compiled for float32(5, 7), float32(7, 9) was given");
   TensorView strided = a;
   strided.strides = {1, 5};
-  EXPECT_EQ(run({strided, b}, {c}), "input 'A' of 'mm' was compiled for float32(5, 7), float32(5, 7) strides (1, 5) was given");
+  EXPECT_EQ(run({strided, b}, {c}),
+            "input 'A' of 'mm' was compiled for float32(5, 7), float32(5, 7) strides (1, 5) was given");
   TensorView shared = c;
   shared.data = b.data;
   EXPECT_EQ(run({a, b}, {shared}),
@@ -203,9 +204,11 @@ TEST(Engine, ErrorsAreTyped) {
   engine.define(mm);
   EXPECT_THROW(engine.compile("nn", ExecutionEngine::Specs{}), ArgumentError);
   EXPECT_THROW(engine.compile("mm", ExecutionEngine::Specs{contiguous(DType::Float32, {2, 3})}), ArgumentError);
-  EXPECT_THROW(engine.compile("mm", ExecutionEngine::Specs{contiguous(DType::Float64, {2, 3}), contiguous(DType::Float32, {3, 2})}),
+  EXPECT_THROW(engine.compile("mm", ExecutionEngine::Specs{contiguous(DType::Float64, {2, 3}),
+                                                           contiguous(DType::Float32, {3, 2})}),
                ArgumentError);
-  EXPECT_THROW(engine.compile("mm", ExecutionEngine::Specs{contiguous(DType::Float32, {2, 3}), contiguous(DType::Float32, {4, 2})}),
+  EXPECT_THROW(engine.compile("mm", ExecutionEngine::Specs{contiguous(DType::Float32, {2, 3}),
+                                                           contiguous(DType::Float32, {4, 2})}),
                ArgumentError);
   EXPECT_THROW(engine.run(3, ExecutionEngine::Views{}, ExecutionEngine::Views{}), ArgumentError);
   auto options = checked();
@@ -258,7 +261,8 @@ TEST(Engine, DumpsAreNumberedInOrder) {
   compile(module.functions[0], {contiguous(DType::Float32, {2, 3}), contiguous(DType::Float32, {3, 2})}, {}, options);
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder / "mm")) names.insert(entry.path().filename());
-  EXPECT_EQ(join(names, " "), "00_lower.txt 01_extract.txt 02_depend.txt 03_schedule.txt 04_map.txt 05_generate.txt 06_raise.txt");
+  EXPECT_EQ(join(names, " "),
+            "00_lower.txt 01_extract.txt 02_depend.txt 03_schedule.txt 04_map.txt 05_generate.txt 06_raise.txt");
   std::filesystem::remove_all(folder);
 }
 
@@ -288,8 +292,7 @@ TEST(Engine, ThreadsThatAskForOneKeyShareOneCompile) {
   auto a = count_up({6, 7}), b = count_up({7, 8});
   std::vector<ExecutableCache::Entry> entries(4);
   std::vector<std::thread> threads;
-  for (auto& entry : entries)
-    threads.emplace_back([&] { entry = compile_cached(cache, module.functions[0], {a, b}); });
+  for (auto& entry : entries) threads.emplace_back([&] { entry = compile_cached(cache, module.functions[0], {a, b}); });
   for (auto& thread : threads) thread.join();
   for (auto& entry : entries) EXPECT_EQ(entry, entries[0]);
   EXPECT_EQ(cache.size(), 1u);

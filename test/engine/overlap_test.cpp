@@ -25,7 +25,8 @@ TensorView view(std::int64_t first, std::vector<std::int64_t> shape, std::vector
 template <typename F>
 void for_each_offset(const TensorSpec& spec, F&& visit, std::size_t dim = 0, std::int64_t offset = 0) {
   if (dim == spec.shape.size()) return visit(offset);
-  for (std::int64_t i = 0; i < spec.shape[dim]; ++i) for_each_offset(spec, visit, dim + 1, offset + i * spec.strides[dim]);
+  for (std::int64_t i = 0; i < spec.shape[dim]; ++i)
+    for_each_offset(spec, visit, dim + 1, offset + i * spec.strides[dim]);
 }
 
 std::set<const char*> bytes_of(const TensorView& view) {

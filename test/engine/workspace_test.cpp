@@ -31,7 +31,9 @@ TEST(PlanWorkspace, WhatLivesTogetherIsApart) {
   }
 }
 
-TEST(PlanWorkspace, NothingNeedsNothing) { EXPECT_EQ(plan_workspace({}).bytes, 0u); }
+TEST(PlanWorkspace, NothingNeedsNothing) {
+  EXPECT_EQ(plan_workspace({}).bytes, 0u);
+}
 
 TEST(WorkspacePool, KeepsBlocks) {
   WorkspacePool pool(100);

@@ -1,0 +1,98 @@
+#include <pybind11/stl.h>
+
+#include <map>
+
+#include "bindings.h"
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tensor.h"
+
+/// Tensors without data, and tensors that are made.
+namespace py = pybind11;
+
+namespace tc::python {
+
+TensorSpec spec_of(py::handle object, const char* name) {
+  if (py::isinstance<TensorSpec>(object)) return object.cast<TensorSpec>();
+  Borrowed tensor;
+  tensor.take(object.ptr(), name);
+  return tensor.view();
+}
+
+namespace {
+
+/// The dtype objects of a framework by type of the language; looked up once.
+PyObject* dtype_object(const char* module, DType type) {
+  static auto* known = new std::map<std::pair<std::string, DType>, PyObject*>();
+  auto& entry = (*known)[{module, type}];
+  if (!entry) {
+    bool numpy = std::string(module) == "numpy";
+    auto attribute = type == DType::Bool && numpy ? std::string("bool_") : std::string(name(type));
+    py::object object = py::getattr(py::module_::import(module), attribute.c_str(), py::none());
+    if (object.is_none()) throw ArgumentError(str(module, " has no type ", type, ": pass the output as out="));
+    entry = object.release().ptr();
+  }
+  return entry;
+}
+
+}  // namespace
+
+py::object allocate(Framework framework, const TensorSpec& spec, PyObject* shape) {
+  PyObject* result = nullptr;
+  if (framework == Framework::Torch) {
+    static PyObject* empty = py::object(py::module_::import("torch").attr("empty")).release().ptr();
+    static PyObject* names = py::make_tuple("dtype", "device").release().ptr();
+    static PyObject* cpu = py::module_::import("torch").attr("device")("cpu").release().ptr();
+    PyObject* arguments[] = {shape, dtype_object("torch", spec.dtype), cpu};
+    result = PyObject_Vectorcall(empty, arguments, 1, names);
+  } else {
+    static PyObject* empty = py::object(py::module_::import("numpy").attr("empty")).release().ptr();
+    PyObject* arguments[] = {shape, dtype_object("numpy", spec.dtype)};
+    result = PyObject_Vectorcall(empty, arguments, 2, nullptr);
+  }
+  if (!result) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(result);
+}
+
+namespace {
+
+TensorSpec make_spec(const std::vector<std::int64_t>& shape, const std::string& dtype,
+                     const std::optional<std::vector<std::int64_t>>& strides) {
+  auto type = parse_dtype(dtype);
+  if (!type) throw ArgumentError(str("'", dtype, "' is no type of the language"));
+  for (auto extent : shape)
+    if (extent < 0) throw ArgumentError(str("the shape (", join(shape), ") has a negative size"));
+  auto spec = contiguous(*type, shape);
+  if (strides) spec.strides = *strides;
+  if (spec.strides.size() != shape.size())
+    throw ArgumentError(str("a shape of ", shape.size(), " sizes with ", spec.strides.size(), " strides"));
+  return spec;
+}
+
+py::tuple tuple_of(const std::vector<std::int64_t>& values) {
+  return py::tuple(py::cast(values));
+}
+
+}  // namespace
+
+void bind_tensor(py::module_& m) {
+  py::class_<TensorSpec>(m, "TensorSpec", "A tensor without data; make one with tc.spec().")
+      .def(py::init(&make_spec), py::arg("shape"), py::arg("dtype"), py::arg("strides") = py::none())
+      .def_property_readonly("shape", [](const TensorSpec& spec) { return tuple_of(spec.shape); })
+      .def_property_readonly("strides", [](const TensorSpec& spec) { return tuple_of(spec.strides); })
+      .def_property_readonly("dtype", [](const TensorSpec& spec) { return std::string(name(spec.dtype)); })
+      .def(
+          "__eq__", [](const TensorSpec& a, const TensorSpec& b) { return a == b; }, py::is_operator())
+      .def("__hash__", [](const TensorSpec& spec) { return std::hash<std::string>()(str(spec)); })
+      .def("__repr__", [](const TensorSpec& spec) { return str("<TensorSpec ", spec, ">"); })
+      .def(py::pickle(
+          [](const TensorSpec& spec) {
+            return py::make_tuple(spec.shape, std::string(name(spec.dtype)), spec.strides);
+          },
+          [](const py::tuple& state) {
+            return make_spec(state[0].cast<std::vector<std::int64_t>>(), state[1].cast<std::string>(),
+                             state[2].cast<std::vector<std::int64_t>>());
+          }));
+}
+
+}  // namespace tc::python

@@ -1,0 +1,101 @@
+"""Threads, forked children and Ctrl-C."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+import torch
+
+import tensor_comprehensions as tc
+from texts import MM
+
+
+def test_threads_run_one_function():
+    T = tc.define("def f(float(N,K) A) -> (S) { t(n) +=! A(n,k) u(n) = t(n) * 2 S(n) = u(n) + t(n) }")
+    wrong = []
+
+    def work(seed):
+        generator = torch.Generator().manual_seed(seed)
+        a = torch.randint(-5, 5, (17, 33), generator=generator).float()
+        for _ in range(100):
+            if not torch.equal(T.f(a), 3 * a.sum(1)):
+                wrong.append(seed)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    [t.start() for t in threads], [t.join() for t in threads]
+    assert not wrong
+
+
+def test_threads_compile_at_once():
+    T = tc.define(MM)
+    results = {}
+
+    def work(size):
+        a, b = torch.ones(size, 40), torch.ones(40, size)
+        results[size] = bool((T.mm(a, b) == 40).all())
+
+    threads = [threading.Thread(target=work, args=(size,)) for size in (41, 42, 43, 41, 42, 43)]
+    [t.start() for t in threads], [t.join() for t in threads]
+    assert results == {41: True, 42: True, 43: True}
+
+
+def test_same_bits_for_any_number_of_threads():
+    T = tc.define(MM + "def total(float(N) A) -> (s) { s +=! A(n) }")
+    a, b, v = torch.randn(65, 129), torch.randn(129, 67), torch.randn(10001)
+    before = tc.get_num_threads()
+    try:
+        results = []
+        for threads in (1, 2, 3, before):
+            tc.set_num_threads(threads)
+            assert tc.get_num_threads() == threads
+            results.append((T.mm(a, b), T.total(v)))
+        for mm, total in results[1:]:
+            assert torch.equal(mm, results[0][0]) and torch.equal(total, results[0][1])
+    finally:
+        tc.set_num_threads(before)
+
+
+def test_a_forked_child_works():
+    T = tc.define(MM)
+    a, b = torch.ones(64, 64), torch.ones(64, 64)
+    T.mm(a, b)
+    child = os.fork()
+    if child == 0:
+        good = bool((T.mm(a, b) == 64).all()) and bool((T.mm(a[:5], b) == 64).all())
+        os._exit(0 if good else 1)
+    for _ in range(600):
+        pid, status = os.waitpid(child, os.WNOHANG)
+        if pid:
+            break
+        time.sleep(0.1)
+    else:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        pytest.fail("the child hangs")
+    assert status == 0
+
+
+def test_ctrl_c_ends_a_compile():
+    statements = "\n".join(f"  B{i}(x,y) +=! B{i - 1}(x+a,y+b) * K(a,b)" for i in range(1, 25))
+    text = f"def deep(float(H,W) B0, float(KH,KW) K) -> (B24) {{\n{statements}\n}}"
+    script = (f"import tensor_comprehensions as tc, os, signal, threading, time\n"
+              f"T = tc.define({text!r})\n"
+              "timer = threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT))\n"
+              "start = time.time()\n"
+              "timer.start()\n"
+              "try:\n"
+              "    tc.compile(T.deep, tc.spec((200, 200)), tc.spec((3, 3)))\n"
+              "    print('finished')\n"
+              "except KeyboardInterrupt:\n"
+              "    print('interrupted', time.time() - start)\n"
+              "F = tc.define('def f(float(N) A) -> (B) { B(i) = A(i) }')\n"
+              "tc.compile(F.f, tc.spec((3,)))\n")
+    environment = dict(os.environ, TC_VERIFY="0")
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, env=environment)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("interrupted")
+    assert float(result.stdout.split()[1]) < 30
