@@ -1,6 +1,6 @@
 """Measures the compiler on this machine: speed of kernels beside torch and the FMA peak, compile time, call overhead.
 
-    make bench                                    all cases, a table, and a JSON file
+    make bench                                    all cases, as a table
     .venv/bin/python benchmarks/bench.py --quick  fewer repetitions
     .venv/bin/python benchmarks/bench.py --only softmax
 
@@ -11,6 +11,7 @@ import argparse
 import ctypes
 import json
 import pathlib
+import os
 import platform
 import statistics
 import subprocess
@@ -56,13 +57,18 @@ def quantiles(times):
 
 
 def interleaved(functions, repeats, seconds):
-    """Seconds of each call of each function, taken in turns after warm-up."""
+    """Seconds of each call of each function, taken in turns.
+
+    Before each timed call a pause lets the peer's idle threads stop spinning, and an untimed call wakes the own ones.
+    """
     for function in functions:
         function(), function()
     times = [[] for _ in functions]
     start = time.perf_counter()
     while len(times[0]) < repeats or (time.perf_counter() - start < seconds and len(times[0]) < 20 * repeats):
         for i, function in enumerate(functions):
+            time.sleep(0.01)
+            function()
             begin = time.perf_counter()
             function()
             times[i].append(time.perf_counter() - begin)
@@ -88,14 +94,19 @@ def kernel_cases():
            lambda t, i: F.embedding_bag(i, t, mode="sum"), 0)
 
 
-def measure_kernel(case, threads, quick):
-    """One row: our time, torch's time, ratio, share of the FMA peak, error."""
-    name, text, entry, inputs, peer, flops = case
-    tc.set_num_threads(threads)
-    torch.set_num_threads(threads)
+def compiled(case):
+    """The kernel of a case and the milliseconds from text to machine code."""
+    _, text, entry, inputs, _, _ = case
     start = time.perf_counter()
     kernel = tc.compile(getattr(tc.define(text), entry), *inputs)
-    compile_ms = (time.perf_counter() - start) * 1e3
+    return kernel, (time.perf_counter() - start) * 1e3
+
+
+def measure_kernel(case, kernel, compile_ms, threads, quick):
+    """One row: our time, torch's time, ratio, share of the FMA peak, error."""
+    name, _, _, inputs, peer, flops = case
+    tc.set_num_threads(threads)
+    torch.set_num_threads(threads)
     with torch.no_grad():
         ours, theirs = interleaved((lambda: kernel(*inputs), lambda: peer(*inputs)), 5 if quick else 15, 0.3 if quick else 2)
         expected = peer(*[x.double() if x.is_floating_point() else x for x in inputs])
@@ -160,23 +171,25 @@ def print_table(rows):
 
 
 def main():
-    """Runs the chosen cases, prints the tables and writes benchmarks/results/<time>.json."""
+    """Runs the chosen cases, prints the tables and writes a JSON file if asked to."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer repetitions")
     parser.add_argument("--only", default="", help="cases whose name contains this")
     parser.add_argument("--json", default="", help="write the result there")
     args = parser.parse_args()
     torch.manual_seed(0)
-    cores = len(__import__("os").sched_getaffinity(0))
+    cores = len(os.sched_getaffinity(0))
     machine = {"target": str(tc.host_target()), "cpu": platform.processor(), "cores": cores, "torch": torch.__version__,
                "numpy": np.__version__, "fma_peak_gflops": max(PEAK.tc_bench_fma_peak() for _ in range(5))}
     print(f"target {machine['target']}\nFMA peak of one core {machine['fma_peak_gflops']:.0f} GFLOP/s, torch {torch.__version__}")
     rows = []
-    for threads in sorted({1, cores}):
-        for case in kernel_cases():
-            if args.only in case[0]:
-                print(f"\r\033[K  {case[0]}, {threads} threads ...", end="", flush=True)
-                rows.append(measure_kernel(case, threads, args.quick))
+    for case in kernel_cases():
+        if args.only not in case[0]:
+            continue
+        kernel, compile_ms = compiled(case)
+        for threads in sorted({1, cores}):
+            print(f"\r\033[K  {case[0]}, {threads} threads ...", end="", flush=True)
+            rows.append(measure_kernel(case, kernel, compile_ms, threads, args.quick))
     print("\r\033[K", end="")
     print_table(rows)
     result = {"machine": machine, "kernels": rows}

@@ -20,6 +20,7 @@ constexpr int chains = 12;
   for (auto& x : a) x = b;
   double begin = seconds();
   for (long i = 0; i < trips; ++i)
+#pragma GCC unroll 12
     for (auto& x : a) asm volatile("vfmadd213ps %2, %1, %0" : "+v"(x) : "v"(b), "v"(c));
   return trips * chains * 32.0 / (seconds() - begin) / 1e9;
 }
@@ -29,6 +30,7 @@ constexpr int chains = 12;
   for (auto& x : a) x = b;
   double begin = seconds();
   for (long i = 0; i < trips; ++i)
+#pragma GCC unroll 12
     for (auto& x : a) asm volatile("vfmadd213ps %2, %1, %0" : "+x"(x) : "x"(b), "x"(c));
   return trips * chains * 16.0 / (seconds() - begin) / 1e9;
 }
@@ -38,6 +40,7 @@ double peak_plain() {
   for (auto& x : a) x = b;
   double begin = seconds();
   for (long i = 0; i < trips; ++i)
+#pragma GCC unroll 12
     for (auto& x : a) asm volatile("mulps %1, %0" : "+x"(x) : "x"(b));
   return trips * chains * 4.0 / (seconds() - begin) / 1e9;
 }
