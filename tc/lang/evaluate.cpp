@@ -58,8 +58,8 @@ Integer compile_offset(const Storage& storage, std::vector<Subscript> subscripts
 
 template <typename T>
 Value load_integers(const Storage& storage, Integer offset) {
-  return integer_value(storage.type, [data = static_cast<const T*>(storage.data), offset = std::move(offset)](Slots s) {
-    return static_cast<std::int64_t>(data[offset(s)]);
+  return integer_value(storage.type, [data = storage.data, offset = std::move(offset)](Slots s) {
+    return static_cast<std::int64_t>(read_element<T>(data, offset(s)));
   });
 }
 
@@ -84,8 +84,9 @@ Value compile_load(const Storage& storage, Integer offset) {
     case DType::Bool:
       return bool_value([&storage, offset = std::move(offset)](Slots s) { return load_integer(storage, offset(s)); });
     case DType::Float32:
-      return float_value(storage.type, [data = static_cast<const float*>(storage.data), offset = std::move(offset)](
-                                           Slots s) { return static_cast<double>(data[offset(s)]); });
+      return float_value(storage.type, [data = storage.data, offset = std::move(offset)](Slots s) {
+        return static_cast<double>(read_element<float>(data, offset(s)));
+      });
     default:
       return float_value(storage.type,
                          [&storage, offset = std::move(offset)](Slots s) { return load_float(storage, offset(s)); });

@@ -8,8 +8,13 @@ namespace tc::lang {
 namespace {
 
 template <typename T>
-T& element(const Storage& storage, std::int64_t offset) {
-  return static_cast<T*>(storage.data)[offset];
+T element(const Storage& storage, std::int64_t offset) {
+  return read_element<T>(storage.data, offset);
+}
+
+template <typename T>
+void set_element(const Storage& storage, std::int64_t offset, T value) {
+  std::memcpy(static_cast<char*>(storage.data) + offset * static_cast<std::int64_t>(sizeof(T)), &value, sizeof(T));
 }
 
 }  // namespace
@@ -57,16 +62,16 @@ double load_float(const Storage& storage, std::int64_t offset) {
 void store_integer(const Storage& storage, std::int64_t offset, std::int64_t value) {
   switch (byte_size(storage.type)) {
     case 1:
-      element<std::uint8_t>(storage, offset) = static_cast<std::uint8_t>(wrap(storage.type, value));
+      set_element<std::uint8_t>(storage, offset, static_cast<std::uint8_t>(wrap(storage.type, value)));
       break;
     case 2:
-      element<std::uint16_t>(storage, offset) = static_cast<std::uint16_t>(value);
+      set_element<std::uint16_t>(storage, offset, static_cast<std::uint16_t>(value));
       break;
     case 4:
-      element<std::uint32_t>(storage, offset) = static_cast<std::uint32_t>(value);
+      set_element<std::uint32_t>(storage, offset, static_cast<std::uint32_t>(value));
       break;
     default:
-      element<std::uint64_t>(storage, offset) = static_cast<std::uint64_t>(value);
+      set_element<std::uint64_t>(storage, offset, static_cast<std::uint64_t>(value));
       break;
   }
 }
@@ -74,16 +79,16 @@ void store_integer(const Storage& storage, std::int64_t offset, std::int64_t val
 void store_float(const Storage& storage, std::int64_t offset, double value) {
   switch (storage.type) {
     case DType::Float16:
-      element<std::uint16_t>(storage, offset) = double_to_half(value);
+      set_element<std::uint16_t>(storage, offset, double_to_half(value));
       break;
     case DType::BFloat16:
-      element<std::uint16_t>(storage, offset) = double_to_bfloat(value);
+      set_element<std::uint16_t>(storage, offset, double_to_bfloat(value));
       break;
     case DType::Float32:
-      element<float>(storage, offset) = static_cast<float>(value);
+      set_element<float>(storage, offset, static_cast<float>(value));
       break;
     default:
-      element<double>(storage, offset) = value;
+      set_element<double>(storage, offset, value);
       break;
   }
 }

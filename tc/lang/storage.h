@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,14 @@ struct Storage {
   std::vector<std::int64_t> strides;  ///< in elements
   void* data = nullptr;
 };
+
+/// The T stored \p offset elements behind \p data, which may have any alignment.
+template <typename T>
+T read_element(const void* data, std::int64_t offset) {
+  T value;
+  std::memcpy(&value, static_cast<const char*>(data) + offset * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+  return value;
+}
 
 /// The element \p offset elements behind the first one; halves and float32 as double, see arithmetic.h for integers.
 std::int64_t load_integer(const Storage& storage, std::int64_t offset);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "tc/base/error.h"
@@ -354,6 +355,29 @@ TEST(Interpret, StridedAndReversedViews) {
   Tensors results = interpret_text("def f(float(M) A) -> (float(M,2) O) { O(i,j) += A(i) + j where j in 0:2 }",
                                    {{"A", reversed}, {"O", out}});
   EXPECT_EQ(text_of(results.at("O")), "1 2 2 3 3 4");
+}
+
+TEST(Interpret, TensorsOfAnyAlignment) {
+  lang::File file = lang::check(lang::parse("def f(float(N) A, int64(N) I) -> (O) { O(i) = A(i) + I(i) }"));
+  const lang::Def& def = file.defs.at(0);
+  std::vector<char> bytes(3 * 32);
+  std::map<std::string, TensorView> tensors;
+  const std::pair<const char*, DType> names[] = {{"A", DType::Float32}, {"I", DType::Int64}, {"O", DType::Float32}};
+  for (const auto& [id, type] : names) {
+    TensorView view;
+    static_cast<TensorSpec&>(view) = contiguous(type, {2});
+    view.data = bytes.data() + 1 + 32 * tensors.size();
+    tensors[id] = view;
+  }
+  const float a[] = {1.5f, -2};
+  const std::int64_t indices[] = {10, 20};
+  std::memcpy(tensors["A"].data, a, sizeof a);
+  std::memcpy(tensors["I"].data, indices, sizeof indices);
+  lang::interpret(def, plain_ranges(def, {{"N", 2}}), {{"N", 2}}, tensors);
+  float out[2];
+  std::memcpy(out, tensors["O"].data, sizeof out);
+  EXPECT_EQ(out[0], 11.5f);
+  EXPECT_EQ(out[1], 18.0f);
 }
 
 TEST(Interpret, GathersCheckTheirIndices) {
