@@ -164,7 +164,7 @@ class Contraction {
 
 }  // namespace
 
-Scop contract(const Scop& scop, const std::vector<int>& inside, const std::vector<int>& threads,
+Scop contract(const Scop& scop, const std::vector<int>& inside, const std::vector<int>& place,
               const ClusterMapping& cluster, const std::vector<std::string>& always, std::int64_t bytes) {
   if (node_at(scop.schedule, inside).isa<isl::schedule_node_leaf>()) return scop;
   Contraction contraction(scop, inside, cluster);
@@ -173,7 +173,7 @@ Scop contract(const Scop& scop, const std::vector<int>& inside, const std::vecto
     auto taken = contraction.contract(tensor, must ? INT64_MAX : bytes);
     if (!must) bytes -= taken;
   }
-  return contraction.result(threads);
+  return contraction.result(place);
 }
 
 }  // namespace tc::polyhedral

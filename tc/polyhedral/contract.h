@@ -15,13 +15,13 @@ namespace tc::polyhedral {
 ///   before  parallel  band [i]  band [j] { S: t[i, j] = ... } { T: ... t[i, j] }
 ///   after   parallel  band [i]  allocate_local_t  band [j] { S: local_t[0, 0] = ... } { T: ... local_t[0, 0] }
 ///
-/// The allocate marks stand at \p threads, at or above \p inside: outside the loops that isl may cut into several, inside
+/// The allocate marks stand at \p place, at or above \p inside: outside the loops that isl may cut into several, inside
 /// those that run in parallel.
 ///
 /// Tensors of lanes and those in \p always are contracted whatever their footprint, others up to \p bytes in all.
 /// Relations keep naming the tensor, functions name the buffer. \p cluster says which accesses become vectors, which
 /// decides whether the buffer can be padded for them.
-Scop contract(const Scop& scop, const std::vector<int>& inside, const std::vector<int>& threads,
+Scop contract(const Scop& scop, const std::vector<int>& inside, const std::vector<int>& place,
               const ClusterMapping& cluster, const std::vector<std::string>& always, std::int64_t bytes);
 
 }  // namespace tc::polyhedral

@@ -5,6 +5,7 @@
 #include "tc/polyhedral/gather_coincident.h"
 #include "tc/polyhedral/instances.h"
 #include "tc/polyhedral/mark_parallel.h"
+#include "tc/polyhedral/pack.h"
 #include "tc/polyhedral/privatise_reduction.h"
 #include "tc/polyhedral/stage_tensor.h"
 #include "tc/polyhedral/tile_cluster.h"
@@ -34,6 +35,27 @@ Scop rewrite(const Scop& scop, const ClusterView& cluster, ClusterMapping& mappi
   return result;
 }
 
+/// The tensors copied by the packs of \p mapping, below the outermost loop of the tiled cluster; \p tiled then speaks of
+/// the tiles beside the copies. Returns the names of the temporaries.
+std::vector<std::string> pack_reads(Scop& scop, const ClusterView& cluster, ClusterMapping& mapping, TiledCluster& tiled) {
+  std::vector<std::string> temporaries;
+  if (mapping.outermost < 0 || tiled.first == cluster.path) return temporaries;
+  auto size = mapping.members[mapping.outermost];
+  auto step = size.block > 0 && size.block < cluster.members[mapping.outermost].extent() ? size.block : size.points;
+  for (const auto& choice : mapping.packed) {
+    for (const auto& entry : cluster.statements) {
+      if (entry.id != choice.statement) continue;
+      scop = pack(scop, tiled.first, choice, entry.outer[mapping.outermost], step, mapping);
+      temporaries.push_back(scop.tensors.back().name);
+      std::vector<int> beside = tiled.first;
+      beside.insert(beside.end(), {1, 0});
+      tiled.inside.insert(tiled.inside.begin() + static_cast<long>(tiled.first.size()), {1, 0});
+      tiled.first = beside;
+    }
+  }
+  return temporaries;
+}
+
 }  // namespace
 
 Scop map_to_cpu(const Scop& scop, const Mapping& mapping) {
@@ -45,9 +67,12 @@ Scop map_to_cpu(const Scop& scop, const Mapping& mapping) {
     result = rewrite(result, parts[i], choice);
     auto tiled = tile_cluster(result, parts[i], choice);
     result.schedule = tiled.schedule;
-    result = contract(result, tiled.inside, tiled.threads, choice, choice.staged, mapping.buffer_bytes);
+    auto place = tiled.first;
+    auto packed = pack_reads(result, parts[i], choice, tiled);
+    result = contract(result, tiled.inside, tiled.first, choice, choice.staged, mapping.buffer_bytes);
+    if (!packed.empty()) result = contract(result, place, place, choice, packed, 0);
     result = vectorise(result, parts[i].path, choice);
-    if (choice.parallel >= 0) result.schedule = mark_parallel(result.schedule, parts[i].path);
+    if (choice.parallel && place != parts[i].path) result.schedule = mark_parallel(result.schedule, parts[i].path);
   }
   return result;
 }

@@ -23,7 +23,7 @@ std::string describe(const StatementMapping& statement) {
 
 std::string describe(const ClusterMapping& cluster) {
   std::vector<std::string> parts;
-  if (cluster.parallel >= 0) parts.push_back(str("parallel ", cluster.parallel));
+  if (cluster.outermost >= 0) parts.push_back(str(cluster.parallel ? "parallel " : "outermost ", cluster.outermost));
   auto blocks = sizes(cluster.members, &MemberMapping::block, 0);
   auto points = sizes(cluster.members, &MemberMapping::points, 1);
   if (!blocks.empty()) parts.push_back("blocks " + blocks);
@@ -31,6 +31,7 @@ std::string describe(const ClusterMapping& cluster) {
   for (const auto& statement : cluster.statements)
     if (statement.iterator >= 0) parts.push_back(describe(statement));
   for (const auto& tensor : cluster.staged) parts.push_back("stage " + tensor);
+  for (const auto& pack : cluster.packed) parts.push_back(str("pack read ", pack.read, " of ", pack.statement));
   std::string result;
   for (const auto& part : parts) result += (result.empty() ? "" : ", ") + part;
   return result.empty() ? "serial" : result;

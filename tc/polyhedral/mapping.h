@@ -22,13 +22,22 @@ struct StatementMapping {
   int unroll = 1;     ///< vectors in flight along an inner loop
 };
 
+/// A read of a statement that goes to a dense copy of what an iteration of the outermost loop needs.
+struct PackMapping {
+  std::string statement;
+  int read = 0;   ///< position in Statement::reads
+  int lanes = 0;  ///< of the copy, along its last index
+};
+
 /// How a cluster is mapped. Members are those of its outer band, in order.
 struct ClusterMapping {
   std::vector<MemberMapping> members;
-  int parallel = -1;                         ///< the member that runs on threads; -1: none
+  int outermost = -1;                        ///< the member whose loop stands alone around the others; -1: none
+  bool parallel = false;                     ///< the outermost loop runs on threads
   bool register_tile = false;                ///< points are unrolled below the statements' inner loops
   std::vector<StatementMapping> statements;  ///< in program order; one that is missing is scalar
   std::vector<std::string> staged;           ///< tensors whose elements stay in a buffer while a tile runs
+  std::vector<PackMapping> packed;
   StatementMapping copies;                   ///< of the copies this adds; `iterator` is a member of the outer band
 
   /// The mapping of statement \p id, a scalar one by default.

@@ -78,7 +78,7 @@ Addition lane_statement(const Statement& update, const Kept& kept, const std::st
   addition.statement.iterators.push_back("w");
   addition.statement.op = update.op;
   addition.like = isl::multi_aff(ctx, str("{ ", tuple, " -> ", update.id, "[", kept.first(), "] }"));
-  addition.loops = isl::multi_union_pw_aff(ctx, str("[{ ", tuple, " -> [(w)] }]"));
+  addition.loops = {isl::multi_union_pw_aff(ctx, str("[{ ", tuple, " -> [(w)] }]"))};
   return addition;
 }
 

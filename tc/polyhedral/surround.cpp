@@ -65,10 +65,10 @@ class Rebuilder {
   }
 
   static schedule_node add_loops(const schedule_node& sequence, int position, const Addition& addition) {
-    if (addition.loops.is_null()) return sequence;
-    auto node = sequence.child(position).child(0).insert_partial_schedule(addition.loops);
-    auto band = node.as<isl::schedule_node_band>().set_permutable(1);
-    return band.ancestor(2);
+    auto node = sequence.child(position).child(0);
+    for (std::size_t i = addition.loops.size(); i-- > 0;)
+      node = node.insert_partial_schedule(addition.loops[i]).as<isl::schedule_node_band>().set_permutable(1);
+    return node.ancestor(2);
   }
 
   static schedule_node copy_flags(const isl::schedule_node_band& from, const schedule_node& to) {

@@ -11,7 +11,7 @@ struct Addition {
   Statement statement;
   std::string host;     ///< id of a statement below the place
   isl::multi_aff like;  ///< { New[i] -> Host[j] }: the instance of the host whose loops it shares
-  Nullable<isl::multi_union_pw_aff> loops;  ///< its own loops below the place; null: none
+  std::vector<isl::multi_union_pw_aff> loops = {};  ///< its own bands below the place, outermost first
 };
 
 /// Adds statements to \p scop, in program order and in the schedule, around the node at \p path.

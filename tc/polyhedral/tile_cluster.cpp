@@ -111,48 +111,54 @@ class OuterTiles {
   OuterTiles(const schedule_node& band, const ClusterView& cluster, const ClusterMapping& mapping)
       : mapping_(mapping), band_(band), depth_(isl_schedule_node_get_schedule_depth(band.get())) {
     auto members = band_members(band);
+    has_outermost_ = mapping.outermost >= 0 && has_loop(mapping.members[mapping.outermost], cluster.members[mapping.outermost]);
     for (std::size_t i = 0; i < members.size(); ++i) add(static_cast<int>(i), members[i], cluster.members[i]);
   }
 
-  Loops parallel, blocks, tiles, points;
+  Loops outermost, blocks, tiles, points;
   std::vector<std::string> full;
 
  private:
   void add(int member, const union_pw_aff& function, const Interval& range) {
     auto size = member < static_cast<int>(mapping_.members.size()) ? mapping_.members[member] : MemberMapping{};
-    bool outermost = member == mapping_.parallel;
+    bool first = member == mapping_.outermost;
     auto index = from_origin(function, range.min, instances_at(band_));
     auto extent = range.extent();
     std::string place;
     if (size.block > 0 && size.block < extent) {
       auto block = quotient(index, size.block);
-      place = str(size.block, "*", outermost ? add_parallel(block) : add_block(block), "+");
+      place = str(size.block, "*", first ? add_outermost(block) : add_block(block), "+");
       index = remainder(index, size.block);
       extent = size.block;
-      outermost = false;
+      first = false;
     }
     bool tiled = size.points > 1 && extent > size.points;
     auto tile = tiled ? quotient(index, size.points) : index;
     if (size.points > 1) points.push_back({tiled ? remainder(index, size.points) : index, true});
     if (extent == 1 || (size.points > 1 && !tiled)) return;
-    auto name = outermost ? add_parallel(tile) : str("t", tiles.size());
-    if (!outermost) tiles.push_back({tile, true});
+    auto name = first ? add_outermost(tile) : str("t", tiles.size());
+    if (!first) tiles.push_back({tile, true});
     bool whole_tiles = extent % size.points == 0;
     if (tiled && (place.empty() || whole_tiles) && range.extent() % size.points != 0)
       full.push_back(str(place, size.points, "*", name, "+", size.points, "<=", range.extent()));
   }
-  std::string add_parallel(const union_pw_aff& index) {
-    parallel.push_back({index, true});
+  /// Does more than one iteration stay when the points are taken out?
+  static bool has_loop(const MemberMapping& size, const Interval& range) {
+    return (size.block > 0 && size.block < range.extent()) || range.extent() > size.points;
+  }
+  std::string add_outermost(const union_pw_aff& index) {
+    outermost.push_back({index, true});
     return str("o", depth_);
   }
   std::string add_block(const union_pw_aff& index) {
     blocks.push_back({index, true});
-    return str("o", depth_ + (mapping_.parallel >= 0) + static_cast<int>(blocks.size()) - 1);
+    return str("o", depth_ + has_outermost_ + static_cast<int>(blocks.size()) - 1);
   }
 
   const ClusterMapping& mapping_;
   const schedule_node& band_;
   int depth_;
+  bool has_outermost_ = false;
 };
 
 }  // namespace
@@ -164,13 +170,13 @@ TiledCluster tile_cluster(const Scop& scop, const ClusterView& cluster, const Cl
   OuterTiles loops(node, cluster, mapping);
   node = insert_loops(erase(node), loops.tiles);
   node = insert_loops(node, loops.blocks);
-  node = insert_loops(node, loops.parallel);
-  if (!loops.parallel.empty()) node = node.child(0);
-  auto threads = path_of(node);
+  node = insert_loops(node, loops.outermost);
+  if (!loops.outermost.empty()) node = node.child(0);
+  auto first = path_of(node);
   if (!loops.blocks.empty()) node = node.child(0);
   if (!loops.tiles.empty()) node = isolate(node, loops.full).child(0);
   node = sinker.sink(node, loops.points);
-  return {node.schedule(), path_of(node), threads};
+  return {node.schedule(), path_of(node), first};
 }
 
 }  // namespace tc::polyhedral

@@ -5,6 +5,7 @@
 #include "tc/polyhedral/cluster_view.h"
 #include "tc/polyhedral/gather_coincident.h"
 #include "tc/polyhedral/instances.h"
+#include "tc/polyhedral/pack.h"
 #include "tc/strategy/register_tile.h"
 #include "tc/strategy/vector_cost.h"
 
@@ -24,6 +25,8 @@ using polyhedral::StatementMapping;
 /// Element operations below which starting threads costs more than it saves, for a cluster and for one iteration.
 constexpr std::int64_t parallel_cluster = 64 << 10;
 constexpr std::int64_t parallel_iteration = 16 << 10;
+
+constexpr std::int64_t cache_line = 64;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -49,7 +52,7 @@ class Chooser {
       mapping_.members[i].block = options_.tile[i];
     if (options_.vectorise) choose_vectors();
     if (options_.promote && !cluster_.members.empty()) choose_staged();
-    if (options_.parallel) choose_parallel();
+    choose_outermost();
     return mapping_;
   }
 
@@ -113,6 +116,7 @@ class Chooser {
     int member = member_of(heaviest_, first.iterator);
     if (member >= 0) mapping_.members[member].points = lanes_within(first.lanes, extent(member));
     if (first.iterator >= 0 && is_reduction(heaviest_)) choose_tile(first, member);
+    else if (member >= 0) choose_lines(first);
     for (const auto& entry : cluster_.statements) choose_lanes(entry, member);
     if (lane_member_ < 0 && mapping_.register_tile) choose_copy_lanes();
     if (lane_member_ >= 0 && lane_count_ > 1) mapping_.copies = {"", lane_member_, lane_count_};
@@ -132,8 +136,56 @@ class Chooser {
     auto tile = choose_register_tile(operands, trips, member, target_);
     if (member < 0 && tile.gain < 1.5) return;
     mapping_.register_tile = true;
+    if (tile.rows >= 0 && member >= 0) choose_packs(tile.rows, member);
     if (tile.rows >= 0) mapping_.members[tile.rows].points *= tile.row_count;
     if (tile.columns >= 0) mapping_.members[tile.columns].points *= tile.column_count;
+  }
+
+  /// Points along the members in which accesses are contiguous that are not along the lanes, a cache line of them: every
+  /// line is used whole while it is near.
+  void choose_lines(const VectorChoice& lanes) {
+    for (const auto* access : polyhedral::accesses(statement(heaviest_))) {
+      auto along = polyhedral::stride(scop_, *access, lanes.iterator);
+      if (along == 0 || along == 1 || along == polyhedral::unknown_stride) continue;
+      auto line = cache_line / byte_size(scop_.tensor(polyhedral::range_name(access->relation)).type);
+      for (std::size_t i = 0; i < cluster_.members.size(); ++i) {
+        int iterator = heaviest_.outer[i];
+        if (iterator < 0 || polyhedral::stride(scop_, *access, iterator) != 1 || mapping_.members[i].points > 1) continue;
+        if (extent(static_cast<int>(i)) > line) mapping_.members[i].points = line;
+      }
+    }
+  }
+
+  /// Dense copies for reads that many rows share, of tensors too large for the cache next to a core.
+  void choose_packs(int rows, int columns) {
+    const auto& reads = statement(heaviest_).reads;
+    for (std::size_t i = 0; i < reads.size() && options_.promote; ++i) {
+      auto used = polyhedral::index_iterators(statement(heaviest_), static_cast<int>(i));
+      if (used.empty() || used.back() != heaviest_.outer[columns]) continue;
+      bool rows_share = std::find(used.begin(), used.end(), heaviest_.outer[rows]) == used.end();
+      const auto& tensor = scop_.tensor(polyhedral::range_name(reads[i].relation));
+      std::int64_t bytes = byte_size(tensor.type);
+      for (auto extent : tensor.extent) bytes *= extent;
+      if (!rows_share || is_half(tensor.type) || bytes <= target_.l2_bytes || is_written(tensor.name)) continue;
+      if (cluster_.members[rows].extent() < 64) continue;
+      mapping_.packed.push_back({heaviest_.id, static_cast<int>(i), vector_lanes(scop_, statement(heaviest_), target_)});
+    }
+  }
+  bool is_written(const std::string& tensor) const {
+    for (const auto& entry : cluster_.statements)
+      if (polyhedral::touches(statement(entry).write, tensor)) return true;
+    return false;
+  }
+  /// The bytes all packs keep while one iteration of \p member runs.
+  std::int64_t packed_bytes(int member) const {
+    std::int64_t result = 0;
+    for (const auto& pack : mapping_.packed) {
+      const auto& tensor = scop_.tensor(polyhedral::range_name(statement(heaviest_).reads[pack.read].relation));
+      std::int64_t bytes = byte_size(tensor.type) * mapping_.members[member].points;
+      for (std::size_t i = 0; i + 1 < tensor.extent.size(); ++i) bytes *= tensor.extent[i];
+      result += bytes;
+    }
+    return result;
   }
 
   Operand operand(const Access& read, int lane_iterator) const {
@@ -208,11 +260,23 @@ class Chooser {
     return best;
   }
 
-  void choose_parallel() {
-    int member = parallel_member();
+  /// The columns, where their packs fit into half of a core's cache and leave enough for all cores; else no packs.
+  int packed_member() {
+    int member = mapping_.copies.iterator;
+    bool useful = !mapping_.packed.empty() && member >= 0 && mapping_.members[member].block == 0 && cluster_.permutable &&
+                  packed_bytes(member) <= target_.l2_bytes / 2 && trips(member) >= 4 * target_.cores;
+    if (!useful) mapping_.packed.clear();
+    return useful ? member : -1;
+  }
+
+  void choose_outermost() {
+    mapping_.outermost = packed_member();
     auto work = total_work();
-    if (member < 0 || trips(member) < 2 || work < parallel_cluster) return;
-    mapping_.parallel = member;
+    if (!options_.parallel || work < parallel_cluster) return;
+    int member = mapping_.outermost >= 0 ? mapping_.outermost : parallel_member();
+    if (member < 0 || trips(member) < 2) return;
+    mapping_.outermost = member;
+    mapping_.parallel = true;
     auto& size = mapping_.members[member];
     auto each = std::max<std::int64_t>(work / trips(member), 1);
     if (size.block > 0 || each >= parallel_iteration) return;

@@ -42,7 +42,7 @@ TEST_F(MapToCpu, WithoutAMappingNothingChanges) {
 }
 
 TEST_F(MapToCpu, SinksPointsBelowTheReduction) {
-  ClusterMapping cluster{.members = {{0, 4}, {0, 16}}, .parallel = 0, .register_tile = true};
+  ClusterMapping cluster{.members = {{0, 4}, {0, 16}}, .outermost = 0, .parallel = true, .register_tile = true};
   cluster.statements = {{"I", 1, 16}, {"U", 1, 16}};
   auto mapped = map_to_cpu(matrix_product(), {.clusters = {cluster}});
   EXPECT_SCHEDULE(mapped.schedule, R"(

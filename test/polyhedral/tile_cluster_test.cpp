@@ -44,7 +44,7 @@ child:
 }
 
 TEST_F(TileCluster, BlocksStandAboveTilesThreadsAboveBlocks) {
-  EXPECT_SCHEDULE(tile(row_sums(30), {.members = {{6, 2}}, .parallel = 0}), R"(
+  EXPECT_SCHEDULE(tile(row_sums(30), {.members = {{6, 2}}, .outermost = 0, .parallel = true}), R"(
 domain: "{ I[i] : 0 <= i < 30; U[i, k] : 0 <= i < 30 and 0 <= k < 20 }"
 child:
   schedule: "[{ I[i] -> [(floor(i/6))]; U[i, k] -> [(floor(i/6))] }]"

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tc/polyhedral/schedule.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/scop_builder.h"
 
@@ -47,6 +48,47 @@ TEST_F(ChooseMapping, OptionsRestrict) {
   EXPECT_EQ(choose(pointwise(64, 20000), {.parallel = false}), "points 1x16, S: i1 x16\n");
   EXPECT_EQ(choose(pointwise(64, 20000), {.vectorise = false}), "parallel 0\n");
   EXPECT_EQ(choose(pointwise(64, 20000), {.tile = {8, 100}}), "parallel 0, blocks 8x100, points 1x16, S: i1 x16\n");
+}
+
+/// C(i, j) +=! A(i, k) * B, with B(k, j) or B(j, k), below the coincident band [i, j].
+class ChooseContraction : public polyhedral::IslTest {
+ protected:
+  std::string choose(int m, int n, int k, const char* b, const std::vector<std::int64_t>& shape, const char* target,
+                     const MappingOptions& options = {}) const {
+    auto ij = str("0 <= i < ", m, " and 0 <= j < ", n), ijk = str(ij, " and 0 <= k < ", k);
+    auto scop = ScopBuilder(context())
+                    .input("A", {m, k})
+                    .input("B", shape)
+                    .output("C", {m, n})
+                    .identity(str("I[i, j] : ", ij), "C[i, j]")
+                    .accumulate(str("U[i, j, k] : ", ijk), "C[i, j]", {"A[i, k]", b})
+                    .scop();
+    scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), options);
+    return to_string(choose_mapping(scop, Target::parse(target), options));
+  }
+};
+
+TEST_F(ChooseContraction, TilesRegistersAndStagesAccumulators) {
+  EXPECT_EQ(choose(512, 512, 512, "B[k, j]", {512, 512}, "cpu:avx512,cores=2,l2=2m"),
+            "parallel 0, register 4x64, I: i1 x16, U: i1 x16, stage C\n");
+  EXPECT_EQ(choose(512, 512, 512, "B[k, j]", {512, 512}, "cpu:avx2,cores=2,l2=2m"),
+            "parallel 0, register 4x24, I: i1 x8, U: i1 x8, stage C\n");
+}
+
+TEST_F(ChooseContraction, RunsLanesAlongTheReductionWhereItIsContiguous) {
+  EXPECT_EQ(choose(512, 512, 512, "B[j, k]", {512, 512}, "cpu:avx512,cores=2,l2=2m"),
+            "parallel 0, register 4x4, I: i1 x4, U: i2 x16, stage C\n");
+}
+
+TEST_F(ChooseContraction, PacksWhatTheCacheDoesNotHold) {
+  EXPECT_EQ(choose(1024, 1024, 1024, "B[k, j]", {1024, 1024}, "cpu:avx512,cores=2,l2=2m"),
+            "parallel 1, register 6x64, I: i1 x16, U: i1 x16, stage C, pack read 1 of U\n");
+}
+
+TEST_F(ChooseContraction, PromotionAndVectorsCanBeForbidden) {
+  EXPECT_EQ(choose(64, 64, 64, "B[k, j]", {64, 64}, "cpu:avx512,cores=2", {.parallel = false, .promote = false}),
+            "register 4x64, I: i1 x16, U: i1 x16\n");
+  EXPECT_EQ(choose(64, 64, 64, "B[k, j]", {64, 64}, "cpu:avx512,cores=2", {.parallel = false, .vectorise = false}), "stage C\n");
 }
 
 }  // namespace
