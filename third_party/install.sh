@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Installs what the project needs and is not there yet: Debian packages (debian.txt) and the virtual environment .venv (python.txt).
-# A second run with unchanged lists does nothing.
+# Installs what the project needs and is not there yet: Debian packages (debian.txt), the virtual environment .venv
+# (python.txt) and our own build of isl (isl.sh). A second run with unchanged lists does nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 stamp=.venv/.installed
 wanted=$(cat third_party/debian.txt third_party/python.txt | sha256sum)
-[ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && exit 0
+[ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && exec third_party/isl.sh
 
 say() { printf '\033[1m== %s\033[0m\n' "$*"; }
 
@@ -27,3 +27,4 @@ say "creating .venv and installing Python packages (third_party/python.txt)"
 python3 -m venv .venv
 .venv/bin/python -m pip install --progress-bar on --disable-pip-version-check -r third_party/python.txt
 echo "$wanted" > "$stamp"
+third_party/isl.sh

@@ -1,5 +1,6 @@
 #include "tc/polyhedral/isl.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include "test/support/isl_fixture.h"
@@ -11,6 +12,15 @@ using Isl = IslTest;
 
 TEST_F(Isl, IsTheVersionOfItsHeaders) {
   EXPECT_NE(std::string(isl_version()).find("isl-0.25"), std::string::npos);
+}
+
+TEST_F(Isl, OfOurBuildUsesMachineIntegersAndIsHidden) {
+#ifdef TC_ISL_BUNDLED
+  EXPECT_STREQ(isl_version(), "isl-0.25-IMath-32\n");
+  EXPECT_NE(dlsym(RTLD_DEFAULT, "isl_version"), reinterpret_cast<void*>(&isl_version));
+#else
+  GTEST_SKIP() << "the distribution's isl is linked";
+#endif
 }
 
 TEST_F(Isl, CallGivesTheMessageOfIslAndPrintsNothing) {
