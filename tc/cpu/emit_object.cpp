@@ -7,6 +7,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/cpu/expand_divisions.h"
 #include "tc/cpu/hide_negative_bases.h"
 #include "tc/cpu/kernel.h"
 #include "tc/cpu/llvm_target.h"
@@ -32,7 +33,7 @@ Stmt bind_buffers(Stmt body, const std::vector<std::string>& buffers) {
 Halide::Module make_module(const std::string& function, const Stmt& body, const std::vector<std::string>& buffers,
                            const Halide::Target& target) {
   std::vector<ir::LoweredFunc> tasks;
-  Stmt lowered = bind_buffers(ir::lower_parallel_tasks(hide_negative_bases(body), tasks, function, target), buffers);
+  Stmt lowered = bind_buffers(ir::lower_parallel_tasks(expand_divisions(hide_negative_bases(body)), tasks, function, target), buffers);
   Halide::Module module(function, target);
   module.set_any_strict_float(true);
   for (const auto& task : tasks) module.append(task);

@@ -70,7 +70,8 @@ Expr negation(const Expr& condition) {
   FloatComparisons floats;
   condition.accept(&floats);
   if (!floats.found) return ir::Not::make(condition);
-  return ir::Call::make(Halide::Bool(), ir::Call::bitwise_xor, {condition, ir::make_bool(true)},
+  const Type type = condition.type();
+  return ir::Call::make(type, ir::Call::bitwise_xor, {condition, ir::make_bool(true, type.lanes())},
                         ir::Call::PureIntrinsic);
 }
 

@@ -25,7 +25,7 @@ bool exists_in_tail(const polyhedral::Tensor& tensor) { return tensor.padded || 
 
 /// Lanes that may touch \p tensor; undefined: all.
 Expr mask(const polyhedral::Tensor& tensor, const Lanes& lanes) {
-  return exists_in_tail(tensor) ? lanes.guard : conjunction(lanes.tail, lanes.guard);
+  return exists_in_tail(tensor) ? lanes.guard : lanes.running();
 }
 
 Expr raw_load(const polyhedral::Tensor& tensor, const Expr& index, const Expr& predicate) {
@@ -38,7 +38,7 @@ Expr raw_load(const polyhedral::Tensor& tensor, const Expr& index, const Expr& p
 Expr load_uniform(const polyhedral::Tensor& tensor, const Expr& index, const Lanes& lanes) {
   Expr value = raw_load(tensor, index, Expr());
   if (!lanes.guard.defined()) return value;
-  Expr any = ir::VectorReduce::make(ir::VectorReduce::Or, conjunction(lanes.tail, lanes.guard), 1);
+  Expr any = ir::VectorReduce::make(ir::VectorReduce::Or, lanes.running(), 1);
   return ir::Call::make(value.type(), ir::Call::if_then_else, {any, value, ir::make_zero(value.type())}, ir::Call::PureIntrinsic);
 }
 
@@ -49,6 +49,8 @@ Lanes Lanes::guarded(const Expr& condition) const {
   result.guard = conjunction(guard, broadcast(condition, count));
   return result;
 }
+
+Expr Lanes::running() const { return conjunction(tail, guard); }
 
 Halide::Type storage_type(DType type) {
   if (type == DType::Bool) return Halide::UInt(8);
@@ -78,7 +80,7 @@ Stmt store(const polyhedral::Tensor& tensor, const Bounded& address, Expr value,
   const Expr& index = address.expr;
   int n = index.type().lanes();
   Expr bits = encode(broadcast(value, n), tensor.type);
-  Expr runs = n == 1 ? Expr() : conjunction(lanes.tail, lanes.guard);
+  Expr runs = n == 1 ? Expr() : lanes.running();
   if (runs.defined() && exists_in_tail(tensor) && (tensor.combined || lanes.guard.defined())) {
     bits = ir::Select::make(runs, bits, raw_load(tensor, index, Expr()));
     runs = Expr();

@@ -18,6 +18,8 @@ struct Lanes {
 
   /// With \p condition, Bool(count), in the guard.
   Lanes guarded(const Halide::Expr& condition) const;
+  /// The lanes that run; undefined: all.
+  Halide::Expr running() const;
 };
 
 /// The type of an element in memory: bool is UInt(8), halves are UInt(16).

@@ -83,31 +83,6 @@ Bounds remainder_bounds(const Integer& a, const Integer& b) {
   return {std::min(b.bounds.low + 1, zero), std::max(b.bounds.high - 1, zero)};
 }
 
-/// Finds calls, element reads among them.
-class Calls : public ir::IRVisitor {
- public:
-  bool found = false;
-
- protected:
-  using ir::IRVisitor::visit;
-  void visit(const ir::Call*) override { found = true; }
-};
-
-/// May \p b, a divisor, become the constant 0 when loops are unrolled? Halide takes that for an error.
-bool may_fold_to_zero(const Integer& b) {
-  Calls calls;
-  b.expr.accept(&calls);
-  return !calls.found && b.bounds.low <= 0 && b.bounds.high >= 0;
-}
-
-/// Operation(a, b) for a divisor that may fold to 0: never with a 0 in its place.
-Integer unless_zero(const Integer& a, const Integer& b, Integer (*operation)(const Integer&, const Integer&)) {
-  const Type type = b.expr.type();
-  const Expr zero = ir::make_zero(type), is_zero = ir::EQ::make(b.expr, zero);
-  const Integer result = operation(a, {ir::Select::make(is_zero, ir::make_one(type), b.expr), b.bounds});
-  return {ir::Select::make(is_zero, zero, result.expr), hull(result.bounds, {0, 0})};
-}
-
 /// b < 0 and a is no multiple of b: where Halide's Euclidean division rounds the other way.
 Expr rounds_down(const Integer& a, const Integer& b) {
   const Expr zero = ir::make_zero(a.expr.type());
@@ -176,14 +151,14 @@ Integer floor_div(const Integer& a, const Integer& b) {
   const auto x = constant_value(a.expr), y = constant_value(b.expr);
   if (y && *y == 0) return constant(type, 0);
   if (x && y) return constant(type, floor_quotient(*x, *y));
-  return may_fold_to_zero(b) ? unless_zero(a, b, quotient) : quotient(a, b);
+  return quotient(a, b);
 }
 Integer floor_mod(const Integer& a, const Integer& b) {
   const Type type = a.expr.type();
   const auto x = constant_value(a.expr), y = constant_value(b.expr);
   if (y && *y == 0) return constant(type, 0);
   if (x && y) return constant(type, *x - floor_quotient(*x, *y) * *y);
-  return may_fold_to_zero(b) ? unless_zero(a, b, remainder) : remainder(a, b);
+  return remainder(a, b);
 }
 Integer negate(const Integer& a) {
   return subtract(constant(a.expr.type(), 0), a);
@@ -202,9 +177,11 @@ Integer maximum(const Integer& a, const Integer& b) {
 Integer absolute(const Integer& a) {
   const Type type = a.expr.type();
   if (a.bounds.low >= 0) return a;
-  const Type raw = type.with_code(halide_type_uint);
-  const Expr result = as_signed(type, ir::Call::make(raw, ir::Call::abs, {a.expr}, ir::Call::PureIntrinsic));
-  return {result, within(type, {0, magnitude(a.bounds)})};
+  const std::string name = "x.whole";
+  const Integer x = {ir::Variable::make(type, name), a.bounds};
+  const Expr is_negative = ir::LT::make(x.expr, ir::make_zero(type));
+  return {ir::Let::make(name, a.expr, ir::Select::make(is_negative, negate(x).expr, x.expr)),
+          within(type, {0, magnitude(a.bounds)})};
 }
 
 Integer convert(const Integer& a, Type type) {

@@ -1,10 +1,12 @@
 #include "tc/halide_bridge/raise_body.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/halide_bridge/builtin_calls.h"
 #include "tc/halide_bridge/convert.h"
 #include "tc/halide_bridge/float_ops.h"
 #include "tc/halide_bridge/vector_math.h"
@@ -59,8 +61,8 @@ class ValueRaiser : public ir::IRMutator {
   Expr visit(const ir::Add* op) override { return arithmetic(op); }
   Expr visit(const ir::Sub* op) override { return arithmetic(op); }
   Expr visit(const ir::Mul* op) override { return arithmetic(op); }
-  Expr visit(const ir::Div* op) override { return zero_by_zero<ir::Div>(arithmetic(op)); }
-  Expr visit(const ir::Mod* op) override { return zero_by_zero<ir::Mod>(arithmetic(op)); }
+  Expr visit(const ir::Div* op) override { return op->type == Int(64) ? arithmetic(op) : division(op); }
+  Expr visit(const ir::Mod* op) override { return op->type == Int(64) ? arithmetic(op) : division(op); }
   Expr visit(const ir::Min* op) override { return arithmetic(op); }
   Expr visit(const ir::Max* op) override { return arithmetic(op); }
   Expr visit(const ir::EQ* op) override { return comparison(op); }
@@ -143,11 +145,19 @@ class ValueRaiser : public ir::IRMutator {
     return op->type == Int(64) ? as_int64(integer(op)) : binary(op);
   }
 
-  /// x/0 and x%0 of integers are 0; the code generator refuses a divisor that has become the constant 0.
+  /// A division in which lanes that do not run, whose values may be anything, divide by 1.
   template <typename Node>
-  static Expr zero_by_zero(const Expr& quotient) {
-    const auto* op = quotient.as<Node>();
-    return op && !op->type.is_float() && ir::is_const_zero(op->b) ? ir::make_zero(op->type) : quotient;
+  Expr division(const Node* op) {
+    if (op->type.is_float()) return binary(op);
+    Expr a = mutate(op->a), b = running_or_one(mutate(op->b));
+    match_lanes(a, b);
+    return Node::make(a, b);
+  }
+
+  Expr running_or_one(const Expr& divisor) const {
+    Expr runs = lanes_.running();
+    if (divisor.type().is_scalar() || ir::is_const(divisor) || !runs.defined()) return divisor;
+    return ir::Select::make(runs, divisor, ir::make_one(divisor.type()));
   }
 
   /// Halide's code generator makes <= and >= of floats by negation, which a NaN would turn true.
@@ -176,6 +186,13 @@ class ValueRaiser : public ir::IRMutator {
     return operation(a, b);
   }
 
+  template <typename Node>
+  Bounded division(const Node* op, Bounded (*operation)(const Bounded&, const Bounded&)) {
+    Bounded a = integer(op->a), b = integer(op->b);
+    if (b.is_constant()) return operation(a, b);
+    return operation(a, {running_or_one(b.expr), std::min<std::int64_t>(b.low, 1), std::max<std::int64_t>(b.high, 1)});
+  }
+
   /// \p e, Int(64), with its interval.
   Bounded integer(const Expr& e) {
     if (const auto* op = e.as<ir::IntImm>()) return exactly(op->value);
@@ -184,8 +201,8 @@ class ValueRaiser : public ir::IRMutator {
     if (const auto* op = e.as<ir::Add>()) return apply(op, add);
     if (const auto* op = e.as<ir::Sub>()) return apply(op, subtract);
     if (const auto* op = e.as<ir::Mul>()) return apply(op, multiply);
-    if (const auto* op = e.as<ir::Div>()) return apply(op, divide);
-    if (const auto* op = e.as<ir::Mod>()) return apply(op, modulo);
+    if (const auto* op = e.as<ir::Div>()) return division(op, divide);
+    if (const auto* op = e.as<ir::Mod>()) return division(op, modulo);
     if (const auto* op = e.as<ir::Min>()) return apply(op, minimum);
     if (const auto* op = e.as<ir::Max>()) return apply(op, maximum);
     if (const auto* op = e.as<ir::Select>()) return integer(op);
@@ -251,7 +268,7 @@ class ValueRaiser : public ir::IRMutator {
       Lanes around = lanes_;
       lanes_ = around.guarded(c);
       Expr a = mutate(op->args[1]);
-      lanes_ = around.guarded(ir::Not::make(c));
+      lanes_ = around.guarded(negation(c));
       Expr b = mutate(op->args[2]);
       lanes_ = around;
       return select(c, a, b);

@@ -4,6 +4,7 @@
 //   # run: N=5 M=7         sizes of one run; several lines are several runs
 //   # data: Idx 0:17       values of a parameter, else -4:5 (0:2 for bool, 0:9 for unsigned)
 //   # tolerance: 1e-5      of float results, else they must be equal
+//   # options: fusion=max  mapping options beside the usual ones; several lines are several compiles
 //   # def: main            the def that runs, else the last one
 
 #include <gtest/gtest.h>
@@ -29,6 +30,7 @@ struct ProgramFile {
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> data;
   double tolerance = 0;
   std::string def;
+  std::vector<std::string> options;
 };
 
 lang::SizeMap parse_sizes(const std::string& text) {
@@ -49,6 +51,7 @@ ProgramFile read_program(const fs::path& path) {
     };
     if (auto text = value_of("run")) program.runs.push_back(parse_sizes(*text));
     if (auto text = value_of("tolerance")) program.tolerance = std::stod(*text);
+    if (auto text = value_of("options")) program.options.push_back(text->substr(text->find_first_not_of(' ')));
     if (auto text = value_of("def")) program.def = text->substr(text->find_first_not_of(' '));
     if (auto text = value_of("data")) {
       std::istringstream words(*text);
@@ -103,13 +106,16 @@ struct Variant {
   Placement placement = Placement::Dense;
 };
 
-std::vector<Variant> variants() {
-  return {{"", "cpu"},
-          {"fusion=max", "cpu:avx2", Placement::Reversed},
-          {"fusion=min,tile=4x8", "cpu:plain"},
-          {"parallel=0,vectorise=0,promote=0", "cpu:plain", Placement::Spread},
-          {"fusion=max,tile=3x5x2,promote=0", "cpu"},
-          {"promote=0,tile=0x16", "cpu:avx2", Placement::Reversed}};
+std::vector<Variant> variants(const ProgramFile& program) {
+  std::vector<Variant> result{{"", "cpu"},
+                              {"fusion=max", "cpu:avx2", Placement::Reversed},
+                              {"fusion=min,tile=4x8", "cpu:plain"},
+                              {"parallel=0,vectorise=0,promote=0", "cpu:plain", Placement::Spread},
+                              {"fusion=max,tile=3x5x2,promote=0", "cpu"},
+                              {"promote=0,tile=0x16", "cpu:avx2", Placement::Reversed}};
+  for (const auto& options : program.options)
+    for (const char* target : {"cpu", "cpu:avx2", "cpu:plain"}) result.push_back({options, target});
+  return result;
 }
 
 class ProgramFileTest : public testing::Test {
@@ -122,7 +128,7 @@ class ProgramFileTest : public testing::Test {
     auto module = engine::define(program.text, path_.filename().string());
     auto function = program.def.empty() ? module.functions.back() : module.function(program.def);
     for (std::size_t run = 0; run < program.runs.size(); ++run) {
-      for (const auto& variant : variants()) {
+      for (const auto& variant : variants(program)) {
         if (Target::parse(variant.target).isa > Target::parse("cpu").isa) continue;
         SCOPED_TRACE(str("run ", run, ", options '", variant.options, "', target ", variant.target));
         engine::CompileOptions options;

@@ -235,7 +235,7 @@ launch 0
 )"},
     {"IntAbs", "def f(int32(N) A) -> (O) { O(i) = abs(A(i)) + popcount(A(i)) }", {{"N", 4}}, R"(
 launch 0
-  S0[i in 0:4]: O(i) = reinterpret(uint32(reinterpret(abs(A(i)))) + uint32(popcount(A(i))))
+  S0[i in 0:4]: O(i) = reinterpret(uint32((let x.whole = A(i) in select(x.whole < 0, reinterpret(uint32(0) - uint32(x.whole)), x.whole))) + uint32(popcount(A(i))))
 )"},
     {"Half", "def f(float16(N) A) -> (O) { O(i) = exp(A(i)) }", {{"N", 4}}, R"(
 launch 0

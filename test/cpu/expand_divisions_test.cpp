@@ -1,0 +1,138 @@
+#include "tc/cpu/expand_divisions.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "test/cpu/kernel_fixture.h"
+
+namespace tc::cpu {
+namespace {
+
+using Wide = __int128;
+
+/// Halide's quotient: the remainder is not negative, x/0 = 0.
+Wide euclidean(Wide a, Wide b) {
+  if (b == 0) return 0;
+  Wide quotient = a / b;
+  return a - quotient * b >= 0 ? quotient : b > 0 ? quotient - 1 : quotient + 1;
+}
+
+/// A(i) / B(i) or A(i) % B(i) of two columns of numbers, compiled for every target, scalar and in vectors.
+template <typename Number>
+class Columns : public KernelTest {
+ public:
+  void TestBody() override {}
+
+  std::vector<Number> a, b;
+
+  void check(const std::string& what) const {
+    Expr x = element(type(), "A", {iterator("i")}), y = element(type(), "B", {iterator("i")});
+    check(ir::Div::make(x, y), [](Wide p, Wide q) { return euclidean(p, q); }, what + " /");
+    check(ir::Mod::make(x, y), [](Wide p, Wide q) { return q == 0 ? 0 : p - q * euclidean(p, q); }, what + " %");
+  }
+
+  /// B is not read: the divisor is \p literal, or an expression which the code generator finds to be \p literal.
+  void check_constant(Number literal, bool folded) const {
+    Expr x = element(type(), "A", {iterator("i")});
+    Expr y = ir::make_const(type(), literal);
+    if (folded) y = ir::Add::make(ir::Mul::make(x, ir::make_zero(type())), y);
+    auto what = str(folded ? "folded " : "literal ", +literal);
+    check(ir::Div::make(x, y), [=](Wide p, Wide) { return euclidean(p, literal); }, what + " /");
+    check(ir::Mod::make(x, y), [=](Wide p, Wide) { return literal == 0 ? 0 : p - Wide(literal) * euclidean(p, literal); },
+          what + " %");
+  }
+
+ private:
+  static Halide::Type type() { return Halide::type_of<Number>(); }
+  static DType dtype() {
+    int bits = 8 * sizeof(Number);
+    for (DType candidate : {DType::Int8, DType::Int16, DType::Int32, DType::Int64, DType::UInt8, DType::UInt16,
+                            DType::UInt32, DType::UInt64})
+      if (bit_size(candidate) == bits && is_signed_integer(candidate) == std::is_signed_v<Number>) return candidate;
+    return DType::Bool;
+  }
+
+  template <typename Want>
+  void check(const Expr& value, Want want, const std::string& what) const {
+    const int n = static_cast<int>(a.size());
+    for (const auto& target : runnable_targets())
+      for (int lanes : {1, 8}) {
+        auto kernel = pointwise(n, lanes, value);
+        kernel.type("A", dtype()).type("B", dtype()).type("C", dtype());
+        auto pa = a, pb = b;
+        std::vector<Number> c(n);
+        EXPECT_EQ(kernel.run(target, {pa.data(), pb.data(), c.data()}), 0);
+        for (int i = 0; i < n; ++i)
+          ASSERT_EQ(c[i], static_cast<Number>(want(a[i], b[i])))
+              << +a[i] << ' ' << what << ' ' << +b[i] << ", " << 8 * sizeof(Number) << " bits, " << lanes << " lanes, "
+              << target;
+      }
+  }
+};
+
+template <typename Number>
+std::vector<Number> interesting() {
+  std::vector<Number> result;
+  for (int value = -9; value <= 9; ++value) result.push_back(static_cast<Number>(value));
+  using Limits = std::numeric_limits<Number>;
+  result.insert(result.end(), {Limits::min(), static_cast<Number>(Limits::min() + 1), Limits::max(),
+                               static_cast<Number>(Limits::max() - 1), static_cast<Number>(Limits::max() / 2)});
+  return result;
+}
+
+template <typename Number>
+class ExpandDivisions : public testing::Test {};
+using Numbers = testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
+                               std::uint32_t, std::uint64_t>;
+TYPED_TEST_SUITE(ExpandDivisions, Numbers);
+
+TYPED_TEST(ExpandDivisions, RandomPairsDivide) {
+  Columns<TypeParam> columns;
+  auto some = interesting<TypeParam>();
+  for (auto x : some)
+    for (auto y : some) {
+      columns.a.push_back(x);
+      columns.b.push_back(y);
+    }
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 3000; ++i) {
+    columns.a.push_back(static_cast<TypeParam>(random() >> random() % 64));
+    columns.b.push_back(static_cast<TypeParam>(random() >> random() % 64));
+  }
+  columns.check("random");
+}
+
+TYPED_TEST(ExpandDivisions, ConstantsDivide) {
+  Columns<TypeParam> columns;
+  columns.a = interesting<TypeParam>();
+  std::mt19937_64 random(11);
+  for (int i = 0; i < 200; ++i) columns.a.push_back(static_cast<TypeParam>(random() >> random() % 64));
+  columns.b.resize(columns.a.size());
+  for (int number : {3, 7, 127, 128, 129, 255, 300, 1000, -1, -3}) columns.check_constant(static_cast<TypeParam>(number), false);
+  for (int number : {0, 3, 300, -1}) columns.check_constant(static_cast<TypeParam>(number), true);
+}
+
+TEST(ExpandDivisionsOfBytes, AllPairsDivide) {
+  Columns<std::int8_t> columns;
+  for (int x = -128; x < 128; ++x)
+    for (int y = -128; y < 128; ++y) {
+      columns.a.push_back(static_cast<std::int8_t>(x));
+      columns.b.push_back(static_cast<std::int8_t>(y));
+    }
+  columns.check("all");
+}
+
+TEST(ExpandDivisionsOfBytes, SmallLiteralsStay) {
+  Expr x = ir::Variable::make(Int(32), "x");
+  auto expanded = [&](const Expr& value) { return str(expand_divisions(ir::Evaluate::make(value))); };
+  EXPECT_EQ(expanded(ir::Div::make(x, 3)), "x/3\n");
+  EXPECT_EQ(expanded(ir::Mod::make(x, 1024)), "x % 1024\n");
+  EXPECT_NE(expanded(ir::Mod::make(x, 1000)), "x % 1000\n");
+  EXPECT_EQ(expanded(ir::Div::make(x, 0)), "0\n");
+  EXPECT_NE(expanded(ir::Div::make(x, -2)), "x/-2\n");
+}
+
+}  // namespace
+}  // namespace tc::cpu
