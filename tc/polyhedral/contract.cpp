@@ -93,15 +93,63 @@ class Contraction {
     buffer.name = unused_name(scop_, "local_" + tensor.name);
     buffer.type = tensor.type;
     buffer.storage = Tensor::Storage::Local;
-    buffer.combined = tensor.combined;
     buffer.extent = footprint.extent;
     buffer.min.assign(footprint.extent.size(), 0);
     buffer.padded = pad(tensor, buffer.extent);
+    buffer.combined = tensor.combined || (buffer.padded && spills(tensor));
     buffer.strides = row_major(buffer.extent);
     return buffer;
   }
 
   enum class Lanes { Uniform, Contiguous, Scattered };
+
+  /// The node of the points of statement \p id, a leaf or a band above one.
+  isl::schedule_node points_of(const std::string& id) const {
+    auto node = node_;
+    while (!node.isa<isl::schedule_node_leaf>()) {
+      unsigned next = 0;
+      while (next + 1 < node.n_children() && !contains(statement_ids(node.child(next).child(0)), id)) ++next;
+      node = node.child(next);
+    }
+    return node.parent().isa<isl::schedule_node_band>() ? node.parent() : node;
+  }
+
+  /// The lane that the lowest instance of \p statement along \p choice would have in a vector that starts with its tile.
+  std::int64_t first_lane(const Statement& statement, const StatementMapping& choice) const {
+    auto points = points_of(statement.id);
+    if (!points.isa<isl::schedule_node_band>()) return 0;
+    auto dimension = static_cast<unsigned>(choice.iterator);
+    auto low = call(scop_.ctx(), isl_set_fix_val, statement.domain.copy(), isl_dim_set, dimension,
+                    statement.domain.dim_min_val(choice.iterator).release());
+    for (const auto& member : band_members(points))
+      if (only_iterator(member, statement.domain) == choice.iterator)
+        return values(member, low.to_union_set()).min % choice.lanes;
+    return 0;
+  }
+
+  /// The greatest last index of an element of \p tensor that is touched.
+  std::int64_t last_touched(const Tensor& tensor) const {
+    std::int64_t last = INT64_MIN;
+    for (const auto& id : inside_)
+      for (const auto* access : accesses(scop_.statement(id)))
+        if (touches(*access, tensor.name)) last = std::max(last, box(access->relation.range()).back().max);
+    return last;
+  }
+
+  /// Does a vector that writes \p tensor have masked-off lanes at elements that must keep their values?
+  bool spills(const Tensor& tensor) const {
+    for (const auto& id : inside_) {
+      const auto& statement = scop_.statement(id);
+      auto choice = cluster_.statement(id);
+      if (choice.iterator < 0 || !touches(statement.write, tensor.name)) continue;
+      if (lanes_of(statement.write, choice.iterator) != Lanes::Contiguous) continue;
+      auto range = box(statement.write.relation.range()).back();
+      auto lane = first_lane(statement, choice);
+      if (lane > 0 && lane + range.extent() > choice.lanes) return true;
+      if ((lane > 0 || range.extent() % choice.lanes != 0) && range.max < last_touched(tensor)) return true;
+    }
+    return false;
+  }
 
   /// Makes room for every lane of the vectors that access \p tensor; false where lanes do not lie along its last dimension.
   bool pad(const Tensor& tensor, std::vector<std::int64_t>& extent) const {

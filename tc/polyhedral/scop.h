@@ -49,8 +49,8 @@ struct Tensor {
   Storage storage = Storage::Argument;
   bool live_in = false;    ///< holds values before the scop that it may read
   bool live_out = false;   ///< its values are used after the scop
-  bool padded = false;     ///< Local: every lane of a full vector exists and is private, so no access needs a mask
-  bool combined = false;   ///< Local: lanes are reduced later, a masked-off lane must keep its value
+  bool padded = false;     ///< Local: every lane of a full vector exists, so no access needs a mask unless `combined`
+  bool combined = false;   ///< Local: a masked-off lane must keep its value, as lanes are combined later or hold another's
 };
 
 /// Statements in program order, their tensors, and the current schedule. A value; passes take one and return one.

@@ -10,14 +10,16 @@
 namespace tc::polyhedral {
 namespace {
 
-/// What the statements of a cluster do with one tensor.
+/// What the statements of a cluster do with one tensor, in program order; a statement reads before it writes.
 class Uses {
  public:
   Uses(const Scop& scop, const isl::schedule_node& band, const std::string& tensor)
       : inside_(statement_ids(band.child(0))), elements_(isl::union_map::empty(scop.ctx())) {
     for (const auto& statement : scop.statements) {
       bool here = std::find(inside_.begin(), inside_.end(), statement.id) != inside_.end();
-      for (const auto* access : accesses(statement)) {
+      auto touched = accesses(statement);
+      std::rotate(touched.begin(), touched.begin() + 1, touched.end());
+      for (const auto* access : touched) {
         if (!touches(*access, tensor)) continue;
         outside = outside || !here;
         if (here) add(statement, *access, access == &statement.write);

@@ -60,6 +60,30 @@ TEST_F(Contract, PadsForVectorsThatAccessIt) {
   EXPECT_FALSE(reversed.padded);
 }
 
+/// The masked-off lanes of a vector that ends early, or starts within a tile, may hold elements that others wrote.
+TEST_F(Contract, LanesKeepWhatOthersWrote) {
+  auto keeps = [&](const std::string& overwritten) {
+    const std::string all = "S[i, j] : 0 <= i < 8 and 0 <= j < 20", some = "U[i, j] : 0 <= i < 8 and " + overwritten;
+    auto scop = ScopBuilder(context()).temporary("t", {8, 20}).statement(all, "t[i, j]").statement(some, "t[i, j]").scop();
+    using namespace build;
+    scop.schedule = domain(scop.domain(),
+                           coincident_band("[{ S[i, j] -> [(i)]; U[i, j] -> [(i)] }]", 1,
+                                           sequence({{"{ S[i, j] }", band("[{ S[i, j] -> [(j mod 8)] }]")},
+                                                     {"{ U[i, j] }", band("[{ U[i, j] -> [(j mod 8)] }]")}})));
+    ClusterMapping cluster{.statements = {{"S", 1, 8}, {"U", 1, 8}}};
+    auto buffer = contract(scop, {0, 0}, {0, 0}, cluster, {}, 1000).tensor("local_t");
+    EXPECT_TRUE(buffer.padded);
+    return buffer.combined;
+  };
+  EXPECT_FALSE(keeps("0 <= j < 20"));
+  EXPECT_FALSE(keeps("0 <= j < 16"));
+  EXPECT_FALSE(keeps("8 <= j < 20"));
+  EXPECT_FALSE(keeps("17 <= j < 20"));
+  EXPECT_TRUE(keeps("0 <= j < 15"));
+  EXPECT_TRUE(keeps("1 <= j < 20"));
+  EXPECT_TRUE(keeps("17 <= j < 19"));
+}
+
 TEST_F(Contract, LeavesWhatIsTooLargeSharedOrNeededLater) {
   EXPECT_FALSE(contract(rows(), {0, 0}, {0, 0}, {}, {}, 79).has_tensor("local_t"));
   EXPECT_TRUE(contract(rows(), {0, 0}, {0, 0}, {}, {"t"}, 0).has_tensor("local_t"));

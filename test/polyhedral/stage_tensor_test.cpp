@@ -40,6 +40,22 @@ child:
   EXPECT_EQ(simulate(result), simulate(scop));
 }
 
+TEST_F(StageTensor, CopiesInWhatItsFirstWriterReads) {
+  auto scop = ScopBuilder(context())
+                  .output("C", {8})
+                  .statement("S[i] : 0 <= i < 8", "C[i]", {"C[i]"})
+                  .identity("I[i] : 0 <= i < 5", "C[i]")
+                  .scop();
+  using namespace build;
+  scop.schedule = domain(ctx(), "{ S[i] : 0 <= i < 8; I[i] : 0 <= i < 5 }",
+                         coincident_band("[{ S[i] -> [(i)]; I[i] -> [(i)] }]", 1,
+                                         sequence({{"{ S[i] }"}, {"{ I[i] }"}})));
+  ClusterMapping cluster{.members = {{}}, .staged = {"C"}};
+  auto result = stage_tensor(scop, {0}, "C", cluster);
+  EXPECT_EQ(order(result), (std::vector<std::string>{"C_in", "S", "I", "C_out"}));
+  EXPECT_EQ(simulate(result), simulate(scop));
+}
+
 TEST_F(StageTensor, NeedsNoCopyOfATemporary) {
   auto scop = row_sums();
   scop.tensor("C").live_out = false;
