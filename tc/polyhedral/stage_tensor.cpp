@@ -27,13 +27,14 @@ class Uses {
     }
     auto iterations = call(scop.ctx(), isl_schedule_node_band_get_partial_schedule_union_map, band.get());
     auto owners = elements_.reverse().apply_range(iterations);
-    exclusive = exact && owners.is_single_valued();
+    bool covered = writer && elements_.range().is_subset(writer->write.relation.range().to_union_set());
+    exclusive = exact && covered && owners.is_single_valued();
   }
 
   bool outside = false;               ///< statements of other clusters touch it too
   bool exact = true;
-  bool exclusive = false;             ///< each element belongs to one iteration of the outer band
-  const Statement* writer = nullptr;  ///< the statement that writes all that is written
+  bool exclusive = false;             ///< each element belongs to one iteration of the outer band, and `writer` writes it
+  const Statement* writer = nullptr;  ///< the statement that writes all that is touched
   bool reads_first = false;           ///< values from before the cluster may be read
 
  private:
@@ -42,9 +43,7 @@ class Uses {
     elements_ = elements_.unite(access.relation.to_union_map());
     bool known = writer && access.relation.range().is_subset(writer->write.relation.range());
     if (!known && (!write || statement.accumulates)) reads_first = true;
-    if (!write || known) return;
-    exact = exact && (!writer || writer->write.relation.range().is_subset(access.relation.range()));
-    writer = &statement;
+    if (write && !known) writer = &statement;
   }
 
   std::vector<std::string> inside_;

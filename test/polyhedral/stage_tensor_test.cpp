@@ -56,6 +56,26 @@ TEST_F(StageTensor, CopiesInWhatItsFirstWriterReads) {
   EXPECT_EQ(simulate(result), simulate(scop));
 }
 
+TEST_F(StageTensor, LeavesATensorThatIsReadWhereNoStatementWrites) {
+  auto scop = row_sums();
+  scop.tensors.push_back(ScopBuilder(context()).output("D", {9}).scop().tensor("D"));
+  auto reader = ScopBuilder(context())
+                    .input("C", {9})
+                    .output("D", {9})
+                    .statement("R[i] : 0 <= i < 9", "D[i]", {"C[i]"})
+                    .scop();
+  scop.tensor("C").extent = {9};
+  scop.statements.push_back(reader.statements[0]);
+  using namespace build;
+  scop.schedule = domain(scop.domain(),
+                         coincident_band("[{ I[i] -> [(i)]; U[i, k] -> [(i)]; R[i] -> [(i)] }]", 1,
+                                         sequence({{"{ I[i] }"},
+                                                   {"{ U[i, k] }", band("[{ U[i, k] -> [(k)] }]")},
+                                                   {"{ R[i] }"}})));
+  ClusterMapping cluster{.members = {{}}, .staged = {"C"}};
+  EXPECT_EQ(order(stage_tensor(scop, {0}, "C", cluster)), (std::vector<std::string>{"I", "U", "R"}));
+}
+
 TEST_F(StageTensor, NeedsNoCopyOfATemporary) {
   auto scop = row_sums();
   scop.tensor("C").live_out = false;
