@@ -23,6 +23,7 @@ struct TypeTraits {
   Framework framework = Framework::Other;
   bool has_dlpack = false;
   bool has_grad = false;
+  bool has_mask = false;
 };
 
 PyObject* interned(const char* text) {
@@ -45,11 +46,12 @@ const DLPackExchangeAPI* find_exchange(PyTypeObject* type) {
   return api && api->dltensor_from_py_object_no_sync ? api : nullptr;
 }
 
-bool is_torch(PyTypeObject* type) {
+/// Is \p type the class \p name of \p module, or derived from it? False while nobody has imported the module.
+bool derives_from(PyTypeObject* type, const char* module, const char* name) {
   py::object modules = py::module_::import("sys").attr("modules");
-  if (!modules.contains("torch")) return false;
-  py::object tensor = py::getattr(modules["torch"], "Tensor", py::none());
-  return PyType_Check(tensor.ptr()) && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(tensor.ptr()));
+  if (!modules.contains(module)) return false;
+  py::object base = py::getattr(modules[module], name, py::none());
+  return PyType_Check(base.ptr()) && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(base.ptr()));
 }
 
 const TypeTraits& traits(PyTypeObject* type) {
@@ -60,11 +62,12 @@ const TypeTraits& traits(PyTypeObject* type) {
   auto* object = reinterpret_cast<PyObject*>(type);
   result.exchange = find_exchange(type);
   result.has_dlpack = PyObject_HasAttrString(object, "__dlpack__");
-  if (is_torch(type)) {
+  if (derives_from(type, "torch", "Tensor")) {
     result.framework = Framework::Torch;
     result.has_grad = true;
   } else if (type->tp_as_buffer && type->tp_as_buffer->bf_getbuffer) {
     result.framework = Framework::NumPy;
+    result.has_mask = derives_from(type, "numpy.ma", "MaskedArray");
   }
   Py_INCREF(type);
   return known->emplace(type, result).first->second;
@@ -231,6 +234,9 @@ void Borrowed::take(PyObject* object, const char* name) {
   framework = type.framework;
   read_only = false;
   if (type.has_grad) check_torch(object, name);
+  if (type.has_mask)
+    throw ArgumentError(str("'", name, "' is a masked array, whose mask would be ignored: pass ", name,
+                            ".filled(value), or ", name, ".data and ", name, ".mask as two tensors"));
   if (type.exchange) {
     DLTensor tensor;
     if (type.exchange->dltensor_from_py_object_no_sync(object, &tensor) != 0) {

@@ -199,3 +199,14 @@ def test_lazily_negated_view():
     assert negated.is_neg()
     with pytest.raises(tc.ArgumentError, match="negated"):
         T.f(negated)
+
+
+def test_masked_arrays_are_refused():
+    T = tc.define("def f(float(N) A) -> (B) { B(i) = A(i) + 1 }")
+    masked = np.ma.masked_array(np.arange(3, dtype="f4"), mask=[False, True, False])
+    with pytest.raises(tc.ArgumentError, match="'A' is a masked array.*A.filled"):
+        T.f(masked)
+    with pytest.raises(tc.ArgumentError, match="'B' is a masked array"):
+        T.f(masked.data, out=masked)
+    assert masked.data.tolist() == [0, 1, 2]
+    assert T.f(masked.filled(5)).tolist() == [1, 6, 3]
