@@ -8,6 +8,7 @@
 #include "tc/engine/overlap.h"
 #include "tc/engine/pipeline.h"
 #include "tc/engine/watchdog.h"
+#include "tc/halide_bridge/program.h"
 #include "tc/lang/interpret.h"
 #include "tc/lang/print.h"
 
@@ -128,7 +129,7 @@ Image make_image(const CompileState& state) {
     launch.code = state.launches[i].code;
     for (const auto& buffer : state.launches[i].buffers) launch.slots.push_back(slot_of(buffer, state, plan));
     if (!launch.code.bytes.empty())
-      for (const auto& check : state.program.launches[i].checks)
+      for (const auto& check : state.program->launches[i].checks)
         launch.tests.push_back({slot_of(check.flag, state, plan).offset, check.message});
     image.launches.push_back(std::move(launch));
   }

@@ -1,7 +1,6 @@
 #include "tc/engine/pipeline.h"
 
 #include <algorithm>
-#include <set>
 #include <sstream>
 
 #include "tc/base/str.h"
@@ -50,19 +49,20 @@ bool is_empty(const halide_bridge::ProgramStatement& statement) {
 }
 
 void lower(CompileState& state) {
-  state.program = halide_bridge::lower(state.function->def, state.function->ranges, state.sizes);
-  for (auto& launch : state.program.launches) std::erase_if(launch.statements, is_empty);
+  state.program = std::make_shared<halide_bridge::Program>(
+      halide_bridge::lower(state.function->def, state.function->ranges, state.sizes));
+  for (auto& launch : state.program->launches) std::erase_if(launch.statements, is_empty);
   state.launches.clear();
-  state.launches.resize(state.program.launches.size());
+  state.launches.resize(state.program->launches.size());
 }
 
 void extract(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
-  launch.scop.emplace(halide_bridge::extract_scop(state.program, index));
+  launch.scop.emplace(halide_bridge::extract_scop(*state.program, index));
   state.watch(launch.scop->context.get());
   for (const auto& argument : state.arguments)
     if (launch.scop->has_tensor(argument.name)) launch.scop->tensor(argument.name).strides = argument.spec.strides;
-  for (const auto& check : state.program.launches[index].checks)
+  for (const auto& check : state.program->launches[index].checks)
     if (launch.scop->has_tensor(check.flag)) launch.scop->tensor(check.flag).live_out = true;
   launch.plain.emplace(*launch.scop);
 }
@@ -107,45 +107,24 @@ void generate(CompileState& state, std::size_t index) {
       });
 }
 
-/// The names of the buffers a statement loads from and stores to.
-class BufferNames : public Halide::Internal::IRVisitor {
- public:
-  static std::set<std::string> of(const Halide::Internal::Stmt& body) {
-    BufferNames visitor;
-    body.accept(&visitor);
-    return visitor.names_;
-  }
-
- private:
-  using IRVisitor::visit;
-  void visit(const Halide::Internal::Load* load) override {
-    names_.insert(load->name);
-    IRVisitor::visit(load);
-  }
-  void visit(const Halide::Internal::Store* store) override {
-    names_.insert(store->name);
-    IRVisitor::visit(store);
-  }
-  std::set<std::string> names_;
-};
-
 void raise(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
-  launch.body = halide_bridge::raise(*launch.ast, *launch.scop, state.program);
+  auto body = halide_bridge::raise(*launch.ast, *launch.scop, *state.program);
+  launch.body = std::make_shared<Halide::Internal::Stmt>(body);
   launch.buffers.clear();
-  auto used = BufferNames::of(launch.body);
+  auto used = halide_bridge::buffer_names(body);
   for (const auto& tensor : launch.scop->tensors)
     if (tensor.storage != polyhedral::Tensor::Storage::Local && used.count(tensor.name))
       launch.buffers.push_back(tensor.name);
 }
 
 std::string function_name(const CompileState& state, std::size_t index) {
-  return str("tc_", state.program.name, "_", index);
+  return str("tc_", state.program->name, "_", index);
 }
 
 void emit(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
-  launch.code = cpu::emit_object(function_name(state, index), launch.body, launch.buffers, state.target);
+  launch.code = cpu::emit_object(function_name(state, index), *launch.body, launch.buffers, state.target);
 }
 
 /// The laws that hold for the schedule of a launch.
@@ -182,7 +161,7 @@ std::string print_dependences(const LaunchState& launch) {
 
 std::string print_body(const LaunchState& launch) {
   std::ostringstream out;
-  out << launch.body;
+  out << *launch.body;
   return out.str();
 }
 
@@ -195,18 +174,18 @@ Stage<CompileState> launch_stage(const char* name, const std::string& suffix, st
   Stage<CompileState> stage;
   stage.name = name + suffix;
   stage.run = [=](CompileState& state) {
-    if (!state.program.launches[index].statements.empty()) step(state, index);
+    if (!state.program->launches[index].statements.empty()) step(state, index);
   };
   if (print)
     stage.print = [=](const CompileState& state) {
-      return state.program.launches[index].statements.empty() ? std::string() : print(state.launches[index]);
+      return state.program->launches[index].statements.empty() ? std::string() : print(state.launches[index]);
     };
   return stage;
 }
 
 std::function<void(const CompileState&)> laws(std::size_t index) {
   return [index](const CompileState& state) {
-    if (!state.program.launches[index].statements.empty()) verify_launch(state, index);
+    if (!state.program->launches[index].statements.empty()) verify_launch(state, index);
   };
 }
 
@@ -217,7 +196,7 @@ const std::vector<Stage<CompileState>>& lower_stages() {
     Stage<CompileState> stage;
     stage.name = "lower";
     stage.run = lower;
-    stage.print = [](const CompileState& state) { return halide_bridge::print(state.program); };
+    stage.print = [](const CompileState& state) { return halide_bridge::print(*state.program); };
     return std::vector{stage};
   }();
   return stages;

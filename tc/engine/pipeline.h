@@ -1,18 +1,22 @@
 #pragma once
 
-#include <Halide.h>
-
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "tc/engine/compile.h"
-#include "tc/halide_bridge/program.h"
 #include "tc/polyhedral/dependences.h"
 #include "tc/polyhedral/generate.h"
 #include "tc/polyhedral/mapping.h"
 #include "tc/polyhedral/scop.h"
+
+namespace Halide::Internal {
+struct Stmt;
+}
+namespace tc::halide_bridge {
+struct Program;
+}
 
 /// What the stages of a compile work on. Included by .cpp files of tc/engine and by tests that plant faults.
 namespace tc::engine {
@@ -24,7 +28,7 @@ struct LaunchState {
   std::optional<polyhedral::Dependences> dependences;  ///< depend; absent: quota exhausted
   std::optional<polyhedral::Mapping> mapping;          ///< map
   std::optional<polyhedral::Ast> ast;                  ///< generate
-  Halide::Internal::Stmt body;                         ///< raise
+  std::shared_ptr<const Halide::Internal::Stmt> body;  ///< raise
   std::vector<std::string> buffers;                    ///< raise: what the function takes, in order
   cpu::ObjectCode code;                                ///< emit
 };
@@ -37,7 +41,7 @@ struct CompileState {
   polyhedral::MappingOptions mapping;
   Cancellation cancellation;
 
-  halide_bridge::Program program;  ///< lower
+  std::shared_ptr<halide_bridge::Program> program;  ///< lower
   std::vector<LaunchState> launches;
   std::vector<std::string> fallbacks;
   std::function<void(polyhedral::Context*)> watch;  ///< told which isl context is at work, null at the end

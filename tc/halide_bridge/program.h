@@ -9,7 +9,7 @@
 #include "tc/base/dtype.h"
 #include "tc/lang/ranges.h"
 
-/// A def for concrete sizes as Halide IR. Included by .cpp files of tc/halide_bridge, tc/cpu and tc/cuda only.
+/// A def for concrete sizes as Halide IR. Included by .cpp files of tc/engine and below only.
 namespace tc::halide_bridge {
 
 /// A tensor: its logical index box, and where it comes from. A rank-0 tensor has an empty box.

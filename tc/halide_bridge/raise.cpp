@@ -245,6 +245,22 @@ class Raiser {
   }
 };
 
+class BufferNames : public ir::IRVisitor {
+ public:
+  std::set<std::string> names;
+
+ private:
+  using ir::IRVisitor::visit;
+  void visit(const ir::Load* load) override {
+    names.insert(load->name);
+    ir::IRVisitor::visit(load);
+  }
+  void visit(const ir::Store* store) override {
+    names.insert(store->name);
+    ir::IRVisitor::visit(store);
+  }
+};
+
 }  // namespace
 
 Stmt raise(const polyhedral::Ast& ast, const polyhedral::Scop& scop, const Program& program) {
@@ -253,6 +269,12 @@ Stmt raise(const polyhedral::Ast& ast, const polyhedral::Scop& scop, const Progr
   } catch (const Halide::Error& error) {
     throw InternalError(str("Halide cannot express the loop nest: ", error.what()));
   }
+}
+
+std::set<std::string> buffer_names(const Stmt& body) {
+  BufferNames visitor;
+  body.accept(&visitor);
+  return visitor.names;
 }
 
 }  // namespace tc::halide_bridge

@@ -2,6 +2,9 @@
 
 #include <Halide.h>
 
+#include <set>
+#include <string>
+
 #include "tc/halide_bridge/program.h"
 #include "tc/polyhedral/generate.h"
 
@@ -19,5 +22,8 @@ namespace tc::halide_bridge {
 /// Addresses and bounds are simplified; values are not, for Halide's simplifier treats floats as real numbers. LLVM hoists
 /// loop invariants.
 Halide::Internal::Stmt raise(const polyhedral::Ast& ast, const polyhedral::Scop& scop, const Program& program);
+
+/// The names of the buffers \p body loads from and stores to.
+std::set<std::string> buffer_names(const Halide::Internal::Stmt& body);
 
 }  // namespace tc::halide_bridge

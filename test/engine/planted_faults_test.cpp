@@ -10,6 +10,7 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/engine/pipeline.h"
+#include "tc/halide_bridge/program.h"
 #include "test/support/oracle.h"
 
 namespace tc::engine {
@@ -63,7 +64,7 @@ std::string finding(const std::shared_ptr<const Function>& function, const Fault
 }
 
 ProgramStatement* find_statement(CompileState& state, const std::function<bool(const ProgramStatement&)>& test) {
-  for (auto& launch : state.program.launches)
+  for (auto& launch : state.program->launches)
     for (auto& statement : launch.statements)
       if (test(statement)) return &statement;
   return nullptr;
@@ -116,7 +117,7 @@ class RewriteCalls : public ir::IRMutator {
 
 bool rewrite_values(CompileState& state, const std::function<Halide::Expr(const ir::Call*)>& rewrite) {
   RewriteCalls rewriter(rewrite);
-  for (auto& launch : state.program.launches)
+  for (auto& launch : state.program->launches)
     for (auto& statement : launch.statements)
       if (statement.value.defined()) statement.value = rewriter.mutate(statement.value);
   return rewriter.changed;
@@ -146,7 +147,7 @@ bool combine_by_max(CompileState& state) {
 }
 
 bool skip_initialisation(CompileState& state) {
-  for (auto& launch : state.program.launches) {
+  for (auto& launch : state.program->launches) {
     auto& all = launch.statements;
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (all[i].target != "t" || all[i].kind != ProgramStatement::Kind::Init) continue;
@@ -221,7 +222,8 @@ TEST(PlantedFaults, OffsetsCutTo32BitsAreFound) {
       options.stages.mutate = [&](const std::string& stage, CompileState& state) {
         if (stage != "raise") return;
         CutAddresses cut;
-        state.launches[0].body = cut.mutate(state.launches[0].body);
+        auto& body = state.launches[0].body;
+        body = std::make_shared<ir::Stmt>(cut.mutate(*body));
         done = cut.changed;
       };
     compile(function, {input}, {output}, options)->run(std::vector<TensorView>{input}, std::vector<TensorView>{output});
