@@ -23,8 +23,8 @@ test: build      ## run all tests: GoogleTest, file tests, pytest
 	@ctest --test-dir build --output-on-failure -j $(JOBS)
 	@$(PYTHON) -m pytest test/python -q
 
-bench: build     ## measure, beside torch and this machine's own peak
-	@$(PYTHON) benchmarks/bench.py
+bench: build     ## measure, beside torch and this machine's own peak; ARGS="--quick" and others pass through
+	@$(PYTHON) benchmarks/bench.py $(ARGS)
 
 asan: setup      ## build and run the C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@cmake --preset asan
