@@ -1,15 +1,22 @@
 #include <Halide.h>
+#include <llvm/AsmParser/Parser.h>
+#include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
+
+#include <map>
+#include <mutex>
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/cpu/expand_divisions.h"
 #include "tc/cpu/hide_negative_bases.h"
 #include "tc/cpu/kernel.h"
+#include "tc/cpu/lane_functions.h"
 #include "tc/cpu/llvm_target.h"
 
 namespace tc::cpu {
@@ -30,13 +37,52 @@ Stmt bind_buffers(Stmt body, const std::vector<std::string>& buffers) {
   return body;
 }
 
+/// Whether \p body calls a lane function.
+bool calls_lane_function(const Stmt& body) {
+  struct Finder : ir::IRVisitor {
+    using ir::IRVisitor::visit;
+    bool found = false;
+    void visit(const ir::Call* op) override {
+      if (op->call_type == ir::Call::PureExtern && is_lane_function(op->name)) found = true;
+      if (!found) ir::IRVisitor::visit(op);
+    }
+  } finder;
+  body.accept(&finder);
+  return finder.found;
+}
+
+std::vector<std::uint8_t> lane_function_bitcode(const Target& target) {
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic error;
+  auto module = llvm::parseAssemblyString(lane_functions(target), error, context);
+  if (!module) throw InternalError(str("LLVM cannot read the lane functions: ", error.getMessage().str()));
+  std::string bytes;
+  llvm::raw_string_ostream out(bytes);
+  llvm::WriteBitcodeToFile(*module, out);
+  out.flush();
+  return {bytes.begin(), bytes.end()};
+}
+
+/// The lane functions for the instruction set of \p target, made once.
+const std::vector<std::uint8_t>& lane_function_bitcode_once(const Target& target) {
+  static std::mutex mutex;
+  static std::map<Target::Isa, std::vector<std::uint8_t>> made;
+  std::lock_guard lock(mutex);
+  auto& bitcode = made[target.isa];
+  if (bitcode.empty()) bitcode = lane_function_bitcode(target);
+  return bitcode;
+}
+
 Halide::Module make_module(const std::string& function, const Stmt& body, const std::vector<std::string>& buffers,
-                           const Halide::Target& target) {
+                           const Target& machine) {
+  auto target = halide_target(machine);
   std::vector<ir::LoweredFunc> tasks;
   Stmt lowered = bind_buffers(ir::lower_parallel_tasks(expand_divisions(hide_negative_bases(body)), tasks, function, target), buffers);
   Halide::Module module(function, target);
   module.set_any_strict_float(true);
   for (const auto& task : tasks) module.append(task);
+  if (calls_lane_function(body))
+    module.append(Halide::ExternalCode::bitcode_wrapper(target, lane_function_bitcode_once(machine), "tc_lane_functions"));
   std::vector<ir::LoweredArgument> arguments = {
       ir::LoweredArgument(pointers, Halide::Argument::InputScalar, Halide::Handle(), 0, Halide::ArgumentEstimates{})};
   module.append(ir::LoweredFunc(function, arguments, lowered, Halide::LinkageType::External, Halide::NameMangling::C));
@@ -59,7 +105,14 @@ void assume_no_alignment(llvm::Instruction& instruction) {
   call->setArgOperand(place, llvm::ConstantInt::get(call->getArgOperand(place)->getType(), 1));
 }
 
+/// Drops the functions that have been inlined everywhere.
+void drop_lane_functions(llvm::Module& module) {
+  for (auto& function : llvm::make_early_inc_range(module))
+    if (function.hasFnAttribute(llvm::Attribute::AlwaysInline) && function.use_empty()) function.eraseFromParent();
+}
+
 std::string emit(llvm::Module& module) {
+  drop_lane_functions(module);
   for (auto& function : module)
     for (auto& block : function)
       for (auto& instruction : block) assume_no_alignment(instruction);
@@ -80,7 +133,7 @@ std::string emit(llvm::Module& module) {
 ObjectCode emit_object(const std::string& function, const Stmt& body, const std::vector<std::string>& buffers, const Target& target) {
   initialize_llvm();
   try {
-    auto module = make_module(function, body, buffers, halide_target(target));
+    auto module = make_module(function, body, buffers, target);
     llvm::LLVMContext context;
     auto llvm_module = Halide::compile_module_to_llvm_module(module, context);
     return {function, to_string(target), buffers, emit(*llvm_module)};

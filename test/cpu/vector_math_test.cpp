@@ -47,16 +47,16 @@ struct Row {
   const char* function;
   double (*exact)(double);
   double limit;
-  double absolute = 0;  ///< an error below it is allowed
 };
 const Row rows[] = {
-    {"exp", [](double x) { return std::exp(x); }, 1.5},
-    {"log", [](double x) { return std::log(x); }, 1.5},
-    {"tanh", [](double x) { return std::tanh(x); }, 2},
-    {"sigmoid", [](double x) { return lang::math::sigmoid(x); }, 2.5},
-    {"silu", [](double x) { return lang::math::silu(x); }, 4.5, 8e-44},
-    {"softplus", [](double x) { return lang::math::softplus(x); }, 2.5},
-    {"erf", [](double x) { return std::erf(x); }, 2},
+    {"exp", [](double x) { return std::exp(x); }, 0.9},
+    {"log", [](double x) { return std::log(x); }, 0.8},
+    {"tanh", [](double x) { return std::tanh(x); }, 1.1},
+    {"sigmoid", [](double x) { return lang::math::sigmoid(x); }, 2},
+    {"silu", [](double x) { return lang::math::silu(x); }, 2.5},
+    {"softplus", [](double x) { return lang::math::softplus(x); }, 1.7},
+    {"erf", [](double x) { return std::erf(x); }, 1.2},
+    {"gelu", [](double x) { return lang::math::gelu(x); }, 4},
 };
 
 /// A sample of all float32 bit patterns: NaNs, infinities, denormals and zeros among them.
@@ -84,7 +84,7 @@ TEST_F(VectorMathTest, ErrorsStayBelowTheirLimits) {
         ASSERT_EQ(scalar.function(pointers_scalar), 0);
         for (int i = 0; i < count; ++i) {
           double exact = row.exact(in[i]), error = ulps(out[i], exact);
-          if (error > worst && !(std::fabs(out[i] - exact) <= row.absolute)) worst = error, at = in[i];
+          if (error > worst) worst = error, at = in[i];
           ASSERT_TRUE(std::bit_cast<std::uint32_t>(out[i]) == std::bit_cast<std::uint32_t>(out_scalar[i]) || std::isnan(out[i]))
               << row.function << " of " << in[i] << " differs between scalar and vector code on " << target;
         }
@@ -92,24 +92,6 @@ TEST_F(VectorMathTest, ErrorsStayBelowTheirLimits) {
       EXPECT_LE(worst, row.limit) << row.function << " of " << at << " on " << target;
       RecordProperty(row.function, str(worst));
     }
-}
-
-TEST_F(VectorMathTest, GeluIsExactToItsScale) {
-  Kernel gelu = kernel("gelu", "native", 8);
-  for (std::uint32_t round = 0; round < 8; ++round) {
-    auto in = sample(round);
-    std::vector<float> out(count);
-    void* pointers[] = {in.data(), out.data()};
-    ASSERT_EQ(gelu.function(pointers), 0);
-    for (int i = 0; i < count; ++i) {
-      double x = in[i], exact = lang::math::gelu(x);
-      if (std::isnan(exact) || std::isinf(exact) || x > -1.3) {
-        EXPECT_LE(ulps(out[i], exact), 3) << x;
-      } else {
-        EXPECT_NEAR(out[i], exact, 1e-6 * x * x * std::fabs(exact) + 3e-44) << x;
-      }
-    }
-  }
 }
 
 }  // namespace

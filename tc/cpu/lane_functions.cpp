@@ -1,0 +1,193 @@
+#include "tc/cpu/lane_functions.h"
+
+#include <array>
+#include <map>
+#include <vector>
+
+#include "tc/base/str.h"
+
+namespace tc::cpu {
+namespace {
+
+/// A float type of a number of lanes, by its names in LLVM.
+struct Shape {
+  int bits, lanes;
+
+  std::string element() const { return bits == 32 ? "float" : "double"; }
+  std::string type() const { return lanes == 1 ? element() : str("<", lanes, " x ", element(), ">"); }
+  std::string integer() const { return lanes == 1 ? str("i", bits) : str("<", lanes, " x i", bits, ">"); }
+  std::string condition() const { return lanes == 1 ? "i1" : str("<", lanes, " x i1>"); }
+  /// The end of an intrinsic's name.
+  std::string mangled() const { return str(lanes == 1 ? "" : str("v", lanes), "f", bits); }
+  std::string suffix() const { return str("_f", bits, lanes == 1 ? "" : str("x", lanes)); }
+  Shape wide() const { return {64, lanes}; }
+};
+
+/// A value in all lanes; \p value as LLVM writes it.
+std::string all(const Shape& shape, const std::string& element, const std::string& value) {
+  if (shape.lanes == 1) return value;
+  std::string text = "<";
+  for (int i = 0; i < shape.lanes; ++i) text += str(i ? ", " : "", element, " ", value);
+  return text + ">";
+}
+
+/// The text of one function: parameters %a, %b, ... and steps.
+class Body {
+ public:
+  Body(const std::string& name, const Shape& shape, int arity) : shape_(shape) {
+    text_ = str("define ", shape.type(), " @tc_", name, shape.suffix(), "(");
+    for (int i = 0; i < arity; ++i) text_ += str(i ? ", " : "", shape.type(), " %", static_cast<char>('a' + i));
+    text_ += ") #0 {\n";
+  }
+  /// A new value, %v<number>.
+  std::string step(const std::string& operation) {
+    auto name = str("%v", next_++);
+    text_ += str("  ", name, " = ", operation, "\n");
+    return name;
+  }
+  std::string binary(const std::string& op, const std::string& a, const std::string& b) {
+    return step(str(op, " ", shape_.type(), " ", a, ", ", b));
+  }
+  std::string integer(const std::string& op, const std::string& a, const std::string& b) {
+    return step(str(op, " ", shape_.integer(), " ", a, ", ", b));
+  }
+  std::string select(const std::string& condition, const std::string& type, const std::string& a,
+                     const std::string& b) {
+    return step(str("select ", shape_.condition(), " ", condition, ", ", type, " ", a, ", ", type, " ", b));
+  }
+  std::string number(const std::string& value) const { return all(shape_, shape_.element(), value); }
+  std::string integer_number(long long value) const { return all(shape_, str("i", shape_.bits), str(value)); }
+  std::string finish(const std::string& result) { return str(text_, "  ret ", shape_.type(), " ", result, "\n}\n"); }
+  const Shape& shape() const { return shape_; }
+
+ private:
+  Shape shape_;
+  std::string text_;
+  int next_ = 0;
+};
+
+std::string arguments(const std::string& type, int arity) {
+  std::string text;
+  for (int i = 0; i < arity; ++i) text += str(i ? ", " : "", type, " %", static_cast<char>('a' + i));
+  return text;
+}
+
+/// Declarations by the names they declare.
+using Declarations = std::map<std::string, std::string>;
+
+/// A function that is one of LLVM's own.
+std::string intrinsic(Declarations& declarations, const std::string& name, const Shape& shape, int arity,
+                      const std::string& llvm) {
+  Body body(name, shape, arity);
+  auto callee = str("@llvm.", llvm, ".", shape.mangled());
+  std::string parameters;
+  for (int i = 0; i < arity; ++i) parameters += str(i ? ", " : "", shape.type());
+  declarations[callee] = str("declare ", shape.type(), " ", callee, "(", parameters, ")\n");
+  auto result = body.step(str("call ", shape.type(), " ", callee, "(", arguments(shape.type(), arity), ")"));
+  return body.finish(result);
+}
+
+/// float32: product and sum in float64.
+std::string fused_by_widening(const Shape& shape) {
+  Body body("fused", shape, 3);
+  auto wide = shape.wide().type();
+  std::array<std::string, 3> x;
+  for (int i = 0; i < 3; ++i)
+    x[i] = body.step(str("fpext ", shape.type(), " %", static_cast<char>('a' + i), " to ", wide));
+  auto product = body.step(str("fmul ", wide, " ", x[0], ", ", x[1]));
+  auto sum = body.step(str("fadd ", wide, " ", product, ", ", x[2]));
+  return body.finish(body.step(str("fptrunc ", wide, " ", sum, " to ", shape.type())));
+}
+
+/// float64: the product as a sum of two by Dekker's halves, then the sum with its error; the plain one where that
+/// overflows.
+std::string fused_by_halves(const Shape& shape) {
+  Body body("fused", shape, 3);
+  auto sub = [&](const std::string& x, const std::string& y) { return body.binary("fsub", x, y); };
+  auto add = [&](const std::string& x, const std::string& y) { return body.binary("fadd", x, y); };
+  auto mul = [&](const std::string& x, const std::string& y) { return body.binary("fmul", x, y); };
+  auto high_half = [&](const std::string& x) {
+    auto scaled = mul(x, body.number("134217729.0"));
+    return sub(scaled, sub(scaled, x));
+  };
+  auto ah = high_half("%a"), bh = high_half("%b"), al = sub("%a", ah), bl = sub("%b", bh);
+  auto p = mul("%a", "%b");
+  auto e = add(add(add(sub(mul(ah, bh), p), mul(ah, bl)), mul(al, bh)), mul(al, bl));
+  auto s = add(p, "%c"), part = sub(s, p);
+  auto t = add(sub(p, sub(s, part)), sub("%c", part));
+  auto exact = add(s, add(t, e));
+  auto usable = body.step(str("fcmp ord ", shape.type(), " ", exact, ", ", exact));
+  return body.finish(body.select(usable, shape.type(), exact, s));
+}
+
+/// One instruction that rounds once and takes any n.
+std::string scale_by_instruction(Declarations& declarations, const Shape& shape) {
+  int lanes = std::max(shape.lanes, 128 / shape.bits), width = lanes * shape.bits;
+  Shape full{shape.bits, lanes};
+  auto type = full.type(), mask = str("i", std::max(lanes, 8));
+  auto callee = str("@llvm.x86.avx512.mask.scalef.p", shape.bits == 32 ? "s" : "d", ".", width);
+  auto rounding = [&](const char* text) { return width == 512 ? text : ""; };
+  Body body("scale", shape, 2);
+  std::string y = "%a", n = "%b";
+  if (shape.lanes < lanes) {
+    y = body.step(str("insertelement ", type, " zeroinitializer, ", shape.type(), " ", y, ", i32 0"));
+    n = body.step(str("insertelement ", type, " zeroinitializer, ", shape.type(), " ", n, ", i32 0"));
+  }
+  auto result = body.step(str("call ", type, " ", callee, "(", type, " ", y, ", ", type, " ", n, ", ", type,
+                              " zeroinitializer, ", mask, " -1", rounding(", i32 4"), ")"));
+  if (shape.lanes < lanes) result = body.step(str("extractelement ", type, " ", result, ", i32 0"));
+  declarations[callee] =
+      str("declare ", type, " ", callee, "(", type, ", ", type, ", ", type, ", ", mask, rounding(", i32"), ")\n");
+  return body.finish(result);
+}
+
+/// y 2^h 2^(n-h) with h near n/2, so that only the last product rounds. The number added moves whole numbers to the low
+/// bits, and the exponent's bias with them.
+std::string scale_by_products(const Shape& shape) {
+  bool single = shape.bits == 32;
+  Body body("scale", shape, 2);
+  auto magic = body.number(single ? "12583039.0" : "6755399441056767.0");
+  auto power = [&](const std::string& shifted) {
+    auto bits = body.step(str("bitcast ", shape.type(), " ", shifted, " to ", shape.integer()));
+    auto placed = body.integer("shl", bits, body.integer_number(single ? 23 : 52));
+    return body.step(str("bitcast ", shape.integer(), " ", placed, " to ", shape.type()));
+  };
+  auto shifted = body.binary("fadd", body.binary("fmul", "%b", body.number("0.5")), magic);
+  auto rest = body.binary("fsub", "%b", body.binary("fsub", shifted, magic));
+  auto other = power(body.binary("fadd", rest, magic));
+  return body.finish(body.binary("fmul", body.binary("fmul", "%a", power(shifted)), other));
+}
+
+const std::vector<std::string> names = {"fused", "fma", "nearest", "root", "scale"};
+
+}  // namespace
+
+std::string lane_functions(const Target& target) {
+  std::string text =
+      "target datalayout = \"e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-f80:128-n8:16:32:64-S128\"\n"
+      "attributes #0 = { alwaysinline nounwind }\n";
+  Declarations declarations;
+  for (int bits : {32, 64})
+    for (int bytes = bits / 8; bytes <= target.vector_bytes(); bytes *= 2) {
+      Shape shape{bits, bytes * 8 / bits};
+      if (bits == 32 && shape.lanes == 2) continue;
+      if (target.has_fma()) {
+        text += intrinsic(declarations, "fused", shape, 3, "fma") + intrinsic(declarations, "fma", shape, 3, "fma");
+      } else {
+        text += bits == 32 ? fused_by_widening(shape) : fused_by_halves(shape);
+      }
+      text +=
+          intrinsic(declarations, "nearest", shape, 1, "nearbyint") + intrinsic(declarations, "root", shape, 1, "sqrt");
+      text += target.isa == Target::Isa::Avx512 ? scale_by_instruction(declarations, shape) : scale_by_products(shape);
+    }
+  for (const auto& [name, declaration] : declarations) text += declaration;
+  return text;
+}
+
+bool is_lane_function(const std::string& name) {
+  for (const auto& known : names)
+    if (name == "tc_" + known + "_f32" || name == "tc_" + known + "_f64") return true;
+  return false;
+}
+
+}  // namespace tc::cpu

@@ -1,0 +1,64 @@
+#include "tc/halide_bridge/vector_functions.h"
+
+namespace tc::halide_bridge::line {
+namespace {
+
+/// Added to a number it moves the whole part to the low bits.
+constexpr double magic_f32 = 12582912;
+
+Vec with_bounds(const Vec& x) {
+  return at_most(at_least(x, -104), 89);
+}
+
+}  // namespace
+
+/// x = n log 2 + r, and a polynomial of r.
+Scaled scaled_exponential(const Vec& x) {
+  return scaled_exponential(x, x.number(0));
+}
+
+Scaled scaled_exponential(const Vec& x, const Vec& low) {
+  Vec n = fma(x, 1.4426950408889634, magic_f32) - magic_f32;
+  Vec r = fma(n, 2.12194440054690583e-4, fma(n, -0.693359375, x));
+  if (!Halide::Internal::is_const_zero(low.expr())) r = r + low;
+  return {polynomial({1.37449614703655243e-3, 8.36894474923610687e-3, 4.16696518659591675e-2, 0.166665181517601013,
+                      0.499999880790710449, 1, 1},
+                     r),
+          n};
+}
+
+Vec exp(const Vec& x) {
+  auto [y, n] = scaled_exponential(with_bounds(x));
+  return scale(y, n);
+}
+
+Vec exp_of_negative(const Vec& x) {
+  auto [y, n] = scaled_exponential(at_least(x, -104));
+  return scale(y, n);
+}
+
+/// 1/(1 + e^-x), from e^-|x|, which does not overflow.
+Vec sigmoid(const Vec& x) {
+  Vec e = exp_of_negative(-magnitude(x));
+  return select(x < 0, e, 1) / (1 + e);
+}
+
+/// x/(1 + e^-x); for negative x the numerator x e^x is rounded after the product, and a NaN for
+/// an infinite x.
+Vec silu(const Vec& x) {
+  Vec low = at_least(-magnitude(x), -125);
+  auto [y, n] = scaled_exponential(low);
+  return select(x < 0, fma(x, 0, scale(low * y, n)), x) / (1 + scale(y, n));
+}
+
+Vec tanh(const Vec& x) {
+  Vec a = magnitude(x), z = a * a;
+  Vec p = polynomial(
+      {2.2927448162e-03, -8.3439455158e-03, 2.1768918651e-02, -5.3959259577e-02, 1.3333303557e-01, -3.3333333172e-01},
+      z);
+  Vec small = fma(p * z, a, a);
+  Vec large = 1 - 2 / (1 + exp(a + a));
+  return copysign(select(a < 0.625, small, large), x);
+}
+
+}  // namespace tc::halide_bridge::line

@@ -1,0 +1,145 @@
+#pragma once
+
+#include <Halide.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tc::halide_bridge {
+
+/// The operations of a straight line in order, each computed once.
+using Steps = std::vector<std::pair<std::string, Halide::Expr>>;
+
+/// A value of a number of lanes on a straight line of operations: what an operator makes is a new step of the line.
+/// Numbers beside a value take its type. Comparisons are false for NaN.
+class Vec {
+ public:
+  Vec(Steps& steps, const Halide::Expr& value);
+
+  const Halide::Expr& expr() const { return expr_; }
+  int lanes() const { return expr_.type().lanes(); }
+  bool is_double() const { return expr_.type().bits() == 64; }
+
+  /// \p value in this value's type and lanes.
+  Vec number(double value) const;
+  Vec integer(std::int64_t value) const;
+  /// The value's bits as signed integers, and back.
+  Vec bits() const;
+  Vec from_bits() const;
+  /// The nearest value of Float(\p to).
+  Vec as_float(int to) const;
+  /// An Int of the same width, cut towards zero; a value outside of it gives any.
+  Vec as_int() const;
+  /// An intrinsic of the code generator (see cpu/lane_functions.h): tc_<name>_f32|f64 of values of this type.
+  static Vec call(const std::string& name, const std::vector<Vec>& args);
+  /// \p result inside of all its steps.
+  static Halide::Expr finish(const Steps& steps, const Vec& result);
+
+  friend Vec operator+(const Vec& a, const Vec& b);
+  friend Vec operator-(const Vec& a, const Vec& b);
+  friend Vec operator*(const Vec& a, const Vec& b);
+  friend Vec operator/(const Vec& a, const Vec& b);
+  friend Vec operator<(const Vec& a, const Vec& b);
+  friend Vec operator>(const Vec& a, const Vec& b);
+  friend Vec operator==(const Vec& a, const Vec& b);
+  friend Vec operator&(const Vec& a, const Vec& b);
+  friend Vec operator|(const Vec& a, const Vec& b);
+  friend Vec operator^(const Vec& a, const Vec& b);
+  friend Vec operator!(const Vec& a);
+  /// Shifts of integers, arithmetic to the right.
+  friend Vec operator<<(const Vec& a, int places);
+  friend Vec operator>>(const Vec& a, int places);
+  /// a where \p condition holds, else b.
+  friend Vec select(const Vec& condition, const Vec& a, const Vec& b);
+
+ private:
+  Steps* steps_;
+  Halide::Expr expr_;
+
+  Vec step(const Halide::Expr& value) const;
+};
+
+inline Vec operator+(const Vec& a, double b) {
+  return a + a.number(b);
+}
+inline Vec operator+(double a, const Vec& b) {
+  return b.number(a) + b;
+}
+inline Vec operator-(const Vec& a, double b) {
+  return a - a.number(b);
+}
+inline Vec operator-(double a, const Vec& b) {
+  return b.number(a) - b;
+}
+inline Vec operator*(const Vec& a, double b) {
+  return a * a.number(b);
+}
+inline Vec operator*(double a, const Vec& b) {
+  return b.number(a) * b;
+}
+inline Vec operator/(const Vec& a, double b) {
+  return a / a.number(b);
+}
+inline Vec operator/(double a, const Vec& b) {
+  return b.number(a) / b;
+}
+inline Vec operator<(const Vec& a, double b) {
+  return a < a.number(b);
+}
+inline Vec operator>(const Vec& a, double b) {
+  return a > a.number(b);
+}
+inline Vec operator==(const Vec& a, double b) {
+  return a == a.number(b);
+}
+inline Vec select(const Vec& condition, const Vec& a, double b) {
+  return select(condition, a, a.number(b));
+}
+inline Vec select(const Vec& condition, double a, const Vec& b) {
+  return select(condition, b.number(a), b);
+}
+
+/// a b + c with one rounding; without fused operations in the target, with an error far below the last place of the
+/// result unless a b + c cancels in more than half of its places.
+Vec fma(const Vec& a, const Vec& b, const Vec& c);
+inline Vec fma(const Vec& a, double b, const Vec& c) {
+  return fma(a, a.number(b), c);
+}
+inline Vec fma(const Vec& a, const Vec& b, double c) {
+  return fma(a, b, a.number(c));
+}
+inline Vec fma(const Vec& a, double b, double c) {
+  return fma(a, a.number(b), a.number(c));
+}
+
+/// c[0] x^n + ... + c[n] with n fused steps.
+Vec polynomial(const std::vector<double>& c, const Vec& x);
+
+Vec operator-(const Vec& x);
+Vec magnitude(const Vec& x);
+/// \p x with the sign of \p sign.
+Vec copysign(const Vec& x, const Vec& sign);
+/// x, or \p bound where x is below (above) it; NaN stays.
+Vec at_least(const Vec& x, double bound);
+Vec at_most(const Vec& x, double bound);
+/// True where x is a NaN.
+Vec is_nan(const Vec& x);
+/// The nearest whole number, halves to the even one.
+Vec nearest(const Vec& x);
+Vec square_root(const Vec& x);
+/// y 2^n, rounded once, for a whole |n| <= 250 (float32) or 2000 (float64) where y 2^(n/2) is normal.
+Vec scale(const Vec& y, const Vec& n);
+
+/// A sum high + low where low is below the last place of high.
+struct Pair {
+  Vec high, low;
+};
+/// a + b and a b exactly.
+Pair exact_sum(const Vec& a, const Vec& b);
+Pair exact_product(const Vec& a, const Vec& b);
+/// As exact_sum, for |a| >= |b| or a = 0.
+Pair exact_sum_ordered(const Vec& a, const Vec& b);
+
+}  // namespace tc::halide_bridge
