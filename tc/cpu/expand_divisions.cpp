@@ -62,8 +62,8 @@ Expr divide_magnitudes(const Expr& a, const Expr& b, Part part) {
         Expr count =
             ir::Add::make(truncated(dividend, divisor, Part::Quotient), ir::Cast::make(dividend.type(), away));
         return let(count, [&](const Expr& quotient) {
-          Expr opposite = ir::NE::make(is_negative(a), is_negative(b));
-          return bits_as(a.type(), ir::Select::make(opposite, ir::Sub::make(zero, quotient), quotient));
+          Expr signs = ir::Call::make(a.type(), ir::Call::bitwise_xor, {a, b}, ir::Call::PureIntrinsic);
+          return bits_as(a.type(), ir::Select::make(is_negative(signs), ir::Sub::make(zero, quotient), quotient));
         });
       });
     });
@@ -80,7 +80,7 @@ Expr divide(const Expr& a, const Expr& b, Part part) {
   Expr zero = ir::make_zero(a.type());
   if (ir::is_const_zero(b)) return zero;
   return let(a, [&](const Expr& dividend) {
-    if (ir::is_const(b)) return divide_by_nonzero(dividend, b, part);
+    if (ir::as_const_int(b) || ir::as_const_uint(b)) return divide_by_nonzero(dividend, b, part);
     return let(b, [&](const Expr& divisor) {
       Expr is_zero = ir::EQ::make(divisor, zero);
       return let(ir::Select::make(is_zero, ir::make_one(b.type()), divisor), [&](const Expr& nonzero) {

@@ -114,6 +114,21 @@ TYPED_TEST(ExpandDivisions, ConstantsDivide) {
   for (int number : {0, 3, 300, -1}) columns.check_constant(static_cast<TypeParam>(number), true);
 }
 
+/// Lanes of an iterator are a constant vector, which holds a 0.
+TEST_F(KernelTest, IteratorsDivide) {
+  for (const auto& target : runnable_targets())
+    for (int lanes : {1, 2, 8}) {
+      auto i = iterator("i");
+      auto kernel = pointwise(lanes, lanes, ir::Add::make(ir::Div::make(element(Int(64), "A", {i}), i),
+                                                          ir::Mod::make(element(Int(64), "A", {i}), i)));
+      kernel.type("A", DType::Int64).type("C", DType::Int64);
+      std::vector<std::int64_t> a = {-7, -8, -9, 10, -11, 12, 13, 14}, b(8), c(8);
+      EXPECT_EQ(kernel.run(target, {a.data(), b.data(), c.data()}), 0);
+      for (int k = 0; k < lanes; ++k)
+        EXPECT_EQ(c[k], k == 0 ? 0 : euclidean(a[k], k) + (a[k] - k * euclidean(a[k], k))) << k << " of " << lanes;
+    }
+}
+
 TEST(ExpandDivisionsOfBytes, AllPairsDivide) {
   Columns<std::int8_t> columns;
   for (int x = -128; x < 128; ++x)
