@@ -1,6 +1,7 @@
 """The command: chooses, measures, judges, reports."""
 
 import argparse
+import dataclasses
 import fnmatch
 from typing import List, Optional
 
@@ -21,20 +22,20 @@ def parser() -> argparse.ArgumentParser:
     return p
 
 
-def plan_of(args, have: List[str]) -> Plan:
-    """The plan that the options ask for; peers are those wanted and there."""
+def plan_of(args) -> Plan:
+    """The plan that the options ask for."""
     wanted = args.peers.split(",") if args.peers else ["eager"] if args.quick else list(peers.ALL)
     unknown = sorted(set(wanted) - set(peers.ALL))
     if unknown:
         raise SystemExit(f"--peers: there is no peer {', '.join(unknown)}; there are {', '.join(peers.ALL)}")
     threads = [int(t) for t in args.threads.split(",")] if args.threads else [1] if args.quick else sorted({1, machine.cores()})
     budget = args.seconds or (0.25 if args.quick else 1.0)
-    return Plan(threads, budget, [peer for peer in wanted if peer in have], 60 if args.quick else 300)
+    return Plan(threads, budget, wanted, 60 if args.quick else 300)
 
 
 def scaling_plan(plan: Plan) -> Plan:
     """The plan of the cases whose scaling is judged, when one thread was asked for."""
-    return Plan(sorted({*plan.threads, machine.cores()}), plan.budget, plan.peers, plan.limit)
+    return dataclasses.replace(plan, threads=sorted({*plan.threads, machine.cores()}))
 
 
 def run(args) -> Optional[dict]:
@@ -47,8 +48,10 @@ def run(args) -> Optional[dict]:
     if not selected and not wants_latency:
         raise SystemExit("no case has such a name; --list names them")
     machine.keep_memory()
-    have, lines = peers.available()
-    plan = plan_of(args, have)
+    plan = plan_of(args)
+    have, lines = peers.available(plan.peers)
+    plan = dataclasses.replace(plan, peers=have)
+    peers.prepare(have)
     result = {"machine": machine.description(), "limits": {}, "rows": [], "latency": {}, "groups": []}
     bar = progress.Progress(len(selected) + wants_latency)
     for line in lines:
@@ -69,6 +72,16 @@ def run(args) -> Optional[dict]:
     return result
 
 
+def draw(result: dict, folder: str) -> None:
+    """Draws the result, or says why not."""
+    try:
+        from . import plots
+    except ImportError:
+        print("no plots: matplotlib is not installed (third_party/install.sh installs it)")
+    else:
+        plots.draw(result, folder)
+
+
 def main(arguments: Optional[List[str]] = None) -> None:
     """Runs the suite as the command line says."""
     args = parser().parse_args(arguments)
@@ -79,6 +92,4 @@ def main(arguments: Optional[List[str]] = None) -> None:
     if args.json:
         report.write_json(result, args.json)
     if args.plots:
-        from . import plots
-
-        plots.draw(result, args.plots)
+        draw(result, args.plots)

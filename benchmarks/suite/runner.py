@@ -65,7 +65,7 @@ def measure_case(case: Case, plan: Plan) -> List[dict]:
             row.update(flops=case.flops, bytes=moved, error=error, compile_ms=compile_ms, scaling=case.scaling,
                        ours=times.pop("")._asdict(), peers={name: t._asdict() for name, t in times.items()}, lines=lines,
                        fallbacks=list(kernel.stats.get("fallbacks", [])), **rates)
-            row["goals"] = judge_row(case.goals, row)
+            row["goals"] = judge_row(case.goals, row) if error <= 1 else []
             rows.append(row)
     return rows
 
@@ -90,6 +90,7 @@ def run_case(case: Case, plan: Plan, work: Callable = child) -> List[dict]:
     sender.close()
     try:
         if not receiver.poll(plan.limit):
+            process.kill()
             return [empty_row(case, plan.threads[0], f"failed: no result within {plan.limit:.0f} s")]
         return receiver.recv()
     except EOFError:
