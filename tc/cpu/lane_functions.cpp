@@ -1,7 +1,13 @@
 #include "tc/cpu/lane_functions.h"
 
 #include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <iomanip>
+#include <limits>
 #include <map>
+#include <sstream>
 #include <vector>
 
 #include "tc/base/str.h"
@@ -56,6 +62,7 @@ class Body {
     return step(str("select ", shape_.condition(), " ", condition, ", ", type, " ", a, ", ", type, " ", b));
   }
   std::string number(const std::string& value) const { return all(shape_, shape_.element(), value); }
+  void raw(const std::string& text) { text_ += text; }
   std::string integer_number(long long value) const { return all(shape_, str("i", shape_.bits), str(value)); }
   std::string finish(const std::string& result) { return str(text_, "  ret ", shape_.type(), " ", result, "\n}\n"); }
   const Shape& shape() const { return shape_; }
@@ -158,7 +165,74 @@ std::string scale_by_products(const Shape& shape) {
   return body.finish(body.binary("fmul", body.binary("fmul", "%a", power(shifted)), other));
 }
 
-const std::vector<std::string> names = {"fused", "fma", "nearest", "root", "scale"};
+std::string hexadecimal(double value) {
+  std::ostringstream out;
+  out << "0x" << std::hex << std::uppercase << std::setw(16) << std::setfill('0')
+      << std::bit_cast<std::uint64_t>(value);
+  return out.str();
+}
+
+/// a / b with the same b in all lanes, rounded as IEEE division. From z = 1/b rounded and its error w, q = a z + a w is
+/// one of the two neighbours of a/b; then q + (a - q b) z is a/b rounded (Markstein). Where b or any lane of a is so
+/// large, so small or so special that a step could leave the normal range, the instruction divides.
+std::string quotient(const Shape& shape) {
+  bool single = shape.bits == 32;
+  double low = std::ldexp(1, single ? -90 : -900), high = std::ldexp(1, single ? 90 : 900);
+  double low_divisor = std::ldexp(1, single ? -30 : -100), high_divisor = std::ldexp(1, single ? 30 : 100);
+  auto type = shape.type(), element = shape.element();
+  auto scalar_fma = str("@llvm.fma.f", shape.bits), fma = str("@llvm.fma.", shape.mangled()),
+       absolute = str("@llvm.fabs.f", shape.bits);
+  auto doubled = [&](double x) {  // the bits of x without its sign, moved up by one
+    if (single) return static_cast<std::int64_t>(std::bit_cast<std::uint32_t>(static_cast<float>(x))) * 2;
+    return static_cast<std::int64_t>(std::bit_cast<std::uint64_t>(x) << 1);
+  };
+  std::uint64_t span = static_cast<std::uint64_t>(doubled(high)) - static_cast<std::uint64_t>(doubled(low));
+  std::int64_t smallest = single ? std::numeric_limits<std::int32_t>::min() : std::numeric_limits<std::int64_t>::min();
+  auto limit = static_cast<std::int64_t>(static_cast<std::uint64_t>(smallest) + span);
+  auto offset =
+      static_cast<std::int64_t>(static_cast<std::uint64_t>(smallest) - static_cast<std::uint64_t>(doubled(low)));
+  if (single) offset = static_cast<std::int32_t>(offset);
+  Body body("quotient", shape, 2);
+  auto line = [&](const auto&... parts) { return body.step(str(parts...)); };
+  auto b = line("extractelement ", type, " %b, i32 0");
+  auto z = line("fdiv ", element, " ", "1.0", ", ", b);
+  auto minus_b = line("fneg ", element, " ", b);
+  auto rest = line("call ", element, " ", scalar_fma, "(", element, " ", minus_b, ", ", element, " ", z, ", ", element,
+                   " 1.0)");
+  auto w = line("fmul ", element, " ", rest, ", ", z);
+  auto size = line("call ", element, " ", absolute, "(", element, " ", b, ")");
+  auto above = line("fcmp ogt ", element, " ", size, ", ", hexadecimal(low_divisor));
+  auto below = line("fcmp olt ", element, " ", size, ", ", hexadecimal(high_divisor));
+  auto usable = line("and i1 ", above, ", ", below);
+  auto bits = line("bitcast ", type, " %a to ", shape.integer());
+  auto shifted = body.integer("shl", bits, body.integer_number(1));
+  auto moved = body.integer("add", shifted, body.integer_number(offset));
+  auto outside = line("icmp sgt ", shape.integer(), " ", moved, ", ", body.integer_number(limit));
+  auto mask = line("bitcast ", shape.condition(), " ", outside, " to i", shape.lanes);
+  auto none = line("icmp eq i", shape.lanes, " ", mask, ", 0");
+  auto fast = line("and i1 ", usable, ", ", none);
+  body.raw(str("  br i1 ", fast, ", label %products, label %division\nproducts:\n"));
+  auto splat = [&](const std::string& x) {
+    auto first = line("insertelement ", type, " undef, ", element, " ", x, ", i32 0");
+    return line("shufflevector ", type, " ", first, ", ", type, " undef, <", shape.lanes, " x i32> zeroinitializer");
+  };
+  auto call = [&](const std::string& x, const std::string& y, const std::string& add) {
+    return line("call ", type, " ", fma, "(", type, " ", x, ", ", type, " ", y, ", ", type, " ", add, ")");
+  };
+  auto zs = splat(z), ws = splat(w), bs = splat(minus_b);
+  auto q = call("%a", zs, body.binary("fmul", "%a", ws));
+  auto exact = call(call(q, bs, "%a"), zs, q);
+  body.raw(str("  ret ", type, " ", exact, "\ndivision:\n"));
+  return body.finish(body.binary("fdiv", "%a", "%b"));
+}
+
+/// a / b by the instruction.
+std::string plain_quotient(const Shape& shape) {
+  Body body("quotient", shape, 2);
+  return body.finish(body.binary("fdiv", "%a", "%b"));
+}
+
+const std::vector<std::string> names = {"fused", "fma", "nearest", "root", "scale", "quotient"};
 
 }  // namespace
 
@@ -178,7 +252,15 @@ std::string lane_functions(const Target& target) {
       }
       text +=
           intrinsic(declarations, "nearest", shape, 1, "nearbyint") + intrinsic(declarations, "root", shape, 1, "sqrt");
+      text += target.has_fma() && shape.lanes > 1 ? quotient(shape) : plain_quotient(shape);
       text += target.isa == Target::Isa::Avx512 ? scale_by_instruction(declarations, shape) : scale_by_products(shape);
+    }
+  for (const char* intrinsic : {"fabs", "fma"})
+    for (int bits : {32, 64}) {
+      std::string type = bits == 32 ? "float" : "double",
+                  rest = intrinsic == std::string("fma") ? str(", ", type, ", ", type) : "";
+      auto name = str("@llvm.", intrinsic, ".f", bits);
+      declarations[name] = str("declare ", type, " ", name, "(", type, rest, ")\n");
     }
   for (const auto& [name, declaration] : declarations) text += declaration;
   return text;

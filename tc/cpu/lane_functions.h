@@ -16,6 +16,7 @@ namespace tc::cpu {
 ///   nearest(x)       the nearest whole number, halves to the even one
 ///   root(x)          the square root
 ///   scale(y, n)      y 2^n, rounded once, for whole n: for |n| <= 250 and 2000, where y 2^(n/2) is normal
+///   quotient(a, b)   a / b, the same b in all lanes, rounded as IEEE division
 std::string lane_functions(const Target& target);
 
 /// The names of these functions begin so, but tc_fma begins with no other function's name.

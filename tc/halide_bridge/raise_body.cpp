@@ -61,7 +61,7 @@ class ValueRaiser : public ir::IRMutator {
   Expr visit(const ir::Add* op) override { return arithmetic(op); }
   Expr visit(const ir::Sub* op) override { return arithmetic(op); }
   Expr visit(const ir::Mul* op) override { return arithmetic(op); }
-  Expr visit(const ir::Div* op) override { return op->type == Int(64) ? arithmetic(op) : division(op); }
+  Expr visit(const ir::Div* op) override { return op->type.is_float() ? quotient(op) : op->type == Int(64) ? arithmetic(op) : division(op); }
   Expr visit(const ir::Mod* op) override { return op->type == Int(64) ? arithmetic(op) : division(op); }
   Expr visit(const ir::Min* op) override { return arithmetic(op); }
   Expr visit(const ir::Max* op) override { return arithmetic(op); }
@@ -152,6 +152,15 @@ class ValueRaiser : public ir::IRMutator {
     Expr a = mutate(op->a), b = running_or_one(mutate(op->b));
     match_lanes(a, b);
     return Node::make(a, b);
+  }
+
+  /// A division of floats; of many lanes by one value, that of cpu/lane_functions.h.
+  Expr quotient(const ir::Div* op) {
+    Expr a = mutate(op->a), b = mutate(op->b);
+    bool by_one = b.type().is_scalar() && a.type().is_vector();
+    match_lanes(a, b);
+    if (!by_one) return ir::Div::make(a, b);
+    return ir::Call::make(a.type(), b.type().bits() == 32 ? "tc_quotient_f32" : "tc_quotient_f64", {a, b}, ir::Call::PureExtern);
   }
 
   Expr running_or_one(const Expr& divisor) const {
