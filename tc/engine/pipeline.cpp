@@ -17,25 +17,19 @@ namespace {
 
 using polyhedral::Scop;
 
-/// Did isl give up for want of operations? A pass that went on with what isl did not return fails in another way, but
-/// the context remembers.
-bool out_of_quota(const isl::exception& error, const Scop& scop) {
-  return dynamic_cast<const isl::exception_quota*>(&error) ||
-         isl_ctx_last_error(isl::ctx(*scop.context).get()) == isl_error_quota;
-}
-
 /// Runs \p work with so many isl operations to spend as the options say; on exhaustion notes it and runs \p otherwise.
 template <typename Work, typename Otherwise>
 void with_quota(CompileState& state, const Scop& scop, const std::string& phase, const char* consequence, Work&& work,
                 Otherwise&& otherwise) {
-  try {
+  {
     polyhedral::OperationQuota quota(scop.ctx(), state.mapping.quota);
-    work();
-    return;
-  } catch (const isl::exception& error) {
-    state.cancellation.check(phase.c_str());
-    if (!out_of_quota(error, scop)) throw;
-    isl_ctx_reset_error(isl::ctx(*scop.context).get());
+    try {
+      work();
+      return;
+    } catch (const isl::exception& error) {
+      state.cancellation.check(phase.c_str());
+      if (!quota.caused(error)) throw;
+    }
   }
   state.fallbacks.push_back(
       str(phase, " ran out of its quota of ", state.mapping.quota, " isl operations: ", consequence));

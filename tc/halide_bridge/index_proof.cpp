@@ -133,12 +133,11 @@ bool IndexProver::feasible(const std::vector<Expr>& conditions) {
   IslText text;
   for (const Expr& condition : conditions) text.add(condition);
   for (const Expr& condition : impl_->assumptions) text.add(condition);
+  polyhedral::OperationQuota quota(impl_->context, operations_of_a_proof);
   try {
-    polyhedral::OperationQuota quota(impl_->context, operations_of_a_proof);
     return !isl::set(impl_->context, text.set()).is_empty();
-  } catch (const isl::exception_quota&) {
-    return true;
   } catch (const isl::exception& error) {
+    if (quota.caused(error)) return true;
     throw InternalError(str("IndexProver: ", error.what(), " in ", text.set()));
   }
 }

@@ -39,6 +39,17 @@ OperationQuota::~OperationQuota() {
   isl_ctx_reset_operations(ctx_.get());
 }
 
+bool OperationQuota::caused(const isl::exception& error) {
+  if (dynamic_cast<const isl::exception_quota*>(&error)) return true;
+  if (isl_ctx_get_max_operations(ctx_.get()) == 0) return false;
+  isl_ctx_reset_error(ctx_.get());
+  isl_set* probe = isl_set_read_from_str(ctx_.get(), "{ [i] : i >= 0 }");
+  bool result = !probe && isl_ctx_last_error(ctx_.get()) == isl_error_quota;
+  isl_set_free(probe);
+  isl_ctx_reset_error(ctx_.get());
+  return result;
+}
+
 std::string mark_name(const isl::schedule_node& mark) {
   return call(mark.ctx(), isl_schedule_node_mark_get_id, mark.get()).name();
 }

@@ -39,6 +39,10 @@ class OperationQuota {
   OperationQuota(const OperationQuota&) = delete;
   OperationQuota& operator=(const OperationQuota&) = delete;
 
+  /// Was \p error thrown for want of operations? A function of isl that goes on without what another one did not return
+  /// fails with an error of its own, so its type alone does not tell.
+  bool caused(const isl::exception& error);
+
  private:
   isl::ctx ctx_;
   unsigned long before_;

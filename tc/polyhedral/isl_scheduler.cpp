@@ -80,7 +80,8 @@ std::optional<isl::schedule> schedule_with_isl(const StatementGraph& graph, cons
         .set_coincidence(among(dependences.coincidence, domain))
         .set_proximity(among(dependences.flow, domain))
         .compute_schedule();
-  } catch (const isl::exception_quota&) {
+  } catch (const isl::exception& error) {
+    if (!quota.caused(error)) throw;
     return std::nullopt;
   }
 }

@@ -158,12 +158,15 @@ class Scheduler {
 }  // namespace
 
 isl::schedule compute_schedule(const Scop& scop, const Dependences& dependences, const MappingOptions& options) {
-  try {
+  {
     OperationQuota quota(scop.ctx(), options.quota);
-    return Scheduler(scop, dependences, options).run();
-  } catch (const isl::exception_quota&) {
-    return program_order(scop);
+    try {
+      return Scheduler(scop, dependences, options).run();
+    } catch (const isl::exception& error) {
+      if (!quota.caused(error)) throw;
+    }
   }
+  return program_order(scop);
 }
 
 }  // namespace tc::polyhedral

@@ -88,6 +88,30 @@ TEST_F(Isl, QuotaThrowsAndEndsWithItsScope) {
   EXPECT_NO_THROW(work(ctx()));
 }
 
+/// isl's parser takes what another function could not finish for a syntax error.
+TEST_F(Isl, QuotaKnowsItsErrorsWhateverTheirType) {
+  const std::string text =
+      "{ [a, b] : min(max(min(a, b), 1), 2 * min(floor((a - 1)/2), min(b, 4) - 1) + 1) <= min(a, b) and a, b >= 0 }";
+  int other_types = 0;
+  for (unsigned long operations = 500; operations < 60000; operations += 500) {
+    OperationQuota quota(ctx(), operations);
+    try {
+      isl::set parsed(ctx(), text);
+    } catch (const isl::exception& error) {
+      other_types += !dynamic_cast<const isl::exception_quota*>(&error);
+      EXPECT_TRUE(quota.caused(error)) << operations << ": " << error.what();
+    }
+  }
+  EXPECT_GT(other_types, 0);
+  OperationQuota quota(ctx(), 10000);
+  try {
+    isl::set(ctx(), "{ [a] : a >= }");
+    FAIL() << "isl reads a comparison with nothing";
+  } catch (const isl::exception& error) {
+    EXPECT_FALSE(quota.caused(error));
+  }
+}
+
 TEST_F(Isl, QuotaCountsFromItsStart) {
   for (int i = 0; i < 20; ++i) {
     OperationQuota quota(ctx(), 2000);
