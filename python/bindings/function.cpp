@@ -23,7 +23,7 @@ engine::ExecutableCache& shared_cache() {
 /// How a def is to be compiled, as Python gives it.
 struct Settings {
   std::optional<std::string> target;
-  std::optional<polyhedral::MappingOptions> mapping;
+  std::optional<options::MappingOptions> mapping;
   std::optional<std::string> schedule;
   double time_limit = 0;
   std::size_t memory_limit = 0;
@@ -175,7 +175,7 @@ py::tuple define(const std::string& text, const std::string& name) {
 
 void bind_function(py::module_& m) {
   py::class_<Settings>(m, "Settings", "How defs are compiled.")
-      .def(py::init([](std::optional<std::string> target, std::optional<polyhedral::MappingOptions> mapping,
+      .def(py::init([](std::optional<std::string> target, std::optional<options::MappingOptions> mapping,
                        std::optional<std::string> schedule, double time_limit, std::size_t memory_limit) {
              return Settings{std::move(target), std::move(mapping), std::move(schedule), time_limit, memory_limit};
            }),

@@ -1,45 +1,79 @@
 #include <pybind11/stl.h>
 
-#include <map>
-
 #include "bindings.h"
+#include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/base/target.h"
 #include "tc/cpu/thread_pool.h"
-#include "tc/polyhedral/options.h"
+#include "tc/options/mapping_options.h"
 
 namespace py = pybind11;
 
 namespace tc::python {
+namespace {
 
-using polyhedral::FusionStrategy;
-using polyhedral::MappingOptions;
+using options::MappingOptions;
+using options::OptionValue;
+
+/// A Python integer; throws py::cast_error for anything else and for one beyond 64 bits.
+std::int64_t to_number(const py::handle& object) {
+  if (PyBool_Check(object.ptr()) || !PyIndex_Check(object.ptr())) throw py::cast_error();
+  return object.cast<std::int64_t>();
+}
+
+OptionValue to_value(const std::string& name, const py::handle& object) {
+  auto must_be = MappingOptions::must_be(name);
+  try {
+    if (PyBool_Check(object.ptr())) return object.cast<bool>();
+    if (py::isinstance<py::str>(object)) return object.cast<std::string>();
+    if (!py::isinstance<py::sequence>(object)) return to_number(object);
+    std::vector<std::int64_t> numbers;
+    for (const auto& item : object) numbers.push_back(to_number(item));
+    return numbers;
+  } catch (const py::cast_error&) {
+    throw OptionsError(str("mapping option '", name, "=", std::string(py::str(object)), "': must be ", must_be));
+  }
+}
+
+MappingOptions replace(MappingOptions options, const py::kwargs& values) {
+  for (const auto& [name, value] : values) {
+    auto key = name.cast<std::string>();
+    options = options.with(key, to_value(key, value));
+  }
+  return options;
+}
+
+std::string bytes_of(const py::bytes& bytes) {
+  return bytes;
+}
+
+}  // namespace
 
 void bind_options(py::module_& m) {
-  py::class_<MappingOptions>(m, "MappingOptions", "How statements are scheduled and mapped; a value with a text form.")
-      .def(py::init(&polyhedral::parse_mapping_options), py::arg("text") = "")
-      .def_property(
-          "fusion",
-          [](const MappingOptions& o) {
-            return o.fusion == FusionStrategy::Max ? "max" : o.fusion == FusionStrategy::Min ? "min" : "preserve3";
-          },
-          [](MappingOptions& o, const std::string& text) {
-            o.fusion = polyhedral::parse_mapping_options("fusion=" + text).fusion;
-          })
-      .def_readwrite("allow_skewing", &MappingOptions::allow_skewing)
-      .def_readwrite("positive_orthant", &MappingOptions::positive_orthant)
-      .def_readwrite("tile", &MappingOptions::tile)
-      .def_readwrite("parallel", &MappingOptions::parallel)
-      .def_readwrite("vectorise", &MappingOptions::vectorise)
-      .def_readwrite("promote", &MappingOptions::promote)
-      .def_readwrite("quota", &MappingOptions::quota)
+  py::class_<MappingOptions> options(
+      m, "MappingOptions",
+      "How statements are scheduled and mapped: an immutable value, made of keywords or of its text form.");
+  options
+      .def(py::init([](const std::string& text, const py::kwargs& values) {
+             return replace(MappingOptions::parse(text), values);
+           }),
+           py::arg("text") = "")
+      .def("replace", &replace, "These options with others in the place of some.")
+      .def(
+          "to_bytes", [](const MappingOptions& o) { return py::bytes(o.to_bytes()); }, "A protobuf message.")
+      .def_static(
+          "from_bytes", [](const py::bytes& bytes) { return MappingOptions::from_bytes(bytes_of(bytes)); },
+          py::arg("bytes"), "The inverse of to_bytes.")
+      .def("to_cpp", &MappingOptions::to_cpp, "C++ that makes these options.")
       .def(
           "__eq__", [](const MappingOptions& a, const MappingOptions& b) { return a == b; }, py::is_operator())
-      .def("__str__", [](const MappingOptions& o) { return polyhedral::to_string(o); })
-      .def("__repr__", [](const MappingOptions& o) { return str("MappingOptions('", polyhedral::to_string(o), "')"); })
-      .def(py::pickle(
-          [](const MappingOptions& o) { return py::make_tuple(polyhedral::to_string(o)); },
-          [](const py::tuple& state) { return polyhedral::parse_mapping_options(state[0].cast<std::string>()); }));
+      .def("__hash__", &MappingOptions::hash)
+      .def("__str__", &MappingOptions::to_text)
+      .def("__repr__", &MappingOptions::to_python)
+      .def(py::pickle([](const MappingOptions& o) { return py::make_tuple(py::bytes(o.to_bytes())); },
+                      [](const py::tuple& state) { return MappingOptions::from_bytes(bytes_of(state[0])); }));
+  for (const auto& name : MappingOptions::names())
+    options.def_property_readonly(name.c_str(), [name](const MappingOptions& o) { return o.value(name); });
   m.def(
       "host_target", [] { return to_string(Target::host()); }, "The text of the machine's own target.");
   m.def("set_num_threads", &cpu::set_num_threads, py::arg("threads"), "Sets the number of threads kernels run on.");

@@ -1,4 +1,4 @@
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 class Error(Exception):
     diagnostics: List[Diagnostic]
@@ -20,15 +20,32 @@ class Diagnostic:
     is_error: bool
 
 class MappingOptions:
-    def __init__(self, text: str = "") -> None: ...
+    def __init__(
+        self,
+        text: str = "",
+        *,
+        fusion: str = ...,
+        allow_skewing: bool = ...,
+        positive_orthant: bool = ...,
+        tile: Union[Sequence[int], str] = ...,
+        promote: bool = ...,
+        quota: int = ...,
+        parallel: bool = ...,
+        vectorise: bool = ...,
+    ) -> None: ...
     fusion: str
     allow_skewing: bool
     positive_orthant: bool
     tile: List[int]
-    parallel: bool
-    vectorise: bool
     promote: bool
     quota: int
+    parallel: bool
+    vectorise: bool
+    def replace(self, **options: Any) -> MappingOptions: ...
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(bytes: bytes) -> MappingOptions: ...
+    def to_cpp(self) -> str: ...
 
 class TensorSpec:
     def __init__(self, shape: Sequence[int], dtype: str, strides: Optional[Sequence[int]] = None) -> None: ...

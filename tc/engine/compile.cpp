@@ -158,7 +158,7 @@ CompileState start_state(const Function& function, const std::vector<TensorSpec>
   state.arguments = make_arguments(function, inputs, outputs);
   state.sizes = bind_inputs(function, inputs);
   state.target = options.target;
-  state.mapping = options.mapping;
+  state.mapping = options.mapping.values();
   state.cancellation = options.stages.cancellation;
   if (options.time_limit > 0) state.cancellation.set_time_limit(options.time_limit);
   return state;
@@ -192,7 +192,7 @@ std::string cache_key(const Function& function, const std::vector<Argument>& arg
   for (const auto& argument : arguments) key << argument.name << " " << argument.spec << "; ";
   key << "\n"
       << options.target << "\n"
-      << polyhedral::to_string(options.mapping) << (options.interpret ? "\ninterpret" : "");
+      << options.mapping.to_text() << (options.interpret ? "\ninterpret" : "");
   for (const auto& [stage, text] : options.stages.replace) key << "\n" << stage << ": " << text;
   return key.str();
 }
@@ -201,7 +201,6 @@ std::shared_ptr<const Executable> compile(const std::shared_ptr<const Function>&
                                           const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
                                           const CompileOptions& options) {
   auto start = std::chrono::steady_clock::now();
-  polyhedral::validate(options.mapping);
   auto state = start_state(*function, inputs, outputs, options);
   CompileStats stats;
   Image image;
@@ -215,7 +214,7 @@ std::shared_ptr<const Executable> compile(const std::shared_ptr<const Function>&
   image.function = function->name();
   image.source = lang::print(function->def);
   image.target = to_string(options.target);
-  image.options = polyhedral::to_string(options.mapping);
+  image.options = options.mapping.to_text();
   image.in_place = in_place(*function, state.arguments);
   image.arguments = std::move(state.arguments);
   stats.fallbacks = std::move(state.fallbacks);

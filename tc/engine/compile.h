@@ -8,7 +8,7 @@
 #include "tc/base/target.h"
 #include "tc/engine/executable.h"
 #include "tc/engine/function.h"
-#include "tc/polyhedral/options.h"
+#include "tc/options/mapping_options.h"
 
 namespace tc::engine {
 
@@ -17,7 +17,7 @@ struct CompileState;
 /// How a function is compiled. `target` and `mapping` decide the code, the rest how the work is done.
 struct CompileOptions {
   Target target = Target::host();
-  polyhedral::MappingOptions mapping;
+  options::MappingOptions mapping;
   double time_limit = 0;              ///< seconds; 0: none
   std::size_t memory_limit = 0;       ///< bytes the process may grow by; 0: none
   bool interpret = false;             ///< run the def by the interpreter instead of machine code

@@ -22,7 +22,7 @@ CompileOptions options_from_environment() {
   options.interpret = is_set("TC_INTERPRET");
   options.stages.verify = is_set("TC_VERIFY");
   options.stages.dump_directory = std::string(variable("TC_DUMP"));
-  if (!variable("TC_OPTIONS").empty()) options.mapping = polyhedral::parse_mapping_options(variable("TC_OPTIONS"));
+  if (!variable("TC_OPTIONS").empty()) options.mapping = options::MappingOptions::parse(variable("TC_OPTIONS"));
   return options;
 }
 

@@ -7,7 +7,7 @@ namespace tc::engine {
 /// The options that the environment asks for, for programs that let their user decide; read anew at each call.
 ///
 ///   TC_INTERPRET=1   run by the interpreter          TC_VERIFY=1    check the laws after each stage
-///   TC_DUMP=<dir>    write each stage's text there   TC_OPTIONS=... mapping options, see parse_mapping_options
+///   TC_DUMP=<dir>    write each stage's text there   TC_OPTIONS=... mapping options, see options::MappingOptions
 ///
 /// TC_TARGET is read by Target::host(). Throws OptionsError for mapping options that cannot be read.
 CompileOptions options_from_environment();

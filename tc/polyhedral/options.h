@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <string_view>
 #include <vector>
 
 namespace tc::polyhedral {
@@ -11,7 +9,8 @@ namespace tc::polyhedral {
 /// members as each part had, or three.
 enum class FusionStrategy { Max, Preserve3Coincident, Min };
 
-/// How statements are scheduled and mapped. Values the strategy fills in when they are not given.
+/// How statements are scheduled and mapped, as the passes take it. tc/options/mapping_options.h is what users write: it
+/// validates, and its defaults are these.
 struct MappingOptions {
   FusionStrategy fusion = FusionStrategy::Preserve3Coincident;
   bool allow_skewing = false;      ///< schedule rows may be sums of several iterators
@@ -24,12 +23,5 @@ struct MappingOptions {
 
   bool operator==(const MappingOptions&) const = default;
 };
-
-/// For example "fusion=max,tile=32x32,parallel=1"; every field that differs from its default, "" for none.
-std::string to_string(const MappingOptions& options);
-/// The inverse of to_string. Throws OptionsError that names the field and lists what it may be.
-MappingOptions parse_mapping_options(std::string_view text);
-/// Throws OptionsError for values that mean nothing (negative tile sizes, ...).
-void validate(const MappingOptions& options);
 
 }  // namespace tc::polyhedral

@@ -372,7 +372,7 @@ TEST(Engine, ASmallQuotaFallsBackToASimplerSchedule) {
   auto a = count_up({5, 7}), b = count_up({7, 9});
   auto options = checked();
   for (unsigned long quota : {1, 30, 1000, 5000, 20000, 100000}) {
-    options.mapping.quota = quota;
+    options.mapping = options.mapping.with_quota(quota);
     auto executable = compile(module.functions[0], {a, b}, {}, options);
     EXPECT_TRUE(quota > 100 || !executable->stats().fallbacks.empty());
     Floats c({5, 9});

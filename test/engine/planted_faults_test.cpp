@@ -44,7 +44,7 @@ test::Arguments arguments_for(const Function& function, const std::vector<std::v
 /// How the compiler with \p plant after \p stage was found out: the law's message, the wrong element, or nothing.
 std::string finding(const std::shared_ptr<const Function>& function, const Fault& fault, bool planted) {
   CompileOptions options;
-  options.mapping = polyhedral::parse_mapping_options(fault.options);
+  options.mapping = options::MappingOptions::parse(fault.options);
   bool done = false;
   if (planted)
     options.stages.mutate = [&](const std::string& stage, CompileState& state) {

@@ -133,7 +133,7 @@ class ProgramFileTest : public testing::Test {
         SCOPED_TRACE(str("run ", run, ", options '", variant.options, "', target ", variant.target));
         engine::CompileOptions options;
         options.target = Target::parse(variant.target);
-        options.mapping = polyhedral::parse_mapping_options(variant.options);
+        options.mapping = options::MappingOptions::parse(variant.options);
         auto arguments = make_arguments(*function, program, program.runs[run], variant.placement);
         Tolerances tolerances;
         for (const auto& output : function->def.returns) tolerances[output.name] = program.tolerance;

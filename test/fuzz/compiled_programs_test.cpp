@@ -58,7 +58,7 @@ std::optional<std::string> check_program(const RandomProgram& program, const Set
   engine::CompileOptions options;
   options.target = Target::parse(setting.target);
   if (options.target.isa > Target::parse("cpu").isa) options.target = Target::parse("cpu");
-  options.mapping = polyhedral::parse_mapping_options(setting.options);
+  options.mapping = options::MappingOptions::parse(setting.options);
   try {
     return mismatch(function, arguments, options, program.tolerance);
   } catch (const Error& error) {

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "tc/base/error.h"
+#include "tc/options/mapping_options.h"
 #include "tc/polyhedral/schedule.h"
 #include "tc/polyhedral/verify.h"
 #include "test/support/isl_fixture.h"
@@ -27,7 +28,7 @@ TEST(RandomScops, SchedulesKeepAllLawsAndCompute) {
     for (const char* options :
          {"", "fusion=max", "fusion=min", "fusion=max,positive_orthant=0,allow_skewing=1", "quota=3000"}) {
       auto scheduled = scop;
-      scheduled.schedule = compute_schedule(scop, dependences, parse_mapping_options(options));
+      scheduled.schedule = compute_schedule(scop, dependences, options::MappingOptions::parse(options).values());
       ASSERT_NO_THROW(verify(scheduled, dependences)) << "seed " << seed << " options '" << options << "'";
       ASSERT_EQ(simulate(scheduled), want) << "seed " << seed << " options '" << options << "'\n"
                                            << print_block(scheduled.schedule);

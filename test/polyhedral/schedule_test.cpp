@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "tc/options/mapping_options.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/scop_builder.h"
 #include "test/support/scops.h"
@@ -14,7 +15,7 @@ namespace {
 class ScheduleTest : public IslTest {
  protected:
   isl::schedule schedule_of(const Scop& scop, const std::string& options = "") const {
-    return compute_schedule(scop, compute_dependences(scop), parse_mapping_options(options));
+    return compute_schedule(scop, compute_dependences(scop), options::MappingOptions::parse(options).values());
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tc/options/mapping_options.h"
 #include "tc/polyhedral/schedule.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/rejects.h"
@@ -258,7 +259,7 @@ TEST_F(VerifyTest, SchedulesOfWellKnownProgramsKeepAllLaws) {
     for (const char* options : {"fusion=min", "fusion=max", "", "quota=20"}) {
       auto dependences = compute_dependences(scop);
       auto scheduled = scop;
-      scheduled.schedule = compute_schedule(scop, dependences, parse_mapping_options(options));
+      scheduled.schedule = compute_schedule(scop, dependences, options::MappingOptions::parse(options).values());
       EXPECT_NO_THROW(verify(scheduled, dependences)) << options;
     }
 }

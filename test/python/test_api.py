@@ -205,15 +205,6 @@ def test_a_schedule_given_as_text():
         tc.compile(T.mm, a, b, schedule="domain")
 
 
-def test_options():
-    options = tc.MappingOptions("fusion=max,tile=32x32")
-    assert options.fusion == "max" and options.tile == [32, 32] and options == tc.MappingOptions(str(options))
-    assert pickle.loads(pickle.dumps(options)) == options
-    options.fusion = "min"
-    a, b = torch.randn(5, 7), torch.randn(7, 9)
-    torch.testing.assert_close(tc.define(MM, options=options).mm(a, b), a @ b)
-
-
 def test_warnings_are_warnings():
     with pytest.warns(UserWarning, match="C"):
         tc.define("def acc(float(M,K) A, float(K,N) B) -> (C) { C(m,n) += A(m,k) * B(k,n) }", name="warned")

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "tc/options/mapping_options.h"
 #include "tc/polyhedral/map_to_cpu.h"
 #include "tc/polyhedral/schedule.h"
 #include "tc/polyhedral/verify.h"
@@ -13,7 +14,7 @@
 namespace tc::strategy {
 namespace {
 
-using polyhedral::MappingOptions;
+using options::MappingOptions;
 using polyhedral::Scop;
 
 /// How many programs to try; TC_RANDOM_SCOPS asks for more.
@@ -23,13 +24,15 @@ unsigned programs() {
 }
 
 MappingOptions random_options(std::mt19937& random) {
-  MappingOptions options;
-  options.fusion = static_cast<polyhedral::FusionStrategy>(random() % 3);
-  for (auto count = random() % 3; count > 0; --count) options.tile.push_back(static_cast<int>(random() % 6));
-  options.parallel = random() % 4 != 0;
-  options.vectorise = random() % 4 != 0;
-  options.promote = random() % 4 != 0;
-  return options;
+  auto fusion = static_cast<options::FusionStrategy>(random() % 3);
+  std::vector<std::int64_t> tile(random() % 3);
+  for (auto& size : tile) size = static_cast<int>(random() % 6);
+  return MappingOptions()
+      .with_fusion(fusion)
+      .with_tile(tile)
+      .with_parallel(random() % 4 != 0)
+      .with_vectorise(random() % 4 != 0)
+      .with_promote(random() % 4 != 0);
 }
 
 /// A random mapping, legal or not worth it alike: threads, blocks, points and unrolling that no rule would choose.
@@ -55,10 +58,10 @@ TEST_P(RandomMappings, KeepAllLawsAndCompute) {
     auto dependences = polyhedral::compute_dependences(scop);
     auto options = random_options(random);
     auto scheduled = scop;
-    scheduled.schedule = polyhedral::compute_schedule(scop, dependences, options);
-    auto mapping = choose_mapping(scheduled, target, options);
+    scheduled.schedule = polyhedral::compute_schedule(scop, dependences, options.values());
+    auto mapping = choose_mapping(scheduled, target, options.values());
     if (seed % 2 == 1) disturb(mapping, random);
-    auto shown = str("seed ", seed, " options '", to_string(options), "'\n", to_string(mapping));
+    auto shown = str("seed ", seed, " options '", options.to_text(), "'\n", to_string(mapping));
     Scop mapped;
     ASSERT_NO_THROW(mapped = polyhedral::map_to_cpu(scheduled, mapping)) << shown;
     ASSERT_NO_THROW(polyhedral::verify(mapped, dependences)) << shown;

@@ -1,0 +1,192 @@
+#include "tc/options/mapping_options.h"
+
+#include <algorithm>
+#include <set>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/options/fields.h"
+#include "tc/options/wire.h"
+
+namespace tc::options {
+namespace {
+
+/// The last component of an enumerator's name in C++: FUSION_PRESERVE3_COINCIDENT is Preserve3Coincident.
+std::string cpp_enumerator(const google::protobuf::EnumValueDescriptor& value) {
+  std::string result;
+  bool upper = true;
+  for (char c : value.name().substr(value.name().find('_') + 1)) {
+    if (c != '_') result += static_cast<char>(upper ? c : std::tolower(c));
+    upper = c == '_';
+  }
+  return result;
+}
+
+std::string cpp_literal(const Field& field, const OptionValue& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (const auto* numbers = std::get_if<std::vector<std::int64_t>>(&value)) return str("{", join(*numbers), "}");
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    const auto* type = field.field->enum_type();
+    for (int i = 0; i < type->value_count(); ++i)
+      if (type->value(i)->options().GetExtension(proto::text) == *text)
+        return str("tc::options::", type->name(), "::", cpp_enumerator(*type->value(i)));
+  }
+  return text_of(value);
+}
+
+std::string python_literal(const OptionValue& value) {
+  return std::visit(overloaded{[](bool flag) { return std::string(flag ? "True" : "False"); },
+                               [](std::int64_t number) { return str(number); },
+                               [](const std::string& text) { return str("'", text, "'"); },
+                               [](const std::vector<std::int64_t>& numbers) { return str("[", join(numbers), "]"); }},
+                    value);
+}
+
+std::string_view text_of(FusionStrategy fusion) {
+  switch (fusion) {
+    case FusionStrategy::Max:
+      return "max";
+    case FusionStrategy::Preserve3Coincident:
+      return "preserve3";
+    case FusionStrategy::Min:
+      return "min";
+  }
+  throw OptionsError("mapping option 'fusion' is no FusionStrategy");
+}
+
+/// What \p print says of each option that is set, in the order of the schema.
+template <typename Print>
+std::vector<std::string> print_set(const proto::MappingOptions& message, Print&& print) {
+  std::vector<std::string> parts;
+  for (const auto& field : fields())
+    if (is_set(message, field)) parts.push_back(print(field, value_of(message, field)));
+  return parts;
+}
+
+}  // namespace
+
+/// The message in normal form and what follows from it.
+struct MappingOptions::State {
+  explicit State(proto::MappingOptions m) : message(std::move(m)), plain(to_plain(message)), bytes(write(message)) {}
+  proto::MappingOptions message;
+  polyhedral::MappingOptions plain;
+  std::string bytes;
+};
+
+MappingOptions::MappingOptions() {
+  static const auto defaults = std::make_shared<const State>(proto::MappingOptions());
+  state_ = defaults;
+}
+
+MappingOptions::MappingOptions(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+
+MappingOptions MappingOptions::parse(std::string_view text) {
+  proto::MappingOptions message;
+  std::set<std::string_view> seen;
+  for (std::size_t begin = 0; begin <= text.size() && !text.empty();) {
+    auto end = std::min(text.find(',', begin), text.size());
+    auto part = text.substr(begin, end - begin);
+    auto equals = std::min(part.find('='), part.size());
+    const auto& field = find_field(part.substr(0, equals));
+    if (equals == part.size())
+      throw OptionsError(str("mapping option '", field.name(), "' has no value: write ", field.name(),
+                             "=..., which must be ", options::must_be(field)));
+    if (!seen.insert(field.name()).second)
+      throw OptionsError(str("mapping option '", field.name(), "' is given twice"));
+    set_value(message, field, std::string(part.substr(equals + 1)));
+    begin = end + 1;
+  }
+  return MappingOptions(std::make_shared<const State>(std::move(message)));
+}
+
+MappingOptions MappingOptions::from_bytes(std::string_view bytes) {
+  return MappingOptions(std::make_shared<const State>(read(bytes)));
+}
+
+MappingOptions MappingOptions::with(std::string_view name, const OptionValue& value) const {
+  auto message = state_->message;
+  set_value(message, find_field(name), value);
+  return MappingOptions(std::make_shared<const State>(std::move(message)));
+}
+
+MappingOptions MappingOptions::with_fusion(FusionStrategy fusion) const {
+  return with("fusion", std::string(text_of(fusion)));
+}
+MappingOptions MappingOptions::with_allow_skewing(bool allow) const {
+  return with("allow_skewing", allow);
+}
+MappingOptions MappingOptions::with_positive_orthant(bool positive) const {
+  return with("positive_orthant", positive);
+}
+MappingOptions MappingOptions::with_tile(std::vector<std::int64_t> sizes) const {
+  return with("tile", std::move(sizes));
+}
+MappingOptions MappingOptions::with_promote(bool promote) const {
+  return with("promote", promote);
+}
+MappingOptions MappingOptions::with_quota(std::int64_t operations) const {
+  return with("quota", operations);
+}
+MappingOptions MappingOptions::with_parallel(bool parallel) const {
+  return with("parallel", parallel);
+}
+MappingOptions MappingOptions::with_vectorise(bool vectorise) const {
+  return with("vectorise", vectorise);
+}
+
+OptionValue MappingOptions::value(std::string_view name) const {
+  return value_of(state_->message, find_field(name));
+}
+
+const std::vector<std::string>& MappingOptions::names() {
+  static const std::vector<std::string> result = [] {
+    std::vector<std::string> names;
+    for (const auto& field : fields()) names.push_back(field.name());
+    return names;
+  }();
+  return result;
+}
+
+std::string MappingOptions::must_be(std::string_view name) {
+  return options::must_be(find_field(name));
+}
+
+std::string MappingOptions::to_text() const {
+  return join(print_set(state_->message,
+                        [](const Field& field, const OptionValue& value) {
+                          return str(field.name(), "=", options::text_of(value));
+                        }),
+              ",");
+}
+
+std::string MappingOptions::to_bytes() const {
+  return state_->bytes;
+}
+
+std::string MappingOptions::to_cpp() const {
+  auto calls = print_set(state_->message, [](const Field& field, const OptionValue& value) {
+    return str(".with_", field.name(), "(", cpp_literal(field, value), ")");
+  });
+  return "tc::options::MappingOptions()" + join(calls, "");
+}
+
+std::string MappingOptions::to_python() const {
+  auto arguments = print_set(state_->message, [](const Field& field, const OptionValue& value) {
+    return str(field.name(), "=", python_literal(value));
+  });
+  return str("MappingOptions(", join(arguments), ")");
+}
+
+const polyhedral::MappingOptions& MappingOptions::values() const {
+  return state_->plain;
+}
+
+bool MappingOptions::operator==(const MappingOptions& other) const {
+  return state_->bytes == other.state_->bytes;
+}
+
+std::size_t MappingOptions::hash() const {
+  return std::hash<std::string>()(state_->bytes);
+}
+
+}  // namespace tc::options

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "tc/polyhedral/options.h"
+
+namespace tc::options {
+
+using polyhedral::FusionStrategy;
+
+/// The value of an option: of a flag, a number, a list of numbers, or as text.
+using OptionValue = std::variant<bool, std::int64_t, std::string, std::vector<std::int64_t>>;
+
+/// How statements are scheduled and mapped, as users write it: an immutable value. The schema
+/// tc/proto/mapping_options.proto says which options there are, their defaults and limits; docs/options.md explains
+/// them.
+///
+///   auto options = MappingOptions().with_fusion(FusionStrategy::Max).with_tile({32, 32});
+///   options.to_text()      fusion=max,tile=32x32
+///   options.to_cpp()       tc::options::MappingOptions().with_fusion(tc::options::FusionStrategy::Max).with_tile({32,
+///   32}) options.to_python()    MappingOptions(fusion='max', tile=[32, 32])
+///
+/// Whatever makes one throws OptionsError that names the option and lists what it may be. An option given its default
+/// is the same as one not given.
+class MappingOptions {
+ public:
+  MappingOptions();
+  /// The inverse of to_text().
+  static MappingOptions parse(std::string_view text);
+  /// The inverse of to_bytes(). Bytes of a newer schema are read if that says so; what this library does not know is
+  /// kept for to_bytes() and changes nothing else.
+  static MappingOptions from_bytes(std::string_view bytes);
+
+  MappingOptions with_fusion(FusionStrategy fusion) const;
+  MappingOptions with_allow_skewing(bool allow = true) const;
+  MappingOptions with_positive_orthant(bool positive = true) const;
+  MappingOptions with_tile(std::vector<std::int64_t> sizes) const;
+  MappingOptions with_promote(bool promote = true) const;
+  MappingOptions with_quota(std::int64_t operations) const;
+  MappingOptions with_parallel(bool parallel = true) const;
+  MappingOptions with_vectorise(bool vectorise = true) const;
+
+  /// With the option called \p name. A text is read as in the text form; flags take 0 and 1 too.
+  MappingOptions with(std::string_view name, const OptionValue& value) const;
+  /// The option called \p name; an enumeration as text.
+  OptionValue value(std::string_view name) const;
+  /// All options, in the order of the schema.
+  static const std::vector<std::string>& names();
+  /// What the option called \p name may be, for messages.
+  static std::string must_be(std::string_view name);
+
+  /// Every option that differs from its default, "" for none: "fusion=max,tile=32x32".
+  std::string to_text() const;
+  /// The message of the schema, with its version.
+  std::string to_bytes() const;
+  /// C++ and Python that make this value.
+  std::string to_cpp() const;
+  std::string to_python() const;
+  /// What the passes take.
+  const polyhedral::MappingOptions& values() const;
+
+  bool operator==(const MappingOptions& other) const;
+  std::size_t hash() const;
+
+ private:
+  struct State;
+  explicit MappingOptions(std::shared_ptr<const State> state);
+  std::shared_ptr<const State> state_;
+};
+
+}  // namespace tc::options
+
+template <>
+struct std::hash<tc::options::MappingOptions> {
+  std::size_t operator()(const tc::options::MappingOptions& options) const { return options.hash(); }
+};

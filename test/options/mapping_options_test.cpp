@@ -1,0 +1,168 @@
+#include "tc/options/mapping_options.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <unordered_set>
+
+#include "tc/base/error.h"
+#include "test/options/options_cases.h"
+
+namespace tc::options {
+namespace {
+
+/// Code and what it makes; a line break before a call is no part of the code.
+std::string one_line(std::string code) {
+  for (auto at = code.find(" ."); at != std::string::npos; at = code.find(" .")) code.erase(at, 1);
+  return code;
+}
+#define ROW(text, code, python) \
+  { text, one_line("tc::options::" #code), python, code }
+
+struct Row {
+  std::string text, cpp, python;
+  MappingOptions options;
+};
+
+std::vector<Row> rows() {
+  return {
+      ROW("", MappingOptions(), "MappingOptions()"),
+      ROW("fusion=max,tile=32x0x8",
+          MappingOptions().with_fusion(tc::options::FusionStrategy::Max).with_tile({32, 0, 8}),
+          "MappingOptions(fusion='max', tile=[32, 0, 8])"),
+      ROW("fusion=min,allow_skewing=1,positive_orthant=0",
+          MappingOptions()
+              .with_fusion(tc::options::FusionStrategy::Min)
+              .with_allow_skewing(true)
+              .with_positive_orthant(false),
+          "MappingOptions(fusion='min', allow_skewing=True, positive_orthant=False)"),
+      ROW("promote=0,quota=7,parallel=0,vectorise=0",
+          MappingOptions().with_promote(false).with_quota(7).with_parallel(false).with_vectorise(false),
+          "MappingOptions(promote=False, quota=7, parallel=False, vectorise=False)"),
+  };
+}
+
+TEST(MappingOptions, PrintAsTextAndAsCodeThatMakesThem) {
+  for (const auto& row : rows()) {
+    EXPECT_EQ(row.options.to_text(), row.text);
+    EXPECT_EQ(row.options.to_cpp(), row.cpp);
+    EXPECT_EQ(row.options.to_python(), row.python);
+    EXPECT_EQ(MappingOptions::parse(row.text), row.options) << row.text;
+  }
+}
+
+TEST(MappingOptions, EveryOptionHasARow) {
+  std::string texts;
+  for (const auto& row : rows()) texts += "," + row.text;
+  for (const auto& name : MappingOptions::names()) EXPECT_NE(texts.find("," + name + "="), std::string::npos) << name;
+}
+
+TEST(MappingOptions, EveryOptionIsDocumented) {
+  std::ifstream in(std::string(TC_SOURCE_DIR) + "/docs/options.md");
+  std::string page(std::istreambuf_iterator<char>(in), {});
+  for (const auto& name : MappingOptions::names())
+    EXPECT_NE(page.find("\n| `" + name + "` |"), std::string::npos) << name;
+}
+
+TEST(MappingOptions, DefaultsAreThoseOfThePasses) {
+  EXPECT_EQ(MappingOptions().values(), polyhedral::MappingOptions{});
+  EXPECT_EQ(MappingOptions(),
+            MappingOptions().with_fusion(FusionStrategy::Preserve3Coincident).with_parallel().with_tile({}));
+}
+
+TEST(MappingOptions, ReachThePasses) {
+  polyhedral::MappingOptions plain;
+  plain.fusion = FusionStrategy::Min;
+  plain.allow_skewing = true;
+  plain.positive_orthant = false;
+  plain.tile = {4, 0};
+  plain.promote = false;
+  plain.quota = 9;
+  plain.parallel = false;
+  plain.vectorise = false;
+  auto options = MappingOptions::parse(
+      "vectorise=0,parallel=0,quota=9,promote=0,tile=4x0,positive_orthant=0,allow_skewing=1,fusion=min");
+  EXPECT_EQ(options.values(), plain);
+}
+
+/// No option can be forgotten on its way to the passes: each changes what they take.
+TEST(MappingOptions, EveryOptionChangesWhatThePassesTake) {
+  std::mt19937 random(1);
+  for (const auto& field : fields()) {
+    bool changes = false;
+    for (int i = 0; i < 20 && !changes; ++i)
+      changes =
+          !(MappingOptions().with(field.name(), random_value(field, random)).values() == polyhedral::MappingOptions{});
+    EXPECT_TRUE(changes) << field.name();
+  }
+}
+
+TEST(MappingOptions, WithLeavesTheOriginal) {
+  auto first = MappingOptions().with_tile({8});
+  auto second = first.with_tile({16}).with("parallel", std::int64_t{0}).with("fusion", "max");
+  EXPECT_EQ(first.to_text(), "tile=8");
+  EXPECT_EQ(second.to_text(), "fusion=max,tile=16,parallel=0");
+  EXPECT_EQ(std::get<std::vector<std::int64_t>>(second.value("tile")), std::vector<std::int64_t>{16});
+  EXPECT_EQ(std::get<std::string>(second.value("fusion")), "max");
+}
+
+TEST(MappingOptions, TextAndBytesAreInversesAndEqualityIsOfValues) {
+  std::mt19937 random(2);
+  std::set<std::string> texts;
+  std::unordered_set<MappingOptions> values;
+  for (int i = 0; i < 500; ++i) {
+    auto options = random_options(random);
+    EXPECT_EQ(MappingOptions::parse(options.to_text()), options) << options.to_text();
+    EXPECT_EQ(MappingOptions::from_bytes(options.to_bytes()), options) << options.to_text();
+    EXPECT_EQ(MappingOptions::from_bytes(options.to_bytes()).values(), options.values());
+    texts.insert(options.to_text());
+    values.insert(options);
+  }
+  EXPECT_EQ(texts.size(), values.size());
+  EXPECT_GT(texts.size(), 300u);
+}
+
+TEST(MappingOptions, ErrorsNameTheOptionAndWhatItMayBe) {
+  const std::string all = "fusion, allow_skewing, positive_orthant, tile, promote, quota, parallel, vectorise";
+  const std::string sizes = "at most 16 sizes joined by 'x', for example 32x64, where 0 leaves a loop whole";
+  struct Case {
+    std::string text, message;
+  };
+  for (const auto& c : std::vector<Case>{
+           {"fusion=most", "mapping option 'fusion=most': must be max, preserve3 or min"},
+           {"fusion=", "mapping option 'fusion=': must be max, preserve3 or min"},
+           {"parallel=2", "mapping option 'parallel=2': must be 0 or 1"},
+           {"parallel", "mapping option 'parallel' has no value: write parallel=..., which must be 0 or 1"},
+           {"tile=3x", "mapping option 'tile=3x': must be " + sizes},
+           {"tile=3x-1", "mapping option 'tile=3x-1': must be " + sizes},
+           {"tile=1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1",
+            "mapping option 'tile=1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1': must be " + sizes},
+           {"tile=99999999999999999999", "mapping option 'tile=99999999999999999999': must be " + sizes},
+           {"quota=-1", "mapping option 'quota=-1': must be a number of isl operations, 0 for no limit"},
+           {"quota=1,quota=2", "mapping option 'quota' is given twice"},
+           {"colour=red", "no mapping option 'colour'; the options are " + all},
+           {"quota=1,", "no mapping option ''; the options are " + all}}) {
+    try {
+      MappingOptions::parse(c.text);
+      ADD_FAILURE() << c.text;
+    } catch (const OptionsError& e) {
+      EXPECT_EQ(e.what(), c.message);
+    }
+  }
+}
+
+TEST(MappingOptions, ValuesOfTheWrongKindAreErrors) {
+  EXPECT_THROW(MappingOptions().with("tile", std::int64_t{32}), OptionsError);
+  EXPECT_THROW(MappingOptions().with("quota", true), OptionsError);
+  EXPECT_THROW(MappingOptions().with("parallel", std::int64_t{2}), OptionsError);
+  EXPECT_THROW(MappingOptions().with("parallel", std::vector<std::int64_t>{1}), OptionsError);
+  EXPECT_THROW(MappingOptions().with("fusion", std::int64_t{1}), OptionsError);
+  EXPECT_THROW(MappingOptions().with_tile({-1}), OptionsError);
+  EXPECT_THROW(MappingOptions().with_fusion(static_cast<FusionStrategy>(17)), OptionsError);
+  EXPECT_THROW(MappingOptions().value("colour"), OptionsError);
+}
+
+}  // namespace
+}  // namespace tc::options
