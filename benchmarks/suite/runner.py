@@ -14,6 +14,7 @@ from . import check, measure, peers
 from .acceptance import judge_row
 from .case import Case, moved_bytes
 from .limits import Limits
+from .statistics import Spread
 
 WARM_UP = "def f(float(N) X) -> (Y) { Y(i) = X(i) + 1 }"
 
@@ -46,21 +47,22 @@ def measure_case(case: Case, plan: Plan) -> List[dict]:
     kernel, compile_ms = compile_case(case, inputs)
     with torch.no_grad():
         outputs = check.as_tuple(kernel(*inputs))
-        error = check.worst_error(outputs, check.reference(case, inputs), case.terms)
+        expected = check.reference(case, inputs)
+        error = check.worst_error(outputs, expected, case.terms)
         moved = moved_bytes(case, inputs, outputs)
-        del outputs
         limits = Limits()
         rows = []
         for threads in plan.threads:
             torch.set_num_threads(threads)
             tc.set_num_threads(threads)
-            others, lines = peers.functions(case, inputs, plan.peers)
+            others, slow, lines = peers.functions(case, inputs, plan.peers, expected)
             yardsticks = {}
             if case.flops:
                 yardsticks["peak_gops"] = lambda: limits.ceiling(case.peak, threads)
             if any(goal.metric == "copy" for goal in case.goals):
                 yardsticks["copy_gbs"] = lambda: limits.copy(moved, threads)
             times, rates = measure.interleaved({"": lambda: kernel(*inputs), **others}, yardsticks, plan.budget, threads)
+            times.update({name: Spread(seconds, seconds, seconds, 1) for name, seconds in slow.items()})
             row = empty_row(case, threads, "ok" if error <= 1 else "wrong")
             row.update(flops=case.flops, bytes=moved, error=error, compile_ms=compile_ms, scaling=case.scaling,
                        ours=times.pop("")._asdict(), peers={name: t._asdict() for name, t in times.items()}, lines=lines,

@@ -1,5 +1,6 @@
 """The benchmark suite's own parts: statistics, checks, thresholds, isolation, report."""
 
+import dataclasses
 import json
 import math
 import os
@@ -12,7 +13,7 @@ import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "benchmarks"))
 
-from suite import acceptance, check, cli, measure, report, runner  # noqa: E402
+from suite import acceptance, check, cli, measure, native, peers, report, runner  # noqa: E402
 from suite.case import Case, Goal, random  # noqa: E402
 from suite.statistics import geomean, quantile, spread  # noqa: E402
 
@@ -115,9 +116,9 @@ def test_rounds(rounds, elapsed, budget, expected):
 def test_candidates_take_turns():
     order = []
     functions = {name: lambda name=name: (order.append(name), time.sleep(2e-3)) for name in "ab"}
-    times, rates = measure.interleaved(functions, {"peak": lambda: order.append("p") or 7.0}, 0.0, 1)
+    times, rates = measure.interleaved(functions, {"peak": lambda: order.append("p") or float(len(order))}, 0.0, 1)
     assert "".join(order).endswith("aabbp" * 3)
-    assert times["a"].samples == times["b"].samples and times["a"].median >= 2e-3 and rates == {"peak": 7.0}
+    assert times["a"].samples == times["b"].samples and times["a"].median >= 2e-3 and rates == {"peak": float(len(order))}
 
 
 def test_samples_of_short_calls_are_long_enough():
@@ -159,6 +160,42 @@ def test_a_program_that_does_not_compile_and_one_that_is_wrong():
     assert runner.run_case(broken, PLAN)[0]["status"].startswith("failed: ")
     wrong = Case("x/wrong", COPY.text, COPY.inputs, lambda x: x * 2)
     assert runner.run_case(wrong, PLAN)[0]["status"] == "wrong"
+
+
+def fails(*_):
+    raise RuntimeError("no such thing\nat all")
+
+
+def test_peers_that_fail_are_wrong_or_slow(monkeypatch):
+    monkeypatch.setattr(peers, "SLOW_SECONDS", 0.05)
+    case = dataclasses.replace(COPY, also={"broken": fails, "slow": lambda x: time.sleep(0.06) or x}, numpy=lambda x: x + 1)
+    inputs = case.draw()
+    ready, slow, lines = peers.functions(case, inputs, ["eager", "numpy"], (inputs[0].double(),))
+    assert list(ready) == ["eager"] and list(slow) == ["slow"] and slow["slow"] >= 0.05
+    assert lines == ["x/copy: peer broken failed: no such thing", "x/copy: peer numpy failed: its result is wrong"]
+
+
+def test_torch_compile_is_a_peer_of_one_thread():
+    makers = [name for name, _, _ in peers.makers(COPY, COPY.draw(), ["compile"], 1)]
+    assert makers == ["compile"] and not list(peers.makers(COPY, COPY.draw(), ["compile"], 2))
+
+
+@pytest.mark.parametrize("kind, right, operation", [
+    (("matmul", "nn", 5, 6, 7), lambda a, b: a @ b, ((5, 7), (7, 6))),
+    (("matmul", "tt", 5, 6, 7), lambda a, b: a.T @ b.T, ((7, 5), (6, 7))),
+    (("conv", 2, 1, 3, 4, 8, 3, 1), torch.nn.functional.conv2d, ((2, 3, 8, 8), (4, 3, 3, 3))),
+    (("conv", 2, 4, 2, 2, 9, 3, 2), lambda i, k: torch.nn.functional.conv2d(i, k, stride=2, groups=4), ((2, 8, 9, 9), (8, 2, 3, 3))),
+    (("softmax", 6, 40), lambda x: torch.softmax(x, 1), ((6, 40),)),
+], ids=str)
+@pytest.mark.parametrize("name", ["onednn", "halide"])
+def test_native_peers(name, kind, right, operation):
+    if native.library(name) is None or (name, kind[0]) == ("onednn", "softmax"):
+        pytest.skip(native.MISSING[name])
+    inputs = tuple(torch.randn(shape) for shape in operation)
+    expected = right(*inputs)
+    output = torch.empty_like(expected)
+    native.makers(kind, inputs, output, 1, [name])[name]()()
+    torch.testing.assert_close(output, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_report():
