@@ -59,8 +59,7 @@ Expr divide_magnitudes(const Expr& a, const Expr& b, Part part) {
         Expr away = ir::And::make(is_negative(a), ir::NE::make(rest, zero));
         if (part == Part::Remainder)
           return bits_as(a.type(), ir::Select::make(away, ir::Sub::make(divisor, rest), rest));
-        Expr count =
-            ir::Add::make(truncated(dividend, divisor, Part::Quotient), ir::Cast::make(dividend.type(), away));
+        Expr count = ir::Add::make(truncated(dividend, divisor, Part::Quotient), ir::Cast::make(dividend.type(), away));
         return let(count, [&](const Expr& quotient) {
           Expr signs = ir::Call::make(a.type(), ir::Call::bitwise_xor, {a, b}, ir::Call::PureIntrinsic);
           return bits_as(a.type(), ir::Select::make(is_negative(signs), ir::Sub::make(zero, quotient), quotient));

@@ -29,8 +29,10 @@ class Columns : public KernelTest {
 
   void check(const std::string& what) const {
     Expr x = element(type(), "A", {iterator("i")}), y = element(type(), "B", {iterator("i")});
-    check(ir::Div::make(x, y), [](Wide p, Wide q) { return euclidean(p, q); }, what + " /");
-    check(ir::Mod::make(x, y), [](Wide p, Wide q) { return q == 0 ? 0 : p - q * euclidean(p, q); }, what + " %");
+    check(
+        ir::Div::make(x, y), [](Wide p, Wide q) { return euclidean(p, q); }, what + " /");
+    check(
+        ir::Mod::make(x, y), [](Wide p, Wide q) { return q == 0 ? 0 : p - q * euclidean(p, q); }, what + " %");
   }
 
   /// B is not read: the divisor is \p literal, or an expression which the code generator finds to be \p literal.
@@ -39,9 +41,11 @@ class Columns : public KernelTest {
     Expr y = ir::make_const(type(), literal);
     if (folded) y = ir::Add::make(ir::Mul::make(x, ir::make_zero(type())), y);
     auto what = str(folded ? "folded " : "literal ", +literal);
-    check(ir::Div::make(x, y), [=](Wide p, Wide) { return euclidean(p, literal); }, what + " /");
-    check(ir::Mod::make(x, y), [=](Wide p, Wide) { return literal == 0 ? 0 : p - Wide(literal) * euclidean(p, literal); },
-          what + " %");
+    check(
+        ir::Div::make(x, y), [=](Wide p, Wide) { return euclidean(p, literal); }, what + " /");
+    check(
+        ir::Mod::make(x, y), [=](Wide p, Wide) { return literal == 0 ? 0 : p - Wide(literal) * euclidean(p, literal); },
+        what + " %");
   }
 
  private:
@@ -110,7 +114,8 @@ TYPED_TEST(ExpandDivisions, ConstantsDivide) {
   std::mt19937_64 random(11);
   for (int i = 0; i < 200; ++i) columns.a.push_back(static_cast<TypeParam>(random() >> random() % 64));
   columns.b.resize(columns.a.size());
-  for (int number : {3, 7, 127, 128, 129, 255, 300, 1000, -1, -3}) columns.check_constant(static_cast<TypeParam>(number), false);
+  for (int number : {3, 7, 127, 128, 129, 255, 300, 1000, -1, -3})
+    columns.check_constant(static_cast<TypeParam>(number), false);
   for (int number : {0, 3, 300, -1}) columns.check_constant(static_cast<TypeParam>(number), true);
 }
 
@@ -119,8 +124,9 @@ TEST_F(KernelTest, IteratorsDivide) {
   for (const auto& target : runnable_targets())
     for (int lanes : {1, 2, 8}) {
       auto i = iterator("i");
-      auto kernel = pointwise(lanes, lanes, ir::Add::make(ir::Div::make(element(Int(64), "A", {i}), i),
-                                                          ir::Mod::make(element(Int(64), "A", {i}), i)));
+      auto kernel = pointwise(
+          lanes, lanes,
+          ir::Add::make(ir::Div::make(element(Int(64), "A", {i}), i), ir::Mod::make(element(Int(64), "A", {i}), i)));
       kernel.type("A", DType::Int64).type("C", DType::Int64);
       std::vector<std::int64_t> a = {-7, -8, -9, 10, -11, 12, 13, 14}, b(8), c(8);
       EXPECT_EQ(kernel.run(target, {a.data(), b.data(), c.data()}), 0);

@@ -1,0 +1,173 @@
+#include "tc/engine/compile.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <set>
+#include <thread>
+
+#include "tc/base/str.h"
+#include "test/engine/engine_fixture.h"
+
+namespace tc::engine {
+namespace {
+
+TEST(Compile, CancelledCompile) {
+  ExecutionEngine engine;
+  engine.define(mm);
+  CompileOptions options;
+  options.stages.cancellation.cancel();
+  ExecutionEngine::Specs specs{contiguous(DType::Float32, {2, 3}), contiguous(DType::Float32, {3, 2})};
+  EXPECT_THROW(engine.compile("mm", specs, {}, options), CancelledError);
+  CompileOptions limited;
+  limited.time_limit = 1e-9;
+  EXPECT_THROW(engine.compile("mm", specs, {}, limited), ResourceError);
+  engine.compile("mm", specs);
+}
+
+TEST(Compile, MemoryLimit) {
+  auto module = define(mm);
+  CompileOptions options;
+  options.memory_limit = 16 << 20;
+  std::vector<char> hoard;
+  options.stages.mutate = [&](const std::string& stage, CompileState&) {
+    if (stage == "lower") hoard.assign(64 << 20, 1);
+  };
+  auto text = message<ResourceError>([&] {
+    compile(module.functions[0], {contiguous(DType::Float32, {2, 3}), contiguous(DType::Float32, {3, 2})}, {}, options);
+  });
+  EXPECT_NE(text.find("memory limit of 16777216 bytes"), std::string::npos) << text;
+}
+
+TEST(Compile, DumpsAreNumberedInOrder) {
+  auto module = define(mm);
+  auto folder = std::filesystem::temp_directory_path() / str("tc_engine_dump_", ::getpid());
+  CompileOptions options;
+  options.stages.dump_directory = folder;
+  compile(module.functions[0], {contiguous(DType::Float32, {2, 3}), contiguous(DType::Float32, {3, 2})}, {}, options);
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "mm")) names.insert(entry.path().filename());
+  EXPECT_EQ(join(names, " "),
+            "00_lower.txt 01_extract.txt 02_depend.txt 03_schedule.txt 04_map.txt 05_generate.txt 06_raise.txt");
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Compile, AScheduleThatBreaksALawIsRefused) {
+  auto module = define(mm);
+  auto options = checked();
+  options.stages.replace["schedule"] = R"(
+domain: "{ S0[m, n] : 0 <= m <= 1 and 0 <= n <= 1; S1[m, n, k] : 0 <= m <= 1 and 0 <= n <= 1 and 0 <= k <= 2 }"
+child:
+  sequence:
+  - filter: "{ S1[m, n, k] }"
+    child:
+      schedule: "[{ S1[m, n, k] -> [(m)] }, { S1[m, n, k] -> [(n)] }, { S1[m, n, k] -> [(k)] }]"
+  - filter: "{ S0[m, n] }"
+    child:
+      schedule: "[{ S0[m, n] -> [(m)] }, { S0[m, n] -> [(n)] }]"
+)";
+  auto text = message<InternalError>([&] {
+    compile(module.functions[0], {contiguous(DType::Float32, {2, 3}), contiguous(DType::Float32, {3, 2})}, {}, options);
+  });
+  EXPECT_NE(text.find("dependences"), std::string::npos) << text;
+}
+
+TEST(Compile, ThreadsThatAskForOneKeyShareOneCompile) {
+  ExecutableCache cache;
+  auto module = define(mm);
+  auto a = count_up({6, 7}), b = count_up({7, 8});
+  std::vector<ExecutableCache::Entry> entries(4);
+  std::vector<std::thread> threads;
+  for (auto& entry : entries) threads.emplace_back([&] { entry = compile_cached(cache, module.functions[0], {a, b}); });
+  for (auto& thread : threads) thread.join();
+  for (auto& entry : entries) EXPECT_EQ(entry, entries[0]);
+  EXPECT_EQ(cache.size(), 1u);
+  cache.clear();
+  EXPECT_EQ(cache.size(), 0u);
+}
+
+TEST(Compile, EqualProgramsShareACompile) {
+  ExecutableCache cache;
+  auto a = count_up({6, 7}), b = count_up({7, 8});
+  auto first = define(mm), second = define("def mm(float(P,Q) A, float(Q,R) B) -> (C) { C(i,j) +=! A(i,l) * B(l,j) }");
+  auto renamed = define("def mm(float(P,Q) X, float(Q,R) B) -> (C) { C(i,j) +=! X(i,l) * B(l,j) }");
+  EXPECT_EQ(compile_cached(cache, first.functions[0], {a, b}), compile_cached(cache, second.functions[0], {a, b}));
+  EXPECT_EQ(compile_cached(cache, renamed.functions[0], {a, b})->image().arguments[0].name, "X");
+}
+
+TEST(Compile, ThreadsCompileAndRunAtOnce) {
+  ExecutionEngine engine;
+  engine.define(mm);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      auto a = count_up({3 + t % 2, 5}), b = count_up({5, 4});
+      Floats c({3 + t % 2, 4});
+      auto handle = engine.compile("mm", ExecutionEngine::Specs{a, b});
+      for (int i = 0; i < 50; ++i) {
+        engine.run(handle, {a, b}, {c});
+        if (c.values != product(a, b)) ++wrong;
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Compile, AnExecutableIsSavedAndLoaded) {
+  auto module = define(mm);
+  auto a = count_up({5, 7}), b = count_up({7, 9});
+  auto executable = compile(module.functions[0], {a, b}, {}, checked());
+  auto bytes = executable->image().serialise();
+  Executable loaded(Image::deserialise(bytes));
+  Floats c({5, 9});
+  loaded.run(std::vector<TensorView>{a, b}, std::vector<TensorView>{c});
+  EXPECT_EQ(c.values, product(a, b));
+  EXPECT_THROW(Image::deserialise(bytes.substr(0, bytes.size() - 1)), ArgumentError);
+  EXPECT_THROW(Image::deserialise("nonsense"), ArgumentError);
+  for (std::size_t i = 0; i < bytes.size(); i += 97) {
+    auto damaged = bytes;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x10);
+    EXPECT_THROW(Image::deserialise(damaged), ArgumentError) << "at byte " << i;
+  }
+}
+
+TEST(Compile, StageTextsAndReplacedSchedule) {
+  ExecutionEngine engine;
+  engine.define(mm);
+  auto a = count_up({5, 7}), b = count_up({7, 9});
+  auto handle = engine.compile("mm", ExecutionEngine::Specs{a, b});
+  std::vector<std::string> names;
+  std::string schedule;
+  for (const auto& record : engine.stage_texts(handle)) {
+    names.push_back(record.name);
+    if (record.name == "schedule") schedule = record.text;
+  }
+  EXPECT_EQ(join(names, " "), "parse check inline infer lower extract depend schedule map generate raise emit build");
+  auto options = checked();
+  options.stages.replace["schedule"] = schedule;
+  Floats c({5, 9});
+  engine.run(engine.compile("mm", ExecutionEngine::Specs{a, b}, {}, options), {a, b}, {c});
+  EXPECT_EQ(c.values, product(a, b));
+  options.stages.replace["schedule"] = "not a tree";
+  EXPECT_THROW(engine.compile("mm", ExecutionEngine::Specs{a, b}, {}, options), OptionsError);
+}
+
+TEST(Compile, ASmallQuotaFallsBackToASimplerSchedule) {
+  auto module = define(mm);
+  auto a = count_up({5, 7}), b = count_up({7, 9});
+  auto options = checked();
+  for (unsigned long quota : {1, 30, 1000, 5000, 20000, 100000}) {
+    options.mapping = options.mapping.with_quota(quota);
+    auto executable = compile(module.functions[0], {a, b}, {}, options);
+    EXPECT_TRUE(quota > 100 || !executable->stats().fallbacks.empty());
+    Floats c({5, 9});
+    executable->run(std::vector<TensorView>{a, b}, std::vector<TensorView>{c});
+    EXPECT_EQ(c.values, product(a, b)) << quota;
+  }
+}
+
+}  // namespace
+}  // namespace tc::engine
