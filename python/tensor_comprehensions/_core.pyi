@@ -30,8 +30,12 @@ class MappingOptions:
         tile: Union[Sequence[int], str] = ...,
         promote: bool = ...,
         quota: int = ...,
+        promote_bytes: int = ...,
         parallel: bool = ...,
         vectorise: bool = ...,
+        vector_bytes: int = ...,
+        register_tile: Union[Sequence[int], str] = ...,
+        unroll: int = ...,
     ) -> None: ...
     fusion: str
     allow_skewing: bool
@@ -39,8 +43,12 @@ class MappingOptions:
     tile: List[int]
     promote: bool
     quota: int
+    promote_bytes: int
     parallel: bool
     vectorise: bool
+    vector_bytes: int
+    register_tile: List[int]
+    unroll: int
     def replace(self, **options: Any) -> MappingOptions: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <ostream>
@@ -59,7 +60,7 @@ std::string size_text(std::int64_t bytes) {
 [[noreturn]] void reject(std::string_view text, const std::string& why) {
   throw OptionsError(str("target '", text, "': ", why,
                          "; a target is for example 'cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m' with an instruction set of "
-                         "plain, avx2, avx512 and the flags bf16_dot, int8_dot"));
+                         "plain, avx2, avx512, vectors of at most so many bytes (vectors=32) and the flags bf16_dot, int8_dot"));
 }
 
 std::int64_t parse_size(std::string_view whole, const std::string& text) {
@@ -71,6 +72,16 @@ std::int64_t parse_size(std::string_view whole, const std::string& text) {
   if (unit == "m") return value << 20;
   if (unit.empty()) return value;
   reject(whole, str("unknown unit '", unit, "'"));
+}
+
+int parse_vector(std::string_view whole, const std::string& text) {
+  auto bytes = parse_size(whole, text);
+  if (bytes > 64 || (bytes & (bytes - 1)) != 0) reject(whole, str("'", text, "' is no power of two up to 64"));
+  return static_cast<int>(bytes);
+}
+
+int register_bytes(Target::Isa isa) {
+  return isa == Target::Isa::Avx512 ? 64 : isa == Target::Isa::Avx2 ? 32 : 16;
 }
 
 void apply_field(Target& target, std::string_view whole, const std::string& field) {
@@ -91,6 +102,8 @@ void apply_field(Target& target, std::string_view whole, const std::string& fiel
   std::string value = field.substr(equals + 1);
   if (key == "cores")
     target.cores = static_cast<int>(std::min<std::int64_t>(parse_size(whole, value), 1 << 16));
+  else if (key == "vectors")
+    target.widest_vector = parse_vector(whole, value);
   else if (key == "l1")
     target.l1_bytes = parse_size(whole, value);
   else if (key == "l2")
@@ -108,7 +121,7 @@ Target host_or_override() {
 
 }  // namespace
 
-int Target::vector_bytes() const { return isa == Isa::Avx512 ? 64 : isa == Isa::Avx2 ? 32 : 16; }
+int Target::vector_bytes() const { return std::min(register_bytes(isa), widest_vector); }
 int Target::vector_registers() const { return isa == Isa::Avx512 ? 32 : 16; }
 
 const Target& Target::host() {
@@ -127,12 +140,15 @@ Target Target::parse(std::string_view text) {
     apply_field(target, text, rest.substr(begin, end - begin));
     begin = end + 1;
   }
+  if (target.widest_vector >= register_bytes(target.isa)) target.widest_vector = 64;
   return target;
 }
 
 std::string to_string(const Target& target) {
   return str("cpu:", isa_name(target.isa), ",cores=", target.cores, ",l1=", size_text(target.l1_bytes),
-             ",l2=", size_text(target.l2_bytes), ",l3=", size_text(target.l3_bytes), target.bf16_dot ? ",bf16_dot" : "",
+             ",l2=", size_text(target.l2_bytes), ",l3=", size_text(target.l3_bytes),
+             target.widest_vector < register_bytes(target.isa) ? str(",vectors=", target.widest_vector) : "",
+             target.bf16_dot ? ",bf16_dot" : "",
              target.int8_dot ? ",int8_dot" : "");
 }
 

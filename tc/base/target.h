@@ -17,10 +17,11 @@ struct Target {
   std::int64_t l1_bytes = 32 << 10;  ///< data cache of one core
   std::int64_t l2_bytes = 1 << 20;   ///< of one core
   std::int64_t l3_bytes = 16 << 20;  ///< shared
+  int widest_vector = 64;            ///< bytes; vectors are not wider even where registers are
   bool bf16_dot = false;             ///< AVX512_BF16
   bool int8_dot = false;             ///< AVX512_VNNI or AVX_VNNI
 
-  /// Width of a vector register: 16, 32 or 64.
+  /// Width of a vector: of a register (16, 32 or 64) or less.
   int vector_bytes() const;
   int vector_registers() const;
   bool has_fma() const { return isa != Isa::Plain; }

@@ -100,6 +100,8 @@ bool obeys(const proto::FieldRule& rule, std::int64_t number) {
 bool obeys(const Field& field, const std::vector<std::int64_t>& numbers) {
   const auto& limits = rule(field);
   if (limits.has_most_values() && numbers.size() > static_cast<std::size_t>(limits.most_values())) return false;
+  if (limits.has_values() && !numbers.empty() && numbers.size() != static_cast<std::size_t>(limits.values()))
+    return false;
   return std::all_of(numbers.begin(), numbers.end(), [&](std::int64_t number) { return obeys(limits, number); });
 }
 

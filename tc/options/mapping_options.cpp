@@ -134,6 +134,19 @@ MappingOptions MappingOptions::with_vectorise(bool vectorise) const {
   return with("vectorise", vectorise);
 }
 
+MappingOptions MappingOptions::with_promote_bytes(std::int64_t bytes) const {
+  return with("promote_bytes", bytes);
+}
+MappingOptions MappingOptions::with_vector_bytes(std::int64_t bytes) const {
+  return with("vector_bytes", bytes);
+}
+MappingOptions MappingOptions::with_register_tile(std::vector<std::int64_t> rows_and_columns) const {
+  return with("register_tile", std::move(rows_and_columns));
+}
+MappingOptions MappingOptions::with_unroll(std::int64_t vectors) const {
+  return with("unroll", vectors);
+}
+
 OptionValue MappingOptions::value(std::string_view name) const {
   return value_of(state_->message, find_field(name));
 }

@@ -43,8 +43,12 @@ class MappingOptions {
   MappingOptions with_tile(std::vector<std::int64_t> sizes) const;
   MappingOptions with_promote(bool promote = true) const;
   MappingOptions with_quota(std::int64_t operations) const;
+  MappingOptions with_promote_bytes(std::int64_t bytes) const;
   MappingOptions with_parallel(bool parallel = true) const;
   MappingOptions with_vectorise(bool vectorise = true) const;
+  MappingOptions with_vector_bytes(std::int64_t bytes) const;
+  MappingOptions with_register_tile(std::vector<std::int64_t> rows_and_columns) const;
+  MappingOptions with_unroll(std::int64_t vectors) const;
 
   /// With the option called \p name. A text is read as in the text form; flags take 0 and 1 too.
   MappingOptions with(std::string_view name, const OptionValue& value) const;

@@ -88,8 +88,12 @@ polyhedral::MappingOptions to_plain(const proto::MappingOptions& message) {
   plain.tile.assign(generic.tile().begin(), generic.tile().end());
   plain.promote = generic.promote();
   plain.quota = static_cast<unsigned long>(generic.quota());
+  plain.promote_bytes = generic.promote_bytes();
   plain.parallel = cpu.parallel();
   plain.vectorise = cpu.vectorise();
+  plain.vector_bytes = cpu.vector_bytes();
+  plain.register_tile.assign(cpu.register_tile().begin(), cpu.register_tile().end());
+  plain.unroll = cpu.unroll();
   return plain;
 }
 

@@ -20,6 +20,10 @@ struct MappingOptions {
   bool vectorise = true;
   bool promote = true;             ///< temporaries and accumulators in local buffers
   unsigned long quota = 2'000'000; ///< isl operations a phase may take before a simpler schedule is used; 0: no limit
+  std::int64_t promote_bytes = 0;  ///< of temporaries a tile keeps in local buffers; 0: the strategy chooses
+  std::int64_t vector_bytes = 0;   ///< of the widest vectors; 0: the target's
+  std::vector<std::int64_t> register_tile;  ///< rows and columns of accumulators; empty: the strategy chooses
+  std::int64_t unroll = 0;         ///< vectors in flight along a reduction's own loop; 0: the strategy chooses
 
   bool operator==(const MappingOptions&) const = default;
 };

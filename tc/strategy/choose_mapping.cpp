@@ -133,7 +133,7 @@ class Chooser {
       trips.push_back(ceil_div(extent(static_cast<int>(i)), static_cast<int>(i) == member ? mapping_.members[i].points : 1));
     std::vector<Operand> operands;
     for (const auto& read : statement(heaviest_).reads) operands.push_back(operand(read, first.iterator));
-    auto tile = choose_register_tile(operands, trips, member, target_);
+    auto tile = choose_register_tile(operands, trips, member, target_, options_.register_tile);
     if (member < 0 && tile.gain < 1.5) return;
     mapping_.register_tile = true;
     if (tile.rows >= 0 && member >= 0) choose_packs(tile.rows, member);
@@ -213,7 +213,8 @@ class Chooser {
       }
     } else if (!mapping_.register_tile && is_reduction(entry)) {
       auto extent = polyhedral::box(statement(entry).domain)[choice.iterator].extent();
-      while (lanes.unroll < 4 && extent >= 2 * std::int64_t{lanes.lanes} * lanes.unroll) lanes.unroll *= 2;
+      auto most = options_.unroll > 0 ? options_.unroll : 4;
+      while (lanes.unroll < most && extent >= 2 * std::int64_t{lanes.lanes} * lanes.unroll) lanes.unroll *= 2;
     }
     if (lanes.lanes > 1) mapping_.statements.push_back(lanes);
   }
@@ -301,10 +302,13 @@ polyhedral::Mapping choose_mapping(const Scop& scop, const Target& target, const
   auto gathered = scop;
   gathered.schedule = polyhedral::gather_coincident(scop);
   polyhedral::Mapping result;
-  if (options.promote) result.buffer_bytes = std::min<std::int64_t>(target.l2_bytes / 4, 256 << 10);
+  auto budget = options.promote_bytes > 0 ? options.promote_bytes : std::min<std::int64_t>(target.l2_bytes / 4, 256 << 10);
+  if (options.promote) result.buffer_bytes = budget;
+  auto machine = target;
+  if (options.vector_bytes > 0) machine.widest_vector = static_cast<int>(options.vector_bytes);
   for (const auto& cluster : polyhedral::cluster_views(gathered))
     result.clusters.push_back(cluster.statements.empty() ? ClusterMapping{}
-                                                         : Chooser(gathered, cluster, target, options).choose());
+                                                         : Chooser(gathered, cluster, machine, options).choose());
   return result;
 }
 

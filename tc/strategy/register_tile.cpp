@@ -13,12 +13,15 @@ bool changes(const Operand& operand, int member) { return member >= 0 && operand
 
 class Search {
  public:
-  Search(const std::vector<Operand>& operands, const std::vector<std::int64_t>& trips, const Target& target)
-      : operands_(operands), trips_(trips), registers_(target.vector_registers()) {}
+  Search(const std::vector<Operand>& operands, const std::vector<std::int64_t>& trips, const Target& target,
+         const std::vector<std::int64_t>& wanted)
+      : operands_(operands), trips_(trips), wanted_(wanted), registers_(target.vector_registers()) {}
 
   void try_members(int rows, int columns) {
-    auto most_rows = rows < 0 ? 1 : std::min<std::int64_t>(trips_[rows], 14);
-    auto most_columns = columns < 0 ? 1 : std::min<std::int64_t>(trips_[columns], 8);
+    auto row_trips = rows < 0 ? 1 : trips_[rows], column_trips = columns < 0 ? 1 : trips_[columns];
+    if (!wanted_.empty())
+      return rate({rows, columns, std::min(row_trips, wanted_[0]), std::min(column_trips, wanted_[1])});
+    auto most_rows = std::min<std::int64_t>(row_trips, 14), most_columns = std::min<std::int64_t>(column_trips, 8);
     for (std::int64_t r = 1; r <= most_rows; ++r)
       for (std::int64_t c = 1; c <= most_columns; ++c) try_tile({rows, columns, r, c});
   }
@@ -48,7 +51,9 @@ class Search {
   }
 
   void try_tile(RegisterTile tile) {
-    if (registers(tile) > registers_) return;
+    if (registers(tile) <= registers_) rate(tile);
+  }
+  void rate(RegisterTile tile) {
     auto operations = static_cast<double>(tile.row_count * tile.column_count);
     auto each = loads(tile) / operations;
     auto busy = std::sqrt(std::min(1.0, operations / busy_accumulators));
@@ -61,6 +66,7 @@ class Search {
 
   const std::vector<Operand>& operands_;
   const std::vector<std::int64_t>& trips_;
+  const std::vector<std::int64_t>& wanted_;
   std::int64_t registers_;
   double score_ = 0;
   RegisterTile best_;
@@ -69,8 +75,8 @@ class Search {
 }  // namespace
 
 RegisterTile choose_register_tile(const std::vector<Operand>& operands, const std::vector<std::int64_t>& trips,
-                                  int vector_member, const Target& target) {
-  Search search(operands, trips, target);
+                                  int vector_member, const Target& target, const std::vector<std::int64_t>& wanted) {
+  Search search(operands, trips, target, wanted);
   int members = static_cast<int>(trips.size());
   search.try_members(-1, vector_member);
   for (int rows = 0; rows < members; ++rows) {

@@ -22,8 +22,10 @@ struct RegisterTile {
 
 /// The tile that does most operations a load within the vector registers of \p target, fills its last tiles best, and has
 /// enough independent accumulators to hide the latency of an operation. \p trips counts, for each outer member, the
-/// vectors (for \p vector_member, the columns) or iterations it has; -1 as \p vector_member: lanes run along the reduction.
+/// vectors (for \p vector_member, the columns) or iterations it has; -1 as \p vector_member: lanes run along the reduction. Where \p wanted
+/// is not empty the tile has these rows and columns, as far as the trips go.
 RegisterTile choose_register_tile(const std::vector<Operand>& operands, const std::vector<std::int64_t>& trips,
-                                  int vector_member, const Target& target);
+                                  int vector_member, const Target& target,
+                                  const std::vector<std::int64_t>& wanted = {});
 
 }  // namespace tc::strategy

@@ -51,7 +51,7 @@ int element_bytes(const Scop& scop, const Access& access) {
 int vector_lanes(const Scop& scop, const Statement& statement, const Target& target) {
   int bytes = element_bytes(scop, statement.write);
   for (const auto& read : statement.reads) bytes = std::max(bytes, element_bytes(scop, read));
-  return target.vector_bytes() / bytes;
+  return std::max(1, target.vector_bytes() / bytes);
 }
 
 VectorChoice best_vector(const Scop& scop, const Statement& statement, const std::vector<int>& candidates,

@@ -49,7 +49,7 @@ TEST(OptionsFuzz, TextsAreReadOrRefused) {
     auto text = mutate(random_options(random).to_text(), "0123456789x=,-_ aefgilmnopqrstuvz\n\xff", random);
     ++(holds(text, [](const std::string& input) { return MappingOptions::parse(input); }) ? read : refused);
   }
-  EXPECT_GT(read, 1000);
+  EXPECT_GT(read, 500);
   EXPECT_GT(refused, 1000);
 }
 

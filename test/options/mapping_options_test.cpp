@@ -41,6 +41,9 @@ std::vector<Row> rows() {
       ROW("promote=0,quota=7,parallel=0,vectorise=0",
           MappingOptions().with_promote(false).with_quota(7).with_parallel(false).with_vectorise(false),
           "MappingOptions(promote=False, quota=7, parallel=False, vectorise=False)"),
+      ROW("promote_bytes=4096,vector_bytes=32,register_tile=6x2,unroll=8",
+          MappingOptions().with_promote_bytes(4096).with_vector_bytes(32).with_register_tile({6, 2}).with_unroll(8),
+          "MappingOptions(promote_bytes=4096, vector_bytes=32, register_tile=[6, 2], unroll=8)"),
   };
 }
 
@@ -82,8 +85,13 @@ TEST(MappingOptions, ReachThePasses) {
   plain.quota = 9;
   plain.parallel = false;
   plain.vectorise = false;
+  plain.promote_bytes = 10;
+  plain.vector_bytes = 16;
+  plain.register_tile = {3, 4};
+  plain.unroll = 2;
   auto options = MappingOptions::parse(
-      "vectorise=0,parallel=0,quota=9,promote=0,tile=4x0,positive_orthant=0,allow_skewing=1,fusion=min");
+      "unroll=2,register_tile=3x4,vector_bytes=16,promote_bytes=10,vectorise=0,parallel=0,quota=9,promote=0,tile=4x0,"
+      "positive_orthant=0,allow_skewing=1,fusion=min");
   EXPECT_EQ(options.values(), plain);
 }
 
@@ -125,7 +133,9 @@ TEST(MappingOptions, TextAndBytesAreInversesAndEqualityIsOfValues) {
 }
 
 TEST(MappingOptions, ErrorsNameTheOptionAndWhatItMayBe) {
-  const std::string all = "fusion, allow_skewing, positive_orthant, tile, promote, quota, parallel, vectorise";
+  const std::string all =
+      "fusion, allow_skewing, positive_orthant, tile, promote, quota, promote_bytes, parallel, vectorise, "
+      "vector_bytes, register_tile, unroll";
   const std::string sizes = "at most 16 sizes joined by 'x', for example 32x64, where 0 leaves a loop whole";
   struct Case {
     std::string text, message;
@@ -142,6 +152,15 @@ TEST(MappingOptions, ErrorsNameTheOptionAndWhatItMayBe) {
            {"tile=99999999999999999999", "mapping option 'tile=99999999999999999999': must be " + sizes},
            {"quota=-1", "mapping option 'quota=-1': must be a number of isl operations, 0 for no limit"},
            {"quota=1,quota=2", "mapping option 'quota' is given twice"},
+           {"vector_bytes=24",
+            "mapping option 'vector_bytes=24': must be a power of two up to 64, 0 for the target's width"},
+           {"vector_bytes=128",
+            "mapping option 'vector_bytes=128': must be a power of two up to 64, 0 for the target's width"},
+           {"register_tile=6",
+            "mapping option 'register_tile=6': must be rows and columns of accumulators, for example "
+            "6x2, each from 1 to 32"},
+           {"unroll=3",
+            "mapping option 'unroll=3': must be 1, 2, 4, 8 or 16 vectors in flight, 0 for the strategy's choice"},
            {"colour=red", "no mapping option 'colour'; the options are " + all},
            {"quota=1,", "no mapping option ''; the options are " + all}}) {
     try {

@@ -19,7 +19,8 @@ inline OptionValue random_value(const Field& field, std::mt19937& random) {
     return std::min<std::int64_t>(std::int64_t{1} << random() % 5, most);
   };
   if (field.field->is_repeated()) {
-    std::vector<std::int64_t> numbers(random() % 4);
+    auto count = random() % 4;
+    std::vector<std::int64_t> numbers(rule.has_values() && count > 0 ? rule.values() : count);
     for (auto& n : numbers) n = number();
     return numbers;
   }

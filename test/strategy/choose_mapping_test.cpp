@@ -50,6 +50,32 @@ TEST_F(ChooseMapping, OptionsRestrict) {
   EXPECT_EQ(choose(pointwise(64, 20000), {.tile = {8, 100}}), "parallel 0, blocks 8x100, points 1x16, S: i1 x16\n");
 }
 
+TEST_F(ChooseMapping, VectorsAreAtMostAsWideAsAskedFor) {
+  EXPECT_EQ(choose(pointwise(64, 20000), {.vector_bytes = 32}), "parallel 0, points 1x8, S: i1 x8\n");
+  EXPECT_EQ(choose(pointwise(64, 20000), {.vector_bytes = 4}), "parallel 0\n");
+}
+
+TEST_F(ChooseMapping, RowsSumsKeepAsManyVectorsInFlightAsAskedFor) {
+  auto scop = ScopBuilder(context())
+                  .input("A", {64, 4096})
+                  .output("C", {64})
+                  .accumulate("U[i, k] : 0 <= i < 64 and 0 <= k < 4096", "C[i]", {"A[i, k]"})
+                  .scop();
+  scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), {});
+  EXPECT_NE(choose(scop).find("U: i1 x16 unroll 4"), std::string::npos) << choose(scop);
+  EXPECT_NE(choose(scop, {.unroll = 16}).find("U: i1 x16 unroll 16"), std::string::npos) << choose(scop, {.unroll = 16});
+  EXPECT_EQ(choose(scop, {.unroll = 1}).find("unroll"), std::string::npos) << choose(scop, {.unroll = 1});
+}
+
+TEST_F(ChooseMapping, BuffersHoldWhatIsAskedFor) {
+  auto bytes = [&](const MappingOptions& options) {
+    return choose_mapping(pointwise(8, 8), Target::parse("cpu:avx512,l2=1m"), options).buffer_bytes;
+  };
+  EXPECT_EQ(bytes({}), 256 << 10);
+  EXPECT_EQ(bytes({.promote_bytes = 4096}), 4096);
+  EXPECT_EQ(bytes({.promote = false, .promote_bytes = 4096}), 0);
+}
+
 /// C(i, j) +=! A(i, k) * B, with B(k, j) or B(j, k), below the coincident band [i, j].
 class ChooseContraction : public polyhedral::IslTest {
  protected:
@@ -67,6 +93,14 @@ class ChooseContraction : public polyhedral::IslTest {
     return to_string(choose_mapping(scop, Target::parse(target), options));
   }
 };
+
+TEST_F(ChooseContraction, TakesTheRegisterTileAskedFor) {
+  EXPECT_EQ(choose(512, 512, 512, "B[k, j]", {512, 512}, "cpu:avx512,cores=2,l2=2m", {.register_tile = {6, 2}}),
+            "parallel 0, register 6x32, I: i1 x16, U: i1 x16, stage C\n");
+  EXPECT_EQ(choose(512, 512, 512, "B[k, j]", {512, 512}, "cpu:avx512,cores=2,l2=2m",
+                   {.vector_bytes = 32, .register_tile = {3, 1}}),
+            "parallel 0, register 3x8, I: i1 x8, U: i1 x8, stage C\n");
+}
 
 TEST_F(ChooseContraction, TilesRegistersAndStagesAccumulators) {
   EXPECT_EQ(choose(512, 512, 512, "B[k, j]", {512, 512}, "cpu:avx512,cores=2,l2=2m"),

@@ -27,12 +27,18 @@ MappingOptions random_options(std::mt19937& random) {
   auto fusion = static_cast<options::FusionStrategy>(random() % 3);
   std::vector<std::int64_t> tile(random() % 3);
   for (auto& size : tile) size = static_cast<int>(random() % 6);
+  std::vector<std::int64_t> rows_and_columns(2);
+  for (auto& count : rows_and_columns) count = 1 + static_cast<int>(random() % 5);
   return MappingOptions()
       .with_fusion(fusion)
       .with_tile(tile)
       .with_parallel(random() % 4 != 0)
       .with_vectorise(random() % 4 != 0)
-      .with_promote(random() % 4 != 0);
+      .with_promote(random() % 4 != 0)
+      .with_promote_bytes(random() % 3 == 0 ? 64 : 0)
+      .with_vector_bytes(random() % 3 == 0 ? 4 << random() % 4 : 0)
+      .with_register_tile(random() % 3 == 0 ? rows_and_columns : std::vector<std::int64_t>())
+      .with_unroll(random() % 3 == 0 ? 1 << random() % 4 : 0);
 }
 
 /// A random mapping, legal or not worth it alike: threads, blocks, points and unrolling that no rule would choose.

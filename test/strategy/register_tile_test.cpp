@@ -8,8 +8,8 @@ namespace tc::strategy {
 namespace {
 
 std::string tile(const std::vector<Operand>& operands, const std::vector<std::int64_t>& trips, int vector_member,
-                 const char* target) {
-  auto t = choose_register_tile(operands, trips, vector_member, Target::parse(target));
+                 const char* target, const std::vector<std::int64_t>& wanted = {}) {
+  auto t = choose_register_tile(operands, trips, vector_member, Target::parse(target), wanted);
   return str("m", t.rows, " x", t.row_count, ", m", t.columns, " x", t.column_count);
 }
 
@@ -30,6 +30,13 @@ TEST(RegisterTile, PrefersTilesThatDivideTheExtents) {
 
 TEST(RegisterTile, ReusesBothOperandsOfADotProduct) {
   EXPECT_EQ(tile(along_reduction, {512, 512}, -1, "cpu:avx512"), "m0 x4, m1 x4");
+}
+
+TEST(RegisterTile, IsTheOneAskedForAsFarAsTheTripsGo) {
+  EXPECT_EQ(tile(along_columns, {6000, 4000}, 1, "cpu:avx512", {9, 5}), "m0 x9, m1 x5");
+  EXPECT_EQ(tile(along_columns, {6000, 4000}, 1, "cpu:avx512", {1, 1}), "m-1 x1, m1 x1");
+  EXPECT_EQ(tile(along_columns, {4, 1}, 1, "cpu:avx512", {6, 2}), "m0 x4, m1 x1");
+  EXPECT_EQ(tile(along_reduction, {512, 512}, -1, "cpu:avx512", {3, 7}), "m0 x3, m1 x7");
 }
 
 TEST(RegisterTile, WithoutReuseThereIsLittleGain) {
