@@ -24,17 +24,22 @@ Vec erf(const Vec& x) {
 
 namespace {
 
-/// a normcdf(-a) for 0 <= a <= 15: exp(-a^2/2) a/(a + 4) times a polynomial of (a - 4)/(a + 4).
+/// a normcdf(-a) for 0 <= a <= 15: exp(-a^2/2) w times a polynomial of u, w = a/(a + 4), u = 2 w - 1; all three with
+/// what they round off.
 Vec normal_tail(const Vec& a) {
-  Vec w = a / (a + 4);
-  Vec p =
-      polynomial({-1.2553459964692592621e-4, 1.9145113765262067318e-4, 1.5704692341387271881e-3,
-                  -3.52165661752223968506e-3, -7.5276638381183147430e-3, 6.04062564671039581299e-2,
-                  -0.18652282655239105225, 0.387136638164520263672, -0.607896625995635986328, 0.75528514385223388672},
-                 fma(w, 2, -1));
-  Vec square = a * a;
-  auto [y, n] = scaled_exponential(square * -0.5, fma(a, a, -square) * -0.5);
-  return scale(y * (w * p), n);
+  Pair sum = exact_sum(a, a.number(4)), square = exact_product(a, a);
+  Vec inverse = 1 / sum.high, w = a * inverse;
+  Vec w_low = (fma(-w, sum.high, a) - w * sum.low) * inverse;
+  Vec u = fma(w_low, 2, fma(w, 2, -1));
+  Vec slope = polynomial({-1.2553459964692592621e-4, 1.9145113765262067318e-4, 1.5704692341387271881e-3,
+                          -3.52165661752223968506e-3, -7.5276638381183147430e-3, 6.04062564671039581299e-2,
+                          -0.18652282655239105225, 0.387136638164520263672, -0.607896625995635986328},
+                         u);
+  Vec p = fma(slope, u, 0.75528514385223388672), p_low = fma(slope, u, 0.75528514385223388672 - p);
+  auto [y, n, y_low] = scaled_exponential(square.high * -0.5, square.low * -0.5);
+  Pair product = exact_product(w, y);
+  Vec low = fma(w, y_low, fma(w_low, y, product.low));
+  return scale(fma(product.high, p, fma(product.high, p_low, low * p)), n);
 }
 
 }  // namespace

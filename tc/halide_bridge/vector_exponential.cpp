@@ -6,6 +6,13 @@ namespace {
 /// Added to a number it moves the whole part to the low bits.
 constexpr double magic_f32 = 12582912;
 
+/// a / (1 + e) for 0 <= e <= 1, with the low bits of 1 + e.
+Vec over_one_plus(const Vec& a, const Vec& e) {
+  Pair sum = exact_sum_ordered(e.number(1), e);
+  Vec inverse = 1 / sum.high, q = a * inverse;
+  return fma(fma(-q, sum.high, a) - q * sum.low, inverse, q);
+}
+
 Vec with_bounds(const Vec& x) {
   return at_most(at_least(x, -104), 89);
 }
@@ -21,34 +28,36 @@ Scaled scaled_exponential(const Vec& x, const Vec& low) {
   Vec n = fma(x, 1.4426950408889634, magic_f32) - magic_f32;
   Vec r = fma(n, 2.12194440054690583e-4, fma(n, -0.693359375, x));
   if (!Halide::Internal::is_const_zero(low.expr())) r = r + low;
-  return {polynomial({1.37449614703655243e-3, 8.36894474923610687e-3, 4.16696518659591675e-2, 0.166665181517601013,
-                      0.499999880790710449, 1, 1},
-                     r),
-          n};
+  Vec slope = polynomial({1.37449614703655243e-3, 8.36894474923610687e-3, 4.16696518659591675e-2, 0.166665181517601013,
+                          0.499999880790710449, 1},
+                         r);
+  Vec y = fma(slope, r, 1);
+  return {y, n, fma(slope, r, 1 - y)};
 }
 
 Vec exp(const Vec& x) {
-  auto [y, n] = scaled_exponential(with_bounds(x));
+  auto [y, n, low] = scaled_exponential(with_bounds(x));
   return scale(y, n);
 }
 
 Vec exp_of_negative(const Vec& x) {
-  auto [y, n] = scaled_exponential(at_least(x, -104));
+  auto [y, n, low] = scaled_exponential(at_least(x, -104));
   return scale(y, n);
 }
 
 /// 1/(1 + e^-x), from e^-|x|, which does not overflow.
 Vec sigmoid(const Vec& x) {
   Vec e = exp_of_negative(-magnitude(x));
-  return select(x < 0, e, 1) / (1 + e);
+  return over_one_plus(select(x < 0, e, 1), e);
 }
 
 /// x/(1 + e^-x); for negative x the numerator x e^x is rounded after the product, and a NaN for
 /// an infinite x.
 Vec silu(const Vec& x) {
-  Vec low = at_least(-magnitude(x), -125);
-  auto [y, n] = scaled_exponential(low);
-  return select(x < 0, fma(x, 0, scale(low * y, n)), x) / (1 + scale(y, n));
+  Vec bounded = at_least(-magnitude(x), -125);
+  auto [y, n, low] = scaled_exponential(bounded);
+  Vec numerator = select(x < 0, fma(x, 0, scale(bounded * y, n)), x), e = scale(y, n);
+  return select((x < 88) & !(x == 0), over_one_plus(numerator, e), numerator);
 }
 
 Vec tanh(const Vec& x) {

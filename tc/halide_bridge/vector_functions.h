@@ -6,9 +6,10 @@
 /// the C library.
 namespace tc::halide_bridge::line {
 
-/// y 2^n with y in [0.7, 1.42] and whole n: a power whose scaling is still to be done.
+/// (y + low) 2^n with y in [0.7, 1.42] and whole n: a power whose scaling is still to be done; low is below y's last
+/// place.
 struct Scaled {
-  Vec y, n;
+  Vec y, n, low;
 };
 /// e^(x + low) for -104 <= x <= 89 (float32) and low below 2^-20 in magnitude.
 Scaled scaled_exponential(const Vec& x);

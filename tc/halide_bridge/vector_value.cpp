@@ -107,8 +107,30 @@ Vec operator<<(const Vec& a, int places) {
 Vec operator>>(const Vec& a, int places) {
   return a.step(a.expr_ >> ir::make_const(a.expr_.type(), places));
 }
+Vec shift_right_logical(const Vec& a, int places) {
+  auto bits = a.expr_.type().with_code(halide_type_uint);
+  return a.step(ir::Cast::make(a.expr_.type(), ir::Cast::make(bits, a.expr_) >> ir::make_const(bits, places)));
+}
 Vec select(const Vec& condition, const Vec& a, const Vec& b) {
   return a.step(ir::Select::make(condition.expr_, a.expr_, b.expr_));
+}
+
+Vec Vec::rounded(const std::string& name, const Vec& x) {
+  auto type = x.expr_.type();
+  return x.step(ir::Call::make(type, name + (x.is_double() ? "_f64" : "_f32"), {x.expr_}, ir::Call::PureExtern));
+}
+
+Vec where_any(const Vec& condition, const Vec& fast, const std::vector<Vec>& args,
+              const std::function<Vec(const std::vector<Vec>&)>& slow) {
+  Steps inner;
+  std::vector<Vec> inside;
+  for (const Vec& arg : args) inside.emplace_back(inner, arg.expr_);
+  Vec result = slow(inside);
+  Expr chosen = Vec::finish(inner, result.step(ir::Select::make(condition.expr_, result.expr_, fast.expr_)));
+  Expr any = condition.expr_;
+  if (any.type().is_vector()) any = ir::VectorReduce::make(ir::VectorReduce::Or, any, 1);
+  return fast.step(
+      ir::Call::make(fast.expr_.type(), ir::Call::if_then_else, {any, chosen, fast.expr_}, ir::Call::PureIntrinsic));
 }
 
 Vec fma(const Vec& a, const Vec& b, const Vec& c) {
@@ -129,6 +151,9 @@ Vec magnitude(const Vec& x) {
 }
 Vec copysign(const Vec& x, const Vec& sign) {
   return ((x.bits() & x.integer(~sign_bit(x))) | (sign.bits() & x.integer(sign_bit(x)))).from_bits();
+}
+Vec flip_sign(const Vec& x, const Vec& sign_bits, int places) {
+  return (x.bits() ^ ((sign_bits << places) & x.integer(sign_bit(x)))).from_bits();
 }
 Vec at_least(const Vec& x, double bound) {
   return select(x < bound, bound, x);

@@ -3,6 +3,7 @@
 #include <Halide.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +35,8 @@ class Vec {
   Vec as_int() const;
   /// An intrinsic of the code generator (see cpu/lane_functions.h): tc_<name>_f32|f64 of values of this type.
   static Vec call(const std::string& name, const std::vector<Vec>& args);
+  /// floor, ceil, trunc.
+  static Vec rounded(const std::string& name, const Vec& x);
   /// \p result inside of all its steps.
   static Halide::Expr finish(const Steps& steps, const Vec& result);
 
@@ -51,8 +54,14 @@ class Vec {
   /// Shifts of integers, arithmetic to the right.
   friend Vec operator<<(const Vec& a, int places);
   friend Vec operator>>(const Vec& a, int places);
+  /// A shift of integers that moves zeros in.
+  friend Vec shift_right_logical(const Vec& a, int places);
   /// a where \p condition holds, else b.
   friend Vec select(const Vec& condition, const Vec& a, const Vec& b);
+
+  /// \p fast, but in lanes with \p condition what \p slow makes of \p args. Runs \p slow only where a lane has it.
+  friend Vec where_any(const Vec& condition, const Vec& fast, const std::vector<Vec>& args,
+                       const std::function<Vec(const std::vector<Vec>&)>& slow);
 
  private:
   Steps* steps_;
@@ -113,6 +122,9 @@ inline Vec fma(const Vec& a, const Vec& b, double c) {
 inline Vec fma(const Vec& a, double b, double c) {
   return fma(a, a.number(b), a.number(c));
 }
+
+/// \p x with its sign changed where the bits \p sign, shifted up by \p places, reach the sign bit.
+Vec flip_sign(const Vec& x, const Vec& sign_bits, int places);
 
 /// c[0] x^n + ... + c[n] with n fused steps.
 Vec polynomial(const std::vector<double>& c, const Vec& x);

@@ -101,9 +101,10 @@ double cyl_bessel_i1(double x) {
 }
 
 double erfcx(double x) {
+  if (x < -27) return infinity;
   if (x < 10) {
     const double square = x * x, rest = std::fma(x, x, -square);
-    return std::isinf(square) ? infinity : std::exp(square) * std::erfc(x) * (1 + rest);
+    return std::exp(square) * std::erfc(x) * (1 + rest);
   }
   const double inverse = 1 / (2 * x * x);
   double term = 1, sum = 1;
