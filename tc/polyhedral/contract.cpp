@@ -163,7 +163,7 @@ class Contraction {
         if (lanes == Lanes::Scattered) return false;
         if (lanes == Lanes::Uniform) continue;
         auto low = box(access->relation.range()).back().min;
-        aligned = aligned && (first == INT64_MAX || first == low);
+        aligned = aligned && (first == INT64_MAX || first == low) && first_lane(scop_.statement(id), choice) == 0;
         first = std::min(first, low);
         widest = std::max<std::int64_t>(widest, choice.lanes);
       }

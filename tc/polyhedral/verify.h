@@ -9,7 +9,8 @@
 ///  - dependences: every validity dependence goes strictly forward in the schedule's sequential order
 ///  - coincidence: no coincidence dependence is carried by a band member that is coincident or marked parallel
 ///  - bounds: every access, guards included, stays inside its tensor's box
-///  - marks: the grammar of marks.h (trip counts below `register` are constant because all domains are)
+///  - marks: the grammar of marks.h (trip counts below `register` are constant because all domains are); every lane of a
+///    vector exists in a padded buffer
 ///  - promotion: what a Local buffer's readers see is what was written to it in the same execution of its allocate mark.
 ///    Every use of the temporary it replaces goes to it; each element belongs to one execution and has a place of its
 ///    own there; every read follows a write; copies out, and combinations of lanes, follow all writes, copies in precede

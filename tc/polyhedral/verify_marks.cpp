@@ -4,6 +4,8 @@
 
 #include "tc/base/str.h"
 #include "tc/polyhedral/broken_law.h"
+#include "tc/polyhedral/cluster_view.h"
+#include "tc/polyhedral/instances.h"
 #include "tc/polyhedral/marks.h"
 #include "tc/polyhedral/schedule_walk.h"
 #include "tc/polyhedral/verify.h"
@@ -100,6 +102,25 @@ class MarkCheck {
     if (!count || *count > least)
       fail(str("the loop below mark 'vector' has ", count ? str(*count) : "no constant number of", " iterations and ",
                least, " lanes"));
+    for (const auto& id : statement_ids(child)) check_room(place, band, scop_.statement(id));
+  }
+
+  /// Every lane of a vector exists in a padded buffer, running or not.
+  void check_room(const Place& place, const isl::schedule_node_band& band, const Statement& statement) const {
+    auto lane = only_iterator(band.partial_schedule().at(0), statement.domain);
+    if (lane < 0) return;
+    for (const auto* access : accesses(statement)) {
+      if (!access->exact || access->function.is_null()) continue;
+      const auto& tensor = scop_.tensor(range_name(access->function.as_map()));
+      bool moves = isl_pw_multi_aff_involves_dims(access->function.get(), isl_dim_in, lane, 1) == isl_bool_true;
+      if (!moves || !(tensor.padded || tensor.combined)) continue;
+      auto runs = place.prefix.intersect_domain(statement.domain.to_union_set());
+      auto touched = runs.reverse().apply_range(access->function.as_map().to_union_map());
+      if (touched.is_empty()) continue;
+      auto last = box(touched.as_map().lexmin().range()).back().max + statement.vector_lanes - 1;
+      if (last >= tensor.min.back() + tensor.extent.back())
+        fail(str("the lanes of statement ", statement.id, " reach index ", last, " of the buffer '", tensor.name, "'"));
+    }
   }
 
   /// The lanes that all statements at \p place have.

@@ -60,6 +60,21 @@ TEST_F(Contract, PadsForVectorsThatAccessIt) {
   EXPECT_FALSE(reversed.padded);
 }
 
+/// j mod 8 is the lane: the first vector begins at lane 3 and ends in the place of the second.
+TEST_F(Contract, PadsForVectorsThatStartWithinATile) {
+  auto scop = ScopBuilder(context())
+                  .temporary("t", {8, 9})
+                  .statement("S[i, j] : 0 <= i < 8 and 3 <= j < 9", "t[i, j]")
+                  .scop();
+  using namespace build;
+  scop.schedule = domain(scop.domain(), coincident_band("[{ S[i, j] -> [(i)] }]", 1,
+                                                        band("[{ S[i, j] -> [(floor(j/8))] }]",
+                                                             band("[{ S[i, j] -> [(j mod 8)] }]"))));
+  ClusterMapping cluster{.statements = {{"S", 1, 8}}};
+  auto buffer = contract(scop, {0, 0}, {0, 0}, cluster, {}, 1000).tensor("local_t");
+  EXPECT_GE(buffer.extent.back(), 13);
+}
+
 /// The masked-off lanes of a vector that ends early, or starts within a tile, may hold elements that others wrote.
 TEST_F(Contract, LanesKeepWhatOthersWrote) {
   auto keeps = [&](const std::string& overwritten) {

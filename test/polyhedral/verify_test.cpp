@@ -244,6 +244,20 @@ TEST_F(VerifyTest, VectorsFitTheirLanes) {
       "mark 'vector' stands above a band that has not one member");
 }
 
+TEST_F(VerifyTest, PaddedBuffersHaveRoomForEveryLane) {
+  auto scop = pair();
+  for (auto& statement : scop.statements) statement.vector_lanes = 8;
+  auto& buffer = scop.tensor("t");
+  buffer.storage = Tensor::Storage::Local;
+  buffer.padded = true;
+  auto tree = mark("allocate_t", mark("vector", band("[{ S0[i] -> [(i)]; S1[i] -> [(i)] }]")));
+  expect_marks(scop, tree);
+  buffer.extent = {7};
+  expect_marks(scop, tree, "reach index 7 of the buffer 't'");
+  buffer.padded = false;
+  expect_marks(scop, tree);
+}
+
 TEST_F(VerifyTest, LocalBuffersAreAllocatedOnce) {
   auto scop = pair();
   auto below = sequence({{"{ S0[i] }"}, {"{ S1[i] }"}});
