@@ -44,6 +44,8 @@ def row_text(row: dict) -> str:
              number(row["bytes"] / ours["median"] / 1e9, ".3g", 7), number(row["error"], ".2f", 6),
              number(row["compile_ms"], ".0f", 6)]
     state = "" if row["status"] == "ok" else f"  {row['status'].upper()}"
+    if row.get("fallbacks"):
+        state += f"  simpler schedule: {', '.join(map(str, row['fallbacks']))};"
     return "".join(cells) + state + "  " + "; ".join(goal_text(goal) for goal in row["goals"])
 
 

@@ -59,7 +59,8 @@ def depthwise(size, n, c, image, goals=(), padded=False, **more):
     return Case(name, DEPTHWISE_PADDED if padded else DEPTHWISE,
                 lambda: (random(n, c, image + border, image + border), random(c, 3, 3)),
                 lambda i, k: F.conv2d(i, k.unsqueeze(1), groups=k.shape[0], padding=1 if padded else 0), terms=9,
-                flops=2.0 * n * c * 9 * image * image, goals=goals, native=("conv", n, c, 1, 1, image + 2, 3, 1), **more)
+                flops=2.0 * n * c * 9 * image * image, goals=goals,
+                native=None if padded else ("conv", n, c, 1, 1, image + 2, 3, 1), **more)
 
 
 def dense(size, name, n, c, m, image, kernel=3, stride=1, goals=(), text=CONV, **more):
