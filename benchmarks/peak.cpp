@@ -1,4 +1,5 @@
-// The machine's own limits, for ratios: multiply-add peaks and copy bandwidth. Loaded by suite/limits.py through ctypes.
+// The machine's own limits, for ratios: multiply-add peaks and copy bandwidth. Loaded by suite/limits.py through
+// ctypes.
 
 #include <immintrin.h>
 
@@ -24,13 +25,12 @@ struct Loop {
   double operations;
 };
 
-#define TC_PEAK_LOOP(name, isa, vector, broadcast, instruction, constraint)                    \
-  [[gnu::target(isa)]] void name() {                                                      \
-    vector b = broadcast(0.7f), a[chains];                                                \
-    for (auto& x : a) x = b;                                                              \
-    for (long i = 0; i < trips; ++i)                                                      \
-      _Pragma("GCC unroll 12") for (auto& x : a)                                          \
-          asm volatile(instruction : "+" constraint(x) : constraint(b));                  \
+#define TC_PEAK_LOOP(name, isa, vector, broadcast, instruction, constraint)                                     \
+  [[gnu::target(isa)]] void name() {                                                                            \
+    vector b = broadcast(0.7f), a[chains];                                                                      \
+    for (auto& x : a) x = b;                                                                                    \
+    for (long i = 0; i < trips; ++i)                                                                            \
+      _Pragma("GCC unroll 12") for (auto& x : a) asm volatile(instruction : "+" constraint(x) : constraint(b)); \
   }
 
 TC_PEAK_LOOP(fma512, "avx512f", __m512, _mm512_set1_ps, "vfmadd231ps %1, %1, %0", "v")
@@ -78,7 +78,8 @@ double in_parallel(int threads, int times, Work work) {
 
 [[gnu::target("avx2")]] void stream_copy(char* to, const char* from, std::size_t bytes) {
   for (std::size_t i = 0; i + 32 <= bytes; i += 32)
-    _mm256_stream_si256(reinterpret_cast<__m256i*>(to + i), _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i)));
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(to + i),
+                        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i)));
   _mm_sfence();
 }
 
@@ -94,8 +95,8 @@ extern "C" __attribute__((visibility("default"))) double tc_bench_peak(int kind,
   return threads * times * (trips * chains * loop.operations) / elapsed / 1e9;
 }
 
-/// GB/s read plus written by copying \p bytes from \p from to \p to (both aligned by 64) in \p threads threads, \p times
-/// times. With \p stream the stores pass by the caches.
+/// GB/s read plus written by copying \p bytes from \p from to \p to (both aligned by 64) in \p threads threads, \p
+/// times times. With \p stream the stores pass by the caches.
 extern "C" __attribute__((visibility("default"))) double tc_bench_copy(char* to, const char* from, std::size_t bytes,
                                                                        int threads, int times, int stream) {
   if (stream && !__builtin_cpu_supports("avx2")) return 0;

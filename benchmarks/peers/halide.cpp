@@ -31,8 +31,8 @@ struct Operation {
 
 /// Estimates and exact shapes for all tensors, Adams2019's schedule, machine code. Shapes begin with the innermost
 /// dimension. The output is a copy of \p computed, so that the scheduler may keep sums in registers.
-Operation* scheduled(Func computed, std::vector<ImageParam> inputs, std::vector<std::vector<int>> shapes, std::vector<int> result,
-                     int threads, int64_t cache) {
+Operation* scheduled(Func computed, std::vector<ImageParam> inputs, std::vector<std::vector<int>> shapes,
+                     std::vector<int> result, int threads, int64_t cache) {
   static bool loaded = (Halide::load_plugin(TC_ADAMS2019), true);
   (void)loaded;
   Func output("output");
@@ -48,7 +48,8 @@ Operation* scheduled(Func computed, std::vector<ImageParam> inputs, std::vector<
     output.output_buffer().dim(d).set_bounds(0, result[d]);
   }
   Halide::Pipeline pipeline(output);
-  pipeline.auto_schedule("Adams2019", Halide::get_jit_target_from_environment(), Halide::MachineParams(threads, cache, 40));
+  pipeline.auto_schedule("Adams2019", Halide::get_jit_target_from_environment(),
+                         Halide::MachineParams(threads, cache, 40));
   pipeline.compile_jit();
   return new Operation{pipeline, std::move(inputs), std::move(shapes), std::move(result)};
 }
@@ -59,8 +60,10 @@ Operation* matmul(int m, int n, int k, bool transposed_a, bool transposed_b, int
   RDom r(0, k);
   Func c("c");
   c(j, i) += (transposed_a ? a(i, r) : a(r, i)) * (transposed_b ? b(r, j) : b(j, r));
-  return scheduled(c, {a, b}, {transposed_a ? std::vector<int>{m, k} : std::vector<int>{k, m},
-                               transposed_b ? std::vector<int>{k, n} : std::vector<int>{n, k}}, {n, m}, threads, cache);
+  return scheduled(c, {a, b},
+                   {transposed_a ? std::vector<int>{m, k} : std::vector<int>{k, m},
+                    transposed_b ? std::vector<int>{k, n} : std::vector<int>{n, k}},
+                   {n, m}, threads, cache);
 }
 
 Operation* conv(int n, int g, int c, int f, int height, int width, int kernel, int stride, int threads, int64_t cache) {
@@ -68,7 +71,8 @@ Operation* conv(int n, int g, int c, int f, int height, int width, int kernel, i
   Var x("x"), y("y"), channel("channel"), batch("batch");
   RDom r(0, kernel, 0, kernel, 0, c);
   Func o("o");
-  o(x, y, channel, batch) += image(stride * x + r.x, stride * y + r.y, channel / f * c + r.z, batch) * weights(r.x, r.y, r.z, channel);
+  o(x, y, channel, batch) +=
+      image(stride * x + r.x, stride * y + r.y, channel / f * c + r.z, batch) * weights(r.x, r.y, r.z, channel);
   return scheduled(o, {image, weights}, {{width, height, g * c, n}, {kernel, kernel, c, g * f}},
                    {(width - kernel) / stride + 1, (height - kernel) / stride + 1, g * f, n}, threads, cache);
 }
@@ -106,8 +110,8 @@ TC_EXPORT void* tc_halide_matmul(int64_t m, int64_t n, int64_t k, int ta, int tb
 }
 
 /// A valid convolution of NCHW images with g groups of c channels into f.
-TC_EXPORT void* tc_halide_conv(int64_t n, int64_t g, int64_t c, int64_t f, int64_t height, int64_t width, int64_t kernel,
-                               int64_t stride, int threads, int64_t cache) {
+TC_EXPORT void* tc_halide_conv(int64_t n, int64_t g, int64_t c, int64_t f, int64_t height, int64_t width,
+                               int64_t kernel, int64_t stride, int threads, int64_t cache) {
   return or_null([&] { return conv(n, g, c, f, height, width, kernel, stride, threads, cache); });
 }
 

@@ -1,1 +1,1 @@
-"""The benchmark suite: cases, limits of the machine, peers, measuring, acceptance, report. Run by benchmarks/bench.py."""
+"""The benchmark suite: cases, limits of the machine, peers, measuring, acceptance, report; benchmarks/bench.py runs it."""

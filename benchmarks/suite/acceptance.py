@@ -22,7 +22,9 @@ def verdict(value: Optional[float], must: Optional[float], aim: Optional[float])
     return PASS if must is not None else SHORT
 
 
-def judged(metric: str, value: Optional[float], must: Optional[float], aim: Optional[float], at_most: bool = False) -> dict:
+def judged(
+    metric: str, value: Optional[float], must: Optional[float], aim: Optional[float], at_most: bool = False
+) -> dict:
     """One judged value. `margin` is the value over its threshold minus 1: negative by how much the goal is missed.
 
     With `at_most` smaller is better: times.
@@ -32,8 +34,15 @@ def judged(metric: str, value: Optional[float], must: Optional[float], aim: Opti
     if value is not None and threshold:
         margin = threshold / value - 1 if at_most else value / threshold - 1
     negated = (lambda number: None if number is None else -number) if at_most else (lambda number: number)
-    return {"metric": metric, "value": value, "must": must, "aim": aim, "margin": margin, "at_most": at_most,
-            "verdict": verdict(negated(value), negated(must), negated(aim))}
+    return {
+        "metric": metric,
+        "value": value,
+        "must": must,
+        "aim": aim,
+        "margin": margin,
+        "at_most": at_most,
+        "verdict": verdict(negated(value), negated(must), negated(aim)),
+    }
 
 
 def metric_value(metric: str, row: dict) -> Optional[float]:
@@ -56,24 +65,37 @@ def judge_row(goals: List[Goal], row: dict) -> List[dict]:
     if row["threads"] != 1:
         return []
     peakless = not row.get("peak_gops")
-    return [judged(g.metric, metric_value(g.metric, row), g.must, g.aim) for g in goals
-            if not (g.metric == "peak" and peakless)]
+    return [
+        judged(g.metric, metric_value(g.metric, row), g.must, g.aim)
+        for g in goals
+        if not (g.metric == "peak" and peakless)
+    ]
 
 
 def measured(rows: List[dict], prefix: str, threads: int = 1) -> List[dict]:
     """The rows of cases whose names begin with `prefix`, at a number of threads."""
-    return [row for row in rows if row["case"].startswith(prefix) and row["threads"] == threads and row["status"] == "ok"]
+    return [
+        row for row in rows if row["case"].startswith(prefix) and row["threads"] == threads and row["status"] == "ok"
+    ]
 
 
 def odd_sizes(rows: List[dict]) -> List[dict]:
     """Worst over best rate of the odd matrix products."""
     rates = [row["flops"] / row["ours"]["median"] for row in measured(rows, "odd/")]
-    return [judged(f"{len(rates)} odd sizes: worst/best rate", min(rates) / max(rates), 0.7, 0.85)] if len(rates) > 1 else []
+    return (
+        [judged(f"{len(rates)} odd sizes: worst/best rate", min(rates) / max(rates), 0.7, 0.85)]
+        if len(rates) > 1
+        else []
+    )
 
 
 def contraction_mean(rows: List[dict]) -> List[dict]:
     """The geometric mean over the contractions that have goals."""
-    ratios = [row["peers"]["eager"]["median"] / row["ours"]["median"] for row in measured(rows, "contractions/") if row["goals"]]
+    ratios = [
+        row["peers"]["eager"]["median"] / row["ours"]["median"]
+        for row in measured(rows, "contractions/")
+        if row["goals"]
+    ]
     return [judged(f"{len(ratios)} contractions: geomean over einsum", geomean(ratios), None, 1.3)] if ratios else []
 
 
@@ -93,8 +115,11 @@ def scaling(rows: List[dict], threads: int) -> List[dict]:
 def compile_times(latency: Dict[str, float]) -> List[dict]:
     """Compile times against their thresholds."""
     thresholds = {"compile_small_ms": (80, 50), "compile_matmul_1024_ms": (130, 80), "compile_mlp3_ms": (400, 200)}
-    return [judged(name, latency[name], must, aim, at_most=True)
-            for name, (must, aim) in thresholds.items() if name in latency]
+    return [
+        judged(name, latency[name], must, aim, at_most=True)
+        for name, (must, aim) in thresholds.items()
+        if name in latency
+    ]
 
 
 def judge_groups(rows: List[dict], threads: int, latency: Dict[str, float]) -> List[dict]:

@@ -17,8 +17,10 @@ from .cases.matmul import subscripts
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SMALL = "def f(float(N,M) X) -> (Y) {{ Y(i,j) = X(i,j) * {}.5 + 1 }}"
-COLD = ("import numpy, tensor_comprehensions as tc;"
-        "tc.define('def f(float(N,M) X) -> (Y) { Y(i,j) = X(i,j) * 2 + 1 }').f(numpy.ones((128, 128), 'float32'))")
+COLD = (
+    "import numpy, tensor_comprehensions as tc;"
+    "tc.define('def f(float(N,M) X) -> (Y) { Y(i,j) = X(i,j) * 2 + 1 }').f(numpy.ones((128, 128), 'float32'))"
+)
 
 
 def median_ms(function: Callable, repeats: int) -> float:
@@ -34,7 +36,7 @@ def median_ms(function: Callable, repeats: int) -> float:
 def compile_ms(text: str, *shapes, repeats: int) -> float:
     """Milliseconds from text to machine code in a warm process; a new name each time, so that no cache helps."""
     specs = [tc.spec(shape) for shape in shapes]
-    entry = text[len("def "): text.index("(")]
+    entry = text[len("def ") : text.index("(")]
 
     def once(i):
         name = f"{entry}_{i}"
@@ -56,9 +58,13 @@ def latency(quick: bool) -> Dict[str, float]:
     result = {
         "compile_small_ms": compile_ms(SMALL.format(3), (128, 128), repeats=repeats),
         "compile_matmul_1024_ms": compile_ms(subscripts("nn"), (1024, 1024), (1024, 1024), repeats=repeats),
-        "compile_mlp3_ms": compile_ms(mlp.MLP3, (128, 128), (64, 128), (64,), (32, 64), (32,), (2, 32), (2,), repeats=repeats),
+        "compile_mlp3_ms": compile_ms(
+            mlp.MLP3, (128, 128), (64, 128), (64,), (32, 64), (32,), (2, 32), (2,), repeats=repeats
+        ),
         "define_to_first_result_ms": median_ms(lambda i: tc.define(SMALL.format(i)).f(square), repeats),
-        "cold_start_ms": median_ms(lambda _: subprocess.run([sys.executable, "-c", COLD], check=True), 3 if quick else 7),
+        "cold_start_ms": median_ms(
+            lambda _: subprocess.run([sys.executable, "-c", COLD], check=True), 3 if quick else 7
+        ),
         "python_call_out_us": call_us(lambda: add(x, out=y)),
         "python_call_us": call_us(lambda: add(x)),
     }

@@ -12,7 +12,14 @@ def load(path: pathlib.Path = ROOT / "build" / "bin" / "libtc_bench_peak.so") ->
     """The library, built by `make build`."""
     library = ctypes.CDLL(str(path))
     library.tc_bench_peak.restype = library.tc_bench_copy.restype = ctypes.c_double
-    library.tc_bench_copy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int]
+    library.tc_bench_copy.argtypes = [
+        ctypes.c_void_p,
+        ctypes.c_void_p,
+        ctypes.c_size_t,
+        ctypes.c_int,
+        ctypes.c_int,
+        ctypes.c_int,
+    ]
     return library
 
 
@@ -25,7 +32,7 @@ class Limits:
         self._times = {}
 
     def peak(self, kind: str, threads: int) -> float:
-        """Giga-operations a second of independent multiply-adds, in about 2 ms. 0: the machine has no such instruction."""
+        """10^9 operations a second of independent multiply-adds, in about 2 ms. 0: the machine has no such instruction."""
         key = kind, threads
         if key not in self._times:
             self._times[key] = 1

@@ -38,8 +38,9 @@ def goes_on(rounds: int, elapsed: float, budget: float) -> bool:
     return rounds < MAX_ROUNDS and elapsed < (4 * budget if rounds < MIN_ROUNDS else budget)
 
 
-def interleaved(functions: Dict[str, Callable], yardsticks: Dict[str, Callable], budget: float,
-                threads: int) -> Tuple[Dict[str, Spread], Dict[str, float]]:
+def interleaved(
+    functions: Dict[str, Callable], yardsticks: Dict[str, Callable], budget: float, threads: int
+) -> Tuple[Dict[str, Spread], Dict[str, float]]:
     """Spreads of seconds for each function and the largest value of each yardstick, a function that measures a limit.
 
     Every round runs each function once for a sample, in turns, and then the yardsticks. One untimed call precedes each

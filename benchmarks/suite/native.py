@@ -21,7 +21,9 @@ MISSING = {
 def library(name: str) -> Optional[ctypes.CDLL]:
     """The library of a peer; None where it was not built or does not load. Its own oneDNN comes before torch's."""
     try:
-        return ctypes.CDLL(str(LIBRARIES / f"libtc_bench_{name}.so"), mode=os.RTLD_LOCAL | getattr(os, "RTLD_DEEPBIND", 0))
+        return ctypes.CDLL(
+            str(LIBRARIES / f"libtc_bench_{name}.so"), mode=os.RTLD_LOCAL | getattr(os, "RTLD_DEEPBIND", 0)
+        )
     except OSError:
         return None
 
@@ -103,5 +105,7 @@ def makers(native: tuple, inputs: tuple, output: torch.Tensor, threads: int, wan
         variants = {"onednn": (*numbers, 0, threads), "onednn alone": (*numbers, 1, threads)}
     if "halide" in wanted:
         variants["halide"] = (*numbers, threads, HALIDE_CACHE)
-    return {name: lambda name=name, all_numbers=all_numbers: made(name.split()[0], kind, all_numbers, inputs, output)
-            for name, all_numbers in variants.items()}
+    return {
+        name: lambda name=name, all_numbers=all_numbers: made(name.split()[0], kind, all_numbers, inputs, output)
+        for name, all_numbers in variants.items()
+    }

@@ -28,7 +28,9 @@ def available(wanted) -> Tuple[List[str], List[str]]:
     for name in ("onednn", "halide"):
         if name in wanted and native.library(name) is None:
             missing[name] = native.MISSING[name]
-    return [peer for peer in wanted if peer not in missing], [f"peer {name} is left out: {why}" for name, why in missing.items()]
+    return [peer for peer in wanted if peer not in missing], [
+        f"peer {name} is left out: {why}" for name, why in missing.items()
+    ]
 
 
 def prepare(wanted) -> None:

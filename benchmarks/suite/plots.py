@@ -12,9 +12,22 @@ from matplotlib.patches import Patch  # noqa: E402
 
 from .acceptance import measured  # noqa: E402
 
-MEANINGS = {"aim": "aim met", "pass": "threshold met", "miss": "threshold missed", "short": "below an aim", "-": "not measured",
-            "none": "no threshold"}
-COLOURS = {"aim": "#1a7f37", "pass": "#7ac77f", "miss": "#d1495b", "short": "#e0b04a", "-": "#9aa0a6", "none": "#5b7fa6"}
+MEANINGS = {
+    "aim": "aim met",
+    "pass": "threshold met",
+    "miss": "threshold missed",
+    "short": "below an aim",
+    "-": "not measured",
+    "none": "no threshold",
+}
+COLOURS = {
+    "aim": "#1a7f37",
+    "pass": "#7ac77f",
+    "miss": "#d1495b",
+    "short": "#e0b04a",
+    "-": "#9aa0a6",
+    "none": "#5b7fa6",
+}
 ORDER = ("miss", "short", "pass", "aim", "-")
 
 
@@ -36,8 +49,12 @@ def bars(axes, rows: List[dict], values: List[float], label: str) -> None:
     axes.set_xlabel(label)
     axes.spines[["top", "right"]].set_visible(False)
     used = [verdict for verdict in MEANINGS if any(worst_verdict(row) == verdict for row in rows)]
-    axes.legend([Patch(color=COLOURS[verdict]) for verdict in used], [MEANINGS[verdict] for verdict in used], fontsize=6,
-                loc="lower right")
+    axes.legend(
+        [Patch(color=COLOURS[verdict]) for verdict in used],
+        [MEANINGS[verdict] for verdict in used],
+        fontsize=6,
+        loc="lower right",
+    )
 
 
 def save(figure, folder: pathlib.Path, name: str) -> None:
@@ -52,8 +69,12 @@ def speedups(rows: List[dict], folder: pathlib.Path, threads: int) -> None:
     if not rows:
         return
     figure, axes = plt.subplots(figsize=(8, 1.2 + 0.19 * len(rows)))
-    bars(axes, rows, [row["peers"]["eager"]["median"] / row["ours"]["median"] for row in rows],
-         f"speed relative to torch eager, {threads} thread{'s' * (threads > 1)}; mark: torch.compile")
+    bars(
+        axes,
+        rows,
+        [row["peers"]["eager"]["median"] / row["ours"]["median"] for row in rows],
+        f"speed relative to torch eager, {threads} thread{'s' * (threads > 1)}; mark: torch.compile",
+    )
     for place, row in enumerate(rows):
         compiled = [peer["median"] for name, peer in row["peers"].items() if name.startswith("compile")]
         if compiled:
@@ -69,8 +90,12 @@ def peak_shares(rows: List[dict], folder: pathlib.Path, threads: int) -> None:
     if not rows:
         return
     figure, axes = plt.subplots(figsize=(8, 1.2 + 0.19 * len(rows)))
-    bars(axes, rows, [row["flops"] / row["ours"]["median"] / 1e9 / row["peak_gops"] for row in rows],
-         f"share of the multiply-add peak, {threads} thread{'s' * (threads > 1)}")
+    bars(
+        axes,
+        rows,
+        [row["flops"] / row["ours"]["median"] / 1e9 / row["peak_gops"] for row in rows],
+        f"share of the multiply-add peak, {threads} thread{'s' * (threads > 1)}",
+    )
     axes.axvline(1, color="black", linewidth=0.8)
     save(figure, folder, f"peak_{threads}t")
 
@@ -82,10 +107,17 @@ def odd_sizes(rows: List[dict], folder: pathlib.Path, threads: int) -> None:
         return
     figure, axes = plt.subplots(figsize=(7, 4))
     work = [row["flops"] for row in rows]
-    axes.scatter(work, [row["flops"] / row["ours"]["median"] / 1e9 for row in rows], s=14, label="tensor comprehensions")
+    axes.scatter(
+        work, [row["flops"] / row["ours"]["median"] / 1e9 for row in rows], s=14, label="tensor comprehensions"
+    )
     with_eager = [row for row in rows if "eager" in row["peers"]]
-    axes.scatter([row["flops"] for row in with_eager], [row["flops"] / row["peers"]["eager"]["median"] / 1e9 for row in with_eager],
-                 s=14, marker="x", label="torch eager")
+    axes.scatter(
+        [row["flops"] for row in with_eager],
+        [row["flops"] / row["peers"]["eager"]["median"] / 1e9 for row in with_eager],
+        s=14,
+        marker="x",
+        label="torch eager",
+    )
     axes.set_xscale("log")
     axes.set_ylim(bottom=0)
     axes.set_xlabel("floating-point operations of a product")

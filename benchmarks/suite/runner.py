@@ -61,12 +61,23 @@ def measure_case(case: Case, plan: Plan) -> List[dict]:
                 yardsticks["peak_gops"] = lambda: limits.ceiling(case.peak, threads)
             if any(goal.metric == "copy" for goal in case.goals):
                 yardsticks["copy_gbs"] = lambda: limits.copy(moved, threads)
-            times, rates = measure.interleaved({"": lambda: kernel(*inputs), **others}, yardsticks, plan.budget, threads)
+            times, rates = measure.interleaved(
+                {"": lambda: kernel(*inputs), **others}, yardsticks, plan.budget, threads
+            )
             times.update({name: Spread(seconds, seconds, seconds, 1) for name, seconds in slow.items()})
             row = empty_row(case, threads, "ok" if error <= 1 else "wrong")
-            row.update(flops=case.flops, bytes=moved, error=error, compile_ms=compile_ms, scaling=case.scaling,
-                       ours=times.pop("")._asdict(), peers={name: t._asdict() for name, t in times.items()}, lines=lines,
-                       fallbacks=list(kernel.stats.get("fallbacks", [])), **rates)
+            row.update(
+                flops=case.flops,
+                bytes=moved,
+                error=error,
+                compile_ms=compile_ms,
+                scaling=case.scaling,
+                ours=times.pop("")._asdict(),
+                peers={name: t._asdict() for name, t in times.items()},
+                lines=lines,
+                fallbacks=list(kernel.stats.get("fallbacks", [])),
+                **rates,
+            )
             row["goals"] = judge_row(case.goals, row) if error <= 1 else []
             rows.append(row)
     return rows

@@ -90,12 +90,15 @@ def test_inputs_are_the_same_every_time():
     assert first[0].std() > 0.1
 
 
-@pytest.mark.parametrize("patterns, quick, expected", [
-    (["conv/resnet-64@56"], False, ["conv/resnet-64@56"]),
-    (["attention/*", "batched/t*"], True, ["batched/tbmm-500x26x72x26", "attention/8x512x64"]),
-    (["alt/gmm*"], True, ["alt/gmm-960x512x1280"]),
-    (["nothing"], False, []),
-])
+@pytest.mark.parametrize(
+    "patterns, quick, expected",
+    [
+        (["conv/resnet-64@56"], False, ["conv/resnet-64@56"]),
+        (["attention/*", "batched/t*"], True, ["batched/tbmm-500x26x72x26", "attention/8x512x64"]),
+        (["alt/gmm*"], True, ["alt/gmm-960x512x1280"]),
+        (["nothing"], False, []),
+    ],
+)
 def test_choice_by_name(patterns, quick, expected):
     assert [case.name for case in cases.chosen(TINY, patterns, quick)] == expected
 

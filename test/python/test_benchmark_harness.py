@@ -1,6 +1,5 @@
 """The benchmark suite's own parts: statistics, checks, thresholds, isolation, report."""
 
-import dataclasses
 import json
 import math
 import os
@@ -13,15 +12,23 @@ import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "benchmarks"))
 
-from suite import acceptance, check, cli, measure, native, peers, report, runner  # noqa: E402
+from suite import acceptance, check, cli, measure, report, runner  # noqa: E402
 from suite.case import Case, Goal, random  # noqa: E402
 from suite.statistics import geomean, quantile, spread  # noqa: E402
 
-COPY = Case("x/copy", "def copy(float(N) X) -> (Y) { Y(i) = X(i) }", lambda: (random(9),), lambda x: x, flops=9,
-            goals=(Goal("eager", 1.0, 2.0),))
+COPY = Case(
+    "x/copy",
+    "def copy(float(N) X) -> (Y) { Y(i) = X(i) }",
+    lambda: (random(9),),
+    lambda x: x,
+    flops=9,
+    goals=(Goal("eager", 1.0, 2.0),),
+)
 
 
-@pytest.mark.parametrize("values, share, expected", [([3, 1, 2], 0.5, 2), ([1, 2, 3, 4], 0.5, 2.5), ([5], 0.25, 5), ([0, 10], 0.25, 2.5)])
+@pytest.mark.parametrize(
+    "values, share, expected", [([3, 1, 2], 0.5, 2), ([1, 2, 3, 4], 0.5, 2.5), ([5], 0.25, 5), ([0, 10], 0.25, 2.5)]
+)
 def test_quantile(values, share, expected):
     assert quantile(values, share) == expected
 
@@ -31,10 +38,20 @@ def test_spread_and_geomean():
     assert geomean([1, 4, 16]) == pytest.approx(4)
 
 
-@pytest.mark.parametrize("value, must, aim, expected", [
-    (0.9, 0.85, 0.93, "pass"), (0.93, 0.85, 0.93, "aim"), (0.84, 0.85, 0.93, "miss"), (0.85, 0.85, 0.93, "pass"),
-    (0.5, None, 0.9, "short"), (0.95, None, 0.9, "aim"), (3.0, 1.0, None, "pass"), (0.9, 1.0, None, "miss"), (None, 1.0, 2.0, "-"),
-])
+@pytest.mark.parametrize(
+    "value, must, aim, expected",
+    [
+        (0.9, 0.85, 0.93, "pass"),
+        (0.93, 0.85, 0.93, "aim"),
+        (0.84, 0.85, 0.93, "miss"),
+        (0.85, 0.85, 0.93, "pass"),
+        (0.5, None, 0.9, "short"),
+        (0.95, None, 0.9, "aim"),
+        (3.0, 1.0, None, "pass"),
+        (0.9, 1.0, None, "miss"),
+        (None, 1.0, 2.0, "-"),
+    ],
+)
 def test_verdict(value, must, aim, expected):
     assert acceptance.verdict(value, must, aim) == expected
 
@@ -47,19 +64,33 @@ def test_times_are_better_when_smaller(value, verdict, margin):
 
 def row(case="a/b", threads=1, ours=1.0, eager=2.0, goals=(), **more):
     peers = {"eager": {"median": eager}, **more.pop("peers", {})}
-    return {"case": case, "threads": threads, "status": "ok", "ours": {"median": ours, "low": ours, "high": ours, "samples": 5},
-            "peers": peers, "goals": list(goals), "flops": 4e9, "bytes": 2e9, "error": 0.1, "compile_ms": 10.0, **more}
+    return {
+        "case": case,
+        "threads": threads,
+        "status": "ok",
+        "ours": {"median": ours, "low": ours, "high": ours, "samples": 5},
+        "peers": peers,
+        "goals": list(goals),
+        "flops": 4e9,
+        "bytes": 2e9,
+        "error": 0.1,
+        "compile_ms": 10.0,
+        **more,
+    }
 
 
-@pytest.mark.parametrize("metric, more, expected", [
-    ("eager", {}, 2.0),
-    ("best", {}, None),
-    ("best", {"peers": {"compile": {"median": 1.5}, "compile-max": {"median": 3.0}}}, 1.5),
-    ("best", {"peers": {"compile": {"median": 9.0}}}, 2.0),
-    ("peak", {"peak_gops": 8.0}, 0.5),
-    ("peak", {}, None),
-    ("copy", {"copy_gbs": 4.0}, 0.5),
-])
+@pytest.mark.parametrize(
+    "metric, more, expected",
+    [
+        ("eager", {}, 2.0),
+        ("best", {}, None),
+        ("best", {"peers": {"compile": {"median": 1.5}, "compile-max": {"median": 3.0}}}, 1.5),
+        ("best", {"peers": {"compile": {"median": 9.0}}}, 2.0),
+        ("peak", {"peak_gops": 8.0}, 0.5),
+        ("peak", {}, None),
+        ("copy", {"copy_gbs": 4.0}, 0.5),
+    ],
+)
 def test_metrics(metric, more, expected):
     assert acceptance.metric_value(metric, row(**more)) == expected
 
@@ -73,7 +104,11 @@ def test_rows_are_judged_on_one_thread_and_where_the_machine_has_the_instruction
 
 def test_goals_of_groups():
     rows = [row("odd/1"), row("odd/2", ours=2.0), row("odd/3", ours=9.0) | {"status": "wrong"}]
-    rows += [row("contractions/a", goals=[{}]), row("contractions/b", ours=0.25, goals=[{}]), row("contractions/c", ours=9.0)]
+    rows += [
+        row("contractions/a", goals=[{}]),
+        row("contractions/b", ours=0.25, goals=[{}]),
+        row("contractions/c", ours=9.0),
+    ]
     rows += [row("big", scaling=True, peak_gops=100.0), row("big", 2, ours=0.6, peak_gops=180.0)]
     goals = acceptance.judge_groups(rows, 2, {"compile_small_ms": 90.0})
     assert [(goal["metric"], round(goal["value"], 3), goal["verdict"]) for goal in goals] == [
@@ -106,9 +141,17 @@ def test_integers_are_compared_exactly_and_bfloat16_by_its_own_rounding():
     assert check.worst_error((numbers.bfloat16() * 1.02,), (numbers,), 9) > 1
 
 
-@pytest.mark.parametrize("rounds, elapsed, budget, expected", [
-    (2, 99.0, 1.0, True), (3, 3.9, 1.0, True), (3, 4.1, 1.0, False), (5, 0.9, 1.0, True), (5, 1.1, 1.0, False), (101, 0.1, 1.0, False),
-])
+@pytest.mark.parametrize(
+    "rounds, elapsed, budget, expected",
+    [
+        (2, 99.0, 1.0, True),
+        (3, 3.9, 1.0, True),
+        (3, 4.1, 1.0, False),
+        (5, 0.9, 1.0, True),
+        (5, 1.1, 1.0, False),
+        (101, 0.1, 1.0, False),
+    ],
+)
 def test_rounds(rounds, elapsed, budget, expected):
     assert measure.goes_on(rounds, elapsed, budget) == expected
 
@@ -118,7 +161,9 @@ def test_candidates_take_turns():
     functions = {name: lambda name=name: (order.append(name), time.sleep(2e-3)) for name in "ab"}
     times, rates = measure.interleaved(functions, {"peak": lambda: order.append("p") or float(len(order))}, 0.0, 1)
     assert "".join(order).endswith("aabbp" * 3)
-    assert times["a"].samples == times["b"].samples and times["a"].median >= 2e-3 and rates == {"peak": float(len(order))}
+    assert (
+        times["a"].samples == times["b"].samples and times["a"].median >= 2e-3 and rates == {"peak": float(len(order))}
+    )
 
 
 def test_samples_of_short_calls_are_long_enough():
@@ -135,9 +180,13 @@ PLAN = runner.Plan([1], 0.0, ["eager"], 20.0)
 
 
 def test_a_case_becomes_a_row():
-    found, = runner.run_case(COPY, PLAN)
+    (found,) = runner.run_case(COPY, PLAN)
     assert (found["status"], found["threads"], found["error"], found["bytes"]) == ("ok", 1, 0.0, 72)
-    assert [goal["metric"] for goal in found["goals"]] == ["eager"] and found["peak_gops"] > 1 and found["ours"]["samples"] >= 3
+    assert (
+        [goal["metric"] for goal in found["goals"]] == ["eager"]
+        and found["peak_gops"] > 1
+        and found["ours"]["samples"] >= 3
+    )
 
 
 def exits(*_):
@@ -148,8 +197,10 @@ def sleeps(*_):
     time.sleep(60)
 
 
-@pytest.mark.parametrize("work, limit, status", [(exits, 20.0, "failed: the process ended with code 3"),
-                                                 (sleeps, 0.2, "failed: no result within 0 s")])
+@pytest.mark.parametrize(
+    "work, limit, status",
+    [(exits, 20.0, "failed: the process ended with code 3"), (sleeps, 0.2, "failed: no result within 0 s")],
+)
 def test_a_crash_or_an_endless_case_costs_one_row(work, limit, status):
     plan = runner.Plan([1], 0.0, ["eager"], limit)
     assert [r["status"] for r in runner.run_case(COPY, plan, work)] == [status]
@@ -162,55 +213,56 @@ def test_a_program_that_does_not_compile_and_one_that_is_wrong():
     assert runner.run_case(wrong, PLAN)[0]["status"] == "wrong"
 
 
-def fails(*_):
-    raise RuntimeError("no such thing\nat all")
-
-
-def test_peers_that_fail_are_wrong_or_slow(monkeypatch):
-    monkeypatch.setattr(peers, "SLOW_SECONDS", 0.05)
-    case = dataclasses.replace(COPY, also={"broken": fails, "slow": lambda x: time.sleep(0.06) or x}, numpy=lambda x: x + 1)
-    inputs = case.draw()
-    ready, slow, lines = peers.functions(case, inputs, ["eager", "numpy"], (inputs[0].double(),))
-    assert list(ready) == ["eager"] and list(slow) == ["slow"] and slow["slow"] >= 0.05
-    assert lines == ["x/copy: peer broken failed: no such thing", "x/copy: peer numpy failed: its result is wrong"]
-
-
-def test_torch_compile_is_a_peer_of_one_thread():
-    makers = [name for name, _, _ in peers.makers(COPY, COPY.draw(), ["compile"], 1)]
-    assert makers == ["compile"] and not list(peers.makers(COPY, COPY.draw(), ["compile"], 2))
-
-
-@pytest.mark.parametrize("kind, right, operation", [
-    (("matmul", "nn", 5, 6, 7), lambda a, b: a @ b, ((5, 7), (7, 6))),
-    (("matmul", "tt", 5, 6, 7), lambda a, b: a.T @ b.T, ((7, 5), (6, 7))),
-    (("conv", 2, 1, 3, 4, 8, 3, 1), torch.nn.functional.conv2d, ((2, 3, 8, 8), (4, 3, 3, 3))),
-    (("conv", 2, 4, 2, 2, 9, 3, 2), lambda i, k: torch.nn.functional.conv2d(i, k, stride=2, groups=4), ((2, 8, 9, 9), (8, 2, 3, 3))),
-    (("softmax", 6, 40), lambda x: torch.softmax(x, 1), ((6, 40),)),
-], ids=str)
-@pytest.mark.parametrize("name", ["onednn", "halide"])
-def test_native_peers(name, kind, right, operation):
-    if native.library(name) is None or (name, kind[0]) == ("onednn", "softmax"):
-        pytest.skip(native.MISSING[name])
-    inputs = tuple(torch.randn(shape) for shape in operation)
-    expected = right(*inputs)
-    output = torch.empty_like(expected)
-    native.makers(kind, inputs, output, 1, [name])[name]()()
-    torch.testing.assert_close(output, expected, rtol=1e-4, atol=1e-4)
-
-
 def test_report():
     goals = [acceptance.judged("peak", 0.5, 0.85, 0.93), acceptance.judged("best", None, 1.0, None)]
     failed = runner.empty_row(COPY, 1, "failed: because")
-    result = {"machine": {"cores": 2}, "limits": {"peak": 1.0}, "latency": {"x_ms": 1.0}, "groups": [acceptance.judged("g", 2.0, 1.0, 1.5)],
-              "rows": [row(goals=goals, peak_gops=8.0, peers={"numpy": {"median": 3.0}}), failed]}
+    result = {
+        "machine": {"cores": 2},
+        "limits": {"peak": 1.0},
+        "latency": {"x_ms": 1.0},
+        "groups": [acceptance.judged("g", 2.0, 1.0, 1.5)],
+        "rows": [row(goals=goals, peak_gops=8.0, peers={"numpy": {"median": 3.0}}), failed],
+    }
     text = report.table(result)
-    for expected in ("MISS peak 50% of 85%/93% (-41%)", "  -  best", "failed: because", "numpy: 3.00", "AIM  g: 2.00 of 1/1.5",
-                     "2 rows; goals: 1 at their aim, 0 passed, 1 missed", "wrong or failed: x/copy"):
+    for expected in (
+        "MISS peak 50% of 85%/93% (-41%)",
+        "  -  best",
+        "failed: because",
+        "numpy: 3.00",
+        "AIM  g: 2.00 of 1/1.5",
+        "2 rows; goals: 1 at their aim, 0 passed, 1 missed",
+        "wrong or failed: x/copy",
+    ):
         assert expected in text
     assert json.loads(json.dumps(result)) == result
 
 
-@pytest.mark.parametrize("arguments, message", [(["--peers", "mkl"], "there is no peer mkl"), (["--cases", "nothing"], "no case has such a name")])
+def test_a_run_in_pieces(tmp_path):
+    path = tmp_path / "result.json"
+    first = {"rows": [row("a", ours=1.0), row("b")], "latency": {"x": 1.0, "y": 1.0}}
+    assert report.with_earlier(first, str(path)) == first
+    report.write_json(first, str(path))
+    joined = report.with_earlier({"rows": [row("a", ours=2.0)], "latency": {"y": 2.0}}, str(path))
+    assert [(r["case"], r["ours"]["median"]) for r in joined["rows"]] == [("b", 1.0), ("a", 2.0)]
+    assert joined["latency"] == {"x": 1.0, "y": 2.0}
+
+
+def test_an_interrupted_run_reports_what_it_has(monkeypatch):
+    def interrupted(case, plan):
+        if case.name == "batched/4096x16":
+            raise KeyboardInterrupt
+        return [runner.empty_row(case, 1, "ok")]
+
+    monkeypatch.setattr(cli, "run_case", interrupted)
+    monkeypatch.setattr(cli.machine, "keep_memory", lambda: None)
+    result = cli.run(cli.parser().parse_args(["--cases", "batched/*", "--peers", "eager"]))
+    assert [r["case"] for r in result["rows"]] == ["batched/tbmm-500x26x72x26"]
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [(["--peers", "mkl"], "there is no peer mkl"), (["--cases", "nothing"], "no case has such a name")],
+)
 def test_options_that_name_nothing(arguments, message):
     with pytest.raises(SystemExit, match=message):
         cli.run(cli.parser().parse_args(arguments))
@@ -225,8 +277,20 @@ def test_plots(tmp_path):
     pytest.importorskip("matplotlib")
     from suite import plots
 
-    rows = [row("matmul/x", goals=[acceptance.judged("eager", 2.0, 1.0, 3.0)], peak_gops=8.0, peers={"compile": {"median": 1.5}}),
-            row("odd/1"), row("norms/y", flops=0)]
+    rows = [
+        row(
+            "matmul/x",
+            goals=[acceptance.judged("eager", 2.0, 1.0, 3.0)],
+            peak_gops=8.0,
+            peers={"compile": {"median": 1.5}},
+        ),
+        row("odd/1"),
+        row("norms/y", flops=0),
+    ]
     plots.draw({"rows": [r | {"family": r["case"].split("/")[0]} for r in rows]}, str(tmp_path / "plots"))
-    assert sorted(path.name for path in (tmp_path / "plots").iterdir()) == ["odd_1t.svg", "peak_1t.svg", "speedup_1t.svg"]
+    assert sorted(path.name for path in (tmp_path / "plots").iterdir()) == [
+        "odd_1t.svg",
+        "peak_1t.svg",
+        "speedup_1t.svg",
+    ]
     assert "matmul/x" in (tmp_path / "plots" / "speedup_1t.svg").read_text()

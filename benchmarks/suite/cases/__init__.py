@@ -15,7 +15,7 @@ def all_cases(size: Callable[[int], int] = full) -> List[Case]:
 
 
 def chosen(cases: Sequence[Case], patterns: Sequence[str], quick: bool) -> List[Case]:
-    """The cases whose name matches a pattern (all without patterns); with `quick` and no pattern only the quick ones."""
+    """The cases whose name matches a pattern; without patterns all, with `quick` only the quick ones."""
     if not patterns:
         return [case for case in cases if case.quick or not quick]
     return [case for case in cases if any(fnmatch.fnmatch(case.name, pattern) for pattern in patterns)]

@@ -27,8 +27,19 @@ def fused(q, k, v, scale):
 
 def cases(size):
     heads, length, depth = sized(size)(8, 512, 64)
-    yield Case("attention/8x512x64", TEXT,
-               lambda: (random(heads, length, depth), random(heads, length, depth), random(heads, length, depth),
-                        torch.tensor(1 / math.sqrt(depth))),
-               written_out, terms=length + depth, flops=4.0 * heads * length * length * depth, goals=(Goal("eager", 1.2, 3.0),),
-               also={"sdpa": fused}, scaling=True)
+    yield Case(
+        "attention/8x512x64",
+        TEXT,
+        lambda: (
+            random(heads, length, depth),
+            random(heads, length, depth),
+            random(heads, length, depth),
+            torch.tensor(1 / math.sqrt(depth)),
+        ),
+        written_out,
+        terms=length + depth,
+        flops=4.0 * heads * length * length * depth,
+        goals=(Goal("eager", 1.2, 3.0),),
+        also={"sdpa": fused},
+        scaling=True,
+    )

@@ -13,8 +13,17 @@ TEXT = """def bmm(float(B,M,K) X, float(B,K,N) Y) -> (Z) {
 def batch(size, name, b, m, n, k, goals=(), **more):
     """A batch of b products m x k by k x n."""
     b, m, n, k = sized(size)(b, m, n, k)
-    return Case(f"batched/{name}", TEXT, lambda: (random(b, m, k), random(b, k, n)), torch.bmm, terms=k,
-                flops=2.0 * b * m * n * k, goals=goals, numpy=np.matmul, **more)
+    return Case(
+        f"batched/{name}",
+        TEXT,
+        lambda: (random(b, m, k), random(b, k, n)),
+        torch.bmm,
+        terms=k,
+        flops=2.0 * b * m * n * k,
+        goals=goals,
+        numpy=np.matmul,
+        **more,
+    )
 
 
 def cases(size):

@@ -1,4 +1,4 @@
-"""Contractions of high rank, as TCCG writes them: output-left-right, and a tensor product of the predecessor's README."""
+"""Contractions of high rank, as TCCG writes them (output-left-right), and a batched product over a middle dimension."""
 
 import math
 
@@ -20,8 +20,10 @@ CONTRACTIONS = (  # name, size of every index
 def text_of(out, left, right):
     """The comprehension of a contraction."""
     sizes, iterators = (lambda letters: ",".join(letters).upper()), (lambda letters: ",".join(letters))
-    return (f"def contraction(float({sizes(left)}) X, float({sizes(right)}) Y) -> (Z) {{\n"
-            f"  Z({iterators(out)}) +=! X({iterators(left)}) * Y({iterators(right)})\n}}")
+    return (
+        f"def contraction(float({sizes(left)}) X, float({sizes(right)}) Y) -> (Z) {{\n"
+        f"  Z({iterators(out)}) +=! X({iterators(left)}) * Y({iterators(right)})\n}}"
+    )
 
 
 def contraction(name, sizes, goals):
@@ -29,10 +31,16 @@ def contraction(name, sizes, goals):
     out, left, right = name.split("-")
     equation = f"{left},{right}->{out}"
     summed = math.prod(sizes[i] for i in sizes if i not in out)
-    return Case(f"contractions/{name}", text_of(out, left, right),
-                lambda: (random(*[sizes[i] for i in left]), random(*[sizes[i] for i in right])),
-                lambda x, y: torch.einsum(equation, x, y), terms=summed, flops=2.0 * math.prod(sizes.values()), goals=goals,
-                numpy=lambda x, y: np.einsum(equation, x, y, optimize=True))
+    return Case(
+        f"contractions/{name}",
+        text_of(out, left, right),
+        lambda: (random(*[sizes[i] for i in left]), random(*[sizes[i] for i in right])),
+        lambda x, y: torch.einsum(equation, x, y),
+        terms=summed,
+        flops=2.0 * math.prod(sizes.values()),
+        goals=goals,
+        numpy=lambda x, y: np.einsum(equation, x, y, optimize=True),
+    )
 
 
 def cases(size):

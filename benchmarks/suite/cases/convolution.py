@@ -46,9 +46,17 @@ def grouped(size, n, g, c, image, goals=(), **more):
     """g groups of c channels into c, 3x3, NCHW, output image x image."""
     name = f"conv/grouped-c{c}-{g * c}@{image}"
     n, g, c, image = sized(size)(n, g, c, image)
-    return Case(name, GROUPED, lambda: (random(n, g, c, image + 2, image + 2), random(g, c, c, 3, 3)), grouped_reference,
-                terms=9 * c, flops=2.0 * n * g * c * c * 9 * image * image, goals=goals,
-                native=("conv", n, g, c, c, image + 2, 3, 1), **more)
+    return Case(
+        name,
+        GROUPED,
+        lambda: (random(n, g, c, image + 2, image + 2), random(g, c, c, 3, 3)),
+        grouped_reference,
+        terms=9 * c,
+        flops=2.0 * n * g * c * c * 9 * image * image,
+        goals=goals,
+        native=("conv", n, g, c, c, image + 2, 3, 1),
+        **more,
+    )
 
 
 def depthwise(size, n, c, image, goals=(), padded=False, **more):
@@ -56,46 +64,77 @@ def depthwise(size, n, c, image, goals=(), padded=False, **more):
     name = f"conv/depthwise-{c}@{image}" + ("-padded" if padded else "")
     n, c, image = sized(size)(n, c, image)
     border = 0 if padded else 2
-    return Case(name, DEPTHWISE_PADDED if padded else DEPTHWISE,
-                lambda: (random(n, c, image + border, image + border), random(c, 3, 3)),
-                lambda i, k: F.conv2d(i, k.unsqueeze(1), groups=k.shape[0], padding=1 if padded else 0), terms=9,
-                flops=2.0 * n * c * 9 * image * image, goals=goals,
-                native=None if padded else ("conv", n, c, 1, 1, image + 2, 3, 1), **more)
+    return Case(
+        name,
+        DEPTHWISE_PADDED if padded else DEPTHWISE,
+        lambda: (random(n, c, image + border, image + border), random(c, 3, 3)),
+        lambda i, k: F.conv2d(i, k.unsqueeze(1), groups=k.shape[0], padding=1 if padded else 0),
+        terms=9,
+        flops=2.0 * n * c * 9 * image * image,
+        goals=goals,
+        native=None if padded else ("conv", n, c, 1, 1, image + 2, 3, 1),
+        **more,
+    )
 
 
 def dense(size, name, n, c, m, image, kernel=3, stride=1, goals=(), text=CONV, **more):
     """A dense convolution, output image x image, of an input that holds its border already."""
     n, c, m, image = sized(size)(n, c, m, image)
     border = (image - 1) * stride + kernel
-    return Case(f"conv/{name}", text, lambda: (random(n, c, border, border), random(m, c, kernel, kernel)),
-                lambda i, k: F.conv2d(i, k, stride=stride), terms=c * kernel * kernel,
-                flops=2.0 * n * m * c * kernel * kernel * image * image, goals=goals,
-                native=("conv", n, 1, c, m, border, kernel, stride), **more)
+    return Case(
+        f"conv/{name}",
+        text,
+        lambda: (random(n, c, border, border), random(m, c, kernel, kernel)),
+        lambda i, k: F.conv2d(i, k, stride=stride),
+        terms=c * kernel * kernel,
+        flops=2.0 * n * m * c * kernel * kernel * image * image,
+        goals=goals,
+        native=("conv", n, 1, c, m, border, kernel, stride),
+        **more,
+    )
 
 
 def resnet_padded(size, c, image):
     """A 3x3 layer as networks have it: the border is zeros that nothing stores."""
     name = f"conv/resnet-{c}@{image}-padded"
     c, image = sized(size)(c, image)
-    return Case(name, CONV_PADDED, lambda: (random(1, c, image, image), random(c, c, 3, 3)),
-                lambda i, k: F.conv2d(i, k, padding=1), terms=9 * c, flops=2.0 * c * c * 9 * image * image, goals=RESNET_GOALS)
+    return Case(
+        name,
+        CONV_PADDED,
+        lambda: (random(1, c, image, image), random(c, c, 3, 3)),
+        lambda i, k: F.conv2d(i, k, padding=1),
+        terms=9 * c,
+        flops=2.0 * c * c * 9 * image * image,
+        goals=RESNET_GOALS,
+    )
 
 
 def bias_relu(size, c, image):
     """A 3x3 layer with bias and activation."""
     c, image = sized(size)(c, image)
-    return Case("conv/bias-relu-64@56", CONV_BIAS_RELU,
-                lambda: (random(1, c, image + 2, image + 2), random(c, c, 3, 3), random(c)),
-                lambda i, k, b: torch.relu(F.conv2d(i, k, b)), terms=9 * c, flops=2.0 * c * c * 9 * image * image,
-                goals=(Goal("eager", 1.2, 3.0),))
+    return Case(
+        "conv/bias-relu-64@56",
+        CONV_BIAS_RELU,
+        lambda: (random(1, c, image + 2, image + 2), random(c, c, 3, 3), random(c)),
+        lambda i, k, b: torch.relu(F.conv2d(i, k, b)),
+        terms=9 * c,
+        flops=2.0 * c * c * 9 * image * image,
+        goals=(Goal("eager", 1.2, 3.0),),
+    )
 
 
 def stencil(size, image):
     """One image, one 5x5 kernel."""
-    image, = sized(size)(image)
-    return Case("conv/stencil-5x5-2048", STENCIL, lambda: (random(image + 4, image + 4), random(5, 5)),
-                lambda i, k: F.conv2d(i[None, None], k[None, None])[0, 0], terms=25, flops=50.0 * image * image,
-                goals=(Goal("eager", 5.0, 30.0),))
+    (image,) = sized(size)(image)
+    return Case(
+        "conv/stencil-5x5-2048",
+        STENCIL,
+        lambda: (random(image + 4, image + 4), random(5, 5)),
+        lambda i, k: F.conv2d(i[None, None], k[None, None])[0, 0],
+        terms=25,
+        flops=50.0 * image * image,
+        goals=(Goal("eager", 5.0, 30.0),),
+    )
 
 
 def cases(size):

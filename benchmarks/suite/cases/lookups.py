@@ -30,6 +30,13 @@ def cases(size):
         return random(entries, depth), torch.randint(0, entries, (batch, length))
 
     yield Case("lookups/1lut-1e6", ONE, pair, bag, terms=length, bytes=touched, also={"gather": gather})
-    yield Case("lookups/2lut-1e6", TWO, lambda: (*pair(), *pair()), lambda a, i, b, j: (bag(a, i), bag(b, j)), terms=length,
-               bytes=2 * touched, goals=(Goal("eager", 1.2, 3.0),),
-               also={"gather": lambda a, i, b, j: (gather(a, i), gather(b, j))})
+    yield Case(
+        "lookups/2lut-1e6",
+        TWO,
+        lambda: (*pair(), *pair()),
+        lambda a, i, b, j: (bag(a, i), bag(b, j)),
+        terms=length,
+        bytes=2 * touched,
+        goals=(Goal("eager", 1.2, 3.0),),
+        also={"gather": lambda a, i, b, j: (gather(a, i), gather(b, j))},
+    )

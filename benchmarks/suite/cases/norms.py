@@ -52,11 +52,39 @@ def cases(size):
 
 def rows_of(label, n, c):
     """The four operators on n rows of length c."""
-    yield Case(f"norms/softmax-{label}", SOFTMAX, lambda: (random(n, c),), lambda x: torch.softmax(x, 1), terms=c,
-               goals=GOALS, numpy=np_softmax, native=("softmax", n, c))
-    yield Case(f"norms/layer-norm-{label}", LAYER_NORM, lambda: (random(n, c), random(c), random(c)),
-               lambda x, g, b: F.layer_norm(x, (x.shape[1],), g, b, 1e-5), terms=c, goals=GOALS, numpy=np_layer_norm)
-    yield Case(f"norms/rms-norm-{label}", RMS_NORM, lambda: (random(n, c), random(c)),
-               lambda x, g: F.rms_norm(x, (x.shape[1],), g, 1e-5), terms=c, goals=GOALS, numpy=np_rms_norm)
-    yield Case(f"norms/cross-entropy-{label}", CROSS_ENTROPY, lambda: (random(n, c), torch.randint(0, c, (n,))),
-               lambda x, t: F.cross_entropy(x, t, reduction="none"), terms=c, goals=GOALS)
+    yield Case(
+        f"norms/softmax-{label}",
+        SOFTMAX,
+        lambda: (random(n, c),),
+        lambda x: torch.softmax(x, 1),
+        terms=c,
+        goals=GOALS,
+        numpy=np_softmax,
+        native=("softmax", n, c),
+    )
+    yield Case(
+        f"norms/layer-norm-{label}",
+        LAYER_NORM,
+        lambda: (random(n, c), random(c), random(c)),
+        lambda x, g, b: F.layer_norm(x, (x.shape[1],), g, b, 1e-5),
+        terms=c,
+        goals=GOALS,
+        numpy=np_layer_norm,
+    )
+    yield Case(
+        f"norms/rms-norm-{label}",
+        RMS_NORM,
+        lambda: (random(n, c), random(c)),
+        lambda x, g: F.rms_norm(x, (x.shape[1],), g, 1e-5),
+        terms=c,
+        goals=GOALS,
+        numpy=np_rms_norm,
+    )
+    yield Case(
+        f"norms/cross-entropy-{label}",
+        CROSS_ENTROPY,
+        lambda: (random(n, c), torch.randint(0, c, (n,))),
+        lambda x, t: F.cross_entropy(x, t, reduction="none"),
+        terms=c,
+        goals=GOALS,
+    )
