@@ -9,6 +9,8 @@ from . import acceptance, cases, latency, limits, machine, peers, progress, repo
 from .case import Case
 from .runner import Plan, run_case
 
+OUTPUT = limits.ROOT / "build" / "bench"
+
 
 def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(
@@ -29,9 +31,16 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument("--peers", default="", metavar="LIST", help=f"of {','.join(peers.ALL)}")
     p.add_argument("--seconds", type=float, default=0, help="measuring time of a row, split among its peers")
-    p.add_argument("--json", default="", metavar="PATH", help="write the result there")
+    p.add_argument(
+        "--json",
+        default=str(OUTPUT / "result.json"),
+        metavar="PATH",
+        help="write the result there (default: build/bench/result.json)",
+    )
     p.add_argument("--add", action="store_true", help="keep the cases of that file that are not measured now")
-    p.add_argument("--plots", default="", metavar="FOLDER", help="draw the result there, as SVG")
+    p.add_argument(
+        "--plots", default=str(OUTPUT), metavar="FOLDER", help="draw the result there, as SVG (default: build/bench)"
+    )
     p.add_argument("--list", action="store_true", help="list the cases and stop")
     return p
 
@@ -96,7 +105,7 @@ def run(args) -> Optional[dict]:
     except KeyboardInterrupt:
         bar.line("interrupted: the result holds what was measured until now")
     bar.end()
-    if args.add and args.json:
+    if args.add:
         result = report.with_earlier(result, args.json)
     result["limits"] = limits.Limits().summary(sorted({1, machine.cores()}))
     result["groups"] = acceptance.judge_groups(result["rows"], machine.cores(), result["latency"])
@@ -120,7 +129,5 @@ def main(arguments: Optional[List[str]] = None) -> None:
     if result is None:
         return
     print(report.table(result))
-    if args.json:
-        report.write_json(result, args.json)
-    if args.plots:
-        draw(result, args.plots)
+    report.write_json(result, args.json)
+    draw(result, args.plots)

@@ -125,4 +125,5 @@ def with_earlier(result: dict, path: str) -> dict:
 
 
 def write_json(result: dict, path: str) -> None:
+    pathlib.Path(path).parent.mkdir(parents=True, exist_ok=True)
     pathlib.Path(path).write_text(json.dumps(result, indent=1) + "\n")
