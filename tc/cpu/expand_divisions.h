@@ -7,10 +7,10 @@ namespace tc::cpu {
 /// \p body with integer divisions that machine instructions carry out as they stand. Its Div and Mod are Euclidean:
 /// a = b * (a/b) + a%b with 0 <= a%b < |b|, both 0 for b = 0; a quotient that leaves the type wraps.
 ///
-/// Division by a small positive literal stays, as Halide makes it a shift or a multiplication. Any other becomes one
-/// that rounds towards zero, by a divisor that is neither 0 nor a small literal, and without overflow. Halide's own
-/// expansion does not: where it simplifies the divisor to a small literal, it rounds down a quotient it expects
-/// to be cut, and corrects it once more.
+/// Division by a small positive literal stays, as Halide makes it a shift or a multiplication. Any other becomes one that
+/// rounds towards zero, by a divisor that is neither 0 nor a small literal, and without overflow. Halide's own
+/// expansion does so too, but simplifies the divisor on the way, and its truncating division by a small signed
+/// literal is wrong: 1/3 gives -1.
 ///
 ///   before  a/b, unsigned     after  select(b == 0, 0, div_round_to_zero(a, select(b == 0, 1, b)))
 Halide::Internal::Stmt expand_divisions(const Halide::Internal::Stmt& body);
