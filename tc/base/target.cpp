@@ -1,5 +1,6 @@
 #include "tc/base/target.h"
 
+#include <cpuid.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,6 +30,12 @@ std::int64_t cache_size(int name, std::int64_t fallback) {
   return bytes > 0 ? bytes : fallback;
 }
 
+/// AVX-VNNI, which the compiler's own test does not know.
+bool has_avx_vnni() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & 1u << 4);
+}
+
 Target detect() {
   Target target;
   __builtin_cpu_init();
@@ -41,8 +48,8 @@ Target detect() {
   target.l1_bytes = cache_size(_SC_LEVEL1_DCACHE_SIZE, target.l1_bytes);
   target.l2_bytes = cache_size(_SC_LEVEL2_CACHE_SIZE, target.l2_bytes);
   target.l3_bytes = cache_size(_SC_LEVEL3_CACHE_SIZE, target.l3_bytes);
-  target.bf16_dot = avx512 && __builtin_cpu_supports("avx512bf16");
-  target.int8_dot = avx512 && __builtin_cpu_supports("avx512vnni");
+  target.bf16_dot = Target::machine_has_bf16_dot(target.isa);
+  target.int8_dot = Target::machine_has_int8_dot(target.isa);
   return target;
 }
 
@@ -90,8 +97,8 @@ void apply_field(Target& target, std::string_view whole, const std::string& fiel
   if (equals == std::string::npos) {
     if (key == "plain" || key == "avx2" || key == "avx512") {
       target.isa = key == "plain" ? Target::Isa::Plain : key == "avx2" ? Target::Isa::Avx2 : Target::Isa::Avx512;
-      target.bf16_dot = target.bf16_dot && target.isa == Target::Isa::Avx512;
-      target.int8_dot = target.int8_dot && target.isa == Target::Isa::Avx512;
+      target.bf16_dot = Target::machine_has_bf16_dot(target.isa);
+      target.int8_dot = Target::machine_has_int8_dot(target.isa);
       return;
     }
     if (key == "native" || key.empty()) return;
@@ -123,6 +130,11 @@ Target host_or_override() {
 
 int Target::vector_bytes() const { return std::min(register_bytes(isa), widest_vector); }
 int Target::vector_registers() const { return isa == Isa::Avx512 ? 32 : 16; }
+
+bool Target::machine_has_bf16_dot(Isa isa) { return isa == Isa::Avx512 && __builtin_cpu_supports("avx512bf16"); }
+bool Target::machine_has_int8_dot(Isa isa) {
+  return isa == Isa::Avx512 ? __builtin_cpu_supports("avx512vnni") : isa == Isa::Avx2 && has_avx_vnni();
+}
 
 const Target& Target::host() {
   static const Target target = host_or_override();

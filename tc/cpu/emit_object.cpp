@@ -10,6 +10,7 @@
 
 #include <map>
 #include <mutex>
+#include <tuple>
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
@@ -66,9 +67,9 @@ std::vector<std::uint8_t> lane_function_bitcode(const Target& target) {
 /// The lane functions for the instruction set of \p target, made once.
 const std::vector<std::uint8_t>& lane_function_bitcode_once(const Target& target) {
   static std::mutex mutex;
-  static std::map<Target::Isa, std::vector<std::uint8_t>> made;
+  static std::map<std::tuple<Target::Isa, bool, bool>, std::vector<std::uint8_t>> made;
   std::lock_guard lock(mutex);
-  auto& bitcode = made[target.isa];
+  auto& bitcode = made[{target.isa, target.bf16_dot, target.int8_dot}];
   if (bitcode.empty()) bitcode = lane_function_bitcode(target);
   return bitcode;
 }
@@ -111,13 +112,13 @@ void drop_lane_functions(llvm::Module& module) {
     if (function.hasFnAttribute(llvm::Attribute::AlwaysInline) && function.use_empty()) function.eraseFromParent();
 }
 
-std::string emit(llvm::Module& module) {
+std::string emit(llvm::Module& module, const Target& target) {
   drop_lane_functions(module);
   for (auto& function : module)
     for (auto& block : function)
       for (auto& instruction : block) assume_no_alignment(instruction);
 
-  auto machine = target_machine(module);
+  auto machine = target_machine(module, target);
   module.setTargetTriple(machine->getTargetTriple().str());
   module.setDataLayout(machine->createDataLayout());
   llvm::SmallString<0> bytes;
@@ -136,7 +137,7 @@ ObjectCode emit_object(const std::string& function, const Stmt& body, const std:
     auto module = make_module(function, body, buffers, target);
     llvm::LLVMContext context;
     auto llvm_module = Halide::compile_module_to_llvm_module(module, context);
-    return {function, to_string(target), buffers, emit(*llvm_module)};
+    return {function, to_string(target), buffers, emit(*llvm_module, target)};
   } catch (const Halide::Error& error) {
     throw InternalError(str("Halide cannot compile '", function, "': ", error.what()));
   }

@@ -7,10 +7,12 @@
 #include <iomanip>
 #include <limits>
 #include <map>
+#include <set>
 #include <sstream>
 #include <vector>
 
 #include "tc/base/str.h"
+#include "tc/cpu/narrow_functions.h"
 
 namespace tc::cpu {
 namespace {
@@ -240,9 +242,10 @@ std::string lane_functions(const Target& target) {
   std::string text =
       "target datalayout = \"e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-f80:128-n8:16:32:64-S128\"\n"
       "attributes #0 = { alwaysinline nounwind }\n";
+  int register_bytes = target.isa == Target::Isa::Avx512 ? 64 : target.isa == Target::Isa::Avx2 ? 32 : 16;
   Declarations declarations;
   for (int bits : {32, 64})
-    for (int bytes = bits / 8; bytes <= target.vector_bytes(); bytes *= 2) {
+    for (int bytes = bits / 8; bytes <= register_bytes; bytes *= 2) {
       Shape shape{bits, bytes * 8 / bits};
       if (bits == 32 && shape.lanes == 2) continue;
       if (target.has_fma()) {
@@ -263,13 +266,15 @@ std::string lane_functions(const Target& target) {
       declarations[name] = str("declare ", type, " ", name, "(", type, rest, ")\n");
     }
   for (const auto& [name, declaration] : declarations) text += declaration;
-  return text;
+  return text + narrow_functions(target);
 }
 
 bool is_lane_function(const std::string& name) {
+  static const std::set<std::string> narrow = {"tc_from_half_f32", "tc_to_half_i32", "tc_dot_bf16_f32",
+                                               "tc_dot_u8s8_i32"};
   for (const auto& known : names)
     if (name == "tc_" + known + "_f32" || name == "tc_" + known + "_f64") return true;
-  return false;
+  return narrow.count(name) > 0;
 }
 
 }  // namespace tc::cpu

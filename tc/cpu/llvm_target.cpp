@@ -22,6 +22,15 @@ std::string flag(const llvm::Module& module, const char* name) {
   return value->getString().str();
 }
 
+/// The instructions of \p target that Halide does not ask for.
+std::string dot_features(const Target& target) {
+  std::string features;
+  bool avx512 = target.isa == Target::Isa::Avx512;
+  if (target.bf16_dot && avx512) features += ",+avx512bf16";
+  if (target.int8_dot && target.isa != Target::Isa::Plain) features += avx512 ? ",+avx512vnni" : ",+avxvnni";
+  return features;
+}
+
 }  // namespace
 
 void initialize_llvm() {
@@ -41,7 +50,7 @@ Halide::Target halide_target(const Target& target) {
   return {H::Linux, H::X86, 64, features};
 }
 
-std::unique_ptr<llvm::TargetMachine> target_machine(const llvm::Module& module) {
+std::unique_ptr<llvm::TargetMachine> target_machine(const llvm::Module& module, const Target& machine) {
   auto triple = llvm::sys::getProcessTriple();
   std::string error;
   const auto* target = llvm::TargetRegistry::lookupTarget(triple, error);
@@ -49,7 +58,7 @@ std::unique_ptr<llvm::TargetMachine> target_machine(const llvm::Module& module) 
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
   return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(triple, flag(module, "halide_mcpu"), flag(module, "halide_mattrs"), options,
+      target->createTargetMachine(triple, flag(module, "halide_mcpu"), flag(module, "halide_mattrs") + dot_features(machine), options,
                                   llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOpt::Default));
 }
 
@@ -58,6 +67,7 @@ void require_instructions(const Target& target) {
   bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                 __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
   bool runs = target.isa == Target::Isa::Plain ? __builtin_cpu_supports("sse4.1") : target.isa == Target::Isa::Avx2 ? avx2 : avx512;
+  runs = runs && (!target.bf16_dot || Target::machine_has_bf16_dot(target.isa)) && (!target.int8_dot || Target::machine_has_int8_dot(target.isa));
   if (!runs) throw OptionsError(str("this machine cannot run code for target '", target, "'"));
 }
 

@@ -21,7 +21,7 @@ Halide::Target halide_target(const Target& target);
 
 /// Compiles to the instruction set that Halide wrote down in the flags of \p module: position-independent code with fused
 /// multiply-add and no other freedom with floats.
-std::unique_ptr<llvm::TargetMachine> target_machine(const llvm::Module& module);
+std::unique_ptr<llvm::TargetMachine> target_machine(const llvm::Module& module, const Target& target);
 
 /// Throws OptionsError unless this machine has the instructions of \p target.
 void require_instructions(const Target& target);

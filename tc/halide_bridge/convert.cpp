@@ -22,42 +22,6 @@ Expr let(const Expr& value, Body body) {
   return ir::Let::make(name, value, body(ir::Variable::make(value.type(), name)));
 }
 
-/// Moves exponent and mantissa into place; the factor 2^112 corrects the bias, exactly, for denormals too.
-Expr decode_half(const Expr& half) {
-  int n = half.type().lanes();
-  return let(ir::Cast::make(UInt(32, n), half), [&](const Expr& wide) {
-    Expr magnitude = (wide & unsigned32(0x7fff, n)) << unsigned32(13, n);
-    Expr finite = bits_of(bits_of(magnitude, Halide::Float(32, n)) * bits_of(unsigned32(0x77800000, n), Halide::Float(32, n)), UInt(32, n));
-    Expr special = magnitude | unsigned32(0x7f800000, n);
-    Expr is_special = (wide & unsigned32(0x7c00, n)) == unsigned32(0x7c00, n);
-    Expr sign = (wide & unsigned32(0x8000, n)) << unsigned32(16, n);
-    return bits_of(ir::Select::make(is_special, special, finite) | sign, Halide::Float(32, n));
-  });
-}
-
-/// The bits of a non-negative float32 \p bits as a half: below the smallest normal, an addition aligns the mantissa and
-/// rounds it; above, the carry of the rounding runs into the exponent.
-Expr encode_half_magnitude(const Expr& bits) {
-  int n = bits.type().lanes();
-  auto f32 = Halide::Float(32, n);
-  std::uint32_t half = 126u << 23;
-  Expr tiny = bits_of(bits_of(bits, f32) + bits_of(unsigned32(half, n), f32), UInt(32, n)) - unsigned32(half, n);
-  Expr odd = (bits >> unsigned32(13, n)) & unsigned32(1, n);
-  Expr normal = (bits + unsigned32(0xc8000fff, n) + odd) >> unsigned32(13, n);
-  Expr infinite = ir::Select::make(bits > unsigned32(0x7f800000, n), unsigned32(0x7e00, n), unsigned32(0x7c00, n));
-  return ir::Select::make(bits >= unsigned32(143u << 23, n), infinite,
-                          ir::Select::make(bits < unsigned32(113u << 23, n), tiny, normal));
-}
-
-Expr encode_half(const Expr& value) {
-  int n = value.type().lanes();
-  return let(bits_of(value, UInt(32, n)), [&](const Expr& bits) {
-    Expr sign = (bits >> unsigned32(16, n)) & unsigned32(0x8000, n);
-    Expr magnitude = let(bits & unsigned32(0x7fffffff, n), encode_half_magnitude);
-    return ir::Cast::make(UInt(16, n), magnitude | sign);
-  });
-}
-
 Expr encode_bfloat(const Expr& value) {
   int n = value.type().lanes();
   return let(bits_of(value, UInt(32, n)), [&](const Expr& bits) {
@@ -93,7 +57,8 @@ Expr round_to_half(const Expr& value, DType type) {
 Expr decode(const Expr& bits, DType type) {
   int n = bits.type().lanes();
   if (type == DType::Bool) return ir::Not::make(ir::EQ::make(bits, ir::make_zero(bits.type())));
-  if (type == DType::Float16) return decode_half(bits);
+  if (type == DType::Float16)
+    return ir::Call::make(Halide::Float(32, n), "tc_from_half_f32", {bits}, ir::Call::PureExtern);
   if (type == DType::BFloat16)
     return bits_of(ir::Cast::make(UInt(32, n), bits) << unsigned32(16, n), Halide::Float(32, n));
   return bits;
@@ -103,7 +68,8 @@ Expr encode(const Expr& value, DType type) {
   int n = value.type().lanes();
   if (type == DType::Bool)
     return ir::Select::make(value, ir::make_one(UInt(8, n)), ir::make_zero(UInt(8, n)));
-  if (type == DType::Float16) return encode_half(value);
+  if (type == DType::Float16)
+    return ir::Cast::make(UInt(16, n), ir::Call::make(Halide::Int(32, n), "tc_to_half_i32", {value}, ir::Call::PureExtern));
   if (type == DType::BFloat16) return encode_bfloat(value);
   return value;
 }

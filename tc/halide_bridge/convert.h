@@ -6,6 +6,8 @@
 
 namespace tc::halide_bridge {
 
+/// Conversions of float16 are calls of cpu/lane_functions.h.
+
 /// The value in the compute type of an element's bits, Bool() for bool.
 Halide::Expr decode(const Halide::Expr& bits, DType type);
 /// The bits in memory of a value of the compute type; halves round to nearest even, overflow to infinity and keep NaN.

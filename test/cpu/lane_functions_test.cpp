@@ -115,5 +115,109 @@ TEST_F(QuotientTest, DividesByProductsWhereTheTargetFuses) {
   }
 }
 
+/// C(i) = C(i) + a dot product of 2 or 4 neighbours of A and B, in vectors; a hand-made loop.
+class DotTest : public KernelTest {
+ protected:
+  static constexpr int vectors = 8;
+
+  static ir::Stmt loop(const std::string& function, const Halide::Type& sum, const Halide::Type& a,
+                       const Halide::Type& b, int lanes) {
+    int step = 32 / a.bits();
+    auto at = [&](int width) {
+      return ir::Ramp::make(ir::Variable::make(Int(32), "v") * (lanes * width), 1, lanes * width);
+    };
+    auto read = [&](const char* name, const Halide::Type& type, int width) {
+      return ir::Load::make(type.with_lanes(lanes * width), name, at(width), Halide::Buffer<>(), ir::Parameter(),
+                            ir::const_true(lanes * width), ir::ModulusRemainder());
+    };
+    auto dot = ir::Call::make(sum.with_lanes(lanes), function,
+                              {read("C", sum, 1), read("A", a, step), read("B", b, step)}, ir::Call::PureExtern);
+    auto store = ir::Store::make("C", dot, at(1), ir::Parameter(), ir::const_true(lanes), ir::ModulusRemainder());
+    return ir::For::make("v", 0, vectors, ir::ForType::Serial, Halide::DeviceAPI::None, store);
+  }
+  static ObjectCode bfloat_code(const std::string& target, int lanes) {
+    auto body = loop("tc_dot_bf16_f32", Float(32), Halide::UInt(16), Halide::UInt(16), lanes);
+    return emit_object("dot", body, {"A", "B", "C"}, Target::parse(target));
+  }
+  static ObjectCode byte_code(const std::string& target, int lanes) {
+    auto body = loop("tc_dot_u8s8_i32", Int(32), Halide::UInt(8), Int(8), lanes);
+    return emit_object("dot", body, {"A", "B", "C"}, Target::parse(target));
+  }
+};
+
+TEST_F(DotTest, BfloatSumsOfWholeNumbersAreExact) {
+  for (const auto& target : runnable_targets())
+    for (int lanes : {4, 8, 16, 32}) {
+      int n = vectors * lanes;
+      std::vector<std::uint16_t> a(2 * n), b(2 * n);
+      std::vector<float> c(n), expected(n);
+      auto bits = [](int value) {
+        return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(static_cast<float>(value)) >> 16);
+      };
+      for (int i = 0; i < n; ++i) {
+        expected[i] = c[i] = static_cast<float>(i * 7 - 100);
+        for (int k = 0; k < 2; ++k) {
+          int x = (13 * i + 5 * k) % 255 - 127, y = (29 * i + 11 * k) % 251 - 125;
+          a[2 * i + k] = bits(x), b[2 * i + k] = bits(y);
+          expected[i] += static_cast<float>(x * y);
+        }
+      }
+      void* pointers[] = {a.data(), b.data(), c.data()};
+      ASSERT_EQ(load_kernel(bfloat_code(target, lanes)).function(pointers), 0);
+      EXPECT_EQ(c, expected) << target << ", lanes " << lanes;
+    }
+}
+
+TEST_F(DotTest, ByteSumsAreExactAtTheEndsOfTheirRanges) {
+  for (const auto& target : runnable_targets())
+    for (int lanes : {4, 8, 16, 32}) {
+      int n = vectors * lanes;
+      std::vector<std::uint8_t> a(4 * n);
+      std::vector<std::int8_t> b(4 * n);
+      std::vector<std::int32_t> c(n), expected(n);
+      for (int i = 0; i < n; ++i) {
+        expected[i] = c[i] = i * 1000 - 5;
+        for (int k = 0; k < 4; ++k) {
+          a[4 * i + k] = static_cast<std::uint8_t>(i % 3 == 0 ? 255 : 31 * i + k);
+          b[4 * i + k] = static_cast<std::int8_t>(i % 3 == 0 ? (i % 2 ? -128 : 127) : 17 * i - 3 * k);
+          expected[i] += a[4 * i + k] * b[4 * i + k];
+        }
+      }
+      void* pointers[] = {a.data(), b.data(), c.data()};
+      ASSERT_EQ(load_kernel(byte_code(target, lanes)).function(pointers), 0);
+      EXPECT_EQ(c, expected) << target << ", lanes " << lanes;
+    }
+}
+
+TEST_F(DotTest, TheTargetsInstructionsAreUsed) {
+  auto has = [](const ObjectCode& code, const char* instruction) {
+    return disassemble(code).find(instruction) != std::string::npos;
+  };
+  EXPECT_TRUE(has(bfloat_code("avx512,bf16_dot", 16), "vdpbf16ps"));
+  EXPECT_TRUE(has(byte_code("avx512,int8_dot", 16), "vpdpbusd"));
+  EXPECT_TRUE(has(byte_code("avx2,int8_dot", 8), "vpdpbusd"));
+  EXPECT_FALSE(has(bfloat_code("avx2", 8), "vdpbf16ps"));
+  EXPECT_TRUE(has(bfloat_code("avx2", 8), "vfmadd"));
+  EXPECT_FALSE(has(byte_code("plain", 4), "vpdpbusd"));
+  EXPECT_TRUE(has(byte_code("plain", 4), "pmaddwd"));
+}
+
+TEST_F(DotTest, HalvesAreConvertedByTheirInstructions) {
+  auto type = Float(32);
+  auto scop = ScopBuilder(context())
+                  .input("A", {64})
+                  .output("C", {64})
+                  .statement("S[i] : 0 <= i < 64", "C[i]", {"A[i]"})
+                  .scop();
+  KernelCase twice(scop);
+  twice.type("A", DType::Float16).type("C", DType::Float16).vectorise("S", "i", 8);
+  twice.value("S", element(type, "A", {iterator("i")}) * 2.0f);
+  for (const char* target : {"avx2", "avx512"}) {
+    auto text = disassemble(twice.compile(target));
+    EXPECT_NE(text.find("vcvtph2ps"), std::string::npos) << text;
+    EXPECT_NE(text.find("vcvtps2ph"), std::string::npos) << text;
+  }
+}
+
 }  // namespace
 }  // namespace tc::cpu
