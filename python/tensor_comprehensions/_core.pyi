@@ -36,6 +36,8 @@ class MappingOptions:
         vector_bytes: int = ...,
         register_tile: Union[Sequence[int], str] = ...,
         unroll: int = ...,
+        parallel_along: Union[Sequence[str], str] = ...,
+        vector_along: Union[Sequence[str], str] = ...,
     ) -> None: ...
     fusion: str
     allow_skewing: bool
@@ -49,6 +51,8 @@ class MappingOptions:
     vector_bytes: int
     register_tile: List[int]
     unroll: int
+    parallel_along: List[str]
+    vector_along: List[str]
     def replace(self, **options: Any) -> MappingOptions: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod

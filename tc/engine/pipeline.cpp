@@ -42,10 +42,23 @@ bool is_empty(const halide_bridge::ProgramStatement& statement) {
                      [](const lang::Interval& interval) { return interval.extent <= 0; });
 }
 
+/// Throws OptionsError for \p names of which no statement has an iterator.
+void check_iterators(const halide_bridge::Program& program, const char* option, const std::vector<std::string>& names) {
+  std::set<std::string> known;
+  for (const auto& launch : program.launches)
+    for (const auto& statement : launch.statements) known.insert(statement.iterators.begin(), statement.iterators.end());
+  for (const auto& name : names)
+    if (!known.count(name))
+      throw OptionsError(str("mapping option '", option, "=", join(names, "/"), "': '", program.name,
+                             "' has no iterator '", name, "', it has ", join(known)));
+}
+
 void lower(CompileState& state) {
   state.program = std::make_shared<halide_bridge::Program>(
       halide_bridge::lower(state.function->def, state.function->ranges, state.sizes));
   for (auto& launch : state.program->launches) std::erase_if(launch.statements, is_empty);
+  check_iterators(*state.program, "parallel_along", state.mapping.parallel_along);
+  check_iterators(*state.program, "vector_along", state.mapping.vector_along);
   state.launches.clear();
   state.launches.resize(state.program->launches.size());
 }

@@ -23,8 +23,22 @@ const std::string& enum_text(const EnumValueDescriptor& value) {
   return value.options().GetExtension(proto::text);
 }
 
+/// \p text with every byte that is no printable ASCII as \xNN: it may be damaged bytes.
+std::string printable(std::string_view text) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string result;
+  for (unsigned char c : text) {
+    if (c >= 0x20 && c < 0x7f) {
+      result += static_cast<char>(c);
+    } else {
+      result += str("\\x", digits[c >> 4], digits[c & 15]);
+    }
+  }
+  return result;
+}
+
 [[noreturn]] void reject(const Field& field, std::string_view value) {
-  throw OptionsError(str("mapping option '", field.name(), "=", value, "': must be ", must_be(field)));
+  throw OptionsError(str("mapping option '", field.name(), "=", printable(value), "': must be ", must_be(field)));
 }
 
 const Message& part_of(const proto::MappingOptions& message, const Field& field) {
@@ -70,9 +84,26 @@ std::vector<std::int64_t> parse_numbers(const Field& field, std::string_view tex
   return result;
 }
 
+std::vector<std::string> parse_names(std::string_view text) {
+  std::vector<std::string> result;
+  for (std::size_t begin = 0; begin <= text.size() && !text.empty();) {
+    auto end = std::min(text.find('/', begin), text.size());
+    result.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return result;
+}
+
+bool holds_names(const Field& field) {
+  return field.field->cpp_type() == FieldDescriptor::CPPTYPE_STRING;
+}
+
 /// \p text as the value of \p field.
 OptionValue parse_value(const Field& field, const std::string& text) {
-  if (field.field->is_repeated()) return parse_numbers(field, text);
+  if (field.field->is_repeated()) {
+    if (holds_names(field)) return parse_names(text);
+    return parse_numbers(field, text);
+  }
   switch (field.field->cpp_type()) {
     case FieldDescriptor::CPPTYPE_BOOL:
       if (text != "0" && text != "1") reject(field, text);
@@ -132,8 +163,26 @@ void set_numbers(Message& part, const Field& field, const OptionValue& value) {
   for (auto number : *numbers) part.GetReflection()->AddInt64(&part, field.field, number);
 }
 
+bool is_identifier(const std::string& name) {
+  auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  auto inside = [&](char c) { return letter(c) || (c >= '0' && c <= '9'); };
+  return !name.empty() && letter(name[0]) && std::all_of(name.begin(), name.end(), inside);
+}
+
+void set_names(Message& part, const Field& field, const OptionValue& value) {
+  const auto* names = std::get_if<std::vector<std::string>>(&value);
+  const auto* numbers = std::get_if<std::vector<std::int64_t>>(&value);
+  if (numbers && numbers->empty()) return part.GetReflection()->ClearField(&part, field.field);
+  if (!names || names->size() > static_cast<std::size_t>(rule(field).most_values()) ||
+      !std::all_of(names->begin(), names->end(), is_identifier))
+    reject(field, text_of(value));
+  part.GetReflection()->ClearField(&part, field.field);
+  for (const auto& name : *names) part.GetReflection()->AddString(&part, field.field, name);
+}
+
 void set_in_part(Message& part, const Field& field, const OptionValue& value) {
-  if (field.field->is_repeated()) return set_numbers(part, field, value);
+  if (field.field->is_repeated())
+    return holds_names(field) ? set_names(part, field, value) : set_numbers(part, field, value);
   switch (field.field->cpp_type()) {
     case FieldDescriptor::CPPTYPE_BOOL:
       return set_flag(part, field, value);
@@ -166,7 +215,7 @@ const std::vector<Field>& fields() {
 const Field& find_field(std::string_view name) {
   for (const auto& field : fields())
     if (field.name() == name) return field;
-  throw OptionsError(str("no mapping option '", name, "'; the options are ", join(MappingOptions::names())));
+  throw OptionsError(str("no mapping option '", printable(name), "'; the options are ", join(MappingOptions::names())));
 }
 
 std::string must_be(const Field& field) {
@@ -181,6 +230,10 @@ std::string must_be(const Field& field) {
 OptionValue value_of(const proto::MappingOptions& message, const Field& field) {
   const auto& part = part_of(message, field);
   const auto& reflection = *part.GetReflection();
+  if (field.field->is_repeated() && holds_names(field)) {
+    const auto& names = reflection.GetRepeatedFieldRef<std::string>(part, field.field);
+    return std::vector<std::string>(names.begin(), names.end());
+  }
   if (field.field->is_repeated()) {
     const auto& numbers = reflection.GetRepeatedFieldRef<std::int64_t>(part, field.field);
     return std::vector<std::int64_t>(numbers.begin(), numbers.end());
@@ -213,6 +266,7 @@ bool is_set(const proto::MappingOptions& message, const Field& field) {
 std::string text_of(const OptionValue& value) {
   return std::visit(overloaded{[](bool flag) { return std::string(flag ? "1" : "0"); },
                                [](const std::vector<std::int64_t>& numbers) { return join(numbers, "x"); },
+                               [](const std::vector<std::string>& names) { return join(names, "/"); },
                                [](const auto& other) { return str(other); }},
                     value);
 }

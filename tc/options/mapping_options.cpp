@@ -22,9 +22,17 @@ std::string cpp_enumerator(const google::protobuf::EnumValueDescriptor& value) {
   return result;
 }
 
+/// \p names, which are identifiers, in quotation marks.
+std::string quoted(const std::vector<std::string>& names, char mark) {
+  std::vector<std::string> parts;
+  for (const auto& name : names) parts.push_back(str(mark, name, mark));
+  return join(parts);
+}
+
 std::string cpp_literal(const Field& field, const OptionValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (const auto* numbers = std::get_if<std::vector<std::int64_t>>(&value)) return str("{", join(*numbers), "}");
+  if (const auto* names = std::get_if<std::vector<std::string>>(&value)) return str("{", quoted(*names, '"'), "}");
   if (const auto* text = std::get_if<std::string>(&value)) {
     const auto* type = field.field->enum_type();
     for (int i = 0; i < type->value_count(); ++i)
@@ -35,11 +43,13 @@ std::string cpp_literal(const Field& field, const OptionValue& value) {
 }
 
 std::string python_literal(const OptionValue& value) {
-  return std::visit(overloaded{[](bool flag) { return std::string(flag ? "True" : "False"); },
-                               [](std::int64_t number) { return str(number); },
-                               [](const std::string& text) { return str("'", text, "'"); },
-                               [](const std::vector<std::int64_t>& numbers) { return str("[", join(numbers), "]"); }},
-                    value);
+  return std::visit(
+      overloaded{[](bool flag) { return std::string(flag ? "True" : "False"); },
+                 [](std::int64_t number) { return str(number); },
+                 [](const std::string& text) { return str("'", text, "'"); },
+                 [](const std::vector<std::int64_t>& numbers) { return str("[", join(numbers), "]"); },
+                 [](const std::vector<std::string>& names) { return str("[", quoted(names, '\''), "]"); }},
+      value);
 }
 
 std::string_view text_of(FusionStrategy fusion) {
@@ -145,6 +155,13 @@ MappingOptions MappingOptions::with_register_tile(std::vector<std::int64_t> rows
 }
 MappingOptions MappingOptions::with_unroll(std::int64_t vectors) const {
   return with("unroll", vectors);
+}
+
+MappingOptions MappingOptions::with_parallel_along(std::vector<std::string> iterators) const {
+  return with("parallel_along", std::move(iterators));
+}
+MappingOptions MappingOptions::with_vector_along(std::vector<std::string> iterators) const {
+  return with("vector_along", std::move(iterators));
 }
 
 OptionValue MappingOptions::value(std::string_view name) const {

@@ -14,8 +14,8 @@ namespace tc::options {
 
 using polyhedral::FusionStrategy;
 
-/// The value of an option: of a flag, a number, a list of numbers, or as text.
-using OptionValue = std::variant<bool, std::int64_t, std::string, std::vector<std::int64_t>>;
+/// The value of an option: of a flag, a number, a list of numbers or names, or as text.
+using OptionValue = std::variant<bool, std::int64_t, std::string, std::vector<std::int64_t>, std::vector<std::string>>;
 
 /// How statements are scheduled and mapped, as users write it: an immutable value. The schema
 /// tc/proto/mapping_options.proto says which options there are, their defaults and limits; docs/options.md explains
@@ -49,6 +49,8 @@ class MappingOptions {
   MappingOptions with_vector_bytes(std::int64_t bytes) const;
   MappingOptions with_register_tile(std::vector<std::int64_t> rows_and_columns) const;
   MappingOptions with_unroll(std::int64_t vectors) const;
+  MappingOptions with_parallel_along(std::vector<std::string> iterators) const;
+  MappingOptions with_vector_along(std::vector<std::string> iterators) const;
 
   /// With the option called \p name. A text is read as in the text form; flags take 0 and 1 too.
   MappingOptions with(std::string_view name, const OptionValue& value) const;

@@ -106,13 +106,23 @@ class Chooser {
     return block > 0 ? std::min(block, whole) : whole;
   }
 
+  static bool is_named(const std::vector<std::string>& names, const std::string& iterator) {
+    return std::find(names.begin(), names.end(), iterator) != names.end();
+  }
+  /// Those of \p candidates the user named for lanes; all of them where none is.
+  std::vector<int> preferred(const ClusterStatement& entry, const std::vector<int>& candidates) const {
+    auto named = candidates;
+    std::erase_if(named, [&](int i) { return !is_named(options_.vector_along, statement(entry).iterators[i]); });
+    return named.empty() ? candidates : named;
+  }
+
   /// Lanes for each statement, and the register tile: along the outer member the heaviest statement wants, else along
   /// inner loops of their own.
   void choose_vectors() {
     auto candidates = outer_candidates(heaviest_);
     auto inner = inner_candidates(heaviest_);
     candidates.insert(candidates.end(), inner.begin(), inner.end());
-    auto first = best(heaviest_, candidates);
+    auto first = best(heaviest_, preferred(heaviest_, candidates));
     int member = member_of(heaviest_, first.iterator);
     if (member >= 0) mapping_.members[member].points = lanes_within(first.lanes, extent(member));
     if (first.iterator >= 0 && is_reduction(heaviest_)) choose_tile(first, member);
@@ -201,7 +211,7 @@ class Chooser {
     auto candidates = inner_candidates(entry);
     for (std::size_t i = 0; i < cluster_.members.size(); ++i)
       if (mapping_.members[i].points > 1 && entry.outer[i] >= 0) candidates.push_back(entry.outer[i]);
-    auto choice = best(entry, candidates);
+    auto choice = best(entry, preferred(entry, candidates));
     if (choice.iterator < 0) return;
     StatementMapping lanes{entry.id, choice.iterator, choice.lanes};
     int own = member_of(entry, choice.iterator);
@@ -251,8 +261,12 @@ class Chooser {
     return ceil_div(cluster_.members[member].extent(), mapping_.members[member].points);
   }
 
-  /// The first member with enough iterations for all cores, else the one with most; -1 without members.
+  /// The first member the user named, else the first with enough iterations for all cores, else the one with most; -1
+  /// without members.
   int parallel_member() const {
+    for (std::size_t i = 0; i < cluster_.members.size() && (i == 0 || cluster_.permutable); ++i)
+      if (heaviest_.outer[i] >= 0 && is_named(options_.parallel_along, statement(heaviest_).iterators[heaviest_.outer[i]]))
+        return static_cast<int>(i);
     int best = -1;
     for (std::size_t i = 0; i < cluster_.members.size() && (i == 0 || cluster_.permutable); ++i) {
       if (best < 0 || trips(i) > trips(best)) best = static_cast<int>(i);

@@ -37,7 +37,8 @@ bool holds(const std::string& input, Read&& read) {
     EXPECT_EQ(MappingOptions::from_bytes(options.to_bytes()), options);
     EXPECT_EQ(MappingOptions::parse(options.to_text()).values(), options.values()) << options.to_text();
     return true;
-  } catch (const OptionsError&) {
+  } catch (const OptionsError& error) {
+    for (const char* c = error.what(); *c; ++c) EXPECT_TRUE(*c >= 0x20 && *c < 0x7f) << error.what();
     return false;
   }
 }
@@ -58,10 +59,12 @@ TEST(OptionsFuzz, BytesAreReadOrRefused) {
   std::string alphabet;
   for (int c = 0; c < 256; ++c) alphabet += static_cast<char>(c);
   int read = 0, refused = 0;
+  testing::internal::CaptureStderr();
   for (int i = 0; i < 20000; ++i) {
     auto bytes = mutate(random_options(random).to_bytes(), alphabet, random);
     ++(holds(bytes, [](const std::string& input) { return MappingOptions::from_bytes(input); }) ? read : refused);
   }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "the library prints nothing";
   EXPECT_GT(read, 1000);
   EXPECT_GT(refused, 1000);
 }

@@ -20,6 +20,12 @@ inline OptionValue random_value(const Field& field, std::mt19937& random) {
   };
   if (field.field->is_repeated()) {
     auto count = random() % 4;
+    if (field.field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_STRING) {
+      std::vector<std::string> names(count);
+      for (auto& name : names)
+        name = std::string(1, static_cast<char>('a' + random() % 26)) + (random() % 2 ? "_7" : "");
+      return names;
+    }
     std::vector<std::int64_t> numbers(rule.has_values() && count > 0 ? rule.values() : count);
     for (auto& n : numbers) n = number();
     return numbers;

@@ -86,6 +86,14 @@ def test_compile_and_define_take_them(options):
     torch.testing.assert_close(tc.define(MM, options=options).mm(a, b), a @ b)
 
 
+def test_names_of_iterators_are_those_of_the_text():
+    a, b = torch.randn(50, 70), torch.randn(70, 90)
+    f = tc.compile(tc.define(MM).mm, a, b, options=MappingOptions(vector_along=["n"], parallel_along="m/n"))
+    torch.testing.assert_close(f(a, b), a @ b)
+    with pytest.raises(tc.OptionsError, match="'vector_along=n/q': 'mm' has no iterator 'q', it has k, m, n"):
+        tc.compile(tc.define(MM).mm, a, b, options="vector_along=n/q")
+
+
 def test_the_tile_is_obeyed():
     plain = tc.compile(tc.define(MM).mm, tc.spec((64, 64)), tc.spec((64, 64)), options="parallel=0,vectorise=0")
     tiled = tc.compile(tc.define(MM).mm, tc.spec((64, 64)), tc.spec((64, 64)), options="parallel=0,vectorise=0,tile=16x16")

@@ -67,6 +67,21 @@ TEST_F(ChooseMapping, RowsSumsKeepAsManyVectorsInFlightAsAskedFor) {
   EXPECT_EQ(choose(scop, {.unroll = 1}).find("unroll"), std::string::npos) << choose(scop, {.unroll = 1});
 }
 
+TEST_F(ChooseMapping, LanesAndThreadsRunAlongTheIteratorsNamed) {
+  EXPECT_EQ(choose(pointwise(64, 20000), {.parallel_along = {"j"}}), "parallel 1, blocks 0x256, points 1x16, S: i1 x16\n");
+  EXPECT_EQ(choose(pointwise(64, 20000), {.parallel_along = {"other"}}), "parallel 0, points 1x16, S: i1 x16\n");
+  auto scop = ScopBuilder(context())
+                  .input("A", {64, 64, 64})
+                  .output("C", {64, 64})
+                  .identity("I[i, j] : 0 <= i, j < 64", "C[i, j]")
+                  .accumulate("U[i, j, k] : 0 <= i, j, k < 64", "C[i, j]", {"A[i, j, k]"})
+                  .scop();
+  scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), {});
+  EXPECT_NE(choose(scop).find("U: i2 x16"), std::string::npos) << choose(scop);
+  auto rows = choose(scop, {.vector_along = {"j"}});
+  EXPECT_EQ(rows.find("U: i2"), std::string::npos) << rows;
+}
+
 TEST_F(ChooseMapping, BuffersHoldWhatIsAskedFor) {
   auto bytes = [&](const MappingOptions& options) {
     return choose_mapping(pointwise(8, 8), Target::parse("cpu:avx512,l2=1m"), options).buffer_bytes;

@@ -23,7 +23,16 @@ unsigned programs() {
   return text ? static_cast<unsigned>(std::atoi(text)) : 40;
 }
 
-MappingOptions random_options(std::mt19937& random) {
+/// A few iterators of \p scop, in a third of the cases.
+std::vector<std::string> some_iterators(const Scop& scop, std::mt19937& random) {
+  std::vector<std::string> result;
+  for (const auto& statement : scop.statements)
+    for (const auto& iterator : statement.iterators)
+      if (random() % 3 == 0) result.push_back(iterator);
+  return random() % 3 == 0 && result.size() <= 64 ? result : std::vector<std::string>();
+}
+
+MappingOptions random_options(const Scop& scop, std::mt19937& random) {
   auto fusion = static_cast<options::FusionStrategy>(random() % 3);
   std::vector<std::int64_t> tile(random() % 3);
   for (auto& size : tile) size = static_cast<int>(random() % 6);
@@ -38,7 +47,9 @@ MappingOptions random_options(std::mt19937& random) {
       .with_promote_bytes(random() % 3 == 0 ? 64 : 0)
       .with_vector_bytes(random() % 3 == 0 ? 4 << random() % 4 : 0)
       .with_register_tile(random() % 3 == 0 ? rows_and_columns : std::vector<std::int64_t>())
-      .with_unroll(random() % 3 == 0 ? 1 << random() % 4 : 0);
+      .with_unroll(random() % 3 == 0 ? 1 << random() % 4 : 0)
+      .with_parallel_along(some_iterators(scop, random))
+      .with_vector_along(some_iterators(scop, random));
 }
 
 /// A random mapping, legal or not worth it alike: threads, blocks, points and unrolling that no rule would choose.
@@ -62,7 +73,7 @@ TEST_P(RandomMappings, KeepAllLawsAndCompute) {
     std::mt19937 random(seed);
     auto scop = polyhedral::random_scop(std::make_shared<polyhedral::Context>(), seed, seed % 4 == 3 ? 9 : 5);
     auto dependences = polyhedral::compute_dependences(scop);
-    auto options = random_options(random);
+    auto options = random_options(scop, random);
     auto scheduled = scop;
     scheduled.schedule = polyhedral::compute_schedule(scop, dependences, options.values());
     auto mapping = choose_mapping(scheduled, target, options.values());
