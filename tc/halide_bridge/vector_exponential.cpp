@@ -6,11 +6,11 @@ namespace {
 /// Added to a number it moves the whole part to the low bits.
 constexpr double magic_f32 = 12582912;
 
-/// a / (1 + e) for 0 <= e <= 1, with the low bits of 1 + e.
-Vec over_one_plus(const Vec& a, const Vec& e) {
+/// (a + a_low) / (1 + e) for 0 <= e <= 1, with the low bits of 1 + e.
+Vec over_one_plus(const Vec& a, const Vec& a_low, const Vec& e) {
   Pair sum = exact_sum_ordered(e.number(1), e);
   Vec inverse = 1 / sum.high, q = a * inverse;
-  return fma(fma(-q, sum.high, a) - q * sum.low, inverse, q);
+  return fma(fma(-q, sum.high, a) + fma(-q, sum.low, a_low), inverse, q);
 }
 
 Vec with_bounds(const Vec& x) {
@@ -48,16 +48,17 @@ Vec exp_of_negative(const Vec& x) {
 /// 1/(1 + e^-x), from e^-|x|, which does not overflow.
 Vec sigmoid(const Vec& x) {
   Vec e = exp_of_negative(-magnitude(x));
-  return over_one_plus(select(x < 0, e, 1), e);
+  return over_one_plus(select(x < 0, e, 1), x.number(0), e);
 }
 
-/// x/(1 + e^-x); for negative x the numerator x e^x is rounded after the product, and a NaN for
-/// an infinite x.
+/// x/(1 + e^-x); for negative x the numerator is x e^x, scaled after the quotient; a NaN for -infinity.
 Vec silu(const Vec& x) {
-  Vec bounded = at_least(-magnitude(x), -125);
+  Vec bounded = at_least(-magnitude(x), -125), negative = x < 0;
   auto [y, n, low] = scaled_exponential(bounded);
-  Vec numerator = select(x < 0, fma(x, 0, scale(bounded * y, n)), x), e = scale(y, n);
-  return select((x < 88) & !(x == 0), over_one_plus(numerator, e), numerator);
+  Pair product = exact_product(bounded, y);
+  Vec numerator = select(negative, product.high, x), rest = select(negative, fma(bounded, low, product.low), 0);
+  Vec q = scale(over_one_plus(numerator, rest, scale(y, n)), select(negative, n, 0));
+  return select((x < 88) & !(x == 0), fma(select(negative, x, 0), 0, q), x);
 }
 
 Vec tanh(const Vec& x) {
