@@ -45,6 +45,25 @@ Vec exp_of_negative(const Vec& x) {
   return scale(y, n);
 }
 
+Vec exp2(const Vec& x) {
+  Vec bounded = at_most(at_least(x, -151), 129), n = (bounded + magic_f32) - magic_f32;
+  Vec y = polynomial(
+      {1.524011604487895965576171875e-4, 1.33913080208003520965576171875e-3, 9.618836455047130584716796875e-3,
+       5.55035881698131561279296875e-2, 0.240226447582244873046875, 0.693147182464599609375, 1},
+      bounded - n);
+  return scale(y, n);
+}
+
+/// 10^r 2^n with x = n log10(2) + r, whose first part has so few bits that its product with n is exact.
+Vec exp10(const Vec& x) {
+  Vec bounded = at_most(at_least(x, -46), 39), n = fma(bounded, 3.321928094887362, magic_f32) - magic_f32;
+  Vec r = fma(n, -4.6050389811952137e-6, fma(n, -0.301025390625, bounded));
+  Vec y = polynomial({0.2053562104701995849609375, 0.541837155818939208984375, 1.17132365703582763671875,
+                      2.0346558094024658203125, 2.65094852447509765625, 2.302585124969482421875, 1},
+                     r);
+  return scale(y, n);
+}
+
 /// 1/(1 + e^-x), from e^-|x|, which does not overflow.
 Vec sigmoid(const Vec& x) {
   Vec e = exp_of_negative(-magnitude(x));

@@ -16,6 +16,8 @@ Scaled scaled_exponential(const Vec& x);
 Scaled scaled_exponential(const Vec& x, const Vec& low);
 
 Vec exp(const Vec& x);
+Vec exp2(const Vec& x);
+Vec exp10(const Vec& x);
 /// exp(x) for x <= 0 or NaN.
 Vec exp_of_negative(const Vec& x);
 Vec sigmoid(const Vec& x);

@@ -10,16 +10,17 @@ enum class Accuracy { Float32, Float64 };
 /// Minimax polynomials of the relative error, from the highest power; r, s, t are the function's argument after
 /// reduction.
 enum class Polynomial {
-  Exp,      ///< e^r, |r| <= 0.3467
-  Log,      ///< (log((1+s)/(1-s)) - 2s)/s^3 of z = s^2 <= 0.0295
-  LogTail,  ///< (that - 2/3)/z
-  Sin,      ///< (sin(r) - r)/r^3 of z = r^2, |r| <= pi/4
-  Cos,      ///< (cos(r) - 1 + z/2)/z^2 of z = r^2
-  Sinh,     ///< (sinh(r) - r)/r^3 of z = r^2 <= 1
-  Atan,     ///< (atan(t) - t)/t^3 of z = t^2 <= 1
-  Asin,     ///< (asin(t) - t)/t^3 of z = t^2 <= 1/4
-  Erf,      ///< erf(t)/t of z = t^2 <= 1
-  Erfcx,    ///< (t + 4) exp(t^2) erfc(t) of u = (t - 4)/(t + 4), t >= 1/2
+  Exp,        ///< e^r, |r| <= 0.3467
+  Log,        ///< (log((1+s)/(1-s)) - 2s)/s^3 of z = s^2 <= 0.0295
+  LogDirect,  ///< (log(1+f) - f + f^2/2)/f^3, 1 + f from sqrt(1/2) to sqrt(2)
+  LogTail,    ///< (that - 2/3)/z
+  Sin,        ///< (sin(r) - r)/r^3 of z = r^2, |r| <= pi/4
+  Cos,        ///< (cos(r) - 1 + z/2)/z^2 of z = r^2
+  Sinh,       ///< (sinh(r) - r)/r^3 of z = r^2 <= 1
+  Atan,       ///< (atan(t) - t)/t^3 of z = t^2 <= 1
+  Asin,       ///< (asin(t) - t)/t^3 of z = t^2 <= 1/4
+  Erf,        ///< erf(t)/t of z = t^2 <= 1
+  Erfcx,      ///< (t + 4) exp(t^2) erfc(t) of u = (t - 4)/(t + 4), t >= 1/2
 };
 
 const std::vector<double>& coefficients(Polynomial polynomial, Accuracy accuracy);

@@ -29,6 +29,10 @@ Split split(const Vec& x, Accuracy accuracy) {
 
 /// log(1 + f), f from split, plus \p low; the terms below f apart.
 Pair log_of_split(const Vec& f, const Vec& low, Accuracy accuracy) {
+  if (accuracy == Accuracy::Float32) {
+    Vec square = f * f;
+    return {f, fma(square, fma(f, polynomial(Polynomial::LogDirect, f, accuracy), -0.5), low)};
+  }
   Vec s = f / (2 + f), z = s * s, half = f * f * 0.5;
   Vec tail = fma(s, fma(z, polynomial(Polynomial::Log, z, accuracy), half), low) - half;
   return {f, tail};
@@ -126,7 +130,7 @@ Pair long_log(const Vec& x) {
 
 /// e^(y log x) for positive finite x and finite y.
 Vec positive_power(const Vec& x, const Vec& y, Accuracy accuracy) {
-  if (accuracy == Accuracy::Float32) return exp(y * log(x, Accuracy::Float64), accuracy);
+  if (accuracy == Accuracy::Float32) return exp(y * log(x, accuracy), accuracy);
   Pair logarithm = long_log(x);
   Pair product = exact_product(logarithm.high, y);
   Vec bounded = at_most(at_least(product.high, -1000), 1000);
