@@ -3,8 +3,10 @@
 import ctypes
 import math
 import pathlib
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+RECOVERY = 0.012
 KINDS = {"fp32": 0, "bf16": 1, "u8s8": 2}
 
 
@@ -47,6 +49,13 @@ class Limits:
         """
         own = self.peak(kind, threads)
         return max(own, self.peak("fp32", threads)) if own and kind == "bf16" else own
+
+    def rested_ceiling(self, kind: str, threads: int) -> float:
+        """The ceiling once the clock has recovered from what ran before: RECOVERY seconds of the loop come first."""
+        until = time.perf_counter() + RECOVERY
+        while time.perf_counter() < until:
+            self.peak(kind, threads)
+        return self.ceiling(kind, threads)
 
     def copy(self, total: float, threads: int) -> float:
         """GB/s read plus written by a copy that moves `total` bytes: the faster of memcpy and streaming stores."""
