@@ -25,6 +25,8 @@ Vec silu(const Vec& x);
 Vec tanh(const Vec& x);
 
 Vec log(const Vec& x);
+Vec log2(const Vec& x);
+Vec log10(const Vec& x);
 Vec softplus(const Vec& x);
 
 Vec erf(const Vec& x);

@@ -38,7 +38,28 @@ Vec for_logarithm(const Vec& x, const Vec& value) {
   return select(is_nan(x), x, select(x == 0, -infinity, positive));
 }
 
+/// log(1 + m) as a sum of two.
+Pair long_logarithm(const Vec& m) {
+  return exact_sum_ordered(m, logarithm_tail(m));
+}
+
 }  // namespace
+
+/// The exponent apart, so that powers of two are exact.
+Vec log2(const Vec& x) {
+  auto [m, e] = split(x);
+  auto [high, low] = long_logarithm(m);
+  Vec rest = fma(low, 1.44269502162933349609375, high * 1.92596299112661746887e-8);
+  return for_logarithm(x, e + fma(high, 1.44269502162933349609375, rest));
+}
+
+/// log10(2) in two parts, of which the first has so few bits that its product with the exponent is exact.
+Vec log10(const Vec& x) {
+  auto [m, e] = split(x);
+  auto [high, low] = long_logarithm(m);
+  Vec rest = fma(low, 0.4342944920063018798828125, fma(high, -1.0103050052231683e-8, e * 4.605038981195214e-06));
+  return for_logarithm(x, fma(e, 0.301025390625, fma(high, 0.4342944920063018798828125, rest)));
+}
 
 Vec log(const Vec& x) {
   auto [m, e] = split(x);

@@ -76,10 +76,10 @@ const Table& exact_functions() {
 /// Functions with operations on float32 values only.
 const Table& narrow_functions() {
   static const Table table = {
-      {"exp2", unary(line::exp2)}, {"exp10", unary(line::exp10)},       {"exp", unary(line::exp)},
-      {"log", unary(line::log)},   {"tanh", unary(line::tanh)},         {"sigmoid", unary(line::sigmoid)},
-      {"silu", unary(line::silu)}, {"softplus", unary(line::softplus)}, {"erf", unary(line::erf)},
-      {"gelu", unary(line::gelu)},
+      {"exp2", unary(line::exp2)},         {"exp10", unary(line::exp10)},     {"log2", unary(line::log2)},
+      {"log10", unary(line::log10)},       {"exp", unary(line::exp)},         {"log", unary(line::log)},
+      {"tanh", unary(line::tanh)},         {"sigmoid", unary(line::sigmoid)}, {"silu", unary(line::silu)},
+      {"softplus", unary(line::softplus)}, {"erf", unary(line::erf)},         {"gelu", unary(line::gelu)},
   };
   return table;
 }

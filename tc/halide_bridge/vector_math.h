@@ -12,7 +12,7 @@ namespace tc::halide_bridge {
 /// that stays a call: the Bessel and gamma functions and the inverses of erf, erfc and normcdf. Infinities, NaN,
 /// denormals and signed zeros are treated as by the C library. Largest errors, in units of the last place:
 ///
-///   float32   exp exp2 exp10 0.9   log 0.9   tanh 1.4   sigmoid 1.5   silu 1.8   softplus 1.7   erf 1.4   gelu 1.8
+///   float32   exp exp2 exp10 log log2 log10 0.9   tanh 1.4   sigmoid 1.5   silu 1.8   softplus 1.7   erf 1.4 gelu 1.8
 ///             the others, computed in float64, 0.6
 ///   float64   4; exp, log, sin, cos 1; pow 1.5; most others 2
 ///
