@@ -80,13 +80,36 @@ std::string from_half(const Target& target, int lanes) {
   return w.finish(w.as_float(w.integer("or", value, sign)));
 }
 
+/// A call of an intrinsic, declared once.
+std::string call(Writer& w, std::set<std::string>& declared, const std::string& name, const std::string& result,
+                 const std::vector<std::string>& types, const std::vector<std::string>& values) {
+  std::string parameters, arguments;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    parameters += str(i ? ", " : "", types[i]);
+    arguments += str(i ? ", " : "", types[i], " ", values[i]);
+  }
+  declared.insert(str("declare ", result, " @llvm.", name, "(", parameters, ")\n"));
+  return w.step("call ", result, " @llvm.", name, "(", arguments, ")");
+}
+
+/// The bits of the float16 values nearest to 1 or 4 lanes of float32, by the instruction for 4.
+std::string to_few_halves(Writer& w, std::set<std::string>& declared, int lanes) {
+  std::string four = "%a";
+  if (lanes == 1) four = w.step("insertelement <4 x float> zeroinitializer, float %a, i32 0");
+  auto eight = call(w, declared, "x86.vcvtps2ph.128", "<8 x i16>", {"<4 x float>", "i32"}, {four, "0"});
+  if (lanes == 1) return w.step("extractelement <8 x i16> ", eight, ", i32 0");
+  return w.step("shufflevector <8 x i16> ", eight, ", <8 x i16> undef, <4 x i32> <i32 0, i32 1, i32 2, i32 3>");
+}
+
 /// The bits of the float16 nearest to a float32, ties to even, in the low half of 32 bits.
-std::string to_half(const Target& target, int lanes) {
+std::string to_half(const Target& target, std::set<std::string>& declared, int lanes) {
   Writer w("to_half_i32", lanes, vector(lanes, "i32"), {vector(lanes, "float")});
-  auto half = vector(lanes, "half"), words = vector(lanes, "i16");
+  auto words = vector(lanes, "i16");
   if (target.isa != Target::Isa::Plain) {
-    auto value = w.step("fptrunc ", w.f32(), " %a to ", half);
-    auto bits = w.step("bitcast ", half, " ", value, " to ", words);
+    auto bits = lanes == 16  ? call(w, declared, "x86.avx512.mask.vcvtps2ph.512", words, {w.f32(), "i32", words, "i16"},
+                                    {"%a", "0", "zeroinitializer", "-1"})
+                : lanes == 8 ? call(w, declared, "x86.vcvtps2ph.256", words, {w.f32(), "i32"}, {"%a", "0"})
+                             : to_few_halves(w, declared, lanes);
     return w.finish(w.step("zext ", words, " ", bits, " to ", w.i32()));
   }
   // below the smallest normal an addition aligns and rounds the mantissa; above, the carry runs into the exponent
@@ -101,18 +124,6 @@ std::string to_half(const Target& target, int lanes) {
                         w.select(w.compare("ult", bits, 113ll << 23), tiny, normal));
   auto sign = w.integer("and", w.integer("lshr", all, 16), 0x8000);
   return w.finish(w.integer("or", value, sign));
-}
-
-/// A call of an intrinsic, declared once.
-std::string call(Writer& w, std::set<std::string>& declared, const std::string& name, const std::string& result,
-                 const std::vector<std::string>& types, const std::vector<std::string>& values) {
-  std::string parameters, arguments;
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    parameters += str(i ? ", " : "", types[i]);
-    arguments += str(i ? ", " : "", types[i], " ", values[i]);
-  }
-  declared.insert(str("declare ", result, " @llvm.", name, "(", parameters, ")\n"));
-  return w.step("call ", result, " @llvm.", name, "(", arguments, ")");
 }
 
 /// a(i) + b(2i+1) c(2i+1) + b(2i) c(2i) for bfloat16 bits b, c.
@@ -158,7 +169,7 @@ std::string narrow_functions(const Target& target) {
   int widest = target.isa == Target::Isa::Avx512 ? 16 : target.isa == Target::Isa::Avx2 ? 8 : 4;
   for (int lanes : {1, 4, 8, 16}) {
     if (lanes > widest) break;
-    text += from_half(target, lanes) + to_half(target, lanes);
+    text += from_half(target, lanes) + to_half(target, declared, lanes);
     if (lanes > 1) text += dot_bfloat(target, declared, lanes) + dot_bytes(target, declared, lanes);
   }
   for (const auto& declaration : declared) text += declaration;

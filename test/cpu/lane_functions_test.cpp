@@ -216,6 +216,8 @@ TEST_F(DotTest, HalvesAreConvertedByTheirInstructions) {
     auto text = disassemble(twice.compile(target));
     EXPECT_NE(text.find("vcvtph2ps"), std::string::npos) << text;
     EXPECT_NE(text.find("vcvtps2ph"), std::string::npos) << text;
+    EXPECT_NE(text.find("vcvtph2ps\tymm"), std::string::npos) << text;
+    EXPECT_EQ(text.find("movzx"), std::string::npos) << "lane by lane: " << text;
   }
 }
 
