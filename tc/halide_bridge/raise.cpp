@@ -6,6 +6,8 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/halide_bridge/raise_body.h"
+#include "tc/halide_bridge/transpose_loads.h"
+#include "tc/polyhedral/instances.h"
 #include "tc/polyhedral/marks.h"
 
 namespace tc::halide_bridge {
@@ -103,28 +105,50 @@ class Raiser {
   }
 
   static Stmt allocate(const polyhedral::Tensor& tensor, const Stmt& body) {
-    std::int64_t size = 1;
-    for (std::size_t i = 0; i < tensor.extent.size(); ++i) size += (tensor.extent[i] - 1) * std::max<std::int64_t>(tensor.strides[i], 0);
-    bool on_stack = size * byte_size(tensor.type) <= max_stack_bytes;
+    auto size = bytes(tensor) / byte_size(tensor.type);
+    bool on_stack = bytes(tensor) <= max_stack_bytes;
     Expr extent = size <= std::numeric_limits<int>::max() ? Expr(static_cast<int>(size)) : ir::IntImm::make(Int(64), size);
     return ir::Allocate::make(tensor.name, storage_type(tensor.type), on_stack ? Halide::MemoryType::Stack : Halide::MemoryType::Heap,
                               {extent}, ir::const_true(), body);
   }
 
-  /// The lanes the statements below \p n agree on, 0 where there is none.
-  int lanes_below(const isl::ast_node& n) {
-    if (n.isa<isl::ast_node_user>()) return scop_.statement(ast_.sites.at(polyhedral::annotation(n)).statement).vector_lanes;
-    int lanes = 0;
-    auto include = [&](const isl::ast_node& child) { lanes = std::max(lanes, lanes_below(child)); };
-    if (n.isa<isl::ast_node_for>()) include(n.as<isl::ast_node_for>().body());
-    if (n.isa<isl::ast_node_mark>()) include(polyhedral::call(n.ctx(), isl_ast_node_mark_get_node, n.get()));
+  static std::int64_t bytes(const polyhedral::Tensor& tensor) {
+    std::int64_t size = 1;
+    for (std::size_t i = 0; i < tensor.extent.size(); ++i) size += (tensor.extent[i] - 1) * std::max<std::int64_t>(tensor.strides[i], 0);
+    return size * byte_size(tensor.type);
+  }
+
+  /// Does a statement below \p n use a buffer that constant indices turn into registers?
+  bool uses_registers(const isl::ast_node& n) {
+    bool result = false;
+    for_each_statement(n, [&](const polyhedral::Statement& statement) {
+      for (const auto* access : polyhedral::accesses(statement)) {
+        if (access->function.is_null()) continue;
+        const auto& tensor = scop_.tensor(polyhedral::range_name(access->function.as_map()));
+        result = result || (tensor.storage == polyhedral::Tensor::Storage::Local && bytes(tensor) <= max_stack_bytes);
+      }
+    });
+    return result;
+  }
+
+  template <typename Function>
+  void for_each_statement(const isl::ast_node& n, const Function& function) {
+    if (n.isa<isl::ast_node_user>()) return function(scop_.statement(ast_.sites.at(polyhedral::annotation(n)).statement));
+    if (n.isa<isl::ast_node_for>()) for_each_statement(n.as<isl::ast_node_for>().body(), function);
+    if (n.isa<isl::ast_node_mark>()) for_each_statement(polyhedral::call(n.ctx(), isl_ast_node_mark_get_node, n.get()), function);
     if (n.isa<isl::ast_node_block>())
-      for (const auto& child : polyhedral::elements(n.as<isl::ast_node_block>().children())) include(child);
+      for (const auto& child : polyhedral::elements(n.as<isl::ast_node_block>().children())) for_each_statement(child, function);
     if (n.isa<isl::ast_node_if>()) {
       auto branch = n.as<isl::ast_node_if>();
-      include(branch.then_node());
-      if (branch.has_else_node()) include(branch.else_node());
+      for_each_statement(branch.then_node(), function);
+      if (branch.has_else_node()) for_each_statement(branch.else_node(), function);
     }
+  }
+
+  /// The lanes the statements below \p n agree on, 0 where there is none.
+  int lanes_below(const isl::ast_node& n) {
+    int lanes = 0;
+    for_each_statement(n, [&](const polyhedral::Statement& statement) { lanes = std::max(lanes, statement.vector_lanes); });
     return lanes;
   }
 
@@ -168,7 +192,7 @@ class Raiser {
       result = node(l.body, mode);
     } else if (mode == Mode::Vector) {
       result = vector_loop(l);
-    } else if (mode == Mode::Unroll && l.last.high < max_unrolled_trips) {
+    } else if (mode == Mode::Unroll && l.last.high < max_unrolled_trips && (l.has_constant_trips() || uses_registers(l.body))) {
       result = unrolled_loop(l, mode);
     } else {
       bool parallel = polyhedral::depth(n.as<isl::ast_node_for>()) == parallel_depth_;
@@ -265,7 +289,7 @@ class BufferNames : public ir::IRVisitor {
 
 Stmt raise(const polyhedral::Ast& ast, const polyhedral::Scop& scop, const Program& program) {
   try {
-    return Raiser(ast, scop, program).run();
+    return transpose_loads(Raiser(ast, scop, program).run());
   } catch (const Halide::Error& error) {
     throw InternalError(str("Halide cannot express the loop nest: ", error.what()));
   }

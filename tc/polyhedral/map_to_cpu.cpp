@@ -1,5 +1,9 @@
 #include "tc/polyhedral/map_to_cpu.h"
 
+#include <algorithm>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
 #include "tc/polyhedral/cluster_view.h"
 #include "tc/polyhedral/contract.h"
 #include "tc/polyhedral/gather_coincident.h"
@@ -31,29 +35,84 @@ Scop rewrite(const Scop& scop, const ClusterView& cluster, ClusterMapping& mappi
   for (const auto& choice : chosen)
     if (reduces(result, choice)) result = privatise_reduction(result, cluster.path, choice, mapping);
   auto staged = mapping.staged;
+  if (mapping.reduction.iterator >= 0) result = block_reduction(result, cluster.path, mapping);
   for (const auto& tensor : staged) result = stage_tensor(result, cluster.path, tensor, mapping);
   return result;
 }
 
-/// The tensors copied by the packs of \p mapping, below the outermost loop of the tiled cluster; \p tiled then speaks of
-/// the tiles beside the copies. Returns the names of the temporaries.
-std::vector<std::string> pack_reads(Scop& scop, const ClusterView& cluster, ClusterMapping& mapping, TiledCluster& tiled) {
-  std::vector<std::string> temporaries;
-  if (mapping.outermost < 0 || tiled.first == cluster.path) return temporaries;
-  auto size = mapping.members[mapping.outermost];
-  auto step = size.block > 0 && size.block < cluster.members[mapping.outermost].extent() ? size.block : size.points;
-  for (const auto& choice : mapping.packed) {
-    for (const auto& entry : cluster.statements) {
-      if (entry.id != choice.statement) continue;
-      scop = pack(scop, tiled.first, choice, entry.outer[mapping.outermost], step, mapping);
-      temporaries.push_back(scop.tensors.back().name);
-      std::vector<int> beside = tiled.first;
-      beside.insert(beside.end(), {1, 0});
-      tiled.inside.insert(tiled.inside.begin() + static_cast<long>(tiled.first.size()), {1, 0});
-      tiled.first = beside;
-    }
+/// The steps of one cluster's packed copies: which loops are above them, and where they go.
+class Packs {
+ public:
+  Packs(const ClusterView& cluster, ClusterMapping& mapping, TiledCluster& tiled) : cluster_(cluster), mapping_(mapping), tiled_(tiled) {}
+
+  /// Makes the copies that stand above the loops over blocks, or below these. The paths then lead past them.
+  Scop run(const Scop& scop, bool below_blocks) {
+    auto result = scop;
+    auto packed = mapping_.packed;
+    for (const auto& choice : packed)
+      if (choice.below_blocks == below_blocks) result = add(result, choice);
+    return result;
   }
-  return temporaries;
+
+ private:
+  Scop add(const Scop& scop, const PackMapping& choice) {
+    auto place = choice.below_blocks ? tiled_.block : tiled_.copies;
+    auto mapping = mapping_;
+    auto result = pack(scop, place, choice, fixed_loops(choice), mapping);
+    auto temporary = result.tensors.back().name;
+    result = contract(result, place, place, mapping, {temporary}, 0);
+    if (result.tensors.back().storage != Tensor::Storage::Local) return scop;
+    mapping_ = mapping;
+    auto added = path_length(result, place);
+    for (auto* path : {&tiled_.copies, &tiled_.block, &tiled_.inside}) step_past(*path, place, added);
+    return result;
+  }
+
+  /// The marks at \p place and the sequence below them.
+  static std::vector<int> path_length(const Scop& scop, const std::vector<int>& place) {
+    std::vector<int> result;
+    for (auto node = node_at(scop.schedule, place); node.isa<isl::schedule_node_mark>(); node = node.child(0)) result.push_back(0);
+    result.insert(result.end(), {1, 0});
+    return result;
+  }
+  static void step_past(std::vector<int>& path, const std::vector<int>& place, const std::vector<int>& added) {
+    if (path.size() < place.size() || !std::equal(place.begin(), place.end(), path.begin())) return;
+    path.insert(path.begin() + static_cast<long>(place.size()), added.begin(), added.end());
+  }
+
+  const ClusterStatement& reader(const PackMapping& choice) const {
+    for (const auto& entry : cluster_.statements)
+      if (entry.id == choice.statement) return entry;
+    throw InternalError(str("no statement '", choice.statement, "' in the cluster whose read is packed"));
+  }
+
+  std::vector<FixedLoop> fixed_loops(const PackMapping& choice) const {
+    std::vector<FixedLoop> result;
+    const auto& outer = reader(choice).outer;
+    for (std::size_t i = 0; i < mapping_.members.size(); ++i) {
+      const auto& size = mapping_.members[i];
+      int member = static_cast<int>(i);
+      bool blocked = size.block > 0 && size.block < cluster_.members[i].extent();
+      auto loops = (member == mapping_.outermost) + std::count(mapping_.above.begin(), mapping_.above.end(), member);
+      if (loops == 0 && choice.below_blocks && blocked) loops = 1;
+      if (outer[i] >= 0 && loops > 0) result.push_back({outer[i], blocked && loops == 1 ? size.block : size.points});
+    }
+    if (mapping_.reduction.iterator >= 0 && mapping_.reduction.statement == choice.statement)
+      result.push_back({mapping_.reduction.iterator, mapping_.reduction.size});
+    return result;
+  }
+
+  const ClusterView& cluster_;
+  ClusterMapping& mapping_;
+  TiledCluster& tiled_;
+};
+
+/// Where the buffers of a tile are allocated: outside the loops that isl may cut into several, inside those that run in
+/// parallel, past the packed copies.
+const std::vector<int>& buffers_at(const TiledCluster& tiled, const ClusterMapping& mapping) {
+  bool below_blocks = false, any = mapping.reduction.iterator >= 0;
+  for (const auto& pack : mapping.packed) (pack.below_blocks ? below_blocks : any) = true;
+  return below_blocks ? tiled.block : any ? tiled.copies : tiled.first;
 }
 
 }  // namespace
@@ -67,12 +126,12 @@ Scop map_to_cpu(const Scop& scop, const Mapping& mapping) {
     result = rewrite(result, parts[i], choice);
     auto tiled = tile_cluster(result, parts[i], choice);
     result.schedule = tiled.schedule;
-    auto place = tiled.first;
-    auto packed = pack_reads(result, parts[i], choice, tiled);
-    result = contract(result, tiled.inside, tiled.first, choice, choice.staged, mapping.buffer_bytes);
-    if (!packed.empty()) result = contract(result, place, place, choice, packed, 0);
+    Packs packs(parts[i], choice, tiled);
+    result = packs.run(result, false);
+    result = packs.run(result, true);
+    result = contract(result, tiled.inside, buffers_at(tiled, choice), choice, choice.staged, mapping.buffer_bytes);
     result = vectorise(result, parts[i].path, choice);
-    if (choice.parallel && place != parts[i].path) result.schedule = mark_parallel(result.schedule, parts[i].path);
+    if (choice.parallel && tiled.first != parts[i].path) result.schedule = mark_parallel(result.schedule, parts[i].path);
   }
   return result;
 }

@@ -21,17 +21,26 @@ std::string describe(const StatementMapping& statement) {
   return statement.unroll > 1 ? str(result, " unroll ", statement.unroll) : result;
 }
 
+std::string describe(const PackMapping& pack) {
+  auto rows = pack.panel_last ? "panels of " : "rows of ";
+  return str("pack read ", pack.read, " of ", pack.statement, " in ", rows, pack.size, " i", pack.panel,
+             pack.below_blocks ? " below blocks" : "");
+}
+
 std::string describe(const ClusterMapping& cluster) {
   std::vector<std::string> parts;
   if (cluster.outermost >= 0) parts.push_back(str(cluster.parallel ? "parallel " : "outermost ", cluster.outermost));
   auto blocks = sizes(cluster.members, &MemberMapping::block, 0);
   auto points = sizes(cluster.members, &MemberMapping::points, 1);
   if (!blocks.empty()) parts.push_back("blocks " + blocks);
+  if (!cluster.above.empty()) parts.push_back("above " + join(cluster.above));
   if (!points.empty()) parts.push_back((cluster.register_tile ? "register " : "points ") + points);
   for (const auto& statement : cluster.statements)
     if (statement.iterator >= 0) parts.push_back(describe(statement));
   for (const auto& tensor : cluster.staged) parts.push_back("stage " + tensor);
-  for (const auto& pack : cluster.packed) parts.push_back(str("pack read ", pack.read, " of ", pack.statement));
+  if (cluster.reduction.iterator >= 0)
+    parts.push_back(str(cluster.reduction.statement, ": i", cluster.reduction.iterator, " in blocks of ", cluster.reduction.size));
+  for (const auto& pack : cluster.packed) parts.push_back(describe(pack));
   std::string result;
   for (const auto& part : parts) result += (result.empty() ? "" : ", ") + part;
   return result.empty() ? "serial" : result;

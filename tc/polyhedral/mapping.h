@@ -22,21 +22,41 @@ struct StatementMapping {
   int unroll = 1;     ///< vectors in flight along an inner loop
 };
 
-/// A read of a statement that goes to a dense copy of what an iteration of the outermost loop needs.
-struct PackMapping {
+/// A reduction cut into blocks of one of its iterators: each block accumulates privately, then joins the result, so that
+/// what a block reads stays in the cache while all tiles use it.
+struct ReductionBlock {
   std::string statement;
-  int read = 0;   ///< position in Statement::reads
-  int lanes = 0;  ///< of the copy, along its last index
+  int iterator = -1;               ///< position in the statement's domain; -1: not cut
+  std::int64_t size = 0;
+  std::vector<std::string> added;  ///< statements that start and join a block; their last iterator counts the blocks
 };
 
-/// How a cluster is mapped. Members are those of its outer band, in order.
+/// A read of a statement that goes to a dense copy, made where the loops above it fix the part that is needed. The copy
+/// consists of panels of `size` iterations of `panel`; within a panel the reduced iterators come next.
+///
+///   panel_last   [panel][k][panel mod size]      lanes of the panel are adjacent
+///   otherwise    [panel][panel mod size][k]      as dense rows
+struct PackMapping {
+  std::string statement;
+  int read = 0;            ///< position in Statement::reads
+  int panel = -1;          ///< an iterator of the statement that indexes the read
+  std::int64_t size = 1;
+  bool panel_last = true;
+  bool below_blocks = false;  ///< copied below the loops over blocks, not above them
+  int lanes = 0;              ///< of the copy
+};
+
+/// How a cluster is mapped. Members are those of its outer band, in order. Loops stand in this order, outermost first: the
+/// outermost; those of `above`; blocks of the reduction; packed copies; blocks; packed copies below blocks; tiles; points.
 struct ClusterMapping {
   std::vector<MemberMapping> members;
   int outermost = -1;                        ///< the member whose loop stands alone around the others; -1: none
   bool parallel = false;                     ///< the outermost loop runs on threads
+  std::vector<int> above;                    ///< members whose loop over blocks, else over tiles, stands above the copies
   bool register_tile = false;                ///< points are unrolled below the statements' inner loops
   std::vector<StatementMapping> statements;  ///< in program order; one that is missing is scalar
   std::vector<std::string> staged;           ///< tensors whose elements stay in a buffer while a tile runs
+  ReductionBlock reduction;
   std::vector<PackMapping> packed;
   StatementMapping copies;                   ///< of the copies this adds; `iterator` is a member of the outer band
 

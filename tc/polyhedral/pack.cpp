@@ -5,36 +5,189 @@
 #include "tc/base/str.h"
 #include "tc/polyhedral/cluster_view.h"
 #include "tc/polyhedral/instances.h"
+#include "tc/polyhedral/isolate.h"
 #include "tc/polyhedral/surround.h"
 
 namespace tc::polyhedral {
 namespace {
 
-/// The copy of the elements that \p statement reads, one instance an element, indexed by the iterators \p used.
-Addition copy_statement(const Scop& scop, const Statement& statement, const Access& read, const std::vector<int>& used,
-                        const std::string& packed) {
-  auto ctx = scop.ctx();
-  auto names = dimension_names(dimensions(statement.domain));
-  auto box = polyhedral::box(statement.domain);
-  std::vector<std::string> own, first;
-  for (int i : used) own.push_back(names[i]);
-  for (std::size_t i = 0; i < names.size(); ++i)
-    first.push_back(std::count(used.begin(), used.end(), static_cast<int>(i)) ? names[i] : str(box[i].min));
-  Addition addition;
-  addition.host = statement.id;
-  auto& copy = addition.statement;
-  copy.id = unused_name(scop, "pack_" + range_name(read.relation));
-  auto tuple = str(copy.id, "[", join(own), "]");
-  copy.body = Statement::Body::Copy;
-  copy.iterators = own;
-  copy.domain = statement.domain.apply(isl::map(ctx, str("{ ", statement.id, "[", join(names), "] -> ", tuple, " }")));
-  addition.like = isl::multi_aff(ctx, str("{ ", tuple, " -> ", statement.id, "[", join(first), "] }"));
-  auto function = read.function.pullback(addition.like.to_pw_multi_aff());
-  Access memory{function.as_map().intersect_domain(copy.domain), true, function};
-  copy.write = redirect(memory, packed);
-  copy.reads = {memory};
-  return addition;
-}
+using Texts = std::vector<std::string>;
+
+/// Rows copied from one panel before the next one's.
+constexpr std::int64_t group = 16;
+
+bool contains(const std::vector<int>& list, int value) { return std::find(list.begin(), list.end(), value) != list.end(); }
+
+/// One copy: its statement, its temporary and its loops, as texts over the iterators' names.
+class Packer {
+ public:
+  Packer(const Scop& scop, const PackMapping& choice, const std::vector<FixedLoop>& fixed, const ClusterMapping& cluster)
+      : scop_(scop),
+        choice_(choice),
+        statement_(scop.statement(choice.statement)),
+        read_(statement_.reads.at(choice.read)),
+        used_(index_iterators(statement_, choice.read)),
+        names_(dimension_names(dimensions(statement_.domain))),
+        box_(polyhedral::box(statement_.domain)) {
+    auto kept = kept_dimensions(statement_);
+    bool cut = cluster.reduction.statement == choice.statement;
+    for (int i : sorted(used_)) {
+      bool reduced = !contains(kept, i) || (cut && i == cluster.reduction.iterator);
+      if (i != choice.panel) (reduced ? middle_ : leading_).push_back(i);
+    }
+    for (const auto& loop : fixed)
+      if (!contains(used_, loop.iterator) && box_[loop.iterator].extent() > loop.step) repeated_.push_back(loop);
+    for (int i : middle_)
+      if (polyhedral::stride(scop, read_, i) == 1) adjacent_ = i;
+  }
+
+  Scop run(const std::vector<int>& place, ClusterMapping& cluster) {
+    auto result = scop_;
+    auto name = unused_name(scop_, "packed_" + range_name(read_.relation));
+    auto addition = copy(name);
+    result.statement(choice_.statement).reads.at(choice_.read) = packed_access(name);
+    result.tensors.push_back(temporary(name, addition.statement.write));
+    result = surround(result, place, {addition}, {});
+    auto band = place;
+    band.insert(band.end(), {0, 0});
+    if (!full_.empty()) result.schedule = isolate(node_at(result.schedule, band), full_).schedule();
+    int lane = choice_.panel_last || adjacent_ < 0 ? choice_.panel : adjacent_;
+    auto position = std::find(names_.begin(), names_.end(), names_[lane]);
+    auto iterator = std::find(addition.statement.iterators.begin(), addition.statement.iterators.end(), *position);
+    cluster.statements.push_back({addition.statement.id, static_cast<int>(iterator - addition.statement.iterators.begin()), choice_.lanes});
+    return result;
+  }
+
+ private:
+  const Scop& scop_;
+  const PackMapping& choice_;
+  const Statement& statement_;
+  const Access& read_;
+  std::vector<int> used_;
+  Texts names_;
+  std::vector<Interval> box_;
+  std::vector<int> leading_, middle_;  ///< the used iterators beside the panel's: other kept ones, reduced ones
+  std::vector<FixedLoop> repeated_;            ///< the fixed loops that do not index the tensor
+  int adjacent_ = -1;                          ///< the reduced iterator along which the tensor is contiguous
+  Texts full_;
+
+  static std::vector<int> sorted(std::vector<int> list) {
+    std::sort(list.begin(), list.end());
+    return list;
+  }
+  std::string from_first(int iterator) const { return str("(", names_[iterator], " - ", box_[iterator].min, ")"); }
+  std::string quotient(int iterator, std::int64_t size) const { return str("floor(", from_first(iterator), "/", size, ")"); }
+  std::string remainder(int iterator, std::int64_t size) const { return str(from_first(iterator), " mod ", size); }
+
+  Texts copy_numbers() const { return dimension_names(static_cast<int>(repeated_.size()), "b"); }
+  Texts copy_iterators() const {
+    auto result = copy_numbers();
+    for (int i : used_) result.push_back(names_[i]);
+    return result;
+  }
+
+  /// The index in the temporary of the copy \p numbers.
+  Texts layout(Texts numbers) const {
+    for (int i : leading_) numbers.push_back(names_[i]);
+    numbers.push_back(quotient(choice_.panel, choice_.size));
+    if (!choice_.panel_last) numbers.push_back(remainder(choice_.panel, choice_.size));
+    for (int i : middle_)
+      if (i != adjacent_ || choice_.panel_last) numbers.push_back(names_[i]);
+    if (choice_.panel_last) numbers.push_back(remainder(choice_.panel, choice_.size));
+    if (adjacent_ >= 0 && !choice_.panel_last) numbers.push_back(names_[adjacent_]);
+    return numbers;
+  }
+
+  Texts numbers_of_statement() const {
+    Texts result;
+    for (const auto& loop : repeated_) result.push_back(quotient(loop.iterator, loop.step));
+    return result;
+  }
+
+  Access packed_access(const std::string& tensor) const {
+    auto text = str("{ ", statement_.id, "[", join(names_), "] -> ", tensor, "[", join(layout(numbers_of_statement())), "] }");
+    return exact_access(isl::map(scop_.ctx(), text).intersect_domain(statement_.domain));
+  }
+
+  /// The copy of the elements that the statement reads, one instance an element and copy.
+  Addition copy(const std::string& tensor) {
+    auto ctx = scop_.ctx();
+    Addition addition;
+    addition.host = statement_.id;
+    auto& copy = addition.statement;
+    copy.id = unused_name(scop_, "pack_" + range_name(read_.relation));
+    copy.body = Statement::Body::Copy;
+    copy.iterators = copy_iterators();
+    auto tuple = str(copy.id, "[", join(copy.iterators), "]");
+    auto image = numbers_of_statement();
+    for (int i : used_) image.push_back(names_[i]);
+    auto instances = str("{ ", statement_.id, "[", join(names_), "] -> ", copy.id, "[", join(image), "] }");
+    copy.domain = statement_.domain.apply(isl::map(ctx, instances)).coalesce();
+    addition.like = isl::multi_aff(ctx, str("{ ", tuple, " -> ", statement_.id, "[", join(host()), "] }"));
+    auto function = read_.function.pullback(addition.like.to_pw_multi_aff());
+    copy.reads = {{function.as_map().intersect_domain(copy.domain), true, function}};
+    auto target = str("{ ", tuple, " -> ", tensor, "[", join(layout(copy_numbers())), "] }");
+    copy.write = exact_access(isl::map(ctx, target).intersect_domain(copy.domain));
+    addition.loops = loops(tuple);
+    return addition;
+  }
+
+  /// The instance of the statement whose loops a copy shares.
+  Texts host() const {
+    Texts result;
+    for (std::size_t i = 0; i < names_.size(); ++i) result.push_back(contains(used_, static_cast<int>(i)) ? names_[i] : str(box_[i].min));
+    for (std::size_t i = 0; i < repeated_.size(); ++i)
+      result[repeated_[i].iterator] = str(box_[repeated_[i].iterator].min, " + ", repeated_[i].step, "b", i);
+    return result;
+  }
+
+  /// A loop over tiles of \p size, of which \p points are left to the band below.
+  std::string tile(Texts& tiles, int iterator, std::int64_t size) {
+    if (box_[iterator].extent() % size != 0) full_.push_back(str(size, "*t", tiles.size(), "+", size, "<=", box_[iterator].extent()));
+    tiles.push_back(quotient(iterator, size));
+    return remainder(iterator, size);
+  }
+
+  /// The copy's own loops: over rows or square blocks, below them one vector or the block. Rows along the panels are copied in
+  /// groups, as they lie in memory, so that both sides move through few lines at a time.
+  std::vector<isl::multi_union_pw_aff> loops(const std::string& tuple) {
+    Texts tiles, points, within_group;
+    for (int i : leading_) tiles.push_back(names_[i]);
+    bool across = choice_.panel_last && adjacent_ >= 0;
+    if (choice_.panel_last && !across) {
+      for (int i : middle_) tiles.push_back(i == middle_.back() ? quotient(i, group) : names_[i]);
+      if (!middle_.empty()) within_group.push_back(remainder(middle_.back(), group));
+    }
+    auto lane = tile(tiles, choice_.panel, choice_.size);
+    tiles.insert(tiles.end(), within_group.begin(), within_group.end());
+    if (!choice_.panel_last && adjacent_ >= 0) tiles.push_back(lane);
+    if (across || !choice_.panel_last)
+      for (int i : middle_)
+        if (i != adjacent_) tiles.push_back(names_[i]);
+    if (choice_.panel_last || adjacent_ < 0) points.push_back(lane);
+    if (adjacent_ >= 0) points.push_back(tile(tiles, adjacent_, choice_.lanes));
+    return {band(tuple, tiles), band(tuple, points)};
+  }
+  isl::multi_union_pw_aff band(const std::string& tuple, const Texts& members) const {
+    Texts parts;
+    for (const auto& member : members) parts.push_back(str("{ ", tuple, " -> [(", member, ")] }"));
+    return isl::multi_union_pw_aff(scop_.ctx(), str("[", join(parts), "]"));
+  }
+  Tensor temporary(const std::string& name, const Access& write) const {
+    auto tensor = scop_.tensor(range_name(read_.relation));
+    tensor.name = name;
+    tensor.storage = Tensor::Storage::Workspace;
+    tensor.live_in = tensor.live_out = false;
+    tensor.min.clear();
+    tensor.extent.clear();
+    for (const auto& interval : polyhedral::box(write.relation.range())) {
+      tensor.min.push_back(interval.min);
+      tensor.extent.push_back(interval.extent());
+    }
+    tensor.strides = row_major(tensor.extent);
+    return tensor;
+  }
+};
 
 }  // namespace
 
@@ -52,29 +205,9 @@ std::vector<int> index_iterators(const Statement& statement, int read) {
   return result;
 }
 
-Scop pack(const Scop& scop, const std::vector<int>& place, const PackMapping& choice, int member, std::int64_t step,
+Scop pack(const Scop& scop, const std::vector<int>& place, const PackMapping& choice, const std::vector<FixedLoop>& fixed,
           ClusterMapping& cluster) {
-  auto result = scop;
-  auto& statement = result.statement(choice.statement);
-  auto& read = statement.reads.at(choice.read);
-  auto used = index_iterators(statement, choice.read);
-  auto tensor = scop.tensor(range_name(read.relation));
-  tensor.name = unused_name(scop, "packed_" + tensor.name);
-  tensor.storage = Tensor::Storage::Workspace;
-  tensor.live_in = tensor.live_out = false;
-  tensor.strides = row_major(tensor.extent);
-  auto copy = copy_statement(scop, statement, read, used, tensor.name);
-  auto origin = box(statement.domain)[member].min;
-  auto tuple = str(copy.statement.id, "[", join(copy.statement.iterators), "]");
-  for (std::size_t i = 0; i < used.size(); ++i) {
-    auto name = copy.statement.iterators[i];
-    auto index = used[i] == member ? str("(", name, " - ", origin, ") mod ", step) : name;
-    copy.loops.push_back(isl::multi_union_pw_aff(scop.ctx(), str("[{ ", tuple, " -> [(", index, ")] }]")));
-  }
-  cluster.statements.push_back({copy.statement.id, static_cast<int>(used.size()) - 1, choice.lanes});
-  read = redirect(read, tensor.name);
-  result.tensors.push_back(tensor);
-  return surround(result, place, {copy}, {});
+  return Packer(scop, choice, fixed, cluster).run(place, cluster);
 }
 
 }  // namespace tc::polyhedral

@@ -30,9 +30,9 @@ struct Kept {
     for (int i : kept) names.push_back(all[i]);
   }
   /// "i0, i2, w"
-  std::string with_lane() const {
+  std::string with(const std::string& part) const {
     auto result = names;
-    result.push_back("w");
+    result.push_back(part);
     return join(result);
   }
   /// Instance of the statement with the first value of each reduced iterator.
@@ -49,74 +49,147 @@ struct Kept {
   std::vector<Interval> box;
 };
 
-Tensor lane_tensor(const Scop& scop, const Statement& update, const Kept& kept, std::int64_t width) {
-  Tensor tensor;
-  tensor.name = unused_name(scop, "lanes_" + update.id);
-  tensor.type = scop.tensor(range_name(update.write.relation)).type;
-  for (int i : kept.kept) {
-    tensor.min.push_back(kept.box[i].min);
-    tensor.extent.push_back(kept.box[i].extent());
+/// The parts of a reduction that accumulate on their own: part number `index` of an instance, `count` of them.
+struct Parts {
+  std::string index;
+  std::int64_t count = 0;
+  bool lanes = false;  ///< parts are lanes: the statements that start and join them loop over them
+};
+
+/// Gives the update \p id an accumulator for each part, with a statement that starts all of them and one that joins them.
+class Privatiser {
+ public:
+  Privatiser(const Scop& scop, const std::string& id, const Kept& kept, const Parts& parts)
+      : scop_(scop), update_(scop.statement(id)), kept_(kept), parts_(parts), tensor_(make_tensor()) {}
+
+  Scop run(const std::vector<int>& place) {
+    auto start = make_statement("_identity");
+    start.statement.body = Statement::Body::Identity;
+    start.statement.write = part_access(start);
+    auto join_up = make_statement("_combine");
+    join_up.statement.body = Statement::Body::Copy;
+    join_up.statement.accumulates = true;
+    auto target = update_.write.function.pullback(join_up.like.to_pw_multi_aff());
+    join_up.statement.write = {target.as_map().intersect_domain(join_up.statement.domain), true, target};
+    join_up.statement.reads = {part_access(join_up)};
+    auto result = scop_;
+    auto text = str("{ ", update_.id, "[", join(kept_.all), "] -> ", tensor_.name, "[", kept_.with(parts_.index), "] }");
+    result.statement(update_.id).write = exact_access(isl::map(scop_.ctx(), text).intersect_domain(update_.domain));
+    result.tensors.push_back(tensor_);
+    added = {start.statement.id, join_up.statement.id};
+    return surround(result, place, {start}, {join_up});
   }
-  tensor.min.push_back(0);
-  tensor.extent.push_back(width);
-  tensor.strides = row_major(tensor.extent);
-  tensor.storage = Tensor::Storage::Workspace;
-  tensor.combined = true;
-  return tensor;
-}
 
-/// A statement with one instance for each element of the lane tensor, beside \p update.
-Addition lane_statement(const Statement& update, const Kept& kept, const std::string& id, std::int64_t width) {
-  auto ctx = update.domain.ctx();
-  auto tuple = str(id, "[", kept.with_lane(), "]");
-  auto spread = isl::map(ctx, str("{ ", update.id, "[", join(kept.all), "] -> ", tuple, " : 0 <= w < ", width, " }"));
-  Addition addition;
-  addition.host = update.id;
-  addition.statement.id = id;
-  addition.statement.domain = update.domain.apply(spread);
-  addition.statement.iterators = kept.names;
-  addition.statement.iterators.push_back("w");
-  addition.statement.op = update.op;
-  addition.like = isl::multi_aff(ctx, str("{ ", tuple, " -> ", update.id, "[", kept.first(), "] }"));
-  addition.loops = {isl::multi_union_pw_aff(ctx, str("[{ ", tuple, " -> [(w)] }]"))};
-  return addition;
-}
+  std::vector<std::string> added;
+  const Tensor& tensor() const { return tensor_; }
 
-Access lane_access(const Addition& addition, const Kept& kept, const std::string& tensor) {
-  auto text = str("{ ", addition.statement.id, "[", kept.with_lane(), "] -> ", tensor, "[", kept.with_lane(), "] }");
-  return exact_access(isl::map(addition.statement.domain.ctx(), text).intersect_domain(addition.statement.domain));
+ private:
+  Tensor make_tensor() const {
+    Tensor tensor;
+    tensor.name = unused_name(scop_, (parts_.lanes ? "lanes_" : "parts_") + update_.id);
+    tensor.type = scop_.tensor(range_name(update_.write.relation)).type;
+    for (int i : kept_.kept) {
+      tensor.min.push_back(kept_.box[i].min);
+      tensor.extent.push_back(kept_.box[i].extent());
+    }
+    tensor.min.push_back(0);
+    tensor.extent.push_back(parts_.count);
+    tensor.strides = row_major(tensor.extent);
+    tensor.storage = Tensor::Storage::Workspace;
+    tensor.combined = parts_.lanes;
+    return tensor;
+  }
+
+  /// A statement with one instance for each element of the tensor, beside the update.
+  Addition make_statement(const std::string& suffix) const {
+    auto ctx = scop_.ctx();
+    Addition addition;
+    addition.host = update_.id;
+    auto& statement = addition.statement;
+    statement.id = unused_name(scop_, update_.id + suffix);
+    auto tuple = str(statement.id, "[", kept_.with("w"), "]");
+    auto spread = str("{ ", update_.id, "[", join(kept_.all), "] -> ", tuple, " : 0 <= w < ", parts_.count, " }");
+    statement.domain = update_.domain.apply(isl::map(ctx, spread));
+    statement.iterators = kept_.names;
+    statement.iterators.push_back("w");
+    statement.op = update_.op;
+    addition.like = isl::multi_aff(ctx, str("{ ", tuple, " -> ", update_.id, "[", kept_.first(), "] }"));
+    if (parts_.lanes) addition.loops = {isl::multi_union_pw_aff(ctx, str("[{ ", tuple, " -> [(w)] }]"))};
+    return addition;
+  }
+
+  Access part_access(const Addition& addition) const {
+    auto index = kept_.with("w");
+    auto text = str("{ ", addition.statement.id, "[", index, "] -> ", tensor_.name, "[", index, "] }");
+    return exact_access(isl::map(scop_.ctx(), text).intersect_domain(addition.statement.domain));
+  }
+
+  const Scop& scop_;
+  const Statement& update_;
+  const Kept& kept_;
+  const Parts& parts_;
+  Tensor tensor_;
+};
+
+std::vector<int> place_of(const Scop& scop, const std::vector<int>& cluster_path, const std::string& id, const ClusterMapping& cluster) {
+  return path_of(alone(node_at(scop.schedule, cluster_path), id, !cluster.members.empty()));
 }
 
 }  // namespace
 
 Scop privatise_reduction(const Scop& scop, const std::vector<int>& cluster_path, const StatementMapping& choice,
                          ClusterMapping& cluster) {
-  auto result = scop;
-  auto& update = result.statement(choice.id);
-  Kept kept(update);
+  Kept kept(scop.statement(choice.id));
   auto width = std::int64_t{choice.lanes} * choice.unroll;
-  auto tensor = lane_tensor(scop, update, kept, width);
-  auto identity = lane_statement(update, kept, unused_name(scop, update.id + "_identity"), width);
-  identity.statement.body = Statement::Body::Identity;
-  identity.statement.write = lane_access(identity, kept, tensor.name);
-  auto combine = lane_statement(update, kept, unused_name(scop, update.id + "_combine"), width);
-  combine.statement.body = Statement::Body::Copy;
-  combine.statement.accumulates = true;
-  auto target = update.write.function.pullback(combine.like.to_pw_multi_aff());
-  combine.statement.write = {target.as_map().intersect_domain(combine.statement.domain), true, target};
-  combine.statement.reads = {lane_access(combine, kept, tensor.name)};
-  auto lane = str("(", kept.all[choice.iterator], " - ", kept.box[choice.iterator].min, ") mod ", width);
-  auto names = kept.names;
-  names.push_back(lane);
-  auto text = str("{ ", update.id, "[", join(kept.all), "] -> ", tensor.name, "[", join(names), "] }");
-  update.write = exact_access(isl::map(scop.ctx(), text).intersect_domain(update.domain));
-  result.tensors.push_back(tensor);
-  for (const auto* added : {&identity, &combine})
-    cluster.statements.push_back(
-        {added->statement.id, static_cast<int>(kept.kept.size()), choice.lanes, choice.unroll});
-  auto node = node_at(scop.schedule, cluster_path);
-  auto place = path_of(alone(node, update.id, !cluster.members.empty()));
-  return surround(result, place, {identity}, {combine});
+  Parts parts{str("(", kept.all[choice.iterator], " - ", kept.box[choice.iterator].min, ") mod ", width), width, true};
+  Privatiser privatiser(scop, choice.id, kept, parts);
+  auto result = privatiser.run(place_of(scop, cluster_path, choice.id, cluster));
+  for (const auto& id : privatiser.added)
+    cluster.statements.push_back({id, static_cast<int>(kept.kept.size()), choice.lanes, choice.unroll});
+  return result;
+}
+
+Scop block_reduction(const Scop& scop, const std::vector<int>& cluster_path, ClusterMapping& cluster) {
+  auto& choice = cluster.reduction;
+  Kept kept(scop.statement(choice.statement));
+  const auto& range = kept.box[choice.iterator];
+  auto count = (range.extent() + choice.size - 1) / choice.size;
+  Parts parts{str("floor((", kept.all[choice.iterator], " - ", range.min, ")/", choice.size, ")"), count};
+  Privatiser privatiser(scop, choice.statement, kept, parts);
+  auto place = place_of(scop, cluster_path, choice.statement, cluster);
+  auto result = privatiser.run(place);
+  cluster.staged.push_back(privatiser.tensor().name);
+  const auto members = band_members(node_at(scop.schedule, cluster_path));
+  for (const auto& id : privatiser.added) {
+    choice.added.push_back(id);
+    if (cluster.copies.iterator < 0) continue;
+    auto iterator = only_iterator(members[cluster.copies.iterator], scop.statement(choice.statement).domain);
+    auto position = std::find(kept.kept.begin(), kept.kept.end(), iterator);
+    if (position == kept.kept.end()) continue;
+    cluster.statements.push_back({id, static_cast<int>(position - kept.kept.begin()), cluster.copies.lanes});
+  }
+  return result;
+}
+
+isl::union_pw_aff reduction_blocks(const Scop& scop, const isl::schedule_node& node, const ReductionBlock& reduction) {
+  const auto& update = scop.statement(reduction.statement);
+  auto range = box(update.domain)[reduction.iterator];
+  auto last = (range.extent() - 1) / reduction.size;
+  std::vector<std::string> parts;
+  bool after = false;
+  auto ids = statement_ids(node);
+  for (const auto& statement : scop.statements) {
+    if (std::find(ids.begin(), ids.end(), statement.id) == ids.end()) continue;
+    auto names = dimension_names(dimensions(statement.domain));
+    bool counts = std::find(reduction.added.begin(), reduction.added.end(), statement.id) != reduction.added.end();
+    auto value = counts ? names.back() : str(after ? last : 0);
+    if (statement.id == update.id) {
+      value = str("floor((", names[reduction.iterator], " - ", range.min, ")/", reduction.size, ")");
+      after = true;
+    }
+    parts.push_back(str(statement.id, "[", join(names), "] -> [(", value, ")]"));
+  }
+  return isl::union_pw_aff(scop.ctx(), str("{ ", join(parts, "; "), " }"));
 }
 
 }  // namespace tc::polyhedral

@@ -17,4 +17,19 @@ namespace tc::polyhedral {
 Scop privatise_reduction(const Scop& scop, const std::vector<int>& cluster_path, const StatementMapping& choice,
                          ClusterMapping& cluster);
 
+/// Gives the reduction cluster.reduction an accumulator for each of its blocks, which the loop of reduction_blocks (inserted by
+/// tile_cluster) then runs one after the other.
+///
+///   before  U[i, k]: C[i] += ...              after  U_identity[i, w]: parts_U[i, w] = 0
+///                                                    U[i, k]:          parts_U[i, k/512] += ...
+///                                                    U_combine[i, w]:  C[i] += parts_U[i, w]
+///
+/// Adds the new statements to cluster.reduction, their mappings to \p cluster, and parts_U, a Workspace tensor to be
+/// contracted, to cluster.staged.
+Scop block_reduction(const Scop& scop, const std::vector<int>& cluster_path, ClusterMapping& cluster);
+
+/// The loop over the blocks of \p reduction for the statements at \p node: those before the update run in the first block, those
+/// after it in the last one.
+isl::union_pw_aff reduction_blocks(const Scop& scop, const isl::schedule_node& node, const ReductionBlock& reduction);
+
 }  // namespace tc::polyhedral

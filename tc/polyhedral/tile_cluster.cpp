@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "tc/base/str.h"
+#include "tc/polyhedral/isolate.h"
+#include "tc/polyhedral/privatise_reduction.h"
 
 namespace tc::polyhedral {
 namespace {
@@ -34,17 +36,6 @@ schedule_node insert_loops(const schedule_node& node, const Loops& loops) {
     coincident.push_back(loop.coincident);
   }
   return insert_band(node, members, coincident);
-}
-
-/// Asks for code of its own for the full tiles of \p node, those for which \p conditions (of isl, on members `t<i>` and on
-/// the loops `o<i>` around the band) hold.
-schedule_node isolate(const schedule_node& node, const std::vector<std::string>& conditions) {
-  if (conditions.empty()) return node;
-  std::vector<std::string> outer, here;
-  for (int i = 0; i < isl_schedule_node_get_schedule_depth(node.get()); ++i) outer.push_back(str("o", i));
-  for (unsigned i = 0; i < node.as<isl::schedule_node_band>().n_member(); ++i) here.push_back(str("t", i));
-  auto option = str("{ isolate[[", join(outer), "] -> [", join(here), "]] : ", join(conditions, " and "), " }");
-  return node.as<isl::schedule_node_band>().set_ast_build_options(isl::union_set(node.ctx(), option));
 }
 
 /// Point loops at every leaf below \p node, and tiles for the inner loops that become lanes.
@@ -108,57 +99,98 @@ class Sinker {
 /// The bands that take the place of the outer band, outermost first, and the points below them.
 class OuterTiles {
  public:
-  OuterTiles(const schedule_node& band, const ClusterView& cluster, const ClusterMapping& mapping)
-      : mapping_(mapping), band_(band), depth_(isl_schedule_node_get_schedule_depth(band.get())) {
+  OuterTiles(const Scop& scop, const schedule_node& band, const ClusterView& cluster, const ClusterMapping& mapping) : mapping_(mapping) {
     auto members = band_members(band);
-    has_outermost_ = mapping.outermost >= 0 && has_loop(mapping.members[mapping.outermost], cluster.members[mapping.outermost]);
-    for (std::size_t i = 0; i < members.size(); ++i) add(static_cast<int>(i), members[i], cluster.members[i]);
+    for (std::size_t i = 0; i < members.size(); ++i) splits_.push_back(split(static_cast<int>(i), members[i], cluster.members[i], band));
+    if (mapping.outermost >= 0) take_first(mapping.outermost, outermost);
+    for (int member : mapping.above) take_first(member, above);
+    if (mapping.reduction.iterator >= 0) above.push_back({reduction_blocks(scop, band, mapping.reduction), false});
+    for (auto& split : splits_) take(split.block, blocks);
+    for (auto& split : splits_) take_tile(split);
+    separate_full_tiles(isl_schedule_node_get_schedule_depth(band.get()));
   }
 
-  Loops outermost, blocks, tiles, points;
-  std::vector<std::string> full;
+  /// A band of loops over tiles and the conditions for full ones: each member with partial tiles starts a band of its own, so
+  /// that their combinations are separated too.
+  struct TileBand {
+    Loops loops;
+    std::vector<std::string> full;
+  };
+
+  Loops outermost, above, blocks, points;
+  std::vector<TileBand> tiles;
 
  private:
-  void add(int member, const union_pw_aff& function, const Interval& range) {
+  /// One loop of a member, absent without an index, and its place: a position in a group or in a band of tiles.
+  struct Part {
+    Nullable<union_pw_aff> index;
+    const Loops* group = nullptr;
+    std::size_t position = 0;
+    int band = -1;
+  };
+  struct Split {
+    Part block, tile;
+    std::int64_t block_size = 0, points = 1, extent = 0;
+    bool separate = false;  ///< full tiles are separated from partial ones
+  };
+
+  Split split(int member, const union_pw_aff& function, const Interval& range, const schedule_node& band) {
     auto size = member < static_cast<int>(mapping_.members.size()) ? mapping_.members[member] : MemberMapping{};
-    bool first = member == mapping_.outermost;
-    auto index = from_origin(function, range.min, instances_at(band_));
+    auto index = from_origin(function, range.min, instances_at(band));
+    Split result{.block_size = size.block, .points = size.points, .extent = range.extent()};
     auto extent = range.extent();
-    std::string place;
-    if (size.block > 0 && size.block < extent) {
-      auto block = quotient(index, size.block);
-      place = str(size.block, "*", first ? add_outermost(block) : add_block(block), "+");
+    bool blocked = size.block > 0 && size.block < extent;
+    if (blocked) {
+      result.block.index = quotient(index, size.block);
       index = remainder(index, size.block);
       extent = size.block;
-      first = false;
     }
     bool tiled = size.points > 1 && extent > size.points;
-    auto tile = tiled ? quotient(index, size.points) : index;
     if (size.points > 1) points.push_back({tiled ? remainder(index, size.points) : index, true});
-    if (extent == 1 || (size.points > 1 && !tiled)) return;
-    auto name = first ? add_outermost(tile) : str("t", tiles.size());
-    if (!first) tiles.push_back({tile, true});
+    if (tiled || (size.points == 1 && extent > 1)) result.tile.index = tiled ? quotient(index, size.points) : index;
     bool whole_tiles = extent % size.points == 0;
-    if (tiled && (place.empty() || whole_tiles) && range.extent() % size.points != 0)
-      full.push_back(str(place, size.points, "*", name, "+", size.points, "<=", range.extent()));
+    result.separate = tiled && (!blocked || whole_tiles) && range.extent() % size.points != 0;
+    return result;
   }
-  /// Does more than one iteration stay when the points are taken out?
-  static bool has_loop(const MemberMapping& size, const Interval& range) {
-    return (size.block > 0 && size.block < range.extent()) || range.extent() > size.points;
+
+  void take(Part& part, Loops& group) {
+    if (part.group || part.index.is_null()) return;
+    part.group = &group;
+    part.position = group.size();
+    group.push_back({part.index, true});
   }
-  std::string add_outermost(const union_pw_aff& index) {
-    outermost.push_back({index, true});
-    return str("o", depth_);
+  void take_first(int member, Loops& group) {
+    auto& split = splits_.at(member);
+    take(split.block.index.is_null() || split.block.group ? split.tile : split.block, group);
   }
-  std::string add_block(const union_pw_aff& index) {
-    blocks.push_back({index, true});
-    return str("o", depth_ + has_outermost_ + static_cast<int>(blocks.size()) - 1);
+
+  void take_tile(Split& split) {
+    if (split.tile.group || split.tile.index.is_null()) return;
+    if (tiles.empty() || (split.separate && !tiles.back().loops.empty())) tiles.emplace_back();
+    auto& loops = tiles.back().loops;
+    split.tile.band = static_cast<int>(tiles.size()) - 1;
+    split.tile.position = loops.size();
+    loops.push_back({split.tile.index, true});
+  }
+
+  /// The name isolate() knows a loop by.
+  std::string name(const Part& part, int depth) const {
+    if (part.band >= 0) return str("t", part.position);
+    auto outside = depth + (part.group != &outermost ? outermost.size() : 0) + (part.group == &blocks ? above.size() : 0);
+    return str("o", outside + part.position);
+  }
+
+  void separate_full_tiles(int depth) {
+    for (const auto& split : splits_) {
+      if (!split.separate || tiles.empty()) continue;
+      auto place = split.block.group ? str(split.block_size, "*", name(split.block, depth), "+") : std::string();
+      auto condition = str(place, split.points, "*", name(split.tile, depth), "+", split.points, "<=", split.extent);
+      tiles[std::max(split.tile.band, 0)].full.push_back(condition);
+    }
   }
 
   const ClusterMapping& mapping_;
-  const schedule_node& band_;
-  int depth_;
-  bool has_outermost_ = false;
+  std::vector<Split> splits_;
 };
 
 }  // namespace
@@ -166,17 +198,23 @@ class OuterTiles {
 TiledCluster tile_cluster(const Scop& scop, const ClusterView& cluster, const ClusterMapping& mapping) {
   auto node = node_at(scop.schedule, cluster.path);
   Sinker sinker(scop, mapping);
-  if (cluster.members.empty()) return {sinker.sink(node, {}).schedule(), cluster.path, cluster.path};
-  OuterTiles loops(node, cluster, mapping);
-  node = insert_loops(erase(node), loops.tiles);
-  node = insert_loops(node, loops.blocks);
-  node = insert_loops(node, loops.outermost);
-  if (!loops.outermost.empty()) node = node.child(0);
-  auto first = path_of(node);
-  if (!loops.blocks.empty()) node = node.child(0);
-  if (!loops.tiles.empty()) node = isolate(node, loops.full).child(0);
-  node = sinker.sink(node, loops.points);
-  return {node.schedule(), path_of(node), first};
+  if (cluster.members.empty()) return {sinker.sink(node, {}).schedule(), cluster.path, cluster.path, cluster.path, cluster.path};
+  OuterTiles loops(scop, node, cluster, mapping);
+  node = erase(node);
+  for (auto band = loops.tiles.rbegin(); band != loops.tiles.rend(); ++band) node = insert_loops(node, band->loops);
+  for (const auto* group : {&loops.blocks, &loops.above, &loops.outermost}) node = insert_loops(node, *group);
+  auto below = [&](const Loops& group) {
+    if (!group.empty()) node = node.child(0);
+    return path_of(node);
+  };
+  TiledCluster result{.schedule = scop.schedule};
+  result.first = below(loops.outermost);
+  result.copies = below(loops.above);
+  result.block = below(loops.blocks);
+  for (const auto& band : loops.tiles) node = isolate(node, band.full).child(0);
+  result.inside = path_of(node);
+  result.schedule = sinker.sink(node, loops.points).schedule();
+  return result;
 }
 
 }  // namespace tc::polyhedral

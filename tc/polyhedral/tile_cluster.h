@@ -11,13 +11,15 @@ namespace tc::polyhedral {
 ///   before  band [i, j] { S0 } { S1: band [k] }
 ///   after   band [i/8] band [j/48] { S0: band [i%8, j%48] } { S1: band [k]  band [i%8, j%48] }
 ///
-/// With blocks, a band of blocks stands above the band of tiles. The outermost member comes first, alone in its band. Loops
+/// The loops of the outer band stand in the order ClusterMapping says, with the blocks of a cut reduction between them. Loops
 /// with one iteration are left out. Values are counted from the smallest one, so that full tiles are those of the array;
-/// they are separated from partial ones in the generated code.
+/// they are separated from partial ones in the generated code. Paths lead to the nodes below the loops:
 struct TiledCluster {
   isl::schedule schedule;
-  std::vector<int> inside;   ///< path to the node below the bands that took the place of the outer band
-  std::vector<int> first;    ///< path to the node below the outermost loop, where what one of its iterations keeps is allocated
+  std::vector<int> first;   ///< below the outermost loop
+  std::vector<int> copies;  ///< below the loops `above` and the reduction's blocks
+  std::vector<int> block;   ///< below the blocks
+  std::vector<int> inside;  ///< below all of them
 };
 TiledCluster tile_cluster(const Scop& scop, const ClusterView& cluster, const ClusterMapping& mapping);
 

@@ -5,7 +5,7 @@
 #include "tc/polyhedral/cluster_view.h"
 #include "tc/polyhedral/gather_coincident.h"
 #include "tc/polyhedral/instances.h"
-#include "tc/polyhedral/pack.h"
+#include "tc/strategy/choose_blocks.h"
 #include "tc/strategy/register_tile.h"
 #include "tc/strategy/vector_cost.h"
 
@@ -95,8 +95,17 @@ class Chooser {
     }
     return result;
   }
+  /// What a packed copy of each read costs a use: elements to copy, 0 where there is none.
+  CopiedReads copied_reads(const ClusterStatement& entry) const {
+    CopiedReads result;
+    if (!options_.promote || !options_.tile.empty() || entry.id != heaviest_.id || !is_reduction(entry)) return result;
+    for (const auto& loop : entry.inner) result.reduced *= std::max<std::int64_t>(1, polyhedral::box(statement(entry).domain)[loop.iterator].extent());
+    for (std::size_t i = 0; i < statement(entry).reads.size(); ++i)
+      result.reuse.push_back(reuse(scop_, cluster_, entry, static_cast<int>(i)));
+    return result;
+  }
   VectorChoice best(const ClusterStatement& entry, const std::vector<int>& candidates) const {
-    return best_vector(scop_, statement(entry), candidates, target_);
+    return best_vector(scop_, statement(entry), candidates, target_, copied_reads(entry));
   }
 
   /// The extent of a member, within a block where the user gave one.
@@ -146,9 +155,10 @@ class Chooser {
     auto tile = choose_register_tile(operands, trips, member, target_, options_.register_tile);
     if (member < 0 && tile.gain < 1.5) return;
     mapping_.register_tile = true;
-    if (tile.rows >= 0 && member >= 0) choose_packs(tile.rows, member);
     if (tile.rows >= 0) mapping_.members[tile.rows].points *= tile.row_count;
     if (tile.columns >= 0) mapping_.members[tile.columns].points *= tile.column_count;
+    if (member >= 0 && options_.promote && options_.tile.empty())
+      blocked_ = choose_blocks(scop_, cluster_, {heaviest_, tile.rows, member}, target_, options_, mapping_);
   }
 
   /// Points along the members in which accesses are contiguous that are not along the lanes, a cache line of them: every
@@ -166,38 +176,6 @@ class Chooser {
     }
   }
 
-  /// Dense copies for reads that many rows share, of tensors too large for the cache next to a core.
-  void choose_packs(int rows, int columns) {
-    const auto& reads = statement(heaviest_).reads;
-    for (std::size_t i = 0; i < reads.size() && options_.promote; ++i) {
-      auto used = polyhedral::index_iterators(statement(heaviest_), static_cast<int>(i));
-      if (used.empty() || used.back() != heaviest_.outer[columns]) continue;
-      bool rows_share = std::find(used.begin(), used.end(), heaviest_.outer[rows]) == used.end();
-      const auto& tensor = scop_.tensor(polyhedral::range_name(reads[i].relation));
-      std::int64_t bytes = byte_size(tensor.type);
-      for (auto extent : tensor.extent) bytes *= extent;
-      if (!rows_share || is_half(tensor.type) || bytes <= target_.l2_bytes || is_written(tensor.name)) continue;
-      if (cluster_.members[rows].extent() < 64) continue;
-      mapping_.packed.push_back({heaviest_.id, static_cast<int>(i), vector_lanes(scop_, statement(heaviest_), target_)});
-    }
-  }
-  bool is_written(const std::string& tensor) const {
-    for (const auto& entry : cluster_.statements)
-      if (polyhedral::touches(statement(entry).write, tensor)) return true;
-    return false;
-  }
-  /// The bytes all packs keep while one iteration of \p member runs.
-  std::int64_t packed_bytes(int member) const {
-    std::int64_t result = 0;
-    for (const auto& pack : mapping_.packed) {
-      const auto& tensor = scop_.tensor(polyhedral::range_name(statement(heaviest_).reads[pack.read].relation));
-      std::int64_t bytes = byte_size(tensor.type) * mapping_.members[member].points;
-      for (std::size_t i = 0; i + 1 < tensor.extent.size(); ++i) bytes *= tensor.extent[i];
-      result += bytes;
-    }
-    return result;
-  }
-
   Operand operand(const Access& read, int lane_iterator) const {
     Operand result;
     auto changes = [&](int iterator) { return iterator >= 0 && polyhedral::stride(scop_, read, iterator) != 0; };
@@ -206,12 +184,22 @@ class Chooser {
     return result;
   }
 
+  /// Does \p entry touch what the register tile of the heaviest statement accumulates? Registers hold vectors along one member only.
+  bool shares_accumulators(const ClusterStatement& entry) const {
+    if (!mapping_.register_tile || mapping_.reduction.iterator >= 0) return false;
+    auto target = polyhedral::range_name(statement(heaviest_).write.relation);
+    auto all = polyhedral::accesses(statement(entry));
+    return std::any_of(all.begin(), all.end(), [&](const Access* access) { return polyhedral::touches(*access, target); });
+  }
+
   /// Lanes of one statement: along \p member, along a loop of its own, or, in a register tile, along another tiled member.
   void choose_lanes(const ClusterStatement& entry, int member) {
     auto candidates = inner_candidates(entry);
     for (std::size_t i = 0; i < cluster_.members.size(); ++i)
       if (mapping_.members[i].points > 1 && entry.outer[i] >= 0) candidates.push_back(entry.outer[i]);
     auto choice = best(entry, preferred(entry, candidates));
+    if (member >= 0 && entry.outer[member] >= 0 && shares_accumulators(entry))
+      choice = {entry.outer[member], vector_lanes(scop_, statement(heaviest_), target_), 0};
     if (choice.iterator < 0) return;
     StatementMapping lanes{entry.id, choice.iterator, choice.lanes};
     int own = member_of(entry, choice.iterator);
@@ -244,6 +232,7 @@ class Chooser {
   void choose_staged() {
     for (const auto& entry : cluster_.statements) {
       auto lanes = mapping_.statement(entry.id);
+      if (entry.id == mapping_.reduction.statement) continue;
       bool private_lanes = lanes.iterator >= 0 && member_of(entry, lanes.iterator) < 0;
       if (!is_reduction(entry) || (private_lanes && !mapping_.register_tile)) continue;
       auto target = polyhedral::range_name(statement(entry).write.relation);
@@ -275,20 +264,11 @@ class Chooser {
     return best;
   }
 
-  /// The columns, where their packs fit into half of a core's cache and leave enough for all cores; else no packs.
-  int packed_member() {
-    int member = mapping_.copies.iterator;
-    bool useful = !mapping_.packed.empty() && member >= 0 && mapping_.members[member].block == 0 && cluster_.permutable &&
-                  packed_bytes(member) <= target_.l2_bytes / 2 && trips(member) >= 4 * target_.cores;
-    if (!useful) mapping_.packed.clear();
-    return useful ? member : -1;
-  }
-
   void choose_outermost() {
-    mapping_.outermost = packed_member();
+    if (blocked_) return;
     auto work = total_work();
     if (!options_.parallel || work < parallel_cluster) return;
-    int member = mapping_.outermost >= 0 ? mapping_.outermost : parallel_member();
+    int member = parallel_member();
     if (member < 0 || trips(member) < 2) return;
     mapping_.outermost = member;
     mapping_.parallel = true;
@@ -307,6 +287,7 @@ class Chooser {
   ClusterStatement heaviest_;
   std::vector<std::int64_t> work_;
   int lane_member_ = -1, lane_count_ = 0;
+  bool blocked_ = false;  ///< choose_blocks decided on loops and threads
   ClusterMapping mapping_;
 };
 

@@ -9,6 +9,9 @@ namespace {
 /// Accumulators that keep the arithmetic units of a core busy: latency times units.
 constexpr double busy_accumulators = 8;
 
+/// What a vector from the second cache costs, in loads from the first; a load, in multiply-adds; an iteration of a partial tile.
+constexpr double far_load = 2, load_cost = 1.0 / 3, partial_tile = 1.3;
+
 bool changes(const Operand& operand, int member) { return member >= 0 && operand.members[member]; }
 
 class Search {
@@ -28,12 +31,12 @@ class Search {
   RegisterTile best() const { return best_; }
 
  private:
-  /// Loads of one step of the reduction.
+  /// Loads of one step of the reduction. Vectors of columns come from the second cache, rows from the first.
   double loads(const RegisterTile& tile) const {
     double result = 0;
     for (const auto& operand : operands_)
-      result += static_cast<double>((changes(operand, tile.rows) ? tile.row_count : 1) *
-                                    (changes(operand, tile.columns) ? tile.column_count : 1));
+      result += (operand.vector ? far_load : 1.0) * static_cast<double>((changes(operand, tile.rows) ? tile.row_count : 1) *
+                                                                      (changes(operand, tile.columns) ? tile.column_count : 1));
     return result;
   }
   std::int64_t registers(const RegisterTile& tile) const {
@@ -42,12 +45,11 @@ class Search {
       if (operand.vector && !changes(operand, tile.rows)) result += changes(operand, tile.columns) ? tile.column_count : 1;
     return result;
   }
-  /// The share of the work in whole tiles that is useful; what is left over also runs slower.
+  /// The share of the time that whole tiles would take; what is left over runs slower.
   double fill(int member, std::int64_t count) const {
     if (member < 0 || count == 1) return 1;
-    auto trips = trips_[member], tiles = (trips + count - 1) / count;
-    auto useful = static_cast<double>(trips) / static_cast<double>(tiles * count);
-    return trips % count == 0 ? useful : 0.95 * useful;
+    auto rest = static_cast<double>(trips_[member] % count), all = static_cast<double>(trips_[member]);
+    return all / (all - rest + partial_tile * rest);
   }
 
   void try_tile(RegisterTile tile) {
@@ -57,7 +59,7 @@ class Search {
     auto operations = static_cast<double>(tile.row_count * tile.column_count);
     auto each = loads(tile) / operations;
     auto busy = std::sqrt(std::min(1.0, operations / busy_accumulators));
-    auto score = fill(tile.rows, tile.row_count) * fill(tile.columns, tile.column_count) * busy / (1 + each);
+    auto score = fill(tile.rows, tile.row_count) * fill(tile.columns, tile.column_count) * busy / (1 + load_cost * each);
     if (score <= score_) return;
     score_ = score;
     best_ = tile;

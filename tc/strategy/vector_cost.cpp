@@ -21,15 +21,28 @@ double access_cost(const Scop& scop, const Access& access, int iterator, int lan
   return lanes;
 }
 
+/// An element of a vector that is scattered, in scalar writes.
+constexpr double scatter_cost = 2;
+
+/// A vector of a packed copy: read, transposed and written once.
+constexpr double copy_cost = 4;
+
 /// What it takes to combine the lanes of a reduction, once.
 constexpr double combine_cost = 8;
 
+/// The cost of read number \p index: of its copy, where that is cheaper.
+double read_cost(const Scop& scop, const Statement& statement, std::size_t index, int iterator, int lanes, const CopiedReads& copies) {
+  auto cost = access_cost(scop, statement.reads[index], iterator, lanes);
+  bool copied = index < copies.reuse.size() && copies.reuse[index] > 1 && cost > 1;
+  return copied ? std::min(cost, 1 + copy_cost / static_cast<double>(copies.reuse[index])) : cost;
+}
+
 /// Accesses of one instance of \p statement when \p iterator runs along \p lanes.
-double vector_cost(const Scop& scop, const Statement& statement, int iterator, std::int64_t extent, int lanes) {
+double vector_cost(const Scop& scop, const Statement& statement, int iterator, std::int64_t extent, int lanes, const CopiedReads& copies) {
   double write = access_cost(scop, statement.write, iterator, lanes);
   bool reduced = statement.accumulates && polyhedral::stride(scop, statement.write, iterator) == 0;
-  double vector = write * (statement.accumulates || write >= lanes ? 2 : 1);
-  for (const auto& read : statement.reads) vector += access_cost(scop, read, iterator, lanes);
+  double vector = write * (statement.accumulates || write >= lanes ? 2 : 1) * (write >= lanes ? scatter_cost : 1) / static_cast<double>(copies.reduced);
+  for (std::size_t i = 0; i < statement.reads.size(); ++i) vector += read_cost(scop, statement, i, iterator, lanes, copies);
   auto vectors = (extent + lanes - 1) / lanes;
   return (vector * static_cast<double>(vectors) + (reduced ? combine_cost : 0)) / static_cast<double>(extent);
 }
@@ -55,7 +68,7 @@ int vector_lanes(const Scop& scop, const Statement& statement, const Target& tar
 }
 
 VectorChoice best_vector(const Scop& scop, const Statement& statement, const std::vector<int>& candidates,
-                         const Target& target) {
+                         const Target& target, const CopiedReads& copies) {
   auto accesses = 1.0 + statement.accumulates + static_cast<double>(statement.reads.size());
   VectorChoice best{-1, 0, accesses};
   auto full = vector_lanes(scop, statement, target);
@@ -64,7 +77,7 @@ VectorChoice best_vector(const Scop& scop, const Statement& statement, const std
     auto extent = box[iterator].extent();
     if (extent < 2) continue;
     auto lanes = static_cast<int>(std::min<std::int64_t>(full, power_of_two_from(extent)));
-    auto cost = vector_cost(scop, statement, iterator, extent, lanes);
+    auto cost = vector_cost(scop, statement, iterator, extent, lanes, copies);
     if (cost < best.cost || (best.iterator >= 0 && cost <= best.cost)) best = {iterator, lanes, cost};
   }
   return best;

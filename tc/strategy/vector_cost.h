@@ -16,9 +16,16 @@ struct VectorChoice {
   double cost = 0;    ///< of one instance, in accesses
 };
 
+/// Of a reduction that runs in a register tile: its accumulators see memory once, and reads may be copied first.
+struct CopiedReads {
+  std::vector<std::int64_t> reuse;  ///< how often the copy of each read is used; 0: it cannot be copied; empty: none can
+  std::int64_t reduced = 1;         ///< instances that go into one result while it is in a register
+};
+
 /// The iterator among \p candidates along which the accesses of \p statement are cheapest: constant ones are nearly free, contiguous
 /// ones cost a lane's share, others (gathers and scatters) as much as scalar ones. The last of equals wins.
 VectorChoice best_vector(const polyhedral::Scop& scop, const polyhedral::Statement& statement,
-                         const std::vector<int>& candidates, const Target& target);
+                         const std::vector<int>& candidates, const Target& target,
+                         const CopiedReads& copies = {});
 
 }  // namespace tc::strategy

@@ -1,0 +1,179 @@
+#include "tc/halide_bridge/transpose_loads.h"
+
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace tc::halide_bridge {
+namespace {
+
+using Halide::Expr;
+namespace ir = Halide::Internal;
+using ir::Stmt;
+
+/// A stride up to this is cheaper to load and pick from.
+constexpr std::int64_t near_stride = 4;
+
+bool is_power_of_two(int n) { return n > 2 && (n & (n - 1)) == 0; }
+
+/// The loads of a value that lie across memory, in the order of the value.
+class FarLoads : public ir::IRVisitor {
+ public:
+  explicit FarLoads(const Expr& value) { value.accept(this); }
+  std::vector<const ir::Load*> found;
+
+ private:
+  using ir::IRVisitor::visit;
+  void visit(const ir::Load* op) override {
+    const auto* ramp = op->index.as<ir::Ramp>();
+    const auto* stride = ramp ? ir::as_const_int(ramp->stride) : nullptr;
+    bool far = ramp && ramp->base.type().is_scalar() && (!stride || std::abs(*stride) > near_stride);
+    if (far && is_power_of_two(ramp->lanes) && ir::is_const_one(op->predicate)) found.push_back(op);
+    ir::IRVisitor::visit(op);
+  }
+};
+
+/// Replaces loads by variables.
+class ReplaceLoads : public ir::IRMutator {
+ public:
+  std::map<const ir::Load*, Expr> variables;
+
+ private:
+  using ir::IRMutator::visit;
+  Expr visit(const ir::Load* op) override {
+    auto found = variables.find(op);
+    return found == variables.end() ? ir::IRMutator::visit(op) : found->second;
+  }
+};
+
+/// Names for steps of a computation, to be bound around a statement.
+class Steps {
+ public:
+  Expr operator()(const Expr& value) {
+    auto name = ir::unique_name("t");
+    steps_.emplace_back(name, value);
+    return ir::Variable::make(value.type(), name);
+  }
+  Stmt around(Stmt body) const {
+    for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) body = ir::LetStmt::make(step->first, step->second, body);
+    return body;
+  }
+
+ private:
+  std::vector<std::pair<std::string, Expr>> steps_;
+};
+
+/// The lanes of \p a and \p b in turns, from the first or the second half of both.
+Expr interleaved_half(const Expr& a, const Expr& b, bool second) {
+  int lanes = a.type().lanes();
+  std::vector<int> indices;
+  for (int i = 0; i < lanes / 2; ++i) {
+    int from = i + (second ? lanes / 2 : 0);
+    indices.push_back(from);
+    indices.push_back(from + lanes);
+  }
+  return ir::Shuffle::make({a, b}, indices);
+}
+
+/// Rows become columns: each round interleaves the first half of the rows with the second one, which rotates the bits of
+/// (row, lane) by one.
+std::vector<Expr> transposed(Steps& steps, std::vector<Expr> rows) {
+  auto count = rows.size();
+  for (std::size_t round = 1; round < count; round *= 2) {
+    std::vector<Expr> next;
+    for (std::size_t i = 0; i < count / 2; ++i)
+      for (bool second : {false, true}) next.push_back(steps(interleaved_half(rows[i], rows[i + count / 2], second)));
+    rows = std::move(next);
+  }
+  return rows;
+}
+
+using Stores = std::vector<const ir::Store*>;
+
+bool follows(const ir::Load* load, const ir::Load* first, int distance) {
+  const auto* a = load->index.as<ir::Ramp>();
+  const auto* b = first->index.as<ir::Ramp>();
+  if (load->name != first->name || load->type != first->type || a->lanes != b->lanes || !ir::equal(a->stride, b->stride)) return false;
+  Expr difference = ir::simplify(a->base - b->base);
+  const auto* number = ir::as_const_int(difference);
+  return number && *number == distance;
+}
+
+class Transposer : public ir::IRMutator {
+ private:
+  using ir::IRMutator::visit;
+
+  Stmt visit(const ir::Block* op) override {
+    std::vector<Stmt> parts, result;
+    flatten(op, parts);
+    for (std::size_t i = 0; i < parts.size();) {
+      auto taken = square(parts, i, result);
+      if (taken == 0) result.push_back(mutate(parts[i]));
+      i += std::max<std::size_t>(taken, 1);
+    }
+    return ir::Block::make(result);
+  }
+
+  static void flatten(const Stmt& stmt, std::vector<Stmt>& parts) {
+    if (const auto* block = stmt.as<ir::Block>()) {
+      flatten(block->first, parts);
+      flatten(block->rest, parts);
+    } else {
+      parts.push_back(stmt);
+    }
+  }
+
+  /// Rewrites the square block of stores that starts at \p first, if there is one, into \p result; returns how many it has.
+  static std::size_t square(const std::vector<Stmt>& parts, std::size_t first, std::vector<Stmt>& result) {
+    const auto* store = parts[first].as<ir::Store>();
+    if (!store) return 0;
+    FarLoads heads(store->value);
+    for (std::size_t place = 0; place < heads.found.size(); ++place) {
+      auto lanes = static_cast<std::size_t>(heads.found[place]->type.lanes());
+      if (first + lanes > parts.size()) continue;
+      std::vector<const ir::Load*> loads;
+      if (!column(parts, first, lanes, place, loads)) continue;
+      result.push_back(rewrite(parts, first, loads));
+      return lanes;
+    }
+    return 0;
+  }
+
+  /// Collects the far load number \p place of each store; false where one does not follow the first.
+  static bool column(const std::vector<Stmt>& parts, std::size_t first, std::size_t lanes, std::size_t place,
+                     std::vector<const ir::Load*>& loads) {
+    for (std::size_t i = 0; i < lanes; ++i) {
+      const auto* store = parts[first + i].as<ir::Store>();
+      if (!store) return false;
+      FarLoads far(store->value);
+      if (place >= far.found.size()) return false;
+      loads.push_back(far.found[place]);
+      if (store->name == loads.front()->name || !follows(loads.back(), loads.front(), static_cast<int>(i))) return false;
+    }
+    return true;
+  }
+
+  static Stmt rewrite(const std::vector<Stmt>& parts, std::size_t first, const std::vector<const ir::Load*>& loads) {
+    Steps steps;
+    const auto* head = loads.front();
+    const auto* ramp = head->index.as<ir::Ramp>();
+    std::vector<Expr> rows;
+    for (int row = 0; row < ramp->lanes; ++row) {
+      Expr base = ir::simplify(ramp->base + ramp->stride * ir::make_const(ramp->base.type(), row));
+      Expr index = ir::Ramp::make(base, ir::make_const(ramp->base.type(), 1), ramp->lanes);
+      rows.push_back(steps(ir::Load::make(head->type, head->name, index, head->image, head->param, head->predicate, ir::ModulusRemainder())));
+    }
+    auto columns = transposed(steps, rows);
+    ReplaceLoads replace;
+    for (std::size_t i = 0; i < loads.size(); ++i) replace.variables[loads[i]] = columns[i];
+    std::vector<Stmt> stores;
+    for (std::size_t i = 0; i < loads.size(); ++i) stores.push_back(replace.mutate(parts[first + i]));
+    return steps.around(ir::Block::make(stores));
+  }
+};
+
+}  // namespace
+
+Stmt transpose_loads(const Stmt& stmt) { return Transposer().mutate(stmt); }
+
+}  // namespace tc::halide_bridge

@@ -1,0 +1,217 @@
+#include "tc/strategy/choose_blocks.h"
+
+#include <algorithm>
+
+#include "tc/polyhedral/instances.h"
+#include "tc/polyhedral/pack.h"
+#include "tc/strategy/vector_cost.h"
+
+namespace tc::strategy {
+namespace {
+
+using polyhedral::ClusterMapping;
+using polyhedral::ClusterStatement;
+using polyhedral::ClusterView;
+using polyhedral::MappingOptions;
+using polyhedral::PackMapping;
+using polyhedral::Scop;
+using polyhedral::Statement;
+
+/// Multiply-adds below which starting threads costs more than it saves.
+constexpr std::int64_t parallel_cluster = 64 << 10, parallel_iteration = 16 << 10;
+
+/// Blocks each core gets: more would even out the load, fewer read the other operand less often.
+constexpr std::int64_t blocks_per_core = 1;
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
+bool contains(const std::vector<int>& list, int value) { return std::find(list.begin(), list.end(), value) != list.end(); }
+
+/// \p extent in equal blocks of at most \p most, multiples of \p unit.
+std::int64_t equal_blocks(std::int64_t extent, std::int64_t most, std::int64_t unit) {
+  auto count = ceil_div(extent, std::max(most / unit * unit, unit));
+  return round_up(ceil_div(extent, count), unit);
+}
+
+class BlockChooser {
+ public:
+  BlockChooser(const Scop& scop, const ClusterView& cluster, const TiledReduction& tiled, const Target& target,
+               const MappingOptions& options, ClusterMapping& mapping)
+      : scop_(scop),
+        cluster_(cluster),
+        tiled_(tiled),
+        statement_(scop.statement(tiled.entry.id)),
+        box_(polyhedral::box(statement_.domain)),
+        target_(target),
+        options_(options),
+        mapping_(mapping) {
+    for (const auto& loop : tiled.entry.inner) {
+      reduced_.push_back(loop.iterator);
+      volume_ *= loop.iterator >= 0 ? box_[loop.iterator].extent() : 1;
+    }
+    element_bytes_ = byte_size(scop.tensor(polyhedral::range_name(statement_.write.relation)).type);
+  }
+
+  bool choose() {
+    if (reduced_.empty() || contains(reduced_, -1) || tiled_.rows < 0 || (!cluster_.permutable && cluster_.members.size() > 1)) return false;
+    for (std::size_t i = 0; i < statement_.reads.size(); ++i) choose_pack(static_cast<int>(i));
+    choose_reduction();
+    if (mapping_.packed.empty() && mapping_.reduction.iterator < 0) return false;
+    if (is_packed(false)) block(tiled_.columns, target_.l2_bytes / 2);
+    if (is_packed(true)) block(tiled_.rows, target_.l2_bytes / 4);
+    choose_outermost();
+    choose_above();
+    return true;
+  }
+
+ private:
+  const Scop& scop_;
+  const ClusterView& cluster_;
+  const TiledReduction& tiled_;
+  const Statement& statement_;
+  std::vector<polyhedral::Interval> box_;
+  const Target& target_;
+  const MappingOptions& options_;
+  ClusterMapping& mapping_;
+  std::vector<int> reduced_;
+  std::int64_t volume_ = 1;  ///< instances that go into one result
+  std::int64_t element_bytes_ = 4;
+
+  int iterator(int member) const { return tiled_.entry.outer[member]; }
+  std::int64_t extent(int member) const { return cluster_.members[member].extent(); }
+  std::int64_t points(int member) const { return mapping_.members[member].points; }
+  std::int64_t stride(int read, int iterator) const { return polyhedral::stride(scop_, statement_.reads[read], iterator); }
+  std::int64_t bytes(int read) const {
+    const auto& tensor = scop_.tensor(polyhedral::range_name(statement_.reads[read].relation));
+    std::int64_t result = byte_size(tensor.type);
+    for (auto size : tensor.extent) result *= size;
+    return result;
+  }
+  bool is_packed(bool below_blocks) const {
+    return std::any_of(mapping_.packed.begin(), mapping_.packed.end(), [&](const PackMapping& p) { return p.below_blocks == below_blocks; });
+  }
+  bool indexes(int read, int member) const {
+    return iterator(member) >= 0 && contains(polyhedral::index_iterators(statement_, read), iterator(member));
+  }
+
+  void choose_pack(int read) {
+    auto again = reuse(scop_, cluster_, tiled_.entry, read);
+    if (again == 0) return;
+    bool along_lanes = indexes(read, tiled_.columns), along_rows = indexes(read, tiled_.rows);
+    if (along_lanes && !along_rows && lanes_want_copy(read, again)) add_pack(read, tiled_.columns, true, false);
+    if (along_rows && !along_lanes && rows_want_copy(read, again))
+      add_pack(read, tiled_.rows, stride(read, iterator(tiled_.rows)) == 1, true);
+  }
+  bool lanes_want_copy(int read, std::int64_t again) const {
+    auto tiles = again / points(tiled_.rows);
+    if (stride(read, iterator(tiled_.columns)) != 1) return tiles >= 2;
+    return tiles >= 8 && bytes(read) > target_.l1_bytes / 2 && extent(tiled_.columns) > points(tiled_.columns);
+  }
+  bool rows_want_copy(int read, std::int64_t again) const {
+    return again / points(tiled_.columns) >= 4 && stride(read, reduced_.back()) != 1 && bytes(read) > target_.l1_bytes / 2;
+  }
+  void add_pack(int read, int member, bool panel_last, bool below_blocks) {
+    int lanes = vector_lanes(scop_, statement_, target_);
+    while (panel_last && lanes / 2 >= points(member)) lanes /= 2;
+    mapping_.packed.push_back({statement_.id, read, iterator(member), points(member), panel_last, below_blocks, lanes});
+  }
+
+  /// Cuts the outermost loop of the reduction, in whole vectors where that is possible.
+  void choose_reduction() {
+    auto most = std::max<std::int64_t>(target_.l1_bytes * 2 / 3 / (points(tiled_.rows) * element_bytes_), 64);
+    bool reused = extent(tiled_.rows) >= 4 * points(tiled_.rows) || !mapping_.packed.empty();
+    if (volume_ <= most + most / 4 || !reused) return;
+    auto whole = box_[reduced_.front()].extent();
+    auto inner = volume_ / whole;
+    auto unit = inner == 1 ? vector_lanes(scop_, statement_, target_) : 1;
+    auto size = equal_blocks(whole, std::max<std::int64_t>(most / inner, 1), unit);
+    if (size < whole) mapping_.reduction = {statement_.id, reduced_.front(), size};
+  }
+  /// Iterations of the reduction within one of its blocks.
+  std::int64_t depth() const {
+    const auto& cut = mapping_.reduction;
+    return cut.iterator < 0 ? volume_ : volume_ / box_[cut.iterator].extent() * cut.size;
+  }
+
+  void block(int member, std::int64_t most_bytes) {
+    auto size = equal_blocks(extent(member), most_bytes / std::max<std::int64_t>(depth() * element_bytes_, 1), points(member));
+    if (size < extent(member)) mapping_.members[member].block = size;
+  }
+
+  std::int64_t instances() const {
+    std::int64_t result = volume_;
+    for (const auto& member : cluster_.members) result *= member.extent();
+    return result;
+  }
+
+  /// A member beside rows and columns with enough iterations for all cores; those that index a packed read come first.
+  int other_member() const {
+    int result = -1;
+    for (std::size_t i = 0; i < cluster_.members.size(); ++i) {
+      int member = static_cast<int>(i);
+      if (member == tiled_.rows || member == tiled_.columns || extent(member) < 4 * target_.cores) continue;
+      if (indexes_pack(member)) return member;
+      if (result < 0) result = member;
+    }
+    return is_packed(false) ? -1 : result;
+  }
+  bool indexes_pack(int member) const {
+    return std::any_of(mapping_.packed.begin(), mapping_.packed.end(), [&](const PackMapping& p) { return indexes(p.read, member); });
+  }
+
+  void choose_outermost() {
+    if (!options_.parallel || instances() < parallel_cluster) return;
+    int member = other_member();
+    if (member < 0) member = split_for_cores(tiled_.columns) ? tiled_.columns : split_for_cores(tiled_.rows) ? tiled_.rows : -1;
+    if (member < 0) return;
+    mapping_.outermost = member;
+    mapping_.parallel = true;
+    auto each = instances() / extent(member);
+    if (member != tiled_.rows && member != tiled_.columns && each < parallel_iteration) {
+      std::int64_t group = 1;
+      while (group * each < parallel_iteration && 8 * group * target_.cores <= extent(member)) group *= 2;
+      if (group > 1) mapping_.members[member].block = group;
+    }
+  }
+  /// Cuts \p member, rows or columns, so that every core gets several blocks.
+  bool split_for_cores(int member) {
+    auto& size = mapping_.members[member];
+    auto each = round_up(ceil_div(extent(member), blocks_per_core * target_.cores), size.points);
+    if (size.block > 0) each = std::min(each, size.block);
+    if (ceil_div(extent(member), each) < target_.cores) return false;
+    if (each < extent(member)) size.block = each;
+    return true;
+  }
+
+  /// The loops above the copies: those that index what is packed along the lanes, then blocks of columns.
+  void choose_above() {
+    for (std::size_t i = 0; i < cluster_.members.size(); ++i) {
+      int member = static_cast<int>(i);
+      if (member == tiled_.rows || member == tiled_.columns || !indexes_pack(member)) continue;
+      if (member != mapping_.outermost || mapping_.members[member].block > 0) mapping_.above.push_back(member);
+    }
+    if (mapping_.members[tiled_.columns].block > 0 && mapping_.outermost != tiled_.columns) mapping_.above.push_back(tiled_.columns);
+  }
+};
+
+}  // namespace
+
+std::int64_t reuse(const Scop& scop, const ClusterView& cluster, const ClusterStatement& entry, int read) {
+  const auto& statement = scop.statement(entry.id);
+  auto used = polyhedral::index_iterators(statement, read);
+  const auto& name = polyhedral::range_name(statement.reads[read].relation);
+  if (used.empty() || is_half(scop.tensor(name).type)) return 0;
+  for (const auto& other : cluster.statements)
+    if (polyhedral::touches(scop.statement(other.id).write, name)) return 0;
+  std::int64_t result = 1;
+  for (std::size_t i = 0; i < cluster.members.size(); ++i)
+    if (entry.outer[i] >= 0 && !contains(used, entry.outer[i])) result *= cluster.members[i].extent();
+  return result;
+}
+
+bool choose_blocks(const Scop& scop, const ClusterView& cluster, const TiledReduction& tiled, const Target& target,
+                   const MappingOptions& options, ClusterMapping& mapping) {
+  return BlockChooser(scop, cluster, tiled, target, options, mapping).choose();
+}
+
+}  // namespace tc::strategy

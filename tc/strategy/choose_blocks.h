@@ -1,0 +1,34 @@
+#pragma once
+
+#include "tc/base/target.h"
+#include "tc/polyhedral/cluster_view.h"
+#include "tc/polyhedral/mapping.h"
+#include "tc/polyhedral/options.h"
+
+namespace tc::strategy {
+
+/// A reduction in a register tile: which outer members are its rows (-1: none) and its columns, along which lanes run.
+struct TiledReduction {
+  polyhedral::ClusterStatement entry;
+  int rows = -1, columns = -1;
+};
+
+/// Is a copy of read number \p read of \p entry worth making: is it indexed by iterators, written by no statement of the
+/// cluster, and used again by many iterations of outer members that do not index it? Returns how many, 0 where it cannot be copied.
+std::int64_t reuse(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster,
+                   const polyhedral::ClusterStatement& entry, int read);
+
+/// Blocks for the caches and packed copies for \p tiled, whose register tile stands in \p mapping.
+///
+///   a read along the lanes    packed in panels where it lies across them, or where the rows of panels are far apart
+///   a read along the rows     packed where it lies across the reduction
+///   the reduction             cut so that the rows of a tile take two thirds of the first cache, where all columns find them
+///   the columns               cut so that a packed block takes half of the second cache, and every core has one
+///   the rows                  cut where they are packed: a quarter of the second cache
+///
+/// Also chooses the order of loops and the one that runs on threads; returns false, and changes nothing, where neither copies nor
+/// blocks are of use.
+bool choose_blocks(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster, const TiledReduction& tiled,
+                   const Target& target, const polyhedral::MappingOptions& options, polyhedral::ClusterMapping& mapping);
+
+}  // namespace tc::strategy
