@@ -44,7 +44,7 @@ void initialize_llvm() {
 
 Halide::Target halide_target(const Target& target) {
   using H = Halide::Target;
-  std::vector<H::Feature> features = {H::NoRuntime, H::NoBoundsQuery, H::SSE41};
+  std::vector<H::Feature> features = {H::NoRuntime, H::NoBoundsQuery, H::DisableLLVMLoopOpt, H::SSE41};
   if (target.isa != Target::Isa::Plain) features.insert(features.end(), {H::AVX, H::AVX2, H::FMA, H::F16C});
   if (target.isa == Target::Isa::Avx512) features.insert(features.end(), {H::AVX512, H::AVX512_Skylake});
   return {H::Linux, H::X86, 64, features};

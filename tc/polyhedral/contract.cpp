@@ -38,7 +38,8 @@ class Contraction {
     Footprint footprint;
     if (!find_footprint(tensor.name, footprint)) return 0;
     auto buffer = make_buffer(tensor, footprint);
-    auto size = std::max<std::int64_t>(1, buffer.strides.empty() ? 1 : buffer.strides[0] * buffer.extent[0]) * byte_size(buffer.type);
+    std::int64_t size = byte_size(buffer.type);
+    for (auto extent : buffer.extent) size *= std::max<std::int64_t>(extent, 1);
     if (size > bytes) return 0;
     redirect_accesses(tensor.name, footprint, buffer.name);
     scop_.tensors.push_back(buffer);
@@ -95,13 +96,18 @@ class Contraction {
     buffer.storage = Tensor::Storage::Local;
     buffer.extent = footprint.extent;
     buffer.min.assign(footprint.extent.size(), 0);
-    buffer.padded = pad(tensor, buffer.extent);
-    buffer.combined = tensor.combined || (buffer.padded && spills(tensor));
-    buffer.strides = row_major(buffer.extent);
+    auto last = lane_dimension(tensor);
+    buffer.padded = pad(tensor, last, buffer.extent);
+    buffer.combined = tensor.combined || (buffer.padded && spills(tensor, last));
+    buffer.strides = strides_with(buffer.extent, last);
     return buffer;
   }
 
-  enum class Lanes { Uniform, Contiguous, Scattered };
+  /// How an access moves with the lanes: not at all, along one dimension by one, or in another way.
+  struct Lanes {
+    int dimension = -1;
+    bool scattered = false;
+  };
 
   /// The node of the points of statement \p id, a leaf or a band above one.
   isl::schedule_node points_of(const std::string& id) const {
@@ -127,64 +133,93 @@ class Contraction {
     return 0;
   }
 
-  /// The greatest last index of an element of \p tensor that is touched.
-  std::int64_t last_touched(const Tensor& tensor) const {
+  /// The greatest index in \p dimension of an element of \p tensor that is touched.
+  std::int64_t last_touched(const Tensor& tensor, unsigned dimension) const {
     std::int64_t last = INT64_MIN;
     for (const auto& id : inside_)
       for (const auto* access : accesses(scop_.statement(id)))
-        if (touches(*access, tensor.name)) last = std::max(last, box(access->relation.range()).back().max);
+        if (touches(*access, tensor.name)) last = std::max(last, box(access->relation.range()).at(dimension).max);
     return last;
   }
 
   /// Does a vector that writes \p tensor have masked-off lanes at elements that must keep their values?
-  bool spills(const Tensor& tensor) const {
+  bool spills(const Tensor& tensor, unsigned dimension) const {
     for (const auto& id : inside_) {
       const auto& statement = scop_.statement(id);
       auto choice = cluster_.statement(id);
       if (choice.iterator < 0 || !touches(statement.write, tensor.name)) continue;
-      if (lanes_of(statement.write, choice.iterator) != Lanes::Contiguous) continue;
-      auto range = box(statement.write.relation.range()).back();
+      if (lanes_of(statement.write, choice.iterator).dimension < 0) continue;
+      auto range = box(statement.write.relation.range()).at(dimension);
       auto lane = first_lane(statement, choice);
       if (lane > 0 && lane + range.extent() > choice.lanes) return true;
-      if ((lane > 0 || range.extent() % choice.lanes != 0) && range.max < last_touched(tensor)) return true;
+      if ((lane > 0 || range.extent() % choice.lanes != 0) && range.max < last_touched(tensor, dimension)) return true;
     }
     return false;
   }
 
-  /// Makes room for every lane of the vectors that access \p tensor; false where lanes do not lie along its last dimension.
-  bool pad(const Tensor& tensor, std::vector<std::int64_t>& extent) const {
-    std::int64_t widest = 1, first = INT64_MAX;
-    bool aligned = true;
+  /// The dimension of \p tensor along which the lanes of its accesses lie, which is to be contiguous; the last one by default.
+  unsigned lane_dimension(const Tensor& tensor) const {
+    int result = -1;
+    for_each_vector_access(tensor, [&](const Statement&, const Access& access, const StatementMapping& choice) {
+      auto lanes = lanes_of(access, choice.iterator);
+      if (!lanes.scattered && lanes.dimension >= 0 && result < 0) result = lanes.dimension;
+    });
+    return result >= 0 ? static_cast<unsigned>(result) : static_cast<unsigned>(tensor.extent.size()) - 1;
+  }
+
+  template <typename Function>
+  void for_each_vector_access(const Tensor& tensor, const Function& function) const {
     for (const auto& id : inside_) {
       auto choice = cluster_.statement(id);
-      for (const auto* access : accesses(scop_.statement(id))) {
-        if (!touches(*access, tensor.name) || choice.iterator < 0 || tensor.combined) continue;
-        auto lanes = lanes_of(*access, choice.iterator);
-        if (lanes == Lanes::Scattered) return false;
-        if (lanes == Lanes::Uniform) continue;
-        auto low = box(access->relation.range()).back().min;
-        aligned = aligned && (first == INT64_MAX || first == low) && first_lane(scop_.statement(id), choice) == 0;
-        first = std::min(first, low);
-        widest = std::max<std::int64_t>(widest, choice.lanes);
-      }
+      for (const auto* access : accesses(scop_.statement(id)))
+        if (touches(*access, tensor.name) && choice.iterator >= 0) function(scop_.statement(id), *access, choice);
     }
+  }
+
+  /// Makes room for every lane of the vectors that access \p tensor; false where lanes do not lie along \p dimension.
+  bool pad(const Tensor& tensor, unsigned dimension, std::vector<std::int64_t>& extent) const {
+    if (tensor.combined || extent.empty()) return true;
+    std::int64_t widest = 1, first = INT64_MAX;
+    bool aligned = true, together = true;
+    for_each_vector_access(tensor, [&](const Statement& statement, const Access& access, const StatementMapping& choice) {
+      auto lanes = lanes_of(access, choice.iterator);
+      together = together && !lanes.scattered && (lanes.dimension < 0 || lanes.dimension == static_cast<int>(dimension));
+      if (lanes.dimension < 0) return;
+      auto low = box(access.relation.range()).at(dimension).min;
+      aligned = aligned && (first == INT64_MAX || first == low) && first_lane(statement, choice) == 0;
+      first = std::min(first, low);
+      widest = std::max<std::int64_t>(widest, choice.lanes);
+    });
+    if (!together) return false;
     if (widest == 1) return true;
     auto slack = aligned ? widest - 1 : 2 * widest - 2;
-    extent.back() = (extent.back() + slack) / widest * widest;
+    extent[dimension] = (extent[dimension] + slack) / widest * widest;
     return true;
   }
 
-  /// How \p access moves with \p iterator: along the last dimension by one, not at all, or in another way.
+  /// Strides of a dense array whose dimension \p last is contiguous, the others in order.
+  static std::vector<std::int64_t> strides_with(const std::vector<std::int64_t>& extent, unsigned last) {
+    std::vector<std::int64_t> strides(extent.size(), 1);
+    std::int64_t size = extent.empty() ? 1 : extent[last];
+    for (std::size_t i = extent.size(); i-- > 0;) {
+      if (i == last) continue;
+      strides[i] = size;
+      size *= extent[i];
+    }
+    return strides;
+  }
+
   static Lanes lanes_of(const Access& access, int iterator) {
-    if (!access.function.isa_multi_aff()) return Lanes::Scattered;
+    if (!access.function.isa_multi_aff()) return {-1, true};
     auto index = access.function.as_multi_aff();
-    auto result = Lanes::Uniform;
+    Lanes result;
     for (unsigned i = 0; i < index.size(); ++i) {
       auto aff = index.at(static_cast<int>(i));
       if (isl_aff_involves_dims(aff.get(), isl_dim_in, iterator, 1) != isl_bool_true) continue;
-      if (i + 1 < index.size() || isl_aff_dim(aff.get(), isl_dim_div) > 0) return Lanes::Scattered;
-      if (!call(aff.ctx(), isl_aff_get_coefficient_val, aff.get(), isl_dim_in, iterator).is_one()) return Lanes::Scattered;
-      result = Lanes::Contiguous;
+      bool steps = isl_aff_dim(aff.get(), isl_dim_div) == 0 &&
+                   call(aff.ctx(), isl_aff_get_coefficient_val, aff.get(), isl_dim_in, iterator).is_one();
+      if (!steps || result.dimension >= 0) return {-1, true};
+      result.dimension = static_cast<int>(i);
     }
     return result;
   }

@@ -1,5 +1,7 @@
 #include "tc/polyhedral/vectorise.h"
 
+#include <algorithm>
+
 #include "tc/polyhedral/marks.h"
 
 namespace tc::polyhedral {
@@ -39,6 +41,7 @@ class Vectoriser {
     bool lanes_coincident = coincident[lane];
     if (split) {
       members[lane] = quotient(members[lane], choice.lanes);
+      if (statement.accumulates) move_last(members, coincident, lane);
     } else {
       members.erase(members.begin() + lane);
       coincident.erase(coincident.begin() + lane);
@@ -48,6 +51,12 @@ class Vectoriser {
     if (members.empty()) return node;
     node = insert_band(node, members, coincident);
     return mapping_.register_tile || choice.unroll > 1 ? node.insert_mark(marks::register_tile) : node;
+  }
+
+  /// Vectors of a row side by side: what the row shares is used up before the next row.
+  static void move_last(std::vector<isl::union_pw_aff>& members, std::vector<bool>& coincident, int lane) {
+    std::rotate(members.begin() + lane, members.begin() + lane + 1, members.end());
+    std::rotate(coincident.begin() + lane, coincident.begin() + lane + 1, coincident.end());
   }
 
   Scop& scop_;

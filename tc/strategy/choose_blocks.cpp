@@ -116,11 +116,17 @@ class BlockChooser {
     mapping_.packed.push_back({statement_.id, read, iterator(member), points(member), panel_last, below_blocks, lanes});
   }
 
+  /// Are the rows read from an array with the reduction as its other indices, so that blocks of it are blocks of memory?
+  bool has_row_array() const {
+    for (std::size_t i = 0; i < statement_.reads.size(); ++i)
+      if (indexes(static_cast<int>(i), tiled_.rows)) return true;
+    return false;
+  }
   /// Cuts the outermost loop of the reduction, in whole vectors where that is possible.
   void choose_reduction() {
     auto most = std::max<std::int64_t>(target_.l1_bytes * 2 / 3 / (points(tiled_.rows) * element_bytes_), 64);
     bool reused = extent(tiled_.rows) >= 4 * points(tiled_.rows) || !mapping_.packed.empty();
-    if (volume_ <= most + most / 4 || !reused) return;
+    if (volume_ <= most + most / 4 || !reused || !has_row_array()) return;
     auto whole = box_[reduced_.front()].extent();
     auto inner = volume_ / whole;
     auto unit = inner == 1 ? vector_lanes(scop_, statement_, target_) : 1;

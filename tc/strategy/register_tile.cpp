@@ -60,7 +60,7 @@ class Search {
     auto each = loads(tile) / operations;
     auto busy = std::sqrt(std::min(1.0, operations / busy_accumulators));
     auto score = fill(tile.rows, tile.row_count) * fill(tile.columns, tile.column_count) * busy / (1 + load_cost * each);
-    if (score <= score_) return;
+    if (score < score_) return;
     score_ = score;
     best_ = tile;
     best_.gain = static_cast<double>(operands_.size()) / std::max(each, 1e-6);
