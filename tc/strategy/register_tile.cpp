@@ -84,8 +84,7 @@ RegisterTile choose_register_tile(const std::vector<Operand>& operands, const st
   for (int rows = 0; rows < members; ++rows) {
     if (rows == vector_member) continue;
     search.try_members(rows, vector_member);
-    for (int columns = 0; columns < members && vector_member < 0; ++columns)
-      if (columns != rows) search.try_members(rows, columns);
+    for (int columns = rows + 1; columns < members && vector_member < 0; ++columns) search.try_members(rows, columns);
   }
   return search.best();
 }

@@ -41,7 +41,7 @@ double read_cost(const Scop& scop, const Statement& statement, std::size_t index
 double vector_cost(const Scop& scop, const Statement& statement, int iterator, std::int64_t extent, int lanes, const CopiedReads& copies) {
   double write = access_cost(scop, statement.write, iterator, lanes);
   bool reduced = statement.accumulates && polyhedral::stride(scop, statement.write, iterator) == 0;
-  double vector = write * (statement.accumulates || write >= lanes ? 2 : 1) * (write >= lanes ? scatter_cost : 1) / static_cast<double>(copies.reduced);
+  double vector = write * (statement.accumulates || write >= lanes ? 2 : 1) * (write >= lanes && copies.reduced > 1 ? scatter_cost : 1) / static_cast<double>(copies.reduced);
   for (std::size_t i = 0; i < statement.reads.size(); ++i) vector += read_cost(scop, statement, i, iterator, lanes, copies);
   auto vectors = (extent + lanes - 1) / lanes;
   return (vector * static_cast<double>(vectors) + (reduced ? combine_cost : 0)) / static_cast<double>(extent);

@@ -31,6 +31,23 @@ child:
 )");
     return scop;
   }
+  /// \p scop mapped, under all laws and with the same results.
+  Scop map(const Scop& scop, const ClusterMapping& cluster) const {
+    auto mapped = map_to_cpu(scop, {.clusters = {cluster}});
+    verify(mapped, compute_dependences(scop));
+    EXPECT_EQ(simulate(mapped), simulate(scop));
+    return mapped;
+  }
+  /// Blocks of 8 columns, of 2 steps of the reduction and of 4 rows, with both operands packed.
+  static ClusterMapping both_packed() {
+    ClusterMapping cluster{.members = {{4, 2}, {8, 4}}, .outermost = 1, .register_tile = true};
+    cluster.statements = {{"S0", 1, 4}, {"S1", 1, 4}};
+    cluster.reduction = {.statement = "S1", .iterator = 2, .size = 2};
+    cluster.packed = {{.statement = "S1", .read = 1, .panel = 1, .size = 4, .lanes = 4},
+                      {.statement = "S1", .read = 0, .panel = 0, .size = 2, .below_blocks = true, .lanes = 4}};
+    cluster.copies = {"", 1, 4};
+    return cluster;
+  }
 };
 
 TEST_F(Pack, KnowsIndicesThatAreIterators) {
@@ -41,21 +58,49 @@ TEST_F(Pack, KnowsIndicesThatAreIterators) {
   for (int read : {0, 1, 2}) EXPECT_EQ(index_iterators(other.statement("S"), read), std::vector<int>());
 }
 
-TEST_F(Pack, CopiesThePanelOfOneIterationOfTheOutermostLoop) {
+TEST_F(Pack, CopiesPanelsBelowTheLoopsAboveThem) {
   auto scop = product();
-  ClusterMapping cluster{.members = {{0, 2}, {0, 4}}, .outermost = 1, .parallel = true, .register_tile = true};
+  ClusterMapping cluster{.members = {{0, 2}, {8, 4}}, .outermost = 1, .parallel = true, .register_tile = true};
   cluster.statements = {{"S0", 1, 4}, {"S1", 1, 4}};
   cluster.staged = {"O"};
-  cluster.packed = {{"S1", 1, 4}};
+  cluster.packed = {{.statement = "S1", .read = 1, .panel = 1, .size = 4, .lanes = 4}};
   cluster.copies = {"", 1, 4};
-  auto dependences = compute_dependences(scop);
-  auto mapped = map_to_cpu(scop, {.clusters = {cluster}});
-  verify(mapped, dependences);
-  EXPECT_EQ(simulate(mapped), simulate(scop));
+  auto mapped = map(scop, cluster);
   EXPECT_TRUE(mapped.statement("S1").reads[1].function.as_map().is_equal(
-      map("{ S1[m, n, k] -> local_packed_B[k, n mod 4] }")));
-  EXPECT_EQ(mapped.tensor("local_packed_B").extent, (std::vector<std::int64_t>{5, 4}));
+      IslTest::map("{ S1[m, n, k] -> local_packed_B[floor(n/4) - 2 * floor(n/8), k, n mod 4] }")));
+  EXPECT_EQ(mapped.tensor("local_packed_B").extent, (std::vector<std::int64_t>{2, 5, 4}));
   EXPECT_EQ(mapped.statement("pack_B").vector_lanes, 4);
+}
+
+TEST_F(Pack, CopiesAgainForEachIterationThatDoesNotIndexTheTensor) {
+  auto cluster = both_packed();
+  cluster.outermost = 0;
+  cluster.members[0].block = 4;
+  auto mapped = map(product(), cluster);
+  EXPECT_EQ(mapped.statement("pack_B").iterators, (std::vector<std::string>{"b0", "i2", "i1"}));
+  EXPECT_EQ(mapped.tensor("local_packed_B").extent, (std::vector<std::int64_t>{1, 3, 2, 4}));
+}
+
+TEST_F(Pack, CopiesBlocksOfTheReductionAndOfTheRows) {
+  auto mapped = map(product(), both_packed());
+  EXPECT_EQ(mapped.tensor("local_packed_A").extent, (std::vector<std::int64_t>{1, 2, 2, 2}));
+  EXPECT_EQ(mapped.tensor("local_packed_B").extent, (std::vector<std::int64_t>{2, 2, 4}));
+  EXPECT_EQ(mapped.tensor("local_parts_S1").extent, (std::vector<std::int64_t>{2, 4, 1}));
+}
+
+TEST_F(Pack, KeepsRowsWholeWhereTheTensorIsContiguousAlongTheReduction) {
+  auto cluster = both_packed();
+  cluster.packed[1].panel_last = false;
+  auto mapped = map(product(), cluster);
+  EXPECT_TRUE(mapped.statement("S1").reads[0].function.as_map().is_equal(IslTest::map(
+      "{ S1[m, n, k] -> local_packed_A[0, floor(m/2) - 2 * floor(m/4), m mod 2, k mod 2] }")));
+}
+
+TEST_F(Pack, LeavesWhatCannotBeContracted) {
+  ClusterMapping cluster{.members = {{0, 2}, {0, 4}}};
+  cluster.packed = {{.statement = "S1", .read = 1, .panel = 1, .size = 4, .lanes = 4}};
+  auto mapped = map(product(), cluster);
+  EXPECT_EQ(mapped.tensor("local_packed_B").extent, (std::vector<std::int64_t>{3, 5, 4}));
 }
 
 }  // namespace

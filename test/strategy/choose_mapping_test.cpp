@@ -120,25 +120,30 @@ TEST_F(ChooseContraction, TakesTheRegisterTileAskedFor) {
 }
 
 TEST_F(ChooseContraction, TilesRegistersAndStagesAccumulators) {
-  EXPECT_EQ(choose(512, 512, 512, "B[k, j]", {512, 512}, "cpu:avx512,cores=2,l2=2m"),
-            "parallel 0, register 4x64, I: i1 x16, U: i1 x16, stage C\n");
-  EXPECT_EQ(choose(512, 512, 512, "B[k, j]", {512, 512}, "cpu:avx2,cores=2,l2=2m"),
-            "parallel 0, register 4x24, I: i1 x8, U: i1 x8, stage C\n");
+  EXPECT_EQ(choose(64, 64, 64, "B[k, j]", {64, 64}, "cpu:avx512,cores=2,l1=48k,l2=2m"),
+            "parallel 0, register 6x64, I: i1 x16, U: i1 x16, stage C\n");
+  EXPECT_EQ(choose(64, 64, 64, "B[k, j]", {64, 64}, "cpu:avx2,cores=2,l1=48k,l2=2m"),
+            "parallel 0, register 6x16, I: i1 x8, U: i1 x8, stage C\n");
 }
 
-TEST_F(ChooseContraction, RunsLanesAlongTheReductionWhereItIsContiguous) {
-  EXPECT_EQ(choose(512, 512, 512, "B[j, k]", {512, 512}, "cpu:avx512,cores=2,l2=2m"),
-            "parallel 0, register 4x4, I: i1 x4, U: i2 x16, stage C\n");
+TEST_F(ChooseContraction, PacksWhatLiesAcrossTheLanes) {
+  EXPECT_EQ(choose(512, 512, 512, "B[j, k]", {512, 512}, "cpu:avx512,cores=2,l1=48k,l2=2m"),
+            "parallel 1, blocks 0x256, register 6x64, I: i1 x16, U: i1 x16, stage C, "
+            "pack read 1 of U in panels of 64 i1\n");
 }
 
-TEST_F(ChooseContraction, PacksWhatTheCacheDoesNotHold) {
-  EXPECT_EQ(choose(1024, 1024, 1024, "B[k, j]", {1024, 1024}, "cpu:avx512,cores=2,l2=2m"),
-            "parallel 1, register 6x64, I: i1 x16, U: i1 x16, stage C, pack read 1 of U\n");
+TEST_F(ChooseContraction, CutsLongReductionsAndColumnsForTheCaches) {
+  EXPECT_EQ(choose(4096, 4096, 4096, "B[k, j]", {4096, 4096}, "cpu:avx512,cores=2,l1=48k,l2=2m"),
+            "parallel 1, blocks 0x288, register 9x48, I: i1 x16, U: i1 x16, U: i2 in blocks of 832, "
+            "pack read 1 of U in panels of 48 i1\n");
+  EXPECT_EQ(choose(4096, 4096, 4096, "B[k, j]", {4096, 4096}, "cpu:avx2,cores=2,l1=32k,l2=512k"),
+            "parallel 1, blocks 0x64, register 6x16, I: i1 x8, U: i1 x8, U: i2 in blocks of 824, "
+            "pack read 1 of U in panels of 16 i1\n");
 }
 
 TEST_F(ChooseContraction, PromotionAndVectorsCanBeForbidden) {
   EXPECT_EQ(choose(64, 64, 64, "B[k, j]", {64, 64}, "cpu:avx512,cores=2", {.parallel = false, .promote = false}),
-            "register 4x64, I: i1 x16, U: i1 x16\n");
+            "register 6x64, I: i1 x16, U: i1 x16\n");
   EXPECT_EQ(choose(64, 64, 64, "B[k, j]", {64, 64}, "cpu:avx512,cores=2", {.parallel = false, .vectorise = false}), "stage C\n");
 }
 
