@@ -117,10 +117,18 @@ class MarkCheck {
       auto runs = place.prefix.intersect_domain(statement.domain.to_union_set());
       auto touched = runs.reverse().apply_range(access->function.as_map().to_union_map());
       if (touched.is_empty()) continue;
-      auto last = box(touched.as_map().lexmin().range()).back().max + statement.vector_lanes - 1;
-      if (last >= tensor.min.back() + tensor.extent.back())
-        fail(str("the lanes of statement ", statement.id, " reach index ", last, " of the buffer '", tensor.name, "'"));
+      auto first = box(touched.as_map().lexmin().range());
+      for (std::size_t i = 0; i < first.size(); ++i) {
+        auto last = first[i].max + (moves_along(*access, i, lane) ? statement.vector_lanes - 1 : 0);
+        if (last >= tensor.min[i] + tensor.extent[i])
+          fail(str("the lanes of statement ", statement.id, " reach index ", last, " of the buffer '", tensor.name, "'"));
+      }
     }
+  }
+  /// Does index number \p position of \p access change with the iterator \p lane?
+  static bool moves_along(const Access& access, std::size_t position, int lane) {
+    auto index = access.function.at(static_cast<int>(position));
+    return isl_pw_aff_involves_dims(index.get(), isl_dim_in, lane, 1) == isl_bool_true;
   }
 
   /// The lanes that all statements at \p place have.
