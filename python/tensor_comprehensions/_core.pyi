@@ -36,6 +36,8 @@ class MappingOptions:
         vector_bytes: int = ...,
         register_tile: Union[Sequence[int], str] = ...,
         unroll: int = ...,
+        pack: bool = ...,
+        reduction_block: int = ...,
         parallel_along: Union[Sequence[str], str] = ...,
         vector_along: Union[Sequence[str], str] = ...,
     ) -> None: ...
@@ -51,6 +53,8 @@ class MappingOptions:
     vector_bytes: int
     register_tile: List[int]
     unroll: int
+    pack: bool
+    reduction_block: int
     parallel_along: List[str]
     vector_along: List[str]
     def replace(self, **options: Any) -> MappingOptions: ...

@@ -157,6 +157,12 @@ MappingOptions MappingOptions::with_unroll(std::int64_t vectors) const {
   return with("unroll", vectors);
 }
 
+MappingOptions MappingOptions::with_pack(bool pack) const {
+  return with("pack", pack);
+}
+MappingOptions MappingOptions::with_reduction_block(std::int64_t iterations) const {
+  return with("reduction_block", iterations);
+}
 MappingOptions MappingOptions::with_parallel_along(std::vector<std::string> iterators) const {
   return with("parallel_along", std::move(iterators));
 }

@@ -49,6 +49,8 @@ class MappingOptions {
   MappingOptions with_vector_bytes(std::int64_t bytes) const;
   MappingOptions with_register_tile(std::vector<std::int64_t> rows_and_columns) const;
   MappingOptions with_unroll(std::int64_t vectors) const;
+  MappingOptions with_pack(bool pack = true) const;
+  MappingOptions with_reduction_block(std::int64_t iterations) const;
   MappingOptions with_parallel_along(std::vector<std::string> iterators) const;
   MappingOptions with_vector_along(std::vector<std::string> iterators) const;
 

@@ -94,6 +94,8 @@ polyhedral::MappingOptions to_plain(const proto::MappingOptions& message) {
   plain.vector_bytes = cpu.vector_bytes();
   plain.register_tile.assign(cpu.register_tile().begin(), cpu.register_tile().end());
   plain.unroll = cpu.unroll();
+  plain.pack = cpu.pack();
+  plain.reduction_block = cpu.reduction_block();
   plain.parallel_along.assign(cpu.parallel_along().begin(), cpu.parallel_along().end());
   plain.vector_along.assign(cpu.vector_along().begin(), cpu.vector_along().end());
   return plain;

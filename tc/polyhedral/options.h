@@ -25,6 +25,8 @@ struct MappingOptions {
   std::int64_t vector_bytes = 0;   ///< of the widest vectors; 0: the target's
   std::vector<std::int64_t> register_tile;  ///< rows and columns of accumulators; empty: the strategy chooses
   std::int64_t unroll = 0;         ///< vectors in flight along a reduction's own loop; 0: the strategy chooses
+  bool pack = true;                 ///< operands of tiled reductions in packed copies, where that pays
+  std::int64_t reduction_block = 0; ///< iterations of a tiled reduction's outermost loop; 0: the strategy chooses
   std::vector<std::string> parallel_along;  ///< iterators along which loops run on threads, where that is legal
   std::vector<std::string> vector_along;    ///< iterators along which lanes run, where that is legal and pays
 

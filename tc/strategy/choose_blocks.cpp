@@ -54,7 +54,7 @@ class BlockChooser {
 
   bool choose() {
     if (reduced_.empty() || contains(reduced_, -1) || tiled_.rows < 0 || (!cluster_.permutable && cluster_.members.size() > 1)) return false;
-    for (std::size_t i = 0; i < statement_.reads.size(); ++i) choose_pack(static_cast<int>(i));
+    for (std::size_t i = 0; i < statement_.reads.size() && options_.pack; ++i) choose_pack(static_cast<int>(i));
     choose_reduction();
     if (mapping_.packed.empty() && mapping_.reduction.iterator < 0) return false;
     if (is_packed(false)) block(tiled_.columns, target_.l2_bytes / 2);
@@ -124,14 +124,17 @@ class BlockChooser {
   }
   /// Cuts the outermost loop of the reduction, in whole vectors where that is possible.
   void choose_reduction() {
+    if (options_.reduction_block > 0) return cut_reduction(options_.reduction_block);
     auto most = std::max<std::int64_t>(target_.l1_bytes * 2 / 3 / (points(tiled_.rows) * element_bytes_), 64);
     bool reused = extent(tiled_.rows) >= 4 * points(tiled_.rows) || !mapping_.packed.empty();
     if (volume_ <= most + most / 4 || !reused || !has_row_array()) return;
     auto whole = box_[reduced_.front()].extent();
     auto inner = volume_ / whole;
     auto unit = inner == 1 ? vector_lanes(scop_, statement_, target_) : 1;
-    auto size = equal_blocks(whole, std::max<std::int64_t>(most / inner, 1), unit);
-    if (size < whole) mapping_.reduction = {statement_.id, reduced_.front(), size};
+    cut_reduction(equal_blocks(whole, std::max<std::int64_t>(most / inner, 1), unit));
+  }
+  void cut_reduction(std::int64_t size) {
+    if (size < box_[reduced_.front()].extent()) mapping_.reduction = {statement_.id, reduced_.front(), size};
   }
   /// Iterations of the reduction within one of its blocks.
   std::int64_t depth() const {
@@ -150,6 +153,18 @@ class BlockChooser {
     return result;
   }
 
+  /// The member along an iterator that the user named for threads, -1 for none; rows and columns are then cut.
+  int named_member() {
+    for (std::size_t i = 0; i < cluster_.members.size(); ++i) {
+      int member = static_cast<int>(i);
+      if (iterator(member) < 0) continue;
+      const auto& names = options_.parallel_along;
+      if (std::find(names.begin(), names.end(), statement_.iterators[iterator(member)]) == names.end()) continue;
+      bool is_tiled = member == tiled_.rows || member == tiled_.columns;
+      if (is_tiled ? split_for_cores(member) : extent(member) > 1) return member;
+    }
+    return -1;
+  }
   /// A member beside rows and columns with enough iterations for all cores; those that index a packed read come first.
   int other_member() const {
     int result = -1;
@@ -167,7 +182,8 @@ class BlockChooser {
 
   void choose_outermost() {
     if (!options_.parallel || instances() < parallel_cluster) return;
-    int member = other_member();
+    int member = named_member();
+    if (member < 0) member = other_member();
     if (member < 0) member = split_for_cores(tiled_.columns) ? tiled_.columns : split_for_cores(tiled_.rows) ? tiled_.rows : -1;
     if (member < 0) return;
     mapping_.outermost = member;

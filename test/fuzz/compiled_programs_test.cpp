@@ -37,7 +37,7 @@ Setting setting_of(std::uint64_t seed) {
               pick({"", "", "", ",vectorise=0"}), pick({"", "", "", ",promote=0"})),
       pick({"cpu", "cpu", "cpu:avx2", "cpu:plain"}), random() % 3 == 0};
   result.options += pick({"", "", "", "", ",vector_bytes=8", ",vector_bytes=16,unroll=1", ",register_tile=3x2",
-                          ",register_tile=1x5,promote_bytes=64"});
+                          ",register_tile=1x5,promote_bytes=64", ",reduction_block=2", ",pack=0"});
   return result;
 }
 

@@ -119,6 +119,18 @@ TEST_F(ChooseContraction, TakesTheRegisterTileAskedFor) {
   EXPECT_NE(narrow.find("register 3x8, I: i1 x8, U: i1 x8,"), std::string::npos) << narrow;
 }
 
+TEST_F(ChooseContraction, PacksAndCutsTheReductionAsAskedFor) {
+  auto mapping = [&](const MappingOptions& options) {
+    return choose(1024, 1024, 1024, "B[k, j]", {1024, 1024}, "cpu:avx512,cores=2,l1=32k,l2=1m", options);
+  };
+  EXPECT_NE(mapping({}).find("pack read 1 of U"), std::string::npos) << mapping({});
+  EXPECT_EQ(mapping({.pack = false}).find("pack"), std::string::npos) << mapping({.pack = false});
+  EXPECT_NE(mapping({.reduction_block = 100}).find("i2 in blocks of 100"), std::string::npos);
+  EXPECT_EQ(mapping({.reduction_block = 1024}).find("in blocks of"), std::string::npos);
+  EXPECT_EQ(mapping({.parallel_along = {"i"}}).find("parallel 0"), 0u) << mapping({.parallel_along = {"i"}});
+  EXPECT_EQ(mapping({.parallel_along = {"j"}}).find("parallel 1"), 0u) << mapping({.parallel_along = {"j"}});
+}
+
 TEST_F(ChooseContraction, TilesRegistersAndStagesAccumulators) {
   EXPECT_EQ(choose(64, 64, 64, "B[k, j]", {64, 64}, "cpu:avx512,cores=2,l1=48k,l2=2m"),
             "parallel 0, register 6x64, I: i1 x16, U: i1 x16, stage C\n");

@@ -48,6 +48,8 @@ MappingOptions random_options(const Scop& scop, std::mt19937& random) {
       .with_vector_bytes(random() % 3 == 0 ? 4 << random() % 4 : 0)
       .with_register_tile(random() % 3 == 0 ? rows_and_columns : std::vector<std::int64_t>())
       .with_unroll(random() % 3 == 0 ? 1 << random() % 4 : 0)
+      .with_pack(random() % 4 != 0)
+      .with_reduction_block(random() % 3 == 0 ? 1 + random() % 5 : 0)
       .with_parallel_along(some_iterators(scop, random))
       .with_vector_along(some_iterators(scop, random));
 }
