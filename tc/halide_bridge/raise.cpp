@@ -118,6 +118,11 @@ class Raiser {
     return size * byte_size(tensor.type);
   }
 
+  /// Can the trips of \p loop be the rows of a block that transpose_loads knows?
+  static bool is_square_side(const Loop& loop) {
+    return loop.has_constant_trips() && (loop.last.high & (loop.last.high + 1)) == 0;
+  }
+
   /// Does a statement below \p n use a buffer that constant indices turn into registers?
   bool uses_registers(const isl::ast_node& n) {
     bool result = false;
@@ -192,7 +197,7 @@ class Raiser {
       result = node(l.body, mode);
     } else if (mode == Mode::Vector) {
       result = vector_loop(l);
-    } else if (mode == Mode::Unroll && l.last.high < max_unrolled_trips && (l.has_constant_trips() || uses_registers(l.body))) {
+    } else if (mode == Mode::Unroll && l.last.high < max_unrolled_trips && (is_square_side(l) || uses_registers(l.body))) {
       result = unrolled_loop(l, mode);
     } else {
       bool parallel = polyhedral::depth(n.as<isl::ast_node_for>()) == parallel_depth_;

@@ -1,5 +1,6 @@
 #include "tc/halide_bridge/transpose_loads.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
@@ -16,6 +17,18 @@ constexpr std::int64_t near_stride = 4;
 
 bool is_power_of_two(int n) { return n > 2 && (n & (n - 1)) == 0; }
 
+/// How many lanes run, from the first on: all without a predicate, -1 where that is not known.
+int running_lanes(const ir::Load& load) {
+  int lanes = load.type.lanes();
+  if (ir::is_const_one(load.predicate)) return lanes;
+  const auto* compare = load.predicate.as<ir::LE>();
+  const auto* lane = compare ? compare->a.as<ir::Ramp>() : nullptr;
+  const auto* last = compare ? compare->b.as<ir::Broadcast>() : nullptr;
+  const auto* number = last ? ir::as_const_int(last->value) : nullptr;
+  if (!number || !lane || !ir::is_const_zero(lane->base) || !ir::is_const_one(lane->stride)) return -1;
+  return static_cast<int>(std::clamp<std::int64_t>(*number + 1, 0, lanes));
+}
+
 /// The loads of a value that lie across memory, in the order of the value.
 class FarLoads : public ir::IRVisitor {
  public:
@@ -28,7 +41,7 @@ class FarLoads : public ir::IRVisitor {
     const auto* ramp = op->index.as<ir::Ramp>();
     const auto* stride = ramp ? ir::as_const_int(ramp->stride) : nullptr;
     bool far = ramp && ramp->base.type().is_scalar() && (!stride || std::abs(*stride) > near_stride);
-    if (far && is_power_of_two(ramp->lanes) && ir::is_const_one(op->predicate)) found.push_back(op);
+    if (far && is_power_of_two(ramp->lanes) && running_lanes(*op) > 0) found.push_back(op);
     ir::IRVisitor::visit(op);
   }
 };
@@ -94,6 +107,7 @@ bool follows(const ir::Load* load, const ir::Load* first, int distance) {
   const auto* a = load->index.as<ir::Ramp>();
   const auto* b = first->index.as<ir::Ramp>();
   if (load->name != first->name || load->type != first->type || a->lanes != b->lanes || !ir::equal(a->stride, b->stride)) return false;
+  if (!ir::equal(load->predicate, first->predicate)) return false;
   Expr difference = ir::simplify(a->base - b->base);
   const auto* number = ir::as_const_int(difference);
   return number && *number == distance;
@@ -159,9 +173,13 @@ class Transposer : public ir::IRMutator {
     const auto* ramp = head->index.as<ir::Ramp>();
     std::vector<Expr> rows;
     for (int row = 0; row < ramp->lanes; ++row) {
+      if (row >= running_lanes(*head)) {
+        rows.push_back(ir::make_zero(head->type));
+        continue;
+      }
       Expr base = ir::simplify(ramp->base + ramp->stride * ir::make_const(ramp->base.type(), row));
       Expr index = ir::Ramp::make(base, ir::make_const(ramp->base.type(), 1), ramp->lanes);
-      rows.push_back(steps(ir::Load::make(head->type, head->name, index, head->image, head->param, head->predicate, ir::ModulusRemainder())));
+      rows.push_back(steps(ir::Load::make(head->type, head->name, index, head->image, head->param, ir::const_true(ramp->lanes), ir::ModulusRemainder())));
     }
     auto columns = transposed(steps, rows);
     ReplaceLoads replace;

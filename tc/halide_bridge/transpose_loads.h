@@ -12,7 +12,8 @@ namespace tc::halide_bridge {
 ///           B[ramp(e, 1, 4)] = A[ramp(a + 3, 100, 4)]           B[ramp(c, 1, 4)] = t1 ...
 ///
 /// A block is as many stores in a row as a vector has lanes, a power of two, whose loads at one place of their values start at
-/// successive elements. The stores must not write the buffer that is loaded; loads with a predicate stay.
+/// successive elements. The stores must not write the buffer that is loaded. Where only the first
+/// lanes run, a known number of them, the other rows are not loaded; loads with another predicate stay.
 Halide::Internal::Stmt transpose_loads(const Halide::Internal::Stmt& stmt);
 
 }  // namespace tc::halide_bridge

@@ -176,6 +176,7 @@ class Packer {
   Tensor temporary(const std::string& name, const Access& write) const {
     auto tensor = scop_.tensor(range_name(read_.relation));
     tensor.name = name;
+    tensor.type = compute_type(tensor.type);
     tensor.storage = Tensor::Storage::Workspace;
     tensor.live_in = tensor.live_out = false;
     tensor.min.clear();

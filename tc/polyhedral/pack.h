@@ -21,7 +21,7 @@ struct FixedLoop {
 ///   after   band [j/64] band [k/512] { pack_B[k, j]: packed_B[j/16, k, j%16] = B[k, j] }
 ///                                    { band [i/8, j/16] { U: ... packed_B[j/16, k, j%16] ... } }
 ///
-/// A loop that does not index the tensor makes a copy for each of its iterations. Where the tensor lies across the panels, the
+/// The copy holds elements in the type they are computed with: halves are widened once. A loop that does not index the tensor makes a copy for each of its iterations. Where the tensor lies across the panels, the
 /// copy moves square blocks, a vector wide, which the generator transposes in registers. Each index of the read must be an
 /// iterator of its own (index_iterators), and nothing in the cluster may write the tensor. Adds the mapping of the copy to
 /// \p cluster.

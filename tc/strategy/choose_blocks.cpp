@@ -113,6 +113,8 @@ class BlockChooser {
   void add_pack(int read, int member, bool panel_last, bool below_blocks) {
     int lanes = vector_lanes(scop_, statement_, target_);
     while (panel_last && lanes / 2 >= points(member)) lanes /= 2;
+    bool across = panel_last && stride(read, iterator(member)) != 1;
+    if (across && box_[reduced_.back()].extent() % lanes != 0 && box_[reduced_.back()].extent() % (lanes / 2) == 0) lanes /= 2;
     mapping_.packed.push_back({statement_.id, read, iterator(member), points(member), panel_last, below_blocks, lanes});
   }
 
@@ -222,7 +224,7 @@ std::int64_t reuse(const Scop& scop, const ClusterView& cluster, const ClusterSt
   const auto& statement = scop.statement(entry.id);
   auto used = polyhedral::index_iterators(statement, read);
   const auto& name = polyhedral::range_name(statement.reads[read].relation);
-  if (used.empty() || is_half(scop.tensor(name).type)) return 0;
+  if (used.empty()) return 0;
   for (const auto& other : cluster.statements)
     if (polyhedral::touches(scop.statement(other.id).write, name)) return 0;
   std::int64_t result = 1;
