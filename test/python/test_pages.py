@@ -1,0 +1,52 @@
+"""What the pages of docs/ say about the compiler's choices, and where their links lead."""
+
+import pathlib
+import re
+
+import pytest
+
+import tensor_comprehensions as tc
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+MATMUL = (ROOT / "docs" / "matmul.md").read_text(encoding="utf-8")
+TARGETS = {"AVX-512": "cpu:avx512,cores=2,l1=48k,l2=2m", "AVX2": "cpu:avx2,cores=2,l1=48k,l2=2m"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_files(page):
+    links = re.findall(r"\]\(([^)#:\s]+)\)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def choice(product, extent, target):
+    """The line in which the strategy says what it chose for `product`, for example "X(m,k)·W(n,k)"."""
+    x, w = re.fullmatch(r"X\((.*)\)·W\((.*)\)", product).groups()
+    text = f"def product(float({x.upper()}) X, float({w.upper()}) W) -> (Y) {{ Y(m,n) +=! X({x}) * W({w}) }}"
+    square = tc.spec((extent, extent), "float32")
+    explanation = tc.compile(tc.define(text).product, square, square, target=target).explain()
+    return explanation.split("## schedule\n")[1].splitlines()[0]
+
+
+ROWS = re.findall(r"^\| (X.*·W.*), (\d+)³ \| ([^ ,|]+).*? \| (.*?) \| (.*?) \| (.*?) \|$", MATMUL, re.M)
+
+
+def test_the_table_of_products_is_read():
+    assert len(ROWS) == 6
+
+
+@pytest.mark.parametrize("product, extent, target, tile, blocks, packed", ROWS)
+def test_products_get_the_nests_of_the_table(product, extent, target, tile, blocks, packed):
+    line = choice(product, int(extent), TARGETS[target])
+    lanes, rows, columns = re.fullmatch(r"(\d+) `n`, (\d+) × (\d+)", tile).groups()
+    of_rows, of_columns, of_k = (re.search(rf"(\d+) {word}", blocks) for word in ("rows", "columns", "of `k`"))
+    assert f"register {rows}x{columns}, " in line
+    assert f"S1: i1 x{lanes}, " in line
+    assert f"blocks {of_rows.group(1) if of_rows else 0}x{of_columns.group(1)}, " in line
+    assert re.findall(r"S1: i2 in blocks of (\d+)", line) == ([of_k.group(1)] if of_k else [])
+    assert f"pack read 1 of S1 in panels of {columns} i1" in line
+    assert ("pack read 0 of S1" in line) == ("X" in packed)
+
+
+def test_the_page_quotes_the_choice():
+    assert choice("X(m,k)·W(n,k)", 1024, TARGETS["AVX-512"]) in MATMUL.splitlines()
