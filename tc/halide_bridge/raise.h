@@ -15,7 +15,7 @@ namespace tc::halide_bridge {
 ///   before  for (c0 ...) mark vector: for (c1 = 0; c1 < 16; ...) S1(c0, 16*c2 + c1)
 ///   after   for (c0, ...) C[ramp(c0*N + 16*c2, 1, 16)] = ...
 ///
-/// Marks decide: `parallel` makes a parallel loop, `register` unrolls, `vector` turns the iterator into a Ramp (accesses to
+/// Marks decide: `parallel` makes a parallel loop, `register` unrolls (see marks.h), `vector` turns the iterator into a Ramp (accesses to
 /// tensors that are not padded are predicated in a partial vector), `allocate_x` a stack or heap Allocate. A
 /// guarded read is predicated by its guard, never executed where the guard is false. Address arithmetic is 32-bit where
 /// the bounds of loops and tensors prove it exact, else 64-bit. bool is stored as uint8, halves are converted at loads and stores.

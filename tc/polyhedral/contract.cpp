@@ -176,10 +176,11 @@ class Contraction {
     }
   }
 
-  /// Makes room for every lane of the vectors that access \p tensor; false where lanes do not lie along \p dimension.
+  /// Makes room for every lane of the vectors that access \p tensor; false where lanes do not lie along \p dimension, or where
+  /// wider vectors would read lanes that narrower ones never write: what memory holds there can be slow to compute with.
   bool pad(const Tensor& tensor, unsigned dimension, std::vector<std::int64_t>& extent) const {
     if (tensor.combined || extent.empty()) return true;
-    std::int64_t widest = 1, first = INT64_MAX;
+    std::int64_t widest = 1, narrowest = INT64_MAX, first = INT64_MAX;
     bool aligned = true, together = true;
     for_each_vector_access(tensor, [&](const Statement& statement, const Access& access, const StatementMapping& choice) {
       auto lanes = lanes_of(access, choice.iterator);
@@ -189,8 +190,10 @@ class Contraction {
       aligned = aligned && (first == INT64_MAX || first == low) && first_lane(statement, choice) == 0;
       first = std::min(first, low);
       widest = std::max<std::int64_t>(widest, choice.lanes);
+      narrowest = std::min<std::int64_t>(narrowest, choice.lanes);
     });
-    if (!together) return false;
+    bool whole_lanes_written = narrowest >= widest || extent[dimension] % widest == 0;
+    if (!together || !whole_lanes_written) return false;
     if (widest == 1) return true;
     auto slack = aligned ? widest - 1 : 2 * widest - 2;
     extent[dimension] = (extent[dimension] + slack) / widest * widest;

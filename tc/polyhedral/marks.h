@@ -10,7 +10,8 @@
 ///
 ///   parallel            the loop of the band below runs on several threads; its member is coincident
 ///   allocate_<buffer>   the Local tensor <buffer> lives from here down
-///   register            every loop below, down to a `vector`, has a constant trip count and is unrolled
+///   register            loops below, down to a `vector`, are unrolled: all where constant indices turn a buffer into
+///                       registers, else those with a power of two of trips, which make blocks for transposed loads
 ///   vector              the loop of the one-member band below becomes the lanes of a vector; its trip count is at most the
 ///                       `vector_lanes` of the statements below, which agree; a shorter one is masked
 ///

@@ -14,7 +14,7 @@ namespace {
 using Texts = std::vector<std::string>;
 
 /// Rows copied from one panel before the next one's.
-constexpr std::int64_t group = 16;
+constexpr std::int64_t group = 8;
 
 bool contains(const std::vector<int>& list, int value) { return std::find(list.begin(), list.end(), value) != list.end(); }
 
