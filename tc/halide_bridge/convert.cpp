@@ -1,6 +1,7 @@
 #include "tc/halide_bridge/convert.h"
 
 #include "tc/halide_bridge/bounded.h"
+#include "tc/halide_bridge/value_name.h"
 
 namespace tc::halide_bridge {
 namespace {
@@ -18,7 +19,7 @@ Expr unsigned32(std::uint32_t value, int lanes) { return ir::make_const(UInt(32,
 /// \p body of a variable that stands for \p value, which is then computed once.
 template <typename Body>
 Expr let(const Expr& value, Body body) {
-  auto name = ir::unique_name("bits");
+  auto name = value_name("bits");
   return ir::Let::make(name, value, body(ir::Variable::make(value.type(), name)));
 }
 

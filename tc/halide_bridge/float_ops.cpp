@@ -4,6 +4,7 @@
 
 #include "tc/base/error.h"
 #include "tc/halide_bridge/program.h"
+#include "tc/halide_bridge/value_name.h"
 
 namespace tc::halide_bridge {
 namespace {
@@ -68,7 +69,7 @@ Expr absolute(const Expr& x) {
 
 Expr let(const Expr& value, const std::function<Expr(const Expr&)>& body) {
   if (cheap(value)) return body(value);
-  auto name = ir::unique_name("x");
+  auto name = value_name("x");
   return ir::Let::make(name, value, body(ir::Variable::make(value.type(), name)));
 }
 

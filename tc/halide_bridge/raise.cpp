@@ -246,9 +246,17 @@ class Raiser {
     return trips.empty() ? nothing() : ir::Block::make(trips);
   }
 
+  /// A new name, not one of a tensor.
+  std::string loop_name(const std::string& iterator) {
+    std::string name;
+    do name = str(iterator, "_", next_name_++);
+    while (scop_.has_tensor(name) || scop_.has_tensor(name + "_outer"));
+    return name;
+  }
+
   /// Halide's loops count in 32 bits: a longer one is two.
   Stmt serial_loop(const Loop& l, Mode mode, ir::ForType type) {
-    auto name = str(l.iterator, "_", next_name_++);
+    auto name = loop_name(l.iterator);
     Bounded count = simplified(add(l.last, exactly(1)));
     constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
     Bounded trip = within(ir::Variable::make(Int(32), name), 0, std::clamp<std::int64_t>(l.last.high, 0, most));

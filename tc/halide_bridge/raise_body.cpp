@@ -9,6 +9,7 @@
 #include "tc/halide_bridge/builtin_calls.h"
 #include "tc/halide_bridge/convert.h"
 #include "tc/halide_bridge/float_ops.h"
+#include "tc/halide_bridge/value_name.h"
 #include "tc/halide_bridge/vector_math.h"
 
 namespace tc::halide_bridge {
@@ -96,7 +97,7 @@ class ValueRaiser : public ir::IRMutator {
 
   Expr visit(const ir::Let* op) override {
     Expr value = mutate(op->value);
-    auto name = ir::unique_name(op->name);
+    auto name = value_name(op->name);
     Expr outer = std::exchange(lets_[op->name], ir::Variable::make(value.type(), name));
     Expr body = mutate(op->body);
     lets_[op->name] = outer;
@@ -175,7 +176,7 @@ class ValueRaiser : public ir::IRMutator {
     if (!op->a.type().is_float()) return comparison(op);
     Expr matched = binary(op);
     const auto* pair = matched.template as<Node>();
-    auto left = ir::unique_name("left"), right = ir::unique_name("right");
+    auto left = value_name("left"), right = value_name("right");
     Expr a = ir::Variable::make(pair->a.type(), left), b = ir::Variable::make(pair->b.type(), right);
     Expr holds = ir::Or::make(Strict::make(a, b), ir::EQ::make(a, b));
     return ir::Let::make(left, pair->a, ir::Let::make(right, pair->b, holds));
@@ -230,7 +231,7 @@ class ValueRaiser : public ir::IRMutator {
     Expr value = mutate(e);
     leaves_ = names;
     if (!names) return value;
-    auto name = ir::unique_name("subscript");
+    auto name = value_name("subscript");
     names->emplace_back(name, value);
     return ir::Variable::make(value.type(), name);
   }

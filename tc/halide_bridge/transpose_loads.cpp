@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "tc/halide_bridge/value_name.h"
+
 namespace tc::halide_bridge {
 namespace {
 
@@ -63,7 +65,7 @@ class ReplaceLoads : public ir::IRMutator {
 class Steps {
  public:
   Expr operator()(const Expr& value) {
-    auto name = ir::unique_name("t");
+    auto name = value_name("t");
     steps_.emplace_back(name, value);
     return ir::Variable::make(value.type(), name);
   }

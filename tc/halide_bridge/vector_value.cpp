@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "tc/halide_bridge/value_name.h"
+
 namespace tc::halide_bridge {
 
 using Halide::Expr;
@@ -27,7 +29,7 @@ bool is_leaf(const Expr& e) {
 
 Vec::Vec(Steps& steps, const Expr& value) : steps_(&steps), expr_(value) {
   if (is_leaf(value)) return;
-  auto name = ir::unique_name("m");
+  auto name = value_name("m");
   steps.emplace_back(name, value);
   expr_ = ir::Variable::make(value.type(), name);
 }
