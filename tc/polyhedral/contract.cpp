@@ -73,20 +73,30 @@ class Contraction {
   }
 
   bool find_footprint(const std::string& tensor, Footprint& result) const {
-    auto elements = isl::union_map::empty(scop_.ctx());
+    auto elements = isl::union_map::empty(scop_.ctx()), reached = elements;
     for (const auto& id : inside_)
       for (const auto* access : accesses(scop_.statement(id)))
-        if (touches(*access, tensor)) elements = elements.unite(access->relation.to_union_map());
+        if (touches(*access, tensor)) {
+          elements = elements.unite(access->relation.to_union_map());
+          reached = reached.unite(reach(scop_.statement(id), *access).to_union_map());
+        }
     auto prefix = call(scop_.ctx(), isl_schedule_node_get_prefix_schedule_relation, node_.get());
-    auto touched = prefix.intersect_domain(instances_at(node_)).reverse().apply_range(elements);
+    auto runs = prefix.intersect_domain(instances_at(node_)).reverse();
+    auto touched = runs.apply_range(elements);
     if (touched.is_empty()) return false;
     result.elements = touched.as_map().coalesce();
     if (!result.elements.is_injective()) return false;
-    auto box = result.elements.range_simple_fixed_box_hull();
+    auto box = runs.apply_range(reached).as_map().coalesce().range_simple_fixed_box_hull();
     if (!box.is_valid()) return false;
     result.offset = box.offset();
     for (const auto& size : tc::polyhedral::elements(box.size().list())) result.extent.push_back(size.num_si());
     return true;
+  }
+
+  /// The elements that \p access needs room for: the lanes of a vector load whether a guard lets them read or not.
+  isl::map reach(const Statement& statement, const Access& access) const {
+    if (cluster_.statement(statement.id).iterator < 0) return access.relation;
+    return access.function.as_map().intersect_domain(statement.domain);
   }
 
   Tensor make_buffer(const Tensor& tensor, const Footprint& footprint) const {

@@ -106,10 +106,25 @@ class Packer {
 
   Access packed_access(const std::string& tensor) const {
     auto text = str("{ ", statement_.id, "[", join(names_), "] -> ", tensor, "[", join(layout(numbers_of_statement())), "] }");
-    return exact_access(isl::map(scop_.ctx(), text).intersect_domain(statement_.domain));
+    auto access = exact_access(isl::map(scop_.ctx(), text).intersect_domain(statement_.domain));
+    access.relation = access.relation.intersect_domain(read_.relation.domain());
+    return access;
   }
 
-  /// The copy of the elements that the statement reads, one instance an element and copy.
+  /// The instances of \p copies in the box around those the statement reads; a guard keeps it from the others, which may lie
+  /// outside the tensor.
+  isl::set read_box(const isl::map& copies) const {
+    auto whole = statement_.domain.apply(copies);
+    auto read = read_.relation.domain().apply(copies);
+    auto bounds = polyhedral::box(read);
+    for (std::size_t i = 0; i < bounds.size(); ++i) {
+      whole = call(whole.ctx(), isl_set_lower_bound_si, whole.copy(), isl_dim_set, i, bounds[i].min);
+      whole = call(whole.ctx(), isl_set_upper_bound_si, whole.copy(), isl_dim_set, i, bounds[i].max);
+    }
+    return whole.coalesce();
+  }
+
+  /// The copy of the elements that the statement reads and those between them, one instance an element and copy.
   Addition copy(const std::string& tensor) {
     auto ctx = scop_.ctx();
     Addition addition;
@@ -122,7 +137,7 @@ class Packer {
     auto image = numbers_of_statement();
     for (int i : used_) image.push_back(names_[i]);
     auto instances = str("{ ", statement_.id, "[", join(names_), "] -> ", copy.id, "[", join(image), "] }");
-    copy.domain = statement_.domain.apply(isl::map(ctx, instances)).coalesce();
+    copy.domain = read_box(isl::map(ctx, instances));
     addition.like = isl::multi_aff(ctx, str("{ ", tuple, " -> ", statement_.id, "[", join(host()), "] }"));
     auto function = read_.function.pullback(addition.like.to_pw_multi_aff());
     copy.reads = {{function.as_map().intersect_domain(copy.domain), true, function}};
@@ -195,7 +210,7 @@ class Packer {
 std::vector<int> index_iterators(const Statement& statement, int read) {
   const auto& access = statement.reads.at(read);
   std::vector<int> result;
-  if (!access.exact || access.function.is_null() || !access.function.isa_multi_aff()) return {};
+  if (!access.exact || access.function.is_null() || !access.function.isa_multi_aff() || access.relation.is_empty()) return {};
   for (const auto& index : elements(access.function.as_multi_aff().list())) {
     auto iterator = only_iterator(isl::union_pw_aff(index), statement.domain);
     bool single = iterator >= 0 && isl_aff_dim(index.get(), isl_dim_div) == 0 &&

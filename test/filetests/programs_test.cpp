@@ -137,8 +137,12 @@ class ProgramFileTest : public testing::Test {
         auto arguments = make_arguments(*function, program, program.runs[run], variant.placement);
         Tolerances tolerances;
         for (const auto& output : function->def.returns) tolerances[output.name] = program.tolerance;
-        auto text = mismatch(function, arguments, options, tolerances);
-        EXPECT_FALSE(text.has_value()) << *text;
+        try {
+          auto text = mismatch(function, arguments, options, tolerances);
+          EXPECT_FALSE(text.has_value()) << *text;
+        } catch (const InternalError& error) {
+          ADD_FAILURE() << error.what();
+        }
       }
     }
   }
