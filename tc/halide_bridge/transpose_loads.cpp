@@ -31,7 +31,7 @@ int running_lanes(const ir::Load& load) {
   return static_cast<int>(std::clamp<std::int64_t>(*number + 1, 0, lanes));
 }
 
-/// The loads of a value that lie across memory, in the order of the value.
+/// The loads of a value that lie across memory, in the order of the value; without those a condition may keep from happening.
 class FarLoads : public ir::IRVisitor {
  public:
   explicit FarLoads(const Expr& value) { value.accept(this); }
@@ -44,6 +44,10 @@ class FarLoads : public ir::IRVisitor {
     const auto* stride = ramp ? ir::as_const_int(ramp->stride) : nullptr;
     bool far = ramp && ramp->base.type().is_scalar() && (!stride || std::abs(*stride) > near_stride);
     if (far && is_power_of_two(ramp->lanes) && running_lanes(*op) > 0) found.push_back(op);
+    ir::IRVisitor::visit(op);
+  }
+  void visit(const ir::Call* op) override {
+    if (op->is_intrinsic(ir::Call::if_then_else)) return op->args[0].accept(this);
     ir::IRVisitor::visit(op);
   }
 };

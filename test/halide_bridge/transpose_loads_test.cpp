@@ -18,6 +18,7 @@ struct Copies {
   std::string from = "A", to = "B";
   int lanes = 4, stores = 4, step = 1, stride = 100;
   Expr predicate;
+  bool guarded = false;  ///< each load by a condition of its own
 };
 
 Stmt block(const Copies& copies) {
@@ -27,6 +28,10 @@ Stmt block(const Copies& copies) {
   for (int t = 0; t < copies.stores; ++t) {
     Expr source = ir::Ramp::make(base + t * copies.step, copies.stride, copies.lanes);
     Expr value = ir::Load::make(Float(32, copies.lanes), copies.from, source, Halide::Buffer<>(), ir::Parameter(), predicate, {});
+    if (copies.guarded) {
+      Expr condition = ir::LT::make(base, 9 - t);
+      value = ir::Call::make(value.type(), ir::Call::if_then_else, {condition, value, ir::make_zero(value.type())}, ir::Call::PureIntrinsic);
+    }
     Expr target = ir::Ramp::make(64 * t, 1, copies.lanes);
     stores.push_back(ir::Store::make(copies.to, value, target, ir::Parameter(), predicate, {}));
   }
@@ -70,6 +75,7 @@ TEST(TransposeLoads, LeavesWhatIsNoSquareBlock) {
   EXPECT_EQ(loads({.step = 2}), "4 across, 0 along");
   EXPECT_EQ(loads({.stride = 2}), "4 across, 0 along");
   EXPECT_EQ(loads({.to = "A"}), "4 across, 0 along");
+  EXPECT_EQ(loads({.guarded = true}), "4 across, 0 along");
   EXPECT_EQ(loads({.predicate = ir::Variable::make(Halide::Bool(4), "p")}), "4 across, 0 along");
 }
 
