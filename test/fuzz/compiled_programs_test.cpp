@@ -3,6 +3,7 @@
 //
 //   TC_FUZZ_SEED=123 TC_FUZZ_COUNT=1 build/bin/fuzz_test     one program, printed first
 //   TC_FUZZ_COUNT=20000 build/bin/fuzz_test                  a long run
+//   TC_FUZZ_CONTRACTIONS=100 build/bin/fuzz_test             percent of the programs that are contractions
 
 #include <gtest/gtest.h>
 
@@ -41,6 +42,22 @@ Setting setting_of(std::uint64_t seed) {
   return result;
 }
 
+/// For contractions: mostly without tiles of the user, and with caches small enough for blocks and packed copies.
+Setting contraction_setting_of(std::uint64_t seed) {
+  std::mt19937_64 random(seed * 7907 + 3);
+  auto pick = [&](const std::vector<std::string>& from) { return from[random() % from.size()]; };
+  Setting result;
+  result.options = str("fusion=", pick({"max", "preserve3", "preserve3", "min"}),
+                       pick({"", "", "", "", "", "", ",tile=4", ",tile=3x5", ",tile=16x0x8"}), pick({"", "", ",parallel=0"}),
+                       pick({"", "", "", "", "", "", "", ",vectorise=0"}), pick({"", "", "", "", "", "", "", ",promote=0"}),
+                       pick({"", "", "", "", "", ",vector_bytes=16", ",vector_bytes=32,unroll=1", ",register_tile=3x2",
+                             ",register_tile=1x5", ",register_tile=8x1", ",register_tile=5x3,promote_bytes=512"}));
+  result.target = str(pick({"cpu:", "cpu:", "cpu:avx2,", "cpu:plain,"}), "cores=", pick({"1", "2", "3", "8"}),
+                      pick({"", ",l1=1k,l2=4k", ",l1=1k,l2=16k", ",l1=2k,l2=8k", ",l1=4k,l2=1m"}));
+  result.strided = random() % 4 == 0;
+  return result;
+}
+
 /// What is wrong with the compiled \p program, or nothing; \p ran says whether it is a valid program at all.
 std::optional<std::string> check_program(const RandomProgram& program, const Setting& setting, bool& ran) {
   ran = false;
@@ -72,10 +89,12 @@ std::optional<std::string> check_program(const RandomProgram& program, const Set
 
 TEST(CompiledPrograms, AgreeWithTheInterpreter) {
   const std::uint64_t first = setting("TC_FUZZ_SEED", 1), count = setting("TC_FUZZ_COUNT", 500);
+  RandomOptions random_options;
+  random_options.contractions = static_cast<int>(setting("TC_FUZZ_CONTRACTIONS", static_cast<std::uint64_t>(random_options.contractions)));
   std::uint64_t valid = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    auto program = random_program(seed);
-    auto how = setting_of(seed);
+    auto program = random_program(seed, random_options);
+    auto how = program.contraction ? contraction_setting_of(seed) : setting_of(seed);
     if (count == 1) std::printf("%soptions '%s', target %s\n", program.describe().c_str(), how.options.c_str(), how.target.c_str());
     bool ran = false;
     auto wrong = check_program(program, how, ran);

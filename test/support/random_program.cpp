@@ -5,6 +5,7 @@
 
 #include "tc/base/str.h"
 #include "tc/lang/print.h"
+#include "test/support/random_contraction.h"
 #include "test/support/random_def.h"
 #include "test/support/random_value.h"
 
@@ -53,6 +54,7 @@ std::vector<std::int64_t> random_strides(Random& random, const std::vector<std::
 }  // namespace
 
 RandomProgram random_program(std::uint64_t seed, const RandomOptions& options) {
+  if (Random(seed * 0xBF58476D1CE4E5B9ull + 2).chance(options.contractions)) return random_contraction(seed);
   Random random(seed * 0x9E3779B97F4A7C15ull + 1);
   RandomProgram program;
   program.seed = seed;

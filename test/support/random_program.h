@@ -18,6 +18,7 @@ struct RandomOptions {
   int max_depth = 3;               ///< of a value
   bool calls = true;
   bool inexact = true;  ///< functions such as exp, compared with a tolerance
+  int contractions = 20;  ///< percent of the programs that random_contraction makes
 };
 
 /// Values of one input: integers in [low, high); with `nan`, one element in eight is NaN.
@@ -34,6 +35,7 @@ struct RandomProgram {
   lang::SizeMap sizes;  ///< of the last def
   std::map<std::string, InputRule> inputs;
   std::map<std::string, double> tolerance;  ///< of each return, relative; 0: exact
+  bool contraction = false;                 ///< from random_contraction
 
   const lang::Def& def() const { return file.defs.back(); }
   std::string text() const;
