@@ -5,6 +5,11 @@
 namespace tc::polyhedral {
 namespace {
 
+/// The part of the quota that one schedule may take. The quota counts operations, not how long their numbers are, and a schedule
+/// that takes many works on ever longer ones: 20 000 operations end within a second, 100 000 may take minutes. Schedules that
+/// are of use take fewer.
+constexpr unsigned long share_of_quota = 100;
+
 /// The relations of \p all among the instances of \p domain.
 isl::union_map among(const isl::union_map& all, const isl::union_set& domain) {
   return all.intersect_domain(domain).intersect_range(domain);
@@ -73,7 +78,7 @@ std::optional<isl::schedule> schedule_with_isl(const StatementGraph& graph, cons
                                                const Dependences& dependences, const MappingOptions& options) {
   auto domain = isl::union_set::empty(dependences.validity.ctx());
   for (int statement : statements) domain = domain.unite(graph.nodes[statement].domain.to_union_set());
-  OperationQuota quota(domain.ctx(), options.quota);
+  OperationQuota quota(domain.ctx(), (options.quota + share_of_quota - 1) / share_of_quota);
   try {
     return isl::schedule_constraints::on_domain(domain)
         .set_validity(among(dependences.validity, domain))

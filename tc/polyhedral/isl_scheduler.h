@@ -9,7 +9,8 @@
 
 namespace tc::polyhedral {
 
-/// The schedule isl's scheduler finds for \p statements alone, or nothing if the quota of \p options runs out.
+/// The schedule isl's scheduler finds for \p statements alone, or nothing if its hundredth of the quota of
+/// \p options runs out.
 std::optional<isl::schedule> schedule_with_isl(const StatementGraph& graph, const std::vector<int>& statements,
                                                const Dependences& dependences, const MappingOptions& options);
 
