@@ -7,6 +7,7 @@
 #include "tc/base/str.h"
 #include "tc/halide_bridge/raise_body.h"
 #include "tc/halide_bridge/transpose_loads.h"
+#include "tc/halide_bridge/unswitch_guards.h"
 #include "tc/polyhedral/instances.h"
 #include "tc/polyhedral/marks.h"
 
@@ -302,7 +303,7 @@ class BufferNames : public ir::IRVisitor {
 
 Stmt raise(const polyhedral::Ast& ast, const polyhedral::Scop& scop, const Program& program) {
   try {
-    return transpose_loads(Raiser(ast, scop, program).run());
+    return unswitch_guards(transpose_loads(Raiser(ast, scop, program).run()));
   } catch (const Halide::Error& error) {
     throw InternalError(str("Halide cannot express the loop nest: ", error.what()));
   }

@@ -1,0 +1,89 @@
+#include "tc/halide_bridge/unswitch_guards.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace tc::halide_bridge {
+namespace {
+
+using Halide::Expr;
+using Halide::Int;
+namespace ir = Halide::Internal;
+using ir::Stmt;
+
+Expr variable(const char* name) { return ir::Variable::make(Int(32), name); }
+
+/// to[place] = to[read] + (condition ? X[c] : 0)
+Stmt add_if(const Expr& condition, int place, const std::string& to = "acc", int read = -1) {
+  auto load = [](const std::string& name, const Expr& index) {
+    return ir::Load::make(Int(32), name, index, Halide::Buffer<>(), ir::Parameter(), ir::const_true(), {});
+  };
+  Expr term = load("X", variable("c"));
+  if (condition.defined())
+    term = ir::Call::make(Int(32), ir::Call::if_then_else, {condition, term, Expr(0)}, ir::Call::PureIntrinsic);
+  return ir::Store::make(to, load(to, read < 0 ? place : read) + term, place, ir::Parameter(), ir::const_true(), {});
+}
+
+Stmt loop(const char* name, const Stmt& body, int extent = 10) {
+  return ir::For::make(name, 0, extent, ir::ForType::Serial, Halide::DeviceAPI::None, body);
+}
+
+class Count : public ir::IRVisitor {
+ public:
+  explicit Count(const Stmt& stmt) { stmt.accept(this); }
+  int loops = 0, branches = 0, conditionals = 0;
+
+ private:
+  using ir::IRVisitor::visit;
+  void visit(const ir::For* op) override {
+    ++loops;
+    ir::IRVisitor::visit(op);
+  }
+  void visit(const ir::IfThenElse* op) override {
+    ++branches;
+    ir::IRVisitor::visit(op);
+  }
+  void visit(const ir::Call* op) override {
+    conditionals += op->is_intrinsic(ir::Call::if_then_else);
+    ir::IRVisitor::visit(op);
+  }
+};
+
+std::string shape(const Stmt& stmt) {
+  Count count(unswitch_guards(stmt));
+  std::ostringstream text;
+  text << count.loops << " loops, " << count.branches << " branches, " << count.conditionals << " conditionals";
+  return text.str();
+}
+
+TEST(UnswitchGuards, GivesEachCombinationALoop) {
+  Expr p = variable("h") >= 1, q = variable("w") < 5, r = variable("v") < 5, s = variable("u") < 5;
+  EXPECT_EQ(shape(loop("c", add_if(p, 0))), "2 loops, 1 branches, 0 conditionals");
+  EXPECT_EQ(shape(loop("c", ir::Block::make(add_if(p, 0), add_if(q, 1)))), "4 loops, 3 branches, 0 conditionals");
+  EXPECT_EQ(shape(loop("c", ir::Block::make({add_if(p, 0), add_if(q, 1), add_if(r, 2), add_if(s, 3)}))),
+            "9 loops, 5 branches, 0 conditionals");
+}
+
+TEST(UnswitchGuards, DecidesEqualConditionsOnce) {
+  Expr p = variable("h") >= 1;
+  EXPECT_EQ(shape(loop("c", ir::Block::make({add_if(p, 0), add_if(p, 1), add_if(Expr(), 2)}))), "2 loops, 1 branches, 0 conditionals");
+}
+
+TEST(UnswitchGuards, KnowsTheValuesOfLoopsAround) {
+  Expr always = variable("k") + 1 >= 1, sometimes = variable("k") >= 1;
+  EXPECT_EQ(shape(loop("k", loop("c", ir::Block::make(add_if(always, 0), add_if(sometimes, 1))), 3)), "3 loops, 1 branches, 0 conditionals");
+  EXPECT_EQ(shape(loop("k", loop("c", add_if(always, 0)), 3)), "2 loops, 0 branches, 0 conditionals");
+}
+
+TEST(UnswitchGuards, LeavesWhatMustStayTogether) {
+  Expr p = variable("h") >= 1, q = variable("w") < 5;
+  EXPECT_EQ(shape(loop("c", add_if(variable("c") >= 1, 0))), "1 loops, 0 branches, 1 conditionals");
+  EXPECT_EQ(shape(loop("c", ir::Block::make(add_if(p, 0), add_if(q, 0)))), "1 loops, 0 branches, 2 conditionals");
+  EXPECT_EQ(shape(loop("c", ir::Block::make(add_if(p, 0), add_if(q, 1, "other")))), "1 loops, 0 branches, 2 conditionals");
+  EXPECT_EQ(shape(loop("c", ir::Block::make(add_if(p, 0), add_if(q, 1, "acc", 0)))), "1 loops, 0 branches, 2 conditionals");
+  EXPECT_EQ(shape(loop("c", add_if(p, 0, "X"))), "1 loops, 0 branches, 1 conditionals");
+}
+
+}  // namespace
+}  // namespace tc::halide_bridge
