@@ -261,6 +261,7 @@ class Raiser {
     Bounded count = simplified(add(l.last, exactly(1)));
     constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
     Bounded trip = within(ir::Variable::make(Int(32), name), 0, std::clamp<std::int64_t>(l.last.high, 0, most));
+    environment_[name] = trip;
     if (count.high <= most) {
       environment_[l.iterator] = simplified(add(l.init, multiply(trip, exactly(l.increment))));
       Expr extent = within(count.expr, 0, std::max<std::int64_t>(count.high, 0)).expr;

@@ -40,6 +40,21 @@ Bounded site_address(const Place& place, const isl::ast_expr& access, const Tens
   return simplified(address(**tensor, subscripts));
 }
 
+/// Does a condition compute with iterators only? Halide's simplifier takes floats for real numbers, and integers of narrower
+/// types for unbounded ones.
+class IndexCondition : public ir::IRMutator {
+ public:
+  explicit IndexCondition(const Expr& condition) { mutate(condition); }
+  bool holds = true;
+
+ private:
+  using ir::IRMutator::mutate;
+  Expr mutate(const Expr& expr) override {
+    holds = holds && (expr.type() == Int(64) || expr.type().is_bool()) && !expr.as<ir::Call>();
+    return holds ? ir::IRMutator::mutate(expr) : expr;
+  }
+};
+
 /// Turns the value of a source statement into that of an instance: iterators become the site's, element reads loads.
 /// Operations on int64 carry intervals, to be 32-bit where that is exact.
 class ValueRaiser : public ir::IRMutator {
@@ -266,11 +281,24 @@ class ValueRaiser : public ir::IRMutator {
     return value;
   }
 
+  /// The values of the variables of the loops around.
+  ir::Scope<ir::Interval> loop_bounds() const {
+    ir::Scope<ir::Interval> result;
+    for (const auto& [name, value] : place_.environment) {
+      const auto* variable = value.expr.as<ir::Variable>();
+      if (variable && variable->name == name) result.push(name, {ir::make_const(variable->type, value.low), ir::make_const(variable->type, value.high)});
+    }
+    return result;
+  }
+
   /// A conditional whose arms run only where they are chosen.
   Expr conditional(const ir::Call* op) {
     Expr condition = mutate(op->args[0]);
+    if (IndexCondition(op->args[0]).holds) condition = ir::simplify(condition, true, loop_bounds());
+    if (const auto* same = condition.as<ir::Broadcast>()) condition = same->value;
     if (condition.type().is_scalar()) {
       Expr a = mutate(op->args[1]), b = mutate(op->args[2]);
+      if (ir::is_const_one(condition)) return a;
       match_lanes(a, b);
       return ir::Call::make(a.type(), ir::Call::if_then_else, {condition, a, b}, ir::Call::PureIntrinsic);
     }

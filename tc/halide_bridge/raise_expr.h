@@ -10,7 +10,7 @@
 
 namespace tc::halide_bridge {
 
-/// Iterators of an isl AST and what stands for them.
+/// Iterators of an isl AST and what stands for them; the variables of the loops around stand for themselves.
 using Environment = std::map<std::string, Bounded>;
 
 /// An integer AST expression as a Halide expression; isl's divisions round down, as Halide's.

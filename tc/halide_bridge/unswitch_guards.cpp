@@ -88,7 +88,7 @@ struct Guarded {
   Stmt decided(bool holds) const { return condition.defined() ? Decide(condition, holds).mutate(store) : store; }
 };
 
-/// Stores whose conditions are one, simplified; undefined where nothing is to decide.
+/// Stores with one condition.
 struct Group {
   Expr condition;
   std::vector<Guarded> stores;
@@ -99,20 +99,6 @@ constexpr std::size_t most_combined = 3;
 
 bool same(const Expr& a, const Expr& b) { return a.defined() == b.defined() && (!a.defined() || ir::equal(a, b)); }
 
-class HasFloats : public ir::IRVisitor {
- public:
-  explicit HasFloats(const Expr& expr) { expr.accept(this); }
-  bool result = false;
-
- private:
-  using ir::IRVisitor::visit;
-  void visit(const ir::FloatImm*) override { result = true; }
-  void visit(const ir::Cast* op) override {
-    result = result || op->type.is_float() || op->value.type().is_float();
-    ir::IRVisitor::visit(op);
-  }
-};
-
 class Unswitcher : public ir::IRMutator {
  private:
   using ir::IRMutator::visit;
@@ -121,13 +107,7 @@ class Unswitcher : public ir::IRMutator {
   Stmt visit(const ir::For* op) override {
     auto groups = op->for_type == ir::ForType::Serial ? groups_of(*op) : std::nullopt;
     if (groups) return groups->size() <= most_combined ? combined(*op, *groups, {}) : apart(*op, *groups);
-    const auto* first = ir::as_const_int(op->min);
-    Expr last = ir::find_constant_bound(op->extent, ir::Direction::Upper);
-    bool known = first && last.defined();
-    if (known) bounds_.push(op->name, ir::Interval(op->min, ir::simplify(op->min + last - 1)));
-    Stmt result = ir::IRMutator::visit(op);
-    if (known) bounds_.pop(op->name);
-    return result;
+    return ir::IRMutator::visit(op);
   }
 
   static Stmt loop(const ir::For& op, const std::vector<Stmt>& body) {
@@ -169,7 +149,7 @@ class Unswitcher : public ir::IRMutator {
   }
 
   /// The stores of \p loop by their conditions; nothing where they may not run apart or no condition is there.
-  std::optional<Groups> groups_of(const ir::For& loop) const {
+  static std::optional<Groups> groups_of(const ir::For& loop) {
     std::vector<Stmt> parts;
     flatten(loop.body, parts);
     Groups groups;
@@ -191,16 +171,11 @@ class Unswitcher : public ir::IRMutator {
     return guarded ? std::optional(groups) : std::nullopt;
   }
 
-  void add(const Guarded& guarded, Groups& groups) const {
-    Expr condition = guarded.condition;
-    if (condition.defined() && !HasFloats(condition).result) condition = ir::simplify(condition, true, bounds_);
-    if (condition.defined() && ir::is_const_one(condition)) condition = Expr();
-    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return same(g.condition, condition); });
-    if (group == groups.end()) group = groups.insert(group, {condition, {}});
+  static void add(const Guarded& guarded, Groups& groups) {
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return same(g.condition, guarded.condition); });
+    if (group == groups.end()) group = groups.insert(group, {guarded.condition, {}});
     group->stores.push_back(guarded);
   }
-
-  ir::Scope<ir::Interval> bounds_;
 };
 
 }  // namespace

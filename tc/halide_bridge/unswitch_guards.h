@@ -10,8 +10,8 @@ namespace tc::halide_bridge {
 ///                    acc[1] = acc[1] + (q ? Y[c] : 0) }                   else   for c: { acc[0] = acc[0] + X[c]; acc[1] = acc[1] + 0 }
 ///                                                                  else ...
 ///
-/// Conditions are simplified by what the loops around allow, and equal ones decided once. Where too many remain for all their
-/// combinations, there is one loop for the case that all hold, and else one for each condition.
+/// Equal conditions are decided once. Where there are too many for all their combinations, there is one loop for the case that
+/// all hold, and else one for each condition.
 /// The loop must be serial and its body stores to constant places of one buffer, each of which reads that buffer at most at its
 /// own place, so that they may run one after the other. Only scalar conditions of if_then_else that read no memory count.
 Halide::Internal::Stmt unswitch_guards(const Halide::Internal::Stmt& stmt);

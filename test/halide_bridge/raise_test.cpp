@@ -103,7 +103,7 @@ TEST_F(RaiseTest, GuardsBecomePredicatesInVectors) {
   KernelCase kernel(scop);
   kernel.value("S", value);
   EXPECT_EQ(text(kernel), R"(for (c0_0, 0, 8) {
- C[c0_0] = (float32)strict_float((float32)if_then_else(c0_0 >= 1, (float32)A[c0_0 + -1], 0.000000f))
+ C[c0_0] = (float32)strict_float((float32)if_then_else(1 <= c0_0, (float32)A[c0_0 + -1], 0.000000f))
 }
 )");
   EXPECT_NE(text(kernel.vectorise("S", "i", 8)).find("(float32x8)A[ramp(-1, 1, 8)] if x"), std::string::npos) << text(kernel);
