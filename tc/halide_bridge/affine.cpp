@@ -116,7 +116,8 @@ Result AffineReader::conditional(const Expr& condition, const Expr& then_value, 
 
 Result AffineReader::converted(const Expr& value, Halide::Type type) const {
   const bool integers = type.is_int_or_uint() && value.type().is_int_or_uint();
-  if (!integers || type.is_bool() || value.type().is_bool()) return std::nullopt;
+  if (!integers || type.is_bool()) return std::nullopt;
+  if (value.type().is_bool()) return conditional(value, ir::make_one(type), ir::make_zero(type));
   const Result function = index(value);
   if (!function) return std::nullopt;
   const auto [low, high] = limits(domain_.ctx(), type);
