@@ -11,7 +11,7 @@ namespace tc::test {
 namespace {
 
 /// Instances of the contraction.
-constexpr std::int64_t max_instances = 120000;
+constexpr std::int64_t max_instances = 160000;
 
 struct Index {
   std::string name;
@@ -72,6 +72,8 @@ class ContractionGenerator {
     columns_ = indices(random_.chance(10) ? 0 : random_.chance(25) ? 2 : 1, "jv", true);
     reduced_ = indices(random_.chance(30) ? 2 : 1, "kr", true);
     bool deep = random_.chance(50);
+    if (deep) reduced_[0].extent = random_.between(80, 200);
+    if (!deep && !columns_.empty()) columns_[0].extent = random_.between(65, 400);
     while (instances() > max_instances) {
       auto* largest = deep && !(rows_.empty() && columns_.empty()) ? rows_.empty() ? &columns_[0] : &rows_[0] : &reduced_[0];
       for (auto* group : {&rows_, &columns_})
