@@ -12,6 +12,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/base/target_text.h"
 
 namespace tc {
 namespace {
@@ -58,28 +59,9 @@ const Target& detected() {
   return target;
 }
 
-std::string size_text(std::int64_t bytes) {
-  if (bytes % (1 << 20) == 0) return str(bytes >> 20, "m");
-  if (bytes % (1 << 10) == 0) return str(bytes >> 10, "k");
-  return str(bytes);
-}
-
-[[noreturn]] void reject(std::string_view text, const std::string& why) {
-  throw OptionsError(str("target '", text, "': ", why,
-                         "; a target is for example 'cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m' with an instruction set of "
-                         "plain, avx2, avx512, vectors of at most so many bytes (vectors=32) and the flags bf16_dot, int8_dot"));
-}
-
-std::int64_t parse_size(std::string_view whole, const std::string& text) {
-  char* end = nullptr;
-  long long value = std::strtoll(text.c_str(), &end, 10);
-  std::string unit = end;
-  if (end == text.c_str() || value <= 0 || value > (1LL << 40)) reject(whole, str("'", text, "' is not a positive number"));
-  if (unit == "k") return value << 10;
-  if (unit == "m") return value << 20;
-  if (unit.empty()) return value;
-  reject(whole, str("unknown unit '", unit, "'"));
-}
+using target_text::parse_size;
+using target_text::reject;
+using target_text::size_text;
 
 int parse_vector(std::string_view whole, const std::string& text) {
   auto bytes = parse_size(whole, text);
@@ -121,6 +103,31 @@ void apply_field(Target& target, std::string_view whole, const std::string& fiel
     reject(whole, str("unknown field '", key, "'"));
 }
 
+Target parse_cpu(std::string_view text, const std::vector<std::string>& fields) {
+  Target target = detected();
+  for (const auto& field : fields) apply_field(target, text, field);
+  if (target.widest_vector >= register_bytes(target.isa)) target.widest_vector = 64;
+  return target;
+}
+
+std::vector<std::string> split_fields(const std::string& text) {
+  std::vector<std::string> fields;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    auto end = std::min(text.find(',', begin), text.size());
+    fields.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return fields;
+}
+
+std::string print_cpu(const Target& target) {
+  return str("cpu:", isa_name(target.isa), ",cores=", target.cores, ",l1=", size_text(target.l1_bytes),
+             ",l2=", size_text(target.l2_bytes), ",l3=", size_text(target.l3_bytes),
+             target.widest_vector < register_bytes(target.isa) ? str(",vectors=", target.widest_vector) : "",
+             target.bf16_dot ? ",bf16_dot" : "",
+             target.int8_dot ? ",int8_dot" : "");
+}
+
 Target host_or_override() {
   const char* text = std::getenv("TC_TARGET");
   return text && *text ? Target::parse(text) : detected();
@@ -128,7 +135,7 @@ Target host_or_override() {
 
 }  // namespace
 
-int Target::vector_bytes() const { return std::min(register_bytes(isa), widest_vector); }
+int Target::vector_bytes() const { return std::min(is_cuda() ? 16 : register_bytes(isa), widest_vector); }
 int Target::vector_registers() const { return isa == Isa::Avx512 ? 32 : 16; }
 
 bool Target::machine_has_bf16_dot(Isa isa) { return isa == Isa::Avx512 && __builtin_cpu_supports("avx512bf16"); }
@@ -143,25 +150,17 @@ const Target& Target::host() {
 
 Target Target::parse(std::string_view text) {
   std::string rest(text);
+  auto colon = rest.find(':');
+  std::string back_end = colon == std::string::npos ? rest : rest.substr(0, colon);
+  if (back_end == "cuda") return target_text::parse_cuda(text, split_fields(colon == std::string::npos ? "" : rest.substr(colon + 1)));
   if (rest == "cpu") rest.clear();
   if (rest.rfind("cpu:", 0) == 0) rest = rest.substr(4);
-  if (rest.find(':') != std::string::npos) reject(text, str("no back end '", rest.substr(0, rest.find(':')), "'"));
-  Target target = detected();
-  for (std::size_t begin = 0; begin <= rest.size();) {
-    auto end = std::min(rest.find(',', begin), rest.size());
-    apply_field(target, text, rest.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  if (target.widest_vector >= register_bytes(target.isa)) target.widest_vector = 64;
-  return target;
+  if (rest.find(':') != std::string::npos) reject(text, str("no back end '", back_end, "'"));
+  return parse_cpu(text, split_fields(rest));
 }
 
 std::string to_string(const Target& target) {
-  return str("cpu:", isa_name(target.isa), ",cores=", target.cores, ",l1=", size_text(target.l1_bytes),
-             ",l2=", size_text(target.l2_bytes), ",l3=", size_text(target.l3_bytes),
-             target.widest_vector < register_bytes(target.isa) ? str(",vectors=", target.widest_vector) : "",
-             target.bf16_dot ? ",bf16_dot" : "",
-             target.int8_dot ? ",int8_dot" : "");
+  return target.is_cuda() ? target_text::print_cuda(target) : print_cpu(target);
 }
 
 std::ostream& operator<<(std::ostream& out, const Target& target) { return out << to_string(target); }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <iosfwd>
 #include <string>
@@ -7,11 +8,39 @@
 
 namespace tc {
 
+/// Limits of a machine that runs a grid of blocks of threads. A block runs on one processor; its threads share memory and
+/// run in warps, in lock step. The values are those of "sm_90".
+struct GridLimits {
+  std::string architecture = "sm_90";                        ///< name for the machine's own compiler; no pass reads it
+  std::int64_t processors = 132;
+  std::int64_t warp = 32;                                              ///< threads
+  std::int64_t block_threads = 1024;                                   ///< at most
+  std::array<std::int64_t, 3> block = {1024, 1024, 64};       ///< at most in each dimension
+  std::array<std::int64_t, 3> grid = {2147483647, 65535, 65535};
+  std::int64_t processor_threads = 2048;                               ///< resident on one processor, at most
+  std::int64_t processor_blocks = 32;
+  std::int64_t processor_registers = 65536;                   ///< of 4 bytes
+  std::int64_t thread_registers = 255;                                 ///< at most
+  std::int64_t block_shared_bytes = 48 << 10;                 ///< without a request at launch
+  std::int64_t block_shared_bytes_requested = 227 << 10;      ///< with one
+  std::int64_t processor_shared_bytes = 228 << 10;
+  std::int64_t reserved_shared_bytes = 1 << 10;               ///< of these, for each resident block
+  std::int64_t shared_banks = 32;                                      ///< of 4 bytes
+  std::int64_t l2_bytes = 50 << 20;
+
+  bool operator==(const GridLimits&) const = default;
+
+  /// The limits of \p architecture on its best known machine; throws OptionsError that lists what is known.
+  static GridLimits of(std::string_view architecture);
+};
+
 /// A machine to compile for, as limits. A frozen value; prints as for example
-/// "cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m" and parses back. Passes read limits only.
+/// "cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m" or "cuda:sm_90,processors=132" and parses back. Passes read limits only.
 struct Target {
+  enum class Kind : std::uint8_t { Cpu, Cuda };
   enum class Isa : std::uint8_t { Plain, Avx2, Avx512 };
 
+  Kind kind = Kind::Cpu;
   Isa isa = Isa::Plain;
   int cores = 1;
   std::int64_t l1_bytes = 32 << 10;  ///< data cache of one core
@@ -20,8 +49,10 @@ struct Target {
   int widest_vector = 64;            ///< bytes; vectors are not wider even where registers are
   bool bf16_dot = false;             ///< AVX512_BF16
   bool int8_dot = false;             ///< AVX512_VNNI, with avx2 AVX_VNNI
+  GridLimits grid;                   ///< Cuda; the fields above but `widest_vector` are those of no machine then
 
-  /// Width of a vector: of a register (16, 32 or 64) or less.
+  bool is_cuda() const { return kind == Kind::Cuda; }
+  /// Width of a vector: of a register (16, 32 or 64), of the widest access (Cuda: 16), or less.
   int vector_bytes() const;
   int vector_registers() const;
   bool has_fma() const { return isa != Isa::Plain; }
@@ -35,7 +66,9 @@ struct Target {
   /// The machine this process runs on. The environment variable TC_TARGET (a target text) takes its place.
   static const Target& host();
   /// The target a text denotes. Fields that are not given are the host's, a missing "cpu:" prefix is added:
-  /// "cpu", "cpu:avx2", "avx512,cores=4"; an instruction set brings the machine's flags, flags after it add to them. Throws OptionsError that lists what is known.
+  /// "cpu", "cpu:avx2", "avx512,cores=4"; an instruction set brings the machine's flags, flags after it add to them.
+  /// "cuda:sm_90,processors=114,shared=100k": fields that are not given are those of the architecture, which comes first.
+  /// Throws OptionsError that lists what is known.
   static Target parse(std::string_view text);
 };
 

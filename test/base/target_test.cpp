@@ -10,7 +10,9 @@ namespace {
 TEST(Target, TextRoundTrips) {
   for (const char* text : {"cpu:plain,cores=1,l1=32k,l2=1m,l3=16m", "cpu:avx2,cores=8,l1=48k,l2=2m,l3=32m",
                            "cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m,bf16_dot,int8_dot",
-                           "cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m,vectors=32,int8_dot", "cpu:vectors=64,plain"}) {
+                           "cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m,vectors=32,int8_dot", "cpu:vectors=64,plain", "cuda:sm_90",
+                           "cuda:sm_90a,processors=78", "cuda:sm_80,threads=512,shared=100k,vectors=8",
+                           "cuda:sm_120,registers=32k,static_shared=16k,l2=1000,vectors=16"}) {
     Target target = Target::parse(text);
     EXPECT_EQ(Target::parse(to_string(target)), target) << text;
   }
@@ -23,6 +25,30 @@ TEST(Target, MissingFieldsAreTheHosts) {
   EXPECT_EQ(Target::parse("avx2,cores=3").cores, 3);
 }
 
+TEST(Target, ArchitecturesBringTheirLimits) {
+  struct Case {
+    const char* text;
+    int processors, resident;
+    std::int64_t shared;
+  };
+  for (const Case& c : {Case{"cuda:sm_75", 40, 1024, 64 << 10}, Case{"cuda:sm_80", 108, 2048, 163 << 10},
+                        Case{"cuda:sm_86", 84, 1536, 99 << 10}, Case{"cuda:sm_89", 128, 1536, 99 << 10},
+                        Case{"cuda:sm_90a", 132, 2048, 227 << 10}, Case{"cuda:sm_100", 148, 2048, 227 << 10},
+                        Case{"cuda:sm_120", 170, 1536, 99 << 10}}) {
+    Target target = Target::parse(c.text);
+    EXPECT_TRUE(target.is_cuda());
+    EXPECT_EQ(target.grid.processors, c.processors) << c.text;
+    EXPECT_EQ(target.grid.processor_threads, c.resident) << c.text;
+    EXPECT_EQ(target.grid.block_shared_bytes_requested, c.shared) << c.text;
+    EXPECT_EQ(target.vector_bytes(), 16);
+  }
+  EXPECT_FALSE(Target::parse("cpu").is_cuda());
+  EXPECT_EQ(to_string(Target::parse("cuda:sm_90")), "cuda:sm_90,processors=132");
+  EXPECT_EQ(to_string(Target::parse("cuda:sm_80,processors=64,shared=64k,vectors=8")),
+            "cuda:sm_80,processors=64,shared=64k,vectors=8");
+  EXPECT_NE(Target::parse("cuda:sm_90"), Target::parse("cuda:sm_90a"));
+}
+
 TEST(Target, VectorsMayBeNarrowerThanRegisters) {
   EXPECT_EQ(Target::parse("avx512,vectors=32").vector_bytes(), 32);
   EXPECT_EQ(Target::parse("avx2,vectors=8").vector_bytes(), 8);
@@ -31,7 +57,9 @@ TEST(Target, VectorsMayBeNarrowerThanRegisters) {
 }
 
 TEST(Target, WrongTextsSayWhatIsKnown) {
-  for (const char* text : {"cpu:avx1024", "gpu:sm_90", "cpu:cores=0", "cpu:cores=x", "cpu:l1=3q", "cpu:hearts=2", "cpu:vectors=24", "cpu:vectors=128"}) {
+  for (const char* text : {"cpu:avx1024", "gpu:sm_90", "cpu:cores=0", "cpu:cores=x", "cpu:l1=3q", "cpu:hearts=2", "cpu:vectors=24", "cpu:vectors=128", "cuda", "cuda:",
+                           "cuda:sm_10", "cuda:sm_90,threads=2048", "cuda:sm_90,threads=16", "cuda:sm_90,hearts=2",
+                           "cuda:sm_90,shared=1k", "cuda:sm_90,avx2", "cuda:sm_90,vectors=32"}) {
     try {
       Target::parse(text);
       ADD_FAILURE() << text;
