@@ -1,0 +1,280 @@
+#include "tc/cuda/prelude.h"
+
+namespace tc::cuda {
+namespace {
+
+constexpr PreludeFunction functions[] = {
+    {"tc_barrier", "void tc_barrier()", "all threads of the block wait for each other and see each other's writes"},
+    {"tc_warp_barrier", "void tc_warp_barrier()", "the same for the threads of a warp"},
+    {"tc_fence", "void tc_fence()", "writes before it are seen by other blocks before writes after it"},
+
+    {"tc_shuffle_xor", "T tc_shuffle_xor(T value, int mask)",
+     "value of lane (lane ^ mask) of the warp; all 32 lanes call; T a number of up to 64 bits or bool"},
+    {"tc_shuffle_down", "T tc_shuffle_down(T value, int delta)",
+     "value of lane (lane + delta), the own one where there is no such lane; all 32 lanes call"},
+    {"tc_shuffle", "T tc_shuffle(T value, int lane)", "value of that lane; all 32 lanes call"},
+
+    {"tc_shared_memory", "T* tc_shared_memory<T>(int offset, int count)",
+     "count elements at that byte of the block's dynamic shared memory; offset is a multiple of 128"},
+
+    {"tc_atomic_add", "void tc_atomic_add(T* at, T value)", "*at += value at once; T of 32 or 64 bits"},
+    {"tc_atomic_mul", "void tc_atomic_mul(T* at, T value)", "*at *= value at once; T of 32 or 64 bits"},
+    {"tc_atomic_min", "void tc_atomic_min(T* at, T value)", "*at = tc_nan_min(*at, value) at once; T of 32 or 64 bits"},
+    {"tc_atomic_max", "void tc_atomic_max(T* at, T value)", "*at = tc_nan_max(*at, value) at once; T of 32 or 64 bits"},
+    {"tc_last_block", "bool tc_last_block(unsigned* ticket, unsigned blocks)",
+     "true in all threads of the block that calls last of so many; it then sees the writes the others made before their "
+     "calls. All threads of each block call. *ticket is 0 before and again after the last call"},
+
+    {"tc_copy_async_16", "void tc_copy_async_16(void* shared, const void* global)",
+     "begins to copy 16 bytes, both aligned to 16; done after tc_copy_wait, seen by other threads after a barrier"},
+    {"tc_copy_async_8", "void tc_copy_async_8(void* shared, const void* global)", "the same for 8 bytes, aligned to 8"},
+    {"tc_copy_async_4", "void tc_copy_async_4(void* shared, const void* global)", "the same for 4 bytes, aligned to 4"},
+    {"tc_copy_async_16_if", "void tc_copy_async_16_if(bool holds, void* shared, const void* global)",
+     "as tc_copy_async_16; writes zeros and reads nothing where the condition does not hold"},
+    {"tc_copy_async_4_if", "void tc_copy_async_4_if(bool holds, void* shared, const void* global)",
+     "as tc_copy_async_4; writes zeros and reads nothing where the condition does not hold"},
+    {"tc_copy_commit", "void tc_copy_commit()", "closes this thread's group of asynchronous copies"},
+    {"tc_copy_wait", "void tc_copy_wait<N>()", "waits until at most N of this thread's groups are under way"},
+
+    {"tc_vector", "struct tc_vector<T, N>", "N elements, aligned to their size; v[i] is element i"},
+    {"tc_load", "tc_vector<T, N> tc_load<N>(const T* from)", "N elements at once, from aligned to N elements"},
+    {"tc_store", "void tc_store(T* to, const tc_vector<T, N>& value)", "N elements at once, to aligned to N elements"},
+
+    {"tc_div", "T tc_div(T a, T b)", "the Euclidean quotient (rounds down for b > 0), 0 for b = 0; wraps; T an integer"},
+    {"tc_mod", "T tc_mod(T a, T b)", "the Euclidean remainder, in [0, |b|), 0 for b = 0; T an integer"},
+    {"tc_bits", "To tc_bits<To>(From value)", "the bits of value as a type of the same size"},
+    {"tc_nan_min", "T tc_nan_min(T a, T b)", "the smaller; a NaN in either is the result"},
+    {"tc_nan_max", "T tc_nan_max(T a, T b)", "the larger; a NaN in either is the result"},
+    {"tc_from_half", "float tc_from_half(unsigned short bits)", "the float16 of these bits"},
+    {"tc_to_half", "unsigned short tc_to_half(float value)", "the bits of the nearest float16, ties to even"},
+    {"tc_from_bfloat", "float tc_from_bfloat(unsigned short bits)", "the bfloat16 of these bits"},
+    {"tc_to_bfloat", "unsigned short tc_to_bfloat(float value)", "the bits of the nearest bfloat16, ties to even"},
+
+    {"tc_sigmoid", "T tc_sigmoid(T x)", "1 / (1 + exp(-x)); T is float or double"},
+    {"tc_silu", "T tc_silu(T x)", "x sigmoid(x)"},
+    {"tc_softplus", "T tc_softplus(T x)", "log(1 + exp(x))"},
+    {"tc_gelu", "T tc_gelu(T x)", "x normcdf(x)"},
+};
+
+constexpr std::string_view natives[] = {
+    "acos",   "acosh",   "asin",  "asinh",      "atan",  "atanh",  "cbrt",  "ceil",   "cos",       "cosh",
+    "cospi",  "erf",     "erfc",  "erfcinv",    "erfcx", "erfinv", "exp",   "exp10",  "exp2",      "expm1",
+    "fabs",   "floor",   "j0",    "j1",         "lgamma", "log",   "log10", "log1p",  "log2",      "logb",
+    "normcdf", "normcdfinv", "rcbrt", "round",  "sin",   "sinh",   "sinpi", "sqrt",   "tan",       "tanh",
+    "tgamma", "trunc",   "y0",    "y1",         "cyl_bessel_i0",   "cyl_bessel_i1",   "atan2",     "copysign",
+    "fdim",   "fmod",    "hypot", "nextafter",  "pow",   "remainder", "rhypot",       "fma",       "norm3d",
+    "norm4d", "rnorm3d", "rnorm4d",
+};
+
+constexpr std::string_view words[] = {
+    "__global__", "__launch_bounds__", "__restrict__", "blockIdx", "threadIdx", "gridDim", "blockDim",
+    "min", "max", "__popc", "__popcll",
+};
+
+}  // namespace
+
+std::span<const PreludeFunction> prelude_functions() { return functions; }
+std::span<const std::string_view> native_functions() { return natives; }
+std::span<const std::string_view> native_words() { return words; }
+
+std::string_view device_prelude() {
+  static constexpr std::string_view text = R"cuda(
+#define TC_INLINE static __device__ __forceinline__
+
+TC_INLINE void tc_barrier() { __syncthreads(); }
+TC_INLINE void tc_warp_barrier() { __syncwarp(); }
+TC_INLINE void tc_fence() { __threadfence(); }
+
+template <typename T>
+TC_INLINE T tc_shuffle_xor(T value, int mask) { return __shfl_xor_sync(0xffffffffu, value, mask); }
+template <typename T>
+TC_INLINE T tc_shuffle_down(T value, int delta) { return __shfl_down_sync(0xffffffffu, value, delta); }
+template <typename T>
+TC_INLINE T tc_shuffle(T value, int lane) { return __shfl_sync(0xffffffffu, value, lane); }
+
+extern __shared__ __align__(128) unsigned char tc_dynamic_shared_memory[];
+template <typename T>
+TC_INLINE T* tc_shared_memory(int offset, int) { return reinterpret_cast<T*>(tc_dynamic_shared_memory + offset); }
+
+template <typename To, typename From>
+TC_INLINE To tc_bits(From value) {
+  static_assert(sizeof(To) == sizeof(From), "tc_bits keeps the size");
+  To result;
+  memcpy(&result, &value, sizeof result);
+  return result;
+}
+
+template <typename T>
+TC_INLINE T tc_nan_min(T a, T b) { return a != a || a < b ? a : b; }
+template <typename T>
+TC_INLINE T tc_nan_max(T a, T b) { return a != a || a > b ? a : b; }
+
+template <typename Bits, typename T, typename F>
+TC_INLINE void tc_atomic_update(T* at, F combine) {
+  Bits* place = reinterpret_cast<Bits*>(at);
+  Bits seen = *place;
+  for (;;) {
+    const Bits before = seen;
+    seen = atomicCAS(place, before, tc_bits<Bits>(combine(tc_bits<T>(before))));
+    if (seen == before) return;
+  }
+}
+template <int Bytes> struct tc_word;
+template <> struct tc_word<4> { using type = unsigned; };
+template <> struct tc_word<8> { using type = unsigned long long; };
+template <typename T>
+TC_INLINE void tc_atomic_add(T* at, T value) { atomicAdd(at, value); }
+TC_INLINE void tc_atomic_add(long long* at, long long value) {
+  atomicAdd(reinterpret_cast<unsigned long long*>(at), static_cast<unsigned long long>(value));
+}
+template <typename T>
+TC_INLINE void tc_atomic_mul(T* at, T value) {
+  tc_atomic_update<typename tc_word<sizeof(T)>::type>(at, [=](T old) { return old * value; });
+}
+template <typename T>
+TC_INLINE void tc_atomic_min(T* at, T value) {
+  tc_atomic_update<typename tc_word<sizeof(T)>::type>(at, [=](T old) { return tc_nan_min(old, value); });
+}
+template <typename T>
+TC_INLINE void tc_atomic_max(T* at, T value) {
+  tc_atomic_update<typename tc_word<sizeof(T)>::type>(at, [=](T old) { return tc_nan_max(old, value); });
+}
+
+TC_INLINE bool tc_last_block(unsigned* ticket, unsigned blocks) {
+  __shared__ bool is_last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) is_last = atomicInc(ticket, blocks - 1) == blocks - 1;
+  __syncthreads();
+  __threadfence();
+  return is_last;
+}
+
+#if __CUDA_ARCH__ >= 800
+#define TC_SHARED_ADDRESS(p) static_cast<unsigned>(__cvta_generic_to_shared(p))
+TC_INLINE void tc_copy_async_16(void* shared, const void* global) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(TC_SHARED_ADDRESS(shared)), "l"(global) : "memory");
+}
+TC_INLINE void tc_copy_async_8(void* shared, const void* global) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(TC_SHARED_ADDRESS(shared)), "l"(global) : "memory");
+}
+TC_INLINE void tc_copy_async_4(void* shared, const void* global) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(TC_SHARED_ADDRESS(shared)), "l"(global) : "memory");
+}
+TC_INLINE void tc_copy_async_16_if(bool holds, void* shared, const void* global) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(TC_SHARED_ADDRESS(shared)), "l"(global),
+               "r"(holds ? 16 : 0) : "memory");
+}
+TC_INLINE void tc_copy_async_4_if(bool holds, void* shared, const void* global) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(TC_SHARED_ADDRESS(shared)), "l"(global),
+               "r"(holds ? 4 : 0) : "memory");
+}
+TC_INLINE void tc_copy_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int N>
+TC_INLINE void tc_copy_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory"); }
+#else
+template <typename Word>
+TC_INLINE void tc_copy_word(void* shared, const void* global) {
+  *static_cast<Word*>(shared) = *static_cast<const Word*>(global);
+}
+TC_INLINE void tc_copy_async_16(void* shared, const void* global) { tc_copy_word<uint4>(shared, global); }
+TC_INLINE void tc_copy_async_8(void* shared, const void* global) { tc_copy_word<uint2>(shared, global); }
+TC_INLINE void tc_copy_async_4(void* shared, const void* global) { tc_copy_word<unsigned>(shared, global); }
+TC_INLINE void tc_copy_async_16_if(bool holds, void* shared, const void* global) {
+  *static_cast<uint4*>(shared) = holds ? *static_cast<const uint4*>(global) : make_uint4(0, 0, 0, 0);
+}
+TC_INLINE void tc_copy_async_4_if(bool holds, void* shared, const void* global) {
+  *static_cast<unsigned*>(shared) = holds ? *static_cast<const unsigned*>(global) : 0u;
+}
+TC_INLINE void tc_copy_commit() {}
+template <int N>
+TC_INLINE void tc_copy_wait() {}
+#endif
+
+template <typename T, int N>
+struct alignas(sizeof(T) * N) tc_vector {
+  T lane[N];
+  __device__ __forceinline__ T& operator[](int i) { return lane[i]; }
+  __device__ __forceinline__ const T& operator[](int i) const { return lane[i]; }
+};
+template <int Bytes> struct tc_packet;
+template <> struct tc_packet<2> { using type = unsigned short; };
+template <> struct tc_packet<4> { using type = unsigned; };
+template <> struct tc_packet<8> { using type = uint2; };
+template <> struct tc_packet<16> { using type = uint4; };
+template <int N, typename T>
+TC_INLINE tc_vector<T, N> tc_load(const T* from) {
+  if constexpr (sizeof(T) * N <= 16) {
+    return tc_bits<tc_vector<T, N>>(*reinterpret_cast<const typename tc_packet<sizeof(T) * N>::type*>(from));
+  } else {
+    tc_vector<T, N> result;
+    const tc_vector<T, N / 2> low = tc_load<N / 2>(from), high = tc_load<N / 2>(from + N / 2);
+#pragma unroll
+    for (int i = 0; i < N / 2; ++i) result[i] = low[i], result[i + N / 2] = high[i];
+    return result;
+  }
+}
+template <typename T, int N>
+TC_INLINE void tc_store(T* to, const tc_vector<T, N>& value) {
+  if constexpr (sizeof(T) * N <= 16) {
+    using Packet = typename tc_packet<sizeof(T) * N>::type;
+    *reinterpret_cast<Packet*>(to) = tc_bits<Packet>(value);
+  } else {
+    tc_vector<T, N / 2> low, high;
+#pragma unroll
+    for (int i = 0; i < N / 2; ++i) low[i] = value[i], high[i] = value[i + N / 2];
+    tc_store(to, low);
+    tc_store(to + N / 2, high);
+  }
+}
+
+template <typename T>
+TC_INLINE T tc_div(T a, T b) {
+  if (b == 0) return 0;
+  if (T(-1) < T(0) && b == T(-1)) return T(0ull - static_cast<unsigned long long>(a));
+  const T quotient = a / b;
+  return a % b < 0 ? (b < 0 ? quotient + 1 : quotient - 1) : quotient;
+}
+template <typename T>
+TC_INLINE T tc_mod(T a, T b) {
+  if (b == 0 || (T(-1) < T(0) && b == T(-1))) return 0;
+  const T rest = a % b;
+  return rest < 0 ? (b < 0 ? rest - b : rest + b) : rest;
+}
+
+TC_INLINE float tc_from_half(unsigned short bits) {
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+  return value;
+}
+TC_INLINE unsigned short tc_to_half(float value) {
+  unsigned short bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+}
+TC_INLINE float tc_from_bfloat(unsigned short bits) { return __uint_as_float(static_cast<unsigned>(bits) << 16); }
+TC_INLINE unsigned short tc_to_bfloat(float value) {
+#if __CUDA_ARCH__ >= 800
+  unsigned short bits;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+#else
+  const unsigned bits = __float_as_uint(value);
+  if (value != value) return static_cast<unsigned short>(bits >> 16 | 0x40u);
+  return static_cast<unsigned short>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+#endif
+}
+
+TC_INLINE float tc_sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
+TC_INLINE double tc_sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
+TC_INLINE float tc_silu(float x) { return x / (1.0f + expf(-x)); }
+TC_INLINE double tc_silu(double x) { return x / (1.0 + exp(-x)); }
+TC_INLINE float tc_softplus(float x) { return fmaxf(x, 0.0f) + log1pf(expf(-fabsf(x))); }
+TC_INLINE double tc_softplus(double x) { return fmax(x, 0.0) + log1p(exp(-fabs(x))); }
+TC_INLINE float tc_gelu(float x) { return x * normcdff(x); }
+TC_INLINE double tc_gelu(double x) { return x * normcdf(x); }
+)cuda";
+  return text;
+}
+
+}  // namespace tc::cuda
