@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tc/base/contains.h"
 #include "tc/base/str.h"
 #include "tc/polyhedral/cluster_view.h"
 #include "tc/polyhedral/instances.h"
@@ -10,21 +11,11 @@
 namespace tc::polyhedral {
 namespace {
 
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 /// Where a tensor is touched in one execution of a node: the box `offset` + [0, `extent`).
 struct Footprint {
   isl::map elements;  ///< [prefix] -> T[x]
   isl::multi_aff offset;
   std::vector<std::int64_t> extent;
-
-  std::int64_t count() const {
-    std::int64_t result = 1;
-    for (auto size : extent) result *= size;
-    return result;
-  }
 };
 
 class Contraction {
@@ -186,19 +177,29 @@ class Contraction {
     }
   }
 
+  /// The least index in \p dimension of an element of \p tensor that needs room: the first one of the buffer in its first execution.
+  std::int64_t first_reached(const Tensor& tensor, unsigned dimension) const {
+    std::int64_t first = INT64_MAX;
+    for (const auto& id : inside_)
+      for (const auto* access : accesses(scop_.statement(id)))
+        if (touches(*access, tensor.name))
+          first = std::min(first, box(reach(scop_.statement(id), *access).range()).at(dimension).min);
+    return first;
+  }
+
   /// Makes room for every lane of the vectors that access \p tensor; false where lanes do not lie along \p dimension, or where
   /// wider vectors would read lanes that narrower ones never write: what memory holds there can be slow to compute with.
   bool pad(const Tensor& tensor, unsigned dimension, std::vector<std::int64_t>& extent) const {
     if (tensor.combined || extent.empty()) return true;
-    std::int64_t widest = 1, narrowest = INT64_MAX, first = INT64_MAX;
+    std::int64_t widest = 1, narrowest = INT64_MAX;
+    const auto first = first_reached(tensor, dimension);
     bool aligned = true, together = true;
     for_each_vector_access(tensor, [&](const Statement& statement, const Access& access, const StatementMapping& choice) {
       auto lanes = lanes_of(access, choice.iterator);
       together = together && !lanes.scattered && (lanes.dimension < 0 || lanes.dimension == static_cast<int>(dimension));
       if (lanes.dimension < 0) return;
       auto low = box(access.relation.range()).at(dimension).min;
-      aligned = aligned && (first == INT64_MAX || first == low) && first_lane(statement, choice) == 0;
-      first = std::min(first, low);
+      aligned = aligned && first == low && first_lane(statement, choice) == 0;
       widest = std::max<std::int64_t>(widest, choice.lanes);
       narrowest = std::min<std::int64_t>(narrowest, choice.lanes);
     });

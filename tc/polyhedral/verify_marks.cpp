@@ -119,16 +119,17 @@ class MarkCheck {
       if (touched.is_empty()) continue;
       auto first = box(touched.as_map().lexmin().range());
       for (std::size_t i = 0; i < first.size(); ++i) {
-        auto last = first[i].max + (moves_along(*access, i, lane) ? statement.vector_lanes - 1 : 0);
+        auto last = first[i].max + (moves_along(touched.as_map(), i) ? statement.vector_lanes - 1 : 0);
         if (last >= tensor.min[i] + tensor.extent[i])
           fail(str("the lanes of statement ", statement.id, " reach index ", last, " of the buffer '", tensor.name, "'"));
       }
     }
   }
-  /// Does index number \p position of \p access change with the iterator \p lane?
-  static bool moves_along(const Access& access, std::size_t position, int lane) {
-    auto index = access.function.at(static_cast<int>(position));
-    return isl_pw_aff_involves_dims(index.get(), isl_dim_in, lane, 1) == isl_bool_true;
+  /// Does index number \p position take several values in one of the runs that \p touched maps to elements?
+  static bool moves_along(const isl::map& touched, std::size_t position) {
+    auto rank = static_cast<std::size_t>(isl_map_dim(touched.get(), isl_dim_out));
+    auto index = call(touched.ctx(), isl_map_project_out, touched.copy(), isl_dim_out, position + 1, rank - position - 1);
+    return !call(touched.ctx(), isl_map_project_out, index.release(), isl_dim_out, 0, position).is_single_valued();
   }
 
   /// The lanes that all statements at \p place have.
