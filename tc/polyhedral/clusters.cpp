@@ -2,15 +2,13 @@
 
 #include <algorithm>
 
+#include "tc/base/contains.h"
+
 namespace tc::polyhedral {
 namespace {
 
 /// Iterations of the shared members below which a unit does not give up members of its own.
 constexpr std::int64_t kEnoughIterations = 32;
-
-bool contains(const std::vector<int>& items, int item) {
-  return std::find(items.begin(), items.end(), item) != items.end();
-}
 
 bool touches(const Statement& statement, const std::string& tensor) {
   auto is = [&](const Access& access) { return range_name(access.relation) == tensor; };

@@ -63,21 +63,21 @@ class Packs {
     result = contract(result, place, place, mapping, {temporary}, 0);
     if (result.tensors.back().storage != Tensor::Storage::Local) return scop;
     mapping_ = mapping;
-    auto added = path_length(result, place);
-    for (auto* path : {&tiled_.copies, &tiled_.block, &tiled_.inside}) step_past(*path, place, added);
+    auto past_copy = way_past_copy(result, place);
+    for (auto* path : {&tiled_.copies, &tiled_.block, &tiled_.inside}) step_past(*path, place, past_copy);
     return result;
   }
 
-  /// The marks at \p place and the sequence below them.
-  static std::vector<int> path_length(const Scop& scop, const std::vector<int>& place) {
+  /// From \p place down through the marks there to what follows the copy in the sequence below them.
+  static std::vector<int> way_past_copy(const Scop& scop, const std::vector<int>& place) {
     std::vector<int> result;
     for (auto node = node_at(scop.schedule, place); node.isa<isl::schedule_node_mark>(); node = node.child(0)) result.push_back(0);
     result.insert(result.end(), {1, 0});
     return result;
   }
-  static void step_past(std::vector<int>& path, const std::vector<int>& place, const std::vector<int>& added) {
+  static void step_past(std::vector<int>& path, const std::vector<int>& place, const std::vector<int>& way) {
     if (path.size() < place.size() || !std::equal(place.begin(), place.end(), path.begin())) return;
-    path.insert(path.begin() + static_cast<long>(place.size()), added.begin(), added.end());
+    path.insert(path.begin() + static_cast<long>(place.size()), way.begin(), way.end());
   }
 
   const ClusterStatement& reader(const PackMapping& choice) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tc/base/contains.h"
 #include "tc/base/str.h"
 #include "tc/polyhedral/cluster_view.h"
 #include "tc/polyhedral/instances.h"
@@ -15,8 +16,6 @@ using Texts = std::vector<std::string>;
 
 /// Rows copied from one panel before the next one's.
 constexpr std::int64_t group = 8;
-
-bool contains(const std::vector<int>& list, int value) { return std::find(list.begin(), list.end(), value) != list.end(); }
 
 /// One copy: its statement, its temporary and its loops, as texts over the iterators' names.
 class Packer {
@@ -52,9 +51,7 @@ class Packer {
     band.insert(band.end(), {0, 0});
     if (!full_.empty()) result.schedule = isolate(node_at(result.schedule, band), full_).schedule();
     int lane = choice_.panel_last || adjacent_ < 0 ? choice_.panel : adjacent_;
-    auto position = std::find(names_.begin(), names_.end(), names_[lane]);
-    auto iterator = std::find(addition.statement.iterators.begin(), addition.statement.iterators.end(), *position);
-    cluster.statements.push_back({addition.statement.id, static_cast<int>(iterator - addition.statement.iterators.begin()), choice_.lanes});
+    cluster.statements.push_back({addition.statement.id, position(addition.statement, names_[lane]), choice_.lanes});
     return result;
   }
 
@@ -71,6 +68,10 @@ class Packer {
   int adjacent_ = -1;                          ///< the reduced iterator along which the tensor is contiguous
   Texts full_;
 
+  static int position(const Statement& statement, const std::string& iterator) {
+    const auto& all = statement.iterators;
+    return static_cast<int>(std::find(all.begin(), all.end(), iterator) - all.begin());
+  }
   static std::vector<int> sorted(std::vector<int> list) {
     std::sort(list.begin(), list.end());
     return list;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "tc/base/contains.h"
 #include "tc/polyhedral/instances.h"
 #include "tc/polyhedral/pack.h"
+#include "tc/strategy/parallel_work.h"
 #include "tc/strategy/vector_cost.h"
 
 namespace tc::strategy {
@@ -17,15 +19,7 @@ using polyhedral::PackMapping;
 using polyhedral::Scop;
 using polyhedral::Statement;
 
-/// Multiply-adds below which starting threads costs more than it saves.
-constexpr std::int64_t parallel_cluster = 64 << 10, parallel_iteration = 16 << 10;
-
-/// Blocks each core gets: more would even out the load, fewer read the other operand less often.
-constexpr std::int64_t blocks_per_core = 1;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
-bool contains(const std::vector<int>& list, int value) { return std::find(list.begin(), list.end(), value) != list.end(); }
 
 /// \p extent in equal blocks of at most \p most, multiples of \p unit.
 std::int64_t equal_blocks(std::int64_t extent, std::int64_t most, std::int64_t unit) {
@@ -103,9 +97,8 @@ class BlockChooser {
       add_pack(read, tiled_.rows, stride(read, iterator(tiled_.rows)) == 1, true);
   }
   bool lanes_want_copy(int read, std::int64_t again) const {
-    auto tiles = again / points(tiled_.rows);
-    if (stride(read, iterator(tiled_.columns)) != 1) return tiles >= 2;
-    return tiles >= 8 && bytes(read) > target_.l1_bytes / 2 && extent(tiled_.columns) > points(tiled_.columns);
+    if (stride(read, iterator(tiled_.columns)) != 1) return again >= 2;
+    return again / points(tiled_.rows) >= 8 && bytes(read) > target_.l1_bytes / 2 && extent(tiled_.columns) > points(tiled_.columns);
   }
   bool rows_want_copy(int read, std::int64_t again) const {
     return again / points(tiled_.columns) >= 4 && stride(read, reduced_.back()) != 1 && bytes(read) > target_.l1_bytes / 2;
@@ -161,7 +154,7 @@ class BlockChooser {
       int member = static_cast<int>(i);
       if (iterator(member) < 0) continue;
       const auto& names = options_.parallel_along;
-      if (std::find(names.begin(), names.end(), statement_.iterators[iterator(member)]) == names.end()) continue;
+      if (!contains(names, statement_.iterators[iterator(member)])) continue;
       bool is_tiled = member == tiled_.rows || member == tiled_.columns;
       if (is_tiled ? split_for_cores(member) : extent(member) > 1) return member;
     }
@@ -190,17 +183,15 @@ class BlockChooser {
     if (member < 0) return;
     mapping_.outermost = member;
     mapping_.parallel = true;
-    auto each = instances() / extent(member);
-    if (member != tiled_.rows && member != tiled_.columns && each < parallel_iteration) {
-      std::int64_t group = 1;
-      while (group * each < parallel_iteration && 8 * group * target_.cores <= extent(member)) group *= 2;
-      if (group > 1) mapping_.members[member].block = group;
-    }
+    if (member == tiled_.rows || member == tiled_.columns) return;
+    auto group = task_iterations(extent(member), instances() / extent(member), 8 * target_.cores);
+    if (group > 1) mapping_.members[member].block = group;
   }
-  /// Cuts \p member, rows or columns, so that every core gets several blocks.
+  /// Cuts \p member, rows or columns, so that every core gets a block: more would even out the load, but read the other operand
+  /// more often.
   bool split_for_cores(int member) {
     auto& size = mapping_.members[member];
-    auto each = round_up(ceil_div(extent(member), blocks_per_core * target_.cores), size.points);
+    auto each = round_up(ceil_div(extent(member), target_.cores), size.points);
     if (size.block > 0) each = std::min(each, size.block);
     if (ceil_div(extent(member), each) < target_.cores) return false;
     if (each < extent(member)) size.block = each;

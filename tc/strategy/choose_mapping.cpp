@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "tc/base/contains.h"
 #include "tc/polyhedral/cluster_view.h"
 #include "tc/polyhedral/gather_coincident.h"
 #include "tc/polyhedral/instances.h"
 #include "tc/strategy/choose_blocks.h"
+#include "tc/strategy/parallel_work.h"
 #include "tc/strategy/register_tile.h"
 #include "tc/strategy/vector_cost.h"
 
@@ -22,13 +24,7 @@ using polyhedral::Scop;
 using polyhedral::Statement;
 using polyhedral::StatementMapping;
 
-/// Element operations below which starting threads costs more than it saves, for a cluster and for one iteration.
-constexpr std::int64_t parallel_cluster = 64 << 10;
-constexpr std::int64_t parallel_iteration = 16 << 10;
-
 constexpr std::int64_t cache_line = 64;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 std::int64_t instances(const Scop& scop, const std::string& id) {
   std::int64_t result = 1;
@@ -72,8 +68,7 @@ class Chooser {
   }
   const Statement& statement(const ClusterStatement& entry) const { return scop_.statement(entry.id); }
   bool is_kept(const ClusterStatement& entry, int iterator) const {
-    auto kept = polyhedral::kept_dimensions(statement(entry));
-    return std::find(kept.begin(), kept.end(), iterator) != kept.end();
+    return contains(polyhedral::kept_dimensions(statement(entry)), iterator);
   }
   /// Does \p entry reduce in loops of its own, and in nothing but these, without reading what it accumulates?
   bool is_reduction(const ClusterStatement& entry) const {
@@ -95,11 +90,14 @@ class Chooser {
     }
     return result;
   }
-  /// What a packed copy of each read costs a use: elements to copy, 0 where there is none.
+  /// What registers and packed copies save \p entry, where it may use them.
   CopiedReads copied_reads(const ClusterStatement& entry) const {
     CopiedReads result;
-    if (!options_.promote || !options_.tile.empty() || entry.id != heaviest_.id || !is_reduction(entry)) return result;
-    for (const auto& loop : entry.inner) result.reduced *= std::max<std::int64_t>(1, polyhedral::box(statement(entry).domain)[loop.iterator].extent());
+    if (!options_.promote || entry.id != heaviest_.id || !is_reduction(entry)) return result;
+    auto box = polyhedral::box(statement(entry).domain);
+    for (const auto& loop : entry.inner)
+      if (loop.iterator >= 0) result.reduced *= std::max<std::int64_t>(1, box[loop.iterator].extent());
+    if (!options_.pack || !options_.tile.empty() || !(cluster_.permutable || cluster_.members.size() == 1)) return result;
     for (std::size_t i = 0; i < statement(entry).reads.size(); ++i)
       result.reuse.push_back(reuse(scop_, cluster_, entry, static_cast<int>(i)));
     return result;
@@ -115,13 +113,10 @@ class Chooser {
     return block > 0 ? std::min(block, whole) : whole;
   }
 
-  static bool is_named(const std::vector<std::string>& names, const std::string& iterator) {
-    return std::find(names.begin(), names.end(), iterator) != names.end();
-  }
   /// Those of \p candidates the user named for lanes; all of them where none is.
   std::vector<int> preferred(const ClusterStatement& entry, const std::vector<int>& candidates) const {
     auto named = candidates;
-    std::erase_if(named, [&](int i) { return !is_named(options_.vector_along, statement(entry).iterators[i]); });
+    std::erase_if(named, [&](int i) { return !contains(options_.vector_along, statement(entry).iterators[i]); });
     return named.empty() ? candidates : named;
   }
 
@@ -236,8 +231,7 @@ class Chooser {
       bool private_lanes = lanes.iterator >= 0 && member_of(entry, lanes.iterator) < 0;
       if (!is_reduction(entry) || (private_lanes && !mapping_.register_tile)) continue;
       auto target = polyhedral::range_name(statement(entry).write.relation);
-      if (std::find(mapping_.staged.begin(), mapping_.staged.end(), target) == mapping_.staged.end())
-        mapping_.staged.push_back(target);
+      if (!contains(mapping_.staged, target)) mapping_.staged.push_back(target);
     }
   }
 
@@ -254,7 +248,7 @@ class Chooser {
   /// without members.
   int parallel_member() const {
     for (std::size_t i = 0; i < cluster_.members.size() && (i == 0 || cluster_.permutable); ++i)
-      if (heaviest_.outer[i] >= 0 && is_named(options_.parallel_along, statement(heaviest_).iterators[heaviest_.outer[i]]))
+      if (heaviest_.outer[i] >= 0 && contains(options_.parallel_along, statement(heaviest_).iterators[heaviest_.outer[i]]))
         return static_cast<int>(i);
     int best = -1;
     for (std::size_t i = 0; i < cluster_.members.size() && (i == 0 || cluster_.permutable); ++i) {
@@ -275,8 +269,7 @@ class Chooser {
     auto& size = mapping_.members[member];
     auto each = std::max<std::int64_t>(work / trips(member), 1);
     if (size.block > 0 || each >= parallel_iteration) return;
-    std::int64_t group = 1;
-    while (group * each < parallel_iteration && 4 * group <= trips(member)) group *= 2;
+    auto group = task_iterations(trips(member), each, 4);
     if (group > 1) size.block = group * size.points;
   }
 

@@ -24,25 +24,36 @@ double access_cost(const Scop& scop, const Access& access, int iterator, int lan
 /// An element of a vector that is scattered, in scalar writes.
 constexpr double scatter_cost = 2;
 
-/// A vector of a packed copy: read, transposed and written once.
-constexpr double copy_cost = 4;
+/// A vector of a packed copy: read from far, transposed and written once.
+constexpr double copy_cost = 16;
 
 /// What it takes to combine the lanes of a reduction, once.
 constexpr double combine_cost = 8;
 
 /// The cost of read number \p index: of its copy, where that is cheaper.
-double read_cost(const Scop& scop, const Statement& statement, std::size_t index, int iterator, int lanes, const CopiedReads& copies) {
+double read_cost(const Scop& scop, const Statement& statement, std::size_t index, int iterator, int lanes,
+                 const CopiedReads& copies) {
   auto cost = access_cost(scop, statement.reads[index], iterator, lanes);
   bool copied = index < copies.reuse.size() && copies.reuse[index] > 1 && cost > 1;
   return copied ? std::min(cost, 1 + copy_cost / static_cast<double>(copies.reuse[index])) : cost;
 }
 
+/// What the write costs per vector: an accumulator is read too, as is what a scatter goes around.
+double write_cost(const Scop& scop, const Statement& statement, int iterator, int lanes, const CopiedReads& copies) {
+  double once = access_cost(scop, statement.write, iterator, lanes);
+  bool scattered = once >= lanes;
+  if (scattered && copies.reduced > 1) once *= scatter_cost;
+  if (scattered || statement.accumulates) once *= 2;
+  return once / static_cast<double>(copies.reduced);
+}
+
 /// Accesses of one instance of \p statement when \p iterator runs along \p lanes.
-double vector_cost(const Scop& scop, const Statement& statement, int iterator, std::int64_t extent, int lanes, const CopiedReads& copies) {
-  double write = access_cost(scop, statement.write, iterator, lanes);
+double vector_cost(const Scop& scop, const Statement& statement, int iterator, std::int64_t extent, int lanes,
+                   const CopiedReads& copies) {
   bool reduced = statement.accumulates && polyhedral::stride(scop, statement.write, iterator) == 0;
-  double vector = write * (statement.accumulates || write >= lanes ? 2 : 1) * (write >= lanes && copies.reduced > 1 ? scatter_cost : 1) / static_cast<double>(copies.reduced);
-  for (std::size_t i = 0; i < statement.reads.size(); ++i) vector += read_cost(scop, statement, i, iterator, lanes, copies);
+  double vector = write_cost(scop, statement, iterator, lanes, copies);
+  for (std::size_t i = 0; i < statement.reads.size(); ++i)
+    vector += read_cost(scop, statement, i, iterator, lanes, copies);
   auto vectors = (extent + lanes - 1) / lanes;
   return (vector * static_cast<double>(vectors) + (reduced ? combine_cost : 0)) / static_cast<double>(extent);
 }

@@ -144,6 +144,25 @@ TEST_F(ChooseContraction, PacksWhatLiesAcrossTheLanes) {
             "pack read 1 of U in panels of 64 i1\n");
 }
 
+TEST_F(ChooseContraction, FewRowsRunAlongTheReductionRatherThanCopyWhatLiesAcross) {
+  for (int rows : {2, 4, 6, 8, 9}) {
+    auto mapping = choose(rows, 1024, 1024, "B[j, k]", {1024, 1024}, "cpu:avx512,cores=2,l1=48k,l2=2m");
+    EXPECT_NE(mapping.find("U: i2 x16"), std::string::npos) << rows << ": " << mapping;
+    EXPECT_EQ(mapping.find("pack"), std::string::npos) << rows << ": " << mapping;
+  }
+}
+
+TEST_F(ChooseContraction, LanesAreNeverGatheredWhereACopyWasCounted) {
+  for (int rows : {2, 3, 5, 8, 12, 17, 24, 40, 64})
+    for (int depth : {4, 16, 100, 1024}) {
+      auto mapping = choose(rows, 1024, depth, "B[j, k]", {1024, depth}, "cpu:avx512,cores=2,l1=48k,l2=2m");
+      bool along_columns = mapping.find("U: i1 x16") != std::string::npos;
+      EXPECT_EQ(along_columns, mapping.find("pack read 1 of U") != std::string::npos) << rows << " x " << depth << ": " << mapping;
+    }
+  auto unpacked = choose(64, 1024, 1024, "B[j, k]", {1024, 1024}, "cpu:avx512,cores=2", {.pack = false});
+  EXPECT_NE(unpacked.find("U: i2 x16"), std::string::npos) << unpacked;
+}
+
 TEST_F(ChooseContraction, CutsLongReductionsAndColumnsForTheCaches) {
   EXPECT_EQ(choose(4096, 4096, 4096, "B[k, j]", {4096, 4096}, "cpu:avx512,cores=2,l1=48k,l2=2m"),
             "parallel 1, blocks 0x288, register 9x48, I: i1 x16, U: i1 x16, U: i2 in blocks of 832, "
