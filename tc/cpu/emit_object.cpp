@@ -19,6 +19,7 @@
 #include "tc/cpu/kernel.h"
 #include "tc/cpu/lane_functions.h"
 #include "tc/cpu/llvm_target.h"
+#include "tc/halide_bridge/expand_functions.h"
 
 namespace tc::cpu {
 namespace {
@@ -134,7 +135,7 @@ std::string emit(llvm::Module& module, const Target& target) {
 ObjectCode emit_object(const std::string& function, const Stmt& body, const std::vector<std::string>& buffers, const Target& target) {
   initialize_llvm();
   try {
-    auto module = make_module(function, body, buffers, target);
+    auto module = make_module(function, halide_bridge::expand_functions(body), buffers, target);
     llvm::LLVMContext context;
     auto llvm_module = Halide::compile_module_to_llvm_module(module, context);
     return {function, to_string(target), buffers, emit(*llvm_module, target)};

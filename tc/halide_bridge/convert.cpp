@@ -11,6 +11,8 @@ using Halide::Type;
 using Halide::UInt;
 namespace ir = Halide::Internal;
 
+const std::string from_bfloat = "tc_from_bfloat_f32", to_bfloat = "tc_to_bfloat_u16";
+
 Expr bits_of(const Expr& value, const Type& type) {
   return ir::Call::make(type, ir::Call::reinterpret, {value}, ir::Call::PureIntrinsic);
 }
@@ -60,8 +62,7 @@ Expr decode(const Expr& bits, DType type) {
   if (type == DType::Bool) return ir::Not::make(ir::EQ::make(bits, ir::make_zero(bits.type())));
   if (type == DType::Float16)
     return ir::Call::make(Halide::Float(32, n), "tc_from_half_f32", {bits}, ir::Call::PureExtern);
-  if (type == DType::BFloat16)
-    return bits_of(ir::Cast::make(UInt(32, n), bits) << unsigned32(16, n), Halide::Float(32, n));
+  if (type == DType::BFloat16) return ir::Call::make(Halide::Float(32, n), from_bfloat, {bits}, ir::Call::PureExtern);
   return bits;
 }
 
@@ -71,8 +72,15 @@ Expr encode(const Expr& value, DType type) {
     return ir::Select::make(value, ir::make_one(UInt(8, n)), ir::make_zero(UInt(8, n)));
   if (type == DType::Float16)
     return ir::Cast::make(UInt(16, n), ir::Call::make(Halide::Int(32, n), "tc_to_half_i32", {value}, ir::Call::PureExtern));
-  if (type == DType::BFloat16) return encode_bfloat(value);
+  if (type == DType::BFloat16) return ir::Call::make(UInt(16, n), to_bfloat, {value}, ir::Call::PureExtern);
   return value;
+}
+
+std::optional<Expr> expand_bfloat(const std::string& function, const std::vector<Expr>& args) {
+  if (function == to_bfloat) return encode_bfloat(args[0]);
+  if (function != from_bfloat) return std::nullopt;
+  int n = args[0].type().lanes();
+  return bits_of(ir::Cast::make(UInt(32, n), args[0]) << unsigned32(16, n), Halide::Float(32, n));
 }
 
 }  // namespace tc::halide_bridge

@@ -29,6 +29,11 @@ Expr extreme(const Expr& a, const Expr& b) {
   });
 }
 
+/// The call of the built-in min or max.
+Expr nan_keeping(const std::string& name, const Expr& a, const Expr& b) {
+  return ir::Call::make(a.type(), "tc_" + name + "_f" + std::to_string(a.type().bits()), {a, b}, ir::Call::PureExtern);
+}
+
 /// As C's fmin and fmax: a NaN is ignored unless both are.
 template <typename Before>
 Expr extreme_number(const Expr& a, const Expr& b) {
@@ -81,9 +86,9 @@ Expr combine(ReductionOp op, const Expr& a, const Expr& b) {
     case ReductionOp::Sum: return is_bool ? ir::Or::make(a, b) : wrapping<ir::Add>(a, b);
     case ReductionOp::Product: return is_bool ? ir::And::make(a, b) : wrapping<ir::Mul>(a, b);
     case ReductionOp::Min:
-      return is_bool ? ir::And::make(a, b) : is_float ? extreme<ir::LT>(a, b) : ir::Min::make(a, b);
+      return is_bool ? ir::And::make(a, b) : is_float ? nan_keeping("min", a, b) : ir::Min::make(a, b);
     case ReductionOp::Max:
-      return is_bool ? ir::Or::make(a, b) : is_float ? extreme<ir::GT>(a, b) : ir::Max::make(a, b);
+      return is_bool ? ir::Or::make(a, b) : is_float ? nan_keeping("max", a, b) : ir::Max::make(a, b);
     case ReductionOp::And: return ir::And::make(a, b);
     case ReductionOp::Or: return ir::Or::make(a, b);
   }

@@ -10,7 +10,6 @@
 #include "tc/halide_bridge/convert.h"
 #include "tc/halide_bridge/float_ops.h"
 #include "tc/halide_bridge/value_name.h"
-#include "tc/halide_bridge/vector_math.h"
 
 namespace tc::halide_bridge {
 namespace {
@@ -77,7 +76,7 @@ class ValueRaiser : public ir::IRMutator {
   Expr visit(const ir::Add* op) override { return arithmetic(op); }
   Expr visit(const ir::Sub* op) override { return arithmetic(op); }
   Expr visit(const ir::Mul* op) override { return arithmetic(op); }
-  Expr visit(const ir::Div* op) override { return op->type.is_float() ? quotient(op) : op->type == Int(64) ? arithmetic(op) : division(op); }
+  Expr visit(const ir::Div* op) override { return op->type == Int(64) ? arithmetic(op) : division(op); }
   Expr visit(const ir::Mod* op) override { return op->type == Int(64) ? arithmetic(op) : division(op); }
   Expr visit(const ir::Min* op) override { return arithmetic(op); }
   Expr visit(const ir::Max* op) override { return arithmetic(op); }
@@ -129,8 +128,6 @@ class ValueRaiser : public ir::IRMutator {
       lanes = std::max(lanes, args.back().type().lanes());
     }
     for (Expr& arg : args) arg = broadcast(arg, lanes);
-    if (auto expanded = expand_builtin(op->name, args)) return *expanded;
-    if (auto expanded = expand_math(op->name, args)) return *expanded;
     return ir::Call::make(op->type.with_lanes(lanes), op->name, args, op->call_type);
   }
 
@@ -168,15 +165,6 @@ class ValueRaiser : public ir::IRMutator {
     Expr a = mutate(op->a), b = running_or_one(mutate(op->b));
     match_lanes(a, b);
     return Node::make(a, b);
-  }
-
-  /// A division of floats; of many lanes by one value, that of cpu/lane_functions.h.
-  Expr quotient(const ir::Div* op) {
-    Expr a = mutate(op->a), b = mutate(op->b);
-    bool by_one = b.type().is_scalar() && a.type().is_vector();
-    match_lanes(a, b);
-    if (!by_one) return ir::Div::make(a, b);
-    return ir::Call::make(a.type(), b.type().bits() == 32 ? "tc_quotient_f32" : "tc_quotient_f64", {a, b}, ir::Call::PureExtern);
   }
 
   Expr running_or_one(const Expr& divisor) const {
