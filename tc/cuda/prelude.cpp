@@ -29,9 +29,9 @@ constexpr PreludeFunction functions[] = {
      "begins to copy 16 bytes, both aligned to 16; done after tc_copy_wait, seen by other threads after a barrier"},
     {"tc_copy_async_8", "void tc_copy_async_8(void* shared, const void* global)", "the same for 8 bytes, aligned to 8"},
     {"tc_copy_async_4", "void tc_copy_async_4(void* shared, const void* global)", "the same for 4 bytes, aligned to 4"},
-    {"tc_copy_async_16_if", "void tc_copy_async_16_if(bool holds, void* shared, const void* global)",
+    {"tc_copy_async_16_if", "void tc_copy_async_16_if(void* shared, const void* global, bool holds)",
      "as tc_copy_async_16; writes zeros and reads nothing where the condition does not hold"},
-    {"tc_copy_async_4_if", "void tc_copy_async_4_if(bool holds, void* shared, const void* global)",
+    {"tc_copy_async_4_if", "void tc_copy_async_4_if(void* shared, const void* global, bool holds)",
      "as tc_copy_async_4; writes zeros and reads nothing where the condition does not hold"},
     {"tc_copy_commit", "void tc_copy_commit()", "closes this thread's group of asynchronous copies"},
     {"tc_copy_wait", "void tc_copy_wait<N>()", "waits until at most N of this thread's groups are under way"},
@@ -63,7 +63,7 @@ constexpr std::string_view natives[] = {
     "normcdf", "normcdfinv", "rcbrt", "round",  "sin",   "sinh",   "sinpi", "sqrt",   "tan",       "tanh",
     "tgamma", "trunc",   "y0",    "y1",         "cyl_bessel_i0",   "cyl_bessel_i1",   "atan2",     "copysign",
     "fdim",   "fmod",    "hypot", "nextafter",  "pow",   "remainder", "rhypot",       "fma",       "norm3d",
-    "norm4d", "rnorm3d", "rnorm4d",
+    "norm4d", "rnorm3d", "rnorm4d", "fmin", "fmax",
 };
 
 constexpr std::string_view words[] = {
@@ -161,11 +161,11 @@ TC_INLINE void tc_copy_async_8(void* shared, const void* global) {
 TC_INLINE void tc_copy_async_4(void* shared, const void* global) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(TC_SHARED_ADDRESS(shared)), "l"(global) : "memory");
 }
-TC_INLINE void tc_copy_async_16_if(bool holds, void* shared, const void* global) {
+TC_INLINE void tc_copy_async_16_if(void* shared, const void* global, bool holds) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(TC_SHARED_ADDRESS(shared)), "l"(global),
                "r"(holds ? 16 : 0) : "memory");
 }
-TC_INLINE void tc_copy_async_4_if(bool holds, void* shared, const void* global) {
+TC_INLINE void tc_copy_async_4_if(void* shared, const void* global, bool holds) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(TC_SHARED_ADDRESS(shared)), "l"(global),
                "r"(holds ? 4 : 0) : "memory");
 }
@@ -180,10 +180,10 @@ TC_INLINE void tc_copy_word(void* shared, const void* global) {
 TC_INLINE void tc_copy_async_16(void* shared, const void* global) { tc_copy_word<uint4>(shared, global); }
 TC_INLINE void tc_copy_async_8(void* shared, const void* global) { tc_copy_word<uint2>(shared, global); }
 TC_INLINE void tc_copy_async_4(void* shared, const void* global) { tc_copy_word<unsigned>(shared, global); }
-TC_INLINE void tc_copy_async_16_if(bool holds, void* shared, const void* global) {
+TC_INLINE void tc_copy_async_16_if(void* shared, const void* global, bool holds) {
   *static_cast<uint4*>(shared) = holds ? *static_cast<const uint4*>(global) : make_uint4(0, 0, 0, 0);
 }
-TC_INLINE void tc_copy_async_4_if(bool holds, void* shared, const void* global) {
+TC_INLINE void tc_copy_async_4_if(void* shared, const void* global, bool holds) {
   *static_cast<unsigned*>(shared) = holds ? *static_cast<const unsigned*>(global) : 0u;
 }
 TC_INLINE void tc_copy_commit() {}
