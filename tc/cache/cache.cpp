@@ -1,0 +1,144 @@
+#include "tc/cache/cache.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tc/base/log.h"
+#include "tc/base/str.h"
+#include "tc/cache/build_id.h"
+#include "tc/cache/file_io.h"
+#include "tc/cache/layout.h"
+#include "tc/cache/maintain.h"
+
+namespace tc::cache {
+namespace {
+
+constexpr std::int64_t stamp_age = 3600;      ///< seconds after which a use is recorded again
+constexpr std::uint64_t puts_a_check = 64;    ///< of code, between two looks at the size of the folder
+constexpr std::size_t most_warnings = 64;
+
+}  // namespace
+
+Cache::Cache(CacheSettings settings) : settings_(std::move(settings)) {}
+
+std::vector<std::string> Cache::folders() const {
+  std::vector<std::string> result;
+  if (!settings_.override_folder.empty()) result.push_back(settings_.override_folder);
+  if (!settings_.folder.empty()) result.push_back(settings_.folder);
+  result.insert(result.end(), settings_.packs.begin(), settings_.packs.end());
+  return result;
+}
+
+void Cache::warn(const std::string& warning) const {
+  {
+    std::lock_guard lock(mutex_);
+    if (warned_.size() >= most_warnings || !warned_.insert(warning).second) return;
+    warnings_.push_back(warning);
+  }
+  log(LogLevel::Warning, str("cache: ", warning));
+}
+
+std::vector<std::string> Cache::take_warnings() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(warnings_, {});
+}
+
+std::vector<OptionsEntry> Cache::find(const Key& key) const {
+  const auto prefix = key_prefix(key);
+  std::vector<OptionsEntry> found;
+  for (const auto& folder : folders()) {
+    auto where = place(options_root(folder), prefix).folder;
+    for (const auto& file : list_files(where, false)) {
+      if (file.name.compare(0, prefix.size(), prefix) != 0) continue;
+      auto loaded = load_options({where, file.name});
+      if (!loaded.problem.empty()) warn(loaded.problem);
+      if (loaded.fault == Fault::None && loaded.entry.key == key) found.push_back(std::move(loaded.entry));
+    }
+    if (!found.empty()) break;
+  }
+  std::sort(found.begin(), found.end(), better);
+  return found;
+}
+
+std::optional<OptionsEntry> Cache::best(const Key& key) const {
+  auto found = find(key);
+  if (found.empty()) return std::nullopt;
+  return std::move(found.front());
+}
+
+std::optional<Nearest> Cache::nearest(const Key& key) const {
+  const auto prefix = family_prefix(key);
+  std::optional<Nearest> result;
+  for (const auto& folder : folders()) {
+    auto where = place(options_root(folder), prefix).folder;
+    for (const auto& file : list_files(where, false)) {
+      if (file.name.compare(0, prefix.size(), prefix) != 0) continue;
+      auto loaded = load_options({where, file.name});
+      if (!loaded.problem.empty()) warn(loaded.problem);
+      if (loaded.fault != Fault::None || family(loaded.entry.key) != family(key)) continue;
+      Nearest candidate{std::move(loaded.entry), 0};
+      candidate.distance = distance(candidate.entry.key, key);
+      bool nearer = !result || candidate.distance < result->distance;
+      bool as_near = result && candidate.distance == result->distance && better(candidate.entry, result->entry);
+      if (nearer || as_near) result = std::move(candidate);
+    }
+    if (result && result->distance == 0) break;
+  }
+  return result;
+}
+
+bool Cache::put(OptionsEntry entry) {
+  if (!settings_.writable || settings_.folder.empty()) return false;
+  if (entry.created_at == 0) entry.created_at = seconds_since_1970();
+  auto bytes = to_bytes(entry);
+  auto where = place(options_root(settings_.folder), options_name(entry, bytes));
+  auto problem = write_file(where.folder, where.name, bytes, {false, true});
+  if (!problem.empty()) warn(problem);
+  ++generation_;
+  return problem.empty();
+}
+
+std::optional<CodeEntry> Cache::find_code(const Key& key, const std::string& options, const std::string& source) const {
+  if (settings_.folder.empty()) return std::nullopt;
+  const auto& build = compiler_build_id();
+  auto where = place(code_root(settings_.folder), code_name(key, options, source, build));
+  auto problem = untrusted_code(settings_.folder);
+  if (!problem.empty()) {
+    warn(str("machine code is not kept: ", problem));
+    return std::nullopt;
+  }
+  auto loaded = load_code(where);
+  if (!loaded.problem.empty()) warn(loaded.problem);
+  auto& entry = loaded.entry;
+  if (loaded.fault != Fault::None || !(entry.key == key) || entry.options != options || entry.source != source ||
+      entry.build != build)
+    return std::nullopt;
+  if (settings_.writable && seconds_since_1970() - loaded.modified_at > stamp_age) touch(where.path());
+  return std::move(entry);
+}
+
+bool Cache::put(CodeEntry entry) {
+  if (!settings_.writable || settings_.folder.empty()) return false;
+  entry.build = compiler_build_id();
+  if (entry.created_at == 0) entry.created_at = seconds_since_1970();
+  auto where =
+      place(code_root(settings_.folder), code_name(entry.key, entry.options, entry.source, entry.build));
+  auto problem = untrusted_code(settings_.folder);
+  if (problem.empty()) {
+    problem = write_file(where.folder, where.name, to_bytes(entry), {true, false});
+    if (!problem.empty()) warn(problem);
+  } else {
+    warn(str("machine code is not kept: ", problem));
+  }
+  if (problem.empty() && code_puts_++ % puts_a_check == 0) keep_size();
+  return problem.empty();
+}
+
+void Cache::keep_size() {
+  GcRules rules;
+  rules.max_bytes = settings_.max_bytes;
+  rules.only_when_full = true;
+  gc(settings_.folder, rules);
+}
+
+}  // namespace tc::cache

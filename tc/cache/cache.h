@@ -1,0 +1,73 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tc/cache/entry.h"
+
+namespace tc::cache {
+
+/// Where a cache looks.
+struct CacheSettings {
+  std::string folder;           ///< its own: of both parts
+  bool writable = true;
+  std::string override_folder;  ///< options in it go before those of all others; "": none
+  std::vector<std::string> packs;  ///< folders of options, read after its own, in order
+  std::uint64_t max_bytes = std::uint64_t(1) << 30;  ///< of its own folder; what is least used goes
+};
+
+/// Options for other shapes.
+struct Nearest {
+  OptionsEntry entry;
+  double distance = 0;  ///< see distance()
+};
+
+/// The compilation cache: what was learnt about kernels, kept between processes. Any number of processes and threads
+/// may read and write one folder at once. Whatever is wrong with a file or a folder is a miss and one warning, never an
+/// exception; what put() has acknowledged is found until gc() removes it.
+class Cache {
+ public:
+  explicit Cache(CacheSettings settings);
+
+  const CacheSettings& settings() const { return settings_; }
+
+  /// The options for \p key in the first folder that has any (override, own, packs), best first.
+  std::vector<OptionsEntry> find(const Key& key) const;
+  /// The first of find().
+  std::optional<OptionsEntry> best(const Key& key) const;
+  /// The best options for the nearest shapes of the same program, types, ranks and target, \p key itself included.
+  /// They are legal for \p key, as all options are, and may be slower than none.
+  std::optional<Nearest> nearest(const Key& key) const;
+  /// Keeps \p entry in the folder of its own; created_at is set where it is 0. False, and a warning, if it could not.
+  bool put(OptionsEntry entry);
+
+  /// The code that this build of the compiler made, from the folder of its own only.
+  std::optional<CodeEntry> find_code(const Key& key, const std::string& options, const std::string& source) const;
+  /// Keeps \p entry, as made by this build.
+  bool put(CodeEntry entry);
+
+  /// Grows with each put of options in this process: tells holders of a choice to choose anew.
+  std::uint64_t generation() const { return generation_; }
+  /// Warnings since the last call, each of which is given once in a process.
+  std::vector<std::string> take_warnings();
+  void warn(const std::string& warning) const;
+
+ private:
+  std::vector<std::string> folders() const;
+  void keep_size();
+
+  CacheSettings settings_;
+  std::atomic<std::uint64_t> generation_{0};
+  std::atomic<std::uint64_t> code_puts_{0};
+  mutable std::mutex mutex_;
+  mutable std::set<std::string> warned_;
+  mutable std::vector<std::string> warnings_;
+};
+
+}  // namespace tc::cache

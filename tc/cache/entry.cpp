@@ -1,0 +1,184 @@
+#include "tc/cache/entry.h"
+
+#include <google/protobuf/unknown_field_set.h>
+
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/proto/cache_entry.pb.h"
+
+namespace tc::cache {
+namespace {
+
+constexpr int most_tensors = 4096;
+constexpr int most_rank = 64;
+
+void write(const Key& key, proto::CacheKey& out) {
+  out.set_program(key.program);
+  out.set_target(key.target);
+  for (const auto& tensor : key.tensors) {
+    auto& item = *out.add_tensors();
+    item.set_dtype(std::string(name(tensor.spec.dtype)));
+    item.mutable_shape()->Add(tensor.spec.shape.begin(), tensor.spec.shape.end());
+    item.mutable_strides()->Add(tensor.spec.strides.begin(), tensor.spec.strides.end());
+    item.set_output(tensor.output);
+  }
+}
+
+/// False for what is no key.
+bool read(const proto::CacheKey& in, Key& key) {
+  key.program = in.program();
+  key.target = in.target();
+  if (key.program.empty() || key.target.empty() || in.tensors_size() > most_tensors) return false;
+  for (const auto& item : in.tensors()) {
+    auto type = parse_dtype(item.dtype());
+    if (!type || item.shape_size() > most_rank || item.shape_size() != item.strides_size()) return false;
+    KeyTensor tensor;
+    tensor.spec.dtype = *type;
+    tensor.spec.shape.assign(item.shape().begin(), item.shape().end());
+    tensor.spec.strides.assign(item.strides().begin(), item.strides().end());
+    tensor.output = item.output();
+    for (auto extent : tensor.spec.shape)
+      if (extent < 0) return false;
+    key.tensors.push_back(std::move(tensor));
+  }
+  return true;
+}
+
+void write(const Measurement& measured, proto::CacheMeasurement& out) {
+  out.set_median_ns(measured.median_ns);
+  out.set_least_ns(measured.least_ns);
+  out.set_spread_ns(measured.spread_ns);
+  out.set_runs(measured.runs);
+  out.set_cold(measured.cold);
+  out.set_checked(measured.checked);
+  out.set_threads(measured.threads);
+  out.set_machine(measured.machine);
+  out.set_build(measured.build);
+  out.set_taken_at(measured.taken_at);
+}
+
+/// False for times that no clock gives.
+bool read(const proto::CacheMeasurement& in, Measurement& measured) {
+  measured.median_ns = in.median_ns();
+  measured.least_ns = in.least_ns();
+  measured.spread_ns = in.spread_ns();
+  measured.runs = in.runs();
+  measured.cold = in.cold();
+  measured.checked = in.checked();
+  measured.threads = in.threads();
+  measured.machine = in.machine();
+  measured.build = in.build();
+  measured.taken_at = in.taken_at();
+  for (double time : {measured.median_ns, measured.least_ns, measured.spread_ns})
+    if (!std::isfinite(time) || time < 0) return false;
+  return measured.median_ns > 0;
+}
+
+/// The payload of \p bytes as \p message.
+template <typename Message>
+Fault read_message(Kind kind, std::string_view bytes, Message& message) {
+  auto unsealed = unseal(kind, bytes);
+  if (unsealed.fault != Fault::None) return unsealed.fault;
+  bool fits = unsealed.payload.size() <= static_cast<std::size_t>(std::numeric_limits<int>::max());
+  if (!fits || !message.ParseFromArray(unsealed.payload.data(), static_cast<int>(unsealed.payload.size())))
+    return Fault::Damaged;
+  if (!message.has_schema_version()) return Fault::Damaged;
+  return message.oldest_reader() > schema_version ? Fault::Foreign : Fault::None;
+}
+
+template <typename Message>
+void write_version(Message& message) {
+  message.set_schema_version(schema_version);
+  message.set_oldest_reader(oldest_reader);
+}
+
+}  // namespace
+
+Digest code_digest(const Key& key, const std::string& options, const std::string& source, const std::string& build) {
+  auto id = digest(key);
+  Encoder out("tc-code-1");
+  out.put(std::string_view(reinterpret_cast<const char*>(id.data()), id.size())).put(options).put(source).put(build);
+  return sha256(out.bytes());
+}
+
+std::string to_bytes(const OptionsEntry& entry) {
+  proto::OptionsEntry message;
+  write_version(message);
+  write(entry.key, *message.mutable_key());
+  if (!message.mutable_options()->ParseFromString(entry.options.to_bytes()))
+    throw InternalError("mapping options cannot be written to the cache");
+  message.set_origin(entry.origin == Origin::Injected ? proto::CACHE_ORIGIN_INJECTED : proto::CACHE_ORIGIN_TUNED);
+  if (entry.measured) write(*entry.measured, *message.mutable_measured());
+  message.set_created_at(entry.created_at);
+  if (!entry.note.empty()) message.set_note(entry.note);
+  return seal(Kind::Options, message.SerializeAsString());
+}
+
+std::string to_bytes(const CodeEntry& entry) {
+  proto::CodeEntry message;
+  write_version(message);
+  write(entry.key, *message.mutable_key());
+  message.set_options(entry.options);
+  message.set_source(entry.source);
+  message.set_build(entry.build);
+  message.set_generated(entry.generated);
+  message.set_image(entry.image);
+  for (const auto& stage : entry.verified_stages) message.mutable_certificate()->add_stages(stage);
+  message.set_compile_milliseconds(entry.compile_milliseconds);
+  message.set_created_at(entry.created_at);
+  return seal(Kind::Code, message.SerializeAsString());
+}
+
+Fault parse(std::string_view bytes, OptionsEntry& entry) {
+  proto::OptionsEntry message;
+  auto fault = read_message(Kind::Options, bytes, message);
+  if (fault != Fault::None) return fault;
+  OptionsEntry result;
+  if (!read(message.key(), result.key)) return Fault::Foreign;
+  try {
+    result.options = options::MappingOptions::from_bytes(message.options().SerializeAsString());
+  } catch (const OptionsError&) {
+    return Fault::Foreign;
+  }
+  if (!message.has_origin()) return Fault::Foreign;
+  result.origin = message.origin() == proto::CACHE_ORIGIN_INJECTED ? Origin::Injected : Origin::Tuned;
+  if (message.has_measured() && !read(message.measured(), result.measured.emplace())) return Fault::Foreign;
+  result.created_at = message.created_at();
+  result.note = message.note();
+  entry = std::move(result);
+  return Fault::None;
+}
+
+Fault parse(std::string_view bytes, CodeEntry& entry) {
+  proto::CodeEntry message;
+  auto fault = read_message(Kind::Code, bytes, message);
+  if (fault != Fault::None) return fault;
+  CodeEntry result;
+  if (!read(message.key(), result.key)) return Fault::Foreign;
+  result.options = message.options();
+  result.source = message.source();
+  result.build = message.build();
+  result.generated = message.generated();
+  result.image = std::move(*message.mutable_image());
+  for (const auto& stage : message.certificate().stages()) result.verified_stages.push_back(stage);
+  result.compile_milliseconds = message.compile_milliseconds();
+  result.created_at = message.created_at();
+  entry = std::move(result);
+  return Fault::None;
+}
+
+bool better(const OptionsEntry& a, const OptionsEntry& b) {
+  auto rank = [](const OptionsEntry& entry) {
+    bool injected = entry.origin == Origin::Injected;
+    double time = entry.measured ? entry.measured->median_ns : std::numeric_limits<double>::infinity();
+    return std::tuple(injected ? 0 : 1, injected ? -entry.created_at : 0, time);
+  };
+  if (rank(a) != rank(b)) return rank(a) < rank(b);
+  return to_bytes(a) < to_bytes(b);
+}
+
+}  // namespace tc::cache

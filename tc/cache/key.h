@@ -1,0 +1,54 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tc/base/tensor.h"
+#include "tc/cache/sha256.h"
+
+namespace tc::cache {
+
+struct KeyTensor {
+  TensorSpec spec;  ///< normalised
+  bool output = false;
+
+  bool operator==(const KeyTensor&) const = default;
+};
+
+/// What a kernel is made for: a program up to renaming, the tensors it takes, a machine.
+struct Key {
+  std::string program;  ///< lang::canonical_text
+  std::vector<KeyTensor> tensors;
+  std::string target;
+
+  bool operator==(const Key&) const = default;
+};
+
+/// Strings, numbers and lists one after another, each with its length: equal for equal values only, the same on every
+/// machine and for every version of every library.
+class Encoder {
+ public:
+  explicit Encoder(std::string_view kind) { put(kind); }
+  Encoder& put(std::string_view text);
+  Encoder& put(std::int64_t number);
+  Encoder& put(const std::vector<std::int64_t>& numbers);
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+/// The identity of \p key.
+Digest digest(const Key& key);
+/// The identity of what keys of different shapes and strides share: program, types, ranks and target.
+Digest family(const Key& key);
+
+/// "float32(3, 4), float32(4, 5) -> float32(3, 5)".
+std::string tensors_text(const Key& key);
+
+/// How far the shapes of two keys of one family are apart: the sum of |log2| of the ratios of their extents, and a
+/// little for each tensor whose strides are ordered otherwise. 0 for equal keys.
+double distance(const Key& a, const Key& b);
+
+}  // namespace tc::cache

@@ -1,0 +1,122 @@
+#include "tc/cache/maintain.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/cache/build_id.h"
+
+namespace tc::cache {
+namespace {
+
+void add(Count& count, std::uint64_t bytes) {
+  ++count.files;
+  count.bytes += bytes;
+}
+
+/// The part of \p name after its last '-' and before its suffix.
+std::string last_part(const std::string& name) {
+  auto begin = name.rfind('-');
+  begin = begin == std::string::npos ? 0 : begin + 1;
+  return name.substr(begin, name.rfind('.') - begin);
+}
+
+std::string problem_of(const Place& place, Fault fault, const std::string& problem) {
+  if (!problem.empty()) return problem;
+  return str("'", place.path(), fault == Fault::Foreign ? "' is of another version or kind" : "' is no entry");
+}
+
+}  // namespace
+
+std::string StoredOptions::id() const { return last_part(place.name); }
+std::string StoredCode::id() const { return last_part(place.name); }
+
+Stat stat(const std::string& folder) {
+  Stat result;
+  std::set<std::string> keys;
+  for (const auto& [place, file] : find_files(options_root(folder))) {
+    add(is_temporary(file.name) ? result.temporary : result.options, file.size);
+    if (!is_temporary(file.name)) keys.insert(file.name.substr(0, file.name.rfind('-')));
+  }
+  result.keys = keys.size();
+  for (const auto& [place, file] : find_files(code_root(folder))) {
+    if (is_temporary(file.name)) {
+      add(result.temporary, file.size);
+      continue;
+    }
+    auto loaded = load_code(place);
+    bool other = loaded.fault == Fault::None && loaded.entry.build != compiler_build_id();
+    add(other ? result.code_of_other_builds : result.code, file.size);
+  }
+  return result;
+}
+
+std::vector<StoredOptions> list_options(const std::string& folder) {
+  std::vector<StoredOptions> result;
+  for (const auto& [place, file] : find_files(options_root(folder))) {
+    auto loaded = load_options(place);
+    if (loaded.fault == Fault::None) result.push_back({place, std::move(loaded.entry), std::move(loaded.bytes)});
+  }
+  auto key = [](const StoredOptions& stored) { return stored.place.name.substr(0, stored.place.name.rfind('-')); };
+  std::stable_sort(result.begin(), result.end(), [&](const auto& a, const auto& b) {
+    auto x = key(a), y = key(b);
+    return x != y ? x < y : better(a.entry, b.entry);
+  });
+  return result;
+}
+
+std::vector<StoredCode> list_code(const std::string& folder) {
+  std::vector<StoredCode> result;
+  for (const auto& [place, file] : find_files(code_root(folder))) {
+    auto loaded = load_code(place);
+    if (loaded.fault == Fault::None) result.push_back({place, std::move(loaded.entry), file.size});
+  }
+  return result;
+}
+
+std::vector<Finding> verify(const std::string& folder) {
+  std::vector<Finding> findings;
+  auto note = [&](const Place& place, Fault fault, const std::string& problem) {
+    if (fault != Fault::None && fault != Fault::Absent)
+      findings.push_back({place, fault, problem_of(place, fault, problem)});
+  };
+  for (const auto& [place, file] : find_files(options_root(folder))) {
+    if (is_temporary(file.name)) continue;
+    auto loaded = load_options(place);
+    note(place, loaded.fault, loaded.problem);
+  }
+  for (const auto& [place, file] : find_files(code_root(folder))) {
+    if (is_temporary(file.name)) continue;
+    auto loaded = load_code(place);
+    note(place, loaded.fault, loaded.problem);
+  }
+  return findings;
+}
+
+void add_options(const std::string& folder, std::string_view bytes, Transfer& transfer) {
+  OptionsEntry entry;
+  if (parse(bytes, entry) != Fault::None) {
+    ++transfer.refused;
+    return;
+  }
+  auto where = place(options_root(folder), options_name(entry, bytes));
+  if (read_file(where.path(), {options_limit, false}).bytes == bytes) {
+    ++transfer.present;
+    return;
+  }
+  auto problem = write_file(where.folder, where.name, bytes, {false, true});
+  if (!problem.empty()) throw ResourceError(problem);
+  ++transfer.taken;
+}
+
+Transfer merge(const std::string& into, const std::string& from) {
+  if (!std::filesystem::is_directory(from)) throw ArgumentError(str("there is no folder '", from, "' to merge"));
+  Transfer transfer;
+  for (const auto& [place, file] : find_files(options_root(from)))
+    if (!is_temporary(file.name)) add_options(into, load_options(place).bytes, transfer);
+  return transfer;
+}
+
+}  // namespace tc::cache

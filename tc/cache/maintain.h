@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tc/cache/layout.h"
+
+/// What people do with cache folders. Functions that make something throw ResourceError when they cannot.
+namespace tc::cache {
+
+struct Count {
+  std::size_t files = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// What a folder holds; only code is told by builds.
+struct Stat {
+  Count options, code, code_of_other_builds, temporary;
+  std::size_t keys = 0;  ///< with options
+};
+Stat stat(const std::string& folder);
+
+/// The options of a folder, by key, best first. Faulty files are left out.
+struct StoredOptions {
+  Place place;
+  OptionsEntry entry;
+  std::string bytes;  ///< of the file
+
+  std::string id() const;  ///< the digits of its content in the name
+};
+std::vector<StoredOptions> list_options(const std::string& folder);
+
+/// The code of a folder, of all builds, in order of names. Nothing of it is loaded.
+struct StoredCode {
+  Place place;
+  CodeEntry entry;
+  std::uint64_t bytes = 0;
+
+  std::string id() const;
+};
+std::vector<StoredCode> list_code(const std::string& folder);
+
+/// A file that is no entry: damaged, unreadable or foreign.
+struct Finding {
+  Place place;
+  Fault fault = Fault::None;
+  std::string problem;
+};
+/// All of a folder, whose files are read whole.
+std::vector<Finding> verify(const std::string& folder);
+
+struct Transfer {
+  std::size_t taken = 0;    ///< new
+  std::size_t present = 0;  ///< already there
+  std::size_t refused = 0;  ///< damaged or foreign
+};
+/// Adds the options of the folder \p from to those of \p into. Commutative and idempotent: the result is the union.
+/// Code is never taken from elsewhere.
+Transfer merge(const std::string& into, const std::string& from);
+
+/// Adds the entry \p bytes, whole or refused, to the options of \p folder.
+void add_options(const std::string& folder, std::string_view bytes, Transfer& transfer);
+
+/// All options of \p folder, only the best of each key if \p best_only, as one file: equal bytes for equal content.
+/// Returns how many.
+std::size_t export_options(const std::string& folder, const std::string& file, bool best_only = false);
+/// The inverse: adds the options in \p file to \p folder. Throws ArgumentError for a file that is not, whole, an export.
+Transfer import_options(const std::string& folder, const std::string& file);
+
+struct GcRules {
+  std::uint64_t max_bytes = std::uint64_t(1) << 30;
+  std::size_t results_a_key = 16;        ///< of which the best stay, and all that are injected
+  std::int64_t temporary_age = 3600;     ///< seconds after which an unfinished file is a dead process's
+  bool only_when_full = false;           ///< do nothing unless the folder is larger than max_bytes
+};
+struct GcReport {
+  Count removed;
+  std::uint64_t bytes_left = 0;
+};
+/// Removes unfinished and damaged files, options that are not among the best of their key, then the code least recently
+/// used until the folder has max_bytes at most. Options that stay are never removed for their size.
+GcReport gc(const std::string& folder, const GcRules& rules = {});
+
+}  // namespace tc::cache

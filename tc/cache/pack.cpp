@@ -1,0 +1,64 @@
+#include <filesystem>
+#include <map>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/cache/maintain.h"
+
+/// Exports: the files of entries one after another, each after its length, in order of their names, sealed as one.
+namespace tc::cache {
+namespace {
+
+constexpr std::uint64_t pack_limit = std::uint64_t(1) << 30;
+
+std::string damaged(const std::string& file) { return str("'", file, "' is not, whole, an export of a cache"); }
+
+/// Takes the next entry from the front of \p payload. Throws ArgumentError.
+std::string_view next_entry(std::string_view& payload, const std::string& file) {
+  if (payload.size() < 8) throw ArgumentError(damaged(file));
+  std::uint64_t size = 0;
+  for (int i = 0; i < 8; ++i) size |= std::uint64_t(static_cast<unsigned char>(payload[i])) << (8 * i);
+  payload.remove_prefix(8);
+  if (size > payload.size()) throw ArgumentError(damaged(file));
+  auto entry = payload.substr(0, size);
+  payload.remove_prefix(size);
+  return entry;
+}
+
+}  // namespace
+
+std::size_t export_options(const std::string& folder, const std::string& file, bool best_only) {
+  std::map<std::string, std::string> entries;
+  std::string last_key;
+  for (const auto& stored : list_options(folder)) {
+    auto key = key_prefix(stored.entry.key);
+    if (best_only && key == last_key) continue;
+    last_key = key;
+    entries[stored.place.name] = stored.bytes;
+  }
+  std::string payload;
+  for (const auto& [name, bytes] : entries) {
+    for (int i = 0; i < 8; ++i) payload += static_cast<char>(bytes.size() >> (8 * i));
+    payload += bytes;
+  }
+  std::filesystem::path path(file);
+  auto above = path.parent_path().string();
+  auto problem = write_file(above.empty() ? "." : above, path.filename().string(), seal(Kind::Pack, payload), {});
+  if (!problem.empty()) throw ResourceError(problem);
+  return entries.size();
+}
+
+Transfer import_options(const std::string& folder, const std::string& file) {
+  auto read = read_file(file, {pack_limit, false});
+  if (read.fault == Fault::Absent) throw ArgumentError(str("there is no file '", file, "'"));
+  if (read.fault != Fault::None) throw ArgumentError(read.problem);
+  auto unsealed = unseal(Kind::Pack, read.bytes);
+  if (unsealed.fault != Fault::None) throw ArgumentError(damaged(file));
+  std::vector<std::string_view> entries;
+  for (auto payload = unsealed.payload; !payload.empty();) entries.push_back(next_entry(payload, file));
+  Transfer transfer;
+  for (auto bytes : entries) add_options(folder, bytes, transfer);
+  return transfer;
+}
+
+}  // namespace tc::cache

@@ -1,0 +1,77 @@
+#include "tc/cache/key.h"
+
+#include <functional>
+#include <set>
+
+#include "test/cache/cache_fixture.h"
+
+namespace tc::cache {
+namespace {
+
+TEST(Sha256, OfKnownTexts) {
+  EXPECT_EQ(hex(sha256("")), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(hex(sha256("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(hex(sha256("abc"), 4), "ba7816bf");
+}
+
+TEST(Encoder, ListsOfTextsDifferWhereverTheyAreCut) {
+  auto bytes = [](std::string_view a, std::string_view b) { return Encoder("kind").put(a).put(b).bytes(); };
+  EXPECT_NE(bytes("ab", "c"), bytes("a", "bc"));
+  EXPECT_NE(bytes("", "abc"), bytes("abc", ""));
+  EXPECT_NE(Encoder("a").put("b").bytes(), Encoder("b").put("b").bytes());
+}
+
+TEST(Key, DigestIsTheSameOnEveryMachineAndInEveryVersion) {
+  EXPECT_EQ(hex(digest(product_key(3, 4, 5)), 8), "de92175dbf4b4dfa");
+  EXPECT_EQ(hex(family(product_key(3, 4, 5)), 8), "3260dce183307e45");
+}
+
+struct Change {
+  const char* what;
+  std::function<void(Key&)> apply;
+  bool same_family;
+};
+
+TEST(Key, EveryPartCounts) {
+  const Change changes[] = {
+      {"program", [](Key& key) { key.program += " "; }, false},
+      {"target", [](Key& key) { key.target = "cpu:avx512"; }, false},
+      {"type", [](Key& key) { key.tensors[1].spec.dtype = DType::Int32; }, false},
+      {"extent", [](Key& key) { key.tensors[1].spec.shape[0] += 1; }, true},
+      {"stride", [](Key& key) { key.tensors[1].spec.strides[0] += 1; }, true},
+      {"role", [](Key& key) { key.tensors[1].output = true; }, false},
+      {"rank", [](Key& key) { key.tensors[1].spec = contiguous(DType::Float32, {4, 5, 1}); }, false},
+      {"number of tensors", [](Key& key) { key.tensors.pop_back(); }, false},
+      {"order of tensors", [](Key& key) { std::swap(key.tensors[0], key.tensors[1]); }, true},
+  };
+  const auto key = product_key(3, 4, 5);
+  std::set<std::string> digests = {hex(digest(key))};
+  for (const auto& change : changes) {
+    auto changed = key;
+    change.apply(changed);
+    EXPECT_TRUE(digests.insert(hex(digest(changed))).second) << change.what;
+    EXPECT_EQ(family(changed) == family(key), change.same_family) << change.what;
+  }
+}
+
+TEST(Key, TensorsAsText) {
+  EXPECT_EQ(tensors_text(product_key(3, 4, 5)), "float32(3, 4), float32(4, 5) -> float32(3, 5)");
+}
+
+TEST(Distance, GrowsWithTheRatiosOfExtents) {
+  const auto key = product_key(127, 127, 127);
+  EXPECT_EQ(distance(key, key), 0);
+  EXPECT_DOUBLE_EQ(distance(key, product_key(255, 127, 127)), 2);
+  EXPECT_DOUBLE_EQ(distance(product_key(255, 127, 127), key), 2);
+  EXPECT_LT(distance(key, product_key(128, 127, 127)), distance(key, product_key(255, 127, 127)));
+  EXPECT_LT(distance(key, product_key(0, 127, 127)), 30);
+  auto transposed = key;
+  transposed.tensors[0].spec.strides = {1, 127};
+  EXPECT_DOUBLE_EQ(distance(key, transposed), 1);
+  auto padded = key;
+  padded.tensors[0].spec.strides = {128, 1};
+  EXPECT_DOUBLE_EQ(distance(key, padded), 0.25);
+}
+
+}  // namespace
+}  // namespace tc::cache

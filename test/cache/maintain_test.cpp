@@ -1,0 +1,204 @@
+#include "tc/cache/maintain.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <map>
+#include <random>
+
+#include "tc/base/error.h"
+#include "test/cache/cache_fixture.h"
+
+namespace tc::cache {
+namespace {
+
+Cache cache_in(const std::string& folder) {
+  CacheSettings settings;
+  settings.folder = folder;
+  return Cache(settings);
+}
+
+void put(const std::string& folder, const OptionsEntry& entry) { ASSERT_TRUE(cache_in(folder).put(entry)); }
+void put(const std::string& folder, const CodeEntry& entry) { ASSERT_TRUE(cache_in(folder).put(entry)); }
+
+/// The options of \p folder: names of files and their bytes.
+std::map<std::string, std::string> content(const std::string& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& found : find_files(options_root(folder))) files[found.place.name] = text_of(found.place.path());
+  return files;
+}
+
+std::string damage_one(const std::string& root) {
+  auto file = find_files(root).at(0).place.path();
+  write_text(file, text_of(file).substr(1));
+  return file;
+}
+
+TEST(Merge, IsTheUnionInEitherOrder) {
+  TemporaryFolder folder;
+  std::mt19937 random(3);
+  for (int i = 0; i < 40; ++i) {
+    auto entry = tuned(product_key(3, 4, random() % 5), 1 + random() % 20, 100 + random() % 3);
+    for (const char* name : {"a", "b"})
+      if (random() % 2) put(folder / name, entry);
+  }
+  merge(folder / "ab", folder / "a");
+  merge(folder / "ab", folder / "b");
+  merge(folder / "ba", folder / "b");
+  merge(folder / "ba", folder / "a");
+  EXPECT_EQ(content(folder / "ab"), content(folder / "ba"));
+  EXPECT_GT(content(folder / "ab").size(), content(folder / "a").size());
+  EXPECT_GT(content(folder / "ab").size(), content(folder / "b").size());
+  auto once = content(folder / "ab");
+  auto again = merge(folder / "ab", folder / "ba");
+  EXPECT_EQ(again.taken, 0u);
+  EXPECT_EQ(again.present, once.size());
+  EXPECT_EQ(content(folder / "ab"), once);
+  EXPECT_TRUE(verify(folder / "ab").empty());
+}
+
+TEST(Merge, RefusesWhatIsDamagedAndNeverTakesCode) {
+  TemporaryFolder folder;
+  put(folder / "from", tuned(product_key(3, 4, 5), 8, 100));
+  put(folder / "from", tuned(product_key(3, 4, 5), 16, 100));
+  put(folder / "from", code(product_key(3, 4, 5), "image"));
+  damage_one(options_root(folder / "from"));
+  auto transfer = merge(folder / "into", folder / "from");
+  EXPECT_EQ(transfer.taken, 1u);
+  EXPECT_EQ(transfer.refused, 1u);
+  EXPECT_FALSE(std::filesystem::exists(code_root(folder / "into")));
+  EXPECT_THROW(merge(folder / "into", folder / "nothing"), ArgumentError);
+}
+
+TEST(Export, IsImportedWhole) {
+  TemporaryFolder folder;
+  for (int i = 1; i <= 6; ++i) put(folder / "a", tuned(product_key(3, 4, i / 2), i, 100 - i));
+  EXPECT_EQ(export_options(folder / "a", folder / "file"), 6u);
+  auto transfer = import_options(folder / "b", folder / "file");
+  EXPECT_EQ(transfer.taken, 6u);
+  EXPECT_EQ(content(folder / "a"), content(folder / "b"));
+  EXPECT_EQ(import_options(folder / "b", folder / "file").present, 6u);
+  EXPECT_EQ(export_options(folder / "b", folder / "file2"), 6u);
+  EXPECT_EQ(text_of(folder / "file"), text_of(folder / "file2"));
+}
+
+TEST(Export, OfTheBestOnly) {
+  TemporaryFolder folder;
+  for (int i = 1; i <= 6; ++i) put(folder / "a", tuned(product_key(3, 4, i % 2), i, 100 - i));
+  EXPECT_EQ(export_options(folder / "a", folder / "file", true), 2u);
+  import_options(folder / "b", folder / "file");
+  EXPECT_EQ(tiles(cache_in(folder / "b").find(product_key(3, 4, 0))), "tile=6x12");
+  EXPECT_EQ(tiles(cache_in(folder / "b").find(product_key(3, 4, 1))), "tile=5x10");
+}
+
+TEST(Import, RefusesOtherFiles) {
+  TemporaryFolder folder;
+  put(folder / "a", tuned(product_key(3, 4, 5), 8, 100));
+  export_options(folder / "a", folder / "file");
+  const auto bytes = text_of(folder / "file");
+  for (std::size_t size = 0; size < bytes.size(); size += 7) {
+    write_text(folder / "cut", bytes.substr(0, size));
+    EXPECT_THROW(import_options(folder / "b", folder / "cut"), ArgumentError) << size;
+  }
+  write_text(folder / "cut", seal(Kind::Pack, "rubbish that is no list"));
+  EXPECT_THROW(import_options(folder / "b", folder / "cut"), ArgumentError);
+  EXPECT_THROW(import_options(folder / "b", folder / "missing"), ArgumentError);
+  EXPECT_THROW(export_options(folder / "a", folder / "file/below"), ResourceError);
+  EXPECT_FALSE(std::filesystem::exists(folder / "b"));
+}
+
+TEST(Verify, NamesWhatIsWrong) {
+  TemporaryFolder folder;
+  put(folder / "a", tuned(product_key(3, 4, 5), 8, 100));
+  put(folder / "a", tuned(product_key(3, 4, 5), 9, 100));
+  put(folder / "a", code(product_key(3, 4, 5), "image"));
+  EXPECT_TRUE(verify(folder / "a").empty());
+  auto options = damage_one(options_root(folder / "a"));
+  auto machine_code = damage_one(code_root(folder / "a"));
+  auto foreign = place(options_root(folder / "a"), "zz-foreign.options");
+  ASSERT_EQ(write_file(foreign.folder, foreign.name, seal(Kind::Pack, ""), {}), "");
+  auto findings = verify(folder / "a");
+  ASSERT_EQ(findings.size(), 3u);
+  EXPECT_EQ(findings[0].problem, str("'", options, "' is damaged"));
+  EXPECT_EQ(findings[1].problem, str("'", foreign.path(), "' is of another version or kind"));
+  EXPECT_EQ(findings[2].problem, str("'", machine_code, "' is damaged"));
+}
+
+TEST(Lists, GiveOptionsByKeyBestFirst) {
+  TemporaryFolder folder;
+  for (int i = 1; i <= 6; ++i) put(folder / "a", tuned(product_key(3, 4, i % 2), i, 100 - i));
+  put(folder / "a", code(product_key(3, 4, 5), "image"));
+  auto options = list_options(folder / "a");
+  ASSERT_EQ(options.size(), 6u);
+  EXPECT_EQ(options[0].entry.key, options[2].entry.key);
+  EXPECT_LT(options[0].entry.measured->median_ns, options[1].entry.measured->median_ns);
+  EXPECT_EQ(options[0].id().size(), 32u);
+  auto machine_code = list_code(folder / "a");
+  ASSERT_EQ(machine_code.size(), 1u);
+  EXPECT_EQ(machine_code[0].id().size(), 64u);
+  EXPECT_EQ(machine_code[0].entry.image, "image");
+  auto held = stat(folder / "a");
+  EXPECT_EQ(held.options.files, 6u);
+  EXPECT_EQ(held.keys, 2u);
+  EXPECT_EQ(held.code.files, 1u);
+}
+
+TEST(Gc, KeepsTheBestOfEachKeyAndWhatIsInjected) {
+  TemporaryFolder folder;
+  for (int i = 1; i <= 9; ++i) put(folder / "a", tuned(product_key(3, 4, 5), i, 100 + i));
+  auto injected = tuned(product_key(3, 4, 5), 99, 1000);
+  injected.origin = Origin::Injected;
+  put(folder / "a", injected);
+  GcRules rules;
+  rules.results_a_key = 2;
+  EXPECT_EQ(gc(folder / "a", rules).removed.files, 7u);
+  EXPECT_EQ(tiles(cache_in(folder / "a").find(product_key(3, 4, 5))), "tile=99x198 tile=1x2 tile=2x4");
+  EXPECT_EQ(gc(folder / "a", rules).removed.files, 0u);
+}
+
+TEST(Gc, RemovesDamagedAndUnfinishedFiles) {
+  TemporaryFolder folder;
+  put(folder / "a", tuned(product_key(3, 4, 5), 8, 100));
+  put(folder / "a", tuned(product_key(3, 4, 5), 9, 100));
+  put(folder / "a", code(product_key(3, 4, 5), "image"));
+  damage_one(options_root(folder / "a"));
+  damage_one(code_root(folder / "a"));
+  auto where = place(options_root(folder / "a"), "ab").folder;
+  make_folder(where, false);
+  write_text(where + "/.tmp-1-2-3", "unfinished");
+  auto foreign = place(options_root(folder / "a"), "zz-foreign.options");
+  ASSERT_EQ(write_file(foreign.folder, foreign.name, seal(Kind::Pack, ""), {}), "");
+  EXPECT_EQ(gc(folder / "a").removed.files, 2u);
+  EXPECT_EQ(stat(folder / "a").temporary.files, 1u);
+  GcRules rules;
+  rules.temporary_age = -1;
+  EXPECT_EQ(gc(folder / "a", rules).removed.files, 1u);
+  EXPECT_EQ(stat(folder / "a").options.files, 2u) << "a whole one and one of another version";
+}
+
+TEST(Gc, RemovesTheCodeLeastRecentlyUsed) {
+  TemporaryFolder folder;
+  for (int i = 0; i < 10; ++i) put(folder / "a", code(product_key(3, 4, i), std::string(1000, 'x')));
+  put(folder / "a", tuned(product_key(3, 4, 5), 8, 100));
+  std::vector<std::string> files;
+  for (int i = 0; i < 10; ++i) {
+    auto entry = code(product_key(3, 4, i), "");
+    for (const auto& stored : list_code(folder / "a"))
+      if (stored.entry.key == entry.key) files.push_back(stored.place.path());
+    struct timespec times[2] = {{1000 + i, 0}, {1000 + i, 0}};
+    ::utimensat(AT_FDCWD, files.back().c_str(), times, 0);
+  }
+  EXPECT_TRUE(cache_in(folder / "a").find_code(product_key(3, 4, 2), "tile=32x32", "def mm(...)"));
+  GcRules rules;
+  rules.max_bytes = 5000;
+  auto report = gc(folder / "a", rules);
+  EXPECT_LE(report.bytes_left, 5000u);
+  EXPECT_EQ(report.removed.files + stat(folder / "a").code.files, 10u);
+  EXPECT_TRUE(std::filesystem::exists(files[2])) << "used a moment ago";
+  EXPECT_TRUE(std::filesystem::exists(files[9]));
+  EXPECT_FALSE(std::filesystem::exists(files[0]));
+  EXPECT_EQ(stat(folder / "a").options.files, 1u);
+}
+
+}  // namespace
+}  // namespace tc::cache
