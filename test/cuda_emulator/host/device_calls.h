@@ -1,0 +1,45 @@
+#pragma once
+
+/// What kernels call in the program that runs them: the host prelude wraps these in the names CUDA has for them. Included by
+/// the text of every kernel, so it includes nothing. `line` is the line of the kernel's text that calls.
+extern "C" {
+
+struct tc_emulator_index {
+  unsigned x, y, z;
+};
+
+#ifndef TC_EMULATOR_HOST
+/// Of the thread that runs; constant from where it stands.
+extern const tc_emulator_index tc_emulator_thread, tc_emulator_block, tc_emulator_block_size, tc_emulator_grid_size;
+#endif
+
+/// __syncthreads; the sum of \p predicate over the block.
+int tc_emulator_barrier(int predicate, int line);
+/// __syncwarp
+void tc_emulator_warp_barrier(unsigned mask, int line);
+/// The bits that another lane of the segment of \p width lanes gives, by a tc_emulator_shuffle_mode.
+unsigned long long tc_emulator_shuffle(int mode, unsigned mask, unsigned long long bits, int operand, int width, int line);
+/// The lanes of \p mask where \p predicate holds.
+unsigned tc_emulator_ballot(unsigned mask, int predicate, int line);
+/// The lanes that have not returned.
+unsigned tc_emulator_active_mask();
+/// __threadfence_block (0) or __threadfence (1).
+void tc_emulator_fence(int device);
+/// Comes before an atomic access of \p bytes at \p address.
+void tc_emulator_atomic(void* address, int bytes, int line);
+/// cp.async: \p valid of \p bytes bytes, zeros behind them; lands at the wait that covers it.
+void tc_emulator_copy_async(void* to, const void* from, int bytes, int valid, int line);
+void tc_emulator_commit_copies();
+/// Returns when at most \p groups of this thread's groups of copies are in flight.
+void tc_emulator_wait_copies(int groups);
+/// The block's dynamic shared memory, and \p bytes of it behind \p offset.
+void* tc_emulator_dynamic_shared();
+void* tc_emulator_shared_array(int offset, long long bytes);
+
+float tc_emulator_from_half(unsigned short bits);
+unsigned short tc_emulator_to_half(float value);
+unsigned short tc_emulator_to_bfloat(float value);
+
+}  // extern "C"
+
+enum tc_emulator_shuffle_mode { tc_emulator_from_lane, tc_emulator_from_below, tc_emulator_from_above, tc_emulator_xor };

@@ -1,0 +1,261 @@
+#include "test/cuda_emulator/machine.h"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "test/cuda_emulator/hooks.h"
+
+namespace tc::emulator {
+namespace {
+
+constexpr std::size_t warp = HappensBefore::warp, most_threads = 1024;
+constexpr std::uint8_t poison_byte = 0xff;
+
+Machine* running_machine = nullptr;
+
+Fibers& fibers() {
+  static Fibers fibers;
+  return fibers;
+}
+
+std::string to_text(const Dim3& d) { return str("(", d.x, ", ", d.y, ", ", d.z, ")"); }
+
+std::size_t volume(const Dim3& d) { return static_cast<std::size_t>(d.x) * d.y * d.z; }
+
+Dim3 index_in(std::size_t linear, const Dim3& size) {
+  return {static_cast<unsigned>(linear % size.x), static_cast<unsigned>(linear / size.x % size.y),
+          static_cast<unsigned>(linear / size.x / size.y)};
+}
+
+}  // namespace
+
+Machine* Machine::current() { return running_machine; }
+
+void Machine::thread_body() {
+  Machine& machine = *running_machine;
+  machine.call_(machine.arguments_.data());
+  auto& thread = machine.self();
+  thread.state = State::Done;
+  ++machine.done_;
+  machine.try_complete(machine.running_);
+  fibers().suspend();
+  std::abort();
+}
+
+Machine::Machine(std::shared_ptr<const Module> module, const KernelText& kernel, const LaunchShape& shape,
+                 const std::vector<Argument>& arguments, const RunOptions& options)
+    : module_(std::move(module)),
+      kernel_(kernel),
+      shape_(shape),
+      options_(options),
+      call_(module_->kernel(kernel.name)),
+      dynamic_shared_(shape.dynamic_shared_bytes + 128),
+      random_(options.seed) {
+  values_.reserve(arguments.size());
+  for (const auto& argument : arguments) {
+    if (const auto* buffer = std::get_if<Buffer>(&argument)) {
+      values_.push_back(Scalar::of(buffer->view.data));
+      buffers_.push_back(*buffer);
+    } else {
+      values_.push_back(std::get<Scalar>(argument));
+    }
+  }
+  for (auto& value : values_) arguments_.push_back(value.bytes.data());
+  const auto address = reinterpret_cast<std::uintptr_t>(dynamic_shared_.data());
+  dynamic_ = dynamic_shared_.data() + ((address + 127) / 128 * 128 - address);
+  add_regions();
+}
+
+Machine::~Machine() { running_machine = nullptr; }
+
+void Machine::add_regions() {
+  for (const auto& buffer : buffers_) regions_.add(buffer);
+  auto add_shared = [&](char* begin, std::size_t bytes, std::string name, std::function<std::string(std::size_t)> element) {
+    Region region;
+    region.begin = reinterpret_cast<std::uintptr_t>(begin);
+    region.end = region.begin + bytes;
+    region.shared = true;
+    region.shadow = std::make_unique<Shadow>(bytes, std::countr_zero(static_cast<unsigned>(module_->access_bytes())), true);
+    region.element = std::move(element);
+    region.name = std::move(name);
+    if (bytes) regions_.add(std::move(region));
+  };
+  add_shared(module_->shared(), module_->shared_bytes(), "static shared memory",
+             [module = module_](std::size_t offset) { return str("shared ", module->shared_name(offset), " bytes"); });
+  add_shared(dynamic_, shape_.dynamic_shared_bytes, "dynamic shared memory",
+             [](std::size_t offset) { return str("dynamic shared memory + ", offset, " bytes"); });
+}
+
+void Machine::check_launch() {
+  const auto threads = volume(shape_.block);
+  if (threads == 0 || threads > most_threads)
+    add_fault(Fault::Kind::Launch, str("a block of ", to_text(shape_.block), " threads"));
+  const auto& bounds = module_->signature(kernel_.name).launch_bounds;
+  const auto most = static_cast<std::size_t>(std::atoll(bounds.c_str()));
+  if (most && threads > most)
+    add_fault(Fault::Kind::Launch, str("a block of ", threads, " threads, __launch_bounds__(", bounds, ")"));
+  if (volume(shape_.grid) == 0) add_fault(Fault::Kind::Launch, str("a grid of ", to_text(shape_.grid), " blocks"));
+}
+
+Result Machine::run() {
+  const auto start = std::chrono::steady_clock::now();
+  result_.compile_milliseconds = module_->compile_milliseconds();
+  check_launch();
+  if (result_.faults.empty()) {
+    running_machine = this;
+    set_sizes(shape_);
+    count_ = static_cast<int>(volume(shape_.block));
+    fibers().reserve(count_);
+    order_.begin_launch();
+    std::vector<std::size_t> blocks(volume(shape_.grid));
+    std::iota(blocks.begin(), blocks.end(), std::size_t{0});
+    std::shuffle(blocks.begin(), blocks.end(), random_);
+    for (auto block : blocks) {
+      blocks_.push_back(index_in(block, shape_.grid));
+      run_block(blocks_.back());
+      if (ended_ || result_.faults.size() >= options_.max_faults) break;
+    }
+    running_machine = nullptr;
+  }
+  for (auto [site, count] : counts_.sites()) {
+    count.line = module_->line(site);
+    result_.sites.push_back(count);
+  }
+  result_.run_milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return std::move(result_);
+}
+
+void Machine::start_threads(const Dim3& block) {
+  std::memset(module_->shared(), poison_byte, module_->shared_bytes());
+  std::memset(dynamic_, poison_byte, shape_.dynamic_shared_bytes);
+  order_.begin_block(count_);
+  threads_.assign(static_cast<std::size_t>(count_), Thread{});
+  ready_.resize(static_cast<std::size_t>(count_));
+  std::iota(ready_.begin(), ready_.end(), 0);
+  for (int t = 0; t < count_; ++t) fibers().prepare(t, &Machine::thread_body);
+  done_ = arrived_ = predicates_ = 0;
+  set_block(block);
+  if (options_.count_accesses) counts_.begin_block(count_);
+}
+
+void Machine::run_block(const Dim3& block) {
+  start_threads(block);
+  while (!ready_.empty() && !ended_) {
+    std::swap(ready_[random_() % ready_.size()], ready_.back());
+    running_ = ready_.back();
+    ready_.pop_back();
+    set_thread(running_);
+    ++result_.switches;
+    fibers().resume(running_);
+  }
+  if (!ended_ && done_ < count_) report_stuck();
+  if (options_.count_accesses) counts_.end_block();
+  if (static_cast<int>(blocks_.size()) >= options_.counted_blocks) options_.count_accesses = false;
+}
+
+void Machine::set_thread(int thread) const { emulator::set_thread(index_in(static_cast<std::size_t>(thread), shape_.block)); }
+
+void Machine::wake(int thread) {
+  threads_[static_cast<std::size_t>(thread)].state = State::Ready;
+  if (thread != running_) ready_.push_back(thread);
+}
+
+void Machine::wait() {
+  self().state = State::Waiting;
+  fibers().suspend();
+}
+
+void Machine::yield() {
+  ready_.push_back(running_);
+  fibers().suspend();
+}
+
+void Machine::add_fault(Fault::Kind kind, std::string text) {
+  if (result_.faults.size() < options_.max_faults) result_.faults.push_back({kind, std::move(text)});
+}
+
+void Machine::fail(Fault::Kind kind, const std::string& text) {
+  add_fault(kind, text);
+  ended_ = true;
+  fibers().suspend();
+  std::abort();
+}
+
+void Machine::access(std::uintptr_t address, std::size_t bytes, AccessKind kind, bool aligned, std::uint32_t site) {
+  if (fibers().on_a_stack(address)) return;
+  Region* region = regions_.find(address);
+  const char* verb = kind == AccessKind::Read ? "reads" : "writes";
+  if (!region || address + bytes > region->end) {
+    if (!region && module_->contains(address)) return;
+    fail(Fault::Kind::OutOfBounds, str(thread_name(running_), line_of(site), " ", verb, " ", bytes, " bytes ",
+                                       regions_.describe(address)));
+  }
+  const auto offset = address - region->begin;
+  if (aligned && address % bytes)
+    fail(Fault::Kind::Misaligned, str(thread_name(running_), line_of(site), " ", verb, " ", bytes, " bytes at ",
+                                      region->element(offset), ", which is not aligned to them"));
+  if (kind != AccessKind::Read && !region->writable)
+    fail(Fault::Kind::ReadOnly, str(thread_name(running_), line_of(site), " writes ", region->element(offset), ", an input"));
+  if (++result_.accesses > options_.max_accesses) fail(Fault::Kind::Runaway, "too many accesses: the kernel does not end");
+  if (options_.count_accesses) counts_.note(running_, site, address, bytes, region->shared, kind != AccessKind::Read);
+  if (auto conflict = region->shadow->access(order_, running_, offset, bytes, kind, site))
+    report_race(*region, *conflict, kind, site);
+}
+
+int Machine::barrier(int predicate, int line) {
+  auto& thread = self();
+  thread.wait = Wait::Barrier;
+  thread.line = line;
+  predicates_ += predicate;
+  if (++arrived_ < count_) {
+    wait();
+    return barrier_result_;
+  }
+  for (int t = 0; t < count_; ++t)
+    if (threads_[static_cast<std::size_t>(t)].line != line)
+      fail(Fault::Kind::DivergentBarrier,
+           str(thread_name(running_), " is at the barrier in line ", line, ", ", thread_name(t), " at the one in line ",
+               threads_[static_cast<std::size_t>(t)].line));
+  order_.barrier();
+  barrier_result_ = predicates_;
+  arrived_ = predicates_ = 0;
+  for (int t = 0; t < count_; ++t) wake(t);
+  return barrier_result_;
+}
+
+void Machine::fence(bool device) { order_.fence(running_, device); }
+
+void Machine::atomic(std::uintptr_t address, std::size_t bytes, std::uint32_t site) {
+  if (random_() % 4 == 0) yield();
+  access(address, bytes, AccessKind::Atomic, true, site);
+  order_.atomic(running_, address);
+}
+
+void* Machine::shared_array(std::int64_t offset, std::int64_t bytes) {
+  const auto most = static_cast<std::int64_t>(shape_.dynamic_shared_bytes);
+  if (offset < 0 || bytes < 0 || offset + bytes > most)
+    fail(Fault::Kind::Launch, str("the kernel uses dynamic shared memory up to byte ", offset + bytes, ", the launch has ", most));
+  return dynamic_ + offset;
+}
+
+std::string Machine::thread_name(int thread) const {
+  return str("thread ", to_text(index_in(static_cast<std::size_t>(thread), shape_.block)), " of block ", to_text(blocks_.back()));
+}
+
+std::string Machine::thread_name(const Stamp& stamp) const {
+  const auto block = stamp.block - (order_.block() - (static_cast<std::uint32_t>(blocks_.size()) - 1));
+  return str("thread ", to_text(index_in(stamp.thread, shape_.block)), " of block ", to_text(blocks_[block]));
+}
+
+std::string Machine::line_of(std::uint32_t site) const {
+  const int line = module_->line(site);
+  return line ? str(" in line ", line) : std::string();
+}
+
+}  // namespace tc::emulator

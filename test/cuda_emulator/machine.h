@@ -1,0 +1,120 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "test/cuda_emulator/access_counts.h"
+#include "test/cuda_emulator/emulator.h"
+#include "test/cuda_emulator/fiber.h"
+#include "test/cuda_emulator/happens_before.h"
+#include "test/cuda_emulator/module.h"
+#include "test/cuda_emulator/regions.h"
+
+namespace tc::emulator {
+
+/// One launch as it runs. What kernels call (device_calls.h, the hooks of the instrumentation) are its methods, called on
+/// the fiber of the thread they are about; the text of the calls is at device_calls.h.
+class Machine {
+ public:
+  Machine(std::shared_ptr<const Module> module, const KernelText& kernel, const LaunchShape& shape,
+          const std::vector<Argument>& arguments, const RunOptions& options);
+  ~Machine();
+  Result run();
+
+  /// The machine that runs.
+  static Machine* current();
+  /// The body of a fiber: one thread of the kernel.
+  static void thread_body();
+
+  /// The place in the text of a return address.
+  std::uint32_t site(std::uintptr_t address) const { return module_->site(address); }
+  void access(std::uintptr_t address, std::size_t bytes, AccessKind kind, bool aligned, std::uint32_t site);
+  int barrier(int predicate, int line);
+  void warp_barrier(unsigned mask, int line);
+  std::uint64_t shuffle(int mode, unsigned mask, std::uint64_t bits, int operand, int width, int line);
+  unsigned ballot(unsigned mask, int predicate, int line);
+  unsigned active_mask() const;
+  void fence(bool device);
+  void atomic(std::uintptr_t address, std::size_t bytes, std::uint32_t site);
+  void copy_async(void* to, const void* from, std::size_t bytes, std::size_t valid, std::uint32_t site);
+  void commit_copies();
+  void wait_copies(int groups);
+  void* shared_array(std::int64_t offset, std::int64_t bytes);
+
+ private:
+  enum class State : std::uint8_t { Ready, Waiting, Done };
+  enum class Wait : std::uint8_t { Barrier, WarpBarrier, Shuffle, Ballot };
+
+  struct Copy {
+    char* to;
+    const char* from;
+    std::size_t bytes, valid;
+    std::uint32_t site;
+  };
+  struct Thread {
+    State state = State::Ready;
+    Wait wait = Wait::Barrier;
+    int line = 0;
+    unsigned mask = 0;
+    std::uint64_t bits = 0, result = 0;
+    int mode = 0, operand = 0, width = 32;
+    std::vector<Copy> open_copies;
+    std::deque<std::vector<Copy>> copy_groups;
+  };
+
+  Thread& self() { return threads_[static_cast<std::size_t>(running_)]; }
+  void check_launch();
+  void add_regions();
+  void run_block(const Dim3& block);
+  void start_threads(const Dim3& block);
+  void set_thread(int thread) const;
+  void wake(int thread);
+  /// The running thread waits until another wakes it.
+  void wait();
+  /// Lets another thread run first.
+  void yield();
+  /// Ends the launch from the running thread.
+  [[noreturn]] void fail(Fault::Kind kind, const std::string& text);
+  void add_fault(Fault::Kind kind, std::string text);
+
+  /// The running thread takes part in a collective of its warp; returns when the lanes of \p mask that have not returned do.
+  void collective(Wait kind, unsigned mask, int line);
+  /// Completes a collective of the warp of \p thread if all its lanes are there.
+  void try_complete(int thread);
+  void complete(int first, unsigned lanes);
+  void complete_shuffle(int first, unsigned lanes);
+  void report_stuck();
+
+  void report_race(Region& region, const Conflict& conflict, AccessKind kind, std::uint32_t site);
+  std::string thread_name(int thread) const;
+  std::string thread_name(const Stamp& stamp) const;
+  std::string line_of(std::uint32_t site) const;
+
+  std::shared_ptr<const Module> module_;
+  KernelText kernel_;
+  LaunchShape shape_;
+  RunOptions options_;
+  std::vector<Scalar> values_;
+  std::vector<void*> arguments_;
+  Module::Call call_;
+  std::vector<Buffer> buffers_;
+
+  Regions regions_;
+  HappensBefore order_;
+  AccessCounts counts_;
+  std::vector<char> dynamic_shared_;
+  char* dynamic_ = nullptr;
+  std::mt19937_64 random_;
+  std::vector<Dim3> blocks_;  ///< in the order they run
+  std::vector<Thread> threads_;
+  std::vector<int> ready_;
+  int count_ = 0, done_ = 0, arrived_ = 0, predicates_ = 0, barrier_result_ = 0, running_ = -1;
+  bool ended_ = false;
+  Result result_;
+};
+
+}  // namespace tc::emulator
