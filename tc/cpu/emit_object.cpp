@@ -18,6 +18,7 @@
 #include "tc/cpu/hide_negative_bases.h"
 #include "tc/cpu/kernel.h"
 #include "tc/cpu/lane_functions.h"
+#include "tc/cpu/launder_buffers.h"
 #include "tc/cpu/llvm_target.h"
 #include "tc/halide_bridge/expand_functions.h"
 
@@ -79,11 +80,12 @@ Halide::Module make_module(const std::string& function, const Stmt& body, const 
                            const Target& machine) {
   auto target = halide_target(machine);
   std::vector<ir::LoweredFunc> tasks;
-  Stmt lowered = bind_buffers(ir::lower_parallel_tasks(expand_divisions(hide_negative_bases(body)), tasks, function, target), buffers);
+  Stmt prepared = launder_buffers(expand_divisions(hide_negative_bases(body)));
+  Stmt lowered = bind_buffers(ir::lower_parallel_tasks(prepared, tasks, function, target), buffers);
   Halide::Module module(function, target);
   module.set_any_strict_float(true);
   for (const auto& task : tasks) module.append(task);
-  if (calls_lane_function(body))
+  if (calls_lane_function(prepared))
     module.append(Halide::ExternalCode::bitcode_wrapper(target, lane_function_bitcode_once(machine), "tc_lane_functions"));
   std::vector<ir::LoweredArgument> arguments = {
       ir::LoweredArgument(pointers, Halide::Argument::InputScalar, Halide::Handle(), 0, Halide::ArgumentEstimates{})};

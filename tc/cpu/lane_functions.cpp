@@ -234,6 +234,12 @@ std::string plain_quotient(const Shape& shape) {
   return body.finish(body.binary("fdiv", "%a", "%b"));
 }
 
+/// The identity, of which LLVM knows nothing.
+constexpr const char* launder =
+    "define i8* @tc_launder(i8* %pointer) #0 {\n"
+    "  %same = call i8* asm \"\", \"=r,0\"(i8* %pointer)\n"
+    "  ret i8* %same\n}\n";
+
 const std::vector<std::string> names = {"fused", "fma", "nearest", "root", "scale", "quotient"};
 
 }  // namespace
@@ -266,15 +272,15 @@ std::string lane_functions(const Target& target) {
       declarations[name] = str("declare ", type, " ", name, "(", type, rest, ")\n");
     }
   for (const auto& [name, declaration] : declarations) text += declaration;
-  return text + narrow_functions(target);
+  return text + launder + narrow_functions(target);
 }
 
 bool is_lane_function(const std::string& name) {
-  static const std::set<std::string> narrow = {"tc_from_half_f32", "tc_to_half_i32", "tc_dot_bf16_f32",
-                                               "tc_dot_u8s8_i32"};
+  static const std::set<std::string> others = {"tc_from_half_f32", "tc_to_half_i32", "tc_dot_bf16_f32",
+                                               "tc_dot_u8s8_i32", "tc_launder"};
   for (const auto& known : names)
     if (name == "tc_" + known + "_f32" || name == "tc_" + known + "_f64") return true;
-  return narrow.count(name) > 0;
+  return others.count(name) > 0;
 }
 
 }  // namespace tc::cpu

@@ -25,6 +25,10 @@ namespace tc::cpu {
 ///   tc_dot_bf16_f32(s, a, b)   s(i) + a(2i+1) b(2i+1) + a(2i) b(2i), bits UInt(16, 2n) of bfloat16 values; for vectors only.
 ///                              The instruction (Target::bf16_dot) takes denormals for 0
 ///   tc_dot_u8s8_i32(s, a, b)   s(i) + a(4i) b(4i) + ... + a(4i+3) b(4i+3) for UInt(8, 4n) and Int(8, 4n); for vectors only
+///
+/// and on pointers:
+///
+///   tc_launder(p)              p, of which LLVM does not know where it points
 std::string lane_functions(const Target& target);
 
 /// Whether \p name is one of these, without its number of lanes.
