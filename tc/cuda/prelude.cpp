@@ -142,11 +142,13 @@ TC_INLINE void tc_atomic_max(T* at, T value) {
 
 TC_INLINE bool tc_last_block(unsigned* ticket, unsigned blocks) {
   __shared__ bool is_last;
-  __threadfence();
   __syncthreads();
-  if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) is_last = atomicInc(ticket, blocks - 1) == blocks - 1;
+  if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) {
+    __threadfence();
+    is_last = atomicInc(ticket, blocks - 1) == blocks - 1;
+    __threadfence();
+  }
   __syncthreads();
-  __threadfence();
   return is_last;
 }
 

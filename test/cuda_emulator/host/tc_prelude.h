@@ -67,10 +67,10 @@ inline void tc_copy_async_8(void* shared, const void* global, int line = __built
 inline void tc_copy_async_4(void* shared, const void* global, int line = __builtin_LINE()) {
   tc_emulator_copy_async(shared, global, 4, 4, line);
 }
-inline void tc_copy_async_16_if(bool holds, void* shared, const void* global, int line = __builtin_LINE()) {
+inline void tc_copy_async_16_if(void* shared, const void* global, bool holds, int line = __builtin_LINE()) {
   tc_emulator_copy_async(shared, global, 16, holds ? 16 : 0, line);
 }
-inline void tc_copy_async_4_if(bool holds, void* shared, const void* global, int line = __builtin_LINE()) {
+inline void tc_copy_async_4_if(void* shared, const void* global, bool holds, int line = __builtin_LINE()) {
   tc_emulator_copy_async(shared, global, 4, holds ? 4 : 0, line);
 }
 inline void tc_copy_commit() { tc_emulator_commit_copies(); }
