@@ -10,6 +10,7 @@
 #include "tc/polyhedral/map_to_cpu.h"
 #include "tc/polyhedral/schedule.h"
 #include "tc/polyhedral/verify.h"
+#include "tc/strategy/choose_grid_mapping.h"
 #include "tc/strategy/choose_mapping.h"
 
 namespace tc::engine {
@@ -90,8 +91,29 @@ void schedule(CompileState& state, std::size_t index) {
       [] {});
 }
 
+/// The kernels of a launch; where the quota runs out, each cluster in one thread.
+void map_to_kernels(CompileState& state, LaunchState& launch) {
+  auto take = [&](const polyhedral::GridMapping& mapping) {
+    launch.kernels.clear();
+    for (auto& kernel : polyhedral::map_to_grid(*launch.scop, mapping)) launch.kernels.push_back({std::move(kernel), {}, {}, {}});
+  };
+  auto serial = [&] {
+    launch.grid.emplace();
+    take({});
+  };
+  if (!launch.dependences) return serial();
+  with_quota(
+      state, *launch.scop, "map", "kernels run in one thread",
+      [&] {
+        launch.grid = strategy::choose_grid_mapping(*launch.scop, state.target, state.mapping);
+        take(*launch.grid);
+      },
+      serial);
+}
+
 void map(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
+  if (state.target.is_cuda()) return map_to_kernels(state, launch);
   if (!launch.dependences) return;
   with_quota(
       state, *launch.scop, "map", "loops are neither tiled nor parallel nor vectors",
@@ -103,8 +125,22 @@ void map(CompileState& state, std::size_t index) {
       [] {});
 }
 
+void generate_kernels(CompileState& state, LaunchState& launch) {
+  auto all = [&] {
+    for (auto& part : launch.kernels) part.ast.emplace(polyhedral::generate_ast(part.kernel.scop));
+  };
+  with_quota(state, *launch.scop, "generate", "program order is used, in one thread", all, [&] {
+    launch.scop.emplace(*launch.plain);
+    launch.grid.emplace();
+    launch.kernels.clear();
+    for (auto& kernel : polyhedral::map_to_grid(*launch.scop, {})) launch.kernels.push_back({std::move(kernel), {}, {}, {}});
+    all();
+  });
+}
+
 void generate(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
+  if (state.target.is_cuda()) return generate_kernels(state, launch);
   with_quota(
       state, *launch.scop, "generate", "program order is used, in one thread",
       [&] { launch.ast.emplace(polyhedral::generate_ast(*launch.scop)); },
@@ -114,15 +150,32 @@ void generate(CompileState& state, std::size_t index) {
       });
 }
 
+/// The tensors of \p scop in memory that \p used names.
+std::vector<std::string> buffers_of(const Scop& scop, const std::set<std::string>& used) {
+  std::vector<std::string> result;
+  for (const auto& tensor : scop.tensors)
+    if (tensor.storage != polyhedral::Tensor::Storage::Local && used.count(tensor.name)) result.push_back(tensor.name);
+  return result;
+}
+
+void raise_kernels(CompileState& state, LaunchState& launch) {
+  std::set<std::string> all;
+  for (auto& part : launch.kernels) {
+    auto body = halide_bridge::raise(*part.ast, part.kernel.scop, *state.program);
+    part.body = std::make_shared<Halide::Internal::Stmt>(body);
+    auto used = halide_bridge::buffer_names(body);
+    part.buffers = buffers_of(part.kernel.scop, used);
+    all.insert(used.begin(), used.end());
+  }
+  launch.buffers = buffers_of(*launch.scop, all);
+}
+
 void raise(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
+  if (state.target.is_cuda()) return raise_kernels(state, launch);
   auto body = halide_bridge::raise(*launch.ast, *launch.scop, *state.program);
   launch.body = std::make_shared<Halide::Internal::Stmt>(body);
-  launch.buffers.clear();
-  auto used = halide_bridge::buffer_names(body);
-  for (const auto& tensor : launch.scop->tensors)
-    if (tensor.storage != polyhedral::Tensor::Storage::Local && used.count(tensor.name))
-      launch.buffers.push_back(tensor.name);
+  launch.buffers = buffers_of(*launch.scop, halide_bridge::buffer_names(body));
 }
 
 std::string function_name(const CompileState& state, std::size_t index) {
@@ -131,6 +184,7 @@ std::string function_name(const CompileState& state, std::size_t index) {
 
 void emit(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
+  if (state.target.is_cuda()) throw DeviceError("kernels are mapped and raised for this target, but no code is made for it");
   launch.code = cpu::emit_object(function_name(state, index), *launch.body, launch.buffers, state.target);
 }
 
@@ -138,6 +192,7 @@ void emit(CompileState& state, std::size_t index) {
 void verify_launch(const CompileState& state, std::size_t index) {
   const auto& launch = state.launches[index];
   if (launch.dependences) polyhedral::verify(*launch.scop, *launch.dependences);
+  for (const auto& part : launch.kernels) polyhedral::verify_kernel(part.kernel);
 }
 
 std::string print_accesses(const Scop& scop) {
@@ -154,7 +209,28 @@ std::string print_schedule(const LaunchState& launch) {
   return polyhedral::print_block(launch.scop->schedule);
 }
 
+std::string extents(const std::array<std::int64_t, 3>& sizes) { return str(sizes[0], "x", sizes[1], "x", sizes[2]); }
+
+/// \p print of each kernel, below a line that names it.
+std::string print_kernels(const LaunchState& launch, const std::function<std::string(const KernelState&)>& print) {
+  std::string text;
+  for (std::size_t i = 0; i < launch.kernels.size(); ++i) {
+    const auto& kernel = launch.kernels[i].kernel;
+    text += str("kernel ", i, ": grid ", extents(kernel.grid), ", block ", extents(kernel.block),
+                kernel.shared_bytes > 0 ? str(", shared ", kernel.shared_bytes) : "", "\n", print(launch.kernels[i]));
+  }
+  return text;
+}
+
+std::string print_generated(const LaunchState& launch) {
+  if (launch.kernels.empty()) return polyhedral::print(*launch.ast);
+  return print_kernels(launch, [](const KernelState& part) { return polyhedral::print(*part.ast); });
+}
+
 std::string print_mapped(const LaunchState& launch) {
+  if (!launch.kernels.empty())
+    return polyhedral::to_string(*launch.grid) + "\n" +
+           print_kernels(launch, [](const KernelState& part) { return polyhedral::print_block(part.kernel.scop.schedule); });
   return (launch.mapping ? polyhedral::to_string(*launch.mapping) + "\n" : std::string()) + print_schedule(launch);
 }
 
@@ -167,6 +243,12 @@ std::string print_dependences(const LaunchState& launch) {
 }
 
 std::string print_body(const LaunchState& launch) {
+  if (!launch.kernels.empty())
+    return print_kernels(launch, [](const KernelState& part) {
+      std::ostringstream out;
+      out << *part.body;
+      return out.str();
+    });
   std::ostringstream out;
   out << *launch.body;
   return out.str();
@@ -217,8 +299,7 @@ std::vector<Stage<CompileState>> launch_stages(std::size_t index, std::size_t co
       launch_stage("depend", suffix, index, depend, print_dependences),
       launch_stage("schedule", suffix, index, schedule, print_schedule),
       launch_stage("map", suffix, index, map, print_mapped),
-      launch_stage("generate", suffix, index, generate,
-                   [](const LaunchState& launch) { return polyhedral::print(*launch.ast); }),
+      launch_stage("generate", suffix, index, generate, print_generated),
       launch_stage("raise", suffix, index, raise, print_body),
       launch_stage("emit", suffix, index, emit, nullptr),
   };

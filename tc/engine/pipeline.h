@@ -8,6 +8,7 @@
 #include "tc/engine/compile.h"
 #include "tc/polyhedral/dependences.h"
 #include "tc/polyhedral/generate.h"
+#include "tc/polyhedral/map_to_grid.h"
 #include "tc/polyhedral/mapping.h"
 #include "tc/polyhedral/scop.h"
 
@@ -21,7 +22,16 @@ struct Program;
 /// What the stages of a compile work on. Included by .cpp files of tc/engine and by tests that plant faults.
 namespace tc::engine {
 
-/// One launch on its way to machine code. A stage fills the members it is named after.
+/// One kernel of a launch for a grid of threads.
+struct KernelState {
+  polyhedral::GridKernel kernel;                       ///< map
+  std::optional<polyhedral::Ast> ast;                  ///< generate
+  std::shared_ptr<const Halide::Internal::Stmt> body;  ///< raise: block_x ... thread_z are free variables
+  std::vector<std::string> buffers;                    ///< raise: what the kernel takes, in order
+};
+
+/// One launch on its way to machine code. A stage fills the members it is named after. For a grid of threads, `kernels` are
+/// run in order in place of `ast` and `body`.
 struct LaunchState {
   std::optional<polyhedral::Scop> scop;                ///< extract, then schedule, then map
   std::optional<polyhedral::Scop> plain;               ///< in program order, for when a quota runs out
@@ -29,7 +39,9 @@ struct LaunchState {
   std::optional<polyhedral::Mapping> mapping;          ///< map
   std::optional<polyhedral::Ast> ast;                  ///< generate
   std::shared_ptr<const Halide::Internal::Stmt> body;  ///< raise
-  std::vector<std::string> buffers;                    ///< raise: what the function takes, in order
+  std::vector<std::string> buffers;                    ///< raise: what the function, or all kernels, take, in order
+  std::optional<polyhedral::GridMapping> grid;         ///< map, for a grid
+  std::vector<KernelState> kernels;                    ///< map, generate, raise, for a grid
   cpu::ObjectCode code;                                ///< emit
 };
 

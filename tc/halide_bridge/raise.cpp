@@ -8,6 +8,7 @@
 #include "tc/halide_bridge/raise_body.h"
 #include "tc/halide_bridge/transpose_loads.h"
 #include "tc/halide_bridge/unswitch_guards.h"
+#include "tc/polyhedral/barriers.h"
 #include "tc/polyhedral/instances.h"
 #include "tc/polyhedral/marks.h"
 
@@ -43,7 +44,11 @@ class Raiser {
   Raiser(const polyhedral::Ast& ast, const polyhedral::Scop& scop, const Program& program)
       : ast_(ast), scop_(scop), program_(program) {}
 
-  Stmt run() { return node(ast_.root, Mode::Serial); }
+  Stmt run() {
+    for (const auto& parameter : scop_.parameters)
+      environment_[parameter.name] = within(ir::Variable::make(Int(32), parameter.name), parameter.min, parameter.max);
+    return node(ast_.root, Mode::Serial);
+  }
 
  private:
   const polyhedral::Ast& ast_;
@@ -62,10 +67,16 @@ class Raiser {
       case isl_ast_node_if: return conditional(n, mode);
       case isl_ast_node_block: return block(n, mode);
       case isl_ast_node_mark: return mark(n, mode);
-      case isl_ast_node_user:
-        return raise_body(ast_.sites.at(polyhedral::annotation(n)), scop_, program_, environment_, lanes_);
+      case isl_ast_node_user: return site(ast_.sites.at(polyhedral::annotation(n)));
       default: throw InternalError("an AST node of an unknown kind");
     }
+  }
+
+  Stmt site(const polyhedral::Site& at) {
+    if (!polyhedral::is_barrier(at.statement)) return raise_body(at, scop_, program_, environment_, lanes_);
+    bool of_block = at.statement.rfind(polyhedral::block_barrier, 0) == 0;
+    auto name = of_block ? polyhedral::block_barrier : polyhedral::warp_barrier;
+    return ir::Evaluate::make(ir::Call::make(Int(32), name, {}, ir::Call::Extern));
   }
 
   Stmt block(const isl::ast_node& n, Mode mode) {
@@ -108,9 +119,12 @@ class Raiser {
   static Stmt allocate(const polyhedral::Tensor& tensor, const Stmt& body) {
     auto size = bytes(tensor) / byte_size(tensor.type);
     bool on_stack = bytes(tensor) <= max_stack_bytes;
+    auto memory = tensor.shared         ? Halide::MemoryType::GPUShared
+                  : tensor.in_registers ? Halide::MemoryType::Register
+                  : on_stack            ? Halide::MemoryType::Stack
+                                        : Halide::MemoryType::Heap;
     Expr extent = size <= std::numeric_limits<int>::max() ? Expr(static_cast<int>(size)) : ir::IntImm::make(Int(64), size);
-    return ir::Allocate::make(tensor.name, storage_type(tensor.type), on_stack ? Halide::MemoryType::Stack : Halide::MemoryType::Heap,
-                              {extent}, ir::const_true(), body);
+    return ir::Allocate::make(tensor.name, storage_type(tensor.type), memory, {extent}, ir::const_true(), body);
   }
 
   static std::int64_t bytes(const polyhedral::Tensor& tensor) {
@@ -139,7 +153,10 @@ class Raiser {
 
   template <typename Function>
   void for_each_statement(const isl::ast_node& n, const Function& function) {
-    if (n.isa<isl::ast_node_user>()) return function(scop_.statement(ast_.sites.at(polyhedral::annotation(n)).statement));
+    if (n.isa<isl::ast_node_user>()) {
+      const auto& id = ast_.sites.at(polyhedral::annotation(n)).statement;
+      if (!polyhedral::is_barrier(id)) function(scop_.statement(id));
+    }
     if (n.isa<isl::ast_node_for>()) for_each_statement(n.as<isl::ast_node_for>().body(), function);
     if (n.isa<isl::ast_node_mark>()) for_each_statement(polyhedral::call(n.ctx(), isl_ast_node_mark_get_node, n.get()), function);
     if (n.isa<isl::ast_node_block>())

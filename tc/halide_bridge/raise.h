@@ -16,7 +16,8 @@ namespace tc::halide_bridge {
 ///   after   for (c0, ...) C[ramp(c0*N + 16*c2, 1, 16)] = ...
 ///
 /// Marks decide: `parallel` makes a parallel loop, `register` unrolls (see marks.h), `vector` turns the iterator into a Ramp (accesses to
-/// tensors that are not padded are predicated in a partial vector), `allocate_x` a stack or heap Allocate. A
+/// tensors that are not padded are predicated in a partial vector), `allocate_x` a stack or heap Allocate, in a
+/// kernel one in shared memory or registers; parameters of the schedule are free variables, a barrier is a call of its name. A
 /// guarded read is predicated by its guard, never executed where the guard is false. Address arithmetic is 32-bit where
 /// the bounds of loops and tensors prove it exact, else 64-bit. bool is stored as uint8, halves are converted at loads and stores.
 /// Addresses and bounds are simplified; values are not, for Halide's simplifier treats floats as real numbers. LLVM hoists

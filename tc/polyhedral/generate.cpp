@@ -5,6 +5,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/polyhedral/barriers.h"
 
 namespace tc::polyhedral {
 namespace {
@@ -39,6 +40,7 @@ Site make_site(const Scop& scop, const isl::ast_build& build) {
   auto instance = schedule.reverse().as_pw_multi_aff();
   Site site;
   site.statement = domain_name(schedule);
+  if (is_barrier(site.statement)) return site;
   const Statement& statement = scop.statement(site.statement);
   for (std::size_t i = 0; i < statement.iterators.size(); ++i)
     site.iterators.push_back(build.expr_from(instance.at(static_cast<int>(i))));

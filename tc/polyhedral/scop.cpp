@@ -73,6 +73,15 @@ isl::union_map Scop::writes() const {
   return result;
 }
 
+isl::set parameter_bounds(const Scop& scop) {
+  std::vector<std::string> names, bounds{"0 = 0"};
+  for (const auto& parameter : scop.parameters) {
+    names.push_back(parameter.name);
+    bounds.push_back(str(parameter.min, " <= ", parameter.name, " <= ", parameter.max));
+  }
+  return isl::set(scop.ctx(), str("[", join(names), "] -> { : ", join(bounds, " and "), " }"));
+}
+
 isl::schedule program_order(const Scop& scop) {
   auto node = isl::schedule::from_domain(scop.domain()).root().child(0);
   const auto& statements = scop.statements;

@@ -50,7 +50,15 @@ struct Tensor {
   bool live_in = false;    ///< holds values before the scop that it may read
   bool live_out = false;   ///< its values are used after the scop
   bool padded = false;     ///< Local: every lane of a full vector exists, so no access needs a mask unless `combined`
+  bool shared = false;     ///< Local: one for all threads of a block, not one for each thread
+  bool in_registers = false;  ///< Local: constant indices after unrolling, kept in registers
   bool combined = false;   ///< Local: a masked-off lane must keep its value, as lanes are combined later or hold another's
+};
+
+/// A parameter of a schedule: min <= name <= max, which a context node says too.
+struct Parameter {
+  std::string name;
+  std::int64_t min = 0, max = 0;
 };
 
 /// Statements in program order, their tensors, and the current schedule. A value; passes take one and return one.
@@ -59,6 +67,7 @@ struct Scop {
   std::vector<Statement> statements;
   std::vector<Tensor> tensors;
   Nullable<isl::schedule> schedule;  ///< initially program order: a sequence of bands
+  std::vector<Parameter> parameters = {};  ///< of the schedule: coordinates of blocks and threads
 
   isl::ctx ctx() const { return *context; }
   const Statement& statement(const std::string& id) const;
@@ -71,6 +80,9 @@ struct Scop {
   isl::union_map reads() const;
   isl::union_map writes() const;
 };
+
+/// The values the parameters of \p scop take: [block_x] -> { : 0 <= block_x <= 31 }.
+isl::set parameter_bounds(const Scop& scop);
 
 /// The schedule of program order: a sequence over the statements, below each one band of its iterators.
 isl::schedule program_order(const Scop& scop);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tc/polyhedral/dependences.h"
+#include "tc/polyhedral/map_to_grid.h"
 #include "tc/polyhedral/scop.h"
 
 /// The laws of a scheduled scop. Each throws InternalError that names the law and shows the offending pair or element.
@@ -27,6 +28,13 @@ void verify_bounds(const Scop& scop);
 void verify_marks(const Scop& scop);
 void verify_promotion(const Scop& scop);
 void verify_copies(const Scop& scop, const Dependences& dependences);
+
+/// The laws of a kernel: instances, bounds and marks as above; every dependence between instances of one thread goes forward;
+/// blocks: instances of different blocks never touch one element that one of them writes;
+/// threads: instances of different threads of a block that do have a barrier between them that all threads of the block (of the
+/// warp, if they are of one warp) reach, and run in program order around it unless they accumulate.
+void verify_kernel(const GridKernel& kernel);
+void verify_threads(const GridKernel& kernel);
 
 /// All laws that apply to the state of \p scop; \p dependences may be of the scop before promotion.
 void verify(const Scop& scop, const Dependences& dependences);

@@ -15,10 +15,11 @@ namespace {
 
 /// The order of the marks on a path; 0 for an unknown one.
 int rank(const std::string& mark) {
-  if (mark == marks::parallel) return 1;
+  if (mark == marks::parallel || mark == marks::kernel) return 1;
   if (!marks::allocated_buffer(mark).empty()) return 2;
-  if (mark == marks::register_tile) return 3;
-  if (mark == marks::vector) return 4;
+  if (mark == marks::thread) return 3;
+  if (mark == marks::register_tile) return 4;
+  if (mark == marks::vector) return 5;
   return 0;
 }
 
@@ -79,7 +80,8 @@ class MarkCheck {
     auto child = place.node.child(0);
     if (child.isa<isl::schedule_node_leaf>()) fail(str("mark '", name, "' stands at a leaf"));
     bool allocates = !marks::allocated_buffer(name).empty();
-    if (!allocates && !child.isa<isl::schedule_node_band>()) fail(str("mark '", name, "' does not stand above a band"));
+    bool spreads = name == marks::kernel || name == marks::thread;
+    if (!allocates && !spreads && !child.isa<isl::schedule_node_band>()) fail(str("mark '", name, "' does not stand above a band"));
     for (const auto& above : marks_above(place.node))
       if (rank(above) > rank(name) || (rank(above) == rank(name) && !allocates))
         fail(str("mark '", name, "' stands below mark '", above, "'"));

@@ -1,0 +1,50 @@
+#include "tc/polyhedral/grid_mapping.h"
+
+#include "tc/base/str.h"
+
+namespace tc::polyhedral {
+namespace {
+
+constexpr const char* axes[] = {"x", "y", "z"};
+
+std::string describe(const std::array<std::int64_t, 3>& extent) {
+  int last = extent[2] > 1 ? 2 : extent[1] > 1 ? 1 : 0;
+  auto text = str(extent[0]);
+  for (int i = 1; i <= last; ++i) text += str("x", extent[i]);
+  return text;
+}
+
+std::string describe(const ThreadLoop& threads) {
+  if (threads.dimension < 0) return "";
+  return str(" threads ", axes[threads.dimension], threads.run > 1 ? str(" run ", threads.run) : "");
+}
+
+std::string describe(const GridClusterMapping& cluster) {
+  auto text = str("grid ", describe(cluster.grid), ", block ", describe(cluster.block));
+  for (std::size_t i = 0; i < cluster.members.size(); ++i) {
+    const auto& member = cluster.members[i];
+    text += str(", member ", i, " tile ", member.tile, member.grid >= 0 ? str(" blocks ", axes[member.grid]) : "",
+                describe(member.threads));
+  }
+  for (const auto& statement : cluster.statements)
+    for (const auto& loop : statement.loops) text += str(", ", statement.id, ": i", loop.iterator, describe(loop.threads));
+  return text;
+}
+
+}  // namespace
+
+ThreadLoop GridClusterMapping::threads(const std::string& id, int iterator) const {
+  for (const auto& statement : statements)
+    if (statement.id == id)
+      for (const auto& loop : statement.loops)
+        if (loop.iterator == iterator) return loop.threads;
+  return {};
+}
+
+std::string to_string(const GridMapping& mapping) {
+  std::string text;
+  for (const auto& cluster : mapping.clusters) text += describe(cluster) + "\n";
+  return text;
+}
+
+}  // namespace tc::polyhedral

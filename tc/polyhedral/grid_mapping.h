@@ -1,0 +1,56 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tc::polyhedral {
+
+/// How the iterations of a loop are spread over the threads of a block: iteration m runs in the thread whose coordinate
+/// along `dimension` (0, 1, 2: x, y, z) is floor(m / run) mod the block's extent there. -1: not spread.
+struct ThreadLoop {
+  int dimension = -1;
+  std::int64_t run = 1;
+  bool operator==(const ThreadLoop&) const = default;
+};
+
+/// A member of a cluster's outer band: `tile` iterations run in one block (0: all of them), tile number n in the block
+/// whose coordinate along `grid` is n mod the grid's extent there. A member that is not spread is a loop in each block.
+struct GridMember {
+  std::int64_t tile = 1;
+  int grid = -1;
+  ThreadLoop threads;  ///< of the iterations of a tile
+};
+
+/// A statement's own loops that are spread over threads; they must be coincident.
+struct GridStatement {
+  struct Loop {
+    int iterator = -1;  ///< position in the statement's domain
+    ThreadLoop threads;
+  };
+  std::string id;
+  std::vector<Loop> loops;
+};
+
+/// How a cluster becomes a kernel.
+struct GridClusterMapping {
+  std::vector<GridMember> members;        ///< of the outer band; a missing one is a loop
+  std::vector<GridStatement> statements;  ///< a missing one has no loops that are spread
+  std::array<std::int64_t, 3> grid = {1, 1, 1};   ///< blocks at most, in x, y, z
+  std::array<std::int64_t, 3> block = {1, 1, 1};  ///< threads at most
+
+  /// How \p iterator of statement \p id is spread.
+  ThreadLoop threads(const std::string& id, int iterator) const;
+};
+
+/// What strategy::choose_grid_mapping decides and map_to_grid carries out, one entry a cluster of the schedule. A cluster
+/// without an entry runs in one thread.
+struct GridMapping {
+  std::vector<GridClusterMapping> clusters;
+};
+
+/// For example "grid 32x16, block 32x8, members 1 by y 8 threads y, 0 by x 32 threads x"; one line a cluster.
+std::string to_string(const GridMapping& mapping);
+
+}  // namespace tc::polyhedral

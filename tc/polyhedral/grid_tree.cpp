@@ -1,0 +1,259 @@
+#include "tc/polyhedral/grid_tree.h"
+
+#include <algorithm>
+
+#include "tc/base/error.h"
+#include "tc/polyhedral/cluster_view.h"
+#include "tc/polyhedral/marks.h"
+#include "tc/polyhedral/thread_map.h"
+
+namespace tc::polyhedral {
+namespace {
+
+using isl::schedule_node;
+using isl::union_pw_aff;
+
+/// A loop that may be spread over threads, its values counted from 0.
+struct Loop {
+  union_pw_aff index;
+  std::int64_t extent = 1;
+  bool coincident = false;
+  ThreadLoop threads;
+};
+using Loops = std::vector<Loop>;
+
+union_pw_aff from_zero(const union_pw_aff& value, std::int64_t min, const isl::union_set& domain) {
+  if (min == 0) return value;
+  auto everywhere = call(value.ctx(), isl_union_set_universe, domain.copy());
+  auto constant = call(value.ctx(), isl_union_pw_aff_val_on_domain, everywhere.copy(), isl::val(value.ctx(), -min).release());
+  return call(value.ctx(), isl_union_pw_aff_union_add, value.copy(), constant.copy());
+}
+
+isl::union_set everywhere(const isl::union_set& instances) {
+  return call(instances.ctx(), isl_union_set_universe, instances.copy());
+}
+
+union_pw_aff zero_on(const isl::union_set& domain) {
+  return call(domain.ctx(), isl_union_pw_aff_val_on_domain, everywhere(domain).release(), isl::val(domain.ctx(), 0).release());
+}
+
+schedule_node insert_loops(const schedule_node& node, const Loops& loops) {
+  if (loops.empty()) return node;
+  std::vector<union_pw_aff> members;
+  std::vector<bool> coincident;
+  for (const auto& loop : loops) {
+    members.push_back(loop.index);
+    coincident.push_back(loop.coincident);
+  }
+  return insert_band(node, members, coincident);
+}
+
+/// Does one statement stand below \p node, and nothing but bands?
+bool is_alone(const schedule_node& node) {
+  if (node.isa<isl::schedule_node_leaf>()) return true;
+  return node.isa<isl::schedule_node_band>() && statement_ids(node).size() == 1 && is_alone(node.child(0));
+}
+
+class Builder {
+ public:
+  Builder(const Scop& scop, const GridClusterMapping& mapping, const std::vector<std::string>& together)
+      : scop_(scop), mapping_(mapping), together_(together) {}
+
+  GridTree run() {
+    auto node = scop_.schedule.root().child(0);
+    auto view = cluster_views(scop_).at(0);
+    auto filter = everywhere(instances_at(node));
+    if (view.members.empty() || !node.isa<isl::schedule_node_band>()) {
+      node = spread(node, {});
+    } else {
+      Loops tiles, points;
+      auto members = band_members(node);
+      for (std::size_t i = 0; i < members.size(); ++i) split(members[i], view.members[i], member(i), instances_at(node), tiles, points, filter);
+      node = insert_loops(erase(node), tiles);
+      node = tiles.empty() ? spread(node, points) : spread(node.child(0), points).parent();
+    }
+    if (result_grid_ != std::array<std::int64_t, 3>{1, 1, 1}) node = node.insert_filter(filter);
+    node = node.insert_mark(marks::kernel);
+    return {node.schedule(), result_grid_, result_block_};
+  }
+
+ private:
+  GridMember member(std::size_t i) const { return i < mapping_.members.size() ? mapping_.members[i] : GridMember{.tile = 0}; }
+
+  /// The tiles of one member of the outer band, their blocks, and the points of a tile.
+  void split(const union_pw_aff& function, const Interval& range, const GridMember& size, const isl::union_set& domain, Loops& tiles,
+             Loops& points, isl::union_set& filter) {
+    auto index = from_zero(function, range.min, domain);
+    auto tile = size.tile == 0 ? range.extent() : size.tile;
+    auto count = (range.extent() + tile - 1) / tile;
+    auto number = tile > 1 ? quotient(index, tile) : index;
+    if (count > 1) {
+      tiles.push_back({number, count, true, {}});
+      if (size.grid >= 0) spread_over_blocks(number, count, size.grid, filter);
+    }
+    if (tile > 1 && range.extent() > 1)
+      points.push_back({count > 1 ? remainder(index, tile) : index, std::min(tile, range.extent()), true, size.threads});
+  }
+
+  void spread_over_blocks(const union_pw_aff& tile, std::int64_t count, int dimension, isl::union_set& filter) {
+    auto blocks = std::min(count, mapping_.grid[dimension]);
+    if (blocks <= 1) return;
+    if (result_grid_[dimension] > 1) throw InternalError("two members are spread over one dimension of the grid");
+    result_grid_[dimension] = blocks;
+    filter = filter.intersect(equal_to(count > blocks ? remainder(tile, blocks) : tile, block_name(dimension)));
+  }
+
+  /// Below the loops that all threads run, \p points are still to be placed.
+  schedule_node spread(schedule_node node, const Loops& points) {
+    if (is_alone(node)) return place(node, points);
+    if (node.isa<isl::schedule_node_band>()) return spread_shared(node, points);
+    for (unsigned i = 0; i < node.n_children(); ++i) node = spread(node.child(static_cast<int>(i)), points).parent();
+    return node;
+  }
+
+  /// How the statements below \p member of a band agree to spread it.
+  ThreadLoop agreed(const union_pw_aff& member, const std::vector<std::string>& ids) const {
+    ThreadLoop result;
+    bool first = true;
+    for (const auto& id : ids) {
+      auto iterator = only_iterator(member, scop_.statement(id).domain);
+      auto wish = iterator < 0 ? ThreadLoop{} : mapping_.threads(id, iterator);
+      if (!first && !(wish == result)) return {};
+      result = wish;
+      first = false;
+    }
+    return result;
+  }
+
+  static bool uses(const Loops& loops, int dimension) {
+    return std::any_of(loops.begin(), loops.end(), [&](const Loop& loop) { return loop.threads.dimension == dimension; });
+  }
+
+  /// The band \p node around several statements: rounds of what is spread stay, its points go on.
+  schedule_node spread_shared(const schedule_node& node, const Loops& points) {
+    auto members = band_members(node);
+    auto coincident = band_coincident(node);
+    bool permutable = node.as<isl::schedule_node_band>().permutable();
+    Loops stay, below = points;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      auto threads = coincident[i] ? agreed(members[i], statement_ids(node)) : ThreadLoop{};
+      if (threads.dimension < 0 || uses(below, threads.dimension) || (i > 0 && !permutable)) {
+        stay.push_back({members[i], 1, static_cast<bool>(coincident[i]), {}});
+        continue;
+      }
+      auto range = values(members[i], instances_at(node));
+      auto index = from_zero(members[i], range.min, instances_at(node));
+      auto round = threads.run * mapping_.block[threads.dimension];
+      if (range.extent() > round) stay.push_back({quotient(index, round), 1, true, {}});
+      below.push_back({range.extent() > round ? remainder(index, round) : index, std::min(range.extent(), round), true, threads});
+    }
+    if (stay.empty()) return spread(erase(node), below);
+    auto band = insert_loops(erase(node), stay).as<isl::schedule_node_band>().set_permutable(permutable);
+    return spread(band.child(0), below).parent();
+  }
+
+  /// The statement at \p node, where it is alone: its thread, \p points and its own loops.
+  schedule_node place(schedule_node node, const Loops& points) {
+    auto id = statement_ids(node).at(0);
+    auto loops = points;
+    std::vector<Loops> own;
+    for (auto below = node; below.isa<isl::schedule_node_band>(); below = below.child(0)) own.push_back(own_loops(below, id, loops));
+    auto filter = thread_filter(node, loops);
+    if (std::find(together_.begin(), together_.end(), id) != together_.end()) return place_together(node, loops, own, filter);
+    return place_ahead(node, points, filter);
+  }
+
+  /// The serial members of \p band; those that are spread are appended to \p spread.
+  Loops own_loops(const schedule_node& band, const std::string& id, Loops& spread) const {
+    Loops serial;
+    auto members = band_members(band);
+    auto coincident = band_coincident(band);
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      auto iterator = only_iterator(members[i], scop_.statement(id).domain);
+      auto threads = iterator >= 0 && coincident[i] ? mapping_.threads(id, iterator) : ThreadLoop{};
+      if (threads.dimension >= 0 && !uses(spread, threads.dimension)) {
+        auto range = values(members[i], instances_at(band));
+        spread.push_back({from_zero(members[i], range.min, instances_at(band)), range.extent(), true, threads});
+      } else {
+        serial.push_back({members[i], 1, static_cast<bool>(coincident[i]), {}});
+      }
+    }
+    return serial;
+  }
+
+  /// The instances at \p node that are this thread's; what does not use a dimension of the block runs in its thread 0.
+  isl::union_set thread_filter(const schedule_node& node, const Loops& loops) {
+    auto filter = everywhere(instances_at(node));
+    for (int dimension = 0; dimension < 3; ++dimension) {
+      if (mapping_.block[dimension] <= 1) continue;
+      auto coordinate = zero_on(filter);
+      for (const auto& loop : loops)
+        if (loop.threads.dimension == dimension) coordinate = thread_of(loop);
+      filter = filter.intersect(equal_to(coordinate, thread_name(dimension)));
+    }
+    return filter;
+  }
+
+  union_pw_aff thread_of(const Loop& loop) {
+    auto threads = mapping_.block[loop.threads.dimension];
+    auto count = (loop.extent + loop.threads.run - 1) / loop.threads.run;
+    auto& used = result_block_[loop.threads.dimension];
+    used = std::max(used, std::min(count, threads));
+    auto group = loop.threads.run > 1 ? quotient(loop.index, loop.threads.run) : loop.index;
+    return count > threads ? remainder(group, threads) : group;
+  }
+
+  /// \p loops as one band at \p node, runs of one thread innermost.
+  static schedule_node insert_points(const schedule_node& node, const Loops& loops) {
+    Loops outer, runs;
+    for (const auto& loop : loops) {
+      if (loop.threads.run <= 1) {
+        outer.push_back(loop);
+        continue;
+      }
+      if (loop.extent > loop.threads.run) outer.push_back({quotient(loop.index, loop.threads.run), 1, true, {}});
+      runs.push_back({remainder(loop.index, loop.threads.run), 1, true, {}});
+    }
+    outer.insert(outer.end(), runs.begin(), runs.end());
+    return insert_loops(node, outer);
+  }
+
+  /// Each thread runs through the statement's own loops by itself.
+  schedule_node place_ahead(const schedule_node& node, const Loops& points, const isl::union_set& filter) const {
+    return insert_points(node, points).insert_filter(filter).insert_mark(marks::thread);
+  }
+
+  /// All threads run the statement's serial loops together.
+  static schedule_node place_together(schedule_node node, const Loops& loops, const std::vector<Loops>& own, const isl::union_set& filter) {
+    while (node.isa<isl::schedule_node_band>()) node = erase(node);
+    node = insert_points(node, loops).insert_filter(filter).insert_mark(marks::thread);
+    for (auto serial = own.rbegin(); serial != own.rend(); ++serial)
+      if (!serial->empty()) node = insert_loops(node, *serial).as<isl::schedule_node_band>().set_permutable(false);
+    return node;
+  }
+
+  const Scop& scop_;
+  const GridClusterMapping& mapping_;
+  const std::vector<std::string>& together_;
+  std::array<std::int64_t, 3> result_grid_ = {1, 1, 1}, result_block_ = {1, 1, 1};
+};
+
+void collect_thread_nodes(const schedule_node& node, std::vector<std::pair<std::string, schedule_node>>& result) {
+  if (node.isa<isl::schedule_node_mark>() && mark_name(node) == marks::thread)
+    return void(result.emplace_back(statement_ids(node).at(0), node));
+  for (unsigned i = 0; i < node.n_children(); ++i) collect_thread_nodes(node.child(static_cast<int>(i)), result);
+}
+
+}  // namespace
+
+GridTree grid_tree(const Scop& scop, const GridClusterMapping& mapping, const std::vector<std::string>& together) {
+  return Builder(scop, mapping, together).run();
+}
+
+std::vector<std::pair<std::string, isl::schedule_node>> thread_nodes(const isl::schedule& schedule) {
+  std::vector<std::pair<std::string, schedule_node>> result;
+  collect_thread_nodes(schedule.root(), result);
+  return result;
+}
+
+}  // namespace tc::polyhedral

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tc/polyhedral/grid_mapping.h"
+#include "tc/polyhedral/scop.h"
+
+namespace tc::polyhedral {
+
+/// The loops of a kernel spread over blocks and threads, and the extents of grid and block that they use.
+struct GridTree {
+  isl::schedule schedule;
+  std::array<std::int64_t, 3> grid = {1, 1, 1}, block = {1, 1, 1};
+};
+
+/// Tiles the one cluster of \p scop and spreads its loops as \p mapping says.
+///
+///   before  band [i, j] { S0 } { S1: band [k] }
+///   after   kernel  filter { floor(i/8) = block_y, ... }  band [i/8, j/32]
+///             { thread  filter { i mod 8 = thread_y, ... }  band [i%8, j%32]: S0 } { thread ... band [i%8, j%32]  band [k]: S1 }
+///
+/// A loop around several statements that is spread over threads is cut into rounds of as many iterations as there are
+/// threads; the rounds stay, the iterations of a round stand at the statements. The serial loops of the statements
+/// \p together stand above their `thread` mark: threads run them together.
+GridTree grid_tree(const Scop& scop, const GridClusterMapping& mapping, const std::vector<std::string>& together);
+
+/// Each statement and the node of its `thread` mark.
+std::vector<std::pair<std::string, isl::schedule_node>> thread_nodes(const isl::schedule& schedule);
+
+}  // namespace tc::polyhedral

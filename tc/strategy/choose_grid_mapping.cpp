@@ -1,0 +1,198 @@
+#include "tc/strategy/choose_grid_mapping.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+
+#include "tc/polyhedral/cluster_view.h"
+#include "tc/polyhedral/gather_coincident.h"
+#include "tc/polyhedral/instances.h"
+
+namespace tc::strategy {
+namespace {
+
+using polyhedral::ClusterStatement;
+using polyhedral::ClusterView;
+using polyhedral::GridClusterMapping;
+using polyhedral::GridMember;
+using polyhedral::GridStatement;
+using polyhedral::MappingOptions;
+using polyhedral::Scop;
+using polyhedral::Statement;
+using polyhedral::ThreadLoop;
+
+/// Threads of a block that hide each other's waiting, few enough to leave registers for each.
+constexpr std::int64_t usual_threads = 256;
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+std::int64_t power_of_two_up_to(std::int64_t value, std::int64_t most) {
+  std::int64_t result = 1;
+  while (result < value && 2 * result <= most) result *= 2;
+  return result;
+}
+
+class GridChooser {
+ public:
+  GridChooser(const Scop& scop, const ClusterView& cluster, const Target& target, const MappingOptions& options)
+      : scop_(scop), cluster_(cluster), limits_(target.grid), options_(options) {
+    result_.members.resize(cluster.members.size());
+    most_ = std::min(usual_threads, limits_.block_threads);
+  }
+
+  GridClusterMapping run() {
+    auto [member, outer_gain] = best_member();
+    if (rows_belong_together(outer_gain)) {
+      spread_rows();
+    } else if (member >= 0) {
+      spread_members(member);
+    } else {
+      spread_rows();
+    }
+    spread_over_grid();
+    return result_;
+  }
+
+ private:
+  const Statement& statement(const ClusterStatement& entry) const { return scop_.statement(entry.id); }
+
+  double instances(const ClusterStatement& entry) const {
+    double result = 1;
+    for (const auto& range : polyhedral::box(statement(entry).domain)) result *= static_cast<double>(range.extent());
+    return result;
+  }
+
+  /// How well neighbouring threads along \p iterator share what they touch: accesses that move by one element, less those that
+  /// move further.
+  double gain(const ClusterStatement& entry, int iterator) const {
+    if (iterator < 0) return 0;
+    double result = 0;
+    for (const auto* access : polyhedral::accesses(statement(entry))) {
+      auto stride = polyhedral::stride(scop_, *access, iterator);
+      if (stride == 1) result += 1;
+      if (stride != 0 && stride != 1) result -= 0.5;
+    }
+    return result * instances(entry);
+  }
+
+  std::pair<int, double> best_member() const {
+    int best = -1;
+    double most = 0;
+    for (std::size_t i = 0; i < cluster_.members.size(); ++i) {
+      if (cluster_.members[i].extent() <= 1) continue;
+      double total = 0;
+      for (const auto& entry : cluster_.statements) total += gain(entry, entry.outer[i]);
+      if (best >= 0 && total < most) continue;
+      best = static_cast<int>(i);
+      most = total;
+    }
+    return {best, most};
+  }
+
+  /// The inner loop of \p entry that suits threads best.
+  int best_inner(const ClusterStatement& entry, int but = -1) const {
+    int best = -1;
+    double most = 0;
+    for (const auto& loop : entry.inner) {
+      if (!loop.coincident || loop.iterator < 0 || loop.iterator == but || extent(entry, loop.iterator) <= 1) continue;
+      double here = gain(entry, loop.iterator);
+      if (best >= 0 && here < most) continue;
+      best = loop.iterator;
+      most = here;
+    }
+    return best;
+  }
+
+  std::int64_t extent(const ClusterStatement& entry, int iterator) const {
+    return polyhedral::box(statement(entry).domain).at(iterator).extent();
+  }
+
+  /// Do the loops below the outer band suit threads better than its members?
+  bool rows_belong_together(double outer_gain) const {
+    double inner_gain = 0;
+    std::int64_t longest = 0;
+    for (const auto& entry : cluster_.statements) {
+      int inner = best_inner(entry);
+      if (inner < 0) continue;
+      inner_gain += gain(entry, inner);
+      longest = std::max(longest, extent(entry, inner));
+    }
+    std::int64_t outer = 1;
+    for (const auto& member : cluster_.members) outer *= member.extent();
+    if (longest >= limits_.warp && inner_gain > outer_gain) return true;
+    return longest > 1 && outer * limits_.warp < limits_.processors * usual_threads && longest > outer;
+  }
+
+  /// Threads run along \p x and, where it is short, along the members before it.
+  void spread_members(int x) {
+    std::int64_t threads = 1;
+    int dimension = 0;
+    auto take = [&](int i) {
+      auto count = power_of_two_up_to(cluster_.members[i].extent(), most_ / threads);
+      if (count <= 1 || dimension > 2) return;
+      auto size = std::min(count, limits_.block[dimension]);
+      result_.block[dimension] = size;
+      result_.members[i] = {size, -1, {dimension++, 1}};
+      threads *= size;
+    };
+    take(x);
+    for (int i = static_cast<int>(cluster_.members.size()) - 1; i >= 0; --i)
+      if (i != x && threads < limits_.warp * 4) take(i);
+  }
+
+  /// Threads run along a loop of each statement.
+  void spread_rows() {
+    for (const auto& entry : cluster_.statements) {
+      GridStatement mapped{entry.id, {}};
+      std::int64_t threads = 1;
+      int last = -1;
+      for (int dimension = 0; dimension < 2; ++dimension) {
+        int inner = best_inner(entry, last);
+        if (inner < 0 || threads >= limits_.warp * 4) break;
+        auto count = power_of_two_up_to(extent(entry, inner), most_ / (dimension == 0 ? 1 : std::max(threads, result_.block[0])));
+        mapped.loops.push_back({inner, {dimension, 1}});
+        result_.block[dimension] = std::max(result_.block[dimension], count);
+        threads *= count;
+        last = inner;
+      }
+      if (!mapped.loops.empty()) result_.statements.push_back(mapped);
+    }
+  }
+
+  /// The longest three members go to the grid, the innermost of them to x.
+  void spread_over_grid() {
+    std::vector<int> order;
+    for (std::size_t i = 0; i < cluster_.members.size(); ++i) order.push_back(static_cast<int>(i));
+    auto tiles = [&](int i) { return ceil_div(cluster_.members[i].extent(), std::max<std::int64_t>(result_.members[i].tile, 1)); };
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return tiles(a) > tiles(b); });
+    if (order.size() > 3) order.resize(3);
+    std::sort(order.begin(), order.end(), std::greater<>());
+    int dimension = 0;
+    for (int i : order) {
+      if (tiles(i) <= 1) continue;
+      result_.members[i].grid = dimension;
+      result_.grid[dimension] = std::min(tiles(i), limits_.grid[dimension]);
+      ++dimension;
+    }
+  }
+
+  const Scop& scop_;
+  const ClusterView& cluster_;
+  const GridLimits& limits_;
+  const MappingOptions& options_;
+  std::int64_t most_ = usual_threads;
+  GridClusterMapping result_;
+};
+
+}  // namespace
+
+polyhedral::GridMapping choose_grid_mapping(const Scop& scop, const Target& target, const MappingOptions& options) {
+  auto gathered = scop;
+  gathered.schedule = polyhedral::gather_coincident(scop);
+  polyhedral::GridMapping result;
+  for (const auto& cluster : polyhedral::cluster_views(gathered))
+    result.clusters.push_back(GridChooser(gathered, cluster, target, options).run());
+  return result;
+}
+
+}  // namespace tc::strategy

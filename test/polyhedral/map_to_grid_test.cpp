@@ -1,0 +1,170 @@
+#include "tc/polyhedral/map_to_grid.h"
+
+#include "tc/polyhedral/barriers.h"
+#include "tc/polyhedral/grid_tree.h"
+#include "tc/polyhedral/verify.h"
+#include "test/polyhedral/mapping_passes_fixture.h"
+#include "test/support/rejects.h"
+
+namespace tc::polyhedral {
+namespace {
+
+using namespace build;
+
+class MapToGrid : public MappingPassTest {
+ protected:
+  /// C = A elementwise over an n x m box, in one coincident band.
+  Scop pointwise(int n, int m) const {
+    auto domain = str("S[i, j] : 0 <= i < ", n, " and 0 <= j < ", m);
+    auto scop = ScopBuilder(context()).input("A", {n, m}).output("C", {n, m}).statement(domain, "C[i, j]", {"A[i, j]"}).scop();
+    scop.schedule = build::domain(ctx(), "{ " + domain + " }", coincident_band("[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]", 2));
+    return scop;
+  }
+
+  /// x(t, i) of x(t - 1, i - 1): steps in order, the elements of one at once.
+  Scop steps() const {
+    auto domain = "S[t, i] : 1 <= t < 10 and 1 <= i < 50";
+    auto scop = ScopBuilder(context()).output("x", {10, 50}).statement(domain, "x[t, i]", {"x[t - 1, i - 1]"}).scop();
+    scop.tensor("x").live_in = true;
+    scop.schedule = build::domain(ctx(), str("{ ", domain, " }"),
+                                  band("[{ S[t, i] -> [(t)] }, { S[t, i] -> [(i)] }]", {}, {false, {0, 1}}));
+    return scop;
+  }
+
+  /// t(i, j) = A(i, j), then B(i, j) = t(i, 31 - j), row by row.
+  Scop reversed_rows() const {
+    auto box = " : 0 <= i < 4 and 0 <= j < 32";
+    auto scop = ScopBuilder(context())
+                    .input("A", {4, 32})
+                    .temporary("t", {4, 32})
+                    .output("B", {4, 32})
+                    .statement(str("S[i, j]", box), "t[i, j]", {"A[i, j]"})
+                    .statement(str("T[i, j]", box), "B[i, j]", {"t[i, 31 - j]"})
+                    .scop();
+    scop.schedule = build::domain(ctx(), str("{ S[i, j]", box, "; T[i, j]", box, " }"),
+                                  coincident_band("[{ S[i, j] -> [(i)]; T[i, j] -> [(i)] }]", 1,
+                                                  sequence({{"{ S[i, j] }", coincident_band("[{ S[i, j] -> [(j)] }]", 1)},
+                                                            {"{ T[i, j] }", coincident_band("[{ T[i, j] -> [(j)] }]", 1)}})));
+    return scop;
+  }
+  GridClusterMapping rows_in_blocks(std::int64_t threads) const {
+    return {.members = {{1, 0}}, .statements = {{"S", {{1, {0}}}}, {"T", {{1, {0}}}}}, .grid = {4, 1, 1}, .block = {threads, 1, 1}};
+  }
+};
+
+TEST_F(MapToGrid, TilesGoToBlocksAndTheirPointsToThreads) {
+  GridClusterMapping mapping{.members = {{8, 1, {1}}, {32, 0, {0}}}, .grid = {32, 4, 1}, .block = {32, 8, 1}};
+  auto kernels = map_to_grid(pointwise(100, 64), {{mapping}});
+  ASSERT_EQ(kernels.size(), 1u);
+  EXPECT_EQ(kernels[0].grid, (std::array<std::int64_t, 3>{2, 4, 1}));
+  EXPECT_EQ(kernels[0].block, (std::array<std::int64_t, 3>{32, 8, 1}));
+  EXPECT_SCHEDULE(kernels[0].scop.schedule, R"(
+domain: "{ S[i, j] : 0 <= i <= 99 and 0 <= j <= 63 }"
+child:
+  context: "[block_x, block_y, thread_x, thread_y] -> { [] : 0 <= block_x <= 1 and 0 <= block_y <= 3 and 0 <= thread_x <= 31 and 0 <= thread_y <= 7 }"
+  child:
+    mark: "kernel"
+    child:
+      filter: "[block_x, block_y] -> { S[i, j] : 32block_x <= j <= 31 + 32block_x and 0 <= block_y <= 3 and -7 - 8block_y + i <= 32*floor(i/32) <= -8block_y + i }"
+      child:
+        schedule: "[{ S[i, j] -> [(floor(i/8))] }, { S[i, j] -> [(floor(j/32))] }]"
+        permutable: 1
+        coincident: [ 1, 1 ]
+        child:
+          mark: "thread"
+          child:
+            filter: "[thread_y, thread_x] -> { S[i, j] : (-thread_y + i) mod 8 = 0 and (-thread_x + j) mod 32 = 0 and 0 <= thread_y <= 7 and 0 <= thread_x <= 31 }"
+            child:
+              schedule: "[{ S[i, j] -> [(i mod 8)] }, { S[i, j] -> [(j mod 32)] }]"
+              permutable: 1
+              coincident: [ 1, 1 ]
+)");
+  EXPECT_NO_THROW(verify_kernel(kernels[0]));
+}
+
+TEST_F(MapToGrid, AnyGridAndBlockWillDo) {
+  for (std::int64_t size : {1, 3, 32})
+    for (std::int64_t tile : {0, 1, 5}) {
+      GridClusterMapping mapping{.members = {{tile, 2, {1, 2}}, {tile, 0, {0, 3}}}, .grid = {size, 1, 2}, .block = {size, 2, 1}};
+      auto kernels = map_to_grid(pointwise(10, 33), {{mapping}});
+      EXPECT_NO_THROW(verify_kernel(kernels.at(0))) << size << " " << tile;
+    }
+}
+
+TEST_F(MapToGrid, GridAndBlockShrinkToWhatIsUsed) {
+  GridClusterMapping mapping{.members = {{4, 1, {1}}, {32, 0, {0}}}, .grid = {1000, 1000, 1}, .block = {64, 16, 1}};
+  auto kernels = map_to_grid(pointwise(10, 33), {{mapping}});
+  EXPECT_EQ(kernels.at(0).grid, (std::array<std::int64_t, 3>{2, 3, 1}));
+  EXPECT_EQ(kernels.at(0).block, (std::array<std::int64_t, 3>{32, 4, 1}));
+}
+
+TEST_F(MapToGrid, WithoutAMappingOneThreadRunsAll) {
+  auto kernels = map_to_grid(pointwise(10, 33), {});
+  EXPECT_EQ(kernels.at(0).grid, (std::array<std::int64_t, 3>{1, 1, 1}));
+  EXPECT_EQ(kernels.at(0).block, (std::array<std::int64_t, 3>{1, 1, 1}));
+  EXPECT_TRUE(kernels.at(0).scop.parameters.empty());
+  EXPECT_NO_THROW(verify_kernel(kernels.at(0)));
+}
+
+TEST_F(MapToGrid, EachClusterIsAKernelAndTemporariesLiveAcross) {
+  auto scop = reversed_rows();
+  scop.schedule = program_order(scop);
+  auto kernels = map_to_grid(scop, {});
+  ASSERT_EQ(kernels.size(), 2u);
+  EXPECT_EQ(order(kernels[0].scop), std::vector<std::string>{"S"});
+  EXPECT_TRUE(kernels[0].scop.tensor("t").live_out);
+  EXPECT_TRUE(kernels[1].scop.tensor("t").live_in);
+}
+
+TEST_F(MapToGrid, StepsRunInOneBlockWithABarrierEach) {
+  GridClusterMapping mapping{.statements = {{"S", {{1, {0}}}}}, .block = {64, 1, 1}};
+  auto kernel = map_to_grid(steps(), {{mapping}}).at(0);
+  EXPECT_EQ(kernel.grid, (std::array<std::int64_t, 3>{1, 1, 1}));
+  EXPECT_EQ(kernel.block, (std::array<std::int64_t, 3>{49, 1, 1}));
+  auto text = print_block(kernel.scop.schedule);
+  EXPECT_NE(text.find(block_barrier), std::string::npos) << text;
+  EXPECT_NO_THROW(verify_kernel(kernel));
+}
+
+TEST_F(MapToGrid, AMissingBarrierBreaksALaw) {
+  auto scop = steps();
+  GridClusterMapping mapping{.statements = {{"S", {{1, {0}}}}}, .block = {49, 1, 1}};
+  for (const auto& together : {std::vector<std::string>{}, std::vector<std::string>{"S"}}) {
+    auto tree = grid_tree(scop, mapping, together);
+    GridKernel kernel{scop, tree.grid, tree.block};
+    kernel.scop.schedule = tree.schedule;
+    kernel.scop.parameters = {{"thread_x", 0, 48}};
+    EXPECT_TRUE(rejects([&] { verify_threads(kernel); }, "no barrier separates two threads"));
+  }
+}
+
+TEST_F(MapToGrid, WarpsNeedTheirOwnBarrierOnly) {
+  auto warp = map_to_grid(reversed_rows(), {{rows_in_blocks(32)}}).at(0);
+  EXPECT_NE(print_block(warp.scop.schedule).find(warp_barrier), std::string::npos);
+  EXPECT_NO_THROW(verify_kernel(warp));
+  auto broken = warp;
+  broken.block = {64, 1, 1};
+  EXPECT_NO_THROW(verify_threads(broken));
+}
+
+TEST_F(MapToGrid, BlocksThatShareWhatTheyWriteBreakALaw) {
+  auto scop = reversed_rows();
+  scop.schedule = build::domain(scop.domain(), coincident_band("[{ S[i, j] -> [(j)]; T[i, j] -> [(j)] }]", 1,
+                                                              sequence({{"{ S[i, j] }", band("[{ S[i, j] -> [(i)] }]")},
+                                                                        {"{ T[i, j] }", band("[{ T[i, j] -> [(i)] }]")}})));
+  GridClusterMapping mapping{.members = {{1, 0}}, .grid = {32, 1, 1}};
+  auto kernel = map_to_grid(scop, {{mapping}}).at(0);
+  EXPECT_TRUE(rejects([&] { verify_threads(kernel); }, "different blocks touch what one of them writes"));
+}
+
+TEST_F(MapToGrid, AStatementWithoutItsThreadBreaksALaw) {
+  auto kernel = map_to_grid(reversed_rows(), {{rows_in_blocks(32)}}).at(0);
+  kernel.scop.parameters.push_back({"thread_y", 0, 1});
+  EXPECT_TRUE(rejects([&] { verify_kernel(kernel); }, "runs in more than one thread"));
+  auto few = map_to_grid(reversed_rows(), {{rows_in_blocks(32)}}).at(0);
+  for (auto& parameter : few.scop.parameters) parameter.max -= 1;
+  EXPECT_TRUE(rejects([&] { verify_kernel(few); }, "does not run"));
+}
+
+}  // namespace
+}  // namespace tc::polyhedral
