@@ -45,6 +45,8 @@ constexpr PreludeFunction functions[] = {
     {"tc_bits", "To tc_bits<To>(From value)", "the bits of value as a type of the same size"},
     {"tc_nan_min", "T tc_nan_min(T a, T b)", "the smaller; a NaN in either is the result"},
     {"tc_nan_max", "T tc_nan_max(T a, T b)", "the larger; a NaN in either is the result"},
+    {"tc_isnan", "bool tc_isnan(T x)", "is x a NaN; T is float or double"},
+    {"tc_isinf", "bool tc_isinf(T x)", "is x an infinity; T is float or double"},
     {"tc_from_half", "float tc_from_half(unsigned short bits)", "the float16 of these bits"},
     {"tc_to_half", "unsigned short tc_to_half(float value)", "the bits of the nearest float16, ties to even"},
     {"tc_from_bfloat", "float tc_from_bfloat(unsigned short bits)", "the bfloat16 of these bits"},
@@ -108,6 +110,11 @@ template <typename T>
 TC_INLINE T tc_nan_min(T a, T b) { return a != a || a < b ? a : b; }
 template <typename T>
 TC_INLINE T tc_nan_max(T a, T b) { return a != a || a > b ? a : b; }
+
+template <typename T>
+TC_INLINE bool tc_isnan(T x) { return x != x; }
+template <typename T>
+TC_INLINE bool tc_isinf(T x) { return x == x && x - x != T(0); }
 
 template <typename Bits, typename T, typename F>
 TC_INLINE void tc_atomic_update(T* at, F combine) {

@@ -34,6 +34,11 @@ inline T tc_nan_min(T a, T b) { return a != a || a < b ? a : b; }
 template <typename T>
 inline T tc_nan_max(T a, T b) { return a != a || a > b ? a : b; }
 
+template <typename T>
+inline bool tc_isnan(T x) { return x != x; }
+template <typename T>
+inline bool tc_isinf(T x) { return x == x && x - x != T(0); }
+
 #define TC_EMULATOR_UPDATE(name, next)                                                          \
   template <typename T>                                                                         \
   TC_EMULATOR_UNCHECKED void name(T* at, typename tc_emulator_same<T>::type value, int line = __builtin_LINE()) { \

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace Halide::Internal {
+struct Stmt;
+}
+
+namespace tc::cuda {
+
+/// The grid a kernel is written for.
+struct KernelShape {
+  std::array<std::int64_t, 3> grid = {1, 1, 1};
+  std::array<std::int64_t, 3> block = {1, 1, 1};
+  int blocks_per_processor = 0;  ///< that registers should allow; 0: no wish
+
+  std::int64_t threads() const { return block[0] * block[1] * block[2]; }
+};
+
+/// A kernel as CUDA C++.
+struct KernelText {
+  std::string name;                  ///< of the function
+  std::string text;                  ///< the function; needs "tc_prelude.h"
+  std::vector<std::string> buffers;  ///< names of the pointers it takes, in order
+  KernelShape shape;
+  std::int64_t shared_bytes = 0;     ///< of dynamic shared memory
+};
+
+/// \p body, which accesses the flat \p buffers, as a kernel.
+///
+/// In the body, block_x ... block_z and thread_x ... thread_z are the indices of block and thread, free variables; a call
+/// of a prelude function (prelude.h) is printed as such, its pointers are given as Loads; an Allocate in
+/// MemoryType::GPUShared is an array in shared memory, any other one a thread's own. Functions of the language are
+/// calls tc_<name>_f32|f64. Serial and parallel loops become loops of the thread, unrolled ones with a pragma.
+///
+///   before  C[(block_x*32) + thread_x] = A[(block_x*32) + thread_x] + 1.0f
+///   after   extern "C" __global__ void __launch_bounds__(32) f(const float* __restrict__ A, float* __restrict__ C) {
+///             const int block_x = blockIdx.x, thread_x = threadIdx.x;
+///             C[block_x * 32 + thread_x] = A[block_x * 32 + thread_x] + 1.0f;
+///           }
+///
+/// Vector accesses of a pointer are 16 bytes wide where index and buffer are aligned: pointers are multiples of 16 bytes.
+KernelText emit_kernel(const std::string& name, const Halide::Internal::Stmt& body, const std::vector<std::string>& buffers,
+                       const KernelShape& shape = {});
+
+/// The text of several kernels as one program.
+std::string program_text(const std::vector<KernelText>& kernels);
+
+}  // namespace tc::cuda

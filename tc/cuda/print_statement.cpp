@@ -1,0 +1,275 @@
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/cuda/kernel_printer.h"
+#include "tc/cuda/spelling.h"
+
+namespace tc::cuda {
+namespace {
+
+namespace ir = Halide::Internal;
+using Halide::Expr;
+using Halide::Type;
+using ir::Stmt;
+
+/// A buffer in shared memory begins at a multiple of this.
+constexpr std::int64_t shared_alignment = 128;
+/// A thread moves at most so many bytes at once.
+constexpr int widest_access = 16;
+
+/// The loads of \p value that are executed whenever it is computed.
+class UnconditionalLoads : public ir::IRVisitor {
+ public:
+  std::vector<const ir::Load*> loads;
+
+ private:
+  using ir::IRVisitor::visit;
+  void visit(const ir::Load* op) override {
+    loads.push_back(op);
+    ir::IRVisitor::visit(op);
+  }
+  void visit(const ir::Call* op) override {
+    if (op->is_intrinsic(ir::Call::if_then_else)) return op->args[0].accept(this);
+    ir::IRVisitor::visit(op);
+  }
+};
+
+/// Does an expression have lets, or pick lanes one by one?
+class Contains : public ir::IRVisitor {
+ public:
+  bool lets = false, shuffles = false;
+
+ private:
+  using ir::IRVisitor::visit;
+  void visit(const ir::Let* op) override {
+    lets = true;
+    ir::IRVisitor::visit(op);
+  }
+  void visit(const ir::Shuffle* op) override {
+    shuffles = shuffles || !(op->is_slice() && op->vectors.size() == 1);
+    ir::IRVisitor::visit(op);
+  }
+};
+
+Contains contents(const Expr& e) {
+  Contains visitor;
+  e.accept(&visitor);
+  return visitor;
+}
+
+bool is_dense(const Expr& index) {
+  const auto* ramp = index.as<ir::Ramp>();
+  return ramp && ir::is_const_one(ramp->stride);
+}
+
+/// A strict value is printed as it is: C++ does not reorder floats.
+Expr without_strict(const Expr& value) {
+  const auto* call = value.as<ir::Call>();
+  return call && call->is_intrinsic(ir::Call::strict_float) ? without_strict(call->args[0]) : value;
+}
+
+}  // namespace
+
+void KernelPrinter::line(const std::string& text) { text_ += std::string(2 * static_cast<std::size_t>(depth_), ' ') + text + "\n"; }
+
+void KernelPrinter::open(const std::string& head) {
+  line(head + " {");
+  ++depth_;
+  names_.open_scope();
+}
+
+std::string KernelPrinter::open_lanes(int lanes) {
+  line("#pragma unroll");
+  names_.open_scope();
+  auto lane = names_.fresh("lane");
+  line(str("for (int ", lane, " = 0; ", lane, " < ", lanes, "; ++", lane, ") {"));
+  ++depth_;
+  return lane;
+}
+
+void KernelPrinter::close() {
+  names_.close_scope();
+  --depth_;
+  line("}");
+}
+
+void KernelPrinter::bind(const std::string& name, std::int64_t low, std::int64_t high) {
+  names_.declare(name);
+  bounds_.push(name, {Expr(static_cast<int>(low)), Expr(static_cast<int>(high))});
+}
+
+void KernelPrinter::statement(const Stmt& stmt) {
+  if (const auto* op = stmt.as<ir::Block>()) {
+    statement(op->first);
+    if (op->rest.defined()) statement(op->rest);
+  } else if (const auto* op = stmt.as<ir::Store>()) {
+    store(op);
+  } else if (const auto* op = stmt.as<ir::For>()) {
+    loop(op);
+  } else if (const auto* op = stmt.as<ir::IfThenElse>()) {
+    branch(op);
+  } else if (const auto* op = stmt.as<ir::Allocate>()) {
+    allocate(op);
+  } else if (const auto* op = stmt.as<ir::LetStmt>()) {
+    let_statement(op);
+  } else if (const auto* op = stmt.as<ir::Evaluate>()) {
+    if (op->value.as<ir::Call>()) line(expr(op->value).text + ";");
+  } else if (const auto* op = stmt.as<ir::ProducerConsumer>()) {
+    statement(op->body);
+  } else {
+    throw InternalError(str("a statement that CUDA has no word for: ", stmt));
+  }
+}
+
+void KernelPrinter::store(const ir::Store* op) {
+  if (op->index.type().is_vector()) return store_vector(op);
+  auto value = expr(without_strict(op->value)), index = expr(op->index);
+  line(str(identifier(op->name), "[", index.text, "] = ", value.text, ";"));
+}
+
+void KernelPrinter::store_vector(const ir::Store* op) {
+  bool scoped = contents(op->value).lets || contents(op->index).lets;
+  if (scoped) open("");
+  bool at_once = moves_at_once(op->name, op->index, op->predicate, op->value.type().element_of());
+  auto array = vector_value(without_strict(op->value), op->name);
+  if (at_once) {
+    line(str("tc_store(", address(op->name, op->index), ", ", array, ");"));
+  } else {
+    auto lane = open_lanes(op->index.type().lanes());
+    auto target = str(identifier(op->name), "[", element_of(op->index, lane).text, "] = ", array, "[", lane, "];");
+    line(ir::is_const_one(op->predicate) ? target : str("if (", element_of(op->predicate, lane).text, ") ", target));
+    close();
+  }
+  loads_.clear();
+  if (scoped) close();
+}
+
+bool KernelPrinter::moves_at_once(const std::string& buffer, const Expr& index, const Expr& predicate, const Type& element) const {
+  int lanes = index.type().lanes(), bytes = lanes * element.bytes();
+  if (!is_dense(index) || !ir::is_const_one(predicate) || local_.count(buffer)) return false;
+  if ((lanes & (lanes - 1)) != 0 || bytes > 2 * widest_access || bytes < 2) return false;
+  return ir::modulus_remainder(index.as<ir::Ramp>()->base).modulus % lanes == 0 &&
+         ir::modulus_remainder(index.as<ir::Ramp>()->base).remainder % lanes == 0;
+}
+
+/// Lines that load what \p value needs and memory can give at once.
+void KernelPrinter::hoist_loads(const Expr& value) {
+  UnconditionalLoads found;
+  value.accept(&found);
+  for (const auto* load : found.loads) {
+    Expr expression(load);
+    if (load->type.is_scalar() || contents(load->index).lets) continue;
+    if (!moves_at_once(load->name, load->index, load->predicate, load->type.element_of())) continue;
+    bool known = false;
+    for (auto& [other, array] : loads_)
+      if (ir::equal(other, expression)) {
+        if (!other.same_as(expression)) loads_.emplace_back(expression, std::string(array));
+        known = true;
+        break;
+      }
+    if (known) continue;
+    auto array = names_.fresh(load->name + "_vector");
+    line(str("const auto ", array, " = tc_load<", load->type.lanes(), ">(", address(load->name, load->index), ");"));
+    loads_.emplace_back(expression, array);
+  }
+}
+
+std::string KernelPrinter::vector_value(const Expr& value, const std::string& wish) {
+  hoist_loads(value);
+  for (const auto& [load, array] : loads_)
+    if (load.same_as(value)) return array;
+  auto array = names_.fresh(wish + "_vector");
+  int lanes = value.type().lanes();
+  line(str("tc_vector<", type_name(value.type()), ", ", lanes, "> ", array, ";"));
+  if (contents(value).shuffles) {
+    for (int i = 0; i < lanes; ++i) line(str(array, "[", i, "] = ", element_of(value, str(i)).text, ";"));
+    return array;
+  }
+  auto lane = open_lanes(lanes);
+  auto element = element_of(value, lane);
+  line(str(array, "[", lane, "] = ", element.text, ";"));
+  close();
+  return array;
+}
+
+void KernelPrinter::loop(const ir::For* op) {
+  auto min = expr(op->min), extent = expr(op->extent);
+  if (op->for_type == ir::ForType::Unrolled) line("#pragma unroll");
+  names_.open_scope();
+  auto name = names_.declare(op->name);
+  auto end = ir::is_const_zero(op->min) ? extent.text : expr(ir::simplify(op->min + op->extent)).text;
+  line(str("for (int ", name, " = ", min.text, "; ", name, " < ", end, "; ++", name, ") {"));
+  ++depth_;
+  Expr low = ir::find_constant_bound(op->min, ir::Direction::Lower, bounds_);
+  Expr high = ir::find_constant_bound(op->min + op->extent - 1, ir::Direction::Upper, bounds_);
+  ir::Interval interval = ir::Interval::everything();
+  if (low.defined()) interval.min = low;
+  if (high.defined()) interval.max = high;
+  ir::ScopedBinding<ir::Interval> bound(bounds_, op->name, interval);
+  statement(op->body);
+  --depth_;
+  names_.close_scope();
+  line("}");
+}
+
+void KernelPrinter::branch(const ir::IfThenElse* op) {
+  open(str("if (", expr(op->condition).text, ")"));
+  statement(op->then_case);
+  if (op->else_case.defined()) {
+    names_.close_scope();
+    --depth_;
+    line("} else {");
+    ++depth_;
+    names_.open_scope();
+    statement(op->else_case);
+  }
+  close();
+}
+
+void KernelPrinter::allocate(const ir::Allocate* op) {
+  std::int64_t count = 1;
+  for (const Expr& extent : op->extents) {
+    const auto* number = ir::as_const_int(extent);
+    if (!number) throw InternalError(str("the local buffer '", op->name, "' has an extent that is not known: ", extent));
+    count *= *number;
+  }
+  auto type = type_name(op->type);
+  auto name = names_.declare(op->name);
+  if (op->memory_type == Halide::MemoryType::GPUShared) {
+    line(str(type, "* const ", name, " = tc_shared_memory<", type, ">(", shared_bytes_, ", ", count, ");"));
+    auto bytes = count * op->type.bytes();
+    shared_bytes_ += (bytes + shared_alignment - 1) / shared_alignment * shared_alignment;
+    statement(op->body);
+  } else {
+    line(str(type, " ", name, "[", count, "];"));
+    local_[op->name] = true;
+    statement(op->body);
+    local_.erase(op->name);
+  }
+}
+
+void KernelPrinter::let_statement(const ir::LetStmt* op) {
+  declare_let(op->name, op->value);
+  statement(op->body);
+}
+
+/// Lines that declare a let: a value, one lane's value inside of a lane loop, or an array of lanes.
+void KernelPrinter::declare_let(const std::string& name, const Expr& value) {
+  if (value.type().is_vector() && lane_.empty()) {
+    auto array = vector_value(value, name);
+    arrays_[name] = true;
+    names_.alias(name, array);
+    return;
+  }
+  arrays_.erase(name);
+  auto text = expr(value).text;
+  line(str("const ", type_name(value.type()), " ", names_.declare(name), " = ", text, ";"));
+  if (value.type() == Halide::Int(32)) {
+    Expr low = ir::find_constant_bound(value, ir::Direction::Lower, bounds_), high = ir::find_constant_bound(value, ir::Direction::Upper, bounds_);
+    ir::Interval interval = ir::Interval::everything();
+    if (low.defined()) interval.min = low;
+    if (high.defined()) interval.max = high;
+    bounds_.push(name, interval);
+  }
+}
+
+}  // namespace tc::cuda

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <Halide.h>
+
+#include <optional>
+#include <string>
+
+/// How CUDA C++ spells types, numbers and functions.
+namespace tc::cuda {
+
+/// "unsigned short" for UInt(16); the element's type for a vector.
+std::string type_name(const Halide::Type& type);
+
+/// Literals of that type and exactly that value: "5u", "(short)-3", "0.1f", "tc_bits<float>(0x7f800000u)".
+std::string literal(const Halide::Type& type, std::int64_t value);
+std::string literal(const Halide::Type& type, std::uint64_t value);
+std::string literal(const Halide::Type& type, double value);
+
+/// What a call of the function \p name, of the language (tc_exp_f32), of Halide (sqrt_f32) or of the prelude, is in
+/// text: expf, sqrtf. Nothing for an unknown function.
+std::optional<std::string> function_name(const std::string& name);
+
+/// How many of a prelude function's first arguments are pointers; these are Loads, of the element pointed at.
+int pointer_arguments(const std::string& function);
+/// Does the prelude function \p function write through its pointer \p index?
+bool writes_through(const std::string& function, int index);
+/// Is the prelude function's one argument a template argument (tc_copy_wait<2>())?
+bool takes_template_argument(const std::string& function);
+
+}  // namespace tc::cuda

@@ -1,0 +1,67 @@
+// Every program of test/filetests/programs, in program order and in one thread, as a kernel that NVRTC takes.
+
+#include <gtest/gtest.h>
+
+#include "tc/base/str.h"
+#include "tc/cuda/cubin.h"
+#include "tc/cuda/emit_kernel.h"
+#include "tc/halide_bridge/extract_scop.h"
+#include "tc/halide_bridge/lower.h"
+#include "tc/halide_bridge/raise.h"
+#include "test/cuda/compiled.h"
+#include "test/support/program_file.h"
+
+namespace tc::cuda {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_empty(const halide_bridge::ProgramStatement& statement) {
+  return std::any_of(statement.domain.begin(), statement.domain.end(), [](const auto& interval) { return interval.extent <= 0; });
+}
+
+/// The launches of \p function for \p sizes as kernels of one thread.
+std::string identity_text(const engine::Function& function, const lang::SizeMap& sizes) {
+  auto program = halide_bridge::lower(function.def, function.ranges, sizes);
+  std::vector<KernelText> kernels;
+  for (std::size_t i = 0; i < program.launches.size(); ++i) {
+    std::erase_if(program.launches[i].statements, is_empty);
+    if (program.launches[i].statements.empty()) continue;
+    auto scop = halide_bridge::extract_scop(program, i);
+    auto body = halide_bridge::raise(polyhedral::generate_ast(scop), scop, program);
+    auto used = halide_bridge::buffer_names(body);
+    kernels.push_back(emit_kernel(str(function.name(), "_", i), body, {used.begin(), used.end()}));
+  }
+  return program_text(kernels);
+}
+
+class ProgramTest : public testing::Test {
+ public:
+  explicit ProgramTest(fs::path path) : path_(std::move(path)) {}
+
+  void TestBody() override {
+    TC_NEEDS_NVRTC();
+    auto program = test::read_program(path_);
+    auto function = test::function_of(program, path_.filename().string());
+    auto text = identity_text(*function, program.runs.front());
+    if (std::getenv("TC_SHOW_TEXT")) std::cout << text;
+    for (const char* architecture : {"sm_80", "sm_90"}) {
+      auto cubin = compile_cubin(text, architecture);
+      EXPECT_EQ(cubin.log, "") << text;
+      for (const auto& kernel : read_cubin(cubin.bytes)) EXPECT_GT(kernel.instructions, 0) << kernel.name;
+    }
+  }
+
+ private:
+  fs::path path_;
+};
+
+const bool registered = [] {
+  for (const auto& path : test::program_paths(fs::path(TC_SOURCE_DIR) / "test/filetests/programs"))
+    testing::RegisterTest("KernelOfProgram", path.stem().string().c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                          [path]() -> testing::Test* { return new ProgramTest(path); });
+  return true;
+}();
+
+}  // namespace
+}  // namespace tc::cuda

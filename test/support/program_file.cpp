@@ -1,0 +1,91 @@
+#include "test/support/program_file.h"
+
+#include <algorithm>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+namespace tc::test {
+namespace {
+
+lang::SizeMap parse_sizes(const std::string& text) {
+  lang::SizeMap sizes;
+  std::istringstream in(text);
+  for (std::string word; in >> word;) sizes[word.substr(0, word.find('='))] = std::stoll(word.substr(word.find('=') + 1));
+  return sizes;
+}
+
+TensorSpec place(DType type, const std::vector<std::int64_t>& shape, Placement placement) {
+  TensorSpec spec = contiguous(type, shape);
+  if (placement == Placement::Reversed) {
+    std::vector<std::int64_t> backwards(shape.rbegin(), shape.rend());
+    auto strides = row_major_strides(backwards);
+    spec.strides.assign(strides.rbegin(), strides.rend());
+  }
+  if (placement == Placement::Spread)
+    for (auto& stride : spec.strides) stride *= 2;
+  return spec;
+}
+
+std::pair<std::int64_t, std::int64_t> default_data(DType type) {
+  if (type == DType::Bool) return {0, 2};
+  return is_unsigned_integer(type) ? std::pair<std::int64_t, std::int64_t>{0, 9} : std::pair<std::int64_t, std::int64_t>{-4, 5};
+}
+
+}  // namespace
+
+ProgramFile read_program(const std::filesystem::path& path) {
+  ProgramFile program;
+  std::ifstream in(path);
+  for (std::string line; std::getline(in, line);) {
+    program.text += line + "\n";
+    auto value_of = [&](const std::string& key) -> std::optional<std::string> {
+      if (line.rfind("# " + key + ":", 0) != 0) return std::nullopt;
+      return line.substr(key.size() + 3);
+    };
+    if (auto text = value_of("run")) program.runs.push_back(parse_sizes(*text));
+    if (auto text = value_of("tolerance")) program.tolerance = std::stod(*text);
+    if (auto text = value_of("options")) program.options.push_back(text->substr(text->find_first_not_of(' ')));
+    if (auto text = value_of("def")) program.def = text->substr(text->find_first_not_of(' '));
+    if (auto text = value_of("data")) {
+      std::istringstream words(*text);
+      std::string name, range;
+      words >> name >> range;
+      program.data[name] = {std::stoll(range), std::stoll(range.substr(range.find(':', 1) + 1))};
+    }
+  }
+  return program;
+}
+
+std::vector<std::filesystem::path> program_paths(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (entry.path().extension() == ".tc") paths.push_back(entry.path());
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+std::shared_ptr<const engine::Function> function_of(const ProgramFile& program, const std::string& name) {
+  auto module = engine::define(program.text, name);
+  return program.def.empty() ? module.functions.back() : module.function(program.def);
+}
+
+Arguments make_arguments(const engine::Function& function, const ProgramFile& program, const lang::SizeMap& sizes,
+                         Placement placement) {
+  std::mt19937_64 random(42);
+  Arguments arguments;
+  for (const auto& param : function.def.params) {
+    const auto& info = function.def.tensors.at(param.name);
+    std::vector<std::int64_t> shape;
+    if (info.dims)
+      for (const auto& dim : *info.dims) shape.push_back(lang::evaluate_size(dim, sizes));
+    auto given = program.data.find(param.name);
+    auto [low, high] = given == program.data.end() ? default_data(info.type) : given->second;
+    arguments.inputs.push_back(random_integers(place(info.type, shape, placement), low, high, random));
+  }
+  for (const auto& info : engine::infer_output_tensor_info(function, arguments.input_specs()))
+    arguments.outputs.push_back(random_integers(place(info.dtype, info.shape, placement), 0, 2, random));
+  return arguments;
+}
+
+}  // namespace tc::test

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "test/support/oracle.h"
+
+namespace tc::test {
+
+/// A program of test/filetests/programs. It starts with comments: its purpose, then
+///
+///   # run: N=5 M=7         sizes of one run; several lines are several runs
+///   # data: Idx 0:17       values of a parameter, else -4:5 (0:2 for bool, 0:9 for unsigned)
+///   # tolerance: 1e-5      of float results, else they must be equal
+///   # options: fusion=max  mapping options beside the usual ones; several lines are several compiles
+///   # def: main            the def that runs, else the last one
+struct ProgramFile {
+  std::string text;
+  std::vector<lang::SizeMap> runs;
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> data;  ///< [low, high) of a parameter's values
+  double tolerance = 0;
+  std::string def;
+  std::vector<std::string> options;
+};
+
+ProgramFile read_program(const std::filesystem::path& path);
+/// The programs of \p folder, sorted.
+std::vector<std::filesystem::path> program_paths(const std::filesystem::path& folder);
+/// The def of \p program that runs; \p name stands in messages.
+std::shared_ptr<const engine::Function> function_of(const ProgramFile& program, const std::string& name);
+
+/// How tensors lie in memory: dense, dimensions reversed, or every second element.
+enum class Placement { Dense, Reversed, Spread };
+
+/// Random arguments of one run, the same each time.
+Arguments make_arguments(const engine::Function& function, const ProgramFile& program, const lang::SizeMap& sizes,
+                         Placement placement = Placement::Dense);
+
+}  // namespace tc::test
