@@ -1,5 +1,6 @@
 #include <map>
 #include <set>
+#include <vector>
 
 #include "tc/base/str.h"
 #include "tc/lang/print.h"
@@ -23,6 +24,9 @@ class Renamer {
     }
     return result;
   }
+
+  /// All names given by run().
+  const std::map<std::string, std::vector<std::string>>& given() const { return given_; }
 
  private:
   void collect(const Def& def) {
@@ -49,7 +53,10 @@ class Renamer {
   std::string rename(const std::string& id) {
     auto& names = global_names_.count(id) ? global_ : local_;
     const auto [entry, is_new] = names.emplace(id, "");
-    if (is_new) entry->second = str("i", count_++);
+    if (is_new) {
+      entry->second = str("i", count_++);
+      given_[id].push_back(entry->second);
+    }
     return entry->second;
   }
 
@@ -101,6 +108,7 @@ class Renamer {
 
   std::set<std::string> global_names_;
   std::map<std::string, std::string> global_, local_;
+  std::map<std::string, std::vector<std::string>> given_;
   int count_ = 0;
 };
 
@@ -117,6 +125,12 @@ std::string canonical_text(const Def& def) {
   }
   while (!out.empty() && out.back() == ' ') out.pop_back();
   return out;
+}
+
+std::map<std::string, std::vector<std::string>> canonical_names(const Def& def) {
+  Renamer renamer;
+  renamer.run(def);
+  return renamer.given();
 }
 
 }  // namespace tc::lang

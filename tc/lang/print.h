@@ -1,6 +1,8 @@
 #pragma once
 
+#include <map>
 #include <string>
+#include <vector>
 
 #include "tc/lang/tree.h"
 
@@ -17,5 +19,9 @@ std::string print(const File& file);
 /// \p def with every identifier renamed in order of appearance (i0, i1, ...; the def's own name too) and printed on one line:
 /// equal for two programs that are equal up to renaming. The cache key.
 std::string canonical_text(const Def& def);
+
+/// The names that canonical_text gives to each identifier of \p def, in order of appearance: several to an iterator of
+/// several statements.
+std::map<std::string, std::vector<std::string>> canonical_names(const Def& def);
 
 }  // namespace tc::lang

@@ -70,6 +70,15 @@ TEST(Canonical, OneLineInOrderOfAppearance) {
   EXPECT_EQ(canonical("def f() -> (B) {}"), "def i0() -> (i1) { }");
 }
 
+TEST(Canonical, NamesSayWhereIdentifiersAppear) {
+  auto def = parse("def f(float(N) A) -> (B, C) { B(i) = A(i)  C(i) +=! B(k) where i in 0:N }").defs.at(0);
+  EXPECT_EQ(canonical_text(def),
+            "def i0(float32(i1) i2) -> (i3, i4) { i3(i5) = i2(i5); i4(i6) +=! i3(i7) where i6 in 0:i1 }");
+  const std::map<std::string, std::vector<std::string>> expected = {
+      {"f", {"i0"}}, {"N", {"i1"}}, {"A", {"i2"}}, {"B", {"i3"}}, {"C", {"i4"}}, {"i", {"i5", "i6"}}, {"k", {"i7"}}};
+  EXPECT_EQ(canonical_names(def), expected);
+}
+
 TEST(Canonical, EqualUpToRenaming) {
   const std::string text = canonical("def f(float(B,N,K) X, float(B,K,M) Y) -> (Z) { Z(b,i,j) += X(b,i,k)*Y(b,k,j) }");
   EXPECT_EQ(text,
