@@ -17,9 +17,13 @@ constexpr std::int64_t stamp_age = 3600;      ///< seconds after which a use is 
 constexpr std::uint64_t puts_a_check = 64;    ///< of code, between two looks at the size of the folder
 constexpr std::size_t most_warnings = 64;
 
+std::atomic<std::uint64_t> puts_of_options{0};
+
 }  // namespace
 
 Cache::Cache(CacheSettings settings) : settings_(std::move(settings)) {}
+
+std::uint64_t Cache::generation() { return puts_of_options; }
 
 std::vector<std::string> Cache::folders() const {
   std::vector<std::string> result;
@@ -94,7 +98,7 @@ bool Cache::put(OptionsEntry entry) {
   auto where = place(options_root(settings_.folder), options_name(entry, bytes));
   auto problem = write_file(where.folder, where.name, bytes, {false, true});
   if (!problem.empty()) warn(problem);
-  ++generation_;
+  ++puts_of_options;
   return problem.empty();
 }
 

@@ -52,8 +52,8 @@ class Cache {
   /// Keeps \p entry, as made by this build.
   bool put(CodeEntry entry);
 
-  /// Grows with each put of options in this process: tells holders of a choice to choose anew.
-  std::uint64_t generation() const { return generation_; }
+  /// Grows with each put of options into any cache of this process: tells holders of a choice to choose anew.
+  static std::uint64_t generation();
   /// Warnings since the last call, each of which is given once in a process.
   std::vector<std::string> take_warnings();
   void warn(const std::string& warning) const;
@@ -63,7 +63,6 @@ class Cache {
   void keep_size();
 
   CacheSettings settings_;
-  std::atomic<std::uint64_t> generation_{0};
   std::atomic<std::uint64_t> code_puts_{0};
   mutable std::mutex mutex_;
   mutable std::set<std::string> warned_;

@@ -186,6 +186,13 @@ std::vector<Argument> make_arguments(const Function& function, const std::vector
   return arguments;
 }
 
+std::vector<TensorSpec> specs(const std::vector<Argument>& arguments, bool output) {
+  std::vector<TensorSpec> result;
+  for (const auto& argument : arguments)
+    if (argument.output == output) result.push_back(argument.spec);
+  return result;
+}
+
 std::string cache_key(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options) {
   std::ostringstream key;
   key << function.name() << " " << function.key << "\n";

@@ -6,6 +6,7 @@
 
 #include "tc/base/stage.h"
 #include "tc/base/target.h"
+#include "tc/cache/cache.h"
 #include "tc/engine/executable.h"
 #include "tc/engine/function.h"
 #include "tc/options/mapping_options.h"
@@ -14,10 +15,19 @@ namespace tc::engine {
 
 struct CompileState;
 
-/// How a function is compiled. `target` and `mapping` decide the code, the rest how the work is done.
+/// Where the mapping options of a compile come from.
+enum class MappingFrom : std::uint8_t {
+  Given,   ///< CompileOptions::mapping
+  Cached,  ///< the best that the cache has for the key, else CompileOptions::mapping
+  Tuned,   ///< the best that the cache has for the key; OptionsError without one
+};
+
+/// How a function is compiled. `target` and the mapping decide the code, the rest how the work is done.
 struct CompileOptions {
   Target target = Target::host();
   options::MappingOptions mapping;
+  MappingFrom mapping_from = MappingFrom::Given;  ///< obeyed by compile_cached()
+  std::shared_ptr<cache::Cache> cache;            ///< kept between processes; null: none
   double time_limit = 0;              ///< seconds; 0: none
   std::size_t memory_limit = 0;       ///< bytes the process may grow by; 0: none
   bool interpret = false;             ///< run the def by the interpreter instead of machine code
@@ -37,6 +47,9 @@ std::shared_ptr<const Executable> compile(const std::shared_ptr<const Function>&
 /// The arguments of \p function, normalised. Throws ArgumentError for tensors that do not fit.
 std::vector<Argument> make_arguments(const Function& function, const std::vector<TensorSpec>& inputs,
                                      const std::vector<TensorSpec>& outputs);
+
+/// The specs of the inputs or the outputs among \p arguments.
+std::vector<TensorSpec> specs(const std::vector<Argument>& arguments, bool output);
 
 /// Equal for two compiles that make the same code with the same messages: names of arguments are part of it.
 std::string cache_key(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tc/base/str.h"
+#include "tc/engine/persistent.h"
 
 namespace tc::engine {
 namespace {
@@ -16,13 +17,6 @@ std::vector<TensorView> views(const std::vector<const DLTensor*>& tensors) {
 std::vector<TensorSpec> specs(const std::vector<const DLTensor*>& tensors) {
   auto all = views(tensors);
   return {all.begin(), all.end()};
-}
-
-std::vector<TensorSpec> specs(const std::vector<Argument>& arguments, bool output) {
-  std::vector<TensorSpec> result;
-  for (const auto& argument : arguments)
-    if (argument.output == output) result.push_back(argument.spec);
-  return result;
 }
 
 }  // namespace
@@ -75,8 +69,23 @@ ExecutableCache::Entry compile_cached(ExecutableCache& cache, const std::shared_
                                       const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
                                       const CompileOptions& options) {
   if (options.stages.mutate) return compile(function, inputs, outputs, options);
-  auto key = cache_key(*function, make_arguments(*function, inputs, outputs), options);
-  return cache.get(key, [&] { return compile(function, inputs, outputs, options); });
+  auto arguments = make_arguments(*function, inputs, outputs);
+  auto folder = options.cache ? options.cache->settings().folder : std::string();
+  auto get = [&](const CompileOptions& how) {
+    auto key = str(cache_key(*function, arguments, how), "\ncache ", folder);
+    return cache.get(key, [&] { return load_or_compile(function, arguments, how); });
+  };
+  auto found = find_mapping(*function, arguments, options);
+  if (!found) return get(options);
+  auto how = options;
+  how.mapping = *found;
+  try {
+    return get(how);
+  } catch (const OptionsError& error) {
+    if (options.mapping_from == MappingFrom::Tuned) throw;
+    options.cache->warn(str("options '", found->to_text(), "' of the cache cannot be used: ", error.what()));
+    return get(options);
+  }
 }
 
 std::vector<StageRecord> stage_texts(const std::shared_ptr<const Function>& function,
@@ -130,7 +139,9 @@ ExecutionEngine::Handle ExecutionEngine::compile(const std::string& name, const 
   std::unique_lock lock(mutex_);
   for (std::size_t i = 0; i < compiled_.size(); ++i)
     if (compiled_[i]->executable == executable) return i;
-  compiled_.push_back(std::make_unique<const Compiled>(Compiled{executable, which, options}));
+  auto how = options;
+  how.mapping = options::MappingOptions::parse(executable->image().options);
+  compiled_.push_back(std::make_unique<const Compiled>(Compiled{executable, which, how}));
   return compiled_.size() - 1;
 }
 

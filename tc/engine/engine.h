@@ -31,7 +31,10 @@ class ExecutableCache {
   std::unordered_map<std::string, std::shared_future<Entry>> entries_;
 };
 
-/// compile() through \p cache; compiles with a mutation are not kept.
+/// compile() through \p cache, the executables of this process, and options.cache, those of all processes: its mapping
+/// options as options.mapping_from says, and machine code made for the same options. Compiles with a mutation are kept
+/// in neither, interpreted ones and those with a replaced stage in the first only. Options of the cache that the
+/// compiler does not take cost a warning and are left out.
 ExecutableCache::Entry compile_cached(ExecutableCache& cache, const std::shared_ptr<const Function>& function,
                                       const std::vector<TensorSpec>& inputs,
                                       const std::vector<TensorSpec>& outputs = {}, const CompileOptions& options = {});

@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "tc/cache/environment.h"
+
 namespace tc::engine {
 namespace {
 
@@ -22,7 +24,11 @@ CompileOptions options_from_environment() {
   options.interpret = is_set("TC_INTERPRET");
   options.stages.verify = is_set("TC_VERIFY");
   options.stages.dump_directory = std::string(variable("TC_DUMP"));
-  if (!variable("TC_OPTIONS").empty()) options.mapping = options::MappingOptions::parse(variable("TC_OPTIONS"));
+  options.cache = cache::from_environment();
+  if (variable("TC_OPTIONS").empty())
+    options.mapping_from = MappingFrom::Cached;
+  else
+    options.mapping = options::MappingOptions::parse(variable("TC_OPTIONS"));
   return options;
 }
 

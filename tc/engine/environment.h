@@ -9,7 +9,8 @@ namespace tc::engine {
 ///   TC_INTERPRET=1   run by the interpreter          TC_VERIFY=1    check the laws after each stage
 ///   TC_DUMP=<dir>    write each stage's text there   TC_OPTIONS=... mapping options, see options::MappingOptions
 ///
-/// TC_TARGET is read by Target::host(). Throws OptionsError for mapping options that cannot be read.
+/// Without TC_OPTIONS mapping options come from the cache, where it has some; see tc/cache/environment.h for the
+/// variables TC_CACHE_... TC_TARGET is read by Target::host(). Throws OptionsError for what cannot be read.
 CompileOptions options_from_environment();
 
 }  // namespace tc::engine

@@ -69,6 +69,7 @@ struct Image {
 /// What a compile cost and decided.
 struct CompileStats {
   double milliseconds = 0;
+  bool from_cache = false;  ///< the machine code was not made but read
   std::vector<StageRecord> records;
   std::vector<std::string> fallbacks;  ///< phases that ran out of quota and what was done instead
 };

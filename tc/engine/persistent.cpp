@@ -1,0 +1,151 @@
+#include "tc/engine/persistent.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <string>
+
+#include "tc/base/str.h"
+#include "tc/lang/print.h"
+
+namespace tc::engine {
+namespace {
+
+using Names = std::map<std::string, std::vector<std::string>>;
+
+/// Each name of the option called \p option replaced by those \p names gives for it, each once.
+options::MappingOptions renamed(const options::MappingOptions& options, const char* option, const Names& names) {
+  std::vector<std::string> result;
+  const auto given = std::get<std::vector<std::string>>(options.value(option));
+  for (const auto& old : given) {
+    auto known = names.find(old);
+    for (const auto& name : known == names.end() ? std::vector<std::string>{old} : known->second)
+      if (std::find(result.begin(), result.end(), name) == result.end()) result.push_back(name);
+  }
+  return options.with(option, result);
+}
+
+options::MappingOptions renamed(const options::MappingOptions& options, const Names& names) {
+  return renamed(renamed(options, "parallel_along", names), "vector_along", names);
+}
+
+bool names_iterators(const options::MappingOptions& options) {
+  return !options.values().parallel_along.empty() || !options.values().vector_along.empty();
+}
+
+/// May the code of a compile like this be one that another process made?
+bool may_keep(const CompileOptions& options) {
+  return options.cache && !options.interpret && options.stages.replace.empty() && !options.stages.mutate;
+}
+
+/// May it be read instead of made? Not where the stages are asked for their texts.
+bool may_load(const CompileOptions& options) {
+  return may_keep(options) && !options.stages.keep_text && options.stages.dump_directory.empty();
+}
+
+bool is_for(const Image& image, const std::vector<Argument>& arguments, const std::string& source) {
+  auto same = [](const Argument& a, const Argument& b) {
+    return a.name == b.name && a.spec == b.spec && a.output == b.output && a.read == b.read && a.mins == b.mins;
+  };
+  return image.source == source && std::equal(image.arguments.begin(), image.arguments.end(), arguments.begin(),
+                                              arguments.end(), same);
+}
+
+/// The executable in the cache, null for none.
+std::shared_ptr<const Executable> load(const cache::Key& key, const std::string& source,
+                                       const std::vector<Argument>& arguments, const CompileOptions& options) {
+  auto start = std::chrono::steady_clock::now();
+  auto entry = options.cache->find_code(key, options.mapping.to_text(), source);
+  if (!entry || (options.stages.verify && entry->verified_stages.empty())) return nullptr;
+  try {
+    auto image = Image::deserialise(entry->image);
+    if (!is_for(image, arguments, source)) return nullptr;
+    CompileStats stats;
+    stats.from_cache = true;
+    stats.milliseconds =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    stats.records.push_back({"load", stats.milliseconds, {}});
+    return std::make_shared<Executable>(std::move(image), std::move(stats));
+  } catch (const Error& error) {
+    options.cache->warn(str("machine code of the cache cannot be used: ", error.what()));
+    return nullptr;
+  }
+}
+
+/// The texts of the loop nests of a compile.
+std::string generated_source(const CompileStats& stats) {
+  std::vector<std::string> texts;
+  for (const auto& record : stats.records)
+    if (record.name.substr(0, record.name.find('.')) == "raise") texts.push_back(record.text);
+  return join(texts, "\n");
+}
+
+cache::CodeEntry make_entry(const cache::Key& key, const std::string& source, const Executable& executable,
+                            const CompileOptions& options) {
+  cache::CodeEntry entry;
+  entry.key = key;
+  entry.options = options.mapping.to_text();
+  entry.source = source;
+  entry.generated = generated_source(executable.stats());
+  entry.image = executable.image().serialise();
+  entry.compile_milliseconds = executable.stats().milliseconds;
+  if (options.stages.verify)
+    for (const auto& record : executable.stats().records) entry.verified_stages.push_back(record.name);
+  return entry;
+}
+
+}  // namespace
+
+cache::Key persistent_key(const Function& function, const std::vector<Argument>& arguments, const Target& target) {
+  cache::Key key;
+  key.program = function.key;
+  key.target = to_string(target);
+  for (const auto& argument : arguments) key.tensors.push_back({argument.spec, argument.output});
+  return key;
+}
+
+options::MappingOptions canonical(const options::MappingOptions& options, const Function& function) {
+  return names_iterators(options) ? renamed(options, lang::canonical_names(function.def)) : options;
+}
+
+options::MappingOptions with_names_of(const Function& function, const options::MappingOptions& options) {
+  if (!names_iterators(options)) return options;
+  Names inverse;
+  for (const auto& [name, given] : lang::canonical_names(function.def))
+    for (const auto& canonical : given) inverse[canonical].push_back(name);
+  return renamed(options, inverse);
+}
+
+std::optional<options::MappingOptions> find_mapping(const Function& function, const std::vector<Argument>& arguments,
+                                                    const CompileOptions& options) {
+  if (options.mapping_from == MappingFrom::Given) return std::nullopt;
+  auto key = persistent_key(function, arguments, options.target);
+  if (options.cache)
+    if (auto best = options.cache->best(key)) return with_names_of(function, best->options);
+  if (options.mapping_from == MappingFrom::Tuned)
+    throw OptionsError(str(options.cache ? "the cache has" : "there is no cache, so there are", " no tuned options for '",
+                           function.name(), "' with ", cache::tensors_text(key), " on ", key.target,
+                           ": tune it first, or ask for cached options, which fall back to the default ones"));
+  return std::nullopt;
+}
+
+std::shared_ptr<const Executable> load_or_compile(const std::shared_ptr<const Function>& function,
+                                                  const std::vector<Argument>& arguments,
+                                                  const CompileOptions& options) {
+  auto make = [&](const CompileOptions& how) {
+    return compile(function, specs(arguments, false), specs(arguments, true), how);
+  };
+  if (!may_keep(options)) return make(options);
+  auto key = persistent_key(*function, arguments, options.target);
+  auto source = lang::print(function->def);
+  if (may_load(options))
+    if (auto loaded = load(key, source, arguments, options)) return loaded;
+  if (!options.cache->settings().writable) return make(options);
+  auto how = options;
+  how.stages.keep_text = true;
+  auto executable = make(how);
+  options.cache->put(make_entry(key, source, *executable, options));
+  return executable;
+}
+
+}  // namespace tc::engine
