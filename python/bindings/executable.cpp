@@ -26,6 +26,7 @@ py::dict stats(const Callable& callable) {
   result["target"] = image.target;
   result["options"] = image.options;
   result["fallbacks"] = stats.fallbacks;
+  result["from_cache"] = stats.from_cache;
   result["interpreted"] = callable.executable().interpreted();
   return result;
 }

@@ -3,11 +3,13 @@
 #include <unordered_map>
 
 #include "bindings.h"
+#include "cache.h"
 #include "callable.h"
 #include "interrupt.h"
 #include "tc/base/str.h"
 #include "tc/engine/describe.h"
 #include "tc/engine/environment.h"
+#include "tc/engine/persistent.h"
 
 namespace py = pybind11;
 
@@ -24,6 +26,9 @@ engine::ExecutableCache& shared_cache() {
 struct Settings {
   std::optional<std::string> target;
   std::optional<options::MappingOptions> mapping;
+  std::optional<engine::MappingFrom> mapping_from;  ///< where there is no mapping; none: as the environment says
+  std::shared_ptr<cache::Cache> cache;  ///< null: the environment's
+  bool use_cache = true;
   std::optional<std::string> schedule;
   double time_limit = 0;
   std::size_t memory_limit = 0;
@@ -31,7 +36,10 @@ struct Settings {
   engine::CompileOptions options() const {
     auto result = engine::options_from_environment();
     if (target) result.target = Target::parse(*target);
-    if (mapping) result.mapping = *mapping;
+    if (mapping || mapping_from) result.mapping = mapping.value_or(options::MappingOptions());
+    if (mapping || mapping_from) result.mapping_from = mapping_from.value_or(engine::MappingFrom::Given);
+    if (cache) result.cache = cache;
+    if (!use_cache) result.cache = nullptr;
     if (schedule) result.stages.replace["schedule"] = *schedule;
     result.time_limit = time_limit;
     result.memory_limit = memory_limit;
@@ -65,11 +73,12 @@ class PyFunction {
 
   std::shared_ptr<Callable> compile(const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
                                     const Settings& settings) const {
+    auto options = settings.options();
     auto executable = interruptible([&](Cancellation cancellation) {
-      auto options = settings.options();
       options.stages.cancellation = cancellation;
       return engine::compile_cached(shared_cache(), function_, inputs, outputs, options);
     });
+    if (options.cache) give_warnings(*options.cache);
     return std::make_shared<Callable>(std::move(executable));
   }
 
@@ -88,8 +97,10 @@ class PyFunction {
 
   /// The executable for the first \p end operands; outputs that are not among them are dense.
   const Callable& find(Operands& operands, std::size_t end) {
-    if (last_ && last_end_ == end && last_->matches(operands, 0, end)) return *last_;
-    std::uint64_t hash = end;
+    auto generation = cache::Cache::generation();
+    if (last_ && last_end_ == end && last_generation_ == generation && last_->matches(operands, 0, end)) return *last_;
+    last_generation_ = generation;
+    std::uint64_t hash = end + 64 * generation;
     for (std::size_t i = 0; i < end; ++i) hash = operands[i].hash(hash);
     for (const auto& callable : compiled_[hash])
       if (callable->matches(operands, 0, end)) return remember(callable.get(), end);
@@ -113,6 +124,7 @@ class PyFunction {
   std::unordered_map<std::uint64_t, std::vector<std::shared_ptr<Callable>>> compiled_;
   const Callable* last_ = nullptr;
   std::size_t last_end_ = 0;
+  std::uint64_t last_generation_ = 0;  ///< of the options in caches, which decide what is compiled
 };
 
 std::vector<TensorSpec> specs_of(const PyFunction& self, const py::sequence& args) {
@@ -149,11 +161,26 @@ py::tuple infer(const PyFunction& self, const py::args& args) {
                         engine::describe_preconditions(*self.function()));
 }
 
+CacheKey key_of(const PyFunction& self, const py::tuple& inputs, const py::object& out, const Settings& settings) {
+  auto arguments = engine::make_arguments(*self.function(), specs_of(self, inputs), output_specs(out));
+  return {self.function(), engine::persistent_key(*self.function(), arguments, settings.options().target)};
+}
+
+/// What the words "cached", "tuned" and "default" mean, or no word.
+std::optional<engine::MappingFrom> engine_mapping_from(const std::optional<std::string>& word) {
+  if (!word) return std::nullopt;
+  if (*word == "cached") return engine::MappingFrom::Cached;
+  if (*word == "tuned") return engine::MappingFrom::Tuned;
+  return engine::MappingFrom::Given;
+}
+
 py::list stage_texts(const PyFunction& self, const std::shared_ptr<Callable>& callable, const Settings& settings) {
   auto records = interruptible([&](Cancellation cancellation) {
     auto options = settings.options();
     options.stages.cancellation = cancellation;
-    return engine::stage_texts(self.function(), callable->executable().image().arguments, options);
+    const auto& image = callable->executable().image();
+    options.mapping = options::MappingOptions::parse(image.options);
+    return engine::stage_texts(self.function(), image.arguments, options);
   });
   py::list result;
   for (const auto& record : records) result.append(py::make_tuple(record.name, record.milliseconds, record.text));
@@ -176,10 +203,14 @@ py::tuple define(const std::string& text, const std::string& name) {
 void bind_function(py::module_& m) {
   py::class_<Settings>(m, "Settings", "How defs are compiled.")
       .def(py::init([](std::optional<std::string> target, std::optional<options::MappingOptions> mapping,
-                       std::optional<std::string> schedule, double time_limit, std::size_t memory_limit) {
-             return Settings{std::move(target), std::move(mapping), std::move(schedule), time_limit, memory_limit};
+                       const std::optional<std::string>& mapping_from, std::shared_ptr<cache::Cache> cache,
+                       bool use_cache, std::optional<std::string> schedule, double time_limit,
+                       std::size_t memory_limit) {
+             return Settings{std::move(target), std::move(mapping), engine_mapping_from(mapping_from), std::move(cache),
+                             use_cache, std::move(schedule), time_limit, memory_limit};
            }),
            py::kw_only(), py::arg("target") = py::none(), py::arg("mapping") = py::none(),
+           py::arg("mapping_from") = py::none(), py::arg("cache") = py::none(), py::arg("use_cache") = true,
            py::arg("schedule") = py::none(), py::arg("time_limit") = 0.0, py::arg("memory_limit") = 0);
   py::class_<Definition>(m, "Definition", "A def of a text, understood.");
   py::class_<PyFunction, std::shared_ptr<PyFunction>>(m, "Function", "One def of a text.", py::dynamic_attr())
@@ -197,6 +228,7 @@ void bind_function(py::module_& m) {
            [](const PyFunction& self, const py::tuple& inputs, const py::object& out, const Settings& settings) {
              return self.compile(specs_of(self, inputs), output_specs(out), settings);
            })
+      .def("_cache_key", &key_of, py::arg("inputs"), py::arg("out"), py::arg("settings"))
       .def("_stage_texts", &stage_texts);
   m.def("define", &define, py::arg("text"), py::arg("name"), "The defs of a text, and warnings about it.");
 }

@@ -8,6 +8,7 @@
     print(tc.compile(T.mm, A, B).explain())
 """
 
+from . import cache
 from ._core import (
     ArgumentError,
     DeviceError,
@@ -45,6 +46,7 @@ __all__ = [
     "SemanticError",
     "SyntaxError",
     "TensorSpec",
+    "cache",
     "compile",
     "define",
     "get_num_threads",

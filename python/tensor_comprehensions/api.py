@@ -49,10 +49,22 @@ def spec(shape: Sequence[int], dtype="float32", strides: Optional[Sequence[int]]
     return _core.TensorSpec(list(shape), _dtype_name(dtype), None if strides is None else list(strides))
 
 
-def _settings(target, options, **limits) -> _core.Settings:
-    if isinstance(options, str):
-        options = _core.MappingOptions(options)
-    return _core.Settings(target=target, mapping=options, **limits)
+MODES = ("cached", "default", "tuned")
+
+
+def _settings(target, options, cache, **limits) -> _core.Settings:
+    """`options` and `cache` as `compile` takes them."""
+    if isinstance(options, str) and options in MODES:
+        limits["mapping_from"] = options
+    elif isinstance(options, str):
+        limits["mapping"] = _core.MappingOptions(options)
+    else:
+        limits["mapping"] = options
+    if cache is False:
+        limits["use_cache"] = False
+    elif cache is not None:
+        limits["cache"] = cache._core
+    return _core.Settings(target=target, **limits)
 
 
 class Function(_core.Function):
@@ -100,13 +112,23 @@ class Executable(_core.Executable):
         return "\n".join(text for name, _, text in self._stages if name.split(".")[0] == "raise")
 
     @property
+    def options(self) -> _core.MappingOptions:
+        """The options it was compiled with."""
+        return _core.MappingOptions(self.stats["options"])
+
+    @property
+    def from_cache(self) -> bool:
+        """Whether its machine code was read from the cache on disk and not compiled by this process."""
+        return self.stats["from_cache"]
+
+    @property
     def binary(self) -> bytes:
         """Machine code and all that is needed to run it; `load` takes it back in another process."""
         return self._serialise()
 
     @property
     def stats(self) -> dict:
-        """Compile time by stage, sizes, target, options, and phases that fell back to a simpler schedule."""
+        """Compile time by stage, sizes, target, options, whether from the cache, and phases that fell back to a simpler schedule."""
         return self._stats()
 
     def profile(self, *tensors, out=None) -> dict:
@@ -168,13 +190,13 @@ class Module:
         return f"<tensor_comprehensions.Module of {', '.join(self._functions)}>"
 
 
-def define(text: str, *, name: str = "<tc>", target: Optional[str] = None, options=None) -> Module:
+def define(text: str, *, name: str = "<tc>", target: Optional[str] = None, options=None, cache=None) -> Module:
     """The defs of `text`, one callable each. All errors of the text are raised here, together.
 
-    `name` stands for the text in messages. `target` (for example "cpu:avx2") and `options` (MappingOptions or their
-    text) say how its defs are compiled when they are called.
+    `name` stands for the text in messages. `target` (for example "cpu:avx2"), `options` and `cache` say how its defs
+    are compiled when they are called; see `compile`.
     """
-    return Module(text, name, _settings(target, options))
+    return Module(text, name, _settings(target, options, cache))
 
 
 def compile(
@@ -183,17 +205,29 @@ def compile(
     out=None,
     target: Optional[str] = None,
     options=None,
+    cache=None,
     schedule: Optional[str] = None,
     time_limit: float = 0.0,
     memory_limit: int = 0,
 ) -> Executable:
     """Compiles `function` for tensors or specs like these, and outputs like `out` (without it: dense ones).
 
+    `options` says how it is mapped:
+
+        None               as the environment variable TC_OPTIONS says; without it "cached"
+        "cached"           the best options the cache has for this program, these tensors and this target, else "default"
+        "default"          the compiler's own choice
+        "tuned"            the best options of the cache; OptionsError where it has none
+        MappingOptions     these, or their text form ("tile=32x32,fusion=max")
+
+    `cache` is a `tc.cache.Cache`; None: the environment's (see `tc.cache`), False: none. Machine code that it has for
+    the same options is read instead of compiled: `from_cache` says so.
+
     `schedule` takes the place of the scheduler's result, as isl writes schedule trees. `time_limit` is in seconds,
     `memory_limit` in bytes; 0 is no limit.
     """
     limits = {"schedule": schedule, "time_limit": time_limit, "memory_limit": memory_limit}
-    settings = _settings(target, options, **limits)
+    settings = _settings(target, options, cache, **limits)
     return Executable(function._compile(tensors, out, settings), function, settings)
 
 

@@ -1,5 +1,10 @@
+import os
+
 import pytest
 import torch
+
+# Tests compile what they test, and leave the folders of users alone.
+os.environ["TC_CACHE_MODE"] = "off"
 
 
 @pytest.fixture(autouse=True)

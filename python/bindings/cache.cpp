@@ -1,0 +1,242 @@
+#include "cache.h"
+
+#include <pybind11/stl.h>
+
+#include "bindings.h"
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/cache/build_id.h"
+#include "tc/cache/environment.h"
+#include "tc/cache/maintain.h"
+#include "tc/engine/persistent.h"
+
+namespace py = pybind11;
+
+namespace tc::python {
+namespace {
+
+using CachePointer = std::shared_ptr<cache::Cache>;
+
+CachePointer open(const std::string& folder, const std::string& mode, const std::string& override_folder,
+                  const std::vector<std::string>& packs, const std::string& max_size) {
+  cache::CacheSettings settings;
+  settings.folder = folder;
+  settings.writable = cache::parse_mode(mode);
+  settings.override_folder = override_folder;
+  settings.packs = packs;
+  settings.max_bytes = cache::parse_size(max_size);
+  return std::make_shared<cache::Cache>(std::move(settings));
+}
+
+py::object to_python(const std::optional<cache::Measurement>& measured) {
+  if (!measured) return py::none();
+  py::dict result;
+  result["median_ns"] = measured->median_ns;
+  result["least_ns"] = measured->least_ns;
+  result["spread_ns"] = measured->spread_ns;
+  result["runs"] = measured->runs;
+  result["cold"] = measured->cold;
+  result["checked"] = measured->checked;
+  result["threads"] = measured->threads;
+  result["machine"] = measured->machine;
+  result["build"] = measured->build;
+  result["taken_at"] = measured->taken_at;
+  return result;
+}
+
+/// The measurement that the items of \p values say. Throws ArgumentError for an item that is none.
+cache::Measurement to_measurement(const py::dict& values) {
+  cache::Measurement measured;
+  for (const auto& [key, value] : values) {
+    auto name = key.cast<std::string>();
+    if (name == "median_ns") measured.median_ns = value.cast<double>();
+    else if (name == "least_ns") measured.least_ns = value.cast<double>();
+    else if (name == "spread_ns") measured.spread_ns = value.cast<double>();
+    else if (name == "runs") measured.runs = value.cast<std::int64_t>();
+    else if (name == "cold") measured.cold = value.cast<bool>();
+    else if (name == "checked") measured.checked = value.cast<bool>();
+    else if (name == "threads") measured.threads = value.cast<std::int64_t>();
+    else if (name == "machine") measured.machine = value.cast<std::string>();
+    else if (name == "build") measured.build = value.cast<std::string>();
+    else if (name == "taken_at") measured.taken_at = value.cast<std::int64_t>();
+    else throw ArgumentError(str("a measurement has no '", name, "'"));
+  }
+  if (!(measured.median_ns > 0)) throw ArgumentError("a measurement needs a median_ns greater than 0");
+  return measured;
+}
+
+py::dict to_python(const cache::OptionsEntry& entry) {
+  py::dict result;
+  result["options"] = entry.options;
+  result["injected"] = entry.origin == cache::Origin::Injected;
+  result["measured"] = to_python(entry.measured);
+  result["created_at"] = entry.created_at;
+  result["note"] = entry.note;
+  result["program"] = entry.key.program;
+  result["tensors"] = cache::tensors_text(entry.key);
+  result["target"] = entry.key.target;
+  return result;
+}
+
+/// The same in the names of the def of \p key.
+py::dict to_python(const cache::OptionsEntry& entry, const CacheKey& key) {
+  auto result = to_python(entry);
+  result["options"] = engine::with_names_of(*key.function, entry.options);
+  return result;
+}
+
+py::list find(cache::Cache& self, const CacheKey& key) {
+  py::list result;
+  for (const auto& entry : self.find(key.key)) result.append(to_python(entry, key));
+  give_warnings(self);
+  return result;
+}
+
+py::object nearest(cache::Cache& self, const CacheKey& key) {
+  auto found = self.nearest(key.key);
+  give_warnings(self);
+  if (!found) return py::none();
+  auto result = to_python(found->entry, key);
+  result["distance"] = found->distance;
+  return result;
+}
+
+/// Throws ResourceError where the cache does not take it.
+void put(cache::Cache& self, const CacheKey& key, const options::MappingOptions& options, bool injected,
+         const std::optional<py::dict>& measured, const std::string& note) {
+  if (!self.settings().writable) throw ResourceError("the cache is only read: nothing can be put into it");
+  cache::OptionsEntry entry;
+  entry.key = key.key;
+  entry.options = engine::canonical(options, *key.function);
+  entry.origin = injected ? cache::Origin::Injected : cache::Origin::Tuned;
+  if (measured) entry.measured = to_measurement(*measured);
+  entry.note = note;
+  if (!self.put(std::move(entry))) throw ResourceError(str("the cache did not take the options: ", join(self.take_warnings())));
+}
+
+py::list entries(const cache::Cache& self) {
+  py::list result;
+  for (const auto& stored : cache::list_options(self.settings().folder)) {
+    auto entry = to_python(stored.entry);
+    entry["id"] = stored.id();
+    result.append(entry);
+  }
+  return result;
+}
+
+py::list code(const cache::Cache& self) {
+  py::list result;
+  for (const auto& stored : cache::list_code(self.settings().folder)) {
+    py::dict entry;
+    entry["id"] = stored.id();
+    entry["options"] = stored.entry.options;
+    entry["source"] = stored.entry.source;
+    entry["generated"] = stored.entry.generated;
+    entry["tensors"] = cache::tensors_text(stored.entry.key);
+    entry["target"] = stored.entry.key.target;
+    entry["build"] = stored.entry.build;
+    entry["this_build"] = stored.entry.build == cache::compiler_build_id();
+    entry["verified_stages"] = stored.entry.verified_stages;
+    entry["compile_ms"] = stored.entry.compile_milliseconds;
+    entry["created_at"] = stored.entry.created_at;
+    entry["bytes"] = stored.bytes;
+    result.append(entry);
+  }
+  return result;
+}
+
+py::dict to_python(const cache::Count& count) {
+  py::dict result;
+  result["files"] = count.files;
+  result["bytes"] = count.bytes;
+  return result;
+}
+
+py::dict stat(const cache::Cache& self) {
+  auto held = cache::stat(self.settings().folder);
+  py::dict result;
+  result["folder"] = self.settings().folder;
+  result["keys"] = held.keys;
+  result["options"] = to_python(held.options);
+  result["code"] = to_python(held.code);
+  result["code_of_other_builds"] = to_python(held.code_of_other_builds);
+  result["unfinished"] = to_python(held.temporary);
+  return result;
+}
+
+py::list verify(const cache::Cache& self) {
+  py::list result;
+  for (const auto& finding : cache::verify(self.settings().folder)) result.append(finding.problem);
+  return result;
+}
+
+const std::string& writable_folder(const cache::Cache& self) {
+  if (!self.settings().writable) throw ResourceError("the cache is only read: its folder is not changed");
+  return self.settings().folder;
+}
+
+py::dict to_python(const cache::Transfer& transfer) {
+  py::dict result;
+  result["taken"] = transfer.taken;
+  result["present"] = transfer.present;
+  result["refused"] = transfer.refused;
+  return result;
+}
+
+py::dict collect(const cache::Cache& self, const std::optional<std::string>& max_size, std::size_t results_a_key) {
+  cache::GcRules rules;
+  rules.max_bytes = max_size ? cache::parse_size(*max_size) : self.settings().max_bytes;
+  rules.results_a_key = results_a_key;
+  auto report = cache::gc(writable_folder(self), rules);
+  py::dict result;
+  result["removed"] = to_python(report.removed);
+  result["bytes_left"] = report.bytes_left;
+  return result;
+}
+
+}  // namespace
+
+void give_warnings(cache::Cache& cache) {
+  for (const auto& warning : cache.take_warnings())
+    if (PyErr_WarnEx(PyExc_RuntimeWarning, str("tensor_comprehensions cache: ", warning).c_str(), 1) != 0)
+      throw py::error_already_set();
+}
+
+void bind_cache(py::module_& m) {
+  py::class_<CacheKey>(m, "CacheKey", "A def, tensors and a target, as a cache names them.");
+  py::class_<cache::Cache, CachePointer>(m, "Cache", "What was learnt about kernels, kept between processes.")
+      .def(py::init(&open), py::arg("folder"), py::arg("mode"), py::arg("override"), py::arg("packs"),
+           py::arg("max_size"))
+      .def_property_readonly("folder", [](const cache::Cache& self) { return self.settings().folder; })
+      .def_property_readonly("writable", [](const cache::Cache& self) { return self.settings().writable; })
+      .def("find", &find, py::arg("key"))
+      .def("nearest", &nearest, py::arg("key"))
+      .def("put", &put, py::arg("key"), py::arg("options"), py::arg("injected"), py::arg("measured"), py::arg("note"))
+      .def("entries", &entries)
+      .def("code", &code)
+      .def("stat", &stat)
+      .def("verify", &verify)
+      .def(
+          "merge",
+          [](const cache::Cache& self, const std::string& from) {
+            return to_python(cache::merge(writable_folder(self), from));
+          },
+          py::arg("folder"))
+      .def(
+          "export_options",
+          [](const cache::Cache& self, const std::string& file, bool best_only) {
+            return cache::export_options(self.settings().folder, file, best_only);
+          },
+          py::arg("file"), py::arg("best_only"))
+      .def(
+          "import_options",
+          [](const cache::Cache& self, const std::string& file) {
+            return to_python(cache::import_options(writable_folder(self), file));
+          },
+          py::arg("file"))
+      .def("gc", &collect, py::arg("max_size"), py::arg("results_a_key"));
+  m.def("environment_cache", &cache::from_environment, "The cache that the environment asks for; None where it is off.");
+  m.def("compiler_build", &cache::compiler_build_id, "Equal for two processes whose compilers make the same code.");
+}
+
+}  // namespace tc::python

@@ -1,0 +1,208 @@
+"""The compilation cache: mapping options with measured times, and machine code, kept between processes.
+
+Calls and `compile` use the cache of the environment by themselves. The functions of this module look at it and change
+it; `Cache` opens another one.
+
+    tc.cache.stat()                                               what it holds
+    tc.cache.inject(T.mm, A, B, options="tile=64x64")             options by hand
+    tc.cache.best(T.mm, A, B)                                     what "cached" will use
+    tc.cache.export("tuned.tcpack"), tc.cache.import_("tuned.tcpack")
+
+The environment decides which one it is; see docs/cache.md:
+
+    TC_CACHE_MODE=rw|ro|off     read and write (the default), only read, or neither
+    TC_CACHE_DIR                its folder; else below $XDG_CACHE_HOME or ~/.cache
+    TC_CACHE_OVERRIDE           a folder whose options go before all others
+    TC_CACHE_PACKS              folders of options, joined by ':', that are read after its own
+    TC_CACHE_MAX_SIZE           of its folder: "500m", "2g"
+"""
+
+import dataclasses
+import os
+from typing import Any, Dict, List, Optional, Sequence
+
+from . import _core
+
+
+@dataclasses.dataclass(frozen=True)
+class Measurement:
+    """The time of a kernel, and the circumstances it was taken in."""
+
+    median_ns: float
+    least_ns: float = 0.0
+    spread_ns: float = 0.0
+    """Between the quartiles."""
+    runs: int = 0
+    cold: bool = False
+    """Whether the caches of the processor were emptied before each run."""
+    checked: bool = False
+    """Whether the results were compared with the reference."""
+    threads: int = 0
+    machine: str = ""
+    build: str = ""
+    """Of the compiler."""
+    taken_at: int = 0
+    """Seconds since 1970."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """Options that the cache has for a program, tensors and a target."""
+
+    options: _core.MappingOptions
+    tensors: str
+    target: str
+    program: str
+    """In canonical form."""
+    injected: bool
+    measured: Optional[Measurement]
+    created_at: int
+    note: str = ""
+    distance: float = 0.0
+    """How far its shapes are from those asked for: the sum of |log2| of the ratios of extents."""
+    id: str = ""
+
+    def __str__(self):
+        time = f"{self.measured.median_ns / 1e3:.3f} us" if self.measured else "injected" if self.injected else "no time"
+        return f"{str(self.options) or 'the default options'}: {time} for {self.tensors} on {self.target}"
+
+
+def _entry(values: Dict[str, Any]) -> Entry:
+    measured = values.pop("measured")
+    return Entry(measured=Measurement(**measured) if measured else None, **values)
+
+
+class Cache:
+    """A cache in `folder`, made where it does not exist. `mode` is "rw" or "ro".
+
+    Options are looked for in the folder `override`, then in its own, then in `packs`, in order; the first that has any
+    decides. Machine code is in its own only. Whatever is wrong with a file is a miss and a RuntimeWarning.
+    """
+
+    def __init__(self, folder, *, mode: str = "rw", override=None, packs: Sequence = (), max_size: str = "1g"):
+        self._core = _core.Cache(
+            os.fspath(folder), mode, os.fspath(override or ""), [os.fspath(pack) for pack in packs], max_size
+        )
+
+    @classmethod
+    def _of(cls, core) -> "Cache":
+        self = cls.__new__(cls)
+        self._core = core
+        return self
+
+    @property
+    def folder(self) -> str:
+        return self._core.folder
+
+    @property
+    def writable(self) -> bool:
+        return self._core.writable
+
+    def _key(self, function, tensors, out, target):
+        return function._cache_key(tensors, out, _core.Settings(target=target))
+
+    def find(self, function, *tensors, out=None, target: Optional[str] = None) -> List[Entry]:
+        """The options for `function` with tensors or specs like these, best first."""
+        return [_entry(values) for values in self._core.find(self._key(function, tensors, out, target))]
+
+    def best(self, function, *tensors, out=None, target: Optional[str] = None) -> Optional[Entry]:
+        """The options that "cached" and "tuned" use, None for none."""
+        return next(iter(self.find(function, *tensors, out=out, target=target)), None)
+
+    def nearest(self, function, *tensors, out=None, target: Optional[str] = None) -> Optional[Entry]:
+        """The best options for the nearest shapes of the same program, types, ranks and target; None for none.
+
+        They are legal for all shapes, but may be slower than no options: measure.
+        """
+        values = self._core.nearest(self._key(function, tensors, out, target))
+        return _entry(values) if values else None
+
+    def inject(self, function, *tensors, options, out=None, target: Optional[str] = None, note: str = "") -> None:
+        """Puts options found by hand; they go before all that were tuned."""
+        self._put(function, tensors, out, target, options, True, None, note)
+
+    def record(
+        self, function, *tensors, options, measured: Measurement, out=None, target: Optional[str] = None, note: str = ""
+    ) -> None:
+        """Puts options with the time measured for them."""
+        self._put(function, tensors, out, target, options, False, dataclasses.asdict(measured), note)
+
+    def _put(self, function, tensors, out, target, options, injected, measured, note):
+        if isinstance(options, str):
+            options = _core.MappingOptions(options)
+        self._core.put(self._key(function, tensors, out, target), options, injected, measured, note)
+
+    def entries(self) -> List[Entry]:
+        """All options in its folder, by key, best first."""
+        return [_entry(values) for values in self._core.entries()]
+
+    def code(self) -> List[Dict[str, Any]]:
+        """What machine code is in its folder, of all builds of the compiler."""
+        return self._core.code()
+
+    def stat(self) -> Dict[str, Any]:
+        """Numbers of files and bytes."""
+        return self._core.stat()
+
+    def verify(self) -> List[str]:
+        """Reads all files; what is wrong with them."""
+        return self._core.verify()
+
+    def merge(self, folder) -> Dict[str, int]:
+        """Adds the options of another cache's folder. Merging in any order, and twice, gives the same."""
+        return self._core.merge(os.fspath(folder))
+
+    def export(self, file, *, best_only: bool = False) -> int:
+        """Writes its options to one file, only the best of each key if `best_only`; how many."""
+        return self._core.export_options(os.fspath(file), best_only)
+
+    def import_(self, file) -> Dict[str, int]:
+        """Adds the options of a file that `export` wrote."""
+        return self._core.import_options(os.fspath(file))
+
+    def gc(self, *, max_size: Optional[str] = None, results_a_key: int = 16) -> Dict[str, Any]:
+        """Removes unfinished and damaged files, options that are not among the best `results_a_key`, and the machine
+        code least recently used until the folder has at most `max_size`."""
+        return self._core.gc(max_size, results_a_key)
+
+    def __repr__(self):
+        return f"<tensor_comprehensions.cache.Cache {self.folder!r}{'' if self.writable else ', read only'}>"
+
+
+def environment() -> Optional[Cache]:
+    """The cache that calls use; None where it is off."""
+    core = _core.environment_cache()
+    return None if core is None else Cache._of(core)
+
+
+def _required() -> Cache:
+    cache = environment()
+    if cache is None:
+        raise _core.OptionsError("the cache is off: unset TC_CACHE_MODE=off, or open a tc.cache.Cache of your own")
+    return cache
+
+
+def _forward(name):
+    method = getattr(Cache, name)
+
+    def function(*args, **keywords):
+        return getattr(_required(), name)(*args, **keywords)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = method.__doc__
+    return function
+
+
+find = _forward("find")
+best = _forward("best")
+nearest = _forward("nearest")
+inject = _forward("inject")
+record = _forward("record")
+entries = _forward("entries")
+code = _forward("code")
+stat = _forward("stat")
+verify = _forward("verify")
+merge = _forward("merge")
+export = _forward("export")
+import_ = _forward("import_")
+gc = _forward("gc")
