@@ -164,6 +164,13 @@ std::vector<PreludeCase> arithmetic() {
   const bool caught = tc_nan_min(nan, x) != tc_nan_min(nan, x) && tc_nan_max(x, nan) != tc_nan_max(x, nan);
   out[t] = tc_nan_min(x, 9.0f) + 100 * tc_nan_max(x, 9.0f) + 10000 * caught + 1e6 * tc_bits<int>(1.0f);
 )", [](int t) { return std::min(t, 9) + 100.0 * std::max(t, 9) + 10000 + 1e6 * 0x3f800000; }));
+  cases.push_back(make({"tc_isnan", "tc_isinf"}, R"(
+  const float zero = static_cast<float>(in[0]);
+  const double wide = in[0];
+  const bool one = tc_isnan(zero / zero) && tc_isinf(1 / zero) && tc_isinf(-1 / wide) && tc_isnan(wide / wide);
+  const bool other = tc_isnan(1 / zero) || tc_isinf(zero / zero) || tc_isinf(in[t]) || tc_isnan(in[t]);
+  out[t] = 10 * one + other;
+)", [](int) { return 10; }));
   cases.push_back(make({"tc_from_half", "tc_to_half", "tc_from_bfloat", "tc_to_bfloat"}, R"(
   const float x = static_cast<float>(in[t]) * 1.001f - 20.0f;
   out[t] = tc_from_half(tc_to_half(x)) + 1e6 * tc_from_bfloat(tc_to_bfloat(x));

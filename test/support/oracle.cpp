@@ -19,17 +19,6 @@ std::vector<TensorView> views_of(std::vector<HostTensor>& tensors) {
   return result;
 }
 
-std::optional<std::string> compare(const engine::Function& function, const std::vector<HostTensor>& got,
-                                   const std::vector<HostTensor>& want, const Tolerances& tolerances) {
-  for (std::size_t i = 0; i < want.size(); ++i) {
-    auto given = tolerances.find(function.def.returns[i].name);
-    double tolerance = given == tolerances.end() ? 0 : given->second;
-    if (auto text = difference(got[i], want[i], tolerance)) return str(function.def.returns[i].name, ": ", *text);
-    if (!got[i].guards_intact()) return str(function.def.returns[i].name, ": memory beside the elements was written");
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::vector<TensorSpec> Arguments::input_specs() const { return specs_of(inputs); }
@@ -46,6 +35,17 @@ std::vector<HostTensor> interpreted(const engine::Function& function, Arguments 
   auto sizes = engine::bind_inputs(function, arguments.input_specs());
   lang::interpret(function.def, function.ranges, sizes, tensors);
   return std::move(arguments.outputs);
+}
+
+std::optional<std::string> first_difference(const engine::Function& function, const std::vector<HostTensor>& got,
+                                            const std::vector<HostTensor>& want, const Tolerances& tolerances) {
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    auto given = tolerances.find(function.def.returns[i].name);
+    double tolerance = given == tolerances.end() ? 0 : given->second;
+    if (auto text = difference(got[i], want[i], tolerance)) return str(function.def.returns[i].name, ": ", *text);
+    if (!got[i].guards_intact()) return str(function.def.returns[i].name, ": memory beside the elements was written");
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> mismatch(const std::shared_ptr<const engine::Function>& function, const Arguments& arguments,
@@ -67,7 +67,7 @@ std::optional<std::string> mismatch(const std::shared_ptr<const engine::Function
     return str("the compiled code refuses what the interpreter runs: ", error.what());
   }
   if (!want) return str("the interpreter refuses what the compiled code runs: ", refusal);
-  return compare(*function, run.outputs, *want, tolerances);
+  return first_difference(*function, run.outputs, *want, tolerances);
 }
 
 }  // namespace tc::test

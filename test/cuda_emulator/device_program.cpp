@@ -1,0 +1,163 @@
+#include "test/cuda_emulator/device_program.h"
+
+#include <Halide.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/cuda/emit_kernel.h"
+#include "tc/engine/pipeline.h"
+#include "tc/halide_bridge/program.h"
+
+namespace tc::test {
+namespace {
+
+emulator::Dim3 dim(const std::array<std::int64_t, 3>& size) {
+  return {static_cast<unsigned>(size[0]), static_cast<unsigned>(size[1]), static_cast<unsigned>(size[2])};
+}
+
+/// The stages of a compile but the one that makes machine code.
+std::vector<Stage<engine::CompileState>> stages_of(const engine::CompileState& state) {
+  std::vector<Stage<engine::CompileState>> result;
+  for (std::size_t i = 0; i < state.launches.size(); ++i)
+    for (auto& stage : engine::launch_stages(i, state.launches.size()))
+      if (stage.name.rfind("emit", 0) != 0) result.push_back(std::move(stage));
+  return result;
+}
+
+void add_workspace(const polyhedral::Scop& scop, DeviceProgram& program) {
+  for (const auto& tensor : scop.tensors)
+    if (tensor.storage == polyhedral::Tensor::Storage::Workspace)
+      program.workspace.emplace(tensor.name, TensorSpec{tensor.type, tensor.extent, tensor.strides});
+}
+
+/// Memory of the workspace, in the order of \p specs, poisoned.
+class Workspace {
+ public:
+  explicit Workspace(const std::map<std::string, TensorSpec>& specs) {
+    for (const auto& [name, spec] : specs) {
+      const auto bytes = static_cast<std::size_t>((element_span(spec).high + 1) * byte_size(spec.dtype));
+      auto* data = std::aligned_alloc(256, (bytes + 511) / 256 * 256);
+      std::memset(data, 0xff, (bytes + 511) / 256 * 256);
+      TensorView view;
+      static_cast<TensorSpec&>(view) = spec;
+      view.data = data;
+      views_.emplace(name, view);
+    }
+  }
+  ~Workspace() {
+    for (auto& [name, view] : views_) std::free(view.data);
+  }
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+  const std::map<std::string, TensorView>& views() const { return views_; }
+
+ private:
+  std::map<std::string, TensorView> views_;
+};
+
+}  // namespace
+
+DeviceProgram device_program(const std::shared_ptr<const engine::Function>& function, const std::vector<TensorSpec>& inputs,
+                             const std::vector<TensorSpec>& outputs, const engine::CompileOptions& options) {
+  engine::CompileState state;
+  state.function = function.get();
+  state.arguments = engine::make_arguments(*function, inputs, outputs);
+  state.sizes = engine::bind_inputs(*function, inputs);
+  state.target = options.target;
+  state.mapping = options.mapping.values();
+  state.watch = [](polyhedral::Context*) {};
+  auto stage_options = options.stages;
+  stage_options.verify = true;
+  DeviceProgram program;
+  auto records = run_stages(engine::lower_stages(), state, stage_options);
+  auto rest = run_stages(stages_of(state), state, stage_options);
+  for (const auto* list : {&records, &rest})
+    for (const auto& record : *list) program.compile_milliseconds += record.milliseconds;
+  std::vector<cuda::KernelText> texts;
+  for (std::size_t i = 0; i < state.launches.size(); ++i) {
+    const auto& launch = state.launches[i];
+    DeviceLaunch made;
+    for (std::size_t k = 0; k < launch.kernels.size(); ++k) {
+      const auto& part = launch.kernels[k];
+      add_workspace(part.kernel.scop, program);
+      auto text = cuda::emit_kernel(str(function->name(), "_", i, "_", k), *part.body, part.buffers,
+                                    {part.kernel.grid, part.kernel.block, 0});
+      made.kernels.push_back({text.name, {dim(text.shape.grid), dim(text.shape.block), static_cast<std::size_t>(text.shared_bytes)}, text.buffers});
+      texts.push_back(std::move(text));
+    }
+    for (const auto& check : state.program->launches[i].checks) made.flags.emplace_back(check.flag, check.message);
+    program.launches.push_back(std::move(made));
+  }
+  program.text = cuda::program_text(texts);
+  program.fallbacks = state.fallbacks;
+  return program;
+}
+
+Emulated emulate(const DeviceProgram& program, const engine::Function& function, Arguments arguments,
+                 const emulator::RunOptions& options) {
+  std::map<std::string, emulator::Buffer> buffers;
+  Workspace workspace(program.workspace);
+  for (const auto& [name, view] : workspace.views()) buffers[name] = {name, view, true};
+  for (std::size_t i = 0; i < arguments.inputs.size(); ++i) {
+    const auto& name = function.def.params[i].name;
+    buffers[name] = {name, arguments.inputs[i].view(), false};
+  }
+  const auto infos = engine::infer_output_tensor_info(function, arguments.input_specs());
+  for (std::size_t i = 0; i < arguments.outputs.size(); ++i) {
+    auto view = arguments.outputs[i].view();
+    if (!infos[i].read) emulator::poison(view);
+    buffers[infos[i].name] = {infos[i].name, view, true};
+  }
+  Emulated result;
+  auto run_options = options;
+  for (const auto& launch : program.launches) {
+    for (const auto& kernel : launch.kernels) {
+      std::vector<emulator::Argument> pointers;
+      for (const auto& buffer : kernel.buffers) pointers.emplace_back(buffers.at(buffer));
+      auto run = emulator::run({program.text, kernel.name}, kernel.shape, pointers, run_options);
+      run_options.seed = run_options.seed * 31 + 7;
+      result.accesses += run.accesses;
+      result.host_compile_milliseconds = std::max(result.host_compile_milliseconds, run.compile_milliseconds);
+      result.run_milliseconds += run.run_milliseconds;
+      for (const auto& site : run.sites) result.sites.emplace_back(kernel.name, site);
+      if (!run.ok()) result.faults += str("kernel ", kernel.name, ": ", run.text());
+      if (!run.ok()) return result;
+    }
+    for (const auto& [flag, message] : launch.flags)
+      if (auto found = buffers.find(flag); found != buffers.end() && *static_cast<const unsigned char*>(found->second.view.data)) {
+        result.refusal = message;
+        return result;
+      }
+  }
+  result.outputs = std::move(arguments.outputs);
+  return result;
+}
+
+std::optional<std::string> emulated_mismatch(const std::shared_ptr<const engine::Function>& function, const Arguments& arguments,
+                                             const engine::CompileOptions& options, const std::vector<std::uint64_t>& seeds,
+                                             const Tolerances& tolerances) {
+  std::optional<std::vector<HostTensor>> want;
+  std::string refusal;
+  try {
+    want = interpreted(*function, arguments);
+  } catch (const ArgumentError& error) {
+    refusal = error.what();
+  }
+  const auto program = device_program(function, arguments.input_specs(), arguments.output_specs(), options);
+  for (auto seed : seeds) {
+    emulator::RunOptions run_options;
+    run_options.seed = seed;
+    auto got = emulate(program, *function, arguments, run_options);
+    if (!got.faults.empty()) return str("seed ", seed, ": ", got.faults, program.text);
+    if (!want && got.refusal.empty()) return str("the interpreter refuses what the kernels run: ", refusal);
+    if (!want) continue;
+    if (!got.refusal.empty()) return str("the kernels refuse what the interpreter runs: ", got.refusal);
+    if (auto text = first_difference(*function, got.outputs, *want, tolerances)) return str("seed ", seed, ": ", *text, "\n", program.text);
+  }
+  return std::nullopt;
+}
+
+}  // namespace tc::test

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tc/engine/compile.h"
+#include "test/cuda_emulator/emulator.h"
+#include "test/support/oracle.h"
+
+/// Defs compiled for CUDA and run by the emulator.
+namespace tc::test {
+
+/// One kernel of a program: the buffers it takes, in order, are arguments of the def or tensors of the workspace.
+struct DeviceKernel {
+  std::string name;
+  emulator::LaunchShape shape;
+  std::vector<std::string> buffers;
+};
+
+/// Kernels that run without a decision of the host in between, then flags of the workspace that refuse the arguments when
+/// they are set, with the message.
+struct DeviceLaunch {
+  std::vector<DeviceKernel> kernels;
+  std::vector<std::pair<std::string, std::string>> flags;
+};
+
+struct DeviceProgram {
+  std::string text;  ///< of all kernels
+  std::vector<DeviceLaunch> launches;
+  std::map<std::string, TensorSpec> workspace;
+  std::vector<std::string> fallbacks;  ///< of the compile
+  double compile_milliseconds = 0;
+};
+
+/// \p function for tensors like \p inputs and \p outputs, with all laws verified. Throws as engine::compile.
+DeviceProgram device_program(const std::shared_ptr<const engine::Function>& function, const std::vector<TensorSpec>& inputs,
+                             const std::vector<TensorSpec>& outputs, const engine::CompileOptions& options);
+
+/// What an emulated run gave.
+struct Emulated {
+  std::vector<HostTensor> outputs;
+  std::string faults;   ///< empty where there are none
+  std::string refusal;  ///< message of the flag that was set, if one was
+  std::int64_t accesses = 0;
+  double host_compile_milliseconds = 0, run_milliseconds = 0;
+  std::vector<std::pair<std::string, emulator::SiteCount>> sites;  ///< by kernel, where they are counted
+};
+
+/// Runs \p program on \p arguments. Outputs that are not read and the workspace begin poisoned.
+Emulated emulate(const DeviceProgram& program, const engine::Function& function, Arguments arguments,
+                 const emulator::RunOptions& options = {});
+
+/// Compiles \p function with all laws, runs it on \p arguments once a seed and compares with the interpreter: what is wrong,
+/// as text, or nothing. See mismatch().
+std::optional<std::string> emulated_mismatch(const std::shared_ptr<const engine::Function>& function, const Arguments& arguments,
+                                             const engine::CompileOptions& options, const std::vector<std::uint64_t>& seeds,
+                                             const Tolerances& tolerances = {});
+
+}  // namespace tc::test

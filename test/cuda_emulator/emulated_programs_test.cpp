@@ -1,0 +1,64 @@
+// Runs every program of test/filetests/programs as CUDA kernels in the emulator, against the interpreter, with several options
+// and interleavings.
+
+#include <gtest/gtest.h>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "test/cuda_emulator/device_program.h"
+#include "test/support/program_file.h"
+
+namespace tc::test {
+namespace {
+
+struct Variant {
+  std::string options, target;
+  Placement placement = Placement::Dense;
+};
+
+std::vector<Variant> variants(const ProgramFile& program) {
+  std::vector<Variant> result{{"", "cuda:sm_90"},
+                              {"fusion=max", "cuda:sm_80", Placement::Reversed},
+                              {"fusion=min,tile=4x8", "cuda:sm_90", Placement::Spread}};
+  for (const auto& options : program.options) result.push_back({options, "cuda:sm_90"});
+  return result;
+}
+
+class EmulatedProgram : public testing::Test {
+ public:
+  explicit EmulatedProgram(std::filesystem::path path) : path_(std::move(path)) {}
+
+  void TestBody() override {
+    auto program = read_program(path_);
+    auto function = function_of(program, path_.filename().string());
+    Tolerances tolerances;
+    for (const auto& output : function->def.returns) tolerances[output.name] = program.tolerance;
+    for (std::size_t run = 0; run < program.runs.size(); ++run)
+      for (const auto& variant : variants(program)) {
+        SCOPED_TRACE(str("run ", run, ", options '", variant.options, "', target ", variant.target));
+        engine::CompileOptions options;
+        options.target = Target::parse(variant.target);
+        options.mapping = options::MappingOptions::parse(variant.options);
+        auto arguments = make_arguments(*function, program, program.runs[run], variant.placement);
+        try {
+          auto text = emulated_mismatch(function, arguments, options, {1, 2, 3}, tolerances);
+          EXPECT_FALSE(text.has_value()) << *text;
+        } catch (const InternalError& error) {
+          ADD_FAILURE() << error.what();
+        }
+      }
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+const bool registered = [] {
+  for (const auto& path : program_paths(std::filesystem::path(TC_SOURCE_DIR) / "test/filetests/programs"))
+    testing::RegisterTest("EmulatedPrograms", path.stem().string().c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                          [path]() -> testing::Test* { return new EmulatedProgram(path); });
+  return true;
+}();
+
+}  // namespace
+}  // namespace tc::test
