@@ -33,29 +33,64 @@ void add_workspace(const polyhedral::Scop& scop, DeviceProgram& program) {
       program.workspace.emplace(tensor.name, TensorSpec{tensor.type, tensor.extent, tensor.strides});
 }
 
-/// Memory of the workspace, in the order of \p specs, poisoned.
-class Workspace {
+/// Memory as a device gives it: aligned to 256 bytes, of the span of a tensor, poisoned.
+class DeviceMemory {
  public:
-  explicit Workspace(const std::map<std::string, TensorSpec>& specs) {
-    for (const auto& [name, spec] : specs) {
-      const auto bytes = static_cast<std::size_t>((element_span(spec).high + 1) * byte_size(spec.dtype));
-      auto* data = std::aligned_alloc(256, (bytes + 511) / 256 * 256);
-      std::memset(data, 0xff, (bytes + 511) / 256 * 256);
-      TensorView view;
-      static_cast<TensorSpec&>(view) = spec;
-      view.data = data;
-      views_.emplace(name, view);
-    }
+  explicit DeviceMemory(const TensorSpec& spec) {
+    const auto span = element_span(spec);
+    bytes_ = static_cast<std::size_t>((span.high - span.low + 1) * byte_size(spec.dtype));
+    data_.reset(static_cast<char*>(std::aligned_alloc(256, (bytes_ + 511) / 256 * 256)));
+    std::memset(data_.get(), 0xff, bytes_);
+    static_cast<TensorSpec&>(view_) = spec;
+    low_ = span.low * byte_size(spec.dtype);
+    view_.data = data_.get() - low_;
   }
-  ~Workspace() {
-    for (auto& [name, view] : views_) std::free(view.data);
-  }
-  Workspace(const Workspace&) = delete;
-  Workspace& operator=(const Workspace&) = delete;
-  const std::map<std::string, TensorView>& views() const { return views_; }
+  const TensorView& view() const { return view_; }
+  void copy_from(const TensorView& host) { std::memcpy(data_.get(), static_cast<const char*>(host.data) + low_, bytes_); }
+  void copy_to(const TensorView& host) const { std::memcpy(static_cast<char*>(host.data) + low_, data_.get(), bytes_); }
 
  private:
-  std::map<std::string, TensorView> views_;
+  struct Free {
+    void operator()(char* data) const { std::free(data); }
+  };
+  std::unique_ptr<char, Free> data_;
+  std::size_t bytes_ = 0;
+  std::int64_t low_ = 0;
+  TensorView view_;
+};
+
+/// The tensors of a program on the device, by name.
+class DeviceTensors {
+ public:
+  DeviceTensors(const DeviceProgram& program, const engine::Function& function, Arguments& arguments) {
+    for (const auto& [name, spec] : program.workspace) add(name, spec, true);
+    for (std::size_t i = 0; i < arguments.inputs.size(); ++i)
+      add(function.def.params[i].name, arguments.inputs[i].spec(), false).copy_from(arguments.inputs[i].view());
+    const auto infos = engine::infer_output_tensor_info(function, arguments.input_specs());
+    for (std::size_t i = 0; i < arguments.outputs.size(); ++i) {
+      auto& memory = add(infos[i].name, arguments.outputs[i].spec(), true);
+      memory.copy_from(arguments.outputs[i].view());
+      if (!infos[i].read) emulator::poison(memory.view());
+    }
+  }
+  emulator::Buffer buffer(const std::string& name) const {
+    const auto& [memory, writable] = tensors_.at(name);
+    return {name, memory.view(), writable};
+  }
+  bool is_set(const std::string& flag) const {
+    auto found = tensors_.find(flag);
+    return found != tensors_.end() && *static_cast<const unsigned char*>(found->second.first.view().data);
+  }
+  void copy_outputs(const engine::Function& function, Arguments& arguments) const {
+    for (std::size_t i = 0; i < arguments.outputs.size(); ++i)
+      tensors_.at(function.def.returns[i].name).first.copy_to(arguments.outputs[i].view());
+  }
+
+ private:
+  DeviceMemory& add(const std::string& name, const TensorSpec& spec, bool writable) {
+    return tensors_.try_emplace(name, DeviceMemory(spec), writable).first->second.first;
+  }
+  std::map<std::string, std::pair<DeviceMemory, bool>> tensors_;
 };
 
 }  // namespace
@@ -98,25 +133,13 @@ DeviceProgram device_program(const std::shared_ptr<const engine::Function>& func
 
 Emulated emulate(const DeviceProgram& program, const engine::Function& function, Arguments arguments,
                  const emulator::RunOptions& options) {
-  std::map<std::string, emulator::Buffer> buffers;
-  Workspace workspace(program.workspace);
-  for (const auto& [name, view] : workspace.views()) buffers[name] = {name, view, true};
-  for (std::size_t i = 0; i < arguments.inputs.size(); ++i) {
-    const auto& name = function.def.params[i].name;
-    buffers[name] = {name, arguments.inputs[i].view(), false};
-  }
-  const auto infos = engine::infer_output_tensor_info(function, arguments.input_specs());
-  for (std::size_t i = 0; i < arguments.outputs.size(); ++i) {
-    auto view = arguments.outputs[i].view();
-    if (!infos[i].read) emulator::poison(view);
-    buffers[infos[i].name] = {infos[i].name, view, true};
-  }
+  DeviceTensors tensors(program, function, arguments);
   Emulated result;
   auto run_options = options;
   for (const auto& launch : program.launches) {
     for (const auto& kernel : launch.kernels) {
       std::vector<emulator::Argument> pointers;
-      for (const auto& buffer : kernel.buffers) pointers.emplace_back(buffers.at(buffer));
+      for (const auto& buffer : kernel.buffers) pointers.emplace_back(tensors.buffer(buffer));
       auto run = emulator::run({program.text, kernel.name}, kernel.shape, pointers, run_options);
       run_options.seed = run_options.seed * 31 + 7;
       result.accesses += run.accesses;
@@ -127,11 +150,12 @@ Emulated emulate(const DeviceProgram& program, const engine::Function& function,
       if (!run.ok()) return result;
     }
     for (const auto& [flag, message] : launch.flags)
-      if (auto found = buffers.find(flag); found != buffers.end() && *static_cast<const unsigned char*>(found->second.view.data)) {
+      if (tensors.is_set(flag)) {
         result.refusal = message;
         return result;
       }
   }
+  tensors.copy_outputs(function, arguments);
   result.outputs = std::move(arguments.outputs);
   return result;
 }

@@ -1,0 +1,131 @@
+// tc_emulate FILE.tc --sizes "N=37,D=129" --target cuda:sm_90 --seeds 3 --options "fusion=max"
+//
+// Compiles the last def of a file for CUDA, runs its kernels in the emulator on random integers, once a seed, and compares with
+// the interpreter. Prints one summary line, or the first fault or difference; ends with 0, 1 for either, 2 for a text, sizes or
+// options that mean nothing.
+
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <numeric>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "test/cuda_emulator/device_program.h"
+#include "test/cuda_emulator/sample_data.h"
+#include "test/support/program_file.h"
+
+DEFINE_string(sizes, "", "sizes of the parameters, \"N=37,D=129\"; the file's first '# run:' line if empty");
+DEFINE_string(target, "cuda:sm_90", "the machine to compile for");
+DEFINE_int32(seeds, 3, "number of interleavings");
+DEFINE_int32(first_seed, 1, "the first seed");
+DEFINE_string(options, "", "mapping options, \"fusion=max,tile=32x32\"");
+DEFINE_string(def, "", "the def to run, the last one if empty");
+DEFINE_double(tolerance, -1, "of float results; negative: the file's, or what rounding allows");
+DEFINE_bool(text, false, "print the kernels");
+DEFINE_bool(counts, false, "print what the accesses of each line cost: wavefronts, sectors");
+
+namespace tc::test {
+namespace {
+
+lang::SizeMap parse_sizes(std::string text) {
+  std::replace(text.begin(), text.end(), ',', ' ');
+  lang::SizeMap sizes;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    auto equals = word.find('=');
+    if (equals == std::string::npos || word.find_first_not_of("0123456789", equals + 1) != std::string::npos || equals + 1 == word.size())
+      throw ArgumentError(str("--sizes: '", word, "' is not like N=37"));
+    sizes[word.substr(0, equals)] = std::stoll(word.substr(equals + 1));
+  }
+  return sizes;
+}
+
+lang::SizeMap sizes_of(const ProgramFile& program, const engine::Function& function) {
+  auto sizes = !FLAGS_sizes.empty() || program.runs.empty() ? parse_sizes(FLAGS_sizes) : program.runs.front();
+  for (const auto& name : function.def.sizes)
+    if (!sizes.count(name)) throw ArgumentError(str("--sizes lacks '", name, "'; '", function.name(), "' has the sizes ", join(function.def.sizes)));
+  return sizes;
+}
+
+/// Values of index tensors that the file does not give.
+void complete(ProgramFile& program, const engine::Function& function, const lang::SizeMap& sizes) {
+  for (const auto& [name, range] : index_values(function, sizes)) program.data.emplace(name, range);
+}
+
+void print_counts(const Emulated& run) {
+  for (const auto& [kernel, site] : run.sites)
+    std::cout << kernel << " line " << site.line << ": " << (site.shared ? "shared " : "global ") << (site.write ? "write" : "read") << " of "
+              << site.bytes << " bytes, " << site.warp_accesses << " times a warp, " << site.transactions
+              << (site.shared ? " wavefronts" : " sectors") << ", ideal " << site.ideal << "\n";
+}
+
+int emulate_file(const std::string& path) {
+  if (!std::filesystem::exists(path)) throw ArgumentError(str("there is no file '", path, "'"));
+  auto program = read_program(path);
+  if (!FLAGS_def.empty()) program.def = FLAGS_def;
+  auto function = function_of(program, path);
+  const auto sizes = sizes_of(program, *function);
+  complete(program, *function, sizes);
+  engine::CompileOptions options;
+  options.target = Target::parse(FLAGS_target);
+  options.mapping = options::MappingOptions::parse(FLAGS_options);
+  if (!options.target.is_cuda()) throw OptionsError(str("--target: '", FLAGS_target, "' is not a GPU"));
+  auto arguments = make_arguments(*function, program, sizes);
+  Tolerances tolerances;
+  for (const auto& output : function->def.returns)
+    tolerances[output.name] = FLAGS_tolerance >= 0   ? FLAGS_tolerance
+                              : program.tolerance > 0 ? program.tolerance
+                                                      : rounding_tolerance(*function, sizes);
+  const auto want = interpreted(*function, arguments);
+  const auto device = device_program(function, arguments.input_specs(), arguments.output_specs(), options);
+  if (FLAGS_text) std::cout << device.text << "\n";
+  for (const auto& fallback : device.fallbacks) std::cout << "note: " << fallback << "\n";
+  Emulated last;
+  double host = 0, run = 0;
+  for (int seed = FLAGS_first_seed; seed < FLAGS_first_seed + FLAGS_seeds; ++seed) {
+    emulator::RunOptions run_options;
+    run_options.seed = static_cast<std::uint64_t>(seed);
+    run_options.count_accesses = FLAGS_counts && seed == FLAGS_first_seed;
+    last = emulate(device, *function, arguments, run_options);
+    print_counts(last);
+    host = std::max(host, last.host_compile_milliseconds);
+    run += last.run_milliseconds;
+    auto wrong = !last.faults.empty()    ? std::optional(last.faults)
+                 : !last.refusal.empty() ? std::optional("refused: " + last.refusal)
+                                         : first_difference(*function, last.outputs, want, tolerances);
+    if (!wrong) continue;
+    std::cout << "FAILED " << function->name() << ", seed " << seed << ": " << *wrong << "\n";
+    return 1;
+  }
+  std::size_t kernels = 0;
+  for (const auto& launch : device.launches) kernels += launch.kernels.size();
+  std::cout << "ok " << function->name() << " (" << options.target << (FLAGS_options.empty() ? "" : "; ") << FLAGS_options << "): " << kernels
+            << " kernels, " << FLAGS_seeds << " interleavings, " << last.accesses << " accesses, tolerance " << tolerances.begin()->second
+            << "; compile " << static_cast<int>(device.compile_milliseconds) << " ms, on the host " << static_cast<int>(host)
+            << " ms, runs " << static_cast<int>(run) << " ms\n";
+  return 0;
+}
+
+}  // namespace
+}  // namespace tc::test
+
+int main(int argc, char** argv) {
+  gflags::SetUsageMessage("tc_emulate FILE.tc [--sizes N=37,D=129] [--target cuda:sm_90] [--seeds 3] [--options ...]");
+  gflags::ParseCommandLineFlags(&argc, &argv, true);
+  if (argc != 2) {
+    std::cerr << gflags::ProgramUsage() << "\n";
+    return 2;
+  }
+  try {
+    return tc::test::emulate_file(argv[1]);
+  } catch (const tc::InternalError& error) {
+    std::cout << "FAILED: " << error.what() << "\n";
+    return 1;
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << "\n";
+    return 2;
+  }
+}
