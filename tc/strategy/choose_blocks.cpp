@@ -51,8 +51,15 @@ class BlockChooser {
     for (std::size_t i = 0; i < statement_.reads.size() && options_.pack; ++i) choose_pack(static_cast<int>(i));
     choose_reduction();
     if (mapping_.packed.empty() && mapping_.reduction.iterator < 0) return false;
-    if (is_packed(false)) block(tiled_.columns, target_.l2_bytes / 2);
-    if (is_packed(true)) block(tiled_.rows, target_.l2_bytes / 4);
+    rows_first_ = is_packed(false) && is_packed(true) && copies_less_with_rows_first();
+    if (rows_first_) {
+      for (auto& pack : mapping_.packed) pack.below_blocks = !pack.below_blocks;
+      block(tiled_.columns, near_bytes());
+      block(tiled_.rows, far_bytes());
+    } else {
+      if (is_packed(false)) block(tiled_.columns, near_bytes());
+      if (is_packed(true)) block(tiled_.rows, near_bytes() / 2);
+    }
     choose_outermost();
     choose_above();
     return true;
@@ -70,6 +77,7 @@ class BlockChooser {
   std::vector<int> reduced_;
   std::int64_t volume_ = 1;  ///< instances that go into one result
   std::int64_t element_bytes_ = 4;
+  bool rows_first_ = false;  ///< all rows of a block are copied before the columns, not the other way round
 
   int iterator(int member) const { return tiled_.entry.outer[member]; }
   std::int64_t extent(int member) const { return cluster_.members[member].extent(); }
@@ -137,8 +145,20 @@ class BlockChooser {
     return cut.iterator < 0 ? volume_ : volume_ / box_[cut.iterator].extent() * cut.size;
   }
 
+  std::int64_t near_bytes() const { return target_.l2_bytes / 2; }
+  std::int64_t far_bytes() const { return target_.l3_bytes / 2 / target_.cores; }
+  std::int64_t iterations_in(std::int64_t bytes) const { return std::max<std::int64_t>(bytes / (depth() * element_bytes_), 1); }
+
+  /// Blocks of columns each copy all rows again, or blocks of rows all columns.
+  bool copies_less_with_rows_first() const {
+    auto rows = extent(tiled_.rows), columns = extent(tiled_.columns);
+    auto column_blocks = ceil_div(columns, iterations_in(near_bytes()));
+    auto row_blocks = std::max<std::int64_t>(options_.parallel ? target_.cores : 1, ceil_div(rows, iterations_in(far_bytes())));
+    return rows * (column_blocks - 1) > columns * (row_blocks - 1);
+  }
+
   void block(int member, std::int64_t most_bytes) {
-    auto size = equal_blocks(extent(member), most_bytes / std::max<std::int64_t>(depth() * element_bytes_, 1), points(member));
+    auto size = equal_blocks(extent(member), iterations_in(most_bytes), points(member));
     if (size < extent(member)) mapping_.members[member].block = size;
   }
 
@@ -179,13 +199,18 @@ class BlockChooser {
     if (!options_.parallel || instances() < parallel_cluster) return;
     int member = named_member();
     if (member < 0) member = other_member();
-    if (member < 0) member = split_for_cores(tiled_.columns) ? tiled_.columns : split_for_cores(tiled_.rows) ? tiled_.rows : -1;
+    if (member < 0) member = split_member();
     if (member < 0) return;
     mapping_.outermost = member;
     mapping_.parallel = true;
     if (member == tiled_.rows || member == tiled_.columns) return;
     auto group = task_iterations(extent(member), instances() / extent(member), 8 * target_.cores);
     if (group > 1) mapping_.members[member].block = group;
+  }
+  /// Columns or rows, cut for all cores; -1 where there are too few.
+  int split_member() {
+    int first = rows_first_ ? tiled_.rows : tiled_.columns, second = rows_first_ ? tiled_.columns : tiled_.rows;
+    return split_for_cores(first) ? first : split_for_cores(second) ? second : -1;
   }
   /// Cuts \p member, rows or columns, so that every core gets a block: more would even out the load, but read the other operand
   /// more often.
@@ -198,14 +223,15 @@ class BlockChooser {
     return true;
   }
 
-  /// The loops above the copies: those that index what is packed along the lanes, then blocks of columns.
+  /// The loops above the copies: those that index what is packed along the lanes, then blocks of what is copied first.
   void choose_above() {
     for (std::size_t i = 0; i < cluster_.members.size(); ++i) {
       int member = static_cast<int>(i);
       if (member == tiled_.rows || member == tiled_.columns || !indexes_pack(member)) continue;
       if (member != mapping_.outermost || mapping_.members[member].block > 0) mapping_.above.push_back(member);
     }
-    if (mapping_.members[tiled_.columns].block > 0 && mapping_.outermost != tiled_.columns) mapping_.above.push_back(tiled_.columns);
+    int first = rows_first_ ? tiled_.rows : tiled_.columns;
+    if (mapping_.members[first].block > 0 && mapping_.outermost != first) mapping_.above.push_back(first);
   }
 };
 

@@ -26,6 +26,9 @@ std::int64_t reuse(const polyhedral::Scop& scop, const polyhedral::ClusterView& 
 ///   the columns               cut so that a packed block takes half of the second cache, and every core has one
 ///   the rows                  cut where they are packed: a quarter of the second cache
 ///
+/// Where both are packed, blocks of columns each copy all rows again. Where blocks of rows as large as a core's share of the
+/// third cache would copy all columns again less often, these come first: their rows are copied once, above the columns.
+///
 /// Also chooses the order of loops and the one that runs on threads; returns false, and changes nothing, where neither copies nor
 /// blocks are of use.
 bool choose_blocks(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster, const TiledReduction& tiled,

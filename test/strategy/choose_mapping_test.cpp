@@ -96,13 +96,17 @@ class ChooseContraction : public polyhedral::IslTest {
  protected:
   std::string choose(int m, int n, int k, const char* b, const std::vector<std::int64_t>& shape, const char* target,
                      const MappingOptions& options = {}) const {
+    return choose(m, n, k, "A[i, k]", {m, k}, b, shape, target, options);
+  }
+  std::string choose(int m, int n, int k, const char* a, const std::vector<std::int64_t>& a_shape, const char* b,
+                     const std::vector<std::int64_t>& shape, const char* target, const MappingOptions& options = {}) const {
     auto ij = str("0 <= i < ", m, " and 0 <= j < ", n), ijk = str(ij, " and 0 <= k < ", k);
     auto scop = ScopBuilder(context())
-                    .input("A", {m, k})
+                    .input("A", a_shape)
                     .input("B", shape)
                     .output("C", {m, n})
                     .identity(str("I[i, j] : ", ij), "C[i, j]")
-                    .accumulate(str("U[i, j, k] : ", ijk), "C[i, j]", {"A[i, k]", b})
+                    .accumulate(str("U[i, j, k] : ", ijk), "C[i, j]", {a, b})
                     .scop();
     scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), options);
     return to_string(choose_mapping(scop, Target::parse(target), options));
@@ -161,6 +165,21 @@ TEST_F(ChooseContraction, LanesAreNeverGatheredWhereACopyWasCounted) {
     }
   auto unpacked = choose(64, 1024, 1024, "B[j, k]", {1024, 1024}, "cpu:avx512,cores=2", {.pack = false});
   EXPECT_NE(unpacked.find("U: i2 x16"), std::string::npos) << unpacked;
+}
+
+TEST_F(ChooseContraction, CopiesFirstWhatIsThenCopiedLessOften) {
+  auto mapping = [&](int m, int n) {
+    return choose(m, n, 1024, "A[k, i]", {1024, m}, "B[k, j]", {1024, n}, "cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m");
+  };
+  EXPECT_EQ(mapping(1024, 1024),
+            "parallel 0, blocks 513x240, register 9x48, I: i1 x16, U: i1 x16, stage C, "
+            "pack read 0 of U in panels of 9 i0, pack read 1 of U in panels of 48 i1 below blocks\n");
+  EXPECT_EQ(mapping(8192, 1024),
+            "parallel 0, blocks 1647x240, register 9x48, I: i1 x16, U: i1 x16, stage C, "
+            "pack read 0 of U in panels of 9 i0, pack read 1 of U in panels of 48 i1 below blocks\n");
+  EXPECT_EQ(mapping(256, 8192),
+            "parallel 1, blocks 90x240, register 9x48, I: i1 x16, U: i1 x16, stage C, "
+            "pack read 0 of U in panels of 9 i0 below blocks, pack read 1 of U in panels of 48 i1\n");
 }
 
 TEST_F(ChooseContraction, CutsLongReductionsAndColumnsForTheCaches) {
