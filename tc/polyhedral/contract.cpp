@@ -121,16 +121,24 @@ class Contraction {
     return node.parent().isa<isl::schedule_node_band>() ? node.parent() : node;
   }
 
-  /// The lane that the lowest instance of \p statement along \p choice would have in a vector that starts with its tile.
+  /// The instances of \p statement that are the lowest along \p iterator in one execution of the node.
+  isl::set lowest(const Statement& statement, int iterator) const {
+    auto prefix = call(scop_.ctx(), isl_schedule_node_get_prefix_schedule_relation, node_.get());
+    auto runs = prefix.intersect_domain(statement.domain.to_union_set()).reverse().as_map();
+    auto along = isl::multi_aff(statement.domain.space().identity_multi_aff_on_domain()).at(iterator).as_map();
+    auto least = runs.apply_range(along).lexmin();
+    return runs.intersect(least.apply_range(along.reverse())).range();
+  }
+
+  /// The greatest lane that a lowest instance of \p statement along \p choice would have in a vector that starts with its tile.
   std::int64_t first_lane(const Statement& statement, const StatementMapping& choice) const {
     auto points = points_of(statement.id);
     if (!points.isa<isl::schedule_node_band>()) return 0;
-    auto dimension = static_cast<unsigned>(choice.iterator);
-    auto low = call(scop_.ctx(), isl_set_fix_val, statement.domain.copy(), isl_dim_set, dimension,
-                    statement.domain.dim_min_val(choice.iterator).release());
-    for (const auto& member : band_members(points))
-      if (only_iterator(member, statement.domain) == choice.iterator)
-        return values(member, low.to_union_set()).min % choice.lanes;
+    for (const auto& member : band_members(points)) {
+      if (only_iterator(member, statement.domain) != choice.iterator) continue;
+      auto lane = call(scop_.ctx(), isl_union_pw_aff_mod_val, member.copy(), isl::val(scop_.ctx(), choice.lanes).release());
+      return values(lane, lowest(statement, choice.iterator).to_union_set()).max;
+    }
     return 0;
   }
 

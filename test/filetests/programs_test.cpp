@@ -27,8 +27,10 @@ std::vector<Variant> variants(const ProgramFile& program) {
                               {"parallel=0,vectorise=0,promote=0", "cpu:plain", Placement::Spread},
                               {"fusion=max,tile=3x5x2,promote=0", "cpu"},
                               {"promote=0,tile=0x16", "cpu:avx2", Placement::Reversed}};
+  std::vector<std::string> targets{"cpu", "cpu:avx2", "cpu:plain"};
+  targets.insert(targets.end(), program.targets.begin(), program.targets.end());
   for (const auto& options : program.options)
-    for (const char* target : {"cpu", "cpu:avx2", "cpu:plain"}) result.push_back({options, target});
+    for (const auto& target : targets) result.push_back({options, target});
   return result;
 }
 

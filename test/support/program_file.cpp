@@ -45,6 +45,7 @@ ProgramFile read_program(const std::filesystem::path& path) {
     };
     if (auto text = value_of("run")) program.runs.push_back(parse_sizes(*text));
     if (auto text = value_of("tolerance")) program.tolerance = std::stod(*text);
+    if (auto text = value_of("target")) program.targets.push_back(text->substr(text->find_first_not_of(' ')));
     if (auto text = value_of("options")) program.options.push_back(text->substr(text->find_first_not_of(' ')));
     if (auto text = value_of("def")) program.def = text->substr(text->find_first_not_of(' '));
     if (auto text = value_of("data")) {

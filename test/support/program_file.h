@@ -18,6 +18,7 @@ namespace tc::test {
 ///   # data: Idx 0:17       values of a parameter, else -4:5 (0:2 for bool, 0:9 for unsigned)
 ///   # tolerance: 1e-5      of float results, else they must be equal
 ///   # options: fusion=max  mapping options beside the usual ones; several lines are several compiles
+///   # target: cpu,l1=1k    a target that these options are compiled for too
 ///   # def: main            the def that runs, else the last one
 struct ProgramFile {
   std::string text;
@@ -25,7 +26,7 @@ struct ProgramFile {
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> data;  ///< [low, high) of a parameter's values
   double tolerance = 0;
   std::string def;
-  std::vector<std::string> options;
+  std::vector<std::string> options, targets;
 };
 
 ProgramFile read_program(const std::filesystem::path& path);
