@@ -5,6 +5,7 @@ import pathlib
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from typing import Callable, Dict
 
@@ -20,6 +21,13 @@ SMALL = "def f(float(N,M) X) -> (Y) {{ Y(i,j) = X(i,j) * {}.5 + 1 }}"
 COLD = (
     "import numpy, tensor_comprehensions as tc;"
     "tc.define('def f(float(N,M) X) -> (Y) { Y(i,j) = X(i,j) * 2 + 1 }').f(numpy.ones((128, 128), 'float32'))"
+)
+
+
+WARM = (
+    "import sys, time, numpy, tensor_comprehensions as tc; x = numpy.ones((128, 128), 'float32');"
+    "f = tc.define('def f(float(N,M) X) -> (Y) { Y(i,j) = X(i,j) * 2 + 1 }').f; start = time.perf_counter();"
+    "tc.compile(f, x, options='cached', cache=tc.cache.Cache(sys.argv[1]))(x); print((time.perf_counter() - start) * 1e3)"
 )
 
 
@@ -45,6 +53,14 @@ def compile_ms(text: str, *shapes, repeats: int) -> float:
     return median_ms(once, repeats)
 
 
+def warm_start_ms(repeats: int) -> float:
+    """Milliseconds of `compile` and the first call in a new process that finds the kernel in the cache."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-c", WARM, folder]
+        times = [float(subprocess.run(command, check=True, capture_output=True).stdout) for _ in range(repeats + 1)]
+    return statistics.median(times[1:])
+
+
 def call_us(call: Callable) -> float:
     """Microseconds of one call from Python, median of seven runs of 2000."""
     return median_ms(lambda _: [call() for _ in range(2000)], 7) / 2000 * 1e3
@@ -65,6 +81,7 @@ def latency(quick: bool) -> Dict[str, float]:
         "cold_start_ms": median_ms(
             lambda _: subprocess.run([sys.executable, "-c", COLD], check=True), 3 if quick else 7
         ),
+        "warm_start_ms": warm_start_ms(3 if quick else 7),
         "python_call_out_us": call_us(lambda: add(x, out=y)),
         "python_call_us": call_us(lambda: add(x)),
     }
