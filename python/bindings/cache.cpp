@@ -135,7 +135,7 @@ py::list code(const cache::Cache& self) {
     entry["tensors"] = cache::tensors_text(stored.entry.key);
     entry["target"] = stored.entry.key.target;
     entry["build"] = stored.entry.build;
-    entry["this_build"] = stored.entry.build == cache::compiler_build_id();
+    entry["this_build"] = cache::is_of_these_sources(stored.entry.build);
     entry["verified_stages"] = stored.entry.verified_stages;
     entry["compile_ms"] = stored.entry.compile_milliseconds;
     entry["created_at"] = stored.entry.created_at;

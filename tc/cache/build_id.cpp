@@ -46,14 +46,15 @@ int add_library(dl_phdr_info* info, std::size_t, void* data) {
   return 0;
 }
 
+std::string sources() { return std::string(source_digest).substr(0, 16); }
+
 std::string compute() {
   std::vector<std::string> libraries;
   dl_iterate_phdr(add_library, &libraries);
   std::sort(libraries.begin(), libraries.end());
   Encoder out("tc-build-1");
-  out.put(std::string_view(source_digest));
   for (const auto& library : libraries) out.put(library);
-  return hex(sha256(out.bytes()), 16);
+  return sources() + "-" + hex(sha256(out.bytes()), 8);
 }
 
 }  // namespace
@@ -62,5 +63,7 @@ const std::string& compiler_build_id() {
   static const std::string id = compute();
   return id;
 }
+
+bool is_of_these_sources(const std::string& build) { return build.substr(0, build.find('-')) == sources(); }
 
 }  // namespace tc::cache

@@ -47,7 +47,7 @@ Stat stat(const std::string& folder) {
       continue;
     }
     auto loaded = load_code(place);
-    bool other = loaded.fault == Fault::None && loaded.entry.build != compiler_build_id();
+    bool other = loaded.fault == Fault::None && !is_of_these_sources(loaded.entry.build);
     add(other ? result.code_of_other_builds : result.code, file.size);
   }
   return result;

@@ -73,7 +73,13 @@ TEST(Cache, CodeOfAnotherBuildIsNot) {
   EXPECT_EQ(stat(test.folder / "cache").code_of_other_builds.files, 1u);
 }
 
-TEST(Cache, BuildIdIsKnown) { EXPECT_EQ(compiler_build_id().size(), 32u); }
+TEST(Cache, BuildsAreToldByTheirSources) {
+  EXPECT_EQ(compiler_build_id().size(), 33u);
+  EXPECT_TRUE(is_of_these_sources(compiler_build_id()));
+  EXPECT_TRUE(is_of_these_sources(compiler_build_id().substr(0, 17) + "other libraries"));
+  EXPECT_FALSE(is_of_these_sources("another" + compiler_build_id()));
+  EXPECT_FALSE(is_of_these_sources(""));
+}
 
 TEST(Cache, EveryFlippedBitAndEveryTruncationIsAMiss) {
   CacheInFolder test;
