@@ -15,14 +15,6 @@ std::string variable(const char* name) {
   return value ? value : "";
 }
 
-/// "" where neither the folder nor a home is known.
-std::string default_folder() {
-  if (auto folder = variable("TC_CACHE_DIR"); !folder.empty()) return folder;
-  if (auto folder = variable("XDG_CACHE_HOME"); !folder.empty()) return folder + "/tensor_comprehensions";
-  if (auto folder = variable("HOME"); !folder.empty()) return folder + "/.cache/tensor_comprehensions";
-  return "";
-}
-
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> parts;
   for (std::size_t begin = 0; begin < text.size();) {
@@ -44,6 +36,13 @@ CacheSettings settings_from_environment(const std::string& mode) {
 }
 
 }  // namespace
+
+std::string default_folder() {
+  if (auto folder = variable("TC_CACHE_DIR"); !folder.empty()) return folder;
+  if (auto folder = variable("XDG_CACHE_HOME"); !folder.empty()) return folder + "/tensor_comprehensions";
+  if (auto folder = variable("HOME"); !folder.empty()) return folder + "/.cache/tensor_comprehensions";
+  return "";
+}
 
 bool parse_mode(std::string_view text) {
   if (text == "rw") return true;

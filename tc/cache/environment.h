@@ -20,7 +20,10 @@ namespace tc::cache {
 /// Throws OptionsError for a mode or a size that means nothing.
 std::shared_ptr<Cache> from_environment();
 
-/// A cache with these settings; "rw" or "ro" and a size as in the environment. Throws OptionsError.
+/// The folder that TC_CACHE_DIR and the others say; "" where neither they nor a home are known.
+std::string default_folder();
+
+/// Whether a cache of a mode, "rw" or "ro", is writable, and a size in bytes. Throw OptionsError.
 bool parse_mode(std::string_view text);
 std::uint64_t parse_size(std::string_view text);
 

@@ -18,7 +18,7 @@ std::string text_of(const fs::path& file) {
 
 TEST(SourceLists, EverySourceIsNamedByTheListBesideIt) {
   int sources = 0;
-  for (const char* top : {"tc", "test", "examples", "benchmarks", "python"}) {
+  for (const char* top : {"tc", "test", "examples", "benchmarks", "python", "tools"}) {
     for (const auto& entry : fs::recursive_directory_iterator(fs::path(TC_SOURCE_DIR) / top)) {
       if (entry.path().extension() != ".cpp") continue;
       fs::path folder = entry.path().parent_path();

@@ -1,0 +1,326 @@
+#include <gflags/gflags.h>
+
+#include <cstdio>
+#include <ctime>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/cache/build_id.h"
+#include "tc/cache/environment.h"
+#include "tc/cache/maintain.h"
+
+/// tc_cache: looks at cache folders and changes them. --help says all.
+
+DEFINE_string(dir, "", "the cache's folder; without it TC_CACHE_DIR, else the user's own cache");
+DEFINE_bool(json, false, "ls, show, stat: print JSON, one object a line");
+DEFINE_bool(best_only, false, "export: only the best options of each key");
+DEFINE_string(max_size, "1g", "gc: the size the folder may have afterwards, for example 500m");
+DEFINE_int32(keep, 16, "gc: how many options of each key stay");
+
+namespace {
+
+using namespace tc;
+using namespace tc::cache;
+
+using Words = std::vector<std::string>;
+
+constexpr const char* help = R"(tc_cache looks at the compilation cache of tensor comprehensions, and changes it.
+
+usage: tc_cache <command> [arguments] [flags]
+
+  ls                 the options that were tuned or injected, best first for each program, and the machine code
+  show <id>...       all of an entry; an id as ls prints it, or its first digits
+  stat               numbers of files and bytes
+  verify             reads every file and names what is wrong; exit code 1 if anything is
+  merge <folder>...  adds the options of other folders; the order does not matter, nor doing it twice
+  export <file>      writes the options to one file
+  import <file>...   adds the options of files that export wrote
+  gc                 removes unfinished and damaged files, all but the best options of each key,
+                     and the machine code least recently used while the folder is too large
+
+Options are portable: merge, export and import take them to other machines. Machine code is never taken from elsewhere.
+
+flags:
+)";
+
+constexpr const char* examples = R"(
+examples:
+  tc_cache ls
+  tc_cache merge --dir=team_cache job1/cache job2/cache
+  tc_cache export --dir=team_cache --best_only tuned.tcpack
+  TC_CACHE_DIR=/scratch/cache tc_cache gc --max_size=200m
+
+exit codes: 0 done, 1 verify found something or an id is unknown, 2 it could not be done or was not understood
+)";
+
+struct UsageError : Error {
+  using Error::Error;
+};
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (unsigned char c : text) {
+    char code[8];
+    std::snprintf(code, sizeof code, "\\u%04x", c);
+    if (c == '"' || c == '\\')
+      out += str('\\', c);
+    else if (c < 0x20 || c >= 0x7f)
+      out += code;
+    else
+      out += static_cast<char>(c);
+  }
+  return out + '"';
+}
+
+/// Fields of an entry with their values as JSON, and as people read them.
+class Fields {
+ public:
+  Fields& text(const char* name, const std::string& value) { return add(name, quoted(value), value); }
+  Fields& number(const char* name, double value, const std::string& shown = "") {
+    return add(name, str(value), shown.empty() ? str(value) : shown);
+  }
+  Fields& flag(const char* name, bool value) { return add(name, value ? "true" : "false", value ? "yes" : "no"); }
+
+  std::string json() const {
+    Words parts;
+    for (const auto& field : fields_) parts.push_back(str(quoted(field.name), ": ", field.json));
+    return str("{", join(parts), "}\n");
+  }
+  std::string lines() const {
+    std::string out;
+    for (const auto& field : fields_) {
+      bool block = field.shown.find('\n') != std::string::npos;
+      out += str(field.name, std::string(std::max<std::size_t>(1, 14 - field.name.size()), ' '), block ? "\n" : "",
+                 field.shown, "\n");
+    }
+    return out;
+  }
+  std::string print() const { return FLAGS_json ? json() : lines(); }
+
+ private:
+  struct Field {
+    std::string name, json, shown;
+  };
+  Fields& add(const char* name, const std::string& json, const std::string& shown) {
+    fields_.push_back({name, json, shown});
+    return *this;
+  }
+  std::vector<Field> fields_;
+};
+
+std::string folder() {
+  if (!FLAGS_dir.empty()) return FLAGS_dir;
+  auto folder = default_folder();
+  if (folder.empty()) throw UsageError("there is no cache folder: give one with --dir or TC_CACHE_DIR");
+  return folder;
+}
+
+std::string size_text(std::uint64_t bytes) {
+  if (bytes < 10 << 10) return str(bytes, " bytes");
+  if (bytes < 10 << 20) return str(bytes >> 10, " KiB");
+  return str(bytes >> 20, " MiB");
+}
+
+std::string time_text(double nanoseconds) {
+  char text[32];
+  bool micro = nanoseconds < 1e6;
+  std::snprintf(text, sizeof text, "%.2f %s", nanoseconds / (micro ? 1e3 : 1e6), micro ? "us" : "ms");
+  return text;
+}
+
+std::string date_text(std::int64_t seconds) {
+  char text[32] = "?";
+  std::time_t time = seconds;
+  std::tm parts;
+  if (gmtime_r(&time, &parts)) std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts);
+  return text;
+}
+
+Fields fields_of(const StoredOptions& stored) {
+  const auto& entry = stored.entry;
+  Fields fields;
+  fields.text("id", stored.id()).text("kind", "options").text("options", entry.options.to_text());
+  fields.text("tensors", tensors_text(entry.key)).text("target", entry.key.target).text("program", entry.key.program);
+  fields.flag("injected", entry.origin == Origin::Injected);
+  if (const auto& measured = entry.measured) {
+    fields.number("median_ns", measured->median_ns, time_text(measured->median_ns));
+    fields.number("least_ns", measured->least_ns, time_text(measured->least_ns));
+    fields.number("spread_ns", measured->spread_ns, time_text(measured->spread_ns));
+    fields.number("runs", static_cast<double>(measured->runs)).flag("cold", measured->cold);
+    fields.flag("checked", measured->checked).number("threads", static_cast<double>(measured->threads));
+    fields.text("machine", measured->machine).text("build", measured->build);
+  }
+  fields.number("created_at", static_cast<double>(entry.created_at), date_text(entry.created_at));
+  return fields.text("note", entry.note).text("file", stored.place.path());
+}
+
+Fields fields_of(const StoredCode& stored) {
+  const auto& entry = stored.entry;
+  Fields fields;
+  fields.text("id", stored.id()).text("kind", "code").text("options", entry.options);
+  fields.text("tensors", tensors_text(entry.key)).text("target", entry.key.target);
+  fields.text("build", entry.build).flag("this_build", is_of_these_sources(entry.build));
+  fields.flag("verified", !entry.verified_stages.empty()).text("laws_after", join(entry.verified_stages, " "));
+  fields.number("compile_ms", entry.compile_milliseconds);
+  fields.number("created_at", static_cast<double>(entry.created_at), date_text(entry.created_at));
+  fields.number("bytes", static_cast<double>(stored.bytes)).text("file", stored.place.path());
+  return fields.text("source", entry.source).text("generated", entry.generated);
+}
+
+std::string line_of(const StoredOptions& stored) {
+  const auto& entry = stored.entry;
+  auto options = entry.options.to_text();
+  auto how = entry.origin == Origin::Injected ? "injected" : entry.measured ? time_text(entry.measured->median_ns) : "-";
+  return str("  ", stored.id().substr(0, 12), "  ", how, "  ", options.empty() ? "(default options)" : options, "\n");
+}
+
+void list() {
+  std::string last;
+  for (const auto& stored : list_options(folder())) {
+    auto key = stored.place.name.substr(0, stored.place.name.rfind('-'));
+    if (!FLAGS_json && key != last)
+      std::cout << stored.entry.key.program << "\n  " << tensors_text(stored.entry.key) << " on "
+                << stored.entry.key.target << "\n";
+    last = key;
+    std::cout << (FLAGS_json ? fields_of(stored).json() : line_of(stored));
+  }
+  bool first = true;
+  for (const auto& stored : list_code(folder())) {
+    const auto& entry = stored.entry;
+    if (FLAGS_json) {
+      std::cout << fields_of(stored).json();
+      continue;
+    }
+    if (first) std::cout << "machine code\n";
+    first = false;
+    std::cout << "  " << stored.id().substr(0, 12) << "  " << entry.source.substr(0, entry.source.find('{')) << " "
+              << tensors_text(entry.key) << (entry.options.empty() ? "" : "  " + entry.options)
+              << (is_of_these_sources(entry.build) ? "" : "  (of another build)") << "\n";
+  }
+}
+
+int show(const Words& ids) {
+  if (ids.empty()) throw UsageError("show takes the ids of entries, as ls prints them");
+  int unknown = 0;
+  for (const auto& id : ids) {
+    int found = 0;
+    auto print = [&](const auto& stored) {
+      if (stored.id().compare(0, id.size(), id) != 0) return;
+      std::cout << (found++ && !FLAGS_json ? "\n" : "") << fields_of(stored).print();
+    };
+    for (const auto& stored : list_options(folder())) print(stored);
+    for (const auto& stored : list_code(folder())) print(stored);
+    if (found == 0) std::cerr << "tc_cache: there is no entry '" << id << "' in '" << folder() << "'\n";
+    unknown += found == 0;
+  }
+  return unknown ? 1 : 0;
+}
+
+void statistics() {
+  auto held = stat(folder());
+  Fields fields;
+  fields.text("folder", folder()).number("keys", static_cast<double>(held.keys));
+  auto count = [&](const std::string& name, const Count& count) {
+    fields.number(name.c_str(), static_cast<double>(count.files), str(count.files, " files, ", size_text(count.bytes)));
+    if (FLAGS_json) fields.number((name + "_bytes").c_str(), static_cast<double>(count.bytes));
+  };
+  count("options", held.options);
+  count("code", held.code);
+  count("other_builds", held.code_of_other_builds);
+  count("unfinished", held.temporary);
+  std::cout << fields.print();
+}
+
+int verify_all() {
+  auto findings = verify(folder());
+  for (const auto& finding : findings) std::cout << finding.problem << "\n";
+  return findings.empty() ? 0 : 1;
+}
+
+void transfer(const Words& sources, const char* what, Transfer (*take)(const std::string&, const std::string&)) {
+  if (sources.empty()) throw UsageError(what);
+  for (const auto& source : sources) {
+    auto result = take(folder(), source);
+    std::cout << source << ": " << result.taken << " new, " << result.present << " known";
+    if (result.refused) std::cout << ", " << result.refused << " refused (damaged or of another version)";
+    std::cout << "\n";
+  }
+}
+
+void export_all(const Words& files) {
+  if (files.size() != 1) throw UsageError("export takes the file to write");
+  std::cout << export_options(folder(), files[0], FLAGS_best_only) << " options written to " << files[0] << "\n";
+}
+
+void collect() {
+  if (FLAGS_keep < 1) throw UsageError("--keep must be at least 1");
+  GcRules rules;
+  rules.max_bytes = parse_size(FLAGS_max_size);
+  rules.results_a_key = static_cast<std::size_t>(FLAGS_keep);
+  auto report = gc(folder(), rules);
+  std::cout << report.removed.files << " files removed (" << size_text(report.removed.bytes) << "), "
+            << size_text(report.bytes_left) << " left\n";
+}
+
+int run(const std::string& command, const Words& words) {
+  auto takes_nothing = [&] {
+    if (!words.empty()) throw UsageError(str(command, " takes no arguments"));
+  };
+  if (command == "show") return show(words);
+  if (command == "merge") return transfer(words, "merge takes the folders to add", merge), 0;
+  if (command == "import") return transfer(words, "import takes the files to add", import_options), 0;
+  if (command == "export") return export_all(words), 0;
+  const std::map<std::string, std::function<int()>> others = {{"ls", [] { return list(), 0; }},
+                                                              {"stat", [] { return statistics(), 0; }},
+                                                              {"verify", verify_all},
+                                                              {"gc", [] { return collect(), 0; }}};
+  auto found = others.find(command);
+  if (found == others.end()) throw UsageError(str("there is no command '", command, "'"));
+  takes_nothing();
+  return found->second();
+}
+
+void print_help() {
+  std::cout << help;
+  std::vector<gflags::CommandLineFlagInfo> flags;
+  gflags::GetAllFlags(&flags);
+  for (const auto& flag : flags) {
+    if (flag.filename != __FILE__) continue;
+    std::string text = str("  --", flag.name, flag.type == "bool" ? "" : str("=<", flag.type, ">"));
+    text.resize(std::max<std::size_t>(text.size() + 1, 21), ' ');
+    auto fallback = flag.default_value.empty() || flag.type == "bool" ? "" : str(" (", flag.default_value, ")");
+    std::cout << text << flag.description << fallback << "\n";
+  }
+  std::cout << examples;
+}
+
+bool asks_for_help(const Words& words) {
+  for (const auto& word : words)
+    if (word == "--help" || word == "-help" || word == "-h" || word == "help") return true;
+  return words.empty();
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (asks_for_help({arguments + 1, arguments + count})) {
+    print_help();
+    return count > 1 ? 0 : 2;
+  }
+  gflags::ParseCommandLineFlags(&count, &arguments, true);
+  Words words(arguments + 1, arguments + count);
+  try {
+    if (words.empty()) throw UsageError("which command?");
+    return run(words[0], {words.begin() + 1, words.end()});
+  } catch (const UsageError& error) {
+    std::cerr << "tc_cache: " << error.what() << "; tc_cache --help says what there is\n";
+  } catch (const Error& error) {
+    std::cerr << "tc_cache: " << error.what() << "\n";
+  }
+  return 2;
+}
