@@ -4,11 +4,38 @@
 #include "callable.h"
 #include "interrupt.h"
 #include "tc/base/str.h"
+#include "tc/cuda/cubin.h"
 
 namespace py = pybind11;
 
 namespace tc::python {
 namespace {
+
+/// What the machine code of each kernel says about it.
+py::list kernels(const cuda::DeviceCode& device) {
+  py::list result;
+  auto stats = cuda::read_cubin(device.cubin);
+  for (const auto& kernel : device.kernels)
+    for (const auto& found : stats) {
+      if (found.name != kernel.name) continue;
+      py::dict entry;
+      entry["name"] = kernel.name;
+      entry["grid"] = py::tuple(py::cast(kernel.shape.grid));
+      entry["block"] = py::tuple(py::cast(kernel.shape.block));
+      entry["registers"] = found.registers;
+      entry["spill_store_bytes"] = found.spill_store_bytes;
+      entry["spill_load_bytes"] = found.spill_load_bytes;
+      entry["stack_bytes"] = found.stack_bytes;
+      entry["shared_bytes"] = found.shared_bytes + kernel.shared_bytes;
+      entry["barriers"] = found.barriers;
+      entry["instructions"] = found.instructions;
+      entry["opcodes"] = found.opcodes;
+      entry["accesses"] = found.accesses;
+      entry["main_loop"] = found.main_loop;
+      result.append(entry);
+    }
+  return result;
+}
 
 py::dict stats(const Callable& callable) {
   const auto& image = callable.executable().image();
@@ -27,6 +54,10 @@ py::dict stats(const Callable& callable) {
   result["options"] = image.options;
   result["fallbacks"] = stats.fallbacks;
   result["from_cache"] = stats.from_cache;
+  if (image.is_for_gpu()) {
+    result["code_bytes"] = image.device.cubin.size();
+    result["kernels"] = kernels(image.device);
+  }
   result["interpreted"] = callable.executable().interpreted();
   return result;
 }
@@ -73,6 +104,8 @@ void bind_executable(py::module_& m) {
                result.append(py::make_tuple(argument.name, argument.spec, argument.output));
              return result;
            })
+      .def("_device_source", [](const Callable& self) { return self.executable().image().device.text; })
+      .def("_cubin", [](const Callable& self) { return py::bytes(self.executable().image().device.cubin); })
       .def("_serialise", [](const Callable& self) { return py::bytes(self.executable().image().serialise()); });
   m.def("load_executable", &load, py::arg("bytes"), "The executable that Executable.serialise() wrote.");
 }

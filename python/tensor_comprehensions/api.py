@@ -108,8 +108,8 @@ class Executable(_core.Executable):
 
     @property
     def source(self) -> str:
-        """The code that became machine code: one loop nest for each launch."""
-        return "\n".join(text for name, _, text in self._stages if name.split(".")[0] == "raise")
+        """The code that became machine code: CUDA C++ for a GPU, one loop nest for each launch for a CPU."""
+        return self._device_source() or "\n".join(text for name, _, text in self._stages if name.split(".")[0] == "raise")
 
     @property
     def options(self) -> _core.MappingOptions:
@@ -123,12 +123,19 @@ class Executable(_core.Executable):
 
     @property
     def binary(self) -> bytes:
+        """Machine code: for a GPU the cubin of all kernels, for a CPU what `serialise` gives."""
+        return self._cubin() or self._serialise()
+
+    def serialise(self) -> bytes:
         """Machine code and all that is needed to run it; `load` takes it back in another process."""
         return self._serialise()
 
     @property
     def stats(self) -> dict:
-        """Compile time by stage, sizes, target, options, whether from the cache, and phases that fell back to a simpler schedule."""
+        """Compile time by stage, sizes, target, options, whether from the cache, and phases that fell back to a simpler schedule.
+
+        For a GPU also "kernels": registers, spills, shared memory and instructions of each, read from the machine code.
+        """
         return self._stats()
 
     def profile(self, *tensors, out=None) -> dict:
@@ -149,7 +156,7 @@ class Executable(_core.Executable):
             title = titles.get(name.split(".")[0])
             if title:
                 parts.append(f"## {title}\n{text}")
-        parts.append(f"## assembly\n{self._assembly()}")
+        parts.append(f"## CUDA\n{self.source}" if self._device_source() else f"## assembly\n{self._assembly()}")
         return "\n\n".join(parts)
 
     def _argument_lines(self):
@@ -232,5 +239,5 @@ def compile(
 
 
 def load(binary: bytes) -> Executable:
-    """The executable whose `binary` this is. Raises ArgumentError for other bytes, OptionsError for another machine's."""
+    """The executable that `serialise` wrote. Raises ArgumentError for other bytes, OptionsError for another machine's."""
     return Executable(_core.load_executable(binary))

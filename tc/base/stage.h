@@ -35,7 +35,7 @@ template <typename State>
 struct StageOptions {
   bool verify = false;                                            ///< run the laws after each stage
   bool keep_text = false;                                         ///< fill StageRecord::text
-  std::string dump_directory;                                     ///< write NN_name.txt files there when not empty
+  std::string dump_directory;                                     ///< write NN_name.txt files there, of texts that are not empty; empty: none
   int first_number = 0;                                           ///< NN of the first stage
   std::map<std::string, std::string> replace;                     ///< stage name -> text taken as its result
   std::function<void(const std::string& stage, State&)> mutate;   ///< called after each stage, before its laws
@@ -69,7 +69,7 @@ std::vector<StageRecord> run_stages(const std::vector<Stage<State>>& stages, Sta
     if (options.mutate) options.mutate(stage.name, state);
     bool wants_text = options.keep_text || !options.dump_directory.empty();
     if (wants_text && stage.print) record.text = stage.print(state);
-    if (!options.dump_directory.empty() && stage.print)
+    if (!options.dump_directory.empty() && !record.text.empty())
       write_stage_dump(options.dump_directory, options.first_number + static_cast<int>(records.size()), stage.name,
                        record.text);
     if (options.verify && stage.verify) stage.verify(state);

@@ -67,7 +67,7 @@ KernelText emit_kernel(const std::string& name, const ir::Stmt& body, const std:
   body.accept(&uses);
   Names names;
   KernelPrinter printer(names);
-  KernelText result{names.fresh(name), "", buffers, shape, 0};
+  KernelText result{names.fresh(name), "", buffers, shape, 0, {}};
   std::vector<std::string> parameters;
   for (const auto& buffer : buffers) {
     auto use = uses.buffers.find(buffer);
@@ -84,6 +84,8 @@ KernelText emit_kernel(const std::string& name, const ir::Stmt& body, const std:
     throw InternalError(str("Halide cannot print '", name, "': ", error.what()));
   }
   result.shared_bytes = printer.shared_bytes();
+  for (std::size_t i = 0; i < buffers.size(); ++i)
+    if (printer.moved_at_once().count(buffers[i])) result.aligned.push_back(static_cast<int>(i));
   return result;
 }
 

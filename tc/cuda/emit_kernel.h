@@ -27,6 +27,7 @@ struct KernelText {
   std::vector<std::string> buffers;  ///< names of the pointers it takes, in order
   KernelShape shape;
   std::int64_t shared_bytes = 0;     ///< of dynamic shared memory
+  std::vector<int> aligned;          ///< of the buffers, those that must begin at multiples of 16 bytes
 };
 
 /// \p body, which accesses the flat \p buffers, as a kernel.
@@ -42,7 +43,7 @@ struct KernelText {
 ///             C[block_x * 32 + thread_x] = A[block_x * 32 + thread_x] + 1.0f;
 ///           }
 ///
-/// Vector accesses of a pointer are 16 bytes wide where index and buffer are aligned: pointers are multiples of 16 bytes.
+/// Vectors whose index is aligned are moved at once; the buffers that need it are KernelText::aligned.
 KernelText emit_kernel(const std::string& name, const Halide::Internal::Stmt& body, const std::vector<std::string>& buffers,
                        const KernelShape& shape = {});
 

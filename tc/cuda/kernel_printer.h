@@ -3,6 +3,7 @@
 #include <Halide.h>
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,6 +40,8 @@ class KernelPrinter {
 
   std::string take_text() { return std::move(text_); }
   std::int64_t shared_bytes() const { return shared_bytes_; }
+  /// The buffers of which several elements are moved at once.
+  const std::set<std::string>& moved_at_once() const { return moved_at_once_; }
 
  private:
   using Expr = Halide::Expr;
@@ -91,6 +94,7 @@ class KernelPrinter {
   std::string text_;
   int depth_ = 1;
   std::int64_t shared_bytes_ = 0;
+  std::set<std::string> moved_at_once_;
   std::string lane_;  ///< the lane that vectors are printed for: a variable or a number; empty outside of vectors
   Halide::Internal::Scope<Halide::Internal::Interval> bounds_;
   std::map<std::string, bool> arrays_;  ///< variables of several lanes: true for arrays, false for one lane's value

@@ -132,6 +132,7 @@ void KernelPrinter::store_vector(const ir::Store* op) {
   bool at_once = moves_at_once(op->name, op->index, op->predicate, op->value.type().element_of());
   auto array = vector_value(without_strict(op->value), op->name);
   if (at_once) {
+    moved_at_once_.insert(op->name);
     line(str("tc_store(", address(op->name, op->index), ", ", array, ");"));
   } else {
     auto lane = open_lanes(op->index.type().lanes());
@@ -170,6 +171,7 @@ void KernelPrinter::hoist_loads(const Expr& value) {
     auto array = names_.fresh(load->name + "_vector");
     line(str("const auto ", array, " = tc_load<", load->type.lanes(), ">(", address(load->name, load->index), ");"));
     loads_.emplace_back(expression, array);
+    moved_at_once_.insert(load->name);
   }
 }
 

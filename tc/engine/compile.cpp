@@ -44,6 +44,7 @@ std::vector<StageRecord> run_pipeline(CompileState& state, StageOptions<CompileS
   StageList stages;
   for (std::size_t i = 0; i < state.launches.size(); ++i)
     for (auto& stage : launch_stages(i, state.launches.size())) stages.push_back(std::move(stage));
+  if (state.target.is_cuda()) stages.push_back(build_stage());
   check_replacements(options, stages);
   options.first_number = static_cast<int>(records.size());
   auto rest = run_stages(stages, state, options);
@@ -124,15 +125,20 @@ Image make_image(const CompileState& state) {
   Image image;
   auto plan = plan_workspace(lifetimes(state));
   image.workspace_bytes = plan.bytes;
+  int next_kernel = 0;
   for (std::size_t i = 0; i < state.launches.size(); ++i) {
-    LaunchCode launch;
-    launch.code = state.launches[i].code;
-    for (const auto& buffer : state.launches[i].buffers) launch.slots.push_back(slot_of(buffer, state, plan));
-    if (!launch.code.bytes.empty())
+    const auto& made = state.launches[i];
+    auto add = [&](LaunchCode launch, const std::vector<std::string>& buffers) {
+      for (const auto& buffer : buffers) launch.slots.push_back(slot_of(buffer, state, plan));
+      image.launches.push_back(std::move(launch));
+    };
+    for (const auto& kernel : made.kernels) add({{}, next_kernel++, {}, {}}, kernel.buffers);
+    if (made.kernels.empty()) add({made.code, -1, {}, {}}, made.buffers);
+    if (!made.kernels.empty() || !made.code.bytes.empty())
       for (const auto& check : state.program->launches[i].checks)
-        launch.tests.push_back({slot_of(check.flag, state, plan).offset, check.message});
-    image.launches.push_back(std::move(launch));
+        image.launches.back().tests.push_back({slot_of(check.flag, state, plan).offset, check.message});
   }
+  image.device = state.device;
   return image;
 }
 

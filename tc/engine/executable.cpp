@@ -4,31 +4,14 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/engine/grid_runner.h"
 #include "tc/engine/overlap.h"
+#include "tc/engine/pointer_table.h"
 
 namespace tc::engine {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/// Pointers of one launch; on the stack unless there are very many.
-class Table {
- public:
-  explicit Table(std::size_t size) {
-    if (size > inlined_size) {
-      large_.resize(size);
-      data_ = large_.data();
-    }
-  }
-  void*& operator[](std::size_t i) { return data_[i]; }
-  void* const* data() const { return data_; }
-
- private:
-  static constexpr std::size_t inlined_size = 64;
-  void* inlined_[inlined_size];
-  void** data_ = inlined_;
-  std::vector<void*> large_;
-};
 
 void check_spec(const Argument& argument, const TensorView& view, const std::string& function) {
   auto given = normalised(view);
@@ -48,13 +31,23 @@ Executable::Executable(Image image, CompileStats stats, Interpreter interpreter)
     : image_(std::move(image)),
       stats_(std::move(stats)),
       interpreter_(std::move(interpreter)),
-      pool_(image_.workspace_bytes) {
+      pool_(image_.is_for_gpu() ? 0 : image_.workspace_bytes) {
+  if (image_.is_for_gpu()) {
+    grid_ = std::make_unique<GridRunner>(image_);
+    return;
+  }
   auto start = Clock::now();
   for (const auto& launch : image_.launches)
     kernels_.push_back(launch.code.bytes.empty() ? cpu::Kernel{} : cpu::load_kernel(launch.code));
   double taken = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   stats_.records.push_back({"build", taken, {}});
   stats_.milliseconds += taken;
+}
+
+Executable::~Executable() = default;
+
+void Executable::prepare() const {
+  if (grid_ && !interpreter_) grid_->prepare();
 }
 
 bool Executable::may_share(std::size_t input, std::size_t output, const TensorView& a, const TensorView& b) const {
@@ -89,11 +82,12 @@ void Executable::check(std::span<const TensorView> inputs, std::span<const Tenso
 
 void Executable::launch(void* const* arguments, std::chrono::nanoseconds* kernel_time) const {
   if (interpreter_) return interpreter_(arguments);
+  if (grid_) return grid_->run(arguments, kernel_time);
   WorkspaceLease workspace(pool_);
   for (std::size_t l = 0; l < kernels_.size(); ++l) {
     const auto& launch = image_.launches[l];
     if (!kernels_[l].function) continue;
-    Table table(launch.slots.size());
+    PointerTable table(launch.slots.size());
     for (std::size_t i = 0; i < launch.slots.size(); ++i) {
       const auto& slot = launch.slots[i];
       table[i] = slot.argument >= 0 ? arguments[slot.argument] : workspace.block() + slot.offset;
@@ -119,7 +113,7 @@ RunProfile Executable::profile(std::span<const TensorView> inputs, std::span<con
   RunProfile result;
   auto start = Clock::now();
   check(inputs, outputs);
-  Table table(image_.arguments.size());
+  PointerTable table(image_.arguments.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) table[i] = inputs[i].data;
   for (std::size_t o = 0; o < outputs.size(); ++o) table[inputs.size() + o] = outputs[o].data;
   launch(table.data(), &result.kernels);

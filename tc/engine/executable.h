@@ -10,6 +10,7 @@
 #include "tc/base/stage.h"
 #include "tc/base/tensor.h"
 #include "tc/cpu/kernel.h"
+#include "tc/cuda/device_code.h"
 #include "tc/engine/workspace.h"
 
 namespace tc::engine {
@@ -41,9 +42,10 @@ struct FlagTest {
   std::string message;
 };
 
-/// One function and its buffers, and what to test when it has run.
+/// One function of a CPU, or one kernel, and its buffers, and what to test when it has run.
 struct LaunchCode {
   cpu::ObjectCode code;  ///< bytes are empty where there is nothing to do
+  int kernel = -1;       ///< index in Image::device, -1 for a function of a CPU
   std::vector<Slot> slots;
   std::vector<FlagTest> tests;
 };
@@ -58,7 +60,9 @@ struct Image {
   std::vector<InPlace> in_place;
   std::size_t workspace_bytes = 0;
   std::vector<LaunchCode> launches;
+  cuda::DeviceCode device;  ///< the kernels, for a GPU
 
+  bool is_for_gpu() const { return !device.architecture.empty(); }
   int input_count() const;
   /// Bytes that deserialise() takes back, in another process of the same target too.
   std::string serialise() const;
@@ -80,6 +84,8 @@ struct RunProfile {
   std::chrono::nanoseconds kernels{0};  ///< inside machine code
 };
 
+class GridRunner;
+
 /// A def compiled for given tensors: an ordered list of launches with a plan of the workspace. Immutable; any number of
 /// threads may run it at once.
 class Executable {
@@ -89,6 +95,7 @@ class Executable {
 
   /// Loads the machine code of \p image: the stage `build`, added to \p stats.
   explicit Executable(Image image, CompileStats stats = {}, Interpreter interpreter = nullptr);
+  ~Executable();
 
   const Image& image() const { return image_; }
   const CompileStats& stats() const { return stats_; }
@@ -100,9 +107,13 @@ class Executable {
   /// check, then the launches. Throws ArgumentError also for an index tensor with a value outside the tensor it
   /// indexes; the message says whether outputs have been written.
   void run(std::span<const TensorView> inputs, std::span<const TensorView> outputs) const;
+  /// On a GPU, pointers are the current place's, and kernels may still be at work when it returns.
   /// The launches only; \p arguments are the first elements of inputs, then outputs. Does not allocate after the first
   /// run. Values of index tensors are tested all the same.
   void run_unchecked(void* const* arguments) const;
+  /// Makes what a run on the current place (cuda::current_place) would else make first, kernels loaded and memory for
+  /// temporaries, so that a stream can be captured. Nothing for a CPU.
+  void prepare() const;
   /// As run, with times.
   RunProfile profile(std::span<const TensorView> inputs, std::span<const TensorView> outputs) const;
 
@@ -114,6 +125,7 @@ class Executable {
   CompileStats stats_;
   Interpreter interpreter_;
   std::vector<cpu::Kernel> kernels_;
+  std::unique_ptr<GridRunner> grid_;
   mutable WorkspacePool pool_;
 };
 

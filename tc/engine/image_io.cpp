@@ -9,7 +9,7 @@
 namespace tc::engine {
 namespace {
 
-constexpr char magic[] = "TCIMAGE1";
+constexpr char magic[] = "TCIMAGE2";
 constexpr std::size_t magic_size = 8;
 
 /// FNV-1a of \p bytes.
@@ -101,6 +101,7 @@ LaunchCode read_launch(Reader& in) {
   LaunchCode launch;
   auto code = in.text();
   if (!code.empty()) launch.code = cpu::ObjectCode::deserialise(code);
+  launch.kernel = static_cast<int>(in.number());
   launch.slots = in.list<Slot>([&] {
     auto argument = static_cast<int>(in.number());
     return Slot{argument, static_cast<std::size_t>(in.number())};
@@ -122,6 +123,11 @@ void validate(const Image& image) {
   for (const auto& pair : image.in_place)
     good = good && pair.input >= 0 && pair.input < count && pair.output >= 0 && pair.output < count;
   for (const auto& launch : image.launches) {
+    good = good && launch.kernel < static_cast<int>(image.device.kernels.size());
+    if (!good) break;
+    if (launch.kernel >= 0)
+      for (int pointer : image.device.kernels[static_cast<std::size_t>(launch.kernel)].aligned)
+        good = good && pointer >= 0 && static_cast<std::size_t>(pointer) < launch.slots.size();
     for (const auto& slot : launch.slots)
       good = good && slot.argument < count && (slot.argument >= 0 || slot.offset < image.workspace_bytes);
     for (const auto& test : launch.tests) good = good && test.offset < image.workspace_bytes;
@@ -153,6 +159,7 @@ std::string Image::serialise() const {
   out.put(static_cast<std::int64_t>(workspace_bytes));
   out.put_list(launches, [&](const LaunchCode& launch) {
     out.put(launch.code.bytes.empty() ? std::string() : launch.code.serialise());
+    out.put(std::int64_t(launch.kernel));
     out.put_list(launch.slots, [&](const Slot& slot) {
       out.put(std::int64_t(slot.argument));
       out.put(static_cast<std::int64_t>(slot.offset));
@@ -162,6 +169,7 @@ std::string Image::serialise() const {
       out.put(test.message);
     });
   });
+  out.put(is_for_gpu() ? device.serialise() : std::string());
   Writer head;
   head.put(static_cast<std::int64_t>(checksum(out.bytes().data(), out.bytes().size())));
   return std::string(magic, magic_size) + head.bytes() + out.bytes();
@@ -188,6 +196,7 @@ Image Image::deserialise(const std::string& bytes) {
   });
   image.workspace_bytes = static_cast<std::size_t>(in.number());
   image.launches = in.list<LaunchCode>([&] { return read_launch(in); });
+  if (auto device = in.text(); !device.empty()) image.device = cuda::DeviceCode::deserialise(device);
   if (!in.at_end()) throw ArgumentError("the bytes of an executable are damaged");
   validate(image);
   return image;

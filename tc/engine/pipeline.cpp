@@ -95,7 +95,7 @@ void schedule(CompileState& state, std::size_t index) {
 void map_to_kernels(CompileState& state, LaunchState& launch) {
   auto take = [&](const polyhedral::GridMapping& mapping) {
     launch.kernels.clear();
-    for (auto& kernel : polyhedral::map_to_grid(*launch.scop, mapping)) launch.kernels.push_back({std::move(kernel), {}, {}, {}});
+    for (auto& kernel : polyhedral::map_to_grid(*launch.scop, mapping)) launch.kernels.push_back({std::move(kernel), {}, {}, {}, {}});
   };
   auto serial = [&] {
     launch.grid.emplace();
@@ -133,7 +133,7 @@ void generate_kernels(CompileState& state, LaunchState& launch) {
     launch.scop.emplace(*launch.plain);
     launch.grid.emplace();
     launch.kernels.clear();
-    for (auto& kernel : polyhedral::map_to_grid(*launch.scop, {})) launch.kernels.push_back({std::move(kernel), {}, {}, {}});
+    for (auto& kernel : polyhedral::map_to_grid(*launch.scop, {})) launch.kernels.push_back({std::move(kernel), {}, {}, {}, {}});
     all();
   });
 }
@@ -182,9 +182,29 @@ std::string function_name(const CompileState& state, std::size_t index) {
   return str("tc_", state.program->name, "_", index);
 }
 
+/// Throws unless the machine can run \p kernel.
+void check_limits(const cuda::KernelText& kernel, const GridLimits& limits) {
+  if (kernel.shape.threads() > limits.block_threads)
+    throw OptionsError(str("kernel '", kernel.name, "' would have blocks of ", kernel.shape.threads(), " threads, ", limits.architecture,
+                           " has at most ", limits.block_threads, ": choose a smaller block"));
+  if (kernel.shared_bytes > limits.block_shared_bytes_requested)
+    throw ResourceError(str("kernel '", kernel.name, "' would need ", kernel.shared_bytes, " bytes of shared memory for each block, ",
+                            limits.architecture, " has at most ", limits.block_shared_bytes_requested, ": choose smaller tiles"));
+}
+
+void emit_kernels(CompileState& state, std::size_t index) {
+  auto& kernels = state.launches[index].kernels;
+  for (std::size_t k = 0; k < kernels.size(); ++k) {
+    auto& part = kernels[k];
+    cuda::KernelShape shape{part.kernel.grid, part.kernel.block, 0};
+    part.text = cuda::emit_kernel(str(state.program->name, "_", index, "_", k), *part.body, part.buffers, shape);
+    check_limits(part.text, state.target.grid);
+  }
+}
+
 void emit(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
-  if (state.target.is_cuda()) throw DeviceError("kernels are mapped and raised for this target, but no code is made for it");
+  if (state.target.is_cuda()) return emit_kernels(state, index);
   launch.code = cpu::emit_object(function_name(state, index), *launch.body, launch.buffers, state.target);
 }
 
@@ -254,6 +274,19 @@ std::string print_body(const LaunchState& launch) {
   return out.str();
 }
 
+std::string print_emitted(const LaunchState& launch) {
+  std::string text;
+  for (const auto& part : launch.kernels) text += part.text.text;
+  return text;
+}
+
+void build(CompileState& state) {
+  std::vector<cuda::KernelText> texts;
+  for (const auto& launch : state.launches)
+    for (const auto& part : launch.kernels) texts.push_back(part.text);
+  state.device = cuda::build_device_code(texts, state.target.grid.architecture, state.cancellation);
+}
+
 using Step = void (*)(CompileState&, std::size_t);
 using Print = std::string (*)(const LaunchState&);
 
@@ -280,6 +313,13 @@ std::function<void(const CompileState&)> laws(std::size_t index) {
 
 }  // namespace
 
+Stage<CompileState> build_stage() {
+  Stage<CompileState> stage;
+  stage.name = "build";
+  stage.run = build;
+  return stage;
+}
+
 const std::vector<Stage<CompileState>>& lower_stages() {
   static const std::vector<Stage<CompileState>> stages = [] {
     Stage<CompileState> stage;
@@ -301,7 +341,7 @@ std::vector<Stage<CompileState>> launch_stages(std::size_t index, std::size_t co
       launch_stage("map", suffix, index, map, print_mapped),
       launch_stage("generate", suffix, index, generate, print_generated),
       launch_stage("raise", suffix, index, raise, print_body),
-      launch_stage("emit", suffix, index, emit, nullptr),
+      launch_stage("emit", suffix, index, emit, print_emitted),
   };
   stages[0].verify = stages[2].verify = stages[3].verify = laws(index);
   stages[2].parse = [index](CompileState& state, const std::string& text) {

@@ -28,6 +28,7 @@ struct KernelState {
   std::optional<polyhedral::Ast> ast;                  ///< generate
   std::shared_ptr<const Halide::Internal::Stmt> body;  ///< raise: block_x ... thread_z are free variables
   std::vector<std::string> buffers;                    ///< raise: what the kernel takes, in order
+  cuda::KernelText text;                               ///< emit
 };
 
 /// One launch on its way to machine code. A stage fills the members it is named after. For a grid of threads, `kernels` are
@@ -55,9 +56,13 @@ struct CompileState {
 
   std::shared_ptr<halide_bridge::Program> program;  ///< lower
   std::vector<LaunchState> launches;
+  cuda::DeviceCode device;  ///< build, for a GPU
   std::vector<std::string> fallbacks;
   std::function<void(polyhedral::Context*)> watch;  ///< told which isl context is at work, null at the end
 };
+
+/// The kernels of all launches as machine code.
+Stage<CompileState> build_stage();
 
 /// lower
 const std::vector<Stage<CompileState>>& lower_stages();

@@ -210,6 +210,12 @@ TEST(EmitKernel, MovesAlignedVectorsAtOnce) {
 )");
 }
 
+TEST(EmitKernel, SaysWhichBuffersMustBeAligned) {
+  Expr t = variable("thread_x");
+  auto kernel = emit_kernel("f", store("C", ramp(t * 4), load("A", ramp(t * 4)) + load("B", ramp(t * 3))), {"A", "B", "C"}, {{1, 1, 1}, {8, 1, 1}});
+  EXPECT_EQ(kernel.aligned, (std::vector<int>{0, 2})) << kernel.text;
+}
+
 TEST(EmitKernel, MovesOtherVectorsLaneByLane) {
   Expr t = variable("thread_x"), runs = ir::LT::make(ramp(0), ir::Broadcast::make(variable("thread_x"), 4));
   EXPECT_EQ(body_of(store("C", ramp(t * 5), load("A", ramp(t * 5, 4), Float(32), runs), runs), {"A", "C"}, {{1, 1, 1}, {8, 1, 1}}), R"(  const int thread_x = threadIdx.x;

@@ -1,4 +1,4 @@
-// Every program of test/filetests/programs, in program order and in one thread, as a kernel that NVRTC takes.
+// Every program of test/filetests/programs as kernels that NVRTC takes: in program order and in one thread, and mapped.
 
 #include <gtest/gtest.h>
 
@@ -35,6 +35,15 @@ std::string identity_text(const engine::Function& function, const lang::SizeMap&
   return program_text(kernels);
 }
 
+void expect_compiled(const std::string& text) {
+  if (std::getenv("TC_SHOW_TEXT")) std::cout << text;
+  for (const char* architecture : {"sm_80", "sm_90"}) {
+    auto cubin = compile_cubin(text, architecture);
+    EXPECT_EQ(cubin.log, "") << text;
+    for (const auto& kernel : read_cubin(cubin.bytes)) EXPECT_GT(kernel.instructions, 0) << kernel.name;
+  }
+}
+
 class ProgramTest : public testing::Test {
  public:
   explicit ProgramTest(fs::path path) : path_(std::move(path)) {}
@@ -43,13 +52,13 @@ class ProgramTest : public testing::Test {
     TC_NEEDS_NVRTC();
     auto program = test::read_program(path_);
     auto function = test::function_of(program, path_.filename().string());
-    auto text = identity_text(*function, program.runs.front());
-    if (std::getenv("TC_SHOW_TEXT")) std::cout << text;
-    for (const char* architecture : {"sm_80", "sm_90"}) {
-      auto cubin = compile_cubin(text, architecture);
-      EXPECT_EQ(cubin.log, "") << text;
-      for (const auto& kernel : read_cubin(cubin.bytes)) EXPECT_GT(kernel.instructions, 0) << kernel.name;
-    }
+    expect_compiled(identity_text(*function, program.runs.front()));
+    auto arguments = test::make_arguments(*function, program, program.runs.front());
+    engine::CompileOptions options;
+    options.target = Target::parse("cuda:sm_90");
+    options.stages.verify = true;
+    auto executable = engine::compile(function, arguments.input_specs(), arguments.output_specs(), options);
+    expect_compiled(executable->image().device.text);
   }
 
  private:

@@ -228,3 +228,27 @@ def test_dumps(tmp_path, monkeypatch):
     monkeypatch.setenv("TC_DUMP", str(tmp_path))
     tc.compile(tc.define(MM).mm, tc.spec((3, 4)), tc.spec((4, 6)), options="quota=1999999")
     assert (tmp_path / "mm" / "03_schedule.txt").read_text().startswith("domain")
+
+
+def test_a_gpu_target_compiles_without_a_gpu():
+    pytest.importorskip("nvidia.cu13", reason="NVRTC is not installed")
+    T = tc.define(MM)
+    executable = tc.compile(T.mm, tc.spec((64, 32)), tc.spec((32, 48)), target="cuda:sm_90")
+    assert 'extern "C" __global__ void' in executable.source and "const float* __restrict__ A" in executable.source
+    assert executable.binary[:4] == b"\x7fELF"
+    (kernel,) = executable.stats["kernels"]
+    assert kernel["registers"] > 0 and kernel["spill_store_bytes"] == 0 and kernel["opcodes"]["FFMA"] > 0
+    assert "CUDA" in executable.explain()
+    copy = tc.load(executable.serialise())
+    assert copy.source == executable.source and copy.binary == executable.binary
+
+
+def test_a_gpu_target_says_what_to_do_without_a_driver(monkeypatch):
+    pytest.importorskip("nvidia.cu13", reason="NVRTC is not installed")
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    T = tc.define(MM)
+    a, b = torch.ones(16, 32), torch.ones(32, 48)
+    executable = tc.compile(T.mm, a, b, target="cuda:sm_80")
+    with pytest.raises(tc.DeviceError, match="no CUDA driver was found.*run there, or compile for \"cpu\""):
+        executable(a, b)

@@ -1,0 +1,187 @@
+#include "tc/cuda/device.h"
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+
+namespace tc::cuda {
+namespace {
+
+thread_local Place place;
+
+/// Shared memory above this must be asked for.
+constexpr std::int64_t shared_bytes_by_default = 48 << 10;
+constexpr int dynamic_shared_bytes_attribute = 8;
+
+/// The primary contexts of the devices, retained as long as the process.
+Driver::Context primary_context(int ordinal) {
+  static std::mutex mutex;
+  static std::map<int, Driver::Context> contexts;
+  std::lock_guard lock(mutex);
+  auto& context = contexts[ordinal];
+  if (!context) {
+    const Driver& api = driver();
+    Driver::Device device = 0;
+    api.check(api.device_get(&device, ordinal), str("find device ", ordinal));
+    api.check(api.retain_primary_context(&context, device), str("make a context on device ", ordinal));
+  }
+  return context;
+}
+
+std::string shape_text(const DeviceCode::Kernel& kernel) {
+  return str("launch kernel '", kernel.name, "' with a grid of ", join(kernel.shape.grid, "x"), " blocks of ", join(kernel.shape.block, "x"),
+             " threads and ", kernel.shared_bytes, " bytes of shared memory");
+}
+
+}  // namespace
+
+Place current_place() { return place; }
+
+AtPlace::AtPlace(Place now) : before_(place) { place = now; }
+AtPlace::~AtPlace() { place = before_; }
+
+InContext::InContext(int device) {
+  const Driver& api = driver();
+  auto context = primary_context(device);
+  Driver::Context current = nullptr;
+  api.check(api.get_current_context(&current), "tell the current context");
+  if (current == context) return;
+  api.check(api.push_context(context), str("use device ", device));
+  pushed_ = true;
+}
+
+InContext::~InContext() {
+  Driver::Context context = nullptr;
+  if (pushed_) driver().pop_context(&context);
+}
+
+LoadedKernels::~LoadedKernels() {
+  for (const auto& [device, loaded] : loaded_) {
+    try {
+      InContext context(device);
+      driver().unload_module(loaded->module);
+    } catch (const Error&) {
+      continue;
+    }
+  }
+}
+
+LoadedKernels::Loaded LoadedKernels::load(int device) const {
+  const Driver& api = driver();
+  auto architecture = device_architecture(device);
+  Loaded result;
+  api.check(api.load_module(&result.module, code_.cubin.data()), str("load kernels of ", code_.architecture, " into device ", device, ", which is ", architecture));
+  for (const auto& kernel : code_.kernels) {
+    Driver::Function function = nullptr;
+    api.check(api.get_function(&function, result.module, kernel.name.c_str()), str("find kernel '", kernel.name, "'"));
+    if (kernel.shared_bytes > shared_bytes_by_default &&
+        api.set_function_attribute(function, dynamic_shared_bytes_attribute, static_cast<int>(kernel.shared_bytes)) != 0)
+      throw ResourceError(str("device ", device, " cannot give a block ", kernel.shared_bytes, " bytes of shared memory, which kernel '",
+                              kernel.name, "' needs: choose smaller tiles, or compile for this device"));
+    result.functions.push_back(function);
+  }
+  return result;
+}
+
+const LoadedKernels::Loaded& LoadedKernels::loaded(int device) {
+  std::lock_guard lock(mutex_);
+  auto& entry = loaded_[device];
+  if (!entry) entry = std::make_unique<const Loaded>(load(device));
+  return *entry;
+}
+
+void LoadedKernels::prepare(int device) {
+  InContext context(device);
+  loaded(device);
+}
+
+void LoadedKernels::launch(const Place& at, std::size_t index, void* const* pointers, std::size_t count) {
+  const Driver& api = driver();
+  InContext context(at.device);
+  auto function = loaded(at.device).functions[index];
+  const auto& kernel = code_.kernels[index];
+  std::size_t bytes = count * sizeof(void*);
+  void* const pointers_follow = reinterpret_cast<void*>(1);
+  void* const size_follows = reinterpret_cast<void*>(2);
+  void* extra[] = {pointers_follow, const_cast<void**>(pointers), size_follows, &bytes, nullptr};
+  auto extent = [](std::int64_t value) { return static_cast<unsigned>(value); };
+  const auto &grid = kernel.shape.grid, &block = kernel.shape.block;
+  int code = api.launch(function, extent(grid[0]), extent(grid[1]), extent(grid[2]), extent(block[0]), extent(block[1]), extent(block[2]),
+                        extent(kernel.shared_bytes), at.stream, nullptr, extra);
+  if (code != 0) api.check(code, shape_text(kernel));
+}
+
+StreamMemory::~StreamMemory() {
+  for (const auto& [at, block] : blocks_) {
+    try {
+      InContext context(at.device);
+      driver().release(block);
+    } catch (const Error&) {
+      continue;
+    }
+  }
+}
+
+std::byte* StreamMemory::at(const Place& where) {
+  if (bytes_ == 0) return nullptr;
+  std::lock_guard lock(mutex_);
+  auto [entry, is_new] = blocks_.try_emplace(where, 0);
+  if (is_new) {
+    const Driver& api = driver();
+    InContext context(where.device);
+    int code = api.allocate(&entry->second, bytes_);
+    if (code != 0) {
+      blocks_.erase(entry);
+      api.check(code, str("allocate ", bytes_, " bytes for temporaries"));
+    }
+  }
+  return reinterpret_cast<std::byte*>(entry->second);
+}
+
+std::byte read_byte(const Place& where, const std::byte* address) {
+  const Driver& api = driver();
+  InContext context(where.device);
+  std::byte result{};
+  api.check(api.copy_to_host(&result, reinterpret_cast<Driver::Pointer>(address), 1, where.stream), "read the result of a check");
+  api.check(api.synchronize(where.stream), "wait for a check");
+  return result;
+}
+
+bool is_capturing(const Place& where) {
+  const Driver& api = driver();
+  InContext context(where.device);
+  int status = 0;
+  api.check(api.is_capturing(where.stream, &status), "tell what a stream does");
+  return status != 0;
+}
+
+void synchronise(const Place& where) {
+  const Driver& api = driver();
+  InContext context(where.device);
+  api.check(api.synchronize(where.stream), "wait for a stream");
+}
+
+Timer::Timer(const Place& where) : place_(where) {
+  const Driver& api = driver();
+  InContext context(place_.device);
+  api.check(api.create_event(&begin_, 0), "create an event");
+  api.check(api.create_event(&end_, 0), "create an event");
+  api.check(api.record_event(begin_, place_.stream), "record an event");
+}
+
+Timer::~Timer() {
+  const Driver& api = driver();
+  for (auto event : {begin_, end_})
+    if (event) api.destroy_event(event);
+}
+
+std::int64_t Timer::stop() {
+  const Driver& api = driver();
+  InContext context(place_.device);
+  float milliseconds = 0;
+  api.check(api.record_event(end_, place_.stream), "record an event");
+  api.check(api.wait_for_event(end_), "wait for an event");
+  api.check(api.elapsed(&milliseconds, begin_, end_), "read an event");
+  return static_cast<std::int64_t>(static_cast<double>(milliseconds) * 1e6);
+}
+
+}  // namespace tc::cuda

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "tc/cuda/device_code.h"
+#include "tc/cuda/driver.h"
+
+namespace tc::cuda {
+
+/// Where kernels run: a device and one of its streams, null for the default one.
+struct Place {
+  int device = 0;
+  Driver::Stream stream = nullptr;
+
+  auto operator<=>(const Place&) const = default;
+};
+
+/// Where kernels of this thread run; device 0 and its default stream until it is set.
+Place current_place();
+/// Makes \p place the current one while it lives.
+class AtPlace {
+ public:
+  explicit AtPlace(Place place);
+  ~AtPlace();
+  AtPlace(const AtPlace&) = delete;
+  AtPlace& operator=(const AtPlace&) = delete;
+
+ private:
+  Place before_;
+};
+
+/// Makes the primary context of a device, which frameworks use too, current while it lives; does nothing where it is
+/// current already. Throws DeviceError.
+class InContext {
+ public:
+  explicit InContext(int device);
+  ~InContext();
+  InContext(const InContext&) = delete;
+  InContext& operator=(const InContext&) = delete;
+
+ private:
+  bool pushed_ = false;
+};
+
+/// Kernels loaded into the devices they run on, each when it is first asked for. Thread-safe.
+class LoadedKernels {
+ public:
+  explicit LoadedKernels(DeviceCode code) : code_(std::move(code)) {}
+  ~LoadedKernels();
+  LoadedKernels(const LoadedKernels&) = delete;
+  LoadedKernels& operator=(const LoadedKernels&) = delete;
+
+  const DeviceCode& code() const { return code_; }
+  /// Loads the code into \p device, so that launch() there neither allocates nor loads: needed before a stream is captured.
+  void prepare(int device);
+  /// Puts kernel \p index into the stream of \p place; \p pointers are what it takes. Does not wait.
+  void launch(const Place& place, std::size_t index, void* const* pointers, std::size_t count);
+
+ private:
+  struct Loaded {
+    Driver::Module module = nullptr;
+    std::vector<Driver::Function> functions;
+  };
+  const Loaded& loaded(int device);
+  Loaded load(int device) const;
+
+  DeviceCode code_;
+  std::mutex mutex_;
+  std::map<int, std::unique_ptr<const Loaded>> loaded_;
+};
+
+/// A block of memory of one size on each stream it is asked for. What is put into a stream runs in order, so that one
+/// block serves all runs there. Thread-safe.
+class StreamMemory {
+ public:
+  explicit StreamMemory(std::size_t bytes) : bytes_(bytes) {}
+  ~StreamMemory();
+  StreamMemory(const StreamMemory&) = delete;
+  StreamMemory& operator=(const StreamMemory&) = delete;
+
+  /// Null when blocks have no size. Throws ResourceError when memory runs out.
+  std::byte* at(const Place& place);
+
+ private:
+  std::size_t bytes_;
+  std::mutex mutex_;
+  std::map<Place, Driver::Pointer> blocks_;
+};
+
+/// Waits for the stream of \p place, then gives the byte at \p address. A kernel's fault shows here.
+std::byte read_byte(const Place& place, const std::byte* address);
+/// Does the stream of \p place record a graph rather than run?
+bool is_capturing(const Place& place);
+/// Waits for the stream of \p place; throws DeviceError where a kernel faulted.
+void synchronise(const Place& place);
+
+/// Measures the time the device takes for what is put into a stream between start() and stop().
+class Timer {
+ public:
+  explicit Timer(const Place& place);
+  ~Timer();
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+  /// Nanoseconds since the timer was made; waits for the stream.
+  std::int64_t stop();
+
+ private:
+  Place place_;
+  Driver::Event begin_ = nullptr, end_ = nullptr;
+};
+
+}  // namespace tc::cuda

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tc/base/cancellation.h"
+#include "tc/cuda/emit_kernel.h"
+
+namespace tc::cuda {
+
+/// Kernels as text and as machine code; can be stored and loaded in another process.
+struct DeviceCode {
+  struct Kernel {
+    std::string name;
+    KernelShape shape;
+    std::int64_t shared_bytes = 0;  ///< of dynamic shared memory
+    std::vector<int> aligned;       ///< of the pointers it takes, those that must be multiples of 16 bytes
+  };
+
+  std::string architecture;  ///< "sm_90"
+  std::string text;          ///< CUDA C++
+  std::string cubin;
+  std::string log;           ///< of the compiler
+  std::vector<Kernel> kernels;
+
+  bool empty() const { return kernels.empty(); }
+  std::string serialise() const;
+  /// Throws ArgumentError for bytes that are not what serialise() wrote, whole.
+  static DeviceCode deserialise(const std::string& bytes);
+};
+
+/// Compiles \p kernels, whose names differ, as one program. Throws what compile_cubin throws.
+DeviceCode build_device_code(const std::vector<KernelText>& kernels, const std::string& architecture, const Cancellation& cancellation = {});
+
+}  // namespace tc::cuda

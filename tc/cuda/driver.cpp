@@ -1,0 +1,122 @@
+#include "tc/cuda/driver.h"
+
+#include <cstdlib>
+#include <vector>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+
+namespace tc::cuda {
+namespace {
+
+/// Codes of the driver's calls.
+enum Code : int {
+  success = 0, invalid_value = 1, out_of_memory = 2, deinitialized = 4, no_device = 100, invalid_device = 101, invalid_context = 201,
+  no_binary_for_gpu = 209, invalid_source = 300, not_found = 500, launch_out_of_resources = 701, launch_timeout = 702,
+  illegal_address = 700, hardware_stack_error = 714, illegal_instruction = 715, misaligned_address = 716, invalid_address_space = 717,
+  invalid_pc = 718, launch_failed = 719, system_driver_mismatch = 803,
+};
+
+std::string text_of(const Driver& driver, int code) {
+  const char *name = nullptr, *text = nullptr;
+  if (driver.error_name) driver.error_name(code, &name);
+  if (driver.error_string) driver.error_string(code, &text);
+  return str(name ? name : "error ", name ? "" : std::to_string(code), text ? str(": ", text) : "");
+}
+
+void bind(Driver& driver) {
+  const Library& library = driver.library;
+  library.bind("cuInit", driver.init);
+  library.bind("cuGetErrorName", driver.error_name);
+  library.bind("cuGetErrorString", driver.error_string);
+  library.bind("cuDeviceGetCount", driver.device_count);
+  library.bind("cuDeviceGet", driver.device_get);
+  library.bind("cuDeviceGetName", driver.device_name);
+  library.bind("cuDeviceGetAttribute", driver.device_attribute);
+  library.bind("cuDevicePrimaryCtxRetain", driver.retain_primary_context);
+  library.bind("cuCtxGetCurrent", driver.get_current_context);
+  library.bind("cuCtxPushCurrent_v2", driver.push_context);
+  library.bind("cuCtxPopCurrent_v2", driver.pop_context);
+  library.bind("cuModuleLoadData", driver.load_module);
+  library.bind("cuModuleUnload", driver.unload_module);
+  library.bind("cuModuleGetFunction", driver.get_function);
+  library.bind("cuFuncSetAttribute", driver.set_function_attribute);
+  library.bind("cuLaunchKernel", driver.launch);
+  library.bind("cuMemAlloc_v2", driver.allocate);
+  library.bind("cuMemFree_v2", driver.release);
+  library.bind("cuMemcpyHtoDAsync_v2", driver.copy_to_device);
+  library.bind("cuMemcpyDtoHAsync_v2", driver.copy_to_host);
+  library.bind("cuStreamSynchronize", driver.synchronize);
+  library.bind("cuStreamIsCapturing", driver.is_capturing);
+  library.bind("cuEventCreate", driver.create_event);
+  library.bind("cuEventDestroy_v2", driver.destroy_event);
+  library.bind("cuEventRecord", driver.record_event);
+  library.bind("cuEventSynchronize", driver.wait_for_event);
+  library.bind("cuEventElapsedTime", driver.elapsed);
+}
+
+constexpr const char* advice =
+    "a target \"cuda:...\" compiles without a GPU, but runs only on a machine with an NVIDIA GPU and its driver; run there, or "
+    "compile for \"cpu\"";
+
+Driver open_driver() {
+  const char* file = std::getenv("TC_CUDA_DRIVER");
+  const std::vector<std::string> files = file ? std::vector<std::string>{file} : std::vector<std::string>{"libcuda.so.1", "libcuda.so"};
+  Driver driver;
+  driver.library = Library::open(files);
+  if (!driver.library) throw DeviceError(str("no CUDA driver was found: ", advice, ". Tried:", driver.library.tried()));
+  bind(driver);
+  int code = driver.init(0), count = 0;
+  if (code == success) code = driver.device_count(&count);
+  if (code != success || count == 0)
+    throw DeviceError(str("the CUDA driver ", driver.library.file(), " has no device to run on", code ? str(" (", text_of(driver, code), ")") : "",
+                          ": ", advice));
+  return driver;
+}
+
+}  // namespace
+
+void Driver::check(int code, const std::string& what) const {
+  if (code == success) return;
+  auto text = text_of(*this, code);
+  switch (code) {
+    case out_of_memory: throw ResourceError(str("the GPU has no memory left to ", what, " (", text, "): free tensors, or use smaller ones"));
+    case launch_out_of_resources:
+      throw ResourceError(str("the GPU cannot ", what, " (", text, "): a block needs more registers, threads or shared memory than it has; "
+                              "choose a smaller block or tile"));
+    case invalid_value: throw InternalError(str("the CUDA driver refuses to ", what, " (", text, ")"));
+    case no_binary_for_gpu:
+    case invalid_source:
+      throw DeviceError(str("the GPU cannot ", what, " (", text, "): the kernels were compiled for another architecture; compile for this one"));
+    case illegal_address:
+    case launch_timeout:
+    case hardware_stack_error:
+    case illegal_instruction:
+    case misaligned_address:
+    case invalid_address_space:
+    case invalid_pc:
+    case launch_failed:
+      throw DeviceError(str("a kernel faulted before or while asked to ", what, " (", text,
+                            "): the GPU's state in this process is lost; restart the process. If no other kernel is to blame, this is a bug "
+                            "of the compiler"));
+    default: throw DeviceError(str("the CUDA driver could not ", what, " (", text, ")"));
+  }
+}
+
+const Driver& driver() {
+  static const Driver instance = open_driver();
+  return instance;
+}
+
+std::string device_architecture(int ordinal) {
+  constexpr int major_attribute = 75, minor_attribute = 76;
+  const Driver& api = driver();
+  Driver::Device device = 0;
+  int major = 0, minor = 0;
+  api.check(api.device_get(&device, ordinal), str("find device ", ordinal));
+  api.check(api.device_attribute(&major, major_attribute, device), "tell its architecture");
+  api.check(api.device_attribute(&minor, minor_attribute, device), "tell its architecture");
+  return str("sm_", major, minor);
+}
+
+}  // namespace tc::cuda

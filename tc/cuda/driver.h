@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "tc/cuda/library.h"
+
+namespace tc::cuda {
+
+/// CUDA's driver, as far as it is used here: libcuda.so.1, opened at the first use. Handles are the driver's own.
+struct Driver {
+  using Device = int;
+  using Context = void*;
+  using Module = void*;
+  using Function = void*;
+  using Stream = void*;
+  using Event = void*;
+  using Pointer = std::uint64_t;
+
+  Library library;
+  int (*init)(unsigned flags) = nullptr;
+  int (*error_name)(int code, const char** text) = nullptr;
+  int (*error_string)(int code, const char** text) = nullptr;
+  int (*device_count)(int* count) = nullptr;
+  int (*device_get)(Device*, int ordinal) = nullptr;
+  int (*device_name)(char* text, int size, Device) = nullptr;
+  int (*device_attribute)(int* value, int attribute, Device) = nullptr;
+  int (*retain_primary_context)(Context*, Device) = nullptr;
+  int (*get_current_context)(Context*) = nullptr;
+  int (*push_context)(Context) = nullptr;
+  int (*pop_context)(Context*) = nullptr;
+  int (*load_module)(Module*, const void* image) = nullptr;
+  int (*unload_module)(Module) = nullptr;
+  int (*get_function)(Function*, Module, const char* name) = nullptr;
+  int (*set_function_attribute)(Function, int attribute, int value) = nullptr;
+  int (*launch)(Function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
+                unsigned shared_bytes, Stream, void** parameters, void** extra) = nullptr;
+  int (*allocate)(Pointer*, std::size_t bytes) = nullptr;
+  int (*release)(Pointer) = nullptr;
+  int (*copy_to_device)(Pointer, const void* from, std::size_t bytes, Stream) = nullptr;
+  int (*copy_to_host)(void* to, Pointer, std::size_t bytes, Stream) = nullptr;
+  int (*synchronize)(Stream) = nullptr;
+  int (*is_capturing)(Stream, int* status) = nullptr;
+  int (*create_event)(Event*, unsigned flags) = nullptr;
+  int (*destroy_event)(Event) = nullptr;
+  int (*record_event)(Event, Stream) = nullptr;
+  int (*wait_for_event)(Event) = nullptr;
+  int (*elapsed)(float* milliseconds, Event begin, Event end) = nullptr;
+
+  /// Throws what stands for the error \p code of a call that was to do \p what: ResourceError where memory or a limit of
+  /// the machine ran out, DeviceError for a fault, InternalError for a call that was wrong.
+  void check(int code, const std::string& what) const;
+};
+
+/// The driver of this machine, or that in the file TC_CUDA_DRIVER names. Throws DeviceError, which says what to do,
+/// where there is none or no device.
+const Driver& driver();
+
+/// The architecture of device \p ordinal, "sm_90". Throws DeviceError.
+std::string device_architecture(int ordinal);
+
+}  // namespace tc::cuda

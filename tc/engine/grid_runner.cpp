@@ -1,0 +1,73 @@
+#include "tc/engine/grid_runner.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/engine/pointer_table.h"
+
+namespace tc::engine {
+namespace {
+
+/// The bytes a thread moves at once, at most.
+constexpr std::uintptr_t alignment_bytes = 16;
+
+}  // namespace
+
+GridRunner::GridRunner(const Image& image) : image_(image), kernels_(image.device), memory_(image.workspace_bytes) {
+  for (const auto& launch : image_.launches) {
+    if (launch.kernel < 0) continue;
+    for (int pointer : image_.device.kernels[static_cast<std::size_t>(launch.kernel)].aligned)
+      if (int argument = launch.slots[static_cast<std::size_t>(pointer)].argument; argument >= 0) aligned_.push_back(argument);
+  }
+  std::sort(aligned_.begin(), aligned_.end());
+  aligned_.erase(std::unique(aligned_.begin(), aligned_.end()), aligned_.end());
+}
+
+void GridRunner::prepare() {
+  auto place = cuda::current_place();
+  kernels_.prepare(place.device);
+  memory_.at(place);
+}
+
+void GridRunner::check_alignment(void* const* arguments) const {
+  for (int argument : aligned_)
+    if (reinterpret_cast<std::uintptr_t>(arguments[argument]) % alignment_bytes != 0) {
+      const auto& name = image_.arguments[static_cast<std::size_t>(argument)].name;
+      throw ArgumentError(str("'", name, "' does not begin at a multiple of ", alignment_bytes, " bytes, as '", image_.function,
+                              "' was compiled for: pass a copy, ", name, ".clone(), or compile with vectorise=0"));
+    }
+}
+
+void GridRunner::test(const cuda::Place& place, const LaunchCode& launch, const std::byte* workspace) const {
+  if (launch.tests.empty()) return;
+  if (cuda::is_capturing(place))
+    throw ArgumentError(str("'", image_.function, "' tests the values of its index tensors on each call, which a graph cannot: ",
+                            "call it outside of the capture"));
+  for (const auto& flag : launch.tests)
+    if (cuda::read_byte(place, workspace + flag.offset) != std::byte{0}) throw ArgumentError(flag.message);
+}
+
+void GridRunner::run(void* const* arguments, std::chrono::nanoseconds* kernel_time) {
+  check_alignment(arguments);
+  auto place = cuda::current_place();
+  auto* workspace = memory_.at(place);
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (workspace) lock.lock();
+  std::optional<cuda::Timer> timer;
+  if (kernel_time) timer.emplace(place);
+  for (const auto& launch : image_.launches) {
+    if (launch.kernel < 0) continue;
+    PointerTable table(launch.slots.size());
+    for (std::size_t i = 0; i < launch.slots.size(); ++i) {
+      const auto& slot = launch.slots[i];
+      table[i] = slot.argument >= 0 ? arguments[slot.argument] : static_cast<void*>(workspace + slot.offset);
+    }
+    kernels_.launch(place, static_cast<std::size_t>(launch.kernel), table.data(), launch.slots.size());
+    test(place, launch, workspace);
+  }
+  if (timer) *kernel_time += std::chrono::nanoseconds(timer->stop());
+}
+
+}  // namespace tc::engine

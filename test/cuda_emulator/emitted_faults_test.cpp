@@ -1,0 +1,80 @@
+// Changes the emitted text of programs of test/filetests/programs, one place at a time: each change must be found, by the report
+// that fits it.
+
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <set>
+
+#include "tc/base/str.h"
+#include "test/cuda_emulator/device_program.h"
+#include "test/support/program_file.h"
+
+namespace tc::test {
+namespace {
+
+struct Change {
+  const char *name, *options;
+  const char *from, *to;        ///< a regular expression, and what takes the place of one match
+  const char* report;           ///< what the reports must name; empty: any report or a wrong value
+  std::vector<const char*> programs;
+  std::size_t least;            ///< changes there must be at least
+};
+
+const Change changes[] = {
+    {"MissingBarrier", "fusion=max", R"(tc_barrier\(\);)", "", "race",
+     {"033_softmax", "035_layer_norm", "036_batch_norm", "047_shifted_padding", "072_normalise", "088_diamond"}, 8},
+    {"MissingGuard", "", R"(if \(block_x[^{]*<=[^{]*\) \{)", "{", "out of bounds", {"033_softmax", "035_layer_norm"}, 2},
+    {"MissingInitialisation", "", R"(\n[^\n]* = 0\.0f;)", "\n", "", {"016_tmm", "019_batch_matmul"}, 2},
+    {"LoopEndsOneLate", "", R"(< 33; \+\+)", "< 34; ++", "", {"033_softmax"}, 2},
+};
+
+void PrintTo(const Change& change, std::ostream* out) { *out << change.from; }
+
+class EmittedFaults : public testing::TestWithParam<Change> {};
+
+/// \p program with match number \p which of \p pattern replaced; nothing behind the last match.
+std::optional<DeviceProgram> changed(const DeviceProgram& program, const Change& change, int which) {
+  const std::regex pattern(change.from);
+  auto match = std::sregex_iterator(program.text.begin(), program.text.end(), pattern);
+  for (; match != std::sregex_iterator() && which > 0; ++match) --which;
+  if (match == std::sregex_iterator()) return std::nullopt;
+  auto result = program;
+  result.text.replace(static_cast<std::size_t>(match->position()), static_cast<std::size_t>(match->length()), change.to);
+  return result;
+}
+
+TEST_P(EmittedFaults, AreFound) {
+  const auto& change = GetParam();
+  std::size_t tried = 0;
+  for (const char* name : change.programs) {
+    auto file = read_program(std::filesystem::path(TC_SOURCE_DIR) / "test/filetests/programs" / (std::string(name) + ".tc"));
+    auto function = function_of(file, name);
+    engine::CompileOptions options;
+    options.target = Target::parse("cuda:sm_90");
+    options.mapping = options::MappingOptions::parse(change.options);
+    auto arguments = make_arguments(*function, file, file.runs.front());
+    const auto want = interpreted(*function, arguments);
+    const auto right = device_program(function, arguments.input_specs(), arguments.output_specs(), options);
+    Tolerances tolerances;
+    for (const auto& output : function->def.returns) tolerances[output.name] = file.tolerance;
+    for (int which = 0; auto wrong = changed(right, change, which); ++which, ++tried) {
+      bool found = false;
+      for (std::uint64_t seed = 1; seed <= 3 && !found; ++seed) {
+        emulator::RunOptions run_options;
+        run_options.seed = seed;
+        auto got = emulate(*wrong, *function, arguments, run_options);
+        found = *change.report ? got.faults.find(change.report) != std::string::npos
+                               : !got.faults.empty() || first_difference(*function, got.outputs, want, tolerances);
+      }
+      EXPECT_TRUE(found) << name << ", change " << which << ":\n" << wrong->text;
+    }
+  }
+  EXPECT_GE(tried, change.least);
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, EmittedFaults, testing::ValuesIn(changes),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace tc::test
