@@ -32,6 +32,18 @@ std::string shape_text(const DeviceCode::Kernel& kernel) {
              " threads and ", kernel.shared_bytes, " bytes of shared memory");
 }
 
+/// \p kernel of \p module with the shared memory it needs.
+Driver::Function find_function(Driver::Module module, const DeviceCode::Kernel& kernel, int device) {
+  const Driver& api = driver();
+  Driver::Function function = nullptr;
+  api.check(api.get_function(&function, module, kernel.name.c_str()), str("find kernel '", kernel.name, "'"));
+  if (kernel.shared_bytes > shared_bytes_by_default &&
+      api.set_function_attribute(function, dynamic_shared_bytes_attribute, static_cast<int>(kernel.shared_bytes)) != 0)
+    throw ResourceError(str("device ", device, " cannot give a block ", kernel.shared_bytes, " bytes of shared memory, which kernel '",
+                            kernel.name, "' needs: choose smaller tiles, or compile for this device"));
+  return function;
+}
+
 }  // namespace
 
 Place current_place() { return place; }
@@ -58,7 +70,7 @@ LoadedKernels::~LoadedKernels() {
   for (const auto& [device, loaded] : loaded_) {
     try {
       InContext context(device);
-      driver().unload_module(loaded->module);
+      driver().unload_module(loaded.module);
     } catch (const Error&) {
       continue;
     }
@@ -69,24 +81,22 @@ LoadedKernels::Loaded LoadedKernels::load(int device) const {
   const Driver& api = driver();
   auto architecture = device_architecture(device);
   Loaded result;
-  api.check(api.load_module(&result.module, code_.cubin.data()), str("load kernels of ", code_.architecture, " into device ", device, ", which is ", architecture));
-  for (const auto& kernel : code_.kernels) {
-    Driver::Function function = nullptr;
-    api.check(api.get_function(&function, result.module, kernel.name.c_str()), str("find kernel '", kernel.name, "'"));
-    if (kernel.shared_bytes > shared_bytes_by_default &&
-        api.set_function_attribute(function, dynamic_shared_bytes_attribute, static_cast<int>(kernel.shared_bytes)) != 0)
-      throw ResourceError(str("device ", device, " cannot give a block ", kernel.shared_bytes, " bytes of shared memory, which kernel '",
-                              kernel.name, "' needs: choose smaller tiles, or compile for this device"));
-    result.functions.push_back(function);
+  api.check(api.load_module(&result.module, code_.cubin.data()),
+            str("load kernels of ", code_.architecture, " into device ", device, ", which is ", architecture));
+  try {
+    for (const auto& kernel : code_.kernels) result.functions.push_back(find_function(result.module, kernel, device));
+  } catch (...) {
+    api.unload_module(result.module);
+    throw;
   }
   return result;
 }
 
 const LoadedKernels::Loaded& LoadedKernels::loaded(int device) {
   std::lock_guard lock(mutex_);
-  auto& entry = loaded_[device];
-  if (!entry) entry = std::make_unique<const Loaded>(load(device));
-  return *entry;
+  auto found = loaded_.find(device);
+  if (found == loaded_.end()) found = loaded_.emplace(device, load(device)).first;
+  return found->second;
 }
 
 void LoadedKernels::prepare(int device) {
@@ -160,27 +170,23 @@ void synchronise(const Place& where) {
   api.check(api.synchronize(where.stream), "wait for a stream");
 }
 
-Timer::Timer(const Place& where) : place_(where) {
+Timer::Event::Event() {
   const Driver& api = driver();
-  InContext context(place_.device);
-  api.check(api.create_event(&begin_, 0), "create an event");
-  api.check(api.create_event(&end_, 0), "create an event");
-  api.check(api.record_event(begin_, place_.stream), "record an event");
+  api.check(api.create_event(&handle, 0), "create an event");
 }
+Timer::Event::~Event() { driver().destroy_event(handle); }
 
-Timer::~Timer() {
+Timer::Timer(const Place& where) : place_(where), context_(where.device) {
   const Driver& api = driver();
-  for (auto event : {begin_, end_})
-    if (event) api.destroy_event(event);
+  api.check(api.record_event(begin_.handle, place_.stream), "record an event");
 }
 
 std::int64_t Timer::stop() {
   const Driver& api = driver();
-  InContext context(place_.device);
   float milliseconds = 0;
-  api.check(api.record_event(end_, place_.stream), "record an event");
-  api.check(api.wait_for_event(end_), "wait for an event");
-  api.check(api.elapsed(&milliseconds, begin_, end_), "read an event");
+  api.check(api.record_event(end_.handle, place_.stream), "record an event");
+  api.check(api.wait_for_event(end_.handle), "wait for an event");
+  api.check(api.elapsed(&milliseconds, begin_.handle, end_.handle), "read an event");
   return static_cast<std::int64_t>(static_cast<double>(milliseconds) * 1e6);
 }
 

@@ -2,9 +2,7 @@
 
 #include <cstddef>
 #include <map>
-#include <memory>
 #include <mutex>
-#include <span>
 #include <vector>
 
 #include "tc/cuda/device_code.h"
@@ -71,7 +69,7 @@ class LoadedKernels {
 
   DeviceCode code_;
   std::mutex mutex_;
-  std::map<int, std::unique_ptr<const Loaded>> loaded_;
+  std::map<int, Loaded> loaded_;
 };
 
 /// A block of memory of one size on each stream it is asked for. What is put into a stream runs in order, so that one
@@ -103,16 +101,22 @@ void synchronise(const Place& place);
 class Timer {
  public:
   explicit Timer(const Place& place);
-  ~Timer();
-  Timer(const Timer&) = delete;
-  Timer& operator=(const Timer&) = delete;
 
   /// Nanoseconds since the timer was made; waits for the stream.
   std::int64_t stop();
 
  private:
+  struct Event {
+    Event();
+    ~Event();
+    Event(const Event&) = delete;
+    Event& operator=(const Event&) = delete;
+    Driver::Event handle = nullptr;
+  };
+
   Place place_;
-  Driver::Event begin_ = nullptr, end_ = nullptr;
+  InContext context_;
+  Event begin_, end_;
 };
 
 }  // namespace tc::cuda

@@ -1,0 +1,165 @@
+// The runtime on a driver that only writes its calls down.
+
+#include "tc/cuda/device.h"
+
+#include <gtest/gtest.h>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "test/cuda/fake_driver.h"
+
+namespace tc::cuda {
+namespace {
+
+const bool faked = [] {
+  setenv("TC_CUDA_DRIVER", TC_FAKE_DRIVER, 1);
+  return true;
+}();
+
+template <typename E, typename Function>
+std::string message_of(Function&& function) {
+  try {
+    function();
+  } catch (const E& error) {
+    return error.what();
+  }
+  return "no such error";
+}
+
+void* pointer(std::uintptr_t value) { return reinterpret_cast<void*>(value); }
+
+DeviceCode two_kernels() {
+  DeviceCode code;
+  code.architecture = "sm_90";
+  code.cubin = "bytes";
+  code.kernels = {{"first", {{4, 2, 1}, {32, 8, 1}, 0}, 1024, {}}, {"second", {{1, 1, 1}, {64, 1, 1}, 0}, 100000, {1}}};
+  return code;
+}
+
+class DeviceTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    driver();
+    FakeDriver::capture(false);
+    FakeDriver::give_byte(-1);
+    InContext(0);
+    FakeDriver::forget();
+  }
+};
+
+TEST_F(DeviceTest, LoadsOnceAndLaunchesIntoTheStream) {
+  LoadedKernels kernels(two_kernels());
+  void* pointers[] = {pointer(0x10), pointer(0x20)};
+  Place place{0, pointer(0x7)};
+  kernels.launch(place, 0, pointers, 2);
+  kernels.launch(place, 1, pointers, 1);
+  EXPECT_EQ(FakeDriver::calls(), "cuModuleLoadData on 0x100\ncuModuleGetFunction first\ncuModuleGetFunction second\n"
+                                 "cuFuncSetAttribute second 8 100000\n"
+                                 "cuLaunchKernel first 4x2x1 32x8x1 1024 0x7 0x10,0x20\n"
+                                 "cuLaunchKernel second 1x1x1 64x1x1 100000 0x7 0x10\n");
+}
+
+TEST_F(DeviceTest, PreparedKernelsAreOnlyLaunched) {
+  LoadedKernels kernels(two_kernels());
+  kernels.prepare(0);
+  FakeDriver::forget();
+  kernels.launch({0, nullptr}, 0, nullptr, 0);
+  EXPECT_EQ(FakeDriver::calls(), "cuLaunchKernel first 4x2x1 32x8x1 1024 0 \n");
+}
+
+TEST_F(DeviceTest, EachDeviceHasItsOwnModule) {
+  LoadedKernels kernels(two_kernels());
+  kernels.prepare(0);
+  kernels.prepare(1);
+  kernels.prepare(1);
+  auto calls = FakeDriver::calls();
+  EXPECT_NE(calls.find("cuModuleLoadData on 0x100\n"), std::string::npos) << calls;
+  EXPECT_NE(calls.find("cuModuleLoadData on 0x101\n"), std::string::npos) << calls;
+  EXPECT_EQ(calls.find("cuModuleLoadData on 0x101\n", calls.find("0x101") + 1), std::string::npos) << calls;
+}
+
+TEST_F(DeviceTest, UnloadsItsModules) {
+  { LoadedKernels(two_kernels()).prepare(1); }
+  auto calls = FakeDriver::calls();
+  EXPECT_NE(calls.find("cuModuleUnload"), std::string::npos) << calls;
+}
+
+TEST_F(DeviceTest, MemoryIsOneBlockForEachStream) {
+  {
+    StreamMemory memory(256);
+    auto* block = memory.at({0, nullptr});
+    EXPECT_NE(block, nullptr);
+    EXPECT_EQ(memory.at({0, nullptr}), block);
+    EXPECT_NE(memory.at({0, pointer(0x7)}), block);
+    EXPECT_EQ(FakeDriver::calls(), "cuMemAlloc 256\ncuMemAlloc 256\n");
+    FakeDriver::forget();
+  }
+  EXPECT_EQ(FakeDriver::calls(), "cuMemFree\ncuMemFree\n");
+  EXPECT_EQ(StreamMemory(0).at({0, nullptr}), nullptr);
+}
+
+TEST_F(DeviceTest, PlacesNest) {
+  EXPECT_EQ(current_place(), Place{});
+  {
+    AtPlace outer({1, pointer(0x7)});
+    { AtPlace inner({0, nullptr}); }
+    EXPECT_EQ(current_place(), (Place{1, pointer(0x7)}));
+  }
+  EXPECT_EQ(current_place(), Place{});
+}
+
+TEST_F(DeviceTest, TimesByEvents) {
+  Timer timer({0, pointer(0x7)});
+  EXPECT_EQ(timer.stop(), 250000);
+  EXPECT_EQ(FakeDriver::calls(), "cuEventCreate\ncuEventCreate\ncuEventRecord 0x7\ncuEventRecord 0x7\ncuEventSynchronize\ncuEventElapsedTime\n");
+}
+
+TEST_F(DeviceTest, NamesTheArchitecture) { EXPECT_EQ(device_architecture(1), "sm_90"); }
+
+struct FailureCase {
+  const char* function;
+  int code;
+  const char* text;
+};
+
+TEST_F(DeviceTest, ErrorsHaveTypes) {
+  auto launch = [] {
+    LoadedKernels kernels(two_kernels());
+    StreamMemory memory(64);
+    memory.at({0, nullptr});
+    kernels.launch({0, nullptr}, 1, nullptr, 0);
+    synchronise({0, nullptr});
+  };
+  FakeDriver::fail("cuMemAlloc", 2);
+  EXPECT_NE(message_of<ResourceError>(launch).find("no memory left to allocate 64 bytes for temporaries (CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos);
+  FakeDriver::fail("cuLaunchKernel", 701);
+  EXPECT_NE(message_of<ResourceError>(launch).find("kernel 'second' with a grid of 1x1x1 blocks of 64x1x1 threads and 100000 bytes"), std::string::npos);
+  FakeDriver::fail("cuFuncSetAttribute", 1);
+  EXPECT_NE(message_of<ResourceError>(launch).find("cannot give a block 100000 bytes of shared memory"), std::string::npos);
+  FakeDriver::fail("cuModuleLoadData", 209);
+  EXPECT_NE(message_of<DeviceError>(launch).find("load kernels of sm_90 into device 0, which is sm_90"), std::string::npos);
+  FakeDriver::fail("cuStreamSynchronize", 700);
+  EXPECT_NE(message_of<DeviceError>(launch).find("a kernel faulted"), std::string::npos);
+  FakeDriver::fail("cuLaunchKernel", 1);
+  EXPECT_NE(message_of<InternalError>(launch).find("refuses"), std::string::npos);
+  EXPECT_EQ(message_of<Error>(launch), "no such error");
+}
+
+TEST_F(DeviceTest, SaysThatThereIsNoSuchDevice) {
+  EXPECT_NE(message_of<DeviceError>([] { InContext(5); }).find("find device 5"), std::string::npos);
+}
+
+TEST(DeviceCode, IsStoredAndReadBack) {
+  auto code = two_kernels();
+  code.text = "text";
+  auto bytes = code.serialise();
+  auto copy = DeviceCode::deserialise(bytes);
+  EXPECT_EQ(copy.serialise(), bytes);
+  EXPECT_EQ(copy.kernels[1].aligned, (std::vector<int>{1}));
+  EXPECT_EQ(copy.kernels[0].shape.block[1], 8);
+  for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_THROW(DeviceCode::deserialise(bytes.substr(0, size)), ArgumentError) << size;
+  EXPECT_THROW(DeviceCode::deserialise(bytes + "x"), ArgumentError);
+}
+
+}  // namespace
+}  // namespace tc::cuda

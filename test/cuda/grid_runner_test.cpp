@@ -1,0 +1,132 @@
+// Executables for GPUs, on a driver that only writes its calls down.
+
+#include "tc/engine/grid_runner.h"
+
+#include <gtest/gtest.h>
+
+#include "tc/base/error.h"
+#include "tc/engine/compile.h"
+#include "test/cuda/compiled.h"
+#include "test/cuda/fake_driver.h"
+
+namespace tc::engine {
+namespace {
+
+using cuda::FakeDriver;
+
+std::shared_ptr<const Executable> compiled(const std::string& text, const std::vector<TensorSpec>& inputs, const std::string& options = "") {
+  CompileOptions settings;
+  settings.target = Target::parse("cuda:sm_90");
+  settings.mapping = options::MappingOptions::parse(options);
+  return compile(define(text, "<test>").functions.back(), inputs, {}, settings);
+}
+
+struct Buffer {
+  alignas(64) float data[4096] = {};
+};
+
+class GridRunnerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    setenv("TC_CUDA_DRIVER", TC_FAKE_DRIVER, 1);
+    cuda::driver();
+    FakeDriver::capture(false);
+    FakeDriver::give_byte(-1);
+    FakeDriver::forget();
+  }
+  static int count(const std::string& word) {
+    auto calls = FakeDriver::calls();
+    int result = 0;
+    for (auto at = calls.find(word); at != std::string::npos; at = calls.find(word, at + 1)) ++result;
+    return result;
+  }
+  Buffer a_, b_, c_;
+};
+
+TEST_F(GridRunnerTest, LaunchesEachKernelWithItsArguments) {
+  TC_NEEDS_NVRTC();
+  auto executable = compiled("def f(float(N) A) -> (B) { B(i) = A(i) + 1 }", {contiguous(DType::Float32, {100})});
+  void* arguments[] = {a_.data, b_.data};
+  executable->run_unchecked(arguments);
+  ASSERT_EQ(executable->image().launches.size(), 1u);
+  std::ostringstream pointers;
+  pointers << arguments[0] << "," << arguments[1] << "\n";
+  EXPECT_EQ(count("cuLaunchKernel f_0_0 "), 1) << FakeDriver::calls();
+  EXPECT_EQ(count(pointers.str()), 1) << FakeDriver::calls();
+  EXPECT_EQ(count("cuMemAlloc"), 0) << FakeDriver::calls();
+}
+
+TEST_F(GridRunnerTest, DoesNothingButLaunchAfterPrepare) {
+  TC_NEEDS_NVRTC();
+  auto executable = compiled("def f(float(N,M) A) -> (S, B) { S(i) +=! A(i,j)\n B(i,j) = A(i,j) / S(i) }", {contiguous(DType::Float32, {32, 40})});
+  executable->prepare();
+  FakeDriver::forget();
+  FakeDriver::capture(true);
+  void* arguments[] = {a_.data, b_.data, c_.data};
+  executable->run_unchecked(arguments);
+  auto calls = FakeDriver::calls();
+  for (const char* word : {"cuMemAlloc", "cuModuleLoad", "cuStreamSynchronize", "cuMemcpy"}) EXPECT_EQ(count(word), 0) << calls;
+  EXPECT_EQ(count("cuLaunchKernel"), static_cast<int>(executable->image().launches.size())) << calls;
+}
+
+constexpr const char* gather = "def f(float(N) A, int32(M) I) -> (B) { B(i) = A(I(i)) }";
+
+TEST_F(GridRunnerTest, TestsIndexTensorsBeforeTheirUse) {
+  TC_NEEDS_NVRTC();
+  auto executable = compiled(gather, {contiguous(DType::Float32, {100}), contiguous(DType::Int32, {30})});
+  void* arguments[] = {a_.data, b_.data, c_.data};
+  executable->run_unchecked(arguments);
+  int all = count("cuLaunchKernel");
+  FakeDriver::forget();
+  FakeDriver::give_byte(1);
+  EXPECT_THROW(executable->run_unchecked(arguments), ArgumentError);
+  EXPECT_LT(count("cuLaunchKernel"), all) << FakeDriver::calls();
+}
+
+TEST_F(GridRunnerTest, RefusesToTestIndexTensorsInACapture) {
+  TC_NEEDS_NVRTC();
+  auto executable = compiled(gather, {contiguous(DType::Float32, {100}), contiguous(DType::Int32, {30})});
+  executable->prepare();
+  FakeDriver::capture(true);
+  void* arguments[] = {a_.data, b_.data, c_.data};
+  EXPECT_THROW(executable->run_unchecked(arguments), ArgumentError);
+}
+
+TEST_F(GridRunnerTest, ProfilesByEvents) {
+  TC_NEEDS_NVRTC();
+  auto executable = compiled("def f(float(N) A) -> (B) { B(i) = A(i) + 1 }", {contiguous(DType::Float32, {100})});
+  TensorView a{contiguous(DType::Float32, {100}), a_.data}, b{contiguous(DType::Float32, {100}), b_.data};
+  EXPECT_EQ(executable->profile(std::vector{a}, std::vector{b}).kernels.count(), 250000);
+}
+
+TEST_F(GridRunnerTest, AStoredExecutableRunsTheSameKernels) {
+  TC_NEEDS_NVRTC();
+  auto executable = compiled(gather, {contiguous(DType::Float32, {100}), contiguous(DType::Int32, {30})});
+  void* arguments[] = {a_.data, b_.data, c_.data};
+  executable->run_unchecked(arguments);
+  auto launches = count("cuLaunchKernel");
+  Executable copy(Image::deserialise(executable->image().serialise()));
+  FakeDriver::forget();
+  copy.run_unchecked(arguments);
+  EXPECT_EQ(count("cuLaunchKernel"), launches);
+  EXPECT_EQ(copy.image().device.text, executable->image().device.text);
+}
+
+TEST_F(GridRunnerTest, WantsAlignedTensorsWhereKernelsMoveVectors) {
+  Image image;
+  image.function = "f";
+  image.arguments = {{"A", contiguous(DType::Float32, {64}), false, false, {0}}, {"B", contiguous(DType::Float32, {64}), true, false, {0}}};
+  image.device = {"sm_90", "", "bytes", "", {{"f", {}, 0, {1}}}};
+  LaunchCode launch;
+  launch.kernel = 0;
+  launch.slots = {{0, 0}, {1, 0}};
+  image.launches = {launch};
+  Executable executable(image);
+  void* odd_input[] = {a_.data + 1, b_.data};
+  executable.run_unchecked(odd_input);
+  void* odd_output[] = {a_.data, b_.data + 1};
+  EXPECT_THROW(executable.run_unchecked(odd_output), ArgumentError);
+}
+
+}  // namespace
+}  // namespace tc::engine
