@@ -47,7 +47,10 @@ class Raiser {
   Stmt run() {
     for (const auto& parameter : scop_.parameters)
       environment_[parameter.name] = within(ir::Variable::make(Int(32), parameter.name), parameter.min, parameter.max);
-    return node(ast_.root, Mode::Serial);
+    Stmt body = node(ast_.root, Mode::Serial);
+    for (const auto& tensor : scop_.tensors)
+      if (lives_in_kernel(tensor)) body = allocate(tensor, body);
+    return body;
   }
 
  private:
@@ -113,7 +116,12 @@ class Raiser {
     if (name == marks::register_tile) return node(inner, Mode::Unroll);
     if (name == marks::vector) return vector(inner, mode);
     auto buffer = marks::allocated_buffer(name);
-    return buffer.empty() ? node(inner, mode) : allocate(scop_.tensor(buffer), node(inner, mode));
+    return buffer.empty() || lives_in_kernel(scop_.tensor(buffer)) ? node(inner, mode) : allocate(scop_.tensor(buffer), node(inner, mode));
+  }
+
+  /// Is \p tensor a buffer that all of a kernel has? isl may repeat the mark of one around parts with conditions of their own.
+  static bool lives_in_kernel(const polyhedral::Tensor& tensor) {
+    return tensor.storage == polyhedral::Tensor::Storage::Local && (tensor.shared || tensor.in_registers);
   }
 
   static Stmt allocate(const polyhedral::Tensor& tensor, const Stmt& body) {

@@ -332,6 +332,23 @@ Expr combined(const Statement& statement, const Tensor& target, Expr value, cons
   return combine_lanes(statement.op, value);
 }
 
+/// The values of neighbouring threads combined: each of the lanes has the result.
+Expr combined_in_warp(const Statement& statement, Expr value) {
+  for (int distance = statement.combined_lanes / 2; distance > 0; distance /= 2)
+    value = let(value, [&](const Expr& mine) {
+      Expr other = ir::Call::make(mine.type(), "tc_shuffle_xor", {mine, distance}, ir::Call::Extern);
+      return combine(statement.op, mine, other);
+    });
+  return value;
+}
+
+/// The thread of those that combine their values that writes.
+Expr is_first_lane(const Statement& statement, const polyhedral::Site& site, const Environment& environment) {
+  Bounded at = raise_integer(site.iterators.at(statement.combined_iterator), environment);
+  Bounded lane = modulo(at, exactly(statement.combined_lanes));
+  return ir::EQ::make(lane.expr, ir::make_zero(lane.expr.type()));
+}
+
 }  // namespace
 
 Stmt raise_body(const polyhedral::Site& site, const polyhedral::Scop& scop, const Program& program,
@@ -347,6 +364,14 @@ Stmt raise_body(const polyhedral::Site& site, const polyhedral::Scop& scop, cons
     value = combined(statement, *target, value, lanes);
   } else if (one_element && value.type().is_vector()) {
     throw InternalError(str("statement ", statement.id, " writes one element in several lanes of a vector"));
+  }
+  if (statement.combined_iterator >= 0) {
+    auto name = value_name("combined");
+    Expr all = combined_in_warp(statement, value);
+    value = ir::Variable::make(all.type(), name);
+    if (statement.accumulates) value = combine(statement.op, load(*target, at, lanes), value);
+    Stmt write = ir::IfThenElse::make(is_first_lane(statement, site, environment), store(*target, at, value, lanes));
+    return ir::LetStmt::make(name, all, write);
   }
   if (statement.accumulates) {
     Expr old = load(*target, at, one_element ? Lanes() : lanes);

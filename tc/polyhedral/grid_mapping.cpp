@@ -26,18 +26,26 @@ std::string describe(const GridClusterMapping& cluster) {
     text += str(", member ", i, " tile ", member.tile, member.grid >= 0 ? str(" blocks ", axes[member.grid]) : "",
                 describe(member.threads));
   }
-  for (const auto& statement : cluster.statements)
+  for (const auto& statement : cluster.statements) {
     for (const auto& loop : statement.loops) text += str(", ", statement.id, ": i", loop.iterator, describe(loop.threads));
+    text += str(statement.vector ? " vector" : "", statement.unroll ? " unroll" : "");
+  }
+  if (!cluster.promoted.empty()) text += ", promote " + join(cluster.promoted);
   return text;
 }
 
 }  // namespace
 
+GridStatement GridClusterMapping::statement(const std::string& id) const {
+  for (const auto& candidate : statements)
+    if (candidate.id == id) return candidate;
+  return {id, {}};
+}
+
 ThreadLoop GridClusterMapping::threads(const std::string& id, int iterator) const {
-  for (const auto& statement : statements)
-    if (statement.id == id)
-      for (const auto& loop : statement.loops)
-        if (loop.iterator == iterator) return loop.threads;
+  auto mapped = statement(id);
+  for (const auto& loop : mapped.loops)
+    if (loop.iterator == iterator) return loop.threads;
   return {};
 }
 

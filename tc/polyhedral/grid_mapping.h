@@ -23,7 +23,7 @@ struct GridMember {
   ThreadLoop threads;  ///< of the iterations of a tile
 };
 
-/// A statement's own loops that are spread over threads; they must be coincident.
+/// A statement's own loops that are spread over threads: coincident ones, and along x one that is reduced.
 struct GridStatement {
   struct Loop {
     int iterator = -1;  ///< position in the statement's domain
@@ -31,15 +31,22 @@ struct GridStatement {
   };
   std::string id;
   std::vector<Loop> loops;
+  bool vector = false;  ///< the run of the innermost loop with one is a vector; all its runs are full
+  bool unroll = false;  ///< its loops are unrolled, so that indices of buffers in registers are constant
 };
 
 /// How a cluster becomes a kernel.
 struct GridClusterMapping {
   std::vector<GridMember> members;        ///< of the outer band; a missing one is a loop
   std::vector<GridStatement> statements;  ///< a missing one has no loops that are spread
+  std::vector<std::string> promoted;      ///< temporaries to keep in registers or in shared memory, where they fit
   std::array<std::int64_t, 3> grid = {1, 1, 1};   ///< blocks at most, in x, y, z
   std::array<std::int64_t, 3> block = {1, 1, 1};  ///< threads at most
 
+  std::int64_t shared_bytes = 0;  ///< of memory that the threads of a block share, at most
+
+  /// The mapping of statement \p id, one without loops by default.
+  GridStatement statement(const std::string& id) const;
   /// How \p iterator of statement \p id is spread.
   ThreadLoop threads(const std::string& id, int iterator) const;
 };

@@ -56,25 +56,22 @@ bool is_alone(const schedule_node& node) {
 
 class Builder {
  public:
-  Builder(const Scop& scop, const GridClusterMapping& mapping, const std::vector<std::string>& together)
+  Builder(Scop& scop, const GridClusterMapping& mapping, const std::vector<std::string>& together)
       : scop_(scop), mapping_(mapping), together_(together) {}
 
   GridTree run() {
     auto node = scop_.schedule.root().child(0);
     auto view = cluster_views(scop_).at(0);
     auto filter = everywhere(instances_at(node));
-    if (view.members.empty() || !node.isa<isl::schedule_node_band>()) {
-      node = spread(node, {});
-    } else {
-      Loops tiles, points;
+    Loops tiles, points;
+    if (!view.members.empty() && node.isa<isl::schedule_node_band>()) {
       auto members = band_members(node);
       for (std::size_t i = 0; i < members.size(); ++i) split(members[i], view.members[i], member(i), instances_at(node), tiles, points, filter);
       node = insert_loops(erase(node), tiles);
-      node = tiles.empty() ? spread(node, points) : spread(node.child(0), points).parent();
+      if (!tiles.empty()) node = node.child(0);
     }
-    if (result_grid_ != std::array<std::int64_t, 3>{1, 1, 1}) node = node.insert_filter(filter);
-    node = node.insert_mark(marks::kernel);
-    return {node.schedule(), result_grid_, result_block_};
+    auto inside = path_of(node);
+    return {spread(node, points).schedule(), filter, inside, result_grid_, result_block_};
   }
 
  private:
@@ -159,8 +156,8 @@ class Builder {
     std::vector<Loops> own;
     for (auto below = node; below.isa<isl::schedule_node_band>(); below = below.child(0)) own.push_back(own_loops(below, id, loops));
     auto filter = thread_filter(node, loops);
-    if (std::find(together_.begin(), together_.end(), id) != together_.end()) return place_together(node, loops, own, filter);
-    return place_ahead(node, points, filter);
+    if (std::find(together_.begin(), together_.end(), id) != together_.end()) return place_together(node, loops, own, filter, id);
+    return place_ahead(node, points, filter, id);
   }
 
   /// The serial members of \p band; those that are spread are appended to \p spread.
@@ -170,10 +167,10 @@ class Builder {
     auto coincident = band_coincident(band);
     for (std::size_t i = 0; i < members.size(); ++i) {
       auto iterator = only_iterator(members[i], scop_.statement(id).domain);
-      auto threads = iterator >= 0 && coincident[i] ? mapping_.threads(id, iterator) : ThreadLoop{};
+      auto threads = iterator >= 0 ? mapping_.threads(id, iterator) : ThreadLoop{};
       if (threads.dimension >= 0 && !uses(spread, threads.dimension)) {
         auto range = values(members[i], instances_at(band));
-        spread.push_back({from_zero(members[i], range.min, instances_at(band)), range.extent(), true, threads});
+        spread.push_back({from_zero(members[i], range.min, instances_at(band)), range.extent(), static_cast<bool>(coincident[i]), threads});
       } else {
         serial.push_back({members[i], 1, static_cast<bool>(coincident[i]), {}});
       }
@@ -203,36 +200,82 @@ class Builder {
     return count > threads ? remainder(group, threads) : group;
   }
 
-  /// \p loops as one band at \p node, runs of one thread innermost.
-  static schedule_node insert_points(const schedule_node& node, const Loops& loops) {
-    Loops outer, runs;
-    for (const auto& loop : loops) {
-      if (loop.threads.run <= 1) {
-        outer.push_back(loop);
-        continue;
-      }
-      if (loop.extent > loop.threads.run) outer.push_back({quotient(loop.index, loop.threads.run), 1, true, {}});
-      runs.push_back({remainder(loop.index, loop.threads.run), 1, true, {}});
+  /// The bands of one thread, outermost first, and the runs innermost.
+  struct OwnBands {
+    std::vector<Loops> bands;
+    Loops runs;
+
+    /// Takes the loop apart: what is left of it, if anything, goes to \p band.
+    void take(const Loop& loop, Loops& band) {
+      auto run = loop.threads.run;
+      if (loop.threads.dimension < 0 || run <= 1) return void(band.push_back(loop));
+      if (loop.extent > run) band.push_back({quotient(loop.index, run), 1, loop.coincident, {}});
+      runs.push_back({remainder(loop.index, run), 1, loop.coincident, {}});
     }
-    outer.insert(outer.end(), runs.begin(), runs.end());
-    return insert_loops(node, outer);
+  };
+
+  /// \p bands at the leaf \p node: the last run as a vector and the loops unrolled, if the mapping of \p id says so.
+  schedule_node insert_bands(schedule_node node, const OwnBands& bands, const std::string& id) {
+    auto choice = mapping_.statement(id);
+    auto runs = bands.runs;
+    if (choice.vector && !runs.empty()) {
+      scop_.statement(id).vector_lanes = static_cast<int>(vector_length(id));
+      node = insert_loops(node, {runs.back()}).insert_mark(marks::vector);
+      runs.pop_back();
+    }
+    node = insert_loops(node, runs);
+    for (auto band = bands.bands.rbegin(); band != bands.bands.rend(); ++band)
+      if (!band->empty()) node = insert_loops(node, *band).as<isl::schedule_node_band>().set_permutable(false);
+    bool unrolls = choice.unroll && node.isa<isl::schedule_node_band>();
+    return unrolls ? node.insert_mark(marks::register_tile) : node;
+  }
+
+  std::int64_t vector_length(const std::string& id) const {
+    std::int64_t result = 1;
+    for (const auto& loop : mapping_.statement(id).loops) result = std::max(result, loop.threads.run);
+    for (const auto& member : mapping_.members) result = std::max(result, member.threads.run);
+    return result;
   }
 
   /// Each thread runs through the statement's own loops by itself.
-  schedule_node place_ahead(const schedule_node& node, const Loops& points, const isl::union_set& filter) const {
-    return insert_points(node, points).insert_filter(filter).insert_mark(marks::thread);
+  schedule_node place_ahead(schedule_node node, const Loops& points, const isl::union_set& filter, const std::string& id) {
+    OwnBands bands{{{}}, {}};
+    for (const auto& loop : points) bands.take(loop, bands.bands.back());
+    while (node.isa<isl::schedule_node_band>()) {
+      bands.bands.emplace_back();
+      take_own(node, id, points, bands);
+      node = erase(node);
+    }
+    return insert_bands(node, bands, id).insert_filter(filter).insert_mark(marks::thread);
+  }
+
+  /// The members of \p band in their order.
+  void take_own(const schedule_node& band, const std::string& id, const Loops& points, OwnBands& bands) const {
+    auto members = band_members(band);
+    auto coincident = band_coincident(band);
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      auto iterator = only_iterator(members[i], scop_.statement(id).domain);
+      auto threads = iterator >= 0 ? mapping_.threads(id, iterator) : ThreadLoop{};
+      if (threads.dimension >= 0 && uses(points, threads.dimension)) threads = {};
+      auto range = values(members[i], instances_at(band));
+      auto index = threads.dimension >= 0 ? from_zero(members[i], range.min, instances_at(band)) : members[i];
+      bands.take({index, range.extent(), static_cast<bool>(coincident[i]), threads}, bands.bands.back());
+    }
   }
 
   /// All threads run the statement's serial loops together.
-  static schedule_node place_together(schedule_node node, const Loops& loops, const std::vector<Loops>& own, const isl::union_set& filter) {
+  schedule_node place_together(schedule_node node, const Loops& loops, const std::vector<Loops>& own, const isl::union_set& filter,
+                               const std::string& id) {
     while (node.isa<isl::schedule_node_band>()) node = erase(node);
-    node = insert_points(node, loops).insert_filter(filter).insert_mark(marks::thread);
+    OwnBands bands{{{}}, {}};
+    for (const auto& loop : loops) bands.take(loop, bands.bands.back());
+    node = insert_bands(node, bands, id).insert_filter(filter).insert_mark(marks::thread);
     for (auto serial = own.rbegin(); serial != own.rend(); ++serial)
       if (!serial->empty()) node = insert_loops(node, *serial).as<isl::schedule_node_band>().set_permutable(false);
     return node;
   }
 
-  const Scop& scop_;
+  Scop& scop_;
   const GridClusterMapping& mapping_;
   const std::vector<std::string>& together_;
   std::array<std::int64_t, 3> result_grid_ = {1, 1, 1}, result_block_ = {1, 1, 1};
@@ -246,7 +289,22 @@ void collect_thread_nodes(const schedule_node& node, std::vector<std::pair<std::
 
 }  // namespace
 
-GridTree grid_tree(const Scop& scop, const GridClusterMapping& mapping, const std::vector<std::string>& together) {
+Scop as_kernel(const Scop& scop, const GridTree& tree) {
+  auto result = scop;
+  for (int i = 0; i < 3; ++i)
+    if (tree.grid[i] > 1) result.parameters.push_back({block_name(i), 0, tree.grid[i] - 1});
+  for (int i = 0; i < 3; ++i)
+    if (tree.block[i] > 1) result.parameters.push_back({thread_name(i), 0, tree.block[i] - 1});
+  auto node = scop.schedule.root().child(0);
+  if (tree.grid != std::array<std::int64_t, 3>{1, 1, 1}) node = node.insert_filter(tree.blocks);
+  node = node.insert_mark(marks::kernel);
+  auto bounds = call(scop.ctx(), isl_set_from_params, parameter_bounds(result).release());
+  if (!result.parameters.empty()) node = node.insert_context(bounds);
+  result.schedule = node.schedule();
+  return result;
+}
+
+GridTree grid_tree(Scop& scop, const GridClusterMapping& mapping, const std::vector<std::string>& together) {
   return Builder(scop, mapping, together).run();
 }
 

@@ -7,6 +7,8 @@
 #include "tc/polyhedral/barriers.h"
 #include "tc/polyhedral/gather_coincident.h"
 #include "tc/polyhedral/grid_tree.h"
+#include "tc/polyhedral/promote_in_block.h"
+#include "tc/polyhedral/reduce_in_block.h"
 #include "tc/polyhedral/split_kernels.h"
 #include "tc/polyhedral/thread_map.h"
 
@@ -29,38 +31,29 @@ std::vector<std::string> entangled(const Scop& scop, const isl::union_map& pairs
   return result;
 }
 
-void add_parameters(GridKernel& kernel) {
-  for (int i = 0; i < 3; ++i)
-    if (kernel.grid[i] > 1) kernel.scop.parameters.push_back({block_name(i), 0, kernel.grid[i] - 1});
-  for (int i = 0; i < 3; ++i)
-    if (kernel.block[i] > 1) kernel.scop.parameters.push_back({thread_name(i), 0, kernel.block[i] - 1});
-}
-
-/// The context node: bounds of the parameters of \p scop.
-isl::schedule with_context(const Scop& scop) {
-  if (scop.parameters.empty()) return scop.schedule;
-  auto bounds = call(scop.ctx(), isl_set_from_params, parameter_bounds(scop).release());
-  return scop.schedule.root().child(0).insert_context(bounds).schedule();
-}
-
-GridKernel map_cluster(const Scop& part, const GridClusterMapping& mapping) {
-  GridKernel kernel{.scop = part};
-  auto choice = mapping;
-  choice.block = grid_tree(part, choice, {}).block;
-  auto tree = grid_tree(part, choice, {});
-  kernel.scop.schedule = tree.schedule;
-  auto pairs = conflicts(part, Sharing::Block);
-  auto together = entangled(kernel.scop, pairs);
+/// The tree of \p scop, whose schedule it becomes. What threads must run together is found with a first try.
+GridTree spread(Scop& scop, GridClusterMapping& mapping) {
+  auto attempt = scop;
+  mapping.block = grid_tree(attempt, mapping, {}).block;
+  auto tree = grid_tree(attempt, mapping, {});
+  attempt.schedule = tree.schedule;
+  auto together = entangled(attempt, conflicts(scop, Sharing::Block));
   if (!together.empty()) {
-    tree = grid_tree(part, choice, together);
-    kernel.scop.schedule = tree.schedule;
+    attempt = scop;
+    tree = grid_tree(attempt, mapping, together);
+    attempt.schedule = tree.schedule;
   }
-  kernel.grid = tree.grid;
-  kernel.block = tree.block;
-  add_parameters(kernel);
-  kernel.scop.schedule = with_context(kernel.scop);
-  kernel.scop = insert_barriers(kernel.scop, kernel.block);
-  return kernel;
+  scop = attempt;
+  return tree;
+}
+
+GridKernel map_cluster(const Scop& part, const GridClusterMapping& choice) {
+  auto mapping = choice;
+  auto scop = reduce_in_block(part, mapping);
+  auto tree = spread(scop, mapping);
+  BlockMemory memory{.shared_bytes = mapping.shared_bytes};
+  scop = promote_in_block(scop, tree.inside, mapping.promoted, tree.block, memory);
+  return {insert_barriers(as_kernel(scop, tree), tree.block), tree.grid, tree.block, mapping.shared_bytes - memory.shared_bytes};
 }
 
 }  // namespace

@@ -149,6 +149,18 @@ Scop privatise_reduction(const Scop& scop, const std::vector<int>& cluster_path,
   return result;
 }
 
+std::pair<Scop, std::vector<std::string>> privatise_for_threads(const Scop& scop, const std::vector<int>& cluster_path, bool outer_band,
+                                                                const std::string& id, int iterator, std::int64_t run,
+                                                                std::int64_t threads) {
+  Kept kept(scop.statement(id));
+  auto from_zero = str("(", kept.all[iterator], " - ", kept.box[iterator].min, ")");
+  Parts parts{str("floor(", from_zero, "/", run, ") mod ", threads), threads, true};
+  Privatiser privatiser(scop, id, kept, parts);
+  auto result = privatiser.run(path_of(alone(node_at(scop.schedule, cluster_path), id, outer_band)));
+  result.tensor(privatiser.tensor().name).combined = false;
+  return {result, privatiser.added};
+}
+
 Scop block_reduction(const Scop& scop, const std::vector<int>& cluster_path, ClusterMapping& cluster) {
   auto& choice = cluster.reduction;
   Kept kept(scop.statement(choice.statement));

@@ -35,6 +35,10 @@ struct Statement {
   Access write;
   std::vector<Access> reads;       ///< Source: in the order the right-hand side names them, left to right, depth first
   int vector_lanes = 0;            ///< lanes of the vector loop around it, 0 without one
+  /// Neighbouring threads, `combined_lanes` of them along this iterator, combine their values with `op` without memory; the
+  /// first of them writes. -1: each instance writes its own value.
+  int combined_iterator = -1;
+  int combined_lanes = 0;
 };
 
 /// An array: logical indices in a box, stored at (index - min) . strides, elements.

@@ -32,14 +32,23 @@ isl::union_map equal_at(const isl::union_map& pairs, const isl::union_map& funct
   return call(pairs.ctx(), isl_union_map_eq_at_multi_union_pw_aff, pairs.copy(), at.copy());
 }
 
+/// The instances of \p statement that write: of threads that combine their values, the first.
+isl::set writers(const Statement& statement) {
+  if (statement.combined_iterator < 0) return statement.domain;
+  auto names = dimension_names(dimensions(statement.domain));
+  auto text = str("{ ", statement.id, "[", join(names), "] : ", names[statement.combined_iterator], " mod ", statement.combined_lanes, " = 0 }");
+  return statement.domain.intersect(isl::set(statement.domain.ctx(), text));
+}
+
 /// The part of memory that \p access touches and other threads may too, named after its buffer; nothing for a buffer of one thread.
 isl::union_map shared_memory(const Scop& scop, const Statement& statement, const Access& access, Sharing sharing) {
   auto nothing = isl::union_map::empty(scop.ctx());
   if (access.function.is_null()) return access.relation.to_union_map();
   const auto& tensor = scop.tensor(range_name(access.function.as_map()));
-  if (tensor.storage != Tensor::Storage::Local) return access.relation.to_union_map();
+  auto runs = &access == &statement.write ? writers(statement) : statement.domain;
+  if (tensor.storage != Tensor::Storage::Local) return access.relation.intersect_domain(runs).to_union_map();
   if (!tensor.shared || sharing == Sharing::Grid) return nothing;
-  return access.function.as_map().intersect_domain(statement.domain).to_union_map();
+  return access.function.as_map().intersect_domain(runs).to_union_map();
 }
 
 }  // namespace

@@ -24,6 +24,9 @@ using polyhedral::ThreadLoop;
 /// Threads of a block that hide each other's waiting, few enough to leave registers for each.
 constexpr std::int64_t usual_threads = 256;
 
+/// Iterations of a thread that are unrolled, for buffers in registers.
+constexpr std::int64_t most_unrolled = 32;
+
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 std::int64_t power_of_two_up_to(std::int64_t value, std::int64_t most) {
@@ -41,6 +44,7 @@ class GridChooser {
   }
 
   GridClusterMapping run() {
+    result_.shared_bytes = limits_.block_shared_bytes;
     auto [member, outer_gain] = best_member();
     if (rows_belong_together(outer_gain)) {
       spread_rows();
@@ -50,6 +54,7 @@ class GridChooser {
       spread_rows();
     }
     spread_over_grid();
+    promote();
     return result_;
   }
 
@@ -94,7 +99,8 @@ class GridChooser {
     int best = -1;
     double most = 0;
     for (const auto& loop : entry.inner) {
-      if (!loop.coincident || loop.iterator < 0 || loop.iterator == but || extent(entry, loop.iterator) <= 1) continue;
+      if (loop.iterator < 0 || loop.iterator == but || extent(entry, loop.iterator) <= 1) continue;
+      if (!loop.coincident && (but >= 0 || !statement(entry).accumulates || loop.shared)) continue;
       double here = gain(entry, loop.iterator);
       if (best >= 0 && here < most) continue;
       best = loop.iterator;
@@ -140,8 +146,17 @@ class GridChooser {
       if (i != x && threads < limits_.warp * 4) take(i);
   }
 
-  /// Threads run along a loop of each statement.
+  bool reduces(const ClusterStatement& entry, int iterator) const {
+    auto kept = polyhedral::kept_dimensions(statement(entry));
+    return statement(entry).accumulates && std::find(kept.begin(), kept.end(), iterator) == kept.end();
+  }
+
+  /// Threads run along a loop of each statement; where they reduce, whole warps do.
   void spread_rows() {
+    for (const auto& entry : cluster_.statements) {
+      int inner = best_inner(entry);
+      if (inner >= 0 && reduces(entry, inner)) result_.block[0] = limits_.warp;
+    }
     for (const auto& entry : cluster_.statements) {
       GridStatement mapped{entry.id, {}};
       std::int64_t threads = 1;
@@ -157,6 +172,26 @@ class GridChooser {
       }
       if (!mapped.loops.empty()) result_.statements.push_back(mapped);
     }
+  }
+
+  /// Temporaries go to buffers; statements with few iterations a thread are unrolled for them.
+  void promote() {
+    for (const auto& tensor : scop_.tensors)
+      if (tensor.storage == polyhedral::Tensor::Storage::Workspace && !tensor.live_in && !tensor.live_out && is_touched(tensor.name))
+        result_.promoted.push_back(tensor.name);
+    for (auto& statement : result_.statements)
+      for (const auto& loop : statement.loops) {
+        auto whole = polyhedral::box(scop_.statement(statement.id).domain).at(loop.iterator).extent();
+        auto each = ceil_div(whole, result_.block[loop.threads.dimension] * loop.threads.run);
+        statement.unroll = statement.unroll || (each > 1 && each * loop.threads.run <= most_unrolled);
+      }
+  }
+
+  bool is_touched(const std::string& tensor) const {
+    return std::any_of(cluster_.statements.begin(), cluster_.statements.end(), [&](const auto& entry) {
+      auto all = polyhedral::accesses(statement(entry));
+      return std::any_of(all.begin(), all.end(), [&](const auto* access) { return polyhedral::touches(*access, tensor); });
+    });
   }
 
   /// The longest three members go to the grid, the innermost of them to x.
