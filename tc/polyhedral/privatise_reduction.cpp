@@ -149,14 +149,13 @@ Scop privatise_reduction(const Scop& scop, const std::vector<int>& cluster_path,
   return result;
 }
 
-std::pair<Scop, std::vector<std::string>> privatise_for_threads(const Scop& scop, const std::vector<int>& cluster_path, bool outer_band,
-                                                                const std::string& id, int iterator, std::int64_t run,
-                                                                std::int64_t threads) {
+std::pair<Scop, std::vector<std::string>> privatise_for_threads(const Scop& scop, const std::vector<int>& place, const std::string& id,
+                                                                int iterator, std::int64_t run, std::int64_t threads) {
   Kept kept(scop.statement(id));
   auto from_zero = str("(", kept.all[iterator], " - ", kept.box[iterator].min, ")");
   Parts parts{str("floor(", from_zero, "/", run, ") mod ", threads), threads, true};
   Privatiser privatiser(scop, id, kept, parts);
-  auto result = privatiser.run(path_of(alone(node_at(scop.schedule, cluster_path), id, outer_band)));
+  auto result = privatiser.run(place);
   result.tensor(privatiser.tensor().name).combined = false;
   return {result, privatiser.added};
 }

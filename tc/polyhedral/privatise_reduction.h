@@ -22,12 +22,11 @@ namespace tc::polyhedral {
 Scop privatise_reduction(const Scop& scop, const std::vector<int>& cluster_path, const StatementMapping& choice,
                          ClusterMapping& cluster);
 
-/// Gives the accumulating statement \p id private accumulators for the \p threads that run its reduction iterator \p iterator,
+/// Gives the accumulating statement \p id, alone below the node at \p place, private accumulators for the \p threads that run its reduction iterator \p iterator,
 /// \p run iterations in turn: as above with part floor(k / run) mod threads. Returns the ids of the two new statements; their
 /// last iterator counts the threads. lanes_U, the last tensor, is a Workspace tensor to be contracted.
-std::pair<Scop, std::vector<std::string>> privatise_for_threads(const Scop& scop, const std::vector<int>& cluster_path, bool outer_band,
-                                                                const std::string& id, int iterator, std::int64_t run,
-                                                                std::int64_t threads);
+std::pair<Scop, std::vector<std::string>> privatise_for_threads(const Scop& scop, const std::vector<int>& place, const std::string& id,
+                                                                int iterator, std::int64_t run, std::int64_t threads);
 
 /// Gives the reduction cluster.reduction an accumulator for each of its blocks, which the loop of reduction_blocks (inserted by
 /// tile_cluster) then runs one after the other.

@@ -76,8 +76,10 @@ Scop join_warps(const Scop& scop, const std::string& id, std::int64_t warps, Gri
 /// The reduction of \p loop, which runs along x, in all threads.
 Scop reduce(const Scop& scop, const std::string& id, const GridStatement::Loop& loop, GridClusterMapping& mapping) {
   auto threads = mapping.block[0];
-  bool outer_band = !cluster_views(scop).at(0).members.empty();
-  auto [result, added] = privatise_for_threads(scop, {0}, outer_band, id, loop.iterator, loop.threads.run, threads);
+  auto root = scop.schedule.root().child(0);
+  bool has_outer_band = !cluster_views(scop).at(0).members.empty();
+  auto place = path_to(has_outer_band ? root.child(0) : root, id);
+  auto [result, added] = privatise_for_threads(scop, place, id, loop.iterator, loop.threads.run, threads);
   mapping.promoted.push_back(result.tensors.back().name);
   for (const auto& name : added) {
     int last = dimensions(result.statement(name).domain) - 1;
