@@ -13,11 +13,13 @@
 #include "tc/cache/build_id.h"
 #include "tc/cache/environment.h"
 #include "tc/cache/maintain.h"
+#include "tc/engine/recheck.h"
 
 /// tc_cache: looks at cache folders and changes them. --help says all.
 
 DEFINE_string(dir, "", "the cache's folder; without it TC_CACHE_DIR, else the user's own cache");
 DEFINE_bool(json, false, "ls, show, stat: print JSON, one object a line");
+DEFINE_bool(recompile, false, "verify: compile the code of this build again, ask all laws and compare");
 DEFINE_bool(best_only, false, "export: only the best options of each key");
 DEFINE_string(max_size, "1g", "gc: the size the folder may have afterwards, for example 500m");
 DEFINE_int32(keep, 16, "gc: how many options of each key stay");
@@ -175,7 +177,9 @@ Fields fields_of(const StoredCode& stored) {
 std::string line_of(const StoredOptions& stored) {
   const auto& entry = stored.entry;
   auto options = entry.options.to_text();
-  auto how = entry.origin == Origin::Injected ? "injected" : entry.measured ? time_text(entry.measured->median_ns) : "-";
+  auto how = entry.origin == Origin::Injected ? "injected"
+             : entry.measured                 ? time_text(entry.measured->median_ns)
+                                              : "-";
   return str("  ", stored.id().substr(0, 12), "  ", how, "  ", options.empty() ? "(default options)" : options, "\n");
 }
 
@@ -239,7 +243,16 @@ void statistics() {
 int verify_all() {
   auto findings = verify(folder());
   for (const auto& finding : findings) std::cout << finding.problem << "\n";
-  return findings.empty() ? 0 : 1;
+  std::size_t wrong = findings.size();
+  if (!FLAGS_recompile) return wrong ? 1 : 0;
+  for (const auto& stored : list_code(folder())) {
+    if (stored.entry.build != compiler_build_id()) continue;
+    auto problem = engine::recheck(stored.entry);
+    if (problem.empty()) continue;
+    std::cout << "'" << stored.place.path() << "': " << problem << "\n";
+    ++wrong;
+  }
+  return wrong ? 1 : 0;
 }
 
 void transfer(const Words& sources, const char* what, Transfer (*take)(const std::string&, const std::string&)) {

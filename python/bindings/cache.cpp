@@ -9,6 +9,7 @@
 #include "tc/cache/environment.h"
 #include "tc/cache/maintain.h"
 #include "tc/engine/persistent.h"
+#include "tc/engine/recheck.h"
 
 namespace py = pybind11;
 
@@ -28,39 +29,34 @@ CachePointer open(const std::string& folder, const std::string& mode, const std:
   return std::make_shared<cache::Cache>(std::move(settings));
 }
 
+/// Calls \p visit with the name and the value of each field of \p measured.
+template <typename Measured, typename Visit>
+void for_each_field(Measured& measured, Visit&& visit) {
+  visit("median_ns", measured.median_ns);
+  visit("least_ns", measured.least_ns);
+  visit("spread_ns", measured.spread_ns);
+  visit("runs", measured.runs);
+  visit("cold", measured.cold);
+  visit("checked", measured.checked);
+  visit("threads", measured.threads);
+  visit("machine", measured.machine);
+  visit("build", measured.build);
+  visit("taken_at", measured.taken_at);
+}
+
 py::object to_python(const std::optional<cache::Measurement>& measured) {
   if (!measured) return py::none();
   py::dict result;
-  result["median_ns"] = measured->median_ns;
-  result["least_ns"] = measured->least_ns;
-  result["spread_ns"] = measured->spread_ns;
-  result["runs"] = measured->runs;
-  result["cold"] = measured->cold;
-  result["checked"] = measured->checked;
-  result["threads"] = measured->threads;
-  result["machine"] = measured->machine;
-  result["build"] = measured->build;
-  result["taken_at"] = measured->taken_at;
+  for_each_field(*measured, [&](const char* name, const auto& value) { result[name] = value; });
   return result;
 }
 
-/// The measurement that the items of \p values say. Throws ArgumentError for an item that is none.
+/// The measurement that the items of \p values say. Throws ArgumentError.
 cache::Measurement to_measurement(const py::dict& values) {
   cache::Measurement measured;
-  for (const auto& [key, value] : values) {
-    auto name = key.cast<std::string>();
-    if (name == "median_ns") measured.median_ns = value.cast<double>();
-    else if (name == "least_ns") measured.least_ns = value.cast<double>();
-    else if (name == "spread_ns") measured.spread_ns = value.cast<double>();
-    else if (name == "runs") measured.runs = value.cast<std::int64_t>();
-    else if (name == "cold") measured.cold = value.cast<bool>();
-    else if (name == "checked") measured.checked = value.cast<bool>();
-    else if (name == "threads") measured.threads = value.cast<std::int64_t>();
-    else if (name == "machine") measured.machine = value.cast<std::string>();
-    else if (name == "build") measured.build = value.cast<std::string>();
-    else if (name == "taken_at") measured.taken_at = value.cast<std::int64_t>();
-    else throw ArgumentError(str("a measurement has no '", name, "'"));
-  }
+  for_each_field(measured, [&](const char* name, auto& value) {
+    if (values.contains(name)) value = values[name].template cast<std::decay_t<decltype(value)>>();
+  });
   if (!(measured.median_ns > 0)) throw ArgumentError("a measurement needs a median_ns greater than 0");
   return measured;
 }
@@ -111,7 +107,8 @@ void put(cache::Cache& self, const CacheKey& key, const options::MappingOptions&
   entry.origin = injected ? cache::Origin::Injected : cache::Origin::Tuned;
   if (measured) entry.measured = to_measurement(*measured);
   entry.note = note;
-  if (!self.put(std::move(entry))) throw ResourceError(str("the cache did not take the options: ", join(self.take_warnings())));
+  if (!self.put(std::move(entry)))
+    throw ResourceError(str("the cache did not take the options: ", join(self.take_warnings())));
 }
 
 py::list entries(const cache::Cache& self) {
@@ -164,10 +161,17 @@ py::dict stat(const cache::Cache& self) {
   return result;
 }
 
-py::list verify(const cache::Cache& self) {
-  py::list result;
-  for (const auto& finding : cache::verify(self.settings().folder)) result.append(finding.problem);
-  return result;
+std::vector<std::string> verify(const cache::Cache& self, bool recompile) {
+  py::gil_scoped_release release;
+  std::vector<std::string> problems;
+  for (const auto& finding : cache::verify(self.settings().folder)) problems.push_back(finding.problem);
+  if (!recompile) return problems;
+  for (const auto& stored : cache::list_code(self.settings().folder)) {
+    if (stored.entry.build != cache::compiler_build_id()) continue;
+    auto problem = engine::recheck(stored.entry);
+    if (!problem.empty()) problems.push_back(str("'", stored.place.path(), "': ", problem));
+  }
+  return problems;
 }
 
 const std::string& writable_folder(const cache::Cache& self) {
@@ -215,7 +219,7 @@ void bind_cache(py::module_& m) {
       .def("entries", &entries)
       .def("code", &code)
       .def("stat", &stat)
-      .def("verify", &verify)
+      .def("verify", &verify, py::arg("recompile"))
       .def(
           "merge",
           [](const cache::Cache& self, const std::string& from) {
@@ -235,7 +239,8 @@ void bind_cache(py::module_& m) {
           },
           py::arg("file"))
       .def("gc", &collect, py::arg("max_size"), py::arg("results_a_key"));
-  m.def("environment_cache", &cache::from_environment, "The cache that the environment asks for; None where it is off.");
+  m.def("environment_cache", &cache::from_environment,
+        "The cache that the environment asks for; None where it is off.");
   m.def("compiler_build", &cache::compiler_build_id, "Equal for two processes whose compilers make the same code.");
 }
 

@@ -144,9 +144,10 @@ class Cache:
         """Numbers of files and bytes."""
         return self._core.stat()
 
-    def verify(self) -> List[str]:
-        """Reads all files; what is wrong with them."""
-        return self._core.verify()
+    def verify(self, *, recompile: bool = False) -> List[str]:
+        """Reads all files; what is wrong with them. With `recompile`, machine code of this build is compiled again
+        from its source, with all laws of the compiler, and compared."""
+        return self._core.verify(recompile)
 
     def merge(self, folder) -> Dict[str, int]:
         """Adds the options of another cache's folder. Merging in any order, and twice, gives the same."""

@@ -47,8 +47,8 @@ bool is_for(const Image& image, const std::vector<Argument>& arguments, const st
   auto same = [](const Argument& a, const Argument& b) {
     return a.name == b.name && a.spec == b.spec && a.output == b.output && a.read == b.read && a.mins == b.mins;
   };
-  return image.source == source && std::equal(image.arguments.begin(), image.arguments.end(), arguments.begin(),
-                                              arguments.end(), same);
+  return image.source == source &&
+         std::equal(image.arguments.begin(), image.arguments.end(), arguments.begin(), arguments.end(), same);
 }
 
 /// The executable in the cache, null for none.
@@ -62,8 +62,7 @@ std::shared_ptr<const Executable> load(const cache::Key& key, const std::string&
     if (!is_for(image, arguments, source)) return nullptr;
     CompileStats stats;
     stats.from_cache = true;
-    stats.milliseconds =
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    stats.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     stats.records.push_back({"load", stats.milliseconds, {}});
     return std::make_shared<Executable>(std::move(image), std::move(stats));
   } catch (const Error& error) {
@@ -72,10 +71,11 @@ std::shared_ptr<const Executable> load(const cache::Key& key, const std::string&
   }
 }
 
-/// The texts of the loop nests of a compile.
-std::string generated_source(const CompileStats& stats) {
+/// The text that became machine code: CUDA C++, or the loop nests.
+std::string generated_source(const Executable& executable) {
+  if (executable.image().is_for_gpu()) return executable.image().device.text;
   std::vector<std::string> texts;
-  for (const auto& record : stats.records)
+  for (const auto& record : executable.stats().records)
     if (record.name.substr(0, record.name.find('.')) == "raise") texts.push_back(record.text);
   return join(texts, "\n");
 }
@@ -86,7 +86,7 @@ cache::CodeEntry make_entry(const cache::Key& key, const std::string& source, co
   entry.key = key;
   entry.options = options.mapping.to_text();
   entry.source = source;
-  entry.generated = generated_source(executable.stats());
+  entry.generated = generated_source(executable);
   entry.image = executable.image().serialise();
   entry.compile_milliseconds = executable.stats().milliseconds;
   if (options.stages.verify)
@@ -123,8 +123,9 @@ std::optional<options::MappingOptions> find_mapping(const Function& function, co
   if (options.cache)
     if (auto best = options.cache->best(key)) return with_names_of(function, best->options);
   if (options.mapping_from == MappingFrom::Tuned)
-    throw OptionsError(str(options.cache ? "the cache has" : "there is no cache, so there are", " no tuned options for '",
-                           function.name(), "' with ", cache::tensors_text(key), " on ", key.target,
+    throw OptionsError(str(options.cache ? "the cache has" : "there is no cache, so there are",
+                           " no tuned options for '", function.name(), "' with ", cache::tensors_text(key), " on ",
+                           key.target,
                            ": tune it first, or ask for cached options, which fall back to the default ones"));
   return std::nullopt;
 }

@@ -29,6 +29,7 @@ std::optional<options::MappingOptions> find_mapping(const Function& function, co
 /// The machine code that options.cache has for options.mapping; else compiled, and kept there.
 /// Code whose laws were not asked is not taken where options.stages.verify asks them.
 std::shared_ptr<const Executable> load_or_compile(const std::shared_ptr<const Function>& function,
-                                                  const std::vector<Argument>& arguments, const CompileOptions& options);
+                                                  const std::vector<Argument>& arguments,
+                                                  const CompileOptions& options);
 
 }  // namespace tc::engine

@@ -168,6 +168,28 @@ def test_code_is_of_one_user(folder):
     assert stat.S_IMODE(os.stat(folder / "code").st_mode) == 0o700
 
 
+def test_the_laws_are_asked_again(folder):
+    tc.define(MM).mm(A, B)
+    tc.compile(tc.define(MM).mm, A, B, options="tile=2x2")
+    assert tc.cache.verify(recompile=True) == []
+    assert all("schedule" in entry["verified_stages"] for entry in tc.cache.code())
+
+
+def test_a_cached_kernel_runs_within_5_ms(folder):
+    script = """
+import time
+f = tc.define(MM).mm
+start = time.perf_counter()
+kernel = tc.compile(f, A, B, options="cached")
+kernel(A, B)
+print(kernel.from_cache, (time.perf_counter() - start) * 1e3)
+"""
+    assert run(script).startswith("False")
+    results = [run(script).split() for _ in range(7)]
+    assert {from_cache for from_cache, _ in results} == {"True"}
+    assert min(float(milliseconds) for _, milliseconds in results) <= 5
+
+
 def test_off_and_read_only(folder, monkeypatch, tmp_path):
     T = tc.define("def f(float(N) X) -> (Y) { Y(n) = X(n) + 42 }")
     monkeypatch.setenv("TC_CACHE_MODE", "off")

@@ -41,7 +41,7 @@ def folder(tmp_path):
 
 def test_help_says_all():
     text = run("--help")
-    for word in "ls show stat verify merge export import gc --dir --json --best_only --max_size --keep".split():
+    for word in "ls show stat verify merge export import gc --dir --json --recompile --best_only --max_size --keep".split():
         assert f"  {word}" in text
     assert run(code=2) == text == run("help")
 
@@ -72,7 +72,7 @@ def test_show(folder):
 def test_stat_and_verify(folder):
     assert json.loads(run("stat", "--json", folder=folder))["options"] == 3
     assert "options       3 files" in run("stat", folder=folder)
-    assert run("verify", folder=folder) == ""
+    assert run("verify", folder=folder) == run("verify", "--recompile", folder=folder) == ""
     file = next((folder / "options").rglob("*.options"))
     file.write_bytes(file.read_bytes()[:-1])
     assert run("verify", folder=folder, code=1) == f"'{file}' is damaged\n"
