@@ -13,8 +13,8 @@
 namespace tc::cache {
 namespace {
 
-constexpr std::int64_t stamp_age = 3600;      ///< seconds after which a use is recorded again
-constexpr std::uint64_t puts_a_check = 64;    ///< of code, between two looks at the size of the folder
+constexpr std::int64_t stamp_age = 3600;    ///< seconds after which a use is recorded again
+constexpr std::uint64_t puts_a_check = 64;  ///< of code, between two looks at the size of the folder
 constexpr std::size_t most_warnings = 64;
 
 std::atomic<std::uint64_t> puts_of_options{0};
@@ -23,7 +23,9 @@ std::atomic<std::uint64_t> puts_of_options{0};
 
 Cache::Cache(CacheSettings settings) : settings_(std::move(settings)) {}
 
-std::uint64_t Cache::generation() { return puts_of_options; }
+std::uint64_t Cache::generation() {
+  return puts_of_options;
+}
 
 std::vector<std::string> Cache::folders() const {
   std::vector<std::string> result;
@@ -125,8 +127,7 @@ bool Cache::put(CodeEntry entry) {
   if (!settings_.writable || settings_.folder.empty()) return false;
   entry.build = compiler_build_id();
   if (entry.created_at == 0) entry.created_at = seconds_since_1970();
-  auto where =
-      place(code_root(settings_.folder), code_name(entry.key, entry.options, entry.source, entry.build));
+  auto where = place(code_root(settings_.folder), code_name(entry.key, entry.options, entry.source, entry.build));
   auto problem = untrusted_code(settings_.folder);
   if (problem.empty()) {
     problem = write_file(where.folder, where.name, to_bytes(entry), {true, false});

@@ -15,10 +15,10 @@ namespace tc::cache {
 
 /// Where a cache looks.
 struct CacheSettings {
-  std::string folder;           ///< its own: of both parts
+  std::string folder;  ///< its own: of both parts
   bool writable = true;
-  std::string override_folder;  ///< options in it go before those of all others; "": none
-  std::vector<std::string> packs;  ///< folders of options, read after its own, in order
+  std::string override_folder;                       ///< options in it go before those of all others; "": none
+  std::vector<std::string> packs;                    ///< folders of options, read after its own, in order
   std::uint64_t max_bytes = std::uint64_t(1) << 30;  ///< of its own folder; what is least used goes
 };
 

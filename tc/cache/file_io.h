@@ -15,13 +15,13 @@ namespace tc::cache {
 struct FileBytes {
   Fault fault = Fault::None;
   std::string bytes;
-  std::string problem;              ///< empty where the file is absent
-  std::int64_t modified_at = 0;     ///< seconds since 1970
+  std::string problem;           ///< empty where the file is absent
+  std::int64_t modified_at = 0;  ///< seconds since 1970
 };
 
 struct ReadRules {
-  std::uint64_t limit = 0;   ///< bytes
-  bool owner_only = false;   ///< refuse files that others own or may write
+  std::uint64_t limit = 0;  ///< bytes
+  bool owner_only = false;  ///< refuse files that others own or may write
 };
 
 /// The whole regular file \p path; symbolic links are not followed. A file that vanishes is absent.
@@ -40,7 +40,8 @@ std::string write_file(const std::string& folder, const std::string& name, std::
 /// Makes \p folder and those above it. Returns "" or what failed.
 std::string make_folder(const std::string& folder, bool owner_only);
 
-/// Why code in \p folder is not to be trusted, "" if it is: a directory, no link, of this user, that no other may write.
+/// Why code in \p folder is not to be trusted, "" if it is: a directory, no link, of this user, that no other may
+/// write.
 std::string untrusted(const std::string& folder);
 
 struct Listed {

@@ -13,7 +13,10 @@ namespace {
 class Collector {
  public:
   Collector(const std::string& folder, const GcRules& rules)
-      : folder_(folder), rules_(rules), options_(find_files(options_root(folder))), code_(find_files(code_root(folder))) {
+      : folder_(folder),
+        rules_(rules),
+        options_(find_files(options_root(folder))),
+        code_(find_files(code_root(folder))) {
     for (const auto* files : {&options_, &code_})
       for (const auto& found : *files) report_.bytes_left += found.file.size;
   }
@@ -95,6 +98,8 @@ class Collector {
 
 }  // namespace
 
-GcReport gc(const std::string& folder, const GcRules& rules) { return Collector(folder, rules).run(); }
+GcReport gc(const std::string& folder, const GcRules& rules) {
+  return Collector(folder, rules).run();
+}
 
 }  // namespace tc::cache

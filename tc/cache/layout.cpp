@@ -19,14 +19,24 @@ std::string damage(const Place& place, Fault fault) {
 
 }  // namespace
 
-std::string options_root(const std::string& folder) { return folder + "/options"; }
-std::string code_root(const std::string& folder) { return folder + "/code"; }
+std::string options_root(const std::string& folder) {
+  return folder + "/options";
+}
+std::string code_root(const std::string& folder) {
+  return folder + "/code";
+}
 
-Place place(const std::string& root, const std::string& name) { return {root + "/" + name.substr(0, 2), name}; }
+Place place(const std::string& root, const std::string& name) {
+  return {root + "/" + name.substr(0, 2), name};
+}
 
-std::string family_prefix(const Key& key) { return hex(family(key), id_bytes) + "-"; }
+std::string family_prefix(const Key& key) {
+  return hex(family(key), id_bytes) + "-";
+}
 
-std::string key_prefix(const Key& key) { return family_prefix(key) + hex(digest(key), id_bytes) + "-"; }
+std::string key_prefix(const Key& key) {
+  return family_prefix(key) + hex(digest(key), id_bytes) + "-";
+}
 
 std::string options_name(const OptionsEntry& entry, std::string_view bytes) {
   return str(key_prefix(entry.key), hex(sha256(bytes), id_bytes), options_suffix);

@@ -17,7 +17,7 @@
 /// nobody reads, changes and writes, and merging folders is the union of their files.
 namespace tc::cache {
 
-constexpr std::uint64_t options_limit = 1 << 20;   ///< bytes of a file that are read at most
+constexpr std::uint64_t options_limit = 1 << 20;  ///< bytes of a file that are read at most
 constexpr std::uint64_t code_limit = 256 << 20;
 
 std::string options_root(const std::string& folder);

@@ -30,8 +30,12 @@ std::string problem_of(const Place& place, Fault fault, const std::string& probl
 
 }  // namespace
 
-std::string StoredOptions::id() const { return last_part(place.name); }
-std::string StoredCode::id() const { return last_part(place.name); }
+std::string StoredOptions::id() const {
+  return last_part(place.name);
+}
+std::string StoredCode::id() const {
+  return last_part(place.name);
+}
 
 Stat stat(const std::string& folder) {
   Stat result;

@@ -65,14 +65,15 @@ void add_options(const std::string& folder, std::string_view bytes, Transfer& tr
 /// All options of \p folder, only the best of each key if \p best_only, as one file: equal bytes for equal content.
 /// Returns how many.
 std::size_t export_options(const std::string& folder, const std::string& file, bool best_only = false);
-/// The inverse: adds the options in \p file to \p folder. Throws ArgumentError for a file that is not, whole, an export.
+/// The inverse: adds the options in \p file to \p folder. Throws ArgumentError for a file that is not, whole, an
+/// export.
 Transfer import_options(const std::string& folder, const std::string& file);
 
 struct GcRules {
   std::uint64_t max_bytes = std::uint64_t(1) << 30;
-  std::size_t results_a_key = 16;        ///< of which the best stay, and all that are injected
-  std::int64_t temporary_age = 3600;     ///< seconds after which an unfinished file is a dead process's
-  bool only_when_full = false;           ///< do nothing unless the folder is larger than max_bytes
+  std::size_t results_a_key = 16;     ///< of which the best stay, and all that are injected
+  std::int64_t temporary_age = 3600;  ///< seconds after which an unfinished file is a dead process's
+  bool only_when_full = false;        ///< do nothing unless the folder is larger than max_bytes
 };
 struct GcReport {
   Count removed;

@@ -19,8 +19,12 @@ CacheSettings in(const std::string& folder) {
 }
 
 /// The entries of a writer differ by their tile; the image of code says whose it is.
-OptionsEntry nth_options(int n) { return tuned(product_key(3, 4, n % 499), 1 + n, 1000 + n); }
-CodeEntry nth_code(int n) { return code(product_key(n, 4, 5), std::string(20000 + n % 1000, static_cast<char>('a' + n % 26))); }
+OptionsEntry nth_options(int n) {
+  return tuned(product_key(3, 4, n % 499), 1 + n, 1000 + n);
+}
+CodeEntry nth_code(int n) {
+  return code(product_key(n, 4, 5), std::string(20000 + n % 1000, static_cast<char>('a' + n % 26)));
+}
 
 /// Writes entries from \p first on until it is killed, and tells \p acknowledge the number of each that put() took.
 [[noreturn]] void write_for_ever(const std::string& folder, int first, int acknowledge) {

@@ -22,7 +22,8 @@ std::string changed(Kind kind, const std::string& bytes, Change&& change) {
 template <typename Change>
 Fault fault_of_options(Change&& change) {
   OptionsEntry entry;
-  return parse(changed<proto::OptionsEntry>(Kind::Options, to_bytes(tuned(product_key(3, 4, 5), 8, 100)), change), entry);
+  return parse(changed<proto::OptionsEntry>(Kind::Options, to_bytes(tuned(product_key(3, 4, 5), 8, 100)), change),
+               entry);
 }
 
 TEST(OptionsEntry, SurvivesBytes) {
@@ -77,7 +78,8 @@ TEST(OptionsEntry, WhatIsNoEntryIsIgnored) {
   EXPECT_NE(fault_of_options([](proto::OptionsEntry& m) { m.mutable_key()->mutable_tensors(0)->set_shape(0, -1); }),
             Fault::None);
   EXPECT_NE(fault_of_options([](proto::OptionsEntry& m) { m.mutable_measured()->set_median_ns(-1); }), Fault::None);
-  EXPECT_NE(fault_of_options([](proto::OptionsEntry& m) { m.mutable_measured()->set_median_ns(std::nan("")); }), Fault::None);
+  EXPECT_NE(fault_of_options([](proto::OptionsEntry& m) { m.mutable_measured()->set_median_ns(std::nan("")); }),
+            Fault::None);
   EXPECT_NE(fault_of_options([](proto::OptionsEntry& m) { m.mutable_options()->mutable_generic()->add_tile(-5); }),
             Fault::None);
 }

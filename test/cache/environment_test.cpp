@@ -50,10 +50,10 @@ TEST(Environment, SaysWhatACacheMayDo) {
     EXPECT_EQ(from_environment(), from_environment());
   }
   Environment environment(Values{{"TC_CACHE_DIR", "/a"},
-                           {"TC_CACHE_MODE", "ro"},
-                           {"TC_CACHE_OVERRIDE", "/o"},
-                           {"TC_CACHE_PACKS", "/p:/q:"},
-                           {"TC_CACHE_MAX_SIZE", "3m"}});
+                                 {"TC_CACHE_MODE", "ro"},
+                                 {"TC_CACHE_OVERRIDE", "/o"},
+                                 {"TC_CACHE_PACKS", "/p:/q:"},
+                                 {"TC_CACHE_MAX_SIZE", "3m"}});
   const auto& settings = from_environment()->settings();
   EXPECT_FALSE(settings.writable);
   EXPECT_EQ(settings.override_folder, "/o");
@@ -66,7 +66,8 @@ TEST(Environment, WrongValuesAreErrors) {
     Environment environment(Values{{"TC_CACHE_DIR", "/a"}, {"TC_CACHE_MODE", mode}});
     EXPECT_THROW(from_environment(), OptionsError) << mode;
   }
-  for (const char* size : {"much", "-1", "3t", "1g ", "99999999999g"}) EXPECT_THROW(parse_size(size), OptionsError) << size;
+  for (const char* size : {"much", "-1", "3t", "1g ", "99999999999g"})
+    EXPECT_THROW(parse_size(size), OptionsError) << size;
   EXPECT_EQ(parse_size("7"), 7u);
   EXPECT_EQ(parse_size("2k"), 2048u);
   EXPECT_EQ(parse_size("2g"), std::uint64_t(2) << 30);

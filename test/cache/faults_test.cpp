@@ -14,9 +14,9 @@
 /// The file functions of the C library, which fail or kill the process at the n-th call.
 namespace {
 
-int calls = 0;       ///< of file functions since arm()
-int fail_at = 0;     ///< the call that fails; 0: none
-int fail_with = 0;   ///< errno, 0: SIGKILL
+int calls = 0;      ///< of file functions since arm()
+int fail_at = 0;    ///< the call that fails; 0: none
+int fail_with = 0;  ///< errno, 0: SIGKILL
 bool for_ever = false;
 
 void arm(int at, int error, bool all_later) {
@@ -45,16 +45,24 @@ int open(const char* path, int flags, ...) {
   va_end(arguments);
   return fails() ? -1 : static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, flags, mode));
 }
-ssize_t write(int file, const void* bytes, size_t size) { return fails() ? -1 : ::syscall(SYS_write, file, bytes, size); }
-ssize_t read(int file, void* bytes, size_t size) { return fails() ? -1 : ::syscall(SYS_read, file, bytes, size); }
-int fsync(int file) { return fails() ? -1 : static_cast<int>(::syscall(SYS_fsync, file)); }
+ssize_t write(int file, const void* bytes, size_t size) {
+  return fails() ? -1 : ::syscall(SYS_write, file, bytes, size);
+}
+ssize_t read(int file, void* bytes, size_t size) {
+  return fails() ? -1 : ::syscall(SYS_read, file, bytes, size);
+}
+int fsync(int file) {
+  return fails() ? -1 : static_cast<int>(::syscall(SYS_fsync, file));
+}
 int mkdir(const char* path, mode_t mode) noexcept {
   return fails() ? -1 : static_cast<int>(::syscall(SYS_mkdirat, AT_FDCWD, path, mode));
 }
 int rename(const char* from, const char* to) noexcept {
   return fails() ? -1 : static_cast<int>(::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
 }
-int unlink(const char* path) noexcept { return fails() ? -1 : static_cast<int>(::syscall(SYS_unlinkat, AT_FDCWD, path, 0)); }
+int unlink(const char* path) noexcept {
+  return fails() ? -1 : static_cast<int>(::syscall(SYS_unlinkat, AT_FDCWD, path, 0));
+}
 int close(int file) {
   bool failed = fails();
   int result = static_cast<int>(::syscall(SYS_close, file));
@@ -85,7 +93,9 @@ int calls_of_puts() {
   return result;
 }
 
-TEST(Faults, TheFunctionsAreOurs) { EXPECT_GT(calls_of_puts(), 15); }
+TEST(Faults, TheFunctionsAreOurs) {
+  EXPECT_GT(calls_of_puts(), 15);
+}
 
 /// Whatever fails, once or for ever: nothing is thrown, what was acknowledged is found, what is found is right.
 TEST(Faults, AFailingDiskIsAMiss) {

@@ -40,7 +40,11 @@ TEST(Key, EveryPartCounts) {
       {"extent", [](Key& key) { key.tensors[1].spec.shape[0] += 1; }, true},
       {"stride", [](Key& key) { key.tensors[1].spec.strides[0] += 1; }, true},
       {"role", [](Key& key) { key.tensors[1].output = true; }, false},
-      {"rank", [](Key& key) { key.tensors[1].spec = contiguous(DType::Float32, {4, 5, 1}); }, false},
+      {"rank",
+       [](Key& key) {
+         key.tensors[1].spec = contiguous(DType::Float32, {4, 5, 1});
+       },
+       false},
       {"number of tensors", [](Key& key) { key.tensors.pop_back(); }, false},
       {"order of tensors", [](Key& key) { std::swap(key.tensors[0], key.tensors[1]); }, true},
   };
