@@ -1,5 +1,6 @@
 #include "callable.h"
 
+#include "place.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/engine/overlap.h"
@@ -85,17 +86,24 @@ Callable::Callable(std::shared_ptr<const engine::Executable> executable) : execu
 
 bool Callable::matches(Operands& operands, std::size_t begin, std::size_t end) const {
   const auto& arguments = executable_->image().arguments;
+  bool for_gpu = executable_->image().is_for_gpu();
   for (std::size_t i = begin; i < end; ++i)
-    if (!operands[i].matches(arguments[i].spec)) return false;
+    if (!operands[i].matches(arguments[i].spec) || ((operands[i].device != on_cpu) != for_gpu && !operands[i].is_number())) return false;
   return true;
 }
 
-py::object Callable::allocate_outputs(Framework framework, void** pointers) const {
+cuda::Place Callable::place_for(Operands& operands, std::size_t count) const {
+  if (executable_->image().is_for_gpu()) return place_of(*executable_, operands, count);
+  check_on_cpu(*executable_, operands, count);
+  return {};
+}
+
+py::object Callable::allocate_outputs(Framework framework, int device, void** pointers) const {
   const auto& arguments = executable_->image().arguments;
   std::vector<py::object> tensors;
   for (std::size_t o = 0; o < signature_.outputs(); ++o) {
     const auto& argument = arguments[signature_.inputs + o];
-    py::object tensor = allocate(framework, argument.spec, shapes_[o].ptr());
+    py::object tensor = allocate(framework, argument.spec, shapes_[o].ptr(), device);
     Borrowed borrowed;
     borrowed.take(tensor.ptr(), argument.name.c_str());
     if (!borrowed.matches(argument.spec))
@@ -130,6 +138,7 @@ void Callable::check_overlap(Operands& operands) const {
 py::object Callable::run(Operands& operands, PyObject* out) const {
   const auto count = executable_->image().arguments.size();
   Pointers pointers(count);
+  auto place = place_for(operands, out ? count : signature_.inputs);
   py::object result;
   for (std::size_t i = 0; i < signature_.inputs; ++i) pointers.data()[i] = operands[i].data;
   if (out) {
@@ -140,10 +149,12 @@ py::object Callable::run(Operands& operands, PyObject* out) const {
     if (reads_outputs_)
       throw ArgumentError(
           str("'", executable_->image().function, "' accumulates into what its output holds: pass the output as out="));
-    result = allocate_outputs(framework_of(operands, signature_.inputs), pointers.data() + signature_.inputs);
+    int device = executable_->image().is_for_gpu() ? place.device : on_cpu;
+    result = allocate_outputs(framework_of(operands, signature_.inputs), device, pointers.data() + signature_.inputs);
   }
   {
     Unlocked unlocked;
+    cuda::AtPlace at(place);
     executable_->run_unchecked(pointers.data());
   }
   return result;
@@ -171,6 +182,7 @@ engine::RunProfile Callable::profile(const py::args& args, py::handle out) const
   if (out.is_none()) results = call(args, out);
   Operands operands(executable_->image().arguments.size());
   take(operands, args, results);
+  cuda::AtPlace at(place_for(operands, operands.size()));
   std::vector<TensorView> inputs, outputs;
   for (std::size_t i = 0; i < operands.size(); ++i)
     (i < signature_.inputs ? inputs : outputs).push_back(operands[i].view());

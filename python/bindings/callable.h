@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "tc/cuda/device.h"
 #include "tc/engine/engine.h"
 #include "tensor.h"
 
@@ -47,7 +48,7 @@ class Callable {
 
   const engine::Executable& executable() const { return *executable_; }
 
-  /// Are \p operands of the types, shapes and strides compiled for?
+  /// Are \p operands of the types, shapes and strides compiled for, and on such a device?
   bool matches(Operands& operands, std::size_t begin, std::size_t end) const;
   /// Allocates outputs where \p out is null, runs without the interpreter's lock, returns the outputs.
   /// \p operands holds the inputs, and the outputs when \p out is given; all match.
@@ -58,7 +59,9 @@ class Callable {
   engine::RunProfile profile(const pybind11::args& args, pybind11::handle out) const;
 
  private:
-  pybind11::object allocate_outputs(Framework framework, void** pointers) const;
+  pybind11::object allocate_outputs(Framework framework, int device, void** pointers) const;
+  /// Where a GPU runs \p operands, the first \p count of which are given; throws ArgumentError unless they are there.
+  cuda::Place place_for(Operands& operands, std::size_t count) const;
   /// Takes inputs, and outputs unless \p out is None; throws ArgumentError unless they are as compiled for.
   void take(Operands& operands, const pybind11::args& args, pybind11::handle out) const;
   /// Throws ArgumentError where an output shares memory in a way that would change the result.

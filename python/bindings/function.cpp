@@ -5,6 +5,7 @@
 #include "bindings.h"
 #include "cache.h"
 #include "callable.h"
+#include "place.h"
 #include "interrupt.h"
 #include "tc/base/str.h"
 #include "tc/engine/describe.h"
@@ -106,7 +107,10 @@ class PyFunction {
       if (callable->matches(operands, 0, end)) return remember(callable.get(), end);
     std::vector<TensorSpec> ins, outs;
     for (std::size_t i = 0; i < end; ++i) (i < signature_.inputs ? ins : outs).push_back(operands[i].view());
-    auto made = compile(ins, outs, settings_);
+    auto settings = settings_;
+    if (int device = device_of(operands, end); device != on_cpu && !settings.target)
+      settings.target = "cuda:" + cuda::device_architecture(device);
+    auto made = compile(ins, outs, settings);
     auto& entries = compiled_[hash];
     entries.push_back(std::move(made));
     return remember(entries.back().get(), end);

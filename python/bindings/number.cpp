@@ -65,6 +65,8 @@ PyTypeObject* numpy_type(const char* name) {
 void Borrowed::take_number(PyObject* object, DType type, const char* name) {
   release();
   framework = Framework::None;
+  device = on_cpu;
+  number_source_ = object;
   read_only = true;
   dtype = type;
   rank = 0;

@@ -35,23 +35,44 @@ PyObject* dtype_object(const char* module, DType type) {
   return entry;
 }
 
+/// torch.device of the CPU or of CUDA device \p number.
+PyObject* torch_device(int number) {
+  static auto* known = new std::map<int, PyObject*>();
+  auto& entry = (*known)[number];
+  if (!entry) entry = py::module_::import("torch").attr("device")(number == on_cpu ? "cpu" : str("cuda:", number)).release().ptr();
+  return entry;
+}
+
 }  // namespace
 
-py::object allocate(Framework framework, const TensorSpec& spec, PyObject* shape) {
+py::object allocate(Framework framework, const TensorSpec& spec, PyObject* shape, int device) {
   PyObject* result = nullptr;
   if (framework == Framework::Torch) {
     static PyObject* empty = py::object(py::module_::import("torch").attr("empty")).release().ptr();
     static PyObject* names = py::make_tuple("dtype", "device").release().ptr();
-    static PyObject* cpu = py::module_::import("torch").attr("device")("cpu").release().ptr();
-    PyObject* arguments[] = {shape, dtype_object("torch", spec.dtype), cpu};
+    PyObject* arguments[] = {shape, dtype_object("torch", spec.dtype), torch_device(device)};
     result = PyObject_Vectorcall(empty, arguments, 1, names);
-  } else {
+  } else if (device == on_cpu) {
     static PyObject* empty = py::object(py::module_::import("numpy").attr("empty")).release().ptr();
     PyObject* arguments[] = {shape, dtype_object("numpy", spec.dtype)};
     result = PyObject_Vectorcall(empty, arguments, 2, nullptr);
+  } else {
+    throw ArgumentError("outputs on a GPU are allocated for torch tensors only: pass them as out=");
   }
   if (!result) throw py::error_already_set();
   return py::reinterpret_steal<py::object>(result);
+}
+
+void Borrowed::move_number(int to, const char* name) {
+  py::object modules = py::module_::import("sys").attr("modules");
+  if (!modules.contains("torch"))
+    throw ArgumentError(str("'", name, "' is a number and the other tensors are on a GPU: pass a tensor of rank 0 there"));
+  py::object torch = modules["torch"];
+  py::object tensor = torch.attr("tensor")(py::handle(number_source_), py::arg("dtype") = py::handle(dtype_object("torch", dtype)),
+                                           py::arg("device") = py::handle(torch_device(to)));
+  data = reinterpret_cast<void*>(tensor.attr("data_ptr")().cast<std::uintptr_t>());
+  device = to;
+  capsule_ = tensor.release().ptr();
 }
 
 namespace {

@@ -147,7 +147,8 @@ void copy_dlpack(const DLTensor& tensor, const char* name, Borrowed& out) {
   if (tensor.ndim > max_rank) throw ArgumentError(str("'", name, "' has more than ", max_rank, " dimensions"));
   TensorView view;
   try {
-    view = view_of(tensor);
+    out.device = device_of(tensor);
+    view = view_on_device(tensor);
   } catch (const ArgumentError& error) {
     throw ArgumentError(str("'", name, "': ", error.what()));
   }
@@ -158,9 +159,10 @@ void copy_dlpack(const DLTensor& tensor, const char* name, Borrowed& out) {
   out.data = view.data;
 }
 
-/// As copy_dlpack without allocating, for the usual types in CPU memory; false where the general way is needed.
+/// As copy_dlpack without allocating, for the usual types and devices; false where the general way is needed.
 bool copy_plain(const DLTensor& tensor, Borrowed& out) {
-  if (tensor.device.device_type != kDLCPU || tensor.ndim > max_rank || tensor.dtype.lanes != 1 || !tensor.strides)
+  bool on_gpu = tensor.device.device_type == kDLCUDA;
+  if ((!on_gpu && tensor.device.device_type != kDLCPU) || tensor.ndim > max_rank || tensor.dtype.lanes != 1 || !tensor.strides)
     return false;
   if (tensor.dtype.code == kDLFloat && tensor.dtype.bits == 32)
     out.dtype = DType::Float32;
@@ -172,6 +174,7 @@ bool copy_plain(const DLTensor& tensor, Borrowed& out) {
     out.dtype = DType::Int32;
   else
     return false;
+  out.device = on_gpu ? tensor.device.device_id : on_cpu;
   out.rank = tensor.ndim;
   std::copy(tensor.shape, tensor.shape + tensor.ndim, out.shape);
   std::copy(tensor.strides, tensor.strides + tensor.ndim, out.strides);
@@ -185,6 +188,7 @@ void Borrowed::release() {
   if (has_buffer_) PyBuffer_Release(&buffer_);
   has_buffer_ = false;
   Py_CLEAR(capsule_);
+  number_source_ = nullptr;
 }
 
 void Borrowed::normalise() {
@@ -233,6 +237,7 @@ void Borrowed::take(PyObject* object, const char* name) {
   const auto& type = traits(Py_TYPE(object));
   framework = type.framework;
   read_only = false;
+  device = on_cpu;
   if (type.has_grad) check_torch(object, name);
   if (type.has_mask)
     throw ArgumentError(str("'", name, "' is a masked array, whose mask would be ignored: pass ", name,
@@ -270,7 +275,7 @@ bool Borrowed::matches(const TensorSpec& spec) const {
 
 std::uint64_t Borrowed::hash(std::uint64_t seed) const {
   auto mix = [&](std::uint64_t value) { seed = (seed ^ value) * 0x9E3779B97F4A7C15ull, seed ^= seed >> 29; };
-  mix(static_cast<std::uint64_t>(dtype) * 64 + rank);
+  mix((static_cast<std::uint64_t>(device + 1) * 64 + static_cast<std::uint64_t>(dtype)) * 64 + rank);
   for (int i = 0; i < rank; ++i) mix(shape[i]), mix(strides[i]);
   return seed;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "tc/base/dlpack.h"
 #include "tc/base/tensor.h"
 
 namespace tc::python {
@@ -24,11 +25,15 @@ class Borrowed {
   Borrowed& operator=(const Borrowed&) = delete;
 
   /// Takes the tensor \p object: torch and others by DLPack, NumPy by the buffer protocol; no data is copied.
-  /// \p name names it in errors. Throws ArgumentError for what is no tensor, not in CPU memory or requires grad.
+  /// \p name names it in errors. Throws ArgumentError for what is no tensor, in the memory of neither a CPU nor a CUDA
+  /// device, or requires grad.
   void take(PyObject* object, const char* name);
   /// Takes the Python number \p object as a tensor of rank 0 and type \p type. Throws ArgumentError when the value does
   /// not fit it.
   void take_number(PyObject* object, DType type, const char* name);
+  /// Makes a number a tensor on \p device; \p name names it in errors.
+  void move_number(int device, const char* name);
+  bool is_number() const { return number_source_ != nullptr; }
 
   bool matches(const TensorSpec& spec) const;
   std::uint64_t hash(std::uint64_t seed) const;
@@ -37,6 +42,7 @@ class Borrowed {
   DType dtype = DType::Float32;
   int rank = 0;
   Framework framework = Framework::None;
+  int device = on_cpu;  ///< the CUDA device whose memory it is in
   bool read_only = false;
   std::int64_t shape[max_rank];
   std::int64_t strides[max_rank];
@@ -51,6 +57,7 @@ class Borrowed {
   Py_buffer buffer_{};
   bool has_buffer_ = false;
   PyObject* capsule_ = nullptr;
+  PyObject* number_source_ = nullptr;  ///< the number itself, which outlives the call
   alignas(8) unsigned char number_[8];
   friend struct BorrowedAccess;
 };
@@ -61,8 +68,8 @@ bool is_number(PyObject* object);
 /// The spec of a tensor or of a TensorSpec.
 TensorSpec spec_of(pybind11::handle object, const char* name);
 
-/// An uninitialised dense tensor of \p framework (None: NumPy).
-/// Throws ArgumentError for a type the framework lacks.
-pybind11::object allocate(Framework framework, const TensorSpec& spec, PyObject* shape);
+/// An uninitialised dense tensor of \p framework (None: NumPy) on \p device.
+/// Throws ArgumentError for a type or a device the framework lacks.
+pybind11::object allocate(Framework framework, const TensorSpec& spec, PyObject* shape, int device = on_cpu);
 
 }  // namespace tc::python

@@ -42,9 +42,24 @@ DType dtype_of(const DLDataType& type) {
 }  // namespace
 
 TensorView view_of(const DLTensor& tensor) {
-  if (tensor.device.device_type != kDLCPU && tensor.device.device_type != kDLCUDAHost)
-    throw ArgumentError(str("a tensor on DLPack device type ", int(tensor.device.device_type),
-                            " was given; this target needs tensors in CPU memory: copy it to the CPU first"));
+  if (device_of(tensor) != on_cpu)
+    throw ArgumentError("a tensor on a GPU was given; this target needs tensors in CPU memory: copy it to the CPU first");
+  return view_on_device(tensor);
+}
+
+int device_of(const DLTensor& tensor) {
+  switch (static_cast<int>(tensor.device.device_type)) {
+    case kDLCPU:
+    case kDLCUDAHost: return on_cpu;
+    case kDLCUDA:
+    case kDLCUDAManaged: return tensor.device.device_id;
+    default:
+      throw ArgumentError(str("a tensor on DLPack device type ", int(tensor.device.device_type),
+                              " was given; tensors must be in the memory of the CPU or of a CUDA device: copy it there first"));
+  }
+}
+
+TensorView view_on_device(const DLTensor& tensor) {
   TensorView view;
   view.dtype = dtype_of(tensor.dtype);
   view.shape.assign(tensor.shape, tensor.shape + tensor.ndim);

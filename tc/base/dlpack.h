@@ -10,4 +10,10 @@ namespace tc {
 /// Throws ArgumentError for another device, lanes other than 1 and types the language lacks.
 TensorView view_of(const DLTensor& tensor);
 
+/// Where a tensor's memory is: the number of its CUDA device, or on_cpu. Throws ArgumentError for other devices.
+inline constexpr int on_cpu = -1;
+int device_of(const DLTensor& tensor);
+/// As view_of, for a tensor on any device that device_of knows.
+TensorView view_on_device(const DLTensor& tensor);
+
 }  // namespace tc
