@@ -54,7 +54,7 @@ constexpr const char* examples = R"(
 examples:
   tc_cache ls
   tc_cache merge --dir=team_cache job1/cache job2/cache
-  tc_cache export --dir=team_cache --best_only tuned.tcpack
+  tc_cache export --dir=team_cache --best_only tuned.options
   TC_CACHE_DIR=/scratch/cache tc_cache gc --max_size=200m
 
 exit codes: 0 done, 1 verify found something or an id is unknown, 2 it could not be done or was not understood

@@ -19,12 +19,12 @@ namespace {
 using CachePointer = std::shared_ptr<cache::Cache>;
 
 CachePointer open(const std::string& folder, const std::string& mode, const std::string& override_folder,
-                  const std::vector<std::string>& packs, const std::string& max_size) {
+                  const std::vector<std::string>& shared, const std::string& max_size) {
   cache::CacheSettings settings;
   settings.folder = folder;
   settings.writable = cache::parse_mode(mode);
   settings.override_folder = override_folder;
-  settings.packs = packs;
+  settings.shared = shared;
   settings.max_bytes = cache::parse_size(max_size);
   return std::make_shared<cache::Cache>(std::move(settings));
 }
@@ -209,7 +209,7 @@ void give_warnings(cache::Cache& cache) {
 void bind_cache(py::module_& m) {
   py::class_<CacheKey>(m, "CacheKey", "A def, tensors and a target, as a cache names them.");
   py::class_<cache::Cache, CachePointer>(m, "Cache", "What was learnt about kernels, kept between processes.")
-      .def(py::init(&open), py::arg("folder"), py::arg("mode"), py::arg("override"), py::arg("packs"),
+      .def(py::init(&open), py::arg("folder"), py::arg("mode"), py::arg("override"), py::arg("shared"),
            py::arg("max_size"))
       .def_property_readonly("folder", [](const cache::Cache& self) { return self.settings().folder; })
       .def_property_readonly("writable", [](const cache::Cache& self) { return self.settings().writable; })

@@ -6,14 +6,14 @@ it; `Cache` opens another one.
     tc.cache.stat()                                               what it holds
     tc.cache.inject(T.mm, A, B, options="tile=64x64")             options by hand
     tc.cache.best(T.mm, A, B)                                     what "cached" will use
-    tc.cache.export("tuned.tcpack"), tc.cache.import_("tuned.tcpack")
+    tc.cache.export("tuned.options"), tc.cache.import_("tuned.options")
 
 The environment decides which one it is; see docs/cache.md:
 
     TC_CACHE_MODE=rw|ro|off     read and write (the default), only read, or neither
     TC_CACHE_DIR                its folder; else below $XDG_CACHE_HOME or ~/.cache
     TC_CACHE_OVERRIDE           a folder whose options go before all others
-    TC_CACHE_PACKS              folders of options, joined by ':', that are read after its own
+    TC_CACHE_PATH              folders of options, joined by ':', that are read after its own
     TC_CACHE_MAX_SIZE           of its folder: "500m", "2g"
 """
 
@@ -75,13 +75,13 @@ def _entry(values: Dict[str, Any]) -> Entry:
 class Cache:
     """A cache in `folder`, made where it does not exist. `mode` is "rw" or "ro".
 
-    Options are looked for in the folder `override`, then in its own, then in `packs`, in order; the first that has any
+    Options are looked for in the folder `override`, then in its own, then in `shared`, in order; the first that has any
     decides. Machine code is in its own only. Whatever is wrong with a file is a miss and a RuntimeWarning.
     """
 
-    def __init__(self, folder, *, mode: str = "rw", override=None, packs: Sequence = (), max_size: str = "1g"):
+    def __init__(self, folder, *, mode: str = "rw", override=None, shared: Sequence = (), max_size: str = "1g"):
         self._core = _core.Cache(
-            os.fspath(folder), mode, os.fspath(override or ""), [os.fspath(pack) for pack in packs], max_size
+            os.fspath(folder), mode, os.fspath(override or ""), [os.fspath(each) for each in shared], max_size
         )
 
     @classmethod

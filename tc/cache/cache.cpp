@@ -31,7 +31,7 @@ std::vector<std::string> Cache::folders() const {
   std::vector<std::string> result;
   if (!settings_.override_folder.empty()) result.push_back(settings_.override_folder);
   if (!settings_.folder.empty()) result.push_back(settings_.folder);
-  result.insert(result.end(), settings_.packs.begin(), settings_.packs.end());
+  result.insert(result.end(), settings_.shared.begin(), settings_.shared.end());
   return result;
 }
 

@@ -18,7 +18,7 @@ struct CacheSettings {
   std::string folder;  ///< its own: of both parts
   bool writable = true;
   std::string override_folder;                       ///< options in it go before those of all others; "": none
-  std::vector<std::string> packs;                    ///< folders of options, read after its own, in order
+  std::vector<std::string> shared;                   ///< folders of options, read after its own, in order
   std::uint64_t max_bytes = std::uint64_t(1) << 30;  ///< of its own folder; what is least used goes
 };
 
@@ -37,7 +37,7 @@ class Cache {
 
   const CacheSettings& settings() const { return settings_; }
 
-  /// The options for \p key in the first folder that has any (override, own, packs), best first.
+  /// The options for \p key in the first folder that has any (override, own, shared ones in order), best first.
   std::vector<OptionsEntry> find(const Key& key) const;
   /// The first of find().
   std::optional<OptionsEntry> best(const Key& key) const;

@@ -30,7 +30,7 @@ CacheSettings settings_from_environment(const std::string& mode) {
   settings.folder = default_folder();
   settings.writable = mode.empty() || parse_mode(mode);
   settings.override_folder = variable("TC_CACHE_OVERRIDE");
-  settings.packs = split(variable("TC_CACHE_PACKS"));
+  settings.shared = split(variable("TC_CACHE_PATH"));
   if (auto size = variable("TC_CACHE_MAX_SIZE"); !size.empty()) settings.max_bytes = parse_size(size);
   return settings;
 }
@@ -66,9 +66,9 @@ std::shared_ptr<Cache> from_environment() {
   auto mode = variable("TC_CACHE_MODE");
   if (mode == "off") return nullptr;
   auto settings = settings_from_environment(mode);
-  if (settings.folder.empty() && settings.override_folder.empty() && settings.packs.empty()) return nullptr;
+  if (settings.folder.empty() && settings.override_folder.empty() && settings.shared.empty()) return nullptr;
   auto id = str(settings.folder, '\0', settings.writable, '\0', settings.override_folder, '\0',
-                join(settings.packs, ":"), '\0', settings.max_bytes);
+                join(settings.shared, ":"), '\0', settings.max_bytes);
   std::lock_guard lock(mutex);
   auto& cache = known[id];
   if (!cache) cache = std::make_shared<Cache>(std::move(settings));

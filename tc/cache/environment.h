@@ -14,7 +14,7 @@ namespace tc::cache {
 ///   TC_CACHE_MODE=rw|ro|off   read and write (the default), only read, or neither
 ///   TC_CACHE_DIR=<folder>     else $XDG_CACHE_HOME/tensor_comprehensions, else ~/.cache/tensor_comprehensions
 ///   TC_CACHE_OVERRIDE=<folder>      whose options go before all others
-///   TC_CACHE_PACKS=<folder>:...     whose options are read after the cache's own
+///   TC_CACHE_PATH=<folder>:...     whose options are read after the cache's own
 ///   TC_CACHE_MAX_SIZE=<size>  of the folder, for example 500m or 2g (the default: 1g)
 ///
 /// Throws OptionsError for a mode or a size that means nothing.

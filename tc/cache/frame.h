@@ -7,7 +7,7 @@
 namespace tc::cache {
 
 /// What a file of the cache holds.
-enum class Kind : std::uint32_t { Options = 1, Code = 2, Pack = 3 };
+enum class Kind : std::uint32_t { Options = 1, Code = 2, Export = 3 };
 
 /// Why there is not what was asked for.
 enum class Fault : std::uint8_t {

@@ -130,25 +130,25 @@ TEST(Cache, TheFirstFolderWithOptionsDecides) {
   TemporaryFolder folder;
   CacheSettings settings = in(folder / "own");
   settings.override_folder = folder / "override";
-  settings.packs = {folder / "pack1", folder / "pack2"};
+  settings.shared = {folder / "shared1", folder / "shared2"};
   Cache cache(settings);
   auto expect = [&](const char* options) { EXPECT_EQ(tiles(cache.find(key)), options); };
-  ASSERT_TRUE(Cache(in(folder / "pack2")).put(tuned(key, 1, 1)));
+  ASSERT_TRUE(Cache(in(folder / "shared2")).put(tuned(key, 1, 1)));
   expect("tile=1x2");
-  ASSERT_TRUE(Cache(in(folder / "pack1")).put(tuned(key, 2, 2)));
+  ASSERT_TRUE(Cache(in(folder / "shared1")).put(tuned(key, 2, 2)));
   expect("tile=2x4");
   ASSERT_TRUE(cache.put(tuned(key, 3, 3)));
   expect("tile=3x6");
   ASSERT_TRUE(Cache(in(folder / "override")).put(tuned(key, 4, 4)));
   expect("tile=4x8");
-  EXPECT_EQ(stat(folder / "pack1").options.files, 1u);
+  EXPECT_EQ(stat(folder / "shared1").options.files, 1u);
 }
 
 TEST(Cache, CodeComesFromItsOwnFolderOnly) {
   TemporaryFolder folder;
   CacheSettings settings = in(folder / "own");
-  settings.override_folder = settings.packs.emplace_back(folder / "pack");
-  ASSERT_TRUE(Cache(in(folder / "pack")).put(code(key, "image")));
+  settings.override_folder = settings.shared.emplace_back(folder / "shared");
+  ASSERT_TRUE(Cache(in(folder / "shared")).put(code(key, "image")));
   EXPECT_FALSE(Cache(settings).find_code(key, "tile=32x32", "def mm(...)"));
 }
 
@@ -275,9 +275,9 @@ TEST(Cache, NearestShapes) {
 TEST(Cache, NearestOfTheFirstFolderWhereEquallyNear) {
   TemporaryFolder folder;
   auto settings = in(folder / "own");
-  settings.packs = {folder / "pack"};
+  settings.shared = {folder / "shared"};
   Cache cache(settings);
-  ASSERT_TRUE(Cache(in(folder / "pack")).put(tuned(key, 1, 1)));
+  ASSERT_TRUE(Cache(in(folder / "shared")).put(tuned(key, 1, 1)));
   ASSERT_TRUE(cache.put(tuned(key, 2, 2)));
   EXPECT_EQ(cache.nearest(key)->entry.options.to_text(), "tile=2x4");
 }

@@ -12,8 +12,8 @@ using Values = std::vector<std::pair<std::string, std::string>>;
 class Environment {
  public:
   explicit Environment(const Values& values) {
-    for (const char* name : {"TC_CACHE_MODE", "TC_CACHE_DIR", "TC_CACHE_OVERRIDE", "TC_CACHE_PACKS",
-                             "TC_CACHE_MAX_SIZE", "XDG_CACHE_HOME", "HOME"}) {
+    for (const char* name : {"TC_CACHE_MODE", "TC_CACHE_DIR", "TC_CACHE_OVERRIDE", "TC_CACHE_PATH", "TC_CACHE_MAX_SIZE",
+                             "XDG_CACHE_HOME", "HOME"}) {
       const char* old = std::getenv(name);
       old_.emplace_back(name, old ? std::optional<std::string>(old) : std::nullopt);
       ::unsetenv(name);
@@ -52,12 +52,12 @@ TEST(Environment, SaysWhatACacheMayDo) {
   Environment environment(Values{{"TC_CACHE_DIR", "/a"},
                                  {"TC_CACHE_MODE", "ro"},
                                  {"TC_CACHE_OVERRIDE", "/o"},
-                                 {"TC_CACHE_PACKS", "/p:/q:"},
+                                 {"TC_CACHE_PATH", "/p:/q:"},
                                  {"TC_CACHE_MAX_SIZE", "3m"}});
   const auto& settings = from_environment()->settings();
   EXPECT_FALSE(settings.writable);
   EXPECT_EQ(settings.override_folder, "/o");
-  EXPECT_EQ(settings.packs, (std::vector<std::string>{"/p", "/q"}));
+  EXPECT_EQ(settings.shared, (std::vector<std::string>{"/p", "/q"}));
   EXPECT_EQ(settings.max_bytes, 3u << 20);
 }
 

@@ -104,7 +104,7 @@ TEST(Import, RefusesOtherFiles) {
     write_text(folder / "cut", bytes.substr(0, size));
     EXPECT_THROW(import_options(folder / "b", folder / "cut"), ArgumentError) << size;
   }
-  write_text(folder / "cut", seal(Kind::Pack, "rubbish that is no list"));
+  write_text(folder / "cut", seal(Kind::Export, "rubbish that is no list"));
   EXPECT_THROW(import_options(folder / "b", folder / "cut"), ArgumentError);
   EXPECT_THROW(import_options(folder / "b", folder / "missing"), ArgumentError);
   EXPECT_THROW(export_options(folder / "a", folder / "file/below"), ResourceError);
@@ -120,7 +120,7 @@ TEST(Verify, NamesWhatIsWrong) {
   auto options = damage_one(options_root(folder / "a"));
   auto machine_code = damage_one(code_root(folder / "a"));
   auto foreign = place(options_root(folder / "a"), "zz-foreign.options");
-  ASSERT_EQ(write_file(foreign.folder, foreign.name, seal(Kind::Pack, ""), {}), "");
+  ASSERT_EQ(write_file(foreign.folder, foreign.name, seal(Kind::Export, ""), {}), "");
   auto findings = verify(folder / "a");
   ASSERT_EQ(findings.size(), 3u);
   EXPECT_EQ(findings[0].problem, str("'", options, "' is damaged"));
@@ -171,7 +171,7 @@ TEST(Gc, RemovesDamagedAndUnfinishedFiles) {
   make_folder(where, false);
   write_text(where + "/.tmp-1-2-3", "unfinished");
   auto foreign = place(options_root(folder / "a"), "zz-foreign.options");
-  ASSERT_EQ(write_file(foreign.folder, foreign.name, seal(Kind::Pack, ""), {}), "");
+  ASSERT_EQ(write_file(foreign.folder, foreign.name, seal(Kind::Export, ""), {}), "");
   EXPECT_EQ(gc(folder / "a").removed.files, 2u);
   EXPECT_EQ(stat(folder / "a").temporary.files, 1u);
   GcRules rules;

@@ -120,9 +120,9 @@ def test_folders_merge_and_travel(folder, tmp_path):
     tc.compile(T.mm, A, B, cache=other)
     assert tc.cache.merge(other.folder) == {"taken": 1, "present": 0, "refused": 0}
     assert tc.cache.merge(other.folder) == {"taken": 0, "present": 1, "refused": 0}
-    assert tc.cache.export(tmp_path / "pack") == 1
+    assert tc.cache.export(tmp_path / "shared") == 1
     third = tc.cache.Cache(tmp_path / "third")
-    assert third.import_(tmp_path / "pack")["taken"] == 1
+    assert third.import_(tmp_path / "shared")["taken"] == 1
     assert str(third.best(T.mm, A, B).options) == "tile=2x2"
     assert third.code() == [] and len(other.code()) == 1
     with pytest.raises(tc.ArgumentError, match="is not, whole, an export"):
@@ -131,13 +131,13 @@ def test_folders_merge_and_travel(folder, tmp_path):
 
 def test_search_path(tmp_path):
     T = tc.define(MM)
-    for name in ("pack", "override"):
-        tc.cache.Cache(tmp_path / name).inject(T.mm, A, B, options="tile=2x2" if name == "pack" else "tile=3x3")
-    packed = tc.cache.Cache(tmp_path / "own", packs=[tmp_path / "pack"])
-    assert str(packed.best(T.mm, A, B).options) == "tile=2x2"
-    overridden = tc.cache.Cache(tmp_path / "own", packs=[tmp_path / "pack"], override=tmp_path / "override")
+    for name in ("shared", "override"):
+        tc.cache.Cache(tmp_path / name).inject(T.mm, A, B, options="tile=2x2" if name == "shared" else "tile=3x3")
+    sharing = tc.cache.Cache(tmp_path / "own", shared=[tmp_path / "shared"])
+    assert str(sharing.best(T.mm, A, B).options) == "tile=2x2"
+    overridden = tc.cache.Cache(tmp_path / "own", shared=[tmp_path / "shared"], override=tmp_path / "override")
     assert str(tc.compile(T.mm, A, B, options="tuned", cache=overridden).options) == "tile=3x3"
-    assert not files(tmp_path / "pack", "code") and len(files(tmp_path / "own", "code")) == 1
+    assert not files(tmp_path / "shared", "code") and len(files(tmp_path / "own", "code")) == 1
 
 
 def test_damage_is_a_warning_and_a_compile(folder):

@@ -9,7 +9,7 @@
 namespace tc::cache {
 namespace {
 
-constexpr std::uint64_t pack_limit = std::uint64_t(1) << 30;
+constexpr std::uint64_t export_limit = std::uint64_t(1) << 30;
 
 std::string damaged(const std::string& file) {
   return str("'", file, "' is not, whole, an export of a cache");
@@ -45,16 +45,16 @@ std::size_t export_options(const std::string& folder, const std::string& file, b
   }
   std::filesystem::path path(file);
   auto above = path.parent_path().string();
-  auto problem = write_file(above.empty() ? "." : above, path.filename().string(), seal(Kind::Pack, payload), {});
+  auto problem = write_file(above.empty() ? "." : above, path.filename().string(), seal(Kind::Export, payload), {});
   if (!problem.empty()) throw ResourceError(problem);
   return entries.size();
 }
 
 Transfer import_options(const std::string& folder, const std::string& file) {
-  auto read = read_file(file, {pack_limit, false});
+  auto read = read_file(file, {export_limit, false});
   if (read.fault == Fault::Absent) throw ArgumentError(str("there is no file '", file, "'"));
   if (read.fault != Fault::None) throw ArgumentError(read.problem);
-  auto unsealed = unseal(Kind::Pack, read.bytes);
+  auto unsealed = unseal(Kind::Export, read.bytes);
   if (unsealed.fault != Fault::None) throw ArgumentError(damaged(file));
   std::vector<std::string_view> entries;
   for (auto payload = unsealed.payload; !payload.empty();) entries.push_back(next_entry(payload, file));
