@@ -57,9 +57,9 @@ TC_EXPORT void tc_emulator_copy_async(void* to, const void* from, int bytes, int
 }
 TC_EXPORT void tc_emulator_commit_copies() { Machine::current()->commit_copies(); }
 TC_EXPORT void tc_emulator_wait_copies(int groups) { Machine::current()->wait_copies(groups); }
-TC_EXPORT void* tc_emulator_dynamic_shared() { return Machine::current()->shared_array(0, 0); }
-TC_EXPORT void* tc_emulator_shared_array(int offset, long long bytes) {
-  return Machine::current()->shared_array(offset, bytes);
+TC_EXPORT void* tc_emulator_dynamic_shared() { return Machine::current()->whole_dynamic_shared(); }
+TC_EXPORT void* tc_emulator_shared_array(int offset, int count, int element_bytes) {
+  return Machine::current()->shared_array(offset, count, element_bytes);
 }
 
 TC_EXPORT float tc_emulator_from_half(unsigned short bits) { return tc::half_to_float(bits); }

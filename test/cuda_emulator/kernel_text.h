@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,5 +20,9 @@ std::vector<KernelSignature> find_kernels(const std::string& text);
 ///
 ///   extern __shared__ float tile[];   ->   float* tile = (float*)tc_emulator_dynamic_shared();
 std::string to_host_text(const std::string& text);
+
+/// What \p text calls the dynamic shared array of \p count elements at byte \p offset: "tile" of
+/// "tile = tc_shared_memory<float>(128, 33)".
+std::string shared_array_name(const std::string& text, std::int64_t offset, std::int64_t count);
 
 }  // namespace tc::emulator

@@ -55,7 +55,7 @@ Machine::Machine(std::shared_ptr<const Module> module, const KernelText& kernel,
       shape_(shape),
       options_(options),
       call_(module_->kernel(kernel.name)),
-      dynamic_shared_(shape.dynamic_shared_bytes + 128),
+      dynamic_shared_(2 * shape.dynamic_shared_bytes + 128),
       random_(options.seed) {
   values_.reserve(arguments.size());
   for (const auto& argument : arguments) {
@@ -74,22 +74,23 @@ Machine::Machine(std::shared_ptr<const Module> module, const KernelText& kernel,
 
 Machine::~Machine() { running_machine = nullptr; }
 
+void Machine::add_shared(char* begin, std::size_t bytes, std::size_t capacity, std::string name,
+                         std::function<std::string(std::size_t)> element) {
+  if (bytes == 0) return;
+  Region region;
+  region.begin = reinterpret_cast<std::uintptr_t>(begin);
+  region.end = region.begin + bytes;
+  region.shared = true;
+  region.shadow = std::make_unique<Shadow>(capacity, std::countr_zero(static_cast<unsigned>(module_->access_bytes())), true);
+  region.element = std::move(element);
+  region.name = std::move(name);
+  regions_.add(std::move(region));
+}
+
 void Machine::add_regions() {
   for (const auto& buffer : buffers_) regions_.add(buffer);
-  auto add_shared = [&](char* begin, std::size_t bytes, std::string name, std::function<std::string(std::size_t)> element) {
-    Region region;
-    region.begin = reinterpret_cast<std::uintptr_t>(begin);
-    region.end = region.begin + bytes;
-    region.shared = true;
-    region.shadow = std::make_unique<Shadow>(bytes, std::countr_zero(static_cast<unsigned>(module_->access_bytes())), true);
-    region.element = std::move(element);
-    region.name = std::move(name);
-    if (bytes) regions_.add(std::move(region));
-  };
-  add_shared(module_->shared(), module_->shared_bytes(), "static shared memory",
+  add_shared(module_->shared(), module_->shared_bytes(), module_->shared_bytes(), "static shared memory",
              [module = module_](std::size_t offset) { return str("shared ", module->shared_name(offset), " bytes"); });
-  add_shared(dynamic_, shape_.dynamic_shared_bytes, "dynamic shared memory",
-             [](std::size_t offset) { return str("dynamic shared memory + ", offset, " bytes"); });
 }
 
 void Machine::check_launch() {
@@ -133,7 +134,7 @@ Result Machine::run() {
 
 void Machine::start_threads(const Dim3& block) {
   std::memset(module_->shared(), poison_byte, module_->shared_bytes());
-  std::memset(dynamic_, poison_byte, shape_.dynamic_shared_bytes);
+  std::memset(dynamic_, poison_byte, 2 * shape_.dynamic_shared_bytes);
   order_.begin_block(count_);
   threads_.assign(static_cast<std::size_t>(count_), Thread{});
   ready_.resize(static_cast<std::size_t>(count_));
@@ -237,11 +238,33 @@ void Machine::atomic(std::uintptr_t address, std::size_t bytes, std::uint32_t si
   order_.atomic(running_, address);
 }
 
-void* Machine::shared_array(std::int64_t offset, std::int64_t bytes) {
-  const auto most = static_cast<std::int64_t>(shape_.dynamic_shared_bytes);
+void* Machine::whole_dynamic_shared() {
+  const auto bytes = shape_.dynamic_shared_bytes;
+  if (arrays_.emplace(0, bytes).second)
+    add_shared(dynamic_, bytes, bytes, "dynamic shared memory",
+               [](std::size_t offset) { return str("dynamic shared memory + ", offset, " bytes"); });
+  return dynamic_;
+}
+
+void* Machine::shared_array(std::int64_t offset, std::int64_t count, std::int64_t element_bytes) {
+  const auto bytes = count * element_bytes, most = static_cast<std::int64_t>(shape_.dynamic_shared_bytes);
   if (offset < 0 || bytes < 0 || offset + bytes > most)
     fail(Fault::Kind::Launch, str("the kernel uses dynamic shared memory up to byte ", offset + bytes, ", the launch has ", most));
-  return dynamic_ + offset;
+  auto holder = arrays_.upper_bound(offset);
+  if (holder != arrays_.begin() && std::prev(holder)->first + std::prev(holder)->second > offset) {
+    auto& [begin, size] = *std::prev(holder);
+    char* at = dynamic_ + 2 * begin;
+    if (offset + bytes > begin + size) {
+      size = offset + bytes - begin;
+      regions_.find(reinterpret_cast<std::uintptr_t>(at))->end = reinterpret_cast<std::uintptr_t>(at) + static_cast<std::uintptr_t>(size);
+    }
+    return at + (offset - begin);
+  }
+  arrays_.emplace(offset, bytes);
+  auto array = shared_array_name(kernel_.text, offset, count);
+  add_shared(dynamic_ + 2 * offset, static_cast<std::size_t>(bytes), static_cast<std::size_t>(most - offset), str("shared ", array),
+             [=](std::size_t at) { return str("shared ", array, "[", at / static_cast<std::size_t>(element_bytes), "]"); });
+  return dynamic_ + 2 * offset;
 }
 
 std::string Machine::thread_name(int thread) const {

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
 #include <memory>
 #include <random>
 #include <string>
@@ -43,7 +45,8 @@ class Machine {
   void copy_async(void* to, const void* from, std::size_t bytes, std::size_t valid, std::uint32_t site);
   void commit_copies();
   void wait_copies(int groups);
-  void* shared_array(std::int64_t offset, std::int64_t bytes);
+  void* whole_dynamic_shared();
+  void* shared_array(std::int64_t offset, std::int64_t count, std::int64_t element_bytes);
 
  private:
   enum class State : std::uint8_t { Ready, Waiting, Done };
@@ -69,6 +72,8 @@ class Machine {
   Thread& self() { return threads_[static_cast<std::size_t>(running_)]; }
   void check_launch();
   void add_regions();
+  void add_shared(char* begin, std::size_t bytes, std::size_t capacity, std::string name,
+                  std::function<std::string(std::size_t)> element);
   void run_block(const Dim3& block);
   void start_threads(const Dim3& block);
   void set_thread(int thread) const;
@@ -106,8 +111,10 @@ class Machine {
   Regions regions_;
   HappensBefore order_;
   AccessCounts counts_;
+  /// Dynamic shared memory, with as much room behind each array as the array has.
   std::vector<char> dynamic_shared_;
   char* dynamic_ = nullptr;
+  std::map<std::int64_t, std::int64_t> arrays_;  ///< bytes of the dynamic shared arrays, by offset
   std::mt19937_64 random_;
   std::vector<Dim3> blocks_;  ///< in the order they run
   std::vector<Thread> threads_;

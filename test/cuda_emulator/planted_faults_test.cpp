@@ -43,7 +43,7 @@ const Planted faults[] = {
     {"WaitForOneGroupTooFew", pipeline, "tc_copy_wait<1>", "tc_copy_wait<2>", Kind::Race, "to which a copy is in flight"},
     {"DroppedWait", pipeline, "    tc_copy_wait<1>();\n", "", Kind::Race, "to which a copy is in flight"},
     {"MissingBarrierInAPipeline", pipeline, "    tc_barrier();\n", "", Kind::Race, "and nothing orders the two"},
-    {"TooFewStages", pipeline, "step % 3", "step % 2", Kind::Race, "dynamic shared memory + "},
+    {"TooFewStages", pipeline, "step % 3", "step % 2", Kind::Race, "shared stage["},
     {"DivergentBarrier", softmax, "  largest = block_max(", "  if (threadIdx.x < 36) largest = block_max(", Kind::DivergentCollective, "lanes"},
     {"BarrierInOneBranch", two_stage_sum, "    if (threadIdx.x < half) scratch[threadIdx.x] += scratch[threadIdx.x + half];\n    __syncthreads();",
      "    if (threadIdx.x < half) { scratch[threadIdx.x] += scratch[threadIdx.x + half]; __syncthreads(); }", Kind::DivergentBarrier,
@@ -60,9 +60,10 @@ const Planted faults[] = {
     {"Misaligned", sgemm, "&b[k][4 * tx]", "&b[k][3 * tx]", Kind::Misaligned, "shared b + "},
     {"WrittenInput", carried, "const float* __restrict__ X", "float* __restrict__ X", std::nullopt, nullptr},
     {"WriteToAnInput", carried, "    last = next;\n", "    last = next;\n    const_cast<float*>(X)[t * 10] = 0;\n", Kind::ReadOnly, "X("},
-    {"TooMuchDynamicSharedMemory", pipeline, "(0, 3 * 256)", "(128, 3 * 256)", Kind::Launch, "up to byte 3200"},
+    {"TooMuchDynamicSharedMemory", pipeline, "(0, 768)", "(128, 768)", Kind::Launch, "up to byte 3200"},
     {"LaunchBounds", softmax, "__launch_bounds__(64)", "__launch_bounds__(32)", Kind::Launch, "__launch_bounds__(32)"},
-    {"BeyondSharedMemory", pipeline, "64 * row + t]", "64 * row + t + 768]", Kind::OutOfBounds, "dynamic shared memory"},
+    {"BeyondASharedArray", pipeline, "(0, 768)", "(0, 767)", Kind::OutOfBounds, "across the end of shared stage, from shared stage[764]"},
+    {"BeyondSharedMemory", pipeline, "64 * row + t]", "64 * row + t + 768]", Kind::OutOfBounds, "behind the end of shared stage"},
 };
 
 void PrintTo(const Planted& planted, std::ostream* out) { *out << "'" << planted.from << "' -> '" << planted.to << "'"; }

@@ -248,7 +248,7 @@ Sample pipeline() {
   sample.kernel.text = R"(
 #include "tc_prelude.h"
 extern "C" __global__ void __launch_bounds__(64) pipeline(const float* __restrict__ X, float* __restrict__ Y) {
-  float* stage = tc_shared_memory<float>(0, 3 * 256);
+  float* stage = tc_shared_memory<float>(0, 768);
   const int t = threadIdx.x;
   auto fetch = [&](int step) {
     if (step < 6) tc_copy_async_16(&stage[step % 3 * 256 + 4 * t], X + step * 256 + 4 * t);

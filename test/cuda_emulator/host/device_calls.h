@@ -32,9 +32,9 @@ void tc_emulator_copy_async(void* to, const void* from, int bytes, int valid, in
 void tc_emulator_commit_copies();
 /// Returns when at most \p groups of this thread's groups of copies are in flight.
 void tc_emulator_wait_copies(int groups);
-/// The block's dynamic shared memory, and \p bytes of it behind \p offset.
+/// The block's dynamic shared memory, and \p count elements of it that begin at byte \p offset.
 void* tc_emulator_dynamic_shared();
-void* tc_emulator_shared_array(int offset, long long bytes);
+void* tc_emulator_shared_array(int offset, int count, int element_bytes);
 
 float tc_emulator_from_half(unsigned short bits);
 unsigned short tc_emulator_to_half(float value);

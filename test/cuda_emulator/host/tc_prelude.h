@@ -23,7 +23,7 @@ inline T tc_shuffle(T value, int lane, int line = __builtin_LINE()) {
 
 template <typename T>
 inline T* tc_shared_memory(int offset, int count) {
-  return static_cast<T*>(tc_emulator_shared_array(offset, static_cast<long long>(count) * static_cast<int>(sizeof(T))));
+  return static_cast<T*>(tc_emulator_shared_array(offset, count, sizeof(T)));
 }
 
 template <typename To, typename From>
