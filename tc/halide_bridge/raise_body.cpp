@@ -332,12 +332,13 @@ Expr combined(const Statement& statement, const Tensor& target, Expr value, cons
   return combine_lanes(statement.op, value);
 }
 
-/// The values of neighbouring threads combined: each of the lanes has the result.
+/// The values of neighbouring threads combined: each of the lanes has the result. Every lane shuffles, whatever it combines:
+/// an || whose right side shuffles would not.
 Expr combined_in_warp(const Statement& statement, Expr value) {
   for (int distance = statement.combined_lanes / 2; distance > 0; distance /= 2)
     value = let(value, [&](const Expr& mine) {
-      Expr other = ir::Call::make(mine.type(), "tc_shuffle_xor", {mine, distance}, ir::Call::Extern);
-      return combine(statement.op, mine, other);
+      Expr shuffled = ir::Call::make(mine.type(), "tc_shuffle_xor", {mine, distance}, ir::Call::Extern);
+      return let(shuffled, [&](const Expr& other) { return combine(statement.op, mine, other); });
     });
   return value;
 }

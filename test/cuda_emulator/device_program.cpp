@@ -7,7 +7,6 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
-#include "tc/cuda/emit_kernel.h"
 #include "tc/engine/pipeline.h"
 #include "tc/halide_bridge/program.h"
 
@@ -18,12 +17,11 @@ emulator::Dim3 dim(const std::array<std::int64_t, 3>& size) {
   return {static_cast<unsigned>(size[0]), static_cast<unsigned>(size[1]), static_cast<unsigned>(size[2])};
 }
 
-/// The stages of a compile but the one that makes machine code.
+/// The stages of a compile up to the kernels' text.
 std::vector<Stage<engine::CompileState>> stages_of(const engine::CompileState& state) {
   std::vector<Stage<engine::CompileState>> result;
   for (std::size_t i = 0; i < state.launches.size(); ++i)
-    for (auto& stage : engine::launch_stages(i, state.launches.size()))
-      if (stage.name.rfind("emit", 0) != 0) result.push_back(std::move(stage));
+    for (auto& stage : engine::launch_stages(i, state.launches.size())) result.push_back(std::move(stage));
   return result;
 }
 
@@ -115,13 +113,11 @@ DeviceProgram device_program(const std::shared_ptr<const engine::Function>& func
   for (std::size_t i = 0; i < state.launches.size(); ++i) {
     const auto& launch = state.launches[i];
     DeviceLaunch made;
-    for (std::size_t k = 0; k < launch.kernels.size(); ++k) {
-      const auto& part = launch.kernels[k];
+    for (const auto& part : launch.kernels) {
+      const auto& text = part.text;
       add_workspace(part.kernel.scop, program);
-      auto text = cuda::emit_kernel(str(function->name(), "_", i, "_", k), *part.body, part.buffers,
-                                    {part.kernel.grid, part.kernel.block, 0});
       made.kernels.push_back({text.name, {dim(text.shape.grid), dim(text.shape.block), static_cast<std::size_t>(text.shared_bytes)}, text.buffers});
-      texts.push_back(std::move(text));
+      texts.push_back(text);
     }
     for (const auto& check : state.program->launches[i].checks) made.flags.emplace_back(check.flag, check.message);
     program.launches.push_back(std::move(made));

@@ -26,7 +26,8 @@ const Change changes[] = {
      {"033_softmax", "035_layer_norm", "036_batch_norm", "047_shifted_padding", "072_normalise", "088_diamond"}, 8},
     {"MissingGuard", "", R"(if \(block_x[^{]*<=[^{]*\) \{)", "{", "out of bounds", {"033_softmax", "035_layer_norm"}, 2},
     {"MissingInitialisation", "", R"(\n[^\n]* = 0\.0f;)", "\n", "", {"016_tmm", "019_batch_matmul"}, 2},
-    {"LoopEndsOneLate", "", R"(< 33; \+\+)", "< 34; ++", "", {"033_softmax"}, 2},
+    {"WrongShuffleDistance", "", R"((tc_shuffle_xor\(\w+), 16\))", "$1, 8)", "", {"019_batch_matmul", "023_matrix_vector"}, 2},
+    {"WrongLaneWrites", "", R"(if \(thread_x % 32 == 0\) \{\n    local)", "if (thread_x % 32 < 2) {\n    local", "race", {"019_batch_matmul"}, 1},
 };
 
 void PrintTo(const Change& change, std::ostream* out) { *out << change.from; }
@@ -40,7 +41,7 @@ std::optional<DeviceProgram> changed(const DeviceProgram& program, const Change&
   for (; match != std::sregex_iterator() && which > 0; ++match) --which;
   if (match == std::sregex_iterator()) return std::nullopt;
   auto result = program;
-  result.text.replace(static_cast<std::size_t>(match->position()), static_cast<std::size_t>(match->length()), change.to);
+  result.text.replace(static_cast<std::size_t>(match->position()), static_cast<std::size_t>(match->length()), match->format(change.to));
   return result;
 }
 

@@ -63,7 +63,7 @@ const fs::path& scratch() {
 const std::string& compiler_flags() {
   static const std::string flags =
       "-std=c++17 -O1 -g1 -w -fPIC -shared -fsanitize=thread -fno-strict-aliasing -fwrapv -ffp-contract=off "
-      "-fno-math-errno -fno-trapping-math -fvisibility=hidden -fno-exceptions -fno-rtti -nostdlib "
+      "-fno-math-errno -fno-trapping-math -fvisibility=hidden -ftrivial-auto-var-init=pattern -fno-exceptions -fno-rtti -nostdlib "
 #if TC_EMULATOR_GNU
       "-fno-tree-sra -malign-data=abi --param tsan-instrument-func-entry-exit=0 "
 #endif
