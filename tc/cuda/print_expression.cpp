@@ -74,6 +74,19 @@ Text KernelPrinter::expr(const Expr& e) {
   throw InternalError(str("an expression that CUDA has no word for: ", e));
 }
 
+/// \p e, arithmetic on iterators, in its simplest form for the values they have.
+Text KernelPrinter::index(const Expr& e) {
+  struct Plain : ir::IRVisitor {
+    using ir::IRVisitor::visit;
+    bool holds = true;
+    void visit(const ir::Load*) override { holds = false; }
+    void visit(const ir::Call*) override { holds = false; }
+    void visit(const ir::Let*) override { holds = false; }
+  } plain;
+  e.accept(&plain);
+  return expr(plain.holds ? ir::simplify(e, true, bounds_) : e);
+}
+
 Text KernelPrinter::binary(const Expr& a, const Expr& b, const char* symbol, int level) {
   bool mixes = level == prec::disjunction || level == prec::conjunction;
   auto left = expr(a), right = expr(b);
@@ -87,8 +100,11 @@ Text KernelPrinter::binary(const Expr& a, const Expr& b, const char* symbol, int
 Text KernelPrinter::arithmetic(const Expr& a, const Expr& b, const char* symbol, int level) {
   Type type = a.type();
   if (type.is_float() || type.bits() >= 32) {
-    if (const auto* number = ir::as_const_int(b); number && *number < 0 && *symbol == '+' && *number > INT32_MIN)
+    bool adds = *symbol == '+' && !type.is_float();
+    if (const auto* number = ir::as_const_int(b); number && *number < 0 && adds && *number > INT32_MIN)
       return arithmetic(a, ir::make_const(b.type(), -*number), "-", level);
+    if (const auto* sum = b.as<ir::Add>(); sum && adds && is_at_least(a, 0) && is_at_least(sum->a, 0) && is_at_least(sum->b, 0))
+      return arithmetic(ir::Add::make(a, sum->a), sum->b, symbol, level);
     return binary(a, b, symbol, level);
   }
   auto operand = [&](const Expr& e) { return type.is_uint() ? "(unsigned)" + expr(e).at(prec::prefix) : expr(e).at(prec::prefix); };
@@ -129,7 +145,7 @@ Text KernelPrinter::cast(const Type& type, const Expr& value) {
 Text KernelPrinter::load(const ir::Load* op) {
   for (const auto& [load, array] : loads_)
     if (load.same_as(op)) return {str(array, "[", lane_, "]"), prec::primary};
-  Text element{str(identifier(op->name), "[", expr(op->index).text, "]"), prec::primary};
+  Text element{str(identifier(op->name), "[", index(op->index).text, "]"), prec::primary};
   if (ir::is_const_one(op->predicate)) return element;
   return {str(expr(op->predicate).at(prec::choice + 1), " ? ", element.text, " : ", literal(op->type.element_of(), 0.0)), prec::choice};
 }

@@ -122,8 +122,8 @@ void KernelPrinter::statement(const Stmt& stmt) {
 
 void KernelPrinter::store(const ir::Store* op) {
   if (op->index.type().is_vector()) return store_vector(op);
-  auto value = expr(without_strict(op->value)), index = expr(op->index);
-  line(str(identifier(op->name), "[", index.text, "] = ", value.text, ";"));
+  auto value = expr(without_strict(op->value)), at = index(op->index);
+  line(str(identifier(op->name), "[", at.text, "] = ", value.text, ";"));
 }
 
 void KernelPrinter::store_vector(const ir::Store* op) {
@@ -194,11 +194,11 @@ std::string KernelPrinter::vector_value(const Expr& value, const std::string& wi
 }
 
 void KernelPrinter::loop(const ir::For* op) {
-  auto min = expr(op->min), extent = expr(op->extent);
+  auto min = index(op->min), extent = index(op->extent);
   if (op->for_type == ir::ForType::Unrolled) line("#pragma unroll");
   names_.open_scope();
   auto name = names_.declare(op->name);
-  auto end = ir::is_const_zero(op->min) ? extent.text : expr(ir::simplify(op->min + op->extent)).text;
+  auto end = ir::is_const_zero(op->min) ? extent.text : index(op->min + op->extent).text;
   line(str("for (int ", name, " = ", min.text, "; ", name, " < ", end, "; ++", name, ") {"));
   ++depth_;
   Expr low = ir::find_constant_bound(op->min, ir::Direction::Lower, bounds_);
@@ -214,7 +214,7 @@ void KernelPrinter::loop(const ir::For* op) {
 }
 
 void KernelPrinter::branch(const ir::IfThenElse* op) {
-  open(str("if (", expr(op->condition).text, ")"));
+  open(str("if (", index(op->condition).text, ")"));
   statement(op->then_case);
   if (op->else_case.defined()) {
     names_.close_scope();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tc/base/str.h"
+#include "tc/cuda/device.h"
 #include "tc/engine/persistent.h"
 
 namespace tc::engine {
@@ -10,8 +11,23 @@ namespace {
 
 std::vector<TensorView> views(const std::vector<const DLTensor*>& tensors) {
   std::vector<TensorView> result;
-  for (const auto* tensor : tensors) result.push_back(view_of(*tensor));
+  for (const auto* tensor : tensors) result.push_back(view_on_device(*tensor));
   return result;
+}
+
+/// Where \p image runs on \p tensors: on their device, in this thread's stream where that is the current one's. Throws
+/// ArgumentError for tensors that are elsewhere.
+cuda::Place place_of(const Image& image, const std::vector<const DLTensor*>& tensors) {
+  int device = tensors.empty() || !image.is_for_gpu() ? on_cpu : device_of(*tensors.front());
+  for (const auto* tensor : tensors) {
+    int own = device_of(*tensor);
+    if (own != device || (own == on_cpu) == image.is_for_gpu())
+      throw ArgumentError(str("'", image.function, "' was compiled for ", image.target, ", a tensor ",
+                              own == on_cpu ? std::string("in the memory of the CPU") : str("on GPU ", own), " was given"));
+  }
+  auto place = cuda::current_place();
+  if (device == on_cpu || device == place.device) return place;
+  return {device, nullptr};
 }
 
 std::vector<TensorSpec> specs(const std::vector<const DLTensor*>& tensors) {
@@ -185,6 +201,9 @@ ExecutionEngine::Handle ExecutionEngine::compile(const std::string& name, const 
 
 void ExecutionEngine::run(Handle handle, const std::vector<const DLTensor*>& inputs,
                           const std::vector<const DLTensor*>& outputs) const {
+  auto tensors = inputs;
+  tensors.insert(tensors.end(), outputs.begin(), outputs.end());
+  cuda::AtPlace place(place_of(compiled(handle).executable->image(), tensors));
   run(handle, views(inputs), views(outputs));
 }
 
