@@ -161,7 +161,7 @@ std::vector<std::string> buffers_of(const Scop& scop, const std::set<std::string
 void raise_kernels(CompileState& state, LaunchState& launch) {
   std::set<std::string> all;
   for (auto& part : launch.kernels) {
-    auto body = halide_bridge::raise(*part.ast, part.kernel.scop, *state.program);
+    auto body = halide_bridge::raise(*part.ast, part.kernel.scop, *state.program, {.as_kernel = true});
     part.body = std::make_shared<Halide::Internal::Stmt>(body);
     auto used = halide_bridge::buffer_names(body);
     part.buffers = buffers_of(part.kernel.scop, used);

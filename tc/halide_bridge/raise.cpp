@@ -41,8 +41,8 @@ enum class Mode { Serial, Unroll, Vector };
 
 class Raiser {
  public:
-  Raiser(const polyhedral::Ast& ast, const polyhedral::Scop& scop, const Program& program)
-      : ast_(ast), scop_(scop), program_(program) {}
+  Raiser(const polyhedral::Ast& ast, const polyhedral::Scop& scop, const Program& program, const RaiseOptions& options)
+      : ast_(ast), scop_(scop), program_(program), options_(options) {}
 
   Stmt run() {
     for (const auto& parameter : scop_.parameters)
@@ -57,6 +57,7 @@ class Raiser {
   const polyhedral::Ast& ast_;
   const polyhedral::Scop& scop_;
   const Program& program_;
+  const RaiseOptions options_;
   Environment environment_;
   Lanes lanes_;
   int parallel_depth_ = -1;  ///< depth of the loop a `parallel` mark speaks of
@@ -161,18 +162,22 @@ class Raiser {
 
   template <typename Function>
   void for_each_statement(const isl::ast_node& n, const Function& function) {
-    if (n.isa<isl::ast_node_user>()) {
-      const auto& id = ast_.sites.at(polyhedral::annotation(n)).statement;
-      if (!polyhedral::is_barrier(id)) function(scop_.statement(id));
-    }
-    if (n.isa<isl::ast_node_for>()) for_each_statement(n.as<isl::ast_node_for>().body(), function);
-    if (n.isa<isl::ast_node_mark>()) for_each_statement(polyhedral::call(n.ctx(), isl_ast_node_mark_get_node, n.get()), function);
+    for_each_site(n, [&](const polyhedral::Site& site) {
+      if (!polyhedral::is_barrier(site.statement)) function(scop_.statement(site.statement));
+    });
+  }
+
+  template <typename Function>
+  void for_each_site(const isl::ast_node& n, const Function& function) {
+    if (n.isa<isl::ast_node_user>()) function(ast_.sites.at(polyhedral::annotation(n)));
+    if (n.isa<isl::ast_node_for>()) for_each_site(n.as<isl::ast_node_for>().body(), function);
+    if (n.isa<isl::ast_node_mark>()) for_each_site(polyhedral::call(n.ctx(), isl_ast_node_mark_get_node, n.get()), function);
     if (n.isa<isl::ast_node_block>())
-      for (const auto& child : polyhedral::elements(n.as<isl::ast_node_block>().children())) for_each_statement(child, function);
+      for (const auto& child : polyhedral::elements(n.as<isl::ast_node_block>().children())) for_each_site(child, function);
     if (n.isa<isl::ast_node_if>()) {
       auto branch = n.as<isl::ast_node_if>();
-      for_each_statement(branch.then_node(), function);
-      if (branch.has_else_node()) for_each_statement(branch.else_node(), function);
+      for_each_site(branch.then_node(), function);
+      if (branch.has_else_node()) for_each_site(branch.else_node(), function);
     }
   }
 
@@ -258,6 +263,7 @@ class Raiser {
   }
 
   Stmt unrolled_loop(const Loop& l, Mode mode) {
+    if (options_.as_kernel) return loop_to_unroll(l, mode);
     std::vector<Stmt> trips;
     for (std::int64_t trip = 0; trip <= l.last.high; ++trip) {
       environment_[l.iterator] = simplified(add(l.init, exactly(trip * l.increment)));
@@ -272,17 +278,73 @@ class Raiser {
     return trips.empty() ? nothing() : ir::Block::make(trips);
   }
 
+  /// A loop of a constant number of trips; those beyond the last do nothing.
+  Stmt loop_to_unroll(const Loop& l, Mode mode) {
+    auto name = loop_name(l);
+    Bounded trip = within(ir::Variable::make(Int(32), name), 0, l.last.high);
+    environment_[name] = trip;
+    environment_[l.iterator] = simplified(add(l.init, multiply(trip, exactly(l.increment))));
+    Stmt body = node(l.body, mode);
+    if (!l.has_constant_trips()) {
+      Bounded last = l.last;
+      match(trip, last);
+      body = ir::IfThenElse::make(ir::LE::make(trip.expr, last.expr), body);
+    }
+    return ir::For::make(name, 0, static_cast<int>(l.last.high + 1), ir::ForType::Unrolled, Halide::DeviceAPI::None, body);
+  }
+
+  /// What \p loop does for the first statement below it: the name of an iterator, with "_outer" or "_inner" where the
+  /// loop makes up a part of it.
+  std::string user_name(const Loop& loop) {
+    std::string result;
+    for_each_site(loop.body, [&](const polyhedral::Site& site) {
+      if (!result.empty() || polyhedral::is_barrier(site.statement)) return;
+      const auto* source = find_source(scop_.statement(site.statement));
+      for (std::size_t i = 0; source && i < std::min(source->iterators.size(), site.iterators.size()) && result.empty(); ++i)
+        if (auto part = part_in(site.iterators[i], loop.iterator)) result = source->iterators[i] + *part;
+    });
+    if (result.empty()) return loop.iterator;
+    bool is_part = result.ends_with("_inner") || result.ends_with("_outer");
+    if (is_part) return result;
+    return result + (loop.increment != 1 ? "_outer" : loop.init.is_constant() && loop.init.low == 0 ? "" : "_inner");
+  }
+
+  const ProgramStatement* find_source(const polyhedral::Statement& statement) const {
+    for (const Launch& launch : program_.launches)
+      for (const ProgramStatement& source : launch.statements)
+        if (source.id == statement.source) return &source;
+    return nullptr;
+  }
+
+  /// "" where \p expr is the iterator, "_inner" and "_outer" where it is a sum with the iterator or a multiple of it;
+  /// nothing where it has neither.
+  static std::optional<std::string> part_in(const isl::ast_expr& expr, const std::string& iterator) {
+    if (isl_ast_expr_get_type(expr.get()) == isl_ast_expr_id) {
+      bool same = polyhedral::call(expr.ctx(), isl_ast_expr_get_id, expr.get()).name() == iterator;
+      return same ? std::optional<std::string>("") : std::nullopt;
+    }
+    if (isl_ast_expr_get_type(expr.get()) != isl_ast_expr_op) return std::nullopt;
+    auto kind = isl_ast_expr_get_op_type(expr.get());
+    if (kind != isl_ast_op_add && kind != isl_ast_op_sub && kind != isl_ast_op_mul) return std::nullopt;
+    for (int i = 0; i < isl_ast_expr_get_op_n_arg(expr.get()); ++i) {
+      auto part = part_in(polyhedral::call(expr.ctx(), isl_ast_expr_get_op_arg, expr.get(), i), iterator);
+      if (part) return kind == isl_ast_op_mul ? "_outer" : part->empty() ? "_inner" : *part;
+    }
+    return std::nullopt;
+  }
+
   /// A new name, not one of a tensor.
-  std::string loop_name(const std::string& iterator) {
+  std::string loop_name(const Loop& loop) {
+    if (options_.as_kernel) return str(user_name(loop), "$", next_name_++);
     std::string name;
-    do name = str(iterator, "_", next_name_++);
+    do name = str(loop.iterator, "_", next_name_++);
     while (scop_.has_tensor(name) || scop_.has_tensor(name + "_outer"));
     return name;
   }
 
   /// Halide's loops count in 32 bits: a longer one is two.
   Stmt serial_loop(const Loop& l, Mode mode, ir::ForType type) {
-    auto name = loop_name(l.iterator);
+    auto name = loop_name(l);
     Bounded count = simplified(add(l.last, exactly(1)));
     constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
     Bounded trip = within(ir::Variable::make(Int(32), name), 0, std::clamp<std::int64_t>(l.last.high, 0, most));
@@ -327,9 +389,10 @@ class BufferNames : public ir::IRVisitor {
 
 }  // namespace
 
-Stmt raise(const polyhedral::Ast& ast, const polyhedral::Scop& scop, const Program& program) {
+Stmt raise(const polyhedral::Ast& ast, const polyhedral::Scop& scop, const Program& program, const RaiseOptions& options) {
   try {
-    return unswitch_guards(transpose_loads(Raiser(ast, scop, program).run()));
+    if (options.as_kernel) return Raiser(ast, scop, program, options).run();
+    return unswitch_guards(transpose_loads(Raiser(ast, scop, program, options).run()));
   } catch (const Halide::Error& error) {
     throw InternalError(str("Halide cannot express the loop nest: ", error.what()));
   }

@@ -10,6 +10,14 @@
 
 namespace tc::halide_bridge {
 
+/// What the machine that runs a statement wants of it.
+struct RaiseOptions {
+  /// For a kernel whose text is read by people and unrolled by its compiler: loops that the mark `register` speaks of stay
+  /// loops, as ForType::Unrolled; loops are named after iterators of statements, "k$3", "k_outer$3" for one whose steps k takes
+  /// several at a time, "k_inner$3" for one that is a part of k; loads are not transposed, guards stay where they are.
+  bool as_kernel = false;
+};
+
 /// The loop nest \p ast of \p scop as a Halide statement over flat buffers named after the tensors.
 ///
 ///   before  for (c0 ...) mark vector: for (c1 = 0; c1 < 16; ...) S1(c0, 16*c2 + c1)
@@ -22,7 +30,8 @@ namespace tc::halide_bridge {
 /// the bounds of loops and tensors prove it exact, else 64-bit. bool is stored as uint8, halves are converted at loads and stores.
 /// Addresses and bounds are simplified; values are not, for Halide's simplifier treats floats as real numbers. LLVM hoists
 /// loop invariants.
-Halide::Internal::Stmt raise(const polyhedral::Ast& ast, const polyhedral::Scop& scop, const Program& program);
+Halide::Internal::Stmt raise(const polyhedral::Ast& ast, const polyhedral::Scop& scop, const Program& program,
+                             const RaiseOptions& options = {});
 
 /// The names of the buffers \p body loads from and stores to.
 std::set<std::string> buffer_names(const Halide::Internal::Stmt& body);

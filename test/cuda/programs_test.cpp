@@ -28,7 +28,7 @@ std::string identity_text(const engine::Function& function, const lang::SizeMap&
     std::erase_if(program.launches[i].statements, is_empty);
     if (program.launches[i].statements.empty()) continue;
     auto scop = halide_bridge::extract_scop(program, i);
-    auto body = halide_bridge::raise(polyhedral::generate_ast(scop), scop, program);
+    auto body = halide_bridge::raise(polyhedral::generate_ast(scop), scop, program, {.as_kernel = true});
     auto used = halide_bridge::buffer_names(body);
     kernels.push_back(emit_kernel(str(function.name(), "_", i), body, {used.begin(), used.end()}));
   }

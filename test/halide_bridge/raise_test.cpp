@@ -18,9 +18,9 @@ using polyhedral::ScopBuilder;
 
 class RaiseTest : public polyhedral::IslTest {
  protected:
-  static std::string text(const KernelCase& kernel) {
+  static std::string text(const KernelCase& kernel, const RaiseOptions& options = {}) {
     std::ostringstream out;
-    out << kernel.raised();
+    out << kernel.raised(options);
     return out.str();
   }
   static Expr read(const std::string& tensor, const std::vector<Expr>& subscripts) {
@@ -145,6 +145,46 @@ child:
  t[3] = (float32)strict_float((float32)A[(c0_0*4) + 3])
  for (c1_1, 0, 4) {
   C[(c0_0*4) + c1_1] = (float32)strict_float(t[3 - c1_1])
+ }
+}
+)");
+}
+
+TEST_F(RaiseTest, KernelsKeepLoopsAndTheNamesOfIterators) {
+  auto scop = ScopBuilder(context())
+                  .input("A", {30})
+                  .output("C", {30})
+                  .temporary("t", {8})
+                  .statement("P[m] : 0 <= m < 30", "t[m mod 8]", {"A[m]"})
+                  .statement("Q[m] : 0 <= m < 30", "C[m]", {"t[m mod 8]"}, polyhedral::Statement::Body::Copy)
+                  .scop();
+  scop.tensor("t").storage = polyhedral::Tensor::Storage::Local;
+  scop.schedule = schedule(R"(
+domain: "{ P[m] : 0 <= m < 30; Q[m] : 0 <= m < 30 }"
+child:
+  schedule: "[{ P[m] -> [(floor(m/8))]; Q[m] -> [(floor(m/8))] }]"
+  child:
+    mark: allocate_t
+    child:
+      sequence:
+      - filter: "{ P[m] }"
+        child:
+          mark: register
+          child:
+            schedule: "[{ P[m] -> [(m mod 8)] }]"
+      - filter: "{ Q[m] }"
+        child:
+          schedule: "[{ Q[m] -> [(m mod 8)] }]"
+)");
+  EXPECT_EQ(text(KernelCase(scop).value("P", read("A", {iterator("m")})), {.as_kernel = true}), R"(for (m_outer$0, 0, 4) {
+ allocate t[float32 * 8] in Stack
+ unrolled (m_inner$1, 0, 8) {
+  if (m_inner$1 <= (min(m_outer$0*-8, -22) + 29)) {
+   t[m_inner$1] = (float32)strict_float((float32)A[(m_outer$0*8) + m_inner$1])
+  }
+ }
+ for (c1$2, 0, min(m_outer$0*-8, -22) + 30) {
+  C[(m_outer$0*8) + c1$2] = (float32)strict_float(t[c1$2])
  }
 }
 )");

@@ -54,7 +54,9 @@ struct KernelCase {
     return *this;
   }
 
-  Halide::Internal::Stmt raised() const { return halide_bridge::raise(polyhedral::generate_ast(scop), scop, program); }
+  Halide::Internal::Stmt raised(const halide_bridge::RaiseOptions& options = {}) const {
+    return halide_bridge::raise(polyhedral::generate_ast(scop), scop, program, options);
+  }
   /// Arguments and workspaces in the order of the scop's tensors.
   std::vector<std::string> buffers() const {
     std::vector<std::string> names;
