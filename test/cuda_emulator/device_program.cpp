@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
+#include <set>
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
@@ -31,64 +33,102 @@ void add_workspace(const polyhedral::Scop& scop, DeviceProgram& program) {
       program.workspace.emplace(tensor.name, TensorSpec{tensor.type, tensor.extent, tensor.strides});
 }
 
-/// Memory as a device gives it: aligned to 256 bytes, of the span of a tensor, poisoned.
+constexpr std::size_t device_alignment = 256, vector_alignment = 16;
+
+/// Memory as a device gives it, poisoned.
 class DeviceMemory {
  public:
-  explicit DeviceMemory(const TensorSpec& spec) {
-    const auto span = element_span(spec);
-    bytes_ = static_cast<std::size_t>((span.high - span.low + 1) * byte_size(spec.dtype));
-    data_.reset(static_cast<char*>(std::aligned_alloc(256, (bytes_ + 511) / 256 * 256)));
-    std::memset(data_.get(), 0xff, bytes_);
-    static_cast<TensorSpec&>(view_) = spec;
-    low_ = span.low * byte_size(spec.dtype);
-    view_.data = data_.get() - low_;
+  explicit DeviceMemory(std::size_t bytes)
+      : data_(static_cast<char*>(std::aligned_alloc(device_alignment, (bytes / device_alignment + 2) * device_alignment))) {
+    std::memset(data_.get(), 0xff, bytes);
   }
-  const TensorView& view() const { return view_; }
-  void copy_from(const TensorView& host) { std::memcpy(data_.get(), static_cast<const char*>(host.data) + low_, bytes_); }
-  void copy_to(const TensorView& host) const { std::memcpy(static_cast<char*>(host.data) + low_, data_.get(), bytes_); }
+  char* data() const { return data_.get(); }
 
  private:
   struct Free {
     void operator()(char* data) const { std::free(data); }
   };
   std::unique_ptr<char, Free> data_;
-  std::size_t bytes_ = 0;
-  std::int64_t low_ = 0;
-  TensorView view_;
 };
+
+std::size_t span_bytes(const TensorSpec& spec) {
+  const auto span = element_span(spec);
+  return static_cast<std::size_t>((span.high - span.low + 1) * byte_size(spec.dtype));
+}
+std::ptrdiff_t low_bytes(const TensorSpec& spec) { return element_span(spec).low * byte_size(spec.dtype); }
+
+/// A tensor of \p spec whose lowest element is at \p memory.
+TensorView view_at(const TensorSpec& spec, char* memory) {
+  TensorView view;
+  static_cast<TensorSpec&>(view) = spec;
+  view.data = memory - low_bytes(spec);
+  return view;
+}
+void copy(const TensorView& from, const TensorView& to) {
+  std::memcpy(static_cast<char*>(to.data) + low_bytes(to), static_cast<const char*>(from.data) + low_bytes(from), span_bytes(from));
+}
+
+/// The arguments that must begin at multiples of 16 bytes.
+std::set<std::string> aligned_names(const DeviceProgram& program) {
+  std::set<std::string> names;
+  for (const auto& launch : program.launches)
+    for (const auto& kernel : launch.kernels)
+      for (int i : kernel.aligned) names.insert(kernel.buffers.at(static_cast<std::size_t>(i)));
+  return names;
+}
 
 /// The tensors of a program on the device, by name.
 class DeviceTensors {
  public:
-  DeviceTensors(const DeviceProgram& program, const engine::Function& function, Arguments& arguments) {
-    for (const auto& [name, spec] : program.workspace) add(name, spec, true);
-    for (std::size_t i = 0; i < arguments.inputs.size(); ++i)
-      add(function.def.params[i].name, arguments.inputs[i].spec(), false).copy_from(arguments.inputs[i].view());
+  DeviceTensors(const DeviceProgram& program, const engine::Function& function, Arguments& arguments, Pointers pointers) {
+    const auto aligned = aligned_names(program);
+    auto shift = [&](const std::string& name, const TensorSpec& spec) {
+      if (pointers == Pointers::Aligned) return std::size_t{0};
+      return aligned.count(name) ? vector_alignment : static_cast<std::size_t>(byte_size(spec.dtype));
+    };
+    add_workspace(program);
+    for (std::size_t i = 0; i < arguments.inputs.size(); ++i) {
+      const auto& name = function.def.params[i].name;
+      const auto& spec = arguments.inputs[i].spec();
+      copy(arguments.inputs[i].view(), add(name, spec, shift(name, spec), false));
+    }
     const auto infos = engine::infer_output_tensor_info(function, arguments.input_specs());
     for (std::size_t i = 0; i < arguments.outputs.size(); ++i) {
-      auto& memory = add(infos[i].name, arguments.outputs[i].spec(), true);
-      memory.copy_from(arguments.outputs[i].view());
-      if (!infos[i].read) emulator::poison(memory.view());
+      const auto& spec = arguments.outputs[i].spec();
+      const auto& view = add(infos[i].name, spec, shift(infos[i].name, spec), true);
+      copy(arguments.outputs[i].view(), view);
+      if (!infos[i].read) emulator::poison(view);
     }
   }
-  emulator::Buffer buffer(const std::string& name) const {
-    const auto& [memory, writable] = tensors_.at(name);
-    return {name, memory.view(), writable};
-  }
+  const emulator::Buffer& buffer(const std::string& name) const { return tensors_.at(name); }
   bool is_set(const std::string& flag) const {
     auto found = tensors_.find(flag);
-    return found != tensors_.end() && *static_cast<const unsigned char*>(found->second.first.view().data);
+    return found != tensors_.end() && *static_cast<const unsigned char*>(found->second.view.data);
   }
   void copy_outputs(const engine::Function& function, Arguments& arguments) const {
     for (std::size_t i = 0; i < arguments.outputs.size(); ++i)
-      tensors_.at(function.def.returns[i].name).first.copy_to(arguments.outputs[i].view());
+      copy(tensors_.at(function.def.returns[i].name).view, arguments.outputs[i].view());
   }
 
  private:
-  DeviceMemory& add(const std::string& name, const TensorSpec& spec, bool writable) {
-    return tensors_.try_emplace(name, DeviceMemory(spec), writable).first->second.first;
+  const TensorView& add(const std::string& name, const TensorSpec& spec, std::size_t shift, bool writable) {
+    memory_.emplace_back(span_bytes(spec) + shift);
+    return tensors_[name] = {name, view_at(spec, memory_.back().data() + shift), writable}, tensors_[name].view;
   }
-  std::map<std::string, std::pair<DeviceMemory, bool>> tensors_;
+  void add_workspace(const DeviceProgram& program) {
+    if (program.offsets.empty()) {
+      for (const auto& [name, spec] : program.workspace) add(name, spec, 0, true);
+      return;
+    }
+    std::size_t bytes = 0;
+    for (const auto& [name, offset] : program.offsets) bytes = std::max(bytes, offset + span_bytes(program.workspace.at(name)));
+    memory_.emplace_back(bytes);
+    for (const auto& [name, offset] : program.offsets)
+      tensors_[name] = {name, view_at(program.workspace.at(name), memory_.back().data() + offset), true};
+  }
+
+  std::vector<DeviceMemory> memory_;
+  std::map<std::string, emulator::Buffer> tensors_;
 };
 
 }  // namespace
@@ -116,7 +156,7 @@ DeviceProgram device_program(const std::shared_ptr<const engine::Function>& func
     for (const auto& part : launch.kernels) {
       const auto& text = part.text;
       add_workspace(part.kernel.scop, program);
-      made.kernels.push_back({text.name, {dim(text.shape.grid), dim(text.shape.block), static_cast<std::size_t>(text.shared_bytes)}, text.buffers});
+      made.kernels.push_back({text.name, {dim(text.shape.grid), dim(text.shape.block), static_cast<std::size_t>(text.shared_bytes)}, text.buffers, text.aligned});
       texts.push_back(text);
     }
     for (const auto& check : state.program->launches[i].checks) made.flags.emplace_back(check.flag, check.message);
@@ -127,16 +167,50 @@ DeviceProgram device_program(const std::shared_ptr<const engine::Function>& func
   return program;
 }
 
+DeviceProgram device_program(const engine::Image& image) {
+  DeviceProgram program;
+  program.text = image.device.text;
+  auto workspace_name = [](std::size_t offset) { return str("workspace at ", offset); };
+  auto use = [&](std::size_t offset, std::size_t bytes) {
+    auto name = workspace_name(offset);
+    auto& spec = program.workspace.try_emplace(name, contiguous(DType::UInt8, {0})).first->second;
+    spec.shape[0] = std::max(spec.shape[0], static_cast<std::int64_t>(bytes));
+    program.offsets[name] = offset;
+  };
+  for (const auto& launch : image.launches) {
+    DeviceLaunch made;
+    if (launch.kernel >= 0) {
+      const auto& kernel = image.device.kernels.at(static_cast<std::size_t>(launch.kernel));
+      DeviceKernel taken{kernel.name, {dim(kernel.shape.grid), dim(kernel.shape.block), static_cast<std::size_t>(kernel.shared_bytes)}, {}, kernel.aligned};
+      std::set<std::size_t> ends{image.workspace_bytes};
+      for (const auto& slot : launch.slots)
+        if (slot.argument < 0) ends.insert(slot.offset);
+      for (const auto& slot : launch.slots) {
+        if (slot.argument < 0) use(slot.offset, *ends.upper_bound(slot.offset) - slot.offset);
+        taken.buffers.push_back(slot.argument < 0 ? workspace_name(slot.offset)
+                                                  : image.arguments.at(static_cast<std::size_t>(slot.argument)).name);
+      }
+      made.kernels.push_back(std::move(taken));
+    }
+    for (const auto& test : launch.tests) {
+      use(test.offset, 1);
+      made.flags.emplace_back(workspace_name(test.offset), test.message);
+    }
+    program.launches.push_back(std::move(made));
+  }
+  return program;
+}
+
 Emulated emulate(const DeviceProgram& program, const engine::Function& function, Arguments arguments,
-                 const emulator::RunOptions& options) {
-  DeviceTensors tensors(program, function, arguments);
+                 const emulator::RunOptions& options, Pointers pointers) {
+  DeviceTensors tensors(program, function, arguments, pointers);
   Emulated result;
   auto run_options = options;
   for (const auto& launch : program.launches) {
     for (const auto& kernel : launch.kernels) {
-      std::vector<emulator::Argument> pointers;
-      for (const auto& buffer : kernel.buffers) pointers.emplace_back(tensors.buffer(buffer));
-      auto run = emulator::run({program.text, kernel.name}, kernel.shape, pointers, run_options);
+      std::vector<emulator::Argument> taken;
+      for (const auto& buffer : kernel.buffers) taken.emplace_back(tensors.buffer(buffer));
+      auto run = emulator::run({program.text, kernel.name}, kernel.shape, taken, run_options);
       run_options.seed = run_options.seed * 31 + 7;
       result.accesses += run.accesses;
       result.host_compile_milliseconds = std::max(result.host_compile_milliseconds, run.compile_milliseconds);
@@ -156,28 +230,33 @@ Emulated emulate(const DeviceProgram& program, const engine::Function& function,
   return result;
 }
 
-std::optional<std::string> emulated_mismatch(const std::shared_ptr<const engine::Function>& function, const Arguments& arguments,
-                                             const engine::CompileOptions& options, const std::vector<std::uint64_t>& seeds,
-                                             const Tolerances& tolerances) {
+std::optional<std::string> emulated_mismatch(const DeviceProgram& program, const engine::Function& function, const Arguments& arguments,
+                                             const std::vector<std::uint64_t>& seeds, const Tolerances& tolerances) {
   std::optional<std::vector<HostTensor>> want;
   std::string refusal;
   try {
-    want = interpreted(*function, arguments);
+    want = interpreted(function, arguments);
   } catch (const ArgumentError& error) {
     refusal = error.what();
   }
-  const auto program = device_program(function, arguments.input_specs(), arguments.output_specs(), options);
   for (auto seed : seeds) {
     emulator::RunOptions run_options;
     run_options.seed = seed;
-    auto got = emulate(program, *function, arguments, run_options);
+    auto got = emulate(program, function, arguments, run_options, Pointers::LeastAligned);
     if (!got.faults.empty()) return str("seed ", seed, ": ", got.faults, program.text);
     if (!want && got.refusal.empty()) return str("the interpreter refuses what the kernels run: ", refusal);
     if (!want) continue;
     if (!got.refusal.empty()) return str("the kernels refuse what the interpreter runs: ", got.refusal);
-    if (auto text = first_difference(*function, got.outputs, *want, tolerances)) return str("seed ", seed, ": ", *text, "\n", program.text);
+    if (auto text = first_difference(function, got.outputs, *want, tolerances)) return str("seed ", seed, ": ", *text, "\n", program.text);
   }
   return std::nullopt;
+}
+
+std::optional<std::string> emulated_mismatch(const std::shared_ptr<const engine::Function>& function, const Arguments& arguments,
+                                             const engine::CompileOptions& options, const std::vector<std::uint64_t>& seeds,
+                                             const Tolerances& tolerances) {
+  return emulated_mismatch(device_program(function, arguments.input_specs(), arguments.output_specs(), options), *function, arguments, seeds,
+                           tolerances);
 }
 
 }  // namespace tc::test

@@ -5,6 +5,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/cuda/nvrtc.h"
 #include "test/cuda_emulator/device_program.h"
 #include "test/support/program_file.h"
 
@@ -53,10 +54,39 @@ class EmulatedProgram : public testing::Test {
   std::filesystem::path path_;
 };
 
-const bool registered = [] {
+/// The first run of a program as the engine's executable would launch it: slots, flags and workspace of its image.
+class EmulatedImage : public testing::Test {
+ public:
+  explicit EmulatedImage(std::filesystem::path path) : path_(std::move(path)) {}
+
+  void TestBody() override {
+    if (!cuda::nvrtc_version()) GTEST_SKIP() << "NVRTC is not installed";
+    auto program = read_program(path_);
+    auto function = function_of(program, path_.filename().string());
+    Tolerances tolerances;
+    for (const auto& output : function->def.returns) tolerances[output.name] = program.tolerance;
+    engine::CompileOptions options;
+    options.target = Target::parse("cuda:sm_90");
+    auto arguments = make_arguments(*function, program, program.runs.front());
+    auto executable = engine::compile(function, arguments.input_specs(), arguments.output_specs(), options);
+    auto text = emulated_mismatch(device_program(executable->image()), *function, arguments, {4}, tolerances);
+    EXPECT_FALSE(text.has_value()) << *text;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+template <typename Case>
+void register_all(const char* suite) {
   for (const auto& path : program_paths(std::filesystem::path(TC_SOURCE_DIR) / "test/filetests/programs"))
-    testing::RegisterTest("EmulatedPrograms", path.stem().string().c_str(), nullptr, nullptr, __FILE__, __LINE__,
-                          [path]() -> testing::Test* { return new EmulatedProgram(path); });
+    testing::RegisterTest(suite, path.stem().string().c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                          [path]() -> testing::Test* { return new Case(path); });
+}
+
+const bool registered = [] {
+  register_all<EmulatedProgram>("EmulatedPrograms");
+  register_all<EmulatedImage>("EmulatedImages");
   return true;
 }();
 
