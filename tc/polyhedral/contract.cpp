@@ -98,7 +98,7 @@ class Contraction {
     buffer.extent = footprint.extent;
     buffer.min.assign(footprint.extent.size(), 0);
     auto last = lane_dimension(tensor);
-    buffer.padded = pad(tensor, last, buffer.extent);
+    buffer.padded = pad(tensor, footprint, last, buffer.extent);
     buffer.combined = tensor.combined || (buffer.padded && spills(tensor, last));
     buffer.strides = strides_with(buffer.extent, last);
     return buffer;
@@ -185,29 +185,32 @@ class Contraction {
     }
   }
 
-  /// The least index in \p dimension of an element of \p tensor that needs room: the first one of the buffer in its first execution.
-  std::int64_t first_reached(const Tensor& tensor, unsigned dimension) const {
-    std::int64_t first = INT64_MAX;
-    for (const auto& id : inside_)
-      for (const auto* access : accesses(scop_.statement(id)))
-        if (touches(*access, tensor.name))
-          first = std::min(first, box(reach(scop_.statement(id), *access).range()).at(dimension).min);
-    return first;
+  /// Do the vectors of \p access, run along \p choice, start at multiples of their lanes in \p dimension of the buffer?
+  bool starts_at_lanes(const Statement& statement, const Access& access, const StatementMapping& choice, unsigned dimension,
+                       const Footprint& footprint) const {
+    auto points = points_of(statement.id);
+    if (!points.isa<isl::schedule_node_band>()) return true;
+    auto index = isl::union_pw_aff(placed(statement, access, footprint).at(static_cast<int>(dimension)));
+    for (const auto& member : band_members(points)) {
+      if (only_iterator(member, statement.domain) != choice.iterator) continue;
+      auto lanes = isl::val(scop_.ctx(), choice.lanes);
+      auto rest = call(scop_.ctx(), isl_union_pw_aff_mod_val, index.sub(member).release(), lanes.release());
+      return values(rest, statement.domain.to_union_set()).max == 0 && first_lane(statement, choice) == 0;
+    }
+    return true;
   }
 
   /// Makes room for every lane of the vectors that access \p tensor; false where lanes do not lie along \p dimension, or where
   /// wider vectors would read lanes that narrower ones never write: what memory holds there can be slow to compute with.
-  bool pad(const Tensor& tensor, unsigned dimension, std::vector<std::int64_t>& extent) const {
+  bool pad(const Tensor& tensor, const Footprint& footprint, unsigned dimension, std::vector<std::int64_t>& extent) const {
     if (tensor.combined || extent.empty()) return true;
     std::int64_t widest = 1, narrowest = INT64_MAX;
-    const auto first = first_reached(tensor, dimension);
     bool aligned = true, together = true;
     for_each_vector_access(tensor, [&](const Statement& statement, const Access& access, const StatementMapping& choice) {
       auto lanes = lanes_of(access, choice.iterator);
       together = together && !lanes.scattered && (lanes.dimension < 0 || lanes.dimension == static_cast<int>(dimension));
       if (lanes.dimension < 0) return;
-      auto low = box(access.relation.range()).at(dimension).min;
-      aligned = aligned && first == low && first_lane(statement, choice) == 0;
+      aligned = aligned && starts_at_lanes(statement, access, choice, dimension, footprint);
       widest = std::max<std::int64_t>(widest, choice.lanes);
       narrowest = std::min<std::int64_t>(narrowest, choice.lanes);
     });
@@ -246,18 +249,22 @@ class Contraction {
     return result;
   }
 
-  /// Functions of all accesses to \p tensor go to \p buffer, at the index relative to the footprint.
-  void redirect_accesses(const std::string& tensor, const Footprint& footprint, const std::string& buffer) {
+  /// The element of the buffer that \p access, one of \p statement, touches: its index relative to the footprint.
+  isl::pw_multi_aff placed(const Statement& statement, const Access& access, const Footprint& footprint) const {
     auto space = footprint.elements.space();
     auto offset = footprint.offset.pullback(isl::multi_aff::domain_map(space));
-    auto place = isl::multi_aff::range_map(space).sub(offset).set_range_tuple(buffer).to_pw_multi_aff();
+    auto place = isl::multi_aff::range_map(space).sub(offset).to_pw_multi_aff();
     auto prefix = call(scop_.ctx(), isl_schedule_node_get_prefix_schedule_union_pw_multi_aff, node_.get());
+    auto where = prefix.intersect_domain(isl::set::universe(statement.domain.space()).to_union_set()).as_pw_multi_aff();
+    return place.pullback(where.gist(statement.domain).range_product(access.function));
+  }
+
+  /// Functions of all accesses to \p tensor go to \p buffer.
+  void redirect_accesses(const std::string& tensor, const Footprint& footprint, const std::string& buffer) {
     for (const auto& id : inside_) {
       auto& statement = scop_.statement(id);
-      auto where = prefix.intersect_domain(isl::set::universe(statement.domain.space()).to_union_set()).as_pw_multi_aff();
-      where = where.gist(statement.domain);
       for (auto* access : accesses(statement))
-        if (touches(*access, tensor)) access->function = place.pullback(where.range_product(access->function));
+        if (touches(*access, tensor)) access->function = placed(statement, *access, footprint).set_range_tuple(buffer);
     }
   }
 
