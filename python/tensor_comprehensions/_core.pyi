@@ -38,6 +38,8 @@ class MappingOptions:
         unroll: int = ...,
         pack: bool = ...,
         reduction_block: int = ...,
+        prefetch: bool = ...,
+        prefetch_distance: int = ...,
         parallel_along: Union[Sequence[str], str] = ...,
         vector_along: Union[Sequence[str], str] = ...,
     ) -> None: ...
@@ -55,6 +57,8 @@ class MappingOptions:
     unroll: int
     pack: bool
     reduction_block: int
+    prefetch: bool
+    prefetch_distance: int
     parallel_along: List[str]
     vector_along: List[str]
     def replace(self, **options: Any) -> MappingOptions: ...

@@ -46,7 +46,7 @@ bool calls_lane_function(const Stmt& body) {
     using ir::IRVisitor::visit;
     bool found = false;
     void visit(const ir::Call* op) override {
-      if (op->call_type == ir::Call::PureExtern && is_lane_function(op->name)) found = true;
+      if (is_lane_function(op->name)) found = true;
       if (!found) ir::IRVisitor::visit(op);
     }
   } finder;

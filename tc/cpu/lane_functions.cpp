@@ -234,8 +234,13 @@ std::string plain_quotient(const Shape& shape) {
   return body.finish(body.binary("fdiv", "%a", "%b"));
 }
 
-/// The identity, of which LLVM knows nothing.
-constexpr const char* launder =
+/// The identity, of which LLVM knows nothing, and a prefetch for reading.
+constexpr const char* pointer_functions =
+    "declare void @llvm.prefetch.p0i8(i8*, i32, i32, i32)\n"
+    "define i32 @tc_prefetch(i8* %pointer, i64 %offset) #0 {\n"
+    "  %place = getelementptr i8, i8* %pointer, i64 %offset\n"
+    "  call void @llvm.prefetch.p0i8(i8* %place, i32 0, i32 3, i32 1)\n"
+    "  ret i32 0\n}\n"
     "define i8* @tc_launder(i8* %pointer) #0 {\n"
     "  %same = call i8* asm \"\", \"=r,0\"(i8* %pointer)\n"
     "  ret i8* %same\n}\n";
@@ -272,12 +277,12 @@ std::string lane_functions(const Target& target) {
       declarations[name] = str("declare ", type, " ", name, "(", type, rest, ")\n");
     }
   for (const auto& [name, declaration] : declarations) text += declaration;
-  return text + launder + narrow_functions(target);
+  return text + pointer_functions + narrow_functions(target);
 }
 
 bool is_lane_function(const std::string& name) {
   static const std::set<std::string> others = {"tc_from_half_f32", "tc_to_half_i32", "tc_dot_bf16_f32",
-                                               "tc_dot_u8s8_i32", "tc_launder"};
+                                               "tc_dot_u8s8_i32", "tc_launder", "tc_prefetch"};
   for (const auto& known : names)
     if (name == "tc_" + known + "_f32" || name == "tc_" + known + "_f64") return true;
   return others.count(name) > 0;

@@ -29,6 +29,7 @@ namespace tc::cpu {
 /// and on pointers:
 ///
 ///   tc_launder(p)              p, of which LLVM does not know where it points
+///   tc_prefetch(p, i)          asks for the cache line i bytes behind p, for reading; 0
 std::string lane_functions(const Target& target);
 
 /// Whether \p name is one of these, without its number of lanes.

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "tc/base/str.h"
+#include "tc/cpu/prefetch.h"
 #include "tc/halide_bridge/extract_scop.h"
 #include "tc/halide_bridge/lower.h"
 #include "tc/halide_bridge/raise.h"
@@ -205,7 +206,9 @@ void emit_kernels(CompileState& state, std::size_t index) {
 void emit(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
   if (state.target.is_cuda()) return emit_kernels(state, index);
-  launch.code = cpu::emit_object(function_name(state, index), *launch.body, launch.buffers, state.target);
+  auto body = *launch.body;
+  if (state.mapping.prefetch) body = cpu::prefetch(body, state.target, {state.mapping.prefetch_distance});
+  launch.code = cpu::emit_object(function_name(state, index), body, launch.buffers, state.target);
 }
 
 /// The laws that hold for the schedule of a launch.

@@ -163,6 +163,10 @@ MappingOptions MappingOptions::with_pack(bool pack) const {
 MappingOptions MappingOptions::with_reduction_block(std::int64_t iterations) const {
   return with("reduction_block", iterations);
 }
+MappingOptions MappingOptions::with_prefetch(bool prefetch) const { return with("prefetch", prefetch); }
+MappingOptions MappingOptions::with_prefetch_distance(std::int64_t iterations) const {
+  return with("prefetch_distance", iterations);
+}
 MappingOptions MappingOptions::with_parallel_along(std::vector<std::string> iterators) const {
   return with("parallel_along", std::move(iterators));
 }

@@ -51,6 +51,8 @@ class MappingOptions {
   MappingOptions with_unroll(std::int64_t vectors) const;
   MappingOptions with_pack(bool pack = true) const;
   MappingOptions with_reduction_block(std::int64_t iterations) const;
+  MappingOptions with_prefetch(bool prefetch = true) const;
+  MappingOptions with_prefetch_distance(std::int64_t iterations) const;
   MappingOptions with_parallel_along(std::vector<std::string> iterators) const;
   MappingOptions with_vector_along(std::vector<std::string> iterators) const;
 

@@ -96,6 +96,8 @@ polyhedral::MappingOptions to_plain(const proto::MappingOptions& message) {
   plain.unroll = cpu.unroll();
   plain.pack = cpu.pack();
   plain.reduction_block = cpu.reduction_block();
+  plain.prefetch = cpu.prefetch();
+  plain.prefetch_distance = cpu.prefetch_distance();
   plain.parallel_along.assign(cpu.parallel_along().begin(), cpu.parallel_along().end());
   plain.vector_along.assign(cpu.vector_along().begin(), cpu.vector_along().end());
   return plain;

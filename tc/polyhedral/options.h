@@ -27,6 +27,8 @@ struct MappingOptions {
   std::int64_t unroll = 0;         ///< vectors in flight along a reduction's own loop; 0: the strategy chooses
   bool pack = true;                 ///< operands of tiled reductions in packed copies, where that pays
   std::int64_t reduction_block = 0; ///< iterations of a tiled reduction's outermost loop; 0: the strategy chooses
+  bool prefetch = true;             ///< what a later iteration reads is asked for where the processor cannot foresee it
+  std::int64_t prefetch_distance = 0;  ///< iterations ahead; 0: chosen for what is read
   std::vector<std::string> parallel_along;  ///< iterators along which loops run on threads, where that is legal
   std::vector<std::string> vector_along;    ///< iterators along which lanes run, where that is legal and pays
 

@@ -44,6 +44,8 @@ std::vector<Row> rows() {
       ROW("promote_bytes=4096,vector_bytes=32,register_tile=6x2,unroll=8",
           MappingOptions().with_promote_bytes(4096).with_vector_bytes(32).with_register_tile({6, 2}).with_unroll(8),
           "MappingOptions(promote_bytes=4096, vector_bytes=32, register_tile=[6, 2], unroll=8)"),
+      ROW("prefetch=0,prefetch_distance=2", MappingOptions().with_prefetch(false).with_prefetch_distance(2),
+          "MappingOptions(prefetch=False, prefetch_distance=2)"),
       ROW("pack=0,reduction_block=256", MappingOptions().with_pack(false).with_reduction_block(256),
           "MappingOptions(pack=False, reduction_block=256)"),
       ROW("parallel_along=n,vector_along=o/i_2",
@@ -96,10 +98,12 @@ TEST(MappingOptions, ReachThePasses) {
   plain.unroll = 2;
   plain.pack = false;
   plain.reduction_block = 5;
+  plain.prefetch = false;
+  plain.prefetch_distance = 7;
   plain.parallel_along = {"a", "b"};
   plain.vector_along = {"c"};
   auto options = MappingOptions::parse(
-      "reduction_block=5,pack=0,vector_along=c,parallel_along=a/"
+      "reduction_block=5,prefetch=0,prefetch_distance=7,pack=0,vector_along=c,parallel_along=a/"
       "b,unroll=2,register_tile=3x4,vector_bytes=16,promote_bytes=10,vectorise=0,parallel=0,quota=9,promote=0,tile=4x0,"
       "positive_orthant=0,allow_skewing=1,fusion=min");
   EXPECT_EQ(options.values(), plain);
@@ -145,7 +149,7 @@ TEST(MappingOptions, TextAndBytesAreInversesAndEqualityIsOfValues) {
 TEST(MappingOptions, ErrorsNameTheOptionAndWhatItMayBe) {
   const std::string all =
       "fusion, allow_skewing, positive_orthant, tile, promote, quota, promote_bytes, parallel, vectorise, "
-      "vector_bytes, register_tile, unroll, pack, reduction_block, parallel_along, vector_along";
+      "vector_bytes, register_tile, unroll, pack, reduction_block, prefetch, prefetch_distance, parallel_along, vector_along";
   const std::string sizes = "at most 16 sizes joined by 'x', for example 32x64, where 0 leaves a loop whole";
   struct Case {
     std::string text, message;

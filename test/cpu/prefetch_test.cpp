@@ -1,0 +1,79 @@
+#include "tc/cpu/prefetch.h"
+
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <sstream>
+
+namespace tc::cpu {
+namespace {
+
+namespace ir = Halide::Internal;
+using Halide::Expr;
+using ir::Stmt;
+
+Expr variable(const char* name) { return ir::Variable::make(Halide::Int(32), name); }
+Expr load(const char* buffer, const Expr& index) {
+  auto type = Halide::Float(32).with_lanes(index.type().lanes());
+  return ir::Load::make(type, buffer, index, Halide::Buffer<>(), ir::Parameter(), ir::const_true(type.lanes()), ir::ModulusRemainder());
+}
+Expr subscript(const char* buffer, const Expr& index) {
+  return ir::Load::make(Halide::Int(32), buffer, index, Halide::Buffer<>(), ir::Parameter(), ir::const_true(), ir::ModulusRemainder());
+}
+Expr vector(const Expr& base) { return ir::Ramp::make(base, 1, 16); }
+Stmt store(const char* buffer, const Expr& index, const Expr& value) {
+  return ir::Store::make(buffer, value, index, ir::Parameter(), ir::const_true(value.type().lanes()), ir::ModulusRemainder());
+}
+Stmt loop(const char* name, int extent, const Stmt& body) {
+  return ir::For::make(name, 0, extent, ir::ForType::Serial, Halide::DeviceAPI::None, body);
+}
+
+/// What is asked for ahead, in order.
+std::string prefetched(const Stmt& body, const PrefetchOptions& options = {}) {
+  std::ostringstream text;
+  text << prefetch(body, Target::parse("cpu:avx512,cores=1,l1=32k,l2=1m"), options);
+  std::string all = text.str(), result;
+  const std::regex call("tc_prefetch\\((.*)\\)\n");
+  for (std::sregex_iterator it(all.begin(), all.end(), call), end; it != end; ++it) result += (*it)[1].str() + "; ";
+  return result;
+}
+
+/// for i { for j m[i] += x[i*step + j*16]  for k y = x[i*step + k*16] }
+Stmt rows(int step, int trips) {
+  Expr i = variable("i");
+  Stmt first = loop("j", trips, store("m", vector(i * 16), load("m", vector(i * 16)) + load("x", vector(i * step + variable("j") * 16))));
+  Stmt last = loop("k", trips, store("y", vector(i * step + variable("k") * 16), load("x", vector(i * step + variable("k") * 16))));
+  return loop("i", 1000, ir::Block::make(first, last));
+}
+
+TEST(Prefetch, AsksForTheNextRowInTheLastLoopThatReadsIt) {
+  EXPECT_EQ(prefetched(rows(1024, 64)), "(void *)x, int64(((((i*64) + k)*16) + 1024))*(int64)4; ");
+  EXPECT_EQ(prefetched(rows(1024, 64), {3}), "(void *)x, int64(((((i*64) + k)*16) + 3072))*(int64)4; ");
+}
+
+TEST(Prefetch, LeavesRowsThatDoNotFitAndThoseThatDoNotMove) {
+  EXPECT_EQ(prefetched(rows(1 << 20, 1 << 16)), "");
+  EXPECT_EQ(prefetched(rows(0, 64)), "");
+}
+
+TEST(Prefetch, LeavesWhatOneLoopReads) {
+  Expr i = variable("i"), j = variable("j");
+  EXPECT_EQ(prefetched(loop("i", 1000, loop("j", 64, store("y", vector(i * 1024 + j * 16), load("x", vector(i * 1024 + j * 16)))))), "");
+}
+
+TEST(Prefetch, LeavesLocalBuffers) {
+  EXPECT_EQ(prefetched(ir::Allocate::make("x", Halide::Float(32), Halide::MemoryType::Heap, {1 << 20}, ir::const_true(), rows(1024, 64))), "");
+}
+
+TEST(Prefetch, AsksForWhatLaterSubscriptsSay) {
+  Expr l = variable("l");
+  Stmt direct = loop("l", 50, store("y", vector(0), load("y", vector(0)) + load("table", vector(subscript("index", l) * 64))));
+  EXPECT_EQ(prefetched(direct), "(void *)table, int64(((int32)index[min(l + 4, 49)]*64))*(int64)4; ");
+  EXPECT_EQ(prefetched(direct, {1}), "(void *)table, int64(((int32)index[min(l + 1, 49)]*64))*(int64)4; ");
+  Expr named = ir::Let::make("s", subscript("index", l), load("table", vector(variable("s") * 64)));
+  Stmt twice = loop("l", 50, store("y", vector(0), named + named));
+  EXPECT_EQ(prefetched(twice), "(void *)table, int64(((int32)index[min(l + 4, 49)]*64))*(int64)4; ");
+}
+
+}  // namespace
+}  // namespace tc::cpu
