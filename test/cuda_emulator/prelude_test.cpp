@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "tc/cuda/nvrtc.h"
 #include "tc/cuda/prelude.h"
 #include "test/cuda_emulator/emulator.h"
 #include "test/cuda_emulator/prelude_cases.h"
@@ -37,6 +38,12 @@ TEST_P(HostPrelude, GivesTheValuesOfItsTable) {
 
 INSTANTIATE_TEST_SUITE_P(Table, HostPrelude, testing::ValuesIn(prelude_cases()),
                          [](const auto& info) { return info.param.name; });
+
+/// What runs here is what NVRTC takes.
+TEST_P(HostPrelude, IsTheSameTextForTheDevice) {
+  if (!cuda::nvrtc_version()) GTEST_SKIP() << "NVRTC is not installed";
+  for (const char* architecture : {"sm_75", "sm_90"}) EXPECT_EQ(cuda::compile_cubin(GetParam().text, architecture).log, "");
+}
 
 TEST(HostPrelude, HasACaseForEveryFunction) {
   std::set<std::string, std::less<>> covered;

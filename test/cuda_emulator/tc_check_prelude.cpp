@@ -1,0 +1,97 @@
+// tc_check_prelude
+//
+// Runs a kernel about every function of the prelude on this machine's GPU. The same kernels, inputs and results are a test of the
+// emulator (prelude_test.cpp), so that the two agree where this says "ok". Prints one line a kernel; ends with 0, 1 for a wrong
+// value, 2 without a GPU.
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <optional>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/cuda/device.h"
+#include "tc/cuda/device_code.h"
+#include "test/cuda_emulator/prelude_cases.h"
+
+namespace tc::emulator {
+namespace {
+
+/// Numbers on the device.
+class DeviceNumbers {
+ public:
+  explicit DeviceNumbers(const std::vector<double>& values) : count_(values.size()) {
+    cuda::driver().check(cuda::driver().allocate(&address_, count_ * sizeof(double)), "allocate");
+    cuda::driver().check(cuda::driver().copy_to_device(address_, values.data(), count_ * sizeof(double), nullptr), "copy to the device");
+  }
+  ~DeviceNumbers() { cuda::driver().release(address_); }
+  DeviceNumbers(const DeviceNumbers&) = delete;
+  DeviceNumbers& operator=(const DeviceNumbers&) = delete;
+
+  void* pointer() const { return reinterpret_cast<void*>(address_); }
+  std::vector<double> values() const {
+    std::vector<double> result(count_);
+    cuda::driver().check(cuda::driver().copy_to_host(result.data(), address_, count_ * sizeof(double), nullptr), "copy to the host");
+    cuda::synchronise({});
+    return result;
+  }
+
+ private:
+  cuda::Driver::Pointer address_ = 0;
+  std::size_t count_;
+};
+
+std::vector<double> run_on_device(const PreludeCase& one, const std::string& architecture) {
+  cuda::KernelText kernel;
+  kernel.name = "check";
+  kernel.text = one.text.substr(one.text.find('\n') + 1);  // build_device_code includes the prelude
+  kernel.shape.grid[0] = one.blocks;
+  kernel.shape.block[0] = 64;
+  kernel.shared_bytes = static_cast<std::int64_t>(one.shared_bytes);
+  cuda::LoadedKernels kernels(cuda::build_device_code({kernel}, architecture));
+  cuda::InContext context(0);
+  DeviceNumbers in(one.in), out(std::vector<double>(one.want.size(), 0));
+  void* const pointers[] = {in.pointer(), out.pointer()};
+  kernels.launch({}, 0, pointers, 2);
+  cuda::synchronise({});
+  return out.values();
+}
+
+/// The largest relative difference of \p got, or nothing where a value is further off than \p one allows.
+std::optional<double> largest_difference(const PreludeCase& one, const std::vector<double>& got) {
+  double largest = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double difference = std::fabs(got[i] - one.want[i]) / (1 + std::fabs(one.want[i]));
+    if (!(difference <= one.tolerance)) {
+      std::cout << "WRONG " << one.name << ": out[" << i << "] is " << got[i] << ", expected " << one.want[i] << "\n" << one.text;
+      return std::nullopt;
+    }
+    largest = std::max(largest, difference);
+  }
+  return largest;
+}
+
+int check() {
+  const auto architecture = cuda::device_architecture(0);
+  int wrong = 0;
+  for (const auto& one : prelude_cases()) {
+    auto difference = largest_difference(one, run_on_device(one, architecture));
+    if (difference) std::cout << "ok " << join(one.functions) << ": largest difference " << *difference << "\n";
+    wrong += !difference;
+  }
+  std::cout << (wrong ? str(wrong, " WRONG") : std::string("all right")) << " on " << architecture << "\n";
+  return wrong ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace tc::emulator
+
+int main() {
+  try {
+    return tc::emulator::check();
+  } catch (const tc::Error& error) {
+    std::cerr << error.what() << "\n";
+    return 2;
+  }
+}
