@@ -235,7 +235,9 @@ Text KernelPrinter::intrinsic(const ir::Call* op) {
   if (is(ir::Call::popcount)) {
     bool wide = op->type.bits() == 64;
     const char* bits = wide ? "(unsigned long long)" : op->type.bits() == 8 ? "(unsigned char)" : op->type.bits() == 16 ? "(unsigned short)" : "(unsigned)";
-    return cast_to(op, {str(wide ? "__popcll(" : "__popc(", bits, expr(op->args[0]).at(prec::prefix), ")"), prec::primary});
+    Text count{str(wide ? "__popcll(" : "__popc(", bits, expr(op->args[0]).at(prec::prefix), ")"), prec::primary};
+    Type type = op->type.element_of();
+    return type == Halide::Int(32) ? count : Text{str("(", type_name(type), ")", count.at(prec::prefix)), prec::prefix};
   }
   if (is(ir::Call::abs)) {
     if (op->type.is_float()) return {str(op->type.bits() == 32 ? "fabsf(" : "fabs(", argument(op->args[0]), ")"), prec::primary};
