@@ -116,6 +116,14 @@ options::MappingOptions with_names_of(const Function& function, const options::M
   return renamed(options, inverse);
 }
 
+cache::OptionsEntry options_entry(const Function& function, const std::vector<Argument>& arguments,
+                                  const Target& target, const options::MappingOptions& options) {
+  cache::OptionsEntry entry;
+  entry.key = persistent_key(function, arguments, target);
+  entry.options = canonical(options, function);
+  return entry;
+}
+
 std::optional<options::MappingOptions> find_mapping(const Function& function, const std::vector<Argument>& arguments,
                                                     const CompileOptions& options) {
   if (options.mapping_from == MappingFrom::Given) return std::nullopt;

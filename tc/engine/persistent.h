@@ -21,6 +21,10 @@ cache::Key persistent_key(const Function& function, const std::vector<Argument>&
 options::MappingOptions canonical(const options::MappingOptions& options, const Function& function);
 options::MappingOptions with_names_of(const Function& function, const options::MappingOptions& options);
 
+/// \p options as the cache keeps them for that key, not measured; to be filled and put.
+cache::OptionsEntry options_entry(const Function& function, const std::vector<Argument>& arguments,
+                                  const Target& target, const options::MappingOptions& options);
+
 /// The options of the cache for a compile whose options.mapping_from asks for them; none where there are none.
 /// Throws OptionsError for MappingFrom::Tuned without any.
 std::optional<options::MappingOptions> find_mapping(const Function& function, const std::vector<Argument>& arguments,

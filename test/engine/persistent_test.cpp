@@ -30,10 +30,8 @@ class Processes {
 
   void put(const std::string& text, const std::vector<TensorSpec>& inputs, const MappingOptions& options) {
     auto function = define(text).functions.at(0);
-    cache::OptionsEntry entry;
-    entry.key = persistent_key(*function, make_arguments(*function, inputs, {}), Target::host());
-    entry.options = canonical(options, *function);
-    ASSERT_TRUE(cache()->put(entry));
+    ASSERT_TRUE(
+        cache()->put(options_entry(*function, make_arguments(*function, inputs, {}), Target::host(), options)));
   }
 
  private:
