@@ -241,6 +241,9 @@ void bind_cache(py::module_& m) {
       .def("gc", &collect, py::arg("max_size"), py::arg("results_a_key"));
   m.def("environment_cache", &cache::from_environment,
         "The cache that the environment asks for; None where it is off.");
+  m.def(
+      "measurement_here", [] { return to_python(std::optional(cache::measurement_here())); },
+      "The items of a measurement that say where and when.");
   m.def("compiler_build", &cache::compiler_build_id, "Equal for two processes whose compilers make the same code.");
 }
 

@@ -44,6 +44,12 @@ class Measurement:
     taken_at: int = 0
     """Seconds since 1970."""
 
+    @classmethod
+    def here(cls, median_ns: float, **values) -> "Measurement":
+        """A measurement of this moment, by this process: machine, build, threads and taken_at are set."""
+        here = {**_core.measurement_here(), "threads": _core.get_num_threads()}
+        return cls(**{**here, **values, "median_ns": median_ns})
+
 
 @dataclasses.dataclass(frozen=True)
 class Entry:

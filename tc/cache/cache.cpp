@@ -98,7 +98,7 @@ bool Cache::put(OptionsEntry entry) {
   if (entry.created_at == 0) entry.created_at = seconds_since_1970();
   auto bytes = to_bytes(entry);
   auto where = place(options_root(settings_.folder), options_name(entry, bytes));
-  auto problem = write_file(where.folder, where.name, bytes, {false, true});
+  auto problem = keep(settings_.folder, where, bytes, {false, true});
   if (!problem.empty()) warn(problem);
   ++puts_of_options;
   return problem.empty();
@@ -130,7 +130,7 @@ bool Cache::put(CodeEntry entry) {
   auto where = place(code_root(settings_.folder), code_name(entry.key, entry.options, entry.source, entry.build));
   auto problem = untrusted_code(settings_.folder);
   if (problem.empty()) {
-    problem = write_file(where.folder, where.name, to_bytes(entry), {true, false});
+    problem = keep(settings_.folder, where, to_bytes(entry), {true, false});
     if (!problem.empty()) warn(problem);
   } else {
     warn(str("machine code is not kept: ", problem));

@@ -31,6 +31,9 @@ struct Measurement {
   bool operator==(const Measurement&) const = default;
 };
 
+/// A measurement of this moment: machine (the model of its processor), build and taken_at are set.
+Measurement measurement_here();
+
 enum class Origin : std::uint8_t {
   Tuned,
   Injected,  ///< by a person, preferred to what was tuned

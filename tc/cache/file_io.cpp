@@ -124,7 +124,7 @@ FileBytes read_file(const std::string& path, const ReadRules& rules) {
 
 std::string write_file(const std::string& folder, const std::string& name, std::string_view bytes,
                        const WriteRules& rules) {
-  auto problem = make_folder(folder, rules.owner_only);
+  auto problem = make_folder(folder, rules.owner_only ? 0700 : 0777);
   if (!problem.empty()) return problem;
   auto temporary = folder + "/" + temporary_name(), path = folder + "/" + name;
   problem = write_new(temporary, bytes, rules.owner_only ? 0600 : 0666);
@@ -136,15 +136,15 @@ std::string write_file(const std::string& folder, const std::string& name, std::
   return rules.durable ? flush_folder(folder) : "";
 }
 
-std::string make_folder(const std::string& folder, bool owner_only) {
+std::string make_folder(const std::string& folder, unsigned mode) {
   struct stat info;
   if (::stat(folder.c_str(), &info) == 0) return S_ISDIR(info.st_mode) ? "" : str("'", folder, "' is no folder");
   auto above = std::filesystem::path(folder).parent_path().string();
   if (!above.empty() && above != folder) {
-    auto problem = make_folder(above, owner_only);
+    auto problem = make_folder(above, mode);
     if (!problem.empty()) return problem;
   }
-  if (::mkdir(folder.c_str(), owner_only ? 0700 : 0777) != 0 && errno != EEXIST) return reason("create", folder);
+  if (::mkdir(folder.c_str(), mode) != 0 && errno != EEXIST) return reason("create", folder);
   return "";
 }
 

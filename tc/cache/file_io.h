@@ -37,8 +37,9 @@ struct WriteRules {
 std::string write_file(const std::string& folder, const std::string& name, std::string_view bytes,
                        const WriteRules& rules);
 
-/// Makes \p folder and those above it. Returns "" or what failed.
-std::string make_folder(const std::string& folder, bool owner_only);
+/// Makes \p folder and those above it where they are missing, with what the umask leaves of \p mode. Returns "" or
+/// what failed.
+std::string make_folder(const std::string& folder, unsigned mode);
 
 /// Why code in \p folder is not to be trusted, "" if it is: a directory, no link, of this user, that no other may
 /// write.

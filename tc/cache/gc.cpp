@@ -22,8 +22,8 @@ class Collector {
   }
 
   GcReport run() {
-    if (rules_.only_when_full && report_.bytes_left <= rules_.max_bytes) return report_;
     for (auto* files : {&options_, &code_}) remove_temporary(*files);
+    if (rules_.only_when_full && report_.bytes_left <= rules_.max_bytes) return report_;
     std::erase_if(options_, [&](const Found& found) { return remove_if_damaged<OptionsEntry>(found, options_limit); });
     std::erase_if(code_, [&](const Found& found) { return remove_if_damaged<CodeEntry>(found, code_limit); });
     remove_worse();

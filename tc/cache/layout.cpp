@@ -93,6 +93,13 @@ LoadedCode load_code(const Place& place) {
   return loaded;
 }
 
+std::string keep(const std::string& folder, const Place& place, std::string_view bytes, const WriteRules& rules) {
+  if (bytes.size() > (rules.owner_only ? code_limit : options_limit))
+    return str("an entry of ", bytes.size(), " bytes is too large to keep");
+  auto problem = make_folder(folder, 0755);
+  return problem.empty() ? write_file(place.folder, place.name, bytes, rules) : problem;
+}
+
 std::string untrusted_code(const std::string& folder) {
   struct stat info;
   if (::stat(folder.c_str(), &info) != 0) return "";

@@ -68,6 +68,10 @@ struct LoadedCode {
 };
 LoadedCode load_code(const Place& place);
 
+/// Writes \p bytes at \p place in the cache folder \p folder, which is made, of this user, where it is missing.
+/// Returns "" or what failed.
+std::string keep(const std::string& folder, const Place& place, std::string_view bytes, const WriteRules& rules);
+
 /// Why the code in the cache folder \p folder is not to be loaded, "" if it may be. A folder that does not exist may.
 std::string untrusted_code(const std::string& folder);
 

@@ -110,7 +110,7 @@ void add_options(const std::string& folder, std::string_view bytes, Transfer& tr
     ++transfer.present;
     return;
   }
-  auto problem = write_file(where.folder, where.name, bytes, {false, true});
+  auto problem = keep(folder, where, bytes, {false, true});
   if (!problem.empty()) throw ResourceError(problem);
   ++transfer.taken;
 }

@@ -73,6 +73,21 @@ TEST(Cache, CodeOfAnotherBuildIsNot) {
   EXPECT_EQ(stat(test.folder / "cache").code_of_other_builds.files, 1u);
 }
 
+TEST(Cache, EntriesTooLargeToReadAreNotKept) {
+  CacheInFolder test;
+  auto entry = tuned(key, 8, 200);
+  entry.note = std::string(options_limit, 'x');
+  EXPECT_FALSE(test.cache.put(entry));
+  EXPECT_EQ(test.cache.take_warnings().size(), 1u);
+}
+
+TEST(Cache, MeasurementsSayWhereAndWhen) {
+  auto measured = measurement_here();
+  EXPECT_EQ(measured.build, compiler_build_id());
+  EXPECT_GT(measured.taken_at, 1700000000);
+  EXPECT_FALSE(measured.machine.empty());
+}
+
 TEST(Cache, BuildsAreToldByTheirSources) {
   EXPECT_EQ(compiler_build_id().size(), 33u);
   EXPECT_TRUE(is_of_these_sources(compiler_build_id()));
@@ -167,16 +182,22 @@ TEST(Cache, ReadOnlyCachesAreNotChanged) {
 
 TEST(Cache, CodeFoldersAreOfOneUser) {
   CacheInFolder test;
-  ::umask(0);
-  ASSERT_TRUE(test.cache.put(tuned(key, 8, 200)));
-  ::umask(022);
-  ASSERT_EQ(::chmod((test.folder / "cache").c_str(), 0755), 0);
   ASSERT_TRUE(test.cache.put(code(key, "image")));
   struct stat info;
   ASSERT_EQ(::stat(code_root(test.folder / "cache").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0700u);
   ASSERT_EQ(::stat(only_file(code_root(test.folder / "cache")).c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
+}
+
+TEST(Cache, FoldersOfACarelessUserAreTheirOwnAllTheSame) {
+  CacheInFolder test;
+  mode_t before = ::umask(0);
+  bool kept = test.cache.put(tuned(key, 8, 200)) && test.cache.put(code(key, "image"));
+  ::umask(before);
+  EXPECT_TRUE(kept);
+  EXPECT_TRUE(test.cache.find_code(key, "tile=32x32", "def mm(...)"));
+  EXPECT_TRUE(test.cache.take_warnings().empty());
 }
 
 TEST(Cache, FoldersThatOthersMayWriteAreRefusedForCode) {

@@ -54,6 +54,18 @@ TEST(CodeEntry, SurvivesBytes) {
   EXPECT_EQ(read.created_at, entry.created_at);
 }
 
+/// Files that earlier libraries wrote, one for each version of the schema: tuned options outlive releases.
+TEST(OptionsEntry, OfEarlierSchemasAreRead) {
+  auto expected = tuned(product_key(3, 4, 5), 8, 123.5);
+  expected.note = "a note";
+  for (const char* name : {"schema1.options"}) {
+    auto bytes = text_of(str(TC_SOURCE_DIR, "/test/cache/fixtures/", name));
+    OptionsEntry entry;
+    ASSERT_EQ(parse(bytes, entry), Fault::None) << name;
+    EXPECT_EQ(entry, expected) << name;
+  }
+}
+
 TEST(OptionsEntry, OfANewerSchemaIsReadWhereThatSaysSo) {
   auto newer = [](proto::OptionsEntry& message) {
     message.set_schema_version(9);

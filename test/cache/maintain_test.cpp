@@ -168,10 +168,13 @@ TEST(Gc, RemovesDamagedAndUnfinishedFiles) {
   damage_one(options_root(folder / "a"));
   damage_one(code_root(folder / "a"));
   auto where = place(options_root(folder / "a"), "ab").folder;
-  make_folder(where, false);
+  make_folder(where, 0700);
   write_text(where + "/.tmp-1-2-3", "unfinished");
   auto foreign = place(options_root(folder / "a"), "zz-foreign.options");
   ASSERT_EQ(write_file(foreign.folder, foreign.name, seal(Kind::Export, ""), {}), "");
+  GcRules gentle;
+  gentle.only_when_full = true;
+  EXPECT_EQ(gc(folder / "a", gentle).removed.files, 0u);
   EXPECT_EQ(gc(folder / "a").removed.files, 2u);
   EXPECT_EQ(stat(folder / "a").temporary.files, 1u);
   GcRules rules;

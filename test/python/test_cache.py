@@ -94,6 +94,14 @@ def test_entries_say_what_is_known(folder):
     assert tc.cache.stat()["options"]["files"] == 3 and tc.cache.stat()["keys"] == 1
 
 
+def test_measurements_say_where_and_when(folder):
+    T = tc.define(MM)
+    measured = tc.cache.Measurement.here(1000.0, runs=5)
+    assert measured.threads == tc.get_num_threads() and measured.machine and measured.taken_at > 1.7e9
+    tc.cache.record(T.mm, A, B, options="", measured=measured)
+    assert tc.cache.best(T.mm, A, B).measured == measured
+
+
 def test_nearest_shapes(folder):
     T = tc.define(MM)
     square = lambda n: (tc.spec((n, n)), tc.spec((n, n)))
