@@ -12,7 +12,7 @@ namespace {
 
 std::string calls;
 std::map<std::string, int> failures;
-bool capturing = false;
+bool capturing = false, recording = true;
 int given_byte = -1;
 std::vector<void*> contexts;  ///< the stack of current ones
 std::uintptr_t next_handle = 0x1000;
@@ -22,6 +22,7 @@ void* new_handle() { return reinterpret_cast<void*>(next_handle += 0x10); }
 /// Writes a call down; the code it fails with, or 0.
 template <typename... Args>
 int called(const char* function, const Args&... args) {
+  if (!recording) return 0;
   std::ostringstream out;
   out << function;
   ((out << " " << args), ...);
@@ -45,6 +46,7 @@ EXPORT const char* fake_calls() { return calls.c_str(); }
 EXPORT void fake_forget() { calls.clear(); }
 EXPORT void fake_fail(const char* function, int code) { failures[function] = code; }
 EXPORT void fake_capture(int on) { capturing = on != 0; }
+EXPORT void fake_record(int on) { recording = on != 0; }
 EXPORT void fake_give_byte(int value) { given_byte = value; }
 
 EXPORT int cuInit(unsigned) { return called("cuInit"); }
@@ -103,6 +105,7 @@ EXPORT int cuModuleGetFunction(void** function, void*, const char* name) {
 EXPORT int cuFuncSetAttribute(void* function, int attribute, int value) { return called("cuFuncSetAttribute", name_of(function), attribute, value); }
 EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void* stream,
                           void** parameters, void** extra) {
+  if (!recording) return 0;
   std::ostringstream pointers;
   if (!parameters && extra) {
     auto* values = static_cast<void**>(extra[1]);

@@ -44,7 +44,7 @@ class OnGpu:
         self.shape = (ctypes.c_int64 * len(shape))(*shape)
         tensor = Tensor(self.array.ctypes.data, Device(2, device), len(shape), Type(2, 32, 1), ctypes.addressof(self.shape), None, 0)
         self.managed = Managed(tensor, None, None)
-    def __dlpack__(self):
+    def __dlpack__(self, max_version=None):
         return new_capsule(ctypes.addressof(self.managed), b"dltensor", None)
     def __dlpack_device__(self):
         return (2, self.managed.tensor.device.id)
