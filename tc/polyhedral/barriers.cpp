@@ -132,26 +132,12 @@ class Inserter {
   int count_ = 0;
 };
 
-/// { instance -> [number of its warp] }
-isl::union_map warps(const isl::union_map& coordinates, const std::array<std::int64_t, 3>& block, std::int64_t warp) {
-  auto text = str("{ [x, y, z] -> [floor((x + ", block[0], " * y + ", block[0] * block[1], " * z) / ", warp, ")] }");
-  return threads_of(coordinates).apply_range(isl::union_map(coordinates.ctx(), text));
-}
-
 }  // namespace
 
 bool is_barrier(const std::string& id) { return id.rfind(block_barrier, 0) == 0 || id.rfind(warp_barrier, 0) == 0; }
 
-isl::union_map across_warps(const isl::union_map& pairs, const isl::union_map& coordinates, const std::array<std::int64_t, 3>& block,
-                            std::int64_t warp) {
-  if (block[0] * block[1] * block[2] <= warp) return isl::union_map::empty(pairs.ctx());
-  auto function = call(pairs.ctx(), isl_multi_union_pw_aff_from_union_map, warps(coordinates, block, warp).release());
-  return pairs.subtract(at_equal(pairs, function));
-}
-
-Scop insert_barriers(const Scop& scop, const std::array<std::int64_t, 3>& block, std::int64_t warp) {
+Scop insert_barriers(const Scop& scop, const Coordinates& where, const std::array<std::int64_t, 3>& block, std::int64_t warp) {
   if (block == std::array<std::int64_t, 3>{1, 1, 1}) return scop;
-  auto where = coordinates(scop.schedule);
   auto pairs = across_threads(conflicts(scop, Sharing::Block), where);
   if (pairs.is_empty()) return scop;
   auto apart = across_warps(pairs, where, block, warp);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tc/polyhedral/scop.h"
+#include "tc/polyhedral/thread_map.h"
 
 /// Barriers are instances that an extension node adds to a schedule; they belong to no statement.
 namespace tc::polyhedral {
@@ -19,18 +20,14 @@ inline constexpr std::int64_t warp_threads = 32;
 /// Is \p id the name of the instances of a barrier?
 bool is_barrier(const std::string& id);
 
-/// The pairs of \p pairs whose threads are of different warps: \p warp consecutive threads of the \p block.
-isl::union_map across_warps(const isl::union_map& pairs, const isl::union_map& coordinates, const std::array<std::int64_t, 3>& block,
-                            std::int64_t warp);
-
 /// \p scop with barriers such that one lies between any two instances of different threads that conflict, as few of them
 /// as the sequences of the schedule allow: at each sequence a smallest set of places between children.
 ///
 ///   before  band [k] { thread  filter { j = thread_x }: S } { thread  filter { i = thread_x }: T reads what S wrote }
 ///   after   band [k] { S } { barrier } { T } { barrier }
 ///
-/// Loops above `thread` marks are run by all threads of a block together. Warps are \p warp consecutive threads of the
+/// \p where says where instances run. Loops above `thread` marks are run by all threads of a block together. Warps are \p warp consecutive threads of the
 /// \p block; where only threads of one warp conflict, the barrier is the warp's.
-Scop insert_barriers(const Scop& scop, const std::array<std::int64_t, 3>& block, std::int64_t warp = warp_threads);
+Scop insert_barriers(const Scop& scop, const Coordinates& where, const std::array<std::int64_t, 3>& block, std::int64_t warp = warp_threads);
 
 }  // namespace tc::polyhedral

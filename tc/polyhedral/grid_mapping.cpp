@@ -28,8 +28,14 @@ std::string describe(const GridClusterMapping& cluster) {
   }
   for (const auto& statement : cluster.statements) {
     for (const auto& loop : statement.loops) text += str(", ", statement.id, ": i", loop.iterator, describe(loop.threads));
-    text += str(statement.vector ? " vector" : "", statement.unroll ? " unroll" : "");
+    if (statement.tile || statement.vector || statement.unroll)
+      text += str(", ", statement.id, ":", statement.tile ? " tile" : "", statement.vector ? " vector" : "", statement.unroll ? " unroll" : "");
   }
+  if (cluster.blocks.iterator >= 0) text += str(", ", cluster.blocks.statement, ": i", cluster.blocks.iterator, " in blocks of ", cluster.blocks.size);
+  for (const auto& copy : cluster.copies)
+    text += str(", copy read ", copy.read, " of ", copy.statement, " along i", copy.contiguous, copy.vector > 1 ? str(" vector ", copy.vector) : "",
+                copy.pad > 0 ? str(" pad ", copy.pad) : "");
+  if (!cluster.staged.empty()) text += ", stage " + join(cluster.staged);
   if (!cluster.promoted.empty()) text += ", promote " + join(cluster.promoted);
   return text;
 }
@@ -39,7 +45,9 @@ std::string describe(const GridClusterMapping& cluster) {
 GridStatement GridClusterMapping::statement(const std::string& id) const {
   for (const auto& candidate : statements)
     if (candidate.id == id) return candidate;
-  return {id, {}};
+  auto result = others;
+  result.id = id;
+  return result;
 }
 
 ThreadLoop GridClusterMapping::threads(const std::string& id, int iterator) const {

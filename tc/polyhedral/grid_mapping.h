@@ -31,21 +31,54 @@ struct GridStatement {
   };
   std::string id;
   std::vector<Loop> loops;
+  /// The loops, in this order, are one: its iteration number mod the number of threads of the block is the thread's number.
+  bool together = false;
+  bool tile = false;    ///< its points stand below its own loops: a tile of accumulators
   bool vector = false;  ///< the run of the innermost loop with one is a vector; all its runs are full
   bool unroll = false;  ///< its loops are unrolled, so that indices of buffers in registers are constant
+};
+
+/// A reduction whose iterator runs in blocks of `size`, with copies of what a block reads.
+struct GridBlocks {
+  std::string statement;
+  int iterator = -1;  ///< position in the statement's domain; -1: not cut
+  std::int64_t size = 0;
+};
+
+/// A read of a statement that goes to a copy which the threads of a block make together, in shared memory.
+struct GridCopy {
+  std::string statement;
+  int read = 0;               ///< position in Statement::reads
+  int contiguous = -1;        ///< the iterator of the statement along which the copy is contiguous
+  int run_along = -1;         ///< the iterator along which `vector` elements are read at once
+  std::int64_t vector = 1;
+  std::int64_t pad = 0;       ///< elements after each row of the copy
+};
+
+/// A buffer for a temporary, live where all of `statements` stand together.
+struct GridBuffer {
+  std::string tensor;
+  std::vector<std::string> statements;
+  int contiguous = -1;   ///< the dimension of the tensor that is; -1: the last
+  std::int64_t pad = 0;  ///< elements after each row
 };
 
 /// How a cluster becomes a kernel.
 struct GridClusterMapping {
   std::vector<GridMember> members;        ///< of the outer band; a missing one is a loop
-  std::vector<GridStatement> statements;  ///< a missing one has no loops that are spread
+  std::vector<GridStatement> statements;  ///< a missing one is like `others`
+  GridStatement others;                   ///< no loops: flags for the statements that mapping adds
+  GridBlocks blocks;
+  std::vector<GridCopy> copies;           ///< of reads of one statement, that of `blocks` if there is one
+  std::vector<std::string> staged;        ///< tensors whose elements are kept by the block while it works on them
+  std::vector<GridBuffer> buffers;        ///< of copies
   std::vector<std::string> promoted;      ///< temporaries to keep in registers or in shared memory, where they fit
   std::array<std::int64_t, 3> grid = {1, 1, 1};   ///< blocks at most, in x, y, z
   std::array<std::int64_t, 3> block = {1, 1, 1};  ///< threads at most
 
   std::int64_t shared_bytes = 0;  ///< of memory that the threads of a block share, at most
 
-  /// The mapping of statement \p id, one without loops by default.
+  /// The mapping of statement \p id.
   GridStatement statement(const std::string& id) const;
   /// How \p iterator of statement \p id is spread.
   ThreadLoop threads(const std::string& id, int iterator) const;

@@ -19,6 +19,8 @@ struct Loop {
   std::int64_t extent = 1;
   bool coincident = false;
   ThreadLoop threads;
+  Nullable<union_pw_aff> whole = {};  ///< of which `index` is the remainder by `tile`
+  std::int64_t tile = 0;
 };
 using Loops = std::vector<Loop>;
 
@@ -48,6 +50,42 @@ schedule_node insert_loops(const schedule_node& node, const Loops& loops) {
   return insert_band(node, members, coincident);
 }
 
+/// The iteration number of several loops, the fastest first, written with one digit for each dimension of a block; what is left
+/// counts rounds.
+class Digits {
+ public:
+  explicit Digits(const std::array<std::int64_t, 3>& block) : block_(block) {}
+
+  /// The next loop: \p index takes the values 0 ... \p count - 1.
+  void add(union_pw_aff index, std::int64_t count) {
+    while (count > 1) {
+      while (dimension_ < 3 && filled_ >= block_[dimension_]) next();
+      if (dimension_ == 3) return void(rounds.insert(rounds.begin(), index));
+      auto room = block_[dimension_] / filled_;
+      auto digit = count > room ? remainder(index, room) : index;
+      auto part = call(index.ctx(), isl_union_pw_aff_scale_val, digit.copy(), isl::val(index.ctx(), filled_).release());
+      auto& sum = threads[dimension_];
+      sum = sum.is_null() ? part : call(index.ctx(), isl_union_pw_aff_add, sum.copy(), part.copy());
+      if (count <= room) return void(filled_ *= count);
+      index = quotient(index, room);
+      count = (count + room - 1) / room;
+      next();
+    }
+  }
+
+  std::array<Nullable<union_pw_aff>, 3> threads;
+  std::vector<union_pw_aff> rounds;
+
+ private:
+  void next() {
+    ++dimension_;
+    filled_ = 1;
+  }
+  const std::array<std::int64_t, 3>& block_;
+  int dimension_ = 0;
+  std::int64_t filled_ = 1;  ///< values of the digits of this dimension
+};
+
 /// Does one statement stand below \p node, and nothing but bands?
 bool is_alone(const schedule_node& node) {
   if (node.isa<isl::schedule_node_leaf>()) return true;
@@ -71,7 +109,11 @@ class Builder {
       if (!tiles.empty()) node = node.child(0);
     }
     auto inside = path_of(node);
-    return {spread(node, points).schedule(), filter, inside, result_grid_, result_block_};
+    auto schedule = spread(node, points).schedule();
+    for (auto* functions : {&blocks_, &threads_})
+      for (auto& function : *functions)
+        if (function.is_null()) function = zero_on(scop_.domain());
+    return {schedule, filter, inside, {three_coordinates(plain(blocks_)), three_coordinates(plain(threads_))}, result_grid_, result_block_};
   }
 
  private:
@@ -89,7 +131,15 @@ class Builder {
       if (size.grid >= 0) spread_over_blocks(number, count, size.grid, filter);
     }
     if (tile > 1 && range.extent() > 1)
-      points.push_back({count > 1 ? remainder(index, tile) : index, std::min(tile, range.extent()), true, size.threads});
+      points.push_back(point(index, tile, count > 1, std::min(tile, range.extent()), size.threads));
+  }
+
+  /// The loop over the \p extent points of a tile of \p index.
+  static Loop point(const union_pw_aff& index, std::int64_t tile, bool tiled, std::int64_t extent, const ThreadLoop& threads) {
+    Loop loop{tiled ? remainder(index, tile) : index, extent, true, threads};
+    if (tiled) loop.whole = index;
+    loop.tile = tile;
+    return loop;
   }
 
   void spread_over_blocks(const union_pw_aff& tile, std::int64_t count, int dimension, isl::union_set& filter) {
@@ -97,7 +147,9 @@ class Builder {
     if (blocks <= 1) return;
     if (result_grid_[dimension] > 1) throw InternalError("two members are spread over one dimension of the grid");
     result_grid_[dimension] = blocks;
-    filter = filter.intersect(equal_to(count > blocks ? remainder(tile, blocks) : tile, block_name(dimension)));
+    auto block = count > blocks ? remainder(tile, blocks) : tile;
+    blocks_[dimension] = block;
+    filter = filter.intersect(equal_to(block, block_name(dimension)));
   }
 
   /// Below the loops that all threads run, \p points are still to be placed.
@@ -142,7 +194,7 @@ class Builder {
       auto index = from_zero(members[i], range.min, instances_at(node));
       auto round = threads.run * mapping_.block[threads.dimension];
       if (range.extent() > round) stay.push_back({quotient(index, round), 1, true, {}});
-      below.push_back({range.extent() > round ? remainder(index, round) : index, std::min(range.extent(), round), true, threads});
+      below.push_back(point(index, round, range.extent() > round, std::min(range.extent(), round), threads));
     }
     if (stay.empty()) return spread(erase(node), below);
     auto band = insert_loops(erase(node), stay).as<isl::schedule_node_band>().set_permutable(permutable);
@@ -155,6 +207,7 @@ class Builder {
     auto loops = points;
     std::vector<Loops> own;
     for (auto below = node; below.isa<isl::schedule_node_band>(); below = below.child(0)) own.push_back(own_loops(below, id, loops));
+    if (mapping_.statement(id).together) return place_numbered(node, loops, own, id);
     auto filter = thread_filter(node, loops);
     if (std::find(together_.begin(), together_.end(), id) != together_.end()) return place_together(node, loops, own, filter, id);
     return place_ahead(node, points, filter, id);
@@ -187,8 +240,22 @@ class Builder {
       for (const auto& loop : loops)
         if (loop.threads.dimension == dimension) coordinate = thread_of(loop);
       filter = filter.intersect(equal_to(coordinate, thread_name(dimension)));
+      note_thread(node, dimension, coordinate);
     }
     return filter;
+  }
+
+  /// Notes where the statement at \p node runs.
+  void note_thread(const schedule_node& node, int dimension, const union_pw_aff& coordinate) {
+    auto here = everywhere(instances_at(node));
+    auto all = threads_[dimension].is_null() ? zero_on(scop_.domain()) : union_pw_aff(threads_[dimension]);
+    auto others = call(all.ctx(), isl_union_pw_aff_subtract_domain, all.copy(), here.copy());
+    auto own = call(all.ctx(), isl_union_pw_aff_intersect_domain, coordinate.copy(), here.copy());
+    threads_[dimension] = call(all.ctx(), isl_union_pw_aff_union_add, others.copy(), own.copy());
+  }
+
+  static std::array<union_pw_aff, 3> plain(const std::array<Nullable<union_pw_aff>, 3>& functions) {
+    return {functions[0], functions[1], functions[2]};
   }
 
   union_pw_aff thread_of(const Loop& loop) {
@@ -196,28 +263,45 @@ class Builder {
     auto count = (loop.extent + loop.threads.run - 1) / loop.threads.run;
     auto& used = result_block_[loop.threads.dimension];
     used = std::max(used, std::min(count, threads));
+    auto cycle = std::min(count, threads) * loop.threads.run;
+    if (!loop.whole.is_null() && loop.tile % cycle == 0) {
+      union_pw_aff group = loop.whole;
+      if (loop.threads.run > 1) group = quotient(group, loop.threads.run);
+      return remainder(group, std::min(count, threads));
+    }
     auto group = loop.threads.run > 1 ? quotient(loop.index, loop.threads.run) : loop.index;
     return count > threads ? remainder(group, threads) : group;
   }
 
   /// The bands of one thread, outermost first, and the runs innermost.
   struct OwnBands {
-    std::vector<Loops> bands;
-    Loops runs;
+    std::vector<Loops> bands = {};
+    Loops runs = {};
 
-    /// Takes the loop apart: what is left of it, if anything, goes to \p band.
-    void take(const Loop& loop, Loops& band) {
+    /// Takes the loop apart: what is left of it, if anything, goes to \p band. \p threads: of its dimension, to have the rounds
+    /// in a loop of their own; 0: not.
+    void take(const Loop& loop, Loops& band, std::int64_t threads = 0) {
       auto run = loop.threads.run;
-      if (loop.threads.dimension < 0 || run <= 1) return void(band.push_back(loop));
-      if (loop.extent > run) band.push_back({quotient(loop.index, run), 1, loop.coincident, {}});
-      runs.push_back({remainder(loop.index, run), 1, loop.coincident, {}});
+      if (loop.threads.dimension < 0) return void(band.push_back(loop));
+      auto group = run > 1 ? quotient(loop.index, run) : loop.index;
+      if (threads > 0 && loop.extent > run * threads) {
+        band.push_back({quotient(loop.index, run * threads), 1, loop.coincident, {}});
+        group = remainder(group, threads);
+      }
+      if (loop.extent > run) band.push_back({group, 1, loop.coincident, {}});
+      if (run > 1) runs.push_back({remainder(loop.index, run), 1, loop.coincident, loop.threads});
     }
   };
+
+  static bool all_coincident(const Loops& loops) {
+    return std::all_of(loops.begin(), loops.end(), [](const Loop& loop) { return loop.coincident; });
+  }
 
   /// \p bands at the leaf \p node: the last run as a vector and the loops unrolled, if the mapping of \p id says so.
   schedule_node insert_bands(schedule_node node, const OwnBands& bands, const std::string& id) {
     auto choice = mapping_.statement(id);
     auto runs = bands.runs;
+    std::stable_partition(runs.begin(), runs.end(), [](const Loop& loop) { return loop.threads.dimension > 0; });
     if (choice.vector && !runs.empty()) {
       scop_.statement(id).vector_lanes = static_cast<int>(vector_length(id));
       node = insert_loops(node, {runs.back()}).insert_mark(marks::vector);
@@ -225,7 +309,7 @@ class Builder {
     }
     node = insert_loops(node, runs);
     for (auto band = bands.bands.rbegin(); band != bands.bands.rend(); ++band)
-      if (!band->empty()) node = insert_loops(node, *band).as<isl::schedule_node_band>().set_permutable(false);
+      if (!band->empty()) node = insert_loops(node, *band).as<isl::schedule_node_band>().set_permutable(all_coincident(*band));
     bool unrolls = choice.unroll && node.isa<isl::schedule_node_band>();
     return unrolls ? node.insert_mark(marks::register_tile) : node;
   }
@@ -237,15 +321,53 @@ class Builder {
     return result;
   }
 
+  /// The loops of statement \p id that its mapping names, in that order, counted as one and spread over all threads.
+  schedule_node place_numbered(schedule_node node, const Loops& points, const std::vector<Loops>& own, const std::string& id) {
+    Loops all = points, chosen;
+    for (const auto& loops : own) all.insert(all.end(), loops.begin(), loops.end());
+    for (const auto& wish : mapping_.statement(id).loops)
+      for (auto loop : all)
+        if (only_iterator(loop.index, scop_.statement(id).domain) == wish.iterator) {
+          auto range = values(loop.index, instances_at(node));
+          loop.index = from_zero(loop.index, range.min, instances_at(node));
+          loop.extent = range.extent();
+          loop.threads = wish.threads;
+          chosen.push_back(loop);
+        }
+    while (node.isa<isl::schedule_node_band>()) node = erase(node);
+    OwnBands bands{{{}, {}}, {}};
+    Digits digits(mapping_.block);
+    for (auto loop = chosen.rbegin(); loop != chosen.rend(); ++loop) {
+      auto groups = (loop->extent + loop->threads.run - 1) / loop->threads.run;
+      auto group = loop->threads.run > 1 ? quotient(loop->index, loop->threads.run) : loop->index;
+      digits.add(group, groups);
+      bands.bands[1].insert(bands.bands[1].begin(), {group, 1, true, {}});
+      if (loop->threads.run > 1) bands.runs.push_back({remainder(loop->index, loop->threads.run), 1, true, {}});
+    }
+    auto filter = everywhere(instances_at(node));
+    for (int dimension = 0; dimension < 3; ++dimension) {
+      if (mapping_.block[dimension] <= 1) continue;
+      auto coordinate = digits.threads[dimension].is_null() ? zero_on(filter) : union_pw_aff(digits.threads[dimension]);
+      filter = filter.intersect(equal_to(coordinate, thread_name(dimension)));
+      note_thread(node, dimension, coordinate);
+    }
+    for (const auto& round : digits.rounds) bands.bands[0].push_back({round, 1, true, {}});
+    return insert_bands(node, bands, id).insert_filter(filter).insert_mark(marks::thread);
+  }
+
   /// Each thread runs through the statement's own loops by itself.
   schedule_node place_ahead(schedule_node node, const Loops& points, const isl::union_set& filter, const std::string& id) {
-    OwnBands bands{{{}}, {}};
-    for (const auto& loop : points) bands.take(loop, bands.bands.back());
+    OwnBands bands;
+    Loops outer;
+    bool tile = mapping_.statement(id).tile;
+    for (const auto& loop : points) bands.take(loop, outer, tile && loop.threads.dimension >= 0 ? mapping_.block[loop.threads.dimension] : 0);
+    if (!tile) bands.bands.push_back(outer);
     while (node.isa<isl::schedule_node_band>()) {
       bands.bands.emplace_back();
       take_own(node, id, points, bands);
       node = erase(node);
     }
+    if (tile) bands.bands.push_back(outer);
     return insert_bands(node, bands, id).insert_filter(filter).insert_mark(marks::thread);
   }
 
@@ -279,6 +401,7 @@ class Builder {
   const GridClusterMapping& mapping_;
   const std::vector<std::string>& together_;
   std::array<std::int64_t, 3> result_grid_ = {1, 1, 1}, result_block_ = {1, 1, 1};
+  std::array<Nullable<union_pw_aff>, 3> blocks_, threads_;
 };
 
 void collect_thread_nodes(const schedule_node& node, std::vector<std::pair<std::string, schedule_node>>& result) {

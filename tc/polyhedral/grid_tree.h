@@ -7,6 +7,7 @@
 
 #include "tc/polyhedral/grid_mapping.h"
 #include "tc/polyhedral/scop.h"
+#include "tc/polyhedral/thread_map.h"
 
 namespace tc::polyhedral {
 
@@ -15,6 +16,7 @@ struct GridTree {
   isl::schedule schedule;
   isl::union_set blocks;    ///< the filter that spreads instances over blocks
   std::vector<int> inside;  ///< path to the node below the tiles
+  Coordinates where;
   std::array<std::int64_t, 3> grid = {1, 1, 1}, block = {1, 1, 1};
 };
 

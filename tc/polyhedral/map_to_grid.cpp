@@ -5,11 +5,13 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/polyhedral/barriers.h"
+#include "tc/polyhedral/copy_reads.h"
 #include "tc/polyhedral/gather_coincident.h"
 #include "tc/polyhedral/grid_tree.h"
 #include "tc/polyhedral/promote_in_block.h"
 #include "tc/polyhedral/reduce_in_block.h"
 #include "tc/polyhedral/split_kernels.h"
+#include "tc/polyhedral/stage_tensor.h"
 #include "tc/polyhedral/thread_map.h"
 
 namespace tc::polyhedral {
@@ -17,16 +19,15 @@ namespace {
 
 /// The statements of the kernel \p scop that must not run ahead in one thread: instances of other threads use what they write,
 /// in the same iteration of the loops above.
-std::vector<std::string> entangled(const Scop& scop, const isl::union_map& pairs) {
+std::vector<std::string> entangled(const Scop& scop, const Coordinates& where, const isl::union_map& pairs) {
   std::vector<std::string> result;
-  auto across = across_threads(pairs, coordinates(scop.schedule));
   for (const auto& [id, node] : thread_nodes(scop.schedule)) {
     auto own = isl::set::universe(scop.statement(id).domain.space()).to_union_set();
-    auto inside = across.intersect_domain(own).intersect_range(own);
+    auto inside = pairs.intersect_domain(own).intersect_range(own);
     if (inside.is_empty()) continue;
     auto prefix = call(scop.ctx(), isl_schedule_node_get_prefix_schedule_multi_union_pw_aff, node.get());
     if (prefix.size() > 0) inside = call(scop.ctx(), isl_union_map_eq_at_multi_union_pw_aff, inside.copy(), prefix.copy());
-    if (!inside.is_empty()) result.push_back(id);
+    if (!across_threads(inside.coalesce(), where).is_empty()) result.push_back(id);
   }
   return result;
 }
@@ -37,7 +38,7 @@ GridTree spread(Scop& scop, GridClusterMapping& mapping) {
   mapping.block = grid_tree(attempt, mapping, {}).block;
   auto tree = grid_tree(attempt, mapping, {});
   attempt.schedule = tree.schedule;
-  auto together = entangled(attempt, conflicts(scop, Sharing::Block));
+  auto together = entangled(attempt, tree.where, conflicts(scop, Sharing::Block));
   if (!together.empty()) {
     attempt = scop;
     tree = grid_tree(attempt, mapping, together);
@@ -47,13 +48,27 @@ GridTree spread(Scop& scop, GridClusterMapping& mapping) {
   return tree;
 }
 
+/// Keeps the elements of the tensors mapping.staged in temporaries while a block works on them.
+Scop stage(const Scop& scop, GridClusterMapping& mapping) {
+  auto result = scop;
+  for (const auto& tensor : mapping.staged) {
+    ClusterMapping names{.staged = {tensor}};
+    result = stage_tensor(result, {0}, tensor, names);
+    if (names.staged.front() != tensor) mapping.promoted.push_back(names.staged.front());
+  }
+  return result;
+}
+
 GridKernel map_cluster(const Scop& part, const GridClusterMapping& choice) {
   auto mapping = choice;
-  auto scop = reduce_in_block(part, mapping);
+  auto scop = stage(reduce_in_block(part, mapping), mapping);
+  scop = copy_reads(scop, mapping);
   auto tree = spread(scop, mapping);
   BlockMemory memory{.shared_bytes = mapping.shared_bytes};
-  scop = promote_in_block(scop, tree.inside, mapping.promoted, tree.block, memory);
-  return {insert_barriers(as_kernel(scop, tree), tree.block), tree.grid, tree.block, mapping.shared_bytes - memory.shared_bytes};
+  for (const auto& buffer : mapping.buffers) scop = promote_in_block(scop, buffer, tree.where, tree.block, memory);
+  scop = promote_in_block(scop, tree.inside, mapping.promoted, tree.where, tree.block, memory);
+  scop = insert_barriers(as_kernel(scop, tree), tree.where, tree.block);
+  return {scop, tree.where, tree.grid, tree.block, mapping.shared_bytes - memory.shared_bytes};
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "tc/polyhedral/grid_mapping.h"
 #include "tc/polyhedral/scop.h"
+#include "tc/polyhedral/thread_map.h"
 
 namespace tc::polyhedral {
 
@@ -13,6 +14,7 @@ namespace tc::polyhedral {
 /// leave for its coordinates, the parameters block_x ... thread_z, in the order of the schedule; the context node bounds them.
 struct GridKernel {
   Scop scop;  ///< its statements only
+  Coordinates where;
   std::array<std::int64_t, 3> grid = {1, 1, 1}, block = {1, 1, 1};
   std::int64_t shared_bytes = 0;  ///< of the buffers that the threads of a block share
 };

@@ -5,6 +5,7 @@
 
 #include "tc/polyhedral/cluster_view.h"
 #include "tc/polyhedral/contract.h"
+#include "tc/polyhedral/copy_reads.h"
 #include "tc/polyhedral/instances.h"
 #include "tc/polyhedral/thread_map.h"
 
@@ -40,7 +41,8 @@ struct Spread {
 
 class BufferPlacer {
  public:
-  BufferPlacer(Scop& scop, const std::array<std::int64_t, 3>& block) : scop_(scop), block_(block), where_(coordinates(scop.schedule)) {}
+  BufferPlacer(Scop& scop, const Coordinates& where, const std::array<std::int64_t, 3>& block)
+      : scop_(scop), where_(where), block_(block) {}
 
   /// Does each element of \p buffer belong to one thread in each execution of the node \p inside?
   bool is_of_threads(const std::string& buffer, const isl::schedule_node& inside) const {
@@ -85,12 +87,6 @@ class BufferPlacer {
     return !access.function.is_null() && range_name(access.function.as_map()) == buffer;
   }
 
-  isl::pw_aff coordinate(const Statement& statement, int dimension) const {
-    auto space = statement.domain.space().add_unnamed_tuple(6);
-    auto map = call(scop_.ctx(), isl_union_map_extract_map, where_.get(), space.copy());
-    return map.as_pw_multi_aff().at(3 + dimension);
-  }
-
   std::optional<Spread> spread_of(const std::string& buffer, int dimension) const {
     for (int axis = 0; axis < 3; ++axis)
       for (auto run : runs)
@@ -103,7 +99,7 @@ class BufferPlacer {
       for (const auto* access : accesses(statement)) {
         if (!uses(*access, buffer)) continue;
         auto thread = mod(floor_of(access->function.at(dimension), run), block_[axis]);
-        auto difference = thread.sub(coordinate(statement, axis));
+        auto difference = thread.sub(where_.thread(statement, axis));
         auto same = call(scop_.ctx(), isl_pw_aff_zero_set, difference.copy());
         if (!statement.domain.is_subset(same)) return false;
       }
@@ -123,39 +119,58 @@ class BufferPlacer {
   }
 
   Scop& scop_;
+  const Coordinates& where_;
   const std::array<std::int64_t, 3>& block_;
-  isl::union_map where_;
 };
 
 std::int64_t bytes(const Tensor& tensor) {
-  std::int64_t size = byte_size(tensor.type);
-  for (auto extent : tensor.extent) size *= std::max<std::int64_t>(extent, 1);
-  return size;
+  std::int64_t last = 0;
+  for (std::size_t i = 0; i < tensor.extent.size(); ++i) last += (std::max<std::int64_t>(tensor.extent[i], 1) - 1) * tensor.strides[i];
+  return (last + 1) * byte_size(tensor.type);
 }
 
-/// \p scop with the temporary \p name in a buffer, or as it was.
-Scop promote(const Scop& scop, const std::vector<int>& inside, const std::string& name, const std::array<std::int64_t, 3>& block,
-             BlockMemory& memory) {
+/// Strides with dimension \p contiguous last, \p pad elements after each of its rows.
+std::vector<std::int64_t> strides_with(const std::vector<std::int64_t>& extent, std::size_t contiguous, std::int64_t pad) {
+  std::vector<std::int64_t> strides(extent.size(), 1);
+  std::int64_t size = extent[contiguous] + pad;
+  for (std::size_t i = extent.size(); i-- > 0;) {
+    if (i == contiguous) continue;
+    strides[i] = size;
+    size *= extent[i];
+  }
+  return strides;
+}
+
+/// \p scop with the temporary of \p choice in a buffer, or as it was.
+Scop promote(const Scop& scop, const std::vector<int>& inside, const GridBuffer& choice, const Coordinates& where,
+             const std::array<std::int64_t, 3>& block, BlockMemory& memory) {
+  const auto& name = choice.tensor;
   auto result = contract(scop, inside, inside, {}, {name}, 0);
   if (result.tensors.size() == scop.tensors.size()) return scop;
   auto buffer = result.tensors.back().name;
-  BufferPlacer placer(result, block);
+  BufferPlacer placer(result, where, block);
   if (placer.is_of_threads(buffer, node_at(scop.schedule, inside)))
     return placer.keep_in_registers(buffer, memory.thread_elements) ? result : scop;
-  auto size = bytes(result.tensors.back());
+  auto& tensor = result.tensors.back();
+  if (choice.contiguous >= 0) tensor.strides = strides_with(tensor.extent, static_cast<std::size_t>(choice.contiguous), choice.pad);
+  auto size = bytes(tensor);
   if (size > memory.shared_bytes) return scop;
   memory.shared_bytes -= size;
-  result.tensors.back().shared = true;
+  tensor.shared = true;
   return result;
 }
 
 }  // namespace
 
 Scop promote_in_block(const Scop& scop, const std::vector<int>& inside, const std::vector<std::string>& names,
-                      const std::array<std::int64_t, 3>& block, BlockMemory& memory) {
+                      const Coordinates& where, const std::array<std::int64_t, 3>& block, BlockMemory& memory) {
   auto result = scop;
-  for (const auto& name : names) result = promote(result, inside, name, block, memory);
+  for (const auto& name : names) result = promote(result, inside, {name, {}}, where, block, memory);
   return result;
+}
+
+Scop promote_in_block(const Scop& scop, const GridBuffer& choice, const Coordinates& where, const std::array<std::int64_t, 3>& block, BlockMemory& memory) {
+  return promote(scop, path_of(common_node(scop.schedule, choice.statements)), choice, where, block, memory);
 }
 
 }  // namespace tc::polyhedral

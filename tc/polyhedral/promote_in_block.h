@@ -7,6 +7,7 @@
 
 #include "tc/polyhedral/grid_mapping.h"
 #include "tc/polyhedral/scop.h"
+#include "tc/polyhedral/thread_map.h"
 
 namespace tc::polyhedral {
 
@@ -26,6 +27,9 @@ struct BlockMemory {
 /// A dimension of a buffer in registers whose index is spread over threads, run r of n threads, holds what one thread has:
 /// index p is at floor(p / (r n)) r + p mod r.
 Scop promote_in_block(const Scop& scop, const std::vector<int>& inside, const std::vector<std::string>& names,
-                      const std::array<std::int64_t, 3>& block, BlockMemory& memory);
+                      const Coordinates& where, const std::array<std::int64_t, 3>& block, BlockMemory& memory);
+
+/// The same for a buffer where \p choice says, contiguous along the dimension it names.
+Scop promote_in_block(const Scop& scop, const GridBuffer& choice, const Coordinates& where, const std::array<std::int64_t, 3>& block, BlockMemory& memory);
 
 }  // namespace tc::polyhedral

@@ -2,34 +2,13 @@
 
 #include "tc/base/str.h"
 #include "tc/polyhedral/instances.h"
-#include "tc/polyhedral/schedule_walk.h"
 
 namespace tc::polyhedral {
 namespace {
 
 constexpr const char* axes[] = {"x", "y", "z"};
-constexpr unsigned dimension_count = 3;
-
-/// { instance -> [] } of \p instances, the parameter \p name appended to the range; 0 where they do not have it.
-isl::map append_coordinate(const isl::map& map, const std::string& name) {
-  auto out = static_cast<unsigned>(isl_map_dim(map.get(), isl_dim_out));
-  auto parameter = isl_map_find_dim_by_name(map.get(), isl_dim_param, name.c_str());
-  if (parameter >= 0)
-    return call(map.ctx(), isl_map_move_dims, map.copy(), isl_dim_out, out, isl_dim_param, static_cast<unsigned>(parameter), 1u);
-  auto wider = call(map.ctx(), isl_map_add_dims, map.copy(), isl_dim_out, 1u);
-  return call(map.ctx(), isl_map_fix_si, wider.copy(), isl_dim_out, out, 0);
-}
-
-isl::map coordinates_of(const isl::set& instances) {
-  auto map = call(instances.ctx(), isl_map_from_domain, instances.copy());
-  for (unsigned i = 0; i < dimension_count; ++i) map = append_coordinate(map, block_name(static_cast<int>(i)));
-  for (unsigned i = 0; i < dimension_count; ++i) map = append_coordinate(map, thread_name(static_cast<int>(i)));
-  return call(map.ctx(), isl_map_project_out_all_params, map.copy());
-}
-
-isl::union_map equal_at(const isl::union_map& pairs, const isl::union_map& function) {
-  auto at = call(pairs.ctx(), isl_multi_union_pw_aff_from_union_map, function.copy());
-  return call(pairs.ctx(), isl_union_map_eq_at_multi_union_pw_aff, pairs.copy(), at.copy());
+isl::union_map equal_at(const isl::union_map& pairs, const isl::multi_union_pw_aff& function) {
+  return call(pairs.ctx(), isl_union_map_eq_at_multi_union_pw_aff, pairs.copy(), function.copy());
 }
 
 /// The instances of \p statement that write: of threads that combine their values, the first.
@@ -64,20 +43,16 @@ isl::union_set equal_to(const isl::union_pw_aff& value, const std::string& name)
   return call(ctx, isl_union_pw_aff_zero_union_set, difference.copy());
 }
 
-isl::union_map coordinates(const isl::schedule& schedule) {
-  auto result = isl::union_map::empty(schedule.ctx());
-  for_each_place(schedule, [&](const Place& place) {
-    if (!place.node.isa<isl::schedule_node_leaf>()) return;
-    place.instances.foreach_set([&](const isl::set& set) { result = result.unite(coordinates_of(set).to_union_map()); });
-  });
-  return result;
+isl::multi_union_pw_aff three_coordinates(const std::array<isl::union_pw_aff, 3>& functions) {
+  auto ctx = functions[0].ctx();
+  isl::union_pw_aff_list list(ctx, 3);
+  for (const auto& function : functions) list = list.add(function);
+  return isl::multi_union_pw_aff(isl::space::unit(ctx).add_unnamed_tuple(3), list);
 }
 
-isl::union_map blocks_of(const isl::union_map& coordinates) {
-  return coordinates.apply_range(isl::union_map(coordinates.ctx(), "{ [a, b, c, d, e, f] -> [a, b, c] }"));
-}
-isl::union_map threads_of(const isl::union_map& coordinates) {
-  return coordinates.apply_range(isl::union_map(coordinates.ctx(), "{ [a, b, c, d, e, f] -> [d, e, f] }"));
+isl::pw_aff Coordinates::thread(const Statement& statement, int dimension) const {
+  auto space = statement.domain.space().add_unnamed_tuple(1);
+  return call(space.ctx(), isl_union_pw_aff_extract_pw_aff, threads.at(dimension).get(), space.copy());
 }
 
 isl::union_map conflicts(const Scop& scop, Sharing sharing) {
@@ -91,14 +66,26 @@ isl::union_map conflicts(const Scop& scop, Sharing sharing) {
   return pairs.subtract(call(pairs.ctx(), isl_union_set_identity, scop.domain().release())).coalesce();
 }
 
-isl::union_map across_threads(const isl::union_map& pairs, const isl::union_map& coordinates) {
+isl::union_map across_threads(const isl::union_map& pairs, const Coordinates& coordinates) {
   if (pairs.is_empty()) return pairs;
-  auto in_block = equal_at(pairs, blocks_of(coordinates));
-  return in_block.subtract(equal_at(in_block, threads_of(coordinates)));
+  auto in_block = equal_at(pairs, coordinates.blocks);
+  return in_block.subtract(equal_at(in_block, coordinates.threads));
 }
 
-isl::union_map across_blocks(const isl::union_map& pairs, const isl::union_map& coordinates) {
-  return pairs.is_empty() ? pairs : pairs.subtract(equal_at(pairs, blocks_of(coordinates)));
+isl::union_map across_blocks(const isl::union_map& pairs, const Coordinates& coordinates) {
+  return pairs.is_empty() ? pairs : pairs.subtract(equal_at(pairs, coordinates.blocks));
+}
+
+isl::union_map across_warps(const isl::union_map& pairs, const Coordinates& coordinates, const std::array<std::int64_t, 3>& block,
+                            std::int64_t warp) {
+  if (pairs.is_empty() || block[0] * block[1] * block[2] <= warp) return isl::union_map::empty(pairs.ctx());
+  auto number = coordinates.threads.at(0);
+  auto weight = block[0];
+  for (int i = 1; i < 3; weight *= block[i++]) {
+    auto part = call(pairs.ctx(), isl_union_pw_aff_scale_val, coordinates.threads.at(i).release(), isl::val(pairs.ctx(), weight).release());
+    number = call(pairs.ctx(), isl_union_pw_aff_add, number.copy(), part.copy());
+  }
+  return pairs.subtract(equal_at(pairs, isl::multi_union_pw_aff(quotient(number, warp))));
 }
 
 }  // namespace tc::polyhedral

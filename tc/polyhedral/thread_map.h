@@ -16,11 +16,17 @@ std::string thread_name(int dimension);
 /// The instances for which \p value is the parameter \p name.
 isl::union_set equal_to(const isl::union_pw_aff& value, const std::string& name);
 
-/// { instance -> [block_x, block_y, block_z, thread_x, thread_y, thread_z] } from the filters of \p schedule; a coordinate
-/// that no filter speaks of is 0.
-isl::union_map coordinates(const isl::schedule& schedule);
-isl::union_map blocks_of(const isl::union_map& coordinates);
-isl::union_map threads_of(const isl::union_map& coordinates);
+/// Where each instance runs: its block and its thread of it, three coordinates each. Functions, as it takes long to find them in
+/// the filters of a schedule.
+struct Coordinates {
+  isl::multi_union_pw_aff blocks, threads;
+
+  /// Coordinate number \p dimension of the threads of the instances of \p statement.
+  isl::pw_aff thread(const Statement& statement, int dimension) const;
+};
+
+/// { instance -> [first, second, third] }
+isl::multi_union_pw_aff three_coordinates(const std::array<isl::union_pw_aff, 3>& functions);
 
 /// What threads share: tensors all of the grid; those of a block its shared buffers too.
 enum class Sharing { Grid, Block };
@@ -30,8 +36,11 @@ enum class Sharing { Grid, Block };
 isl::union_map conflicts(const Scop& scop, Sharing sharing);
 
 /// The pairs that run in different threads of one block.
-isl::union_map across_threads(const isl::union_map& pairs, const isl::union_map& coordinates);
+isl::union_map across_threads(const isl::union_map& pairs, const Coordinates& coordinates);
 /// The pairs that run in different blocks.
-isl::union_map across_blocks(const isl::union_map& pairs, const isl::union_map& coordinates);
+isl::union_map across_blocks(const isl::union_map& pairs, const Coordinates& coordinates);
+/// The pairs whose threads are of different warps: \p warp consecutive threads of the \p block.
+isl::union_map across_warps(const isl::union_map& pairs, const Coordinates& coordinates, const std::array<std::int64_t, 3>& block,
+                            std::int64_t warp);
 
 }  // namespace tc::polyhedral

@@ -19,7 +19,35 @@ isl::map runners(const Scop& scop, const isl::set& set) {
   return map;
 }
 
-void verify_runners(const Scop& scop) {
+/// The instances of \p set that \p where sends to the thread that runs them.
+isl::union_set as_said(const Scop& scop, const isl::set& set, const Coordinates& where) {
+  auto result = set.to_union_set();
+  for (const auto& parameter : scop.parameters)
+    for (int i = 0; i < 3; ++i) {
+      if (parameter.name == block_name(i)) result = result.intersect(equal_to(where.blocks.at(i), parameter.name));
+      if (parameter.name == thread_name(i)) result = result.intersect(equal_to(where.threads.at(i), parameter.name));
+    }
+  return result;
+}
+
+/// Is every coordinate that is no parameter 0?
+void verify_constant_coordinates(const GridKernel& kernel) {
+  for (int i = 0; i < 3; ++i) {
+    auto check = [&](const std::string& name, const isl::multi_union_pw_aff& function) {
+      bool parameter = false;
+      for (const auto& known : kernel.scop.parameters) parameter = parameter || known.name == name;
+      auto zero = call(kernel.scop.ctx(), isl_union_pw_aff_zero_union_set, function.at(i).release());
+      if (!parameter && !kernel.scop.domain().is_subset(zero))
+        broken_law("instances", str("instances run at different ", name, ", which is no parameter"), kernel.scop.schedule);
+    };
+    check(block_name(i), kernel.where.blocks);
+    check(thread_name(i), kernel.where.threads);
+  }
+}
+
+void verify_runners(const GridKernel& kernel) {
+  const auto& scop = kernel.scop;
+  verify_constant_coordinates(kernel);
   auto seen = isl::union_set::empty(scop.ctx());
   auto fail = [&](const isl::union_set& instances, const char* how) {
     if (instances.is_empty()) return;
@@ -32,7 +60,9 @@ void verify_runners(const Scop& scop) {
       if (is_barrier(tuple_name(set))) return;
       auto run = runners(scop, set);
       auto instances = call(set.ctx(), isl_map_domain, run.copy()).to_union_set();
-      if (!run.is_single_valued()) fail(instances, "runs in more than one thread");
+      auto bounded = set.intersect_params(parameter_bounds(scop));
+      auto elsewhere = bounded.to_union_set().subtract(as_said(scop, bounded, kernel.where));
+      if (!elsewhere.is_empty()) fail(instances, "runs in more than one thread, or in another one");
       fail(seen.intersect(instances), "runs at two leaves");
       seen = seen.unite(instances);
     });
@@ -66,7 +96,7 @@ isl::union_map separated(const isl::union_map& time, bool warp) {
 
 void verify_threads(const GridKernel& kernel) {
   const auto& scop = kernel.scop;
-  auto where = coordinates(scop.schedule);
+  const auto& where = kernel.where;
   auto far = across_blocks(conflicts(scop, Sharing::Grid), where);
   if (!far.is_empty())
     broken_law("blocks", str("different blocks touch what one of them writes: ", first_pair(far)), scop.schedule);
@@ -87,7 +117,7 @@ void verify_threads(const GridKernel& kernel) {
 }
 
 void verify_kernel(const GridKernel& kernel) {
-  verify_runners(kernel.scop);
+  verify_runners(kernel);
   verify_dependences(kernel.scop, compute_dependences(kernel.scop));
   verify_bounds(kernel.scop);
   verify_marks(kernel.scop);

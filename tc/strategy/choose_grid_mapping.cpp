@@ -7,6 +7,7 @@
 #include "tc/polyhedral/cluster_view.h"
 #include "tc/polyhedral/gather_coincident.h"
 #include "tc/polyhedral/instances.h"
+#include "tc/strategy/tile_contraction.h"
 
 namespace tc::strategy {
 namespace {
@@ -225,8 +226,10 @@ polyhedral::GridMapping choose_grid_mapping(const Scop& scop, const Target& targ
   auto gathered = scop;
   gathered.schedule = polyhedral::gather_coincident(scop);
   polyhedral::GridMapping result;
-  for (const auto& cluster : polyhedral::cluster_views(gathered))
-    result.clusters.push_back(GridChooser(gathered, cluster, target, options).run());
+  for (const auto& cluster : polyhedral::cluster_views(gathered)) {
+    auto tiled = tile_contraction(gathered, cluster, target.grid, options);
+    result.clusters.push_back(tiled ? *tiled : GridChooser(gathered, cluster, target, options).run());
+  }
   return result;
 }
 

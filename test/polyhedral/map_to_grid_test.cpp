@@ -131,7 +131,7 @@ TEST_F(MapToGrid, AMissingBarrierBreaksALaw) {
   GridClusterMapping mapping{.statements = {{"S", {{1, {0}}}}}, .block = {49, 1, 1}};
   for (const auto& together : {std::vector<std::string>{}, std::vector<std::string>{"S"}}) {
     auto tree = grid_tree(scop, mapping, together);
-    GridKernel kernel{scop, tree.grid, tree.block};
+    GridKernel kernel{scop, tree.where, tree.grid, tree.block};
     kernel.scop.schedule = tree.schedule;
     kernel.scop.parameters = {{"thread_x", 0, 48}};
     EXPECT_TRUE(rejects([&] { verify_threads(kernel); }, "no barrier separates two threads"));
