@@ -3,6 +3,7 @@
 #include "bindings.h"
 #include "callable.h"
 #include "interrupt.h"
+#include "place.h"
 #include "tc/base/str.h"
 #include "tc/cuda/cubin.h"
 
@@ -103,6 +104,12 @@ void bind_executable(py::module_& m) {
              for (const auto& argument : self.executable().image().arguments)
                result.append(py::make_tuple(argument.name, argument.spec, argument.output));
              return result;
+           })
+      .def("_prepare",
+           [](const Callable& self, int device) {
+             if (!self.executable().image().is_for_gpu()) return;
+             cuda::AtPlace at(current_place(device));
+             self.executable().prepare();
            })
       .def("_device_source", [](const Callable& self) { return self.executable().image().device.text; })
       .def("_cubin", [](const Callable& self) { return py::bytes(self.executable().image().device.cubin); })

@@ -34,6 +34,8 @@ int device_of(Operands& operands, std::size_t count) {
   return on_cpu;
 }
 
+cuda::Place current_place(int device) { return {device, torch_stream(device)}; }
+
 cuda::Place place_of(const engine::Executable& executable, Operands& operands, std::size_t count) {
   const auto& image = executable.image();
   int device = device_of(operands, count);
@@ -49,8 +51,7 @@ cuda::Place place_of(const engine::Executable& executable, Operands& operands, s
       throw ArgumentError(str(argument_text(executable, i), " is on device ", operands[i].device, ", another tensor on device ", device,
                               ": pass tensors on one device"));
   }
-  if (device == on_cpu) device = 0;
-  return {device, torch_stream(device)};
+  return current_place(device == on_cpu ? 0 : device);
 }
 
 void check_on_cpu(const engine::Executable& executable, Operands& operands, std::size_t count) {

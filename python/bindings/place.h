@@ -8,6 +8,9 @@ namespace tc::python {
 /// The device of the first of \p operands that is on one, else on_cpu.
 int device_of(Operands& operands, std::size_t count);
 
+/// \p device and the stream there that the framework uses now.
+cuda::Place current_place(int device);
+
 /// Where \p executable runs on \p operands: their device and the framework's current stream there. Numbers among them
 /// are moved to the device. Throws ArgumentError for tensors that are on the CPU or on several devices; DeviceError
 /// where there is no driver.

@@ -142,6 +142,13 @@ class Executable(_core.Executable):
         """Microseconds of one checked run, and of the machine code alone."""
         return self._profile(*tensors, out=out)
 
+    def prepare(self, device: int = 0) -> None:
+        """Loads kernels into GPU `device` and allocates what they need in its current stream, as a first call would.
+
+        After it a call only puts kernels into the stream, so that a graph can capture it. Nothing for a CPU.
+        """
+        self._prepare(device)
+
     @functools.cached_property
     def _stages(self):
         if self._function is None:

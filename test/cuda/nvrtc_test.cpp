@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "tc/base/error.h"
 #include "test/cuda/compiled.h"
 
@@ -48,6 +51,22 @@ TEST(Nvrtc, IsCancelled) {
   Cancellation cancellation;
   cancellation.cancel();
   EXPECT_THROW(compile_cubin("extern \"C\" __global__ void f() {}", "sm_80", cancellation), CancelledError);
+}
+
+TEST(Nvrtc, IsCancelledWhileItCompiles) {
+  TC_NEEDS_NVRTC();
+  std::string text = "extern \"C\" __global__ void f(float* a) {\n  float x = a[0];\n";
+  for (int i = 0; i < 4000; ++i) text += "  x = sinf(x) * a[" + std::to_string(i) + "] + powf(x, a[1]);\n";
+  text += "  a[0] = x;\n}";
+  Cancellation cancellation;
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    cancellation.cancel();
+  });
+  auto start = std::chrono::steady_clock::now();
+  EXPECT_THROW(compile_cubin(text, "sm_80", cancellation), CancelledError);
+  other.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
 
 /// Every wrapper is used: the compiler does not look at those that are not.

@@ -54,9 +54,9 @@ T = tc.define("def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B
 """
 
 
-def run(text):
+def run(text, **variables):
     assert drivers, "build the target tc_fake_driver"
-    environment = {"TC_CUDA_DRIVER": str(drivers[0]), "PYTHONPATH": ":".join(sys.path), "PATH": ""}
+    environment = {"TC_CUDA_DRIVER": str(drivers[0]), "PYTHONPATH": ":".join(sys.path), "PATH": "", **variables}
     done = subprocess.run([sys.executable, "-c", PRELUDE + text], env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -121,3 +121,37 @@ except tc.DeviceError as error:
 T.mm(OnGpu(8, 16), OnGpu(16, 32), out=OnGpu(8, 32))
 """)
     assert "a kernel faulted" in out
+
+
+def test_a_prepared_executable_can_be_captured():
+    out = run("""
+e = tc.compile(T.mm, tc.spec((8, 16)), tc.spec((16, 32)), target="cuda:sm_90")
+e.prepare()
+driver.fake_forget()
+driver.fake_capture(1)
+e(OnGpu(8, 16), OnGpu(16, 32), out=OnGpu(8, 32))
+print(calls())
+""")
+    assert out.split()[0] == "cuLaunchKernel" and len(out.strip().splitlines()) == 1
+
+
+def test_without_a_compiler_of_kernels():
+    out = run("""
+try:
+    tc.compile(T.mm, tc.spec((8, 16)), tc.spec((16, 32)), target="cuda:sm_90", cache=False)
+except tc.DeviceError as error:
+    print(error)
+""", TC_NVRTC="/nowhere/libnvrtc.so")
+    assert "NVRTC, was not found: run `pip install" in out and "/nowhere/libnvrtc.so" in out
+
+
+def test_without_a_driver():
+    out = run("""
+e = tc.compile(T.mm, tc.spec((8, 16)), tc.spec((16, 32)), target="cuda:sm_90")
+os.environ["TC_CUDA_DRIVER"] = "/nowhere/libcuda.so"
+try:
+    e.prepare()
+except tc.DeviceError as error:
+    print(error)
+""")
+    assert "no CUDA driver was found" in out and "/nowhere/libcuda.so" in out
