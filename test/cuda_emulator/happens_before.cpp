@@ -45,15 +45,6 @@ void HappensBefore::begin_block(int threads) {
   block_acquired_.clear();
 }
 
-Stamp HappensBefore::now(int thread) const {
-  Stamp stamp;
-  stamp.block = block_;
-  stamp.epoch = epoch_;
-  stamp.local = clocks_[static_cast<std::size_t>(thread)].local;
-  stamp.thread = static_cast<std::uint32_t>(thread);
-  return stamp;
-}
-
 bool HappensBefore::reached(const std::vector<ReleasePtr>& releases, const Stamp& past) const {
   std::unordered_set<const Release*> seen;
   std::vector<const Release*> open;
@@ -68,14 +59,11 @@ bool HappensBefore::reached(const std::vector<ReleasePtr>& releases, const Stamp
   return false;
 }
 
-bool HappensBefore::ordered(const Stamp& past, int thread) const {
-  if (past.block < first_block_) return true;
+bool HappensBefore::ordered_by_warp_or_atomics(const Stamp& past, int thread) const {
   if (past.local == Stamp::in_flight) return false;
   const auto& clock = clocks_[static_cast<std::size_t>(thread)];
-  if (past.block == block_) {
-    if (past.epoch < epoch_ || static_cast<int>(past.thread) == thread) return true;
-    if (static_cast<int>(past.thread) / warp == thread / warp && past.local <= clock.lanes[past.thread % warp]) return true;
-  }
+  if (past.block == block_ && static_cast<int>(past.thread) / warp == thread / warp && past.local <= clock.lanes[past.thread % warp])
+    return true;
   if (clock.acquired.empty() && block_acquired_.empty()) return false;
   return reached(clock.acquired, past) || reached(block_acquired_, past);
 }

@@ -37,7 +37,12 @@ class HappensBefore {
 
   Stamp now(int thread) const;
   /// Is what happened at \p past ordered before what \p thread does now?
-  bool ordered(const Stamp& past, int thread) const;
+  bool ordered(const Stamp& past, int thread) const {
+    if (past.block == block_ && past.local != Stamp::in_flight &&
+        (past.epoch < epoch_ || static_cast<int>(past.thread) == thread))
+      return true;
+    return past.block < first_block_ || ordered_by_warp_or_atomics(past, thread);
+  }
 
   /// Barrier of all threads of the block.
   void barrier();
@@ -62,6 +67,7 @@ class HappensBefore {
     ReleasePtr fenced;                 ///< what its next atomic write publishes
   };
 
+  bool ordered_by_warp_or_atomics(const Stamp& past, int thread) const;
   void advance(Clock& clock);
   bool reached(const std::vector<ReleasePtr>& releases, const Stamp& past) const;
 
@@ -70,5 +76,14 @@ class HappensBefore {
   std::vector<ReleasePtr> block_acquired_;  ///< what all threads have acquired
   std::map<std::uintptr_t, ReleasePtr> published_;
 };
+
+inline Stamp HappensBefore::now(int thread) const {
+  Stamp stamp;
+  stamp.block = block_;
+  stamp.epoch = epoch_;
+  stamp.local = clocks_[static_cast<std::size_t>(thread)].local;
+  stamp.thread = static_cast<std::uint32_t>(thread);
+  return stamp;
+}
 
 }  // namespace tc::emulator

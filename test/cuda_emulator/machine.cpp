@@ -19,10 +19,8 @@ constexpr std::uint8_t poison_byte = 0xff;
 
 Machine* running_machine = nullptr;
 
-Fibers& fibers() {
-  static Fibers fibers;
-  return fibers;
-}
+Fibers the_fibers;
+Fibers& fibers() { return the_fibers; }
 
 std::string to_text(const Dim3& d) { return str("(", d.x, ", ", d.y, ", ", d.z, ")"); }
 

@@ -25,6 +25,7 @@ DEFINE_string(options, "", "mapping options, \"fusion=max,tile=32x32\"");
 DEFINE_string(def, "", "the def to run, the last one if empty");
 DEFINE_double(tolerance, -1, "of float results; negative: the file's, or what rounding allows");
 DEFINE_bool(text, false, "print the kernels");
+DEFINE_bool(barriers, false, "print the barriers without which no fault shows");
 DEFINE_bool(counts, false, "print what the accesses of each line cost: wavefronts, sectors");
 
 namespace tc::test {
@@ -62,6 +63,26 @@ void print_counts(const Emulated& run) {
               << (site.shared ? " wavefronts" : " sectors") << ", ideal " << site.ideal << "\n";
 }
 
+/// Takes away one barrier after the other and prints those that nothing misses at these sizes.
+void print_needless_barriers(const DeviceProgram& program, const engine::Function& function, const Arguments& arguments,
+                             const std::vector<HostTensor>& want, const Tolerances& tolerances) {
+  for (const std::string barrier : {"tc_barrier();", "tc_warp_barrier();"})
+    for (auto at = program.text.find(barrier); at != std::string::npos; at = program.text.find(barrier, at + 1)) {
+      auto without = program;
+      without.text.replace(at, barrier.size(), "");
+      bool missed = false;
+      for (int seed = FLAGS_first_seed; seed < FLAGS_first_seed + FLAGS_seeds && !missed; ++seed) {
+        emulator::RunOptions run_options;
+        run_options.seed = static_cast<std::uint64_t>(seed);
+        auto got = emulate(without, function, arguments, run_options);
+        missed = !got.faults.empty() || !got.refusal.empty() || first_difference(function, got.outputs, want, tolerances);
+      }
+      if (!missed)
+        std::cout << "line " << 1 + std::count(program.text.begin(), program.text.begin() + static_cast<std::ptrdiff_t>(at), '\n') << ": "
+                  << barrier << " is not missed\n";
+    }
+}
+
 int emulate_file(const std::string& path) {
   if (!std::filesystem::exists(path)) throw ArgumentError(str("there is no file '", path, "'"));
   auto program = read_program(path);
@@ -83,6 +104,7 @@ int emulate_file(const std::string& path) {
   const auto device = device_program(function, arguments.input_specs(), arguments.output_specs(), options);
   if (FLAGS_text) std::cout << device.text << "\n";
   for (const auto& fallback : device.fallbacks) std::cout << "note: " << fallback << "\n";
+  if (FLAGS_barriers) print_needless_barriers(device, *function, arguments, want, tolerances);
   Emulated last;
   double host = 0, run = 0;
   for (int seed = FLAGS_first_seed; seed < FLAGS_first_seed + FLAGS_seeds; ++seed) {
