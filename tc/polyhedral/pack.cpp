@@ -36,8 +36,9 @@ class Packer {
     }
     for (const auto& loop : fixed)
       if (!contains(used_, loop.iterator) && box_[loop.iterator].extent() > loop.step) repeated_.push_back(loop);
-    for (int i : middle_)
-      if (polyhedral::stride(scop, read_, i) == 1) adjacent_ = i;
+    for (const auto* list : {&leading_, &middle_})
+      for (int i : *list)
+        if (polyhedral::stride(scop, read_, i) == 1 && (choice.panel_last || list == &middle_)) adjacent_ = i;
   }
 
   Scop run(const std::vector<int>& place, ClusterMapping& cluster) {
@@ -65,7 +66,7 @@ class Packer {
   std::vector<Interval> box_;
   std::vector<int> leading_, middle_;  ///< the used iterators beside the panel's: other kept ones, reduced ones
   std::vector<FixedLoop> repeated_;            ///< the fixed loops that do not index the tensor
-  int adjacent_ = -1;                          ///< the reduced iterator along which the tensor is contiguous
+  int adjacent_ = -1;                          ///< the iterator beside the panel's along which the tensor is contiguous
   Texts full_;
 
   static int position(const Statement& statement, const std::string& iterator) {
@@ -168,7 +169,8 @@ class Packer {
   /// groups, as they lie in memory, so that both sides move through few lines at a time.
   std::vector<isl::multi_union_pw_aff> loops(const std::string& tuple) {
     Texts tiles, points, within_group;
-    for (int i : leading_) tiles.push_back(names_[i]);
+    for (int i : leading_)
+      if (i != adjacent_) tiles.push_back(names_[i]);
     bool across = choice_.panel_last && adjacent_ >= 0;
     if (choice_.panel_last && !across) {
       for (int i : middle_) tiles.push_back(i == middle_.back() ? quotient(i, group) : names_[i]);

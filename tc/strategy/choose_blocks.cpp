@@ -62,6 +62,7 @@ class BlockChooser {
     }
     choose_outermost();
     choose_above();
+    drop_row_copies();
     return true;
   }
 
@@ -180,19 +181,26 @@ class BlockChooser {
     }
     return -1;
   }
-  /// A member beside rows and columns with enough iterations for all cores; those that index a packed read come first.
+  /// A member beside rows and columns with enough iterations for all cores; those that index what is copied first come first,
+  /// others only if nothing is.
   int other_member() const {
     int result = -1;
-    for (std::size_t i = 0; i < cluster_.members.size(); ++i) {
-      int member = static_cast<int>(i);
-      if (member == tiled_.rows || member == tiled_.columns || extent(member) < 4 * target_.cores) continue;
-      if (indexes_pack(member)) return member;
-      if (result < 0) result = member;
+    for (int member : others()) {
+      if (extent(member) < 4 * target_.cores) continue;
+      if (indexes_copy(member, false)) return member;
+      if (result < 0 || indexes_copy(member, true)) result = member;
     }
     return is_packed(false) ? -1 : result;
   }
-  bool indexes_pack(int member) const {
-    return std::any_of(mapping_.packed.begin(), mapping_.packed.end(), [&](const PackMapping& p) { return indexes(p.read, member); });
+  std::vector<int> others() const {
+    std::vector<int> result;
+    for (int member = 0; member < static_cast<int>(cluster_.members.size()); ++member)
+      if (member != tiled_.rows && member != tiled_.columns) result.push_back(member);
+    return result;
+  }
+  bool indexes_copy(int member, bool below_blocks) const {
+    return std::any_of(mapping_.packed.begin(), mapping_.packed.end(),
+                       [&](const PackMapping& p) { return p.below_blocks == below_blocks && indexes(p.read, member); });
   }
 
   void choose_outermost() {
@@ -223,15 +231,58 @@ class BlockChooser {
     return true;
   }
 
-  /// The loops above the copies: those that index what is packed along the lanes, then blocks of what is copied first.
+  /// The loops above the copies: blocks of what is copied first, and those of its other members that a copy has no room for.
+  /// Members along which the tensor is contiguous stay below, so that a copy reads whole lines.
   void choose_above() {
-    for (std::size_t i = 0; i < cluster_.members.size(); ++i) {
-      int member = static_cast<int>(i);
-      if (member == tiled_.rows || member == tiled_.columns || !indexes_pack(member)) continue;
-      if (member != mapping_.outermost || mapping_.members[member].block > 0) mapping_.above.push_back(member);
-    }
     int first = rows_first_ ? tiled_.rows : tiled_.columns;
+    auto members = others();
+    std::erase_if(members, [&](int member) { return !indexes_copy(member, false); });
+    std::stable_sort(members.begin(), members.end(), [&](int a, int b) { return is_adjacent(a) > is_adjacent(b); });
+    auto room = room_beside(first);
+    for (int member : members) {
+      auto inside = fitting(member, room);
+      room /= inside;
+      if (member == mapping_.outermost) mapping_.members[member].block = inside > 1 ? inside : 0;
+      else if (inside < extent(member)) mapping_.above.push_back(member);
+      if (member != mapping_.outermost && inside > 1 && inside < extent(member)) mapping_.members[member].block = inside;
+    }
+    std::sort(mapping_.above.begin(), mapping_.above.end());
     if (mapping_.members[first].block > 0 && mapping_.outermost != first) mapping_.above.push_back(first);
+  }
+  bool is_adjacent(int member) const {
+    return std::any_of(mapping_.packed.begin(), mapping_.packed.end(),
+                       [&](const PackMapping& p) { return !p.below_blocks && stride(p.read, iterator(member)) == 1; });
+  }
+  /// How many blocks of \p member, rows or columns, the cache that they are made for holds.
+  std::int64_t room_beside(int member) const {
+    auto size = mapping_.members[member].block > 0 ? mapping_.members[member].block : extent(member);
+    return std::max<std::int64_t>(iterations_in(rows_first_ ? far_bytes() : near_bytes()) / size, 1);
+  }
+  /// Iterations of \p member for which there is \p room: all, whole lines of a contiguous one, or 1. Threads share the outermost.
+  std::int64_t fitting(int member, std::int64_t room) const {
+    bool shared = member == mapping_.outermost;
+    auto most = std::min(room, shared ? ceil_div(extent(member), target_.cores) : extent(member));
+    if (most == extent(member)) return most;
+    return shared || is_adjacent(member) ? equal_blocks(extent(member), std::max<std::int64_t>(most, 1), 1) : 1;
+  }
+
+  /// Rows are read where they are, if a copy would be used by few tiles or take too much room.
+  void drop_row_copies() {
+    if (rows_first_) return;
+    std::erase_if(mapping_.packed, [&](const PackMapping& pack) {
+      if (!pack.below_blocks) return false;
+      auto uses = ceil_div(in_block(tiled_.columns), points(tiled_.columns)), size = in_block(tiled_.rows) * depth() * element_bytes_;
+      for (int member : others()) {
+        bool below = member != mapping_.outermost && !contains(mapping_.above, member);
+        auto inside = below ? extent(member) : std::max<std::int64_t>(mapping_.members[member].block, 1);
+        (indexes(pack.read, member) ? size : uses) *= inside;
+      }
+      return uses < 4 || size > near_bytes();
+    });
+  }
+  std::int64_t in_block(int member) const {
+    auto block = mapping_.members[member].block;
+    return block > 0 ? block : extent(member);
   }
 };
 

@@ -29,6 +29,9 @@ std::int64_t reuse(const polyhedral::Scop& scop, const polyhedral::ClusterView& 
 /// Where both are packed, blocks of columns each copy all rows again. Where blocks of rows as large as a core's share of the
 /// third cache would copy all columns again less often, these come first: their rows are copied once, above the columns.
 ///
+/// Other members that index what is copied stand below the copy as far as it has room, those along which the tensor is contiguous
+/// first, so that whole lines are read; the rest stand above it. Rows are not copied for fewer than four uses of a copy.
+///
 /// Also chooses the order of loops and the one that runs on threads; returns false, and changes nothing, where neither copies nor
 /// blocks are of use.
 bool choose_blocks(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster, const TiledReduction& tiled,

@@ -6,6 +6,7 @@
 #include "test/support/scops.h"
 #include "test/support/simulate.h"
 #include "tc/polyhedral/map_to_cpu.h"
+#include "tc/polyhedral/schedule.h"
 #include "tc/polyhedral/verify.h"
 
 namespace tc::polyhedral {
@@ -96,11 +97,31 @@ TEST_F(Pack, KeepsRowsWholeWhereTheTensorIsContiguousAlongTheReduction) {
       "{ S1[m, n, k] -> local_packed_A[0, floor(m/2) - 2 * floor(m/4), m mod 2, k mod 2] }")));
 }
 
-TEST_F(Pack, LeavesWhatCannotBeContracted) {
+TEST_F(Pack, CopiesTheWholeTensorWhereNoLoopStandsAbove) {
   ClusterMapping cluster{.members = {{0, 2}, {0, 4}}};
   cluster.packed = {{.statement = "S1", .read = 1, .panel = 1, .size = 4, .lanes = 4}};
   auto mapped = map(product(), cluster);
   EXPECT_EQ(mapped.tensor("local_packed_B").extent, (std::vector<std::int64_t>{3, 5, 4}));
+}
+
+/// C(b, m, n) += A(b, m, k) B(n, k, b): the copy is transposed in blocks along b, which the lanes do not follow.
+TEST_F(Pack, ReadsWholeLinesAlongMembersBelowTheCopy) {
+  auto scop = ScopBuilder(context())
+                  .input("A", {8, 4, 3})
+                  .input("B", {8, 3, 8})
+                  .output("C", {8, 4, 8})
+                  .identity("S0[b, m, n] : 0 <= b, n < 8 and 0 <= m < 4", "C[b, m, n]")
+                  .accumulate("S1[b, m, n, k] : 0 <= b, n < 8 and 0 <= m < 4 and 0 <= k < 3", "C[b, m, n]", {"A[b, m, k]", "B[n, k, b]"})
+                  .scop();
+  scop.schedule = compute_schedule(scop, compute_dependences(scop), {});
+  ClusterMapping cluster{.members = {{4, 1}, {0, 2}, {0, 8}}, .outermost = 0, .register_tile = true};
+  cluster.statements = {{"S0", 2, 4}, {"S1", 2, 4}};
+  cluster.packed = {{.statement = "S1", .read = 1, .panel = 2, .size = 8, .lanes = 4}};
+  auto mapped = map(scop, cluster);
+  EXPECT_EQ(mapped.tensor("local_packed_B").extent, (std::vector<std::int64_t>{4, 1, 3, 8}));
+  EXPECT_NE(print_block(mapped.schedule).find("{ pack_B[i2, i3, i0] -> [((i0) mod 4)] }]"),
+            std::string::npos)
+      << print_block(mapped.schedule);
 }
 
 }  // namespace

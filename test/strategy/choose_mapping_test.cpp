@@ -191,6 +191,29 @@ TEST_F(ChooseContraction, CutsLongReductionsAndColumnsForTheCaches) {
             "pack read 1 of U in panels of 16 i1\n");
 }
 
+/// Contractions of tensors with six indices, 16 along each.
+TEST_F(ChooseContraction, CopiesTakeWhatFitsAndWholeLines) {
+  auto choose = [&](const char* c, const char* a, const char* b, int rank_a, int rank_b, int rank_c, const char* iterators,
+                    const char* kept) {
+    auto box = [](int rank) { return std::vector<std::int64_t>(rank, 16); };
+    auto scop = ScopBuilder(context())
+                    .input("A", box(rank_a))
+                    .input("B", box(rank_b))
+                    .output("C", box(rank_c))
+                    .identity(str("I[", kept, "] : 0 <= ", kept, " < 16"), c)
+                    .accumulate(str("U[", iterators, "] : 0 <= ", iterators, " < 16"), c, {a, b})
+                    .scop();
+    scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), {});
+    return to_string(choose_mapping(scop, Target::parse("cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m"), {}));
+  };
+  EXPECT_EQ(choose("C[a, b, c, d, e, f]", "A[d, e, g, a]", "B[g, f, b, c]", 4, 4, 6, "a, b, c, d, e, f, g", "a, b, c, d, e, f"),
+            "parallel 1, blocks 0x8x0x0x0x0, register 1x1x1x1x8x16, I: i5 x16, U: i5 x16, stage C, "
+            "pack read 0 of U in rows of 8 i4 below blocks, pack read 1 of U in panels of 16 i5\n");
+  EXPECT_EQ(choose("C[a, b, c, d, e]", "A[e, f, b, a, d]", "B[c, f]", 5, 2, 5, "a, b, c, d, e, f", "a, b, c, d, e"),
+            "parallel 0, blocks 8x0x0x0x0, above 1, register 1x1x8x1x16, I: i4 x16, U: i4 x16, stage C, "
+            "pack read 0 of U in panels of 16 i4\n");
+}
+
 TEST_F(ChooseContraction, PromotionAndVectorsCanBeForbidden) {
   EXPECT_EQ(choose(64, 64, 64, "B[k, j]", {64, 64}, "cpu:avx512,cores=2", {.parallel = false, .promote = false}),
             "register 6x64, I: i1 x16, U: i1 x16\n");
