@@ -19,6 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// What the compiler and debug information call the text.
+constexpr const char* text_name = "kernel";
+
 std::string read_file(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   std::ostringstream out;
@@ -75,7 +78,7 @@ const std::string& compiler_flags() {
 void compile(const std::string& text, const fs::path& library) {
   auto stem = str("k", getpid(), "_", std::hash<std::string>()(text));
   auto source = scratch() / (stem + ".cpp"), log = scratch() / (stem + ".log"), made = scratch() / (stem + ".so");
-  std::ofstream(source) << "#line 1 \"kernel\"\n" << to_host_text(text);
+  std::ofstream(source) << "#line 1 \"" << text_name << "\"\n" << to_host_text(text);
   auto command = str("LC_ALL=C " TC_EMULATOR_COMPILER, " ", compiler_flags(), " -o ", made.string(), " ", source.string(), " > ",
                      log.string(), " 2>&1");
   if (std::system(command.c_str()) != 0)
@@ -172,9 +175,14 @@ int Module::line(std::uint32_t site) const {
   if (site >> 31) return static_cast<int>(site & ~(1u << 31));
   std::ostringstream address;
   address << std::hex << site - 1;
-  auto text = output_of(str("addr2line -e ", path_, " 0x", address.str(), " 2>/dev/null"));
-  auto colon = text.rfind(':');
-  return colon == std::string::npos ? 0 : std::atoi(text.c_str() + colon + 1);
+  std::istringstream frames(output_of(str("addr2line -i -e ", path_, " 0x", address.str(), " 2>/dev/null")));
+  int line = 0;
+  for (std::string frame; std::getline(frames, frame);) {
+    const auto colon = frame.rfind(':');
+    const auto file = fs::path(frame.substr(0, colon)).filename();
+    if (colon != std::string::npos && file == text_name) line = std::atoi(frame.c_str() + colon + 1);
+  }
+  return line;
 }
 
 std::string Module::shared_name(std::size_t offset) const {
