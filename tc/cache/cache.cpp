@@ -49,17 +49,18 @@ std::vector<std::string> Cache::take_warnings() {
   return std::exchange(warnings_, {});
 }
 
+std::optional<OptionsEntry> Cache::load(const Place& place) const {
+  auto loaded = load_options(place);
+  if (!loaded.problem.empty()) warn(loaded.problem);
+  if (loaded.fault != Fault::None) return std::nullopt;
+  return std::move(loaded.entry);
+}
+
 std::vector<OptionsEntry> Cache::find(const Key& key) const {
-  const auto prefix = key_prefix(key);
   std::vector<OptionsEntry> found;
   for (const auto& folder : folders()) {
-    auto where = place(options_root(folder), prefix).folder;
-    for (const auto& file : list_files(where, false)) {
-      if (file.name.compare(0, prefix.size(), prefix) != 0) continue;
-      auto loaded = load_options({where, file.name});
-      if (!loaded.problem.empty()) warn(loaded.problem);
-      if (loaded.fault == Fault::None && loaded.entry.key == key) found.push_back(std::move(loaded.entry));
-    }
+    for (const auto& place : options_for(folder, key))
+      if (auto entry = load(place); entry && entry->key == key) found.push_back(std::move(*entry));
     if (!found.empty()) break;
   }
   std::sort(found.begin(), found.end(), better);
@@ -73,16 +74,13 @@ std::optional<OptionsEntry> Cache::best(const Key& key) const {
 }
 
 std::optional<Nearest> Cache::nearest(const Key& key) const {
-  const auto prefix = family_prefix(key);
   std::optional<Nearest> result;
+  const auto wanted = family(key);
   for (const auto& folder : folders()) {
-    auto where = place(options_root(folder), prefix).folder;
-    for (const auto& file : list_files(where, false)) {
-      if (file.name.compare(0, prefix.size(), prefix) != 0) continue;
-      auto loaded = load_options({where, file.name});
-      if (!loaded.problem.empty()) warn(loaded.problem);
-      if (loaded.fault != Fault::None || family(loaded.entry.key) != family(key)) continue;
-      Nearest candidate{std::move(loaded.entry), 0};
+    for (const auto& place : options_for_family(folder, key)) {
+      auto entry = load(place);
+      if (!entry || family(entry->key) != wanted) continue;
+      Nearest candidate{std::move(*entry), 0};
       candidate.distance = distance(candidate.entry.key, key);
       bool nearer = !result || candidate.distance < result->distance;
       bool as_near = result && candidate.distance == result->distance && better(candidate.entry, result->entry);
@@ -97,7 +95,7 @@ bool Cache::put(OptionsEntry entry) {
   if (!settings_.writable || settings_.folder.empty()) return false;
   if (entry.created_at == 0) entry.created_at = seconds_since_1970();
   auto bytes = to_bytes(entry);
-  auto where = place(options_root(settings_.folder), options_name(entry, bytes));
+  auto where = options_place(settings_.folder, options_name(entry, bytes));
   auto problem = keep(settings_.folder, where, bytes, {false, true});
   if (!problem.empty()) warn(problem);
   ++puts_of_options;
@@ -107,7 +105,7 @@ bool Cache::put(OptionsEntry entry) {
 std::optional<CodeEntry> Cache::find_code(const Key& key, const std::string& options, const std::string& source) const {
   if (settings_.folder.empty()) return std::nullopt;
   const auto& build = compiler_build_id();
-  auto where = place(code_root(settings_.folder), code_name(key, options, source, build));
+  auto where = code_place(settings_.folder, code_name(key, options, source, build));
   auto problem = untrusted_code(settings_.folder);
   if (!problem.empty()) {
     warn(str("machine code is not kept: ", problem));
@@ -127,7 +125,7 @@ bool Cache::put(CodeEntry entry) {
   if (!settings_.writable || settings_.folder.empty()) return false;
   entry.build = compiler_build_id();
   if (entry.created_at == 0) entry.created_at = seconds_since_1970();
-  auto where = place(code_root(settings_.folder), code_name(entry.key, entry.options, entry.source, entry.build));
+  auto where = code_place(settings_.folder, code_name(entry.key, entry.options, entry.source, entry.build));
   auto problem = untrusted_code(settings_.folder);
   if (problem.empty()) {
     problem = keep(settings_.folder, where, to_bytes(entry), {true, false});

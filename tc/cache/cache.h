@@ -13,6 +13,8 @@
 
 namespace tc::cache {
 
+struct Place;
+
 /// Where a cache looks.
 struct CacheSettings {
   std::string folder;  ///< its own: of both parts
@@ -60,6 +62,7 @@ class Cache {
 
  private:
   std::vector<std::string> folders() const;
+  std::optional<OptionsEntry> load(const Place& place) const;
   void keep_size();
 
   CacheSettings settings_;

@@ -144,7 +144,8 @@ std::string make_folder(const std::string& folder, unsigned mode) {
     auto problem = make_folder(above, mode);
     if (!problem.empty()) return problem;
   }
-  if (::mkdir(folder.c_str(), mode) != 0 && errno != EEXIST) return reason("create", folder);
+  if (::mkdir(folder.c_str(), mode) != 0) return errno == EEXIST ? "" : reason("create", folder);
+  flush_folder(above.empty() ? "." : above);
   return "";
 }
 

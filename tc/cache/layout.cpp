@@ -10,11 +10,22 @@
 namespace tc::cache {
 namespace {
 
-constexpr std::size_t id_bytes = 16;  ///< of a digest, in names of files
+constexpr std::size_t id_bytes = 16;                   ///< of a digest, in names of files
+constexpr std::size_t family_size = 2 * id_bytes + 1;  ///< of the prefix that a family has in common
 constexpr std::string_view options_suffix = ".options", code_suffix = ".code";
 
 std::string damage(const Place& place, Fault fault) {
   return fault == Fault::Damaged ? str("'", place.path(), "' is damaged") : std::string();
+}
+
+std::string family_prefix(const Key& key) {
+  return hex(family(key), id_bytes) + "-";
+}
+
+/// Adds the files in \p folder whose names begin with \p prefix.
+void add_files(const std::string& folder, const std::string& prefix, std::vector<Place>& places) {
+  for (auto& file : list_files(folder, false))
+    if (file.name.compare(0, prefix.size(), prefix) == 0) places.push_back({folder, std::move(file.name)});
 }
 
 }  // namespace
@@ -26,16 +37,32 @@ std::string code_root(const std::string& folder) {
   return folder + "/code";
 }
 
-Place place(const std::string& root, const std::string& name) {
-  return {root + "/" + name.substr(0, 2), name};
+Place options_place(const std::string& folder, const std::string& name) {
+  return {str(options_root(folder), "/", name.substr(0, 2), "/", name.substr(family_size, 2)), name};
 }
 
-std::string family_prefix(const Key& key) {
-  return hex(family(key), id_bytes) + "-";
+Place code_place(const std::string& folder, const std::string& name) {
+  return {str(code_root(folder), "/", name.substr(0, 2)), name};
 }
 
 std::string key_prefix(const Key& key) {
   return family_prefix(key) + hex(digest(key), id_bytes) + "-";
+}
+
+std::vector<Place> options_for(const std::string& folder, const Key& key) {
+  std::vector<Place> places;
+  const auto prefix = key_prefix(key);
+  add_files(options_place(folder, prefix).folder, prefix, places);
+  return places;
+}
+
+std::vector<Place> options_for_family(const std::string& folder, const Key& key) {
+  std::vector<Place> places;
+  const auto prefix = family_prefix(key);
+  std::error_code error;
+  std::filesystem::directory_iterator keys(str(options_root(folder), "/", prefix.substr(0, 2)), error), end;
+  for (; !error && keys != end; keys.increment(error)) add_files(keys->path().string(), prefix, places);
+  return places;
 }
 
 std::string options_name(const OptionsEntry& entry, std::string_view bytes) {
@@ -49,11 +76,12 @@ std::string code_name(const Key& key, const std::string& options, const std::str
 std::vector<Found> find_files(const std::string& root) {
   std::vector<Found> found;
   std::error_code error;
-  std::filesystem::directory_iterator folders(root, error), end;
-  for (; !error && folders != end; folders.increment(error)) {
-    auto folder = folders->path().string();
+  std::filesystem::recursive_directory_iterator entries(root, error), end;
+  std::vector<std::string> folders;
+  for (; !error && entries != end; entries.increment(error))
+    if (entries->is_directory(error) && !entries->is_symlink(error)) folders.push_back(entries->path().string());
+  for (const auto& folder : folders)
     for (auto& file : list_files(folder, true)) found.push_back({{folder, file.name}, file});
-  }
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.place.name < b.place.name; });
   return found;
 }

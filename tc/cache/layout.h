@@ -10,11 +10,11 @@
 
 /// Where the entries of a cache folder are:
 ///
-///   options/ab/<family>-<key>-<content>.options   the portable part: any number of files for a key, named by content
-///   code/ab/<identity>.code                       the executable part: mode 0700, of one user
+///   options/ab/cd/<family>-<key>-<content>.options   the portable part: any number of files for a key, named by
+///   content code/ab/<identity>.code                          the executable part: mode 0700, of one user
 ///
-/// ab are the first two digits of the name. Files named by their content are never changed and never in conflict, so
-/// nobody reads, changes and writes, and merging folders is the union of their files.
+/// ab are the first two digits of the name, cd those of the key. Files named by their content are never changed and
+/// never in conflict, so nobody reads, changes and writes, and merging folders is the union of their files.
 namespace tc::cache {
 
 constexpr std::uint64_t options_limit = 1 << 20;  ///< bytes of a file that are read at most
@@ -30,17 +30,21 @@ struct Place {
   std::string path() const { return folder + "/" + name; }
 };
 
-/// The place in \p root (of options or of code) of a file called \p name.
-Place place(const std::string& root, const std::string& name);
+/// Where the cache folder \p folder has the options and the code called \p name.
+Place options_place(const std::string& folder, const std::string& name);
+Place code_place(const std::string& folder, const std::string& name);
 
-/// The first part of the names of all entries of keys like \p key, and of those of \p key itself.
-std::string family_prefix(const Key& key);
+/// The options in \p folder for \p key, and for all keys of its family.
+std::vector<Place> options_for(const std::string& folder, const Key& key);
+std::vector<Place> options_for_family(const std::string& folder, const Key& key);
+
+/// The first part of the names of all options for \p key.
 std::string key_prefix(const Key& key);
 /// The name of \p entry, whose file has \p bytes.
 std::string options_name(const OptionsEntry& entry, std::string_view bytes);
 std::string code_name(const Key& key, const std::string& options, const std::string& source, const std::string& build);
 
-/// The files in all sub-folders of \p root, in order of their names.
+/// The files below \p root, in order of their names.
 struct Found {
   Place place;
   Listed file;

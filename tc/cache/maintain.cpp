@@ -105,7 +105,7 @@ void add_options(const std::string& folder, std::string_view bytes, Transfer& tr
     ++transfer.refused;
     return;
   }
-  auto where = place(options_root(folder), options_name(entry, bytes));
+  auto where = options_place(folder, options_name(entry, bytes));
   if (read_file(where.path(), {options_limit, false}).bytes == bytes) {
     ++transfer.present;
     return;

@@ -17,6 +17,11 @@
 
 namespace tc::cache {
 
+/// A folder in memory, where there is one: a disk that others use must not decide how long a test of many writes takes.
+inline std::filesystem::path in_memory() {
+  return std::filesystem::is_directory("/dev/shm") ? "/dev/shm" : std::filesystem::temp_directory_path();
+}
+
 /// A folder that goes with the object.
 class TemporaryFolder {
  public:

@@ -64,10 +64,10 @@ TEST(Cache, CodeOfAnotherBuildIsNot) {
   auto other = code(key, "the image");
   other.build = "another build";
   auto name = code_name(key, other.options, other.source, compiler_build_id());
-  auto where = place(code_root(test.folder / "cache"), name);
+  auto where = code_place(test.folder / "cache", name);
   ASSERT_EQ(write_file(where.folder, where.name, to_bytes(other), {true, false}), "");
   EXPECT_FALSE(test.cache.find_code(key, other.options, other.source));
-  auto own = place(code_root(test.folder / "cache"), code_name(key, other.options, other.source, other.build));
+  auto own = code_place(test.folder / "cache", code_name(key, other.options, other.source, other.build));
   ASSERT_EQ(write_file(own.folder, own.name, to_bytes(other), {true, false}), "");
   EXPECT_FALSE(test.cache.find_code(key, other.options, other.source));
   EXPECT_EQ(stat(test.folder / "cache").code_of_other_builds.files, 1u);

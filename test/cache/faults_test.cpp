@@ -83,7 +83,7 @@ const Key key = product_key(3, 4, 5);
 
 /// How many calls a put of each part takes in a folder that does not exist.
 int calls_of_puts() {
-  TemporaryFolder folder;
+  TemporaryFolder folder(in_memory());
   Cache cache(in(folder / "cache"));
   arm(0, 0, false);
   EXPECT_TRUE(cache.put(tuned(key, 8, 100)));
@@ -104,7 +104,7 @@ TEST(Faults, AFailingDiskIsAMiss) {
   for (int error : {ENOSPC, EIO, EACCES, EROFS, EMFILE, ESTALE, EBUSY, EDQUOT})
     for (bool all_later : {false, true})
       for (int at = 1; at <= total; ++at) {
-        TemporaryFolder folder;
+        TemporaryFolder folder(in_memory());
         Cache cache(in(folder / "cache"));
         arm(at, error, all_later);
         bool options = cache.put(tuned(key, 8, 100)), machine_code = cache.put(code(key, "image"));
@@ -120,7 +120,7 @@ TEST(Faults, AFailingDiskIsAMiss) {
 }
 
 TEST(Faults, AFailingReadIsAMiss) {
-  TemporaryFolder folder;
+  TemporaryFolder folder(in_memory());
   ASSERT_TRUE(Cache(in(folder / "cache")).put(tuned(key, 8, 100)));
   ASSERT_TRUE(Cache(in(folder / "cache")).put(code(key, "image")));
   int missed = 0, found = 0;
@@ -143,7 +143,7 @@ TEST(Faults, AFailingReadIsAMiss) {
 TEST(Faults, AKillAtAnyCallLeavesWholeEntries) {
   const int total = calls_of_puts();
   for (int at = 1; at <= total; ++at) {
-    TemporaryFolder folder;
+    TemporaryFolder folder(in_memory());
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);
     pid_t child = ::fork();

@@ -119,7 +119,7 @@ TEST(Verify, NamesWhatIsWrong) {
   EXPECT_TRUE(verify(folder / "a").empty());
   auto options = damage_one(options_root(folder / "a"));
   auto machine_code = damage_one(code_root(folder / "a"));
-  auto foreign = place(options_root(folder / "a"), "zz-foreign.options");
+  Place foreign{options_root(folder / "a") + "/zz/zz", "zz-foreign.options"};
   ASSERT_EQ(write_file(foreign.folder, foreign.name, seal(Kind::Export, ""), {}), "");
   auto findings = verify(folder / "a");
   ASSERT_EQ(findings.size(), 3u);
@@ -167,10 +167,10 @@ TEST(Gc, RemovesDamagedAndUnfinishedFiles) {
   put(folder / "a", code(product_key(3, 4, 5), "image"));
   damage_one(options_root(folder / "a"));
   damage_one(code_root(folder / "a"));
-  auto where = place(options_root(folder / "a"), "ab").folder;
+  auto where = options_root(folder / "a") + "/ab/cd";
   make_folder(where, 0700);
   write_text(where + "/.tmp-1-2-3", "unfinished");
-  auto foreign = place(options_root(folder / "a"), "zz-foreign.options");
+  Place foreign{options_root(folder / "a") + "/zz/zz", "zz-foreign.options"};
   ASSERT_EQ(write_file(foreign.folder, foreign.name, seal(Kind::Export, ""), {}), "");
   GcRules gentle;
   gentle.only_when_full = true;
