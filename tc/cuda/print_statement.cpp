@@ -56,6 +56,22 @@ Contains contents(const Expr& e) {
   return visitor;
 }
 
+/// Does each lane of \p value read the buffer that \p store writes at its own place only?
+bool keeps_to_its_lane(const Expr& value, const ir::Store& store) {
+  struct Reads : ir::IRVisitor {
+    using ir::IRVisitor::visit;
+    explicit Reads(const ir::Store& store) : store(store) {}
+    const ir::Store& store;
+    bool own_lane_only = true;
+    void visit(const ir::Load* op) override {
+      if (op->name == store.name && !ir::equal(op->index, store.index)) own_lane_only = false;
+      ir::IRVisitor::visit(op);
+    }
+  } reads(store);
+  value.accept(&reads);
+  return reads.own_lane_only;
+}
+
 bool is_dense(const Expr& index) {
   const auto* ramp = index.as<ir::Ramp>();
   return ramp && ir::is_const_one(ramp->stride);
@@ -127,17 +143,22 @@ void KernelPrinter::store(const ir::Store* op) {
 }
 
 void KernelPrinter::store_vector(const ir::Store* op) {
-  bool scoped = contents(op->value).lets || contents(op->index).lets;
+  Expr value = without_strict(op->value);
+  bool at_once = moves_at_once(op->name, op->index, op->predicate, value.type().element_of());
+  bool lane_by_lane = !at_once && keeps_to_its_lane(value, *op) && !contents(value).shuffles;
+  bool scoped = !lane_by_lane && (contents(value).lets || contents(op->index).lets);
   if (scoped) open("");
-  bool at_once = moves_at_once(op->name, op->index, op->predicate, op->value.type().element_of());
-  auto array = vector_value(without_strict(op->value), op->name);
+  if (lane_by_lane) hoist_loads(value);
+  auto array = lane_by_lane ? std::string() : vector_value(value, op->name);
   if (at_once) {
     moved_at_once_.insert(op->name);
     line(str("tc_store(", address(op->name, op->index), ", ", array, ");"));
   } else {
     auto lane = open_lanes(op->index.type().lanes());
-    auto target = str(identifier(op->name), "[", element_of(op->index, lane).text, "] = ", array, "[", lane, "];");
-    line(ir::is_const_one(op->predicate) ? target : str("if (", element_of(op->predicate, lane).text, ") ", target));
+    if (!ir::is_const_one(op->predicate)) open(str("if (", element_of(op->predicate, lane).text, ")"));
+    auto element = lane_by_lane ? element_of(value, lane).text : str(array, "[", lane, "]");
+    line(str(identifier(op->name), "[", element_of(op->index, lane).text, "] = ", element, ";"));
+    if (!ir::is_const_one(op->predicate)) close();
     close();
   }
   loads_.clear();

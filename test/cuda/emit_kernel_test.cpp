@@ -219,14 +219,30 @@ TEST(EmitKernel, SaysWhichBuffersMustBeAligned) {
 TEST(EmitKernel, MovesOtherVectorsLaneByLane) {
   Expr t = variable("thread_x"), runs = ir::LT::make(ramp(0), ir::Broadcast::make(variable("thread_x"), 4));
   EXPECT_EQ(body_of(store("C", ramp(t * 5), load("A", ramp(t * 5, 4), Float(32), runs), runs), {"A", "C"}, {{1, 1, 1}, {8, 1, 1}}), R"(  const int thread_x = threadIdx.x;
-  tc_vector<float, 4> C_vector;
   #pragma unroll
   for (int lane = 0; lane < 4; ++lane) {
-    C_vector[lane] = lane < thread_x ? A[thread_x * 5 + lane] : 0.0f;
+    if (lane < thread_x) {
+      C[thread_x * 5 + lane] = lane < thread_x ? A[thread_x * 5 + lane] : 0.0f;
+    }
+  }
+)");
+}
+
+TEST(EmitKernel, ReadsAllLanesBeforeItWritesOne) {
+  EXPECT_EQ(body_of(store("C", ramp(1), load("C", ramp(0)) + load("C", ramp(1))), {"C"}), R"(  const auto C_vector = tc_load<4>(C);
+  tc_vector<float, 4> C_vector_1;
+  #pragma unroll
+  for (int lane = 0; lane < 4; ++lane) {
+    C_vector_1[lane] = C_vector[lane] + C[1 + lane];
   }
   #pragma unroll
   for (int lane = 0; lane < 4; ++lane) {
-    if (lane < thread_x) C[thread_x * 5 + lane] = C_vector[lane];
+    C[1 + lane] = C_vector_1[lane];
+  }
+)");
+  EXPECT_EQ(body_of(store("C", ramp(1), load("C", ramp(1)) + 1.0f), {"C"}), R"(  #pragma unroll
+  for (int lane = 0; lane < 4; ++lane) {
+    C[1 + lane] = C[1 + lane] + 1.0f;
   }
 )");
 }
