@@ -72,7 +72,8 @@ def show(title, text, name, inputs, reference):
     print(f"  output    {', '.join(f'{o.name} {o.dtype}{tuple(o.shape)}' for o in info.outputs)}")
     for line in info.ranges:
         print(f"  range     {line}")
-    print(f"  compile   {compile_ms:.0f} ms with the first run")
+    cached = ", read from the cache" if tc.compile(function, *inputs).from_cache else ""
+    print(f"  compile   {compile_ms:.0f} ms with the first run{cached}")
     print(f"  run       {ours * 1e3:.3f} ms   torch {theirs * 1e3:.3f} ms   ({theirs / ours:.2f}x)")
     print(f"  error     {error:.1e} (relative, against float64)")
     assert error < 1e-4, f"{title}: the error is too large"

@@ -42,6 +42,7 @@ usage: tc_cache <command> [arguments] [flags]
   merge <folder>...  adds the options of other folders; the order does not matter, nor doing it twice
   export <file>      writes the options to one file
   import <file>...   adds the options of files that export wrote
+  remove <id>...     removes entries, for example options injected by mistake
   gc                 removes unfinished and damaged files, all but the best options of each key,
                      and the machine code least recently used while the folder is too large
 
@@ -225,6 +226,17 @@ int show(const Words& ids) {
   return unknown ? 1 : 0;
 }
 
+int remove_entries(const Words& ids) {
+  if (ids.empty()) throw UsageError("remove takes the ids of entries, as ls prints them");
+  int unknown = 0;
+  for (const auto& id : ids) {
+    auto removed = cache::remove(folder(), id);
+    if (removed == 0) std::cerr << "tc_cache: there is no entry '" << id << "' in '" << folder() << "'\n";
+    unknown += removed == 0;
+  }
+  return unknown ? 1 : 0;
+}
+
 void statistics() {
   auto held = stat(folder());
   Fields fields;
@@ -285,6 +297,7 @@ int run(const std::string& command, const Words& words) {
     if (!words.empty()) throw UsageError(str(command, " takes no arguments"));
   };
   if (command == "show") return show(words);
+  if (command == "remove") return remove_entries(words);
   if (command == "merge") return transfer(words, "merge takes the folders to add", merge), 0;
   if (command == "import") return transfer(words, "import takes the files to add", import_options), 0;
   if (command == "export") return export_all(words), 0;

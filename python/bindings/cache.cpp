@@ -238,6 +238,10 @@ void bind_cache(py::module_& m) {
             return to_python(cache::import_options(writable_folder(self), file));
           },
           py::arg("file"))
+      .def(
+          "remove",
+          [](const cache::Cache& self, const std::string& id) { return cache::remove(writable_folder(self), id); },
+          py::arg("id"))
       .def("gc", &collect, py::arg("max_size"), py::arg("results_a_key"));
   m.def("environment_cache", &cache::from_environment,
         "The cache that the environment asks for; None where it is off.");

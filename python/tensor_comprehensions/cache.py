@@ -167,6 +167,10 @@ class Cache:
         """Adds the options of a file that `export` wrote."""
         return self._core.import_options(os.fspath(file))
 
+    def remove(self, id: str) -> int:
+        """Removes the entries of its folder whose id begins with `id`, 8 digits or more; how many."""
+        return self._core.remove(id)
+
     def gc(self, *, max_size: Optional[str] = None, results_a_key: int = 16) -> Dict[str, Any]:
         """Removes unfinished and damaged files, options that are not among the best `results_a_key`, and the machine
         code least recently used until the folder has at most `max_size`."""
@@ -212,4 +216,5 @@ verify = _forward("verify")
 merge = _forward("merge")
 export = _forward("export")
 import_ = _forward("import_")
+remove = _forward("remove")
 gc = _forward("gc")

@@ -17,14 +17,18 @@ constexpr std::int64_t stamp_age = 3600;    ///< seconds after which a use is re
 constexpr std::uint64_t puts_a_check = 64;  ///< of code, between two looks at the size of the folder
 constexpr std::size_t most_warnings = 64;
 
-std::atomic<std::uint64_t> puts_of_options{0};
+std::atomic<std::uint64_t> changes_of_options{0};
 
 }  // namespace
 
 Cache::Cache(CacheSettings settings) : settings_(std::move(settings)) {}
 
 std::uint64_t Cache::generation() {
-  return puts_of_options;
+  return changes_of_options;
+}
+
+void Cache::options_changed() {
+  ++changes_of_options;
 }
 
 std::vector<std::string> Cache::folders() const {
@@ -98,7 +102,7 @@ bool Cache::put(OptionsEntry entry) {
   auto where = options_place(settings_.folder, options_name(entry, bytes));
   auto problem = keep(settings_.folder, where, bytes, {false, true});
   if (!problem.empty()) warn(problem);
-  ++puts_of_options;
+  options_changed();
   return problem.empty();
 }
 

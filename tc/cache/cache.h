@@ -54,8 +54,9 @@ class Cache {
   /// Keeps \p entry, as made by this build.
   bool put(CodeEntry entry);
 
-  /// Grows with each put of options into any cache of this process: tells holders of a choice to choose anew.
+  /// Grows when this process changes the options of any cache: tells holders of a choice to choose anew.
   static std::uint64_t generation();
+  static void options_changed();
   /// Warnings since the last call, each of which is given once in a process.
   std::vector<std::string> take_warnings();
   void warn(const std::string& warning) const;

@@ -7,6 +7,7 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/cache/build_id.h"
+#include "tc/cache/cache.h"
 
 namespace tc::cache {
 namespace {
@@ -113,6 +114,23 @@ void add_options(const std::string& folder, std::string_view bytes, Transfer& tr
   auto problem = keep(folder, where, bytes, {false, true});
   if (!problem.empty()) throw ResourceError(problem);
   ++transfer.taken;
+  Cache::options_changed();
+}
+
+std::size_t remove(const std::string& folder, const std::string& id) {
+  if (id.size() < 8) throw ArgumentError(str("'", id, "' is too short to say which entry to remove: give 8 digits"));
+  std::vector<Place> places;
+  for (const auto& stored : list_options(folder))
+    if (stored.id().rfind(id, 0) == 0) places.push_back(stored.place);
+  for (const auto& stored : list_code(folder))
+    if (stored.id().rfind(id, 0) == 0) places.push_back(stored.place);
+  for (const auto& place : places) {
+    std::error_code error;
+    std::filesystem::remove(place.path(), error);
+    if (error) throw ResourceError(str("cannot remove '", place.path(), "': ", error.message()));
+  }
+  Cache::options_changed();
+  return places.size();
 }
 
 Transfer merge(const std::string& into, const std::string& from) {

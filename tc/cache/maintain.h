@@ -69,6 +69,10 @@ std::size_t export_options(const std::string& folder, const std::string& file, b
 /// export.
 Transfer import_options(const std::string& folder, const std::string& file);
 
+/// Removes the entries whose id begins with \p id, of both parts; how many. Throws ArgumentError for an id of less than
+/// 8 digits, ResourceError for a file that stays.
+std::size_t remove(const std::string& folder, const std::string& id);
+
 struct GcRules {
   std::uint64_t max_bytes = std::uint64_t(1) << 30;
   std::size_t results_a_key = 16;     ///< of which the best stay, and all that are injected

@@ -147,6 +147,20 @@ TEST(Lists, GiveOptionsByKeyBestFirst) {
   EXPECT_EQ(held.code.files, 1u);
 }
 
+TEST(Remove, EntriesByTheirIds) {
+  TemporaryFolder folder;
+  put(folder / "a", tuned(product_key(3, 4, 5), 1, 100));
+  put(folder / "a", tuned(product_key(3, 4, 5), 2, 200));
+  put(folder / "a", code(product_key(3, 4, 5), "image"));
+  auto options = list_options(folder / "a");
+  EXPECT_EQ(remove(folder / "a", options[0].id().substr(0, 12)), 1u);
+  EXPECT_EQ(remove(folder / "a", options[0].id().substr(0, 12)), 0u);
+  EXPECT_EQ(tiles(cache_in(folder / "a").find(product_key(3, 4, 5))), "tile=2x4");
+  EXPECT_EQ(remove(folder / "a", list_code(folder / "a").at(0).id()), 1u);
+  EXPECT_TRUE(list_code(folder / "a").empty());
+  EXPECT_THROW(remove(folder / "a", options[1].id().substr(0, 7)), ArgumentError);
+}
+
 TEST(Gc, KeepsTheBestOfEachKeyAndWhatIsInjected) {
   TemporaryFolder folder;
   for (int i = 1; i <= 9; ++i) put(folder / "a", tuned(product_key(3, 4, 5), i, 100 + i));

@@ -230,6 +230,16 @@ def test_gc(folder):
     assert tc.cache.code() == []
 
 
+def test_what_was_injected_can_be_removed(folder):
+    T = tc.define(MM)
+    T.mm(A, B)
+    tc.cache.inject(T.mm, A, B, options="tile=2x2")
+    assert str(tc.compile(T.mm, A, B).options) == "tile=2x2"
+    (entry,) = tc.cache.entries()
+    assert tc.cache.remove(entry.id) == 1 and tc.cache.best(T.mm, A, B) is None
+    assert str(tc.compile(T.mm, A, B).options) == ""
+
+
 def test_explanations_are_of_the_options_in_use(folder):
     T = tc.define(MM)
     tc.cache.inject(T.mm, A, B, options="tile=2x2,parallel=0")

@@ -41,7 +41,7 @@ def folder(tmp_path):
 
 def test_help_says_all():
     text = run("--help")
-    for word in "ls show stat verify merge export import gc --dir --json --recompile --best_only --max_size --keep".split():
+    for word in "ls show stat verify merge export import remove gc --dir --json --recompile --best_only --max_size --keep".split():
         assert f"  {word}" in text
     assert run(code=2) == text == run("help")
 
@@ -90,6 +90,14 @@ def test_merge_export_import(folder, tmp_path):
     assert "machine code" not in run("ls", f"--dir={into}")
     assert "is not, whole, an export" in run("import", __file__, f"--dir={into}", code=2)
     assert "there is no folder" in run("merge", tmp_path / "nothing", f"--dir={into}", code=2)
+
+
+def test_remove(folder):
+    identity = run("ls", folder=folder).splitlines()[2].split()[0]
+    assert run("remove", identity, folder=folder) == ""
+    assert identity not in run("ls", folder=folder)
+    assert "there is no entry" in run("remove", identity, folder=folder, code=1)
+    assert "too short" in run("remove", "a", folder=folder, code=2)
 
 
 def test_gc(folder):
