@@ -102,7 +102,7 @@ void map_to_kernels(CompileState& state, LaunchState& launch) {
     launch.grid.emplace();
     take({});
   };
-  if (!launch.dependences) return serial();
+  if (!launch.dependences || !state.mapping.parallel) return serial();
   with_quota(
       state, *launch.scop, "map", "kernels run in one thread",
       [&] {
@@ -193,12 +193,20 @@ void check_limits(const cuda::KernelText& kernel, const GridLimits& limits) {
                             limits.architecture, " has at most ", limits.block_shared_bytes_requested, ": choose smaller tiles"));
 }
 
+/// The def's name, with the number of the launch and of the kernel where there are several.
+std::string kernel_name(const CompileState& state, std::size_t index, std::size_t kernel) {
+  auto name = state.program->name;
+  if (state.launches.size() > 1) name += str("_", index);
+  if (state.launches[index].kernels.size() > 1) name += str("_", kernel);
+  return name;
+}
+
 void emit_kernels(CompileState& state, std::size_t index) {
   auto& kernels = state.launches[index].kernels;
   for (std::size_t k = 0; k < kernels.size(); ++k) {
     auto& part = kernels[k];
     cuda::KernelShape shape{part.kernel.grid, part.kernel.block, 0};
-    part.text = cuda::emit_kernel(str(state.program->name, "_", index, "_", k), *part.body, part.buffers, shape);
+    part.text = cuda::emit_kernel(kernel_name(state, index, k), *part.body, part.buffers, shape);
     check_limits(part.text, state.target.grid);
   }
 }

@@ -51,9 +51,18 @@ TEST_F(GridRunnerTest, LaunchesEachKernelWithItsArguments) {
   ASSERT_EQ(executable->image().launches.size(), 1u);
   std::ostringstream pointers;
   pointers << arguments[0] << "," << arguments[1] << "\n";
-  EXPECT_EQ(count("cuLaunchKernel f_0_0 "), 1) << FakeDriver::calls();
+  EXPECT_EQ(count("cuLaunchKernel f "), 1) << FakeDriver::calls();
   EXPECT_EQ(count(pointers.str()), 1) << FakeDriver::calls();
   EXPECT_EQ(count("cuMemAlloc"), 0) << FakeDriver::calls();
+}
+
+TEST_F(GridRunnerTest, RunsInOneThreadOnRequest) {
+  TC_NEEDS_NVRTC();
+  auto executable = compiled("def f(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }",
+                             {contiguous(DType::Float32, {20, 30}), contiguous(DType::Float32, {30, 40})}, "parallel=0");
+  void* arguments[] = {a_.data, b_.data, c_.data};
+  executable->run_unchecked(arguments);
+  EXPECT_EQ(count("cuLaunchKernel f 1x1x1 1x1x1 "), 1) << FakeDriver::calls();
 }
 
 TEST_F(GridRunnerTest, DoesNothingButLaunchAfterPrepare) {
