@@ -8,7 +8,7 @@
 namespace tc::emulator {
 namespace {
 
-constexpr std::uintptr_t sector = 32, banks = 32, word = 4;
+constexpr std::uintptr_t sector = 32, banks = 32, word = 4;  // a wavefront: a word of each bank
 
 /// Wavefronts of the accesses of some lanes that are served together: the most distinct words of one bank.
 std::int64_t bank_words(const std::set<std::uintptr_t>& words) {
@@ -51,22 +51,18 @@ void AccessCounts::count(const Entry* begin, const Entry* end) {
   site.write = begin->write;
   site.bytes = begin->bytes;
   ++site.warp_accesses;
-  std::set<std::uintptr_t> all;
   const std::uintptr_t unit = begin->shared ? word : sector;
   const std::ptrdiff_t together = begin->shared ? std::max<std::ptrdiff_t>(1, 128 / std::max<int>(begin->bytes, 4)) : 32;
   for (const Entry* group = begin; group < end; group += together) {
-    std::set<std::uintptr_t> units;
-    for (const Entry* e = group; e < std::min(end, group + together); ++e)
+    std::set<std::uintptr_t> units, bytes;
+    for (const Entry* e = group; e < std::min(end, group + together); ++e) {
       for (auto u = e->address / unit; u <= (e->address + e->bytes - 1) / unit; ++u) units.insert(u);
-    if (begin->shared) site.transactions += bank_words(units);
-    all.insert(units.begin(), units.end());
+      for (int b = 0; b < e->bytes; ++b) bytes.insert(e->address + static_cast<std::uintptr_t>(b));
+    }
+    site.transactions += begin->shared ? bank_words(units) : static_cast<std::int64_t>(units.size());
+    const std::int64_t most = begin->shared ? banks * word : sector;
+    site.ideal += (static_cast<std::int64_t>(bytes.size()) + most - 1) / most;
   }
-  if (!begin->shared) site.transactions += static_cast<std::int64_t>(all.size());
-  std::set<std::uintptr_t> bytes;
-  for (const Entry* e = begin; e < end; ++e)
-    for (int b = 0; b < e->bytes; ++b) bytes.insert(e->address + static_cast<std::uintptr_t>(b));
-  const std::int64_t most = begin->shared ? 128 : static_cast<std::int64_t>(sector);
-  site.ideal += (static_cast<std::int64_t>(bytes.size()) + most - 1) / most;
 }
 
 }  // namespace tc::emulator

@@ -74,13 +74,14 @@ struct SiteCount {
   int bytes = 0;                   ///< of one lane's access
   std::int64_t warp_accesses = 0;
   std::int64_t transactions = 0;   ///< wavefronts of shared memory, 32-byte sectors of global memory
-  std::int64_t ideal = 0;          ///< the fewest transactions that move the bytes asked for
+  std::int64_t ideal = 0;          ///< the fewest that move the bytes asked for; of 16 bytes a lane, 8 lanes are served at a time
 };
 
 struct RunOptions {
   std::uint64_t seed = 1;
   bool count_accesses = false;  ///< fill Result::sites, from the first blocks that run
   int counted_blocks = 4;
+  std::size_t max_blocks = 0;     ///< so many blocks run, of a grid too large for all; 0: all
   std::size_t max_faults = 3;
   std::int64_t max_accesses = 4'000'000'000;
 };

@@ -115,6 +115,7 @@ Result Machine::run() {
     std::vector<std::size_t> blocks(volume(shape_.grid));
     std::iota(blocks.begin(), blocks.end(), std::size_t{0});
     std::shuffle(blocks.begin(), blocks.end(), random_);
+    if (options_.max_blocks && blocks.size() > options_.max_blocks) blocks.resize(options_.max_blocks);
     for (auto block : blocks) {
       blocks_.push_back(index_in(block, shape_.grid));
       run_block(blocks_.back());

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What the compiler and debug information call the text.
+/// What the compiler calls the text.
 constexpr const char* text_name = "kernel";
 
 std::string read_file(const fs::path& path) {
@@ -179,8 +179,8 @@ int Module::line(std::uint32_t site) const {
   int line = 0;
   for (std::string frame; std::getline(frames, frame);) {
     const auto colon = frame.rfind(':');
-    const auto file = fs::path(frame.substr(0, colon)).filename();
-    if (colon != std::string::npos && file == text_name) line = std::atoi(frame.c_str() + colon + 1);
+    const bool in_a_header = fs::path(frame.substr(0, colon)).extension() == ".h";
+    if (colon != std::string::npos && !in_a_header) line = std::atoi(frame.c_str() + colon + 1);
   }
   return line;
 }
