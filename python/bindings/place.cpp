@@ -34,7 +34,9 @@ int device_of(Operands& operands, std::size_t count) {
   return on_cpu;
 }
 
-cuda::Place current_place(int device) { return {device, torch_stream(device)}; }
+cuda::Place current_place(int device) {
+  return {device, torch_stream(device)};
+}
 
 cuda::Place place_of(const engine::Executable& executable, Operands& operands, std::size_t count) {
   const auto& image = executable.image();
@@ -44,12 +46,13 @@ cuda::Place place_of(const engine::Executable& executable, Operands& operands, s
       operands[i].move_number(device, image.arguments[i].name.c_str());
     if (operands[i].device == on_cpu) {
       cuda::driver();
-      throw ArgumentError(str(argument_text(executable, i), " is in the memory of the CPU, and '", image.function, "' was compiled for ",
-                              image.target, ": pass ", image.arguments[i].name, ".cuda(), or compile for \"cpu\""));
+      throw ArgumentError(str(argument_text(executable, i), " is in the memory of the CPU, and '", image.function,
+                              "' was compiled for ", image.target, ": pass ", image.arguments[i].name,
+                              ".cuda(), or compile for \"cpu\""));
     }
     if (operands[i].device != device)
-      throw ArgumentError(str(argument_text(executable, i), " is on device ", operands[i].device, ", another tensor on device ", device,
-                              ": pass tensors on one device"));
+      throw ArgumentError(str(argument_text(executable, i), " is on device ", operands[i].device,
+                              ", another tensor on device ", device, ": pass tensors on one device"));
   }
   return current_place(device == on_cpu ? 0 : device);
 }
@@ -58,8 +61,9 @@ void check_on_cpu(const engine::Executable& executable, Operands& operands, std:
   const auto& image = executable.image();
   for (std::size_t i = 0; i < count; ++i)
     if (operands[i].device != on_cpu)
-      throw ArgumentError(str(argument_text(executable, i), " is on a GPU, and '", image.function, "' was compiled for ", image.target,
-                              ": pass ", image.arguments[i].name, ".cpu(), or compile for \"cuda:", "...\""));
+      throw ArgumentError(str(argument_text(executable, i), " is on a GPU, and '", image.function,
+                              "' was compiled for ", image.target, ": pass ", image.arguments[i].name,
+                              ".cpu(), or compile for \"cuda:", "...\""));
 }
 
 }  // namespace tc::python

@@ -19,7 +19,9 @@ constexpr int sized_format = 4;
 /// What the driver keeps of a block's shared memory, part of the section's size since sm_80.
 constexpr std::uint64_t reserved_shared_bytes = 1024;
 
-[[noreturn]] void reject() { throw ArgumentError("these bytes are not a cubin"); }
+[[noreturn]] void reject() {
+  throw ArgumentError("these bytes are not a cubin");
+}
 
 /// The sections of an ELF file.
 class Elf {
@@ -32,7 +34,8 @@ class Elf {
   explicit Elf(std::string_view bytes) : bytes_(bytes) {
     auto header = read<Elf64_Ehdr>(0);
     if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64) reject();
-    architecture_ = static_cast<int>(header.e_ident[EI_ABIVERSION] >= 8 ? header.e_flags >> 8 & 0xff : header.e_flags & 0xff);
+    architecture_ =
+        static_cast<int>(header.e_ident[EI_ABIVERSION] >= 8 ? header.e_flags >> 8 & 0xff : header.e_flags & 0xff);
     if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shstrndx >= header.e_shnum) reject();
     for (int i = 0; i < header.e_shnum; ++i)
       sections_.push_back({"", read<Elf64_Shdr>(header.e_shoff + static_cast<std::uint64_t>(i) * sizeof(Elf64_Shdr))});
@@ -187,8 +190,8 @@ std::string to_string(const KernelStats& stats) {
   for (const auto& [count, opcode] : frequent) mix.push_back(str(-count, " ", opcode));
   for (const auto& [access, count] : stats.accesses) widths.push_back(str(count, " ", access));
   return str(stats.name, ": ", stats.registers, " registers, ", stats.spill_store_bytes, "+", stats.spill_load_bytes,
-             " bytes spilled, ", stats.shared_bytes, " bytes shared, ", stats.instructions, " instructions (", join(mix),
-             "), accesses ", widths.empty() ? "none" : join(widths));
+             " bytes spilled, ", stats.shared_bytes, " bytes shared, ", stats.instructions, " instructions (",
+             join(mix), "), accesses ", widths.empty() ? "none" : join(widths));
 }
 
 }  // namespace tc::cuda

@@ -28,8 +28,8 @@ Driver::Context primary_context(int ordinal) {
 }
 
 std::string shape_text(const DeviceCode::Kernel& kernel) {
-  return str("launch kernel '", kernel.name, "' with a grid of ", join(kernel.shape.grid, "x"), " blocks of ", join(kernel.shape.block, "x"),
-             " threads and ", kernel.shared_bytes, " bytes of shared memory");
+  return str("launch kernel '", kernel.name, "' with a grid of ", join(kernel.shape.grid, "x"), " blocks of ",
+             join(kernel.shape.block, "x"), " threads and ", kernel.shared_bytes, " bytes of shared memory");
 }
 
 /// \p kernel of \p module with the shared memory it needs.
@@ -39,17 +39,24 @@ Driver::Function find_function(Driver::Module module, const DeviceCode::Kernel& 
   api.check(api.get_function(&function, module, kernel.name.c_str()), str("find kernel '", kernel.name, "'"));
   if (kernel.shared_bytes > shared_bytes_by_default &&
       api.set_function_attribute(function, dynamic_shared_bytes_attribute, static_cast<int>(kernel.shared_bytes)) != 0)
-    throw ResourceError(str("device ", device, " cannot give a block ", kernel.shared_bytes, " bytes of shared memory, which kernel '",
-                            kernel.name, "' needs: choose smaller tiles, or compile for this device"));
+    throw ResourceError(str("device ", device, " cannot give a block ", kernel.shared_bytes,
+                            " bytes of shared memory, which kernel '", kernel.name,
+                            "' needs: choose smaller tiles, or compile for this device"));
   return function;
 }
 
 }  // namespace
 
-Place current_place() { return place; }
+Place current_place() {
+  return place;
+}
 
-AtPlace::AtPlace(Place now) : before_(place) { place = now; }
-AtPlace::~AtPlace() { place = before_; }
+AtPlace::AtPlace(Place now) : before_(place) {
+  place = now;
+}
+AtPlace::~AtPlace() {
+  place = before_;
+}
 
 InContext::InContext(int device) {
   const Driver& api = driver();
@@ -115,8 +122,8 @@ void LoadedKernels::launch(const Place& at, std::size_t index, void* const* poin
   void* extra[] = {pointers_follow, const_cast<void**>(pointers), size_follows, &bytes, nullptr};
   auto extent = [](std::int64_t value) { return static_cast<unsigned>(value); };
   const auto &grid = kernel.shape.grid, &block = kernel.shape.block;
-  int code = api.launch(function, extent(grid[0]), extent(grid[1]), extent(grid[2]), extent(block[0]), extent(block[1]), extent(block[2]),
-                        extent(kernel.shared_bytes), at.stream, nullptr, extra);
+  int code = api.launch(function, extent(grid[0]), extent(grid[1]), extent(grid[2]), extent(block[0]), extent(block[1]),
+                        extent(block[2]), extent(kernel.shared_bytes), at.stream, nullptr, extra);
   if (code != 0) api.check(code, shape_text(kernel));
 }
 
@@ -151,7 +158,8 @@ std::byte read_byte(const Place& where, const std::byte* address) {
   const Driver& api = driver();
   InContext context(where.device);
   std::byte result{};
-  api.check(api.copy_to_host(&result, reinterpret_cast<Driver::Pointer>(address), 1, where.stream), "read the result of a check");
+  api.check(api.copy_to_host(&result, reinterpret_cast<Driver::Pointer>(address), 1, where.stream),
+            "read the result of a check");
   api.check(api.synchronize(where.stream), "wait for a check");
   return result;
 }
@@ -174,7 +182,9 @@ Timer::Event::Event() {
   const Driver& api = driver();
   api.check(api.create_event(&handle, 0), "create an event");
 }
-Timer::Event::~Event() { driver().destroy_event(handle); }
+Timer::Event::~Event() {
+  driver().destroy_event(handle);
+}
 
 Timer::Timer(const Place& where) : place_(where), context_(where.device) {
   const Driver& api = driver();

@@ -54,7 +54,8 @@ class LoadedKernels {
   LoadedKernels& operator=(const LoadedKernels&) = delete;
 
   const DeviceCode& code() const { return code_; }
-  /// Loads the code into \p device, so that launch() there neither allocates nor loads: needed before a stream is captured.
+  /// Loads the code into \p device, so that launch() there neither allocates nor loads: needed before a stream is
+  /// captured.
   void prepare(int device);
   /// Puts kernel \p index into the stream of \p place; \p pointers are what it takes. Does not wait.
   void launch(const Place& place, std::size_t index, void* const* pointers, std::size_t count);

@@ -10,9 +10,13 @@ namespace {
 
 const std::string magic = "TCCUDA1\n";
 
-[[noreturn]] void reject() { throw ArgumentError("these bytes are not stored code of kernels"); }
+[[noreturn]] void reject() {
+  throw ArgumentError("these bytes are not stored code of kernels");
+}
 
-void put(std::string& out, std::int64_t value) { out.append(reinterpret_cast<const char*>(&value), sizeof value); }
+void put(std::string& out, std::int64_t value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
 void put(std::string& out, const std::string& text) {
   put(out, static_cast<std::int64_t>(text.size()));
   out += text;
@@ -90,11 +94,13 @@ DeviceCode DeviceCode::deserialise(const std::string& bytes) {
   return code;
 }
 
-DeviceCode build_device_code(const std::vector<KernelText>& kernels, const std::string& architecture, const Cancellation& cancellation) {
+DeviceCode build_device_code(const std::vector<KernelText>& kernels, const std::string& architecture,
+                             const Cancellation& cancellation) {
   DeviceCode code;
   code.architecture = architecture;
   code.text = program_text(kernels);
-  for (const auto& kernel : kernels) code.kernels.push_back({kernel.name, kernel.shape, kernel.shared_bytes, kernel.aligned});
+  for (const auto& kernel : kernels)
+    code.kernels.push_back({kernel.name, kernel.shape, kernel.shared_bytes, kernel.aligned});
   if (kernels.empty()) return code;
   auto cubin = compile_cubin(code.text, architecture, cancellation);
   code.cubin = std::move(cubin.bytes);

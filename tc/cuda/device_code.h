@@ -20,7 +20,7 @@ struct DeviceCode {
   std::string architecture;  ///< "sm_90"
   std::string text;          ///< CUDA C++
   std::string cubin;
-  std::string log;           ///< of the compiler
+  std::string log;  ///< of the compiler
   std::vector<Kernel> kernels;
 
   bool empty() const { return kernels.empty(); }
@@ -30,6 +30,7 @@ struct DeviceCode {
 };
 
 /// Compiles \p kernels, whose names differ, as one program. Throws what compile_cubin throws.
-DeviceCode build_device_code(const std::vector<KernelText>& kernels, const std::string& architecture, const Cancellation& cancellation = {});
+DeviceCode build_device_code(const std::vector<KernelText>& kernels, const std::string& architecture,
+                             const Cancellation& cancellation = {});
 
 }  // namespace tc::cuda

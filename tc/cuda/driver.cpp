@@ -11,10 +11,26 @@ namespace {
 
 /// Codes of the driver's calls.
 enum Code : int {
-  success = 0, invalid_value = 1, out_of_memory = 2, deinitialized = 4, no_device = 100, invalid_device = 101, invalid_context = 201,
-  no_binary_for_gpu = 209, invalid_source = 300, not_found = 500, launch_out_of_resources = 701, launch_timeout = 702,
-  illegal_address = 700, hardware_stack_error = 714, illegal_instruction = 715, misaligned_address = 716, invalid_address_space = 717,
-  invalid_pc = 718, launch_failed = 719, system_driver_mismatch = 803,
+  success = 0,
+  invalid_value = 1,
+  out_of_memory = 2,
+  deinitialized = 4,
+  no_device = 100,
+  invalid_device = 101,
+  invalid_context = 201,
+  no_binary_for_gpu = 209,
+  invalid_source = 300,
+  not_found = 500,
+  launch_out_of_resources = 701,
+  launch_timeout = 702,
+  illegal_address = 700,
+  hardware_stack_error = 714,
+  illegal_instruction = 715,
+  misaligned_address = 716,
+  invalid_address_space = 717,
+  invalid_pc = 718,
+  launch_failed = 719,
+  system_driver_mismatch = 803,
 };
 
 std::string text_of(const Driver& driver, int code) {
@@ -56,12 +72,14 @@ void bind(Driver& driver) {
 }
 
 constexpr const char* advice =
-    "a target \"cuda:...\" compiles without a GPU, but runs only on a machine with an NVIDIA GPU and its driver; run there, or "
+    "a target \"cuda:...\" compiles without a GPU, but runs only on a machine with an NVIDIA GPU and its driver; run "
+    "there, or "
     "compile for \"cpu\"";
 
 Driver open_driver() {
   const char* file = std::getenv("TC_CUDA_DRIVER");
-  const std::vector<std::string> files = file ? std::vector<std::string>{file} : std::vector<std::string>{"libcuda.so.1", "libcuda.so"};
+  const std::vector<std::string> files =
+      file ? std::vector<std::string>{file} : std::vector<std::string>{"libcuda.so.1", "libcuda.so"};
   Driver driver;
   driver.library = Library::open(files);
   if (!driver.library) throw DeviceError(str("no CUDA driver was found: ", advice, ". Tried:", driver.library.tried()));
@@ -69,8 +87,8 @@ Driver open_driver() {
   int code = driver.init(0), count = 0;
   if (code == success) code = driver.device_count(&count);
   if (code != success || count == 0)
-    throw DeviceError(str("the CUDA driver ", driver.library.file(), " has no device to run on", code ? str(" (", text_of(driver, code), ")") : "",
-                          ": ", advice));
+    throw DeviceError(str("the CUDA driver ", driver.library.file(), " has no device to run on",
+                          code ? str(" (", text_of(driver, code), ")") : "", ": ", advice));
   return driver;
 }
 
@@ -80,14 +98,19 @@ void Driver::check(int code, const std::string& what) const {
   if (code == success) return;
   auto text = text_of(*this, code);
   switch (code) {
-    case out_of_memory: throw ResourceError(str("the GPU has no memory left to ", what, " (", text, "): free tensors, or use smaller ones"));
+    case out_of_memory:
+      throw ResourceError(
+          str("the GPU has no memory left to ", what, " (", text, "): free tensors, or use smaller ones"));
     case launch_out_of_resources:
-      throw ResourceError(str("the GPU cannot ", what, " (", text, "): a block needs more registers, threads or shared memory than it has; "
+      throw ResourceError(str("the GPU cannot ", what, " (", text,
+                              "): a block needs more registers, threads or shared memory than it has; "
                               "choose a smaller block or tile"));
-    case invalid_value: throw InternalError(str("the CUDA driver refuses to ", what, " (", text, ")"));
+    case invalid_value:
+      throw InternalError(str("the CUDA driver refuses to ", what, " (", text, ")"));
     case no_binary_for_gpu:
     case invalid_source:
-      throw DeviceError(str("the GPU cannot ", what, " (", text, "): the kernels were compiled for another architecture; compile for this one"));
+      throw DeviceError(str("the GPU cannot ", what, " (", text,
+                            "): the kernels were compiled for another architecture; compile for this one"));
     case illegal_address:
     case launch_timeout:
     case hardware_stack_error:
@@ -97,9 +120,11 @@ void Driver::check(int code, const std::string& what) const {
     case invalid_pc:
     case launch_failed:
       throw DeviceError(str("a kernel faulted before or while asked to ", what, " (", text,
-                            "): the GPU's state in this process is lost; restart the process. If no other kernel is to blame, this is a bug "
+                            "): the GPU's state in this process is lost; restart the process. If no other kernel is to "
+                            "blame, this is a bug "
                             "of the compiler"));
-    default: throw DeviceError(str("the CUDA driver could not ", what, " (", text, ")"));
+    default:
+      throw DeviceError(str("the CUDA driver could not ", what, " (", text, ")"));
   }
 }
 

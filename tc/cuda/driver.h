@@ -34,8 +34,8 @@ struct Driver {
   int (*unload_module)(Module) = nullptr;
   int (*get_function)(Function*, Module, const char* name) = nullptr;
   int (*set_function_attribute)(Function, int attribute, int value) = nullptr;
-  int (*launch)(Function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
-                unsigned shared_bytes, Stream, void** parameters, void** extra) = nullptr;
+  int (*launch)(Function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
+                unsigned block_z, unsigned shared_bytes, Stream, void** parameters, void** extra) = nullptr;
   int (*allocate)(Pointer*, std::size_t bytes) = nullptr;
   int (*release)(Pointer) = nullptr;
   int (*copy_to_device)(Pointer, const void* from, std::size_t bytes, Stream) = nullptr;
@@ -48,8 +48,8 @@ struct Driver {
   int (*wait_for_event)(Event) = nullptr;
   int (*elapsed)(float* milliseconds, Event begin, Event end) = nullptr;
 
-  /// Throws what stands for the error \p code of a call that was to do \p what: ResourceError where memory or a limit of
-  /// the machine ran out, DeviceError for a fault, InternalError for a call that was wrong.
+  /// Throws what stands for the error \p code of a call that was to do \p what: ResourceError where memory or a limit
+  /// of the machine ran out, DeviceError for a fault, InternalError for a call that was wrong.
   void check(int code, const std::string& what) const;
 };
 

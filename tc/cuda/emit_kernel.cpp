@@ -62,7 +62,8 @@ std::string bind_indices(const Uses& uses, const KernelShape& shape, Names& name
 
 }  // namespace
 
-KernelText emit_kernel(const std::string& name, const ir::Stmt& body, const std::vector<std::string>& buffers, const KernelShape& shape) {
+KernelText emit_kernel(const std::string& name, const ir::Stmt& body, const std::vector<std::string>& buffers,
+                       const KernelShape& shape) {
   Uses uses;
   body.accept(&uses);
   Names names;
@@ -71,15 +72,18 @@ KernelText emit_kernel(const std::string& name, const ir::Stmt& body, const std:
   std::vector<std::string> parameters;
   for (const auto& buffer : buffers) {
     auto use = uses.buffers.find(buffer);
-    if (use == uses.buffers.end()) throw InternalError(str("kernel '", name, "' takes '", buffer, "' and does not use it"));
-    parameters.push_back(str(use->second.written ? "" : "const ", type_name(use->second.type), "* __restrict__ ", names.declare(buffer)));
+    if (use == uses.buffers.end())
+      throw InternalError(str("kernel '", name, "' takes '", buffer, "' and does not use it"));
+    parameters.push_back(str(use->second.written ? "" : "const ", type_name(use->second.type), "* __restrict__ ",
+                             names.declare(buffer)));
   }
   try {
     auto indices = bind_indices(uses, shape, names, printer);
     printer.statement(body);
-    auto bounds = shape.blocks_per_processor > 0 ? str(shape.threads(), ", ", shape.blocks_per_processor) : str(shape.threads());
-    result.text = str("extern \"C\" __global__ void __launch_bounds__(", bounds, ") ", result.name, "(", join(parameters), ") {\n",
-                      indices, printer.take_text(), "}\n");
+    auto bounds =
+        shape.blocks_per_processor > 0 ? str(shape.threads(), ", ", shape.blocks_per_processor) : str(shape.threads());
+    result.text = str("extern \"C\" __global__ void __launch_bounds__(", bounds, ") ", result.name, "(",
+                      join(parameters), ") {\n", indices, printer.take_text(), "}\n");
   } catch (const Halide::Error& error) {
     throw InternalError(str("Halide cannot print '", name, "': ", error.what()));
   }

@@ -26,14 +26,14 @@ struct KernelText {
   std::string text;                  ///< the function; needs "tc_prelude.h"
   std::vector<std::string> buffers;  ///< names of the pointers it takes, in order
   KernelShape shape;
-  std::int64_t shared_bytes = 0;     ///< of dynamic shared memory
-  std::vector<int> aligned;          ///< of the buffers, those that must begin at multiples of 16 bytes
+  std::int64_t shared_bytes = 0;  ///< of dynamic shared memory
+  std::vector<int> aligned;       ///< of the buffers, those that must begin at multiples of 16 bytes
 };
 
 /// \p body, which accesses the flat \p buffers, as a kernel.
 ///
-/// In the body, block_x ... block_z and thread_x ... thread_z are the indices of block and thread, free variables; a call
-/// of a prelude function (prelude.h) is printed as such, its pointers are given as Loads; an Allocate in
+/// In the body, block_x ... block_z and thread_x ... thread_z are the indices of block and thread, free variables; a
+/// call of a prelude function (prelude.h) is printed as such, its pointers are given as Loads; an Allocate in
 /// MemoryType::GPUShared is an array in shared memory, any other one a thread's own. Functions of the language are
 /// calls tc_<name>_f32|f64. Serial and parallel loops become loops of the thread, unrolled ones with a pragma.
 ///
@@ -44,8 +44,8 @@ struct KernelText {
 ///           }
 ///
 /// Vectors whose index is aligned are moved at once; the buffers that need it are KernelText::aligned.
-KernelText emit_kernel(const std::string& name, const Halide::Internal::Stmt& body, const std::vector<std::string>& buffers,
-                       const KernelShape& shape = {});
+KernelText emit_kernel(const std::string& name, const Halide::Internal::Stmt& body,
+                       const std::vector<std::string>& buffers, const KernelShape& shape = {});
 
 /// The text of several kernels as one program.
 std::string program_text(const std::vector<KernelText>& kernels);

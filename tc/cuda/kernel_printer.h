@@ -22,8 +22,8 @@ struct Text {
 };
 
 namespace precedence {
-constexpr int choice = 1, disjunction = 2, conjunction = 3, bit_or = 4, bit_xor = 5, bit_and = 6, equality = 7, order = 8,
-              shift = 9, sum = 10, product = 11, prefix = 12, primary = 13;
+constexpr int choice = 1, disjunction = 2, conjunction = 3, bit_or = 4, bit_xor = 5, bit_and = 6, equality = 7,
+              order = 8, shift = 9, sum = 10, product = 11, prefix = 12, primary = 13;
 }
 
 /// Prints the body of a kernel: statements as lines, expressions as text after the lines that declare their lets.
@@ -65,7 +65,8 @@ class KernelPrinter {
   /// Lines that leave the lanes of \p value in a new array; its identifier.
   std::string vector_value(const Expr& value, const std::string& wish);
   void hoist_loads(const Expr& value);
-  bool moves_at_once(const std::string& buffer, const Expr& index, const Expr& predicate, const Halide::Type& element) const;
+  bool moves_at_once(const std::string& buffer, const Expr& index, const Expr& predicate,
+                     const Halide::Type& element) const;
 
   // expressions; of a vector, the element of the current lane
   Text expr(const Expr& e);

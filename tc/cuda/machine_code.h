@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-/// The instructions of NVIDIA's machines since sm_70: 16 bytes each, the opcode in the low 9 bits, the width of a memory
-/// access in bits 73 to 75. The opcodes were found by compiling kernels with known counts for sm_80 and sm_90; other
-/// machines spell some accesses differently.
+/// The instructions of NVIDIA's machines since sm_70: 16 bytes each, the opcode in the low 9 bits, the width of a
+/// memory access in bits 73 to 75. The opcodes were found by compiling kernels with known counts for sm_80 and sm_90;
+/// other machines spell some accesses differently.
 namespace tc::cuda {
 
 struct Instruction {

@@ -11,14 +11,18 @@ namespace {
 /// The keywords of C++20 and the types and constants that CUDA declares everywhere.
 constexpr std::string_view words =
     "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class compl "
-    "concept const consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default delete "
+    "concept const consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default "
+    "delete "
     "do double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable "
     "namespace new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast "
-    "requires return short signed sizeof static static_assert static_cast struct switch template this thread_local throw "
+    "requires return short signed sizeof static static_assert static_cast struct switch template this thread_local "
+    "throw "
     "true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq "
-    "abs abort assert ceil clock div exit free isinf isnan isfinite labs ldexp frexp main malloc memcpy memset modf NULL "
+    "abs abort assert ceil clock div exit free isinf isnan isfinite labs ldexp frexp main malloc memcpy memset modf "
+    "NULL "
     "printf signbit size_t ptrdiff_t warpSize dim3 char1 char2 char3 char4 uchar1 uchar2 uchar3 uchar4 short1 short2 "
-    "short3 short4 ushort1 ushort2 ushort3 ushort4 int1 int2 int3 int4 uint1 uint2 uint3 uint4 long1 long2 ulong1 ulong2 "
+    "short3 short4 ushort1 ushort2 ushort3 ushort4 int1 int2 int3 int4 uint1 uint2 uint3 uint4 long1 long2 ulong1 "
+    "ulong2 "
     "longlong1 longlong2 ulonglong1 ulonglong2 float1 float2 float3 float4 double1 double2 linux unix";
 
 std::set<std::string> make_reserved() {
@@ -36,7 +40,9 @@ std::set<std::string> make_reserved() {
   return result;
 }
 
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)); }
+bool is_digit(char c) {
+  return std::isdigit(static_cast<unsigned char>(c));
+}
 
 }  // namespace
 
@@ -67,7 +73,8 @@ std::string Names::fresh(const std::string& wish) {
     identifier = is_reserved(base) ? base + "_" : base;
     base = identifier.ends_with('_') ? identifier.substr(0, identifier.size() - 1) : identifier;
   }
-  for (int number = 1; taken_.count(identifier) || is_reserved(identifier); ++number) identifier = str(base, "_", number);
+  for (int number = 1; taken_.count(identifier) || is_reserved(identifier); ++number)
+    identifier = str(base, "_", number);
   taken_.insert(identifier);
   scopes_.back().identifiers.push_back(identifier);
   return identifier;
@@ -91,7 +98,8 @@ const std::string* Names::find(const std::string& name) const {
 
 void Names::close_scope() {
   auto& scope = scopes_.back();
-  for (auto entry = scope.outer.rbegin(); entry != scope.outer.rend(); ++entry) identifiers_[entry->first] = entry->second;
+  for (auto entry = scope.outer.rbegin(); entry != scope.outer.rend(); ++entry)
+    identifiers_[entry->first] = entry->second;
   for (const auto& identifier : scope.identifiers) taken_.erase(identifier);
   scopes_.pop_back();
 }

@@ -9,7 +9,8 @@
 namespace tc::cuda {
 
 /// The identifiers of a kernel's text for names of Halide's. A name keeps its spelling where that is an identifier of
-/// C++ that neither C++, CUDA, the prelude nor another name in scope uses; else it gets characters replaced or a number.
+/// C++ that neither C++, CUDA, the prelude nor another name in scope uses; else it gets characters replaced or a
+/// number.
 ///
 ///   before  A, C.value$1, int, A.value (A in scope)      after  A, C, int_, A_1
 class Names {

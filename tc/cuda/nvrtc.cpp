@@ -81,9 +81,10 @@ const Nvrtc& nvrtc() {
 const Nvrtc& nvrtc_or_throw() {
   const Nvrtc& api = nvrtc();
   if (!api.library)
-    throw DeviceError(str("the compiler of CUDA kernels, NVRTC, was not found: run `pip install \"nvidia-cuda-nvrtc==13.0.*\"`, "
-                          "install the CUDA toolkit and set CUDA_HOME, or set TC_NVRTC to the path of libnvrtc.so. Tried:",
-                          api.library.tried()));
+    throw DeviceError(
+        str("the compiler of CUDA kernels, NVRTC, was not found: run `pip install \"nvidia-cuda-nvrtc==13.0.*\"`, "
+            "install the CUDA toolkit and set CUDA_HOME, or set TC_NVRTC to the path of libnvrtc.so. Tried:",
+            api.library.tried()));
   return api;
 }
 
@@ -147,8 +148,7 @@ Cubin compile_cubin(const std::string& text, const std::string& architecture, co
   cancellation.check("NVRTC");
   if (code == invalid_option)
     throw DeviceError(str("NVRTC ", *nvrtc_version(), " does not compile for '", architecture, "': ", program.log()));
-  if (code == compilation_failed)
-    throw InternalError(str("NVRTC refuses the kernel:\n", program.log(), "\n", text));
+  if (code == compilation_failed) throw InternalError(str("NVRTC refuses the kernel:\n", program.log(), "\n", text));
   if (code != success) throw DeviceError(str("NVRTC failed: ", api.error_text(code), "\n", program.log()));
   return {program.cubin(), program.log()};
 }

@@ -22,7 +22,8 @@ constexpr PreludeFunction functions[] = {
     {"tc_atomic_min", "void tc_atomic_min(T* at, T value)", "*at = tc_nan_min(*at, value) at once; T of 32 or 64 bits"},
     {"tc_atomic_max", "void tc_atomic_max(T* at, T value)", "*at = tc_nan_max(*at, value) at once; T of 32 or 64 bits"},
     {"tc_last_block", "bool tc_last_block(unsigned* ticket, unsigned blocks)",
-     "true in all threads of the block that calls last of so many; it then sees the writes the others made before their "
+     "true in all threads of the block that calls last of so many; it then sees the writes the others made before "
+     "their "
      "calls. All threads of each block call. *ticket is 0 before and again after the last call"},
 
     {"tc_copy_async_16", "void tc_copy_async_16(void* shared, const void* global)",
@@ -40,7 +41,8 @@ constexpr PreludeFunction functions[] = {
     {"tc_load", "tc_vector<T, N> tc_load<N>(const T* from)", "N elements at once, from aligned to N elements"},
     {"tc_store", "void tc_store(T* to, const tc_vector<T, N>& value)", "N elements at once, to aligned to N elements"},
 
-    {"tc_div", "T tc_div(T a, T b)", "the Euclidean quotient (rounds down for b > 0), 0 for b = 0; wraps; T an integer"},
+    {"tc_div", "T tc_div(T a, T b)",
+     "the Euclidean quotient (rounds down for b > 0), 0 for b = 0; wraps; T an integer"},
     {"tc_mod", "T tc_mod(T a, T b)", "the Euclidean remainder, in [0, |b|), 0 for b = 0; T an integer"},
     {"tc_bits", "To tc_bits<To>(From value)", "the bits of value as a type of the same size"},
     {"tc_nan_min", "T tc_nan_min(T a, T b)", "the smaller; a NaN in either is the result"},
@@ -59,25 +61,31 @@ constexpr PreludeFunction functions[] = {
 };
 
 constexpr std::string_view natives[] = {
-    "acos",   "acosh",   "asin",  "asinh",      "atan",  "atanh",  "cbrt",  "ceil",   "cos",       "cosh",
-    "cospi",  "erf",     "erfc",  "erfcinv",    "erfcx", "erfinv", "exp",   "exp10",  "exp2",      "expm1",
-    "fabs",   "floor",   "j0",    "j1",         "lgamma", "log",   "log10", "log1p",  "log2",      "logb",
-    "normcdf", "normcdfinv", "rcbrt", "round",  "sin",   "sinh",   "sinpi", "sqrt",   "tan",       "tanh",
-    "tgamma", "trunc",   "y0",    "y1",         "cyl_bessel_i0",   "cyl_bessel_i1",   "atan2",     "copysign",
-    "fdim",   "fmod",    "hypot", "nextafter",  "pow",   "remainder", "rhypot",       "fma",       "norm3d",
-    "norm4d", "rnorm3d", "rnorm4d", "fmin", "fmax",
+    "acos",          "acosh", "asin",     "asinh",   "atan",       "atanh",   "cbrt",      "ceil", "cos",
+    "cosh",          "cospi", "erf",      "erfc",    "erfcinv",    "erfcx",   "erfinv",    "exp",  "exp10",
+    "exp2",          "expm1", "fabs",     "floor",   "j0",         "j1",      "lgamma",    "log",  "log10",
+    "log1p",         "log2",  "logb",     "normcdf", "normcdfinv", "rcbrt",   "round",     "sin",  "sinh",
+    "sinpi",         "sqrt",  "tan",      "tanh",    "tgamma",     "trunc",   "y0",        "y1",   "cyl_bessel_i0",
+    "cyl_bessel_i1", "atan2", "copysign", "fdim",    "fmod",       "hypot",   "nextafter", "pow",  "remainder",
+    "rhypot",        "fma",   "norm3d",   "norm4d",  "rnorm3d",    "rnorm4d", "fmin",      "fmax",
 };
 
 constexpr std::string_view words[] = {
-    "__global__", "__launch_bounds__", "__restrict__", "blockIdx", "threadIdx", "gridDim", "blockDim",
-    "min", "max", "__popc", "__popcll",
+    "__global__", "__launch_bounds__", "__restrict__", "blockIdx", "threadIdx", "gridDim", "blockDim", "min", "max",
+    "__popc",     "__popcll",
 };
 
 }  // namespace
 
-std::span<const PreludeFunction> prelude_functions() { return functions; }
-std::span<const std::string_view> native_functions() { return natives; }
-std::span<const std::string_view> native_words() { return words; }
+std::span<const PreludeFunction> prelude_functions() {
+  return functions;
+}
+std::span<const std::string_view> native_functions() {
+  return natives;
+}
+std::span<const std::string_view> native_words() {
+  return words;
+}
 
 std::string_view device_prelude() {
   static constexpr std::string_view text = R"cuda(

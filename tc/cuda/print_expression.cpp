@@ -17,7 +17,9 @@ bool is_variable(const Expr& e, const std::string& name) {
 }
 
 /// Is the integer \p e, or each lane of it, a power of two?
-bool is_power_of_two(const Expr& e, int* shift) { return ir::is_const_power_of_two_integer(e, shift) && *shift >= 0; }
+bool is_power_of_two(const Expr& e, int* shift) {
+  return ir::is_const_power_of_two_integer(e, shift) && *shift >= 0;
+}
 
 bool is_positive_constant(const Expr& e) {
   const auto* number = ir::as_const_int(e);
@@ -90,8 +92,10 @@ Text KernelPrinter::index(const Expr& e) {
 Text KernelPrinter::binary(const Expr& a, const Expr& b, const char* symbol, int level) {
   bool mixes = level == prec::disjunction || level == prec::conjunction;
   auto left = expr(a), right = expr(b);
-  if (mixes && left.precedence == prec::conjunction && level == prec::disjunction) left = {"(" + left.text + ")", prec::primary};
-  if (mixes && right.precedence == prec::conjunction && level == prec::disjunction) right = {"(" + right.text + ")", prec::primary};
+  if (mixes && left.precedence == prec::conjunction && level == prec::disjunction)
+    left = {"(" + left.text + ")", prec::primary};
+  if (mixes && right.precedence == prec::conjunction && level == prec::disjunction)
+    right = {"(" + right.text + ")", prec::primary};
   bool associative = mixes && right.precedence == level;
   return {str(left.at(level), " ", symbol, " ", right.at(associative ? level : level + 1)), level};
 }
@@ -103,18 +107,22 @@ Text KernelPrinter::arithmetic(const Expr& a, const Expr& b, const char* symbol,
     bool adds = *symbol == '+' && !type.is_float();
     if (const auto* number = ir::as_const_int(b); number && *number < 0 && adds && *number > INT32_MIN)
       return arithmetic(a, ir::make_const(b.type(), -*number), "-", level);
-    if (const auto* sum = b.as<ir::Add>(); sum && adds && is_at_least(a, 0) && is_at_least(sum->a, 0) && is_at_least(sum->b, 0))
+    if (const auto* sum = b.as<ir::Add>();
+        sum && adds && is_at_least(a, 0) && is_at_least(sum->a, 0) && is_at_least(sum->b, 0))
       return arithmetic(ir::Add::make(a, sum->a), sum->b, symbol, level);
     return binary(a, b, symbol, level);
   }
-  auto operand = [&](const Expr& e) { return type.is_uint() ? "(unsigned)" + expr(e).at(prec::prefix) : expr(e).at(prec::prefix); };
+  auto operand = [&](const Expr& e) {
+    return type.is_uint() ? "(unsigned)" + expr(e).at(prec::prefix) : expr(e).at(prec::prefix);
+  };
   return {str("(", type_name(type), ")(", operand(a), " ", symbol, " ", operand(b), ")"), prec::prefix};
 }
 
 Text KernelPrinter::division(const Expr& a, const Expr& b, bool remainder) {
   Type type = a.type();
   if (type.is_float()) {
-    if (remainder) return {str(type.bits() == 32 ? "fmodf(" : "fmod(", argument(a), ", ", argument(b), ")"), prec::primary};
+    if (remainder)
+      return {str(type.bits() == 32 ? "fmodf(" : "fmod(", argument(a), ", ", argument(b), ")"), prec::primary};
     return binary(a, b, "/", prec::product);
   }
   bool plain = type.is_uint() ? is_positive_constant(b) : is_at_least(a, 0) && is_at_least(b, 1);
@@ -124,12 +132,15 @@ Text KernelPrinter::division(const Expr& a, const Expr& b, bool remainder) {
     if (remainder) return {str(expr(a).at(prec::bit_and + 1), " & ", (std::int64_t{1} << shift) - 1), prec::bit_and};
     return {str(expr(a).at(prec::shift), " >> ", shift), prec::shift};
   }
-  return {str(remainder ? "tc_mod" : "tc_div", "<", type_name(type), ">(", argument(a), ", ", argument(b), ")"), prec::primary};
+  return {str(remainder ? "tc_mod" : "tc_div", "<", type_name(type), ">(", argument(a), ", ", argument(b), ")"),
+          prec::primary};
 }
 
 Text KernelPrinter::extreme(const Expr& a, const Expr& b, const char* function) {
   Type type = a.type();
-  if (type.is_bool()) return binary(a, b, function == std::string("min") ? "&&" : "||", function == std::string("min") ? prec::conjunction : prec::disjunction);
+  if (type.is_bool())
+    return binary(a, b, function == std::string("min") ? "&&" : "||",
+                  function == std::string("min") ? prec::conjunction : prec::disjunction);
   if (type.is_float()) throw InternalError(str("Halide's ", function, " of floats says nothing of NaN"));
   auto text = str(function, "(", argument(a), ", ", argument(b), ")");
   if (type.bits() < 32) return {str("(", type_name(type), ")", text), prec::prefix};
@@ -147,7 +158,9 @@ Text KernelPrinter::load(const ir::Load* op) {
     if (load.same_as(op)) return {str(array, "[", lane_, "]"), prec::primary};
   Text element{str(identifier(op->name), "[", index(op->index).text, "]"), prec::primary};
   if (ir::is_const_one(op->predicate)) return element;
-  return {str(expr(op->predicate).at(prec::choice + 1), " ? ", element.text, " : ", literal(op->type.element_of(), 0.0)), prec::choice};
+  return {
+      str(expr(op->predicate).at(prec::choice + 1), " ? ", element.text, " : ", literal(op->type.element_of(), 0.0)),
+      prec::choice};
 }
 
 Text KernelPrinter::select(const Expr& condition, const Expr& a, const Expr& b) {
@@ -195,7 +208,9 @@ Text KernelPrinter::let(const ir::Let* op) {
   if (const auto* inner = op->body.as<ir::Let>()) {
     const auto* either = inner->body.as<ir::Or>();
     const auto* equal = either ? either->b.as<ir::EQ>() : nullptr;
-    auto is_pair = [&](const auto* pair) { return pair && is_variable(pair->a, op->name) && is_variable(pair->b, inner->name); };
+    auto is_pair = [&](const auto* pair) {
+      return pair && is_variable(pair->a, op->name) && is_variable(pair->b, inner->name);
+    };
     if (is_pair(equal) && is_pair(either->a.as<ir::LT>())) return binary(op->value, inner->value, "<=", prec::order);
     if (is_pair(equal) && is_pair(either->a.as<ir::GT>())) return binary(op->value, inner->value, ">=", prec::order);
   }
@@ -234,15 +249,20 @@ Text KernelPrinter::intrinsic(const ir::Call* op) {
   }
   if (is(ir::Call::popcount)) {
     bool wide = op->type.bits() == 64;
-    const char* bits = wide ? "(unsigned long long)" : op->type.bits() == 8 ? "(unsigned char)" : op->type.bits() == 16 ? "(unsigned short)" : "(unsigned)";
+    const char* bits = wide                    ? "(unsigned long long)"
+                       : op->type.bits() == 8  ? "(unsigned char)"
+                       : op->type.bits() == 16 ? "(unsigned short)"
+                                               : "(unsigned)";
     Text count{str(wide ? "__popcll(" : "__popc(", bits, expr(op->args[0]).at(prec::prefix), ")"), prec::primary};
     Type type = op->type.element_of();
     return type == Halide::Int(32) ? count : Text{str("(", type_name(type), ")", count.at(prec::prefix)), prec::prefix};
   }
   if (is(ir::Call::abs)) {
-    if (op->type.is_float()) return {str(op->type.bits() == 32 ? "fabsf(" : "fabs(", argument(op->args[0]), ")"), prec::primary};
+    if (op->type.is_float())
+      return {str(op->type.bits() == 32 ? "fabsf(" : "fabs(", argument(op->args[0]), ")"), prec::primary};
     auto x = expr(op->args[0]);
-    return cast_to(op, {str(x.at(prec::shift), " < 0 ? -", x.at(prec::prefix), " : ", x.at(prec::choice)), prec::choice});
+    return cast_to(op,
+                   {str(x.at(prec::shift), " < 0 ? -", x.at(prec::prefix), " : ", x.at(prec::choice)), prec::choice});
   }
   throw InternalError(str("the intrinsic ", op->name, " is unknown to the CUDA back end"));
 }
@@ -298,7 +318,9 @@ Text KernelPrinter::element_of(const Expr& vector, const std::string& lane) {
   return result;
 }
 
-std::string KernelPrinter::argument(const Expr& e) { return expr(e).text; }
+std::string KernelPrinter::argument(const Expr& e) {
+  return expr(e).text;
+}
 
 std::string KernelPrinter::address(const std::string& buffer, const Expr& index) {
   auto at = index.type().is_vector() ? element_of(index, "0") : expr(index);

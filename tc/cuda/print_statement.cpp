@@ -85,7 +85,9 @@ Expr without_strict(const Expr& value) {
 
 }  // namespace
 
-void KernelPrinter::line(const std::string& text) { text_ += std::string(2 * static_cast<std::size_t>(depth_), ' ') + text + "\n"; }
+void KernelPrinter::line(const std::string& text) {
+  text_ += std::string(2 * static_cast<std::size_t>(depth_), ' ') + text + "\n";
+}
 
 void KernelPrinter::open(const std::string& head) {
   line(head + " {");
@@ -165,7 +167,8 @@ void KernelPrinter::store_vector(const ir::Store* op) {
   if (scoped) close();
 }
 
-bool KernelPrinter::moves_at_once(const std::string& buffer, const Expr& index, const Expr& predicate, const Type& element) const {
+bool KernelPrinter::moves_at_once(const std::string& buffer, const Expr& index, const Expr& predicate,
+                                  const Type& element) const {
   int lanes = index.type().lanes(), bytes = lanes * element.bytes();
   if (!is_dense(index) || !ir::is_const_one(predicate) || local_.count(buffer)) return false;
   if ((lanes & (lanes - 1)) != 0 || bytes > 2 * widest_access || bytes < 2) return false;
@@ -252,7 +255,8 @@ void KernelPrinter::allocate(const ir::Allocate* op) {
   std::int64_t count = 1;
   for (const Expr& extent : op->extents) {
     const auto* number = ir::as_const_int(extent);
-    if (!number) throw InternalError(str("the local buffer '", op->name, "' has an extent that is not known: ", extent));
+    if (!number)
+      throw InternalError(str("the local buffer '", op->name, "' has an extent that is not known: ", extent));
     count *= *number;
   }
   auto type = type_name(op->type);
@@ -287,7 +291,8 @@ void KernelPrinter::declare_let(const std::string& name, const Expr& value) {
   auto text = expr(value).text;
   line(str("const ", type_name(value.type()), " ", names_.declare(name), " = ", text, ";"));
   if (value.type() == Halide::Int(32)) {
-    Expr low = ir::find_constant_bound(value, ir::Direction::Lower, bounds_), high = ir::find_constant_bound(value, ir::Direction::Upper, bounds_);
+    Expr low = ir::find_constant_bound(value, ir::Direction::Lower, bounds_),
+         high = ir::find_constant_bound(value, ir::Direction::Upper, bounds_);
     ir::Interval interval = ir::Interval::everything();
     if (low.defined()) interval.min = low;
     if (high.defined()) interval.max = high;

@@ -21,8 +21,12 @@ using Halide::Type;
 /// The functions of the language that neither CUDA has by that name nor the prelude as tc_<name>.
 const std::map<std::string, std::string>& renamed_functions() {
   static const std::map<std::string, std::string> table = {
-      {"tc_min", "tc_nan_min"},          {"tc_max", "tc_nan_max"},           {"tc_from_half_f32", "tc_from_half"},
-      {"tc_to_half_i32", "tc_to_half"},  {"tc_from_bfloat_f32", "tc_from_bfloat"}, {"tc_to_bfloat_u16", "tc_to_bfloat"},
+      {"tc_min", "tc_nan_min"},
+      {"tc_max", "tc_nan_max"},
+      {"tc_from_half_f32", "tc_from_half"},
+      {"tc_to_half_i32", "tc_to_half"},
+      {"tc_from_bfloat_f32", "tc_from_bfloat"},
+      {"tc_to_bfloat_u16", "tc_to_bfloat"},
   };
   return table;
 }
@@ -73,7 +77,8 @@ std::string type_name(const Type& type) {
 std::string literal(const Type& type, std::int64_t value) {
   if (type.bits() < 32) return str("(", type_name(type), ")", value);
   const char* suffix = type.bits() == 64 ? "ll" : "";
-  bool is_lowest = value == (type.bits() == 64 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int32_t>::min());
+  bool is_lowest = value == (type.bits() == 64 ? std::numeric_limits<std::int64_t>::min()
+                                               : std::numeric_limits<std::int32_t>::min());
   return is_lowest ? str("(", value + 1, suffix, " - 1)") : str(value, suffix);
 }
 
@@ -86,7 +91,8 @@ std::string literal(const Type& type, std::uint64_t value) {
 std::string literal(const Type& type, double value) {
   bool is_double = type.bits() == 64;
   if (!std::isfinite(value) || (!is_double && !std::isfinite(static_cast<float>(value))))
-    return is_double ? bits_literal<std::uint64_t>(value, "double", "ull") : bits_literal<std::uint32_t>(value, "float", "u");
+    return is_double ? bits_literal<std::uint64_t>(value, "double", "ull")
+                     : bits_literal<std::uint32_t>(value, "float", "u");
   return is_double ? decimal(value) : decimal(static_cast<float>(value)) + "f";
 }
 
@@ -110,8 +116,12 @@ int pointer_arguments(const std::string& function) {
   return 0;
 }
 
-bool writes_through(const std::string& function, int index) { return index < pointer_arguments(function) && index == 0; }
+bool writes_through(const std::string& function, int index) {
+  return index < pointer_arguments(function) && index == 0;
+}
 
-bool takes_template_argument(const std::string& function) { return function == "tc_copy_wait"; }
+bool takes_template_argument(const std::string& function) {
+  return function == "tc_copy_wait";
+}
 
 }  // namespace tc::cuda

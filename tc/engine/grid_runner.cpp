@@ -19,7 +19,8 @@ GridRunner::GridRunner(const Image& image) : image_(image), kernels_(image.devic
   for (const auto& launch : image_.launches) {
     if (launch.kernel < 0) continue;
     for (int pointer : image_.device.kernels[static_cast<std::size_t>(launch.kernel)].aligned)
-      if (int argument = launch.slots[static_cast<std::size_t>(pointer)].argument; argument >= 0) aligned_.push_back(argument);
+      if (int argument = launch.slots[static_cast<std::size_t>(pointer)].argument; argument >= 0)
+        aligned_.push_back(argument);
   }
   std::sort(aligned_.begin(), aligned_.end());
   aligned_.erase(std::unique(aligned_.begin(), aligned_.end()), aligned_.end());
@@ -35,15 +36,17 @@ void GridRunner::check_alignment(void* const* arguments) const {
   for (int argument : aligned_)
     if (reinterpret_cast<std::uintptr_t>(arguments[argument]) % alignment_bytes != 0) {
       const auto& name = image_.arguments[static_cast<std::size_t>(argument)].name;
-      throw ArgumentError(str("'", name, "' does not begin at a multiple of ", alignment_bytes, " bytes, as '", image_.function,
-                              "' was compiled for: pass a copy, ", name, ".clone(), or compile with vectorise=0"));
+      throw ArgumentError(str("'", name, "' does not begin at a multiple of ", alignment_bytes, " bytes, as '",
+                              image_.function, "' was compiled for: pass a copy, ", name,
+                              ".clone(), or compile with vectorise=0"));
     }
 }
 
 void GridRunner::test(const cuda::Place& place, const LaunchCode& launch, const std::byte* workspace) const {
   if (launch.tests.empty()) return;
   if (cuda::is_capturing(place))
-    throw ArgumentError(str("'", image_.function, "' tests the values of its index tensors on each call, which a graph cannot: ",
+    throw ArgumentError(str("'", image_.function,
+                            "' tests the values of its index tensors on each call, which a graph cannot: ",
                             "call it outside of the capture"));
   for (const auto& flag : launch.tests)
     if (cuda::read_byte(place, workspace + flag.offset) != std::byte{0}) throw ArgumentError(flag.message);

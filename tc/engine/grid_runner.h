@@ -16,9 +16,9 @@ class GridRunner {
 
   void prepare();
   /// Puts the kernels into the current stream; \p arguments are pointers of the device. Waits only where index tensors
-  /// are tested, and for \p kernel_time, which gets the time the device took. Throws ArgumentError for an address that is
-  /// not aligned as the kernels need it, for values of index tensors outside the tensors they index, and where such a
-  /// test is wanted while the stream is captured.
+  /// are tested, and for \p kernel_time, which gets the time the device took. Throws ArgumentError for an address that
+  /// is not aligned as the kernels need it, for values of index tensors outside the tensors they index, and where such
+  /// a test is wanted while the stream is captured.
   void run(void* const* arguments, std::chrono::nanoseconds* kernel_time);
 
  private:
@@ -28,8 +28,8 @@ class GridRunner {
   const Image& image_;
   cuda::LoadedKernels kernels_;
   cuda::StreamMemory memory_;
-  std::mutex mutex_;             ///< held while kernels that share temporaries are put into a stream
-  std::vector<int> aligned_;     ///< arguments that must be multiples of alignment_bytes
+  std::mutex mutex_;          ///< held while kernels that share temporaries are put into a stream
+  std::vector<int> aligned_;  ///< arguments that must be multiples of alignment_bytes
 };
 
 }  // namespace tc::engine

@@ -27,12 +27,15 @@ class Expander : public ir::IRMutator {
   Expr visit(const ir::Div* op) override {
     Expr a = mutate(op->a), b = mutate(op->b);
     if (!op->type.is_float() || !b.as<ir::Broadcast>()) return ir::Div::make(a, b);
-    return ir::Call::make(op->type, op->type.bits() == 32 ? "tc_quotient_f32" : "tc_quotient_f64", {a, b}, ir::Call::PureExtern);
+    return ir::Call::make(op->type, op->type.bits() == 32 ? "tc_quotient_f32" : "tc_quotient_f64", {a, b},
+                          ir::Call::PureExtern);
   }
 };
 
 }  // namespace
 
-ir::Stmt expand_functions(const ir::Stmt& body) { return Expander().mutate(body); }
+ir::Stmt expand_functions(const ir::Stmt& body) {
+  return Expander().mutate(body);
+}
 
 }  // namespace tc::halide_bridge

@@ -44,7 +44,8 @@ extern "C" __global__ void f(float* A) {
   tile[threadIdx.x] = A[threadIdx.x];
   tc_barrier();
   A[threadIdx.x] = tile[255 - threadIdx.x];
-})cuda", "sm_90");
+})cuda",
+                        "sm_90");
   EXPECT_EQ(stats.shared_bytes, 1024);
   EXPECT_EQ(stats.barriers, 1);
   EXPECT_EQ(stats.count("BAR"), 1);
@@ -61,7 +62,8 @@ extern "C" __global__ void __launch_bounds__(1024, 2) f(const float* A, float* B
   tc_barrier();
 #pragma unroll
   for (int i = 0; i < 96; ++i) B[i * 1024 + threadIdx.x] = v[95 - i] * v[(i * 7) % 96];
-})cuda", "sm_80");
+})cuda",
+                        "sm_80");
   EXPECT_GT(stats.spill_store_bytes, 0) << to_string(stats);
   EXPECT_GT(stats.spill_load_bytes, 0) << to_string(stats);
   EXPECT_GT(stats.stack_bytes, 0) << to_string(stats);
@@ -70,7 +72,11 @@ extern "C" __global__ void __launch_bounds__(1024, 2) f(const float* A, float* B
 
 TEST(Cubin, NamesItsKernels) {
   TC_NEEDS_NVRTC();
-  auto kernels = read_cubin(compile_cubin("extern \"C\" __global__ void b(int* x) { x[0] = 1; }\nextern \"C\" __global__ void a(int* x) { x[0] = 2; }", "sm_90").bytes);
+  auto kernels = read_cubin(
+      compile_cubin(
+          "extern \"C\" __global__ void b(int* x) { x[0] = 1; }\nextern \"C\" __global__ void a(int* x) { x[0] = 2; }",
+          "sm_90")
+          .bytes);
   ASSERT_EQ(kernels.size(), 2u);
   EXPECT_EQ(kernels[0].name, "a");
   EXPECT_EQ(kernels[1].name, "b");
@@ -78,10 +84,14 @@ TEST(Cubin, NamesItsKernels) {
 
 TEST(Cubin, RefusesOtherBytes) {
   EXPECT_THROW(read_cubin("not a cubin"), ArgumentError);
-  EXPECT_THROW(read_cubin(std::string("\x7f" "ELF\x02", 5)), ArgumentError);
+  EXPECT_THROW(read_cubin(std::string("\x7f"
+                                      "ELF\x02",
+                                      5)),
+               ArgumentError);
   if (!nvrtc_version()) return;
   auto bytes = compile_cubin("extern \"C\" __global__ void f(int* x) { x[0] = 1; }", "sm_90").bytes;
-  for (std::size_t size = 0; size < bytes.size() / 2; size += 97) EXPECT_THROW(read_cubin(bytes.substr(0, size)), ArgumentError) << size;
+  for (std::size_t size = 0; size < bytes.size() / 2; size += 97)
+    EXPECT_THROW(read_cubin(bytes.substr(0, size)), ArgumentError) << size;
 }
 
 }  // namespace

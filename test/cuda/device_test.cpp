@@ -26,7 +26,9 @@ std::string message_of(Function&& function) {
   return "no such error";
 }
 
-void* pointer(std::uintptr_t value) { return reinterpret_cast<void*>(value); }
+void* pointer(std::uintptr_t value) {
+  return reinterpret_cast<void*>(value);
+}
 
 DeviceCode two_kernels() {
   DeviceCode code;
@@ -53,10 +55,11 @@ TEST_F(DeviceTest, LoadsOnceAndLaunchesIntoTheStream) {
   Place place{0, pointer(0x7)};
   kernels.launch(place, 0, pointers, 2);
   kernels.launch(place, 1, pointers, 1);
-  EXPECT_EQ(FakeDriver::calls(), "cuModuleLoadData on 0x100\ncuModuleGetFunction first\ncuModuleGetFunction second\n"
-                                 "cuFuncSetAttribute second 8 100000\n"
-                                 "cuLaunchKernel first 4x2x1 32x8x1 1024 0x7 0x10,0x20\n"
-                                 "cuLaunchKernel second 1x1x1 64x1x1 100000 0x7 0x10\n");
+  EXPECT_EQ(FakeDriver::calls(),
+            "cuModuleLoadData on 0x100\ncuModuleGetFunction first\ncuModuleGetFunction second\n"
+            "cuFuncSetAttribute second 8 100000\n"
+            "cuLaunchKernel first 4x2x1 32x8x1 1024 0x7 0x10,0x20\n"
+            "cuLaunchKernel second 1x1x1 64x1x1 100000 0x7 0x10\n");
 }
 
 TEST_F(DeviceTest, PreparedKernelsAreOnlyLaunched) {
@@ -111,10 +114,14 @@ TEST_F(DeviceTest, PlacesNest) {
 TEST_F(DeviceTest, TimesByEvents) {
   Timer timer({0, pointer(0x7)});
   EXPECT_EQ(timer.stop(), 250000);
-  EXPECT_EQ(FakeDriver::calls(), "cuEventCreate\ncuEventCreate\ncuEventRecord 0x7\ncuEventRecord 0x7\ncuEventSynchronize\ncuEventElapsedTime\n");
+  EXPECT_EQ(
+      FakeDriver::calls(),
+      "cuEventCreate\ncuEventCreate\ncuEventRecord 0x7\ncuEventRecord 0x7\ncuEventSynchronize\ncuEventElapsedTime\n");
 }
 
-TEST_F(DeviceTest, NamesTheArchitecture) { EXPECT_EQ(device_architecture(1), "sm_90"); }
+TEST_F(DeviceTest, NamesTheArchitecture) {
+  EXPECT_EQ(device_architecture(1), "sm_90");
+}
 
 struct FailureCase {
   const char* function;
@@ -131,13 +138,19 @@ TEST_F(DeviceTest, ErrorsHaveTypes) {
     synchronise({0, nullptr});
   };
   FakeDriver::fail("cuMemAlloc", 2);
-  EXPECT_NE(message_of<ResourceError>(launch).find("no memory left to allocate 64 bytes for temporaries (CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos);
+  EXPECT_NE(message_of<ResourceError>(launch).find(
+                "no memory left to allocate 64 bytes for temporaries (CUDA_ERROR_OUT_OF_MEMORY"),
+            std::string::npos);
   FakeDriver::fail("cuLaunchKernel", 701);
-  EXPECT_NE(message_of<ResourceError>(launch).find("kernel 'second' with a grid of 1x1x1 blocks of 64x1x1 threads and 100000 bytes"), std::string::npos);
+  EXPECT_NE(message_of<ResourceError>(launch).find(
+                "kernel 'second' with a grid of 1x1x1 blocks of 64x1x1 threads and 100000 bytes"),
+            std::string::npos);
   FakeDriver::fail("cuFuncSetAttribute", 1);
-  EXPECT_NE(message_of<ResourceError>(launch).find("cannot give a block 100000 bytes of shared memory"), std::string::npos);
+  EXPECT_NE(message_of<ResourceError>(launch).find("cannot give a block 100000 bytes of shared memory"),
+            std::string::npos);
   FakeDriver::fail("cuModuleLoadData", 209);
-  EXPECT_NE(message_of<DeviceError>(launch).find("load kernels of sm_90 into device 0, which is sm_90"), std::string::npos);
+  EXPECT_NE(message_of<DeviceError>(launch).find("load kernels of sm_90 into device 0, which is sm_90"),
+            std::string::npos);
   FakeDriver::fail("cuStreamSynchronize", 700);
   EXPECT_NE(message_of<DeviceError>(launch).find("a kernel faulted"), std::string::npos);
   FakeDriver::fail("cuLaunchKernel", 1);
@@ -157,7 +170,8 @@ TEST(DeviceCode, IsStoredAndReadBack) {
   EXPECT_EQ(copy.serialise(), bytes);
   EXPECT_EQ(copy.kernels[1].aligned, (std::vector<int>{1}));
   EXPECT_EQ(copy.kernels[0].shape.block[1], 8);
-  for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_THROW(DeviceCode::deserialise(bytes.substr(0, size)), ArgumentError) << size;
+  for (std::size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_THROW(DeviceCode::deserialise(bytes.substr(0, size)), ArgumentError) << size;
   EXPECT_THROW(DeviceCode::deserialise(bytes + "x"), ArgumentError);
 }
 

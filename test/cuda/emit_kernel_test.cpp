@@ -21,14 +21,17 @@ using Halide::UInt;
 namespace ir = Halide::Internal;
 using ir::Stmt;
 
-Expr variable(const std::string& name, Type type = Int(32)) { return ir::Variable::make(type, name); }
+Expr variable(const std::string& name, Type type = Int(32)) {
+  return ir::Variable::make(type, name);
+}
 Expr load(const std::string& buffer, const Expr& index, Type type = Float(32), Expr predicate = Expr()) {
   int lanes = index.type().lanes();
   return ir::Load::make(type.with_lanes(lanes), buffer, index, Halide::Buffer<>(), ir::Parameter(),
                         predicate.defined() ? predicate : ir::const_true(lanes), ir::ModulusRemainder());
 }
 Stmt store(const std::string& buffer, const Expr& index, const Expr& value, Expr predicate = Expr()) {
-  return ir::Store::make(buffer, value, index, ir::Parameter(), predicate.defined() ? predicate : ir::const_true(index.type().lanes()),
+  return ir::Store::make(buffer, value, index, ir::Parameter(),
+                         predicate.defined() ? predicate : ir::const_true(index.type().lanes()),
                          ir::ModulusRemainder());
 }
 Stmt loop(const std::string& name, const Expr& extent, const Stmt& body, ir::ForType type = ir::ForType::Serial) {
@@ -43,7 +46,9 @@ Expr function(const std::string& name, const std::vector<Expr>& args) {
 Expr when(const Expr& condition, const Expr& a, const Expr& b) {
   return ir::Call::make(a.type(), ir::Call::if_then_else, {condition, a, b}, ir::Call::PureIntrinsic);
 }
-Expr ramp(const Expr& base, int lanes = 4) { return ir::Ramp::make(base, 1, lanes); }
+Expr ramp(const Expr& base, int lanes = 4) {
+  return ir::Ramp::make(base, 1, lanes);
+}
 
 /// The lines of the body, once NVRTC has taken the kernel.
 std::string body_of(const KernelText& kernel) {
@@ -59,8 +64,11 @@ std::string body_of(const Stmt& body, const std::vector<std::string>& buffers, K
 
 TEST(EmitKernel, HasASignatureWithConstAndLaunchBounds) {
   auto index = variable("block_x") * 32 + variable("thread_x");
-  auto kernel = emit_kernel("scale", store("C", index, load("A", index) * 2.0f), {"A", "C"}, {{4, 1, 1}, {32, 1, 1}, 2});
-  EXPECT_EQ(kernel.text, R"(extern "C" __global__ void __launch_bounds__(32, 2) scale(const float* __restrict__ A, float* __restrict__ C) {
+  auto kernel =
+      emit_kernel("scale", store("C", index, load("A", index) * 2.0f), {"A", "C"}, {{4, 1, 1}, {32, 1, 1}, 2});
+  EXPECT_EQ(
+      kernel.text,
+      R"(extern "C" __global__ void __launch_bounds__(32, 2) scale(const float* __restrict__ A, float* __restrict__ C) {
   const int block_x = blockIdx.x, thread_x = threadIdx.x;
   C[block_x * 32 + thread_x] = A[block_x * 32 + thread_x] * 2.0f;
 }
@@ -69,9 +77,10 @@ TEST(EmitKernel, HasASignatureWithConstAndLaunchBounds) {
 }
 
 TEST(EmitKernel, KeepsNamesUnlessTheyMeanSomethingElse) {
-  auto body = ir::Block::make({store("int", 0, load("threadIdx", 0)), store("expf", 0, load("x.y", 0)), store("tc_load", 0, 1.0f),
-                               store("a__b", 0, 1.0f), store("block_x", 0, 2.0f)});
-  EXPECT_EQ(body_of(body, {"int", "threadIdx", "expf", "x.y", "tc_load", "a__b", "block_x"}), R"(  int_[0] = threadIdx_[0];
+  auto body = ir::Block::make({store("int", 0, load("threadIdx", 0)), store("expf", 0, load("x.y", 0)),
+                               store("tc_load", 0, 1.0f), store("a__b", 0, 1.0f), store("block_x", 0, 2.0f)});
+  EXPECT_EQ(body_of(body, {"int", "threadIdx", "expf", "x.y", "tc_load", "a__b", "block_x"}),
+            R"(  int_[0] = threadIdx_[0];
   expf_[0] = x_y[0];
   v_tc_load[0] = 1.0f;
   a_b[0] = 1.0f;
@@ -80,8 +89,9 @@ TEST(EmitKernel, KeepsNamesUnlessTheyMeanSomethingElse) {
 }
 
 TEST(EmitKernel, GivesValuesNamesThatNothingInScopeHas) {
-  auto value = ir::Let::make("A.value", load("A", 0), ir::Let::make("A.value$1", variable("A.value", Float(32)) + 1.0f,
-                                                                    variable("A.value$1", Float(32)) * variable("A.value", Float(32))));
+  auto value = ir::Let::make("A.value", load("A", 0),
+                             ir::Let::make("A.value$1", variable("A.value", Float(32)) + 1.0f,
+                                           variable("A.value$1", Float(32)) * variable("A.value", Float(32))));
   EXPECT_EQ(body_of(store("A", 1, value), {"A"}), R"(  const float A_1 = A[0];
   const float A_2 = A_1 + 1.0f;
   A[1] = A_2 * A_1;
@@ -95,8 +105,11 @@ struct ExpressionCase {
 
 TEST(EmitKernel, SpellsExpressions) {
   Expr i = variable("i"), n = load("N", i, Int(32)), m = load("M", i, Int(32)), x = load("X", i), y = load("Y", i);
-  Expr h = load("H", i, UInt(16)), s = load("S", i, Int(16)), b = load("B", i, Int(8)), u = load("U", i, UInt(32)), w = load("W", i, Int(64));
-  auto reinterpret = [](Type type, const Expr& e) { return ir::Call::make(type, ir::Call::reinterpret, {e}, ir::Call::PureIntrinsic); };
+  Expr h = load("H", i, UInt(16)), s = load("S", i, Int(16)), b = load("B", i, Int(8)), u = load("U", i, UInt(32)),
+       w = load("W", i, Int(64));
+  auto reinterpret = [](Type type, const Expr& e) {
+    return ir::Call::make(type, ir::Call::reinterpret, {e}, ir::Call::PureIntrinsic);
+  };
   const std::vector<ExpressionCase> cases = {
       {x - (y - x), "X[i] - (Y[i] - X[i])"},
       {(x + y) * x, "(X[i] + Y[i]) * X[i]"},
@@ -124,7 +137,8 @@ TEST(EmitKernel, SpellsExpressions) {
       {ir::FloatImm::make(Float(32), 1e-45), "1e-45f"},
       {ir::UIntImm::make(UInt(64), 18446744073709551615ull), "18446744073709551615ull"},
       {function("tc_exp_f32", {x}), "expf(X[i])"},
-      {function("tc_pow_f64", {ir::Cast::make(Float(64), x), ir::FloatImm::make(Float(64), 2)}), "pow((double)X[i], 2.0)"},
+      {function("tc_pow_f64", {ir::Cast::make(Float(64), x), ir::FloatImm::make(Float(64), 2)}),
+       "pow((double)X[i], 2.0)"},
       {function("sqrt_f32", {x}), "sqrtf(X[i])"},
       {function("tc_gelu_f32", {x}), "tc_gelu(X[i])"},
       {function("tc_max_f32", {x, y}), "tc_nan_max(X[i], Y[i])"},
@@ -143,7 +157,8 @@ TEST(EmitKernel, SpellsExpressions) {
     value.accept(&collector);
     buffers.assign(collector.names.begin(), collector.names.end());
     buffers.push_back("out");
-    auto type = value.type().is_bool() ? Expr(ir::Select::make(value, ir::make_one(UInt(8)), ir::make_zero(UInt(8)))) : value;
+    auto type =
+        value.type().is_bool() ? Expr(ir::Select::make(value, ir::make_one(UInt(8)), ir::make_zero(UInt(8)))) : value;
     EXPECT_EQ(body_of(loop("i", 9, store("out", variable("i"), type)), buffers),
               "  for (int i = 0; i < 9; ++i) {\n    out[i] = " + text + ";\n  }\n");
   }
@@ -151,13 +166,16 @@ TEST(EmitKernel, SpellsExpressions) {
 
 TEST(EmitKernel, ReadsComparisonsThatHalideWouldNegate) {
   Expr l = variable("l", Float(32)), r = variable("r", Float(32));
-  auto value = ir::Let::make("l", load("A", 0), ir::Let::make("r", load("A", 1), ir::Or::make(ir::LT::make(l, r), ir::EQ::make(l, r))));
-  EXPECT_EQ(body_of(store("B", 0, ir::Select::make(value, ir::make_one(UInt(8)), ir::make_zero(UInt(8)))), {"A", "B"}), "  B[0] = A[0] <= A[1];\n");
+  auto value = ir::Let::make("l", load("A", 0),
+                             ir::Let::make("r", load("A", 1), ir::Or::make(ir::LT::make(l, r), ir::EQ::make(l, r))));
+  EXPECT_EQ(body_of(store("B", 0, ir::Select::make(value, ir::make_one(UInt(8)), ir::make_zero(UInt(8)))), {"A", "B"}),
+            "  B[0] = A[0] <= A[1];\n");
 }
 
 TEST(EmitKernel, RunsOnlyTheChosenArmWithItsLets) {
   auto arm = ir::Let::make("t", load("A", variable("i")), variable("t", Float(32)) * variable("t", Float(32)));
-  EXPECT_EQ(body_of(loop("i", 9, store("B", variable("i"), when(variable("i") < 3, arm, 0.0f) + 1.0f)), {"A", "B"}), R"(  for (int i = 0; i < 9; ++i) {
+  EXPECT_EQ(body_of(loop("i", 9, store("B", variable("i"), when(variable("i") < 3, arm, 0.0f) + 1.0f)), {"A", "B"}),
+            R"(  for (int i = 0; i < 9; ++i) {
     float chosen;
     if (i < 3) {
       const float t = A[i];
@@ -172,11 +190,13 @@ TEST(EmitKernel, RunsOnlyTheChosenArmWithItsLets) {
 
 TEST(EmitKernel, SharesMemoryBetweenTheThreadsOfABlock) {
   Expr t = variable("thread_x");
-  Stmt body = ir::Block::make({store("tile", t, load("A", t)), call("tc_barrier"), store("C", t, load("tile", 31 - t))});
+  Stmt body =
+      ir::Block::make({store("tile", t, load("A", t)), call("tc_barrier"), store("C", t, load("tile", 31 - t))});
   body = ir::Allocate::make("tile", Float(32), Halide::MemoryType::GPUShared, {33}, ir::const_true(), body);
   body = ir::Allocate::make("other", Int(16), Halide::MemoryType::GPUShared, {3}, ir::const_true(),
                             ir::Block::make(store("other", 0, ir::make_const(Int(16), 1)), body));
-  body = ir::Allocate::make("acc", Float(32), Halide::MemoryType::Register, {4}, ir::const_true(), ir::Block::make(store("acc", 0, 0.0f), body));
+  body = ir::Allocate::make("acc", Float(32), Halide::MemoryType::Register, {4}, ir::const_true(),
+                            ir::Block::make(store("acc", 0, 0.0f), body));
   auto kernel = emit_kernel("f", body, {"A", "C"}, {{1, 1, 1}, {32, 1, 1}});
   EXPECT_EQ(kernel.shared_bytes, 128 + 256);
   EXPECT_EQ(body_of(kernel), R"(  const int thread_x = threadIdx.x;
@@ -194,7 +214,8 @@ TEST(EmitKernel, SharesMemoryBetweenTheThreadsOfABlock) {
 TEST(EmitKernel, MovesAlignedVectorsAtOnce) {
   Expr t = variable("thread_x");
   auto sum = load("A", ramp(t * 4)) + load("B", ramp(t * 4)) * ir::Broadcast::make(load("s", 0), 4);
-  EXPECT_EQ(body_of(store("C", ramp(t * 4), sum), {"A", "B", "s", "C"}, {{1, 1, 1}, {8, 1, 1}}), R"(  const int thread_x = threadIdx.x;
+  EXPECT_EQ(body_of(store("C", ramp(t * 4), sum), {"A", "B", "s", "C"}, {{1, 1, 1}, {8, 1, 1}}),
+            R"(  const int thread_x = threadIdx.x;
   const auto A_vector = tc_load<4>(A + thread_x * 4);
   const auto B_vector = tc_load<4>(B + thread_x * 4);
   tc_vector<float, 4> C_vector;
@@ -204,7 +225,8 @@ TEST(EmitKernel, MovesAlignedVectorsAtOnce) {
   }
   tc_store(C + thread_x * 4, C_vector);
 )");
-  EXPECT_EQ(body_of(store("C", ramp(t * 4), load("A", ramp(t * 4))), {"A", "C"}, {{1, 1, 1}, {8, 1, 1}}), R"(  const int thread_x = threadIdx.x;
+  EXPECT_EQ(body_of(store("C", ramp(t * 4), load("A", ramp(t * 4))), {"A", "C"}, {{1, 1, 1}, {8, 1, 1}}),
+            R"(  const int thread_x = threadIdx.x;
   const auto A_vector = tc_load<4>(A + thread_x * 4);
   tc_store(C + thread_x * 4, A_vector);
 )");
@@ -212,13 +234,16 @@ TEST(EmitKernel, MovesAlignedVectorsAtOnce) {
 
 TEST(EmitKernel, SaysWhichBuffersMustBeAligned) {
   Expr t = variable("thread_x");
-  auto kernel = emit_kernel("f", store("C", ramp(t * 4), load("A", ramp(t * 4)) + load("B", ramp(t * 3))), {"A", "B", "C"}, {{1, 1, 1}, {8, 1, 1}});
+  auto kernel = emit_kernel("f", store("C", ramp(t * 4), load("A", ramp(t * 4)) + load("B", ramp(t * 3))),
+                            {"A", "B", "C"}, {{1, 1, 1}, {8, 1, 1}});
   EXPECT_EQ(kernel.aligned, (std::vector<int>{0, 2})) << kernel.text;
 }
 
 TEST(EmitKernel, MovesOtherVectorsLaneByLane) {
   Expr t = variable("thread_x"), runs = ir::LT::make(ramp(0), ir::Broadcast::make(variable("thread_x"), 4));
-  EXPECT_EQ(body_of(store("C", ramp(t * 5), load("A", ramp(t * 5, 4), Float(32), runs), runs), {"A", "C"}, {{1, 1, 1}, {8, 1, 1}}), R"(  const int thread_x = threadIdx.x;
+  EXPECT_EQ(body_of(store("C", ramp(t * 5), load("A", ramp(t * 5, 4), Float(32), runs), runs), {"A", "C"},
+                    {{1, 1, 1}, {8, 1, 1}}),
+            R"(  const int thread_x = threadIdx.x;
   #pragma unroll
   for (int lane = 0; lane < 4; ++lane) {
     if (lane < thread_x) {
@@ -229,7 +254,8 @@ TEST(EmitKernel, MovesOtherVectorsLaneByLane) {
 }
 
 TEST(EmitKernel, ReadsAllLanesBeforeItWritesOne) {
-  EXPECT_EQ(body_of(store("C", ramp(1), load("C", ramp(0)) + load("C", ramp(1))), {"C"}), R"(  const auto C_vector = tc_load<4>(C);
+  EXPECT_EQ(body_of(store("C", ramp(1), load("C", ramp(0)) + load("C", ramp(1))), {"C"}),
+            R"(  const auto C_vector = tc_load<4>(C);
   tc_vector<float, 4> C_vector_1;
   #pragma unroll
   for (int lane = 0; lane < 4; ++lane) {
@@ -250,8 +276,10 @@ TEST(EmitKernel, ReadsAllLanesBeforeItWritesOne) {
 TEST(EmitKernel, CombinesLanes) {
   Expr v = variable("v", Float(32, 4)), half = variable("half", Float(32, 2));
   auto pairs = ir::Shuffle::make_slice(v, 0, 1, 2) + ir::Shuffle::make_slice(v, 2, 1, 2);
-  auto sum = ir::Let::make("v", load("A", ramp(0)),
-                           ir::Let::make("half", pairs, ir::Shuffle::make_extract_element(half, 0) + ir::Shuffle::make_extract_element(half, 1)));
+  auto sum = ir::Let::make(
+      "v", load("A", ramp(0)),
+      ir::Let::make("half", pairs,
+                    ir::Shuffle::make_extract_element(half, 0) + ir::Shuffle::make_extract_element(half, 1)));
   EXPECT_EQ(body_of(store("C", 0, sum), {"A", "C"}), R"(  const auto A_vector = tc_load<4>(A);
   tc_vector<float, 2> half_vector;
   #pragma unroll
@@ -264,16 +292,19 @@ TEST(EmitKernel, CombinesLanes) {
 
 TEST(EmitKernel, UnrollsByPragma) {
   auto body = loop("k", 4, store("acc", variable("k"), load("A", variable("k"))), ir::ForType::Unrolled);
-  EXPECT_EQ(body_of(body, {"A", "acc"}), "  #pragma unroll\n  for (int k = 0; k < 4; ++k) {\n    acc[k] = A[k];\n  }\n");
+  EXPECT_EQ(body_of(body, {"A", "acc"}),
+            "  #pragma unroll\n  for (int k = 0; k < 4; ++k) {\n    acc[k] = A[k];\n  }\n");
 }
 
 TEST(EmitKernel, PassesPointersToThePrelude) {
   Expr t = variable("thread_x");
-  Stmt body = ir::Block::make({call("tc_copy_async_16", {load("tile", t * 4), load("A", t * 4)}), call("tc_copy_commit"),
-                               call("tc_copy_wait", {0}), call("tc_barrier"), call("tc_atomic_add", {load("C", 0), load("tile", t)})});
+  Stmt body = ir::Block::make({call("tc_copy_async_16", {load("tile", t * 4), load("A", t * 4)}),
+                               call("tc_copy_commit"), call("tc_copy_wait", {0}), call("tc_barrier"),
+                               call("tc_atomic_add", {load("C", 0), load("tile", t)})});
   body = ir::Allocate::make("tile", Float(32), Halide::MemoryType::GPUShared, {128}, ir::const_true(), body);
   auto kernel = emit_kernel("f", body, {"A", "C"}, {{1, 1, 1}, {32, 1, 1}});
-  EXPECT_NE(kernel.text.find("f(const float* __restrict__ A, float* __restrict__ C)"), std::string::npos) << kernel.text;
+  EXPECT_NE(kernel.text.find("f(const float* __restrict__ A, float* __restrict__ C)"), std::string::npos)
+      << kernel.text;
   EXPECT_EQ(body_of(kernel), R"(  const int thread_x = threadIdx.x;
   float* const tile = tc_shared_memory<float>(0, 128);
   tc_copy_async_16(tile + thread_x * 4, A + thread_x * 4);
@@ -293,7 +324,8 @@ TEST(EmitKernel, RefusesWhatItHasNoWordFor) {
 TEST(EmitKernel, VectorsBecomeWideAccessesInMachineCode) {
   TC_NEEDS_NVRTC();
   Expr t = variable("block_x") * 1024 + variable("thread_x") * 4;
-  auto kernel = emit_kernel("f", store("C", ramp(t), load("A", ramp(t)) * ir::make_const(Float(32, 4), 2.0)), {"A", "C"}, {{8, 1, 1}, {256, 1, 1}});
+  auto kernel = emit_kernel("f", store("C", ramp(t), load("A", ramp(t)) * ir::make_const(Float(32, 4), 2.0)),
+                            {"A", "C"}, {{8, 1, 1}, {256, 1, 1}});
   auto stats = read_cubin(compile_cubin(program_text({kernel}), "sm_90").bytes);
   ASSERT_EQ(stats.size(), 1u);
   EXPECT_EQ(stats[0].accesses, (KernelStats::Counts{{"LDG.128", 1}, {"STG.128", 1}})) << to_string(stats[0]);

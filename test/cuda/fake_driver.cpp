@@ -17,7 +17,9 @@ int given_byte = -1;
 std::vector<void*> contexts;  ///< the stack of current ones
 std::uintptr_t next_handle = 0x1000;
 
-void* new_handle() { return reinterpret_cast<void*>(next_handle += 0x10); }
+void* new_handle() {
+  return reinterpret_cast<void*>(next_handle += 0x10);
+}
 
 /// Writes a call down; the code it fails with, or 0.
 template <typename... Args>
@@ -34,7 +36,9 @@ int called(const char* function, const Args&... args) {
   return code;
 }
 
-std::string name_of(const void* function) { return function ? static_cast<const char*>(function) : "null"; }
+std::string name_of(const void* function) {
+  return function ? static_cast<const char*>(function) : "null";
+}
 
 }  // namespace
 
@@ -42,17 +46,34 @@ extern "C" {
 
 #define EXPORT __attribute__((visibility("default")))
 
-EXPORT const char* fake_calls() { return calls.c_str(); }
-EXPORT void fake_forget() { calls.clear(); }
-EXPORT void fake_fail(const char* function, int code) { failures[function] = code; }
-EXPORT void fake_capture(int on) { capturing = on != 0; }
-EXPORT void fake_record(int on) { recording = on != 0; }
-EXPORT void fake_give_byte(int value) { given_byte = value; }
+EXPORT const char* fake_calls() {
+  return calls.c_str();
+}
+EXPORT void fake_forget() {
+  calls.clear();
+}
+EXPORT void fake_fail(const char* function, int code) {
+  failures[function] = code;
+}
+EXPORT void fake_capture(int on) {
+  capturing = on != 0;
+}
+EXPORT void fake_record(int on) {
+  recording = on != 0;
+}
+EXPORT void fake_give_byte(int value) {
+  given_byte = value;
+}
 
-EXPORT int cuInit(unsigned) { return called("cuInit"); }
+EXPORT int cuInit(unsigned) {
+  return called("cuInit");
+}
 EXPORT int cuGetErrorName(int code, const char** text) {
   static std::string name;
-  name = code == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : code == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : code == 701 ? "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES" : "CUDA_ERROR_UNKNOWN";
+  name = code == 2     ? "CUDA_ERROR_OUT_OF_MEMORY"
+         : code == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+         : code == 701 ? "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"
+                       : "CUDA_ERROR_UNKNOWN";
   *text = name.c_str();
   return 0;
 }
@@ -95,21 +116,27 @@ EXPORT int cuCtxPopCurrent_v2(void** context) {
 }
 EXPORT int cuModuleLoadData(void** module, const void*) {
   *module = new_handle();
-  return called("cuModuleLoadData", contexts.empty() ? "without context" : "on", contexts.empty() ? nullptr : contexts.back());
+  return called("cuModuleLoadData", contexts.empty() ? "without context" : "on",
+                contexts.empty() ? nullptr : contexts.back());
 }
-EXPORT int cuModuleUnload(void*) { return called("cuModuleUnload"); }
+EXPORT int cuModuleUnload(void*) {
+  return called("cuModuleUnload");
+}
 EXPORT int cuModuleGetFunction(void** function, void*, const char* name) {
   *function = strdup(name);
   return called("cuModuleGetFunction", name);
 }
-EXPORT int cuFuncSetAttribute(void* function, int attribute, int value) { return called("cuFuncSetAttribute", name_of(function), attribute, value); }
-EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void* stream,
-                          void** parameters, void** extra) {
+EXPORT int cuFuncSetAttribute(void* function, int attribute, int value) {
+  return called("cuFuncSetAttribute", name_of(function), attribute, value);
+}
+EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                          unsigned shared, void* stream, void** parameters, void** extra) {
   if (!recording) return 0;
   std::ostringstream pointers;
   if (!parameters && extra) {
     auto* values = static_cast<void**>(extra[1]);
-    for (std::size_t i = 0; i < *static_cast<std::size_t*>(extra[3]) / sizeof(void*); ++i) pointers << (i ? "," : "") << values[i];
+    for (std::size_t i = 0; i < *static_cast<std::size_t*>(extra[3]) / sizeof(void*); ++i)
+      pointers << (i ? "," : "") << values[i];
   }
   std::ostringstream shape;
   shape << gx << "x" << gy << "x" << gz << " " << bx << "x" << by << "x" << bz;
@@ -133,7 +160,9 @@ EXPORT int cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size_t bytes,
   if (given_byte >= 0) *static_cast<unsigned char*>(to) = static_cast<unsigned char>(given_byte);
   return called("cuMemcpyDtoHAsync", bytes);
 }
-EXPORT int cuStreamSynchronize(void* stream) { return called("cuStreamSynchronize", stream); }
+EXPORT int cuStreamSynchronize(void* stream) {
+  return called("cuStreamSynchronize", stream);
+}
 EXPORT int cuStreamIsCapturing(void*, int* status) {
   *status = capturing ? 1 : 0;
   return 0;
@@ -142,9 +171,15 @@ EXPORT int cuEventCreate(void** event, unsigned) {
   *event = new_handle();
   return called("cuEventCreate");
 }
-EXPORT int cuEventDestroy_v2(void*) { return called("cuEventDestroy"); }
-EXPORT int cuEventRecord(void*, void* stream) { return called("cuEventRecord", stream); }
-EXPORT int cuEventSynchronize(void*) { return called("cuEventSynchronize"); }
+EXPORT int cuEventDestroy_v2(void*) {
+  return called("cuEventDestroy");
+}
+EXPORT int cuEventRecord(void*, void* stream) {
+  return called("cuEventRecord", stream);
+}
+EXPORT int cuEventSynchronize(void*) {
+  return called("cuEventSynchronize");
+}
 EXPORT int cuEventElapsedTime(float* milliseconds, void*, void*) {
   *milliseconds = 0.25f;
   return called("cuEventElapsedTime");

@@ -36,7 +36,9 @@ class FakeDriver {
       void* handle = dlopen(TC_FAKE_DRIVER, RTLD_NOW);
       if (!handle) throw InternalError(dlerror());
       Library result;
-      auto bind = [&](const char* name, auto*& pointer) { pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(dlsym(handle, name)); };
+      auto bind = [&](const char* name, auto*& pointer) {
+        pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(dlsym(handle, name));
+      };
       bind("fake_calls", result.calls);
       bind("fake_forget", result.forget);
       bind("fake_fail", result.fail);

@@ -13,7 +13,8 @@ namespace {
 std::vector<KernelStats> kernels_of(const std::string& text, const std::vector<TensorSpec>& inputs) {
   engine::CompileOptions options;
   options.target = Target::parse("cuda:sm_90");
-  return read_cubin(engine::compile(engine::define(text, "<gate>").functions.back(), inputs, {}, options)->image().device.cubin);
+  return read_cubin(
+      engine::compile(engine::define(text, "<gate>").functions.back(), inputs, {}, options)->image().device.cubin);
 }
 
 /// Are all accesses \p access ("LDG") 128 bits wide, and is there one?
@@ -26,7 +27,8 @@ testing::AssertionResult is_wide(const KernelStats& stats, const std::string& ac
 TEST(Gate, MatrixProduct) {
   TC_NEEDS_NVRTC();
   auto square = contiguous(DType::Float32, {4096, 4096});
-  auto kernels = kernels_of("def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }", {square, square});
+  auto kernels =
+      kernels_of("def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }", {square, square});
   ASSERT_EQ(kernels.size(), 1u);
   const auto& stats = kernels[0];
   EXPECT_EQ(stats.spill_store_bytes + stats.spill_load_bytes, 0) << to_string(stats);

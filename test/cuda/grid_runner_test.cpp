@@ -14,7 +14,8 @@ namespace {
 
 using cuda::FakeDriver;
 
-std::shared_ptr<const Executable> compiled(const std::string& text, const std::vector<TensorSpec>& inputs, const std::string& options = "") {
+std::shared_ptr<const Executable> compiled(const std::string& text, const std::vector<TensorSpec>& inputs,
+                                           const std::string& options = "") {
   CompileOptions settings;
   settings.target = Target::parse("cuda:sm_90");
   settings.mapping = options::MappingOptions::parse(options);
@@ -58,8 +59,9 @@ TEST_F(GridRunnerTest, LaunchesEachKernelWithItsArguments) {
 
 TEST_F(GridRunnerTest, RunsInOneThreadOnRequest) {
   TC_NEEDS_NVRTC();
-  auto executable = compiled("def f(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }",
-                             {contiguous(DType::Float32, {20, 30}), contiguous(DType::Float32, {30, 40})}, "parallel=0");
+  auto executable =
+      compiled("def f(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }",
+               {contiguous(DType::Float32, {20, 30}), contiguous(DType::Float32, {30, 40})}, "parallel=0");
   void* arguments[] = {a_.data, b_.data, c_.data};
   executable->run_unchecked(arguments);
   EXPECT_EQ(count("cuLaunchKernel f 1x1x1 1x1x1 "), 1) << FakeDriver::calls();
@@ -67,14 +69,16 @@ TEST_F(GridRunnerTest, RunsInOneThreadOnRequest) {
 
 TEST_F(GridRunnerTest, DoesNothingButLaunchAfterPrepare) {
   TC_NEEDS_NVRTC();
-  auto executable = compiled("def f(float(N,M) A) -> (S, B) { S(i) +=! A(i,j)\n B(i,j) = A(i,j) / S(i) }", {contiguous(DType::Float32, {32, 40})});
+  auto executable = compiled("def f(float(N,M) A) -> (S, B) { S(i) +=! A(i,j)\n B(i,j) = A(i,j) / S(i) }",
+                             {contiguous(DType::Float32, {32, 40})});
   executable->prepare();
   FakeDriver::forget();
   FakeDriver::capture(true);
   void* arguments[] = {a_.data, b_.data, c_.data};
   executable->run_unchecked(arguments);
   auto calls = FakeDriver::calls();
-  for (const char* word : {"cuMemAlloc", "cuModuleLoad", "cuStreamSynchronize", "cuMemcpy"}) EXPECT_EQ(count(word), 0) << calls;
+  for (const char* word : {"cuMemAlloc", "cuModuleLoad", "cuStreamSynchronize", "cuMemcpy"})
+    EXPECT_EQ(count(word), 0) << calls;
   EXPECT_EQ(count("cuLaunchKernel"), static_cast<int>(executable->image().launches.size())) << calls;
 }
 
@@ -124,7 +128,8 @@ TEST_F(GridRunnerTest, AStoredExecutableRunsTheSameKernels) {
 TEST_F(GridRunnerTest, WantsAlignedTensorsWhereKernelsMoveVectors) {
   Image image;
   image.function = "f";
-  image.arguments = {{"A", contiguous(DType::Float32, {64}), false, false, {0}}, {"B", contiguous(DType::Float32, {64}), true, false, {0}}};
+  image.arguments = {{"A", contiguous(DType::Float32, {64}), false, false, {0}},
+                     {"B", contiguous(DType::Float32, {64}), true, false, {0}}};
   image.device = {"sm_90", "", "bytes", "", {{"f", {}, 0, {1}}}};
   LaunchCode launch;
   launch.kernel = 0;

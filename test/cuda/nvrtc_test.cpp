@@ -99,7 +99,8 @@ extern "C" __global__ void all(float* A, int* I, unsigned short* H, unsigned* ti
   D[t] = tc_sigmoid(D[t]) + tc_silu(D[t]) + tc_softplus(D[t]) + tc_gelu(D[t]);
 }
 )cuda";
-  for (const char* architecture : {"sm_75", "sm_80", "sm_90"}) EXPECT_EQ(compile_cubin(text, architecture).log, "") << architecture;
+  for (const char* architecture : {"sm_75", "sm_80", "sm_90"})
+    EXPECT_EQ(compile_cubin(text, architecture).log, "") << architecture;
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 
 bool is_empty(const halide_bridge::ProgramStatement& statement) {
-  return std::any_of(statement.domain.begin(), statement.domain.end(), [](const auto& interval) { return interval.extent <= 0; });
+  return std::any_of(statement.domain.begin(), statement.domain.end(),
+                     [](const auto& interval) { return interval.extent <= 0; });
 }
 
 /// The launches of \p function for \p sizes as kernels of one thread.

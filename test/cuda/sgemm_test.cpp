@@ -1,5 +1,5 @@
-// What the text of a tiled matrix product becomes: the printer keeps tiles in registers, moves 16 bytes at once and leaves
-// the main loop to fused multiply-adds.
+// What the text of a tiled matrix product becomes: the printer keeps tiles in registers, moves 16 bytes at once and
+// leaves the main loop to fused multiply-adds.
 
 #include <Halide.h>
 #include <gtest/gtest.h>
@@ -19,13 +19,17 @@ using ir::Stmt;
 
 constexpr int size = 4096, tile = 128, depth = 8, own = 8;  ///< a thread computes own x own elements
 
-Expr var(const std::string& name) { return ir::Variable::make(Int(32), name); }
+Expr var(const std::string& name) {
+  return ir::Variable::make(Int(32), name);
+}
 Expr load(const std::string& buffer, const Expr& index) {
   int lanes = index.type().lanes();
-  return ir::Load::make(Float(32, lanes), buffer, index, Halide::Buffer<>(), ir::Parameter(), ir::const_true(lanes), ir::ModulusRemainder());
+  return ir::Load::make(Float(32, lanes), buffer, index, Halide::Buffer<>(), ir::Parameter(), ir::const_true(lanes),
+                        ir::ModulusRemainder());
 }
 Stmt store(const std::string& buffer, const Expr& index, const Expr& value) {
-  return ir::Store::make(buffer, value, index, ir::Parameter(), ir::const_true(index.type().lanes()), ir::ModulusRemainder());
+  return ir::Store::make(buffer, value, index, ir::Parameter(), ir::const_true(index.type().lanes()),
+                         ir::ModulusRemainder());
 }
 Stmt loop(const std::string& name, int extent, const Stmt& body, ir::ForType type = ir::ForType::Unrolled) {
   return ir::For::make(name, 0, extent, type, Halide::DeviceAPI::None, body);
@@ -33,8 +37,12 @@ Stmt loop(const std::string& name, int extent, const Stmt& body, ir::ForType typ
 Stmt allocate(const std::string& name, int count, Halide::MemoryType memory, const Stmt& body) {
   return ir::Allocate::make(name, Float(32), memory, {count}, ir::const_true(), body);
 }
-Expr four(const Expr& base, int stride = 1) { return ir::Ramp::make(base, stride, 4); }
-Stmt barrier() { return ir::Evaluate::make(ir::Call::make(Int(32), "tc_barrier", {}, ir::Call::Extern)); }
+Expr four(const Expr& base, int stride = 1) {
+  return ir::Ramp::make(base, stride, 4);
+}
+Stmt barrier() {
+  return ir::Evaluate::make(ir::Call::make(Int(32), "tc_barrier", {}, ir::Call::Extern));
+}
 
 /// Tiles of A, transposed, and of B into shared memory.
 Stmt copies() {
@@ -47,8 +55,9 @@ Stmt copies() {
 
 Stmt products() {
   Expr row = (var("thread_x") / 16) * own, column = (var("thread_x") % 16) * own, k = var("k") * tile, q = var("q") * 4;
-  Stmt fragments = loop("q", 2, ir::Block::make(store("a", four(q), load("A_tile", four(k + row + q))),
-                                                store("b", four(q), load("B_tile", four(k + column + q)))));
+  Stmt fragments = loop("q", 2,
+                        ir::Block::make(store("a", four(q), load("A_tile", four(k + row + q))),
+                                        store("b", four(q), load("B_tile", four(k + column + q)))));
   Expr place = var("i") * own + var("j");
   Stmt update = store("acc", place, load("acc", place) + load("a", var("i")) * load("b", var("j")));
   return loop("k", depth, ir::Block::make(fragments, loop("i", own, loop("j", own, update))));
@@ -56,13 +65,19 @@ Stmt products() {
 
 KernelText sgemm() {
   Stmt zero = loop("i", own * own, store("acc", var("i"), 0.0f));
-  Stmt main = loop("k_outer", size / depth, ir::Block::make({copies(), barrier(), products(), barrier()}), ir::ForType::Serial);
-  Expr row = var("block_y") * tile + (var("thread_x") / 16) * own + var("i"), column = var("block_x") * tile + (var("thread_x") % 16) * own;
-  Stmt result = loop("i", own, loop("q", 2, store("C", four(row * size + column + var("q") * 4), load("acc", four(var("i") * own + var("q") * 4)))));
+  Stmt main =
+      loop("k_outer", size / depth, ir::Block::make({copies(), barrier(), products(), barrier()}), ir::ForType::Serial);
+  Expr row = var("block_y") * tile + (var("thread_x") / 16) * own + var("i"),
+       column = var("block_x") * tile + (var("thread_x") % 16) * own;
+  Stmt result = loop(
+      "i", own,
+      loop("q", 2,
+           store("C", four(row * size + column + var("q") * 4), load("acc", four(var("i") * own + var("q") * 4)))));
   Stmt body = ir::Block::make({zero, main, result});
   for (const char* fragment : {"a", "b"}) body = allocate(fragment, own, Halide::MemoryType::Register, body);
   body = allocate("acc", own * own, Halide::MemoryType::Register, body);
-  for (const char* shared : {"A_tile", "B_tile"}) body = allocate(shared, tile * depth, Halide::MemoryType::GPUShared, body);
+  for (const char* shared : {"A_tile", "B_tile"})
+    body = allocate(shared, tile * depth, Halide::MemoryType::GPUShared, body);
   return emit_kernel("sgemm", body, {"A", "B", "C"}, {{size / tile, size / tile, 1}, {256, 1, 1}, 0});
 }
 

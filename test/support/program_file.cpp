@@ -11,7 +11,8 @@ namespace {
 lang::SizeMap parse_sizes(const std::string& text) {
   lang::SizeMap sizes;
   std::istringstream in(text);
-  for (std::string word; in >> word;) sizes[word.substr(0, word.find('='))] = std::stoll(word.substr(word.find('=') + 1));
+  for (std::string word; in >> word;)
+    sizes[word.substr(0, word.find('='))] = std::stoll(word.substr(word.find('=') + 1));
   return sizes;
 }
 
@@ -29,7 +30,8 @@ TensorSpec place(DType type, const std::vector<std::int64_t>& shape, Placement p
 
 std::pair<std::int64_t, std::int64_t> default_data(DType type) {
   if (type == DType::Bool) return {0, 2};
-  return is_unsigned_integer(type) ? std::pair<std::int64_t, std::int64_t>{0, 9} : std::pair<std::int64_t, std::int64_t>{-4, 5};
+  return is_unsigned_integer(type) ? std::pair<std::int64_t, std::int64_t>{0, 9}
+                                   : std::pair<std::int64_t, std::int64_t>{-4, 5};
 }
 
 }  // namespace
