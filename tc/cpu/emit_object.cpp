@@ -14,6 +14,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/cpu/combine_dots.h"
 #include "tc/cpu/expand_divisions.h"
 #include "tc/cpu/hide_negative_bases.h"
 #include "tc/cpu/kernel.h"
@@ -80,7 +81,7 @@ Halide::Module make_module(const std::string& function, const Stmt& body, const 
                            const Target& machine) {
   auto target = halide_target(machine);
   std::vector<ir::LoweredFunc> tasks;
-  Stmt prepared = launder_buffers(expand_divisions(hide_negative_bases(body)));
+  Stmt prepared = launder_buffers(expand_divisions(hide_negative_bases(combine_dots(body))));
   Stmt lowered = bind_buffers(ir::lower_parallel_tasks(prepared, tasks, function, target), buffers);
   Halide::Module module(function, target);
   module.set_any_strict_float(true);

@@ -31,11 +31,21 @@ struct ReductionBlock {
   std::vector<std::string> added;  ///< statements that start and join a block; their last iterator counts the blocks
 };
 
+/// Iterations of a reduction that one instruction sums: `width` consecutive ones of `iterator` are unrolled innermost, and
+/// stand side by side in packed copies.
+struct DotMapping {
+  std::string statement;
+  int iterator = -1;  ///< position in the statement's domain; -1: none
+  int width = 1;
+};
+
 /// A read of a statement that goes to a dense copy, made where the loops above it fix the part that is needed. The copy
 /// consists of panels of `size` iterations of `panel`; within a panel the reduced iterators come next.
 ///
 ///   panel_last   [panel][k][panel mod size]      lanes of the panel are adjacent
 ///   otherwise    [panel][panel mod size][k]      as dense rows
+///
+/// With a dot product of width w along k, panel_last makes [panel][k/w][panel mod size][k mod w].
 struct PackMapping {
   std::string statement;
   int read = 0;            ///< position in Statement::reads
@@ -57,6 +67,7 @@ struct ClusterMapping {
   std::vector<StatementMapping> statements;  ///< in program order; one that is missing is scalar
   std::vector<std::string> staged;           ///< tensors whose elements stay in a buffer while a tile runs
   ReductionBlock reduction;
+  DotMapping dot;
   std::vector<PackMapping> packed;
   StatementMapping copies;                   ///< of the copies this adds; `iterator` is a member of the outer band
 

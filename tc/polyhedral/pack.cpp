@@ -36,9 +36,11 @@ class Packer {
     }
     for (const auto& loop : fixed)
       if (!contains(used_, loop.iterator) && box_[loop.iterator].extent() > loop.step) repeated_.push_back(loop);
+    if (cluster.dot.statement == choice.statement && choice.panel_last && contains(middle_, cluster.dot.iterator)) dot_ = cluster.dot;
     for (const auto* list : {&leading_, &middle_})
       for (int i : *list)
         if (polyhedral::stride(scop, read_, i) == 1 && (choice.panel_last || list == &middle_)) adjacent_ = i;
+    if (dot_.iterator >= 0) adjacent_ = -1;
   }
 
   Scop run(const std::vector<int>& place, ClusterMapping& cluster) {
@@ -66,6 +68,7 @@ class Packer {
   std::vector<Interval> box_;
   std::vector<int> leading_, middle_;  ///< the used iterators beside the panel's: other kept ones, reduced ones
   std::vector<FixedLoop> repeated_;            ///< the fixed loops that do not index the tensor
+  DotMapping dot_;                             ///< of the reduced iterators, if they are to stand side by side
   int adjacent_ = -1;                          ///< the iterator beside the panel's along which the tensor is contiguous
   Texts full_;
 
@@ -94,8 +97,9 @@ class Packer {
     numbers.push_back(quotient(choice_.panel, choice_.size));
     if (!choice_.panel_last) numbers.push_back(remainder(choice_.panel, choice_.size));
     for (int i : middle_)
-      if (i != adjacent_ || choice_.panel_last) numbers.push_back(names_[i]);
+      if (i != adjacent_ || choice_.panel_last) numbers.push_back(i == dot_.iterator ? quotient(i, dot_.width) : names_[i]);
     if (choice_.panel_last) numbers.push_back(remainder(choice_.panel, choice_.size));
+    if (dot_.iterator >= 0) numbers.push_back(remainder(dot_.iterator, dot_.width));
     if (adjacent_ >= 0 && !choice_.panel_last) numbers.push_back(names_[adjacent_]);
     return numbers;
   }
@@ -172,6 +176,7 @@ class Packer {
     for (int i : leading_)
       if (i != adjacent_) tiles.push_back(names_[i]);
     bool across = choice_.panel_last && adjacent_ >= 0;
+    if (dot_.iterator >= 0) return dot_loops(tuple, tiles);
     if (choice_.panel_last && !across) {
       for (int i : middle_) tiles.push_back(i == middle_.back() ? quotient(i, group) : names_[i]);
       if (!middle_.empty()) within_group.push_back(remainder(middle_.back(), group));
@@ -185,6 +190,14 @@ class Packer {
     if (choice_.panel_last || adjacent_ < 0) points.push_back(lane);
     if (adjacent_ >= 0) points.push_back(tile(tiles, adjacent_, choice_.lanes));
     return {band(tuple, tiles), band(tuple, points)};
+  }
+  /// As many rows side by side as one instruction sums.
+  std::vector<isl::multi_union_pw_aff> dot_loops(const std::string& tuple, Texts tiles) {
+    for (int i : middle_)
+      if (i != dot_.iterator) tiles.push_back(names_[i]);
+    auto row = tile(tiles, dot_.iterator, dot_.width);
+    auto lane = tile(tiles, choice_.panel, choice_.size);
+    return {band(tuple, tiles), band(tuple, {lane, row})};
   }
   isl::multi_union_pw_aff band(const std::string& tuple, const Texts& members) const {
     Texts parts;

@@ -55,6 +55,8 @@ class Sinker {
   std::int64_t points_of(const union_pw_aff& index, const std::vector<std::string>& ids) const {
     std::int64_t result = 1;
     for (const auto& id : ids) {
+      const auto& dot = mapping_.dot;
+      if (id == dot.statement && only_iterator(index, scop_.statement(id).domain) == dot.iterator) result = dot.width;
       auto statement = mapping_.statement(id);
       if (statement.iterator >= 0 && only_iterator(index, scop_.statement(id).domain) == statement.iterator)
         result = std::max<std::int64_t>(result, std::int64_t{statement.lanes} * statement.unroll);

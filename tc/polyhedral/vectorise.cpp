@@ -46,6 +46,7 @@ class Vectoriser {
       members.erase(members.begin() + lane);
       coincident.erase(coincident.begin() + lane);
     }
+    move_dot_last(statement, members, coincident);
     statement.vector_lanes = choice.lanes;
     auto node = insert_band(erase(band), {lanes}, {lanes_coincident}).insert_mark(marks::vector);
     if (members.empty()) return node;
@@ -57,6 +58,14 @@ class Vectoriser {
   static void move_last(std::vector<isl::union_pw_aff>& members, std::vector<bool>& coincident, int lane) {
     std::rotate(members.begin() + lane, members.begin() + lane + 1, members.end());
     std::rotate(coincident.begin() + lane, coincident.begin() + lane + 1, coincident.end());
+  }
+
+  /// The iterations that one instruction sums follow one another.
+  void move_dot_last(const Statement& statement, std::vector<isl::union_pw_aff>& members, std::vector<bool>& coincident) const {
+    if (statement.id != mapping_.dot.statement) return;
+    for (std::size_t i = 0; i < members.size(); ++i)
+      if (only_iterator(members[i], statement.domain) == mapping_.dot.iterator)
+        return move_last(members, coincident, static_cast<int>(i));
   }
 
   Scop& scop_;

@@ -49,6 +49,7 @@ class BlockChooser {
   bool choose() {
     if (reduced_.empty() || contains(reduced_, -1) || tiled_.rows < 0 || (!cluster_.permutable && cluster_.members.size() > 1)) return false;
     for (std::size_t i = 0; i < statement_.reads.size() && options_.pack; ++i) choose_pack(static_cast<int>(i));
+    choose_dot();
     choose_reduction();
     if (mapping_.packed.empty() && mapping_.reduction.iterator < 0) return false;
     rows_first_ = is_packed(false) && is_packed(true) && copies_less_with_rows_first();
@@ -118,6 +119,21 @@ class BlockChooser {
     bool across = panel_last && stride(read, iterator(member)) != 1;
     if (across && box_[reduced_.back()].extent() % lanes != 0 && box_[reduced_.back()].extent() % (lanes / 2) == 0) lanes /= 2;
     mapping_.packed.push_back({statement_.id, read, iterator(member), points(member), panel_last, below_blocks, lanes});
+  }
+
+  /// Products of bytes are summed four at a time, where both factors can be had side by side.
+  void choose_dot() {
+    constexpr int width = 4;
+    auto type = [&](std::size_t read) { return scop_.tensor(polyhedral::range_name(statement_.reads[read].relation)).type; };
+    bool bytes = statement_.reads.size() == 2 && element_bytes_ == 4 && statement_.op == ReductionOp::Sum &&
+                 ((type(0) == DType::UInt8 && type(1) == DType::Int8) || (type(0) == DType::Int8 && type(1) == DType::UInt8));
+    if (!bytes || target_.isa == Target::Isa::Plain || box_[reduced_.back()].extent() < width) return;
+    for (int read : {0, 1}) {
+      bool lanes = indexes(read, tiled_.columns);
+      auto packed = std::any_of(mapping_.packed.begin(), mapping_.packed.end(), [&](const PackMapping& p) { return p.read == read && p.panel_last; });
+      if (lanes ? !packed : packed || stride(read, reduced_.back()) != 1) return;
+    }
+    mapping_.dot = {statement_.id, reduced_.back(), width};
   }
 
   /// Are the rows read from an array with the reduction as its other indices, so that blocks of it are blocks of memory?

@@ -32,6 +32,9 @@ std::int64_t reuse(const polyhedral::Scop& scop, const polyhedral::ClusterView& 
 /// Other members that index what is copied stand below the copy as far as it has room, those along which the tensor is contiguous
 /// first, so that whole lines are read; the rest stand above it. Rows are not copied for fewer than four uses of a copy.
 ///
+/// Products of unsigned and signed bytes that are summed in 32 bits, one factor packed along the lanes and the other contiguous
+/// along the reduction, are summed four at a time by one instruction.
+///
 /// Also chooses the order of loops and the one that runs on threads; returns false, and changes nothing, where neither copies nor
 /// blocks are of use.
 bool choose_blocks(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster, const TiledReduction& tiled,

@@ -104,6 +104,19 @@ TEST_F(Pack, CopiesTheWholeTensorWhereNoLoopStandsAbove) {
   EXPECT_EQ(mapped.tensor("local_packed_B").extent, (std::vector<std::int64_t>{3, 5, 4}));
 }
 
+TEST_F(Pack, KeepsWhatADotProductSumsSideBySide) {
+  auto cluster = both_packed();
+  cluster.reduction = {};
+  cluster.packed[1].panel_last = false;
+  cluster.dot = {.statement = "S1", .iterator = 2, .width = 2};
+  auto mapped = map(product(), cluster);
+  EXPECT_TRUE(mapped.statement("S1").reads[1].function.as_map().is_equal(IslTest::map(
+      "{ S1[m, n, k] -> local_packed_B[floor(n/4) - 2 * floor(n/8), floor(k/2), n mod 4, k mod 2] }")));
+  EXPECT_EQ(mapped.tensor("local_packed_B").extent, (std::vector<std::int64_t>{2, 3, 4, 2}));
+  auto text = print_block(mapped.schedule);
+  EXPECT_NE(text.find("[{ S1[m, n, k] -> [((m) mod 2)] }, { S1[m, n, k] -> [((k) mod 2)] }]"), std::string::npos) << text;
+}
+
 /// C(b, m, n) += A(b, m, k) B(n, k, b): the copy is transposed in blocks along b, which the lanes do not follow.
 TEST_F(Pack, ReadsWholeLinesAlongMembersBelowTheCopy) {
   auto scop = ScopBuilder(context())

@@ -18,7 +18,7 @@ namespace tc::test {
 ///   # data: Idx 0:17       values of a parameter, else -4:5 (0:2 for bool, 0:9 for unsigned)
 ///   # tolerance: 1e-5      of float results, else they must be equal
 ///   # options: fusion=max  mapping options beside the usual ones; several lines are several compiles
-///   # target: cpu,l1=1k    a target that these options are compiled for too
+///   # target: cpu:l1=1k    a target that these options are compiled for too
 ///   # def: main            the def that runs, else the last one
 struct ProgramFile {
   std::string text;
