@@ -88,7 +88,11 @@ void schedule(CompileState& state, std::size_t index) {
   if (!launch.dependences) return;
   with_quota(
       state, *launch.scop, "schedule", "program order is kept",
-      [&] { launch.scop->schedule = polyhedral::compute_schedule(*launch.scop, *launch.dependences, state.mapping); },
+      [&] {
+        auto options = state.mapping;
+        if (state.target.is_cuda()) options.fuse_rows = state.target.grid.processors / 2;
+        launch.scop->schedule = polyhedral::compute_schedule(*launch.scop, *launch.dependences, options);
+      },
       [] {});
 }
 

@@ -159,6 +159,7 @@ bool Clustering::loses_little(const Cluster& cluster, const Unit& unit, const Fr
     for (const auto& row : cluster.rows)
       keeps_innermost = keeps_innermost && row.terms.at(statement).iterator != node.order.back();
   }
+  if (options_.fuse_rows > 0 && !accumulates && iterations(graph_, cluster.rows) >= options_.fuse_rows) return true;
   return keeps_innermost && (!accumulates || cluster.rows.size() >= 3) &&
          iterations(graph_, cluster.rows) >= kEnoughIterations;
 }

@@ -32,6 +32,10 @@ struct MappingOptions {
   std::vector<std::string> parallel_along;  ///< iterators along which loops run on threads, where that is legal
   std::vector<std::string> vector_along;    ///< iterators along which lanes run, where that is legal and pays
 
+  /// Where inner loops run on threads too: iterations of shared outer members for which a statement that does not accumulate
+  /// gives up others; 0: none suffice.
+  std::int64_t fuse_rows = 0;
+
   bool operator==(const MappingOptions&) const = default;
 };
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "tc/base/dtype.h"
 #include "tc/polyhedral/cluster_view.h"
 #include "tc/polyhedral/gather_coincident.h"
 #include "tc/polyhedral/instances.h"
@@ -27,6 +28,8 @@ constexpr std::int64_t usual_threads = 256;
 
 /// Iterations of a thread that are unrolled, for buffers in registers.
 constexpr std::int64_t most_unrolled = 32;
+/// Of a vector.
+constexpr std::int64_t vector_elements = 4;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -152,12 +155,30 @@ class GridChooser {
     return statement(entry).accumulates && std::find(kept.begin(), kept.end(), iterator) == kept.end();
   }
 
+  /// May vectors of elements run along \p iterator: full ones, all accesses next to each other and unconditional?
+  bool suits_vectors(const ClusterStatement& entry, int iterator) const {
+    const auto& s = statement(entry);
+    auto range = polyhedral::box(s.domain).at(iterator);
+    if (range.min % vector_elements != 0 || range.extent() % vector_elements != 0) return false;
+    for (const auto* access : polyhedral::accesses(s)) {
+      auto stride = polyhedral::stride(scop_, *access, iterator);
+      if (!access->exact || (stride != 0 && stride != 1)) return false;
+      const auto& tensor = scop_.tensor(polyhedral::range_name(access->relation));
+      if (byte_size(tensor.type) * vector_elements > 16 || !s.domain.is_subset(access->relation.domain())) return false;
+    }
+    return true;
+  }
+
   /// Threads run along a loop of each statement; where they reduce, whole warps do.
   void spread_rows() {
+    bool vectors = options_.vectorise;
     for (const auto& entry : cluster_.statements) {
       int inner = best_inner(entry);
-      if (inner >= 0 && reduces(entry, inner)) result_.block[0] = limits_.warp;
+      if (inner < 0) continue;
+      if (reduces(entry, inner)) result_.block[0] = limits_.warp;
+      vectors = vectors && suits_vectors(entry, inner);
     }
+    auto run = vectors ? vector_elements : 1;
     for (const auto& entry : cluster_.statements) {
       GridStatement mapped{entry.id, {}};
       std::int64_t threads = 1;
@@ -165,8 +186,10 @@ class GridChooser {
       for (int dimension = 0; dimension < 2; ++dimension) {
         int inner = best_inner(entry, last);
         if (inner < 0 || threads >= limits_.warp * 4) break;
-        auto count = power_of_two_up_to(extent(entry, inner), most_ / (dimension == 0 ? 1 : std::max(threads, result_.block[0])));
-        mapped.loops.push_back({inner, {dimension, 1}});
+        auto groups = dimension == 0 ? ceil_div(extent(entry, inner), run) : extent(entry, inner);
+        auto count = power_of_two_up_to(groups, most_ / (dimension == 0 ? 1 : std::max(threads, result_.block[0])));
+        mapped.loops.push_back({inner, {dimension, dimension == 0 ? run : 1}});
+        mapped.vector = run > 1;
         result_.block[dimension] = std::max(result_.block[dimension], count);
         threads *= count;
         last = inner;
