@@ -42,6 +42,13 @@ class MappingOptions:
         prefetch_distance: int = ...,
         parallel_along: Union[Sequence[str], str] = ...,
         vector_along: Union[Sequence[str], str] = ...,
+        grid: Union[Sequence[int], str] = ...,
+        block: Union[Sequence[int], str] = ...,
+        shared: bool = ...,
+        registers: bool = ...,
+        shared_bytes: int = ...,
+        reduce_in_block: bool = ...,
+        unroll_limit: int = ...,
     ) -> None: ...
     fusion: str
     allow_skewing: bool
@@ -61,6 +68,13 @@ class MappingOptions:
     prefetch_distance: int
     parallel_along: List[str]
     vector_along: List[str]
+    grid: List[int]
+    block: List[int]
+    shared: bool
+    registers: bool
+    shared_bytes: int
+    reduce_in_block: bool
+    unroll_limit: int
     def replace(self, **options: Any) -> MappingOptions: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod

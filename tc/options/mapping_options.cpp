@@ -64,6 +64,25 @@ std::string_view text_of(FusionStrategy fusion) {
   throw OptionsError("mapping option 'fusion' is no FusionStrategy");
 }
 
+/// The strategies that have names, and what they set: starting points for experiments, without promotion.
+struct Strategy {
+  std::string_view name, text;
+};
+constexpr Strategy named_strategies[] = {
+    {"naive", "tile=32x32x32,grid=256x256,block=32x8,shared=0,registers=0,reduce_in_block=0"},
+    {"single_thread", "tile=1,grid=1,block=1,shared=0,registers=0,reduce_in_block=0"},
+    {"pointwise", "tile=32x32x32,grid=100x100x100,block=32x4x4,shared=0,registers=0,reduce_in_block=0,unroll_limit=128"},
+    {"mlp", "fusion=max,tile=1,grid=128,block=128,shared=0,registers=0,reduce_in_block=0"},
+    {"conv", "tile=4x8x8x8,grid=256x256x256,block=4x16x4,shared=0,registers=0,reduce_in_block=0"},
+    {"group_conv", "tile=1x1,grid=256x256,block=4x16x4,shared=0,registers=0,reduce_in_block=0"},
+};
+
+const std::string_view* strategy_text(std::string_view name) {
+  for (const auto& strategy : named_strategies)
+    if (strategy.name == name) return &strategy.text;
+  return nullptr;
+}
+
 /// What \p print says of each option that is set, in the order of the schema.
 template <typename Print>
 std::vector<std::string> print_set(const proto::MappingOptions& message, Print&& print) {
@@ -93,6 +112,10 @@ MappingOptions::MappingOptions(std::shared_ptr<const State> state) : state_(std:
 MappingOptions MappingOptions::parse(std::string_view text) {
   proto::MappingOptions message;
   std::set<std::string_view> seen;
+  if (auto word = text.substr(0, text.find(',')); strategy_text(word)) {
+    message = named(word).state_->message;
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+  }
   for (std::size_t begin = 0; begin <= text.size() && !text.empty();) {
     auto end = std::min(text.find(',', begin), text.size());
     auto part = text.substr(begin, end - begin);
@@ -107,6 +130,21 @@ MappingOptions MappingOptions::parse(std::string_view text) {
     begin = end + 1;
   }
   return MappingOptions(std::make_shared<const State>(std::move(message)));
+}
+
+MappingOptions MappingOptions::named(std::string_view strategy) {
+  const auto* text = strategy_text(strategy);
+  if (!text) throw OptionsError(str("no mapping strategy has this name; those that have one are ", join(strategies())));
+  return parse(*text);
+}
+
+const std::vector<std::string>& MappingOptions::strategies() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> result;
+    for (const auto& strategy : named_strategies) result.emplace_back(strategy.name);
+    return result;
+  }();
+  return names;
 }
 
 MappingOptions MappingOptions::from_bytes(std::string_view bytes) {
@@ -173,6 +211,14 @@ MappingOptions MappingOptions::with_parallel_along(std::vector<std::string> iter
 MappingOptions MappingOptions::with_vector_along(std::vector<std::string> iterators) const {
   return with("vector_along", std::move(iterators));
 }
+
+MappingOptions MappingOptions::with_grid(std::vector<std::int64_t> blocks) const { return with("grid", std::move(blocks)); }
+MappingOptions MappingOptions::with_block(std::vector<std::int64_t> threads) const { return with("block", std::move(threads)); }
+MappingOptions MappingOptions::with_shared(bool shared) const { return with("shared", shared); }
+MappingOptions MappingOptions::with_registers(bool registers) const { return with("registers", registers); }
+MappingOptions MappingOptions::with_shared_bytes(std::int64_t bytes) const { return with("shared_bytes", bytes); }
+MappingOptions MappingOptions::with_reduce_in_block(bool reduce) const { return with("reduce_in_block", reduce); }
+MappingOptions MappingOptions::with_unroll_limit(std::int64_t iterations) const { return with("unroll_limit", iterations); }
 
 OptionValue MappingOptions::value(std::string_view name) const {
   return value_of(state_->message, find_field(name));

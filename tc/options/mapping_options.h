@@ -31,8 +31,12 @@ using OptionValue = std::variant<bool, std::int64_t, std::string, std::vector<st
 class MappingOptions {
  public:
   MappingOptions();
-  /// The inverse of to_text().
+  /// The inverse of to_text(). The name of a strategy may come first: "naive,block=64" is what named("naive") says, then
+  /// with other threads.
   static MappingOptions parse(std::string_view text);
+  /// A mapping for grids that experiments start from: "naive", "single_thread", "pointwise", "mlp", "conv" or "group_conv".
+  static MappingOptions named(std::string_view strategy);
+  static const std::vector<std::string>& strategies();
   /// The inverse of to_bytes(). Bytes of a newer schema are read if that says so; what this library does not know is
   /// kept for to_bytes() and changes nothing else.
   static MappingOptions from_bytes(std::string_view bytes);
@@ -55,6 +59,13 @@ class MappingOptions {
   MappingOptions with_prefetch_distance(std::int64_t iterations) const;
   MappingOptions with_parallel_along(std::vector<std::string> iterators) const;
   MappingOptions with_vector_along(std::vector<std::string> iterators) const;
+  MappingOptions with_grid(std::vector<std::int64_t> blocks) const;
+  MappingOptions with_block(std::vector<std::int64_t> threads) const;
+  MappingOptions with_shared(bool shared = true) const;
+  MappingOptions with_registers(bool registers = true) const;
+  MappingOptions with_shared_bytes(std::int64_t bytes) const;
+  MappingOptions with_reduce_in_block(bool reduce = true) const;
+  MappingOptions with_unroll_limit(std::int64_t iterations) const;
 
   /// With the option called \p name. A text is read as in the text form; flags take 0 and 1 too.
   MappingOptions with(std::string_view name, const OptionValue& value) const;

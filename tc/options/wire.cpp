@@ -24,7 +24,8 @@ std::string unknown_field(const proto::MappingOptions& message) {
   };
   auto found = first(message, "");
   if (found.empty()) found = first(message.generic(), " of generic");
-  return found.empty() ? first(message.cpu(), " of cpu") : found;
+  if (found.empty()) found = first(message.cpu(), " of cpu");
+  return found.empty() ? first(message.grid_of_threads(), " of grid_of_threads") : found;
 }
 
 void check_version(const proto::MappingOptions& message) {
@@ -100,6 +101,14 @@ polyhedral::MappingOptions to_plain(const proto::MappingOptions& message) {
   plain.prefetch_distance = cpu.prefetch_distance();
   plain.parallel_along.assign(cpu.parallel_along().begin(), cpu.parallel_along().end());
   plain.vector_along.assign(cpu.vector_along().begin(), cpu.vector_along().end());
+  const auto& grid = message.grid_of_threads();
+  plain.grid.assign(grid.grid().begin(), grid.grid().end());
+  plain.block.assign(grid.block().begin(), grid.block().end());
+  plain.shared = grid.shared();
+  plain.registers = grid.registers();
+  plain.shared_bytes = grid.shared_bytes();
+  plain.reduce_in_block = grid.reduce_in_block();
+  plain.unroll_limit = grid.unroll_limit();
   return plain;
 }
 

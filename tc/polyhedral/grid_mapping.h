@@ -76,6 +76,7 @@ struct GridClusterMapping {
   std::array<std::int64_t, 3> grid = {1, 1, 1};   ///< blocks at most, in x, y, z
   std::array<std::int64_t, 3> block = {1, 1, 1};  ///< threads at most
 
+  std::int64_t thread_elements = 128;  ///< of one temporary in the registers of a thread, at most
   std::int64_t shared_bytes = 0;  ///< of memory that the threads of a block share, at most
 
   /// The mapping of statement \p id.

@@ -64,7 +64,7 @@ GridKernel map_cluster(const Scop& part, const GridClusterMapping& choice) {
   auto scop = stage(reduce_in_block(part, mapping), mapping);
   scop = copy_reads(scop, mapping);
   auto tree = spread(scop, mapping);
-  BlockMemory memory{.shared_bytes = mapping.shared_bytes};
+  BlockMemory memory{mapping.shared_bytes, mapping.thread_elements};
   for (const auto& buffer : mapping.buffers) scop = promote_in_block(scop, buffer, tree.where, tree.block, memory);
   scop = promote_in_block(scop, tree.inside, mapping.promoted, tree.where, tree.block, memory);
   scop = insert_barriers(as_kernel(scop, tree), tree.where, tree.block);

@@ -32,6 +32,13 @@ struct MappingOptions {
   std::vector<std::string> parallel_along;  ///< iterators along which loops run on threads, where that is legal
   std::vector<std::string> vector_along;    ///< iterators along which lanes run, where that is legal and pays
 
+  std::vector<std::int64_t> grid;   ///< blocks at most, in x, y, z; empty: the strategy chooses
+  std::vector<std::int64_t> block;  ///< threads of a block at most; empty: the strategy chooses
+  bool shared = true;               ///< copies and temporaries in memory that the threads of a block share
+  bool registers = true;            ///< accumulators and temporaries of one thread in its registers
+  std::int64_t shared_bytes = 0;    ///< of such memory, for a block; 0: what the target gives without asking
+  bool reduce_in_block = true;      ///< all threads of a block reduce a row
+  std::int64_t unroll_limit = 0;    ///< iterations of a thread that are unrolled at most; 0: the strategy chooses
   /// Where inner loops run on threads too: iterations of shared outer members for which a statement that does not accumulate
   /// gives up others; 0: none suffice.
   std::int64_t fuse_rows = 0;

@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "tc/base/dtype.h"
+#include "tc/base/error.h"
+#include "tc/base/str.h"
 #include "tc/polyhedral/cluster_view.h"
 #include "tc/polyhedral/gather_coincident.h"
 #include "tc/polyhedral/instances.h"
@@ -28,6 +30,8 @@ constexpr std::int64_t usual_threads = 256;
 
 /// Iterations of a thread that are unrolled, for buffers in registers.
 constexpr std::int64_t most_unrolled = 32;
+/// Elements of one temporary in the registers of a thread.
+constexpr std::int64_t most_elements = 128;
 /// Of a vector.
 constexpr std::int64_t vector_elements = 4;
 
@@ -39,16 +43,27 @@ std::int64_t power_of_two_up_to(std::int64_t value, std::int64_t most) {
   return result;
 }
 
+std::int64_t shared_bytes(const GridLimits& limits, const MappingOptions& options) {
+  return options.shared_bytes > 0 ? std::min(options.shared_bytes, limits.block_shared_bytes_requested) : limits.block_shared_bytes;
+}
+
 class GridChooser {
  public:
   GridChooser(const Scop& scop, const ClusterView& cluster, const Target& target, const MappingOptions& options)
       : scop_(scop), cluster_(cluster), limits_(target.grid), options_(options) {
     result_.members.resize(cluster.members.size());
     most_ = std::min(usual_threads, limits_.block_threads);
+    result_.shared_bytes = options.shared ? shared_bytes(limits_, options) : 0;
+    result_.thread_elements = options.registers ? most_elements : 0;
+    if (options.block.empty()) return;
+    most_ = 1;
+    for (auto threads : options.block) most_ *= threads;
+    if (most_ > limits_.block_threads || (options.block.size() > 2 && options.block[2] > limits_.block[2]))
+      throw OptionsError(str("mapping option 'block=", join(options.block, "x"), "': the target has at most ", limits_.block_threads,
+                             " threads a block, ", limits_.block[2], " of them in z"));
   }
 
   GridClusterMapping run() {
-    result_.shared_bytes = limits_.block_shared_bytes;
     auto [member, outer_gain] = best_member();
     if (rows_belong_together(outer_gain)) {
       spread_rows();
@@ -104,7 +119,7 @@ class GridChooser {
     double most = 0;
     for (const auto& loop : entry.inner) {
       if (loop.iterator < 0 || loop.iterator == but || extent(entry, loop.iterator) <= 1) continue;
-      if (!loop.coincident && (but >= 0 || !statement(entry).accumulates || loop.shared)) continue;
+      if (!loop.coincident && (but >= 0 || !options_.reduce_in_block || !statement(entry).accumulates || loop.shared)) continue;
       double here = gain(entry, loop.iterator);
       if (best >= 0 && here < most) continue;
       best = loop.iterator;
@@ -133,21 +148,38 @@ class GridChooser {
     return longest > 1 && outer * limits_.warp < limits_.processors * usual_threads && longest > outer;
   }
 
+  /// Threads for \p count iterations along \p dimension of the block, where \p room threads are left.
+  std::int64_t threads_for(std::int64_t count, int dimension, std::int64_t room) const {
+    if (options_.block.empty()) return std::min(power_of_two_up_to(count, room), limits_.block[dimension]);
+    auto index = static_cast<std::size_t>(dimension);
+    return index < options_.block.size() ? std::min(options_.block[index], count) : 1;
+  }
+
+  /// Iterations of member \p i that the options say run in one block; 0 where they do not say.
+  std::int64_t asked_tile(std::size_t i) const {
+    if (options_.tile.empty()) return 0;
+    auto size = i < options_.tile.size() ? options_.tile[i] : 0;
+    return size == 0 ? cluster_.members[i].extent() : size;
+  }
+
   /// Threads run along \p x and, where it is short, along the members before it.
   void spread_members(int x) {
     std::int64_t threads = 1;
     int dimension = 0;
     auto take = [&](int i) {
-      auto count = power_of_two_up_to(cluster_.members[i].extent(), most_ / threads);
-      if (count <= 1 || dimension > 2) return;
-      auto size = std::min(count, limits_.block[dimension]);
+      if (dimension > 2) return;
+      auto tile = asked_tile(static_cast<std::size_t>(i));
+      auto size = threads_for(tile > 0 ? std::min(tile, cluster_.members[i].extent()) : cluster_.members[i].extent(), dimension, most_ / threads);
+      if (size <= 1) return;
       result_.block[dimension] = size;
-      result_.members[i] = {size, -1, {dimension++, 1}};
+      result_.members[i] = {tile > 0 ? tile : size, -1, {dimension++, 1}};
       threads *= size;
     };
+    for (std::size_t i = 0; i < cluster_.members.size(); ++i)
+      if (auto tile = asked_tile(i); tile > 0) result_.members[i].tile = tile;
     take(x);
     for (int i = static_cast<int>(cluster_.members.size()) - 1; i >= 0; --i)
-      if (i != x && threads < limits_.warp * 4) take(i);
+      if (i != x && (threads < limits_.warp * 4 || !options_.block.empty())) take(i);
   }
 
   bool reduces(const ClusterStatement& entry, int iterator) const {
@@ -175,7 +207,7 @@ class GridChooser {
     for (const auto& entry : cluster_.statements) {
       int inner = best_inner(entry);
       if (inner < 0) continue;
-      if (reduces(entry, inner)) result_.block[0] = limits_.warp;
+      if (reduces(entry, inner) && options_.block.empty()) result_.block[0] = limits_.warp;
       vectors = vectors && suits_vectors(entry, inner);
     }
     auto run = vectors ? vector_elements : 1;
@@ -187,7 +219,7 @@ class GridChooser {
         int inner = best_inner(entry, last);
         if (inner < 0 || threads >= limits_.warp * 4) break;
         auto groups = dimension == 0 ? ceil_div(extent(entry, inner), run) : extent(entry, inner);
-        auto count = power_of_two_up_to(groups, most_ / (dimension == 0 ? 1 : std::max(threads, result_.block[0])));
+        auto count = threads_for(groups, dimension, most_ / (dimension == 0 ? 1 : std::max(threads, result_.block[0])));
         mapped.loops.push_back({inner, {dimension, dimension == 0 ? run : 1}});
         mapped.vector = run > 1;
         result_.block[dimension] = std::max(result_.block[dimension], count);
@@ -200,6 +232,8 @@ class GridChooser {
 
   /// Temporaries go to buffers; statements with few iterations a thread are unrolled for them.
   void promote() {
+    if (!options_.promote) return;
+    auto limit = options_.unroll_limit > 0 ? options_.unroll_limit : most_unrolled;
     for (const auto& tensor : scop_.tensors)
       if (tensor.storage == polyhedral::Tensor::Storage::Workspace && !tensor.live_in && !tensor.live_out && is_touched(tensor.name))
         result_.promoted.push_back(tensor.name);
@@ -207,7 +241,7 @@ class GridChooser {
       for (const auto& loop : statement.loops) {
         auto whole = polyhedral::box(scop_.statement(statement.id).domain).at(loop.iterator).extent();
         auto each = ceil_div(whole, result_.block[loop.threads.dimension] * loop.threads.run);
-        statement.unroll = statement.unroll || (each > 1 && each * loop.threads.run <= most_unrolled);
+        statement.unroll = statement.unroll || (each > 1 && each * loop.threads.run <= limit);
       }
   }
 
@@ -230,7 +264,10 @@ class GridChooser {
     for (int i : order) {
       if (tiles(i) <= 1) continue;
       result_.members[i].grid = dimension;
-      result_.grid[dimension] = std::min(tiles(i), limits_.grid[dimension]);
+      auto most = limits_.grid[dimension];
+      auto index = static_cast<std::size_t>(dimension);
+      if (!options_.grid.empty()) most = index < options_.grid.size() ? std::min(options_.grid[index], most) : 1;
+      result_.grid[dimension] = std::min(tiles(i), most);
       ++dimension;
     }
   }
@@ -250,7 +287,8 @@ polyhedral::GridMapping choose_grid_mapping(const Scop& scop, const Target& targ
   gathered.schedule = polyhedral::gather_coincident(scop);
   polyhedral::GridMapping result;
   for (const auto& cluster : polyhedral::cluster_views(gathered)) {
-    auto tiled = tile_contraction(gathered, cluster, target.grid, options);
+    bool chooses = options.block.empty() && options.tile.empty() && options.grid.empty() && options.shared && options.registers;
+    auto tiled = chooses ? tile_contraction(gathered, cluster, target.grid, options) : std::nullopt;
     result.clusters.push_back(tiled ? *tiled : GridChooser(gathered, cluster, target, options).run());
   }
   return result;

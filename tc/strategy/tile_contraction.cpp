@@ -92,15 +92,17 @@ class ContractionTiler {
       if (static_cast<int>(i) != rows_ && static_cast<int>(i) != columns_) others *= cluster_.members[i].extent();
     auto rows = cluster_.members[rows_].extent(), columns = cluster_.members[columns_].extent();
     for (std::int64_t size : {128, 64, 32}) {
+      auto each_row = options_.register_tile.size() == 2 ? options_.register_tile[0] : size / 16;
+      auto each_column = options_.register_tile.size() == 2 ? options_.register_tile[1] : size / 16;
       auto count = others * ((rows + size - 1) / size) * ((columns + size - 1) / size);
       bool wasteful = rows < size / 2 || columns < size / 2;
-      if (wasteful || (size > 32 && count < limits_.processors)) continue;
-      auto run = size / 16 > 4 ? 4 : size / 16;
+      bool given = !options_.register_tile.empty();
+      if (!given && (wasteful || (size > 32 && count < limits_.processors))) continue;
       result_.members.assign(cluster_.members.size(), {1, -1, {}});
-      result_.members[rows_] = {size, -1, {1, run}};
-      result_.members[columns_] = {size, -1, {0, run}};
+      result_.members[rows_] = {16 * each_row, -1, {1, run_of(each_row)}};
+      result_.members[columns_] = {16 * each_column, -1, {0, run_of(each_column)}};
       result_.block = {16, 16, 1};
-      vector_ = run == 4 && columns % 4 == 0 && writes_vectors();
+      vector_ = run_of(each_column) == 4 && options_.vectorise && columns % 4 == 0 && writes_vectors();
       result_.others = {"", {}};
       result_.others.tile = result_.others.unroll = true;
       result_.others.vector = vector_;
@@ -108,6 +110,9 @@ class ContractionTiler {
     }
     return false;
   }
+
+  /// How many of its \p each neighbouring rows or columns a thread has at once.
+  static std::int64_t run_of(std::int64_t each) { return each % 4 == 0 ? 4 : each % 2 == 0 ? 2 : 1; }
 
   /// May four elements of each row be touched at once?
   bool writes_vectors() const {
@@ -128,7 +133,8 @@ class ContractionTiler {
   /// Copies of the reads that several threads share, as long as there is room.
   void choose_copies() {
     choose_blocks();
-    result_.shared_bytes = limits_.block_shared_bytes;
+    result_.shared_bytes =
+        options_.shared_bytes > 0 ? std::min(options_.shared_bytes, limits_.block_shared_bytes_requested) : limits_.block_shared_bytes;
     auto room = result_.shared_bytes;
     for (std::size_t i = 0; i < update().reads.size(); ++i) {
       auto index = polyhedral::index_iterators(update(), static_cast<int>(i));
@@ -155,7 +161,8 @@ class ContractionTiler {
     int longest = -1;
     for (int i : reduced_)
       if (longest < 0 || extent(i) > extent(longest)) longest = i;
-    if (extent(longest) > block_size && ranges_.at(longest).min % block_size == 0) result_.blocks = {update().id, longest, block_size};
+    auto size = options_.reduction_block > 0 ? options_.reduction_block : block_size;
+    if (extent(longest) > size && ranges_.at(longest).min % size == 0) result_.blocks = {update().id, longest, size};
   }
 
   GridCopy copy(int read, const std::vector<int>& index) const {
