@@ -23,9 +23,11 @@ struct Change {
 
 const Change changes[] = {
     {"MissingBarrier", "fusion=max", R"(tc_barrier\(\);)", "", "race",
-     {"033_softmax", "035_layer_norm", "036_batch_norm", "047_shifted_padding", "072_normalise", "088_diamond"}, 8},
+     {"033_softmax", "035_layer_norm", "036_batch_norm", "047_shifted_padding", "072_normalise", "088_diamond", "108_tiles_of_products"}, 8},
     {"MissingGuard", "", R"(if \(block_x[^{]*<=[^{]*\) \{)", "{", "out of bounds", {"033_softmax", "035_layer_norm"}, 2},
     {"MissingInitialisation", "", R"(\n[^\n]* = 0\.0f;)", "\n", "", {"016_tmm", "019_batch_matmul"}, 2},
+    {"MissingBarrierInATile", "", R"(tc_barrier\(\);)", "", "race", {"108_tiles_of_products"}, 2},
+    {"CopyTooLittle", "", R"((% 32 <= )(32|64)\) \{)", "$1 30) {", "", {"108_tiles_of_products"}, 2},
     {"WrongShuffleDistance", "", R"((tc_shuffle_xor\(\w+), 16\))", "$1, 8)", "", {"019_batch_matmul", "023_matrix_vector"}, 2},
     {"WrongLaneWrites", "", R"(if \(thread_x % 32 == 0\) \{\n    local)", "if (thread_x % 32 < 2) {\n    local", "race", {"019_batch_matmul"}, 1},
 };

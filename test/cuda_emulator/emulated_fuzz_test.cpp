@@ -35,7 +35,7 @@ Setting setting_of(std::uint64_t seed) {
   Setting result;
   result.options = str("fusion=", pick({"max", "preserve3", "preserve3", "min"}),
                        pick({"", "", "", ",tile=4", ",tile=3x5", ",tile=16x0x8", ",tile=1x32"}), pick({"", "", "", ",promote=0"}),
-                       pick({"", "", "", ",vectorise=0"}));
+                       pick({"", "", "", ",vectorise=0"}), pick({"", "", "", "", "", "", "", ",parallel=0"}));
   result.target = pick({"cuda:sm_75", "cuda:sm_80", "cuda:sm_90", "cuda:sm_90"});
   result.strided = random() % 3 == 0;
   return result;
