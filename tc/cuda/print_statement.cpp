@@ -142,6 +142,7 @@ void KernelPrinter::store(const ir::Store* op) {
   if (op->index.type().is_vector()) return store_vector(op);
   auto value = expr(without_strict(op->value)), at = index(op->index);
   line(str(identifier(op->name), "[", at.text, "] = ", value.text, ";"));
+  loads_.clear();
 }
 
 void KernelPrinter::store_vector(const ir::Store* op) {
@@ -276,6 +277,7 @@ void KernelPrinter::allocate(const ir::Allocate* op) {
 
 void KernelPrinter::let_statement(const ir::LetStmt* op) {
   declare_let(op->name, op->value);
+  loads_.clear();
   statement(op->body);
 }
 
