@@ -247,8 +247,8 @@ class BlockChooser {
     return true;
   }
 
-  /// The loops above the copies: blocks of what is copied first, and those of its other members that a copy has no room for.
-  /// Members along which the tensor is contiguous stay below, so that a copy reads whole lines.
+  /// The loops above the copies: blocks of what is copied first, and its other members. Those stay below, as far as a copy has
+  /// room, along which the tensor is contiguous, so that a copy reads whole lines, or for which copies of rows would be made again.
   void choose_above() {
     int first = rows_first_ ? tiled_.rows : tiled_.columns;
     auto members = others();
@@ -256,11 +256,12 @@ class BlockChooser {
     std::stable_sort(members.begin(), members.end(), [&](int a, int b) { return is_adjacent(a) > is_adjacent(b); });
     auto room = room_beside(first);
     for (int member : members) {
-      auto inside = fitting(member, room);
+      auto& block = mapping_.members[member].block;
+      auto inside = is_adjacent(member) || repeats_rows(member) ? fitting(member, room) : 1;
       room /= inside;
-      if (member == mapping_.outermost) mapping_.members[member].block = inside > 1 ? inside : 0;
-      else if (inside < extent(member)) mapping_.above.push_back(member);
-      if (member != mapping_.outermost && inside > 1 && inside < extent(member)) mapping_.members[member].block = inside;
+      bool again = member == mapping_.outermost ? inside == 1 && block > 0 : inside < extent(member);
+      if (again) mapping_.above.push_back(member);
+      if (inside > 1 && inside < extent(member)) block = inside;
     }
     std::sort(mapping_.above.begin(), mapping_.above.end());
     if (mapping_.members[first].block > 0 && mapping_.outermost != first) mapping_.above.push_back(first);
@@ -269,6 +270,7 @@ class BlockChooser {
     return std::any_of(mapping_.packed.begin(), mapping_.packed.end(),
                        [&](const PackMapping& p) { return !p.below_blocks && stride(p.read, iterator(member)) == 1; });
   }
+  bool repeats_rows(int member) const { return is_packed(true) && !indexes_copy(member, true); }
   /// How many blocks of \p member, rows or columns, the cache that they are made for holds.
   std::int64_t room_beside(int member) const {
     auto size = mapping_.members[member].block > 0 ? mapping_.members[member].block : extent(member);

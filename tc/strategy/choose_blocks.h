@@ -29,8 +29,9 @@ std::int64_t reuse(const polyhedral::Scop& scop, const polyhedral::ClusterView& 
 /// Where both are packed, blocks of columns each copy all rows again. Where blocks of rows as large as a core's share of the
 /// third cache would copy all columns again less often, these come first: their rows are copied once, above the columns.
 ///
-/// Other members that index what is copied stand below the copy as far as it has room, those along which the tensor is contiguous
-/// first, so that whole lines are read; the rest stand above it. Rows are not copied for fewer than four uses of a copy.
+/// Other members that index what is copied stand above the copy. As far as it has room, those stay below along which the tensor
+/// is contiguous, so that whole lines are read, and those above which copies of rows would be made again. Rows are not copied for
+/// fewer than four uses of a copy.
 ///
 /// Products of unsigned and signed bytes that are summed in 32 bits, one factor packed along the lanes and the other contiguous
 /// along the reduction, are summed four at a time by one instruction.

@@ -210,8 +210,21 @@ TEST_F(ChooseContraction, CopiesTakeWhatFitsAndWholeLines) {
             "parallel 1, blocks 0x8x0x0x0x0, register 1x1x1x1x8x16, I: i5 x16, U: i5 x16, stage C, "
             "pack read 0 of U in rows of 8 i4 below blocks, pack read 1 of U in panels of 16 i5\n");
   EXPECT_EQ(choose("C[a, b, c, d, e]", "A[e, f, b, a, d]", "B[c, f]", 5, 2, 5, "a, b, c, d, e, f", "a, b, c, d, e"),
-            "parallel 0, blocks 8x0x0x0x0, above 1, register 1x1x8x1x16, I: i4 x16, U: i4 x16, stage C, "
+            "parallel 0, above 1, register 1x1x8x1x16, I: i4 x16, U: i4 x16, stage C, "
             "pack read 0 of U in panels of 16 i4\n");
+}
+
+TEST_F(ChooseContraction, SmallProductsAreCopiedOneByOne) {
+  auto scop = ScopBuilder(context())
+                  .input("A", {500, 26, 72})
+                  .input("B", {500, 26, 72})
+                  .output("C", {500, 26, 26})
+                  .identity("I[b, i, j] : 0 <= b < 500 and 0 <= i, j < 26", "C[b, i, j]")
+                  .accumulate("U[b, i, j, k] : 0 <= b < 500 and 0 <= i, j < 26 and 0 <= k < 72", "C[b, i, j]", {"A[b, i, k]", "B[b, j, k]"})
+                  .scop();
+  scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), {});
+  EXPECT_EQ(to_string(choose_mapping(scop, Target::parse("cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m"), {})),
+            "parallel 0, register 1x13x32, I: i2 x16, U: i2 x16, stage C, pack read 1 of U in panels of 32 i2\n");
 }
 
 TEST_F(ChooseContraction, PromotionAndVectorsCanBeForbidden) {
