@@ -10,11 +10,13 @@
 #include "tc/polyhedral/cluster_view.h"
 #include "tc/polyhedral/gather_coincident.h"
 #include "tc/polyhedral/instances.h"
+#include "tc/polyhedral/pack.h"
 #include "tc/strategy/tile_contraction.h"
 
 namespace tc::strategy {
 namespace {
 
+using polyhedral::Access;
 using polyhedral::ClusterStatement;
 using polyhedral::ClusterView;
 using polyhedral::GridClusterMapping;
@@ -65,6 +67,10 @@ class GridChooser {
 
   GridClusterMapping run() {
     auto [member, outer_gain] = best_member();
+    if (transposes()) {
+      spread_over_grid();
+      return result_;
+    }
     if (rows_belong_together(outer_gain)) {
       spread_rows();
     } else if (member >= 0) {
@@ -147,6 +153,38 @@ class GridChooser {
     if (longest >= limits_.warp && inner_gain > outer_gain) return true;
     return longest > 1 && outer * limits_.warp < limits_.processors * usual_threads && longest > outer;
   }
+
+  /// The member along which \p access is contiguous, -1 if none is.
+  int contiguous_member(const Access& access) const {
+    const auto& outer = cluster_.statements[0].outer;
+    for (std::size_t i = 0; i < outer.size(); ++i)
+      if (outer[i] >= 0 && polyhedral::stride(scop_, access, outer[i]) == 1) return static_cast<int>(i);
+    return -1;
+  }
+
+  /// A statement that reads along one member and writes along another goes by way of square tiles in shared memory, whose rows
+  /// have one element more than there are banks.
+  bool transposes() {
+    if (cluster_.statements.size() != 1 || !options_.block.empty() || !options_.tile.empty() || result_.shared_bytes == 0) return false;
+    const auto& entry = cluster_.statements[0];
+    const auto& s = statement(entry);
+    if (s.accumulates || !s.write.exact || !entry.inner.empty()) return false;
+    int written = contiguous_member(s.write);
+    for (std::size_t i = 0; i < s.reads.size() && written >= 0; ++i) {
+      const auto& read = s.reads[i];
+      int along = read.exact ? contiguous_member(read) : -1;
+      if (along < 0 || along == written || polyhedral::index_iterators(s, static_cast<int>(i)).empty()) continue;
+      if (polyhedral::touches(s.write, polyhedral::range_name(read.relation)) || !is_long(along) || !is_long(written)) continue;
+      result_.members.assign(cluster_.members.size(), {1, -1, {}});
+      result_.members[written] = {limits_.warp, -1, {0, 1}};
+      result_.members[along] = {limits_.warp, -1, {1, 1}};
+      result_.block = {limits_.warp, usual_threads / limits_.warp, 1};
+      result_.copies = {{s.id, static_cast<int>(i), entry.outer[along], -1, 1, 1}};
+      return true;
+    }
+    return false;
+  }
+  bool is_long(int member) const { return cluster_.members[member].extent() >= limits_.warp; }
 
   /// Threads for \p count iterations along \p dimension of the block, where \p room threads are left.
   std::int64_t threads_for(std::int64_t count, int dimension, std::int64_t room) const {
