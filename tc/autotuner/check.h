@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tc/autotuner/problem.h"
+
+namespace tc::autotuner {
+
+/// How far apart two right results of a def may be. Integers must be equal; floats obey
+///
+///   |got - want| <= (8 eps(type) + 32 eps(accumulator) sqrt(summands)) * (|want| + root mean square of all want)
+///
+/// and are both not a number, or equal, where one is not finite.
+struct Tolerance {
+  double summands = 1;  ///< of the longest reductions, one after another
+};
+Tolerance tolerance_of(const engine::Function& function, const std::vector<TensorSpec>& inputs);
+
+/// The first difference of \p got from \p want, both like \p spec from their first elements on; "" for none.
+std::string difference(const TensorSpec& spec, const char* got, const char* want, const Tolerance& tolerance);
+
+/// The arguments of a call in memory of its own, with guards around each.
+class Tensors {
+ public:
+  /// Inputs hold what \p shared has for them.
+  Tensors(const std::vector<engine::Argument>& arguments, const Layout& layout, const char* shared);
+
+  /// Outputs hold what no result is, those that are read ones.
+  void poison();
+  void* const* pointers() const { return pointers_.data(); }
+  std::vector<TensorView> outputs() const;
+  /// What is wrong after a run: a difference from the reference, a write elsewhere; "" for nothing.
+  std::string check(const Tolerance& tolerance) const;
+  /// Puts what the outputs hold into \p shared.
+  void store(char* shared) const;
+
+ private:
+  const std::vector<engine::Argument>& arguments_;
+  const Layout& layout_;
+  const char* shared_;
+  std::vector<std::vector<char>> memory_;
+  std::vector<void*> pointers_;  ///< to first elements
+  std::vector<char*> starts_;
+};
+
+}  // namespace tc::autotuner

@@ -1,0 +1,76 @@
+#include "tc/autotuner/checkpoint.h"
+
+#include <filesystem>
+
+#include "tc/autotuner/message.h"
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/cache/file_io.h"
+#include "tc/cache/sha256.h"
+
+namespace tc::autotuner {
+namespace {
+
+constexpr const char* title = "tc_autotune checkpoint 1";
+constexpr std::uint64_t most_bytes = std::uint64_t(1) << 30;
+
+std::string digest(const std::string& body) {
+  return cache::hex(cache::sha256(body));
+}
+
+Message message_of(const Candidate& candidate) {
+  return {candidate.options.to_text(),  name(candidate.status),  exact_text(candidate.seconds),
+          exact_text(candidate.spread), candidate.code,          candidate.note,
+          str(candidate.generation),    exact_text(candidate.at)};
+}
+
+std::optional<Candidate> parse_candidate(const std::string& bytes) {
+  auto fields = decode(bytes);
+  if (!fields || fields->size() != 8) return std::nullopt;
+  const auto& f = *fields;
+  return Candidate{
+      options::MappingOptions::parse(f[0]), parse_status(f[1]), exact_number(f[2]), exact_number(f[3]), f[4], f[5],
+      static_cast<int>(whole_number(f[6])), exact_number(f[7])};
+}
+
+std::optional<Checkpoint> parse(const std::string& body) {
+  auto fields = decode(body);
+  if (!fields || fields->size() != 5) return std::nullopt;
+  const auto& f = *fields;
+  Checkpoint result{f[0], f[1], exact_number(f[2]), static_cast<int>(whole_number(f[3])), {}};
+  auto candidates = decode(f[4]);
+  if (!candidates) return std::nullopt;
+  for (const auto& bytes : *candidates) {
+    auto candidate = parse_candidate(bytes);
+    if (!candidate) return std::nullopt;
+    result.candidates.push_back(std::move(*candidate));
+  }
+  return result;
+}
+
+}  // namespace
+
+void save(const Checkpoint& checkpoint, const std::string& file) {
+  Message candidates;
+  for (const auto& candidate : checkpoint.candidates) candidates.push_back(encode(message_of(candidate)));
+  auto body = encode({checkpoint.identity, checkpoint.search, exact_text(checkpoint.elapsed),
+                      str(checkpoint.generation), encode(candidates)});
+  std::filesystem::path path(file);
+  auto folder = path.has_parent_path() ? path.parent_path().string() : std::string(".");
+  auto problem = cache::write_file(folder, path.filename().string(), encode({title, digest(body), body}), {});
+  if (!problem.empty()) throw ResourceError(str("the checkpoint '", file, "' cannot be written: ", problem));
+}
+
+std::optional<Checkpoint> load_checkpoint(const std::string& file) {
+  auto read = cache::read_file(file, {most_bytes, false});
+  auto fields = decode(read.bytes);
+  if (!fields || fields->size() != 3 || (*fields)[0] != title || digest((*fields)[2]) != (*fields)[1])
+    return std::nullopt;
+  try {
+    return parse((*fields)[2]);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace tc::autotuner

@@ -1,0 +1,109 @@
+#include "tc/autotuner/finals.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+
+namespace tc::autotuner {
+namespace {
+
+struct Entrant {
+  options::MappingOptions options;
+  std::string image;
+  std::vector<double> samples;
+};
+
+double quantile(std::vector<double> values, double part) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(std::lround(part * static_cast<double>(values.size() - 1)))];
+}
+
+/// The default options, then the fastest candidates of different code.
+std::vector<Entrant> entrants(const std::vector<Candidate>& candidates, int finalists) {
+  std::vector<const Candidate*> usable;
+  for (const auto& candidate : candidates)
+    if (candidate.status == Status::Ok && candidate.generation > 0) usable.push_back(&candidate);
+  std::stable_sort(usable.begin(), usable.end(), [](auto a, auto b) { return a->seconds < b->seconds; });
+  std::vector<Entrant> result{{options::MappingOptions(), "", {}}};
+  std::set<std::string> codes{candidates.front().code};
+  for (const auto* candidate : usable)
+    if (static_cast<int>(result.size()) <= finalists && codes.insert(candidate->code).second)
+      result.push_back({candidate->options, "", {}});
+  return result;
+}
+
+void compile(Workers& workers, std::vector<Entrant>& entrants, const FinalSettings& settings) {
+  std::vector<Message> jobs;
+  for (const auto& entrant : entrants) jobs.push_back({"compile", entrant.options.to_text()});
+  auto done = [&](std::size_t i, const Message& reply) {
+    if (reply.front() == name(Status::Ok) && reply.size() == 3) entrants[i].image = reply[1];
+  };
+  workers.run(jobs, settings.compile, settings.compilers, done, [] { return false; });
+}
+
+/// Fills the samples of \p entrants from one process; false where that failed.
+bool compare(Workers& workers, const std::vector<Entrant*>& entrants, const FinalSettings& settings) {
+  Message job{"compare", exact_text(settings.seconds)};
+  for (const auto* entrant : entrants) job.push_back(entrant->image);
+  auto reply = workers.run(job, settings.limits, [] { return false; });
+  if (!reply || reply->front() != name(Status::Ok) || reply->size() != entrants.size() + 1) return false;
+  for (std::size_t i = 0; i < entrants.size(); ++i) {
+    entrants[i]->samples.clear();
+    for (const auto& text : decode((*reply)[i + 1]).value_or(Message()))
+      entrants[i]->samples.push_back(exact_number(text));
+  }
+  return true;
+}
+
+/// Measures all with the default options; where that fails, each alone with them, until one has been measured.
+void measure(Workers& workers, std::vector<Entrant>& entrants, const FinalSettings& settings) {
+  std::vector<Entrant*> all;
+  for (auto& entrant : entrants)
+    if (!entrant.image.empty()) all.push_back(&entrant);
+  if (all.empty() || all.front() != &entrants.front() || compare(workers, all, settings)) return;
+  for (std::size_t i = 1; i < all.size(); ++i)
+    if (compare(workers, {all.front(), all[i]}, settings)) return;
+  compare(workers, {all.front()}, settings);
+}
+
+Finalist finalist_of(const Entrant& entrant) {
+  const auto& samples = entrant.samples;
+  return {entrant.options, quantile(samples, 0.5), quantile(samples, 0),
+          quantile(samples, 0.75) - quantile(samples, 0.25), static_cast<int>(samples.size())};
+}
+
+}  // namespace
+
+bool faster(const std::vector<double>& of, const std::vector<double>& than) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < std::min(of.size(), than.size()); ++i) ratios.push_back(of[i] / than[i]);
+  if (ratios.empty()) return false;
+  double uncertainty =
+      (quantile(ratios, 0.75) - quantile(ratios, 0.25)) / 2 / std::sqrt(static_cast<double>(ratios.size()));
+  return quantile(ratios, 0.5) < 1 - std::max(0.01, 2 * uncertainty);
+}
+
+std::vector<Finalist> play_finals(Workers& workers, const std::vector<Candidate>& candidates,
+                                  const FinalSettings& settings) {
+  auto all = entrants(candidates, settings.finalists);
+  compile(workers, all, settings);
+  measure(workers, all, settings);
+  const auto& standard = all.front();
+  if (standard.samples.empty()) {
+    const auto& first = candidates.front();
+    return {{first.options, first.seconds, first.seconds, first.spread, 0}};
+  }
+  std::vector<Finalist> better, rest;
+  for (std::size_t i = 1; i < all.size(); ++i)
+    if (!all[i].samples.empty())
+      (faster(all[i].samples, standard.samples) ? better : rest).push_back(finalist_of(all[i]));
+  auto by_time = [](const auto& a, const auto& b) { return a.seconds < b.seconds; };
+  std::sort(better.begin(), better.end(), by_time);
+  std::sort(rest.begin(), rest.end(), by_time);
+  better.push_back(finalist_of(standard));
+  better.insert(better.end(), rest.begin(), rest.end());
+  return better;
+}
+
+}  // namespace tc::autotuner

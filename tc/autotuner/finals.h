@@ -1,0 +1,28 @@
+#pragma once
+
+#include <vector>
+
+#include "tc/autotuner/results.h"
+#include "tc/autotuner/worker_process.h"
+
+namespace tc::autotuner {
+
+struct FinalSettings {
+  int finalists = 3;   ///< besides the default options
+  double seconds = 3;  ///< for measuring
+  int compilers = 1;
+  Limits compile, limits;
+};
+
+/// The times of \p of and of \p than in the same rounds: is the first faster beyond noise? The median of the ratios has
+/// to be below 1 by 1 %, and by twice its own uncertainty (half the distance of the quartiles over the root of their
+/// number).
+bool faster(const std::vector<double>& of, const std::vector<double>& than);
+
+/// Compiles the fastest of \p candidates, the first of which is that of the default options, again, and measures them
+/// in turns in one process: all by time, but those not faster than the default options after these. Candidates that
+/// fail now are left out; where nothing can be measured, the default options alone, with their first time and runs 0.
+std::vector<Finalist> play_finals(Workers& workers, const std::vector<Candidate>& candidates,
+                                  const FinalSettings& settings);
+
+}  // namespace tc::autotuner

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tc/autotuner/check.h"
+#include "tc/autotuner/message.h"
+#include "tc/autotuner/problem.h"
+
+namespace tc::autotuner {
+
+/// Called in the process of a candidate, by tests: after "compile", and after each "run" with what it computed.
+using Hook =
+    std::function<void(const std::string& step, const std::string& options, const std::vector<TensorView>& outputs)>;
+
+/// What all jobs of a problem share.
+struct JobContext {
+  Problem problem;
+  std::shared_ptr<const engine::Function> function;
+  std::vector<engine::Argument> arguments;
+  Layout layout;
+  Tolerance tolerance;
+  int data = -1;                 ///< the file of the shared memory
+  const char* shared = nullptr;  ///< its bytes, not to be written
+  Hook hook;
+};
+
+/// Jobs, each run in a process of its own. A reply begins with the name of a status; those of failures end with a note.
+///
+///   reference <options> <interpret>        ok                       results into the shared memory
+///   compile <options>                      ok <image> <identity of the code>
+///   measure <image> <best> <seconds>       ok <median> <quartiles> <runs> | slow <seconds>
+///   compare <seconds> <image>...           ok <seconds of each round of image 1>...
+///
+/// `measure` and `compare` check results first. `best` is the time so far, in seconds, 0 for none; `seconds` are for
+/// measuring.
+Message run_job(const JobContext& context, const Message& job);
+
+}  // namespace tc::autotuner

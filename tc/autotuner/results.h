@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tc/engine/executable.h"
+#include "tc/options/mapping_options.h"
+
+namespace tc::autotuner {
+
+/// What became of a candidate.
+enum class Status : std::uint8_t {
+  Ok,         ///< right, and timed
+  Same,       ///< the same machine code as an earlier one, whose time it has
+  Slow,       ///< given up after a run that took much longer than the best
+  Wrong,      ///< other results than the reference
+  Crashed,    ///< its process ended
+  TimedOut,   ///< its process was ended
+  Exhausted,  ///< memory, or a limit of the compiler
+  Rejected,   ///< the compiler refused it
+};
+
+/// "ok", "same", "slow", "wrong", "crash", "timeout", "resource", "rejected", and back; Crashed for other texts.
+const char* name(Status status);
+Status parse_status(const std::string& text);
+
+/// Options that were tried.
+struct Candidate {
+  options::MappingOptions options;
+  Status status = Status::Crashed;
+  double seconds = 0;  ///< of a run, the median; for Slow of one run, for failures 0
+  double spread = 0;   ///< seconds between the quartiles
+  std::string code;    ///< identity of the machine code, "" where there is none
+  std::string note;    ///< what went wrong
+  int generation = 0;  ///< 0: the default options
+  double at = 0;       ///< seconds since tuning began
+
+  bool usable() const { return status == Status::Ok || status == Status::Same; }
+};
+
+/// Options measured in turns with others at the end.
+struct Finalist {
+  options::MappingOptions options;
+  double seconds = 0, least = 0, spread = 0;  ///< median, least, between the quartiles
+  int runs = 0;
+};
+
+/// How far tuning has come.
+struct Progress {
+  int generation = 0;
+  int tried = 0, usable = 0, same = 0, slow = 0, failed = 0;
+  double default_seconds = 0, best_seconds = 0, median_seconds = 0;  ///< the last of the usable ones of this generation
+  double elapsed = 0, budget = 0;                                    ///< seconds; budget 0: none
+  int candidates = 0;                                                ///< the most to try; 0: no limit
+};
+
+enum class Stop : std::uint8_t { Budget, Candidates, Exhausted, Cancelled };
+/// "budget", "candidates", "space", "interrupt".
+const char* name(Stop stop);
+
+struct TuneResult {
+  Finalist best;                                         ///< the default options unless others are faster beyond noise
+  Finalist standard;                                     ///< the default options
+  std::vector<Finalist> finalists;                       ///< by time
+  std::vector<Candidate> candidates;                     ///< in the order tried, the default options first
+  std::shared_ptr<const engine::Executable> executable;  ///< of the best
+  Stop stop = Stop::Budget;
+  int generations = 0;
+  double elapsed = 0;
+  bool kept = false;  ///< in the cache
+
+  double speedup() const { return best.seconds > 0 ? standard.seconds / best.seconds : 1; }
+};
+
+}  // namespace tc::autotuner

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tc/autotuner/random_source.h"
+#include "tc/base/target.h"
+#include "tc/engine/compile.h"
+#include "tc/options/mapping_options.h"
+
+namespace tc::autotuner {
+
+/// One choice: an option, or one number of an option that has several, and what it may be as text. values[0] is "": not
+/// given, the strategy chooses.
+struct Gene {
+  std::string option;
+  int position = 0;
+  std::vector<std::string> values;
+};
+
+/// For each gene the index of its value.
+using Choice = std::vector<int>;
+
+/// What can be chosen for a def, the sizes of its tensors and a processor.
+///
+///   tile, reduction_block      for each extent e powers of two up to it, and ceil(e / 2^k)
+///   register_tile              rows and columns whose product the vector registers hold
+///   parallel_along, vector_along     one of the iterators
+///   fusion, unroll, promote_bytes, ...     where statements, reductions, temporaries make them matter
+///
+/// All choices are legal: what cannot be done is left out by the compiler.
+class SearchSpace {
+ public:
+  /// Values of \p starts join those of the genes.
+  SearchSpace(const engine::Function& function, const std::vector<engine::Argument>& arguments, const Target& target,
+              const std::vector<options::MappingOptions>& starts = {});
+
+  const std::vector<Gene>& genes() const { return genes_; }
+  /// The number of choices, legal or not, as far as a double holds it.
+  double size() const;
+
+  /// \p choice with genes that change nothing beside the others set to 0, for example columns without rows.
+  Choice normalised(Choice choice) const;
+  options::MappingOptions options(const Choice& choice) const;
+  /// The choice nearest to \p options, which is that of options(choice) for what they return. Options without genes are
+  /// lost.
+  Choice choice(const options::MappingOptions& options) const;
+
+  /// Any choice; each option is left to the strategy with probability 1/2.
+  Choice random(RandomSource& random) const;
+  /// \p choice with each gene changed with probability \p rate: half the time to a value beside it, else to any.
+  Choice mutated(Choice choice, double rate, RandomSource& random) const;
+  /// Each gene from one of three parents.
+  static Choice crossed(const Choice& a, const Choice& b, const Choice& c, RandomSource& random);
+
+  /// Genes and values, a line each: equal for equal spaces.
+  std::string text() const;
+
+ private:
+  int find(const std::string& option, int position) const;
+  const std::string& value(const Choice& choice, const std::string& option, int position = 0) const;
+  void clear(Choice& choice, const std::string& option, int from = 0) const;
+  void add(const std::string& option, std::vector<std::string> values, int position = 0);
+  void add_start(const options::MappingOptions& start);
+
+  std::vector<Gene> genes_;
+  int registers_ = 0;
+};
+
+}  // namespace tc::autotuner

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tc/autotuner/genetic_search.h"
+#include "tc/autotuner/results.h"
+#include "tc/base/cancellation.h"
+#include "tc/base/tensor.h"
+#include "tc/cache/cache.h"
+#include "tc/engine/compile.h"
+
+namespace tc::autotuner {
+
+enum class Method : std::uint8_t { Genetic, Random };
+/// Throws OptionsError that lists what there is.
+Method parse_method(std::string_view text);
+
+struct TuneSettings {
+  std::vector<std::string> worker;  ///< command of a program that runs worker_main(); needed
+
+  double budget = 60;  ///< seconds for all of it; 0: none
+  int candidates = 0;  ///< the most to try; 0: no limit. One of both is needed
+  Method method = Method::Genetic;
+  std::uint64_t seed = 0;
+  GeneticSettings genetic;
+  std::vector<options::MappingOptions> starts;  ///< tried first, beside the default options and those of the cache
+
+  Target target = Target::host();
+  int threads = 0;                            ///< that kernels run on; 0: those of this process
+  int compilers = 0;                          ///< processes that compile at once; 0: one for each core
+  double compile_limit = 30, run_limit = 20;  ///< seconds for compiling a candidate, and for checking and measuring it
+  std::size_t memory_limit = std::size_t(8) << 30;  ///< bytes a candidate may take
+  double measure_seconds = 0.1;                     ///< for timing a candidate
+  double interpret_limit = 1;  ///< seconds after which the interpreter is given up as the reference
+  int finalists = 3;           ///< besides the default options
+  double final_seconds = 3;    ///< for measuring them in turns
+
+  std::shared_ptr<cache::Cache> cache;  ///< where the winner goes, and starts are taken from; null: none
+  std::string checkpoint;               ///< a file to go on from, written after each generation; "": none
+  Cancellation cancellation;            ///< ends tuning with the best so far
+  std::function<void(const Candidate&)> on_candidate;
+  std::function<void(const Progress&)> on_progress;  ///< after each candidate
+};
+
+/// Searches for the mapping options that make \p function fastest for \p inputs and outputs like \p outputs (empty:
+/// dense ones), by measuring on this machine.
+///
+///   ask the search -> compile, in processes -> code not seen before -> run, check and time, one process at a time ->
+///   tell the search
+///
+/// The results of the interpreter, where it is quick enough, else of the default options, are the reference. At the end
+/// the best few and the default options are compiled again and measured in turns; options that are not faster beyond
+/// noise lose to the default. The winner is compiled with all laws and goes into the cache, from where calls take it.
+///
+/// Throws OptionsError for settings that mean nothing and for a target that is not a processor, ArgumentError for
+/// tensors that do not fit, ResourceError where processes do not start; what candidates do throws nothing.
+TuneResult tune(const std::shared_ptr<const engine::Function>& function, const std::vector<TensorView>& inputs,
+                const std::vector<TensorSpec>& outputs, const TuneSettings& settings);
+
+}  // namespace tc::autotuner

@@ -1,0 +1,154 @@
+#include "tc/autotuner/worker_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+
+#include "tc/autotuner/results.h"
+#include "tc/autotuner/worker.h"
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+
+namespace tc::autotuner {
+namespace {
+
+constexpr int first_free_file = 10, start_milliseconds = 60000;
+constexpr double grace = 10;  ///< seconds past its limit after which a worker itself is taken to hang
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Starts \p command in a process group of its own with \p socket and \p data as a worker expects them; -1 if it
+/// cannot.
+pid_t spawn(const std::vector<std::string>& command, int socket, int data) {
+  std::vector<char*> words;
+  for (const auto& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  posix_spawn_file_actions_adddup2(&actions, socket, worker_socket);
+  posix_spawn_file_actions_adddup2(&actions, data, worker_data);
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  pid_t process = -1;
+  int failed = ::posix_spawnp(&process, words[0], &actions, &attributes, words.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  return failed ? -1 : process;
+}
+
+std::optional<Message> receive_within(int socket, int milliseconds) {
+  pollfd file{socket, POLLIN, 0};
+  return ::poll(&file, 1, milliseconds) > 0 ? receive(socket) : std::nullopt;
+}
+
+}  // namespace
+
+WorkerProcess::WorkerProcess(const std::vector<std::string>& command, int data, const Message& problem) {
+  if (command.empty()) throw OptionsError("tuning needs the command of a program that runs worker_main()");
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    throw ResourceError("no socket for a worker process");
+  int theirs = ::fcntl(ends[1], F_DUPFD_CLOEXEC, first_free_file);
+  int memory = ::fcntl(data, F_DUPFD_CLOEXEC, first_free_file);
+  process_ = spawn(command, theirs, memory);
+  for (int file : {ends[1], theirs, memory}) ::close(file);
+  socket_ = ends[0];
+  std::optional<Message> answer;
+  if (process_ > 0 && send(socket_, problem)) answer = receive_within(socket_, start_milliseconds);
+  if (answer && *answer == Message{"ready"}) return;
+  if (process_ > 0) {
+    ::kill(-process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+  }
+  ::close(socket_);
+  throw ResourceError(str("the worker process '", join(command, " "), "' does not start",
+                          answer && answer->size() > 1 ? ": " + (*answer)[1] : ""));
+}
+
+WorkerProcess::~WorkerProcess() {
+  ::close(socket_);
+  ::kill(-process_, SIGKILL);
+  ::waitpid(process_, nullptr, 0);
+}
+
+Workers::Workers(std::vector<std::string> command, int data, Message problem)
+    : command_(std::move(command)), data_(data), problem_(std::move(problem)) {}
+
+void Workers::start(Seat& seat, std::size_t index, const Message& job, const Limits& limits) {
+  if (!seat.worker) seat.worker = std::make_unique<WorkerProcess>(command_, data_, problem_);
+  Message message{exact_text(limits.seconds), str(limits.memory)};
+  message.insert(message.end(), job.begin(), job.end());
+  send(seat.worker->socket(), message);
+  seat.job = index;
+  seat.deadline = now() + limits.seconds + grace;
+}
+
+/// The reply of the job at \p seat, if it has ended one way or the other.
+std::optional<Message> Workers::reply(Seat& seat, bool readable) {
+  if (readable) {
+    auto result = receive(seat.worker->socket());
+    if (result && !result->empty()) return result;
+    seat.worker.reset();
+    return Message{name(Status::Crashed), "its worker process ended"};
+  }
+  if (now() < seat.deadline) return std::nullopt;
+  seat.worker.reset();
+  return Message{name(Status::TimedOut), "its worker process hung"};
+}
+
+bool Workers::run(const std::vector<Message>& jobs, const Limits& limits, int at_a_time,
+                  const std::function<void(std::size_t, Message)>& done, const std::function<bool()>& stop) {
+  if (static_cast<int>(seats_.size()) < at_a_time) seats_.resize(at_a_time);
+  std::size_t next = 0, left = jobs.size();
+  while (left > 0) {
+    if (stop()) {
+      for (auto& seat : seats_)
+        if (seat.job) seat.worker.reset(), seat.job.reset();
+      return false;
+    }
+    std::vector<pollfd> files;
+    std::vector<Seat*> busy;
+    for (int i = 0; i < at_a_time; ++i) {
+      auto& seat = seats_[i];
+      if (!seat.job && next < jobs.size()) start(seat, next, jobs[next], limits), ++next;
+      if (!seat.job) continue;
+      files.push_back({seat.worker->socket(), POLLIN, 0});
+      busy.push_back(&seat);
+    }
+    ::poll(files.data(), files.size(), 20);
+    for (std::size_t i = 0; i < busy.size(); ++i) {
+      auto result = reply(*busy[i], files[i].revents != 0);
+      if (!result) continue;
+      auto index = *busy[i]->job;
+      busy[i]->job.reset();
+      --left;
+      done(index, std::move(*result));
+    }
+  }
+  return true;
+}
+
+std::optional<Message> Workers::run(const Message& job, const Limits& limits, const std::function<bool()>& stop) {
+  std::optional<Message> result;
+  run(
+      {job}, limits, 1, [&](std::size_t, Message reply) { result = std::move(reply); }, stop);
+  return result;
+}
+
+}  // namespace tc::autotuner

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tc/autotuner/message.h"
+
+namespace tc::autotuner {
+
+/// A program that runs worker_main(), started by its command.
+class WorkerProcess {
+ public:
+  /// Throws ResourceError if it does not start.
+  WorkerProcess(const std::vector<std::string>& command, int data, const Message& problem);
+  /// Ends it and what it runs.
+  ~WorkerProcess();
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  int socket() const { return socket_; }
+  pid_t process() const { return process_; }
+
+ private:
+  pid_t process_ = -1;
+  int socket_ = -1;
+};
+
+struct Limits {
+  double seconds = 30;
+  std::size_t memory = 0;  ///< bytes a job may take beyond what its process has; 0: no limit
+};
+
+/// Worker processes that take turns at jobs. One that ends is started anew.
+class Workers {
+ public:
+  Workers(std::vector<std::string> command, int data, Message problem);
+
+  /// Runs \p jobs in order, \p at_a_time of them at once, calls done(index, reply) as each ends. Gives up, and ends
+  /// those under way, when stop() says so; returns whether all have been done.
+  bool run(const std::vector<Message>& jobs, const Limits& limits, int at_a_time,
+           const std::function<void(std::size_t, Message)>& done, const std::function<bool()>& stop);
+  /// One job; nothing where stop() ended it.
+  std::optional<Message> run(const Message& job, const Limits& limits, const std::function<bool()>& stop);
+
+ private:
+  struct Seat {
+    std::unique_ptr<WorkerProcess> worker;
+    std::optional<std::size_t> job;
+    double deadline = 0;  ///< on the steady clock
+  };
+  void start(Seat& seat, std::size_t index, const Message& job, const Limits& limits);
+  std::optional<Message> reply(Seat& seat, bool readable);
+
+  std::vector<std::string> command_;
+  int data_;
+  Message problem_;
+  std::vector<Seat> seats_;
+};
+
+}  // namespace tc::autotuner

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tc/autotuner/worker.h"
+
+namespace tc::autotuner {
+
+/// What befalls the candidate with \p options: "" for nothing. Some 30 % of all but the default options get one of \p
+/// kinds, by turns.
+inline std::string fault_of(const std::string& options, const std::string& kinds) {
+  if (options.empty() || kinds.empty()) return "";
+  std::vector<std::string> all;
+  for (std::size_t begin = 0; begin < kinds.size();) {
+    auto end = std::min(kinds.find(',', begin), kinds.size());
+    all.push_back(kinds.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  auto hash = std::hash<std::string>()(options);
+  return hash % 100 < 30 ? all[hash / 100 % all.size()] : "";
+}
+
+[[noreturn]] inline void hang() {
+  for (;;) ::pause();
+}
+
+[[noreturn]] inline void take_all_memory() {
+  for (;;) std::memset(new char[64 << 20], 1, 64 << 20);
+}
+
+/// The hook of a worker: \p kinds are joined by commas.
+///
+///   segv abort hang memory exit    as or after a candidate is compiled
+///   run_segv run_hang              after it has run
+///   wrong nan unwritten            an element of its results is another, none, or as it was before
+inline Hook chaos(const std::string& kinds) {
+  if (kinds.empty()) return {};
+  return [kinds](const std::string& step, const std::string& options, const std::vector<TensorView>& outputs) {
+    auto fault = fault_of(options, kinds);
+    auto* result = outputs.empty() ? nullptr : static_cast<float*>(outputs[0].data);
+    if (step == "compile") {
+      if (fault == "segv") ::raise(SIGSEGV);
+      if (fault == "abort") std::abort();
+      if (fault == "hang") hang();
+      if (fault == "memory") take_all_memory();
+      if (fault == "exit") ::_exit(0);
+      return;
+    }
+    if (fault == "run_segv") ::raise(SIGSEGV);
+    if (fault == "run_hang") hang();
+    auto last = outputs[0].element_count() - 1;
+    if (fault == "wrong") result[last] += 1;
+    if (fault == "nan") result[last / 2] = __builtin_nanf("");
+    if (fault == "unwritten") std::memset(result + last, 0xff, sizeof(float));
+  };
+}
+
+}  // namespace tc::autotuner

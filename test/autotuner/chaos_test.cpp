@@ -1,0 +1,55 @@
+#include "chaos.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tuner_fixture.h"
+
+namespace tc::autotuner {
+namespace {
+
+constexpr const char* kinds = "segv,abort,hang,memory,exit,run_segv,run_hang,wrong,nan,unwritten";
+
+const std::set<std::string> wanted_status(const std::string& fault) {
+  if (fault == "hang" || fault == "run_hang") return {"timeout"};
+  if (fault == "memory") return {"resource", "crash", "timeout"};
+  if (fault == "wrong" || fault == "nan" || fault == "unwritten") return {"wrong"};
+  return {"crash"};
+}
+
+TEST(Chaos, TuningsEndWellAndNeverPickAFaultyCandidate) {
+  auto function = function_of(product_text);
+  Inputs inputs({matrix(12, 10), matrix(10, 16)});
+  std::set<std::string> seen;
+  int faulty = 0, all = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    auto settings = quick(12, seed, kinds);
+    settings.compile_limit = settings.run_limit = 1;
+    settings.memory_limit = std::size_t(256) << 20;
+    settings.final_seconds = 0.005;
+    auto result = tune(function, inputs.views(), {}, settings);
+    EXPECT_EQ(fault_of(result.best.options.to_text(), kinds), "") << seed;
+    EXPECT_GT(result.best.runs, 0) << seed;
+    EXPECT_EQ(result.stop, Stop::Candidates) << seed;
+    std::set<std::string> right;
+    for (const auto& candidate : result.candidates)
+      if (fault_of(candidate.options.to_text(), kinds).empty()) right.insert(candidate.code);
+    for (const auto& candidate : result.candidates) {
+      auto fault = fault_of(candidate.options.to_text(), kinds);
+      ++all;
+      if (fault.empty()) continue;
+      bool same_code = right.count(candidate.code) && !candidate.code.empty();
+      if (same_code) continue;
+      ++faulty;
+      seen.insert(fault);
+      EXPECT_TRUE(wanted_status(fault).count(name(candidate.status)))
+          << seed << " " << fault << " " << name(candidate.status) << " " << candidate.note;
+    }
+  }
+  EXPECT_GT(faulty, all / 8);
+  EXPECT_GE(seen.size(), 8u);
+}
+
+}  // namespace
+}  // namespace tc::autotuner

@@ -1,0 +1,161 @@
+#include "tc/autotuner/tuner.h"
+
+#include <set>
+#include <thread>
+
+#include "tc/autotuner/checkpoint.h"
+#include "tc/base/error.h"
+#include "tc/engine/engine.h"
+#include "tuner_fixture.h"
+
+namespace tc::autotuner {
+namespace {
+
+std::string tried(const TuneResult& result) {
+  std::string text;
+  for (const auto& candidate : result.candidates) text += candidate.options.to_text() + "\n";
+  return text;
+}
+
+TEST(Tune, TriesCandidatesAndTimesTheWinnerAgainstTheDefault) {
+  Inputs inputs({matrix(40, 48), matrix(48, 64)});
+  auto result = tune(function_of(product_text), inputs.views(), {}, quick(14));
+  EXPECT_EQ(result.candidates.size(), 15u);
+  EXPECT_EQ(result.candidates[0].options, options::MappingOptions());
+  EXPECT_EQ(result.generations, 3);
+  EXPECT_EQ(result.stop, Stop::Candidates);
+  EXPECT_GT(result.standard.seconds, 0);
+  EXPECT_LE(result.best.seconds, result.standard.seconds);
+  EXPECT_GE(result.speedup(), 1);
+  ASSERT_TRUE(result.executable);
+  EXPECT_EQ(result.executable->image().options, result.best.options.to_text());
+  std::set<std::string> codes;
+  for (const auto& candidate : result.candidates) {
+    EXPECT_TRUE(candidate.usable() || candidate.status == Status::Slow)
+        << candidate.options.to_text() << ": " << name(candidate.status) << " " << candidate.note;
+    bool timed = candidate.status == Status::Ok;
+    EXPECT_TRUE(!timed || codes.insert(candidate.code).second) << "the same code was timed twice";
+  }
+}
+
+TEST(Tune, TakesSeveralStatementsOutputsAndStrides) {
+  Inputs inputs({matrix(24, 32)});
+  auto settings = quick(8);
+  settings.method = Method::Random;
+  TensorSpec transposed{DType::Float32, {24, 32}, {1, 24}};
+  auto result = tune(function_of(sums_text), inputs.views(), {contiguous(DType::Float32, {24}), transposed}, settings);
+  for (const auto& candidate : result.candidates)
+    EXPECT_TRUE(candidate.usable() || candidate.status == Status::Slow)
+        << name(candidate.status) << " " << candidate.note;
+}
+
+TEST(Tune, TakesOutputsThatAccumulate) {
+  Inputs inputs({matrix(24, 32)});
+  auto result = tune(function_of("def f(float(M,N) A) -> (S) { S(m) += A(m,n) }"), inputs.views(), {}, quick(6));
+  for (const auto& candidate : result.candidates)
+    EXPECT_TRUE(candidate.usable() || candidate.status == Status::Slow)
+        << name(candidate.status) << " " << candidate.note;
+}
+
+TEST(Tune, TriesTheSameForASeedWithoutTimes) {
+  Inputs inputs({matrix(8, 8), matrix(8, 8)});
+  auto settings = quick(6, 5);
+  auto first = tried(tune(function_of(product_text), inputs.views(), {}, settings));
+  EXPECT_EQ(first, tried(tune(function_of(product_text), inputs.views(), {}, settings)));
+  settings.seed = 6;
+  EXPECT_NE(first, tried(tune(function_of(product_text), inputs.views(), {}, settings)));
+}
+
+TEST(Tune, WinnersAreFoundByLaterCompiles) {
+  Folder folder;
+  Inputs inputs({matrix(32, 32), matrix(32, 32)});
+  auto function = function_of(product_text);
+  auto settings = quick(8);
+  cache::CacheSettings where;
+  where.folder = folder.path();
+  settings.cache = std::make_shared<cache::Cache>(where);
+  auto result = tune(function, inputs.views(), {}, settings);
+  EXPECT_TRUE(result.kept);
+  engine::CompileOptions how;
+  how.target = settings.target;
+  how.mapping_from = engine::MappingFrom::Tuned;
+  how.cache = std::make_shared<cache::Cache>(where);
+  engine::ExecutableCache executables;
+  auto found = engine::compile_cached(executables, function, {matrix(32, 32), matrix(32, 32)}, {}, how);
+  EXPECT_EQ(found->image().options, result.best.options.to_text());
+  EXPECT_TRUE(found->stats().from_cache);
+}
+
+TEST(Tune, StartsAreTriedFirst) {
+  Inputs inputs({matrix(32, 32), matrix(32, 32)});
+  auto settings = quick(2);
+  settings.starts = {options::MappingOptions::parse("tile=9x9"), options::MappingOptions::parse("pack=0")};
+  auto result = tune(function_of(product_text), inputs.views(), {}, settings);
+  EXPECT_EQ(tried(result), "\ntile=9x9\npack=0\n");
+}
+
+TEST(Tune, GoesOnFromACheckpoint) {
+  Folder folder;
+  Inputs inputs({matrix(8, 8), matrix(8, 8)});
+  auto settings = quick(6);
+  settings.checkpoint = folder.path() + "/point";
+  auto first = tried(tune(function_of(product_text), inputs.views(), {}, settings));
+  settings.candidates = 12;
+  std::set<std::string> later;
+  int begun = 0;
+  settings.on_candidate = [&](const Candidate& candidate) { begun += candidate.generation == 1; };
+  auto second = tried(tune(function_of(product_text), inputs.views(), {}, settings));
+  EXPECT_EQ(second.substr(0, first.size()), first);
+  EXPECT_GT(second.size(), first.size());
+  EXPECT_EQ(load_checkpoint(settings.checkpoint)->candidates.size(), 13u);
+  settings.seed = 99;
+  EXPECT_NE(tried(tune(function_of(product_text), inputs.views(), {}, settings)).substr(0, first.size()), first);
+}
+
+TEST(Tune, EndsWithTheBestSoFarWhenCancelled) {
+  Inputs inputs({matrix(32, 32), matrix(32, 32)});
+  auto settings = quick(100000);
+  settings.on_progress = [&](const Progress& progress) {
+    if (progress.tried == 9) settings.cancellation.cancel();
+  };
+  auto result = tune(function_of(product_text), inputs.views(), {}, settings);
+  EXPECT_EQ(result.stop, Stop::Cancelled);
+  EXPECT_GT(result.best.runs, 0);
+  EXPECT_LT(result.candidates.size(), 20u);
+}
+
+TEST(Tune, KeepsToABudgetOfSeconds) {
+  Inputs inputs({matrix(32, 32), matrix(32, 32)});
+  auto settings = quick(0);
+  settings.budget = 2;
+  auto begin = std::chrono::steady_clock::now();
+  auto result = tune(function_of(product_text), inputs.views(), {}, settings);
+  EXPECT_EQ(result.stop, Stop::Budget);
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 6);
+  EXPECT_GT(result.candidates.size(), 1u);
+}
+
+TEST(Tune, SaysWhatItCannotDo) {
+  Inputs inputs({matrix(8, 8), matrix(8, 8)});
+  auto function = function_of(product_text);
+  auto fails = [&](auto change) {
+    auto settings = quick(4);
+    change(settings);
+    try {
+      tune(function, inputs.views(), {}, settings);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(fails([](auto& s) { s.target = Target::parse("cuda:sm_90"); }).find("the target is cuda:sm_90"),
+            std::string::npos);
+  EXPECT_NE(fails([](auto& s) { s.candidates = 0; }).find("a budget of seconds or"), std::string::npos);
+  EXPECT_NE(fails([](auto& s) { s.worker = {"/bin/false"}; }).find("does not start"), std::string::npos);
+  EXPECT_NE(fails([](auto& s) { s.worker = {"/nonexistent"}; }).find("does not start"), std::string::npos);
+  EXPECT_THROW(parse_method("annealing"), OptionsError);
+  EXPECT_THROW(tune(function, Inputs({matrix(8, 9), matrix(8, 8)}).views(), {}, quick(1)), ArgumentError);
+}
+
+}  // namespace
+}  // namespace tc::autotuner
