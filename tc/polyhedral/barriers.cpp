@@ -50,7 +50,7 @@ class Inserter {
   /// that the loops directly above do.
   schedule_node visit(const schedule_node& node, const isl::union_map& open, const isl::union_map& carried) {
     if (is_thread(node) || node.isa<isl::schedule_node_leaf>())
-      return carried.is_empty() ? node : add(node, needs_block(carried));
+      return carried.is_empty() ? node : add(node, needs_block(carried), iterations_at(node));
     if (node.isa<isl::schedule_node_band>()) {
       auto members = node.as<isl::schedule_node_band>().partial_schedule();
       auto equal = at_equal(open, members);
@@ -80,6 +80,7 @@ class Inserter {
     std::vector<isl::union_set> filters;
     for (int i = 0; i < count; ++i) filters.push_back(node.child(i).as<isl::schedule_node_filter>().filter());
     auto [block, warp] = places(filters, open, carried);
+    const auto iterations = iterations_at(node);
     auto nothing = isl::union_map::empty(node.ctx());
     for (int i = count - 1; i >= 0; --i) {
       auto inside = open.intersect_domain(filters[i]).intersect_range(filters[i]);
@@ -88,7 +89,7 @@ class Inserter {
       bool by_block = std::find(block.begin(), block.end(), i) != block.end();
       if (!by_block && std::find(warp.begin(), warp.end(), i) == warp.end()) continue;
       auto child = node.child(i).child(0);
-      node = up_to(add(child, by_block), depth);
+      node = up_to(add(child, by_block, iterations), depth);
       if (node.isa<isl::schedule_node_extension>()) ++depth, node = node.child(0);
     }
     return node;
@@ -118,11 +119,15 @@ class Inserter {
 
   bool needs_block(const isl::union_map& pairs) const { return !pairs.intersect(apart_).is_empty(); }
 
-  /// A barrier after \p node, in every iteration of the loops above.
-  schedule_node add(const schedule_node& node, bool by_block) {
-    auto name = str(by_block ? block_barrier : warp_barrier, "_", count_++);
+  /// The iterations of the loops above \p node.
+  static isl::set iterations_at(const schedule_node& node) {
     auto prefix = call(node.ctx(), isl_schedule_node_get_prefix_schedule_relation, node.get());
-    auto iterations = prefix.intersect_domain(instances_at(node)).range().as_set();
+    return prefix.intersect_domain(instances_at(node)).range().as_set();
+  }
+
+  /// A barrier after \p node, in each of \p iterations: those of a whole sequence, of which \p node may take part in some only.
+  schedule_node add(const schedule_node& node, bool by_block, const isl::set& iterations) {
+    auto name = str(by_block ? block_barrier : warp_barrier, "_", count_++);
     auto extension = call(node.ctx(), isl_set_identity, iterations.copy());
     auto named = call(node.ctx(), isl_map_set_tuple_name, extension.copy(), isl_dim_out, name.c_str());
     return node.graft_after(isl::schedule_node::from_extension(named.to_union_map()));

@@ -142,11 +142,9 @@ DeviceProgram device_program(const std::shared_ptr<const engine::Function>& func
   state.target = options.target;
   state.mapping = options.mapping.values();
   state.watch = [](polyhedral::Context*) {};
-  auto stage_options = options.stages;
-  stage_options.verify = true;
   DeviceProgram program;
-  auto records = run_stages(engine::lower_stages(), state, stage_options);
-  auto rest = run_stages(stages_of(state), state, stage_options);
+  auto records = run_stages(engine::lower_stages(), state, options.stages);
+  auto rest = run_stages(stages_of(state), state, options.stages);
   for (const auto* list : {&records, &rest})
     for (const auto& record : *list) program.compile_milliseconds += record.milliseconds;
   std::vector<cuda::KernelText> texts;
@@ -255,7 +253,9 @@ std::optional<std::string> emulated_mismatch(const DeviceProgram& program, const
 std::optional<std::string> emulated_mismatch(const std::shared_ptr<const engine::Function>& function, const Arguments& arguments,
                                              const engine::CompileOptions& options, const std::vector<std::uint64_t>& seeds,
                                              const Tolerances& tolerances) {
-  return emulated_mismatch(device_program(function, arguments.input_specs(), arguments.output_specs(), options), *function, arguments, seeds,
+  auto verified = options;
+  verified.stages.verify = true;
+  return emulated_mismatch(device_program(function, arguments.input_specs(), arguments.output_specs(), verified), *function, arguments, seeds,
                            tolerances);
 }
 

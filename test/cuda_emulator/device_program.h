@@ -36,7 +36,7 @@ struct DeviceProgram {
   double compile_milliseconds = 0;
 };
 
-/// \p function for tensors like \p inputs and \p outputs, with all laws verified. Throws as engine::compile.
+/// \p function for tensors like \p inputs and \p outputs. Throws as engine::compile.
 DeviceProgram device_program(const std::shared_ptr<const engine::Function>& function, const std::vector<TensorSpec>& inputs,
                              const std::vector<TensorSpec>& outputs, const engine::CompileOptions& options);
 
