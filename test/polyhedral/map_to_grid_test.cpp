@@ -166,5 +166,133 @@ TEST_F(MapToGrid, AStatementWithoutItsThreadBreaksALaw) {
   EXPECT_TRUE(rejects([&] { verify_kernel(few); }, "does not run"));
 }
 
+class ReduceInBlock : public MapToGrid {
+ protected:
+  /// Row sums, a row in a block of so many threads.
+  GridKernel sums(std::int64_t threads, std::int64_t run = 1) const {
+    GridClusterMapping mapping{.members = {{1, 0}}, .statements = {{"U", {{1, {0, run}}}}}, .grid = {8, 1, 1}, .block = {threads, 1, 1}};
+    mapping.shared_bytes = 1000;
+    return map_to_grid(row_sums(8, 200), {{mapping}}).at(0);
+  }
+};
+
+TEST_F(ReduceInBlock, WarpsCombineInRegistersAndThreadZeroJoinsThem) {
+  auto kernel = sums(64);
+  EXPECT_EQ(order(kernel.scop), (std::vector<std::string>{"I", "U_identity", "U", "U_combine", "U_combine_join"}));
+  EXPECT_EQ(kernel.block, (std::array<std::int64_t, 3>{64, 1, 1}));
+  EXPECT_EQ(kernel.scop.statement("U_combine").combined_lanes, 32);
+  EXPECT_TRUE(kernel.scop.tensor("local_lanes_U").in_registers);
+  EXPECT_EQ(kernel.scop.tensor("local_lanes_U").extent, (std::vector<std::int64_t>{1, 1}));
+  EXPECT_TRUE(kernel.scop.tensor("local_warps_U_combine").shared);
+  EXPECT_EQ(kernel.shared_bytes, 2 * 4);
+  EXPECT_TRUE(writes(kernel.scop, "U", "U[i, k] -> local_lanes_U[0, 0]"));
+  EXPECT_NO_THROW(verify_kernel(kernel));
+}
+
+TEST_F(ReduceInBlock, OneWarpNeedsNoMemory) {
+  auto kernel = sums(32);
+  EXPECT_EQ(order(kernel.scop), (std::vector<std::string>{"I", "U_identity", "U", "U_combine"}));
+  EXPECT_EQ(kernel.shared_bytes, 0);
+  EXPECT_NO_THROW(verify_kernel(kernel));
+}
+
+TEST_F(ReduceInBlock, WithoutWholeWarpsThreadZeroCombines) {
+  auto kernel = sums(20);
+  EXPECT_EQ(kernel.scop.statement("U_combine").combined_lanes, 0);
+  EXPECT_EQ(kernel.shared_bytes, 20 * 4);
+  EXPECT_NO_THROW(verify_kernel(kernel));
+}
+
+TEST_F(ReduceInBlock, RunsOfAThreadAreVectors) {
+  auto kernel = sums(32, 4);
+  EXPECT_NO_THROW(verify_kernel(kernel));
+}
+
+TEST_F(ReduceInBlock, LanesThatDoNotCombineBreakALaw) {
+  auto kernel = sums(64);
+  kernel.scop.statement("U_combine").combined_iterator = -1;
+  EXPECT_TRUE(rejects([&] { verify_threads(kernel); }, "two threads"));
+}
+
+class PromoteInBlock : public MapToGrid {
+ protected:
+  GridKernel promoted(const Scop& scop, std::int64_t bytes) const {
+    auto mapping = rows_in_blocks(16);
+    mapping.promoted = {"t"};
+    mapping.shared_bytes = bytes;
+    return map_to_grid(scop, {{mapping}}).at(0);
+  }
+  /// As reversed_rows, but each thread uses its own elements.
+  Scop rows() const {
+    auto scop = reversed_rows();
+    scop.statement("T").reads[0] = exact_access(map("{ T[i, j] -> t[i, j] : 0 <= i < 4 and 0 <= j < 32 }"));
+    return scop;
+  }
+};
+
+TEST_F(PromoteInBlock, WhatOneThreadUsesGoesToItsRegisters) {
+  auto kernel = promoted(rows(), 0);
+  const auto& buffer = kernel.scop.tensor("local_t");
+  EXPECT_TRUE(buffer.in_registers);
+  EXPECT_EQ(buffer.extent, (std::vector<std::int64_t>{1, 2}));
+  EXPECT_TRUE(writes(kernel.scop, "S", "S[i, j] -> local_t[0, floor(j/16)]"));
+  EXPECT_NO_THROW(verify_kernel(kernel));
+}
+
+TEST_F(PromoteInBlock, WhatThreadsShareGoesToSharedMemory) {
+  auto kernel = promoted(reversed_rows(), 1000);
+  EXPECT_TRUE(kernel.scop.tensor("local_t").shared);
+  EXPECT_EQ(kernel.shared_bytes, 32 * 4);
+  EXPECT_NO_THROW(verify_kernel(kernel));
+}
+
+TEST_F(PromoteInBlock, WhatDoesNotFitStays) {
+  auto kernel = promoted(reversed_rows(), 100);
+  EXPECT_FALSE(kernel.scop.has_tensor("local_t"));
+  EXPECT_EQ(kernel.shared_bytes, 0);
+  EXPECT_NO_THROW(verify_kernel(kernel));
+}
+
+class TiledProduct : public MapToGrid {
+ protected:
+  /// C(m, n) +=! A(m, k) B(k, n) in tiles of 8x8, blocks of 4 k, 4x4 threads.
+  GridKernel product(int size) const {
+    auto box = str(" : 0 <= m, n < ", size), cube = str(" : 0 <= m, n < ", size, " and 0 <= k < 8");
+    auto scop = ScopBuilder(context())
+                    .input("A", {size, 8})
+                    .input("B", {8, size})
+                    .output("C", {size, size})
+                    .identity("I[m, n]" + box, "C[m, n]")
+                    .accumulate("U[m, n, k]" + cube, "C[m, n]", {"A[m, k]", "B[k, n]"})
+                    .scop();
+    scop.schedule =
+        build::domain(ctx(), "{ I[m, n]" + box + "; U[m, n, k]" + cube + " }",
+                      coincident_band("[{ I[m, n] -> [(m)]; U[m, n, k] -> [(m)] }, { I[m, n] -> [(n)]; U[m, n, k] -> [(n)] }]", 2,
+                                      sequence({{"{ I[m, n] }"}, {"{ U[m, n, k] }", band("[{ U[m, n, k] -> [(k)] }]")}})));
+    GridClusterMapping mapping{.members = {{8, 1, {1, 2}}, {8, 0, {0, 2}}}, .grid = {64, 64, 1}, .block = {4, 4, 1}};
+    mapping.blocks = {"U", 2, 4};
+    mapping.copies = {{"U", 0, 0, -1, 1, 1}, {"U", 1, 1, 1, 2, 0}};
+    mapping.staged = {"C"};
+    mapping.others.tile = mapping.others.unroll = true;
+    mapping.shared_bytes = 1000;
+    return map_to_grid(scop, {{mapping}}).at(0);
+  }
+};
+
+TEST_F(TiledProduct, KeepsAccumulatorsInRegistersAndSharesCopies) {
+  auto kernel = product(16);
+  EXPECT_EQ(order(kernel.scop), (std::vector<std::string>{"I", "copy_A", "copy_B", "U", "C_out"}));
+  EXPECT_EQ(kernel.scop.tensor("local_acc_C").extent, (std::vector<std::int64_t>{2, 2}));
+  EXPECT_TRUE(kernel.scop.tensor("local_acc_C").in_registers);
+  const auto& a = kernel.scop.tensor("local_block_A");
+  EXPECT_EQ(a.extent, (std::vector<std::int64_t>{8, 4, 1}));
+  EXPECT_EQ(a.strides[0], 1);
+  EXPECT_EQ(a.strides[1], 9);
+  EXPECT_EQ(kernel.shared_bytes, (3 * 9 + 8) * 4 + 4 * 8 * 4);
+  EXPECT_NO_THROW(verify_kernel(kernel));
+}
+
+TEST_F(TiledProduct, PartialTilesAreGuarded) { EXPECT_NO_THROW(verify_kernel(product(11))); }
+
 }  // namespace
 }  // namespace tc::polyhedral

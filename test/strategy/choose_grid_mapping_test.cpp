@@ -1,0 +1,107 @@
+#include "tc/strategy/choose_grid_mapping.h"
+
+#include <gtest/gtest.h>
+
+#include "tc/base/error.h"
+#include "tc/polyhedral/schedule.h"
+#include "test/support/isl_fixture.h"
+#include "test/support/scop_builder.h"
+
+namespace tc::strategy {
+namespace {
+
+using polyhedral::MappingOptions;
+using polyhedral::Scop;
+using polyhedral::ScopBuilder;
+
+class ChooseGridMapping : public polyhedral::IslTest {
+ protected:
+  /// O(i, j) = I at \p index.
+  Scop copy(int n, int m, const std::string& index, std::vector<std::int64_t> extent) const {
+    return scheduled(ScopBuilder(context())
+                         .input("I", std::move(extent))
+                         .output("O", {n, m})
+                         .statement(str("S[i, j] : 0 <= i < ", n, " and 0 <= j < ", m), "O[i, j]", {"I[" + index + "]"})
+                         .scop());
+  }
+  Scop row_sums(int n, int m) const {
+    auto i = str("0 <= i < ", n), ik = str(i, " and 0 <= k < ", m);
+    return scheduled(ScopBuilder(context())
+                         .input("A", {n, m})
+                         .output("C", {n})
+                         .identity(str("I[i] : ", i), "C[i]")
+                         .accumulate(str("U[i, k] : ", ik), "C[i]", {"A[i, k]"})
+                         .scop());
+  }
+  Scop product(int m, int n, int k) const {
+    auto mn = str("0 <= m < ", m, " and 0 <= n < ", n), mnk = str(mn, " and 0 <= k < ", k);
+    return scheduled(ScopBuilder(context())
+                         .input("A", {m, k})
+                         .input("B", {k, n})
+                         .output("C", {m, n})
+                         .identity(str("I[m, n] : ", mn), "C[m, n]")
+                         .accumulate(str("U[m, n, k] : ", mnk), "C[m, n]", {"A[m, k]", "B[k, n]"})
+                         .scop());
+  }
+  std::string choose(const Scop& scop, const MappingOptions& options = {}) const {
+    return to_string(choose_grid_mapping(scop, Target::parse("cuda:sm_90"), options));
+  }
+
+ private:
+  static Scop scheduled(Scop scop) {
+    scop.schedule = compute_schedule(scop, compute_dependences(scop), {});
+    return scop;
+  }
+};
+
+TEST_F(ChooseGridMapping, NeighbouringThreadsUseNeighbouringElements) {
+  EXPECT_EQ(choose(copy(100, 1000, "i, j", {100, 1000})),
+            "grid 4x100, block 256, member 0 tile 1 blocks y, member 1 tile 256 blocks x threads x\n");
+}
+
+TEST_F(ChooseGridMapping, ShortRowsShareABlock) {
+  EXPECT_EQ(choose(copy(1000, 20, "i, j", {1000, 20})),
+            "grid 125, block 32x8, member 0 tile 8 blocks x threads y, member 1 tile 32 threads x\n");
+}
+
+TEST_F(ChooseGridMapping, TransposesGoThroughSharedTiles) {
+  EXPECT_EQ(choose(copy(100, 200, "j, i", {200, 100})),
+            "grid 7x4, block 32x8, member 0 tile 32 blocks y threads y, member 1 tile 32 blocks x threads x, "
+            "copy read 0 of S along i0 pad 1\n");
+}
+
+TEST_F(ChooseGridMapping, AllThreadsOfABlockReduceARow) {
+  EXPECT_EQ(choose(row_sums(1000, 4096)), "grid 1000, block 256, member 0 tile 1 blocks x, U: i1 threads x run 4, U: vector unroll\n");
+  EXPECT_EQ(choose(row_sums(1000, 4096), {.reduce_in_block = false}),
+            "grid 4, block 256, member 0 tile 256 blocks x threads x\n");
+}
+
+TEST_F(ChooseGridMapping, ContractionsAreTiledInRegistersAndSharedMemory) {
+  EXPECT_EQ(choose(product(4096, 4096, 4096)),
+            "grid 32x32, block 16x16, member 0 tile 128 blocks y threads y run 4, member 1 tile 128 blocks x threads x run 4, "
+            "U: i2 in blocks of 16, copy read 0 of U along i0 vector 4, copy read 1 of U along i1 vector 4, stage C\n");
+}
+
+TEST_F(ChooseGridMapping, SmallContractionsHaveSmallTiles) {
+  EXPECT_EQ(choose(product(256, 256, 64)),
+            "grid 8x8, block 16x16, member 0 tile 32 blocks y threads y run 2, member 1 tile 32 blocks x threads x run 2, "
+            "U: i2 in blocks of 16, copy read 0 of U along i0 vector 4, copy read 1 of U along i1 vector 4, stage C\n");
+}
+
+TEST_F(ChooseGridMapping, OptionsDecide) {
+  auto scop = copy(100, 1000, "i, j", {100, 1000});
+  EXPECT_EQ(choose(scop, {.tile = {4, 64}, .grid = {8, 8}, .block = {32, 2}}),
+            "grid 8x8, block 32x2, member 0 tile 4 blocks y threads y, member 1 tile 64 blocks x threads x\n");
+  EXPECT_EQ(choose(product(4096, 4096, 64), {.register_tile = {4, 8}, .reduction_block = 8}),
+            "grid 32x64, block 16x16, member 0 tile 64 blocks y threads y run 4, member 1 tile 128 blocks x threads x run 4, "
+            "U: i2 in blocks of 8, copy read 0 of U along i0 vector 4, copy read 1 of U along i1 vector 4, stage C\n");
+  try {
+    choose(scop, {.block = {64, 64}});
+    ADD_FAILURE();
+  } catch (const OptionsError& error) {
+    EXPECT_NE(std::string(error.what()).find("the target has at most 1024 threads a block"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace tc::strategy
