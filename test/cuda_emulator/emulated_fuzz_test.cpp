@@ -36,12 +36,12 @@ Setting setting_of(std::uint64_t seed) {
   result.options = str("fusion=", pick({"max", "preserve3", "preserve3", "min"}),
                        pick({"", "", "", ",tile=4", ",tile=3x5", ",tile=16x0x8", ",tile=1x32"}), pick({"", "", "", ",promote=0"}),
                        pick({"", "", "", ",vectorise=0"}), pick({"", "", "", "", "", "", "", ",parallel=0"}));
-  static const std::vector<std::string> grid_options = {
-      "grid=1",     "grid=3x2",    "block=1",           "block=7",     "block=32x8",         "block=5x3x2",     "block=16x16,grid=2x2",
-      "shared=0",   "registers=0", "reduce_in_block=0", "unroll_limit=1", "unroll_limit=64", "register_tile=2x4", "register_tile=8x8,block=8x4",
-      "reduction_block=4", "reduction_block=3,shared=0", "shared_bytes=512", "shared_bytes=4096,register_tile=4x4"};
-  for (int i = 0; i < 2; ++i)
-    if (random() % 2) result.options += "," + grid_options[random() % grid_options.size()];
+  static const std::vector<std::string> of_the_grid = {"", "", ",grid=1", ",grid=3x2", ",block=1", ",block=7", ",block=32x8", ",block=5x3x2",
+                                                       ",block=16x16,grid=2x2"};
+  static const std::vector<std::string> of_memory = {"", "", "", ",shared=0", ",registers=0", ",reduce_in_block=0", ",shared_bytes=512"};
+  static const std::vector<std::string> of_tiles = {"", "", "", ",unroll_limit=1", ",unroll_limit=64", ",register_tile=2x4", ",register_tile=8x8",
+                                                    ",reduction_block=4", ",reduction_block=3,register_tile=4x4"};
+  for (const auto* list : {&of_the_grid, &of_memory, &of_tiles}) result.options += pick(*list);
   if (random() % 10 == 0) result.options = pick({"naive", "single_thread", "pointwise", "mlp", "conv", "group_conv"});
   result.target = pick({"cuda:sm_75", "cuda:sm_80", "cuda:sm_90", "cuda:sm_90"});
   result.strided = random() % 3 == 0;
