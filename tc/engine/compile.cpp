@@ -79,19 +79,22 @@ std::vector<StageRecord> run_watched(CompileState& state, const CompileOptions& 
 /// temporaries can be used again; within one launch a code generator may assume that two buffers are apart.
 std::vector<Lifetime> lifetimes(const CompileState& state) {
   std::map<std::string, Lifetime> found;
-  for (std::size_t i = 0; i < state.launches.size(); ++i) {
-    if (!state.launches[i].scop) continue;
-    const auto& buffers = state.launches[i].buffers;
-    for (const auto& tensor : state.launches[i].scop->tensors) {
+  auto note = [&](const polyhedral::Scop& scop, const std::vector<std::string>& buffers, int launch) {
+    for (const auto& tensor : scop.tensors) {
       if (tensor.storage != polyhedral::Tensor::Storage::Workspace) continue;
       if (std::find(buffers.begin(), buffers.end(), tensor.name) == buffers.end()) continue;
       std::int64_t elements = 1;
       for (std::size_t d = 0; d < tensor.extent.size(); ++d) elements += (tensor.extent[d] - 1) * tensor.strides[d];
-      auto& life = found.try_emplace(tensor.name, Lifetime{tensor.name, 0, static_cast<int>(i), 0}).first->second;
+      auto& life = found.try_emplace(tensor.name, Lifetime{tensor.name, 0, launch, 0}).first->second;
       life.bytes =
           std::max(life.bytes, static_cast<std::size_t>(std::max<std::int64_t>(elements, 0) * byte_size(tensor.type)));
-      life.last = static_cast<int>(i);
+      life.last = launch;
     }
+  };
+  for (std::size_t i = 0; i < state.launches.size(); ++i) {
+    const auto& launch = state.launches[i];
+    if (launch.scop) note(*launch.scop, launch.buffers, static_cast<int>(i));
+    for (const auto& part : launch.kernels) note(part.kernel.scop, part.buffers, static_cast<int>(i));
   }
   std::vector<Lifetime> result;
   for (auto& [name, life] : found) result.push_back(std::move(life));
