@@ -71,6 +71,7 @@ class KernelPrinter {
   // expressions; of a vector, the element of the current lane
   Text expr(const Expr& e);
   Text index(const Expr& e);
+  Text comparand(const Expr& e);
   Text binary(const Expr& a, const Expr& b, const char* symbol, int precedence);
   Text arithmetic(const Expr& a, const Expr& b, const char* symbol, int precedence);
   Text division(const Expr& a, const Expr& b, bool remainder);

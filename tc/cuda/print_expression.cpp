@@ -89,9 +89,19 @@ Text KernelPrinter::index(const Expr& e) {
   return expr(plain.holds ? ir::simplify(e, true, bounds_) : e);
 }
 
+/// \p e in a comparison, where C++ makes numbers of narrow types ints: a literal needs no type.
+Text KernelPrinter::comparand(const Expr& e) {
+  if (e.type().bits() >= 32 || e.type().is_bool()) return expr(e);
+  if (const auto* number = ir::as_const_int(e)) return {str(*number), *number < 0 ? prec::prefix : prec::primary};
+  if (const auto* number = ir::as_const_uint(e)) return {str(*number), prec::primary};
+  return expr(e);
+}
+
 Text KernelPrinter::binary(const Expr& a, const Expr& b, const char* symbol, int level) {
   bool mixes = level == prec::disjunction || level == prec::conjunction;
-  auto left = expr(a), right = expr(b);
+  bool compares = level == prec::equality || level == prec::order;
+  auto operand = [&](const Expr& e) { return compares ? comparand(e) : expr(e); };
+  auto left = operand(a), right = operand(b);
   if (mixes && left.precedence == prec::conjunction && level == prec::disjunction)
     left = {"(" + left.text + ")", prec::primary};
   if (mixes && right.precedence == prec::conjunction && level == prec::disjunction)
@@ -277,8 +287,11 @@ Text KernelPrinter::cast_to(const ir::Call* op, const Text& text) {
 Text KernelPrinter::ramp(const ir::Ramp* op) {
   if (lane_ == "0") return expr(op->base);
   auto base = expr(op->base);
-  auto offset = ir::is_const_one(op->stride) ? lane_ : str(expr(op->stride).at(prec::product), "*", lane_);
-  if (ir::is_const_zero(op->base)) return {offset, prec::product};
+  Text lane{lane_, lane_.find(' ') == std::string::npos ? prec::primary : prec::sum};
+  if (!ir::is_const_one(op->stride))
+    lane = {str(lane.at(prec::product), " * ", expr(op->stride).at(prec::product + 1)), prec::product};
+  const auto& offset = lane.text;
+  if (ir::is_const_zero(op->base)) return lane;
   return {str(base.at(prec::sum), " + ", offset), prec::sum};
 }
 
@@ -286,7 +299,8 @@ Text KernelPrinter::ramp(const ir::Ramp* op) {
 Text KernelPrinter::shuffle(const ir::Shuffle* op) {
   int at = op->type.is_scalar() ? op->indices[0] : -1;
   if (at < 0 && op->is_slice() && op->vectors.size() == 1) {
-    auto lane = op->slice_stride() == 1 ? lane_ : str(op->slice_stride(), "*", lane_);
+    bool is_sum = lane_.find(' ') != std::string::npos;
+    auto lane = op->slice_stride() == 1 ? lane_ : str(op->slice_stride(), " * ", is_sum ? "(" + lane_ + ")" : lane_);
     return element_of(op->vectors[0], op->slice_begin() == 0 ? lane : str(op->slice_begin(), " + ", lane));
   }
   if (at < 0) {

@@ -114,6 +114,8 @@ TEST(EmitKernel, SpellsExpressions) {
       {x - (y - x), "X[i] - (Y[i] - X[i])"},
       {(x + y) * x, "(X[i] + Y[i]) * X[i]"},
       {ir::Not::make(ir::EQ::make(x, y)), "X[i] != Y[i]"},
+      {ir::Not::make(ir::EQ::make(h, ir::make_zero(UInt(16)))), "H[i] != 0"},
+      {ir::LT::make(s, ir::make_const(Int(16), -3)), "S[i] < -3"},
       {ir::Not::make(ir::LT::make(x, y)), "!(X[i] < Y[i])"},
       {(x < y && y < x) || x < 1.0f, "(X[i] < Y[i] && Y[i] < X[i]) || X[i] < 1.0f"},
       {ir::Div::make(i, 8), "i / 8"},
@@ -287,6 +289,18 @@ TEST(EmitKernel, CombinesLanes) {
     half_vector[lane] = A_vector[lane] + A_vector[2 + lane];
   }
   C[0] = half_vector[0] + half_vector[1];
+)");
+}
+
+TEST(EmitKernel, SlicesOfStridedVectorsKeepTheirStride) {
+  auto strided = load("A", ir::Ramp::make(variable("thread_x"), 5, 8));
+  auto odd = ir::Shuffle::make_slice(ir::Shuffle::make_slice(strided, 2, 1, 6), 1, 2, 2);
+  EXPECT_EQ(body_of(store("C", ir::Ramp::make(0, 3, 2), odd), {"A", "C"}, {{1, 1, 1}, {8, 1, 1}}),
+            R"(  const int thread_x = threadIdx.x;
+  #pragma unroll
+  for (int lane = 0; lane < 2; ++lane) {
+    C[lane * 3] = A[thread_x + (2 + 1 + 2 * lane) * 5];
+  }
 )");
 }
 
