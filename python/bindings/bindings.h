@@ -11,5 +11,6 @@ void bind_cache(pybind11::module_& m);
 void bind_tensor(pybind11::module_& m);
 void bind_executable(pybind11::module_& m);
 void bind_function(pybind11::module_& m);
+void bind_tune(pybind11::module_& m);
 
 }  // namespace tc::python

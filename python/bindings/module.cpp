@@ -9,4 +9,5 @@ PYBIND11_MODULE(_core, m) {
   tc::python::bind_cache(m);
   tc::python::bind_executable(m);
   tc::python::bind_function(m);
+  tc::python::bind_tune(m);
 }

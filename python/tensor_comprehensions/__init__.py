@@ -26,6 +26,7 @@ from ._core import (
     set_num_threads,
 )
 from .api import Executable, Function, Inference, Module, Output, compile, define, load, spec
+from .tuning import TuneResult, autotune
 
 __version__ = "0.1.0"
 
@@ -46,6 +47,8 @@ __all__ = [
     "SemanticError",
     "SyntaxError",
     "TensorSpec",
+    "TuneResult",
+    "autotune",
     "cache",
     "compile",
     "define",

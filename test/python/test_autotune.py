@@ -1,0 +1,154 @@
+"""Tuning from Python, and the program tc_autotune, as their users see them."""
+
+import io
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import tensor_comprehensions as tc
+from tensor_comprehensions.tuning import Display, progress_line, seconds_text
+
+TOOL = pathlib.Path(tc._core.__file__).resolve().parents[2] / "bin" / "tc_autotune"
+MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
+A = np.arange(24 * 20, dtype=np.float32).reshape(24, 20) % 7
+B = np.arange(20 * 32, dtype=np.float32).reshape(20, 32) % 5
+QUICK = dict(candidates=6, population=6, progress=False)
+
+
+@pytest.fixture
+def cache(tmp_path):
+    return tc.cache.Cache(tmp_path / "cache")
+
+
+def test_the_result_and_what_the_cache_has_of_it(cache, tmp_path):
+    T = tc.define(MM, cache=cache)
+    result = tc.autotune(T.mm, A, B, cache=cache, **QUICK)
+    assert result.stop == "candidates" and result.kept and result.generations >= 1
+    assert len(result.candidates) == 7 and str(result.candidates[0].options) == ""
+    assert 0 < result.best.time <= result.default.time and result.speedup >= 1
+    assert sum(result.counts().values()) == 7
+    assert set(result.counts()) <= {"ok", "same", "slow"}
+    np.testing.assert_array_equal(result.executable(A, B), A @ B)
+    entry = cache.best(T.mm, A, B)
+    assert entry.options == result.best.options and entry.measured.checked
+    program = (
+        "import sys, numpy as np, tensor_comprehensions as tc\n"
+        f"T = tc.define({MM!r}); A = np.ones((24, 20), np.float32); B = np.ones((20, 32), np.float32)\n"
+        "kernel = tc.compile(T.mm, A, B, options='tuned'); print(kernel.from_cache, kernel.options)\n"
+        "assert (T.mm(A, B) == 20).all()"
+    )
+    environment = {**os.environ, "TC_CACHE_MODE": "rw", "TC_CACHE_DIR": cache.folder, "PYTHONPATH": os.pathsep.join(sys.path)}
+    other = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert other.stdout == f"True {result.best.options}\n"
+
+
+def test_what_is_shown(cache):
+    T = tc.define(MM)
+    seen = []
+    result = tc.autotune(T.mm, tc.spec((24, 20)), tc.spec((20, 32)), cache=False, **{**QUICK, "progress": seen.append})
+    assert seen and {"generation", "best", "median", "failed", "elapsed"} <= set(seen[0])
+    assert not result.kept
+    text = str(result)
+    assert text.startswith("mm: ") and "(default)" in text and "vs default" in text
+    page = result._repr_html_()
+    assert page.count("<tr") == len(result.finalists) + 1 and "<svg" in page and "best time so far" in page
+    points = result.convergence()
+    assert points[0][1] == result.candidates[0].time and points == sorted(points, key=lambda point: -point[1])
+
+
+def test_plain_lines_where_there_is_no_terminal():
+    stream = io.StringIO()
+    display = Display(stream, every=0)
+    progress = dict(generation=2, tried=30, usable=20, same=4, slow=5, failed=1, default=2e-3, best=1e-3, median=1.5e-3, elapsed=7.2, budget=60, candidates=0)
+    display(progress)
+    display(progress)
+    display.close()
+    line = "generation 2, 30 tried: best 1 ms (2.00x), median 1.5 ms; 4 same, 5 slow, 1 failed; 7/60 s\n"
+    assert stream.getvalue() == 2 * line and progress_line(progress) + "\n" == line
+
+
+@pytest.mark.parametrize("seconds, text", [(2, "2 s"), (0.25, "250 ms"), (1.5e-3, "1.5 ms"), (3e-6, "3 us"), (4e-8, "40 ns")])
+def test_times_as_text(seconds, text):
+    assert seconds_text(seconds) == text
+
+
+def test_ctrl_c_ends_with_the_best_so_far():
+    T = tc.define(MM)
+    seen = threading.Event()
+    threading.Thread(target=lambda: (seen.wait(60), time.sleep(0.5), os.kill(os.getpid(), signal.SIGINT))).start()
+    result = tc.autotune(T.mm, A, B, budget=60, cache=False, progress=lambda progress: seen.set())
+    assert result.stop == "interrupt" and result.elapsed < 30 and result.best.time > 0
+
+
+def test_an_exception_of_the_progress_function_ends_it():
+    T = tc.define(MM)
+
+    def fail(progress):
+        raise ValueError("enough")
+
+    with pytest.raises(ValueError, match="enough"):
+        tc.autotune(T.mm, A, B, budget=60, cache=False, progress=fail)
+
+
+def test_starts_seeds_and_checkpoints(tmp_path):
+    T = tc.define(MM)
+    tried = lambda **how: [str(c.options) for c in tc.autotune(T.mm, A, B, cache=False, **{**QUICK, **how}).candidates]
+    first = tried(starts=["tile=9x9"], seed=3, checkpoint=tmp_path / "point")
+    assert first[:2] == ["", "tile=9x9"]
+    assert tried(starts=["tile=9x9"], seed=3) == first != tried(seed=4, method="random")
+    assert tried(starts=["tile=9x9"], seed=3, checkpoint=tmp_path / "point", candidates=9)[:7] == first
+
+
+@pytest.mark.parametrize(
+    "how, message",
+    [
+        (dict(effort="much"), "there are quick and full"),
+        (dict(method="annealing"), "there are genetic and random"),
+        (dict(target="cuda:sm_90"), "a processor of this machine"),
+        (dict(starts=["tile=-1"]), "tile"),
+    ],
+)
+def test_what_is_not_understood(how, message):
+    with pytest.raises(tc.OptionsError, match=message):
+        tc.autotune(tc.define(MM).mm, A, B, cache=False, progress=False, **how)
+
+
+def tool(*words, code=0):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("TC_CACHE")}
+    result = subprocess.run([TOOL, *map(str, words)], capture_output=True, text=True, env=environment)
+    assert result.returncode == code, result.stdout + result.stderr
+    return result.stderr if code else result.stdout
+
+
+def test_the_program(cache, tmp_path):
+    source, log = tmp_path / "mm.tc", tmp_path / "log.json"
+    source.write_text(MM)
+    sizes = "M=24,K=20,N=32"
+    flags = ["--candidates=5", "--population=5", "--quiet", f"--cache={cache.folder}", f"--log={log}"]
+    lines = tool(source, f"--sizes={sizes};M=8,K=8,N=8", *flags).splitlines()
+    assert [line.split(": ")[0] for line in lines] == [f"mm {sizes}", "mm M=8,K=8,N=8"]
+    entries = [json.loads(line) for line in log.read_text().splitlines()]
+    assert len(entries) == 14 and entries[0]["status"] == "ok" and entries[6]["kept"]
+    T = tc.define(MM, cache=cache)
+    assert str(tc.compile(T.mm, A, B, cache=cache, options="tuned").options) == entries[6]["best"]
+
+
+def test_help_says_all_and_mistakes_are_told(tmp_path):
+    text = tool("--help")
+    for flag in "def sizes target budget candidates method seed population threads start cache checkpoint log quiet".split():
+        assert f"  --{flag}" in text
+    source = tmp_path / "mm.tc"
+    source.write_text(MM + "\n" + MM.replace("mm", "other"))
+    assert "one file" in tool(code=2)
+    assert "cannot be read" in tool("nothing.tc", code=2)
+    assert "there are mm, other" in tool(source, code=2)
+    assert "no value for 'N'" in tool(source, "--def=mm", "--sizes=M=1,K=1", code=2)
+    assert "must be a name" in tool(source, "--def=mm", "--sizes=M=x", code=2)

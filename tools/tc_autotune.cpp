@@ -1,0 +1,258 @@
+#include <gflags/gflags.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tc/autotuner/sample.h"
+#include "tc/autotuner/tuner.h"
+#include "tc/autotuner/worker.h"
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/cache/environment.h"
+
+/// tc_autotune: fills the compilation cache offline. --help says all.
+
+DEFINE_string(def, "", "the def to tune; without it the only one of the file");
+DEFINE_string(sizes, "",
+              "values of the def's sizes, for example M=128,K=64,N=256; several lists joined by ';' are tuned in turn");
+DEFINE_string(target, "", "the processor to tune for, for example avx2,cores=2; without it this machine");
+DEFINE_double(budget, 60, "seconds for each list of sizes; 0: no limit");
+DEFINE_int32(candidates, 0, "candidates to try for each list of sizes; 0: no limit");
+DEFINE_string(method, "genetic", "how to search: genetic or random");
+DEFINE_uint64(seed, 0, "what is tried depends on it, and on measured times only");
+DEFINE_int32(population, 24, "candidates of a generation");
+DEFINE_int32(threads, 0, "threads that kernels run on; 0: as many as the machine has");
+DEFINE_string(start, "", "options to try first, for example tile=32x32,unroll=4; several joined by ';'");
+DEFINE_string(cache, "", "the cache's folder; without it TC_CACHE_DIR, else the user's own cache");
+DEFINE_string(checkpoint, "", "a file that is written after each generation, and gone on from");
+DEFINE_string(log, "", "a file that gets a line of JSON for each candidate and each result");
+DEFINE_bool(quiet, false, "print results only");
+
+namespace {
+
+using namespace tc;
+using namespace tc::autotuner;
+
+constexpr const char* help =
+    R"(tc_autotune searches for the mapping options that make a def fastest on this machine and puts them into the cache.
+
+usage: tc_autotune <file.tc> --sizes=<name=value,...> [flags]
+
+Inputs are made up: floats between -1 and 1, indices inside what they index. Candidates run in processes of their own and count
+only if their results are right. Programs find the winner in the cache without further ado; see docs/autotuning.md.
+Ctrl-C ends the search with the best so far.
+
+flags:
+)";
+
+constexpr const char* examples = R"(
+examples:
+  tc_autotune mm.tc --sizes=M=1024,K=1024,N=1024 --budget=60
+  tc_autotune layers.tc --def=mlp --sizes="B=128,I=64;B=256,I=64" --cache=team_cache --log=mlp.json
+
+exit codes: 0 done, 2 it could not be done or was not understood
+)";
+
+struct UsageError : Error {
+  using Error::Error;
+};
+
+Cancellation& cancellation() {
+  static auto& result = *new Cancellation;
+  return result;
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> result;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, separator);)
+    if (!part.empty()) result.push_back(part);
+  return result;
+}
+
+lang::SizeMap parse_sizes(const std::string& text) {
+  lang::SizeMap sizes;
+  for (const auto& part : split(text, ',')) {
+    auto equals = part.find('=');
+    char* end = nullptr;
+    auto value = equals == std::string::npos ? -1 : std::strtoll(part.c_str() + equals + 1, &end, 10);
+    if (value < 0 || !end || *end) throw UsageError(str("--sizes: '", part, "' must be a name, '=' and a number"));
+    sizes[part.substr(0, equals)] = value;
+  }
+  return sizes;
+}
+
+/// The inputs of \p function for \p sizes, dense ones.
+std::vector<TensorSpec> inputs_of(const engine::Function& function, const lang::SizeMap& sizes) {
+  for (const auto& name : function.def.sizes)
+    if (!sizes.count(name))
+      throw UsageError(str("--sizes gives no value for '", name, "'; '", function.name(), "' has the sizes ",
+                           join(function.def.sizes)));
+  std::vector<TensorSpec> result;
+  for (const auto& param : function.def.params) {
+    std::vector<std::int64_t> shape;
+    if (param.dims)
+      for (const auto& dim : *param.dims) shape.push_back(lang::evaluate_size(dim, sizes));
+    result.push_back(contiguous(function.def.tensors.at(param.name).type, shape));
+  }
+  return result;
+}
+
+std::shared_ptr<const engine::Function> load(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw UsageError(str("'", file, "' cannot be read"));
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  auto module = engine::define(text, file);
+  if (!FLAGS_def.empty()) return module.function(FLAGS_def);
+  if (module.functions.size() == 1) return module.functions.front();
+  std::vector<std::string> names;
+  for (const auto& function : module.functions) names.push_back(function->name());
+  throw UsageError(str("--def must say which def is tuned; there are ", join(names)));
+}
+
+std::shared_ptr<cache::Cache> open_cache() {
+  if (FLAGS_cache.empty()) return cache::from_environment();
+  cache::CacheSettings settings;
+  settings.folder = FLAGS_cache;
+  return std::make_shared<cache::Cache>(settings);
+}
+
+std::string time_text(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3f %s", seconds * (seconds < 1e-3 ? 1e6 : 1e3), seconds < 1e-3 ? "us" : "ms");
+  return text;
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (unsigned char c : text) {
+    char code[8];
+    std::snprintf(code, sizeof code, "\\u%04x", c);
+    if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\')
+      out += code;
+    else
+      out += static_cast<char>(c);
+  }
+  return out + '"';
+}
+
+std::string options_text(const options::MappingOptions& options) {
+  auto text = options.to_text();
+  return text.empty() ? "(default options)" : text;
+}
+
+/// Lines of JSON, where --log asks for them.
+class Log {
+ public:
+  Log() {
+    if (FLAGS_log.empty()) return;
+    out_.open(FLAGS_log, std::ios::app);
+    if (!out_) throw UsageError(str("--log: '", FLAGS_log, "' cannot be written"));
+  }
+  void write(const std::string& sizes, const Candidate& candidate) {
+    if (out_.is_open())
+      out_ << "{\"sizes\": " << quoted(sizes) << ", \"options\": " << quoted(candidate.options.to_text())
+           << ", \"status\": " << quoted(name(candidate.status)) << ", \"seconds\": " << candidate.seconds
+           << ", \"spread\": " << candidate.spread << ", \"generation\": " << candidate.generation
+           << ", \"at\": " << candidate.at << ", \"note\": " << quoted(candidate.note) << "}" << std::endl;
+  }
+  void write(const std::string& sizes, const TuneResult& result) {
+    if (out_.is_open())
+      out_ << "{\"sizes\": " << quoted(sizes) << ", \"best\": " << quoted(result.best.options.to_text())
+           << ", \"seconds\": " << result.best.seconds << ", \"default_seconds\": " << result.standard.seconds
+           << ", \"candidates\": " << result.candidates.size() << ", \"generations\": " << result.generations
+           << ", \"elapsed\": " << result.elapsed << ", \"stop\": " << quoted(name(result.stop))
+           << ", \"kept\": " << (result.kept ? "true" : "false") << "}" << std::endl;
+  }
+
+ private:
+  std::ofstream out_;
+};
+
+void show(const Progress& progress) {
+  static double shown = -10;
+  if (FLAGS_quiet || (progress.elapsed >= shown && progress.elapsed - shown < 5)) return;
+  shown = progress.elapsed;
+  std::cerr << "generation " << progress.generation << ", " << progress.tried << " tried: best "
+            << time_text(progress.best_seconds) << ", default " << time_text(progress.default_seconds) << "; "
+            << progress.same << " same, " << progress.slow << " slow, " << progress.failed << " failed; "
+            << static_cast<int>(progress.elapsed) << " s\n";
+}
+
+TuneSettings settings_from_flags() {
+  TuneSettings settings;
+  settings.worker = {"/proc/self/exe", "--worker"};
+  settings.budget = FLAGS_budget;
+  settings.candidates = FLAGS_candidates;
+  settings.method = parse_method(FLAGS_method);
+  settings.seed = FLAGS_seed;
+  settings.genetic.population = FLAGS_population;
+  settings.threads = FLAGS_threads;
+  for (const auto& start : split(FLAGS_start, ';')) settings.starts.push_back(options::MappingOptions::parse(start));
+  if (!FLAGS_target.empty()) settings.target = Target::parse(FLAGS_target);
+  settings.checkpoint = FLAGS_checkpoint;
+  settings.cancellation = cancellation();
+  settings.on_progress = show;
+  settings.cache = open_cache();
+  return settings;
+}
+
+void tune_for(const std::shared_ptr<const engine::Function>& function, const std::string& sizes, TuneSettings settings,
+              Log& log) {
+  SampleTensors sample(*function, inputs_of(*function, parse_sizes(sizes)), FLAGS_seed);
+  settings.on_candidate = [&](const Candidate& candidate) { log.write(sizes, candidate); };
+  auto result = tune(function, sample.views(), {}, settings);
+  log.write(sizes, result);
+  std::cout << function->name() << " " << sizes << ": " << time_text(result.best.seconds) << ", default "
+            << time_text(result.standard.seconds) << " (" << result.speedup()
+            << "x): " << options_text(result.best.options) << (result.kept ? "" : " (not kept in a cache)") << "\n";
+}
+
+void print_help() {
+  std::cout << help;
+  std::vector<gflags::CommandLineFlagInfo> flags;
+  gflags::GetAllFlags(&flags);
+  for (const auto& flag : flags) {
+    if (flag.filename != __FILE__) continue;
+    std::string text = str("  --", flag.name, flag.type == "bool" ? "" : str("=<", flag.type, ">"));
+    text.resize(std::max<std::size_t>(text.size() + 1, 23), ' ');
+    auto fallback = flag.default_value.empty() || flag.type == "bool" ? "" : str(" (", flag.default_value, ")");
+    std::cout << text << flag.description << fallback << "\n";
+  }
+  std::cout << examples;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  if (count == 2 && std::strcmp(words[1], "--worker") == 0) return worker_main();
+  for (int i = 1; i < count; ++i)
+    if (std::strcmp(words[i], "--help") == 0 || std::strcmp(words[i], "-h") == 0) return print_help(), 0;
+  gflags::ParseCommandLineFlags(&count, &words, true);
+  try {
+    if (count != 2) throw UsageError("one file of TC text is needed");
+    cancellation();
+    std::signal(SIGINT, [](int) { cancellation().cancel(); });
+    auto function = load(words[1]);
+    auto settings = settings_from_flags();
+    auto lists = split(FLAGS_sizes, ';');
+    if (lists.size() > 1 && !FLAGS_checkpoint.empty()) throw UsageError("--checkpoint takes one list of sizes");
+    if (lists.empty()) lists.emplace_back();
+    Log log;
+    for (const auto& sizes : lists)
+      if (!cancellation().requested()) tune_for(function, sizes, settings, log);
+    return 0;
+  } catch (const UsageError& error) {
+    std::cerr << "tc_autotune: " << error.what() << "; tc_autotune --help says what there is\n";
+  } catch (const Error& error) {
+    std::cerr << "tc_autotune: " << error.what() << "\n";
+  }
+  return 2;
+}
