@@ -96,24 +96,39 @@ void schedule(CompileState& state, std::size_t index) {
       [] {});
 }
 
-/// The kernels of a launch; where the quota runs out, each cluster in one thread.
+/// The kernel of \p part; where the quota runs out, one without buffers and tiles of accumulators, else one of one thread.
+/// \p mapping becomes the one it has.
+void map_part(CompileState& state, LaunchState& launch, const Scop& part, const polyhedral::GridClusterMapping& plain,
+              polyhedral::GridClusterMapping& mapping) {
+  auto take = [&] { launch.kernels.push_back({polyhedral::map_kernel(part, mapping), {}, {}, {}, {}}); };
+  with_quota(state, *launch.scop, "map", "a kernel has neither buffers nor register tiles", take, [&] {
+    mapping = plain;
+    with_quota(state, *launch.scop, "map", "a kernel runs in one thread", take, [&] {
+      mapping = {};
+      take();
+    });
+  });
+}
+
+/// The kernels of a launch, each with a quota of its own.
 void map_to_kernels(CompileState& state, LaunchState& launch) {
-  auto take = [&](const polyhedral::GridMapping& mapping) {
-    launch.kernels.clear();
-    for (auto& kernel : polyhedral::map_to_grid(*launch.scop, mapping)) launch.kernels.push_back({std::move(kernel), {}, {}, {}, {}});
-  };
-  auto serial = [&] {
-    launch.grid.emplace();
-    take({});
-  };
-  if (!launch.dependences || !state.mapping.parallel) return serial();
-  with_quota(
-      state, *launch.scop, "map", "kernels run in one thread",
-      [&] {
-        launch.grid = strategy::choose_grid_mapping(*launch.scop, state.target, state.mapping);
-        take(*launch.grid);
-      },
-      serial);
+  polyhedral::GridMapping plain;
+  launch.grid.emplace();
+  if (launch.dependences && state.mapping.parallel)
+    with_quota(
+        state, *launch.scop, "map", "kernels run in one thread",
+        [&] {
+          launch.grid = strategy::choose_grid_mapping(*launch.scop, state.target, state.mapping);
+          auto simple = state.mapping;
+          simple.promote = simple.reduce_in_block = simple.shared = simple.registers = false;
+          plain = strategy::choose_grid_mapping(*launch.scop, state.target, simple);
+        },
+        [&] { launch.grid.emplace(); });
+  auto parts = polyhedral::kernel_parts(*launch.scop);
+  launch.grid->clusters.resize(parts.size());
+  plain.clusters.resize(parts.size());
+  launch.kernels.clear();
+  for (std::size_t i = 0; i < parts.size(); ++i) map_part(state, launch, parts[i], plain.clusters[i], launch.grid->clusters[i]);
 }
 
 void map(CompileState& state, std::size_t index) {

@@ -59,7 +59,9 @@ Scop stage(const Scop& scop, GridClusterMapping& mapping) {
   return result;
 }
 
-GridKernel map_cluster(const Scop& part, const GridClusterMapping& choice) {
+}  // namespace
+
+GridKernel map_kernel(const Scop& part, const GridClusterMapping& choice) {
   auto mapping = choice;
   auto scop = stage(reduce_in_block(part, mapping), mapping);
   scop = copy_reads(scop, mapping);
@@ -71,15 +73,17 @@ GridKernel map_cluster(const Scop& part, const GridClusterMapping& choice) {
   return {scop, tree.where, tree.grid, tree.block, mapping.shared_bytes - memory.shared_bytes};
 }
 
-}  // namespace
-
-std::vector<GridKernel> map_to_grid(const Scop& scop, const GridMapping& mapping) {
+std::vector<Scop> kernel_parts(const Scop& scop) {
   auto gathered = scop;
   gathered.schedule = gather_coincident(scop);
-  auto parts = split_kernels(gathered);
+  return split_kernels(gathered);
+}
+
+std::vector<GridKernel> map_to_grid(const Scop& scop, const GridMapping& mapping) {
+  auto parts = kernel_parts(scop);
   std::vector<GridKernel> kernels;
   for (std::size_t i = 0; i < parts.size(); ++i)
-    kernels.push_back(map_cluster(parts[i], i < mapping.clusters.size() ? mapping.clusters[i] : GridClusterMapping{}));
+    kernels.push_back(map_kernel(parts[i], i < mapping.clusters.size() ? mapping.clusters[i] : GridClusterMapping{}));
   return kernels;
 }
 

@@ -33,4 +33,8 @@ struct GridKernel {
 /// outer members runs in one block. Grid and block shrink to what is used.
 std::vector<GridKernel> map_to_grid(const Scop& scop, const GridMapping& mapping);
 
+/// The same in two steps: the clusters of \p scop, each a scop of its own, and the kernel of one.
+std::vector<Scop> kernel_parts(const Scop& scop);
+GridKernel map_kernel(const Scop& part, const GridClusterMapping& mapping);
+
 }  // namespace tc::polyhedral
