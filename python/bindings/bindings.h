@@ -9,6 +9,7 @@ void bind_errors(pybind11::module_& m);
 void bind_options(pybind11::module_& m);
 void bind_cache(pybind11::module_& m);
 void bind_tensor(pybind11::module_& m);
+void bind_work(pybind11::module_& m);
 void bind_executable(pybind11::module_& m);
 void bind_function(pybind11::module_& m);
 void bind_tune(pybind11::module_& m);

@@ -6,6 +6,7 @@
 #include "place.h"
 #include "tc/base/str.h"
 #include "tc/cuda/cubin.h"
+#include "tc/engine/roofline.h"
 
 namespace py = pybind11;
 
@@ -94,6 +95,11 @@ void bind_executable(py::module_& m) {
           [](const Callable& self, const py::args& args, const py::object& out) { return self.call(args, out); },
           py::kw_only(), py::arg("out") = py::none())
       .def("_profile", &profile, py::kw_only(), py::arg("out") = py::none())
+      .def("_measure",
+           [](const Callable& self) {
+             py::gil_scoped_release release;
+             return engine::measure_seconds(self.executable());
+           })
       .def("_stats", &stats)
       .def("_assembly", &assembly)
       .def("_comprehension", [](const Callable& self) { return self.executable().image().source; })

@@ -9,6 +9,7 @@
 #include "interrupt.h"
 #include "tc/base/str.h"
 #include "tc/engine/describe.h"
+#include "tc/engine/describe_work.h"
 #include "tc/engine/environment.h"
 #include "tc/engine/persistent.h"
 
@@ -191,6 +192,18 @@ py::list stage_texts(const PyFunction& self, const std::shared_ptr<Callable>& ca
   return result;
 }
 
+engine::WorkReport work_of(const PyFunction& self, const std::shared_ptr<Callable>& callable, const Settings& settings) {
+  return interruptible([&](Cancellation cancellation) {
+    auto options = settings.options();
+    options.stages.cancellation = cancellation;
+    const auto& image = callable->executable().image();
+    options.mapping = options::MappingOptions::parse(image.options);
+    options.target = Target::parse(image.target);
+    options.interpret = callable->executable().interpreted();
+    return engine::describe_work(*self.function(), image.arguments, options);
+  });
+}
+
 py::tuple define(const std::string& text, const std::string& name) {
   engine::Module module;
   {
@@ -233,7 +246,8 @@ void bind_function(py::module_& m) {
              return self.compile(specs_of(self, inputs), output_specs(out), settings);
            })
       .def("_cache_key", &key_of, py::arg("inputs"), py::arg("out"), py::arg("settings"))
-      .def("_stage_texts", &stage_texts);
+      .def("_stage_texts", &stage_texts)
+      .def("_work", &work_of);
   m.def("define", &define, py::arg("text"), py::arg("name"), "The defs of a text, and warnings about it.");
 }
 

@@ -7,6 +7,7 @@ PYBIND11_MODULE(_core, m) {
   tc::python::bind_options(m);
   tc::python::bind_tensor(m);
   tc::python::bind_cache(m);
+  tc::python::bind_work(m);
   tc::python::bind_executable(m);
   tc::python::bind_function(m);
   tc::python::bind_tune(m);

@@ -155,10 +155,63 @@ class Executable(_core.Executable):
             return []
         return self._function._stage_texts(self, self._settings)
 
-    def explain(self) -> str:
-        """Ranges, schedule, loop nest and assembly as text."""
+    @functools.cached_property
+    def _report(self):
+        """What a run computes and moves. Of a loaded binary it is that of the source it keeps, mapped by this compiler."""
+        if self._function is not None:
+            return self._function._work(self, self._settings)
+        settings = _settings(self.stats["target"], None, False)
+        (definition,), _ = _core.define(self._comprehension(), self.name)
+        return _core.Function(definition, settings)._work(self, settings)
+
+    @property
+    def work(self) -> dict:
+        """What one run computes and moves, known without running it; the first look takes about a compile.
+
+            flops               of the text, over the boxes of its statements; "exact" unless arms of a conditional differ
+            operations          by kind; comparisons and integers are no FLOPs
+            bytes               predicted, "read" and "written" between "registers-L1", "L1-L2", "L2-L3", "L3-memory"
+            compulsory_bytes    what arguments cost at least: each byte once
+            tensors             the same for each tensor, with its "unique" bytes
+            intensity           FLOPs per byte between L3 and memory
+            not_predicted       why there are no bytes, or None
+        """
+        return self._report._as_dict()
+
+    def _seconds(self, tensors, out) -> float:
+        """The median time of some runs: on `tensors`, or on tensors of its own making."""
+        if self._device_source():
+            raise _core.OptionsError("runs on a GPU are not measured: profile them with its own tools")
+        if not tensors:
+            return self._measure()
+        self._profile(*tensors, out=out)
+        runs = [self._profile(*tensors, out=out)["kernels_us"]]
+        while len(runs) < 3 or (sum(runs) < 1e5 and len(runs) < 1000):
+            runs.append(self._profile(*tensors, out=out)["kernels_us"])
+        return sorted(runs)[len(runs) // 2] * 1e-6
+
+    def roofline(self, *tensors, out=None) -> dict:
+        """Where a run stands under the limits of this machine: measured on `tensors`, else on tensors of its own making.
+
+        The machine's peak and its memory's bandwidth are measured once in a process, about 0.2 seconds; shares are None
+        where a limit could not be measured or bytes are not predicted. "bound": "arithmetic" or "memory" at half of a
+        limit or more, else "neither"; "unknown" without limits.
+        """
+        return self._report._roofline(self.stats["target"], self._seconds(tensors, out))[0]
+
+    def explain(self, *tensors, out=None, measure: bool = False) -> str:
+        """Ranges, work, schedule, loop nest and assembly as text.
+
+        With `tensors`, or `measure`, it is run too: its time and its place under the machine's limits, see `roofline`.
+        """
         titles = {"inline": "comprehension", "infer": "ranges", "map": "schedule", "raise": "loop nest"}
         parts = [f"# {self.name} for {self.stats['target']}\n" + "\n".join(self._argument_lines())]
+        work = "## work\n" + self._report._text()
+        if tensors or measure:
+            work += self._report._roofline(self.stats["target"], self._seconds(tensors, out))[1]
+        if self._function is None:
+            work += "(of the source that was loaded, mapped anew; its schedule and loop nest were not kept)\n"
+        parts.append(work)
         for name, _, text in self._stages:
             title = titles.get(name.split(".")[0])
             if title:

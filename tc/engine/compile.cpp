@@ -37,14 +37,24 @@ void check_replacements(const StageOptions<CompileState>& options, const StageLi
     }
 }
 
+/// How far a pipeline goes: to loop nests, or on to machine code.
+enum class Until { Nests, Code };
+
+/// Does stage \p name, which may carry the number of a launch, make code of a loop nest?
+bool makes_code(const std::string& name) {
+  auto plain = name.substr(0, name.find('.'));
+  return plain == "raise" || plain == "emit";
+}
+
 /// lower, then the stages of every launch, over \p state. Dumps go to a folder of the def's name.
-std::vector<StageRecord> run_pipeline(CompileState& state, StageOptions<CompileState> options) {
+std::vector<StageRecord> run_pipeline(CompileState& state, StageOptions<CompileState> options, Until until) {
   if (!options.dump_directory.empty()) options.dump_directory += "/" + state.function->name();
   auto records = run_stages(lower_stages(), state, options_for(options, lower_stages()));
   StageList stages;
   for (std::size_t i = 0; i < state.launches.size(); ++i)
-    for (auto& stage : launch_stages(i, state.launches.size())) stages.push_back(std::move(stage));
-  if (state.target.is_cuda()) stages.push_back(build_stage());
+    for (auto& stage : launch_stages(i, state.launches.size()))
+      if (until == Until::Code || !makes_code(stage.name)) stages.push_back(std::move(stage));
+  if (until == Until::Code && state.target.is_cuda()) stages.push_back(build_stage());
   check_replacements(options, stages);
   options.first_number = static_cast<int>(records.size());
   auto rest = run_stages(stages, state, options);
@@ -53,11 +63,11 @@ std::vector<StageRecord> run_pipeline(CompileState& state, StageOptions<CompileS
 }
 
 /// Runs the pipeline; isl's own exceptions become ours.
-std::vector<StageRecord> run_watched(CompileState& state, const CompileOptions& options) {
+std::vector<StageRecord> run_watched(CompileState& state, const CompileOptions& options, Until until) {
   Watchdog watchdog(options.stages.cancellation, options.memory_limit);
   state.watch = [&](polyhedral::Context* context) { watchdog.watch(context); };
   try {
-    auto records = run_pipeline(state, options.stages);
+    auto records = run_pipeline(state, options.stages, until);
     watchdog.watch(nullptr);
     watchdog.check("the compiler");
     return records;
@@ -213,6 +223,12 @@ std::string cache_key(const Function& function, const std::vector<Argument>& arg
   return key.str();
 }
 
+CompileState map_launches(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options) {
+  auto state = start_state(function, specs(arguments, false), specs(arguments, true), options);
+  run_watched(state, options, Until::Nests);
+  return state;
+}
+
 std::shared_ptr<const Executable> compile(const std::shared_ptr<const Function>& function,
                                           const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
                                           const CompileOptions& options) {
@@ -224,7 +240,7 @@ std::shared_ptr<const Executable> compile(const std::shared_ptr<const Function>&
   if (options.interpret) {
     interpreter = make_interpreter(function, state.arguments, state.sizes);
   } else {
-    stats.records = run_watched(state, options);
+    stats.records = run_watched(state, options, Until::Code);
     image = make_image(state);
   }
   image.function = function->name();

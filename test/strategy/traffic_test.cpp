@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <iomanip>
 #include <iostream>
+#include <random>
 #include <sstream>
 
 #include "tc/polyhedral/dependences.h"
@@ -171,6 +172,15 @@ TEST_F(PredictTraffic, ProductsPacked) {
   expect_near(nt(250, 60, 100));
   expect_near(nn(130, 144, 150));
   expect_near(nt(130, 144, 150));
+}
+TEST_F(PredictTraffic, ProductsOfAnySize) {
+  std::mt19937 random(7);
+  auto size = [&] { return 20 + static_cast<int>(random() % 130); };
+  for (int i = 0; i < 12; ++i) {
+    int m = size(), n = size(), k = size();
+    SCOPED_TRACE(str(m, "x", n, "x", k));
+    expect_near(i % 2 ? nn(m, n, k) : nt(m, n, k));
+  }
 }
 TEST_F(PredictTraffic, Convolution) { expect_near(convolution(24, 20, 22)); }
 TEST_F(PredictTraffic, Softmax) {

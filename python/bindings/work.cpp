@@ -1,0 +1,91 @@
+#include <pybind11/stl.h>
+
+#include "bindings.h"
+#include "tc/engine/roofline.h"
+
+namespace py = pybind11;
+
+namespace tc::python {
+namespace {
+
+py::dict dict_of(const strategy::Work& work) {
+  py::dict result;
+  result["adds"] = work.adds;
+  result["multiplies"] = work.multiplies;
+  result["fused"] = work.fused;
+  result["divisions"] = work.divisions;
+  result["square_roots"] = work.square_roots;
+  result["functions"] = work.functions;
+  result["comparisons"] = work.comparisons;
+  result["integers"] = work.integers;
+  return result;
+}
+
+py::dict dict_of(const strategy::Transfer& transfer) {
+  py::dict result;
+  result["read"] = transfer.read;
+  result["written"] = transfer.written;
+  return result;
+}
+
+/// What goes between each two levels, by \p level(number).
+template <typename Level>
+py::dict levels(Level&& level) {
+  py::dict result;
+  for (std::size_t i = 0; i < strategy::Traffic::names.size(); ++i) result[strategy::Traffic::names[i]] = dict_of(level(i));
+  return result;
+}
+
+py::dict dict_of(const engine::WorkReport& report) {
+  py::dict result;
+  result["flops"] = report.work.flops();
+  result["exact"] = report.work.exact;
+  result["operations"] = dict_of(report.work);
+  result["not_predicted"] = report.traffic ? py::object(py::none()) : py::object(py::str(report.no_traffic));
+  if (!report.traffic) return result;
+  const auto& traffic = *report.traffic;
+  result["bytes"] = levels([&](std::size_t level) { return traffic.total(static_cast<int>(level)); });
+  result["compulsory_bytes"] = dict_of(traffic.compulsory());
+  result["intensity"] = report.intensity();
+  py::dict tensors;
+  for (const auto& tensor : traffic.tensors) {
+    py::dict entry = levels([&](std::size_t level) { return tensor.levels[level]; });
+    entry["argument"] = tensor.argument;
+    entry["unique"] = dict_of(tensor.unique);
+    tensors[py::str(tensor.name)] = entry;
+  }
+  result["tensors"] = tensors;
+  return result;
+}
+
+/// The position of a run as numbers, and as text.
+py::tuple position(const engine::WorkReport& report, const std::string& target, double seconds) {
+  engine::Roofline roofline;
+  {
+    py::gil_scoped_release release;
+    roofline = engine::roofline(report, Target::parse(target), seconds);
+  }
+  auto limit = [](double value) { return value > 0 ? py::object(py::float_(value)) : py::object(py::none()); };
+  py::dict result;
+  result["seconds"] = roofline.seconds;
+  result["threads"] = roofline.threads;
+  result["gflops"] = roofline.flops;
+  result["peak_gflops"] = limit(roofline.limits.flops);
+  result["share_of_peak"] = limit(roofline.share_of_peak());
+  result["gbytes"] = limit(roofline.bandwidth);
+  result["peak_gbytes"] = limit(roofline.limits.bandwidth);
+  result["share_of_bandwidth"] = limit(roofline.share_of_bandwidth());
+  result["bound"] = roofline.bound();
+  return py::make_tuple(result, engine::to_string(roofline));
+}
+
+}  // namespace
+
+void bind_work(py::module_& m) {
+  py::class_<engine::WorkReport>(m, "WorkReport", "What one run of a def computes and moves.")
+      .def("_as_dict", [](const engine::WorkReport& self) { return dict_of(self); })
+      .def("_text", [](const engine::WorkReport& self) { return engine::to_string(self); })
+      .def("_roofline", &position, py::arg("target"), py::arg("seconds"));
+}
+
+}  // namespace tc::python
