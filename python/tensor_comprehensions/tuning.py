@@ -42,7 +42,7 @@ class Measured:
 @dataclasses.dataclass(frozen=True)
 class Candidate:
     """Options that were tried. `status` is ok, same (code as an earlier one), slow (given up), wrong, crash, timeout,
-    resource or rejected; `time` is in seconds, 0 for failures; `at` is when, in seconds since tuning began."""
+    resource or rejected; `time` is in seconds, the least of some samples, 0 for failures; `at` is when, in seconds since tuning began."""
 
     options: _core.MappingOptions
     status: str

@@ -78,7 +78,7 @@ Finalist finalist_of(const Entrant& entrant) {
 bool faster(const std::vector<double>& of, const std::vector<double>& than) {
   std::vector<double> ratios;
   for (std::size_t i = 0; i < std::min(of.size(), than.size()); ++i) ratios.push_back(of[i] / than[i]);
-  if (ratios.empty()) return false;
+  if (ratios.empty() || quantile(of, 0) >= quantile(than, 0)) return false;
   double uncertainty =
       (quantile(ratios, 0.75) - quantile(ratios, 0.25)) / 2 / std::sqrt(static_cast<double>(ratios.size()));
   return quantile(ratios, 0.5) < 1 - std::max(0.01, 2 * uncertainty);

@@ -31,7 +31,7 @@ struct JobContext {
 ///
 ///   reference <options> <interpret>        ok                       results into the shared memory
 ///   compile <options>                      ok <image> <identity of the code>
-///   measure <image> <best> <seconds>       ok <median> <quartiles> <runs> | slow <seconds>
+///   measure <image> <best> <seconds>       ok <least> <quartiles> <runs> | slow <seconds>
 ///   compare <seconds> <image>...           ok <seconds of each round of image 1>...
 ///
 /// `measure` and `compare` check results first. `best` is the time so far, in seconds, 0 for none; `seconds` are for

@@ -30,7 +30,7 @@ Status parse_status(const std::string& text);
 struct Candidate {
   options::MappingOptions options;
   Status status = Status::Crashed;
-  double seconds = 0;  ///< of a run, the median; for Slow of one run, for failures 0
+  double seconds = 0;  ///< of a run, the least of some samples; for failures 0
   double spread = 0;   ///< seconds between the quartiles
   std::string code;    ///< identity of the machine code, "" where there is none
   std::string note;    ///< what went wrong

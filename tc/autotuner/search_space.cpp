@@ -217,7 +217,7 @@ Choice SearchSpace::random(RandomSource& random) const {
   Choice result;
   bool given = false;
   for (const auto& gene : genes_) {
-    if (gene.position == 0) given = random.below(2) == 0;
+    if (gene.position == 0) given = random.below(4) == 0;
     result.push_back(given ? static_cast<int>(random.below(gene.values.size())) : 0);
   }
   return normalised(result);

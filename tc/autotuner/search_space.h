@@ -47,7 +47,7 @@ class SearchSpace {
   /// lost.
   Choice choice(const options::MappingOptions& options) const;
 
-  /// Any choice; each option is left to the strategy with probability 1/2.
+  /// Any choice; each option is left to the strategy with probability 3/4: most changes make code slower.
   Choice random(RandomSource& random) const;
   /// \p choice with each gene changed with probability \p rate: half the time to a value beside it, else to any.
   Choice mutated(Choice choice, double rate, RandomSource& random) const;

@@ -17,6 +17,7 @@ TEST(Faster, IsBeyondNoise) {
       {{0.995, 0.995, 0.995, 0.995, 0.995}, {1, 1, 1, 1, 1}, false},
       {{1.1, 1.1, 1.1, 1.1, 1.1}, {1, 1, 1, 1, 1}, false},
       {{0.5, 1.9, 0.97, 1.6, 0.6}, {1, 1, 1, 1, 1}, false},
+      {{1, 1, 1, 1, 1}, {2, 2, 2, 0.99, 2}, false},
       {{0.9, 1.8, 0.9, 2.7, 0.9}, {1, 2, 1, 3, 1}, true},
   };
   for (const auto& row : rows) EXPECT_EQ(faster(row.of, row.than), row.faster) << testing::PrintToString(row.of);
