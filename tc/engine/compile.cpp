@@ -247,7 +247,7 @@ std::shared_ptr<const Executable> compile(const std::shared_ptr<const Function>&
   image.source = lang::print(function->def);
   image.target = to_string(options.target);
   image.options = options.mapping.to_text();
-  image.in_place = in_place(*function, state.arguments);
+  if (!options.target.is_cuda()) image.in_place = in_place(*function, state.arguments);
   image.arguments = std::move(state.arguments);
   stats.fallbacks = std::move(state.fallbacks);
   stats.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

@@ -57,7 +57,7 @@ struct Image {
   std::string target;
   std::string options;
   std::vector<Argument> arguments;
-  std::vector<InPlace> in_place;
+  std::vector<InPlace> in_place;  ///< none for kernels of GPUs: their arguments are __restrict__
   std::size_t workspace_bytes = 0;
   std::vector<LaunchCode> launches;
   cuda::DeviceCode device;  ///< the kernels, for a GPU

@@ -88,6 +88,13 @@ TEST(EmitKernel, KeepsNamesUnlessTheyMeanSomethingElse) {
 )");
 }
 
+/// A kernel has C linkage: it may not have the name of a function of CUDA's.
+TEST(EmitKernel, KernelsHaveNamesThatCudaDoesNotDeclare) {
+  for (const char* name : {"norm", "hypot", "atomicAdd", "j0", "sincos", "exp10", "umul24", "max", "clock", "main", "expf"})
+    EXPECT_NE(emit_kernel(name, store("A", 0, 1.0f), {"A"}, {}).name, name);
+  EXPECT_EQ(emit_kernel("matmul", store("A", 0, 1.0f), {"A"}, {}).name, "matmul");
+}
+
 TEST(EmitKernel, GivesValuesNamesThatNothingInScopeHas) {
   auto value = ir::Let::make("A.value", load("A", 0),
                              ir::Let::make("A.value$1", variable("A.value", Float(32)) + 1.0f,
