@@ -41,6 +41,7 @@ class NestBuilder {
         auto address = access.relation;
         if (access.exact && !access.function.is_null())
           address = access.function.as_map().intersect_domain(access.relation.domain());
+        exact_.push_back(access.exact);
         addresses_.push_back(address.intersect_domain(statement.domain));
         references_.push_back({statement.id, scop.tensor(polyhedral::range_name(address)), reads, writes});
       };
@@ -119,7 +120,7 @@ class NestBuilder {
       for (std::size_t i = 0; i < references_.size(); ++i) {
         if (references_[i].statement != id) continue;
         auto elements = set.apply(addresses_[i]);
-        if (!elements.is_empty()) result.touched[i] = TouchedBox{spans(elements), instances_of_one};
+        if (!elements.is_empty()) result.touched[i] = TouchedBox{spans(elements), instances_of_one, exact_[i]};
       }
     });
     return result;
@@ -127,6 +128,7 @@ class NestBuilder {
 
   std::vector<Reference> references_;
   std::vector<isl::map> addresses_;
+  std::vector<bool> exact_;
 };
 
 /// A dimension of a box as bytes: \p count times \p stride apart, outermost last when sorted.
@@ -143,10 +145,14 @@ std::vector<Step> steps(const Tensor& tensor, const TouchedBox& box) {
     if (box.spans[i].count() > 1 && stride > 0) result.push_back({stride, box.spans[i].count()});
   }
   std::sort(result.begin(), result.end(), [](const Step& a, const Step& b) { return a.stride < b.stride; });
-  for (auto& step : result) {
+  auto cut = [&](Step& step) {
     step.count = std::min(step.count, std::ceil(std::max(left, 1.0)));
     left /= step.count;
-  }
+  };
+  if (box.exact)
+    std::for_each(result.rbegin(), result.rend(), cut);
+  else
+    std::for_each(result.begin(), result.end(), cut);
   return result;
 }
 
@@ -182,6 +188,7 @@ TouchedBox joint(const std::vector<const TouchedBox*>& boxes) {
   auto result = *boxes.front();
   for (std::size_t b = 1; b < boxes.size(); ++b) {
     result.instances += boxes[b]->instances;
+    result.exact &= boxes[b]->exact;
     for (std::size_t i = 0; i < result.spans.size(); ++i) {
       auto& span = result.spans[i];
       const auto& other = boxes[b]->spans[i];

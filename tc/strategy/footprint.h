@@ -22,6 +22,7 @@ struct Span {
 struct TouchedBox {
   std::vector<Span> spans;
   double instances = 0;
+  bool exact = true;  ///< every index of each span is touched, though not with every other; false: it may be
 };
 
 /// A read or write of a statement. An accumulating write is one reference that does both.
@@ -57,7 +58,8 @@ Footprints compute_footprints(const polyhedral::Scop& scop);
 ///   dimensions in ascending order of stride s: while gaps stay below a line, run += (n - 1) * s, else runs *= n
 ///   lines = runs * ((run - element) / line + 1), for one run, or runs that are all aligned alike, those it lies in
 ///
-/// where the box is cut, outermost dimension first, to as many elements as there are instances.
+/// where a box of more elements than instances is cut to so many: an exact one (a diagonal) in its inner dimensions, another one (a
+/// gather of rows) in its outer ones.
 double lines_touched(const polyhedral::Tensor& tensor, const std::vector<const TouchedBox*>& boxes, std::int64_t line_bytes);
 
 }  // namespace tc::strategy

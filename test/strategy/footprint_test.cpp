@@ -25,6 +25,8 @@ Tensor tensor(std::vector<std::int64_t> extent, std::vector<std::int64_t> stride
 
 TouchedBox box(std::vector<Span> spans, double instances = 1e9) { return {std::move(spans), instances}; }
 
+TouchedBox gather(std::vector<Span> spans, double instances) { return {std::move(spans), instances, false}; }
+
 TEST(LinesTouched, OfOneBox) {
   auto matrix = tensor({64, 256}, {256, 1});
   struct Case {
@@ -40,7 +42,8 @@ TEST(LinesTouched, OfOneBox) {
       {box({{0, 63}, {5, 5}}), 64, 64},                // a column
       {box({{0, 0}, {0, 62, 2}}), 4, 32},              // every other element
       {box({{0, 62, 2}, {0, 15}}), 32, 512},           // every other row
-      {box({{0, 63}, {0, 15}}, 48), 3, 48},            // no more than the instances
+      {box({{0, 63}, {0, 63}}, 64), 64, 64},           // a diagonal
+      {gather({{0, 63}, {0, 15}}, 48), 3, 48},         // some rows
   };
   for (std::size_t i = 0; i < cases.size(); ++i) {
     EXPECT_EQ(lines_touched(matrix, {&cases[i].box}, 64), cases[i].lines) << i;

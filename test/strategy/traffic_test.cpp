@@ -6,6 +6,7 @@
 #include <iomanip>
 #include <iostream>
 #include <random>
+#include <set>
 #include <sstream>
 
 #include "tc/polyhedral/dependences.h"
@@ -15,6 +16,7 @@
 #include "test/support/address_stream.h"
 #include "test/support/cache_simulator.h"
 #include "test/support/isl_fixture.h"
+#include "test/support/random_scop.h"
 #include "test/support/scops.h"
 
 namespace tc::strategy {
@@ -180,6 +182,32 @@ TEST_F(PredictTraffic, ProductsOfAnySize) {
     int m = size(), n = size(), k = size();
     SCOPED_TRACE(str(m, "x", n, "x", k));
     expect_near(i % 2 ? nn(m, n, k) : nt(m, n, k));
+  }
+}
+/// Small programs of all kinds, whose data fits everywhere: each level moves what is touched at all.
+TEST_F(PredictTraffic, RandomProgramsThatFit) {
+  auto target = Target::parse("cpu:avx512,cores=1");
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    auto scop = polyhedral::random_scop(context(), seed, 9);
+    auto program = mapped(scop, target, {.tile = {seed % 3 * 2, 3}});
+    auto footprints = compute_footprints(program);
+    auto predicted = predict_traffic(footprints, target);
+    for (const auto& name : buffers_in_registers(footprints, target)) program.tensor(name).in_registers = true;
+    bool exact = true;
+    for (const auto& statement : program.statements)
+      for (const auto& read : statement.reads) exact &= read.exact;
+    std::set<std::int64_t> lines, written;
+    polyhedral::AddressStream(program, [&](std::int64_t address, bool write) {
+      lines.insert(address / 64);
+      if (write) written.insert(address / 64);
+    }).run();
+    double touched = 64.0 * static_cast<double>(lines.size()), changed = 64.0 * static_cast<double>(written.size());
+    for (int level = 1; level < 4; ++level) {
+      EXPECT_GE(predicted.total(level).read, 0.75 * touched) << "seed " << seed << "\n" << print(polyhedral::generate_ast(program));
+      EXPECT_GE(predicted.total(level).written, 0.75 * changed) << "seed " << seed << "\n" << print(polyhedral::generate_ast(program));
+      EXPECT_TRUE(!exact || predicted.total(level).read <= 1.5 * touched) << "seed " << seed << "\n" << print(polyhedral::generate_ast(program));
+      EXPECT_LE(predicted.total(level).written, 1.5 * changed) << "seed " << seed << "\n" << print(polyhedral::generate_ast(program));
+    }
   }
 }
 TEST_F(PredictTraffic, Convolution) { expect_near(convolution(24, 20, 22)); }
