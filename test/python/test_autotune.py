@@ -88,6 +88,48 @@ def test_ctrl_c_ends_with_the_best_so_far():
     assert result.stop == "interrupt" and result.elapsed < 30 and result.best.time > 0
 
 
+def processes_below(parent):
+    """The processes that `parent` started, and those they started."""
+    parents = {}
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        parents[int(stat.parent.name)] = int(fields[1])
+    below = {parent}
+    for _ in range(4):
+        below |= {process for process, above in parents.items() if above in below}
+    return below - {parent}
+
+
+def runs(process):
+    try:
+        return pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_tuning_that_is_killed_leaves_no_processes():
+    program = (
+        "import tensor_comprehensions as tc\n"
+        f"T = tc.define({MM!r})\n"
+        "show = lambda progress: print(progress['tried'], flush=True)\n"
+        "tc.autotune(T.mm, tc.spec((24, 20)), tc.spec((20, 32)), budget=60, cache=False, progress=show)"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    tuning = subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, text=True)
+    tuning.stdout.readline()
+    workers = processes_below(tuning.pid)
+    assert workers
+    tuning.kill()
+    tuning.communicate()
+    end = time.monotonic() + 5
+    while any(map(runs, workers)) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not any(map(runs, workers))
+
+
 def test_an_exception_of_the_progress_function_ends_it():
     T = tc.define(MM)
 
