@@ -203,6 +203,9 @@ void Tuner::measure_default() {
                          when_cancelled());
   if (!compiled || (compiled->front() == name(Status::Ok) && !timed))
     throw CancelledError("tuning was cancelled before the default options were measured");
+  if (timed && timed->front() == name(Status::Wrong))
+    throw InternalError(
+        str("'", function_->name(), "' with the default options differs from its reference: ", timed->back()));
   if (!timed || timed->front() != name(Status::Ok))
     throw ResourceError(str("'", function_->name(), "' cannot be tuned: the default options fail (",
                             timed ? timed->front() : compiled->front(),

@@ -58,7 +58,8 @@ struct TuneSettings {
 /// noise lose to the default. The winner is compiled with all laws and goes into the cache, from where calls take it.
 ///
 /// Throws OptionsError for settings that mean nothing and for a target that is not a processor, ArgumentError for
-/// tensors that do not fit, ResourceError where processes do not start; what candidates do throws nothing.
+/// tensors that do not fit, ResourceError where processes do not start or the default options do not run, InternalError
+/// where their results are wrong; what candidates do throws nothing.
 TuneResult tune(const std::shared_ptr<const engine::Function>& function, const std::vector<TensorView>& inputs,
                 const std::vector<TensorSpec>& outputs, const TuneSettings& settings);
 

@@ -40,10 +40,11 @@ inline std::string fault_of(const std::string& options, const std::string& kinds
 ///   segv abort hang memory exit    as or after a candidate is compiled
 ///   run_segv run_hang              after it has run
 ///   wrong nan unwritten            an element of its results is another, none, or as it was before
+///   default <kind>                 befalls the default options, and no others
 inline Hook chaos(const std::string& kinds) {
   if (kinds.empty()) return {};
   return [kinds](const std::string& step, const std::string& options, const std::vector<TensorView>& outputs) {
-    auto fault = fault_of(options, kinds);
+    auto fault = kinds.starts_with("default ") ? options.empty() ? kinds.substr(8) : "" : fault_of(options, kinds);
     auto* result = outputs.empty() ? nullptr : static_cast<float*>(outputs[0].data);
     if (step == "compile") {
       if (fault == "segv") ::raise(SIGSEGV);

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "tc/base/error.h"
 #include "tuner_fixture.h"
 
 namespace tc::autotuner {
@@ -49,6 +50,14 @@ TEST(Chaos, TuningsEndWellAndNeverPickAFaultyCandidate) {
   }
   EXPECT_GT(faulty, all / 8);
   EXPECT_GE(seen.size(), 8u);
+}
+
+TEST(Chaos, DefaultOptionsThatFailAreAnError) {
+  Inputs inputs({matrix(8, 8), matrix(8, 8)});
+  auto function = function_of(product_text);
+  EXPECT_THROW(tune(function, inputs.views(), {}, quick(2, 1, "default wrong")), InternalError);
+  EXPECT_THROW(tune(function, inputs.views(), {}, quick(2, 1, "default run_segv")), ResourceError);
+  EXPECT_THROW(tune(function, inputs.views(), {}, quick(2, 1, "default abort")), ResourceError);
 }
 
 }  // namespace
