@@ -1,10 +1,14 @@
 import os
+import signal
 
 import pytest
 import torch
 
 # Tests compile what they test, and leave the folders of users alone.
 os.environ["TC_CACHE_MODE"] = "off"
+
+# Jobs in the background of a shell ignore Ctrl-C, and so would the tests that send it to themselves or to what they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
