@@ -4,7 +4,9 @@
 
 #include "tc/base/error.h"
 #include "tc/polyhedral/cluster_view.h"
+#include "tc/polyhedral/loops.h"
 #include "tc/polyhedral/marks.h"
+#include "tc/polyhedral/thread_digits.h"
 #include "tc/polyhedral/thread_map.h"
 
 namespace tc::polyhedral {
@@ -24,13 +26,6 @@ struct Loop {
 };
 using Loops = std::vector<Loop>;
 
-union_pw_aff from_zero(const union_pw_aff& value, std::int64_t min, const isl::union_set& domain) {
-  if (min == 0) return value;
-  auto everywhere = call(value.ctx(), isl_union_set_universe, domain.copy());
-  auto constant = call(value.ctx(), isl_union_pw_aff_val_on_domain, everywhere.copy(), isl::val(value.ctx(), -min).release());
-  return call(value.ctx(), isl_union_pw_aff_union_add, value.copy(), constant.copy());
-}
-
 isl::union_set everywhere(const isl::union_set& instances) {
   return call(instances.ctx(), isl_union_set_universe, instances.copy());
 }
@@ -38,53 +33,6 @@ isl::union_set everywhere(const isl::union_set& instances) {
 union_pw_aff zero_on(const isl::union_set& domain) {
   return call(domain.ctx(), isl_union_pw_aff_val_on_domain, everywhere(domain).release(), isl::val(domain.ctx(), 0).release());
 }
-
-schedule_node insert_loops(const schedule_node& node, const Loops& loops) {
-  if (loops.empty()) return node;
-  std::vector<union_pw_aff> members;
-  std::vector<bool> coincident;
-  for (const auto& loop : loops) {
-    members.push_back(loop.index);
-    coincident.push_back(loop.coincident);
-  }
-  return insert_band(node, members, coincident);
-}
-
-/// The iteration number of several loops, the fastest first, written with one digit for each dimension of a block; what is left
-/// counts rounds.
-class Digits {
- public:
-  explicit Digits(const std::array<std::int64_t, 3>& block) : block_(block) {}
-
-  /// The next loop: \p index takes the values 0 ... \p count - 1.
-  void add(union_pw_aff index, std::int64_t count) {
-    while (count > 1) {
-      while (dimension_ < 3 && filled_ >= block_[dimension_]) next();
-      if (dimension_ == 3) return void(rounds.insert(rounds.begin(), index));
-      auto room = block_[dimension_] / filled_;
-      auto digit = count > room ? remainder(index, room) : index;
-      auto part = call(index.ctx(), isl_union_pw_aff_scale_val, digit.copy(), isl::val(index.ctx(), filled_).release());
-      auto& sum = threads[dimension_];
-      sum = sum.is_null() ? part : call(index.ctx(), isl_union_pw_aff_add, sum.copy(), part.copy());
-      if (count <= room) return void(filled_ *= count);
-      index = quotient(index, room);
-      count = (count + room - 1) / room;
-      next();
-    }
-  }
-
-  std::array<Nullable<union_pw_aff>, 3> threads;
-  std::vector<union_pw_aff> rounds;
-
- private:
-  void next() {
-    ++dimension_;
-    filled_ = 1;
-  }
-  const std::array<std::int64_t, 3>& block_;
-  int dimension_ = 0;
-  std::int64_t filled_ = 1;  ///< values of the digits of this dimension
-};
 
 /// Does one statement stand below \p node, and nothing but bands?
 bool is_alone(const schedule_node& node) {
@@ -122,7 +70,7 @@ class Builder {
   /// The tiles of one member of the outer band, their blocks, and the points of a tile.
   void split(const union_pw_aff& function, const Interval& range, const GridMember& size, const isl::union_set& domain, Loops& tiles,
              Loops& points, isl::union_set& filter) {
-    auto index = from_zero(function, range.min, domain);
+    auto index = from_origin(function, range.min, domain);
     auto tile = size.tile == 0 ? range.extent() : size.tile;
     auto count = (range.extent() + tile - 1) / tile;
     auto number = tile > 1 ? quotient(index, tile) : index;
@@ -191,7 +139,7 @@ class Builder {
         continue;
       }
       auto range = values(members[i], instances_at(node));
-      auto index = from_zero(members[i], range.min, instances_at(node));
+      auto index = from_origin(members[i], range.min, instances_at(node));
       auto round = threads.run * mapping_.block[threads.dimension];
       if (range.extent() > round) stay.push_back({quotient(index, round), 1, true, {}});
       below.push_back(point(index, round, range.extent() > round, std::min(range.extent(), round), threads));
@@ -223,7 +171,7 @@ class Builder {
       auto threads = iterator >= 0 ? mapping_.threads(id, iterator) : ThreadLoop{};
       if (threads.dimension >= 0 && !uses(spread, threads.dimension)) {
         auto range = values(members[i], instances_at(band));
-        spread.push_back({from_zero(members[i], range.min, instances_at(band)), range.extent(), static_cast<bool>(coincident[i]), threads});
+        spread.push_back({from_origin(members[i], range.min, instances_at(band)), range.extent(), static_cast<bool>(coincident[i]), threads});
       } else {
         serial.push_back({members[i], 1, static_cast<bool>(coincident[i]), {}});
       }
@@ -304,7 +252,7 @@ class Builder {
     std::stable_partition(runs.begin(), runs.end(), [](const Loop& loop) { return loop.threads.dimension > 0; });
     if (choice.vector && !runs.empty()) {
       scop_.statement(id).vector_lanes = static_cast<int>(vector_length(id));
-      node = insert_loops(node, {runs.back()}).insert_mark(marks::vector);
+      node = insert_loops(node, Loops{runs.back()}).insert_mark(marks::vector);
       runs.pop_back();
     }
     node = insert_loops(node, runs);
@@ -329,14 +277,14 @@ class Builder {
       for (auto loop : all)
         if (only_iterator(loop.index, scop_.statement(id).domain) == wish.iterator) {
           auto range = values(loop.index, instances_at(node));
-          loop.index = from_zero(loop.index, range.min, instances_at(node));
+          loop.index = from_origin(loop.index, range.min, instances_at(node));
           loop.extent = range.extent();
           loop.threads = wish.threads;
           chosen.push_back(loop);
         }
     while (node.isa<isl::schedule_node_band>()) node = erase(node);
     OwnBands bands{{{}, {}}, {}};
-    Digits digits(mapping_.block);
+    ThreadDigits digits(mapping_.block);
     for (auto loop = chosen.rbegin(); loop != chosen.rend(); ++loop) {
       auto groups = (loop->extent + loop->threads.run - 1) / loop->threads.run;
       auto group = loop->threads.run > 1 ? quotient(loop->index, loop->threads.run) : loop->index;
@@ -380,7 +328,7 @@ class Builder {
       auto threads = iterator >= 0 ? mapping_.threads(id, iterator) : ThreadLoop{};
       if (threads.dimension >= 0 && uses(points, threads.dimension)) threads = {};
       auto range = values(members[i], instances_at(band));
-      auto index = threads.dimension >= 0 ? from_zero(members[i], range.min, instances_at(band)) : members[i];
+      auto index = threads.dimension >= 0 ? from_origin(members[i], range.min, instances_at(band)) : members[i];
       bands.take({index, range.extent(), static_cast<bool>(coincident[i]), threads}, bands.bands.back());
     }
   }

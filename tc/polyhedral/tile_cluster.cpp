@@ -4,6 +4,7 @@
 
 #include "tc/base/str.h"
 #include "tc/polyhedral/isolate.h"
+#include "tc/polyhedral/loops.h"
 #include "tc/polyhedral/privatise_reduction.h"
 
 namespace tc::polyhedral {
@@ -18,25 +19,6 @@ struct Loop {
   bool coincident = false;
 };
 using Loops = std::vector<Loop>;
-
-/// \p value - \p origin.
-union_pw_aff from_origin(const union_pw_aff& value, std::int64_t origin, const isl::union_set& domain) {
-  if (origin == 0) return value;
-  auto constant = call(value.ctx(), isl_union_pw_aff_val_on_domain, call(value.ctx(), isl_union_set_universe, domain.copy()).release(),
-                       isl::val(value.ctx(), -origin).release());
-  return call(value.ctx(), isl_union_pw_aff_union_add, value.copy(), constant.copy());
-}
-
-schedule_node insert_loops(const schedule_node& node, const Loops& loops) {
-  if (loops.empty()) return node;
-  std::vector<union_pw_aff> members;
-  std::vector<bool> coincident;
-  for (const auto& loop : loops) {
-    members.push_back(loop.index);
-    coincident.push_back(loop.coincident);
-  }
-  return insert_band(node, members, coincident);
-}
 
 /// Point loops at every leaf below \p node, and tiles for the inner loops that become lanes.
 class Sinker {
