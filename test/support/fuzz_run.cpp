@@ -1,0 +1,81 @@
+#include "test/support/fuzz_run.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+
+namespace tc::test {
+namespace {
+
+constexpr int reduction_trials = 200;
+
+std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text && *text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+/// What is wrong with the compiled \p program, or nothing; \p ran says whether it is a valid program at all.
+std::optional<std::string> check_program(const RandomProgram& program, const FuzzSetting& setting, const FuzzCheck& check, bool& ran) {
+  ran = false;
+  std::shared_ptr<const engine::Function> function;
+  Arguments arguments;
+  try {
+    function = engine::define(program.text()).functions.back();
+    auto inputs = arguments_of(program, setting.strided);
+    for (const auto& param : function->def.params) arguments.inputs.push_back(inputs.at(param.name));
+    for (const auto& info : engine::infer_output_tensor_info(*function, arguments.input_specs()))
+      arguments.outputs.push_back(random_tensor(program, info.name, info.dtype, info.shape, setting.strided));
+  } catch (const InternalError& error) {
+    ran = true;
+    return str("define fails: ", error.what());
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  ran = true;
+  engine::CompileOptions options;
+  options.target = Target::parse(setting.target);
+  options.mapping = options::MappingOptions::parse(setting.options);
+  try {
+    return check(function, arguments, options, program);
+  } catch (const Error& error) {
+    return str("the compile fails: ", error.what());
+  }
+}
+
+void report(const RandomProgram& program, const FuzzSetting& setting, const FuzzCheck& check, const std::string& wrong) {
+  bool ran = false;
+  auto fails = [&](const RandomProgram& candidate) { return check_program(candidate, setting, check, ran).has_value(); };
+  auto small = reduce_program(program, fails, reduction_trials);
+  ADD_FAILURE() << "TC_FUZZ_SEED=" << program.seed << " TC_FUZZ_COUNT=1, options '" << setting.options << "', target " << setting.target
+                << (setting.strided ? ", strided" : "") << "\n" << small.describe() << "\n"
+                << check_program(small, setting, check, ran).value_or(wrong);
+}
+
+}  // namespace
+
+void fuzz_programs(std::uint64_t count, const std::function<FuzzSetting(const RandomProgram&)>& setting_of, const FuzzCheck& check) {
+  const auto first = from_environment("TC_FUZZ_SEED", 1);
+  count = from_environment("TC_FUZZ_COUNT", count);
+  RandomOptions options;
+  options.contractions = static_cast<int>(from_environment("TC_FUZZ_CONTRACTIONS", static_cast<std::uint64_t>(options.contractions)));
+  std::uint64_t valid = 0;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    auto program = random_program(seed, options);
+    auto setting = setting_of(program);
+    if (count == 1)
+      std::printf("%soptions '%s', target %s\n", program.describe().c_str(), setting.options.c_str(), setting.target.c_str());
+    bool ran = false;
+    auto wrong = check_program(program, setting, check, ran);
+    valid += ran;
+    if (wrong) report(program, setting, check, *wrong);
+  }
+  std::printf("seeds %llu to %llu: %llu valid programs\n", static_cast<unsigned long long>(first),
+              static_cast<unsigned long long>(first + count - 1), static_cast<unsigned long long>(valid));
+  EXPECT_GE(2 * valid, count) << "too few of the programs are valid";
+}
+
+}  // namespace tc::test
