@@ -16,6 +16,7 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/cache/environment.h"
+#include "tools/flag_help.h"
 
 /// tc_autotune: fills the compilation cache offline. --help says all.
 
@@ -215,19 +216,7 @@ void tune_for(const std::shared_ptr<const engine::Function>& function, const std
             << "x): " << options_text(result.best.options) << (result.kept ? "" : " (not kept in a cache)") << "\n";
 }
 
-void print_help() {
-  std::cout << help;
-  std::vector<gflags::CommandLineFlagInfo> flags;
-  gflags::GetAllFlags(&flags);
-  for (const auto& flag : flags) {
-    if (flag.filename != __FILE__) continue;
-    std::string text = str("  --", flag.name, flag.type == "bool" ? "" : str("=<", flag.type, ">"));
-    text.resize(std::max<std::size_t>(text.size() + 1, 23), ' ');
-    auto fallback = flag.default_value.empty() || flag.type == "bool" ? "" : str(" (", flag.default_value, ")");
-    std::cout << text << flag.description << fallback << "\n";
-  }
-  std::cout << examples;
-}
+void print_help() { std::cout << help << tools::flags_of(__FILE__) << examples; }
 
 }  // namespace
 

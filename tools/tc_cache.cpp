@@ -14,6 +14,7 @@
 #include "tc/cache/environment.h"
 #include "tc/cache/maintain.h"
 #include "tc/engine/recheck.h"
+#include "tools/flag_help.h"
 
 /// tc_cache: looks at cache folders and changes them. --help says all.
 
@@ -311,19 +312,7 @@ int run(const std::string& command, const Words& words) {
   return found->second();
 }
 
-void print_help() {
-  std::cout << help;
-  std::vector<gflags::CommandLineFlagInfo> flags;
-  gflags::GetAllFlags(&flags);
-  for (const auto& flag : flags) {
-    if (flag.filename != __FILE__) continue;
-    std::string text = str("  --", flag.name, flag.type == "bool" ? "" : str("=<", flag.type, ">"));
-    text.resize(std::max<std::size_t>(text.size() + 1, 21), ' ');
-    auto fallback = flag.default_value.empty() || flag.type == "bool" ? "" : str(" (", flag.default_value, ")");
-    std::cout << text << flag.description << fallback << "\n";
-  }
-  std::cout << examples;
-}
+void print_help() { std::cout << help << tools::flags_of(__FILE__) << examples; }
 
 bool asks_for_help(const Words& words) {
   for (const auto& word : words)

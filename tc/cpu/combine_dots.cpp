@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "tc/halide_bridge/flatten.h"
+
 namespace tc::cpu {
 namespace {
 
@@ -148,22 +150,13 @@ class Combine : public ir::IRMutator {
 
   Stmt visit(const ir::Block* op) override {
     std::vector<Stmt> parts, result;
-    flatten(op, parts);
+    halide_bridge::flatten(op, parts);
     for (std::size_t i = 0; i < parts.size();) {
       Stmt one = combined(parts, i);
       result.push_back(one.defined() ? one : mutate(parts[i]));
       i += one.defined() ? width : 1;
     }
     return ir::Block::make(result);
-  }
-
-  static void flatten(const Stmt& stmt, std::vector<Stmt>& parts) {
-    if (const auto* block = stmt.as<ir::Block>()) {
-      flatten(block->first, parts);
-      flatten(block->rest, parts);
-    } else {
-      parts.push_back(stmt);
-    }
   }
 
   static Stmt combined(const std::vector<Stmt>& parts, std::size_t first) {

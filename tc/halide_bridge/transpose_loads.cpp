@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "tc/halide_bridge/flatten.h"
 #include "tc/halide_bridge/value_name.h"
 
 namespace tc::halide_bridge {
@@ -132,15 +133,6 @@ class Transposer : public ir::IRMutator {
       i += std::max<std::size_t>(taken, 1);
     }
     return ir::Block::make(result);
-  }
-
-  static void flatten(const Stmt& stmt, std::vector<Stmt>& parts) {
-    if (const auto* block = stmt.as<ir::Block>()) {
-      flatten(block->first, parts);
-      flatten(block->rest, parts);
-    } else {
-      parts.push_back(stmt);
-    }
   }
 
   /// Rewrites the square block of stores that starts at \p first, if there is one, into \p result; returns how many it has.
