@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tc/engine/pipeline.h"
+
+namespace tc::engine {
+
+/// What the stages of a launch do for one kind of target, from the schedule to the text or code of it. Steps take the
+/// number of the launch; prints give the result of the step beside them.
+struct BackEnd {
+  polyhedral::MappingOptions (*schedule_options)(const CompileState&);
+  void (*map)(CompileState&, std::size_t);
+  std::string (*print_mapped)(const LaunchState&);
+  void (*generate)(CompileState&, std::size_t);
+  std::string (*print_generated)(const LaunchState&);
+  void (*raise)(CompileState&, std::size_t);
+  std::string (*print_body)(const LaunchState&);
+  void (*emit)(CompileState&, std::size_t);
+  std::string (*print_emitted)(const LaunchState&);
+  void (*verify)(const LaunchState&);  ///< the laws of what was mapped
+};
+
+/// One function a launch, whose outer loops run on a pool of threads; machine code by LLVM.
+const BackEnd& cpu_back_end();
+
+/// Several kernels a launch, run in order; CUDA C++ as text.
+const BackEnd& cuda_back_end();
+
+/// The tensors of \p scop in memory that \p used names.
+std::vector<std::string> buffers_of(const polyhedral::Scop& scop, const std::set<std::string>& used);
+
+}  // namespace tc::engine

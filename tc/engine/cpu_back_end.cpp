@@ -1,0 +1,87 @@
+#include <sstream>
+
+#include "tc/cpu/prefetch.h"
+#include "tc/engine/back_end.h"
+#include "tc/engine/quota.h"
+#include "tc/halide_bridge/raise.h"
+#include "tc/polyhedral/map_to_cpu.h"
+#include "tc/polyhedral/verify.h"
+#include "tc/strategy/choose_mapping.h"
+
+namespace tc::engine {
+namespace {
+
+polyhedral::MappingOptions schedule_options(const CompileState& state) {
+  return state.mapping;
+}
+
+void map(CompileState& state, std::size_t index) {
+  auto& launch = state.launches[index];
+  if (!launch.dependences) return;
+  with_quota(
+      state, *launch.scop, "map", "loops are neither tiled nor parallel nor vectors",
+      [&] {
+        launch.mapping = strategy::choose_mapping(*launch.scop, state.target, state.mapping);
+        polyhedral::Scop mapped = polyhedral::map_to_cpu(*launch.scop, *launch.mapping);
+        launch.scop.emplace(std::move(mapped));
+      },
+      [] {});
+}
+
+std::string print_mapped(const LaunchState& launch) {
+  return (launch.mapping ? polyhedral::to_string(*launch.mapping) + "\n" : std::string()) +
+         polyhedral::print_block(launch.scop->schedule);
+}
+
+void generate(CompileState& state, std::size_t index) {
+  auto& launch = state.launches[index];
+  with_quota(
+      state, *launch.scop, "generate", "program order is used, in one thread",
+      [&] { launch.ast.emplace(polyhedral::generate_ast(*launch.scop)); },
+      [&] {
+        launch.scop.emplace(*launch.plain);
+        launch.ast.emplace(polyhedral::generate_ast(*launch.scop));
+      });
+}
+
+std::string print_generated(const LaunchState& launch) {
+  return polyhedral::print(*launch.ast);
+}
+
+void raise(CompileState& state, std::size_t index) {
+  auto& launch = state.launches[index];
+  auto body = halide_bridge::raise(*launch.ast, *launch.scop, *state.program);
+  launch.body = std::make_shared<Halide::Internal::Stmt>(body);
+  launch.buffers = buffers_of(*launch.scop, halide_bridge::buffer_names(body));
+}
+
+std::string print_body(const LaunchState& launch) {
+  std::ostringstream out;
+  out << *launch.body;
+  return out.str();
+}
+
+void emit(CompileState& state, std::size_t index) {
+  auto& launch = state.launches[index];
+  auto body = *launch.body;
+  if (state.mapping.prefetch) body = cpu::prefetch(body, state.target, {state.mapping.prefetch_distance});
+  launch.code = cpu::emit_object(str("tc_", state.program->name, "_", index), body, launch.buffers, state.target);
+}
+
+std::string print_emitted(const LaunchState&) {
+  return {};
+}
+
+void verify(const LaunchState& launch) {
+  if (launch.dependences) polyhedral::verify(*launch.scop, *launch.dependences);
+}
+
+}  // namespace
+
+const BackEnd& cpu_back_end() {
+  static const BackEnd back_end{schedule_options, map,  print_mapped,  generate, print_generated, raise,
+                                print_body,       emit, print_emitted, verify};
+  return back_end;
+}
+
+}  // namespace tc::engine

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+
+#include "tc/base/log.h"
+#include "tc/base/str.h"
+#include "tc/engine/pipeline.h"
+
+namespace tc::engine {
+
+/// Runs \p work with so many isl operations to spend as the options say; on exhaustion notes it and runs \p otherwise.
+template <typename Work, typename Otherwise>
+void with_quota(CompileState& state, const polyhedral::Scop& scop, const std::string& phase, const char* consequence,
+                Work&& work, Otherwise&& otherwise) {
+  {
+    polyhedral::OperationQuota quota(scop.ctx(), state.mapping.quota);
+    try {
+      work();
+      return;
+    } catch (const isl::exception& error) {
+      state.cancellation.check(phase.c_str());
+      if (!quota.caused(error)) throw;
+    }
+  }
+  state.fallbacks.push_back(
+      str(phase, " ran out of its quota of ", state.mapping.quota, " isl operations: ", consequence));
+  if (logging()) log(LogLevel::Warning, state.fallbacks.back());
+  otherwise();
+}
+
+}  // namespace tc::engine
