@@ -5,6 +5,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/halide_bridge/loop_names.h"
 #include "tc/halide_bridge/raise_body.h"
 #include "tc/halide_bridge/transpose_loads.h"
 #include "tc/halide_bridge/unswitch_guards.h"
@@ -162,23 +163,9 @@ class Raiser {
 
   template <typename Function>
   void for_each_statement(const isl::ast_node& n, const Function& function) {
-    for_each_site(n, [&](const polyhedral::Site& site) {
+    for_each_site(ast_, n, [&](const polyhedral::Site& site) {
       if (!polyhedral::is_barrier(site.statement)) function(scop_.statement(site.statement));
     });
-  }
-
-  template <typename Function>
-  void for_each_site(const isl::ast_node& n, const Function& function) {
-    if (n.isa<isl::ast_node_user>()) function(ast_.sites.at(polyhedral::annotation(n)));
-    if (n.isa<isl::ast_node_for>()) for_each_site(n.as<isl::ast_node_for>().body(), function);
-    if (n.isa<isl::ast_node_mark>()) for_each_site(polyhedral::call(n.ctx(), isl_ast_node_mark_get_node, n.get()), function);
-    if (n.isa<isl::ast_node_block>())
-      for (const auto& child : polyhedral::elements(n.as<isl::ast_node_block>().children())) for_each_site(child, function);
-    if (n.isa<isl::ast_node_if>()) {
-      auto branch = n.as<isl::ast_node_if>();
-      for_each_site(branch.then_node(), function);
-      if (branch.has_else_node()) for_each_site(branch.else_node(), function);
-    }
   }
 
   /// The lanes the statements below \p n agree on, 0 where there is none.
@@ -293,53 +280,18 @@ class Raiser {
     return ir::For::make(name, 0, static_cast<int>(l.last.high + 1), ir::ForType::Unrolled, Halide::DeviceAPI::None, body);
   }
 
-  /// What \p loop does for the first statement below it: the name of an iterator, with "_outer" or "_inner" where the
-  /// loop makes up a part of it.
-  std::string user_name(const Loop& loop) {
-    std::string result;
-    for_each_site(loop.body, [&](const polyhedral::Site& site) {
-      if (!result.empty() || polyhedral::is_barrier(site.statement)) return;
-      const auto* source = find_source(scop_.statement(site.statement));
-      for (std::size_t i = 0; source && i < std::min(source->iterators.size(), site.iterators.size()) && result.empty(); ++i)
-        if (auto part = part_in(site.iterators[i], loop.iterator)) result = source->iterators[i] + *part;
-    });
-    if (result.empty()) return loop.iterator;
-    bool is_part = result.ends_with("_inner") || result.ends_with("_outer");
-    if (is_part) return result;
-    return result + (loop.increment != 1 ? "_outer" : loop.init.is_constant() && loop.init.low == 0 ? "" : "_inner");
-  }
-
-  const ProgramStatement* find_source(const polyhedral::Statement& statement) const {
-    for (const Launch& launch : program_.launches)
-      for (const ProgramStatement& source : launch.statements)
-        if (source.id == statement.source) return &source;
-    return nullptr;
-  }
-
-  /// "" where \p expr is the iterator, "_inner" and "_outer" where it is a sum with the iterator or a multiple of it;
-  /// nothing where it has neither.
-  static std::optional<std::string> part_in(const isl::ast_expr& expr, const std::string& iterator) {
-    if (isl_ast_expr_get_type(expr.get()) == isl_ast_expr_id) {
-      bool same = polyhedral::call(expr.ctx(), isl_ast_expr_get_id, expr.get()).name() == iterator;
-      return same ? std::optional<std::string>("") : std::nullopt;
-    }
-    if (isl_ast_expr_get_type(expr.get()) != isl_ast_expr_op) return std::nullopt;
-    auto kind = isl_ast_expr_get_op_type(expr.get());
-    if (kind != isl_ast_op_add && kind != isl_ast_op_sub && kind != isl_ast_op_mul) return std::nullopt;
-    for (int i = 0; i < isl_ast_expr_get_op_n_arg(expr.get()); ++i) {
-      auto part = part_in(polyhedral::call(expr.ctx(), isl_ast_expr_get_op_arg, expr.get(), i), iterator);
-      if (part) return kind == isl_ast_op_mul ? "_outer" : part->empty() ? "_inner" : *part;
-    }
-    return std::nullopt;
-  }
-
   /// A new name, not one of a tensor.
   std::string loop_name(const Loop& loop) {
-    if (options_.as_kernel) return str(user_name(loop), "$", next_name_++);
+    if (options_.as_kernel) return str(readable_name(loop), "$", next_name_++);
     std::string name;
     do name = str(loop.iterator, "_", next_name_++);
     while (scop_.has_tensor(name) || scop_.has_tensor(name + "_outer"));
     return name;
+  }
+
+  std::string readable_name(const Loop& loop) {
+    bool from_zero = loop.init.is_constant() && loop.init.low == 0;
+    return loop_name_for_users({loop.iterator, loop.body, loop.increment, from_zero}, ast_, scop_, program_);
   }
 
   /// Halide's loops count in 32 bits: a longer one is two.
