@@ -128,4 +128,6 @@ def with_earlier(result: dict, path: str) -> dict:
 
 def write_json(result: dict, path: str) -> None:
     pathlib.Path(path).parent.mkdir(parents=True, exist_ok=True)
-    pathlib.Path(path).write_text(json.dumps(result, indent=1) + "\n")
+    unfinished = pathlib.Path(f"{path}.new")
+    unfinished.write_text(json.dumps(result, indent=1) + "\n")
+    unfinished.replace(path)

@@ -1,0 +1,128 @@
+"""What tunings gained, as lines, as a page and as JSON."""
+
+import json
+import pathlib
+from typing import Dict, List, Optional, Tuple
+
+from .statistics import geomean, quantile
+
+EQUAL = 0.01  # medians nearer than this are a draw
+
+
+def load(path: pathlib.Path) -> Optional[dict]:
+    """An earlier result; None where there is none."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def milliseconds(time: dict) -> str:
+    """The median, and the distance of the quartiles as a share of it."""
+    return f"{time['median'] * 1e3:.4g} ± {(time['high'] - time['low']) / time['median'] / 2:.0%}"
+
+
+def slower_beyond_noise(row: dict) -> bool:
+    """Is even the fast quarter of the tuned samples slower than the slow quarter of the default ones?"""
+    return row["tuned"]["low"] > row["default"]["high"]
+
+
+def line(row: dict) -> str:
+    """One tuning in one line."""
+    if row["status"] != "ok":
+        return f"{row['case']}: {row['status']}"
+    found = f"{row['candidates']} candidates, 95 % after {row['seconds_to_95_percent']:.0f} s"
+    if "tuned" not in row:
+        return f"{row['case']}: {row['speedup']:.2f}x, {found}"
+    times = ", ".join(f"{name} {milliseconds(row[name])} ms" for name in ("default", "tuned", "torch"))
+    return f"{row['case']}: {times}; {found}; {row['options'] or 'the default options'}"
+
+
+def rows_of(result: dict, part: str) -> List[dict]:
+    return [row for row in result["rows"] if row["key"][0] == part and row["status"] == "ok"]
+
+
+def gains_table(rows: List[dict]) -> List[str]:
+    """Default, tuned, torch, and the means below."""
+    budgets = sorted({row["key"][4] for row in rows})
+    lines = [
+        f"## Gains, {', '.join(f'{budget:g}' for budget in budgets)} s a case",
+        "",
+        "| case | default ms | tuned ms | torch ms | default / tuned | torch / tuned | 95 % after | candidates | options |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        ours = row["tuned"]["median"]
+        lines.append(
+            f"| {row['case']} | {milliseconds(row['default'])} | {milliseconds(row['tuned'])} | {milliseconds(row['torch'])} "
+            f"| {row['default']['median'] / ours:.2f} | {row['torch']['median'] / ours:.2f} "
+            f"| {row['seconds_to_95_percent']:.0f} s | {row['candidates']} | {row['options'] or 'default'} |"
+        )
+    slower = [row["case"] for row in rows if slower_beyond_noise(row)]
+    gain = geomean(row["default"]["median"] / row["tuned"]["median"] for row in rows)
+    torch = geomean(row["torch"]["median"] / row["tuned"]["median"] for row in rows)
+    waits = quantile([row["seconds_to_95_percent"] for row in rows], 0.5)
+    return [
+        *lines,
+        "",
+        f"Geometric means: {gain:.3f} times the default's speed, {torch:.2f} times torch's. Median time to 95 % of the best: {waits:.0f} s. "
+        f"Slower than the default beyond noise: {', '.join(slower) or 'none'}.",
+        "",
+        "± is half the distance of the quartiles. Tuned, default and torch are measured in turns in one process.",
+        "",
+    ]
+
+
+def medians(rows: List[dict]) -> Dict[str, Dict[str, Tuple[float, int]]]:
+    """For each case and method the median speed-up over the default options, and the number of seeds."""
+    found: Dict[str, Dict[str, List[float]]] = {}
+    for row in rows:
+        found.setdefault(row["case"], {}).setdefault(row["key"][2], []).append(row["speedup"])
+    return {case: {m: (quantile(v, 0.5), len(v)) for m, v in each.items()} for case, each in found.items()}
+
+
+def verdict(genetic: float, random: float) -> str:
+    """Who wins by more than a draw."""
+    if abs(genetic / random - 1) <= EQUAL:
+        return "draw"
+    return "genetic" if genetic > random else "random"
+
+
+def methods_table(rows: List[dict]) -> List[str]:
+    """Genetic against random search at equal budget."""
+    lines = [
+        f"## Genetic against random search, {rows[0]['key'][4]:g} s each",
+        "",
+        "| case | genetic | random | winner | seeds |",
+        "|---|---|---|---|---|",
+    ]
+    winners = []
+    for case, found in medians(rows).items():
+        if set(found) != {"genetic", "random"}:
+            continue
+        (genetic, seeds), (random, others) = found["genetic"], found["random"]
+        winners.append(verdict(genetic, random))
+        lines.append(f"| {case} | {genetic:.3f} | {random:.3f} | {winners[-1]} | {min(seeds, others)} |")
+    count = {who: winners.count(who) for who in ("genetic", "draw", "random")}
+    return [
+        *lines,
+        "",
+        f"Speed-up over the default options, the median of the seeds. Of {len(winners)} cases genetic search wins {count['genetic']}, "
+        f"{count['draw']} are draws (within {EQUAL:.0%}), random search wins {count['random']}.",
+        "",
+    ]
+
+
+def page(result: dict) -> str:
+    """The whole result as Markdown."""
+    m = result["machine"]
+    lines = ["# Tuning", "", f"{m['processor']}, {m['cores']} cores, `{m['target']}`, torch {m['torch']}.", ""]
+    gains, methods = rows_of(result, "gains"), rows_of(result, "methods")
+    if gains:
+        lines += gains_table(gains)
+    if methods:
+        lines += methods_table(methods)
+    failed = [row for row in result["rows"] if row["status"] != "ok"]
+    lines += [f"* {row['case']}: {row['status']}" for row in failed]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def write_page(result: dict, path: pathlib.Path) -> None:
+    path.write_text(page(result), encoding="utf-8")

@@ -1,0 +1,72 @@
+"""benchmarks/tune.py: what is run, what is kept, what is told."""
+
+import json
+import pathlib
+import sys
+
+import pytest
+
+pytest.importorskip("torch")
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "benchmarks"))
+
+from suite import tuning, tuning_report  # noqa: E402
+
+
+def time_of(median):
+    return {"median": median, "low": median * 0.98, "high": median * 1.02, "samples": 9}
+
+
+def fake(case, job, connection):
+    """A tuning whose numbers follow from the job."""
+    speedup = (2.0 if job.method == "genetic" else 1.5) + job.seed
+    row = {
+        "case": case.name, "status": "ok", "speedup": speedup, "options": "tile=8", "candidates": 5,
+        "counts": {"ok": 5}, "generations": 1, "elapsed": 1.0, "seconds_to_95_percent": 3.0,
+    }  # fmt: skip
+    if job.part == tuning.GAINS:
+        row.update(tuned=time_of(1e-3), default=time_of(2e-3), torch=time_of(4e-3))
+    connection.send([row])
+
+
+def run(path, *words, work=fake):
+    return tuning.run(tuning.parser().parse_args([*words, "--result", str(path)]), work)
+
+
+def test_there_are_eight_cases():
+    assert [case.name for case in tuning.chosen(tuning.CASES)] == list(tuning.CASES)
+
+
+def test_everything_is_run_once_and_the_page_sums_it_up(tmp_path):
+    path = tmp_path / "result.json"
+    result = run(path)
+    assert len(result["rows"]) == 8 + 8 * 3 * 2
+    page = path.with_suffix(".md").read_text()
+    assert "Geometric means: 2.000 times the default's speed, 4.00 times torch's" in page
+    assert "Of 8 cases genetic search wins 8, 0 are draws (within 1%), random search wins 0" in page
+    assert "beyond noise: none" in page
+    run(path, work=lambda *_: pytest.fail("nothing is run twice"))
+    assert json.loads(path.read_text()) == result
+
+
+def test_a_run_goes_on_where_it_failed(tmp_path):
+    path = tmp_path / "result.json"
+    words = ["--part", "gains", "--cases", "norms/layer-norm-4096x4096", "--cases", "matmul/nn-1024"]
+
+    def fail(case, job, connection):
+        fake(case, job, connection) if case.name.startswith("norms") else connection.close()
+
+    first = run(path, *words, work=fail)
+    assert [row["status"] for row in first["rows"]] == ["ok", "failed: the process ended with code 0"]
+    assert "* matmul/nn-1024: failed" in path.with_suffix(".md").read_text()
+    assert [row["status"] for row in run(path, *words)["rows"]] == ["ok", "ok"]
+
+
+def test_slower_means_beyond_the_quartiles():
+    row = {"tuned": time_of(1.03), "default": time_of(1.0)}
+    assert not tuning_report.slower_beyond_noise(row)
+    assert tuning_report.slower_beyond_noise({**row, "tuned": time_of(1.1)})
+
+
+@pytest.mark.parametrize("genetic, random, who", [(1.2, 1.0, "genetic"), (1.0, 1.2, "random"), (1.005, 1.0, "draw")])
+def test_verdicts(genetic, random, who):
+    assert tuning_report.verdict(genetic, random) == who
