@@ -105,9 +105,9 @@ def scaling(rows: List[dict], threads: int) -> List[dict]:
     one = {row["case"]: row for row in measured(rows, "") if row.get("scaling")}
     for row in measured(rows, "", threads):
         base = one.get(row["case"])
-        if base and base["peak_gops"] and threads > 1:
+        if base and base.get("rested_gops") and row.get("rested_gops") and threads > 1:
             speedup = base["ours"]["median"] / row["ours"]["median"]
-            share = speedup / (row["peak_gops"] / base["peak_gops"])
+            share = speedup / (row["rested_gops"] / base["rested_gops"])
             found.append(judged(f"{threads} threads over 1: {row['case']}", share, 0.85, 0.95))
     return found
 

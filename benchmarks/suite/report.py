@@ -40,7 +40,7 @@ def row_text(row: dict) -> str:
     best = min(compiled, key=lambda peer: peer["median"]) if compiled else None
     rate = row["flops"] / ours["median"] / 1e9 if row["flops"] else None
     share = rate / row["peak_gops"] if rate and row.get("peak_gops") else None
-    hot = rate / row["hot_gops"] if rate and row.get("hot_gops") else None
+    rested = rate / row["rested_gops"] if rate and row.get("rested_gops") else None
     spread = (ours["high"] - ours["low"]) / ours["median"]
     cells = [
         head,
@@ -51,7 +51,7 @@ def row_text(row: dict) -> str:
         number(eager and eager["median"] / ours["median"], ".2f", 8),
         number(rate, ".4g", 8),
         number(share, ".0%", 6),
-        number(hot, ".0%", 6),
+        number(rested, ".0%", 7),
         number(row["bytes"] / ours["median"] / 1e9, ".3g", 7),
         number(row["error"], ".2f", 6),
         number(row["compile_ms"], ".0f", 6),
@@ -63,7 +63,7 @@ def row_text(row: dict) -> str:
 
 
 HEADER = (
-    f"{'case':36}{'thr':>3}{'ms':>9}{'iqr':>5}{'eager ms':>9}{'compile':>9}{'/ eager':>8}{'GFLOP/s':>8}{'peak':>6}{'hot':>6}"
+    f"{'case':36}{'thr':>3}{'ms':>9}{'iqr':>5}{'eager ms':>9}{'compile':>9}{'/ eager':>8}{'GFLOP/s':>8}{'peak':>6}{'rested':>7}"
     f"{'GB/s':>7}{'error':>6}{'comp':>6}  goals (value of must/aim)"
 )
 
