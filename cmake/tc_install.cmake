@@ -1,0 +1,29 @@
+# Installs the library for other C++ projects: one static library of all floors, their headers, and the CMake package
+# TensorComprehensions, whose target TensorComprehensions::engine is all that a program links.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(objects)
+foreach(floor base proto lang polyhedral options halide_bridge strategy cpu cuda cache engine autotuner)
+  list(APPEND objects $<TARGET_OBJECTS:tc_${floor}>)
+endforeach()
+add_library(tensor_comprehensions STATIC ${objects})
+set_target_properties(tensor_comprehensions PROPERTIES LINKER_LANGUAGE CXX)
+install(TARGETS tensor_comprehensions ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY tc DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+
+set(TC_INSTALLED_ISL "")
+if(TC_ISL_KIND STREQUAL "bundled")
+  set(TC_INSTALLED_ISL libtensor_comprehensions_isl.a)
+  install(FILES ${TC_ISL_PREFIX}/lib/libisl.a DESTINATION ${CMAKE_INSTALL_LIBDIR} RENAME ${TC_INSTALLED_ISL})
+endif()
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/TensorComprehensions)
+configure_package_config_file(
+  cmake/TensorComprehensionsConfig.cmake.in ${PROJECT_BINARY_DIR}/TensorComprehensionsConfig.cmake
+  INSTALL_DESTINATION ${package}
+  PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
+write_basic_package_version_file(
+  ${PROJECT_BINARY_DIR}/TensorComprehensionsConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/TensorComprehensionsConfig.cmake
+              ${PROJECT_BINARY_DIR}/TensorComprehensionsConfigVersion.cmake DESTINATION ${package})
