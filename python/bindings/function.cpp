@@ -49,6 +49,12 @@ struct Settings {
   }
 };
 
+/// \p settings for the GPU that \p device is, unless they name a target.
+Settings for_device(Settings settings, int device) {
+  if (device != on_cpu && !settings.target) settings.target = "cuda:" + cuda::device_architecture(device);
+  return settings;
+}
+
 /// A def of a text, for Python to keep.
 struct Definition {
   std::shared_ptr<const engine::Function> function;
@@ -100,18 +106,18 @@ class PyFunction {
   /// The executable for the first \p end operands; outputs that are not among them are dense.
   const Callable& find(Operands& operands, std::size_t end) {
     auto generation = cache::Cache::generation();
-    if (last_ && last_end_ == end && last_generation_ == generation && last_->matches(operands, 0, end)) return *last_;
+    int device = device_of(operands, end);
+    if (last_ && last_end_ == end && last_device_ == device && last_generation_ == generation && last_->matches(operands, 0, end))
+      return *last_;
     last_generation_ = generation;
+    last_device_ = device;
     std::uint64_t hash = end + 64 * generation;
     for (std::size_t i = 0; i < end; ++i) hash = operands[i].hash(hash);
     for (const auto& callable : compiled_[hash])
       if (callable->matches(operands, 0, end)) return remember(callable.get(), end);
     std::vector<TensorSpec> ins, outs;
     for (std::size_t i = 0; i < end; ++i) (i < signature_.inputs ? ins : outs).push_back(operands[i].view());
-    auto settings = settings_;
-    if (int device = device_of(operands, end); device != on_cpu && !settings.target)
-      settings.target = "cuda:" + cuda::device_architecture(device);
-    auto made = compile(ins, outs, settings);
+    auto made = compile(ins, outs, for_device(settings_, device));
     auto& entries = compiled_[hash];
     entries.push_back(std::move(made));
     return remember(entries.back().get(), end);
@@ -129,6 +135,7 @@ class PyFunction {
   std::unordered_map<std::uint64_t, std::vector<std::shared_ptr<Callable>>> compiled_;
   const Callable* last_ = nullptr;
   std::size_t last_end_ = 0;
+  int last_device_ = on_cpu;
   std::uint64_t last_generation_ = 0;  ///< of the options in caches, which decide what is compiled
 };
 
@@ -144,6 +151,17 @@ std::vector<TensorSpec> specs_of(const PyFunction& self, const py::sequence& arg
       result.push_back(spec_of(object, known ? def.params[i].name.c_str() : "argument"));
   }
   return result;
+}
+
+/// The device of the first of \p tensors that is on one, else on_cpu.
+int device_of_tensors(const py::sequence& tensors) {
+  for (auto item : tensors) {
+    if (py::isinstance<TensorSpec>(item) || is_number(item.ptr())) continue;
+    Borrowed tensor;
+    tensor.take(item.ptr(), "argument");
+    if (tensor.device != on_cpu) return tensor.device;
+  }
+  return on_cpu;
 }
 
 std::vector<TensorSpec> output_specs(const py::object& out) {
@@ -168,7 +186,8 @@ py::tuple infer(const PyFunction& self, const py::args& args) {
 
 CacheKey key_of(const PyFunction& self, const py::tuple& inputs, const py::object& out, const Settings& settings) {
   auto arguments = engine::make_arguments(*self.function(), specs_of(self, inputs), output_specs(out));
-  return {self.function(), engine::persistent_key(*self.function(), arguments, settings.options().target)};
+  auto target = for_device(settings, device_of_tensors(inputs)).options().target;
+  return {self.function(), engine::persistent_key(*self.function(), arguments, target)};
 }
 
 /// What the words "cached", "tuned" and "default" mean, or no word.
@@ -185,6 +204,7 @@ py::list stage_texts(const PyFunction& self, const std::shared_ptr<Callable>& ca
     options.stages.cancellation = cancellation;
     const auto& image = callable->executable().image();
     options.mapping = options::MappingOptions::parse(image.options);
+    options.target = Target::parse(image.target);
     return engine::stage_texts(self.function(), image.arguments, options);
   });
   py::list result;
@@ -243,7 +263,7 @@ void bind_function(py::module_& m) {
       .def("_infer", &infer)
       .def("_compile",
            [](const PyFunction& self, const py::tuple& inputs, const py::object& out, const Settings& settings) {
-             return self.compile(specs_of(self, inputs), output_specs(out), settings);
+             return self.compile(specs_of(self, inputs), output_specs(out), for_device(settings, device_of_tensors(inputs)));
            })
       .def("_cache_key", &key_of, py::arg("inputs"), py::arg("out"), py::arg("settings"))
       .def("_stage_texts", &stage_texts)

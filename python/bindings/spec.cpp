@@ -68,8 +68,8 @@ void Borrowed::move_number(int to, const char* name) {
   if (!modules.contains("torch"))
     throw ArgumentError(str("'", name, "' is a number and the other tensors are on a GPU: pass a tensor of rank 0 there"));
   py::object torch = modules["torch"];
-  py::object tensor = torch.attr("tensor")(py::handle(number_source_), py::arg("dtype") = py::handle(dtype_object("torch", dtype)),
-                                           py::arg("device") = py::handle(torch_device(to)));
+  py::object tensor = torch.attr("full")(py::tuple(), py::handle(number_source_), py::arg("dtype") = py::handle(dtype_object("torch", dtype)),
+                                         py::arg("device") = py::handle(torch_device(to)));
   data = reinterpret_cast<void*>(tensor.attr("data_ptr")().cast<std::uintptr_t>());
   device = to;
   capsule_ = tensor.release().ptr();

@@ -8,6 +8,7 @@
 
 #include "bindings.h"
 #include "dlpack_exchange.h"
+#include "place.h"
 #include "tc/base/dlpack.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
@@ -127,15 +128,34 @@ const DLTensor* tensor_of_capsule(PyObject* capsule, bool* read_only) {
   return &managed->dl_tensor;
 }
 
-/// The capsule of object.__dlpack__(), of version 1 where it knows it.
-PyObject* call_dlpack(PyObject* object) {
-  py::handle tensor(object);
-  try {
-    return tensor.attr("__dlpack__")(py::arg("max_version") = py::make_tuple(1, 0)).release().ptr();
-  } catch (py::error_already_set& error) {
-    if (!error.matches(PyExc_TypeError)) throw;
+/// The stream that \p object is to make its data ready for, as `__dlpack__` takes it: None for what is not on a GPU. Kernels run in
+/// torch's current stream, for which torch's tensors are ready.
+py::object consumer_stream(py::handle object, Framework framework) {
+  constexpr std::uintptr_t legacy_default_stream = 1;
+  constexpr int no_waiting = -1;
+  if (!py::hasattr(object, "__dlpack_device__")) return py::none();
+  auto place = object.attr("__dlpack_device__")().cast<std::pair<int, int>>();
+  if (place.first != kDLCUDA && place.first != kDLCUDAManaged) return py::none();
+  if (framework == Framework::Torch) return py::int_(no_waiting);
+  auto stream = reinterpret_cast<std::uintptr_t>(current_place(place.second).stream);
+  return py::int_(stream == 0 ? legacy_default_stream : stream);
+}
+
+/// The capsule of object.__dlpack__(), of version 1 and for a stream where it knows them.
+PyObject* call_dlpack(py::handle object, Framework framework) {
+  py::object function = object.attr("__dlpack__"), stream = consumer_stream(object, framework);
+  py::dict arguments;
+  if (!stream.is_none()) arguments["stream"] = stream;
+  for (bool versioned : {true, false}) {
+    if (versioned) arguments["max_version"] = py::make_tuple(1, 0);
+    try {
+      return function(**arguments).release().ptr();
+    } catch (py::error_already_set& error) {
+      if (!error.matches(PyExc_TypeError)) throw;
+    }
+    arguments.attr("pop")("max_version", py::none());
   }
-  return tensor.attr("__dlpack__")().release().ptr();
+  return function().release().ptr();
 }
 
 [[noreturn]] void throw_foreign(const py::error_already_set& error, const char* name) {
@@ -147,7 +167,7 @@ void copy_dlpack(const DLTensor& tensor, const char* name, Borrowed& out) {
   if (tensor.ndim > max_rank) throw ArgumentError(str("'", name, "' has more than ", max_rank, " dimensions"));
   TensorView view;
   try {
-    out.device = device_of(tensor);
+    out.device = tc::device_of(tensor);
     view = view_on_device(tensor);
   } catch (const ArgumentError& error) {
     throw ArgumentError(str("'", name, "': ", error.what()));
@@ -203,7 +223,7 @@ void Borrowed::normalise() {
 
 void Borrowed::take_dlpack(PyObject* object, const char* name) {
   try {
-    capsule_ = call_dlpack(object);
+    capsule_ = call_dlpack(object, framework);
   } catch (const py::error_already_set& error) {
     throw_foreign(error, name);
   }

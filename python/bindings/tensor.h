@@ -31,7 +31,7 @@ class Borrowed {
   /// Takes the Python number \p object as a tensor of rank 0 and type \p type. Throws ArgumentError when the value does
   /// not fit it.
   void take_number(PyObject* object, DType type, const char* name);
-  /// Makes a number a tensor on \p device; \p name names it in errors.
+  /// Makes a number a tensor on \p device, by a kernel in torch's current stream; \p name names it in errors.
   void move_number(int device, const char* name);
   bool is_number() const { return number_source_ != nullptr; }
 

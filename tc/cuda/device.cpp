@@ -8,14 +8,14 @@ namespace {
 
 thread_local Place place;
 
-/// Shared memory above this must be asked for.
-constexpr std::int64_t shared_bytes_by_default = 48 << 10;
+/// Dynamic shared memory above this must be asked for: static shared memory counts against the same 48 KiB.
+constexpr std::int64_t shared_bytes_by_default = 47 << 10;
 constexpr int dynamic_shared_bytes_attribute = 8;
 
-/// The primary contexts of the devices, retained as long as the process.
+/// The primary contexts of the devices, retained as long as the process, also while its statics are destroyed.
 Driver::Context primary_context(int ordinal) {
-  static std::mutex mutex;
-  static std::map<int, Driver::Context> contexts;
+  static auto& mutex = *new std::mutex;
+  static auto& contexts = *new std::map<int, Driver::Context>;
   std::lock_guard lock(mutex);
   auto& context = contexts[ordinal];
   if (!context) {
@@ -43,6 +43,16 @@ Driver::Function find_function(Driver::Module module, const DeviceCode::Kernel& 
                             " bytes of shared memory, which kernel '", kernel.name,
                             "' needs: choose smaller tiles, or compile for this device"));
   return function;
+}
+
+/// Frees \p block where the driver still can: at the end of a process it may be gone.
+void release_quietly(int device, Driver::Pointer block) {
+  try {
+    InContext context(device);
+    driver().release(block);
+  } catch (const Error&) {
+    return;
+  }
 }
 
 }  // namespace
@@ -128,30 +138,44 @@ void LoadedKernels::launch(const Place& at, std::size_t index, void* const* poin
 }
 
 StreamMemory::~StreamMemory() {
-  for (const auto& [at, block] : blocks_) {
-    try {
-      InContext context(at.device);
-      driver().release(block);
-    } catch (const Error&) {
-      continue;
-    }
+  for (const auto& [at, block] : blocks_) release_quietly(at.device, block);
+  for (const auto& [device, block] : spare_) release_quietly(device, block);
+}
+
+Driver::Pointer StreamMemory::allocate(const Place& where) const {
+  const Driver& api = driver();
+  InContext context(where.device);
+  Driver::Pointer block = 0;
+  api.check(api.allocate(&block, bytes_), str("allocate ", bytes_, " bytes for temporaries"));
+  if (int code = api.fill(block, 0, bytes_, where.stream); code != 0) {
+    api.release(block);
+    api.check(code, "clear temporaries");
   }
+  return block;
+}
+
+Driver::Pointer StreamMemory::find_or_allocate(const Place& where) {
+  auto found = blocks_.find(where);
+  if (found != blocks_.end()) return found->second;
+  auto spare = spare_.find(where.device);
+  bool takes_spare = spare != spare_.end() && is_capturing(where);
+  auto block = takes_spare ? spare->second : allocate(where);
+  if (takes_spare) spare_.erase(spare);
+  return blocks_[where] = block;
 }
 
 std::byte* StreamMemory::at(const Place& where) {
   if (bytes_ == 0) return nullptr;
   std::lock_guard lock(mutex_);
-  auto [entry, is_new] = blocks_.try_emplace(where, 0);
-  if (is_new) {
-    const Driver& api = driver();
-    InContext context(where.device);
-    int code = api.allocate(&entry->second, bytes_);
-    if (code != 0) {
-      blocks_.erase(entry);
-      api.check(code, str("allocate ", bytes_, " bytes for temporaries"));
-    }
-  }
-  return reinterpret_cast<std::byte*>(entry->second);
+  return reinterpret_cast<std::byte*>(find_or_allocate(where));
+}
+
+void StreamMemory::prepare(const Place& where) {
+  if (bytes_ == 0) return;
+  std::lock_guard lock(mutex_);
+  find_or_allocate(where);
+  if (!spare_.count(where.device)) spare_.emplace(where.device, allocate(where));
+  synchronise(where);
 }
 
 std::byte read_byte(const Place& where, const std::byte* address) {

@@ -73,8 +73,8 @@ class LoadedKernels {
   std::map<int, Loaded> loaded_;
 };
 
-/// A block of memory of one size on each stream it is asked for. What is put into a stream runs in order, so that one
-/// block serves all runs there. Thread-safe.
+/// A block of memory of one size on each stream it is asked for, zeros at first. What is put into a stream runs in
+/// order, so that one block serves all runs there. Thread-safe.
 class StreamMemory {
  public:
   explicit StreamMemory(std::size_t bytes) : bytes_(bytes) {}
@@ -84,11 +84,18 @@ class StreamMemory {
 
   /// Null when blocks have no size. Throws ResourceError when memory runs out.
   std::byte* at(const Place& place);
+  /// Makes the block of \p place, and one to spare for a stream of its device that first asks while it records a graph,
+  /// when nothing can be allocated. Waits for the stream.
+  void prepare(const Place& place);
 
  private:
+  Driver::Pointer allocate(const Place& place) const;
+  Driver::Pointer find_or_allocate(const Place& place);
+
   std::size_t bytes_;
   std::mutex mutex_;
   std::map<Place, Driver::Pointer> blocks_;
+  std::map<int, Driver::Pointer> spare_;  ///< by device
 };
 
 /// Waits for the stream of \p place, then gives the byte at \p address. A kernel's fault shows here.

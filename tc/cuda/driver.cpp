@@ -17,6 +17,7 @@ enum Code : int {
   deinitialized = 4,
   no_device = 100,
   invalid_device = 101,
+  invalid_image = 200,
   invalid_context = 201,
   no_binary_for_gpu = 209,
   invalid_source = 300,
@@ -31,6 +32,8 @@ enum Code : int {
   invalid_pc = 718,
   launch_failed = 719,
   system_driver_mismatch = 803,
+  first_capture_error = 900,
+  last_capture_error = 908,
 };
 
 std::string text_of(const Driver& driver, int code) {
@@ -60,6 +63,7 @@ void bind(Driver& driver) {
   library.bind("cuLaunchKernel", driver.launch);
   library.bind("cuMemAlloc_v2", driver.allocate);
   library.bind("cuMemFree_v2", driver.release);
+  library.bind("cuMemsetD8Async", driver.fill);
   library.bind("cuMemcpyHtoDAsync_v2", driver.copy_to_device);
   library.bind("cuMemcpyDtoHAsync_v2", driver.copy_to_host);
   library.bind("cuStreamSynchronize", driver.synchronize);
@@ -73,15 +77,17 @@ void bind(Driver& driver) {
 
 constexpr const char* advice =
     "a target \"cuda:...\" compiles without a GPU, but runs only on a machine with an NVIDIA GPU and its driver; run "
-    "there, or "
-    "compile for \"cpu\"";
+    "there, or compile for \"cpu\"";
+
+/// Names and places of the driver's library: the loader's path, and where containers mount it without telling the loader.
+std::vector<std::string> candidates() {
+  if (const char* file = std::getenv("TC_CUDA_DRIVER")) return {file};
+  return {"libcuda.so.1", "libcuda.so", "/usr/local/nvidia/lib64/libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"};
+}
 
 Driver open_driver() {
-  const char* file = std::getenv("TC_CUDA_DRIVER");
-  const std::vector<std::string> files =
-      file ? std::vector<std::string>{file} : std::vector<std::string>{"libcuda.so.1", "libcuda.so"};
   Driver driver;
-  driver.library = Library::open(files);
+  driver.library = Library::open(candidates());
   if (!driver.library) throw DeviceError(str("no CUDA driver was found: ", advice, ". Tried:", driver.library.tried()));
   bind(driver);
   int code = driver.init(0), count = 0;
@@ -97,16 +103,21 @@ Driver open_driver() {
 void Driver::check(int code, const std::string& what) const {
   if (code == success) return;
   auto text = text_of(*this, code);
+  if (code >= first_capture_error && code <= last_capture_error)
+    throw DeviceError(str("the CUDA driver cannot ", what, " while a stream records a graph (", text,
+                          "): call prepare() on the executable, or run it once, before the capture"));
   switch (code) {
     case out_of_memory:
       throw ResourceError(
-          str("the GPU has no memory left to ", what, " (", text, "): free tensors, or use smaller ones"));
+          str("the GPU has no memory left to ", what, " (", text, "): free tensors, use smaller ones, or give back what a framework keeps "
+                              "(torch.cuda.empty_cache())"));
     case launch_out_of_resources:
       throw ResourceError(str("the GPU cannot ", what, " (", text,
                               "): a block needs more registers, threads or shared memory than it has; "
                               "choose a smaller block or tile"));
     case invalid_value:
       throw InternalError(str("the CUDA driver refuses to ", what, " (", text, ")"));
+    case invalid_image:
     case no_binary_for_gpu:
     case invalid_source:
       throw DeviceError(str("the GPU cannot ", what, " (", text,
@@ -128,9 +139,10 @@ void Driver::check(int code, const std::string& what) const {
   }
 }
 
+/// Kept to the end of the process: executables may be destroyed after this file's statics.
 const Driver& driver() {
-  static const Driver instance = open_driver();
-  return instance;
+  static const auto* instance = new Driver(open_driver());
+  return *instance;
 }
 
 std::string device_architecture(int ordinal) {

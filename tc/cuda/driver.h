@@ -38,6 +38,7 @@ struct Driver {
                 unsigned block_z, unsigned shared_bytes, Stream, void** parameters, void** extra) = nullptr;
   int (*allocate)(Pointer*, std::size_t bytes) = nullptr;
   int (*release)(Pointer) = nullptr;
+  int (*fill)(Pointer, unsigned char value, std::size_t bytes, Stream) = nullptr;
   int (*copy_to_device)(Pointer, const void* from, std::size_t bytes, Stream) = nullptr;
   int (*copy_to_host)(void* to, Pointer, std::size_t bytes, Stream) = nullptr;
   int (*synchronize)(Stream) = nullptr;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <mutex>
 #include <system_error>
 
 #include "tc/base/error.h"
@@ -43,6 +44,16 @@ void add_surroundings(const fs::path& file, std::vector<std::string>& folders) {
   }
 }
 
+/// What search_packages_in() was given, and its lock.
+struct PackageFolders {
+  std::mutex mutex;
+  std::vector<std::string> folders;
+};
+PackageFolders& package_folders() {
+  static auto& instance = *new PackageFolders;
+  return instance;
+}
+
 std::string reason() {
   const char* text = dlerror();
   return text ? text : "unknown";
@@ -73,11 +84,20 @@ void* Library::find_or_throw(const char* function) const {
   return address;
 }
 
+void search_packages_in(std::vector<std::string> folders) {
+  std::lock_guard lock(package_folders().mutex);
+  package_folders().folders = std::move(folders);
+}
+
 std::vector<std::string> toolkit_folders() {
   std::vector<std::string> folders;
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
     if (const char* root = std::getenv(variable))
       for (const char* name : {"lib64", "lib"}) folders.push_back(fs::path(root) / name);
+  {
+    std::lock_guard lock(package_folders().mutex);
+    for (const auto& packages : package_folders().folders) add_packages(packages, folders);
+  }
   if (const char* root = std::getenv("VIRTUAL_ENV")) add_environment(root, folders);
   Dl_info self{};
   if (dladdr(reinterpret_cast<void*>(&toolkit_folders), &self) && self.dli_fname) {

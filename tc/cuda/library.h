@@ -32,9 +32,12 @@ class Library {
   std::string file_, tried_;
 };
 
+/// Folders of Python packages for toolkit_folders() to look in too. Thread-safe.
+void search_packages_in(std::vector<std::string> folders);
+
 /// The folders in which an installed CUDA toolkit keeps its libraries, the most wanted first: those that CUDA_HOME and
-/// CUDA_PATH name, those of pip's nvidia packages in VIRTUAL_ENV and in the environments this library and this program
-/// belong to, /usr/local/cuda.
+/// CUDA_PATH name, those of pip's nvidia packages in the folders of search_packages_in(), in VIRTUAL_ENV and in the
+/// environments this library and this program belong to, /usr/local/cuda.
 std::vector<std::string> toolkit_folders();
 
 }  // namespace tc::cuda

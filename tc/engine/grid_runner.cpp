@@ -29,7 +29,7 @@ GridRunner::GridRunner(const Image& image) : image_(image), kernels_(image.devic
 void GridRunner::prepare() {
   auto place = cuda::current_place();
   kernels_.prepare(place.device);
-  memory_.at(place);
+  memory_.prepare(place);
 }
 
 void GridRunner::check_alignment(void* const* arguments) const {

@@ -94,11 +94,43 @@ TEST_F(DeviceTest, MemoryIsOneBlockForEachStream) {
     EXPECT_NE(block, nullptr);
     EXPECT_EQ(memory.at({0, nullptr}), block);
     EXPECT_NE(memory.at({0, pointer(0x7)}), block);
-    EXPECT_EQ(FakeDriver::calls(), "cuMemAlloc 256\ncuMemAlloc 256\n");
+    EXPECT_EQ(FakeDriver::calls(), "cuMemAlloc 256\ncuMemsetD8Async 256\ncuMemAlloc 256\ncuMemsetD8Async 256\n");
+    EXPECT_EQ(block[0], std::byte{0});
+    EXPECT_EQ(block[255], std::byte{0});
     FakeDriver::forget();
   }
   EXPECT_EQ(FakeDriver::calls(), "cuMemFree\ncuMemFree\n");
   EXPECT_EQ(StreamMemory(0).at({0, nullptr}), nullptr);
+}
+
+TEST_F(DeviceTest, AStreamThatRecordsAGraphTakesTheSpareBlock) {
+  StreamMemory memory(256);
+  memory.prepare({0, nullptr});
+  auto* block = memory.at({0, nullptr});
+  FakeDriver::capture(true);
+  FakeDriver::forget();
+  auto* spare = memory.at({0, pointer(0x7)});
+  EXPECT_NE(spare, block);
+  EXPECT_EQ(memory.at({0, pointer(0x7)}), spare);
+  EXPECT_EQ(FakeDriver::calls(), "");
+  EXPECT_NE(message_of<DeviceError>([&] { memory.at({0, pointer(0x8)}); }).find("call prepare() on the executable"), std::string::npos);
+  FakeDriver::capture(false);
+  EXPECT_NE(memory.at({0, pointer(0x8)}), spare);
+}
+
+TEST_F(DeviceTest, TheSpareBlockIsForCapturesOnly) {
+  StreamMemory memory(256);
+  memory.prepare({0, nullptr});
+  FakeDriver::forget();
+  memory.at({0, pointer(0x7)});
+  EXPECT_EQ(FakeDriver::calls(), "cuMemAlloc 256\ncuMemsetD8Async 256\n");
+}
+
+TEST_F(DeviceTest, NothingIsLoadedIntoACapture) {
+  LoadedKernels kernels(two_kernels());
+  FakeDriver::capture(true);
+  EXPECT_NE(message_of<DeviceError>([&] { kernels.launch({0, nullptr}, 0, nullptr, 0); }).find("while a stream records a graph"),
+            std::string::npos);
 }
 
 TEST_F(DeviceTest, PlacesNest) {
@@ -151,6 +183,8 @@ TEST_F(DeviceTest, ErrorsHaveTypes) {
   FakeDriver::fail("cuModuleLoadData", 209);
   EXPECT_NE(message_of<DeviceError>(launch).find("load kernels of sm_90 into device 0, which is sm_90"),
             std::string::npos);
+  FakeDriver::fail("cuModuleLoadData", 200);
+  EXPECT_NE(message_of<DeviceError>(launch).find("compiled for another architecture"), std::string::npos);
   FakeDriver::fail("cuStreamSynchronize", 700);
   EXPECT_NE(message_of<DeviceError>(launch).find("a kernel faulted"), std::string::npos);
   FakeDriver::fail("cuLaunchKernel", 1);

@@ -1,4 +1,6 @@
-// A stand-in for libcuda.so.1: two devices of architecture sm_90 whose kernels do nothing.
+// A stand-in for libcuda.so.1: two devices of architecture sm_90 whose kernels do nothing. It refuses what the driver refuses: calls
+// without a context, launches beyond the device's limits or with more shared memory than was asked for, waiting and allocating
+// while a stream records a graph.
 
 #include <cstdint>
 #include <cstdlib>
@@ -15,6 +17,7 @@ std::map<std::string, int> failures;
 bool capturing = false, recording = true;
 int given_byte = -1;
 std::vector<void*> contexts;  ///< the stack of current ones
+std::map<std::string, int> requested_shared;  ///< by kernel
 std::uintptr_t next_handle = 0x1000;
 
 void* new_handle() {
@@ -34,6 +37,26 @@ int called(const char* function, const Args&... args) {
   int code = failure->second;
   failures.erase(failure);
   return code;
+}
+
+constexpr int invalid_value = 1, invalid_context = 201, capture_unsupported = 900;
+
+/// The code of a call that needs a context.
+template <typename... Args>
+int called_in_context(const char* function, const Args&... args) {
+  int code = called(function, args...);
+  return code != 0 ? code : contexts.empty() ? invalid_context : 0;
+}
+
+/// The code of a call that a stream which records a graph does not take.
+template <typename... Args>
+int called_outside_capture(const char* function, const Args&... args) {
+  int code = called_in_context(function, args...);
+  return code != 0 ? code : capturing ? capture_unsupported : 0;
+}
+
+bool is_within(unsigned value, unsigned most) {
+  return value >= 1 && value <= most;
 }
 
 std::string name_of(const void* function) {
@@ -110,12 +133,15 @@ EXPORT int cuCtxPushCurrent_v2(void* context) {
   return 0;
 }
 EXPORT int cuCtxPopCurrent_v2(void** context) {
+  if (contexts.empty()) return invalid_context;
   *context = contexts.back();
   contexts.pop_back();
   return 0;
 }
 EXPORT int cuModuleLoadData(void** module, const void*) {
   *module = new_handle();
+  if (contexts.empty()) return invalid_context;
+  if (capturing) return capture_unsupported;
   return called("cuModuleLoadData", contexts.empty() ? "without context" : "on",
                 contexts.empty() ? nullptr : contexts.back());
 }
@@ -127,7 +153,10 @@ EXPORT int cuModuleGetFunction(void** function, void*, const char* name) {
   return called("cuModuleGetFunction", name);
 }
 EXPORT int cuFuncSetAttribute(void* function, int attribute, int value) {
-  return called("cuFuncSetAttribute", name_of(function), attribute, value);
+  constexpr int most_shared = 227 << 10;
+  if (attribute == 8) requested_shared[name_of(function)] = value;
+  int code = called_in_context("cuFuncSetAttribute", name_of(function), attribute, value);
+  return code != 0 ? code : value > most_shared ? invalid_value : 0;
 }
 EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                           unsigned shared, void* stream, void** parameters, void** extra) {
@@ -140,28 +169,40 @@ EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz,
   }
   std::ostringstream shape;
   shape << gx << "x" << gy << "x" << gz << " " << bx << "x" << by << "x" << bz;
-  return called("cuLaunchKernel", name_of(function), shape.str(), shared, stream, pointers.str());
+  int code = called_in_context("cuLaunchKernel", name_of(function), shape.str(), shared, stream, pointers.str());
+  if (code != 0) return code;
+  constexpr unsigned most = 0x7fffffff, most_yz = 65535, most_threads = 1024;
+  const bool fits = is_within(gx, most) && is_within(gy, most_yz) && is_within(gz, most_yz) && is_within(bx, most_threads) &&
+                    is_within(by, most_threads) && is_within(bz, 64) && bx * by * bz <= most_threads;
+  auto requested = requested_shared.find(name_of(function));
+  const unsigned allowed = requested == requested_shared.end() ? 48u << 10 : static_cast<unsigned>(requested->second);
+  return fits && shared <= allowed ? 0 : invalid_value;
 }
 EXPORT int cuMemAlloc_v2(std::uint64_t* pointer, std::size_t bytes) {
-  int code = called("cuMemAlloc", bytes);
-  if (code == 0) *pointer = reinterpret_cast<std::uint64_t>(std::calloc(bytes, 1));
+  int code = called_outside_capture("cuMemAlloc", bytes);
+  constexpr int poison = 0xa5;
+  if (code == 0) *pointer = reinterpret_cast<std::uint64_t>(std::memset(std::malloc(bytes), poison, bytes));
   return code;
 }
 EXPORT int cuMemFree_v2(std::uint64_t pointer) {
   std::free(reinterpret_cast<void*>(pointer));
   return called("cuMemFree");
 }
+EXPORT int cuMemsetD8Async(std::uint64_t pointer, unsigned char value, std::size_t bytes, void*) {
+  std::memset(reinterpret_cast<void*>(pointer), value, bytes);
+  return called_in_context("cuMemsetD8Async", bytes);
+}
 EXPORT int cuMemcpyHtoDAsync_v2(std::uint64_t to, const void* from, std::size_t bytes, void*) {
   std::memcpy(reinterpret_cast<void*>(to), from, bytes);
-  return called("cuMemcpyHtoDAsync", bytes);
+  return called_in_context("cuMemcpyHtoDAsync", bytes);
 }
 EXPORT int cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size_t bytes, void*) {
   std::memcpy(to, reinterpret_cast<void*>(from), bytes);
   if (given_byte >= 0) *static_cast<unsigned char*>(to) = static_cast<unsigned char>(given_byte);
-  return called("cuMemcpyDtoHAsync", bytes);
+  return called_in_context("cuMemcpyDtoHAsync", bytes);
 }
 EXPORT int cuStreamSynchronize(void* stream) {
-  return called("cuStreamSynchronize", stream);
+  return called_outside_capture("cuStreamSynchronize", stream);
 }
 EXPORT int cuStreamIsCapturing(void*, int* status) {
   *status = capturing ? 1 : 0;
@@ -169,13 +210,13 @@ EXPORT int cuStreamIsCapturing(void*, int* status) {
 }
 EXPORT int cuEventCreate(void** event, unsigned) {
   *event = new_handle();
-  return called("cuEventCreate");
+  return called_in_context("cuEventCreate");
 }
 EXPORT int cuEventDestroy_v2(void*) {
   return called("cuEventDestroy");
 }
 EXPORT int cuEventRecord(void*, void* stream) {
-  return called("cuEventRecord", stream);
+  return called_in_context("cuEventRecord", stream);
 }
 EXPORT int cuEventSynchronize(void*) {
   return called("cuEventSynchronize");

@@ -37,6 +37,8 @@ class Managed(ctypes.Structure):
 new_capsule = ctypes.pythonapi.PyCapsule_New
 new_capsule.restype, new_capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 
+streams = []
+
 class OnGpu:
     "Float32 memory that says it is a CUDA device's."
     def __init__(self, *shape, device=0):
@@ -44,13 +46,40 @@ class OnGpu:
         self.shape = (ctypes.c_int64 * len(shape))(*shape)
         tensor = Tensor(self.array.ctypes.data, Device(2, device), len(shape), Type(2, 32, 1), ctypes.addressof(self.shape), None, 0)
         self.managed = Managed(tensor, None, None)
-    def __dlpack__(self, max_version=None):
+    def __dlpack__(self, *, stream=None, max_version=None):
+        streams.append(stream)
         return new_capsule(ctypes.addressof(self.managed), b"dltensor", None)
     def __dlpack_device__(self):
         return (2, self.managed.tensor.device.id)
 
 T = tc.define("def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }\\n"
               "def scale(float(N) A, float s) -> (B) { B(i) = A(i) * s }")
+"""
+
+
+STUB_OF_TORCH = """
+import types
+
+class TorchTensor(OnGpu):
+    requires_grad = False
+    def is_neg(self): return False
+    def detach(self): return self
+    def data_ptr(self): return self.array.ctypes.data
+
+made = []
+
+def make(what):
+    def function(shape, *value, dtype, device):
+        made.append((what, tuple(shape), *value, dtype, device))
+        return TorchTensor(*shape, device=int(device[5:]))
+    return function
+
+torch = types.ModuleType("torch")
+torch.Tensor, torch.device, torch.float32 = TorchTensor, lambda name: name, "float32"
+torch.empty, torch.full = make("empty"), make("full")
+current = {"stream": 0x70}
+torch._C = types.SimpleNamespace(_cuda_getCurrentRawStream=lambda device: current["stream"] + device)
+sys.modules["torch"] = torch
 """
 
 
@@ -88,6 +117,75 @@ T.mm(OnGpu(8, 16), OnGpu(16, 32), out=OnGpu(8, 32))
 assert (T.mm(*ones) == 16).all()
 T.mm(OnGpu(8, 16), OnGpu(16, 32), out=OnGpu(8, 32))
 assert calls().count("cuLaunchKernel") == 2
+""")
+
+
+def test_torch_allocates_outputs_on_the_device_of_the_inputs():
+    out = run(STUB_OF_TORCH + """
+c = T.mm(TorchTensor(8, 16, device=1), TorchTensor(16, 32, device=1))
+assert type(c) is TorchTensor and made == [("empty", (8, 32), "float32", "cuda:1")], made
+print(calls())
+""")
+    launch = next(line for line in out.splitlines() if line.startswith("cuLaunchKernel mm"))
+    assert launch.split()[5] == "0x71", "not in torch's current stream"
+
+
+def test_torch_makes_tensors_of_numbers():
+    run(STUB_OF_TORCH + """
+T.scale(TorchTensor(8), 2.5)
+assert ("full", (), 2.5, "float32", "cuda:0") in made, made
+""")
+
+
+def test_torch_tensors_are_taken_without_waiting():
+    run(STUB_OF_TORCH + """
+T.scale(TorchTensor(8), 2.5, out=TorchTensor(8))
+assert set(streams) == {-1}, streams
+""")
+
+
+def test_others_make_their_data_ready_for_the_stream_of_the_kernels():
+    run("""
+T.mm(OnGpu(8, 16), OnGpu(16, 32), out=OnGpu(8, 32))
+assert set(streams) == {1}, streams
+""")
+    run(STUB_OF_TORCH + """
+T.mm(OnGpu(8, 16, device=1), OnGpu(16, 32, device=1), out=OnGpu(8, 32, device=1))
+assert set(streams) == {0x71}, streams
+""")
+
+
+def test_tensors_without_streams():
+    run("""
+class Plain(OnGpu):
+    def __dlpack__(self):
+        return super().__dlpack__()
+
+T.mm(Plain(8, 16), Plain(16, 32), out=Plain(8, 32))
+assert calls().count("cuLaunchKernel mm") == 1
+""")
+
+
+def test_compile_takes_the_device_of_example_tensors():
+    run("""
+e = tc.compile(T.mm, OnGpu(8, 16), OnGpu(16, 32))
+assert e.stats["target"].startswith("cuda:sm_90") and "__global__" in e.source
+assert "__global__" in e.explain()
+""")
+
+
+def test_a_capture_on_a_stream_of_its_own_uses_the_prepared_block():
+    run(STUB_OF_TORCH + """
+U = tc.define("def norm(float(N,M) A) -> (B) { S(i) +=! A(i,j) * A(i,j)\\n B(j,i) = A(i,j) / S(i) }")
+A, B = TorchTensor(64, 96), TorchTensor(96, 64)
+e = tc.compile(U.norm, A, options="fusion=min")
+assert e.stats["workspace_bytes"] > 0
+e.prepare()
+current["stream"] = 0x99
+driver.fake_capture(1)
+driver.fake_forget()
+e(A, out=B)
+assert {line.split()[0] for line in calls().splitlines()} == {"cuLaunchKernel"}, calls()
 """)
 
 
