@@ -1,12 +1,12 @@
 # Two commands do everything, set-up included:  make demo   make test
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test bench asan clean
+.PHONY: help setup build demo test bench gpu-bundle asan clean
 
 PYTHON := .venv/bin/python
 JOBS := $(shell nproc)
 
 help:            ## list the commands
-	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## ?/  make \1\t/' | expand -t 16
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## ?/  make \1\t/' | expand -t 16
 
 setup:           ## install what is missing (Debian packages, .venv); does nothing the second time
 	@third_party/install.sh
@@ -25,6 +25,9 @@ test: build      ## run all tests: GoogleTest, file tests, pytest
 
 bench: build     ## measure, beside torch and this machine's own peak; ARGS="--quick" and others pass through
 	@$(PYTHON) benchmarks/bench.py $(ARGS)
+
+gpu-bundle: build ## pack what benchmarks/gpu.sh needs on a machine with a GPU into build/gpu_bundle.tar
+	@$(PYTHON) benchmarks/gpu_suite/make_bundle.py
 
 asan: setup      ## build and run the C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@cmake --preset asan

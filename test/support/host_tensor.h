@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ class HostTensor {
   /// The stored bits of the element, for exact comparison.
   std::uint64_t bits_at(std::int64_t flat) const;
   void set(std::int64_t flat, double value);
+  /// All bytes, guards included, and where in them the first element begins: for copies in other memories.
+  std::span<std::uint8_t> storage() { return bytes_; }
+  std::size_t origin() const { return origin_; }
   /// Are the bytes outside the elements what they were?
   bool guards_intact() const;
 

@@ -1,0 +1,1 @@
+"""Tests and benchmarks on a machine with a GPU; `benchmarks/gpu.sh` is their face."""

@@ -1,0 +1,93 @@
+"""The cases that are measured on a GPU, by family. Sizes of the memory family are several times the second-level cache."""
+
+from typing import Callable, Dict, List
+
+import torch
+import torch.nn.functional as F
+
+from suite.case import Case, Goal, random, sized
+from suite.cases import convolution, lookups, matmul, memory, mlp, norms
+from suite.cases.batched import batch
+
+SGEMM_GOALS = (Goal("eager", 0.8, 1.0),)
+MEMORY_GOALS = (Goal("copy", 0.8, 0.9),)
+PAPER_GOALS = (Goal("best", 1.5, None),)
+
+
+def sgemm(size) -> List[Case]:
+    return [matmul.matmul(size, layout, n, n, n, f"sgemm/{layout}-{n}", SGEMM_GOALS)
+            for n in (1024, 2048, 4096) for layout in ("nn", "nt", "tn", "tt")]
+
+
+def elementwise(size) -> List[Case]:
+    (n,) = sized(size)(1 << 26)
+    one, two = (lambda: (random(n),)), (lambda: (random(n), random(n)))
+    text = "def f(float(N) X) -> (Y) {{ Y(i) = {} }}"
+    return [
+        Case("memory/copy-64M", text.format("X(i)"), one, lambda x: x.clone(), goals=MEMORY_GOALS),
+        Case("memory/gelu-64M", text.format("gelu(X(i))"), one, F.gelu, goals=MEMORY_GOALS),
+        Case("memory/multiply-add-64M", "def f(float(N) X, float(N) Y) -> (Z) { Z(i) = 2 * X(i) + Y(i) }", two,
+             lambda x, y: torch.add(y, x, alpha=2), goals=MEMORY_GOALS),
+        Case("memory/sum-64M", "def sum(float(N) X) -> (S) { S +=! X(i) }", one, lambda x: x.sum(), terms=n, goals=MEMORY_GOALS),
+    ]
+
+
+def rows(size) -> List[Case]:
+    cases = []
+    for n, c in ((65536, 1024), (16384, 4096), (2048, 32768)):
+        kept = ("softmax", "layer-norm") if c != 4096 else ("softmax", "layer-norm", "rms-norm")
+        for case in norms.rows_of(f"{n}x{c}", *sized(size)(n, c)):
+            if case.name.split("/")[1].startswith(kept):
+                cases.append(renamed(case, case.name.replace("norms/", "memory/"), MEMORY_GOALS))
+    return cases
+
+
+def renamed(case: Case, name: str, goals=()) -> Case:
+    """The case under another name and with other goals."""
+    return Case(**{**case.__dict__, "name": name, "goals": goals})
+
+
+def planes(size) -> List[Case]:
+    n, c, square, images, channels, image = sized(size)(16384, 4096, 8192, 64, 64, 128)
+    table = lambda: (random(n, c),)
+    return [
+        Case("memory/sum-rows-16384x4096", "def sum(float(N,C) X) -> (S) { S(n) +=! X(n,c) }", table, lambda x: x.sum(1), terms=c, goals=MEMORY_GOALS),
+        Case("memory/sum-columns-16384x4096", "def sum(float(N,C) X) -> (S) { S(c) +=! X(n,c) }", table, lambda x: x.sum(0), terms=n, goals=MEMORY_GOALS),
+        Case("memory/transpose-8192", "def transpose(float(M,N) X) -> (Y) { Y(n,m) = X(m,n) }", lambda: (random(square, square),),
+             lambda x: x.T.contiguous(), goals=MEMORY_GOALS),
+        Case("memory/max-pool-2x2-64@128", memory.POOL, lambda: (random(images, channels, 2 * (image // 2), 2 * (image // 2)),),
+             lambda x: F.max_pool2d(x, 2), goals=MEMORY_GOALS),
+        Case("memory/jacobi-8192", memory.JACOBI, lambda: (random(square, square),), memory.jacobi, terms=5, goals=MEMORY_GOALS),
+    ]
+
+
+def paper(size) -> List[Case]:
+    return [
+        matmul.matmul(size, "nt", 128, 256, 32, "paper/tmm-128x32x256", PAPER_GOALS),
+        matmul.matmul(size, "nt", 128, 1024, 1024, "paper/tmm-128x1024x1024", ()),
+        matmul.matmul(size, "nt", 128, 16384, 4096, "paper/tmm-128x4096x16384", ()),
+        renamed(batch(size, "", 500, 26, 26, 72), "paper/tbmm-500x26x72x26", PAPER_GOALS),
+        *(renamed(convolution.grouped(size, 32, 32, c, image), f"paper/gconv-c{c}-{32 * c}@{image}", PAPER_GOALS)
+          for c, image in ((4, 56), (8, 28), (16, 14), (32, 7))),
+        *(renamed(case, case.name.replace("lookups/", "paper/"), PAPER_GOALS if "2lut" in case.name else ())
+          for case in lookups.cases(size)),
+        *(renamed(case, case.name.replace("mlp/", "paper/"), () if "c3" in case.name else PAPER_GOALS) for case in mlp.cases(size)),
+    ]
+
+
+def conv(size) -> List[Case]:
+    return [
+        *(convolution.dense(size, f"resnet-{c}@{image}-n32", 32, c, c, image) for c, image in ((64, 56), (128, 28), (256, 14), (512, 7))),
+        convolution.dense(size, "resnet-conv1-7x7-n32", 32, 3, 64, 112, 7, 2, (), convolution.CONV_STRIDE_2),
+        convolution.depthwise(size, 32, 192, 56),
+        convolution.stencil(size, 2048),
+        convolution.bias_relu(size, 64, 56),
+    ]
+
+
+FAMILIES: Dict[str, Callable] = {
+    "sgemm": sgemm,
+    "memory": lambda size: elementwise(size) + rows(size) + planes(size),
+    "paper": paper,
+    "conv": conv,
+}

@@ -1,0 +1,175 @@
+"""report.json, report.md and logs.txt from what the sections left."""
+
+import json
+import math
+import pathlib
+from typing import Dict, List, Optional
+
+FAMILIES = ("sgemm", "memory", "paper", "conv")
+INTERESTING = ("eager", "compile", "triton")
+
+
+def read(path: pathlib.Path):
+    """The content of a JSON file; nothing where there is none or half of one."""
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def collected(plan, outcomes) -> dict:
+    """All there is, as one value."""
+    manifest = read(plan.layout.root / "manifest.json") or {}
+    return {
+        "dry_run": plan.dry,
+        "bundle": {key: manifest[key] for key in ("commit", "compiler") if key in manifest},
+        "machine": read(plan.results / "machine.json") or {},
+        "sections": {name: {"status": o.status, "seconds": round(o.seconds, 1), "text": o.text} for name, o in outcomes.items()},
+        "kernels": read(plan.results / "kernels.json") or [],
+        "limits": read(plan.results / "limits.json") or {},
+        "overhead": read(plan.results / "overhead.json") or {"rows": []},
+        **{family: read(plan.results / f"{family}.json") or {"rows": []} for family in FAMILIES},
+    }
+
+
+def copy_rate(content: dict, family: str) -> Optional[float]:
+    rates = content[family].get("copy_bytes_per_second")
+    return max(rates) if rates else None
+
+
+def times(row: dict, which: str, name: str) -> Optional[float]:
+    """Median seconds of a candidate, "" for ours."""
+    entry = row.get(which, {}).get(name)
+    return entry and entry["median"]
+
+
+def scaled(value: Optional[float], unit: float, digits: int = 1) -> str:
+    return "-" if value is None else f"{value * unit:.{digits}f}"
+
+
+def ratio(above: Optional[float], below: Optional[float]) -> Optional[float]:
+    return above / below if above and below else None
+
+
+def best_of_torch(row: dict, which: str) -> Optional[float]:
+    """The faster of eager and torch.compile."""
+    known = [times(row, which, name) for name in ("eager", "compile")]
+    return min((t for t in known if t), default=None)
+
+
+def table(header: List[str], rows: List[List[str]]) -> str:
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
+
+
+def spread_text(row: dict, which: str) -> str:
+    entry = row.get(which, {}).get("")
+    return "-" if not entry else f"{100 * (entry['high'] - entry['low']) / entry['median']:.0f} %"
+
+
+def bench_row(row: dict, rate: Optional[float]) -> List[str]:
+    if "cold" not in row:
+        facts = ", ".join(f"{k['registers']} registers, {k['spill_store_bytes']} B spilled" for k in row.get("kernels", [])[:1])
+        return [row["case"], row["status"], facts] + [""] * 9
+    ours = times(row, "cold", "")
+    moved = row["bytes"] / ours if ours else None
+    return [
+        row["case"], row["status"], scaled(ours, 1e6), spread_text(row, "cold"),
+        *(scaled(times(row, "cold", name), 1e6) for name in INTERESTING),
+        scaled(ratio(best_of_torch(row, "cold"), ours), 1, 2), scaled(times(row, "warm", ""), 1e6),
+        scaled(ratio(best_of_torch(row, "warm"), times(row, "warm", "")), 1, 2),
+        scaled(ratio(row["flops"] or None, ours), 1e-12, 2), scaled(ratio(moved, rate), 100, 0),
+    ]
+
+
+def family_text(content: dict, family: str) -> str:
+    header = ["case", "status", "us", "iqr", "eager us", "compile us", "Triton us", "torch / ours", "warm us", "warm torch / ours", "TFLOP/s", "% of copy"]
+    rate = copy_rate(content, family)
+    text = f"## {family}\n\n" + table(header, [bench_row(row, rate) for row in content[family]["rows"]])
+    lines = [f"{row['case']}: {line}" for row in content[family]["rows"] for line in row.get("lines", [])]
+    lines += content[family].get("notes", [])
+    return text + "".join(f"\n* {line}" for line in lines) + "\n"
+
+
+def overhead_text(content: dict) -> str:
+    rows = [[row["case"], row["status"], scaled(row.get("host", {}).get("median"), 1e6, 2)] for row in content["overhead"]["rows"]]
+    return "## call overhead\n\n" + table(["call", "status", "us of the host"], rows)
+
+
+def geometric_mean(values: List[float]) -> Optional[float]:
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
+
+
+def goal_line(name: str, value: Optional[float], aim: float, unit: str, at_most: bool = False) -> List[str]:
+    if value is None:
+        return [name, "not measured", f"{aim:g} {unit}".strip(), "-"]
+    met = value <= aim if at_most else value >= aim
+    texts = [f"{value:.3g} {unit}".strip(), f"{'at most ' if at_most else ''}{aim:g} {unit}".strip()]
+    return [name, *texts, "met" if met else "missed"]
+
+
+def goals_text(content: dict) -> str:
+    """The aims of the project for one GPU."""
+    right = lambda family: [row for row in content[family]["rows"] if row["status"] == "ok"]
+    sgemm = [ratio(times(row, "cold", "eager"), times(row, "cold", "")) for row in right("sgemm") if row["case"].endswith("-4096")]
+    rate = copy_rate(content, "memory")
+    memory = [row["bytes"] / times(row, "cold", "") / rate for row in right("memory") if rate and times(row, "cold", "")]
+    lines = [goal_line("SGEMM 4096³, worst layout, share of cuBLAS", min((v for v in sgemm if v), default=None), 0.8, ""),
+             goal_line("memory suite, geometric mean, share of copy bandwidth", geometric_mean(memory), 0.8, ""),
+             goal_line("memory suite, worst, share of copy bandwidth", min(memory, default=None), 0.8, "")]
+    for row in content["paper"]["rows"]:
+        if any(word in row["case"] for word in ("tmm-128x32", "tbmm", "gconv", "2lut", "mlp1", "mlp3")):
+            which = "warm" if times(row, "warm", "") else "cold"
+            lines.append(goal_line(f"{row['case']} ({which}), torch / ours", ratio(best_of_torch(row, which), times(row, which, "")), 1.5, ""))
+    hosts = [row.get("host", {}).get("median") for row in content["overhead"]["rows"] if row["case"] == "T.mm(A, B)"]
+    lines.append(goal_line("call from Python", hosts[0] * 1e6 if hosts and hosts[0] else None, 8, "us", at_most=True))
+    return "## aims\n\n" + table(["aim", "value", "wanted", ""], lines)
+
+
+def kernels_text(content: dict) -> str:
+    cases = [case for entry in content["kernels"] for case in entry["cases"]]
+    if not cases:
+        return ""
+    bad = [f"* {entry['file']}: {case['status']} {case['text'].splitlines()[0][:200]}"
+           for entry in content["kernels"] for case in entry["cases"] if case["status"] != "ok"]
+    silent = [f"* {entry['file']}: {entry['error'][:200]}" for entry in content["kernels"] if entry["failed"] and not entry["cases"]]
+    head = f"{len(content['kernels'])} programs, {len(cases)} cases, {sum(case['status'] == 'ok' for case in cases)} right"
+    return f"## programs\n\n{head}\n\n" + "\n".join((bad + silent)[:60]) + "\n"
+
+
+def method_text(content: dict) -> str:
+    if content["dry_run"]:
+        return "A dry run: kernels were compiled for sm_90 and launched through a driver that runs nothing; no value and no time is a GPU's.\n"
+    limits = content["limits"]
+    rates = [f"{family} {copy_rate(content, family) / 1e12:.2f}" for family in FAMILIES if copy_rate(content, family)]
+    peak = f"FFMA peak {limits['ffma_flops'] / 1e12:.1f} TFLOP/s, " if limits.get("ffma_flops") else ""
+    return (
+        f"{peak}copy of 2 GiB in the process of each family (TB/s, read and written): {', '.join(rates) or 'not measured'}.\n"
+        "Times are of the device, by events, medians; `iqr` is the distance of the quartiles over the median. Cold: 256 MiB are written before each"
+        " call. Warm: calls in a row, replayed from a graph, for cases of up to 32 MiB. Candidates take turns. No TF32 anywhere. Outputs are"
+        " poisoned before and compared with float64 after a run. `torch / ours` has the faster of eager and torch.compile.\n"
+    )
+
+
+def markdown(content: dict) -> str:
+    machine = content["machine"]
+    gpu = machine.get("gpu", {})
+    facts = [f"* GPU: {gpu.get('name') or gpu.get('missing', 'unknown')} {gpu.get('architecture', '')}, driver {machine.get('nvidia-smi', {}).get('driver_version', '-')}",
+             f"* Python {machine.get('python', '-')}, {', '.join(f'{k} {v}' for k, v in machine.get('packages', {}).items())}",
+             f"* {machine.get('c++', '')}, tree {content['bundle'].get('commit', 'in place')}"]
+    status = [[name, entry["status"], f"{entry['seconds']:.0f}"] for name, entry in content["sections"].items()]
+    failed = [f"### {name}: {entry['status']}\n\n```\n{entry['text'][-3000:]}\n```\n" for name, entry in content["sections"].items()
+              if entry["status"] in ("failed", "timed out") and name not in FAMILIES]
+    parts = ["# GPU report\n", "\n".join(facts) + "\n", table(["section", "status", "s"], status), method_text(content), goals_text(content)]
+    parts += [family_text(content, family) for family in FAMILIES if content[family]["rows"]]
+    parts += [overhead_text(content)] if content["overhead"]["rows"] else []
+    return "\n".join(parts + [kernels_text(content)] + failed)
+
+
+def write(results: pathlib.Path, plan, outcomes: Dict) -> None:
+    content = collected(plan, outcomes)
+    (results / "report.json").write_text(json.dumps(content, indent=1))
+    (results / "report.md").write_text(markdown(content))
+    with open(results / "logs.txt", "wb") as logs:
+        for path in sorted(plan.results.glob("*.log")):
+            logs.write(f"==== {path.stem}\n".encode() + path.read_bytes() + b"\n")

@@ -1,0 +1,164 @@
+"""The script for machines with a GPU (benchmarks/gpu.sh), as far as it runs without one: through a driver that runs nothing."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import pytest
+
+import tensor_comprehensions as tc
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+from gpu_suite import bench, gpu_cases, kernels, layout, make_bundle, report, sections  # noqa: E402
+from suite.case import full, tiny  # noqa: E402
+
+needs_nvrtc = pytest.mark.skipif(not list(pathlib.Path(sys.prefix).rglob("libnvrtc.so*")), reason="NVRTC is not installed")
+
+
+def plan(folder, seconds=90):
+    return sections.Plan(layout.of_tree(ROOT), folder, True, time.monotonic() + seconds)
+
+
+def section(text, **more):
+    return sections.Section("test", 90, lambda plan: sections.python("-c", text), **more)
+
+
+@pytest.mark.parametrize("text, status, shown", [
+    ("print('fine')", "ok", "fine"),
+    ("print('bad'); raise SystemExit(1)", "failed", "bad"),
+    ("import os; print('dead', flush=True); os.abort()", "failed", "dead"),
+])
+def test_outcomes(tmp_path, text, status, shown):
+    outcome = sections.run(section(text), plan(tmp_path))
+    assert outcome.status == status and shown in outcome.text
+
+
+def test_a_section_without_end_is_ended_with_what_it_started(tmp_path):
+    text = "import subprocess, time; subprocess.Popen(['sleep', '77.125']); print('started', flush=True); time.sleep(77)"
+    start = time.monotonic()
+    outcome = sections.run(section(text), plan(tmp_path, 6))
+    assert outcome.status == "timed out" and "started" in outcome.text and time.monotonic() - start < 15
+    left = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+    assert "sleep 77.125" not in left.splitlines()
+
+
+def test_without_time_a_section_is_skipped(tmp_path):
+    assert sections.run(section("print(1)"), plan(tmp_path, 1)).status == "skipped"
+
+
+def test_a_benchmark_continues_behind_the_case_it_died_of(tmp_path):
+    text = """
+import os, pathlib, sys
+from gpu_suite.bench import Results
+results = Results(pathlib.Path('test.json'))
+for name in 'abcd':
+    if results.tried(name): continue
+    results.begin(name)
+    if name in 'bc': os._exit(1) if name == 'b' else os.abort()
+    results.end({'case': name, 'status': 'ok'})
+"""
+    outcome = sections.run(section(text, is_benchmark=True), plan(tmp_path))
+    rows = json.loads((tmp_path / "test.json").read_text())["rows"]
+    assert [(row["case"], row["status"][:4]) for row in rows] == [("a", "ok"), ("b", "died"), ("c", "died"), ("d", "ok")]
+    assert outcome.status == "failed"
+
+
+def test_a_benchmark_that_does_not_begin_is_not_tried_again(tmp_path):
+    text = "import pathlib; p = pathlib.Path('count'); p.write_text(p.read_text() + 'x' if p.exists() else 'x'); raise SystemExit(1)"
+    assert sections.run(section(text, is_benchmark=True), plan(tmp_path)).status == "failed"
+    assert (tmp_path / "count").read_text() == "x"
+
+
+def test_lines_of_tc_check_kernels():
+    lines = ["ok 0 run 0, options ''", "WRONG 1 run 0, options 'x': C[1] is 2", "and more", "FAULT 2 run 1: lost"]
+    assert [(c["status"], c["case"]) for c in kernels.cases_of(lines)] == [("ok", 0), ("WRONG", 1), ("FAULT", 2)]
+    assert kernels.cases_of(lines)[1]["text"].endswith("and more")
+
+
+def test_programs_go_on_behind_a_fault(tmp_path):
+    program = tmp_path / "program"
+    program.write_text("""#!/bin/sh
+case "$2" in
+  --from=0) echo "ok 0 run"; echo "FAULT 1 run"; exit 3 ;;
+  --from=2) echo "ok 2 run"; kill -SEGV $$ ;;
+  *) echo "ok 4 run"; exit 0 ;;
+esac
+""")
+    program.chmod(0o755)
+    entry = kernels.check_file(str(program), pathlib.Path("f.tc"), [])
+    assert [(c["status"], c["case"]) for c in entry["cases"]] == [("ok", 0), ("FAULT", 1), ("ok", 2), ("DIED", 3), ("ok", 4)]
+    assert entry["failed"]
+
+
+def test_cases_have_names_of_their_own_and_texts_that_compile():
+    names = []
+    for family in gpu_cases.FAMILIES.values():
+        for case, small in zip(family(full), family(tiny)):
+            assert case.name == small.name
+            names.append(case.name)
+            assert tc.define(case.text)[case.entry].name == case.entry
+    assert len(set(names)) == len(names) > 40
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("name", ["memory/transpose-8192", "paper/mlp3-128x128-64-32-2", "conv/stencil-5x5-2048"])
+def test_a_rehearsal(name):
+    family = gpu_cases.FAMILIES[name.partition("/")[0]]
+    case, small = next(pair for pair in zip(family(full), family(tiny)) if pair[0].name == name)
+    row = bench.rehearse(case, small)
+    assert row["status"] == "ok" and row["kernels"][0]["registers"] > 0
+
+
+def spread(median):
+    return {"median": median, "low": 0.9 * median, "high": 1.1 * median, "samples": 9}
+
+
+def content_of_a_run():
+    row = {"case": "sgemm/nn-4096", "status": "ok", "cold": {"": spread(3e-3), "eager": spread(2.7e-3), "compile": spread(2.8e-3)},
+           "bytes": 2e8, "flops": 1.37e11, "kernels": []}
+    copy = {"case": "memory/copy-64M", "status": "ok", "cold": {"": spread(1.3e-4), "eager": spread(1.25e-4)}, "bytes": 5.4e8, "flops": 0,
+            "kernels": [], "lines": ["triton failed: no"]}
+    small = {"case": "paper/tmm-128x32x256", "status": "ok", "cold": {"": spread(5e-6), "eager": spread(9e-6)}, "bytes": 1e6, "flops": 2e6,
+             "warm": {"": spread(2e-6), "eager": spread(4e-6)}, "kernels": []}
+    died = {"case": "conv/x", "status": "died: see the log"}
+    rate = {"copy_bytes_per_second": [4.2e12]}
+    return {
+        "dry_run": False, "bundle": {}, "machine": {"gpu": {"name": "A GPU"}}, "limits": {"ffma_flops": 6e13}, "kernels": [
+            {"file": "f.tc", "failed": True, "error": "", "cases": [{"status": "WRONG", "case": 0, "text": "0 run 0: C[3]"}]}],
+        "sections": {"prelude": {"status": "failed", "seconds": 3, "text": "WRONG tc_div"}},
+        "overhead": {"rows": [{"case": "T.mm(A, B)", "status": "ok", "host": spread(7e-6)}]},
+        "sgemm": {"rows": [row], **rate}, "memory": {"rows": [copy], **rate}, "paper": {"rows": [small], **rate}, "conv": {"rows": [died], **rate},
+    }
+
+
+def test_the_report_judges_the_aims():
+    text = report.markdown(content_of_a_run())
+    for line in ("| SGEMM 4096³, worst layout, share of cuBLAS | 0.9 | 0.8 | met |", "| paper/tmm-128x32x256 (warm), torch / ours | 2 | 1.5 | met |",
+                 "| call from Python | 7 us | at most 8 us | met |", "FFMA peak 60.0 TFLOP/s", "triton failed: no", "f.tc: WRONG 0 run 0",
+                 "| conv/x | died: see the log |", "WRONG tc_div"):
+        assert line in text, line + "\n" + text
+
+
+def test_stand_ins_have_the_symbols_and_versions(tmp_path):
+    library = make_bundle.make_stand_in("libxml2.so.2", [("xmlFree", "LIBXML2_2.4.30", "OBJECT"), ("xmlDoc", "LIBXML2_2.6.0", "FUNC")], tmp_path)
+    symbols = subprocess.run(["readelf", "--dyn-syms", "-W", str(library)], capture_output=True, text=True).stdout
+    assert "xmlFree@@LIBXML2_2.4.30" in symbols and "xmlDoc@@LIBXML2_2.6.0" in symbols
+
+
+@needs_nvrtc
+def test_the_script_runs_in_this_tree(tmp_path):
+    programs = layout.of_tree(ROOT).programs
+    if not all((programs / name).exists() for name in make_bundle.PROGRAMS):
+        pytest.skip("the programs are not built")
+    done = subprocess.run(["sh", str(ROOT / "benchmarks/gpu.sh"), "--dry-run", "--out", str(tmp_path), "--only", "prelude,runtime,limits,overhead"],
+                          capture_output=True, text=True, timeout=300, env={**os.environ, "PYTHON": sys.executable})
+    assert done.returncode == 0, done.stdout + done.stderr
+    content = json.loads((tmp_path / "report.json").read_text())
+    assert {name: entry["status"] for name, entry in content["sections"].items()} == dict.fromkeys(
+        ("prelude", "runtime", "limits", "overhead", "binding"), "ok")
+    assert "A dry run" in (tmp_path / "report.md").read_text() and "all right" in (tmp_path / "logs.txt").read_text()
