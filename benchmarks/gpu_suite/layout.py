@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import pathlib
+import sys
 from typing import Optional
 
 
@@ -29,10 +30,19 @@ class Layout:
         return variables
 
 
+def nvrtc() -> Optional[str]:
+    """The compiler of kernels among the packages of this Python, the newest; None without."""
+    found = [str(path) for folder in sys.path for path in pathlib.Path(folder or ".").glob("nvidia/cu*/lib/libnvrtc.so.1[0-9]")]
+    return max(found, key=lambda path: int(path.rpartition(".")[2]), default=None)
+
+
 def with_libraries(variables: dict) -> dict:
-    """An environment for compiled programs: the bundle's libraries first."""
+    """An environment for compiled programs: the bundle's libraries first, and the compiler of kernels that Python would find."""
     folders = [variables.get("TC_BUNDLE_LIBRARIES"), variables.get("LD_LIBRARY_PATH")]
-    return {**variables, "LD_LIBRARY_PATH": os.pathsep.join(folder for folder in folders if folder)}
+    result = {**variables, "LD_LIBRARY_PATH": os.pathsep.join(folder for folder in folders if folder)}
+    if "TC_NVRTC" not in result and nvrtc():
+        result["TC_NVRTC"] = nvrtc()
+    return result
 
 
 def of_bundle(root: pathlib.Path) -> Layout:

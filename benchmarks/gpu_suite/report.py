@@ -88,6 +88,8 @@ def family_text(content: dict, family: str) -> str:
     text = f"## {family}\n\n" + table(header, [bench_row(row, rate) for row in content[family]["rows"]])
     lines = [f"{row['case']}: {line}" for row in content[family]["rows"] for line in row.get("lines", [])]
     lines += content[family].get("notes", [])
+    if "floor" in content[family]:
+        lines.append(f"two events with nothing between them: {content[family]['floor']['median'] * 1e6:.1f} us")
     return text + "".join(f"\n* {line}" for line in lines) + "\n"
 
 

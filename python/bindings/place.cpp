@@ -35,6 +35,7 @@ int device_of(Operands& operands, std::size_t count) {
 }
 
 cuda::Place current_place(int device) {
+  cuda::driver();
   return {device, torch_stream(device)};
 }
 

@@ -8,7 +8,7 @@ namespace tc::python {
 /// The device of the first of \p operands that is on one, else on_cpu.
 int device_of(Operands& operands, std::size_t count);
 
-/// \p device and the stream there that the framework uses now.
+/// \p device and the stream there that the framework uses now. Throws DeviceError where there is no driver.
 cuda::Place current_place(int device);
 
 /// Where \p executable runs on \p operands: their device and the framework's current stream there. Numbers among them

@@ -11,6 +11,7 @@ thread_local Place place;
 /// Dynamic shared memory above this must be asked for: static shared memory counts against the same 48 KiB.
 constexpr std::int64_t shared_bytes_by_default = 47 << 10;
 constexpr int dynamic_shared_bytes_attribute = 8;
+constexpr int invalid_value = 1;
 
 /// The primary contexts of the devices, retained as long as the process, also while its statics are destroyed.
 Driver::Context primary_context(int ordinal) {
@@ -37,11 +38,13 @@ Driver::Function find_function(Driver::Module module, const DeviceCode::Kernel& 
   const Driver& api = driver();
   Driver::Function function = nullptr;
   api.check(api.get_function(&function, module, kernel.name.c_str()), str("find kernel '", kernel.name, "'"));
-  if (kernel.shared_bytes > shared_bytes_by_default &&
-      api.set_function_attribute(function, dynamic_shared_bytes_attribute, static_cast<int>(kernel.shared_bytes)) != 0)
+  if (kernel.shared_bytes <= shared_bytes_by_default) return function;
+  int code = api.set_function_attribute(function, dynamic_shared_bytes_attribute, static_cast<int>(kernel.shared_bytes));
+  if (code == invalid_value)
     throw ResourceError(str("device ", device, " cannot give a block ", kernel.shared_bytes,
                             " bytes of shared memory, which kernel '", kernel.name,
                             "' needs: choose smaller tiles, or compile for this device"));
+  api.check(code, str("ask for shared memory of kernel '", kernel.name, "'"));
   return function;
 }
 
