@@ -31,6 +31,7 @@ class MappingOptions:
         promote: bool = ...,
         quota: int = ...,
         promote_bytes: int = ...,
+        reduction_parts: int = ...,
         parallel: bool = ...,
         vectorise: bool = ...,
         vector_bytes: int = ...,
@@ -57,6 +58,7 @@ class MappingOptions:
     promote: bool
     quota: int
     promote_bytes: int
+    reduction_parts: int
     parallel: bool
     vectorise: bool
     vector_bytes: int

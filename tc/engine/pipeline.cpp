@@ -9,6 +9,8 @@
 #include "tc/halide_bridge/extract_scop.h"
 #include "tc/halide_bridge/lower.h"
 #include "tc/polyhedral/schedule.h"
+#include "tc/polyhedral/split_reduction.h"
+#include "tc/strategy/choose_reduction_parts.h"
 
 namespace tc::engine {
 namespace {
@@ -72,6 +74,24 @@ void schedule(CompileState& state, std::size_t index) {
       [&] {
         launch.scop->schedule =
             polyhedral::compute_schedule(*launch.scop, *launch.dependences, back_end(state).schedule_options(state));
+      },
+      [] {});
+}
+
+/// Cuts the reductions of a launch that would leave processors without work into parts, before its clusters are mapped.
+void cut_reductions(CompileState& state, std::size_t index) {
+  auto& launch = state.launches[index];
+  if (!launch.dependences) return;
+  with_quota(
+      state, *launch.scop, "map", "reductions are not cut into parts",
+      [&] {
+        auto chosen = strategy::choose_reduction_parts(*launch.scop, state.target, state.mapping);
+        if (chosen.empty()) return;
+        auto cut = *launch.scop;
+        for (const auto& parts : chosen) cut = polyhedral::split_reduction(cut, parts, back_end(state).schedule_options(state));
+        auto dependences = polyhedral::compute_dependences(cut);
+        launch.dependences.emplace(std::move(dependences));
+        launch.scop.emplace(std::move(cut));
       },
       [] {});
 }
@@ -142,6 +162,15 @@ Stage<CompileState> back_end_stage(const char* name, std::size_t index, Step Bac
   return stage;
 }
 
+/// \p stage, which begins with \p step.
+Stage<CompileState> after(Step step, Stage<CompileState> stage, std::size_t index) {
+  stage.run = [=, run = stage.run](CompileState& state) {
+    step(state, index);
+    run(state);
+  };
+  return stage;
+}
+
 void replace_schedule(LaunchState& launch, const std::string& text) {
   try {
     launch.scop->schedule = isl::schedule(launch.scop->ctx(), text);
@@ -175,7 +204,7 @@ std::vector<Stage<CompileState>> launch_stages(std::size_t index, std::size_t co
       shared_stage("extract", index, extract, print_accesses),
       shared_stage("depend", index, depend, print_dependences),
       shared_stage("schedule", index, schedule, print_schedule),
-      back_end_stage("map", index, &BackEnd::map, &BackEnd::print_mapped),
+      after(cut_reductions, back_end_stage("map", index, &BackEnd::map, &BackEnd::print_mapped), index),
       back_end_stage("generate", index, &BackEnd::generate, &BackEnd::print_generated),
       back_end_stage("raise", index, &BackEnd::raise, &BackEnd::print_body),
       back_end_stage("emit", index, &BackEnd::emit, &BackEnd::print_emitted),

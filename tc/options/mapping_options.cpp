@@ -69,12 +69,12 @@ struct Strategy {
   std::string_view name, text;
 };
 constexpr Strategy named_strategies[] = {
-    {"naive", "tile=32x32x32,grid=256x256,block=32x8,shared=0,registers=0,reduce_in_block=0"},
-    {"single_thread", "tile=1,grid=1,block=1,shared=0,registers=0,reduce_in_block=0"},
-    {"pointwise", "tile=32x32x32,grid=100x100x100,block=32x4x4,shared=0,registers=0,reduce_in_block=0,unroll_limit=128"},
-    {"mlp", "fusion=max,tile=1,grid=128,block=128,shared=0,registers=0,reduce_in_block=0"},
-    {"conv", "tile=4x8x8x8,grid=256x256x256,block=4x16x4,shared=0,registers=0,reduce_in_block=0"},
-    {"group_conv", "tile=1x1,grid=256x256,block=4x16x4,shared=0,registers=0,reduce_in_block=0"},
+    {"naive", "tile=32x32x32,reduction_parts=1,grid=256x256,block=32x8,shared=0,registers=0,reduce_in_block=0"},
+    {"single_thread", "tile=1,reduction_parts=1,grid=1,block=1,shared=0,registers=0,reduce_in_block=0"},
+    {"pointwise", "tile=32x32x32,reduction_parts=1,grid=100x100x100,block=32x4x4,shared=0,registers=0,reduce_in_block=0,unroll_limit=128"},
+    {"mlp", "fusion=max,tile=1,reduction_parts=1,grid=128,block=128,shared=0,registers=0,reduce_in_block=0"},
+    {"conv", "tile=4x8x8x8,reduction_parts=1,grid=256x256x256,block=4x16x4,shared=0,registers=0,reduce_in_block=0"},
+    {"group_conv", "tile=1x1,reduction_parts=1,grid=256x256,block=4x16x4,shared=0,registers=0,reduce_in_block=0"},
 };
 
 const std::string_view* strategy_text(std::string_view name) {
@@ -219,6 +219,8 @@ MappingOptions MappingOptions::with_registers(bool registers) const { return wit
 MappingOptions MappingOptions::with_shared_bytes(std::int64_t bytes) const { return with("shared_bytes", bytes); }
 MappingOptions MappingOptions::with_reduce_in_block(bool reduce) const { return with("reduce_in_block", reduce); }
 MappingOptions MappingOptions::with_unroll_limit(std::int64_t iterations) const { return with("unroll_limit", iterations); }
+
+MappingOptions MappingOptions::with_reduction_parts(std::int64_t parts) const { return with("reduction_parts", parts); }
 
 OptionValue MappingOptions::value(std::string_view name) const {
   return value_of(state_->message, find_field(name));

@@ -42,8 +42,8 @@ Site make_site(const Scop& scop, const isl::ast_build& build) {
   site.statement = domain_name(schedule);
   if (is_barrier(site.statement)) return site;
   const Statement& statement = scop.statement(site.statement);
-  for (std::size_t i = 0; i < statement.iterators.size(); ++i)
-    site.iterators.push_back(build.expr_from(instance.at(static_cast<int>(i))));
+  auto at_source = statement.origin.is_null() ? instance : statement.origin.to_pw_multi_aff().pullback(instance);
+  for (unsigned i = 0; i < at_source.size(); ++i) site.iterators.push_back(build.expr_from(at_source.at(static_cast<int>(i))));
   site.write = build.access_from(statement.write.function.pullback(instance));
   for (const Access& read : statement.reads)
     site.reads.push_back(read.exact ? Nullable<isl::ast_expr>(build.access_from(read.function.pullback(instance)))

@@ -40,8 +40,9 @@ struct MappingOptions {
   bool reduce_in_block = true;      ///< all threads of a block reduce a row
   std::int64_t unroll_limit = 0;    ///< iterations of a thread that are unrolled at most; 0: the strategy chooses
   /// Where inner loops run on threads too: iterations of shared outer members for which a statement that does not accumulate
-  /// gives up others; 0: none suffice.
+  /// gives up others; 0: none suffice. Clusters are kernels then, so the statements that compute one number are one cluster.
   std::int64_t fuse_rows = 0;
+  std::int64_t reduction_parts = 0;  ///< parts of a reduction that run beside each other; 1: none, 0: the strategy chooses
 
   bool operator==(const MappingOptions&) const = default;
 };

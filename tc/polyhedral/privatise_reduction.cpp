@@ -30,9 +30,9 @@ struct Kept {
     for (int i : kept) names.push_back(all[i]);
   }
   /// "i0, i2, w"
-  std::string with(const std::string& part) const {
+  std::string with(const std::vector<std::string>& parts) const {
     auto result = names;
-    result.push_back(part);
+    result.insert(result.end(), parts.begin(), parts.end());
     return join(result);
   }
   /// Instance of the statement with the first value of each reduced iterator.
@@ -49,11 +49,14 @@ struct Kept {
   std::vector<Interval> box;
 };
 
-/// The parts of a reduction that accumulate on their own: part number `index` of an instance, `count` of them.
+/// The parts of a reduction that accumulate on their own: the numbers `index` of an instance's, up to `count` each.
 struct Parts {
-  std::string index;
-  std::int64_t count = 0;
+  std::vector<std::string> index;
+  std::vector<std::int64_t> count;
   bool lanes = false;  ///< parts are lanes: the statements that start and join them loop over them
+
+  /// "w", or "w0", "w1", ...
+  std::vector<std::string> names() const { return count.size() == 1 ? std::vector<std::string>{"w"} : dimension_names(static_cast<int>(count.size()), "w"); }
 };
 
 /// Gives the update \p id an accumulator for each part, with a statement that starts all of them and one that joins them.
@@ -63,21 +66,35 @@ class Privatiser {
       : scop_(scop), update_(scop.statement(id)), kept_(kept), parts_(parts), tensor_(make_tensor()) {}
 
   Scop run(const std::vector<int>& place) {
+    auto start = start_parts(), join_up = join_parts();
+    added = {start.statement.id, join_up.statement.id};
+    return surround(redirected(), place, {start}, {join_up});
+  }
+
+  Addition start_parts() const {
     auto start = make_statement("_identity");
     start.statement.body = Statement::Body::Identity;
     start.statement.write = part_access(start);
+    return start;
+  }
+
+  Addition join_parts() const {
     auto join_up = make_statement("_combine");
     join_up.statement.body = Statement::Body::Copy;
     join_up.statement.accumulates = true;
     auto target = update_.write.function.pullback(join_up.like.to_pw_multi_aff());
     join_up.statement.write = {target.as_map().intersect_domain(join_up.statement.domain), true, target};
     join_up.statement.reads = {part_access(join_up)};
+    return join_up;
+  }
+
+  /// The program with the tensor of the parts, to which the update goes.
+  Scop redirected() const {
     auto result = scop_;
     auto text = str("{ ", update_.id, "[", join(kept_.all), "] -> ", tensor_.name, "[", kept_.with(parts_.index), "] }");
     result.statement(update_.id).write = exact_access(isl::map(scop_.ctx(), text).intersect_domain(update_.domain));
     result.tensors.push_back(tensor_);
-    added = {start.statement.id, join_up.statement.id};
-    return surround(result, place, {start}, {join_up});
+    return result;
   }
 
   std::vector<std::string> added;
@@ -92,8 +109,10 @@ class Privatiser {
       tensor.min.push_back(kept_.box[i].min);
       tensor.extent.push_back(kept_.box[i].extent());
     }
-    tensor.min.push_back(0);
-    tensor.extent.push_back(parts_.count);
+    for (auto count : parts_.count) {
+      tensor.min.push_back(0);
+      tensor.extent.push_back(count);
+    }
     tensor.strides = row_major(tensor.extent);
     tensor.storage = Tensor::Storage::Workspace;
     tensor.combined = parts_.lanes;
@@ -107,11 +126,14 @@ class Privatiser {
     addition.host = update_.id;
     auto& statement = addition.statement;
     statement.id = unused_name(scop_, update_.id + suffix);
-    auto tuple = str(statement.id, "[", kept_.with("w"), "]");
-    auto spread = str("{ ", update_.id, "[", join(kept_.all), "] -> ", tuple, " : 0 <= w < ", parts_.count, " }");
+    auto names = parts_.names();
+    auto tuple = str(statement.id, "[", kept_.with(names), "]");
+    std::vector<std::string> bounds;
+    for (std::size_t i = 0; i < names.size(); ++i) bounds.push_back(str("0 <= ", names[i], " < ", parts_.count[i]));
+    auto spread = str("{ ", update_.id, "[", join(kept_.all), "] -> ", tuple, " : ", join(bounds, " and "), " }");
     statement.domain = update_.domain.apply(isl::map(ctx, spread));
     statement.iterators = kept_.names;
-    statement.iterators.push_back("w");
+    statement.iterators.insert(statement.iterators.end(), names.begin(), names.end());
     statement.op = update_.op;
     addition.like = isl::multi_aff(ctx, str("{ ", tuple, " -> ", update_.id, "[", kept_.first(), "] }"));
     if (parts_.lanes) addition.loops = {isl::multi_union_pw_aff(ctx, str("[{ ", tuple, " -> [(w)] }]"))};
@@ -119,7 +141,7 @@ class Privatiser {
   }
 
   Access part_access(const Addition& addition) const {
-    auto index = kept_.with("w");
+    auto index = kept_.with(parts_.names());
     auto text = str("{ ", addition.statement.id, "[", index, "] -> ", tensor_.name, "[", index, "] }");
     return exact_access(isl::map(scop_.ctx(), text).intersect_domain(addition.statement.domain));
   }
@@ -141,7 +163,7 @@ Scop privatise_reduction(const Scop& scop, const std::vector<int>& cluster_path,
                          ClusterMapping& cluster) {
   Kept kept(scop.statement(choice.id));
   auto width = std::int64_t{choice.lanes} * choice.unroll;
-  Parts parts{str("(", kept.all[choice.iterator], " - ", kept.box[choice.iterator].min, ") mod ", width), width, true};
+  Parts parts{{str("(", kept.all[choice.iterator], " - ", kept.box[choice.iterator].min, ") mod ", width)}, {width}, true};
   Privatiser privatiser(scop, choice.id, kept, parts);
   auto result = privatiser.run(place_of(scop, cluster_path, choice.id, cluster));
   for (const auto& id : privatiser.added)
@@ -153,11 +175,19 @@ std::pair<Scop, std::vector<std::string>> privatise_for_threads(const Scop& scop
                                                                 int iterator, std::int64_t run, std::int64_t threads) {
   Kept kept(scop.statement(id));
   auto from_zero = str("(", kept.all[iterator], " - ", kept.box[iterator].min, ")");
-  Parts parts{str("floor(", from_zero, "/", run, ") mod ", threads), threads, true};
+  Parts parts{{str("floor(", from_zero, "/", run, ") mod ", threads)}, {threads}, true};
   Privatiser privatiser(scop, id, kept, parts);
   auto result = privatiser.run(place);
   result.tensor(privatiser.tensor().name).combined = false;
   return {result, privatiser.added};
+}
+
+PrivateParts privatise_parts(const Scop& scop, const std::string& id, const std::vector<std::string>& index,
+                             const std::vector<std::int64_t>& count) {
+  Kept kept(scop.statement(id));
+  Parts parts{index, count};
+  Privatiser privatiser(scop, id, kept, parts);
+  return {privatiser.redirected(), privatiser.start_parts().statement, privatiser.join_parts().statement};
 }
 
 Scop block_reduction(const Scop& scop, const std::vector<int>& cluster_path, ClusterMapping& cluster) {
@@ -165,7 +195,7 @@ Scop block_reduction(const Scop& scop, const std::vector<int>& cluster_path, Clu
   Kept kept(scop.statement(choice.statement));
   const auto& range = kept.box[choice.iterator];
   auto count = (range.extent() + choice.size - 1) / choice.size;
-  Parts parts{str("floor((", kept.all[choice.iterator], " - ", range.min, ")/", choice.size, ")"), count};
+  Parts parts{{str("floor((", kept.all[choice.iterator], " - ", range.min, ")/", choice.size, ")")}, {count}};
   Privatiser privatiser(scop, choice.statement, kept, parts);
   auto place = place_of(scop, cluster_path, choice.statement, cluster);
   auto result = privatiser.run(place);

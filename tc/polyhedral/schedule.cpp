@@ -2,32 +2,14 @@
 
 #include <algorithm>
 
+#include "tc/polyhedral/cluster_view.h"
 #include "tc/polyhedral/clusters.h"
+#include "tc/polyhedral/copy_tree.h"
 #include "tc/polyhedral/isl_scheduler.h"
 #include "tc/polyhedral/statement_graph.h"
 
 namespace tc::polyhedral {
 namespace {
-
-/// A copy of the tree below \p from at the leaf \p to; returns the node of the same depth.
-isl::schedule_node graft(isl::schedule_node to, const isl::schedule_node& from) {
-  if (from.isa<isl::schedule_node_band>()) {
-    auto band = from.as<isl::schedule_node_band>();
-    auto copy = to.insert_partial_schedule(band.partial_schedule()).as<isl::schedule_node_band>();
-    copy = copy.set_permutable(band.permutable()).as<isl::schedule_node_band>();
-    for (unsigned i = 0; i < band.n_member(); ++i) copy = copy.member_set_coincident(i, band.member_get_coincident(i));
-    return graft(copy.child(0), from.child(0)).parent();
-  }
-  if (from.isa<isl::schedule_node_sequence>() || from.isa<isl::schedule_node_set>()) {
-    isl::union_set_list filters(from.ctx(), static_cast<int>(from.n_children()));
-    for (unsigned i = 0; i < from.n_children(); ++i)
-      filters = filters.add(from.child(i).as<isl::schedule_node_filter>().filter());
-    to = to.insert_sequence(filters);
-    for (unsigned i = 0; i < from.n_children(); ++i)
-      to = graft(to.child(i).child(0), from.child(i).child(0)).ancestor(2);
-  }
-  return to;
-}
 
 /// Builds the tree from the root down. Functions take a leaf and return the node of its depth.
 class Scheduler {
@@ -37,7 +19,12 @@ class Scheduler {
         dependences_(dependences),
         options_(options),
         graph_(scop, dependences),
-        clustering_(graph_, dependences, options) {}
+        clustering_(graph_, dependences, options) {
+    for (const auto& statement : scop.statements) {
+      targets_.push_back(range_name(statement.write.relation));
+      results_.push_back(statement.write.relation.range_tuple_dim());
+    }
+  }
 
   isl::schedule run() const {
     auto leaf = isl::schedule::from_domain(scop_.domain()).root().child(0);
@@ -53,12 +40,18 @@ class Scheduler {
   const MappingOptions& options_;
   StatementGraph graph_;
   Clustering clustering_;
+  std::vector<std::string> targets_;  ///< of each statement, what it writes
+  std::vector<unsigned> results_;     ///< and the dimensions of that
 
   /// sequence over the clusters of \p units
   isl::schedule_node fused(isl::schedule_node leaf, const std::vector<Unit>& units, const Free& free) const {
     std::vector<Cluster> parts;
     for (auto& cluster : clustering_.fuse(units, free)) {
-      if (!cluster.rows.empty() || cluster.statements().size() == 1) {
+      if (!parts.empty() && continues(parts.back(), cluster)) {
+        parts.back().units.insert(parts.back().units.end(), cluster.units.begin(), cluster.units.end());
+        continue;
+      }
+      if (!cluster.rows.empty() || cluster.statements().size() == 1 || is_one_number(cluster)) {
         parts.push_back(std::move(cluster));
         continue;
       }
@@ -66,6 +59,30 @@ class Scheduler {
     }
     return sequence(leaf, parts,
                     [&](isl::schedule_node below, const Cluster& part) { return cluster(below, part, free); });
+  }
+
+  const std::string& target(const Cluster& cluster) const { return targets_[cluster.statements().front()]; }
+
+  /// Does \p cluster compute one number, in statements without a common loop? Where kernels are launched it is one of them.
+  bool is_one_number(const Cluster& cluster) const {
+    auto statements = cluster.statements();
+    return options_.fuse_rows > 0 && cluster.rows.empty() && std::all_of(statements.begin(), statements.end(), [&](int statement) {
+      return results_[statement] == 0 && targets_[statement] == target(cluster);
+    });
+  }
+
+  bool continues(const Cluster& earlier, const Cluster& cluster) const {
+    return options_.fusion != FusionStrategy::Min && is_one_number(earlier) && is_one_number(cluster) && target(earlier) == target(cluster);
+  }
+
+  /// band [0] around the statements of \p part, one after the other
+  isl::schedule_node in_one_iteration(isl::schedule_node leaf, const Cluster& part, const Free& free) const {
+    std::vector<Cluster> singles;
+    for (int statement : part.statements()) singles.push_back({{{statement}}, {}});
+    auto here = universe(part.statements());
+    auto zero = call(leaf.ctx(), isl_union_pw_aff_val_on_domain, here.release(), isl::val(leaf.ctx(), 0).release());
+    leaf = polyhedral::insert_band(leaf, {zero}, {true}).child(0);
+    return sequence(leaf, singles, [&](isl::schedule_node below, const Cluster& single) { return cluster(below, single, free); }).parent();
   }
 
   /// sequence { part } { part } ..., or the part alone
@@ -90,7 +107,8 @@ class Scheduler {
   /// The shared coincident members of \p cluster, and below them its units with what is left of their iterators.
   isl::schedule_node cluster(isl::schedule_node leaf, const Cluster& cluster, Free free) const {
     auto statements = cluster.statements();
-    if (auto skewed = skew(statements, cluster.rows, free)) return graft(leaf, skewed->root().child(0));
+    if (is_one_number(cluster) && statements.size() > 1) return in_one_iteration(leaf, cluster, free);
+    if (auto skewed = skew(statements, cluster.rows, free)) return copy_tree(skewed->root().child(0), leaf);
     for (const auto& row : cluster.rows)
       for (const auto& [statement, term] : row.terms) free[statement][term.iterator] = false;
     if (!cluster.rows.empty()) leaf = insert_band(leaf, statements, cluster.rows, true, true).child(0);

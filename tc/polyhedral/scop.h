@@ -30,6 +30,7 @@ struct Statement {
   Body body = Body::Source;
   std::string source;              ///< id of the source statement whose value it computes (Body::Source)
   std::vector<std::string> iterators;  ///< names of the domain's dimensions
+  Nullable<isl::multi_aff> origin = {};  ///< { S[i] -> S[j] }: Source at iterators j; null: at those of the instance
   bool accumulates = false;
   ReductionOp op = ReductionOp::Sum;
   Access write;

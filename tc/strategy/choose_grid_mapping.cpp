@@ -93,16 +93,26 @@ class GridChooser {
   }
 
   /// How well neighbouring threads along \p iterator share what they touch: accesses that move by one element, less those that
-  /// move further.
+  /// move further. A result is written once.
   double gain(const ClusterStatement& entry, int iterator) const {
     if (iterator < 0) return 0;
     double result = 0;
-    for (const auto* access : polyhedral::accesses(statement(entry))) {
+    const auto& s = statement(entry);
+    for (const auto* access : polyhedral::accesses(s)) {
       auto stride = polyhedral::stride(scop_, *access, iterator);
-      if (stride == 1) result += 1;
-      if (stride != 0 && stride != 1) result -= 0.5;
+      auto times = s.accumulates && access == &s.write ? results(s) : instances(entry);
+      if (stride == 1) result += times;
+      if (stride != 0 && stride != 1) result -= times / 2;
     }
-    return result * instances(entry);
+    return result;
+  }
+
+  /// Elements that \p statement writes.
+  static double results(const Statement& statement) {
+    auto box = polyhedral::box(statement.domain);
+    double result = 1;
+    for (int i : polyhedral::kept_dimensions(statement)) result *= static_cast<double>(box[i].extent());
+    return result;
   }
 
   std::pair<int, double> best_member() const {

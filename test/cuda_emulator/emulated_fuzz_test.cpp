@@ -29,9 +29,11 @@ FuzzSetting setting_of(std::uint64_t seed) {
   static const std::vector<std::string> of_tiles = {"", "", "", ",unroll_limit=1", ",unroll_limit=64", ",register_tile=2x4", ",register_tile=8x8",
                                                     ",reduction_block=4", ",reduction_block=3,register_tile=4x4"};
   for (const auto* list : {&of_the_grid, &of_memory, &of_tiles}) result.options += pick(*list);
+  auto parts = pick({"", "", ",reduction_parts=2", ",reduction_parts=5", ",reduction_parts=64"});
   if (random() % 10 == 0) result.options = pick({"naive", "single_thread", "pointwise", "mlp", "conv", "group_conv"});
   result.target = pick({"cuda:sm_75", "cuda:sm_80", "cuda:sm_90", "cuda:sm_90"});
   result.strided = random() % 3 == 0;
+  result.options += parts;
   return result;
 }
 

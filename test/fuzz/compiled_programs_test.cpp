@@ -25,6 +25,7 @@ FuzzSetting setting_of(std::uint64_t seed) {
       pick({"cpu", "cpu", "cpu:avx2", "cpu:plain"}), random() % 3 == 0};
   result.options += pick({"", "", "", "", ",vector_bytes=8", ",vector_bytes=16,unroll=1", ",register_tile=3x2",
                           ",register_tile=1x5,promote_bytes=64", ",reduction_block=2", ",pack=0"});
+  result.options += pick({"", "", "", ",reduction_parts=3", ",reduction_parts=8"});
   return result;
 }
 

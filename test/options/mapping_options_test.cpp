@@ -48,6 +48,7 @@ std::vector<Row> rows() {
           "MappingOptions(prefetch=False, prefetch_distance=2)"),
       ROW("pack=0,reduction_block=256", MappingOptions().with_pack(false).with_reduction_block(256),
           "MappingOptions(pack=False, reduction_block=256)"),
+      ROW("reduction_parts=64", MappingOptions().with_reduction_parts(64), "MappingOptions(reduction_parts=64)"),
       ROW("grid=256x4,block=32x8,shared=0,registers=0",
           MappingOptions().with_grid({256, 4}).with_block({32, 8}).with_shared(false).with_registers(false),
           "MappingOptions(grid=[256, 4], block=[32, 8], shared=False, registers=False)"),
@@ -99,6 +100,7 @@ TEST(MappingOptions, ReachThePasses) {
   plain.parallel = false;
   plain.vectorise = false;
   plain.promote_bytes = 10;
+  plain.reduction_parts = 13;
   plain.vector_bytes = 16;
   plain.register_tile = {3, 4};
   plain.unroll = 2;
@@ -116,7 +118,7 @@ TEST(MappingOptions, ReachThePasses) {
   plain.reduce_in_block = false;
   plain.unroll_limit = 12;
   auto options = MappingOptions::parse(
-      "unroll_limit=12,reduce_in_block=0,shared_bytes=11,registers=0,shared=0,block=64,grid=2x3,reduction_block=5,prefetch=0,prefetch_distance=7,pack=0,vector_along=c,parallel_along=a/"
+      "reduction_parts=13,unroll_limit=12,reduce_in_block=0,shared_bytes=11,registers=0,shared=0,block=64,grid=2x3,reduction_block=5,prefetch=0,prefetch_distance=7,pack=0,vector_along=c,parallel_along=a/"
       "b,unroll=2,register_tile=3x4,vector_bytes=16,promote_bytes=10,vectorise=0,parallel=0,quota=9,promote=0,tile=4x0,"
       "positive_orthant=0,allow_skewing=1,fusion=min");
   EXPECT_EQ(options.values(), plain);
@@ -136,10 +138,10 @@ TEST(MappingOptions, EveryOptionChangesWhatThePassesTake) {
 
 TEST(MappingOptions, StrategiesHaveNames) {
   EXPECT_EQ(MappingOptions::named("naive").to_text(),
-            "tile=32x32x32,grid=256x256,block=32x8,shared=0,registers=0,reduce_in_block=0");
+            "tile=32x32x32,reduction_parts=1,grid=256x256,block=32x8,shared=0,registers=0,reduce_in_block=0");
   EXPECT_EQ(MappingOptions::parse("naive"), MappingOptions::named("naive"));
   EXPECT_EQ(MappingOptions::parse("mlp,block=64").to_text(),
-            "fusion=max,tile=1,grid=128,block=64,shared=0,registers=0,reduce_in_block=0");
+            "fusion=max,tile=1,reduction_parts=1,grid=128,block=64,shared=0,registers=0,reduce_in_block=0");
   for (const auto& name : MappingOptions::strategies())
     EXPECT_EQ(MappingOptions::parse(MappingOptions::named(name).to_text()), MappingOptions::named(name)) << name;
   EXPECT_THROW(MappingOptions::named("best"), OptionsError);
@@ -173,7 +175,7 @@ TEST(MappingOptions, TextAndBytesAreInversesAndEqualityIsOfValues) {
 
 TEST(MappingOptions, ErrorsNameTheOptionAndWhatItMayBe) {
   const std::string all =
-      "fusion, allow_skewing, positive_orthant, tile, promote, quota, promote_bytes, parallel, vectorise, "
+      "fusion, allow_skewing, positive_orthant, tile, promote, quota, promote_bytes, reduction_parts, parallel, vectorise, "
       "vector_bytes, register_tile, unroll, pack, reduction_block, prefetch, prefetch_distance, parallel_along, vector_along, "
       "grid, block, shared, registers, shared_bytes, reduce_in_block, unroll_limit";
   const std::string sizes = "at most 16 sizes joined by 'x', for example 32x64, where 0 leaves a loop whole";

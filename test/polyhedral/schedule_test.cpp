@@ -343,5 +343,37 @@ TEST_F(ScheduleTest, EmptyScopsAndEmptyDomains) {
   EXPECT_TRUE(schedule_of(scop).domain().is_empty());
 }
 
+/// s = 0; s += A[k]; s = s * s; then t = 0.
+TEST_F(ScheduleTest, OneNumberIsOneClusterWhereClustersAreKernels) {
+  auto scop = ScopBuilder(context())
+                  .input("A", {50})
+                  .output("s", {})
+                  .output("t", {})
+                  .identity("S0[]", "s[]")
+                  .accumulate("S1[k] : 0 <= k < 50", "s[]", {"A[k]"})
+                  .statement("S2[]", "s[]", {"s[]"})
+                  .identity("S3[]", "t[]")
+                  .scop();
+  MappingOptions options;
+  options.fuse_rows = 66;
+  EXPECT_SCHEDULE(compute_schedule(scop, compute_dependences(scop), options), R"(
+domain: "{ S0[]; S1[k] : 0 <= k <= 49; S2[]; S3[] }"
+child:
+  sequence:
+  - filter: "{ S0[]; S1[k]; S2[] }"
+    child:
+      schedule: "[{ S0[] -> [(0)]; S1[k] -> [(0)]; S2[] -> [(0)] }]"
+      permutable: 1
+      coincident: [ 1 ]
+      child:
+        sequence:
+        - filter: "{ S0[] }"
+        - filter: "{ S1[k] }"
+          child: { schedule: "[{ S1[k] -> [(k)] }]", permutable: 1 }
+        - filter: "{ S2[] }"
+  - filter: "{ S3[] }"
+)");
+}
+
 }  // namespace
 }  // namespace tc::polyhedral

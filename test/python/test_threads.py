@@ -45,16 +45,17 @@ def test_threads_compile_at_once():
 
 def test_same_bits_for_any_number_of_threads():
     T = tc.define(MM + "def total(float(N) A) -> (s) { s +=! A(n) }")
-    a, b, v = torch.randn(65, 129), torch.randn(129, 67), torch.randn(10001)
+    a, b, v, long = torch.randn(65, 129), torch.randn(129, 67), torch.randn(10001), torch.randn(5000003)
     before = tc.get_num_threads()
     try:
         results = []
         for threads in (1, 2, 3, before):
             tc.set_num_threads(threads)
             assert tc.get_num_threads() == threads
-            results.append((T.mm(a, b), T.total(v)))
-        for mm, total in results[1:]:
-            assert torch.equal(mm, results[0][0]) and torch.equal(total, results[0][1])
+            results.append((T.mm(a, b), T.total(v), T.total(long)))
+        for others in results[1:]:
+            assert all(torch.equal(other, first) for other, first in zip(others, results[0]))
+        assert abs(results[0][2].item() - long.double().sum().item()) < 0.1
     finally:
         tc.set_num_threads(before)
 

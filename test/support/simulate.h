@@ -31,6 +31,7 @@ class Simulation {
           events.push_back({Index(row.begin() + size, row.end()), {&statement, Index(row.begin(), row.begin() + size)}});
       places_[&statement.write] = places(statement, statement.write);
       for (const auto& read : statement.reads) places_[&read] = places(statement, read);
+      if (!statement.origin.is_null()) origins_[&statement] = origins(statement);
     }
     std::stable_sort(events.begin(), events.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [when, what] : events) execute(*what.first, what.second);
@@ -78,6 +79,15 @@ class Simulation {
     return result;
   }
 
+  /// The instance of the source that each instance of \p statement computes.
+  static std::map<Index, Index> origins(const Statement& statement) {
+    int size = dimensions(statement.domain);
+    std::map<Index, Index> result;
+    auto origin = statement.origin.to_pw_multi_aff().as_map().intersect_domain(statement.domain);
+    for (auto& row : rows(origin.wrap())) result[Index(row.begin(), row.begin() + size)] = Index(row.begin() + size, row.end());
+    return result;
+  }
+
   std::uint64_t& cell(const Place& place) {
     auto [found, added] = memory_[place.first].insert({place.second, 0});
     if (added) found->second = hash_of(place.first, place.second);
@@ -86,7 +96,7 @@ class Simulation {
 
   std::uint64_t value(const Statement& statement, const Index& instance) {
     if (statement.body == Statement::Body::Identity) return 0;
-    std::uint64_t hash = hash_of(statement.source, instance);
+    std::uint64_t hash = hash_of(statement.source, statement.origin.is_null() ? instance : origins_.at(&statement).at(instance));
     for (const auto& read : statement.reads)
       for (const auto& place : places_[&read][instance]) {
         if (statement.body == Statement::Body::Copy) return cell(place);
@@ -102,6 +112,7 @@ class Simulation {
 
   const Scop& scop_;
   std::map<const Access*, std::map<Index, std::vector<Place>>> places_;
+  std::map<const Statement*, std::map<Index, Index>> origins_;
   Memory memory_;
 };
 
