@@ -1,4 +1,5 @@
-// Every program of test/filetests/programs as kernels that NVRTC takes: in program order and in one thread, and mapped.
+// Every program of test/filetests/programs as kernels that NVRTC takes: in program order and in one thread, and mapped with three
+// sets of options.
 
 #include <gtest/gtest.h>
 
@@ -55,11 +56,15 @@ class ProgramTest : public testing::Test {
     auto function = test::function_of(program, path_.filename().string());
     expect_compiled(identity_text(*function, program.runs.front()));
     auto arguments = test::make_arguments(*function, program, program.runs.front());
-    engine::CompileOptions options;
-    options.target = Target::parse("cuda:sm_90");
-    options.stages.verify = true;
-    auto executable = engine::compile(function, arguments.input_specs(), arguments.output_specs(), options);
-    expect_compiled(executable->image().device.text);
+    for (const char* text : {"", "fusion=max", "fusion=min,tile=4x8,reduction_parts=3"}) {
+      SCOPED_TRACE(text);
+      engine::CompileOptions options;
+      options.target = Target::parse("cuda:sm_90");
+      options.mapping = options::MappingOptions::parse(text);
+      options.stages.verify = true;
+      auto executable = engine::compile(function, arguments.input_specs(), arguments.output_specs(), options);
+      expect_compiled(executable->image().device.text);
+    }
   }
 
  private:

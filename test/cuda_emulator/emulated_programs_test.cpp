@@ -21,6 +21,7 @@ std::vector<Variant> variants(const ProgramFile& program) {
   std::vector<Variant> result{{"", "cuda:sm_90"},
                               {"fusion=max", "cuda:sm_80", Placement::Reversed},
                               {"fusion=min,tile=4x8", "cuda:sm_90", Placement::Spread},
+                              {"reduction_parts=3", "cuda:sm_80"},
                               {"parallel=0", "cuda:sm_75"}};
   for (const auto& options : program.options) result.push_back({options, "cuda:sm_90"});
   return result;
