@@ -9,7 +9,6 @@ are compiled for sm_90 at full size, and run at tiny sizes on the CPU against fl
 
 import argparse
 import faulthandler
-import json
 import os
 import pathlib
 import sys
@@ -21,40 +20,13 @@ import torch
 
 import tensor_comprehensions as tc
 from gpu_suite import gpu_cases, overhead
+from gpu_suite.results import WRONG_ROWS, Results
 from suite import check
 from suite.case import Case, full, moved_bytes, tiny
 
 SECONDS_OF_A_CASE = 45
 SMALL_BYTES = 32 << 20
 SLACK = 10  # Peers may round more than we do: they are compared to see that they compute the same thing.
-WRONG_ROWS = 4
-
-
-class Results:
-    """The file of a family: cases tried, rows made."""
-
-    def __init__(self, path: pathlib.Path):
-        self.path = path
-        self.content = json.loads(path.read_text()) if path.exists() else {"tried": [], "rows": [], "notes": []}
-
-    def save(self) -> None:
-        self.path.write_text(json.dumps(self.content, indent=1))
-
-    def begin(self, name: str) -> None:
-        self.content["tried"].append(name)
-        self.save()
-
-    def end(self, row: dict) -> None:
-        self.content["rows"].append(row)
-        self.save()
-
-    def tried(self, name: str) -> bool:
-        """Has it been tried? One that was and left no row cost its process the life."""
-        if name not in self.content["tried"]:
-            return False
-        if all(row["case"] != name for row in self.content["rows"]):
-            self.end({"case": name, "status": "died: the process ended or took too long, see the log"})
-        return True
 
 
 def kernel_facts(kernel) -> list:
@@ -201,6 +173,7 @@ def main() -> int:
     warnings.filterwarnings("ignore")
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cudnn.benchmark = True
     results = Results(arguments.result)
     with torch.no_grad():
         if arguments.family == "overhead":

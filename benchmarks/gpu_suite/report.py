@@ -27,6 +27,7 @@ def collected(plan, outcomes) -> dict:
         "sections": {name: {"status": o.status, "seconds": round(o.seconds, 1), "text": o.text} for name, o in outcomes.items()},
         "kernels": read(plan.results / "kernels.json") or [],
         "limits": read(plan.results / "limits.json") or {},
+        "python": read(plan.results / "python.json") or {"rows": []},
         "overhead": read(plan.results / "overhead.json") or {"rows": []},
         **{family: read(plan.results / f"{family}.json") or {"rows": []} for family in FAMILIES},
     }
@@ -139,6 +140,15 @@ def kernels_text(content: dict) -> str:
     return f"## programs\n\n{head}\n\n" + "\n".join((bad + silent)[:60]) + "\n"
 
 
+def python_text(content: dict) -> str:
+    rows = content.get("python", {}).get("rows", [])
+    if not rows:
+        return ""
+    count = lambda status: sum(row["status"] == status for row in rows)
+    bad = [f"* {row['case']}: {row['status']}" for row in rows if row["status"] not in ("ok", "skipped")]
+    return f"## torch tensors\n\n{len(rows)} tests, {count('ok')} right, {count('skipped')} skipped\n\n" + "\n".join(bad) + "\n"
+
+
 def method_text(content: dict) -> str:
     if content["dry_run"]:
         return "A dry run: kernels were compiled for sm_90 and launched through a driver that runs nothing; no value and no time is a GPU's.\n"
@@ -165,7 +175,7 @@ def markdown(content: dict) -> str:
     parts = ["# GPU report\n", "\n".join(facts) + "\n", table(["section", "status", "s"], status), method_text(content), goals_text(content)]
     parts += [family_text(content, family) for family in FAMILIES if content[family]["rows"]]
     parts += [overhead_text(content)] if content["overhead"]["rows"] else []
-    return "\n".join(parts + [kernels_text(content)] + failed)
+    return "\n".join(parts + [kernels_text(content), python_text(content)] + failed)
 
 
 def write(results: pathlib.Path, plan, outcomes: Dict) -> None:

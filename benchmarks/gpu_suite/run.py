@@ -70,7 +70,7 @@ def main() -> int:
     parser.add_argument("root", type=pathlib.Path)
     parser.add_argument("results", type=pathlib.Path)
     parser.add_argument("--only", default="")
-    parser.add_argument("--minutes", type=float, default=MINUTES)
+    parser.add_argument("--minutes", type=float, help=f"for all sections; {MINUTES} if not given, an hour for a dry run")
     parser.add_argument("--dry-run", action="store_true")
     parser.add_argument("--list", action="store_true")
     arguments = parser.parse_args()
@@ -78,8 +78,9 @@ def main() -> int:
         print("\n".join(section.name for section in sections.SECTIONS))
         return 0
     wanted = chosen(arguments.only)
+    minutes = arguments.minutes or (60 if arguments.dry_run else MINUTES)
     with tempfile.TemporaryDirectory() as work:
-        plan = sections.Plan(layout.find(arguments.root), pathlib.Path(work), arguments.dry_run, time.monotonic() + 60 * arguments.minutes)
+        plan = sections.Plan(layout.find(arguments.root), pathlib.Path(work), arguments.dry_run, time.monotonic() + 60 * minutes)
         outcomes = run_all(wanted, plan, arguments.results)
     print((arguments.results / "report.md").read_text())
     return int(not all(outcome.is_good for outcome in outcomes.values()))

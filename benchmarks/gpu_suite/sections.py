@@ -10,10 +10,11 @@ import time
 from typing import Callable, List, Optional
 
 from gpu_suite.layout import Layout, with_libraries
+from gpu_suite.results import WRONG_ROWS
 
 NO_TESTS = 5  # pytest's status where every file is skipped
-WRONG_ROWS = 4  # a benchmark's status where it came to its end
 MOST_DEATHS = 12
+PATIENCE = 6  # machines for dry runs are slower
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,14 +32,14 @@ class Plan:
 
 @dataclasses.dataclass(frozen=True)
 class Section:
-    """A part of a run. `command` makes its command line; a benchmark is started again where it ended early."""
+    """A part of a run. `command` makes its command line; one that `continues` is started again where it ended early."""
 
     name: str
     limit: float
     command: Callable[[Plan], List[str]]
     needs_binding: bool = False
     is_program: bool = False
-    is_benchmark: bool = False
+    continues: bool = False
 
 
 @dataclasses.dataclass
@@ -78,8 +79,7 @@ def limits(plan: Plan) -> List[str]:
 
 
 def python_tests(plan: Plan) -> List[str]:
-    return python("-m", "pytest", "-q", "-x" if plan.dry else "--maxfail=20", "-p", "no:cacheprovider", "--tb=short",
-                  str(plan.layout.root / "test/gpu"))
+    return python("-m", "gpu_suite.python_tests", str(plan.layout.root / "test/gpu"), str(plan.results / "python.json"))
 
 
 def benchmark(family: str) -> Callable[[Plan], List[str]]:
@@ -94,12 +94,12 @@ SECTIONS = (
     Section("runtime", 60, runtime, is_program=True),
     Section("kernels", 110, kernels),
     Section("limits", 30, limits, is_program=True),
-    Section("python", 90, python_tests, needs_binding=True),
-    Section("overhead", 40, benchmark("overhead"), needs_binding=True, is_benchmark=True),
-    Section("sgemm", 80, benchmark("sgemm"), needs_binding=True, is_benchmark=True),
-    Section("memory", 80, benchmark("memory"), needs_binding=True, is_benchmark=True),
-    Section("paper", 80, benchmark("paper"), needs_binding=True, is_benchmark=True),
-    Section("conv", 60, benchmark("conv"), needs_binding=True, is_benchmark=True),
+    Section("python", 90, python_tests, needs_binding=True, continues=True),
+    Section("overhead", 40, benchmark("overhead"), needs_binding=True, continues=True),
+    Section("sgemm", 80, benchmark("sgemm"), needs_binding=True, continues=True),
+    Section("memory", 80, benchmark("memory"), needs_binding=True, continues=True),
+    Section("paper", 80, benchmark("paper"), needs_binding=True, continues=True),
+    Section("conv", 60, benchmark("conv"), needs_binding=True, continues=True),
 )
 
 
@@ -117,7 +117,7 @@ def run_once(section: Section, plan: Plan, log, seconds: float) -> Optional[int]
     environment = plan.layout.environment(plan.dry)
     if section.is_program:
         environment = with_libraries(environment)
-    if section.is_benchmark:
+    if section.continues:
         environment["TC_SECTION_SECONDS"] = str(seconds)
     process = subprocess.Popen(section.command(plan), stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                env=environment, cwd=plan.results, start_new_session=True)
@@ -138,9 +138,9 @@ def status_of(section: Section, code: Optional[int]) -> str:
 
 
 def run(section: Section, plan: Plan) -> Outcome:
-    """Runs a section. A benchmark that died continues behind the case that it died of, as long as there is time."""
+    """Runs a section. One that died continues behind the case that it died of, as long as there is time."""
     start = time.monotonic()
-    end = min(start + section.limit, plan.deadline)
+    end = min(start + section.limit * (PATIENCE if plan.dry else 1), plan.deadline)
     if end - start < 5:
         return Outcome(section.name, "skipped", 0, "no time was left")
     path, result = plan.results / f"{section.name}.log", plan.results / f"{section.name}.json"
@@ -151,7 +151,7 @@ def run(section: Section, plan: Plan) -> Outcome:
                 code = run_once(section, plan, log, end - time.monotonic())
             except OSError as error:
                 return Outcome(section.name, "failed", time.monotonic() - start, str(error))
-            died = section.is_benchmark and code not in (0, WRONG_ROWS, None)
+            died = section.continues and code not in (0, WRONG_ROWS, NO_TESTS, None)
             after = result.read_bytes() if result.exists() else None
             deaths += died
             if not died or after == before or deaths > MOST_DEATHS or end - time.monotonic() < 10:

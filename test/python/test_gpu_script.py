@@ -54,7 +54,7 @@ def test_without_time_a_section_is_skipped(tmp_path):
 def test_a_benchmark_continues_behind_the_case_it_died_of(tmp_path):
     text = """
 import os, pathlib, sys
-from gpu_suite.bench import Results
+from gpu_suite.results import Results
 results = Results(pathlib.Path('test.json'))
 for name in 'abcd':
     if results.tried(name): continue
@@ -62,7 +62,7 @@ for name in 'abcd':
     if name in 'bc': os._exit(1) if name == 'b' else os.abort()
     results.end({'case': name, 'status': 'ok'})
 """
-    outcome = sections.run(section(text, is_benchmark=True), plan(tmp_path))
+    outcome = sections.run(section(text, continues=True), plan(tmp_path))
     rows = json.loads((tmp_path / "test.json").read_text())["rows"]
     assert [(row["case"], row["status"][:4]) for row in rows] == [("a", "ok"), ("b", "died"), ("c", "died"), ("d", "ok")]
     assert outcome.status == "failed"
@@ -70,8 +70,26 @@ for name in 'abcd':
 
 def test_a_benchmark_that_does_not_begin_is_not_tried_again(tmp_path):
     text = "import pathlib; p = pathlib.Path('count'); p.write_text(p.read_text() + 'x' if p.exists() else 'x'); raise SystemExit(1)"
-    assert sections.run(section(text, is_benchmark=True), plan(tmp_path)).status == "failed"
+    assert sections.run(section(text, continues=True), plan(tmp_path)).status == "failed"
     assert (tmp_path / "count").read_text() == "x"
+
+
+def test_tests_go_on_behind_one_that_ends_the_process(tmp_path):
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests/test_some.py").write_text("""
+import os, pytest
+def test_a(): pass
+def test_b(): os._exit(3)
+def test_c(): assert 1 == 2
+def test_d(): pytest.skip("not here")
+""")
+    part = sections.Section("python", 90, lambda plan: sections.python("-m", "gpu_suite.python_tests", str(tmp_path / "tests"), str(tmp_path / "python.json")),
+                            continues=True)
+    outcome = sections.run(part, plan(tmp_path))
+    rows = json.loads((tmp_path / "python.json").read_text())["rows"]
+    assert [row["status"].split(":")[0] for row in rows] == ["ok", "died", "failed", "skipped"], outcome.text
+    assert outcome.status == "failed"
+    assert "4 tests, 1 right, 1 skipped" in report.python_text({"python": {"rows": rows}})
 
 
 def test_lines_of_tc_check_kernels():
