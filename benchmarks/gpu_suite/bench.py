@@ -20,7 +20,7 @@ import torch
 
 import tensor_comprehensions as tc
 from gpu_suite import gpu_cases, overhead
-from gpu_suite.results import WRONG_ROWS, Results
+from gpu_suite.results import PATIENCE, WRONG_ROWS, Results
 from suite import check
 from suite.case import Case, full, moved_bytes, tiny
 
@@ -154,7 +154,7 @@ def run(family: str, results: Results, dry: bool) -> None:
             results.content["notes"].append(f"no time was left for {case.name} and {len(left) - number - 1} others")
             break
         results.begin(case.name)
-        faulthandler.dump_traceback_later(SECONDS_OF_A_CASE, exit=True)
+        faulthandler.dump_traceback_later(SECONDS_OF_A_CASE * (PATIENCE if dry else 1), exit=True)
         row = guarded(case, lambda: rehearse(case, small[case.name]) if dry else measure(case, seconds, cold))
         faulthandler.cancel_dump_traceback_later()
         print(row["case"], row["status"], flush=True)

@@ -12,18 +12,19 @@ import sys
 from typing import List
 
 from gpu_suite.layout import with_libraries
+from gpu_suite.results import PATIENCE
 
 NO_DEVICE, DEVICE_LOST = 2, 3
 SECONDS_OF_A_FILE = 60
 
 
-def run(command: List[str]):
+def run(command: List[str], seconds: float):
     """Exit status and lines of a command; None where it took too long or died of a signal."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_OF_A_FILE, env=with_libraries(dict(os.environ)))
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, env=with_libraries(dict(os.environ)))
     except subprocess.TimeoutExpired as error:
         text = error.stdout or b""
-        return None, (text.decode() if isinstance(text, bytes) else text).splitlines(), f"no end within {SECONDS_OF_A_FILE} s"
+        return None, (text.decode() if isinstance(text, bytes) else text).splitlines(), f"no end within {seconds} s"
     lines = done.stdout.splitlines()
     if done.returncode < 0:
         return None, lines, f"died of signal {-done.returncode}"
@@ -46,8 +47,9 @@ def check_file(program: str, path: pathlib.Path, options: List[str]) -> dict:
     """All cases of a file."""
     cases: List[dict] = []
     first, error = 0, ""
+    seconds = SECONDS_OF_A_FILE * (PATIENCE if options else 1)
     for _ in range(10):
-        code, lines, error = run([program, str(path), f"--from={first}", *options])
+        code, lines, error = run([program, str(path), f"--from={first}", *options], seconds)
         found = cases_of(lines)
         cases += found
         if code not in (DEVICE_LOST, None):

@@ -4,6 +4,7 @@ import json
 import pathlib
 
 WRONG_ROWS = 4  # the exit status of a process that came to its end with rows that are not right
+PATIENCE = 6  # how much longer everything may take in a dry run, on machines that are slower
 
 
 class Results:

@@ -10,11 +10,10 @@ import time
 from typing import Callable, List, Optional
 
 from gpu_suite.layout import Layout, with_libraries
-from gpu_suite.results import WRONG_ROWS
+from gpu_suite.results import PATIENCE, WRONG_ROWS
 
 NO_TESTS = 5  # pytest's status where every file is skipped
 MOST_DEATHS = 12
-PATIENCE = 6  # machines for dry runs are slower
 
 
 @dataclasses.dataclass(frozen=True)
