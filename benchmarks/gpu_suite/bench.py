@@ -19,7 +19,7 @@ import warnings
 import torch
 
 import tensor_comprehensions as tc
-from gpu_suite import gpu_cases, overhead
+from gpu_suite import gpu_cases, overhead, timing
 from gpu_suite.results import PATIENCE, WRONG_ROWS, Results
 from suite import check
 from suite.case import Case, full, moved_bytes, tiny
@@ -89,9 +89,7 @@ def by_triton(case: Case, inputs: tuple):
 
 def measure(case: Case, seconds: float, cold) -> dict:
     """The row of a case on the GPU."""
-    from gpu_suite.timing import warm_times
-
-    with torch.device("cuda"):
+    with torch.device(timing.DEVICE):
         inputs = case.draw()
     kernel, milliseconds = compiled(case, *inputs)
     row = {"case": case.name, "compile_ms": milliseconds, "kernels": kernel_facts(kernel), "flops": case.flops}
@@ -105,7 +103,7 @@ def measure(case: Case, seconds: float, cold) -> dict:
     times = cold.times(functions, budget)
     row.update(cold={name: time._asdict() for name, time in times.items()}, lines=lines)
     if row["bytes"] <= SMALL_BYTES:
-        warm, more = warm_times(functions, {name: time.median for name, time in times.items()}, budget / 2)
+        warm, more = timing.warm_times(functions, {name: time.median for name, time in times.items()}, budget / 2)
         row.update(warm={name: time._asdict() for name, time in warm.items()}, lines=lines + more)
     return row
 
@@ -142,10 +140,8 @@ def run(family: str, results: Results, dry: bool) -> None:
     small = {case.name: case for case in gpu_cases.FAMILIES[family](tiny)}
     cold = None
     if not dry:
-        from gpu_suite.timing import Cold, copy_rate
-
-        results.content.setdefault("copy_bytes_per_second", []).append(copy_rate())
-        cold = Cold()
+        results.content.setdefault("copy_bytes_per_second", []).append(timing.copy_rate())
+        cold = timing.Cold()
         results.content["floor"] = cold.times({"nothing": lambda: None}, 0.05)["nothing"]._asdict()
     left = [case for case in cases if not results.tried(case.name)]
     for number, case in enumerate(left):
@@ -160,7 +156,7 @@ def run(family: str, results: Results, dry: bool) -> None:
         print(row["case"], row["status"], flush=True)
         results.end(row)
     if not dry:
-        results.content["copy_bytes_per_second"].append(copy_rate())
+        results.content["copy_bytes_per_second"].append(timing.copy_rate())
     results.save()
 
 

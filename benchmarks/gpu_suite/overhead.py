@@ -3,6 +3,7 @@
 import torch
 
 import tensor_comprehensions as tc
+from gpu_suite.timing import host_seconds
 
 TEXT = """
 def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }
@@ -45,8 +46,6 @@ def run(results, dry: bool) -> None:
         try:
             function()
             if not dry:
-                from gpu_suite.timing import host_seconds
-
                 function()
                 row["host"] = host_seconds(function)._asdict()
         except Exception as error:  # One call that fails leaves the others.

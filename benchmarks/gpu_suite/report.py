@@ -157,7 +157,7 @@ def method_text(content: dict) -> str:
     peak = f"FFMA peak {limits['ffma_flops'] / 1e12:.1f} TFLOP/s, " if limits.get("ffma_flops") else ""
     return (
         f"{peak}copy of 2 GiB in the process of each family (TB/s, read and written): {', '.join(rates) or 'not measured'}.\n"
-        "Times are of the device, by events, medians; `iqr` is the distance of the quartiles over the median. Cold: 256 MiB are written before each"
+        "Times are of the device, by events, medians; `iqr` is the distance of the quartiles over the median. Cold: 256 MiB are read before each"
         " call. Warm: calls in a row, replayed from a graph, for cases of up to 32 MiB. Candidates take turns. No TF32 anywhere. Outputs are"
         " poisoned before and compared with float64 after a run. `torch / ours` has the faster of eager and torch.compile.\n"
     )

@@ -7,21 +7,23 @@ import torch
 
 from suite.statistics import Spread, spread
 
+DEVICE = "cuda"
 FLUSH_BYTES = 256 << 20
 MIN_ROUNDS, MAX_ROUNDS = 7, 60
 GRAPH_SECONDS = 5e-4
 
 
 class Cold:
-    """Times of single calls, each after a write of more bytes than the cache holds. The host runs ahead of the device meanwhile, so
-    that its own time does not count."""
+    """Times of single calls, each after more bytes have been read than the cache holds: it then has nothing of the call's, and nothing
+    that has still to be written. The host runs ahead of the device meanwhile, so that its own time does not count."""
 
     def __init__(self):
-        self.buffer = torch.empty(FLUSH_BYTES, dtype=torch.int8, device="cuda")
+        self.buffer = torch.ones(FLUSH_BYTES // 4, device=DEVICE)
+        self.total = torch.empty((), device=DEVICE)
 
     def sample(self, function: Callable):
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        self.buffer.zero_()
+        torch.sum(self.buffer, 0, out=self.total)
         begin.record()
         function()
         end.record()
@@ -89,7 +91,7 @@ def host_seconds(function: Callable, calls: int = 300, batches: int = 15) -> Spr
 
 def copy_rate(count: int = 1 << 29) -> float:
     """Bytes per second, read and written, of torch's copy of 2 GiB: the best of several."""
-    source = torch.randn(count, device="cuda")
+    source = torch.randn(count, device=DEVICE)
     target = torch.empty_like(source)
     best = 0.0
     for _ in range(6):

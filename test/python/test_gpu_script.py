@@ -1,11 +1,13 @@
 """The script for machines with a GPU (benchmarks/gpu.sh), as far as it runs without one: through a driver that runs nothing."""
 
+import contextlib
 import json
 import os
 import pathlib
 import subprocess
 import sys
 import time
+import types
 
 import pytest
 
@@ -14,7 +16,7 @@ import tensor_comprehensions as tc
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-from gpu_suite import bench, gpu_cases, kernels, layout, make_bundle, report, sections  # noqa: E402
+from gpu_suite import bench, gpu_cases, kernels, layout, make_bundle, report, sections, timing  # noqa: E402
 from suite.case import full, tiny  # noqa: E402
 
 needs_nvrtc = pytest.mark.skipif(not list(pathlib.Path(sys.prefix).rglob("libnvrtc.so*")), reason="NVRTC is not installed")
@@ -130,6 +132,49 @@ def test_a_rehearsal(name):
     case, small = next(pair for pair in zip(family(full), family(tiny)) if pair[0].name == name)
     row = bench.rehearse(case, small)
     assert row["status"] == "ok" and row["kernels"][0]["registers"] > 0
+
+
+class Event:
+    """A CUDA event on the clock of the host."""
+
+    def __init__(self, enable_timing=False):
+        self.time = None
+
+    def record(self):
+        self.time = time.perf_counter()
+
+    def elapsed_time(self, other):
+        return (other.time - self.time) * 1e3
+
+    def synchronize(self):
+        pass
+
+
+@pytest.fixture
+def host_in_place_of_the_gpu(monkeypatch):
+    monkeypatch.setattr(timing, "DEVICE", "cpu")
+    monkeypatch.setattr(timing, "FLUSH_BYTES", 1 << 20)
+    monkeypatch.setattr(timing.torch.cuda, "Event", Event)
+    monkeypatch.setattr(timing.torch.cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(timing.torch.cuda, "CUDAGraph", lambda: types.SimpleNamespace(replay=lambda: None))
+    monkeypatch.setattr(timing.torch.cuda, "graph", lambda graph: contextlib.nullcontext())
+
+
+@pytest.mark.parametrize("name", ["memory/copy-64M", "paper/mlp3-128x128-64-32-2", "paper/2lut-1e6"])
+def test_a_case_is_measured_beside_its_peers(host_in_place_of_the_gpu, name):
+    case = next(case for case in gpu_cases.FAMILIES[name.partition("/")[0]](tiny) if case.name == name)
+    row = bench.measure(case, 0.5, timing.Cold())
+    assert row["status"] == "ok" and {"", "eager"} <= set(row["cold"]) and {"", "eager"} <= set(row["warm"]), row
+    assert row["cold"][""]["median"] > 0 and "compile" not in row["cold"]
+    rate = timing.copy_rate(1 << 12)
+    assert len(report.bench_row(row, rate)) == 12
+
+
+def test_a_wrong_result_is_a_wrong_row(host_in_place_of_the_gpu):
+    case = next(case for case in gpu_cases.FAMILIES["memory"](tiny) if case.name == "memory/copy-64M")
+    wrong = type(case)(**{**case.__dict__, "text": case.text.replace("X(i)", "X(i) + 0.001")})
+    row = bench.measure(wrong, 0.5, timing.Cold())
+    assert row["status"] == "wrong" and row["error"] > 1
 
 
 def spread(median):
