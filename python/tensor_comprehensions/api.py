@@ -145,7 +145,8 @@ class Executable(_core.Executable):
     def prepare(self, device: int = 0) -> None:
         """Loads kernels into GPU `device` and allocates what they need in its current stream, as a first call would.
 
-        After it a call only puts kernels into the stream, so that a graph can capture it. Nothing for a CPU.
+        After it a call only puts kernels into the stream, so that a graph can capture it, also on one stream of its own, as torch
+        does. Nothing for a CPU.
         """
         self._prepare(device)
 

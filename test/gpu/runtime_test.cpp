@@ -148,10 +148,11 @@ TEST_F(RuntimeOnGpu, RefusesCodeOfAnotherArchitecture) {
   if (is_faked()) GTEST_SKIP() << "the driver takes everything";
   auto code = code_of("out[0] = in[0];", {});
   code.cubin = build_device_code({{"f", "extern \"C\" __global__ void f(float* a) { a[0] = 1; }", {"a"}, {}, 0, {}}},
-                                 device_architecture(0) == "sm_80" ? "sm_90" : "sm_80").cubin;
+                                 device_architecture(0) == "sm_75" ? "sm_90" : "sm_75").cubin;
   Floats in(ramp(1)), out(ramp(1));
   try {
     launch(code, in, out);
+    ADD_FAILURE() << "the GPU takes code of another architecture";
   } catch (const DeviceError& error) {
     EXPECT_NE(std::string(error.what()).find("architecture"), std::string::npos) << error.what();
   }
