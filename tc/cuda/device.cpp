@@ -90,6 +90,7 @@ LoadedKernels::~LoadedKernels() {
   for (const auto& [device, loaded] : loaded_) {
     try {
       InContext context(device);
+      driver().synchronize_context();
       driver().unload_module(loaded.module);
     } catch (const Error&) {
       continue;

@@ -56,6 +56,7 @@ void bind(Driver& driver) {
   library.bind("cuCtxGetCurrent", driver.get_current_context);
   library.bind("cuCtxPushCurrent_v2", driver.push_context);
   library.bind("cuCtxPopCurrent_v2", driver.pop_context);
+  library.bind("cuCtxSynchronize", driver.synchronize_context);
   library.bind("cuModuleLoadData", driver.load_module);
   library.bind("cuModuleUnload", driver.unload_module);
   library.bind("cuModuleGetFunction", driver.get_function);

@@ -30,6 +30,7 @@ struct Driver {
   int (*get_current_context)(Context*) = nullptr;
   int (*push_context)(Context) = nullptr;
   int (*pop_context)(Context*) = nullptr;
+  int (*synchronize_context)() = nullptr;
   int (*load_module)(Module*, const void* image) = nullptr;
   int (*unload_module)(Module) = nullptr;
   int (*get_function)(Function*, Module, const char* name) = nullptr;

@@ -84,7 +84,7 @@ TEST_F(DeviceTest, EachDeviceHasItsOwnModule) {
 TEST_F(DeviceTest, UnloadsItsModules) {
   { LoadedKernels(two_kernels()).prepare(1); }
   auto calls = FakeDriver::calls();
-  EXPECT_NE(calls.find("cuModuleUnload"), std::string::npos) << calls;
+  EXPECT_NE(calls.find("cuCtxSynchronize\ncuModuleUnload\n"), std::string::npos) << calls;
 }
 
 TEST_F(DeviceTest, MemoryIsOneBlockForEachStream) {

@@ -138,6 +138,9 @@ EXPORT int cuCtxPopCurrent_v2(void** context) {
   contexts.pop_back();
   return 0;
 }
+EXPORT int cuCtxSynchronize() {
+  return called_outside_capture("cuCtxSynchronize");
+}
 EXPORT int cuModuleLoadData(void** module, const void*) {
   *module = new_handle();
   if (contexts.empty()) return invalid_context;
