@@ -28,7 +28,7 @@ struct Read {
 
 bool same(const Read& a, const Read& b) { return a.buffer == b.buffer && ir::equal(a.start, b.start); }
 
-/// The reads of consecutive elements in a statement without loops.
+/// The reads of consecutive elements in a statement without loops, of which the address is known at its start.
 class Reads : public ir::IRVisitor {
  public:
   std::vector<Read> reads;
@@ -41,9 +41,15 @@ class Reads : public ir::IRVisitor {
   void visit(const ir::Load* op) override {
     const auto* ramp = op->index.as<ir::Ramp>();
     bool dense = ramp && ir::is_const_one(ramp->stride) && ramp->base.type().is_scalar();
-    if (dense) reads.push_back({op->name, ramp->base, op->type.element_of()});
+    if (dense && !ir::expr_uses_vars(ramp->base, bound_inside_)) reads.push_back({op->name, ramp->base, op->type.element_of()});
     ir::IRVisitor::visit(op);
   }
+  void visit(const ir::LetStmt* op) override {
+    bound_inside_.push(op->name);
+    ir::IRVisitor::visit(op);
+  }
+
+  ir::Scope<> bound_inside_;
 };
 
 /// Does an expression contain a load?

@@ -75,5 +75,11 @@ TEST(Prefetch, AsksForWhatLaterSubscriptsSay) {
   EXPECT_EQ(prefetched(twice), "(void *)table, int64(((int32)index[min(l + 4, 49)]*64))*(int64)4; ");
 }
 
+TEST(Prefetch, LeavesWhatValuesOfTheIterationSay) {
+  Expr row = subscript("index", variable("bound"));
+  Stmt body = store("y", vector(0), load("table", vector(row * 64 + variable("l"))));
+  EXPECT_EQ(prefetched(loop("l", 50, ir::LetStmt::make("bound", variable("l") * 2, body))), "");
+}
+
 }  // namespace
 }  // namespace tc::cpu
