@@ -3,13 +3,15 @@
 import json
 import pathlib
 import sys
+import types
 
 import pytest
 
 pytest.importorskip("torch")
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "benchmarks"))
 
-from suite import tuning, tuning_report  # noqa: E402
+import tensor_comprehensions as tc  # noqa: E402
+from suite import nearest, tuning, tuning_report  # noqa: E402
 
 
 def time_of(median):
@@ -65,6 +67,22 @@ def test_slower_means_beyond_the_quartiles():
     row = {"tuned": time_of(1.03), "default": time_of(1.0)}
     assert not tuning_report.slower_beyond_noise(row)
     assert tuning_report.slower_beyond_noise({**row, "tuned": time_of(1.1)})
+
+
+def test_the_page_of_nearest_shapes():
+    row = {"program": "mm", "shapes": "8x8, 8x8", "distance": 1.5, "default": time_of(3e-3), "own": time_of(1e-3), "nearest": time_of(2e-3)}
+    page = nearest.page([row], 10)
+    assert "| mm | 8x8, 8x8 | 1.50 | 3 ± 2% | 1 ± 2% | 2 ± 2% | 2.00 | 3.00 |" in page
+    assert "regret 2.000 (worst 2.00); the default options 3.000" in page
+
+
+def test_the_nearest_of_the_others():
+    function = tc.define(nearest.PROGRAMS["mm"])["mm"]
+    found = lambda options: types.SimpleNamespace(best=types.SimpleNamespace(options=options, time=1e-3))
+    shapes = [((8, 8), (8, 8)), ((16, 8), (8, 8)), ((64, 64), (64, 64))]
+    tuned = {shape: found(tc.MappingOptions(f"tile={i + 1}")) for i, shape in enumerate(shapes)}
+    options, distance = nearest.nearest_of_others(function, tuned, shapes[0])
+    assert str(options) == "tile=2" and 0 < distance < 3
 
 
 @pytest.mark.parametrize("genetic, random, who", [(1.2, 1.0, "genetic"), (1.0, 1.2, "random"), (1.005, 1.0, "draw")])
