@@ -1,26 +1,19 @@
 """Searching for the mapping options that make a def fastest on this machine, by measuring."""
 
 import dataclasses
-import html
 import sys
 import time
 from typing import Callable, List, Optional, Sequence, Tuple, Union
 
-from . import _core
-from .api import Executable, _settings
+from . import _core, distributed, tuning_report
+from .api import Executable, _settings, compile
 from .cache import Cache, environment
+from .tuning_report import seconds_text
 
 EFFORTS = {"quick": (20.0, 96), "full": (600.0, 4000)}
 """Seconds and candidates."""
 
 WORKER = "import sys; sys.path[:] = {path!r}; from tensor_comprehensions import _core; sys.exit(_core.tuner_worker())"
-
-
-def seconds_text(seconds: float) -> str:
-    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= scale:
-            return f"{seconds / scale:.3g} {unit}"
-    return f"{seconds * 1e9:.3g} ns"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,58 +84,45 @@ class TuneResult:
                 points.append((candidate.at, candidate.time))
         return points
 
+    def importance(self) -> List[Tuple[str, float]]:
+        """How much of the differences of time each option explains by itself, the most important first."""
+        return tuning_report.importance(self.candidates)
+
     def table(self) -> str:
         """The finalists, best first."""
-        rows = [("time", "spread", "vs default", "options")]
-        for each in self.finalists:
-            options = str(each.options) or "(default)"
-            rows.append((seconds_text(each.time), seconds_text(each.spread), f"{self.default.time / each.time:.2f}x", options))
-        widths = [max(len(row[i]) for row in rows) for i in range(3)]
-        return "\n".join("  ".join([*(cell.rjust(w) for cell, w in zip(row, widths)), row[3]]) for row in rows)
+        return tuning_report.table(self)
+
+    def convergence_svg(self) -> str:
+        """A picture of the times over the tuning, as SVG."""
+        return tuning_report.convergence_svg(self)
+
+    def importance_svg(self) -> str:
+        """A picture of `importance()`, as SVG; "" where nothing is."""
+        return tuning_report.importance_svg(self)
 
     def __str__(self):
-        counts = ", ".join(f"{count} {status}" for status, count in sorted(self.counts().items(), key=lambda item: -item[1]))
-        head = f"{self.name}: {self.speedup:.2f}x the default after {self.elapsed:.1f} s, {self.generations} generations ({counts})"
-        return f"{head}\n{self.table()}"
+        return f"{tuning_report.headline(self)}\n{self.table()}"
 
     def _repr_html_(self) -> str:
-        cells = ""
-        for each in self.finalists:
-            mark = " style='font-weight:bold'" if each is self.finalists[0] else ""
-            options = html.escape(str(each.options)) or "<i>default</i>"
-            cells += (
-                f"<tr{mark}><td>{seconds_text(each.time)}</td><td>{seconds_text(each.spread)}</td>"
-                f"<td>{self.default.time / each.time:.2f}&times;</td><td style='text-align:left'><code>{options}</code></td></tr>"
-            )
-        head = "<tr><th>time</th><th>spread</th><th>vs default</th><th style='text-align:left'>options</th></tr>"
-        title = html.escape(str(self).splitlines()[0])
-        return f"<div><p>{title}</p>{self._plot()}<table>{head}{cells}</table></div>"
+        return tuning_report.page(self)
 
-    def _plot(self, width: int = 480, height: int = 120) -> str:
-        """The best time so far over time, as SVG."""
-        points = self.convergence()
-        if not points:
-            return ""
-        top, end = max(time for _, time in points), max(self.elapsed, 1e-9)
-        line, last = [], None
-        for at, best in [*points, (self.elapsed, points[-1][1])]:
-            x, y = at / end * width, height - best / top * (height - 12)
-            line += [f"{x:.1f},{last:.1f}"] if last is not None else []
-            line.append(f"{x:.1f},{y:.1f}")
-            last = y
-        return (
-            f"<svg width='{width}' height='{height + 16}' role='img'><title>best time so far</title>"
-            f"<polyline points='{' '.join(line)}' fill='none' stroke='#1f77b4' stroke-width='2'/>"
-            f"<line x1='0' y1='{height}' x2='{width}' y2='{height}' stroke='#999'/>"
-            f"<text x='0' y='{height + 13}' font-size='11'>0 to {seconds_text(top)}, {self.elapsed:.0f} s</text></svg>"
-        )
+
+def seconds_left(progress: dict) -> Optional[float]:
+    """Until the limit that comes first is reached, at the pace so far; None where there is none yet."""
+    left = []
+    if progress["budget"]:
+        left.append(progress["budget"] - progress["elapsed"])
+    if progress["candidates"] and progress["tried"]:
+        left.append((progress["candidates"] - progress["tried"]) * progress["elapsed"] / progress["tried"])
+    return max(0.0, min(left)) if left else None
 
 
 def progress_line(progress: dict) -> str:
     """One line that says how far a tuning has come."""
     limit = f"/{progress['candidates']}" if progress["candidates"] else ""
-    clock = f"{progress['elapsed']:.0f}" + (f"/{progress['budget']:.0f}" if progress["budget"] else "") + " s"
     gain = progress["default"] / progress["best"] if progress["best"] else 1.0
+    left = seconds_left(progress)
+    clock = f"{progress['elapsed']:.0f} s" + (f", {left:.0f} s left" if left is not None else "")
     return (
         f"generation {progress['generation']}, {progress['tried']}{limit} tried: best {seconds_text(progress['best'])} "
         f"({gain:.2f}x), median {seconds_text(progress['median'])}; {progress['same']} same, {progress['slow']} slow, "
@@ -168,10 +148,44 @@ class Display:
         self.stream.write(f"\r\x1b[2K{line}" if self.terminal else f"{line}\n")
         self.stream.flush()
 
+    def round(self, progress: dict) -> None:
+        """Shows how far a tuning on many machines has come."""
+        self.stream.write(
+            f"round {progress['round']} of {progress['rounds']}: {progress['workers']} workers, {progress['speedup']:.2f}x the default\n"
+        )
+        self.stream.flush()
+
     def close(self) -> None:
         if self.terminal and self.shown:
             self.stream.write("\n")
             self.stream.flush()
+
+
+def _limits(effort: Optional[str], budget: Optional[float], candidates: Optional[int]) -> Tuple[float, int]:
+    """Seconds and candidates, 0 for no limit."""
+    if effort is not None and effort not in EFFORTS:
+        raise _core.OptionsError(f"there is no effort '{effort}'; there are quick and full")
+    seconds, most = EFFORTS[effort] if effort else (None, None)
+    seconds = seconds if budget is None else budget
+    most = most if candidates is None else candidates
+    return (60.0, 0) if seconds is None and most is None else (float(seconds or 0), int(most or 0))
+
+
+def _result(found: dict, executable: Executable, name: str) -> TuneResult:
+    """The result of what C++, or a worker elsewhere, found."""
+
+    def measured(fields):
+        return Measured(**{**fields, "options": _core.MappingOptions(str(fields["options"]))})
+
+    return TuneResult(
+        name=name,
+        best=measured(found["best"]),
+        default=measured(found["default"]),
+        finalists=tuple(measured(each) for each in found["finalists"]),
+        candidates=tuple(Candidate(**{**each, "options": _core.MappingOptions(str(each["options"]))}) for each in found["candidates"]),
+        executable=executable,
+        **{name: found[name] for name in ("stop", "generations", "elapsed", "kept")},
+    )
 
 
 def autotune(
@@ -189,6 +203,9 @@ def autotune(
     target: Optional[str] = None,
     checkpoint=None,
     progress: Union[bool, Callable[[dict], None]] = True,
+    ray=None,
+    workers: Optional[int] = None,
+    resources: Optional[dict] = None,
 ) -> TuneResult:
     """Searches for the mapping options that make `function` fastest for tensors like these, by measuring on this machine.
 
@@ -202,40 +219,54 @@ def autotune(
     The winner goes into `cache` (a `tc.cache.Cache`; None: the environment's, False: none): calls, and
     `compile(..., options="cached")`, take it from there in every process. `starts` are options to try first. `checkpoint` is a
     file that is written after each generation and gone on from. `progress` is False, True or a function that takes a dict.
+
+    `ray` tunes on many machines: True for the Ray cluster this process belongs to, else a local one, or the address of one; see
+    docs/autotuning.md. `workers` is how many (one for each machine, or GPU); `resources` is what one takes, as Ray names it.
     """
-    if effort is not None and effort not in EFFORTS:
-        raise _core.OptionsError(f"there is no effort '{effort}'; there are quick and full")
-    seconds, most = EFFORTS[effort] if effort else (None, None)
-    budget = seconds if budget is None else budget
-    most = most if candidates is None else candidates
-    if budget is None and most is None:
-        budget = 60.0
+    seconds, most = _limits(effort, budget, candidates)
     store = environment() if cache is None else (None if cache is False else cache)
     settings = {
-        "worker": [sys.executable, "-S", "-c", WORKER.format(path=[path for path in sys.path if path])],
-        "budget": float(budget or 0),
-        "candidates": int(most or 0),
+        "budget": seconds,
+        "candidates": most,
         "method": method,
         "seed": seed,
         "population": population,
-        "starts": [_core.MappingOptions(start) if isinstance(start, str) else start for start in starts],
-        "checkpoint": str(checkpoint or ""),
+        "starts": [str(start) for start in starts],
     }
-    display = Display() if progress is True else None
-    show = display or (progress if callable(progress) else None)
-    how = _settings(target, "tuned", cache)
-    key = function._cache_key(tensors, out, how)
+    show = Display() if progress is True else progress or None
     try:
-        found = _core.tune(key, tensors, store._core if store else None, settings, show)
+        if ray:
+            found = _tune_elsewhere(function, tensors, out, {**settings, "target": target}, store, show, (ray, workers, resources))
+        else:
+            how = {**settings, "starts": list(map(_core.MappingOptions, settings["starts"]))}
+            found = _tune_here(function, tensors, out, target, how, store, show, str(checkpoint or ""))
     finally:
-        if display:
-            display.close()
-    return TuneResult(
-        name=function.name,
-        best=Measured(**found["best"]),
-        default=Measured(**found["default"]),
-        finalists=tuple(Measured(**each) for each in found["finalists"]),
-        candidates=tuple(Candidate(**each) for each in found["candidates"]),
-        executable=Executable(found["executable"], function, _settings(target, found["best"]["options"], cache)),
-        **{name: found[name] for name in ("stop", "generations", "elapsed", "kept")},
-    )
+        if isinstance(show, Display):
+            show.close()
+    options = str(found["best"]["options"]) or "default"
+    core = found.pop("executable", None)
+    if core is None:
+        executable = compile(function, *tensors, out=out, target=target, options=options, cache=cache)
+    else:
+        executable = Executable(core, function, _settings(target, options, cache))
+    return _result(found, executable, function.name)
+
+
+def _tune_here(function, tensors, out, target, settings, store, show, checkpoint) -> dict:
+    """What a tuning by this process found."""
+    path = [path for path in sys.path if path]
+    settings = {**settings, "worker": [sys.executable, "-S", "-c", WORKER.format(path=path)], "checkpoint": checkpoint}
+    key = function._cache_key(tensors, out, _core.Settings(target=target))
+    return _core.tune(key, tensors, store._core if store else None, settings, show)
+
+
+def _tune_elsewhere(function, tensors, out, settings, store, show, where) -> dict:
+    """What a tuning by workers of a Ray cluster found: of all, the one that gained most on its own machine."""
+    ray, workers, resources = where
+    cluster = distributed.Cluster(ray, workers, resources, bool(settings["target"] and settings["target"].startswith("cuda")))
+    task = distributed.Task(str(function), function.name, tuple(map(distributed.packed, tensors)), out, settings)
+    report = show.round if isinstance(show, Display) else show or (lambda progress: None)
+    found = distributed.tune(cluster, task, report)
+    kept = bool(store and distributed.merge(found, store))
+    best = max(found, key=distributed.speedup).result
+    return {**best, "kept": kept}

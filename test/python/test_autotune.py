@@ -9,12 +9,14 @@ import subprocess
 import sys
 import threading
 import time
+import xml.etree.ElementTree
 
 import numpy as np
 import pytest
 
 import tensor_comprehensions as tc
-from tensor_comprehensions.tuning import Display, progress_line, seconds_text
+from tensor_comprehensions.tuning import Candidate, Display, progress_line, seconds_left, seconds_text
+from tensor_comprehensions.tuning_report import importance, levels
 
 TOOL = pathlib.Path(tc._core.__file__).resolve().parents[2] / "bin" / "tc_autotune"
 MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
@@ -71,8 +73,39 @@ def test_plain_lines_where_there_is_no_terminal():
     display(progress)
     display(progress)
     display.close()
-    line = "generation 2, 30 tried: best 1 ms (2.00x), median 1.5 ms; 4 same, 5 slow, 1 failed; 7/60 s\n"
+    line = "generation 2, 30 tried: best 1 ms (2.00x), median 1.5 ms; 4 same, 5 slow, 1 failed; 7 s, 53 s left\n"
     assert stream.getvalue() == 2 * line and progress_line(progress) + "\n" == line
+
+
+@pytest.mark.parametrize(
+    "limits, left",
+    [(dict(budget=60, candidates=0), 50), (dict(budget=0, candidates=40), 30), (dict(budget=12, candidates=40), 2), (dict(budget=0, candidates=0), None)],
+)
+def test_the_time_that_is_left(limits, left):
+    assert seconds_left(dict(elapsed=10, tried=10, **limits)) == left
+
+
+def of_times(*pairs):
+    return [Candidate(tc.MappingOptions(text), "ok", time, 0.0, "", 1, float(at)) for at, (text, time) in enumerate(pairs)]
+
+
+def test_importance_tells_options_that_matter_from_others():
+    tried = of_times(
+        *[(f"tile={tile},pack={pack}", (1.0 if pack else 3.0) * (1 + 0.001 * tile)) for tile in (8, 16, 32) for pack in (0, 1)],
+        *[(f"tile={tile}", 1.0 + 0.001 * tile) for tile in (8, 16, 32)],
+    )
+    shares = dict(importance(tried))
+    assert shares["pack"] > 0.9 and shares["tile 1"] < 0.05
+    assert levels("tile=8x0x9,pack=0,unroll=4,vector_along=n") == {
+        "tile 1": "2^3", "tile 2": "0", "tile 3": "2^3", "pack": "0", "unroll": "2^2", "vector_along": "n",
+    }  # fmt: skip
+    assert importance(of_times(("", 1.0))) == [] and importance(of_times(("tile=8", 1.0), ("tile=9", 2.0)))[0][1] == 0
+
+
+def test_pictures_are_well_formed(cache):
+    result = tc.autotune(tc.define(MM).mm, A, B, cache=False, **QUICK)
+    for picture in (result.convergence_svg(), result.importance_svg()):
+        assert not picture or xml.etree.ElementTree.fromstring(picture).tag.endswith("svg")
 
 
 @pytest.mark.parametrize("seconds, text", [(2, "2 s"), (0.25, "250 ms"), (1.5e-3, "1.5 ms"), (3e-6, "3 us"), (4e-8, "40 ns")])
