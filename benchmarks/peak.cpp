@@ -1,7 +1,10 @@
 // The machine's own limits, for ratios: multiply-add peaks and copy bandwidth. Loaded by suite/limits.py through
 // ctypes.
 
+#include <cpuid.h>
 #include <immintrin.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -40,9 +43,44 @@ TC_PEAK_LOOP(bf16_512, "avx512f", __m512, _mm512_set1_ps, "vdpbf16ps %1, %1, %0"
 TC_PEAK_LOOP(u8s8_512, "avx512f", __m512, _mm512_set1_ps, "vpdpbusd %1, %1, %0", "v")
 TC_PEAK_LOOP(u8s8_256, "avx2", __m256, _mm256_set1_ps, "%{vex%} vpdpbusd %1, %1, %0", "x")
 
+/// Products of tiles of 16 rows of 64 bytes, into four of them: the others feed them.
+#define TC_TILE_LOOP(name, isa, instruction)                                                             \
+  [[gnu::target("amx-tile," isa)]] void name() {                                                         \
+    alignas(64) unsigned char shapes[64] = {1};                                                          \
+    for (int tile = 0; tile < 8; ++tile) shapes[16 + 2 * tile] = 64, shapes[48 + tile] = 16;             \
+    asm volatile("" : : "r"(shapes) : "memory");                                                         \
+    _tile_loadconfig(shapes);                                                                            \
+    for (long i = 0; i < trips / 10; ++i) {                                                              \
+      instruction(0, 4, 6);                                                                              \
+      instruction(1, 4, 7);                                                                              \
+      instruction(2, 5, 6);                                                                              \
+      instruction(3, 5, 7);                                                                              \
+    }                                                                                                    \
+    _tile_release();                                                                                     \
+  }
+
+TC_TILE_LOOP(bf16_tiles, "amx-bf16", _tile_dpbf16ps)
+TC_TILE_LOOP(u8s8_tiles, "amx-int8", _tile_dpbusd)
+
+/// Operations of one trip of these loops, as if it had `chains` instructions.
+constexpr double tile_trip = 4 * 16 * 16 * 16 * 2 / 10.0 / chains;
+
+/// Whether the machine multiplies tiles and the kernel lets this process do it.
+bool has_tiles() {
+  constexpr long request_permission = 0x1023, tile_data = 18;
+  static const bool result = [] {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    constexpr unsigned all = 1u << 22 | 1u << 24 | 1u << 25;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & all) == all && syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+  }();
+  return result;
+}
+
 /// The loop of a kind on this machine; operations 0 where it has no instruction for it.
 Loop loop_of(int kind) {
   bool avx512 = __builtin_cpu_supports("avx512f");
+  if (kind == 3) return has_tiles() ? Loop{bf16_tiles, 2 * tile_trip} : Loop{nullptr, 0};
+  if (kind == 4) return has_tiles() ? Loop{u8s8_tiles, 4 * tile_trip} : Loop{nullptr, 0};
   if (kind == 1) return avx512 && __builtin_cpu_supports("avx512bf16") ? Loop{bf16_512, 64} : Loop{nullptr, 0};
   if (kind == 2) {
     if (avx512 && __builtin_cpu_supports("avx512vnni")) return {u8s8_512, 128};
@@ -86,8 +124,8 @@ double in_parallel(int threads, int times, Work work) {
 }  // namespace
 
 /// Operations a second, in units of 10^9, of independent multiply-adds in \p threads threads at the widest vectors the
-/// machine has. Kinds: 0 float32, 1 bfloat16 pairs into float32, 2 unsigned by signed bytes into int32. 0: no such
-/// instruction.
+/// machine has. Kinds: 0 float32, 1 bfloat16 pairs into float32, 2 unsigned by signed bytes into int32, 3 and 4 the
+/// same in tiles. 0: no such instruction.
 extern "C" __attribute__((visibility("default"))) double tc_bench_peak(int kind, int threads, int times) {
   Loop loop = loop_of(kind);
   if (loop.run == nullptr) return 0;

@@ -7,7 +7,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RECOVERY = 0.012
-KINDS = {"fp32": 0, "bf16": 1, "u8s8": 2}
+KINDS = {"fp32": 0, "bf16": 1, "u8s8": 2, "bf16_tiles": 3, "u8s8_tiles": 4}
 
 
 def load(path: pathlib.Path = ROOT / "build" / "bin" / "libtc_bench_peak.so") -> ctypes.CDLL:
@@ -43,11 +43,12 @@ class Limits:
         return self._library.tc_bench_peak(KINDS[kind], threads, self._times[key])
 
     def ceiling(self, kind: str, threads: int) -> float:
-        """The peak a program on this type can reach: bfloat16 may be widened, and its own instructions may be slower.
+        """The peak a program on this type can reach: in tiles where there are any; bfloat16 may be widened, and its own
+        instructions may be slower.
 
         0 where the machine has no instructions for the type.
         """
-        own = self.peak(kind, threads)
+        own = max(self.peak(kind, threads), self.peak(f"{kind}_tiles", threads) if f"{kind}_tiles" in KINDS else 0)
         return max(own, self.peak("fp32", threads)) if own and kind == "bf16" else own
 
     def rested_ceiling(self, kind: str, threads: int) -> float:

@@ -1,6 +1,7 @@
 #include "tc/base/target.h"
 
 #include <cpuid.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,6 +38,51 @@ bool has_avx_vnni() {
   return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & 1u << 4);
 }
 
+/// May this process use registers for matrices? The kernel saves them only for processes that ask.
+bool may_use_matrix_tiles() {
+  constexpr long request_permission = 0x1023, tile_data = 18;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  constexpr unsigned bf16 = 1u << 22, tile = 1u << 24, int8 = 1u << 25, all = bf16 | tile | int8;
+  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & all) != all) return false;
+  return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+}
+
+/// A word of a target's text that stands for instructions.
+struct Flag {
+  const char* name;
+  bool Target::*field;
+  bool (*machine_has)(Target::Isa);
+};
+
+constexpr std::array<Flag, 3> flags = {{{"bf16_dot", &Target::bf16_dot, Target::machine_has_bf16_dot},
+                                        {"int8_dot", &Target::int8_dot, Target::machine_has_int8_dot},
+                                        {"amx", &Target::matrix_tiles, Target::machine_has_matrix_tiles}}};
+
+void take_flags_of_machine(Target& target) {
+  for (const auto& flag : flags) target.*flag.field = flag.machine_has(target.isa);
+}
+
+/// The flags that \p target has, with a minus those the machine's own would add when the text is parsed.
+std::string flags_text(const Target& target) {
+  std::string result;
+  for (const auto& flag : flags) {
+    if (target.*flag.field) result += str(",", flag.name);
+    else if (flag.machine_has(target.isa)) result += str(",-", flag.name);
+  }
+  return result;
+}
+
+/// Adds the flag \p word names to \p target, or takes it away; false where it names none.
+bool apply_flag(Target& target, std::string_view word) {
+  bool add = word.substr(0, 1) != "-";
+  for (const auto& flag : flags) {
+    if (word.substr(add ? 0 : 1) != flag.name) continue;
+    target.*flag.field = add;
+    return true;
+  }
+  return false;
+}
+
 Target detect() {
   Target target;
   __builtin_cpu_init();
@@ -49,8 +95,7 @@ Target detect() {
   target.l1_bytes = cache_size(_SC_LEVEL1_DCACHE_SIZE, target.l1_bytes);
   target.l2_bytes = cache_size(_SC_LEVEL2_CACHE_SIZE, target.l2_bytes);
   target.l3_bytes = cache_size(_SC_LEVEL3_CACHE_SIZE, target.l3_bytes);
-  target.bf16_dot = Target::machine_has_bf16_dot(target.isa);
-  target.int8_dot = Target::machine_has_int8_dot(target.isa);
+  take_flags_of_machine(target);
   return target;
 }
 
@@ -79,13 +124,10 @@ void apply_field(Target& target, std::string_view whole, const std::string& fiel
   if (equals == std::string::npos) {
     if (key == "plain" || key == "avx2" || key == "avx512") {
       target.isa = key == "plain" ? Target::Isa::Plain : key == "avx2" ? Target::Isa::Avx2 : Target::Isa::Avx512;
-      target.bf16_dot = Target::machine_has_bf16_dot(target.isa);
-      target.int8_dot = Target::machine_has_int8_dot(target.isa);
-      return;
+      return take_flags_of_machine(target);
     }
     if (key == "native" || key.empty()) return;
-    if (key == "bf16_dot") return void(target.bf16_dot = true);
-    if (key == "int8_dot") return void(target.int8_dot = true);
+    if (apply_flag(target, key)) return;
     reject(whole, str("unknown word '", key, "'"));
   }
   std::string value = field.substr(equals + 1);
@@ -124,8 +166,7 @@ std::string print_cpu(const Target& target) {
   return str("cpu:", isa_name(target.isa), ",cores=", target.cores, ",l1=", size_text(target.l1_bytes),
              ",l2=", size_text(target.l2_bytes), ",l3=", size_text(target.l3_bytes),
              target.widest_vector < register_bytes(target.isa) ? str(",vectors=", target.widest_vector) : "",
-             target.bf16_dot ? ",bf16_dot" : "",
-             target.int8_dot ? ",int8_dot" : "");
+             flags_text(target));
 }
 
 Target host_or_override() {
@@ -141,6 +182,10 @@ int Target::vector_registers() const { return isa == Isa::Avx512 ? 32 : 16; }
 bool Target::machine_has_bf16_dot(Isa isa) { return isa == Isa::Avx512 && __builtin_cpu_supports("avx512bf16"); }
 bool Target::machine_has_int8_dot(Isa isa) {
   return isa == Isa::Avx512 ? __builtin_cpu_supports("avx512vnni") : isa == Isa::Avx2 && has_avx_vnni();
+}
+bool Target::machine_has_matrix_tiles(Isa isa) {
+  static const bool allowed = may_use_matrix_tiles();
+  return isa == Isa::Avx512 && allowed;
 }
 
 const Target& Target::host() {

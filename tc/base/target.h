@@ -49,6 +49,7 @@ struct Target {
   int widest_vector = 64;            ///< bytes; vectors are not wider even where registers are
   bool bf16_dot = false;             ///< AVX512_BF16
   bool int8_dot = false;             ///< AVX512_VNNI, with avx2 AVX_VNNI
+  bool matrix_tiles = false;         ///< AMX_TILE, AMX_BF16 and AMX_INT8, in texts "amx"; with avx512
   GridLimits grid;                   ///< Cuda; the fields above but `widest_vector` are those of no machine then
 
   bool is_cuda() const { return kind == Kind::Cuda; }
@@ -57,16 +58,22 @@ struct Target {
   int vector_registers() const;
   bool has_fma() const { return isa != Isa::Plain; }
 
+  /// Registers for small matrices, where `matrix_tiles`.
+  static constexpr int matrix_tile_rows = 16, matrix_tile_row_bytes = 64, matrix_tile_registers = 8;
+
   /// Whether this machine has these instructions for vectors of \p isa.
   static bool machine_has_bf16_dot(Isa isa);
   static bool machine_has_int8_dot(Isa isa);
+  /// Asks the operating system once, which has to let each process use them.
+  static bool machine_has_matrix_tiles(Isa isa);
 
   bool operator==(const Target&) const = default;
 
   /// The machine this process runs on. The environment variable TC_TARGET (a target text) takes its place.
   static const Target& host();
   /// The target a text denotes. Fields that are not given are the host's, a missing "cpu:" prefix is added:
-  /// "cpu", "cpu:avx2", "avx512,cores=4"; an instruction set brings the machine's flags, flags after it add to them.
+  /// "cpu", "cpu:avx2", "avx512,cores=4"; an instruction set brings the machine's flags, flags after it ("int8_dot", "amx") add
+  /// to them, with a minus ("-amx") they take one away.
   /// "cuda:sm_90,processors=114,shared=100k": fields that are not given are those of the architecture, which comes first.
   /// Throws OptionsError that lists what is known.
   static Target parse(std::string_view text);

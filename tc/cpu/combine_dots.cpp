@@ -127,19 +127,26 @@ bool reads(const Expr& value, const std::string& buffer) {
   return finder.found;
 }
 
+/// How many values of the width of those in \p store make 32 bits; 0: they are no bytes or words.
+int columns_of(const ir::Store* store) {
+  int bits = store->value.type().bits();
+  return bits == 8 || bits == 16 ? 32 / bits : 0;
+}
+
 /// One store of the columns that \p stores write side by side, if they do.
 Stmt interleaved(const Stores& stores) {
   const auto* first = stores[0]->index.as<ir::Ramp>();
-  if (!first || !first->base.type().is_scalar() || !ir::is_const(first->stride, width) || stores[0]->value.type().bits() != 8) return {};
+  int count = columns_of(stores[0]);
+  if (!first || !first->base.type().is_scalar() || count == 0 || !ir::is_const(first->stride, count) || static_cast<int>(stores.size()) < count) return {};
   std::vector<Expr> columns;
-  for (int i = 0; i < width; ++i) {
+  for (int i = 0; i < count; ++i) {
     const auto* ramp = stores[i]->index.as<ir::Ramp>();
-    bool same = ramp && stores[i]->name == stores[0]->name && ramp->lanes == first->lanes && ir::is_const(ramp->stride, width);
+    bool same = ramp && stores[i]->name == stores[0]->name && ramp->lanes == first->lanes && ir::is_const(ramp->stride, count);
     if (!same || !ir::is_const_one(stores[i]->predicate) || reads(stores[i]->value, stores[0]->name)) return {};
     if (stores[i]->value.type() != stores[0]->value.type() || !follows(ramp->base, first->base, i)) return {};
     columns.push_back(stores[i]->value);
   }
-  int lanes = width * first->lanes;
+  int lanes = count * first->lanes;
   return ir::Store::make(stores[0]->name, ir::Shuffle::make_interleave(columns), ir::Ramp::make(first->base, 1, lanes), stores[0]->param,
                          ir::const_true(lanes), ir::ModulusRemainder());
 }
@@ -152,20 +159,23 @@ class Combine : public ir::IRMutator {
     std::vector<Stmt> parts, result;
     halide_bridge::flatten(op, parts);
     for (std::size_t i = 0; i < parts.size();) {
-      Stmt one = combined(parts, i);
-      result.push_back(one.defined() ? one : mutate(parts[i]));
-      i += one.defined() ? width : 1;
+      auto stores = stores_from(parts, i);
+      Stmt sum = stores.size() < width ? Stmt() : dot(stores), columns = sum.defined() || stores.empty() ? Stmt() : interleaved(stores);
+      result.push_back(sum.defined() ? sum : columns.defined() ? columns : mutate(parts[i]));
+      i += sum.defined() ? width : columns.defined() ? columns_of(stores[0]) : 1;
     }
     return ir::Block::make(result);
   }
 
-  static Stmt combined(const std::vector<Stmt>& parts, std::size_t first) {
+  /// The next stores, up to \p width.
+  static Stores stores_from(const std::vector<Stmt>& parts, std::size_t first) {
     Stores stores;
-    for (std::size_t i = first; i < parts.size() && i < first + width; ++i)
-      if (const auto* store = parts[i].as<ir::Store>()) stores.push_back(store);
-    if (stores.size() < width) return {};
-    Stmt sum = dot(stores);
-    return sum.defined() ? sum : interleaved(stores);
+    for (std::size_t i = first; i < parts.size() && i < first + width; ++i) {
+      const auto* store = parts[i].as<ir::Store>();
+      if (!store) break;
+      stores.push_back(store);
+    }
+    return stores;
   }
 };
 

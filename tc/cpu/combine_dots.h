@@ -12,7 +12,7 @@ namespace tc::cpu {
 ///   after   c[ramp(0, 1, 16)] = tc_dot_u8s8_i32(c[...], x16(a[i .. i + 3]), b[ramp(j, 1, 64)])
 ///
 ///   before  b[ramp(j, 4, 16)] = x   b[ramp(j + 1, 4, 16)] = y   b[ramp(j + 2, 4, 16)] = z   b[ramp(j + 3, 4, 16)] = w
-///   after   b[ramp(j, 1, 64)] = interleave(x, y, z, w)
+///   after   b[ramp(j, 1, 64)] = interleave(x, y, z, w)            also two columns of words
 ///
 /// One factor is unsigned, the other signed. The sums are the same: integers wrap in any order. Values that are stored together
 /// must not read the buffer.

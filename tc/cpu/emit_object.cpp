@@ -21,6 +21,8 @@
 #include "tc/cpu/lane_functions.h"
 #include "tc/cpu/launder_buffers.h"
 #include "tc/cpu/llvm_target.h"
+#include "tc/cpu/multiply_tiles.h"
+#include "tc/cpu/tile_functions.h"
 #include "tc/halide_bridge/expand_functions.h"
 
 namespace tc::cpu {
@@ -41,25 +43,27 @@ Stmt bind_buffers(Stmt body, const std::vector<std::string>& buffers) {
   return body;
 }
 
-/// Whether \p body calls a lane function.
-bool calls_lane_function(const Stmt& body) {
+/// Whether \p body calls a function whose name \p is_one says it is.
+bool calls(const Stmt& body, bool (*is_one)(const std::string& name)) {
   struct Finder : ir::IRVisitor {
     using ir::IRVisitor::visit;
+    bool (*is_one)(const std::string& name) = nullptr;
     bool found = false;
     void visit(const ir::Call* op) override {
-      if (is_lane_function(op->name)) found = true;
+      if (is_one(op->name)) found = true;
       if (!found) ir::IRVisitor::visit(op);
     }
   } finder;
+  finder.is_one = is_one;
   body.accept(&finder);
   return finder.found;
 }
 
-std::vector<std::uint8_t> lane_function_bitcode(const Target& target) {
+std::vector<std::uint8_t> bitcode_of(const std::string& functions) {
   llvm::LLVMContext context;
   llvm::SMDiagnostic error;
-  auto module = llvm::parseAssemblyString(lane_functions(target), error, context);
-  if (!module) throw InternalError(str("LLVM cannot read the lane functions: ", error.getMessage().str()));
+  auto module = llvm::parseAssemblyString(functions, error, context);
+  if (!module) throw InternalError(str("LLVM cannot read the functions to inline: ", error.getMessage().str()));
   std::string bytes;
   llvm::raw_string_ostream out(bytes);
   llvm::WriteBitcodeToFile(*module, out);
@@ -73,7 +77,12 @@ const std::vector<std::uint8_t>& lane_function_bitcode_once(const Target& target
   static std::map<std::tuple<Target::Isa, bool, bool>, std::vector<std::uint8_t>> made;
   std::lock_guard lock(mutex);
   auto& bitcode = made[{target.isa, target.bf16_dot, target.int8_dot}];
-  if (bitcode.empty()) bitcode = lane_function_bitcode(target);
+  if (bitcode.empty()) bitcode = bitcode_of(lane_functions(target));
+  return bitcode;
+}
+
+const std::vector<std::uint8_t>& tile_function_bitcode_once() {
+  static const auto bitcode = bitcode_of(tile_functions());
   return bitcode;
 }
 
@@ -86,8 +95,10 @@ Halide::Module make_module(const std::string& function, const Stmt& body, const 
   Halide::Module module(function, target);
   module.set_any_strict_float(true);
   for (const auto& task : tasks) module.append(task);
-  if (calls_lane_function(prepared))
+  if (calls(prepared, is_lane_function))
     module.append(Halide::ExternalCode::bitcode_wrapper(target, lane_function_bitcode_once(machine), "tc_lane_functions"));
+  if (calls(prepared, is_tile_function))
+    module.append(Halide::ExternalCode::bitcode_wrapper(target, tile_function_bitcode_once(), "tc_tile_functions"));
   std::vector<ir::LoweredArgument> arguments = {
       ir::LoweredArgument(pointers, Halide::Argument::InputScalar, Halide::Handle(), 0, Halide::ArgumentEstimates{})};
   module.append(ir::LoweredFunc(function, arguments, lowered, Halide::LinkageType::External, Halide::NameMangling::C));
@@ -138,7 +149,8 @@ std::string emit(llvm::Module& module, const Target& target) {
 ObjectCode emit_object(const std::string& function, const Stmt& body, const std::vector<std::string>& buffers, const Target& target) {
   initialize_llvm();
   try {
-    auto module = make_module(function, halide_bridge::expand_functions(body), buffers, target);
+    auto with_tiles = target.matrix_tiles ? multiply_tiles(body) : body;
+    auto module = make_module(function, halide_bridge::expand_functions(with_tiles), buffers, target);
     llvm::LLVMContext context;
     auto llvm_module = Halide::compile_module_to_llvm_module(module, context);
     return {function, to_string(target), buffers, emit(*llvm_module, target)};

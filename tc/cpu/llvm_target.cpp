@@ -28,6 +28,7 @@ std::string dot_features(const Target& target) {
   bool avx512 = target.isa == Target::Isa::Avx512;
   if (target.bf16_dot && avx512) features += ",+avx512bf16";
   if (target.int8_dot && target.isa != Target::Isa::Plain) features += avx512 ? ",+avx512vnni" : ",+avxvnni";
+  if (target.matrix_tiles && avx512) features += ",+amx-tile,+amx-bf16,+amx-int8";
   return features;
 }
 
@@ -67,7 +68,8 @@ void require_instructions(const Target& target) {
   bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                 __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
   bool runs = target.isa == Target::Isa::Plain ? __builtin_cpu_supports("sse4.1") : target.isa == Target::Isa::Avx2 ? avx2 : avx512;
-  runs = runs && (!target.bf16_dot || Target::machine_has_bf16_dot(target.isa)) && (!target.int8_dot || Target::machine_has_int8_dot(target.isa));
+  runs = runs && (!target.bf16_dot || Target::machine_has_bf16_dot(target.isa)) && (!target.int8_dot || Target::machine_has_int8_dot(target.isa)) &&
+         (!target.matrix_tiles || Target::machine_has_matrix_tiles(target.isa));
   if (!runs) throw OptionsError(str("this machine cannot run code for target '", target, "'"));
 }
 

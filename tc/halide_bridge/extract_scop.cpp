@@ -148,6 +148,18 @@ class ReadCollector : public ir::IRVisitor {
   isl::set guard_;
 };
 
+/// Is \p value the product of two elements that are widened to its type?
+bool is_product(const Expr& value) {
+  auto is_element = [](const Expr& factor) {
+    const auto* cast = factor.as<ir::Cast>();
+    const auto* call = (cast ? cast->value : factor).as<ir::Call>();
+    bool widens = !cast || (!cast->type.is_float() && !cast->value.type().is_float() && cast->type.bits() > cast->value.type().bits());
+    return widens && call && call->call_type == ir::Call::Halide;
+  };
+  const auto* product = value.as<ir::Mul>();
+  return product && is_element(product->a) && is_element(product->b);
+}
+
 polyhedral::Statement extract_statement(isl::ctx ctx, const Program& program, const ProgramStatement& statement) {
   using Kind = ProgramStatement::Kind;
   using Body = polyhedral::Statement::Body;
@@ -166,6 +178,7 @@ polyhedral::Statement extract_statement(isl::ctx ctx, const Program& program, co
     ReadCollector collector(program, builder, result.domain);
     statement.value.accept(&collector);
     result.reads = std::move(collector.reads);
+    result.product = statement.kind == Kind::Update && is_product(statement.value);
   }
   return result;
 }

@@ -309,13 +309,27 @@ const ProgramStatement& find_source(const Program& program, const std::string& i
   throw InternalError(str("no statement '", id, "' in the program"));
 }
 
+/// \p tensor as it lies in memory: halves are words of 16 bits.
+Tensor as_words(Tensor tensor) {
+  if (is_half(tensor.type)) tensor.type = DType::UInt16;
+  return tensor;
+}
+
+/// Does the statement at \p place copy elements of the type of \p target? Their bits are then moved as they are.
+bool moves_bits(const Place& place, const Tensor& target) {
+  if (place.statement.body != Statement::Body::Copy || place.statement.accumulates) return false;
+  const Tensor* tensor = nullptr;
+  site_address(place, place.site.reads.at(0), &tensor);
+  return tensor->type == target.type;
+}
+
 Expr instance_value(const Place& place, const Program& program, const Tensor& target, const Lanes& lanes) {
   switch (place.statement.body) {
     case Statement::Body::Identity: return identity(place.statement.op, target.type);
     case Statement::Body::Copy: {
       const Tensor* tensor = nullptr;
       Bounded at = site_address(place, place.site.reads.at(0), &tensor);
-      return load(*tensor, at, lanes);
+      return load(moves_bits(place, target) ? as_words(*tensor) : *tensor, at, lanes);
     }
     case Statement::Body::Source: break;
   }
@@ -379,7 +393,7 @@ Stmt raise_body(const polyhedral::Site& site, const polyhedral::Scop& scop, cons
     match_lanes(old, value);
     value = combine(statement.op, old, value);
   }
-  return store(*target, at, value, one_element ? Lanes() : lanes);
+  return store(moves_bits(place, *target) ? as_words(*target) : *target, at, value, one_element ? Lanes() : lanes);
 }
 
 }  // namespace tc::halide_bridge

@@ -168,12 +168,19 @@ class Contraction {
 
   /// The dimension of \p tensor along which the lanes of its accesses lie, which is to be contiguous; the last one by default.
   unsigned lane_dimension(const Tensor& tensor) const {
-    int result = -1;
+    int result = feeds_dot_product(tensor) ? static_cast<int>(tensor.extent.size()) - 1 : -1;
     for_each_vector_access(tensor, [&](const Statement&, const Access& access, const StatementMapping& choice) {
       auto lanes = lanes_of(access, choice.iterator);
       if (!lanes.scattered && lanes.dimension >= 0 && result < 0) result = lanes.dimension;
     });
     return result >= 0 ? static_cast<unsigned>(result) : static_cast<unsigned>(tensor.extent.size()) - 1;
+  }
+
+  /// Are elements of \p tensor laid out side by side for the instruction that sums them?
+  bool feeds_dot_product(const Tensor& tensor) const {
+    if (cluster_.dot.iterator < 0) return false;
+    const auto& reads = scop_.statement(cluster_.dot.statement).reads;
+    return std::any_of(reads.begin(), reads.end(), [&](const Access& read) { return touches(read, tensor.name); });
   }
 
   template <typename Function>

@@ -32,11 +32,15 @@ struct ReductionBlock {
 };
 
 /// Iterations of a reduction that one instruction sums: `width` consecutive ones of `iterator` are unrolled innermost, and
-/// stand side by side in packed copies.
+/// stand side by side in packed copies. With `steps` > 1 the instruction multiplies matrices: the points of the statement are not
+/// vectors, but loops over rows, columns and steps * width iterations, which machine code has a few instructions for.
 struct DotMapping {
   std::string statement;
   int iterator = -1;  ///< position in the statement's domain; -1: none
   int width = 1;
+  int steps = 1;
+
+  bool of_matrices() const { return iterator >= 0 && steps > 1; }
 };
 
 /// A read of a statement that goes to a dense copy, made where the loops above it fix the part that is needed. The copy
@@ -45,7 +49,8 @@ struct DotMapping {
 ///   panel_last   [panel][k][panel mod size]      lanes of the panel are adjacent
 ///   otherwise    [panel][panel mod size][k]      as dense rows
 ///
-/// With a dot product of width w along k, panel_last makes [panel][k/w][panel mod size][k mod w].
+/// With a dot product of width w along k, panel_last makes [panel][k/w][panel mod size][k mod w]. For a product of matrices of
+/// s steps the other layout is [panel][k/(w s)][panel mod size][k mod (w s)], and copies keep the type of the tensor.
 struct PackMapping {
   std::string statement;
   int read = 0;            ///< position in Statement::reads

@@ -36,11 +36,12 @@ class Packer {
     }
     for (const auto& loop : fixed)
       if (!contains(used_, loop.iterator) && box_[loop.iterator].extent() > loop.step) repeated_.push_back(loop);
-    if (cluster.dot.statement == choice.statement && choice.panel_last && contains(middle_, cluster.dot.iterator)) dot_ = cluster.dot;
+    matrices_ = cluster.dot.of_matrices() && cluster.dot.statement == choice.statement;
+    if (cluster.dot.statement == choice.statement && (choice.panel_last || matrices_) && contains(middle_, cluster.dot.iterator)) dot_ = cluster.dot;
     for (const auto* list : {&leading_, &middle_})
       for (int i : *list)
         if (polyhedral::stride(scop, read_, i) == 1 && (choice.panel_last || list == &middle_)) adjacent_ = i;
-    if (dot_.iterator >= 0) adjacent_ = -1;
+    if (dot_.iterator >= 0 && choice.panel_last) adjacent_ = -1;
   }
 
   Scop run(const std::vector<int>& place, ClusterMapping& cluster) {
@@ -53,7 +54,7 @@ class Packer {
     auto band = place;
     band.insert(band.end(), {0, 0});
     if (!full_.empty()) result.schedule = isolate(node_at(result.schedule, band), full_).schedule();
-    int lane = choice_.panel_last || adjacent_ < 0 ? choice_.panel : adjacent_;
+    int lane = has_matrix_rows() ? dot_.iterator : choice_.panel_last || adjacent_ < 0 ? choice_.panel : adjacent_;
     cluster.statements.push_back({addition.statement.id, position(addition.statement, names_[lane]), choice_.lanes});
     return result;
   }
@@ -69,6 +70,7 @@ class Packer {
   std::vector<int> leading_, middle_;  ///< the used iterators beside the panel's: other kept ones, reduced ones
   std::vector<FixedLoop> repeated_;            ///< the fixed loops that do not index the tensor
   DotMapping dot_;                             ///< of the reduced iterators, if they are to stand side by side
+  bool matrices_ = false;                      ///< the copies are factors of products of matrices
   int adjacent_ = -1;                          ///< the iterator beside the panel's along which the tensor is contiguous
   Texts full_;
 
@@ -94,6 +96,7 @@ class Packer {
   /// The index in the temporary of the copy \p numbers.
   Texts layout(Texts numbers) const {
     for (int i : leading_) numbers.push_back(names_[i]);
+    if (has_matrix_rows()) return matrix_rows(numbers);
     numbers.push_back(quotient(choice_.panel, choice_.size));
     if (!choice_.panel_last) numbers.push_back(remainder(choice_.panel, choice_.size));
     for (int i : middle_)
@@ -101,6 +104,17 @@ class Packer {
     if (choice_.panel_last) numbers.push_back(remainder(choice_.panel, choice_.size));
     if (dot_.iterator >= 0) numbers.push_back(remainder(dot_.iterator, dot_.width));
     if (adjacent_ >= 0 && !choice_.panel_last) numbers.push_back(names_[adjacent_]);
+    return numbers;
+  }
+
+  /// Rows of as many steps as one instruction multiplies.
+  bool has_matrix_rows() const { return dot_.iterator >= 0 && !choice_.panel_last; }
+  Texts matrix_rows(Texts numbers) const {
+    auto steps = std::int64_t{dot_.width} * dot_.steps;
+    numbers.push_back(quotient(choice_.panel, choice_.size));
+    for (int i : middle_) numbers.push_back(i == dot_.iterator ? quotient(i, steps) : names_[i]);
+    numbers.push_back(remainder(choice_.panel, choice_.size));
+    numbers.push_back(remainder(dot_.iterator, steps));
     return numbers;
   }
 
@@ -176,7 +190,7 @@ class Packer {
     for (int i : leading_)
       if (i != adjacent_) tiles.push_back(names_[i]);
     bool across = choice_.panel_last && adjacent_ >= 0;
-    if (dot_.iterator >= 0) return dot_loops(tuple, tiles);
+    if (dot_.iterator >= 0) return has_matrix_rows() ? matrix_row_loops(tuple, tiles) : dot_loops(tuple, tiles);
     if (choice_.panel_last && !across) {
       for (int i : middle_) tiles.push_back(i == middle_.back() ? quotient(i, group) : names_[i]);
       if (!middle_.empty()) within_group.push_back(remainder(middle_.back(), group));
@@ -191,13 +205,29 @@ class Packer {
     if (adjacent_ >= 0) points.push_back(tile(tiles, adjacent_, choice_.lanes));
     return {band(tuple, tiles), band(tuple, points)};
   }
-  /// As many rows side by side as one instruction sums.
+  bool is_contiguous(int iterator) const { return polyhedral::stride(scop_, read_, iterator) == 1; }
+
+  /// As many rows side by side as one instruction sums; where the tensor is contiguous along them, as many as make square blocks.
   std::vector<isl::multi_union_pw_aff> dot_loops(const std::string& tuple, Texts tiles) {
     for (int i : middle_)
       if (i != dot_.iterator) tiles.push_back(names_[i]);
-    auto row = tile(tiles, dot_.iterator, dot_.width);
+    auto row = tile(tiles, dot_.iterator, matrices_ && is_contiguous(dot_.iterator) ? choice_.lanes : dot_.width);
     auto lane = tile(tiles, choice_.panel, choice_.size);
     return {band(tuple, tiles), band(tuple, {lane, row})};
+  }
+  /// Vectors along a row; as many rows as make square blocks, where the tensor is contiguous across them.
+  std::vector<isl::multi_union_pw_aff> matrix_row_loops(const std::string& tuple, Texts tiles) {
+    auto steps = std::int64_t{dot_.width} * dot_.steps;
+    for (int i : middle_)
+      if (i != dot_.iterator) tiles.push_back(names_[i]);
+    bool across = is_contiguous(choice_.panel);
+    if (!across) tiles.push_back(names_[choice_.panel]);
+    auto row = across ? tile(tiles, choice_.panel, choice_.lanes) : std::string();
+    auto step = tile(tiles, dot_.iterator, steps);
+    if (choice_.lanes == steps) return {band(tuple, tiles), band(tuple, across ? Texts{row, step} : Texts{step})};
+    tiles.push_back(str("floor((", step, ")/", choice_.lanes, ")"));
+    auto lane = str("(", step, ") mod ", choice_.lanes);
+    return {band(tuple, tiles), band(tuple, across ? Texts{row, lane} : Texts{lane})};
   }
   isl::multi_union_pw_aff band(const std::string& tuple, const Texts& members) const {
     Texts parts;
@@ -207,7 +237,7 @@ class Packer {
   Tensor temporary(const std::string& name, const Access& write) const {
     auto tensor = scop_.tensor(range_name(read_.relation));
     tensor.name = name;
-    tensor.type = compute_type(tensor.type);
+    if (!matrices_) tensor.type = compute_type(tensor.type);
     tensor.storage = Tensor::Storage::Workspace;
     tensor.live_in = tensor.live_out = false;
     tensor.min.clear();

@@ -34,6 +34,7 @@ struct Statement {
   bool accumulates = false;
   ReductionOp op = ReductionOp::Sum;
   Access write;
+  bool product = false;            ///< its value is the product of its two reads, in the type of what it writes
   std::vector<Access> reads;       ///< Source: in the order the right-hand side names them, left to right, depth first
   int vector_lanes = 0;            ///< lanes of the vector loop around it, 0 without one
   /// Neighbouring threads, `combined_lanes` of them along this iterator, combine their values with `op` without memory; the

@@ -19,6 +19,8 @@ using polyhedral::PackMapping;
 using polyhedral::Scop;
 using polyhedral::Statement;
 
+constexpr std::int64_t cache_line = 64;
+
 std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
 
 /// \p extent in equal blocks of at most \p most, multiples of \p unit.
@@ -43,13 +45,15 @@ class BlockChooser {
       reduced_.push_back(loop.iterator);
       volume_ *= loop.iterator >= 0 ? box_[loop.iterator].extent() : 1;
     }
-    element_bytes_ = byte_size(scop.tensor(polyhedral::range_name(statement_.write.relation)).type);
+    matrices_ = mapping.dot.of_matrices();
+    const auto& element = matrices_ ? statement_.reads.at(0) : statement_.write;
+    element_bytes_ = byte_size(scop.tensor(polyhedral::range_name(element.relation)).type);
   }
 
   bool choose() {
     if (reduced_.empty() || contains(reduced_, -1) || tiled_.rows < 0 || (!cluster_.permutable && cluster_.members.size() > 1)) return false;
     for (std::size_t i = 0; i < statement_.reads.size() && options_.pack; ++i) choose_pack(static_cast<int>(i));
-    choose_dot();
+    if (!matrices_) choose_dot();
     choose_reduction();
     if (mapping_.packed.empty() && mapping_.reduction.iterator < 0) return false;
     rows_first_ = is_packed(false) && is_packed(true) && copies_less_with_rows_first();
@@ -79,6 +83,7 @@ class BlockChooser {
   std::vector<int> reduced_;
   std::int64_t volume_ = 1;  ///< instances that go into one result
   std::int64_t element_bytes_ = 4;
+  bool matrices_ = false;    ///< the register tile is one of matrices
   bool rows_first_ = false;  ///< all rows of a block are copied before the columns, not the other way round
 
   int iterator(int member) const { return tiled_.entry.outer[member]; }
@@ -102,9 +107,26 @@ class BlockChooser {
     auto again = reuse(scop_, cluster_, tiled_.entry, read);
     if (again == 0) return;
     bool along_lanes = indexes(read, tiled_.columns), along_rows = indexes(read, tiled_.rows);
+    if (matrices_) return choose_matrix_pack(read, along_lanes);
     if (along_lanes && !along_rows && lanes_want_copy(read, again)) add_pack(read, tiled_.columns, true, false);
     if (along_rows && !along_lanes && rows_want_copy(read, again))
       add_pack(read, tiled_.rows, stride(read, iterator(tiled_.rows)) == 1, true);
+  }
+  /// Columns are copied as the instruction wants them, rows unless they lie like that, each at the start of a cache line.
+  void choose_matrix_pack(int read, bool columns) {
+    if (columns) return add_pack(read, tiled_.columns, true, false);
+    bool whole_lines = stride(read, iterator(tiled_.rows)) * element_bytes_ % cache_line == 0;
+    if (contiguous_along_steps(read) && whole_lines) return;
+    int lanes = mapping_.dot.width * mapping_.dot.steps;
+    bool across = stride(read, iterator(tiled_.rows)) == 1;
+    while (across && points(tiled_.rows) % lanes != 0) lanes /= 2;
+    mapping_.packed.push_back({statement_.id, read, iterator(tiled_.rows), points(tiled_.rows), false, true, lanes});
+  }
+  bool contiguous_along_steps(int read) const { return stride(read, mapping_.dot.iterator) == 1; }
+  /// Iterations of the reduction's outermost loop in whole instructions.
+  std::int64_t reduction_unit() const {
+    if (matrices_) return mapping_.dot.iterator == reduced_.front() ? std::int64_t{mapping_.dot.width} * mapping_.dot.steps : 1;
+    return volume_ == box_[reduced_.front()].extent() ? vector_lanes(scop_, statement_, target_) : 1;
   }
   bool lanes_want_copy(int read, std::int64_t again) const {
     if (stride(read, iterator(tiled_.columns)) != 1) return again >= 2;
@@ -150,8 +172,7 @@ class BlockChooser {
     if (volume_ <= most + most / 4 || !reused || !has_row_array()) return;
     auto whole = box_[reduced_.front()].extent();
     auto inner = volume_ / whole;
-    auto unit = inner == 1 ? vector_lanes(scop_, statement_, target_) : 1;
-    cut_reduction(equal_blocks(whole, std::max<std::int64_t>(most / inner, 1), unit));
+    cut_reduction(equal_blocks(whole, std::max<std::int64_t>(most / inner, 1), reduction_unit()));
   }
   void cut_reduction(std::int64_t size) {
     if (size < box_[reduced_.front()].extent()) mapping_.reduction = {statement_.id, reduced_.front(), size};
@@ -288,7 +309,7 @@ class BlockChooser {
   void drop_row_copies() {
     if (rows_first_) return;
     std::erase_if(mapping_.packed, [&](const PackMapping& pack) {
-      if (!pack.below_blocks) return false;
+      if (!pack.below_blocks || (matrices_ && !contiguous_along_steps(pack.read))) return false;
       auto uses = ceil_div(in_block(tiled_.columns), points(tiled_.columns)), size = in_block(tiled_.rows) * depth() * element_bytes_;
       for (int member : others()) {
         bool below = member != mapping_.outermost && !contains(mapping_.above, member);

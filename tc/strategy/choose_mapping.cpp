@@ -7,6 +7,7 @@
 #include "tc/polyhedral/gather_coincident.h"
 #include "tc/polyhedral/instances.h"
 #include "tc/strategy/choose_blocks.h"
+#include "tc/strategy/matrix_tile.h"
 #include "tc/strategy/parallel_work.h"
 #include "tc/strategy/register_tile.h"
 #include "tc/strategy/vector_cost.h"
@@ -123,6 +124,8 @@ class Chooser {
   /// Lanes for each statement, and the register tile: along the outer member the heaviest statement wants, else along
   /// inner loops of their own.
   void choose_vectors() {
+    if (is_reduction(heaviest_))
+      if (auto tile = choose_matrix_tile(scop_, cluster_, heaviest_, target_, options_)) return take_matrix_tile(*tile);
     auto candidates = outer_candidates(heaviest_);
     auto inner = inner_candidates(heaviest_);
     candidates.insert(candidates.end(), inner.begin(), inner.end());
@@ -134,6 +137,20 @@ class Chooser {
     for (const auto& entry : cluster_.statements) choose_lanes(entry, member);
     if (lane_member_ < 0 && mapping_.register_tile) choose_copy_lanes();
     if (lane_member_ >= 0 && lane_count_ > 1) mapping_.copies = {"", lane_member_, lane_count_};
+  }
+
+  /// The heaviest statement multiplies matrices; the others have lanes along its columns.
+  void take_matrix_tile(const MatrixTile& tile) {
+    mapping_.members[tile.rows].points = tile.row_points;
+    mapping_.members[tile.columns].points = tile.column_points;
+    mapping_.register_tile = true;
+    mapping_.dot = tile.dot;
+    blocked_ = choose_blocks(scop_, cluster_, {heaviest_, tile.rows, tile.columns}, target_, options_, mapping_);
+    lane_member_ = tile.columns;
+    lane_count_ = vector_lanes(scop_, statement(heaviest_), target_);
+    for (const auto& entry : cluster_.statements)
+      if (entry.id != heaviest_.id) choose_lanes(entry, tile.columns);
+    mapping_.copies = {"", lane_member_, lane_count_};
   }
 
   static int lanes_within(int lanes, std::int64_t extent) {

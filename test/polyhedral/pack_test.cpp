@@ -117,6 +117,25 @@ TEST_F(Pack, KeepsWhatADotProductSumsSideBySide) {
   EXPECT_NE(text.find("[{ S1[m, n, k] -> [((m) mod 2)] }, { S1[m, n, k] -> [((k) mod 2)] }]"), std::string::npos) << text;
 }
 
+TEST_F(Pack, LaysOutTheFactorsOfProductsOfMatricesAndKeepsTheirType) {
+  auto cluster = both_packed();
+  cluster.reduction = {};
+  cluster.packed[1].panel_last = false;
+  cluster.dot = {.statement = "S1", .iterator = 2, .width = 2, .steps = 2};
+  cluster.statements = {{"S0", 1, 4}};
+  auto scop = product();
+  for (auto& tensor : scop.tensors)
+    if (tensor.name != "O") tensor.type = DType::BFloat16;
+  auto mapped = map(scop, cluster);
+  EXPECT_TRUE(mapped.statement("S1").reads[1].function.as_map().is_equal(IslTest::map(
+      "{ S1[m, n, k] -> local_packed_B[floor(n/4) - 2 * floor(n/8), floor(k/2), n mod 4, k mod 2] }")));
+  EXPECT_TRUE(mapped.statement("S1").reads[0].function.as_map().is_equal(IslTest::map(
+      "{ S1[m, n, k] -> local_packed_A[0, floor(m/2) - 2 * floor(m/4), floor(k/4), m mod 2, k mod 4] }")))
+      << mapped.statement("S1").reads[0].function;
+  EXPECT_EQ(mapped.tensor("local_packed_B").type, DType::BFloat16);
+  EXPECT_EQ(mapped.statement("S1").vector_lanes, 0);
+}
+
 /// C(b, m, n) += A(b, m, k) B(n, k, b): the copy is transposed in blocks along b, which the lanes do not follow.
 TEST_F(Pack, ReadsWholeLinesAlongMembersBelowTheCopy) {
   auto scop = ScopBuilder(context())
