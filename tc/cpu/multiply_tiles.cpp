@@ -96,14 +96,14 @@ class RunEmitter {
   /// One product: each tile of a factor is loaded once.
   Stmt multiply(const TileProduct& p) const {
     std::vector<Stmt> result;
-    for (int i = 0; i < acc_.down; ++i) {
-      std::vector<Stmt> row = {load_a(p, i)};
-      for (int j = 0; j < acc_.across; ++j) {
+    for (int j = 0; j < acc_.across; ++j) {
+      std::vector<Stmt> column = {load_b(p, j)};
+      for (int i = 0; i < acc_.down; ++i) {
         Stmt product = call(str("tc_tile_multiply_", kind(p), "_", acc_.c_tile(i, j), "_", Accumulators::a_tile(i), "_", Accumulators::b_tile(j)), {});
-        if (i == 0) product = ir::Block::make(load_b(p, j), product);
-        row.push_back(Accumulators::where_used(acc_.columns, j, product));
+        if (j == 0) product = ir::Block::make(load_a(p, i), product);
+        column.push_back(Accumulators::where_used(acc_.rows, i, product));
       }
-      result.push_back(Accumulators::where_used(acc_.rows, i, ir::Block::make(row)));
+      result.push_back(Accumulators::where_used(acc_.columns, j, ir::Block::make(column)));
     }
     return ir::Block::make(result);
   }
@@ -154,7 +154,7 @@ class RunEmitter {
   Stmt load_b(const TileProduct& p, int j) const {
     int tile = Accumulators::b_tile(j), rows = (p.steps + p.width - 1) / p.width;
     auto arguments = rows_at(p.b, j * tile_columns * p.width);
-    if (p.steps == tile_rows * p.width) return call(str("tc_tile_load_", tile), arguments);
+    if (p.steps == tile_rows * p.width) return call(str("tc_tile_pass_", tile), arguments);
     Expr mask = all_ones() >> Halide::cast(Halide::UInt(64), row_bytes - bytes_of(j));
     std::uint64_t group = 0;
     int bytes = (p.steps - (rows - 1) * p.width) * p.b.type.bytes();

@@ -14,6 +14,7 @@ constexpr const char* header =
     "declare void @llvm.x86.tilerelease()\n"
     "declare void @llvm.x86.tilezero(i8)\n"
     "declare void @llvm.x86.tileloadd64(i8, i8*, i64)\n"
+    "declare void @llvm.x86.tileloaddt164(i8, i8*, i64)\n"
     "declare void @llvm.x86.tilestored64(i8, i8*, i64)\n"
     "declare <64 x i8> @llvm.masked.load.v64i8.p0v64i8(<64 x i8>*, i32, <64 x i1>, <64 x i8>)\n";
 
@@ -85,7 +86,7 @@ std::string multiply(const std::string& kind, const std::string& instruction, in
 std::string tile_functions() {
   std::string text = str(header, configuration);
   for (int tile = 0; tile < 8; ++tile)
-    text += zero(tile) + move("load", "tileloadd64", tile) + move("store", "tilestored64", tile) + load_part(tile);
+    text += zero(tile) + move("load", "tileloadd64", tile) + move("pass", "tileloaddt164", tile) + move("store", "tilestored64", tile) + load_part(tile);
   for (const auto& [kind, instruction] : {std::pair<const char*, const char*>{"bf16", "tdpbf16ps"}, {"ss", "tdpbssd"},
                                           {"su", "tdpbsud"}, {"us", "tdpbusd"}, {"uu", "tdpbuud"}}) {
     text += str("declare void @llvm.x86.", instruction, "(i8, i8, i8)\n");

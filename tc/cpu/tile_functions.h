@@ -12,6 +12,7 @@ namespace tc::cpu {
 ///   tc_tile_release()                     no tile has contents
 ///   tc_tile_zero_<t>()                    tile t = 0
 ///   tc_tile_load_<t>(p, i, s)             tile t from the rows at i, i + s, ... bytes behind p
+///   tc_tile_pass_<t>(p, i, s)             the same for rows that are not to push others out of the first cache
 ///   tc_tile_store_<t>(p, i, s)            the same rows from tile t
 ///   tc_tile_load_part_<t>(p, i, s, n, m, l)
 ///                                         n rows, of which only the bytes in the mask m are touched, of the last one those in l;

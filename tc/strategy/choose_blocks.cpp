@@ -167,13 +167,16 @@ class BlockChooser {
   /// Cuts the outermost loop of the reduction, in whole vectors where that is possible.
   void choose_reduction() {
     if (options_.reduction_block > 0) return cut_reduction(options_.reduction_block);
-    auto most = std::max<std::int64_t>(target_.l1_bytes * 2 / 3 / (points(tiled_.rows) * element_bytes_), 64);
+    auto most = std::max<std::int64_t>(row_bytes() / (points(tiled_.rows) * element_bytes_), 64);
     bool reused = extent(tiled_.rows) >= 4 * points(tiled_.rows) || !mapping_.packed.empty();
     if (volume_ <= most + most / 4 || !reused || !has_row_array()) return;
     auto whole = box_[reduced_.front()].extent();
     auto inner = volume_ / whole;
     cut_reduction(equal_blocks(whole, std::max<std::int64_t>(most / inner, 1), reduction_unit()));
   }
+  /// What the rows of a tile may take. Those of matrices come from the second cache as fast as they are used up, and each block of
+  /// the reduction costs a pass over the results.
+  std::int64_t row_bytes() const { return matrices_ ? target_.l2_bytes / 16 : target_.l1_bytes * 2 / 3; }
   void cut_reduction(std::int64_t size) {
     if (size < box_[reduced_.front()].extent()) mapping_.reduction = {statement_.id, reduced_.front(), size};
   }

@@ -103,8 +103,8 @@ class Chooser {
   void choose_size() {
     double best = 0;
     for (auto [r, c] : {std::pair<std::int64_t, std::int64_t>{2, 2}, {3, 1}, {1, 3}, {2, 1}, {1, 2}, {1, 1}}) {
-      auto loads = 4.0 * static_cast<double>(r + 2 * c) / static_cast<double>(r * c);
-      auto score = fill(extent(result_.rows), side * r) * fill(extent(result_.columns), side * c) / (16 + loads);
+      auto reuse = static_cast<double>(r * c) / static_cast<double>(r * c + r + c);
+      auto score = fill(extent(result_.rows), side * r) * fill(extent(result_.columns), side * c) * reuse;
       if (score <= best) continue;
       best = score;
       result_.row_points = side * r;

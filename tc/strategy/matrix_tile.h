@@ -25,7 +25,7 @@ struct MatrixTile {
 ///   steps      the longest reduced iterator that indexes both; for the rows' factor one along which it is contiguous comes first
 ///   use        the columns' factor is copied, which at least 16 rows have to pay for; registers have room for r x c accumulators of 16 x 16,
 ///              r x c at most 2 x 2 or 1 x 3 or 3 x 1, with the greatest
-///                fill(rows, 16 r) * fill(columns, 16 c) / (16 + 4 (r + 2 c) / (r c))     fill(n, s) = n / (n rounded up to s)
+///                fill(rows, 16 r) * fill(columns, 16 c) * r c / (r c + r + c)     fill(n, s) = n / (n rounded up to s)
 ///              and a quarter of the products of a tile counts
 ///
 /// Nothing with options that choose tiles or lanes, or forbid copies.
