@@ -81,6 +81,8 @@ const std::vector<std::uint8_t>& lane_function_bitcode_once(const Target& target
   return bitcode;
 }
 
+bool computes_on_lanes(const std::string& name) { return is_lane_function(name) && !is_pointer_function(name); }
+
 const std::vector<std::uint8_t>& tile_function_bitcode_once() {
   static const auto bitcode = bitcode_of(tile_functions());
   return bitcode;
@@ -95,8 +97,10 @@ Halide::Module make_module(const std::string& function, const Stmt& body, const 
   Halide::Module module(function, target);
   module.set_any_strict_float(true);
   for (const auto& task : tasks) module.append(task);
-  if (calls(prepared, is_lane_function))
+  if (calls(prepared, computes_on_lanes))
     module.append(Halide::ExternalCode::bitcode_wrapper(target, lane_function_bitcode_once(machine), "tc_lane_functions"));
+  else if (calls(prepared, is_pointer_function))
+    module.append(Halide::ExternalCode::bitcode_wrapper(target, bitcode_of(pointer_functions()), "tc_pointer_functions"));
   if (calls(prepared, is_tile_function))
     module.append(Halide::ExternalCode::bitcode_wrapper(target, tile_function_bitcode_once(), "tc_tile_functions"));
   std::vector<ir::LoweredArgument> arguments = {

@@ -234,8 +234,12 @@ std::string plain_quotient(const Shape& shape) {
   return body.finish(body.binary("fdiv", "%a", "%b"));
 }
 
+constexpr const char* module_head =
+    "target datalayout = \"e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-f80:128-n8:16:32:64-S128\"\n"
+    "attributes #0 = { alwaysinline nounwind }\n";
+
 /// The identity, of which LLVM knows nothing, and a prefetch for reading.
-constexpr const char* pointer_functions =
+constexpr const char* pointer_definitions =
     "declare void @llvm.prefetch.p0i8(i8*, i32, i32, i32)\n"
     "define i32 @tc_prefetch(i8* %pointer, i64 %offset) #0 {\n"
     "  %place = getelementptr i8, i8* %pointer, i64 %offset\n"
@@ -250,9 +254,7 @@ const std::vector<std::string> names = {"fused", "fma", "nearest", "root", "scal
 }  // namespace
 
 std::string lane_functions(const Target& target) {
-  std::string text =
-      "target datalayout = \"e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-f80:128-n8:16:32:64-S128\"\n"
-      "attributes #0 = { alwaysinline nounwind }\n";
+  std::string text = module_head;
   int register_bytes = target.isa == Target::Isa::Avx512 ? 64 : target.isa == Target::Isa::Avx2 ? 32 : 16;
   Declarations declarations;
   for (int bits : {32, 64})
@@ -277,15 +279,18 @@ std::string lane_functions(const Target& target) {
       declarations[name] = str("declare ", type, " ", name, "(", type, rest, ")\n");
     }
   for (const auto& [name, declaration] : declarations) text += declaration;
-  return text + pointer_functions + narrow_functions(target);
+  return text + pointer_definitions + narrow_functions(target);
 }
 
+std::string pointer_functions() { return str(module_head, pointer_definitions); }
+
+bool is_pointer_function(const std::string& name) { return name == "tc_launder" || name == "tc_prefetch"; }
+
 bool is_lane_function(const std::string& name) {
-  static const std::set<std::string> others = {"tc_from_half_f32", "tc_to_half_i32", "tc_dot_bf16_f32",
-                                               "tc_dot_u8s8_i32", "tc_launder", "tc_prefetch"};
+  static const std::set<std::string> others = {"tc_from_half_f32", "tc_to_half_i32", "tc_dot_bf16_f32", "tc_dot_u8s8_i32"};
   for (const auto& known : names)
     if (name == "tc_" + known + "_f32" || name == "tc_" + known + "_f64") return true;
-  return others.count(name) > 0;
+  return others.count(name) > 0 || is_pointer_function(name);
 }
 
 }  // namespace tc::cpu

@@ -32,7 +32,11 @@ namespace tc::cpu {
 ///   tc_prefetch(p, i)          asks for the cache line i bytes behind p, for reading; 0
 std::string lane_functions(const Target& target);
 
+/// The functions on pointers alone: a module that LLVM reads sooner.
+std::string pointer_functions();
+
 /// Whether \p name is one of these, without its number of lanes.
 bool is_lane_function(const std::string& name);
+bool is_pointer_function(const std::string& name);
 
 }  // namespace tc::cpu

@@ -1,6 +1,7 @@
 #include <sstream>
 
 #include "tc/cpu/prefetch.h"
+#include "tc/cpu/prefetch_panels.h"
 #include "tc/engine/back_end.h"
 #include "tc/engine/quota.h"
 #include "tc/halide_bridge/raise.h"
@@ -64,7 +65,10 @@ std::string print_body(const LaunchState& launch) {
 void emit(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
   auto body = *launch.body;
-  if (state.mapping.prefetch) body = cpu::prefetch(body, state.target, {state.mapping.prefetch_distance});
+  if (state.mapping.prefetch) {
+    cpu::PrefetchOptions options{state.mapping.prefetch_distance};
+    body = cpu::prefetch_panels(cpu::prefetch(body, state.target, options), state.target, options);
+  }
   launch.code = cpu::emit_object(str("tc_", state.program->name, "_", index), body, launch.buffers, state.target);
 }
 
