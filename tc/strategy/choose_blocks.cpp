@@ -164,10 +164,25 @@ class BlockChooser {
       if (indexes(static_cast<int>(i), tiled_.rows)) return true;
     return false;
   }
+  /// Do rows that run along the reduction stream by, used by fewer than four tiles of columns?
+  bool rows_stream() const {
+    for (std::size_t i = 0; i < statement_.reads.size(); ++i) {
+      int read = static_cast<int>(i);
+      if (!indexes(read, tiled_.rows)) continue;
+      auto tiles = ceil_div(reuse(scop_, cluster_, tiled_.entry, read), points(tiled_.columns));
+      if (tiles == 0 || tiles >= 4 || stride(read, reduced_.back()) != 1) return false;
+    }
+    return true;
+  }
+  /// Iterations of the reduction whose rows the first cache holds, or, where these stream by, whose panel the second one holds.
+  std::int64_t most_iterations() const {
+    if (!matrices_ && rows_stream()) return near_bytes() / (points(tiled_.columns) * element_bytes_);
+    return row_bytes() / (points(tiled_.rows) * element_bytes_);
+  }
   /// Cuts the outermost loop of the reduction, in whole vectors where that is possible.
   void choose_reduction() {
     if (options_.reduction_block > 0) return cut_reduction(options_.reduction_block);
-    auto most = std::max<std::int64_t>(row_bytes() / (points(tiled_.rows) * element_bytes_), 64);
+    auto most = std::max<std::int64_t>(most_iterations(), 64);
     bool reused = extent(tiled_.rows) >= 4 * points(tiled_.rows) || !mapping_.packed.empty();
     if (volume_ <= most + most / 4 || !reused || !has_row_array()) return;
     auto whole = box_[reduced_.front()].extent();

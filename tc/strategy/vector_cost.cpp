@@ -21,8 +21,8 @@ double access_cost(const Scop& scop, const Access& access, int iterator, int lan
   return lanes;
 }
 
-/// An element of a vector that is scattered, in scalar writes.
-constexpr double scatter_cost = 2;
+/// An element of a vector that is scattered, in scalar writes: each goes to a line of its own.
+constexpr double scatter_cost = 4;
 
 /// A vector of a packed copy: read from far, transposed and written once.
 constexpr double copy_cost = 16;

@@ -191,6 +191,20 @@ TEST_F(ChooseContraction, CutsLongReductionsAndColumnsForTheCaches) {
             "pack read 1 of U in panels of 16 i1\n");
 }
 
+TEST_F(ChooseContraction, LetsRowsStreamThatFewTilesUse) {
+  const char* target = "cpu:avx512,cores=2,l1=48k,l2=2m";
+  EXPECT_EQ(choose(128, 16384, 4096, "B[j, k]", {16384, 4096}, target),
+            "parallel 0, blocks 64x0, register 64x6, I: i0 x16, U: i0 x16, stage C, pack read 0 of U in panels of 64 i0\n");
+  EXPECT_NE(choose(128, 16384, 16384, "B[j, k]", {16384, 16384}, target).find("i2 in blocks of 4096"), std::string::npos);
+  EXPECT_NE(choose(1024, 16384, 4096, "B[j, k]", {16384, 4096}, target).find("i2 in blocks of 832"), std::string::npos);
+}
+
+TEST_F(ChooseContraction, ScattersOnlyWhatLongReductionsPayFor) {
+  const char* target = "cpu:avx512,cores=2,l1=48k,l2=2m";
+  EXPECT_NE(choose(128, 1024, 4096, "B[j, k]", {1024, 4096}, target).find("U: i0 x16"), std::string::npos);
+  EXPECT_NE(choose(128, 1024, 1024, "B[j, k]", {1024, 1024}, target).find("U: i1 x16"), std::string::npos);
+}
+
 /// Contractions of tensors with six indices, 16 along each.
 TEST_F(ChooseContraction, CopiesTakeWhatFitsAndWholeLines) {
   auto choose = [&](const char* c, const char* a, const char* b, int rank_a, int rank_b, int rank_c, const char* iterators,
