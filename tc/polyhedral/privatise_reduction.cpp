@@ -53,38 +53,54 @@ struct Kept {
 struct Parts {
   std::vector<std::string> index;
   std::vector<std::int64_t> count;
-  bool lanes = false;  ///< parts are lanes: the statements that start and join them loop over them
+  bool lanes = false;      ///< parts are lanes: the statements that start and join them loop over them
+  std::int64_t first = 0;  ///< parts that the others are folded onto before these are joined; 0: no folding
 
   /// "w", or "w0", "w1", ...
   std::vector<std::string> names() const { return count.size() == 1 ? std::vector<std::string>{"w"} : dimension_names(static_cast<int>(count.size()), "w"); }
 };
 
-/// Gives the update \p id an accumulator for each part, with a statement that starts all of them and one that joins them.
+/// Gives the update \p id an accumulator for each part, with a statement that starts all of them, one that folds the vectors
+/// of several into one, and one that joins what is left.
 class Privatiser {
  public:
   Privatiser(const Scop& scop, const std::string& id, const Kept& kept, const Parts& parts)
       : scop_(scop), update_(scop.statement(id)), kept_(kept), parts_(parts), tensor_(make_tensor()) {}
 
   Scop run(const std::vector<int>& place) {
-    auto start = start_parts(), join_up = join_parts();
-    added = {start.statement.id, join_up.statement.id};
-    return surround(redirected(), place, {start}, {join_up});
+    auto start = start_parts();
+    std::vector<Addition> after;
+    if (parts_.first > 0) after.push_back(fold_parts());
+    after.push_back(join_parts());
+    added = {start.statement.id};
+    for (const auto& addition : after) added.push_back(addition.statement.id);
+    return surround(redirected(), place, {start}, after);
   }
 
   Addition start_parts() const {
-    auto start = make_statement("_identity");
+    auto start = make_statement("_identity", 0, parts_.count.back());
     start.statement.body = Statement::Body::Identity;
-    start.statement.write = part_access(start);
+    start.statement.write = part_access(start, parts_.names().back());
     return start;
   }
 
+  /// The accumulators from number `first` on go to those before.
+  Addition fold_parts() const {
+    auto fold = make_statement("_fold", parts_.first, parts_.count.back());
+    fold.statement.body = Statement::Body::Copy;
+    fold.statement.accumulates = true;
+    fold.statement.write = part_access(fold, str(parts_.names().back(), " mod ", parts_.first));
+    fold.statement.reads = {part_access(fold, parts_.names().back())};
+    return fold;
+  }
+
   Addition join_parts() const {
-    auto join_up = make_statement("_combine");
+    auto join_up = make_statement("_combine", 0, parts_.first > 0 ? parts_.first : parts_.count.back());
     join_up.statement.body = Statement::Body::Copy;
     join_up.statement.accumulates = true;
     auto target = update_.write.function.pullback(join_up.like.to_pw_multi_aff());
     join_up.statement.write = {target.as_map().intersect_domain(join_up.statement.domain), true, target};
-    join_up.statement.reads = {part_access(join_up)};
+    join_up.statement.reads = {part_access(join_up, parts_.names().back())};
     return join_up;
   }
 
@@ -97,7 +113,7 @@ class Privatiser {
     return result;
   }
 
-  std::vector<std::string> added;
+  std::vector<std::string> added;  ///< in program order
   const Tensor& tensor() const { return tensor_; }
 
  private:
@@ -119,8 +135,8 @@ class Privatiser {
     return tensor;
   }
 
-  /// A statement with one instance for each element of the tensor, beside the update.
-  Addition make_statement(const std::string& suffix) const {
+  /// A statement beside the update with one instance for each element of the tensor whose last number is in [\p from, \p to).
+  Addition make_statement(const std::string& suffix, std::int64_t from, std::int64_t to) const {
     auto ctx = scop_.ctx();
     Addition addition;
     addition.host = update_.id;
@@ -129,7 +145,8 @@ class Privatiser {
     auto names = parts_.names();
     auto tuple = str(statement.id, "[", kept_.with(names), "]");
     std::vector<std::string> bounds;
-    for (std::size_t i = 0; i < names.size(); ++i) bounds.push_back(str("0 <= ", names[i], " < ", parts_.count[i]));
+    for (std::size_t i = 0; i + 1 < names.size(); ++i) bounds.push_back(str("0 <= ", names[i], " < ", parts_.count[i]));
+    bounds.push_back(str(from, " <= ", names.back(), " < ", to));
     auto spread = str("{ ", update_.id, "[", join(kept_.all), "] -> ", tuple, " : ", join(bounds, " and "), " }");
     statement.domain = update_.domain.apply(isl::map(ctx, spread));
     statement.iterators = kept_.names;
@@ -140,9 +157,12 @@ class Privatiser {
     return addition;
   }
 
-  Access part_access(const Addition& addition) const {
-    auto index = kept_.with(parts_.names());
-    auto text = str("{ ", addition.statement.id, "[", index, "] -> ", tensor_.name, "[", index, "] }");
+  /// \p addition's access to its part, the last number of which is \p last.
+  Access part_access(const Addition& addition, const std::string& last) const {
+    auto names = parts_.names();
+    auto instance = kept_.with(names);
+    names.back() = last;
+    auto text = str("{ ", addition.statement.id, "[", instance, "] -> ", tensor_.name, "[", kept_.with(names), "] }");
     return exact_access(isl::map(scop_.ctx(), text).intersect_domain(addition.statement.domain));
   }
 
@@ -164,6 +184,7 @@ Scop privatise_reduction(const Scop& scop, const std::vector<int>& cluster_path,
   Kept kept(scop.statement(choice.id));
   auto width = std::int64_t{choice.lanes} * choice.unroll;
   Parts parts{{str("(", kept.all[choice.iterator], " - ", kept.box[choice.iterator].min, ") mod ", width)}, {width}, true};
+  if (choice.unroll > 1) parts.first = choice.lanes;
   Privatiser privatiser(scop, choice.id, kept, parts);
   auto result = privatiser.run(place_of(scop, cluster_path, choice.id, cluster));
   for (const auto& id : privatiser.added)

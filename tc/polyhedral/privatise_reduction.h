@@ -11,11 +11,13 @@
 namespace tc::polyhedral {
 
 /// Gives the accumulating statement \p choice.id private accumulators for the lanes of its reduction iterator
-/// \p choice.iterator, W = lanes * unroll of them, and combines these at the end.
+/// \p choice.iterator, W = lanes * unroll of them. At the end those of several vectors are folded onto the first one, lane by
+/// lane, and its lanes combined.
 ///
-///   before  U[i, k]: C[i] += ...              after  U_identity[i, w]: lanes_U[i, w] = 0             0 <= w < W
-///                                                    U[i, k]:          lanes_U[i, k mod W] += ...
-///                                                    U_combine[i, w]:  C[i] += lanes_U[i, w]
+///   before  U[i, k]: C[i] += ...    after  U_identity[i, w]: lanes_U[i, w] = 0                        0 <= w < W
+///                                          U[i, k]:          lanes_U[i, k mod W] += ...
+///                                          U_fold[i, w]:     lanes_U[i, w mod lanes] += lanes_U[i, w] lanes <= w < W
+///                                          U_combine[i, w]:  C[i] += lanes_U[i, w]                    0 <= w < lanes
 ///
 /// The loops below the place where U stands alone must be over reduction iterators. Adds the mappings of the new statements
 /// to \p cluster; lanes_U is a Workspace tensor to be contracted.
@@ -23,7 +25,7 @@ Scop privatise_reduction(const Scop& scop, const std::vector<int>& cluster_path,
                          ClusterMapping& cluster);
 
 /// Gives the accumulating statement \p id, alone below the node at \p place, private accumulators for the \p threads that run its reduction iterator \p iterator,
-/// \p run iterations in turn: as above with part floor(k / run) mod threads. Returns the ids of the two new statements; their
+/// \p run iterations in turn: as above with part floor(k / run) mod threads, without folding. Returns the ids of the two new statements; their
 /// last iterator counts the threads. lanes_U, the last tensor, is a Workspace tensor to be contracted.
 std::pair<Scop, std::vector<std::string>> privatise_for_threads(const Scop& scop, const std::vector<int>& place, const std::string& id,
                                                                 int iterator, std::int64_t run, std::int64_t threads);
