@@ -1,9 +1,13 @@
 #include "tc/cpu/prefetch.h"
 
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
+
+#include "tc/cpu/loop_reads.h"
+#include "tc/cpu/prefetch_tiles.h"
 
 namespace tc::cpu {
 namespace {
@@ -19,38 +23,20 @@ constexpr int row_distance = 1;
 
 constexpr std::int64_t cache_line = 64;
 
-/// A read of consecutive elements: where it starts.
-struct Read {
-  std::string buffer;
-  Expr start;
-  Halide::Type type;
-};
+/// Do two reads start less than a line apart?
+bool near(const Read& a, const Read& b) {
+  if (a.buffer != b.buffer) return false;
+  Expr distance = ir::simplify(a.start - b.start);
+  const auto* number = ir::as_const_int(distance);
+  return number && std::abs(*number) * a.type.bytes() < cache_line;
+}
 
-bool same(const Read& a, const Read& b) { return a.buffer == b.buffer && ir::equal(a.start, b.start); }
-
-/// The reads of consecutive elements in a statement without loops, of which the address is known at its start.
-class Reads : public ir::IRVisitor {
- public:
-  std::vector<Read> reads;
-
-  explicit Reads(const Stmt& body) { ir::substitute_in_all_lets(body).accept(this); }
-
- private:
-  using ir::IRVisitor::visit;
-
-  void visit(const ir::Load* op) override {
-    const auto* ramp = op->index.as<ir::Ramp>();
-    bool dense = ramp && ir::is_const_one(ramp->stride) && ramp->base.type().is_scalar();
-    if (dense && !ir::expr_uses_vars(ramp->base, bound_inside_)) reads.push_back({op->name, ramp->base, op->type.element_of()});
-    ir::IRVisitor::visit(op);
-  }
-  void visit(const ir::LetStmt* op) override {
-    bound_inside_.push(op->name);
-    ir::IRVisitor::visit(op);
-  }
-
-  ir::Scope<> bound_inside_;
-};
+/// The reads of vectors in a statement without loops.
+std::vector<Read> dense_reads(const Stmt& body) {
+  auto reads = reads_of(body);
+  std::erase_if(reads, [](const Read& read) { return read.lanes == 1; });
+  return reads;
+}
 
 /// Does an expression contain a load?
 bool is_indirect(const Expr& e) {
@@ -60,12 +46,6 @@ bool is_indirect(const Expr& e) {
   } finder;
   e.accept(&finder);
   return finder.found;
-}
-
-Stmt prefetch_of(const Read& read, const Expr& start) {
-  Expr buffer = ir::Variable::make(Halide::Handle(), read.buffer);
-  Expr offset = Halide::cast<std::int64_t>(start) * read.type.bytes();
-  return ir::Evaluate::make(ir::Call::make(Halide::Int(32), "tc_prefetch", {buffer, offset}, ir::Call::Extern));
 }
 
 /// The loops of a loop's body, in order, and the buffers it allocates.
@@ -88,19 +68,6 @@ class InnerLoops : public ir::IRVisitor {
     ir::IRVisitor::visit(op);
   }
 };
-
-bool has_loops(const Stmt& body) {
-  struct Finder : ir::IRVisitor {
-    using ir::IRVisitor::visit;
-    bool found = false;
-    void visit(const ir::For*) override { found = true; }
-  } finder;
-  body.accept(&finder);
-  return finder.found;
-}
-
-/// The statements to run first in each iteration of a loop.
-using Additions = std::map<const ir::For*, std::vector<Stmt>>;
 
 class Choose : public ir::IRVisitor {
  public:
@@ -126,9 +93,9 @@ class Choose : public ir::IRVisitor {
     auto distance = static_cast<int>(options_.distance > 0 ? options_.distance : gather_distance);
     Expr later = Halide::min(variable + distance, ir::simplify(loop->min + loop->extent - 1));
     std::vector<Read> seen;
-    for (const auto& read : Reads(loop->body).reads) {
+    for (const auto& read : dense_reads(loop->body)) {
       if (!is_indirect(read.start) || !ir::expr_uses_var(read.start, loop->name) || is_seen(read, seen)) continue;
-      additions[loop].push_back(prefetch_of(read, ir::substitute(loop->name, later, read.start)));
+      additions[loop].push_back(prefetch_of(read.buffer, ir::substitute(loop->name, later, read.start), read.type));
     }
   }
 
@@ -139,18 +106,19 @@ class Choose : public ir::IRVisitor {
     for (const auto* phase : inner.loops) {
       if (has_loops(phase->body)) return;
       std::set<std::string> buffers;
-      for (const auto& read : Reads(phase->body).reads) buffers.insert(read.buffer);
+      for (const auto& read : dense_reads(phase->body)) buffers.insert(read.buffer);
       for (const auto& buffer : buffers) ++phases_of[buffer];
     }
     std::set<std::string> done;
     for (auto phase = inner.loops.rbegin(); phase != inner.loops.rend(); ++phase) {
       std::vector<Read> seen;
-      for (const auto& read : Reads((*phase)->body).reads) {
+      for (const auto& read : dense_reads((*phase)->body)) {
         bool local = inner.allocated.count(read.buffer) || local_.count(read.buffer);
         if (phases_of[read.buffer] < 2 || done.count(read.buffer) || local) continue;
-        auto step = step_of(read, loop->name);
+        auto step = is_indirect(read.start) ? 0 : step_of(read.start, loop->name).value_or(0);
         if (step == 0 || is_seen(read, seen) || !fits(*phase)) continue;
-        additions[*phase].push_back(prefetch_of(read, ir::simplify(read.start + static_cast<int>(step * distance))));
+        Expr later = ir::simplify(read.start + static_cast<int>(step * distance));
+        additions[*phase].push_back(prefetch_of(read.buffer, later, read.type));
       }
       for (const auto& read : seen) done.insert(read.buffer);
     }
@@ -158,18 +126,9 @@ class Choose : public ir::IRVisitor {
 
   static bool is_seen(const Read& read, std::vector<Read>& seen) {
     for (const auto& other : seen)
-      if (same(read, other)) return true;
+      if (near(read, other)) return true;
     seen.push_back(read);
     return false;
-  }
-
-  /// By how many elements \p read moves with \p loop; 0 if that varies.
-  static std::int64_t step_of(const Read& read, const std::string& loop) {
-    if (is_indirect(read.start) || !ir::expr_uses_var(read.start, loop)) return 0;
-    Expr next = ir::substitute(loop, ir::Variable::make(Halide::Int(32), loop) + 1, read.start);
-    Expr step = ir::simplify(next - read.start);
-    const auto* number = ir::as_const_int(step);
-    return number ? *number : 0;
   }
 
   /// Do the lines of a read that \p phase asks for leave room in the second cache for those in use?
@@ -183,33 +142,12 @@ class Choose : public ir::IRVisitor {
   std::set<std::string> local_;
 };
 
-class Insert : public ir::IRMutator {
- public:
-  explicit Insert(const Additions& additions) : additions_(additions) {}
-
- private:
-  using ir::IRMutator::visit;
-
-  Stmt visit(const ir::For* op) override {
-    auto found = additions_.find(op);
-    Stmt body = mutate(op->body);
-    if (found != additions_.end()) {
-      auto parts = found->second;
-      parts.push_back(body);
-      body = ir::Block::make(parts);
-    }
-    return ir::For::make(op->name, op->min, op->extent, op->for_type, op->device_api, body);
-  }
-
-  const Additions& additions_;
-};
-
 }  // namespace
 
 Stmt prefetch(const Stmt& body, const Target& target, const PrefetchOptions& options) {
   Choose choose(target, options);
   body.accept(&choose);
-  return choose.additions.empty() ? body : Insert(choose.additions).mutate(body);
+  return prefetch_tiles(insert(choose.additions, body), target, options);
 }
 
 }  // namespace tc::cpu

@@ -2,22 +2,17 @@
 
 #include <Halide.h>
 
-#include <cstdint>
-
 #include "tc/base/target.h"
+#include "tc/cpu/prefetch_options.h"
 
 namespace tc::cpu {
-
-/// How many iterations ahead data is asked for; 0: the default for what is read.
-struct PrefetchOptions {
-  std::int64_t distance = 0;
-};
 
 /// \p body with prefetches of what a later iteration of a loop reads, where the processor cannot foresee it:
 ///
 ///   rows      a loop whose iterations read a row in several inner loops, the last of which finds it in the first cache
 ///             and computes while memory rests, asks there for the row of the next iteration
 ///   gathers   a loop that reads at an address taken from an index tensor asks for what 4 iterations later reads
+///   tiles     see prefetch_tiles.h
 ///
 ///   before  for (i) { for (j) m = max(m, x[i*64 + j])  for (j) y[i*64 + j] = exp(x[i*64 + j] - m) }
 ///   after   for (i) { for (j) m = max(m, x[i*64 + j])  for (j) { prefetch x[i*64 + j + 64]  y[i*64 + j] = ... } }

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <Halide.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tc::cpu {
+
+/// A read of an element, or of consecutive ones: where it starts.
+struct Read {
+  std::string buffer;
+  Halide::Expr start;
+  Halide::Type type;  ///< of an element
+  int lanes = 1;
+};
+
+/// The reads of \p body, which has no loops, that are scalar or dense, in order; those of which the address is known at its
+/// start.
+std::vector<Read> reads_of(const Halide::Internal::Stmt& body);
+
+bool has_loops(const Halide::Internal::Stmt& body);
+
+/// By how many elements \p start moves from one iteration of \p loop to the next; nothing if that varies.
+std::optional<std::int64_t> step_of(const Halide::Expr& start, const std::string& loop);
+
+/// Asks for the line of \p buffer that holds the element of \p type at \p index.
+Halide::Internal::Stmt prefetch_of(const std::string& buffer, const Halide::Expr& index, const Halide::Type& type);
+
+/// Statements to run first in each iteration of a loop.
+using Additions = std::map<const Halide::Internal::For*, std::vector<Halide::Internal::Stmt>>;
+
+/// \p body with \p additions in its loops.
+Halide::Internal::Stmt insert(const Additions& additions, const Halide::Internal::Stmt& body);
+
+}  // namespace tc::cpu

@@ -1,0 +1,95 @@
+#include "tc/cpu/prefetch_tiles.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <regex>
+#include <sstream>
+
+namespace tc::cpu {
+namespace {
+
+namespace ir = Halide::Internal;
+using Halide::Expr;
+using ir::Stmt;
+
+Expr variable(const char* name) { return ir::Variable::make(Halide::Int(32), name); }
+Expr load(const char* buffer, const Expr& index) {
+  auto type = Halide::Float(32).with_lanes(index.type().lanes());
+  return ir::Load::make(type, buffer, index, Halide::Buffer<>(), ir::Parameter(), ir::const_true(type.lanes()), ir::ModulusRemainder());
+}
+Expr vector(const Expr& base) { return ir::Ramp::make(base, 1, 16); }
+Stmt store(const Expr& value) {
+  return ir::Store::make("z", value, ir::Ramp::make(0, 1, value.type().lanes()), ir::Parameter(), ir::const_true(value.type().lanes()), ir::ModulusRemainder());
+}
+Stmt loop(const char* name, const Expr& extent, const Stmt& body) {
+  return ir::For::make(name, 0, extent, ir::ForType::Serial, Halide::DeviceAPI::None, body);
+}
+
+/// What is asked for ahead, in order.
+std::string prefetched(const Stmt& body, const PrefetchOptions& options = {}) {
+  std::ostringstream text;
+  text << prefetch_tiles(body, Target::parse("cpu:avx512,cores=1,l1=32k,l2=64k"), options);
+  std::string all = text.str(), result;
+  const std::regex call("tc_prefetch\\((.*)\\)\n");
+  for (std::sregex_iterator it(all.begin(), all.end(), call), end; it != end; ++it) result += (*it)[1].str() + "; ";
+  return result;
+}
+
+/// The sum over `rows` rows of x[base + row*pitch], each broadcast to a vector.
+Expr sum(const Expr& base, int rows, int pitch) {
+  Expr result;
+  for (int row = 0; row < rows; ++row) {
+    Expr next = ir::Broadcast::make(load("x", base + row * pitch), 16);
+    result = result.defined() ? result + next : next;
+  }
+  return result;
+}
+
+/// for o, for k: the rows of tile number o, `rows` of 64 elements, side by side; tiles start `step` elements apart.
+Stmt tiles(int rows, int step, const Expr& trips = 1000) {
+  return loop("o", trips, loop("k", 64, store(sum(variable("o") * step + variable("k"), rows, 64))));
+}
+
+TEST(PrefetchTiles, AsksForTheNextTileOfManyRowsLineByLine) {
+  EXPECT_EQ(prefetched(tiles(16, 1024)), "(void *)x, (((int64(k)*(int64)16) + int64((o*1024))) + (int64)1024)*(int64)4; ");
+  EXPECT_EQ(prefetched(tiles(16, 1024), {3}), "(void *)x, (((int64(k)*(int64)16) + int64((o*1024))) + (int64)3072)*(int64)4; ");
+}
+
+/// for o, for k < 3: 8 rows of 64, from row k of those of tile number o on, 4 vectors a row.
+TEST(PrefetchTiles, AsksForWhatComesAfterWindowsThatOverlap) {
+  Expr value;
+  for (int part = 0; part < 32; ++part) {
+    Expr next = load("x", vector(variable("o") * 512 + variable("k") + part * 16));
+    value = value.defined() ? value + next : next;
+  }
+  EXPECT_EQ(prefetched(loop("o", 1000, loop("k", 3, store(value)))), "");
+  auto asked = prefetched(loop("o", 1000, loop("k", 3, store(value * value))));
+  EXPECT_EQ(asked.find("(void *)x, (((int64(k)*(int64)171) + int64((o*512))) + (int64)1026)*(int64)4; "), 0u) << asked;
+  EXPECT_EQ(std::count(asked.begin(), asked.end(), ';'), 11);
+}
+
+TEST(PrefetchTiles, LeavesFewRowsAndRowsReadInOrder) {
+  EXPECT_EQ(prefetched(tiles(8, 512)), "");
+  Stmt in_order = loop("k", 64, store(load("x", vector(variable("o") * 1024 + variable("k") * 16))));
+  EXPECT_EQ(prefetched(loop("o", 1000, in_order)), "");
+}
+
+TEST(PrefetchTiles, LeavesSmallTensorsAndLoopsOfUnknownLength) {
+  EXPECT_EQ(prefetched(tiles(16, 1024, 4)), "");
+  EXPECT_EQ(prefetched(tiles(16, 1024, variable("n"))), "");
+}
+
+TEST(PrefetchTiles, LeavesTilesThatAreSparseOverlapOrDoNotFit) {
+  Expr base = variable("o") * 16384 + variable("k");
+  EXPECT_EQ(prefetched(loop("o", 1000, loop("k", 64, store(sum(base, 16, 1024))))), "");
+  EXPECT_EQ(prefetched(tiles(16, 256)), "");
+  EXPECT_EQ(prefetched(tiles(64, 4096)), "");
+}
+
+TEST(PrefetchTiles, LeavesLocalBuffers) {
+  EXPECT_EQ(prefetched(ir::Allocate::make("x", Halide::Float(32), Halide::MemoryType::Heap, {1 << 20}, ir::const_true(), tiles(16, 1024))), "");
+}
+
+}  // namespace
+}  // namespace tc::cpu
