@@ -211,7 +211,7 @@ class Chooser {
       if (mapping_.members[i].points > 1 && entry.outer[i] >= 0) candidates.push_back(entry.outer[i]);
     auto choice = best(entry, preferred(entry, candidates));
     if (member >= 0 && entry.outer[member] >= 0 && shares_accumulators(entry))
-      choice = {entry.outer[member], vector_lanes(scop_, statement(heaviest_), target_), 0};
+      choice = {entry.outer[member], vector_lanes(scop_, statement(heaviest_), target_, heaviest_.outer[member]), 0};
     if (choice.iterator < 0) return;
     StatementMapping lanes{entry.id, choice.iterator, choice.lanes};
     int own = member_of(entry, choice.iterator);
@@ -236,7 +236,7 @@ class Chooser {
       if (mapping_.members[i].points == 1 || iterator < 0) continue;
       if (polyhedral::stride(scop_, statement(heaviest_).write, iterator) != 1) continue;
       lane_member_ = static_cast<int>(i);
-      lane_count_ = lanes_within(vector_lanes(scop_, statement(heaviest_), target_), mapping_.members[i].points);
+      lane_count_ = lanes_within(vector_lanes(scop_, statement(heaviest_), target_, iterator), mapping_.members[i].points);
     }
   }
 

@@ -64,17 +64,21 @@ int power_of_two_from(std::int64_t value) {
   return result;
 }
 
-int element_bytes(const Scop& scop, const Access& access) {
-  auto relation = access.relation;
-  auto type = scop.tensor(polyhedral::range_name(relation)).type;
-  return byte_size(compute_type(type));
+DType element_type(const Scop& scop, const Access& access) { return scop.tensor(polyhedral::range_name(access.relation)).type; }
+
+int element_bytes(const Scop& scop, const Access& access) { return byte_size(compute_type(element_type(scop, access))); }
+
+/// Does \p access read an integer that is the same for all lanes along \p iterator?
+bool is_fixed_integer(const Scop& scop, const Access& access, int iterator) {
+  return iterator >= 0 && is_integer(element_type(scop, access)) && polyhedral::stride(scop, access, iterator) == 0;
 }
 
 }  // namespace
 
-int vector_lanes(const Scop& scop, const Statement& statement, const Target& target) {
+int vector_lanes(const Scop& scop, const Statement& statement, const Target& target, int along) {
   int bytes = element_bytes(scop, statement.write);
-  for (const auto& read : statement.reads) bytes = std::max(bytes, element_bytes(scop, read));
+  for (const auto& read : statement.reads)
+    if (!is_fixed_integer(scop, read, along)) bytes = std::max(bytes, element_bytes(scop, read));
   return std::max(1, target.vector_bytes() / bytes);
 }
 
@@ -82,11 +86,11 @@ VectorChoice best_vector(const Scop& scop, const Statement& statement, const std
                          const Target& target, const CopiedReads& copies) {
   auto accesses = 1.0 + statement.accumulates + static_cast<double>(statement.reads.size());
   VectorChoice best{-1, 0, accesses};
-  auto full = vector_lanes(scop, statement, target);
   auto box = polyhedral::box(statement.domain);
   for (int iterator : candidates) {
     auto extent = box[iterator].extent();
     if (extent < 2) continue;
+    auto full = vector_lanes(scop, statement, target, iterator);
     auto lanes = static_cast<int>(std::min<std::int64_t>(full, power_of_two_from(extent)));
     auto cost = vector_cost(scop, statement, iterator, extent, lanes, copies);
     if (cost < best.cost || (best.iterator >= 0 && cost <= best.cost)) best = {iterator, lanes, cost};

@@ -7,8 +7,9 @@
 
 namespace tc::strategy {
 
-/// Lanes of one vector for the widest type \p statement computes with.
-int vector_lanes(const polyhedral::Scop& scop, const polyhedral::Statement& statement, const Target& target);
+/// Lanes of one vector for the widest type \p statement computes with. Integers that stay the same along its iterator
+/// \p along do not count, as what is computed of them alone, subscripts for example, is not computed in vectors.
+int vector_lanes(const polyhedral::Scop& scop, const polyhedral::Statement& statement, const Target& target, int along = -1);
 
 struct VectorChoice {
   int iterator = -1;  ///< -1: scalar is cheapest

@@ -51,6 +51,17 @@ TEST_F(VectorCost, LanesFollowTheWidestTypeAndTheExtent) {
   EXPECT_EQ(vector_lanes(s, statement, Target::parse("cpu:avx512")), 64);
 }
 
+TEST_F(VectorCost, LanesDoNotFollowIntegersThatAreTheSameInAllOfThem) {
+  auto s = scop("C[i, j]", {"A[i, 0]"});
+  const auto& statement = s.statement("S");
+  s.tensor("A").type = DType::Int64;
+  EXPECT_EQ(vector_lanes(s, statement, Target::parse("cpu:avx512"), 0), 8);
+  EXPECT_EQ(vector_lanes(s, statement, Target::parse("cpu:avx512"), 1), 16);
+  EXPECT_EQ(best_vector(s, statement, {1}, Target::parse("cpu:avx512")).lanes, 16);
+  s.tensor("A").type = DType::Float64;
+  EXPECT_EQ(vector_lanes(s, statement, Target::parse("cpu:avx512"), 1), 8);
+}
+
 TEST_F(VectorCost, ShortLoopsGetFewerLanes) {
   auto s = ScopBuilder(context()).output("C", {9, 3}).statement("S[i, j] : 0 <= i < 9 and 0 <= j < 3", "C[i, j]").scop();
   EXPECT_EQ(best_vector(s, s.statement("S"), {1}, Target::parse("cpu:avx512")).lanes, 4);
