@@ -42,6 +42,8 @@ std::string describe(const ClusterMapping& cluster) {
     parts.push_back(str(cluster.reduction.statement, ": i", cluster.reduction.iterator, " in blocks of ", cluster.reduction.size));
   if (cluster.dot.of_matrices()) parts.push_back(str(cluster.dot.statement, ": i", cluster.dot.iterator, " in products of matrices, ", cluster.dot.steps, "x", cluster.dot.width));
   else if (cluster.dot.iterator >= 0) parts.push_back(str(cluster.dot.statement, ": i", cluster.dot.iterator, " in dot products of ", cluster.dot.width));
+  if (cluster.window.iterator >= 0)
+    parts.push_back(str(cluster.window.statement, ": i", cluster.window.iterator, " slides along i", cluster.window.row));
   for (const auto& pack : cluster.packed) parts.push_back(describe(pack));
   std::string result;
   for (const auto& part : parts) result += (result.empty() ? "" : ", ") + part;

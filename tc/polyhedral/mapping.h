@@ -43,6 +43,19 @@ struct DotMapping {
   bool of_matrices() const { return iterator >= 0 && steps > 1; }
 };
 
+/// Iterations of a short reduction that are unrolled with the points of a tile, in the order of what both read together: a
+/// window of `width` elements slides along `row`, `step` elements a point, and each element is read once for all of them.
+///
+///   before  for k < 3 { unrolled h < 8 { O[h] += I[h + k]*K[k] } }
+///   after   unrolled r < 10 { unrolled k < 3 with 0 <= r - k < 8 { O[r - k] += I[r]*K[k] } }
+struct WindowMapping {
+  std::string statement;
+  int iterator = -1;  ///< of the reduction: position in the statement's domain; -1: none
+  int row = -1;       ///< the iterator of the statement that runs over points of the tile
+  int width = 1;      ///< all iterations of `iterator`
+  int step = 1;
+};
+
 /// A read of a statement that goes to a dense copy, made where the loops above it fix the part that is needed. The copy
 /// consists of panels of `size` iterations of `panel`; within a panel the reduced iterators come next.
 ///
@@ -73,6 +86,7 @@ struct ClusterMapping {
   std::vector<std::string> staged;           ///< tensors whose elements stay in a buffer while a tile runs
   ReductionBlock reduction;
   DotMapping dot;
+  WindowMapping window;
   std::vector<PackMapping> packed;
   StatementMapping copies;                   ///< of the copies this adds; `iterator` is a member of the outer band
 

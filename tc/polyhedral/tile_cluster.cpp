@@ -39,6 +39,8 @@ class Sinker {
     for (const auto& id : ids) {
       const auto& dot = mapping_.dot;
       if (id == dot.statement && only_iterator(index, scop_.statement(id).domain) == dot.iterator) result = std::int64_t{dot.width} * dot.steps;
+      const auto& window = mapping_.window;
+      if (id == window.statement && only_iterator(index, scop_.statement(id).domain) == window.iterator) result = window.width;
       auto statement = mapping_.statement(id);
       if (statement.iterator >= 0 && only_iterator(index, scop_.statement(id).domain) == statement.iterator)
         result = std::max<std::int64_t>(result, std::int64_t{statement.lanes} * statement.unroll);

@@ -47,6 +47,7 @@ class Vectoriser {
       coincident.erase(coincident.begin() + lane);
     }
     move_dot_last(statement, members, coincident);
+    slide_window(statement, members, coincident);
     statement.vector_lanes = choice.lanes;
     auto node = insert_band(erase(band), {lanes}, {lanes_coincident}).insert_mark(marks::vector);
     if (members.empty()) return node;
@@ -66,6 +67,23 @@ class Vectoriser {
     for (std::size_t i = 0; i < members.size(); ++i)
       if (only_iterator(members[i], statement.domain) == mapping_.dot.iterator)
         return move_last(members, coincident, static_cast<int>(i));
+  }
+
+  /// Rows in the order of what they read, the iterations that read the same innermost.
+  void slide_window(const Statement& statement, std::vector<isl::union_pw_aff>& members, std::vector<bool>& coincident) const {
+    const auto& window = mapping_.window;
+    if (statement.id != window.statement) return;
+    int row = -1, iteration = -1;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      auto iterator = only_iterator(members[i], statement.domain);
+      if (iterator == window.row) row = static_cast<int>(i);
+      if (iterator == window.iterator) iteration = static_cast<int>(i);
+    }
+    if (row < 0 || iteration < 0) return;
+    auto scaled = call(scop_.ctx(), isl_union_pw_aff_scale_val, members[row].copy(), isl::val(scop_.ctx(), window.step).release());
+    members[row] = scaled.add(members[iteration]);
+    coincident[row] = false;
+    move_last(members, coincident, iteration);
   }
 
   Scop& scop_;

@@ -27,6 +27,9 @@ using polyhedral::StatementMapping;
 
 constexpr std::int64_t cache_line = 64;
 
+/// The longest loop that is unrolled to read what its iterations share once.
+constexpr std::int64_t widest_window = 7;
+
 std::int64_t instances(const Scop& scop, const std::string& id) {
   std::int64_t result = 1;
   for (const auto& interval : polyhedral::box(scop.statement(id).domain)) result *= std::max<std::int64_t>(interval.extent(), 0);
@@ -166,11 +169,36 @@ class Chooser {
     for (const auto& read : statement(heaviest_).reads) operands.push_back(operand(read, first.iterator));
     auto tile = choose_register_tile(operands, trips, member, target_, options_.register_tile);
     if (member < 0 && tile.gain < 1.5) return;
+    if (member >= 0 && find_window(tile, operands)) tile = choose_window_tile(operands, trips, tile, target_, options_.register_tile);
+    if (tile.row_count == 1) mapping_.window = {};
     mapping_.register_tile = true;
     if (tile.rows >= 0) mapping_.members[tile.rows].points *= tile.row_count;
     if (tile.columns >= 0) mapping_.members[tile.columns].points *= tile.column_count;
     if (member >= 0 && options_.promote && options_.tile.empty())
       blocked_ = choose_blocks(scop_, cluster_, {heaviest_, tile.rows, member}, target_, options_, mapping_);
+    if (mapping_.dot.iterator >= 0) mapping_.window = {};
+  }
+
+  /// Looks for a short loop of the reduction that moves what the rows of \p tile read as the rows do, where each accumulator
+  /// has a vector of its own to read: notes it in the mapping and in \p operands.
+  bool find_window(const RegisterTile& tile, std::vector<Operand>& operands) {
+    if (tile.rows < 0 || heaviest_.outer[tile.rows] < 0) return false;
+    auto box = polyhedral::box(statement(heaviest_).domain);
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      auto row = polyhedral::stride(scop_, statement(heaviest_).reads[i], heaviest_.outer[tile.rows]);
+      if (!operands[i].vector || row <= 0) continue;
+      for (const auto& loop : heaviest_.inner) {
+        auto extent = loop.iterator < 0 ? 0 : box[loop.iterator].extent();
+        if (extent < 2 || extent > widest_window) continue;
+        auto along = polyhedral::stride(scop_, statement(heaviest_).reads[i], loop.iterator);
+        if (along <= 0 || row % along != 0 || row / along >= extent) continue;
+        operands[i].window = extent;
+        operands[i].step = row / along;
+        mapping_.window = {heaviest_.id, loop.iterator, heaviest_.outer[tile.rows], static_cast<int>(extent), static_cast<int>(row / along)};
+        return true;
+      }
+    }
+    return false;
   }
 
   /// Points along the members in which accesses are contiguous that are not along the lanes, a cache line of them: every

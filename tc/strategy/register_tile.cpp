@@ -9,6 +9,9 @@ namespace {
 /// Accumulators that keep the arithmetic units of a core busy: latency times units.
 constexpr double busy_accumulators = 8;
 
+/// The most operations that a tile with a window unrolls: more code takes longer to compile than it saves.
+constexpr std::int64_t most_unrolled = 96;
+
 /// What a vector from the second cache costs, in loads from the first; a load, in multiply-adds; an iteration of a partial tile.
 constexpr double far_load = 2, load_cost = 1.0 / 3, partial_tile = 1.3;
 
@@ -18,7 +21,9 @@ class Search {
  public:
   Search(const std::vector<Operand>& operands, const std::vector<std::int64_t>& trips, const Target& target,
          const std::vector<std::int64_t>& wanted)
-      : operands_(operands), trips_(trips), wanted_(wanted), registers_(target.vector_registers()) {}
+      : operands_(operands), trips_(trips), wanted_(wanted), registers_(target.vector_registers()) {
+    for (const auto& operand : operands) window_ = std::max(window_, operand.window);
+  }
 
   void try_members(int rows, int columns) {
     auto row_trips = rows < 0 ? 1 : trips_[rows], column_trips = columns < 0 ? 1 : trips_[columns];
@@ -35,14 +40,21 @@ class Search {
   double loads(const RegisterTile& tile) const {
     double result = 0;
     for (const auto& operand : operands_)
-      result += (operand.vector ? far_load : 1.0) * static_cast<double>((changes(operand, tile.rows) ? tile.row_count : 1) *
-                                                                      (changes(operand, tile.columns) ? tile.column_count : 1));
+      result += (operand.vector ? far_load : 1.0) * rows_read(operand, tile) *
+                static_cast<double>(changes(operand, tile.columns) ? tile.column_count : 1);
     return result;
+  }
+  static double rows_read(const Operand& operand, const RegisterTile& tile) {
+    if (!changes(operand, tile.rows)) return 1;
+    if (operand.window == 1) return static_cast<double>(tile.row_count);
+    return static_cast<double>((tile.row_count - 1) * operand.step + operand.window) / static_cast<double>(operand.window);
   }
   std::int64_t registers(const RegisterTile& tile) const {
     auto result = tile.row_count * tile.column_count + 1;
-    for (const auto& operand : operands_)
+    for (const auto& operand : operands_) {
       if (operand.vector && !changes(operand, tile.rows)) result += changes(operand, tile.columns) ? tile.column_count : 1;
+      if (window_ > 1 && !operand.vector) result += window_;
+    }
     return result;
   }
   /// The share of the time that whole tiles would take; what is left over runs slower.
@@ -53,7 +65,8 @@ class Search {
   }
 
   void try_tile(RegisterTile tile) {
-    if (registers(tile) <= registers_) rate(tile);
+    bool is_short = window_ == 1 || tile.row_count * tile.column_count * window_ <= most_unrolled;
+    if (registers(tile) <= registers_ && is_short) rate(tile);
   }
   void rate(RegisterTile tile) {
     auto operations = static_cast<double>(tile.row_count * tile.column_count);
@@ -69,7 +82,7 @@ class Search {
   const std::vector<Operand>& operands_;
   const std::vector<std::int64_t>& trips_;
   const std::vector<std::int64_t>& wanted_;
-  std::int64_t registers_;
+  std::int64_t registers_, window_ = 1;
   double score_ = 0;
   RegisterTile best_;
 };
@@ -86,6 +99,13 @@ RegisterTile choose_register_tile(const std::vector<Operand>& operands, const st
     search.try_members(rows, vector_member);
     for (int columns = rows + 1; columns < members && vector_member < 0; ++columns) search.try_members(rows, columns);
   }
+  return search.best();
+}
+
+RegisterTile choose_window_tile(const std::vector<Operand>& operands, const std::vector<std::int64_t>& trips,
+                                const RegisterTile& tile, const Target& target, const std::vector<std::int64_t>& wanted) {
+  Search search(operands, trips, target, wanted);
+  search.try_members(tile.rows, tile.columns);
   return search.best();
 }
 

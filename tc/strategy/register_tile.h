@@ -11,6 +11,9 @@ namespace tc::strategy {
 struct Operand {
   std::vector<bool> members;  ///< for each outer member: does it change along it?
   bool vector = false;        ///< does it change along the lanes? It takes a vector load then, else a broadcast
+  /// Rows of the tile read windows of `window` elements, `step` apart: with all iterations of the window unrolled, each
+  /// element is loaded once.
+  std::int64_t window = 1, step = 1;
 };
 
 /// Two outer members and the number of accumulators along each; a member is -1 where there is none.
@@ -27,5 +30,9 @@ struct RegisterTile {
 RegisterTile choose_register_tile(const std::vector<Operand>& operands, const std::vector<std::int64_t>& trips,
                                   int vector_member, const Target& target,
                                   const std::vector<std::int64_t>& wanted = {});
+
+/// The best tile with the members of \p tile for \p operands, one of which has a window along its rows.
+RegisterTile choose_window_tile(const std::vector<Operand>& operands, const std::vector<std::int64_t>& trips,
+                                const RegisterTile& tile, const Target& target, const std::vector<std::int64_t>& wanted = {});
 
 }  // namespace tc::strategy

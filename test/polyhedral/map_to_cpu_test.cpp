@@ -4,6 +4,7 @@
 
 #include "test/support/isl_fixture.h"
 #include "test/support/scop_builder.h"
+#include "test/support/simulate.h"
 
 namespace tc::polyhedral {
 namespace {
@@ -90,6 +91,61 @@ child:
                     coincident: [ 1 ]
 )");
   EXPECT_EQ(mapped.statement("U").vector_lanes, 16);
+}
+
+/// O[h] +=! I[2h + k] K[k], 12 rows in tiles of 4, all iterations of k unrolled with them.
+TEST_F(MapToCpu, SlidesAWindowAlongTheRows) {
+  auto scop = ScopBuilder(context())
+                  .input("I", {25, 16})
+                  .input("K", {3})
+                  .output("O", {12, 16})
+                  .identity("Z[h, w] : 0 <= h < 12 and 0 <= w < 16", "O[h, w]")
+                  .accumulate("U[h, w, k] : 0 <= h < 12 and 0 <= w < 16 and 0 <= k < 3", "O[h, w]", {"I[2h + k, w]", "K[k]"})
+                  .scop();
+  scop.schedule = schedule(R"(
+domain: "{ Z[h, w] : 0 <= h < 12 and 0 <= w < 16; U[h, w, k] : 0 <= h < 12 and 0 <= w < 16 and 0 <= k < 3 }"
+child:
+  schedule: "[{ Z[h, w] -> [(h)]; U[h, w, k] -> [(h)] }, { Z[h, w] -> [(w)]; U[h, w, k] -> [(w)] }]"
+  permutable: 1
+  coincident: [ 1, 1 ]
+  child:
+    sequence:
+    - filter: "{ Z[h, w] }"
+    - filter: "{ U[h, w, k] }"
+      child:
+        schedule: "[{ U[h, w, k] -> [(k)] }]"
+)");
+  ClusterMapping cluster{.members = {{0, 4}, {0, 16}}, .register_tile = true};
+  cluster.statements = {{"U", 1, 16}};
+  cluster.window = {"U", 2, 0, 3, 2};
+  auto mapped = map_to_cpu(scop, {.clusters = {cluster}});
+  EXPECT_SCHEDULE(mapped.schedule, R"(
+domain: "{ Z[h, w] : 0 <= h < 12 and 0 <= w < 16; U[h, w, k] : 0 <= h < 12 and 0 <= w < 16 and 0 <= k < 3 }"
+child:
+  schedule: "[{ Z[h, w] -> [(floor(h/4))]; U[h, w, k] -> [(floor(h/4))] }]"
+  permutable: 1
+  coincident: [ 1 ]
+  child:
+    sequence:
+    - filter: "{ Z[h, w] }"
+      child:
+        schedule: "[{ Z[h, w] -> [(h mod 4)] }, { Z[h, w] -> [(w)] }]"
+        permutable: 1
+        coincident: [ 1, 1 ]
+    - filter: "{ U[h, w, k] }"
+      child:
+        mark: "register"
+        child:
+          schedule: "[{ U[h, w, k] -> [(2*(h mod 4) + k)] }, { U[h, w, k] -> [(k)] }]"
+          permutable: 1
+          child:
+            mark: "vector"
+            child:
+              schedule: "[{ U[h, w, k] -> [(w)] }]"
+              permutable: 1
+              coincident: [ 1 ]
+)");
+  EXPECT_EQ(simulate(mapped), simulate(scop));
 }
 
 }  // namespace

@@ -142,6 +142,27 @@ TEST_F(ChooseContraction, TilesRegistersAndStagesAccumulators) {
             "parallel 0, register 6x16, I: i1 x8, U: i1 x8, stage C\n");
 }
 
+/// O(h, w) +=! I(step h + kh, w + kw) K(kh, kw) below the coincident band [h, w].
+TEST_F(ChooseContraction, SlidesWindowsThatOverlapAlongTheRows) {
+  auto mapping = [&](int width, int step) {
+    auto hw = str("0 <= h < 56 and 0 <= w < 56"), all = str(hw, " and 0 <= kh < ", width, " and 0 <= kw < ", width);
+    auto scop = ScopBuilder(context())
+                    .input("I", {56 * step + width, 56 + width})
+                    .input("K", {width, width})
+                    .output("O", {56, 56})
+                    .identity(str("Z[h, w] : ", hw), "O[h, w]")
+                    .accumulate(str("U[h, w, kh, kw] : ", all), "O[h, w]", {str("I[", step, "h + kh, w + kw]"), "K[kh, kw]"})
+                    .scop();
+    scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), {});
+    return to_string(choose_mapping(scop, Target::parse("cpu:avx512,cores=1,l1=48k,l2=2m"), {}));
+  };
+  EXPECT_NE(mapping(3, 1).find("register 14x32"), std::string::npos) << mapping(3, 1);
+  EXPECT_NE(mapping(3, 1).find("U: i2 slides along i0"), std::string::npos) << mapping(3, 1);
+  EXPECT_NE(mapping(3, 2).find("slides"), std::string::npos) << mapping(3, 2);
+  EXPECT_EQ(mapping(2, 2).find("slides"), std::string::npos) << mapping(2, 2);
+  EXPECT_EQ(mapping(9, 1).find("slides"), std::string::npos) << mapping(9, 1);
+}
+
 TEST_F(ChooseContraction, PacksWhatLiesAcrossTheLanes) {
   EXPECT_EQ(choose(512, 512, 512, "B[j, k]", {512, 512}, "cpu:avx512,cores=2,l1=48k,l2=2m"),
             "parallel 1, blocks 0x256, register 6x64, I: i1 x16, U: i1 x16, stage C, "

@@ -39,6 +39,33 @@ TEST(RegisterTile, IsTheOneAskedForAsFarAsTheTripsGo) {
   EXPECT_EQ(tile(along_reduction, {512, 512}, -1, "cpu:avx512", {3, 7}), "m0 x3, m1 x7");
 }
 
+/// I(h + kh, w + kw) and K(kh, kw), lanes along w: rows read windows of `window` elements.
+RegisterTile window_tile(std::int64_t window, std::int64_t step, const char* target) {
+  std::vector<Operand> operands = {{{true, true}, true}, {{false, false}, false}};
+  operands[0].window = window;
+  operands[0].step = step;
+  return choose_window_tile(operands, {56, 4}, {.rows = 0, .columns = 1}, Target::parse(target));
+}
+
+TEST(RegisterTile, LeavesRegistersForTheFactorsOfAWindow) {
+  auto tile = window_tile(3, 1, "cpu:avx512");
+  EXPECT_EQ(str(tile.row_count, "x", tile.column_count), "14x2");
+  tile = window_tile(3, 1, "cpu:avx2");
+  EXPECT_LE(tile.row_count * tile.column_count + 3 + 1, 16);
+  EXPECT_GE(tile.row_count, 4);
+}
+
+TEST(RegisterTile, UnrollsNoMoreThanPays) {
+  auto tile = window_tile(7, 1, "cpu:avx512");
+  EXPECT_LE(tile.row_count * tile.column_count * 7, 96);
+  EXPECT_GT(tile.row_count, 2);
+}
+
+TEST(RegisterTile, WindowsThatShareMoreGainMore) {
+  EXPECT_GT(window_tile(5, 1, "cpu:avx512").gain, window_tile(3, 1, "cpu:avx512").gain);
+  EXPECT_GT(window_tile(3, 1, "cpu:avx512").gain, window_tile(3, 2, "cpu:avx512").gain);
+}
+
 TEST(RegisterTile, WithoutReuseThereIsLittleGain) {
   std::vector<Operand> rows = {{{true}, true}};
   EXPECT_LT(choose_register_tile(rows, {4096}, -1, Target::parse("cpu:avx512")).gain, 1.5);
