@@ -13,6 +13,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/cpu/worker_team.h"
 
 namespace tc::cpu {
 namespace {
@@ -63,6 +64,23 @@ int run_serially(void* user, ParallelBody body, int min, int extent, std::uint8_
   return 0;
 }
 
+WorkerTeam& team() {
+  watch_forks();
+  static auto& only = *new WorkerTeam;
+  return only;
+}
+
+/// The body of a loop on a team, which may not start loops on threads itself.
+struct Guarded {
+  void* user;
+  ParallelBody body;
+  static int call(void* self, int index, std::uint8_t* closure) {
+    InsideLoop guard;
+    auto* guarded = static_cast<Guarded*>(self);
+    return guarded->body(guarded->user, index, closure);
+  }
+};
+
 int run_in_arena(void* user, ParallelBody body, int min, int extent, std::uint8_t* closure) {
   std::atomic<int> status{0};
   auto arena = current_arena();
@@ -92,6 +110,9 @@ int num_threads() {
 int parallel_for(void* user, ParallelBody body, int min, int extent, std::uint8_t* closure) {
   if (extent <= 1 || num_threads() == 1 || inside_loop || in_forked_child)
     return run_serially(user, body, min, extent, closure);
+  Guarded guarded{user, body};
+  int status = 0;
+  if (team().run(num_threads(), &guarded, Guarded::call, min, extent, closure, status)) return status;
   return run_in_arena(user, body, min, extent, closure);
 }
 

@@ -1,0 +1,86 @@
+#include "tc/cpu/worker_team.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace tc::cpu {
+namespace {
+
+/// How long a worker looks for the next loop before it sleeps.
+constexpr std::chrono::microseconds awake{200};
+
+/// Looks between two glances at the clock, and before a caller gives its core away.
+constexpr int looks = 64, patience = 4096;
+
+void pause() { __builtin_ia32_pause(); }
+
+}  // namespace
+
+/// A loop whose iterations threads take in runs: long ones first, so that neighbours stay together, then short ones, so that
+/// all threads end together.
+struct WorkerTeam::Loop {
+  Loop(void* user, ParallelBody body, int min, int extent, std::uint8_t* closure, int threads)
+      : user(user), body(body), closure(closure), min(min), extent(extent), threads(threads) {}
+
+  void run() {
+    for (int first = 0, count = 0; (count = take(first)) > 0;)
+      for (int i = first; i < first + count; ++i) {
+        if (status.load(std::memory_order_relaxed)) return;
+        int zero = 0;
+        if (int result = body(user, min + i, closure)) status.compare_exchange_strong(zero, result);
+      }
+  }
+
+  int take(int& first) {
+    first = next.load(std::memory_order_relaxed);
+    while (first < extent) {
+      int count = std::max(1, (extent - first) / (2 * threads));
+      if (next.compare_exchange_weak(first, first + count, std::memory_order_relaxed)) return count;
+    }
+    return 0;
+  }
+
+  void* const user;
+  const ParallelBody body;
+  std::uint8_t* const closure;
+  const int min, extent, threads;
+  std::atomic<int> next{0}, status{0};
+};
+
+bool WorkerTeam::run(int threads, void* user, ParallelBody body, int min, int extent, std::uint8_t* closure, int& status) {
+  std::unique_lock mine(caller_, std::try_to_lock);
+  if (!mine) return false;
+  for (; workers_ < threads - 1; ++workers_) std::thread([this, number = workers_] { work(number); }).detach();
+  Loop loop(user, body, min, extent, closure, threads);
+  loop_ = &loop;
+  ++calls_;
+  calls_.notify_all();
+  loop.run();
+  loop_ = nullptr;
+  for (int i = 0; inside_ > 0; ++i) i < patience ? pause() : std::this_thread::yield();
+  status = loop.status;
+  return true;
+}
+
+/// A worker counts itself before it looks at the loop, a caller takes the loop away before it looks at the count: either
+/// the worker finds no loop, or the caller waits for it.
+void WorkerTeam::work(int number) {
+  for (std::uint32_t seen = 0;;) {
+    seen = next_call(seen);
+    ++inside_;
+    if (Loop* loop = loop_; loop && number < loop->threads - 1) loop->run();
+    --inside_;
+  }
+}
+
+std::uint32_t WorkerTeam::next_call(std::uint32_t seen) {
+  auto until = std::chrono::steady_clock::now() + awake;
+  for (int i = 0; calls_ == seen; ++i) {
+    pause();
+    if (i % looks == 0 && std::chrono::steady_clock::now() > until) calls_.wait(seen);
+  }
+  return calls_;
+}
+
+}  // namespace tc::cpu

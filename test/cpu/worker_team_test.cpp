@@ -1,0 +1,82 @@
+#include "tc/cpu/worker_team.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace tc::cpu {
+namespace {
+
+/// Never destroyed: its workers live as long as the process.
+WorkerTeam& team() {
+  static auto& only = *new WorkerTeam;
+  return only;
+}
+
+std::uint8_t* closure(void* data) { return static_cast<std::uint8_t*>(data); }
+
+int count_visit(void*, int index, std::uint8_t* data) {
+  (*reinterpret_cast<std::vector<std::atomic<int>>*>(data))[index]++;
+  return 0;
+}
+
+void expect_each_once(int threads, int extent) {
+  std::vector<std::atomic<int>> visits(extent);
+  int status = -1;
+  ASSERT_TRUE(team().run(threads, nullptr, count_visit, 0, extent, closure(&visits), status));
+  EXPECT_EQ(status, 0);
+  for (int i = 0; i < extent; ++i) ASSERT_EQ(visits[i], 1) << i << " of " << extent << " with " << threads << " threads";
+}
+
+TEST(WorkerTeam, LoopsInARowRunEachIterationOnce) {
+  for (int round = 0; round < 3000; ++round) expect_each_once(1 + round % 5, round % 70);
+}
+
+TEST(WorkerTeam, WorkersThatSleepWakeUp) {
+  for (int round = 0; round < 20; ++round) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    expect_each_once(3, 500);
+  }
+}
+
+TEST(WorkerTeam, OtherThreadsThanTheCallerTakePart) {
+  struct Seen {
+    std::mutex mutex;
+    std::set<std::thread::id> threads;
+  } seen;
+  auto note = [](void* user, int, std::uint8_t*) {
+    auto* all = static_cast<Seen*>(user);
+    {
+      std::lock_guard lock(all->mutex);
+      all->threads.insert(std::this_thread::get_id());
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return 0;
+  };
+  int status = 0;
+  ASSERT_TRUE(team().run(3, &seen, note, 0, 300, nullptr, status));
+  EXPECT_GT(seen.threads.size(), 1u);
+  EXPECT_LE(seen.threads.size(), 3u);
+}
+
+TEST(WorkerTeam, OneCallerHasItAtATime) {
+  auto try_again = [](void* user, int, std::uint8_t*) {
+    std::thread([&] {
+      int status = 0;
+      std::vector<std::atomic<int>> visits(10);
+      if (team().run(2, nullptr, count_visit, 0, 10, closure(&visits), status)) ++*static_cast<std::atomic<int>*>(user);
+    }).join();
+    return 0;
+  };
+  std::atomic<int> entered{0};
+  int status = 0;
+  ASSERT_TRUE(team().run(2, &entered, try_again, 0, 4, nullptr, status));
+  EXPECT_EQ(entered, 0);
+}
+
+}  // namespace
+}  // namespace tc::cpu
