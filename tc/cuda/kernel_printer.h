@@ -56,6 +56,7 @@ class KernelPrinter {
 
   // statements
   void store(const Halide::Internal::Store* op);
+  Halide::Expr hoist_subscripts(const Halide::Expr& value);
   void store_vector(const Halide::Internal::Store* op);
   void loop(const Halide::Internal::For* op);
   void branch(const Halide::Internal::IfThenElse* op);

@@ -2,6 +2,7 @@
 #include "tc/base/str.h"
 #include "tc/cuda/kernel_printer.h"
 #include "tc/cuda/spelling.h"
+#include "tc/cuda/warp_accesses.h"
 
 namespace tc::cuda {
 namespace {
@@ -13,16 +14,15 @@ using ir::Stmt;
 
 /// A buffer in shared memory begins at a multiple of this.
 constexpr std::int64_t shared_alignment = 128;
-/// A thread moves at most so many bytes at once.
-constexpr int widest_access = 16;
 
-/// The loads of \p value that are executed whenever it is computed.
+/// The loads of an expression that are executed whenever it is computed, outside of its lets.
 class UnconditionalLoads : public ir::IRVisitor {
  public:
   std::vector<const ir::Load*> loads;
 
  private:
   using ir::IRVisitor::visit;
+  void visit(const ir::Let* op) override { op->value.accept(this); }
   void visit(const ir::Load* op) override {
     loads.push_back(op);
     ir::IRVisitor::visit(op);
@@ -70,11 +70,6 @@ bool keeps_to_its_lane(const Expr& value, const ir::Store& store) {
   } reads(store);
   value.accept(&reads);
   return reads.own_lane_only;
-}
-
-bool is_dense(const Expr& index) {
-  const auto* ramp = index.as<ir::Ramp>();
-  return ramp && ir::is_const_one(ramp->stride);
 }
 
 /// A strict value is printed as it is: C++ does not reorder floats.
@@ -145,12 +140,32 @@ void KernelPrinter::store(const ir::Store* op) {
   loads_.clear();
 }
 
+/// Lines that declare the scalar integers which \p value names wherever it is computed; it without them. What loads from memory
+/// with a subscript from memory is a load of several elements then.
+Expr KernelPrinter::hoist_subscripts(const Expr& value) {
+  struct Hoist : ir::IRMutator {
+    using ir::IRMutator::visit;
+    explicit Hoist(KernelPrinter& printer) : printer(printer) {}
+    KernelPrinter& printer;
+    Expr visit(const ir::Let* op) override {
+      if (op->value.type().is_vector() || !op->value.type().is_int()) return op;
+      printer.declare_let(op->name, mutate(op->value));
+      return mutate(op->body);
+    }
+    Expr visit(const ir::Call* op) override {
+      return op->is_intrinsic(ir::Call::if_then_else) ? Expr(op) : ir::IRMutator::visit(op);
+    }
+  } hoist(*this);
+  return hoist.mutate(value);
+}
+
 void KernelPrinter::store_vector(const ir::Store* op) {
   Expr value = without_strict(op->value);
   bool at_once = moves_at_once(op->name, op->index, op->predicate, value.type().element_of());
   bool lane_by_lane = !at_once && keeps_to_its_lane(value, *op) && !contents(value).shuffles;
   bool scoped = !lane_by_lane && (contents(value).lets || contents(op->index).lets);
   if (scoped) open("");
+  value = hoist_subscripts(value);
   if (lane_by_lane) hoist_loads(value);
   auto array = lane_by_lane ? std::string() : vector_value(value, op->name);
   if (at_once) {
@@ -170,11 +185,7 @@ void KernelPrinter::store_vector(const ir::Store* op) {
 
 bool KernelPrinter::moves_at_once(const std::string& buffer, const Expr& index, const Expr& predicate,
                                   const Type& element) const {
-  int lanes = index.type().lanes(), bytes = lanes * element.bytes();
-  if (!is_dense(index) || !ir::is_const_one(predicate) || local_.count(buffer)) return false;
-  if ((lanes & (lanes - 1)) != 0 || bytes > 2 * widest_access || bytes < 2) return false;
-  return ir::modulus_remainder(index.as<ir::Ramp>()->base).modulus % lanes == 0 &&
-         ir::modulus_remainder(index.as<ir::Ramp>()->base).remainder % lanes == 0;
+  return !local_.count(buffer) && cuda::moves_at_once(index, predicate, element);
 }
 
 /// Lines that load what \p value needs and memory can give at once.

@@ -1,7 +1,9 @@
 #include <sstream>
 
+#include "tc/cuda/shared_layout.h"
 #include "tc/engine/back_end.h"
 #include "tc/engine/quota.h"
+#include "tc/engine/shared_layouts.h"
 #include "tc/halide_bridge/raise.h"
 #include "tc/polyhedral/verify.h"
 #include "tc/strategy/choose_grid_mapping.h"
@@ -97,7 +99,10 @@ void raise(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
   std::set<std::string> all;
   for (auto& part : launch.kernels) {
-    auto body = halide_bridge::raise(*part.ast, part.kernel.scop, *state.program, {.as_kernel = true});
+    auto nest = [&] { return halide_bridge::raise(*part.ast, part.kernel.scop, *state.program, {.as_kernel = true}); };
+    auto body = nest();
+    auto layouts = choose_shared_layouts(part.kernel, body, state.target.grid);
+    body = cuda::swizzled(layouts.padded ? nest() : body, layouts.swizzles);
     part.body = std::make_shared<Halide::Internal::Stmt>(body);
     auto used = halide_bridge::buffer_names(body);
     part.buffers = buffers_of(part.kernel.scop, used);

@@ -1,0 +1,124 @@
+#include "tc/cuda/shared_layout.h"
+
+#include <algorithm>
+
+namespace tc::cuda {
+namespace {
+
+namespace ir = Halide::Internal;
+using Halide::Expr;
+
+/// Accesses that are counted, at most; they are many where loops nest deeply.
+constexpr std::size_t most_counted = 96;
+
+std::int64_t round_up(std::int64_t value, std::int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+int logarithm(std::int64_t power) {
+  int result = 0;
+  while ((std::int64_t{1} << result) < power) ++result;
+  return result;
+}
+
+std::vector<WarpAccess> sample(const std::vector<WarpAccess>& accesses) {
+  std::vector<WarpAccess> result;
+  auto every = (accesses.size() + most_counted - 1) / most_counted;
+  for (std::size_t i = 0; i < accesses.size(); i += std::max<std::size_t>(every, 1)) result.push_back(accesses[i]);
+  return result;
+}
+
+/// Layouts with rows of \p row elements and \p piece elements that stay together, the simplest first.
+std::vector<SharedLayout> candidates(const SharedLayout& now, std::int64_t row, std::int64_t piece) {
+  std::vector<SharedLayout> result{now};
+  for (std::int64_t pad : {0, 1, 2, 4, 8}) result.push_back({now.columns, now.rows, row + pad * piece, {}});
+  int row_bits = logarithm(row), to = logarithm(piece);
+  if ((std::int64_t{1} << row_bits) != row || (std::int64_t{1} << to) != piece) return result;
+  for (int bits = 1; to + bits <= row_bits && bits <= 5; ++bits)
+    for (int from = row_bits; from <= row_bits + 4; ++from) result.push_back({now.columns, now.rows, row, {bits, from, to}});
+  return result;
+}
+
+/// Puts elements of swizzled buffers where they belong.
+class Swizzler : public ir::IRMutator {
+ public:
+  explicit Swizzler(const std::map<std::string, Swizzle>& swizzles) : swizzles_(swizzles) {}
+
+ private:
+  using ir::IRMutator::visit;
+
+  Expr visit(const ir::Load* op) override {
+    auto found = swizzles_.find(op->name);
+    if (found == swizzles_.end()) return ir::IRMutator::visit(op);
+    return ir::Load::make(op->type, op->name, moved(mutate(op->index), found->second), op->image, op->param, mutate(op->predicate),
+                          ir::ModulusRemainder());
+  }
+  ir::Stmt visit(const ir::Store* op) override {
+    auto found = swizzles_.find(op->name);
+    if (found == swizzles_.end()) return ir::IRMutator::visit(op);
+    return ir::Store::make(op->name, mutate(op->value), moved(mutate(op->index), found->second), op->param, mutate(op->predicate),
+                           ir::ModulusRemainder());
+  }
+  ir::Stmt visit(const ir::Allocate* op) override {
+    auto found = swizzles_.find(op->name);
+    const auto* count = found == swizzles_.end() ? nullptr : ir::as_const_int(op->extents.at(0));
+    if (!count) return ir::IRMutator::visit(op);
+    Expr whole(static_cast<int>(round_up(*count, found->second.period())));
+    return ir::Allocate::make(op->name, op->type, op->memory_type, {whole}, op->condition, mutate(op->body));
+  }
+
+  /// \p place moved; the lanes of a vector stay a ramp where they stay together.
+  static Expr moved(const Expr& place, const Swizzle& swizzle) {
+    const auto* ramp = place.as<ir::Ramp>();
+    bool together = ramp && ir::is_const_one(ramp->stride) && swizzle.to < 16 && (1 << swizzle.to) % ramp->lanes == 0;
+    auto alignment = together ? ir::modulus_remainder(ramp->base) : ir::ModulusRemainder();
+    if (together && alignment.modulus % ramp->lanes == 0 && alignment.remainder % ramp->lanes == 0)
+      return ir::Ramp::make(moved(ramp->base, swizzle), ramp->stride, ramp->lanes);
+    auto number = [&](std::int64_t value) { return ir::make_const(place.type(), value); };
+    Expr width = number(std::int64_t{1} << swizzle.to);
+    Expr piece = ir::simplify(place / width), rest = ir::simplify(place % width);
+    Expr key = ir::simplify(place / number(std::int64_t{1} << swizzle.from) % number(std::int64_t{1} << swizzle.bits));
+    return ir::simplify(ir::Call::make(place.type(), ir::Call::bitwise_xor, {piece, key}, ir::Call::PureIntrinsic) * width + rest);
+  }
+
+  const std::map<std::string, Swizzle>& swizzles_;
+};
+
+}  // namespace
+
+ir::Stmt swizzled(const ir::Stmt& body, const std::map<std::string, Swizzle>& swizzles) {
+  return swizzles.empty() ? body : Swizzler(swizzles).mutate(body);
+}
+
+std::int64_t SharedLayout::elements() const { return round_up((rows - 1) * pitch + columns, swizzle.period()); }
+
+BankCount count_bank_conflicts(const std::vector<WarpAccess>& accesses, const SharedLayout& before, const SharedLayout& after,
+                               std::int64_t banks) {
+  BankCount result;
+  for (auto access : accesses) {
+    for (auto& place : access.places) {
+      auto dense = before.swizzle(place);
+      place = after.swizzle(dense / before.pitch * after.pitch + dense % before.pitch);
+    }
+    result.rounds += access.times * rounds(access, banks);
+    result.fewest += access.times * fewest_rounds(access, banks);
+  }
+  return result;
+}
+
+SharedLayout best_layout(const std::vector<WarpAccess>& accesses, const SharedLayout& now, std::int64_t banks, std::int64_t most) {
+  auto counted = sample(accesses);
+  auto best = now;
+  auto count = count_bank_conflicts(counted, now, now, banks);
+  std::int64_t piece = 1;
+  for (const auto& access : accesses) piece = std::max<std::int64_t>(piece, access.elements);
+  for (const auto& layout : candidates(now, round_up(now.columns, piece), piece)) {
+    if (count.conflicts() == 0) break;
+    if (layout.elements() > std::max(most, now.elements())) continue;
+    auto here = count_bank_conflicts(counted, now, layout, banks);
+    if (here.rounds >= count.rounds) continue;
+    count = here;
+    best = layout;
+  }
+  return best;
+}
+
+}  // namespace tc::cuda
