@@ -229,24 +229,29 @@ class Raiser {
     int count = lanes_below(l.body);
     if (l.last.high >= count || l.increment != 1)
       throw InternalError(str("the vector loop over ", l.iterator, " is longer than its ", count, " lanes"));
-    Expr lane = ir::Ramp::make(0, 1, count);
-    Bounded lanes{lane, 0, count - 1};
+    Bounded lanes{ir::Ramp::make(0, 1, count), 0, count - 1};
     environment_[l.iterator] = simplified(add(l.init, lanes));
     Lanes around = lanes_;
     lanes_.count = count;
-    if (!(l.has_constant_trips() && l.last.high == count - 1)) {
-      Bounded last = l.last;
-      match(lanes, last);
-      Expr runs = ir::simplify(ir::LE::make(lanes.expr, last.expr));
-      if (l.last.low >= 0) {
-        lanes_.tail = runs;
-      } else {
-        lanes_ = lanes_.guarded(runs);
-      }
-    }
-    Stmt result = node(l.body, Mode::Serial);
+    bool full = l.last.high == count - 1, always_full = full && l.has_constant_trips();
+    Stmt whole = always_full || (full && options_.as_kernel) ? node(l.body, Mode::Serial) : Stmt();
+    if (!always_full) mask_beyond(l.last, lanes);
+    Stmt part = always_full ? Stmt() : node(l.body, Mode::Serial);
     lanes_ = around;
-    return result;
+    if (!whole.defined() || !part.defined()) return whole.defined() ? whole : part;
+    return ir::IfThenElse::make(ir::EQ::make(l.last.expr, ir::make_const(l.last.expr.type(), count - 1)), whole, part);
+  }
+
+  /// Lanes beyond \p last do not run.
+  void mask_beyond(const Bounded& last, Bounded lanes) {
+    Bounded end = last;
+    match(lanes, end);
+    Expr runs = ir::simplify(ir::LE::make(lanes.expr, end.expr));
+    if (last.low >= 0) {
+      lanes_.tail = runs;
+    } else {
+      lanes_ = lanes_.guarded(runs);
+    }
   }
 
   Stmt unrolled_loop(const Loop& l, Mode mode) {

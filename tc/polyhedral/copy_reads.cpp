@@ -1,13 +1,13 @@
 #include "tc/polyhedral/copy_reads.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "tc/base/contains.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/polyhedral/cluster_view.h"
 #include "tc/polyhedral/instances.h"
-#include "tc/polyhedral/pack.h"
 #include "tc/polyhedral/surround.h"
 
 namespace tc::polyhedral {
@@ -67,17 +67,25 @@ schedule_node cut_into_blocks(const Scop& scop, schedule_node node, const GridBl
   throw InternalError(str("statement ", blocks.statement, " has no loop of its own to cut into blocks"));
 }
 
-/// A copy of one read.
+/// A copy of one read. Its iterators: for each dimension of the tensor the iterator of the reader that indexes it, or the distance
+/// from the tile's first element; then the numbers of tiles.
 class Copy {
  public:
   Copy(Scop& scop, const GridCopy& choice, const std::vector<Fixed>& fixed)
-      : scop_(scop), choice_(choice), reader_(scop.statement(choice.statement)), names_(dimension_names(dimensions(reader_.domain))) {
-    index_ = index_iterators(reader_, choice.read);
-    if (index_.empty()) throw InternalError(str("read ", choice.read, " of ", choice.statement, " cannot be copied"));
-    auto ranges = box(reader_.domain);
-    for (const auto& loop : fixed)
-      if (!contains(index_, loop.iterator) && ranges[loop.iterator].extent() > loop.step) counted_.push_back(loop);
-    ranges_ = ranges;
+      : scop_(scop),
+        choice_(choice),
+        reader_(scop.statement(choice.statement)),
+        names_(dimension_names(dimensions(reader_.domain))),
+        dimensions_(copy_dimensions(reader_, choice.read)),
+        ranges_(box(reader_.domain)) {
+    if (dimensions_.empty()) throw InternalError(str("read ", choice.read, " of ", choice.statement, " cannot be copied"));
+    steps_.assign(names_.size(), 0);
+    for (const auto& loop : fixed) {
+      steps_[loop.iterator] = loop.step;
+      if (!is_plain(loop.iterator) && ranges_[loop.iterator].extent() > loop.step) counted_.push_back(loop);
+    }
+    for (std::size_t d = 0; d < dimensions_.size(); ++d) own_.push_back(dimensions_[d].iterator >= 0 ? names_[dimensions_[d].iterator] : str("r", d));
+    for (const auto& loop : counted_) own_.push_back(str("t", loop.iterator));
   }
 
   Addition make(GridClusterMapping& mapping) {
@@ -88,63 +96,115 @@ class Copy {
     auto& statement = addition.statement;
     statement.id = unused_name(scop_, "copy_" + source);
     statement.body = Statement::Body::Copy;
+    statement.iterators = own_;
     auto tensor = make_tensor(source);
-    auto own = own_names();
-    statement.iterators = own;
-    auto tuple = str(statement.id, "[", join(own), "]");
+    auto tuple = str(statement.id, "[", join(own_), "]");
     auto ctx = scop_.ctx();
-    statement.domain = reader_.domain.apply(isl::map(ctx, str("{ ", reader_.id, "[", join(names_), "] -> ", statement.id, "[",
-                                                              join(coordinates()), "] }")));
     addition.like = isl::multi_aff(ctx, str("{ ", tuple, " -> ", reader_.id, "[", join(first_instance()), "] }"));
-    auto memory = str("{ ", tuple, " -> ", source, "[", join(std::vector<std::string>(own.begin(), own.begin() + static_cast<long>(index_.size()))), "] }");
-    statement.reads = {exact_access(isl::map(ctx, memory).intersect_domain(statement.domain))};
-    auto local = str("{ ", tuple, " -> ", tensor.name, "[", join(own), "] }");
+    auto first = read.function.pullback(addition.like.to_pw_multi_aff());
+    auto memory = first.add(isl::pw_multi_aff(ctx, str("{ ", tuple, " -> ", source, "[", join(distances()), "] }")));
+    statement.domain = domain(statement.id, read, memory);
+    statement.reads = {{memory.as_map().intersect_domain(statement.domain), true, memory}};
+    auto local = str("{ ", tuple, " -> ", tensor.name, "[", join(own_), "] }");
     statement.write = exact_access(isl::map(ctx, local).intersect_domain(statement.domain));
     auto redirected = str("{ ", reader_.id, "[", join(names_), "] -> ", tensor.name, "[", join(coordinates()), "] }");
     read = exact_access(isl::map(ctx, redirected).intersect_domain(reader_.domain));
+    add_mapping(statement.id, tensor.name, scop_.tensor(source), mapping);
     scop_.tensors.push_back(tensor);
-    add_mapping(statement.id, tensor.name, mapping);
     return addition;
   }
 
   /// The loops of the copy that no loop around it runs.
   std::vector<isl::multi_union_pw_aff> own_loops(const Addition& addition, const std::vector<int>& outer, const GridBlocks& blocks) const {
     std::vector<isl::multi_union_pw_aff> result;
-    auto own = own_names();
-    for (std::size_t i = 0; i < index_.size(); ++i) {
-      if (contains(outer, index_[i])) continue;
-      auto value = blocks.statement == reader_.id && index_[i] == blocks.iterator ? str(own[i], " mod ", blocks.size) : own[i];
-      result.push_back(isl::multi_union_pw_aff(scop_.ctx(), str("[{ ", addition.statement.id, "[", join(own), "] -> [(", value, ")] }]")));
+    for (std::size_t d = 0; d < dimensions_.size(); ++d) {
+      auto iterator = dimensions_[d].iterator;
+      if (iterator >= 0 && contains(outer, iterator)) continue;
+      bool cut = blocks.statement == reader_.id && iterator >= 0 && iterator == blocks.iterator;
+      auto value = cut ? str(own_[d], " mod ", blocks.size) : own_[d];
+      result.push_back(isl::multi_union_pw_aff(scop_.ctx(), str("[{ ", addition.statement.id, "[", join(own_), "] -> [(", value, ")] }]")));
     }
     return result;
   }
 
  private:
-  std::vector<std::string> own_names() const {
-    std::vector<std::string> result;
-    for (int i : index_) result.push_back(names_[i]);
-    for (const auto& loop : counted_) result.push_back(str("t", loop.iterator));
-    return result;
+  bool is_plain(int iterator) const {
+    return std::any_of(dimensions_.begin(), dimensions_.end(), [&](const auto& dimension) { return dimension.iterator == iterator; });
   }
-  std::string tile_of(const Fixed& loop) const {
+  /// Consecutive values of \p iterator that one copy serves.
+  std::int64_t tile(int iterator) const {
+    auto extent = ranges_[iterator].extent();
+    return steps_[iterator] > 0 ? std::min(steps_[iterator], extent) : extent;
+  }
+  std::string tile_number(const Fixed& loop) const {
     return str("floor((", names_[loop.iterator], " - ", ranges_[loop.iterator].min, ")/", loop.step, ")");
   }
+  /// The first value of \p iterator in the tile of a reader's instance.
+  std::string corner(int iterator) const {
+    for (const auto& loop : counted_)
+      if (loop.iterator == iterator) return str("(", loop.step, " * ", tile_number(loop), " + ", ranges_[iterator].min, ")");
+    return str("(", ranges_[iterator].min, ")");
+  }
+  /// What the smallest element of a tile has less than the one of its first instance.
+  std::int64_t below_first(const CopyDimension& dimension) const {
+    std::int64_t result = 0;
+    for (auto [iterator, factor] : dimension.terms) result += std::min<std::int64_t>(factor, 0) * (tile(iterator) - 1);
+    return result;
+  }
+  std::int64_t extent_of(const CopyDimension& dimension) const {
+    return dimension.extent([&](int iterator) { return tile(iterator); });
+  }
+
+  /// The index in the copy of what an instance of the reader reads.
   std::vector<std::string> coordinates() const {
     std::vector<std::string> result;
-    for (int i : index_) result.push_back(names_[i]);
-    for (const auto& loop : counted_) result.push_back(tile_of(loop));
+    for (const auto& dimension : dimensions_) {
+      if (dimension.iterator >= 0) {
+        result.push_back(names_[dimension.iterator]);
+        continue;
+      }
+      result.push_back(str(-below_first(dimension)));
+      for (auto [iterator, factor] : dimension.terms)
+        result.back() += str(factor < 0 ? " - " : " + ", std::abs(factor), " * (", names_[iterator], " - ", corner(iterator), ")");
+    }
+    for (const auto& loop : counted_) result.push_back(tile_number(loop));
+    return result;
+  }
+  /// Of the element that an instance of the copy moves, from the one that the tile's first instance reads.
+  std::vector<std::string> distances() const {
+    std::vector<std::string> result;
+    for (std::size_t d = 0; d < dimensions_.size(); ++d)
+      result.push_back(dimensions_[d].iterator >= 0 ? "0" : str(own_[d], " + ", below_first(dimensions_[d])));
     return result;
   }
   /// The first instance of the reader in the tiles of a copy's instance.
   std::vector<std::string> first_instance() const {
     std::vector<std::string> result;
-    for (std::size_t i = 0; i < names_.size(); ++i) {
-      bool indexes = contains(index_, static_cast<int>(i));
-      result.push_back(indexes ? names_[i] : str(ranges_[i].min));
-      for (const auto& loop : counted_)
-        if (loop.iterator == static_cast<int>(i)) result.back() = str(loop.step, " * t", i, " + ", ranges_[i].min);
-    }
+    for (std::size_t i = 0; i < names_.size(); ++i) result.push_back(is_plain(static_cast<int>(i)) ? names_[i] : str(ranges_[i].min));
+    for (const auto& loop : counted_) result[loop.iterator] = str(loop.step, " * t", loop.iterator, " + ", ranges_[loop.iterator].min);
     return result;
+  }
+
+  /// One instance for each element of the box of each tile, as far as somebody reads in the box around it: \p memory says where.
+  isl::set domain(const std::string& id, const Access& read, const isl::pw_multi_aff& memory) const {
+    auto image = isl::map(scop_.ctx(), str("{ ", reader_.id, "[", join(names_), "] -> ", id, "[", join(coordinates()), "] }"));
+    bool windows = std::any_of(dimensions_.begin(), dimensions_.end(), [](const auto& dimension) { return dimension.iterator < 0; });
+    if (!windows && reader_.domain.is_subset(read.relation.domain())) return reader_.domain.apply(image);
+    auto whole = windows ? tiles(id) : reader_.domain.apply(image);
+    auto elements = isl::set::universe(read.relation.range().space());
+    auto bounds = box(read.relation.range());
+    for (unsigned d = 0; d < bounds.size(); ++d) {
+      elements = call(elements.ctx(), isl_set_lower_bound_si, elements.copy(), isl_dim_set, d, bounds[d].min);
+      elements = call(elements.ctx(), isl_set_upper_bound_si, elements.copy(), isl_dim_set, d, bounds[d].max);
+    }
+    return whole.intersect(elements.preimage(memory)).coalesce();
+  }
+  isl::set tiles(const std::string& id) const {
+    std::vector<std::string> bounds;
+    auto tensor = make_tensor(range_name(reader_.reads.at(choice_.read).relation));
+    for (std::size_t i = 0; i < own_.size(); ++i)
+      bounds.push_back(str(tensor.min[i], " <= ", own_[i], " < ", tensor.min[i] + tensor.extent[i]));
+    return isl::set(scop_.ctx(), str("{ ", id, "[", join(own_), "] : ", join(bounds, " and "), " }"));
   }
 
   Tensor make_tensor(const std::string& source) const {
@@ -152,9 +212,10 @@ class Copy {
     tensor.name = unused_name(scop_, "block_" + source);
     tensor.type = scop_.tensor(source).type;
     tensor.storage = Tensor::Storage::Workspace;
-    for (int i : index_) {
-      tensor.min.push_back(ranges_[i].min);
-      tensor.extent.push_back(ranges_[i].extent());
+    for (const auto& dimension : dimensions_) {
+      bool plain = dimension.iterator >= 0;
+      tensor.min.push_back(plain ? ranges_[dimension.iterator].min : 0);
+      tensor.extent.push_back(plain ? ranges_[dimension.iterator].extent() : extent_of(dimension));
     }
     for (const auto& loop : counted_) {
       tensor.min.push_back(0);
@@ -164,37 +225,76 @@ class Copy {
     return tensor;
   }
 
-  /// All threads fill the copy together: its iterators in the order of the mapping, runs along the one it names.
-  void add_mapping(const std::string& id, const std::string& tensor, GridClusterMapping& mapping) const {
+  /// The dimension of the tensor that \p iterator indexes, -1 if there is none.
+  int dimension_of(int iterator) const {
+    for (std::size_t d = 0; d < dimensions_.size(); ++d)
+      for (const auto& term : dimensions_[d].terms)
+        if (term.first == iterator) return static_cast<int>(d);
+    return -1;
+  }
+
+  /// All threads fill the copy together: vectors along the dimension the mapping names, neighbouring threads along the one in
+  /// which the copy is contiguous; else, element by element, in the order of the tensor in memory.
+  void add_mapping(const std::string& id, const std::string& tensor, const Tensor& source, GridClusterMapping& mapping) const {
+    auto contiguous = dimension_of(choice_.contiguous);
+    auto run = choice_.vector > 1 ? dimension_of(choice_.run_along) : -1;
+    std::vector<int> order;
+    for (std::size_t d = 0; d < dimensions_.size(); ++d) order.push_back(static_cast<int>(d));
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+      return run >= 0 ? a != contiguous && b == contiguous : source.strides[a] > source.strides[b];
+    });
     GridStatement statement{id, {}};
     statement.together = true;
-    statement.vector = choice_.vector > 1;
+    statement.vector = run >= 0;
     statement.unroll = true;
-    auto add = [&](std::size_t i) {
-      bool runs = index_[i] == choice_.run_along;
-      statement.loops.push_back({static_cast<int>(i), {-1, runs ? choice_.vector : 1}});
-    };
-    for (std::size_t i = 0; i < index_.size(); ++i)
-      if (index_[i] != choice_.contiguous) add(i);
-    for (std::size_t i = 0; i < index_.size(); ++i)
-      if (index_[i] == choice_.contiguous) add(i);
+    for (int d : order) statement.loops.push_back({d, {-1, d == run ? choice_.vector : 1}});
     mapping.statements.push_back(statement);
-    GridBuffer buffer{tensor, {reader_.id, id}, -1, choice_.pad};
-    for (std::size_t i = 0; i < index_.size(); ++i)
-      if (index_[i] == choice_.contiguous) buffer.contiguous = static_cast<int>(i);
-    mapping.buffers.push_back(buffer);
+    mapping.buffers.push_back({tensor, {reader_.id, id}, contiguous});
   }
 
   Scop& scop_;
   const GridCopy& choice_;
   Statement& reader_;
-  std::vector<std::string> names_;
-  std::vector<int> index_;
-  std::vector<Fixed> counted_;
-  std::vector<Interval> ranges_;
+  std::vector<std::string> names_;        ///< of the reader's iterators
+  std::vector<CopyDimension> dimensions_;
+  std::vector<Interval> ranges_;          ///< of the reader's iterators
+  std::vector<std::int64_t> steps_;       ///< sizes of tiles of the reader's iterators, 0: not tiled
+  std::vector<Fixed> counted_;            ///< tiles that the copy's other iterators do not tell
+  std::vector<std::string> own_;          ///< iterators of the copy
 };
 
 }  // namespace
+
+std::int64_t CopyDimension::extent(const std::function<std::int64_t(int)>& tile) const {
+  std::int64_t result = 1;
+  for (auto [of, factor] : terms) result += std::abs(factor) * (tile(of) - 1);
+  return result;
+}
+
+std::vector<CopyDimension> copy_dimensions(const Statement& statement, int read) {
+  const auto& access = statement.reads.at(read);
+  if (!access.exact || access.function.is_null() || !access.function.isa_multi_aff() || access.relation.is_empty()) return {};
+  std::vector<CopyDimension> result;
+  std::vector<int> uses(static_cast<std::size_t>(dimensions(statement.domain)));
+  for (const auto& index : elements(access.function.as_multi_aff().list())) {
+    CopyDimension dimension;
+    if (isl_aff_dim(index.get(), isl_dim_div) > 0) return {};
+    for (int i = 0; i < dimensions(statement.domain); ++i) {
+      auto factor = call(index.ctx(), isl_aff_get_coefficient_val, index.get(), isl_dim_in, i);
+      if (!factor.is_int()) return {};
+      if (factor.is_zero()) continue;
+      dimension.terms.emplace_back(i, factor.num_si());
+      ++uses[static_cast<std::size_t>(i)];
+    }
+    auto is_one = [](const auto& term) { return std::abs(term.second) == 1; };
+    if (!dimension.terms.empty() && std::none_of(dimension.terms.begin(), dimension.terms.end(), is_one)) return {};
+    result.push_back(dimension);
+  }
+  for (auto& dimension : result)
+    if (dimension.terms.size() == 1 && dimension.terms[0].second == 1 && uses[static_cast<std::size_t>(dimension.terms[0].first)] == 1)
+      dimension.iterator = dimension.terms[0].first;
+  return result;
+}
 
 Scop copy_reads(const Scop& scop, GridClusterMapping& mapping) {
   if (mapping.copies.empty()) return scop;
@@ -203,6 +303,7 @@ Scop copy_reads(const Scop& scop, GridClusterMapping& mapping) {
   auto fixed = outer_tiles(scop, reader, mapping);
   std::vector<int> outer;
   for (const auto& loop : fixed) outer.push_back(loop.iterator);
+  if (mapping.blocks.iterator >= 0 && mapping.blocks.statement == reader) fixed.push_back({mapping.blocks.iterator, mapping.blocks.size});
   auto root = scop.schedule.root().child(0);
   auto place = alone(cluster_views(scop).at(0).members.empty() ? root : root.child(0), reader);
   if (mapping.blocks.iterator >= 0) {

@@ -33,8 +33,8 @@ std::string describe(const GridClusterMapping& cluster) {
   }
   if (cluster.blocks.iterator >= 0) text += str(", ", cluster.blocks.statement, ": i", cluster.blocks.iterator, " in blocks of ", cluster.blocks.size);
   for (const auto& copy : cluster.copies)
-    text += str(", copy read ", copy.read, " of ", copy.statement, " along i", copy.contiguous, copy.vector > 1 ? str(" vector ", copy.vector) : "",
-                copy.pad > 0 ? str(" pad ", copy.pad) : "");
+    text += str(", copy read ", copy.read, " of ", copy.statement, " along i", copy.contiguous, copy.vector > 1 ? str(" vector ", copy.vector) : "");
+  if (cluster.separate) text += ", separate full tiles";
   if (!cluster.staged.empty()) text += ", stage " + join(cluster.staged);
   if (!cluster.promoted.empty()) text += ", promote " + join(cluster.promoted);
   return text;

@@ -52,7 +52,6 @@ struct GridCopy {
   int contiguous = -1;        ///< the iterator of the statement along which the copy is contiguous
   int run_along = -1;         ///< the iterator along which `vector` elements are read at once
   std::int64_t vector = 1;
-  std::int64_t pad = 0;       ///< elements after each row of the copy
 };
 
 /// A buffer for a temporary, live where all of `statements` stand together.
@@ -60,7 +59,6 @@ struct GridBuffer {
   std::string tensor;
   std::vector<std::string> statements;
   int contiguous = -1;   ///< the dimension of the tensor that is; -1: the last
-  std::int64_t pad = 0;  ///< elements after each row
 };
 
 /// How a cluster becomes a kernel.
@@ -69,6 +67,7 @@ struct GridClusterMapping {
   std::vector<GridStatement> statements;  ///< a missing one is like `others`
   GridStatement others;                   ///< no loops: flags for the statements that mapping adds
   GridBlocks blocks;
+  bool separate = false;                  ///< full tiles have code of their own, without conditions
   std::vector<GridCopy> copies;           ///< of reads of one statement, that of `blocks` if there is one
   std::vector<std::string> staged;        ///< tensors whose elements are kept by the block while it works on them
   std::vector<GridBuffer> buffers;        ///< of copies

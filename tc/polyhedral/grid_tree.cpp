@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "tc/base/error.h"
+#include "tc/base/str.h"
 #include "tc/polyhedral/cluster_view.h"
+#include "tc/polyhedral/isolate.h"
 #include "tc/polyhedral/loops.h"
 #include "tc/polyhedral/marks.h"
 #include "tc/polyhedral/thread_digits.h"
@@ -54,7 +56,7 @@ class Builder {
       auto members = band_members(node);
       for (std::size_t i = 0; i < members.size(); ++i) split(members[i], view.members[i], member(i), instances_at(node), tiles, points, filter);
       node = insert_loops(erase(node), tiles);
-      if (!tiles.empty()) node = node.child(0);
+      if (!tiles.empty()) node = isolate(node, full_tiles_).child(0);
     }
     auto inside = path_of(node);
     auto schedule = spread(node, points).schedule();
@@ -75,6 +77,7 @@ class Builder {
     auto count = (range.extent() + tile - 1) / tile;
     auto number = tile > 1 ? quotient(index, tile) : index;
     if (count > 1) {
+      if (mapping_.separate && range.extent() % tile != 0) full_tiles_.push_back(str(tile, "*t", tiles.size(), "+", tile, "<=", range.extent()));
       tiles.push_back({number, count, true, {}});
       if (size.grid >= 0) spread_over_blocks(number, count, size.grid, filter);
     }
@@ -348,6 +351,7 @@ class Builder {
   Scop& scop_;
   const GridClusterMapping& mapping_;
   const std::vector<std::string>& together_;
+  std::vector<std::string> full_tiles_;  ///< conditions on the loops over tiles, for isolate
   std::array<std::int64_t, 3> result_grid_ = {1, 1, 1}, result_block_ = {1, 1, 1};
   std::array<Nullable<union_pw_aff>, 3> blocks_, threads_;
 };

@@ -129,10 +129,10 @@ std::int64_t bytes(const Tensor& tensor) {
   return (last + 1) * byte_size(tensor.type);
 }
 
-/// Strides with dimension \p contiguous last, \p pad elements after each of its rows.
-std::vector<std::int64_t> strides_with(const std::vector<std::int64_t>& extent, std::size_t contiguous, std::int64_t pad) {
+/// Strides with dimension \p contiguous last.
+std::vector<std::int64_t> strides_with(const std::vector<std::int64_t>& extent, std::size_t contiguous) {
   std::vector<std::int64_t> strides(extent.size(), 1);
-  std::int64_t size = extent[contiguous] + pad;
+  std::int64_t size = extent[contiguous];
   for (std::size_t i = extent.size(); i-- > 0;) {
     if (i == contiguous) continue;
     strides[i] = size;
@@ -152,7 +152,7 @@ Scop promote(const Scop& scop, const std::vector<int>& inside, const GridBuffer&
   if (placer.is_of_threads(buffer, node_at(scop.schedule, inside)))
     return placer.keep_in_registers(buffer, memory.thread_elements) ? result : scop;
   auto& tensor = result.tensors.back();
-  if (choice.contiguous >= 0) tensor.strides = strides_with(tensor.extent, static_cast<std::size_t>(choice.contiguous), choice.pad);
+  if (choice.contiguous >= 0) tensor.strides = strides_with(tensor.extent, static_cast<std::size_t>(choice.contiguous));
   auto size = bytes(tensor);
   if (size > memory.shared_bytes) return scop;
   memory.shared_bytes -= size;

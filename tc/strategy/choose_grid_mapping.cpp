@@ -4,14 +4,15 @@
 #include <cstdlib>
 #include <optional>
 
-#include "tc/base/dtype.h"
+#include "tc/base/contains.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/polyhedral/cluster_view.h"
+#include "tc/polyhedral/copy_reads.h"
 #include "tc/polyhedral/gather_coincident.h"
 #include "tc/polyhedral/instances.h"
-#include "tc/polyhedral/pack.h"
 #include "tc/strategy/tile_contraction.h"
+#include "tc/strategy/vector_runs.h"
 
 namespace tc::strategy {
 namespace {
@@ -34,8 +35,6 @@ constexpr std::int64_t usual_threads = 256;
 constexpr std::int64_t most_unrolled = 32;
 /// Elements of one temporary in the registers of a thread.
 constexpr std::int64_t most_elements = 128;
-/// Of a vector.
-constexpr std::int64_t vector_elements = 4;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -75,6 +74,8 @@ class GridChooser {
       spread_rows();
     } else if (member >= 0) {
       spread_members(member);
+      stage_accumulators();
+      result_.separate = has_inner_loops() && has_partial_tiles();
     } else {
       spread_rows();
     }
@@ -99,7 +100,7 @@ class GridChooser {
     double result = 0;
     const auto& s = statement(entry);
     for (const auto* access : polyhedral::accesses(s)) {
-      auto stride = polyhedral::stride(scop_, *access, iterator);
+      auto stride = step(scop_, *access, iterator);
       auto times = s.accumulates && access == &s.write ? results(s) : instances(entry);
       if (stride == 1) result += times;
       if (stride != 0 && stride != 1) result -= times / 2;
@@ -172,8 +173,7 @@ class GridChooser {
     return -1;
   }
 
-  /// A statement that reads along one member and writes along another goes by way of square tiles in shared memory, whose rows
-  /// have one element more than there are banks.
+  /// A statement that reads along one member and writes along another goes by way of square tiles in shared memory.
   bool transposes() {
     if (cluster_.statements.size() != 1 || !options_.block.empty() || !options_.tile.empty() || result_.shared_bytes == 0) return false;
     const auto& entry = cluster_.statements[0];
@@ -183,16 +183,41 @@ class GridChooser {
     for (std::size_t i = 0; i < s.reads.size() && written >= 0; ++i) {
       const auto& read = s.reads[i];
       int along = read.exact ? contiguous_member(read) : -1;
-      if (along < 0 || along == written || polyhedral::index_iterators(s, static_cast<int>(i)).empty()) continue;
+      if (along < 0 || along == written || polyhedral::stride(scop_, read, entry.outer[written]) == 0) continue;
+      if (polyhedral::copy_dimensions(s, static_cast<int>(i)).empty()) continue;
       if (polyhedral::touches(s.write, polyhedral::range_name(read.relation)) || !is_long(along) || !is_long(written)) continue;
-      result_.members.assign(cluster_.members.size(), {1, -1, {}});
-      result_.members[written] = {limits_.warp, -1, {0, 1}};
-      result_.members[along] = {limits_.warp, -1, {1, 1}};
-      result_.block = {limits_.warp, usual_threads / limits_.warp, 1};
-      result_.copies = {{s.id, static_cast<int>(i), entry.outer[along], -1, 1, 1}};
+      copy_squares(static_cast<int>(i), along, written);
       return true;
     }
     return false;
+  }
+
+  /// Tiles of which threads read vectors along member \p along, by way of a copy, and write vectors along member \p written.
+  /// Threads along what is written are so few that a warp writes several rows.
+  void copy_squares(int read, int along, int written) {
+    const auto& entry = cluster_.statements[0];
+    const auto& s = statement(entry);
+    auto run_along = options_.vectorise ? access_run(scop_, s, s.reads[read], entry.outer[along]) : 1;
+    auto run = options_.vectorise ? access_run(scop_, s, s.write, entry.outer[written]) : 1;
+    bool large = run > 1 && cluster_.members[along].extent() >= 2 * limits_.warp && cluster_.members[written].extent() >= 2 * limits_.warp;
+    auto side = large ? 2 * limits_.warp : limits_.warp;
+    auto threads = run > 1 ? limits_.warp / 4 : limits_.warp;
+    result_.members.assign(cluster_.members.size(), {1, -1, {}});
+    result_.members[written] = {side, -1, {0, std::min(run, side / threads)}};
+    result_.members[along] = {side, -1, {1, 1}};
+    result_.block = {threads, std::min(usual_threads / threads, side), 1};
+    result_.others.vector = run > 1;
+    result_.others.unroll = true;
+    result_.separate = has_partial_tiles();
+    result_.copies = {{s.id, read, entry.outer[along], run_along > 1 ? entry.outer[along] : -1, run_along}};
+  }
+  bool has_partial_tiles() const {
+    for (std::size_t i = 0; i < cluster_.members.size(); ++i)
+      if (result_.members[i].tile > 1 && cluster_.members[i].extent() % result_.members[i].tile != 0) return true;
+    return false;
+  }
+  bool has_inner_loops() const {
+    return std::any_of(cluster_.statements.begin(), cluster_.statements.end(), [](const auto& entry) { return !entry.inner.empty(); });
   }
   bool is_long(int member) const { return cluster_.members[member].extent() >= limits_.warp; }
 
@@ -214,20 +239,47 @@ class GridChooser {
   void spread_members(int x) {
     std::int64_t threads = 1;
     int dimension = 0;
-    auto take = [&](int i) {
+    auto take = [&](int i, std::int64_t run) {
       if (dimension > 2) return;
       auto tile = asked_tile(static_cast<std::size_t>(i));
-      auto size = threads_for(tile > 0 ? std::min(tile, cluster_.members[i].extent()) : cluster_.members[i].extent(), dimension, most_ / threads);
+      auto extent = tile > 0 ? std::min(tile, cluster_.members[i].extent()) : cluster_.members[i].extent();
+      auto size = threads_for(ceil_div(extent, run), dimension, most_ / threads);
       if (size <= 1) return;
       result_.block[dimension] = size;
-      result_.members[i] = {tile > 0 ? tile : size, -1, {dimension++, 1}};
+      result_.members[i] = {tile > 0 ? tile : size * run, -1, {dimension++, run}};
       threads *= size;
     };
     for (std::size_t i = 0; i < cluster_.members.size(); ++i)
       if (auto tile = asked_tile(i); tile > 0) result_.members[i].tile = tile;
-    take(x);
+    auto run = member_run(x);
+    result_.others.vector = run > 1;
+    take(x, run);
     for (int i = static_cast<int>(cluster_.members.size()) - 1; i >= 0; --i)
-      if (i != x && (threads < limits_.warp * 4 || !options_.block.empty())) take(i);
+      if (i != x && (threads < limits_.warp * 4 || !options_.block.empty())) take(i, 1);
+  }
+
+  /// How many neighbouring iterations of member \p x a thread has, as a vector.
+  std::int64_t member_run(int x) const {
+    if (!options_.vectorise) return 1;
+    std::int64_t run = widest_access;
+    for (const auto& entry : cluster_.statements)
+      run = std::min(run, entry.outer[x] < 0 ? 1 : vector_run(scop_, statement(entry), entry.outer[x]));
+    auto tile = asked_tile(static_cast<std::size_t>(x));
+    bool fits = cluster_.members[x].extent() >= 2 * run && (tile == 0 || (tile >= 2 * run && tile % run == 0));
+    return fits ? run : 1;
+  }
+
+  /// What accumulates over loops of its own stays in registers, where a thread has one element or vector of it.
+  void stage_accumulators() {
+    if (!options_.promote || !options_.registers || !options_.tile.empty()) return;
+    for (const auto& entry : cluster_.statements) {
+      const auto& s = statement(entry);
+      if (!s.accumulates || entry.inner.empty() || !s.write.exact) continue;
+      auto kept = polyhedral::kept_dimensions(s);
+      bool owned = std::all_of(kept.begin(), kept.end(), [&](int i) { return contains(entry.outer, i); });
+      auto tensor = polyhedral::range_name(s.write.relation);
+      if (owned && !contains(result_.staged, tensor)) result_.staged.push_back(tensor);
+    }
   }
 
   bool reduces(const ClusterStatement& entry, int iterator) const {
@@ -235,30 +287,22 @@ class GridChooser {
     return statement(entry).accumulates && std::find(kept.begin(), kept.end(), iterator) == kept.end();
   }
 
-  /// May vectors of elements run along \p iterator: full ones, all accesses next to each other and unconditional?
-  bool suits_vectors(const ClusterStatement& entry, int iterator) const {
-    const auto& s = statement(entry);
-    auto range = polyhedral::box(s.domain).at(iterator);
-    if (range.min % vector_elements != 0 || range.extent() % vector_elements != 0) return false;
-    for (const auto* access : polyhedral::accesses(s)) {
-      auto stride = polyhedral::stride(scop_, *access, iterator);
-      if (!access->exact || (stride != 0 && stride != 1)) return false;
-      const auto& tensor = scop_.tensor(polyhedral::range_name(access->relation));
-      if (byte_size(tensor.type) * vector_elements > 16 || !s.domain.is_subset(access->relation.domain())) return false;
-    }
-    return true;
+  /// How many neighbouring iterations of \p iterator a thread may have as a vector, all of them full.
+  std::int64_t row_run(const ClusterStatement& entry, int iterator) const {
+    auto run = vector_run(scop_, statement(entry), iterator);
+    auto range = polyhedral::box(statement(entry).domain).at(iterator);
+    return range.min % run == 0 && range.extent() % run == 0 ? run : 1;
   }
 
   /// Threads run along a loop of each statement; where they reduce, whole warps do.
   void spread_rows() {
-    bool vectors = options_.vectorise;
+    std::int64_t run = options_.vectorise ? widest_access : 1;
     for (const auto& entry : cluster_.statements) {
       int inner = best_inner(entry);
       if (inner < 0) continue;
       if (reduces(entry, inner) && options_.block.empty()) result_.block[0] = limits_.warp;
-      vectors = vectors && suits_vectors(entry, inner);
+      run = std::min(run, row_run(entry, inner));
     }
-    auto run = vectors ? vector_elements : 1;
     for (const auto& entry : cluster_.statements) {
       GridStatement mapped{entry.id, {}};
       std::int64_t threads = 1;

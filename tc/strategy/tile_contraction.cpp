@@ -4,8 +4,8 @@
 
 #include "tc/base/contains.h"
 #include "tc/base/dtype.h"
+#include "tc/polyhedral/copy_reads.h"
 #include "tc/polyhedral/instances.h"
-#include "tc/polyhedral/pack.h"
 
 namespace tc::strategy {
 namespace {
@@ -21,6 +21,8 @@ using polyhedral::Statement;
 
 /// Iterations of the reduction between two barriers.
 constexpr std::int64_t block_size = 16;
+/// Of its longest loop, at least.
+constexpr std::int64_t shortest_block = 4;
 
 bool depends_on(const Access& access, int iterator) {
   return !access.function.is_null() && isl_pw_multi_aff_involves_dims(access.function.get(), isl_dim_in, iterator, 1) == isl_bool_true;
@@ -102,6 +104,7 @@ class ContractionTiler {
       result_.members[rows_] = {16 * each_row, -1, {1, run_of(each_row)}};
       result_.members[columns_] = {16 * each_column, -1, {0, run_of(each_column)}};
       result_.block = {16, 16, 1};
+      result_.separate = rows % (16 * each_row) != 0 || columns % (16 * each_column) != 0;
       vector_ = run_of(each_column) == 4 && options_.vectorise && columns % 4 == 0 && writes_vectors();
       result_.others = {"", {}};
       result_.others.tile = result_.others.unroll = true;
@@ -137,12 +140,13 @@ class ContractionTiler {
         options_.shared_bytes > 0 ? std::min(options_.shared_bytes, limits_.block_shared_bytes_requested) : limits_.block_shared_bytes;
     auto room = result_.shared_bytes;
     for (std::size_t i = 0; i < update().reads.size(); ++i) {
-      auto index = polyhedral::index_iterators(update(), static_cast<int>(i));
-      bool shared = contains(index, iterator(rows_)) != contains(index, iterator(columns_));
+      auto index = polyhedral::copy_dimensions(update(), static_cast<int>(i));
+      const auto& read = update().reads[i];
+      bool shared = depends_on(read, iterator(rows_)) != depends_on(read, iterator(columns_));
       if (index.empty() || !shared || is_written(polyhedral::range_name(update().reads[i].relation))) continue;
       const auto& tensor = scop_.tensor(polyhedral::range_name(update().reads[i].relation));
       std::int64_t bytes = byte_size(tensor.type);
-      for (int j : index) bytes *= tile(j);
+      for (const auto& dimension : index) bytes *= dimension.extent([&](int j) { return tile(j); });
       if (bytes > room) continue;
       room -= bytes;
       result_.copies.push_back(copy(static_cast<int>(i), index));
@@ -156,19 +160,25 @@ class ContractionTiler {
     });
   }
 
-  /// The reduction's longest loop is cut.
+  /// The reduction's longest loop is cut, the shorter the more iterations stand below it.
   void choose_blocks() {
     int longest = -1;
     for (int i : reduced_)
       if (longest < 0 || extent(i) > extent(longest)) longest = i;
     auto size = options_.reduction_block > 0 ? options_.reduction_block : block_size;
+    std::int64_t below = 1;
+    for (int i : reduced_)
+      if (i != longest) below *= extent(i);
+    while (options_.reduction_block == 0 && size > shortest_block && size * below > 4 * block_size) size /= 2;
     if (extent(longest) > size && ranges_.at(longest).min % size == 0) result_.blocks = {update().id, longest, size};
   }
 
-  GridCopy copy(int read, const std::vector<int>& index) const {
+  GridCopy copy(int read, const std::vector<polyhedral::CopyDimension>& index) const {
     GridCopy result{update().id, read};
-    result.contiguous = contains(index, iterator(columns_)) ? iterator(columns_) : iterator(rows_);
-    for (int j : index) {
+    result.contiguous = depends_on(update().reads.at(read), iterator(columns_)) ? iterator(columns_) : iterator(rows_);
+    for (const auto& dimension : index) {
+      int j = dimension.iterator;
+      if (j < 0) continue;
       bool whole = extent(j) % 4 == 0 && tile(j) % 4 == 0 && ranges_.at(j).min == 0;
       if (polyhedral::stride(scop_, update().reads.at(read), j) != 1 || !whole || !aligned(update().reads.at(read))) continue;
       result.run_along = j;

@@ -77,5 +77,50 @@ def layernorm(float(N,D) I, float(D) W, float(D) B) -> (O) {
   EXPECT_EQ(stats.spill_store_bytes + stats.spill_load_bytes + stats.stack_bytes, 0) << to_string(stats);
 }
 
+TEST(Gate, ElementwiseMovesSixteenBytesAtOnce) {
+  TC_NEEDS_NVRTC();
+  auto square = contiguous(DType::Float32, {4096, 4096});
+  auto kernels = kernels_of("def add(float(N,M) A, float(N,M) B) -> (C) { C(i,j) = A(i,j) + B(i,j) }", {square, square});
+  ASSERT_EQ(kernels.size(), 1u);
+  EXPECT_EQ(kernels[0].accesses.at("LDG.128"), 2) << to_string(kernels[0]);
+  EXPECT_EQ(kernels[0].accesses.at("STG.128"), 1) << to_string(kernels[0]);
+  for (const char* access : {"LDG", "STG"}) EXPECT_TRUE(is_wide(kernels[0], access)) << access;
+}
+
+TEST(Gate, ElementwiseOfAnOddSizeHasVectorsAndARest) {
+  TC_NEEDS_NVRTC();
+  auto line = contiguous(DType::Float32, {1000003});
+  auto kernels = kernels_of("def scale(float(N) A) -> (C) { C(i) = A(i) * 2 }", {line});
+  ASSERT_EQ(kernels.size(), 1u);
+  EXPECT_EQ(kernels[0].accesses.at("LDG.128"), 1) << to_string(kernels[0]);
+  EXPECT_EQ(kernels[0].accesses.at("STG.128"), 1) << to_string(kernels[0]);
+  EXPECT_GE(kernels[0].accesses.at("STG.32"), 1) << to_string(kernels[0]);
+}
+
+TEST(Gate, TranspositionMovesSixteenBytesAtOnce) {
+  TC_NEEDS_NVRTC();
+  auto kernels = kernels_of("def transpose(float(N,M) A) -> (B) { B(j,i) = A(i,j) }", {contiguous(DType::Float32, {4096, 4096})});
+  ASSERT_EQ(kernels.size(), 1u);
+  for (const char* access : {"LDG", "STG"}) EXPECT_TRUE(is_wide(kernels[0], access)) << access;
+  EXPECT_EQ(kernels[0].spill_store_bytes + kernels[0].spill_load_bytes + kernels[0].stack_bytes, 0) << to_string(kernels[0]);
+}
+
+TEST(Gate, AnAccumulatorStaysInARegister) {
+  TC_NEEDS_NVRTC();
+  auto kernels = kernels_of("def depthwise(float(N,C,H,W) I, float(C,KH,KW) F) -> (O) { O(n,c,h,w) +=! I(n,c,h+kh,w+kw) * F(c,kh,kw) }",
+                            {contiguous(DType::Float32, {8, 64, 58, 58}), contiguous(DType::Float32, {64, 3, 3})});
+  ASSERT_EQ(kernels.size(), 1u);
+  EXPECT_EQ(kernels[0].count("STG"), 1) << to_string(kernels[0]);
+}
+
+TEST(Gate, FullTilesHaveAMainLoopOfTheirOwn) {
+  TC_NEEDS_NVRTC();
+  auto a = contiguous(DType::Float32, {1000, 1024}), b = contiguous(DType::Float32, {1024, 1000});
+  auto kernels = kernels_of("def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }", {a, b});
+  ASSERT_EQ(kernels.size(), 1u);
+  EXPECT_GE(kernels[0].main_loop_share("FFMA"), 0.6) << to_string(kernels[0]);
+  EXPECT_EQ(kernels[0].spill_store_bytes + kernels[0].spill_load_bytes, 0) << to_string(kernels[0]);
+}
+
 }  // namespace
 }  // namespace tc::cuda

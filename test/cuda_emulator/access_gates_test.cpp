@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "tc/base/str.h"
 #include "test/cuda_emulator/device_program.h"
 #include "test/support/program_file.h"
@@ -42,6 +44,75 @@ TEST(AccessGates, AMatrixProductHasNoBankConflictsAndMovesSixteenBytesAtOnce) {
   }
   EXPECT_GE(shared, 4);
   EXPECT_GE(global, 3);
+}
+
+/// What all accesses of a def have in common, for the last kernel.
+struct Summary {
+  std::int64_t shared_conflicts = 0, wasted_sectors = 0;
+  std::set<int> read_bytes, written_bytes;  ///< of global memory, at once
+  int shared = 0;
+};
+Summary summary(const std::string& text, const lang::SizeMap& sizes) {
+  Summary result;
+  for (const auto& [kernel, site] : accesses(text, sizes)) {
+    auto waste = site.transactions - site.ideal;
+    (site.shared ? result.shared_conflicts : result.wasted_sectors) += waste;
+    result.shared += site.shared;
+    if (!site.shared) (site.write ? result.written_bytes : result.read_bytes).insert(site.bytes);
+  }
+  return result;
+}
+
+TEST(AccessGates, TranspositionsMoveSixteenBytesAtOnceWithoutBankConflicts) {
+  for (const char* type : {"float", "half", "double"}) {
+    auto cost = summary(str("def transpose(", type, "(N,M) A) -> (B) { B(j,i) = A(i,j) }"), {{"N", 256}, {"M", 192}});
+    EXPECT_EQ(cost.read_bytes, std::set{16}) << type;
+    EXPECT_EQ(cost.written_bytes, std::set{16}) << type;
+    EXPECT_EQ(cost.wasted_sectors, 0) << type;
+    EXPECT_EQ(cost.shared_conflicts, 0) << type;
+    EXPECT_GT(cost.shared, 0) << type;
+  }
+}
+
+TEST(AccessGates, TranspositionsOfOddSizesHaveNoBankConflicts) {
+  auto cost = summary("def transpose(float(N,M) A) -> (B) { B(j,i) = A(i,j) }", {{"N", 131}, {"M", 97}});
+  EXPECT_EQ(cost.shared_conflicts, 0);
+  EXPECT_GT(cost.shared, 0);
+}
+
+TEST(AccessGates, ElementsMoveSixteenBytesAtOnce) {
+  for (const char* type : {"float", "half", "double", "int8"}) {
+    auto cost = summary(str("def add(", type, "(N,M) A, ", type, "(N,M) B) -> (C) { C(i,j) = A(i,j) + B(i,j) }"), {{"N", 8}, {"M", 4096}});
+    EXPECT_EQ(cost.read_bytes, std::set{16}) << type;
+    EXPECT_EQ(cost.written_bytes, std::set{16}) << type;
+    EXPECT_EQ(cost.wasted_sectors, 0) << type;
+  }
+}
+
+TEST(AccessGates, RowsOfATableMoveSixteenBytesAtOnce) {
+  auto sites = accesses("def sums(float(V,D) T, int32(B,L) I) -> (R) { R(b,d) +=! T(I(b,l),d) }", {{"V", 50}, {"D", 64}, {"B", 64}, {"L", 10}});
+  int wide = 0;
+  std::string all;
+  for (const auto& [kernel, site] : sites) {
+    all += "\n" + kernel + " " + text_of(site);
+    if (kernel != "sums_1" || site.bytes != 16) continue;
+    ++wide;
+    EXPECT_EQ(site.transactions, site.ideal) << text_of(site);
+  }
+  EXPECT_EQ(wide, 2) << "the rows and the result" << all;
+}
+
+TEST(AccessGates, AConvolutionReadsItsInputsOnceFromGlobalMemory) {
+  auto sites = accesses("def conv(float(N,C,H,W) I, float(M,C,KH,KW) F) -> (O) { O(n,m,h,w) +=! I(n,c,h+kh,w+kw) * F(m,c,kh,kw) }",
+                        {{"N", 8}, {"C", 16}, {"M", 64}, {"H", 66}, {"W", 66}, {"KH", 3}, {"KW", 3}});
+  std::int64_t global = 0;
+  int shared = 0;
+  for (const auto& [kernel, site] : sites) {
+    if (!site.shared && !site.write) global += site.transactions;
+    shared += site.shared;
+  }
+  EXPECT_GE(shared, 4) << "both inputs are copied and read";
+  EXPECT_LE(global * 32, 2 * (64 * 16 * 9 + 16 * 3 * 66) * 4) << "a block's weights and its rows of the image";
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "tc/polyhedral/map_to_grid.h"
 
 #include "tc/polyhedral/barriers.h"
+#include "tc/polyhedral/copy_reads.h"
 #include "tc/polyhedral/grid_tree.h"
 #include "tc/polyhedral/verify.h"
 #include "test/polyhedral/mapping_passes_fixture.h"
@@ -271,7 +272,7 @@ class TiledProduct : public MapToGrid {
                                       sequence({{"{ I[m, n] }"}, {"{ U[m, n, k] }", band("[{ U[m, n, k] -> [(k)] }]")}})));
     GridClusterMapping mapping{.members = {{8, 1, {1, 2}}, {8, 0, {0, 2}}}, .grid = {64, 64, 1}, .block = {4, 4, 1}};
     mapping.blocks = {"U", 2, 4};
-    mapping.copies = {{"U", 0, 0, -1, 1, 1}, {"U", 1, 1, 1, 2, 0}};
+    mapping.copies = {{"U", 0, 0, -1, 1}, {"U", 1, 1, 1, 2}};
     mapping.staged = {"C"};
     mapping.others.tile = mapping.others.unroll = true;
     mapping.shared_bytes = 1000;
@@ -287,12 +288,50 @@ TEST_F(TiledProduct, KeepsAccumulatorsInRegistersAndSharesCopies) {
   const auto& a = kernel.scop.tensor("local_block_A");
   EXPECT_EQ(a.extent, (std::vector<std::int64_t>{8, 4, 1}));
   EXPECT_EQ(a.strides[0], 1);
-  EXPECT_EQ(a.strides[1], 9);
-  EXPECT_EQ(kernel.shared_bytes, (3 * 9 + 8) * 4 + 4 * 8 * 4);
+  EXPECT_EQ(a.strides[1], 8);
+  EXPECT_EQ(kernel.shared_bytes, 4 * 8 * 4 + 4 * 8 * 4);
   EXPECT_NO_THROW(verify_kernel(kernel));
 }
 
 TEST_F(TiledProduct, PartialTilesAreGuarded) { EXPECT_NO_THROW(verify_kernel(product(11))); }
+
+/// C(w, o) += I(w + k) F(o, k) in tiles of 16 columns.
+class Windows : public MapToGrid {
+ protected:
+  GridKernel kernel(const std::string& subscript, std::int64_t elements) const {
+    auto wo = str(" : 0 <= w < 40 and 0 <= o < 8"), wok = wo + " and 0 <= k < 3";
+    auto scop = ScopBuilder(context())
+                    .input("I", {elements})
+                    .input("F", {8, 3})
+                    .output("C", {40, 8})
+                    .accumulate("U[w, o, k]" + wok, "C[w, o]", {"I[" + subscript + "]", "F[o, k]"})
+                    .scop();
+    scop.tensor("C").live_in = true;
+    scop.schedule = build::domain(ctx(), "{ U[w, o, k]" + wok + " }",
+                                  coincident_band("[{ U[w, o, k] -> [(w)] }, { U[w, o, k] -> [(o)] }]", 2, band("[{ U[w, o, k] -> [(k)] }]")));
+    GridClusterMapping mapping{.members = {{16, 0, {0}}, {8, -1, {1}}}, .grid = {3, 1, 1}, .block = {16, 8, 1}};
+    mapping.copies = {{"U", 0, 0, -1, 1}};
+    mapping.shared_bytes = 4000;
+    return map_to_grid(scop, {{mapping}}).at(0);
+  }
+};
+
+TEST_F(Windows, AreCopiedAsTheBoxAroundWhatATileReads) {
+  struct Case {
+    const char* subscript;
+    std::int64_t elements, extent;
+  };
+  for (const auto& [subscript, elements, extent] : std::vector<Case>{{"w + k", 42, 18}, {"2w + k", 81, 33}, {"w + 5k", 50, 26}, {"w + 2 - k", 42, 18}, {"w + k + 7", 49, 18}}) {
+    auto result = kernel(subscript, elements);
+    EXPECT_EQ(result.scop.tensor("local_block_I").extent, (std::vector<std::int64_t>{extent, 1})) << subscript;
+    EXPECT_NO_THROW(verify_kernel(result)) << subscript;
+  }
+}
+
+TEST_F(Windows, OfWhichSomeElementsAreNeverReadAreNot) {
+  auto scop = ScopBuilder(context()).input("I", {80}).output("C", {40}).statement("U[w] : 0 <= w < 40", "C[w]", {"I[2w]"}).scop();
+  EXPECT_TRUE(copy_dimensions(scop.statement("U"), 0).empty());
+}
 
 }  // namespace
 }  // namespace tc::polyhedral

@@ -56,24 +56,24 @@ class ChooseGridMapping : public polyhedral::IslTest {
 
 TEST_F(ChooseGridMapping, NeighbouringThreadsUseNeighbouringElements) {
   EXPECT_EQ(choose(copy(100, 1000, "i, j", {100, 1000})),
-            "grid 4x100, block 256, member 0 tile 1 blocks y, member 1 tile 256 blocks x threads x\n");
+            "grid 100, block 256, member 0 tile 1 blocks x, member 1 tile 1024 threads x run 4\n");
 }
 
 TEST_F(ChooseGridMapping, ShortRowsShareABlock) {
   EXPECT_EQ(choose(copy(1000, 20, "i, j", {1000, 20})),
-            "grid 125, block 32x8, member 0 tile 8 blocks x threads y, member 1 tile 32 threads x\n");
+            "grid 32, block 8x32, member 0 tile 32 blocks x threads y, member 1 tile 32 threads x run 4\n");
 }
 
 TEST_F(ChooseGridMapping, TransposesGoThroughSharedTiles) {
   EXPECT_EQ(choose(copy(100, 200, "j, i", {200, 100})),
-            "grid 7x4, block 32x8, member 0 tile 32 blocks y threads y, member 1 tile 32 blocks x threads x, "
-            "copy read 0 of S along i0 pad 1\n");
+            "grid 4x2, block 8x32, member 0 tile 64 blocks y threads y, member 1 tile 64 blocks x threads x run 4, "
+            "copy read 0 of S along i0 vector 4, separate full tiles\n");
 }
 
 TEST_F(ChooseGridMapping, AllThreadsOfABlockReduceARow) {
   EXPECT_EQ(choose(row_sums(1000, 4096)), "grid 1000, block 256, member 0 tile 1 blocks x, U: i1 threads x run 4, U: vector unroll\n");
   EXPECT_EQ(choose(row_sums(1000, 4096), {.reduce_in_block = false}),
-            "grid 4, block 256, member 0 tile 256 blocks x threads x\n");
+            "grid 4, block 256, member 0 tile 256 blocks x threads x, separate full tiles, stage C\n");
 }
 
 TEST_F(ChooseGridMapping, ContractionsAreTiledInRegistersAndSharedMemory) {
@@ -91,7 +91,7 @@ TEST_F(ChooseGridMapping, SmallContractionsHaveSmallTiles) {
 TEST_F(ChooseGridMapping, OptionsDecide) {
   auto scop = copy(100, 1000, "i, j", {100, 1000});
   EXPECT_EQ(choose(scop, {.tile = {4, 64}, .grid = {8, 8}, .block = {32, 2}}),
-            "grid 8x8, block 32x2, member 0 tile 4 blocks y threads y, member 1 tile 64 blocks x threads x\n");
+            "grid 8x8, block 16x2, member 0 tile 4 blocks y threads y, member 1 tile 64 blocks x threads x run 4\n");
   EXPECT_EQ(choose(product(4096, 4096, 64), {.register_tile = {4, 8}, .reduction_block = 8}),
             "grid 32x64, block 16x16, member 0 tile 64 blocks y threads y run 4, member 1 tile 128 blocks x threads x run 4, "
             "U: i2 in blocks of 8, copy read 0 of U along i0 vector 4, copy read 1 of U along i1 vector 4, stage C\n");

@@ -1,0 +1,112 @@
+#include "tc/strategy/vector_runs.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "tc/base/dtype.h"
+#include "tc/polyhedral/cluster_view.h"
+#include "tc/polyhedral/instances.h"
+
+namespace tc::strategy {
+namespace {
+
+using polyhedral::Access;
+using polyhedral::Interval;
+using polyhedral::Scop;
+using polyhedral::Tensor;
+
+/// Subscript number \p dimension of \p access as an affine function, nothing where it is none.
+std::optional<isl::aff> subscript(const Access& access, int dimension) {
+  if (access.exact) {
+    auto function = access.function.at(dimension);
+    return function.isa_aff() ? std::optional(function.as_aff()) : std::nullopt;
+  }
+  auto others = access.relation;
+  auto dimensions = static_cast<unsigned>(isl_map_dim(others.get(), isl_dim_out));
+  auto first = static_cast<unsigned>(dimension);
+  others = polyhedral::call(others.ctx(), isl_map_project_out, others.copy(), isl_dim_out, first + 1, dimensions - first - 1);
+  others = polyhedral::call(others.ctx(), isl_map_project_out, others.copy(), isl_dim_out, 0u, first);
+  if (!others.is_single_valued()) return std::nullopt;
+  auto function = others.as_pw_multi_aff().gist(others.domain());
+  if (!function.isa_multi_aff()) return std::nullopt;
+  auto result = function.as_multi_aff().at(0);
+  if (isl_aff_dim(result.get(), isl_dim_div) > 0) return std::nullopt;
+  return result;
+}
+
+std::optional<std::int64_t> integer(const isl::val& value) {
+  if (!value.is_int()) return std::nullopt;
+  return value.num_si();
+}
+
+/// The coefficient of iterator \p i.
+std::optional<std::int64_t> coefficient(const isl::aff& function, int i) {
+  return integer(polyhedral::call(function.ctx(), isl_aff_get_coefficient_val, function.get(), isl_dim_in, i));
+}
+
+/// The value of \p function at the lower corner of \p box.
+std::optional<std::int64_t> at_corner(const isl::aff& function, const std::vector<Interval>& box) {
+  auto result = integer(polyhedral::call(function.ctx(), isl_aff_get_constant_val, function.get()));
+  for (std::size_t i = 0; result && i < box.size(); ++i) {
+    auto factor = coefficient(function, static_cast<int>(i));
+    result = factor ? std::optional(*result + *factor * box[i].min) : std::nullopt;
+  }
+  return result;
+}
+
+/// Does \p access, which moves by one element along \p iterator, begin at a multiple of \p run elements wherever the others are?
+bool is_aligned(const Tensor& tensor, const Access& access, const std::vector<Interval>& box, int iterator, std::int64_t run) {
+  std::int64_t corner = 0;
+  for (std::size_t d = 0; d < tensor.extent.size(); ++d) {
+    if (tensor.strides[d] % run == 0) continue;
+    auto index = subscript(access, static_cast<int>(d));
+    auto first = index ? at_corner(*index, box) : std::nullopt;
+    if (!first) return false;
+    corner += (*first - tensor.min[d]) * tensor.strides[d];
+    for (std::size_t i = 0; i < box.size(); ++i) {
+      bool moves = static_cast<int>(i) != iterator && box[i].extent() > 1;
+      if (moves && *coefficient(*index, static_cast<int>(i)) * tensor.strides[d] % run != 0) return false;
+    }
+  }
+  return corner % run == 0;
+}
+
+}  // namespace
+
+std::int64_t step(const Scop& scop, const Access& access, int iterator) {
+  if (access.exact) return polyhedral::stride(scop, access, iterator);
+  const auto& tensor = scop.tensor(polyhedral::range_name(access.relation));
+  std::int64_t result = 0;
+  for (std::size_t d = 0; d < tensor.extent.size(); ++d)
+    if (auto index = subscript(access, static_cast<int>(d))) {
+      auto factor = coefficient(*index, iterator);
+      if (!factor) return polyhedral::unknown_stride;
+      result += *factor * tensor.strides[d];
+    }
+  return result;
+}
+
+std::int64_t vector_run(const Scop& scop, const polyhedral::Statement& statement, int iterator) {
+  auto box = polyhedral::box(statement.domain);
+  std::int64_t widest = 1;
+  for (const auto* access : polyhedral::accesses(statement)) {
+    auto moved = step(scop, *access, iterator);
+    if ((moved != 0 && moved != 1) || !statement.domain.is_subset(access->relation.domain())) return 1;
+    if (moved == 1) widest = std::max<std::int64_t>(widest, byte_size(scop.tensor(polyhedral::range_name(access->relation)).type));
+  }
+  auto run = widest_access / widest;
+  for (const auto* access : polyhedral::accesses(statement)) {
+    const auto& tensor = scop.tensor(polyhedral::range_name(access->relation));
+    if (step(scop, *access, iterator) == 1 && !is_aligned(tensor, *access, box, iterator, run)) return 1;
+  }
+  return run;
+}
+
+std::int64_t access_run(const Scop& scop, const polyhedral::Statement& statement, const Access& access, int iterator) {
+  const auto& tensor = scop.tensor(polyhedral::range_name(access.relation));
+  auto run = widest_access / byte_size(tensor.type);
+  bool fits = step(scop, access, iterator) == 1 && is_aligned(tensor, access, polyhedral::box(statement.domain), iterator, run);
+  return fits ? run : 1;
+}
+
+}  // namespace tc::strategy
