@@ -16,6 +16,11 @@ bool is_variable(const Expr& e, const std::string& name) {
   return variable && variable->name == name;
 }
 
+std::string zero(const Type& type) {
+  if (type.is_float()) return literal(type, 0.0);
+  return type.is_uint() ? literal(type, std::uint64_t{0}) : literal(type, std::int64_t{0});
+}
+
 /// Is the integer \p e, or each lane of it, a power of two?
 bool is_power_of_two(const Expr& e, int* shift) {
   return ir::is_const_power_of_two_integer(e, shift) && *shift >= 0;
@@ -169,7 +174,7 @@ Text KernelPrinter::load(const ir::Load* op) {
   Text element{str(identifier(op->name), "[", index(op->index).text, "]"), prec::primary};
   if (ir::is_const_one(op->predicate)) return element;
   return {
-      str(expr(op->predicate).at(prec::choice + 1), " ? ", element.text, " : ", literal(op->type.element_of(), 0.0)),
+      str(expr(op->predicate).at(prec::choice + 1), " ? ", element.text, " : ", zero(op->type.element_of())),
       prec::choice};
 }
 

@@ -15,6 +15,9 @@ namespace {
 
 using isl::schedule_node;
 
+/// The names of copies begin so.
+const std::string buffer_prefix = "block_";
+
 /// A loop around the place of a copy: tiles of `step` iterations of one iterator of the reader.
 struct Fixed {
   int iterator = -1;
@@ -94,10 +97,10 @@ class Copy {
     Addition addition;
     addition.host = reader_.id;
     auto& statement = addition.statement;
-    statement.id = unused_name(scop_, "copy_" + source);
+    auto tensor = make_tensor(source);
+    statement.id = unused_name(scop_, "copy_" + tensor.name.substr(buffer_prefix.size()));
     statement.body = Statement::Body::Copy;
     statement.iterators = own_;
-    auto tensor = make_tensor(source);
     auto tuple = str(statement.id, "[", join(own_), "]");
     auto ctx = scop_.ctx();
     addition.like = isl::multi_aff(ctx, str("{ ", tuple, " -> ", reader_.id, "[", join(first_instance()), "] }"));
@@ -209,7 +212,7 @@ class Copy {
 
   Tensor make_tensor(const std::string& source) const {
     Tensor tensor;
-    tensor.name = unused_name(scop_, "block_" + source);
+    tensor.name = unused_name(scop_, buffer_prefix + source);
     tensor.type = scop_.tensor(source).type;
     tensor.storage = Tensor::Storage::Workspace;
     for (const auto& dimension : dimensions_) {
