@@ -13,7 +13,7 @@ namespace tc::strategy {
 ///
 ///   lanes          the iterator that makes an instance cheapest (vector_cost.h):
 ///                    ((write + sum of reads) * ceil(E / L) + (reduced ? 8 : 0)) / E     E: extent, L: lanes
-///                  where an access costs 1/4 if constant along the lanes, 1 if contiguous, 2 backwards, else L; a read that can be
+///                  where an access costs 1/4 if constant along the lanes, 1 if contiguous, 2 backwards or where a condition masks lanes, else L; a read that can be
 ///                  packed at most 1 + 4 / uses of the copy; a write counts twice if it accumulates or scatters, four times that if
 ///                  it scatters what a register tile sums up, and is then shared by the instances of a result
 ///   register tile  for a reduction in loops of its own, the r rows and c columns of accumulators that fit the registers with the

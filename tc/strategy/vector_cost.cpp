@@ -21,6 +21,17 @@ double access_cost(const Scop& scop, const Access& access, int iterator, int lan
   return lanes;
 }
 
+/// Does a condition on \p iterator keep \p access from happening, as the zeros around an image do?
+bool is_guarded_along(const Statement& statement, const Access& access, int iterator) {
+  auto dim = static_cast<unsigned>(iterator);
+  isl::set happens = access.relation.domain();
+  isl::set anywhere = polyhedral::call(happens.ctx(), isl_set_drop_constraints_involving_dims, happens.copy(), isl_dim_set, dim, 1u);
+  return !anywhere.intersect(statement.domain).is_subset(happens);
+}
+
+/// A contiguous vector of which a condition masks lanes.
+constexpr double masked_cost = 2;
+
 /// An element of a vector that is scattered, in scalar writes: each goes to a line of its own.
 constexpr double scatter_cost = 4;
 
@@ -34,6 +45,7 @@ constexpr double combine_cost = 8;
 double read_cost(const Scop& scop, const Statement& statement, std::size_t index, int iterator, int lanes,
                  const CopiedReads& copies) {
   auto cost = access_cost(scop, statement.reads[index], iterator, lanes);
+  if (cost == 1 && is_guarded_along(statement, statement.reads[index], iterator)) cost = masked_cost;
   bool copied = index < copies.reuse.size() && copies.reuse[index] > 1 && cost > 1;
   return copied ? std::min(cost, 1 + copy_cost / static_cast<double>(copies.reuse[index])) : cost;
 }
