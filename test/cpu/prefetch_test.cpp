@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <regex>
-#include <sstream>
+#include "test/cpu/halide_statements.h"
 
 namespace tc::cpu {
 namespace {
@@ -12,30 +11,13 @@ namespace ir = Halide::Internal;
 using Halide::Expr;
 using ir::Stmt;
 
-Expr variable(const char* name) { return ir::Variable::make(Halide::Int(32), name); }
-Expr load(const char* buffer, const Expr& index) {
-  auto type = Halide::Float(32).with_lanes(index.type().lanes());
-  return ir::Load::make(type, buffer, index, Halide::Buffer<>(), ir::Parameter(), ir::const_true(type.lanes()), ir::ModulusRemainder());
-}
 Expr subscript(const char* buffer, const Expr& index) {
   return ir::Load::make(Halide::Int(32), buffer, index, Halide::Buffer<>(), ir::Parameter(), ir::const_true(), ir::ModulusRemainder());
-}
-Expr vector(const Expr& base) { return ir::Ramp::make(base, 1, 16); }
-Stmt store(const char* buffer, const Expr& index, const Expr& value) {
-  return ir::Store::make(buffer, value, index, ir::Parameter(), ir::const_true(value.type().lanes()), ir::ModulusRemainder());
-}
-Stmt loop(const char* name, int extent, const Stmt& body) {
-  return ir::For::make(name, 0, extent, ir::ForType::Serial, Halide::DeviceAPI::None, body);
 }
 
 /// What is asked for ahead, in order.
 std::string prefetched(const Stmt& body, const PrefetchOptions& options = {}) {
-  std::ostringstream text;
-  text << prefetch(body, Target::parse("cpu:avx512,cores=1,l1=32k,l2=1m"), options);
-  std::string all = text.str(), result;
-  const std::regex call("tc_prefetch\\((.*)\\)\n");
-  for (std::sregex_iterator it(all.begin(), all.end(), call), end; it != end; ++it) result += (*it)[1].str() + "; ";
-  return result;
+  return prefetches(prefetch(body, Target::parse("cpu:avx512,cores=1,l1=32k,l2=1m"), options));
 }
 
 /// for i { for j m[i] += x[i*step + j*16]  for k y = x[i*step + k*16] }

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <regex>
-#include <sstream>
+
+#include "test/cpu/halide_statements.h"
 
 namespace tc::cpu {
 namespace {
@@ -13,27 +13,11 @@ namespace ir = Halide::Internal;
 using Halide::Expr;
 using ir::Stmt;
 
-Expr variable(const char* name) { return ir::Variable::make(Halide::Int(32), name); }
-Expr load(const char* buffer, const Expr& index) {
-  auto type = Halide::Float(32).with_lanes(index.type().lanes());
-  return ir::Load::make(type, buffer, index, Halide::Buffer<>(), ir::Parameter(), ir::const_true(type.lanes()), ir::ModulusRemainder());
-}
-Expr vector(const Expr& base) { return ir::Ramp::make(base, 1, 16); }
-Stmt store(const Expr& value) {
-  return ir::Store::make("z", value, ir::Ramp::make(0, 1, value.type().lanes()), ir::Parameter(), ir::const_true(value.type().lanes()), ir::ModulusRemainder());
-}
-Stmt loop(const char* name, const Expr& extent, const Stmt& body) {
-  return ir::For::make(name, 0, extent, ir::ForType::Serial, Halide::DeviceAPI::None, body);
-}
+Stmt store(const Expr& value) { return cpu::store("z", vector(0, value.type().lanes()), value); }
 
 /// What is asked for ahead, in order.
 std::string prefetched(const Stmt& body, const PrefetchOptions& options = {}) {
-  std::ostringstream text;
-  text << prefetch_tiles(body, Target::parse("cpu:avx512,cores=1,l1=32k,l2=64k"), options);
-  std::string all = text.str(), result;
-  const std::regex call("tc_prefetch\\((.*)\\)\n");
-  for (std::sregex_iterator it(all.begin(), all.end(), call), end; it != end; ++it) result += (*it)[1].str() + "; ";
-  return result;
+  return prefetches(prefetch_tiles(body, Target::parse("cpu:avx512,cores=1,l1=32k,l2=64k"), options));
 }
 
 /// The sum over `rows` rows of x[base + row*pitch], each broadcast to a vector.
