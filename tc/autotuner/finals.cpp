@@ -79,9 +79,9 @@ bool faster(const std::vector<double>& of, const std::vector<double>& than) {
   std::vector<double> ratios;
   for (std::size_t i = 0; i < std::min(of.size(), than.size()); ++i) ratios.push_back(of[i] / than[i]);
   if (ratios.empty() || quantile(of, 0) >= quantile(than, 0)) return false;
-  double uncertainty =
-      (quantile(ratios, 0.75) - quantile(ratios, 0.25)) / 2 / std::sqrt(static_cast<double>(ratios.size()));
-  return quantile(ratios, 0.5) < 1 - std::max(0.01, 2 * uncertainty);
+  double deviation = (quantile(ratios, 0.75) - quantile(ratios, 0.25)) / 1.349;
+  double standard_error = 1.253 * deviation / std::sqrt(static_cast<double>(ratios.size()));
+  return quantile(ratios, 0.5) < 1 - std::max(0.01, 3 * standard_error);
 }
 
 std::vector<Finalist> play_finals(Workers& workers, const std::vector<Candidate>& candidates,
