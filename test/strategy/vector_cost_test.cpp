@@ -62,6 +62,16 @@ TEST_F(VectorCost, LanesDoNotFollowIntegersThatAreTheSameInAllOfThem) {
   EXPECT_EQ(vector_lanes(s, statement, Target::parse("cpu:avx512"), 1), 8);
 }
 
+TEST_F(VectorCost, AConditionCostsWhereItMasksLanes) {
+  auto cost = [&](const char* read) {
+    auto s = scop("C[i, j]", {read});
+    return best_vector(s, s.statement("S"), {1}, Target::parse("cpu:avx512")).cost;
+  };
+  EXPECT_EQ(cost("A[i, j] : i >= 1"), cost("A[i, j]"));
+  EXPECT_GT(cost("A[i, j - 1] : j >= 1"), cost("A[i, j - 1]"));
+  EXPECT_EQ(cost("A[i, 0] : j >= 1"), cost("A[i, 0]"));
+}
+
 TEST_F(VectorCost, ShortLoopsGetFewerLanes) {
   auto s = ScopBuilder(context()).output("C", {9, 3}).statement("S[i, j] : 0 <= i < 9 and 0 <= j < 3", "C[i, j]").scop();
   EXPECT_EQ(best_vector(s, s.statement("S"), {1}, Target::parse("cpu:avx512")).lanes, 4);
