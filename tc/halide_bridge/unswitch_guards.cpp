@@ -5,6 +5,8 @@
 #include <set>
 #include <vector>
 
+#include "tc/halide_bridge/flatten.h"
+
 namespace tc::halide_bridge {
 namespace {
 
@@ -13,15 +15,6 @@ namespace ir = Halide::Internal;
 using ir::Stmt;
 
 bool is_conditional(const ir::Call* call) { return call->is_intrinsic(ir::Call::if_then_else) && call->args.size() == 3; }
-
-void flatten(const Stmt& stmt, std::vector<Stmt>& parts) {
-  if (const auto* block = stmt.as<ir::Block>()) {
-    flatten(block->first, parts);
-    flatten(block->rest, parts);
-  } else {
-    parts.push_back(stmt);
-  }
-}
 
 bool is_constant_place(const Expr& index) {
   const auto* ramp = index.as<ir::Ramp>();
