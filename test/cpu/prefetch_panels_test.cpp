@@ -29,12 +29,16 @@ Stmt allocate(const char* name, int size, MemoryType where, const Stmt& body) {
 struct Nest {
   int trips = 512, size = 1 << 15, lanes = 16, step = 32;
   MemoryType panel = MemoryType::Heap, sums = MemoryType::Stack;
+  bool bound_inside = false;  ///< the address of the panel is bound in each iteration
 };
 
 /// What is asked for in: for k { sum[0 ...] += panel[k*step ...]  sum[lanes ...] += panel[k*step + lanes ...] }
 std::string requests(const Nest& nest, const PrefetchOptions& options = {}) {
-  Stmt body = ir::Block::make(add("sum", 0, load("panel", k() * nest.step, nest.lanes)),
-                              add("sum", nest.lanes, load("panel", k() * nest.step + nest.lanes, nest.lanes)));
+  Expr place = ir::Variable::make(Halide::Int(32), "place");
+  Expr row = (nest.bound_inside ? place : Expr(0)) + k() * nest.step;
+  Stmt body = ir::Block::make(add("sum", 0, load("panel", row, nest.lanes)),
+                              add("sum", nest.lanes, load("panel", row + nest.lanes, nest.lanes)));
+  if (nest.bound_inside) body = ir::LetStmt::make("place", k() * 2, body);
   Stmt loop = ir::For::make("k", 0, nest.trips, ir::ForType::Serial, Halide::DeviceAPI::None, body);
   std::ostringstream text;
   text << prefetch_panels(allocate("panel", nest.size, nest.panel, allocate("sum", 32, nest.sums, loop)),
@@ -60,6 +64,8 @@ TEST(PrefetchPanels, LeavesShortLoopsSmallBuffersAndVectorsThatStayInALine) {
   EXPECT_NE(requests({.size = (6 << 10) + 1}), "");
   EXPECT_EQ(requests({.lanes = 4, .step = 8}), "");
 }
+
+TEST(PrefetchPanels, LeavesAddressesBoundInAnIteration) { EXPECT_EQ(requests({.bound_inside = true}), ""); }
 
 TEST(PrefetchPanels, LeavesLoopsThatWriteMemoryAndReadRegisters) {
   EXPECT_EQ(requests({.sums = MemoryType::Heap}), "");
