@@ -17,16 +17,19 @@
 #include "tc/base/str.h"
 #include "tc/cache/environment.h"
 #include "tools/flag_help.h"
+#include "tools/json_text.h"
 
 /// tc_autotune: fills the compilation cache offline. --help says all.
 
 DEFINE_string(def, "", "the def to tune; without it the only one of the file");
 DEFINE_string(sizes, "",
               "values of the def's sizes, for example M=128,K=64,N=256; several lists joined by ';' are tuned in turn");
-DEFINE_string(target, "", "the processor to tune for, for example avx2,cores=2; without it this machine");
+DEFINE_string(target, "", "what to tune for, for example avx2,cores=2 or cuda:sm_90; without it this machine's processor");
+DEFINE_string(devices, "", "GPUs to measure on, for example 0,1; without it all that the target is for");
 DEFINE_double(budget, 60, "seconds for each list of sizes; 0: no limit");
 DEFINE_int32(candidates, 0, "candidates to try for each list of sizes; 0: no limit");
 DEFINE_string(method, "genetic", "how to search: genetic or random");
+DEFINE_string(ranking, "none", "which candidates are measured: none (all), model or learned");
 DEFINE_uint64(seed, 0, "what is tried depends on it, and on measured times only");
 DEFINE_int32(population, 24, "candidates of a generation");
 DEFINE_int32(threads, 0, "threads that kernels run on; 0: as many as the machine has");
@@ -40,6 +43,7 @@ namespace {
 
 using namespace tc;
 using namespace tc::autotuner;
+using tools::quoted;
 
 constexpr const char* help =
     R"(tc_autotune searches for the mapping options that make a def fastest on this machine and puts them into the cache.
@@ -90,6 +94,13 @@ lang::SizeMap parse_sizes(const std::string& text) {
   return sizes;
 }
 
+int parse_device(const std::string& text) {
+  char* end = nullptr;
+  auto value = std::strtol(text.c_str(), &end, 10);
+  if (*end || value < 0) throw UsageError(str("--devices: '", text, "' is no number of a GPU"));
+  return static_cast<int>(value);
+}
+
 /// The inputs of \p function for \p sizes, dense ones.
 std::vector<TensorSpec> inputs_of(const engine::Function& function, const lang::SizeMap& sizes) {
   for (const auto& name : function.def.sizes)
@@ -131,19 +142,6 @@ std::string time_text(double seconds) {
   return text;
 }
 
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (unsigned char c : text) {
-    char code[8];
-    std::snprintf(code, sizeof code, "\\u%04x", c);
-    if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\')
-      out += code;
-    else
-      out += static_cast<char>(c);
-  }
-  return out + '"';
-}
-
 std::string options_text(const options::MappingOptions& options) {
   auto text = options.to_text();
   return text.empty() ? "(default options)" : text;
@@ -162,7 +160,7 @@ class Log {
       out_ << "{\"sizes\": " << quoted(sizes) << ", \"options\": " << quoted(candidate.options.to_text())
            << ", \"status\": " << quoted(name(candidate.status)) << ", \"seconds\": " << candidate.seconds
            << ", \"spread\": " << candidate.spread << ", \"generation\": " << candidate.generation
-           << ", \"at\": " << candidate.at << ", \"note\": " << quoted(candidate.note) << "}" << std::endl;
+           << ", \"at\": " << candidate.at << ", \"predicted\": " << candidate.predicted << ", \"note\": " << quoted(candidate.note) << "}" << std::endl;
   }
   void write(const std::string& sizes, const TuneResult& result) {
     if (out_.is_open())
@@ -193,11 +191,13 @@ TuneSettings settings_from_flags() {
   settings.budget = FLAGS_budget;
   settings.candidates = FLAGS_candidates;
   settings.method = parse_method(FLAGS_method);
+  settings.ranking = parse_ranking(FLAGS_ranking);
   settings.seed = FLAGS_seed;
   settings.genetic.population = FLAGS_population;
   settings.threads = FLAGS_threads;
   for (const auto& start : split(FLAGS_start, ';')) settings.starts.push_back(options::MappingOptions::parse(start));
   if (!FLAGS_target.empty()) settings.target = Target::parse(FLAGS_target);
+  for (const auto& device : split(FLAGS_devices, ',')) settings.devices.push_back(parse_device(device));
   settings.checkpoint = FLAGS_checkpoint;
   settings.cancellation = cancellation();
   settings.on_progress = show;

@@ -15,6 +15,7 @@
 #include "tc/cache/maintain.h"
 #include "tc/engine/recheck.h"
 #include "tools/flag_help.h"
+#include "tools/json_text.h"
 
 /// tc_cache: looks at cache folders and changes them. --help says all.
 
@@ -29,6 +30,7 @@ namespace {
 
 using namespace tc;
 using namespace tc::cache;
+using tools::quoted;
 
 using Words = std::vector<std::string>;
 
@@ -65,21 +67,6 @@ exit codes: 0 done, 1 verify found something or an id is unknown, 2 it could not
 struct UsageError : Error {
   using Error::Error;
 };
-
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (unsigned char c : text) {
-    char code[8];
-    std::snprintf(code, sizeof code, "\\u%04x", c);
-    if (c == '"' || c == '\\')
-      out += str('\\', c);
-    else if (c < 0x20 || c >= 0x7f)
-      out += code;
-    else
-      out += static_cast<char>(c);
-  }
-  return out + '"';
-}
 
 /// Fields of an entry with their values as JSON, and as people read them.
 class Fields {

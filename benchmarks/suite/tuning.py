@@ -27,8 +27,9 @@ CASES = (
     "lookups/2lut-1e6",
 )
 METHODS = ("genetic", "random")
-GAINS, COMPARISON = "gains", "methods"
-PARTS = (GAINS, COMPARISON)
+RANKINGS = ("none", "model", "learned")
+GAINS, COMPARISON, RANKING = "gains", "methods", "rankings"
+PARTS = (GAINS, COMPARISON, RANKING)
 FINAL_SECONDS = 2.0
 
 
@@ -41,6 +42,7 @@ class Job:
     method: str
     seed: int
     threads: Sequence[int]
+    ranking: str = "none"
 
     @property
     def limit(self) -> float:
@@ -48,7 +50,7 @@ class Job:
 
     def key(self, case: str) -> list:
         """Equal for jobs whose results stand for each other."""
-        return [self.part, case, self.method, self.seed, self.budget]
+        return [self.part, case, self.ranking if self.part == RANKING else self.method, self.seed, self.budget]
 
 
 def all_cases() -> List[Case]:
@@ -65,9 +67,8 @@ def chosen(patterns: Sequence[str]) -> List[Case]:
 def tuned(case: Case, job: Job, inputs: tuple):
     """The result of the tuning of `job`."""
     function = tc.define(case.text)[case.entry]
-    return tc.autotune(
-        function, *inputs, budget=job.budget, method=job.method, seed=job.seed, cache=False, progress=False
-    )
+    how = {"budget": job.budget, "method": job.method, "ranking": job.ranking, "seed": job.seed}
+    return tc.autotune(function, *inputs, **how, cache=False, progress=False)
 
 
 def seconds_to_95_percent(result) -> float:
@@ -90,6 +91,7 @@ def facts(case: Case, job: Job, result) -> dict:
         "generations": result.generations,
         "elapsed": result.elapsed,
         "seconds_to_95_percent": seconds_to_95_percent(result),
+        "convergence": result.convergence(),
     }
 
 
@@ -129,11 +131,15 @@ def jobs_of(args) -> List[Job]:
         jobs += [
             Job(COMPARISON, args.method_budget, method, seed, threads) for seed in range(args.seeds) for method in METHODS
         ]
+    if args.part == RANKING:
+        jobs += [
+            Job(RANKING, args.method_budget, "genetic", seed, threads, ranking) for seed in range(args.seeds) for ranking in RANKINGS
+        ]
     return jobs
 
 
 def waves(jobs: List[Job]) -> List[List[Job]]:
-    """Jobs that run together for one case: the gains, then both methods of each seed."""
+    """Jobs that run together for one case: the gains, then all methods of each seed."""
     found: dict = {}
     for job in jobs:
         found.setdefault((job.part, job.seed), []).append(job)
@@ -150,7 +156,7 @@ def run(args, work: Callable = child) -> dict:
     machine.keep_memory()
     try:
         for case, job in todo:
-            bar.step(f"{case.name}: {job.part}, {job.method}, seed {job.seed}, {job.budget:g} s")
+            bar.step(f"{job.key(case.name)}")
             row = run_case(case, job, work)[0]
             row["key"] = job.key(case.name)
             result["rows"] = [kept for kept in result["rows"] if kept["key"] != row["key"]] + [row]
@@ -172,7 +178,7 @@ def default_result() -> str:
 
 def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(prog="tune.py", description="Tunes cases of the suite and tells what it gains.")
-    p.add_argument("--part", choices=PARTS, help="gains: default, tuned, torch; methods: genetic against random (both)")
+    p.add_argument("--part", choices=PARTS, help="gains: default, tuned, torch; methods: genetic against random; without it both. rankings: of candidates")
     p.add_argument("--cases", action="append", default=[], metavar="PATTERN", help="cases by name; repeatable (eight)")
     p.add_argument("--budget", type=float, default=60, help="seconds of each tuning of the gains (60)")
     p.add_argument("--method-budget", type=float, default=15, help="seconds of each tuning of the methods (15)")

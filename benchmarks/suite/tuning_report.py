@@ -110,15 +110,43 @@ def methods_table(rows: List[dict]) -> List[str]:
     ]
 
 
+def seconds_to(row: dict, time: float) -> Optional[float]:
+    """Seconds until a tuning had found a kernel that takes `time` or less."""
+    return next((at for at, found in row["convergence"] if found <= time), None)
+
+
+def rankings_table(rows: List[dict]) -> List[str]:
+    """Rankings of candidates: the speed-up at the end, and the time until 95 % of the speed that the best of them reached."""
+    names = list(dict.fromkeys(row["key"][2] for row in rows))
+    lines = [
+        f"## Rankings of candidates, {rows[0]['key'][4]:g} s each",
+        "",
+        "| case | seed | " + " | ".join(f"{name}: gain | 95 % after" for name in names) + " |",
+        "|---|---|" + "---|" * (2 * len(names)),
+    ]
+    for case, seed in dict.fromkeys((row["case"], row["key"][3]) for row in rows):
+        found = {row["key"][2]: row for row in rows if (row["case"], row["key"][3]) == (case, seed)}
+        best = min(row["convergence"][-1][1] for row in found.values())
+        cells = []
+        for name in names:
+            at = seconds_to(found[name], best / 0.95) if name in found else None
+            cells.append(f"{found[name]['speedup']:.2f} | {'never' if at is None else f'{at:.0f} s'}" if name in found else " | ")
+        lines.append(f"| {case} | {seed} | {' | '.join(cells)} |")
+    means = [f"{name} {geomean(row['speedup'] for row in rows if row['key'][2] == name):.3f}" for name in names]
+    return [*lines, "", f"Geometric means of the gains: {', '.join(means)}.", ""]
+
+
 def page(result: dict) -> str:
     """The whole result as Markdown."""
     m = result["machine"]
     lines = ["# Tuning", "", f"{m['processor']}, {m['cores']} cores, `{m['target']}`, torch {m['torch']}.", ""]
-    gains, methods = rows_of(result, "gains"), rows_of(result, "methods")
+    gains, methods, rankings = (rows_of(result, part) for part in ("gains", "methods", "rankings"))
     if gains:
         lines += gains_table(gains)
     if methods:
         lines += methods_table(methods)
+    if rankings:
+        lines += rankings_table(rankings)
     failed = [row for row in result["rows"] if row["status"] != "ok"]
     lines += [f"* {row['case']}: {row['status']}" for row in failed]
     return "\n".join(lines).rstrip() + "\n"

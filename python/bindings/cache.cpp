@@ -61,17 +61,13 @@ cache::Measurement to_measurement(const py::dict& values) {
   return measured;
 }
 
+using namespace py::literals;
+
 py::dict to_python(const cache::OptionsEntry& entry) {
-  py::dict result;
-  result["options"] = entry.options;
-  result["injected"] = entry.origin == cache::Origin::Injected;
-  result["measured"] = to_python(entry.measured);
-  result["created_at"] = entry.created_at;
-  result["note"] = entry.note;
-  result["program"] = entry.key.program;
-  result["tensors"] = cache::tensors_text(entry.key);
-  result["target"] = entry.key.target;
-  return result;
+  return py::dict("options"_a = entry.options, "injected"_a = entry.origin == cache::Origin::Injected,
+                  "measured"_a = to_python(entry.measured), "created_at"_a = entry.created_at, "note"_a = entry.note,
+                  "program"_a = entry.key.program, "tensors"_a = cache::tensors_text(entry.key),
+                  "target"_a = entry.key.target);
 }
 
 /// The same in the names of the def of \p key.
@@ -121,44 +117,29 @@ py::list entries(const cache::Cache& self) {
   return result;
 }
 
+py::dict to_python(const cache::StoredCode& stored) {
+  const auto& entry = stored.entry;
+  return py::dict("id"_a = stored.id(), "options"_a = entry.options, "source"_a = entry.source,
+                  "generated"_a = entry.generated, "tensors"_a = cache::tensors_text(entry.key),
+                  "target"_a = entry.key.target, "build"_a = entry.build,
+                  "this_build"_a = cache::is_of_these_sources(entry.build), "verified_stages"_a = entry.verified_stages,
+                  "compile_ms"_a = entry.compile_milliseconds, "created_at"_a = entry.created_at,
+                  "bytes"_a = stored.bytes);
+}
+
 py::list code(const cache::Cache& self) {
   py::list result;
-  for (const auto& stored : cache::list_code(self.settings().folder)) {
-    py::dict entry;
-    entry["id"] = stored.id();
-    entry["options"] = stored.entry.options;
-    entry["source"] = stored.entry.source;
-    entry["generated"] = stored.entry.generated;
-    entry["tensors"] = cache::tensors_text(stored.entry.key);
-    entry["target"] = stored.entry.key.target;
-    entry["build"] = stored.entry.build;
-    entry["this_build"] = cache::is_of_these_sources(stored.entry.build);
-    entry["verified_stages"] = stored.entry.verified_stages;
-    entry["compile_ms"] = stored.entry.compile_milliseconds;
-    entry["created_at"] = stored.entry.created_at;
-    entry["bytes"] = stored.bytes;
-    result.append(entry);
-  }
+  for (const auto& stored : cache::list_code(self.settings().folder)) result.append(to_python(stored));
   return result;
 }
 
-py::dict to_python(const cache::Count& count) {
-  py::dict result;
-  result["files"] = count.files;
-  result["bytes"] = count.bytes;
-  return result;
-}
+py::dict to_python(const cache::Count& count) { return py::dict("files"_a = count.files, "bytes"_a = count.bytes); }
 
 py::dict stat(const cache::Cache& self) {
   auto held = cache::stat(self.settings().folder);
-  py::dict result;
-  result["folder"] = self.settings().folder;
-  result["keys"] = held.keys;
-  result["options"] = to_python(held.options);
-  result["code"] = to_python(held.code);
-  result["code_of_other_builds"] = to_python(held.code_of_other_builds);
-  result["unfinished"] = to_python(held.temporary);
-  return result;
+  return py::dict("folder"_a = self.settings().folder, "keys"_a = held.keys, "options"_a = to_python(held.options),
+                  "code"_a = to_python(held.code), "code_of_other_builds"_a = to_python(held.code_of_other_builds),
+                  "unfinished"_a = to_python(held.temporary));
 }
 
 std::vector<std::string> verify(const cache::Cache& self, bool recompile) {
@@ -180,11 +161,7 @@ const std::string& writable_folder(const cache::Cache& self) {
 }
 
 py::dict to_python(const cache::Transfer& transfer) {
-  py::dict result;
-  result["taken"] = transfer.taken;
-  result["present"] = transfer.present;
-  result["refused"] = transfer.refused;
-  return result;
+  return py::dict("taken"_a = transfer.taken, "present"_a = transfer.present, "refused"_a = transfer.refused);
 }
 
 py::dict collect(const cache::Cache& self, const std::optional<std::string>& max_size, std::size_t results_a_key) {
@@ -192,10 +169,7 @@ py::dict collect(const cache::Cache& self, const std::optional<std::string>& max
   rules.max_bytes = max_size ? cache::parse_size(*max_size) : self.settings().max_bytes;
   rules.results_a_key = results_a_key;
   auto report = cache::gc(writable_folder(self), rules);
-  py::dict result;
-  result["removed"] = to_python(report.removed);
-  result["bytes_left"] = report.bytes_left;
-  return result;
+  return py::dict("removed"_a = to_python(report.removed), "bytes_left"_a = report.bytes_left);
 }
 
 }  // namespace

@@ -25,43 +25,26 @@ using autotuner::Progress;
 using autotuner::TuneResult;
 using autotuner::TuneSettings;
 
+using namespace py::literals;
+
 py::dict to_python(const Finalist& finalist) {
-  py::dict result;
-  result["options"] = finalist.options;
-  result["time"] = finalist.seconds;
-  result["least"] = finalist.least;
-  result["spread"] = finalist.spread;
-  result["runs"] = finalist.runs;
-  return result;
+  return py::dict("options"_a = finalist.options, "time"_a = finalist.seconds, "least"_a = finalist.least,
+                  "spread"_a = finalist.spread, "runs"_a = finalist.runs);
 }
 
 py::dict to_python(const Candidate& candidate) {
-  py::dict result;
-  result["options"] = candidate.options;
-  result["status"] = autotuner::name(candidate.status);
-  result["time"] = candidate.seconds;
-  result["spread"] = candidate.spread;
-  result["note"] = candidate.note;
-  result["generation"] = candidate.generation;
-  result["at"] = candidate.at;
-  return result;
+  return py::dict("options"_a = candidate.options, "status"_a = autotuner::name(candidate.status),
+                  "time"_a = candidate.seconds, "spread"_a = candidate.spread, "note"_a = candidate.note,
+                  "generation"_a = candidate.generation, "at"_a = candidate.at, "predicted"_a = candidate.predicted,
+                  "device"_a = candidate.device);
 }
 
 py::dict to_python(const Progress& progress) {
-  py::dict result;
-  result["generation"] = progress.generation;
-  result["tried"] = progress.tried;
-  result["usable"] = progress.usable;
-  result["same"] = progress.same;
-  result["slow"] = progress.slow;
-  result["failed"] = progress.failed;
-  result["default"] = progress.default_seconds;
-  result["best"] = progress.best_seconds;
-  result["median"] = progress.median_seconds;
-  result["elapsed"] = progress.elapsed;
-  result["budget"] = progress.budget;
-  result["candidates"] = progress.candidates;
-  return result;
+  return py::dict("generation"_a = progress.generation, "tried"_a = progress.tried, "usable"_a = progress.usable,
+                  "same"_a = progress.same, "slow"_a = progress.slow, "failed"_a = progress.failed,
+                  "default"_a = progress.default_seconds, "best"_a = progress.best_seconds,
+                  "median"_a = progress.median_seconds, "elapsed"_a = progress.elapsed, "budget"_a = progress.budget,
+                  "candidates"_a = progress.candidates);
 }
 
 template <typename Items>
@@ -72,17 +55,10 @@ py::list list_of(const Items& items) {
 }
 
 py::dict to_python(const TuneResult& tuned) {
-  py::dict result;
-  result["best"] = to_python(tuned.best);
-  result["default"] = to_python(tuned.standard);
-  result["finalists"] = list_of(tuned.finalists);
-  result["candidates"] = list_of(tuned.candidates);
-  result["executable"] = std::make_shared<Callable>(tuned.executable);
-  result["stop"] = autotuner::name(tuned.stop);
-  result["generations"] = tuned.generations;
-  result["elapsed"] = tuned.elapsed;
-  result["kept"] = tuned.kept;
-  return result;
+  return py::dict("best"_a = to_python(tuned.best), "default"_a = to_python(tuned.standard),
+                  "finalists"_a = list_of(tuned.finalists), "candidates"_a = list_of(tuned.candidates),
+                  "executable"_a = std::make_shared<Callable>(tuned.executable), "stop"_a = autotuner::name(tuned.stop),
+                  "generations"_a = tuned.generations, "elapsed"_a = tuned.elapsed, "kept"_a = tuned.kept);
 }
 
 /// The newest progress, from the thread that tunes to the one that shows it.
@@ -146,6 +122,8 @@ TuneSettings settings_of(const py::dict& values) {
   settings.budget = values["budget"].cast<double>();
   settings.candidates = values["candidates"].cast<int>();
   settings.method = autotuner::parse_method(values["method"].cast<std::string>());
+  settings.ranking = autotuner::parse_ranking(values["ranking"].cast<std::string>());
+  settings.devices = values["devices"].cast<std::vector<int>>();
   settings.seed = values["seed"].cast<std::uint64_t>();
   settings.genetic.population = values["population"].cast<int>();
   settings.starts = values["starts"].cast<std::vector<options::MappingOptions>>();
@@ -172,7 +150,7 @@ class TuneInputs {
       else
         borrowed.take(tensor.ptr(), name.c_str());
       if (borrowed.device != on_cpu)
-        throw ArgumentError(str("'", name, "' is on a GPU: tuning measures on a processor of this machine"));
+        throw ArgumentError(str("'", name, "' is on a GPU: tuning takes tensors of the host"));
       views_[i] = borrowed.view();
     }
   }

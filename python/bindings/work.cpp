@@ -8,24 +8,16 @@ namespace py = pybind11;
 namespace tc::python {
 namespace {
 
+using namespace py::literals;
+
 py::dict dict_of(const strategy::Work& work) {
-  py::dict result;
-  result["adds"] = work.adds;
-  result["multiplies"] = work.multiplies;
-  result["fused"] = work.fused;
-  result["divisions"] = work.divisions;
-  result["square_roots"] = work.square_roots;
-  result["functions"] = work.functions;
-  result["comparisons"] = work.comparisons;
-  result["integers"] = work.integers;
-  return result;
+  return py::dict("adds"_a = work.adds, "multiplies"_a = work.multiplies, "fused"_a = work.fused,
+                  "divisions"_a = work.divisions, "square_roots"_a = work.square_roots, "functions"_a = work.functions,
+                  "comparisons"_a = work.comparisons, "integers"_a = work.integers);
 }
 
 py::dict dict_of(const strategy::Transfer& transfer) {
-  py::dict result;
-  result["read"] = transfer.read;
-  result["written"] = transfer.written;
-  return result;
+  return py::dict("read"_a = transfer.read, "written"_a = transfer.written);
 }
 
 /// What goes between each two levels, by \p level(number).
@@ -66,16 +58,10 @@ py::tuple position(const engine::WorkReport& report, const std::string& target, 
     roofline = engine::roofline(report, Target::parse(target), seconds);
   }
   auto limit = [](double value) { return value > 0 ? py::object(py::float_(value)) : py::object(py::none()); };
-  py::dict result;
-  result["seconds"] = roofline.seconds;
-  result["threads"] = roofline.threads;
-  result["gflops"] = roofline.flops;
-  result["peak_gflops"] = limit(roofline.limits.flops);
-  result["share_of_peak"] = limit(roofline.share_of_peak());
-  result["gbytes"] = limit(roofline.bandwidth);
-  result["peak_gbytes"] = limit(roofline.limits.bandwidth);
-  result["share_of_bandwidth"] = limit(roofline.share_of_bandwidth());
-  result["bound"] = roofline.bound();
+  py::dict result("seconds"_a = roofline.seconds, "threads"_a = roofline.threads, "gflops"_a = roofline.flops,
+                  "peak_gflops"_a = limit(roofline.limits.flops), "share_of_peak"_a = limit(roofline.share_of_peak()),
+                  "gbytes"_a = limit(roofline.bandwidth), "peak_gbytes"_a = limit(roofline.limits.bandwidth),
+                  "share_of_bandwidth"_a = limit(roofline.share_of_bandwidth()), "bound"_a = roofline.bound());
   return py::make_tuple(result, engine::to_string(roofline));
 }
 

@@ -35,7 +35,8 @@ class Measured:
 @dataclasses.dataclass(frozen=True)
 class Candidate:
     """Options that were tried. `status` is ok, same (code as an earlier one), slow (given up), wrong, crash, timeout,
-    resource or rejected; `time` is in seconds, the least of some samples, 0 for failures; `at` is when, in seconds since tuning began."""
+    resource or rejected; `time` is in seconds, the least of some samples, 0 for failures; `at` is when, in seconds since tuning began;
+    `predicted` is what the compiler's model says in seconds, 0 for nothing; `device` is the GPU that measured it, for targets of GPUs."""
 
     options: _core.MappingOptions
     status: str
@@ -44,6 +45,8 @@ class Candidate:
     note: str
     generation: int
     at: float
+    predicted: float = 0.0
+    device: int = -1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,6 +174,21 @@ def _limits(effort: Optional[str], budget: Optional[float], candidates: Optional
     return (60.0, 0) if seconds is None and most is None else (float(seconds or 0), int(most or 0))
 
 
+def _target_of(tensors) -> Optional[str]:
+    """The target of the GPU that tensors of torch lie on, None for none."""
+    for tensor in tensors:
+        if getattr(tensor, "is_cuda", False):
+            import torch
+
+            return "cuda:sm_{}{}".format(*torch.cuda.get_device_capability(tensor.device))
+    return None
+
+
+def _on_host(tensor):
+    """The tensor in the memory of the host, which tuning takes it from."""
+    return tensor.cpu() if getattr(tensor, "is_cuda", False) else tensor
+
+
 def _result(found: dict, executable: Executable, name: str) -> TuneResult:
     """The result of what C++, or a worker elsewhere, found."""
 
@@ -195,12 +213,14 @@ def autotune(
     effort: Optional[str] = None,
     candidates: Optional[int] = None,
     method: str = "genetic",
+    ranking: str = "none",
     seed: int = 0,
     population: int = 24,
     starts: Sequence[Union[str, _core.MappingOptions]] = (),
     cache: Union[Cache, None, bool] = None,
     out=None,
     target: Optional[str] = None,
+    devices: Sequence[int] = (),
     checkpoint=None,
     progress: Union[bool, Callable[[dict], None]] = True,
     ray=None,
@@ -213,22 +233,28 @@ def autotune(
     "full" (10 minutes). Without any of them the budget is 60 s. Ctrl-C ends it with the best so far.
 
     Candidates are compiled and run in processes of their own; only those whose results are right count. `method` is
-    "genetic" or "random"; what is tried depends on `seed` and on measured times only. Specs (`tc.spec`) in place of tensors
-    are filled with made-up numbers.
+    "genetic" or "random"; `ranking` says which of the candidates it proposes are measured: "none", all; "model", those that the
+    compiler's own model finds fastest; "learned", with that model corrected by what was measured. What is tried depends on
+    `seed` and on measured times only. Specs (`tc.spec`) in place of tensors are filled with made-up numbers.
 
     The winner goes into `cache` (a `tc.cache.Cache`; None: the environment's, False: none): calls, and
     `compile(..., options="cached")`, take it from there in every process. `starts` are options to try first. `checkpoint` is a
     file that is written after each generation and gone on from. `progress` is False, True or a function that takes a dict.
 
+    Tensors on a GPU, or a target like "cuda:sm_90", are tuned for on the GPUs of that architecture, or those in `devices`, all at once.
+
     `ray` tunes on many machines: True for the Ray cluster this process belongs to, else a local one, or the address of one; see
     docs/autotuning.md. `workers` is how many (one for each machine, or GPU); `resources` is what one takes, as Ray names it.
     """
     seconds, most = _limits(effort, budget, candidates)
+    target = target or _target_of(tensors)
+    tensors = tuple(map(_on_host, tensors))
     store = environment() if cache is None else (None if cache is False else cache)
     settings = {
         "budget": seconds,
         "candidates": most,
         "method": method,
+        "ranking": ranking,
         "seed": seed,
         "population": population,
         "starts": [str(start) for start in starts],
@@ -238,7 +264,7 @@ def autotune(
         if ray:
             found = _tune_elsewhere(function, tensors, out, {**settings, "target": target}, store, show, (ray, workers, resources))
         else:
-            how = {**settings, "starts": list(map(_core.MappingOptions, settings["starts"]))}
+            how = {**settings, "starts": list(map(_core.MappingOptions, settings["starts"])), "devices": list(devices)}
             found = _tune_here(function, tensors, out, target, how, store, show, str(checkpoint or ""))
     finally:
         if isinstance(show, Display):

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "tc/autotuner/element.h"
 #include "tc/base/str.h"
 
 namespace tc::autotuner {
@@ -12,50 +13,6 @@ namespace {
 
 constexpr std::size_t guard = 4096, alignment = 64;
 constexpr char guard_byte = 0x5c;
-
-template <typename T>
-T load(const char* at) {
-  T value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
-
-double float_at(DType type, const char* at) {
-  switch (type) {
-    case DType::Float16:
-      return half_to_float(load<std::uint16_t>(at));
-    case DType::BFloat16:
-      return bfloat_to_float(load<std::uint16_t>(at));
-    case DType::Float32:
-      return load<float>(at);
-    default:
-      return load<double>(at);
-  }
-}
-
-void put_one(DType type, char* at) {
-  switch (type) {
-    case DType::Float16: {
-      auto bits = float_to_half(1);
-      return void(std::memcpy(at, &bits, sizeof bits));
-    }
-    case DType::BFloat16: {
-      std::uint16_t bits = 0x3f80;
-      return void(std::memcpy(at, &bits, sizeof bits));
-    }
-    case DType::Float32: {
-      float one = 1;
-      return void(std::memcpy(at, &one, sizeof one));
-    }
-    case DType::Float64: {
-      double one = 1;
-      return void(std::memcpy(at, &one, sizeof one));
-    }
-    default:
-      std::memset(at, 0, static_cast<std::size_t>(byte_size(type)));
-      *at = 1;
-  }
-}
 
 double epsilon(DType type) {
   switch (type) {
@@ -91,7 +48,7 @@ std::string float_difference(const TensorSpec& spec, const char* got, const char
   double squares = 0;
   std::int64_t count = 0;
   for_each_element(spec, [&](std::int64_t at) {
-    double value = float_at(spec.dtype, want + at);
+    double value = load_float(spec.dtype, want + at);
     if (std::isfinite(value)) squares += value * value, ++count;
     return true;
   });
@@ -101,7 +58,7 @@ std::string float_difference(const TensorSpec& spec, const char* got, const char
   std::string result;
   std::int64_t element = 0;
   for_each_element(spec, [&](std::int64_t at) {
-    double a = float_at(spec.dtype, got + at), b = float_at(spec.dtype, want + at);
+    double a = load_float(spec.dtype, got + at), b = load_float(spec.dtype, want + at);
     bool near = std::isfinite(b) && std::abs(a - b) <= relative * (std::abs(b) + scale);
     bool same = a == b || (std::isnan(a) && std::isnan(b)) || near;
     if (!same) result = str("element ", element, " is ", a, " instead of ", b);
@@ -163,8 +120,15 @@ void Tensors::poison() {
     std::memset(starts_[i], is_float(spec.dtype) ? 0xff : 0xa5, layout_.parts[i].bytes);
     if (!arguments_[i].read) continue;
     auto* first = static_cast<char*>(pointers_[i]);
-    for_each_element(spec, [&](std::int64_t at) { return put_one(spec.dtype, first + at), true; });
+    for_each_element(spec, [&](std::int64_t at) { return store_element(spec.dtype, 1, first + at), true; });
   }
+}
+
+std::vector<std::span<char>> Tensors::blocks() {
+  std::vector<std::span<char>> result;
+  for (std::size_t i = 0; i < arguments_.size(); ++i)
+    result.emplace_back(starts_[i] - guard, layout_.parts[i].bytes + 2 * guard);
+  return result;
 }
 
 std::vector<TensorView> Tensors::outputs() const {

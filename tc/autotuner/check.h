@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@ class Tensors {
   /// Outputs hold what no result is, those that are read ones.
   void poison();
   void* const* pointers() const { return pointers_.data(); }
+  /// The memory of each argument from the guard before it to the one behind it; begins at a multiple of 64 bytes.
+  std::vector<std::span<char>> blocks();
   std::vector<TensorView> outputs() const;
   /// What is wrong after a run: a difference from the reference, a write elsewhere; "" for nothing.
   std::string check(const Tolerance& tolerance) const;

@@ -11,7 +11,7 @@
 namespace tc::autotuner {
 namespace {
 
-constexpr const char* title = "tc_autotune checkpoint 1";
+constexpr const char* title = "tc_autotune checkpoint 2";
 constexpr std::uint64_t most_bytes = std::uint64_t(1) << 30;
 
 std::string digest(const std::string& body) {
@@ -21,16 +21,26 @@ std::string digest(const std::string& body) {
 Message message_of(const Candidate& candidate) {
   return {candidate.options.to_text(),  name(candidate.status),  exact_text(candidate.seconds),
           exact_text(candidate.spread), candidate.code,          candidate.note,
-          str(candidate.generation),    exact_text(candidate.at)};
+          str(candidate.generation),    exact_text(candidate.at),
+          exact_text(candidate.predicted), str(candidate.device)};
 }
 
 std::optional<Candidate> parse_candidate(const std::string& bytes) {
   auto fields = decode(bytes);
-  if (!fields || fields->size() != 8) return std::nullopt;
+  if (!fields || fields->size() != 10) return std::nullopt;
   const auto& f = *fields;
-  return Candidate{
-      options::MappingOptions::parse(f[0]), parse_status(f[1]), exact_number(f[2]), exact_number(f[3]), f[4], f[5],
-      static_cast<int>(whole_number(f[6])), exact_number(f[7])};
+  Candidate result;
+  result.options = options::MappingOptions::parse(f[0]);
+  result.status = parse_status(f[1]);
+  result.seconds = exact_number(f[2]);
+  result.spread = exact_number(f[3]);
+  result.code = f[4];
+  result.note = f[5];
+  result.generation = static_cast<int>(whole_number(f[6]));
+  result.at = exact_number(f[7]);
+  result.predicted = exact_number(f[8]);
+  result.device = static_cast<int>(whole_number(f[9]));
+  return result;
 }
 
 std::optional<Checkpoint> parse(const std::string& body) {

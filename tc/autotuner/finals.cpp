@@ -5,6 +5,8 @@
 #include <optional>
 #include <set>
 
+#include "tc/autotuner/statistics.h"
+
 namespace tc::autotuner {
 namespace {
 
@@ -13,11 +15,6 @@ struct Entrant {
   std::string image;
   std::vector<double> samples;
 };
-
-double quantile(std::vector<double> values, double part) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(std::lround(part * static_cast<double>(values.size() - 1)))];
-}
 
 /// The default options, then the fastest candidates of different code.
 std::vector<Entrant> entrants(const std::vector<Candidate>& candidates, int finalists) {
@@ -36,17 +33,18 @@ std::vector<Entrant> entrants(const std::vector<Candidate>& candidates, int fina
 void compile(Workers& workers, std::vector<Entrant>& entrants, const FinalSettings& settings) {
   std::vector<Message> jobs;
   for (const auto& entrant : entrants) jobs.push_back({"compile", entrant.options.to_text()});
-  auto done = [&](std::size_t i, const Message& reply) {
+  auto done = [&](std::size_t i, const Message& reply, int) {
     if (reply.front() == name(Status::Ok) && reply.size() == 3) entrants[i].image = reply[1];
   };
-  workers.run(jobs, settings.compile, settings.compilers, done, [] { return false; });
+  auto places = std::vector<int>(static_cast<std::size_t>(settings.compilers), no_gpu);
+  workers.run(jobs, settings.compile, places, done, [] { return false; });
 }
 
 /// Fills the samples of \p entrants from one process; false where that failed.
 bool compare(Workers& workers, const std::vector<Entrant*>& entrants, const FinalSettings& settings) {
   Message job{"compare", exact_text(settings.seconds)};
   for (const auto* entrant : entrants) job.push_back(entrant->image);
-  auto reply = workers.run(job, settings.limits, [] { return false; });
+  auto reply = workers.run(job, settings.limits, settings.device, [] { return false; });
   if (!reply || reply->front() != name(Status::Ok) || reply->size() != entrants.size() + 1) return false;
   for (std::size_t i = 0; i < entrants.size(); ++i) {
     entrants[i]->samples.clear();

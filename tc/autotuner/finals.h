@@ -11,6 +11,7 @@ struct FinalSettings {
   int finalists = 3;   ///< besides the default options
   double seconds = 3;  ///< for measuring
   int compilers = 1;
+  int device = no_gpu;  ///< that all are measured on
   Limits compile, limits;
 };
 

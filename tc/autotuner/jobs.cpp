@@ -7,10 +7,13 @@
 #include <cmath>
 #include <memory>
 
+#include "tc/autotuner/device.h"
 #include "tc/autotuner/results.h"
+#include "tc/autotuner/statistics.h"
 #include "tc/base/str.h"
 #include "tc/cache/sha256.h"
 #include "tc/cpu/thread_pool.h"
+#include "tc/engine/predict_time.h"
 
 namespace tc::autotuner {
 namespace {
@@ -30,42 +33,51 @@ Message reply(Status status, Message rest) {
   return rest;
 }
 
-std::shared_ptr<const engine::Executable> compile(const JobContext& context, const std::string& options,
-                                                  bool interpret) {
+engine::CompileOptions compile_options(const Target& target, const std::string& options) {
   engine::CompileOptions how;
-  how.target = Target::parse(context.problem.target);
+  how.target = target;
   how.mapping = options::MappingOptions::parse(options);
-  how.interpret = interpret;
+  return how;
+}
+
+std::shared_ptr<const engine::Executable> compile(const JobContext& context, const std::string& options,
+                                                  const engine::CompileOptions& how) {
   auto result = engine::compile(context.function, context.problem.inputs, context.problem.outputs, how);
   if (context.hook) context.hook("compile", options, {});
   return result;
 }
 
-/// A run on poisoned outputs.
-void run(const JobContext& context, const engine::Executable& executable, Tensors& tensors) {
-  tensors.poison();
-  executable.run_unchecked(tensors.pointers());
-  if (context.hook) context.hook("run", executable.image().options, tensors.outputs());
-}
+/// The tensors of a call on the device that is measured on.
+class Bench {
+ public:
+  Bench(const JobContext& context, int device)
+      : context_(context),
+        tensors_(context.arguments, context.layout, context.shared),
+        device_(make_device(context.target, device, tensors_)) {}
 
-double seconds_of(const engine::Executable& executable, const Tensors& tensors, int calls) {
-  auto start = Clock::now();
-  for (int i = 0; i < calls; ++i) executable.run_unchecked(tensors.pointers());
-  return since(start) / calls;
-}
+  /// Runs \p executable; what is wrong with the results, "" for nothing.
+  std::string try_out(const engine::Executable& executable) {
+    device_->run(executable);
+    if (context_.hook) context_.hook("run", executable.image().options, tensors_.outputs());
+    return tensors_.check(context_.tolerance);
+  }
+  double seconds_of(const engine::Executable& executable, int calls) { return device_->seconds_of(executable, calls); }
+
+ private:
+  const JobContext& context_;
+  Tensors tensors_;
+  std::unique_ptr<Device> device_;
+};
 
 /// Calls that make a sample of \p sample seconds.
 int calls_for(double sample, double call) {
   return static_cast<int>(std::clamp(std::ceil(sample / std::max(call, 1e-9)), 1.0, 1e6));
 }
 
-double quantile(std::vector<double> values, double part) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(std::lround(part * static_cast<double>(values.size() - 1)))];
-}
-
 Message reference(const JobContext& context, const Message& job) {
-  auto executable = compile(context, job.at(1), job.at(2) == "1");
+  auto how = compile_options(context.target.is_cuda() ? Target::host() : context.target, "");
+  how.interpret = job.at(1) == "interpreted";
+  auto executable = compile(context, "", how);
   Tensors tensors(context.arguments, context.layout, context.shared);
   executable->run_unchecked(tensors.pointers());
   auto bytes = std::max<std::size_t>(context.layout.bytes, 1);
@@ -75,54 +87,65 @@ Message reference(const JobContext& context, const Message& job) {
   return reply(Status::Ok, {});
 }
 
+Message predict(const JobContext& context, const Message& job) {
+  auto how = compile_options(context.target, job.at(1));
+  auto report = engine::describe_work(*context.function, context.arguments, how);
+  return reply(Status::Ok, {exact_text(engine::predict_seconds(report, context.target, context.problem.threads))});
+}
+
 Message compile_candidate(const JobContext& context, const Message& job) {
-  auto image = compile(context, job.at(1), false)->image();
+  auto image = compile(context, job.at(1), compile_options(context.target, job.at(1)))->image();
   auto bytes = image.serialise();
   image.options.clear();
   return reply(Status::Ok, {bytes, cache::hex(cache::sha256(image.serialise()), 16)});
 }
 
-Message measure(const JobContext& context, const Message& job) {
-  engine::Executable executable(engine::Image::deserialise(job.at(1)));
-  double best = exact_number(job.at(2)), limit = exact_number(job.at(3));
-  Tensors tensors(context.arguments, context.layout, context.shared);
-  run(context, executable, tensors);
-  if (auto wrong = tensors.check(context.tolerance); !wrong.empty()) return reply(Status::Wrong, {wrong});
-  double first = seconds_of(executable, tensors, 1);
-  if (best > 0 && first > hopeless * best) first = std::min(first, seconds_of(executable, tensors, 1));
-  if (best > 0 && first > hopeless * best) return reply(Status::Slow, {exact_text(first)});
-  first = seconds_of(executable, tensors, calls_for(sample_seconds / 4, first));
-  int calls = calls_for(sample_seconds, first);
+/// Samples of some calls each, until there are enough or \p limit seconds are over.
+std::vector<double> sample(Bench& bench, const engine::Executable& executable, int calls, double limit) {
   std::vector<double> samples;
   auto start = Clock::now();
   while (samples.size() < least_samples || (samples.size() < most_samples && since(start) < limit)) {
-    samples.push_back(seconds_of(executable, tensors, calls));
+    samples.push_back(bench.seconds_of(executable, calls));
     if (samples.size() >= 2 && since(start) > 4 * limit) break;
   }
+  return samples;
+}
+
+Message measure(const JobContext& context, int device, const Message& job) {
+  engine::Executable executable(engine::Image::deserialise(job.at(1)));
+  double best = exact_number(job.at(2)), limit = exact_number(job.at(3));
+  Bench bench(context, device);
+  if (auto wrong = bench.try_out(executable); !wrong.empty()) return reply(Status::Wrong, {wrong});
+  double once = bench.seconds_of(executable, 1);
+  if (best > 0 && once > hopeless * best) once = std::min(once, bench.seconds_of(executable, 1));
+  if (best > 0 && once > hopeless * best) return reply(Status::Slow, {exact_text(once)});
+  double call = bench.seconds_of(executable, calls_for(sample_seconds / 4, once));
+  int calls = calls_for(sample_seconds, call);
+  auto samples = sample(bench, executable, calls, limit);
   return reply(Status::Ok,
                {exact_text(quantile(samples, 0)), exact_text(quantile(samples, 0.75) - quantile(samples, 0.25)),
                 str(samples.size() * calls)});
 }
 
-Message compare(const JobContext& context, const Message& job) {
+Message compare(const JobContext& context, int device, const Message& job) {
   double limit = exact_number(job.at(1));
-  Tensors tensors(context.arguments, context.layout, context.shared);
+  Bench bench(context, device);
   std::vector<std::unique_ptr<engine::Executable>> executables;
   std::vector<int> calls;
   for (std::size_t i = 2; i < job.size(); ++i) {
-    executables.push_back(std::make_unique<engine::Executable>(engine::Image::deserialise(job[i])));
-    run(context, *executables.back(), tensors);
-    if (auto wrong = tensors.check(context.tolerance); !wrong.empty()) return reply(Status::Wrong, {wrong});
-    double once = seconds_of(*executables.back(), tensors, 1);
-    calls.push_back(calls_for(compare_sample_seconds, seconds_of(*executables.back(), tensors, calls_for(1e-4, once))));
+    const auto& executable =
+        *executables.emplace_back(std::make_unique<engine::Executable>(engine::Image::deserialise(job[i])));
+    if (auto wrong = bench.try_out(executable); !wrong.empty()) return reply(Status::Wrong, {wrong});
+    double once = bench.seconds_of(executable, 1);
+    calls.push_back(calls_for(compare_sample_seconds, bench.seconds_of(executable, calls_for(1e-4, once))));
   }
   std::vector<Message> samples(executables.size());
   auto start = Clock::now();
   for (int round = 0; round < least_samples || (round < most_rounds && since(start) < limit); ++round) {
     for (std::size_t k = 0; k < executables.size(); ++k) {
       auto i = (k + static_cast<std::size_t>(round)) % executables.size();
-      seconds_of(*executables[i], tensors, 1);
-      samples[i].push_back(exact_text(seconds_of(*executables[i], tensors, calls[i])));
+      bench.seconds_of(*executables[i], 1);
+      samples[i].push_back(exact_text(bench.seconds_of(*executables[i], calls[i])));
     }
     if (round >= 2 && since(start) > 4 * limit) break;
   }
@@ -131,24 +154,27 @@ Message compare(const JobContext& context, const Message& job) {
   return reply(Status::Ok, result);
 }
 
-Message dispatch(const JobContext& context, const Message& job) {
+Message dispatch(const JobContext& context, int device, const Message& job) {
   cpu::set_num_threads(context.problem.threads);
   if (job.at(0) == "reference") return reference(context, job);
+  if (job.at(0) == "predict") return predict(context, job);
   if (job.at(0) == "compile") return compile_candidate(context, job);
-  if (job.at(0) == "measure") return measure(context, job);
-  if (job.at(0) == "compare") return compare(context, job);
+  if (job.at(0) == "measure") return measure(context, device, job);
+  if (job.at(0) == "compare") return compare(context, device, job);
   throw InternalError(str("there is no job '", job.at(0), "'"));
 }
 
 }  // namespace
 
-Message run_job(const JobContext& context, const Message& job) {
+Message run_job(const JobContext& context, int device, const Message& job) {
   try {
-    return dispatch(context, job);
+    return dispatch(context, device, job);
   } catch (const ResourceError& error) {
     return reply(Status::Exhausted, {error.what()});
   } catch (const std::bad_alloc&) {
     return reply(Status::Exhausted, {"out of memory"});
+  } catch (const DeviceError& error) {
+    return reply(Status::Crashed, {error.what()});
   } catch (const std::exception& error) {
     return reply(Status::Rejected, {error.what()});
   }

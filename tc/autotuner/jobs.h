@@ -8,6 +8,7 @@
 #include "tc/autotuner/check.h"
 #include "tc/autotuner/message.h"
 #include "tc/autotuner/problem.h"
+#include "tc/base/target.h"
 
 namespace tc::autotuner {
 
@@ -22,6 +23,7 @@ struct JobContext {
   std::vector<engine::Argument> arguments;
   Layout layout;
   Tolerance tolerance;
+  Target target;
   int data = -1;                 ///< the file of the shared memory
   const char* shared = nullptr;  ///< its bytes, not to be written
   Hook hook;
@@ -29,13 +31,15 @@ struct JobContext {
 
 /// Jobs, each run in a process of its own. A reply begins with the name of a status; those of failures end with a note.
 ///
-///   reference <options> <interpret>        ok                       results into the shared memory
+///   reference interpreted|compiled         ok                       results into the shared memory
+///   predict <options>                      ok <seconds>
 ///   compile <options>                      ok <image> <identity of the code>
 ///   measure <image> <best> <seconds>       ok <least> <quartiles> <runs> | slow <seconds>
 ///   compare <seconds> <image>...           ok <seconds of each round of image 1>...
 ///
-/// `measure` and `compare` check results first. `best` is the time so far, in seconds, 0 for none; `seconds` are for
-/// measuring.
-Message run_job(const JobContext& context, const Message& job);
+/// The reference is computed on a processor, with the default options, whatever the target is. `measure` and `compare` run on \p
+/// device, a GPU where the target is one, and check results first. `best` is the time so far, in seconds, 0 for none; `seconds` are
+/// for measuring. What `predict` gives is engine::predict_seconds().
+Message run_job(const JobContext& context, int device, const Message& job);
 
 }  // namespace tc::autotuner

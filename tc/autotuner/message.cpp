@@ -6,16 +6,18 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+
+#include "tc/cache/little_endian.h"
 
 namespace tc::autotuner {
 namespace {
 
+constexpr int length_bytes = 8;
 constexpr std::uint64_t most_bytes = std::uint64_t(1) << 32;
 
 std::string length_text(std::uint64_t length) {
-  std::string result(sizeof length, '\0');
-  std::memcpy(result.data(), &length, sizeof length);
+  std::string result;
+  cache::put_bytes(result, length, length_bytes);
   return result;
 }
 
@@ -42,10 +44,9 @@ std::string encode(const Message& message) {
 std::optional<Message> decode(std::string_view bytes) {
   Message result;
   while (!bytes.empty()) {
-    std::uint64_t length = 0;
-    if (bytes.size() < sizeof length) return std::nullopt;
-    std::memcpy(&length, bytes.data(), sizeof length);
-    bytes.remove_prefix(sizeof length);
+    if (bytes.size() < length_bytes) return std::nullopt;
+    auto length = cache::get_bytes(bytes, 0, length_bytes);
+    bytes.remove_prefix(length_bytes);
     if (length > bytes.size()) return std::nullopt;
     result.emplace_back(bytes.substr(0, length));
     bytes.remove_prefix(length);
@@ -84,8 +85,10 @@ bool send(int file, const Message& message) {
 }
 
 std::optional<Message> receive(int file) {
-  std::uint64_t length = 0;
-  if (!read_all(file, reinterpret_cast<char*>(&length), sizeof length) || length > most_bytes) return std::nullopt;
+  char head[length_bytes];
+  if (!read_all(file, head, sizeof head)) return std::nullopt;
+  auto length = cache::get_bytes({head, sizeof head}, 0, length_bytes);
+  if (length > most_bytes) return std::nullopt;
   std::string bytes(length, '\0');
   if (!read_all(file, bytes.data(), length)) return std::nullopt;
   return decode(bytes);

@@ -26,6 +26,9 @@ enum class Status : std::uint8_t {
 const char* name(Status status);
 Status parse_status(const std::string& text);
 
+/// In place of the number of a GPU: a processor.
+inline constexpr int no_gpu = -1;
+
 /// Options that were tried.
 struct Candidate {
   options::MappingOptions options;
@@ -36,6 +39,8 @@ struct Candidate {
   std::string note;    ///< what went wrong
   int generation = 0;  ///< 0: the default options
   double at = 0;       ///< seconds since tuning began
+  double predicted = 0;  ///< seconds of a run by the analytic model; 0: not predicted
+  int device = no_gpu;   ///< the GPU that measured it
 
   bool usable() const { return status == Status::Ok || status == Status::Same; }
 };

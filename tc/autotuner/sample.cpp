@@ -1,10 +1,10 @@
 #include "tc/autotuner/sample.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <string>
 
+#include "tc/autotuner/element.h"
 #include "tc/autotuner/random_source.h"
 
 namespace tc::autotuner {
@@ -40,17 +40,6 @@ Bounds bounds_of(const engine::Function& function, const lang::SizeMap& sizes) {
   return bounds;
 }
 
-void put(DType type, double value, char* at) {
-  auto store = [&](auto typed) { std::memcpy(at, &typed, sizeof typed); };
-  if (type == DType::Float64) return store(value);
-  if (type == DType::Float32) return store(static_cast<float>(value));
-  if (type == DType::Float16) return store(float_to_half(static_cast<float>(value)));
-  if (type == DType::BFloat16)
-    return store(static_cast<std::uint16_t>(float_to_half(0) | (value < 0 ? 0xbf00 : 0x3f00)));
-  auto whole = static_cast<std::int64_t>(value);
-  std::memcpy(at, &whole, static_cast<std::size_t>(byte_size(type)));
-}
-
 }  // namespace
 
 SampleTensors::SampleTensors(const engine::Function& function, const std::vector<TensorSpec>& inputs,
@@ -67,8 +56,8 @@ SampleTensors::SampleTensors(const engine::Function& function, const std::vector
     memory_.emplace_back(static_cast<std::size_t>(span.high - span.low + 1) * size);
     for (std::size_t at = 0; at < memory_.back().size(); at += size) {
       double unit = random.unit();
-      put(spec.dtype, is_float(spec.dtype) ? 2 * unit - 1 : unit * static_cast<double>(bound),
-          memory_.back().data() + at);
+      store_element(spec.dtype, is_float(spec.dtype) ? 2 * unit - 1 : unit * static_cast<double>(bound),
+                    memory_.back().data() + at);
     }
     TensorView view;
     static_cast<TensorSpec&>(view) = spec;

@@ -1,65 +1,15 @@
 #include "tc/autotuner/search_space.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
-#include <set>
 
 #include "tc/base/str.h"
 
 namespace tc::autotuner {
 namespace {
 
-constexpr int most_tiled = 6;
-
-/// What the def says about its loops, for given sizes.
-struct Facts {
-  std::vector<std::string> left, all;  ///< iterators
-  std::set<std::int64_t> extents, reduced;
-  int statements = 0, depth = 0;
-  bool temporaries = false;
-};
-
-void note(std::vector<std::string>& names, const std::string& name) {
-  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-}
-
-Facts facts_of(const engine::Function& function, const lang::SizeMap& sizes) {
-  Facts facts;
-  for (std::size_t i = 0; i < function.def.statements.size(); ++i) {
-    const auto* assignment = std::get_if<lang::Assignment>(&function.def.statements[i].node);
-    if (!assignment) continue;
-    ++facts.statements;
-    const auto& ranges = function.ranges.statements[i];
-    facts.depth = std::max(facts.depth, static_cast<int>(ranges.size()));
-    for (const auto& [name, range] : ranges) {
-      auto extent = lang::evaluate_box({range}, sizes)[0].extent;
-      const auto& sums = assignment->reduction_iterators;
-      bool reduced = std::find(sums.begin(), sums.end(), name) != sums.end();
-      if (!reduced && extent > 1) note(facts.left, name);
-      if (extent > 1) note(facts.all, name);
-      facts.extents.insert(extent);
-      if (reduced) facts.reduced.insert(extent);
-    }
-  }
-  for (const auto& [name, tensor] : function.def.tensors)
-    facts.temporaries = facts.temporaries || tensor.role == lang::Role::Temporary;
-  return facts;
-}
-
-/// Powers of two below each extent and its ceilings of divisions by them, from \p least on.
-std::vector<std::string> sizes_up_to(const std::set<std::int64_t>& extents, std::int64_t least) {
-  std::set<std::int64_t> sizes;
-  for (auto extent : extents)
-    for (std::int64_t power = 1; power < 2 * extent && power < (1 << 20); power *= 2) {
-      if (power <= extent) sizes.insert(power);
-      sizes.insert((extent + power - 1) / power);
-    }
-  std::vector<std::string> result;
-  for (auto size : sizes)
-    if (size >= least) result.push_back(str(size));
-  return result;
-}
+/// Accumulators of a thread of a GPU at most.
+constexpr std::int64_t most_in_thread = 128;
 
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> result;
@@ -68,12 +18,6 @@ std::vector<std::string> split(const std::string& text) {
     result.push_back(text.substr(begin, end - begin));
     begin = end + 1;
   }
-  return result;
-}
-
-std::int64_t number(const std::string& text) {
-  std::int64_t result = -1;
-  std::from_chars(text.data(), text.data() + text.size(), result);
   return result;
 }
 
@@ -86,10 +30,14 @@ std::string text_of(const options::MappingOptions& options, const std::string& o
   return text.substr(begin, text.find(',', begin) - begin);
 }
 
+bool has_several(const std::string& option) {
+  return option == "tile" || option == "register_tile" || option == "block" || option == "grid";
+}
+
 /// What \p options give for \p gene, "" for nothing.
 std::string part_for(const options::MappingOptions& options, const Gene& gene) {
   auto text = text_of(options, gene.option);
-  if (gene.option != "tile" && gene.option != "register_tile") return text;
+  if (!has_several(gene.option)) return text;
   auto parts = split(text);
   return gene.position < static_cast<int>(parts.size()) ? parts[gene.position] : "";
 }
@@ -98,36 +46,10 @@ std::string part_for(const options::MappingOptions& options, const Gene& gene) {
 
 SearchSpace::SearchSpace(const engine::Function& function, const std::vector<engine::Argument>& arguments,
                          const Target& target, const std::vector<options::MappingOptions>& starts)
-    : registers_(target.vector_registers()) {
-  auto facts = facts_of(function, engine::bind_inputs(function, engine::specs(arguments, false)));
-  if (facts.statements > 1) add("fusion", {"max", "min"});
-  auto tiles = sizes_up_to(facts.extents, 4);
-  tiles.insert(tiles.begin(), "0");
-  for (int i = 0; i < std::min(facts.depth, most_tiled); ++i) add("tile", tiles, i);
-  add("promote", {"0"});
-  if (facts.temporaries) add("promote_bytes", {"16384", "65536", "262144", "1048576"});
-  if (target.cores > 1) add("parallel", {"0"});
-  std::vector<std::string> widths;
-  for (int width = 16; width < target.vector_bytes(); width *= 2) widths.push_back(str(width));
-  add("vector_bytes", widths);
-  if (!facts.reduced.empty()) {
-    add("register_tile", {"1", "2", "3", "4", "5", "6", "7", "8", "10", "12", "14", "16"}, 0);
-    add("register_tile", {"1", "2", "3", "4", "6", "8"}, 1);
-    add("unroll", {"1", "2", "4", "8", "16"});
-    add("pack", {"0"});
-    add("reduction_block", sizes_up_to(facts.reduced, 16));
-  }
-  add("prefetch", {"0"});
-  add("prefetch_distance", {"1", "2", "4", "8", "16"});
-  if (target.cores > 1 && facts.left.size() > 1) add("parallel_along", facts.left);
-  if (facts.all.size() > 1) add("vector_along", facts.all);
+    : genes_(genes_of(function, arguments, target)),
+      accumulators_(target.is_cuda() ? most_in_thread : target.vector_registers()),
+      block_threads_(target.grid.block_threads) {
   for (const auto& start : starts) add_start(start);
-}
-
-void SearchSpace::add(const std::string& option, std::vector<std::string> values, int position) {
-  if (values.empty()) return;
-  values.insert(values.begin(), "");
-  genes_.push_back({option, position, std::move(values)});
 }
 
 void SearchSpace::add_start(const options::MappingOptions& start) {
@@ -136,7 +58,7 @@ void SearchSpace::add_start(const options::MappingOptions& start) {
     auto& values = gene.values;
     if (value.empty() || std::find(values.begin(), values.end(), value) != values.end()) continue;
     auto place =
-        std::find_if(values.begin() + 1, values.end(), [&](const auto& v) { return number(v) > number(value); });
+        std::find_if(values.begin() + 1, values.end(), [&](const auto& v) { return number_of(v) > number_of(value); });
     values.insert(place, value);
   }
 }
@@ -164,19 +86,27 @@ void SearchSpace::clear(Choice& choice, const std::string& option, int from) con
     if (genes_[i].option == option && genes_[i].position >= from) choice[i] = 0;
 }
 
+/// Lowers the second number of \p option until the product of both is \p most.
+void SearchSpace::limit(Choice& choice, const std::string& option, std::int64_t most) const {
+  int second = find(option, 1);
+  while (second >= 0 && choice[second] > 1 &&
+         number_of(value(choice, option, 0)) * number_of(value(choice, option, 1)) > most)
+    --choice[second];
+}
+
 Choice SearchSpace::normalised(Choice choice) const {
   for (int i = 0; find("tile", i) >= 0; ++i)
     if (value(choice, "tile", i).empty()) clear(choice, "tile", i);
   if (value(choice, "register_tile", 0).empty() || value(choice, "register_tile", 1).empty())
     clear(choice, "register_tile");
-  int columns = find("register_tile", 1);
-  while (columns >= 0 && choice[columns] > 1 &&
-         number(value(choice, "register_tile", 0)) * number(value(choice, "register_tile", 1)) > registers_)
-    --choice[columns];
+  if (value(choice, "block", 0).empty()) clear(choice, "block");
+  limit(choice, "register_tile", accumulators_);
+  limit(choice, "block", block_threads_);
   if (value(choice, "promote") == "0")
     for (const char* option : {"pack", "promote_bytes"}) clear(choice, option);
   if (value(choice, "parallel") == "0") clear(choice, "parallel_along");
   if (value(choice, "prefetch") == "0") clear(choice, "prefetch_distance");
+  if (value(choice, "shared") == "0") clear(choice, "shared_bytes");
   return choice;
 }
 
@@ -204,8 +134,8 @@ Choice SearchSpace::choice(const options::MappingOptions& options) const {
         best = static_cast<int>(i);
         break;
       }
-      bool numbers = number(wanted) >= 0 && number(gene.values[i]) >= 0;
-      auto away = [&](int k) { return std::abs(number(gene.values[k]) - number(wanted)); };
+      bool numbers = number_of(wanted) >= 0 && number_of(gene.values[i]) >= 0;
+      auto away = [&](int k) { return std::abs(number_of(gene.values[k]) - number_of(wanted)); };
       if (numbers && (best == 0 || away(static_cast<int>(i)) < away(best))) best = static_cast<int>(i);
     }
     result.push_back(best);

@@ -4,32 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "tc/autotuner/genes.h"
 #include "tc/autotuner/random_source.h"
-#include "tc/base/target.h"
-#include "tc/engine/compile.h"
 #include "tc/options/mapping_options.h"
 
 namespace tc::autotuner {
 
-/// One choice: an option, or one number of an option that has several, and what it may be as text. values[0] is "": not
-/// given, the strategy chooses.
-struct Gene {
-  std::string option;
-  int position = 0;
-  std::vector<std::string> values;
-};
-
 /// For each gene the index of its value.
 using Choice = std::vector<int>;
 
-/// What can be chosen for a def, the sizes of its tensors and a processor.
-///
-///   tile, reduction_block      for each extent e powers of two up to it, and ceil(e / 2^k)
-///   register_tile              rows and columns whose product the vector registers hold
-///   parallel_along, vector_along     one of the iterators
-///   fusion, unroll, promote_bytes, ...     where statements, reductions, temporaries make them matter
-///
-/// All choices are legal: what cannot be done is left out by the compiler.
+/// What can be chosen for a def, the sizes of its tensors and a machine: genes_of(), and what choices of them mean.
 class SearchSpace {
  public:
   /// Values of \p starts join those of the genes.
@@ -40,7 +24,8 @@ class SearchSpace {
   /// The number of choices, legal or not, as far as a double holds it.
   double size() const;
 
-  /// \p choice with genes that change nothing beside the others set to 0, for example columns without rows.
+  /// \p choice with genes that change nothing beside the others set to 0, for example columns without rows, and numbers
+  /// lowered until the registers hold a register tile, and a GPU the threads of a block.
   Choice normalised(Choice choice) const;
   options::MappingOptions options(const Choice& choice) const;
   /// The choice nearest to \p options, which is that of options(choice) for what they return. Options without genes are
@@ -61,11 +46,12 @@ class SearchSpace {
   int find(const std::string& option, int position) const;
   const std::string& value(const Choice& choice, const std::string& option, int position = 0) const;
   void clear(Choice& choice, const std::string& option, int from = 0) const;
-  void add(const std::string& option, std::vector<std::string> values, int position = 0);
+  void limit(Choice& choice, const std::string& option, std::int64_t most) const;
   void add_start(const options::MappingOptions& start);
 
   std::vector<Gene> genes_;
-  int registers_ = 0;
+  std::int64_t accumulators_ = 0;   ///< the product of the numbers of a register tile at most
+  std::int64_t block_threads_ = 0;  ///< that of a block of threads
 };
 
 }  // namespace tc::autotuner

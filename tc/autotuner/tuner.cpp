@@ -2,15 +2,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstring>
 #include <limits>
-#include <map>
 
 #include "tc/autotuner/checkpoint.h"
+#include "tc/autotuner/cost_model.h"
+#include "tc/autotuner/device.h"
+#include "tc/autotuner/evaluation.h"
 #include "tc/autotuner/finals.h"
 #include "tc/autotuner/problem.h"
 #include "tc/autotuner/random_search.h"
+#include "tc/autotuner/record.h"
+#include "tc/autotuner/winner.h"
 #include "tc/autotuner/worker_process.h"
 #include "tc/base/str.h"
 #include "tc/cache/sha256.h"
@@ -22,6 +25,8 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double most_reserved = 0.25;  ///< of the budget, for the finals
+constexpr std::size_t most_passed_over = 10;  ///< candidates, for each of a generation
+constexpr double least_final_seconds = 0.2, cancelled_final_seconds = 0.5;
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -35,10 +40,6 @@ Problem problem_of(const engine::Function& function, const std::vector<engine::A
           engine::specs(arguments, true),
           to_string(settings.target),
           settings.threads > 0 ? settings.threads : cpu::num_threads()};
-}
-
-std::vector<TensorSpec> specs_of(const std::vector<TensorView>& views) {
-  return {views.begin(), views.end()};
 }
 
 /// The default options, those of the cache for this or the nearest shapes, then the user's.
@@ -56,64 +57,43 @@ std::vector<options::MappingOptions> starts_of(const engine::Function& function,
   return result;
 }
 
+std::unique_ptr<Search> make_search(const SearchSpace& space, const std::vector<options::MappingOptions>& starts,
+                                    const TuneSettings& settings) {
+  if (settings.method == Method::Random) return std::make_unique<RandomSearch>(space, settings.seed, starts);
+  return std::make_unique<GeneticSearch>(space, settings.seed, starts, settings.genetic);
+}
+
 void check_settings(const TuneSettings& settings) {
-  if (settings.target.is_cuda())
-    throw OptionsError(
-        str("tuning measures on a processor of this machine; the target is ", to_string(settings.target)));
   if (settings.budget <= 0 && settings.candidates <= 0)
     throw OptionsError("tuning needs a budget of seconds or a number of candidates");
   if (settings.worker.empty()) throw OptionsError("tuning needs the command of a worker process");
   if (settings.genetic.population < 1) throw OptionsError("the population must be at least 1");
 }
 
+/// Limits of a candidate that runs. Drivers of GPUs reserve more addresses than any limit would leave them.
+Limits run_limits(const TuneSettings& settings) {
+  return {settings.run_limit, settings.target.is_cuda() ? 0 : settings.memory_limit};
+}
+
+EvaluationSettings evaluation_settings(const TuneSettings& settings) {
+  EvaluationSettings result;
+  result.compilers = settings.compilers > 0 ? settings.compilers : Target::host().cores;
+  if (settings.target.is_cuda()) result.devices = find_gpus(settings.target, settings.devices);
+  result.measure_seconds = settings.measure_seconds;
+  result.compile = {settings.compile_limit, settings.memory_limit};
+  result.run = run_limits(settings);
+  return result;
+}
+
 /// One tuning.
 class Tuner {
  public:
   Tuner(std::shared_ptr<const engine::Function> function, const std::vector<TensorView>& inputs,
-        const std::vector<TensorSpec>& outputs, const TuneSettings& settings)
-      : settings_(settings),
-        function_(std::move(function)),
-        arguments_(engine::make_arguments(*function_, specs_of(inputs), outputs)),
-        layout_(layout_of(arguments_)),
-        memory_(layout_.bytes),
-        starts_(starts_of(*function_, arguments_, settings)),
-        space_(*function_, arguments_, settings.target, starts_),
-        workers_(settings.worker, memory_.file(), problem_of(*function_, arguments_, settings).message()) {
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const auto& part = layout_.parts[i];
-      if (part.bytes)
-        std::memcpy(memory_.data() + part.offset, static_cast<const char*>(inputs[i].data) - part.origin, part.bytes);
-    }
-    if (settings.method == Method::Genetic)
-      search_ = std::make_unique<GeneticSearch>(space_, settings.seed, starts_, settings.genetic);
-    else
-      search_ = std::make_unique<RandomSearch>(space_, settings.seed, starts_);
-  }
-
-  TuneResult run() {
-    resume();
-    make_reference();
-    measure_default();
-    while (auto batch = next_batch()) {
-      ++result_.generations;
-      std::vector<Candidate> generation;
-      bool whole = evaluate(*batch, generation);
-      tell(generation);
-      if (whole) save_checkpoint();
-    }
-    choose();
-    keep();
-    result_.elapsed = elapsed();
-    return std::move(result_);
-  }
+        const std::vector<TensorSpec>& outputs, const TuneSettings& settings);
+  TuneResult run();
 
  private:
   double elapsed() const { return now() - start_ + before_; }
-  /// Seconds of the budget that are for the finals.
-  double reserved() const {
-    double compiles = 2 * compile_seconds_ * (settings_.finalists + 2);
-    return std::min(most_reserved * settings_.budget, settings_.final_seconds + compiles);
-  }
   bool cancelled() const { return settings_.cancellation.requested(); }
   bool over() const { return cancelled() || (settings_.budget > 0 && elapsed() > settings_.budget - reserved()); }
   std::function<bool()> when_over() const {
@@ -122,30 +102,25 @@ class Tuner {
   std::function<bool()> when_cancelled() const {
     return [this] { return cancelled(); };
   }
-  Limits compile_limits() const { return {settings_.compile_limit, settings_.memory_limit}; }
-  Limits run_limits() const { return {settings_.run_limit, settings_.memory_limit}; }
-  int compilers() const { return settings_.compilers > 0 ? settings_.compilers : Target::host().cores; }
+  bool ranks() const { return settings_.ranking != Ranking::None; }
+  /// Candidates, where their number is limited; the default options do not count.
+  int left_to_try() const { return settings_.candidates + 1 - static_cast<int>(record_.candidates().size()); }
+  double reserved() const;
+  Progress clock() const;
+  std::string identity() const;
 
-  std::string identity() const {
-    auto key = cache::digest(engine::persistent_key(*function_, arguments_, settings_.target));
-    auto how = str(static_cast<int>(settings_.method), " ", settings_.seed, " ", settings_.genetic.population, " ",
-                   settings_.genetic.crossover_rate, " ", settings_.genetic.mutation_rate, "\n", space_.text());
-    return cache::hex(cache::sha256(cache::hex(key) + how));
-  }
-
-  void resume();
+  std::optional<Checkpoint> find_checkpoint() const;
+  void resume(const Checkpoint& checkpoint);
   void save_checkpoint();
   void make_reference();
   void measure_default();
-  std::optional<std::vector<options::MappingOptions>> next_batch();
-  bool evaluate(const std::vector<options::MappingOptions>& batch, std::vector<Candidate>& generation);
-  bool compile(std::vector<Candidate>& generation, std::vector<std::string>& images);
-  bool measure(std::vector<Candidate>& generation, const std::vector<std::string>& images);
+  Candidate timed_default();
+  std::optional<std::vector<Candidate>> next_generation();
+  void predict(std::vector<Candidate>& candidates, const std::function<bool()>& stop);
+  std::vector<Candidate> most_promising(std::vector<Candidate> asked, std::size_t count);
+  void learn(const Candidate& candidate);
   void tell(const std::vector<Candidate>& generation);
-  void record(Candidate candidate);
-  void report();
   void choose();
-  void keep();
 
   const TuneSettings& settings_;
   std::shared_ptr<const engine::Function> function_;
@@ -156,75 +131,152 @@ class Tuner {
   SearchSpace space_;
   Workers workers_;
   std::unique_ptr<Search> search_;
+  CostModel model_;
+  Record record_;
+  EvaluationSettings how_;
+  Evaluation evaluation_;
+  std::vector<Candidate> passed_over_;  ///< asked for, but not promising yet
   TuneResult result_;
-  Progress progress_;
-  std::map<std::string, Candidate> measured_;  ///< by code
-  double start_ = now(), before_ = 0, best_ = 0, compile_seconds_ = 0;
+  double start_ = now(), before_ = 0, candidate_seconds_ = 0;
 };
 
-void Tuner::resume() {
-  if (settings_.checkpoint.empty()) return;
+Tuner::Tuner(std::shared_ptr<const engine::Function> function, const std::vector<TensorView>& inputs,
+             const std::vector<TensorSpec>& outputs, const TuneSettings& settings)
+    : settings_(settings),
+      function_(std::move(function)),
+      arguments_(engine::make_arguments(*function_, {inputs.begin(), inputs.end()}, outputs)),
+      layout_(layout_of(arguments_)),
+      memory_(layout_.bytes),
+      starts_(starts_of(*function_, arguments_, settings)),
+      space_(*function_, arguments_, settings.target, starts_),
+      workers_(settings.worker, memory_.file(), problem_of(*function_, arguments_, settings).message()),
+      search_(make_search(space_, starts_, settings)),
+      model_(space_),
+      record_(settings.on_candidate, settings.on_progress),
+      how_(evaluation_settings(settings)),
+      evaluation_(workers_, record_, how_) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto& part = layout_.parts[i];
+    if (part.bytes)
+      std::memcpy(memory_.data() + part.offset, static_cast<const char*>(inputs[i].data) - part.origin, part.bytes);
+  }
+}
+
+TuneResult Tuner::run() {
+  auto checkpoint = find_checkpoint();
+  if (checkpoint) before_ = checkpoint->elapsed;
+  make_reference();
+  measure_default();
+  if (checkpoint) resume(*checkpoint);
+  while (auto generation = next_generation()) {
+    auto ended = [&](const Candidate& candidate) {
+      auto copy = candidate;
+      copy.at = elapsed();
+      learn(copy);
+      record_.add(std::move(copy), clock());
+    };
+    auto measured = evaluation_.measure(*generation, ended, when_over());
+    tell(measured);
+    if (measured.size() == generation->size()) save_checkpoint();
+  }
+  choose();
+  result_.candidates = record_.take();
+  keep_winner(function_, arguments_, settings_, result_);
+  result_.elapsed = elapsed();
+  return std::move(result_);
+}
+
+/// Seconds of the budget that are for the finals.
+double Tuner::reserved() const {
+  double compiles = candidate_seconds_ * (settings_.finalists + 2);
+  return std::min(most_reserved * settings_.budget, settings_.final_seconds + compiles);
+}
+
+/// The time and the limits, as listeners are told them.
+Progress Tuner::clock() const {
+  Progress result;
+  result.generation = result_.generations;
+  result.elapsed = elapsed();
+  result.budget = settings_.budget;
+  result.candidates = settings_.candidates;
+  return result;
+}
+
+/// Equal for tunings of which one can go on with the checkpoint of the other.
+std::string Tuner::identity() const {
+  auto key = cache::digest(engine::persistent_key(*function_, arguments_, settings_.target));
+  auto how = str(static_cast<int>(settings_.method), " ", static_cast<int>(settings_.ranking), " ", settings_.seed, " ",
+                 settings_.genetic.population, " ", settings_.genetic.crossover_rate, " ", settings_.genetic.mutation_rate,
+                 "\n", space_.text());
+  return cache::hex(cache::sha256(cache::hex(key) + how));
+}
+
+/// The checkpoint of this tuning, nothing where there is none.
+std::optional<Checkpoint> Tuner::find_checkpoint() const {
+  if (settings_.checkpoint.empty()) return std::nullopt;
   auto found = load_checkpoint(settings_.checkpoint);
-  if (!found || found->identity != identity()) return;
-  search_->restore(found->search);
-  before_ = found->elapsed;
-  result_.generations = found->generation;
-  for (const auto& candidate : found->candidates)
-    if (candidate.generation > 0) record(candidate);
+  return found && found->identity == identity() ? found : std::nullopt;
+}
+
+/// Goes on from \p checkpoint; the default options have been measured anew.
+void Tuner::resume(const Checkpoint& checkpoint) {
+  search_->restore(checkpoint.search);
+  result_.generations = checkpoint.generation;
+  for (const auto& candidate : checkpoint.candidates) {
+    if (candidate.generation == 0) continue;
+    learn(candidate);
+    record_.add(candidate, clock());
+  }
 }
 
 void Tuner::save_checkpoint() {
   if (settings_.checkpoint.empty()) return;
-  save({identity(), search_->state(), elapsed(), result_.generations, result_.candidates}, settings_.checkpoint);
+  save({identity(), search_->state(), elapsed(), result_.generations, record_.candidates()}, settings_.checkpoint);
 }
 
-/// The interpreter's results, else those of the default options, go into the shared memory.
+/// The interpreter's results, else those of the default options on a processor, go into the shared memory.
 void Tuner::make_reference() {
-  auto interpreted =
-      workers_.run({"reference", "", "1"}, {settings_.interpret_limit, settings_.memory_limit}, when_cancelled());
+  auto interpreted = workers_.run(Message{"reference", "interpreted"},
+                                  {settings_.interpret_limit, settings_.memory_limit}, no_gpu, when_cancelled());
   if (interpreted && interpreted->front() == name(Status::Ok)) return;
   Limits limits{settings_.compile_limit + settings_.run_limit, settings_.memory_limit};
-  auto made = workers_.run({"reference", "", "0"}, limits, when_cancelled());
+  auto made = workers_.run(Message{"reference", "compiled"}, limits, no_gpu, when_cancelled());
   if (!made) throw CancelledError("tuning was cancelled before the default options had run");
   if (made->front() != name(Status::Ok))
     throw ResourceError(
         str("'", function_->name(), "' cannot be tuned: it does not run with the default options: ", made->back()));
 }
 
-void Tuner::measure_default() {
-  std::vector<Candidate> first(1);
-  std::vector<std::string> images(1);
+/// The default options, compiled and measured. Throws where they cannot be.
+Candidate Tuner::timed_default() {
   double begin = now();
-  auto compiled = workers_.run({"compile", ""}, compile_limits(), when_cancelled());
-  compile_seconds_ = now() - begin;
-  std::optional<Message> timed;
-  if (compiled && compiled->front() == name(Status::Ok))
-    timed = workers_.run({"measure", compiled->at(1), "0", exact_text(settings_.measure_seconds)}, run_limits(),
-                         when_cancelled());
-  if (!compiled || (compiled->front() == name(Status::Ok) && !timed))
-    throw CancelledError("tuning was cancelled before the default options were measured");
-  if (timed && timed->front() == name(Status::Wrong))
+  auto measured = evaluation_.measure({Candidate()}, [](const Candidate&) {}, when_cancelled());
+  candidate_seconds_ = now() - begin;
+  if (measured.empty()) throw CancelledError("tuning was cancelled before the default options were measured");
+  auto candidate = measured.front();
+  if (candidate.status == Status::Wrong)
     throw InternalError(
-        str("'", function_->name(), "' with the default options differs from its reference: ", timed->back()));
-  if (!timed || timed->front() != name(Status::Ok))
+        str("'", function_->name(), "' with the default options differs from its reference: ", candidate.note));
+  if (candidate.status != Status::Ok)
     throw ResourceError(str("'", function_->name(), "' cannot be tuned: the default options fail (",
-                            timed ? timed->front() : compiled->front(),
-                            "): ", timed ? timed->back() : compiled->back()));
-  Candidate candidate;
-  candidate.status = Status::Ok;
-  candidate.seconds = exact_number(timed->at(1));
-  candidate.spread = exact_number(timed->at(2));
-  candidate.code = compiled->at(2);
-  progress_.default_seconds = candidate.seconds;
-  result_.candidates.insert(result_.candidates.begin(), candidate);
-  measured_.insert_or_assign(candidate.code, candidate);
-  best_ = best_ > 0 ? std::min(best_, candidate.seconds) : candidate.seconds;
-  search_->tell({{candidate.options, candidate.seconds}});
-  if (settings_.on_candidate) settings_.on_candidate(candidate);
-  report();
+                            name(candidate.status), "): ", candidate.note));
+  return candidate;
 }
 
-std::optional<std::vector<options::MappingOptions>> Tuner::next_batch() {
+void Tuner::measure_default() {
+  auto candidate = timed_default();
+  std::vector<Candidate> one{candidate};
+  predict(one, when_cancelled());
+  candidate.predicted = one[0].predicted;
+  candidate.at = elapsed();
+  learn(candidate);
+  search_->tell({{candidate.options, candidate.seconds}});
+  record_.add_default(std::move(candidate), clock());
+}
+
+/// What is measured next: of the candidates the search asks for, those that the model finds promising. Nothing, and
+/// result_.stop says why, at the end.
+std::optional<std::vector<Candidate>> Tuner::next_generation() {
   auto stop = [&](Stop why) {
     result_.stop = why;
     return std::nullopt;
@@ -232,72 +284,51 @@ std::optional<std::vector<options::MappingOptions>> Tuner::next_batch() {
   if (cancelled()) return stop(Stop::Cancelled);
   if (over()) return stop(Stop::Budget);
   int count = settings_.genetic.population;
-  if (settings_.candidates > 0)
-    count = std::min(count, settings_.candidates - static_cast<int>(result_.candidates.size()) + 1);
+  if (settings_.candidates > 0) count = std::min(count, left_to_try());
   if (count <= 0) return stop(Stop::Candidates);
-  auto batch = search_->ask(count);
-  if (batch.empty()) return stop(Stop::Exhausted);
-  return batch;
+  auto batch = search_->ask(ranks() ? count * ranked_for_each : count);
+  if (batch.empty() && passed_over_.empty()) return stop(Stop::Exhausted);
+  ++result_.generations;
+  std::vector<Candidate> asked;
+  for (const auto& options : batch) asked.emplace_back().options = options;
+  predict(asked, when_over());
+  auto chosen = most_promising(std::move(asked), static_cast<std::size_t>(count));
+  for (auto& candidate : chosen) candidate.generation = result_.generations;
+  return chosen;
 }
 
-bool Tuner::evaluate(const std::vector<options::MappingOptions>& batch, std::vector<Candidate>& generation) {
-  for (const auto& options : batch) {
-    Candidate candidate;
-    candidate.options = options;
-    candidate.generation = result_.generations;
-    generation.push_back(candidate);
+/// Fills in what the analytic model, which is of processors, predicts.
+void Tuner::predict(std::vector<Candidate>& candidates, const std::function<bool()>& stop) {
+  if (ranks() && !settings_.target.is_cuda()) evaluation_.predict(candidates, stop);
+}
+
+/// The \p count that are measured of \p asked and those passed over before, in order; what a tuning starts with is among them. The
+/// others are passed over, the dearest for good once there are many.
+std::vector<Candidate> Tuner::most_promising(std::vector<Candidate> asked, std::size_t count) {
+  if (!ranks()) return asked;
+  auto is_start = [&](const Candidate& each) { return std::find(starts_.begin(), starts_.end(), each.options) != starts_.end(); };
+  auto kept = static_cast<std::size_t>(std::find_if_not(asked.begin(), asked.end(), is_start) - asked.begin());
+  asked.insert(asked.end(), passed_over_.begin(), passed_over_.end());
+  std::vector<double> costs;
+  for (const auto& candidate : asked) costs.push_back(model_.estimate(candidate.options, candidate.predicted));
+  auto chosen = promising(costs, count, std::min(kept, count));
+  auto most = chosen.size() + most_passed_over * count;
+  auto stay = promising(costs, most, 0);
+  std::vector<Candidate> result;
+  passed_over_.clear();
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    if (std::binary_search(chosen.begin(), chosen.end(), i))
+      result.push_back(std::move(asked[i]));
+    else if (std::binary_search(stay.begin(), stay.end(), i))
+      passed_over_.push_back(std::move(asked[i]));
   }
-  std::vector<std::string> images(batch.size());
-  return compile(generation, images) && measure(generation, images);
+  return result;
 }
 
-/// The compile queue: images of the candidates. Failures are recorded.
-bool Tuner::compile(std::vector<Candidate>& generation, std::vector<std::string>& images) {
-  std::vector<Message> jobs;
-  for (const auto& candidate : generation) jobs.push_back({"compile", candidate.options.to_text()});
-  auto done = [&](std::size_t i, const Message& reply) {
-    auto& candidate = generation[i];
-    candidate.status = parse_status(reply.front());
-    candidate.at = elapsed();
-    if (candidate.status == Status::Ok && reply.size() == 3) {
-      images[i] = reply[1];
-      candidate.code = reply[2];
-      return;
-    }
-    candidate.note = reply.back();
-    record(candidate);
-  };
-  return workers_.run(jobs, compile_limits(), compilers(), done, when_over());
-}
-
-/// The profile queue: one candidate at a time, code that was measured before not again.
-bool Tuner::measure(std::vector<Candidate>& generation, const std::vector<std::string>& images) {
-  for (std::size_t i = 0; i < generation.size(); ++i) {
-    auto& candidate = generation[i];
-    if (images[i].empty()) continue;
-    if (auto known = measured_.find(candidate.code); known != measured_.end()) {
-      auto options = candidate.options;
-      candidate = known->second;
-      candidate.options = options;
-      candidate.generation = result_.generations;
-      if (candidate.status == Status::Ok) candidate.status = Status::Same;
-    } else {
-      Message job{"measure", images[i], exact_text(best_), exact_text(settings_.measure_seconds)};
-      auto reply = workers_.run(job, run_limits(), when_over());
-      if (!reply) {
-        generation.resize(i);
-        return false;
-      }
-      candidate.status = parse_status(reply->front());
-      bool timed = candidate.status == Status::Ok || candidate.status == Status::Slow;
-      if (timed) candidate.seconds = exact_number(reply->at(1));
-      if (candidate.status == Status::Ok) candidate.spread = exact_number(reply->at(2));
-      if (!timed) candidate.note = reply->back();
-    }
-    candidate.at = elapsed();
-    record(candidate);
-  }
-  return true;
+void Tuner::learn(const Candidate& candidate) {
+  bool timed = candidate.usable() || candidate.status == Status::Slow;
+  if (settings_.ranking == Ranking::Learned && timed && candidate.seconds > 0)
+    model_.learn(candidate.options, candidate.predicted, candidate.seconds);
 }
 
 void Tuner::tell(const std::vector<Candidate>& generation) {
@@ -307,80 +338,47 @@ void Tuner::tell(const std::vector<Candidate>& generation) {
   search_->tell(trials);
 }
 
-void Tuner::record(Candidate candidate) {
-  if (candidate.usable()) best_ = best_ > 0 ? std::min(best_, candidate.seconds) : candidate.seconds;
-  if (!candidate.code.empty() && candidate.status != Status::Same) measured_.emplace(candidate.code, candidate);
-  ++progress_.tried;
-  progress_.usable += candidate.usable();
-  progress_.same += candidate.status == Status::Same;
-  progress_.slow += candidate.status == Status::Slow;
-  progress_.failed += !candidate.usable() && candidate.status != Status::Slow;
-  if (settings_.on_candidate) settings_.on_candidate(candidate);
-  result_.candidates.push_back(std::move(candidate));
-  report();
-}
-
-void Tuner::report() {
-  if (!settings_.on_progress) return;
-  progress_.generation = result_.generations;
-  progress_.best_seconds = best_;
-  progress_.elapsed = elapsed();
-  progress_.budget = settings_.budget;
-  progress_.candidates = settings_.candidates;
-  std::vector<double> times;
-  for (const auto& candidate : result_.candidates)
-    if (candidate.usable() && candidate.generation == result_.generations) times.push_back(candidate.seconds);
-  std::sort(times.begin(), times.end());
-  if (!times.empty()) progress_.median_seconds = times[times.size() / 2];
-  settings_.on_progress(progress_);
-}
-
+/// The finals, in the time that is left.
 void Tuner::choose() {
-  double left = settings_.budget > 0 ? std::max(0.2, settings_.budget - elapsed()) : settings_.final_seconds;
-  FinalSettings how{settings_.finalists, std::min(left, settings_.final_seconds), compilers(), compile_limits(),
-                    run_limits()};
+  double left =
+      settings_.budget > 0 ? std::max(least_final_seconds, settings_.budget - elapsed()) : settings_.final_seconds;
+  FinalSettings how;
+  how.finalists = settings_.finalists;
+  how.seconds = std::min(left, settings_.final_seconds);
+  if (cancelled()) how.seconds = std::min(how.seconds, cancelled_final_seconds);
+  how.compilers = how_.compilers;
+  how.device = how_.devices.front();
+  how.compile = how_.compile;
+  how.limits = how_.run;
   how.limits.seconds += 8 * how.seconds;
-  if (cancelled()) how.seconds = std::min(how.seconds, 0.5);
-  result_.finalists = play_finals(workers_, result_.candidates, how);
+  result_.finalists = play_finals(workers_, record_.candidates(), how);
   result_.standard = *std::find_if(result_.finalists.begin(), result_.finalists.end(),
                                    [](const auto& finalist) { return finalist.options == options::MappingOptions(); });
   result_.best = result_.finalists.front();
 }
 
-/// Compiles the winner with all laws and puts its options, and the code, into the cache.
-void Tuner::keep() {
-  engine::CompileOptions how;
-  how.target = settings_.target;
-  how.cache = settings_.cache;
-  how.stages.verify = true;
-  for (const auto& finalist : {result_.best, result_.standard}) try {
-      how.mapping = finalist.options;
-      result_.executable = engine::load_or_compile(function_, arguments_, how);
-      result_.best = finalist;
-      break;
-    } catch (const Error&) {
-      if (finalist.options == result_.standard.options) throw;
-    }
-  if (!settings_.cache || !settings_.cache->settings().writable || result_.best.runs == 0) return;
-  auto entry = engine::options_entry(*function_, arguments_, settings_.target, result_.best.options);
-  auto measured = cache::measurement_here();
-  measured.median_ns = result_.best.seconds * 1e9;
-  measured.least_ns = result_.best.least * 1e9;
-  measured.spread_ns = result_.best.spread * 1e9;
-  measured.runs = result_.best.runs;
-  measured.checked = true;
-  measured.threads = settings_.threads > 0 ? settings_.threads : cpu::num_threads();
-  entry.measured = measured;
-  entry.note = str("tuned: ", result_.candidates.size(), " candidates, seed ", settings_.seed);
-  result_.kept = settings_.cache->put(entry);
+/// The value that \p text names of those \p known; \p what says what it is.
+template <typename Value>
+Value parse_name(std::string_view text, const char* what, const std::vector<std::pair<std::string_view, Value>>& known) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, value] : known) {
+    if (name == text) return value;
+    names.push_back(name);
+  }
+  auto last = names.back();
+  names.pop_back();
+  throw OptionsError(str("there is no ", what, " '", text, "'; there are ", join(names), " and ", last));
 }
 
 }  // namespace
 
 Method parse_method(std::string_view text) {
-  if (text == "genetic") return Method::Genetic;
-  if (text == "random") return Method::Random;
-  throw OptionsError(str("there is no search '", text, "'; there are genetic and random"));
+  return parse_name<Method>(text, "search", {{"genetic", Method::Genetic}, {"random", Method::Random}});
+}
+
+Ranking parse_ranking(std::string_view text) {
+  return parse_name<Ranking>(text, "ranking",
+                             {{"none", Ranking::None}, {"model", Ranking::Model}, {"learned", Ranking::Learned}});
 }
 
 TuneResult tune(const std::shared_ptr<const engine::Function>& function, const std::vector<TensorView>& inputs,

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <optional>
 
 #include "tc/autotuner/results.h"
 #include "tc/base/str.h"
@@ -75,15 +76,30 @@ std::string describe_end(int status) {
   return str("ended with code ", WEXITSTATUS(status), " before its time");
 }
 
-/// The reply of \p job, run in a process of its own for \p seconds at most.
-Message run_isolated(const JobContext& context, const Message& job, double seconds, std::size_t memory) {
+/// What a tuner wants: a job, and what it may take.
+struct Order {
+  double seconds = 0;
+  std::size_t memory = 0;
+  int device = 0;
+  Message job;
+
+  /// Nothing for a message that is no order.
+  static std::optional<Order> parse(const Message& message) {
+    if (message.size() < 4) return std::nullopt;
+    return Order{exact_number(message[0]), static_cast<std::size_t>(whole_number(message[1])),
+                 static_cast<int>(whole_number(message[2])), {message.begin() + 3, message.end()}};
+  }
+};
+
+/// The reply of \p order, run in a process of its own.
+Message run_isolated(const JobContext& context, const Order& order) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return {name(Status::Exhausted), "no pipe"};
   pid_t child = ::fork();
   if (child == 0) {
     ::close(ends[0]);
-    isolate(memory, worker_socket);
-    auto reply = encode(run_job(context, job));
+    isolate(order.memory, worker_socket);
+    auto reply = encode(run_job(context, order.device, order.job));
     write_all(ends[1], reply + "end");
     ::_exit(0);
   }
@@ -94,12 +110,12 @@ Message run_isolated(const JobContext& context, const Message& job, double secon
   }
   ::setpgid(child, child);
   std::string bytes;
-  bool in_time = read_until(ends[0], worker_socket, seconds, bytes);
+  bool in_time = read_until(ends[0], worker_socket, order.seconds, bytes);
   ::close(ends[0]);
   ::kill(-child, SIGKILL);
   int status = 0;
   ::waitpid(child, &status, 0);
-  if (!in_time) return {name(Status::TimedOut), str("no end after ", seconds, " s")};
+  if (!in_time) return {name(Status::TimedOut), str("no end after ", order.seconds, " s")};
   bool whole = bytes.size() >= 3 && bytes.compare(bytes.size() - 3, 3, "end") == 0;
   auto reply = whole ? decode(std::string_view(bytes).substr(0, bytes.size() - 3)) : std::nullopt;
   return reply && !reply->empty() ? *reply : Message{name(Status::Crashed), describe_end(status)};
@@ -111,6 +127,7 @@ JobContext make_context(const Message& message, const Hook& hook) {
   context.function = engine::define(context.problem.text).function(context.problem.def);
   context.arguments = engine::make_arguments(*context.function, context.problem.inputs, context.problem.outputs);
   context.layout = layout_of(context.arguments);
+  context.target = Target::parse(context.problem.target);
   context.tolerance = tolerance_of(*context.function, context.problem.inputs);
   context.data = worker_data;
   context.hook = hook;
@@ -130,11 +147,8 @@ int worker_main(const Hook& hook) {
     auto context = make_context(*first, hook);
     if (!send(worker_socket, {"ready"})) return 1;
     while (auto message = receive(worker_socket)) {
-      if (message->size() < 3) return 1;
-      double seconds = exact_number((*message)[0]);
-      auto memory = static_cast<std::size_t>(whole_number((*message)[1]));
-      Message job(message->begin() + 2, message->end());
-      if (!send(worker_socket, run_isolated(context, job, seconds, memory))) return 1;
+      auto order = Order::parse(*message);
+      if (!order || !send(worker_socket, run_isolated(context, *order))) return 1;
     }
     return 0;
   } catch (const std::exception& error) {

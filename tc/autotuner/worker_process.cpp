@@ -19,7 +19,7 @@
 namespace tc::autotuner {
 namespace {
 
-constexpr int first_free_file = 10, start_milliseconds = 60000;
+constexpr int first_free_file = 10, start_milliseconds = 60000, poll_milliseconds = 20;
 constexpr double grace = 10;  ///< seconds past its limit after which a worker itself is taken to hang
 
 double now() {
@@ -90,9 +90,9 @@ WorkerProcess::~WorkerProcess() {
 Workers::Workers(std::vector<std::string> command, int data, Message problem)
     : command_(std::move(command)), data_(data), problem_(std::move(problem)) {}
 
-void Workers::start(Seat& seat, std::size_t index, const Message& job, const Limits& limits) {
+void Workers::start(Seat& seat, std::size_t index, const Message& job, const Limits& limits, int device) {
   if (!seat.worker) seat.worker = std::make_unique<WorkerProcess>(command_, data_, problem_);
-  Message message{exact_text(limits.seconds), str(limits.memory)};
+  Message message{exact_text(limits.seconds), str(limits.memory), str(device)};
   message.insert(message.end(), job.begin(), job.end());
   send(seat.worker->socket(), message);
   seat.job = index;
@@ -112,42 +112,50 @@ std::optional<Message> Workers::reply(Seat& seat, bool readable) {
   return Message{name(Status::TimedOut), "its worker process hung"};
 }
 
-bool Workers::run(const std::vector<Message>& jobs, const Limits& limits, int at_a_time,
-                  const std::function<void(std::size_t, Message)>& done, const std::function<bool()>& stop) {
-  if (static_cast<int>(seats_.size()) < at_a_time) seats_.resize(at_a_time);
-  std::size_t next = 0, left = jobs.size();
+/// Ends what is under way.
+void Workers::clear() {
+  for (auto& seat : seats_)
+    if (seat.job) seat.worker.reset(), seat.job.reset();
+}
+
+bool Workers::run(std::size_t count, const MakeJob& make, const Limits& limits, const std::vector<int>& devices,
+                  const Done& done, const Stop& stop) {
+  if (seats_.size() < devices.size()) seats_.resize(devices.size());
+  std::size_t next = 0, left = count;
   while (left > 0) {
-    if (stop()) {
-      for (auto& seat : seats_)
-        if (seat.job) seat.worker.reset(), seat.job.reset();
-      return false;
-    }
+    if (stop()) return clear(), false;
     std::vector<pollfd> files;
-    std::vector<Seat*> busy;
-    for (int i = 0; i < at_a_time; ++i) {
+    std::vector<std::size_t> busy;
+    for (std::size_t i = 0; i < devices.size(); ++i) {
       auto& seat = seats_[i];
-      if (!seat.job && next < jobs.size()) start(seat, next, jobs[next], limits), ++next;
+      if (!seat.job && next < count) start(seat, next, make(next), limits, devices[i]), ++next;
       if (!seat.job) continue;
       files.push_back({seat.worker->socket(), POLLIN, 0});
-      busy.push_back(&seat);
+      busy.push_back(i);
     }
-    ::poll(files.data(), files.size(), 20);
+    ::poll(files.data(), files.size(), poll_milliseconds);
     for (std::size_t i = 0; i < busy.size(); ++i) {
-      auto result = reply(*busy[i], files[i].revents != 0);
+      auto& seat = seats_[busy[i]];
+      auto result = reply(seat, files[i].revents != 0);
       if (!result) continue;
-      auto index = *busy[i]->job;
-      busy[i]->job.reset();
+      auto index = *seat.job;
+      seat.job.reset();
       --left;
-      done(index, std::move(*result));
+      done(index, std::move(*result), devices[busy[i]]);
     }
   }
   return true;
 }
 
-std::optional<Message> Workers::run(const Message& job, const Limits& limits, const std::function<bool()>& stop) {
+bool Workers::run(const std::vector<Message>& jobs, const Limits& limits, const std::vector<int>& devices,
+                  const Done& done, const Stop& stop) {
+  return run(jobs.size(), [&](std::size_t i) { return jobs[i]; }, limits, devices, done, stop);
+}
+
+std::optional<Message> Workers::run(const Message& job, const Limits& limits, int device, const Stop& stop) {
   std::optional<Message> result;
-  run(
-      {job}, limits, 1, [&](std::size_t, Message reply) { result = std::move(reply); }, stop);
+  auto done = [&](std::size_t, Message reply, int) { result = std::move(reply); };
+  run(std::vector<Message>{job}, limits, std::vector<int>{device}, done, stop);
   return result;
 }
 

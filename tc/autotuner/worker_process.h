@@ -40,12 +40,20 @@ class Workers {
  public:
   Workers(std::vector<std::string> command, int data, Message problem);
 
-  /// Runs \p jobs in order, \p at_a_time of them at once, calls done(index, reply) as each ends. Gives up, and ends
-  /// those under way, when stop() says so; returns whether all have been done.
-  bool run(const std::vector<Message>& jobs, const Limits& limits, int at_a_time,
-           const std::function<void(std::size_t, Message)>& done, const std::function<bool()>& stop);
+  /// What each job is, made when its turn comes.
+  using MakeJob = std::function<Message(std::size_t index)>;
+  /// Called with the reply of each job as it ends, and the device it had.
+  using Done = std::function<void(std::size_t index, Message reply, int device)>;
+  using Stop = std::function<bool()>;
+
+  /// Runs \p count jobs in order, one at a time for each of \p devices, which repeat where several jobs share one. Gives up,
+  /// and ends those under way, when stop() says so; returns whether all have been done.
+  bool run(std::size_t count, const MakeJob& make, const Limits& limits, const std::vector<int>& devices,
+           const Done& done, const Stop& stop);
+  bool run(const std::vector<Message>& jobs, const Limits& limits, const std::vector<int>& devices, const Done& done,
+           const Stop& stop);
   /// One job; nothing where stop() ended it.
-  std::optional<Message> run(const Message& job, const Limits& limits, const std::function<bool()>& stop);
+  std::optional<Message> run(const Message& job, const Limits& limits, int device, const Stop& stop);
 
  private:
   struct Seat {
@@ -53,7 +61,8 @@ class Workers {
     std::optional<std::size_t> job;
     double deadline = 0;  ///< on the steady clock
   };
-  void start(Seat& seat, std::size_t index, const Message& job, const Limits& limits);
+  void start(Seat& seat, std::size_t index, const Message& job, const Limits& limits, int device);
+  void clear();
   std::optional<Message> reply(Seat& seat, bool readable);
 
   std::vector<std::string> command_;

@@ -1,8 +1,10 @@
 #include "tc/cache/environment.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <map>
+#include <mutex>
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"

@@ -3,6 +3,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/cache/little_endian.h"
 #include "tc/cache/maintain.h"
 
 /// Exports: the files of entries one after another, each after its length, in order of their names, sealed as one.
@@ -10,6 +11,7 @@ namespace tc::cache {
 namespace {
 
 constexpr std::uint64_t export_limit = std::uint64_t(1) << 30;
+constexpr int length_bytes = 8;
 
 std::string damaged(const std::string& file) {
   return str("'", file, "' is not, whole, an export of a cache");
@@ -17,10 +19,9 @@ std::string damaged(const std::string& file) {
 
 /// Takes the next entry from the front of \p payload. Throws ArgumentError.
 std::string_view next_entry(std::string_view& payload, const std::string& file) {
-  if (payload.size() < 8) throw ArgumentError(damaged(file));
-  std::uint64_t size = 0;
-  for (int i = 0; i < 8; ++i) size |= std::uint64_t(static_cast<unsigned char>(payload[i])) << (8 * i);
-  payload.remove_prefix(8);
+  if (payload.size() < length_bytes) throw ArgumentError(damaged(file));
+  auto size = get_bytes(payload, 0, length_bytes);
+  payload.remove_prefix(length_bytes);
   if (size > payload.size()) throw ArgumentError(damaged(file));
   auto entry = payload.substr(0, size);
   payload.remove_prefix(size);
@@ -40,7 +41,7 @@ std::size_t export_options(const std::string& folder, const std::string& file, b
   }
   std::string payload;
   for (const auto& [name, bytes] : entries) {
-    for (int i = 0; i < 8; ++i) payload += static_cast<char>(bytes.size() >> (8 * i));
+    put_bytes(payload, bytes.size(), length_bytes);
     payload += bytes;
   }
   std::filesystem::path path(file);

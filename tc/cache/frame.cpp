@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tc/cache/little_endian.h"
 #include "tc/cache/sha256.h"
 
 namespace tc::cache {
@@ -11,16 +12,6 @@ constexpr std::string_view magic = "TCCACHE\n";
 constexpr std::uint32_t format_version = 1;
 constexpr std::size_t head_size = 24;  ///< up to the checksum
 constexpr std::size_t frame_size = head_size + sizeof(Digest);
-
-void put(std::string& out, std::uint64_t value, int bytes) {
-  for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i));
-}
-
-std::uint64_t get(std::string_view bytes, std::size_t at, int count) {
-  std::uint64_t value = 0;
-  for (int i = 0; i < count; ++i) value |= std::uint64_t(static_cast<unsigned char>(bytes[at + i])) << (8 * i);
-  return value;
-}
 
 Digest checksum(std::string_view head, std::string_view payload) {
   std::string all(head);
@@ -32,9 +23,9 @@ Digest checksum(std::string_view head, std::string_view payload) {
 
 std::string seal(Kind kind, std::string_view payload) {
   std::string head(magic);
-  put(head, format_version, 4);
-  put(head, static_cast<std::uint32_t>(kind), 4);
-  put(head, payload.size(), 8);
+  put_bytes(head, format_version, 4);
+  put_bytes(head, static_cast<std::uint32_t>(kind), 4);
+  put_bytes(head, payload.size(), 8);
   auto sum = checksum(head, payload);
   std::string out;
   out.reserve(frame_size + payload.size());
@@ -46,14 +37,14 @@ std::string seal(Kind kind, std::string_view payload) {
 
 Unsealed unseal(Kind kind, std::string_view bytes) {
   if (bytes.size() < frame_size || bytes.substr(0, magic.size()) != magic) return {Fault::Damaged, {}};
-  if (get(bytes, 8, 4) != format_version) return {Fault::Foreign, {}};
-  if (get(bytes, 16, 8) != bytes.size() - frame_size) return {Fault::Damaged, {}};
+  if (get_bytes(bytes, 8, 4) != format_version) return {Fault::Foreign, {}};
+  if (get_bytes(bytes, 16, 8) != bytes.size() - frame_size) return {Fault::Damaged, {}};
   auto payload = bytes.substr(frame_size);
   auto sum = checksum(bytes.substr(0, head_size), payload);
   if (!std::equal(sum.begin(), sum.end(), bytes.begin() + head_size,
                   [](std::uint8_t a, char b) { return a == static_cast<std::uint8_t>(b); }))
     return {Fault::Damaged, {}};
-  if (get(bytes, 12, 4) != static_cast<std::uint32_t>(kind)) return {Fault::Foreign, {}};
+  if (get_bytes(bytes, 12, 4) != static_cast<std::uint32_t>(kind)) return {Fault::Foreign, {}};
   return {Fault::None, payload};
 }
 

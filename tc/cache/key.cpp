@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "tc/base/str.h"
+#include "tc/cache/little_endian.h"
 
 namespace tc::cache {
 namespace {
@@ -25,7 +26,7 @@ std::vector<std::size_t> order(const TensorSpec& spec) {
 }  // namespace
 
 Encoder& Encoder::put(std::int64_t number) {
-  for (int i = 0; i < 8; ++i) bytes_ += static_cast<char>(static_cast<std::uint64_t>(number) >> (8 * i));
+  put_bytes(bytes_, static_cast<std::uint64_t>(number), 8);
   return *this;
 }
 

@@ -146,6 +146,12 @@ const Driver& driver() {
   return *instance;
 }
 
+int device_count() {
+  int count = 0;
+  driver().check(driver().device_count(&count), "count the devices");
+  return count;
+}
+
 std::string device_architecture(int ordinal) {
   constexpr int major_attribute = 75, minor_attribute = 76;
   const Driver& api = driver();

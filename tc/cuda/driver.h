@@ -59,6 +59,8 @@ struct Driver {
 /// where there is none or no device.
 const Driver& driver();
 
+/// The number of devices, 1 or more. Throws DeviceError.
+int device_count();
 /// The architecture of device \p ordinal, "sm_90". Throws DeviceError.
 std::string device_architecture(int ordinal);
 

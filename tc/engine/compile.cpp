@@ -37,13 +37,13 @@ void check_replacements(const StageOptions<CompileState>& options, const StageLi
     }
 }
 
-/// How far a pipeline goes: to loop nests, or on to machine code.
-enum class Until { Nests, Code };
+/// How far a pipeline goes: to mapped schedules, or on to machine code.
+enum class Until { Mapped, Code };
 
-/// Does stage \p name, which may carry the number of a launch, make code of a loop nest?
+/// Does stage \p name, which may carry the number of a launch, make code of a mapped schedule?
 bool makes_code(const std::string& name) {
   auto plain = name.substr(0, name.find('.'));
-  return plain == "raise" || plain == "emit";
+  return plain == "generate" || plain == "raise" || plain == "emit";
 }
 
 /// lower, then the stages of every launch, over \p state. Dumps go to a folder of the def's name.
@@ -225,7 +225,7 @@ std::string cache_key(const Function& function, const std::vector<Argument>& arg
 
 CompileState map_launches(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options) {
   auto state = start_state(function, specs(arguments, false), specs(arguments, true), options);
-  run_watched(state, options, Until::Nests);
+  run_watched(state, options, Until::Mapped);
   return state;
 }
 

@@ -6,6 +6,7 @@
 
 #include "tc/base/str.h"
 #include "tc/engine/pipeline.h"
+#include "tc/polyhedral/cluster_view.h"
 
 namespace tc::engine {
 namespace {
@@ -27,6 +28,23 @@ void add(Traffic& all, const Traffic& launch) {
     found->unique.read = std::max(found->unique.read, tensor.unique.read);
     found->unique.written = std::max(found->unique.written, tensor.unique.written);
   }
+}
+
+/// The harmonic mean of the lanes along which instances of statements run.
+double mean_lanes(const CompileState& state) {
+  double instances = 0, vectors = 0;
+  for (const auto& launch : state.launches) {
+    if (!launch.plain || !launch.mapping) continue;
+    for (const auto& statement : launch.plain->statements) {
+      double count = 1;
+      for (const auto& range : polyhedral::box(statement.domain)) count *= static_cast<double>(range.extent());
+      int lanes = 1;
+      for (const auto& cluster : launch.mapping->clusters) lanes = std::max(lanes, cluster.statement(statement.id).lanes);
+      instances += count;
+      vectors += count / lanes;
+    }
+  }
+  return vectors > 0 ? instances / vectors : 1;
 }
 
 /// Predicts the traffic of the launches of \p state into \p report.
@@ -101,6 +119,7 @@ WorkReport describe_work(const Function& function, const std::vector<Argument>& 
     how.stages.dump_directory.clear();
     auto state = map_launches(function, arguments, how);
     add_traffic(state, report);
+    report.lanes = mean_lanes(state);
   }
   return report;
 }

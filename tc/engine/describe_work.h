@@ -16,13 +16,14 @@ struct WorkReport {
   std::optional<strategy::Traffic> traffic;  ///< of all launches, each of which finds its caches empty
   std::string no_traffic;                    ///< why there is none
   bool parallel = false;                     ///< some loop runs on several threads
+  double lanes = 1;                          ///< of vectors: the harmonic mean over all instances of statements
   DType type = DType::Float32;               ///< float64 where the def has such a tensor: the type whose peak it is measured by
 
   /// FLOPs per byte between the third cache and memory; 0 where traffic is not predicted.
   double intensity() const;
 };
 
-/// The report of \p function, compiled for \p arguments as \p options say. Maps it again, so it takes about as long as a compile.
+/// The report of \p function, compiled for \p arguments as \p options say. Maps it again, which takes about half as long as a compile.
 WorkReport describe_work(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options);
 
 /// The same of the source, target and options that \p image keeps: those of a replaced schedule are of the compiler's own.

@@ -61,7 +61,7 @@ struct CompileState {
   std::function<void(polyhedral::Context*)> watch;  ///< told which isl context is at work, null at the end
 };
 
-/// The stages of a compile of \p function for \p arguments, but those that make code of loop nests. Throws as compile() does.
+/// The stages of a compile of \p function for \p arguments, up to `map`. Throws as compile() does.
 CompileState map_launches(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options);
 
 /// The kernels of all launches as machine code.

@@ -26,7 +26,7 @@ TEST(Chaos, TuningsEndWellAndNeverPickAFaultyCandidate) {
   int faulty = 0, all = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     auto settings = quick(12, seed, kinds);
-    settings.compile_limit = settings.run_limit = 1;
+    settings.compile_limit = settings.run_limit = 5;
     settings.memory_limit = std::size_t(256) << 20;
     settings.final_seconds = 0.005;
     auto result = tune(function, inputs.views(), {}, settings);

@@ -57,6 +57,29 @@ TEST(Tune, TakesOutputsThatAccumulate) {
         << name(candidate.status) << " " << candidate.note;
 }
 
+TEST(Tune, MeasuresAsManyWhateverRanksThem) {
+  Inputs inputs({matrix(40, 48), matrix(48, 64)});
+  for (auto ranking : {Ranking::None, Ranking::Model, Ranking::Learned}) {
+    auto settings = quick(12);
+    settings.ranking = ranking;
+    auto result = tune(function_of(product_text), inputs.views(), {}, settings);
+    EXPECT_EQ(result.candidates.size(), 13u);
+    for (const auto& candidate : result.candidates) EXPECT_EQ(candidate.predicted > 0, ranking != Ranking::None);
+  }
+}
+
+TEST(Tune, UsesUpASmallSpaceWhateverRanksIt) {
+  std::vector<TensorSpec> four{contiguous(DType::Float32, {4})};
+  for (auto ranking : {Ranking::None, Ranking::Learned}) {
+    auto settings = quick(1000);
+    settings.ranking = ranking;
+    settings.target = Target::parse("cpu:plain,cores=1");
+    auto result = tune(function_of("def f(float(N) A) -> (B) { B(i) = A(i) }"), Inputs(four).views(), {}, settings);
+    EXPECT_EQ(result.stop, Stop::Exhausted);
+    EXPECT_GE(result.candidates.size(), 40u);
+  }
+}
+
 TEST(Tune, TriesTheSameForASeedWithoutTimes) {
   Inputs inputs({matrix(8, 8), matrix(8, 8)});
   auto settings = quick(6, 5);
@@ -127,11 +150,11 @@ TEST(Tune, EndsWithTheBestSoFarWhenCancelled) {
 TEST(Tune, KeepsToABudgetOfSeconds) {
   Inputs inputs({matrix(32, 32), matrix(32, 32)});
   auto settings = quick(0);
-  settings.budget = 2;
+  settings.budget = 3;
   auto begin = std::chrono::steady_clock::now();
   auto result = tune(function_of(product_text), inputs.views(), {}, settings);
   EXPECT_EQ(result.stop, Stop::Budget);
-  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 6);
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 15);
   EXPECT_GT(result.candidates.size(), 1u);
 }
 
@@ -148,12 +171,11 @@ TEST(Tune, SaysWhatItCannotDo) {
     }
     return std::string();
   };
-  EXPECT_NE(fails([](auto& s) { s.target = Target::parse("cuda:sm_90"); }).find("the target is cuda:sm_90"),
-            std::string::npos);
   EXPECT_NE(fails([](auto& s) { s.candidates = 0; }).find("a budget of seconds or"), std::string::npos);
   EXPECT_NE(fails([](auto& s) { s.worker = {"/bin/false"}; }).find("does not start"), std::string::npos);
   EXPECT_NE(fails([](auto& s) { s.worker = {"/nonexistent"}; }).find("does not start"), std::string::npos);
   EXPECT_THROW(parse_method("annealing"), OptionsError);
+  EXPECT_THROW(parse_ranking("magic"), OptionsError);
   EXPECT_THROW(tune(function, Inputs({matrix(8, 9), matrix(8, 8)}).views(), {}, quick(1)), ArgumentError);
 }
 

@@ -1,7 +1,11 @@
 // A stand-in for libcuda.so.1: two devices of architecture sm_90 whose kernels do nothing. It refuses what the driver refuses: calls
 // without a context, launches beyond the device's limits or with more shared memory than was asked for, waiting and allocating
-// while a stream records a graph.
+// while a stream records a graph. For processes that cannot call the functions below, environment variables say what happens:
+//
+//   TC_FAKE_COPIES          a kernel copies its first tensor to its last one, and takes 1 ms / threads of a block
+//   TC_FAKE_FAULTY_DEVICE   the number of a device on which kernels fault
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -19,6 +23,34 @@ int given_byte = -1;
 std::vector<void*> contexts;  ///< the stack of current ones
 std::map<std::string, int> requested_shared;  ///< by kernel
 std::uintptr_t next_handle = 0x1000;
+
+std::map<std::uintptr_t, std::size_t> blocks;  ///< of memory: address and size
+std::map<void*, double> event_times;           ///< milliseconds
+double clock_milliseconds = 0;
+
+bool copies() {
+  return std::getenv("TC_FAKE_COPIES") != nullptr;
+}
+
+/// Bytes from \p pointer to the end of its block.
+std::size_t bytes_behind(const void* pointer) {
+  auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  auto next = blocks.upper_bound(address);
+  if (next == blocks.begin()) return 0;
+  --next;
+  return next->first + next->second > address ? next->first + next->second - address : 0;
+}
+
+void copy_first_to_last(void** pointers, std::size_t count, unsigned threads) {
+  auto *from = pointers[0], *to = pointers[count - 1];
+  std::memmove(to, from, std::min(bytes_behind(from), bytes_behind(to)));
+  clock_milliseconds += 1.0 / threads;
+}
+
+bool is_faulty(const void* context) {
+  const char* device = std::getenv("TC_FAKE_FAULTY_DEVICE");
+  return device && reinterpret_cast<std::uintptr_t>(context) == 0x100u + static_cast<unsigned>(std::atoi(device));
+}
 
 void* new_handle() {
   return reinterpret_cast<void*>(next_handle += 0x10);
@@ -163,6 +195,9 @@ EXPORT int cuFuncSetAttribute(void* function, int attribute, int value) {
 }
 EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                           unsigned shared, void* stream, void** parameters, void** extra) {
+  if (!contexts.empty() && is_faulty(contexts.back())) return 700;
+  if (copies() && extra)
+    copy_first_to_last(static_cast<void**>(extra[1]), *static_cast<std::size_t*>(extra[3]) / sizeof(void*), bx * by * bz);
   if (!recording) return 0;
   std::ostringstream pointers;
   if (!parameters && extra) {
@@ -183,11 +218,14 @@ EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz,
 }
 EXPORT int cuMemAlloc_v2(std::uint64_t* pointer, std::size_t bytes) {
   int code = called_outside_capture("cuMemAlloc", bytes);
+  if (code != 0) return code;
   constexpr int poison = 0xa5;
-  if (code == 0) *pointer = reinterpret_cast<std::uint64_t>(std::memset(std::malloc(bytes), poison, bytes));
-  return code;
+  *pointer = reinterpret_cast<std::uint64_t>(std::memset(std::malloc(bytes), poison, bytes));
+  blocks[*pointer] = bytes;
+  return 0;
 }
 EXPORT int cuMemFree_v2(std::uint64_t pointer) {
+  blocks.erase(pointer);
   std::free(reinterpret_cast<void*>(pointer));
   return called("cuMemFree");
 }
@@ -218,14 +256,15 @@ EXPORT int cuEventCreate(void** event, unsigned) {
 EXPORT int cuEventDestroy_v2(void*) {
   return called("cuEventDestroy");
 }
-EXPORT int cuEventRecord(void*, void* stream) {
+EXPORT int cuEventRecord(void* event, void* stream) {
+  event_times[event] = clock_milliseconds;
   return called_in_context("cuEventRecord", stream);
 }
 EXPORT int cuEventSynchronize(void*) {
   return called("cuEventSynchronize");
 }
-EXPORT int cuEventElapsedTime(float* milliseconds, void*, void*) {
-  *milliseconds = 0.25f;
+EXPORT int cuEventElapsedTime(float* milliseconds, void* begin, void* end) {
+  *milliseconds = copies() ? static_cast<float>(event_times[end] - event_times[begin]) : 0.25f;
   return called("cuEventElapsedTime");
 }
 }

@@ -55,13 +55,14 @@ def test_the_result_and_what_the_cache_has_of_it(cache, tmp_path):
 def test_what_is_shown(cache):
     T = tc.define(MM)
     seen = []
-    result = tc.autotune(T.mm, tc.spec((24, 20)), tc.spec((20, 32)), cache=False, **{**QUICK, "progress": seen.append})
+    result = tc.autotune(T.mm, tc.spec((24, 20)), tc.spec((20, 32)), cache=False, ranking="learned", **{**QUICK, "progress": seen.append})
     assert seen and {"generation", "best", "median", "failed", "elapsed"} <= set(seen[0])
     assert not result.kept
     text = str(result)
     assert text.startswith("mm: ") and "(default)" in text and "vs default" in text
     page = result._repr_html_()
     assert page.count("<tr") == len(result.finalists) + 1 and "<svg" in page and "best time so far" in page
+    assert all(each.predicted > 0 and each.device == -1 for each in result.candidates)
     points = result.convergence()
     assert points[0][1] == result.candidates[0].time and points == sorted(points, key=lambda point: -point[1])
 
@@ -187,13 +188,24 @@ def test_starts_seeds_and_checkpoints(tmp_path):
     [
         (dict(effort="much"), "there are quick and full"),
         (dict(method="annealing"), "there are genetic and random"),
-        (dict(target="cuda:sm_90"), "a processor of this machine"),
+        (dict(ranking="magic"), "there are none, model and learned"),
         (dict(starts=["tile=-1"]), "tile"),
     ],
 )
 def test_what_is_not_understood(how, message):
     with pytest.raises(tc.OptionsError, match=message):
         tc.autotune(tc.define(MM).mm, A, B, cache=False, progress=False, **how)
+
+
+def test_a_gpu_that_is_missing_is_said():
+    program = (
+        "import tensor_comprehensions as tc\n"
+        f"T = tc.define({MM!r})\n"
+        "tc.autotune(T.mm, tc.spec((24, 20)), tc.spec((20, 32)), budget=9, cache=False, target='cuda:sm_90')"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TC_CUDA_DRIVER": "/nonexistent/libcuda.so"}
+    other = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    assert "DeviceError: no CUDA driver was found" in other.stderr
 
 
 def tool(*words, code=0):
@@ -218,7 +230,7 @@ def test_the_program(cache, tmp_path):
 
 def test_help_says_all_and_mistakes_are_told(tmp_path):
     text = tool("--help")
-    for flag in "def sizes target budget candidates method seed population threads start cache checkpoint log quiet".split():
+    for flag in "def sizes target devices budget candidates method ranking seed population threads start cache checkpoint log quiet".split():
         assert f"  --{flag}" in text
     source = tmp_path / "mm.tc"
     source.write_text(MM + "\n" + MM.replace("mm", "other"))

@@ -24,6 +24,7 @@ def fake(case, job, connection):
     row = {
         "case": case.name, "status": "ok", "speedup": speedup, "options": "tile=8", "candidates": 5,
         "counts": {"ok": 5}, "generations": 1, "elapsed": 1.0, "seconds_to_95_percent": 3.0,
+        "convergence": [[1.0, 4e-3], [2.0, 1.02e-3 if job.ranking == "learned" else 3e-3], [5.0, 1e-3 if job.ranking == "learned" else 2e-3]],
     }  # fmt: skip
     if job.part == tuning.GAINS:
         row.update(tuned=time_of(1e-3), default=time_of(2e-3), torch=time_of(4e-3))
@@ -48,6 +49,13 @@ def test_everything_is_run_once_and_the_page_sums_it_up(tmp_path):
     assert "beyond noise: none" in page
     run(path, work=lambda *_: pytest.fail("nothing is run twice"))
     assert json.loads(path.read_text()) == result
+
+
+def test_rankings_are_compared_by_the_time_to_what_the_best_found(tmp_path):
+    path = tmp_path / "result.json"
+    run(path, "--part", "rankings", "--seeds", "1", "--cases", "matmul/nn-1024")
+    page = path.with_suffix(".md").read_text()
+    assert "| matmul/nn-1024 | 0 | 2.00 | never | 2.00 | never | 2.00 | 2 s |" in page
 
 
 def test_a_run_goes_on_where_it_failed(tmp_path):

@@ -13,7 +13,7 @@ from tensor_comprehensions import distributed
 MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
 A = np.arange(24 * 20, dtype=np.float32).reshape(24, 20) % 7
 B = np.arange(20 * 32, dtype=np.float32).reshape(20, 32) % 5
-SETTINGS = dict(candidates=4, budget=0, method="random", seed=1, population=4, starts=["tile=9x9"], target=None)
+SETTINGS = dict(candidates=4, budget=0, method="random", ranking="none", seed=1, population=4, starts=["tile=9x9"], target=None)
 
 
 class Ray:

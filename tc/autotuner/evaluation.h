@@ -1,0 +1,54 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tc/autotuner/record.h"
+#include "tc/autotuner/worker_process.h"
+
+namespace tc::autotuner {
+
+struct EvaluationSettings {
+  int compilers = 1;
+  std::vector<int> devices = {no_gpu};  ///< that measure, one candidate at a time each
+  double measure_seconds = 0.1;    ///< for timing a candidate
+  Limits compile, run;
+};
+
+/// Takes candidates through the queues of worker processes:
+///
+///   predict queue -> processes             seconds by the analytic model
+///   compile queue -> processes             images; code that was measured before ends here, as `same`
+///   profile queue -> devices               right or wrong, and seconds
+class Evaluation {
+ public:
+  using Stop = std::function<bool()>;
+  using Ended = std::function<void(const Candidate&)>;
+
+  Evaluation(Workers& workers, const Record& record, EvaluationSettings settings);
+
+  /// Fills Candidate::predicted of \p candidates, 0 where that fails; returns whether all have been done before \p stop.
+  bool predict(std::vector<Candidate>& candidates, const Stop& stop);
+  /// Compiles and measures \p candidates and calls \p ended with each as it ends, which must add it to the record. Returns those
+  /// that ended before \p stop.
+  std::vector<Candidate> measure(std::vector<Candidate> candidates, const Ended& ended, const Stop& stop);
+
+ private:
+  /// A candidate on its way.
+  struct Item {
+    Candidate candidate;
+    std::string image;
+    bool ended = false;
+  };
+  bool compile(std::vector<Item>& items, const Ended& ended, const Stop& stop);
+  void profile(std::vector<Item>& items, const Ended& ended, const Stop& stop);
+  std::vector<Item*> of_new_code(std::vector<Item>& items) const;
+  bool take_known(Item& item) const;
+
+  Workers& workers_;
+  const Record& record_;
+  EvaluationSettings settings_;
+};
+
+}  // namespace tc::autotuner
