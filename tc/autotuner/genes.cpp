@@ -12,6 +12,7 @@ namespace {
 
 constexpr int most_tiled = 6;
 constexpr std::int64_t least_tile = 4, least_reduction_block = 16, most_size = 1 << 20;
+constexpr std::int64_t most_parts = 64, most_parts_of_grid = 512;
 
 using Values = std::vector<std::string>;
 
@@ -19,19 +20,32 @@ using Values = std::vector<std::string>;
 struct Facts {
   Values left, all;  ///< iterators
   std::set<std::int64_t> extents, reduced;
+  std::int64_t longest = 1;  ///< iterations of a reduction
   int statements = 0, depth = 0;
   bool temporaries = false;
+  bool windows = false;  ///< subscripts that are sums
 };
 
 void note(Values& names, const std::string& name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
+bool has_windows(const lang::ExprPtr& value) {
+  bool found = false;
+  lang::for_each_expr(value, [&](const lang::ExprPtr& expr) {
+    if (const auto* access = std::get_if<lang::Access>(&expr->node))
+      for (const auto& subscript : access->subscripts) found = found || std::holds_alternative<lang::Binary>(subscript->node);
+  });
+  return found;
+}
+
 void add_statement(const lang::Assignment& assignment, const std::map<std::string, lang::Range>& ranges, const lang::SizeMap& sizes,
                    Facts& facts) {
   ++facts.statements;
   facts.depth = std::max(facts.depth, static_cast<int>(ranges.size()));
+  facts.windows = facts.windows || has_windows(assignment.rhs);
   const auto& sums = assignment.reduction_iterators;
+  std::int64_t iterations = 1;
   for (const auto& [name, range] : ranges) {
     auto extent = lang::evaluate_box({range}, sizes)[0].extent;
     bool reduced = std::find(sums.begin(), sums.end(), name) != sums.end();
@@ -39,7 +53,9 @@ void add_statement(const lang::Assignment& assignment, const std::map<std::strin
     if (extent > 1) note(facts.all, name);
     facts.extents.insert(extent);
     if (reduced) facts.reduced.insert(extent);
+    if (reduced) iterations *= extent;
   }
+  facts.longest = std::max(facts.longest, iterations);
 }
 
 Facts facts_of(const engine::Function& function, const lang::SizeMap& sizes) {
@@ -89,6 +105,7 @@ class Genes {
 
 void add_common(const Facts& facts, Genes& genes) {
   if (facts.statements > 1) genes.add("fusion", {"max", "min"});
+  if (facts.statements > 1 && facts.windows) genes.add("allow_skewing", {"1"});
   auto tiles = sizes_up_to(facts.extents, least_tile);
   tiles.insert(tiles.begin(), "0");
   for (int i = 0; i < std::min(facts.depth, most_tiled); ++i) genes.add("tile", tiles, i);
@@ -98,8 +115,11 @@ void add_common(const Facts& facts, Genes& genes) {
 void add_for_processor(const Facts& facts, const Target& target, Genes& genes) {
   if (facts.temporaries) genes.add("promote_bytes", {"16384", "65536", "262144", "1048576"});
   if (target.cores > 1) genes.add("parallel", {"0"});
-  genes.add("vector_bytes", doubled(16, target.vector_bytes() / 2));
+  auto widths = doubled(16, target.vector_bytes() / 2);
+  if (!widths.empty()) genes.add("vectorise", {"0"});
+  genes.add("vector_bytes", widths);
   if (!facts.reduced.empty()) {
+    if (target.cores > 1) genes.add("reduction_parts", doubled(1, std::min(most_parts, facts.longest)));
     genes.add("register_tile", {"1", "2", "3", "4", "5", "6", "7", "8", "10", "12", "14", "16"}, 0);
     genes.add("register_tile", {"1", "2", "3", "4", "6", "8"}, 1);
     genes.add("unroll", {"1", "2", "4", "8", "16"});
@@ -119,6 +139,7 @@ void add_for_gpu(const Facts& facts, const Target& target, Genes& genes) {
     genes.add("register_tile", {"1", "2", "4", "8", "16"}, 0);
     genes.add("register_tile", {"1", "2", "4", "8", "16"}, 1);
     genes.add("reduction_block", {"4", "8", "16", "32", "64"});
+    genes.add("reduction_parts", doubled(1, std::min(most_parts_of_grid, facts.longest)));
     genes.add("reduce_in_block", {"0"});
   }
   genes.add("block", doubled(8, limits.block_threads), 0);

@@ -20,9 +20,10 @@ struct Gene {
 ///
 ///   tile, reduction_block      for each extent e powers of two up to it, and ceil(e / 2^k)
 ///   register_tile              rows and columns
+///   reduction_parts            powers of two up to the longest reduction
 ///   parallel_along, vector_along     one of the iterators (a processor)
 ///   block, grid                threads in x and y, blocks in x (a GPU)
-///   fusion, unroll, promote_bytes, ...     where statements, reductions, temporaries make them matter
+///   fusion, allow_skewing, unroll, promote_bytes, ...     where statements, windows, reductions, temporaries make them matter
 ///
 /// All choices are legal, but for products of numbers that exceed a limit (SearchSpace::normalised): what cannot be done is
 /// left out by the compiler.
