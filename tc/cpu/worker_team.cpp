@@ -13,6 +13,9 @@ constexpr std::chrono::microseconds awake{200};
 /// Looks between two glances at the clock, and before a caller gives its core away.
 constexpr int looks = 64, patience = 4096;
 
+/// Workers of a small team: of more, the one that may have to wait costs little.
+constexpr std::size_t few = 16;
+
 void pause() { __builtin_ia32_pause(); }
 
 }  // namespace
@@ -51,7 +54,8 @@ struct WorkerTeam::Loop {
 bool WorkerTeam::run(int threads, void* user, ParallelBody body, int min, int extent, std::uint8_t* closure, int& status) {
   std::unique_lock mine(caller_, std::try_to_lock);
   if (!mine) return false;
-  for (; workers_ < threads - 1; ++workers_) std::thread([this, number = workers_] { work(number); }).detach();
+  while (static_cast<int>(workers_.size()) < threads - 1) start_worker();
+  keep_off(::sched_getcpu());
   Loop loop(user, body, min, extent, closure, threads);
   loop_ = &loop;
   ++calls_;
@@ -61,6 +65,29 @@ bool WorkerTeam::run(int threads, void* user, ParallelBody body, int min, int ex
   for (int i = 0; inside_ > 0; ++i) i < patience ? pause() : std::this_thread::yield();
   status = loop.status;
   return true;
+}
+
+void WorkerTeam::start_worker() {
+  std::thread thread([this, number = static_cast<int>(workers_.size())] { work(number); });
+  workers_.push_back({thread.native_handle()});
+  thread.detach();
+  core_ = -1;
+}
+
+void WorkerTeam::keep_off(int core) {
+  if (core == core_ || core < 0 || workers_.size() > few) return;
+  core_ = core;
+  for (auto& worker : workers_) worker.keep_off(core);
+}
+
+/// Leaves the worker all cores that it may use but \p core, if any remain.
+void WorkerTeam::Worker::keep_off(int core) {
+  cpu_set_t now;
+  if (::pthread_getaffinity_np(thread, sizeof now, &now) != 0) return;
+  if (!CPU_EQUAL(&now, &given)) allowed = now;
+  cpu_set_t others = allowed;
+  CPU_CLR(static_cast<std::size_t>(core), &others);
+  if (CPU_COUNT(&others) > 0 && ::pthread_setaffinity_np(thread, sizeof others, &others) == 0) given = others;
 }
 
 /// A worker counts itself before it looks at the loop, a caller takes the loop away before it looks at the count: either

@@ -1,15 +1,21 @@
 #pragma once
 
+#include <pthread.h>
+#include <sched.h>
+
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <vector>
 
 #include "tc/cpu/thread_pool.h"
 
 namespace tc::cpu {
 
 /// Threads that wait for loops: awake for a moment after each, because waking one takes longer than a short loop, then
-/// asleep. Never destroyed: they live as long as the process.
+/// asleep. Those of a small team stay off the core of their caller: some systems, above all virtual machines whose other cores
+/// sleep, wake a worker just there, where it waits for milliseconds until cores are balanced. Never destroyed: they live as long
+/// as the process.
 class WorkerTeam {
  public:
   WorkerTeam() = default;
@@ -22,11 +28,22 @@ class WorkerTeam {
 
  private:
   struct Loop;
+  /// A thread, and the cores that it may use.
+  struct Worker {
+    void keep_off(int core);
+
+    pthread_t thread;
+    cpu_set_t allowed = {};  ///< as whoever is not this team set it
+    cpu_set_t given = {};    ///< as this team set it last
+  };
+  void start_worker();
+  void keep_off(int core);
   void work(int number);
   std::uint32_t next_call(std::uint32_t seen);
 
   std::mutex caller_;
-  int workers_ = 0;                       ///< as many as a loop ever asked for
+  std::vector<Worker> workers_;           ///< as many as a loop ever asked for
+  int core_ = -1;                         ///< of the caller, that workers stay off
   std::atomic<std::uint32_t> calls_{0};   ///< changes with each loop
   std::atomic<Loop*> loop_{nullptr};      ///< the one that runs
   std::atomic<int> inside_{0};            ///< workers that may hold loop_

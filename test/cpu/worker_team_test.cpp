@@ -1,6 +1,8 @@
 #include "tc/cpu/worker_team.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sched.h>
 
 #include <atomic>
 #include <chrono>
@@ -61,6 +63,40 @@ TEST(WorkerTeam, OtherThreadsThanTheCallerTakePart) {
   ASSERT_TRUE(team().run(3, &seen, note, 0, 300, nullptr, status));
   EXPECT_GT(seen.threads.size(), 1u);
   EXPECT_LE(seen.threads.size(), 3u);
+}
+
+/// The cores that threads ran on beside \p caller.
+struct Cores {
+  std::thread::id caller = std::this_thread::get_id();
+  std::mutex mutex;
+  std::set<int> of_workers;
+
+  static int note(void* user, int, std::uint8_t*) {
+    auto* all = static_cast<Cores*>(user);
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    std::lock_guard lock(all->mutex);
+    if (std::this_thread::get_id() != all->caller) all->of_workers.insert(::sched_getcpu());
+    return 0;
+  }
+};
+
+TEST(WorkerTeam, WorkersStayOffTheCoreOfTheirCaller) {
+  expect_each_once(3, 10);
+  cpu_set_t before, one;
+  ASSERT_EQ(::pthread_getaffinity_np(::pthread_self(), sizeof before, &before), 0);
+  if (CPU_COUNT(&before) < 2) GTEST_SKIP() << "one core";
+  for (std::size_t core = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &before)) continue;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    ASSERT_EQ(::pthread_setaffinity_np(::pthread_self(), sizeof one, &one), 0);
+    Cores cores;
+    int status = 0;
+    ASSERT_TRUE(team().run(3, &cores, Cores::note, 0, 200, nullptr, status));
+    EXPECT_FALSE(cores.of_workers.empty());
+    EXPECT_EQ(cores.of_workers.count(static_cast<int>(core)), 0u);
+  }
+  ::pthread_setaffinity_np(::pthread_self(), sizeof before, &before);
 }
 
 TEST(WorkerTeam, OneCallerHasItAtATime) {
