@@ -12,6 +12,8 @@ namespace tc::engine {
 ///   arithmetic = FLOPs / (4 lanes)       two multiply-adds a cycle
 ///   registers-L1 = bytes / (2 accesses of lanes elements)
 ///
+/// The traffic is that of accumulators in registers: what promote=0 costs is not seen.
+///
 /// All but the last term are divided by the threads of a parallel run, the last by two at most. 0 where the traffic is not predicted.
 double predict_seconds(const WorkReport& report, const Target& target, int threads);
 

@@ -21,7 +21,7 @@ double predicted(const std::string& options, int threads = 1, const std::string&
 TEST(PredictTime, PrefersWhatIsFaster) {
   const double usual = predicted("");
   EXPECT_GT(usual, 0);
-  for (const char* slower : {"vectorise=0", "register_tile=1x1", "vector_bytes=16", "promote=0"})
+  for (const char* slower : {"vectorise=0", "register_tile=1x1", "vector_bytes=16"})
     EXPECT_GT(predicted(slower), 1.1 * usual) << slower;
 }
 
