@@ -55,6 +55,7 @@ struct Parts {
   std::vector<std::int64_t> count;
   bool lanes = false;      ///< parts are lanes: the statements that start and join them loop over them
   std::int64_t first = 0;  ///< parts that the others are folded onto before these are joined; 0: no folding
+  bool outermost = false;  ///< the dimensions of the parts are the outermost ones of their tensor
 
   /// "w", or "w0", "w1", ...
   std::vector<std::string> names() const { return count.size() == 1 ? std::vector<std::string>{"w"} : dimension_names(static_cast<int>(count.size()), "w"); }
@@ -107,7 +108,7 @@ class Privatiser {
   /// The program with the tensor of the parts, to which the update goes.
   Scop redirected() const {
     auto result = scop_;
-    auto text = str("{ ", update_.id, "[", join(kept_.all), "] -> ", tensor_.name, "[", kept_.with(parts_.index), "] }");
+    auto text = str("{ ", update_.id, "[", join(kept_.all), "] -> ", tensor_.name, "[", element(parts_.index), "] }");
     result.statement(update_.id).write = exact_access(isl::map(scop_.ctx(), text).intersect_domain(update_.domain));
     result.tensors.push_back(tensor_);
     return result;
@@ -117,6 +118,11 @@ class Privatiser {
   const Tensor& tensor() const { return tensor_; }
 
  private:
+  /// The index of the element of an accumulator.
+  std::string element(const std::vector<std::string>& part) const {
+    return parts_.outermost ? join(part) + (kept_.names.empty() ? "" : ", ") + join(kept_.names) : kept_.with(part);
+  }
+
   Tensor make_tensor() const {
     Tensor tensor;
     tensor.name = unused_name(scop_, (parts_.lanes ? "lanes_" : "parts_") + update_.id);
@@ -125,10 +131,9 @@ class Privatiser {
       tensor.min.push_back(kept_.box[i].min);
       tensor.extent.push_back(kept_.box[i].extent());
     }
-    for (auto count : parts_.count) {
-      tensor.min.push_back(0);
-      tensor.extent.push_back(count);
-    }
+    auto at = parts_.outermost ? 0 : static_cast<long>(kept_.kept.size());
+    tensor.min.insert(tensor.min.begin() + at, parts_.count.size(), 0);
+    tensor.extent.insert(tensor.extent.begin() + at, parts_.count.begin(), parts_.count.end());
     tensor.strides = row_major(tensor.extent);
     tensor.storage = Tensor::Storage::Workspace;
     tensor.combined = parts_.lanes;
@@ -162,7 +167,7 @@ class Privatiser {
     auto names = parts_.names();
     auto instance = kept_.with(names);
     names.back() = last;
-    auto text = str("{ ", addition.statement.id, "[", instance, "] -> ", tensor_.name, "[", kept_.with(names), "] }");
+    auto text = str("{ ", addition.statement.id, "[", instance, "] -> ", tensor_.name, "[", element(names), "] }");
     return exact_access(isl::map(scop_.ctx(), text).intersect_domain(addition.statement.domain));
   }
 
@@ -204,9 +209,10 @@ std::pair<Scop, std::vector<std::string>> privatise_for_threads(const Scop& scop
 }
 
 PrivateParts privatise_parts(const Scop& scop, const std::string& id, const std::vector<std::string>& index,
-                             const std::vector<std::int64_t>& count) {
+                             const std::vector<std::int64_t>& count, bool parts_first) {
   Kept kept(scop.statement(id));
   Parts parts{index, count};
+  parts.outermost = parts_first;
   Privatiser privatiser(scop, id, kept, parts);
   return {privatiser.redirected(), privatiser.start_parts().statement, privatiser.join_parts().statement};
 }

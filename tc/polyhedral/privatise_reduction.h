@@ -37,13 +37,14 @@ struct PrivateParts {
 };
 
 /// Gives the accumulating statement \p id private accumulators, \p count of them in each of some dimensions; \p index, of its
-/// dimensions i0, i1, ..., says which one an instance has. The schedule is left for the caller to make.
+/// dimensions i0, i1, ..., says which one an instance has. With \p parts_first these dimensions come before those of the result.
+/// The schedule is left for the caller to make.
 ///
 ///   before  U[i, p, k]: C[i] += ...           after  U_identity[i, w]: parts_U[i, w] = 0
 ///                                                    U[i, p, k]:       parts_U[i, p] += ...
 ///                                                    U_combine[i, w]:  C[i] += parts_U[i, w]
 PrivateParts privatise_parts(const Scop& scop, const std::string& id, const std::vector<std::string>& index,
-                             const std::vector<std::int64_t>& count);
+                             const std::vector<std::int64_t>& count, bool parts_first = false);
 
 /// Gives the reduction cluster.reduction an accumulator for each of its blocks, which the loop of reduction_blocks (inserted by
 /// tile_cluster) then runs one after the other.

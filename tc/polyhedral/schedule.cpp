@@ -71,6 +71,7 @@ class Scheduler {
     });
   }
 
+  /// Does \p cluster go on computing the one number of \p earlier, right after it?
   bool continues(const Cluster& earlier, const Cluster& cluster) const {
     return options_.fusion != FusionStrategy::Min && is_one_number(earlier) && is_one_number(cluster) && target(earlier) == target(cluster);
   }

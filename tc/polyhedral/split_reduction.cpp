@@ -112,7 +112,7 @@ Scop rewrite(const Scop& scop, const ReductionParts& parts, Ids& added) {
   for (const auto& cut : parts.cuts) counts.push_back(cut.count);
   auto changed = scop;
   changed.statement(parts.statement) = maker.update();
-  auto made = privatise_parts(changed, parts.statement, dimension_names(static_cast<int>(counts.size())), counts);
+  auto made = privatise_parts(changed, parts.statement, dimension_names(static_cast<int>(counts.size())), counts, parts.parts_first);
   auto result = made.scop;
   auto at = std::find_if(result.statements.begin(), result.statements.end(), [&](const auto& s) { return s.id == parts.statement; });
   at = result.statements.insert(at, made.start) + 2;
@@ -164,7 +164,7 @@ isl::schedule in_order(const std::vector<isl::schedule_node>& parts, const isl::
 
 bool ReductionParts::operator==(const ReductionParts& other) const {
   auto same = [](const Cut& a, const Cut& b) { return a.iterator == b.iterator && a.size == b.size && a.count == b.count; };
-  return statement == other.statement && std::equal(cuts.begin(), cuts.end(), other.cuts.begin(), other.cuts.end(), same);
+  return statement == other.statement && parts_first == other.parts_first && std::equal(cuts.begin(), cuts.end(), other.cuts.begin(), other.cuts.end(), same);
 }
 
 Scop split_reduction(const Scop& scop, const ReductionParts& parts, const MappingOptions& options) {

@@ -18,6 +18,7 @@ struct ReductionParts {
   };
   std::string statement;  ///< an accumulating one that reads nothing of what it writes
   std::vector<Cut> cuts;
+  bool parts_first = false;  ///< results of one part lie together, rather than the parts of one result
 
   bool operator==(const ReductionParts&) const;
 };

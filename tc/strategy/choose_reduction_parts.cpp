@@ -50,6 +50,7 @@ class PartChooser {
   ReductionParts choose() const {
     ReductionParts result{statement_.id, {}};
     if (!may_be_cut()) return result;
+    result.parts_first = is_contraction();
     auto wanted = options_.reduction_parts > 0 ? options_.reduction_parts : target_.is_cuda() ? parts_of_a_grid() : parts_for_threads();
     for (int iterator : reduced_) {
       if (wanted < 2) break;

@@ -97,7 +97,8 @@ class ContractionTiler {
       auto each_row = options_.register_tile.size() == 2 ? options_.register_tile[0] : size / 16;
       auto each_column = options_.register_tile.size() == 2 ? options_.register_tile[1] : size / 16;
       auto count = others * ((rows + size - 1) / size) * ((columns + size - 1) / size);
-      bool wasteful = rows < size / 2 || columns < size / 2;
+      auto half = size > 32 ? size / 2 + 1 : size / 2;
+      bool wasteful = rows < half || columns < half;
       bool given = !options_.register_tile.empty();
       if (!given && (wasteful || (size > 32 && count < limits_.processors))) continue;
       result_.members.assign(cluster_.members.size(), {1, -1, {}});

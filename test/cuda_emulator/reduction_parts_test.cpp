@@ -1,5 +1,5 @@
-// Reductions with too few results for the processors: no kernel of much work runs in a few blocks, the results are right, and the
-// same for every order in which blocks and threads run.
+// Reductions with too few results for the processors, and steps in time: no kernel of much work runs in a few blocks, the results are
+// right, and the same for every order in which blocks and threads run.
 
 #include <gtest/gtest.h>
 
@@ -25,8 +25,10 @@ const Reduction reductions[] = {
      "def f(float(N,C,H,W) I) -> (mean, var) {\n  mean(c) +=! I(n,c,h,w)\n  mean(c) = mean(c) / (N * H * W)\n"
      "  var(c) +=! (I(n,c,h,w) - mean(c)) * (I(n,c,h,w) - mean(c))\n}",
      {{"N", 20}, {"C", 3}, {"H", 33}, {"W", 33}}, 4, 16},
-    {"ProductAlongALongLoop", "def f(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) / 3 }", {{"M", 16}, {"N", 17}, {"K", 2051}}, 2, 8},
+    {"ProductAlongALongLoop", "def f(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) / 3 }", {{"M", 16}, {"N", 17}, {"K", 2051}}, 2, 7},
     {"WeightGradient", "def f(float(B,O) G, float(B,I) X) -> (W) { W(o,i) +=! G(b,o) * X(b,i) }", {{"B", 2048}, {"O", 16}, {"I", 16}}, 2, 8},
+    {"StencilInTime", "def f(float(T,N) I) -> (x) {\n  x(t,i) = I(t,i)\n  x(t,i) = x(t-1,i-1) + x(t-1,i+1) where t in 1:T, i in 1:N-1\n}",
+     {{"T", 9}, {"N", 3000}}, 2, 16},
     {"PlaceOfTheLeast", "def f(float(N) A) -> (lo, at) {\n  lo min=! A(n)\n  at min=! A(n) == lo ? n : N\n}", {{"N", 60000}}, 4, 12},
 };
 

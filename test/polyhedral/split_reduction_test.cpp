@@ -101,6 +101,14 @@ TEST_F(SplitReduction, WhatThePartsNeedRunsBefore) {
   expect_same(scop, both);
 }
 
+TEST_F(SplitReduction, ResultsOfAPartMayLieTogether) {
+  auto scop = sums_and_users(3, 14);
+  auto result = split_reduction(scop, {"U", {{1, 4, 3}}, true}, {});
+  EXPECT_EQ(result.tensor("parts_U").extent, (std::vector<std::int64_t>{3, 3}));
+  EXPECT_TRUE(writes(result, "U", "U[p, i, k] -> parts_U[p, i]"));
+  expect_same(scop, result);
+}
+
 TEST_F(SplitReduction, ValuesKnowTheirSource) {
   auto result = split_reduction(sums_and_users(3, 12), {"U", {{1, 4, 3}}}, {});
   EXPECT_TRUE(result.statement("U").origin.plain_is_equal(isl::multi_aff(ctx(), "{ U[p, i, k] -> U[i, 4p + k] }")));
