@@ -202,7 +202,7 @@ class Chooser {
   }
 
   /// Points along the members in which accesses are contiguous that are not along the lanes, a cache line of them: every
-  /// line is used whole while it is near.
+  /// line is used whole while it is near. Without inner loops, squares of them are transposed in registers.
   void choose_lines(const VectorChoice& lanes) {
     for (const auto* access : polyhedral::accesses(statement(heaviest_))) {
       auto along = polyhedral::stride(scop_, *access, lanes.iterator);
@@ -211,7 +211,9 @@ class Chooser {
       for (std::size_t i = 0; i < cluster_.members.size(); ++i) {
         int iterator = heaviest_.outer[i];
         if (iterator < 0 || polyhedral::stride(scop_, *access, iterator) != 1 || mapping_.members[i].points > 1) continue;
-        if (extent(static_cast<int>(i)) > line) mapping_.members[i].points = line;
+        if (extent(static_cast<int>(i)) <= line) continue;
+        mapping_.members[i].points = line;
+        mapping_.register_tile = heaviest_.inner.empty() && lanes.lanes <= target_.vector_registers();
       }
     }
   }

@@ -67,6 +67,22 @@ TEST_F(ChooseMapping, RowsSumsKeepAsManyVectorsInFlightAsAskedFor) {
   EXPECT_EQ(choose(scop, {.unroll = 1}).find("unroll"), std::string::npos) << choose(scop, {.unroll = 1});
 }
 
+TEST_F(ChooseMapping, TransposesSquaresInRegistersThatHoldThem) {
+  auto transposition = [&](DType type) {
+    auto scop = ScopBuilder(context())
+                    .input("A", {70, 80})
+                    .output("C", {80, 70})
+                    .statement("S[i, j] : 0 <= i < 80 and 0 <= j < 70", "C[i, j]", {"A[j, i]"})
+                    .scop();
+    for (auto& tensor : scop.tensors) tensor.type = type;
+    scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), {});
+    return choose(scop);
+  };
+  EXPECT_EQ(transposition(DType::Float32), "register 16x16, S: i1 x16\n");
+  EXPECT_EQ(transposition(DType::Float64), "register 8x8, S: i1 x8\n");
+  EXPECT_EQ(transposition(DType::Int8).find("register"), std::string::npos) << transposition(DType::Int8);
+}
+
 TEST_F(ChooseMapping, LanesAndThreadsRunAlongTheIteratorsNamed) {
   EXPECT_EQ(choose(pointwise(64, 20000), {.parallel_along = {"j"}}), "parallel 1, blocks 0x256, points 1x16, S: i1 x16\n");
   EXPECT_EQ(choose(pointwise(64, 20000), {.parallel_along = {"other"}}), "parallel 0, points 1x16, S: i1 x16\n");
