@@ -135,7 +135,7 @@ class OuterTiles {
     if (size.points > 1) points.push_back({tiled ? remainder(index, size.points) : index, true});
     if (tiled || (size.points == 1 && extent > 1)) result.tile.index = tiled ? quotient(index, size.points) : index;
     bool whole_tiles = extent % size.points == 0;
-    result.separate = tiled && (!blocked || whole_tiles) && range.extent() % size.points != 0;
+    result.separate = (blocked ? size.points > 1 && whole_tiles : tiled) && range.extent() % size.points != 0;
     return result;
   }
 
@@ -169,9 +169,10 @@ class OuterTiles {
   void separate_full_tiles(int depth) {
     for (const auto& split : splits_) {
       if (!split.separate || tiles.empty()) continue;
-      auto place = split.block.group ? str(split.block_size, "*", name(split.block, depth), "+") : std::string();
-      auto condition = str(place, split.points, "*", name(split.tile, depth), "+", split.points, "<=", split.extent);
-      tiles[std::max(split.tile.band, 0)].full.push_back(condition);
+      std::string first;
+      if (split.block.group) first += str(split.block_size, "*", name(split.block, depth), "+");
+      if (!split.tile.index.is_null()) first += str(split.points, "*", name(split.tile, depth), "+");
+      tiles[std::max(split.tile.band, 0)].full.push_back(str(first, split.points, "<=", split.extent));
     }
   }
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "tc/polyhedral/cluster_view.h"
+#include "tc/strategy/vector_runs.h"
 
 namespace tc::strategy {
 namespace {
@@ -12,11 +13,24 @@ using polyhedral::Access;
 using polyhedral::Scop;
 using polyhedral::Statement;
 
+constexpr double cache_line = 64;
+
+DType element_type(const Scop& scop, const Access& access) { return scop.tensor(polyhedral::range_name(access.relation)).type; }
+
+int element_bytes(const Scop& scop, const Access& access) { return byte_size(compute_type(element_type(scop, access))); }
+
+/// The share of the contiguous vectors of \p lanes along \p iterator that cross from one cache line into the next: those that may
+/// start anywhere do, as far as they fill a line.
+double crossing_share(const Scop& scop, const Statement& statement, const Access& access, int iterator, int lanes) {
+  if (is_aligned(scop, statement, access, iterator, lanes)) return 0;
+  return lanes * element_bytes(scop, access) / cache_line;
+}
+
 /// What \p access costs per vector of \p lanes along \p iterator, in scalar accesses.
-double access_cost(const Scop& scop, const Access& access, int iterator, int lanes) {
+double access_cost(const Scop& scop, const Statement& statement, const Access& access, int iterator, int lanes) {
   auto stride = polyhedral::stride(scop, access, iterator);
   if (stride == 0) return 0.25;
-  if (stride == 1) return 1;
+  if (stride == 1) return 1 + crossing_share(scop, statement, access, iterator, lanes);
   if (stride == -1) return 2;
   return lanes;
 }
@@ -29,8 +43,8 @@ bool is_guarded_along(const Statement& statement, const Access& access, int iter
   return !anywhere.intersect(statement.domain).is_subset(happens);
 }
 
-/// A contiguous vector of which a condition masks lanes.
-constexpr double masked_cost = 2;
+/// What it adds to a contiguous vector that a condition masks lanes.
+constexpr double masked_cost = 1;
 
 /// An element of a vector that is scattered, in scalar writes: each goes to a line of its own.
 constexpr double scatter_cost = 4;
@@ -44,15 +58,16 @@ constexpr double combine_cost = 8;
 /// The cost of read number \p index: of its copy, where that is cheaper.
 double read_cost(const Scop& scop, const Statement& statement, std::size_t index, int iterator, int lanes,
                  const CopiedReads& copies) {
-  auto cost = access_cost(scop, statement.reads[index], iterator, lanes);
-  if (cost == 1 && is_guarded_along(statement, statement.reads[index], iterator)) cost = masked_cost;
+  auto cost = access_cost(scop, statement, statement.reads[index], iterator, lanes);
+  bool contiguous = polyhedral::stride(scop, statement.reads[index], iterator) == 1;
+  if (contiguous && is_guarded_along(statement, statement.reads[index], iterator)) cost += masked_cost;
   bool copied = index < copies.reuse.size() && copies.reuse[index] > 1 && cost > 1;
   return copied ? std::min(cost, 1 + copy_cost / static_cast<double>(copies.reuse[index])) : cost;
 }
 
 /// What the write costs per vector: an accumulator is read too, as is what a scatter goes around.
 double write_cost(const Scop& scop, const Statement& statement, int iterator, int lanes, const CopiedReads& copies) {
-  double once = access_cost(scop, statement.write, iterator, lanes);
+  double once = access_cost(scop, statement, statement.write, iterator, lanes);
   bool scattered = once >= lanes;
   if (scattered && copies.reduced > 1) once *= scatter_cost;
   if (scattered || statement.accumulates) once *= 2;
@@ -75,10 +90,6 @@ int power_of_two_from(std::int64_t value) {
   while (result < value) result *= 2;
   return result;
 }
-
-DType element_type(const Scop& scop, const Access& access) { return scop.tensor(polyhedral::range_name(access.relation)).type; }
-
-int element_bytes(const Scop& scop, const Access& access) { return byte_size(compute_type(element_type(scop, access))); }
 
 /// Does \p access read an integer that is the same for all lanes along \p iterator?
 bool is_fixed_integer(const Scop& scop, const Access& access, int iterator) {

@@ -24,7 +24,7 @@ struct CopiedReads {
 };
 
 /// The iterator among \p candidates along which the accesses of \p statement are cheapest: constant ones are nearly free, contiguous
-/// ones cost a lane's share, others (gathers and scatters) as much as scalar ones. The last of equals wins.
+/// ones cost a lane's share, up to two where vectors cross cache lines, others (gathers and scatters) as much as scalar ones. The last of equals wins.
 VectorChoice best_vector(const polyhedral::Scop& scop, const polyhedral::Statement& statement,
                          const std::vector<int>& candidates, const Target& target,
                          const CopiedReads& copies = {});

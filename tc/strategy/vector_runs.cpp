@@ -54,8 +54,11 @@ std::optional<std::int64_t> at_corner(const isl::aff& function, const std::vecto
   return result;
 }
 
-/// Does \p access, which moves by one element along \p iterator, begin at a multiple of \p run elements wherever the others are?
-bool is_aligned(const Tensor& tensor, const Access& access, const std::vector<Interval>& box, int iterator, std::int64_t run) {
+}  // namespace
+
+bool is_aligned(const Scop& scop, const polyhedral::Statement& statement, const Access& access, int iterator, std::int64_t run) {
+  const auto& tensor = scop.tensor(polyhedral::range_name(access.relation));
+  auto box = polyhedral::box(statement.domain);
   std::int64_t corner = 0;
   for (std::size_t d = 0; d < tensor.extent.size(); ++d) {
     if (tensor.strides[d] % run == 0) continue;
@@ -71,8 +74,6 @@ bool is_aligned(const Tensor& tensor, const Access& access, const std::vector<In
   return corner % run == 0;
 }
 
-}  // namespace
-
 std::int64_t step(const Scop& scop, const Access& access, int iterator) {
   if (access.exact) return polyhedral::stride(scop, access, iterator);
   const auto& tensor = scop.tensor(polyhedral::range_name(access.relation));
@@ -87,7 +88,6 @@ std::int64_t step(const Scop& scop, const Access& access, int iterator) {
 }
 
 std::int64_t vector_run(const Scop& scop, const polyhedral::Statement& statement, int iterator) {
-  auto box = polyhedral::box(statement.domain);
   std::int64_t widest = 1;
   for (const auto* access : polyhedral::accesses(statement)) {
     auto moved = step(scop, *access, iterator);
@@ -95,18 +95,14 @@ std::int64_t vector_run(const Scop& scop, const polyhedral::Statement& statement
     if (moved == 1) widest = std::max<std::int64_t>(widest, byte_size(scop.tensor(polyhedral::range_name(access->relation)).type));
   }
   auto run = widest_access / widest;
-  for (const auto* access : polyhedral::accesses(statement)) {
-    const auto& tensor = scop.tensor(polyhedral::range_name(access->relation));
-    if (step(scop, *access, iterator) == 1 && !is_aligned(tensor, *access, box, iterator, run)) return 1;
-  }
+  for (const auto* access : polyhedral::accesses(statement))
+    if (step(scop, *access, iterator) == 1 && !is_aligned(scop, statement, *access, iterator, run)) return 1;
   return run;
 }
 
 std::int64_t access_run(const Scop& scop, const polyhedral::Statement& statement, const Access& access, int iterator) {
-  const auto& tensor = scop.tensor(polyhedral::range_name(access.relation));
-  auto run = widest_access / byte_size(tensor.type);
-  bool fits = step(scop, access, iterator) == 1 && is_aligned(tensor, access, polyhedral::box(statement.domain), iterator, run);
-  return fits ? run : 1;
+  auto run = widest_access / byte_size(scop.tensor(polyhedral::range_name(access.relation)).type);
+  return step(scop, access, iterator) == 1 && is_aligned(scop, statement, access, iterator, run) ? run : 1;
 }
 
 }  // namespace tc::strategy

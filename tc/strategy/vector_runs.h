@@ -13,6 +13,11 @@ inline constexpr std::int64_t widest_access = 16;
 /// depend on data are taken not to move with it.
 std::int64_t step(const polyhedral::Scop& scop, const polyhedral::Access& access, int iterator);
 
+/// Does \p access of \p statement, which moves by one element along \p iterator, begin at a multiple of \p run elements of its
+/// tensor wherever the other iterators are?
+bool is_aligned(const polyhedral::Scop& scop, const polyhedral::Statement& statement, const polyhedral::Access& access, int iterator,
+                std::int64_t run);
+
 /// How many consecutive iterations along \p iterator one thread should take so that each access of \p statement is to one
 /// element, or to consecutive ones that begin where a vector of them may: as many elements of the widest type as are moved
 /// at once. 1 where an access lies otherwise or is conditional.
