@@ -5,8 +5,10 @@
 #include "tc/engine/back_end.h"
 #include "tc/engine/quota.h"
 #include "tc/halide_bridge/raise.h"
+#include "tc/polyhedral/collapse.h"
 #include "tc/polyhedral/map_to_cpu.h"
 #include "tc/polyhedral/verify.h"
+#include "tc/strategy/choose_collapse.h"
 #include "tc/strategy/choose_mapping.h"
 
 namespace tc::engine {
@@ -16,9 +18,27 @@ polyhedral::MappingOptions schedule_options(const CompileState& state) {
   return state.mapping;
 }
 
+/// Makes one loop of those that are better tiled together.
+void collapse_loops(CompileState& state, std::size_t index) {
+  auto& launch = state.launches[index];
+  with_quota(
+      state, *launch.scop, "map", "loops are not collapsed",
+      [&] {
+        for (const auto& choice : strategy::choose_collapse(*launch.scop, state.target, state.mapping)) {
+          auto scop = *launch.scop;
+          auto dependences = *launch.dependences;
+          polyhedral::collapse(scop, dependences, choice);
+          launch.scop.emplace(std::move(scop));
+          launch.dependences.emplace(std::move(dependences));
+        }
+      },
+      [] {});
+}
+
 void map(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
   if (!launch.dependences) return;
+  collapse_loops(state, index);
   with_quota(
       state, *launch.scop, "map", "loops are neither tiled nor parallel nor vectors",
       [&] {

@@ -154,20 +154,47 @@ std::vector<Interval> box(const isl::set& domain) {
   return result;
 }
 
+namespace {
+
+/// The address of \p access, in elements: digits of one iterator that stand side by side in memory add up to the iterator.
+isl::aff address(const Scop& scop, const Access& access) {
+  auto index = access.function.as_multi_aff();
+  const auto& strides = scop.tensor(range_name(access.function.as_map())).strides;
+  isl::aff sum(isl::manage(isl_aff_zero_on_domain_space(index.space().domain().release())));
+  for (unsigned i = 0; i < index.size(); ++i) sum = sum.add(index.at(static_cast<int>(i)).scale(isl::val(scop.ctx(), strides[i])));
+  return sum;
+}
+
+/// Does \p function depend on the iterator through a division?
+bool divides(const isl::aff& function, int iterator) {
+  for (int i = 0; i < isl_aff_dim(function.get(), isl_dim_div); ++i) {
+    if (call(function.ctx(), isl_aff_get_coefficient_val, function.get(), isl_dim_div, i).is_zero()) continue;
+    auto part = call(function.ctx(), isl_aff_get_div, function.get(), i);
+    if (isl_aff_involves_dims(part.get(), isl_dim_in, iterator, 1) == isl_bool_true) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 std::int64_t stride(const Scop& scop, const Access& access, int iterator) {
   if (!access.exact || access.function.is_null() || !access.function.isa_multi_aff()) return unknown_stride;
-  auto index = access.function.as_multi_aff();
-  const auto& tensor = scop.tensor(range_name(access.function.as_map()));
-  std::int64_t result = 0;
-  for (unsigned i = 0; i < index.size(); ++i) {
-    auto aff = index.at(static_cast<int>(i));
-    if (isl_aff_involves_dims(aff.get(), isl_dim_in, iterator, 1) != isl_bool_true) continue;
-    if (isl_aff_dim(aff.get(), isl_dim_div) > 0) return unknown_stride;
-    auto coefficient = call(scop.ctx(), isl_aff_get_coefficient_val, aff.get(), isl_dim_in, iterator);
-    if (!coefficient.is_int()) return unknown_stride;
-    result += coefficient.num_si() * tensor.strides[i];
+  auto index = address(scop, access);
+  if (divides(index, iterator)) return unknown_stride;
+  auto coefficient = call(scop.ctx(), isl_aff_get_coefficient_val, index.get(), isl_dim_in, iterator);
+  return coefficient.is_int() ? coefficient.num_si() : unknown_stride;
+}
+
+int even_lanes(const Scop& scop, const Access& access, int iterator, int lanes) {
+  if (stride(scop, access, iterator) != unknown_stride) return lanes;
+  if (!access.exact || access.function.is_null() || !access.function.isa_multi_aff()) return 1;
+  auto index = address(scop, access);
+  for (int i = 0; i < isl_aff_dim(index.get(), isl_dim_div); ++i) {
+    auto part = call(index.ctx(), isl_aff_get_div, index.get(), i);
+    auto size = call(index.ctx(), isl_aff_get_denominator_val, part.get()).num_si();
+    while (lanes > 1 && size % lanes != 0) lanes /= 2;
   }
-  return result;
+  return lanes;
 }
 
 }  // namespace tc::polyhedral

@@ -66,5 +66,8 @@ std::vector<Interval> box(const isl::set& domain);
 /// Elements in memory from one iteration of dimension \p iterator to the next; `unknown_stride` where that is no constant.
 inline constexpr std::int64_t unknown_stride = INT64_MIN;
 std::int64_t stride(const Scop& scop, const Access& access, int iterator);
+/// The most lanes along \p iterator, a power of two and at most \p lanes, in which \p access moves by a constant: all where its stride is
+/// one; fewer where it is indexed by digits of the iterator (collapse.h), whose extents then are multiples of the lanes.
+int even_lanes(const Scop& scop, const Access& access, int iterator, int lanes);
 
 }  // namespace tc::polyhedral

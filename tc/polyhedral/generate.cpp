@@ -34,6 +34,32 @@ isl_ast_node* annotate_mark(isl_ast_node* node, isl_ast_build* build, void*) {
   return isl_ast_node_set_annotation(node, isl_id_alloc(isl_ast_build_get_ctx(build), std::to_string(depth).c_str(), nullptr));
 }
 
+bool divides(const isl::aff& aff) {
+  for (int i = 0; i < isl_aff_dim(aff.get(), isl_dim_div); ++i)
+    if (!call(aff.ctx(), isl_aff_get_coefficient_val, aff.get(), isl_dim_div, i).is_zero()) return true;
+  return false;
+}
+
+/// \p function with digits of a number that stand side by side in memory as the number, in the index of the last of them: the same
+/// address without divisions.
+///
+///   before  C[i, floor(g/24), g mod 24]      rows of 24, one after the other
+///   after   C[i, 0, g]
+isl::pw_multi_aff join_digits(const Tensor& tensor, const isl::pw_multi_aff& function) {
+  if (!function.isa_multi_aff()) return function;
+  auto index = function.as_multi_aff();
+  for (int i = static_cast<int>(index.size()) - 2; i >= 0; --i) {
+    auto extent = tensor.extent[i + 1];
+    if (!divides(index.at(i)) || tensor.strides[i] != extent * tensor.strides[i + 1]) continue;
+    auto first = index.at(i).scale(isl::val(index.ctx(), 0)).add_constant(isl::val(index.ctx(), tensor.min[i]));
+    auto joined = index.at(i).sub(first).scale(isl::val(index.ctx(), extent)).add(index.at(i + 1));
+    if (divides(joined)) continue;
+    index = call(index.ctx(), isl_multi_aff_set_at, index.copy(), i + 1, joined.copy());
+    index = call(index.ctx(), isl_multi_aff_set_at, index.copy(), i, first.copy());
+  }
+  return index.to_pw_multi_aff();
+}
+
 /// The site of the domain under construction in \p build.
 Site make_site(const Scop& scop, const isl::ast_build& build) {
   auto schedule = build.schedule().as_map();
@@ -44,10 +70,12 @@ Site make_site(const Scop& scop, const isl::ast_build& build) {
   const Statement& statement = scop.statement(site.statement);
   auto at_source = statement.origin.is_null() ? instance : statement.origin.to_pw_multi_aff().pullback(instance);
   for (unsigned i = 0; i < at_source.size(); ++i) site.iterators.push_back(build.expr_from(at_source.at(static_cast<int>(i))));
-  site.write = build.access_from(statement.write.function.pullback(instance));
+  auto access = [&](const isl::pw_multi_aff& function) {
+    return build.access_from(join_digits(scop.tensor(range_name(function.as_map())), function).pullback(instance));
+  };
+  site.write = access(statement.write.function);
   for (const Access& read : statement.reads)
-    site.reads.push_back(read.exact ? Nullable<isl::ast_expr>(build.access_from(read.function.pullback(instance)))
-                                    : Nullable<isl::ast_expr>());
+    site.reads.push_back(read.exact ? Nullable<isl::ast_expr>(access(read.function)) : Nullable<isl::ast_expr>());
   return site;
 }
 

@@ -251,20 +251,32 @@ class Packer {
   }
 };
 
+/// Does \p access read another element for all values of its \p iterators?
+bool tells_apart(const Statement& statement, const Access& access, const std::vector<int>& iterators) {
+  auto names = dimension_names(dimensions(statement.domain));
+  Texts values;
+  for (int i : iterators) values.push_back(names[i]);
+  isl::map pick(statement.domain.ctx(), str("{ ", statement.id, "[", join(names), "] -> [", join(values), "] }"));
+  return access.function.as_map().intersect_domain(statement.domain).reverse().apply_range(pick).is_single_valued();
+}
+
 }  // namespace
 
 std::vector<int> index_iterators(const Statement& statement, int read) {
   const auto& access = statement.reads.at(read);
   std::vector<int> result;
   if (!access.exact || access.function.is_null() || !access.function.isa_multi_aff() || access.relation.is_empty()) return {};
+  bool digits = false;
   for (const auto& index : elements(access.function.as_multi_aff().list())) {
     auto iterator = only_iterator(isl::union_pw_aff(index), statement.domain);
-    bool single = iterator >= 0 && isl_aff_dim(index.get(), isl_dim_div) == 0 &&
-                  call(index.ctx(), isl_aff_get_coefficient_val, index.get(), isl_dim_in, iterator).is_one();
-    if (!single || std::count(result.begin(), result.end(), iterator)) return {};
-    result.push_back(iterator);
+    if (iterator < 0) return {};
+    bool digit = isl_aff_dim(index.get(), isl_dim_div) > 0;
+    bool known = contains(result, iterator);
+    if (!digit && (known || !call(index.ctx(), isl_aff_get_coefficient_val, index.get(), isl_dim_in, iterator).is_one())) return {};
+    digits = digits || digit;
+    if (!known) result.push_back(iterator);
   }
-  return result;
+  return !digits || tells_apart(statement, access, result) ? result : std::vector<int>();
 }
 
 Scop pack(const Scop& scop, const std::vector<int>& place, const PackMapping& choice, const std::vector<FixedLoop>& fixed,

@@ -23,14 +23,15 @@ struct FixedLoop {
 ///
 /// The copy holds elements in the type they are computed with: halves are widened once. A loop that does not index the tensor makes a copy for each of its iterations. Where the tensor lies across the panels, the
 /// copy moves square blocks, a vector wide, which the generator transposes in registers. Each index of the read must be an
-/// iterator of its own (index_iterators), and nothing in the cluster may write the tensor. Of a guarded read, the box around what
+/// iterator of its own or digits of one (index_iterators), and nothing in the cluster may write the tensor. Of a guarded read, the box around what
 /// it may touch is copied. Adds the mapping of the copy to
 /// \p cluster.
 Scop pack(const Scop& scop, const std::vector<int>& place, const PackMapping& choice, const std::vector<FixedLoop>& fixed,
           ClusterMapping& cluster);
 
 /// The iterators of \p statement that index its read number \p read, in the order of the tensor's dimensions; empty when an
-/// index is no iterator, or the same one twice, and where a guard never lets it read.
+/// index is neither an iterator nor a digit of one (collapse.h), or two elements of a copy would be the same, and where a guard never lets
+/// it read.
 std::vector<int> index_iterators(const Statement& statement, int read);
 
 }  // namespace tc::polyhedral

@@ -50,8 +50,57 @@ class Uses {
   isl::union_map elements_;
 };
 
+/// The temporary and where it holds what the tensor does: at the same index, or at the iterators of the statement that writes it.
+class Temporary {
+ public:
+  Temporary(const Scop& scop, const Tensor& tensor, const Statement& writer) : tensor_(tensor) {
+    tensor_.name = unused_name(scop, "acc_" + tensor.name);
+    tensor_.storage = Tensor::Storage::Workspace;
+    tensor_.live_in = tensor_.live_out = false;
+    if (has_digits(writer)) index_by_iterators(writer);
+    tensor_.strides = row_major(tensor_.extent);
+  }
+
+  const Tensor& tensor() const { return tensor_; }
+
+  /// \p access, one of \p statement, to the temporary in place of the tensor.
+  Access redirected(const Access& access, const Statement& statement) const {
+    if (layout_.is_null()) return redirect(access, tensor_.name);
+    auto result = access;
+    result.function = layout_.pullback(access.function).gist(statement.domain);
+    result.relation = result.function.as_map().intersect_domain(access.relation.domain());
+    return result;
+  }
+
+ private:
+  Tensor tensor_;
+  Nullable<isl::pw_multi_aff> layout_;
+
+  static bool has_digits(const Statement& writer) {
+    if (!writer.write.function.isa_multi_aff()) return false;
+    auto index = tc::polyhedral::elements(writer.write.function.as_multi_aff().list());
+    return std::any_of(index.begin(), index.end(), [](const isl::aff& aff) { return isl_aff_dim(aff.get(), isl_dim_div) > 0; });
+  }
+  void index_by_iterators(const Statement& writer) {
+    auto names = dimension_names(dimensions(writer.domain));
+    std::vector<std::string> kept;
+    for (int i : kept_dimensions(writer)) kept.push_back(names[i]);
+    isl::map pick(writer.domain.ctx(), str("{ ", writer.id, "[", join(names), "] -> ", tensor_.name, "[", join(kept), "] }"));
+    auto place = writer.write.relation.intersect_domain(writer.domain).reverse().apply_range(pick);
+    if (!place.is_single_valued()) return;
+    layout_ = place.as_pw_multi_aff();
+    auto box = polyhedral::box(place.range());
+    tensor_.min.clear();
+    tensor_.extent.clear();
+    for (const auto& interval : box) {
+      tensor_.min.push_back(interval.min);
+      tensor_.extent.push_back(interval.extent());
+    }
+  }
+};
+
 /// The copy statement \p id, one instance for each element \p host writes; \p into: from the tensor to the temporary.
-Addition copy_statement(const Statement& host, const std::string& id, const std::string& staged, bool into) {
+Addition copy_statement(const Statement& host, const std::string& id, const Temporary& temporary, bool into) {
   auto ctx = host.domain.ctx();
   auto kept = kept_dimensions(host);
   auto names = dimension_names(dimensions(host.domain));
@@ -72,20 +121,26 @@ Addition copy_statement(const Statement& host, const std::string& id, const std:
   addition.like = isl::multi_aff(ctx, str("{ ", tuple, " -> ", host.id, "[", join(first), "] }"));
   auto function = host.write.function.pullback(addition.like.to_pw_multi_aff());
   Access memory{function.as_map().intersect_domain(addition.statement.domain), true, function};
-  auto local = redirect(memory, staged);
+  auto local = temporary.redirected(memory, addition.statement);
   addition.statement.write = into ? local : memory;
   addition.statement.reads = {into ? memory : local};
   return addition;
 }
 
-/// Maps a copy like the points of the outer band \p band: lanes along the member cluster.copies names.
-void map_copy(const Addition& copy, const Statement& host, const isl::schedule_node& band, ClusterMapping& cluster) {
+/// Fewer lanes than that are not worth a vector of their own.
+constexpr int least_lanes = 4;
+
+/// Maps a copy like the points of the outer band \p band: lanes along the member cluster.copies names, as many as the tensor has side by
+/// side.
+void map_copy(const Scop& scop, const Addition& copy, const Statement& host, const isl::schedule_node& band, ClusterMapping& cluster) {
   if (cluster.copies.iterator < 0) return;
   auto iterator = only_iterator(band_members(band)[cluster.copies.iterator], host.domain);
   auto kept = kept_dimensions(host);
   auto position = std::find(kept.begin(), kept.end(), iterator);
   if (position == kept.end()) return;
-  cluster.statements.push_back({copy.statement.id, static_cast<int>(position - kept.begin()), cluster.copies.lanes});
+  auto lanes = even_lanes(scop, host.write, iterator, cluster.copies.lanes);
+  if (lanes < least_lanes) lanes = cluster.copies.lanes;
+  cluster.statements.push_back({copy.statement.id, static_cast<int>(position - kept.begin()), lanes});
 }
 
 }  // namespace
@@ -95,24 +150,21 @@ Scop stage_tensor(const Scop& scop, const std::vector<int>& path, const std::str
   if (!band.isa<isl::schedule_node_band>()) return scop;
   Uses uses(scop, band, name);
   if (!uses.exclusive || !uses.writer) return scop;
-  auto tensor = scop.tensor(name);
-  auto staged = unused_name(scop, "acc_" + name);
+  const auto& tensor = scop.tensor(name);
+  Temporary temporary(scop, tensor, *uses.writer);
+  const auto& staged = temporary.tensor().name;
   std::vector<Addition> before, after;
-  if (uses.reads_first) before.push_back(copy_statement(*uses.writer, unused_name(scop, name + "_in"), staged, true));
+  if (uses.reads_first) before.push_back(copy_statement(*uses.writer, unused_name(scop, name + "_in"), temporary, true));
   if (uses.outside || tensor.live_out)
-    after.push_back(copy_statement(*uses.writer, unused_name(scop, name + "_out"), staged, false));
+    after.push_back(copy_statement(*uses.writer, unused_name(scop, name + "_out"), temporary, false));
   for (const auto* additions : {&before, &after})
-    for (const auto& addition : *additions) map_copy(addition, *uses.writer, band, cluster);
+    for (const auto& addition : *additions) map_copy(scop, addition, *uses.writer, band, cluster);
   std::replace(cluster.staged.begin(), cluster.staged.end(), name, staged);
   auto result = scop;
   for (const auto& id : statement_ids(band.child(0)))
     for (auto* access : accesses(result.statement(id)))
-      if (touches(*access, name)) *access = redirect(*access, staged);
-  tensor.name = staged;
-  tensor.storage = Tensor::Storage::Workspace;
-  tensor.live_in = tensor.live_out = false;
-  tensor.strides = row_major(tensor.extent);
-  result.tensors.push_back(tensor);
+      if (touches(*access, name)) *access = temporary.redirected(*access, result.statement(id));
+  result.tensors.push_back(temporary.tensor());
   auto inside = path;
   inside.push_back(0);
   return surround(result, inside, before, after);

@@ -21,6 +21,9 @@ using polyhedral::Statement;
 
 constexpr std::int64_t cache_line = 64;
 
+/// Lanes of a copy that are not worth being cut down to.
+constexpr int least_even_lanes = 4;
+
 std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
 
 /// \p extent in equal blocks of at most \p most, multiples of \p unit.
@@ -140,6 +143,8 @@ class BlockChooser {
     while (panel_last && lanes / 2 >= points(member)) lanes /= 2;
     bool across = panel_last && stride(read, iterator(member)) != 1;
     if (across && box_[reduced_.back()].extent() % lanes != 0 && box_[reduced_.back()].extent() % (lanes / 2) == 0) lanes /= 2;
+    auto even = polyhedral::even_lanes(scop_, statement_.reads[read], iterator(member), lanes);
+    if (even >= least_even_lanes) lanes = even;
     mapping_.packed.push_back({statement_.id, read, iterator(member), points(member), panel_last, below_blocks, lanes});
   }
 

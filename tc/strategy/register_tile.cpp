@@ -73,9 +73,9 @@ class Search {
     auto each = loads(tile) / operations;
     auto busy = std::sqrt(std::min(1.0, operations / busy_accumulators));
     auto score = fill(tile.rows, tile.row_count) * fill(tile.columns, tile.column_count) * busy / (1 + load_cost * each);
-    if (score < score_) return;
-    score_ = score;
+    if (score < best_.score) return;
     best_ = tile;
+    best_.score = score;
     best_.gain = static_cast<double>(operands_.size()) / std::max(each, 1e-6);
   }
 
@@ -83,7 +83,6 @@ class Search {
   const std::vector<std::int64_t>& trips_;
   const std::vector<std::int64_t>& wanted_;
   std::int64_t registers_, window_ = 1;
-  double score_ = 0;
   RegisterTile best_;
 };
 

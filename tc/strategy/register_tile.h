@@ -21,6 +21,7 @@ struct RegisterTile {
   int rows = -1, columns = -1;
   std::int64_t row_count = 1, column_count = 1;
   double gain = 1;  ///< loads an operation without the tile, divided by those with it
+  double score = 0; ///< the share of the peak that the model expects
 };
 
 /// The tile that does most operations a load within the vector registers of \p target, fills its last tiles best, and has

@@ -32,7 +32,7 @@ double access_cost(const Scop& scop, const Statement& statement, const Access& a
   if (stride == 0) return 0.25;
   if (stride == 1) return 1 + crossing_share(scop, statement, access, iterator, lanes);
   if (stride == -1) return 2;
-  return lanes;
+  return stride == polyhedral::unknown_stride ? static_cast<double>(lanes) / polyhedral::even_lanes(scop, access, iterator, lanes) : lanes;
 }
 
 /// Does a condition on \p iterator keep \p access from happening, as the zeros around an image do?

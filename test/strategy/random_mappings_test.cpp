@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <random>
 
 #include "tc/options/mapping_options.h"
+#include "tc/polyhedral/collapse.h"
 #include "tc/polyhedral/map_to_cpu.h"
 #include "tc/polyhedral/schedule.h"
 #include "tc/polyhedral/verify.h"
@@ -54,6 +56,15 @@ MappingOptions random_options(const Scop& scop, std::mt19937& random) {
       .with_vector_along(some_iterators(scop, random));
 }
 
+/// Two or three members of a cluster as one, where that is legal.
+void collapse_some(Scop& scop, polyhedral::Dependences& dependences, std::mt19937& random) {
+  polyhedral::Collapse choice{random() % 2};
+  for (int member : {0, 1, 2, 3})
+    if (random() % 2 == 0) choice.members.push_back(member);
+  std::shuffle(choice.members.begin(), choice.members.end(), random);
+  if (can_collapse(scop, choice)) collapse(scop, dependences, choice);
+}
+
 /// A random mapping, legal or not worth it alike: threads, blocks, points and unrolling that no rule would choose.
 void disturb(polyhedral::Mapping& mapping, std::mt19937& random) {
   for (auto& cluster : mapping.clusters) {
@@ -78,6 +89,7 @@ TEST_P(RandomMappings, KeepAllLawsAndCompute) {
     auto options = random_options(scop, random);
     auto scheduled = scop;
     scheduled.schedule = polyhedral::compute_schedule(scop, dependences, options.values());
+    if (seed % 3 == 0) collapse_some(scheduled, dependences, random);
     auto mapping = choose_mapping(scheduled, target, options.values());
     if (seed % 2 == 1) disturb(mapping, random);
     auto shown = str("seed ", seed, " options '", options.to_text(), "'\n", to_string(mapping));
