@@ -100,10 +100,16 @@ std::string difference(const TensorSpec& spec, const char* got, const char* want
   return is_float(spec.dtype) ? float_difference(spec, got, want, tolerance) : exact_difference(spec, got, want);
 }
 
-Tensors::Tensors(const std::vector<engine::Argument>& arguments, const Layout& layout, const char* shared)
-    : arguments_(arguments), layout_(layout), shared_(shared) {
+Tensors::Tensors(const std::vector<engine::Argument>& arguments, const Layout& layout, const char* shared, Inputs inputs)
+    : arguments_(arguments), layout_(layout), shared_(shared), inputs_(inputs) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const auto& part = layout.parts[i];
+    if (is_shared(i)) {
+      memory_.emplace_back();
+      starts_.push_back(const_cast<char*>(shared) + part.offset);
+      pointers_.push_back(starts_.back() + part.origin);
+      continue;
+    }
     memory_.emplace_back(part.bytes + 2 * guard + alignment, guard_byte);
     auto start = reinterpret_cast<std::uintptr_t>(memory_.back().data()) + guard;
     starts_.push_back(reinterpret_cast<char*>((start + alignment - 1) / alignment * alignment));
@@ -123,6 +129,8 @@ void Tensors::poison() {
     for_each_element(spec, [&](std::int64_t at) { return store_element(spec.dtype, 1, first + at), true; });
   }
 }
+
+bool Tensors::is_shared(std::size_t argument) const { return inputs_ == Inputs::Shared && !arguments_[argument].output; }
 
 std::vector<std::span<char>> Tensors::blocks() {
   std::vector<std::span<char>> result;
@@ -145,6 +153,7 @@ std::vector<TensorView> Tensors::outputs() const {
 
 std::string Tensors::check(const Tolerance& tolerance) const {
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
+    if (is_shared(i)) continue;
     const auto& part = layout_.parts[i];
     const auto& argument = arguments_[i];
     const auto& memory = memory_[i];

@@ -67,7 +67,7 @@ struct Case {
 
 TEST(Tensors, ChecksFindEveryFault) {
   Case test;
-  Tensors tensors(test.arguments, test.layout, test.shared.data());
+  Tensors tensors(test.arguments, test.layout, test.shared.data(), Tensors::Inputs::Copied);
   auto element = [&](int argument, int index) -> float& {
     return static_cast<float*>(tensors.pointers()[argument])[index];
   };
@@ -90,12 +90,22 @@ TEST(Tensors, ChecksFindEveryFault) {
   EXPECT_EQ(check(), "'S': memory beside it was written");
 }
 
+TEST(Tensors, InputsMayBeWhereTheyAreShared) {
+  Case test;
+  Tensors tensors(test.arguments, test.layout, test.shared.data(), Tensors::Inputs::Shared);
+  EXPECT_EQ(tensors.pointers()[0], test.shared.data() + test.layout.parts[0].offset);
+  for (int argument : {1, 2}) EXPECT_NE(tensors.pointers()[argument], test.shared.data() + test.layout.parts[argument].offset);
+  EXPECT_NE(tensors.check({1}), "") << "outputs are poisoned";
+  for (int argument : {1, 2}) std::fill_n(static_cast<float*>(tensors.pointers()[argument]), argument == 1 ? 2 : 6, 2.0f);
+  EXPECT_EQ(tensors.check({1}), "");
+}
+
 TEST(Tensors, OutputsThatAreReadHoldOnes) {
   auto function = function_of("def f(float(N) A) -> (S) { S += A(i) }");
   auto arguments = engine::make_arguments(*function, {contiguous(DType::Float32, {4})}, {});
   auto layout = layout_of(arguments);
   std::vector<char> shared(layout.bytes);
-  Tensors tensors(arguments, layout, shared.data());
+  Tensors tensors(arguments, layout, shared.data(), Tensors::Inputs::Copied);
   EXPECT_EQ(*static_cast<float*>(tensors.pointers()[1]), 1);
 }
 
