@@ -13,6 +13,8 @@ namespace {
 constexpr int most_tiled = 6;
 constexpr std::int64_t least_tile = 4, least_reduction_block = 16, most_size = 1 << 20;
 constexpr std::int64_t most_parts = 64, most_parts_of_grid = 512;
+/// Results of a reduction that may have parts, on a processor, and on each of a GPU: more are enough work as they are.
+constexpr std::int64_t few_results = 1024, few_results_of_each = 2048;
 
 using Values = std::vector<std::string>;
 
@@ -20,7 +22,7 @@ using Values = std::vector<std::string>;
 struct Facts {
   Values left, all;  ///< iterators
   std::set<std::int64_t> extents, reduced;
-  std::int64_t longest = 1;  ///< iterations of a reduction
+  std::int64_t longest = 1;  ///< iterations of a reduction with few results
   int statements = 0, depth = 0;
   bool temporaries = false;
   bool windows = false;  ///< subscripts that are sums
@@ -40,12 +42,12 @@ bool has_windows(const lang::ExprPtr& value) {
 }
 
 void add_statement(const lang::Assignment& assignment, const std::map<std::string, lang::Range>& ranges, const lang::SizeMap& sizes,
-                   Facts& facts) {
+                   std::int64_t few, Facts& facts) {
   ++facts.statements;
   facts.depth = std::max(facts.depth, static_cast<int>(ranges.size()));
   facts.windows = facts.windows || has_windows(assignment.rhs);
   const auto& sums = assignment.reduction_iterators;
-  std::int64_t iterations = 1;
+  std::int64_t results = 1, iterations = 1;
   for (const auto& [name, range] : ranges) {
     auto extent = lang::evaluate_box({range}, sizes)[0].extent;
     bool reduced = std::find(sums.begin(), sums.end(), name) != sums.end();
@@ -53,16 +55,16 @@ void add_statement(const lang::Assignment& assignment, const std::map<std::strin
     if (extent > 1) note(facts.all, name);
     facts.extents.insert(extent);
     if (reduced) facts.reduced.insert(extent);
-    if (reduced) iterations *= extent;
+    (reduced ? iterations : results) *= extent;
   }
-  facts.longest = std::max(facts.longest, iterations);
+  if (results <= few) facts.longest = std::max(facts.longest, iterations);
 }
 
-Facts facts_of(const engine::Function& function, const lang::SizeMap& sizes) {
+Facts facts_of(const engine::Function& function, const lang::SizeMap& sizes, std::int64_t few) {
   Facts facts;
   for (std::size_t i = 0; i < function.def.statements.size(); ++i)
     if (const auto* assignment = std::get_if<lang::Assignment>(&function.def.statements[i].node))
-      add_statement(*assignment, function.ranges.statements[i], sizes, facts);
+      add_statement(*assignment, function.ranges.statements[i], sizes, few, facts);
   for (const auto& [name, tensor] : function.def.tensors)
     facts.temporaries = facts.temporaries || tensor.role == lang::Role::Temporary;
   return facts;
@@ -115,11 +117,9 @@ void add_common(const Facts& facts, Genes& genes) {
 void add_for_processor(const Facts& facts, const Target& target, Genes& genes) {
   if (facts.temporaries) genes.add("promote_bytes", {"16384", "65536", "262144", "1048576"});
   if (target.cores > 1) genes.add("parallel", {"0"});
-  auto widths = doubled(16, target.vector_bytes() / 2);
-  if (!widths.empty()) genes.add("vectorise", {"0"});
-  genes.add("vector_bytes", widths);
+  genes.add("vector_bytes", doubled(16, target.vector_bytes() / 2));
   if (!facts.reduced.empty()) {
-    if (target.cores > 1) genes.add("reduction_parts", doubled(1, std::min(most_parts, facts.longest)));
+    if (target.cores > 1 && facts.longest > 1) genes.add("reduction_parts", doubled(1, std::min(most_parts, facts.longest)));
     genes.add("register_tile", {"1", "2", "3", "4", "5", "6", "7", "8", "10", "12", "14", "16"}, 0);
     genes.add("register_tile", {"1", "2", "3", "4", "6", "8"}, 1);
     genes.add("unroll", {"1", "2", "4", "8", "16"});
@@ -139,7 +139,7 @@ void add_for_gpu(const Facts& facts, const Target& target, Genes& genes) {
     genes.add("register_tile", {"1", "2", "4", "8", "16"}, 0);
     genes.add("register_tile", {"1", "2", "4", "8", "16"}, 1);
     genes.add("reduction_block", {"4", "8", "16", "32", "64"});
-    genes.add("reduction_parts", doubled(1, std::min(most_parts_of_grid, facts.longest)));
+    if (facts.longest > 1) genes.add("reduction_parts", doubled(1, std::min(most_parts_of_grid, facts.longest)));
     genes.add("reduce_in_block", {"0"});
   }
   genes.add("block", doubled(8, limits.block_threads), 0);
@@ -161,7 +161,8 @@ std::int64_t number_of(const std::string& text) {
 
 std::vector<Gene> genes_of(const engine::Function& function, const std::vector<engine::Argument>& arguments,
                            const Target& target) {
-  auto facts = facts_of(function, engine::bind_inputs(function, engine::specs(arguments, false)));
+  auto few = target.is_cuda() ? few_results_of_each * target.grid.processors : few_results;
+  auto facts = facts_of(function, engine::bind_inputs(function, engine::specs(arguments, false)), few);
   Genes genes;
   add_common(facts, genes);
   if (target.is_cuda())

@@ -20,7 +20,7 @@ struct Gene {
 ///
 ///   tile, reduction_block      for each extent e powers of two up to it, and ceil(e / 2^k)
 ///   register_tile              rows and columns
-///   reduction_parts            powers of two up to the longest reduction
+///   reduction_parts            powers of two up to the longest reduction with few results
 ///   parallel_along, vector_along     one of the iterators (a processor)
 ///   block, grid                threads in x and y, blocks in x (a GPU)
 ///   fusion, allow_skewing, unroll, promote_bytes, ...     where statements, windows, reductions, temporaries make them matter

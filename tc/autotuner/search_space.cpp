@@ -106,8 +106,6 @@ Choice SearchSpace::normalised(Choice choice) const {
     for (const char* option : {"pack", "promote_bytes"}) clear(choice, option);
   if (value(choice, "parallel") == "0")
     for (const char* option : {"parallel_along", "reduction_parts"}) clear(choice, option);
-  if (value(choice, "vectorise") == "0")
-    for (const char* option : {"vector_bytes", "vector_along", "unroll"}) clear(choice, option);
   if (value(choice, "prefetch") == "0") clear(choice, "prefetch_distance");
   if (value(choice, "shared") == "0") clear(choice, "shared_bytes");
   return choice;

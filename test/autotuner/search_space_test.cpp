@@ -26,7 +26,6 @@ TEST(SearchSpace, FollowsFromTheDefItsSizesAndTheTarget) {
             "tile 2: 0 4 6 7 8 12 13 16 25 32 50 64 100\n"
             "promote 0: 0\n"
             "parallel 0: 0\n"
-            "vectorise 0: 0\n"
             "vector_bytes 0: 16\n"
             "reduction_parts 0: 1 2 4 8 16 32 64\n"
             "register_tile 0: 1 2 3 4 5 6 7 8 10 12 14 16\n"
@@ -58,7 +57,8 @@ TEST(SearchSpace, LeavesOutWhatCannotMatter) {
        {"allow_skewing", "vector_bytes", "register_tile", "unroll", "pack", "reduction_block", "reduction_parts"}},
       {"def f(float(N,M) A) -> (B) { T(i,j) = A(i,j) * 2\n B(i,j) +=! T(i,j+k) where k in 0:2, j in 0:40 }",
        "cpu:avx2,cores=2",
-       {"reduction_block"}},
+       {"reduction_block", "reduction_parts"}},
+      {"def f(float(N,M) A) -> (B) { B() +=! A(i,j) }", "cpu:avx2,cores=2", {"fusion", "allow_skewing", "promote_bytes", "parallel_along"}},
   };
   const std::set<std::string> all = {"fusion",   "allow_skewing",   "register_tile", "unroll",   "pack",          "reduction_block",
                                      "reduction_parts", "promote_bytes", "parallel", "parallel_along", "vector_bytes"};
@@ -80,7 +80,6 @@ TEST(SearchSpace, NormalFormHasNoIdleGenes) {
       {"tile=8x0x4", "tile=8x0x4"},
       {"promote=0,pack=0", "promote=0"},
       {"parallel=0,parallel_along=n,reduction_parts=4", "parallel=0"},
-      {"vectorise=0,vector_along=n,vector_bytes=16,unroll=4", "vectorise=0"},
       {"reduction_parts=5", "reduction_parts=4"},
       {"prefetch=0,prefetch_distance=4", "prefetch=0"},
       {"register_tile=16x8", "register_tile=16x1"},
