@@ -25,6 +25,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double most_reserved = 0.25;  ///< of the budget, for the finals
+constexpr int least_generation = 4;
 constexpr std::size_t most_passed_over = 10;  ///< candidates, for each of a generation
 constexpr double least_final_seconds = 0.2, cancelled_final_seconds = 0.5;
 
@@ -105,6 +106,7 @@ class Tuner {
   bool ranks() const { return settings_.ranking != Ranking::None; }
   /// Candidates, where their number is limited; the default options do not count.
   int left_to_try() const { return settings_.candidates + 1 - static_cast<int>(record_.candidates().size()); }
+  int generation_size() const;
   double reserved() const;
   Progress clock() const;
   std::string identity() const;
@@ -274,6 +276,16 @@ void Tuner::measure_default() {
   record_.add_default(std::move(candidate), clock());
 }
 
+/// Candidates of the next generation: as many as the limits leave room for, those of time by what the default options took, since a
+/// generation that does not end was compiled in vain.
+int Tuner::generation_size() const {
+  int count = settings_.genetic.population;
+  if (settings_.candidates > 0) count = std::min(count, left_to_try());
+  if (settings_.budget <= 0 || candidate_seconds_ <= 0) return count;
+  double fit = (settings_.budget - reserved() - elapsed()) / candidate_seconds_;
+  return std::min<int>(count, std::max<int>(least_generation, static_cast<int>(std::min(fit, 1e6))));
+}
+
 /// What is measured next: of the candidates the search asks for, those that the model finds promising. Nothing, and
 /// result_.stop says why, at the end.
 std::optional<std::vector<Candidate>> Tuner::next_generation() {
@@ -283,8 +295,7 @@ std::optional<std::vector<Candidate>> Tuner::next_generation() {
   };
   if (cancelled()) return stop(Stop::Cancelled);
   if (over()) return stop(Stop::Budget);
-  int count = settings_.genetic.population;
-  if (settings_.candidates > 0) count = std::min(count, left_to_try());
+  int count = generation_size();
   if (count <= 0) return stop(Stop::Candidates);
   auto batch = search_->ask(ranks() ? count * ranked_for_each : count);
   if (batch.empty() && passed_over_.empty()) return stop(Stop::Exhausted);
