@@ -1,5 +1,6 @@
 #include <gflags/gflags.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -22,21 +23,21 @@
 /// tc_autotune: fills the compilation cache offline. --help says all.
 
 DEFINE_string(def, "", "the def to tune; without it the only one of the file");
-DEFINE_string(sizes, "",
-              "values of the def's sizes, for example M=128,K=64,N=256; several lists joined by ';' are tuned in turn");
-DEFINE_string(target, "", "what to tune for, for example avx2,cores=2 or cuda:sm_90; without it this machine's processor");
+DEFINE_string(sizes, "", "values of the def's sizes; several lists joined by ';' are tuned in turn; @<file> takes a list from each line");
+DEFINE_string(target, "",
+              "what to tune for, which must run here, for example avx2,cores=2 or cuda:sm_90; without it this machine's processor");
 DEFINE_string(devices, "", "GPUs to measure on, for example 0,1; without it all that the target is for");
 DEFINE_double(budget, 60, "seconds for each list of sizes; 0: no limit");
-DEFINE_int32(candidates, 0, "candidates to try for each list of sizes; 0: no limit");
+DEFINE_int32(candidates, 0, "candidates to try for each list of sizes, if the budget allows; 0: no limit");
 DEFINE_string(method, "genetic", "how to search: genetic or random");
 DEFINE_string(ranking, "none", "which candidates are measured: none (all), model or learned");
 DEFINE_uint64(seed, 0, "what is tried depends on it, and on measured times only");
 DEFINE_int32(population, 24, "candidates of a generation");
 DEFINE_int32(threads, 0, "threads that kernels run on; 0: as many as the machine has");
 DEFINE_string(start, "", "options to try first, for example tile=32x32,unroll=4; several joined by ';'");
-DEFINE_string(cache, "", "the cache's folder; without it TC_CACHE_DIR, else the user's own cache");
-DEFINE_string(checkpoint, "", "a file that is written after each generation, and gone on from");
-DEFINE_string(log, "", "a file that gets a line of JSON for each candidate and each result");
+DEFINE_string(cache, "", "the cache's folder, made if it is not there; without it that of TC_CACHE_DIR, else ~/.cache/tensor_comprehensions");
+DEFINE_string(checkpoint, "", "a file that is written after each generation; the same command goes on from it");
+DEFINE_string(log, "", "a file to which lines of JSON are added, see below");
 DEFINE_bool(quiet, false, "print results only");
 
 namespace {
@@ -50,17 +51,30 @@ constexpr const char* help =
 
 usage: tc_autotune <file.tc> --sizes=<name=value,...> [flags]
 
-Inputs are made up: floats between -1 and 1, indices inside what they index. Candidates run in processes of their own and count
-only if their results are right. Programs find the winner in the cache without further ado; see docs/autotuning.md.
-Ctrl-C ends the search with the best so far.
+The file holds tensor comprehensions, for example layers.tc:
+
+  def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }
+
+M, K and N are its sizes, which --sizes gives values. Tensors are dense. What they hold is made up: floats between -1 and 1, indices
+inside what they index. Candidates run in processes of their own and count only if their results are right. The result is a line for
+each list of sizes: the time of the winner, that of the default options, and the winner, which programs that use the same cache take
+without further ado. Ctrl-C ends the search with the best so far, and keeps it.
 
 flags:
 )";
 
 constexpr const char* examples = R"(
 examples:
-  tc_autotune mm.tc --sizes=M=1024,K=1024,N=1024 --budget=60
-  tc_autotune layers.tc --def=mlp --sizes="B=128,I=64;B=256,I=64" --cache=team_cache --log=mlp.json
+  tc_autotune layers.tc --def=mm --sizes=M=1024,K=1024,N=1024 --budget=60
+  tc_autotune layers.tc --def=mm --sizes="M=128,K=64,N=64;M=256,K=64,N=64" --target=avx2,cores=2 --cache=team_cache --log=mm.json
+  tc_autotune layers.tc --def=mm --sizes=@shapes.txt --candidates=500 --budget=0 --seed=7 --quiet
+  tc_cache ls --dir=team_cache                               what is in it now; tc_cache --help says more
+
+lines of the log:
+  of a candidate     sizes, options, status (ok, same code as an earlier one, slow, wrong, crash, timeout, resource, rejected), seconds and
+                     spread of a call, generation (0: the default options), at (seconds since the start), predicted (seconds), note
+  of a result        sizes, best (options, "" for the default ones), seconds, default_seconds, candidates, generations, elapsed, stop (budget,
+                     candidates, space or interrupt), kept (in the cache)
 
 exit codes: 0 done, 2 it could not be done or was not understood
 )";
@@ -94,6 +108,20 @@ lang::SizeMap parse_sizes(const std::string& text) {
   return sizes;
 }
 
+/// The lists of sizes that --sizes gives: one of no sizes where it gives none.
+std::vector<std::string> lists_of_sizes() {
+  auto text = FLAGS_sizes;
+  if (text.starts_with("@")) {
+    std::ifstream in(text.substr(1));
+    if (!in) throw UsageError(str("--sizes: '", text.substr(1), "' cannot be read"));
+    text.assign(std::istreambuf_iterator<char>(in), {});
+    std::replace(text.begin(), text.end(), '\n', ';');
+  }
+  auto lists = split(text, ';');
+  if (lists.empty()) lists.emplace_back();
+  return lists;
+}
+
 int parse_device(const std::string& text) {
   char* end = nullptr;
   auto value = std::strtol(text.c_str(), &end, 10);
@@ -107,6 +135,9 @@ std::vector<TensorSpec> inputs_of(const engine::Function& function, const lang::
     if (!sizes.count(name))
       throw UsageError(str("--sizes gives no value for '", name, "'; '", function.name(), "' has the sizes ",
                            join(function.def.sizes)));
+  for (const auto& [name, value] : sizes)
+    if (std::find(function.def.sizes.begin(), function.def.sizes.end(), name) == function.def.sizes.end())
+      throw UsageError(str("--sizes gives a value for '", name, "'; '", function.name(), "' has the sizes ", join(function.def.sizes)));
   std::vector<TensorSpec> result;
   for (const auto& param : function.def.params) {
     std::vector<std::int64_t> shape;
@@ -231,9 +262,8 @@ int main(int count, char** words) {
     std::signal(SIGINT, [](int) { cancellation().cancel(); });
     auto function = load(words[1]);
     auto settings = settings_from_flags();
-    auto lists = split(FLAGS_sizes, ';');
+    auto lists = lists_of_sizes();
     if (lists.size() > 1 && !FLAGS_checkpoint.empty()) throw UsageError("--checkpoint takes one list of sizes");
-    if (lists.empty()) lists.emplace_back();
     Log log;
     for (const auto& sizes : lists)
       if (!cancellation().requested()) tune_for(function, sizes, settings, log);

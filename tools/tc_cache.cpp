@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -19,7 +20,7 @@
 
 /// tc_cache: looks at cache folders and changes them. --help says all.
 
-DEFINE_string(dir, "", "the cache's folder; without it TC_CACHE_DIR, else the user's own cache");
+DEFINE_string(dir, "", "the cache's folder; without it that of TC_CACHE_DIR, else ~/.cache/tensor_comprehensions");
 DEFINE_bool(json, false, "ls, show, stat: print JSON, one object a line");
 DEFINE_bool(recompile, false, "verify: compile the code of this build again, ask all laws and compare");
 DEFINE_bool(best_only, false, "export: only the best options of each key");
@@ -42,14 +43,15 @@ usage: tc_cache <command> [arguments] [flags]
   show <id>...       all of an entry; an id as ls prints it, or its first digits
   stat               numbers of files and bytes
   verify             reads every file and names what is wrong; exit code 1 if anything is
-  merge <folder>...  adds the options of other folders; the order does not matter, nor doing it twice
+  merge <folder>...  adds the options of other folders to --dir; the order does not matter, nor doing it twice
   export <file>      writes the options to one file
   import <file>...   adds the options of files that export wrote
   remove <id>...     removes entries, for example options injected by mistake
   gc                 removes unfinished and damaged files, all but the best options of each key,
                      and the machine code least recently used while the folder is too large
 
-Options are portable: merge, export and import take them to other machines. Machine code is never taken from elsewhere.
+A key is a program, the shapes, strides and types of its tensors, and a target. Options are portable: merge, export and import take
+them to other machines. Machine code is never taken from elsewhere.
 
 flags:
 )";
@@ -104,11 +106,19 @@ class Fields {
   std::vector<Field> fields_;
 };
 
+/// The folder that merge and import may make.
 std::string folder() {
   if (!FLAGS_dir.empty()) return FLAGS_dir;
   auto folder = default_folder();
   if (folder.empty()) throw UsageError("there is no cache folder: give one with --dir or TC_CACHE_DIR");
   return folder;
+}
+
+/// The folder that all others look at.
+std::string known_folder() {
+  auto result = folder();
+  if (!std::filesystem::is_directory(result)) throw UsageError(str("there is no folder '", result, "'"));
+  return result;
 }
 
 std::string size_text(std::uint64_t bytes) {
@@ -174,7 +184,7 @@ std::string line_of(const StoredOptions& stored) {
 
 void list() {
   std::string last;
-  for (const auto& stored : list_options(folder())) {
+  for (const auto& stored : list_options(known_folder())) {
     auto key = stored.place.name.substr(0, stored.place.name.rfind('-'));
     if (!FLAGS_json && key != last)
       std::cout << stored.entry.key.program << "\n  " << tensors_text(stored.entry.key) << " on "
@@ -183,7 +193,7 @@ void list() {
     std::cout << (FLAGS_json ? fields_of(stored).json() : line_of(stored));
   }
   bool first = true;
-  for (const auto& stored : list_code(folder())) {
+  for (const auto& stored : list_code(known_folder())) {
     const auto& entry = stored.entry;
     if (FLAGS_json) {
       std::cout << fields_of(stored).json();
@@ -206,8 +216,8 @@ int show(const Words& ids) {
       if (stored.id().compare(0, id.size(), id) != 0) return;
       std::cout << (found++ && !FLAGS_json ? "\n" : "") << fields_of(stored).print();
     };
-    for (const auto& stored : list_options(folder())) print(stored);
-    for (const auto& stored : list_code(folder())) print(stored);
+    for (const auto& stored : list_options(known_folder())) print(stored);
+    for (const auto& stored : list_code(known_folder())) print(stored);
     if (found == 0) std::cerr << "tc_cache: there is no entry '" << id << "' in '" << folder() << "'\n";
     unknown += found == 0;
   }
@@ -218,7 +228,7 @@ int remove_entries(const Words& ids) {
   if (ids.empty()) throw UsageError("remove takes the ids of entries, as ls prints them");
   int unknown = 0;
   for (const auto& id : ids) {
-    auto removed = cache::remove(folder(), id);
+    auto removed = cache::remove(known_folder(), id);
     if (removed == 0) std::cerr << "tc_cache: there is no entry '" << id << "' in '" << folder() << "'\n";
     unknown += removed == 0;
   }
@@ -226,7 +236,7 @@ int remove_entries(const Words& ids) {
 }
 
 void statistics() {
-  auto held = stat(folder());
+  auto held = stat(known_folder());
   Fields fields;
   fields.text("folder", folder()).number("keys", static_cast<double>(held.keys));
   auto count = [&](const std::string& name, const Count& count) {
@@ -241,11 +251,11 @@ void statistics() {
 }
 
 int verify_all() {
-  auto findings = verify(folder());
+  auto findings = verify(known_folder());
   for (const auto& finding : findings) std::cout << finding.problem << "\n";
   std::size_t wrong = findings.size();
   if (!FLAGS_recompile) return wrong ? 1 : 0;
-  for (const auto& stored : list_code(folder())) {
+  for (const auto& stored : list_code(known_folder())) {
     if (stored.entry.build != compiler_build_id()) continue;
     auto problem = engine::recheck(stored.entry);
     if (problem.empty()) continue;
@@ -267,7 +277,7 @@ void transfer(const Words& sources, const char* what, Transfer (*take)(const std
 
 void export_all(const Words& files) {
   if (files.size() != 1) throw UsageError("export takes the file to write");
-  std::cout << export_options(folder(), files[0], FLAGS_best_only) << " options written to " << files[0] << "\n";
+  std::cout << export_options(known_folder(), files[0], FLAGS_best_only) << " options written to " << files[0] << "\n";
 }
 
 void collect() {
@@ -275,7 +285,7 @@ void collect() {
   GcRules rules;
   rules.max_bytes = parse_size(FLAGS_max_size);
   rules.results_a_key = static_cast<std::size_t>(FLAGS_keep);
-  auto report = gc(folder(), rules);
+  auto report = gc(known_folder(), rules);
   std::cout << report.removed.files << " files removed (" << size_text(report.removed.bytes) << "), "
             << size_text(report.bytes_left) << " left\n";
 }

@@ -100,6 +100,12 @@ def test_remove(folder):
     assert "too short" in run("remove", "a", folder=folder, code=2)
 
 
+@pytest.mark.parametrize("command", ["ls", "show 12", "stat", "verify", "export file", "remove 12", "gc"])
+def test_a_folder_that_is_not_there_is_said(command, tmp_path):
+    assert "there is no folder" in run(*command.split(), folder=tmp_path / "nothing", code=2)
+    assert not (tmp_path / "nothing").exists()
+
+
 def test_gc(folder):
     assert run("gc", "--keep=1", "--max_size=0", folder=folder).startswith("2 files removed")
     assert [json.loads(line)["options"] for line in run("ls", "--json", folder=folder).splitlines()] == ["tile=2x2", "tile=8x8"]
