@@ -69,7 +69,14 @@ def table(result) -> str:
         options = str(each.options) or "(default)"
         rows.append((seconds_text(each.time), seconds_text(each.spread), f"{result.default.time / each.time:.2f}x", options))
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
-    return "\n".join("  ".join([*(cell.rjust(w) for cell, w in zip(row, widths)), row[3]]) for row in rows)
+    lines = ["  ".join([*(cell.rjust(w) for cell, w in zip(row, widths)), row[3]]) for row in rows]
+    return "\n".join([*lines, *filter(None, [remark(result)])])
+
+
+def remark(result) -> str:
+    """Why options that seem faster than the default ones did not win; "" where none do."""
+    behind = result.finalists[result.finalists.index(result.default) :] if result.default in result.finalists else ()
+    return "options below the default ones are not faster beyond noise" if any(each.time < result.default.time for each in behind) else ""
 
 
 def headline(result) -> str:
@@ -89,36 +96,71 @@ def _text(x: float, y: float, text: str, anchor: str = "start") -> str:
     return f"<text x='{x:.1f}' y='{y:.1f}' text-anchor='{anchor}' fill='{GREY}'>{html.escape(text)}</text>"
 
 
+def _round_numbers(low: float, high: float, fewest: int = 3) -> List[float]:
+    """Numbers from `low` to `high` with one digit, or two: as few as make `fewest` of them."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    found: List[float] = []
+    for digits in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9)):
+        found = [digit * 10.0**decade for decade in decades for digit in digits if low <= digit * 10.0**decade <= high]
+        if len(found) >= fewest:
+            break
+    return found
+
+
+def _even_numbers(end: float, most: int = 6) -> List[float]:
+    """0, 1, 2, ... or 0, 2, 4, ... or 0, 5, 10, ... of a decade, up to `end`."""
+    decade = 10.0 ** math.floor(math.log10(end / most))
+    step = next(step for step in (decade, 2 * decade, 5 * decade, 10 * decade) if end / step <= most)
+    return [i * step for i in range(int(end / step) + 1)]
+
+
+class _Axes:
+    """Seconds since tuning began from left to right, seconds of a call from bottom to top by their logarithm; what takes longer
+    than `high` is at the top."""
+
+    def __init__(self, end: float, low: float, high: float):
+        self.end, self.low, self.high = end, low, high
+        self.bottom, self.right = HEIGHT - BOTTOM, WIDTH - 12
+
+    def x(self, at: float) -> float:
+        return LEFT + at / self.end * (self.right - LEFT)
+
+    def y(self, time: float) -> float:
+        return TOP + (1 - math.log(min(time, self.high) / self.low) / math.log(self.high / self.low)) * (self.bottom - TOP)
+
+    def grid(self) -> List[str]:
+        lines = []
+        for time in _round_numbers(self.low, self.high):
+            y = self.y(time)
+            lines += [f"<path d='M{LEFT} {y:.1f}H{self.right}' stroke='#eee'/>", _text(LEFT - 6, y + 4, seconds_text(time), "end")]
+        lines += [_text(self.x(at), self.bottom + 16, f"{at:g} s", "middle") for at in _even_numbers(self.end)]
+        return lines
+
+    def steps(self, points: Sequence[Tuple[float, float]]) -> str:
+        """A path that keeps the time of a point until the next."""
+        (at, time), *others = points
+        path = f"M{self.x(at):.1f} {self.y(time):.1f}"
+        return path + "".join(f"H{self.x(at):.1f}V{self.y(time):.1f}" for at, time in others)
+
+
 def convergence_svg(result) -> str:
     """Every measured candidate as a point, the best time so far as a line, the default options as a dashed line."""
     timed = [each for each in result.candidates if each.status in ("ok", "slow")]
     if not timed:
         return ""
-    low, high = min(each.time for each in timed), min(max(each.time for each in timed), 3 * result.candidates[0].time)
-    low, high = low * 0.95, max(high, low * 1.2) * 1.05
-    end = max(result.elapsed, 1e-9)
-    bottom, right = HEIGHT - BOTTOM, WIDTH - 12
-
-    def x(at):
-        return LEFT + at / end * (right - LEFT)
-
-    def y(time):
-        return TOP + (1 - math.log(min(time, high) / low) / math.log(high / low)) * (bottom - TOP)
-
-    body = []
-    for tick in (low, math.sqrt(low * high), high):
-        body += [f"<path d='M{LEFT} {y(tick):.1f}H{right}' stroke='#eee'/>", _text(LEFT - 6, y(tick) + 4, seconds_text(tick), "end")]
-    body += [f"<circle cx='{x(each.at):.1f}' cy='{y(each.time):.1f}' r='2' fill='{LIGHT}'/>" for each in timed]
-    default = y(result.candidates[0].time)
-    body.append(f"<path d='M{LEFT} {default:.1f}H{right}' stroke='{GREY}' stroke-dasharray='4 3'/>")
-    body.append(_text(right, default - 4, "default", "end"))
-    path, last = "", None
-    for at, time in [*result.convergence(), (result.elapsed, result.convergence()[-1][1])]:
-        path += f"M{x(at):.1f} {y(time):.1f}" if last is None else f"L{x(at):.1f} {last:.1f}L{x(at):.1f} {y(time):.1f}"
-        last = y(time)
-    body.append(f"<path d='{path}' fill='none' stroke='{BLUE}' stroke-width='2'/>")
-    body += [_text(x(end * part), bottom + 16, f"{end * part:.3g} s", "middle" if part < 1 else "end") for part in (0, 0.5, 1)]
-    body.append(_text((LEFT + right) / 2, HEIGHT - 4, "time since tuning began; line: best so far, points: candidates", "middle"))
+    default = result.candidates[0].time
+    low, high = min(each.time for each in timed), min(max(each.time for each in timed), 3 * default)
+    axes = _Axes(max(result.elapsed, 1e-9), low * 0.95, max(high, low * 1.2) * 1.05)
+    best = result.convergence()
+    caption = "line: the best so far; points: candidates, slower ones at the top"
+    body = [
+        *axes.grid(),
+        *(f"<circle cx='{axes.x(each.at):.1f}' cy='{axes.y(each.time):.1f}' r='2' fill='{LIGHT}'/>" for each in timed),
+        f"<path d='M{LEFT} {axes.y(default):.1f}H{axes.right}' stroke='{GREY}' stroke-dasharray='4 3'/>",
+        _text(axes.right, axes.y(default) - 4, "default", "end"),
+        f"<path d='{axes.steps([*best, (result.elapsed, best[-1][1])])}' fill='none' stroke='{BLUE}' stroke-width='2'/>",
+        _text((LEFT + axes.right) / 2, HEIGHT - 4, caption, "middle"),
+    ]
     return _svg("best time so far", HEIGHT, body)
 
 
@@ -154,4 +196,5 @@ def page(result) -> str:
         )
     head = "<tr><th>time</th><th>spread</th><th>vs default</th><th style='text-align:left'>options</th></tr>"
     plots = "".join(f"<div>{plot}</div>" for plot in (convergence_svg(result), importance_svg(result)) if plot)
-    return f"<div><p>{html.escape(headline(result))}</p><table>{head}{rows}</table>{plots}</div>"
+    note = f"<p>{html.escape(remark(result))}</p>" if remark(result) else ""
+    return f"<div><p>{html.escape(headline(result))}</p><table>{head}{rows}</table>{note}{plots}</div>"

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 import xml.etree.ElementTree
 
 import numpy as np
@@ -16,7 +17,7 @@ import pytest
 
 import tensor_comprehensions as tc
 from tensor_comprehensions.tuning import Candidate, Display, progress_line, seconds_left, seconds_text
-from tensor_comprehensions.tuning_report import importance, levels
+from tensor_comprehensions.tuning_report import _even_numbers, _round_numbers, importance, levels, remark
 
 TOOL = pathlib.Path(tc._core.__file__).resolve().parents[2] / "bin" / "tc_autotune"
 MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
@@ -107,6 +108,23 @@ def test_pictures_are_well_formed(cache):
     result = tc.autotune(tc.define(MM).mm, A, B, cache=False, **QUICK)
     for picture in (result.convergence_svg(), result.importance_svg()):
         assert not picture or xml.etree.ElementTree.fromstring(picture).tag.endswith("svg")
+
+
+def test_axes_have_round_numbers():
+    assert _even_numbers(18.5) == [0, 5, 10, 15] and _even_numbers(60) == [0, 10, 20, 30, 40, 50, 60] and len(_even_numbers(0.3)) >= 3
+    assert [f"{each:.3g}" for each in _round_numbers(1.1e-4, 4e-4)] == ["0.00015", "0.0002", "0.0003"]
+    assert len(_round_numbers(1.0e-4, 1.3e-4)) >= 2 and len(_round_numbers(1e-6, 1)) >= 3
+
+
+def test_options_within_noise_are_explained():
+    def measured(text, time):
+        return types.SimpleNamespace(options=text, time=time)
+
+    def result(*finalists):
+        return types.SimpleNamespace(finalists=finalists, default=next(each for each in finalists if not each.options))
+
+    assert remark(result(measured("", 1.0), measured("tile=8", 0.9))).endswith("beyond noise")
+    assert remark(result(measured("tile=8", 0.9), measured("", 1.0), measured("tile=9", 1.1))) == ""
 
 
 @pytest.mark.parametrize("seconds, text", [(2, "2 s"), (0.25, "250 ms"), (1.5e-3, "1.5 ms"), (3e-6, "3 us"), (4e-8, "40 ns")])
@@ -228,6 +246,15 @@ def test_the_program(cache, tmp_path):
     assert str(tc.compile(T.mm, A, B, cache=cache, options="tuned").options) == entries[6]["best"]
 
 
+def test_a_list_of_sizes_from_a_file(tmp_path):
+    source, shapes = tmp_path / "mm.tc", tmp_path / "shapes.txt"
+    source.write_text(MM)
+    shapes.write_text("M=8,K=8,N=8\nM=4,K=4,N=4\n")
+    lines = tool(source, f"--sizes=@{shapes}", "--candidates=1", "--quiet", f"--cache={tmp_path / 'cache'}").splitlines()
+    assert [line.split(": ")[0] for line in lines] == ["mm M=8,K=8,N=8", "mm M=4,K=4,N=4"]
+    assert "cannot be read" in tool(source, "--sizes=@nothing", code=2)
+
+
 def test_help_says_all_and_mistakes_are_told(tmp_path):
     text = tool("--help")
     for flag in "def sizes target devices budget candidates method ranking seed population threads start cache checkpoint log quiet".split():
@@ -238,4 +265,5 @@ def test_help_says_all_and_mistakes_are_told(tmp_path):
     assert "cannot be read" in tool("nothing.tc", code=2)
     assert "there are mm, other" in tool(source, code=2)
     assert "no value for 'N'" in tool(source, "--def=mm", "--sizes=M=1,K=1", code=2)
+    assert "gives a value for 'Q'" in tool(source, "--def=mm", "--sizes=M=1,K=1,N=1,Q=1", code=2)
     assert "must be a name" in tool(source, "--def=mm", "--sizes=M=x", code=2)
