@@ -12,6 +12,7 @@ thread_local Place place;
 constexpr std::int64_t shared_bytes_by_default = 47 << 10;
 constexpr int dynamic_shared_bytes_attribute = 8;
 constexpr int invalid_value = 1;
+constexpr int processors_attribute = 16, cooperative_attribute = 95;
 
 /// The primary contexts of the devices, retained as long as the process, also while its statics are destroyed.
 Driver::Context primary_context(int ordinal) {
@@ -33,6 +34,22 @@ std::string shape_text(const DeviceCode::Kernel& kernel) {
              join(kernel.shape.block, "x"), " threads and ", kernel.shared_bytes, " bytes of shared memory");
 }
 
+unsigned extent(std::int64_t value) {
+  return static_cast<unsigned>(value);
+}
+
+/// As LoadedKernels::launch, for a kernel whose blocks wait for each other.
+void launch_cooperative(const Place& at, Driver::Function function, const DeviceCode::Kernel& kernel,
+                        void* const* pointers, std::size_t count) {
+  std::vector<void*> parameters(count);
+  for (std::size_t i = 0; i < count; ++i) parameters[i] = const_cast<void**>(pointers + i);
+  const auto &grid = kernel.shape.grid, &block = kernel.shape.block;
+  int code = driver().launch_cooperative(function, extent(grid[0]), extent(grid[1]), extent(grid[2]), extent(block[0]),
+                                         extent(block[1]), extent(block[2]), extent(kernel.shared_bytes), at.stream,
+                                         parameters.data());
+  if (code != 0) driver().check(code, shape_text(kernel));
+}
+
 /// \p kernel of \p module with the shared memory it needs.
 Driver::Function find_function(Driver::Module module, const DeviceCode::Kernel& kernel, int device) {
   const Driver& api = driver();
@@ -46,6 +63,26 @@ Driver::Function find_function(Driver::Module module, const DeviceCode::Kernel& 
                             "' needs: choose smaller tiles, or compile for this device"));
   api.check(code, str("ask for shared memory of kernel '", kernel.name, "'"));
   return function;
+}
+
+/// Throws ResourceError unless all blocks of the cooperative \p kernel can be on \p device at once.
+void check_residency(Driver::Function function, const DeviceCode::Kernel& kernel, int device) {
+  const Driver& api = driver();
+  Driver::Device handle = 0;
+  int processors = 0, able = 0, blocks = 0;
+  api.check(api.device_get(&handle, device), str("find device ", device));
+  api.check(api.device_attribute(&processors, processors_attribute, handle), "tell its processors");
+  api.check(api.device_attribute(&able, cooperative_attribute, handle), "tell whether blocks can wait for each other");
+  if (able == 0)
+    throw DeviceError(str("kernel '", kernel.name, "' has blocks that wait for each other, which device ", device,
+                          " does not support: compile without cooperative=1"));
+  api.check(api.resident_blocks(&blocks, function, static_cast<int>(kernel.shape.threads()),
+                                static_cast<std::size_t>(kernel.shared_bytes)),
+            str("tell how many blocks of kernel '", kernel.name, "' fit"));
+  if (auto room = std::int64_t{blocks} * processors; room < kernel.shape.blocks())
+    throw ResourceError(str("kernel '", kernel.name, "' has ", kernel.shape.blocks(),
+                            " blocks that wait for each other, device ", device, " has room for ", room,
+                            " at once: compile for this device, or without cooperative=1"));
 }
 
 /// Frees \p block where the driver still can: at the end of a process it may be gone.
@@ -105,7 +142,10 @@ LoadedKernels::Loaded LoadedKernels::load(int device) const {
   api.check(api.load_module(&result.module, code_.cubin.data()),
             str("load kernels of ", code_.architecture, " into device ", device, ", which is ", architecture));
   try {
-    for (const auto& kernel : code_.kernels) result.functions.push_back(find_function(result.module, kernel, device));
+    for (const auto& kernel : code_.kernels) {
+      result.functions.push_back(find_function(result.module, kernel, device));
+      if (kernel.shape.cooperative) check_residency(result.functions.back(), kernel, device);
+    }
   } catch (...) {
     api.unload_module(result.module);
     throw;
@@ -130,11 +170,11 @@ void LoadedKernels::launch(const Place& at, std::size_t index, void* const* poin
   InContext context(at.device);
   auto function = loaded(at.device).functions[index];
   const auto& kernel = code_.kernels[index];
+  if (kernel.shape.cooperative) return launch_cooperative(at, function, kernel, pointers, count);
   std::size_t bytes = count * sizeof(void*);
   void* const pointers_follow = reinterpret_cast<void*>(1);
   void* const size_follows = reinterpret_cast<void*>(2);
   void* extra[] = {pointers_follow, const_cast<void**>(pointers), size_follows, &bytes, nullptr};
-  auto extent = [](std::int64_t value) { return static_cast<unsigned>(value); };
   const auto &grid = kernel.shape.grid, &block = kernel.shape.block;
   int code = api.launch(function, extent(grid[0]), extent(grid[1]), extent(grid[2]), extent(block[0]), extent(block[1]),
                         extent(block[2]), extent(kernel.shared_bytes), at.stream, nullptr, extra);

@@ -58,7 +58,8 @@ class LoadedKernels {
   /// Loads the code into \p device, so that launch() there neither allocates nor loads: needed before a stream is
   /// captured.
   void prepare(int device);
-  /// Puts kernel \p index into the stream of \p place; \p pointers are what it takes. Does not wait.
+  /// Puts kernel \p index into the stream of \p place; \p pointers are what it takes. Does not wait. Throws
+  /// ResourceError for a cooperative kernel whose blocks the device does not have room for at once.
   void launch(const Place& place, std::size_t index, void* const* pointers, std::size_t count);
 
  private:

@@ -8,7 +8,7 @@
 namespace tc::cuda {
 namespace {
 
-const std::string magic = "TCCUDA1\n";
+const std::string magic = "TCCUDA2\n";
 
 [[noreturn]] void reject() {
   throw ArgumentError("these bytes are not stored code of kernels");
@@ -61,6 +61,7 @@ DeviceCode::Kernel read_kernel(Reader& in) {
   for (auto& extent : kernel.shape.grid) extent = in.number();
   for (auto& extent : kernel.shape.block) extent = in.number();
   kernel.shape.blocks_per_processor = static_cast<int>(in.number());
+  kernel.shape.cooperative = in.number() != 0;
   kernel.shared_bytes = in.number();
   for (auto n = in.count(); n > 0; --n) kernel.aligned.push_back(static_cast<int>(in.number()));
   return kernel;
@@ -77,6 +78,7 @@ std::string DeviceCode::serialise() const {
     for (auto extent : kernel.shape.grid) put(out, extent);
     for (auto extent : kernel.shape.block) put(out, extent);
     put(out, static_cast<std::int64_t>(kernel.shape.blocks_per_processor));
+    put(out, std::int64_t{kernel.shape.cooperative});
     put(out, kernel.shared_bytes);
     put(out, static_cast<std::int64_t>(kernel.aligned.size()));
     for (int pointer : kernel.aligned) put(out, static_cast<std::int64_t>(pointer));

@@ -31,6 +31,7 @@ enum Code : int {
   invalid_address_space = 717,
   invalid_pc = 718,
   launch_failed = 719,
+  cooperative_launch_too_large = 720,
   system_driver_mismatch = 803,
   first_capture_error = 900,
   last_capture_error = 908,
@@ -62,6 +63,8 @@ void bind(Driver& driver) {
   library.bind("cuModuleGetFunction", driver.get_function);
   library.bind("cuFuncSetAttribute", driver.set_function_attribute);
   library.bind("cuLaunchKernel", driver.launch);
+  library.bind("cuLaunchCooperativeKernel", driver.launch_cooperative);
+  library.bind("cuOccupancyMaxActiveBlocksPerMultiprocessor", driver.resident_blocks);
   library.bind("cuMemAlloc_v2", driver.allocate);
   library.bind("cuMemFree_v2", driver.release);
   library.bind("cuMemsetD8Async", driver.fill);
@@ -116,6 +119,10 @@ void Driver::check(int code, const std::string& what) const {
       throw ResourceError(str("the GPU cannot ", what, " (", text,
                               "): a block needs more registers, threads or shared memory than it has; "
                               "choose a smaller block or tile"));
+    case cooperative_launch_too_large:
+      throw ResourceError(str("the GPU cannot ", what, " (", text,
+                              "): its blocks wait for each other, and not all of them fit at once; compile for this "
+                              "device, or without cooperative=1"));
     case invalid_value:
       throw InternalError(str("the CUDA driver refuses to ", what, " (", text, ")"));
     case invalid_image:

@@ -37,6 +37,10 @@ struct Driver {
   int (*set_function_attribute)(Function, int attribute, int value) = nullptr;
   int (*launch)(Function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
                 unsigned block_z, unsigned shared_bytes, Stream, void** parameters, void** extra) = nullptr;
+  int (*launch_cooperative)(Function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                            unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream,
+                            void** parameters) = nullptr;
+  int (*resident_blocks)(int* of_a_processor, Function, int threads, std::size_t shared_bytes) = nullptr;
   int (*allocate)(Pointer*, std::size_t bytes) = nullptr;
   int (*release)(Pointer) = nullptr;
   int (*fill)(Pointer, unsigned char value, std::size_t bytes, Stream) = nullptr;

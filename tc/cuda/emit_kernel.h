@@ -16,7 +16,9 @@ struct KernelShape {
   std::array<std::int64_t, 3> grid = {1, 1, 1};
   std::array<std::int64_t, 3> block = {1, 1, 1};
   int blocks_per_processor = 0;  ///< that registers should allow; 0: no wish
+  bool cooperative = false;      ///< all blocks run at once, so that they can wait for each other
 
+  std::int64_t blocks() const { return grid[0] * grid[1] * grid[2]; }
   std::int64_t threads() const { return block[0] * block[1] * block[2]; }
 };
 
@@ -46,6 +48,30 @@ struct KernelText {
 /// Vectors whose index is aligned are moved at once; the buffers that need it are KernelText::aligned.
 KernelText emit_kernel(const std::string& name, const Halide::Internal::Stmt& body,
                        const std::vector<std::string>& buffers, const KernelShape& shape = {});
+
+/// A part of a cooperative kernel, with a grid and a block of its own within those of the kernel.
+struct Phase {
+  const Halide::Internal::Stmt* body = nullptr;
+  KernelShape shape;
+  bool grid_waits = false;  ///< behind it all blocks wait for each other, else the threads of each block do
+};
+
+/// The pointer that a cooperative kernel takes last: to the word of tc_grid_barrier.
+inline const std::string barrier_word = "grid_barrier'";
+
+/// \p phases as one kernel that takes \p buffers and, where its grid waits, barrier_word. Each is written as for emit_kernel; block
+/// and threads have their numbers along x only, from which a phase takes its coordinates apart.
+///
+///   after   extern "C" __global__ void __launch_bounds__(256, 4) f(const float* __restrict__ A, float* parts, unsigned* grid_barrier) {
+///             if (blockIdx.x < 64) {
+///               const int block_x = blockIdx.x, thread_x = threadIdx.x % 32, thread_y = threadIdx.x / 32;
+///               ...
+///             }
+///             tc_grid_barrier(grid_barrier);
+///             { ... }
+///           }
+KernelText emit_phases(const std::string& name, const std::vector<Phase>& phases, const std::vector<std::string>& buffers,
+                       const KernelShape& shape);
 
 /// The text of several kernels as one program.
 std::string program_text(const std::vector<KernelText>& kernels);

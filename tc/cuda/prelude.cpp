@@ -25,6 +25,9 @@ constexpr PreludeFunction functions[] = {
      "true in all threads of the block that calls last of so many; it then sees the writes the others made before "
      "their "
      "calls. All threads of each block call. *ticket is 0 before and again after the last call"},
+    {"tc_grid_barrier", "void tc_grid_barrier(unsigned* word)",
+     "all threads of all blocks of a cooperative launch wait for each other and see each other's writes. *word is 0 "
+     "before the first launch, and no kernel writes it"},
 
     {"tc_copy_async_16", "void tc_copy_async_16(void* shared, const void* global)",
      "begins to copy 16 bytes, both aligned to 16; done after tc_copy_wait, seen by other threads after a barrier"},
@@ -165,6 +168,20 @@ TC_INLINE bool tc_last_block(unsigned* ticket, unsigned blocks) {
   }
   __syncthreads();
   return is_last;
+}
+
+// The additions of all blocks together change the highest bit of the word, and no other.
+TC_INLINE void tc_grid_barrier(unsigned* word) {
+  __syncthreads();
+  if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) {
+    const unsigned turn = 0x80000000u, others = gridDim.x * gridDim.y * gridDim.z - 1;
+    const bool is_first = blockIdx.x == 0 && blockIdx.y == 0 && blockIdx.z == 0;
+    __threadfence();
+    const unsigned before = atomicAdd(word, is_first ? turn - others : 1u);
+    while (((*static_cast<volatile unsigned*>(word) ^ before) & turn) == 0) continue;
+    __threadfence();
+  }
+  __syncthreads();
 }
 
 #if __CUDA_ARCH__ >= 800

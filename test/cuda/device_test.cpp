@@ -62,6 +62,31 @@ TEST_F(DeviceTest, LoadsOnceAndLaunchesIntoTheStream) {
             "cuLaunchKernel second 1x1x1 64x1x1 100000 0x7 0x10\n");
 }
 
+DeviceCode one_cooperative(std::int64_t blocks) {
+  DeviceCode code;
+  code.architecture = "sm_90";
+  code.cubin = "bytes";
+  code.kernels = {{"whole", {{blocks, 1, 1}, {512, 1, 1}, 0, true}, 2048, {}}};
+  return code;
+}
+
+TEST_F(DeviceTest, CooperativeKernelsAreLaunchedWhereAllBlocksFit) {
+  LoadedKernels kernels(one_cooperative(528));
+  void* pointers[] = {pointer(0x10), pointer(0x20)};
+  kernels.launch({0, pointer(0x7)}, 0, pointers, 2);
+  EXPECT_EQ(FakeDriver::calls(),
+            "cuModuleLoadData on 0x100\ncuModuleGetFunction whole\ncuOccupancyMaxActiveBlocksPerMultiprocessor whole 512 2048\n"
+            "cuLaunchCooperativeKernel whole 528x1x1 512x1x1 2048 0x7 0x10\n");
+}
+
+TEST_F(DeviceTest, CooperativeKernelsThatDoNotFitAreRefused) {
+  LoadedKernels kernels(one_cooperative(529));
+  auto message = message_of<ResourceError>([&] { kernels.prepare(0); });
+  EXPECT_EQ(message, "kernel 'whole' has 529 blocks that wait for each other, device 0 has room for 528 at once: compile for this device, or "
+                     "without cooperative=1");
+  EXPECT_NE(FakeDriver::calls().find("cuModuleUnload"), std::string::npos);
+}
+
 TEST_F(DeviceTest, PreparedKernelsAreOnlyLaunched) {
   LoadedKernels kernels(two_kernels());
   kernels.prepare(0);

@@ -149,7 +149,8 @@ EXPORT int cuDeviceGetName(char* text, int size, int) {
   return 0;
 }
 EXPORT int cuDeviceGetAttribute(int* value, int attribute, int) {
-  *value = attribute == 75 ? 9 : 0;
+  constexpr int processors = 16, major = 75, cooperative = 95;
+  *value = attribute == major ? 9 : attribute == processors ? 132 : attribute == cooperative ? 1 : 0;
   return 0;
 }
 EXPORT int cuDevicePrimaryCtxRetain(void** context, int device) {
@@ -215,6 +216,17 @@ EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz,
   auto requested = requested_shared.find(name_of(function));
   const unsigned allowed = requested == requested_shared.end() ? 48u << 10 : static_cast<unsigned>(requested->second);
   return fits && shared <= allowed ? 0 : invalid_value;
+}
+EXPORT int cuLaunchCooperativeKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                                     unsigned shared, void* stream, void** parameters) {
+  std::ostringstream shape;
+  shape << gx << "x" << gy << "x" << gz << " " << bx << "x" << by << "x" << bz;
+  return called_in_context("cuLaunchCooperativeKernel", name_of(function), shape.str(), shared, stream,
+                           parameters && *parameters ? *static_cast<void**>(*parameters) : nullptr);
+}
+EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* function, int threads, std::size_t shared) {
+  *blocks = 2048 / threads;
+  return called_in_context("cuOccupancyMaxActiveBlocksPerMultiprocessor", name_of(function), threads, shared);
 }
 EXPORT int cuMemAlloc_v2(std::uint64_t* pointer, std::size_t bytes) {
   int code = called_outside_capture("cuMemAlloc", bytes);

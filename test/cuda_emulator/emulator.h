@@ -25,6 +25,7 @@ struct Dim3 {
 struct LaunchShape {
   Dim3 grid, block;
   std::size_t dynamic_shared_bytes = 0;
+  bool cooperative = false;  ///< all blocks are there at once, so that they can wait for each other
 };
 
 /// A tensor the kernel takes the pointer of. Accesses outside its span are faults.
@@ -59,7 +60,7 @@ struct Fault {
     DivergentBarrier,     ///< threads of a block at different barriers
     DivergentCollective,  ///< lanes wait for lanes that do something else
     Shuffle,              ///< a lane outside its own mask, or the value of a lane that does not take part
-    Launch,               ///< more threads or shared memory than the kernel declares or may have
+    Launch,               ///< more threads or shared memory than the kernel declares or may have, or a grid that waits and may not
     Runaway,              ///< more accesses than any test makes
   };
   Kind kind;
@@ -98,8 +99,8 @@ struct Result {
 };
 
 /// Runs the kernel on \p arguments, which stand in the order of its parameters: the blocks one after another in a random
-/// order, the threads of each interleaved at random, both from the seed. Shared memory begins as NaNs in each block. A
-/// fault other than a race ends the run.
+/// order, the threads of each interleaved at random, both from the seed. Blocks of a cooperative launch do so from one
+/// barrier of the grid to the next. Shared memory begins as NaNs in each block. A fault other than a race ends the run.
 /// Throws InternalError for a text that does not compile and ArgumentError for a name the text does not have.
 Result run(const KernelText& kernel, const LaunchShape& shape, const std::vector<Argument>& arguments,
            const RunOptions& options = {});

@@ -31,7 +31,7 @@ TEST_P(RightKernels, GiveTheRightValuesWithoutFaults) {
 INSTANTIATE_TEST_SUITE_P(Samples, RightKernels,
                          testing::Values(RightCase{"softmax", softmax}, RightCase{"sgemm", sgemm},
                                          RightCase{"transpose", transpose}, RightCase{"two_stage_sum", two_stage_sum},
-                                         RightCase{"pipeline", pipeline}, RightCase{"far_rows", far_rows},
+                                         RightCase{"neighbours", neighbours}, RightCase{"pipeline", pipeline}, RightCase{"far_rows", far_rows},
                                          RightCase{"carried", carried}),
                          [](const auto& info) { return std::string(info.param.name); });
 
@@ -84,6 +84,18 @@ extern "C" __global__ void k(float* A) {
   TensorView view{contiguous(DType::Float32, {3}), values.data()};
   EXPECT_TRUE(run(kernel, {{3, 1, 1}, {1, 1, 1}}, {Buffer{"A", view}}).ok());
   for (float value : values) EXPECT_TRUE(value != value);
+}
+
+TEST(Emulator, OnlyCooperativeLaunchesWaitForTheGrid) {
+  auto sample = neighbours();
+  sample.shape.cooperative = false;
+  EXPECT_NE(run_sample(sample, 1).result.text().find("the launch is not cooperative"), std::string::npos);
+}
+
+TEST(Emulator, CooperativeLaunchesHaveALimit) {
+  auto sample = neighbours();
+  sample.shape.grid.x = 1000;
+  EXPECT_NE(run_sample(sample, 1).result.text().find("a cooperative launch of 64000 threads"), std::string::npos);
 }
 
 /// The order in which blocks add their number to a list tells interleavings apart.

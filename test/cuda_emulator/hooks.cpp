@@ -38,6 +38,7 @@ using tc::emulator::Machine;
 #define TC_SITE Machine::current()->site(address_of(__builtin_return_address(0)))
 
 TC_EXPORT int tc_emulator_barrier(int predicate, int line) { return Machine::current()->barrier(predicate, line); }
+TC_EXPORT void tc_emulator_grid_barrier(unsigned* word, int line) { Machine::current()->grid_barrier(word, line); }
 TC_EXPORT void tc_emulator_warp_barrier(unsigned mask, int line) { Machine::current()->warp_barrier(mask, line); }
 TC_EXPORT unsigned long long tc_emulator_shuffle(int mode, unsigned mask, unsigned long long bits, int operand, int width, int line) {
   return Machine::current()->shuffle(mode, mask, bits, operand, width, line);

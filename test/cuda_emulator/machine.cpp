@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
+#include <set>
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
@@ -15,6 +16,7 @@ namespace tc::emulator {
 namespace {
 
 constexpr std::size_t warp = HappensBefore::warp, most_threads = 1024;
+constexpr int most_resident_threads = 16384;
 constexpr std::uint8_t poison_byte = 0xff;
 
 Machine* running_machine = nullptr;
@@ -110,17 +112,11 @@ Result Machine::run() {
     running_machine = this;
     set_sizes(shape_);
     count_ = static_cast<int>(volume(shape_.block));
-    fibers().reserve(count_);
-    order_.begin_launch();
     std::vector<std::size_t> blocks(volume(shape_.grid));
     std::iota(blocks.begin(), blocks.end(), std::size_t{0});
     std::shuffle(blocks.begin(), blocks.end(), random_);
     if (options_.max_blocks && blocks.size() > options_.max_blocks) blocks.resize(options_.max_blocks);
-    for (auto block : blocks) {
-      blocks_.push_back(index_in(block, shape_.grid));
-      run_block(blocks_.back());
-      if (ended_ || result_.faults.size() >= options_.max_faults) break;
-    }
+    shape_.cooperative ? run_together(std::move(blocks)) : run_one_by_one(blocks);
     running_machine = nullptr;
   }
   for (auto [site, count] : counts_.sites()) {
@@ -131,32 +127,96 @@ Result Machine::run() {
   return std::move(result_);
 }
 
-void Machine::start_threads(const Dim3& block) {
-  std::memset(module_->shared(), poison_byte, module_->shared_bytes());
-  std::memset(dynamic_, poison_byte, 2 * shape_.dynamic_shared_bytes);
+void Machine::run_one_by_one(const std::vector<std::size_t>& blocks) {
+  fibers().reserve(count_);
+  order_.begin_launch();
+  for (auto block : blocks) {
+    begin_block(index_in(block, shape_.grid));
+    start_threads();
+    run_threads();
+    if (ended_ || result_.faults.size() >= options_.max_faults) return;
+  }
+}
+
+/// A barrier of the grid orders all that came before it before all that comes after it, as a launch does.
+void Machine::run_together(std::vector<std::size_t> blocks) {
+  const auto count = static_cast<int>(volume(shape_.grid)) * count_;
+  if (count > most_resident_threads) return add_fault(Fault::Kind::Launch, str("a cooperative launch of ", count, " threads"));
+  fibers().reserve(count);
+  std::map<std::size_t, Parked> parked;
+  for (std::size_t waiting = blocks.size(); waiting > 0;) {
+    waiting = 0;
+    std::set<int> lines;
+    order_.begin_launch();
+    std::shuffle(blocks.begin(), blocks.end(), random_);
+    for (auto block : blocks) {
+      run_to_barrier(block, parked[block]);
+      if (ended_ || result_.faults.size() >= options_.max_faults) return;
+      bool waits = is_at_grid_barrier();
+      if (waits) ++waiting;
+      lines.insert(waits ? threads_.front().line : 0);
+    }
+    if (lines.size() > 1)
+      return add_fault(Fault::Kind::Deadlock, str(waiting, " of ", blocks.size(), " blocks wait for the grid in line ", *lines.rbegin(),
+                                                  *lines.begin() ? str(", others in line ", *lines.begin()) : std::string(", the others have returned")));
+  }
+}
+
+void Machine::run_to_barrier(std::size_t block, Parked& state) {
+  first_fiber_ = static_cast<int>(block) * count_;
+  begin_block(index_in(block, shape_.grid));
+  if (state.threads.empty()) {
+    start_threads();
+  } else {
+    threads_ = std::move(state.threads);
+    std::copy(state.shared.begin(), state.shared.end(), module_->shared());
+    std::copy(state.dynamic_shared.begin(), state.dynamic_shared.end(), dynamic_);
+    for (int t = 0; t < count_; ++t) wake(t);
+  }
+  run_threads();
+  if (!is_at_grid_barrier()) return;
+  state.shared.assign(module_->shared(), module_->shared() + module_->shared_bytes());
+  state.dynamic_shared.assign(dynamic_, dynamic_ + shape_.dynamic_shared_bytes);
+  state.threads = threads_;
+}
+
+void Machine::begin_block(const Dim3& block) {
+  blocks_.push_back(block);
   order_.begin_block(count_);
-  threads_.assign(static_cast<std::size_t>(count_), Thread{});
-  ready_.resize(static_cast<std::size_t>(count_));
-  std::iota(ready_.begin(), ready_.end(), 0);
-  for (int t = 0; t < count_; ++t) fibers().prepare(t, &Machine::thread_body);
+  running_ = -1;
+  ready_.clear();
   done_ = arrived_ = predicates_ = 0;
   set_block(block);
   if (options_.count_accesses) counts_.begin_block(count_);
 }
 
-void Machine::run_block(const Dim3& block) {
-  start_threads(block);
+void Machine::start_threads() {
+  std::memset(module_->shared(), poison_byte, module_->shared_bytes());
+  std::memset(dynamic_, poison_byte, 2 * shape_.dynamic_shared_bytes);
+  threads_.assign(static_cast<std::size_t>(count_), Thread{});
+  ready_.resize(static_cast<std::size_t>(count_));
+  std::iota(ready_.begin(), ready_.end(), 0);
+  for (int t = 0; t < count_; ++t) fibers().prepare(first_fiber_ + t, &Machine::thread_body);
+}
+
+void Machine::run_threads() {
   while (!ready_.empty() && !ended_) {
     std::swap(ready_[random_() % ready_.size()], ready_.back());
     running_ = ready_.back();
     ready_.pop_back();
     set_thread(running_);
     ++result_.switches;
-    fibers().resume(running_);
+    fibers().resume(first_fiber_ + running_);
   }
-  if (!ended_ && done_ < count_) report_stuck();
+  if (!ended_ && done_ < count_ && !is_at_grid_barrier()) report_stuck();
   if (options_.count_accesses) counts_.end_block();
   if (static_cast<int>(blocks_.size()) >= options_.counted_blocks) options_.count_accesses = false;
+}
+
+bool Machine::is_at_grid_barrier() const {
+  return std::all_of(threads_.begin(), threads_.end(), [&](const Thread& thread) {
+    return thread.state == State::Waiting && thread.wait == Wait::GridBarrier && thread.line == threads_.front().line;
+  });
 }
 
 void Machine::set_thread(int thread) const { emulator::set_thread(index_in(static_cast<std::size_t>(thread), shape_.block)); }
@@ -229,6 +289,16 @@ int Machine::barrier(int predicate, int line) {
   return barrier_result_;
 }
 
+void Machine::grid_barrier(const unsigned* word, int line) {
+  if (!shape_.cooperative)
+    fail(Fault::Kind::Launch, str(thread_name(running_), " waits for the grid in line ", line, ", but the launch is not cooperative"));
+  access(reinterpret_cast<std::uintptr_t>(word), sizeof *word, AccessKind::Atomic, true, Module::site_of_line(line));
+  if (*word << 1) fail(Fault::Kind::Launch, str("the word of the barrier in line ", line, " is ", *word, " at its first use, not 0"));
+  self().wait = Wait::GridBarrier;
+  self().line = line;
+  wait();
+}
+
 void Machine::fence(bool device) { order_.fence(running_, device); }
 
 void Machine::atomic(std::uintptr_t address, std::size_t bytes, std::uint32_t site) {
@@ -249,6 +319,7 @@ void* Machine::shared_array(std::int64_t offset, std::int64_t count, std::int64_
   const auto bytes = count * element_bytes, most = static_cast<std::int64_t>(shape_.dynamic_shared_bytes);
   if (offset < 0 || bytes < 0 || offset + bytes > most)
     fail(Fault::Kind::Launch, str("the kernel uses dynamic shared memory up to byte ", offset + bytes, ", the launch has ", most));
+  if (shape_.cooperative) return static_cast<char*>(whole_dynamic_shared()) + offset;
   auto holder = arrays_.upper_bound(offset);
   if (holder != arrays_.begin() && std::prev(holder)->first + std::prev(holder)->second > offset) {
     auto& [begin, size] = *std::prev(holder);

@@ -36,6 +36,7 @@ class Machine {
   std::uint32_t site(std::uintptr_t address) const { return module_->site(address); }
   void access(std::uintptr_t address, std::size_t bytes, AccessKind kind, bool aligned, std::uint32_t site);
   int barrier(int predicate, int line);
+  void grid_barrier(const unsigned* word, int line);
   void warp_barrier(unsigned mask, int line);
   std::uint64_t shuffle(int mode, unsigned mask, std::uint64_t bits, int operand, int width, int line);
   unsigned ballot(unsigned mask, int predicate, int line);
@@ -50,7 +51,8 @@ class Machine {
 
  private:
   enum class State : std::uint8_t { Ready, Waiting, Done };
-  enum class Wait : std::uint8_t { Barrier, WarpBarrier, Shuffle, Ballot };
+  enum class Wait : std::uint8_t { Barrier, GridBarrier, WarpBarrier, Shuffle, Ballot };
+  static bool is_of_warp(Wait wait) { return wait != Wait::Barrier && wait != Wait::GridBarrier; }
 
   struct Copy {
     char* to;
@@ -69,13 +71,25 @@ class Machine {
     std::deque<std::vector<Copy>> copy_groups;
   };
 
+  /// A block that waits for the others, with its shared memory.
+  struct Parked {
+    std::vector<Thread> threads;
+    std::vector<char> shared, dynamic_shared;
+  };
+
   Thread& self() { return threads_[static_cast<std::size_t>(running_)]; }
   void check_launch();
   void add_regions();
   void add_shared(char* begin, std::size_t bytes, std::size_t capacity, std::string name,
                   std::function<std::string(std::size_t)> element);
-  void run_block(const Dim3& block);
-  void start_threads(const Dim3& block);
+  void run_one_by_one(const std::vector<std::size_t>& blocks);
+  void run_together(std::vector<std::size_t> blocks);
+  /// Block number \p block of a cooperative launch from the barrier it is at, if any, to the next or to its end.
+  void run_to_barrier(std::size_t block, Parked& state);
+  void begin_block(const Dim3& block);
+  void start_threads();
+  void run_threads();
+  bool is_at_grid_barrier() const;
   void set_thread(int thread) const;
   void wake(int thread);
   /// The running thread waits until another wakes it.
@@ -119,6 +133,7 @@ class Machine {
   std::vector<Dim3> blocks_;  ///< in the order they run
   std::vector<Thread> threads_;
   std::vector<int> ready_;
+  int first_fiber_ = 0;  ///< of the running block
   int count_ = 0, done_ = 0, arrived_ = 0, predicates_ = 0, barrier_result_ = 0, running_ = -1;
   bool ended_ = false;
   Result result_;

@@ -50,7 +50,7 @@ void Machine::try_complete(int thread) {
   const int first = thread / warp * warp;
   for (int lane = first; lane < std::min(first + warp, count_); ++lane) {
     const auto& leader = threads_[static_cast<std::size_t>(lane)];
-    if (leader.state != State::Waiting || leader.wait == Wait::Barrier) continue;
+    if (leader.state != State::Waiting || !is_of_warp(leader.wait)) continue;
     unsigned there = 0;
     bool all = true;
     for (int other = first; other < std::min(first + warp, count_); ++other) {
@@ -168,15 +168,15 @@ void Machine::report_stuck() {
   for (int t = 0; t < count_; ++t) {
     const auto& thread = threads_[static_cast<std::size_t>(t)];
     const bool done = thread.state == State::Done;
-    in_warp = in_warp || (!done && thread.wait != Wait::Barrier);
-    const unsigned mask = thread.wait == Wait::Barrier ? 0 : thread.mask;
+    in_warp = in_warp || (!done && is_of_warp(thread.wait));
+    const unsigned mask = is_of_warp(thread.wait) ? thread.mask : 0;
     groups[done ? std::tuple{true, Wait::Barrier, 0, 0u} : std::tuple{false, thread.wait, thread.line, mask}].push_back(t);
   }
   std::string text = str("block (", blocks_.back().x, ", ", blocks_.back().y, ", ", blocks_.back().z, ") does not end: ");
   const char* separator = "";
   for (const auto& [key, threads] : groups) {
     const auto& [done, kind, line, mask] = key;
-    static constexpr const char* names[] = {"barrier", "warp barrier", "shuffle", "vote"};
+    static constexpr const char* names[] = {"barrier", "barrier of the grid", "warp barrier", "shuffle", "vote"};
     text += str(separator, "threads ", ranges(threads), done ? std::string(" have returned")
                                                              : str(" wait at the ", names[static_cast<int>(kind)], " in line ", line));
     if (!done && mask) text += str(" for the lanes ", hexadecimal(mask));

@@ -75,6 +75,21 @@ std::vector<PreludeCase> synchronisation() {
 )", [](int t) { return 36 + t; }));
   cases.back().blocks = 8;
   for (int b = 0; b < 17; ++b) cases.back().want.push_back(b < 8 ? b + 1 : 0);
+  cases.push_back(make({"tc_grid_barrier"}, R"(
+  double* partial = out + 64;
+  unsigned* word = reinterpret_cast<unsigned*>(out + 80);
+  for (int round = 0; round < 3; ++round) {
+    if (t == 0) partial[blockIdx.x] = in[blockIdx.x] + round;
+    tc_grid_barrier(word);
+    double sum = 0;
+    for (int b = 0; b < static_cast<int>(gridDim.x); ++b) sum += partial[b];
+    if (blockIdx.x == round) out[t] = sum + t;
+    tc_grid_barrier(word);
+  }
+)", [](int t) { return 44 + t; }));
+  cases.back().blocks = 8;
+  cases.back().cooperative = true;
+  for (int b = 0; b < 17; ++b) cases.back().want.push_back(b < 8 ? b + 2 : 0);
   return cases;
 }
 

@@ -15,6 +15,7 @@ struct PreludeCase {
   std::string text;
   unsigned blocks = 1;
   std::size_t shared_bytes = 0;
+  bool cooperative = false;      ///< launched so that blocks can wait for each other
   std::vector<double> in;
   std::vector<double> want;      ///< of out
   double tolerance = 0;          ///< relative

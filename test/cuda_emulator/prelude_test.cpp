@@ -25,7 +25,7 @@ TEST_P(HostPrelude, GivesTheValuesOfItsTable) {
     RunOptions options;
     options.seed = seed;
     const auto in_count = static_cast<std::int64_t>(one.in.size()), out_count = static_cast<std::int64_t>(one.want.size());
-    auto result = run({one.text, "check"}, {{one.blocks, 1, 1}, {64, 1, 1}, one.shared_bytes},
+    auto result = run({one.text, "check"}, {{one.blocks, 1, 1}, {64, 1, 1}, one.shared_bytes, one.cooperative},
                       {Buffer{"in", {contiguous(DType::Float64, {in_count}), in}, false},
                        Buffer{"out", {contiguous(DType::Float64, {out_count}), out}}},
                       options);

@@ -31,6 +31,9 @@ Sample sgemm();
 Sample transpose();
 /// The sum of 3000 numbers: partial sums of blocks, the last block adds them.
 Sample two_stage_sum();
+/// Two rounds in which each of 5 blocks adds up what its neighbours left in the round before: a cooperative launch. A block keeps its
+/// own sum in shared memory from one round to the next.
+Sample neighbours();
 /// Sums of 64 columns over 24 rows, which arrive by asynchronous copies two stages ahead.
 Sample pipeline();
 /// y = 2 x for a few rows of a tensor whose offsets need 64 bits; its memory is mostly never touched.

@@ -54,6 +54,7 @@ std::vector<double> run_on_device(const PreludeCase& one, const std::string& arc
   kernel.text = one.text.substr(one.text.find('\n') + 1);  // build_device_code includes the prelude
   kernel.shape.grid[0] = one.blocks;
   kernel.shape.block[0] = 64;
+  kernel.shape.cooperative = one.cooperative;
   kernel.shared_bytes = static_cast<std::int64_t>(one.shared_bytes);
   cuda::LoadedKernels kernels(cuda::build_device_code({kernel}, architecture));
   cuda::InContext context(0);

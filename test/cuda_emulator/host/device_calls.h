@@ -15,6 +15,8 @@ extern const tc_emulator_index tc_emulator_thread, tc_emulator_block, tc_emulato
 
 /// __syncthreads; the sum of \p predicate over the block.
 int tc_emulator_barrier(int predicate, int line);
+/// All threads of all blocks of a cooperative launch; \p word is 0, but for its highest bit.
+void tc_emulator_grid_barrier(unsigned* word, int line);
 /// __syncwarp
 void tc_emulator_warp_barrier(unsigned mask, int line);
 /// The bits that another lane of the segment of \p width lanes gives, by a tc_emulator_shuffle_mode.

@@ -7,6 +7,7 @@
 inline void tc_barrier(int line = __builtin_LINE()) { tc_emulator_barrier(0, line); }
 inline void tc_warp_barrier(int line = __builtin_LINE()) { tc_emulator_warp_barrier(0xffffffffu, line); }
 inline void tc_fence() { tc_emulator_fence(1); }
+inline void tc_grid_barrier(unsigned* word, int line = __builtin_LINE()) { tc_emulator_grid_barrier(word, line); }
 
 template <typename T>
 inline T tc_shuffle_xor(T value, int mask, int line = __builtin_LINE()) {
