@@ -50,6 +50,7 @@ class MappingOptions:
         shared_bytes: int = ...,
         reduce_in_block: bool = ...,
         unroll_limit: int = ...,
+        cooperative: bool = ...,
     ) -> None: ...
     fusion: str
     allow_skewing: bool
@@ -77,6 +78,7 @@ class MappingOptions:
     shared_bytes: int
     reduce_in_block: bool
     unroll_limit: int
+    cooperative: bool
     def replace(self, **options: Any) -> MappingOptions: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod

@@ -2,6 +2,7 @@
 
 #include <Halide.h>
 
+#include <algorithm>
 #include <map>
 
 #include "tc/base/error.h"
@@ -60,6 +61,83 @@ std::string bind_indices(const Uses& uses, const KernelShape& shape, Names& name
   return parts.empty() ? "" : str("  const int ", join(parts), ";\n");
 }
 
+/// Coordinate \p d of number \p number of a box of \p extents, x fastest.
+std::string coordinate(const char* number, const std::array<std::int64_t, 3>& extents, int d) {
+  std::int64_t below = 1, above = 1;
+  for (int i = 0; i < d; ++i) below *= extents[static_cast<std::size_t>(i)];
+  for (int i = d + 1; i < 3; ++i) above *= extents[static_cast<std::size_t>(i)];
+  return str(number, below > 1 ? str(" / ", below) : "", above > 1 ? str(" % ", extents[static_cast<std::size_t>(d)]) : "");
+}
+
+/// As bind_indices, from the numbers of block and thread along x.
+std::string bind_coordinates(const Uses& uses, const KernelShape& shape, Names& names, KernelPrinter& printer) {
+  std::vector<std::string> parts;
+  for (bool thread : {false, true})
+    for (int d = 0; d < 3; ++d) {
+      auto name = str(thread ? "thread_" : "block_", "xyz"[d]);
+      if (!uses.variables.count(name)) continue;
+      const auto& extents = thread ? shape.block : shape.grid;
+      printer.bind(name, 0, extents[static_cast<std::size_t>(d)] - 1);
+      parts.push_back(str(*names.find(name), " = ", coordinate(thread ? "threadIdx.x" : "blockIdx.x", extents, d)));
+    }
+  return parts.empty() ? "" : str("    const int ", join(parts), ";\n");
+}
+
+/// The parameters for \p buffers. \p waits: threads read what others write, so that only what is never written is __restrict__.
+std::vector<std::string> parameters_of(const Uses& uses, const std::vector<std::string>& buffers, const std::string& kernel, bool waits, Names& names) {
+  std::vector<std::string> result;
+  for (const auto& buffer : buffers) {
+    auto use = uses.buffers.find(buffer);
+    if (use == uses.buffers.end())
+      throw InternalError(str("kernel '", kernel, "' takes '", buffer, "' and does not use it"));
+    bool written = use->second.written;
+    result.push_back(str(written ? "" : "const ", type_name(use->second.type), written && waits ? "* " : "* __restrict__ ",
+                         names.declare(buffer)));
+  }
+  return result;
+}
+
+/// The head of a kernel, up to its body.
+std::string head(const KernelText& kernel, const std::vector<std::string>& parameters) {
+  const auto& shape = kernel.shape;
+  auto bounds = shape.blocks_per_processor > 0 ? str(shape.threads(), ", ", shape.blocks_per_processor) : str(shape.threads());
+  return str("extern \"C\" __global__ void __launch_bounds__(", bounds, ") ", kernel.name, "(", join(parameters), ") {\n");
+}
+
+/// Prints a kernel by \p print; what Halide throws becomes ours.
+template <typename Print>
+void print_guarded(const std::string& kernel, Print&& print) {
+  try {
+    print();
+  } catch (const Halide::Error& error) {
+    throw InternalError(str("Halide cannot print '", kernel, "': ", error.what()));
+  }
+}
+
+/// Notes what \p printer found out about the kernel, part of which it printed.
+void note(const KernelPrinter& printer, KernelText& kernel) {
+  kernel.shared_bytes = std::max(kernel.shared_bytes, printer.shared_bytes());
+  for (std::size_t i = 0; i < kernel.buffers.size(); ++i) {
+    auto index = static_cast<int>(i);
+    bool known = std::find(kernel.aligned.begin(), kernel.aligned.end(), index) != kernel.aligned.end();
+    if (!known && printer.moved_at_once().count(kernel.buffers[i])) kernel.aligned.push_back(index);
+  }
+}
+
+/// \p phase of a kernel of \p blocks blocks, in a scope of its own.
+std::string phase_text(const Phase& phase, std::int64_t blocks, Names& names, KernelText& kernel) {
+  Uses uses;
+  phase.body->accept(&uses);
+  names.open_scope();
+  KernelPrinter printer(names, 2);
+  auto indices = bind_coordinates(uses, phase.shape, names, printer);
+  printer.statement(*phase.body);
+  names.close_scope();
+  note(printer, kernel);
+  auto open = phase.shape.blocks() < blocks ? str("  if (blockIdx.x < ", phase.shape.blocks(), ") {\n") : "  {\n";
+  return str(open, indices, printer.take_text(), "  }\n");
+}
+
 }  // namespace
 
 KernelText emit_kernel(const std::string& name, const ir::Stmt& body, const std::vector<std::string>& buffers,
@@ -69,27 +147,38 @@ KernelText emit_kernel(const std::string& name, const ir::Stmt& body, const std:
   Names names;
   KernelPrinter printer(names);
   KernelText result{names.fresh(name), "", buffers, shape, 0, {}};
-  std::vector<std::string> parameters;
-  for (const auto& buffer : buffers) {
-    auto use = uses.buffers.find(buffer);
-    if (use == uses.buffers.end())
-      throw InternalError(str("kernel '", name, "' takes '", buffer, "' and does not use it"));
-    parameters.push_back(str(use->second.written ? "" : "const ", type_name(use->second.type), "* __restrict__ ",
-                             names.declare(buffer)));
-  }
-  try {
+  auto parameters = parameters_of(uses, buffers, name, false, names);
+  print_guarded(name, [&] {
     auto indices = bind_indices(uses, shape, names, printer);
     printer.statement(body);
-    auto bounds =
-        shape.blocks_per_processor > 0 ? str(shape.threads(), ", ", shape.blocks_per_processor) : str(shape.threads());
-    result.text = str("extern \"C\" __global__ void __launch_bounds__(", bounds, ") ", result.name, "(",
-                      join(parameters), ") {\n", indices, printer.take_text(), "}\n");
-  } catch (const Halide::Error& error) {
-    throw InternalError(str("Halide cannot print '", name, "': ", error.what()));
+    result.text = str(head(result, parameters), indices, printer.take_text(), "}\n");
+  });
+  note(printer, result);
+  return result;
+}
+
+KernelText emit_phases(const std::string& name, const std::vector<Phase>& phases, const std::vector<std::string>& buffers,
+                       const KernelShape& shape) {
+  Uses uses;
+  for (const auto& phase : phases) phase.body->accept(&uses);
+  Names names;
+  KernelText result{names.fresh(name), "", buffers, shape, 0, {}};
+  auto parameters = parameters_of(uses, buffers, name, true, names);
+  std::string word;
+  if (shape.cooperative) {
+    word = names.declare(barrier_word);
+    parameters.push_back(str("unsigned* ", word));
+    result.buffers.push_back(barrier_word);
   }
-  result.shared_bytes = printer.shared_bytes();
-  for (std::size_t i = 0; i < buffers.size(); ++i)
-    if (printer.moved_at_once().count(buffers[i])) result.aligned.push_back(static_cast<int>(i));
+  result.text = head(result, parameters);
+  print_guarded(name, [&] {
+    for (std::size_t i = 0; i < phases.size(); ++i) {
+      result.text += phase_text(phases[i], shape.blocks(), names, result);
+      if (i + 1 < phases.size()) result.text += phases[i].grid_waits ? str("  tc_grid_barrier(", word, ");\n") : "  tc_barrier();\n";
+    }
+  });
+  result.text += "}\n";
+  std::sort(result.aligned.begin(), result.aligned.end());
   return result;
 }
 

@@ -32,7 +32,7 @@ constexpr int choice = 1, disjunction = 2, conjunction = 3, bit_or = 4, bit_xor 
 /// are computed one by one; dense aligned loads and stores of memory move it at once.
 class KernelPrinter {
  public:
-  explicit KernelPrinter(Names& names) : names_(names) {}
+  explicit KernelPrinter(Names& names, int depth = 1) : names_(names), depth_(depth) {}
 
   /// Declares a variable that is free in the body, with the values it can have.
   void bind(const std::string& name, std::int64_t low, std::int64_t high);
@@ -96,7 +96,7 @@ class KernelPrinter {
 
   Names& names_;
   std::string text_;
-  int depth_ = 1;
+  int depth_;  ///< of indentation
   std::int64_t shared_bytes_ = 0;
   std::set<std::string> moved_at_once_;
   std::string lane_;  ///< the lane that vectors are printed for: a variable or a number; empty outside of vectors

@@ -86,7 +86,8 @@ std::vector<StageRecord> run_watched(CompileState& state, const CompileOptions& 
 }
 
 /// The lifetimes of the temporaries in memory, by launch. Launches are opaque to each other, so ranges of dead
-/// temporaries can be used again; within one launch a code generator may assume that two buffers are apart.
+/// temporaries can be used again; within one launch a code generator may assume that two buffers are apart. The word at
+/// which blocks wait for each other is kept from one run to the next.
 std::vector<Lifetime> lifetimes(const CompileState& state) {
   std::map<std::string, Lifetime> found;
   auto note = [&](const polyhedral::Scop& scop, const std::vector<std::string>& buffers, int launch) {
@@ -101,12 +102,15 @@ std::vector<Lifetime> lifetimes(const CompileState& state) {
       life.last = launch;
     }
   };
+  bool waits = false;
   for (std::size_t i = 0; i < state.launches.size(); ++i) {
     const auto& launch = state.launches[i];
     if (launch.scop) note(*launch.scop, launch.buffers, static_cast<int>(i));
     for (const auto& part : launch.kernels) note(part.kernel.scop, part.buffers, static_cast<int>(i));
+    waits = waits || std::any_of(launch.texts.begin(), launch.texts.end(), [](const auto& text) { return text.shape.cooperative; });
   }
   std::vector<Lifetime> result;
+  if (waits) result.push_back({cuda::barrier_word, sizeof(unsigned), 0, static_cast<int>(state.launches.size()) - 1});
   for (auto& [name, life] : found) result.push_back(std::move(life));
   return result;
 }
@@ -145,7 +149,7 @@ Image make_image(const CompileState& state) {
       for (const auto& buffer : buffers) launch.slots.push_back(slot_of(buffer, state, plan));
       image.launches.push_back(std::move(launch));
     };
-    for (const auto& kernel : made.kernels) add({{}, next_kernel++, {}, {}}, kernel.buffers);
+    for (const auto& text : made.texts) add({{}, next_kernel++, {}, {}}, text.buffers);
     if (made.kernels.empty()) add({made.code, -1, {}, {}}, made.buffers);
     if (!made.kernels.empty() || !made.code.bytes.empty())
       for (const auto& check : state.program->launches[i].checks)

@@ -1,12 +1,16 @@
+#include <algorithm>
 #include <sstream>
 
+#include "tc/base/contains.h"
 #include "tc/cuda/shared_layout.h"
 #include "tc/engine/back_end.h"
 #include "tc/engine/quota.h"
 #include "tc/engine/shared_layouts.h"
 #include "tc/halide_bridge/raise.h"
+#include "tc/polyhedral/phases.h"
 #include "tc/polyhedral/verify.h"
 #include "tc/strategy/choose_grid_mapping.h"
+#include "tc/strategy/resident_blocks.h"
 
 namespace tc::engine {
 namespace {
@@ -20,9 +24,11 @@ polyhedral::MappingOptions schedule_options(const CompileState& state) {
 
 /// The kernel of \p part; where the quota runs out, one without buffers and tiles of accumulators, else one of one
 /// thread. \p mapping becomes the one it has.
-void map_part(CompileState& state, LaunchState& launch, const polyhedral::Scop& part,
-              const polyhedral::GridClusterMapping& plain, polyhedral::GridClusterMapping& mapping) {
-  auto take = [&] { launch.kernels.push_back({polyhedral::map_kernel(part, mapping), {}, {}, {}, {}}); };
+polyhedral::GridKernel map_part(CompileState& state, const LaunchState& launch, const polyhedral::Scop& part,
+                                const polyhedral::GridClusterMapping& plain,
+                                polyhedral::GridClusterMapping& mapping) {
+  std::optional<polyhedral::GridKernel> kernel;
+  auto take = [&] { kernel = polyhedral::map_kernel(part, mapping); };
   with_quota(state, *launch.scop, "map", "a kernel has neither buffers nor register tiles", take, [&] {
     mapping = plain;
     with_quota(state, *launch.scop, "map", "a kernel runs in one thread", take, [&] {
@@ -30,6 +36,59 @@ void map_part(CompileState& state, LaunchState& launch, const polyhedral::Scop& 
       take();
     });
   });
+  return *kernel;
+}
+
+std::int64_t volume(const std::array<std::int64_t, 3>& extents) {
+  return extents[0] * extents[1] * extents[2];
+}
+
+/// Threads of the largest block, and blocks of the largest grid.
+std::pair<std::int64_t, std::int64_t> largest(const LaunchState& launch) {
+  std::int64_t threads = 1, blocks = 1;
+  for (const auto& part : launch.kernels) {
+    threads = std::max(threads, volume(part.kernel.block));
+    blocks = std::max(blocks, volume(part.kernel.grid));
+  }
+  return {threads, blocks};
+}
+
+/// Blocks that a processor has room for, of the largest of \p launch. Layouts of shared memory may need what a block has without asking.
+std::int64_t room_for(const LaunchState& launch, const GridLimits& limits) {
+  std::int64_t bytes = 0;
+  for (const auto& part : launch.kernels)
+    if (part.kernel.shared_bytes > 0) bytes = std::max({bytes, part.kernel.shared_bytes, limits.block_shared_bytes});
+  return strategy::resident_blocks(limits, largest(launch).first, bytes);
+}
+
+/// Makes the kernels of \p launch, those of \p parts, phases of one: with as many blocks as there is room for at once, and equally
+/// many threads. They stay several where their blocks need more threads with fewer blocks in the grid.
+void join_phases(CompileState& state, LaunchState& launch, const std::vector<polyhedral::Scop>& parts,
+                 polyhedral::GridMapping& plain) {
+  const auto& limits = state.target.grid;
+  auto room = room_for(launch, limits);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto& grid = launch.kernels[i].kernel.grid;
+    if (volume(grid) <= limits.processors * room) continue;
+    auto& mapping = launch.grid->clusters[i];
+    mapping.grid = plain.clusters[i].grid = strategy::fit_grid(grid, limits.processors * room);
+    launch.kernels[i].kernel = map_part(state, launch, parts[i], plain.clusters[i], mapping);
+  }
+  const auto [threads, blocks] = largest(launch);
+  room = room_for(launch, limits);
+  if (blocks > limits.processors * room) {
+    state.fallbacks.push_back("map found no grid whose blocks fit at once: there are several kernels");
+    return;
+  }
+  std::vector<polyhedral::GridKernel> kernels;
+  for (auto& part : launch.kernels) {
+    part.kernel = polyhedral::widen_block(part.kernel, threads);
+    kernels.push_back(part.kernel);
+  }
+  auto find_barriers = [&, threads = threads] {
+    launch.phases = PhasesState{polyhedral::grid_barriers(kernels), threads, static_cast<int>(room)};
+  };
+  with_quota(state, *launch.scop, "map", "there are several kernels", find_barriers, [] {});
 }
 
 /// Fills the kernels of a launch, each with a quota of its own.
@@ -51,8 +110,10 @@ void map(CompileState& state, std::size_t index) {
   launch.grid->clusters.resize(parts.size());
   plain.clusters.resize(parts.size());
   launch.kernels.clear();
+  launch.phases.reset();
   for (std::size_t i = 0; i < parts.size(); ++i)
-    map_part(state, launch, parts[i], plain.clusters[i], launch.grid->clusters[i]);
+    launch.kernels.push_back({map_part(state, launch, parts[i], plain.clusters[i], launch.grid->clusters[i]), {}, {}, {}});
+  if (state.mapping.cooperative && parts.size() > 1) join_phases(state, launch, parts, plain);
 }
 
 std::string extents(const std::array<std::int64_t, 3>& sizes) {
@@ -65,7 +126,9 @@ std::string print_kernels(const LaunchState& launch, const std::function<std::st
   for (std::size_t i = 0; i < launch.kernels.size(); ++i) {
     const auto& kernel = launch.kernels[i].kernel;
     text += str("kernel ", i, ": grid ", extents(kernel.grid), ", block ", extents(kernel.block),
-                kernel.shared_bytes > 0 ? str(", shared ", kernel.shared_bytes) : "", "\n", print(launch.kernels[i]));
+                kernel.shared_bytes > 0 ? str(", shared ", kernel.shared_bytes) : "",
+                launch.phases && launch.phases->grid_waits[i] ? ", then the grid waits" : "", "\n",
+                print(launch.kernels[i]));
   }
   return text;
 }
@@ -85,8 +148,9 @@ void generate(CompileState& state, std::size_t index) {
     launch.scop.emplace(*launch.plain);
     launch.grid.emplace();
     launch.kernels.clear();
+    launch.phases.reset();
     for (auto& kernel : polyhedral::map_to_grid(*launch.scop, {}))
-      launch.kernels.push_back({std::move(kernel), {}, {}, {}, {}});
+      launch.kernels.push_back({std::move(kernel), {}, {}, {}});
     all();
   });
 }
@@ -128,35 +192,59 @@ void check_limits(const cuda::KernelText& kernel, const GridLimits& limits) {
     throw ResourceError(str("kernel '", kernel.name, "' would need ", kernel.shared_bytes,
                             " bytes of shared memory for each block, ", limits.architecture, " has at most ",
                             limits.block_shared_bytes_requested, ": choose smaller tiles"));
+  if (!kernel.shape.cooperative) return;
+  auto room = limits.processors * strategy::resident_blocks(limits, kernel.shape.threads(), kernel.shared_bytes);
+  if (kernel.shape.blocks() > room)
+    throw ResourceError(str("kernel '", kernel.name, "' has ", kernel.shape.blocks(), " blocks that wait for each other, ",
+                            limits.architecture, " has room for ", room, " at once: choose a smaller grid, or smaller tiles"));
 }
 
-/// The def's name, with the number of the launch and of the kernel where there are several.
-std::string kernel_name(const CompileState& state, std::size_t index, std::size_t kernel) {
+/// The def's name, with the number of the launch where there are several.
+std::string launch_name(const CompileState& state, std::size_t index) {
   auto name = state.program->name;
-  if (state.launches.size() > 1) name += str("_", index);
-  if (state.launches[index].kernels.size() > 1) name += str("_", kernel);
-  return name;
+  return state.launches.size() > 1 ? str(name, "_", index) : name;
+}
+
+/// The kernels of \p launch, phases of one, as text.
+cuda::KernelText emit_whole(const LaunchState& launch, const std::string& name) {
+  std::vector<cuda::Phase> phases;
+  std::vector<std::string> buffers;
+  cuda::KernelShape shape{{largest(launch).second, 1, 1}, {launch.phases->threads, 1, 1}, launch.phases->blocks_per_processor};
+  for (std::size_t i = 0; i < launch.kernels.size(); ++i) {
+    const auto& part = launch.kernels[i];
+    phases.push_back({part.body.get(), {part.kernel.grid, part.kernel.block}, launch.phases->grid_waits[i]});
+    shape.cooperative = shape.cooperative || launch.phases->grid_waits[i];
+    for (const auto& buffer : part.buffers)
+      if (!contains(buffers, buffer)) buffers.push_back(buffer);
+  }
+  return cuda::emit_phases(name, phases, buffers, shape);
 }
 
 void emit(CompileState& state, std::size_t index) {
-  auto& kernels = state.launches[index].kernels;
-  for (std::size_t k = 0; k < kernels.size(); ++k) {
-    auto& part = kernels[k];
-    cuda::KernelShape shape{part.kernel.grid, part.kernel.block, 0};
-    part.text = cuda::emit_kernel(kernel_name(state, index, k), *part.body, part.buffers, shape);
-    check_limits(part.text, state.target.grid);
+  auto& launch = state.launches[index];
+  auto name = launch_name(state, index);
+  launch.texts.clear();
+  if (launch.phases) launch.texts.push_back(emit_whole(launch, name));
+  for (std::size_t k = 0; !launch.phases && k < launch.kernels.size(); ++k) {
+    const auto& part = launch.kernels[k];
+    launch.texts.push_back(cuda::emit_kernel(launch.kernels.size() > 1 ? str(name, "_", k) : name, *part.body,
+                                             part.buffers, {part.kernel.grid, part.kernel.block}));
   }
+  for (const auto& text : launch.texts) check_limits(text, state.target.grid);
 }
 
 std::string print_emitted(const LaunchState& launch) {
   std::string text;
-  for (const auto& part : launch.kernels) text += part.text.text;
+  for (const auto& kernel : launch.texts) text += kernel.text;
   return text;
 }
 
 void verify(const LaunchState& launch) {
   if (launch.dependences) polyhedral::verify(*launch.scop, *launch.dependences);
-  for (const auto& part : launch.kernels) polyhedral::verify_kernel(part.kernel);
+  std::vector<polyhedral::GridKernel> kernels;
+  for (const auto& part : launch.kernels) kernels.push_back(part.kernel);
+  for (const auto& kernel : kernels) polyhedral::verify_kernel(kernel);
+  if (launch.phases) polyhedral::verify_phases(kernels, launch.phases->grid_waits);
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ std::string print_dependences(const LaunchState& launch) {
 void build(CompileState& state) {
   std::vector<cuda::KernelText> texts;
   for (const auto& launch : state.launches)
-    for (const auto& part : launch.kernels) texts.push_back(part.text);
+    texts.insert(texts.end(), launch.texts.begin(), launch.texts.end());
   state.device = cuda::build_device_code(texts, state.target.grid.architecture, state.cancellation);
 }
 

@@ -28,7 +28,13 @@ struct KernelState {
   std::optional<polyhedral::Ast> ast;                  ///< generate
   std::shared_ptr<const Halide::Internal::Stmt> body;  ///< raise: block_x ... thread_z are free variables
   std::vector<std::string> buffers;                    ///< raise: what the kernel takes, in order
-  cuda::KernelText text;                               ///< emit
+};
+
+/// How the kernels of a launch are phases of one, whose blocks are all there at once.
+struct PhasesState {
+  std::vector<bool> grid_waits;  ///< behind each, all blocks wait for each other
+  std::int64_t threads = 1;      ///< of a block
+  int blocks_per_processor = 1;
 };
 
 /// One launch on its way to machine code. A stage fills the members it is named after. For a grid of threads, `kernels` are
@@ -43,6 +49,8 @@ struct LaunchState {
   std::vector<std::string> buffers;                    ///< raise: what the function, or all kernels, take, in order
   std::optional<polyhedral::GridMapping> grid;         ///< map, for a grid
   std::vector<KernelState> kernels;                    ///< map, generate, raise, for a grid
+  std::optional<PhasesState> phases;                   ///< map, for a cooperative kernel
+  std::vector<cuda::KernelText> texts;                 ///< emit: what is started, in order, for a grid
   cpu::ObjectCode code;                                ///< emit
 };
 

@@ -219,6 +219,7 @@ MappingOptions MappingOptions::with_registers(bool registers) const { return wit
 MappingOptions MappingOptions::with_shared_bytes(std::int64_t bytes) const { return with("shared_bytes", bytes); }
 MappingOptions MappingOptions::with_reduce_in_block(bool reduce) const { return with("reduce_in_block", reduce); }
 MappingOptions MappingOptions::with_unroll_limit(std::int64_t iterations) const { return with("unroll_limit", iterations); }
+MappingOptions MappingOptions::with_cooperative(bool on) const { return with("cooperative", on); }
 
 MappingOptions MappingOptions::with_reduction_parts(std::int64_t parts) const { return with("reduction_parts", parts); }
 

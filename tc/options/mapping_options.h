@@ -67,6 +67,7 @@ class MappingOptions {
   MappingOptions with_shared_bytes(std::int64_t bytes) const;
   MappingOptions with_reduce_in_block(bool reduce = true) const;
   MappingOptions with_unroll_limit(std::int64_t iterations) const;
+  MappingOptions with_cooperative(bool on = true) const;
 
   /// With the option called \p name. A text is read as in the text form; flags take 0 and 1 too.
   MappingOptions with(std::string_view name, const OptionValue& value) const;

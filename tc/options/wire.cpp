@@ -110,6 +110,7 @@ polyhedral::MappingOptions to_plain(const proto::MappingOptions& message) {
   plain.shared_bytes = grid.shared_bytes();
   plain.reduce_in_block = grid.reduce_in_block();
   plain.unroll_limit = grid.unroll_limit();
+  plain.cooperative = grid.cooperative();
   return plain;
 }
 

@@ -39,6 +39,7 @@ struct MappingOptions {
   std::int64_t shared_bytes = 0;    ///< of such memory, for a block; 0: what the target gives without asking
   bool reduce_in_block = true;      ///< all threads of a block reduce a row
   std::int64_t unroll_limit = 0;    ///< iterations of a thread that are unrolled at most; 0: the strategy chooses
+  bool cooperative = false;         ///< kernels that run one after the other are phases of one, whose blocks wait for each other
   /// Where inner loops run on threads too: iterations of shared outer members for which a statement that does not accumulate
   /// gives up others; 0: none suffice. Clusters are kernels then, so the statements that compute one number are one cluster.
   std::int64_t fuse_rows = 0;

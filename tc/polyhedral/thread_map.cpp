@@ -55,6 +55,10 @@ isl::pw_aff Coordinates::thread(const Statement& statement, int dimension) const
   return call(space.ctx(), isl_union_pw_aff_extract_pw_aff, threads.at(dimension).get(), space.copy());
 }
 
+isl::union_map memory_of_grid(const Scop& scop, const Statement& statement, const Access& access) {
+  return shared_memory(scop, statement, access, Sharing::Grid);
+}
+
 isl::union_map conflicts(const Scop& scop, Sharing sharing) {
   auto reads = isl::union_map::empty(scop.ctx()), writes = reads;
   for (const auto& statement : scop.statements) {

@@ -31,6 +31,9 @@ isl::multi_union_pw_aff three_coordinates(const std::array<isl::union_pw_aff, 3>
 /// What threads share: tensors all of the grid; those of a block its shared buffers too.
 enum class Sharing { Grid, Block };
 
+/// The memory that \p access of \p statement touches and all of the grid may too.
+isl::union_map memory_of_grid(const Scop& scop, const Statement& statement, const Access& access);
+
 /// The pairs of instances { a -> b } of \p scop that touch one element of memory that threads share, at least one of them
 /// writing. Both orders; instances of one statement too, but none with itself.
 isl::union_map conflicts(const Scop& scop, Sharing sharing);

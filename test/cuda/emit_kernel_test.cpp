@@ -62,6 +62,33 @@ std::string body_of(const Stmt& body, const std::vector<std::string>& buffers, K
   return body_of(emit_kernel("f", body, buffers, shape));
 }
 
+TEST(EmitKernel, PhasesTakeTheirCoordinatesApart) {
+  auto first = store("T", variable("block_y") * 3 + variable("block_x"), load("A", variable("thread_y") * 8 + variable("thread_x")));
+  auto second = store("B", variable("block_x"), load("T", variable("thread_x")));
+  KernelShape shape{{6, 1, 1}, {32, 1, 1}, 2, true};
+  auto kernel = emit_phases("f", {{&first, {{3, 2, 1}, {8, 4, 1}}, true}, {&second, {{5, 1, 1}, {32, 1, 1}}, false}}, {"A", "T", "B"}, shape);
+  EXPECT_EQ(kernel.buffers, (std::vector<std::string>{"A", "T", "B", barrier_word}));
+  EXPECT_NE(kernel.text.find("__launch_bounds__(32, 2) f(const float* __restrict__ A, float* T, float* B, unsigned* grid_barrier_) {"), std::string::npos)
+      << kernel.text;
+  EXPECT_EQ(body_of(kernel), R"(  {
+    const int block_x = blockIdx.x % 3, block_y = blockIdx.x / 3, thread_x = threadIdx.x % 8, thread_y = threadIdx.x / 8;
+    T[block_y * 3 + block_x] = A[thread_y * 8 + thread_x];
+  }
+  tc_grid_barrier(grid_barrier_);
+  if (blockIdx.x < 5) {
+    const int block_x = blockIdx.x, thread_x = threadIdx.x;
+    B[block_x] = T[thread_x];
+  }
+)");
+}
+
+TEST(EmitKernel, PhasesThatDoNotMeetNeedNoGridBarrier) {
+  auto first = store("B", variable("block_x"), load("A", variable("block_x"))), second = store("C", variable("block_x"), load("A", variable("block_x")));
+  auto kernel = emit_phases("f", {{&first, {{4, 1, 1}}, false}, {&second, {{4, 1, 1}}, false}}, {"A", "B", "C"}, {{4, 1, 1}});
+  EXPECT_EQ(kernel.buffers.size(), 3u);
+  EXPECT_NE(kernel.text.find("  }\n  tc_barrier();\n  {\n"), std::string::npos) << kernel.text;
+}
+
 TEST(EmitKernel, HasASignatureWithConstAndLaunchBounds) {
   auto index = variable("block_x") * 32 + variable("thread_x");
   auto kernel =

@@ -82,6 +82,34 @@ TEST_F(GridRunnerTest, DoesNothingButLaunchAfterPrepare) {
   EXPECT_EQ(count("cuLaunchKernel"), static_cast<int>(executable->image().launches.size())) << calls;
 }
 
+TEST_F(GridRunnerTest, CooperativeKernelsAreOneLaunchWithAWordToWaitAt) {
+  TC_NEEDS_NVRTC();
+  constexpr const char* text = "def f(float(N,M) A) -> (S, B) { S(i) +=! A(i,j)\n B(j) +=! A(i,j) / S(i) }";
+  auto several = compiled(text, {contiguous(DType::Float32, {32, 40})}, "fusion=min");
+  auto executable = compiled(text, {contiguous(DType::Float32, {32, 40})}, "fusion=min,cooperative=1");
+  EXPECT_GT(several->image().launches.size(), 1u);
+  const auto& image = executable->image();
+  ASSERT_EQ(image.launches.size(), 1u);
+  EXPECT_TRUE(image.device.kernels.at(0).shape.cooperative);
+  EXPECT_LT(image.launches[0].slots.back().argument, 0);
+  EXPECT_GE(image.workspace_bytes, image.launches[0].slots.back().offset + 4);
+  void* arguments[] = {a_.data, b_.data, c_.data};
+  executable->run_unchecked(arguments);
+  EXPECT_EQ(count("cuLaunchCooperativeKernel f "), 1) << FakeDriver::calls();
+  EXPECT_EQ(count("cuLaunchKernel"), 0) << FakeDriver::calls();
+  auto copy = Image::deserialise(image.serialise());
+  EXPECT_TRUE(copy.device.kernels.at(0).shape.cooperative);
+}
+
+TEST_F(GridRunnerTest, CooperativeKernelsHaveNoMoreBlocksThanFitAtOnce) {
+  TC_NEEDS_NVRTC();
+  auto executable = compiled("def f(float(N,M) A) -> (S, B) { S(i) +=! A(i,j)\n B(j) +=! A(i,j) / S(i) }",
+                             {contiguous(DType::Float32, {5000, 4000})}, "fusion=min,cooperative=1");
+  const auto& shape = executable->image().device.kernels.at(0).shape;
+  EXPECT_LE(shape.blocks(), 132 * shape.blocks_per_processor);
+  EXPECT_GT(shape.blocks(), 132);
+}
+
 constexpr const char* gather = "def f(float(N) A, int32(M) I) -> (B) { B(i) = A(I(i)) }";
 
 TEST_F(GridRunnerTest, TestsIndexTensorsBeforeTheirUse) {
@@ -94,6 +122,17 @@ TEST_F(GridRunnerTest, TestsIndexTensorsBeforeTheirUse) {
   FakeDriver::give_byte(1);
   EXPECT_THROW(executable->run_unchecked(arguments), ArgumentError);
   EXPECT_LT(count("cuLaunchKernel"), all) << FakeDriver::calls();
+}
+
+TEST_F(GridRunnerTest, WaitsOnceForTheTestsOfALaunch) {
+  TC_NEEDS_NVRTC();
+  auto executable = compiled("def f(float(N) A, int32(M) I, int32(M) J) -> (B) { B(i) = A(I(i)) + A(J(i)) }",
+                             {contiguous(DType::Float32, {100}), contiguous(DType::Int32, {30}), contiguous(DType::Int32, {30})});
+  void* arguments[] = {a_.data, b_.data, b_.data, c_.data};
+  executable->run_unchecked(arguments);
+  EXPECT_EQ(count("cuMemcpyDtoHAsync 65"), 1) << FakeDriver::calls();
+  EXPECT_EQ(count("cuMemcpyDtoHAsync"), 1) << FakeDriver::calls();
+  EXPECT_EQ(count("cuStreamSynchronize"), 1) << FakeDriver::calls();
 }
 
 TEST_F(GridRunnerTest, RefusesToTestIndexTensorsInACapture) {

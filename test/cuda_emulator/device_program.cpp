@@ -19,6 +19,10 @@ emulator::Dim3 dim(const std::array<std::int64_t, 3>& size) {
   return {static_cast<unsigned>(size[0]), static_cast<unsigned>(size[1]), static_cast<unsigned>(size[2])};
 }
 
+emulator::LaunchShape launch_shape(const cuda::KernelShape& shape, std::int64_t shared_bytes) {
+  return {dim(shape.grid), dim(shape.block), static_cast<std::size_t>(shared_bytes), shape.cooperative};
+}
+
 /// The stages of a compile up to the kernels' text.
 std::vector<Stage<engine::CompileState>> stages_of(const engine::CompileState& state) {
   std::vector<Stage<engine::CompileState>> result;
@@ -105,6 +109,10 @@ class DeviceTensors {
     auto found = tensors_.find(flag);
     return found != tensors_.end() && *static_cast<const unsigned char*>(found->second.view.data);
   }
+  /// The word at which blocks of \p kernel wait for each other is 0, as all of the workspace is at first.
+  void clear_barrier(const DeviceKernel& kernel) const {
+    if (kernel.shape.cooperative) std::memset(tensors_.at(kernel.buffers.back()).view.data, 0, sizeof(unsigned));
+  }
   void copy_outputs(const engine::Function& function, Arguments& arguments) const {
     for (std::size_t i = 0; i < arguments.outputs.size(); ++i)
       copy(tensors_.at(function.def.returns[i].name).view, arguments.outputs[i].view());
@@ -151,11 +159,11 @@ DeviceProgram device_program(const std::shared_ptr<const engine::Function>& func
   for (std::size_t i = 0; i < state.launches.size(); ++i) {
     const auto& launch = state.launches[i];
     DeviceLaunch made;
-    for (const auto& part : launch.kernels) {
-      const auto& text = part.text;
-      add_workspace(part.kernel.scop, program);
-      made.kernels.push_back({text.name, {dim(text.shape.grid), dim(text.shape.block), static_cast<std::size_t>(text.shared_bytes)}, text.buffers, text.aligned});
+    for (const auto& part : launch.kernels) add_workspace(part.kernel.scop, program);
+    for (const auto& text : launch.texts) {
+      made.kernels.push_back({text.name, launch_shape(text.shape, text.shared_bytes), text.buffers, text.aligned});
       texts.push_back(text);
+      if (text.shape.cooperative) program.workspace.emplace(cuda::barrier_word, contiguous(DType::Int32, {1}));
     }
     for (const auto& check : state.program->launches[i].checks) made.flags.emplace_back(check.flag, check.message);
     program.launches.push_back(std::move(made));
@@ -179,7 +187,7 @@ DeviceProgram device_program(const engine::Image& image) {
     DeviceLaunch made;
     if (launch.kernel >= 0) {
       const auto& kernel = image.device.kernels.at(static_cast<std::size_t>(launch.kernel));
-      DeviceKernel taken{kernel.name, {dim(kernel.shape.grid), dim(kernel.shape.block), static_cast<std::size_t>(kernel.shared_bytes)}, {}, kernel.aligned};
+      DeviceKernel taken{kernel.name, launch_shape(kernel.shape, kernel.shared_bytes), {}, kernel.aligned};
       std::set<std::size_t> ends{image.workspace_bytes};
       for (const auto& slot : launch.slots)
         if (slot.argument < 0) ends.insert(slot.offset);
@@ -207,6 +215,7 @@ Emulated emulate(const DeviceProgram& program, const engine::Function& function,
   for (const auto& launch : program.launches) {
     for (const auto& kernel : launch.kernels) {
       std::vector<emulator::Argument> taken;
+      tensors.clear_barrier(kernel);
       for (const auto& buffer : kernel.buffers) taken.emplace_back(tensors.buffer(buffer));
       auto run = emulator::run({program.text, kernel.name}, kernel.shape, taken, run_options);
       run_options.seed = run_options.seed * 31 + 7;

@@ -36,6 +36,8 @@ const Change changes[] = {
     {"MissingGuardOnAPartialTile", "", R"(if \(block_x \* 32[^{]*<= 64\) \{)", "{", "out of bounds", {"108_tiles_of_products"}, 1},
     {"PartsOfOneBlock", "reduction_parts=3", R"((parts_S\d)\[block_x\] = )", "$1[0] = ", "", {"029_sum_to_scalar"}, 4},
     {"APartLeftOut", "reduction_parts=3", R"(<= \d\) \{(\s+local_lanes_S[135]_combine))", "<= 0) {$1", "", {"029_sum_to_scalar"}, 3},
+    {"MissingGridBarrier", "cooperative=1,fusion=min,reduction_parts=3", R"(tc_grid_barrier\([^)]*\);)", "tc_barrier();", "race",
+     {"029_sum_to_scalar", "033_softmax", "036_batch_norm"}, 5},
     {"WrongShuffleDistance", "", R"((tc_shuffle_xor\(\w+), 16\))", "$1, 8)", "", {"019_batch_matmul", "023_matrix_vector"}, 2},
     {"WrongLaneWrites", "", R"(if \(thread_x % 32 == 0\) \{\n    local)", "if (thread_x % 32 < 2) {\n    local", "race", {"023_matrix_vector", "030_moments"}, 2},
 };

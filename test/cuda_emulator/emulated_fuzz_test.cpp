@@ -34,6 +34,10 @@ FuzzSetting setting_of(std::uint64_t seed) {
   result.target = pick({"cuda:sm_75", "cuda:sm_80", "cuda:sm_90", "cuda:sm_90"});
   result.strided = random() % 3 == 0;
   result.options += parts;
+  if (random() % 4 == 0) {
+    result.options += ",cooperative=1";
+    result.target += ",processors=3";
+  }
   return result;
 }
 

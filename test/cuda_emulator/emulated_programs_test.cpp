@@ -22,7 +22,8 @@ std::vector<Variant> variants(const ProgramFile& program) {
                               {"fusion=max", "cuda:sm_80", Placement::Reversed},
                               {"fusion=min,tile=4x8", "cuda:sm_90", Placement::Spread},
                               {"reduction_parts=3", "cuda:sm_80"},
-                              {"parallel=0", "cuda:sm_75"}};
+                              {"parallel=0", "cuda:sm_75"},
+                              {"cooperative=1,reduction_parts=4", "cuda:sm_90,processors=3"}};
   for (const auto& options : program.options) result.push_back({options, "cuda:sm_90"});
   return result;
 }
@@ -68,11 +69,14 @@ class EmulatedImage : public testing::Test {
     Tolerances tolerances;
     for (const auto& output : function->def.returns) tolerances[output.name] = program.tolerance;
     engine::CompileOptions options;
-    options.target = Target::parse("cuda:sm_90");
     auto arguments = make_arguments(*function, program, program.runs.front());
-    auto executable = engine::compile(function, arguments.input_specs(), arguments.output_specs(), options);
-    auto text = emulated_mismatch(device_program(executable->image()), *function, arguments, {4}, tolerances);
-    EXPECT_FALSE(text.has_value()) << *text;
+    for (const char* mapping : {"", "cooperative=1"}) {
+      options.target = Target::parse(*mapping ? "cuda:sm_90,processors=3" : "cuda:sm_90");
+      options.mapping = options::MappingOptions::parse(mapping);
+      auto executable = engine::compile(function, arguments.input_specs(), arguments.output_specs(), options);
+      auto text = emulated_mismatch(device_program(executable->image()), *function, arguments, {4}, tolerances);
+      EXPECT_FALSE(text.has_value()) << *text;
+    }
   }
 
  private:

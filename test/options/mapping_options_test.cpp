@@ -55,6 +55,7 @@ std::vector<Row> rows() {
       ROW("shared_bytes=65536,reduce_in_block=0,unroll_limit=16",
           MappingOptions().with_shared_bytes(65536).with_reduce_in_block(false).with_unroll_limit(16),
           "MappingOptions(shared_bytes=65536, reduce_in_block=False, unroll_limit=16)"),
+      ROW("cooperative=1", MappingOptions().with_cooperative(true), "MappingOptions(cooperative=True)"),
       ROW("parallel_along=n,vector_along=o/i_2",
           MappingOptions().with_parallel_along({"n"}).with_vector_along({"o", "i_2"}),
           "MappingOptions(parallel_along=['n'], vector_along=['o', 'i_2'])"),
@@ -117,8 +118,9 @@ TEST(MappingOptions, ReachThePasses) {
   plain.shared_bytes = 11;
   plain.reduce_in_block = false;
   plain.unroll_limit = 12;
+  plain.cooperative = true;
   auto options = MappingOptions::parse(
-      "reduction_parts=13,unroll_limit=12,reduce_in_block=0,shared_bytes=11,registers=0,shared=0,block=64,grid=2x3,reduction_block=5,prefetch=0,prefetch_distance=7,pack=0,vector_along=c,parallel_along=a/"
+      "cooperative=1,reduction_parts=13,unroll_limit=12,reduce_in_block=0,shared_bytes=11,registers=0,shared=0,block=64,grid=2x3,reduction_block=5,prefetch=0,prefetch_distance=7,pack=0,vector_along=c,parallel_along=a/"
       "b,unroll=2,register_tile=3x4,vector_bytes=16,promote_bytes=10,vectorise=0,parallel=0,quota=9,promote=0,tile=4x0,"
       "positive_orthant=0,allow_skewing=1,fusion=min");
   EXPECT_EQ(options.values(), plain);
@@ -177,7 +179,7 @@ TEST(MappingOptions, ErrorsNameTheOptionAndWhatItMayBe) {
   const std::string all =
       "fusion, allow_skewing, positive_orthant, tile, promote, quota, promote_bytes, reduction_parts, parallel, vectorise, "
       "vector_bytes, register_tile, unroll, pack, reduction_block, prefetch, prefetch_distance, parallel_along, vector_along, "
-      "grid, block, shared, registers, shared_bytes, reduce_in_block, unroll_limit";
+      "grid, block, shared, registers, shared_bytes, reduce_in_block, unroll_limit, cooperative";
   const std::string sizes = "at most 16 sizes joined by 'x', for example 32x64, where 0 leaves a loop whole";
   struct Case {
     std::string text, message;

@@ -1,0 +1,25 @@
+#include "tc/strategy/resident_blocks.h"
+
+#include <algorithm>
+
+namespace tc::strategy {
+
+std::int64_t resident_blocks(const GridLimits& limits, std::int64_t threads, std::int64_t shared_bytes) {
+  auto whole_warps = (threads + limits.warp - 1) / limits.warp * limits.warp;
+  auto thread_registers = (limits.thread_registers + 1) / 4;
+  auto result = std::min({limits.processor_blocks, limits.processor_threads / whole_warps,
+                          limits.processor_registers / (whole_warps * thread_registers),
+                          limits.processor_shared_bytes / std::max<std::int64_t>(shared_bytes + limits.reserved_shared_bytes, 1)});
+  return std::max<std::int64_t>(result, 1);
+}
+
+std::array<std::int64_t, 3> fit_grid(const std::array<std::int64_t, 3>& grid, std::int64_t most) {
+  std::array<std::int64_t, 3> result;
+  for (std::size_t i = 0; i < grid.size(); ++i) {
+    result[i] = std::clamp<std::int64_t>(most, 1, grid[i]);
+    most /= result[i];
+  }
+  return result;
+}
+
+}  // namespace tc::strategy
