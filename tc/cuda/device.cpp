@@ -222,11 +222,11 @@ void StreamMemory::prepare(const Place& where) {
   synchronise(where);
 }
 
-std::byte read_byte(const Place& where, const std::byte* address) {
+std::vector<std::byte> read_bytes(const Place& where, const std::byte* address, std::size_t count) {
   const Driver& api = driver();
   InContext context(where.device);
-  std::byte result{};
-  api.check(api.copy_to_host(&result, reinterpret_cast<Driver::Pointer>(address), 1, where.stream),
+  std::vector<std::byte> result(count);
+  api.check(api.copy_to_host(result.data(), reinterpret_cast<Driver::Pointer>(address), count, where.stream),
             "read the result of a check");
   api.check(api.synchronize(where.stream), "wait for a check");
   return result;

@@ -100,8 +100,8 @@ class StreamMemory {
   std::map<int, Driver::Pointer> spare_;  ///< by device
 };
 
-/// Waits for the stream of \p place, then gives the byte at \p address. A kernel's fault shows here.
-std::byte read_byte(const Place& place, const std::byte* address);
+/// Waits for the stream of \p place, then gives the \p count bytes at \p address. A kernel's fault shows here.
+std::vector<std::byte> read_bytes(const Place& place, const std::byte* address, std::size_t count);
 /// Does the stream of \p place record a graph rather than run?
 bool is_capturing(const Place& place);
 /// Waits for the stream of \p place; throws DeviceError where a kernel faulted.

@@ -13,6 +13,16 @@ namespace {
 /// The bytes a thread moves at once, at most.
 constexpr std::uintptr_t alignment_bytes = 16;
 
+/// Bytes that are read at once although the flags are fewer.
+constexpr std::size_t near_bytes = 4096;
+
+/// Behind the last of \p tests from \p first on whose flags follow one another closely in memory.
+std::size_t end_of_run(const std::vector<FlagTest>& tests, std::size_t first) {
+  auto end = first + 1;
+  while (end < tests.size() && tests[end].offset > tests[end - 1].offset && tests[end].offset - tests[first].offset < near_bytes) ++end;
+  return end;
+}
+
 }  // namespace
 
 GridRunner::GridRunner(const Image& image) : image_(image), kernels_(image.device), memory_(image.workspace_bytes) {
@@ -48,8 +58,13 @@ void GridRunner::test(const cuda::Place& place, const LaunchCode& launch, const 
     throw ArgumentError(str("'", image_.function,
                             "' tests the values of its index tensors on each call, which a graph cannot: ",
                             "call it outside of the capture"));
-  for (const auto& flag : launch.tests)
-    if (cuda::read_byte(place, workspace + flag.offset) != std::byte{0}) throw ArgumentError(flag.message);
+  for (std::size_t first = 0, end; first < launch.tests.size(); first = end) {
+    end = end_of_run(launch.tests, first);
+    auto begin = launch.tests[first].offset;
+    auto bytes = cuda::read_bytes(place, workspace + begin, launch.tests[end - 1].offset - begin + 1);
+    for (auto i = first; i < end; ++i)
+      if (bytes[launch.tests[i].offset - begin] != std::byte{0}) throw ArgumentError(launch.tests[i].message);
+  }
 }
 
 void GridRunner::run(void* const* arguments, std::chrono::nanoseconds* kernel_time) {

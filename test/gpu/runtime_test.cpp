@@ -175,7 +175,7 @@ TEST_F(RuntimeOnGpu, SaysThatMemoryRanOut) {
 TEST_F(RuntimeOnGpu, TemporariesBeginAsZeros) {
   StreamMemory memory(1 << 16);
   auto* block = memory.at({});
-  for (std::size_t i : {std::size_t{0}, std::size_t{4097}, (std::size_t{1} << 16) - 1}) EXPECT_EQ(read_byte({}, block + i), std::byte{0});
+  for (std::size_t i : {std::size_t{0}, std::size_t{4097}, (std::size_t{1} << 16) - 1}) EXPECT_EQ(read_bytes({}, block + i, 1), std::vector{std::byte{0}});
 }
 
 TEST_F(RuntimeOnGpu, MeasuresTime) {
