@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <thread>
 
 namespace tc::cpu {
@@ -54,7 +55,8 @@ struct WorkerTeam::Loop {
 bool WorkerTeam::run(int threads, void* user, ParallelBody body, int min, int extent, std::uint8_t* closure, int& status) {
   std::unique_lock mine(caller_, std::try_to_lock);
   if (!mine) return false;
-  while (static_cast<int>(workers_.size()) < threads - 1) start_worker();
+  while (static_cast<int>(workers_.size()) < threads - 1 && start_worker()) {
+  }
   keep_off(::sched_getcpu());
   Loop loop(user, body, min, extent, closure, threads);
   loop_ = &loop;
@@ -67,11 +69,18 @@ bool WorkerTeam::run(int threads, void* user, ParallelBody body, int min, int ex
   return true;
 }
 
-void WorkerTeam::start_worker() {
-  std::thread thread([this, number = static_cast<int>(workers_.size())] { work(number); });
-  workers_.push_back({thread.native_handle()});
-  thread.detach();
+/// False where the system gives no more threads; those there are do the work.
+bool WorkerTeam::start_worker() {
+  try {
+    workers_.reserve(workers_.size() + 1);
+    std::thread thread([this, number = static_cast<int>(workers_.size())] { work(number); });
+    workers_.push_back({thread.native_handle()});
+    thread.detach();
+  } catch (const std::exception&) {
+    return false;
+  }
   core_ = -1;
+  return true;
 }
 
 void WorkerTeam::keep_off(int core) {

@@ -36,7 +36,7 @@ class WorkerTeam {
     cpu_set_t allowed = {};  ///< as whoever is not this team set it
     cpu_set_t given = {};    ///< as this team set it last
   };
-  void start_worker();
+  bool start_worker();
   void keep_off(int core);
   void work(int number);
   std::uint32_t next_call(std::uint32_t seen);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <chrono>
@@ -32,6 +33,22 @@ void expect_each_once(int threads, int extent) {
   ASSERT_TRUE(team().run(threads, nullptr, count_visit, 0, extent, closure(&visits), status));
   EXPECT_EQ(status, 0);
   for (int i = 0; i < extent; ++i) ASSERT_EQ(visits[i], 1) << i << " of " << extent << " with " << threads << " threads";
+}
+
+TEST(WorkerTeamDeathTest, RunsOnTheThreadsThatTheSystemGives) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the sanitizer needs memory itself";
+#endif
+  auto without_memory_for_threads = [] {
+    auto& fresh = *new WorkerTeam;
+    std::vector<std::atomic<int>> visits(100);
+    rlimit none{1, RLIM_INFINITY};
+    int status = ::setrlimit(RLIMIT_AS, &none);
+    bool ran = status == 0 && fresh.run(4, nullptr, count_visit, 0, 100, closure(&visits), status);
+    for (auto& count : visits) ran = ran && count == 1;
+    std::_Exit(ran ? 0 : 1);
+  };
+  EXPECT_EXIT(without_memory_for_threads(), testing::ExitedWithCode(0), "");
 }
 
 TEST(WorkerTeam, LoopsInARowRunEachIterationOnce) {
