@@ -25,7 +25,8 @@
 DEFINE_string(def, "", "the def to tune; without it the only one of the file");
 DEFINE_string(sizes, "", "values of the def's sizes; several lists joined by ';' are tuned in turn; @<file> takes a list from each line");
 DEFINE_string(target, "",
-              "what to tune for, which must run here, for example avx2,cores=2 or cuda:sm_90; without it this machine's processor");
+              "what to tune for, which must run here, for example avx2,cores=2 or cuda:sm_90; programs that compile for the same find the "
+              "winner; without it this machine's processor");
 DEFINE_string(devices, "", "GPUs to measure on, for example 0,1; without it all that the target is for");
 DEFINE_double(budget, 60, "seconds for each list of sizes; 0: no limit");
 DEFINE_int32(candidates, 0, "candidates to try for each list of sizes, if the budget allows; 0: no limit");
@@ -71,10 +72,10 @@ examples:
   tc_cache ls --dir=team_cache                               what is in it now; tc_cache --help says more
 
 lines of the log:
-  of a candidate     sizes, options, status (ok, same code as an earlier one, slow, wrong, crash, timeout, resource, rejected), seconds and
-                     spread of a call, generation (0: the default options), at (seconds since the start), predicted (seconds), note
-  of a result        sizes, best (options, "" for the default ones), seconds, default_seconds, candidates, generations, elapsed, stop (budget,
-                     candidates, space or interrupt), kept (in the cache)
+  of a candidate     def, sizes, options, status (ok, same code as an earlier one, slow, wrong, crash, timeout, resource, rejected), seconds
+                     and spread of a call, generation (0: the default options), at (seconds since the start), predicted (seconds), note
+  of a result        def, sizes, best (options, "" for the default ones), seconds, default_seconds, candidates, generations, elapsed,
+                     stop (budget, candidates, space or interrupt), kept (in the cache)
 
 exit codes: 0 done, 2 it could not be done or was not understood
 )";
@@ -173,6 +174,12 @@ std::string time_text(double seconds) {
   return text;
 }
 
+std::string gain_text(double gain) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2fx", gain);
+  return text;
+}
+
 std::string options_text(const options::MappingOptions& options) {
   auto text = options.to_text();
   return text.empty() ? "(default options)" : text;
@@ -186,16 +193,16 @@ class Log {
     out_.open(FLAGS_log, std::ios::app);
     if (!out_) throw UsageError(str("--log: '", FLAGS_log, "' cannot be written"));
   }
-  void write(const std::string& sizes, const Candidate& candidate) {
+  void write(const std::string& def, const std::string& sizes, const Candidate& candidate) {
     if (out_.is_open())
-      out_ << "{\"sizes\": " << quoted(sizes) << ", \"options\": " << quoted(candidate.options.to_text())
+      out_ << "{\"def\": " << quoted(def) << ", \"sizes\": " << quoted(sizes) << ", \"options\": " << quoted(candidate.options.to_text())
            << ", \"status\": " << quoted(name(candidate.status)) << ", \"seconds\": " << candidate.seconds
            << ", \"spread\": " << candidate.spread << ", \"generation\": " << candidate.generation
            << ", \"at\": " << candidate.at << ", \"predicted\": " << candidate.predicted << ", \"note\": " << quoted(candidate.note) << "}" << std::endl;
   }
-  void write(const std::string& sizes, const TuneResult& result) {
+  void write(const std::string& def, const std::string& sizes, const TuneResult& result) {
     if (out_.is_open())
-      out_ << "{\"sizes\": " << quoted(sizes) << ", \"best\": " << quoted(result.best.options.to_text())
+      out_ << "{\"def\": " << quoted(def) << ", \"sizes\": " << quoted(sizes) << ", \"best\": " << quoted(result.best.options.to_text())
            << ", \"seconds\": " << result.best.seconds << ", \"default_seconds\": " << result.standard.seconds
            << ", \"candidates\": " << result.candidates.size() << ", \"generations\": " << result.generations
            << ", \"elapsed\": " << result.elapsed << ", \"stop\": " << quoted(name(result.stop))
@@ -239,12 +246,11 @@ TuneSettings settings_from_flags() {
 void tune_for(const std::shared_ptr<const engine::Function>& function, const std::string& sizes, TuneSettings settings,
               Log& log) {
   SampleTensors sample(*function, inputs_of(*function, parse_sizes(sizes)), FLAGS_seed);
-  settings.on_candidate = [&](const Candidate& candidate) { log.write(sizes, candidate); };
+  settings.on_candidate = [&](const Candidate& candidate) { log.write(function->name(), sizes, candidate); };
   auto result = tune(function, sample.views(), {}, settings);
-  log.write(sizes, result);
+  log.write(function->name(), sizes, result);
   std::cout << function->name() << " " << sizes << ": " << time_text(result.best.seconds) << ", default "
-            << time_text(result.standard.seconds) << " (" << result.speedup()
-            << "x): " << options_text(result.best.options) << (result.kept ? "" : " (not kept in a cache)") << "\n";
+            << time_text(result.standard.seconds) << " (" << gain_text(result.speedup()) << "): " << options_text(result.best.options) << (result.kept ? "" : " (not kept in a cache)") << "\n";
 }
 
 void print_help() { std::cout << help << tools::flags_of(__FILE__) << examples; }

@@ -242,6 +242,7 @@ def test_the_program(cache, tmp_path):
     assert [line.split(": ")[0] for line in lines] == [f"mm {sizes}", "mm M=8,K=8,N=8"]
     entries = [json.loads(line) for line in log.read_text().splitlines()]
     assert len(entries) == 14 and entries[0]["status"] == "ok" and entries[6]["kept"]
+    assert {(entry["def"], entry["sizes"]) for entry in entries[:7]} == {("mm", sizes)}
     T = tc.define(MM, cache=cache)
     assert str(tc.compile(T.mm, A, B, cache=cache, options="tuned").options) == entries[6]["best"]
 
