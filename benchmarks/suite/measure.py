@@ -38,14 +38,24 @@ def goes_on(rounds: int, elapsed: float, budget: float) -> bool:
     return rounds < MAX_ROUNDS and elapsed < (4 * budget if rounds < MIN_ROUNDS else budget)
 
 
+def warm_up(function: Callable, seconds: float) -> None:
+    """One call, and more until `seconds` are over."""
+    end = time.perf_counter() + seconds
+    function()
+    while time.perf_counter() < end:
+        function()
+
+
 def interleaved(
-    functions: Dict[str, Callable], yardsticks: Dict[str, Callable], budget: float, threads: int
+    functions: Dict[str, Callable], yardsticks: Dict[str, Callable], budget: float, threads: int, warm: float = 0.0
 ) -> Tuple[Dict[str, Spread], Dict[str, List[float]]]:
     """Spreads of seconds for each function and the values of each yardstick, a function that measures a limit.
 
     Every round runs each function once for a sample, in turns, and then the yardsticks. One untimed call precedes each
     sample of short calls, so each function meets the caches as its own last call left them. With several threads a rest
-    precedes it, in which the other candidate's idle threads stop spinning. Rounds go on for `budget` seconds, at least
+    precedes it, in which the other candidate's idle threads stop spinning. With `warm` seconds, untimed calls go on for so long
+    before a sample of short calls: systems that wake two threads on one core, as virtual machines do, take milliseconds until they
+    have spread them, which calls in a row pay once. Rounds go on for `budget` seconds, at least
     MIN_ROUNDS; where these would take four times the budget, LEAST_ROUNDS.
     """
     calls = {name: calls_per_sample(function) for name, function in functions.items()}
@@ -58,7 +68,7 @@ def interleaved(
             if threads > 1:
                 time.sleep(REST_SECONDS)
             if not times[name] or times[name][-1] < LONG_CALL:
-                function()
+                warm_up(function, warm)
             times[name].append(seconds_of(function, calls[name]))
         for name, yardstick in yardsticks.items():
             if threads > 1:

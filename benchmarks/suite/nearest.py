@@ -17,13 +17,17 @@ PROGRAMS = {
     "mm": "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }",
     "tbmm": "def tbmm(float(B,N,M) X, float(B,K,M) Y) -> (Z) { Z(b,n,k) +=! X(b,n,m) * Y(b,k,m) }",
     "layer_norm": LAYER_NORM,
+    "mttkrp": "def mttkrp(float(I,J,K) X, float(J,R) B, float(K,R) C) -> (A) { A(i,r) +=! X(i,j,k) * B(j,r) * C(k,r) }",
+    "correlation": "def correlation(float(N,H,W) A, float(N,P,Q) B) -> (C) { C(n,y,x) +=! A(n,h,w) * B(n,h+y,w+x) }",
 }
 SHAPES = {
     "mm": [((m, k), (k, n)) for m, k, n in ((512, 512, 512), (640, 512, 512), (512, 1024, 512), (128, 1024, 1024))],
     "tbmm": [((b, n, m), (b, k, m)) for b, n, m, k in ((500, 26, 72, 26), (400, 26, 72, 26), (500, 32, 64, 32))],
     "layer_norm": [((n, c), (c,), (c,)) for n, c in ((1024, 1024), (2048, 1024), (1024, 2048))],
+    "mttkrp": [((i, j, k), (j, r), (k, r)) for i, j, k, r in ((64, 64, 64, 16), (96, 64, 64, 16), (64, 96, 64, 32))],
+    "correlation": [((n, h, w), (n, h + y, w + y)) for n, h, w, y in ((8, 60, 60, 4), (16, 60, 60, 4), (8, 92, 60, 6))],
 }
-SECONDS = 1.0
+SECONDS, WARM_SECONDS = 1.0, 0.01
 
 Shapes = Tuple[Tuple[int, ...], ...]
 
@@ -57,7 +61,7 @@ def times_of(function, shapes: Shapes, options: Dict[str, object]) -> Dict[str, 
     texts = {name: str(each) for name, each in options.items()}
     kernels = {text: tc.compile(function, *tensors, options=tc.MappingOptions(text), cache=False) for text in set(texts.values())}
     calls = {text: (lambda kernel=kernel: kernel(*tensors)) for text, kernel in kernels.items()}
-    found, _ = measure.interleaved(calls, {}, SECONDS, cores())
+    found, _ = measure.interleaved(calls, {}, SECONDS, cores(), WARM_SECONDS)
     return {name: found[text] for name, text in texts.items()}
 
 
@@ -94,9 +98,11 @@ def main(arguments: Optional[List[str]] = None) -> None:
     p = argparse.ArgumentParser(prog="nearest.py", description="Measures the regret of the options of the nearest shapes.")
     p.add_argument("--budget", type=float, default=10, help="seconds of tuning for each shape (10)")
     p.add_argument("--programs", default=",".join(PROGRAMS), metavar="LIST", help="(%(default)s)")
-    p.add_argument("--result", default=str(ROOT / "build" / "bench" / "nearest.json"), metavar="PATH", help="JSON, and a page .md beside it")
+    p.add_argument("--result", default=str(ROOT / "build" / "bench" / "nearest.json"), metavar="PATH",
+                   help="JSON, and a page .md beside it; keeps what it has of other programs")  # fmt: skip
     args = p.parse_args(arguments)
-    rows: List[dict] = []
+    before = tuning_report.load(pathlib.Path(args.result)) or {"rows": []}
+    rows = [row for row in before["rows"] if row["program"] not in args.programs.split(",")]
     for name in args.programs.split(","):
         rows += rows_of(name, args.budget)
         report.write_json({"machine": description(), "budget": args.budget, "rows": rows}, args.result)

@@ -30,7 +30,8 @@ METHODS = ("genetic", "random")
 RANKINGS = ("none", "model", "learned")
 GAINS, COMPARISON, RANKING = "gains", "methods", "rankings"
 PARTS = (GAINS, COMPARISON, RANKING)
-FINAL_SECONDS = 2.0
+FINAL_SECONDS = 4.0
+WARM_SECONDS = 0.01  # of calls before each sample of the final table
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,7 +107,7 @@ def gains_row(case: Case, job: Job, inputs: tuple) -> dict:
     if str(result.best.options):
         kernels["tuned"] = result.executable
     calls = {name: (lambda kernel=kernel: kernel(*inputs)) for name, kernel in kernels.items()}
-    times, _ = measure.interleaved(calls, {}, FINAL_SECONDS, job.threads[0])
+    times, _ = measure.interleaved(calls, {}, FINAL_SECONDS, job.threads[0], WARM_SECONDS)
     times.setdefault("tuned", times["default"])
     return {**facts(case, job, result), **{name: each._asdict() for name, each in times.items()}}
 

@@ -165,6 +165,15 @@ def test_candidates_take_turns():
     assert len(rates["peak"]) == 3 and rates["peak"][-1] == len(order)
 
 
+def test_short_calls_go_on_until_they_are_warm():
+    calls = []
+    measure.interleaved({"a": lambda: calls.append(time.perf_counter()) or time.sleep(2e-3)}, {}, 0.0, 1, warm=0.02)
+    assert len(calls) >= 3 * 8, "three rounds, each with ten calls before its sample"
+    calls.clear()
+    measure.warm_up(lambda: calls.append(0), 0.0)
+    assert calls == [0]
+
+
 def test_samples_of_short_calls_are_long_enough():
     def short():
         end = time.perf_counter() + 2e-5
