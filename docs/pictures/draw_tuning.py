@@ -59,7 +59,7 @@ def draw_page(page: str, path: pathlib.Path) -> None:
     with tempfile.NamedTemporaryFile("w", suffix=".html") as file:
         file.write(f"<html><head><meta charset='utf-8'><style>{STYLE}</style></head><body>{page}</body></html>")
         file.flush()
-        subprocess.run([program, "--quiet", "--width", "640", file.name, str(path)], check=True)
+        subprocess.run([program, "--quiet", "--width", "720", file.name, str(path)], check=True)
     Image.open(path).convert("P", palette=Image.Palette.ADAPTIVE, colors=32).save(path, optimize=True)
 
 

@@ -197,4 +197,4 @@ def page(result) -> str:
     head = "<tr><th>time</th><th>spread</th><th>vs default</th><th style='text-align:left'>options</th></tr>"
     plots = "".join(f"<div>{plot}</div>" for plot in (convergence_svg(result), importance_svg(result)) if plot)
     note = f"<p>{html.escape(remark(result))}</p>" if remark(result) else ""
-    return f"<div><p>{html.escape(headline(result))}</p><table>{head}{rows}</table>{note}{plots}</div>"
+    return f"<div><p>{html.escape(headline(result))}</p><table style='white-space:nowrap'>{head}{rows}</table>{note}{plots}</div>"
