@@ -70,6 +70,7 @@ class Place : public ir::IRMutator {
   using ir::IRMutator::mutate;
 
   Stmt mutate(const Stmt& stmt) override {
+    if (!stmt.defined()) return stmt;
     Found found(stmt);
     if (found.calls.empty()) return stmt;
     if (found.is_one()) return around(found.calls[0], Strip().mutate(stmt));

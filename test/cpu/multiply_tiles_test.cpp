@@ -135,6 +135,13 @@ TEST(MultiplyTiles, ConfiguresOncePerThreadWhatHasOneShape) {
   EXPECT_LT(two.find("for (i"), two.find("tc_tile_configure"));
 }
 
+TEST(MultiplyTiles, ConfiguresBelowAConditionWithoutAnElse) {
+  auto shapes = ir::Block::make(loop("j", 3, product({})), loop("l", 3, product({.rows = 4})));
+  auto text = multiplied(ir::IfThenElse::make(variable("i") == 1, shapes));
+  EXPECT_EQ(count(text, "tc_tile_configure"), 2u) << text;
+  EXPECT_LT(text.find("if ("), text.find("tc_tile_configure")) << text;
+}
+
 TEST(MultiplyTiles, LeavesOtherLoops) {
   for (const Product& p : {Product{.steps = 33}, Product{.a_step = 2}, Product{.group = 1},
                            Product{.group = 4}, Product{.a = UInt(8)}, Product{.a_name = "c"}})
