@@ -58,11 +58,15 @@ class Choose : public ir::IRVisitor {
   }
 
   void visit(const ir::For* op) override {
-    if (has_loops(op->body)) return ir::IRVisitor::visit(op);
-    if (!accumulates_in_registers(op->body) || !is_long(op)) return;
+    if (has_loops(op->body)) {
+      around_.push_back(op);
+      ir::IRVisitor::visit(op);
+      return around_.pop_back();
+    }
+    if (!accumulates_in_registers(op->body)) return;
     for (const auto& [name, reads] : vectors_read(op->body)) {
       auto buffer = buffers_.find(name);
-      if (buffer == buffers_.end() || buffer->second <= target_.l1_bytes / 2) continue;
+      if (buffer == buffers_.end() || buffer->second <= target_.l1_bytes / 2 || !is_long(op, reads.front())) continue;
       for (const auto& start : lines(op, reads)) additions[op].push_back(prefetch_of(name, start, reads.front().type));
     }
   }
@@ -72,10 +76,20 @@ class Choose : public ir::IRVisitor {
     return !written.empty() && std::all_of(written.begin(), written.end(), [&](const auto& name) { return registers_.count(name) > 0; });
   }
 
-  static bool is_long(const ir::For* loop) {
+  static std::int64_t trips(const ir::For* loop) {
     Expr most = ir::find_constant_bound(loop->extent, ir::Direction::Upper);
-    const auto* trips = most.defined() ? ir::as_const_int(most) : nullptr;
-    return trips && *trips >= least_trips;
+    const auto* number = most.defined() ? ir::as_const_int(most) : nullptr;
+    return number ? *number : 0;
+  }
+  /// Does \p read move on for long in \p loop, and in the loops around that go on where those inside end?
+  bool is_long(const ir::For* loop, const Read& read) const {
+    auto step = step_of(read.start, loop->name);
+    auto all = trips(loop);
+    for (auto outer = around_.rbegin(); step && outer != around_.rend() && all < least_trips; ++outer) {
+      if (step_of(read.start, (*outer)->name) != *step * all) return false;
+      all *= trips(*outer);
+    }
+    return all >= least_trips;
   }
 
   /// One start a cache line of what a later iteration reads; none where the loop does not move by lines.
@@ -102,6 +116,7 @@ class Choose : public ir::IRVisitor {
 
   const Target& target_;
   int distance_;
+  std::vector<const ir::For*> around_;  ///< the loops around the present one, outermost first
   std::map<std::string, std::int64_t> buffers_, registers_;  ///< bytes of buffers in memory, and of those that become registers
 };
 

@@ -30,16 +30,19 @@ struct Nest {
   int trips = 512, size = 1 << 15, lanes = 16, step = 32;
   MemoryType panel = MemoryType::Heap, sums = MemoryType::Stack;
   bool bound_inside = false;  ///< the address of the panel is bound in each iteration
+  int outer_trips = 0, outer_step = 0;  ///< of a loop around it
 };
 
 /// What is asked for in: for k { sum[0 ...] += panel[k*step ...]  sum[lanes ...] += panel[k*step + lanes ...] }
 std::string requests(const Nest& nest, const PrefetchOptions& options = {}) {
   Expr place = ir::Variable::make(Halide::Int(32), "place");
-  Expr row = (nest.bound_inside ? place : Expr(0)) + k() * nest.step;
+  Expr outer = nest.outer_trips > 0 ? ir::Variable::make(Halide::Int(32), "j") * nest.outer_step : Expr(0);
+  Expr row = (nest.bound_inside ? place : outer) + k() * nest.step;
   Stmt body = ir::Block::make(add("sum", 0, load("panel", row, nest.lanes)),
                               add("sum", nest.lanes, load("panel", row + nest.lanes, nest.lanes)));
   if (nest.bound_inside) body = ir::LetStmt::make("place", k() * 2, body);
   Stmt loop = ir::For::make("k", 0, nest.trips, ir::ForType::Serial, Halide::DeviceAPI::None, body);
+  if (nest.outer_trips > 0) loop = ir::For::make("j", 0, nest.outer_trips, ir::ForType::Serial, Halide::DeviceAPI::None, loop);
   std::ostringstream text;
   text << prefetch_panels(allocate("panel", nest.size, nest.panel, allocate("sum", 32, nest.sums, loop)),
                           Target::parse("cpu:avx512,cores=1,l1=48k,l2=1m"), options);
@@ -63,6 +66,12 @@ TEST(PrefetchPanels, LeavesShortLoopsSmallBuffersAndVectorsThatStayInALine) {
   EXPECT_EQ(requests({.size = 6 << 10}), "");
   EXPECT_NE(requests({.size = (6 << 10) + 1}), "");
   EXPECT_EQ(requests({.lanes = 4, .step = 8}), "");
+}
+
+TEST(PrefetchPanels, ShortLoopsAreLongWhereTheLoopAroundGoesOn) {
+  EXPECT_NE(requests({.trips = 24, .outer_trips = 24, .outer_step = 24 * 32}), "");
+  EXPECT_EQ(requests({.trips = 24, .outer_trips = 2, .outer_step = 24 * 32}), "");
+  EXPECT_EQ(requests({.trips = 24, .outer_trips = 24, .outer_step = 32}), "");
 }
 
 TEST(PrefetchPanels, LeavesAddressesBoundInAnIteration) { EXPECT_EQ(requests({.bound_inside = true}), ""); }
