@@ -21,6 +21,9 @@ using polyhedral::Statement;
 
 constexpr std::int64_t cache_line = 64;
 
+/// Rows so many bytes apart are out of reach of what the processor prefetches on its own.
+constexpr std::int64_t far_apart = 1024;
+
 /// Lanes of a copy that are not worth being cut down to.
 constexpr int least_even_lanes = 4;
 
@@ -136,7 +139,12 @@ class BlockChooser {
     return again / points(tiled_.rows) >= 8 && bytes(read) > target_.l1_bytes / 2 && extent(tiled_.columns) > points(tiled_.columns);
   }
   bool rows_want_copy(int read, std::int64_t again) const {
-    return again / points(tiled_.columns) >= 4 && stride(read, reduced_.back()) != 1 && bytes(read) > target_.l1_bytes / 2;
+    bool reused = again / points(tiled_.columns) >= 4 || lies_far_apart(read);
+    return reused && stride(read, reduced_.back()) != 1 && bytes(read) > target_.l1_bytes / 2;
+  }
+  /// Would a tile read a part of a line here and there of a large tensor, where a copy reads lines in a row?
+  bool lies_far_apart(int read) const {
+    return stride(read, iterator(tiled_.rows)) == 1 && stride(read, reduced_.back()) * element_bytes_ >= far_apart && bytes(read) > target_.l2_bytes / 4;
   }
   void add_pack(int read, int member, bool panel_last, bool below_blocks) {
     int lanes = vector_lanes(scop_, statement_, target_);
@@ -213,8 +221,10 @@ class BlockChooser {
   /// Blocks of columns each copy all rows again, or blocks of rows all columns.
   bool copies_less_with_rows_first() const {
     auto rows = extent(tiled_.rows), columns = extent(tiled_.columns);
-    auto column_blocks = ceil_div(columns, iterations_in(near_bytes()));
-    auto row_blocks = std::max<std::int64_t>(options_.parallel ? target_.cores : 1, ceil_div(rows, iterations_in(far_bytes())));
+    auto blocks = [&](std::int64_t extent, std::int64_t most) {
+      return std::max<std::int64_t>(options_.parallel ? target_.cores : 1, ceil_div(extent, iterations_in(most)));
+    };
+    auto column_blocks = blocks(columns, near_bytes()), row_blocks = blocks(rows, far_bytes());
     return rows * (column_blocks - 1) > columns * (row_blocks - 1);
   }
 
@@ -332,7 +342,7 @@ class BlockChooser {
   void drop_row_copies() {
     if (rows_first_) return;
     std::erase_if(mapping_.packed, [&](const PackMapping& pack) {
-      if (!pack.below_blocks || (matrices_ && !contiguous_along_steps(pack.read))) return false;
+      if (!pack.below_blocks || (matrices_ && !contiguous_along_steps(pack.read)) || lies_far_apart(pack.read)) return false;
       auto uses = ceil_div(in_block(tiled_.columns), points(tiled_.columns)), size = in_block(tiled_.rows) * depth() * element_bytes_;
       for (int member : others()) {
         bool below = member != mapping_.outermost && !contains(mapping_.above, member);

@@ -219,6 +219,17 @@ TEST_F(ChooseContraction, CopiesFirstWhatIsThenCopiedLessOften) {
             "pack read 0 of U in panels of 9 i0 below blocks, pack read 1 of U in panels of 48 i1\n");
 }
 
+TEST_F(ChooseContraction, CopiesRowsThatLieFarApartHoweverSeldomTheyAreUsed) {
+  auto mapping = [&](int m, int n, const char* l2) {
+    return choose(m, n, 1024, "A[k, i]", {1024, m}, "B[k, j]", {1024, n}, (std::string("cpu:avx512,cores=2,l1=48k,l3=32m,l2=") + l2).c_str());
+  };
+  auto skinny = mapping(2048, 96, "2m");
+  EXPECT_EQ(skinny.find("parallel 0"), 0u) << "threads would each copy all rows: " << skinny;
+  EXPECT_NE(skinny.find("pack read 0 of U in panels of 9 i0, pack read 1 of U in panels of 48 i1 below blocks"), std::string::npos) << skinny;
+  EXPECT_NE(mapping(2048, 32, "2m").find("pack read 0 of U"), std::string::npos) << mapping(2048, 32, "2m");
+  EXPECT_EQ(mapping(2048, 96, "64m").find("pack read 0 of U"), std::string::npos) << mapping(2048, 96, "64m");
+}
+
 TEST_F(ChooseContraction, CutsLongReductionsAndColumnsForTheCaches) {
   EXPECT_EQ(choose(4096, 4096, 4096, "B[k, j]", {4096, 4096}, "cpu:avx512,cores=2,l1=48k,l2=2m"),
             "parallel 1, blocks 0x288, register 9x48, I: i1 x16, U: i1 x16, U: i2 in blocks of 832, "
