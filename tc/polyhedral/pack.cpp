@@ -17,6 +17,8 @@ using Texts = std::vector<std::string>;
 /// Rows copied from one panel before the next one's.
 constexpr std::int64_t group = 8;
 
+constexpr std::int64_t cache_line = 64;
+
 /// One copy: its statement, its temporary and its loops, as texts over the iterators' names.
 class Packer {
  public:
@@ -207,12 +209,16 @@ class Packer {
   }
   bool is_contiguous(int iterator) const { return polyhedral::stride(scop_, read_, iterator) == 1; }
 
-  /// As many rows side by side as one instruction sums; where the tensor is contiguous along them, as many as make square blocks.
+  /// As many rows side by side as one instruction sums; where the tensor is contiguous along them, a cache line of them, in square blocks,
+  /// and one panel after the other, so that what is read follows itself.
   std::vector<isl::multi_union_pw_aff> dot_loops(const std::string& tuple, Texts tiles) {
     for (int i : middle_)
       if (i != dot_.iterator) tiles.push_back(names_[i]);
-    auto row = tile(tiles, dot_.iterator, matrices_ && is_contiguous(dot_.iterator) ? choice_.lanes : dot_.width);
-    auto lane = tile(tiles, choice_.panel, choice_.size);
+    bool across = matrices_ && is_contiguous(dot_.iterator);
+    std::string lane, row;
+    if (across) lane = tile(tiles, choice_.panel, choice_.size);
+    row = tile(tiles, dot_.iterator, across ? cache_line / byte_size(scop_.tensor(range_name(read_.relation)).type) : dot_.width);
+    if (!across) lane = tile(tiles, choice_.panel, choice_.size);
     return {band(tuple, tiles), band(tuple, {lane, row})};
   }
   /// Vectors along a row; as many rows as make square blocks, where the tensor is contiguous across them.
