@@ -66,7 +66,8 @@ std::string coordinate(const char* number, const std::array<std::int64_t, 3>& ex
   std::int64_t below = 1, above = 1;
   for (int i = 0; i < d; ++i) below *= extents[static_cast<std::size_t>(i)];
   for (int i = d + 1; i < 3; ++i) above *= extents[static_cast<std::size_t>(i)];
-  return str(number, below > 1 ? str(" / ", below) : "", above > 1 ? str(" % ", extents[static_cast<std::size_t>(d)]) : "");
+  return str(number, below > 1 ? str(" / ", below) : "",
+             above > 1 ? str(" % ", extents[static_cast<std::size_t>(d)]) : "");
 }
 
 /// As bind_indices, from the numbers of block and thread along x.
@@ -83,16 +84,18 @@ std::string bind_coordinates(const Uses& uses, const KernelShape& shape, Names& 
   return parts.empty() ? "" : str("    const int ", join(parts), ";\n");
 }
 
-/// The parameters for \p buffers. \p waits: threads read what others write, so that only what is never written is __restrict__.
-std::vector<std::string> parameters_of(const Uses& uses, const std::vector<std::string>& buffers, const std::string& kernel, bool waits, Names& names) {
+/// The parameters for \p buffers. \p waits: threads read what others write, so that only what is never written is
+/// __restrict__.
+std::vector<std::string> parameters_of(const Uses& uses, const std::vector<std::string>& buffers,
+                                       const std::string& kernel, bool waits, Names& names) {
   std::vector<std::string> result;
   for (const auto& buffer : buffers) {
     auto use = uses.buffers.find(buffer);
     if (use == uses.buffers.end())
       throw InternalError(str("kernel '", kernel, "' takes '", buffer, "' and does not use it"));
     bool written = use->second.written;
-    result.push_back(str(written ? "" : "const ", type_name(use->second.type), written && waits ? "* " : "* __restrict__ ",
-                         names.declare(buffer)));
+    result.push_back(str(written ? "" : "const ", type_name(use->second.type),
+                         written && waits ? "* " : "* __restrict__ ", names.declare(buffer)));
   }
   return result;
 }
@@ -100,8 +103,10 @@ std::vector<std::string> parameters_of(const Uses& uses, const std::vector<std::
 /// The head of a kernel, up to its body.
 std::string head(const KernelText& kernel, const std::vector<std::string>& parameters) {
   const auto& shape = kernel.shape;
-  auto bounds = shape.blocks_per_processor > 0 ? str(shape.threads(), ", ", shape.blocks_per_processor) : str(shape.threads());
-  return str("extern \"C\" __global__ void __launch_bounds__(", bounds, ") ", kernel.name, "(", join(parameters), ") {\n");
+  auto bounds =
+      shape.blocks_per_processor > 0 ? str(shape.threads(), ", ", shape.blocks_per_processor) : str(shape.threads());
+  return str("extern \"C\" __global__ void __launch_bounds__(", bounds, ") ", kernel.name, "(", join(parameters),
+             ") {\n");
 }
 
 /// Prints a kernel by \p print; what Halide throws becomes ours.
@@ -157,8 +162,8 @@ KernelText emit_kernel(const std::string& name, const ir::Stmt& body, const std:
   return result;
 }
 
-KernelText emit_phases(const std::string& name, const std::vector<Phase>& phases, const std::vector<std::string>& buffers,
-                       const KernelShape& shape) {
+KernelText emit_phases(const std::string& name, const std::vector<Phase>& phases,
+                       const std::vector<std::string>& buffers, const KernelShape& shape) {
   Uses uses;
   for (const auto& phase : phases) phase.body->accept(&uses);
   Names names;
@@ -174,7 +179,8 @@ KernelText emit_phases(const std::string& name, const std::vector<Phase>& phases
   print_guarded(name, [&] {
     for (std::size_t i = 0; i < phases.size(); ++i) {
       result.text += phase_text(phases[i], shape.blocks(), names, result);
-      if (i + 1 < phases.size()) result.text += phases[i].grid_waits ? str("  tc_grid_barrier(", word, ");\n") : "  tc_barrier();\n";
+      if (i + 1 < phases.size())
+        result.text += phases[i].grid_waits ? str("  tc_grid_barrier(", word, ");\n") : "  tc_barrier();\n";
     }
   });
   result.text += "}\n";

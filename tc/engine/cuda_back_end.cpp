@@ -25,8 +25,7 @@ polyhedral::MappingOptions schedule_options(const CompileState& state) {
 /// The kernel of \p part; where the quota runs out, one without buffers and tiles of accumulators, else one of one
 /// thread. \p mapping becomes the one it has.
 polyhedral::GridKernel map_part(CompileState& state, const LaunchState& launch, const polyhedral::Scop& part,
-                                const polyhedral::GridClusterMapping& plain,
-                                polyhedral::GridClusterMapping& mapping) {
+                                const polyhedral::GridClusterMapping& plain, polyhedral::GridClusterMapping& mapping) {
   std::optional<polyhedral::GridKernel> kernel;
   auto take = [&] { kernel = polyhedral::map_kernel(part, mapping); };
   with_quota(state, *launch.scop, "map", "a kernel has neither buffers nor register tiles", take, [&] {
@@ -53,16 +52,21 @@ std::pair<std::int64_t, std::int64_t> largest(const LaunchState& launch) {
   return {threads, blocks};
 }
 
-/// Blocks that a processor has room for, of the largest of \p launch. Layouts of shared memory may need what a block has without asking.
+/// Blocks that a processor has room for, of the largest of \p launch. Layouts of shared memory may need what a block
+/// has without asking; tiles of accumulators need half of the registers that a thread can have, else a quarter is
+/// enough.
 std::int64_t room_for(const LaunchState& launch, const GridLimits& limits) {
   std::int64_t bytes = 0;
   for (const auto& part : launch.kernels)
     if (part.kernel.shared_bytes > 0) bytes = std::max({bytes, part.kernel.shared_bytes, limits.block_shared_bytes});
-  return strategy::resident_blocks(limits, largest(launch).first, bytes);
+  const auto& clusters = launch.grid->clusters;
+  bool tiles = std::any_of(clusters.begin(), clusters.end(), [](const auto& cluster) { return cluster.others.tile; });
+  auto registers = (limits.thread_registers + 1) / (tiles ? 2 : 4);
+  return strategy::resident_blocks(limits, largest(launch).first, bytes, registers);
 }
 
-/// Makes the kernels of \p launch, those of \p parts, phases of one: with as many blocks as there is room for at once, and equally
-/// many threads. They stay several where their blocks need more threads with fewer blocks in the grid.
+/// Makes the kernels of \p launch, those of \p parts, phases of one: with as many blocks as there is room for at once,
+/// and equally many threads. They stay several where their blocks need more threads with fewer blocks in the grid.
 void join_phases(CompileState& state, LaunchState& launch, const std::vector<polyhedral::Scop>& parts,
                  polyhedral::GridMapping& plain) {
   const auto& limits = state.target.grid;
@@ -75,8 +79,8 @@ void join_phases(CompileState& state, LaunchState& launch, const std::vector<pol
     launch.kernels[i].kernel = map_part(state, launch, parts[i], plain.clusters[i], mapping);
   }
   const auto [threads, blocks] = largest(launch);
-  room = room_for(launch, limits);
-  if (blocks > limits.processors * room) {
+  auto blocks_per_processor = (blocks + limits.processors - 1) / limits.processors;
+  if (blocks_per_processor > room_for(launch, limits)) {
     state.fallbacks.push_back("map found no grid whose blocks fit at once: there are several kernels");
     return;
   }
@@ -86,7 +90,7 @@ void join_phases(CompileState& state, LaunchState& launch, const std::vector<pol
     kernels.push_back(part.kernel);
   }
   auto find_barriers = [&, threads = threads] {
-    launch.phases = PhasesState{polyhedral::grid_barriers(kernels), threads, static_cast<int>(room)};
+    launch.phases = PhasesState{polyhedral::grid_barriers(kernels), threads, static_cast<int>(blocks_per_processor)};
   };
   with_quota(state, *launch.scop, "map", "there are several kernels", find_barriers, [] {});
 }
@@ -112,7 +116,8 @@ void map(CompileState& state, std::size_t index) {
   launch.kernels.clear();
   launch.phases.reset();
   for (std::size_t i = 0; i < parts.size(); ++i)
-    launch.kernels.push_back({map_part(state, launch, parts[i], plain.clusters[i], launch.grid->clusters[i]), {}, {}, {}});
+    launch.kernels.push_back(
+        {map_part(state, launch, parts[i], plain.clusters[i], launch.grid->clusters[i]), {}, {}, {}});
   if (state.mapping.cooperative && parts.size() > 1) join_phases(state, launch, parts, plain);
 }
 
@@ -193,10 +198,11 @@ void check_limits(const cuda::KernelText& kernel, const GridLimits& limits) {
                             " bytes of shared memory for each block, ", limits.architecture, " has at most ",
                             limits.block_shared_bytes_requested, ": choose smaller tiles"));
   if (!kernel.shape.cooperative) return;
-  auto room = limits.processors * strategy::resident_blocks(limits, kernel.shape.threads(), kernel.shared_bytes);
+  auto room = limits.processors * strategy::resident_blocks(limits, kernel.shape.threads(), kernel.shared_bytes, 1);
   if (kernel.shape.blocks() > room)
-    throw ResourceError(str("kernel '", kernel.name, "' has ", kernel.shape.blocks(), " blocks that wait for each other, ",
-                            limits.architecture, " has room for ", room, " at once: choose a smaller grid, or smaller tiles"));
+    throw ResourceError(str("kernel '", kernel.name, "' has ", kernel.shape.blocks(),
+                            " blocks that wait for each other, ", limits.architecture, " has room for ", room,
+                            " at once: choose a smaller grid, or smaller tiles"));
 }
 
 /// The def's name, with the number of the launch where there are several.
@@ -209,7 +215,8 @@ std::string launch_name(const CompileState& state, std::size_t index) {
 cuda::KernelText emit_whole(const LaunchState& launch, const std::string& name) {
   std::vector<cuda::Phase> phases;
   std::vector<std::string> buffers;
-  cuda::KernelShape shape{{largest(launch).second, 1, 1}, {launch.phases->threads, 1, 1}, launch.phases->blocks_per_processor};
+  cuda::KernelShape shape{
+      {largest(launch).second, 1, 1}, {launch.phases->threads, 1, 1}, launch.phases->blocks_per_processor};
   for (std::size_t i = 0; i < launch.kernels.size(); ++i) {
     const auto& part = launch.kernels[i];
     phases.push_back({part.body.get(), {part.kernel.grid, part.kernel.block}, launch.phases->grid_waits[i]});

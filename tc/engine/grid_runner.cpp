@@ -19,7 +19,9 @@ constexpr std::size_t near_bytes = 4096;
 /// Behind the last of \p tests from \p first on whose flags follow one another closely in memory.
 std::size_t end_of_run(const std::vector<FlagTest>& tests, std::size_t first) {
   auto end = first + 1;
-  while (end < tests.size() && tests[end].offset > tests[end - 1].offset && tests[end].offset - tests[first].offset < near_bytes) ++end;
+  while (end < tests.size() && tests[end].offset > tests[end - 1].offset &&
+         tests[end].offset - tests[first].offset < near_bytes)
+    ++end;
   return end;
 }
 

@@ -71,7 +71,8 @@ GridKernel widen_block(const GridKernel& kernel, std::int64_t threads) {
   auto result = kernel;
   result.block[last] = (threads + inner - 1) / inner;
   auto& parameters = result.scop.parameters;
-  auto known = std::find_if(parameters.begin(), parameters.end(), [&](const auto& p) { return p.name == thread_name(last); });
+  auto known =
+      std::find_if(parameters.begin(), parameters.end(), [&](const auto& p) { return p.name == thread_name(last); });
   auto node = kernel.scop.schedule.root().child(0);
   if (node.isa<isl::schedule_node_context>()) node = call(node.ctx(), isl_schedule_node_delete, node.copy());
   if (known != parameters.end()) {
@@ -103,7 +104,9 @@ void verify_phases(const std::vector<GridKernel>& kernels, const std::vector<boo
       if (has_barrier(barriers, i, j)) continue;
       auto both = conflict(phases[i], phases[j]);
       if (!both.is_empty())
-        broken_law("phases", str("no barrier of the grid separates phases ", i, " and ", j, ", in which two blocks touch what one of them writes: ", first_pair(both)),
+        broken_law("phases",
+                   str("no barrier of the grid separates phases ", i, " and ", j,
+                       ", in which two blocks touch what one of them writes: ", first_pair(both)),
                    kernels[j].scop.schedule);
     }
 }

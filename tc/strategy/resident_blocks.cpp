@@ -4,12 +4,13 @@
 
 namespace tc::strategy {
 
-std::int64_t resident_blocks(const GridLimits& limits, std::int64_t threads, std::int64_t shared_bytes) {
+std::int64_t resident_blocks(const GridLimits& limits, std::int64_t threads, std::int64_t shared_bytes,
+                             std::int64_t thread_registers) {
   auto whole_warps = (threads + limits.warp - 1) / limits.warp * limits.warp;
-  auto thread_registers = (limits.thread_registers + 1) / 4;
+  auto block_bytes = std::max<std::int64_t>(shared_bytes + limits.reserved_shared_bytes, 1);
   auto result = std::min({limits.processor_blocks, limits.processor_threads / whole_warps,
                           limits.processor_registers / (whole_warps * thread_registers),
-                          limits.processor_shared_bytes / std::max<std::int64_t>(shared_bytes + limits.reserved_shared_bytes, 1)});
+                          limits.processor_shared_bytes / block_bytes});
   return std::max<std::int64_t>(result, 1);
 }
 

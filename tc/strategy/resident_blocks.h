@@ -7,9 +7,10 @@
 
 namespace tc::strategy {
 
-/// Blocks of \p threads threads with \p shared_bytes each that one processor runs at once, if each thread may have a quarter of
-/// the registers that it may address; at least one.
-std::int64_t resident_blocks(const GridLimits& limits, std::int64_t threads, std::int64_t shared_bytes);
+/// Blocks of \p threads threads with \p shared_bytes each that one processor runs at once, if each thread has
+/// \p thread_registers; at least one.
+std::int64_t resident_blocks(const GridLimits& limits, std::int64_t threads, std::int64_t shared_bytes,
+                             std::int64_t thread_registers);
 
 /// \p grid with at most \p most blocks: x keeps as many as there may be, then y, then z.
 ///

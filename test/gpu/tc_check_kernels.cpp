@@ -39,6 +39,7 @@ std::vector<Case> cases_of(const ProgramFile& program) {
     cases.push_back({run, "fusion=max", Placement::Reversed});
     cases.push_back({run, "fusion=min,tile=4x8", Placement::Spread});
     if (run == 0) cases.push_back({run, "parallel=0", Placement::Dense});
+    if (run == 0) cases.push_back({run, "cooperative=1,fusion=min,reduction_parts=4", Placement::Dense});
     for (const auto& options : further) cases.push_back({run, options, Placement::Dense});
   }
   return cases;

@@ -193,6 +193,24 @@ def test_temporaries_in_a_graph():
     close(y, torch.softmax(x.double(), 1))
 
 
+def test_cooperative_kernels():
+    a = torch.randn(700, 300, device="cuda")
+    run = tc.compile(T.two, a, options="cooperative=1,fusion=min")
+    assert len(run.stats["kernels"]) == 1
+    run.prepare()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        in_graph = run(a)
+    for _ in range(20):
+        a.normal_()
+        graph.replay()
+        sums, differences = run(a)
+        torch.cuda.synchronize()
+        close(sums, a.double().sum(1))
+        close(differences, (a.double() - a.double().sum(1, keepdim=True)).T)
+        assert torch.equal(sums, in_graph[0]) and torch.equal(differences, in_graph[1])
+
+
 def test_index_tensors_refuse_a_capture():
     table, index = torch.randn(10, 4, device="cuda"), torch.zeros(3, dtype=torch.int64, device="cuda")
     run = tc.compile(T.gather, table, index)

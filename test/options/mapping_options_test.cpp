@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <regex>
 #include <set>
 #include <unordered_set>
 
@@ -77,11 +78,19 @@ TEST(MappingOptions, EveryOptionHasARow) {
   for (const auto& name : MappingOptions::names()) EXPECT_NE(texts.find("," + name + "="), std::string::npos) << name;
 }
 
+/// The tables of the page have one row an option, in the order of the schema, with its default.
 TEST(MappingOptions, EveryOptionIsDocumented) {
   std::ifstream in(std::string(TC_SOURCE_DIR) + "/docs/options.md");
   std::string page(std::istreambuf_iterator<char>(in), {});
-  for (const auto& name : MappingOptions::names())
-    EXPECT_NE(page.find("\n| `" + name + "` |"), std::string::npos) << name;
+  auto section = page.substr(page.find("## The options"), page.find("## Strategies with names") - page.find("## The options"));
+  const std::regex row(R"(\n\| `(\w+)` \| `?(\w+)`? \|)");
+  std::vector<std::string> documented;
+  for (std::sregex_iterator match(section.begin(), section.end(), row), end; match != end; ++match) {
+    documented.push_back((*match)[1]);
+    auto text = text_of(MappingOptions().value(documented.back()));
+    EXPECT_EQ((*match)[2], text.empty() ? "none" : text) << documented.back();
+  }
+  EXPECT_EQ(documented, MappingOptions::names());
 }
 
 TEST(MappingOptions, DefaultsAreThoseOfThePasses) {

@@ -8,16 +8,19 @@ namespace {
 TEST(ResidentBlocks, AreLimitedByWhatRunsOutFirst) {
   auto limits = GridLimits::of("sm_90");
   struct {
-    std::int64_t threads, shared_bytes, blocks;
-  } cases[] = {{256, 0, 4}, {1024, 0, 1}, {32, 0, 32}, {33, 0, 16}, {1, 0, 32}, {128, 48 << 10, 4}, {64, 100 << 10, 2}, {512, 227 << 10, 1}};
+    std::int64_t threads, shared_bytes, registers, blocks;
+  } cases[] = {{256, 0, 64, 4},        {256, 0, 128, 2},       {1024, 0, 64, 1}, {1024, 0, 255, 1},
+               {32, 0, 64, 32},        {33, 0, 64, 16},        {1, 0, 64, 32},   {128, 48 << 10, 64, 4},
+               {64, 100 << 10, 64, 2}, {512, 227 << 10, 32, 1}};
   for (const auto& c : cases)
-    EXPECT_EQ(resident_blocks(limits, c.threads, c.shared_bytes), c.blocks) << c.threads << " threads, " << c.shared_bytes << " bytes";
+    EXPECT_EQ(resident_blocks(limits, c.threads, c.shared_bytes, c.registers), c.blocks)
+        << c.threads << " threads, " << c.shared_bytes << " bytes";
 }
 
 TEST(ResidentBlocks, SharedMemoryMayCostNothingBesides) {
   auto limits = GridLimits::of("sm_75");
   EXPECT_EQ(limits.reserved_shared_bytes, 0);
-  EXPECT_EQ(resident_blocks(limits, 256, 0), 4);
+  EXPECT_EQ(resident_blocks(limits, 256, 0, 64), 4);
 }
 
 TEST(ResidentBlocks, GridsAreCutToWhatFits) {
