@@ -23,9 +23,12 @@
 /// tc_autotune: fills the compilation cache offline. --help says all.
 
 DEFINE_string(def, "", "the def to tune; without it the only one of the file");
-DEFINE_string(sizes, "", "values of the def's sizes; several lists joined by ';' are tuned in turn; @<file> takes a list from each line");
+DEFINE_string(
+    sizes, "",
+    "values of the def's sizes; several lists joined by ';' are tuned in turn; @<file> takes a list from each line");
 DEFINE_string(target, "",
-              "what to tune for, which must run here, for example avx2,cores=2 or cuda:sm_90; programs that compile for the same find the "
+              "what to tune for, which must run here, for example avx2,cores=2 or cuda:sm_90; programs that compile "
+              "for the same find the "
               "winner; without it this machine's processor");
 DEFINE_string(devices, "", "GPUs to measure on, for example 0,1; without it all that the target is for");
 DEFINE_double(budget, 60, "seconds for each list of sizes; 0: no limit");
@@ -36,7 +39,9 @@ DEFINE_uint64(seed, 0, "what is tried depends on it, and on measured times only"
 DEFINE_int32(population, 24, "candidates of a generation");
 DEFINE_int32(threads, 0, "threads that kernels run on; 0: as many as the machine has");
 DEFINE_string(start, "", "options to try first, for example tile=32x32,unroll=4; several joined by ';'");
-DEFINE_string(cache, "", "the cache's folder, made if it is not there; without it that of TC_CACHE_DIR, else ~/.cache/tensor_comprehensions");
+DEFINE_string(cache, "",
+              "the cache's folder, made if it is not there; without it that of TC_CACHE_DIR, else "
+              "~/.cache/tensor_comprehensions");
 DEFINE_string(checkpoint, "", "a file that is written after each generation; the same command goes on from it");
 DEFINE_string(log, "", "a file to which lines of JSON are added, see below");
 DEFINE_bool(quiet, false, "print results only");
@@ -138,7 +143,8 @@ std::vector<TensorSpec> inputs_of(const engine::Function& function, const lang::
                            join(function.def.sizes)));
   for (const auto& [name, value] : sizes)
     if (std::find(function.def.sizes.begin(), function.def.sizes.end(), name) == function.def.sizes.end())
-      throw UsageError(str("--sizes gives a value for '", name, "'; '", function.name(), "' has the sizes ", join(function.def.sizes)));
+      throw UsageError(str("--sizes gives a value for '", name, "'; '", function.name(), "' has the sizes ",
+                           join(function.def.sizes)));
   std::vector<TensorSpec> result;
   for (const auto& param : function.def.params) {
     std::vector<std::int64_t> shape;
@@ -195,18 +201,21 @@ class Log {
   }
   void write(const std::string& def, const std::string& sizes, const Candidate& candidate) {
     if (out_.is_open())
-      out_ << "{\"def\": " << quoted(def) << ", \"sizes\": " << quoted(sizes) << ", \"options\": " << quoted(candidate.options.to_text())
+      out_ << "{\"def\": " << quoted(def) << ", \"sizes\": " << quoted(sizes)
+           << ", \"options\": " << quoted(candidate.options.to_text())
            << ", \"status\": " << quoted(name(candidate.status)) << ", \"seconds\": " << candidate.seconds
            << ", \"spread\": " << candidate.spread << ", \"generation\": " << candidate.generation
-           << ", \"at\": " << candidate.at << ", \"predicted\": " << candidate.predicted << ", \"note\": " << quoted(candidate.note) << "}" << std::endl;
+           << ", \"at\": " << candidate.at << ", \"predicted\": " << candidate.predicted
+           << ", \"note\": " << quoted(candidate.note) << "}" << std::endl;
   }
   void write(const std::string& def, const std::string& sizes, const TuneResult& result) {
     if (out_.is_open())
-      out_ << "{\"def\": " << quoted(def) << ", \"sizes\": " << quoted(sizes) << ", \"best\": " << quoted(result.best.options.to_text())
-           << ", \"seconds\": " << result.best.seconds << ", \"default_seconds\": " << result.standard.seconds
-           << ", \"candidates\": " << result.candidates.size() << ", \"generations\": " << result.generations
-           << ", \"elapsed\": " << result.elapsed << ", \"stop\": " << quoted(name(result.stop))
-           << ", \"kept\": " << (result.kept ? "true" : "false") << "}" << std::endl;
+      out_ << "{\"def\": " << quoted(def) << ", \"sizes\": " << quoted(sizes)
+           << ", \"best\": " << quoted(result.best.options.to_text()) << ", \"seconds\": " << result.best.seconds
+           << ", \"default_seconds\": " << result.standard.seconds << ", \"candidates\": " << result.candidates.size()
+           << ", \"generations\": " << result.generations << ", \"elapsed\": " << result.elapsed
+           << ", \"stop\": " << quoted(name(result.stop)) << ", \"kept\": " << (result.kept ? "true" : "false") << "}"
+           << std::endl;
   }
 
  private:
@@ -250,10 +259,13 @@ void tune_for(const std::shared_ptr<const engine::Function>& function, const std
   auto result = tune(function, sample.views(), {}, settings);
   log.write(function->name(), sizes, result);
   std::cout << function->name() << " " << sizes << ": " << time_text(result.best.seconds) << ", default "
-            << time_text(result.standard.seconds) << " (" << gain_text(result.speedup()) << "): " << options_text(result.best.options) << (result.kept ? "" : " (not kept in a cache)") << "\n";
+            << time_text(result.standard.seconds) << " (" << gain_text(result.speedup())
+            << "): " << options_text(result.best.options) << (result.kept ? "" : " (not kept in a cache)") << "\n";
 }
 
-void print_help() { std::cout << help << tools::flags_of(__FILE__) << examples; }
+void print_help() {
+  std::cout << help << tools::flags_of(__FILE__) << examples;
+}
 
 }  // namespace
 

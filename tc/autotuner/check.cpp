@@ -100,7 +100,8 @@ std::string difference(const TensorSpec& spec, const char* got, const char* want
   return is_float(spec.dtype) ? float_difference(spec, got, want, tolerance) : exact_difference(spec, got, want);
 }
 
-Tensors::Tensors(const std::vector<engine::Argument>& arguments, const Layout& layout, const char* shared, Inputs inputs)
+Tensors::Tensors(const std::vector<engine::Argument>& arguments, const Layout& layout, const char* shared,
+                 Inputs inputs)
     : arguments_(arguments), layout_(layout), shared_(shared), inputs_(inputs) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const auto& part = layout.parts[i];
@@ -130,7 +131,9 @@ void Tensors::poison() {
   }
 }
 
-bool Tensors::is_shared(std::size_t argument) const { return inputs_ == Inputs::Shared && !arguments_[argument].output; }
+bool Tensors::is_shared(std::size_t argument) const {
+  return inputs_ == Inputs::Shared && !arguments_[argument].output;
+}
 
 std::vector<std::span<char>> Tensors::blocks() {
   std::vector<std::span<char>> result;

@@ -22,8 +22,8 @@ Tolerance tolerance_of(const engine::Function& function, const std::vector<Tenso
 /// The first difference of \p got from \p want, both like \p spec from their first elements on; "" for none.
 std::string difference(const TensorSpec& spec, const char* got, const char* want, const Tolerance& tolerance);
 
-/// The arguments of a call in memory of its own, with guards around each. Inputs may be where they are shared instead, which takes
-/// no time and no memory, where that is not to be written: a write ends the process.
+/// The arguments of a call in memory of its own, with guards around each. Inputs may be where they are shared instead,
+/// which takes no time and no memory, where that is not to be written: a write ends the process.
 class Tensors {
  public:
   enum class Inputs : std::uint8_t { Copied, Shared };
@@ -34,7 +34,8 @@ class Tensors {
   /// Outputs hold what no result is, those that are read ones.
   void poison();
   void* const* pointers() const { return pointers_.data(); }
-  /// The memory of each argument from the guard before it to the one behind it; begins at a multiple of 64 bytes. Inputs are copied.
+  /// The memory of each argument from the guard before it to the one behind it; begins at a multiple of 64 bytes.
+  /// Inputs are copied.
   std::vector<std::span<char>> blocks();
   std::vector<TensorView> outputs() const;
   /// What is wrong after a run: a difference from the reference, a write elsewhere; "" for nothing.
@@ -50,7 +51,7 @@ class Tensors {
   const char* shared_;
   Inputs inputs_;
   std::vector<std::vector<char>> memory_;  ///< empty for what is shared
-  std::vector<void*> pointers_;  ///< to first elements
+  std::vector<void*> pointers_;            ///< to first elements
   std::vector<char*> starts_;
 };
 

@@ -19,10 +19,10 @@ std::string digest(const std::string& body) {
 }
 
 Message message_of(const Candidate& candidate) {
-  return {candidate.options.to_text(),  name(candidate.status),  exact_text(candidate.seconds),
-          exact_text(candidate.spread), candidate.code,          candidate.note,
-          str(candidate.generation),    exact_text(candidate.at),
-          exact_text(candidate.predicted), str(candidate.device)};
+  return {candidate.options.to_text(),  name(candidate.status),   exact_text(candidate.seconds),
+          exact_text(candidate.spread), candidate.code,           candidate.note,
+          str(candidate.generation),    exact_text(candidate.at), exact_text(candidate.predicted),
+          str(candidate.device)};
 }
 
 std::optional<Candidate> parse_candidate(const std::string& bytes) {

@@ -11,9 +11,10 @@ namespace tc::autotuner {
 ///   log time(c) = log analytic(c) + offset + w . features(c)
 ///
 /// `analytic` is what the strategy's model of operations and traffic predicts (engine::predict_seconds). The offset is
-/// that of the first candidate learnt; w is learnt from the times of this tuning by ridge regression, and is 0 at first: the analytic model alone ranks then, and alone decides
-/// about what nothing like it has been measured. Features are the analytic time itself, for each gene that holds numbers whether
-/// it is given, its logarithm and that squared, and one for each value of the other genes.
+/// that of the first candidate learnt; w is learnt from the times of this tuning by ridge regression, and is 0 at
+/// first: the analytic model alone ranks then, and alone decides about what nothing like it has been measured. Features
+/// are the analytic time itself, for each gene that holds numbers whether it is given, its logarithm and that squared,
+/// and one for each value of the other genes.
 class CostModel {
  public:
   explicit CostModel(const SearchSpace& space);
@@ -32,13 +33,15 @@ class CostModel {
   std::vector<std::vector<double>> products_;  ///< sum of x x^T, the lower triangle
   std::vector<double> targets_;                ///< sum of x y
   bool learnt_ = false;
-  double offset_ = 0, origin_ = 0;  ///< of log time over analytic, and of log analytic: those of the first that was learnt
+  double offset_ = 0,
+         origin_ = 0;  ///< of log time over analytic, and of log analytic: those of the first that was learnt
   mutable std::vector<double> weights_;
   mutable bool stale_ = false;  ///< weights_ do not know all that was learnt
 };
 
-/// Which \p count of the candidates with these \p costs to try, in order: the cheapest, but a quarter of them the first of the
-/// others, so that a model that is wrong about a kind of candidates learns it. The first \p kept are among them in any case.
+/// Which \p count of the candidates with these \p costs to try, in order: the cheapest, but a quarter of them the first
+/// of the others, so that a model that is wrong about a kind of candidates learns it. The first \p kept are among them
+/// in any case.
 std::vector<std::size_t> promising(const std::vector<double>& costs, std::size_t count, std::size_t kept);
 
 }  // namespace tc::autotuner

@@ -110,10 +110,12 @@ std::vector<int> find_gpus(const Target& target, const std::vector<int>& wanted)
     others.push_back(architecture);
   }
   if (found.empty())
-    throw DeviceError(str("tuning for ", to_string(target), " needs a GPU of that architecture; this machine has ", join(others)));
+    throw DeviceError(
+        str("tuning for ", to_string(target), " needs a GPU of that architecture; this machine has ", join(others)));
   for (int device : wanted)
     if (std::find(found.begin(), found.end(), device) == found.end())
-      throw OptionsError(str("device ", device, " is no ", target.grid.architecture, " of this machine; there are ", join(found)));
+      throw OptionsError(
+          str("device ", device, " is no ", target.grid.architecture, " of this machine; there are ", join(found)));
   return wanted.empty() ? found : wanted;
 }
 

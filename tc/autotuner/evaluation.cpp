@@ -77,7 +77,8 @@ std::vector<Evaluation::Item*> Evaluation::of_new_code(std::vector<Item>& items)
   std::vector<Item*> result;
   std::set<std::string> codes;
   for (auto& item : items)
-    if (!item.ended && !item.image.empty() && !record_.find(item.candidate.code) && codes.insert(item.candidate.code).second)
+    if (!item.ended && !item.image.empty() && !record_.find(item.candidate.code) &&
+        codes.insert(item.candidate.code).second)
       result.push_back(&item);
   return result;
 }

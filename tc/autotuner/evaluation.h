@@ -12,7 +12,7 @@ namespace tc::autotuner {
 struct EvaluationSettings {
   int compilers = 1;
   std::vector<int> devices = {no_gpu};  ///< that measure, one candidate at a time each
-  double measure_seconds = 0.1;    ///< for timing a candidate
+  double measure_seconds = 0.1;         ///< for timing a candidate
   Limits compile, run;
 };
 
@@ -28,10 +28,11 @@ class Evaluation {
 
   Evaluation(Workers& workers, const Record& record, EvaluationSettings settings);
 
-  /// Fills Candidate::predicted of \p candidates, 0 where that fails; returns whether all have been done before \p stop.
+  /// Fills Candidate::predicted of \p candidates, 0 where that fails; returns whether all have been done before \p
+  /// stop.
   bool predict(std::vector<Candidate>& candidates, const Stop& stop);
-  /// Compiles and measures \p candidates and calls \p ended with each as it ends, which must add it to the record. Returns those
-  /// that ended before \p stop.
+  /// Compiles and measures \p candidates and calls \p ended with each as it ends, which must add it to the record.
+  /// Returns those that ended before \p stop.
   std::vector<Candidate> measure(std::vector<Candidate> candidates, const Ended& ended, const Stop& stop);
 
  private:

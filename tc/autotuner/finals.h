@@ -16,8 +16,9 @@ struct FinalSettings {
 };
 
 /// The times of \p of and of \p than in the same rounds: is the first faster beyond noise? The median of the ratios has
-/// to be below 1 by 1 %, and by three of its standard errors, since several finalists try (1.253 s / sqrt(n), with s the
-/// distance of the quartiles over 1.349); and its least time has to be lower, which other programs on the machine change least.
+/// to be below 1 by 1 %, and by three of its standard errors, since several finalists try (1.253 s / sqrt(n), with s
+/// the distance of the quartiles over 1.349); and its least time has to be lower, which other programs on the machine
+/// change least.
 bool faster(const std::vector<double>& of, const std::vector<double>& than);
 
 /// Compiles the fastest of \p candidates, the first of which is that of the default options, again, and measures them

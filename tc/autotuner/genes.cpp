@@ -36,13 +36,14 @@ bool has_windows(const lang::ExprPtr& value) {
   bool found = false;
   lang::for_each_expr(value, [&](const lang::ExprPtr& expr) {
     if (const auto* access = std::get_if<lang::Access>(&expr->node))
-      for (const auto& subscript : access->subscripts) found = found || std::holds_alternative<lang::Binary>(subscript->node);
+      for (const auto& subscript : access->subscripts)
+        found = found || std::holds_alternative<lang::Binary>(subscript->node);
   });
   return found;
 }
 
-void add_statement(const lang::Assignment& assignment, const std::map<std::string, lang::Range>& ranges, const lang::SizeMap& sizes,
-                   std::int64_t few, Facts& facts) {
+void add_statement(const lang::Assignment& assignment, const std::map<std::string, lang::Range>& ranges,
+                   const lang::SizeMap& sizes, std::int64_t few, Facts& facts) {
   ++facts.statements;
   facts.depth = std::max(facts.depth, static_cast<int>(ranges.size()));
   facts.windows = facts.windows || has_windows(assignment.rhs);
@@ -119,7 +120,8 @@ void add_for_processor(const Facts& facts, const Target& target, Genes& genes) {
   if (target.cores > 1) genes.add("parallel", {"0"});
   genes.add("vector_bytes", doubled(16, target.vector_bytes() / 2));
   if (!facts.reduced.empty()) {
-    if (target.cores > 1 && facts.longest > 1) genes.add("reduction_parts", doubled(1, std::min(most_parts, facts.longest)));
+    if (target.cores > 1 && facts.longest > 1)
+      genes.add("reduction_parts", doubled(1, std::min(most_parts, facts.longest)));
     genes.add("register_tile", {"1", "2", "3", "4", "5", "6", "7", "8", "10", "12", "14", "16"}, 0);
     genes.add("register_tile", {"1", "2", "3", "4", "6", "8"}, 1);
     genes.add("unroll", {"1", "2", "4", "8", "16"});

@@ -19,7 +19,7 @@ namespace tc::autotuner {
 namespace {
 
 constexpr double sample_seconds = 1e-3, compare_sample_seconds = 2e-3;
-constexpr double hopeless = 3;  ///< times the best
+constexpr double hopeless = 3;       ///< times the best
 constexpr double short_call = 5e-3;  ///< seconds
 constexpr int least_samples = 5, most_samples = 15, most_rounds = 101;
 
@@ -113,10 +113,12 @@ std::vector<double> sample(Bench& bench, const engine::Executable& executable, i
   return samples;
 }
 
-bool is_hopeless(double seconds, double best) { return best > 0 && seconds > hopeless * best; }
+bool is_hopeless(double seconds, double best) {
+  return best > 0 && seconds > hopeless * best;
+}
 
-/// Seconds of a call: of one, if that is not hopeless, else the least of two, or of five short ones, which anything else on the machine
-/// delays.
+/// Seconds of a call: of one, if that is not hopeless, else the least of two, or of five short ones, which anything
+/// else on the machine delays.
 double first_look(Bench& bench, const engine::Executable& executable, double best) {
   double least = bench.seconds_of(executable, 1);
   int again = least < short_call ? 4 : 1;

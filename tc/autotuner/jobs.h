@@ -37,9 +37,9 @@ struct JobContext {
 ///   measure <image> <best> <seconds>       ok <least> <quartiles> <runs> | slow <seconds>
 ///   compare <seconds> <image>...           ok <seconds of each round of image 1>...
 ///
-/// The reference is computed on a processor, with the default options, whatever the target is. `measure` and `compare` run on \p
-/// device, a GPU where the target is one, and check results first. `best` is the time so far, in seconds, 0 for none; `seconds` are
-/// for measuring. What `predict` gives is engine::predict_seconds().
+/// The reference is computed on a processor, with the default options, whatever the target is. `measure` and `compare`
+/// run on \p device, a GPU where the target is one, and check results first. `best` is the time so far, in seconds, 0
+/// for none; `seconds` are for measuring. What `predict` gives is engine::predict_seconds().
 Message run_job(const JobContext& context, int device, const Message& job);
 
 }  // namespace tc::autotuner

@@ -33,12 +33,12 @@ inline constexpr int no_gpu = -1;
 struct Candidate {
   options::MappingOptions options;
   Status status = Status::Crashed;
-  double seconds = 0;  ///< of a run, the least of some samples; for failures 0
-  double spread = 0;   ///< seconds between the quartiles
-  std::string code;    ///< identity of the machine code, "" where there is none
-  std::string note;    ///< what went wrong
-  int generation = 0;  ///< 0: the default options
-  double at = 0;       ///< seconds since tuning began
+  double seconds = 0;    ///< of a run, the least of some samples; for failures 0
+  double spread = 0;     ///< seconds between the quartiles
+  std::string code;      ///< identity of the machine code, "" where there is none
+  std::string note;      ///< what went wrong
+  int generation = 0;    ///< 0: the default options
+  double at = 0;         ///< seconds since tuning began
   double predicted = 0;  ///< seconds of a run by the analytic model; 0: not predicted
   int device = no_gpu;   ///< the GPU that measured it
 

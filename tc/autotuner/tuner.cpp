@@ -208,8 +208,8 @@ Progress Tuner::clock() const {
 std::string Tuner::identity() const {
   auto key = cache::digest(engine::persistent_key(*function_, arguments_, settings_.target));
   auto how = str(static_cast<int>(settings_.method), " ", static_cast<int>(settings_.ranking), " ", settings_.seed, " ",
-                 settings_.genetic.population, " ", settings_.genetic.crossover_rate, " ", settings_.genetic.mutation_rate,
-                 "\n", space_.text());
+                 settings_.genetic.population, " ", settings_.genetic.crossover_rate, " ",
+                 settings_.genetic.mutation_rate, "\n", space_.text());
   return cache::hex(cache::sha256(cache::hex(key) + how));
 }
 
@@ -252,7 +252,8 @@ void Tuner::make_reference() {
 /// The default options, compiled and measured. Throws where they cannot be.
 Candidate Tuner::timed_default() {
   double begin = now();
-  auto measured = evaluation_.measure({Candidate()}, [](const Candidate&) {}, when_cancelled());
+  auto measured = evaluation_.measure(
+      {Candidate()}, [](const Candidate&) {}, when_cancelled());
   candidate_seconds_ = now() - begin;
   if (measured.empty()) throw CancelledError("tuning was cancelled before the default options were measured");
   auto candidate = measured.front();
@@ -276,8 +277,8 @@ void Tuner::measure_default() {
   record_.add_default(std::move(candidate), clock());
 }
 
-/// Candidates of the next generation: as many as the limits leave room for, those of time by what the default options took, since a
-/// generation that does not end was compiled in vain.
+/// Candidates of the next generation: as many as the limits leave room for, those of time by what the default options
+/// took, since a generation that does not end was compiled in vain.
 int Tuner::generation_size() const {
   int count = settings_.genetic.population;
   if (settings_.candidates > 0) count = std::min(count, left_to_try());
@@ -313,11 +314,13 @@ void Tuner::predict(std::vector<Candidate>& candidates, const std::function<bool
   if (ranks() && !settings_.target.is_cuda()) evaluation_.predict(candidates, stop);
 }
 
-/// The \p count that are measured of \p asked and those passed over before, in order; what a tuning starts with is among them. The
-/// others are passed over, the dearest for good once there are many.
+/// The \p count that are measured of \p asked and those passed over before, in order; what a tuning starts with is
+/// among them. The others are passed over, the dearest for good once there are many.
 std::vector<Candidate> Tuner::most_promising(std::vector<Candidate> asked, std::size_t count) {
   if (!ranks()) return asked;
-  auto is_start = [&](const Candidate& each) { return std::find(starts_.begin(), starts_.end(), each.options) != starts_.end(); };
+  auto is_start = [&](const Candidate& each) {
+    return std::find(starts_.begin(), starts_.end(), each.options) != starts_.end();
+  };
   auto kept = static_cast<std::size_t>(std::find_if_not(asked.begin(), asked.end(), is_start) - asked.begin());
   asked.insert(asked.end(), passed_over_.begin(), passed_over_.end());
   std::vector<double> costs;
@@ -368,29 +371,7 @@ void Tuner::choose() {
   result_.best = result_.finalists.front();
 }
 
-/// The value that \p text names of those \p known; \p what says what it is.
-template <typename Value>
-Value parse_name(std::string_view text, const char* what, const std::vector<std::pair<std::string_view, Value>>& known) {
-  std::vector<std::string_view> names;
-  for (const auto& [name, value] : known) {
-    if (name == text) return value;
-    names.push_back(name);
-  }
-  auto last = names.back();
-  names.pop_back();
-  throw OptionsError(str("there is no ", what, " '", text, "'; there are ", join(names), " and ", last));
-}
-
 }  // namespace
-
-Method parse_method(std::string_view text) {
-  return parse_name<Method>(text, "search", {{"genetic", Method::Genetic}, {"random", Method::Random}});
-}
-
-Ranking parse_ranking(std::string_view text) {
-  return parse_name<Ranking>(text, "ranking",
-                             {{"none", Ranking::None}, {"model", Ranking::Model}, {"learned", Ranking::Learned}});
-}
 
 TuneResult tune(const std::shared_ptr<const engine::Function>& function, const std::vector<TensorView>& inputs,
                 const std::vector<TensorSpec>& outputs, const TuneSettings& settings) {

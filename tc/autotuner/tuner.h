@@ -20,8 +20,8 @@ enum class Method : std::uint8_t { Genetic, Random };
 /// Throws OptionsError that lists what there is.
 Method parse_method(std::string_view text);
 
-/// Which of the candidates that a search asks for are measured: all, the best by the compiler's own model, or by that model
-/// corrected by what was measured (cost_model.h).
+/// Which of the candidates that a search asks for are measured: all, the best by the compiler's own model, or by that
+/// model corrected by what was measured (cost_model.h).
 enum class Ranking : std::uint8_t { None, Model, Learned };
 Ranking parse_ranking(std::string_view text);
 
@@ -40,9 +40,9 @@ struct TuneSettings {
   std::vector<options::MappingOptions> starts;  ///< tried first, beside the default options and those of the cache
 
   Target target = Target::host();
-  std::vector<int> devices;                   ///< the GPUs that measure, each one candidate at a time; empty: all that fit
-  int threads = 0;                            ///< that kernels run on; 0: those of this process
-  int compilers = 0;                          ///< processes that compile at once; 0: one for each core
+  std::vector<int> devices;  ///< the GPUs that measure, each one candidate at a time; empty: all that fit
+  int threads = 0;           ///< that kernels run on; 0: those of this process
+  int compilers = 0;         ///< processes that compile at once; 0: one for each core
   double compile_limit = 30, run_limit = 20;  ///< seconds for compiling a candidate, and for checking and measuring it
   std::size_t memory_limit = std::size_t(8) << 30;  ///< bytes a candidate may take
   double measure_seconds = 0.1;                     ///< for timing a candidate
@@ -60,18 +60,19 @@ struct TuneSettings {
 /// Searches for the mapping options that make \p function fastest for \p inputs and outputs like \p outputs (empty:
 /// dense ones), by measuring on this machine.
 ///
-///   ask the search -> the promising -> compile, in processes -> code not seen before -> run, check and time, one at a time on
-///   each device -> tell the search
+///   ask the search -> the promising -> compile, in processes -> code not seen before -> run, check and time, one at a
+///   time on each device -> tell the search
 ///
-/// The results of the interpreter, where it is quick enough, else of the default options on a processor, are the reference. At the end
-/// the best few and the default options are compiled again and measured in turns; options that are not faster beyond
-/// noise lose to the default. The winner is compiled with all laws and goes into the cache, from where calls take it.
+/// The results of the interpreter, where it is quick enough, else of the default options on a processor, are the
+/// reference. At the end the best few and the default options are compiled again and measured in turns; options that
+/// are not faster beyond noise lose to the default. The winner is compiled with all laws and goes into the cache, from
+/// where calls take it.
 ///
 /// Tensors are in the memory of the host, also for a GPU.
 ///
-/// Throws OptionsError for settings that mean nothing, DeviceError for a target of a GPU that is not there, ArgumentError for
-/// tensors that do not fit, ResourceError where processes do not start or the default options do not run, InternalError
-/// where their results are wrong; what candidates do throws nothing.
+/// Throws OptionsError for settings that mean nothing, DeviceError for a target of a GPU that is not there,
+/// ArgumentError for tensors that do not fit, ResourceError where processes do not start or the default options do not
+/// run, InternalError where their results are wrong; what candidates do throws nothing.
 TuneResult tune(const std::shared_ptr<const engine::Function>& function, const std::vector<TensorView>& inputs,
                 const std::vector<TensorSpec>& outputs, const TuneSettings& settings);
 

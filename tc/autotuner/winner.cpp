@@ -38,8 +38,8 @@ cache::Measurement measurement_of(const Finalist& finalist, const TuneSettings& 
 
 }  // namespace
 
-void keep_winner(const std::shared_ptr<const engine::Function>& function, const std::vector<engine::Argument>& arguments,
-                 const TuneSettings& settings, TuneResult& result) {
+void keep_winner(const std::shared_ptr<const engine::Function>& function,
+                 const std::vector<engine::Argument>& arguments, const TuneSettings& settings, TuneResult& result) {
   compile_winner(function, arguments, settings, result);
   if (!settings.cache || !settings.cache->settings().writable || result.best.runs == 0) return;
   auto entry = engine::options_entry(*function, arguments, settings.target, result.best.options);

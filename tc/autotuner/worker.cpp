@@ -86,8 +86,10 @@ struct Order {
   /// Nothing for a message that is no order.
   static std::optional<Order> parse(const Message& message) {
     if (message.size() < 4) return std::nullopt;
-    return Order{exact_number(message[0]), static_cast<std::size_t>(whole_number(message[1])),
-                 static_cast<int>(whole_number(message[2])), {message.begin() + 3, message.end()}};
+    return Order{exact_number(message[0]),
+                 static_cast<std::size_t>(whole_number(message[1])),
+                 static_cast<int>(whole_number(message[2])),
+                 {message.begin() + 3, message.end()}};
   }
 };
 

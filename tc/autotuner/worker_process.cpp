@@ -149,7 +149,8 @@ bool Workers::run(std::size_t count, const MakeJob& make, const Limits& limits, 
 
 bool Workers::run(const std::vector<Message>& jobs, const Limits& limits, const std::vector<int>& devices,
                   const Done& done, const Stop& stop) {
-  return run(jobs.size(), [&](std::size_t i) { return jobs[i]; }, limits, devices, done, stop);
+  return run(
+      jobs.size(), [&](std::size_t i) { return jobs[i]; }, limits, devices, done, stop);
 }
 
 std::optional<Message> Workers::run(const Message& job, const Limits& limits, int device, const Stop& stop) {

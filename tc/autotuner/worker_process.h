@@ -46,8 +46,8 @@ class Workers {
   using Done = std::function<void(std::size_t index, Message reply, int device)>;
   using Stop = std::function<bool()>;
 
-  /// Runs \p count jobs in order, one at a time for each of \p devices, which repeat where several jobs share one. Gives up,
-  /// and ends those under way, when stop() says so; returns whether all have been done.
+  /// Runs \p count jobs in order, one at a time for each of \p devices, which repeat where several jobs share one.
+  /// Gives up, and ends those under way, when stop() says so; returns whether all have been done.
   bool run(std::size_t count, const MakeJob& make, const Limits& limits, const std::vector<int>& devices,
            const Done& done, const Stop& stop);
   bool run(const std::vector<Message>& jobs, const Limits& limits, const std::vector<int>& devices, const Done& done,

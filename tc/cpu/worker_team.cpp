@@ -17,12 +17,14 @@ constexpr int looks = 64, patience = 4096;
 /// Workers of a small team: of more, the one that may have to wait costs little.
 constexpr std::size_t few = 16;
 
-void pause() { __builtin_ia32_pause(); }
+void pause() {
+  __builtin_ia32_pause();
+}
 
 }  // namespace
 
-/// A loop whose iterations threads take in runs: long ones first, so that neighbours stay together, then short ones, so that
-/// all threads end together.
+/// A loop whose iterations threads take in runs: long ones first, so that neighbours stay together, then short ones, so
+/// that all threads end together.
 struct WorkerTeam::Loop {
   Loop(void* user, ParallelBody body, int min, int extent, std::uint8_t* closure, int threads)
       : user(user), body(body), closure(closure), min(min), extent(extent), threads(threads) {}
@@ -52,7 +54,8 @@ struct WorkerTeam::Loop {
   std::atomic<int> next{0}, status{0};
 };
 
-bool WorkerTeam::run(int threads, void* user, ParallelBody body, int min, int extent, std::uint8_t* closure, int& status) {
+bool WorkerTeam::run(int threads, void* user, ParallelBody body, int min, int extent, std::uint8_t* closure,
+                     int& status) {
   std::unique_lock mine(caller_, std::try_to_lock);
   if (!mine) return false;
   while (static_cast<int>(workers_.size()) < threads - 1 && start_worker()) {
@@ -99,8 +102,8 @@ void WorkerTeam::Worker::keep_off(int core) {
   if (CPU_COUNT(&others) > 0 && ::pthread_setaffinity_np(thread, sizeof others, &others) == 0) given = others;
 }
 
-/// A worker counts itself before it looks at the loop, a caller takes the loop away before it looks at the count: either
-/// the worker finds no loop, or the caller waits for it.
+/// A worker counts itself before it looks at the loop, a caller takes the loop away before it looks at the count:
+/// either the worker finds no loop, or the caller waits for it.
 void WorkerTeam::work(int number) {
   for (std::uint32_t seen = 0;;) {
     seen = next_call(seen);

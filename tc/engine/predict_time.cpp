@@ -6,7 +6,7 @@ namespace tc::engine {
 namespace {
 
 constexpr double cycles_a_second = 3e9;
-constexpr double flops_a_cycle = 4, accesses_a_cycle = 2;                      ///< of one lane
+constexpr double flops_a_cycle = 4, accesses_a_cycle = 2;  ///< of one lane
 constexpr double l2_bytes_a_cycle = 32, l3_bytes_a_cycle = 12, memory_bytes_a_cycle = 4;
 constexpr int threads_that_fill_memory = 2;
 

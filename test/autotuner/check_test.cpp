@@ -94,9 +94,11 @@ TEST(Tensors, InputsMayBeWhereTheyAreShared) {
   Case test;
   Tensors tensors(test.arguments, test.layout, test.shared.data(), Tensors::Inputs::Shared);
   EXPECT_EQ(tensors.pointers()[0], test.shared.data() + test.layout.parts[0].offset);
-  for (int argument : {1, 2}) EXPECT_NE(tensors.pointers()[argument], test.shared.data() + test.layout.parts[argument].offset);
+  for (int argument : {1, 2})
+    EXPECT_NE(tensors.pointers()[argument], test.shared.data() + test.layout.parts[argument].offset);
   EXPECT_NE(tensors.check({1}), "") << "outputs are poisoned";
-  for (int argument : {1, 2}) std::fill_n(static_cast<float*>(tensors.pointers()[argument]), argument == 1 ? 2 : 6, 2.0f);
+  for (int argument : {1, 2})
+    std::fill_n(static_cast<float*>(tensors.pointers()[argument]), argument == 1 ? 2 : 6, 2.0f);
   EXPECT_EQ(tensors.check({1}), "");
 }
 

@@ -16,7 +16,9 @@ SearchSpace space() {
           Target::parse("cpu:avx2,cores=2")};
 }
 
-Options parse(const char* text) { return Options::parse(text); }
+Options parse(const char* text) {
+  return Options::parse(text);
+}
 
 TEST(CostModel, IsTheAnalyticModelBeforeItHasLearnt) {
   auto all = space();
@@ -38,7 +40,8 @@ TEST(CostModel, LearnsWhatTheAnalyticModelDoesNotSee) {
   CostModel model(all);
   RandomSource random(1);
   auto seconds = [&](const Options& options) {
-    double tile = options.values().tile.empty() ? 64 : static_cast<double>(std::max<std::int64_t>(options.values().tile[0], 1));
+    double tile =
+        options.values().tile.empty() ? 64 : static_cast<double>(std::max<std::int64_t>(options.values().tile[0], 1));
     return 1e-3 * (options.values().pack ? 1 : 3) * (1 + std::abs(std::log2(tile) - 4));
   };
   for (int i = 0; i < 150; ++i) {
@@ -87,7 +90,8 @@ TEST(Promising, TakesTheCheapestSomeOthersAndAllThatAreKept) {
       {{3, 2, 1}, 1, 3, {0, 1, 2}},
       {{}, 4, 2, {}},
   };
-  for (const auto& row : rows) EXPECT_EQ(promising(row.costs, row.count, row.kept), row.taken) << testing::PrintToString(row.costs);
+  for (const auto& row : rows)
+    EXPECT_EQ(promising(row.costs, row.count, row.kept), row.taken) << testing::PrintToString(row.costs);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Tuning for GPUs, on a driver whose kernels copy their first tensor to their last one and are the faster the more threads a block
-// has (test/cuda/fake_driver.cpp).
+// Tuning for GPUs, on a driver whose kernels copy their first tensor to their last one and are the faster the more
+// threads a block has (test/cuda/fake_driver.cpp).
 
 #include <set>
 
@@ -76,7 +76,8 @@ TEST_F(Gpu, ThatFaultsCostsItsCandidatesOnly) {
   EXPECT_GE(result.speedup(), 1);
   int faulted = 0;
   for (const auto& candidate : result.candidates) {
-    if (candidate.device == 1 && candidate.status != Status::Same) EXPECT_EQ(candidate.status, Status::Crashed) << candidate.note;
+    if (candidate.device == 1 && candidate.status != Status::Same)
+      EXPECT_EQ(candidate.status, Status::Crashed) << candidate.note;
     faulted += candidate.status == Status::Crashed && candidate.note.find("ILLEGAL_ADDRESS") != std::string::npos;
   }
   EXPECT_GT(faulted, 0);
@@ -107,9 +108,11 @@ TEST(GpuSpace, HasBlocksThatTheTargetCanRun) {
   SearchSpace space(*function, engine::make_arguments(*function, {matrix(64, 96), matrix(96, 32)}, {}), target);
   std::set<std::string> genes;
   for (const auto& gene : space.genes()) genes.insert(gene.option);
-  for (const char* option : {"block", "grid", "shared", "registers", "register_tile", "reduce_in_block", "unroll_limit"})
+  for (const char* option :
+       {"block", "grid", "shared", "registers", "register_tile", "reduce_in_block", "unroll_limit"})
     EXPECT_TRUE(genes.count(option)) << option;
-  for (const char* option : {"parallel_along", "vector_bytes", "pack", "prefetch"}) EXPECT_FALSE(genes.count(option)) << option;
+  for (const char* option : {"parallel_along", "vector_bytes", "pack", "prefetch"})
+    EXPECT_FALSE(genes.count(option)) << option;
   RandomSource random(1);
   int with_blocks = 0;
   for (int i = 0; i < 2000; ++i) {

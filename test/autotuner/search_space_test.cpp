@@ -48,7 +48,8 @@ TEST(SearchSpace, LeavesOutWhatCannotMatter) {
   const Row rows[] = {
       {"def f(float(N,M) A) -> (B) { B(i,j) = A(i,j) + 1 }",
        "cpu:avx2,cores=2",
-       {"fusion", "allow_skewing", "register_tile", "unroll", "pack", "reduction_block", "reduction_parts", "promote_bytes"}},
+       {"fusion", "allow_skewing", "register_tile", "unroll", "pack", "reduction_block", "reduction_parts",
+        "promote_bytes"}},
       {"def f(float(N,M) A) -> (B) { B(i) +=! A(i,j) }",
        "cpu:avx2,cores=1",
        {"fusion", "allow_skewing", "parallel", "parallel_along", "reduction_parts", "promote_bytes"}},
@@ -58,10 +59,13 @@ TEST(SearchSpace, LeavesOutWhatCannotMatter) {
       {"def f(float(N,M) A) -> (B) { T(i,j) = A(i,j) * 2\n B(i,j) +=! T(i,j+k) where k in 0:2, j in 0:40 }",
        "cpu:avx2,cores=2",
        {"reduction_block", "reduction_parts"}},
-      {"def f(float(N,M) A) -> (B) { B() +=! A(i,j) }", "cpu:avx2,cores=2", {"fusion", "allow_skewing", "promote_bytes", "parallel_along"}},
+      {"def f(float(N,M) A) -> (B) { B() +=! A(i,j) }",
+       "cpu:avx2,cores=2",
+       {"fusion", "allow_skewing", "promote_bytes", "parallel_along"}},
   };
-  const std::set<std::string> all = {"fusion",   "allow_skewing",   "register_tile", "unroll",   "pack",          "reduction_block",
-                                     "reduction_parts", "promote_bytes", "parallel", "parallel_along", "vector_bytes"};
+  const std::set<std::string> all = {"fusion",   "allow_skewing",   "register_tile",   "unroll",
+                                     "pack",     "reduction_block", "reduction_parts", "promote_bytes",
+                                     "parallel", "parallel_along",  "vector_bytes"};
   for (const auto& row : rows) {
     std::set<std::string> without = all;
     auto space = space_of(row.text, {matrix(32, 48)}, row.target);

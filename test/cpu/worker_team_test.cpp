@@ -20,7 +20,9 @@ WorkerTeam& team() {
   return only;
 }
 
-std::uint8_t* closure(void* data) { return static_cast<std::uint8_t*>(data); }
+std::uint8_t* closure(void* data) {
+  return static_cast<std::uint8_t*>(data);
+}
 
 int count_visit(void*, int index, std::uint8_t* data) {
   (*reinterpret_cast<std::vector<std::atomic<int>>*>(data))[index]++;
@@ -32,7 +34,8 @@ void expect_each_once(int threads, int extent) {
   int status = -1;
   ASSERT_TRUE(team().run(threads, nullptr, count_visit, 0, extent, closure(&visits), status));
   EXPECT_EQ(status, 0);
-  for (int i = 0; i < extent; ++i) ASSERT_EQ(visits[i], 1) << i << " of " << extent << " with " << threads << " threads";
+  for (int i = 0; i < extent; ++i)
+    ASSERT_EQ(visits[i], 1) << i << " of " << extent << " with " << threads << " threads";
 }
 
 TEST(WorkerTeamDeathTest, RunsOnTheThreadsThatTheSystemGives) {
