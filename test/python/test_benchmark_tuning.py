@@ -45,7 +45,9 @@ def test_everything_is_run_once_and_the_page_sums_it_up(tmp_path):
     assert len(result["rows"]) == 8 + 8 * 3 * 2
     page = path.with_suffix(".md").read_text()
     assert "Geometric means: 2.000 times the default's speed, 4.00 times torch's" in page
-    assert "Of 8 cases genetic search wins 8, 0 are draws (within 1%), random search wins 0" in page
+    assert "Of 8 cases by the fastest candidate genetic search wins 0, 8 are draws (within 1%), random search wins 0" in page
+    assert "after the finals genetic search wins 8, 0 are draws (within 1%), random search wins 0" in page
+    assert "| matmul/nn-1024 | 2.000 | 2.000 | draw | 3.000 | 2.500 | genetic | 3 |" in page
     assert "beyond noise: none" in page
     run(path, work=lambda *_: pytest.fail("nothing is run twice"))
     assert json.loads(path.read_text()) == result
