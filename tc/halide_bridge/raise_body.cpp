@@ -315,9 +315,10 @@ Tensor as_words(Tensor tensor) {
   return tensor;
 }
 
-/// Does the statement at \p place copy elements of the type of \p target? Their bits are then moved as they are.
+/// Does the statement at \p place only copy elements of the type of \p target? Their bits are then moved as they are.
 bool moves_bits(const Place& place, const Tensor& target) {
-  if (place.statement.body != Statement::Body::Copy || place.statement.accumulates) return false;
+  bool computes = place.statement.accumulates || place.statement.combined_iterator >= 0;
+  if (place.statement.body != Statement::Body::Copy || computes) return false;
   const Tensor* tensor = nullptr;
   site_address(place, place.site.reads.at(0), &tensor);
   return tensor->type == target.type;
