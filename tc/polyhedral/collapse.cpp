@@ -61,7 +61,7 @@ class Renumbering {
     result.origin = statement_.origin.is_null() ? from : statement_.origin.pullback(from);
     for (auto* access : accesses(result)) {
       access->relation = access->relation.apply_domain(to);
-      if (!access->function.is_null()) access->function = access->function.pullback(from).gist(result.domain);
+      if (!access->function.is_null()) access->function = access->function.pullback(from);
     }
     return result;
   }

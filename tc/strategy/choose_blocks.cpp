@@ -136,15 +136,17 @@ class BlockChooser {
   }
   bool lanes_want_copy(int read, std::int64_t again) const {
     if (stride(read, iterator(tiled_.columns)) != 1) return again >= 2;
-    return again / points(tiled_.rows) >= 8 && bytes(read) > target_.l1_bytes / 2 && extent(tiled_.columns) > points(tiled_.columns);
+    auto tiles = again / points(tiled_.rows);
+    bool reused = tiles >= 8 || (tiles >= 3 && lies_far_apart(read, tiled_.columns) && bytes(read) > target_.l2_bytes);
+    return reused && bytes(read) > target_.l1_bytes / 2 && extent(tiled_.columns) > points(tiled_.columns);
   }
   bool rows_want_copy(int read, std::int64_t again) const {
-    bool reused = again / points(tiled_.columns) >= 4 || lies_far_apart(read);
+    bool reused = again / points(tiled_.columns) >= 4 || lies_far_apart(read, tiled_.rows);
     return reused && stride(read, reduced_.back()) != 1 && bytes(read) > target_.l1_bytes / 2;
   }
-  /// Would a tile read a part of a line here and there of a large tensor, where a copy reads lines in a row?
-  bool lies_far_apart(int read) const {
-    return stride(read, iterator(tiled_.rows)) == 1 && stride(read, reduced_.back()) * element_bytes_ >= far_apart && bytes(read) > target_.l2_bytes / 4;
+  /// Would a tile read a few lines here and there of a large tensor, contiguous along \p member, where a copy reads lines in a row?
+  bool lies_far_apart(int read, int member) const {
+    return stride(read, iterator(member)) == 1 && stride(read, reduced_.back()) * element_bytes_ >= far_apart && bytes(read) > target_.l2_bytes / 4;
   }
   void add_pack(int read, int member, bool panel_last, bool below_blocks) {
     int lanes = vector_lanes(scop_, statement_, target_);
@@ -342,7 +344,7 @@ class BlockChooser {
   void drop_row_copies() {
     if (rows_first_) return;
     std::erase_if(mapping_.packed, [&](const PackMapping& pack) {
-      if (!pack.below_blocks || (matrices_ && !contiguous_along_steps(pack.read)) || lies_far_apart(pack.read)) return false;
+      if (!pack.below_blocks || (matrices_ && !contiguous_along_steps(pack.read)) || lies_far_apart(pack.read, tiled_.rows)) return false;
       auto uses = ceil_div(in_block(tiled_.columns), points(tiled_.columns)), size = in_block(tiled_.rows) * depth() * element_bytes_;
       for (int member : others()) {
         bool below = member != mapping_.outermost && !contains(mapping_.above, member);

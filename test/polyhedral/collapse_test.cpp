@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tc/polyhedral/cluster_view.h"
+#include "tc/polyhedral/generate.h"
 #include "tc/polyhedral/map_to_cpu.h"
 #include "tc/polyhedral/pack.h"
 #include "tc/polyhedral/schedule.h"
@@ -89,6 +90,24 @@ TEST_F(CollapseTest, ReadsIndexedByDigitsCanBePacked) {
   result.statement("U").reads[1] = result.statement("U").reads[0];
   result.statement("U").reads[1].function = isl::pw_multi_aff(ctx(), "{ U[i, g, l] -> B[g mod 6, l, 0] }");
   EXPECT_EQ(index_iterators(result.statement("U"), 1), std::vector<int>()) << "two columns read one element";
+}
+
+TEST_F(CollapseTest, IteratorsWithOneValueStillIndex) {
+  auto scop = ScopBuilder(context())
+                  .input("A", {1, 6, 4})
+                  .output("C", {1, 6, 4})
+                  .accumulate("U[n, i, j, l] : 0 <= n < 1 and 0 <= i < 6 and 0 <= j < 4 and 0 <= l < 3", "C[n, i, j]", {"A[n, i, j]"})
+                  .scop();
+  scop.schedule = compute_schedule(scop, compute_dependences(scop), {});
+  auto result = collapsed(scop, over(scop, {1, 2}));
+  EXPECT_EQ(index_iterators(result.statement("U"), 0), (std::vector<int>{0, 1}));
+}
+
+TEST_F(CollapseTest, AddressesOfDigitsSideBySideHaveNoDivisions) {
+  auto scop = contraction();
+  auto text = print(generate_ast(collapsed(scop, over(scop, {1, 2}))));
+  EXPECT_NE(text.find("C[c0][0][c1 + 2]"), std::string::npos) << text;
+  EXPECT_NE(text.find("B[(c1 % 6) + 2][c2][c1 / 6]"), std::string::npos) << text;
 }
 
 TEST_F(CollapseTest, TilesRunAcrossTheBordersOfTheLoops) {

@@ -230,6 +230,17 @@ TEST_F(ChooseContraction, CopiesRowsThatLieFarApartHoweverSeldomTheyAreUsed) {
   EXPECT_EQ(mapping(2048, 96, "64m").find("pack read 0 of U"), std::string::npos) << mapping(2048, 96, "64m");
 }
 
+TEST_F(ChooseContraction, CopiesPanelsThatLieFarApartForFewTilesOfRows) {
+  auto packs = [&](int m, int n, const char* l2) {
+    auto target = std::string("cpu:avx512,cores=2,l1=48k,l3=32m,l2=") + l2;
+    return choose(m, n, 1024, "B[k, j]", {1024, n}, target.c_str()).find("pack read 1 of U") != std::string::npos;
+  };
+  EXPECT_TRUE(packs(32, 1024, "2m"));
+  EXPECT_FALSE(packs(32, 1024, "8m")) << "panels come from L2";
+  EXPECT_FALSE(packs(16, 1024, "2m")) << "two tiles of rows";
+  EXPECT_TRUE(packs(128, 1024, "8m"));
+}
+
 TEST_F(ChooseContraction, CutsLongReductionsAndColumnsForTheCaches) {
   EXPECT_EQ(choose(4096, 4096, 4096, "B[k, j]", {4096, 4096}, "cpu:avx512,cores=2,l1=48k,l2=2m"),
             "parallel 1, blocks 0x288, register 9x48, I: i1 x16, U: i1 x16, U: i2 in blocks of 832, "
