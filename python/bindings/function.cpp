@@ -51,7 +51,7 @@ struct Settings {
 
 /// \p settings for the GPU that \p device is, unless they name a target.
 Settings for_device(Settings settings, int device) {
-  if (device != on_cpu && !settings.target) settings.target = "cuda:" + cuda::device_architecture(device);
+  if (device != on_cpu && !settings.target) settings.target = cuda::device_target(device);
   return settings;
 }
 

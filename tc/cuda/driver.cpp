@@ -5,6 +5,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/base/target.h"
 
 namespace tc::cuda {
 namespace {
@@ -168,6 +169,18 @@ std::string device_architecture(int ordinal) {
   api.check(api.device_attribute(&major, major_attribute, device), "tell its architecture");
   api.check(api.device_attribute(&minor, minor_attribute, device), "tell its architecture");
   return str("sm_", major, minor);
+}
+
+std::string device_target(int ordinal) {
+  constexpr int processors_attribute = 16;
+  const Driver& api = driver();
+  auto architecture = device_architecture(ordinal);
+  Driver::Device device = 0;
+  int processors = 0;
+  api.check(api.device_get(&device, ordinal), str("find device ", ordinal));
+  api.check(api.device_attribute(&processors, processors_attribute, device), "tell its processors");
+  bool usual = processors == GridLimits::of(architecture).processors;
+  return str("cuda:", architecture, usual ? "" : str(",processors=", processors));
 }
 
 }  // namespace tc::cuda

@@ -76,7 +76,7 @@ void launch(const DeviceCode& code, const Floats& in, const Floats& out) {
 
 std::shared_ptr<const engine::Executable> compiled(const std::string& text, const std::vector<TensorSpec>& inputs) {
   engine::CompileOptions options;
-  options.target = Target::parse("cuda:" + device_architecture(0));
+  options.target = Target::parse(device_target(0));
   return engine::compile(engine::define(text, "<test>").functions.back(), inputs, {}, options);
 }
 

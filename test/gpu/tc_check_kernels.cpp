@@ -119,7 +119,7 @@ std::optional<std::string> run_case(const ProgramFile& program, const std::share
 }
 
 int check_file(const std::filesystem::path& path) {
-  const auto target = Target::parse(FLAGS_target.empty() ? "cuda:" + cuda::device_architecture(0) : FLAGS_target);
+  const auto target = Target::parse(FLAGS_target.empty() ? cuda::device_target(0) : FLAGS_target);
   auto program = read_program(path);
   auto function = function_of(program, path.filename().string());
   auto cases = cases_of(program);
