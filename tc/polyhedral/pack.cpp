@@ -186,7 +186,8 @@ class Packer {
   }
 
   /// The copy's own loops: over rows or square blocks, below them one vector or the block. Rows along the panels are copied in
-  /// groups, as they lie in memory, so that both sides move through few lines at a time.
+  /// groups, as they lie in memory, so that both sides move through few lines at a time; across the panels, square blocks along as many
+  /// rows as a vector has lanes, so that few rows are read at once.
   std::vector<isl::multi_union_pw_aff> loops(const std::string& tuple) {
     Texts tiles, points, within_group;
     for (int i : leading_)
@@ -198,6 +199,10 @@ class Packer {
       if (!middle_.empty()) within_group.push_back(remainder(middle_.back(), group));
     }
     auto lane = tile(tiles, choice_.panel, choice_.size);
+    if (across && choice_.size > choice_.lanes && choice_.size % choice_.lanes == 0) {
+      tiles.push_back(str("floor((", lane, ")/", choice_.lanes, ")"));
+      lane = str("(", lane, ") mod ", choice_.lanes);
+    }
     tiles.insert(tiles.end(), within_group.begin(), within_group.end());
     if (!choice_.panel_last && adjacent_ >= 0) tiles.push_back(lane);
     if (across || !choice_.panel_last)
