@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
+#include <charconv>
 #include <cstdlib>
 
 #include "tc/cache/little_endian.h"
@@ -56,12 +56,13 @@ std::optional<Message> decode(std::string_view bytes) {
 
 std::string exact_text(double number) {
   char text[40];
-  std::snprintf(text, sizeof text, "%.17g", number);
-  return text;
+  return {text, std::to_chars(text, text + sizeof text, number).ptr};
 }
 
 double exact_number(const std::string& text) {
-  return std::strtod(text.c_str(), nullptr);
+  double number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
 }
 
 std::int64_t whole_number(const std::string& text) {

@@ -2,10 +2,12 @@
 
 #include <sstream>
 
+#include "tc/base/str.h"
+
 namespace tc::autotuner {
 
 std::string RandomSource::state() const {
-  std::ostringstream out;
+  TextStream out;
   out << engine_;
   return out.str();
 }

@@ -1,14 +1,20 @@
 #pragma once
 
+#include <locale>
 #include <sstream>
 #include <string>
 
 namespace tc {
 
+/// Prints numbers in one way, whatever the global locale of the program is.
+struct TextStream : std::ostringstream {
+  TextStream() { imbue(std::locale::classic()); }
+};
+
 /// The arguments printed one after another with operator<<.
 template <typename... Args>
 std::string str(const Args&... args) {
-  std::ostringstream out;
+  TextStream out;
   (out << ... << args);
   return out.str();
 }
@@ -16,7 +22,7 @@ std::string str(const Args&... args) {
 /// The elements of \p items printed with operator<<, \p separator between them.
 template <typename Items>
 std::string join(const Items& items, const std::string& separator = ", ") {
-  std::ostringstream out;
+  TextStream out;
   const char* sep = "";
   for (const auto& item : items) {
     out << sep << item;

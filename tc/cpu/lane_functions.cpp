@@ -168,7 +168,7 @@ std::string scale_by_products(const Shape& shape) {
 }
 
 std::string hexadecimal(double value) {
-  std::ostringstream out;
+  TextStream out;
   out << "0x" << std::hex << std::uppercase << std::setw(16) << std::setfill('0')
       << std::bit_cast<std::uint64_t>(value);
   return out.str();

@@ -5,6 +5,8 @@
 #include <map>
 #include <sstream>
 
+#include "tc/base/str.h"
+
 namespace tc::cuda {
 namespace {
 
@@ -50,7 +52,7 @@ std::vector<Instruction> decode(std::string_view code) {
 std::string opcode_name(const Instruction& instruction) {
   auto found = names().find(opcode(instruction));
   if (found != names().end()) return found->second;
-  std::ostringstream out;
+  TextStream out;
   out << "0x" << std::hex << std::setw(3) << std::setfill('0') << opcode(instruction);
   return out.str();
 }

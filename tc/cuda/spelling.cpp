@@ -47,7 +47,7 @@ std::string bits_literal(double value, const char* type, const char* suffix) {
   auto number = static_cast<Float>(value);
   Bits bits;
   std::memcpy(&bits, &number, sizeof bits);
-  std::ostringstream out;
+  TextStream out;
   out << "tc_bits<" << type << ">(0x" << std::hex << bits << suffix << ")";
   return out.str();
 }

@@ -217,7 +217,7 @@ std::vector<TensorSpec> specs(const std::vector<Argument>& arguments, bool outpu
 }
 
 std::string cache_key(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options) {
-  std::ostringstream key;
+  TextStream key;
   key << function.name() << " " << function.key << "\n";
   for (const auto& argument : arguments) key << argument.name << " " << argument.spec << "; ";
   key << "\n"

@@ -1,5 +1,6 @@
 #include <sstream>
 
+#include "tc/base/str.h"
 #include "tc/cpu/prefetch.h"
 #include "tc/cpu/prefetch_panels.h"
 #include "tc/engine/back_end.h"
@@ -77,7 +78,7 @@ void raise(CompileState& state, std::size_t index) {
 }
 
 std::string print_body(const LaunchState& launch) {
-  std::ostringstream out;
+  TextStream out;
   out << *launch.body;
   return out.str();
 }

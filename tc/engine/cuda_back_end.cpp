@@ -2,6 +2,7 @@
 #include <sstream>
 
 #include "tc/base/contains.h"
+#include "tc/base/str.h"
 #include "tc/cuda/shared_layout.h"
 #include "tc/engine/back_end.h"
 #include "tc/engine/quota.h"
@@ -182,7 +183,7 @@ void raise(CompileState& state, std::size_t index) {
 
 std::string print_body(const LaunchState& launch) {
   return print_kernels(launch, [](const KernelState& part) {
-    std::ostringstream out;
+    TextStream out;
     out << *part.body;
     return out.str();
   });

@@ -66,7 +66,7 @@ void add_traffic(const CompileState& state, WorkReport& report) {
 }
 
 std::string bytes_text(double bytes) {
-  std::ostringstream out;
+  TextStream out;
   out << std::fixed;
   if (bytes < 1e4)
     out << std::setprecision(0) << bytes << " B";
@@ -133,7 +133,7 @@ WorkReport describe_work(const Image& image) {
 }
 
 std::string to_string(const WorkReport& report) {
-  std::ostringstream out;
+  TextStream out;
   out << "FLOPs: " << (report.work.exact ? "" : "at most ") << report.work.flops() << " (" << strategy::to_string(report.work) << ")\n";
   if (!report.traffic) {
     out << "bytes: not predicted, " << report.no_traffic << "\n";

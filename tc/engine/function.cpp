@@ -99,7 +99,7 @@ std::string print_range(const lang::Range& range) {
 }
 
 std::string print_ranges(const DefineState& state) {
-  std::ostringstream out;
+  TextStream out;
   for (std::size_t i = 0; i < state.ranges.size(); ++i) {
     out << state.inlined[i].name << "\n";
     const auto& ranges = state.ranges[i];

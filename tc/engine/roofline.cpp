@@ -84,7 +84,7 @@ double measure_seconds(const Executable& executable) {
 }
 
 std::string to_string(const Roofline& roofline) {
-  std::ostringstream out;
+  TextStream out;
   bool short_run = roofline.seconds < 1e-3;
   out << "measured: " << std::setprecision(4) << roofline.seconds * (short_run ? 1e6 : 1e3) << (short_run ? " us in " : " ms in ") << roofline.threads
       << (roofline.threads == 1 ? " thread\n" : " threads\n") << std::setprecision(3);

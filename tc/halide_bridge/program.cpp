@@ -72,7 +72,7 @@ std::string print_assign(const ProgramStatement& statement) {
 
 std::string print_value(const ProgramStatement& statement) {
   if (statement.kind == ProgramStatement::Kind::Init) return str("identity(", statement.op, ')');
-  std::ostringstream out;
+  TextStream out;
   ValuePrinter(out).print_no_parens(statement.value);
   return out.str();
 }
@@ -114,7 +114,7 @@ Halide::Expr element_read(Halide::Type type, const std::string& tensor, const st
 }
 
 std::string print(const Program& program) {
-  std::ostringstream out;
+  TextStream out;
   out << program.name << '\n';
   for (const auto& tensor : program.tensors) out << "  " << print_tensor(tensor) << '\n';
   for (std::size_t i = 0; i < program.launches.size(); ++i) {

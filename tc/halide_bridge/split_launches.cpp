@@ -11,7 +11,7 @@ namespace {
 
 /// Equal for two checks that compute the same flag from the same values.
 std::string key_of(const CheckStep& check) {
-  std::ostringstream out;
+  TextStream out;
   for (std::size_t i = 0; i < check.update.iterators.size(); ++i) {
     const auto& interval = check.update.domain[i];
     out << check.update.iterators[i] << ' ' << interval.min << ' ' << interval.extent << ' ';

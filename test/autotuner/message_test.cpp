@@ -4,6 +4,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <clocale>
+
 namespace tc::autotuner {
 namespace {
 
@@ -22,6 +24,17 @@ TEST(Message, CutsAreNoMessages) {
 TEST(Message, NumbersComeBackExactly) {
   for (double number : {0.0, 1.0 / 3, 1e-300, -2.5e17}) EXPECT_EQ(exact_number(exact_text(number)), number);
   EXPECT_EQ(whole_number("-12345678901"), -12345678901);
+}
+
+TEST(Message, NumbersDoNotDependOnTheLocale) {
+  const char* before = std::setlocale(LC_NUMERIC, nullptr);
+  std::string kept = before ? before : "C";
+  if (!std::setlocale(LC_NUMERIC, "de_DE.UTF-8") && !std::setlocale(LC_NUMERIC, "fr_FR.UTF-8")) GTEST_SKIP() << "no locale with a decimal comma is installed";
+  auto text = exact_text(0.25);
+  auto number = exact_number("0.25");
+  std::setlocale(LC_NUMERIC, kept.c_str());
+  EXPECT_EQ(text, "0.25");
+  EXPECT_EQ(number, 0.25);
 }
 
 TEST(Message, GoesThroughASocketAndEndsWithIt) {
