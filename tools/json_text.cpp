@@ -10,7 +10,7 @@ std::string quoted(const std::string& text) {
     if (c == '"' || c == '\\') {
       out += '\\';
       out += static_cast<char>(c);
-    } else if (c < 0x20 || c >= 0x7f) {
+    } else if (c < 0x20 || c == 0x7f) {
       char code[8];
       std::snprintf(code, sizeof code, "\\u%04x", c);
       out += code;

@@ -263,9 +263,19 @@ void tune_for(const std::shared_ptr<const engine::Function>& function, const std
             << "): " << options_text(result.best.options) << (result.kept ? "" : " (not kept in a cache)") << "\n";
 }
 
-void print_help() {
-  std::cout << help << tools::flags_of(__FILE__) << examples;
+/// A list of sizes that cannot be tuned is told of, and leaves the others.
+bool try_to_tune(const std::shared_ptr<const engine::Function>& function, const std::string& sizes, const TuneSettings& settings,
+                 Log& log) {
+  try {
+    tune_for(function, sizes, settings, log);
+    return true;
+  } catch (const std::exception& error) {
+    std::cerr << "tc_autotune: " << function->name() << " " << sizes << ": " << error.what() << "\n";
+    return false;
+  }
 }
+
+void print_help() { std::cout << help << tools::flags_of(__FILE__) << examples; }
 
 }  // namespace
 
@@ -283,12 +293,13 @@ int main(int count, char** words) {
     auto lists = lists_of_sizes();
     if (lists.size() > 1 && !FLAGS_checkpoint.empty()) throw UsageError("--checkpoint takes one list of sizes");
     Log log;
+    bool all = true;
     for (const auto& sizes : lists)
-      if (!cancellation().requested()) tune_for(function, sizes, settings, log);
-    return 0;
+      if (!cancellation().requested()) all = try_to_tune(function, sizes, settings, log) && all;
+    return all ? 0 : 2;
   } catch (const UsageError& error) {
     std::cerr << "tc_autotune: " << error.what() << "; tc_autotune --help says what there is\n";
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     std::cerr << "tc_autotune: " << error.what() << "\n";
   }
   return 2;

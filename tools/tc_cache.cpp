@@ -1,5 +1,6 @@
 #include <gflags/gflags.h>
 
+#include <charconv>
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
@@ -75,7 +76,7 @@ class Fields {
  public:
   Fields& text(const char* name, const std::string& value) { return add(name, quoted(value), value); }
   Fields& number(const char* name, double value, const std::string& shown = "") {
-    return add(name, str(value), shown.empty() ? str(value) : shown);
+    return add(name, exact(value), shown.empty() ? exact(value) : shown);
   }
   Fields& flag(const char* name, bool value) { return add(name, value ? "true" : "false", value ? "yes" : "no"); }
 
@@ -96,6 +97,11 @@ class Fields {
   std::string print() const { return FLAGS_json ? json() : lines(); }
 
  private:
+  static std::string exact(double value) {
+    char text[40];
+    return {text, std::to_chars(text, text + sizeof text, value).ptr};
+  }
+
   struct Field {
     std::string name, json, shown;
   };
@@ -117,7 +123,8 @@ std::string folder() {
 /// The folder that all others look at.
 std::string known_folder() {
   auto result = folder();
-  if (!std::filesystem::is_directory(result)) throw UsageError(str("there is no folder '", result, "'"));
+  std::error_code unknown;
+  if (!std::filesystem::is_directory(result, unknown)) throw UsageError(str("there is no folder '", result, "'"));
   return result;
 }
 

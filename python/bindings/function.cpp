@@ -109,23 +109,23 @@ class PyFunction {
     int device = device_of(operands, end);
     if (last_ && last_end_ == end && last_device_ == device && last_generation_ == generation && last_->matches(operands, 0, end))
       return *last_;
-    last_generation_ = generation;
-    last_device_ = device;
     std::uint64_t hash = end + 64 * generation;
     for (std::size_t i = 0; i < end; ++i) hash = operands[i].hash(hash);
     for (const auto& callable : compiled_[hash])
-      if (callable->matches(operands, 0, end)) return remember(callable.get(), end);
+      if (callable->matches(operands, 0, end)) return remember(callable.get(), end, device, generation);
     std::vector<TensorSpec> ins, outs;
     for (std::size_t i = 0; i < end; ++i) (i < signature_.inputs ? ins : outs).push_back(operands[i].view());
     auto made = compile(ins, outs, for_device(settings_, device));
     auto& entries = compiled_[hash];
     entries.push_back(std::move(made));
-    return remember(entries.back().get(), end);
+    return remember(entries.back().get(), end, device, generation);
   }
 
-  const Callable& remember(const Callable* callable, std::size_t end) {
+  const Callable& remember(const Callable* callable, std::size_t end, int device, std::uint64_t generation) {
     last_ = callable;
     last_end_ = end;
+    last_device_ = device;
+    last_generation_ = generation;
     return *callable;
   }
 

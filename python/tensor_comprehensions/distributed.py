@@ -117,11 +117,16 @@ class Cluster:
     def run(self, tasks: List[Task]) -> List[Found]:
         """The results of those workers that came to an end; raises what the last one raised where none did."""
         waiting, found, failure = [self._remote.remote(task) for task in tasks], [], None
-        for each in waiting:
-            try:
-                found.append(self.ray.get(each))
-            except Exception as error:
-                failure = error
+        try:
+            for each in waiting:
+                try:
+                    found.append(self.ray.get(each))
+                except Exception as error:
+                    failure = error
+        except BaseException:
+            for each in waiting:
+                self.ray.cancel(each)
+            raise
         if not found:
             raise getattr(failure, "cause", None) or failure
         return found
@@ -144,7 +149,12 @@ def tune(cluster: Cluster, task: Task, report: Callable[[dict], None]) -> List[F
             seed = task.settings["seed"] + number * cluster.workers + worker
             share = {"budget": budget / rounds or None, "candidates": -(-candidates // rounds) or None}
             tasks.append(dataclasses.replace(task, settings={**task.settings, **share, "seed": seed, "starts": starts}))
-        found = cluster.run(tasks)
+        try:
+            found = cluster.run(tasks)
+        except KeyboardInterrupt:
+            if not found:
+                raise
+            break
         starts = list(dict.fromkeys([*starts, *(each.result["best"]["options"] for each in found)]))
         starts = [each for each in starts if each]
         report({"round": number + 1, "rounds": rounds, "workers": len(found), "speedup": max(map(speedup, found))})

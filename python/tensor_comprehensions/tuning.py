@@ -1,6 +1,7 @@
 """Searching for the mapping options that make a def fastest on this machine, by measuring."""
 
 import dataclasses
+import os
 import sys
 import time
 from typing import Callable, List, Optional, Sequence, Tuple, Union
@@ -261,6 +262,8 @@ def autotune(
     }
     show = Display() if progress is True else progress or None
     try:
+        if ray and (devices or checkpoint):
+            raise _core.OptionsError("devices= and checkpoint= are of this process: a tuning by Ray takes workers= and resources=")
         if ray:
             found = _tune_elsewhere(function, tensors, out, {**settings, "target": target}, store, show, (ray, workers, resources))
         else:
@@ -280,7 +283,7 @@ def autotune(
 
 def _tune_here(function, tensors, out, target, settings, store, show, checkpoint) -> dict:
     """What a tuning by this process found."""
-    path = [path for path in sys.path if path]
+    path = [path or os.getcwd() for path in sys.path] + [os.path.dirname(os.path.dirname(_core.__file__))]
     settings = {**settings, "worker": [sys.executable, "-S", "-c", WORKER.format(path=path)], "checkpoint": checkpoint}
     key = function._cache_key(tensors, out, _core.Settings(target=target))
     return _core.tune(key, tensors, store._core if store else None, settings, show)

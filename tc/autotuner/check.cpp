@@ -44,15 +44,24 @@ void for_each_element(const TensorSpec& spec, Visit&& visit) {
   }
 }
 
-std::string float_difference(const TensorSpec& spec, const char* got, const char* want, const Tolerance& tolerance) {
-  double squares = 0;
+/// Of the finite values; relative to the largest one, whose square may be too large for a double.
+double root_mean_square(const TensorSpec& spec, const char* values) {
+  double largest = 0, squares = 0;
   std::int64_t count = 0;
-  for_each_element(spec, [&](std::int64_t at) {
-    double value = load_float(spec.dtype, want + at);
-    if (std::isfinite(value)) squares += value * value, ++count;
-    return true;
-  });
-  double scale = count ? std::sqrt(squares / static_cast<double>(count)) : 0;
+  auto for_each_finite = [&](auto&& use) {
+    for_each_element(spec, [&](std::int64_t at) {
+      if (double value = load_float(spec.dtype, values + at); std::isfinite(value)) use(value);
+      return true;
+    });
+  };
+  for_each_finite([&](double value) { largest = std::max(largest, std::abs(value)); });
+  if (largest == 0) return 0;
+  for_each_finite([&](double value) { squares += value / largest * (value / largest), ++count; });
+  return largest * std::sqrt(squares / static_cast<double>(count));
+}
+
+std::string float_difference(const TensorSpec& spec, const char* got, const char* want, const Tolerance& tolerance) {
+  double scale = root_mean_square(spec, want);
   double relative =
       8 * epsilon(spec.dtype) + 32 * epsilon(accumulator_type(spec.dtype)) * std::sqrt(tolerance.summands);
   std::string result;

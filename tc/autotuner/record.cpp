@@ -27,14 +27,18 @@ void Record::add_default(Candidate candidate, Progress clock) {
 }
 
 void Record::add(Candidate candidate, Progress clock) {
+  restore(candidate);
+  report(candidate, clock);
+}
+
+void Record::restore(Candidate candidate) {
   take_in(candidate);
   ++progress_.tried;
   progress_.usable += candidate.usable();
   progress_.same += candidate.status == Status::Same;
   progress_.slow += candidate.status == Status::Slow;
   progress_.failed += !candidate.usable() && candidate.status != Status::Slow;
-  candidates_.push_back(candidate);
-  report(candidate, clock);
+  candidates_.push_back(std::move(candidate));
 }
 
 void Record::report(const Candidate& candidate, Progress clock) {

@@ -16,6 +16,8 @@ class Record {
 
   /// The default options, measured: goes before all others.
   void add_default(Candidate candidate, Progress clock);
+  /// A candidate of an earlier tuning that this one goes on with: listeners know it already.
+  void restore(Candidate candidate);
   /// Another candidate. Counts, the limits and the time come from \p clock.
   void add(Candidate candidate, Progress clock);
 

@@ -16,6 +16,7 @@
 #include "tc/autotuner/winner.h"
 #include "tc/autotuner/worker_process.h"
 #include "tc/base/str.h"
+#include "tc/cache/build_id.h"
 #include "tc/cache/sha256.h"
 #include "tc/cpu/thread_pool.h"
 #include "tc/engine/persistent.h"
@@ -204,12 +205,13 @@ Progress Tuner::clock() const {
   return result;
 }
 
-/// Equal for tunings of which one can go on with the checkpoint of the other.
+/// Equal for tunings of which one can go on with the checkpoint of the other: times of other numbers of threads, or of code of another
+/// build of the compiler, are of no use to it.
 std::string Tuner::identity() const {
   auto key = cache::digest(engine::persistent_key(*function_, arguments_, settings_.target));
   auto how = str(static_cast<int>(settings_.method), " ", static_cast<int>(settings_.ranking), " ", settings_.seed, " ",
-                 settings_.genetic.population, " ", settings_.genetic.crossover_rate, " ",
-                 settings_.genetic.mutation_rate, "\n", space_.text());
+                 settings_.genetic.population, " ", settings_.genetic.crossover_rate, " ", settings_.genetic.mutation_rate,
+                 " ", problem_of(*function_, arguments_, settings_).threads, " ", cache::compiler_build_id(), "\n", space_.text());
   return cache::hex(cache::sha256(cache::hex(key) + how));
 }
 
@@ -227,7 +229,7 @@ void Tuner::resume(const Checkpoint& checkpoint) {
   for (const auto& candidate : checkpoint.candidates) {
     if (candidate.generation == 0) continue;
     learn(candidate);
-    record_.add(candidate, clock());
+    record_.restore(candidate);
   }
 }
 
@@ -271,7 +273,7 @@ void Tuner::measure_default() {
   std::vector<Candidate> one{candidate};
   predict(one, when_cancelled());
   candidate.predicted = one[0].predicted;
-  candidate.at = elapsed();
+  candidate.at = elapsed() - before_;
   learn(candidate);
   search_->tell({{candidate.options, candidate.seconds}});
   record_.add_default(std::move(candidate), clock());

@@ -8,7 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 
 #include "tc/autotuner/results.h"
@@ -19,12 +21,9 @@
 namespace tc::autotuner {
 namespace {
 
-constexpr int first_free_file = 10, start_milliseconds = 60000, poll_milliseconds = 20;
+constexpr int first_free_file = 10, poll_milliseconds = 20;
+constexpr double start_seconds = 60;  ///< that a worker may take to load its program
 constexpr double grace = 10;  ///< seconds past its limit after which a worker itself is taken to hang
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// Starts \p command in a process group of its own with \p socket and \p data as a worker expects them; -1 if it
 /// cannot.
@@ -52,9 +51,25 @@ pid_t spawn(const std::vector<std::string>& command, int socket, int data) {
   return failed ? -1 : process;
 }
 
-std::optional<Message> receive_within(int socket, int milliseconds) {
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// A message that comes within \p seconds; signals do not end the wait.
+std::optional<Message> receive_within(int socket, double seconds) {
   pollfd file{socket, POLLIN, 0};
-  return ::poll(&file, 1, milliseconds) > 0 ? receive(socket) : std::nullopt;
+  for (double end = now() + seconds; now() < end;) {
+    int ready = ::poll(&file, 1, static_cast<int>(std::ceil(1000 * (end - now()))));
+    if (ready > 0) return receive(socket);
+    if (ready == 0 || errno != EINTR) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+void kill_group(pid_t process) {
+  ::kill(-process, SIGKILL);
+  while (::waitpid(process, nullptr, 0) < 0 && errno == EINTR) {
+  }
 }
 
 }  // namespace
@@ -70,12 +85,9 @@ WorkerProcess::WorkerProcess(const std::vector<std::string>& command, int data, 
   for (int file : {ends[1], theirs, memory}) ::close(file);
   socket_ = ends[0];
   std::optional<Message> answer;
-  if (process_ > 0 && send(socket_, problem)) answer = receive_within(socket_, start_milliseconds);
+  if (process_ > 0 && send(socket_, problem)) answer = receive_within(socket_, start_seconds);
   if (answer && *answer == Message{"ready"}) return;
-  if (process_ > 0) {
-    ::kill(-process_, SIGKILL);
-    ::waitpid(process_, nullptr, 0);
-  }
+  if (process_ > 0) kill_group(process_);
   ::close(socket_);
   throw ResourceError(str("the worker process '", join(command, " "), "' does not start",
                           answer && answer->size() > 1 ? ": " + (*answer)[1] : ""));
@@ -83,15 +95,26 @@ WorkerProcess::WorkerProcess(const std::vector<std::string>& command, int data, 
 
 WorkerProcess::~WorkerProcess() {
   ::close(socket_);
-  ::kill(-process_, SIGKILL);
-  ::waitpid(process_, nullptr, 0);
+  kill_group(process_);
 }
 
 Workers::Workers(std::vector<std::string> command, int data, Message problem)
     : command_(std::move(command)), data_(data), problem_(std::move(problem)) {}
 
+/// What keeps the job from being started, once others were: it costs that job only.
+std::optional<Message> Workers::try_start(Seat& seat, std::size_t index, const Message& job, const Limits& limits, int device) {
+  try {
+    start(seat, index, job, limits, device);
+    return std::nullopt;
+  } catch (const ResourceError& error) {
+    if (!has_started_) throw;
+    return Message{name(Status::Exhausted), error.what()};
+  }
+}
+
 void Workers::start(Seat& seat, std::size_t index, const Message& job, const Limits& limits, int device) {
   if (!seat.worker) seat.worker = std::make_unique<WorkerProcess>(command_, data_, problem_);
+  has_started_ = true;
   Message message{exact_text(limits.seconds), str(limits.memory), str(device)};
   message.insert(message.end(), job.begin(), job.end());
   send(seat.worker->socket(), message);
@@ -128,7 +151,13 @@ bool Workers::run(std::size_t count, const MakeJob& make, const Limits& limits, 
     std::vector<std::size_t> busy;
     for (std::size_t i = 0; i < devices.size(); ++i) {
       auto& seat = seats_[i];
-      if (!seat.job && next < count) start(seat, next, make(next), limits, devices[i]), ++next;
+      if (!seat.job && next < count) {
+        auto index = next++;
+        if (auto failed = try_start(seat, index, make(index), limits, devices[i])) {
+          --left;
+          done(index, std::move(*failed), devices[i]);
+        }
+      }
       if (!seat.job) continue;
       files.push_back({seat.worker->socket(), POLLIN, 0});
       busy.push_back(i);

@@ -61,6 +61,7 @@ class Workers {
     std::optional<std::size_t> job;
     double deadline = 0;  ///< on the steady clock
   };
+  std::optional<Message> try_start(Seat& seat, std::size_t index, const Message& job, const Limits& limits, int device);
   void start(Seat& seat, std::size_t index, const Message& job, const Limits& limits, int device);
   void clear();
   std::optional<Message> reply(Seat& seat, bool readable);
@@ -69,6 +70,7 @@ class Workers {
   int data_;
   Message problem_;
   std::vector<Seat> seats_;
+  bool has_started_ = false;  ///< has a worker ever run?
 };
 
 }  // namespace tc::autotuner

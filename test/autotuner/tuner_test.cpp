@@ -124,10 +124,12 @@ TEST(Tune, GoesOnFromACheckpoint) {
   settings.checkpoint = folder.path() + "/point";
   auto first = tried(tune(function_of(product_text), inputs.views(), {}, settings));
   settings.candidates = 12;
-  std::set<std::string> later;
-  int begun = 0;
-  settings.on_candidate = [&](const Candidate& candidate) { begun += candidate.generation == 1; };
-  auto second = tried(tune(function_of(product_text), inputs.views(), {}, settings));
+  int told = 0;
+  settings.on_candidate = [&](const Candidate&) { ++told; };
+  auto result = tune(function_of(product_text), inputs.views(), {}, settings);
+  auto second = tried(result);
+  EXPECT_EQ(told, 7) << "the default options and the six new ones";
+  EXPECT_TRUE(std::is_sorted(result.candidates.begin(), result.candidates.end(), [](const auto& a, const auto& b) { return a.at < b.at; }));
   EXPECT_EQ(second.substr(0, first.size()), first);
   EXPECT_GT(second.size(), first.size());
   EXPECT_EQ(load_checkpoint(settings.checkpoint)->candidates.size(), 13u);
