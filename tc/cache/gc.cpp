@@ -23,11 +23,14 @@ class Collector {
 
   GcReport run() {
     for (auto* files : {&options_, &code_}) remove_temporary(*files);
-    if (rules_.only_when_full && report_.bytes_left <= rules_.max_bytes) return report_;
+    if (rules_.only_when_full) {
+      if (report_.bytes_left > rules_.max_bytes) remove_least_used(rules_.max_bytes - rules_.max_bytes / 8);
+      return report_;
+    }
     std::erase_if(options_, [&](const Found& found) { return remove_if_damaged<OptionsEntry>(found, options_limit); });
     std::erase_if(code_, [&](const Found& found) { return remove_if_damaged<CodeEntry>(found, code_limit); });
     remove_worse();
-    remove_least_used();
+    remove_least_used(rules_.max_bytes);
     return report_;
   }
 
@@ -81,11 +84,11 @@ class Collector {
     }
   }
 
-  void remove_least_used() {
+  void remove_least_used(std::uint64_t most) {
     std::stable_sort(code_.begin(), code_.end(),
                      [](const Found& a, const Found& b) { return a.file.modified_at < b.file.modified_at; });
     for (const auto& found : code_) {
-      if (report_.bytes_left <= rules_.max_bytes) break;
+      if (report_.bytes_left <= most) break;
       remove(found);
     }
   }

@@ -134,7 +134,8 @@ std::size_t remove(const std::string& folder, const std::string& id) {
 }
 
 Transfer merge(const std::string& into, const std::string& from) {
-  if (!std::filesystem::is_directory(from)) throw ArgumentError(str("there is no folder '", from, "' to merge"));
+  std::error_code unknown;
+  if (!std::filesystem::is_directory(from, unknown)) throw ArgumentError(str("there is no folder '", from, "' to merge"));
   Transfer transfer;
   for (const auto& [place, file] : find_files(options_root(from)))
     if (!is_temporary(file.name)) add_options(into, load_options(place).bytes, transfer);
