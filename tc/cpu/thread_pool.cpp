@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -29,6 +30,8 @@ struct Arena {
   tbb::task_arena arena;
   int threads;
 };
+
+constexpr int most_threads = 4096;
 
 std::atomic<bool> in_forked_child{false};
 std::atomic<int> wanted_threads{0};
@@ -81,24 +84,33 @@ struct Guarded {
   }
 };
 
+/// What kernels return when memory or threads ran out: Halide's halide_error_code_out_of_memory.
+constexpr int out_of_resources = -11;
+
+/// Machine code calls this: no exception may pass.
 int run_in_arena(void* user, ParallelBody body, int min, int extent, std::uint8_t* closure) {
   std::atomic<int> status{0};
-  auto arena = current_arena();
-  arena->arena.execute([&] {
-    tbb::parallel_for(min, min + extent, [&](int i) {
-      InsideLoop guard;
-      if (status.load(std::memory_order_relaxed)) return;
-      int zero = 0;
-      if (int result = body(user, i, closure)) status.compare_exchange_strong(zero, result);
+  try {
+    auto arena = current_arena();
+    arena->arena.execute([&] {
+      tbb::parallel_for(min, min + extent, [&](int i) {
+        InsideLoop guard;
+        if (status.load(std::memory_order_relaxed)) return;
+        int zero = 0;
+        if (int result = body(user, i, closure)) status.compare_exchange_strong(zero, result);
+      });
     });
-  });
+  } catch (const std::exception&) {
+    return out_of_resources;
+  }
   return status;
 }
 
 }  // namespace
 
 void set_num_threads(int threads) {
-  if (threads < 1) throw OptionsError(str("the number of threads is ", threads, "; it must be at least 1"));
+  if (threads < 1 || threads > most_threads)
+    throw OptionsError(str("the number of threads is ", threads, "; it must be from 1 to ", most_threads));
   wanted_threads = threads;
 }
 

@@ -78,10 +78,11 @@ void schedule(CompileState& state, std::size_t index) {
       [] {});
 }
 
-/// Cuts the reductions of a launch that would leave processors without work into parts, before its clusters are mapped.
+/// Cuts the reductions of a launch that would leave processors without work into parts, before its clusters are mapped. A schedule that
+/// was given stays as it is.
 void cut_reductions(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
-  if (!launch.dependences) return;
+  if (!launch.dependences || launch.has_own_schedule) return;
   with_quota(
       state, *launch.scop, "map", "reductions are not cut into parts",
       [&] {
@@ -97,7 +98,7 @@ void cut_reductions(CompileState& state, std::size_t index) {
 }
 
 std::string print_accesses(const LaunchState& launch) {
-  std::ostringstream out;
+  TextStream out;
   for (const auto& statement : launch.scop->statements) {
     out << statement.id << ": domain " << statement.domain << "\n  writes " << statement.write.relation << "\n";
     for (const auto& read : statement.reads)
@@ -112,7 +113,7 @@ std::string print_schedule(const LaunchState& launch) {
 
 std::string print_dependences(const LaunchState& launch) {
   if (!launch.dependences) return "not computed: quota exhausted\n";
-  std::ostringstream out;
+  TextStream out;
   out << "flow: " << launch.dependences->flow << "\nanti: " << launch.dependences->anti
       << "\noutput: " << launch.dependences->output << "\n";
   return out.str();
@@ -174,6 +175,7 @@ Stage<CompileState> after(Step step, Stage<CompileState> stage, std::size_t inde
 void replace_schedule(LaunchState& launch, const std::string& text) {
   try {
     launch.scop->schedule = isl::schedule(launch.scop->ctx(), text);
+    launch.has_own_schedule = true;
   } catch (const isl::exception& error) {
     throw OptionsError(str("the replacement of stage 'schedule' is not a schedule tree: ", error.what()));
   }

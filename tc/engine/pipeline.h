@@ -43,6 +43,7 @@ struct LaunchState {
   std::optional<polyhedral::Scop> scop;                ///< extract, then schedule, then map
   std::optional<polyhedral::Scop> plain;               ///< in program order, for when a quota runs out
   std::optional<polyhedral::Dependences> dependences;  ///< depend; absent: quota exhausted
+  bool has_own_schedule = false;                       ///< schedule: it was given, not computed
   std::optional<polyhedral::Mapping> mapping;          ///< map
   std::optional<polyhedral::Ast> ast;                  ///< generate
   std::shared_ptr<const Halide::Internal::Stmt> body;  ///< raise
