@@ -10,7 +10,7 @@
 namespace tc::cuda {
 namespace {
 
-constexpr unsigned local_load = 0x183, local_store = 0x187, branch = 0x147;
+constexpr unsigned local_load = 0x183, shared_load = 0x184, local_store = 0x187, branch = 0x147;
 
 const std::map<unsigned, const char*>& names() {
   static const std::map<unsigned, const char*> table = {
@@ -18,7 +18,7 @@ const std::map<unsigned, const char*>& names() {
       {0x025, "IMAD.WIDE"}, {0x03b, "LDSM"},    {0x03c, "HMMA"},      {0x03e, "F2FP"},       {0x03f, "DMMA"},
       {0x044, "STSM"},      {0x0ca, "R2UR"},    {0x108, "MUFU"},      {0x118, "NOP"},        {0x119, "S2R"},
       {0x11a, "DEPBAR"},    {0x11d, "BAR"},     {branch, "BRA"},      {0x14d, "EXIT"},       {0x181, "LDG"},
-      {local_load, "LDL"},  {0x184, "LDS"},     {0x186, "STG"},       {local_store, "STL"},  {0x188, "STS"},
+      {local_load, "LDL"},  {shared_load, "LDS"},     {0x186, "STG"},       {local_store, "STL"},  {0x188, "STS"},
       {0x189, "SHFL"},      {0x1a7, "SYNCS"},   {0x1ae, "LDGSTS"},    {0x1af, "LDGDEPBAR"},  {0x1b2, "SYNCS"},
       {0x1b4, "UTMALDG"},   {0x1b5, "UTMASTG"}, {0x1c5, "WARPGROUP"}, {0x1c8, "USETMAXREG"}, {0x1f0, "HGMMA"},
   };
@@ -41,6 +41,12 @@ std::int64_t jump(const Instruction& instruction, int architecture) {
   return words / words_of_instruction + 1;
 }
 
+/// Is \p instruction a load from shared memory to the register that is always 0? ptxas puts some before asynchronous copies.
+bool goes_nowhere(const Instruction& instruction) {
+  constexpr unsigned zero = 255;
+  return opcode(instruction) == shared_load && (instruction.low >> 16 & 0xff) == zero;
+}
+
 }  // namespace
 
 std::vector<Instruction> decode(std::string_view code) {
@@ -51,16 +57,17 @@ std::vector<Instruction> decode(std::string_view code) {
 
 std::string opcode_name(const Instruction& instruction) {
   auto found = names().find(opcode(instruction));
-  if (found != names().end()) return found->second;
+  if (found != names().end()) return goes_nowhere(instruction) ? found->second + std::string(".RZ") : found->second;
   TextStream out;
   out << "0x" << std::hex << std::setw(3) << std::setfill('0') << opcode(instruction);
   return out.str();
 }
 
 int access_bits(const Instruction& instruction) {
+  if (goes_nowhere(instruction)) return 0;
   switch (opcode(instruction)) {
     case 0x181:
-    case 0x184:
+    case shared_load:
     case 0x186:
     case 0x188:
     case 0x1ae:

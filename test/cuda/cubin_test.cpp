@@ -52,6 +52,22 @@ extern "C" __global__ void f(float* A) {
   EXPECT_EQ(stats.accesses, (KernelStats::Counts{{"LDG.32", 1}, {"LDS.32", 1}, {"STG.32", 1}, {"STS.32", 1}}));
 }
 
+TEST(Cubin, LoadsThatGoNowhereAreNoAccesses) {
+  TC_NEEDS_NVRTC();
+  auto stats = stats_of(R"cuda(
+extern "C" __global__ void f(const float* A, float* B) {
+  __shared__ __align__(16) float tile[1024];
+  tc_copy_async_16(tile + 4 * threadIdx.x, A + 4 * threadIdx.x);
+  tc_copy_commit();
+  tc_copy_wait<0>();
+  tc_barrier();
+  B[threadIdx.x] = tile[255 - threadIdx.x];
+})cuda",
+                        "sm_90");
+  EXPECT_EQ(stats.count("LDS"), 1) << to_string(stats);
+  EXPECT_EQ(stats.accesses, (KernelStats::Counts{{"LDGSTS.128", 1}, {"LDS.32", 1}, {"STG.32", 1}})) << to_string(stats);
+}
+
 TEST(Cubin, AddsUpWhatIsSpilled) {
   TC_NEEDS_NVRTC();
   auto stats = stats_of(R"cuda(
