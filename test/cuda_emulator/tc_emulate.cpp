@@ -26,6 +26,7 @@ DEFINE_string(def, "", "the def to run, the last one if empty");
 DEFINE_double(tolerance, -1, "of float results; negative: the file's, or what rounding allows");
 DEFINE_bool(text, false, "print the kernels");
 DEFINE_int32(blocks, 0, "run so many blocks of each kernel, and compare nothing; 0: all");
+DEFINE_string(dump, "", "a folder for the text of each stage");
 DEFINE_bool(verify, true, "verify the laws after each stage");
 DEFINE_bool(barriers, false, "print the barriers without which no fault shows");
 DEFINE_bool(counts, false, "print what the accesses of each line cost: wavefronts, sectors");
@@ -96,6 +97,7 @@ int emulate_file(const std::string& path) {
   options.target = Target::parse(FLAGS_target);
   options.mapping = options::MappingOptions::parse(FLAGS_options);
   options.stages.verify = FLAGS_verify;
+  options.stages.dump_directory = FLAGS_dump;
   if (!options.target.is_cuda()) throw OptionsError(str("--target: '", FLAGS_target, "' is not a GPU"));
   auto arguments = make_arguments(*function, program, sizes);
   Tolerances tolerances;
