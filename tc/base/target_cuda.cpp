@@ -15,10 +15,11 @@ using target_text::size_text;
 struct Row {
   const char* architecture;
   int processors, processor_threads, processor_blocks, processor_shared, requested_shared, l2;
+  bool asynchronous_copies = true;
 };
 
 constexpr Row rows[] = {
-    {"sm_75", 40, 1024, 16, 64, 64, 4},      {"sm_80", 108, 2048, 32, 164, 163, 40},  {"sm_86", 84, 1536, 16, 100, 99, 6},
+    {"sm_75", 40, 1024, 16, 64, 64, 4, false},      {"sm_80", 108, 2048, 32, 164, 163, 40},  {"sm_86", 84, 1536, 16, 100, 99, 6},
     {"sm_87", 16, 1536, 16, 164, 163, 4},    {"sm_89", 128, 1536, 24, 100, 99, 72},   {"sm_90", 132, 2048, 32, 228, 227, 50},
     {"sm_100", 148, 2048, 32, 228, 227, 126}, {"sm_103", 148, 2048, 32, 228, 227, 126}, {"sm_110", 20, 1536, 24, 228, 227, 32},
     {"sm_120", 170, 1536, 24, 100, 99, 96},  {"sm_121", 48, 1536, 24, 100, 99, 24},
@@ -97,6 +98,7 @@ GridLimits GridLimits::of(std::string_view architecture) {
   grid.block_shared_bytes_requested = std::int64_t{row->requested_shared} << 10;
   grid.reserved_shared_bytes = row->processor_shared == row->requested_shared ? 0 : 1 << 10;
   grid.l2_bytes = std::int64_t{row->l2} << 20;
+  grid.asynchronous_copies = row->asynchronous_copies;
   return grid;
 }
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/cuda/kernel_printer.h"
@@ -134,6 +136,12 @@ void KernelPrinter::statement(const Stmt& stmt) {
 }
 
 void KernelPrinter::store(const ir::Store* op) {
+  Expr plain = without_strict(op->value);
+  if (const auto* call = plain.as<ir::Call>(); call && call->name == "tc_copy_async") {
+    const auto* from = call->args.at(0).as<ir::Load>();
+    if (!from) throw InternalError(str("an asynchronous copy to '", op->name, "' does not copy an element as it is"));
+    return begin_copy(op, from);
+  }
   if (op->index.type().is_vector()) return store_vector(op);
   auto value = expr(without_strict(op->value)), at = index(op->index);
   line(str(identifier(op->name), "[", at.text, "] = ", value.text, ";"));
@@ -157,6 +165,33 @@ Expr KernelPrinter::hoist_subscripts(const Expr& value) {
     }
   } hoist(*this);
   return hoist.mutate(value);
+}
+
+void KernelPrinter::begin_copy(const ir::Store* to, const ir::Load* from) {
+  int lanes = to->index.type().lanes(), size = from->type.element_of().bytes();
+  auto copy = [&](int bytes, const std::string& target, const std::string& source) {
+    line(str("tc_copy_async_", bytes, "(", target, ", ", source, ");"));
+  };
+  auto element = [](const std::string& buffer, const std::string& at) { return str("&", buffer, "[", at, "]"); };
+  bool at_once = lanes > 1 && moves_at_once(to->name, to->index, to->predicate, from->type.element_of()) &&
+                 moves_at_once(from->name, from->index, from->predicate, from->type.element_of());
+  if (at_once) {
+    moved_at_once_.insert(from->name);
+    int step = std::min(lanes, widest_access / size);
+    for (int i = 0; i < lanes; i += step) {
+      auto offset = i > 0 ? str(" + ", i) : "";
+      copy(step * size, address(to->name, to->index) + offset, address(from->name, from->index) + offset);
+    }
+  } else if (lanes > 1) {
+    auto lane = open_lanes(lanes);
+    if (!ir::is_const_one(to->predicate)) open(str("if (", element_of(to->predicate, lane).text, ")"));
+    copy(size, element(identifier(to->name), element_of(to->index, lane).text), element(identifier(from->name), element_of(from->index, lane).text));
+    if (!ir::is_const_one(to->predicate)) close();
+    close();
+  } else {
+    copy(size, element(identifier(to->name), index(to->index).text), element(identifier(from->name), index(from->index).text));
+  }
+  loads_.clear();
 }
 
 void KernelPrinter::store_vector(const ir::Store* op) {

@@ -235,8 +235,8 @@ void emit(CompileState& state, std::size_t index) {
   if (launch.phases) launch.texts.push_back(emit_whole(launch, name));
   for (std::size_t k = 0; !launch.phases && k < launch.kernels.size(); ++k) {
     const auto& part = launch.kernels[k];
-    launch.texts.push_back(cuda::emit_kernel(launch.kernels.size() > 1 ? str(name, "_", k) : name, *part.body,
-                                             part.buffers, {part.kernel.grid, part.kernel.block}));
+    cuda::KernelShape shape{part.kernel.grid, part.kernel.block, part.kernel.blocks_per_processor};
+    launch.texts.push_back(cuda::emit_kernel(launch.kernels.size() > 1 ? str(name, "_", k) : name, *part.body, part.buffers, shape));
   }
   for (const auto& text : launch.texts) check_limits(text, state.target.grid);
 }

@@ -36,7 +36,7 @@ std::optional<std::string> part_in(const isl::ast_expr& expr, const std::string&
 /// The iterator of the statement at \p site that \p loop makes up, or a part of; "" where there is none.
 std::string name_at(const polyhedral::Site& site, const LoopShape& loop, const polyhedral::Scop& scop,
                     const Program& program) {
-  if (polyhedral::is_barrier(site.statement)) return {};
+  if (polyhedral::is_synchronisation(site.statement)) return {};
   const auto* source = find_source(scop.statement(site.statement), program);
   for (std::size_t i = 0; source && i < std::min(source->iterators.size(), site.iterators.size()); ++i)
     if (auto part = part_in(site.iterators[i], loop.iterator)) return source->iterators[i] + *part;

@@ -78,10 +78,12 @@ class Raiser {
   }
 
   Stmt site(const polyhedral::Site& at) {
-    if (!polyhedral::is_barrier(at.statement)) return raise_body(at, scop_, program_, environment_, lanes_);
-    bool of_block = at.statement.rfind(polyhedral::block_barrier, 0) == 0;
-    auto name = of_block ? polyhedral::block_barrier : polyhedral::warp_barrier;
-    return ir::Evaluate::make(ir::Call::make(Int(32), name, {}, ir::Call::Extern));
+    if (!polyhedral::is_synchronisation(at.statement)) return raise_body(at, scop_, program_, environment_, lanes_);
+    std::vector<Expr> arguments;
+    if (auto left = polyhedral::groups_left(at.statement); left >= 0) arguments.push_back(left);
+    for (const auto& name : {polyhedral::block_barrier, polyhedral::warp_barrier, polyhedral::copy_commit, polyhedral::copy_wait})
+      if (at.statement.rfind(name, 0) == 0) return ir::Evaluate::make(ir::Call::make(Int(32), name, arguments, ir::Call::Extern));
+    throw InternalError(str("no function does what '", at.statement, "' stands for"));
   }
 
   Stmt block(const isl::ast_node& n, Mode mode) {
@@ -164,7 +166,7 @@ class Raiser {
   template <typename Function>
   void for_each_statement(const isl::ast_node& n, const Function& function) {
     for_each_site(ast_, n, [&](const polyhedral::Site& site) {
-      if (!polyhedral::is_barrier(site.statement)) function(scop_.statement(site.statement));
+      if (!polyhedral::is_synchronisation(site.statement)) function(scop_.statement(site.statement));
     });
   }
 

@@ -330,7 +330,9 @@ Expr instance_value(const Place& place, const Program& program, const Tensor& ta
     case Statement::Body::Copy: {
       const Tensor* tensor = nullptr;
       Bounded at = site_address(place, place.site.reads.at(0), &tensor);
-      return load(moves_bits(place, target) ? as_words(*tensor) : *tensor, at, lanes);
+      Expr value = load(moves_bits(place, target) ? as_words(*tensor) : *tensor, at, lanes);
+      if (!place.statement.asynchronous) return value;
+      return ir::Call::make(value.type(), "tc_copy_async", {value}, ir::Call::PureExtern);
     }
     case Statement::Body::Source: break;
   }

@@ -8,6 +8,7 @@
 #include "tc/base/str.h"
 #include "tc/polyhedral/cluster_view.h"
 #include "tc/polyhedral/instances.h"
+#include "tc/polyhedral/pipeline_copies.h"
 #include "tc/polyhedral/surround.h"
 
 namespace tc::polyhedral {
@@ -74,9 +75,10 @@ schedule_node cut_into_blocks(const Scop& scop, schedule_node node, const GridBl
 /// from the tile's first element; then the numbers of tiles.
 class Copy {
  public:
-  Copy(Scop& scop, const GridCopy& choice, const std::vector<Fixed>& fixed)
+  Copy(Scop& scop, const GridCopy& choice, const std::vector<Fixed>& fixed, const GridBlocks& blocks)
       : scop_(scop),
         choice_(choice),
+        blocks_(blocks),
         reader_(scop.statement(choice.statement)),
         names_(dimension_names(dimensions(reader_.domain))),
         dimensions_(copy_dimensions(reader_, choice.read)),
@@ -91,30 +93,34 @@ class Copy {
     for (const auto& loop : counted_) own_.push_back(str("t", loop.iterator));
   }
 
-  Addition make(GridClusterMapping& mapping) {
+  /// The copy's statements. One by registers that runs ahead has two: the elements wait in a temporary between them.
+  std::vector<Addition> make(GridClusterMapping& mapping) {
     auto& read = reader_.reads.at(choice_.read);
     auto source = range_name(read.relation);
-    Addition addition;
-    addition.host = reader_.id;
-    auto& statement = addition.statement;
-    auto tensor = make_tensor(source);
-    statement.id = unused_name(scop_, "copy_" + tensor.name.substr(buffer_prefix.size()));
-    statement.body = Statement::Body::Copy;
-    statement.iterators = own_;
-    auto tuple = str(statement.id, "[", join(own_), "]");
-    auto ctx = scop_.ctx();
-    addition.like = isl::multi_aff(ctx, str("{ ", tuple, " -> ", reader_.id, "[", join(first_instance()), "] }"));
-    auto first = read.function.pullback(addition.like.to_pw_multi_aff());
-    auto memory = first.add(isl::pw_multi_aff(ctx, str("{ ", tuple, " -> ", source, "[", join(distances()), "] }")));
-    statement.domain = domain(statement.id, read, memory);
-    statement.reads = {{memory.as_map().intersect_domain(statement.domain), true, memory}};
-    auto local = str("{ ", tuple, " -> ", tensor.name, "[", join(own_), "] }");
-    statement.write = exact_access(isl::map(ctx, local).intersect_domain(statement.domain));
+    auto tensor = make_tensor(buffer_prefix, source);
+    auto name = tensor.name.substr(buffer_prefix.size());
+    auto to = [&](const Tensor& target) { return str(target.name, "[", join(own_), "]"); };
+    bool ahead = blocks_.slots > 1, waits = ahead && choice_.way == GridCopy::Way::Registers;
+    std::vector<Addition> result;
+    if (waits) {
+      auto held = make_tensor("held_", source);
+      result.push_back(load("load_" + name, read, to(held)));
+      scop_.tensors.push_back(held);
+      mapping.held.push_back({held.name, result[0].statement.id});
+      result.push_back(relay("copy_" + name, result[0], to(held), to(tensor)));
+      result.back().behind = true;
+    } else {
+      result.push_back(load("copy_" + name, read, to(tensor)));
+      result.back().statement.asynchronous = ahead;
+    }
     auto redirected = str("{ ", reader_.id, "[", join(names_), "] -> ", tensor.name, "[", join(coordinates()), "] }");
-    read = exact_access(isl::map(ctx, redirected).intersect_domain(reader_.domain));
-    add_mapping(statement.id, tensor.name, scop_.tensor(source), mapping);
+    read = exact_access(isl::map(scop_.ctx(), redirected).intersect_domain(reader_.domain));
     scop_.tensors.push_back(tensor);
-    return addition;
+    for (const auto& addition : result) add_mapping(addition.statement.id, scop_.tensor(source), mapping);
+    add_buffer(result.back().statement.id, tensor.name, mapping);
+    if (ahead)
+      for (const auto& addition : result) mapping.ahead.push_back({addition.statement.id, waits ? 1 : blocks_.slots - 1});
+    return result;
   }
 
   /// The loops of the copy that no loop around it runs.
@@ -131,6 +137,45 @@ class Copy {
   }
 
  private:
+  /// The statement \p wish, which moves to the element \p to what \p read reads.
+  Addition load(const std::string& wish, const Access& read, const std::string& to) const {
+    Addition addition = start(wish);
+    auto& statement = addition.statement;
+    auto first = read.function.pullback(addition.like.to_pw_multi_aff());
+    auto source = range_name(read.relation);
+    auto memory = first.add(isl::pw_multi_aff(scop_.ctx(), str("{ ", tuple(statement), " -> ", source, "[", join(distances()), "] }")));
+    statement.domain = domain(statement.id, read, memory);
+    statement.reads = {{memory.as_map().intersect_domain(statement.domain), true, memory}};
+    statement.write = access(statement, to);
+    return addition;
+  }
+
+  /// The statement \p wish, which moves \p from to \p to in the instances that \p load has.
+  Addition relay(const std::string& wish, const Addition& load, const std::string& from, const std::string& to) const {
+    Addition addition = start(wish);
+    auto& statement = addition.statement;
+    statement.domain = call(scop_.ctx(), isl_set_set_tuple_name, load.statement.domain.copy(), statement.id.c_str());
+    statement.reads = {access(statement, from)};
+    statement.write = access(statement, to);
+    return addition;
+  }
+
+  Addition start(const std::string& wish) const {
+    Addition addition;
+    addition.host = reader_.id;
+    auto& statement = addition.statement;
+    statement.id = unused_name(scop_, wish);
+    statement.body = Statement::Body::Copy;
+    statement.iterators = own_;
+    addition.like = isl::multi_aff(scop_.ctx(), str("{ ", tuple(statement), " -> ", reader_.id, "[", join(first_instance()), "] }"));
+    return addition;
+  }
+
+  std::string tuple(const Statement& statement) const { return str(statement.id, "[", join(own_), "]"); }
+  Access access(const Statement& statement, const std::string& element) const {
+    return exact_access(isl::map(scop_.ctx(), str("{ ", tuple(statement), " -> ", element, " }")).intersect_domain(statement.domain));
+  }
+
   bool is_plain(int iterator) const {
     return std::any_of(dimensions_.begin(), dimensions_.end(), [&](const auto& dimension) { return dimension.iterator == iterator; });
   }
@@ -204,15 +249,15 @@ class Copy {
   }
   isl::set tiles(const std::string& id) const {
     std::vector<std::string> bounds;
-    auto tensor = make_tensor(range_name(reader_.reads.at(choice_.read).relation));
+    auto tensor = make_tensor(buffer_prefix, range_name(reader_.reads.at(choice_.read).relation));
     for (std::size_t i = 0; i < own_.size(); ++i)
       bounds.push_back(str(tensor.min[i], " <= ", own_[i], " < ", tensor.min[i] + tensor.extent[i]));
     return isl::set(scop_.ctx(), str("{ ", id, "[", join(own_), "] : ", join(bounds, " and "), " }"));
   }
 
-  Tensor make_tensor(const std::string& source) const {
+  Tensor make_tensor(const std::string& prefix, const std::string& source) const {
     Tensor tensor;
-    tensor.name = unused_name(scop_, buffer_prefix + source);
+    tensor.name = unused_name(scop_, prefix + source);
     tensor.type = scop_.tensor(source).type;
     tensor.storage = Tensor::Storage::Workspace;
     for (const auto& dimension : dimensions_) {
@@ -238,7 +283,7 @@ class Copy {
 
   /// All threads fill the copy together: vectors along the dimension the mapping names, neighbouring threads along the one in
   /// which the copy is contiguous; else, element by element, in the order of the tensor in memory.
-  void add_mapping(const std::string& id, const std::string& tensor, const Tensor& source, GridClusterMapping& mapping) const {
+  void add_mapping(const std::string& id, const Tensor& source, GridClusterMapping& mapping) const {
     auto contiguous = dimension_of(choice_.contiguous);
     auto run = choice_.vector > 1 ? dimension_of(choice_.run_along) : -1;
     std::vector<int> order;
@@ -252,11 +297,25 @@ class Copy {
     statement.unroll = true;
     for (int d : order) statement.loops.push_back({d, {-1, d == run ? choice_.vector : 1}});
     mapping.statements.push_back(statement);
-    mapping.buffers.push_back({tensor, {reader_.id, id}, contiguous});
+  }
+
+  /// The buffer \p tensor that the copy \p id fills, with room for as many blocks as there are at once.
+  void add_buffer(const std::string& id, const std::string& tensor, GridClusterMapping& mapping) const {
+    GridBuffer buffer{tensor, {reader_.id, id}, dimension_of(choice_.contiguous)};
+    buffer.slots = choice_.way == GridCopy::Way::Asynchronous ? blocks_.slots : std::min(blocks_.slots, 2);
+    auto count = str("t", blocks_.iterator);
+    for (std::size_t i = 0; buffer.slots > 1 && i < own_.size(); ++i) {
+      bool plain = i < dimensions_.size() && dimensions_[i].iterator == blocks_.iterator;
+      if (!plain && own_[i] != count) continue;
+      buffer.along = static_cast<int>(i);
+      buffer.size = plain ? blocks_.size : 1;
+    }
+    mapping.buffers.push_back(buffer);
   }
 
   Scop& scop_;
   const GridCopy& choice_;
+  const GridBlocks& blocks_;
   Statement& reader_;
   std::vector<std::string> names_;        ///< of the reader's iterators
   std::vector<CopyDimension> dimensions_;
@@ -315,11 +374,17 @@ Scop copy_reads(const Scop& scop, GridClusterMapping& mapping) {
   }
   std::vector<Addition> copies;
   for (const auto& choice : mapping.copies) {
-    Copy copy(result, choice, fixed);
-    copies.push_back(copy.make(mapping));
-    copies.back().loops = copy.own_loops(copies.back(), outer, mapping.blocks);
+    Copy copy(result, choice, fixed, mapping.blocks);
+    for (auto& addition : copy.make(mapping)) {
+      addition.loops = copy.own_loops(addition, outer, mapping.blocks);
+      copies.push_back(addition);
+    }
   }
-  return surround(result, path_of(place), copies, {});
+  auto path = path_of(place);
+  result = surround(result, path, copies, {});
+  if (mapping.ahead.empty()) return result;
+  path.pop_back();
+  return run_ahead(result, path, mapping.ahead);
 }
 
 isl::schedule_node common_node(const isl::schedule& schedule, const std::vector<std::string>& statements) {

@@ -32,6 +32,7 @@ std::vector<CopyDimension> copy_dimensions(const Statement& statement, int read)
 ///
 ///   band [h, w] { U: band [kh, kw]  ... I[h + kh, w + kw] ... }   tiles of 4 x 64, 3 x 3 kernel: copies of 6 x 66 elements
 ///
+/// With several slots, copies run ahead (run_ahead); one by registers is a load before the reader and a copy behind it.
 /// The last dimensions of a copy count the tiles of members that do not index the tensor: each tile has a copy of its own. Adds
 /// the mappings of the copies and the names of the temporaries to \p mapping.
 Scop copy_reads(const Scop& scop, GridClusterMapping& mapping);

@@ -6,6 +6,7 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/polyhedral/barriers.h"
+#include "tc/polyhedral/simplify_quotients.h"
 
 namespace tc::polyhedral {
 namespace {
@@ -66,12 +67,15 @@ Site make_site(const Scop& scop, const isl::ast_build& build) {
   auto instance = schedule.reverse().as_pw_multi_aff();
   Site site;
   site.statement = domain_name(schedule);
-  if (is_barrier(site.statement)) return site;
+  if (is_synchronisation(site.statement)) return site;
   const Statement& statement = scop.statement(site.statement);
   auto at_source = statement.origin.is_null() ? instance : statement.origin.to_pw_multi_aff().pullback(instance);
   for (unsigned i = 0; i < at_source.size(); ++i) site.iterators.push_back(build.expr_from(at_source.at(static_cast<int>(i))));
+  auto times = schedule.range().intersect_params(parameter_bounds(scop));
   auto access = [&](const isl::pw_multi_aff& function) {
-    return build.access_from(join_digits(scop.tensor(range_name(function.as_map())), function).pullback(instance));
+    const auto& tensor = scop.tensor(range_name(function.as_map()));
+    auto place = join_digits(tensor, function).pullback(instance);
+    return build.access_from(tensor.shared ? simplify_quotients(place, times) : place);
   };
   site.write = access(statement.write.function);
   for (const Access& read : statement.reads)

@@ -11,7 +11,7 @@ namespace tc::polyhedral {
 struct Site {
   std::string statement;
   std::vector<isl::ast_expr> iterators;  ///< of the statement's domain, in order
-  Nullable<isl::ast_expr> write;         ///< an access expression: tensor(y, ...); null for a barrier (barriers.h)
+  Nullable<isl::ast_expr> write;         ///< an access expression: tensor(y, ...); null for what is_synchronisation (barriers.h)
   std::vector<Nullable<isl::ast_expr>> reads;  ///< as Statement::reads; null where the access is not exact
 };
 

@@ -38,11 +38,13 @@ struct GridStatement {
   bool unroll = false;  ///< its loops are unrolled, so that indices of buffers in registers are constant
 };
 
-/// A reduction whose iterator runs in blocks of `size`, with copies of what a block reads.
+/// A reduction whose iterator runs in blocks of `size`, with copies of what a block reads. With more than one of `slots`,
+/// copies are made ahead of the block they are for, into buffers for several blocks.
 struct GridBlocks {
   std::string statement;
   int iterator = -1;  ///< position in the statement's domain; -1: not cut
   std::int64_t size = 0;
+  int slots = 1;     ///< blocks in memory at once
 };
 
 /// A read of a statement that goes to a copy which the threads of a block make together, in shared memory.
@@ -52,6 +54,9 @@ struct GridCopy {
   int contiguous = -1;        ///< the iterator of the statement along which the copy is contiguous
   int run_along = -1;         ///< the iterator along which `vector` elements are read at once
   std::int64_t vector = 1;
+  /// How elements come while the threads compute with an earlier block. Asynchronous: on their own, slots - 1 blocks ahead.
+  /// Registers: they wait there while one block is computed.
+  enum class Way { Asynchronous, Registers } way = Way::Registers;
 };
 
 /// A buffer for a temporary, live where all of `statements` stand together.
@@ -59,6 +64,19 @@ struct GridBuffer {
   std::string tensor;
   std::vector<std::string> statements;
   int contiguous = -1;   ///< the dimension of the tensor that is; -1: the last
+  int along = -1;       ///< a dimension of which there are `slots` blocks of `size` at once, block b in slot b mod slots; -1: none
+  std::int64_t size = 0, slots = 1;
+};
+
+/// A copy that is made `blocks` blocks before the threads compute with it.
+struct GridAhead {
+  std::string statement;
+  int blocks = 0;
+};
+
+/// A temporary that each thread keeps in registers, one element for each instance of `statement` that it runs.
+struct GridHeld {
+  std::string tensor, statement;
 };
 
 /// How a cluster becomes a kernel.
@@ -71,12 +89,15 @@ struct GridClusterMapping {
   std::vector<GridCopy> copies;           ///< of reads of one statement, that of `blocks` if there is one
   std::vector<std::string> staged;        ///< tensors whose elements are kept by the block while it works on them
   std::vector<GridBuffer> buffers;        ///< of copies
+  std::vector<GridAhead> ahead;           ///< copies that are not made right before their block
+  std::vector<GridHeld> held;             ///< what such copies have in registers
   std::vector<std::string> promoted;      ///< temporaries to keep in registers or in shared memory, where they fit
   std::array<std::int64_t, 3> grid = {1, 1, 1};   ///< blocks at most, in x, y, z
   std::array<std::int64_t, 3> block = {1, 1, 1};  ///< threads at most
 
   std::int64_t thread_elements = 128;  ///< of one temporary in the registers of a thread, at most
   std::int64_t shared_bytes = 0;  ///< of memory that the threads of a block share, at most
+  int blocks_per_processor = 0;   ///< for which the registers of a processor are to suffice; 0: no wish
 
   /// The mapping of statement \p id.
   GridStatement statement(const std::string& id) const;

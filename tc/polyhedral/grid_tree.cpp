@@ -63,7 +63,7 @@ class Builder {
     for (auto* functions : {&blocks_, &threads_})
       for (auto& function : *functions)
         if (function.is_null()) function = zero_on(scop_.domain());
-    return {schedule, filter, inside, {three_coordinates(plain(blocks_)), three_coordinates(plain(threads_))}, result_grid_, result_block_};
+    return {schedule, filter, inside, {three_coordinates(plain(blocks_)), three_coordinates(plain(threads_))}, result_grid_, result_block_, own_};
   }
 
  private:
@@ -293,7 +293,7 @@ class Builder {
       auto group = loop->threads.run > 1 ? quotient(loop->index, loop->threads.run) : loop->index;
       digits.add(group, groups);
       bands.bands[1].insert(bands.bands[1].begin(), {group, 1, true, {}});
-      if (loop->threads.run > 1) bands.runs.push_back({remainder(loop->index, loop->threads.run), 1, true, {}});
+      if (loop->threads.run > 1) bands.runs.push_back({remainder(loop->index, loop->threads.run), loop->threads.run, true, {}});
     }
     auto filter = everywhere(instances_at(node));
     for (int dimension = 0; dimension < 3; ++dimension) {
@@ -302,7 +302,13 @@ class Builder {
       filter = filter.intersect(equal_to(coordinate, thread_name(dimension)));
       note_thread(node, dimension, coordinate);
     }
-    for (const auto& round : digits.rounds) bands.bands[0].push_back({round, 1, true, {}});
+    std::vector<OwnLoop> of_thread;
+    for (const auto& round : digits.rounds) {
+      bands.bands[0].push_back({round.index, 1, true, {}});
+      of_thread.push_back({round.index, round.count});
+    }
+    for (const auto& run : bands.runs) of_thread.push_back({run.index, run.extent});
+    own_[id] = of_thread;
     return insert_bands(node, bands, id).insert_filter(filter).insert_mark(marks::thread);
   }
 
@@ -354,6 +360,7 @@ class Builder {
   std::vector<std::string> full_tiles_;  ///< conditions on the loops over tiles, for isolate
   std::array<std::int64_t, 3> result_grid_ = {1, 1, 1}, result_block_ = {1, 1, 1};
   std::array<Nullable<union_pw_aff>, 3> blocks_, threads_;
+  std::map<std::string, std::vector<OwnLoop>> own_;
 };
 
 void collect_thread_nodes(const schedule_node& node, std::vector<std::pair<std::string, schedule_node>>& result) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,12 @@
 
 namespace tc::polyhedral {
 
+/// What tells the instances of a statement apart that one thread runs: a number below `extent`.
+struct OwnLoop {
+  isl::union_pw_aff index;
+  std::int64_t extent = 1;
+};
+
 /// The loops of a kernel spread over blocks and threads, and the extents of grid and block that they use.
 struct GridTree {
   isl::schedule schedule;
@@ -18,6 +25,7 @@ struct GridTree {
   std::vector<int> inside;  ///< path to the node below the tiles
   Coordinates where;
   std::array<std::int64_t, 3> grid = {1, 1, 1}, block = {1, 1, 1};
+  std::map<std::string, std::vector<OwnLoop>> own;  ///< of the statements that all threads run by number (GridStatement::together)
 };
 
 /// Tiles the one cluster of \p scop and spreads its loops as \p mapping says.

@@ -8,6 +8,8 @@
 #include "tc/polyhedral/copy_reads.h"
 #include "tc/polyhedral/gather_coincident.h"
 #include "tc/polyhedral/grid_tree.h"
+#include "tc/polyhedral/hold_in_registers.h"
+#include "tc/polyhedral/pipeline_copies.h"
 #include "tc/polyhedral/promote_in_block.h"
 #include "tc/polyhedral/reduce_in_block.h"
 #include "tc/polyhedral/split_kernels.h"
@@ -59,6 +61,12 @@ Scop stage(const Scop& scop, GridClusterMapping& mapping) {
   return result;
 }
 
+/// Only buffers that threads share can be filled by asynchronous copies.
+void copy_at_once_elsewhere(Scop& scop) {
+  for (auto& statement : scop.statements)
+    if (statement.asynchronous && !scop.tensor(range_name(statement.write.function.as_map())).shared) statement.asynchronous = false;
+}
+
 }  // namespace
 
 GridKernel map_kernel(const Scop& part, const GridClusterMapping& choice) {
@@ -67,10 +75,13 @@ GridKernel map_kernel(const Scop& part, const GridClusterMapping& choice) {
   scop = copy_reads(scop, mapping);
   auto tree = spread(scop, mapping);
   BlockMemory memory{mapping.shared_bytes, mapping.thread_elements};
+  for (const auto& held : mapping.held) scop = hold_in_registers(scop, held.tensor, tree, tree.inside);
   for (const auto& buffer : mapping.buffers) scop = promote_in_block(scop, buffer, tree.where, tree.block, memory);
   scop = promote_in_block(scop, tree.inside, mapping.promoted, tree.where, tree.block, memory);
-  scop = insert_barriers(as_kernel(scop, tree), tree.where, tree.block);
-  return {scop, tree.where, tree.grid, tree.block, mapping.shared_bytes - memory.shared_bytes};
+  copy_at_once_elsewhere(scop);
+  scop = isolate_first_copies(as_kernel(scop, tree), mapping);
+  scop = insert_barriers(scop, tree.where, tree.block, copy_waits(scop, mapping));
+  return {scop, tree.where, tree.grid, tree.block, mapping.shared_bytes - memory.shared_bytes, mapping.blocks_per_processor};
 }
 
 std::vector<Scop> kernel_parts(const Scop& scop) {

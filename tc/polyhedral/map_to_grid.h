@@ -17,6 +17,7 @@ struct GridKernel {
   Coordinates where;
   std::array<std::int64_t, 3> grid = {1, 1, 1}, block = {1, 1, 1};
   std::int64_t shared_bytes = 0;  ///< of the buffers that the threads of a block share
+  int blocks_per_processor = 0;   ///< for which the registers of a processor are to suffice; 0: no wish
 };
 
 /// \p scop, scheduled by compute_schedule, as kernels to be run one after the other, one a cluster, mapped as \p mapping

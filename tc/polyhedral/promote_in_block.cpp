@@ -7,6 +7,7 @@
 #include "tc/polyhedral/contract.h"
 #include "tc/polyhedral/copy_reads.h"
 #include "tc/polyhedral/instances.h"
+#include "tc/polyhedral/pipeline_copies.h"
 #include "tc/polyhedral/thread_map.h"
 
 namespace tc::polyhedral {
@@ -141,6 +142,27 @@ std::vector<std::int64_t> strides_with(const std::vector<std::int64_t>& extent, 
   return strides;
 }
 
+/// Gives \p buffer a first dimension of \p choice.slots slots, which blocks of \p choice.along take in turn.
+///
+///   before  block_A[m, k]      after  block_A[floor(k/16) mod 2, m, k mod 16]
+void add_slots(Scop& scop, const std::string& buffer, const GridBuffer& choice) {
+  auto& tensor = scop.tensor(buffer);
+  for (auto& statement : scop.statements)
+    for (auto* access : accesses(statement)) {
+      if (access->function.is_null() || range_name(access->function.as_map()) != buffer) continue;
+      auto index = access->function.at(choice.along);
+      auto rest = mod(index, choice.size), slot = mod(floor_of(index, choice.size), choice.slots);
+      auto inner = call(scop.ctx(), isl_pw_multi_aff_set_pw_aff, access->function.copy(), static_cast<unsigned>(choice.along), rest.copy());
+      auto place = call(scop.ctx(), isl_pw_multi_aff_from_pw_aff, slot.copy()).flat_range_product(inner);
+      access->function = place.set_range_tuple(buffer).gist(statement.domain);
+    }
+  auto& extent = tensor.extent.at(static_cast<std::size_t>(choice.along));
+  extent = std::min(extent, choice.size);
+  tensor.extent.insert(tensor.extent.begin(), choice.slots);
+  tensor.min.insert(tensor.min.begin(), 0);
+  tensor.strides = row_major(tensor.extent);
+}
+
 /// \p scop with the temporary of \p choice in a buffer, or as it was.
 Scop promote(const Scop& scop, const std::vector<int>& inside, const GridBuffer& choice, const Coordinates& where,
              const std::array<std::int64_t, 3>& block, BlockMemory& memory) {
@@ -151,8 +173,10 @@ Scop promote(const Scop& scop, const std::vector<int>& inside, const GridBuffer&
   BufferPlacer placer(result, where, block);
   if (placer.is_of_threads(buffer, node_at(scop.schedule, inside)))
     return placer.keep_in_registers(buffer, memory.thread_elements) ? result : scop;
+  bool slotted = choice.along >= 0;
+  if (slotted) add_slots(result, buffer, choice);
   auto& tensor = result.tensors.back();
-  if (choice.contiguous >= 0) tensor.strides = strides_with(tensor.extent, static_cast<std::size_t>(choice.contiguous));
+  if (choice.contiguous >= 0) tensor.strides = strides_with(tensor.extent, static_cast<std::size_t>(choice.contiguous + slotted));
   auto size = bytes(tensor);
   if (size > memory.shared_bytes) return scop;
   memory.shared_bytes -= size;
@@ -170,7 +194,9 @@ Scop promote_in_block(const Scop& scop, const std::vector<int>& inside, const st
 }
 
 Scop promote_in_block(const Scop& scop, const GridBuffer& choice, const Coordinates& where, const std::array<std::int64_t, 3>& block, BlockMemory& memory) {
-  return promote(scop, path_of(common_node(scop.schedule, choice.statements)), choice, where, block, memory);
+  auto node = common_node(scop.schedule, choice.statements);
+  if (choice.along >= 0) node = band_above(node);
+  return promote(scop, path_of(node), choice, where, block, memory);
 }
 
 }  // namespace tc::polyhedral

@@ -41,6 +41,8 @@ struct Statement {
   /// first of them writes. -1: each instance writes its own value.
   int combined_iterator = -1;
   int combined_lanes = 0;
+  /// Copy in a kernel: an instance only begins; its value is there after a wait (pipeline_copies.h).
+  bool asynchronous = false;
 };
 
 /// An array: logical indices in a box, stored at (index - min) . strides, elements.

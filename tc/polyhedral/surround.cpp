@@ -50,16 +50,26 @@ class Rebuilder {
 
   schedule_node place(const schedule_node& from, const schedule_node& to) const {
     isl::union_set_list filters(from.ctx(), static_cast<int>(additions_.size()) + 1);
-    for (const auto& addition : before_) filters = filters.add(addition.statement.domain.to_union_set());
+    auto add = [&](bool behind) {
+      for (const auto& addition : before_)
+        if (addition.behind == behind) filters = filters.add(addition.statement.domain.to_union_set());
+    };
+    add(false);
     filters = filters.add(instances_at(from));
+    add(true);
     for (const auto& addition : after_) filters = filters.add(addition.statement.domain.to_union_set());
     auto universes = isl::union_set_list(from.ctx(), static_cast<int>(additions_.size()) + 1);
     for (const auto& filter : elements(filters)) universes = universes.add(universe(filter));
     auto node = to.insert_sequence(universes);
     int position = 0;
-    for (const auto& addition : before_) node = add_loops(node, position++, addition);
+    auto add_all = [&](bool behind) {
+      for (const auto& addition : before_)
+        if (addition.behind == behind) node = add_loops(node, position++, addition);
+    };
+    add_all(false);
     node = copy_node(from, node.child(position).child(0)).ancestor(2);
     ++position;
+    add_all(true);
     for (const auto& addition : after_) node = add_loops(node, position++, addition);
     return node;
   }

@@ -7,7 +7,7 @@ namespace tc::polyhedral {
 void ThreadDigits::add(isl::union_pw_aff index, std::int64_t count) {
   while (count > 1) {
     while (dimension_ < 3 && filled_ >= block_[dimension_]) next();
-    if (dimension_ == 3) return void(rounds.insert(rounds.begin(), index));
+    if (dimension_ == 3) return void(rounds.insert(rounds.begin(), Round{index, count}));
     auto room = block_[dimension_] / filled_;
     auto digit = count > room ? remainder(index, room) : index;
     auto part = call(index.ctx(), isl_union_pw_aff_scale_val, digit.copy(), isl::val(index.ctx(), filled_).release());

@@ -17,8 +17,12 @@ class ThreadDigits {
   /// The next loop: \p index takes the values 0 ... \p count - 1.
   void add(isl::union_pw_aff index, std::int64_t count);
 
+  struct Round {
+    isl::union_pw_aff index;
+    std::int64_t count = 1;
+  };
   std::array<Nullable<isl::union_pw_aff>, 3> threads;
-  std::vector<isl::union_pw_aff> rounds;
+  std::vector<Round> rounds;  ///< the slowest first
 
  private:
   void next();

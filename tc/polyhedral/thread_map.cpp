@@ -70,14 +70,28 @@ isl::union_map conflicts(const Scop& scop, Sharing sharing) {
   return pairs.subtract(call(pairs.ctx(), isl_union_set_identity, scop.domain().release())).coalesce();
 }
 
+isl::union_map within_blocks(const isl::union_map& pairs, const Coordinates& coordinates) {
+  return pairs.is_empty() ? pairs : equal_at(pairs, coordinates.blocks);
+}
+
 isl::union_map across_threads(const isl::union_map& pairs, const Coordinates& coordinates) {
   if (pairs.is_empty()) return pairs;
-  auto in_block = equal_at(pairs, coordinates.blocks);
+  auto in_block = within_blocks(pairs, coordinates);
   return in_block.subtract(equal_at(in_block, coordinates.threads));
 }
 
 isl::union_map across_blocks(const isl::union_map& pairs, const Coordinates& coordinates) {
   return pairs.is_empty() ? pairs : pairs.subtract(equal_at(pairs, coordinates.blocks));
+}
+
+isl::map related_threads(const isl::union_map& pairs, const Coordinates& coordinates) {
+  auto threads = call(pairs.ctx(), isl_union_map_from_multi_union_pw_aff, coordinates.threads.copy());
+  return pairs.apply_domain(threads).apply_range(threads).as_map();
+}
+
+isl::map threads_of_other_warps(isl::ctx ctx, const std::array<std::int64_t, 3>& block, std::int64_t warp) {
+  auto number = [&](const char* prime) { return str("floor((x", prime, " + ", block[0], "y", prime, " + ", block[0] * block[1], "z", prime, ")/", warp, ")"); };
+  return isl::map(ctx, str("{ [x, y, z] -> [x', y', z'] : ", number(""), " != ", number("'"), " }"));
 }
 
 isl::union_map across_warps(const isl::union_map& pairs, const Coordinates& coordinates, const std::array<std::int64_t, 3>& block,

@@ -32,9 +32,14 @@ void verify_copies(const Scop& scop, const Dependences& dependences);
 /// The laws of a kernel: instances, bounds and marks as above; every dependence between instances of one thread goes forward;
 /// blocks: instances of different blocks never touch one element that one of them writes;
 /// threads: instances of different threads of a block that do have a barrier between them that all threads of the block (of the
-/// warp, if they are of one warp) reach, and run in program order around it unless they accumulate.
+/// warp, if they are of one warp) reach, and run in program order around it unless they accumulate;
+/// promotion: every use of a temporary that a buffer replaces goes to the buffer, and what is read at a place of it, of one block or
+/// in registers of one thread, is what was written there for the same element, after any other element;
+/// waits: what an asynchronous copy writes is touched again only behind a wait for its group, by another thread behind a barrier
+/// after this wait.
 void verify_kernel(const GridKernel& kernel);
 void verify_threads(const GridKernel& kernel);
+void verify_kernel_promotion(const GridKernel& kernel);
 
 /// All laws that apply to the state of \p scop; \p dependences may be of the scop before promotion.
 void verify(const Scop& scop, const Dependences& dependences);

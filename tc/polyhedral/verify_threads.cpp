@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "tc/base/str.h"
 #include "tc/polyhedral/barriers.h"
 #include "tc/polyhedral/broken_law.h"
@@ -57,7 +59,7 @@ void verify_runners(const GridKernel& kernel) {
   for_each_place(scop.schedule, [&](const Place& place) {
     if (!place.node.isa<isl::schedule_node_leaf>()) return;
     place.instances.foreach_set([&](const isl::set& set) {
-      if (is_barrier(tuple_name(set))) return;
+      if (is_synchronisation(tuple_name(set))) return;
       auto run = runners(scop, set);
       auto instances = call(set.ctx(), isl_map_domain, run.copy()).to_union_set();
       auto bounded = set.intersect_params(parameter_bounds(scop));
@@ -71,25 +73,130 @@ void verify_runners(const GridKernel& kernel) {
   fail(seen.subtract(scop.domain()), "runs but is no instance of a statement");
 }
 
-/// The part of \p time of barriers of the block or, \p warp, of all barriers; or that of statements.
-isl::union_map part_of(const isl::union_map& time, bool barriers, bool warp) {
+/// The part of \p time of the instances whose names \p chosen picks.
+template <typename Chosen>
+isl::union_map named(const isl::union_map& time, const Chosen& chosen) {
   auto result = isl::union_map::empty(time.ctx());
   time.foreach_map([&](const isl::map& map) {
-    auto name = domain_name(map);
-    bool chosen = is_barrier(name) ? barriers && (warp || name.rfind(block_barrier, 0) == 0) : !barriers;
-    if (chosen) result = result.unite(call(map.ctx(), isl_map_project_out_all_params, map.copy()).to_union_map());
+    if (chosen(domain_name(map))) result = result.unite(call(map.ctx(), isl_map_project_out_all_params, map.copy()).to_union_map());
   });
   return result;
+}
+
+/// The part of \p time of statements; of barriers of the block or, \p warp, of all barriers.
+isl::union_map of_statements(const isl::union_map& time) {
+  return named(time, [](const std::string& name) { return !is_synchronisation(name); });
+}
+isl::union_map of_barriers(const isl::union_map& time, bool warp) {
+  return named(time, [&](const std::string& name) { return is_barrier(name) && (warp || name.rfind(block_barrier, 0) == 0); });
+}
+
+/// The first \p dimensions of \p time.
+isl::union_map truncated(const isl::union_map& time, unsigned dimensions) {
+  auto result = isl::union_map::empty(time.ctx());
+  time.foreach_map([&](const isl::map& map) {
+    auto all = static_cast<unsigned>(isl_map_dim(map.get(), isl_dim_out));
+    auto left = std::min(all, dimensions);
+    result = result.unite(call(map.ctx(), isl_map_project_out, map.copy(), isl_dim_out, left, all - left).to_union_map());
+  });
+  return result;
+}
+
+/// As few of the first dimensions of \p time, in all threads, as tell barriers, commits and waits from statements.
+isl::union_map time_of_synchronisation(const isl::union_map& whole) {
+  auto time = named(whole, [](const std::string&) { return true; });
+  unsigned all = 0;
+  time.foreach_map([&](const isl::map& map) { all = static_cast<unsigned>(isl_map_dim(map.get(), isl_dim_out)); });
+  for (unsigned dimensions = 1; dimensions < all; ++dimensions) {
+    auto part = truncated(time, dimensions);
+    auto others = named(part, [](const std::string& name) { return is_synchronisation(name); });
+    if (of_statements(part).range().intersect(others.range()).is_empty()) return part;
+  }
+  return time;
 }
 
 isl::union_map earlier(const isl::union_map& first, const isl::union_map& second) {
   return call(first.ctx(), isl_union_map_lex_lt_union_map, first.copy(), second.copy());
 }
 
-/// The pairs of instances with a barrier between them.
-isl::union_map separated(const isl::union_map& time, bool warp) {
-  auto statements = part_of(time, false, false), barriers = part_of(time, true, warp);
-  return earlier(statements, barriers).apply_range(earlier(barriers, statements));
+/// When the instances of \p time run.
+isl::set times(const isl::union_map& time) { return time.range().as_set().coalesce(); }
+
+/// The pairs of \p first and \p second in lexicographic order.
+isl::map before(const isl::set& first, const isl::set& second) { return call(first.ctx(), isl_set_lex_lt_set, first.copy(), second.copy()); }
+
+/// { before -> after } composed.
+isl::map then(const isl::map& first, const isl::map& second) { return first.apply_range(second).coalesce(); }
+
+/// What separates instances, in terms of a \p time that tells it from statements.
+class Separation {
+ public:
+  explicit Separation(const isl::union_map& time) : time_(time) {}
+
+  /// The pairs of \p pairs, in order of time, for which \p separated(first times, second times) does not hold.
+  template <typename Separated>
+  isl::union_map open(const isl::union_map& pairs, const Separated& separated) const {
+    if (pairs.is_empty()) return pairs;
+    auto at = pairs.apply_domain(time_).apply_range(time_).as_map().coalesce();
+    auto left = at.subtract(separated(at.domain(), at.range()));
+    if (left.is_empty()) return isl::union_map::empty(pairs.ctx());
+    return pairs.intersect(time_.apply_range(left.to_union_map()).apply_range(time_.reverse()));
+  }
+
+  /// The pairs of \p pairs without a barrier between them: of the block or, \p warp, any.
+  isl::union_map without_barrier(const isl::union_map& pairs, bool warp) const {
+    auto barriers = of_barriers(time_, warp);
+    if (barriers.is_empty()) return pairs;
+    return open(pairs, [&](const isl::set& first, const isl::set& second) {
+      return then(before(first, times(barriers)), before(times(barriers), second));
+    });
+  }
+
+  /// The pairs of \p pairs, which start with an asynchronous copy, without a wait for it between them, and a barrier after this if
+  /// \p barrier; of the block or, \p warp, any.
+  isl::union_map without_wait(const isl::union_map& pairs, bool barrier, bool warp) const {
+    auto barriers = of_barriers(time_, warp);
+    if (barrier && barriers.is_empty()) return pairs;
+    return open(pairs, [&](const isl::set& first, const isl::set& second) {
+      auto result = isl::map::empty(before(first, second).space());
+      time_.foreach_map([&](const isl::map& map) {
+        if (groups_left(domain_name(map)) < 0) return;
+        auto wait = times(call(map.ctx(), isl_map_project_out_all_params, map.copy()).to_union_map());
+        auto there = done(first, groups_left(domain_name(map)), wait);
+        if (barrier) there = then(there, before(wait, times(barriers)));
+        result = result.unite(then(there, before(barrier ? times(barriers) : wait, second)));
+      });
+      return result;
+    });
+  }
+
+ private:
+  /// { copy -> wait }: the group of a copy is closed by a commit after it, and a wait leaves the last \p left groups under way.
+  isl::map done(const isl::set& copies, int left, const isl::set& waits) const {
+    auto commits = named(time_, [](const std::string& name) { return name.rfind(copy_commit, 0) == 0; });
+    if (commits.is_empty()) return isl::map::empty(before(copies, waits).space());
+    auto closed = before(copies, times(commits));
+    for (int i = 0; i < left; ++i) closed = then(closed, before(times(commits), times(commits)));
+    return then(closed, before(times(commits), waits));
+  }
+
+  isl::union_map time_;
+};
+
+/// What an asynchronous copy writes is touched again only after a wait for it; by another thread after a barrier that follows.
+void verify_waits(const GridKernel& kernel, const isl::union_map& time, const Separation& separation) {
+  const auto& scop = kernel.scop;
+  auto asynchronous = isl::union_set::empty(scop.ctx());
+  for (const auto& statement : scop.statements)
+    if (statement.asynchronous) asynchronous = asynchronous.unite(statement.domain.to_union_set());
+  if (asynchronous.is_empty()) return;
+  auto order = earlier(of_statements(time).intersect_domain(asynchronous), of_statements(time));
+  auto pairs = within_blocks(conflicts(scop, Sharing::Block).intersect_domain(asynchronous), kernel.where).intersect(order);
+  auto far = across_threads(pairs, kernel.where), apart = across_warps(far, kernel.where, kernel.block, warp_threads);
+  auto early = separation.without_wait(pairs.subtract(far), false, false)
+                   .unite(separation.without_wait(far.subtract(apart), true, true))
+                   .unite(separation.without_wait(apart, true, false));
+  if (!early.is_empty()) broken_law("waits", str("an asynchronous copy may be under way: ", first_pair(early)), scop.schedule);
 }
 
 }  // namespace
@@ -100,14 +207,16 @@ void verify_threads(const GridKernel& kernel) {
   auto far = across_blocks(conflicts(scop, Sharing::Grid), where);
   if (!far.is_empty())
     broken_law("blocks", str("different blocks touch what one of them writes: ", first_pair(far)), scop.schedule);
+  auto time = sequential_time(scop.schedule);
+  Separation separation(time_of_synchronisation(time));
+  verify_waits(kernel, time, separation);
   auto pairs = across_threads(conflicts(scop, Sharing::Block), where);
   if (pairs.is_empty()) return;
-  auto time = sequential_time(scop.schedule);
-  auto statements = part_of(time, false, false);
+  auto statements = of_statements(time);
   auto apart = across_warps(pairs, where, kernel.block, warp_threads);
   for (bool warp : {false, true}) {
     auto forward = (warp ? pairs.subtract(apart) : apart).intersect(earlier(statements, statements));
-    auto open = forward.is_empty() ? forward : forward.subtract(separated(time, warp));
+    auto open = separation.without_barrier(forward, warp);
     if (!open.is_empty())
       broken_law("threads", str("no barrier separates two threads that touch what one of them writes: ", first_pair(open)), scop.schedule);
   }
@@ -122,6 +231,7 @@ void verify_kernel(const GridKernel& kernel) {
   verify_bounds(kernel.scop);
   verify_marks(kernel.scop);
   verify_threads(kernel);
+  verify_kernel_promotion(kernel);
 }
 
 }  // namespace tc::polyhedral

@@ -23,6 +23,14 @@ using polyhedral::Statement;
 constexpr std::int64_t block_size = 16;
 /// Of its longest loop, at least.
 constexpr std::int64_t shortest_block = 4;
+/// Cycles from asking memory for an element to having it, and multiply-adds of a processor in one.
+constexpr std::int64_t latency = 800, products_a_cycle = 128;
+/// Registers of a thread for each of its accumulators, with what it loads for them.
+constexpr std::int64_t own_registers = 2;
+/// Of copies that wait in the registers of a thread, at most.
+constexpr std::int64_t most_held_bytes = 32;
+/// Blocks in shared memory at most.
+constexpr std::int64_t most_slots = 4;
 
 bool depends_on(const Access& access, int iterator) {
   return !access.function.is_null() && isl_pw_multi_aff_involves_dims(access.function.get(), isl_dim_in, iterator, 1) == isl_bool_true;
@@ -37,6 +45,7 @@ class ContractionTiler {
     if (!options_.promote || !find_statement() || !find_members()) return std::nullopt;
     if (!choose_tile()) return std::nullopt;
     choose_copies();
+    choose_slots();
     stage();
     spread_over_grid();
     return result_;
@@ -110,6 +119,10 @@ class ContractionTiler {
       result_.others = {"", {}};
       result_.others.tile = result_.others.unroll = true;
       result_.others.vector = vector_;
+      auto type = scop_.tensor(polyhedral::range_name(update().write.relation)).type;
+      auto words = own_registers * ((byte_size(type) + 3) / 4);
+      bool fills = each_row * each_column * words * 256 * 2 <= limits_.processor_registers;
+      result_.blocks_per_processor = fills ? 2 : 1;
       return limits_.block_threads >= 256;
     }
     return false;
@@ -118,14 +131,24 @@ class ContractionTiler {
   /// How many of its \p each neighbouring rows or columns a thread has at once.
   static std::int64_t run_of(std::int64_t each) { return each % 4 == 0 ? 4 : each % 2 == 0 ? 2 : 1; }
 
-  /// May four elements of each row be touched at once?
+  /// May four elements of each row be touched at once? Copies are laid out so.
   bool writes_vectors() const {
-    for (const auto& entry : cluster_.statements)
-      for (const auto* access : polyhedral::accesses(scop_.statement(entry.id))) {
+    for (const auto& entry : cluster_.statements) {
+      const auto& statement = scop_.statement(entry.id);
+      for (const auto* access : polyhedral::accesses(statement)) {
         auto step = polyhedral::stride(scop_, *access, entry.outer[columns_]);
-        if (step != 0 && step != 1) return false;
+        bool copied = &entry == entry_ && access != &statement.write && is_copied(static_cast<int>(access - statement.reads.data()));
+        if (step != 0 && step != 1 && !copied) return false;
       }
+    }
     return true;
+  }
+
+  /// Do several threads share what read number \p read of the accumulating statement reads, in a copy if there is room?
+  bool is_copied(int read) const {
+    const auto& access = update().reads.at(static_cast<std::size_t>(read));
+    return depends_on(access, iterator(rows_)) != depends_on(access, iterator(columns_)) &&
+           !polyhedral::copy_dimensions(update(), read).empty() && !is_written(polyhedral::range_name(access.relation));
   }
 
   std::int64_t tile(int iterator_) const {
@@ -141,18 +164,61 @@ class ContractionTiler {
         options_.shared_bytes > 0 ? std::min(options_.shared_bytes, limits_.block_shared_bytes_requested) : limits_.block_shared_bytes;
     auto room = result_.shared_bytes;
     for (std::size_t i = 0; i < update().reads.size(); ++i) {
-      auto index = polyhedral::copy_dimensions(update(), static_cast<int>(i));
-      const auto& read = update().reads[i];
-      bool shared = depends_on(read, iterator(rows_)) != depends_on(read, iterator(columns_));
-      if (index.empty() || !shared || is_written(polyhedral::range_name(update().reads[i].relation))) continue;
-      const auto& tensor = scop_.tensor(polyhedral::range_name(update().reads[i].relation));
-      std::int64_t bytes = byte_size(tensor.type);
-      for (const auto& dimension : index) bytes *= dimension.extent([&](int j) { return tile(j); });
+      if (!is_copied(static_cast<int>(i))) continue;
+      auto bytes = block_bytes(static_cast<int>(i));
       if (bytes > room) continue;
       room -= bytes;
-      result_.copies.push_back(copy(static_cast<int>(i), index));
+      result_.copies.push_back(copy(static_cast<int>(i), polyhedral::copy_dimensions(update(), static_cast<int>(i))));
     }
     if (result_.copies.empty()) result_.blocks = {};
+  }
+
+  /// Are all tiles and blocks full, and copies boxes of the tensor? Others need so many conditions that copies do not run ahead.
+  bool are_whole() const {
+    auto is_box = [&](const GridCopy& copy) {
+      auto index = polyhedral::copy_dimensions(update(), copy.read);
+      return std::all_of(index.begin(), index.end(), [](const auto& dimension) { return dimension.iterator >= 0; });
+    };
+    return !result_.separate && extent(result_.blocks.iterator) % result_.blocks.size == 0 &&
+           std::all_of(result_.copies.begin(), result_.copies.end(), is_box);
+  }
+
+  /// Copies run ahead by as many blocks as hide the way from memory behind what is computed, where there is room for them.
+  void choose_slots() {
+    auto& blocks = result_.blocks;
+    if (blocks.iterator < 0 || !are_whole()) return;
+    while (options_.reduction_block == 0 && blocks.size > shortest_block && held_bytes() > most_held_bytes) blocks.size /= 2;
+    auto count = (extent(blocks.iterator) + blocks.size - 1) / blocks.size;
+    std::int64_t cycles = std::max<std::int64_t>(1, tile(iterator(rows_)) * tile(iterator(columns_)) * blocks.size / products_a_cycle);
+    auto wish = std::min({1 + (latency + cycles - 1) / cycles, most_slots, count});
+    bool asynchronous = std::any_of(result_.copies.begin(), result_.copies.end(),
+                                    [](const GridCopy& copy) { return copy.way == GridCopy::Way::Asynchronous; });
+    if (!asynchronous) wish = std::min<std::int64_t>(wish, 2);
+    while (wish > 1 && shared_bytes(wish) > result_.shared_bytes) --wish;
+    blocks.slots = static_cast<int>(std::max<std::int64_t>(wish, 1));
+  }
+
+  /// What wait in the registers of a thread while a block is computed.
+  std::int64_t held_bytes() const {
+    std::int64_t total = 0;
+    for (const auto& copy : result_.copies)
+      if (copy.way == GridCopy::Way::Registers) total += block_bytes(copy.read);
+    return total / (result_.block[0] * result_.block[1]);
+  }
+
+  /// What the copies take with \p slots blocks at once.
+  std::int64_t shared_bytes(std::int64_t slots) const {
+    std::int64_t total = 0;
+    for (const auto& copy : result_.copies)
+      total += block_bytes(copy.read) * (copy.way == GridCopy::Way::Asynchronous ? slots : std::min<std::int64_t>(slots, 2));
+    return total;
+  }
+
+  /// What a copy of \p read has in one block.
+  std::int64_t block_bytes(int read) const {
+    std::int64_t bytes = byte_size(scop_.tensor(polyhedral::range_name(update().reads.at(read).relation)).type);
+    for (const auto& dimension : polyhedral::copy_dimensions(update(), read)) bytes *= dimension.extent([&](int j) { return tile(j); });
+    return bytes;
   }
 
   bool is_written(const std::string& tensor) const {
@@ -185,7 +251,17 @@ class ContractionTiler {
       result.run_along = j;
       result.vector = 4;
     }
+    if (comes_by_itself(result)) result.way = GridCopy::Way::Asynchronous;
     return result;
+  }
+
+  /// Can the machine make the copy without registers, neighbouring threads neighbouring elements?
+  bool comes_by_itself(const GridCopy& copy) const {
+    const auto& read = update().reads.at(copy.read);
+    auto type = scop_.tensor(polyhedral::range_name(read.relation)).type;
+    bool whole_words = byte_size(type) >= 4;
+    return limits_.asynchronous_copies && whole_words && (copy.vector == 1 || copy.run_along == copy.contiguous) &&
+           polyhedral::stride(scop_, read, copy.contiguous) == 1;
   }
 
   /// Do rows of the tensor start at multiples of four elements?

@@ -33,8 +33,25 @@ TEST(Gate, MatrixProduct) {
   const auto& stats = kernels[0];
   EXPECT_EQ(stats.spill_store_bytes + stats.spill_load_bytes, 0) << to_string(stats);
   EXPECT_GE(stats.main_loop_share("FFMA"), 0.7) << to_string(stats);
-  for (const char* access : {"LDG", "STG", "LDS"}) EXPECT_TRUE(is_wide(stats, access)) << access;
+  for (const char* access : {"LDG", "STG", "LDS", "LDGSTS"}) EXPECT_TRUE(is_wide(stats, access)) << access;
   EXPECT_LE(stats.registers, 128) << to_string(stats);
+  EXPECT_EQ(stats.main_loop.at("BAR"), 1) << "copies run ahead: " << to_string(stats);
+}
+
+TEST(Gate, TransposedMatrixProducts) {
+  TC_NEEDS_NVRTC();
+  auto square = contiguous(DType::Float32, {4096, 4096});
+  for (const char* operands : {"A(m,k) * B(n,k)", "A(k,m) * B(k,n)", "A(k,m) * B(n,k)"}) {
+    bool a = std::string(operands).find("A(k") != std::string::npos, b = std::string(operands).find("B(n") != std::string::npos;
+    auto text = str("def mm(float(", a ? "K,M" : "M,K", ") A, float(", b ? "N,K" : "K,N", ") B) -> (C) { C(m,n) +=! ", operands, " }");
+    auto stats = kernels_of(text, {square, square}).at(0);
+    EXPECT_EQ(stats.spill_store_bytes + stats.spill_load_bytes + stats.stack_bytes, 0) << operands << to_string(stats);
+    EXPECT_GE(stats.main_loop_share("FFMA"), 0.7) << operands << to_string(stats);
+    EXPECT_LE(stats.registers, 128) << operands << to_string(stats);
+    EXPECT_EQ(stats.main_loop.at("BAR"), 1) << operands << to_string(stats);
+    for (const char* access : {"LDS", "STG"}) EXPECT_TRUE(is_wide(stats, access)) << operands;
+    for (const char* access : {"LDG", "LDGSTS"}) EXPECT_TRUE(stats.count(access) == 0 || is_wide(stats, access)) << operands;
+  }
 }
 
 /// Rows of 4096 floats in blocks of 256 threads: 4 vectors of 4 each.

@@ -52,6 +52,20 @@ TEST(AccessGates, AMatrixProductHasNoBankConflictsAndMovesSixteenBytesAtOnce) {
   EXPECT_GE(global, 3);
 }
 
+TEST(AccessGates, ProductsOfTransposedMatricesHaveNoBankConflicts) {
+  const lang::SizeMap sizes{{"M", 1024}, {"N", 1024}, {"K", 64}};
+  for (const char* def : {"def tn(float(K,M) A, float(K,N) B) -> (C) { C(m,n) +=! A(k,m) * B(k,n) }",
+                          "def nt(float(M,K) A, float(N,K) B) -> (C) { C(m,n) +=! A(m,k) * B(n,k) }",
+                          "def tt(float(K,M) A, float(N,K) B) -> (C) { C(m,n) +=! A(k,m) * B(n,k) }"})
+    for (const auto& [kernel, site] : accesses(def, sizes)) {
+      if (site.shared) {
+        EXPECT_EQ(site.transactions, site.ideal) << kernel << " " << text_of(site);
+      } else {
+        EXPECT_EQ(site.bytes, 16) << kernel << " " << text_of(site);
+      }
+    }
+}
+
 /// What all accesses of a def have in common, for the last kernel.
 struct Summary {
   std::int64_t shared_conflicts = 0, wasted_sectors = 0;

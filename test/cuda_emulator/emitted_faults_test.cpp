@@ -27,6 +27,8 @@ const Change changes[] = {
     {"MissingGuard", "", R"(if \(block_x[^{]*<=[^{]*\) \{)", "{", "out of bounds", {"033_softmax", "035_layer_norm"}, 2},
     {"MissingInitialisation", "", R"(\n[^\n]* = 0\.0f;)", "\n", "", {"016_tmm", "019_batch_matmul"}, 2},
     {"MissingBarrierInATile", "", R"(tc_barrier\(\);)", "", "race", {"108_tiles_of_products"}, 2},
+    {"WaitForOneGroupTooFew", "", R"(tc_copy_wait<(\d)>\(\);)", "tc_copy_wait<$1 + 1>();", "to which a copy is in flight", {"116_copies_that_run_ahead"}, 2},
+    {"MissingWait", "", R"(tc_copy_wait<\d>\(\);)", "", "to which a copy is in flight", {"116_copies_that_run_ahead"}, 2},
     {"CopyTooLittle", "", R"((% 32 <= )(32|64)\) \{)", "$1 30) {", "", {"108_tiles_of_products"}, 1},
     {"WrongPad", "", R"((local_block_\w\[\w+ \* )32)", "$1 31", "", {"108_tiles_of_products"}, 2},
     {"StaleRegister", "", R"(= local_acc_C\[(\w+) \* 2 \+ (\w+)\];)", "= local_acc_C[$2];", "", {"108_tiles_of_products"}, 1},

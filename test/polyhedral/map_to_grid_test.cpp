@@ -2,6 +2,7 @@
 
 #include "tc/polyhedral/barriers.h"
 #include "tc/polyhedral/copy_reads.h"
+#include "tc/polyhedral/generate.h"
 #include "tc/polyhedral/grid_tree.h"
 #include "tc/polyhedral/verify.h"
 #include "test/polyhedral/mapping_passes_fixture.h"
@@ -257,11 +258,12 @@ TEST_F(PromoteInBlock, WhatDoesNotFitStays) {
 class TiledProduct : public MapToGrid {
  protected:
   /// C(m, n) +=! A(m, k) B(k, n) in tiles of 8x8, blocks of 4 k, 4x4 threads.
-  GridKernel product(int size) const {
-    auto box = str(" : 0 <= m, n < ", size), cube = str(" : 0 <= m, n < ", size, " and 0 <= k < 8");
+  GridKernel product(int size, int slots = 1, GridCopy::Way way = GridCopy::Way::Registers) const {
+    const int depth = slots > 1 ? 20 : 8;
+    auto box = str(" : 0 <= m, n < ", size), cube = str(" : 0 <= m, n < ", size, " and 0 <= k < ", depth);
     auto scop = ScopBuilder(context())
-                    .input("A", {size, 8})
-                    .input("B", {8, size})
+                    .input("A", {size, depth})
+                    .input("B", {depth, size})
                     .output("C", {size, size})
                     .identity("I[m, n]" + box, "C[m, n]")
                     .accumulate("U[m, n, k]" + cube, "C[m, n]", {"A[m, k]", "B[k, n]"})
@@ -271,8 +273,8 @@ class TiledProduct : public MapToGrid {
                       coincident_band("[{ I[m, n] -> [(m)]; U[m, n, k] -> [(m)] }, { I[m, n] -> [(n)]; U[m, n, k] -> [(n)] }]", 2,
                                       sequence({{"{ I[m, n] }"}, {"{ U[m, n, k] }", band("[{ U[m, n, k] -> [(k)] }]")}})));
     GridClusterMapping mapping{.members = {{8, 1, {1, 2}}, {8, 0, {0, 2}}}, .grid = {64, 64, 1}, .block = {4, 4, 1}};
-    mapping.blocks = {"U", 2, 4};
-    mapping.copies = {{"U", 0, 0, -1, 1}, {"U", 1, 1, 1, 2}};
+    mapping.blocks = {"U", 2, 4, slots};
+    mapping.copies = {{"U", 0, 0, -1, 1, way}, {"U", 1, 1, 1, 2, way}};
     mapping.staged = {"C"};
     mapping.others.tile = mapping.others.unroll = true;
     mapping.shared_bytes = 1000;
@@ -293,7 +295,77 @@ TEST_F(TiledProduct, KeepsAccumulatorsInRegistersAndSharesCopies) {
   EXPECT_NO_THROW(verify_kernel(kernel));
 }
 
-TEST_F(TiledProduct, PartialTilesAreGuarded) { EXPECT_NO_THROW(verify_kernel(product(11))); }
+TEST_F(TiledProduct, CopiesOfTheNextBlockWaitInRegisters) {
+  auto kernel = product(16, 2);
+  EXPECT_EQ(order(kernel.scop), (std::vector<std::string>{"I", "load_A", "copy_A", "load_B", "copy_B", "U", "C_out"}));
+  EXPECT_TRUE(kernel.scop.tensor("local_held_A").in_registers);
+  EXPECT_EQ(kernel.scop.tensor("local_held_A").extent, (std::vector<std::int64_t>{2}));
+  EXPECT_EQ(kernel.scop.tensor("local_held_B").extent, (std::vector<std::int64_t>{2}));
+  EXPECT_EQ(kernel.scop.tensor("local_block_B").extent, (std::vector<std::int64_t>{2, 4, 8, 1}));
+  EXPECT_EQ(print_block(kernel.scop.schedule).find(copy_wait), std::string::npos);
+  EXPECT_NO_THROW(verify_kernel(kernel));
+}
+
+TEST_F(TiledProduct, AsynchronousCopiesRunAheadByAllSlotsButOne) {
+  for (int slots : {2, 3}) {
+    auto kernel = product(16, slots, GridCopy::Way::Asynchronous);
+    EXPECT_EQ(order(kernel.scop), (std::vector<std::string>{"I", "copy_A", "copy_B", "U", "C_out"}));
+    EXPECT_EQ(kernel.scop.tensor("local_block_B").extent, (std::vector<std::int64_t>{slots, 4, 8, 1}));
+    EXPECT_NE(print_block(kernel.scop.schedule).find(str(copy_wait, "_", slots - 2)), std::string::npos);
+    EXPECT_NO_THROW(verify_kernel(kernel));
+  }
+}
+
+TEST_F(TiledProduct, WaitsStandInTheIterationsThatOnlyCopyToo) {
+  auto text = print(generate_ast(product(16, 3, GridCopy::Way::Asynchronous).scop));
+  auto wait = text.find("tc_copy_wait"), use = text.find("U(");
+  EXPECT_LT(wait, use) << text;
+  EXPECT_LT(text.find("tc_warp_barrier"), use) << text;
+}
+
+TEST_F(TiledProduct, AWaitThatLeavesOneGroupTooManyBreaksALaw) {
+  auto kernel = product(16, 3, GridCopy::Way::Asynchronous);
+  auto text = print_block(kernel.scop.schedule);
+  for (std::size_t at; (at = text.find("tc_copy_wait_1")) != std::string::npos;) text.replace(at, 14, "tc_copy_wait_2");
+  kernel.scop.schedule = isl::schedule(ctx(), text);
+  EXPECT_TRUE(rejects([&] { verify_threads(kernel); }, "an asynchronous copy may be under way"));
+}
+
+TEST_F(TiledProduct, ABufferForOneSlotTooFewBreaksALaw) {
+  auto kernel = product(16, 3, GridCopy::Way::Asynchronous);
+  for (auto& statement : kernel.scop.statements)
+    for (auto* access : accesses(statement))
+      if (range_name(access->function.as_map()) == "local_block_B") {
+        auto slot = call(ctx(), isl_pw_aff_mod_val, access->function.at(0).release(), isl::val(ctx(), 2).release());
+        access->function = call(ctx(), isl_pw_multi_aff_set_pw_aff, access->function.copy(), 0u, slot.copy());
+      }
+  EXPECT_TRUE(rejects([&] { verify_kernel(kernel); }, "an asynchronous copy may be under way: copy_B"));
+}
+
+TEST_F(TiledProduct, APlaceForTwoElementsBreaksALaw) {
+  auto kernel = product(16);
+  auto& copy = kernel.scop.statement("copy_B");
+  EXPECT_NO_THROW(verify_kernel_promotion(kernel));
+  copy.write.function = call(ctx(), isl_pw_multi_aff_set_pw_aff, copy.write.function.copy(), 0u, isl::pw_aff(ctx(), "{ copy_B[k, n, t] -> [(0)] }").release());
+  EXPECT_TRUE(rejects([&] { verify_kernel_promotion(kernel); }, "buffer 'local_block_B'"));
+}
+
+TEST_F(TiledProduct, AnAccumulatorOfTwoElementsBreaksALaw) {
+  auto kernel = product(16);
+  for (auto& statement : kernel.scop.statements)
+    for (auto* access : accesses(statement))
+      if (range_name(access->function.as_map()) == "local_acc_C") {
+        auto zero = access->function.at(0).sub(access->function.at(0));
+        access->function = call(ctx(), isl_pw_multi_aff_set_pw_aff, access->function.copy(), 0u, zero.copy());
+      }
+  EXPECT_TRUE(rejects([&] { verify_kernel_promotion(kernel); }, "is written before it is read"));
+}
+
+TEST_F(TiledProduct, PartialTilesAreGuarded) {
+  EXPECT_NO_THROW(verify_kernel(product(11)));
+  EXPECT_NO_THROW(verify_kernel(product(11, 2)));
+  EXPECT_NO_THROW(verify_kernel(product(11, 3, GridCopy::Way::Asynchronous)));
+}
 
 /// C(w, o) += I(w + k) F(o, k) in tiles of 16 columns.
 class Windows : public MapToGrid {
