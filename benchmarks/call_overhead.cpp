@@ -16,7 +16,8 @@ double microseconds_per_call(F&& call) {
   for (int sample = 0; sample < 9; ++sample) {
     auto start = std::chrono::steady_clock::now();
     for (int i = 0; i < calls; ++i) call();
-    samples.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() / calls);
+    samples.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() /
+                      calls);
   }
   std::nth_element(samples.begin(), samples.begin() + 4, samples.end());
   return samples[4];

@@ -1,7 +1,7 @@
 // gpu_limits RESULT.json [BYTES]
 //
-// Measures what this machine's GPU can do at most in float32 multiply-adds and in copying memory (BYTES, 1 GiB if not given): kernels of plain
-// CUDA, through the runtime that runs compiled defs. Ends with 2 without a GPU.
+// Measures what this machine's GPU can do at most in float32 multiply-adds and in copying memory (BYTES, 1 GiB if not
+// given): kernels of plain CUDA, through the runtime that runs compiled defs. Ends with 2 without a GPU.
 
 #include <algorithm>
 #include <fstream>
@@ -19,19 +19,22 @@ constexpr std::size_t usual_bytes = std::size_t{1} << 30;
 
 /// Independent chains of multiply-adds in registers, whose results are used where they are NaN only.
 std::string multiply_add_text() {
-  return str("extern \"C\" __global__ void __launch_bounds__(", threads,
-             ") multiply_add(const float* __restrict__ in, float* __restrict__ out) {\n  float x = in[0], y = in[1], a[", chains,
-             "];\n#pragma unroll\n  for (int i = 0; i < ", chains, "; ++i) a[i] = in[i] + threadIdx.x;\n  for (int s = 0; s < ", steps,
-             "; ++s) {\n#pragma unroll\n    for (int i = 0; i < ", chains,
-             "; ++i) a[i] = a[i] * x + y;\n  }\n  float sum = 0;\n#pragma unroll\n  for (int i = 0; i < ", chains,
-             "; ++i) sum += a[i];\n  if (sum != sum) out[threadIdx.x] = sum;\n}\n");
+  return str(
+      "extern \"C\" __global__ void __launch_bounds__(", threads,
+      ") multiply_add(const float* __restrict__ in, float* __restrict__ out) {\n  float x = in[0], y = in[1], a[",
+      chains, "];\n#pragma unroll\n  for (int i = 0; i < ", chains,
+      "; ++i) a[i] = in[i] + threadIdx.x;\n  for (int s = 0; s < ", steps,
+      "; ++s) {\n#pragma unroll\n    for (int i = 0; i < ", chains,
+      "; ++i) a[i] = a[i] * x + y;\n  }\n  float sum = 0;\n#pragma unroll\n  for (int i = 0; i < ", chains,
+      "; ++i) sum += a[i];\n  if (sum != sum) out[threadIdx.x] = sum;\n}\n");
 }
 
 std::string copy_text() {
   return str("extern \"C\" __global__ void __launch_bounds__(", threads,
-             ") copy(const float4* __restrict__ in, float4* __restrict__ out) {\n  const long long i = blockIdx.x * ", 4 * threads,
-             "ll + threadIdx.x;\n  float4 v[4];\n#pragma unroll\n  for (int k = 0; k < 4; ++k) v[k] = in[i + k * ", threads,
-             "];\n#pragma unroll\n  for (int k = 0; k < 4; ++k) out[i + k * ", threads, "] = v[k];\n}\n");
+             ") copy(const float4* __restrict__ in, float4* __restrict__ out) {\n  const long long i = blockIdx.x * ",
+             4 * threads,
+             "ll + threadIdx.x;\n  float4 v[4];\n#pragma unroll\n  for (int k = 0; k < 4; ++k) v[k] = in[i + k * ",
+             threads, "];\n#pragma unroll\n  for (int k = 0; k < 4; ++k) out[i + k * ", threads, "] = v[k];\n}\n");
 }
 
 /// Memory of the device, floats of about 0.75.
@@ -51,7 +54,8 @@ class Block {
 };
 
 /// The least seconds of a launch of \p kernel between two blocks.
-double least_seconds(const std::string& name, const std::string& text, std::int64_t blocks, const Block& in, const Block& out) {
+double least_seconds(const std::string& name, const std::string& text, std::int64_t blocks, const Block& in,
+                     const Block& out) {
   KernelText kernel{name, text, {"in", "out"}, {{blocks, 1, 1}, {threads, 1, 1}}, 0, {}};
   LoadedKernels kernels(build_device_code({kernel}, device_architecture(0)));
   void* const pointers[] = {in.pointer(), out.pointer()};
@@ -77,10 +81,13 @@ void measure(const std::string& path, std::size_t copied_bytes) {
   InContext context(0);
   Block in(copied_bytes), out(copied_bytes);
   const int blocks = processors() * blocks_per_processor;
-  const double flops = 2.0 * chains * steps * threads * blocks / least_seconds("multiply_add", multiply_add_text(), blocks, in, out);
+  const double flops =
+      2.0 * chains * steps * threads * blocks / least_seconds("multiply_add", multiply_add_text(), blocks, in, out);
   const auto copy_blocks = static_cast<std::int64_t>(copied_bytes / (threads * 4 * 16));
-  const double bytes = 2.0 * static_cast<double>(copied_bytes) / least_seconds("copy", copy_text(), copy_blocks, in, out);
-  auto text = str("{\"ffma_flops\": ", flops, ", \"kernel_copy_bytes_per_second\": ", bytes, ", \"processors\": ", processors(), "}\n");
+  const double bytes =
+      2.0 * static_cast<double>(copied_bytes) / least_seconds("copy", copy_text(), copy_blocks, in, out);
+  auto text = str("{\"ffma_flops\": ", flops, ", \"kernel_copy_bytes_per_second\": ", bytes,
+                  ", \"processors\": ", processors(), "}\n");
   std::ofstream(path) << text;
   std::cout << text;
 }

@@ -15,9 +15,7 @@
 
 namespace {
 
-double seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 constexpr long trips = 100'000;
 constexpr int chains = 12;
@@ -44,19 +42,19 @@ TC_PEAK_LOOP(u8s8_512, "avx512f", __m512, _mm512_set1_ps, "vpdpbusd %1, %1, %0",
 TC_PEAK_LOOP(u8s8_256, "avx2", __m256, _mm256_set1_ps, "%{vex%} vpdpbusd %1, %1, %0", "x")
 
 /// Products of tiles of 16 rows of 64 bytes, into four of them: the others feed them.
-#define TC_TILE_LOOP(name, isa, instruction)                                                             \
-  [[gnu::target("amx-tile," isa)]] void name() {                                                         \
-    alignas(64) unsigned char shapes[64] = {1};                                                          \
-    for (int tile = 0; tile < 8; ++tile) shapes[16 + 2 * tile] = 64, shapes[48 + tile] = 16;             \
-    asm volatile("" : : "r"(shapes) : "memory");                                                         \
-    _tile_loadconfig(shapes);                                                                            \
-    for (long i = 0; i < trips / 10; ++i) {                                                              \
-      instruction(0, 4, 6);                                                                              \
-      instruction(1, 4, 7);                                                                              \
-      instruction(2, 5, 6);                                                                              \
-      instruction(3, 5, 7);                                                                              \
-    }                                                                                                    \
-    _tile_release();                                                                                     \
+#define TC_TILE_LOOP(name, isa, instruction)                                                 \
+  [[gnu::target("amx-tile," isa)]] void name() {                                             \
+    alignas(64) unsigned char shapes[64] = {1};                                              \
+    for (int tile = 0; tile < 8; ++tile) shapes[16 + 2 * tile] = 64, shapes[48 + tile] = 16; \
+    asm volatile("" : : "r"(shapes) : "memory");                                             \
+    _tile_loadconfig(shapes);                                                                \
+    for (long i = 0; i < trips / 10; ++i) {                                                  \
+      instruction(0, 4, 6);                                                                  \
+      instruction(1, 4, 7);                                                                  \
+      instruction(2, 5, 6);                                                                  \
+      instruction(3, 5, 7);                                                                  \
+    }                                                                                        \
+    _tile_release();                                                                         \
   }
 
 TC_TILE_LOOP(bf16_tiles, "amx-bf16", _tile_dpbf16ps)
@@ -71,7 +69,8 @@ bool has_tiles() {
   static const bool result = [] {
     unsigned a = 0, b = 0, c = 0, d = 0;
     constexpr unsigned all = 1u << 22 | 1u << 24 | 1u << 25;
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & all) == all && syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & all) == all &&
+           syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
   }();
   return result;
 }

@@ -264,8 +264,8 @@ void tune_for(const std::shared_ptr<const engine::Function>& function, const std
 }
 
 /// A list of sizes that cannot be tuned is told of, and leaves the others.
-bool try_to_tune(const std::shared_ptr<const engine::Function>& function, const std::string& sizes, const TuneSettings& settings,
-                 Log& log) {
+bool try_to_tune(const std::shared_ptr<const engine::Function>& function, const std::string& sizes,
+                 const TuneSettings& settings, Log& log) {
   try {
     tune_for(function, sizes, settings, log);
     return true;

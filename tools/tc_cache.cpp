@@ -316,9 +316,7 @@ int run(const std::string& command, const Words& words) {
   return found->second();
 }
 
-void print_help() {
-  std::cout << help << tools::flags_of(__FILE__) << examples;
-}
+void print_help() { std::cout << help << tools::flags_of(__FILE__) << examples; }
 
 bool asks_for_help(const Words& words) {
   for (const auto& word : words)

@@ -119,12 +119,11 @@ py::list entries(const cache::Cache& self) {
 
 py::dict to_python(const cache::StoredCode& stored) {
   const auto& entry = stored.entry;
-  return py::dict("id"_a = stored.id(), "options"_a = entry.options, "source"_a = entry.source,
-                  "generated"_a = entry.generated, "tensors"_a = cache::tensors_text(entry.key),
-                  "target"_a = entry.key.target, "build"_a = entry.build,
-                  "this_build"_a = cache::is_of_these_sources(entry.build), "verified_stages"_a = entry.verified_stages,
-                  "compile_ms"_a = entry.compile_milliseconds, "created_at"_a = entry.created_at,
-                  "bytes"_a = stored.bytes);
+  return py::dict(
+      "id"_a = stored.id(), "options"_a = entry.options, "source"_a = entry.source, "generated"_a = entry.generated,
+      "tensors"_a = cache::tensors_text(entry.key), "target"_a = entry.key.target, "build"_a = entry.build,
+      "this_build"_a = cache::is_of_these_sources(entry.build), "verified_stages"_a = entry.verified_stages,
+      "compile_ms"_a = entry.compile_milliseconds, "created_at"_a = entry.created_at, "bytes"_a = stored.bytes);
 }
 
 py::list code(const cache::Cache& self) {

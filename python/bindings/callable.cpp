@@ -34,9 +34,7 @@ class Pointers {
   std::unique_ptr<void*[]> more_;
 };
 
-std::intptr_t address(const Borrowed& operand) {
-  return reinterpret_cast<std::intptr_t>(operand.data);
-}
+std::intptr_t address(const Borrowed& operand) { return reinterpret_cast<std::intptr_t>(operand.data); }
 
 }  // namespace
 
@@ -88,7 +86,9 @@ bool Callable::matches(Operands& operands, std::size_t begin, std::size_t end) c
   const auto& arguments = executable_->image().arguments;
   bool for_gpu = executable_->image().is_for_gpu();
   for (std::size_t i = begin; i < end; ++i)
-    if (!operands[i].matches(arguments[i].spec) || ((operands[i].device != on_cpu) != for_gpu && !operands[i].is_number())) return false;
+    if (!operands[i].matches(arguments[i].spec) ||
+        ((operands[i].device != on_cpu) != for_gpu && !operands[i].is_number()))
+      return false;
   return true;
 }
 

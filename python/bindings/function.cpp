@@ -29,7 +29,7 @@ struct Settings {
   std::optional<std::string> target;
   std::optional<options::MappingOptions> mapping;
   std::optional<engine::MappingFrom> mapping_from;  ///< where there is no mapping; none: as the environment says
-  std::shared_ptr<cache::Cache> cache;  ///< null: the environment's
+  std::shared_ptr<cache::Cache> cache;              ///< null: the environment's
   bool use_cache = true;
   std::optional<std::string> schedule;
   double time_limit = 0;
@@ -107,7 +107,8 @@ class PyFunction {
   const Callable& find(Operands& operands, std::size_t end) {
     auto generation = cache::Cache::generation();
     int device = device_of(operands, end);
-    if (last_ && last_end_ == end && last_device_ == device && last_generation_ == generation && last_->matches(operands, 0, end))
+    if (last_ && last_end_ == end && last_device_ == device && last_generation_ == generation &&
+        last_->matches(operands, 0, end))
       return *last_;
     std::uint64_t hash = end + 64 * generation;
     for (std::size_t i = 0; i < end; ++i) hash = operands[i].hash(hash);
@@ -212,7 +213,8 @@ py::list stage_texts(const PyFunction& self, const std::shared_ptr<Callable>& ca
   return result;
 }
 
-engine::WorkReport work_of(const PyFunction& self, const std::shared_ptr<Callable>& callable, const Settings& settings) {
+engine::WorkReport work_of(const PyFunction& self, const std::shared_ptr<Callable>& callable,
+                           const Settings& settings) {
   return interruptible([&](Cancellation cancellation) {
     auto options = settings.options();
     options.stages.cancellation = cancellation;
@@ -243,8 +245,9 @@ void bind_function(py::module_& m) {
                        const std::optional<std::string>& mapping_from, std::shared_ptr<cache::Cache> cache,
                        bool use_cache, std::optional<std::string> schedule, double time_limit,
                        std::size_t memory_limit) {
-             return Settings{std::move(target), std::move(mapping), engine_mapping_from(mapping_from), std::move(cache),
-                             use_cache, std::move(schedule), time_limit, memory_limit};
+             return Settings{std::move(target), std::move(mapping), engine_mapping_from(mapping_from),
+                             std::move(cache),  use_cache,          std::move(schedule),
+                             time_limit,        memory_limit};
            }),
            py::kw_only(), py::arg("target") = py::none(), py::arg("mapping") = py::none(),
            py::arg("mapping_from") = py::none(), py::arg("cache") = py::none(), py::arg("use_cache") = true,
@@ -263,7 +266,8 @@ void bind_function(py::module_& m) {
       .def("_infer", &infer)
       .def("_compile",
            [](const PyFunction& self, const py::tuple& inputs, const py::object& out, const Settings& settings) {
-             return self.compile(specs_of(self, inputs), output_specs(out), for_device(settings, device_of_tensors(inputs)));
+             return self.compile(specs_of(self, inputs), output_specs(out),
+                                 for_device(settings, device_of_tensors(inputs)));
            })
       .def("_cache_key", &key_of, py::arg("inputs"), py::arg("out"), py::arg("settings"))
       .def("_stage_texts", &stage_texts)

@@ -27,7 +27,8 @@ OptionValue to_value(const std::string& name, const py::handle& object) {
     if (PyBool_Check(object.ptr())) return object.cast<bool>();
     if (py::isinstance<py::str>(object)) return object.cast<std::string>();
     if (!py::isinstance<py::sequence>(object)) return to_number(object);
-    if (py::len(object) > 0 && py::isinstance<py::str>(*py::iter(object))) return object.cast<std::vector<std::string>>();
+    if (py::len(object) > 0 && py::isinstance<py::str>(*py::iter(object)))
+      return object.cast<std::vector<std::string>>();
     std::vector<std::int64_t> numbers;
     for (const auto& item : object) numbers.push_back(to_number(item));
     return numbers;
@@ -44,9 +45,7 @@ MappingOptions replace(MappingOptions options, const py::kwargs& values) {
   return options;
 }
 
-std::string bytes_of(const py::bytes& bytes) {
-  return bytes;
-}
+std::string bytes_of(const py::bytes& bytes) { return bytes; }
 
 }  // namespace
 

@@ -39,7 +39,9 @@ PyObject* dtype_object(const char* module, DType type) {
 PyObject* torch_device(int number) {
   static auto* known = new std::map<int, PyObject*>();
   auto& entry = (*known)[number];
-  if (!entry) entry = py::module_::import("torch").attr("device")(number == on_cpu ? "cpu" : str("cuda:", number)).release().ptr();
+  if (!entry)
+    entry =
+        py::module_::import("torch").attr("device")(number == on_cpu ? "cpu" : str("cuda:", number)).release().ptr();
   return entry;
 }
 
@@ -66,9 +68,11 @@ py::object allocate(Framework framework, const TensorSpec& spec, PyObject* shape
 void Borrowed::move_number(int to, const char* name) {
   py::object modules = py::module_::import("sys").attr("modules");
   if (!modules.contains("torch"))
-    throw ArgumentError(str("'", name, "' is a number and the other tensors are on a GPU: pass a tensor of rank 0 there"));
+    throw ArgumentError(
+        str("'", name, "' is a number and the other tensors are on a GPU: pass a tensor of rank 0 there"));
   py::object torch = modules["torch"];
-  py::object tensor = torch.attr("full")(py::tuple(), py::handle(number_source_), py::arg("dtype") = py::handle(dtype_object("torch", dtype)),
+  py::object tensor = torch.attr("full")(py::tuple(), py::handle(number_source_),
+                                         py::arg("dtype") = py::handle(dtype_object("torch", dtype)),
                                          py::arg("device") = py::handle(torch_device(to)));
   data = reinterpret_cast<void*>(tensor.attr("data_ptr")().cast<std::uintptr_t>());
   device = to;
@@ -90,9 +94,7 @@ TensorSpec make_spec(const std::vector<std::int64_t>& shape, const std::string& 
   return spec;
 }
 
-py::tuple tuple_of(const std::vector<std::int64_t>& values) {
-  return py::tuple(py::cast(values));
-}
+py::tuple tuple_of(const std::vector<std::int64_t>& values) { return py::tuple(py::cast(values)); }
 
 }  // namespace
 

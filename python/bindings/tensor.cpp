@@ -128,8 +128,8 @@ const DLTensor* tensor_of_capsule(PyObject* capsule, bool* read_only) {
   return &managed->dl_tensor;
 }
 
-/// The stream that \p object is to make its data ready for, as `__dlpack__` takes it: None for what is not on a GPU. Kernels run in
-/// torch's current stream, for which torch's tensors are ready.
+/// The stream that \p object is to make its data ready for, as `__dlpack__` takes it: None for what is not on a GPU.
+/// Kernels run in torch's current stream, for which torch's tensors are ready.
 py::object consumer_stream(py::handle object, Framework framework) {
   constexpr std::uintptr_t legacy_default_stream = 1;
   constexpr int no_waiting = -1;
@@ -182,7 +182,8 @@ void copy_dlpack(const DLTensor& tensor, const char* name, Borrowed& out) {
 /// As copy_dlpack without allocating, for the usual types and devices; false where the general way is needed.
 bool copy_plain(const DLTensor& tensor, Borrowed& out) {
   bool on_gpu = tensor.device.device_type == kDLCUDA;
-  if ((!on_gpu && tensor.device.device_type != kDLCPU) || tensor.ndim > max_rank || tensor.dtype.lanes != 1 || !tensor.strides)
+  if ((!on_gpu && tensor.device.device_type != kDLCPU) || tensor.ndim > max_rank || tensor.dtype.lanes != 1 ||
+      !tensor.strides)
     return false;
   if (tensor.dtype.code == kDLFloat && tensor.dtype.bits == 32)
     out.dtype = DType::Float32;

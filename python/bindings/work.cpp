@@ -24,7 +24,8 @@ py::dict dict_of(const strategy::Transfer& transfer) {
 template <typename Level>
 py::dict levels(Level&& level) {
   py::dict result;
-  for (std::size_t i = 0; i < strategy::Traffic::names.size(); ++i) result[strategy::Traffic::names[i]] = dict_of(level(i));
+  for (std::size_t i = 0; i < strategy::Traffic::names.size(); ++i)
+    result[strategy::Traffic::names[i]] = dict_of(level(i));
   return result;
 }
 

@@ -14,9 +14,7 @@ namespace {
 constexpr const char* title = "tc_autotune checkpoint 2";
 constexpr std::uint64_t most_bytes = std::uint64_t(1) << 30;
 
-std::string digest(const std::string& body) {
-  return cache::hex(cache::sha256(body));
-}
+std::string digest(const std::string& body) { return cache::hex(cache::sha256(body)); }
 
 Message message_of(const Candidate& candidate) {
   return {candidate.options.to_text(),  name(candidate.status),   exact_text(candidate.seconds),

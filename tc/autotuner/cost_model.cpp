@@ -15,13 +15,9 @@ using Vector = std::vector<double>;
 using Triangle = std::vector<Vector>;
 
 /// The logarithm of a size, of the order of 1 for usual ones and 0 in their middle.
-double scaled_log(double number) {
-  return (std::log2(number + 1) - 4) / 2;
-}
+double scaled_log(double number) { return (std::log2(number + 1) - 4) / 2; }
 
-double analytic_log(double analytic) {
-  return analytic > 0 ? std::log(analytic) : 0;
-}
+double analytic_log(double analytic) { return analytic > 0 ? std::log(analytic) : 0; }
 
 bool holds_numbers(const Gene& gene) {
   return gene.values.size() > 2 && std::all_of(gene.values.begin() + 1, gene.values.end(),

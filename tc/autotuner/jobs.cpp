@@ -25,9 +25,7 @@ constexpr int least_samples = 5, most_samples = 15, most_rounds = 101;
 
 using Clock = std::chrono::steady_clock;
 
-double since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 Message reply(Status status, Message rest) {
   rest.insert(rest.begin(), name(status));
@@ -113,9 +111,7 @@ std::vector<double> sample(Bench& bench, const engine::Executable& executable, i
   return samples;
 }
 
-bool is_hopeless(double seconds, double best) {
-  return best > 0 && seconds > hopeless * best;
-}
+bool is_hopeless(double seconds, double best) { return best > 0 && seconds > hopeless * best; }
 
 /// Seconds of a call: of one, if that is not hopeless, else the least of two, or of five short ones, which anything
 /// else on the machine delays.

@@ -65,9 +65,7 @@ double exact_number(const std::string& text) {
   return number;
 }
 
-std::int64_t whole_number(const std::string& text) {
-  return std::strtoll(text.c_str(), nullptr, 10);
-}
+std::int64_t whole_number(const std::string& text) { return std::strtoll(text.c_str(), nullptr, 10); }
 
 bool write_all(int file, std::string_view bytes) {
   while (!bytes.empty()) {

@@ -10,9 +10,7 @@ constexpr std::array stops = {"budget", "candidates", "space", "interrupt"};
 
 }  // namespace
 
-const char* name(Status status) {
-  return statuses[static_cast<std::size_t>(status)];
-}
+const char* name(Status status) { return statuses[static_cast<std::size_t>(status)]; }
 
 Status parse_status(const std::string& text) {
   for (std::size_t i = 0; i < statuses.size(); ++i)
@@ -20,8 +18,6 @@ Status parse_status(const std::string& text) {
   return Status::Crashed;
 }
 
-const char* name(Stop stop) {
-  return stops[static_cast<std::size_t>(stop)];
-}
+const char* name(Stop stop) { return stops[static_cast<std::size_t>(stop)]; }
 
 }  // namespace tc::autotuner

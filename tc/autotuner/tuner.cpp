@@ -30,9 +30,7 @@ constexpr int least_generation = 4;
 constexpr std::size_t most_passed_over = 10;  ///< candidates, for each of a generation
 constexpr double least_final_seconds = 0.2, cancelled_final_seconds = 0.5;
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 Problem problem_of(const engine::Function& function, const std::vector<engine::Argument>& arguments,
                    const TuneSettings& settings) {
@@ -205,13 +203,14 @@ Progress Tuner::clock() const {
   return result;
 }
 
-/// Equal for tunings of which one can go on with the checkpoint of the other: times of other numbers of threads, or of code of another
-/// build of the compiler, are of no use to it.
+/// Equal for tunings of which one can go on with the checkpoint of the other: times of other numbers of threads, or of
+/// code of another build of the compiler, are of no use to it.
 std::string Tuner::identity() const {
   auto key = cache::digest(engine::persistent_key(*function_, arguments_, settings_.target));
   auto how = str(static_cast<int>(settings_.method), " ", static_cast<int>(settings_.ranking), " ", settings_.seed, " ",
-                 settings_.genetic.population, " ", settings_.genetic.crossover_rate, " ", settings_.genetic.mutation_rate,
-                 " ", problem_of(*function_, arguments_, settings_).threads, " ", cache::compiler_build_id(), "\n", space_.text());
+                 settings_.genetic.population, " ", settings_.genetic.crossover_rate, " ",
+                 settings_.genetic.mutation_rate, " ", problem_of(*function_, arguments_, settings_).threads, " ",
+                 cache::compiler_build_id(), "\n", space_.text());
   return cache::hex(cache::sha256(cache::hex(key) + how));
 }
 

@@ -23,7 +23,7 @@ namespace {
 
 constexpr int first_free_file = 10, poll_milliseconds = 20;
 constexpr double start_seconds = 60;  ///< that a worker may take to load its program
-constexpr double grace = 10;  ///< seconds past its limit after which a worker itself is taken to hang
+constexpr double grace = 10;          ///< seconds past its limit after which a worker itself is taken to hang
 
 /// Starts \p command in a process group of its own with \p socket and \p data as a worker expects them; -1 if it
 /// cannot.
@@ -51,9 +51,7 @@ pid_t spawn(const std::vector<std::string>& command, int socket, int data) {
   return failed ? -1 : process;
 }
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 /// A message that comes within \p seconds; signals do not end the wait.
 std::optional<Message> receive_within(int socket, double seconds) {
@@ -102,7 +100,8 @@ Workers::Workers(std::vector<std::string> command, int data, Message problem)
     : command_(std::move(command)), data_(data), problem_(std::move(problem)) {}
 
 /// What keeps the job from being started, once others were: it costs that job only.
-std::optional<Message> Workers::try_start(Seat& seat, std::size_t index, const Message& job, const Limits& limits, int device) {
+std::optional<Message> Workers::try_start(Seat& seat, std::size_t index, const Message& job, const Limits& limits,
+                                          int device) {
   try {
     start(seat, index, job, limits, device);
     return std::nullopt;

@@ -34,28 +34,34 @@ DType dtype_of(const DLDataType& type) {
     case bool_code:
       if (type.bits == 8) return DType::Bool;
       break;
-    default: break;
+    default:
+      break;
   }
-  throw ArgumentError(str("the DLPack type with code ", int(type.code), " and ", int(type.bits), " bits is not supported"));
+  throw ArgumentError(
+      str("the DLPack type with code ", int(type.code), " and ", int(type.bits), " bits is not supported"));
 }
 
 }  // namespace
 
 TensorView view_of(const DLTensor& tensor) {
   if (device_of(tensor) != on_cpu)
-    throw ArgumentError("a tensor on a GPU was given; this target needs tensors in CPU memory: copy it to the CPU first");
+    throw ArgumentError(
+        "a tensor on a GPU was given; this target needs tensors in CPU memory: copy it to the CPU first");
   return view_on_device(tensor);
 }
 
 int device_of(const DLTensor& tensor) {
   switch (static_cast<int>(tensor.device.device_type)) {
     case kDLCPU:
-    case kDLCUDAHost: return on_cpu;
+    case kDLCUDAHost:
+      return on_cpu;
     case kDLCUDA:
-    case kDLCUDAManaged: return tensor.device.device_id;
+    case kDLCUDAManaged:
+      return tensor.device.device_id;
     default:
-      throw ArgumentError(str("a tensor on DLPack device type ", int(tensor.device.device_type),
-                              " was given; tensors must be in the memory of the CPU or of a CUDA device: copy it there first"));
+      throw ArgumentError(
+          str("a tensor on DLPack device type ", int(tensor.device.device_type),
+              " was given; tensors must be in the memory of the CPU or of a CUDA device: copy it there first"));
   }
 }
 

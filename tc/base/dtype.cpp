@@ -74,12 +74,18 @@ DType accumulator_type(DType type) {
 
 std::string_view spelling(ReductionOp op) {
   switch (op) {
-    case ReductionOp::Sum: return "+";
-    case ReductionOp::Product: return "*";
-    case ReductionOp::Min: return "min";
-    case ReductionOp::Max: return "max";
-    case ReductionOp::And: return "&&";
-    case ReductionOp::Or: return "||";
+    case ReductionOp::Sum:
+      return "+";
+    case ReductionOp::Product:
+      return "*";
+    case ReductionOp::Min:
+      return "min";
+    case ReductionOp::Max:
+      return "max";
+    case ReductionOp::And:
+      return "&&";
+    case ReductionOp::Or:
+      return "||";
   }
   return "?";
 }

@@ -18,9 +18,9 @@ template <typename State>
 struct Stage {
   std::string name;
   std::function<void(State&)> run;
-  std::function<std::string(const State&)> print;                 ///< the result as text
-  std::function<void(State&, const std::string&)> parse;          ///< takes a text as the result
-  std::function<void(const State&)> verify;                       ///< throws InternalError on a broken law
+  std::function<std::string(const State&)> print;         ///< the result as text
+  std::function<void(State&, const std::string&)> parse;  ///< takes a text as the result
+  std::function<void(const State&)> verify;               ///< throws InternalError on a broken law
 };
 
 /// What happened in one stage.
@@ -33,12 +33,12 @@ struct StageRecord {
 /// How a pipeline is run.
 template <typename State>
 struct StageOptions {
-  bool verify = false;                                            ///< run the laws after each stage
-  bool keep_text = false;                                         ///< fill StageRecord::text
-  std::string dump_directory;                                     ///< write NN_name.txt files there, of texts that are not empty; empty: none
-  int first_number = 0;                                           ///< NN of the first stage
-  std::map<std::string, std::string> replace;                     ///< stage name -> text taken as its result
-  std::function<void(const std::string& stage, State&)> mutate;   ///< called after each stage, before its laws
+  bool verify = false;         ///< run the laws after each stage
+  bool keep_text = false;      ///< fill StageRecord::text
+  std::string dump_directory;  ///< write NN_name.txt files there, of texts that are not empty; empty: none
+  int first_number = 0;        ///< NN of the first stage
+  std::map<std::string, std::string> replace;                    ///< stage name -> text taken as its result
+  std::function<void(const std::string& stage, State&)> mutate;  ///< called after each stage, before its laws
   Cancellation cancellation;
 };
 

@@ -20,9 +20,12 @@ namespace {
 
 std::string_view isa_name(Target::Isa isa) {
   switch (isa) {
-    case Target::Isa::Plain: return "plain";
-    case Target::Isa::Avx2: return "avx2";
-    case Target::Isa::Avx512: return "avx512";
+    case Target::Isa::Plain:
+      return "plain";
+    case Target::Isa::Avx2:
+      return "avx2";
+    case Target::Isa::Avx512:
+      return "avx512";
   }
   return "?";
 }
@@ -66,8 +69,10 @@ void take_flags_of_machine(Target& target) {
 std::string flags_text(const Target& target) {
   std::string result;
   for (const auto& flag : flags) {
-    if (target.*flag.field) result += str(",", flag.name);
-    else if (flag.machine_has(target.isa)) result += str(",-", flag.name);
+    if (target.*flag.field)
+      result += str(",", flag.name);
+    else if (flag.machine_has(target.isa))
+      result += str(",-", flag.name);
   }
   return result;
 }
@@ -114,9 +119,7 @@ int parse_vector(std::string_view whole, const std::string& text) {
   return static_cast<int>(bytes);
 }
 
-int register_bytes(Target::Isa isa) {
-  return isa == Target::Isa::Avx512 ? 64 : isa == Target::Isa::Avx2 ? 32 : 16;
-}
+int register_bytes(Target::Isa isa) { return isa == Target::Isa::Avx512 ? 64 : isa == Target::Isa::Avx2 ? 32 : 16; }
 
 void apply_field(Target& target, std::string_view whole, const std::string& field) {
   auto equals = field.find('=');
@@ -197,7 +200,8 @@ Target Target::parse(std::string_view text) {
   std::string rest(text);
   auto colon = rest.find(':');
   std::string back_end = colon == std::string::npos ? rest : rest.substr(0, colon);
-  if (back_end == "cuda") return target_text::parse_cuda(text, split_fields(colon == std::string::npos ? "" : rest.substr(colon + 1)));
+  if (back_end == "cuda")
+    return target_text::parse_cuda(text, split_fields(colon == std::string::npos ? "" : rest.substr(colon + 1)));
   if (rest == "cpu") rest.clear();
   if (rest.rfind("cpu:", 0) == 0) rest = rest.substr(4);
   if (rest.find(':') != std::string::npos) reject(text, str("no back end '", back_end, "'"));

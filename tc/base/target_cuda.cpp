@@ -19,15 +19,18 @@ struct Row {
 };
 
 constexpr Row rows[] = {
-    {"sm_75", 40, 1024, 16, 64, 64, 4, false},      {"sm_80", 108, 2048, 32, 164, 163, 40},  {"sm_86", 84, 1536, 16, 100, 99, 6},
-    {"sm_87", 16, 1536, 16, 164, 163, 4},    {"sm_89", 128, 1536, 24, 100, 99, 72},   {"sm_90", 132, 2048, 32, 228, 227, 50},
-    {"sm_100", 148, 2048, 32, 228, 227, 126}, {"sm_103", 148, 2048, 32, 228, 227, 126}, {"sm_110", 20, 1536, 24, 228, 227, 32},
-    {"sm_120", 170, 1536, 24, 100, 99, 96},  {"sm_121", 48, 1536, 24, 100, 99, 24},
+    {"sm_75", 40, 1024, 16, 64, 64, 4, false}, {"sm_80", 108, 2048, 32, 164, 163, 40},
+    {"sm_86", 84, 1536, 16, 100, 99, 6},       {"sm_87", 16, 1536, 16, 164, 163, 4},
+    {"sm_89", 128, 1536, 24, 100, 99, 72},     {"sm_90", 132, 2048, 32, 228, 227, 50},
+    {"sm_100", 148, 2048, 32, 228, 227, 126},  {"sm_103", 148, 2048, 32, 228, 227, 126},
+    {"sm_110", 20, 1536, 24, 228, 227, 32},    {"sm_120", 170, 1536, 24, 100, 99, 96},
+    {"sm_121", 48, 1536, 24, 100, 99, 24},
 };
 
 /// The row of "sm_90", or of "sm_90a" and "sm_90f", which allow what only this architecture has.
 const Row* find_row(std::string_view architecture) {
-  if (!architecture.empty() && (architecture.back() == 'a' || architecture.back() == 'f')) architecture.remove_suffix(1);
+  if (!architecture.empty() && (architecture.back() == 'a' || architecture.back() == 'f'))
+    architecture.remove_suffix(1);
   for (const Row& row : rows)
     if (row.architecture == architecture) return &row;
   return nullptr;
@@ -79,9 +82,9 @@ void apply_field(Target& target, std::string_view whole, const std::string& text
 }
 
 void check(std::string_view whole, const GridLimits& grid) {
-  if (grid.block_threads < grid.warp) reject(whole, str("a block has room for a warp of ", grid.warp, " threads at least"));
-  if (grid.block_shared_bytes > grid.block_shared_bytes_requested)
-    reject(whole, "'static_shared' is at most 'shared'");
+  if (grid.block_threads < grid.warp)
+    reject(whole, str("a block has room for a warp of ", grid.warp, " threads at least"));
+  if (grid.block_shared_bytes > grid.block_shared_bytes_requested) reject(whole, "'static_shared' is at most 'shared'");
 }
 
 }  // namespace

@@ -8,17 +8,19 @@
 namespace tc::target_text {
 
 void reject(std::string_view text, const std::string& why) {
-  throw OptionsError(str("target '", text, "': ", why,
-                         "; a target is for example 'cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m' with an instruction set of "
-                         "plain, avx2, avx512, vectors of at most so many bytes (vectors=32) and the flags bf16_dot, int8_dot, "
-                         "or 'cuda:sm_90,processors=132'"));
+  throw OptionsError(
+      str("target '", text, "': ", why,
+          "; a target is for example 'cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m' with an instruction set of "
+          "plain, avx2, avx512, vectors of at most so many bytes (vectors=32) and the flags bf16_dot, int8_dot, "
+          "or 'cuda:sm_90,processors=132'"));
 }
 
 std::int64_t parse_size(std::string_view whole, const std::string& text) {
   char* end = nullptr;
   long long value = std::strtoll(text.c_str(), &end, 10);
   std::string unit = end;
-  if (end == text.c_str() || value <= 0 || value > (1LL << 40)) reject(whole, str("'", text, "' is not a positive number"));
+  if (end == text.c_str() || value <= 0 || value > (1LL << 40))
+    reject(whole, str("'", text, "' is not a positive number"));
   if (unit == "k") return value << 10;
   if (unit == "m") return value << 20;
   if (unit.empty()) return value;

@@ -46,9 +46,7 @@ int add_library(dl_phdr_info* info, std::size_t, void* data) {
   return 0;
 }
 
-std::string sources() {
-  return std::string(source_digest).substr(0, 16);
-}
+std::string sources() { return std::string(source_digest).substr(0, 16); }
 
 std::string compute() {
   std::vector<std::string> libraries;
@@ -66,8 +64,6 @@ const std::string& compiler_build_id() {
   return id;
 }
 
-bool is_of_these_sources(const std::string& build) {
-  return build.substr(0, build.find('-')) == sources();
-}
+bool is_of_these_sources(const std::string& build) { return build.substr(0, build.find('-')) == sources(); }
 
 }  // namespace tc::cache

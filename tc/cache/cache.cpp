@@ -23,13 +23,9 @@ std::atomic<std::uint64_t> changes_of_options{0};
 
 Cache::Cache(CacheSettings settings) : settings_(std::move(settings)) {}
 
-std::uint64_t Cache::generation() {
-  return changes_of_options;
-}
+std::uint64_t Cache::generation() { return changes_of_options; }
 
-void Cache::options_changed() {
-  ++changes_of_options;
-}
+void Cache::options_changed() { ++changes_of_options; }
 
 std::vector<std::string> Cache::folders() const {
   std::vector<std::string> result;

@@ -13,9 +13,7 @@ namespace {
 constexpr std::uint64_t export_limit = std::uint64_t(1) << 30;
 constexpr int length_bytes = 8;
 
-std::string damaged(const std::string& file) {
-  return str("'", file, "' is not, whole, an export of a cache");
-}
+std::string damaged(const std::string& file) { return str("'", file, "' is not, whole, an export of a cache"); }
 
 /// Takes the next entry from the front of \p payload. Throws ArgumentError.
 std::string_view next_entry(std::string_view& payload, const std::string& file) {

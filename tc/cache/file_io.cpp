@@ -178,13 +178,9 @@ std::vector<Listed> list_files(const std::string& folder, bool stat) {
   return files;
 }
 
-bool is_temporary(std::string_view name) {
-  return name.substr(0, temporary_prefix.size()) == temporary_prefix;
-}
+bool is_temporary(std::string_view name) { return name.substr(0, temporary_prefix.size()) == temporary_prefix; }
 
-void touch(const std::string& path) {
-  ::utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
-}
+void touch(const std::string& path) { ::utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW); }
 
 std::int64_t seconds_since_1970() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();

@@ -101,8 +101,6 @@ class Collector {
 
 }  // namespace
 
-GcReport gc(const std::string& folder, const GcRules& rules) {
-  return Collector(folder, rules).run();
-}
+GcReport gc(const std::string& folder, const GcRules& rules) { return Collector(folder, rules).run(); }
 
 }  // namespace tc::cache

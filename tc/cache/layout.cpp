@@ -18,9 +18,7 @@ std::string damage(const Place& place, Fault fault) {
   return fault == Fault::Damaged ? str("'", place.path(), "' is damaged") : std::string();
 }
 
-std::string family_prefix(const Key& key) {
-  return hex(family(key), id_bytes) + "-";
-}
+std::string family_prefix(const Key& key) { return hex(family(key), id_bytes) + "-"; }
 
 /// Adds the files in \p folder whose names begin with \p prefix.
 void add_files(const std::string& folder, const std::string& prefix, std::vector<Place>& places) {
@@ -30,12 +28,8 @@ void add_files(const std::string& folder, const std::string& prefix, std::vector
 
 }  // namespace
 
-std::string options_root(const std::string& folder) {
-  return folder + "/options";
-}
-std::string code_root(const std::string& folder) {
-  return folder + "/code";
-}
+std::string options_root(const std::string& folder) { return folder + "/options"; }
+std::string code_root(const std::string& folder) { return folder + "/code"; }
 
 Place options_place(const std::string& folder, const std::string& name) {
   return {str(options_root(folder), "/", name.substr(0, 2), "/", name.substr(family_size, 2)), name};
@@ -45,9 +39,7 @@ Place code_place(const std::string& folder, const std::string& name) {
   return {str(code_root(folder), "/", name.substr(0, 2)), name};
 }
 
-std::string key_prefix(const Key& key) {
-  return family_prefix(key) + hex(digest(key), id_bytes) + "-";
-}
+std::string key_prefix(const Key& key) { return family_prefix(key) + hex(digest(key), id_bytes) + "-"; }
 
 std::vector<Place> options_for(const std::string& folder, const Key& key) {
   std::vector<Place> places;

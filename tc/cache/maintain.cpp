@@ -31,12 +31,8 @@ std::string problem_of(const Place& place, Fault fault, const std::string& probl
 
 }  // namespace
 
-std::string StoredOptions::id() const {
-  return last_part(place.name);
-}
-std::string StoredCode::id() const {
-  return last_part(place.name);
-}
+std::string StoredOptions::id() const { return last_part(place.name); }
+std::string StoredCode::id() const { return last_part(place.name); }
 
 Stat stat(const std::string& folder) {
   Stat result;
@@ -135,7 +131,8 @@ std::size_t remove(const std::string& folder, const std::string& id) {
 
 Transfer merge(const std::string& into, const std::string& from) {
   std::error_code unknown;
-  if (!std::filesystem::is_directory(from, unknown)) throw ArgumentError(str("there is no folder '", from, "' to merge"));
+  if (!std::filesystem::is_directory(from, unknown))
+    throw ArgumentError(str("there is no folder '", from, "' to merge"));
   Transfer transfer;
   for (const auto& [place, file] : find_files(options_root(from)))
     if (!is_temporary(file.name)) add_options(into, load_options(place).bytes, transfer);

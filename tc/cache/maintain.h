@@ -77,7 +77,8 @@ struct GcRules {
   std::uint64_t max_bytes = std::uint64_t(1) << 30;
   std::size_t results_a_key = 16;     ///< of which the best stay, and all that are injected
   std::int64_t temporary_age = 3600;  ///< seconds after which an unfinished file is a dead process's
-  bool only_when_full = false;        ///< unfinished files; of a folder larger than max_bytes the least used code too, and an eighth more; nothing is read
+  bool only_when_full = false;  ///< unfinished files; of a folder larger than max_bytes the least used code too, and an
+                                ///< eighth more; nothing is read
 };
 struct GcReport {
   Count removed;

@@ -20,9 +20,13 @@ using Stores = std::vector<const ir::Store*>;
 
 Expr without_casts(Expr e) {
   while (true) {
-    if (const auto* call = e.as<ir::Call>(); call && call->is_intrinsic(ir::Call::strict_float)) e = call->args[0];
-    else if (const auto* cast = e.as<ir::Cast>(); cast && cast->type.bits() == 32 && cast->value.type().bits() == 32 && !cast->value.type().is_float()) e = cast->value;
-    else return e;
+    if (const auto* call = e.as<ir::Call>(); call && call->is_intrinsic(ir::Call::strict_float))
+      e = call->args[0];
+    else if (const auto* cast = e.as<ir::Cast>();
+             cast && cast->type.bits() == 32 && cast->value.type().bits() == 32 && !cast->value.type().is_float())
+      e = cast->value;
+    else
+      return e;
   }
 }
 
@@ -36,7 +40,8 @@ struct Factor {
 };
 
 bool is_byte_load(const ir::Load* load) {
-  return load && load->type.bits() == 8 && (load->type.is_int() || load->type.is_uint()) && ir::is_const_one(load->predicate);
+  return load && load->type.bits() == 8 && (load->type.is_int() || load->type.is_uint()) &&
+         ir::is_const_one(load->predicate);
 }
 
 /// \p e as a byte of every lane, or as bytes \p width apart.
@@ -44,8 +49,10 @@ std::optional<Factor> factor(Expr e) {
   bool broadcast = false;
   for (bool changed = true; changed;) {
     changed = false;
-    if (const auto* cast = e.as<ir::Cast>(); cast && cast->type.bits() == 32 && cast->type.is_int()) e = cast->value, changed = true;
-    if (const auto* same = e.as<ir::Broadcast>(); same && same->value.type().is_scalar()) e = same->value, broadcast = changed = true;
+    if (const auto* cast = e.as<ir::Cast>(); cast && cast->type.bits() == 32 && cast->type.is_int())
+      e = cast->value, changed = true;
+    if (const auto* same = e.as<ir::Broadcast>(); same && same->value.type().is_scalar())
+      e = same->value, broadcast = changed = true;
   }
   const auto* load = e.as<ir::Load>();
   if (!is_byte_load(load)) return std::nullopt;
@@ -74,11 +81,13 @@ std::optional<Term> term(const ir::Store* store) {
   return Term{*a, *b};
 }
 
-bool follows(const Expr& place, const Expr& first, int distance) { return ir::is_const(ir::simplify(place - first), distance); }
+bool follows(const Expr& place, const Expr& first, int distance) {
+  return ir::is_const(ir::simplify(place - first), distance);
+}
 
 bool follows(const Factor& factor, const Factor& first, int distance) {
-  return factor.load->name == first.load->name && factor.load->type == first.load->type && factor.broadcast == first.broadcast &&
-         follows(factor.start, first.start, distance);
+  return factor.load->name == first.load->name && factor.load->type == first.load->type &&
+         factor.broadcast == first.broadcast && follows(factor.start, first.start, distance);
 }
 
 /// The bytes of \p first and its followers, for \p lanes lanes.
@@ -86,7 +95,8 @@ Expr bytes(const Factor& first, int lanes) {
   auto dense = [&](int count) {
     Expr index = ir::Ramp::make(first.start, 1, count);
     auto type = first.load->type.with_lanes(count);
-    return ir::Load::make(type, first.load->name, index, first.load->image, first.load->param, ir::const_true(count), ir::ModulusRemainder());
+    return ir::Load::make(type, first.load->name, index, first.load->image, first.load->param, ir::const_true(count),
+                          ir::ModulusRemainder());
   };
   if (!first.broadcast) return dense(width * lanes);
   Expr word = Halide::reinterpret(Halide::Int(32), dense(width));
@@ -108,8 +118,10 @@ Stmt dot(const Stores& stores) {
   const auto& b = first->a.is_unsigned() ? first->b : first->a;
   Expr old = ir::Load::make(type, stores[0]->name, stores[0]->index, Halide::Buffer<>(), stores[0]->param,
                             ir::const_true(type.lanes()), stores[0]->alignment);
-  Expr value = ir::Call::make(type, "tc_dot_u8s8_i32", {old, bytes(a, type.lanes()), bytes(b, type.lanes())}, ir::Call::PureExtern);
-  return ir::Store::make(stores[0]->name, value, stores[0]->index, stores[0]->param, stores[0]->predicate, stores[0]->alignment);
+  Expr value = ir::Call::make(type, "tc_dot_u8s8_i32", {old, bytes(a, type.lanes()), bytes(b, type.lanes())},
+                              ir::Call::PureExtern);
+  return ir::Store::make(stores[0]->name, value, stores[0]->index, stores[0]->param, stores[0]->predicate,
+                         stores[0]->alignment);
 }
 
 bool reads(const Expr& value, const std::string& buffer) {
@@ -137,18 +149,21 @@ int columns_of(const ir::Store* store) {
 Stmt interleaved(const Stores& stores) {
   const auto* first = stores[0]->index.as<ir::Ramp>();
   int count = columns_of(stores[0]);
-  if (!first || !first->base.type().is_scalar() || count == 0 || !ir::is_const(first->stride, count) || static_cast<int>(stores.size()) < count) return {};
+  if (!first || !first->base.type().is_scalar() || count == 0 || !ir::is_const(first->stride, count) ||
+      static_cast<int>(stores.size()) < count)
+    return {};
   std::vector<Expr> columns;
   for (int i = 0; i < count; ++i) {
     const auto* ramp = stores[i]->index.as<ir::Ramp>();
-    bool same = ramp && stores[i]->name == stores[0]->name && ramp->lanes == first->lanes && ir::is_const(ramp->stride, count);
+    bool same =
+        ramp && stores[i]->name == stores[0]->name && ramp->lanes == first->lanes && ir::is_const(ramp->stride, count);
     if (!same || !ir::is_const_one(stores[i]->predicate) || reads(stores[i]->value, stores[0]->name)) return {};
     if (stores[i]->value.type() != stores[0]->value.type() || !follows(ramp->base, first->base, i)) return {};
     columns.push_back(stores[i]->value);
   }
   int lanes = count * first->lanes;
-  return ir::Store::make(stores[0]->name, ir::Shuffle::make_interleave(columns), ir::Ramp::make(first->base, 1, lanes), stores[0]->param,
-                         ir::const_true(lanes), ir::ModulusRemainder());
+  return ir::Store::make(stores[0]->name, ir::Shuffle::make_interleave(columns), ir::Ramp::make(first->base, 1, lanes),
+                         stores[0]->param, ir::const_true(lanes), ir::ModulusRemainder());
 }
 
 class Combine : public ir::IRMutator {
@@ -160,7 +175,8 @@ class Combine : public ir::IRMutator {
     halide_bridge::flatten(op, parts);
     for (std::size_t i = 0; i < parts.size();) {
       auto stores = stores_from(parts, i);
-      Stmt sum = stores.size() < width ? Stmt() : dot(stores), columns = sum.defined() || stores.empty() ? Stmt() : interleaved(stores);
+      Stmt sum = stores.size() < width ? Stmt() : dot(stores),
+           columns = sum.defined() || stores.empty() ? Stmt() : interleaved(stores);
       result.push_back(sum.defined() ? sum : columns.defined() ? columns : mutate(parts[i]));
       i += sum.defined() ? width : columns.defined() ? columns_of(stores[0]) : 1;
     }

@@ -45,7 +45,8 @@ class Found : public ir::IRVisitor {
     ir::IRVisitor::visit(op);
   }
   void visit(const ir::Call* op) override {
-    bool known = std::any_of(calls.begin(), calls.end(), [&](const ir::Call* other) { return ir::equal(Expr(other), Expr(op)); });
+    bool known = std::any_of(calls.begin(), calls.end(),
+                             [&](const ir::Call* other) { return ir::equal(Expr(other), Expr(op)); });
     if (op->name == configure && !known) calls.push_back(op);
     ir::IRVisitor::visit(op);
   }
@@ -106,7 +107,8 @@ Stmt configure_call(const std::vector<Expr>& rows, const std::vector<Expr>& byte
   auto words = [](const std::vector<Expr>& values, std::size_t first, std::size_t count, int bits) {
     Expr word = ir::make_zero(Halide::UInt(64));
     for (std::size_t i = 0; i < count; ++i)
-      word = word | (Halide::cast(Halide::UInt(64), values[first + i]) << ir::make_const(Halide::UInt(64), static_cast<int>(i) * bits));
+      word = word | (Halide::cast(Halide::UInt(64), values[first + i])
+                     << ir::make_const(Halide::UInt(64), static_cast<int>(i) * bits));
     return ir::simplify(word);
   };
   return call(configure, {words(rows, 0, 8, 8), words(bytes, 0, 4, 16), words(bytes, 4, 4, 16)});

@@ -14,8 +14,8 @@ Halide::Internal::Stmt configure_call(const std::vector<Halide::Expr>& rows, con
 ///   before  for (i) { pack  for (j) { tc_tile_configure(r, l, h)  ... } }
 ///   after   tc_tile_configure(r, l, h)  for (i) { pack  for (j) { ... } }  tc_tile_release()
 ///
-/// They stay within an iteration of a parallel loop: tiles belong to a thread. A configuration stands directly before the statements
-/// that use it, in one block with them.
+/// They stay within an iteration of a parallel loop: tiles belong to a thread. A configuration stands directly before
+/// the statements that use it, in one block with them.
 Halide::Internal::Stmt configure_tiles_once(const Halide::Internal::Stmt& body);
 
 }  // namespace tc::cpu

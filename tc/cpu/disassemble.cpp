@@ -43,7 +43,8 @@ class Disassembler {
     assembler_.reset(target->createMCAsmInfo(*registers_, triple, llvm::MCTargetOptions()));
     subtarget_.reset(target->createMCSubtargetInfo(triple, "sapphirerapids", ""));
     instructions_.reset(target->createMCInstrInfo());
-    context_ = std::make_unique<llvm::MCContext>(llvm::Triple(triple), assembler_.get(), registers_.get(), subtarget_.get());
+    context_ =
+        std::make_unique<llvm::MCContext>(llvm::Triple(triple), assembler_.get(), registers_.get(), subtarget_.get());
     disassembler_.reset(target->createMCDisassembler(*subtarget_, *context_));
     printer_.reset(target->createMCInstPrinter(llvm::Triple(triple), 1, *assembler_, *instructions_, *registers_));
     printer_->setPrintImmHex(false);
@@ -55,7 +56,8 @@ class Disassembler {
     for (std::uint64_t at = 0, size = 1; at < code.size(); at += size) {
       if (auto label = labels.find(at); label != labels.end()) out << label->second << ":\n";
       llvm::MCInst instruction;
-      if (disassembler_->getInstruction(instruction, size, code.slice(at), at, llvm::nulls()) == llvm::MCDisassembler::Fail) {
+      if (disassembler_->getInstruction(instruction, size, code.slice(at), at, llvm::nulls()) ==
+          llvm::MCDisassembler::Fail) {
         out << "\t.byte\t" << static_cast<unsigned>(code[at]) << "\n";
         size = 1;
         continue;
@@ -94,7 +96,8 @@ std::map<std::uint64_t, std::string> relocations_of(const object::ObjectFile& fi
     auto target = other.getRelocatedSection();
     if (!target || *target == file.section_end() || **target != section) continue;
     for (const auto& relocation : other.relocations())
-      if (relocation.getSymbol() != file.symbol_end()) names[relocation.getOffset()] = check(relocation.getSymbol()->getName()).str();
+      if (relocation.getSymbol() != file.symbol_end())
+        names[relocation.getOffset()] = check(relocation.getSymbol()->getName()).str();
   }
   return names;
 }

@@ -37,7 +37,8 @@ const std::string pointers = "tc.buffers";
 /// \p body with each buffer's name bound to its pointer in the array the function takes.
 Stmt bind_buffers(Stmt body, const std::vector<std::string>& buffers) {
   for (int i = static_cast<int>(buffers.size()); i-- > 0;) {
-    Expr pointer = ir::Load::make(Halide::Handle(), pointers, i, Halide::Buffer<>(), ir::Parameter(), ir::const_true(), ir::ModulusRemainder());
+    Expr pointer = ir::Load::make(Halide::Handle(), pointers, i, Halide::Buffer<>(), ir::Parameter(), ir::const_true(),
+                                  ir::ModulusRemainder());
     body = ir::LetStmt::make(buffers[i], pointer, body);
   }
   return body;
@@ -98,9 +99,11 @@ Halide::Module make_module(const std::string& function, const Stmt& body, const 
   module.set_any_strict_float(true);
   for (const auto& task : tasks) module.append(task);
   if (calls(prepared, computes_on_lanes))
-    module.append(Halide::ExternalCode::bitcode_wrapper(target, lane_function_bitcode_once(machine), "tc_lane_functions"));
+    module.append(
+        Halide::ExternalCode::bitcode_wrapper(target, lane_function_bitcode_once(machine), "tc_lane_functions"));
   else if (calls(prepared, is_pointer_function))
-    module.append(Halide::ExternalCode::bitcode_wrapper(target, bitcode_of(pointer_functions()), "tc_pointer_functions"));
+    module.append(
+        Halide::ExternalCode::bitcode_wrapper(target, bitcode_of(pointer_functions()), "tc_pointer_functions"));
   if (calls(prepared, is_tile_function))
     module.append(Halide::ExternalCode::bitcode_wrapper(target, tile_function_bitcode_once(), "tc_tile_functions"));
   std::vector<ir::LoweredArgument> arguments = {
@@ -143,14 +146,16 @@ std::string emit(llvm::Module& module, const Target& target) {
   llvm::SmallString<0> bytes;
   llvm::raw_svector_ostream out(bytes);
   llvm::legacy::PassManager passes;
-  if (machine->addPassesToEmitFile(passes, out, nullptr, llvm::CGFT_ObjectFile)) throw InternalError("LLVM cannot write object files here");
+  if (machine->addPassesToEmitFile(passes, out, nullptr, llvm::CGFT_ObjectFile))
+    throw InternalError("LLVM cannot write object files here");
   passes.run(module);
   return std::string(bytes.begin(), bytes.end());
 }
 
 }  // namespace
 
-ObjectCode emit_object(const std::string& function, const Stmt& body, const std::vector<std::string>& buffers, const Target& target) {
+ObjectCode emit_object(const std::string& function, const Stmt& body, const std::vector<std::string>& buffers,
+                       const Target& target) {
   initialize_llvm();
   try {
     auto with_tiles = target.matrix_tiles ? multiply_tiles(body) : body;

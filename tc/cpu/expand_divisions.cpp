@@ -28,9 +28,7 @@ Expr truncated(const Expr& a, const Expr& b, Part part) {
   return ir::Call::make(a.type(), intrinsic, {a, b}, ir::Call::PureIntrinsic);
 }
 
-Expr is_negative(const Expr& x) {
-  return ir::LT::make(x, ir::make_zero(x.type()));
-}
+Expr is_negative(const Expr& x) { return ir::LT::make(x, ir::make_zero(x.type())); }
 
 /// Signed \p a by a positive \p b.
 Expr divide_by_positive(const Expr& a, const Expr& b, Part part) {
@@ -105,8 +103,6 @@ class Expand : public ir::IRMutator {
 
 }  // namespace
 
-ir::Stmt expand_divisions(const ir::Stmt& body) {
-  return Expand().mutate(body);
-}
+ir::Stmt expand_divisions(const ir::Stmt& body) { return Expand().mutate(body); }
 
 }  // namespace tc::cpu

@@ -7,8 +7,8 @@ namespace tc::cpu {
 /// \p body with integer divisions that machine instructions carry out as they stand. Its Div and Mod are Euclidean:
 /// a = b * (a/b) + a%b with 0 <= a%b < |b|, both 0 for b = 0; a quotient that leaves the type wraps.
 ///
-/// Division by a small positive literal stays, as Halide makes it a shift or a multiplication. Any other becomes one that
-/// rounds towards zero, by a divisor that is neither 0 nor a small literal, and without overflow. Halide's own
+/// Division by a small positive literal stays, as Halide makes it a shift or a multiplication. Any other becomes one
+/// that rounds towards zero, by a divisor that is neither 0 nor a small literal, and without overflow. Halide's own
 /// expansion does so too, but simplifies the divisor on the way, and its truncating division by a small signed
 /// literal is wrong: 1/3 gives -1.
 ///

@@ -12,7 +12,8 @@ struct Stmt;
 
 namespace tc::cpu {
 
-/// Machine code of one function as a relocatable object; can be stored and loaded in another process of the same target.
+/// Machine code of one function as a relocatable object; can be stored and loaded in another process of the same
+/// target.
 struct ObjectCode {
   std::string function;
   std::string target;                ///< text of the Target it needs
@@ -24,8 +25,9 @@ struct ObjectCode {
   static ObjectCode deserialise(const std::string& bytes);
 };
 
-/// buffers[i] points at the first element (all indices at their min) of buffer i. Buffers of different names do not overlap,
-/// but the last read of an address may be in the statement instance that writes it. Returns 0, or a code when memory ran out.
+/// buffers[i] points at the first element (all indices at their min) of buffer i. Buffers of different names do not
+/// overlap, but the last read of an address may be in the statement instance that writes it. Returns 0, or a code when
+/// memory ran out.
 using KernelFunction = int (*)(void* const* buffers);
 
 /// Code loaded into this process; unloaded with the last copy.
@@ -34,7 +36,8 @@ struct Kernel {
   std::shared_ptr<void> owner;
 };
 
-/// Compiles \p body, which accesses the flat \p buffers, for \p target with Halide's code generator and LLVM. Thread-safe.
+/// Compiles \p body, which accesses the flat \p buffers, for \p target with Halide's code generator and LLVM.
+/// Thread-safe.
 ObjectCode emit_object(const std::string& function, const Halide::Internal::Stmt& body,
                        const std::vector<std::string>& buffers, const Target& target);
 /// Loads \p code. Throws OptionsError when this machine cannot run its target. Thread-safe.

@@ -22,9 +22,11 @@ namespace tc::cpu {
 ///
 ///   tc_from_half_f32(h)        the float16 of the bits UInt(16) as a float32
 ///   tc_to_half_i32(x)          the bits of the float16 nearest to a float32, in the low half of an Int(32)
-///   tc_dot_bf16_f32(s, a, b)   s(i) + a(2i+1) b(2i+1) + a(2i) b(2i), bits UInt(16, 2n) of bfloat16 values; for vectors only.
+///   tc_dot_bf16_f32(s, a, b)   s(i) + a(2i+1) b(2i+1) + a(2i) b(2i), bits UInt(16, 2n) of bfloat16 values; for vectors
+///   only.
 ///                              The instruction (Target::bf16_dot) takes denormals for 0
-///   tc_dot_u8s8_i32(s, a, b)   s(i) + a(4i) b(4i) + ... + a(4i+3) b(4i+3) for UInt(8, 4n) and Int(8, 4n); for vectors only
+///   tc_dot_u8s8_i32(s, a, b)   s(i) + a(4i) b(4i) + ... + a(4i+3) b(4i+3) for UInt(8, 4n) and Int(8, 4n); for vectors
+///   only
 ///
 /// and on pointers:
 ///

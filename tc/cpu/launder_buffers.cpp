@@ -30,8 +30,8 @@ class Find : public ir::IRVisitor {
   void visit(const ir::Let* op) override { visit_let(op); }
   template <typename Op>
   void visit_let(const Op* op) {
-    ir::ScopedBinding<ir::Interval> bind(op->value.type().is_int() && op->value.type().is_scalar(), variables_, op->name,
-                                         bounds(op->value));
+    ir::ScopedBinding<ir::Interval> bind(op->value.type().is_int() && op->value.type().is_scalar(), variables_,
+                                         op->name, bounds(op->value));
     ir::IRVisitor::visit(op);
   }
   void visit(const ir::Load* op) override {

@@ -58,17 +58,21 @@ std::unique_ptr<llvm::TargetMachine> target_machine(const llvm::Module& module, 
   if (!target) throw DeviceError(str("LLVM has no code generator for ", triple, ": ", error));
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
-  return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(triple, flag(module, "halide_mcpu"), flag(module, "halide_mattrs") + dot_features(machine), options,
-                                  llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOpt::Default));
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, flag(module, "halide_mcpu"), flag(module, "halide_mattrs") + dot_features(machine), options,
+      llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOpt::Default));
 }
 
 void require_instructions(const Target& target) {
   bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
-  bool runs = target.isa == Target::Isa::Plain ? __builtin_cpu_supports("sse4.1") : target.isa == Target::Isa::Avx2 ? avx2 : avx512;
-  runs = runs && (!target.bf16_dot || Target::machine_has_bf16_dot(target.isa)) && (!target.int8_dot || Target::machine_has_int8_dot(target.isa)) &&
+                __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+                __builtin_cpu_supports("avx512cd");
+  bool runs = target.isa == Target::Isa::Plain  ? __builtin_cpu_supports("sse4.1")
+              : target.isa == Target::Isa::Avx2 ? avx2
+                                                : avx512;
+  runs = runs && (!target.bf16_dot || Target::machine_has_bf16_dot(target.isa)) &&
+         (!target.int8_dot || Target::machine_has_int8_dot(target.isa)) &&
          (!target.matrix_tiles || Target::machine_has_matrix_tiles(target.isa));
   if (!runs) throw OptionsError(str("this machine cannot run code for target '", target, "'"));
 }

@@ -9,7 +9,7 @@
 namespace llvm {
 class Module;
 class TargetMachine;
-}
+}  // namespace llvm
 
 namespace tc::cpu {
 
@@ -19,8 +19,8 @@ void initialize_llvm();
 /// \p target in Halide's words: no runtime, no bounds queries.
 Halide::Target halide_target(const Target& target);
 
-/// Compiles to the instruction set that Halide wrote down in the flags of \p module: position-independent code with fused
-/// multiply-add and no other freedom with floats.
+/// Compiles to the instruction set that Halide wrote down in the flags of \p module: position-independent code with
+/// fused multiply-add and no other freedom with floats.
 std::unique_ptr<llvm::TargetMachine> target_machine(const llvm::Module& module, const Target& target);
 
 /// Throws OptionsError unless this machine has the instructions of \p target.

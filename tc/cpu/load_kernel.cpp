@@ -42,7 +42,8 @@ class Linker {
       symbols[jit_->mangleAndIntern(symbol.name)] =
           llvm::JITEvaluatedSymbol(llvm::pointerToJITTargetAddress(symbol.address), llvm::JITSymbolFlags::Exported);
     check(runtime_->define(llvm::orc::absoluteSymbols(std::move(symbols))));
-    runtime_->addGenerator(check(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(jit_->getDataLayout().getGlobalPrefix())));
+    runtime_->addGenerator(
+        check(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(jit_->getDataLayout().getGlobalPrefix())));
     session.setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });
   }
 

@@ -86,6 +86,8 @@ Stmt prefetch_of(const std::string& buffer, const Expr& index, const Halide::Typ
   return ir::Evaluate::make(ir::Call::make(Halide::Int(32), "tc_prefetch", {base, offset}, ir::Call::Extern));
 }
 
-Stmt insert(const Additions& additions, const Stmt& body) { return additions.empty() ? body : Insert(additions).mutate(body); }
+Stmt insert(const Additions& additions, const Stmt& body) {
+  return additions.empty() ? body : Insert(additions).mutate(body);
+}
 
 }  // namespace tc::cpu

@@ -18,8 +18,8 @@ struct Read {
   int lanes = 1;
 };
 
-/// The reads of \p body, which has no loops, that are scalar or dense, in order; those of which the address is known at its
-/// start.
+/// The reads of \p body, which has no loops, that are scalar or dense, in order; those of which the address is known at
+/// its start.
 std::vector<Read> reads_of(const Halide::Internal::Stmt& body);
 
 bool has_loops(const Halide::Internal::Stmt& body);

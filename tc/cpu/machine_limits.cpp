@@ -27,11 +27,11 @@ struct PeakLoop {
   double flops = 0;  ///< of one call
 };
 
-#define TC_PEAK_LOOP(name, isa, vector, zero, instruction, constraint)                                        \
-  [[gnu::target(isa)]] void name() {                                                                          \
-    vector b = zero(), a[chains];                                                                             \
-    for (auto& x : a) x = b;                                                                                  \
-    for (long i = 0; i < trips; ++i)                                                                          \
+#define TC_PEAK_LOOP(name, isa, vector, zero, instruction, constraint)                                          \
+  [[gnu::target(isa)]] void name() {                                                                            \
+    vector b = zero(), a[chains];                                                                               \
+    for (auto& x : a) x = b;                                                                                    \
+    for (long i = 0; i < trips; ++i)                                                                            \
       _Pragma("GCC unroll 12") for (auto& x : a) asm volatile(instruction : "+" constraint(x) : constraint(b)); \
   }
 
@@ -81,9 +81,7 @@ double best_rate(double seconds, const std::function<double()>& once) {
 double measure_flops(int threads, DType type) {
   auto loop = peak_loop(type);
   if (!loop.run) return 0;
-  return best_rate(0.05, [&] {
-    return threads * loop.flops / seconds_of(threads, [&](int) { loop.run(); }) / 1e9;
-  });
+  return best_rate(0.05, [&] { return threads * loop.flops / seconds_of(threads, [&](int) { loop.run(); }) / 1e9; });
 }
 
 using Words = std::uint64_t __attribute__((vector_size(16)));
@@ -107,7 +105,8 @@ double measure_bandwidth(int threads, std::int64_t cache_bytes) {
   std::vector<Words> buffer(each * static_cast<std::size_t>(threads), Words{1, 2});
   auto rate = [&](double passes, auto&& pass) {
     return best_rate(0.05, [&] {
-      double seconds = seconds_of(threads, [&](int thread) { pass(buffer.data() + static_cast<std::size_t>(thread) * each, each); });
+      double seconds =
+          seconds_of(threads, [&](int thread) { pass(buffer.data() + static_cast<std::size_t>(thread) * each, each); });
       return passes * static_cast<double>(buffer.size() * sizeof(Words)) / seconds / 1e9;
     });
   };

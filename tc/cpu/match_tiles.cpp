@@ -17,9 +17,13 @@ Expr without_casts(Expr e) {
   while (true) {
     const auto* call = e.as<ir::Call>();
     const auto* cast = e.as<ir::Cast>();
-    if (call && call->is_intrinsic(ir::Call::strict_float)) e = call->args[0];
-    else if (cast && cast->type.bits() == 32 && cast->value.type().bits() == 32 && !cast->value.type().is_float() && !cast->type.is_float()) e = cast->value;
-    else return e;
+    if (call && call->is_intrinsic(ir::Call::strict_float))
+      e = call->args[0];
+    else if (cast && cast->type.bits() == 32 && cast->value.type().bits() == 32 && !cast->value.type().is_float() &&
+             !cast->type.is_float())
+      e = cast->value;
+    else
+      return e;
   }
 }
 
@@ -53,7 +57,9 @@ std::optional<Nest> nest_of(const Stmt& stmt) {
     inner = loop->body;
   }
   nest.store = inner.as<ir::Store>();
-  if (!nest.store || nest.loops.empty() || !nest.store->value.type().is_scalar() || !ir::is_const_one(nest.store->predicate)) return std::nullopt;
+  if (!nest.store || nest.loops.empty() || !nest.store->value.type().is_scalar() ||
+      !ir::is_const_one(nest.store->predicate))
+    return std::nullopt;
   const auto* sum = without_casts(nest.store->value).as<ir::Add>();
   if (!sum) return std::nullopt;
   Expr before = without_casts(sum->a), product = without_casts(sum->b);
@@ -62,7 +68,8 @@ std::optional<Nest> nest_of(const Stmt& stmt) {
   if (!old || !times || old->name != nest.store->name || !ir::equal(old->index, nest.store->index)) return std::nullopt;
   nest.first = widened(times->a);
   nest.second = widened(times->b);
-  bool loads = nest.first && nest.second && nest.first->name != nest.store->name && nest.second->name != nest.store->name;
+  bool loads =
+      nest.first && nest.second && nest.first->name != nest.store->name && nest.second->name != nest.store->name;
   if (!loads || nest.first->type.bits() != nest.second->type.bits()) return std::nullopt;
   return nest;
 }
@@ -83,7 +90,9 @@ std::optional<std::int64_t> distance(const Expr& index, const Loop& loop, int tr
   return number ? std::optional(*number) : std::nullopt;
 }
 
-bool moves(const Expr& index, const Loop& loop) { return ir::expr_uses_var(index, loop.name) && stride(index, loop) != 0; }
+bool moves(const Expr& index, const Loop& loop) {
+  return ir::expr_uses_var(index, loop.name) && stride(index, loop) != 0;
+}
 
 /// Tells apart the loops of a nest and checks how the factors lie.
 class Matcher {
@@ -108,7 +117,9 @@ class Matcher {
   TileProduct product_;
   const Loop *rows_ = nullptr, *columns_ = nullptr, *steps_ = nullptr;
 
-  static TileMatrix matrix(const std::string& buffer, const Halide::Type& type, const Expr& index) { return {buffer, type, index, 0}; }
+  static TileMatrix matrix(const std::string& buffer, const Halide::Type& type, const Expr& index) {
+    return {buffer, type, index, 0};
+  }
 
   static bool take(const Loop*& place, const Loop& loop) {
     if (place) return false;
@@ -116,13 +127,15 @@ class Matcher {
     return true;
   }
 
-  /// A loop of rows moves one factor and the sum, one of columns the other factor and the sum, one of steps both factors.
+  /// A loop of rows moves one factor and the sum, one of columns the other factor and the sum, one of steps both
+  /// factors.
   bool find_loops() {
     for (const auto& loop : nest_.loops) {
       bool a = moves(product_.a.base, loop), b = moves(product_.b.base, loop), c = moves(product_.c.base, loop);
       if (!c && a && b ? !take(steps_, loop) : c && a != b ? !take(a ? rows_ : columns_, loop) : true) return false;
     }
-    bool swapped = (columns_ && stride(product_.c.base, *columns_) != 1) || (!columns_ && rows_ && stride(product_.c.base, *rows_) == 1);
+    bool swapped = (columns_ && stride(product_.c.base, *columns_) != 1) ||
+                   (!columns_ && rows_ && stride(product_.c.base, *rows_) == 1);
     if (swapped) {
       std::swap(rows_, columns_);
       std::swap(product_.a, product_.b);

@@ -15,8 +15,8 @@ struct TileMatrix {
   std::int64_t row = 0;
 };
 
-/// c(m, n) += sum over q < steps of a(m, q) b(q, n), of the `rows` and `columns` there are. Steps of `a` are contiguous; those of `b`
-/// are rows of groups of as many as one lane sums, `width`, which stand side by side.
+/// c(m, n) += sum over q < steps of a(m, q) b(q, n), of the `rows` and `columns` there are. Steps of `a` are
+/// contiguous; those of `b` are rows of groups of as many as one lane sums, `width`, which stand side by side.
 struct TileProduct {
   TileMatrix a, b, c;
   Halide::Expr rows, columns;

@@ -41,7 +41,11 @@ struct Accumulators {
   int down = 0, across = 0;  ///< tiles
 
   explicit Accumulators(const TileProduct& product)
-      : c(product.c), rows(product.rows), columns(product.columns), down(count_of_tiles(rows)), across(count_of_tiles(columns)) {}
+      : c(product.c),
+        rows(product.rows),
+        columns(product.columns),
+        down(count_of_tiles(rows)),
+        across(count_of_tiles(columns)) {}
 
   bool fit() const {
     bool square = down <= 2 && across <= 2, line = (down == 1 && across <= 3) || (across == 1 && down <= 3);
@@ -57,7 +61,9 @@ struct Accumulators {
   static int b_tile(int j) { return 7 - j; }
 
   /// Rows or columns, \p extent in all, in tile number \p i.
-  static Expr in_tile(const Expr& extent, int i) { return ir::simplify(max(min(extent - i * tile_rows, tile_rows), 1)); }
+  static Expr in_tile(const Expr& extent, int i) {
+    return ir::simplify(max(min(extent - i * tile_rows, tile_rows), 1));
+  }
   /// \p body if there is something in tile number \p i.
   static Stmt where_used(const Expr& extent, int i, const Stmt& body) {
     Expr used = ir::simplify(extent > i * tile_rows);
@@ -99,7 +105,9 @@ class RunEmitter {
     for (int j = 0; j < acc_.across; ++j) {
       std::vector<Stmt> column = {load_b(p, j)};
       for (int i = 0; i < acc_.down; ++i) {
-        Stmt product = call(str("tc_tile_multiply_", kind(p), "_", acc_.c_tile(i, j), "_", Accumulators::a_tile(i), "_", Accumulators::b_tile(j)), {});
+        Stmt product = call(str("tc_tile_multiply_", kind(p), "_", acc_.c_tile(i, j), "_", Accumulators::a_tile(i), "_",
+                                Accumulators::b_tile(j)),
+                            {});
         if (j == 0) product = ir::Block::make(load_a(p, i), product);
         column.push_back(Accumulators::where_used(acc_.rows, i, product));
       }
@@ -118,7 +126,8 @@ class RunEmitter {
     std::vector<Stmt> result;
     for (int i = 0; i < acc_.down; ++i)
       for (int j = 0; j < acc_.across; ++j)
-        result.push_back(Accumulators::where_used(acc_.rows, i, Accumulators::where_used(acc_.columns, j, function(i, j))));
+        result.push_back(
+            Accumulators::where_used(acc_.rows, i, Accumulators::where_used(acc_.columns, j, function(i, j))));
     return ir::Block::make(result);
   }
 
@@ -132,7 +141,8 @@ class RunEmitter {
     return ir::simplify(int64(ir::simplify(matrix.base + Expr(static_cast<int>(elements)))) * matrix.type.bytes());
   }
   static std::vector<Expr> rows_at(const TileMatrix& matrix, std::int64_t elements) {
-    return {ir::Variable::make(Halide::Handle(), matrix.buffer), place(matrix, elements), ir::make_const(Halide::Int(64), matrix.row * matrix.type.bytes())};
+    return {ir::Variable::make(Halide::Handle(), matrix.buffer), place(matrix, elements),
+            ir::make_const(Halide::Int(64), matrix.row * matrix.type.bytes())};
   }
 
   Stmt move(const char* function) const {
@@ -181,7 +191,8 @@ class Run {
   static Stmt emit(const Stmt& stmt, const RunEmitter& emitter) {
     if (auto product = match_tile_product(stmt)) return emitter.multiply(*product);
     if (const auto* loop = stmt.as<ir::For>())
-      return ir::For::make(loop->name, loop->min, loop->extent, loop->for_type, loop->device_api, emit(loop->body, emitter));
+      return ir::For::make(loop->name, loop->min, loop->extent, loop->for_type, loop->device_api,
+                           emit(loop->body, emitter));
     const auto* block = stmt.as<ir::Block>();
     return ir::Block::make(emit(block->first, emitter), emit(block->rest, emitter));
   }
@@ -218,9 +229,12 @@ class Zeros {
   /// Does \p stmt store nothing but zeros, to these accumulators alone?
   bool take(const Stmt& stmt) {
     const auto* store = stmt.as<ir::Store>();
-    if (!store || missing_.empty() || store->name != acc_.c.buffer || !ir::is_const_one(store->predicate) || !is_zero(store->value)) return false;
+    if (!store || missing_.empty() || store->name != acc_.c.buffer || !ir::is_const_one(store->predicate) ||
+        !is_zero(store->value))
+      return false;
     const auto* ramp = store->index.as<ir::Ramp>();
-    if (store->index.type().is_vector() && !(ramp && ir::is_const_one(ramp->stride) && ramp->base.type().is_scalar())) return false;
+    if (store->index.type().is_vector() && !(ramp && ir::is_const_one(ramp->stride) && ramp->base.type().is_scalar()))
+      return false;
     const auto* start = ir::as_const_int(ir::simplify((ramp ? ramp->base : store->index) - acc_.c.base));
     if (!start || *start < 0 || acc_.c.row <= 0) return false;
     std::size_t row = *start / acc_.c.row, first = *start % acc_.c.row, last = first + store->index.type().lanes();
@@ -231,7 +245,9 @@ class Zeros {
     return true;
   }
   bool complete() const {
-    return !missing_.empty() && std::none_of(missing_.begin(), missing_.end(), [](const auto& row) { return std::count(row.begin(), row.end(), true) > 0; });
+    return !missing_.empty() && std::none_of(missing_.begin(), missing_.end(), [](const auto& row) {
+      return std::count(row.begin(), row.end(), true) > 0;
+    });
   }
 
  private:
@@ -273,7 +289,8 @@ class Multiply : public ir::IRMutator {
         result.push_back(mutate(parts[i++]));
         continue;
       }
-      append(result, {parts.begin() + static_cast<long>(i), parts.begin() + static_cast<long>(end)}, *run.accumulators());
+      append(result, {parts.begin() + static_cast<long>(i), parts.begin() + static_cast<long>(end)},
+             *run.accumulators());
       i = end;
     }
     return ir::Block::make(result);

@@ -33,7 +33,8 @@ class Reader {
   std::uint64_t number() {
     need(8);
     std::uint64_t value = 0;
-    for (int i = 0; i < 8; ++i) value |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes_[at_ + i])) << (8 * i);
+    for (int i = 0; i < 8; ++i)
+      value |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes_[at_ + i])) << (8 * i);
     at_ += 8;
     return value;
   }
@@ -72,7 +73,8 @@ ObjectCode ObjectCode::deserialise(const std::string& bytes) {
     throw ArgumentError("these bytes are not stored machine code");
   std::string tail;
   put(tail, checksum(bytes.data(), bytes.size() - 8));
-  if (bytes.compare(bytes.size() - 8, 8, tail) != 0) throw ArgumentError("stored machine code is damaged: its checksum differs");
+  if (bytes.compare(bytes.size() - 8, 8, tail) != 0)
+    throw ArgumentError("stored machine code is damaged: its checksum differs");
   Reader reader(bytes);
   ObjectCode code;
   code.function = reader.text();

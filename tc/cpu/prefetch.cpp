@@ -83,8 +83,10 @@ class Choose : public ir::IRVisitor {
     ir::IRVisitor::visit(op);
   }
   void visit(const ir::For* op) override {
-    if (has_loops(op->body)) choose_rows(op);
-    else choose_gathers(op);
+    if (has_loops(op->body))
+      choose_rows(op);
+    else
+      choose_gathers(op);
     ir::IRVisitor::visit(op);
   }
 

@@ -21,6 +21,7 @@ namespace tc::cpu {
 ///   after   for (l) { prefetch table[index[min(l + 4, last)]*16]  y[ramp(0, 1, 16)] += ... }
 ///
 /// Rows larger than a quarter of the second cache of \p target are left alone. A prefetch never faults.
-Halide::Internal::Stmt prefetch(const Halide::Internal::Stmt& body, const Target& target, const PrefetchOptions& options = {});
+Halide::Internal::Stmt prefetch(const Halide::Internal::Stmt& body, const Target& target,
+                                const PrefetchOptions& options = {});
 
 }  // namespace tc::cpu

@@ -15,7 +15,8 @@ namespace ir = Halide::Internal;
 using Halide::Expr;
 using ir::Stmt;
 
-/// Iterations that a request is ahead of its use, which hides the latency of the second cache behind the arithmetic of a register tile.
+/// Iterations that a request is ahead of its use, which hides the latency of the second cache behind the arithmetic of
+/// a register tile.
 constexpr int default_distance = 8;
 
 /// Shorter loops end before requests pay.
@@ -73,7 +74,8 @@ class Choose : public ir::IRVisitor {
 
   bool accumulates_in_registers(const Stmt& body) const {
     auto written = buffers_written(body);
-    return !written.empty() && std::all_of(written.begin(), written.end(), [&](const auto& name) { return registers_.count(name) > 0; });
+    return !written.empty() &&
+           std::all_of(written.begin(), written.end(), [&](const auto& name) { return registers_.count(name) > 0; });
   }
 
   static std::int64_t trips(const ir::For* loop) {
@@ -117,7 +119,8 @@ class Choose : public ir::IRVisitor {
   const Target& target_;
   int distance_;
   std::vector<const ir::For*> around_;  ///< the loops around the present one, outermost first
-  std::map<std::string, std::int64_t> buffers_, registers_;  ///< bytes of buffers in memory, and of those that become registers
+  std::map<std::string, std::int64_t> buffers_,
+      registers_;  ///< bytes of buffers in memory, and of those that become registers
 };
 
 }  // namespace

@@ -73,8 +73,10 @@ class Choose : public ir::IRVisitor {
     Expr bound = ir::find_constant_bound(op->extent, ir::Direction::Upper);
     const auto* extent = bound.defined() ? ir::as_const_int(bound) : nullptr;
     around_.push_back({op, extent ? *extent : 0});
-    if (has_loops(op->body)) ir::IRVisitor::visit(op);
-    else choose();
+    if (has_loops(op->body))
+      ir::IRVisitor::visit(op);
+    else
+      choose();
     around_.pop_back();
   }
 
@@ -96,7 +98,8 @@ class Choose : public ir::IRVisitor {
     std::set<std::string> irregular;
     for (const auto& read : reads_of(body)) {
       if (local_.count(read.buffer)) continue;
-      auto known = std::find_if(result.begin(), result.end(), [&](const Rows& rows) { return rows.buffer == read.buffer; });
+      auto known =
+          std::find_if(result.begin(), result.end(), [&](const Rows& rows) { return rows.buffer == read.buffer; });
       if (known == result.end()) known = result.insert(result.end(), {read.buffer, read.start, read.type, {}, 0, {}});
       Expr distance = ir::simplify(read.start - known->first);
       const auto* number = ir::as_const_int(distance);
@@ -163,7 +166,8 @@ class Choose : public ir::IRVisitor {
       auto step = rows.steps[level];
       auto current = tile(rows, level);
       auto length = std::min(step, current.range());
-      bool is_dense = 2 * current.touched >= static_cast<double>(current.range()), shares_little = 2 * current.range() <= 3 * step;
+      bool is_dense = 2 * current.touched >= static_cast<double>(current.range()),
+           shares_little = 2 * current.range() <= 3 * step;
       if (rows.bytes(length) < smallest_tile || !is_dense || !shares_little) continue;
       if (rows.bytes(length) <= target_.l1_bytes / 4) add(rows, level, current, length);
       return;
@@ -186,12 +190,15 @@ class Choose : public ir::IRVisitor {
     auto step = rows.steps[level];
     auto ahead = options_.distance > 0 ? options_.distance : ceil_div(bytes_ahead, rows.bytes(step));
     Expr start = rows.first;
-    for (std::size_t i = level + 1; i < around_.size(); ++i) start = ir::substitute(around_[i].node->name, around_[i].node->min, start);
+    for (std::size_t i = level + 1; i < around_.size(); ++i)
+      start = ir::substitute(around_[i].node->name, around_[i].node->min, start);
     auto offset = std::max(current.high, current.low + step) + (ahead - 1) * step;
-    Expr next = Halide::cast<std::int64_t>(ir::simplify(start)) + Expr(offset) + Halide::cast<std::int64_t>(ir::simplify(iteration)) * Expr(each);
+    Expr next = Halide::cast<std::int64_t>(ir::simplify(start)) + Expr(offset) +
+                Halide::cast<std::int64_t>(ir::simplify(iteration)) * Expr(each);
     auto line = cache_line / rows.type.bytes();
     for (std::int64_t i = 0; i < count; ++i)
-      additions[around_.back().node].push_back(prefetch_of(rows.buffer, ir::simplify(next + Expr(i * line)), rows.type));
+      additions[around_.back().node].push_back(
+          prefetch_of(rows.buffer, ir::simplify(next + Expr(i * line)), rows.type));
   }
 
   const Target& target_;

@@ -11,7 +11,8 @@ struct RuntimeSymbol {
   void* address;
 };
 
-/// What Halide's code generator leaves to a runtime: threads, memory, errors; and the functions tc_<name>_f32|f64 of the language.
+/// What Halide's code generator leaves to a runtime: threads, memory, errors; and the functions tc_<name>_f32|f64 of
+/// the language.
 const std::vector<RuntimeSymbol>& runtime_symbols();
 
 }  // namespace tc::cpu

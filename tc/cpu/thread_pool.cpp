@@ -23,7 +23,8 @@ namespace {
 struct Arena {
   explicit Arena(int threads)
       : limit(tbb::global_control::max_allowed_parallelism,
-              std::max<std::size_t>(static_cast<std::size_t>(threads), std::max(1u, std::thread::hardware_concurrency()))),
+              std::max<std::size_t>(static_cast<std::size_t>(threads),
+                                    std::max(1u, std::thread::hardware_concurrency()))),
         arena(threads),
         threads(threads) {}
   tbb::global_control limit;

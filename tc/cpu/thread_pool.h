@@ -9,7 +9,8 @@ void set_num_threads(int threads);
 int num_threads();
 
 /// Calls body(closure, i) for i in [min, min + extent) on the pool; the first non-zero result is returned and ends the
-/// loop early. Runs in the calling thread when extent is 1, one thread is set, inside another parallel loop or in a forked child.
+/// loop early. Runs in the calling thread when extent is 1, one thread is set, inside another parallel loop or in a
+/// forked child.
 using ParallelBody = int (*)(void* user, int index, std::uint8_t* closure);
 int parallel_for(void* user, ParallelBody body, int min, int extent, std::uint8_t* closure);
 

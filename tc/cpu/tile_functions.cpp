@@ -36,12 +36,13 @@ constexpr const char* configuration =
 /// A load or store of a whole tile.
 std::string move(const char* name, const char* instruction, int tile) {
   return str("define i32 @tc_tile_", name, "_", tile, "(i8* %p, i64 %i, i64 %s) #0 {\n",
-             "  %place = getelementptr i8, i8* %p, i64 %i\n",
-             "  call void @llvm.x86.", instruction, "(i8 ", tile, ", i8* %place, i64 %s)\n  ret i32 0\n}\n");
+             "  %place = getelementptr i8, i8* %p, i64 %i\n", "  call void @llvm.x86.", instruction, "(i8 ", tile,
+             ", i8* %place, i64 %s)\n  ret i32 0\n}\n");
 }
 
 std::string zero(int tile) {
-  return str("define i32 @tc_tile_zero_", tile, "() #0 {\n  call void @llvm.x86.tilezero(i8 ", tile, ")\n  ret i32 0\n}\n");
+  return str("define i32 @tc_tile_zero_", tile, "() #0 {\n  call void @llvm.x86.tilezero(i8 ", tile,
+             ")\n  ret i32 0\n}\n");
 }
 
 /// Through a copy whose rows are loaded under masks.
@@ -77,8 +78,8 @@ std::string load_part(int tile) {
 }
 
 std::string multiply(const std::string& kind, const std::string& instruction, int c, int a, int b) {
-  return str("define i32 @tc_tile_multiply_", kind, "_", c, "_", a, "_", b, "() #0 {\n  call void @llvm.x86.", instruction, "(i8 ", c,
-             ", i8 ", a, ", i8 ", b, ")\n  ret i32 0\n}\n");
+  return str("define i32 @tc_tile_multiply_", kind, "_", c, "_", a, "_", b, "() #0 {\n  call void @llvm.x86.",
+             instruction, "(i8 ", c, ", i8 ", a, ", i8 ", b, ")\n  ret i32 0\n}\n");
 }
 
 }  // namespace
@@ -86,9 +87,13 @@ std::string multiply(const std::string& kind, const std::string& instruction, in
 std::string tile_functions() {
   std::string text = str(header, configuration);
   for (int tile = 0; tile < 8; ++tile)
-    text += zero(tile) + move("load", "tileloadd64", tile) + move("pass", "tileloaddt164", tile) + move("store", "tilestored64", tile) + load_part(tile);
-  for (const auto& [kind, instruction] : {std::pair<const char*, const char*>{"bf16", "tdpbf16ps"}, {"ss", "tdpbssd"},
-                                          {"su", "tdpbsud"}, {"us", "tdpbusd"}, {"uu", "tdpbuud"}}) {
+    text += zero(tile) + move("load", "tileloadd64", tile) + move("pass", "tileloaddt164", tile) +
+            move("store", "tilestored64", tile) + load_part(tile);
+  for (const auto& [kind, instruction] : {std::pair<const char*, const char*>{"bf16", "tdpbf16ps"},
+                                          {"ss", "tdpbssd"},
+                                          {"su", "tdpbsud"},
+                                          {"us", "tdpbusd"},
+                                          {"uu", "tdpbuud"}}) {
     text += str("declare void @llvm.x86.", instruction, "(i8, i8, i8)\n");
     for (int c = 0; c < 4; ++c)
       for (int a = 4; a < 7; ++a)

@@ -17,9 +17,7 @@ constexpr int looks = 64, patience = 4096;
 /// Workers of a small team: of more, the one that may have to wait costs little.
 constexpr std::size_t few = 16;
 
-void pause() {
-  __builtin_ia32_pause();
-}
+void pause() { __builtin_ia32_pause(); }
 
 }  // namespace
 

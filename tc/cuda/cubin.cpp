@@ -19,9 +19,7 @@ constexpr int sized_format = 4;
 /// What the driver keeps of a block's shared memory, part of the section's size since sm_80.
 constexpr std::uint64_t reserved_shared_bytes = 1024;
 
-[[noreturn]] void reject() {
-  throw ArgumentError("these bytes are not a cubin");
-}
+[[noreturn]] void reject() { throw ArgumentError("these bytes are not a cubin"); }
 
 /// The sections of an ELF file.
 class Elf {

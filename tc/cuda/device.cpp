@@ -34,9 +34,7 @@ std::string shape_text(const DeviceCode::Kernel& kernel) {
              join(kernel.shape.block, "x"), " threads and ", kernel.shared_bytes, " bytes of shared memory");
 }
 
-unsigned extent(std::int64_t value) {
-  return static_cast<unsigned>(value);
-}
+unsigned extent(std::int64_t value) { return static_cast<unsigned>(value); }
 
 /// As LoadedKernels::launch, for a kernel whose blocks wait for each other.
 void launch_cooperative(const Place& at, Driver::Function function, const DeviceCode::Kernel& kernel,
@@ -56,7 +54,8 @@ Driver::Function find_function(Driver::Module module, const DeviceCode::Kernel& 
   Driver::Function function = nullptr;
   api.check(api.get_function(&function, module, kernel.name.c_str()), str("find kernel '", kernel.name, "'"));
   if (kernel.shared_bytes <= shared_bytes_by_default) return function;
-  int code = api.set_function_attribute(function, dynamic_shared_bytes_attribute, static_cast<int>(kernel.shared_bytes));
+  int code =
+      api.set_function_attribute(function, dynamic_shared_bytes_attribute, static_cast<int>(kernel.shared_bytes));
   if (code == invalid_value)
     throw ResourceError(str("device ", device, " cannot give a block ", kernel.shared_bytes,
                             " bytes of shared memory, which kernel '", kernel.name,
@@ -97,16 +96,10 @@ void release_quietly(int device, Driver::Pointer block) {
 
 }  // namespace
 
-Place current_place() {
-  return place;
-}
+Place current_place() { return place; }
 
-AtPlace::AtPlace(Place now) : before_(place) {
-  place = now;
-}
-AtPlace::~AtPlace() {
-  place = before_;
-}
+AtPlace::AtPlace(Place now) : before_(place) { place = now; }
+AtPlace::~AtPlace() { place = before_; }
 
 InContext::InContext(int device) {
   const Driver& api = driver();
@@ -250,9 +243,7 @@ Timer::Event::Event() {
   const Driver& api = driver();
   api.check(api.create_event(&handle, 0), "create an event");
 }
-Timer::Event::~Event() {
-  driver().destroy_event(handle);
-}
+Timer::Event::~Event() { driver().destroy_event(handle); }
 
 Timer::Timer(const Place& where) : place_(where), context_(where.device) {
   const Driver& api = driver();

@@ -45,8 +45,8 @@ class InContext {
   bool pushed_ = false;
 };
 
-/// Kernels loaded into the devices they run on, each when it is first asked for; its end waits for those that still run.
-/// Thread-safe.
+/// Kernels loaded into the devices they run on, each when it is first asked for; its end waits for those that still
+/// run. Thread-safe.
 class LoadedKernels {
  public:
   explicit LoadedKernels(DeviceCode code) : code_(std::move(code)) {}

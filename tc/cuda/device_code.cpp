@@ -10,13 +10,9 @@ namespace {
 
 const std::string magic = "TCCUDA2\n";
 
-[[noreturn]] void reject() {
-  throw ArgumentError("these bytes are not stored code of kernels");
-}
+[[noreturn]] void reject() { throw ArgumentError("these bytes are not stored code of kernels"); }
 
-void put(std::string& out, std::int64_t value) {
-  out.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
+void put(std::string& out, std::int64_t value) { out.append(reinterpret_cast<const char*>(&value), sizeof value); }
 void put(std::string& out, const std::string& text) {
   put(out, static_cast<std::int64_t>(text.size()));
   out += text;

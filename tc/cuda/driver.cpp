@@ -84,7 +84,8 @@ constexpr const char* advice =
     "a target \"cuda:...\" compiles without a GPU, but runs only on a machine with an NVIDIA GPU and its driver; run "
     "there, or compile for \"cpu\"";
 
-/// Names and places of the driver's library: the loader's path, and where containers mount it without telling the loader.
+/// Names and places of the driver's library: the loader's path, and where containers mount it without telling the
+/// loader.
 std::vector<std::string> candidates() {
   if (const char* file = std::getenv("TC_CUDA_DRIVER")) return {file};
   return {"libcuda.so.1", "libcuda.so", "/usr/local/nvidia/lib64/libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"};
@@ -113,8 +114,8 @@ void Driver::check(int code, const std::string& what) const {
                           "): call prepare() on the executable, or run it once, before the capture"));
   switch (code) {
     case out_of_memory:
-      throw ResourceError(
-          str("the GPU has no memory left to ", what, " (", text, "): free tensors, use smaller ones, or give back what a framework keeps "
+      throw ResourceError(str("the GPU has no memory left to ", what, " (", text,
+                              "): free tensors, use smaller ones, or give back what a framework keeps "
                               "(torch.cuda.empty_cache())"));
     case launch_out_of_resources:
       throw ResourceError(str("the GPU cannot ", what, " (", text,

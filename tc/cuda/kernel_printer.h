@@ -58,7 +58,8 @@ class KernelPrinter {
   void store(const Halide::Internal::Store* op);
   Halide::Expr hoist_subscripts(const Halide::Expr& value);
   void store_vector(const Halide::Internal::Store* op);
-  /// Begins an asynchronous copy of the elements that \p from loads to those that \p to stores, as many at once as may be.
+  /// Begins an asynchronous copy of the elements that \p from loads to those that \p to stores, as many at once as may
+  /// be.
   void begin_copy(const Halide::Internal::Store* to, const Halide::Internal::Load* from);
   void loop(const Halide::Internal::For* op);
   void branch(const Halide::Internal::IfThenElse* op);

@@ -74,9 +74,7 @@ Library Library::open(std::span<const std::string> files) {
   return library;
 }
 
-void* Library::find(const char* function) const {
-  return handle_ ? dlsym(handle_, function) : nullptr;
-}
+void* Library::find(const char* function) const { return handle_ ? dlsym(handle_, function) : nullptr; }
 
 void* Library::find_or_throw(const char* function) const {
   void* address = find(function);

@@ -14,20 +14,18 @@ constexpr unsigned local_load = 0x183, shared_load = 0x184, local_store = 0x187,
 
 const std::map<unsigned, const char*>& names() {
   static const std::map<unsigned, const char*> table = {
-      {0x020, "FMUL"},      {0x021, "FADD"},    {0x023, "FFMA"},      {0x02b, "DFMA"},       {0x024, "IMAD"},
-      {0x025, "IMAD.WIDE"}, {0x03b, "LDSM"},    {0x03c, "HMMA"},      {0x03e, "F2FP"},       {0x03f, "DMMA"},
-      {0x044, "STSM"},      {0x0ca, "R2UR"},    {0x108, "MUFU"},      {0x118, "NOP"},        {0x119, "S2R"},
-      {0x11a, "DEPBAR"},    {0x11d, "BAR"},     {branch, "BRA"},      {0x14d, "EXIT"},       {0x181, "LDG"},
-      {local_load, "LDL"},  {shared_load, "LDS"},     {0x186, "STG"},       {local_store, "STL"},  {0x188, "STS"},
-      {0x189, "SHFL"},      {0x1a7, "SYNCS"},   {0x1ae, "LDGSTS"},    {0x1af, "LDGDEPBAR"},  {0x1b2, "SYNCS"},
-      {0x1b4, "UTMALDG"},   {0x1b5, "UTMASTG"}, {0x1c5, "WARPGROUP"}, {0x1c8, "USETMAXREG"}, {0x1f0, "HGMMA"},
+      {0x020, "FMUL"},      {0x021, "FADD"},      {0x023, "FFMA"},      {0x02b, "DFMA"},       {0x024, "IMAD"},
+      {0x025, "IMAD.WIDE"}, {0x03b, "LDSM"},      {0x03c, "HMMA"},      {0x03e, "F2FP"},       {0x03f, "DMMA"},
+      {0x044, "STSM"},      {0x0ca, "R2UR"},      {0x108, "MUFU"},      {0x118, "NOP"},        {0x119, "S2R"},
+      {0x11a, "DEPBAR"},    {0x11d, "BAR"},       {branch, "BRA"},      {0x14d, "EXIT"},       {0x181, "LDG"},
+      {local_load, "LDL"},  {shared_load, "LDS"}, {0x186, "STG"},       {local_store, "STL"},  {0x188, "STS"},
+      {0x189, "SHFL"},      {0x1a7, "SYNCS"},     {0x1ae, "LDGSTS"},    {0x1af, "LDGDEPBAR"},  {0x1b2, "SYNCS"},
+      {0x1b4, "UTMALDG"},   {0x1b5, "UTMASTG"},   {0x1c5, "WARPGROUP"}, {0x1c8, "USETMAXREG"}, {0x1f0, "HGMMA"},
   };
   return table;
 }
 
-unsigned opcode(const Instruction& instruction) {
-  return instruction.low & 0x1ff;
-}
+unsigned opcode(const Instruction& instruction) { return instruction.low & 0x1ff; }
 
 /// How many instructions the branch \p instruction jumps, counted from itself; 0 for another instruction. The offset,
 /// in words from the next instruction, is a signed number of 48 bits at bit 34; since sm_90 its low 8 bits stand at
@@ -41,7 +39,8 @@ std::int64_t jump(const Instruction& instruction, int architecture) {
   return words / words_of_instruction + 1;
 }
 
-/// Is \p instruction a load from shared memory to the register that is always 0? ptxas puts some before asynchronous copies.
+/// Is \p instruction a load from shared memory to the register that is always 0? ptxas puts some before asynchronous
+/// copies.
 bool goes_nowhere(const Instruction& instruction) {
   constexpr unsigned zero = 255;
   return opcode(instruction) == shared_load && (instruction.low >> 16 & 0xff) == zero;
@@ -81,12 +80,8 @@ int access_bits(const Instruction& instruction) {
   return bits[instruction.high >> 9 & 7];
 }
 
-bool is_local_load(const Instruction& instruction) {
-  return opcode(instruction) == local_load;
-}
-bool is_local_store(const Instruction& instruction) {
-  return opcode(instruction) == local_store;
-}
+bool is_local_load(const Instruction& instruction) { return opcode(instruction) == local_load; }
+bool is_local_store(const Instruction& instruction) { return opcode(instruction) == local_store; }
 
 std::pair<std::size_t, std::size_t> main_loop(const std::vector<Instruction>& code, int architecture) {
   std::pair<std::size_t, std::size_t> longest{0, 0};

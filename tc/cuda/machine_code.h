@@ -17,8 +17,8 @@ struct Instruction {
 
 std::vector<Instruction> decode(std::string_view code);
 
-/// "FFMA"; "0x1ab" for an opcode that is not in the table; "LDS.RZ" for a load from shared memory whose value goes nowhere, of
-/// which ptxas puts some before asynchronous copies.
+/// "FFMA"; "0x1ab" for an opcode that is not in the table; "LDS.RZ" for a load from shared memory whose value goes
+/// nowhere, of which ptxas puts some before asynchronous copies.
 std::string opcode_name(const Instruction& instruction);
 /// Bits a thread moves; 0 for anything but a load or store of memory.
 int access_bits(const Instruction& instruction);

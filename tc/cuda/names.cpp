@@ -8,7 +8,8 @@
 namespace tc::cuda {
 namespace {
 
-/// The keywords of C++20 and the types, constants and functions that CUDA declares everywhere; native_functions() are more.
+/// The keywords of C++20 and the types, constants and functions that CUDA declares everywhere; native_functions() are
+/// more.
 constexpr std::string_view words =
     "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class compl "
     "concept const consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default "
@@ -24,11 +25,16 @@ constexpr std::string_view words =
     "short3 short4 ushort1 ushort2 ushort3 ushort4 int1 int2 int3 int4 uint1 uint2 uint3 uint4 long1 long2 ulong1 "
     "ulong2 "
     "longlong1 longlong2 ulonglong1 ulonglong2 float1 float2 float3 float4 double1 double2 linux unix "
-    "acosh asinh atanh cbrt copysign cospi cyl_bessel_i0 cyl_bessel_i1 erfc erfcinv erfcx erfinv exp10 exp2 expm1 fabs fdim "
-    "fdivide fma fmax fmin hypot ilogb j0 j1 jn lgamma llmax llmin llrint llround log10 log1p log2 logb lrint lround max min nan "
-    "nearbyint nextafter norm norm3d norm4d normcdf normcdfinv rcbrt remainder remquo rhypot rint rnorm rnorm3d rnorm4d round "
-    "scalbln scalbn sincos sincospi sinpi tgamma trunc ullmax ullmin umax umin y0 y1 yn mul24 mulhi mul64hi umul24 umulhi "
-    "umul64hi saturate clock64 llabs div_t ldiv_t time clock_t atomicAdd atomicSub atomicExch atomicMin atomicMax atomicInc "
+    "acosh asinh atanh cbrt copysign cospi cyl_bessel_i0 cyl_bessel_i1 erfc erfcinv erfcx erfinv exp10 exp2 expm1 fabs "
+    "fdim "
+    "fdivide fma fmax fmin hypot ilogb j0 j1 jn lgamma llmax llmin llrint llround log10 log1p log2 logb lrint lround "
+    "max min nan "
+    "nearbyint nextafter norm norm3d norm4d normcdf normcdfinv rcbrt remainder remquo rhypot rint rnorm rnorm3d "
+    "rnorm4d round "
+    "scalbln scalbn sincos sincospi sinpi tgamma trunc ullmax ullmin umax umin y0 y1 yn mul24 mulhi mul64hi umul24 "
+    "umulhi "
+    "umul64hi saturate clock64 llabs div_t ldiv_t time clock_t atomicAdd atomicSub atomicExch atomicMin atomicMax "
+    "atomicInc "
     "atomicDec atomicCAS atomicAnd atomicOr atomicXor";
 
 std::set<std::string> make_reserved() {
@@ -46,9 +52,7 @@ std::set<std::string> make_reserved() {
   return result;
 }
 
-bool is_digit(char c) {
-  return std::isdigit(static_cast<unsigned char>(c));
-}
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)); }
 
 }  // namespace
 

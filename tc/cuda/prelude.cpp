@@ -80,15 +80,9 @@ constexpr std::string_view words[] = {
 
 }  // namespace
 
-std::span<const PreludeFunction> prelude_functions() {
-  return functions;
-}
-std::span<const std::string_view> native_functions() {
-  return natives;
-}
-std::span<const std::string_view> native_words() {
-  return words;
-}
+std::span<const PreludeFunction> prelude_functions() { return functions; }
+std::span<const std::string_view> native_functions() { return natives; }
+std::span<const std::string_view> native_words() { return words; }
 
 std::string_view device_prelude() {
   static constexpr std::string_view text = R"cuda(

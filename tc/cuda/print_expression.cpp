@@ -22,9 +22,7 @@ std::string zero(const Type& type) {
 }
 
 /// Is the integer \p e, or each lane of it, a power of two?
-bool is_power_of_two(const Expr& e, int* shift) {
-  return ir::is_const_power_of_two_integer(e, shift) && *shift >= 0;
-}
+bool is_power_of_two(const Expr& e, int* shift) { return ir::is_const_power_of_two_integer(e, shift) && *shift >= 0; }
 
 bool is_positive_constant(const Expr& e) {
   const auto* number = ir::as_const_int(e);
@@ -173,9 +171,8 @@ Text KernelPrinter::load(const ir::Load* op) {
     if (load.same_as(op)) return {str(array, "[", lane_, "]"), prec::primary};
   Text element{str(identifier(op->name), "[", index(op->index).text, "]"), prec::primary};
   if (ir::is_const_one(op->predicate)) return element;
-  return {
-      str(expr(op->predicate).at(prec::choice + 1), " ? ", element.text, " : ", zero(op->type.element_of())),
-      prec::choice};
+  return {str(expr(op->predicate).at(prec::choice + 1), " ? ", element.text, " : ", zero(op->type.element_of())),
+          prec::choice};
 }
 
 Text KernelPrinter::select(const Expr& condition, const Expr& a, const Expr& b) {
@@ -337,9 +334,7 @@ Text KernelPrinter::element_of(const Expr& vector, const std::string& lane) {
   return result;
 }
 
-std::string KernelPrinter::argument(const Expr& e) {
-  return expr(e).text;
-}
+std::string KernelPrinter::argument(const Expr& e) { return expr(e).text; }
 
 std::string KernelPrinter::address(const std::string& buffer, const Expr& index) {
   auto at = index.type().is_vector() ? element_of(index, "0") : expr(index);

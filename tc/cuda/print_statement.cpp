@@ -148,8 +148,8 @@ void KernelPrinter::store(const ir::Store* op) {
   loads_.clear();
 }
 
-/// Lines that declare the scalar integers which \p value names wherever it is computed; it without them. What loads from memory
-/// with a subscript from memory is a load of several elements then.
+/// Lines that declare the scalar integers which \p value names wherever it is computed; it without them. What loads
+/// from memory with a subscript from memory is a load of several elements then.
 Expr KernelPrinter::hoist_subscripts(const Expr& value) {
   struct Hoist : ir::IRMutator {
     using ir::IRMutator::visit;
@@ -185,11 +185,13 @@ void KernelPrinter::begin_copy(const ir::Store* to, const ir::Load* from) {
   } else if (lanes > 1) {
     auto lane = open_lanes(lanes);
     if (!ir::is_const_one(to->predicate)) open(str("if (", element_of(to->predicate, lane).text, ")"));
-    copy(size, element(identifier(to->name), element_of(to->index, lane).text), element(identifier(from->name), element_of(from->index, lane).text));
+    copy(size, element(identifier(to->name), element_of(to->index, lane).text),
+         element(identifier(from->name), element_of(from->index, lane).text));
     if (!ir::is_const_one(to->predicate)) close();
     close();
   } else {
-    copy(size, element(identifier(to->name), index(to->index).text), element(identifier(from->name), index(from->index).text));
+    copy(size, element(identifier(to->name), index(to->index).text),
+         element(identifier(from->name), index(from->index).text));
   }
   loads_.clear();
 }

@@ -11,7 +11,9 @@ using Halide::Expr;
 /// Accesses that are counted, at most; they are many where loops nest deeply.
 constexpr std::size_t most_counted = 96;
 
-std::int64_t round_up(std::int64_t value, std::int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
 
 int logarithm(std::int64_t power) {
   int result = 0;
@@ -33,7 +35,8 @@ std::vector<SharedLayout> candidates(const SharedLayout& now, std::int64_t row, 
   int row_bits = logarithm(row), to = logarithm(piece);
   if ((std::int64_t{1} << row_bits) != row || (std::int64_t{1} << to) != piece) return result;
   for (int bits = 1; to + bits <= row_bits && bits <= 5; ++bits)
-    for (int from = row_bits; from <= row_bits + 4; ++from) result.push_back({now.columns, now.rows, row, {bits, from, to}});
+    for (int from = row_bits; from <= row_bits + 4; ++from)
+      result.push_back({now.columns, now.rows, row, {bits, from, to}});
   return result;
 }
 
@@ -48,14 +51,14 @@ class Swizzler : public ir::IRMutator {
   Expr visit(const ir::Load* op) override {
     auto found = swizzles_.find(op->name);
     if (found == swizzles_.end()) return ir::IRMutator::visit(op);
-    return ir::Load::make(op->type, op->name, moved(mutate(op->index), found->second), op->image, op->param, mutate(op->predicate),
-                          ir::ModulusRemainder());
+    return ir::Load::make(op->type, op->name, moved(mutate(op->index), found->second), op->image, op->param,
+                          mutate(op->predicate), ir::ModulusRemainder());
   }
   ir::Stmt visit(const ir::Store* op) override {
     auto found = swizzles_.find(op->name);
     if (found == swizzles_.end()) return ir::IRMutator::visit(op);
-    return ir::Store::make(op->name, mutate(op->value), moved(mutate(op->index), found->second), op->param, mutate(op->predicate),
-                           ir::ModulusRemainder());
+    return ir::Store::make(op->name, mutate(op->value), moved(mutate(op->index), found->second), op->param,
+                           mutate(op->predicate), ir::ModulusRemainder());
   }
   ir::Stmt visit(const ir::Allocate* op) override {
     auto found = swizzles_.find(op->name);
@@ -76,7 +79,8 @@ class Swizzler : public ir::IRMutator {
     Expr width = number(std::int64_t{1} << swizzle.to);
     Expr piece = ir::simplify(place / width), rest = ir::simplify(place % width);
     Expr key = ir::simplify(place / number(std::int64_t{1} << swizzle.from) % number(std::int64_t{1} << swizzle.bits));
-    return ir::simplify(ir::Call::make(place.type(), ir::Call::bitwise_xor, {piece, key}, ir::Call::PureIntrinsic) * width + rest);
+    return ir::simplify(
+        ir::Call::make(place.type(), ir::Call::bitwise_xor, {piece, key}, ir::Call::PureIntrinsic) * width + rest);
   }
 
   const std::map<std::string, Swizzle>& swizzles_;
@@ -90,8 +94,8 @@ ir::Stmt swizzled(const ir::Stmt& body, const std::map<std::string, Swizzle>& sw
 
 std::int64_t SharedLayout::elements() const { return round_up((rows - 1) * pitch + columns, swizzle.period()); }
 
-BankCount count_bank_conflicts(const std::vector<WarpAccess>& accesses, const SharedLayout& before, const SharedLayout& after,
-                               std::int64_t banks) {
+BankCount count_bank_conflicts(const std::vector<WarpAccess>& accesses, const SharedLayout& before,
+                               const SharedLayout& after, std::int64_t banks) {
   BankCount result;
   for (auto access : accesses) {
     for (auto& place : access.places) {
@@ -104,7 +108,8 @@ BankCount count_bank_conflicts(const std::vector<WarpAccess>& accesses, const Sh
   return result;
 }
 
-SharedLayout best_layout(const std::vector<WarpAccess>& accesses, const SharedLayout& now, std::int64_t banks, std::int64_t most) {
+SharedLayout best_layout(const std::vector<WarpAccess>& accesses, const SharedLayout& now, std::int64_t banks,
+                         std::int64_t most) {
   auto counted = sample(accesses);
   auto best = now;
   auto count = count_bank_conflicts(counted, now, now, banks);

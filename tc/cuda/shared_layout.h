@@ -20,19 +20,20 @@ struct SharedLayout {
   std::int64_t elements() const;
 };
 
-/// Rounds that the banks of shared memory need for \p accesses to a buffer of layout \p before, if it had layout \p after;
-/// \p fewest without bank conflicts.
+/// Rounds that the banks of shared memory need for \p accesses to a buffer of layout \p before, if it had layout \p
+/// after; \p fewest without bank conflicts.
 struct BankCount {
   std::int64_t rounds = 0, fewest = 0;
   std::int64_t conflicts() const { return rounds - fewest; }
 };
-BankCount count_bank_conflicts(const std::vector<WarpAccess>& accesses, const SharedLayout& before, const SharedLayout& after,
-                               std::int64_t banks);
+BankCount count_bank_conflicts(const std::vector<WarpAccess>& accesses, const SharedLayout& before,
+                               const SharedLayout& after, std::int64_t banks);
 
-/// The layout with the fewest bank conflicts among \p now, rows with pads, and swizzles of rows of 2^n elements; of those as good
-/// the one with the least memory, before swizzles, which cost instructions. Pieces that threads move at once stay whole. Not more
-/// than \p most elements, unless \p now has.
-SharedLayout best_layout(const std::vector<WarpAccess>& accesses, const SharedLayout& now, std::int64_t banks, std::int64_t most);
+/// The layout with the fewest bank conflicts among \p now, rows with pads, and swizzles of rows of 2^n elements; of
+/// those as good the one with the least memory, before swizzles, which cost instructions. Pieces that threads move at
+/// once stay whole. Not more than \p most elements, unless \p now has.
+SharedLayout best_layout(const std::vector<WarpAccess>& accesses, const SharedLayout& now, std::int64_t banks,
+                         std::int64_t most);
 
 /// \p body with the elements of the shared buffers \p swizzles names where their swizzles put them.
 ///

@@ -120,8 +120,6 @@ bool writes_through(const std::string& function, int index) {
   return index < pointer_arguments(function) && index == 0;
 }
 
-bool takes_template_argument(const std::string& function) {
-  return function == "tc_copy_wait";
-}
+bool takes_template_argument(const std::string& function) { return function == "tc_copy_wait"; }
 
 }  // namespace tc::cuda

@@ -19,7 +19,9 @@ constexpr std::int64_t bank_bytes = 4;
 
 using Value = std::optional<std::int64_t>;
 
-std::int64_t floor_div(std::int64_t a, std::int64_t b) { return b == 0 ? 0 : a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
+std::int64_t floor_div(std::int64_t a, std::int64_t b) {
+  return b == 0 ? 0 : a / b - (a % b != 0 && (a % b < 0) != (b < 0));
+}
 
 /// What one thread knows: its variables.
 struct Thread {
@@ -39,14 +41,17 @@ class Evaluator {
       auto found = thread_.variables.find(op->name);
       return found == thread_.variables.end() ? std::nullopt : found->second;
     }
-    if (const auto* op = e.as<ir::Ramp>()) return both(op->base, op->stride, [&](auto a, auto b) { return a + b * lane_; });
+    if (const auto* op = e.as<ir::Ramp>())
+      return both(op->base, op->stride, [&](auto a, auto b) { return a + b * lane_; });
     if (const auto* op = e.as<ir::Broadcast>()) return value(op->value);
-    if (const auto* op = e.as<ir::Cast>()) return op->type.is_float() || op->value.type().is_float() ? std::nullopt : value(op->value);
+    if (const auto* op = e.as<ir::Cast>())
+      return op->type.is_float() || op->value.type().is_float() ? std::nullopt : value(op->value);
     if (const auto* op = e.as<ir::Add>()) return both(op->a, op->b, [](auto a, auto b) { return a + b; });
     if (const auto* op = e.as<ir::Sub>()) return both(op->a, op->b, [](auto a, auto b) { return a - b; });
     if (const auto* op = e.as<ir::Mul>()) return both(op->a, op->b, [](auto a, auto b) { return a * b; });
     if (const auto* op = e.as<ir::Div>()) return both(op->a, op->b, floor_div);
-    if (const auto* op = e.as<ir::Mod>()) return both(op->a, op->b, [](auto a, auto b) { return b == 0 ? 0 : a - b * floor_div(a, b); });
+    if (const auto* op = e.as<ir::Mod>())
+      return both(op->a, op->b, [](auto a, auto b) { return b == 0 ? 0 : a - b * floor_div(a, b); });
     if (const auto* op = e.as<ir::Min>()) return both(op->a, op->b, [](auto a, auto b) { return std::min(a, b); });
     if (const auto* op = e.as<ir::Max>()) return both(op->a, op->b, [](auto a, auto b) { return std::max(a, b); });
     if (const auto* op = e.as<ir::Select>()) return choice(op->condition, op->true_value, op->false_value);
@@ -86,11 +91,16 @@ class Evaluator {
   }
 
   Value call(const ir::Call& op) const {
-    if (op.is_intrinsic(ir::Call::bitwise_xor)) return both(op.args[0], op.args[1], [](auto a, auto b) { return a ^ b; });
-    if (op.is_intrinsic(ir::Call::bitwise_and)) return both(op.args[0], op.args[1], [](auto a, auto b) { return a & b; });
-    if (op.is_intrinsic(ir::Call::shift_right)) return both(op.args[0], op.args[1], [](auto a, auto b) { return a >> b; });
-    if (op.is_intrinsic(ir::Call::shift_left)) return both(op.args[0], op.args[1], [](auto a, auto b) { return a << b; });
-    if (op.is_intrinsic(ir::Call::if_then_else) && op.args.size() == 3) return choice(op.args[0], op.args[1], op.args[2]);
+    if (op.is_intrinsic(ir::Call::bitwise_xor))
+      return both(op.args[0], op.args[1], [](auto a, auto b) { return a ^ b; });
+    if (op.is_intrinsic(ir::Call::bitwise_and))
+      return both(op.args[0], op.args[1], [](auto a, auto b) { return a & b; });
+    if (op.is_intrinsic(ir::Call::shift_right))
+      return both(op.args[0], op.args[1], [](auto a, auto b) { return a >> b; });
+    if (op.is_intrinsic(ir::Call::shift_left))
+      return both(op.args[0], op.args[1], [](auto a, auto b) { return a << b; });
+    if (op.is_intrinsic(ir::Call::if_then_else) && op.args.size() == 3)
+      return choice(op.args[0], op.args[1], op.args[2]);
     if (op.is_intrinsic(ir::Call::likely) || op.is_intrinsic(ir::Call::likely_if_innermost)) return value(op.args[0]);
     return std::nullopt;
   }
@@ -159,7 +169,8 @@ class Warp : public ir::IRVisitor {
     times_ = around;
   }
 
-  /// Makes one piece of what the two iterations of an unrolled loop that begin at \p first and \p second access side by side.
+  /// Makes one piece of what the two iterations of an unrolled loop that begin at \p first and \p second access side by
+  /// side.
   void join(std::size_t first, std::size_t second, std::int64_t trips) {
     if (accesses.size() - second != second - first) return;
     std::vector<WarpAccess> rest;
@@ -217,17 +228,20 @@ class Warp : public ir::IRVisitor {
     int bytes = std::atoi(op->name.c_str() + std::string("tc_copy_async_").size());
     for (int i = 0; i < 2; ++i) {
       const auto* place = op->args[static_cast<std::size_t>(i)].as<ir::Load>();
-      if (place) note(place->name, place->index, ir::const_true(), 0, place->type.bytes(), bytes / place->type.bytes(), i == 0);
+      if (place)
+        note(place->name, place->index, ir::const_true(), 0, place->type.bytes(), bytes / place->type.bytes(), i == 0);
     }
   }
 
-  void access(const std::string& buffer, const Expr& index, const Expr& predicate, const Halide::Type& element, bool write) {
+  void access(const std::string& buffer, const Expr& index, const Expr& predicate, const Halide::Type& element,
+              bool write) {
     int lanes = index.type().lanes(), bytes = element.bytes();
     int together = moves_at_once(index, predicate, element) ? std::min(lanes, widest_access / bytes) : 1;
     for (int lane = 0; lane < lanes; lane += together) note(buffer, index, predicate, lane, bytes, together, write);
   }
 
-  void note(const std::string& buffer, const Expr& index, const Expr& predicate, int lane, int bytes, int elements, bool write) {
+  void note(const std::string& buffer, const Expr& index, const Expr& predicate, int lane, int bytes, int elements,
+            bool write) {
     WarpAccess result{buffer, write, bytes, elements, times_, {}};
     for (const auto& thread : threads_) {
       if (!thread.runs) continue;

@@ -107,7 +107,8 @@ std::vector<Lifetime> lifetimes(const CompileState& state) {
     const auto& launch = state.launches[i];
     if (launch.scop) note(*launch.scop, launch.buffers, static_cast<int>(i));
     for (const auto& part : launch.kernels) note(part.kernel.scop, part.buffers, static_cast<int>(i));
-    waits = waits || std::any_of(launch.texts.begin(), launch.texts.end(), [](const auto& text) { return text.shape.cooperative; });
+    waits = waits || std::any_of(launch.texts.begin(), launch.texts.end(),
+                                 [](const auto& text) { return text.shape.cooperative; });
   }
   std::vector<Lifetime> result;
   if (waits) result.push_back({cuda::barrier_word, sizeof(unsigned), 0, static_cast<int>(state.launches.size()) - 1});
@@ -220,14 +221,13 @@ std::string cache_key(const Function& function, const std::vector<Argument>& arg
   TextStream key;
   key << function.name() << " " << function.key << "\n";
   for (const auto& argument : arguments) key << argument.name << " " << argument.spec << "; ";
-  key << "\n"
-      << options.target << "\n"
-      << options.mapping.to_text() << (options.interpret ? "\ninterpret" : "");
+  key << "\n" << options.target << "\n" << options.mapping.to_text() << (options.interpret ? "\ninterpret" : "");
   for (const auto& [stage, text] : options.stages.replace) key << "\n" << stage << ": " << text;
   return key.str();
 }
 
-CompileState map_launches(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options) {
+CompileState map_launches(const Function& function, const std::vector<Argument>& arguments,
+                          const CompileOptions& options) {
   auto state = start_state(function, specs(arguments, false), specs(arguments, true), options);
   run_watched(state, options, Until::Mapped);
   return state;

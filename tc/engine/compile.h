@@ -28,9 +28,9 @@ struct CompileOptions {
   options::MappingOptions mapping;
   MappingFrom mapping_from = MappingFrom::Given;  ///< obeyed by compile_cached()
   std::shared_ptr<cache::Cache> cache;            ///< kept between processes; null: none
-  double time_limit = 0;              ///< seconds; 0: none
-  std::size_t memory_limit = 0;       ///< bytes the process may grow by; 0: none
-  bool interpret = false;             ///< run the def by the interpreter instead of machine code
+  double time_limit = 0;                          ///< seconds; 0: none
+  std::size_t memory_limit = 0;                   ///< bytes the process may grow by; 0: none
+  bool interpret = false;                         ///< run the def by the interpreter instead of machine code
   StageOptions<CompileState> stages;  ///< laws, texts, dumps, replacements, faults planted by tests, cancellation
 };
 

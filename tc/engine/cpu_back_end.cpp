@@ -15,9 +15,7 @@
 namespace tc::engine {
 namespace {
 
-polyhedral::MappingOptions schedule_options(const CompileState& state) {
-  return state.mapping;
-}
+polyhedral::MappingOptions schedule_options(const CompileState& state) { return state.mapping; }
 
 /// Makes one loop of those that are better tiled together.
 void collapse_loops(CompileState& state, std::size_t index) {
@@ -66,9 +64,7 @@ void generate(CompileState& state, std::size_t index) {
       });
 }
 
-std::string print_generated(const LaunchState& launch) {
-  return polyhedral::print(*launch.ast);
-}
+std::string print_generated(const LaunchState& launch) { return polyhedral::print(*launch.ast); }
 
 void raise(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
@@ -93,9 +89,7 @@ void emit(CompileState& state, std::size_t index) {
   launch.code = cpu::emit_object(str("tc_", state.program->name, "_", index), body, launch.buffers, state.target);
 }
 
-std::string print_emitted(const LaunchState&) {
-  return {};
-}
+std::string print_emitted(const LaunchState&) { return {}; }
 
 void verify(const LaunchState& launch) {
   if (launch.dependences) polyhedral::verify(*launch.scop, *launch.dependences);

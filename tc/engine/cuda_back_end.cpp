@@ -39,9 +39,7 @@ polyhedral::GridKernel map_part(CompileState& state, const LaunchState& launch, 
   return *kernel;
 }
 
-std::int64_t volume(const std::array<std::int64_t, 3>& extents) {
-  return extents[0] * extents[1] * extents[2];
-}
+std::int64_t volume(const std::array<std::int64_t, 3>& extents) { return extents[0] * extents[1] * extents[2]; }
 
 /// Threads of the largest block, and blocks of the largest grid.
 std::pair<std::int64_t, std::int64_t> largest(const LaunchState& launch) {
@@ -122,9 +120,7 @@ void map(CompileState& state, std::size_t index) {
   if (state.mapping.cooperative && parts.size() > 1) join_phases(state, launch, parts, plain);
 }
 
-std::string extents(const std::array<std::int64_t, 3>& sizes) {
-  return str(sizes[0], "x", sizes[1], "x", sizes[2]);
-}
+std::string extents(const std::array<std::int64_t, 3>& sizes) { return str(sizes[0], "x", sizes[1], "x", sizes[2]); }
 
 /// \p print of each kernel, below a line that names it.
 std::string print_kernels(const LaunchState& launch, const std::function<std::string(const KernelState&)>& print) {
@@ -236,7 +232,8 @@ void emit(CompileState& state, std::size_t index) {
   for (std::size_t k = 0; !launch.phases && k < launch.kernels.size(); ++k) {
     const auto& part = launch.kernels[k];
     cuda::KernelShape shape{part.kernel.grid, part.kernel.block, part.kernel.blocks_per_processor};
-    launch.texts.push_back(cuda::emit_kernel(launch.kernels.size() > 1 ? str(name, "_", k) : name, *part.body, part.buffers, shape));
+    launch.texts.push_back(
+        cuda::emit_kernel(launch.kernels.size() > 1 ? str(name, "_", k) : name, *part.body, part.buffers, shape));
   }
   for (const auto& text : launch.texts) check_limits(text, state.target.grid);
 }

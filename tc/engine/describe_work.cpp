@@ -16,7 +16,8 @@ using strategy::Traffic;
 /// Adds what one launch moves to that of those before it. What is read at least is so once for all launches.
 void add(Traffic& all, const Traffic& launch) {
   for (const auto& tensor : launch.tensors) {
-    auto found = std::find_if(all.tensors.begin(), all.tensors.end(), [&](const auto& t) { return t.name == tensor.name; });
+    auto found =
+        std::find_if(all.tensors.begin(), all.tensors.end(), [&](const auto& t) { return t.name == tensor.name; });
     if (found == all.tensors.end()) {
       all.tensors.push_back(tensor);
       continue;
@@ -39,7 +40,8 @@ double mean_lanes(const CompileState& state) {
       double count = 1;
       for (const auto& range : polyhedral::box(statement.domain)) count *= static_cast<double>(range.extent());
       int lanes = 1;
-      for (const auto& cluster : launch.mapping->clusters) lanes = std::max(lanes, cluster.statement(statement.id).lanes);
+      for (const auto& cluster : launch.mapping->clusters)
+        lanes = std::max(lanes, cluster.statement(statement.id).lanes);
       instances += count;
       vectors += count / lanes;
     }
@@ -59,7 +61,8 @@ void add_traffic(const CompileState& state, WorkReport& report) {
       add(*report.traffic, strategy::predict_traffic(*launch.scop, state.target));
     } catch (const isl::exception& error) {
       report.traffic.reset();
-      report.no_traffic = quota.caused(error) ? "isl ran out of its quota of operations" : str("isl failed: ", error.what());
+      report.no_traffic =
+          quota.caused(error) ? "isl ran out of its quota of operations" : str("isl failed: ", error.what());
       return;
     }
   }
@@ -79,8 +82,8 @@ std::string bytes_text(double bytes) {
 
 /// A line of the table of bytes.
 void print_row(std::ostream& out, const std::string& head, const strategy::Transfer& transfer) {
-  out << "  " << std::left << std::setw(22) << head << std::right << std::setw(12) << bytes_text(transfer.read) << std::setw(12)
-      << bytes_text(transfer.written) << "\n";
+  out << "  " << std::left << std::setw(22) << head << std::right << std::setw(12) << bytes_text(transfer.read)
+      << std::setw(12) << bytes_text(transfer.written) << "\n";
 }
 
 /// What is read of each tensor: its bytes, and those that come in between two levels.
@@ -90,8 +93,10 @@ void print_reads(std::ostream& out, const Traffic& traffic) {
   out << "\n";
   for (const auto& tensor : traffic.tensors) {
     if (tensor.unique.read <= 0) continue;
-    out << "  " << std::left << std::setw(22) << tensor.name << std::right << std::setw(12) << bytes_text(tensor.unique.read);
-    for (std::size_t level = 1; level < tensor.levels.size(); ++level) out << std::setw(12) << bytes_text(tensor.levels[level].read);
+    out << "  " << std::left << std::setw(22) << tensor.name << std::right << std::setw(12)
+        << bytes_text(tensor.unique.read);
+    for (std::size_t level = 1; level < tensor.levels.size(); ++level)
+      out << std::setw(12) << bytes_text(tensor.levels[level].read);
     out << "\n";
   }
 }
@@ -103,7 +108,8 @@ double WorkReport::intensity() const {
   return bytes > 0 ? static_cast<double>(work.flops()) / bytes : 0;
 }
 
-WorkReport describe_work(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options) {
+WorkReport describe_work(const Function& function, const std::vector<Argument>& arguments,
+                         const CompileOptions& options) {
   WorkReport report;
   auto sizes = bind_inputs(function, specs(arguments, false));
   report.work = strategy::count_work(function.def, function.ranges, sizes);
@@ -134,16 +140,21 @@ WorkReport describe_work(const Image& image) {
 
 std::string to_string(const WorkReport& report) {
   TextStream out;
-  out << "FLOPs: " << (report.work.exact ? "" : "at most ") << report.work.flops() << " (" << strategy::to_string(report.work) << ")\n";
+  out << "FLOPs: " << (report.work.exact ? "" : "at most ") << report.work.flops() << " ("
+      << strategy::to_string(report.work) << ")\n";
   if (!report.traffic) {
     out << "bytes: not predicted, " << report.no_traffic << "\n";
     return out.str();
   }
-  out << std::left << std::setw(24) << "bytes, predicted:" << std::right << std::setw(12) << "read" << std::setw(12) << "written" << "\n";
-  for (int level = 0; level < 4; ++level) print_row(out, Traffic::names[static_cast<std::size_t>(level)], report.traffic->total(level));
+  out << std::left << std::setw(24) << "bytes, predicted:" << std::right << std::setw(12) << "read" << std::setw(12)
+      << "written"
+      << "\n";
+  for (int level = 0; level < 4; ++level)
+    print_row(out, Traffic::names[static_cast<std::size_t>(level)], report.traffic->total(level));
   print_row(out, "arguments, each once", report.traffic->compulsory());
   print_reads(out, *report.traffic);
-  out << "intensity: " << std::setprecision(2) << std::fixed << report.intensity() << " FLOPs a byte between L3 and memory\n";
+  out << "intensity: " << std::setprecision(2) << std::fixed << report.intensity()
+      << " FLOPs a byte between L3 and memory\n";
   return out.str();
 }
 

@@ -17,16 +17,19 @@ struct WorkReport {
   std::string no_traffic;                    ///< why there is none
   bool parallel = false;                     ///< some loop runs on several threads
   double lanes = 1;                          ///< of vectors: the harmonic mean over all instances of statements
-  DType type = DType::Float32;               ///< float64 where the def has such a tensor: the type whose peak it is measured by
+  DType type = DType::Float32;  ///< float64 where the def has such a tensor: the type whose peak it is measured by
 
   /// FLOPs per byte between the third cache and memory; 0 where traffic is not predicted.
   double intensity() const;
 };
 
-/// The report of \p function, compiled for \p arguments as \p options say. Maps it again, which takes about half as long as a compile.
-WorkReport describe_work(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options);
+/// The report of \p function, compiled for \p arguments as \p options say. Maps it again, which takes about half as
+/// long as a compile.
+WorkReport describe_work(const Function& function, const std::vector<Argument>& arguments,
+                         const CompileOptions& options);
 
-/// The same of the source, target and options that \p image keeps: those of a replaced schedule are of the compiler's own.
+/// The same of the source, target and options that \p image keeps: those of a replaced schedule are of the compiler's
+/// own.
 WorkReport describe_work(const Image& image);
 
 /// The report as a table: FLOPs, bytes between levels, intensity, and what is read of each tensor.

@@ -23,7 +23,8 @@ cuda::Place place_of(const Image& image, const std::vector<const DLTensor*>& ten
     int own = device_of(*tensor);
     if (own != device || (own == on_cpu) == image.is_for_gpu())
       throw ArgumentError(str("'", image.function, "' was compiled for ", image.target, ", a tensor ",
-                              own == on_cpu ? std::string("in the memory of the CPU") : str("on GPU ", own), " was given"));
+                              own == on_cpu ? std::string("in the memory of the CPU") : str("on GPU ", own),
+                              " was given"));
   }
   auto place = cuda::current_place();
   if (device == on_cpu || device == place.device) return place;

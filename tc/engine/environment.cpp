@@ -13,9 +13,7 @@ std::string_view variable(const char* name) {
   return value ? value : "";
 }
 
-bool is_set(const char* name) {
-  return !variable(name).empty() && variable(name) != "0";
-}
+bool is_set(const char* name) { return !variable(name).empty() && variable(name) != "0"; }
 
 }  // namespace
 

@@ -101,9 +101,7 @@ void Executable::launch(void* const* arguments, std::chrono::nanoseconds* kernel
   }
 }
 
-void Executable::run_unchecked(void* const* arguments) const {
-  launch(arguments, nullptr);
-}
+void Executable::run_unchecked(void* const* arguments) const { launch(arguments, nullptr); }
 
 void Executable::run(std::span<const TensorView> inputs, std::span<const TensorView> outputs) const {
   profile(inputs, outputs);

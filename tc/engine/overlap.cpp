@@ -53,9 +53,7 @@ class Search {
   int budget_ = 100000;
 };
 
-std::int64_t magnitude(std::int64_t value) {
-  return value < 0 ? -value : value;
-}
+std::int64_t magnitude(std::int64_t value) { return value < 0 ? -value : value; }
 
 /// The bytes of \p view from its lowest address, as terms.
 void append_terms(const TensorView& view, std::int64_t size, std::vector<Term>& terms) {

@@ -17,9 +17,7 @@ namespace {
 
 using polyhedral::Scop;
 
-const BackEnd& back_end(const CompileState& state) {
-  return state.target.is_cuda() ? cuda_back_end() : cpu_back_end();
-}
+const BackEnd& back_end(const CompileState& state) { return state.target.is_cuda() ? cuda_back_end() : cpu_back_end(); }
 
 bool is_empty(const halide_bridge::ProgramStatement& statement) {
   return std::any_of(statement.domain.begin(), statement.domain.end(),
@@ -78,8 +76,8 @@ void schedule(CompileState& state, std::size_t index) {
       [] {});
 }
 
-/// Cuts the reductions of a launch that would leave processors without work into parts, before its clusters are mapped. A schedule that
-/// was given stays as it is.
+/// Cuts the reductions of a launch that would leave processors without work into parts, before its clusters are mapped.
+/// A schedule that was given stays as it is.
 void cut_reductions(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
   if (!launch.dependences || launch.has_own_schedule) return;
@@ -89,7 +87,8 @@ void cut_reductions(CompileState& state, std::size_t index) {
         auto chosen = strategy::choose_reduction_parts(*launch.scop, state.target, state.mapping);
         if (chosen.empty()) return;
         auto cut = *launch.scop;
-        for (const auto& parts : chosen) cut = polyhedral::split_reduction(cut, parts, back_end(state).schedule_options(state));
+        for (const auto& parts : chosen)
+          cut = polyhedral::split_reduction(cut, parts, back_end(state).schedule_options(state));
         auto dependences = polyhedral::compute_dependences(cut);
         launch.dependences.emplace(std::move(dependences));
         launch.scop.emplace(std::move(cut));
@@ -107,9 +106,7 @@ std::string print_accesses(const LaunchState& launch) {
   return out.str();
 }
 
-std::string print_schedule(const LaunchState& launch) {
-  return polyhedral::print_block(launch.scop->schedule);
-}
+std::string print_schedule(const LaunchState& launch) { return polyhedral::print_block(launch.scop->schedule); }
 
 std::string print_dependences(const LaunchState& launch) {
   if (!launch.dependences) return "not computed: quota exhausted\n";
@@ -121,8 +118,7 @@ std::string print_dependences(const LaunchState& launch) {
 
 void build(CompileState& state) {
   std::vector<cuda::KernelText> texts;
-  for (const auto& launch : state.launches)
-    texts.insert(texts.end(), launch.texts.begin(), launch.texts.end());
+  for (const auto& launch : state.launches) texts.insert(texts.end(), launch.texts.begin(), launch.texts.end());
   state.device = cuda::build_device_code(texts, state.target.grid.architecture, state.cancellation);
 }
 

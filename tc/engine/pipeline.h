@@ -37,8 +37,8 @@ struct PhasesState {
   int blocks_per_processor = 1;
 };
 
-/// One launch on its way to machine code. A stage fills the members it is named after. For a grid of threads, `kernels` are
-/// run in order in place of `ast` and `body`.
+/// One launch on its way to machine code. A stage fills the members it is named after. For a grid of threads, `kernels`
+/// are run in order in place of `ast` and `body`.
 struct LaunchState {
   std::optional<polyhedral::Scop> scop;                ///< extract, then schedule, then map
   std::optional<polyhedral::Scop> plain;               ///< in program order, for when a quota runs out
@@ -71,7 +71,8 @@ struct CompileState {
 };
 
 /// The stages of a compile of \p function for \p arguments, up to `map`. Throws as compile() does.
-CompileState map_launches(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options);
+CompileState map_launches(const Function& function, const std::vector<Argument>& arguments,
+                          const CompileOptions& options);
 
 /// The kernels of all launches as machine code.
 Stage<CompileState> build_stage();

@@ -35,10 +35,13 @@ struct Made {
     memory.resize(bytes + 64);
     auto* aligned = memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64) % 64;
     first = aligned - span.low * static_cast<std::int64_t>(size);
-    if (spec.dtype == DType::Float32) fill<float>(aligned, bytes, [](std::size_t i) { return 0.5f + static_cast<float>(i % 7) / 8; });
-    if (spec.dtype == DType::Float64) fill<double>(aligned, bytes, [](std::size_t i) { return 0.5 + static_cast<double>(i % 7) / 8; });
+    if (spec.dtype == DType::Float32)
+      fill<float>(aligned, bytes, [](std::size_t i) { return 0.5f + static_cast<float>(i % 7) / 8; });
+    if (spec.dtype == DType::Float64)
+      fill<double>(aligned, bytes, [](std::size_t i) { return 0.5 + static_cast<double>(i % 7) / 8; });
     if (spec.dtype == DType::Float16) fill<std::uint16_t>(aligned, bytes, [](std::size_t) { return float_to_half(1); });
-    if (spec.dtype == DType::BFloat16) fill<std::uint16_t>(aligned, bytes, [](std::size_t) { return std::uint16_t{0x3F80}; });
+    if (spec.dtype == DType::BFloat16)
+      fill<std::uint16_t>(aligned, bytes, [](std::size_t) { return std::uint16_t{0x3F80}; });
   }
   std::vector<std::byte> memory;
   std::byte* first = nullptr;
@@ -66,7 +69,8 @@ Roofline roofline(const WorkReport& report, const Target& target, double seconds
 
 double measure_seconds(const Executable& executable) {
   if (executable.image().is_for_gpu())
-    throw OptionsError("only what runs on a CPU is measured without tensors: give tensors of the GPU to be measured with");
+    throw OptionsError(
+        "only what runs on a CPU is measured without tensors: give tensors of the GPU to be measured with");
   std::vector<Made> made;
   for (const auto& argument : executable.image().arguments) made.emplace_back(argument.spec);
   std::vector<void*> pointers;
@@ -86,13 +90,17 @@ double measure_seconds(const Executable& executable) {
 std::string to_string(const Roofline& roofline) {
   TextStream out;
   bool short_run = roofline.seconds < 1e-3;
-  out << "measured: " << std::setprecision(4) << roofline.seconds * (short_run ? 1e6 : 1e3) << (short_run ? " us in " : " ms in ") << roofline.threads
-      << (roofline.threads == 1 ? " thread\n" : " threads\n") << std::setprecision(3);
+  out << "measured: " << std::setprecision(4) << roofline.seconds * (short_run ? 1e6 : 1e3)
+      << (short_run ? " us in " : " ms in ") << roofline.threads << (roofline.threads == 1 ? " thread\n" : " threads\n")
+      << std::setprecision(3);
   out << "arithmetic: " << roofline.flops << " GFLOP/s";
-  if (roofline.limits.flops > 0) out << ", " << percent(roofline.share_of_peak()) << " of the peak of " << roofline.limits.flops;
+  if (roofline.limits.flops > 0)
+    out << ", " << percent(roofline.share_of_peak()) << " of the peak of " << roofline.limits.flops;
   out << "\nmemory: ";
-  if (roofline.bandwidth > 0) out << roofline.bandwidth << " GB/s, as predicted";
-  else out << "not predicted";
+  if (roofline.bandwidth > 0)
+    out << roofline.bandwidth << " GB/s, as predicted";
+  else
+    out << "not predicted";
   if (roofline.bandwidth > 0 && roofline.limits.bandwidth > 0)
     out << ", " << percent(roofline.share_of_bandwidth()) << " of the bandwidth of " << roofline.limits.bandwidth;
   out << "\nbound by: " << roofline.bound() << "\n";

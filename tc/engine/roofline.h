@@ -17,17 +17,17 @@ struct Roofline {
 
   double share_of_peak() const { return limits.flops > 0 ? flops / limits.flops : 0; }
   double share_of_bandwidth() const { return limits.bandwidth > 0 ? bandwidth / limits.bandwidth : 0; }
-  /// "arithmetic" or "memory", whichever has the greater share where that is half or more; "neither" below, where latencies,
-  /// nearer caches, functions or the start of a run decide; "unknown" where a limit was not measured.
+  /// "arithmetic" or "memory", whichever has the greater share where that is half or more; "neither" below, where
+  /// latencies, nearer caches, functions or the start of a run decide; "unknown" where a limit was not measured.
   std::string bound() const;
 };
 
-/// The position of a run of \p seconds of what \p report describes, compiled for \p target, in as many threads as kernels have.
-/// Measures the machine on the first call.
+/// The position of a run of \p seconds of what \p report describes, compiled for \p target, in as many threads as
+/// kernels have. Measures the machine on the first call.
 Roofline roofline(const WorkReport& report, const Target& target, double seconds);
 
-/// The median time of runs of \p executable on tensors of its own making, floats around 1 and zeros for other types, after one that
-/// does not count; about 0.1 seconds. On a CPU only; throws OptionsError for a GPU.
+/// The median time of runs of \p executable on tensors of its own making, floats around 1 and zeros for other types,
+/// after one that does not count; about 0.1 seconds. On a CPU only; throws OptionsError for a GPU.
 double measure_seconds(const Executable& executable);
 
 std::string to_string(const Roofline& roofline);

@@ -13,7 +13,8 @@ using cuda::SharedLayout;
 using polyhedral::Tensor;
 
 /// The accesses of the first and the last warp of a block.
-std::vector<cuda::WarpAccess> accesses_of_warps(const polyhedral::GridKernel& kernel, const Halide::Internal::Stmt& body, const GridLimits& limits) {
+std::vector<cuda::WarpAccess> accesses_of_warps(const polyhedral::GridKernel& kernel,
+                                                const Halide::Internal::Stmt& body, const GridLimits& limits) {
   auto threads = kernel.block[0] * kernel.block[1] * kernel.block[2];
   cuda::WarpPlace warp{kernel.block, 0, static_cast<int>(limits.warp)};
   auto result = cuda::warp_accesses(body, warp);
@@ -28,7 +29,8 @@ std::vector<cuda::WarpAccess> accesses_of_warps(const polyhedral::GridKernel& ke
 std::optional<std::int64_t> pitch_of(const Tensor& tensor) {
   std::optional<std::int64_t> pitch;
   for (std::size_t i = 0; i < tensor.extent.size(); ++i)
-    if (tensor.extent[i] > 1 && tensor.strides[i] > 1) pitch = pitch ? std::min(*pitch, tensor.strides[i]) : tensor.strides[i];
+    if (tensor.extent[i] > 1 && tensor.strides[i] > 1)
+      pitch = pitch ? std::min(*pitch, tensor.strides[i]) : tensor.strides[i];
   return pitch;
 }
 
@@ -56,7 +58,8 @@ void set_pitch(Tensor& tensor, std::int64_t before, std::int64_t after) {
 
 }  // namespace
 
-SharedLayouts choose_shared_layouts(polyhedral::GridKernel& kernel, const Halide::Internal::Stmt& body, const GridLimits& limits) {
+SharedLayouts choose_shared_layouts(polyhedral::GridKernel& kernel, const Halide::Internal::Stmt& body,
+                                    const GridLimits& limits) {
   SharedLayouts result;
   std::optional<std::vector<cuda::WarpAccess>> accesses;
   for (auto& tensor : kernel.scop.tensors) {

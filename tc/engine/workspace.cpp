@@ -11,9 +11,7 @@ namespace {
 
 constexpr std::size_t alignment = 64;
 
-std::size_t aligned(std::size_t bytes) {
-  return (bytes + alignment - 1) / alignment * alignment;
-}
+std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
 struct Placed {
   Lifetime life;

@@ -36,9 +36,7 @@ std::pair<isl::val, isl::val> limits(isl::ctx ctx, Halide::Type type) {
   return {type.is_int() ? power.neg() : isl::val::zero(ctx), power.sub(1)};
 }
 
-bool is_wide_signed(Halide::Type type) {
-  return type.is_int() && type.bits() >= 32;
-}
+bool is_wide_signed(Halide::Type type) { return type.is_int() && type.bits() >= 32; }
 
 /// The operands of a binary node.
 template <typename Node>
@@ -70,9 +68,7 @@ Result remainder(const isl::pw_aff& a, const isl::pw_aff& b) {
 AffineReader::AffineReader(isl::set domain, const std::vector<std::string>& iterators)
     : domain_(domain), universe_(isl::set::universe(domain.space())), iterators_(iterators) {}
 
-isl::pw_aff AffineReader::constant(const isl::val& value) const {
-  return universe_.pw_aff_on_domain(value);
-}
+isl::pw_aff AffineReader::constant(const isl::val& value) const { return universe_.pw_aff_on_domain(value); }
 
 Result AffineReader::index(const Expr& expr) const {
   if (const auto* op = expr.as<ir::IntImm>()) return constant(isl::val(domain_.ctx(), op->value));

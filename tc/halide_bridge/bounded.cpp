@@ -80,11 +80,13 @@ Expr as_int64(const Bounded& value) {
 }
 
 Bounded add(const Bounded& a, const Bounded& b) {
-  return arithmetic(a, b, {Wide(a.low) + b.low, Wide(a.high) + b.high}, [](Expr x, Expr y) { return ir::Add::make(x, y); });
+  return arithmetic(a, b, {Wide(a.low) + b.low, Wide(a.high) + b.high},
+                    [](Expr x, Expr y) { return ir::Add::make(x, y); });
 }
 
 Bounded subtract(const Bounded& a, const Bounded& b) {
-  return arithmetic(a, b, {Wide(a.low) - b.high, Wide(a.high) - b.low}, [](Expr x, Expr y) { return ir::Sub::make(x, y); });
+  return arithmetic(a, b, {Wide(a.low) - b.high, Wide(a.high) - b.low},
+                    [](Expr x, Expr y) { return ir::Sub::make(x, y); });
 }
 
 Bounded multiply(const Bounded& a, const Bounded& b) {
@@ -93,7 +95,8 @@ Bounded multiply(const Bounded& a, const Bounded& b) {
 
 Bounded divide(const Bounded& a, const Bounded& b) {
   if (b.low > 0) {
-    Wide q[] = {floor_quotient(a.low, b.low), floor_quotient(a.low, b.high), floor_quotient(a.high, b.low), floor_quotient(a.high, b.high)};
+    Wide q[] = {floor_quotient(a.low, b.low), floor_quotient(a.low, b.high), floor_quotient(a.high, b.low),
+                floor_quotient(a.high, b.high)};
     return arithmetic(a, b, {*std::min_element(q, q + 4), *std::max_element(q, q + 4)},
                       [](Expr x, Expr y) { return ir::Div::make(x, y); });
   }
@@ -112,11 +115,13 @@ Bounded modulo(const Bounded& a, const Bounded& b) {
 }
 
 Bounded minimum(const Bounded& a, const Bounded& b) {
-  return arithmetic(a, b, {std::min(a.low, b.low), std::min(a.high, b.high)}, [](Expr x, Expr y) { return ir::Min::make(x, y); });
+  return arithmetic(a, b, {std::min(a.low, b.low), std::min(a.high, b.high)},
+                    [](Expr x, Expr y) { return ir::Min::make(x, y); });
 }
 
 Bounded maximum(const Bounded& a, const Bounded& b) {
-  return arithmetic(a, b, {std::max(a.low, b.low), std::max(a.high, b.high)}, [](Expr x, Expr y) { return ir::Max::make(x, y); });
+  return arithmetic(a, b, {std::max(a.low, b.low), std::max(a.high, b.high)},
+                    [](Expr x, Expr y) { return ir::Max::make(x, y); });
 }
 
 Bounded choose(const Expr& condition, const Bounded& a, const Bounded& b) {

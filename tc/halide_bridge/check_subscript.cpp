@@ -61,19 +61,24 @@ Expr plainer(DefState& state, const Expr& condition) {
   return simple;
 }
 
-void report_outside(DefState& state, const Subscript& s, const Environment& ranges, const IndexBounds& box, const Expr& condition) {
+void report_outside(DefState& state, const Subscript& s, const Environment& ranges, const IndexBounds& box,
+                    const Expr& condition) {
   const std::string where = describe_ranges(s, ranges, state.facts);
-  std::string note = ir::is_const(condition) ? "" : str("it needs ", lang::print(to_lang(tidy_condition(condition))), ", which never holds");
+  std::string note = ir::is_const(condition)
+                         ? ""
+                         : str("it needs ", lang::print(to_lang(tidy_condition(condition))), ", which never holds");
   if (!where.empty()) note += (note.empty() ? "here " : "; here ") + where;
   const bool guarded = !s.guards.empty();
   state.diagnostics.add({.code = "TC204",
                          .range = s.source->range,
-                         .message = str(describe(s), ", leaves ", print(box, state.facts), ir::is_const(box.max) ? "" : " whatever the sizes are"),
+                         .message = str(describe(s), ", leaves ", print(box, state.facts),
+                                        ir::is_const(box.max) ? "" : " whatever the sizes are"),
                          .label = str("must stay inside ", print(box, state.facts)),
                          .note = note,
-                         .help = guarded ? "the condition around the access does not keep it inside: make it stricter, or "
-                                           "Use a where clause with smaller ranges"
-                                         : "Use a where clause with smaller ranges, or guard the access by a condition"});
+                         .help = guarded
+                                     ? "the condition around the access does not keep it inside: make it stricter, or "
+                                       "Use a where clause with smaller ranges"
+                                     : "Use a where clause with smaller ranges, or guard the access by a condition"});
 }
 
 }  // namespace
@@ -83,7 +88,8 @@ std::optional<bool> decide(DefState& state, const Expr& condition, const Environ
   if (ir::is_const_one(simple)) return true;
   if (ir::is_const_zero(simple)) return false;
   const auto* equation = simple.as<ir::EQ>();
-  if (equation && state.facts.proves_less_equal(equation->a, equation->b) && state.facts.proves_less_equal(equation->b, equation->a))
+  if (equation && state.facts.proves_less_equal(equation->a, equation->b) &&
+      state.facts.proves_less_equal(equation->b, equation->a))
     return true;
   std::vector<Expr> possible{simple}, counter{!simple};
   for (const auto& [name, bounds] : ranges) {
@@ -111,13 +117,16 @@ void check_subscript(DefState& state, const Subscript& s, const Environment& ran
     if (proved(state, s, ranges, claims[side])) continue;
     if (!(side == 0 ? decidable.min : decidable.max).defined()) {
       auto& checked = state.result.data_dependent;
-      if (s.executed && std::find(checked.begin(), checked.end(), s.access) == checked.end()) checked.push_back(s.access);
+      if (s.executed && std::find(checked.begin(), checked.end(), s.access) == checked.end())
+        checked.push_back(s.access);
       return;
     }
     const Expr inside_box = side == 0 ? allowed.min <= decidable.min : decidable.max <= allowed.max;
     const auto known = decide(state, inside_box, ranges);
     if (known == false) return report_outside(state, s, ranges, allowed, state.facts.simplify(inside_box));
-    if (!known) state.require(plainer(state, inside_box), str(describe(s), ", must stay inside ", print(allowed, state.facts)), s.source->range);
+    if (!known)
+      state.require(plainer(state, inside_box), str(describe(s), ", must stay inside ", print(allowed, state.facts)),
+                    s.source->range);
   }
 }
 

@@ -16,7 +16,9 @@ const std::string from_bfloat = "tc_from_bfloat_f32", to_bfloat = "tc_to_bfloat_
 Expr bits_of(const Expr& value, const Type& type) {
   return ir::Call::make(type, ir::Call::reinterpret, {value}, ir::Call::PureIntrinsic);
 }
-Expr unsigned32(std::uint32_t value, int lanes) { return ir::make_const(UInt(32, lanes), static_cast<std::uint64_t>(value)); }
+Expr unsigned32(std::uint32_t value, int lanes) {
+  return ir::make_const(UInt(32, lanes), static_cast<std::uint64_t>(value));
+}
 
 /// \p body of a variable that stands for \p value, which is then computed once.
 template <typename Body>
@@ -43,7 +45,9 @@ Expr round_to_odd(const Expr& value) {
   return let(ir::Cast::make(Halide::Float(32, n), value), [&](const Expr& nearest) {
     Expr bits = bits_of(nearest, UInt(32, n)), one = unsigned32(1, n);
     Expr back = ir::Cast::make(Halide::Float(64, n), nearest);
-    auto magnitude = [&](const Expr& x) { return bits_of(x, UInt(64, n)) & ir::make_const(UInt(64, n), ~(std::uint64_t{1} << 63)); };
+    auto magnitude = [&](const Expr& x) {
+      return bits_of(x, UInt(64, n)) & ir::make_const(UInt(64, n), ~(std::uint64_t{1} << 63));
+    };
     Expr other = ir::Select::make(magnitude(back) < magnitude(value), bits + one, bits - one);
     Expr keep = ir::Or::make(ir::EQ::make(magnitude(back), magnitude(value)), ir::EQ::make(bits & one, one));
     Expr special = ir::GE::make(bits & unsigned32(0x7fffffff, n), unsigned32(0x7f800000, n));
@@ -68,10 +72,10 @@ Expr decode(const Expr& bits, DType type) {
 
 Expr encode(const Expr& value, DType type) {
   int n = value.type().lanes();
-  if (type == DType::Bool)
-    return ir::Select::make(value, ir::make_one(UInt(8, n)), ir::make_zero(UInt(8, n)));
+  if (type == DType::Bool) return ir::Select::make(value, ir::make_one(UInt(8, n)), ir::make_zero(UInt(8, n)));
   if (type == DType::Float16)
-    return ir::Cast::make(UInt(16, n), ir::Call::make(Halide::Int(32, n), "tc_to_half_i32", {value}, ir::Call::PureExtern));
+    return ir::Cast::make(UInt(16, n),
+                          ir::Call::make(Halide::Int(32, n), "tc_to_half_i32", {value}, ir::Call::PureExtern));
   if (type == DType::BFloat16) return ir::Call::make(UInt(16, n), to_bfloat, {value}, ir::Call::PureExtern);
   return value;
 }

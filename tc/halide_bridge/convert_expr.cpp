@@ -29,7 +29,8 @@ IndexBounds type_bounds(DType type) {
 
 bool reads_data(const lang::ExprPtr& expr) {
   bool found = false;
-  lang::for_each_expr(expr, [&](const lang::ExprPtr& e) { found = found || std::holds_alternative<lang::Access>(e->node); });
+  lang::for_each_expr(expr,
+                      [&](const lang::ExprPtr& e) { found = found || std::holds_alternative<lang::Access>(e->node); });
   return found;
 }
 
@@ -60,7 +61,8 @@ Expr constant(std::int64_t value) { return ir::IntImm::make(Int(64), value); }
 
 Expr IndexConverter::make_opaque(const lang::ExprPtr& expr) {
   const bool boolean = is_bool(expr);
-  auto known = std::find_if(opaque_.begin(), opaque_.end(), [&](const OpaqueValue& o) { return lang::equal(o.source, expr); });
+  auto known =
+      std::find_if(opaque_.begin(), opaque_.end(), [&](const OpaqueValue& o) { return lang::equal(o.source, expr); });
   if (known == opaque_.end()) {
     const IndexBounds bounds = boolean || !expr->type ? IndexBounds{} : type_bounds(*expr->type);
     opaque_.push_back({str("#", opaque_.size()), expr, bounds});
@@ -99,7 +101,8 @@ Expr IndexConverter::convert_call(const lang::ExprPtr& expr, const lang::Call& c
 }
 
 Expr IndexConverter::convert_cast(const lang::ExprPtr& expr, const lang::Cast& cast) {
-  if (is_bool(cast.value) && is_integer(cast.type)) return Halide::select((*this)(cast.value), constant(1), constant(0));
+  if (is_bool(cast.value) && is_integer(cast.type))
+    return Halide::select((*this)(cast.value), constant(1), constant(0));
   if (is_bool(cast.value) && cast.type == DType::Bool) return (*this)(cast.value);
   if (!is_integral(cast.value) || !is_integer(cast.type)) return make_opaque(expr);
   const bool literal = std::holds_alternative<lang::IntLiteral>(cast.value->node);
@@ -118,18 +121,30 @@ Expr IndexConverter::convert_binary(const lang::ExprPtr& expr, const lang::Binar
   const Expr a = (*this)(binary.left), b = (*this)(binary.right);
   const bool negative = constant_or(ir::simplify(b), 0) < 0;
   switch (binary.op) {
-    case Op::Add: return exact_or_opaque(expr, a + b);
-    case Op::Sub: return exact_or_opaque(expr, a - b);
-    case Op::Mul: return exact_or_opaque(expr, a * b);
-    case Op::Div: return exact_or_opaque(expr, negative ? ir::Div::make(0 - a, ir::simplify(0 - b)) : ir::Div::make(a, b));
-    case Op::Mod: return exact_or_opaque(expr, negative ? 0 - ir::Mod::make(0 - a, ir::simplify(0 - b)) : ir::Mod::make(a, b));
-    case Op::Lt: return a < b;
-    case Op::Le: return a <= b;
-    case Op::Gt: return a > b;
-    case Op::Ge: return a >= b;
-    case Op::Eq: return a == b;
-    case Op::Ne: return a != b;
-    default: throw InternalError("IndexConverter: not an operator of index expressions");
+    case Op::Add:
+      return exact_or_opaque(expr, a + b);
+    case Op::Sub:
+      return exact_or_opaque(expr, a - b);
+    case Op::Mul:
+      return exact_or_opaque(expr, a * b);
+    case Op::Div:
+      return exact_or_opaque(expr, negative ? ir::Div::make(0 - a, ir::simplify(0 - b)) : ir::Div::make(a, b));
+    case Op::Mod:
+      return exact_or_opaque(expr, negative ? 0 - ir::Mod::make(0 - a, ir::simplify(0 - b)) : ir::Mod::make(a, b));
+    case Op::Lt:
+      return a < b;
+    case Op::Le:
+      return a <= b;
+    case Op::Gt:
+      return a > b;
+    case Op::Ge:
+      return a >= b;
+    case Op::Eq:
+      return a == b;
+    case Op::Ne:
+      return a != b;
+    default:
+      throw InternalError("IndexConverter: not an operator of index expressions");
   }
 }
 

@@ -21,7 +21,7 @@ struct IndexBounds {
 struct OpaqueValue {
   std::string name;  ///< "#0", "#1", ...
   lang::ExprPtr source;
-  IndexBounds bounds;     ///< what its type allows, constants
+  IndexBounds bounds;  ///< what its type allows, constants
 };
 
 /// Converts checked expressions. Parts of a value that data decide become variables, the same part the same variable.

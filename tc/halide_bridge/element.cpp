@@ -30,8 +30,8 @@ Expr mask(const polyhedral::Tensor& tensor, const Lanes& lanes) {
 
 Expr raw_load(const polyhedral::Tensor& tensor, const Expr& index, const Expr& predicate) {
   int n = index.type().lanes();
-  return ir::Load::make(storage_type(tensor.type).with_lanes(n), tensor.name, index, Halide::Buffer<>(), ir::Parameter(),
-                        predicate.defined() ? predicate : ir::const_true(n), ir::ModulusRemainder());
+  return ir::Load::make(storage_type(tensor.type).with_lanes(n), tensor.name, index, Halide::Buffer<>(),
+                        ir::Parameter(), predicate.defined() ? predicate : ir::const_true(n), ir::ModulusRemainder());
 }
 
 /// One element for all lanes, read where any of them runs.
@@ -39,7 +39,8 @@ Expr load_uniform(const polyhedral::Tensor& tensor, const Expr& index, const Lan
   Expr value = raw_load(tensor, index, Expr());
   if (!lanes.guard.defined()) return value;
   Expr any = ir::VectorReduce::make(ir::VectorReduce::Or, lanes.running(), 1);
-  return ir::Call::make(value.type(), ir::Call::if_then_else, {any, value, ir::make_zero(value.type())}, ir::Call::PureIntrinsic);
+  return ir::Call::make(value.type(), ir::Call::if_then_else, {any, value, ir::make_zero(value.type())},
+                        ir::Call::PureIntrinsic);
 }
 
 }  // namespace
@@ -60,7 +61,8 @@ Halide::Type storage_type(DType type) {
 
 Bounded address(const polyhedral::Tensor& tensor, const std::vector<Bounded>& subscripts) {
   if (subscripts.size() != tensor.min.size())
-    throw InternalError(str("tensor '", tensor.name, "' has ", tensor.min.size(), " dimensions and ", subscripts.size(), " subscripts"));
+    throw InternalError(str("tensor '", tensor.name, "' has ", tensor.min.size(), " dimensions and ", subscripts.size(),
+                            " subscripts"));
   Bounded sum = exactly(0);
   for (std::size_t i = 0; i < subscripts.size(); ++i) {
     if (tensor.extent[i] == 1) continue;

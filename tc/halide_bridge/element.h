@@ -30,11 +30,12 @@ Halide::Type storage_type(DType type);
 ///   before  A(i, j) of min (1, 0), strides (8, 1)      after  (i - 1)*8 + j
 Bounded address(const polyhedral::Tensor& tensor, const std::vector<Bounded>& subscripts);
 
-/// The element as a value of the compute type (bool is Bool()), with the lanes of \p address. Lanes that do not run read
-/// nothing and have any value; a padded or combined tensor exists in all lanes of the tail.
+/// The element as a value of the compute type (bool is Bool()), with the lanes of \p address. Lanes that do not run
+/// read nothing and have any value; a padded or combined tensor exists in all lanes of the tail.
 Halide::Expr load(const polyhedral::Tensor& tensor, const Bounded& address, const Lanes& lanes);
 
 /// Stores \p value, of the compute type, in the lanes that run.
-Halide::Internal::Stmt store(const polyhedral::Tensor& tensor, const Bounded& address, Halide::Expr value, const Lanes& lanes);
+Halide::Internal::Stmt store(const polyhedral::Tensor& tensor, const Bounded& address, Halide::Expr value,
+                             const Lanes& lanes);
 
 }  // namespace tc::halide_bridge

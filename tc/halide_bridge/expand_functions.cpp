@@ -34,8 +34,6 @@ class Expander : public ir::IRMutator {
 
 }  // namespace
 
-ir::Stmt expand_functions(const ir::Stmt& body) {
-  return Expander().mutate(body);
-}
+ir::Stmt expand_functions(const ir::Stmt& body) { return Expander().mutate(body); }
 
 }  // namespace tc::halide_bridge

@@ -153,7 +153,8 @@ bool is_product(const Expr& value) {
   auto is_element = [](const Expr& factor) {
     const auto* cast = factor.as<ir::Cast>();
     const auto* call = (cast ? cast->value : factor).as<ir::Call>();
-    bool widens = !cast || (!cast->type.is_float() && !cast->value.type().is_float() && cast->type.bits() > cast->value.type().bits());
+    bool widens = !cast || (!cast->type.is_float() && !cast->value.type().is_float() &&
+                            cast->type.bits() > cast->value.type().bits());
     return widens && call && call->call_type == ir::Call::Halide;
   };
   const auto* product = value.as<ir::Mul>();

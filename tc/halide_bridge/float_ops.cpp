@@ -39,7 +39,8 @@ template <typename Before>
 Expr extreme_number(const Expr& a, const Expr& b) {
   return let(a, [&](const Expr& x) {
     return let(b, [&](const Expr& y) {
-      return ir::Select::make(is_number(y), ir::Select::make(is_number(x), ir::Select::make(Before::make(x, y), x, y), y), x);
+      return ir::Select::make(is_number(y),
+                              ir::Select::make(is_number(x), ir::Select::make(Before::make(x, y), x, y), y), x);
     });
   });
 }
@@ -83,14 +84,18 @@ Expr is_number(const Expr& value) { return ir::EQ::make(value, value); }
 Expr combine(ReductionOp op, const Expr& a, const Expr& b) {
   bool is_float = a.type().is_float(), is_bool = a.type().is_bool();
   switch (op) {
-    case ReductionOp::Sum: return is_bool ? ir::Or::make(a, b) : wrapping<ir::Add>(a, b);
-    case ReductionOp::Product: return is_bool ? ir::And::make(a, b) : wrapping<ir::Mul>(a, b);
+    case ReductionOp::Sum:
+      return is_bool ? ir::Or::make(a, b) : wrapping<ir::Add>(a, b);
+    case ReductionOp::Product:
+      return is_bool ? ir::And::make(a, b) : wrapping<ir::Mul>(a, b);
     case ReductionOp::Min:
       return is_bool ? ir::And::make(a, b) : is_float ? nan_keeping("min", a, b) : ir::Min::make(a, b);
     case ReductionOp::Max:
       return is_bool ? ir::Or::make(a, b) : is_float ? nan_keeping("max", a, b) : ir::Max::make(a, b);
-    case ReductionOp::And: return ir::And::make(a, b);
-    case ReductionOp::Or: return ir::Or::make(a, b);
+    case ReductionOp::And:
+      return ir::And::make(a, b);
+    case ReductionOp::Or:
+      return ir::Or::make(a, b);
   }
   throw InternalError("an unknown reduction");
 }
@@ -99,12 +104,18 @@ Expr identity(ReductionOp op, DType type) {
   Type t = halide_type(type);
   double infinity = std::numeric_limits<double>::infinity();
   switch (op) {
-    case ReductionOp::Sum: return ir::make_zero(t);
-    case ReductionOp::Product: return ir::make_one(t);
-    case ReductionOp::Min: return t.is_bool() ? ir::const_true() : t.is_float() ? ir::make_const(t, infinity) : t.max();
-    case ReductionOp::Max: return t.is_bool() ? ir::const_false() : t.is_float() ? ir::make_const(t, -infinity) : t.min();
-    case ReductionOp::And: return ir::const_true();
-    case ReductionOp::Or: return ir::const_false();
+    case ReductionOp::Sum:
+      return ir::make_zero(t);
+    case ReductionOp::Product:
+      return ir::make_one(t);
+    case ReductionOp::Min:
+      return t.is_bool() ? ir::const_true() : t.is_float() ? ir::make_const(t, infinity) : t.max();
+    case ReductionOp::Max:
+      return t.is_bool() ? ir::const_false() : t.is_float() ? ir::make_const(t, -infinity) : t.min();
+    case ReductionOp::And:
+      return ir::const_true();
+    case ReductionOp::Or:
+      return ir::const_false();
   }
   throw InternalError("an unknown reduction");
 }
@@ -117,7 +128,8 @@ Expr combine_lanes(ReductionOp op, const Expr& value) {
     return combine(op, rest, ir::Shuffle::make_extract_element(value, n - 1));
   }
   return let(value, [&](const Expr& v) {
-    return combine_lanes(op, combine(op, ir::Shuffle::make_slice(v, 0, 1, n / 2), ir::Shuffle::make_slice(v, n / 2, 1, n / 2)));
+    return combine_lanes(
+        op, combine(op, ir::Shuffle::make_slice(v, 0, 1, n / 2), ir::Shuffle::make_slice(v, n / 2, 1, n / 2)));
   });
 }
 

@@ -11,7 +11,8 @@
 
 namespace tc::halide_bridge {
 
-/// \p body of a variable that stands for \p value, which is computed once; of \p value itself when it is cheap to repeat.
+/// \p body of a variable that stands for \p value, which is computed once; of \p value itself when it is cheap to
+/// repeat.
 Halide::Expr let(const Halide::Expr& value, const std::function<Halide::Expr(const Halide::Expr&)>& body);
 
 /// False in lanes where \p value is a NaN.
@@ -26,8 +27,8 @@ Halide::Expr identity(ReductionOp op, DType type);
 /// All lanes of \p value combined, pairwise: lane i with lane i + n/2, and so on.
 Halide::Expr combine_lanes(ReductionOp op, const Halide::Expr& value);
 
-/// A call of the built-in tc_<name>_<type> as an expression of select and comparison where that is exact: min, max, fmin,
-/// fmax, isnan, isinf, abs. Nothing for another function.
+/// A call of the built-in tc_<name>_<type> as an expression of select and comparison where that is exact: min, max,
+/// fmin, fmax, isnan, isinf, abs. Nothing for another function.
 std::optional<Halide::Expr> expand_builtin(const std::string& function, const std::vector<Halide::Expr>& args);
 
 }  // namespace tc::halide_bridge

@@ -59,7 +59,8 @@ class Evaluator {
 
   bool varies(const Expr& expr) const {
     const auto names = variables(expr);
-    return std::any_of(names.begin(), names.end(), [&](const auto& n) { return n == unknown_ || environment_.count(n); });
+    return std::any_of(names.begin(), names.end(),
+                       [&](const auto& n) { return n == unknown_ || environment_.count(n); });
   }
 
   /// All values of \p b times \p factor.
@@ -90,7 +91,8 @@ class Evaluator {
     } else if (const auto* op = expr.as<ir::Mul>(); op && !varies(op->b)) {
       collect(op->a, factor * op->b, form);
     } else {
-      auto same = std::find_if(form.terms.begin(), form.terms.end(), [&](const Term& t) { return ir::equal(t.atom, expr); });
+      auto same =
+          std::find_if(form.terms.begin(), form.terms.end(), [&](const Term& t) { return ir::equal(t.atom, expr); });
       if (same == form.terms.end())
         form.terms.push_back({expr, factor});
       else
@@ -118,7 +120,9 @@ class Evaluator {
     return {};
   }
 
-  static IndexBounds hull(const IndexBounds& a, const IndexBounds& b) { return {min_of(a.min, b.min), max_of(a.max, b.max)}; }
+  static IndexBounds hull(const IndexBounds& a, const IndexBounds& b) {
+    return {min_of(a.min, b.min), max_of(a.max, b.max)};
+  }
 
   IndexBounds product(const IndexBounds& a, const IndexBounds& b) const {
     if (!a.min.defined() || !a.max.defined() || !b.min.defined() || !b.max.defined()) return {};
@@ -225,7 +229,8 @@ Expr ceil_div(const Expr& a, const Expr& b, const SizeFacts& facts) {
 }
 
 /// stride * unknown + rest in allowed, the stride a size expression that is not negative.
-Solution solve_symbolic_stride(const Expr& stride, const IndexBounds& rest, const IndexBounds& allowed, const SizeFacts& facts) {
+Solution solve_symbolic_stride(const Expr& stride, const IndexBounds& rest, const IndexBounds& allowed,
+                               const SizeFacts& facts) {
   Solution solution;
   if (rest.min.defined()) solution.bounds.min = ceil_div(allowed.min - rest.min, stride, facts);
   if (rest.max.defined()) solution.bounds.max = facts.simplify((allowed.max - rest.max) / stride);
@@ -260,7 +265,8 @@ std::optional<Solution> solve_for(const std::string& unknown, const Expr& expr, 
     if (term.atom.as<ir::Variable>() && !ir::is_const(term.coefficient)) stride = &term.coefficient;
   }
   if (uses == 0) return std::nullopt;
-  if (uses == 1 && stride && evaluator.at_least(*stride, 0)) return solve_symbolic_stride(*stride, rest, allowed, facts);
+  if (uses == 1 && stride && evaluator.at_least(*stride, 0))
+    return solve_symbolic_stride(*stride, rest, allowed, facts);
   const IndexBounds values = evaluator.of(expr);
   Solution solution;
   const bool low = values.min.defined() && narrow_by(allowed.min <= values.min, unknown, facts, solution.bounds);

@@ -29,16 +29,16 @@ class SizeFacts {
 /// The ranges of iterators and opaque values. Other variables are constants.
 using Environment = std::map<std::string, IndexBounds>;
 
-/// The values \p expr takes while every variable of \p environment takes all of its values: exact where every one of them
-/// stands in one linear term, else as near as interval arithmetic comes. Ends are undefined where there is no bound.
-/// Variables that are not in the environment stay symbols in the result.
+/// The values \p expr takes while every variable of \p environment takes all of its values: exact where every one of
+/// them stands in one linear term, else as near as interval arithmetic comes. Ends are undefined where there is no
+/// bound. Variables that are not in the environment stay symbols in the result.
 IndexBounds bounds_over(const Halide::Expr& expr, const Environment& environment, const SizeFacts& facts);
 
 /// A range of an unknown index, and what must hold of sizes for it to be right (a stride that is a size is not 0).
 struct Solution {
-  IndexBounds bounds;                          ///< undefined ends: no constraint on that side
+  IndexBounds bounds;  ///< undefined ends: no constraint on that side
   std::vector<Halide::Expr> assumptions;
-  bool complete = false;                  ///< the expression stays inside for every unknown in bounds, nothing left to check
+  bool complete = false;  ///< the expression stays inside for every unknown in bounds, nothing left to check
 };
 
 /// The largest range of \p unknown for which \p expr stays in \p allowed for all values of \p environment. Empty when

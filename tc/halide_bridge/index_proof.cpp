@@ -44,7 +44,8 @@ class IslText {
   }
 
   std::string unknown_truth(const Expr& expr) {
-    const std::string name = expr.defined() ? dimension(expr) : dimension(ir::Variable::make(Halide::Bool(), str("?", ++fresh_)));
+    const std::string name =
+        expr.defined() ? dimension(expr) : dimension(ir::Variable::make(Halide::Bool(), str("?", ++fresh_)));
     return str("(", name, " >= 1)");
   }
 
@@ -85,9 +86,11 @@ class IslText {
       if (const std::int64_t* factor = ir::as_const_int(op->a)) return str("(", *factor, " * ", integer(op->b), ")");
     }
     if (const auto* op = e.as<ir::Div>())
-      if (const std::int64_t* d = ir::as_const_int(op->b); d && *d > 0) return str("floor((", integer(op->a), ")/", *d, ")");
+      if (const std::int64_t* d = ir::as_const_int(op->b); d && *d > 0)
+        return str("floor((", integer(op->a), ")/", *d, ")");
     if (const auto* op = e.as<ir::Mod>())
-      if (const std::int64_t* d = ir::as_const_int(op->b); d && *d > 0) return str("((", integer(op->a), ") mod ", *d, ")");
+      if (const std::int64_t* d = ir::as_const_int(op->b); d && *d > 0)
+        return str("((", integer(op->a), ") mod ", *d, ")");
     if (const auto* op = e.as<ir::Mul>()) return product(e, *op);
     return dimension(e);
   }
@@ -95,8 +98,8 @@ class IslText {
   /// A product of two unknowns as a dimension: 0 if one of them is, at least a + b - 1 if both are positive.
   std::string product(const Expr& e, const ir::Mul& op) {
     const std::string name = dimension(e), a = integer(op.a), b = integer(op.b);
-    constraints_.push_back(str("(((", a, " = 0 or ", b, " = 0) and ", name, " = 0) or (", a, " >= 1 and ", b, " >= 1 and ", name,
-                               " >= ", a, " + ", b, " - 1) or ", a, " < 0 or ", b, " < 0)"));
+    constraints_.push_back(str("(((", a, " = 0 or ", b, " = 0) and ", name, " = 0) or (", a, " >= 1 and ", b,
+                               " >= 1 and ", name, " >= ", a, " + ", b, " - 1) or ", a, " < 0 or ", b, " < 0)"));
     return name;
   }
 
@@ -108,7 +111,8 @@ class IslText {
   std::string choice(const Expr& e, const ir::Select& op) {
     const std::string name = dimension(e), condition = boolean(op.condition);
     const std::string yes = integer(op.true_value), no = integer(op.false_value);
-    constraints_.push_back(str("((", condition, " and ", name, " = ", yes, ") or ((not ", condition, ") and ", name, " = ", no, "))"));
+    constraints_.push_back(
+        str("((", condition, " and ", name, " = ", yes, ") or ((not ", condition, ") and ", name, " = ", no, "))"));
     return name;
   }
 

@@ -56,8 +56,8 @@ class StatementInference {
   std::vector<Subscript> subscripts_;
   std::vector<const Subscript*> pending_, guarded_;
   std::set<const Subscript*> satisfied_;  ///< inside their tensors because ranges were made so
-  std::set<std::string> given_;  ///< iterators with a range in `where`
-  Environment ranges_;           ///< of solved iterators and opaque values
+  std::set<std::string> given_;           ///< iterators with a range in `where`
+  Environment ranges_;                    ///< of solved iterators and opaque values
 };
 
 void StatementInference::name_iterators() {
@@ -122,7 +122,8 @@ bool StatementInference::round() {
   std::map<std::string, std::vector<const Subscript*>> used;
   for (const Subscript* s : pending_) {
     const auto& box = state_.boxes.at(s->tensor);
-    if (!box || std::count_if(s->iterators.begin(), s->iterators.end(), [&](auto& i) { return unsolved(i); }) != 1) continue;
+    if (!box || std::count_if(s->iterators.begin(), s->iterators.end(), [&](auto& i) { return unsolved(i); }) != 1)
+      continue;
     const auto unknown = *std::find_if(s->iterators.begin(), s->iterators.end(), [&](auto& i) { return unsolved(i); });
     const auto solution =
         solve_for(unknown, s->value, (*box)[static_cast<std::size_t>(s->dimension)], ranges_, state_.facts);
@@ -217,8 +218,11 @@ void StatementInference::report_unsolved(const std::vector<std::string>& iterato
       if (s.opaque || std::find(s.iterators.begin(), s.iterators.end(), iterator) == s.iterators.end()) continue;
       used = true;
       const std::string text =
-          str("'", lang::print(s.source), "' in ", print((*state_.boxes.at(s.tensor))[static_cast<std::size_t>(s.dimension)], state_.facts),
-              std::find(pending_.begin(), pending_.end(), &s) == pending_.end() ? " (held by its condition, which bounds no index)" : "");
+          str("'", lang::print(s.source), "' in ",
+              print((*state_.boxes.at(s.tensor))[static_cast<std::size_t>(s.dimension)], state_.facts),
+              std::find(pending_.begin(), pending_.end(), &s) == pending_.end()
+                  ? " (held by its condition, which bounds no index)"
+                  : "");
       if (std::find(conditions.begin(), conditions.end(), text) == conditions.end()) conditions.push_back(text);
     }
     if (used) {
@@ -235,12 +239,13 @@ void StatementInference::report_unsolved(const std::vector<std::string>& iterato
   }
   if (ambiguous.empty()) return;
   std::vector<lang::Label> also;
-  for (std::size_t i = 1; i < ambiguous.size(); ++i) also.push_back({place_of(ambiguous[i]), str("and '", ambiguous[i], "'")});
+  for (std::size_t i = 1; i < ambiguous.size(); ++i)
+    also.push_back({place_of(ambiguous[i]), str("and '", ambiguous[i], "'")});
   const std::string names = str("'", join(ambiguous, "', '"), "'");
   state_.diagnostics.add({.code = "TC202",
                           .range = place_of(ambiguous[0]),
-                          .message = str(ambiguous.size() == 1 ? "the range of index " : "the ranges of indices ", names,
-                                         ambiguous.size() == 1 ? " is ambiguous" : " are ambiguous"),
+                          .message = str(ambiguous.size() == 1 ? "the range of index " : "the ranges of indices ",
+                                         names, ambiguous.size() == 1 ? " is ambiguous" : " are ambiguous"),
                           .label = "no range follows from the subscripts",
                           .also = also,
                           .note = str("the subscripts say only: ", join(conditions)),
@@ -297,7 +302,13 @@ void StatementInference::check() {
   const auto* box = target_box();
   for (std::size_t d = 0; box && *box && d < left_.size(); ++d) {
     if (!given_.count(left_[d])) continue;
-    Subscript s{nullptr, assignment_.target, static_cast<int>(d), assignment_.subscripts[d], convert_(assignment_.subscripts[d]), {}, {left_[d]}};
+    Subscript s{nullptr,
+                assignment_.target,
+                static_cast<int>(d),
+                assignment_.subscripts[d],
+                convert_(assignment_.subscripts[d]),
+                {},
+                {left_[d]}};
     check_subscript(state_, s, ranges_);
   }
 }

@@ -18,9 +18,7 @@ std::optional<__int128> constant_value(const Expr& expr) {
 }
 
 /// Does Halide assume that this type's arithmetic never overflows?
-bool assumed_exact(Type type) {
-  return type.is_int() && type.bits() >= 32;
-}
+bool assumed_exact(Type type) { return type.is_int() && type.bits() >= 32; }
 
 /// \p value, unsigned, as the signed \p type of its width. Halide folds a Cast of a large constant to an error.
 Expr as_signed(Type type, const Expr& value) {
@@ -60,9 +58,7 @@ __int128 floor_quotient(__int128 a, __int128 b) {
   return quotient * b != a && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 
-__int128 magnitude(const Bounds& bounds) {
-  return std::max(-bounds.low, bounds.high);
-}
+__int128 magnitude(const Bounds& bounds) { return std::max(-bounds.low, bounds.high); }
 
 Bounds within(Type type, const Bounds& bounds) {
   const Bounds all = bounds_of(type);
@@ -121,9 +117,7 @@ Bounds bounds_of(Type type) {
   return {0, (one << type.bits()) - 1};
 }
 
-Bounds hull(const Bounds& a, const Bounds& b) {
-  return {std::min(a.low, b.low), std::max(a.high, b.high)};
-}
+Bounds hull(const Bounds& a, const Bounds& b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
 
 Integer constant(Type type, __int128 value) {
   const Expr expr = type.is_int() ? Expr(ir::IntImm::make(type, static_cast<std::int64_t>(value)))
@@ -160,9 +154,7 @@ Integer floor_mod(const Integer& a, const Integer& b) {
   if (x && y) return constant(type, *x - floor_quotient(*x, *y) * *y);
   return remainder(a, b);
 }
-Integer negate(const Integer& a) {
-  return subtract(constant(a.expr.type(), 0), a);
-}
+Integer negate(const Integer& a) { return subtract(constant(a.expr.type(), 0), a); }
 
 Integer minimum(const Integer& a, const Integer& b) {
   return {ir::Min::make(a.expr, b.expr),

@@ -17,9 +17,7 @@ using Halide::Type;
 using lang::BinaryOp;
 using lang::ExprPtr;
 
-Integer integer(const LoweredExpr& value) {
-  return {value.expr, value.bounds};
-}
+Integer integer(const LoweredExpr& value) { return {value.expr, value.bounds}; }
 
 /// A float or bool value made of \p parts.
 LoweredExpr plain(Expr expr, std::initializer_list<LoweredExpr> parts) {
@@ -34,9 +32,7 @@ LoweredExpr whole(const Integer& value, std::initializer_list<LoweredExpr> parts
   return result;
 }
 
-Type half_storage(DType type) {
-  return type == DType::BFloat16 ? Halide::BFloat(16) : Halide::Float(16);
-}
+Type half_storage(DType type) { return type == DType::BFloat16 ? Halide::BFloat(16) : Halide::Float(16); }
 
 /// A float as one of the half types in its compute type. Rounds once: also from float64, which is rounded at stores
 /// only.
@@ -127,9 +123,7 @@ Expr comparison(BinaryOp op, const Expr& a, const Expr& b) {
   }
 }
 
-bool is_arithmetic(BinaryOp op) {
-  return op <= BinaryOp::Mod;
-}
+bool is_arithmetic(BinaryOp op) { return op <= BinaryOp::Mod; }
 
 Expr if_then_else(const Expr& condition, const Expr& a, const Expr& b) {
   return ir::Call::make(a.type(), ir::Call::if_then_else, {condition, a, b}, ir::Call::PureIntrinsic);
@@ -283,9 +277,7 @@ class ExprLowering {
 
 }  // namespace
 
-LoweredExpr lower_expr(const ExprPtr& expr, const ExprScope& scope) {
-  return ExprLowering(scope)(expr);
-}
+LoweredExpr lower_expr(const ExprPtr& expr, const ExprScope& scope) { return ExprLowering(scope)(expr); }
 
 LoweredExpr lower_index(const ExprPtr& expr, const ExprScope& scope) {
   const LoweredExpr index = lower_expr(expr, scope);

@@ -68,12 +68,18 @@ class Raiser {
 
   Stmt node(const isl::ast_node& n, Mode mode) {
     switch (isl_ast_node_get_type(n.get())) {
-      case isl_ast_node_for: return loop(n, mode);
-      case isl_ast_node_if: return conditional(n, mode);
-      case isl_ast_node_block: return block(n, mode);
-      case isl_ast_node_mark: return mark(n, mode);
-      case isl_ast_node_user: return site(ast_.sites.at(polyhedral::annotation(n)));
-      default: throw InternalError("an AST node of an unknown kind");
+      case isl_ast_node_for:
+        return loop(n, mode);
+      case isl_ast_node_if:
+        return conditional(n, mode);
+      case isl_ast_node_block:
+        return block(n, mode);
+      case isl_ast_node_mark:
+        return mark(n, mode);
+      case isl_ast_node_user:
+        return site(ast_.sites.at(polyhedral::annotation(n)));
+      default:
+        throw InternalError("an AST node of an unknown kind");
     }
   }
 
@@ -81,14 +87,17 @@ class Raiser {
     if (!polyhedral::is_synchronisation(at.statement)) return raise_body(at, scop_, program_, environment_, lanes_);
     std::vector<Expr> arguments;
     if (auto left = polyhedral::groups_left(at.statement); left >= 0) arguments.push_back(left);
-    for (const auto& name : {polyhedral::block_barrier, polyhedral::warp_barrier, polyhedral::copy_commit, polyhedral::copy_wait})
-      if (at.statement.rfind(name, 0) == 0) return ir::Evaluate::make(ir::Call::make(Int(32), name, arguments, ir::Call::Extern));
+    for (const auto& name :
+         {polyhedral::block_barrier, polyhedral::warp_barrier, polyhedral::copy_commit, polyhedral::copy_wait})
+      if (at.statement.rfind(name, 0) == 0)
+        return ir::Evaluate::make(ir::Call::make(Int(32), name, arguments, ir::Call::Extern));
     throw InternalError(str("no function does what '", at.statement, "' stands for"));
   }
 
   Stmt block(const isl::ast_node& n, Mode mode) {
     std::vector<Stmt> parts;
-    for (const auto& child : polyhedral::elements(n.as<isl::ast_node_block>().children())) parts.push_back(node(child, mode));
+    for (const auto& child : polyhedral::elements(n.as<isl::ast_node_block>().children()))
+      parts.push_back(node(child, mode));
     return parts.empty() ? nothing() : ir::Block::make(parts);
   }
 
@@ -120,10 +129,12 @@ class Raiser {
     if (name == marks::register_tile) return node(inner, Mode::Unroll);
     if (name == marks::vector) return vector(inner, mode);
     auto buffer = marks::allocated_buffer(name);
-    return buffer.empty() || lives_in_kernel(scop_.tensor(buffer)) ? node(inner, mode) : allocate(scop_.tensor(buffer), node(inner, mode));
+    return buffer.empty() || lives_in_kernel(scop_.tensor(buffer)) ? node(inner, mode)
+                                                                   : allocate(scop_.tensor(buffer), node(inner, mode));
   }
 
-  /// Is \p tensor a buffer that all of a kernel has? isl may repeat the mark of one around parts with conditions of their own.
+  /// Is \p tensor a buffer that all of a kernel has? isl may repeat the mark of one around parts with conditions of
+  /// their own.
   static bool lives_in_kernel(const polyhedral::Tensor& tensor) {
     return tensor.storage == polyhedral::Tensor::Storage::Local && (tensor.shared || tensor.in_registers);
   }
@@ -135,13 +146,15 @@ class Raiser {
                   : tensor.in_registers ? Halide::MemoryType::Register
                   : on_stack            ? Halide::MemoryType::Stack
                                         : Halide::MemoryType::Heap;
-    Expr extent = size <= std::numeric_limits<int>::max() ? Expr(static_cast<int>(size)) : ir::IntImm::make(Int(64), size);
+    Expr extent =
+        size <= std::numeric_limits<int>::max() ? Expr(static_cast<int>(size)) : ir::IntImm::make(Int(64), size);
     return ir::Allocate::make(tensor.name, storage_type(tensor.type), memory, {extent}, ir::const_true(), body);
   }
 
   static std::int64_t bytes(const polyhedral::Tensor& tensor) {
     std::int64_t size = 1;
-    for (std::size_t i = 0; i < tensor.extent.size(); ++i) size += (tensor.extent[i] - 1) * std::max<std::int64_t>(tensor.strides[i], 0);
+    for (std::size_t i = 0; i < tensor.extent.size(); ++i)
+      size += (tensor.extent[i] - 1) * std::max<std::int64_t>(tensor.strides[i], 0);
     return size * byte_size(tensor.type);
   }
 
@@ -173,7 +186,8 @@ class Raiser {
   /// The lanes the statements below \p n agree on, 0 where there is none.
   int lanes_below(const isl::ast_node& n) {
     int lanes = 0;
-    for_each_statement(n, [&](const polyhedral::Statement& statement) { lanes = std::max(lanes, statement.vector_lanes); });
+    for_each_statement(
+        n, [&](const polyhedral::Statement& statement) { lanes = std::max(lanes, statement.vector_lanes); });
     return lanes;
   }
 
@@ -193,7 +207,8 @@ class Raiser {
     Bounded bound = raise_integer(polyhedral::call(n.ctx(), isl_ast_expr_get_op_arg, cond.get(), 1), environment_);
     auto kind = isl_ast_expr_get_op_type(cond.get());
     if (kind == isl_ast_op_lt) bound = subtract(bound, exactly(1));
-    if (kind != isl_ast_op_lt && kind != isl_ast_op_le) throw InternalError(str("an AST loop with the condition ", cond.to_C_str()));
+    if (kind != isl_ast_op_lt && kind != isl_ast_op_le)
+      throw InternalError(str("an AST loop with the condition ", cond.to_C_str()));
     loop.increment = polyhedral::call(n.ctx(), isl_ast_expr_get_val, f.inc().get()).num_si();
     loop.last = trips(loop, bound);
     return loop;
@@ -217,7 +232,8 @@ class Raiser {
       result = node(l.body, mode);
     } else if (mode == Mode::Vector) {
       result = vector_loop(l);
-    } else if (mode == Mode::Unroll && l.last.high < max_unrolled_trips && (is_square_side(l) || uses_registers(l.body))) {
+    } else if (mode == Mode::Unroll && l.last.high < max_unrolled_trips &&
+               (is_square_side(l) || uses_registers(l.body))) {
       result = unrolled_loop(l, mode);
     } else {
       bool parallel = polyhedral::depth(n.as<isl::ast_node_for>()) == parallel_depth_;
@@ -284,7 +300,8 @@ class Raiser {
       match(trip, last);
       body = ir::IfThenElse::make(ir::LE::make(trip.expr, last.expr), body);
     }
-    return ir::For::make(name, 0, static_cast<int>(l.last.high + 1), ir::ForType::Unrolled, Halide::DeviceAPI::None, body);
+    return ir::For::make(name, 0, static_cast<int>(l.last.high + 1), ir::ForType::Unrolled, Halide::DeviceAPI::None,
+                         body);
   }
 
   /// A new name, not one of a tensor.
@@ -319,14 +336,17 @@ class Raiser {
   Stmt split_loop(const Loop& l, Mode mode, ir::ForType type, const std::string& name, const Bounded& count) {
     const std::int64_t chunk = 1 << 30;
     auto outer_name = name + "_outer";
-    Bounded outer = within(ir::Variable::make(Int(32), outer_name), 0, std::min<std::int64_t>(count.high / chunk, 1 << 30));
+    Bounded outer =
+        within(ir::Variable::make(Int(32), outer_name), 0, std::min<std::int64_t>(count.high / chunk, 1 << 30));
     Bounded inner = within(ir::Variable::make(Int(32), name), 0, chunk - 1);
     Bounded begin = multiply(outer, exactly(chunk));
     environment_[l.iterator] = add(l.init, multiply(add(begin, inner), exactly(l.increment)));
     Bounded rest = minimum(subtract(count, begin), exactly(chunk));
     Bounded chunks = divide(add(count, exactly(chunk - 1)), exactly(chunk));
-    Stmt body = ir::For::make(name, 0, ir::simplify(within(rest.expr, 0, chunk).expr), ir::ForType::Serial, Halide::DeviceAPI::None, node(l.body, mode));
-    return ir::For::make(outer_name, 0, ir::simplify(within(chunks.expr, 0, 1 << 30).expr), type, Halide::DeviceAPI::None, body);
+    Stmt body = ir::For::make(name, 0, ir::simplify(within(rest.expr, 0, chunk).expr), ir::ForType::Serial,
+                              Halide::DeviceAPI::None, node(l.body, mode));
+    return ir::For::make(outer_name, 0, ir::simplify(within(chunks.expr, 0, 1 << 30).expr), type,
+                         Halide::DeviceAPI::None, body);
   }
 };
 
@@ -348,7 +368,8 @@ class BufferNames : public ir::IRVisitor {
 
 }  // namespace
 
-Stmt raise(const polyhedral::Ast& ast, const polyhedral::Scop& scop, const Program& program, const RaiseOptions& options) {
+Stmt raise(const polyhedral::Ast& ast, const polyhedral::Scop& scop, const Program& program,
+           const RaiseOptions& options) {
   try {
     if (options.as_kernel) return Raiser(ast, scop, program, options).run();
     return unswitch_guards(transpose_loads(Raiser(ast, scop, program, options).run()));

@@ -39,8 +39,8 @@ Bounded site_address(const Place& place, const isl::ast_expr& access, const Tens
   return simplified(address(**tensor, subscripts));
 }
 
-/// Does a condition compute with iterators only? Halide's simplifier takes floats for real numbers, and integers of narrower
-/// types for unbounded ones.
+/// Does a condition compute with iterators only? Halide's simplifier takes floats for real numbers, and integers of
+/// narrower types for unbounded ones.
 class IndexCondition : public ir::IRMutator {
  public:
   explicit IndexCondition(const Expr& condition) { mutate(condition); }
@@ -137,7 +137,8 @@ class ValueRaiser : public ir::IRMutator {
   std::map<std::string, Bounded> iterators_;
   std::map<std::string, Expr> lets_;  ///< what a let of the value has become
   std::size_t next_read_ = 0;
-  std::vector<std::pair<std::string, Expr>>* leaves_ = nullptr;  ///< where leaf() puts the names of the current subscripts
+  std::vector<std::pair<std::string, Expr>>* leaves_ =
+      nullptr;  ///< where leaf() puts the names of the current subscripts
 
   static Expr select(const Expr& condition, Expr a, Expr b) {
     match_lanes(a, b);
@@ -227,7 +228,8 @@ class ValueRaiser : public ir::IRMutator {
 
   Bounded leaf(const Expr& e) { return unknown(opaque(e)); }
 
-  /// \p e where it is no integer arithmetic. In a subscript it gets a name, so that the address can be simplified around it.
+  /// \p e where it is no integer arithmetic. In a subscript it gets a name, so that the address can be simplified
+  /// around it.
   Expr opaque(const Expr& e) {
     auto* names = leaves_;
     leaves_ = nullptr;
@@ -245,7 +247,8 @@ class ValueRaiser : public ir::IRMutator {
     return choose(condition, a, b);
   }
 
-  /// The load of an element. Subscripts that are not exact are inside the tensor: launches before this one checked that.
+  /// The load of an element. Subscripts that are not exact are inside the tensor: launches before this one checked
+  /// that.
   Expr element(const ir::Call* op) {
     std::vector<std::pair<std::string, Expr>> names;
     auto* around = leaves_;
@@ -263,9 +266,11 @@ class ValueRaiser : public ir::IRMutator {
     }
     tensor = &place_.scop.tensor(op->name);
     for (std::size_t i = 0; i < subscripts.size(); ++i)
-      subscripts[i] = within(subscripts[i].expr, tensor->min[i], tensor->min[i] + std::max<std::int64_t>(tensor->extent[i], 1) - 1);
+      subscripts[i] =
+          within(subscripts[i].expr, tensor->min[i], tensor->min[i] + std::max<std::int64_t>(tensor->extent[i], 1) - 1);
     Expr value = load(*tensor, simplified(address(*tensor, subscripts)), lanes_);
-    for (auto name = names.rbegin(); name != names.rend(); ++name) value = ir::Let::make(name->first, name->second, value);
+    for (auto name = names.rbegin(); name != names.rend(); ++name)
+      value = ir::Let::make(name->first, name->second, value);
     return value;
   }
 
@@ -274,7 +279,8 @@ class ValueRaiser : public ir::IRMutator {
     ir::Scope<ir::Interval> result;
     for (const auto& [name, value] : place_.environment) {
       const auto* variable = value.expr.as<ir::Variable>();
-      if (variable && variable->name == name) result.push(name, {ir::make_const(variable->type, value.low), ir::make_const(variable->type, value.high)});
+      if (variable && variable->name == name)
+        result.push(name, {ir::make_const(variable->type, value.low), ir::make_const(variable->type, value.high)});
     }
     return result;
   }
@@ -326,7 +332,8 @@ bool moves_bits(const Place& place, const Tensor& target) {
 
 Expr instance_value(const Place& place, const Program& program, const Tensor& target, const Lanes& lanes) {
   switch (place.statement.body) {
-    case Statement::Body::Identity: return identity(place.statement.op, target.type);
+    case Statement::Body::Identity:
+      return identity(place.statement.op, target.type);
     case Statement::Body::Copy: {
       const Tensor* tensor = nullptr;
       Bounded at = site_address(place, place.site.reads.at(0), &tensor);
@@ -334,7 +341,8 @@ Expr instance_value(const Place& place, const Program& program, const Tensor& ta
       if (!place.statement.asynchronous) return value;
       return ir::Call::make(value.type(), "tc_copy_async", {value}, ir::Call::PureExtern);
     }
-    case Statement::Body::Source: break;
+    case Statement::Body::Source:
+      break;
   }
   const ProgramStatement& source = find_source(program, place.statement.source);
   return ValueRaiser(place, source, lanes).raise(source.value);
@@ -349,8 +357,8 @@ Expr combined(const Statement& statement, const Tensor& target, Expr value, cons
   return combine_lanes(statement.op, value);
 }
 
-/// The values of neighbouring threads combined: each of the lanes has the result. Every lane shuffles, whatever it combines:
-/// an || whose right side shuffles would not.
+/// The values of neighbouring threads combined: each of the lanes has the result. Every lane shuffles, whatever it
+/// combines: an || whose right side shuffles would not.
 Expr combined_in_warp(const Statement& statement, Expr value) {
   for (int distance = statement.combined_lanes / 2; distance > 0; distance /= 2)
     value = let(value, [&](const Expr& mine) {

@@ -27,22 +27,31 @@ Bounded fold(const isl::ast_expr& expr, const Environment& environment, Fold ope
 
 Bounded raise_operation(const isl::ast_expr& expr, const Environment& environment) {
   switch (isl_ast_expr_get_op_type(expr.get())) {
-    case isl_ast_op_add: return fold(expr, environment, add);
-    case isl_ast_op_sub: return fold(expr, environment, subtract);
-    case isl_ast_op_mul: return fold(expr, environment, multiply);
-    case isl_ast_op_minus: return subtract(exactly(0), raise_integer(argument(expr, 0), environment));
+    case isl_ast_op_add:
+      return fold(expr, environment, add);
+    case isl_ast_op_sub:
+      return fold(expr, environment, subtract);
+    case isl_ast_op_mul:
+      return fold(expr, environment, multiply);
+    case isl_ast_op_minus:
+      return subtract(exactly(0), raise_integer(argument(expr, 0), environment));
     case isl_ast_op_div:
     case isl_ast_op_fdiv_q:
-    case isl_ast_op_pdiv_q: return fold(expr, environment, divide);
+    case isl_ast_op_pdiv_q:
+      return fold(expr, environment, divide);
     case isl_ast_op_pdiv_r:
-    case isl_ast_op_zdiv_r: return fold(expr, environment, modulo);
-    case isl_ast_op_min: return fold(expr, environment, minimum);
-    case isl_ast_op_max: return fold(expr, environment, maximum);
+    case isl_ast_op_zdiv_r:
+      return fold(expr, environment, modulo);
+    case isl_ast_op_min:
+      return fold(expr, environment, minimum);
+    case isl_ast_op_max:
+      return fold(expr, environment, maximum);
     case isl_ast_op_cond:
     case isl_ast_op_select:
       return choose(raise_condition(argument(expr, 0), environment), raise_integer(argument(expr, 1), environment),
                     raise_integer(argument(expr, 2), environment));
-    default: reject(expr);
+    default:
+      reject(expr);
   }
 }
 
@@ -76,7 +85,8 @@ Bounded raise_integer(const isl::ast_expr& expr, const Environment& environment)
       if (found == environment.end()) throw InternalError(str("AST iterator '", name, "' stands outside its loop"));
       return found->second;
     }
-    default: return raise_operation(expr, environment);
+    default:
+      return raise_operation(expr, environment);
   }
 }
 
@@ -86,15 +96,23 @@ Expr raise_condition(const isl::ast_expr& expr, const Environment& environment) 
   if (isl_ast_expr_get_type(expr.get()) != isl_ast_expr_op) reject(expr);
   switch (isl_ast_expr_get_op_type(expr.get())) {
     case isl_ast_op_and:
-    case isl_ast_op_and_then: return connect<ir::And>(expr, environment);
+    case isl_ast_op_and_then:
+      return connect<ir::And>(expr, environment);
     case isl_ast_op_or:
-    case isl_ast_op_or_else: return connect<ir::Or>(expr, environment);
-    case isl_ast_op_eq: return compare<ir::EQ>(expr, environment);
-    case isl_ast_op_le: return compare<ir::LE>(expr, environment);
-    case isl_ast_op_lt: return compare<ir::LT>(expr, environment);
-    case isl_ast_op_ge: return compare<ir::GE>(expr, environment);
-    case isl_ast_op_gt: return compare<ir::GT>(expr, environment);
-    default: reject(expr);
+    case isl_ast_op_or_else:
+      return connect<ir::Or>(expr, environment);
+    case isl_ast_op_eq:
+      return compare<ir::EQ>(expr, environment);
+    case isl_ast_op_le:
+      return compare<ir::LE>(expr, environment);
+    case isl_ast_op_lt:
+      return compare<ir::LT>(expr, environment);
+    case isl_ast_op_ge:
+      return compare<ir::GE>(expr, environment);
+    case isl_ast_op_gt:
+      return compare<ir::GT>(expr, environment);
+    default:
+      reject(expr);
   }
 }
 

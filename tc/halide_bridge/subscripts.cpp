@@ -11,7 +11,8 @@ namespace {
 
 class Collector {
  public:
-  Collector(const std::vector<std::string>& iterators, IndexConverter& convert) : iterators_(iterators), convert_(convert) {}
+  Collector(const std::vector<std::string>& iterators, IndexConverter& convert)
+      : iterators_(iterators), convert_(convert) {}
 
   void walk(const lang::ExprPtr& expr) {
     if (auto* access = std::get_if<lang::Access>(&expr->node)) {

@@ -92,8 +92,10 @@ lang::ExprPtr to_lang(const Expr& expr) {
   using Op = lang::BinaryOp;
   if (const std::int64_t* value = ir::as_const_int(expr)) return literal(*value);
   if (ir::is_const_one(expr) && expr.type().is_bool()) return lang::make_expr(lang::BoolLiteral{true}, {}, DType::Bool);
-  if (ir::is_const_zero(expr) && expr.type().is_bool()) return lang::make_expr(lang::BoolLiteral{false}, {}, DType::Bool);
-  if (auto* op = expr.as<ir::Variable>()) return lang::make_expr(lang::Name{op->name, lang::Name::Kind::Size}, {}, DType::Int64);
+  if (ir::is_const_zero(expr) && expr.type().is_bool())
+    return lang::make_expr(lang::BoolLiteral{false}, {}, DType::Bool);
+  if (auto* op = expr.as<ir::Variable>())
+    return lang::make_expr(lang::Name{op->name, lang::Name::Kind::Size}, {}, DType::Int64);
   if (auto* op = expr.as<ir::Add>()) return sum(op->a, op->b);
   if (auto* op = expr.as<ir::Sub>()) return binary(Op::Sub, op->a, op->b);
   if (auto* op = expr.as<ir::Mul>()) return binary(Op::Mul, op->a, op->b);
@@ -109,9 +111,11 @@ lang::ExprPtr to_lang(const Expr& expr) {
   if (auto* op = expr.as<ir::NE>()) return binary(Op::Ne, op->a, op->b);
   if (auto* op = expr.as<ir::And>()) return binary(Op::And, op->a, op->b);
   if (auto* op = expr.as<ir::Or>()) return binary(Op::Or, op->a, op->b);
-  if (auto* op = expr.as<ir::Not>()) return lang::make_expr(lang::Unary{lang::UnaryOp::Not, to_lang(op->a)}, {}, DType::Bool);
+  if (auto* op = expr.as<ir::Not>())
+    return lang::make_expr(lang::Unary{lang::UnaryOp::Not, to_lang(op->a)}, {}, DType::Bool);
   if (auto* op = expr.as<ir::Select>())
-    return lang::make_expr(lang::Select{to_lang(op->condition), to_lang(op->true_value), to_lang(op->false_value)}, {}, DType::Int64);
+    return lang::make_expr(lang::Select{to_lang(op->condition), to_lang(op->true_value), to_lang(op->false_value)}, {},
+                           DType::Int64);
   throw InternalError(str("to_lang: not an expression over sizes: ", expr));
 }
 

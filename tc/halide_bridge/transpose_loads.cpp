@@ -32,7 +32,8 @@ int running_lanes(const ir::Load& load) {
   return static_cast<int>(std::clamp<std::int64_t>(*number + 1, 0, lanes));
 }
 
-/// The loads of a value that lie across memory, in the order of the value; without those a condition may keep from happening.
+/// The loads of a value that lie across memory, in the order of the value; without those a condition may keep from
+/// happening.
 class FarLoads : public ir::IRVisitor {
  public:
   explicit FarLoads(const Expr& value) { value.accept(this); }
@@ -75,7 +76,8 @@ class Steps {
     return ir::Variable::make(value.type(), name);
   }
   Stmt around(Stmt body) const {
-    for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) body = ir::LetStmt::make(step->first, step->second, body);
+    for (auto step = steps_.rbegin(); step != steps_.rend(); ++step)
+      body = ir::LetStmt::make(step->first, step->second, body);
     return body;
   }
 
@@ -95,8 +97,8 @@ Expr interleaved_half(const Expr& a, const Expr& b, bool second) {
   return ir::Shuffle::make({a, b}, indices);
 }
 
-/// Rows become columns: each round interleaves the first half of the rows with the second one, which rotates the bits of
-/// (row, lane) by one.
+/// Rows become columns: each round interleaves the first half of the rows with the second one, which rotates the bits
+/// of (row, lane) by one.
 std::vector<Expr> transposed(Steps& steps, std::vector<Expr> rows) {
   auto count = rows.size();
   for (std::size_t round = 1; round < count; round *= 2) {
@@ -113,7 +115,9 @@ using Stores = std::vector<const ir::Store*>;
 bool follows(const ir::Load* load, const ir::Load* first, int distance) {
   const auto* a = load->index.as<ir::Ramp>();
   const auto* b = first->index.as<ir::Ramp>();
-  if (load->name != first->name || load->type != first->type || a->lanes != b->lanes || !ir::equal(a->stride, b->stride)) return false;
+  if (load->name != first->name || load->type != first->type || a->lanes != b->lanes ||
+      !ir::equal(a->stride, b->stride))
+    return false;
   if (!ir::equal(load->predicate, first->predicate)) return false;
   Expr difference = ir::simplify(a->base - b->base);
   const auto* number = ir::as_const_int(difference);
@@ -135,7 +139,8 @@ class Transposer : public ir::IRMutator {
     return ir::Block::make(result);
   }
 
-  /// Rewrites the square block of stores that starts at \p first, if there is one, into \p result; returns how many it has.
+  /// Rewrites the square block of stores that starts at \p first, if there is one, into \p result; returns how many it
+  /// has.
   static std::size_t square(const std::vector<Stmt>& parts, std::size_t first, std::vector<Stmt>& result) {
     const auto* store = parts[first].as<ir::Store>();
     if (!store) return 0;
@@ -160,7 +165,8 @@ class Transposer : public ir::IRMutator {
       FarLoads far(store->value);
       if (place >= far.found.size()) return false;
       loads.push_back(far.found[place]);
-      if (store->name == loads.front()->name || !follows(loads.back(), loads.front(), static_cast<int>(i))) return false;
+      if (store->name == loads.front()->name || !follows(loads.back(), loads.front(), static_cast<int>(i)))
+        return false;
     }
     return true;
   }
@@ -177,7 +183,8 @@ class Transposer : public ir::IRMutator {
       }
       Expr base = ir::simplify(ramp->base + ramp->stride * ir::make_const(ramp->base.type(), row));
       Expr index = ir::Ramp::make(base, ir::make_const(ramp->base.type(), 1), ramp->lanes);
-      rows.push_back(steps(ir::Load::make(head->type, head->name, index, head->image, head->param, ir::const_true(ramp->lanes), ir::ModulusRemainder())));
+      rows.push_back(steps(ir::Load::make(head->type, head->name, index, head->image, head->param,
+                                          ir::const_true(ramp->lanes), ir::ModulusRemainder())));
     }
     auto columns = transposed(steps, rows);
     ReplaceLoads replace;

@@ -14,7 +14,9 @@ using Halide::Expr;
 namespace ir = Halide::Internal;
 using ir::Stmt;
 
-bool is_conditional(const ir::Call* call) { return call->is_intrinsic(ir::Call::if_then_else) && call->args.size() == 3; }
+bool is_conditional(const ir::Call* call) {
+  return call->is_intrinsic(ir::Call::if_then_else) && call->args.size() == 3;
+}
 
 bool is_constant_place(const Expr& index) {
   const auto* ramp = index.as<ir::Ramp>();
@@ -136,7 +138,9 @@ class Unswitcher : public ir::IRMutator {
       }
       together.insert(together.end(), holds.begin(), holds.end());
       if (group.condition.defined()) all = ir::And::make(all, group.condition);
-      alone.push_back(group.condition.defined() ? ir::IfThenElse::make(group.condition, loop(op, holds), loop(op, fails)) : loop(op, holds));
+      alone.push_back(group.condition.defined()
+                          ? ir::IfThenElse::make(group.condition, loop(op, holds), loop(op, fails))
+                          : loop(op, holds));
     }
     return ir::IfThenElse::make(all, loop(op, together), ir::Block::make(alone));
   }
@@ -165,7 +169,8 @@ class Unswitcher : public ir::IRMutator {
   }
 
   static void add(const Guarded& guarded, Groups& groups) {
-    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return same(g.condition, guarded.condition); });
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&](const Group& g) { return same(g.condition, guarded.condition); });
     if (group == groups.end()) group = groups.insert(group, {guarded.condition, {}});
     group->stores.push_back(guarded);
   }

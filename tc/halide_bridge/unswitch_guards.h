@@ -6,14 +6,16 @@ namespace tc::halide_bridge {
 
 /// Takes conditions that a loop does not change out of it.
 ///
-///   before  for c: { acc[0] = acc[0] + (p ? X[c] : 0)       after  if (p) if (q) for c: { acc[0] = acc[0] + X[c]; acc[1] = acc[1] + Y[c] }
-///                    acc[1] = acc[1] + (q ? Y[c] : 0) }                   else   for c: { acc[0] = acc[0] + X[c]; acc[1] = acc[1] + 0 }
+///   before  for c: { acc[0] = acc[0] + (p ? X[c] : 0)       after  if (p) if (q) for c: { acc[0] = acc[0] + X[c];
+///   acc[1] = acc[1] + Y[c] }
+///                    acc[1] = acc[1] + (q ? Y[c] : 0) }                   else   for c: { acc[0] = acc[0] + X[c];
+///                    acc[1] = acc[1] + 0 }
 ///                                                                  else ...
 ///
-/// Equal conditions are decided once. Where there are too many for all their combinations, there is one loop for the case that
-/// all hold, and else one for each condition.
-/// The loop must be serial and its body stores to constant places of one buffer, each of which reads that buffer at most at its
-/// own place, so that they may run one after the other. Only scalar conditions of if_then_else that read no memory count.
+/// Equal conditions are decided once. Where there are too many for all their combinations, there is one loop for the
+/// case that all hold, and else one for each condition. The loop must be serial and its body stores to constant places
+/// of one buffer, each of which reads that buffer at most at its own place, so that they may run one after the other.
+/// Only scalar conditions of if_then_else that read no memory count.
 Halide::Internal::Stmt unswitch_guards(const Halide::Internal::Stmt& stmt);
 
 }  // namespace tc::halide_bridge

@@ -13,16 +13,12 @@ Vec over_one_plus(const Vec& a, const Vec& a_low, const Vec& e) {
   return fma(fma(-q, sum.high, a) + fma(-q, sum.low, a_low), inverse, q);
 }
 
-Vec with_bounds(const Vec& x) {
-  return at_most(at_least(x, -104), 89);
-}
+Vec with_bounds(const Vec& x) { return at_most(at_least(x, -104), 89); }
 
 }  // namespace
 
 /// x = n log 2 + r, and a polynomial of r.
-Scaled scaled_exponential(const Vec& x) {
-  return scaled_exponential(x, x.number(0));
-}
+Scaled scaled_exponential(const Vec& x) { return scaled_exponential(x, x.number(0)); }
 
 Scaled scaled_exponential(const Vec& x, const Vec& low) {
   Vec n = fma(x, 1.4426950408889634, magic_f32) - magic_f32;

@@ -39,9 +39,7 @@ Vec for_logarithm(const Vec& x, const Vec& value) {
 }
 
 /// log(1 + m) as a sum of two.
-Pair long_logarithm(const Vec& m) {
-  return exact_sum_ordered(m, logarithm_tail(m));
-}
+Pair long_logarithm(const Vec& m) { return exact_sum_ordered(m, logarithm_tail(m)); }
 
 }  // namespace
 

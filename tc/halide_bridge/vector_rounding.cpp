@@ -8,13 +8,9 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// a b + c with one rounding on every target.
-Vec exact_fma(const Vec& a, const Vec& b, const Vec& c) {
-  return Vec::call("fma", {a, b, c});
-}
+Vec exact_fma(const Vec& a, const Vec& b, const Vec& c) { return Vec::call("fma", {a, b, c}); }
 
-double largest_quotient(const Vec& x) {
-  return x.is_double() ? 4503599627370496.0 : 8388608.0;
-}
+double largest_quotient(const Vec& x) { return x.is_double() ? 4503599627370496.0 : 8388608.0; }
 
 /// \p value where x and y are finite and x / y is small; else the function of the C library, one by one.
 Vec or_call(const char* name, const Vec& x, const Vec& y, const Vec& quotient, const Vec& value) {
@@ -57,15 +53,9 @@ Vec wide_norm(const std::vector<Vec>& x) {
 
 }  // namespace
 
-Vec floor(const Vec& x) {
-  return Vec::rounded("floor", x);
-}
-Vec ceil(const Vec& x) {
-  return Vec::rounded("ceil", x);
-}
-Vec trunc(const Vec& x) {
-  return Vec::rounded("trunc", x);
-}
+Vec floor(const Vec& x) { return Vec::rounded("floor", x); }
+Vec ceil(const Vec& x) { return Vec::rounded("ceil", x); }
+Vec trunc(const Vec& x) { return Vec::rounded("trunc", x); }
 
 Vec round(const Vec& x) {
   Vec whole = trunc(x), up = magnitude(x - whole) < 0.5;
@@ -80,9 +70,7 @@ Vec logb(const Vec& x) {
   return select(a < infinity, select(a == 0, -infinity, value), a);
 }
 
-Vec fdim(const Vec& x, const Vec& y) {
-  return select(is_nan(x) | is_nan(y), x + y, select(x > y, x - y, 0));
-}
+Vec fdim(const Vec& x, const Vec& y) { return select(is_nan(x) | is_nan(y), x + y, select(x > y, x - y, 0)); }
 
 Vec nextafter(const Vec& x, const Vec& y) {
   Vec bits = x.bits(), one = x.integer(1);

@@ -34,27 +34,15 @@ Vec::Vec(Steps& steps, const Expr& value) : steps_(&steps), expr_(value) {
   expr_ = ir::Variable::make(value.type(), name);
 }
 
-Vec Vec::step(const Expr& value) const {
-  return {*steps_, value};
-}
-Vec Vec::number(double value) const {
-  return step(ir::make_const(expr_.type(), value));
-}
+Vec Vec::step(const Expr& value) const { return {*steps_, value}; }
+Vec Vec::number(double value) const { return step(ir::make_const(expr_.type(), value)); }
 Vec Vec::integer(std::int64_t value) const {
   return step(ir::make_const(expr_.type().with_code(halide_type_int), value));
 }
-Vec Vec::bits() const {
-  return step(reinterpret(expr_, expr_.type().with_code(halide_type_int)));
-}
-Vec Vec::from_bits() const {
-  return step(reinterpret(expr_, expr_.type().with_code(halide_type_float)));
-}
-Vec Vec::as_float(int to) const {
-  return step(ir::Cast::make(Halide::Float(to, lanes()), expr_));
-}
-Vec Vec::as_int() const {
-  return step(ir::Cast::make(expr_.type().with_code(halide_type_int), expr_));
-}
+Vec Vec::bits() const { return step(reinterpret(expr_, expr_.type().with_code(halide_type_int))); }
+Vec Vec::from_bits() const { return step(reinterpret(expr_, expr_.type().with_code(halide_type_float))); }
+Vec Vec::as_float(int to) const { return step(ir::Cast::make(Halide::Float(to, lanes()), expr_)); }
+Vec Vec::as_int() const { return step(ir::Cast::make(expr_.type().with_code(halide_type_int), expr_)); }
 
 Vec Vec::call(const std::string& name, const std::vector<Vec>& args) {
   std::vector<Expr> exprs;
@@ -70,45 +58,23 @@ Expr Vec::finish(const Steps& steps, const Vec& result) {
   return value;
 }
 
-Vec operator+(const Vec& a, const Vec& b) {
-  return a.step(ir::Add::make(a.expr_, b.expr_));
-}
-Vec operator-(const Vec& a, const Vec& b) {
-  return a.step(ir::Sub::make(a.expr_, b.expr_));
-}
-Vec operator*(const Vec& a, const Vec& b) {
-  return a.step(ir::Mul::make(a.expr_, b.expr_));
-}
-Vec operator/(const Vec& a, const Vec& b) {
-  return a.step(ir::Div::make(a.expr_, b.expr_));
-}
-Vec operator<(const Vec& a, const Vec& b) {
-  return a.step(ir::LT::make(a.expr_, b.expr_));
-}
-Vec operator>(const Vec& a, const Vec& b) {
-  return a.step(ir::GT::make(a.expr_, b.expr_));
-}
-Vec operator==(const Vec& a, const Vec& b) {
-  return a.step(ir::EQ::make(a.expr_, b.expr_));
-}
+Vec operator+(const Vec& a, const Vec& b) { return a.step(ir::Add::make(a.expr_, b.expr_)); }
+Vec operator-(const Vec& a, const Vec& b) { return a.step(ir::Sub::make(a.expr_, b.expr_)); }
+Vec operator*(const Vec& a, const Vec& b) { return a.step(ir::Mul::make(a.expr_, b.expr_)); }
+Vec operator/(const Vec& a, const Vec& b) { return a.step(ir::Div::make(a.expr_, b.expr_)); }
+Vec operator<(const Vec& a, const Vec& b) { return a.step(ir::LT::make(a.expr_, b.expr_)); }
+Vec operator>(const Vec& a, const Vec& b) { return a.step(ir::GT::make(a.expr_, b.expr_)); }
+Vec operator==(const Vec& a, const Vec& b) { return a.step(ir::EQ::make(a.expr_, b.expr_)); }
 Vec operator&(const Vec& a, const Vec& b) {
   return a.step(a.expr_.type().is_bool() ? ir::And::make(a.expr_, b.expr_) : a.expr_ & b.expr_);
 }
 Vec operator|(const Vec& a, const Vec& b) {
   return a.step(a.expr_.type().is_bool() ? ir::Or::make(a.expr_, b.expr_) : a.expr_ | b.expr_);
 }
-Vec operator^(const Vec& a, const Vec& b) {
-  return a.step(a.expr_ ^ b.expr_);
-}
-Vec operator!(const Vec& a) {
-  return a.step(ir::Not::make(a.expr_));
-}
-Vec operator<<(const Vec& a, int places) {
-  return a.step(a.expr_ << ir::make_const(a.expr_.type(), places));
-}
-Vec operator>>(const Vec& a, int places) {
-  return a.step(a.expr_ >> ir::make_const(a.expr_.type(), places));
-}
+Vec operator^(const Vec& a, const Vec& b) { return a.step(a.expr_ ^ b.expr_); }
+Vec operator!(const Vec& a) { return a.step(ir::Not::make(a.expr_)); }
+Vec operator<<(const Vec& a, int places) { return a.step(a.expr_ << ir::make_const(a.expr_.type(), places)); }
+Vec operator>>(const Vec& a, int places) { return a.step(a.expr_ >> ir::make_const(a.expr_.type(), places)); }
 Vec shift_right_logical(const Vec& a, int places) {
   auto bits = a.expr_.type().with_code(halide_type_uint);
   return a.step(ir::Cast::make(a.expr_.type(), ir::Cast::make(bits, a.expr_) >> ir::make_const(bits, places)));
@@ -135,9 +101,7 @@ Vec where_any(const Vec& condition, const Vec& fast, const std::vector<Vec>& arg
       ir::Call::make(fast.expr_.type(), ir::Call::if_then_else, {any, chosen, fast.expr_}, ir::Call::PureIntrinsic));
 }
 
-Vec fma(const Vec& a, const Vec& b, const Vec& c) {
-  return Vec::call("fused", {a, b, c});
-}
+Vec fma(const Vec& a, const Vec& b, const Vec& c) { return Vec::call("fused", {a, b, c}); }
 
 Vec polynomial(const std::vector<double>& c, const Vec& x) {
   Vec sum = x.number(c[0]);
@@ -145,36 +109,20 @@ Vec polynomial(const std::vector<double>& c, const Vec& x) {
   return sum;
 }
 
-Vec operator-(const Vec& x) {
-  return (x.bits() ^ x.integer(sign_bit(x))).from_bits();
-}
-Vec magnitude(const Vec& x) {
-  return (x.bits() & x.integer(~sign_bit(x))).from_bits();
-}
+Vec operator-(const Vec& x) { return (x.bits() ^ x.integer(sign_bit(x))).from_bits(); }
+Vec magnitude(const Vec& x) { return (x.bits() & x.integer(~sign_bit(x))).from_bits(); }
 Vec copysign(const Vec& x, const Vec& sign) {
   return ((x.bits() & x.integer(~sign_bit(x))) | (sign.bits() & x.integer(sign_bit(x)))).from_bits();
 }
 Vec flip_sign(const Vec& x, const Vec& sign_bits, int places) {
   return (x.bits() ^ ((sign_bits << places) & x.integer(sign_bit(x)))).from_bits();
 }
-Vec at_least(const Vec& x, double bound) {
-  return select(x < bound, bound, x);
-}
-Vec at_most(const Vec& x, double bound) {
-  return select(x > bound, bound, x);
-}
-Vec is_nan(const Vec& x) {
-  return !(x == x);
-}
-Vec nearest(const Vec& x) {
-  return Vec::call("nearest", {x});
-}
-Vec square_root(const Vec& x) {
-  return Vec::call("root", {x});
-}
-Vec scale(const Vec& y, const Vec& n) {
-  return Vec::call("scale", {y, n});
-}
+Vec at_least(const Vec& x, double bound) { return select(x < bound, bound, x); }
+Vec at_most(const Vec& x, double bound) { return select(x > bound, bound, x); }
+Vec is_nan(const Vec& x) { return !(x == x); }
+Vec nearest(const Vec& x) { return Vec::call("nearest", {x}); }
+Vec square_root(const Vec& x) { return Vec::call("root", {x}); }
+Vec scale(const Vec& y, const Vec& n) { return Vec::call("scale", {y, n}); }
 
 Pair exact_sum(const Vec& a, const Vec& b) {
   Vec sum = a + b, part = sum - a;

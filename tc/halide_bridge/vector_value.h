@@ -70,58 +70,26 @@ class Vec {
   Vec step(const Halide::Expr& value) const;
 };
 
-inline Vec operator+(const Vec& a, double b) {
-  return a + a.number(b);
-}
-inline Vec operator+(double a, const Vec& b) {
-  return b.number(a) + b;
-}
-inline Vec operator-(const Vec& a, double b) {
-  return a - a.number(b);
-}
-inline Vec operator-(double a, const Vec& b) {
-  return b.number(a) - b;
-}
-inline Vec operator*(const Vec& a, double b) {
-  return a * a.number(b);
-}
-inline Vec operator*(double a, const Vec& b) {
-  return b.number(a) * b;
-}
-inline Vec operator/(const Vec& a, double b) {
-  return a / a.number(b);
-}
-inline Vec operator/(double a, const Vec& b) {
-  return b.number(a) / b;
-}
-inline Vec operator<(const Vec& a, double b) {
-  return a < a.number(b);
-}
-inline Vec operator>(const Vec& a, double b) {
-  return a > a.number(b);
-}
-inline Vec operator==(const Vec& a, double b) {
-  return a == a.number(b);
-}
-inline Vec select(const Vec& condition, const Vec& a, double b) {
-  return select(condition, a, a.number(b));
-}
-inline Vec select(const Vec& condition, double a, const Vec& b) {
-  return select(condition, b.number(a), b);
-}
+inline Vec operator+(const Vec& a, double b) { return a + a.number(b); }
+inline Vec operator+(double a, const Vec& b) { return b.number(a) + b; }
+inline Vec operator-(const Vec& a, double b) { return a - a.number(b); }
+inline Vec operator-(double a, const Vec& b) { return b.number(a) - b; }
+inline Vec operator*(const Vec& a, double b) { return a * a.number(b); }
+inline Vec operator*(double a, const Vec& b) { return b.number(a) * b; }
+inline Vec operator/(const Vec& a, double b) { return a / a.number(b); }
+inline Vec operator/(double a, const Vec& b) { return b.number(a) / b; }
+inline Vec operator<(const Vec& a, double b) { return a < a.number(b); }
+inline Vec operator>(const Vec& a, double b) { return a > a.number(b); }
+inline Vec operator==(const Vec& a, double b) { return a == a.number(b); }
+inline Vec select(const Vec& condition, const Vec& a, double b) { return select(condition, a, a.number(b)); }
+inline Vec select(const Vec& condition, double a, const Vec& b) { return select(condition, b.number(a), b); }
 
 /// a b + c with one rounding; without fused operations in the target, with an error far below the last place of the
 /// result unless a b + c cancels in more than half of its places.
 Vec fma(const Vec& a, const Vec& b, const Vec& c);
-inline Vec fma(const Vec& a, double b, const Vec& c) {
-  return fma(a, a.number(b), c);
-}
-inline Vec fma(const Vec& a, const Vec& b, double c) {
-  return fma(a, b, a.number(c));
-}
-inline Vec fma(const Vec& a, double b, double c) {
-  return fma(a, a.number(b), a.number(c));
-}
+inline Vec fma(const Vec& a, double b, const Vec& c) { return fma(a, a.number(b), c); }
+inline Vec fma(const Vec& a, const Vec& b, double c) { return fma(a, b, a.number(c)); }
+inline Vec fma(const Vec& a, double b, double c) { return fma(a, a.number(b), a.number(c)); }
 
 /// \p x with its sign changed where the bits \p sign, shifted up by \p places, reach the sign bit.
 Vec flip_sign(const Vec& x, const Vec& sign_bits, int places);

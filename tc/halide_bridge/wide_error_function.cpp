@@ -20,9 +20,7 @@ Vec scaled_complement(const Vec& t, const Vec& t_low, Accuracy accuracy) {
 }
 
 /// erf(t) for 0 <= t <= 1.
-Vec small_error_function(const Vec& t, Accuracy accuracy) {
-  return t * polynomial(Polynomial::Erf, t * t, accuracy);
-}
+Vec small_error_function(const Vec& t, Accuracy accuracy) { return t * polynomial(Polynomial::Erf, t * t, accuracy); }
 
 /// e^-(square + rest) times \p factor.
 Vec falling(const Vec& square, const Vec& rest, const Vec& factor, Accuracy accuracy) {

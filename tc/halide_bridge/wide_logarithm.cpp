@@ -140,9 +140,7 @@ Vec positive_power(const Vec& x, const Vec& y, Accuracy accuracy) {
   return scale(polynomial(Polynomial::Exp, r + low, accuracy), n);
 }
 
-Vec is_whole(const Vec& y) {
-  return Vec::rounded("trunc", y) == y;
-}
+Vec is_whole(const Vec& y) { return Vec::rounded("trunc", y) == y; }
 
 }  // namespace
 
@@ -177,8 +175,6 @@ Vec cbrt(const Vec& x, Accuracy accuracy) {
   return select(ordinary, copysign(scale(root, k), x), x);
 }
 
-Vec rcbrt(const Vec& x, Accuracy accuracy) {
-  return 1 / cbrt(x, accuracy);
-}
+Vec rcbrt(const Vec& x, Accuracy accuracy) { return 1 / cbrt(x, accuracy); }
 
 }  // namespace tc::halide_bridge::line::wide

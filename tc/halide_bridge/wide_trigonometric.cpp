@@ -69,9 +69,7 @@ SineAndCosine kernels(const Vec& r, const Vec& low, Accuracy accuracy) {
 }
 
 /// \p value, or x where x is a zero.
-Vec zero_as(const Vec& value, const Vec& x) {
-  return select(x == 0, x, value);
-}
+Vec zero_as(const Vec& value, const Vec& x) { return select(x == 0, x, value); }
 
 /// The sine of q + turn quarter turns and r.
 Vec sine_of(const Quarters& quarters, int turn, Accuracy accuracy) {
@@ -141,12 +139,8 @@ Vec tan(const Vec& x, Accuracy accuracy) {
   return accuracy == Accuracy::Float32 ? value : or_call("tan", x, value);
 }
 
-Vec sinpi(const Vec& x, Accuracy accuracy) {
-  return zero_as(sine_of(half_turns(x, accuracy), 0, accuracy), x);
-}
-Vec cospi(const Vec& x, Accuracy accuracy) {
-  return sine_of(half_turns(x, accuracy), 1, accuracy);
-}
+Vec sinpi(const Vec& x, Accuracy accuracy) { return zero_as(sine_of(half_turns(x, accuracy), 0, accuracy), x); }
+Vec cospi(const Vec& x, Accuracy accuracy) { return sine_of(half_turns(x, accuracy), 1, accuracy); }
 
 Vec asin(const Vec& x, Accuracy accuracy) {
   auto [value, above] = arc_sine(x, accuracy);

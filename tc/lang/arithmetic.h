@@ -109,11 +109,7 @@ inline std::int64_t truncate_to(DType type, double value) {
 }
 
 /// The smaller and larger number; NaN if one is.
-inline double nan_min(double a, double b) {
-  return std::isnan(a) || a < b ? a : b;
-}
-inline double nan_max(double a, double b) {
-  return std::isnan(a) || a > b ? a : b;
-}
+inline double nan_min(double a, double b) { return std::isnan(a) || a < b ? a : b; }
+inline double nan_max(double a, double b) { return std::isnan(a) || a > b ? a : b; }
 
 }  // namespace tc::lang

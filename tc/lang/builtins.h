@@ -8,11 +8,11 @@ namespace tc::lang {
 
 /// What a built-in function accepts. Float functions take integers by conversion to float32 (float64 from 64-bit ones).
 enum class BuiltinKind {
-  Float,      ///< float arguments, float result: exp, pow, fma, fmin, ...
-  Arithmetic, ///< integers or floats, result of the joined type: min, max, abs, clamp, relu
-  Predicate,  ///< float argument, bool result: isnan, isinf
-  Integer,    ///< integer argument, result of the same type: popcount
-  Choice,     ///< select(condition, a, b)
+  Float,       ///< float arguments, float result: exp, pow, fma, fmin, ...
+  Arithmetic,  ///< integers or floats, result of the joined type: min, max, abs, clamp, relu
+  Predicate,   ///< float argument, bool result: isnan, isinf
+  Integer,     ///< integer argument, result of the same type: popcount
+  Choice,      ///< select(condition, a, b)
 };
 
 struct Builtin {

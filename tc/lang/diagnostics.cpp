@@ -26,9 +26,7 @@ Position locate(std::string_view text, int offset) {
   return position;
 }
 
-bool is_continuation_byte(char c) {
-  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
-}
+bool is_continuation_byte(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
 /// Blanks as wide as \p text: tabs stay, one blank a code point.
 std::string blanks(std::string_view text) {

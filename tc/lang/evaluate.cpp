@@ -14,15 +14,9 @@ namespace {
 using Integer = std::function<std::int64_t(Slots)>;
 using Float = std::function<double(Slots)>;
 
-Value integer_value(DType type, Integer f) {
-  return {type, std::move(f), {}};
-}
-Value float_value(DType type, Float f) {
-  return {type, {}, std::move(f)};
-}
-Value bool_value(Integer f) {
-  return integer_value(DType::Bool, std::move(f));
-}
+Value integer_value(DType type, Integer f) { return {type, std::move(f), {}}; }
+Value float_value(DType type, Float f) { return {type, {}, std::move(f)}; }
+Value bool_value(Integer f) { return integer_value(DType::Bool, std::move(f)); }
 
 /// One subscript of an access.
 struct Subscript {
@@ -365,8 +359,6 @@ Value Compiler::compile(const Call& node, const ExprPtr& expr) const {
 
 }  // namespace
 
-Value compile(const ExprPtr& expr, const Environment& environment) {
-  return Compiler(environment)(expr);
-}
+Value compile(const ExprPtr& expr, const Environment& environment) { return Compiler(environment)(expr); }
 
 }  // namespace tc::lang

@@ -11,12 +11,8 @@
 namespace tc::lang {
 namespace {
 
-ExprPtr name_expr(const std::string& id) {
-  return make_expr(Name{id});
-}
-ExprPtr int_expr(std::uint64_t value) {
-  return make_expr(IntLiteral{value});
-}
+ExprPtr name_expr(const std::string& id) { return make_expr(Name{id}); }
+ExprPtr int_expr(std::uint64_t value) { return make_expr(IntLiteral{value}); }
 ExprPtr binary_expr(BinaryOp op, ExprPtr left, ExprPtr right) {
   return make_expr(Binary{op, std::move(left), std::move(right)});
 }

@@ -15,6 +15,7 @@ namespace tc::lang {
 /// made here. A tensor's element with the lowest index of its box is its view's first element. In-place statements read
 /// all right-hand sides before they write.
 /// Throws ArgumentError for a data-dependent subscript outside its tensor (outputs are then unspecified).
-void interpret(const Def& def, const Ranges& ranges, const SizeMap& sizes, const std::map<std::string, TensorView>& tensors);
+void interpret(const Def& def, const Ranges& ranges, const SizeMap& sizes,
+               const std::map<std::string, TensorView>& tensors);
 
 }  // namespace tc::lang

@@ -10,18 +10,10 @@
 namespace tc::lang {
 namespace {
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-bool is_word(char c) {
-  return is_letter(c) || is_digit(c);
-}
-bool is_blank(char c) {
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
-}
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_word(char c) { return is_letter(c) || is_digit(c); }
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'; }
 
 constexpr std::array<std::string_view, 6> keywords = {"def", "where", "in", "exists", "true", "false"};
 /// Longest first among those with a common beginning.
@@ -196,8 +188,6 @@ class Lexer {
 
 }  // namespace
 
-std::vector<Token> tokenize(std::string_view text, Diagnostics& diagnostics) {
-  return Lexer(text, diagnostics).run();
-}
+std::vector<Token> tokenize(std::string_view text, Diagnostics& diagnostics) { return Lexer(text, diagnostics).run(); }
 
 }  // namespace tc::lang

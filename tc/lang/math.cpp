@@ -93,12 +93,8 @@ double cospi(double x) {
   return -std::cos(std::numbers::pi * (1 - magnitude));
 }
 
-double cyl_bessel_i0(double x) {
-  return bessel(x, 0);
-}
-double cyl_bessel_i1(double x) {
-  return bessel(x, 1);
-}
+double cyl_bessel_i0(double x) { return bessel(x, 0); }
+double cyl_bessel_i1(double x) { return bessel(x, 1); }
 
 double erfcx(double x) {
   if (x < -27) return infinity;
@@ -135,27 +131,17 @@ double normcdf(double x) {
   const double correction = std::isfinite(rest) ? 2 * std::numbers::inv_sqrtpi * std::exp(-y * y) * rest : 0;
   return (std::erfc(y) - correction) / 2;
 }
-double normcdfinv(double x) {
-  return -std::numbers::sqrt2 * erfcinv(2 * x);
-}
+double normcdfinv(double x) { return -std::numbers::sqrt2 * erfcinv(2 * x); }
 
 double lgamma(double x) {
   int sign = 0;
   return ::lgamma_r(x, &sign);
 }
 
-double sigmoid(double x) {
-  return 1 / (1 + std::exp(-x));
-}
-double gelu(double x) {
-  return x * normcdf(x);
-}
-double silu(double x) {
-  return x / (1 + std::exp(-x));
-}
-double softplus(double x) {
-  return std::isnan(x) ? x : std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x)));
-}
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+double gelu(double x) { return x * normcdf(x); }
+double silu(double x) { return x / (1 + std::exp(-x)); }
+double softplus(double x) { return std::isnan(x) ? x : std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
 
 }  // namespace math
 
@@ -176,52 +162,22 @@ MathFunction binary(std::string_view name) {
   return {name, F, static_cast<float (*)(float, float)>(narrow<F, float, float>)};
 }
 
-double rcbrt(double x) {
-  return 1 / std::cbrt(x);
-}
-double rsqrt(double x) {
-  return 1 / std::sqrt(x);
-}
-double fdivide(double x, double y) {
-  return x / y;
-}
-double rhypot(double x, double y) {
-  return 1 / std::hypot(x, y);
-}
-double norm3d(double x, double y, double z) {
-  return std::hypot(std::hypot(x, y), z);
-}
-double rnorm3d(double x, double y, double z) {
-  return 1 / norm3d(x, y, z);
-}
-double norm4d(double x, double y, double z, double w) {
-  return std::hypot(std::hypot(x, y), std::hypot(z, w));
-}
-double rnorm4d(double x, double y, double z, double w) {
-  return 1 / norm4d(x, y, z, w);
-}
-float narrow_norm3d(float x, float y, float z) {
-  return static_cast<float>(norm3d(x, y, z));
-}
-float narrow_rnorm3d(float x, float y, float z) {
-  return static_cast<float>(rnorm3d(x, y, z));
-}
-float narrow_norm4d(float x, float y, float z, float w) {
-  return static_cast<float>(norm4d(x, y, z, w));
-}
-float narrow_rnorm4d(float x, float y, float z, float w) {
-  return static_cast<float>(rnorm4d(x, y, z, w));
-}
+double rcbrt(double x) { return 1 / std::cbrt(x); }
+double rsqrt(double x) { return 1 / std::sqrt(x); }
+double fdivide(double x, double y) { return x / y; }
+double rhypot(double x, double y) { return 1 / std::hypot(x, y); }
+double norm3d(double x, double y, double z) { return std::hypot(std::hypot(x, y), z); }
+double rnorm3d(double x, double y, double z) { return 1 / norm3d(x, y, z); }
+double norm4d(double x, double y, double z, double w) { return std::hypot(std::hypot(x, y), std::hypot(z, w)); }
+double rnorm4d(double x, double y, double z, double w) { return 1 / norm4d(x, y, z, w); }
+float narrow_norm3d(float x, float y, float z) { return static_cast<float>(norm3d(x, y, z)); }
+float narrow_rnorm3d(float x, float y, float z) { return static_cast<float>(rnorm3d(x, y, z)); }
+float narrow_norm4d(float x, float y, float z, float w) { return static_cast<float>(norm4d(x, y, z, w)); }
+float narrow_rnorm4d(float x, float y, float z, float w) { return static_cast<float>(rnorm4d(x, y, z, w)); }
 
-double (*pick64(double (*f)(double)))(double) {
-  return f;
-}
-double (*pick64(double (*f)(double, double)))(double, double) {
-  return f;
-}
-double (*pick64(double (*f)(double, double, double)))(double, double, double) {
-  return f;
-}
+double (*pick64(double (*f)(double)))(double) { return f; }
+double (*pick64(double (*f)(double, double)))(double, double) { return f; }
+double (*pick64(double (*f)(double, double, double)))(double, double, double) { return f; }
 
 /// The row of a function that the C library has for both types.
 #define TC_LIBM(fn) \

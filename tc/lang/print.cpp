@@ -141,9 +141,7 @@ std::string print(const std::vector<TensorDecl>& decls) {
 
 }  // namespace
 
-std::string print(const ExprPtr& expr) {
-  return print_level(expr, select_level);
-}
+std::string print(const ExprPtr& expr) { return print_level(expr, select_level); }
 
 std::string print(const Statement& statement) {
   if (const auto* assignment = std::get_if<Assignment>(&statement.node)) return print(*assignment);

@@ -16,8 +16,8 @@ std::string print(const Statement& statement);
 std::string print(const Def& def);
 std::string print(const File& file);
 
-/// \p def with every identifier renamed in order of appearance (i0, i1, ...; the def's own name too) and printed on one line:
-/// equal for two programs that are equal up to renaming. The cache key.
+/// \p def with every identifier renamed in order of appearance (i0, i1, ...; the def's own name too) and printed on one
+/// line: equal for two programs that are equal up to renaming. The cache key.
 std::string canonical_text(const Def& def);
 
 /// The names that canonical_text gives to each identifier of \p def, in order of appearance: several to an iterator of

@@ -199,9 +199,7 @@ class Binder {
 
 }  // namespace
 
-std::int64_t evaluate_size(const ExprPtr& expr, const SizeMap& sizes) {
-  return SizeEvaluator(sizes)(expr);
-}
+std::int64_t evaluate_size(const ExprPtr& expr, const SizeMap& sizes) { return SizeEvaluator(sizes)(expr); }
 
 SizeMap bind_sizes(const Def& def, const std::vector<std::vector<std::int64_t>>& shapes) {
   if (shapes.size() != def.params.size())

@@ -31,8 +31,6 @@ std::string did_you_mean(const std::string& name, const std::vector<std::string>
   return near.empty() ? near : str("did you mean '", near, "'?");
 }
 
-std::string counted(std::size_t count, const std::string& noun) {
-  return str(count, " ", noun, count == 1 ? "" : "s");
-}
+std::string counted(std::size_t count, const std::string& noun) { return str(count, " ", noun, count == 1 ? "" : "s"); }
 
 }  // namespace tc::lang

@@ -16,7 +16,8 @@
 ///   Def        = name, params: TensorDecl*, returns: TensorDecl*, statements: Statement*
 ///   Statement  = Assignment(target, subscripts, op, rhs, clauses) | CallStatement(results, def, arguments)
 ///   Clause     = RangeClause(index, low, high) | LetClause(name, value) | ExistsClause(value)
-///   Expr       = IntLiteral | FloatLiteral | BoolLiteral | Name | Access | SizeOf | Call | Cast | Unary | Binary | Select
+///   Expr       = IntLiteral | FloatLiteral | BoolLiteral | Name | Access | SizeOf | Call | Cast | Unary | Binary |
+///   Select
 ///
 /// The parser leaves Expr::type empty and names unresolved. `check` returns a new tree in which every Expr has a type,
 /// every Name a kind, and every conversion a Cast (marked implicit where the text has none), so that the operands of
@@ -86,7 +87,8 @@ struct Select {
 };
 
 struct Expr {
-  using Node = std::variant<IntLiteral, FloatLiteral, BoolLiteral, Name, Access, SizeOf, Call, Cast, Unary, Binary, Select>;
+  using Node =
+      std::variant<IntLiteral, FloatLiteral, BoolLiteral, Name, Access, SizeOf, Call, Cast, Unary, Binary, Select>;
   Node node;
   SourceRange range;
   std::optional<DType> type;  ///< set by check
@@ -118,8 +120,8 @@ struct Clause {
 /// `reduction` is empty for '='; `initialise` says whether the operator has the '!'.
 struct Assignment {
   std::string target;
-  bool bare = false;               ///< rank 0, written without parentheses
-  std::vector<ExprPtr> subscripts; ///< Names of distinct iterators, by check
+  bool bare = false;                ///< rank 0, written without parentheses
+  std::vector<ExprPtr> subscripts;  ///< Names of distinct iterators, by check
   std::optional<ReductionOp> reduction;
   bool initialise = false;
   ExprPtr rhs;
@@ -146,7 +148,8 @@ struct Statement {
 struct TensorDecl {
   std::string name;
   std::optional<DType> type;
-  std::optional<std::vector<ExprPtr>> dims;  ///< int64 expressions over sizes; absent: rank 0 (parameter), inferred (return)
+  std::optional<std::vector<ExprPtr>>
+      dims;  ///< int64 expressions over sizes; absent: rank 0 (parameter), inferred (return)
   SourceRange range;
 };
 
@@ -165,7 +168,7 @@ struct Def {
   std::vector<TensorDecl> params;
   std::vector<TensorDecl> returns;
   std::vector<Statement> statements;
-  SourceRange range;            ///< from `def` to `}`
+  SourceRange range;  ///< from `def` to `}`
   SourceRange name_range = {};
 
   /// Set by check: every tensor by name, and the size names in order of appearance.
@@ -174,7 +177,7 @@ struct Def {
 };
 
 struct File {
-  std::string text;         ///< the source, for diagnostics
+  std::string text;  ///< the source, for diagnostics
   std::string name = "<tc>";
   std::vector<Def> defs;
 };

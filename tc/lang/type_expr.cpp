@@ -337,9 +337,7 @@ class Typer {
 
 }  // namespace
 
-Typed type_expr(const ExprPtr& expr, Scope& scope, Mode mode) {
-  return Typer(scope, mode).type(expr);
-}
+Typed type_expr(const ExprPtr& expr, Scope& scope, Mode mode) { return Typer(scope, mode).type(expr); }
 
 ExprPtr type_index(const ExprPtr& expr, Scope& scope, const std::string& what) {
   const Typed typed = type_expr(expr, scope, Mode::Index);

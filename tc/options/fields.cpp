@@ -16,12 +16,8 @@ using google::protobuf::EnumValueDescriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-const proto::FieldRule& rule(const Field& field) {
-  return field.field->options().GetExtension(proto::rule);
-}
-const std::string& enum_text(const EnumValueDescriptor& value) {
-  return value.options().GetExtension(proto::text);
-}
+const proto::FieldRule& rule(const Field& field) { return field.field->options().GetExtension(proto::rule); }
+const std::string& enum_text(const EnumValueDescriptor& value) { return value.options().GetExtension(proto::text); }
 
 /// \p text with every byte that is no printable ASCII as \xNN: it may be damaged bytes.
 std::string printable(std::string_view text) {
@@ -94,9 +90,7 @@ std::vector<std::string> parse_names(std::string_view text) {
   return result;
 }
 
-bool holds_names(const Field& field) {
-  return field.field->cpp_type() == FieldDescriptor::CPPTYPE_STRING;
-}
+bool holds_names(const Field& field) { return field.field->cpp_type() == FieldDescriptor::CPPTYPE_STRING; }
 
 /// \p text as the value of \p field.
 OptionValue parse_value(const Field& field, const std::string& text) {

@@ -71,7 +71,9 @@ struct Strategy {
 constexpr Strategy named_strategies[] = {
     {"naive", "tile=32x32x32,reduction_parts=1,grid=256x256,block=32x8,shared=0,registers=0,reduce_in_block=0"},
     {"single_thread", "tile=1,reduction_parts=1,grid=1,block=1,shared=0,registers=0,reduce_in_block=0"},
-    {"pointwise", "tile=32x32x32,reduction_parts=1,grid=100x100x100,block=32x4x4,shared=0,registers=0,reduce_in_block=0,unroll_limit=128"},
+    {"pointwise",
+     "tile=32x32x32,reduction_parts=1,grid=100x100x100,block=32x4x4,shared=0,registers=0,reduce_in_block=0,unroll_"
+     "limit=128"},
     {"mlp", "fusion=max,tile=1,reduction_parts=1,grid=128,block=128,shared=0,registers=0,reduce_in_block=0"},
     {"conv", "tile=4x8x8x8,reduction_parts=1,grid=256x256x256,block=4x16x4,shared=0,registers=0,reduce_in_block=0"},
     {"group_conv", "tile=1x1,reduction_parts=1,grid=256x256,block=4x16x4,shared=0,registers=0,reduce_in_block=0"},
@@ -160,44 +162,24 @@ MappingOptions MappingOptions::with(std::string_view name, const OptionValue& va
 MappingOptions MappingOptions::with_fusion(FusionStrategy fusion) const {
   return with("fusion", std::string(text_of(fusion)));
 }
-MappingOptions MappingOptions::with_allow_skewing(bool allow) const {
-  return with("allow_skewing", allow);
-}
-MappingOptions MappingOptions::with_positive_orthant(bool positive) const {
-  return with("positive_orthant", positive);
-}
+MappingOptions MappingOptions::with_allow_skewing(bool allow) const { return with("allow_skewing", allow); }
+MappingOptions MappingOptions::with_positive_orthant(bool positive) const { return with("positive_orthant", positive); }
 MappingOptions MappingOptions::with_tile(std::vector<std::int64_t> sizes) const {
   return with("tile", std::move(sizes));
 }
-MappingOptions MappingOptions::with_promote(bool promote) const {
-  return with("promote", promote);
-}
-MappingOptions MappingOptions::with_quota(std::int64_t operations) const {
-  return with("quota", operations);
-}
-MappingOptions MappingOptions::with_parallel(bool parallel) const {
-  return with("parallel", parallel);
-}
-MappingOptions MappingOptions::with_vectorise(bool vectorise) const {
-  return with("vectorise", vectorise);
-}
+MappingOptions MappingOptions::with_promote(bool promote) const { return with("promote", promote); }
+MappingOptions MappingOptions::with_quota(std::int64_t operations) const { return with("quota", operations); }
+MappingOptions MappingOptions::with_parallel(bool parallel) const { return with("parallel", parallel); }
+MappingOptions MappingOptions::with_vectorise(bool vectorise) const { return with("vectorise", vectorise); }
 
-MappingOptions MappingOptions::with_promote_bytes(std::int64_t bytes) const {
-  return with("promote_bytes", bytes);
-}
-MappingOptions MappingOptions::with_vector_bytes(std::int64_t bytes) const {
-  return with("vector_bytes", bytes);
-}
+MappingOptions MappingOptions::with_promote_bytes(std::int64_t bytes) const { return with("promote_bytes", bytes); }
+MappingOptions MappingOptions::with_vector_bytes(std::int64_t bytes) const { return with("vector_bytes", bytes); }
 MappingOptions MappingOptions::with_register_tile(std::vector<std::int64_t> rows_and_columns) const {
   return with("register_tile", std::move(rows_and_columns));
 }
-MappingOptions MappingOptions::with_unroll(std::int64_t vectors) const {
-  return with("unroll", vectors);
-}
+MappingOptions MappingOptions::with_unroll(std::int64_t vectors) const { return with("unroll", vectors); }
 
-MappingOptions MappingOptions::with_pack(bool pack) const {
-  return with("pack", pack);
-}
+MappingOptions MappingOptions::with_pack(bool pack) const { return with("pack", pack); }
 MappingOptions MappingOptions::with_reduction_block(std::int64_t iterations) const {
   return with("reduction_block", iterations);
 }
@@ -212,20 +194,24 @@ MappingOptions MappingOptions::with_vector_along(std::vector<std::string> iterat
   return with("vector_along", std::move(iterators));
 }
 
-MappingOptions MappingOptions::with_grid(std::vector<std::int64_t> blocks) const { return with("grid", std::move(blocks)); }
-MappingOptions MappingOptions::with_block(std::vector<std::int64_t> threads) const { return with("block", std::move(threads)); }
+MappingOptions MappingOptions::with_grid(std::vector<std::int64_t> blocks) const {
+  return with("grid", std::move(blocks));
+}
+MappingOptions MappingOptions::with_block(std::vector<std::int64_t> threads) const {
+  return with("block", std::move(threads));
+}
 MappingOptions MappingOptions::with_shared(bool shared) const { return with("shared", shared); }
 MappingOptions MappingOptions::with_registers(bool registers) const { return with("registers", registers); }
 MappingOptions MappingOptions::with_shared_bytes(std::int64_t bytes) const { return with("shared_bytes", bytes); }
 MappingOptions MappingOptions::with_reduce_in_block(bool reduce) const { return with("reduce_in_block", reduce); }
-MappingOptions MappingOptions::with_unroll_limit(std::int64_t iterations) const { return with("unroll_limit", iterations); }
+MappingOptions MappingOptions::with_unroll_limit(std::int64_t iterations) const {
+  return with("unroll_limit", iterations);
+}
 MappingOptions MappingOptions::with_cooperative(bool on) const { return with("cooperative", on); }
 
 MappingOptions MappingOptions::with_reduction_parts(std::int64_t parts) const { return with("reduction_parts", parts); }
 
-OptionValue MappingOptions::value(std::string_view name) const {
-  return value_of(state_->message, find_field(name));
-}
+OptionValue MappingOptions::value(std::string_view name) const { return value_of(state_->message, find_field(name)); }
 
 const std::vector<std::string>& MappingOptions::names() {
   static const std::vector<std::string> result = [] {
@@ -236,9 +222,7 @@ const std::vector<std::string>& MappingOptions::names() {
   return result;
 }
 
-std::string MappingOptions::must_be(std::string_view name) {
-  return options::must_be(find_field(name));
-}
+std::string MappingOptions::must_be(std::string_view name) { return options::must_be(find_field(name)); }
 
 std::string MappingOptions::to_text() const {
   return join(print_set(state_->message,
@@ -248,9 +232,7 @@ std::string MappingOptions::to_text() const {
               ",");
 }
 
-std::string MappingOptions::to_bytes() const {
-  return state_->bytes;
-}
+std::string MappingOptions::to_bytes() const { return state_->bytes; }
 
 std::string MappingOptions::to_cpp() const {
   auto calls = print_set(state_->message, [](const Field& field, const OptionValue& value) {
@@ -266,16 +248,10 @@ std::string MappingOptions::to_python() const {
   return str("MappingOptions(", join(arguments), ")");
 }
 
-const polyhedral::MappingOptions& MappingOptions::values() const {
-  return state_->plain;
-}
+const polyhedral::MappingOptions& MappingOptions::values() const { return state_->plain; }
 
-bool MappingOptions::operator==(const MappingOptions& other) const {
-  return state_->bytes == other.state_->bytes;
-}
+bool MappingOptions::operator==(const MappingOptions& other) const { return state_->bytes == other.state_->bytes; }
 
-std::size_t MappingOptions::hash() const {
-  return std::hash<std::string>()(state_->bytes);
-}
+std::size_t MappingOptions::hash() const { return std::hash<std::string>()(state_->bytes); }
 
 }  // namespace tc::options

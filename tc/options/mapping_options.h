@@ -31,10 +31,11 @@ using OptionValue = std::variant<bool, std::int64_t, std::string, std::vector<st
 class MappingOptions {
  public:
   MappingOptions();
-  /// The inverse of to_text(). The name of a strategy may come first: "naive,block=64" is what named("naive") says, then
-  /// with other threads.
+  /// The inverse of to_text(). The name of a strategy may come first: "naive,block=64" is what named("naive") says,
+  /// then with other threads.
   static MappingOptions parse(std::string_view text);
-  /// A mapping for grids that experiments start from: "naive", "single_thread", "pointwise", "mlp", "conv" or "group_conv".
+  /// A mapping for grids that experiments start from: "naive", "single_thread", "pointwise", "mlp", "conv" or
+  /// "group_conv".
   static MappingOptions named(std::string_view strategy);
   static const std::vector<std::string>& strategies();
   /// The inverse of to_bytes(). Bytes of a newer schema are read if that says so; what this library does not know is

@@ -14,19 +14,21 @@ namespace {
 
 using isl::schedule_node;
 
-/// Places after the children of a sequence, as a circle: `length` of them from `first` on, one of which needs a barrier.
+/// Places after the children of a sequence, as a circle: `length` of them from `first` on, one of which needs a
+/// barrier.
 struct Arc {
   int first = 0, length = 0;
   bool contains(int place, int places) const { return (place - first + places) % places < length; }
 };
 
-/// A smallest set of \p places of a circle such that each of \p arcs contains one; of several, one that separates the shortest arc
-/// before place 0.
+/// A smallest set of \p places of a circle such that each of \p arcs contains one; of several, one that separates the
+/// shortest arc before place 0.
 std::vector<int> hit(const std::vector<Arc>& arcs, int places) {
   std::vector<int> best;
   bool best_wraps = true;
   if (arcs.empty()) return best;
-  const Arc& shortest = *std::min_element(arcs.begin(), arcs.end(), [](const Arc& a, const Arc& b) { return a.length < b.length; });
+  const Arc& shortest =
+      *std::min_element(arcs.begin(), arcs.end(), [](const Arc& a, const Arc& b) { return a.length < b.length; });
   for (int i = 0; i < shortest.length; ++i) {
     int begin = (shortest.first + shortest.length - 1 - i) % places;
     std::vector<int> chosen{begin};
@@ -38,7 +40,8 @@ std::vector<int> hit(const std::vector<Arc>& arcs, int places) {
       if (std::none_of(chosen.begin(), chosen.end(), [&](int place) { return arc.contains(place, places); }))
         chosen.push_back((begin + last(arc)) % places);
     bool wraps = begin < shortest.first;
-    if (!best.empty() && (chosen.size() > best.size() || (chosen.size() == best.size() && wraps >= best_wraps))) continue;
+    if (!best.empty() && (chosen.size() > best.size() || (chosen.size() == best.size() && wraps >= best_wraps)))
+      continue;
     best = chosen;
     best_wraps = wraps;
   }
@@ -60,17 +63,19 @@ class Inserter {
   Inserter(const Coordinates& where, const isl::map& other_warps, const Synchronisation& behind)
       : where_(where), other_warps_(other_warps), behind_(behind) {}
 
-  /// The node \p node with barriers below it and after it. \p open: the pairs that no loop above tells apart; \p carried: those
-  /// that the loops directly above do.
+  /// The node \p node with barriers below it and after it. \p open: the pairs that no loop above tells apart; \p
+  /// carried: those that the loops directly above do.
   schedule_node visit(const schedule_node& node, const isl::union_map& open, const isl::union_map& carried) {
     if (is_thread(node) || node.isa<isl::schedule_node_leaf>())
-      return carried.is_empty() ? node : add(node, needs_block(carried) ? block_barrier : warp_barrier, iterations_at(node));
+      return carried.is_empty() ? node
+                                : add(node, needs_block(carried) ? block_barrier : warp_barrier, iterations_at(node));
     if (node.isa<isl::schedule_node_band>()) {
       auto members = node.as<isl::schedule_node_band>().partial_schedule();
       auto equal = at_equal(open, members);
       return visit_child(node, equal, carried.unite(open.subtract(equal)));
     }
-    if (node.isa<isl::schedule_node_sequence>() || node.isa<isl::schedule_node_set>()) return visit_sequence(node, open, carried);
+    if (node.isa<isl::schedule_node_sequence>() || node.isa<isl::schedule_node_set>())
+      return visit_sequence(node, open, carried);
     return visit_child(node, open, carried);
   }
 
@@ -116,7 +121,8 @@ class Inserter {
   }
 
   /// After which children barriers stand: of the block, of the warp.
-  std::pair<std::vector<int>, std::vector<int>> places(const std::vector<isl::union_set>& filters, const isl::union_map& open,
+  std::pair<std::vector<int>, std::vector<int>> places(const std::vector<isl::union_set>& filters,
+                                                       const isl::union_map& open,
                                                        const isl::union_map& carried) const {
     int count = static_cast<int>(filters.size());
     std::vector<Arc> block, warp;
@@ -138,7 +144,9 @@ class Inserter {
   }
 
   /// Are threads of different warps among \p pairs?
-  bool needs_block(const isl::union_map& pairs) const { return !related_threads(pairs, where_).is_disjoint(other_warps_); }
+  bool needs_block(const isl::union_map& pairs) const {
+    return !related_threads(pairs, where_).is_disjoint(other_warps_);
+  }
 
   /// The iterations of the loops above \p node.
   static isl::set iterations_at(const schedule_node& node) {
@@ -158,8 +166,9 @@ class Inserter {
     return node.graft_after(schedule_node::from_extension(instances(wish, iterations)));
   }
 
-  /// The sequence \p node with children in each of \p iterations, those in which the child before takes no part too: instances
-  /// of an extension below a child would be lost there, so that it stands above the sequence, after an empty one.
+  /// The sequence \p node with children in each of \p iterations, those in which the child before takes no part too:
+  /// instances of an extension below a child would be lost there, so that it stands above the sequence, after an empty
+  /// one.
   ///
   ///   before  sequence { S } { T }      after  extension { barrier } sequence { S } { barrier } { T }
   schedule_node add_between(const schedule_node& node, const std::vector<Place>& added, const isl::set& iterations) {
@@ -167,7 +176,8 @@ class Inserter {
     auto nothing = schedule_node::from_extension(isl::union_map::empty(node.ctx()));
     auto result = up_to(node.graft_after(nothing), depth + 1);
     result = call(node.ctx(), isl_schedule_node_sequence_splice_child, result.release(), 0);
-    for (std::size_t i = added.size(); i-- > 0;) result = up_to(add(result.child(added[i].child).child(0), added[i].name, iterations), depth + 1);
+    for (std::size_t i = added.size(); i-- > 0;)
+      result = up_to(add(result.child(added[i].child).child(0), added[i].name, iterations), depth + 1);
     return up_to(result, depth);
   }
 
@@ -181,19 +191,24 @@ class Inserter {
 
 bool is_barrier(const std::string& id) { return id.rfind(block_barrier, 0) == 0 || id.rfind(warp_barrier, 0) == 0; }
 
-int groups_left(const std::string& id) { return id.rfind(copy_wait, 0) == 0 ? std::atoi(id.c_str() + copy_wait.size() + 1) : -1; }
+int groups_left(const std::string& id) {
+  return id.rfind(copy_wait, 0) == 0 ? std::atoi(id.c_str() + copy_wait.size() + 1) : -1;
+}
 
-bool is_synchronisation(const std::string& id) { return is_barrier(id) || id.rfind(copy_commit, 0) == 0 || groups_left(id) >= 0; }
+bool is_synchronisation(const std::string& id) {
+  return is_barrier(id) || id.rfind(copy_commit, 0) == 0 || groups_left(id) >= 0;
+}
 
-Scop insert_barriers(const Scop& scop, const Coordinates& where, const std::array<std::int64_t, 3>& block, const Synchronisation& behind,
-                     std::int64_t warp) {
+Scop insert_barriers(const Scop& scop, const Coordinates& where, const std::array<std::int64_t, 3>& block,
+                     const Synchronisation& behind, std::int64_t warp) {
   bool alone = block == std::array<std::int64_t, 3>{1, 1, 1};
   auto pairs = alone ? isl::union_map::empty(scop.ctx()) : across_threads(conflicts(scop, Sharing::Block), where);
   if (pairs.is_empty() && behind.empty()) return scop;
   auto other_warps = threads_of_other_warps(scop.ctx(), block, warp);
   auto result = scop;
   auto root = scop.schedule.root();
-  result.schedule = Inserter(where, other_warps, behind).visit(root.child(0), pairs, isl::union_map::empty(scop.ctx())).schedule();
+  result.schedule =
+      Inserter(where, other_warps, behind).visit(root.child(0), pairs, isl::union_map::empty(scop.ctx())).schedule();
   return result;
 }
 

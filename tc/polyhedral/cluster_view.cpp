@@ -13,7 +13,8 @@ bool is_band(const isl::schedule_node& node) { return node.isa<isl::schedule_nod
 int active_dimensions(const isl::space& space) { return isl_space_dim(space.get(), isl_dim_set); }
 
 /// The iterators of \p statement that the members of \p band run over, appended to \p loops.
-void append_loops(const isl::schedule_node& band, const Statement& statement, bool shared, std::vector<InnerLoop>& loops) {
+void append_loops(const isl::schedule_node& band, const Statement& statement, bool shared,
+                  std::vector<InnerLoop>& loops) {
   auto coincident = band_coincident(band);
   auto members = band_members(band);
   for (std::size_t i = 0; i < members.size(); ++i)
@@ -156,12 +157,14 @@ std::vector<Interval> box(const isl::set& domain) {
 
 namespace {
 
-/// The address of \p access, in elements: digits of one iterator that stand side by side in memory add up to the iterator.
+/// The address of \p access, in elements: digits of one iterator that stand side by side in memory add up to the
+/// iterator.
 isl::aff address(const Scop& scop, const Access& access) {
   auto index = access.function.as_multi_aff();
   const auto& strides = scop.tensor(range_name(access.function.as_map())).strides;
   isl::aff sum(isl::manage(isl_aff_zero_on_domain_space(index.space().domain().release())));
-  for (unsigned i = 0; i < index.size(); ++i) sum = sum.add(index.at(static_cast<int>(i)).scale(isl::val(scop.ctx(), strides[i])));
+  for (unsigned i = 0; i < index.size(); ++i)
+    sum = sum.add(index.at(static_cast<int>(i)).scale(isl::val(scop.ctx(), strides[i])));
   return sum;
 }
 

@@ -16,16 +16,16 @@ struct Interval {
 
 /// A band member above a statement, below the cluster's outer band.
 struct InnerLoop {
-  int iterator = -1;      ///< the dimension of the statement's domain it runs over; -1: a constant or several
+  int iterator = -1;  ///< the dimension of the statement's domain it runs over; -1: a constant or several
   bool coincident = false;
-  bool shared = false;    ///< other statements stand below the same band
+  bool shared = false;  ///< other statements stand below the same band
 };
 
 /// A statement within a cluster.
 struct ClusterStatement {
   std::string id;
-  std::vector<int> outer;       ///< for each member of the outer band, as InnerLoop::iterator
-  std::vector<InnerLoop> inner; ///< outermost first
+  std::vector<int> outer;        ///< for each member of the outer band, as InnerLoop::iterator
+  std::vector<InnerLoop> inner;  ///< outermost first
 };
 
 /// A part of the schedule that starts with a band: statements that share an outer band of coincident members.
@@ -63,11 +63,13 @@ int only_iterator(const isl::union_pw_aff& function, const isl::set& domain);
 Interval values(const isl::union_pw_aff& function, const isl::union_set& domain);
 /// The box of \p domain.
 std::vector<Interval> box(const isl::set& domain);
-/// Elements in memory from one iteration of dimension \p iterator to the next; `unknown_stride` where that is no constant.
+/// Elements in memory from one iteration of dimension \p iterator to the next; `unknown_stride` where that is no
+/// constant.
 inline constexpr std::int64_t unknown_stride = INT64_MIN;
 std::int64_t stride(const Scop& scop, const Access& access, int iterator);
-/// The most lanes along \p iterator, a power of two and at most \p lanes, in which \p access moves by a constant: all where its stride is
-/// one; fewer where it is indexed by digits of the iterator (collapse.h), whose extents then are multiples of the lanes.
+/// The most lanes along \p iterator, a power of two and at most \p lanes, in which \p access moves by a constant: all
+/// where its stride is one; fewer where it is indexed by digits of the iterator (collapse.h), whose extents then are
+/// multiples of the lanes.
 int even_lanes(const Scop& scop, const Access& access, int iterator, int lanes);
 
 }  // namespace tc::polyhedral

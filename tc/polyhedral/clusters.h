@@ -25,13 +25,13 @@ struct Cluster {
 std::vector<Unit> units_of(const Scop& scop);
 
 /// Fuses \p units, taken in their order, under \p options.fusion: each joins the last cluster that it can join without
-/// passing one it depends on, else it begins a cluster. Along the members that clusters share, all dependences in them have
-/// distance 0.
+/// passing one it depends on, else it begins a cluster. Along the members that clusters share, all dependences in them
+/// have distance 0.
 ///
 /// Max: one shared member suffices. Preserve3Coincident: all shared members have one range, the units share data, and
 /// every unit keeps its own coincident members or gives some up at no great loss: it keeps its innermost left-hand
-/// iterator, the shared members have iterations enough for all cores, and they are three or the unit does not accumulate. With
-/// options.fuse_rows, enough shared iterations suffice for a unit that does not accumulate.
+/// iterator, the shared members have iterations enough for all cores, and they are three or the unit does not
+/// accumulate. With options.fuse_rows, enough shared iterations suffice for a unit that does not accumulate.
 class Clustering {
  public:
   Clustering(const StatementGraph& graph, const Dependences& dependences, const MappingOptions& options)

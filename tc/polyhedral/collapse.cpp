@@ -17,7 +17,10 @@ using Texts = std::vector<std::string>;
 class Renumbering {
  public:
   Renumbering(const Statement& statement, const std::vector<int>& digits)
-      : statement_(statement), digits_(digits), names_(dimension_names(dimensions(statement.domain))), box_(polyhedral::box(statement.domain)) {
+      : statement_(statement),
+        digits_(digits),
+        names_(dimension_names(dimensions(statement.domain))),
+        box_(polyhedral::box(statement.domain)) {
     place_ = *std::max_element(digits.begin(), digits.end());
   }
 
@@ -25,7 +28,8 @@ class Renumbering {
   isl::map forward() const {
     auto flat = names_;
     Texts sum;
-    for (std::size_t n = 0; n < digits_.size(); ++n) sum.push_back(str(weight(n), "*(", names_[digits_[n]], " - ", box_[digits_[n]].min, ")"));
+    for (std::size_t n = 0; n < digits_.size(); ++n)
+      sum.push_back(str(weight(n), "*(", names_[digits_[n]], " - ", box_[digits_[n]].min, ")"));
     flat[place_] = join(sum, " + ");
     return isl::map(statement_.domain.ctx(), str("{ ", tuple(names_), " -> ", tuple(without_digits(flat)), " }"));
   }
@@ -100,8 +104,8 @@ Scop gathered(const Scop& scop) {
 }
 
 /// The band at \p path with \p value in place of the \p members, where the last of them stood.
-isl::schedule merge_members(const isl::schedule& schedule, const std::vector<int>& path, const std::vector<int>& members,
-                            const isl::union_pw_aff& value) {
+isl::schedule merge_members(const isl::schedule& schedule, const std::vector<int>& path,
+                            const std::vector<int>& members, const isl::union_pw_aff& value) {
   auto band = node_at(schedule, path);
   bool permutable = band.as<isl::schedule_node_band>().permutable();
   std::vector<isl::union_pw_aff> merged;
@@ -132,7 +136,8 @@ bool can_collapse(const Scop& scop, const Collapse& choice) {
     auto box = polyhedral::box(domain);
     for (int member : choice.members) {
       if (member < 0 || member >= static_cast<int>(entry.outer.size()) || entry.outer[member] < 0) return false;
-      auto index = isl::union_pw_aff(isl::multi_aff(domain.space().identity_multi_aff_on_domain()).at(entry.outer[member]));
+      auto index =
+          isl::union_pw_aff(isl::multi_aff(domain.space().identity_multi_aff_on_domain()).at(entry.outer[member]));
       auto difference = values(band[member].sub(index), domain.to_union_set());
       const auto& range = box[entry.outer[member]];
       if (difference.min != 0 || difference.max != 0) return false;
@@ -149,7 +154,8 @@ void collapse(Scop& scop, Dependences& dependences, const Collapse& choice) {
   auto backward = isl::union_pw_multi_aff::empty(scop.ctx());
   Texts values;
   for (auto& statement : result.statements) {
-    auto entry = std::find_if(cluster.statements.begin(), cluster.statements.end(), [&](const auto& e) { return e.id == statement.id; });
+    auto entry = std::find_if(cluster.statements.begin(), cluster.statements.end(),
+                              [&](const auto& e) { return e.id == statement.id; });
     if (entry == cluster.statements.end()) {
       auto same = statement.domain.space().identity_multi_aff_on_domain();
       forward = forward.unite(same.as_map().to_union_map());
@@ -166,7 +172,8 @@ void collapse(Scop& scop, Dependences& dependences, const Collapse& choice) {
   auto schedule = call(scop.ctx(), isl_schedule_pullback_union_pw_multi_aff, result.schedule.copy(), backward.copy());
   isl::union_pw_aff value(scop.ctx(), str("{ ", join(values, "; "), " }"));
   result.schedule = merge_members(schedule, cluster.path, choice.members, value);
-  for (auto* pairs : {&dependences.flow, &dependences.anti, &dependences.output, &dependences.validity, &dependences.coincidence})
+  for (auto* pairs :
+       {&dependences.flow, &dependences.anti, &dependences.output, &dependences.validity, &dependences.coincidence})
     *pairs = pairs->apply_domain(forward).apply_range(forward);
   scop = std::move(result);
 }

@@ -130,13 +130,15 @@ class Contraction {
     return runs.intersect(least.apply_range(along.reverse())).range();
   }
 
-  /// The greatest lane that a lowest instance of \p statement along \p choice would have in a vector that starts with its tile.
+  /// The greatest lane that a lowest instance of \p statement along \p choice would have in a vector that starts with
+  /// its tile.
   std::int64_t first_lane(const Statement& statement, const StatementMapping& choice) const {
     auto points = points_of(statement.id);
     if (!points.isa<isl::schedule_node_band>()) return 0;
     for (const auto& member : band_members(points)) {
       if (only_iterator(member, statement.domain) != choice.iterator) continue;
-      auto lane = call(scop_.ctx(), isl_union_pw_aff_mod_val, member.copy(), isl::val(scop_.ctx(), choice.lanes).release());
+      auto lane =
+          call(scop_.ctx(), isl_union_pw_aff_mod_val, member.copy(), isl::val(scop_.ctx(), choice.lanes).release());
       return values(lane, lowest(statement, choice.iterator).to_union_set()).max;
     }
     return 0;
@@ -166,7 +168,8 @@ class Contraction {
     return false;
   }
 
-  /// The dimension of \p tensor along which the lanes of its accesses lie, which is to be contiguous; the last one by default.
+  /// The dimension of \p tensor along which the lanes of its accesses lie, which is to be contiguous; the last one by
+  /// default.
   unsigned lane_dimension(const Tensor& tensor) const {
     int result = feeds_dot_product(tensor) ? static_cast<int>(tensor.extent.size()) - 1 : -1;
     for_each_vector_access(tensor, [&](const Statement&, const Access& access, const StatementMapping& choice) {
@@ -193,8 +196,8 @@ class Contraction {
   }
 
   /// Do the vectors of \p access, run along \p choice, start at multiples of their lanes in \p dimension of the buffer?
-  bool starts_at_lanes(const Statement& statement, const Access& access, const StatementMapping& choice, unsigned dimension,
-                       const Footprint& footprint) const {
+  bool starts_at_lanes(const Statement& statement, const Access& access, const StatementMapping& choice,
+                       unsigned dimension, const Footprint& footprint) const {
     auto points = points_of(statement.id);
     if (!points.isa<isl::schedule_node_band>()) return true;
     auto index = isl::union_pw_aff(placed(statement, access, footprint).at(static_cast<int>(dimension)));
@@ -207,20 +210,24 @@ class Contraction {
     return true;
   }
 
-  /// Makes room for every lane of the vectors that access \p tensor; false where lanes do not lie along \p dimension, or where
-  /// wider vectors would read lanes that narrower ones never write: what memory holds there can be slow to compute with.
-  bool pad(const Tensor& tensor, const Footprint& footprint, unsigned dimension, std::vector<std::int64_t>& extent) const {
+  /// Makes room for every lane of the vectors that access \p tensor; false where lanes do not lie along \p dimension,
+  /// or where wider vectors would read lanes that narrower ones never write: what memory holds there can be slow to
+  /// compute with.
+  bool pad(const Tensor& tensor, const Footprint& footprint, unsigned dimension,
+           std::vector<std::int64_t>& extent) const {
     if (tensor.combined || extent.empty()) return true;
     std::int64_t widest = 1, narrowest = INT64_MAX;
     bool aligned = true, together = true;
-    for_each_vector_access(tensor, [&](const Statement& statement, const Access& access, const StatementMapping& choice) {
-      auto lanes = lanes_of(access, choice.iterator);
-      together = together && !lanes.scattered && (lanes.dimension < 0 || lanes.dimension == static_cast<int>(dimension));
-      if (lanes.dimension < 0) return;
-      aligned = aligned && starts_at_lanes(statement, access, choice, dimension, footprint);
-      widest = std::max<std::int64_t>(widest, choice.lanes);
-      narrowest = std::min<std::int64_t>(narrowest, choice.lanes);
-    });
+    for_each_vector_access(
+        tensor, [&](const Statement& statement, const Access& access, const StatementMapping& choice) {
+          auto lanes = lanes_of(access, choice.iterator);
+          together =
+              together && !lanes.scattered && (lanes.dimension < 0 || lanes.dimension == static_cast<int>(dimension));
+          if (lanes.dimension < 0) return;
+          aligned = aligned && starts_at_lanes(statement, access, choice, dimension, footprint);
+          widest = std::max<std::int64_t>(widest, choice.lanes);
+          narrowest = std::min<std::int64_t>(narrowest, choice.lanes);
+        });
     bool whole_lanes_written = narrowest >= widest || extent[dimension] % widest == 0;
     if (!together || !whole_lanes_written) return false;
     if (widest == 1) return true;

@@ -71,8 +71,8 @@ schedule_node cut_into_blocks(const Scop& scop, schedule_node node, const GridBl
   throw InternalError(str("statement ", blocks.statement, " has no loop of its own to cut into blocks"));
 }
 
-/// A copy of one read. Its iterators: for each dimension of the tensor the iterator of the reader that indexes it, or the distance
-/// from the tile's first element; then the numbers of tiles.
+/// A copy of one read. Its iterators: for each dimension of the tensor the iterator of the reader that indexes it, or
+/// the distance from the tile's first element; then the numbers of tiles.
 class Copy {
  public:
   Copy(Scop& scop, const GridCopy& choice, const std::vector<Fixed>& fixed, const GridBlocks& blocks)
@@ -83,13 +83,15 @@ class Copy {
         names_(dimension_names(dimensions(reader_.domain))),
         dimensions_(copy_dimensions(reader_, choice.read)),
         ranges_(box(reader_.domain)) {
-    if (dimensions_.empty()) throw InternalError(str("read ", choice.read, " of ", choice.statement, " cannot be copied"));
+    if (dimensions_.empty())
+      throw InternalError(str("read ", choice.read, " of ", choice.statement, " cannot be copied"));
     steps_.assign(names_.size(), 0);
     for (const auto& loop : fixed) {
       steps_[loop.iterator] = loop.step;
       if (!is_plain(loop.iterator) && ranges_[loop.iterator].extent() > loop.step) counted_.push_back(loop);
     }
-    for (std::size_t d = 0; d < dimensions_.size(); ++d) own_.push_back(dimensions_[d].iterator >= 0 ? names_[dimensions_[d].iterator] : str("r", d));
+    for (std::size_t d = 0; d < dimensions_.size(); ++d)
+      own_.push_back(dimensions_[d].iterator >= 0 ? names_[dimensions_[d].iterator] : str("r", d));
     for (const auto& loop : counted_) own_.push_back(str("t", loop.iterator));
   }
 
@@ -119,19 +121,22 @@ class Copy {
     for (const auto& addition : result) add_mapping(addition.statement.id, scop_.tensor(source), mapping);
     add_buffer(result.back().statement.id, tensor.name, mapping);
     if (ahead)
-      for (const auto& addition : result) mapping.ahead.push_back({addition.statement.id, waits ? 1 : blocks_.slots - 1});
+      for (const auto& addition : result)
+        mapping.ahead.push_back({addition.statement.id, waits ? 1 : blocks_.slots - 1});
     return result;
   }
 
   /// The loops of the copy that no loop around it runs.
-  std::vector<isl::multi_union_pw_aff> own_loops(const Addition& addition, const std::vector<int>& outer, const GridBlocks& blocks) const {
+  std::vector<isl::multi_union_pw_aff> own_loops(const Addition& addition, const std::vector<int>& outer,
+                                                 const GridBlocks& blocks) const {
     std::vector<isl::multi_union_pw_aff> result;
     for (std::size_t d = 0; d < dimensions_.size(); ++d) {
       auto iterator = dimensions_[d].iterator;
       if (iterator >= 0 && contains(outer, iterator)) continue;
       bool cut = blocks.statement == reader_.id && iterator >= 0 && iterator == blocks.iterator;
       auto value = cut ? str(own_[d], " mod ", blocks.size) : own_[d];
-      result.push_back(isl::multi_union_pw_aff(scop_.ctx(), str("[{ ", addition.statement.id, "[", join(own_), "] -> [(", value, ")] }]")));
+      result.push_back(isl::multi_union_pw_aff(
+          scop_.ctx(), str("[{ ", addition.statement.id, "[", join(own_), "] -> [(", value, ")] }]")));
     }
     return result;
   }
@@ -143,7 +148,8 @@ class Copy {
     auto& statement = addition.statement;
     auto first = read.function.pullback(addition.like.to_pw_multi_aff());
     auto source = range_name(read.relation);
-    auto memory = first.add(isl::pw_multi_aff(scop_.ctx(), str("{ ", tuple(statement), " -> ", source, "[", join(distances()), "] }")));
+    auto memory = first.add(
+        isl::pw_multi_aff(scop_.ctx(), str("{ ", tuple(statement), " -> ", source, "[", join(distances()), "] }")));
     statement.domain = domain(statement.id, read, memory);
     statement.reads = {{memory.as_map().intersect_domain(statement.domain), true, memory}};
     statement.write = access(statement, to);
@@ -167,17 +173,20 @@ class Copy {
     statement.id = unused_name(scop_, wish);
     statement.body = Statement::Body::Copy;
     statement.iterators = own_;
-    addition.like = isl::multi_aff(scop_.ctx(), str("{ ", tuple(statement), " -> ", reader_.id, "[", join(first_instance()), "] }"));
+    addition.like = isl::multi_aff(scop_.ctx(),
+                                   str("{ ", tuple(statement), " -> ", reader_.id, "[", join(first_instance()), "] }"));
     return addition;
   }
 
   std::string tuple(const Statement& statement) const { return str(statement.id, "[", join(own_), "]"); }
   Access access(const Statement& statement, const std::string& element) const {
-    return exact_access(isl::map(scop_.ctx(), str("{ ", tuple(statement), " -> ", element, " }")).intersect_domain(statement.domain));
+    return exact_access(
+        isl::map(scop_.ctx(), str("{ ", tuple(statement), " -> ", element, " }")).intersect_domain(statement.domain));
   }
 
   bool is_plain(int iterator) const {
-    return std::any_of(dimensions_.begin(), dimensions_.end(), [&](const auto& dimension) { return dimension.iterator == iterator; });
+    return std::any_of(dimensions_.begin(), dimensions_.end(),
+                       [&](const auto& dimension) { return dimension.iterator == iterator; });
   }
   /// Consecutive values of \p iterator that one copy serves.
   std::int64_t tile(int iterator) const {
@@ -190,7 +199,8 @@ class Copy {
   /// The first value of \p iterator in the tile of a reader's instance.
   std::string corner(int iterator) const {
     for (const auto& loop : counted_)
-      if (loop.iterator == iterator) return str("(", loop.step, " * ", tile_number(loop), " + ", ranges_[iterator].min, ")");
+      if (loop.iterator == iterator)
+        return str("(", loop.step, " * ", tile_number(loop), " + ", ranges_[iterator].min, ")");
     return str("(", ranges_[iterator].min, ")");
   }
   /// What the smallest element of a tile has less than the one of its first instance.
@@ -213,7 +223,8 @@ class Copy {
       }
       result.push_back(str(-below_first(dimension)));
       for (auto [iterator, factor] : dimension.terms)
-        result.back() += str(factor < 0 ? " - " : " + ", std::abs(factor), " * (", names_[iterator], " - ", corner(iterator), ")");
+        result.back() +=
+            str(factor < 0 ? " - " : " + ", std::abs(factor), " * (", names_[iterator], " - ", corner(iterator), ")");
     }
     for (const auto& loop : counted_) result.push_back(tile_number(loop));
     return result;
@@ -228,15 +239,20 @@ class Copy {
   /// The first instance of the reader in the tiles of a copy's instance.
   std::vector<std::string> first_instance() const {
     std::vector<std::string> result;
-    for (std::size_t i = 0; i < names_.size(); ++i) result.push_back(is_plain(static_cast<int>(i)) ? names_[i] : str(ranges_[i].min));
-    for (const auto& loop : counted_) result[loop.iterator] = str(loop.step, " * t", loop.iterator, " + ", ranges_[loop.iterator].min);
+    for (std::size_t i = 0; i < names_.size(); ++i)
+      result.push_back(is_plain(static_cast<int>(i)) ? names_[i] : str(ranges_[i].min));
+    for (const auto& loop : counted_)
+      result[loop.iterator] = str(loop.step, " * t", loop.iterator, " + ", ranges_[loop.iterator].min);
     return result;
   }
 
-  /// One instance for each element of the box of each tile, as far as somebody reads in the box around it: \p memory says where.
+  /// One instance for each element of the box of each tile, as far as somebody reads in the box around it: \p memory
+  /// says where.
   isl::set domain(const std::string& id, const Access& read, const isl::pw_multi_aff& memory) const {
-    auto image = isl::map(scop_.ctx(), str("{ ", reader_.id, "[", join(names_), "] -> ", id, "[", join(coordinates()), "] }"));
-    bool windows = std::any_of(dimensions_.begin(), dimensions_.end(), [](const auto& dimension) { return dimension.iterator < 0; });
+    auto image =
+        isl::map(scop_.ctx(), str("{ ", reader_.id, "[", join(names_), "] -> ", id, "[", join(coordinates()), "] }"));
+    bool windows = std::any_of(dimensions_.begin(), dimensions_.end(),
+                               [](const auto& dimension) { return dimension.iterator < 0; });
     if (!windows && reader_.domain.is_subset(read.relation.domain())) return reader_.domain.apply(image);
     auto whole = windows ? tiles(id) : reader_.domain.apply(image);
     auto elements = isl::set::universe(read.relation.range().space());
@@ -281,8 +297,8 @@ class Copy {
     return -1;
   }
 
-  /// All threads fill the copy together: vectors along the dimension the mapping names, neighbouring threads along the one in
-  /// which the copy is contiguous; else, element by element, in the order of the tensor in memory.
+  /// All threads fill the copy together: vectors along the dimension the mapping names, neighbouring threads along the
+  /// one in which the copy is contiguous; else, element by element, in the order of the tensor in memory.
   void add_mapping(const std::string& id, const Tensor& source, GridClusterMapping& mapping) const {
     auto contiguous = dimension_of(choice_.contiguous);
     auto run = choice_.vector > 1 ? dimension_of(choice_.run_along) : -1;
@@ -317,12 +333,12 @@ class Copy {
   const GridCopy& choice_;
   const GridBlocks& blocks_;
   Statement& reader_;
-  std::vector<std::string> names_;        ///< of the reader's iterators
+  std::vector<std::string> names_;  ///< of the reader's iterators
   std::vector<CopyDimension> dimensions_;
-  std::vector<Interval> ranges_;          ///< of the reader's iterators
-  std::vector<std::int64_t> steps_;       ///< sizes of tiles of the reader's iterators, 0: not tiled
-  std::vector<Fixed> counted_;            ///< tiles that the copy's other iterators do not tell
-  std::vector<std::string> own_;          ///< iterators of the copy
+  std::vector<Interval> ranges_;     ///< of the reader's iterators
+  std::vector<std::int64_t> steps_;  ///< sizes of tiles of the reader's iterators, 0: not tiled
+  std::vector<Fixed> counted_;       ///< tiles that the copy's other iterators do not tell
+  std::vector<std::string> own_;     ///< iterators of the copy
 };
 
 }  // namespace
@@ -335,7 +351,8 @@ std::int64_t CopyDimension::extent(const std::function<std::int64_t(int)>& tile)
 
 std::vector<CopyDimension> copy_dimensions(const Statement& statement, int read) {
   const auto& access = statement.reads.at(read);
-  if (!access.exact || access.function.is_null() || !access.function.isa_multi_aff() || access.relation.is_empty()) return {};
+  if (!access.exact || access.function.is_null() || !access.function.isa_multi_aff() || access.relation.is_empty())
+    return {};
   std::vector<CopyDimension> result;
   std::vector<int> uses(static_cast<std::size_t>(dimensions(statement.domain)));
   for (const auto& index : elements(access.function.as_multi_aff().list())) {
@@ -353,7 +370,8 @@ std::vector<CopyDimension> copy_dimensions(const Statement& statement, int read)
     result.push_back(dimension);
   }
   for (auto& dimension : result)
-    if (dimension.terms.size() == 1 && dimension.terms[0].second == 1 && uses[static_cast<std::size_t>(dimension.terms[0].first)] == 1)
+    if (dimension.terms.size() == 1 && dimension.terms[0].second == 1 &&
+        uses[static_cast<std::size_t>(dimension.terms[0].first)] == 1)
       dimension.iterator = dimension.terms[0].first;
   return result;
 }
@@ -365,7 +383,8 @@ Scop copy_reads(const Scop& scop, GridClusterMapping& mapping) {
   auto fixed = outer_tiles(scop, reader, mapping);
   std::vector<int> outer;
   for (const auto& loop : fixed) outer.push_back(loop.iterator);
-  if (mapping.blocks.iterator >= 0 && mapping.blocks.statement == reader) fixed.push_back({mapping.blocks.iterator, mapping.blocks.size});
+  if (mapping.blocks.iterator >= 0 && mapping.blocks.statement == reader)
+    fixed.push_back({mapping.blocks.iterator, mapping.blocks.size});
   auto root = scop.schedule.root().child(0);
   auto place = alone(cluster_views(scop).at(0).members.empty() ? root : root.child(0), reader);
   if (mapping.blocks.iterator >= 0) {
@@ -394,7 +413,8 @@ isl::schedule_node common_node(const isl::schedule& schedule, const std::vector<
     for (unsigned i = 0; i < node.n_children(); ++i) {
       auto child = node.child(static_cast<int>(i));
       auto ids = statement_ids(child.isa<isl::schedule_node_filter>() ? child.child(0) : child);
-      if (std::all_of(statements.begin(), statements.end(), [&](const auto& id) { return contains(ids, id); })) next = static_cast<int>(i);
+      if (std::all_of(statements.begin(), statements.end(), [&](const auto& id) { return contains(ids, id); }))
+        next = static_cast<int>(i);
     }
     if (next < 0) return node;
     node = node.child(next);

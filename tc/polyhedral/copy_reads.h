@@ -13,28 +13,33 @@ namespace tc::polyhedral {
 /// A subscript of a read that can be copied: a sum of iterators with factors, and a constant.
 struct CopyDimension {
   std::vector<std::pair<int, std::int64_t>> terms;  ///< iterators of the reader and their factors
-  int iterator = -1;  ///< the one iterator of the subscript, which no other subscript has; -1: a window slides along the tensor
+  int iterator =
+      -1;  ///< the one iterator of the subscript, which no other subscript has; -1: a window slides along the tensor
 
   /// Elements from the first to the last that so many consecutive values of each iterator touch.
   std::int64_t extent(const std::function<std::int64_t(int)>& tile) const;
 };
 
-/// The subscripts of read number \p read of \p statement; empty where one is no such sum, or leaves out elements on its way.
+/// The subscripts of read number \p read of \p statement; empty where one is no such sum, or leaves out elements on its
+/// way.
 std::vector<CopyDimension> copy_dimensions(const Statement& statement, int read);
 
-/// Copies what \p mapping.copies says into temporaries, which the threads of a block fill together before they read them; cuts the
-/// reduction \p mapping.blocks into blocks first, one copy for each.
+/// Copies what \p mapping.copies says into temporaries, which the threads of a block fill together before they read
+/// them; cuts the reduction \p mapping.blocks into blocks first, one copy for each.
 ///
 ///   before  band [m, n] { U: band [k]  ... A[m, k] ... }
-///   after   band [m, n] { U: band [k/16] { copy_A[m, k, b]: block_A[m, k, b] = A[m, k] } { U: band [k%16]  ... block_A[m, k, n/128] ... } }
+///   after   band [m, n] { U: band [k/16] { copy_A[m, k, b]: block_A[m, k, b] = A[m, k] } { U: band [k%16]  ...
+///   block_A[m, k, n/128] ... } }
 ///
-/// Where a window slides along a dimension of the tensor, the copy has the box around what a tile reads, and counts from its corner:
+/// Where a window slides along a dimension of the tensor, the copy has the box around what a tile reads, and counts
+/// from its corner:
 ///
-///   band [h, w] { U: band [kh, kw]  ... I[h + kh, w + kw] ... }   tiles of 4 x 64, 3 x 3 kernel: copies of 6 x 66 elements
+///   band [h, w] { U: band [kh, kw]  ... I[h + kh, w + kw] ... }   tiles of 4 x 64, 3 x 3 kernel: copies of 6 x 66
+///   elements
 ///
 /// With several slots, copies run ahead (run_ahead); one by registers is a load before the reader and a copy behind it.
-/// The last dimensions of a copy count the tiles of members that do not index the tensor: each tile has a copy of its own. Adds
-/// the mappings of the copies and the names of the temporaries to \p mapping.
+/// The last dimensions of a copy count the tiles of members that do not index the tensor: each tile has a copy of its
+/// own. Adds the mappings of the copies and the names of the temporaries to \p mapping.
 Scop copy_reads(const Scop& scop, GridClusterMapping& mapping);
 
 /// The deepest node of \p schedule below which all of \p statements stand.

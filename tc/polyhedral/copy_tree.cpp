@@ -13,7 +13,8 @@ schedule_node copy_tree(const schedule_node& from, const schedule_node& to) {
     copy = copy.set_permutable(from.as<isl::schedule_node_band>().permutable());
     return copy_tree(from.child(0), copy.child(0)).parent();
   }
-  if (from.isa<isl::schedule_node_mark>()) return copy_tree(from.child(0), to.insert_mark(mark_name(from)).child(0)).parent();
+  if (from.isa<isl::schedule_node_mark>())
+    return copy_tree(from.child(0), to.insert_mark(mark_name(from)).child(0)).parent();
   isl::union_set_list filters(from.ctx(), static_cast<int>(from.n_children()));
   for (unsigned i = 0; i < from.n_children(); ++i)
     filters = filters.add(from.child(static_cast<int>(i)).as<isl::schedule_node_filter>().filter());

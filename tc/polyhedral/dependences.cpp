@@ -5,9 +5,7 @@ namespace {
 
 /// { S[i] -> S'[i'] }: pairs of instances that touch one element, the first in an access of \p first, the second of \p
 /// second.
-isl::map conflicts(const isl::map& first, const isl::map& second) {
-  return first.apply_range(second.reverse());
-}
+isl::map conflicts(const isl::map& first, const isl::map& second) { return first.apply_range(second.reverse()); }
 
 /// The pairs of \p pairs : S[i] -> S[i'] in the order of the iterators.
 isl::map in_iterator_order(const isl::map& pairs) {

@@ -19,7 +19,8 @@ schedule_node split(const schedule_node& band, const std::vector<bool>& first) {
   }
   if (outer.empty() || inner.empty()) return band;
   bool permutable = band.as<isl::schedule_node_band>().permutable();
-  auto node = insert_band(erase(band), inner, inner_coincident).as<isl::schedule_node_band>().set_permutable(permutable);
+  auto node =
+      insert_band(erase(band), inner, inner_coincident).as<isl::schedule_node_band>().set_permutable(permutable);
   return insert_band(node, outer, outer_coincident).as<isl::schedule_node_band>().set_permutable(permutable);
 }
 

@@ -32,7 +32,8 @@ isl_ast_node* annotate_mark(isl_ast_node* node, isl_ast_build* build, void*) {
   isl_id* mark = isl_ast_node_mark_get_id(node);
   auto depth = reinterpret_cast<std::intptr_t>(isl_id_get_user(mark));
   isl_id_free(mark);
-  return isl_ast_node_set_annotation(node, isl_id_alloc(isl_ast_build_get_ctx(build), std::to_string(depth).c_str(), nullptr));
+  return isl_ast_node_set_annotation(
+      node, isl_id_alloc(isl_ast_build_get_ctx(build), std::to_string(depth).c_str(), nullptr));
 }
 
 bool divides(const isl::aff& aff) {
@@ -41,8 +42,8 @@ bool divides(const isl::aff& aff) {
   return false;
 }
 
-/// \p function with digits of a number that stand side by side in memory as the number, in the index of the last of them: the same
-/// address without divisions.
+/// \p function with digits of a number that stand side by side in memory as the number, in the index of the last of
+/// them: the same address without divisions.
 ///
 ///   before  C[i, floor(g/24), g mod 24]      rows of 24, one after the other
 ///   after   C[i, 0, g]
@@ -70,7 +71,8 @@ Site make_site(const Scop& scop, const isl::ast_build& build) {
   if (is_synchronisation(site.statement)) return site;
   const Statement& statement = scop.statement(site.statement);
   auto at_source = statement.origin.is_null() ? instance : statement.origin.to_pw_multi_aff().pullback(instance);
-  for (unsigned i = 0; i < at_source.size(); ++i) site.iterators.push_back(build.expr_from(at_source.at(static_cast<int>(i))));
+  for (unsigned i = 0; i < at_source.size(); ++i)
+    site.iterators.push_back(build.expr_from(at_source.at(static_cast<int>(i))));
   auto times = schedule.range().intersect_params(parameter_bounds(scop));
   auto access = [&](const isl::pw_multi_aff& function) {
     const auto& tensor = scop.tensor(range_name(function.as_map()));
@@ -83,7 +85,9 @@ Site make_site(const Scop& scop, const isl::ast_build& build) {
   return site;
 }
 
-std::string print_expr(const Nullable<isl::ast_expr>& expr) { return expr.is_null() ? std::string("?") : expr.to_C_str(); }
+std::string print_expr(const Nullable<isl::ast_expr>& expr) {
+  return expr.is_null() ? std::string("?") : expr.to_C_str();
+}
 
 }  // namespace
 

@@ -11,12 +11,13 @@ namespace tc::polyhedral {
 struct Site {
   std::string statement;
   std::vector<isl::ast_expr> iterators;  ///< of the statement's domain, in order
-  Nullable<isl::ast_expr> write;         ///< an access expression: tensor(y, ...); null for what is_synchronisation (barriers.h)
+  Nullable<isl::ast_expr>
+      write;  ///< an access expression: tensor(y, ...); null for what is_synchronisation (barriers.h)
   std::vector<Nullable<isl::ast_expr>> reads;  ///< as Statement::reads; null where the access is not exact
 };
 
-/// The loop nest of a schedule. The annotation of a user node is the decimal index of its site; that of a mark is the depth of
-/// the band below it. Loops that run once may be missing from the nest.
+/// The loop nest of a schedule. The annotation of a user node is the decimal index of its site; that of a mark is the
+/// depth of the band below it. Loops that run once may be missing from the nest.
 struct Ast {
   isl::ast_node root;
   std::vector<Site> sites;

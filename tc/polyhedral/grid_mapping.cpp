@@ -27,16 +27,21 @@ std::string describe(const GridClusterMapping& cluster) {
                 describe(member.threads));
   }
   for (const auto& statement : cluster.statements) {
-    for (const auto& loop : statement.loops) text += str(", ", statement.id, ": i", loop.iterator, describe(loop.threads));
+    for (const auto& loop : statement.loops)
+      text += str(", ", statement.id, ": i", loop.iterator, describe(loop.threads));
     if (statement.tile || statement.vector || statement.unroll)
-      text += str(", ", statement.id, ":", statement.tile ? " tile" : "", statement.vector ? " vector" : "", statement.unroll ? " unroll" : "");
+      text += str(", ", statement.id, ":", statement.tile ? " tile" : "", statement.vector ? " vector" : "",
+                  statement.unroll ? " unroll" : "");
   }
   if (cluster.blocks.iterator >= 0)
     text += str(", ", cluster.blocks.statement, ": i", cluster.blocks.iterator, " in blocks of ", cluster.blocks.size,
                 cluster.blocks.slots > 1 ? str(", ", cluster.blocks.slots, " slots") : "");
   for (const auto& copy : cluster.copies)
-    text += str(", copy read ", copy.read, " of ", copy.statement, " along i", copy.contiguous, copy.vector > 1 ? str(" vector ", copy.vector) : "",
-                cluster.blocks.slots < 2 ? "" : copy.way == GridCopy::Way::Asynchronous ? " asynchronous" : " by registers");
+    text += str(", copy read ", copy.read, " of ", copy.statement, " along i", copy.contiguous,
+                copy.vector > 1 ? str(" vector ", copy.vector) : "",
+                cluster.blocks.slots < 2                  ? ""
+                : copy.way == GridCopy::Way::Asynchronous ? " asynchronous"
+                                                          : " by registers");
   if (cluster.separate) text += ", separate full tiles";
   if (!cluster.staged.empty()) text += ", stage " + join(cluster.staged);
   if (!cluster.promoted.empty()) text += ", promote " + join(cluster.promoted);

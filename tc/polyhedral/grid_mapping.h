@@ -31,31 +31,32 @@ struct GridStatement {
   };
   std::string id;
   std::vector<Loop> loops;
-  /// The loops, in this order, are one: its iteration number mod the number of threads of the block is the thread's number.
+  /// The loops, in this order, are one: its iteration number mod the number of threads of the block is the thread's
+  /// number.
   bool together = false;
   bool tile = false;    ///< its points stand below its own loops: a tile of accumulators
   bool vector = false;  ///< the run of the innermost loop with one is a vector; all its runs are full
   bool unroll = false;  ///< its loops are unrolled, so that indices of buffers in registers are constant
 };
 
-/// A reduction whose iterator runs in blocks of `size`, with copies of what a block reads. With more than one of `slots`,
-/// copies are made ahead of the block they are for, into buffers for several blocks.
+/// A reduction whose iterator runs in blocks of `size`, with copies of what a block reads. With more than one of
+/// `slots`, copies are made ahead of the block they are for, into buffers for several blocks.
 struct GridBlocks {
   std::string statement;
   int iterator = -1;  ///< position in the statement's domain; -1: not cut
   std::int64_t size = 0;
-  int slots = 1;     ///< blocks in memory at once
+  int slots = 1;  ///< blocks in memory at once
 };
 
 /// A read of a statement that goes to a copy which the threads of a block make together, in shared memory.
 struct GridCopy {
   std::string statement;
-  int read = 0;               ///< position in Statement::reads
-  int contiguous = -1;        ///< the iterator of the statement along which the copy is contiguous
-  int run_along = -1;         ///< the iterator along which `vector` elements are read at once
+  int read = 0;         ///< position in Statement::reads
+  int contiguous = -1;  ///< the iterator of the statement along which the copy is contiguous
+  int run_along = -1;   ///< the iterator along which `vector` elements are read at once
   std::int64_t vector = 1;
-  /// How elements come while the threads compute with an earlier block. Asynchronous: on their own, slots - 1 blocks ahead.
-  /// Registers: they wait there while one block is computed.
+  /// How elements come while the threads compute with an earlier block. Asynchronous: on their own, slots - 1 blocks
+  /// ahead. Registers: they wait there while one block is computed.
   enum class Way { Asynchronous, Registers } way = Way::Registers;
 };
 
@@ -63,8 +64,9 @@ struct GridCopy {
 struct GridBuffer {
   std::string tensor;
   std::vector<std::string> statements;
-  int contiguous = -1;   ///< the dimension of the tensor that is; -1: the last
-  int along = -1;       ///< a dimension of which there are `slots` blocks of `size` at once, block b in slot b mod slots; -1: none
+  int contiguous = -1;  ///< the dimension of the tensor that is; -1: the last
+  int along =
+      -1;  ///< a dimension of which there are `slots` blocks of `size` at once, block b in slot b mod slots; -1: none
   std::int64_t size = 0, slots = 1;
 };
 
@@ -85,19 +87,19 @@ struct GridClusterMapping {
   std::vector<GridStatement> statements;  ///< a missing one is like `others`
   GridStatement others;                   ///< no loops: flags for the statements that mapping adds
   GridBlocks blocks;
-  bool separate = false;                  ///< full tiles have code of their own, without conditions
-  std::vector<GridCopy> copies;           ///< of reads of one statement, that of `blocks` if there is one
-  std::vector<std::string> staged;        ///< tensors whose elements are kept by the block while it works on them
-  std::vector<GridBuffer> buffers;        ///< of copies
-  std::vector<GridAhead> ahead;           ///< copies that are not made right before their block
-  std::vector<GridHeld> held;             ///< what such copies have in registers
-  std::vector<std::string> promoted;      ///< temporaries to keep in registers or in shared memory, where they fit
+  bool separate = false;              ///< full tiles have code of their own, without conditions
+  std::vector<GridCopy> copies;       ///< of reads of one statement, that of `blocks` if there is one
+  std::vector<std::string> staged;    ///< tensors whose elements are kept by the block while it works on them
+  std::vector<GridBuffer> buffers;    ///< of copies
+  std::vector<GridAhead> ahead;       ///< copies that are not made right before their block
+  std::vector<GridHeld> held;         ///< what such copies have in registers
+  std::vector<std::string> promoted;  ///< temporaries to keep in registers or in shared memory, where they fit
   std::array<std::int64_t, 3> grid = {1, 1, 1};   ///< blocks at most, in x, y, z
   std::array<std::int64_t, 3> block = {1, 1, 1};  ///< threads at most
 
   std::int64_t thread_elements = 128;  ///< of one temporary in the registers of a thread, at most
-  std::int64_t shared_bytes = 0;  ///< of memory that the threads of a block share, at most
-  int blocks_per_processor = 0;   ///< for which the registers of a processor are to suffice; 0: no wish
+  std::int64_t shared_bytes = 0;       ///< of memory that the threads of a block share, at most
+  int blocks_per_processor = 0;        ///< for which the registers of a processor are to suffice; 0: no wish
 
   /// The mapping of statement \p id.
   GridStatement statement(const std::string& id) const;
@@ -105,8 +107,8 @@ struct GridClusterMapping {
   ThreadLoop threads(const std::string& id, int iterator) const;
 };
 
-/// What strategy::choose_grid_mapping decides and map_to_grid carries out, one entry a cluster of the schedule. A cluster
-/// without an entry runs in one thread.
+/// What strategy::choose_grid_mapping decides and map_to_grid carries out, one entry a cluster of the schedule. A
+/// cluster without an entry runs in one thread.
 struct GridMapping {
   std::vector<GridClusterMapping> clusters;
 };

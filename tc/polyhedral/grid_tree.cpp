@@ -33,7 +33,8 @@ isl::union_set everywhere(const isl::union_set& instances) {
 }
 
 union_pw_aff zero_on(const isl::union_set& domain) {
-  return call(domain.ctx(), isl_union_pw_aff_val_on_domain, everywhere(domain).release(), isl::val(domain.ctx(), 0).release());
+  return call(domain.ctx(), isl_union_pw_aff_val_on_domain, everywhere(domain).release(),
+              isl::val(domain.ctx(), 0).release());
 }
 
 /// Does one statement stand below \p node, and nothing but bands?
@@ -54,7 +55,8 @@ class Builder {
     Loops tiles, points;
     if (!view.members.empty() && node.isa<isl::schedule_node_band>()) {
       auto members = band_members(node);
-      for (std::size_t i = 0; i < members.size(); ++i) split(members[i], view.members[i], member(i), instances_at(node), tiles, points, filter);
+      for (std::size_t i = 0; i < members.size(); ++i)
+        split(members[i], view.members[i], member(i), instances_at(node), tiles, points, filter);
       node = insert_loops(erase(node), tiles);
       if (!tiles.empty()) node = isolate(node, full_tiles_).child(0);
     }
@@ -63,21 +65,26 @@ class Builder {
     for (auto* functions : {&blocks_, &threads_})
       for (auto& function : *functions)
         if (function.is_null()) function = zero_on(scop_.domain());
-    return {schedule, filter, inside, {three_coordinates(plain(blocks_)), three_coordinates(plain(threads_))}, result_grid_, result_block_, own_};
+    return {
+        schedule,     filter,        inside, {three_coordinates(plain(blocks_)), three_coordinates(plain(threads_))},
+        result_grid_, result_block_, own_};
   }
 
  private:
-  GridMember member(std::size_t i) const { return i < mapping_.members.size() ? mapping_.members[i] : GridMember{.tile = 0}; }
+  GridMember member(std::size_t i) const {
+    return i < mapping_.members.size() ? mapping_.members[i] : GridMember{.tile = 0};
+  }
 
   /// The tiles of one member of the outer band, their blocks, and the points of a tile.
-  void split(const union_pw_aff& function, const Interval& range, const GridMember& size, const isl::union_set& domain, Loops& tiles,
-             Loops& points, isl::union_set& filter) {
+  void split(const union_pw_aff& function, const Interval& range, const GridMember& size, const isl::union_set& domain,
+             Loops& tiles, Loops& points, isl::union_set& filter) {
     auto index = from_origin(function, range.min, domain);
     auto tile = size.tile == 0 ? range.extent() : size.tile;
     auto count = (range.extent() + tile - 1) / tile;
     auto number = tile > 1 ? quotient(index, tile) : index;
     if (count > 1) {
-      if (mapping_.separate && range.extent() % tile != 0) full_tiles_.push_back(str(tile, "*t", tiles.size(), "+", tile, "<=", range.extent()));
+      if (mapping_.separate && range.extent() % tile != 0)
+        full_tiles_.push_back(str(tile, "*t", tiles.size(), "+", tile, "<=", range.extent()));
       tiles.push_back({number, count, true, {}});
       if (size.grid >= 0) spread_over_blocks(number, count, size.grid, filter);
     }
@@ -86,7 +93,8 @@ class Builder {
   }
 
   /// The loop over the \p extent points of a tile of \p index.
-  static Loop point(const union_pw_aff& index, std::int64_t tile, bool tiled, std::int64_t extent, const ThreadLoop& threads) {
+  static Loop point(const union_pw_aff& index, std::int64_t tile, bool tiled, std::int64_t extent,
+                    const ThreadLoop& threads) {
     Loop loop{tiled ? remainder(index, tile) : index, extent, true, threads};
     if (tiled) loop.whole = index;
     loop.tile = tile;
@@ -126,7 +134,8 @@ class Builder {
   }
 
   static bool uses(const Loops& loops, int dimension) {
-    return std::any_of(loops.begin(), loops.end(), [&](const Loop& loop) { return loop.threads.dimension == dimension; });
+    return std::any_of(loops.begin(), loops.end(),
+                       [&](const Loop& loop) { return loop.threads.dimension == dimension; });
   }
 
   /// The band \p node around several statements: rounds of what is spread stay, its points go on.
@@ -157,10 +166,12 @@ class Builder {
     auto id = statement_ids(node).at(0);
     auto loops = points;
     std::vector<Loops> own;
-    for (auto below = node; below.isa<isl::schedule_node_band>(); below = below.child(0)) own.push_back(own_loops(below, id, loops));
+    for (auto below = node; below.isa<isl::schedule_node_band>(); below = below.child(0))
+      own.push_back(own_loops(below, id, loops));
     if (mapping_.statement(id).together) return place_numbered(node, loops, own, id);
     auto filter = thread_filter(node, loops);
-    if (std::find(together_.begin(), together_.end(), id) != together_.end()) return place_together(node, loops, own, filter, id);
+    if (std::find(together_.begin(), together_.end(), id) != together_.end())
+      return place_together(node, loops, own, filter, id);
     return place_ahead(node, points, filter, id);
   }
 
@@ -174,7 +185,8 @@ class Builder {
       auto threads = iterator >= 0 ? mapping_.threads(id, iterator) : ThreadLoop{};
       if (threads.dimension >= 0 && !uses(spread, threads.dimension)) {
         auto range = values(members[i], instances_at(band));
-        spread.push_back({from_origin(members[i], range.min, instances_at(band)), range.extent(), static_cast<bool>(coincident[i]), threads});
+        spread.push_back({from_origin(members[i], range.min, instances_at(band)), range.extent(),
+                          static_cast<bool>(coincident[i]), threads});
       } else {
         serial.push_back({members[i], 1, static_cast<bool>(coincident[i]), {}});
       }
@@ -229,8 +241,8 @@ class Builder {
     std::vector<Loops> bands = {};
     Loops runs = {};
 
-    /// Takes the loop apart: what is left of it, if anything, goes to \p band. \p threads: of its dimension, to have the rounds
-    /// in a loop of their own; 0: not.
+    /// Takes the loop apart: what is left of it, if anything, goes to \p band. \p threads: of its dimension, to have
+    /// the rounds in a loop of their own; 0: not.
     void take(const Loop& loop, Loops& band, std::int64_t threads = 0) {
       auto run = loop.threads.run;
       if (loop.threads.dimension < 0) return void(band.push_back(loop));
@@ -260,7 +272,8 @@ class Builder {
     }
     node = insert_loops(node, runs);
     for (auto band = bands.bands.rbegin(); band != bands.bands.rend(); ++band)
-      if (!band->empty()) node = insert_loops(node, *band).as<isl::schedule_node_band>().set_permutable(all_coincident(*band));
+      if (!band->empty())
+        node = insert_loops(node, *band).as<isl::schedule_node_band>().set_permutable(all_coincident(*band));
     bool unrolls = choice.unroll && node.isa<isl::schedule_node_band>();
     return unrolls ? node.insert_mark(marks::register_tile) : node;
   }
@@ -273,7 +286,8 @@ class Builder {
   }
 
   /// The loops of statement \p id that its mapping names, in that order, counted as one and spread over all threads.
-  schedule_node place_numbered(schedule_node node, const Loops& points, const std::vector<Loops>& own, const std::string& id) {
+  schedule_node place_numbered(schedule_node node, const Loops& points, const std::vector<Loops>& own,
+                               const std::string& id) {
     Loops all = points, chosen;
     for (const auto& loops : own) all.insert(all.end(), loops.begin(), loops.end());
     for (const auto& wish : mapping_.statement(id).loops)
@@ -293,7 +307,8 @@ class Builder {
       auto group = loop->threads.run > 1 ? quotient(loop->index, loop->threads.run) : loop->index;
       digits.add(group, groups);
       bands.bands[1].insert(bands.bands[1].begin(), {group, 1, true, {}});
-      if (loop->threads.run > 1) bands.runs.push_back({remainder(loop->index, loop->threads.run), loop->threads.run, true, {}});
+      if (loop->threads.run > 1)
+        bands.runs.push_back({remainder(loop->index, loop->threads.run), loop->threads.run, true, {}});
     }
     auto filter = everywhere(instances_at(node));
     for (int dimension = 0; dimension < 3; ++dimension) {
@@ -313,11 +328,13 @@ class Builder {
   }
 
   /// Each thread runs through the statement's own loops by itself.
-  schedule_node place_ahead(schedule_node node, const Loops& points, const isl::union_set& filter, const std::string& id) {
+  schedule_node place_ahead(schedule_node node, const Loops& points, const isl::union_set& filter,
+                            const std::string& id) {
     OwnBands bands;
     Loops outer;
     bool tile = mapping_.statement(id).tile;
-    for (const auto& loop : points) bands.take(loop, outer, tile && loop.threads.dimension >= 0 ? mapping_.block[loop.threads.dimension] : 0);
+    for (const auto& loop : points)
+      bands.take(loop, outer, tile && loop.threads.dimension >= 0 ? mapping_.block[loop.threads.dimension] : 0);
     if (!tile) bands.bands.push_back(outer);
     while (node.isa<isl::schedule_node_band>()) {
       bands.bands.emplace_back();
@@ -343,8 +360,8 @@ class Builder {
   }
 
   /// All threads run the statement's serial loops together.
-  schedule_node place_together(schedule_node node, const Loops& loops, const std::vector<Loops>& own, const isl::union_set& filter,
-                               const std::string& id) {
+  schedule_node place_together(schedule_node node, const Loops& loops, const std::vector<Loops>& own,
+                               const isl::union_set& filter, const std::string& id) {
     while (node.isa<isl::schedule_node_band>()) node = erase(node);
     OwnBands bands{{{}}, {}};
     for (const auto& loop : loops) bands.take(loop, bands.bands.back());

@@ -24,12 +24,14 @@ isl::pw_multi_aff place(const Statement& statement, const std::vector<OwnLoop>& 
 /// 0 for each instance of \p statement.
 isl::union_pw_aff only_instance(const Statement& statement) {
   auto ctx = statement.domain.ctx();
-  return call(ctx, isl_union_pw_aff_val_on_domain, statement.domain.to_union_set().release(), isl::val(ctx, 0).release());
+  return call(ctx, isl_union_pw_aff_val_on_domain, statement.domain.to_union_set().release(),
+              isl::val(ctx, 0).release());
 }
 
 }  // namespace
 
-Scop hold_in_registers(const Scop& scop, const std::string& name, const GridTree& tree, const std::vector<int>& inside) {
+Scop hold_in_registers(const Scop& scop, const std::string& name, const GridTree& tree,
+                       const std::vector<int>& inside) {
   auto result = scop;
   const auto& whole = scop.tensor(name);
   Tensor buffer;
@@ -41,7 +43,8 @@ Scop hold_in_registers(const Scop& scop, const std::string& name, const GridTree
     for (auto* access : accesses(statement)) {
       if (!touches(*access, name)) continue;
       auto loops = tree.own.find(statement.id);
-      if (loops == tree.own.end()) throw InternalError(str("statement ", statement.id, " holds '", name, "' and is not run by number"));
+      if (loops == tree.own.end())
+        throw InternalError(str("statement ", statement.id, " holds '", name, "' and is not run by number"));
       auto own = loops->second;
       if (own.empty()) own.push_back({only_instance(statement), 1});
       buffer.extent.clear();

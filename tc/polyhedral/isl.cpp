@@ -12,9 +12,7 @@ std::string take_text(char* text) {
   return result;
 }
 
-std::string text_or_empty(const char* text) {
-  return text ? text : "";
-}
+std::string text_or_empty(const char* text) { return text ? text : ""; }
 
 }  // namespace
 
@@ -24,9 +22,7 @@ Context::Context() : ctx_(isl_ctx_alloc()) {
   isl_options_set_tile_shift_point_loops(ctx_, 1);
 }
 
-Context::~Context() {
-  isl_ctx_free(ctx_);
-}
+Context::~Context() { isl_ctx_free(ctx_); }
 
 OperationQuota::OperationQuota(isl::ctx ctx, unsigned long operations)
     : ctx_(ctx), before_(isl_ctx_get_max_operations(ctx.get())) {
@@ -71,20 +67,12 @@ bool plain_equal(const isl::schedule& a, const isl::schedule& b) {
   return isl_schedule_plain_is_equal(a.get(), b.get()) == isl_bool_true;
 }
 
-std::string tuple_name(const isl::set& set) {
-  return text_or_empty(isl_set_get_tuple_name(set.get()));
-}
+std::string tuple_name(const isl::set& set) { return text_or_empty(isl_set_get_tuple_name(set.get())); }
 
-std::string domain_name(const isl::map& map) {
-  return text_or_empty(isl_map_get_tuple_name(map.get(), isl_dim_in));
-}
+std::string domain_name(const isl::map& map) { return text_or_empty(isl_map_get_tuple_name(map.get(), isl_dim_in)); }
 
-std::string range_name(const isl::map& map) {
-  return text_or_empty(isl_map_get_tuple_name(map.get(), isl_dim_out));
-}
+std::string range_name(const isl::map& map) { return text_or_empty(isl_map_get_tuple_name(map.get(), isl_dim_out)); }
 
-int dimensions(const isl::set& set) {
-  return isl_set_dim(set.get(), isl_dim_set);
-}
+int dimensions(const isl::set& set) { return isl_set_dim(set.get(), isl_dim_set); }
 
 }  // namespace tc::polyhedral

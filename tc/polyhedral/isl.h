@@ -14,7 +14,8 @@
 #include <utility>
 #include <vector>
 
-/// The complement of isl/cpp.h: an owning context and the functions the bindings lack. The only file that includes them.
+/// The complement of isl/cpp.h: an owning context and the functions the bindings lack. The only file that includes
+/// them.
 namespace tc::polyhedral {
 
 /// Owns an isl_ctx and sets its options once: errors are exceptions and never printed, tile loops are not scaled,

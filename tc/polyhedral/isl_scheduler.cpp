@@ -5,9 +5,9 @@
 namespace tc::polyhedral {
 namespace {
 
-/// The part of the quota that one schedule may take. The quota counts operations, not how long their numbers are, and a schedule
-/// that takes many works on ever longer ones: 20 000 operations end within a second, 100 000 may take minutes. Schedules that
-/// are of use take fewer.
+/// The part of the quota that one schedule may take. The quota counts operations, not how long their numbers are, and a
+/// schedule that takes many works on ever longer ones: 20 000 operations end within a second, 100 000 may take minutes.
+/// Schedules that are of use take fewer.
 constexpr unsigned long share_of_quota = 100;
 
 /// The relations of \p all among the instances of \p domain.

@@ -14,8 +14,8 @@ namespace tc::polyhedral {
 std::optional<isl::schedule> schedule_with_isl(const StatementGraph& graph, const std::vector<int>& statements,
                                                const Dependences& dependences, const MappingOptions& options);
 
-/// The leading coincident members of the outermost band of \p schedule, up to the first that is not one iterator of each
-/// statement plus a constant, or that runs an iterator backward while \p options keep the positive orthant.
+/// The leading coincident members of the outermost band of \p schedule, up to the first that is not one iterator of
+/// each statement plus a constant, or that runs an iterator backward while \p options keep the positive orthant.
 ///
 ///   band [T[i] -> i; S[i] -> i + 1], [T[i] -> 0; S[i] -> i]      one row: T: i, S: i + 1
 Rows coincident_rows(const isl::schedule& schedule, const StatementGraph& graph, const std::vector<int>& statements,

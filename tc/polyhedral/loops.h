@@ -10,7 +10,8 @@ namespace tc::polyhedral {
 /// \p value - \p origin, where the instances of \p domain are.
 isl::union_pw_aff from_origin(const isl::union_pw_aff& value, std::int64_t origin, const isl::union_set& domain);
 
-/// A band of \p loops, each of which has an `index` and says whether it is `coincident`, above \p node; \p node without loops.
+/// A band of \p loops, each of which has an `index` and says whether it is `coincident`, above \p node; \p node without
+/// loops.
 template <typename Loop>
 isl::schedule_node insert_loops(const isl::schedule_node& node, const std::vector<Loop>& loops) {
   if (loops.empty()) return node;

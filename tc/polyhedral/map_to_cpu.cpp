@@ -43,7 +43,8 @@ Scop rewrite(const Scop& scop, const ClusterView& cluster, ClusterMapping& mappi
 /// The steps of one cluster's packed copies: which loops are above them, and where they go.
 class Packs {
  public:
-  Packs(const ClusterView& cluster, ClusterMapping& mapping, TiledCluster& tiled) : cluster_(cluster), mapping_(mapping), tiled_(tiled) {}
+  Packs(const ClusterView& cluster, ClusterMapping& mapping, TiledCluster& tiled)
+      : cluster_(cluster), mapping_(mapping), tiled_(tiled) {}
 
   /// Makes the copies that stand above the loops over blocks, or below these. The paths then lead past them.
   Scop run(const Scop& scop, bool below_blocks) {
@@ -71,7 +72,8 @@ class Packs {
   /// From \p place down through the marks there to what follows the copy in the sequence below them.
   static std::vector<int> way_past_copy(const Scop& scop, const std::vector<int>& place) {
     std::vector<int> result;
-    for (auto node = node_at(scop.schedule, place); node.isa<isl::schedule_node_mark>(); node = node.child(0)) result.push_back(0);
+    for (auto node = node_at(scop.schedule, place); node.isa<isl::schedule_node_mark>(); node = node.child(0))
+      result.push_back(0);
     result.insert(result.end(), {1, 0});
     return result;
   }
@@ -131,7 +133,8 @@ Scop map_to_cpu(const Scop& scop, const Mapping& mapping) {
     result = packs.run(result, true);
     result = contract(result, tiled.inside, buffers_at(tiled, choice), choice, choice.staged, mapping.buffer_bytes);
     result = vectorise(result, parts[i].path, choice);
-    if (choice.parallel && tiled.first != parts[i].path) result.schedule = mark_parallel(result.schedule, parts[i].path);
+    if (choice.parallel && tiled.first != parts[i].path)
+      result.schedule = mark_parallel(result.schedule, parts[i].path);
   }
   return result;
 }

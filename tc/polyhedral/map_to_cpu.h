@@ -10,11 +10,12 @@ namespace tc::polyhedral {
 /// buffers, marks of marks.h inserted.
 ///
 ///   before  band [i, j] { S0 } { S1: band [k] }
-///   after   parallel  band [i/mr]  band [j/nr]  allocate_acc { register band [i%mr, j%nr/vl]  vector band [lanes]: S0 }
+///   after   parallel  band [i/mr]  band [j/nr]  allocate_acc { register band [i%mr, j%nr/vl]  vector band [lanes]: S0
+///   }
 ///             { band [k]  register band [i%mr, j%nr/vl]  vector band [lanes]: S1 } { copy out }
 ///
-/// Statements that are added (identities of lanes, copies) are ordinary ones: part of the domain, at their place in program
-/// order. A Workspace tensor no access function refers to any more needs no memory.
+/// Statements that are added (identities of lanes, copies) are ordinary ones: part of the domain, at their place in
+/// program order. A Workspace tensor no access function refers to any more needs no memory.
 Scop map_to_cpu(const Scop& scop, const Mapping& mapping);
 
 }  // namespace tc::polyhedral

@@ -19,8 +19,8 @@
 namespace tc::polyhedral {
 namespace {
 
-/// The statements of the kernel \p scop that must not run ahead in one thread: instances of other threads use what they write,
-/// in the same iteration of the loops above.
+/// The statements of the kernel \p scop that must not run ahead in one thread: instances of other threads use what they
+/// write, in the same iteration of the loops above.
 std::vector<std::string> entangled(const Scop& scop, const Coordinates& where, const isl::union_map& pairs) {
   std::vector<std::string> result;
   for (const auto& [id, node] : thread_nodes(scop.schedule)) {
@@ -28,7 +28,8 @@ std::vector<std::string> entangled(const Scop& scop, const Coordinates& where, c
     auto inside = pairs.intersect_domain(own).intersect_range(own);
     if (inside.is_empty()) continue;
     auto prefix = call(scop.ctx(), isl_schedule_node_get_prefix_schedule_multi_union_pw_aff, node.get());
-    if (prefix.size() > 0) inside = call(scop.ctx(), isl_union_map_eq_at_multi_union_pw_aff, inside.copy(), prefix.copy());
+    if (prefix.size() > 0)
+      inside = call(scop.ctx(), isl_union_map_eq_at_multi_union_pw_aff, inside.copy(), prefix.copy());
     if (!across_threads(inside.coalesce(), where).is_empty()) result.push_back(id);
   }
   return result;
@@ -64,7 +65,8 @@ Scop stage(const Scop& scop, GridClusterMapping& mapping) {
 /// Only buffers that threads share can be filled by asynchronous copies.
 void copy_at_once_elsewhere(Scop& scop) {
   for (auto& statement : scop.statements)
-    if (statement.asynchronous && !scop.tensor(range_name(statement.write.function.as_map())).shared) statement.asynchronous = false;
+    if (statement.asynchronous && !scop.tensor(range_name(statement.write.function.as_map())).shared)
+      statement.asynchronous = false;
 }
 
 }  // namespace
@@ -81,7 +83,12 @@ GridKernel map_kernel(const Scop& part, const GridClusterMapping& choice) {
   copy_at_once_elsewhere(scop);
   scop = isolate_first_copies(as_kernel(scop, tree), mapping);
   scop = insert_barriers(scop, tree.where, tree.block, copy_waits(scop, mapping));
-  return {scop, tree.where, tree.grid, tree.block, mapping.shared_bytes - memory.shared_bytes, mapping.blocks_per_processor};
+  return {scop,
+          tree.where,
+          tree.grid,
+          tree.block,
+          mapping.shared_bytes - memory.shared_bytes,
+          mapping.blocks_per_processor};
 }
 
 std::vector<Scop> kernel_parts(const Scop& scop) {

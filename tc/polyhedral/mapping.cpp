@@ -39,11 +39,16 @@ std::string describe(const ClusterMapping& cluster) {
     if (statement.iterator >= 0) parts.push_back(describe(statement));
   for (const auto& tensor : cluster.staged) parts.push_back("stage " + tensor);
   if (cluster.reduction.iterator >= 0)
-    parts.push_back(str(cluster.reduction.statement, ": i", cluster.reduction.iterator, " in blocks of ", cluster.reduction.size));
-  if (cluster.dot.of_matrices()) parts.push_back(str(cluster.dot.statement, ": i", cluster.dot.iterator, " in products of matrices, ", cluster.dot.steps, "x", cluster.dot.width));
-  else if (cluster.dot.iterator >= 0) parts.push_back(str(cluster.dot.statement, ": i", cluster.dot.iterator, " in dot products of ", cluster.dot.width));
+    parts.push_back(
+        str(cluster.reduction.statement, ": i", cluster.reduction.iterator, " in blocks of ", cluster.reduction.size));
+  if (cluster.dot.of_matrices())
+    parts.push_back(str(cluster.dot.statement, ": i", cluster.dot.iterator, " in products of matrices, ",
+                        cluster.dot.steps, "x", cluster.dot.width));
+  else if (cluster.dot.iterator >= 0)
+    parts.push_back(str(cluster.dot.statement, ": i", cluster.dot.iterator, " in dot products of ", cluster.dot.width));
   if (cluster.window.iterator >= 0)
-    parts.push_back(str(cluster.window.statement, ": i", cluster.window.iterator, " slides along i", cluster.window.row));
+    parts.push_back(
+        str(cluster.window.statement, ": i", cluster.window.iterator, " slides along i", cluster.window.row));
   for (const auto& pack : cluster.packed) parts.push_back(describe(pack));
   std::string result;
   for (const auto& part : parts) result += (result.empty() ? "" : ", ") + part;

@@ -19,21 +19,22 @@ struct StatementMapping {
   std::string id;
   int iterator = -1;  ///< position in the statement's domain; -1: scalar
   int lanes = 0;
-  int unroll = 1;     ///< vectors in flight along an inner loop
+  int unroll = 1;  ///< vectors in flight along an inner loop
 };
 
-/// A reduction cut into blocks of one of its iterators: each block accumulates privately, then joins the result, so that
-/// what a block reads stays in the cache while all tiles use it.
+/// A reduction cut into blocks of one of its iterators: each block accumulates privately, then joins the result, so
+/// that what a block reads stays in the cache while all tiles use it.
 struct ReductionBlock {
   std::string statement;
-  int iterator = -1;               ///< position in the statement's domain; -1: not cut
+  int iterator = -1;  ///< position in the statement's domain; -1: not cut
   std::int64_t size = 0;
   std::vector<std::string> added;  ///< statements that start and join a block; their last iterator counts the blocks
 };
 
-/// Iterations of a reduction that one instruction sums: `width` consecutive ones of `iterator` are unrolled innermost, and
-/// stand side by side in packed copies. With `steps` > 1 the instruction multiplies matrices: the points of the statement are not
-/// vectors, but loops over rows, columns and steps * width iterations, which machine code has a few instructions for.
+/// Iterations of a reduction that one instruction sums: `width` consecutive ones of `iterator` are unrolled innermost,
+/// and stand side by side in packed copies. With `steps` > 1 the instruction multiplies matrices: the points of the
+/// statement are not vectors, but loops over rows, columns and steps * width iterations, which machine code has a few
+/// instructions for.
 struct DotMapping {
   std::string statement;
   int iterator = -1;  ///< position in the statement's domain; -1: none
@@ -43,8 +44,9 @@ struct DotMapping {
   bool of_matrices() const { return iterator >= 0 && steps > 1; }
 };
 
-/// Iterations of a short reduction that are unrolled with the points of a tile, in the order of what both read together: a
-/// window of `width` elements slides along `row`, `step` elements a point, and each element is read once for all of them.
+/// Iterations of a short reduction that are unrolled with the points of a tile, in the order of what both read
+/// together: a window of `width` elements slides along `row`, `step` elements a point, and each element is read once
+/// for all of them.
 ///
 ///   before  for k < 3 { unrolled h < 8 { O[h] += I[h + k]*K[k] } }
 ///   after   unrolled r < 10 { unrolled k < 3 with 0 <= r - k < 8 { O[r - k] += I[r]*K[k] } }
@@ -62,33 +64,35 @@ struct WindowMapping {
 ///   panel_last   [panel][k][panel mod size]      lanes of the panel are adjacent
 ///   otherwise    [panel][panel mod size][k]      as dense rows
 ///
-/// With a dot product of width w along k, panel_last makes [panel][k/w][panel mod size][k mod w]. For a product of matrices of
-/// s steps the other layout is [panel][k/(w s)][panel mod size][k mod (w s)], and copies keep the type of the tensor.
+/// With a dot product of width w along k, panel_last makes [panel][k/w][panel mod size][k mod w]. For a product of
+/// matrices of s steps the other layout is [panel][k/(w s)][panel mod size][k mod (w s)], and copies keep the type of
+/// the tensor.
 struct PackMapping {
   std::string statement;
-  int read = 0;            ///< position in Statement::reads
-  int panel = -1;          ///< an iterator of the statement that indexes the read
+  int read = 0;    ///< position in Statement::reads
+  int panel = -1;  ///< an iterator of the statement that indexes the read
   std::int64_t size = 1;
   bool panel_last = true;
   bool below_blocks = false;  ///< copied below the loops over blocks, not above them
   int lanes = 0;              ///< of the copy
 };
 
-/// How a cluster is mapped. Members are those of its outer band, in order. Loops stand in this order, outermost first: the
-/// outermost; those of `above`; blocks of the reduction; packed copies; blocks; packed copies below blocks; tiles; points.
+/// How a cluster is mapped. Members are those of its outer band, in order. Loops stand in this order, outermost first:
+/// the outermost; those of `above`; blocks of the reduction; packed copies; blocks; packed copies below blocks; tiles;
+/// points.
 struct ClusterMapping {
   std::vector<MemberMapping> members;
-  int outermost = -1;                        ///< the member whose loop stands alone around the others; -1: none
-  bool parallel = false;                     ///< the outermost loop runs on threads
-  std::vector<int> above;                    ///< members whose loop over blocks, else over tiles, stands above the copies
-  bool register_tile = false;                ///< points are unrolled below the statements' inner loops
+  int outermost = -1;          ///< the member whose loop stands alone around the others; -1: none
+  bool parallel = false;       ///< the outermost loop runs on threads
+  std::vector<int> above;      ///< members whose loop over blocks, else over tiles, stands above the copies
+  bool register_tile = false;  ///< points are unrolled below the statements' inner loops
   std::vector<StatementMapping> statements;  ///< in program order; one that is missing is scalar
   std::vector<std::string> staged;           ///< tensors whose elements stay in a buffer while a tile runs
   ReductionBlock reduction;
   DotMapping dot;
   WindowMapping window;
   std::vector<PackMapping> packed;
-  StatementMapping copies;                   ///< of the copies this adds; `iterator` is a member of the outer band
+  StatementMapping copies;  ///< of the copies this adds; `iterator` is a member of the outer band
 
   /// The mapping of statement \p id, a scalar one by default.
   StatementMapping statement(const std::string& id) const;

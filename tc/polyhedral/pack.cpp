@@ -22,7 +22,8 @@ constexpr std::int64_t cache_line = 64;
 /// One copy: its statement, its temporary and its loops, as texts over the iterators' names.
 class Packer {
  public:
-  Packer(const Scop& scop, const PackMapping& choice, const std::vector<FixedLoop>& fixed, const ClusterMapping& cluster)
+  Packer(const Scop& scop, const PackMapping& choice, const std::vector<FixedLoop>& fixed,
+         const ClusterMapping& cluster)
       : scop_(scop),
         choice_(choice),
         statement_(scop.statement(choice.statement)),
@@ -39,7 +40,9 @@ class Packer {
     for (const auto& loop : fixed)
       if (!contains(used_, loop.iterator) && box_[loop.iterator].extent() > loop.step) repeated_.push_back(loop);
     matrices_ = cluster.dot.of_matrices() && cluster.dot.statement == choice.statement;
-    if (cluster.dot.statement == choice.statement && (choice.panel_last || matrices_) && contains(middle_, cluster.dot.iterator)) dot_ = cluster.dot;
+    if (cluster.dot.statement == choice.statement && (choice.panel_last || matrices_) &&
+        contains(middle_, cluster.dot.iterator))
+      dot_ = cluster.dot;
     for (const auto* list : {&leading_, &middle_})
       for (int i : *list)
         if (polyhedral::stride(scop, read_, i) == 1 && (choice.panel_last || list == &middle_)) adjacent_ = i;
@@ -70,10 +73,10 @@ class Packer {
   Texts names_;
   std::vector<Interval> box_;
   std::vector<int> leading_, middle_;  ///< the used iterators beside the panel's: other kept ones, reduced ones
-  std::vector<FixedLoop> repeated_;            ///< the fixed loops that do not index the tensor
-  DotMapping dot_;                             ///< of the reduced iterators, if they are to stand side by side
-  bool matrices_ = false;                      ///< the copies are factors of products of matrices
-  int adjacent_ = -1;                          ///< the iterator beside the panel's along which the tensor is contiguous
+  std::vector<FixedLoop> repeated_;    ///< the fixed loops that do not index the tensor
+  DotMapping dot_;                     ///< of the reduced iterators, if they are to stand side by side
+  bool matrices_ = false;              ///< the copies are factors of products of matrices
+  int adjacent_ = -1;                  ///< the iterator beside the panel's along which the tensor is contiguous
   Texts full_;
 
   static int position(const Statement& statement, const std::string& iterator) {
@@ -85,7 +88,9 @@ class Packer {
     return list;
   }
   std::string from_first(int iterator) const { return str("(", names_[iterator], " - ", box_[iterator].min, ")"); }
-  std::string quotient(int iterator, std::int64_t size) const { return str("floor(", from_first(iterator), "/", size, ")"); }
+  std::string quotient(int iterator, std::int64_t size) const {
+    return str("floor(", from_first(iterator), "/", size, ")");
+  }
   std::string remainder(int iterator, std::int64_t size) const { return str(from_first(iterator), " mod ", size); }
 
   Texts copy_numbers() const { return dimension_names(static_cast<int>(repeated_.size()), "b"); }
@@ -102,7 +107,8 @@ class Packer {
     numbers.push_back(quotient(choice_.panel, choice_.size));
     if (!choice_.panel_last) numbers.push_back(remainder(choice_.panel, choice_.size));
     for (int i : middle_)
-      if (i != adjacent_ || choice_.panel_last) numbers.push_back(i == dot_.iterator ? quotient(i, dot_.width) : names_[i]);
+      if (i != adjacent_ || choice_.panel_last)
+        numbers.push_back(i == dot_.iterator ? quotient(i, dot_.width) : names_[i]);
     if (choice_.panel_last) numbers.push_back(remainder(choice_.panel, choice_.size));
     if (dot_.iterator >= 0) numbers.push_back(remainder(dot_.iterator, dot_.width));
     if (adjacent_ >= 0 && !choice_.panel_last) numbers.push_back(names_[adjacent_]);
@@ -127,14 +133,15 @@ class Packer {
   }
 
   Access packed_access(const std::string& tensor) const {
-    auto text = str("{ ", statement_.id, "[", join(names_), "] -> ", tensor, "[", join(layout(numbers_of_statement())), "] }");
+    auto text =
+        str("{ ", statement_.id, "[", join(names_), "] -> ", tensor, "[", join(layout(numbers_of_statement())), "] }");
     auto access = exact_access(isl::map(scop_.ctx(), text).intersect_domain(statement_.domain));
     access.relation = access.relation.intersect_domain(read_.relation.domain());
     return access;
   }
 
-  /// The instances of \p copies in the box around those the statement reads; a guard keeps it from the others, which may lie
-  /// outside the tensor.
+  /// The instances of \p copies in the box around those the statement reads; a guard keeps it from the others, which
+  /// may lie outside the tensor.
   isl::set read_box(const isl::map& copies) const {
     auto whole = statement_.domain.apply(copies);
     auto read = read_.relation.domain().apply(copies);
@@ -172,7 +179,8 @@ class Packer {
   /// The instance of the statement whose loops a copy shares.
   Texts host() const {
     Texts result;
-    for (std::size_t i = 0; i < names_.size(); ++i) result.push_back(contains(used_, static_cast<int>(i)) ? names_[i] : str(box_[i].min));
+    for (std::size_t i = 0; i < names_.size(); ++i)
+      result.push_back(contains(used_, static_cast<int>(i)) ? names_[i] : str(box_[i].min));
     for (std::size_t i = 0; i < repeated_.size(); ++i)
       result[repeated_[i].iterator] = str(box_[repeated_[i].iterator].min, " + ", repeated_[i].step, "b", i);
     return result;
@@ -180,14 +188,15 @@ class Packer {
 
   /// A loop over tiles of \p size, of which \p points are left to the band below.
   std::string tile(Texts& tiles, int iterator, std::int64_t size) {
-    if (box_[iterator].extent() % size != 0) full_.push_back(str(size, "*t", tiles.size(), "+", size, "<=", box_[iterator].extent()));
+    if (box_[iterator].extent() % size != 0)
+      full_.push_back(str(size, "*t", tiles.size(), "+", size, "<=", box_[iterator].extent()));
     tiles.push_back(quotient(iterator, size));
     return remainder(iterator, size);
   }
 
-  /// The copy's own loops: over rows or square blocks, below them one vector or the block. Rows along the panels are copied in
-  /// groups, as they lie in memory, so that both sides move through few lines at a time; across the panels, square blocks along as many
-  /// rows as a vector has lanes, so that few rows are read at once.
+  /// The copy's own loops: over rows or square blocks, below them one vector or the block. Rows along the panels are
+  /// copied in groups, as they lie in memory, so that both sides move through few lines at a time; across the panels,
+  /// square blocks along as many rows as a vector has lanes, so that few rows are read at once.
   std::vector<isl::multi_union_pw_aff> loops(const std::string& tuple) {
     Texts tiles, points, within_group;
     for (int i : leading_)
@@ -214,15 +223,16 @@ class Packer {
   }
   bool is_contiguous(int iterator) const { return polyhedral::stride(scop_, read_, iterator) == 1; }
 
-  /// As many rows side by side as one instruction sums; where the tensor is contiguous along them, a cache line of them, in square blocks,
-  /// and one panel after the other, so that what is read follows itself.
+  /// As many rows side by side as one instruction sums; where the tensor is contiguous along them, a cache line of
+  /// them, in square blocks, and one panel after the other, so that what is read follows itself.
   std::vector<isl::multi_union_pw_aff> dot_loops(const std::string& tuple, Texts tiles) {
     for (int i : middle_)
       if (i != dot_.iterator) tiles.push_back(names_[i]);
     bool across = matrices_ && is_contiguous(dot_.iterator);
     std::string lane, row;
     if (across) lane = tile(tiles, choice_.panel, choice_.size);
-    row = tile(tiles, dot_.iterator, across ? cache_line / byte_size(scop_.tensor(range_name(read_.relation)).type) : dot_.width);
+    row = tile(tiles, dot_.iterator,
+               across ? cache_line / byte_size(scop_.tensor(range_name(read_.relation)).type) : dot_.width);
     if (!across) lane = tile(tiles, choice_.panel, choice_.size);
     return {band(tuple, tiles), band(tuple, {lane, row})};
   }
@@ -276,22 +286,25 @@ bool tells_apart(const Statement& statement, const Access& access, const std::ve
 std::vector<int> index_iterators(const Statement& statement, int read) {
   const auto& access = statement.reads.at(read);
   std::vector<int> result;
-  if (!access.exact || access.function.is_null() || !access.function.isa_multi_aff() || access.relation.is_empty()) return {};
+  if (!access.exact || access.function.is_null() || !access.function.isa_multi_aff() || access.relation.is_empty())
+    return {};
   bool digits = false;
   for (const auto& index : elements(access.function.as_multi_aff().list())) {
     auto iterator = only_iterator(isl::union_pw_aff(index), statement.domain);
     if (iterator < 0) return {};
     bool digit = isl_aff_dim(index.get(), isl_dim_div) > 0;
     bool known = contains(result, iterator);
-    if (!digit && (known || !call(index.ctx(), isl_aff_get_coefficient_val, index.get(), isl_dim_in, iterator).is_one())) return {};
+    if (!digit &&
+        (known || !call(index.ctx(), isl_aff_get_coefficient_val, index.get(), isl_dim_in, iterator).is_one()))
+      return {};
     digits = digits || digit;
     if (!known) result.push_back(iterator);
   }
   return !digits || tells_apart(statement, access, result) ? result : std::vector<int>();
 }
 
-Scop pack(const Scop& scop, const std::vector<int>& place, const PackMapping& choice, const std::vector<FixedLoop>& fixed,
-          ClusterMapping& cluster) {
+Scop pack(const Scop& scop, const std::vector<int>& place, const PackMapping& choice,
+          const std::vector<FixedLoop>& fixed, ClusterMapping& cluster) {
   return Packer(scop, choice, fixed, cluster).run(place, cluster);
 }
 

@@ -22,7 +22,8 @@ schedule_node pipelined_sequence(const Scop& scop, const GridClusterMapping& map
   for (const auto& copy : mapping.ahead) statements.push_back(copy.statement);
   auto node = common_node(scop.schedule, statements);
   auto band = band_above(node);
-  if (!node.isa<isl::schedule_node_sequence>() || !band.isa<isl::schedule_node_band>() || band_members(band).size() != 1)
+  if (!node.isa<isl::schedule_node_sequence>() || !band.isa<isl::schedule_node_band>() ||
+      band_members(band).size() != 1)
     throw InternalError("copies that run ahead do not stand with their reader right below the loop over blocks");
   return node;
 }
@@ -42,11 +43,13 @@ Scop run_ahead(const Scop& scop, const std::vector<int>& band, const std::vector
     auto domain = isl::set::universe(scop.statement(copy.statement).domain.space()).to_union_set();
     auto others = call(scop.ctx(), isl_union_pw_aff_subtract_domain, function.copy(), domain.copy());
     auto own = call(scop.ctx(), isl_union_pw_aff_intersect_domain, function.copy(), domain.copy());
-    function = call(scop.ctx(), isl_union_pw_aff_union_add, others.copy(), from_origin(own, copy.blocks, domain).release());
+    function =
+        call(scop.ctx(), isl_union_pw_aff_union_add, others.copy(), from_origin(own, copy.blocks, domain).release());
   }
   auto result = scop;
   auto permutable = node.as<isl::schedule_node_band>().permutable();
-  result.schedule = insert_band(erase(node), {function}, {}).as<isl::schedule_node_band>().set_permutable(permutable).schedule();
+  result.schedule =
+      insert_band(erase(node), {function}, {}).as<isl::schedule_node_band>().set_permutable(permutable).schedule();
   return result;
 }
 

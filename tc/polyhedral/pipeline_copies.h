@@ -23,8 +23,8 @@ isl::schedule_node band_above(const isl::schedule_node& node);
 /// \p mapping.blocks.
 Scop isolate_first_copies(const Scop& scop, const GridClusterMapping& mapping);
 
-/// The synchronisation behind statements (insert_barriers) that asynchronous copies need: those of one iteration are a group, and
-/// each iteration ends when the copies of the next block are there.
+/// The synchronisation behind statements (insert_barriers) that asynchronous copies need: those of one iteration are a
+/// group, and each iteration ends when the copies of the next block are there.
 ///
 ///   before  band [k/16 - 1; U: k/16] { copy_A } { copy_B } { U }
 ///   after   band [the same] { copy_A } { copy_B } { tc_copy_commit } { U } { tc_copy_wait_0 }

@@ -58,11 +58,13 @@ struct Parts {
   bool outermost = false;  ///< the dimensions of the parts are the outermost ones of their tensor
 
   /// "w", or "w0", "w1", ...
-  std::vector<std::string> names() const { return count.size() == 1 ? std::vector<std::string>{"w"} : dimension_names(static_cast<int>(count.size()), "w"); }
+  std::vector<std::string> names() const {
+    return count.size() == 1 ? std::vector<std::string>{"w"} : dimension_names(static_cast<int>(count.size()), "w");
+  }
 };
 
-/// Gives the update \p id an accumulator for each part, with a statement that starts all of them, one that folds the vectors
-/// of several into one, and one that joins what is left.
+/// Gives the update \p id an accumulator for each part, with a statement that starts all of them, one that folds the
+/// vectors of several into one, and one that joins what is left.
 class Privatiser {
  public:
   Privatiser(const Scop& scop, const std::string& id, const Kept& kept, const Parts& parts)
@@ -140,7 +142,8 @@ class Privatiser {
     return tensor;
   }
 
-  /// A statement beside the update with one instance for each element of the tensor whose last number is in [\p from, \p to).
+  /// A statement beside the update with one instance for each element of the tensor whose last number is in [\p from,
+  /// \p to).
   Addition make_statement(const std::string& suffix, std::int64_t from, std::int64_t to) const {
     auto ctx = scop_.ctx();
     Addition addition;
@@ -178,7 +181,8 @@ class Privatiser {
   Tensor tensor_;
 };
 
-std::vector<int> place_of(const Scop& scop, const std::vector<int>& cluster_path, const std::string& id, const ClusterMapping& cluster) {
+std::vector<int> place_of(const Scop& scop, const std::vector<int>& cluster_path, const std::string& id,
+                          const ClusterMapping& cluster) {
   return path_of(alone(node_at(scop.schedule, cluster_path), id, !cluster.members.empty()));
 }
 
@@ -188,7 +192,8 @@ Scop privatise_reduction(const Scop& scop, const std::vector<int>& cluster_path,
                          ClusterMapping& cluster) {
   Kept kept(scop.statement(choice.id));
   auto width = std::int64_t{choice.lanes} * choice.unroll;
-  Parts parts{{str("(", kept.all[choice.iterator], " - ", kept.box[choice.iterator].min, ") mod ", width)}, {width}, true};
+  Parts parts{
+      {str("(", kept.all[choice.iterator], " - ", kept.box[choice.iterator].min, ") mod ", width)}, {width}, true};
   if (choice.unroll > 1) parts.first = choice.lanes;
   Privatiser privatiser(scop, choice.id, kept, parts);
   auto result = privatiser.run(place_of(scop, cluster_path, choice.id, cluster));
@@ -197,8 +202,9 @@ Scop privatise_reduction(const Scop& scop, const std::vector<int>& cluster_path,
   return result;
 }
 
-std::pair<Scop, std::vector<std::string>> privatise_for_threads(const Scop& scop, const std::vector<int>& place, const std::string& id,
-                                                                int iterator, std::int64_t run, std::int64_t threads) {
+std::pair<Scop, std::vector<std::string>> privatise_for_threads(const Scop& scop, const std::vector<int>& place,
+                                                                const std::string& id, int iterator, std::int64_t run,
+                                                                std::int64_t threads) {
   Kept kept(scop.statement(id));
   auto from_zero = str("(", kept.all[iterator], " - ", kept.box[iterator].min, ")");
   Parts parts{{str("floor(", from_zero, "/", run, ") mod ", threads)}, {threads}, true};

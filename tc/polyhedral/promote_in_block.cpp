@@ -24,7 +24,8 @@ isl::pw_aff mod(const isl::pw_aff& value, std::int64_t divisor) {
   return call(value.ctx(), isl_pw_aff_mod_val, value.copy(), isl::val(value.ctx(), divisor).release());
 }
 
-/// How a dimension of a buffer is spread: index p is in the thread floor(p / run) mod threads of some dimension of the block.
+/// How a dimension of a buffer is spread: index p is in the thread floor(p / run) mod threads of some dimension of the
+/// block.
 struct Spread {
   std::int64_t run = 1, threads = 1;
 
@@ -58,7 +59,8 @@ class BufferPlacer {
     }
     auto pairs = writes.apply_range(all.reverse());
     auto prefix = call(scop_.ctx(), isl_schedule_node_get_prefix_schedule_multi_union_pw_aff, inside.get());
-    if (prefix.size() > 0) pairs = call(scop_.ctx(), isl_union_map_eq_at_multi_union_pw_aff, pairs.copy(), prefix.copy());
+    if (prefix.size() > 0)
+      pairs = call(scop_.ctx(), isl_union_map_eq_at_multi_union_pw_aff, pairs.copy(), prefix.copy());
     return across_threads(pairs, where_).is_empty();
   }
 
@@ -76,7 +78,8 @@ class BufferPlacer {
     if (count > most) return false;
     for (auto& statement : scop_.statements)
       for (auto* access : accesses(statement))
-        if (uses(*access, buffer)) access->function = compact(access->function, tensor.extent, spreads).gist(statement.domain);
+        if (uses(*access, buffer))
+          access->function = compact(access->function, tensor.extent, spreads).gist(statement.domain);
     tensor.extent = extent;
     tensor.strides = row_major(extent);
     tensor.in_registers = true;
@@ -114,7 +117,8 @@ class BufferPlacer {
       int position = static_cast<int>(i);
       if (!spreads[i]) continue;
       auto place = spreads[i]->place(function.at(position), extent[i]);
-      result = call(function.ctx(), isl_pw_multi_aff_set_pw_aff, result.copy(), static_cast<unsigned>(position), place.copy());
+      result = call(function.ctx(), isl_pw_multi_aff_set_pw_aff, result.copy(), static_cast<unsigned>(position),
+                    place.copy());
     }
     return result;
   }
@@ -126,7 +130,8 @@ class BufferPlacer {
 
 std::int64_t bytes(const Tensor& tensor) {
   std::int64_t last = 0;
-  for (std::size_t i = 0; i < tensor.extent.size(); ++i) last += (std::max<std::int64_t>(tensor.extent[i], 1) - 1) * tensor.strides[i];
+  for (std::size_t i = 0; i < tensor.extent.size(); ++i)
+    last += (std::max<std::int64_t>(tensor.extent[i], 1) - 1) * tensor.strides[i];
   return (last + 1) * byte_size(tensor.type);
 }
 
@@ -152,7 +157,8 @@ void add_slots(Scop& scop, const std::string& buffer, const GridBuffer& choice) 
       if (access->function.is_null() || range_name(access->function.as_map()) != buffer) continue;
       auto index = access->function.at(choice.along);
       auto rest = mod(index, choice.size), slot = mod(floor_of(index, choice.size), choice.slots);
-      auto inner = call(scop.ctx(), isl_pw_multi_aff_set_pw_aff, access->function.copy(), static_cast<unsigned>(choice.along), rest.copy());
+      auto inner = call(scop.ctx(), isl_pw_multi_aff_set_pw_aff, access->function.copy(),
+                        static_cast<unsigned>(choice.along), rest.copy());
       auto place = call(scop.ctx(), isl_pw_multi_aff_from_pw_aff, slot.copy()).flat_range_product(inner);
       access->function = place.set_range_tuple(buffer).gist(statement.domain);
     }
@@ -176,7 +182,8 @@ Scop promote(const Scop& scop, const std::vector<int>& inside, const GridBuffer&
   bool slotted = choice.along >= 0;
   if (slotted) add_slots(result, buffer, choice);
   auto& tensor = result.tensors.back();
-  if (choice.contiguous >= 0) tensor.strides = strides_with(tensor.extent, static_cast<std::size_t>(choice.contiguous + slotted));
+  if (choice.contiguous >= 0)
+    tensor.strides = strides_with(tensor.extent, static_cast<std::size_t>(choice.contiguous + slotted));
   auto size = bytes(tensor);
   if (size > memory.shared_bytes) return scop;
   memory.shared_bytes -= size;
@@ -193,7 +200,8 @@ Scop promote_in_block(const Scop& scop, const std::vector<int>& inside, const st
   return result;
 }
 
-Scop promote_in_block(const Scop& scop, const GridBuffer& choice, const Coordinates& where, const std::array<std::int64_t, 3>& block, BlockMemory& memory) {
+Scop promote_in_block(const Scop& scop, const GridBuffer& choice, const Coordinates& where,
+                      const std::array<std::int64_t, 3>& block, BlockMemory& memory) {
   auto node = common_node(scop.schedule, choice.statements);
   if (choice.along >= 0) node = band_above(node);
   return promote(scop, path_of(node), choice, where, block, memory);

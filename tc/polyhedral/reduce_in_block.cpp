@@ -25,7 +25,9 @@ std::vector<int> path_to(const isl::schedule_node& node, const std::string& id) 
 }
 
 /// Names of the dimensions of \p statement, the last one aside.
-std::vector<std::string> leading(const Statement& statement) { return dimension_names(dimensions(statement.domain) - 1); }
+std::vector<std::string> leading(const Statement& statement) {
+  return dimension_names(dimensions(statement.domain) - 1);
+}
 
 std::string with(std::vector<std::string> names, const std::string& last) {
   names.push_back(last);
@@ -64,7 +66,8 @@ Scop join_warps(const Scop& scop, const std::string& id, std::int64_t warps, Gri
   statement.write = {target.as_map().intersect_domain(statement.domain), true, target};
   auto read = str("{ ", tuple, " -> ", tensor.name, "[", with(names, "v"), "] }");
   statement.reads = {exact_access(isl::map(ctx, read).intersect_domain(statement.domain))};
-  auto write = str("{ ", id, "[", with(names, "w"), "] -> ", tensor.name, "[", with(names, str("floor(w/", warp_threads, ")")), "] }");
+  auto write = str("{ ", id, "[", with(names, "w"), "] -> ", tensor.name, "[",
+                   with(names, str("floor(w/", warp_threads, ")")), "] }");
   combine.write = exact_access(isl::map(ctx, write).intersect_domain(combine.domain));
   combine.accumulates = false;
   result.tensors.push_back(tensor);
@@ -104,7 +107,8 @@ Scop reduce_in_block(const Scop& scop, GridClusterMapping& mapping) {
   auto chosen = mapping.statements;
   for (const auto& statement : chosen)
     for (const auto& loop : statement.loops)
-      if (loop.threads.dimension == 0 && mapping.block[0] > 1 && is_reduced(scop.statement(statement.id), loop.iterator))
+      if (loop.threads.dimension == 0 && mapping.block[0] > 1 &&
+          is_reduced(scop.statement(statement.id), loop.iterator))
         result = reduce(result, statement.id, loop, mapping);
   return result;
 }

@@ -63,17 +63,20 @@ class Scheduler {
 
   const std::string& target(const Cluster& cluster) const { return targets_[cluster.statements().front()]; }
 
-  /// Does \p cluster compute one number, in statements without a common loop? Where kernels are launched it is one of them.
+  /// Does \p cluster compute one number, in statements without a common loop? Where kernels are launched it is one of
+  /// them.
   bool is_one_number(const Cluster& cluster) const {
     auto statements = cluster.statements();
-    return options_.fuse_rows > 0 && cluster.rows.empty() && std::all_of(statements.begin(), statements.end(), [&](int statement) {
-      return results_[statement] == 0 && targets_[statement] == target(cluster);
-    });
+    return options_.fuse_rows > 0 && cluster.rows.empty() &&
+           std::all_of(statements.begin(), statements.end(), [&](int statement) {
+             return results_[statement] == 0 && targets_[statement] == target(cluster);
+           });
   }
 
   /// Does \p cluster go on computing the one number of \p earlier, right after it?
   bool continues(const Cluster& earlier, const Cluster& cluster) const {
-    return options_.fusion != FusionStrategy::Min && is_one_number(earlier) && is_one_number(cluster) && target(earlier) == target(cluster);
+    return options_.fusion != FusionStrategy::Min && is_one_number(earlier) && is_one_number(cluster) &&
+           target(earlier) == target(cluster);
   }
 
   /// band [0] around the statements of \p part, one after the other
@@ -83,7 +86,9 @@ class Scheduler {
     auto here = universe(part.statements());
     auto zero = call(leaf.ctx(), isl_union_pw_aff_val_on_domain, here.release(), isl::val(leaf.ctx(), 0).release());
     leaf = polyhedral::insert_band(leaf, {zero}, {true}).child(0);
-    return sequence(leaf, singles, [&](isl::schedule_node below, const Cluster& single) { return cluster(below, single, free); }).parent();
+    return sequence(leaf, singles,
+                    [&](isl::schedule_node below, const Cluster& single) { return cluster(below, single, free); })
+        .parent();
   }
 
   /// sequence { part } { part } ..., or the part alone

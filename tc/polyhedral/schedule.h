@@ -15,9 +15,9 @@ namespace tc::polyhedral {
 /// A cluster's outermost band holds the coincident members its statements share: iterators that all dependences among
 /// them align, in the order of the left-hand side. Where a constant shift, or with the options' leave a reversal or
 /// skewing, could give more, isl's scheduler is called for the cluster and its rows are checked: one iterator of each
-/// statement plus a constant. With options.fuse_rows, statements that compute one number stand below a band of one iteration.
-/// What is below is scheduled in the same way, down to one band a statement. The clusters
-/// are those of Clustering (clusters.h). When the isl quota runs out, program order remains.
+/// statement plus a constant. With options.fuse_rows, statements that compute one number stand below a band of one
+/// iteration. What is below is scheduled in the same way, down to one band a statement. The clusters are those of
+/// Clustering (clusters.h). When the isl quota runs out, program order remains.
 isl::schedule compute_schedule(const Scop& scop, const Dependences& dependences, const MappingOptions& options);
 
 }  // namespace tc::polyhedral

@@ -7,8 +7,8 @@
 
 namespace tc::polyhedral {
 
-/// A node of a schedule tree and how execution gets there. Unlike isl's own prefix functions, extension nodes count: the
-/// instances they add are in `prefix`, at the members they are added for.
+/// A node of a schedule tree and how execution gets there. Unlike isl's own prefix functions, extension nodes count:
+/// the instances they add are in `prefix`, at the members they are added for.
 struct Place {
   /// One step of the path: the child of a sequence or set, or the members of a band.
   struct Step {
@@ -28,13 +28,14 @@ struct Place {
 /// Calls \p visit for every node of \p schedule, leaves included, from the root down.
 void for_each_place(const isl::schedule& schedule, const std::function<void(const Place&)>& visit);
 
-/// { instance -> [t] }: when each instance runs in the sequential order of \p schedule, by lexicographic order: members of
-/// bands and indices of children down to the leaf, filled with zeros to one length.
+/// { instance -> [t] }: when each instance runs in the sequential order of \p schedule, by lexicographic order: members
+/// of bands and indices of children down to the leaf, filled with zeros to one length.
 ///
 ///   band [i] { S } { T: band [j] }      S[i] -> [i, 0, 0]; T[i, j] -> [i, 1, j]
 isl::union_map sequential_time(const isl::schedule& schedule);
 
-/// The pairs of \p pairs, { instance -> instance }, whose first instance runs strictly before the second in \p schedule.
+/// The pairs of \p pairs, { instance -> instance }, whose first instance runs strictly before the second in \p
+/// schedule.
 isl::union_map forward_pairs(const isl::schedule& schedule, const isl::union_map& pairs);
 
 }  // namespace tc::polyhedral

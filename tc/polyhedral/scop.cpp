@@ -24,9 +24,7 @@ isl::multi_union_pw_aff iterators(const isl::set& domain) {
 }
 
 /// All instances there could be of the statement of \p domain.
-isl::union_set universe(const isl::set& domain) {
-  return isl::set::universe(domain.space()).to_union_set();
-}
+isl::union_set universe(const isl::set& domain) { return isl::set::universe(domain.space()).to_union_set(); }
 
 /// Adds the band of all iterators of \p domain at the leaf \p node; returns the node of the same depth.
 isl::schedule_node insert_iterators(const isl::schedule_node& node, const isl::set& domain) {
@@ -38,15 +36,9 @@ isl::schedule_node insert_iterators(const isl::schedule_node& node, const isl::s
 const Statement& Scop::statement(const std::string& id) const {
   return find(statements, &Statement::id, id, "statement");
 }
-Statement& Scop::statement(const std::string& id) {
-  return find(statements, &Statement::id, id, "statement");
-}
-const Tensor& Scop::tensor(const std::string& name) const {
-  return find(tensors, &Tensor::name, name, "tensor");
-}
-Tensor& Scop::tensor(const std::string& name) {
-  return find(tensors, &Tensor::name, name, "tensor");
-}
+Statement& Scop::statement(const std::string& id) { return find(statements, &Statement::id, id, "statement"); }
+const Tensor& Scop::tensor(const std::string& name) const { return find(tensors, &Tensor::name, name, "tensor"); }
+Tensor& Scop::tensor(const std::string& name) { return find(tensors, &Tensor::name, name, "tensor"); }
 
 bool Scop::has_tensor(const std::string& name) const {
   return std::any_of(tensors.begin(), tensors.end(), [&](const Tensor& tensor) { return tensor.name == name; });

@@ -12,9 +12,10 @@ namespace tc::polyhedral {
 
 /// How a statement instance reads or writes one element.
 struct Access {
-  isl::map relation;           ///< S[i] -> T[x]: exact, or all elements it may touch; guards restrict it
-  bool exact = true;           ///< false: data-dependent or not affine, no `function`
-  /// S[i] -> T[x] as a total function on the domain, null if the access is not exact; promotion redirects it to a buffer.
+  isl::map relation;  ///< S[i] -> T[x]: exact, or all elements it may touch; guards restrict it
+  bool exact = true;  ///< false: data-dependent or not affine, no `function`
+  /// S[i] -> T[x] as a total function on the domain, null if the access is not exact; promotion redirects it to a
+  /// buffer.
   Nullable<isl::pw_multi_aff> function;
 };
 
@@ -25,20 +26,20 @@ struct Access {
 /// instances that write one element may run in any order.
 struct Statement {
   enum class Body { Source, Identity, Copy };
-  std::string id;                  ///< the tuple name of its instances
-  isl::set domain;                 ///< { S[i] }
+  std::string id;   ///< the tuple name of its instances
+  isl::set domain;  ///< { S[i] }
   Body body = Body::Source;
-  std::string source;              ///< id of the source statement whose value it computes (Body::Source)
-  std::vector<std::string> iterators;  ///< names of the domain's dimensions
+  std::string source;                    ///< id of the source statement whose value it computes (Body::Source)
+  std::vector<std::string> iterators;    ///< names of the domain's dimensions
   Nullable<isl::multi_aff> origin = {};  ///< { S[i] -> S[j] }: Source at iterators j; null: at those of the instance
   bool accumulates = false;
   ReductionOp op = ReductionOp::Sum;
   Access write;
-  bool product = false;            ///< its value is the product of its two reads, in the type of what it writes
-  std::vector<Access> reads;       ///< Source: in the order the right-hand side names them, left to right, depth first
-  int vector_lanes = 0;            ///< lanes of the vector loop around it, 0 without one
-  /// Neighbouring threads, `combined_lanes` of them along this iterator, combine their values with `op` without memory; the
-  /// first of them writes. -1: each instance writes its own value.
+  bool product = false;       ///< its value is the product of its two reads, in the type of what it writes
+  std::vector<Access> reads;  ///< Source: in the order the right-hand side names them, left to right, depth first
+  int vector_lanes = 0;       ///< lanes of the vector loop around it, 0 without one
+  /// Neighbouring threads, `combined_lanes` of them along this iterator, combine their values with `op` without memory;
+  /// the first of them writes. -1: each instance writes its own value.
   int combined_iterator = -1;
   int combined_lanes = 0;
   /// Copy in a kernel: an instance only begins; its value is there after a wait (pipeline_copies.h).
@@ -55,12 +56,13 @@ struct Tensor {
   std::vector<std::int64_t> min, extent;
   std::vector<std::int64_t> strides;  ///< elements
   Storage storage = Storage::Argument;
-  bool live_in = false;    ///< holds values before the scop that it may read
-  bool live_out = false;   ///< its values are used after the scop
-  bool padded = false;     ///< Local: every lane of a full vector exists, so no access needs a mask unless `combined`
-  bool shared = false;     ///< Local: one for all threads of a block, not one for each thread
+  bool live_in = false;   ///< holds values before the scop that it may read
+  bool live_out = false;  ///< its values are used after the scop
+  bool padded = false;    ///< Local: every lane of a full vector exists, so no access needs a mask unless `combined`
+  bool shared = false;    ///< Local: one for all threads of a block, not one for each thread
   bool in_registers = false;  ///< Local: constant indices after unrolling, kept in registers
-  bool combined = false;   ///< Local: a masked-off lane must keep its value, as lanes are combined later or hold another's
+  bool combined =
+      false;  ///< Local: a masked-off lane must keep its value, as lanes are combined later or hold another's
 };
 
 /// A parameter of a schedule: min <= name <= max, which a context node says too.
@@ -74,7 +76,7 @@ struct Scop {
   std::shared_ptr<Context> context;  ///< first member: outlives the isl objects
   std::vector<Statement> statements;
   std::vector<Tensor> tensors;
-  Nullable<isl::schedule> schedule;  ///< initially program order: a sequence of bands
+  Nullable<isl::schedule> schedule;        ///< initially program order: a sequence of bands
   std::vector<Parameter> parameters = {};  ///< of the schedule: coordinates of blocks and threads
 
   isl::ctx ctx() const { return *context; }

@@ -33,7 +33,8 @@ class Ranges {
     int place = type == isl_dim_param ? position : position + static_cast<int>(parameters_);
     auto found = known_.find(place);
     if (found != known_.end()) return found->second;
-    auto min = call(all_.ctx(), isl_set_dim_min_val, all_.copy(), place), max = call(all_.ctx(), isl_set_dim_max_val, all_.copy(), place);
+    auto min = call(all_.ctx(), isl_set_dim_min_val, all_.copy(), place),
+         max = call(all_.ctx(), isl_set_dim_max_val, all_.copy(), place);
     std::optional<Range> range;
     if (min.is_int() && max.is_int()) range = Range{min.num_si(), max.num_si()};
     return known_[place] = range;
@@ -64,9 +65,12 @@ std::vector<Term> terms_of(const isl::aff& expression) {
 }
 
 /// \p value times \p by.
-isl::aff scaled(const isl::aff& value, const isl::val& by) { return call(value.ctx(), isl_aff_scale_val, value.copy(), by.copy()); }
+isl::aff scaled(const isl::aff& value, const isl::val& by) {
+  return call(value.ctx(), isl_aff_scale_val, value.copy(), by.copy());
+}
 
-/// Without the terms that do not matter: floor(\p numerator / \p denominator), of integer coefficients and no quotients.
+/// Without the terms that do not matter: floor(\p numerator / \p denominator), of integer coefficients and no
+/// quotients.
 isl::aff quotient_of(const isl::aff& numerator, std::int64_t denominator, Ranges& ranges) {
   auto ctx = numerator.ctx();
   auto terms = terms_of(numerator);
@@ -109,7 +113,8 @@ isl::aff simplified(const isl::aff& function, Ranges& ranges) {
     auto denominator = call(ctx, isl_aff_get_denominator_val, quotient.get());
     auto numerator = scaled(quotient, denominator);
     if (factor.is_zero() || has_quotients(numerator)) continue;
-    auto old = scaled(quotient.floor(), factor), simpler = scaled(quotient_of(numerator, denominator.num_si(), ranges), factor);
+    auto old = scaled(quotient.floor(), factor),
+         simpler = scaled(quotient_of(numerator, denominator.num_si(), ranges), factor);
     result = result.sub(old).add(simpler);
   }
   return result;
@@ -122,7 +127,8 @@ isl::pw_multi_aff simplify_quotients(const isl::pw_multi_aff& function, const is
   Nullable<isl::pw_multi_aff> result;
   function.foreach_piece([&](const isl::set& piece, const isl::multi_aff& values) {
     auto simpler = values;
-    for (unsigned i = 0; i < values.size(); ++i) simpler = simpler.set_at(static_cast<int>(i), simplified(values.at(static_cast<int>(i)), ranges));
+    for (unsigned i = 0; i < values.size(); ++i)
+      simpler = simpler.set_at(static_cast<int>(i), simplified(values.at(static_cast<int>(i)), ranges));
     auto part = call(piece.ctx(), isl_pw_multi_aff_alloc, piece.copy(), simpler.copy());
     result = result.is_null() ? part : result.union_add(part);
   });

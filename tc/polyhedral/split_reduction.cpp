@@ -40,29 +40,38 @@ Statement moved(const Statement& statement, const isl::multi_aff& from, const is
 class PartMaker {
  public:
   PartMaker(const Scop& scop, const ReductionParts& parts)
-      : scop_(scop), parts_(parts), update_(scop.statement(parts.statement)), names_(dimension_names(dimensions(update_.domain))),
+      : scop_(scop),
+        parts_(parts),
+        update_(scop.statement(parts.statement)),
+        names_(dimension_names(dimensions(update_.domain))),
         box_(box(update_.domain)) {}
 
-  /// U[p, i, k]: the instances of all parts; the numbers of parts come first. A part of one iteration has no loop over it.
+  /// U[p, i, k]: the instances of all parts; the numbers of parts come first. A part of one iteration has no loop over
+  /// it.
   Statement update() const {
     std::vector<std::string> parts, own, source = names_, bounds, iterators;
     for (std::size_t c = 0; c < parts_.cuts.size(); ++c) parts.push_back(str("p", c));
     for (std::size_t i = 0; i < names_.size(); ++i) {
       auto cut = cut_of(static_cast<int>(i));
-      if (cut >= 0) source[i] = str(box_[i].min, " + ", parts_.cuts[cut].size, " p", cut, parts_.cuts[cut].size > 1 ? " + " + names_[i] : "");
+      if (cut >= 0)
+        source[i] = str(box_[i].min, " + ", parts_.cuts[cut].size, " p", cut,
+                        parts_.cuts[cut].size > 1 ? " + " + names_[i] : "");
       if (cut >= 0 && parts_.cuts[cut].size == 1) continue;
       own.push_back(names_[i]);
       iterators.push_back(update_.iterators[i]);
-      bounds.push_back(cut >= 0 ? within(names_[i], 0, parts_.cuts[cut].size) : within(names_[i], box_[i].min, box_[i].extent()));
+      bounds.push_back(cut >= 0 ? within(names_[i], 0, parts_.cuts[cut].size)
+                                : within(names_[i], box_[i].min, box_[i].extent()));
     }
     for (std::size_t c = 0; c < parts.size(); ++c) {
       bounds.push_back(within(parts[c], 0, parts_.cuts[c].count));
-      iterators.insert(iterators.begin() + static_cast<long>(c), str(update_.iterators[parts_.cuts[c].iterator], "_part"));
+      iterators.insert(iterators.begin() + static_cast<long>(c),
+                       str(update_.iterators[parts_.cuts[c].iterator], "_part"));
     }
     parts.insert(parts.end(), own.begin(), own.end());
     auto tuple = str(update_.id, "[", join(parts), "]");
     isl::set domain(scop_.ctx(), str("{ ", tuple, " : ", join(bounds, " and "), " }"));
-    auto result = moved(update_, isl::multi_aff(scop_.ctx(), str("{ ", tuple, " -> ", update_.id, "[", join(source), "] }")), domain);
+    auto result = moved(
+        update_, isl::multi_aff(scop_.ctx(), str("{ ", tuple, " -> ", update_.id, "[", join(source), "] }")), domain);
     result.iterators = iterators;
     return result;
   }
@@ -77,7 +86,8 @@ class PartMaker {
       domain = domain.intersect(where(str(names_[cut.iterator], " < ", end)));
       if (left.is_empty()) continue;
       auto id = unused_name(scop_, update_.id + str("_rest", result.empty() ? "" : str(result.size())));
-      auto from = isl::multi_aff(scop_.ctx(), str("{ ", id, "[", join(names_), "] -> ", update_.id, "[", join(names_), "] }"));
+      auto from =
+          isl::multi_aff(scop_.ctx(), str("{ ", id, "[", join(names_), "] -> ", update_.id, "[", join(names_), "] }"));
       result.push_back(moved(update_, from, left.preimage(from)));
       result.back().id = id;
     }
@@ -104,17 +114,19 @@ class PartMaker {
   std::vector<Interval> box_;
 };
 
-/// \p scop with the statements of the reduction replaced, in program order; the schedule is the old one. Gives the new statements,
-/// start and update first.
+/// \p scop with the statements of the reduction replaced, in program order; the schedule is the old one. Gives the new
+/// statements, start and update first.
 Scop rewrite(const Scop& scop, const ReductionParts& parts, Ids& added) {
   PartMaker maker(scop, parts);
   std::vector<std::int64_t> counts;
   for (const auto& cut : parts.cuts) counts.push_back(cut.count);
   auto changed = scop;
   changed.statement(parts.statement) = maker.update();
-  auto made = privatise_parts(changed, parts.statement, dimension_names(static_cast<int>(counts.size())), counts, parts.parts_first);
+  auto made = privatise_parts(changed, parts.statement, dimension_names(static_cast<int>(counts.size())), counts,
+                              parts.parts_first);
   auto result = made.scop;
-  auto at = std::find_if(result.statements.begin(), result.statements.end(), [&](const auto& s) { return s.id == parts.statement; });
+  auto at = std::find_if(result.statements.begin(), result.statements.end(),
+                         [&](const auto& s) { return s.id == parts.statement; });
   at = result.statements.insert(at, made.start) + 2;
   added = {made.start.id, parts.statement, made.join.id};
   at = result.statements.insert(at, made.join) + 1;
@@ -134,7 +146,9 @@ Ids needed_by(const Ids& ids, const Ids& among, const isl::union_map& dependence
     auto sink = open.back();
     open.pop_back();
     for (const auto& edge : edges) {
-      if (edge.second != sink || !contains(among, edge.first) || contains(ids, edge.first) || contains(result, edge.first)) continue;
+      if (edge.second != sink || !contains(among, edge.first) || contains(ids, edge.first) ||
+          contains(result, edge.first))
+        continue;
       result.push_back(edge.first);
       open.push_back(edge.first);
     }
@@ -156,15 +170,19 @@ isl::schedule in_order(const std::vector<isl::schedule_node>& parts, const isl::
   isl::union_set_list filters(domain.ctx(), static_cast<int>(parts.size()));
   for (const auto& part : parts) filters = filters.add(instances_at(part));
   node = node.insert_sequence(filters);
-  for (std::size_t i = 0; i < parts.size(); ++i) node = copy_tree(parts[i], node.child(static_cast<int>(i)).child(0)).ancestor(2);
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    node = copy_tree(parts[i], node.child(static_cast<int>(i)).child(0)).ancestor(2);
   return node.schedule();
 }
 
 }  // namespace
 
 bool ReductionParts::operator==(const ReductionParts& other) const {
-  auto same = [](const Cut& a, const Cut& b) { return a.iterator == b.iterator && a.size == b.size && a.count == b.count; };
-  return statement == other.statement && parts_first == other.parts_first && std::equal(cuts.begin(), cuts.end(), other.cuts.begin(), other.cuts.end(), same);
+  auto same = [](const Cut& a, const Cut& b) {
+    return a.iterator == b.iterator && a.size == b.size && a.count == b.count;
+  };
+  return statement == other.statement && parts_first == other.parts_first &&
+         std::equal(cuts.begin(), cuts.end(), other.cuts.begin(), other.cuts.end(), same);
 }
 
 Scop split_reduction(const Scop& scop, const ReductionParts& parts, const MappingOptions& options) {

@@ -9,8 +9,8 @@
 
 namespace tc::polyhedral {
 
-/// A reduction in parts that run beside each other: `count` parts of `size` iterations of each iterator that is cut. What is left
-/// of an iterator joins the result without a part.
+/// A reduction in parts that run beside each other: `count` parts of `size` iterations of each iterator that is cut.
+/// What is left of an iterator joins the result without a part.
 struct ReductionParts {
   struct Cut {
     int iterator = -1;  ///< position in the statement's domain; reduced
@@ -23,11 +23,13 @@ struct ReductionParts {
   bool operator==(const ReductionParts&) const;
 };
 
-/// \p scop, scheduled by compute_schedule under \p options, with the reduction \p parts in parts. Its cluster becomes up to three:
-/// what the reduction needs; the parts, whose number is a coincident iterator; the rest, with the parts combined.
+/// \p scop, scheduled by compute_schedule under \p options, with the reduction \p parts in parts. Its cluster becomes
+/// up to three: what the reduction needs; the parts, whose number is a coincident iterator; the rest, with the parts
+/// combined.
 ///
 ///   before  band [i] { I: C[i] = 0 } { band [k]  U: C[i] += A[i, k] } { V: D[i] = C[i] }             0 <= k < 1000
-///   after   band [i, p] { U_identity: parts_U[i, p] = 0 } { band [k]  U: parts_U[i, p] += A[i, 64p + k] }     0 <= k < 64
+///   after   band [i, p] { U_identity: parts_U[i, p] = 0 } { band [k]  U: parts_U[i, p] += A[i, 64p + k] }     0 <= k <
+///   64
 ///           band [i] { I: C[i] = 0 } { band [w]  U_combine: C[i] += parts_U[i, w] }                   0 <= w < 15
 ///                    { band [k]  U_rest: C[i] += A[i, k] }  { V: D[i] = C[i] }                        960 <= k < 1000
 ///

@@ -31,9 +31,9 @@ class Uses {
     exclusive = exact && covered && owners.is_single_valued();
   }
 
-  bool outside = false;               ///< statements of other clusters touch it too
+  bool outside = false;  ///< statements of other clusters touch it too
   bool exact = true;
-  bool exclusive = false;             ///< each element belongs to one iteration of the outer band, and `writer` writes it
+  bool exclusive = false;  ///< each element belongs to one iteration of the outer band, and `writer` writes it
   const Statement* writer = nullptr;  ///< the statement that writes all that is touched
   bool reads_first = false;           ///< values from before the cluster may be read
 
@@ -50,7 +50,8 @@ class Uses {
   isl::union_map elements_;
 };
 
-/// The temporary and where it holds what the tensor does: at the same index, or at the iterators of the statement that writes it.
+/// The temporary and where it holds what the tensor does: at the same index, or at the iterators of the statement that
+/// writes it.
 class Temporary {
  public:
   Temporary(const Scop& scop, const Tensor& tensor, const Statement& writer) : tensor_(tensor) {
@@ -79,13 +80,15 @@ class Temporary {
   static bool has_digits(const Statement& writer) {
     if (!writer.write.function.isa_multi_aff()) return false;
     auto index = tc::polyhedral::elements(writer.write.function.as_multi_aff().list());
-    return std::any_of(index.begin(), index.end(), [](const isl::aff& aff) { return isl_aff_dim(aff.get(), isl_dim_div) > 0; });
+    return std::any_of(index.begin(), index.end(),
+                       [](const isl::aff& aff) { return isl_aff_dim(aff.get(), isl_dim_div) > 0; });
   }
   void index_by_iterators(const Statement& writer) {
     auto names = dimension_names(dimensions(writer.domain));
     std::vector<std::string> kept;
     for (int i : kept_dimensions(writer)) kept.push_back(names[i]);
-    isl::map pick(writer.domain.ctx(), str("{ ", writer.id, "[", join(names), "] -> ", tensor_.name, "[", join(kept), "] }"));
+    isl::map pick(writer.domain.ctx(),
+                  str("{ ", writer.id, "[", join(names), "] -> ", tensor_.name, "[", join(kept), "] }"));
     auto place = writer.write.relation.intersect_domain(writer.domain).reverse().apply_range(pick);
     if (!place.is_single_valued()) return;
     layout_ = place.as_pw_multi_aff();
@@ -117,7 +120,8 @@ Addition copy_statement(const Statement& host, const std::string& id, const Temp
   addition.statement.id = id;
   addition.statement.body = Statement::Body::Copy;
   addition.statement.iterators = own;
-  addition.statement.domain = host.domain.apply(isl::map(ctx, str("{ ", host.id, "[", join(names), "] -> ", tuple, " }")));
+  addition.statement.domain =
+      host.domain.apply(isl::map(ctx, str("{ ", host.id, "[", join(names), "] -> ", tuple, " }")));
   addition.like = isl::multi_aff(ctx, str("{ ", tuple, " -> ", host.id, "[", join(first), "] }"));
   auto function = host.write.function.pullback(addition.like.to_pw_multi_aff());
   Access memory{function.as_map().intersect_domain(addition.statement.domain), true, function};
@@ -130,9 +134,10 @@ Addition copy_statement(const Statement& host, const std::string& id, const Temp
 /// Fewer lanes than that are not worth a vector of their own.
 constexpr int least_lanes = 4;
 
-/// Maps a copy like the points of the outer band \p band: lanes along the member cluster.copies names, as many as the tensor has side by
-/// side.
-void map_copy(const Scop& scop, const Addition& copy, const Statement& host, const isl::schedule_node& band, ClusterMapping& cluster) {
+/// Maps a copy like the points of the outer band \p band: lanes along the member cluster.copies names, as many as the
+/// tensor has side by side.
+void map_copy(const Scop& scop, const Addition& copy, const Statement& host, const isl::schedule_node& band,
+              ClusterMapping& cluster) {
   if (cluster.copies.iterator < 0) return;
   auto iterator = only_iterator(band_members(band)[cluster.copies.iterator], host.domain);
   auto kept = kept_dimensions(host);
@@ -154,7 +159,8 @@ Scop stage_tensor(const Scop& scop, const std::vector<int>& path, const std::str
   Temporary temporary(scop, tensor, *uses.writer);
   const auto& staged = temporary.tensor().name;
   std::vector<Addition> before, after;
-  if (uses.reads_first) before.push_back(copy_statement(*uses.writer, unused_name(scop, name + "_in"), temporary, true));
+  if (uses.reads_first)
+    before.push_back(copy_statement(*uses.writer, unused_name(scop, name + "_in"), temporary, true));
   if (uses.outside || tensor.live_out)
     after.push_back(copy_statement(*uses.writer, unused_name(scop, name + "_out"), temporary, false));
   for (const auto* additions : {&before, &after})

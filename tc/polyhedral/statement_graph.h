@@ -30,11 +30,11 @@ class StatementGraph {
     std::string id;
     isl::set domain;
     bool accumulates = false;
-    std::set<std::string> reads;             ///< names of tensors
-    std::vector<int> order;                  ///< iterators: those of the left-hand side in its order, then the others
-    std::vector<std::int64_t> min, extent;   ///< of each iterator
-    std::vector<bool> coincident;            ///< all of the statement's own dependences have distance 0
-    std::vector<bool> forward;               ///< its own validity dependences have no negative distance
+    std::set<std::string> reads;            ///< names of tensors
+    std::vector<int> order;                 ///< iterators: those of the left-hand side in its order, then the others
+    std::vector<std::int64_t> min, extent;  ///< of each iterator
+    std::vector<bool> coincident;           ///< all of the statement's own dependences have distance 0
+    std::vector<bool> forward;              ///< its own validity dependences have no negative distance
     int size() const { return static_cast<int>(order.size()); }
   };
   struct Edge {
@@ -55,8 +55,8 @@ class StatementGraph {
 /// The iterators of each statement that no outer band has used yet.
 using Free = std::vector<std::vector<bool>>;
 
-/// The members of a common band of \p statements, at most one free iterator a statement, along which all dependences among
-/// them have distance 0: coincident members. In the left-hand order of the statement with the fewest candidates.
+/// The members of a common band of \p statements, at most one free iterator a statement, along which all dependences
+/// among them have distance 0: coincident members. In the left-hand order of the statement with the fewest candidates.
 /// Statements without a dependence between them are aligned by position and need equal ranges.
 ///
 ///   C(m, n) +=! A(m, k) * B(k, n); D(n, m) = C(m, n)      [m; m; j2], [n; n; j1]

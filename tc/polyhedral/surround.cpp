@@ -41,7 +41,8 @@ class Rebuilder {
 
   schedule_node copy_sequence(const schedule_node& from, const schedule_node& to) const {
     isl::union_set_list filters(from.ctx(), static_cast<int>(from.n_children()));
-    for (unsigned i = 0; i < from.n_children(); ++i) filters = filters.add(extend(instances_at(from.child(i).child(0)), i, from));
+    for (unsigned i = 0; i < from.n_children(); ++i)
+      filters = filters.add(extend(instances_at(from.child(i).child(0)), i, from));
     auto node = to.insert_sequence(filters);
     for (unsigned i = 0; i < from.n_children(); ++i)
       node = copy(from.child(i).child(0), node.child(i).child(0)).ancestor(2);

@@ -8,8 +8,8 @@
 
 namespace tc::polyhedral {
 
-/// The iteration number of several loops, the fastest first, written with one digit for each dimension of a block; what is left
-/// counts rounds.
+/// The iteration number of several loops, the fastest first, written with one digit for each dimension of a block; what
+/// is left counts rounds.
 class ThreadDigits {
  public:
   explicit ThreadDigits(const std::array<std::int64_t, 3>& block) : block_(block) {}

@@ -15,11 +15,13 @@ isl::union_map equal_at(const isl::union_map& pairs, const isl::multi_union_pw_a
 isl::set writers(const Statement& statement) {
   if (statement.combined_iterator < 0) return statement.domain;
   auto names = dimension_names(dimensions(statement.domain));
-  auto text = str("{ ", statement.id, "[", join(names), "] : ", names[statement.combined_iterator], " mod ", statement.combined_lanes, " = 0 }");
+  auto text = str("{ ", statement.id, "[", join(names), "] : ", names[statement.combined_iterator], " mod ",
+                  statement.combined_lanes, " = 0 }");
   return statement.domain.intersect(isl::set(statement.domain.ctx(), text));
 }
 
-/// The part of memory that \p access touches and other threads may too, named after its buffer; nothing for a buffer of one thread.
+/// The part of memory that \p access touches and other threads may too, named after its buffer; nothing for a buffer of
+/// one thread.
 isl::union_map shared_memory(const Scop& scop, const Statement& statement, const Access& access, Sharing sharing) {
   auto nothing = isl::union_map::empty(scop.ctx());
   if (access.function.is_null()) return access.relation.to_union_map();
@@ -90,17 +92,20 @@ isl::map related_threads(const isl::union_map& pairs, const Coordinates& coordin
 }
 
 isl::map threads_of_other_warps(isl::ctx ctx, const std::array<std::int64_t, 3>& block, std::int64_t warp) {
-  auto number = [&](const char* prime) { return str("floor((x", prime, " + ", block[0], "y", prime, " + ", block[0] * block[1], "z", prime, ")/", warp, ")"); };
+  auto number = [&](const char* prime) {
+    return str("floor((x", prime, " + ", block[0], "y", prime, " + ", block[0] * block[1], "z", prime, ")/", warp, ")");
+  };
   return isl::map(ctx, str("{ [x, y, z] -> [x', y', z'] : ", number(""), " != ", number("'"), " }"));
 }
 
-isl::union_map across_warps(const isl::union_map& pairs, const Coordinates& coordinates, const std::array<std::int64_t, 3>& block,
-                            std::int64_t warp) {
+isl::union_map across_warps(const isl::union_map& pairs, const Coordinates& coordinates,
+                            const std::array<std::int64_t, 3>& block, std::int64_t warp) {
   if (pairs.is_empty() || block[0] * block[1] * block[2] <= warp) return isl::union_map::empty(pairs.ctx());
   auto number = coordinates.threads.at(0);
   auto weight = block[0];
   for (int i = 1; i < 3; weight *= block[i++]) {
-    auto part = call(pairs.ctx(), isl_union_pw_aff_scale_val, coordinates.threads.at(i).release(), isl::val(pairs.ctx(), weight).release());
+    auto part = call(pairs.ctx(), isl_union_pw_aff_scale_val, coordinates.threads.at(i).release(),
+                     isl::val(pairs.ctx(), weight).release());
     number = call(pairs.ctx(), isl_union_pw_aff_add, number.copy(), part.copy());
   }
   return pairs.subtract(equal_at(pairs, isl::multi_union_pw_aff(quotient(number, warp))));

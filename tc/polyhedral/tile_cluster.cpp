@@ -38,9 +38,11 @@ class Sinker {
     std::int64_t result = 1;
     for (const auto& id : ids) {
       const auto& dot = mapping_.dot;
-      if (id == dot.statement && only_iterator(index, scop_.statement(id).domain) == dot.iterator) result = std::int64_t{dot.width} * dot.steps;
+      if (id == dot.statement && only_iterator(index, scop_.statement(id).domain) == dot.iterator)
+        result = std::int64_t{dot.width} * dot.steps;
       const auto& window = mapping_.window;
-      if (id == window.statement && only_iterator(index, scop_.statement(id).domain) == window.iterator) result = window.width;
+      if (id == window.statement && only_iterator(index, scop_.statement(id).domain) == window.iterator)
+        result = window.width;
       auto statement = mapping_.statement(id);
       if (statement.iterator >= 0 && only_iterator(index, scop_.statement(id).domain) == statement.iterator)
         result = std::max<std::int64_t>(result, std::int64_t{statement.lanes} * statement.unroll);
@@ -85,9 +87,11 @@ class Sinker {
 /// The bands that take the place of the outer band, outermost first, and the points below them.
 class OuterTiles {
  public:
-  OuterTiles(const Scop& scop, const schedule_node& band, const ClusterView& cluster, const ClusterMapping& mapping) : mapping_(mapping) {
+  OuterTiles(const Scop& scop, const schedule_node& band, const ClusterView& cluster, const ClusterMapping& mapping)
+      : mapping_(mapping) {
     auto members = band_members(band);
-    for (std::size_t i = 0; i < members.size(); ++i) splits_.push_back(split(static_cast<int>(i), members[i], cluster.members[i], band));
+    for (std::size_t i = 0; i < members.size(); ++i)
+      splits_.push_back(split(static_cast<int>(i), members[i], cluster.members[i], band));
     if (mapping.outermost >= 0) take_first(mapping.outermost, outermost);
     for (int member : mapping.above) take_first(member, above);
     if (mapping.reduction.iterator >= 0) above.push_back({reduction_blocks(scop, band, mapping.reduction), false});
@@ -96,8 +100,8 @@ class OuterTiles {
     separate_full_tiles(isl_schedule_node_get_schedule_depth(band.get()));
   }
 
-  /// A band of loops over tiles and the conditions for full ones: each member with partial tiles starts a band of its own, so
-  /// that their combinations are separated too.
+  /// A band of loops over tiles and the conditions for full ones: each member with partial tiles starts a band of its
+  /// own, so that their combinations are separated too.
   struct TileBand {
     Loops loops;
     std::vector<std::string> full;
@@ -162,7 +166,8 @@ class OuterTiles {
   /// The name isolate() knows a loop by.
   std::string name(const Part& part, int depth) const {
     if (part.band >= 0) return str("t", part.position);
-    auto outside = depth + (part.group != &outermost ? outermost.size() : 0) + (part.group == &blocks ? above.size() : 0);
+    auto outside =
+        depth + (part.group != &outermost ? outermost.size() : 0) + (part.group == &blocks ? above.size() : 0);
     return str("o", outside + part.position);
   }
 
@@ -185,7 +190,8 @@ class OuterTiles {
 TiledCluster tile_cluster(const Scop& scop, const ClusterView& cluster, const ClusterMapping& mapping) {
   auto node = node_at(scop.schedule, cluster.path);
   Sinker sinker(scop, mapping);
-  if (cluster.members.empty()) return {sinker.sink(node, {}).schedule(), cluster.path, cluster.path, cluster.path, cluster.path};
+  if (cluster.members.empty())
+    return {sinker.sink(node, {}).schedule(), cluster.path, cluster.path, cluster.path, cluster.path};
   OuterTiles loops(scop, node, cluster, mapping);
   node = erase(node);
   for (auto band = loops.tiles.rbegin(); band != loops.tiles.rend(); ++band) node = insert_loops(node, band->loops);

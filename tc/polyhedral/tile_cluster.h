@@ -11,9 +11,9 @@ namespace tc::polyhedral {
 ///   before  band [i, j] { S0 } { S1: band [k] }
 ///   after   band [i/8] band [j/48] { S0: band [i%8, j%48] } { S1: band [k]  band [i%8, j%48] }
 ///
-/// The loops of the outer band stand in the order ClusterMapping says, with the blocks of a cut reduction between them. Loops
-/// with one iteration are left out. Values are counted from the smallest one, so that full tiles are those of the array;
-/// they are separated from partial ones in the generated code. Paths lead to the nodes below the loops:
+/// The loops of the outer band stand in the order ClusterMapping says, with the blocks of a cut reduction between them.
+/// Loops with one iteration are left out. Values are counted from the smallest one, so that full tiles are those of the
+/// array; they are separated from partial ones in the generated code. Paths lead to the nodes below the loops:
 struct TiledCluster {
   isl::schedule schedule;
   std::vector<int> first;   ///< below the outermost loop

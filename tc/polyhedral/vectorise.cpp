@@ -33,7 +33,8 @@ class Vectoriser {
     auto coincident = band_coincident(band);
     int lane = -1;
     for (std::size_t i = 0; i < members.size(); ++i)
-      if (choice.iterator >= 0 && only_iterator(members[i], statement.domain) == choice.iterator) lane = static_cast<int>(i);
+      if (choice.iterator >= 0 && only_iterator(members[i], statement.domain) == choice.iterator)
+        lane = static_cast<int>(i);
     if (lane < 0) return band;
     auto whole = values(members[lane], instances_at(band));
     bool split = whole.max >= choice.lanes;
@@ -62,7 +63,8 @@ class Vectoriser {
   }
 
   /// The iterations that one instruction sums follow one another.
-  void move_dot_last(const Statement& statement, std::vector<isl::union_pw_aff>& members, std::vector<bool>& coincident) const {
+  void move_dot_last(const Statement& statement, std::vector<isl::union_pw_aff>& members,
+                     std::vector<bool>& coincident) const {
     if (statement.id != mapping_.dot.statement) return;
     for (std::size_t i = 0; i < members.size(); ++i)
       if (only_iterator(members[i], statement.domain) == mapping_.dot.iterator)
@@ -70,7 +72,8 @@ class Vectoriser {
   }
 
   /// Rows in the order of what they read, the iterations that read the same innermost.
-  void slide_window(const Statement& statement, std::vector<isl::union_pw_aff>& members, std::vector<bool>& coincident) const {
+  void slide_window(const Statement& statement, std::vector<isl::union_pw_aff>& members,
+                    std::vector<bool>& coincident) const {
     const auto& window = mapping_.window;
     if (statement.id != window.statement) return;
     int row = -1, iteration = -1;
@@ -80,7 +83,8 @@ class Vectoriser {
       if (iterator == window.iterator) iteration = static_cast<int>(i);
     }
     if (row < 0 || iteration < 0) return;
-    auto scaled = call(scop_.ctx(), isl_union_pw_aff_scale_val, members[row].copy(), isl::val(scop_.ctx(), window.step).release());
+    auto scaled = call(scop_.ctx(), isl_union_pw_aff_scale_val, members[row].copy(),
+                       isl::val(scop_.ctx(), window.step).release());
     members[row] = scaled.add(members[iteration]);
     coincident[row] = false;
     move_last(members, coincident, iteration);

@@ -10,7 +10,8 @@ namespace tc::polyhedral {
 ///   before  S1: band [i%8, j%48]
 ///   after   S1: register  band [i%8, (j%48)/16]  vector  band [(j%48)%16]
 ///
-/// In an accumulating statement the vectors of a row come last, after them the iterations of a dot product. The mark `register` is left out where the loops are to stay loops. Sets Statement::vector_lanes.
+/// In an accumulating statement the vectors of a row come last, after them the iterations of a dot product. The mark
+/// `register` is left out where the loops are to stay loops. Sets Statement::vector_lanes.
 Scop vectorise(const Scop& scop, const std::vector<int>& path, const ClusterMapping& mapping);
 
 }  // namespace tc::polyhedral

@@ -202,9 +202,7 @@ class BoundsCheck {
 
 }  // namespace
 
-void verify_instances(const Scop& scop) {
-  InstanceCheck(scop).run();
-}
+void verify_instances(const Scop& scop) { InstanceCheck(scop).run(); }
 
 void verify_dependences(const Scop& scop, const Dependences& dependences) {
   DependenceCheck(scop.schedule).run(dependences.validity);

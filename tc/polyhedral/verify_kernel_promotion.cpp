@@ -22,8 +22,14 @@ isl::union_map in_all_threads(const isl::union_map& time) {
 class KernelBuffer {
  public:
   KernelBuffer(const GridKernel& kernel, const std::string& buffer, const isl::union_map& time)
-      : scop_(kernel.scop), buffer_(buffer), time_(time), where_(owner(kernel)), elements_(isl::union_map::empty(kernel.scop.ctx())),
-        places_(elements_), reads_(isl::union_set::empty(kernel.scop.ctx())), writes_(reads_) {}
+      : scop_(kernel.scop),
+        buffer_(buffer),
+        time_(time),
+        where_(owner(kernel)),
+        elements_(isl::union_map::empty(kernel.scop.ctx())),
+        places_(elements_),
+        reads_(isl::union_set::empty(kernel.scop.ctx())),
+        writes_(reads_) {}
 
   void run() {
     for (const auto& statement : scop_.statements) {
@@ -45,7 +51,9 @@ class KernelBuffer {
     return all.range_product(call(scop_.ctx(), isl_union_map_from_multi_union_pw_aff, kernel.where.threads.copy()));
   }
 
-  [[noreturn]] void fail(const std::string& what) const { broken_law("promotion", str("buffer '", buffer_, "': ", what), scop_.schedule); }
+  [[noreturn]] void fail(const std::string& what) const {
+    broken_law("promotion", str("buffer '", buffer_, "': ", what), scop_.schedule);
+  }
 
   static std::string sample(const isl::union_set& set) {
     auto point = call(set.ctx(), isl_union_set_sample_point, set.copy());
@@ -54,7 +62,10 @@ class KernelBuffer {
 
   void add(const Statement& statement, const Access& access, bool write) {
     if (access.function.is_null() || range_name(access.function.as_map()) != buffer_) return;
-    auto place = access.function.as_map().intersect_domain(access.relation.domain()).intersect_domain(statement.domain).to_union_map();
+    auto place = access.function.as_map()
+                     .intersect_domain(access.relation.domain())
+                     .intersect_domain(statement.domain)
+                     .to_union_map();
     auto element = access.relation.intersect_domain(statement.domain).to_union_map();
     replaced_.insert(range_name(access.relation));
     auto owned = place.range_product(where_);
@@ -80,7 +91,9 @@ class KernelBuffer {
 
   /// Where another element is written to the place of one that is read later, this one is written again after that.
   void check_overwritten(const isl::union_map& served) const {
-    auto others = of_writes(places_).apply_range(of_reads(places_).reverse()).subtract(of_writes(elements_).apply_range(of_reads(elements_).reverse()));
+    auto others = of_writes(places_)
+                      .apply_range(of_reads(places_).reverse())
+                      .subtract(of_writes(elements_).apply_range(of_reads(elements_).reverse()));
     if (others.is_empty()) return;
     auto last = call(scop_.ctx(), isl_union_map_lexmax, served.reverse().apply_range(time_).release());
     auto since = call(scop_.ctx(), isl_union_map_lex_ge_union_map, time_.copy(), last.copy());
@@ -103,7 +116,8 @@ class KernelBuffer {
 void verify_kernel_promotion(const GridKernel& kernel) {
   auto time = in_all_threads(sequential_time(kernel.scop.schedule));
   for (const auto& tensor : kernel.scop.tensors)
-    if (tensor.storage == Tensor::Storage::Local && (tensor.shared || tensor.in_registers)) KernelBuffer(kernel, tensor.name, time).run();
+    if (tensor.storage == Tensor::Storage::Local && (tensor.shared || tensor.in_registers))
+      KernelBuffer(kernel, tensor.name, time).run();
 }
 
 }  // namespace tc::polyhedral

@@ -81,7 +81,8 @@ class MarkCheck {
     if (child.isa<isl::schedule_node_leaf>()) fail(str("mark '", name, "' stands at a leaf"));
     bool allocates = !marks::allocated_buffer(name).empty();
     bool spreads = name == marks::kernel || name == marks::thread;
-    if (!allocates && !spreads && !child.isa<isl::schedule_node_band>()) fail(str("mark '", name, "' does not stand above a band"));
+    if (!allocates && !spreads && !child.isa<isl::schedule_node_band>())
+      fail(str("mark '", name, "' does not stand above a band"));
     for (const auto& above : marks_above(place.node))
       if (rank(above) > rank(name) || (rank(above) == rank(name) && !allocates))
         fail(str("mark '", name, "' stands below mark '", above, "'"));
@@ -123,14 +124,16 @@ class MarkCheck {
       for (std::size_t i = 0; i < first.size(); ++i) {
         auto last = first[i].max + (moves_along(touched.as_map(), i) ? statement.vector_lanes - 1 : 0);
         if (last >= tensor.min[i] + tensor.extent[i])
-          fail(str("the lanes of statement ", statement.id, " reach index ", last, " of the buffer '", tensor.name, "'"));
+          fail(str("the lanes of statement ", statement.id, " reach index ", last, " of the buffer '", tensor.name,
+                   "'"));
       }
     }
   }
   /// Does index number \p position take several values in one of the runs that \p touched maps to elements?
   static bool moves_along(const isl::map& touched, std::size_t position) {
     auto rank = static_cast<std::size_t>(isl_map_dim(touched.get(), isl_dim_out));
-    auto index = call(touched.ctx(), isl_map_project_out, touched.copy(), isl_dim_out, position + 1, rank - position - 1);
+    auto index =
+        call(touched.ctx(), isl_map_project_out, touched.copy(), isl_dim_out, position + 1, rank - position - 1);
     return !call(touched.ctx(), isl_map_project_out, index.release(), isl_dim_out, 0, position).is_single_valued();
   }
 
@@ -149,8 +152,6 @@ class MarkCheck {
 
 }  // namespace
 
-void verify_marks(const Scop& scop) {
-  MarkCheck(scop).run();
-}
+void verify_marks(const Scop& scop) { MarkCheck(scop).run(); }
 
 }  // namespace tc::polyhedral

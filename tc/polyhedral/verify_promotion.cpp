@@ -11,9 +11,7 @@
 namespace tc::polyhedral {
 namespace {
 
-isl::union_map compose(const isl::union_map& first, const isl::union_map& second) {
-  return first.apply_range(second);
-}
+isl::union_map compose(const isl::union_map& first, const isl::union_map& second) { return first.apply_range(second); }
 
 /// What \p access touches when the code runs: its function where it has one.
 isl::map physical(const Access& access) {
@@ -140,9 +138,7 @@ class BufferCheck {
 };
 
 /// { S[i] -> [T[x] -> buffer[y]] }: the element and where it is kept.
-isl::map kept_at(const Access& access) {
-  return access.relation.range_product(physical(access));
-}
+isl::map kept_at(const Access& access) { return access.relation.range_product(physical(access)); }
 
 /// { instance -> element } of all accesses of \p statement, or of its writes.
 isl::union_map touched_by(const Statement& statement, bool writes_only) {

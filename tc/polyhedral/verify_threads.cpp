@@ -16,7 +16,8 @@ isl::map runners(const Scop& scop, const isl::set& set) {
   for (const auto& parameter : scop.parameters) {
     auto out = static_cast<unsigned>(isl_map_dim(map.get(), isl_dim_out));
     auto position = isl_map_find_dim_by_name(map.get(), isl_dim_param, parameter.name.c_str());
-    map = call(map.ctx(), isl_map_move_dims, map.copy(), isl_dim_out, out, isl_dim_param, static_cast<unsigned>(position), 1u);
+    map = call(map.ctx(), isl_map_move_dims, map.copy(), isl_dim_out, out, isl_dim_param,
+               static_cast<unsigned>(position), 1u);
   }
   return map;
 }
@@ -40,7 +41,8 @@ void verify_constant_coordinates(const GridKernel& kernel) {
       for (const auto& known : kernel.scop.parameters) parameter = parameter || known.name == name;
       auto zero = call(kernel.scop.ctx(), isl_union_pw_aff_zero_union_set, function.at(i).release());
       if (!parameter && !kernel.scop.domain().is_subset(zero))
-        broken_law("instances", str("instances run at different ", name, ", which is no parameter"), kernel.scop.schedule);
+        broken_law("instances", str("instances run at different ", name, ", which is no parameter"),
+                   kernel.scop.schedule);
     };
     check(block_name(i), kernel.where.blocks);
     check(thread_name(i), kernel.where.threads);
@@ -78,7 +80,8 @@ template <typename Chosen>
 isl::union_map named(const isl::union_map& time, const Chosen& chosen) {
   auto result = isl::union_map::empty(time.ctx());
   time.foreach_map([&](const isl::map& map) {
-    if (chosen(domain_name(map))) result = result.unite(call(map.ctx(), isl_map_project_out_all_params, map.copy()).to_union_map());
+    if (chosen(domain_name(map)))
+      result = result.unite(call(map.ctx(), isl_map_project_out_all_params, map.copy()).to_union_map());
   });
   return result;
 }
@@ -88,7 +91,8 @@ isl::union_map of_statements(const isl::union_map& time) {
   return named(time, [](const std::string& name) { return !is_synchronisation(name); });
 }
 isl::union_map of_barriers(const isl::union_map& time, bool warp) {
-  return named(time, [&](const std::string& name) { return is_barrier(name) && (warp || name.rfind(block_barrier, 0) == 0); });
+  return named(
+      time, [&](const std::string& name) { return is_barrier(name) && (warp || name.rfind(block_barrier, 0) == 0); });
 }
 
 /// The first \p dimensions of \p time.
@@ -97,7 +101,8 @@ isl::union_map truncated(const isl::union_map& time, unsigned dimensions) {
   time.foreach_map([&](const isl::map& map) {
     auto all = static_cast<unsigned>(isl_map_dim(map.get(), isl_dim_out));
     auto left = std::min(all, dimensions);
-    result = result.unite(call(map.ctx(), isl_map_project_out, map.copy(), isl_dim_out, left, all - left).to_union_map());
+    result =
+        result.unite(call(map.ctx(), isl_map_project_out, map.copy(), isl_dim_out, left, all - left).to_union_map());
   });
   return result;
 }
@@ -123,7 +128,9 @@ isl::union_map earlier(const isl::union_map& first, const isl::union_map& second
 isl::set times(const isl::union_map& time) { return time.range().as_set().coalesce(); }
 
 /// The pairs of \p first and \p second in lexicographic order.
-isl::map before(const isl::set& first, const isl::set& second) { return call(first.ctx(), isl_set_lex_lt_set, first.copy(), second.copy()); }
+isl::map before(const isl::set& first, const isl::set& second) {
+  return call(first.ctx(), isl_set_lex_lt_set, first.copy(), second.copy());
+}
 
 /// { before -> after } composed.
 isl::map then(const isl::map& first, const isl::map& second) { return first.apply_range(second).coalesce(); }
@@ -152,8 +159,8 @@ class Separation {
     });
   }
 
-  /// The pairs of \p pairs, which start with an asynchronous copy, without a wait for it between them, and a barrier after this if
-  /// \p barrier; of the block or, \p warp, any.
+  /// The pairs of \p pairs, which start with an asynchronous copy, without a wait for it between them, and a barrier
+  /// after this if \p barrier; of the block or, \p warp, any.
   isl::union_map without_wait(const isl::union_map& pairs, bool barrier, bool warp) const {
     auto barriers = of_barriers(time_, warp);
     if (barrier && barriers.is_empty()) return pairs;
@@ -171,7 +178,8 @@ class Separation {
   }
 
  private:
-  /// { copy -> wait }: the group of a copy is closed by a commit after it, and a wait leaves the last \p left groups under way.
+  /// { copy -> wait }: the group of a copy is closed by a commit after it, and a wait leaves the last \p left groups
+  /// under way.
   isl::map done(const isl::set& copies, int left, const isl::set& waits) const {
     auto commits = named(time_, [](const std::string& name) { return name.rfind(copy_commit, 0) == 0; });
     if (commits.is_empty()) return isl::map::empty(before(copies, waits).space());
@@ -183,7 +191,8 @@ class Separation {
   isl::union_map time_;
 };
 
-/// What an asynchronous copy writes is touched again only after a wait for it; by another thread after a barrier that follows.
+/// What an asynchronous copy writes is touched again only after a wait for it; by another thread after a barrier that
+/// follows.
 void verify_waits(const GridKernel& kernel, const isl::union_map& time, const Separation& separation) {
   const auto& scop = kernel.scop;
   auto asynchronous = isl::union_set::empty(scop.ctx());
@@ -191,12 +200,14 @@ void verify_waits(const GridKernel& kernel, const isl::union_map& time, const Se
     if (statement.asynchronous) asynchronous = asynchronous.unite(statement.domain.to_union_set());
   if (asynchronous.is_empty()) return;
   auto order = earlier(of_statements(time).intersect_domain(asynchronous), of_statements(time));
-  auto pairs = within_blocks(conflicts(scop, Sharing::Block).intersect_domain(asynchronous), kernel.where).intersect(order);
+  auto pairs =
+      within_blocks(conflicts(scop, Sharing::Block).intersect_domain(asynchronous), kernel.where).intersect(order);
   auto far = across_threads(pairs, kernel.where), apart = across_warps(far, kernel.where, kernel.block, warp_threads);
   auto early = separation.without_wait(pairs.subtract(far), false, false)
                    .unite(separation.without_wait(far.subtract(apart), true, true))
                    .unite(separation.without_wait(apart, true, false));
-  if (!early.is_empty()) broken_law("waits", str("an asynchronous copy may be under way: ", first_pair(early)), scop.schedule);
+  if (!early.is_empty())
+    broken_law("waits", str("an asynchronous copy may be under way: ", first_pair(early)), scop.schedule);
 }
 
 }  // namespace
@@ -218,11 +229,14 @@ void verify_threads(const GridKernel& kernel) {
     auto forward = (warp ? pairs.subtract(apart) : apart).intersect(earlier(statements, statements));
     auto open = separation.without_barrier(forward, warp);
     if (!open.is_empty())
-      broken_law("threads", str("no barrier separates two threads that touch what one of them writes: ", first_pair(open)), scop.schedule);
+      broken_law("threads",
+                 str("no barrier separates two threads that touch what one of them writes: ", first_pair(open)),
+                 scop.schedule);
   }
   auto unordered = pairs.subtract(earlier(statements, statements)).subtract(earlier(statements, statements).reverse());
   if (!unordered.is_empty())
-    broken_law("threads", str("two threads touch what one of them writes at once: ", first_pair(unordered)), scop.schedule);
+    broken_law("threads", str("two threads touch what one of them writes at once: ", first_pair(unordered)),
+               scop.schedule);
 }
 
 void verify_kernel(const GridKernel& kernel) {

@@ -57,7 +57,9 @@ class BlockChooser {
   }
 
   bool choose() {
-    if (reduced_.empty() || contains(reduced_, -1) || tiled_.rows < 0 || (!cluster_.permutable && cluster_.members.size() > 1)) return false;
+    if (reduced_.empty() || contains(reduced_, -1) || tiled_.rows < 0 ||
+        (!cluster_.permutable && cluster_.members.size() > 1))
+      return false;
     for (std::size_t i = 0; i < statement_.reads.size() && options_.pack; ++i) choose_pack(static_cast<int>(i));
     if (!matrices_) choose_dot();
     choose_reduction();
@@ -95,7 +97,9 @@ class BlockChooser {
   int iterator(int member) const { return tiled_.entry.outer[member]; }
   std::int64_t extent(int member) const { return cluster_.members[member].extent(); }
   std::int64_t points(int member) const { return mapping_.members[member].points; }
-  std::int64_t stride(int read, int iterator) const { return polyhedral::stride(scop_, statement_.reads[read], iterator); }
+  std::int64_t stride(int read, int iterator) const {
+    return polyhedral::stride(scop_, statement_.reads[read], iterator);
+  }
   std::int64_t bytes(int read) const {
     const auto& tensor = scop_.tensor(polyhedral::range_name(statement_.reads[read].relation));
     std::int64_t result = byte_size(tensor.type);
@@ -103,7 +107,8 @@ class BlockChooser {
     return result;
   }
   bool is_packed(bool below_blocks) const {
-    return std::any_of(mapping_.packed.begin(), mapping_.packed.end(), [&](const PackMapping& p) { return p.below_blocks == below_blocks; });
+    return std::any_of(mapping_.packed.begin(), mapping_.packed.end(),
+                       [&](const PackMapping& p) { return p.below_blocks == below_blocks; });
   }
   bool indexes(int read, int member) const {
     return iterator(member) >= 0 && contains(polyhedral::index_iterators(statement_, read), iterator(member));
@@ -118,7 +123,8 @@ class BlockChooser {
     if (along_rows && !along_lanes && rows_want_copy(read, again))
       add_pack(read, tiled_.rows, stride(read, iterator(tiled_.rows)) == 1, true);
   }
-  /// Columns are copied as the instruction wants them, rows unless they lie like that, each at the start of a cache line.
+  /// Columns are copied as the instruction wants them, rows unless they lie like that, each at the start of a cache
+  /// line.
   void choose_matrix_pack(int read, bool columns) {
     if (columns) return add_pack(read, tiled_.columns, true, false);
     bool whole_lines = stride(read, iterator(tiled_.rows)) * element_bytes_ % cache_line == 0;
@@ -131,7 +137,8 @@ class BlockChooser {
   bool contiguous_along_steps(int read) const { return stride(read, mapping_.dot.iterator) == 1; }
   /// Iterations of the reduction's outermost loop in whole instructions.
   std::int64_t reduction_unit() const {
-    if (matrices_) return mapping_.dot.iterator == reduced_.front() ? std::int64_t{mapping_.dot.width} * mapping_.dot.steps : 1;
+    if (matrices_)
+      return mapping_.dot.iterator == reduced_.front() ? std::int64_t{mapping_.dot.width} * mapping_.dot.steps : 1;
     return volume_ == box_[reduced_.front()].extent() ? vector_lanes(scop_, statement_, target_) : 1;
   }
   bool lanes_want_copy(int read, std::int64_t again) const {
@@ -144,15 +151,18 @@ class BlockChooser {
     bool reused = again / points(tiled_.columns) >= 4 || lies_far_apart(read, tiled_.rows);
     return reused && stride(read, reduced_.back()) != 1 && bytes(read) > target_.l1_bytes / 2;
   }
-  /// Would a tile read a few lines here and there of a large tensor, contiguous along \p member, where a copy reads lines in a row?
+  /// Would a tile read a few lines here and there of a large tensor, contiguous along \p member, where a copy reads
+  /// lines in a row?
   bool lies_far_apart(int read, int member) const {
-    return stride(read, iterator(member)) == 1 && stride(read, reduced_.back()) * element_bytes_ >= far_apart && bytes(read) > target_.l2_bytes / 4;
+    return stride(read, iterator(member)) == 1 && stride(read, reduced_.back()) * element_bytes_ >= far_apart &&
+           bytes(read) > target_.l2_bytes / 4;
   }
   void add_pack(int read, int member, bool panel_last, bool below_blocks) {
     int lanes = vector_lanes(scop_, statement_, target_);
     while (panel_last && lanes / 2 >= points(member)) lanes /= 2;
     bool across = panel_last && stride(read, iterator(member)) != 1;
-    if (across && box_[reduced_.back()].extent() % lanes != 0 && box_[reduced_.back()].extent() % (lanes / 2) == 0) lanes /= 2;
+    if (across && box_[reduced_.back()].extent() % lanes != 0 && box_[reduced_.back()].extent() % (lanes / 2) == 0)
+      lanes /= 2;
     auto even = polyhedral::even_lanes(scop_, statement_.reads[read], iterator(member), lanes);
     if (even >= least_even_lanes) lanes = even;
     mapping_.packed.push_back({statement_.id, read, iterator(member), points(member), panel_last, below_blocks, lanes});
@@ -161,19 +171,24 @@ class BlockChooser {
   /// Products of bytes are summed four at a time, where both factors can be had side by side.
   void choose_dot() {
     constexpr int width = 4;
-    auto type = [&](std::size_t read) { return scop_.tensor(polyhedral::range_name(statement_.reads[read].relation)).type; };
-    bool bytes = statement_.reads.size() == 2 && element_bytes_ == 4 && statement_.op == ReductionOp::Sum &&
-                 ((type(0) == DType::UInt8 && type(1) == DType::Int8) || (type(0) == DType::Int8 && type(1) == DType::UInt8));
+    auto type = [&](std::size_t read) {
+      return scop_.tensor(polyhedral::range_name(statement_.reads[read].relation)).type;
+    };
+    bool bytes =
+        statement_.reads.size() == 2 && element_bytes_ == 4 && statement_.op == ReductionOp::Sum &&
+        ((type(0) == DType::UInt8 && type(1) == DType::Int8) || (type(0) == DType::Int8 && type(1) == DType::UInt8));
     if (!bytes || target_.isa == Target::Isa::Plain || box_[reduced_.back()].extent() < width) return;
     for (int read : {0, 1}) {
       bool lanes = indexes(read, tiled_.columns);
-      auto packed = std::any_of(mapping_.packed.begin(), mapping_.packed.end(), [&](const PackMapping& p) { return p.read == read && p.panel_last; });
+      auto packed = std::any_of(mapping_.packed.begin(), mapping_.packed.end(),
+                                [&](const PackMapping& p) { return p.read == read && p.panel_last; });
       if (lanes ? !packed : packed || stride(read, reduced_.back()) != 1) return;
     }
     mapping_.dot = {statement_.id, reduced_.back(), width};
   }
 
-  /// Are the rows read from an array with the reduction as its other indices, so that blocks of it are blocks of memory?
+  /// Are the rows read from an array with the reduction as its other indices, so that blocks of it are blocks of
+  /// memory?
   bool has_row_array() const {
     for (std::size_t i = 0; i < statement_.reads.size(); ++i)
       if (indexes(static_cast<int>(i), tiled_.rows)) return true;
@@ -189,7 +204,8 @@ class BlockChooser {
     }
     return true;
   }
-  /// Iterations of the reduction whose rows the first cache holds, or, where these stream by, whose panel the second one holds.
+  /// Iterations of the reduction whose rows the first cache holds, or, where these stream by, whose panel the second
+  /// one holds.
   std::int64_t most_iterations() const {
     if (!matrices_ && rows_stream()) return near_bytes() / (points(tiled_.columns) * element_bytes_);
     return row_bytes() / (points(tiled_.rows) * element_bytes_);
@@ -204,8 +220,8 @@ class BlockChooser {
     auto inner = volume_ / whole;
     cut_reduction(equal_blocks(whole, std::max<std::int64_t>(most / inner, 1), reduction_unit()));
   }
-  /// What the rows of a tile may take. Those of matrices come from the second cache as fast as they are used up, and each block of
-  /// the reduction costs a pass over the results.
+  /// What the rows of a tile may take. Those of matrices come from the second cache as fast as they are used up, and
+  /// each block of the reduction costs a pass over the results.
   std::int64_t row_bytes() const { return matrices_ ? target_.l2_bytes / 16 : target_.l1_bytes * 2 / 3; }
   void cut_reduction(std::int64_t size) {
     if (size < box_[reduced_.front()].extent()) mapping_.reduction = {statement_.id, reduced_.front(), size};
@@ -218,7 +234,9 @@ class BlockChooser {
 
   std::int64_t near_bytes() const { return target_.l2_bytes / 2; }
   std::int64_t far_bytes() const { return target_.l3_bytes / 2 / target_.cores; }
-  std::int64_t iterations_in(std::int64_t bytes) const { return std::max<std::int64_t>(bytes / (depth() * element_bytes_), 1); }
+  std::int64_t iterations_in(std::int64_t bytes) const {
+    return std::max<std::int64_t>(bytes / (depth() * element_bytes_), 1);
+  }
 
   /// Blocks of columns each copy all rows again, or blocks of rows all columns.
   bool copies_less_with_rows_first() const {
@@ -253,8 +271,8 @@ class BlockChooser {
     }
     return -1;
   }
-  /// A member beside rows and columns with enough iterations for all cores; those that index what is copied first come first,
-  /// others only if nothing is.
+  /// A member beside rows and columns with enough iterations for all cores; those that index what is copied first come
+  /// first, others only if nothing is.
   int other_member() const {
     int result = -1;
     for (int member : others()) {
@@ -292,8 +310,8 @@ class BlockChooser {
     int first = rows_first_ ? tiled_.rows : tiled_.columns, second = rows_first_ ? tiled_.columns : tiled_.rows;
     return split_for_cores(first) ? first : split_for_cores(second) ? second : -1;
   }
-  /// Cuts \p member, rows or columns, so that every core gets a block: more would even out the load, but read the other operand
-  /// more often.
+  /// Cuts \p member, rows or columns, so that every core gets a block: more would even out the load, but read the other
+  /// operand more often.
   bool split_for_cores(int member) {
     auto& size = mapping_.members[member];
     auto each = round_up(ceil_div(extent(member), target_.cores), size.points);
@@ -303,8 +321,9 @@ class BlockChooser {
     return true;
   }
 
-  /// The loops above the copies: blocks of what is copied first, and its other members. Those stay below, as far as a copy has
-  /// room, along which the tensor is contiguous, so that a copy reads whole lines, or for which copies of rows would be made again.
+  /// The loops above the copies: blocks of what is copied first, and its other members. Those stay below, as far as a
+  /// copy has room, along which the tensor is contiguous, so that a copy reads whole lines, or for which copies of rows
+  /// would be made again.
   void choose_above() {
     int first = rows_first_ ? tiled_.rows : tiled_.columns;
     auto members = others();
@@ -332,7 +351,8 @@ class BlockChooser {
     auto size = mapping_.members[member].block > 0 ? mapping_.members[member].block : extent(member);
     return std::max<std::int64_t>(iterations_in(rows_first_ ? far_bytes() : near_bytes()) / size, 1);
   }
-  /// Iterations of \p member for which there is \p room: all, whole lines of a contiguous one, or 1. Threads share the outermost.
+  /// Iterations of \p member for which there is \p room: all, whole lines of a contiguous one, or 1. Threads share the
+  /// outermost.
   std::int64_t fitting(int member, std::int64_t room) const {
     bool shared = member == mapping_.outermost;
     auto most = std::min(room, shared ? ceil_div(extent(member), target_.cores) : extent(member));
@@ -344,8 +364,11 @@ class BlockChooser {
   void drop_row_copies() {
     if (rows_first_) return;
     std::erase_if(mapping_.packed, [&](const PackMapping& pack) {
-      if (!pack.below_blocks || (matrices_ && !contiguous_along_steps(pack.read)) || lies_far_apart(pack.read, tiled_.rows)) return false;
-      auto uses = ceil_div(in_block(tiled_.columns), points(tiled_.columns)), size = in_block(tiled_.rows) * depth() * element_bytes_;
+      if (!pack.below_blocks || (matrices_ && !contiguous_along_steps(pack.read)) ||
+          lies_far_apart(pack.read, tiled_.rows))
+        return false;
+      auto uses = ceil_div(in_block(tiled_.columns), points(tiled_.columns)),
+           size = in_block(tiled_.rows) * depth() * element_bytes_;
       for (int member : others()) {
         bool below = member != mapping_.outermost && !contains(mapping_.above, member);
         auto inside = below ? extent(member) : std::max<std::int64_t>(mapping_.members[member].block, 1);

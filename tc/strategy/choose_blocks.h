@@ -13,8 +13,9 @@ struct TiledReduction {
   int rows = -1, columns = -1;
 };
 
-/// Is a copy of read number \p read of \p entry worth making: is it indexed by iterators, written by no statement of the
-/// cluster, and used again by many iterations of outer members that do not index it? Returns how many, 0 where it cannot be copied.
+/// Is a copy of read number \p read of \p entry worth making: is it indexed by iterators, written by no statement of
+/// the cluster, and used again by many iterations of outer members that do not index it? Returns how many, 0 where it
+/// cannot be copied.
 std::int64_t reuse(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster,
                    const polyhedral::ClusterStatement& entry, int read);
 
@@ -22,24 +23,28 @@ std::int64_t reuse(const polyhedral::Scop& scop, const polyhedral::ClusterView& 
 ///
 ///   a read along the lanes    packed in panels where it lies across them, or where the rows of panels are far apart
 ///   a read along the rows     packed where it lies across the reduction and is used again, or comes from far away
-///   the reduction             cut so that the rows of a tile take two thirds of the first cache, where all columns find them; where fewer
-///                             than four tiles use rows that run along it, so that a panel takes half of the second cache
+///   the reduction             cut so that the rows of a tile take two thirds of the first cache, where all columns
+///   find them; where fewer
+///                             than four tiles use rows that run along it, so that a panel takes half of the second
+///                             cache
 ///   the columns               cut so that a packed block takes half of the second cache, and every core has one
 ///   the rows                  cut where they are packed: a quarter of the second cache
 ///
-/// Where both are packed, blocks of columns, one a core or more, each copy all rows again. Where blocks of rows as large as a core's share of the
-/// third cache would copy all columns again less often, these come first: their rows are copied once, above the columns.
+/// Where both are packed, blocks of columns, one a core or more, each copy all rows again. Where blocks of rows as
+/// large as a core's share of the third cache would copy all columns again less often, these come first: their rows are
+/// copied once, above the columns.
 ///
-/// Other members that index what is copied stand above the copy. As far as it has room, those stay below along which the tensor
-/// is contiguous, so that whole lines are read, and those above which copies of rows would be made again. Rows are not copied for
-/// fewer than four uses of a copy, unless they lie far apart in a large tensor.
+/// Other members that index what is copied stand above the copy. As far as it has room, those stay below along which
+/// the tensor is contiguous, so that whole lines are read, and those above which copies of rows would be made again.
+/// Rows are not copied for fewer than four uses of a copy, unless they lie far apart in a large tensor.
 ///
-/// Products of unsigned and signed bytes that are summed in 32 bits, one factor packed along the lanes and the other contiguous
-/// along the reduction, are summed four at a time by one instruction.
+/// Products of unsigned and signed bytes that are summed in 32 bits, one factor packed along the lanes and the other
+/// contiguous along the reduction, are summed four at a time by one instruction.
 ///
-/// Also chooses the order of loops and the one that runs on threads; returns false, and changes nothing, where neither copies nor
-/// blocks are of use.
+/// Also chooses the order of loops and the one that runs on threads; returns false, and changes nothing, where neither
+/// copies nor blocks are of use.
 bool choose_blocks(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster, const TiledReduction& tiled,
-                   const Target& target, const polyhedral::MappingOptions& options, polyhedral::ClusterMapping& mapping);
+                   const Target& target, const polyhedral::MappingOptions& options,
+                   polyhedral::ClusterMapping& mapping);
 
 }  // namespace tc::strategy

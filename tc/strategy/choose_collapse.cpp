@@ -26,15 +26,16 @@ using polyhedral::Collapse;
 using polyhedral::Scop;
 using polyhedral::Statement;
 
-/// Columns beyond which more of them do not change the tile, in vectors, and how much better a collapsed band has to be.
+/// Columns beyond which more of them do not change the tile, in vectors, and how much better a collapsed band has to
+/// be.
 constexpr std::int64_t enough_vectors = 16;
 constexpr double least_gain = 1.1;
 
 /// Instances below which copies and longer compilation do not pay.
 constexpr std::int64_t least_work = 1 << 18;
 
-/// Multiply-adds in the time in which one element is copied alone, and the fewest elements that are copied together: each vector would
-/// take more instructions than it is worth compiling.
+/// Multiply-adds in the time in which one element is copied alone, and the fewest elements that are copied together:
+/// each vector would take more instructions than it is worth compiling.
 constexpr double copy_cost = 32;
 constexpr std::int64_t least_together = 4;
 
@@ -70,9 +71,12 @@ class ColumnChooser {
 
   const Statement& statement() const { return scop_.statement(entry_->id); }
   int iterator(int member) const { return entry_->outer[member]; }
-  bool moves(const Access& access, int member) const { return polyhedral::stride(scop_, access, iterator(member)) != 0; }
+  bool moves(const Access& access, int member) const {
+    return polyhedral::stride(scop_, access, iterator(member)) != 0;
+  }
   std::int64_t extent(const std::vector<int>& members) const {
-    return std::accumulate(members.begin(), members.end(), std::int64_t{1}, [&](auto product, int m) { return product * cluster_.members[m].extent(); });
+    return std::accumulate(members.begin(), members.end(), std::int64_t{1},
+                           [&](auto product, int m) { return product * cluster_.members[m].extent(); });
   }
 
   /// The reduction of the cluster with lanes along an outer member.
@@ -82,7 +86,9 @@ class ColumnChooser {
       const auto& candidate = scop_.statement(entry.id);
       auto lanes = plain_.statement(entry.id);
       auto found = std::find(entry.outer.begin(), entry.outer.end(), lanes.iterator);
-      if (!candidate.accumulates || entry.inner.empty() || lanes.iterator < 0 || lanes.lanes < 2 || found == entry.outer.end()) continue;
+      if (!candidate.accumulates || entry.inner.empty() || lanes.iterator < 0 || lanes.lanes < 2 ||
+          found == entry.outer.end())
+        continue;
       std::int64_t inner = 1, work = 1;
       auto box = polyhedral::box(candidate.domain);
       for (const auto& loop : entry.inner) inner *= loop.iterator < 0 ? 0 : box[loop.iterator].extent();
@@ -109,7 +115,8 @@ class ColumnChooser {
       if (same && stride > 0 && cluster_.members[member].extent() > 1) result.push_back(member);
     }
     std::stable_sort(result.begin(), result.end(), [&](int a, int b) {
-      return polyhedral::stride(scop_, statement().write, iterator(a)) > polyhedral::stride(scop_, statement().write, iterator(b));
+      return polyhedral::stride(scop_, statement().write, iterator(a)) >
+             polyhedral::stride(scop_, statement().write, iterator(b));
     });
     return result;
   }
@@ -161,14 +168,16 @@ class ColumnChooser {
 
 }  // namespace
 
-std::vector<Collapse> choose_collapse(const Scop& scop, const Target& target, const polyhedral::MappingOptions& options) {
-  bool free = options.vectorise && options.promote && options.pack && options.tile.empty() && options.register_tile.empty() &&
-              options.vector_along.empty() && options.parallel_along.empty();
+std::vector<Collapse> choose_collapse(const Scop& scop, const Target& target,
+                                      const polyhedral::MappingOptions& options) {
+  bool free = options.vectorise && options.promote && options.pack && options.tile.empty() &&
+              options.register_tile.empty() && options.vector_along.empty() && options.parallel_along.empty();
   if (!free) return {};
   auto gathered = scop;
   gathered.schedule = polyhedral::gather_coincident(scop);
   auto clusters = polyhedral::cluster_views(gathered);
-  auto short_bands = std::all_of(clusters.begin(), clusters.end(), [](const ClusterView& cluster) { return cluster.members.size() < 3; });
+  auto short_bands = std::all_of(clusters.begin(), clusters.end(),
+                                 [](const ClusterView& cluster) { return cluster.members.size() < 3; });
   if (short_bands) return {};
   auto plain = choose_mapping(scop, target, options);
   std::vector<Collapse> result;

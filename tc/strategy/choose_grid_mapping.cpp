@@ -45,7 +45,8 @@ std::int64_t power_of_two_up_to(std::int64_t value, std::int64_t most) {
 }
 
 std::int64_t shared_bytes(const GridLimits& limits, const MappingOptions& options) {
-  return options.shared_bytes > 0 ? std::min(options.shared_bytes, limits.block_shared_bytes_requested) : limits.block_shared_bytes;
+  return options.shared_bytes > 0 ? std::min(options.shared_bytes, limits.block_shared_bytes_requested)
+                                  : limits.block_shared_bytes;
 }
 
 class GridChooser {
@@ -60,8 +61,8 @@ class GridChooser {
     most_ = 1;
     for (auto threads : options.block) most_ *= threads;
     if (most_ > limits_.block_threads || (options.block.size() > 2 && options.block[2] > limits_.block[2]))
-      throw OptionsError(str("mapping option 'block=", join(options.block, "x"), "': the target has at most ", limits_.block_threads,
-                             " threads a block, ", limits_.block[2], " of them in z"));
+      throw OptionsError(str("mapping option 'block=", join(options.block, "x"), "': the target has at most ",
+                             limits_.block_threads, " threads a block, ", limits_.block[2], " of them in z"));
   }
 
   GridClusterMapping run() {
@@ -93,8 +94,8 @@ class GridChooser {
     return result;
   }
 
-  /// How well neighbouring threads along \p iterator share what they touch: accesses that move by one element, less those that
-  /// move further. A result is written once.
+  /// How well neighbouring threads along \p iterator share what they touch: accesses that move by one element, less
+  /// those that move further. A result is written once.
   double gain(const ClusterStatement& entry, int iterator) const {
     if (iterator < 0) return 0;
     double result = 0;
@@ -136,7 +137,8 @@ class GridChooser {
     double most = 0;
     for (const auto& loop : entry.inner) {
       if (loop.iterator < 0 || loop.iterator == but || extent(entry, loop.iterator) <= 1) continue;
-      if (!loop.coincident && (but >= 0 || !options_.reduce_in_block || !statement(entry).accumulates || loop.shared)) continue;
+      if (!loop.coincident && (but >= 0 || !options_.reduce_in_block || !statement(entry).accumulates || loop.shared))
+        continue;
       double here = gain(entry, loop.iterator);
       if (best >= 0 && here < most) continue;
       best = loop.iterator;
@@ -175,7 +177,9 @@ class GridChooser {
 
   /// A statement that reads along one member and writes along another goes by way of square tiles in shared memory.
   bool transposes() {
-    if (cluster_.statements.size() != 1 || !options_.block.empty() || !options_.tile.empty() || result_.shared_bytes == 0) return false;
+    if (cluster_.statements.size() != 1 || !options_.block.empty() || !options_.tile.empty() ||
+        result_.shared_bytes == 0)
+      return false;
     const auto& entry = cluster_.statements[0];
     const auto& s = statement(entry);
     if (s.accumulates || !s.write.exact || !entry.inner.empty()) return false;
@@ -185,21 +189,23 @@ class GridChooser {
       int along = read.exact ? contiguous_member(read) : -1;
       if (along < 0 || along == written || polyhedral::stride(scop_, read, entry.outer[written]) == 0) continue;
       if (polyhedral::copy_dimensions(s, static_cast<int>(i)).empty()) continue;
-      if (polyhedral::touches(s.write, polyhedral::range_name(read.relation)) || !is_long(along) || !is_long(written)) continue;
+      if (polyhedral::touches(s.write, polyhedral::range_name(read.relation)) || !is_long(along) || !is_long(written))
+        continue;
       copy_squares(static_cast<int>(i), along, written);
       return true;
     }
     return false;
   }
 
-  /// Tiles of which threads read vectors along member \p along, by way of a copy, and write vectors along member \p written.
-  /// Threads along what is written are so few that a warp writes several rows.
+  /// Tiles of which threads read vectors along member \p along, by way of a copy, and write vectors along member \p
+  /// written. Threads along what is written are so few that a warp writes several rows.
   void copy_squares(int read, int along, int written) {
     const auto& entry = cluster_.statements[0];
     const auto& s = statement(entry);
     auto run_along = options_.vectorise ? access_run(scop_, s, s.reads[read], entry.outer[along]) : 1;
     auto run = options_.vectorise ? access_run(scop_, s, s.write, entry.outer[written]) : 1;
-    bool large = run > 1 && cluster_.members[along].extent() >= 2 * limits_.warp && cluster_.members[written].extent() >= 2 * limits_.warp;
+    bool large = run > 1 && cluster_.members[along].extent() >= 2 * limits_.warp &&
+                 cluster_.members[written].extent() >= 2 * limits_.warp;
     auto side = large ? 2 * limits_.warp : limits_.warp;
     auto threads = run > 1 ? limits_.warp / 4 : limits_.warp;
     result_.members.assign(cluster_.members.size(), {1, -1, {}});
@@ -217,7 +223,8 @@ class GridChooser {
     return false;
   }
   bool has_inner_loops() const {
-    return std::any_of(cluster_.statements.begin(), cluster_.statements.end(), [](const auto& entry) { return !entry.inner.empty(); });
+    return std::any_of(cluster_.statements.begin(), cluster_.statements.end(),
+                       [](const auto& entry) { return !entry.inner.empty(); });
   }
   bool is_long(int member) const { return cluster_.members[member].extent() >= limits_.warp; }
 
@@ -327,7 +334,8 @@ class GridChooser {
     if (!options_.promote) return;
     auto limit = options_.unroll_limit > 0 ? options_.unroll_limit : most_unrolled;
     for (const auto& tensor : scop_.tensors)
-      if (tensor.storage == polyhedral::Tensor::Storage::Workspace && !tensor.live_in && !tensor.live_out && is_touched(tensor.name))
+      if (tensor.storage == polyhedral::Tensor::Storage::Workspace && !tensor.live_in && !tensor.live_out &&
+          is_touched(tensor.name))
         result_.promoted.push_back(tensor.name);
     for (auto& statement : result_.statements)
       for (const auto& loop : statement.loops) {
@@ -340,7 +348,8 @@ class GridChooser {
   bool is_touched(const std::string& tensor) const {
     return std::any_of(cluster_.statements.begin(), cluster_.statements.end(), [&](const auto& entry) {
       auto all = polyhedral::accesses(statement(entry));
-      return std::any_of(all.begin(), all.end(), [&](const auto* access) { return polyhedral::touches(*access, tensor); });
+      return std::any_of(all.begin(), all.end(),
+                         [&](const auto* access) { return polyhedral::touches(*access, tensor); });
     });
   }
 
@@ -348,7 +357,9 @@ class GridChooser {
   void spread_over_grid() {
     std::vector<int> order;
     for (std::size_t i = 0; i < cluster_.members.size(); ++i) order.push_back(static_cast<int>(i));
-    auto tiles = [&](int i) { return ceil_div(cluster_.members[i].extent(), std::max<std::int64_t>(result_.members[i].tile, 1)); };
+    auto tiles = [&](int i) {
+      return ceil_div(cluster_.members[i].extent(), std::max<std::int64_t>(result_.members[i].tile, 1));
+    };
     std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return tiles(a) > tiles(b); });
     if (order.size() > 3) order.resize(3);
     std::sort(order.begin(), order.end(), std::greater<>());
@@ -379,7 +390,8 @@ polyhedral::GridMapping choose_grid_mapping(const Scop& scop, const Target& targ
   gathered.schedule = polyhedral::gather_coincident(scop);
   polyhedral::GridMapping result;
   for (const auto& cluster : polyhedral::cluster_views(gathered)) {
-    bool chooses = options.block.empty() && options.tile.empty() && options.grid.empty() && options.shared && options.registers;
+    bool chooses =
+        options.block.empty() && options.tile.empty() && options.grid.empty() && options.shared && options.registers;
     auto tiled = chooses ? tile_contraction(gathered, cluster, target.grid, options) : std::nullopt;
     result.clusters.push_back(tiled ? *tiled : GridChooser(gathered, cluster, target, options).run());
   }

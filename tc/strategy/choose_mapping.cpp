@@ -16,9 +16,9 @@ namespace tc::strategy {
 namespace {
 
 using polyhedral::Access;
-using polyhedral::ClusterView;
 using polyhedral::ClusterMapping;
 using polyhedral::ClusterStatement;
+using polyhedral::ClusterView;
 using polyhedral::MappingOptions;
 using polyhedral::MemberMapping;
 using polyhedral::Scop;
@@ -32,7 +32,8 @@ constexpr std::int64_t widest_window = 7;
 
 std::int64_t instances(const Scop& scop, const std::string& id) {
   std::int64_t result = 1;
-  for (const auto& interval : polyhedral::box(scop.statement(id).domain)) result *= std::max<std::int64_t>(interval.extent(), 0);
+  for (const auto& interval : polyhedral::box(scop.statement(id).domain))
+    result *= std::max<std::int64_t>(interval.extent(), 0);
   return result;
 }
 
@@ -101,7 +102,8 @@ class Chooser {
     auto box = polyhedral::box(statement(entry).domain);
     for (const auto& loop : entry.inner)
       if (loop.iterator >= 0) result.reduced *= std::max<std::int64_t>(1, box[loop.iterator].extent());
-    if (!options_.pack || !options_.tile.empty() || !(cluster_.permutable || cluster_.members.size() == 1)) return result;
+    if (!options_.pack || !options_.tile.empty() || !(cluster_.permutable || cluster_.members.size() == 1))
+      return result;
     for (std::size_t i = 0; i < statement(entry).reads.size(); ++i)
       result.reuse.push_back(reuse(scop_, cluster_, entry, static_cast<int>(i)));
     return result;
@@ -135,8 +137,10 @@ class Chooser {
     auto first = best(heaviest_, preferred(heaviest_, candidates));
     int member = member_of(heaviest_, first.iterator);
     if (member >= 0) mapping_.members[member].points = lanes_within(first.lanes, extent(member));
-    if (first.iterator >= 0 && is_reduction(heaviest_)) choose_tile(first, member);
-    else if (member >= 0) choose_lines(first);
+    if (first.iterator >= 0 && is_reduction(heaviest_))
+      choose_tile(first, member);
+    else if (member >= 0)
+      choose_lines(first);
     for (const auto& entry : cluster_.statements) choose_lanes(entry, member);
     if (lane_member_ < 0 && mapping_.register_tile) choose_copy_lanes();
     if (lane_member_ >= 0 && lane_count_ > 1) mapping_.copies = {"", lane_member_, lane_count_};
@@ -164,12 +168,14 @@ class Chooser {
   void choose_tile(const VectorChoice& first, int member) {
     std::vector<std::int64_t> trips;
     for (std::size_t i = 0; i < cluster_.members.size(); ++i)
-      trips.push_back(ceil_div(extent(static_cast<int>(i)), static_cast<int>(i) == member ? mapping_.members[i].points : 1));
+      trips.push_back(
+          ceil_div(extent(static_cast<int>(i)), static_cast<int>(i) == member ? mapping_.members[i].points : 1));
     std::vector<Operand> operands;
     for (const auto& read : statement(heaviest_).reads) operands.push_back(operand(read, first.iterator));
     auto tile = choose_register_tile(operands, trips, member, target_, options_.register_tile);
     if (member < 0 && tile.gain < 1.5) return;
-    if (member >= 0 && find_window(tile, operands)) tile = choose_window_tile(operands, trips, tile, target_, options_.register_tile);
+    if (member >= 0 && find_window(tile, operands))
+      tile = choose_window_tile(operands, trips, tile, target_, options_.register_tile);
     if (tile.row_count == 1) mapping_.window = {};
     mapping_.register_tile = true;
     if (tile.rows >= 0) mapping_.members[tile.rows].points *= tile.row_count;
@@ -179,8 +185,8 @@ class Chooser {
     if (mapping_.dot.iterator >= 0) mapping_.window = {};
   }
 
-  /// Looks for a short loop of the reduction that moves what the rows of \p tile read as the rows do, where each accumulator
-  /// has a vector of its own to read: notes it in the mapping and in \p operands.
+  /// Looks for a short loop of the reduction that moves what the rows of \p tile read as the rows do, where each
+  /// accumulator has a vector of its own to read: notes it in the mapping and in \p operands.
   bool find_window(const RegisterTile& tile, std::vector<Operand>& operands) {
     if (tile.rows < 0 || heaviest_.outer[tile.rows] < 0) return false;
     auto box = polyhedral::box(statement(heaviest_).domain);
@@ -194,15 +200,16 @@ class Chooser {
         if (along <= 0 || row % along != 0 || row / along >= extent) continue;
         operands[i].window = extent;
         operands[i].step = row / along;
-        mapping_.window = {heaviest_.id, loop.iterator, heaviest_.outer[tile.rows], static_cast<int>(extent), static_cast<int>(row / along)};
+        mapping_.window = {heaviest_.id, loop.iterator, heaviest_.outer[tile.rows], static_cast<int>(extent),
+                           static_cast<int>(row / along)};
         return true;
       }
     }
     return false;
   }
 
-  /// Points along the members in which accesses are contiguous that are not along the lanes, a cache line of them: every
-  /// line is used whole while it is near. Without inner loops, squares of them are transposed in registers.
+  /// Points along the members in which accesses are contiguous that are not along the lanes, a cache line of them:
+  /// every line is used whole while it is near. Without inner loops, squares of them are transposed in registers.
   void choose_lines(const VectorChoice& lanes) {
     for (const auto* access : polyhedral::accesses(statement(heaviest_))) {
       auto along = polyhedral::stride(scop_, *access, lanes.iterator);
@@ -210,7 +217,8 @@ class Chooser {
       auto line = cache_line / byte_size(scop_.tensor(polyhedral::range_name(access->relation)).type);
       for (std::size_t i = 0; i < cluster_.members.size(); ++i) {
         int iterator = heaviest_.outer[i];
-        if (iterator < 0 || polyhedral::stride(scop_, *access, iterator) != 1 || mapping_.members[i].points > 1) continue;
+        if (iterator < 0 || polyhedral::stride(scop_, *access, iterator) != 1 || mapping_.members[i].points > 1)
+          continue;
         if (extent(static_cast<int>(i)) <= line) continue;
         mapping_.members[i].points = line;
         mapping_.register_tile = heaviest_.inner.empty() && lanes.lanes <= target_.vector_registers();
@@ -226,15 +234,18 @@ class Chooser {
     return result;
   }
 
-  /// Does \p entry touch what the register tile of the heaviest statement accumulates? Registers hold vectors along one member only.
+  /// Does \p entry touch what the register tile of the heaviest statement accumulates? Registers hold vectors along one
+  /// member only.
   bool shares_accumulators(const ClusterStatement& entry) const {
     if (!mapping_.register_tile || mapping_.reduction.iterator >= 0) return false;
     auto target = polyhedral::range_name(statement(heaviest_).write.relation);
     auto all = polyhedral::accesses(statement(entry));
-    return std::any_of(all.begin(), all.end(), [&](const Access* access) { return polyhedral::touches(*access, target); });
+    return std::any_of(all.begin(), all.end(),
+                       [&](const Access* access) { return polyhedral::touches(*access, target); });
   }
 
-  /// Lanes of one statement: along \p member, along a loop of its own, or, in a register tile, along another tiled member.
+  /// Lanes of one statement: along \p member, along a loop of its own, or, in a register tile, along another tiled
+  /// member.
   void choose_lanes(const ClusterStatement& entry, int member) {
     auto candidates = inner_candidates(entry);
     for (std::size_t i = 0; i < cluster_.members.size(); ++i)
@@ -266,7 +277,8 @@ class Chooser {
       if (mapping_.members[i].points == 1 || iterator < 0) continue;
       if (polyhedral::stride(scop_, statement(heaviest_).write, iterator) != 1) continue;
       lane_member_ = static_cast<int>(i);
-      lane_count_ = lanes_within(vector_lanes(scop_, statement(heaviest_), target_, iterator), mapping_.members[i].points);
+      lane_count_ =
+          lanes_within(vector_lanes(scop_, statement(heaviest_), target_, iterator), mapping_.members[i].points);
     }
   }
 
@@ -295,7 +307,8 @@ class Chooser {
   /// without members.
   int parallel_member() const {
     for (std::size_t i = 0; i < cluster_.members.size() && (i == 0 || cluster_.permutable); ++i)
-      if (heaviest_.outer[i] >= 0 && contains(options_.parallel_along, statement(heaviest_).iterators[heaviest_.outer[i]]))
+      if (heaviest_.outer[i] >= 0 &&
+          contains(options_.parallel_along, statement(heaviest_).iterators[heaviest_.outer[i]]))
         return static_cast<int>(i);
     int best = -1;
     for (std::size_t i = 0; i < cluster_.members.size() && (i == 0 || cluster_.permutable); ++i) {
@@ -337,7 +350,8 @@ polyhedral::Mapping choose_mapping(const Scop& scop, const Target& target, const
   auto gathered = scop;
   gathered.schedule = polyhedral::gather_coincident(scop);
   polyhedral::Mapping result;
-  auto budget = options.promote_bytes > 0 ? options.promote_bytes : std::min<std::int64_t>(target.l2_bytes / 4, 256 << 10);
+  auto budget =
+      options.promote_bytes > 0 ? options.promote_bytes : std::min<std::int64_t>(target.l2_bytes / 4, 256 << 10);
   if (options.promote) result.buffer_bytes = budget;
   auto machine = target;
   if (options.vector_bytes > 0) machine.widest_vector = static_cast<int>(options.vector_bytes);

@@ -21,8 +21,8 @@ constexpr std::int64_t row_threads = 256;
 /// Results that a thread of a contraction has in its registers.
 constexpr std::int64_t thread_results = 16;
 
-/// Of a reduction on a processor: tasks, and element operations of each at least. Neither depends on the threads there are, so that
-/// the result does not.
+/// Of a reduction on a processor: tasks, and element operations of each at least. Neither depends on the threads there
+/// are, so that the result does not.
 constexpr std::int64_t tasks = 64, task_work = 64 << 10;
 
 /// How a reduction would run in one kernel, as it is.
@@ -35,8 +35,14 @@ struct Work {
 
 class PartChooser {
  public:
-  PartChooser(const Scop& scop, const Statement& statement, const Target& target, const polyhedral::MappingOptions& options)
-      : scop_(scop), statement_(statement), target_(target), grid_(target.grid), options_(options), box_(polyhedral::box(statement.domain)),
+  PartChooser(const Scop& scop, const Statement& statement, const Target& target,
+              const polyhedral::MappingOptions& options)
+      : scop_(scop),
+        statement_(statement),
+        target_(target),
+        grid_(target.grid),
+        options_(options),
+        box_(polyhedral::box(statement.domain)),
         kept_(polyhedral::kept_dimensions(statement)) {
     for (std::size_t i = 0; i < box_.size(); ++i)
       if (int iterator = static_cast<int>(i); contains(kept_, iterator))
@@ -51,7 +57,9 @@ class PartChooser {
     ReductionParts result{statement_.id, {}};
     if (!may_be_cut()) return result;
     result.parts_first = is_contraction();
-    auto wanted = options_.reduction_parts > 0 ? options_.reduction_parts : target_.is_cuda() ? parts_of_a_grid() : parts_for_threads();
+    auto wanted = options_.reduction_parts > 0 ? options_.reduction_parts
+                  : target_.is_cuda()          ? parts_of_a_grid()
+                                               : parts_for_threads();
     for (int iterator : reduced_) {
       if (wanted < 2) break;
       auto size = wanted >= extent(iterator) ? 1 : even_size(iterator, wanted);
@@ -68,15 +76,18 @@ class PartChooser {
   bool may_be_cut() const {
     const auto& target = polyhedral::range_name(statement_.write.relation);
     bool plain = statement_.accumulates && statement_.body == Statement::Body::Source && statement_.origin.is_null();
-    return plain && !reduced_.empty() && results_ > 0 && statement_.write.exact && statement_.write.function.isa_multi_aff() &&
-           std::none_of(statement_.reads.begin(), statement_.reads.end(), [&](const auto& read) { return polyhedral::touches(read, target); });
+    return plain && !reduced_.empty() && results_ > 0 && statement_.write.exact &&
+           statement_.write.function.isa_multi_aff() &&
+           std::none_of(statement_.reads.begin(), statement_.reads.end(),
+                        [&](const auto& read) { return polyhedral::touches(read, target); });
   }
 
   /// Elements between two iterations, in the read where it is most.
   std::int64_t farthest(int iterator) const {
     std::int64_t result = 0;
     for (const auto& read : statement_.reads)
-      if (auto step = polyhedral::stride(scop_, read, iterator); step != polyhedral::unknown_stride) result = std::max(result, std::abs(step));
+      if (auto step = polyhedral::stride(scop_, read, iterator); step != polyhedral::unknown_stride)
+        result = std::max(result, std::abs(step));
     return result;
   }
 
@@ -86,11 +97,13 @@ class PartChooser {
   }
 
   static bool depends_on(const Access& access, int iterator) {
-    return !access.function.is_null() && isl_pw_multi_aff_involves_dims(access.function.get(), isl_dim_in, iterator, 1) == isl_bool_true;
+    return !access.function.is_null() &&
+           isl_pw_multi_aff_involves_dims(access.function.get(), isl_dim_in, iterator, 1) == isl_bool_true;
   }
   /// Does some read use iterator \p a of the result and not \p b?
   bool reuses(int a, int b) const {
-    return std::any_of(statement_.reads.begin(), statement_.reads.end(), [&](const auto& read) { return depends_on(read, a) && !depends_on(read, b); });
+    return std::any_of(statement_.reads.begin(), statement_.reads.end(),
+                       [&](const auto& read) { return depends_on(read, a) && !depends_on(read, b); });
   }
   bool is_contraction() const {
     for (int a : kept_)
@@ -144,7 +157,8 @@ class PartChooser {
     return std::min(most, now.serial / now.least);
   }
 
-  /// A size of parts of \p iterator that makes about \p wanted of them: one that divides it, and that vectors divide, if there is one.
+  /// A size of parts of \p iterator that makes about \p wanted of them: one that divides it, and that vectors divide,
+  /// if there is one.
   std::int64_t even_size(int iterator, std::int64_t wanted) const {
     std::int64_t best = 0, most = -100;
     auto first = std::max<std::int64_t>(2, wanted / 2);
@@ -174,7 +188,8 @@ class PartChooser {
 
 }  // namespace
 
-std::vector<ReductionParts> choose_reduction_parts(const Scop& scop, const Target& target, const polyhedral::MappingOptions& options) {
+std::vector<ReductionParts> choose_reduction_parts(const Scop& scop, const Target& target,
+                                                   const polyhedral::MappingOptions& options) {
   std::vector<ReductionParts> result;
   if (options.reduction_parts == 1 || !options.parallel) return result;
   for (const auto& statement : scop.statements) {

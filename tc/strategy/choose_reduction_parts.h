@@ -9,12 +9,14 @@
 
 namespace tc::strategy {
 
-/// The reductions of \p scop that would leave most of \p target without work, and the parts to cut them into (split_reduction).
+/// The reductions of \p scop that would leave most of \p target without work, and the parts to cut them into
+/// (split_reduction).
 ///
-/// A reduction has a thread for each element of its result; where it runs along rows, one for each of a block; where it adds up
-/// products, one for each 16 elements. If all of these do not fill the processors of a grid and have long to run, it gets parts until
-/// they do, each still long enough to pay. On a processor, a long one with few results gets a fixed number of parts for the threads.
-/// Parts divide the iterator that is outermost in memory, evenly if a number nearby does.
+/// A reduction has a thread for each element of its result; where it runs along rows, one for each of a block; where it
+/// adds up products, one for each 16 elements. If all of these do not fill the processors of a grid and have long to
+/// run, it gets parts until they do, each still long enough to pay. On a processor, a long one with few results gets a
+/// fixed number of parts for the threads. Parts divide the iterator that is outermost in memory, evenly if a number
+/// nearby does.
 ///
 ///   s +=! A(i)                    A of 2^24, 132 processors       512 parts of 32768
 ///   C(m,n) +=! A(m,k) * B(k,n)    64x64 of 65536, 132 processors  256 parts of 256

@@ -58,7 +58,8 @@ class NestBuilder {
  private:
   /// The part of \p node for \p instances; \p unrolled below a mark that says so.
   LoopNest node(const isl::schedule_node& node, const isl::union_set& instances, bool unrolled) {
-    if (node.isa<isl::schedule_node_band>()) return members(node, polyhedral::band_members(node), 0, instances, unrolled);
+    if (node.isa<isl::schedule_node_band>())
+      return members(node, polyhedral::band_members(node), 0, instances, unrolled);
     if (node.isa<isl::schedule_node_sequence>() || node.isa<isl::schedule_node_set>())
       return sequence(node, instances, unrolled);
     if (node.isa<isl::schedule_node_mark>()) {
@@ -97,7 +98,8 @@ class NestBuilder {
   }
 
   /// The instances of \p instances for which \p member is \p value.
-  static isl::union_set iteration(const isl::union_pw_aff& member, const isl::union_set& instances, std::int64_t value) {
+  static isl::union_set iteration(const isl::union_pw_aff& member, const isl::union_set& instances,
+                                  std::int64_t value) {
     auto ctx = instances.ctx();
     auto constant = call(ctx, isl_union_pw_aff_val_on_domain, instances.copy(), isl::val(ctx, value).release());
     auto difference = call(ctx, isl_union_pw_aff_sub, member.copy(), constant.copy());

@@ -32,16 +32,22 @@ double fill(std::int64_t extent, std::int64_t size) {
 class Chooser {
  public:
   Chooser(const Scop& scop, const ClusterView& cluster, const ClusterStatement& entry)
-      : scop_(scop), cluster_(cluster), entry_(entry), statement_(scop.statement(entry.id)), box_(polyhedral::box(statement_.domain)) {}
+      : scop_(scop),
+        cluster_(cluster),
+        entry_(entry),
+        statement_(scop.statement(entry.id)),
+        box_(polyhedral::box(statement_.domain)) {}
 
   std::optional<MatrixTile> choose() {
-    if (!has_types() || !(cluster_.permutable || cluster_.members.size() == 1) || !find_members() || !find_steps()) return std::nullopt;
+    if (!has_types() || !(cluster_.permutable || cluster_.members.size() == 1) || !find_members() || !find_steps())
+      return std::nullopt;
     if (reuse(scop_, cluster_, entry_, column_read_) < least_uses) return std::nullopt;
     bool row_copy_possible = reuse(scop_, cluster_, entry_, 1 - column_read_) > 0;
     if (!contiguous_along_steps(1 - column_read_, result_.dot.iterator) && !row_copy_possible) return std::nullopt;
     choose_size();
     auto steps = result_.dot.width * result_.dot.steps;
-    double share = fill(extent(result_.rows), side) * fill(extent(result_.columns), side) * fill(box_[result_.dot.iterator].extent(), steps);
+    double share = fill(extent(result_.rows), side) * fill(extent(result_.columns), side) *
+                   fill(box_[result_.dot.iterator].extent(), steps);
     return share >= least_fill ? std::optional(result_) : std::nullopt;
   }
 
@@ -65,7 +71,8 @@ class Chooser {
     for (const auto& access : statement_.reads)
       if (!access.exact || !access.function.isa_multi_aff()) return false;
     auto a = type(read(0)), b = type(read(1)), sum = type(statement_.write);
-    bool halves = a == DType::BFloat16 && b == a && sum == DType::Float32, bytes = is_byte(a) && is_byte(b) && sum == DType::Int32;
+    bool halves = a == DType::BFloat16 && b == a && sum == DType::Float32,
+         bytes = is_byte(a) && is_byte(b) && sum == DType::Int32;
     result_.dot = {statement_.id, -1, halves ? 2 : 4, Target::matrix_tile_rows};
     return halves || bytes;
   }
@@ -80,7 +87,9 @@ class Chooser {
     column_read_ = first ? 0 : 1;
     for (std::size_t i = 0; i < cluster_.members.size(); ++i) {
       int iterator = entry_.outer[i], member = static_cast<int>(i);
-      if (iterator < 0 || member == result_.columns || moves(read(column_read_), iterator) || !moves(read(1 - column_read_), iterator)) continue;
+      if (iterator < 0 || member == result_.columns || moves(read(column_read_), iterator) ||
+          !moves(read(1 - column_read_), iterator))
+        continue;
       if (stride(statement_.write, iterator) == polyhedral::unknown_stride) continue;
       if (result_.rows < 0 || extent(member) > extent(result_.rows)) result_.rows = member;
     }
@@ -95,7 +104,8 @@ class Chooser {
       auto rank = [&](int iterator) {
         return std::pair(contiguous_along_steps(1 - column_read_, iterator), box_[iterator].extent());
       };
-      if (result_.dot.iterator < 0 || rank(loop.iterator) > rank(result_.dot.iterator)) result_.dot.iterator = loop.iterator;
+      if (result_.dot.iterator < 0 || rank(loop.iterator) > rank(result_.dot.iterator))
+        result_.dot.iterator = loop.iterator;
     }
     return result_.dot.iterator >= 0;
   }
@@ -115,10 +125,11 @@ class Chooser {
 
 }  // namespace
 
-std::optional<MatrixTile> choose_matrix_tile(const Scop& scop, const ClusterView& cluster, const ClusterStatement& entry,
-                                             const Target& target, const polyhedral::MappingOptions& options) {
-  bool free = options.promote && options.pack && options.vectorise && options.tile.empty() && options.register_tile.empty() &&
-              options.vector_along.empty();
+std::optional<MatrixTile> choose_matrix_tile(const Scop& scop, const ClusterView& cluster,
+                                             const ClusterStatement& entry, const Target& target,
+                                             const polyhedral::MappingOptions& options) {
+  bool free = options.promote && options.pack && options.vectorise && options.tile.empty() &&
+              options.register_tile.empty() && options.vector_along.empty();
   if (!target.matrix_tiles || target.vector_bytes() < 64 || !free) return std::nullopt;
   return Chooser(scop, cluster, entry).choose();
 }

@@ -4,14 +4,14 @@
 
 namespace tc::strategy {
 
-/// Element operations below which starting threads costs more than it saves: for a cluster, and for one iteration of its
-/// parallel loop.
+/// Element operations below which starting threads costs more than it saves: for a cluster, and for one iteration of
+/// its parallel loop.
 constexpr std::int64_t parallel_cluster = 64 << 10, parallel_iteration = 16 << 10;
 
 inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-/// Iterations that make one task: enough for its work, \p each an iteration, to pay for a thread, as long as \p trips leave
-/// \p tasks of them. A power of two.
+/// Iterations that make one task: enough for its work, \p each an iteration, to pay for a thread, as long as \p trips
+/// leave \p tasks of them. A power of two.
 inline std::int64_t task_iterations(std::int64_t trips, std::int64_t each, std::int64_t tasks) {
   std::int64_t result = 1;
   while (result * each < parallel_iteration && tasks * result <= trips) result *= 2;

@@ -12,7 +12,8 @@ constexpr double busy_accumulators = 8;
 /// The most operations that a tile with a window unrolls: more code takes longer to compile than it saves.
 constexpr std::int64_t most_unrolled = 96;
 
-/// What a vector from the second cache costs, in loads from the first; a load, in multiply-adds; an iteration of a partial tile.
+/// What a vector from the second cache costs, in loads from the first; a load, in multiply-adds; an iteration of a
+/// partial tile.
 constexpr double far_load = 2, load_cost = 1.0 / 3, partial_tile = 1.3;
 
 bool changes(const Operand& operand, int member) { return member >= 0 && operand.members[member]; }
@@ -47,12 +48,14 @@ class Search {
   static double rows_read(const Operand& operand, const RegisterTile& tile) {
     if (!changes(operand, tile.rows)) return 1;
     if (operand.window == 1) return static_cast<double>(tile.row_count);
-    return static_cast<double>((tile.row_count - 1) * operand.step + operand.window) / static_cast<double>(operand.window);
+    return static_cast<double>((tile.row_count - 1) * operand.step + operand.window) /
+           static_cast<double>(operand.window);
   }
   std::int64_t registers(const RegisterTile& tile) const {
     auto result = tile.row_count * tile.column_count + 1;
     for (const auto& operand : operands_) {
-      if (operand.vector && !changes(operand, tile.rows)) result += changes(operand, tile.columns) ? tile.column_count : 1;
+      if (operand.vector && !changes(operand, tile.rows))
+        result += changes(operand, tile.columns) ? tile.column_count : 1;
       if (window_ > 1 && !operand.vector) result += window_;
     }
     return result;
@@ -72,7 +75,8 @@ class Search {
     auto operations = static_cast<double>(tile.row_count * tile.column_count);
     auto each = loads(tile) / operations;
     auto busy = std::sqrt(std::min(1.0, operations / busy_accumulators));
-    auto score = fill(tile.rows, tile.row_count) * fill(tile.columns, tile.column_count) * busy / (1 + load_cost * each);
+    auto score =
+        fill(tile.rows, tile.row_count) * fill(tile.columns, tile.column_count) * busy / (1 + load_cost * each);
     if (score < best_.score) return;
     best_ = tile;
     best_.score = score;
@@ -102,7 +106,8 @@ RegisterTile choose_register_tile(const std::vector<Operand>& operands, const st
 }
 
 RegisterTile choose_window_tile(const std::vector<Operand>& operands, const std::vector<std::int64_t>& trips,
-                                const RegisterTile& tile, const Target& target, const std::vector<std::int64_t>& wanted) {
+                                const RegisterTile& tile, const Target& target,
+                                const std::vector<std::int64_t>& wanted) {
   Search search(operands, trips, target, wanted);
   search.try_members(tile.rows, tile.columns);
   return search.best();

@@ -20,20 +20,21 @@ struct Operand {
 struct RegisterTile {
   int rows = -1, columns = -1;
   std::int64_t row_count = 1, column_count = 1;
-  double gain = 1;  ///< loads an operation without the tile, divided by those with it
-  double score = 0; ///< the share of the peak that the model expects
+  double gain = 1;   ///< loads an operation without the tile, divided by those with it
+  double score = 0;  ///< the share of the peak that the model expects
 };
 
-/// The tile that does most operations a load within the vector registers of \p target, fills its last tiles best, and has
-/// enough independent accumulators to hide the latency of an operation. \p trips counts, for each outer member, the
-/// vectors (for \p vector_member, the columns) or iterations it has; -1 as \p vector_member: lanes run along the reduction. Where \p wanted
-/// is not empty the tile has these rows and columns, as far as the trips go.
+/// The tile that does most operations a load within the vector registers of \p target, fills its last tiles best, and
+/// has enough independent accumulators to hide the latency of an operation. \p trips counts, for each outer member, the
+/// vectors (for \p vector_member, the columns) or iterations it has; -1 as \p vector_member: lanes run along the
+/// reduction. Where \p wanted is not empty the tile has these rows and columns, as far as the trips go.
 RegisterTile choose_register_tile(const std::vector<Operand>& operands, const std::vector<std::int64_t>& trips,
                                   int vector_member, const Target& target,
                                   const std::vector<std::int64_t>& wanted = {});
 
 /// The best tile with the members of \p tile for \p operands, one of which has a window along its rows.
 RegisterTile choose_window_tile(const std::vector<Operand>& operands, const std::vector<std::int64_t>& trips,
-                                const RegisterTile& tile, const Target& target, const std::vector<std::int64_t>& wanted = {});
+                                const RegisterTile& tile, const Target& target,
+                                const std::vector<std::int64_t>& wanted = {});
 
 }  // namespace tc::strategy

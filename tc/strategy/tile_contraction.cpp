@@ -33,12 +33,14 @@ constexpr std::int64_t most_held_bytes = 32;
 constexpr std::int64_t most_slots = 4;
 
 bool depends_on(const Access& access, int iterator) {
-  return !access.function.is_null() && isl_pw_multi_aff_involves_dims(access.function.get(), isl_dim_in, iterator, 1) == isl_bool_true;
+  return !access.function.is_null() &&
+         isl_pw_multi_aff_involves_dims(access.function.get(), isl_dim_in, iterator, 1) == isl_bool_true;
 }
 
 class ContractionTiler {
  public:
-  ContractionTiler(const Scop& scop, const ClusterView& cluster, const GridLimits& limits, const polyhedral::MappingOptions& options)
+  ContractionTiler(const Scop& scop, const ClusterView& cluster, const GridLimits& limits,
+                   const polyhedral::MappingOptions& options)
       : scop_(scop), cluster_(cluster), limits_(limits), options_(options) {}
 
   std::optional<GridClusterMapping> run() {
@@ -71,7 +73,8 @@ class ContractionTiler {
     }
     for (int member : entry_->outer)
       if (member < 0) return false;
-    return update().write.exact && std::all_of(update().reads.begin(), update().reads.end(), [](const Access& a) { return a.exact; });
+    return update().write.exact &&
+           std::all_of(update().reads.begin(), update().reads.end(), [](const Access& a) { return a.exact; });
   }
 
   /// The member along which the result is contiguous, and the longest one that it shares an operand with.
@@ -89,8 +92,9 @@ class ContractionTiler {
 
   /// Is there a read that is indexed by member \p a and not by member \p b?
   bool reuses(int a, int b) const {
-    return std::any_of(update().reads.begin(), update().reads.end(),
-                       [&](const Access& read) { return depends_on(read, iterator(a)) && !depends_on(read, iterator(b)); });
+    return std::any_of(update().reads.begin(), update().reads.end(), [&](const Access& read) {
+      return depends_on(read, iterator(a)) && !depends_on(read, iterator(b));
+    });
   }
 
   /// The largest tile of which there are enough for the processors.
@@ -137,7 +141,8 @@ class ContractionTiler {
       const auto& statement = scop_.statement(entry.id);
       for (const auto* access : polyhedral::accesses(statement)) {
         auto step = polyhedral::stride(scop_, *access, entry.outer[columns_]);
-        bool copied = &entry == entry_ && access != &statement.write && is_copied(static_cast<int>(access - statement.reads.data()));
+        bool copied = &entry == entry_ && access != &statement.write &&
+                      is_copied(static_cast<int>(access - statement.reads.data()));
         if (step != 0 && step != 1 && !copied) return false;
       }
     }
@@ -160,8 +165,9 @@ class ContractionTiler {
   /// Copies of the reads that several threads share, as long as there is room.
   void choose_copies() {
     choose_blocks();
-    result_.shared_bytes =
-        options_.shared_bytes > 0 ? std::min(options_.shared_bytes, limits_.block_shared_bytes_requested) : limits_.block_shared_bytes;
+    result_.shared_bytes = options_.shared_bytes > 0
+                               ? std::min(options_.shared_bytes, limits_.block_shared_bytes_requested)
+                               : limits_.block_shared_bytes;
     auto room = result_.shared_bytes;
     for (std::size_t i = 0; i < update().reads.size(); ++i) {
       if (!is_copied(static_cast<int>(i))) continue;
@@ -173,7 +179,8 @@ class ContractionTiler {
     if (result_.copies.empty()) result_.blocks = {};
   }
 
-  /// Are all tiles and blocks full, and copies boxes of the tensor? Others need so many conditions that copies do not run ahead.
+  /// Are all tiles and blocks full, and copies boxes of the tensor? Others need so many conditions that copies do not
+  /// run ahead.
   bool are_whole() const {
     auto is_box = [&](const GridCopy& copy) {
       auto index = polyhedral::copy_dimensions(update(), copy.read);
@@ -183,13 +190,16 @@ class ContractionTiler {
            std::all_of(result_.copies.begin(), result_.copies.end(), is_box);
   }
 
-  /// Copies run ahead by as many blocks as hide the way from memory behind what is computed, where there is room for them.
+  /// Copies run ahead by as many blocks as hide the way from memory behind what is computed, where there is room for
+  /// them.
   void choose_slots() {
     auto& blocks = result_.blocks;
     if (blocks.iterator < 0 || !are_whole()) return;
-    while (options_.reduction_block == 0 && blocks.size > shortest_block && held_bytes() > most_held_bytes) blocks.size /= 2;
+    while (options_.reduction_block == 0 && blocks.size > shortest_block && held_bytes() > most_held_bytes)
+      blocks.size /= 2;
     auto count = (extent(blocks.iterator) + blocks.size - 1) / blocks.size;
-    std::int64_t cycles = std::max<std::int64_t>(1, tile(iterator(rows_)) * tile(iterator(columns_)) * blocks.size / products_a_cycle);
+    std::int64_t cycles =
+        std::max<std::int64_t>(1, tile(iterator(rows_)) * tile(iterator(columns_)) * blocks.size / products_a_cycle);
     auto wish = std::min({1 + (latency + cycles - 1) / cycles, most_slots, count});
     bool asynchronous = std::any_of(result_.copies.begin(), result_.copies.end(),
                                     [](const GridCopy& copy) { return copy.way == GridCopy::Way::Asynchronous; });
@@ -210,21 +220,22 @@ class ContractionTiler {
   std::int64_t shared_bytes(std::int64_t slots) const {
     std::int64_t total = 0;
     for (const auto& copy : result_.copies)
-      total += block_bytes(copy.read) * (copy.way == GridCopy::Way::Asynchronous ? slots : std::min<std::int64_t>(slots, 2));
+      total +=
+          block_bytes(copy.read) * (copy.way == GridCopy::Way::Asynchronous ? slots : std::min<std::int64_t>(slots, 2));
     return total;
   }
 
   /// What a copy of \p read has in one block.
   std::int64_t block_bytes(int read) const {
     std::int64_t bytes = byte_size(scop_.tensor(polyhedral::range_name(update().reads.at(read).relation)).type);
-    for (const auto& dimension : polyhedral::copy_dimensions(update(), read)) bytes *= dimension.extent([&](int j) { return tile(j); });
+    for (const auto& dimension : polyhedral::copy_dimensions(update(), read))
+      bytes *= dimension.extent([&](int j) { return tile(j); });
     return bytes;
   }
 
   bool is_written(const std::string& tensor) const {
-    return std::any_of(cluster_.statements.begin(), cluster_.statements.end(), [&](const auto& entry) {
-      return polyhedral::touches(scop_.statement(entry.id).write, tensor);
-    });
+    return std::any_of(cluster_.statements.begin(), cluster_.statements.end(),
+                       [&](const auto& entry) { return polyhedral::touches(scop_.statement(entry.id).write, tensor); });
   }
 
   /// The reduction's longest loop is cut, the shorter the more iterations stand below it.
@@ -247,7 +258,8 @@ class ContractionTiler {
       int j = dimension.iterator;
       if (j < 0) continue;
       bool whole = extent(j) % 4 == 0 && tile(j) % 4 == 0 && ranges_.at(j).min == 0;
-      if (polyhedral::stride(scop_, update().reads.at(read), j) != 1 || !whole || !aligned(update().reads.at(read))) continue;
+      if (polyhedral::stride(scop_, update().reads.at(read), j) != 1 || !whole || !aligned(update().reads.at(read)))
+        continue;
       result.run_along = j;
       result.vector = 4;
     }
@@ -267,15 +279,16 @@ class ContractionTiler {
   /// Do rows of the tensor start at multiples of four elements?
   bool aligned(const Access& access) const {
     const auto& tensor = scop_.tensor(polyhedral::range_name(access.relation));
-    return std::all_of(tensor.strides.begin(), tensor.strides.end(), [](auto stride) { return stride == 1 || stride % 4 == 0; });
+    return std::all_of(tensor.strides.begin(), tensor.strides.end(),
+                       [](auto stride) { return stride == 1 || stride % 4 == 0; });
   }
 
   /// The accumulators stay in registers.
   void stage() {
     result_.staged = {polyhedral::range_name(update().write.relation)};
     for (const auto& tensor : scop_.tensors)
-      if (tensor.storage == polyhedral::Tensor::Storage::Workspace && !tensor.live_in && !tensor.live_out && tensor.name != result_.staged[0] &&
-          is_written(tensor.name))
+      if (tensor.storage == polyhedral::Tensor::Storage::Workspace && !tensor.live_in && !tensor.live_out &&
+          tensor.name != result_.staged[0] && is_written(tensor.name))
         result_.promoted.push_back(tensor.name);
   }
 
@@ -309,7 +322,8 @@ class ContractionTiler {
 
 }  // namespace
 
-std::optional<GridClusterMapping> tile_contraction(const Scop& scop, const ClusterView& cluster, const GridLimits& limits,
+std::optional<GridClusterMapping> tile_contraction(const Scop& scop, const ClusterView& cluster,
+                                                   const GridLimits& limits,
                                                    const polyhedral::MappingOptions& options) {
   if (cluster.members.size() < 2) return std::nullopt;
   return ContractionTiler(scop, cluster, limits, options).run();

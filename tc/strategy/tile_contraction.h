@@ -9,12 +9,14 @@
 
 namespace tc::strategy {
 
-/// The mapping of a cluster whose heaviest statement adds up products of what two groups of its members index: a block computes
-/// a tile of the result, a thread a smaller one in registers, from copies of the operands in shared memory; nothing where the cluster
-/// is of another kind or too small.
+/// The mapping of a cluster whose heaviest statement adds up products of what two groups of its members index: a block
+/// computes a tile of the result, a thread a smaller one in registers, from copies of the operands in shared memory;
+/// nothing where the cluster is of another kind or too small.
 ///
 ///   C(m, n) +=! A(m, k) * B(k, n)      tile 128x128, thread 8x8, blocks of 16 k, copies of A and B
-std::optional<polyhedral::GridClusterMapping> tile_contraction(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster,
-                                                               const GridLimits& limits, const polyhedral::MappingOptions& options);
+std::optional<polyhedral::GridClusterMapping> tile_contraction(const polyhedral::Scop& scop,
+                                                               const polyhedral::ClusterView& cluster,
+                                                               const GridLimits& limits,
+                                                               const polyhedral::MappingOptions& options);
 
 }  // namespace tc::strategy

@@ -21,7 +21,8 @@ struct Cost {
 
 /// The references of each tensor, those kept in registers left out.
 struct Tensors {
-  Tensors(const std::vector<Reference>& references, const std::set<std::string>& in_registers) : of(references.size(), -1) {
+  Tensors(const std::vector<Reference>& references, const std::set<std::string>& in_registers)
+      : of(references.size(), -1) {
     std::map<std::string, int> known;
     for (std::size_t i = 0; i < references.size(); ++i) {
       const auto& tensor = references[i].tensor;
@@ -64,7 +65,8 @@ class CacheModel {
         if (tensors_.of[i] >= 0 && part->touched[i] && (references_[i].writes || !written_only))
           boxes[tensors_.of[i]].push_back(&*part->touched[i]);
     Lines result;
-    for (std::size_t t = 0; t < boxes.size(); ++t) result.push_back(lines_touched(tensors_.all[t], boxes[t], line_bytes));
+    for (std::size_t t = 0; t < boxes.size(); ++t)
+      result.push_back(lines_touched(tensors_.all[t], boxes[t], line_bytes));
     return result;
   }
 
@@ -81,8 +83,8 @@ class CacheModel {
     return one;
   }
 
-  /// What an iteration of \p loop, which does not fit, leaves for the next: tensors of which both its end and its start touch all
-  /// that the loop touches.
+  /// What an iteration of \p loop, which does not fit, leaves for the next: tensors of which both its end and its start
+  /// touch all that the loop touches.
   Cost kept_between_iterations(const LoopNest& loop) const {
     auto start = start_of(loop.children[0]), end = end_of(loop.children[0]);
     if (!fits(start) || !fits(end)) return nothing();
@@ -131,8 +133,8 @@ class CacheModel {
     return result;
   }
 
-  /// The lines that \p before leaves for \p part: all they share where both fit; else what the start of \p part shares, or as
-  /// much as is still there when \p part comes to it in the same order.
+  /// The lines that \p before leaves for \p part: all they share where both fit; else what the start of \p part shares,
+  /// or as much as is still there when \p part comes to it in the same order.
   Cost kept_for(const LoopNest& part, const Parts& before) const {
     double first = sum(footprint(before, false)), second = sum(footprint({&part}, false));
     if (first > capacity_) return nothing();
@@ -170,7 +172,9 @@ bool touches_whole(const LoopNest& part, std::size_t index, const TouchedBox& bo
                      [&](const LoopNest& child) { return touches_whole(child, index, box); });
 }
 
-double register_bytes(const Target& target) { return static_cast<double>(target.vector_registers()) * target.vector_bytes(); }
+double register_bytes(const Target& target) {
+  return static_cast<double>(target.vector_registers()) * target.vector_bytes();
+}
 
 /// Elements that a reference moves in a part, and whether these are the same registers throughout.
 struct Moved {
@@ -212,7 +216,8 @@ void add_references(const Footprints& footprints, const Tensors& tensors, double
       if (footprints.references[i].writes) written.push_back(&*footprints.root.touched[i]);
     }
     double size = byte_size(tensors.all[t].type);
-    traffic.tensors[t].unique = {lines_touched(tensors.all[t], read, 0) * size, lines_touched(tensors.all[t], written, 0) * size};
+    traffic.tensors[t].unique = {lines_touched(tensors.all[t], read, 0) * size,
+                                 lines_touched(tensors.all[t], written, 0) * size};
   }
 }
 
@@ -265,7 +270,8 @@ Traffic predict_traffic(const Footprints& footprints, const Target& target) {
   add_references(footprints, tensors, register_bytes(target), traffic);
   const std::array<std::int64_t, 3> caches = {target.l1_bytes, target.l2_bytes, target.l3_bytes};
   for (std::size_t level = 1; level < 4; ++level) {
-    auto cost = CacheModel(footprints, tensors, static_cast<double>(caches[level - 1] / line_bytes)).cost(footprints.root);
+    auto cost =
+        CacheModel(footprints, tensors, static_cast<double>(caches[level - 1] / line_bytes)).cost(footprints.root);
     for (std::size_t t = 0; t < tensors.all.size(); ++t)
       traffic.tensors[t].levels[level] = {cost.in[t] * line_bytes, cost.out[t] * line_bytes};
   }

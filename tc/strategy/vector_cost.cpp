@@ -15,12 +15,16 @@ using polyhedral::Statement;
 
 constexpr double cache_line = 64;
 
-DType element_type(const Scop& scop, const Access& access) { return scop.tensor(polyhedral::range_name(access.relation)).type; }
+DType element_type(const Scop& scop, const Access& access) {
+  return scop.tensor(polyhedral::range_name(access.relation)).type;
+}
 
-int element_bytes(const Scop& scop, const Access& access) { return byte_size(compute_type(element_type(scop, access))); }
+int element_bytes(const Scop& scop, const Access& access) {
+  return byte_size(compute_type(element_type(scop, access)));
+}
 
-/// The share of the contiguous vectors of \p lanes along \p iterator that cross from one cache line into the next: those that may
-/// start anywhere do, as far as they fill a line.
+/// The share of the contiguous vectors of \p lanes along \p iterator that cross from one cache line into the next:
+/// those that may start anywhere do, as far as they fill a line.
 double crossing_share(const Scop& scop, const Statement& statement, const Access& access, int iterator, int lanes) {
   if (is_aligned(scop, statement, access, iterator, lanes)) return 0;
   return lanes * element_bytes(scop, access) / cache_line;
@@ -32,14 +36,17 @@ double access_cost(const Scop& scop, const Statement& statement, const Access& a
   if (stride == 0) return 0.25;
   if (stride == 1) return 1 + crossing_share(scop, statement, access, iterator, lanes);
   if (stride == -1) return 2;
-  return stride == polyhedral::unknown_stride ? static_cast<double>(lanes) / polyhedral::even_lanes(scop, access, iterator, lanes) : lanes;
+  return stride == polyhedral::unknown_stride
+             ? static_cast<double>(lanes) / polyhedral::even_lanes(scop, access, iterator, lanes)
+             : lanes;
 }
 
 /// Does a condition on \p iterator keep \p access from happening, as the zeros around an image do?
 bool is_guarded_along(const Statement& statement, const Access& access, int iterator) {
   auto dim = static_cast<unsigned>(iterator);
   isl::set happens = access.relation.domain();
-  isl::set anywhere = polyhedral::call(happens.ctx(), isl_set_drop_constraints_involving_dims, happens.copy(), isl_dim_set, dim, 1u);
+  isl::set anywhere =
+      polyhedral::call(happens.ctx(), isl_set_drop_constraints_involving_dims, happens.copy(), isl_dim_set, dim, 1u);
   return !anywhere.intersect(statement.domain).is_subset(happens);
 }
 

@@ -24,7 +24,8 @@ std::optional<isl::aff> subscript(const Access& access, int dimension) {
   auto others = access.relation;
   auto dimensions = static_cast<unsigned>(isl_map_dim(others.get(), isl_dim_out));
   auto first = static_cast<unsigned>(dimension);
-  others = polyhedral::call(others.ctx(), isl_map_project_out, others.copy(), isl_dim_out, first + 1, dimensions - first - 1);
+  others = polyhedral::call(others.ctx(), isl_map_project_out, others.copy(), isl_dim_out, first + 1,
+                            dimensions - first - 1);
   others = polyhedral::call(others.ctx(), isl_map_project_out, others.copy(), isl_dim_out, 0u, first);
   if (!others.is_single_valued()) return std::nullopt;
   auto function = others.as_pw_multi_aff().gist(others.domain());
@@ -56,7 +57,8 @@ std::optional<std::int64_t> at_corner(const isl::aff& function, const std::vecto
 
 }  // namespace
 
-bool is_aligned(const Scop& scop, const polyhedral::Statement& statement, const Access& access, int iterator, std::int64_t run) {
+bool is_aligned(const Scop& scop, const polyhedral::Statement& statement, const Access& access, int iterator,
+                std::int64_t run) {
   const auto& tensor = scop.tensor(polyhedral::range_name(access.relation));
   auto box = polyhedral::box(statement.domain);
   std::int64_t corner = 0;
@@ -92,7 +94,8 @@ std::int64_t vector_run(const Scop& scop, const polyhedral::Statement& statement
   for (const auto* access : polyhedral::accesses(statement)) {
     auto moved = step(scop, *access, iterator);
     if ((moved != 0 && moved != 1) || !statement.domain.is_subset(access->relation.domain())) return 1;
-    if (moved == 1) widest = std::max<std::int64_t>(widest, byte_size(scop.tensor(polyhedral::range_name(access->relation)).type));
+    if (moved == 1)
+      widest = std::max<std::int64_t>(widest, byte_size(scop.tensor(polyhedral::range_name(access->relation)).type));
   }
   auto run = widest_access / widest;
   for (const auto* access : polyhedral::accesses(statement))

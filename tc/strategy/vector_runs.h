@@ -9,23 +9,24 @@ namespace tc::strategy {
 /// Bytes that a thread of a GPU moves at once, at most.
 inline constexpr std::int64_t widest_access = 16;
 
-/// Elements in memory from one iteration of dimension \p iterator to the next, or polyhedral::unknown_stride. Subscripts that
-/// depend on data are taken not to move with it.
+/// Elements in memory from one iteration of dimension \p iterator to the next, or polyhedral::unknown_stride.
+/// Subscripts that depend on data are taken not to move with it.
 std::int64_t step(const polyhedral::Scop& scop, const polyhedral::Access& access, int iterator);
 
-/// Does \p access of \p statement, which moves by one element along \p iterator, begin at a multiple of \p run elements of its
-/// tensor wherever the other iterators are?
-bool is_aligned(const polyhedral::Scop& scop, const polyhedral::Statement& statement, const polyhedral::Access& access, int iterator,
-                std::int64_t run);
+/// Does \p access of \p statement, which moves by one element along \p iterator, begin at a multiple of \p run elements
+/// of its tensor wherever the other iterators are?
+bool is_aligned(const polyhedral::Scop& scop, const polyhedral::Statement& statement, const polyhedral::Access& access,
+                int iterator, std::int64_t run);
 
-/// How many consecutive iterations along \p iterator one thread should take so that each access of \p statement is to one
-/// element, or to consecutive ones that begin where a vector of them may: as many elements of the widest type as are moved
-/// at once. 1 where an access lies otherwise or is conditional.
+/// How many consecutive iterations along \p iterator one thread should take so that each access of \p statement is to
+/// one element, or to consecutive ones that begin where a vector of them may: as many elements of the widest type as
+/// are moved at once. 1 where an access lies otherwise or is conditional.
 ///
 ///   C[i, j] = A[i, j] + B[j], rows of 4096 floats    4 along j      A[i, j + 1], or rows of 4095    1
 std::int64_t vector_run(const polyhedral::Scop& scop, const polyhedral::Statement& statement, int iterator);
 
 /// The same of one access alone, which moves by one element.
-std::int64_t access_run(const polyhedral::Scop& scop, const polyhedral::Statement& statement, const polyhedral::Access& access, int iterator);
+std::int64_t access_run(const polyhedral::Scop& scop, const polyhedral::Statement& statement,
+                        const polyhedral::Access& access, int iterator);
 
 }  // namespace tc::strategy

@@ -14,10 +14,14 @@ using Count = std::int64_t Work::*;
 
 /// The kinds of operations and their names, in the order in which they are told.
 const std::vector<std::pair<const char*, Count>>& kinds() {
-  static const std::vector<std::pair<const char*, Count>> all = {
-      {"adds", &Work::adds},           {"multiplies", &Work::multiplies},     {"fused", &Work::fused},
-      {"divisions", &Work::divisions}, {"square_roots", &Work::square_roots}, {"functions", &Work::functions},
-      {"comparisons", &Work::comparisons}, {"integers", &Work::integers}};
+  static const std::vector<std::pair<const char*, Count>> all = {{"adds", &Work::adds},
+                                                                 {"multiplies", &Work::multiplies},
+                                                                 {"fused", &Work::fused},
+                                                                 {"divisions", &Work::divisions},
+                                                                 {"square_roots", &Work::square_roots},
+                                                                 {"functions", &Work::functions},
+                                                                 {"comparisons", &Work::comparisons},
+                                                                 {"integers", &Work::integers}};
   return all;
 }
 
@@ -49,36 +53,40 @@ Work of_binary(lang::BinaryOp op, DType operands) {
   using lang::BinaryOp;
   switch (op) {
     case BinaryOp::Add:
-    case BinaryOp::Sub: return on(operands, &Work::adds);
-    case BinaryOp::Mul: return on(operands, &Work::multiplies);
+    case BinaryOp::Sub:
+      return on(operands, &Work::adds);
+    case BinaryOp::Mul:
+      return on(operands, &Work::multiplies);
     case BinaryOp::Div:
-    case BinaryOp::Mod: return on(operands, &Work::divisions);
+    case BinaryOp::Mod:
+      return on(operands, &Work::divisions);
     case BinaryOp::And:
-    case BinaryOp::Or: return one(&Work::integers);
-    default: return on(operands, &Work::comparisons);
+    case BinaryOp::Or:
+      return one(&Work::integers);
+    default:
+      return on(operands, &Work::comparisons);
   }
 }
 
 /// One call of the built-in function \p name on values of \p type.
 Work of_call(const std::string& name, DType type) {
-  static const std::map<std::string, std::vector<Count>> special = {
-      {"fma", {&Work::fused}},
-      {"fdivide", {&Work::divisions}},
-      {"sqrt", {&Work::square_roots}},
-      {"rsqrt", {&Work::square_roots, &Work::divisions}},
-      {"fdim", {&Work::adds, &Work::comparisons}},
-      {"min", {&Work::comparisons}},
-      {"max", {&Work::comparisons}},
-      {"fmin", {&Work::comparisons}},
-      {"fmax", {&Work::comparisons}},
-      {"relu", {&Work::comparisons}},
-      {"clamp", {&Work::comparisons, &Work::comparisons}},
-      {"isnan", {&Work::comparisons}},
-      {"isinf", {&Work::comparisons}},
-      {"abs", {}},
-      {"fabs", {}},
-      {"copysign", {}},
-      {"popcount", {&Work::integers}}};
+  static const std::map<std::string, std::vector<Count>> special = {{"fma", {&Work::fused}},
+                                                                    {"fdivide", {&Work::divisions}},
+                                                                    {"sqrt", {&Work::square_roots}},
+                                                                    {"rsqrt", {&Work::square_roots, &Work::divisions}},
+                                                                    {"fdim", {&Work::adds, &Work::comparisons}},
+                                                                    {"min", {&Work::comparisons}},
+                                                                    {"max", {&Work::comparisons}},
+                                                                    {"fmin", {&Work::comparisons}},
+                                                                    {"fmax", {&Work::comparisons}},
+                                                                    {"relu", {&Work::comparisons}},
+                                                                    {"clamp", {&Work::comparisons, &Work::comparisons}},
+                                                                    {"isnan", {&Work::comparisons}},
+                                                                    {"isinf", {&Work::comparisons}},
+                                                                    {"abs", {}},
+                                                                    {"fabs", {}},
+                                                                    {"copysign", {}},
+                                                                    {"popcount", {&Work::integers}}};
   auto found = special.find(name);
   if (found == special.end()) return on(type, &Work::functions);
   Work work;
@@ -88,11 +96,15 @@ Work of_call(const std::string& name, DType type) {
 
 Work of_reduction(ReductionOp op, DType type) {
   switch (op) {
-    case ReductionOp::Sum: return on(type, &Work::adds);
-    case ReductionOp::Product: return on(type, &Work::multiplies);
+    case ReductionOp::Sum:
+      return on(type, &Work::adds);
+    case ReductionOp::Product:
+      return on(type, &Work::multiplies);
     case ReductionOp::Min:
-    case ReductionOp::Max: return on(type, &Work::comparisons);
-    default: return one(&Work::integers);
+    case ReductionOp::Max:
+      return on(type, &Work::comparisons);
+    default:
+      return one(&Work::integers);
   }
 }
 
@@ -124,20 +136,20 @@ Work operator+(const Work& a, const Work& b) {
 }
 
 Work count_work(const lang::ExprPtr& expr) {
-  return std::visit(overloaded{
-                        [&](const lang::Call& node) { return count_call(node, expr); },
-                        [&](const lang::Cast& node) { return count_work(node.value); },
-                        [&](const lang::Unary& node) {
-                          return (node.op == lang::UnaryOp::Not ? one(&Work::integers) : Work{}) + count_work(node.value);
-                        },
-                        [&](const lang::Binary& node) { return count_binary(node); },
-                        [&](const lang::Select& node) {
-                          return count_work(node.condition) +
-                                 either(count_work(node.then_value), count_work(node.else_value));
-                        },
-                        [&](const auto&) { return Work{}; },
-                    },
-                    expr->node);
+  return std::visit(
+      overloaded{
+          [&](const lang::Call& node) { return count_call(node, expr); },
+          [&](const lang::Cast& node) { return count_work(node.value); },
+          [&](const lang::Unary& node) {
+            return (node.op == lang::UnaryOp::Not ? one(&Work::integers) : Work{}) + count_work(node.value);
+          },
+          [&](const lang::Binary& node) { return count_binary(node); },
+          [&](const lang::Select& node) {
+            return count_work(node.condition) + either(count_work(node.then_value), count_work(node.else_value));
+          },
+          [&](const auto&) { return Work{}; },
+      },
+      expr->node);
 }
 
 Work count_work(const lang::Def& def, const lang::Ranges& ranges, const lang::SizeMap& sizes) {

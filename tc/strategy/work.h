@@ -11,15 +11,15 @@ namespace tc::strategy {
 /// Operations on elements, as the text of a def says them: once for each point of a statement's box, whatever is later
 /// hoisted, recomputed or masked. Arithmetic of subscripts is none.
 struct Work {
-  std::int64_t adds = 0;          ///< of floats: additions, subtractions, and those of sums
-  std::int64_t multiplies = 0;    ///< of floats, and those of products
-  std::int64_t fused = 0;         ///< calls of fma
-  std::int64_t divisions = 0;     ///< of floats; 1/sqrt is one, and a square root
+  std::int64_t adds = 0;        ///< of floats: additions, subtractions, and those of sums
+  std::int64_t multiplies = 0;  ///< of floats, and those of products
+  std::int64_t fused = 0;       ///< calls of fma
+  std::int64_t divisions = 0;   ///< of floats; 1/sqrt is one, and a square root
   std::int64_t square_roots = 0;
-  std::int64_t functions = 0;     ///< exp, tanh, floor, ... one each
-  std::int64_t comparisons = 0;   ///< of floats: <, ==, min, max, relu, and those of minima and maxima; no FLOPs
-  std::int64_t integers = 0;      ///< operations of integers and bools; no FLOPs
-  bool exact = true;              ///< false: arms of conditionals differ, the dearer one is counted of each kind
+  std::int64_t functions = 0;    ///< exp, tanh, floor, ... one each
+  std::int64_t comparisons = 0;  ///< of floats: <, ==, min, max, relu, and those of minima and maxima; no FLOPs
+  std::int64_t integers = 0;     ///< operations of integers and bools; no FLOPs
+  bool exact = true;             ///< false: arms of conditionals differ, the dearer one is counted of each kind
 
   /// adds + multiplies + 2 * fused + divisions + square_roots + functions
   std::int64_t flops() const;

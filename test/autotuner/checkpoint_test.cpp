@@ -58,9 +58,7 @@ TEST(Checkpoint, DamagedOnesAreNone) {
   }
 }
 
-TEST(Checkpoint, AFileThatCannotBeWrittenIsAnError) {
-  EXPECT_THROW(save(sample(), "/dev/null/point"), ResourceError);
-}
+TEST(Checkpoint, AFileThatCannotBeWrittenIsAnError) { EXPECT_THROW(save(sample(), "/dev/null/point"), ResourceError); }
 
 TEST(Status, HasANameEach) {
   for (auto status : {Status::Ok, Status::Same, Status::Slow, Status::Wrong, Status::Crashed, Status::TimedOut,

@@ -16,9 +16,7 @@ SearchSpace space() {
           Target::parse("cpu:avx2,cores=2")};
 }
 
-Options parse(const char* text) {
-  return Options::parse(text);
-}
+Options parse(const char* text) { return Options::parse(text); }
 
 TEST(CostModel, IsTheAnalyticModelBeforeItHasLearnt) {
   auto all = space();

@@ -29,7 +29,8 @@ TEST(Message, NumbersComeBackExactly) {
 TEST(Message, NumbersDoNotDependOnTheLocale) {
   const char* before = std::setlocale(LC_NUMERIC, nullptr);
   std::string kept = before ? before : "C";
-  if (!std::setlocale(LC_NUMERIC, "de_DE.UTF-8") && !std::setlocale(LC_NUMERIC, "fr_FR.UTF-8")) GTEST_SKIP() << "no locale with a decimal comma is installed";
+  if (!std::setlocale(LC_NUMERIC, "de_DE.UTF-8") && !std::setlocale(LC_NUMERIC, "fr_FR.UTF-8"))
+    GTEST_SKIP() << "no locale with a decimal comma is installed";
   auto text = exact_text(0.25);
   auto number = exact_number("0.25");
   std::setlocale(LC_NUMERIC, kept.c_str());

@@ -129,7 +129,8 @@ TEST(Tune, GoesOnFromACheckpoint) {
   auto result = tune(function_of(product_text), inputs.views(), {}, settings);
   auto second = tried(result);
   EXPECT_EQ(told, 7) << "the default options and the six new ones";
-  EXPECT_TRUE(std::is_sorted(result.candidates.begin(), result.candidates.end(), [](const auto& a, const auto& b) { return a.at < b.at; }));
+  EXPECT_TRUE(std::is_sorted(result.candidates.begin(), result.candidates.end(),
+                             [](const auto& a, const auto& b) { return a.at < b.at; }));
   EXPECT_EQ(second.substr(0, first.size()), first);
   EXPECT_GT(second.size(), first.size());
   EXPECT_EQ(load_checkpoint(settings.checkpoint)->candidates.size(), 13u);

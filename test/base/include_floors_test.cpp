@@ -12,9 +12,10 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The floor of each folder of tc/; a folder includes from lower floors and from itself.
-const std::map<std::string, int> floors = {
-    {"base", 0},     {"proto", 0},  {"lang", 1}, {"polyhedral", 2}, {"options", 3}, {"halide_bridge", 3}, {"derive", 4}, {"autodiff", 4}, {"layout", 4},
-    {"strategy", 5}, {"cpu", 6},    {"cuda", 6}, {"cache", 7},      {"engine", 8},        {"aten", 8},   {"autotuner", 9}};
+const std::map<std::string, int> floors = {{"base", 0},    {"proto", 0},         {"lang", 1},   {"polyhedral", 2},
+                                           {"options", 3}, {"halide_bridge", 3}, {"derive", 4}, {"autodiff", 4},
+                                           {"layout", 4},  {"strategy", 5},      {"cpu", 6},    {"cuda", 6},
+                                           {"cache", 7},   {"engine", 8},        {"aten", 8},   {"autotuner", 9}};
 
 struct Include {
   fs::path file;
@@ -46,7 +47,8 @@ TEST(IncludeFloors, AFolderIncludesFromLowerFloorsOnly) {
     std::string from = folder_of(file, root), to = fs::path(text.substr(3)).begin()->string();
     ASSERT_TRUE(floors.count(from)) << "no floor for folder tc/" << from;
     ASSERT_TRUE(floors.count(to)) << file << " includes " << text;
-    EXPECT_TRUE(from == to || floors.at(to) < floors.at(from)) << file << " on floor " << floors.at(from) << " includes " << text;
+    EXPECT_TRUE(from == to || floors.at(to) < floors.at(from))
+        << file << " on floor " << floors.at(from) << " includes " << text;
   }
 }
 
@@ -55,7 +57,7 @@ const std::set<std::string> halide_folders = {"halide_bridge", "cpu", "cuda"};
 
 TEST(IncludeFloors, HeavyLibrariesStayInTheirFolders) {
   const fs::path root = fs::path(TC_SOURCE_DIR) / "tc";
-    for (const auto& [file, text] : includes_below(root)) {
+  for (const auto& [file, text] : includes_below(root)) {
     std::string folder = folder_of(file, root);
     if (text == "Halide.h") {
       EXPECT_TRUE(halide_folders.count(folder)) << file;

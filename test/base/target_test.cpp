@@ -10,8 +10,9 @@ namespace {
 TEST(Target, TextRoundTrips) {
   for (const char* text : {"cpu:plain,cores=1,l1=32k,l2=1m,l3=16m", "cpu:avx2,cores=8,l1=48k,l2=2m,l3=32m",
                            "cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m,bf16_dot,int8_dot",
-                           "cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m,vectors=32,int8_dot", "cpu:vectors=64,plain", "avx512,-amx", "avx512,amx", "avx2,-int8_dot", "cuda:sm_90",
-                           "cuda:sm_90a,processors=78", "cuda:sm_80,threads=512,shared=100k,vectors=8",
+                           "cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m,vectors=32,int8_dot", "cpu:vectors=64,plain",
+                           "avx512,-amx", "avx512,amx", "avx2,-int8_dot", "cuda:sm_90", "cuda:sm_90a,processors=78",
+                           "cuda:sm_80,threads=512,shared=100k,vectors=8",
                            "cuda:sm_120,registers=32k,static_shared=16k,l2=1000,vectors=16"}) {
     Target target = Target::parse(text);
     EXPECT_EQ(Target::parse(to_string(target)), target) << text;
@@ -65,8 +66,9 @@ TEST(Target, VectorsMayBeNarrowerThanRegisters) {
 }
 
 TEST(Target, WrongTextsSayWhatIsKnown) {
-  for (const char* text : {"cpu:avx1024", "gpu:sm_90", "cpu:cores=0", "cpu:cores=x", "cpu:l1=3q", "cpu:hearts=2", "cpu:vectors=24", "cpu:-avx2", "cpu:-", "cpu:vectors=128", "cuda", "cuda:",
-                           "cuda:sm_10", "cuda:sm_90,threads=2048", "cuda:sm_90,threads=16", "cuda:sm_90,hearts=2",
+  for (const char* text : {"cpu:avx1024", "gpu:sm_90", "cpu:cores=0", "cpu:cores=x", "cpu:l1=3q", "cpu:hearts=2",
+                           "cpu:vectors=24", "cpu:-avx2", "cpu:-", "cpu:vectors=128", "cuda", "cuda:", "cuda:sm_10",
+                           "cuda:sm_90,threads=2048", "cuda:sm_90,threads=16", "cuda:sm_90,hearts=2",
                            "cuda:sm_90,shared=1k", "cuda:sm_90,avx2", "cuda:sm_90,vectors=32"}) {
     try {
       Target::parse(text);

@@ -26,15 +26,13 @@ struct Kills {
 };
 
 /// The entries of a writer differ by their tile; the image of code says whose it is.
-OptionsEntry nth_options(int n) {
-  return tuned(product_key(3, 4, n % 499), 1 + n, 1000 + n);
-}
+OptionsEntry nth_options(int n) { return tuned(product_key(3, 4, n % 499), 1 + n, 1000 + n); }
 CodeEntry nth_code(int n) {
   return code(product_key(n, 4, 5), std::string(20000 + n % 1000, static_cast<char>('a' + n % 26)));
 }
 
-/// Writes entries from \p first on until it is killed. Tells \p acknowledge that it began, then the number of each entry
-/// that put() took.
+/// Writes entries from \p first on until it is killed. Tells \p acknowledge that it began, then the number of each
+/// entry that put() took.
 [[noreturn]] void write_for_ever(const std::string& folder, int first, int acknowledge) {
   Cache cache(in(folder));
   constexpr int started = -1;

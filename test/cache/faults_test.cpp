@@ -48,12 +48,8 @@ int open(const char* path, int flags, ...) {
 ssize_t write(int file, const void* bytes, size_t size) {
   return fails() ? -1 : ::syscall(SYS_write, file, bytes, size);
 }
-ssize_t read(int file, void* bytes, size_t size) {
-  return fails() ? -1 : ::syscall(SYS_read, file, bytes, size);
-}
-int fsync(int file) {
-  return fails() ? -1 : static_cast<int>(::syscall(SYS_fsync, file));
-}
+ssize_t read(int file, void* bytes, size_t size) { return fails() ? -1 : ::syscall(SYS_read, file, bytes, size); }
+int fsync(int file) { return fails() ? -1 : static_cast<int>(::syscall(SYS_fsync, file)); }
 int mkdir(const char* path, mode_t mode) noexcept {
   return fails() ? -1 : static_cast<int>(::syscall(SYS_mkdirat, AT_FDCWD, path, mode));
 }
@@ -93,9 +89,7 @@ int calls_of_puts() {
   return result;
 }
 
-TEST(Faults, TheFunctionsAreOurs) {
-  EXPECT_GT(calls_of_puts(), 15);
-}
+TEST(Faults, TheFunctionsAreOurs) { EXPECT_GT(calls_of_puts(), 15); }
 
 /// Whatever fails, once or for ever: nothing is thrown, what was acknowledged is found, what is found is right.
 TEST(Faults, AFailingDiskIsAMiss) {

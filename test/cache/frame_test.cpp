@@ -5,9 +5,7 @@
 namespace tc::cache {
 namespace {
 
-Fault fault(std::string_view bytes) {
-  return unseal(Kind::Options, bytes).fault;
-}
+Fault fault(std::string_view bytes) { return unseal(Kind::Options, bytes).fault; }
 
 TEST(Frame, UnsealGivesBackThePayload) {
   for (const std::string& payload : {std::string(), std::string("a"), std::string(100000, '\0')}) {

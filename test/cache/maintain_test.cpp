@@ -18,12 +18,8 @@ Cache cache_in(const std::string& folder) {
   return Cache(settings);
 }
 
-void put(const std::string& folder, const OptionsEntry& entry) {
-  ASSERT_TRUE(cache_in(folder).put(entry));
-}
-void put(const std::string& folder, const CodeEntry& entry) {
-  ASSERT_TRUE(cache_in(folder).put(entry));
-}
+void put(const std::string& folder, const OptionsEntry& entry) { ASSERT_TRUE(cache_in(folder).put(entry)); }
+void put(const std::string& folder, const CodeEntry& entry) { ASSERT_TRUE(cache_in(folder).put(entry)); }
 
 /// The options of \p folder: names of files and their bytes.
 std::map<std::string, std::string> content(const std::string& folder) {

@@ -138,7 +138,8 @@ TEST_F(KernelTest, IteratorsDivide) {
 TEST_F(KernelTest, HalideCutsAQuotientByALiteralWrongly) {
   auto x = element(Int(32), "A", {iterator("i")});
   auto kernel = pointwise(
-      2, 1, ir::Call::make(Int(32), ir::Call::div_round_to_zero, {x, ir::make_const(Int(32), 3)}, ir::Call::PureIntrinsic));
+      2, 1,
+      ir::Call::make(Int(32), ir::Call::div_round_to_zero, {x, ir::make_const(Int(32), 3)}, ir::Call::PureIntrinsic));
   kernel.type("A", DType::Int32).type("C", DType::Int32);
   std::vector<std::int32_t> a = {1, 10}, b(2), c(2);
   EXPECT_EQ(kernel.run("plain", {a.data(), b.data(), c.data()}), 0);

@@ -19,11 +19,14 @@ inline Halide::Expr load(const char* buffer, const Halide::Expr& index) {
 }
 
 /// The indices of \p lanes elements from \p base on.
-inline Halide::Expr vector(const Halide::Expr& base, int lanes = 16) { return Halide::Internal::Ramp::make(base, 1, lanes); }
+inline Halide::Expr vector(const Halide::Expr& base, int lanes = 16) {
+  return Halide::Internal::Ramp::make(base, 1, lanes);
+}
 
 inline Halide::Internal::Stmt store(const char* buffer, const Halide::Expr& index, const Halide::Expr& value) {
   return Halide::Internal::Store::make(buffer, value, index, Halide::Internal::Parameter(),
-                                       Halide::Internal::const_true(value.type().lanes()), Halide::Internal::ModulusRemainder());
+                                       Halide::Internal::const_true(value.type().lanes()),
+                                       Halide::Internal::ModulusRemainder());
 }
 
 inline Halide::Internal::Stmt loop(const char* name, const Halide::Expr& extent, const Halide::Internal::Stmt& body) {

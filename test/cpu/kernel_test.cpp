@@ -44,8 +44,10 @@ TEST_F(KernelTest, VectorsAreFullPartialOrOneLane) {
         GuardedBuffer<float> a(n), b(n), c(n);
         std::iota(a.begin(), a.end(), 1.0f);
         std::fill(b.begin(), b.end(), 0.5f);
-        EXPECT_EQ(pointwise(n, lanes, read("A", {"i"}) + read("B", {"i"})).run(target, {a.data(), b.data(), c.data()}), 0);
-        for (int i = 0; i < n; ++i) EXPECT_EQ(c[i], i + 1.5f) << target << " " << lanes << " lanes, " << i << " of " << n;
+        EXPECT_EQ(pointwise(n, lanes, read("A", {"i"}) + read("B", {"i"})).run(target, {a.data(), b.data(), c.data()}),
+                  0);
+        for (int i = 0; i < n; ++i)
+          EXPECT_EQ(c[i], i + 1.5f) << target << " " << lanes << " lanes, " << i << " of " << n;
       }
 }
 
@@ -78,7 +80,8 @@ TEST_F(KernelTest, GuardedReadsHappenOnlyWhereTheGuardHolds) {
       kernel.vectorise("S", "i", lanes);
       Expr inside = iterator("i") >= ir::make_const(Int(64), 1) && iterator("i") <= ir::make_const(Int(64), n);
       kernel.value("S", ir::Call::make(Float(32), ir::Call::if_then_else,
-                                       {inside, element(Float(32), "A", {iterator("i") - ir::make_const(Int(64), 1)}), Expr(-7.0f)},
+                                       {inside, element(Float(32), "A", {iterator("i") - ir::make_const(Int(64), 1)}),
+                                        Expr(-7.0f)},
                                        ir::Call::PureIntrinsic));
       GuardedBuffer<float> a(n), c(n + 2);
       std::iota(a.begin(), a.end(), 0.0f);
@@ -90,7 +93,8 @@ TEST_F(KernelTest, GuardedReadsHappenOnlyWhereTheGuardHolds) {
 TEST_F(KernelTest, LookUpsBeyondTwoToThe31Elements) {
   const std::int64_t rows = 600'000'000, columns = 5;
   const std::size_t bytes = rows * columns;
-  auto* table = static_cast<std::uint8_t*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  auto* table = static_cast<std::uint8_t*>(
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
   ASSERT_NE(table, MAP_FAILED);
   std::vector<std::int32_t> index = {0, 599'999'999, 450'000'000, 3};
   for (std::size_t n = 0; n < index.size(); ++n)
@@ -134,18 +138,21 @@ KernelCase tiled_matmul(std::shared_ptr<polyhedral::Context> context, int m, int
     return str("[{ Z[i, j] -> [", f, "]; U[i, j, k] -> [", f, "]; W[i, j] -> [", f, "] }", size ? "" : "", "]");
   };
   auto registers = [&](const std::string& s) {
-    return str("{ mark: register, child: { schedule: \"[{ ", s, " -> [(i mod 4)] }, { ", s, " -> [(floor((j mod ", 2 * lanes, ")/", lanes,
-               "))] }]\", child: { mark: vector, child: { schedule: \"[{ ", s, " -> [(j mod ", lanes, ")] }]\" } } } }");
+    return str("{ mark: register, child: { schedule: \"[{ ", s, " -> [(i mod 4)] }, { ", s, " -> [(floor((j mod ",
+               2 * lanes, ")/", lanes, "))] }]\", child: { mark: vector, child: { schedule: \"[{ ", s, " -> [(j mod ",
+               lanes, ")] }]\" } } } }");
   };
-  auto text = str("{ domain: \"", str(scop.domain()), "\", child: { ", parallel ? "mark: parallel, child: { " : "", "schedule: \"",
-                  tile("(floor(i/4))", 4), "\", child: { schedule: \"", tile(str("(floor(j/", 2 * lanes, "))"), 0),
-                  "\", child: { mark: allocate_acc, child: { sequence: [ { filter: \"{ Z[i, j] }\", child: ", registers("Z[i, j]"),
-                  " }, { filter: \"{ U[i, j, k] }\", child: { schedule: \"[{ U[i, j, k] -> [(k)] }]\", child: ",
-                  registers("U[i, j, k]"), " } }, { filter: \"{ W[i, j] }\", child: ", registers("W[i, j]"), " } ] } } }",
-                  parallel ? " }" : "", " } }");
+  auto text = str(
+      "{ domain: \"", str(scop.domain()), "\", child: { ", parallel ? "mark: parallel, child: { " : "", "schedule: \"",
+      tile("(floor(i/4))", 4), "\", child: { schedule: \"", tile(str("(floor(j/", 2 * lanes, "))"), 0),
+      "\", child: { mark: allocate_acc, child: { sequence: [ { filter: \"{ Z[i, j] }\", child: ", registers("Z[i, j]"),
+      " }, { filter: \"{ U[i, j, k] }\", child: { schedule: \"[{ U[i, j, k] -> [(k)] }]\", child: ",
+      registers("U[i, j, k]"), " } }, { filter: \"{ W[i, j] }\", child: ", registers("W[i, j]"), " } ] } } }",
+      parallel ? " }" : "", " } }");
   scop.schedule = isl::schedule(scop.ctx(), text);
   KernelCase result(scop);
-  result.value("U", element(Float(32), "A", {iterator("i"), iterator("k")}) * element(Float(32), "B", {iterator("k"), iterator("j")}));
+  result.value("U", element(Float(32), "A", {iterator("i"), iterator("k")}) *
+                        element(Float(32), "B", {iterator("k"), iterator("j")}));
   return result;
 }
 
@@ -168,8 +175,10 @@ TEST_F(KernelTest, RegisterTiles) {
 }
 
 TEST_F(KernelTest, OnlyTheMarkedLoopGoesToThePool) {
-  EXPECT_NE(disassemble(tiled_matmul(context(), 11, 71, 9, 8, true).compile("avx2")).find("halide_do_par_for"), std::string::npos);
-  EXPECT_EQ(disassemble(tiled_matmul(context(), 11, 71, 9, 8, false).compile("avx2")).find("halide_do_par_for"), std::string::npos);
+  EXPECT_NE(disassemble(tiled_matmul(context(), 11, 71, 9, 8, true).compile("avx2")).find("halide_do_par_for"),
+            std::string::npos);
+  EXPECT_EQ(disassemble(tiled_matmul(context(), 11, 71, 9, 8, false).compile("avx2")).find("halide_do_par_for"),
+            std::string::npos);
 }
 
 /// s = reduction of A(k) by lanes: acc[k mod lanes] op= A(k), then s op= acc(l).
@@ -194,11 +203,13 @@ KernelCase lane_reduction(std::shared_ptr<polyhedral::Context> context, int n, i
   auto vector = [](const std::string& s, const std::string& f) {
     return str("{ mark: vector, child: { schedule: \"[{ ", s, " -> [(", f, ")] }]\" } }");
   };
-  scop.schedule = isl::schedule(
-      scop.ctx(), str("{ domain: \"", str(scop.domain()), "\", child: { mark: allocate_acc, child: { sequence: [ { filter: \"{ I[] }\" }, ",
-                      "{ filter: \"{ Z[l] }\", child: ", vector("Z[l]", "l"), " }, { filter: \"{ U[k] }\", child: { schedule: \"[{ U[k] -> [(floor(k/",
-                      lanes, "))] }]\", child: ", vector("U[k]", str("k mod ", lanes)), " } }, { filter: \"{ F[l] }\", child: ", vector("F[l]", "l"),
-                      " } ] } } }"));
+  scop.schedule =
+      isl::schedule(scop.ctx(), str("{ domain: \"", str(scop.domain()),
+                                    "\", child: { mark: allocate_acc, child: { sequence: [ { filter: \"{ I[] }\" }, ",
+                                    "{ filter: \"{ Z[l] }\", child: ", vector("Z[l]", "l"),
+                                    " }, { filter: \"{ U[k] }\", child: { schedule: \"[{ U[k] -> [(floor(k/", lanes,
+                                    "))] }]\", child: ", vector("U[k]", str("k mod ", lanes)),
+                                    " } }, { filter: \"{ F[l] }\", child: ", vector("F[l]", "l"), " } ] } } }"));
   KernelCase result(scop);
   result.value("U", element(Float(32), "A", {iterator("k")}));
   return result;

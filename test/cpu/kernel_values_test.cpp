@@ -22,15 +22,21 @@ TEST_F(KernelValuesTest, FloatsAreIeee) {
   };
   const Row rows[] = {
       {"a - a", x - x + 0.0f * y, [](float p, float q) { return p - p + 0.0f * q; }},
-      {"a + b - b", (x + y) - y, [](float p, float q) { volatile float s = p + q; return s - q; }},
+      {"a + b - b", (x + y) - y,
+       [](float p, float q) {
+         volatile float s = p + q;
+         return s - q;
+       }},
       {"a / b", x / y, [](float p, float q) { return p / q; }},
       {"a + 0", x + 0.0f, [](float p, float) { return p + 0.0f; }},
       {"-0 - a", -0.0f - x, [](float p, float) { return -0.0f - p; }},
       {"a == b", Halide::select(x == y, 1.0f, 0.0f), [](float p, float q) { return p == q ? 1.0f : 0.0f; }},
       {"a != b", Halide::select(x != y, 1.0f, 0.0f), [](float p, float q) { return p != q ? 1.0f : 0.0f; }},
       {"!(a < b)", Halide::select(!(x < y), 1.0f, 0.0f), [](float p, float q) { return !(p < q) ? 1.0f : 0.0f; }},
-      {"max", call("tc_max_f32", {x, y}), [](float p, float q) { return std::isnan(p) || std::isnan(q) ? nan : std::max(p, q); }},
-      {"min", call("tc_min_f32", {x, y}), [](float p, float q) { return std::isnan(p) || std::isnan(q) ? nan : std::min(p, q); }},
+      {"max", call("tc_max_f32", {x, y}),
+       [](float p, float q) { return std::isnan(p) || std::isnan(q) ? nan : std::max(p, q); }},
+      {"min", call("tc_min_f32", {x, y}),
+       [](float p, float q) { return std::isnan(p) || std::isnan(q) ? nan : std::min(p, q); }},
       {"fmax", call("tc_fmax_f32", {x, y}), [](float p, float q) { return std::fmax(p, q); }},
       {"fmin", call("tc_fmin_f32", {x, y}), [](float p, float q) { return std::fmin(p, q); }},
       {"pow", call("tc_pow_f32", {x, y}), [](float p, float q) { return std::pow(p, q); }},
@@ -44,13 +50,15 @@ TEST_F(KernelValuesTest, FloatsAreIeee) {
         for (int i = 0; i < 8; ++i) {
           float want = row.want(a[i], b[i]);
           bool same = std::isnan(want) ? std::isnan(c[i]) : c[i] == want;
-          EXPECT_TRUE(same) << row.what << " of " << a[i] << ", " << b[i] << " in " << lanes << " lanes on " << target << ": " << c[i];
+          EXPECT_TRUE(same) << row.what << " of " << a[i] << ", " << b[i] << " in " << lanes << " lanes on " << target
+                            << ": " << c[i];
         }
       }
 }
 
 TEST_F(KernelValuesTest, TypesInMemory) {
-  const std::vector<float> values = {0.0f, -0.0f, 1.0f, -2.5f, 65504.0f, 65520.0f, 6e-8f, 2.98e-8f, 2049.0f, 2051.0f, infinity, nan, 1e-5f, -3.1f, 1e38f, 7.0f};
+  const std::vector<float> values = {0.0f,    -0.0f,   1.0f,     -2.5f, 65504.0f, 65520.0f, 6e-8f, 2.98e-8f,
+                                     2049.0f, 2051.0f, infinity, nan,   1e-5f,    -3.1f,    1e38f, 7.0f};
   const int n = static_cast<int>(values.size());
   for (const auto& target : runnable_targets())
     for (int lanes : {1, 8})

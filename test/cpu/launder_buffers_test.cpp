@@ -15,7 +15,8 @@ Expr variable(const char* name) { return ir::Variable::make(Halide::Int(32), nam
 
 /// A loop over i in [\p first, first + 8) that stores 0 at \p index of the buffer x.
 ir::Stmt loop(const Expr& index, int first = 0, MemoryType memory = MemoryType::Stack) {
-  ir::Stmt store = ir::Store::make("x", ir::make_zero(index.type()), index, ir::Parameter(), ir::const_true(index.type().lanes()), ir::ModulusRemainder());
+  ir::Stmt store = ir::Store::make("x", ir::make_zero(index.type()), index, ir::Parameter(),
+                                   ir::const_true(index.type().lanes()), ir::ModulusRemainder());
   ir::Stmt loop = ir::For::make("i", first, 8, ir::ForType::Serial, Halide::DeviceAPI::None, store);
   return ir::Allocate::make("x", Halide::Int(32), memory, {64}, ir::const_true(), loop);
 }

@@ -24,7 +24,8 @@ TEST(MachineLimits, AreMeasuredOnceAndPlausible) {
 }
 
 TEST(MachineLimits, DoublesAreHalfAsFastAsFloats) {
-  auto floats = machine_limits(1, DType::Float32, 1 << 20).flops, doubles = machine_limits(1, DType::Float64, 1 << 20).flops;
+  auto floats = machine_limits(1, DType::Float32, 1 << 20).flops,
+       doubles = machine_limits(1, DType::Float64, 1 << 20).flops;
   if (!Target::host().has_fma()) GTEST_SKIP() << "this machine has no multiply-add";
   EXPECT_GT(doubles, floats / 6);
   EXPECT_LT(doubles, floats);

@@ -20,7 +20,8 @@ using ir::Stmt;
 
 Expr variable(const char* name) { return ir::Variable::make(Int(32), name); }
 Expr load(const Halide::Type& type, const char* buffer, const Expr& index) {
-  return ir::Load::make(type, buffer, index, Halide::Buffer<>(), ir::Parameter(), ir::const_true(), ir::ModulusRemainder());
+  return ir::Load::make(type, buffer, index, Halide::Buffer<>(), ir::Parameter(), ir::const_true(),
+                        ir::ModulusRemainder());
 }
 Stmt store(const char* buffer, const Expr& index, const Expr& value) {
   int lanes = index.type().lanes();
@@ -36,7 +37,7 @@ struct Product {
   Expr rows = 16, columns = 16;
   int steps = 32;
   Halide::Type a = UInt(16), b = UInt(16);
-  int a_step = 1, group = 2;     ///< elements from one step of a to the next; steps of b that stand side by side
+  int a_step = 1, group = 2;  ///< elements from one step of a to the next; steps of b that stand side by side
   const char* a_name = "a";
 };
 
@@ -82,28 +83,38 @@ TEST(MultiplyTiles, NamesTheTypes) {
     Product product;
     const char* kind;
   };
-  for (const Case& c : {Case{{.steps = 64, .a = UInt(8), .b = Int(8), .group = 4}, "_us_"}, {{.steps = 64, .a = Int(8), .b = UInt(8), .group = 4}, "_su_"},
-                        {{.steps = 64, .a = Int(8), .b = Int(8), .group = 4}, "_ss_"}, {{.steps = 64, .a = UInt(8), .b = UInt(8), .group = 4}, "_uu_"}})
+  for (const Case& c : {Case{{.steps = 64, .a = UInt(8), .b = Int(8), .group = 4}, "_us_"},
+                        {{.steps = 64, .a = Int(8), .b = UInt(8), .group = 4}, "_su_"},
+                        {{.steps = 64, .a = Int(8), .b = Int(8), .group = 4}, "_ss_"},
+                        {{.steps = 64, .a = UInt(8), .b = UInt(8), .group = 4}, "_uu_"}})
     EXPECT_EQ(count(multiplied(product(c.product)), std::string("tc_tile_multiply") + c.kind), 1u) << c.kind;
 }
 
 TEST(MultiplyTiles, LoadsEachFactorOnceForSeveralAccumulators) {
   auto text = multiplied(product({.rows = 32, .columns = 32}));
   EXPECT_EQ(count(text, "tc_tile_multiply_bf16"), 4u) << text;
-  for (const char* name : {"tc_tile_load_4(", "tc_tile_load_5(", "tc_tile_pass_6(", "tc_tile_pass_7("}) EXPECT_EQ(count(text, name), 1u) << name;
+  for (const char* name : {"tc_tile_load_4(", "tc_tile_load_5(", "tc_tile_pass_6(", "tc_tile_pass_7("})
+    EXPECT_EQ(count(text, name), 1u) << name;
   EXPECT_NE(text.find("tc_tile_store_3((void *)c, (int64)2112, (int64)128)"), std::string::npos) << text;
 }
 
 TEST(MultiplyTiles, StepsThatFillNoTileAreLoadedUnderMasks) {
   auto text = multiplied(product({.rows = 5, .columns = 3, .steps = 7}));
-  EXPECT_NE(text.find("tc_tile_load_part_4((void *)a, int64((k*32))*(int64)2, (int64)200, 5, (uint64)16383, (uint64)16383)"), std::string::npos) << text;
-  EXPECT_NE(text.find("tc_tile_load_part_7((void *)b, int64((k*1024))*(int64)2, (int64)128, 4, (uint64)4095, (uint64)819)"), std::string::npos) << text;
+  EXPECT_NE(
+      text.find("tc_tile_load_part_4((void *)a, int64((k*32))*(int64)2, (int64)200, 5, (uint64)16383, (uint64)16383)"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(
+      text.find("tc_tile_load_part_7((void *)b, int64((k*1024))*(int64)2, (int64)128, 4, (uint64)4095, (uint64)819)"),
+      std::string::npos)
+      << text;
 }
 
 TEST(MultiplyTiles, StartsWithZerosWhereVectorsStoredThem) {
   auto zeros = [](int rows) {
     std::vector<Stmt> result;
-    for (int m = 0; m < rows; ++m) result.push_back(store("c", ir::Ramp::make(m * 32, 1, 16), ir::Broadcast::make(0.0f, 16)));
+    for (int m = 0; m < rows; ++m)
+      result.push_back(store("c", ir::Ramp::make(m * 32, 1, 16), ir::Broadcast::make(0.0f, 16)));
     return result;
   };
   auto with = [&](int rows) {
@@ -125,7 +136,9 @@ TEST(MultiplyTiles, RowsMayBeAnExpression) {
 }
 
 TEST(MultiplyTiles, ConfiguresOncePerThreadWhatHasOneShape) {
-  auto parallel = [](const Stmt& body) { return ir::For::make("t", 0, 2, ir::ForType::Parallel, Halide::DeviceAPI::None, body); };
+  auto parallel = [](const Stmt& body) {
+    return ir::For::make("t", 0, 2, ir::ForType::Parallel, Halide::DeviceAPI::None, body);
+  };
   auto text = multiplied(parallel(loop("i", 3, loop("j", 3, product({})))));
   EXPECT_LT(text.find("parallel (t"), text.find("tc_tile_configure"));
   EXPECT_LT(text.find("tc_tile_configure"), text.find("for (i")) << text;
@@ -143,8 +156,8 @@ TEST(MultiplyTiles, ConfiguresBelowAConditionWithoutAnElse) {
 }
 
 TEST(MultiplyTiles, LeavesOtherLoops) {
-  for (const Product& p : {Product{.steps = 33}, Product{.a_step = 2}, Product{.group = 1},
-                           Product{.group = 4}, Product{.a = UInt(8)}, Product{.a_name = "c"}})
+  for (const Product& p : {Product{.steps = 33}, Product{.a_step = 2}, Product{.group = 1}, Product{.group = 4},
+                           Product{.a = UInt(8)}, Product{.a_name = "c"}})
     EXPECT_EQ(count(multiplied(product(p)), "tc_tile"), 0u);
 }
 
@@ -162,8 +175,8 @@ class TileKernel : public KernelTest {
                     .input("B", {(s.k + width - 1) / width, s.n, width})
                     .output("C", {s.m, s.n})
                     .identity(str("S0[m, n] : 0 <= m < ", s.m, " and 0 <= n < ", s.n), "C[m, n]")
-                    .accumulate(str("S1[m, n, k] : 0 <= m < ", s.m, " and 0 <= n < ", s.n, " and 0 <= k < ", s.k), "C[m, n]",
-                                {"A[m, k]", str("B[floor(k/", width, "), n, k mod ", width, "]")})
+                    .accumulate(str("S1[m, n, k] : 0 <= m < ", s.m, " and 0 <= n < ", s.n, " and 0 <= k < ", s.k),
+                                "C[m, n]", {"A[m, k]", str("B[floor(k/", width, "), n, k mod ", width, "]")})
                     .scop();
     bool half = width == 2;
     KernelCase result(scop);
@@ -181,7 +194,8 @@ class TileKernel : public KernelTest {
 /// The bits of a small whole number as a bfloat16, or as a byte.
 std::uint16_t bits_of(int value, bool half) {
   float number = static_cast<float>(value);
-  return half ? static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(number) >> 16) : static_cast<std::uint8_t>(value);
+  return half ? static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(number) >> 16)
+              : static_cast<std::uint8_t>(value);
 }
 
 using Bytes = GuardedBuffer<std::uint8_t>;
@@ -196,8 +210,17 @@ void fill(Bytes& buffer, const std::vector<int>& values, bool half) {
 TEST_F(TileKernel, EqualsSumsOfProducts) {
   if (!Target::parse("avx512").matrix_tiles) GTEST_SKIP() << "this machine multiplies no tiles";
   std::mt19937 random(7);
-  for (const Shape& s : {Shape{16, 16, 32}, {32, 32, 17}, {1, 16, 31}, {16, 1, 2}, {31, 29, 32}, {3, 33, 5}, {33, 2, 9}, {7, 9, 1}, {2, 2, 63}})
-    for (auto [a, b] : {std::pair{DType::BFloat16, DType::BFloat16}, {DType::UInt8, DType::Int8}, {DType::Int8, DType::Int8}}) {
+  for (const Shape& s : {Shape{16, 16, 32},
+                         {32, 32, 17},
+                         {1, 16, 31},
+                         {16, 1, 2},
+                         {31, 29, 32},
+                         {3, 33, 5},
+                         {33, 2, 9},
+                         {7, 9, 1},
+                         {2, 2, 63}})
+    for (auto [a, b] :
+         {std::pair{DType::BFloat16, DType::BFloat16}, {DType::UInt8, DType::Int8}, {DType::Int8, DType::Int8}}) {
       bool half = a == DType::BFloat16;
       int width = half ? 2 : 4, groups = (s.k + width - 1) / width;
       if (half && s.k > 32) continue;
@@ -205,7 +228,8 @@ TEST_F(TileKernel, EqualsSumsOfProducts) {
       std::vector<int> x(s.m * s.k), y(groups * s.n * width);
       for (int& value : x) value = static_cast<int>(random() % 100);
       for (int& value : y) value = static_cast<int>(random() % 200) - 100;
-      Bytes left(x.size() * (half ? 2 : 1)), right(y.size() * (half ? 2 : 1)), sums(static_cast<std::size_t>(s.m) * s.n * 4);
+      Bytes left(x.size() * (half ? 2 : 1)), right(y.size() * (half ? 2 : 1)),
+          sums(static_cast<std::size_t>(s.m) * s.n * 4);
       fill(left, x, half);
       fill(right, y, half);
       auto code = product(s, a, b).compile("avx512");
@@ -217,7 +241,8 @@ TEST_F(TileKernel, EqualsSumsOfProducts) {
           int expected = 0;
           for (int k = 0; k < s.k; ++k) expected += x[m * s.k + k] * y[(k / width * s.n + n) * width + k % width];
           auto at = static_cast<std::size_t>(m) * s.n + n;
-          auto found = half ? static_cast<int>(reinterpret_cast<float*>(sums.data())[at]) : reinterpret_cast<int*>(sums.data())[at];
+          auto found = half ? static_cast<int>(reinterpret_cast<float*>(sums.data())[at])
+                            : reinterpret_cast<int*>(sums.data())[at];
           ASSERT_EQ(found, expected) << m << ", " << n;
         }
     }
@@ -225,7 +250,8 @@ TEST_F(TileKernel, EqualsSumsOfProducts) {
 
 TEST_F(TileKernel, NeedsTheInstructions) {
   auto with = disassemble(product({16, 16, 32}, DType::BFloat16, DType::BFloat16).compile("avx512,amx"));
-  for (const char* word : {"ldtilecfg", "tileloadd", "tdpbf16ps", "tilestored", "tilerelease"}) EXPECT_NE(with.find(word), std::string::npos) << word;
+  for (const char* word : {"ldtilecfg", "tileloadd", "tdpbf16ps", "tilestored", "tilerelease"})
+    EXPECT_NE(with.find(word), std::string::npos) << word;
   auto without = disassemble(product({16, 16, 32}, DType::BFloat16, DType::BFloat16).compile("avx512,-amx"));
   EXPECT_EQ(without.find("tdpbf16ps"), std::string::npos);
 }

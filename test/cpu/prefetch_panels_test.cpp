@@ -16,11 +16,13 @@ using ir::Stmt;
 Expr k() { return ir::Variable::make(Halide::Int(32), "k"); }
 Expr load(const char* buffer, const Expr& base, int lanes) {
   Expr index = ir::Ramp::make(base, 1, lanes);
-  return ir::Load::make(Halide::Float(32, lanes), buffer, index, Halide::Buffer<>(), ir::Parameter(), ir::const_true(lanes), ir::ModulusRemainder());
+  return ir::Load::make(Halide::Float(32, lanes), buffer, index, Halide::Buffer<>(), ir::Parameter(),
+                        ir::const_true(lanes), ir::ModulusRemainder());
 }
 Stmt add(const char* sum, int place, const Expr& value) {
   int lanes = value.type().lanes();
-  return ir::Store::make(sum, load(sum, place, lanes) + value, ir::Ramp::make(place, 1, lanes), ir::Parameter(), ir::const_true(lanes), ir::ModulusRemainder());
+  return ir::Store::make(sum, load(sum, place, lanes) + value, ir::Ramp::make(place, 1, lanes), ir::Parameter(),
+                         ir::const_true(lanes), ir::ModulusRemainder());
 }
 Stmt allocate(const char* name, int size, MemoryType where, const Stmt& body) {
   return ir::Allocate::make(name, Halide::Float(32), where, {size}, ir::const_true(), body);
@@ -29,7 +31,7 @@ Stmt allocate(const char* name, int size, MemoryType where, const Stmt& body) {
 struct Nest {
   int trips = 512, size = 1 << 15, lanes = 16, step = 32;
   MemoryType panel = MemoryType::Heap, sums = MemoryType::Stack;
-  bool bound_inside = false;  ///< the address of the panel is bound in each iteration
+  bool bound_inside = false;            ///< the address of the panel is bound in each iteration
   int outer_trips = 0, outer_step = 0;  ///< of a loop around it
 };
 
@@ -42,7 +44,8 @@ std::string requests(const Nest& nest, const PrefetchOptions& options = {}) {
                               add("sum", nest.lanes, load("panel", row + nest.lanes, nest.lanes)));
   if (nest.bound_inside) body = ir::LetStmt::make("place", k() * 2, body);
   Stmt loop = ir::For::make("k", 0, nest.trips, ir::ForType::Serial, Halide::DeviceAPI::None, body);
-  if (nest.outer_trips > 0) loop = ir::For::make("j", 0, nest.outer_trips, ir::ForType::Serial, Halide::DeviceAPI::None, loop);
+  if (nest.outer_trips > 0)
+    loop = ir::For::make("j", 0, nest.outer_trips, ir::ForType::Serial, Halide::DeviceAPI::None, loop);
   std::ostringstream text;
   text << prefetch_panels(allocate("panel", nest.size, nest.panel, allocate("sum", 32, nest.sums, loop)),
                           Target::parse("cpu:avx512,cores=1,l1=48k,l2=1m"), options);

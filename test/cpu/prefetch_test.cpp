@@ -12,7 +12,8 @@ using Halide::Expr;
 using ir::Stmt;
 
 Expr subscript(const char* buffer, const Expr& index) {
-  return ir::Load::make(Halide::Int(32), buffer, index, Halide::Buffer<>(), ir::Parameter(), ir::const_true(), ir::ModulusRemainder());
+  return ir::Load::make(Halide::Int(32), buffer, index, Halide::Buffer<>(), ir::Parameter(), ir::const_true(),
+                        ir::ModulusRemainder());
 }
 
 /// What is asked for ahead, in order.
@@ -23,8 +24,11 @@ std::string prefetched(const Stmt& body, const PrefetchOptions& options = {}) {
 /// for i { for j m[i] += x[i*step + j*16]  for k y = x[i*step + k*16] }
 Stmt rows(int step, int trips) {
   Expr i = variable("i");
-  Stmt first = loop("j", trips, store("m", vector(i * 16), load("m", vector(i * 16)) + load("x", vector(i * step + variable("j") * 16))));
-  Stmt last = loop("k", trips, store("y", vector(i * step + variable("k") * 16), load("x", vector(i * step + variable("k") * 16))));
+  Stmt first =
+      loop("j", trips,
+           store("m", vector(i * 16), load("m", vector(i * 16)) + load("x", vector(i * step + variable("j") * 16))));
+  Stmt last = loop("k", trips,
+                   store("y", vector(i * step + variable("k") * 16), load("x", vector(i * step + variable("k") * 16))));
   return loop("i", 1000, ir::Block::make(first, last));
 }
 
@@ -40,16 +44,21 @@ TEST(Prefetch, LeavesRowsThatDoNotFitAndThoseThatDoNotMove) {
 
 TEST(Prefetch, LeavesWhatOneLoopReads) {
   Expr i = variable("i"), j = variable("j");
-  EXPECT_EQ(prefetched(loop("i", 1000, loop("j", 64, store("y", vector(i * 1024 + j * 16), load("x", vector(i * 1024 + j * 16)))))), "");
+  EXPECT_EQ(prefetched(loop(
+                "i", 1000, loop("j", 64, store("y", vector(i * 1024 + j * 16), load("x", vector(i * 1024 + j * 16)))))),
+            "");
 }
 
 TEST(Prefetch, LeavesLocalBuffers) {
-  EXPECT_EQ(prefetched(ir::Allocate::make("x", Halide::Float(32), Halide::MemoryType::Heap, {1 << 20}, ir::const_true(), rows(1024, 64))), "");
+  EXPECT_EQ(prefetched(ir::Allocate::make("x", Halide::Float(32), Halide::MemoryType::Heap, {1 << 20}, ir::const_true(),
+                                          rows(1024, 64))),
+            "");
 }
 
 TEST(Prefetch, AsksForWhatLaterSubscriptsSay) {
   Expr l = variable("l");
-  Stmt direct = loop("l", 50, store("y", vector(0), load("y", vector(0)) + load("table", vector(subscript("index", l) * 64))));
+  Stmt direct =
+      loop("l", 50, store("y", vector(0), load("y", vector(0)) + load("table", vector(subscript("index", l) * 64))));
   EXPECT_EQ(prefetched(direct), "(void *)table, int64(((int32)index[min(l + 4, 49)]*64))*(int64)4; ");
   EXPECT_EQ(prefetched(direct, {1}), "(void *)table, int64(((int32)index[min(l + 1, 49)]*64))*(int64)4; ");
   Expr named = ir::Let::make("s", subscript("index", l), load("table", vector(variable("s") * 64)));

@@ -36,8 +36,10 @@ Stmt tiles(int rows, int step, const Expr& trips = 1000) {
 }
 
 TEST(PrefetchTiles, AsksForTheNextTileOfManyRowsLineByLine) {
-  EXPECT_EQ(prefetched(tiles(16, 1024)), "(void *)x, (((int64(k)*(int64)16) + int64((o*1024))) + (int64)1024)*(int64)4; ");
-  EXPECT_EQ(prefetched(tiles(16, 1024), {3}), "(void *)x, (((int64(k)*(int64)16) + int64((o*1024))) + (int64)3072)*(int64)4; ");
+  EXPECT_EQ(prefetched(tiles(16, 1024)),
+            "(void *)x, (((int64(k)*(int64)16) + int64((o*1024))) + (int64)1024)*(int64)4; ");
+  EXPECT_EQ(prefetched(tiles(16, 1024), {3}),
+            "(void *)x, (((int64(k)*(int64)16) + int64((o*1024))) + (int64)3072)*(int64)4; ");
 }
 
 /// for o, for k < 3: 8 rows of 64, from row k of those of tile number o on, 4 vectors a row.
@@ -72,7 +74,9 @@ TEST(PrefetchTiles, LeavesTilesThatAreSparseOverlapOrDoNotFit) {
 }
 
 TEST(PrefetchTiles, LeavesLocalBuffers) {
-  EXPECT_EQ(prefetched(ir::Allocate::make("x", Halide::Float(32), Halide::MemoryType::Heap, {1 << 20}, ir::const_true(), tiles(16, 1024))), "");
+  EXPECT_EQ(prefetched(ir::Allocate::make("x", Halide::Float(32), Halide::MemoryType::Heap, {1 << 20}, ir::const_true(),
+                                          tiles(16, 1024))),
+            "");
 }
 
 }  // namespace

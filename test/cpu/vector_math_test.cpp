@@ -169,9 +169,7 @@ Real scaled_complement(Real x) {
            (1 - w / 2 + 3 * w * w / 4 - 15 * w * w * w / 8 + 105 * w * w * w * w / 16);
   return x < -100 ? std::numeric_limits<Real>::infinity() : std::exp(x * x) * std::erfc(x);
 }
-Real normal_distribution(Real x) {
-  return std::erfc(-x / std::numbers::sqrt2_v<Real>) / 2;
-}
+Real normal_distribution(Real x) { return std::erfc(-x / std::numbers::sqrt2_v<Real>) / 2; }
 
 const Row unary_rows[] = {
     {"exp", 0.9, 1, [](Real x) { return std::exp(x); }},

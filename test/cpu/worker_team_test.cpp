@@ -20,9 +20,7 @@ WorkerTeam& team() {
   return only;
 }
 
-std::uint8_t* closure(void* data) {
-  return static_cast<std::uint8_t*>(data);
-}
+std::uint8_t* closure(void* data) { return static_cast<std::uint8_t*>(data); }
 
 int count_visit(void*, int index, std::uint8_t* data) {
   (*reinterpret_cast<std::vector<std::atomic<int>>*>(data))[index]++;

@@ -26,9 +26,7 @@ std::string message_of(Function&& function) {
   return "no such error";
 }
 
-void* pointer(std::uintptr_t value) {
-  return reinterpret_cast<void*>(value);
-}
+void* pointer(std::uintptr_t value) { return reinterpret_cast<void*>(value); }
 
 DeviceCode two_kernels() {
   DeviceCode code;
@@ -75,15 +73,18 @@ TEST_F(DeviceTest, CooperativeKernelsAreLaunchedWhereAllBlocksFit) {
   void* pointers[] = {pointer(0x10), pointer(0x20)};
   kernels.launch({0, pointer(0x7)}, 0, pointers, 2);
   EXPECT_EQ(FakeDriver::calls(),
-            "cuModuleLoadData on 0x100\ncuModuleGetFunction whole\ncuOccupancyMaxActiveBlocksPerMultiprocessor whole 512 2048\n"
+            "cuModuleLoadData on 0x100\ncuModuleGetFunction whole\ncuOccupancyMaxActiveBlocksPerMultiprocessor whole "
+            "512 2048\n"
             "cuLaunchCooperativeKernel whole 528x1x1 512x1x1 2048 0x7 0x10\n");
 }
 
 TEST_F(DeviceTest, CooperativeKernelsThatDoNotFitAreRefused) {
   LoadedKernels kernels(one_cooperative(529));
   auto message = message_of<ResourceError>([&] { kernels.prepare(0); });
-  EXPECT_EQ(message, "kernel 'whole' has 529 blocks that wait for each other, device 0 has room for 528 at once: compile for this device, or "
-                     "without cooperative=1");
+  EXPECT_EQ(message,
+            "kernel 'whole' has 529 blocks that wait for each other, device 0 has room for 528 at once: compile for "
+            "this device, or "
+            "without cooperative=1");
   EXPECT_NE(FakeDriver::calls().find("cuModuleUnload"), std::string::npos);
 }
 
@@ -138,7 +139,10 @@ TEST_F(DeviceTest, AStreamThatRecordsAGraphTakesTheSpareBlock) {
   EXPECT_NE(spare, block);
   EXPECT_EQ(memory.at({0, pointer(0x7)}), spare);
   EXPECT_EQ(FakeDriver::calls(), "");
-  EXPECT_NE(message_of<DeviceError>([&] { memory.at({0, pointer(0x8)}); }).find("call prepare() on the executable"), std::string::npos);
+  EXPECT_NE(message_of<DeviceError>([&] {
+              memory.at({0, pointer(0x8)});
+            }).find("call prepare() on the executable"),
+            std::string::npos);
   FakeDriver::capture(false);
   EXPECT_NE(memory.at({0, pointer(0x8)}), spare);
 }
@@ -154,7 +158,9 @@ TEST_F(DeviceTest, TheSpareBlockIsForCapturesOnly) {
 TEST_F(DeviceTest, NothingIsLoadedIntoACapture) {
   LoadedKernels kernels(two_kernels());
   FakeDriver::capture(true);
-  EXPECT_NE(message_of<DeviceError>([&] { kernels.launch({0, nullptr}, 0, nullptr, 0); }).find("while a stream records a graph"),
+  EXPECT_NE(message_of<DeviceError>([&] {
+              kernels.launch({0, nullptr}, 0, nullptr, 0);
+            }).find("while a stream records a graph"),
             std::string::npos);
 }
 

@@ -21,9 +21,7 @@ using Halide::UInt;
 namespace ir = Halide::Internal;
 using ir::Stmt;
 
-Expr variable(const std::string& name, Type type = Int(32)) {
-  return ir::Variable::make(type, name);
-}
+Expr variable(const std::string& name, Type type = Int(32)) { return ir::Variable::make(type, name); }
 Expr load(const std::string& buffer, const Expr& index, Type type = Float(32), Expr predicate = Expr()) {
   int lanes = index.type().lanes();
   return ir::Load::make(type.with_lanes(lanes), buffer, index, Halide::Buffer<>(), ir::Parameter(),
@@ -46,9 +44,7 @@ Expr function(const std::string& name, const std::vector<Expr>& args) {
 Expr when(const Expr& condition, const Expr& a, const Expr& b) {
   return ir::Call::make(a.type(), ir::Call::if_then_else, {condition, a, b}, ir::Call::PureIntrinsic);
 }
-Expr ramp(const Expr& base, int lanes = 4) {
-  return ir::Ramp::make(base, 1, lanes);
-}
+Expr ramp(const Expr& base, int lanes = 4) { return ir::Ramp::make(base, 1, lanes); }
 
 /// The lines of the body, once NVRTC has taken the kernel.
 std::string body_of(const KernelText& kernel) {
@@ -63,12 +59,17 @@ std::string body_of(const Stmt& body, const std::vector<std::string>& buffers, K
 }
 
 TEST(EmitKernel, PhasesTakeTheirCoordinatesApart) {
-  auto first = store("T", variable("block_y") * 3 + variable("block_x"), load("A", variable("thread_y") * 8 + variable("thread_x")));
+  auto first = store("T", variable("block_y") * 3 + variable("block_x"),
+                     load("A", variable("thread_y") * 8 + variable("thread_x")));
   auto second = store("B", variable("block_x"), load("T", variable("thread_x")));
   KernelShape shape{{6, 1, 1}, {32, 1, 1}, 2, true};
-  auto kernel = emit_phases("f", {{&first, {{3, 2, 1}, {8, 4, 1}}, true}, {&second, {{5, 1, 1}, {32, 1, 1}}, false}}, {"A", "T", "B"}, shape);
+  auto kernel = emit_phases("f", {{&first, {{3, 2, 1}, {8, 4, 1}}, true}, {&second, {{5, 1, 1}, {32, 1, 1}}, false}},
+                            {"A", "T", "B"}, shape);
   EXPECT_EQ(kernel.buffers, (std::vector<std::string>{"A", "T", "B", barrier_word}));
-  EXPECT_NE(kernel.text.find("__launch_bounds__(32, 2) f(const float* __restrict__ A, float* T, float* B, unsigned* grid_barrier_) {"), std::string::npos)
+  EXPECT_NE(
+      kernel.text.find(
+          "__launch_bounds__(32, 2) f(const float* __restrict__ A, float* T, float* B, unsigned* grid_barrier_) {"),
+      std::string::npos)
       << kernel.text;
   EXPECT_EQ(body_of(kernel), R"(  {
     const int block_x = blockIdx.x % 3, block_y = blockIdx.x / 3, thread_x = threadIdx.x % 8, thread_y = threadIdx.x / 8;
@@ -83,8 +84,10 @@ TEST(EmitKernel, PhasesTakeTheirCoordinatesApart) {
 }
 
 TEST(EmitKernel, PhasesThatDoNotMeetNeedNoGridBarrier) {
-  auto first = store("B", variable("block_x"), load("A", variable("block_x"))), second = store("C", variable("block_x"), load("A", variable("block_x")));
-  auto kernel = emit_phases("f", {{&first, {{4, 1, 1}}, false}, {&second, {{4, 1, 1}}, false}}, {"A", "B", "C"}, {{4, 1, 1}});
+  auto first = store("B", variable("block_x"), load("A", variable("block_x"))),
+       second = store("C", variable("block_x"), load("A", variable("block_x")));
+  auto kernel =
+      emit_phases("f", {{&first, {{4, 1, 1}}, false}, {&second, {{4, 1, 1}}, false}}, {"A", "B", "C"}, {{4, 1, 1}});
   EXPECT_EQ(kernel.buffers.size(), 3u);
   EXPECT_NE(kernel.text.find("  }\n  tc_barrier();\n  {\n"), std::string::npos) << kernel.text;
 }
@@ -117,7 +120,8 @@ TEST(EmitKernel, KeepsNamesUnlessTheyMeanSomethingElse) {
 
 /// A kernel has C linkage: it may not have the name of a function of CUDA's.
 TEST(EmitKernel, KernelsHaveNamesThatCudaDoesNotDeclare) {
-  for (const char* name : {"norm", "hypot", "atomicAdd", "j0", "sincos", "exp10", "umul24", "max", "clock", "main", "expf"})
+  for (const char* name :
+       {"norm", "hypot", "atomicAdd", "j0", "sincos", "exp10", "umul24", "max", "clock", "main", "expf"})
     EXPECT_NE(emit_kernel(name, store("A", 0, 1.0f), {"A"}, {}).name, name);
   EXPECT_EQ(emit_kernel("matmul", store("A", 0, 1.0f), {"A"}, {}).name, "matmul");
 }

@@ -1,6 +1,7 @@
-// A stand-in for libcuda.so.1: two devices of architecture sm_90, of 132 and 114 processors, whose kernels do nothing. It refuses what the driver refuses: calls
-// without a context, launches beyond the device's limits or with more shared memory than was asked for, waiting and allocating
-// while a stream records a graph. For processes that cannot call the functions below, environment variables say what happens:
+// A stand-in for libcuda.so.1: two devices of architecture sm_90, of 132 and 114 processors, whose kernels do nothing.
+// It refuses what the driver refuses: calls without a context, launches beyond the device's limits or with more shared
+// memory than was asked for, waiting and allocating while a stream records a graph. For processes that cannot call the
+// functions below, environment variables say what happens:
 //
 //   TC_FAKE_COPIES          a kernel copies its first tensor to its last one, and takes 1 ms / threads of a block
 //   TC_FAKE_FAULTY_DEVICE   the number of a device on which kernels fault
@@ -20,7 +21,7 @@ std::string calls;
 std::map<std::string, int> failures;
 bool capturing = false, recording = true;
 int given_byte = -1;
-std::vector<void*> contexts;  ///< the stack of current ones
+std::vector<void*> contexts;                  ///< the stack of current ones
 std::map<std::string, int> requested_shared;  ///< by kernel
 std::uintptr_t next_handle = 0x1000;
 
@@ -28,9 +29,7 @@ std::map<std::uintptr_t, std::size_t> blocks;  ///< of memory: address and size
 std::map<void*, double> event_times;           ///< milliseconds
 double clock_milliseconds = 0;
 
-bool copies() {
-  return std::getenv("TC_FAKE_COPIES") != nullptr;
-}
+bool copies() { return std::getenv("TC_FAKE_COPIES") != nullptr; }
 
 /// Bytes from \p pointer to the end of its block.
 std::size_t bytes_behind(const void* pointer) {
@@ -52,9 +51,7 @@ bool is_faulty(const void* context) {
   return device && reinterpret_cast<std::uintptr_t>(context) == 0x100u + static_cast<unsigned>(std::atoi(device));
 }
 
-void* new_handle() {
-  return reinterpret_cast<void*>(next_handle += 0x10);
-}
+void* new_handle() { return reinterpret_cast<void*>(next_handle += 0x10); }
 
 /// Writes a call down; the code it fails with, or 0.
 template <typename... Args>
@@ -87,13 +84,9 @@ int called_outside_capture(const char* function, const Args&... args) {
   return code != 0 ? code : capturing ? capture_unsupported : 0;
 }
 
-bool is_within(unsigned value, unsigned most) {
-  return value >= 1 && value <= most;
-}
+bool is_within(unsigned value, unsigned most) { return value >= 1 && value <= most; }
 
-std::string name_of(const void* function) {
-  return function ? static_cast<const char*>(function) : "null";
-}
+std::string name_of(const void* function) { return function ? static_cast<const char*>(function) : "null"; }
 
 }  // namespace
 
@@ -101,28 +94,14 @@ extern "C" {
 
 #define EXPORT __attribute__((visibility("default")))
 
-EXPORT const char* fake_calls() {
-  return calls.c_str();
-}
-EXPORT void fake_forget() {
-  calls.clear();
-}
-EXPORT void fake_fail(const char* function, int code) {
-  failures[function] = code;
-}
-EXPORT void fake_capture(int on) {
-  capturing = on != 0;
-}
-EXPORT void fake_record(int on) {
-  recording = on != 0;
-}
-EXPORT void fake_give_byte(int value) {
-  given_byte = value;
-}
+EXPORT const char* fake_calls() { return calls.c_str(); }
+EXPORT void fake_forget() { calls.clear(); }
+EXPORT void fake_fail(const char* function, int code) { failures[function] = code; }
+EXPORT void fake_capture(int on) { capturing = on != 0; }
+EXPORT void fake_record(int on) { recording = on != 0; }
+EXPORT void fake_give_byte(int value) { given_byte = value; }
 
-EXPORT int cuInit(unsigned) {
-  return called("cuInit");
-}
+EXPORT int cuInit(unsigned) { return called("cuInit"); }
 EXPORT int cuGetErrorName(int code, const char** text) {
   static std::string name;
   name = code == 2     ? "CUDA_ERROR_OUT_OF_MEMORY"
@@ -172,9 +151,7 @@ EXPORT int cuCtxPopCurrent_v2(void** context) {
   contexts.pop_back();
   return 0;
 }
-EXPORT int cuCtxSynchronize() {
-  return called_outside_capture("cuCtxSynchronize");
-}
+EXPORT int cuCtxSynchronize() { return called_outside_capture("cuCtxSynchronize"); }
 EXPORT int cuModuleLoadData(void** module, const void*) {
   *module = new_handle();
   if (contexts.empty()) return invalid_context;
@@ -182,9 +159,7 @@ EXPORT int cuModuleLoadData(void** module, const void*) {
   return called("cuModuleLoadData", contexts.empty() ? "without context" : "on",
                 contexts.empty() ? nullptr : contexts.back());
 }
-EXPORT int cuModuleUnload(void*) {
-  return called("cuModuleUnload");
-}
+EXPORT int cuModuleUnload(void*) { return called("cuModuleUnload"); }
 EXPORT int cuModuleGetFunction(void** function, void*, const char* name) {
   *function = strdup(name);
   return called("cuModuleGetFunction", name);
@@ -199,7 +174,8 @@ EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz,
                           unsigned shared, void* stream, void** parameters, void** extra) {
   if (!contexts.empty() && is_faulty(contexts.back())) return 700;
   if (copies() && extra)
-    copy_first_to_last(static_cast<void**>(extra[1]), *static_cast<std::size_t*>(extra[3]) / sizeof(void*), bx * by * bz);
+    copy_first_to_last(static_cast<void**>(extra[1]), *static_cast<std::size_t*>(extra[3]) / sizeof(void*),
+                       bx * by * bz);
   if (!recording) return 0;
   std::ostringstream pointers;
   if (!parameters && extra) {
@@ -212,14 +188,15 @@ EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz,
   int code = called_in_context("cuLaunchKernel", name_of(function), shape.str(), shared, stream, pointers.str());
   if (code != 0) return code;
   constexpr unsigned most = 0x7fffffff, most_yz = 65535, most_threads = 1024;
-  const bool fits = is_within(gx, most) && is_within(gy, most_yz) && is_within(gz, most_yz) && is_within(bx, most_threads) &&
-                    is_within(by, most_threads) && is_within(bz, 64) && bx * by * bz <= most_threads;
+  const bool fits = is_within(gx, most) && is_within(gy, most_yz) && is_within(gz, most_yz) &&
+                    is_within(bx, most_threads) && is_within(by, most_threads) && is_within(bz, 64) &&
+                    bx * by * bz <= most_threads;
   auto requested = requested_shared.find(name_of(function));
   const unsigned allowed = requested == requested_shared.end() ? 48u << 10 : static_cast<unsigned>(requested->second);
   return fits && shared <= allowed ? 0 : invalid_value;
 }
-EXPORT int cuLaunchCooperativeKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                                     unsigned shared, void* stream, void** parameters) {
+EXPORT int cuLaunchCooperativeKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                                     unsigned bz, unsigned shared, void* stream, void** parameters) {
   std::ostringstream shape;
   shape << gx << "x" << gy << "x" << gz << " " << bx << "x" << by << "x" << bz;
   return called_in_context("cuLaunchCooperativeKernel", name_of(function), shape.str(), shared, stream,
@@ -255,9 +232,7 @@ EXPORT int cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size_t bytes,
   if (given_byte >= 0) *static_cast<unsigned char*>(to) = static_cast<unsigned char>(given_byte);
   return called_in_context("cuMemcpyDtoHAsync", bytes);
 }
-EXPORT int cuStreamSynchronize(void* stream) {
-  return called_outside_capture("cuStreamSynchronize", stream);
-}
+EXPORT int cuStreamSynchronize(void* stream) { return called_outside_capture("cuStreamSynchronize", stream); }
 EXPORT int cuStreamIsCapturing(void*, int* status) {
   *status = capturing ? 1 : 0;
   return 0;
@@ -266,16 +241,12 @@ EXPORT int cuEventCreate(void** event, unsigned) {
   *event = new_handle();
   return called_in_context("cuEventCreate");
 }
-EXPORT int cuEventDestroy_v2(void*) {
-  return called("cuEventDestroy");
-}
+EXPORT int cuEventDestroy_v2(void*) { return called("cuEventDestroy"); }
 EXPORT int cuEventRecord(void* event, void* stream) {
   event_times[event] = clock_milliseconds;
   return called_in_context("cuEventRecord", stream);
 }
-EXPORT int cuEventSynchronize(void*) {
-  return called("cuEventSynchronize");
-}
+EXPORT int cuEventSynchronize(void*) { return called("cuEventSynchronize"); }
 EXPORT int cuEventElapsedTime(float* milliseconds, void* begin, void* end) {
   *milliseconds = copies() ? static_cast<float>(event_times[end] - event_times[begin]) : 0.25f;
   return called("cuEventElapsedTime");

@@ -42,15 +42,18 @@ TEST(Gate, TransposedMatrixProducts) {
   TC_NEEDS_NVRTC();
   auto square = contiguous(DType::Float32, {4096, 4096});
   for (const char* operands : {"A(m,k) * B(n,k)", "A(k,m) * B(k,n)", "A(k,m) * B(n,k)"}) {
-    bool a = std::string(operands).find("A(k") != std::string::npos, b = std::string(operands).find("B(n") != std::string::npos;
-    auto text = str("def mm(float(", a ? "K,M" : "M,K", ") A, float(", b ? "N,K" : "K,N", ") B) -> (C) { C(m,n) +=! ", operands, " }");
+    bool a = std::string(operands).find("A(k") != std::string::npos,
+         b = std::string(operands).find("B(n") != std::string::npos;
+    auto text = str("def mm(float(", a ? "K,M" : "M,K", ") A, float(", b ? "N,K" : "K,N", ") B) -> (C) { C(m,n) +=! ",
+                    operands, " }");
     auto stats = kernels_of(text, {square, square}).at(0);
     EXPECT_EQ(stats.spill_store_bytes + stats.spill_load_bytes + stats.stack_bytes, 0) << operands << to_string(stats);
     EXPECT_GE(stats.main_loop_share("FFMA"), 0.7) << operands << to_string(stats);
     EXPECT_LE(stats.registers, 128) << operands << to_string(stats);
     EXPECT_EQ(stats.main_loop.at("BAR"), 1) << operands << to_string(stats);
     for (const char* access : {"LDS", "STG"}) EXPECT_TRUE(is_wide(stats, access)) << operands;
-    for (const char* access : {"LDG", "LDGSTS"}) EXPECT_TRUE(stats.count(access) == 0 || is_wide(stats, access)) << operands;
+    for (const char* access : {"LDG", "LDGSTS"})
+      EXPECT_TRUE(stats.count(access) == 0 || is_wide(stats, access)) << operands;
   }
 }
 
@@ -97,7 +100,8 @@ def layernorm(float(N,D) I, float(D) W, float(D) B) -> (O) {
 TEST(Gate, ElementwiseMovesSixteenBytesAtOnce) {
   TC_NEEDS_NVRTC();
   auto square = contiguous(DType::Float32, {4096, 4096});
-  auto kernels = kernels_of("def add(float(N,M) A, float(N,M) B) -> (C) { C(i,j) = A(i,j) + B(i,j) }", {square, square});
+  auto kernels =
+      kernels_of("def add(float(N,M) A, float(N,M) B) -> (C) { C(i,j) = A(i,j) + B(i,j) }", {square, square});
   ASSERT_EQ(kernels.size(), 1u);
   EXPECT_EQ(kernels[0].accesses.at("LDG.128"), 2) << to_string(kernels[0]);
   EXPECT_EQ(kernels[0].accesses.at("STG.128"), 1) << to_string(kernels[0]);
@@ -116,16 +120,19 @@ TEST(Gate, ElementwiseOfAnOddSizeHasVectorsAndARest) {
 
 TEST(Gate, TranspositionMovesSixteenBytesAtOnce) {
   TC_NEEDS_NVRTC();
-  auto kernels = kernels_of("def transpose(float(N,M) A) -> (B) { B(j,i) = A(i,j) }", {contiguous(DType::Float32, {4096, 4096})});
+  auto kernels =
+      kernels_of("def transpose(float(N,M) A) -> (B) { B(j,i) = A(i,j) }", {contiguous(DType::Float32, {4096, 4096})});
   ASSERT_EQ(kernels.size(), 1u);
   for (const char* access : {"LDG", "STG"}) EXPECT_TRUE(is_wide(kernels[0], access)) << access;
-  EXPECT_EQ(kernels[0].spill_store_bytes + kernels[0].spill_load_bytes + kernels[0].stack_bytes, 0) << to_string(kernels[0]);
+  EXPECT_EQ(kernels[0].spill_store_bytes + kernels[0].spill_load_bytes + kernels[0].stack_bytes, 0)
+      << to_string(kernels[0]);
 }
 
 TEST(Gate, AnAccumulatorStaysInARegister) {
   TC_NEEDS_NVRTC();
-  auto kernels = kernels_of("def depthwise(float(N,C,H,W) I, float(C,KH,KW) F) -> (O) { O(n,c,h,w) +=! I(n,c,h+kh,w+kw) * F(c,kh,kw) }",
-                            {contiguous(DType::Float32, {8, 64, 58, 58}), contiguous(DType::Float32, {64, 3, 3})});
+  auto kernels = kernels_of(
+      "def depthwise(float(N,C,H,W) I, float(C,KH,KW) F) -> (O) { O(n,c,h,w) +=! I(n,c,h+kh,w+kw) * F(c,kh,kw) }",
+      {contiguous(DType::Float32, {8, 64, 58, 58}), contiguous(DType::Float32, {64, 3, 3})});
   ASSERT_EQ(kernels.size(), 1u);
   EXPECT_EQ(kernels[0].count("STG"), 1) << to_string(kernels[0]);
 }

@@ -126,8 +126,9 @@ TEST_F(GridRunnerTest, TestsIndexTensorsBeforeTheirUse) {
 
 TEST_F(GridRunnerTest, WaitsOnceForTheTestsOfALaunch) {
   TC_NEEDS_NVRTC();
-  auto executable = compiled("def f(float(N) A, int32(M) I, int32(M) J) -> (B) { B(i) = A(I(i)) + A(J(i)) }",
-                             {contiguous(DType::Float32, {100}), contiguous(DType::Int32, {30}), contiguous(DType::Int32, {30})});
+  auto executable =
+      compiled("def f(float(N) A, int32(M) I, int32(M) J) -> (B) { B(i) = A(I(i)) + A(J(i)) }",
+               {contiguous(DType::Float32, {100}), contiguous(DType::Int32, {30}), contiguous(DType::Int32, {30})});
   void* arguments[] = {a_.data, b_.data, b_.data, c_.data};
   executable->run_unchecked(arguments);
   EXPECT_EQ(count("cuMemcpyDtoHAsync 65"), 1) << FakeDriver::calls();

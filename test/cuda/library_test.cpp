@@ -18,7 +18,8 @@ TEST(Library, SaysWhatItTried) {
   const std::array<std::string, 2> files = {"/nowhere/liba.so", "libnowhere.so.1"};
   auto library = Library::open(files);
   EXPECT_FALSE(library);
-  for (const auto& file : files) EXPECT_NE(library.tried().find("\n  " + file + ": "), std::string::npos) << library.tried();
+  for (const auto& file : files)
+    EXPECT_NE(library.tried().find("\n  " + file + ": "), std::string::npos) << library.tried();
 }
 
 TEST(Library, NamesAFunctionThatItLacks) {

@@ -18,9 +18,7 @@ TEST(Prelude, DefinesEachFunctionOfItsTable) {
   }
 }
 
-TEST(Prelude, NeedsNoHeader) {
-  EXPECT_EQ(device_prelude().find("#include"), std::string_view::npos);
-}
+TEST(Prelude, NeedsNoHeader) { EXPECT_EQ(device_prelude().find("#include"), std::string_view::npos); }
 
 }  // namespace
 }  // namespace tc::cuda

@@ -1,5 +1,5 @@
-// Every program of test/filetests/programs as kernels that NVRTC takes: in program order and in one thread, and mapped with three
-// sets of options.
+// Every program of test/filetests/programs as kernels that NVRTC takes: in program order and in one thread, and mapped
+// with three sets of options.
 
 #include <gtest/gtest.h>
 

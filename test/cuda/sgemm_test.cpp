@@ -19,9 +19,7 @@ using ir::Stmt;
 
 constexpr int size = 4096, tile = 128, depth = 8, own = 8;  ///< a thread computes own x own elements
 
-Expr var(const std::string& name) {
-  return ir::Variable::make(Int(32), name);
-}
+Expr var(const std::string& name) { return ir::Variable::make(Int(32), name); }
 Expr load(const std::string& buffer, const Expr& index) {
   int lanes = index.type().lanes();
   return ir::Load::make(Float(32, lanes), buffer, index, Halide::Buffer<>(), ir::Parameter(), ir::const_true(lanes),
@@ -37,12 +35,8 @@ Stmt loop(const std::string& name, int extent, const Stmt& body, ir::ForType typ
 Stmt allocate(const std::string& name, int count, Halide::MemoryType memory, const Stmt& body) {
   return ir::Allocate::make(name, Float(32), memory, {count}, ir::const_true(), body);
 }
-Expr four(const Expr& base, int stride = 1) {
-  return ir::Ramp::make(base, stride, 4);
-}
-Stmt barrier() {
-  return ir::Evaluate::make(ir::Call::make(Int(32), "tc_barrier", {}, ir::Call::Extern));
-}
+Expr four(const Expr& base, int stride = 1) { return ir::Ramp::make(base, stride, 4); }
+Stmt barrier() { return ir::Evaluate::make(ir::Call::make(Int(32), "tc_barrier", {}, ir::Call::Extern)); }
 
 /// Tiles of A, transposed, and of B into shared memory.
 Stmt copies() {

@@ -25,11 +25,13 @@ TEST(SharedLayout, CountsWhatAnotherLayoutWouldCost) {
   EXPECT_EQ(count_bank_conflicts(column, square, {32, 32, 34, {}}, 32).conflicts(), 1);
   EXPECT_EQ(count_bank_conflicts(column, square, {32, 32, 32, {5, 5, 0}}, 32).conflicts(), 0);
   std::vector<WarpAccess> padded{access(1, [](auto i) { return 33 * i + 3; })};
-  EXPECT_EQ(count_bank_conflicts(padded, {32, 32, 33, {}}, square, 32).conflicts(), 31) << "rows are found by the pitch";
+  EXPECT_EQ(count_bank_conflicts(padded, {32, 32, 33, {}}, square, 32).conflicts(), 31)
+      << "rows are found by the pitch";
 }
 
 TEST(SharedLayout, RowsAndColumnsGetAPad) {
-  auto best = best_layout({access(1, [](auto i) { return i; }), access(1, [](auto i) { return 32 * i; })}, square, 32, no_limit);
+  auto best = best_layout({access(1, [](auto i) { return i; }), access(1, [](auto i) { return 32 * i; })}, square, 32,
+                          no_limit);
   EXPECT_EQ(best.pitch, 33);
   EXPECT_EQ(best.swizzle.bits, 0);
 }

@@ -11,10 +11,12 @@ namespace ir = Halide::Internal;
 Expr variable(const std::string& name) { return ir::Variable::make(Halide::Int(32), name); }
 Expr load(const std::string& buffer, const Expr& index) {
   int lanes = index.type().lanes();
-  return ir::Load::make(Halide::Float(32, lanes), buffer, index, Halide::Buffer<>(), ir::Parameter(), ir::const_true(lanes), ir::ModulusRemainder());
+  return ir::Load::make(Halide::Float(32, lanes), buffer, index, Halide::Buffer<>(), ir::Parameter(),
+                        ir::const_true(lanes), ir::ModulusRemainder());
 }
 ir::Stmt store(const std::string& buffer, const Expr& index, const Expr& value) {
-  return ir::Store::make(buffer, value, index, ir::Parameter(), ir::const_true(index.type().lanes()), ir::ModulusRemainder());
+  return ir::Store::make(buffer, value, index, ir::Parameter(), ir::const_true(index.type().lanes()),
+                         ir::ModulusRemainder());
 }
 Expr ramp(const Expr& base, int stride = 1) { return ir::Ramp::make(base, stride, 4); }
 
@@ -25,7 +27,8 @@ std::string listed(const ir::Stmt& body, const WarpPlace& warp = {{32, 8, 1}, 0,
   std::string text;
   for (const auto& access : warp_accesses(body, warp)) {
     text += (access.write ? "write " : "read ") + access.buffer + " " + std::to_string(access.bytes()) + ":";
-    for (std::size_t i = 0; i < std::min<std::size_t>(access.places.size(), 3); ++i) text += " " + std::to_string(access.places[i]);
+    for (std::size_t i = 0; i < std::min<std::size_t>(access.places.size(), 3); ++i)
+      text += " " + std::to_string(access.places[i]);
     text += access.places.size() > 3 ? " ...\n" : "\n";
   }
   return text;
@@ -33,7 +36,8 @@ std::string listed(const ir::Stmt& body, const WarpPlace& warp = {{32, 8, 1}, 0,
 
 TEST(WarpAccesses, AreThoseOfTheThreadsOfAWarp) {
   EXPECT_EQ(listed(store("s", x * 33 + y, load("A", y * 100 + x))), "read A 4: 0 1 2 ...\nwrite s 4: 0 33 66 ...\n");
-  EXPECT_EQ(listed(store("s", x * 33 + y, load("A", y * 100 + x)), {{32, 8, 1}, 224, 32}), "read A 4: 700 701 702 ...\nwrite s 4: 7 40 73 ...\n");
+  EXPECT_EQ(listed(store("s", x * 33 + y, load("A", y * 100 + x)), {{32, 8, 1}, 224, 32}),
+            "read A 4: 700 701 702 ...\nwrite s 4: 7 40 73 ...\n");
 }
 
 TEST(WarpAccesses, ThreadsBeyondABlockDoNotExist) {
@@ -43,12 +47,14 @@ TEST(WarpAccesses, ThreadsBeyondABlockDoNotExist) {
 TEST(WarpAccesses, ConditionsChooseThreads) {
   EXPECT_EQ(listed(ir::IfThenElse::make(x >= 30, store("s", x, Expr(0.0f)), store("t", x + 1, Expr(0.0f)))),
             "write s 4: 30 31\nwrite t 4: 1 2 3 ...\n");
-  EXPECT_EQ(listed(ir::IfThenElse::make(load("A", x) > 0.0f, store("s", x, Expr(0.0f)))), "read A 4: 0 1 2 ...\nwrite s 4: 0 1 2 ...\n");
+  EXPECT_EQ(listed(ir::IfThenElse::make(load("A", x) > 0.0f, store("s", x, Expr(0.0f)))),
+            "read A 4: 0 1 2 ...\nwrite s 4: 0 1 2 ...\n");
 }
 
 TEST(WarpAccesses, TheFirstIterationsStandForAll) {
   auto body = store("s", variable("i") * 64 + x, Expr(0.0f));
-  EXPECT_EQ(listed(ir::For::make("i", 2, 100, ir::ForType::Serial, Halide::DeviceAPI::None, body)), "write s 4: 128 129 130 ...\nwrite s 4: 192 193 194 ...\n");
+  EXPECT_EQ(listed(ir::For::make("i", 2, 100, ir::ForType::Serial, Halide::DeviceAPI::None, body)),
+            "write s 4: 128 129 130 ...\nwrite s 4: 192 193 194 ...\n");
 }
 
 TEST(WarpAccesses, IterationsOfAnUnrolledLoopThatLieSideBySideAreOnePiece) {
@@ -61,8 +67,9 @@ TEST(WarpAccesses, IterationsOfAnUnrolledLoopThatLieSideBySideAreOnePiece) {
 }
 
 TEST(WarpAccesses, VectorsMoveAtOnceWhereTheyLieTogether) {
-  EXPECT_EQ(listed(store("s", ramp(x * 4), load("t", ramp(x * 4 + 1)))),
-            "read t 4: 1 5 9 ...\nread t 4: 2 6 10 ...\nread t 4: 3 7 11 ...\nread t 4: 4 8 12 ...\nwrite s 16: 0 4 8 ...\n");
+  EXPECT_EQ(
+      listed(store("s", ramp(x * 4), load("t", ramp(x * 4 + 1)))),
+      "read t 4: 1 5 9 ...\nread t 4: 2 6 10 ...\nread t 4: 3 7 11 ...\nread t 4: 4 8 12 ...\nwrite s 16: 0 4 8 ...\n");
 }
 
 TEST(WarpAccesses, PlacesThatDependOnDataAreLeftOut) {

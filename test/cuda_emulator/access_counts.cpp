@@ -24,10 +24,11 @@ void AccessCounts::begin_block(int threads) {
   executions_.assign(static_cast<std::size_t>(threads), {});
 }
 
-void AccessCounts::note(int thread, std::uint32_t site, std::uintptr_t address, std::size_t bytes, bool shared, bool write) {
+void AccessCounts::note(int thread, std::uint32_t site, std::uintptr_t address, std::size_t bytes, bool shared,
+                        bool write) {
   auto t = static_cast<std::size_t>(thread);
   warps_[t / 32].push_back({site, executions_[t][site]++, address, static_cast<std::uint16_t>(bytes),
-                           static_cast<std::uint8_t>(t % 32), shared, write});
+                            static_cast<std::uint8_t>(t % 32), shared, write});
 }
 
 void AccessCounts::end_block() {
@@ -52,7 +53,8 @@ void AccessCounts::count(const Entry* begin, const Entry* end) {
   site.bytes = begin->bytes;
   ++site.warp_accesses;
   const std::uintptr_t unit = begin->shared ? word : sector;
-  const std::ptrdiff_t together = begin->shared ? std::max<std::ptrdiff_t>(1, 128 / std::max<int>(begin->bytes, 4)) : 32;
+  const std::ptrdiff_t together =
+      begin->shared ? std::max<std::ptrdiff_t>(1, 128 / std::max<int>(begin->bytes, 4)) : 32;
   for (const Entry* group = begin; group < end; group += together) {
     std::set<std::uintptr_t> units, bytes;
     for (const Entry* e = group; e < std::min(end, group + together); ++e) {

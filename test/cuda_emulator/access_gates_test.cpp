@@ -11,8 +11,8 @@
 namespace tc::test {
 namespace {
 
-/// The accesses of one block of each kernel of the last def of \p text; of all where index tensors, with values of \p indices,
-/// are checked by several.
+/// The accesses of one block of each kernel of the last def of \p text; of all where index tensors, with values of \p
+/// indices, are checked by several.
 std::vector<std::pair<std::string, emulator::SiteCount>> accesses(const std::string& text, const lang::SizeMap& sizes,
                                                                   decltype(ProgramFile::data) indices = {}) {
   ProgramFile program;
@@ -25,7 +25,8 @@ std::vector<std::pair<std::string, emulator::SiteCount>> accesses(const std::str
   emulator::RunOptions run_options;
   run_options.count_accesses = true;
   run_options.max_blocks = indices.empty() ? 1 : 0;
-  auto run = emulate(device_program(function, arguments.input_specs(), arguments.output_specs(), options), *function, arguments, run_options);
+  auto run = emulate(device_program(function, arguments.input_specs(), arguments.output_specs(), options), *function,
+                     arguments, run_options);
   EXPECT_EQ(run.faults, "");
   return run.sites;
 }
@@ -35,7 +36,8 @@ std::string text_of(const emulator::SiteCount& site) {
 }
 
 TEST(AccessGates, AMatrixProductHasNoBankConflictsAndMovesSixteenBytesAtOnce) {
-  auto sites = accesses("def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }", {{"M", 1024}, {"N", 1024}, {"K", 64}});
+  auto sites = accesses("def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }",
+                        {{"M", 1024}, {"N", 1024}, {"K", 64}});
   int shared = 0, global = 0;
   for (const auto& [kernel, site] : sites) {
     (site.shared ? shared : global) += 1;
@@ -102,7 +104,8 @@ TEST(AccessGates, TranspositionsOfOddSizesHaveNoBankConflicts) {
 
 TEST(AccessGates, ElementsMoveSixteenBytesAtOnce) {
   for (const char* type : {"float", "half", "double", "int8"}) {
-    auto cost = summary(str("def add(", type, "(N,M) A, ", type, "(N,M) B) -> (C) { C(i,j) = A(i,j) + B(i,j) }"), {{"N", 8}, {"M", 4096}});
+    auto cost = summary(str("def add(", type, "(N,M) A, ", type, "(N,M) B) -> (C) { C(i,j) = A(i,j) + B(i,j) }"),
+                        {{"N", 8}, {"M", 4096}});
     EXPECT_EQ(cost.read_bytes, std::set{16}) << type;
     EXPECT_EQ(cost.written_bytes, std::set{16}) << type;
     EXPECT_EQ(cost.wasted_sectors, 0) << type;
@@ -110,7 +113,8 @@ TEST(AccessGates, ElementsMoveSixteenBytesAtOnce) {
 }
 
 TEST(AccessGates, RowsOfATableMoveSixteenBytesAtOnce) {
-  auto sites = accesses("def sums(float(V,D) T, int32(B,L) I) -> (R) { R(b,d) +=! T(I(b,l),d) }", {{"V", 50}, {"D", 64}, {"B", 64}, {"L", 10}}, {{"I", {0, 50}}});
+  auto sites = accesses("def sums(float(V,D) T, int32(B,L) I) -> (R) { R(b,d) +=! T(I(b,l),d) }",
+                        {{"V", 50}, {"D", 64}, {"B", 64}, {"L", 10}}, {{"I", {0, 50}}});
   int wide = 0;
   for (const auto& [kernel, site] : sites) {
     if (kernel != "sums_1" || site.bytes != 16) continue;
@@ -121,8 +125,9 @@ TEST(AccessGates, RowsOfATableMoveSixteenBytesAtOnce) {
 }
 
 TEST(AccessGates, AConvolutionReadsItsInputsOnceFromGlobalMemory) {
-  auto sites = accesses("def conv(float(N,C,H,W) I, float(M,C,KH,KW) F) -> (O) { O(n,m,h,w) +=! I(n,c,h+kh,w+kw) * F(m,c,kh,kw) }",
-                        {{"N", 8}, {"C", 16}, {"M", 64}, {"H", 66}, {"W", 66}, {"KH", 3}, {"KW", 3}});
+  auto sites = accesses(
+      "def conv(float(N,C,H,W) I, float(M,C,KH,KW) F) -> (O) { O(n,m,h,w) +=! I(n,c,h+kh,w+kw) * F(m,c,kh,kw) }",
+      {{"N", 8}, {"C", 16}, {"M", 64}, {"H", 66}, {"W", 66}, {"KH", 3}, {"KW", 3}});
   std::int64_t global = 0;
   int shared = 0;
   for (const auto& [kernel, site] : sites) {

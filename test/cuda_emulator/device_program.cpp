@@ -43,7 +43,8 @@ constexpr std::size_t device_alignment = 256, vector_alignment = 16;
 class DeviceMemory {
  public:
   explicit DeviceMemory(std::size_t bytes)
-      : data_(static_cast<char*>(std::aligned_alloc(device_alignment, (bytes / device_alignment + 2) * device_alignment))) {
+      : data_(static_cast<char*>(
+            std::aligned_alloc(device_alignment, (bytes / device_alignment + 2) * device_alignment))) {
     std::memset(data_.get(), 0xff, bytes);
   }
   char* data() const { return data_.get(); }
@@ -69,7 +70,8 @@ TensorView view_at(const TensorSpec& spec, char* memory) {
   return view;
 }
 void copy(const TensorView& from, const TensorView& to) {
-  std::memcpy(static_cast<char*>(to.data) + low_bytes(to), static_cast<const char*>(from.data) + low_bytes(from), span_bytes(from));
+  std::memcpy(static_cast<char*>(to.data) + low_bytes(to), static_cast<const char*>(from.data) + low_bytes(from),
+              span_bytes(from));
 }
 
 /// The arguments that must begin at multiples of 16 bytes.
@@ -84,7 +86,8 @@ std::set<std::string> aligned_names(const DeviceProgram& program) {
 /// The tensors of a program on the device, by name.
 class DeviceTensors {
  public:
-  DeviceTensors(const DeviceProgram& program, const engine::Function& function, Arguments& arguments, Pointers pointers) {
+  DeviceTensors(const DeviceProgram& program, const engine::Function& function, Arguments& arguments,
+                Pointers pointers) {
     const auto aligned = aligned_names(program);
     auto shift = [&](const std::string& name, const TensorSpec& spec) {
       if (pointers == Pointers::Aligned) return std::size_t{0};
@@ -129,7 +132,8 @@ class DeviceTensors {
       return;
     }
     std::size_t bytes = 0;
-    for (const auto& [name, offset] : program.offsets) bytes = std::max(bytes, offset + span_bytes(program.workspace.at(name)));
+    for (const auto& [name, offset] : program.offsets)
+      bytes = std::max(bytes, offset + span_bytes(program.workspace.at(name)));
     memory_.emplace_back(bytes);
     for (const auto& [name, offset] : program.offsets)
       tensors_[name] = {name, view_at(program.workspace.at(name), memory_.back().data() + offset), true};
@@ -141,8 +145,9 @@ class DeviceTensors {
 
 }  // namespace
 
-DeviceProgram device_program(const std::shared_ptr<const engine::Function>& function, const std::vector<TensorSpec>& inputs,
-                             const std::vector<TensorSpec>& outputs, const engine::CompileOptions& options) {
+DeviceProgram device_program(const std::shared_ptr<const engine::Function>& function,
+                             const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
+                             const engine::CompileOptions& options) {
   engine::CompileState state;
   state.function = function.get();
   state.arguments = engine::make_arguments(*function, inputs, outputs);
@@ -237,8 +242,9 @@ Emulated emulate(const DeviceProgram& program, const engine::Function& function,
   return result;
 }
 
-std::optional<std::string> emulated_mismatch(const DeviceProgram& program, const engine::Function& function, const Arguments& arguments,
-                                             const std::vector<std::uint64_t>& seeds, const Tolerances& tolerances) {
+std::optional<std::string> emulated_mismatch(const DeviceProgram& program, const engine::Function& function,
+                                             const Arguments& arguments, const std::vector<std::uint64_t>& seeds,
+                                             const Tolerances& tolerances) {
   std::optional<std::vector<HostTensor>> want;
   std::string refusal;
   try {
@@ -254,18 +260,19 @@ std::optional<std::string> emulated_mismatch(const DeviceProgram& program, const
     if (!want && got.refusal.empty()) return str("the interpreter refuses what the kernels run: ", refusal);
     if (!want) continue;
     if (!got.refusal.empty()) return str("the kernels refuse what the interpreter runs: ", got.refusal);
-    if (auto text = first_difference(function, got.outputs, *want, tolerances)) return str("seed ", seed, ": ", *text, "\n", program.text);
+    if (auto text = first_difference(function, got.outputs, *want, tolerances))
+      return str("seed ", seed, ": ", *text, "\n", program.text);
   }
   return std::nullopt;
 }
 
-std::optional<std::string> emulated_mismatch(const std::shared_ptr<const engine::Function>& function, const Arguments& arguments,
-                                             const engine::CompileOptions& options, const std::vector<std::uint64_t>& seeds,
-                                             const Tolerances& tolerances) {
+std::optional<std::string> emulated_mismatch(const std::shared_ptr<const engine::Function>& function,
+                                             const Arguments& arguments, const engine::CompileOptions& options,
+                                             const std::vector<std::uint64_t>& seeds, const Tolerances& tolerances) {
   auto verified = options;
   verified.stages.verify = true;
-  return emulated_mismatch(device_program(function, arguments.input_specs(), arguments.output_specs(), verified), *function, arguments, seeds,
-                           tolerances);
+  return emulated_mismatch(device_program(function, arguments.input_specs(), arguments.output_specs(), verified),
+                           *function, arguments, seeds, tolerances);
 }
 
 }  // namespace tc::test

@@ -20,8 +20,8 @@ struct DeviceKernel {
   std::vector<int> aligned;  ///< of these, the ones that begin at multiples of 16 bytes
 };
 
-/// Kernels that run without a decision of the host in between, then flags of the workspace that refuse the arguments when
-/// they are set, with the message.
+/// Kernels that run without a decision of the host in between, then flags of the workspace that refuse the arguments
+/// when they are set, with the message.
 struct DeviceLaunch {
   std::vector<DeviceKernel> kernels;
   std::vector<std::pair<std::string, std::string>> flags;
@@ -32,15 +32,17 @@ struct DeviceProgram {
   std::vector<DeviceLaunch> launches;
   std::map<std::string, TensorSpec> workspace;
   std::map<std::string, std::size_t> offsets;  ///< of these tensors in one block of memory; empty: each has its own
-  std::vector<std::string> fallbacks;  ///< of the compile
+  std::vector<std::string> fallbacks;          ///< of the compile
   double compile_milliseconds = 0;
 };
 
 /// \p function for tensors like \p inputs and \p outputs. Throws as engine::compile.
-DeviceProgram device_program(const std::shared_ptr<const engine::Function>& function, const std::vector<TensorSpec>& inputs,
-                             const std::vector<TensorSpec>& outputs, const engine::CompileOptions& options);
+DeviceProgram device_program(const std::shared_ptr<const engine::Function>& function,
+                             const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
+                             const engine::CompileOptions& options);
 
-/// What \p image, a compile for a GPU, launches: its slots and its plan of the workspace, in which the tensors have no names.
+/// What \p image, a compile for a GPU, launches: its slots and its plan of the workspace, in which the tensors have no
+/// names.
 DeviceProgram device_program(const engine::Image& image);
 
 /// How the arguments of a program lie in memory: on multiples of 256 bytes, or no better than its kernels ask for.
@@ -60,13 +62,15 @@ struct Emulated {
 Emulated emulate(const DeviceProgram& program, const engine::Function& function, Arguments arguments,
                  const emulator::RunOptions& options = {}, Pointers pointers = Pointers::Aligned);
 
-/// Runs \p program once a seed, on pointers that are least aligned, and compares with the interpreter: what is wrong, as text,
-/// or nothing.
-std::optional<std::string> emulated_mismatch(const DeviceProgram& program, const engine::Function& function, const Arguments& arguments,
-                                             const std::vector<std::uint64_t>& seeds, const Tolerances& tolerances = {});
+/// Runs \p program once a seed, on pointers that are least aligned, and compares with the interpreter: what is wrong,
+/// as text, or nothing.
+std::optional<std::string> emulated_mismatch(const DeviceProgram& program, const engine::Function& function,
+                                             const Arguments& arguments, const std::vector<std::uint64_t>& seeds,
+                                             const Tolerances& tolerances = {});
 /// Compiles \p function with all laws, runs it on \p arguments once a seed and compares with the interpreter as above.
-std::optional<std::string> emulated_mismatch(const std::shared_ptr<const engine::Function>& function, const Arguments& arguments,
-                                             const engine::CompileOptions& options, const std::vector<std::uint64_t>& seeds,
+std::optional<std::string> emulated_mismatch(const std::shared_ptr<const engine::Function>& function,
+                                             const Arguments& arguments, const engine::CompileOptions& options,
+                                             const std::vector<std::uint64_t>& seeds,
                                              const Tolerances& tolerances = {});
 
 }  // namespace tc::test

@@ -1,5 +1,5 @@
-// Runs every program of test/filetests/programs as CUDA kernels in the emulator, against the interpreter, with several options
-// and interleavings.
+// Runs every program of test/filetests/programs as CUDA kernels in the emulator, against the interpreter, with several
+// options and interleavings.
 
 #include <gtest/gtest.h>
 

@@ -7,9 +7,9 @@
 namespace tc::emulator {
 
 std::string_view name(Fault::Kind kind) {
-  static constexpr std::string_view names[] = {"out of bounds", "misaligned access", "write to an input", "race",
-                                               "deadlock", "divergent barrier", "divergent collective", "shuffle",
-                                               "launch", "runaway"};
+  static constexpr std::string_view names[] = {
+      "out of bounds",     "misaligned access",    "write to an input", "race",   "deadlock",
+      "divergent barrier", "divergent collective", "shuffle",           "launch", "runaway"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -32,7 +32,8 @@ void poison(const TensorView& view) {
   const auto size = static_cast<std::size_t>(byte_size(view.dtype));
   for (std::int64_t i = 0, n = view.element_count(); i < n; ++i) {
     std::int64_t rest = i, offset = 0;
-    for (std::size_t d = view.shape.size(); d-- > 0; rest /= view.shape[d]) offset += rest % view.shape[d] * view.strides[d];
+    for (std::size_t d = view.shape.size(); d-- > 0; rest /= view.shape[d])
+      offset += rest % view.shape[d] * view.strides[d];
     std::memset(static_cast<char*>(view.data) + offset * static_cast<std::int64_t>(size), 0xff, size);
   }
 }

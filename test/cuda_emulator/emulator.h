@@ -60,8 +60,8 @@ struct Fault {
     DivergentBarrier,     ///< threads of a block at different barriers
     DivergentCollective,  ///< lanes wait for lanes that do something else
     Shuffle,              ///< a lane outside its own mask, or the value of a lane that does not take part
-    Launch,               ///< more threads or shared memory than the kernel declares or may have, or a grid that waits and may not
-    Runaway,              ///< more accesses than any test makes
+    Launch,   ///< more threads or shared memory than the kernel declares or may have, or a grid that waits and may not
+    Runaway,  ///< more accesses than any test makes
   };
   Kind kind;
   std::string text;  ///< names tensor and element, threads, lines of the kernel's text
@@ -72,17 +72,18 @@ std::string_view name(Fault::Kind kind);
 struct SiteCount {
   int line = 0;
   bool shared = false, write = false;
-  int bytes = 0;                   ///< of one lane's access
+  int bytes = 0;  ///< of one lane's access
   std::int64_t warp_accesses = 0;
-  std::int64_t transactions = 0;   ///< wavefronts of shared memory, 32-byte sectors of global memory
-  std::int64_t ideal = 0;          ///< the fewest that move the bytes asked for; of 16 bytes a lane, 8 lanes are served at a time
+  std::int64_t transactions = 0;  ///< wavefronts of shared memory, 32-byte sectors of global memory
+  std::int64_t ideal =
+      0;  ///< the fewest that move the bytes asked for; of 16 bytes a lane, 8 lanes are served at a time
 };
 
 struct RunOptions {
   std::uint64_t seed = 1;
   bool count_accesses = false;  ///< fill Result::sites, from the first blocks that run
   int counted_blocks = 4;
-  std::size_t max_blocks = 0;     ///< so many blocks run, of a grid too large for all; 0: all
+  std::size_t max_blocks = 0;  ///< so many blocks run, of a grid too large for all; 0: all
   std::size_t max_faults = 3;
   std::int64_t max_accesses = 4'000'000'000;
 };
@@ -98,10 +99,10 @@ struct Result {
   std::string text() const;
 };
 
-/// Runs the kernel on \p arguments, which stand in the order of its parameters: the blocks one after another in a random
-/// order, the threads of each interleaved at random, both from the seed. Blocks of a cooperative launch do so from one
-/// barrier of the grid to the next. Shared memory begins as NaNs in each block. A fault other than a race ends the run.
-/// Throws InternalError for a text that does not compile and ArgumentError for a name the text does not have.
+/// Runs the kernel on \p arguments, which stand in the order of its parameters: the blocks one after another in a
+/// random order, the threads of each interleaved at random, both from the seed. Blocks of a cooperative launch do so
+/// from one barrier of the grid to the next. Shared memory begins as NaNs in each block. A fault other than a race ends
+/// the run. Throws InternalError for a text that does not compile and ArgumentError for a name the text does not have.
 Result run(const KernelText& kernel, const LaunchShape& shape, const std::vector<Argument>& arguments,
            const RunOptions& options = {});
 

@@ -31,8 +31,8 @@ TEST_P(RightKernels, GiveTheRightValuesWithoutFaults) {
 INSTANTIATE_TEST_SUITE_P(Samples, RightKernels,
                          testing::Values(RightCase{"softmax", softmax}, RightCase{"sgemm", sgemm},
                                          RightCase{"transpose", transpose}, RightCase{"two_stage_sum", two_stage_sum},
-                                         RightCase{"neighbours", neighbours}, RightCase{"pipeline", pipeline}, RightCase{"far_rows", far_rows},
-                                         RightCase{"carried", carried}),
+                                         RightCase{"neighbours", neighbours}, RightCase{"pipeline", pipeline},
+                                         RightCase{"far_rows", far_rows}, RightCase{"carried", carried}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST(KernelText, FindsKernelsAndTheirBounds) {
@@ -63,7 +63,8 @@ TEST(Emulator, ATextThatDoesNotCompileIsAnError) {
     run(kernel, {}, {});
     FAIL() << "no error";
   } catch (const InternalError& error) {
-    EXPECT_NE(std::string(error.what()).find("kernel:1:49: error: 'undefined_name' was not declared"), std::string::npos)
+    EXPECT_NE(std::string(error.what()).find("kernel:1:49: error: 'undefined_name' was not declared"),
+              std::string::npos)
         << error.what();
   }
 }

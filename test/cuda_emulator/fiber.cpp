@@ -110,8 +110,6 @@ void Fibers::resume(int fiber) {
   Context::change(*caller_, *contexts_[static_cast<std::size_t>(fiber)]);
 }
 
-void Fibers::suspend() {
-  Context::change(*contexts_[static_cast<std::size_t>(running_)], *caller_);
-}
+void Fibers::suspend() { Context::change(*contexts_[static_cast<std::size_t>(running_)], *caller_); }
 
 }  // namespace tc::emulator

@@ -62,7 +62,8 @@ bool HappensBefore::reached(const std::vector<ReleasePtr>& releases, const Stamp
 bool HappensBefore::ordered_by_warp_or_atomics(const Stamp& past, int thread) const {
   if (past.local == Stamp::in_flight) return false;
   const auto& clock = clocks_[static_cast<std::size_t>(thread)];
-  if (past.block == block_ && static_cast<int>(past.thread) / warp == thread / warp && past.local <= clock.lanes[past.thread % warp])
+  if (past.block == block_ && static_cast<int>(past.thread) / warp == thread / warp &&
+      past.local <= clock.lanes[past.thread % warp])
     return true;
   if (clock.acquired.empty() && block_acquired_.empty()) return false;
   return reached(clock.acquired, past) || reached(block_acquired_, past);
@@ -107,7 +108,8 @@ void HappensBefore::fence(int thread, bool device) {
   clock.observed.clear();
   auto before = block_acquired_;
   merge(before, clock.acquired);
-  clock.fenced = std::make_shared<Release>(Release{block_, epoch_, thread, device, clock.local, clock.lanes, std::move(before)});
+  clock.fenced =
+      std::make_shared<Release>(Release{block_, epoch_, thread, device, clock.local, clock.lanes, std::move(before)});
   advance(clock);
 }
 

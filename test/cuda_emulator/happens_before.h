@@ -22,8 +22,8 @@ struct Stamp {
   bool operator==(const Stamp&) const = default;
 };
 
-/// What is ordered before what, by the memory model of CUDA: threads of a block by its barriers, lanes of a warp by warp
-/// barriers, any two threads by an atomic access behind a fence that another reads before a fence.
+/// What is ordered before what, by the memory model of CUDA: threads of a block by its barriers, lanes of a warp by
+/// warp barriers, any two threads by an atomic access behind a fence that another reads before a fence.
 class HappensBefore {
  public:
   static constexpr int warp = 32;

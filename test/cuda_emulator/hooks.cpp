@@ -40,7 +40,8 @@ using tc::emulator::Machine;
 TC_EXPORT int tc_emulator_barrier(int predicate, int line) { return Machine::current()->barrier(predicate, line); }
 TC_EXPORT void tc_emulator_grid_barrier(unsigned* word, int line) { Machine::current()->grid_barrier(word, line); }
 TC_EXPORT void tc_emulator_warp_barrier(unsigned mask, int line) { Machine::current()->warp_barrier(mask, line); }
-TC_EXPORT unsigned long long tc_emulator_shuffle(int mode, unsigned mask, unsigned long long bits, int operand, int width, int line) {
+TC_EXPORT unsigned long long tc_emulator_shuffle(int mode, unsigned mask, unsigned long long bits, int operand,
+                                                 int width, int line) {
   return Machine::current()->shuffle(mode, mask, bits, operand, width, line);
 }
 TC_EXPORT unsigned tc_emulator_ballot(unsigned mask, int predicate, int line) {
@@ -68,8 +69,8 @@ TC_EXPORT unsigned short tc_emulator_to_half(float value) { return tc::float_to_
 TC_EXPORT unsigned short tc_emulator_to_bfloat(float value) { return tc::float_to_bfloat(value); }
 
 /// Functions that the C library lacks.
-#define TC_MATH(name)                                                                       \
-  TC_EXPORT double tc_emulator_##name(double x) { return tc::lang::math::name(x); }         \
+#define TC_MATH(name)                                                               \
+  TC_EXPORT double tc_emulator_##name(double x) { return tc::lang::math::name(x); } \
   TC_EXPORT float tc_emulator_##name##f(float x) { return static_cast<float>(tc::lang::math::name(x)); }
 TC_MATH(cospi)
 TC_MATH(sinpi)
@@ -86,16 +87,16 @@ TC_EXPORT void __tsan_init() {}
 TC_EXPORT void __tsan_func_entry(void*) {}
 TC_EXPORT void __tsan_func_exit() {}
 
-#define TC_HOOK(name, bytes, kind, aligned)                                                              \
-  TC_EXPORT void name(void* address) {                                                                   \
-    Machine::current()->access(address_of(address), bytes, AccessKind::kind, aligned, TC_SITE);          \
+#define TC_HOOK(name, bytes, kind, aligned)                                                     \
+  TC_EXPORT void name(void* address) {                                                          \
+    Machine::current()->access(address_of(address), bytes, AccessKind::kind, aligned, TC_SITE); \
   }
-#define TC_HOOKS(bytes, number)                                           \
-  TC_HOOK(__tsan_read##bytes, number, Read, true)                         \
-  TC_HOOK(__tsan_write##bytes, number, Write, true)                       \
-  TC_HOOK(__tsan_volatile_read##bytes, number, Read, true)                \
-  TC_HOOK(__tsan_volatile_write##bytes, number, Write, true)              \
-  TC_HOOK(__tsan_unaligned_read##bytes, number, Read, false)              \
+#define TC_HOOKS(bytes, number)                              \
+  TC_HOOK(__tsan_read##bytes, number, Read, true)            \
+  TC_HOOK(__tsan_write##bytes, number, Write, true)          \
+  TC_HOOK(__tsan_volatile_read##bytes, number, Read, true)   \
+  TC_HOOK(__tsan_volatile_write##bytes, number, Write, true) \
+  TC_HOOK(__tsan_unaligned_read##bytes, number, Read, false) \
   TC_HOOK(__tsan_unaligned_write##bytes, number, Write, false)
 TC_HOOKS(1, 1)
 TC_HOOKS(2, 2)

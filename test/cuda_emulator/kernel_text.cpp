@@ -79,7 +79,8 @@ std::string to_host_text(const std::string& text) {
 }
 
 std::string shared_array_name(const std::string& text, std::int64_t offset, std::int64_t count) {
-  const std::regex declaration(str(R"((\w+)\s*=\s*tc_shared_memory<[^>]*>\(\s*)", offset, R"(\s*,\s*)", count, R"(\s*\))"));
+  const std::regex declaration(
+      str(R"((\w+)\s*=\s*tc_shared_memory<[^>]*>\(\s*)", offset, R"(\s*,\s*)", count, R"(\s*\))"));
   std::smatch match;
   return std::regex_search(text, match, declaration) ? match[1].str() : str("array at byte ", offset);
 }

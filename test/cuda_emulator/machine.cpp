@@ -81,7 +81,8 @@ void Machine::add_shared(char* begin, std::size_t bytes, std::size_t capacity, s
   region.begin = reinterpret_cast<std::uintptr_t>(begin);
   region.end = region.begin + bytes;
   region.shared = true;
-  region.shadow = std::make_unique<Shadow>(capacity, std::countr_zero(static_cast<unsigned>(module_->access_bytes())), true);
+  region.shadow =
+      std::make_unique<Shadow>(capacity, std::countr_zero(static_cast<unsigned>(module_->access_bytes())), true);
   region.element = std::move(element);
   region.name = std::move(name);
   regions_.add(std::move(region));
@@ -123,7 +124,8 @@ Result Machine::run() {
     count.line = module_->line(site);
     result_.sites.push_back(count);
   }
-  result_.run_milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  result_.run_milliseconds =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return std::move(result_);
 }
 
@@ -141,7 +143,8 @@ void Machine::run_one_by_one(const std::vector<std::size_t>& blocks) {
 /// A barrier of the grid orders all that came before it before all that comes after it, as a launch does.
 void Machine::run_together(std::vector<std::size_t> blocks) {
   const auto count = static_cast<int>(volume(shape_.grid)) * count_;
-  if (count > most_resident_threads) return add_fault(Fault::Kind::Launch, str("a cooperative launch of ", count, " threads"));
+  if (count > most_resident_threads)
+    return add_fault(Fault::Kind::Launch, str("a cooperative launch of ", count, " threads"));
   fibers().reserve(count);
   std::map<std::size_t, Parked> parked;
   for (std::size_t waiting = blocks.size(); waiting > 0;) {
@@ -157,8 +160,10 @@ void Machine::run_together(std::vector<std::size_t> blocks) {
       lines.insert(waits ? threads_.front().line : 0);
     }
     if (lines.size() > 1)
-      return add_fault(Fault::Kind::Deadlock, str(waiting, " of ", blocks.size(), " blocks wait for the grid in line ", *lines.rbegin(),
-                                                  *lines.begin() ? str(", others in line ", *lines.begin()) : std::string(", the others have returned")));
+      return add_fault(
+          Fault::Kind::Deadlock,
+          str(waiting, " of ", blocks.size(), " blocks wait for the grid in line ", *lines.rbegin(),
+              *lines.begin() ? str(", others in line ", *lines.begin()) : std::string(", the others have returned")));
   }
 }
 
@@ -219,7 +224,9 @@ bool Machine::is_at_grid_barrier() const {
   });
 }
 
-void Machine::set_thread(int thread) const { emulator::set_thread(index_in(static_cast<std::size_t>(thread), shape_.block)); }
+void Machine::set_thread(int thread) const {
+  emulator::set_thread(index_in(static_cast<std::size_t>(thread), shape_.block));
+}
 
 void Machine::wake(int thread) {
   threads_[static_cast<std::size_t>(thread)].state = State::Ready;
@@ -253,16 +260,18 @@ void Machine::access(std::uintptr_t address, std::size_t bytes, AccessKind kind,
   const char* verb = kind == AccessKind::Read ? "reads" : "writes";
   if (!region || address + bytes > region->end) {
     if (!region && module_->contains(address)) return;
-    fail(Fault::Kind::OutOfBounds, str(thread_name(running_), line_of(site), " ", verb, " ", bytes, " bytes ",
-                                       regions_.describe(address)));
+    fail(Fault::Kind::OutOfBounds,
+         str(thread_name(running_), line_of(site), " ", verb, " ", bytes, " bytes ", regions_.describe(address)));
   }
   const auto offset = address - region->begin;
   if (aligned && address % bytes)
     fail(Fault::Kind::Misaligned, str(thread_name(running_), line_of(site), " ", verb, " ", bytes, " bytes at ",
                                       region->element(offset), ", which is not aligned to them"));
   if (kind != AccessKind::Read && !region->writable)
-    fail(Fault::Kind::ReadOnly, str(thread_name(running_), line_of(site), " writes ", region->element(offset), ", an input"));
-  if (++result_.accesses > options_.max_accesses) fail(Fault::Kind::Runaway, "too many accesses: the kernel does not end");
+    fail(Fault::Kind::ReadOnly,
+         str(thread_name(running_), line_of(site), " writes ", region->element(offset), ", an input"));
+  if (++result_.accesses > options_.max_accesses)
+    fail(Fault::Kind::Runaway, "too many accesses: the kernel does not end");
   if (options_.count_accesses) counts_.note(running_, site, address, bytes, region->shared, kind != AccessKind::Read);
   if (auto conflict = region->shadow->access(order_, running_, offset, bytes, kind, site))
     report_race(*region, *conflict, kind, site);
@@ -291,9 +300,11 @@ int Machine::barrier(int predicate, int line) {
 
 void Machine::grid_barrier(const unsigned* word, int line) {
   if (!shape_.cooperative)
-    fail(Fault::Kind::Launch, str(thread_name(running_), " waits for the grid in line ", line, ", but the launch is not cooperative"));
+    fail(Fault::Kind::Launch,
+         str(thread_name(running_), " waits for the grid in line ", line, ", but the launch is not cooperative"));
   access(reinterpret_cast<std::uintptr_t>(word), sizeof *word, AccessKind::Atomic, true, Module::site_of_line(line));
-  if (*word << 1) fail(Fault::Kind::Launch, str("the word of the barrier in line ", line, " is ", *word, " at its first use, not 0"));
+  if (*word << 1)
+    fail(Fault::Kind::Launch, str("the word of the barrier in line ", line, " is ", *word, " at its first use, not 0"));
   self().wait = Wait::GridBarrier;
   self().line = line;
   wait();
@@ -318,7 +329,8 @@ void* Machine::whole_dynamic_shared() {
 void* Machine::shared_array(std::int64_t offset, std::int64_t count, std::int64_t element_bytes) {
   const auto bytes = count * element_bytes, most = static_cast<std::int64_t>(shape_.dynamic_shared_bytes);
   if (offset < 0 || bytes < 0 || offset + bytes > most)
-    fail(Fault::Kind::Launch, str("the kernel uses dynamic shared memory up to byte ", offset + bytes, ", the launch has ", most));
+    fail(Fault::Kind::Launch,
+         str("the kernel uses dynamic shared memory up to byte ", offset + bytes, ", the launch has ", most));
   if (shape_.cooperative) return static_cast<char*>(whole_dynamic_shared()) + offset;
   auto holder = arrays_.upper_bound(offset);
   if (holder != arrays_.begin() && std::prev(holder)->first + std::prev(holder)->second > offset) {
@@ -326,19 +338,23 @@ void* Machine::shared_array(std::int64_t offset, std::int64_t count, std::int64_
     char* at = dynamic_ + 2 * begin;
     if (offset + bytes > begin + size) {
       size = offset + bytes - begin;
-      regions_.find(reinterpret_cast<std::uintptr_t>(at))->end = reinterpret_cast<std::uintptr_t>(at) + static_cast<std::uintptr_t>(size);
+      regions_.find(reinterpret_cast<std::uintptr_t>(at))->end =
+          reinterpret_cast<std::uintptr_t>(at) + static_cast<std::uintptr_t>(size);
     }
     return at + (offset - begin);
   }
   arrays_.emplace(offset, bytes);
   auto array = shared_array_name(kernel_.text, offset, count);
-  add_shared(dynamic_ + 2 * offset, static_cast<std::size_t>(bytes), static_cast<std::size_t>(most - offset), str("shared ", array),
-             [=](std::size_t at) { return str("shared ", array, "[", at / static_cast<std::size_t>(element_bytes), "]"); });
+  add_shared(dynamic_ + 2 * offset, static_cast<std::size_t>(bytes), static_cast<std::size_t>(most - offset),
+             str("shared ", array), [=](std::size_t at) {
+               return str("shared ", array, "[", at / static_cast<std::size_t>(element_bytes), "]");
+             });
   return dynamic_ + 2 * offset;
 }
 
 std::string Machine::thread_name(int thread) const {
-  return str("thread ", to_text(index_in(static_cast<std::size_t>(thread), shape_.block)), " of block ", to_text(blocks_.back()));
+  return str("thread ", to_text(index_in(static_cast<std::size_t>(thread), shape_.block)), " of block ",
+             to_text(blocks_.back()));
 }
 
 std::string Machine::thread_name(const Stamp& stamp) const {

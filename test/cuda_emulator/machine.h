@@ -18,8 +18,8 @@
 
 namespace tc::emulator {
 
-/// One launch as it runs. What kernels call (device_calls.h, the hooks of the instrumentation) are its methods, called on
-/// the fiber of the thread they are about; the text of the calls is at device_calls.h.
+/// One launch as it runs. What kernels call (device_calls.h, the hooks of the instrumentation) are its methods, called
+/// on the fiber of the thread they are about; the text of the calls is at device_calls.h.
 class Machine {
  public:
   Machine(std::shared_ptr<const Module> module, const KernelText& kernel, const LaunchShape& shape,
@@ -100,7 +100,8 @@ class Machine {
   [[noreturn]] void fail(Fault::Kind kind, const std::string& text);
   void add_fault(Fault::Kind kind, std::string text);
 
-  /// The running thread takes part in a collective of its warp; returns when the lanes of \p mask that have not returned do.
+  /// The running thread takes part in a collective of its warp; returns when the lanes of \p mask that have not
+  /// returned do.
   void collective(Wait kind, unsigned mask, int line);
   /// Completes a collective of the warp of \p thread if all its lanes are there.
   void try_complete(int thread);

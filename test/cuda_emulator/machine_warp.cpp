@@ -89,10 +89,12 @@ void Machine::complete_shuffle(int first, unsigned lanes) {
     if (thread.mode == tc_emulator_from_lane) source = segment + (thread.operand & (thread.width - 1));
     if (thread.mode == tc_emulator_from_below && within >= thread.operand) source = lane - thread.operand;
     if (thread.mode == tc_emulator_from_above && within + thread.operand < thread.width) source = lane + thread.operand;
-    if (thread.mode == tc_emulator_xor && (lane ^ thread.operand) < segment + thread.width) source = lane ^ thread.operand;
+    if (thread.mode == tc_emulator_xor && (lane ^ thread.operand) < segment + thread.width)
+      source = lane ^ thread.operand;
     if (!(lanes >> source & 1)) {
-      add_fault(Fault::Kind::Shuffle, str(thread_name(first + lane), " takes in line ", thread.line, " the value of lane ",
-                                          source, ", which does not take part (mask ", hexadecimal(thread.mask), ")"));
+      add_fault(Fault::Kind::Shuffle,
+                str(thread_name(first + lane), " takes in line ", thread.line, " the value of lane ", source,
+                    ", which does not take part (mask ", hexadecimal(thread.mask), ")"));
       thread.result = ~std::uint64_t{0};
       continue;
     }
@@ -153,7 +155,8 @@ void Machine::wait_copies(int groups) {
   auto& thread = self();
   for (; static_cast<int>(thread.copy_groups.size()) > groups; thread.copy_groups.pop_front())
     for (const auto& copy : thread.copy_groups.front()) {
-      if (copy.valid) access(reinterpret_cast<std::uintptr_t>(copy.from), copy.valid, AccessKind::Read, false, copy.site);
+      if (copy.valid)
+        access(reinterpret_cast<std::uintptr_t>(copy.from), copy.valid, AccessKind::Read, false, copy.site);
       std::memcpy(copy.to, copy.from, copy.valid);
       std::memset(copy.to + copy.valid, 0, copy.bytes - copy.valid);
       const auto target = reinterpret_cast<std::uintptr_t>(copy.to);
@@ -170,15 +173,18 @@ void Machine::report_stuck() {
     const bool done = thread.state == State::Done;
     in_warp = in_warp || (!done && is_of_warp(thread.wait));
     const unsigned mask = is_of_warp(thread.wait) ? thread.mask : 0;
-    groups[done ? std::tuple{true, Wait::Barrier, 0, 0u} : std::tuple{false, thread.wait, thread.line, mask}].push_back(t);
+    groups[done ? std::tuple{true, Wait::Barrier, 0, 0u} : std::tuple{false, thread.wait, thread.line, mask}].push_back(
+        t);
   }
-  std::string text = str("block (", blocks_.back().x, ", ", blocks_.back().y, ", ", blocks_.back().z, ") does not end: ");
+  std::string text =
+      str("block (", blocks_.back().x, ", ", blocks_.back().y, ", ", blocks_.back().z, ") does not end: ");
   const char* separator = "";
   for (const auto& [key, threads] : groups) {
     const auto& [done, kind, line, mask] = key;
     static constexpr const char* names[] = {"barrier", "barrier of the grid", "warp barrier", "shuffle", "vote"};
-    text += str(separator, "threads ", ranges(threads), done ? std::string(" have returned")
-                                                             : str(" wait at the ", names[static_cast<int>(kind)], " in line ", line));
+    text += str(
+        separator, "threads ", ranges(threads),
+        done ? std::string(" have returned") : str(" wait at the ", names[static_cast<int>(kind)], " in line ", line));
     if (!done && mask) text += str(" for the lanes ", hexadecimal(mask));
     separator = "; ";
   }
@@ -193,9 +199,9 @@ void Machine::report_race(Region& region, const Conflict& conflict, AccessKind k
   const int line = module_->line(conflict.site);
   const bool in_flight = conflict.stamp.local == Stamp::in_flight;
   add_fault(Fault::Kind::Race,
-            str(thread_name(running_), line_of(site), " ", now[static_cast<int>(kind)], " ", region.element(conflict.offset),
-                in_flight ? ", to which a copy is in flight that " : ", which ", thread_name(conflict.stamp),
-                in_flight ? " began" : str(" ", earlier[static_cast<int>(conflict.kind)]),
+            str(thread_name(running_), line_of(site), " ", now[static_cast<int>(kind)], " ",
+                region.element(conflict.offset), in_flight ? ", to which a copy is in flight that " : ", which ",
+                thread_name(conflict.stamp), in_flight ? " began" : str(" ", earlier[static_cast<int>(conflict.kind)]),
                 line ? str(" in line ", line) : std::string(), in_flight ? "" : ", and nothing orders the two"));
 }
 

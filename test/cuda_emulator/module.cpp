@@ -66,7 +66,8 @@ const fs::path& scratch() {
 const std::string& compiler_flags() {
   static const std::string flags =
       "-std=c++17 -O1 -g1 -w -fPIC -shared -fsanitize=thread -fno-strict-aliasing -fwrapv -ffp-contract=off "
-      "-fno-math-errno -fno-trapping-math -fvisibility=hidden -ftrivial-auto-var-init=pattern -fno-exceptions -fno-rtti -nostdlib "
+      "-fno-math-errno -fno-trapping-math -fvisibility=hidden -ftrivial-auto-var-init=pattern -fno-exceptions "
+      "-fno-rtti -nostdlib "
 #if TC_EMULATOR_GNU
       "-fno-tree-sra -malign-data=abi --param tsan-instrument-func-entry-exit=0 "
 #endif
@@ -79,8 +80,8 @@ void compile(const std::string& text, const fs::path& library) {
   auto stem = str("k", getpid(), "_", std::hash<std::string>()(text));
   auto source = scratch() / (stem + ".cpp"), log = scratch() / (stem + ".log"), made = scratch() / (stem + ".so");
   std::ofstream(source) << "#line 1 \"" << text_name << "\"\n" << to_host_text(text);
-  auto command = str("LC_ALL=C " TC_EMULATOR_COMPILER, " ", compiler_flags(), " -o ", made.string(), " ", source.string(), " > ",
-                     log.string(), " 2>&1");
+  auto command = str("LC_ALL=C " TC_EMULATOR_COMPILER, " ", compiler_flags(), " -o ", made.string(), " ",
+                     source.string(), " > ", log.string(), " 2>&1");
   if (std::system(command.c_str()) != 0)
     throw InternalError(str("the kernel's text does not compile on the host:\n", read_file(log), text));
   fs::remove(source);
@@ -148,7 +149,8 @@ void Module::open() {
   auto* header = reinterpret_cast<const ElfW(Ehdr)*>(low_);
   auto* segments = reinterpret_cast<const ElfW(Phdr)*>(low_ + header->e_phoff);
   for (int i = 0; i < header->e_phnum; ++i)
-    if (segments[i].p_type == PT_LOAD) high_ = std::max<std::uintptr_t>(high_, low_ + segments[i].p_vaddr + segments[i].p_memsz);
+    if (segments[i].p_type == PT_LOAD)
+      high_ = std::max<std::uintptr_t>(high_, low_ + segments[i].p_vaddr + segments[i].p_memsz);
   auto bytes = read_file(path_);
   if (needs_hook(bytes, "2")) access_bytes_ = 2;
   if (needs_hook(bytes, "1") || bytes.find("__tsan_read_range") != std::string::npos ||

@@ -14,8 +14,8 @@ class Module {
  public:
   using Call = void (*)(void** arguments);
 
-  /// Compiles \p text with the machine's compiler, or takes what an earlier call made of it. Throws InternalError with the
-  /// compiler's messages. TC_EMULATOR_CACHE names a folder that keeps libraries for later processes.
+  /// Compiles \p text with the machine's compiler, or takes what an earlier call made of it. Throws InternalError with
+  /// the compiler's messages. TC_EMULATOR_CACHE names a folder that keeps libraries for later processes.
   static std::shared_ptr<const Module> load(const std::string& text);
   ~Module();
 

@@ -33,8 +33,10 @@ PreludeCase make(std::vector<std::string> functions, const std::string& body, co
   PreludeCase result;
   result.name = functions.front();
   result.functions = std::move(functions);
-  result.text = str("#include \"tc_prelude.h\"\nextern \"C\" __global__ void check(const double* __restrict__ in, double* __restrict__ out) {\n",
-                    "  const int t = threadIdx.x;\n", body, "}\n");
+  result.text =
+      str("#include \"tc_prelude.h\"\nextern \"C\" __global__ void check(const double* __restrict__ in, double* "
+          "__restrict__ out) {\n",
+          "  const int t = threadIdx.x;\n", body, "}\n");
   result.in = numbers(threads * 4, [](int i) { return static_cast<double>(i); });
   result.want = each_thread(want);
   return result;
@@ -47,21 +49,24 @@ std::vector<PreludeCase> synchronisation() {
   s[t] = in[t];
   tc_barrier();
   out[t] = s[63 - t];
-)", [](int t) { return 63 - t; }));
+)",
+                       [](int t) { return 63 - t; }));
   cases.push_back(make({"tc_warp_barrier"}, R"(
   __shared__ double s[64];
   s[t] = in[t];
   tc_warp_barrier();
   out[t] = s[t ^ 31];
-)", [](int t) { return t ^ 31; }));
+)",
+                       [](int t) { return t ^ 31; }));
   cases.push_back(make({"tc_shuffle_xor", "tc_shuffle_down", "tc_shuffle"}, R"(
   const float f = static_cast<float>(in[t]);
   const unsigned char odd = static_cast<unsigned char>(t % 2);
   out[t] = tc_shuffle_xor(in[t], 5) + 100 * tc_shuffle_down(f, 3) + 10000 * tc_shuffle(t, 7) + 1000000 * tc_shuffle_xor(odd, 1);
-)", [](int t) {
-    const int down = t % 32 + 3 < 32 ? t + 3 : t, from = t / 32 * 32 + 7;
-    return (t ^ 5) + 100.0 * down + 10000.0 * from + 1000000.0 * ((t ^ 1) % 2);
-  }));
+)",
+                       [](int t) {
+                         const int down = t % 32 + 3 < 32 ? t + 3 : t, from = t / 32 * 32 + 7;
+                         return (t ^ 5) + 100.0 * down + 10000.0 * from + 1000000.0 * ((t ^ 1) % 2);
+                       }));
   cases.push_back(make({"tc_last_block", "tc_fence"}, R"(
   double* partial = out + 64;
   unsigned* ticket = reinterpret_cast<unsigned*>(out + 80);
@@ -72,7 +77,8 @@ std::vector<PreludeCase> synchronisation() {
     for (int b = 0; b < static_cast<int>(gridDim.x); ++b) sum += partial[b];
     out[t] = sum + t;
   }
-)", [](int t) { return 36 + t; }));
+)",
+                       [](int t) { return 36 + t; }));
   cases.back().blocks = 8;
   for (int b = 0; b < 17; ++b) cases.back().want.push_back(b < 8 ? b + 1 : 0);
   cases.push_back(make({"tc_grid_barrier"}, R"(
@@ -86,7 +92,8 @@ std::vector<PreludeCase> synchronisation() {
     if (blockIdx.x == round) out[t] = sum + t;
     tc_grid_barrier(word);
   }
-)", [](int t) { return 44 + t; }));
+)",
+                       [](int t) { return 44 + t; }));
   cases.back().blocks = 8;
   cases.back().cooperative = true;
   for (int b = 0; b < 17; ++b) cases.back().want.push_back(b < 8 ? b + 2 : 0);
@@ -102,7 +109,8 @@ std::vector<PreludeCase> memory() {
   b[t] = static_cast<float>(2 * in[t]);
   tc_barrier();
   out[t] = a[63 - t] + 1000 * b[t ^ 1];
-)", [](int t) { return 63 - t + 2000.0 * (t ^ 1); }));
+)",
+                       [](int t) { return 63 - t + 2000.0 * (t ^ 1); }));
   cases.back().shared_bytes = 1024;
   cases.push_back(make({"tc_atomic_add", "tc_atomic_mul", "tc_atomic_min", "tc_atomic_max"}, R"(
   __shared__ double d[4];
@@ -125,12 +133,15 @@ std::vector<PreludeCase> memory() {
   tc_barrier();
   const double all[] = {d[0], d[1], d[2], d[3], double(i[0]), double(i[1]), double(i[2]), double(i[3]), f[0], f[1], double(wide)};
   out[t] = t < 11 ? all[t] : 0;
-)", [](int t) {
-    const double want[] = {2016, 1024, -7, 63, 2016, 243, -58, 3969, 32, 0, 64.0 * (1ll << 40) + 1};
-    return t < 11 ? want[t] : 0;
-  }));
-  cases.push_back(make({"tc_copy_async_16", "tc_copy_async_8", "tc_copy_async_4", "tc_copy_async_16_if", "tc_copy_async_4_if",
-                        "tc_copy_commit", "tc_copy_wait"}, R"(
+)",
+                       [](int t) {
+                         const double want[] = {
+                             2016, 1024, -7, 63, 2016, 243, -58, 3969, 32, 0, 64.0 * (1ll << 40) + 1};
+                         return t < 11 ? want[t] : 0;
+                       }));
+  cases.push_back(make({"tc_copy_async_16", "tc_copy_async_8", "tc_copy_async_4", "tc_copy_async_16_if",
+                        "tc_copy_async_4_if", "tc_copy_commit", "tc_copy_wait"},
+                       R"(
   __shared__ __align__(16) double s[256];
   __shared__ __align__(16) int words[128];
   tc_copy_async_16_if(&s[2 * t], in + 2 * t, t % 2 == 0);
@@ -147,7 +158,8 @@ std::vector<PreludeCase> memory() {
   tc_copy_wait<0>();
   tc_barrier();
   out[t] = sum + 10000 * s[128 + (t ^ 9)] + 1000000 * s[192 + t];
-)", [](int t) { return (t / 2 % 2 == 0 ? t : 0) + 2000 + 10000.0 * (t ^ 9) + 1000000.0 * t; }));
+)",
+                       [](int t) { return (t / 2 % 2 == 0 ? t : 0) + 2000 + 10000.0 * (t ^ 9) + 1000000.0 * t; }));
   cases.push_back(make({"tc_vector", "tc_load", "tc_store"}, R"(
   const tc_vector<double, 4> wide = tc_load<4>(in + 4 * t);
   tc_vector<float, 4> v;
@@ -157,7 +169,8 @@ std::vector<PreludeCase> memory() {
   tc_barrier();
   const tc_vector<float, 2> pair = tc_load<2>(s + 4 * (t ^ 1));
   out[t] = pair[0] + 1000 * pair[1];
-)", [](int t) { return 4 * (t ^ 1) + 3 + 1000.0 * (4 * (t ^ 1) + 2); }));
+)",
+                       [](int t) { return 4 * (t ^ 1) + 3 + 1000.0 * (4 * (t ^ 1) + 2); }));
   return cases;
 }
 
@@ -167,32 +180,36 @@ std::vector<PreludeCase> arithmetic() {
   const int a = t % 8 - 4, b = t / 8 - 4;
   out[t] = tc_div(a, b) + 100 * tc_mod(a, b) + 10000.0 * tc_div<long long>(a, b) + 1e6 * min(a, b) + 1e8 * max(a, b) +
            1e10 * __popc(t) + 1e12 * __popcll(static_cast<unsigned long long>(t) << 40) + 1e14 * tc_mod<unsigned char>(200 + t, 7);
-)", [](int t) {
-    const int a = t % 8 - 4, b = t / 8 - 4, m = b < 0 ? -b : b;
-    const int rest = b == 0 ? 0 : ((a % m) + m) % m, quotient = b == 0 ? 0 : (a - rest) / b;
-    const int bits = __builtin_popcount(static_cast<unsigned>(t));
-    return quotient + 100 * rest + 10000.0 * quotient + 1e6 * std::min(a, b) + 1e8 * std::max(a, b) + 1e10 * bits + 1e12 * bits +
-           1e14 * ((200 + t) % 256 % 7);
-  }));
+)",
+                       [](int t) {
+                         const int a = t % 8 - 4, b = t / 8 - 4, m = b < 0 ? -b : b;
+                         const int rest = b == 0 ? 0 : ((a % m) + m) % m, quotient = b == 0 ? 0 : (a - rest) / b;
+                         const int bits = __builtin_popcount(static_cast<unsigned>(t));
+                         return quotient + 100 * rest + 10000.0 * quotient + 1e6 * std::min(a, b) +
+                                1e8 * std::max(a, b) + 1e10 * bits + 1e12 * bits + 1e14 * ((200 + t) % 256 % 7);
+                       }));
   cases.push_back(make({"tc_bits", "tc_nan_min", "tc_nan_max"}, R"(
   const float nan = tc_bits<float>(0x7fc00000u), x = static_cast<float>(in[t]);
   const bool caught = tc_nan_min(nan, x) != tc_nan_min(nan, x) && tc_nan_max(x, nan) != tc_nan_max(x, nan);
   out[t] = tc_nan_min(x, 9.0f) + 100 * tc_nan_max(x, 9.0f) + 10000 * caught + 1e6 * tc_bits<int>(1.0f);
-)", [](int t) { return std::min(t, 9) + 100.0 * std::max(t, 9) + 10000 + 1e6 * 0x3f800000; }));
+)",
+                       [](int t) { return std::min(t, 9) + 100.0 * std::max(t, 9) + 10000 + 1e6 * 0x3f800000; }));
   cases.push_back(make({"tc_isnan", "tc_isinf"}, R"(
   const float zero = static_cast<float>(in[0]);
   const double wide = in[0];
   const bool one = tc_isnan(zero / zero) && tc_isinf(1 / zero) && tc_isinf(-1 / wide) && tc_isnan(wide / wide);
   const bool other = tc_isnan(1 / zero) || tc_isinf(zero / zero) || tc_isinf(in[t]) || tc_isnan(in[t]);
   out[t] = 10 * one + other;
-)", [](int) { return 10; }));
+)",
+                       [](int) { return 10; }));
   cases.push_back(make({"tc_from_half", "tc_to_half", "tc_from_bfloat", "tc_to_bfloat"}, R"(
   const float x = static_cast<float>(in[t]) * 1.001f - 20.0f;
   out[t] = tc_from_half(tc_to_half(x)) + 1e6 * tc_from_bfloat(tc_to_bfloat(x));
-)", [](int t) {
-    const float x = static_cast<float>(t) * 1.001f - 20.0f;
-    return half_to_float(float_to_half(x)) + 1e6 * bfloat_to_float(float_to_bfloat(x));
-  }));
+)",
+                       [](int t) {
+                         const float x = static_cast<float>(t) * 1.001f - 20.0f;
+                         return half_to_float(float_to_half(x)) + 1e6 * bfloat_to_float(float_to_bfloat(x));
+                       }));
   return cases;
 }
 
@@ -209,15 +226,20 @@ PreludeCase math_case(const std::string& called, const lang::MathFunction& funct
   }
   const bool above_one = called == "acosh";
   const char* argument = above_one ? "1 + in[t]" : "in[t]";
-  auto result = make({called}, str("  const double x = ", argument, ";\n  out[t] = ", called, "(", doubles, ");\n  out[64 + t] = ", called,
-                                   prelude ? "" : "f", "(", floats, ");\n"),
+  auto result = make({called},
+                     str("  const double x = ", argument, ";\n  out[t] = ", called, "(", doubles,
+                         ");\n  out[64 + t] = ", called, prelude ? "" : "f", "(", floats, ");\n"),
                      [&](int t) {
                        const double x = in[static_cast<std::size_t>(t)] + above_one;
                        switch (arity) {
-                         case 1: return std::get<0>(function.f64)(x);
-                         case 2: return std::get<1>(function.f64)(x, x + 1);
-                         case 3: return std::get<2>(function.f64)(x, x + 1, x + 2);
-                         default: return std::get<3>(function.f64)(x, x + 1, x + 2, x + 3);
+                         case 1:
+                           return std::get<0>(function.f64)(x);
+                         case 2:
+                           return std::get<1>(function.f64)(x, x + 1);
+                         case 3:
+                           return std::get<2>(function.f64)(x, x + 1, x + 2);
+                         default:
+                           return std::get<3>(function.f64)(x, x + 1, x + 2, x + 3);
                        }
                      });
   auto again = result.want;

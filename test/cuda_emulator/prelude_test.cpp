@@ -24,15 +24,17 @@ TEST_P(HostPrelude, GivesTheValuesOfItsTable) {
     std::fill(out, out + one.want.size(), 0);
     RunOptions options;
     options.seed = seed;
-    const auto in_count = static_cast<std::int64_t>(one.in.size()), out_count = static_cast<std::int64_t>(one.want.size());
+    const auto in_count = static_cast<std::int64_t>(one.in.size()),
+               out_count = static_cast<std::int64_t>(one.want.size());
     auto result = run({one.text, "check"}, {{one.blocks, 1, 1}, {64, 1, 1}, one.shared_bytes, one.cooperative},
                       {Buffer{"in", {contiguous(DType::Float64, {in_count}), in}, false},
                        Buffer{"out", {contiguous(DType::Float64, {out_count}), out}}},
                       options);
     ASSERT_EQ(result.text(), "") << one.text;
     for (std::size_t i = 0; i < one.want.size(); ++i)
-      EXPECT_LE(std::fabs(out[i] - one.want[i]), one.tolerance * (1 + std::fabs(one.want[i]))) << "out[" << i << "]: " << out[i]
-          << " for " << one.want[i] << "\n" << one.text;
+      EXPECT_LE(std::fabs(out[i] - one.want[i]), one.tolerance * (1 + std::fabs(one.want[i])))
+          << "out[" << i << "]: " << out[i] << " for " << one.want[i] << "\n"
+          << one.text;
   }
 }
 
@@ -42,7 +44,8 @@ INSTANTIATE_TEST_SUITE_P(Table, HostPrelude, testing::ValuesIn(prelude_cases()),
 /// What runs here is what NVRTC takes.
 TEST_P(HostPrelude, IsTheSameTextForTheDevice) {
   if (!cuda::nvrtc_version()) GTEST_SKIP() << "NVRTC is not installed";
-  for (const char* architecture : {"sm_75", "sm_90"}) EXPECT_EQ(cuda::compile_cubin(GetParam().text, architecture).log, "");
+  for (const char* architecture : {"sm_75", "sm_90"})
+    EXPECT_EQ(cuda::compile_cubin(GetParam().text, architecture).log, "");
 }
 
 TEST(HostPrelude, HasACaseForEveryFunction) {

@@ -41,7 +41,8 @@ void Regions::add(const Buffer& buffer) {
   region.begin = reinterpret_cast<std::uintptr_t>(buffer.view.data) + static_cast<std::uintptr_t>(span.low * size);
   region.end = region.begin + static_cast<std::uintptr_t>((span.high - span.low + 1) * size);
   region.writable = buffer.writable;
-  region.shadow = std::make_unique<Shadow>(region.end - region.begin, std::countr_zero(static_cast<unsigned>(size)), false);
+  region.shadow =
+      std::make_unique<Shadow>(region.end - region.begin, std::countr_zero(static_cast<unsigned>(size)), false);
   region.element = [name = buffer.name, spec = TensorSpec(buffer.view)](std::size_t offset) {
     return element_name(name, spec, offset);
   };

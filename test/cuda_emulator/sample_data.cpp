@@ -24,11 +24,13 @@ const Access* as_access(ExprPtr expr) {
 /// Does the value of \p expr round for operands that are small integers?
 bool rounds(const ExprPtr& expr) {
   if (!expr->type || !is_float(*expr->type)) return false;
-  static const std::set<std::string> exact = {"min",  "max",   "fmin",  "fmax",  "fabs", "abs",    "floor",   "ceil", "round",
-                                              "trunc", "relu", "clamp", "select", "fmod", "copysign", "fdim", "remainder"};
+  static const std::set<std::string> exact = {"min",    "max",  "fmin",     "fmax",  "fabs",     "abs",
+                                              "floor",  "ceil", "round",    "trunc", "relu",     "clamp",
+                                              "select", "fmod", "copysign", "fdim",  "remainder"};
   if (const auto* call = std::get_if<Call>(&expr->node)) return !exact.count(call->function);
   if (const auto* binary = std::get_if<Binary>(&expr->node)) return binary->op == BinaryOp::Div;
-  if (const auto* literal = std::get_if<FloatLiteral>(&expr->node)) return literal->value * 16 != std::floor(literal->value * 16);
+  if (const auto* literal = std::get_if<FloatLiteral>(&expr->node))
+    return literal->value * 16 != std::floor(literal->value * 16);
   return false;
 }
 
@@ -46,7 +48,8 @@ double unit(const Def& def) {
 
 }  // namespace
 
-std::map<std::string, std::pair<std::int64_t, std::int64_t>> index_values(const engine::Function& function, const SizeMap& sizes) {
+std::map<std::string, std::pair<std::int64_t, std::int64_t>> index_values(const engine::Function& function,
+                                                                          const SizeMap& sizes) {
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> result;
   auto limit = [&](const std::string& name, std::int64_t low, std::int64_t high) {
     auto [it, added] = result.emplace(name, std::pair{low, high});
@@ -70,7 +73,8 @@ std::map<std::string, std::pair<std::int64_t, std::int64_t>> index_values(const 
       });
     }
   };
-  for_each_assignment(function.def, [&](std::size_t, const Assignment& assignment) { for_each_expr(assignment.rhs, visit); });
+  for_each_assignment(function.def,
+                      [&](std::size_t, const Assignment& assignment) { for_each_expr(assignment.rhs, visit); });
   return result;
 }
 
@@ -81,7 +85,8 @@ double rounding_tolerance(const engine::Function& function, const SizeMap& sizes
     for_each_expr(assignment.rhs, [&](const ExprPtr& expr) { exact = exact && !rounds(expr); });
     double length = 1;
     for (const auto& iterator : assignment.reduction_iterators)
-      length *= static_cast<double>(std::max<std::int64_t>(1, evaluate_size(function.ranges.statements[i].at(iterator).extent, sizes)));
+      length *= static_cast<double>(
+          std::max<std::int64_t>(1, evaluate_size(function.ranges.statements[i].at(iterator).extent, sizes)));
     longest *= length;
   });
   return exact ? 0 : unit(function.def) * (32 * std::sqrt(longest) + 2 * longest);

@@ -30,13 +30,15 @@ struct Memory {
 
 std::size_t offset_of(const TensorSpec& spec, std::int64_t flat) {
   std::int64_t offset = 0;
-  for (std::size_t d = spec.shape.size(); d-- > 0; flat /= spec.shape[d]) offset += flat % spec.shape[d] * spec.strides[d];
+  for (std::size_t d = spec.shape.size(); d-- > 0; flat /= spec.shape[d])
+    offset += flat % spec.shape[d] * spec.strides[d];
   return static_cast<std::size_t>(offset);
 }
 
 double load(const TensorView& view, std::int64_t flat) {
   const auto at = offset_of(view, flat);
-  return view.dtype == DType::Float32 ? static_cast<const float*>(view.data)[at] : static_cast<const int*>(view.data)[at];
+  return view.dtype == DType::Float32 ? static_cast<const float*>(view.data)[at]
+                                      : static_cast<const int*>(view.data)[at];
 }
 
 void store(const TensorView& view, std::int64_t flat, double value) {
@@ -68,7 +70,8 @@ Outcome run_sample(const Sample& sample, std::uint64_t seed) {
     memory.push_back(std::make_unique<Memory>(static_cast<std::size_t>(element_span(view).high + 1) * 4));
     view.data = memory.back()->data;
     if (sample.values[t].empty()) poison(view);
-    for (std::size_t i = 0; i < sample.values[t].size(); ++i) store(view, static_cast<std::int64_t>(i), sample.values[t][i]);
+    for (std::size_t i = 0; i < sample.values[t].size(); ++i)
+      store(view, static_cast<std::int64_t>(i), sample.values[t][i]);
     const bool input = t == 0 || sample.names[t] == "B";
     arguments.push_back(Buffer{sample.names[t], view, !input});
     last = view;
@@ -165,7 +168,8 @@ extern "C" __global__ void __launch_bounds__(256) sgemm(const float* __restrict_
   const int m = 37, n = 50, k = 41;
   sample.shape = {{1, 3, 1}, {16, 16, 1}};
   sample.names = {"A", "B", "C"};
-  sample.specs = {contiguous(DType::Float32, {m, k}), contiguous(DType::Float32, {k, n}), contiguous(DType::Float32, {m, n})};
+  sample.specs = {contiguous(DType::Float32, {m, k}), contiguous(DType::Float32, {k, n}),
+                  contiguous(DType::Float32, {m, n})};
   sample.values = {integers(m * k, 1), integers(k * n, 2), {}};
   for (int size : {m, n, k}) sample.scalars.push_back(Scalar::of(size));
   for (std::size_t i = 0; i < m; ++i)
@@ -220,7 +224,8 @@ extern "C" __global__ void neighbours(const float* X, float* left, unsigned* wor
 )";
   sample.shape = {{5, 1, 1}, {64, 1, 1}, 0, true};
   sample.names = {"X", "left", "word", "Y"};
-  sample.specs = {contiguous(DType::Float32, {320}), contiguous(DType::Float32, {320}), contiguous(DType::Int32, {}), contiguous(DType::Float32, {320})};
+  sample.specs = {contiguous(DType::Float32, {320}), contiguous(DType::Float32, {320}), contiguous(DType::Int32, {}),
+                  contiguous(DType::Float32, {320})};
   sample.values = {integers(320, 9), {}, {0}, {}};
   auto sums = sample.values[0];
   for (int round = 0; round < 2; ++round) {
@@ -346,7 +351,8 @@ extern "C" __global__ void carried(const float* __restrict__ X, float* __restric
   sample.specs = {contiguous(DType::Float32, {33, 10}), contiguous(DType::Float32, {33, 9})};
   sample.values = {integers(330, 7), {}};
   for (std::size_t t = 0; t < 33; ++t)
-    for (std::size_t i = 1; i < 10; ++i) sample.want.push_back(sample.values[0][t * 10 + i - 1] + sample.values[0][t * 10 + i]);
+    for (std::size_t i = 1; i < 10; ++i)
+      sample.want.push_back(sample.values[0][t * 10 + i - 1] + sample.values[0][t * 10 + i]);
   return sample;
 }
 

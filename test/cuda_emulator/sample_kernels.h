@@ -31,8 +31,8 @@ Sample sgemm();
 Sample transpose();
 /// The sum of 3000 numbers: partial sums of blocks, the last block adds them.
 Sample two_stage_sum();
-/// Two rounds in which each of 5 blocks adds up what its neighbours left in the round before: a cooperative launch. A block keeps its
-/// own sum in shared memory from one round to the next.
+/// Two rounds in which each of 5 blocks adds up what its neighbours left in the round before: a cooperative launch. A
+/// block keeps its own sum in shared memory from one round to the next.
 Sample neighbours();
 /// Sums of 64 columns over 24 rows, which arrive by asynchronous copies two stages ahead.
 Sample pipeline();

@@ -33,7 +33,8 @@ std::optional<Conflict> Shadow::conflict(const HappensBefore& order, int thread,
 void Shadow::note_read(const HappensBefore& order, int thread, Cell& cell, Stamp now, std::uint32_t site) {
   const std::uint32_t lane = 1u << (thread % HappensBefore::warp);
   const Stamp last = cell.read;
-  const bool same_warp = last.block == now.block && last.thread / HappensBefore::warp == now.thread / HappensBefore::warp;
+  const bool same_warp =
+      last.block == now.block && last.thread / HappensBefore::warp == now.thread / HappensBefore::warp;
   if (same_warp && last.epoch == now.epoch && last.local == now.local) {
     cell.lanes |= lane;
   } else {
@@ -72,8 +73,8 @@ std::optional<Conflict> Shadow::access(const HappensBefore& order, int thread, s
   return found;
 }
 
-std::optional<Conflict> Shadow::begin_copy(const HappensBefore& order, int thread, std::size_t offset, std::size_t bytes,
-                                           std::uint32_t site) {
+std::optional<Conflict> Shadow::begin_copy(const HappensBefore& order, int thread, std::size_t offset,
+                                           std::size_t bytes, std::uint32_t site) {
   auto found = access(order, thread, offset, bytes, AccessKind::Write, site);
   for (std::size_t i = offset >> shift_, last = (offset + bytes - 1) >> shift_; i <= last; ++i)
     cell(order, i).write.local = Stamp::in_flight;

@@ -28,8 +28,8 @@ class Shadow {
   int granule_shift() const { return shift_; }
 
   /// Records the access; an earlier one it races with, if any.
-  std::optional<Conflict> access(const HappensBefore& order, int thread, std::size_t offset, std::size_t bytes, AccessKind kind,
-                                 std::uint32_t site);
+  std::optional<Conflict> access(const HappensBefore& order, int thread, std::size_t offset, std::size_t bytes,
+                                 AccessKind kind, std::uint32_t site);
   /// As a write that has no end yet, and its end.
   std::optional<Conflict> begin_copy(const HappensBefore& order, int thread, std::size_t offset, std::size_t bytes,
                                      std::uint32_t site);

@@ -1,9 +1,9 @@
 // tc_check_prelude [--compare=false]
 //
-// Runs a kernel about every function of the prelude on this machine's GPU. The same kernels, inputs and results are a test of the
-// emulator (prelude_test.cpp), so that the two agree where this says "ok". Prints one line a kernel; ends with 0, 1 for a wrong
-// value or a fault, 2 without a GPU. A fault costs the kernel that made it only: the others run in a new process.
-// With --compare=false values are not looked at: for a driver that runs nothing.
+// Runs a kernel about every function of the prelude on this machine's GPU. The same kernels, inputs and results are a
+// test of the emulator (prelude_test.cpp), so that the two agree where this says "ok". Prints one line a kernel; ends
+// with 0, 1 for a wrong value or a fault, 2 without a GPU. A fault costs the kernel that made it only: the others run
+// in a new process. With --compare=false values are not looked at: for a driver that runs nothing.
 
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -29,7 +29,8 @@ class DeviceNumbers {
  public:
   explicit DeviceNumbers(const std::vector<double>& values) : count_(values.size()) {
     cuda::driver().check(cuda::driver().allocate(&address_, count_ * sizeof(double)), "allocate");
-    cuda::driver().check(cuda::driver().copy_to_device(address_, values.data(), count_ * sizeof(double), nullptr), "copy to the device");
+    cuda::driver().check(cuda::driver().copy_to_device(address_, values.data(), count_ * sizeof(double), nullptr),
+                         "copy to the device");
   }
   ~DeviceNumbers() { cuda::driver().release(address_); }
   DeviceNumbers(const DeviceNumbers&) = delete;
@@ -38,7 +39,8 @@ class DeviceNumbers {
   void* pointer() const { return reinterpret_cast<void*>(address_); }
   std::vector<double> values() const {
     std::vector<double> result(count_);
-    cuda::driver().check(cuda::driver().copy_to_host(result.data(), address_, count_ * sizeof(double), nullptr), "copy to the host");
+    cuda::driver().check(cuda::driver().copy_to_host(result.data(), address_, count_ * sizeof(double), nullptr),
+                         "copy to the host");
     cuda::synchronise({});
     return result;
   }
@@ -71,7 +73,8 @@ std::optional<double> largest_difference(const PreludeCase& one, const std::vect
   for (std::size_t i = 0; i < got.size(); ++i) {
     const double difference = std::fabs(got[i] - one.want[i]) / (1 + std::fabs(one.want[i]));
     if (!(difference <= one.tolerance)) {
-      std::cout << "WRONG " << one.name << ": out[" << i << "] is " << got[i] << ", expected " << one.want[i] << "\n" << one.text;
+      std::cout << "WRONG " << one.name << ": out[" << i << "] is " << got[i] << ", expected " << one.want[i] << "\n"
+                << one.text;
       return std::nullopt;
     }
     largest = std::max(largest, difference);
@@ -125,9 +128,11 @@ int check(bool compare) {
     int status = 0;
     waitpid(child, &status, 0);
     if (WIFEXITED(status) && WEXITSTATUS(status) == no_device) return no_device;
-    if (WIFSIGNALED(status)) std::cout << "DIED after " << progress.next << " cases, by signal " << WTERMSIG(status) << std::endl;
+    if (WIFSIGNALED(status))
+      std::cout << "DIED after " << progress.next << " cases, by signal " << WTERMSIG(status) << std::endl;
   }
-  std::cout << cases.size() << " kernels, " << (progress.wrong ? str(progress.wrong, " WRONG") : std::string("all right")) << std::endl;
+  std::cout << cases.size() << " kernels, "
+            << (progress.wrong ? str(progress.wrong, " WRONG") : std::string("all right")) << std::endl;
   return progress.wrong ? 1 : 0;
 }
 

@@ -1,8 +1,8 @@
 // tc_emulate FILE.tc --sizes "N=37,D=129" --target cuda:sm_90 --seeds 3 --options "fusion=max"
 //
-// Compiles the last def of a file for CUDA, runs its kernels in the emulator on random integers, once a seed, and compares with
-// the interpreter. Prints one summary line, or the first fault or difference; ends with 0, 1 for either, 2 for a text, sizes or
-// options that mean nothing.
+// Compiles the last def of a file for CUDA, runs its kernels in the emulator on random integers, once a seed, and
+// compares with the interpreter. Prints one summary line, or the first fault or difference; ends with 0, 1 for either,
+// 2 for a text, sizes or options that mean nothing.
 
 #include <gflags/gflags.h>
 
@@ -40,7 +40,8 @@ lang::SizeMap parse_sizes(std::string text) {
   std::istringstream words(text);
   for (std::string word; words >> word;) {
     auto equals = word.find('=');
-    if (equals == std::string::npos || word.find_first_not_of("0123456789", equals + 1) != std::string::npos || equals + 1 == word.size())
+    if (equals == std::string::npos || word.find_first_not_of("0123456789", equals + 1) != std::string::npos ||
+        equals + 1 == word.size())
       throw ArgumentError(str("--sizes: '", word, "' is not like N=37"));
     sizes[word.substr(0, equals)] = std::stoll(word.substr(equals + 1));
   }
@@ -50,7 +51,9 @@ lang::SizeMap parse_sizes(std::string text) {
 lang::SizeMap sizes_of(const ProgramFile& program, const engine::Function& function) {
   auto sizes = !FLAGS_sizes.empty() || program.runs.empty() ? parse_sizes(FLAGS_sizes) : program.runs.front();
   for (const auto& name : function.def.sizes)
-    if (!sizes.count(name)) throw ArgumentError(str("--sizes lacks '", name, "'; '", function.name(), "' has the sizes ", join(function.def.sizes)));
+    if (!sizes.count(name))
+      throw ArgumentError(
+          str("--sizes lacks '", name, "'; '", function.name(), "' has the sizes ", join(function.def.sizes)));
   return sizes;
 }
 
@@ -61,9 +64,10 @@ void complete(ProgramFile& program, const engine::Function& function, const lang
 
 void print_counts(const Emulated& run) {
   for (const auto& [kernel, site] : run.sites)
-    std::cout << kernel << " line " << site.line << ": " << (site.shared ? "shared " : "global ") << (site.write ? "write" : "read") << " of "
-              << site.bytes << " bytes, " << site.warp_accesses << " times a warp, " << site.transactions
-              << (site.shared ? " wavefronts" : " sectors") << ", ideal " << site.ideal << "\n";
+    std::cout << kernel << " line " << site.line << ": " << (site.shared ? "shared " : "global ")
+              << (site.write ? "write" : "read") << " of " << site.bytes << " bytes, " << site.warp_accesses
+              << " times a warp, " << site.transactions << (site.shared ? " wavefronts" : " sectors") << ", ideal "
+              << site.ideal << "\n";
 }
 
 /// Takes away one barrier after the other and prints those that nothing misses at these sizes.
@@ -78,11 +82,13 @@ void print_needless_barriers(const DeviceProgram& program, const engine::Functio
         emulator::RunOptions run_options;
         run_options.seed = static_cast<std::uint64_t>(seed);
         auto got = emulate(without, function, arguments, run_options);
-        missed = !got.faults.empty() || !got.refusal.empty() || first_difference(function, got.outputs, want, tolerances);
+        missed =
+            !got.faults.empty() || !got.refusal.empty() || first_difference(function, got.outputs, want, tolerances);
       }
       if (!missed)
-        std::cout << "line " << 1 + std::count(program.text.begin(), program.text.begin() + static_cast<std::ptrdiff_t>(at), '\n') << ": "
-                  << barrier << " is not missed\n";
+        std::cout << "line "
+                  << 1 + std::count(program.text.begin(), program.text.begin() + static_cast<std::ptrdiff_t>(at), '\n')
+                  << ": " << barrier << " is not missed\n";
     }
 }
 
@@ -102,7 +108,7 @@ int emulate_file(const std::string& path) {
   auto arguments = make_arguments(*function, program, sizes);
   Tolerances tolerances;
   for (const auto& output : function->def.returns)
-    tolerances[output.name] = FLAGS_tolerance >= 0   ? FLAGS_tolerance
+    tolerances[output.name] = FLAGS_tolerance >= 0    ? FLAGS_tolerance
                               : program.tolerance > 0 ? program.tolerance
                                                       : rounding_tolerance(*function, sizes);
   const bool compares = FLAGS_blocks == 0;
@@ -132,9 +138,10 @@ int emulate_file(const std::string& path) {
   }
   std::size_t kernels = 0;
   for (const auto& launch : device.launches) kernels += launch.kernels.size();
-  std::cout << "ok " << function->name() << " (" << options.target << (FLAGS_options.empty() ? "" : "; ") << FLAGS_options << "): " << kernels
-            << " kernels, " << FLAGS_seeds << " interleavings, " << last.accesses << " accesses, tolerance " << tolerances.begin()->second
-            << "; compile " << static_cast<int>(device.compile_milliseconds) << " ms, on the host " << static_cast<int>(host)
+  std::cout << "ok " << function->name() << " (" << options.target << (FLAGS_options.empty() ? "" : "; ")
+            << FLAGS_options << "): " << kernels << " kernels, " << FLAGS_seeds << " interleavings, " << last.accesses
+            << " accesses, tolerance " << tolerances.begin()->second << "; compile "
+            << static_cast<int>(device.compile_milliseconds) << " ms, on the host " << static_cast<int>(host)
             << " ms, runs " << static_cast<int>(run) << " ms\n";
   return 0;
 }

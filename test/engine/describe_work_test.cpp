@@ -37,7 +37,8 @@ TEST(DescribeWork, SmallerCachesLetMoreThrough) {
 }
 
 TEST(DescribeWork, AddsUpLaunches) {
-  const char* text = "def f(float(N) X, int32(N) at) -> (T, Y) { T(i) = X(i) + 1.0 where i in 0:N Y(i) = T(at(i)) where i in 0:N }";
+  const char* text =
+      "def f(float(N) X, int32(N) at) -> (T, Y) { T(i) = X(i) + 1.0 where i in 0:N Y(i) = T(at(i)) where i in 0:N }";
   auto found = report(text, {floats({5000}), contiguous(DType::Int32, {5000})}, on("cpu:avx2,cores=1"));
   ASSERT_TRUE(found.traffic);
   EXPECT_EQ(found.work.flops(), 5000);
@@ -45,7 +46,8 @@ TEST(DescribeWork, AddsUpLaunches) {
 }
 
 TEST(DescribeWork, KnowsTheTypeAndThreads) {
-  auto found = report("def f(double(N) X) -> (Y) { Y(i) = 2.0 * X(i) }", {contiguous(DType::Float64, {10000000})}, on("cpu:avx2,cores=2"));
+  auto found = report("def f(double(N) X) -> (Y) { Y(i) = 2.0 * X(i) }", {contiguous(DType::Float64, {10000000})},
+                      on("cpu:avx2,cores=2"));
   EXPECT_EQ(found.type, DType::Float64);
   EXPECT_TRUE(found.parallel);
   auto small = report("def f(float(N) X) -> (Y) { Y(i) = 2.0 * X(i) }", {floats({100})}, on("cpu:avx2,cores=2"));
@@ -59,7 +61,8 @@ TEST(DescribeWork, SaysWhatItDoesNotPredict) {
   EXPECT_NE(to_string(gpu).find("not predicted, the model is of a CPU's caches"), std::string::npos) << to_string(gpu);
   CompileOptions interpreted;
   interpreted.interpret = true;
-  EXPECT_NE(to_string(report(mm, {floats({6, 4}), floats({4, 8})}, interpreted)).find("interpreter"), std::string::npos);
+  EXPECT_NE(to_string(report(mm, {floats({6, 4}), floats({4, 8})}, interpreted)).find("interpreter"),
+            std::string::npos);
 }
 
 TEST(DescribeWork, AnImageIsEnough) {
@@ -73,8 +76,9 @@ TEST(DescribeWork, AnImageIsEnough) {
 
 TEST(DescribeWork, ReadsAsATable) {
   auto text = to_string(report(mm, {floats({64, 48}), floats({48, 80})}, on("cpu:avx2,cores=1,l1=32k,l2=1m,l3=8m")));
-  for (const char* part : {"FLOPs: 491520 (adds 245760, multiplies 245760)\n", "L1-L2", "arguments, each once       27.6 kB     20.5 kB\n",
-                           "  A                          12.3 kB     12.3 kB     12.3 kB     12.3 kB\n", "intensity: "})
+  for (const char* part :
+       {"FLOPs: 491520 (adds 245760, multiplies 245760)\n", "L1-L2", "arguments, each once       27.6 kB     20.5 kB\n",
+        "  A                          12.3 kB     12.3 kB     12.3 kB     12.3 kB\n", "intensity: "})
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
 }
 

@@ -30,8 +30,7 @@ class Processes {
 
   void put(const std::string& text, const std::vector<TensorSpec>& inputs, const MappingOptions& options) {
     auto function = define(text).functions.at(0);
-    ASSERT_TRUE(
-        cache()->put(options_entry(*function, make_arguments(*function, inputs, {}), Target::host(), options)));
+    ASSERT_TRUE(cache()->put(options_entry(*function, make_arguments(*function, inputs, {}), Target::host(), options)));
   }
 
  private:

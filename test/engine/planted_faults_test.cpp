@@ -1,5 +1,5 @@
-// Compiler faults, planted behind a stage through the stage runner: each must be found, by a law or by the comparison with
-// the interpreter; the same compile without the fault must be right.
+// Compiler faults, planted behind a stage through the stage runner: each must be found, by a law or by the comparison
+// with the interpreter; the same compile without the fault must be right.
 
 #include <Halide.h>
 #include <gtest/gtest.h>
@@ -51,8 +51,7 @@ std::string finding(const std::shared_ptr<const Function>& function, const Fault
       if (stage == fault.stage) done = fault.plant(state) || done;
     };
   std::vector<std::vector<std::int64_t>> shapes;
-  for (const auto& param : function->def.params)
-    shapes.emplace_back(function->def.tensors.at(param.name).rank, 37);
+  for (const auto& param : function->def.params) shapes.emplace_back(function->def.tensors.at(param.name).rank, 37);
   std::string found;
   try {
     found = test::mismatch(function, arguments_for(*function, shapes), options).value_or("");
@@ -85,7 +84,8 @@ bool forget_dependences(CompileState& state) {
   auto& launch = state.launches[0];
   auto writers = isl::union_set::empty(launch.scop->ctx());
   for (const auto& statement : launch.scop->statements)
-    if (polyhedral::range_name(statement.write.relation) == "t") writers = writers.unite(statement.domain.to_union_set());
+    if (polyhedral::range_name(statement.write.relation) == "t")
+      writers = writers.unite(statement.domain.to_union_set());
   auto& dependences = *launch.dependences;
   for (auto* relation : {&dependences.flow, &dependences.validity, &dependences.coincidence})
     *relation = relation->subtract_domain(writers);
@@ -159,7 +159,8 @@ bool skip_initialisation(CompileState& state) {
 }
 
 const Fault faults[] = {
-    {"wrong tile bound", "schedule", shorten_schedule, "def f(float(M,N) A) -> (O) { O(i,j) = A(i,j) * 2 }", "promote=0"},
+    {"wrong tile bound", "schedule", shorten_schedule, "def f(float(M,N) A) -> (O) { O(i,j) = A(i,j) * 2 }",
+     "promote=0"},
     {"dropped dependence", "depend", forget_dependences,
      "def f(float(M,N) A) -> (O) { b(i,j) = A(i,j) * 2  t(i) +=! b(i,j)  O(i,j) = b(i,j) - t(i) }", "fusion=max"},
     {"wrong initial value", "lower", start_from_one, "def f(float(M,K) A) -> (O) { O(i) +=! A(i,k) }", ""},

@@ -31,9 +31,7 @@ TEST(PlanWorkspace, WhatLivesTogetherIsApart) {
   }
 }
 
-TEST(PlanWorkspace, NothingNeedsNothing) {
-  EXPECT_EQ(plan_workspace({}).bytes, 0u);
-}
+TEST(PlanWorkspace, NothingNeedsNothing) { EXPECT_EQ(plan_workspace({}).bytes, 0u); }
 
 TEST(WorkspacePool, KeepsBlocks) {
   WorkspacePool pool(100);

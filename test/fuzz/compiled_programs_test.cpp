@@ -19,10 +19,9 @@ FuzzSetting setting_of(std::uint64_t seed) {
   std::mt19937_64 random(seed * 7919 + 1);
   auto pick = [&](const std::vector<std::string>& from) { return from[random() % from.size()]; };
   std::string tile = pick({"", "", "", ",tile=4", ",tile=3x5", ",tile=16x0x8", ",tile=1x32"});
-  FuzzSetting result{
-      str("fusion=", pick({"max", "preserve3", "preserve3", "min"}), tile, pick({"", "", ",parallel=0"}),
-              pick({"", "", "", ",vectorise=0"}), pick({"", "", "", ",promote=0"})),
-      pick({"cpu", "cpu", "cpu:avx2", "cpu:plain"}), random() % 3 == 0};
+  FuzzSetting result{str("fusion=", pick({"max", "preserve3", "preserve3", "min"}), tile, pick({"", "", ",parallel=0"}),
+                         pick({"", "", "", ",vectorise=0"}), pick({"", "", "", ",promote=0"})),
+                     pick({"cpu", "cpu", "cpu:avx2", "cpu:plain"}), random() % 3 == 0};
   result.options += pick({"", "", "", "", ",vector_bytes=8", ",vector_bytes=16,unroll=1", ",register_tile=3x2",
                           ",register_tile=1x5,promote_bytes=64", ",reduction_block=2", ",pack=0"});
   result.options += pick({"", "", "", ",reduction_parts=3", ",reduction_parts=8"});
@@ -34,11 +33,12 @@ FuzzSetting contraction_setting_of(std::uint64_t seed) {
   std::mt19937_64 random(seed * 7907 + 3);
   auto pick = [&](const std::vector<std::string>& from) { return from[random() % from.size()]; };
   FuzzSetting result;
-  result.options = str("fusion=", pick({"max", "preserve3", "preserve3", "min"}),
-                       pick({"", "", "", "", "", "", ",tile=4", ",tile=3x5", ",tile=16x0x8"}), pick({"", "", ",parallel=0"}),
-                       pick({"", "", "", "", "", "", "", ",vectorise=0"}), pick({"", "", "", "", "", "", "", ",promote=0"}),
-                       pick({"", "", "", "", "", ",vector_bytes=16", ",vector_bytes=32,unroll=1", ",register_tile=3x2",
-                             ",register_tile=1x5", ",register_tile=8x1", ",register_tile=5x3,promote_bytes=512"}));
+  result.options =
+      str("fusion=", pick({"max", "preserve3", "preserve3", "min"}),
+          pick({"", "", "", "", "", "", ",tile=4", ",tile=3x5", ",tile=16x0x8"}), pick({"", "", ",parallel=0"}),
+          pick({"", "", "", "", "", "", "", ",vectorise=0"}), pick({"", "", "", "", "", "", "", ",promote=0"}),
+          pick({"", "", "", "", "", ",vector_bytes=16", ",vector_bytes=32,unroll=1", ",register_tile=3x2",
+                ",register_tile=1x5", ",register_tile=8x1", ",register_tile=5x3,promote_bytes=512"}));
   result.target = str(pick({"cpu:", "cpu:", "cpu:avx2,", "cpu:plain,"}), "cores=", pick({"1", "2", "3", "8"}),
                       pick({"", ",l1=1k,l2=4k", ",l1=1k,l2=16k", ",l1=2k,l2=8k", ",l1=4k,l2=1m"}));
   result.strided = random() % 4 == 0;
@@ -47,7 +47,10 @@ FuzzSetting contraction_setting_of(std::uint64_t seed) {
 
 TEST(CompiledPrograms, AgreeWithTheInterpreter) {
   fuzz_programs(
-      500, [](const RandomProgram& program) { return program.contraction ? contraction_setting_of(program.seed) : setting_of(program.seed); },
+      500,
+      [](const RandomProgram& program) {
+        return program.contraction ? contraction_setting_of(program.seed) : setting_of(program.seed);
+      },
       [](const auto& function, Arguments& arguments, engine::CompileOptions options, const RandomProgram& program) {
         if (options.target.isa > Target::parse("cpu").isa) options.target = Target::parse("cpu");
         return mismatch(function, arguments, options, program.tolerance);

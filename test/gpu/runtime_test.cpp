@@ -1,4 +1,5 @@
-// The runtime on a GPU. Everything is skipped on machines without one; what loses the GPU's state runs in processes of its own.
+// The runtime on a GPU. Everything is skipped on machines without one; what loses the GPU's state runs in processes of
+// its own.
 
 #include <gtest/gtest.h>
 
@@ -28,16 +29,15 @@ bool has_gpu() {
 }
 
 /// Does the driver only write calls down? Then nothing is computed.
-bool is_faked() {
-  return driver().library.find("fake_calls") != nullptr;
-}
+bool is_faked() { return driver().library.find("fake_calls") != nullptr; }
 
 /// Floats on the device.
 class Floats {
  public:
   explicit Floats(const std::vector<float>& values) : count_(values.size()) {
     driver().check(driver().allocate(&address_, count_ * sizeof(float)), "allocate");
-    driver().check(driver().copy_to_device(address_, values.data(), count_ * sizeof(float), nullptr), "copy to the device");
+    driver().check(driver().copy_to_device(address_, values.data(), count_ * sizeof(float), nullptr),
+                   "copy to the device");
     synchronise({});
   }
   ~Floats() { driver().release(address_); }
@@ -47,7 +47,8 @@ class Floats {
   void* pointer() const { return reinterpret_cast<void*>(address_); }
   std::vector<float> values(const Place& place = {}) const {
     std::vector<float> result(count_);
-    driver().check(driver().copy_to_host(result.data(), address_, count_ * sizeof(float), place.stream), "copy to the host");
+    driver().check(driver().copy_to_host(result.data(), address_, count_ * sizeof(float), place.stream),
+                   "copy to the host");
     synchronise(place);
     return result;
   }
@@ -61,7 +62,8 @@ class Floats {
 DeviceCode code_of(const std::string& body, const KernelShape& shape, std::int64_t shared_bytes = 0) {
   KernelText kernel;
   kernel.name = "f";
-  kernel.text = str("extern \"C\" __global__ void f(const float* __restrict__ in, float* __restrict__ out) {\n", body, "}\n");
+  kernel.text =
+      str("extern \"C\" __global__ void f(const float* __restrict__ in, float* __restrict__ out) {\n", body, "}\n");
   kernel.shape = shape;
   kernel.shared_bytes = shared_bytes;
   return build_device_code({kernel}, device_architecture(0));
@@ -109,8 +111,10 @@ TEST_F(RuntimeOnGpu, NamesTheArchitecture) {
 
 TEST_F(RuntimeOnGpu, LaunchesAGridWithItsArguments) {
   Floats in(ramp(96)), out(std::vector<float>(96, -1));
-  launch(code_of("const int i = (blockIdx.y * 3 + blockIdx.x) * 16 + threadIdx.y * 8 + threadIdx.x; out[i] = in[95 - i];", {{3, 2, 1}, {8, 2, 1}}),
-         in, out);
+  launch(
+      code_of("const int i = (blockIdx.y * 3 + blockIdx.x) * 16 + threadIdx.y * 8 + threadIdx.x; out[i] = in[95 - i];",
+              {{3, 2, 1}, {8, 2, 1}}),
+      in, out);
   auto want = ramp(96);
   std::reverse(want.begin(), want.end());
   expect_equal(out.values(), want);
@@ -119,8 +123,8 @@ TEST_F(RuntimeOnGpu, LaunchesAGridWithItsArguments) {
 TEST_F(RuntimeOnGpu, GivesSharedMemoryAbove48KiB) {
   for (std::int64_t kib : {16, 47, 48, 64, 96}) {
     Floats in(ramp(32)), out(std::vector<float>(32, -1));
-    auto body = str("float* s = tc_shared_memory<float>(0, 32); float* last = tc_shared_memory<float>(", kib * 1024 - 128, ", 32);\n",
-                    "__shared__ float fixed[8]; fixed[threadIdx.x % 8] = 0;\n",
+    auto body = str("float* s = tc_shared_memory<float>(0, 32); float* last = tc_shared_memory<float>(",
+                    kib * 1024 - 128, ", 32);\n", "__shared__ float fixed[8]; fixed[threadIdx.x % 8] = 0;\n",
                     "s[threadIdx.x] = in[threadIdx.x]; last[threadIdx.x] = in[threadIdx.x]; tc_barrier();\n",
                     "out[threadIdx.x] = s[31 - threadIdx.x] + 100 * last[threadIdx.x ^ 1] + fixed[0];");
     launch(code_of(body, {{1, 1, 1}, {32, 1, 1}}, kib << 10), in, out);
@@ -132,7 +136,8 @@ TEST_F(RuntimeOnGpu, GivesSharedMemoryAbove48KiB) {
 
 TEST_F(RuntimeOnGpu, RefusesMoreSharedMemoryThanABlockHas) {
   Floats in(ramp(32)), out(ramp(32));
-  EXPECT_THROW(launch(code_of("out[threadIdx.x] = in[threadIdx.x];", {{1, 1, 1}, {32, 1, 1}}, 1 << 20), in, out), ResourceError);
+  EXPECT_THROW(launch(code_of("out[threadIdx.x] = in[threadIdx.x];", {{1, 1, 1}, {32, 1, 1}}, 1 << 20), in, out),
+               ResourceError);
   launch(code_of("out[threadIdx.x] = in[threadIdx.x] + 1;", {{1, 1, 1}, {32, 1, 1}}), in, out);
   EXPECT_TRUE(is_faked() || out.values()[5] == 6) << "the GPU does not work after a refusal";
 }
@@ -148,7 +153,8 @@ TEST_F(RuntimeOnGpu, RefusesCodeOfAnotherArchitecture) {
   if (is_faked()) GTEST_SKIP() << "the driver takes everything";
   auto code = code_of("out[0] = in[0];", {});
   code.cubin = build_device_code({{"f", "extern \"C\" __global__ void f(float* a) { a[0] = 1; }", {"a"}, {}, 0, {}}},
-                                 device_architecture(0) == "sm_75" ? "sm_90" : "sm_75").cubin;
+                                 device_architecture(0) == "sm_75" ? "sm_90" : "sm_75")
+                   .cubin;
   Floats in(ramp(1)), out(ramp(1));
   try {
     launch(code, in, out);
@@ -175,13 +181,15 @@ TEST_F(RuntimeOnGpu, SaysThatMemoryRanOut) {
 TEST_F(RuntimeOnGpu, TemporariesBeginAsZeros) {
   StreamMemory memory(1 << 16);
   auto* block = memory.at({});
-  for (std::size_t i : {std::size_t{0}, std::size_t{4097}, (std::size_t{1} << 16) - 1}) EXPECT_EQ(read_bytes({}, block + i, 1), std::vector{std::byte{0}});
+  for (std::size_t i : {std::size_t{0}, std::size_t{4097}, (std::size_t{1} << 16) - 1})
+    EXPECT_EQ(read_bytes({}, block + i, 1), std::vector{std::byte{0}});
 }
 
 TEST_F(RuntimeOnGpu, MeasuresTime) {
   Floats in(ramp(32)), out(ramp(32));
-  LoadedKernels kernels(code_of("float x = in[threadIdx.x]; for (int i = 0; i < 1000000; ++i) x = x * 0.5f + 1; out[threadIdx.x] = x;",
-                                {{1, 1, 1}, {32, 1, 1}}));
+  LoadedKernels kernels(
+      code_of("float x = in[threadIdx.x]; for (int i = 0; i < 1000000; ++i) x = x * 0.5f + 1; out[threadIdx.x] = x;",
+              {{1, 1, 1}, {32, 1, 1}}));
   kernels.prepare(0);
   void* const pointers[] = {in.pointer(), out.pointer()};
   Timer timer({});
@@ -192,7 +200,8 @@ TEST_F(RuntimeOnGpu, MeasuresTime) {
 }
 
 TEST_F(RuntimeOnGpu, RunsExecutablesFromSeveralThreads) {
-  auto executable = compiled("def f(float(N,M) A) -> (B) { s(i) +=! A(i,j)\n B(j,i) = A(i,j) + s(i) }", {contiguous(DType::Float32, {64, 96})});
+  auto executable = compiled("def f(float(N,M) A) -> (B) { s(i) +=! A(i,j)\n B(j,i) = A(i,j) + s(i) }",
+                             {contiguous(DType::Float32, {64, 96})});
   std::vector<std::thread> threads;
   std::vector<int> wrong(4, 0);
   for (std::size_t t = 0; t < wrong.size(); ++t)

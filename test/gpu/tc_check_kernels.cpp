@@ -1,8 +1,9 @@
 // tc_check_kernels FILE.tc [--from 0] [--options "fusion=max"] [--target cuda:sm_90] [--compare=false]
 //
-// Runs the last def of a file on this machine's GPU, for each of its sizes with several options and placements of tensors, and compares
-// with the interpreter. Prints a line for each case, "ok 3 run 0, options 'fusion=max'"; ends with 0, 1 for a wrong one, 2 without a
-// GPU, 3 where a fault has cost the GPU's state: the cases after the last line have not run, and --from runs them.
+// Runs the last def of a file on this machine's GPU, for each of its sizes with several options and placements of
+// tensors, and compares with the interpreter. Prints a line for each case, "ok 3 run 0, options 'fusion=max'"; ends
+// with 0, 1 for a wrong one, 2 without a GPU, 3 where a fault has cost the GPU's state: the cases after the last line
+// have not run, and --from runs them.
 
 #include <gflags/gflags.h>
 
@@ -48,10 +49,12 @@ std::vector<Case> cases_of(const ProgramFile& program) {
 /// A copy of a tensor's memory on the device, guards included, whose first element is as aligned as an allocation is.
 class DeviceCopy {
  public:
-  explicit DeviceCopy(HostTensor& tensor) : tensor_(tensor), shift_((alignment - tensor.origin() % alignment) % alignment) {
+  explicit DeviceCopy(HostTensor& tensor)
+      : tensor_(tensor), shift_((alignment - tensor.origin() % alignment) % alignment) {
     const auto& api = cuda::driver();
     api.check(api.allocate(&block_, shift_ + tensor.storage().size()), "allocate a tensor");
-    api.check(api.copy_to_device(block_ + shift_, tensor.storage().data(), tensor.storage().size(), nullptr), "copy a tensor to the device");
+    api.check(api.copy_to_device(block_ + shift_, tensor.storage().data(), tensor.storage().size(), nullptr),
+              "copy a tensor to the device");
   }
   ~DeviceCopy() { cuda::driver().release(block_); }
   DeviceCopy(const DeviceCopy&) = delete;
@@ -60,7 +63,8 @@ class DeviceCopy {
   void* first_element() const { return reinterpret_cast<void*>(block_ + shift_ + tensor_.origin()); }
   void copy_back() const {
     const auto& api = cuda::driver();
-    api.check(api.copy_to_host(tensor_.storage().data(), block_ + shift_, tensor_.storage().size(), nullptr), "copy a tensor to the host");
+    api.check(api.copy_to_host(tensor_.storage().data(), block_ + shift_, tensor_.storage().size(), nullptr),
+              "copy a tensor to the host");
     cuda::synchronise({});
   }
 
@@ -85,9 +89,10 @@ void run_on_device(const engine::Executable& executable, Arguments& arguments) {
   for (std::size_t i = arguments.inputs.size(); i < copies.size(); ++i) copies[i]->copy_back();
 }
 
-/// What the device computes otherwise than the interpreter, or nothing. An ArgumentError of one must be one of the other too.
-std::optional<std::string> device_mismatch(const engine::Function& function, const engine::Executable& executable, const Arguments& arguments,
-                                           const Tolerances& tolerances) {
+/// What the device computes otherwise than the interpreter, or nothing. An ArgumentError of one must be one of the
+/// other too.
+std::optional<std::string> device_mismatch(const engine::Function& function, const engine::Executable& executable,
+                                           const Arguments& arguments, const Tolerances& tolerances) {
   std::optional<std::vector<HostTensor>> want;
   std::string refusal;
   try {
@@ -106,8 +111,8 @@ std::optional<std::string> device_mismatch(const engine::Function& function, con
   return want ? first_difference(function, run.outputs, *want, tolerances) : std::nullopt;
 }
 
-std::optional<std::string> run_case(const ProgramFile& program, const std::shared_ptr<const engine::Function>& function, const Case& one,
-                                    const Target& target) {
+std::optional<std::string> run_case(const ProgramFile& program, const std::shared_ptr<const engine::Function>& function,
+                                    const Case& one, const Target& target) {
   Tolerances tolerances;
   for (const auto& output : function->def.returns) tolerances[output.name] = program.tolerance;
   engine::CompileOptions options;
@@ -129,7 +134,8 @@ int check_file(const std::filesystem::path& path) {
     try {
       auto difference = run_case(program, function, cases[i], target);
       if (difference) result = wrong;
-      std::cout << (difference ? "WRONG " : "ok ") << name << (difference ? ": " : "") << difference.value_or("") << std::endl;
+      std::cout << (difference ? "WRONG " : "ok ") << name << (difference ? ": " : "") << difference.value_or("")
+                << std::endl;
     } catch (const DeviceError& error) {
       std::cout << "FAULT " << name << ": " << error.what() << std::endl;
       return device_lost;

@@ -23,7 +23,9 @@ struct SizeValue {
   int name = -1;
   int offset = 0;
   int at(const Sizes& sizes) const { return (name < 0 ? 0 : sizes[name]) + offset; }
-  std::string text() const { return name < 0 ? str(offset) : offset == 0 ? str("N", name) : str("(N", name, "+(", offset, "))"); }
+  std::string text() const {
+    return name < 0 ? str(offset) : offset == 0 ? str("N", name) : str("(N", name, "+(", offset, "))");
+  }
 };
 
 using Point = std::array<int, iterator_count>;
@@ -46,11 +48,14 @@ struct Affine {
       if (uses(i)) found = found == -1 ? i : -2;
     return found;
   }
-  bool bare() const { return only() >= 0 && coefficients[only()] == 1 && offset.name < 0 && offset.offset == 0 && divisor == 1; }
+  bool bare() const {
+    return only() >= 0 && coefficients[only()] == 1 && offset.name < 0 && offset.offset == 0 && divisor == 1;
+  }
   std::string text() const {
     std::string out;
     for (int i = 0; i < iterator_count; ++i)
-      if (uses(i)) out += str(out.empty() ? "" : " + ", coefficients[i] == 1 ? "" : str("(", coefficients[i], ")*"), "ijk"[i]);
+      if (uses(i))
+        out += str(out.empty() ? "" : " + ", coefficients[i] == 1 ? "" : str("(", coefficients[i], ")*"), "ijk"[i]);
     if (offset.name >= 0 || offset.offset != 0) out += str(" + (", offset.text(), ")");
     return divisor == 1 ? out : str("(", out, ")/", divisor);
   }
@@ -60,7 +65,9 @@ struct Condition {
   Affine left;
   bool less = true;  ///< left <= right, else left >= right
   SizeValue right;
-  bool at(const Point& p, const Sizes& s) const { return less ? left.at(p, s) <= right.at(s) : left.at(p, s) >= right.at(s); }
+  bool at(const Point& p, const Sizes& s) const {
+    return less ? left.at(p, s) <= right.at(s) : left.at(p, s) >= right.at(s);
+  }
   std::string text() const { return str("(", left.text(), less ? " <= " : " >= ", right.text(), ")"); }
 };
 
@@ -104,9 +111,11 @@ struct Program {
       }
       for (const auto& c : a.guard->conditions) conditions.push_back(c.text());
       const std::string condition = join(conditions, a.guard->all ? " && " : " || ");
-      terms.push_back(a.guard->else_arm ? str("((", condition, ") ? 0.0 : ", read, ")") : str("((", condition, ") ? ", read, " : 0.0)"));
+      terms.push_back(a.guard->else_arm ? str("((", condition, ") ? 0.0 : ", read, ")")
+                                        : str("((", condition, ") ? ", read, " : 0.0)"));
     }
-    for (const auto& [i, range] : where) clauses.push_back(str("ijk"[i], " in ", range.first.text(), ":", range.second.text()));
+    for (const auto& [i, range] : where)
+      clauses.push_back(str("ijk"[i], " in ", range.first.text(), ":", range.second.text()));
     return str("def f(float(N0,N1) S, ", join(params), ") -> (O) { O(", join(left), ") = ", join(terms, " + "),
                clauses.empty() ? "" : " where ", join(clauses), " }");
   }
@@ -145,7 +154,8 @@ class Generator {
   }
   Affine affine(int most, int spread) {
     Affine a;
-    for (int n = 1 + (chance(35) && most > 1); n > 0; --n) a.coefficients[below(iterator_count)] = chance(60) ? 1 : chance(50) ? -1 : 2 + below(2);
+    for (int n = 1 + (chance(35) && most > 1); n > 0; --n)
+      a.coefficients[below(iterator_count)] = chance(60) ? 1 : chance(50) ? -1 : 2 + below(2);
     if (chance(50)) a.offset.offset = below(2 * spread + 1) - spread;
     return a;
   }

@@ -44,7 +44,8 @@ TEST(BoundedTest, IntervalsHoldEveryResult) {
               for (int y = b; y <= d; ++y) {
                 std::int64_t exact = op.exact(x, y);
                 ASSERT_TRUE(result.low <= exact && exact <= result.high)
-                    << x << ' ' << op.name << ' ' << y << " = " << exact << " is outside [" << result.low << ", " << result.high << "]";
+                    << x << ' ' << op.name << ' ' << y << " = " << exact << " is outside [" << result.low << ", "
+                    << result.high << "]";
               }
             EXPECT_EQ(result.expr.type(), Int(32)) << op.name;
           }

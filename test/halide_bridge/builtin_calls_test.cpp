@@ -11,9 +11,7 @@ namespace {
 namespace ir = Halide::Internal;
 using Halide::Expr;
 
-Expr real(const std::string& name, int bits = 32) {
-  return ir::Variable::make(Halide::Float(bits), name);
-}
+Expr real(const std::string& name, int bits = 32) { return ir::Variable::make(Halide::Float(bits), name); }
 
 TEST(BuiltinCalls, EveryFloatFunctionHasACall) {
   for (const auto& builtin : lang::builtins()) {

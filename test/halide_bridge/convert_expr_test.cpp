@@ -16,7 +16,8 @@ Halide::Expr convert(const std::string& text) {
 }
 
 TEST(ConvertExpr, ToTreeAndBack) {
-  for (const char* text : {"N + M * 2 - 3", "min(N, M) / 4", "max(N % 3, 2)", "N - M", "N < M && !(M >= 2) || N == 4", "N < 2 ? M : N"})
+  for (const char* text :
+       {"N + M * 2 - 3", "min(N, M) / 4", "max(N % 3, 2)", "N - M", "N < M && !(M >= 2) || N == 4", "N < 2 ? M : N"})
     EXPECT_EQ(lang::print(to_lang(convert(text))), text);
 }
 
@@ -33,8 +34,12 @@ TEST(ConvertExpr, NegativeDivisorsFloor) {
 
 TEST(ConvertExpr, TidyConditions) {
   const std::pair<const char*, const char*> rows[] = {
-      {"N + M < NM + 2", "N + M <= NM + 1"}, {"0 <= H - 1", "H >= 1"}, {"N - 1 < 4", "N <= 4"},
-      {"N < M + 1", "N <= M"},               {"N + 3 < M", "N + 4 <= M"}, {"N + 1 > M && 2 < 1", "M <= N && false"},
+      {"N + M < NM + 2", "N + M <= NM + 1"},
+      {"0 <= H - 1", "H >= 1"},
+      {"N - 1 < 4", "N <= 4"},
+      {"N < M + 1", "N <= M"},
+      {"N + 3 < M", "N + 4 <= M"},
+      {"N + 1 > M && 2 < 1", "M <= N && false"},
   };
   for (const auto& [text, tidy] : rows) EXPECT_EQ(lang::print(to_lang(tidy_condition(convert(text)))), tidy);
 }
@@ -50,9 +55,14 @@ TEST(IndexBounds, Intervals) {
   const SizeFacts facts({"N", "M"});
   const Environment ranges{{"i", {constant(0), convert("N - 1")}}, {"j", {constant(-2), constant(5)}}};
   const std::tuple<const char*, const char*, const char*> rows[] = {
-      {"2 * i + j - 1", "-3", "N * 2 + 2"}, {"M * i", "0", "(N - 1) * M"},    {"i - i + j", "-2", "5"},
-      {"j * j", "-10", "25"},               {"j % 4", "0", "3"},              {"min(j, 3) - i", "-1 - N", "3"},
-      {"j / 2", "-1", "2"},                 {"j < 2 ? i : j", "-2", "max(N, 6) - 1"},
+      {"2 * i + j - 1", "-3", "N * 2 + 2"},
+      {"M * i", "0", "(N - 1) * M"},
+      {"i - i + j", "-2", "5"},
+      {"j * j", "-10", "25"},
+      {"j % 4", "0", "3"},
+      {"min(j, 3) - i", "-1 - N", "3"},
+      {"j / 2", "-1", "2"},
+      {"j < 2 ? i : j", "-2", "max(N, 6) - 1"},
   };
   for (const auto& [text, low, high] : rows) {
     const IndexBounds found = bounds_over(convert(text), ranges, facts);

@@ -11,12 +11,8 @@ namespace ir = Halide::Internal;
 using Halide::Expr;
 using Kind = ProgramStatement::Kind;
 
-Expr iterator(const std::string& name) {
-  return ir::Variable::make(Halide::Int(64), name);
-}
-Expr number(std::int64_t value) {
-  return ir::IntImm::make(Halide::Int(64), value);
-}
+Expr iterator(const std::string& name) { return ir::Variable::make(Halide::Int(64), name); }
+Expr number(std::int64_t value) { return ir::IntImm::make(Halide::Int(64), value); }
 Expr read(const std::string& tensor, std::vector<Expr> subscripts) {
   return element_read(Halide::Float(32), tensor, subscripts);
 }

@@ -26,7 +26,8 @@ struct Span {
 /// The rule of LANGUAGE 5 to 7 by enumeration, for all vectors of sizes in lockstep.
 class Reference {
  public:
-  Reference(const Program& program, std::vector<Sizes> grid) : program_(program), grid_(std::move(grid)), ranges_(grid_.size()), empty_(grid_.size()) {}
+  Reference(const Program& program, std::vector<Sizes> grid)
+      : program_(program), grid_(std::move(grid)), ranges_(grid_.size()), empty_(grid_.size()) {}
 
   void run() {
     for (const auto& [i, range] : program_.where)
@@ -75,7 +76,9 @@ class Reference {
     const Affine& value() const { return access->subscripts[dimension]; }
   };
 
-  int extent(const Use& use, std::size_t v) const { return program_.tensors[use.access->tensor][use.dimension].at(grid_[v]); }
+  int extent(const Use& use, std::size_t v) const {
+    return program_.tensors[use.access->tensor][use.dimension].at(grid_[v]);
+  }
 
   void settle(int i, const std::function<Span(std::size_t)>& span) {
     known_.insert(i);
@@ -213,7 +216,8 @@ std::string compare(const Program& program, bool symbolic, Tally& tally) {
     for (const auto& d : error.diagnostics()) codes.insert(d.code);
   }
   const bool no_range = codes.count("TC201") || codes.count("TC202");
-  if (no_range != !reference.solved()) return str("enumeration ", reference.solved() ? "solves all" : "leaves indices open", "\n", message);
+  if (no_range != !reference.solved())
+    return str("enumeration ", reference.solved() ? "solves all" : "leaves indices open", "\n", message);
   if (no_range) return ++tally.unsolved, "";
   const std::vector<bool> accepted = reference.accepted();
   bool rejected = false;
@@ -230,8 +234,8 @@ std::string compare(const Program& program, bool symbolic, Tally& tally) {
       const auto min = evaluate_size(found.min, values), extent = evaluate_size(found.extent, values);
       const Span expected = reference.range(v, i);
       if (min != expected.low || extent != expected.high - expected.low + 1)
-        return str("ijk"[i], " is [", min, ", ", min + extent, "), by enumeration [", expected.low, ", ", expected.high + 1,
-                   ") for N0=", sizes[v][0], " N1=", sizes[v][1]);
+        return str("ijk"[i], " is [", min, ", ", min + extent, "), by enumeration [", expected.low, ", ",
+                   expected.high + 1, ") for N0=", sizes[v][0], " N1=", sizes[v][1]);
     }
     bool holds = true;
     for (const auto& p : ranges->preconditions) holds = holds && evaluate_size(p.condition, values);
@@ -248,7 +252,8 @@ void run(unsigned first_seed, int count, bool symbolic) {
     const unsigned seed = first_seed + static_cast<unsigned>(n);
     const Program program = Generator(seed, symbolic).program();
     const std::string difference = compare(program, symbolic, tally);
-    ASSERT_EQ(difference, "") << "seed " << seed << (symbolic ? ", sizes are names\n" : ", sizes are constants\n") << program.text();
+    ASSERT_EQ(difference, "") << "seed " << seed << (symbolic ? ", sizes are names\n" : ", sizes are constants\n")
+                              << program.text();
   }
   EXPECT_GT(tally.compared, count / 4);
   EXPECT_GT(tally.rejected + tally.refused, count / 20);

@@ -14,12 +14,8 @@ namespace ir = Halide::Internal;
 using Halide::Expr;
 using Halide::Type;
 
-Integer variable(Type type, const std::string& name, Bounds bounds) {
-  return {ir::Variable::make(type, name), bounds};
-}
-Integer unknown(Type type, const std::string& name) {
-  return variable(type, name, bounds_of(type));
-}
+Integer variable(Type type, const std::string& name, Bounds bounds) { return {ir::Variable::make(type, name), bounds}; }
+Integer unknown(Type type, const std::string& name) { return variable(type, name, bounds_of(type)); }
 
 /// The value of \p expr for a and b.
 __int128 evaluate(const Expr& expr, const Expr& a, const Expr& b) {
@@ -122,7 +118,8 @@ TEST(IntegerArithmetic, WrapsOnlyWhereItMay) {
   EXPECT_EQ(str(floor_mod(any, variable(type, "a", {1, 1000})).expr), "(b % a)");
   EXPECT_EQ(str(floor_div(any, constant(type, 0)).expr), "0");
   EXPECT_EQ(str(absolute(small).expr), "a");
-  EXPECT_EQ(str(absolute(variable(type, "a", {-9, 9})).expr), "(let x.whole = a in select(x.whole < 0, 0 - x.whole, x.whole))");
+  EXPECT_EQ(str(absolute(variable(type, "a", {-9, 9})).expr),
+            "(let x.whole = a in select(x.whole < 0, 0 - x.whole, x.whole))");
 }
 
 TEST(IntegerArithmetic, ConstantsFold) {

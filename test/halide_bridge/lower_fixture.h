@@ -23,9 +23,7 @@ struct LowerCase {
   std::string program;  ///< launches only
 };
 
-inline std::string name_of(const testing::TestParamInfo<LowerCase>& info) {
-  return info.param.what;
-}
+inline std::string name_of(const testing::TestParamInfo<LowerCase>& info) { return info.param.what; }
 
 class LowerTest : public testing::TestWithParam<LowerCase> {
  protected:

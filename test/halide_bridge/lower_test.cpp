@@ -5,9 +5,7 @@ namespace {
 
 class Lower : public LowerTest {};
 
-TEST_P(Lower, PrintsAs) {
-  check();
-}
+TEST_P(Lower, PrintsAs) { check(); }
 
 const LowerCase statements[] = {
     {"Elementwise", "def f(float(N) A) -> (O) { O(i) = A(i) + 1 }", {{"N", 4}}, R"(

@@ -5,9 +5,7 @@ namespace {
 
 class LowerValues : public LowerTest {};
 
-TEST_P(LowerValues, PrintsAs) {
-  check();
-}
+TEST_P(LowerValues, PrintsAs) { check(); }
 
 const LowerCase conversions[] = {
     {"HalfComputesInFloat32", "def f(float16(N) A, bfloat16(N) B) -> (O) { O(i) = A(i) * A(i) }", {{"N", 4}}, R"(

@@ -27,7 +27,11 @@ class RaiseTest : public polyhedral::IslTest {
     return element_read(Float(32), tensor, subscripts);
   }
   KernelCase copy(int n) const {
-    auto scop = ScopBuilder(context()).input("A", {n}).output("C", {n}).statement(str("S[i] : 0 <= i < ", n), "C[i]", {"A[i]"}).scop();
+    auto scop = ScopBuilder(context())
+                    .input("A", {n})
+                    .output("C", {n})
+                    .statement(str("S[i] : 0 <= i < ", n), "C[i]", {"A[i]"})
+                    .scop();
     return KernelCase(scop).value("S", read("A", {iterator("i")}));
   }
 };
@@ -60,7 +64,8 @@ TEST_F(RaiseTest, AddressesAreWideOnlyWhereTheyMustBe) {
                   .output("C", {3})
                   .statement("S[i] : 0 <= i < 3", "C[i]", {"A[i, 7]"})
                   .scop();
-  EXPECT_EQ(text(KernelCase(scop).value("S", read("A", {iterator("i"), ir::make_const(Int(64), 7)}))), R"(for (c0_0, 0, 3) {
+  EXPECT_EQ(text(KernelCase(scop).value("S", read("A", {iterator("i"), ir::make_const(Int(64), 7)}))),
+            R"(for (c0_0, 0, 3) {
  C[c0_0] = (float32)strict_float((float32)A[(int64(c0_0)*(int64)2000000000) + (int64)7])
 }
 )");
@@ -68,7 +73,11 @@ TEST_F(RaiseTest, AddressesAreWideOnlyWhereTheyMustBe) {
 
 TEST_F(RaiseTest, LoopsBeyond32BitsAreSplit) {
   const std::int64_t n = 5'000'000'000;
-  auto scop = ScopBuilder(context()).input("A", {n}).output("C", {n}).statement(str("S[i] : 0 <= i < ", n), "C[i]", {"A[i]"}).scop();
+  auto scop = ScopBuilder(context())
+                  .input("A", {n})
+                  .output("C", {n})
+                  .statement(str("S[i] : 0 <= i < ", n), "C[i]", {"A[i]"})
+                  .scop();
   EXPECT_EQ(text(KernelCase(scop).value("S", read("A", {iterator("i")}))), R"(for (c0_0_outer, 0, 5) {
  for (c0_0, 0, int32(((int64)5000000000 - max(int64(c0_0_outer)*(int64)1073741824, (int64)3926258176)))) {
   C[(int64(c0_0_outer)*(int64)1073741824) + int64(c0_0)] = (float32)strict_float((float32)A[(int64(c0_0_outer)*(int64)1073741824) + int64(c0_0)])
@@ -88,7 +97,8 @@ TEST_F(RaiseTest, LookUpsAreContiguousAlongTheRow) {
   KernelCase kernel(scop);
   kernel.vectorise("S", "c", 16).type("I", DType::Int32);
   Expr row = ir::Cast::make(Int(64), element_read(Int(32), "I", {iterator("n")}));
-  EXPECT_NE(text(kernel.value("S", read("T", {row, iterator("c")}))).find("*16, 1, 16)])"), std::string::npos) << text(kernel);
+  EXPECT_NE(text(kernel.value("S", read("T", {row, iterator("c")}))).find("*16, 1, 16)])"), std::string::npos)
+      << text(kernel);
 }
 
 TEST_F(RaiseTest, GuardsBecomePredicatesInVectors) {
@@ -98,25 +108,28 @@ TEST_F(RaiseTest, GuardsBecomePredicatesInVectors) {
                   .statement("S[i] : 0 <= i < 8", "C[i]", {"A[i - 1] : i >= 1"})
                   .scop();
   Expr one = ir::make_const(Int(64), 1);
-  Expr value = ir::Call::make(Float(32), ir::Call::if_then_else, {iterator("i") >= one, read("A", {iterator("i") - one}), Expr(0.0f)},
-                              ir::Call::PureIntrinsic);
+  Expr value =
+      ir::Call::make(Float(32), ir::Call::if_then_else,
+                     {iterator("i") >= one, read("A", {iterator("i") - one}), Expr(0.0f)}, ir::Call::PureIntrinsic);
   KernelCase kernel(scop);
   kernel.value("S", value);
   EXPECT_EQ(text(kernel), R"(for (c0_0, 0, 8) {
  C[c0_0] = (float32)strict_float((float32)if_then_else(1 <= c0_0, (float32)A[c0_0 + -1], 0.000000f))
 }
 )");
-  EXPECT_NE(text(kernel.vectorise("S", "i", 8)).find("(float32x8)A[ramp(-1, 1, 8)] if x"), std::string::npos) << text(kernel);
+  EXPECT_NE(text(kernel.vectorise("S", "i", 8)).find("(float32x8)A[ramp(-1, 1, 8)] if x"), std::string::npos)
+      << text(kernel);
 }
 
 TEST_F(RaiseTest, TheMarkedLoopIsParallelAndBuffersLiveBelowTheirMark) {
-  auto scop = ScopBuilder(context())
-                  .input("A", {4, 4})
-                  .output("C", {4, 4})
-                  .temporary("t", {4})
-                  .statement("P[i, j] : 0 <= i < 4 and 0 <= j < 4", "t[j]", {"A[i, j]"})
-                  .statement("Q[i, j] : 0 <= i < 4 and 0 <= j < 4", "C[i, j]", {"t[3 - j]"}, polyhedral::Statement::Body::Copy)
-                  .scop();
+  auto scop =
+      ScopBuilder(context())
+          .input("A", {4, 4})
+          .output("C", {4, 4})
+          .temporary("t", {4})
+          .statement("P[i, j] : 0 <= i < 4 and 0 <= j < 4", "t[j]", {"A[i, j]"})
+          .statement("Q[i, j] : 0 <= i < 4 and 0 <= j < 4", "C[i, j]", {"t[3 - j]"}, polyhedral::Statement::Body::Copy)
+          .scop();
   scop.tensor("t").storage = polyhedral::Tensor::Storage::Local;
   scop.schedule = schedule(R"(
 domain: "{ P[i, j] : 0 <= i < 4 and 0 <= j < 4; Q[i, j] : 0 <= i < 4 and 0 <= j < 4 }"
@@ -176,7 +189,8 @@ child:
         child:
           schedule: "[{ Q[m] -> [(m mod 8)] }]"
 )");
-  EXPECT_EQ(text(KernelCase(scop).value("P", read("A", {iterator("m")})), {.as_kernel = true}), R"(for (m_outer$0, 0, 4) {
+  EXPECT_EQ(text(KernelCase(scop).value("P", read("A", {iterator("m")})), {.as_kernel = true}),
+            R"(for (m_outer$0, 0, 4) {
  allocate t[float32 * 8] in Stack
  unrolled (m_inner$1, 0, 8) {
   if (m_inner$1 <= (min(m_outer$0*-8, -22) + 29)) {

@@ -27,10 +27,12 @@ Stmt block(const Copies& copies) {
   Expr predicate = copies.predicate.defined() ? copies.predicate : ir::const_true(copies.lanes);
   for (int t = 0; t < copies.stores; ++t) {
     Expr source = ir::Ramp::make(base + t * copies.step, copies.stride, copies.lanes);
-    Expr value = ir::Load::make(Float(32, copies.lanes), copies.from, source, Halide::Buffer<>(), ir::Parameter(), predicate, {});
+    Expr value = ir::Load::make(Float(32, copies.lanes), copies.from, source, Halide::Buffer<>(), ir::Parameter(),
+                                predicate, {});
     if (copies.guarded) {
       Expr condition = ir::LT::make(base, 9 - t);
-      value = ir::Call::make(value.type(), ir::Call::if_then_else, {condition, value, ir::make_zero(value.type())}, ir::Call::PureIntrinsic);
+      value = ir::Call::make(value.type(), ir::Call::if_then_else, {condition, value, ir::make_zero(value.type())},
+                             ir::Call::PureIntrinsic);
     }
     Expr target = ir::Ramp::make(64 * t, 1, copies.lanes);
     stores.push_back(ir::Store::make(copies.to, value, target, ir::Parameter(), predicate, {}));
@@ -102,7 +104,8 @@ TEST(TransposeLoads, InterleavingRoundsTransposeTheRows) {
   for (int column = 0; column < 4; ++column) {
     const auto* rest = stmt.as<ir::Block>();
     const auto* store = (rest ? rest->first : stmt).as<ir::Store>();
-    EXPECT_EQ(values.at(store->value.as<ir::Variable>()->name), (std::vector<int>{column, 10 + column, 20 + column, 30 + column}));
+    EXPECT_EQ(values.at(store->value.as<ir::Variable>()->name),
+              (std::vector<int>{column, 10 + column, 20 + column, 30 + column}));
     if (rest) stmt = rest->rest;
   }
 }

@@ -67,15 +67,18 @@ TEST(UnswitchGuards, GivesEachCombinationALoop) {
 
 TEST(UnswitchGuards, DecidesEqualConditionsOnce) {
   Expr p = variable("h") >= 1;
-  EXPECT_EQ(shape(loop("c", ir::Block::make({add_if(p, 0), add_if(p, 1), add_if(Expr(), 2)}))), "2 loops, 1 branches, 0 conditionals");
+  EXPECT_EQ(shape(loop("c", ir::Block::make({add_if(p, 0), add_if(p, 1), add_if(Expr(), 2)}))),
+            "2 loops, 1 branches, 0 conditionals");
 }
 
 TEST(UnswitchGuards, LeavesWhatMustStayTogether) {
   Expr p = variable("h") >= 1, q = variable("w") < 5;
   EXPECT_EQ(shape(loop("c", add_if(variable("c") >= 1, 0))), "1 loops, 0 branches, 1 conditionals");
   EXPECT_EQ(shape(loop("c", ir::Block::make(add_if(p, 0), add_if(q, 0)))), "1 loops, 0 branches, 2 conditionals");
-  EXPECT_EQ(shape(loop("c", ir::Block::make(add_if(p, 0), add_if(q, 1, "other")))), "1 loops, 0 branches, 2 conditionals");
-  EXPECT_EQ(shape(loop("c", ir::Block::make(add_if(p, 0), add_if(q, 1, "acc", 0)))), "1 loops, 0 branches, 2 conditionals");
+  EXPECT_EQ(shape(loop("c", ir::Block::make(add_if(p, 0), add_if(q, 1, "other")))),
+            "1 loops, 0 branches, 2 conditionals");
+  EXPECT_EQ(shape(loop("c", ir::Block::make(add_if(p, 0), add_if(q, 1, "acc", 0)))),
+            "1 loops, 0 branches, 2 conditionals");
   EXPECT_EQ(shape(loop("c", add_if(p, 0, "X"))), "1 loops, 0 branches, 1 conditionals");
 }
 

@@ -17,12 +17,8 @@ using Values = std::vector<double>;
 inline HostTensor vec(DType type, const Values& values) {
   return dense(type, {static_cast<std::int64_t>(values.size())}, values);
 }
-inline HostTensor f32(const Values& values) {
-  return vec(DType::Float32, values);
-}
-inline HostTensor i32(const Values& values) {
-  return vec(DType::Int32, values);
-}
+inline HostTensor f32(const Values& values) { return vec(DType::Float32, values); }
+inline HostTensor i32(const Values& values) { return vec(DType::Int32, values); }
 inline HostTensor matrix(std::int64_t rows, std::int64_t columns, const Values& values) {
   return dense(DType::Float32, {rows, columns}, values);
 }

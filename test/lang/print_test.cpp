@@ -57,9 +57,7 @@ TEST(Print, Def) {
             "}\n");
 }
 
-std::string canonical(const std::string& text) {
-  return canonical_text(parse(text).defs.at(0));
-}
+std::string canonical(const std::string& text) { return canonical_text(parse(text).defs.at(0)); }
 
 TEST(Canonical, OneLineInOrderOfAppearance) {
   EXPECT_EQ(

@@ -71,7 +71,8 @@ TEST(Ranges, SaysWhichTensorDoesNotFit) {
       {{{4}, {5, 9, 3}, {}}, "parameter 'A' of f has 2 dimensions, the tensor given has 1 (shape (4))"},
       {{{4, 5}, {5, 9, 3}, {1}}, "parameter 's' of f has 0 dimensions, the tensor given has 1 (shape (1))"},
       {{{4, 5}, {6, 9, 3}, {}}, "dimension 0 of parameter 'B' of f is 6, but M is 5 (dimension 1 of 'A')"},
-      {{{4, 5}, {5, 8, 3}, {}}, "dimension 1 of parameter 'B' of f is 8, but it is declared as 2 * N + 1 = 9 with N = 4"},
+      {{{4, 5}, {5, 8, 3}, {}},
+       "dimension 1 of parameter 'B' of f is 8, but it is declared as 2 * N + 1 = 9 with N = 4"},
       {{{4, 5}, {5, 9, 4}, {}}, "dimension 2 of parameter 'B' of f is 4, but it is declared as 3"},
   };
   for (const auto& [shapes, expected] : rows)
@@ -84,14 +85,21 @@ TEST(Ranges, ChecksPreconditionsAndExtents) {
   ranges.tensors["O"] = {{parse_expr("0"), parse_expr("H - KH + 1")}};
   ranges.statements.push_back({{"h", {parse_expr("0"), parse_expr("H - KH - 1")}}});
   EXPECT_NO_THROW(check_preconditions(ranges, {{"H", 6}, {"KH", 5}}));
-  EXPECT_EQ(message<ArgumentError>([&] { check_preconditions(ranges, {{"H", 3}, {"KH", 5}}); }),
+  EXPECT_EQ(message<ArgumentError>([&] {
+              check_preconditions(ranges, {{"H", 3}, {"KH", 5}});
+            }),
             "these sizes do not fit: KH <= H does not hold for H = 3, KH = 5; "
             "subscript 0 of I, 'h + kh', must stay inside [0, H)");
-  EXPECT_EQ(message<ArgumentError>([&] { check_preconditions(ranges, {{"H", 5}, {"KH", 5}}); }),
-            "the extent of the range of index 'h' would be H - KH - 1 = -1 with H = 5, KH = 5; it must not be negative");
+  EXPECT_EQ(
+      message<ArgumentError>([&] {
+        check_preconditions(ranges, {{"H", 5}, {"KH", 5}});
+      }),
+      "the extent of the range of index 'h' would be H - KH - 1 = -1 with H = 5, KH = 5; it must not be negative");
   ranges.preconditions.clear();
   ranges.statements.clear();
-  EXPECT_EQ(message<ArgumentError>([&] { check_preconditions(ranges, {{"H", 3}, {"KH", 5}}); }),
+  EXPECT_EQ(message<ArgumentError>([&] {
+              check_preconditions(ranges, {{"H", 3}, {"KH", 5}});
+            }),
             "the extent of dimension 0 of 'O' would be H - KH + 1 = -1 with H = 3, KH = 5; it must not be negative");
 }
 

@@ -82,7 +82,8 @@ TEST(MappingOptions, EveryOptionHasARow) {
 TEST(MappingOptions, EveryOptionIsDocumented) {
   std::ifstream in(std::string(TC_SOURCE_DIR) + "/docs/options.md");
   std::string page(std::istreambuf_iterator<char>(in), {});
-  auto section = page.substr(page.find("## The options"), page.find("## Strategies with names") - page.find("## The options"));
+  auto section =
+      page.substr(page.find("## The options"), page.find("## Strategies with names") - page.find("## The options"));
   const std::regex row(R"(\n\| `(\w+)` \| `?(\w+)`? \|)");
   std::vector<std::string> documented;
   for (std::sregex_iterator match(section.begin(), section.end(), row), end; match != end; ++match) {
@@ -129,7 +130,8 @@ TEST(MappingOptions, ReachThePasses) {
   plain.unroll_limit = 12;
   plain.cooperative = true;
   auto options = MappingOptions::parse(
-      "cooperative=1,reduction_parts=13,unroll_limit=12,reduce_in_block=0,shared_bytes=11,registers=0,shared=0,block=64,grid=2x3,reduction_block=5,prefetch=0,prefetch_distance=7,pack=0,vector_along=c,parallel_along=a/"
+      "cooperative=1,reduction_parts=13,unroll_limit=12,reduce_in_block=0,shared_bytes=11,registers=0,shared=0,block="
+      "64,grid=2x3,reduction_block=5,prefetch=0,prefetch_distance=7,pack=0,vector_along=c,parallel_along=a/"
       "b,unroll=2,register_tile=3x4,vector_bytes=16,promote_bytes=10,vectorise=0,parallel=0,quota=9,promote=0,tile=4x0,"
       "positive_orthant=0,allow_skewing=1,fusion=min");
   EXPECT_EQ(options.values(), plain);
@@ -186,8 +188,10 @@ TEST(MappingOptions, TextAndBytesAreInversesAndEqualityIsOfValues) {
 
 TEST(MappingOptions, ErrorsNameTheOptionAndWhatItMayBe) {
   const std::string all =
-      "fusion, allow_skewing, positive_orthant, tile, promote, quota, promote_bytes, reduction_parts, parallel, vectorise, "
-      "vector_bytes, register_tile, unroll, pack, reduction_block, prefetch, prefetch_distance, parallel_along, vector_along, "
+      "fusion, allow_skewing, positive_orthant, tile, promote, quota, promote_bytes, reduction_parts, parallel, "
+      "vectorise, "
+      "vector_bytes, register_tile, unroll, pack, reduction_block, prefetch, prefetch_distance, parallel_along, "
+      "vector_along, "
       "grid, block, shared, registers, shared_bytes, reduce_in_block, unroll_limit, cooperative";
   const std::string sizes = "at most 16 sizes joined by 'x', for example 32x64, where 0 leaves a loop whole";
   struct Case {

@@ -24,11 +24,13 @@ class ClusterViewTest : public IslTest {
                       .statement("T[]", "s[]")
                       .scop();
     auto inside = sequence({{"{ I[i, j] }"}, {"{ U[i, j, k] }", band("[{ U[i, j, k] -> [(k)] }]")}});
-    result.schedule =
-        domain(ctx(), "{ I[i, j] : 0 <= i < 8 and 0 <= j < 4; U[i, j, k] : 0 <= i < 8 and 0 <= j < 4 and 0 <= k < 6; T[] }",
-               sequence({{"{ I[i, j]; U[i, j, k] }",
-                          coincident_band("[{ I[i, j] -> [(i)]; U[i, j, k] -> [(i)] }, { I[i, j] -> [(j)]; U[i, j, k] -> [(j)] }]", 2, inside)},
-                         {"{ T[] }"}}));
+    result.schedule = domain(
+        ctx(), "{ I[i, j] : 0 <= i < 8 and 0 <= j < 4; U[i, j, k] : 0 <= i < 8 and 0 <= j < 4 and 0 <= k < 6; T[] }",
+        sequence(
+            {{"{ I[i, j]; U[i, j, k] }",
+              coincident_band("[{ I[i, j] -> [(i)]; U[i, j, k] -> [(i)] }, { I[i, j] -> [(j)]; U[i, j, k] -> [(j)] }]",
+                              2, inside)},
+             {"{ T[] }"}}));
     return result;
   }
 };

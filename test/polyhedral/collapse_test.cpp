@@ -38,7 +38,8 @@ class CollapseTest : public IslTest {
   static Collapse over(const Scop& scop, const std::vector<int>& iterators) {
     Collapse result;
     auto outer = cluster_views(scop).at(0).statements.at(0).outer;
-    for (int i : iterators) result.members.push_back(static_cast<int>(std::find(outer.begin(), outer.end(), i) - outer.begin()));
+    for (int i : iterators)
+      result.members.push_back(static_cast<int>(std::find(outer.begin(), outer.end(), i) - outer.begin()));
     return result;
   }
   /// \p scop collapsed, under all laws and with the same results.
@@ -58,8 +59,10 @@ class CollapseTest : public IslTest {
 TEST_F(CollapseTest, NumbersTheIterationsOfANest) {
   auto result = collapsed(contraction(), {0, {1, 2}});
   EXPECT_EQ(result.statement("U").iterators, (std::vector<std::string>{"i", "j_k", "l"}));
-  EXPECT_TRUE(result.statement("U").domain.is_equal(isl::set(ctx(), "{ U[i, g, l] : 0 <= i < 5 and 0 <= g < 18 and 0 <= l < 4 }")));
-  EXPECT_TRUE(is(result.statement("U").reads[1].relation, "{ U[i, g, l] -> B[2 + g mod 6, l, floor(g/6)] : 0 <= i < 5 and 0 <= g < 18 and 0 <= l < 4 }"));
+  EXPECT_TRUE(result.statement("U").domain.is_equal(
+      isl::set(ctx(), "{ U[i, g, l] : 0 <= i < 5 and 0 <= g < 18 and 0 <= l < 4 }")));
+  EXPECT_TRUE(is(result.statement("U").reads[1].relation,
+                 "{ U[i, g, l] -> B[2 + g mod 6, l, floor(g/6)] : 0 <= i < 5 and 0 <= g < 18 and 0 <= l < 4 }"));
   auto cluster = cluster_views(result).at(0);
   ASSERT_EQ(cluster.members.size(), 2u);
   EXPECT_EQ(cluster.members[1].extent(), 18);
@@ -68,7 +71,8 @@ TEST_F(CollapseTest, NumbersTheIterationsOfANest) {
 
 TEST_F(CollapseTest, TheOrderOfMembersIsThatOfTheNest) {
   auto result = collapsed(contraction(), {0, {2, 0}});
-  EXPECT_TRUE(is(result.statement("S").write.relation, "{ S[j, g] -> C[g mod 5, j, 2 + floor(g/5)] : 0 <= j < 3 and 0 <= g < 30 }"));
+  EXPECT_TRUE(is(result.statement("S").write.relation,
+                 "{ S[j, g] -> C[g mod 5, j, 2 + floor(g/5)] : 0 <= j < 3 and 0 <= g < 30 }"));
   collapsed(contraction(), {0, {2, 1, 0}});
   collapsed(contraction(), {0, {0, 1, 2}});
 }
@@ -96,7 +100,8 @@ TEST_F(CollapseTest, IteratorsWithOneValueStillIndex) {
   auto scop = ScopBuilder(context())
                   .input("A", {1, 6, 4})
                   .output("C", {1, 6, 4})
-                  .accumulate("U[n, i, j, l] : 0 <= n < 1 and 0 <= i < 6 and 0 <= j < 4 and 0 <= l < 3", "C[n, i, j]", {"A[n, i, j]"})
+                  .accumulate("U[n, i, j, l] : 0 <= n < 1 and 0 <= i < 6 and 0 <= j < 4 and 0 <= l < 3", "C[n, i, j]",
+                              {"A[n, i, j]"})
                   .scop();
   scop.schedule = compute_schedule(scop, compute_dependences(scop), {});
   auto result = collapsed(scop, over(scop, {1, 2}));
@@ -120,10 +125,13 @@ TEST_F(CollapseTest, TilesRunAcrossTheBordersOfTheLoops) {
     auto scop = contraction(test.written, test.extent);
     auto result = collapsed(scop, over(scop, test.iterators));
     auto view = cluster_views(result).at(0);
-    int g = static_cast<int>(std::find(result.statement("S").iterators.begin(), result.statement("S").iterators.end(), test.iterators[0] == 1 ? "j_k" : "k_j") -
+    int g = static_cast<int>(std::find(result.statement("S").iterators.begin(), result.statement("S").iterators.end(),
+                                       test.iterators[0] == 1 ? "j_k" : "k_j") -
                              result.statement("S").iterators.begin());
-    int member = static_cast<int>(std::find(view.statements[0].outer.begin(), view.statements[0].outer.end(), g) - view.statements[0].outer.begin());
-    ClusterMapping cluster{.members = {{0, 2}, {0, 2}}, .register_tile = true, .staged = {"C"}, .copies = {"", member, 4}};
+    int member = static_cast<int>(std::find(view.statements[0].outer.begin(), view.statements[0].outer.end(), g) -
+                                  view.statements[0].outer.begin());
+    ClusterMapping cluster{
+        .members = {{0, 2}, {0, 2}}, .register_tile = true, .staged = {"C"}, .copies = {"", member, 4}};
     cluster.members[member].points = 4;
     cluster.statements = {{"S", g, 4}, {"U", g, 4}};
     cluster.packed = {{.statement = "U", .read = 1, .panel = g, .size = 4, .lanes = 2}};
@@ -146,7 +154,8 @@ TEST_F(CollapseTest, NeedsIteratorsOfTheirOwnInAllStatements) {
                      .statement("S[i, j] : 0 <= i < 6 and 0 <= j < 6", "T[i, j]", {"A[i, j]"})
                      .statement("R[i, j] : 0 <= i < 6 and 0 <= j < 5", "C[i, j]", {"T[i, j + 1]"})
                      .scop();
-  shifted.schedule = schedule(R"({domain: "{ S[i, j] : 0 <= i < 6 and 0 <= j < 6; R[i, j] : 0 <= i < 6 and 0 <= j < 5 }",
+  shifted.schedule =
+      schedule(R"({domain: "{ S[i, j] : 0 <= i < 6 and 0 <= j < 6; R[i, j] : 0 <= i < 6 and 0 <= j < 5 }",
       child: {schedule: "[{ S[i, j] -> [(i)]; R[i, j] -> [(i)] }, { S[i, j] -> [(j)]; R[i, j] -> [(j + 1)] }]", permutable: 1,
               coincident: [1, 1], child: {sequence: [{filter: "{ S[i, j] }"}, {filter: "{ R[i, j] }"}]}}})");
   EXPECT_FALSE(can_collapse(shifted, {0, {0, 1}}));

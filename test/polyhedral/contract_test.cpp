@@ -62,14 +62,12 @@ TEST_F(Contract, PadsForVectorsThatAccessIt) {
 
 /// j mod 8 is the lane: the first vector begins at lane 3 and ends in the place of the second.
 TEST_F(Contract, PadsForVectorsThatStartWithinATile) {
-  auto scop = ScopBuilder(context())
-                  .temporary("t", {8, 9})
-                  .statement("S[i, j] : 0 <= i < 8 and 3 <= j < 9", "t[i, j]")
-                  .scop();
+  auto scop =
+      ScopBuilder(context()).temporary("t", {8, 9}).statement("S[i, j] : 0 <= i < 8 and 3 <= j < 9", "t[i, j]").scop();
   using namespace build;
-  scop.schedule = domain(scop.domain(), coincident_band("[{ S[i, j] -> [(i)] }]", 1,
-                                                        band("[{ S[i, j] -> [(floor(j/8))] }]",
-                                                             band("[{ S[i, j] -> [(j mod 8)] }]"))));
+  scop.schedule = domain(
+      scop.domain(), coincident_band("[{ S[i, j] -> [(i)] }]", 1,
+                                     band("[{ S[i, j] -> [(floor(j/8))] }]", band("[{ S[i, j] -> [(j mod 8)] }]"))));
   ClusterMapping cluster{.statements = {{"S", 1, 8}}};
   auto buffer = contract(scop, {0, 0}, {0, 0}, cluster, {}, 1000).tensor("local_t");
   EXPECT_GE(buffer.extent.back(), 13);
@@ -79,12 +77,13 @@ TEST_F(Contract, PadsForVectorsThatStartWithinATile) {
 TEST_F(Contract, LanesKeepWhatOthersWrote) {
   auto keeps = [&](const std::string& overwritten) {
     const std::string all = "S[i, j] : 0 <= i < 8 and 0 <= j < 20", some = "U[i, j] : 0 <= i < 8 and " + overwritten;
-    auto scop = ScopBuilder(context()).temporary("t", {8, 20}).statement(all, "t[i, j]").statement(some, "t[i, j]").scop();
+    auto scop =
+        ScopBuilder(context()).temporary("t", {8, 20}).statement(all, "t[i, j]").statement(some, "t[i, j]").scop();
     using namespace build;
-    scop.schedule = domain(scop.domain(),
-                           coincident_band("[{ S[i, j] -> [(i)]; U[i, j] -> [(i)] }]", 1,
-                                           sequence({{"{ S[i, j] }", band("[{ S[i, j] -> [(j mod 8)] }]")},
-                                                     {"{ U[i, j] }", band("[{ U[i, j] -> [(j mod 8)] }]")}})));
+    scop.schedule =
+        domain(scop.domain(), coincident_band("[{ S[i, j] -> [(i)]; U[i, j] -> [(i)] }]", 1,
+                                              sequence({{"{ S[i, j] }", band("[{ S[i, j] -> [(j mod 8)] }]")},
+                                                        {"{ U[i, j] }", band("[{ U[i, j] -> [(j mod 8)] }]")}})));
     ClusterMapping cluster{.statements = {{"S", 1, 8}, {"U", 1, 8}}};
     auto buffer = contract(scop, {0, 0}, {0, 0}, cluster, {}, 1000).tensor("local_t");
     EXPECT_TRUE(buffer.padded);

@@ -12,9 +12,11 @@ class GatherCoincident : public IslTest {
  protected:
   /// The schedule of one statement S[k, i, j] under a band with the given attributes.
   isl::schedule gather(const std::string& attributes) const {
-    auto scop = ScopBuilder(context()).output("C", {4, 4}).accumulate("S[k, i, j] : 0 <= k, i, j < 4", "C[i, j]", {}).scop();
+    auto scop =
+        ScopBuilder(context()).output("C", {4, 4}).accumulate("S[k, i, j] : 0 <= k, i, j < 4", "C[i, j]", {}).scop();
     scop.schedule = schedule(R"({domain: "{ S[k, i, j] : 0 <= k, i, j < 4 }", child: {schedule: )"
-                             R"("[{ S[k, i, j] -> [(k)] }, { S[k, i, j] -> [(i)] }, { S[k, i, j] -> [(j)] }]", )" + attributes + "}}");
+                             R"("[{ S[k, i, j] -> [(k)] }, { S[k, i, j] -> [(i)] }, { S[k, i, j] -> [(j)] }]", )" +
+                             attributes + "}}");
     return gather_coincident(scop);
   }
 };

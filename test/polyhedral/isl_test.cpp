@@ -10,9 +10,7 @@ namespace {
 
 using Isl = IslTest;
 
-TEST_F(Isl, IsTheVersionOfItsHeaders) {
-  EXPECT_NE(std::string(isl_version()).find("isl-0.25"), std::string::npos);
-}
+TEST_F(Isl, IsTheVersionOfItsHeaders) { EXPECT_NE(std::string(isl_version()).find("isl-0.25"), std::string::npos); }
 
 TEST_F(Isl, OfOurBuildUsesMachineIntegersAndIsHidden) {
 #ifdef TC_ISL_BUNDLED

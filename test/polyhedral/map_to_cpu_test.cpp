@@ -12,13 +12,14 @@ namespace {
 class MapToCpu : public IslTest {
  protected:
   Scop matrix_product() const {
-    auto scop = ScopBuilder(context())
-                    .input("A", {64, 32})
-                    .input("B", {32, 100})
-                    .output("C", {64, 100})
-                    .identity("I[m, n] : 0 <= m < 64 and 0 <= n < 100", "C[m, n]")
-                    .accumulate("U[m, n, k] : 0 <= m < 64 and 0 <= n < 100 and 0 <= k < 32", "C[m, n]", {"A[m, k]", "B[k, n]"})
-                    .scop();
+    auto scop =
+        ScopBuilder(context())
+            .input("A", {64, 32})
+            .input("B", {32, 100})
+            .output("C", {64, 100})
+            .identity("I[m, n] : 0 <= m < 64 and 0 <= n < 100", "C[m, n]")
+            .accumulate("U[m, n, k] : 0 <= m < 64 and 0 <= n < 100 and 0 <= k < 32", "C[m, n]", {"A[m, k]", "B[k, n]"})
+            .scop();
     scop.schedule = schedule(R"(
 domain: "{ I[m, n] : 0 <= m < 64 and 0 <= n < 100; U[m, n, k] : 0 <= m < 64 and 0 <= n < 100 and 0 <= k < 32 }"
 child:
@@ -95,13 +96,14 @@ child:
 
 /// O[h] +=! I[2h + k] K[k], 12 rows in tiles of 4, all iterations of k unrolled with them.
 TEST_F(MapToCpu, SlidesAWindowAlongTheRows) {
-  auto scop = ScopBuilder(context())
-                  .input("I", {25, 16})
-                  .input("K", {3})
-                  .output("O", {12, 16})
-                  .identity("Z[h, w] : 0 <= h < 12 and 0 <= w < 16", "O[h, w]")
-                  .accumulate("U[h, w, k] : 0 <= h < 12 and 0 <= w < 16 and 0 <= k < 3", "O[h, w]", {"I[2h + k, w]", "K[k]"})
-                  .scop();
+  auto scop =
+      ScopBuilder(context())
+          .input("I", {25, 16})
+          .input("K", {3})
+          .output("O", {12, 16})
+          .identity("Z[h, w] : 0 <= h < 12 and 0 <= w < 16", "O[h, w]")
+          .accumulate("U[h, w, k] : 0 <= h < 12 and 0 <= w < 16 and 0 <= k < 3", "O[h, w]", {"I[2h + k, w]", "K[k]"})
+          .scop();
   scop.schedule = schedule(R"(
 domain: "{ Z[h, w] : 0 <= h < 12 and 0 <= w < 16; U[h, w, k] : 0 <= h < 12 and 0 <= w < 16 and 0 <= k < 3 }"
 child:

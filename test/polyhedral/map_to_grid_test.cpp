@@ -18,8 +18,10 @@ class MapToGrid : public MappingPassTest {
   /// C = A elementwise over an n x m box, in one coincident band.
   Scop pointwise(int n, int m) const {
     auto domain = str("S[i, j] : 0 <= i < ", n, " and 0 <= j < ", m);
-    auto scop = ScopBuilder(context()).input("A", {n, m}).output("C", {n, m}).statement(domain, "C[i, j]", {"A[i, j]"}).scop();
-    scop.schedule = build::domain(ctx(), "{ " + domain + " }", coincident_band("[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]", 2));
+    auto scop =
+        ScopBuilder(context()).input("A", {n, m}).output("C", {n, m}).statement(domain, "C[i, j]", {"A[i, j]"}).scop();
+    scop.schedule =
+        build::domain(ctx(), "{ " + domain + " }", coincident_band("[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]", 2));
     return scop;
   }
 
@@ -43,14 +45,18 @@ class MapToGrid : public MappingPassTest {
                     .statement(str("S[i, j]", box), "t[i, j]", {"A[i, j]"})
                     .statement(str("T[i, j]", box), "B[i, j]", {"t[i, 31 - j]"})
                     .scop();
-    scop.schedule = build::domain(ctx(), str("{ S[i, j]", box, "; T[i, j]", box, " }"),
-                                  coincident_band("[{ S[i, j] -> [(i)]; T[i, j] -> [(i)] }]", 1,
-                                                  sequence({{"{ S[i, j] }", coincident_band("[{ S[i, j] -> [(j)] }]", 1)},
-                                                            {"{ T[i, j] }", coincident_band("[{ T[i, j] -> [(j)] }]", 1)}})));
+    scop.schedule =
+        build::domain(ctx(), str("{ S[i, j]", box, "; T[i, j]", box, " }"),
+                      coincident_band("[{ S[i, j] -> [(i)]; T[i, j] -> [(i)] }]", 1,
+                                      sequence({{"{ S[i, j] }", coincident_band("[{ S[i, j] -> [(j)] }]", 1)},
+                                                {"{ T[i, j] }", coincident_band("[{ T[i, j] -> [(j)] }]", 1)}})));
     return scop;
   }
   GridClusterMapping rows_in_blocks(std::int64_t threads) const {
-    return {.members = {{1, 0}}, .statements = {{"S", {{1, {0}}}}, {"T", {{1, {0}}}}}, .grid = {4, 1, 1}, .block = {threads, 1, 1}};
+    return {.members = {{1, 0}},
+            .statements = {{"S", {{1, {0}}}}, {"T", {{1, {0}}}}},
+            .grid = {4, 1, 1},
+            .block = {threads, 1, 1}};
   }
 };
 
@@ -87,7 +93,8 @@ child:
 TEST_F(MapToGrid, AnyGridAndBlockWillDo) {
   for (std::int64_t size : {1, 3, 32})
     for (std::int64_t tile : {0, 1, 5}) {
-      GridClusterMapping mapping{.members = {{tile, 2, {1, 2}}, {tile, 0, {0, 3}}}, .grid = {size, 1, 2}, .block = {size, 2, 1}};
+      GridClusterMapping mapping{
+          .members = {{tile, 2, {1, 2}}, {tile, 0, {0, 3}}}, .grid = {size, 1, 2}, .block = {size, 2, 1}};
       auto kernels = map_to_grid(pointwise(10, 33), {{mapping}});
       EXPECT_NO_THROW(verify_kernel(kernels.at(0))) << size << " " << tile;
     }
@@ -151,9 +158,10 @@ TEST_F(MapToGrid, WarpsNeedTheirOwnBarrierOnly) {
 
 TEST_F(MapToGrid, BlocksThatShareWhatTheyWriteBreakALaw) {
   auto scop = reversed_rows();
-  scop.schedule = build::domain(scop.domain(), coincident_band("[{ S[i, j] -> [(j)]; T[i, j] -> [(j)] }]", 1,
-                                                              sequence({{"{ S[i, j] }", band("[{ S[i, j] -> [(i)] }]")},
-                                                                        {"{ T[i, j] }", band("[{ T[i, j] -> [(i)] }]")}})));
+  scop.schedule =
+      build::domain(scop.domain(), coincident_band("[{ S[i, j] -> [(j)]; T[i, j] -> [(j)] }]", 1,
+                                                   sequence({{"{ S[i, j] }", band("[{ S[i, j] -> [(i)] }]")},
+                                                             {"{ T[i, j] }", band("[{ T[i, j] -> [(i)] }]")}})));
   GridClusterMapping mapping{.members = {{1, 0}}, .grid = {32, 1, 1}};
   auto kernel = map_to_grid(scop, {{mapping}}).at(0);
   EXPECT_TRUE(rejects([&] { verify_threads(kernel); }, "different blocks touch what one of them writes"));
@@ -172,7 +180,8 @@ class ReduceInBlock : public MapToGrid {
  protected:
   /// Row sums, a row in a block of so many threads.
   GridKernel sums(std::int64_t threads, std::int64_t run = 1) const {
-    GridClusterMapping mapping{.members = {{1, 0}}, .statements = {{"U", {{1, {0, run}}}}}, .grid = {8, 1, 1}, .block = {threads, 1, 1}};
+    GridClusterMapping mapping{
+        .members = {{1, 0}}, .statements = {{"U", {{1, {0, run}}}}}, .grid = {8, 1, 1}, .block = {threads, 1, 1}};
     mapping.shared_bytes = 1000;
     return map_to_grid(row_sums(8, 200), {{mapping}}).at(0);
   }
@@ -268,10 +277,10 @@ class TiledProduct : public MapToGrid {
                     .identity("I[m, n]" + box, "C[m, n]")
                     .accumulate("U[m, n, k]" + cube, "C[m, n]", {"A[m, k]", "B[k, n]"})
                     .scop();
-    scop.schedule =
-        build::domain(ctx(), "{ I[m, n]" + box + "; U[m, n, k]" + cube + " }",
-                      coincident_band("[{ I[m, n] -> [(m)]; U[m, n, k] -> [(m)] }, { I[m, n] -> [(n)]; U[m, n, k] -> [(n)] }]", 2,
-                                      sequence({{"{ I[m, n] }"}, {"{ U[m, n, k] }", band("[{ U[m, n, k] -> [(k)] }]")}})));
+    scop.schedule = build::domain(
+        ctx(), "{ I[m, n]" + box + "; U[m, n, k]" + cube + " }",
+        coincident_band("[{ I[m, n] -> [(m)]; U[m, n, k] -> [(m)] }, { I[m, n] -> [(n)]; U[m, n, k] -> [(n)] }]", 2,
+                        sequence({{"{ I[m, n] }"}, {"{ U[m, n, k] }", band("[{ U[m, n, k] -> [(k)] }]")}})));
     GridClusterMapping mapping{.members = {{8, 1, {1, 2}}, {8, 0, {0, 2}}}, .grid = {64, 64, 1}, .block = {4, 4, 1}};
     mapping.blocks = {"U", 2, 4, slots};
     mapping.copies = {{"U", 0, 0, -1, 1, way}, {"U", 1, 1, 1, 2, way}};
@@ -346,7 +355,8 @@ TEST_F(TiledProduct, APlaceForTwoElementsBreaksALaw) {
   auto kernel = product(16);
   auto& copy = kernel.scop.statement("copy_B");
   EXPECT_NO_THROW(verify_kernel_promotion(kernel));
-  copy.write.function = call(ctx(), isl_pw_multi_aff_set_pw_aff, copy.write.function.copy(), 0u, isl::pw_aff(ctx(), "{ copy_B[k, n, t] -> [(0)] }").release());
+  copy.write.function = call(ctx(), isl_pw_multi_aff_set_pw_aff, copy.write.function.copy(), 0u,
+                             isl::pw_aff(ctx(), "{ copy_B[k, n, t] -> [(0)] }").release());
   EXPECT_TRUE(rejects([&] { verify_kernel_promotion(kernel); }, "buffer 'local_block_B'"));
 }
 
@@ -379,8 +389,9 @@ class Windows : public MapToGrid {
                     .accumulate("U[w, o, k]" + wok, "C[w, o]", {"I[" + subscript + "]", "F[o, k]"})
                     .scop();
     scop.tensor("C").live_in = true;
-    scop.schedule = build::domain(ctx(), "{ U[w, o, k]" + wok + " }",
-                                  coincident_band("[{ U[w, o, k] -> [(w)] }, { U[w, o, k] -> [(o)] }]", 2, band("[{ U[w, o, k] -> [(k)] }]")));
+    scop.schedule = build::domain(
+        ctx(), "{ U[w, o, k]" + wok + " }",
+        coincident_band("[{ U[w, o, k] -> [(w)] }, { U[w, o, k] -> [(o)] }]", 2, band("[{ U[w, o, k] -> [(k)] }]")));
     GridClusterMapping mapping{.members = {{16, 0, {0}}, {8, -1, {1}}}, .grid = {3, 1, 1}, .block = {16, 8, 1}};
     mapping.copies = {{"U", 0, 0, -1, 1}};
     mapping.shared_bytes = 4000;
@@ -393,7 +404,8 @@ TEST_F(Windows, AreCopiedAsTheBoxAroundWhatATileReads) {
     const char* subscript;
     std::int64_t elements, extent;
   };
-  for (const auto& [subscript, elements, extent] : std::vector<Case>{{"w + k", 42, 18}, {"2w + k", 81, 33}, {"w + 5k", 50, 26}, {"w + 2 - k", 42, 18}, {"w + k + 7", 49, 18}}) {
+  for (const auto& [subscript, elements, extent] : std::vector<Case>{
+           {"w + k", 42, 18}, {"2w + k", 81, 33}, {"w + 5k", 50, 26}, {"w + 2 - k", 42, 18}, {"w + k + 7", 49, 18}}) {
     auto result = kernel(subscript, elements);
     EXPECT_EQ(result.scop.tensor("local_block_I").extent, (std::vector<std::int64_t>{extent, 1})) << subscript;
     EXPECT_NO_THROW(verify_kernel(result)) << subscript;
@@ -401,7 +413,11 @@ TEST_F(Windows, AreCopiedAsTheBoxAroundWhatATileReads) {
 }
 
 TEST_F(Windows, OfWhichSomeElementsAreNeverReadAreNot) {
-  auto scop = ScopBuilder(context()).input("I", {80}).output("C", {40}).statement("U[w] : 0 <= w < 40", "C[w]", {"I[2w]"}).scop();
+  auto scop = ScopBuilder(context())
+                  .input("I", {80})
+                  .output("C", {40})
+                  .statement("U[w] : 0 <= w < 40", "C[w]", {"I[2w]"})
+                  .scop();
   EXPECT_TRUE(copy_dimensions(scop.statement("U"), 0).empty());
 }
 

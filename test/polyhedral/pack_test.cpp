@@ -54,8 +54,11 @@ child:
 TEST_F(Pack, KnowsIndicesThatAreIterators) {
   auto scop = product();
   EXPECT_EQ(index_iterators(scop.statement("S1"), 1), (std::vector<int>{2, 1}));
-  auto other = ScopBuilder(context()).input("A", {9, 9}).output("C", {4})
-                   .statement("S[i] : 0 <= i < 4", "C[i]", {"A[i, i]", "A[i, 2i]", "A[i, 3]"}).scop();
+  auto other = ScopBuilder(context())
+                   .input("A", {9, 9})
+                   .output("C", {4})
+                   .statement("S[i] : 0 <= i < 4", "C[i]", {"A[i, i]", "A[i, 2i]", "A[i, 3]"})
+                   .scop();
   for (int read : {0, 1, 2}) EXPECT_EQ(index_iterators(other.statement("S"), read), std::vector<int>());
 }
 
@@ -93,8 +96,8 @@ TEST_F(Pack, KeepsRowsWholeWhereTheTensorIsContiguousAlongTheReduction) {
   auto cluster = both_packed();
   cluster.packed[1].panel_last = false;
   auto mapped = map(product(), cluster);
-  EXPECT_TRUE(mapped.statement("S1").reads[0].function.as_map().is_equal(IslTest::map(
-      "{ S1[m, n, k] -> local_packed_A[0, floor(m/2) - 2 * floor(m/4), m mod 2, k mod 2] }")));
+  EXPECT_TRUE(mapped.statement("S1").reads[0].function.as_map().is_equal(
+      IslTest::map("{ S1[m, n, k] -> local_packed_A[0, floor(m/2) - 2 * floor(m/4), m mod 2, k mod 2] }")));
 }
 
 TEST_F(Pack, CopiesTheWholeTensorWhereNoLoopStandsAbove) {
@@ -110,11 +113,12 @@ TEST_F(Pack, KeepsWhatADotProductSumsSideBySide) {
   cluster.packed[1].panel_last = false;
   cluster.dot = {.statement = "S1", .iterator = 2, .width = 2};
   auto mapped = map(product(), cluster);
-  EXPECT_TRUE(mapped.statement("S1").reads[1].function.as_map().is_equal(IslTest::map(
-      "{ S1[m, n, k] -> local_packed_B[floor(n/4) - 2 * floor(n/8), floor(k/2), n mod 4, k mod 2] }")));
+  EXPECT_TRUE(mapped.statement("S1").reads[1].function.as_map().is_equal(
+      IslTest::map("{ S1[m, n, k] -> local_packed_B[floor(n/4) - 2 * floor(n/8), floor(k/2), n mod 4, k mod 2] }")));
   EXPECT_EQ(mapped.tensor("local_packed_B").extent, (std::vector<std::int64_t>{2, 3, 4, 2}));
   auto text = print_block(mapped.schedule);
-  EXPECT_NE(text.find("[{ S1[m, n, k] -> [((m) mod 2)] }, { S1[m, n, k] -> [((k) mod 2)] }]"), std::string::npos) << text;
+  EXPECT_NE(text.find("[{ S1[m, n, k] -> [((m) mod 2)] }, { S1[m, n, k] -> [((k) mod 2)] }]"), std::string::npos)
+      << text;
 }
 
 TEST_F(Pack, LaysOutTheFactorsOfProductsOfMatricesAndKeepsTheirType) {
@@ -127,10 +131,10 @@ TEST_F(Pack, LaysOutTheFactorsOfProductsOfMatricesAndKeepsTheirType) {
   for (auto& tensor : scop.tensors)
     if (tensor.name != "O") tensor.type = DType::BFloat16;
   auto mapped = map(scop, cluster);
-  EXPECT_TRUE(mapped.statement("S1").reads[1].function.as_map().is_equal(IslTest::map(
-      "{ S1[m, n, k] -> local_packed_B[floor(n/4) - 2 * floor(n/8), floor(k/2), n mod 4, k mod 2] }")));
-  EXPECT_TRUE(mapped.statement("S1").reads[0].function.as_map().is_equal(IslTest::map(
-      "{ S1[m, n, k] -> local_packed_A[0, floor(m/2) - 2 * floor(m/4), floor(k/4), m mod 2, k mod 4] }")))
+  EXPECT_TRUE(mapped.statement("S1").reads[1].function.as_map().is_equal(
+      IslTest::map("{ S1[m, n, k] -> local_packed_B[floor(n/4) - 2 * floor(n/8), floor(k/2), n mod 4, k mod 2] }")));
+  EXPECT_TRUE(mapped.statement("S1").reads[0].function.as_map().is_equal(
+      IslTest::map("{ S1[m, n, k] -> local_packed_A[0, floor(m/2) - 2 * floor(m/4), floor(k/4), m mod 2, k mod 4] }")))
       << mapped.statement("S1").reads[0].function;
   EXPECT_EQ(mapped.tensor("local_packed_B").type, DType::BFloat16);
   EXPECT_EQ(mapped.statement("S1").vector_lanes, 0);
@@ -143,7 +147,8 @@ TEST_F(Pack, ReadsWholeLinesAlongMembersBelowTheCopy) {
                   .input("B", {8, 3, 8})
                   .output("C", {8, 4, 8})
                   .identity("S0[b, m, n] : 0 <= b, n < 8 and 0 <= m < 4", "C[b, m, n]")
-                  .accumulate("S1[b, m, n, k] : 0 <= b, n < 8 and 0 <= m < 4 and 0 <= k < 3", "C[b, m, n]", {"A[b, m, k]", "B[n, k, b]"})
+                  .accumulate("S1[b, m, n, k] : 0 <= b, n < 8 and 0 <= m < 4 and 0 <= k < 3", "C[b, m, n]",
+                              {"A[b, m, k]", "B[n, k, b]"})
                   .scop();
   scop.schedule = compute_schedule(scop, compute_dependences(scop), {});
   ClusterMapping cluster{.members = {{4, 1}, {0, 2}, {0, 8}}, .outermost = 0, .register_tile = true};
@@ -151,8 +156,7 @@ TEST_F(Pack, ReadsWholeLinesAlongMembersBelowTheCopy) {
   cluster.packed = {{.statement = "S1", .read = 1, .panel = 2, .size = 8, .lanes = 4}};
   auto mapped = map(scop, cluster);
   EXPECT_EQ(mapped.tensor("local_packed_B").extent, (std::vector<std::int64_t>{4, 1, 3, 8}));
-  EXPECT_NE(print_block(mapped.schedule).find("{ pack_B[i2, i3, i0] -> [((i0) mod 4)] }]"),
-            std::string::npos)
+  EXPECT_NE(print_block(mapped.schedule).find("{ pack_B[i2, i3, i0] -> [((i0) mod 4)] }]"), std::string::npos)
       << print_block(mapped.schedule);
 }
 

@@ -57,7 +57,8 @@ child:
 }
 
 TEST_F(PrivatiseReduction, ReducesToAScalarToo) {
-  auto scop = ScopBuilder(context()).input("A", {20}).output("s", {}).accumulate("U[k] : 0 <= k < 20", "s[]", {"A[k]"}).scop();
+  auto scop =
+      ScopBuilder(context()).input("A", {20}).output("s", {}).accumulate("U[k] : 0 <= k < 20", "s[]", {"A[k]"}).scop();
   ClusterMapping cluster;
   auto result = privatise_reduction(scop, {0}, {"U", 0, 8, 1}, cluster);
   EXPECT_TRUE(writes(result, "U", "U[k] -> lanes_U[k mod 8]"));

@@ -16,13 +16,17 @@ TEST_F(SimplifyQuotients, DropsWhatStaysBelowTheStepOfTheRest) {
     const char *domain, *function, *expected;
   } cases[] = {
       {"{ [a, b] : 0 <= a < 9 and 0 <= b < 16 }", "{ [a, b] -> [floor((16a + b)/32)] }", "{ [a, b] -> [floor(a/2)] }"},
-      {"{ [a, b] : 0 <= a < 9 and 0 <= b < 16 }", "{ [a, b] -> [a - 2*floor((16a + b + 32)/32)] }", "{ [a, b] -> [a - 2*floor((a + 2)/2)] }"},
-      {"{ [a, b] : 0 <= a < 9 and 0 <= b <= 16 }", "{ [a, b] -> [floor((16a + b)/32)] }", "{ [a, b] -> [floor((16a + b)/32)] }"},
-      {"{ [a, b] : 0 <= a < 9 and -3 <= b < 0 }", "{ [a, b] -> [floor((4a + b)/8)] }", "{ [a, b] -> [floor((a - 1)/2)] }"},
+      {"{ [a, b] : 0 <= a < 9 and 0 <= b < 16 }", "{ [a, b] -> [a - 2*floor((16a + b + 32)/32)] }",
+       "{ [a, b] -> [a - 2*floor((a + 2)/2)] }"},
+      {"{ [a, b] : 0 <= a < 9 and 0 <= b <= 16 }", "{ [a, b] -> [floor((16a + b)/32)] }",
+       "{ [a, b] -> [floor((16a + b)/32)] }"},
+      {"{ [a, b] : 0 <= a < 9 and -3 <= b < 0 }", "{ [a, b] -> [floor((4a + b)/8)] }",
+       "{ [a, b] -> [floor((a - 1)/2)] }"},
       {"{ [a, b] : 0 <= a }", "{ [a, b] -> [floor((4a + b)/8)] }", "{ [a, b] -> [floor((4a + b)/8)] }"},
       {"[t] -> { [a, b] : 0 <= a < 9 and 0 <= t < 16 }", "[t] -> { [a, b] -> [floor((16a - t)/48), b] }",
        "[t] -> { [a, b] -> [floor((16a - t)/48), b] }"},
-      {"[t] -> { [a, b] : 0 <= a < 9 and 0 <= t < 16 }", "[t] -> { [a, b] -> [floor((16a + t)/48), b] }", "[t] -> { [a, b] -> [floor(a/3), b] }"},
+      {"[t] -> { [a, b] : 0 <= a < 9 and 0 <= t < 16 }", "[t] -> { [a, b] -> [floor((16a + t)/48), b] }",
+       "[t] -> { [a, b] -> [floor(a/3), b] }"},
   };
   for (const auto& c : cases) {
     auto result = simplify_quotients(isl::pw_multi_aff(ctx(), c.function), isl::set(ctx(), c.domain));

@@ -62,7 +62,8 @@ TEST_F(SplitReduction, WhatIsLeftJoinsTheResult) {
   auto scop = sums_and_users(3, 14);
   auto result = split_reduction(scop, {"U", {{1, 4, 3}}}, {});
   EXPECT_EQ(clusters(result).at(1), (std::vector<std::string>{"I", "U_combine", "U_rest", "V"}));
-  EXPECT_TRUE(result.statement("U_rest").domain.is_equal(isl::set(ctx(), "{ U_rest[i, k] : 0 <= i < 3 and 12 <= k < 14 }")));
+  EXPECT_TRUE(
+      result.statement("U_rest").domain.is_equal(isl::set(ctx(), "{ U_rest[i, k] : 0 <= i < 3 and 12 <= k < 14 }")));
   expect_same(scop, result);
 }
 
@@ -73,7 +74,10 @@ TEST_F(SplitReduction, SeveralIteratorsMayBeCut) {
                             .output("s", {})
                             .accumulate(str("U[i, k, l]", box), "s[]", {"A[i, k, l]"})
                             .scop());
-  for (const auto& cuts : {std::vector<ReductionParts::Cut>{{0, 1, 5}, {1, 3, 3}}, {{1, 1, 11}, {2, 2, 3}}, {{2, 7, 1}}, {{0, 2, 2}, {2, 3, 2}}}) {
+  for (const auto& cuts : {std::vector<ReductionParts::Cut>{{0, 1, 5}, {1, 3, 3}},
+                           {{1, 1, 11}, {2, 2, 3}},
+                           {{2, 7, 1}},
+                           {{0, 2, 2}, {2, 3, 2}}}) {
     auto result = split_reduction(scop, {"U", cuts}, {});
     EXPECT_EQ(cluster_views(result).at(0).members.size(), cuts.size());
     expect_same(scop, result);
@@ -93,11 +97,13 @@ TEST_F(SplitReduction, WhatThePartsNeedRunsBefore) {
                             .accumulate(str("W[i, k] : ", ik), "v[i]", {"A[i, k]", "m[i]"})
                             .scop());
   auto second = split_reduction(scop, {"W", {{1, 3, 3}}}, {});
-  EXPECT_EQ(clusters(second), (std::vector<std::vector<std::string>>{{"I", "U"}, {"W_identity", "W"}, {"J", "W_combine"}}));
+  EXPECT_EQ(clusters(second),
+            (std::vector<std::vector<std::string>>{{"I", "U"}, {"W_identity", "W"}, {"J", "W_combine"}}));
   expect_same(scop, second);
   auto both = split_reduction(second, {"U", {{1, 2, 3}}}, {});
-  EXPECT_EQ(clusters(both), (std::vector<std::vector<std::string>>{
-                                {"U_identity", "U"}, {"I", "U_combine", "U_rest"}, {"W_identity", "W"}, {"J", "W_combine"}}));
+  EXPECT_EQ(clusters(both),
+            (std::vector<std::vector<std::string>>{
+                {"U_identity", "U"}, {"I", "U_combine", "U_rest"}, {"W_identity", "W"}, {"J", "W_combine"}}));
   expect_same(scop, both);
 }
 

@@ -47,9 +47,9 @@ TEST_F(StageTensor, CopiesInWhatItsFirstWriterReads) {
                   .identity("I[i] : 0 <= i < 5", "C[i]")
                   .scop();
   using namespace build;
-  scop.schedule = domain(ctx(), "{ S[i] : 0 <= i < 8; I[i] : 0 <= i < 5 }",
-                         coincident_band("[{ S[i] -> [(i)]; I[i] -> [(i)] }]", 1,
-                                         sequence({{"{ S[i] }"}, {"{ I[i] }"}})));
+  scop.schedule =
+      domain(ctx(), "{ S[i] : 0 <= i < 8; I[i] : 0 <= i < 5 }",
+             coincident_band("[{ S[i] -> [(i)]; I[i] -> [(i)] }]", 1, sequence({{"{ S[i] }"}, {"{ I[i] }"}})));
   ClusterMapping cluster{.members = {{}}, .staged = {"C"}};
   auto result = stage_tensor(scop, {0}, "C", cluster);
   EXPECT_EQ(order(result), (std::vector<std::string>{"C_in", "S", "I", "C_out"}));
@@ -59,19 +59,15 @@ TEST_F(StageTensor, CopiesInWhatItsFirstWriterReads) {
 TEST_F(StageTensor, LeavesATensorThatIsReadWhereNoStatementWrites) {
   auto scop = row_sums();
   scop.tensors.push_back(ScopBuilder(context()).output("D", {9}).scop().tensor("D"));
-  auto reader = ScopBuilder(context())
-                    .input("C", {9})
-                    .output("D", {9})
-                    .statement("R[i] : 0 <= i < 9", "D[i]", {"C[i]"})
-                    .scop();
+  auto reader =
+      ScopBuilder(context()).input("C", {9}).output("D", {9}).statement("R[i] : 0 <= i < 9", "D[i]", {"C[i]"}).scop();
   scop.tensor("C").extent = {9};
   scop.statements.push_back(reader.statements[0]);
   using namespace build;
-  scop.schedule = domain(scop.domain(),
-                         coincident_band("[{ I[i] -> [(i)]; U[i, k] -> [(i)]; R[i] -> [(i)] }]", 1,
-                                         sequence({{"{ I[i] }"},
-                                                   {"{ U[i, k] }", band("[{ U[i, k] -> [(k)] }]")},
-                                                   {"{ R[i] }"}})));
+  scop.schedule =
+      domain(scop.domain(),
+             coincident_band("[{ I[i] -> [(i)]; U[i, k] -> [(i)]; R[i] -> [(i)] }]", 1,
+                             sequence({{"{ I[i] }"}, {"{ U[i, k] }", band("[{ U[i, k] -> [(k)] }]")}, {"{ R[i] }"}})));
   ClusterMapping cluster{.members = {{}}, .staged = {"C"}};
   EXPECT_EQ(order(stage_tensor(scop, {0}, "C", cluster)), (std::vector<std::string>{"I", "U", "R"}));
 }
@@ -84,7 +80,11 @@ TEST_F(StageTensor, NeedsNoCopyOfATemporary) {
 }
 
 TEST_F(StageTensor, LeavesATensorWhoseElementsIterationsShare) {
-  auto scop = ScopBuilder(context()).input("A", {9}).output("C", {9}).statement("S[i] : 0 <= i < 8", "C[i]", {"C[i + 1]"}).scop();
+  auto scop = ScopBuilder(context())
+                  .input("A", {9})
+                  .output("C", {9})
+                  .statement("S[i] : 0 <= i < 8", "C[i]", {"C[i + 1]"})
+                  .scop();
   ClusterMapping cluster{.members = {{}}, .staged = {"C"}};
   EXPECT_EQ(order(stage_tensor(scop, {0}, "C", cluster)), std::vector<std::string>{"S"});
   EXPECT_EQ(cluster.staged, std::vector<std::string>{"C"});

@@ -94,7 +94,8 @@ child:
 }
 
 TEST_F(TileCluster, IsolatesFullBlocksOfOneTile) {
-  auto scop = ScopBuilder(context()).output("C", {10, 6}).statement("S[i, j] : 0 <= i < 10 and 0 <= j < 6", "C[i, j]").scop();
+  auto scop =
+      ScopBuilder(context()).output("C", {10, 6}).statement("S[i, j] : 0 <= i < 10 and 0 <= j < 6", "C[i, j]").scop();
   scop.schedule = schedule(R"({domain: "{ S[i, j] : 0 <= i < 10 and 0 <= j < 6 }", child: {
                                schedule: "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]", permutable: 1, coincident: [1, 1]}})");
   EXPECT_SCHEDULE(tile(scop, {.members = {{4, 4}, {}}, .outermost = 0}), R"(

@@ -27,20 +27,24 @@ class ChooseCollapse : public polyhedral::IslTest {
     auto all = out;
     for (char letter : left)
       if (all.find(letter) == std::string::npos) all += letter;
-    auto domain = [&](const char* id, const std::string& letters) { return str(id, "[", list(letters), "] : 0 <= ", list(letters), " < ", extent); };
+    auto domain = [&](const char* id, const std::string& letters) {
+      return str(id, "[", list(letters), "] : 0 <= ", list(letters), " < ", extent);
+    };
     auto scop = ScopBuilder(context())
                     .input("X", shape(left))
                     .input("Y", shape(right))
                     .output("Z", shape(out))
                     .identity(domain("I", out), str("Z[", list(out), "]"))
-                    .accumulate(domain("U", all), str("Z[", list(out), "]"), {str("X[", list(left), "]"), str("Y[", list(right), "]")})
+                    .accumulate(domain("U", all), str("Z[", list(out), "]"),
+                                {str("X[", list(left), "]"), str("Y[", list(right), "]")})
                     .scop();
     scop.statement("U").product = true;
     scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), {});
     return scop;
   }
   /// The iterators collapsed, as letters.
-  std::string choose(const std::string& out, const std::string& left, const std::string& right, int extent, const MappingOptions& options = {}) const {
+  std::string choose(const std::string& out, const std::string& left, const std::string& right, int extent,
+                     const MappingOptions& options = {}) const {
     auto scop = contraction(out, left, right, extent);
     std::string result;
     for (const auto& choice : choose_collapse(scop, Target::parse("cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m"), options))

@@ -71,35 +71,43 @@ TEST_F(ChooseGridMapping, TransposesGoThroughSharedTiles) {
 }
 
 TEST_F(ChooseGridMapping, AllThreadsOfABlockReduceARow) {
-  EXPECT_EQ(choose(row_sums(1000, 4096)), "grid 1000, block 256, member 0 tile 1 blocks x, U: i1 threads x run 4, U: vector unroll\n");
+  EXPECT_EQ(choose(row_sums(1000, 4096)),
+            "grid 1000, block 256, member 0 tile 1 blocks x, U: i1 threads x run 4, U: vector unroll\n");
   EXPECT_EQ(choose(row_sums(1000, 4096), {.reduce_in_block = false}),
             "grid 4, block 256, member 0 tile 256 blocks x threads x, separate full tiles, stage C\n");
 }
 
 TEST_F(ChooseGridMapping, ContractionsAreTiledInRegistersAndSharedMemory) {
   EXPECT_EQ(choose(product(4096, 4096, 4096)),
-            "grid 32x32, block 16x16, member 0 tile 128 blocks y threads y run 4, member 1 tile 128 blocks x threads x run 4, "
-            "U: i2 in blocks of 16, 2 slots, copy read 0 of U along i0 vector 4 by registers, copy read 1 of U along i1 vector 4 asynchronous, stage C\n");
+            "grid 32x32, block 16x16, member 0 tile 128 blocks y threads y run 4, member 1 tile 128 blocks x threads x "
+            "run 4, "
+            "U: i2 in blocks of 16, 2 slots, copy read 0 of U along i0 vector 4 by registers, copy read 1 of U along "
+            "i1 vector 4 asynchronous, stage C\n");
 }
 
 TEST_F(ChooseGridMapping, SmallContractionsHaveSmallTiles) {
-  EXPECT_EQ(choose(product(256, 256, 64)),
-            "grid 8x8, block 16x16, member 0 tile 32 blocks y threads y run 2, member 1 tile 32 blocks x threads x run 2, "
-            "U: i2 in blocks of 16, 4 slots, copy read 0 of U along i0 vector 4 by registers, copy read 1 of U along i1 vector 4 asynchronous, stage C\n");
+  EXPECT_EQ(
+      choose(product(256, 256, 64)),
+      "grid 8x8, block 16x16, member 0 tile 32 blocks y threads y run 2, member 1 tile 32 blocks x threads x run 2, "
+      "U: i2 in blocks of 16, 4 slots, copy read 0 of U along i0 vector 4 by registers, copy read 1 of U along i1 "
+      "vector 4 asynchronous, stage C\n");
 }
 
 TEST_F(ChooseGridMapping, OptionsDecide) {
   auto scop = copy(100, 1000, "i, j", {100, 1000});
   EXPECT_EQ(choose(scop, {.tile = {4, 64}, .grid = {8, 8}, .block = {32, 2}}),
             "grid 8x8, block 16x2, member 0 tile 4 blocks y threads y, member 1 tile 64 blocks x threads x run 4\n");
-  EXPECT_EQ(choose(product(4096, 4096, 64), {.register_tile = {4, 8}, .reduction_block = 8}),
-            "grid 32x64, block 16x16, member 0 tile 64 blocks y threads y run 4, member 1 tile 128 blocks x threads x run 4, "
-            "U: i2 in blocks of 8, 3 slots, copy read 0 of U along i0 vector 4 by registers, copy read 1 of U along i1 vector 4 asynchronous, stage C\n");
+  EXPECT_EQ(
+      choose(product(4096, 4096, 64), {.register_tile = {4, 8}, .reduction_block = 8}),
+      "grid 32x64, block 16x16, member 0 tile 64 blocks y threads y run 4, member 1 tile 128 blocks x threads x run 4, "
+      "U: i2 in blocks of 8, 3 slots, copy read 0 of U along i0 vector 4 by registers, copy read 1 of U along i1 "
+      "vector 4 asynchronous, stage C\n");
   try {
     choose(scop, {.block = {64, 64}});
     ADD_FAILURE();
   } catch (const OptionsError& error) {
-    EXPECT_NE(std::string(error.what()).find("the target has at most 1024 threads a block"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("the target has at most 1024 threads a block"), std::string::npos)
+        << error.what();
   }
 }
 

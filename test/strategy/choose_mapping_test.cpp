@@ -22,9 +22,10 @@ class ChooseMapping : public polyhedral::IslTest {
                     .output("C", {n, m})
                     .statement(str("S[i, j] : 0 <= i < ", n, " and 0 <= j < ", m), "C[i, j]", {"A[i, j]"})
                     .scop();
-    scop.schedule = schedule(str(R"({domain: "{ S[i, j] : 0 <= i < )", n, " and 0 <= j < ", m,
-                                 R"( }", child: {schedule: "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]", permutable: 1, )"
-                                 R"(coincident: [1, 1]}})"));
+    scop.schedule =
+        schedule(str(R"({domain: "{ S[i, j] : 0 <= i < )", n, " and 0 <= j < ", m,
+                     R"( }", child: {schedule: "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]", permutable: 1, )"
+                     R"(coincident: [1, 1]}})"));
     return scop;
   }
   std::string choose(const Scop& scop, const MappingOptions& options = {}) const {
@@ -34,7 +35,9 @@ class ChooseMapping : public polyhedral::IslTest {
 
 TEST_F(ChooseMapping, SmallWorkStaysSerial) { EXPECT_EQ(choose(pointwise(20, 30)), "points 1x16, S: i1 x16\n"); }
 
-TEST_F(ChooseMapping, RowsRunOnThreads) { EXPECT_EQ(choose(pointwise(64, 20000)), "parallel 0, points 1x16, S: i1 x16\n"); }
+TEST_F(ChooseMapping, RowsRunOnThreads) {
+  EXPECT_EQ(choose(pointwise(64, 20000)), "parallel 0, points 1x16, S: i1 x16\n");
+}
 
 TEST_F(ChooseMapping, ShortRowsAreGroupedInBlocks) {
   EXPECT_EQ(choose(pointwise(4096, 1024)), "parallel 0, blocks 16x0, points 1x16, S: i1 x16\n");
@@ -63,7 +66,8 @@ TEST_F(ChooseMapping, RowsSumsKeepAsManyVectorsInFlightAsAskedFor) {
                   .scop();
   scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), {});
   EXPECT_NE(choose(scop).find("U: i1 x16 unroll 4"), std::string::npos) << choose(scop);
-  EXPECT_NE(choose(scop, {.unroll = 16}).find("U: i1 x16 unroll 16"), std::string::npos) << choose(scop, {.unroll = 16});
+  EXPECT_NE(choose(scop, {.unroll = 16}).find("U: i1 x16 unroll 16"), std::string::npos)
+      << choose(scop, {.unroll = 16});
   EXPECT_EQ(choose(scop, {.unroll = 1}).find("unroll"), std::string::npos) << choose(scop, {.unroll = 1});
 }
 
@@ -84,7 +88,8 @@ TEST_F(ChooseMapping, TransposesSquaresInRegistersThatHoldThem) {
 }
 
 TEST_F(ChooseMapping, LanesAndThreadsRunAlongTheIteratorsNamed) {
-  EXPECT_EQ(choose(pointwise(64, 20000), {.parallel_along = {"j"}}), "parallel 1, blocks 0x256, points 1x16, S: i1 x16\n");
+  EXPECT_EQ(choose(pointwise(64, 20000), {.parallel_along = {"j"}}),
+            "parallel 1, blocks 0x256, points 1x16, S: i1 x16\n");
   EXPECT_EQ(choose(pointwise(64, 20000), {.parallel_along = {"other"}}), "parallel 0, points 1x16, S: i1 x16\n");
   auto scop = ScopBuilder(context())
                   .input("A", {64, 64, 64})
@@ -115,7 +120,8 @@ class ChooseContraction : public polyhedral::IslTest {
     return choose(m, n, k, "A[i, k]", {m, k}, b, shape, target, options);
   }
   std::string choose(int m, int n, int k, const char* a, const std::vector<std::int64_t>& a_shape, const char* b,
-                     const std::vector<std::int64_t>& shape, const char* target, const MappingOptions& options = {}) const {
+                     const std::vector<std::int64_t>& shape, const char* target,
+                     const MappingOptions& options = {}) const {
     auto ij = str("0 <= i < ", m, " and 0 <= j < ", n), ijk = str(ij, " and 0 <= k < ", k);
     auto scop = ScopBuilder(context())
                     .input("A", a_shape)
@@ -162,13 +168,14 @@ TEST_F(ChooseContraction, TilesRegistersAndStagesAccumulators) {
 TEST_F(ChooseContraction, SlidesWindowsThatOverlapAlongTheRows) {
   auto mapping = [&](int width, int step) {
     auto hw = str("0 <= h < 56 and 0 <= w < 56"), all = str(hw, " and 0 <= kh < ", width, " and 0 <= kw < ", width);
-    auto scop = ScopBuilder(context())
-                    .input("I", {56 * step + width, 56 + width})
-                    .input("K", {width, width})
-                    .output("O", {56, 56})
-                    .identity(str("Z[h, w] : ", hw), "O[h, w]")
-                    .accumulate(str("U[h, w, kh, kw] : ", all), "O[h, w]", {str("I[", step, "h + kh, w + kw]"), "K[kh, kw]"})
-                    .scop();
+    auto scop =
+        ScopBuilder(context())
+            .input("I", {56 * step + width, 56 + width})
+            .input("K", {width, width})
+            .output("O", {56, 56})
+            .identity(str("Z[h, w] : ", hw), "O[h, w]")
+            .accumulate(str("U[h, w, kh, kw] : ", all), "O[h, w]", {str("I[", step, "h + kh, w + kw]"), "K[kh, kw]"})
+            .scop();
     scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), {});
     return to_string(choose_mapping(scop, Target::parse("cpu:avx512,cores=1,l1=48k,l2=2m"), {}));
   };
@@ -198,7 +205,8 @@ TEST_F(ChooseContraction, LanesAreNeverGatheredWhereACopyWasCounted) {
     for (int depth : {4, 16, 100, 1024}) {
       auto mapping = choose(rows, 1024, depth, "B[j, k]", {1024, depth}, "cpu:avx512,cores=2,l1=48k,l2=2m");
       bool along_columns = mapping.find("U: i1 x16") != std::string::npos;
-      EXPECT_EQ(along_columns, mapping.find("pack read 1 of U") != std::string::npos) << rows << " x " << depth << ": " << mapping;
+      EXPECT_EQ(along_columns, mapping.find("pack read 1 of U") != std::string::npos)
+          << rows << " x " << depth << ": " << mapping;
     }
   auto unpacked = choose(64, 1024, 1024, "B[j, k]", {1024, 1024}, "cpu:avx512,cores=2", {.pack = false});
   EXPECT_NE(unpacked.find("U: i2 x16"), std::string::npos) << unpacked;
@@ -221,11 +229,14 @@ TEST_F(ChooseContraction, CopiesFirstWhatIsThenCopiedLessOften) {
 
 TEST_F(ChooseContraction, CopiesRowsThatLieFarApartHoweverSeldomTheyAreUsed) {
   auto mapping = [&](int m, int n, const char* l2) {
-    return choose(m, n, 1024, "A[k, i]", {1024, m}, "B[k, j]", {1024, n}, (std::string("cpu:avx512,cores=2,l1=48k,l3=32m,l2=") + l2).c_str());
+    return choose(m, n, 1024, "A[k, i]", {1024, m}, "B[k, j]", {1024, n},
+                  (std::string("cpu:avx512,cores=2,l1=48k,l3=32m,l2=") + l2).c_str());
   };
   auto skinny = mapping(2048, 96, "2m");
   EXPECT_EQ(skinny.find("parallel 0"), 0u) << "threads would each copy all rows: " << skinny;
-  EXPECT_NE(skinny.find("pack read 0 of U in panels of 9 i0, pack read 1 of U in panels of 48 i1 below blocks"), std::string::npos) << skinny;
+  EXPECT_NE(skinny.find("pack read 0 of U in panels of 9 i0, pack read 1 of U in panels of 48 i1 below blocks"),
+            std::string::npos)
+      << skinny;
   EXPECT_NE(mapping(2048, 32, "2m").find("pack read 0 of U"), std::string::npos) << mapping(2048, 32, "2m");
   EXPECT_EQ(mapping(2048, 96, "64m").find("pack read 0 of U"), std::string::npos) << mapping(2048, 96, "64m");
 }
@@ -252,9 +263,11 @@ TEST_F(ChooseContraction, CutsLongReductionsAndColumnsForTheCaches) {
 
 TEST_F(ChooseContraction, LetsRowsStreamThatFewTilesUse) {
   const char* target = "cpu:avx512,cores=2,l1=48k,l2=2m";
-  EXPECT_EQ(choose(128, 16384, 4096, "B[j, k]", {16384, 4096}, target),
-            "parallel 0, blocks 64x0, register 64x6, I: i0 x16, U: i0 x16, stage C, pack read 0 of U in panels of 64 i0\n");
-  EXPECT_NE(choose(128, 16384, 16384, "B[j, k]", {16384, 16384}, target).find("i2 in blocks of 4096"), std::string::npos);
+  EXPECT_EQ(
+      choose(128, 16384, 4096, "B[j, k]", {16384, 4096}, target),
+      "parallel 0, blocks 64x0, register 64x6, I: i0 x16, U: i0 x16, stage C, pack read 0 of U in panels of 64 i0\n");
+  EXPECT_NE(choose(128, 16384, 16384, "B[j, k]", {16384, 16384}, target).find("i2 in blocks of 4096"),
+            std::string::npos);
   EXPECT_NE(choose(1024, 16384, 4096, "B[j, k]", {16384, 4096}, target).find("i2 in blocks of 832"), std::string::npos);
 }
 
@@ -266,8 +279,8 @@ TEST_F(ChooseContraction, ScattersOnlyWhatLongReductionsPayFor) {
 
 /// Contractions of tensors with six indices, 16 along each.
 TEST_F(ChooseContraction, CopiesTakeWhatFitsAndWholeLines) {
-  auto choose = [&](const char* c, const char* a, const char* b, int rank_a, int rank_b, int rank_c, const char* iterators,
-                    const char* kept) {
+  auto choose = [&](const char* c, const char* a, const char* b, int rank_a, int rank_b, int rank_c,
+                    const char* iterators, const char* kept) {
     auto box = [](int rank) { return std::vector<std::int64_t>(rank, 16); };
     auto scop = ScopBuilder(context())
                     .input("A", box(rank_a))
@@ -279,7 +292,8 @@ TEST_F(ChooseContraction, CopiesTakeWhatFitsAndWholeLines) {
     scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), {});
     return to_string(choose_mapping(scop, Target::parse("cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m"), {}));
   };
-  EXPECT_EQ(choose("C[a, b, c, d, e, f]", "A[d, e, g, a]", "B[g, f, b, c]", 4, 4, 6, "a, b, c, d, e, f, g", "a, b, c, d, e, f"),
+  EXPECT_EQ(choose("C[a, b, c, d, e, f]", "A[d, e, g, a]", "B[g, f, b, c]", 4, 4, 6, "a, b, c, d, e, f, g",
+                   "a, b, c, d, e, f"),
             "parallel 1, blocks 0x8x0x0x0x0, register 1x1x1x1x8x16, I: i5 x16, U: i5 x16, stage C, "
             "pack read 0 of U in rows of 8 i4 below blocks, pack read 1 of U in panels of 16 i5\n");
   EXPECT_EQ(choose("C[a, b, c, d, e]", "A[e, f, b, a, d]", "B[c, f]", 5, 2, 5, "a, b, c, d, e, f", "a, b, c, d, e"),
@@ -293,7 +307,8 @@ TEST_F(ChooseContraction, SmallProductsAreCopiedOneByOne) {
                   .input("B", {500, 26, 72})
                   .output("C", {500, 26, 26})
                   .identity("I[b, i, j] : 0 <= b < 500 and 0 <= i, j < 26", "C[b, i, j]")
-                  .accumulate("U[b, i, j, k] : 0 <= b < 500 and 0 <= i, j < 26 and 0 <= k < 72", "C[b, i, j]", {"A[b, i, k]", "B[b, j, k]"})
+                  .accumulate("U[b, i, j, k] : 0 <= b < 500 and 0 <= i, j < 26 and 0 <= k < 72", "C[b, i, j]",
+                              {"A[b, i, k]", "B[b, j, k]"})
                   .scop();
   scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), {});
   EXPECT_EQ(to_string(choose_mapping(scop, Target::parse("cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m"), {})),
@@ -303,7 +318,8 @@ TEST_F(ChooseContraction, SmallProductsAreCopiedOneByOne) {
 TEST_F(ChooseContraction, PromotionAndVectorsCanBeForbidden) {
   EXPECT_EQ(choose(64, 64, 64, "B[k, j]", {64, 64}, "cpu:avx512,cores=2", {.parallel = false, .promote = false}),
             "register 6x64, I: i1 x16, U: i1 x16\n");
-  EXPECT_EQ(choose(64, 64, 64, "B[k, j]", {64, 64}, "cpu:avx512,cores=2", {.parallel = false, .vectorise = false}), "stage C\n");
+  EXPECT_EQ(choose(64, 64, 64, "B[k, j]", {64, 64}, "cpu:avx512,cores=2", {.parallel = false, .vectorise = false}),
+            "stage C\n");
 }
 
 }  // namespace

@@ -27,7 +27,8 @@ class ChooseReductionParts : public polyhedral::IslTest {
         .input("A", {m, k})
         .input("B", {k, n})
         .output("C", {m, n})
-        .accumulate(str("U[m, n, k] : 0 <= m < ", m, " and 0 <= n < ", n, " and 0 <= k < ", k), "C[m, n]", {"A[m, k]", "B[k, n]"})
+        .accumulate(str("U[m, n, k] : 0 <= m < ", m, " and 0 <= n < ", n, " and 0 <= k < ", k), "C[m, n]",
+                    {"A[m, k]", "B[k, n]"})
         .scop();
   }
   /// For example "U: i0 512 of 32768".

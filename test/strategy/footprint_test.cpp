@@ -34,16 +34,15 @@ TEST(LinesTouched, OfOneBox) {
     double lines, elements;
   };
   const std::vector<Case> cases = {
-      {box({{3, 3}, {0, 0}}), 1, 1},
-      {box({{0, 0}, {0, 15}}), 1, 16},
-      {box({{0, 0}, {8, 23}}), 2, 16},                 // across two lines
-      {box({{0, 3}, {0, 31}}), 8, 128},                // rows apart
-      {box({{0, 1}, {0, 255}}), 32, 512},              // rows that join
-      {box({{0, 63}, {5, 5}}), 64, 64},                // a column
-      {box({{0, 0}, {0, 62, 2}}), 4, 32},              // every other element
-      {box({{0, 62, 2}, {0, 15}}), 32, 512},           // every other row
-      {box({{0, 63}, {0, 63}}, 64), 64, 64},           // a diagonal
-      {gather({{0, 63}, {0, 15}}, 48), 3, 48},         // some rows
+      {box({{3, 3}, {0, 0}}), 1, 1},           {box({{0, 0}, {0, 15}}), 1, 16},
+      {box({{0, 0}, {8, 23}}), 2, 16},          // across two lines
+      {box({{0, 3}, {0, 31}}), 8, 128},         // rows apart
+      {box({{0, 1}, {0, 255}}), 32, 512},       // rows that join
+      {box({{0, 63}, {5, 5}}), 64, 64},         // a column
+      {box({{0, 0}, {0, 62, 2}}), 4, 32},       // every other element
+      {box({{0, 62, 2}, {0, 15}}), 32, 512},    // every other row
+      {box({{0, 63}, {0, 63}}, 64), 64, 64},    // a diagonal
+      {gather({{0, 63}, {0, 15}}, 48), 3, 48},  // some rows
   };
   for (std::size_t i = 0; i < cases.size(); ++i) {
     EXPECT_EQ(lines_touched(matrix, {&cases[i].box}, 64), cases[i].lines) << i;
@@ -70,8 +69,9 @@ class ComputeFootprints : public polyhedral::IslTest {};
 TEST_F(ComputeFootprints, EachLoopOfAProduct) {
   auto scop = polyhedral::scops::matmul(context(), 10, 20, 30);
   using namespace polyhedral::build;
-  scop.schedule = polyhedral::build::domain(ctx(), "{ S1[m, n, k] : 0 <= m < 10 and 0 <= n < 20 and 0 <= k < 30 }",
-                                            band("[{ S1[m, n, k] -> [(floor(m/4))] }, { S1[m, n, k] -> [(n)] }, { S1[m, n, k] -> [(k)] }]"));
+  scop.schedule = polyhedral::build::domain(
+      ctx(), "{ S1[m, n, k] : 0 <= m < 10 and 0 <= n < 20 and 0 <= k < 30 }",
+      band("[{ S1[m, n, k] -> [(floor(m/4))] }, { S1[m, n, k] -> [(n)] }, { S1[m, n, k] -> [(k)] }]"));
   auto found = compute_footprints(scop);
   const auto &tiles = found.root, &columns = tiles.children.at(0), &sum = columns.children.at(0);
   EXPECT_EQ(tiles.kind, LoopNest::Kind::Loop);
@@ -95,7 +95,9 @@ TEST_F(ComputeFootprints, EachLoopOfAProduct) {
 
 TEST_F(ComputeFootprints, GuardsRestrictAndSequencesAreParts) {
   auto scop = ScopBuilder(context())
-                  .input("A", {100}).output("B", {100}).output("C", {100})
+                  .input("A", {100})
+                  .output("B", {100})
+                  .output("C", {100})
                   .statement("S[i] : 0 <= i < 100", "B[i]", {"A[i - 90] : i >= 90"})
                   .statement("T[i] : 0 <= i < 100", "C[i]", {"B[i]"})
                   .scop();

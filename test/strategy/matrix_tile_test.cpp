@@ -46,11 +46,15 @@ class MatrixTileTest : public polyhedral::IslTest {
     scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), options);
     return to_string(choose_mapping(scop, Target::parse(target), options));
   }
-  static bool of_matrices(const std::string& mapping) { return mapping.find("products of matrices") != std::string::npos; }
+  static bool of_matrices(const std::string& mapping) {
+    return mapping.find("products of matrices") != std::string::npos;
+  }
 };
 
 TEST_F(MatrixTileTest, TakesProductsOfHalvesAndBytes) {
-  EXPECT_EQ(choose({}), "parallel 1, register 32x32, I: i1 x16, stage C, U: i2 in products of matrices, 16x2, pack read 1 of U in panels of 32 i1\n");
+  EXPECT_EQ(choose({}),
+            "parallel 1, register 32x32, I: i1 x16, stage C, U: i2 in products of matrices, 16x2, pack read 1 of U in "
+            "panels of 32 i1\n");
   for (auto [a, b] : {std::pair{DType::Int8, DType::Int8}, {DType::UInt8, DType::Int8}, {DType::UInt8, DType::UInt8}}) {
     auto text = choose({.a_type = a, .b_type = b, .sum = DType::Int32});
     EXPECT_NE(text.find("products of matrices, 16x4"), std::string::npos) << text;
@@ -70,8 +74,9 @@ TEST_F(MatrixTileTest, LeavesWhatTheInstructionsCannotDo) {
 }
 
 TEST_F(MatrixTileTest, OptionsTakeTheChoiceOver) {
-  for (const MappingOptions& options : {MappingOptions{.promote = false}, MappingOptions{.vectorise = false}, MappingOptions{.tile = {8, 8}},
-                                        MappingOptions{.pack = false}, MappingOptions{.register_tile = {4, 2}}, MappingOptions{.vector_bytes = 32}})
+  for (const MappingOptions& options :
+       {MappingOptions{.promote = false}, MappingOptions{.vectorise = false}, MappingOptions{.tile = {8, 8}},
+        MappingOptions{.pack = false}, MappingOptions{.register_tile = {4, 2}}, MappingOptions{.vector_bytes = 32}})
     EXPECT_FALSE(of_matrices(choose({}, machine, options)));
 }
 
@@ -85,7 +90,9 @@ TEST_F(MatrixTileTest, TilesFillTheEdges) {
 }
 
 TEST_F(MatrixTileTest, CopiesRowsThatLieAcrossOrApartFromCacheLines) {
-  auto copies_rows = [&](const Product& p) { return choose(p).find("pack read 0 of U in rows of 32 i0") != std::string::npos; };
+  auto copies_rows = [&](const Product& p) {
+    return choose(p).find("pack read 0 of U in rows of 32 i0") != std::string::npos;
+  };
   EXPECT_FALSE(copies_rows({.m = 256, .n = 256, .r = 256}));
   EXPECT_TRUE(copies_rows({.m = 256, .n = 256, .r = 255}));
   EXPECT_TRUE(copies_rows({.m = 256, .n = 256, .r = 256, .a = "A[k, i]"}));

@@ -34,7 +34,8 @@ class PredictTraffic : public polyhedral::IslTest {
     return polyhedral::map_to_cpu(scop, choose_mapping(scop, target, options));
   }
 
-  /// Expects that what a simulation counts for \p scop, mapped, lies within a \p factor of what is predicted, at each level.
+  /// Expects that what a simulation counts for \p scop, mapped, lies within a \p factor of what is predicted, at each
+  /// level.
   void expect_near(const Scop& scop, const MappingOptions& options = {}, double factor = 1.5,
                    const char* machine = "cpu:avx512,cores=1,l1=4k,l2=32k,l3=256k") const {
     auto target = Target::parse(machine);
@@ -53,17 +54,23 @@ class PredictTraffic : public polyhedral::IslTest {
       double read = caches.level(level).bytes_read(), written = caches.level(level).bytes_written();
       double ratio = all.total() / (read + written);
       near &= ratio <= factor && ratio >= 1 / factor;
-      table << std::left << std::setw(15) << Traffic::names[level] << std::right << std::setw(15) << all.read << std::setw(11) << read
-            << std::setw(21) << all.written << std::setw(11) << written << "   " << std::setprecision(3) << ratio << "\n" << std::setprecision(9);
+      table << std::left << std::setw(15) << Traffic::names[level] << std::right << std::setw(15) << all.read
+            << std::setw(11) << read << std::setw(21) << all.written << std::setw(11) << written << "   "
+            << std::setprecision(3) << ratio << "\n"
+            << std::setprecision(9);
     }
     if (std::getenv("TC_SHOW_TRAFFIC")) std::cout << table.str();
-    EXPECT_TRUE(near) << "beyond a factor of " << factor << "\n" << table.str() << print(polyhedral::generate_ast(program));
+    EXPECT_TRUE(near) << "beyond a factor of " << factor << "\n"
+                      << table.str() << print(polyhedral::generate_ast(program));
   }
 
-  Scop matmul(int m, int n, int k, const char* a, std::vector<std::int64_t> a_shape, const char* b, std::vector<std::int64_t> b_shape) const {
+  Scop matmul(int m, int n, int k, const char* a, std::vector<std::int64_t> a_shape, const char* b,
+              std::vector<std::int64_t> b_shape) const {
     auto mn = str("0 <= m < ", m, " and 0 <= n < ", n);
     return ScopBuilder(context())
-        .input("A", std::move(a_shape)).input("B", std::move(b_shape)).output("O", {m, n})
+        .input("A", std::move(a_shape))
+        .input("B", std::move(b_shape))
+        .output("O", {m, n})
         .identity(str("S0[m, n] : ", mn), "O[m, n]")
         .accumulate(str("S1[m, n, k] : ", mn, " and 0 <= k < ", k), "O[m, n]", {a, b})
         .scop();
@@ -74,7 +81,8 @@ class PredictTraffic : public polyhedral::IslTest {
   /// T(i, j) = X(j, i)
   Scop transposition(int rows, int columns) const {
     return ScopBuilder(context())
-        .input("X", {columns, rows}).output("T", {rows, columns})
+        .input("X", {columns, rows})
+        .output("T", {rows, columns})
         .statement(str("S[i, j] : 0 <= i < ", rows, " and 0 <= j < ", columns), "T[i, j]", {"X[j, i]"})
         .scop();
   }
@@ -83,7 +91,8 @@ class PredictTraffic : public polyhedral::IslTest {
     auto kept = of_rows ? "i" : "k";
     auto range = of_rows ? str("0 <= i < ", rows) : str("0 <= k < ", columns);
     return ScopBuilder(context())
-        .input("X", {rows, columns}).output("C", {of_rows ? rows : columns})
+        .input("X", {rows, columns})
+        .output("C", {of_rows ? rows : columns})
         .identity(str("I[", kept, "] : ", range), str("C[", kept, "]"))
         .accumulate(str("U[i, k] : 0 <= i < ", rows, " and 0 <= k < ", columns), str("C[", kept, "]"), {"X[i, k]"})
         .scop();
@@ -91,7 +100,8 @@ class PredictTraffic : public polyhedral::IslTest {
   /// O(i, j) = X(i, j) + its four neighbours
   Scop stencil(int rows, int columns) const {
     return ScopBuilder(context())
-        .input("X", {rows + 2, columns + 2}).output("O", {rows, columns})
+        .input("X", {rows + 2, columns + 2})
+        .output("O", {rows, columns})
         .statement(str("S[i, j] : 0 <= i < ", rows, " and 0 <= j < ", columns), "O[i, j]",
                    {"X[i, j + 1]", "X[i + 1, j]", "X[i + 1, j + 1]", "X[i + 1, j + 2]", "X[i + 2, j + 1]"})
         .scop();
@@ -100,7 +110,9 @@ class PredictTraffic : public polyhedral::IslTest {
   Scop convolution(int m, int c, int size) const {
     auto box = str("0 <= m < ", m, " and 0 <= y, x < ", size);
     return ScopBuilder(context())
-        .input("I", {c, size + 2, size + 2}).input("W", {m, c, 3, 3}).output("O", {m, size, size})
+        .input("I", {c, size + 2, size + 2})
+        .input("W", {m, c, 3, 3})
+        .output("O", {m, size, size})
         .identity(str("S0[m, y, x] : ", box), "O[m, y, x]")
         .accumulate(str("S1[m, y, x, c, r, s] : ", box, " and 0 <= c < ", c, " and 0 <= r, s < 3"), "O[m, y, x]",
                     {"I[c, y + r, x + s]", "W[m, c, r, s]"})
@@ -132,12 +144,15 @@ TEST_F(PredictTraffic, ArgumentsAreReadAndWrittenOnceAtLeast) {
   auto traffic = predict_traffic(polyhedral::scops::softmax(context(), 10, 20), Target::parse("cpu:avx512"));
   EXPECT_EQ(traffic.compulsory().read, 10 * 20 * 4);
   EXPECT_EQ(traffic.compulsory().written, 10 * 20 * 4);
-  for (const auto& tensor : traffic.tensors) EXPECT_EQ(tensor.argument, tensor.name == "X" || tensor.name == "Y") << tensor.name;
+  for (const auto& tensor : traffic.tensors)
+    EXPECT_EQ(tensor.argument, tensor.name == "X" || tensor.name == "Y") << tensor.name;
 }
 
 TEST_F(PredictTraffic, GathersTouchNoMoreThanTheirInstances) {
   auto scop = ScopBuilder(context())
-                  .input("T", {1000000, 16}).input("at", {50}).output("O", {50, 16})
+                  .input("T", {1000000, 16})
+                  .input("at", {50})
+                  .output("O", {50, 16})
                   .statement("S[i, j] : 0 <= i < 50 and 0 <= j < 16", "O[i, j]", {"at[i]"})
                   .read_any("T[r, c] : 0 <= r < 1000000 and 0 <= c < 16")
                   .scop();
@@ -203,10 +218,14 @@ TEST_F(PredictTraffic, RandomProgramsThatFit) {
     }).run();
     double touched = 64.0 * static_cast<double>(lines.size()), changed = 64.0 * static_cast<double>(written.size());
     for (int level = 1; level < 4; ++level) {
-      EXPECT_GE(predicted.total(level).read, 0.75 * touched) << "seed " << seed << "\n" << print(polyhedral::generate_ast(program));
-      EXPECT_GE(predicted.total(level).written, 0.75 * changed) << "seed " << seed << "\n" << print(polyhedral::generate_ast(program));
-      EXPECT_TRUE(!exact || predicted.total(level).read <= 1.5 * touched) << "seed " << seed << "\n" << print(polyhedral::generate_ast(program));
-      EXPECT_LE(predicted.total(level).written, 1.5 * changed) << "seed " << seed << "\n" << print(polyhedral::generate_ast(program));
+      EXPECT_GE(predicted.total(level).read, 0.75 * touched) << "seed " << seed << "\n"
+                                                             << print(polyhedral::generate_ast(program));
+      EXPECT_GE(predicted.total(level).written, 0.75 * changed) << "seed " << seed << "\n"
+                                                                << print(polyhedral::generate_ast(program));
+      EXPECT_TRUE(!exact || predicted.total(level).read <= 1.5 * touched) << "seed " << seed << "\n"
+                                                                          << print(polyhedral::generate_ast(program));
+      EXPECT_LE(predicted.total(level).written, 1.5 * changed) << "seed " << seed << "\n"
+                                                               << print(polyhedral::generate_ast(program));
     }
   }
 }

@@ -74,7 +74,11 @@ TEST_F(VectorCost, AConditionCostsWhereItMasksLanes) {
 
 TEST_F(VectorCost, VectorsThatCrossCacheLinesCostTwoAccesses) {
   auto cost = [&](std::int64_t row, const char* target) {
-    auto s = ScopBuilder(context()).input("A", {8, row}).output("C", {64}).statement("S[i, j] : 0 <= i < 8 and 0 <= j < 64", "C[i]", {"A[i, j]"}).scop();
+    auto s = ScopBuilder(context())
+                 .input("A", {8, row})
+                 .output("C", {64})
+                 .statement("S[i, j] : 0 <= i < 8 and 0 <= j < 64", "C[i]", {"A[i, j]"})
+                 .scop();
     return best_vector(s, s.statement("S"), {1}, Target::parse(target)).cost;
   };
   EXPECT_DOUBLE_EQ(cost(66, "cpu:avx512") - cost(64, "cpu:avx512"), 1.0 / 16);
@@ -82,7 +86,8 @@ TEST_F(VectorCost, VectorsThatCrossCacheLinesCostTwoAccesses) {
 }
 
 TEST_F(VectorCost, ShortLoopsGetFewerLanes) {
-  auto s = ScopBuilder(context()).output("C", {9, 3}).statement("S[i, j] : 0 <= i < 9 and 0 <= j < 3", "C[i, j]").scop();
+  auto s =
+      ScopBuilder(context()).output("C", {9, 3}).statement("S[i, j] : 0 <= i < 9 and 0 <= j < 3", "C[i, j]").scop();
   EXPECT_EQ(best_vector(s, s.statement("S"), {1}, Target::parse("cpu:avx512")).lanes, 4);
 }
 

@@ -54,7 +54,8 @@ TEST_F(VectorRuns, GoAlongRowsThatDataChooses) {
         .scop();
   };
   auto scop = table("T[r, c] : 0 <= r < 10 and 0 <= c < 64");
-  scop.statement("S").reads[1].relation = isl::map(scop.ctx(), "{ S[i, j] -> T[r, j] : 0 <= r < 10 and 0 <= i < 8 and 0 <= j < 64 }");
+  scop.statement("S").reads[1].relation =
+      isl::map(scop.ctx(), "{ S[i, j] -> T[r, j] : 0 <= r < 10 and 0 <= i < 8 and 0 <= j < 64 }");
   EXPECT_EQ(step(scop, scop.statement("S").reads[1], 1), 1);
   EXPECT_EQ(step(scop, scop.statement("S").reads[1], 0), 0);
   EXPECT_EQ(vector_run(scop, scop.statement("S"), 1), 4);

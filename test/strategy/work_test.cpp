@@ -20,11 +20,13 @@ std::string told(const std::string& text, const lang::SizeMap& sizes = {{"N", 10
 }
 /// The same of one value O(i) of float32 vectors A and B, int32 vectors I and J, 10 elements each.
 std::string of_value(const std::string& value) {
-  return told("def f(float(N) A, float(N) B, int32(N) I, int32(N) J, bool(N) P) -> (O) { O(i) = " + value + " where i in 0:N }");
+  return told("def f(float(N) A, float(N) B, int32(N) I, int32(N) J, bool(N) P) -> (O) { O(i) = " + value +
+              " where i in 0:N }");
 }
 
 TEST(Work, AProductMultipliesAndAddsAtEachPoint) {
-  auto work = work_of("def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }", {{"M", 3}, {"K", 5}, {"N", 7}});
+  auto work = work_of("def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }",
+                      {{"M", 3}, {"K", 5}, {"N", 7}});
   EXPECT_EQ(to_string(work), "adds 105, multiplies 105");
   EXPECT_EQ(work.flops(), 2 * 3 * 5 * 7);
   EXPECT_TRUE(work.exact);
@@ -60,7 +62,14 @@ TEST(Work, ArmsThatDifferGiveABound) {
 }
 
 TEST(Work, FlopsWeighFusedTwice) {
-  Work work{.adds = 1, .multiplies = 2, .fused = 3, .divisions = 4, .square_roots = 5, .functions = 6, .comparisons = 7, .integers = 8};
+  Work work{.adds = 1,
+            .multiplies = 2,
+            .fused = 3,
+            .divisions = 4,
+            .square_roots = 5,
+            .functions = 6,
+            .comparisons = 7,
+            .integers = 8};
   EXPECT_EQ(work.flops(), 1 + 2 + 6 + 4 + 5 + 6);
 }
 

@@ -11,9 +11,9 @@
 
 namespace tc::polyhedral {
 
-/// Runs the loop nest that isl makes of a mapped scop, instance by instance in one thread, and tells what each reads and writes,
-/// as addresses: tensors one after another, each where a line begins, none where another's sets of a cache begin. Elements in
-/// registers have no address. Reads that are not exact are left out.
+/// Runs the loop nest that isl makes of a mapped scop, instance by instance in one thread, and tells what each reads
+/// and writes, as addresses: tensors one after another, each where a line begins, none where another's sets of a cache
+/// begin. Elements in registers have no address. Reads that are not exact are left out.
 class AddressStream {
  public:
   using Visit = std::function<void(std::int64_t address, bool write)>;
@@ -81,7 +81,8 @@ class AddressStream {
     const auto& tensor = scop_.tensor(call(expr.ctx(), isl_ast_expr_get_id, argument(expr, 0).get()).name());
     if (tensor.in_registers) return;
     std::vector<Number> indices;
-    for (std::size_t i = 0; i < tensor.extent.size(); ++i) indices.push_back(number(argument(expr, static_cast<int>(i) + 1)));
+    for (std::size_t i = 0; i < tensor.extent.size(); ++i)
+      indices.push_back(number(argument(expr, static_cast<int>(i) + 1)));
     actions.push_back([this, &tensor, indices, write, base = bases_.at(tensor.name)] {
       std::int64_t element = 0;
       for (std::size_t i = 0; i < indices.size(); ++i) {
@@ -123,26 +124,41 @@ class AddressStream {
 
   static Number of_two(isl_ast_op_type kind, const Number& a, const Number& b) {
     switch (kind) {
-      case isl_ast_op_add: return [=] { return a() + b(); };
-      case isl_ast_op_sub: return [=] { return a() - b(); };
-      case isl_ast_op_mul: return [=] { return a() * b(); };
+      case isl_ast_op_add:
+        return [=] { return a() + b(); };
+      case isl_ast_op_sub:
+        return [=] { return a() - b(); };
+      case isl_ast_op_mul:
+        return [=] { return a() * b(); };
       case isl_ast_op_div:
       case isl_ast_op_fdiv_q:
-      case isl_ast_op_pdiv_q: return [=] { return floor_div(a(), b()); };
+      case isl_ast_op_pdiv_q:
+        return [=] { return floor_div(a(), b()); };
       case isl_ast_op_pdiv_r:
-      case isl_ast_op_zdiv_r: return [=] { return a() % b(); };
-      case isl_ast_op_min: return [=] { return std::min(a(), b()); };
-      case isl_ast_op_max: return [=] { return std::max(a(), b()); };
+      case isl_ast_op_zdiv_r:
+        return [=] { return a() % b(); };
+      case isl_ast_op_min:
+        return [=] { return std::min(a(), b()); };
+      case isl_ast_op_max:
+        return [=] { return std::max(a(), b()); };
       case isl_ast_op_and:
-      case isl_ast_op_and_then: return [=] { return std::int64_t{a() && b()}; };
+      case isl_ast_op_and_then:
+        return [=] { return std::int64_t{a() && b()}; };
       case isl_ast_op_or:
-      case isl_ast_op_or_else: return [=] { return std::int64_t{a() || b()}; };
-      case isl_ast_op_eq: return [=] { return std::int64_t{a() == b()}; };
-      case isl_ast_op_le: return [=] { return std::int64_t{a() <= b()}; };
-      case isl_ast_op_lt: return [=] { return std::int64_t{a() < b()}; };
-      case isl_ast_op_ge: return [=] { return std::int64_t{a() >= b()}; };
-      case isl_ast_op_gt: return [=] { return std::int64_t{a() > b()}; };
-      default: throw std::logic_error("an AST operation of an unknown kind");
+      case isl_ast_op_or_else:
+        return [=] { return std::int64_t{a() || b()}; };
+      case isl_ast_op_eq:
+        return [=] { return std::int64_t{a() == b()}; };
+      case isl_ast_op_le:
+        return [=] { return std::int64_t{a() <= b()}; };
+      case isl_ast_op_lt:
+        return [=] { return std::int64_t{a() < b()}; };
+      case isl_ast_op_ge:
+        return [=] { return std::int64_t{a() >= b()}; };
+      case isl_ast_op_gt:
+        return [=] { return std::int64_t{a() > b()}; };
+      default:
+        throw std::logic_error("an AST operation of an unknown kind");
     }
   }
 

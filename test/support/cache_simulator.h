@@ -6,11 +6,12 @@
 
 namespace tc::test {
 
-/// One level of caches: lines of 64 bytes in sets of `ways`, of which the one used longest ago is replaced. A write fetches its
-/// line first; a changed line is written back when it is replaced.
+/// One level of caches: lines of 64 bytes in sets of `ways`, of which the one used longest ago is replaced. A write
+/// fetches its line first; a changed line is written back when it is replaced.
 class CacheLevel {
  public:
-  CacheLevel(std::int64_t bytes, int ways, CacheLevel* next) : sets_(bytes / 64 / ways), ways_(ways), lines_(sets_ * ways), next_(next) {}
+  CacheLevel(std::int64_t bytes, int ways, CacheLevel* next)
+      : sets_(bytes / 64 / ways), ways_(ways), lines_(sets_ * ways), next_(next) {}
 
   void access(std::int64_t line, bool write) {
     auto* set = &lines_[static_cast<std::size_t>(line % sets_ * ways_)];

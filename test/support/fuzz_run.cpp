@@ -19,7 +19,8 @@ std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
 }
 
 /// What is wrong with the compiled \p program, or nothing; \p ran says whether it is a valid program at all.
-std::optional<std::string> check_program(const RandomProgram& program, const FuzzSetting& setting, const FuzzCheck& check, bool& ran) {
+std::optional<std::string> check_program(const RandomProgram& program, const FuzzSetting& setting,
+                                         const FuzzCheck& check, bool& ran) {
   ran = false;
   std::shared_ptr<const engine::Function> function;
   Arguments arguments;
@@ -46,28 +47,35 @@ std::optional<std::string> check_program(const RandomProgram& program, const Fuz
   }
 }
 
-void report(const RandomProgram& program, const FuzzSetting& setting, const FuzzCheck& check, const std::string& wrong) {
+void report(const RandomProgram& program, const FuzzSetting& setting, const FuzzCheck& check,
+            const std::string& wrong) {
   bool ran = false;
-  auto fails = [&](const RandomProgram& candidate) { return check_program(candidate, setting, check, ran).has_value(); };
+  auto fails = [&](const RandomProgram& candidate) {
+    return check_program(candidate, setting, check, ran).has_value();
+  };
   auto small = reduce_program(program, fails, reduction_trials);
-  ADD_FAILURE() << "TC_FUZZ_SEED=" << program.seed << " TC_FUZZ_COUNT=1, options '" << setting.options << "', target " << setting.target
-                << (setting.strided ? ", strided" : "") << "\n" << small.describe() << "\n"
+  ADD_FAILURE() << "TC_FUZZ_SEED=" << program.seed << " TC_FUZZ_COUNT=1, options '" << setting.options << "', target "
+                << setting.target << (setting.strided ? ", strided" : "") << "\n"
+                << small.describe() << "\n"
                 << check_program(small, setting, check, ran).value_or(wrong);
 }
 
 }  // namespace
 
-void fuzz_programs(std::uint64_t count, const std::function<FuzzSetting(const RandomProgram&)>& setting_of, const FuzzCheck& check) {
+void fuzz_programs(std::uint64_t count, const std::function<FuzzSetting(const RandomProgram&)>& setting_of,
+                   const FuzzCheck& check) {
   const auto first = from_environment("TC_FUZZ_SEED", 1);
   count = from_environment("TC_FUZZ_COUNT", count);
   RandomOptions options;
-  options.contractions = static_cast<int>(from_environment("TC_FUZZ_CONTRACTIONS", static_cast<std::uint64_t>(options.contractions)));
+  options.contractions =
+      static_cast<int>(from_environment("TC_FUZZ_CONTRACTIONS", static_cast<std::uint64_t>(options.contractions)));
   std::uint64_t valid = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     auto program = random_program(seed, options);
     auto setting = setting_of(program);
     if (count == 1)
-      std::printf("%soptions '%s', target %s\n", program.describe().c_str(), setting.options.c_str(), setting.target.c_str());
+      std::printf("%soptions '%s', target %s\n", program.describe().c_str(), setting.options.c_str(),
+                  setting.target.c_str());
     bool ran = false;
     auto wrong = check_program(program, setting, check, ran);
     valid += ran;

@@ -21,12 +21,13 @@ struct FuzzSetting {
 using FuzzCheck = std::function<std::optional<std::string>(const std::shared_ptr<const engine::Function>&, Arguments&,
                                                            const engine::CompileOptions&, const RandomProgram&)>;
 
-/// Checks random programs, each with the setting that \p setting_of gives it, and fails the test with a reduced program for every
-/// one that \p check finds wrong. The environment chooses:
+/// Checks random programs, each with the setting that \p setting_of gives it, and fails the test with a reduced program
+/// for every one that \p check finds wrong. The environment chooses:
 ///
 ///   TC_FUZZ_SEED=123          the first seed, else 1
 ///   TC_FUZZ_COUNT=20000       how many, else \p count; a single one is printed first
 ///   TC_FUZZ_CONTRACTIONS=100  percent of the programs that are contractions
-void fuzz_programs(std::uint64_t count, const std::function<FuzzSetting(const RandomProgram&)>& setting_of, const FuzzCheck& check);
+void fuzz_programs(std::uint64_t count, const std::function<FuzzSetting(const RandomProgram&)>& setting_of,
+                   const FuzzCheck& check);
 
 }  // namespace tc::test

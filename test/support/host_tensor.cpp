@@ -27,18 +27,29 @@ void store_as(std::uint8_t* to, double value) {
 double load(DType type, const std::uint8_t* from) {
   switch (type) {
     case DType::Bool:
-    case DType::UInt8: return load_as_double<std::uint8_t>(from);
-    case DType::Int8: return load_as_double<std::int8_t>(from);
-    case DType::Int16: return load_as_double<std::int16_t>(from);
-    case DType::Int32: return load_as_double<std::int32_t>(from);
-    case DType::Int64: return load_as_double<std::int64_t>(from);
-    case DType::UInt16: return load_as_double<std::uint16_t>(from);
-    case DType::UInt32: return load_as_double<std::uint32_t>(from);
-    case DType::UInt64: return load_as_double<std::uint64_t>(from);
-    case DType::Float32: return load_as_double<float>(from);
-    case DType::Float64: return load_as_double<double>(from);
+    case DType::UInt8:
+      return load_as_double<std::uint8_t>(from);
+    case DType::Int8:
+      return load_as_double<std::int8_t>(from);
+    case DType::Int16:
+      return load_as_double<std::int16_t>(from);
+    case DType::Int32:
+      return load_as_double<std::int32_t>(from);
+    case DType::Int64:
+      return load_as_double<std::int64_t>(from);
+    case DType::UInt16:
+      return load_as_double<std::uint16_t>(from);
+    case DType::UInt32:
+      return load_as_double<std::uint32_t>(from);
+    case DType::UInt64:
+      return load_as_double<std::uint64_t>(from);
+    case DType::Float32:
+      return load_as_double<float>(from);
+    case DType::Float64:
+      return load_as_double<double>(from);
     case DType::Float16:
-    case DType::BFloat16: break;
+    case DType::BFloat16:
+      break;
   }
   std::uint16_t bits;
   std::memcpy(&bits, from, sizeof bits);
@@ -47,19 +58,31 @@ double load(DType type, const std::uint8_t* from) {
 
 void store(DType type, std::uint8_t* to, double value) {
   switch (type) {
-    case DType::Bool: return store_as<std::uint8_t>(to, value != 0);
-    case DType::UInt8: return store_as<std::uint8_t>(to, value);
-    case DType::Int8: return store_as<std::int8_t>(to, value);
-    case DType::Int16: return store_as<std::int16_t>(to, value);
-    case DType::Int32: return store_as<std::int32_t>(to, value);
-    case DType::Int64: return store_as<std::int64_t>(to, value);
-    case DType::UInt16: return store_as<std::uint16_t>(to, value);
-    case DType::UInt32: return store_as<std::uint32_t>(to, value);
-    case DType::UInt64: return store_as<std::uint64_t>(to, value);
-    case DType::Float32: return store_as<float>(to, value);
-    case DType::Float64: return store_as<double>(to, value);
+    case DType::Bool:
+      return store_as<std::uint8_t>(to, value != 0);
+    case DType::UInt8:
+      return store_as<std::uint8_t>(to, value);
+    case DType::Int8:
+      return store_as<std::int8_t>(to, value);
+    case DType::Int16:
+      return store_as<std::int16_t>(to, value);
+    case DType::Int32:
+      return store_as<std::int32_t>(to, value);
+    case DType::Int64:
+      return store_as<std::int64_t>(to, value);
+    case DType::UInt16:
+      return store_as<std::uint16_t>(to, value);
+    case DType::UInt32:
+      return store_as<std::uint32_t>(to, value);
+    case DType::UInt64:
+      return store_as<std::uint64_t>(to, value);
+    case DType::Float32:
+      return store_as<float>(to, value);
+    case DType::Float64:
+      return store_as<double>(to, value);
     case DType::Float16:
-    case DType::BFloat16: break;
+    case DType::BFloat16:
+      break;
   }
   std::uint16_t bits = type == DType::Float16 ? double_to_half(value) : double_to_bfloat(value);
   std::memcpy(to, &bits, sizeof bits);

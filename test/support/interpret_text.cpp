@@ -123,9 +123,7 @@ Ranges sample_ranges(const Def& def) {
   return plain_ranges(def, sizes);
 }
 
-Ranges plain_ranges(const Def& def, const SizeMap& sizes) {
-  return PlainInference(def, sizes).run();
-}
+Ranges plain_ranges(const Def& def, const SizeMap& sizes) { return PlainInference(def, sizes).run(); }
 
 HostTensor dense(DType type, std::vector<std::int64_t> shape, const std::vector<double>& values) {
   HostTensor tensor(contiguous(type, std::move(shape)));

@@ -70,9 +70,12 @@ struct KernelCase {
 };
 
 /// An element read, Call::Halide, for the values of statements.
-inline Halide::Expr element(const Halide::Type& type, const std::string& tensor, const std::vector<Halide::Expr>& subscripts) {
+inline Halide::Expr element(const Halide::Type& type, const std::string& tensor,
+                            const std::vector<Halide::Expr>& subscripts) {
   return halide_bridge::element_read(type, tensor, subscripts);
 }
-inline Halide::Expr iterator(const std::string& name) { return Halide::Internal::Variable::make(Halide::Int(64), name); }
+inline Halide::Expr iterator(const std::string& name) {
+  return Halide::Internal::Variable::make(Halide::Int(64), name);
+}
 
 }  // namespace tc

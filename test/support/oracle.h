@@ -31,8 +31,9 @@ std::vector<HostTensor> interpreted(const engine::Function& function, Arguments 
 std::optional<std::string> first_difference(const engine::Function& function, const std::vector<HostTensor>& got,
                                             const std::vector<HostTensor>& want, const Tolerances& tolerances);
 
-/// Compiles \p function with all laws, runs it on \p arguments and compares with the interpreter: what differs, as text, or nothing.
-/// An ArgumentError of the interpreter must be one of the compiled code too. \p tolerances is by return, exact where one is missing.
+/// Compiles \p function with all laws, runs it on \p arguments and compares with the interpreter: what differs, as
+/// text, or nothing. An ArgumentError of the interpreter must be one of the compiled code too. \p tolerances is by
+/// return, exact where one is missing.
 std::optional<std::string> mismatch(const std::shared_ptr<const engine::Function>& function, const Arguments& arguments,
                                     engine::CompileOptions options, const Tolerances& tolerances = {});
 

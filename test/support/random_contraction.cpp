@@ -23,19 +23,14 @@ struct Types {
   DType left, right, result;
 };
 
-const std::vector<Types> all_types = {{DType::Float32, DType::Float32, DType::Float32},
-                                      {DType::Float32, DType::Float32, DType::Float32},
-                                      {DType::Float32, DType::Float32, DType::Float32},
-                                      {DType::Float64, DType::Float64, DType::Float64},
-                                      {DType::Float16, DType::Float16, DType::Float16},
-                                      {DType::Float16, DType::Float16, DType::Float32},
-                                      {DType::BFloat16, DType::BFloat16, DType::Float32},
-                                      {DType::BFloat16, DType::BFloat16, DType::BFloat16},
-                                      {DType::Int8, DType::Int8, DType::Int32},
-                                      {DType::UInt8, DType::Int8, DType::Int32},
-                                      {DType::Int32, DType::Int32, DType::Int32},
-                                      {DType::Int16, DType::Int16, DType::Int64},
-                                      {DType::UInt8, DType::UInt8, DType::UInt8}};
+const std::vector<Types> all_types = {
+    {DType::Float32, DType::Float32, DType::Float32},   {DType::Float32, DType::Float32, DType::Float32},
+    {DType::Float32, DType::Float32, DType::Float32},   {DType::Float64, DType::Float64, DType::Float64},
+    {DType::Float16, DType::Float16, DType::Float16},   {DType::Float16, DType::Float16, DType::Float32},
+    {DType::BFloat16, DType::BFloat16, DType::Float32}, {DType::BFloat16, DType::BFloat16, DType::BFloat16},
+    {DType::Int8, DType::Int8, DType::Int32},           {DType::UInt8, DType::Int8, DType::Int32},
+    {DType::Int32, DType::Int32, DType::Int32},         {DType::Int16, DType::Int16, DType::Int64},
+    {DType::UInt8, DType::UInt8, DType::UInt8}};
 
 std::string list(const std::vector<std::string>& items) { return join(items); }
 
@@ -63,7 +58,8 @@ class ContractionGenerator {
   std::vector<Index> indices(int count, const char* names, bool large) {
     static const std::vector<std::int64_t> larges = {16, 17, 31, 33, 64, 127}, smalls = {1, 2, 3, 5};
     std::vector<Index> result;
-    for (int i = 0; i < count; ++i) result.push_back({std::string(1, names[i]), random_.pick(i == 0 && large ? larges : smalls)});
+    for (int i = 0; i < count; ++i)
+      result.push_back({std::string(1, names[i]), random_.pick(i == 0 && large ? larges : smalls)});
     return result;
   }
   void choose_indices() {
@@ -75,10 +71,12 @@ class ContractionGenerator {
     if (deep) reduced_[0].extent = random_.between(80, 200);
     if (!deep && !columns_.empty()) columns_[0].extent = random_.between(65, 400);
     while (instances() > max_instances) {
-      auto* largest = deep && !(rows_.empty() && columns_.empty()) ? rows_.empty() ? &columns_[0] : &rows_[0] : &reduced_[0];
+      auto* largest =
+          deep && !(rows_.empty() && columns_.empty()) ? rows_.empty() ? &columns_[0] : &rows_[0] : &reduced_[0];
       for (auto* group : {&rows_, &columns_})
         for (auto& index : *group)
-          if (index.extent > largest->extent || (index.extent == largest->extent && random_.chance(50))) largest = &index;
+          if (index.extent > largest->extent || (index.extent == largest->extent && random_.chance(50)))
+            largest = &index;
       largest->extent = largest->extent > 64 ? 33 : largest->extent / 2 + 1;
     }
   }
@@ -107,7 +105,7 @@ class ContractionGenerator {
     std::vector<std::string> dims;
     for (const auto& subscript : subscripts) dims.push_back(size_name(subscript));
     params_.push_back(dims.empty() ? str(type, " ", id) : str(type, "(", list(dims), ") ", id));
-    program_.inputs[id] = is_unsigned_integer(type)                                    ? InputRule{0, 5, false}
+    program_.inputs[id] = is_unsigned_integer(type)                           ? InputRule{0, 5, false}
                           : type == DType::Float16 || type == DType::BFloat16 ? InputRule{-1, 2, false}
                                                                               : InputRule{};
     return subscripts.empty() ? id : str(id, "(", list(subscripts), ")");
@@ -130,7 +128,9 @@ class ContractionGenerator {
   /// The subscript of the windowed dimension; empty without one.
   std::string window() const {
     if (stride_ == 0) return "";
-    auto times = [](std::int64_t factor, const std::string& name) { return factor == 1 ? name : str(factor, " * ", name); };
+    auto times = [](std::int64_t factor, const std::string& name) {
+      return factor == 1 ? name : str(factor, " * ", name);
+    };
     return str(times(stride_, rows_[0].name), " + ", times(dilation_, reduced_[1].name));
   }
 
@@ -182,7 +182,8 @@ class ContractionGenerator {
     }
     auto from = result_subscripts_;
     shuffle(from);
-    return str("  ", target, " = ", param("D", types_.result, from), "\n  ", target, " ", operator_, " ", product, "\n");
+    return str("  ", target, " = ", param("D", types_.result, from), "\n  ", target, " ", operator_, " ", product,
+               "\n");
   }
   std::string access(const std::string& id) const {
     return result_subscripts_.empty() ? id : str(id, "(", list(result_subscripts_), ")");

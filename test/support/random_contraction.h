@@ -5,10 +5,10 @@
 /// Random contractions; a part of random_program.
 namespace tc::test {
 
-/// A program around one contraction: a product of two operands with their indices in any order, batched or not, windowed
-/// (strided and dilated convolutions, grouped where a batch index is in both operands), of equal or of narrower types
-/// than its result, with an addition before it or elementwise work and a second contraction behind it. Large enough for
-/// register tiles, packed copies and blocks of reductions in small caches. All results are exact.
+/// A program around one contraction: a product of two operands with their indices in any order, batched or not,
+/// windowed (strided and dilated convolutions, grouped where a batch index is in both operands), of equal or of
+/// narrower types than its result, with an addition before it or elementwise work and a second contraction behind it.
+/// Large enough for register tiles, packed copies and blocks of reductions in small caches. All results are exact.
 ///
 ///   C(i, n, j) +=! A(i, 2 * j + r, n) * B(k, n, r, ...)
 RandomProgram random_contraction(std::uint64_t seed);

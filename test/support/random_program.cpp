@@ -83,9 +83,7 @@ RandomProgram random_program(std::uint64_t seed, const RandomOptions& options) {
   return program;
 }
 
-std::string RandomProgram::text() const {
-  return print(file);
-}
+std::string RandomProgram::text() const { return print(file); }
 
 std::string RandomProgram::describe() const {
   std::string out = str("seed ", seed, "\n", text());

@@ -17,7 +17,7 @@ struct RandomOptions {
   std::int64_t max_points = 4000;  ///< instances of one statement
   int max_depth = 3;               ///< of a value
   bool calls = true;
-  bool inexact = true;  ///< functions such as exp, compared with a tolerance
+  bool inexact = true;    ///< functions such as exp, compared with a tolerance
   int contractions = 20;  ///< percent of the programs that random_contraction makes
 };
 

@@ -9,11 +9,12 @@
 
 namespace tc::polyhedral {
 
-/// A small random program over tensors T0 ... T3 with \p extent elements a dimension: assignments and reductions, accesses
-/// that permute, shift, reverse and sum iterators under guards, tensors written again and again.
+/// A small random program over tensors T0 ... T3 with \p extent elements a dimension: assignments and reductions,
+/// accesses that permute, shift, reverse and sum iterators under guards, tensors written again and again.
 class RandomScop {
  public:
-  RandomScop(std::shared_ptr<Context> context, unsigned seed, int extent) : random_(seed), extent_(extent), builder_(std::move(context)) {}
+  RandomScop(std::shared_ptr<Context> context, unsigned seed, int extent)
+      : random_(seed), extent_(extent), builder_(std::move(context)) {}
 
   Scop make() {
     for (int i = 0; i < 4; ++i) {
@@ -30,15 +31,18 @@ class RandomScop {
   void add_statement() {
     static const std::vector<std::string> names = {"i", "j", "k", "l"};
     int tensor = below(4), rank = ranks_[tensor], reduced = below(3) == 0 ? 1 + below(2) : 0;
-    std::vector<std::string> left(names.begin(), names.begin() + rank), all(names.begin(), names.begin() + rank + reduced);
+    std::vector<std::string> left(names.begin(), names.begin() + rank),
+        all(names.begin(), names.begin() + rank + reduced);
     std::shuffle(left.begin(), left.end(), random_);
     auto write = str("T", tensor, "[", join(left), "]");
     bool accumulates = reduced > 0 || below(4) == 0;
     if (accumulates && below(2)) builder_.identity(tuple(left), write);
     std::vector<std::string> reads;
     for (int count = below(3); count > 0; --count) reads.push_back(read(all));
-    if (accumulates) builder_.accumulate(tuple(all), write, reads);
-    else builder_.statement(tuple(all), write, reads);
+    if (accumulates)
+      builder_.accumulate(tuple(all), write, reads);
+    else
+      builder_.statement(tuple(all), write, reads);
   }
 
   /// "S3[i, j] : 0 <= i < 4 and 0 <= j < 4"
@@ -62,11 +66,16 @@ class RandomScop {
     if (iterators.empty() || below(8) == 0) return str(below(extent_));
     const auto& one = iterators[below(static_cast<int>(iterators.size()))];
     switch (below(8)) {
-      case 0: return one + " + 1";
-      case 1: return one + " - 1";
-      case 2: return str(extent_ - 1, " - ", one);
-      case 3: return one + " + " + iterators[below(static_cast<int>(iterators.size()))];
-      default: return one;
+      case 0:
+        return one + " + 1";
+      case 1:
+        return one + " - 1";
+      case 2:
+        return str(extent_ - 1, " - ", one);
+      case 3:
+        return one + " + " + iterators[below(static_cast<int>(iterators.size()))];
+      default:
+        return one;
     }
   }
 

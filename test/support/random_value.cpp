@@ -35,18 +35,12 @@ ExprPtr integer(std::int64_t value) {
   auto literal = make_expr(IntLiteral{static_cast<std::uint64_t>(value < 0 ? -value : value)});
   return value < 0 ? make_expr(Unary{UnaryOp::Negate, literal}) : literal;
 }
-ExprPtr name(const std::string& id) {
-  return make_expr(Name{id});
-}
-ExprPtr binary(BinaryOp op, ExprPtr left, ExprPtr right) {
-  return make_expr(Binary{op, left, right});
-}
+ExprPtr name(const std::string& id) { return make_expr(Name{id}); }
+ExprPtr binary(BinaryOp op, ExprPtr left, ExprPtr right) { return make_expr(Binary{op, left, right}); }
 ExprPtr call(const std::string& function, std::vector<ExprPtr> arguments) {
   return make_expr(Call{function, std::move(arguments)});
 }
-ExprPtr cast(DType type, ExprPtr value) {
-  return make_expr(Cast{type, std::move(value), false});
-}
+ExprPtr cast(DType type, ExprPtr value) { return make_expr(Cast{type, std::move(value), false}); }
 
 Term ValueGenerator::pinned(Term term) {
   if (term.literal) term.expr = cast(term.type, term.expr);

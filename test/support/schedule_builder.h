@@ -7,7 +7,8 @@
 
 #include "tc/polyhedral/isl.h"
 
-/// Schedule trees written as nested calls, where sizes or shapes vary; where the tree is the point of a test, write YAML.
+/// Schedule trees written as nested calls, where sizes or shapes vary; where the tree is the point of a test, write
+/// YAML.
 ///
 ///   domain(ctx, "{ S[i, j] : 0 <= i, j < 8; T[i] : 0 <= i < 8 }",
 ///          band("[{ S[i, j] -> [(i)]; T[i] -> [(i)] }]",
@@ -17,7 +18,9 @@ namespace tc::polyhedral::build {
 /// Inserts itself at a leaf and returns the node of the same depth.
 using Tree = std::function<isl::schedule_node(isl::schedule_node)>;
 
-inline isl::schedule_node insert(isl::schedule_node leaf, const Tree& tree) { return tree ? tree(std::move(leaf)) : leaf; }
+inline isl::schedule_node insert(isl::schedule_node leaf, const Tree& tree) {
+  return tree ? tree(std::move(leaf)) : leaf;
+}
 
 struct Flags {
   bool permutable = false;
@@ -26,7 +29,8 @@ struct Flags {
 
 inline Tree band(std::string members, Tree child = {}, Flags flags = {}) {
   return [=](isl::schedule_node leaf) {
-    auto node = leaf.insert_partial_schedule(isl::multi_union_pw_aff(leaf.ctx(), members)).as<isl::schedule_node_band>();
+    auto node =
+        leaf.insert_partial_schedule(isl::multi_union_pw_aff(leaf.ctx(), members)).as<isl::schedule_node_band>();
     node = node.set_permutable(flags.permutable).as<isl::schedule_node_band>();
     for (std::size_t i = 0; i < flags.coincident.size(); ++i)
       node = node.member_set_coincident(static_cast<int>(i), flags.coincident[i]);
@@ -40,7 +44,9 @@ inline Tree coincident_band(std::string members, int count, Tree child = {}) {
 }
 
 inline Tree mark(std::string name, Tree child = {}) {
-  return [=](isl::schedule_node leaf) { return insert(leaf.insert_mark(isl::id(leaf.ctx(), name)).child(0), child).parent(); };
+  return [=](isl::schedule_node leaf) {
+    return insert(leaf.insert_mark(isl::id(leaf.ctx(), name)).child(0), child).parent();
+  };
 }
 
 struct Branch {

@@ -17,8 +17,8 @@ namespace tc::polyhedral {
 ///       .accumulate("S1[i, k] : 0 <= i < 8 and 0 <= k < 4", "C[i]", {"A[i, k]"})
 ///       .scop()
 ///
-/// Accesses are right-hand sides of { S[i] -> T[x] }; a guard may follow ("A[i - 1] : i >= 1"). Tensors named in `inputs`
-/// are live in; every other tensor is an argument that is live out unless it was declared a workspace.
+/// Accesses are right-hand sides of { S[i] -> T[x] }; a guard may follow ("A[i - 1] : i >= 1"). Tensors named in
+/// `inputs` are live in; every other tensor is an argument that is live out unless it was declared a workspace.
 class ScopBuilder {
  public:
   explicit ScopBuilder(std::shared_ptr<Context> context) { scop_.context = std::move(context); }
@@ -55,7 +55,10 @@ class ScopBuilder {
   ScopBuilder& read_any(const std::string& elements) {
     auto& statement = scop_.statements.back();
     auto tensor = isl::set(scop_.ctx(), "{ " + elements + " }");
-    statement.reads.push_back({isl::map(call(scop_.ctx(), isl_map_from_domain_and_range, statement.domain.copy(), tensor.copy())), false, {}});
+    statement.reads.push_back(
+        {isl::map(call(scop_.ctx(), isl_map_from_domain_and_range, statement.domain.copy(), tensor.copy())),
+         false,
+         {}});
     return *this;
   }
   /// The functions of all accesses to \p tensor go to \p place, in terms of the tensor's indices: "buffer[x1]".
@@ -72,8 +75,8 @@ class ScopBuilder {
   }
 
  private:
-  ScopBuilder& add_tensor(const std::string& name, std::vector<std::int64_t> extent, Tensor::Storage storage, bool live_in,
-                          bool live_out) {
+  ScopBuilder& add_tensor(const std::string& name, std::vector<std::int64_t> extent, Tensor::Storage storage,
+                          bool live_in, bool live_out) {
     Tensor tensor;
     tensor.name = name;
     tensor.min.assign(extent.size(), 0);

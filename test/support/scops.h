@@ -9,7 +9,11 @@ namespace tc::polyhedral::scops {
 inline Scop matmul_bias_relu(std::shared_ptr<Context> context, int m = 37, int n = 45, int k = 19) {
   auto mn = str("0 <= m < ", m, " and 0 <= n < ", n);
   return ScopBuilder(context)
-      .input("A", {m, k}).input("B", {k, n}).input("bias", {n}).temporary("O", {m, n}).output("R", {m, n})
+      .input("A", {m, k})
+      .input("B", {k, n})
+      .input("bias", {n})
+      .temporary("O", {m, n})
+      .output("R", {m, n})
       .identity(str("S0[m, n] : ", mn), "O[m, n]")
       .accumulate(str("S1[m, n, k] : ", mn, " and 0 <= k < ", k), "O[m, n]", {"A[m, k]", "B[k, n]"})
       .statement(str("S2[m, n] : ", mn), "O[m, n]", {"O[m, n]", "bias[n]"})
@@ -21,7 +25,9 @@ inline Scop matmul_bias_relu(std::shared_ptr<Context> context, int m = 37, int n
 inline Scop matmul(std::shared_ptr<Context> context, int m = 37, int n = 45, int k = 19) {
   auto mn = str("0 <= m < ", m, " and 0 <= n < ", n);
   return ScopBuilder(context)
-      .input("A", {m, k}).input("B", {k, n}).output("O", {m, n})
+      .input("A", {m, k})
+      .input("B", {k, n})
+      .output("O", {m, n})
       .identity(str("S0[m, n] : ", mn), "O[m, n]")
       .accumulate(str("S1[m, n, k] : ", mn, " and 0 <= k < ", k), "O[m, n]", {"A[m, k]", "B[k, n]"})
       .scop();
@@ -31,7 +37,10 @@ inline Scop matmul(std::shared_ptr<Context> context, int m = 37, int n = 45, int
 inline Scop softmax(std::shared_ptr<Context> context, int rows = 64, int columns = 31) {
   auto i = str("0 <= i < ", rows), ij = str(i, " and 0 <= j < ", columns);
   return ScopBuilder(context)
-      .input("X", {rows, columns}).temporary("mx", {rows}).temporary("E", {rows, columns}).temporary("sm", {rows})
+      .input("X", {rows, columns})
+      .temporary("mx", {rows})
+      .temporary("E", {rows, columns})
+      .temporary("sm", {rows})
       .output("Y", {rows, columns})
       .identity(str("S0[i] : ", i), "mx[i]")
       .accumulate(str("S1[i, j] : ", ij), "mx[i]", {"X[i, j]"})

@@ -19,8 +19,8 @@ class Simulation {
  public:
   explicit Simulation(const Scop& scop) : scop_(scop) {}
 
-  /// The values of the tensors that are live out. Source statements compute a hash of their source, their iterators and what
-  /// they read; accumulations add; elements never written hold a hash of their place.
+  /// The values of the tensors that are live out. Source statements compute a hash of their source, their iterators and
+  /// what they read; accumulations add; elements never written hold a hash of their place.
   Memory run() {
     auto time = sequential_time(scop_.schedule);
     std::vector<std::pair<Index, std::pair<const Statement*, Index>>> events;
@@ -28,7 +28,8 @@ class Simulation {
       int size = dimensions(statement.domain);
       for (const auto& map : elements(time.intersect_domain(statement.domain.to_union_set()).map_list()))
         for (auto& row : rows(map.wrap()))
-          events.push_back({Index(row.begin() + size, row.end()), {&statement, Index(row.begin(), row.begin() + size)}});
+          events.push_back(
+              {Index(row.begin() + size, row.end()), {&statement, Index(row.begin(), row.begin() + size)}});
       places_[&statement.write] = places(statement, statement.write);
       for (const auto& read : statement.reads) places_[&read] = places(statement, read);
       if (!statement.origin.is_null()) origins_[&statement] = origins(statement);
@@ -61,7 +62,8 @@ class Simulation {
     int size = isl_set_dim(set.get(), isl_dim_set);
     set.foreach_point([&](isl::point point) {
       Index row;
-      for (int i = 0; i < size; ++i) row.push_back(call(point.ctx(), isl_point_get_coordinate_val, point.get(), isl_dim_set, i).get_num_si());
+      for (int i = 0; i < size; ++i)
+        row.push_back(call(point.ctx(), isl_point_get_coordinate_val, point.get(), isl_dim_set, i).get_num_si());
       result.push_back(row);
     });
     return result;
@@ -70,12 +72,14 @@ class Simulation {
   /// Where each instance of \p statement goes by \p access; nowhere where a guard excludes it.
   std::map<Index, std::vector<Place>> places(const Statement& statement, const Access& access) const {
     auto touched = access.relation;
-    if (access.exact && !access.function.is_null()) touched = access.function.as_map().intersect_domain(access.relation.domain());
+    if (access.exact && !access.function.is_null())
+      touched = access.function.as_map().intersect_domain(access.relation.domain());
     touched = touched.intersect_domain(statement.domain);
     int size = dimensions(statement.domain);
     std::map<Index, std::vector<Place>> result;
     for (auto& row : rows(touched.wrap()))
-      result[Index(row.begin(), row.begin() + size)].push_back({range_name(touched), Index(row.begin() + size, row.end())});
+      result[Index(row.begin(), row.begin() + size)].push_back(
+          {range_name(touched), Index(row.begin() + size, row.end())});
     return result;
   }
 
@@ -84,7 +88,8 @@ class Simulation {
     int size = dimensions(statement.domain);
     std::map<Index, Index> result;
     auto origin = statement.origin.to_pw_multi_aff().as_map().intersect_domain(statement.domain);
-    for (auto& row : rows(origin.wrap())) result[Index(row.begin(), row.begin() + size)] = Index(row.begin() + size, row.end());
+    for (auto& row : rows(origin.wrap()))
+      result[Index(row.begin(), row.begin() + size)] = Index(row.begin() + size, row.end());
     return result;
   }
 
@@ -96,7 +101,8 @@ class Simulation {
 
   std::uint64_t value(const Statement& statement, const Index& instance) {
     if (statement.body == Statement::Body::Identity) return 0;
-    std::uint64_t hash = hash_of(statement.source, statement.origin.is_null() ? instance : origins_.at(&statement).at(instance));
+    std::uint64_t hash =
+        hash_of(statement.source, statement.origin.is_null() ? instance : origins_.at(&statement).at(instance));
     for (const auto& read : statement.reads)
       for (const auto& place : places_[&read][instance]) {
         if (statement.body == Statement::Body::Copy) return cell(place);
@@ -107,7 +113,8 @@ class Simulation {
 
   void execute(const Statement& statement, const Index& instance) {
     auto result = value(statement, instance);
-    for (const auto& place : places_[&statement.write][instance]) cell(place) = result + (statement.accumulates ? cell(place) : 0);
+    for (const auto& place : places_[&statement.write][instance])
+      cell(place) = result + (statement.accumulates ? cell(place) : 0);
   }
 
   const Scop& scop_;

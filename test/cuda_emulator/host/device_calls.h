@@ -1,7 +1,7 @@
 #pragma once
 
-/// What kernels call in the program that runs them: the host prelude wraps these in the names CUDA has for them. Included by
-/// the text of every kernel, so it includes nothing. `line` is the line of the kernel's text that calls.
+/// What kernels call in the program that runs them: the host prelude wraps these in the names CUDA has for them.
+/// Included by the text of every kernel, so it includes nothing. `line` is the line of the kernel's text that calls.
 extern "C" {
 
 struct tc_emulator_index {
@@ -20,7 +20,8 @@ void tc_emulator_grid_barrier(unsigned* word, int line);
 /// __syncwarp
 void tc_emulator_warp_barrier(unsigned mask, int line);
 /// The bits that another lane of the segment of \p width lanes gives, by a tc_emulator_shuffle_mode.
-unsigned long long tc_emulator_shuffle(int mode, unsigned mask, unsigned long long bits, int operand, int width, int line);
+unsigned long long tc_emulator_shuffle(int mode, unsigned mask, unsigned long long bits, int operand, int width,
+                                       int line);
 /// The lanes of \p mask where \p predicate holds.
 unsigned tc_emulator_ballot(unsigned mask, int predicate, int line);
 /// The lanes that have not returned.
@@ -44,4 +45,9 @@ unsigned short tc_emulator_to_bfloat(float value);
 
 }  // extern "C"
 
-enum tc_emulator_shuffle_mode { tc_emulator_from_lane, tc_emulator_from_below, tc_emulator_from_above, tc_emulator_xor };
+enum tc_emulator_shuffle_mode {
+  tc_emulator_from_lane,
+  tc_emulator_from_below,
+  tc_emulator_from_above,
+  tc_emulator_xor
+};

@@ -28,31 +28,41 @@ inline T* tc_shared_memory(int offset, int count) {
 }
 
 template <typename To, typename From>
-inline To tc_bits(From value) { return __builtin_bit_cast(To, value); }
+inline To tc_bits(From value) {
+  return __builtin_bit_cast(To, value);
+}
 
 template <typename T>
-inline T tc_nan_min(T a, T b) { return a != a || a < b ? a : b; }
+inline T tc_nan_min(T a, T b) {
+  return a != a || a < b ? a : b;
+}
 template <typename T>
-inline T tc_nan_max(T a, T b) { return a != a || a > b ? a : b; }
+inline T tc_nan_max(T a, T b) {
+  return a != a || a > b ? a : b;
+}
 
 template <typename T>
-inline bool tc_isnan(T x) { return x != x; }
+inline bool tc_isnan(T x) {
+  return x != x;
+}
 template <typename T>
-inline bool tc_isinf(T x) { return x == x && x - x != T(0); }
+inline bool tc_isinf(T x) {
+  return x == x && x - x != T(0);
+}
 
-#define TC_EMULATOR_UPDATE(name, next)                                                          \
-  template <typename T>                                                                         \
+#define TC_EMULATOR_UPDATE(name, next)                                                                            \
+  template <typename T>                                                                                           \
   TC_EMULATOR_UNCHECKED void name(T* at, typename tc_emulator_same<T>::type value, int line = __builtin_LINE()) { \
-    tc_emulator_atomic(at, sizeof(T), line);                                                    \
-    *at = next;                                                                                 \
+    tc_emulator_atomic(at, sizeof(T), line);                                                                      \
+    *at = next;                                                                                                   \
   }
 TC_EMULATOR_UPDATE(tc_atomic_add, *at + value)
-TC_EMULATOR_UPDATE(tc_atomic_mul, *at * value)
+TC_EMULATOR_UPDATE(tc_atomic_mul, *at* value)
 TC_EMULATOR_UPDATE(tc_atomic_min, tc_nan_min(*at, value))
 TC_EMULATOR_UPDATE(tc_atomic_max, tc_nan_max(*at, value))
 
-/// The barrier before it makes the writes of the block those of the thread that takes the ticket; its fences make them the
-/// last block's.
+/// The barrier before it makes the writes of the block those of the thread that takes the ticket; its fences make them
+/// the last block's.
 inline bool tc_last_block(unsigned* ticket, unsigned blocks, int line = __builtin_LINE()) {
   tc_emulator_barrier(0, line);
   bool last = false;
@@ -81,7 +91,9 @@ inline void tc_copy_async_4_if(void* shared, const void* global, bool holds, int
 }
 inline void tc_copy_commit() { tc_emulator_commit_copies(); }
 template <int N>
-inline void tc_copy_wait() { tc_emulator_wait_copies(N); }
+inline void tc_copy_wait() {
+  tc_emulator_wait_copies(N);
+}
 
 template <typename T, int N>
 struct alignas(sizeof(T) * N) tc_vector {
