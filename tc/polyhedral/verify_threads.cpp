@@ -145,7 +145,11 @@ class Separation {
   isl::union_map open(const isl::union_map& pairs, const Separated& separated) const {
     if (pairs.is_empty()) return pairs;
     auto at = pairs.apply_domain(time_).apply_range(time_).as_map().coalesce();
-    auto left = at.subtract(separated(at.domain(), at.range()));
+    auto left = isl::map::empty(at.space());
+    at.foreach_basic_map([&](const isl::basic_map& part) {
+      isl::map piece(part);
+      left = left.unite(piece.subtract(separated(piece.domain(), piece.range())));
+    });
     if (left.is_empty()) return isl::union_map::empty(pairs.ctx());
     return pairs.intersect(time_.apply_range(left.to_union_map()).apply_range(time_.reverse()));
   }
