@@ -116,7 +116,9 @@ class Copy {
       result.back().statement.asynchronous = ahead;
     }
     auto redirected = str("{ ", reader_.id, "[", join(names_), "] -> ", tensor.name, "[", join(coordinates()), "] }");
+    auto happens = read.relation.domain();
     read = exact_access(isl::map(scop_.ctx(), redirected).intersect_domain(reader_.domain));
+    read.relation = read.relation.intersect_domain(happens);
     scop_.tensors.push_back(tensor);
     for (const auto& addition : result) add_mapping(addition.statement.id, scop_.tensor(source), mapping);
     add_buffer(result.back().statement.id, tensor.name, mapping);
