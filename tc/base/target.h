@@ -59,6 +59,9 @@ struct Target {
   int vector_registers() const;
   bool has_fma() const { return isa != Isa::Plain; }
 
+  /// Bytes that move between caches at once.
+  static constexpr std::int64_t cache_line = 64;
+
   /// Registers for small matrices, where `matrix_tiles`.
   static constexpr int matrix_tile_rows = 16, matrix_tile_row_bytes = 64, matrix_tile_registers = 8;
 

@@ -10,8 +10,8 @@
 
 /// Where the entries of a cache folder are:
 ///
-///   options/ab/cd/<family>-<key>-<content>.options     the portable part: any number of files for a key, named by
-///   content code/ab/<identity>.code                            the executable part: mode 0700, of one user
+///   options/ab/cd/<family>-<key>-<content>.options     the portable part: any number of files for a key, named by content
+///   code/ab/<identity>.code                            the executable part: mode 0700, of one user
 ///
 /// ab are the first two digits of the name, cd those of the key. Files named by their content are never changed and
 /// never in conflict, so nobody reads, changes and writes, and merging folders is the union of their files.

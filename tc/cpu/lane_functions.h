@@ -9,8 +9,7 @@ namespace tc::cpu {
 /// Functions that Halide's IR lacks and an instruction or a few have, as a module of LLVM IR for \p target, to be
 /// inlined where they are called; for scalars (tc_<name>_f32|f64) and for vectors (tc_<name>_f32|f64x<lanes>):
 ///
-///   fused(a, b, c)   a b + c with one rounding; on a target without that instruction with an error far below the last
-///   place
+///   fused(a, b, c)   a b + c with one rounding; on a target without that instruction with an error far below the last place
 ///                    unless a b + c cancels in more than half of its places
 ///   fma(a, b, c)     a b + c with one rounding; only on targets that have the instruction
 ///   nearest(x)       the nearest whole number, halves to the even one
@@ -22,11 +21,9 @@ namespace tc::cpu {
 ///
 ///   tc_from_half_f32(h)        the float16 of the bits UInt(16) as a float32
 ///   tc_to_half_i32(x)          the bits of the float16 nearest to a float32, in the low half of an Int(32)
-///   tc_dot_bf16_f32(s, a, b)   s(i) + a(2i+1) b(2i+1) + a(2i) b(2i), bits UInt(16, 2n) of bfloat16 values; for vectors
-///   only.
+///   tc_dot_bf16_f32(s, a, b)   s(i) + a(2i+1) b(2i+1) + a(2i) b(2i), bits UInt(16, 2n) of bfloat16 values; for vectors only.
 ///                              The instruction (Target::bf16_dot) takes denormals for 0
-///   tc_dot_u8s8_i32(s, a, b)   s(i) + a(4i) b(4i) + ... + a(4i+3) b(4i+3) for UInt(8, 4n) and Int(8, 4n); for vectors
-///   only
+///   tc_dot_u8s8_i32(s, a, b)   s(i) + a(4i) b(4i) + ... + a(4i+3) b(4i+3) for UInt(8, 4n) and Int(8, 4n); for vectors only
 ///
 /// and on pointers:
 ///

@@ -12,8 +12,8 @@ namespace tc::cpu {
 ///           for (k, 0, 32) for (m, 0, 16) for (n, 0, 16) for (q, 0, 32)
 ///             c[m*16 + n] = c[m*16 + n] + f(a[m*1024 + k*32 + q]) * f(b[(k*16 + q/2)*32 + n*2 + q%2])
 ///   after   tc_tile_configure(...)  tc_tile_zero_0()
-///           for (k, 0, 32) { tc_tile_pass_7(b, k*1024, 64)  tc_tile_load_4(a, k*64, 2048)
-///           tc_tile_multiply_bf16_0_4_7() } tc_tile_store_0(c, 0, 64)  tc_tile_release()
+///           for (k, 0, 32) { tc_tile_pass_7(b, k*1024, 64)  tc_tile_load_4(a, k*64, 2048)  tc_tile_multiply_bf16_0_4_7() }
+///           tc_tile_store_0(c, 0, 64)  tc_tile_release()
 ///
 /// Factors are both bfloat16, widened (f), or both bytes, cast to int32. The steps q of `a` are contiguous, those of
 /// `b` stand side by side as far as one lane sums them. Up to 16 rows, columns and 64 bytes of steps are one

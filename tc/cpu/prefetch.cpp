@@ -21,14 +21,12 @@ constexpr int gather_distance = 4;
 
 constexpr int row_distance = 1;
 
-constexpr std::int64_t cache_line = 64;
-
 /// Do two reads start less than a line apart?
 bool near(const Read& a, const Read& b) {
   if (a.buffer != b.buffer) return false;
   Expr distance = ir::simplify(a.start - b.start);
   const auto* number = ir::as_const_int(distance);
-  return number && std::abs(*number) * a.type.bytes() < cache_line;
+  return number && std::abs(*number) * a.type.bytes() < Target::cache_line;
 }
 
 /// The reads of vectors in a statement without loops.
@@ -136,7 +134,7 @@ class Choose : public ir::IRVisitor {
   /// Do the lines of a read that \p phase asks for leave room in the second cache for those in use?
   bool fits(const ir::For* phase) const {
     const auto* trips = ir::as_const_int(phase->extent);
-    return trips && *trips * cache_line <= target_.l2_bytes / 4;
+    return trips && *trips * Target::cache_line <= target_.l2_bytes / 4;
   }
 
   const Target& target_;

@@ -22,8 +22,6 @@ constexpr int default_distance = 8;
 /// Shorter loops end before requests pay.
 constexpr std::int64_t least_trips = 64;
 
-constexpr std::int64_t cache_line = 64;
-
 std::set<std::string> buffers_written(const Stmt& body) {
   struct Writes : ir::IRVisitor {
     using ir::IRVisitor::visit;
@@ -98,7 +96,7 @@ class Choose : public ir::IRVisitor {
   std::vector<Expr> lines(const ir::For* loop, const std::vector<Read>& reads) const {
     const auto& first = reads.front();
     auto step = step_of(first.start, loop->name);
-    if (!step || *step * first.type.bytes() < cache_line) return {};
+    if (!step || *step * first.type.bytes() < Target::cache_line) return {};
     std::set<std::int64_t> places;
     for (const auto& read : reads) {
       Expr from_first = ir::simplify(read.start - first.start);
@@ -109,7 +107,7 @@ class Choose : public ir::IRVisitor {
     std::vector<Expr> result;
     std::int64_t line = 0;
     for (auto place : places) {
-      if (!result.empty() && (place - line) * first.type.bytes() < cache_line) continue;
+      if (!result.empty() && (place - line) * first.type.bytes() < Target::cache_line) continue;
       line = place;
       result.push_back(ir::simplify(first.start + static_cast<int>(*step * distance_ + place)));
     }

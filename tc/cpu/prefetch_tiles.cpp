@@ -16,7 +16,6 @@ namespace ir = Halide::Internal;
 using Halide::Expr;
 using ir::Stmt;
 
-constexpr std::int64_t cache_line = 64;
 constexpr std::int64_t smallest_tile = 512;
 
 /// Bytes that are on their way while others are used.
@@ -130,9 +129,9 @@ class Choose : public ir::IRVisitor {
     auto parts = rows.parts;
     std::sort(parts.begin(), parts.end());
     std::size_t apart = 0;
-    std::int64_t end = parts.front().first - cache_line;
+    std::int64_t end = parts.front().first - Target::cache_line;
     for (auto [distance, lanes] : parts) {
-      if (rows.bytes(distance - end) >= cache_line) ++apart;
+      if (rows.bytes(distance - end) >= Target::cache_line) ++apart;
       end = distance + lanes;
     }
     return step >= parts.front().second && apart <= followed_rows;
@@ -183,8 +182,8 @@ class Choose : public ir::IRVisitor {
       iteration = iteration * static_cast<int>(around_[i].extent) + (variable - around_[i].node->min);
     }
     auto each = ceil_div(length, iterations);
-    auto count = ceil_div(rows.bytes(each), cache_line);
-    if (iterations * cache_line > most_iterations * rows.bytes(length)) return;
+    auto count = ceil_div(rows.bytes(each), Target::cache_line);
+    if (iterations * Target::cache_line > most_iterations * rows.bytes(length)) return;
     if (count > most_prefetches || count > std::max<std::int64_t>(rows.uses / 4, 1)) return;
     if (!asked_.insert({around_[level].node, rows.buffer}).second) return;
     auto step = rows.steps[level];
@@ -195,7 +194,7 @@ class Choose : public ir::IRVisitor {
     auto offset = std::max(current.high, current.low + step) + (ahead - 1) * step;
     Expr next = Halide::cast<std::int64_t>(ir::simplify(start)) + Expr(offset) +
                 Halide::cast<std::int64_t>(ir::simplify(iteration)) * Expr(each);
-    auto line = cache_line / rows.type.bytes();
+    auto line = Target::cache_line / rows.type.bytes();
     for (std::int64_t i = 0; i < count; ++i)
       additions[around_.back().node].push_back(
           prefetch_of(rows.buffer, ir::simplify(next + Expr(i * line)), rows.type));

@@ -12,8 +12,6 @@
 namespace tc::cpu {
 namespace {
 
-/// What kernels return when memory ran out: Halide's halide_error_code_out_of_memory.
-constexpr int out_of_memory = -11;
 constexpr std::size_t alignment = 64;
 
 int do_par_for(void* user, ParallelBody body, int min, int extent, std::uint8_t* closure) {

@@ -85,9 +85,6 @@ struct Guarded {
   }
 };
 
-/// What kernels return when memory or threads ran out: Halide's halide_error_code_out_of_memory.
-constexpr int out_of_resources = -11;
-
 /// Machine code calls this: no exception may pass.
 int run_in_arena(void* user, ParallelBody body, int min, int extent, std::uint8_t* closure) {
   std::atomic<int> status{0};
@@ -102,7 +99,7 @@ int run_in_arena(void* user, ParallelBody body, int min, int extent, std::uint8_
       });
     });
   } catch (const std::exception&) {
-    return out_of_resources;
+    return out_of_memory;
   }
   return status;
 }

@@ -4,12 +4,15 @@
 
 namespace tc::cpu {
 
-/// Number of threads kernels run on; by default the machine's cores. Throws OptionsError below 1.
+/// Number of threads kernels run on; by default the machine's cores. Throws OptionsError outside 1 to 4096.
 void set_num_threads(int threads);
 int num_threads();
 
+/// What kernels return when memory or threads ran out: Halide's halide_error_code_out_of_memory.
+inline constexpr int out_of_memory = -11;
+
 /// Calls body(closure, i) for i in [min, min + extent) on the pool; the first non-zero result is returned and ends the
-/// loop early. Runs in the calling thread when extent is 1, one thread is set, inside another parallel loop or in a
+/// loop early; out_of_memory where the pool cannot get what it needs. Runs in the calling thread when extent is 1, one thread is set, inside another parallel loop or in a
 /// forked child.
 using ParallelBody = int (*)(void* user, int index, std::uint8_t* closure);
 int parallel_for(void* user, ParallelBody body, int min, int extent, std::uint8_t* closure);

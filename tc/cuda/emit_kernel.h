@@ -62,8 +62,7 @@ inline const std::string barrier_word = "grid_barrier'";
 /// \p phases as one kernel that takes \p buffers and, where its grid waits, barrier_word. Each is written as for
 /// emit_kernel; block and threads have their numbers along x only, from which a phase takes its coordinates apart.
 ///
-///   after   extern "C" __global__ void __launch_bounds__(256, 4) f(const float* __restrict__ A, float* parts,
-///   unsigned* grid_barrier) {
+///   after   extern "C" __global__ void __launch_bounds__(256, 4) f(const float* __restrict__ A, float* parts, unsigned* grid_barrier) {
 ///             if (blockIdx.x < 64) {
 ///               const int block_x = blockIdx.x, thread_x = threadIdx.x % 32, thread_y = threadIdx.x / 32;
 ///               ...

@@ -7,8 +7,7 @@ namespace tc::cuda {
 /// A permutation of the places of a buffer, its own inverse: bits of the row's number are added, exclusively, to those
 /// of the column's. Place p goes to p xor (floor(p / 2^from) mod 2^bits) 2^to; from >= to + bits.
 ///
-///   rows of 64, pieces of 4: {.bits = 3, .from = 8, .to = 2}      piece q of row r goes to piece q xor (floor(r / 4)
-///   mod 8)
+///   rows of 64, pieces of 4: {.bits = 3, .from = 8, .to = 2}      piece q of row r goes to piece q xor (floor(r / 4) mod 8)
 struct Swizzle {
   int bits = 0;  ///< 0: none
   int from = 0, to = 0;

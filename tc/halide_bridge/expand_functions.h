@@ -10,8 +10,7 @@ namespace tc::halide_bridge {
 /// not depend on how a loop was cut. Functions without such a form stay calls.
 ///
 ///   before  C[ramp(0, 1, 8)] = tc_max_f32(A[...], B[...]) / x8(s)
-///   after   let a = A[...], b = B[...] in C[ramp(0, 1, 8)] = tc_quotient_f32(select(a == a, select(a > b, a, b), a),
-///   x8(s))
+///   after   let a = A[...], b = B[...] in C[ramp(0, 1, 8)] = tc_quotient_f32(select(a == a, select(a > b, a, b), a), x8(s))
 Halide::Internal::Stmt expand_functions(const Halide::Internal::Stmt& body);
 
 }  // namespace tc::halide_bridge

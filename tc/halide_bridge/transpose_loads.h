@@ -6,8 +6,7 @@ namespace tc::halide_bridge {
 
 /// Replaces square blocks of strided vector loads by contiguous ones that are transposed in registers.
 ///
-///   before  B[ramp(b, 1, 4)] = A[ramp(a, 100, 4)]        after  let r0 = A[ramp(a, 1, 4)], ... r3 = A[ramp(a + 300, 1,
-///   4)]
+///   before  B[ramp(b, 1, 4)] = A[ramp(a, 100, 4)]        after  let r0 = A[ramp(a, 1, 4)], ... r3 = A[ramp(a + 300, 1, 4)]
 ///           B[ramp(c, 1, 4)] = A[ramp(a + 1, 100, 4)]           let t0, t1, t2, t3 = transpose(r0, r1, r2, r3)
 ///           B[ramp(d, 1, 4)] = A[ramp(a + 2, 100, 4)]           B[ramp(b, 1, 4)] = t0
 ///           B[ramp(e, 1, 4)] = A[ramp(a + 3, 100, 4)]           B[ramp(c, 1, 4)] = t1 ...

@@ -6,10 +6,8 @@ namespace tc::halide_bridge {
 
 /// Takes conditions that a loop does not change out of it.
 ///
-///   before  for c: { acc[0] = acc[0] + (p ? X[c] : 0)       after  if (p) if (q) for c: { acc[0] = acc[0] + X[c];
-///   acc[1] = acc[1] + Y[c] }
-///                    acc[1] = acc[1] + (q ? Y[c] : 0) }                   else   for c: { acc[0] = acc[0] + X[c];
-///                    acc[1] = acc[1] + 0 }
+///   before  for c: { acc[0] = acc[0] + (p ? X[c] : 0)       after  if (p) if (q) for c: { acc[0] = acc[0] + X[c]; acc[1] = acc[1] + Y[c] }
+///                    acc[1] = acc[1] + (q ? Y[c] : 0) }                   else   for c: { acc[0] = acc[0] + X[c]; acc[1] = acc[1] + 0 }
 ///                                                                  else ...
 ///
 /// Equal conditions are decided once. Where there are too many for all their combinations, there is one loop for the

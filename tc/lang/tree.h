@@ -16,8 +16,7 @@
 ///   Def        = name, params: TensorDecl*, returns: TensorDecl*, statements: Statement*
 ///   Statement  = Assignment(target, subscripts, op, rhs, clauses) | CallStatement(results, def, arguments)
 ///   Clause     = RangeClause(index, low, high) | LetClause(name, value) | ExistsClause(value)
-///   Expr       = IntLiteral | FloatLiteral | BoolLiteral | Name | Access | SizeOf | Call | Cast | Unary | Binary |
-///   Select
+///   Expr       = IntLiteral | FloatLiteral | BoolLiteral | Name | Access | SizeOf | Call | Cast | Unary | Binary | Select
 ///
 /// The parser leaves Expr::type empty and names unresolved. `check` returns a new tree in which every Expr has a type,
 /// every Name a kind, and every conversion a Cast (marked implicit where the text has none), so that the operands of

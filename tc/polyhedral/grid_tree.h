@@ -33,8 +33,7 @@ struct GridTree {
 ///
 ///   before  band [i, j] { S0 } { S1: band [k] }
 ///   after   band [i/8, j/32]
-///             { thread  filter { i mod 8 = thread_y, ... }  band [i%8, j%32]: S0 } { thread ... band [i%8, j%32]  band
-///             [k]: S1 }
+///             { thread  filter { i mod 8 = thread_y, ... }  band [i%8, j%32]: S0 } { thread ... band [i%8, j%32]  band [k]: S1 }
 ///
 /// A loop around several statements that is spread over threads is cut into rounds of as many iterations as there are
 /// threads; the rounds stay, the iterations of a round stand at the statements. The serial loops of the statements
@@ -43,8 +42,7 @@ GridTree grid_tree(Scop& scop, const GridClusterMapping& mapping, const std::vec
 
 /// \p scop, with the schedule of \p tree, as a kernel: the filter of blocks, the mark and the context node are added.
 ///
-///   before  band [i/8, j/32] ...      after  context { 0 <= block_x < 32, ... }  kernel  filter { floor(i/8) =
-///   block_y, ... }  band ...
+///   before  band [i/8, j/32] ...      after  context { 0 <= block_x < 32, ... }  kernel  filter { floor(i/8) = block_y, ... }  band ...
 Scop as_kernel(const Scop& scop, const GridTree& tree);
 
 /// Each statement and the node of its `thread` mark.

@@ -10,8 +10,7 @@ namespace tc::polyhedral {
 /// buffers, marks of marks.h inserted.
 ///
 ///   before  band [i, j] { S0 } { S1: band [k] }
-///   after   parallel  band [i/mr]  band [j/nr]  allocate_acc { register band [i%mr, j%nr/vl]  vector band [lanes]: S0
-///   }
+///   after   parallel  band [i/mr]  band [j/nr]  allocate_acc { register band [i%mr, j%nr/vl]  vector band [lanes]: S0 }
 ///             { band [k]  register band [i%mr, j%nr/vl]  vector band [lanes]: S1 } { copy out }
 ///
 /// Statements that are added (identities of lanes, copies) are ordinary ones: part of the domain, at their place in

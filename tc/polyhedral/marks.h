@@ -16,13 +16,11 @@
 ///   allocate_<buffer>   the Local tensor <buffer> lives from here down
 ///   register            loops below, down to a `vector`, are unrolled: all where constant indices turn a buffer into
 ///                       registers, else those with a power of two of trips, which make blocks for transposed loads
-///   vector              the loop of the one-member band below becomes the lanes of a vector; its trip count is at most
-///   the
+///   vector              the loop of the one-member band below becomes the lanes of a vector; its trip count is at most the
 ///                       `vector_lanes` of the statements below, which agree; a shorter one is masked
 ///
 ///   kernel              below, instances are spread over blocks by filters
-///   thread              below, the instances of one statement are spread over threads by filters; each thread runs
-///   alone. The
+///   thread              below, the instances of one statement are spread over threads by filters; each thread runs alone. The
 ///                       loops above are run by all threads of a block together
 ///
 /// `parallel`, `register` and `vector` stand directly above a band. A mark never stands at a leaf: isl could not read

@@ -4,6 +4,7 @@
 
 #include "tc/base/contains.h"
 #include "tc/base/str.h"
+#include "tc/base/target.h"
 #include "tc/polyhedral/cluster_view.h"
 #include "tc/polyhedral/instances.h"
 #include "tc/polyhedral/isolate.h"
@@ -16,8 +17,6 @@ using Texts = std::vector<std::string>;
 
 /// Rows copied from one panel before the next one's.
 constexpr std::int64_t group = 8;
-
-constexpr std::int64_t cache_line = 64;
 
 /// One copy: its statement, its temporary and its loops, as texts over the iterators' names.
 class Packer {
@@ -232,7 +231,7 @@ class Packer {
     std::string lane, row;
     if (across) lane = tile(tiles, choice_.panel, choice_.size);
     row = tile(tiles, dot_.iterator,
-               across ? cache_line / byte_size(scop_.tensor(range_name(read_.relation)).type) : dot_.width);
+               across ? Target::cache_line / byte_size(scop_.tensor(range_name(read_.relation)).type) : dot_.width);
     if (!across) lane = tile(tiles, choice_.panel, choice_.size);
     return {band(tuple, tiles), band(tuple, {lane, row})};
   }

@@ -11,8 +11,8 @@ namespace tc::polyhedral {
 /// \p kernel for blocks of at least \p threads threads. Those beyond its own run no instances, but reach all barriers;
 /// the numbers of the others stay, so that warps do.
 ///
-///   before  context { 0 <= thread_x < 32, 0 <= thread_y < 4 }      after  context { 0 <= thread_x < 32, 0 <= thread_y
-///   < 8 }
+///   before  context { 0 <= thread_x < 32, 0 <= thread_y < 4 }
+///   after   context { 0 <= thread_x < 32, 0 <= thread_y < 8 }
 GridKernel widen_block(const GridKernel& kernel, std::int64_t threads);
 
 /// Behind which of the phases \p kernels all blocks wait for each other, where the threads of each block do anyway: as

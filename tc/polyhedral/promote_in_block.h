@@ -22,8 +22,7 @@ struct BlockMemory {
 /// that does not fit \p memory stays; what shared buffers take is subtracted from it.
 ///
 ///   before  { thread filter j = thread_x: t[i, j] = ... } { thread filter j = thread_x: ... t[i, j] }
-///   after   allocate_local_t { thread filter j = thread_x: local_t[0] = ... } { thread filter j = thread_x: ...
-///   local_t[0] }
+///   after   allocate_local_t { thread filter j = thread_x: local_t[0] = ... } { thread filter j = thread_x: ... local_t[0] }
 ///
 /// A dimension of a buffer in registers whose index is spread over threads, run r of n threads, holds what one thread
 /// has: index p is at floor(p / (r n)) r + p mod r.

@@ -28,8 +28,7 @@ struct ReductionParts {
 /// combined.
 ///
 ///   before  band [i] { I: C[i] = 0 } { band [k]  U: C[i] += A[i, k] } { V: D[i] = C[i] }             0 <= k < 1000
-///   after   band [i, p] { U_identity: parts_U[i, p] = 0 } { band [k]  U: parts_U[i, p] += A[i, 64p + k] }     0 <= k <
-///   64
+///   after   band [i, p] { U_identity: parts_U[i, p] = 0 } { band [k]  U: parts_U[i, p] += A[i, 64p + k] }     0 <= k < 64
 ///           band [i] { I: C[i] = 0 } { band [w]  U_combine: C[i] += parts_U[i, w] }                   0 <= w < 15
 ///                    { band [k]  U_rest: C[i] += A[i, k] }  { V: D[i] = C[i] }                        960 <= k < 1000
 ///

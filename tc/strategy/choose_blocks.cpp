@@ -19,8 +19,6 @@ using polyhedral::PackMapping;
 using polyhedral::Scop;
 using polyhedral::Statement;
 
-constexpr std::int64_t cache_line = 64;
-
 /// Rows so many bytes apart are out of reach of what the processor prefetches on its own.
 constexpr std::int64_t far_apart = 1024;
 
@@ -127,7 +125,7 @@ class BlockChooser {
   /// line.
   void choose_matrix_pack(int read, bool columns) {
     if (columns) return add_pack(read, tiled_.columns, true, false);
-    bool whole_lines = stride(read, iterator(tiled_.rows)) * element_bytes_ % cache_line == 0;
+    bool whole_lines = stride(read, iterator(tiled_.rows)) * element_bytes_ % Target::cache_line == 0;
     if (contiguous_along_steps(read) && whole_lines) return;
     int lanes = mapping_.dot.width * mapping_.dot.steps;
     bool across = stride(read, iterator(tiled_.rows)) == 1;

@@ -23,10 +23,8 @@ std::int64_t reuse(const polyhedral::Scop& scop, const polyhedral::ClusterView& 
 ///
 ///   a read along the lanes    packed in panels where it lies across them, or where the rows of panels are far apart
 ///   a read along the rows     packed where it lies across the reduction and is used again, or comes from far away
-///   the reduction             cut so that the rows of a tile take two thirds of the first cache, where all columns
-///   find them; where fewer
-///                             than four tiles use rows that run along it, so that a panel takes half of the second
-///                             cache
+///   the reduction             cut so that the rows of a tile take two thirds of the first cache, where all columns find them; where fewer
+///                             than four tiles use rows that run along it, so that a panel takes half of the second cache
 ///   the columns               cut so that a packed block takes half of the second cache, and every core has one
 ///   the rows                  cut where they are packed: a quarter of the second cache
 ///

@@ -18,8 +18,7 @@ namespace tc::strategy {
 /// (register_tile.h) becomes
 ///
 ///   score * E / (L * ceil(E / L)) / (1 + copies)
-///   copies = sum of (L/4 / s) * 32 / uses    over the reads along the columns and the result, which the whole
-///   reduction uses
+///   copies = sum of (L/4 / s) * 32 / uses    over the reads along the columns and the result, which the whole reduction uses
 ///
 /// where s elements lie side by side: all where the collapsed members run through memory in order, for no cost; else
 /// the greatest power of two, at most L, that divides the innermost extent, and less than 4 is too few. Members are

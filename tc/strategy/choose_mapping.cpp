@@ -25,8 +25,6 @@ using polyhedral::Scop;
 using polyhedral::Statement;
 using polyhedral::StatementMapping;
 
-constexpr std::int64_t cache_line = 64;
-
 /// The longest loop that is unrolled to read what its iterations share once.
 constexpr std::int64_t widest_window = 7;
 
@@ -214,7 +212,7 @@ class Chooser {
     for (const auto* access : polyhedral::accesses(statement(heaviest_))) {
       auto along = polyhedral::stride(scop_, *access, lanes.iterator);
       if (along == 0 || along == 1 || along == polyhedral::unknown_stride) continue;
-      auto line = cache_line / byte_size(scop_.tensor(polyhedral::range_name(access->relation)).type);
+      auto line = Target::cache_line / byte_size(scop_.tensor(polyhedral::range_name(access->relation)).type);
       for (std::size_t i = 0; i < cluster_.members.size(); ++i) {
         int iterator = heaviest_.outer[i];
         if (iterator < 0 || polyhedral::stride(scop_, *access, iterator) != 1 || mapping_.members[i].points > 1)

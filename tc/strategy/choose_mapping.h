@@ -14,25 +14,24 @@ namespace tc::strategy {
 ///
 ///   lanes          the iterator that makes an instance cheapest (vector_cost.h):
 ///                    ((write + sum of reads) * ceil(E / L) + (reduced ? 8 : 0)) / E     E: extent, L: lanes
-///                  where an access costs 1/4 if constant along the lanes, 1 if contiguous, 2 backwards or where a
-///                  condition masks lanes, else L; a read that can be packed at most 1 + 4 / uses of the copy; a write
-///                  counts twice if it accumulates or scatters, four times that if it scatters what a register tile
-///                  sums up, and is then shared by the instances of a result
-///   register tile  for a reduction in loops of its own, the r rows and c columns of accumulators that fit the
-///   registers with the
-///                  greatest (register_tile.h)
+///                  where an access costs 1/4 if constant along the lanes, 1 if contiguous, 2 backwards, else L; a
+///                  contiguous one adds the share of a cache line that its vectors fill where they may begin anywhere in
+///                  one, and 1 where a condition masks lanes; a read that can be packed costs at most 1 + 16 / uses of
+///                  the copy; a write counts twice if it accumulates or scatters, four times that if it scatters what a
+///                  register tile sums up, and is then shared by the instances of a result
+///   register tile  for a reduction in loops of its own, the r rows and c columns of accumulators that fit the registers
+///                  with the greatest (register_tile.h)
 ///                    fill(r) * fill(c) * sqrt(min(1, r*c / 8)) / (1 + loads / (3*r*c))
 ///                    loads = sum over operands of (vector ? 2 : 1) * (along rows ? r : 1) * (along columns ? c : 1)
 ///                    fill  = trips / (trips - rest + 1.3 * rest), rest = trips mod size
 ///   blocks, packs  for a register tile with rows, whose lanes run along an outer member (choose_blocks.h): reads that
-///   lie across
-///                  lanes or far apart are packed; the reduction is cut for 2/3 of L1, columns for 1/2 of L2, rows for
-///                  1/4 of L2
-///   lines          without a reduction, a cache line of points where accesses are contiguous, but not along the lanes
+///                  lie across lanes or far apart are packed; the reduction is cut for 2/3 of L1, columns for 1/2 of L2,
+///                  rows for 1/4 of L2
+///   lines          without a reduction, a cache line of points where accesses are contiguous, but not along the lanes;
+///                  as squares that are transposed in registers, where these hold them
 ///   staging        accumulators stay in a buffer while a tile runs
 ///   threads        from 65536 instances on; where choose_blocks does not decide, the first outer member with 4
-///   iterations a core,
-///                  else that with most, in groups of 16384 instances or more while 2 groups remain
+///                  iterations a core, else that with most, in groups of 16384 instances or more while 2 groups remain
 ///
 /// docs/matmul.md follows one product through the formulas.
 polyhedral::Mapping choose_mapping(const polyhedral::Scop& scop, const Target& target,

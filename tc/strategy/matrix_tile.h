@@ -22,9 +22,8 @@ struct MatrixTile {
 ///   types      the statement adds up products of two bfloat16 in float32, or of two bytes in int32
 ///   columns    an outer member along which the result is contiguous; one factor is indexed by it, not by the rows
 ///   rows       the longest outer member that only the other factor is indexed by
-///   steps      the longest reduced iterator that indexes both; for the rows' factor one along which it is contiguous
-///   comes first use        the columns' factor is copied, which at least 16 rows have to pay for; registers have room
-///   for r x c accumulators of 16 x 16,
+///   steps      the longest reduced iterator that indexes both; for the rows' factor one along which it is contiguous comes first
+///   use        the columns' factor is copied, which at least 16 rows have to pay for; registers have room for r x c accumulators of 16 x 16,
 ///              r x c at most 2 x 2 or 1 x 3 or 3 x 1, with the greatest
 ///                fill(rows, 16 r) * fill(columns, 16 c) * r c / (r c + r + c)     fill(n, s) = n / (n rounded up to s)
 ///              and a quarter of the products of a tile counts

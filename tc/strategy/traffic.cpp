@@ -6,7 +6,6 @@
 namespace tc::strategy {
 namespace {
 
-constexpr std::int64_t line_bytes = 64;
 
 /// Lines, one entry a tensor.
 using Lines = std::vector<double>;
@@ -66,7 +65,7 @@ class CacheModel {
           boxes[tensors_.of[i]].push_back(&*part->touched[i]);
     Lines result;
     for (std::size_t t = 0; t < boxes.size(); ++t)
-      result.push_back(lines_touched(tensors_.all[t], boxes[t], line_bytes));
+      result.push_back(lines_touched(tensors_.all[t], boxes[t], Target::cache_line));
     return result;
   }
 
@@ -271,9 +270,9 @@ Traffic predict_traffic(const Footprints& footprints, const Target& target) {
   const std::array<std::int64_t, 3> caches = {target.l1_bytes, target.l2_bytes, target.l3_bytes};
   for (std::size_t level = 1; level < 4; ++level) {
     auto cost =
-        CacheModel(footprints, tensors, static_cast<double>(caches[level - 1] / line_bytes)).cost(footprints.root);
+        CacheModel(footprints, tensors, static_cast<double>(caches[level - 1] / Target::cache_line)).cost(footprints.root);
     for (std::size_t t = 0; t < tensors.all.size(); ++t)
-      traffic.tensors[t].levels[level] = {cost.in[t] * line_bytes, cost.out[t] * line_bytes};
+      traffic.tensors[t].levels[level] = {cost.in[t] * Target::cache_line, cost.out[t] * Target::cache_line};
   }
   return traffic;
 }

@@ -50,8 +50,7 @@ std::set<std::string> buffers_in_registers(const Footprints& footprints, const T
 ///   p fits                     F_t(p)                       where sum over t of F_t(p) <= C
 ///   a loop, an iteration fits  F_t(p)                       what consecutive iterations share is still there
 ///   any other loop             trips * Q_t(iteration)
-///   parts in sequence          sum of Q_t(part), less what the end of a part shares with the start of the next, where
-///   both
+///   parts in sequence          sum of Q_t(part), less what the end of a part shares with the start of the next, where both
 ///                              fit together; the end and the start are the outermost parts of them that fit
 ///
 /// and those that go out are the same sum over what is written. Buffers in registers cost nothing.
@@ -59,8 +58,7 @@ std::set<std::string> buffers_in_registers(const Footprints& footprints, const T
 /// Between the registers and the first cache, each reference of a statement by itself moves
 ///
 ///   unrolled loops             the different elements that all instances in them touch
-///   any other loop             the same as one iteration, where that is in no other such loop and touches the same
-///   elements, as
+///   any other loop             the same as one iteration, where that is in no other such loop and touches the same elements, as
 ///                              many as registers hold; else trips times that
 ///
 /// Threads are not told apart: where they share a cache, it is that of one thread. Conflicts within a cache are not

@@ -13,8 +13,6 @@ using polyhedral::Access;
 using polyhedral::Scop;
 using polyhedral::Statement;
 
-constexpr double cache_line = 64;
-
 DType element_type(const Scop& scop, const Access& access) {
   return scop.tensor(polyhedral::range_name(access.relation)).type;
 }
@@ -27,7 +25,7 @@ int element_bytes(const Scop& scop, const Access& access) {
 /// those that may start anywhere do, as far as they fill a line.
 double crossing_share(const Scop& scop, const Statement& statement, const Access& access, int iterator, int lanes) {
   if (is_aligned(scop, statement, access, iterator, lanes)) return 0;
-  return lanes * element_bytes(scop, access) / cache_line;
+  return static_cast<double>(lanes * element_bytes(scop, access)) / Target::cache_line;
 }
 
 /// What \p access costs per vector of \p lanes along \p iterator, in scalar accesses.
