@@ -43,7 +43,7 @@ void Machine::thread_body() {
   auto& thread = machine.self();
   thread.state = State::Done;
   ++machine.done_;
-  machine.try_complete(machine.running_);
+  machine.complete_without(machine.running_);
   fibers().suspend();
   std::abort();
 }

@@ -103,8 +103,10 @@ class Machine {
   /// The running thread takes part in a collective of its warp; returns when the lanes of \p mask that have not
   /// returned do.
   void collective(Wait kind, unsigned mask, int line);
-  /// Completes a collective of the warp of \p thread if all its lanes are there.
-  void try_complete(int thread);
+  /// Completes the collective that the thread \p leader waits in if all its lanes are there.
+  void try_complete(int leader);
+  /// Completes the collectives that waited for \p thread, which has returned.
+  void complete_without(int thread);
   void complete(int first, unsigned lanes);
   void complete_shuffle(int first, unsigned lanes);
   void report_stuck();

@@ -46,21 +46,26 @@ void Machine::collective(Wait kind, unsigned mask, int line) {
   if (thread.state == State::Waiting) wait();
 }
 
-void Machine::try_complete(int thread) {
+void Machine::try_complete(int leader) {
+  const int first = leader / warp * warp;
+  const auto& asked = threads_[static_cast<std::size_t>(leader)];
+  unsigned there = 0;
+  for (auto rest = asked.mask; rest; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    if (first + lane >= count_) break;
+    const auto& t = threads_[static_cast<std::size_t>(first + lane)];
+    if (t.state == State::Done) continue;
+    if (t.state != State::Waiting || t.wait != asked.wait || t.line != asked.line || t.mask != asked.mask) return;
+    there |= 1u << lane;
+  }
+  complete(first, there);
+}
+
+void Machine::complete_without(int thread) {
   const int first = thread / warp * warp;
   for (int lane = first; lane < std::min(first + warp, count_); ++lane) {
     const auto& leader = threads_[static_cast<std::size_t>(lane)];
-    if (leader.state != State::Waiting || !is_of_warp(leader.wait)) continue;
-    unsigned there = 0;
-    bool all = true;
-    for (int other = first; other < std::min(first + warp, count_); ++other) {
-      const auto& t = threads_[static_cast<std::size_t>(other)];
-      if (!(leader.mask >> (other - first) & 1) || t.state == State::Done) continue;
-      bool same = t.state == State::Waiting && t.wait == leader.wait && t.line == leader.line && t.mask == leader.mask;
-      all = all && same;
-      there |= 1u << (other - first);
-    }
-    if (all) complete(first, there);
+    if (leader.state == State::Waiting && is_of_warp(leader.wait)) try_complete(lane);
   }
 }
 
