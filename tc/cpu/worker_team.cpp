@@ -14,6 +14,9 @@ constexpr std::chrono::microseconds awake{200};
 /// Looks between two glances at the clock, and before a caller gives its core away.
 constexpr int looks = 64, patience = 4096;
 
+/// How long the system is not asked for threads once it has refused one.
+constexpr std::chrono::seconds refusal{1};
+
 /// Workers of a small team: of more, the one that may have to wait costs little.
 constexpr std::size_t few = 16;
 
@@ -56,9 +59,8 @@ bool WorkerTeam::run(int threads, void* user, ParallelBody body, int min, int ex
                      int& status) {
   std::unique_lock mine(caller_, std::try_to_lock);
   if (!mine) return false;
-  while (static_cast<int>(workers_.size()) < threads - 1 && start_worker()) {
-  }
-  keep_off(::sched_getcpu());
+  grow(static_cast<std::size_t>(threads - 1));
+  place_workers();
   Loop loop(user, body, min, extent, closure, threads);
   loop_ = &loop;
   ++calls_;
@@ -70,7 +72,17 @@ bool WorkerTeam::run(int threads, void* user, ParallelBody body, int min, int ex
   return true;
 }
 
-/// False where the system gives no more threads; those there are do the work.
+/// Starts workers until there are as many as \p workers, or the system gives no more; those there are do the work.
+void WorkerTeam::grow(std::size_t workers) {
+  if (workers_.size() >= workers || std::chrono::steady_clock::now() < refused_until_) return;
+  while (workers_.size() < workers)
+    if (!start_worker()) {
+      refused_until_ = std::chrono::steady_clock::now() + refusal;
+      return;
+    }
+}
+
+/// False where the system gives no more threads.
 bool WorkerTeam::start_worker() {
   try {
     workers_.reserve(workers_.size() + 1);
@@ -80,23 +92,25 @@ bool WorkerTeam::start_worker() {
   } catch (const std::exception&) {
     return false;
   }
-  core_ = -1;
+  core_ = unplaced;
   return true;
 }
 
-void WorkerTeam::keep_off(int core) {
-  if (core == core_ || core < 0 || workers_.size() > few) return;
+/// Keeps the workers of a small team off the core of the caller, those of a large one off none.
+void WorkerTeam::place_workers() {
+  int core = workers_.size() > few ? anywhere : ::sched_getcpu();
+  if (core == core_ || core == unplaced) return;
   core_ = core;
   for (auto& worker : workers_) worker.keep_off(core);
 }
 
-/// Leaves the worker all cores that it may use but \p core, if any remain.
+/// Leaves the worker all cores that it may use but \p core, if any remain; all, where that is none.
 void WorkerTeam::Worker::keep_off(int core) {
   cpu_set_t now;
   if (::pthread_getaffinity_np(thread, sizeof now, &now) != 0) return;
   if (!CPU_EQUAL(&now, &given)) allowed = now;
   cpu_set_t others = allowed;
-  CPU_CLR(static_cast<std::size_t>(core), &others);
+  if (core >= 0) CPU_CLR(static_cast<std::size_t>(core), &others);
   if (CPU_COUNT(&others) > 0 && ::pthread_setaffinity_np(thread, sizeof others, &others) == 0) given = others;
 }
 

@@ -5,8 +5,10 @@
 #include <sched.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <set>
 #include <thread>
 #include <vector>
@@ -52,6 +54,44 @@ TEST(WorkerTeamDeathTest, RunsOnTheThreadsThatTheSystemGives) {
   EXPECT_EXIT(without_memory_for_threads(), testing::ExitedWithCode(0), "");
 }
 
+/// The threads that take part in a loop of \p team, other than the caller.
+std::set<std::thread::id> helpers(WorkerTeam& team, int threads) {
+  struct Seen {
+    std::mutex mutex;
+    std::set<std::thread::id> threads;
+  } seen;
+  auto note = [](void* user, int, std::uint8_t*) {
+    auto* all = static_cast<Seen*>(user);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::lock_guard lock(all->mutex);
+    all->threads.insert(std::this_thread::get_id());
+    return 0;
+  };
+  int status = 0;
+  team.run(threads, &seen, note, 0, 300, nullptr, status);
+  seen.threads.erase(std::this_thread::get_id());
+  return seen.threads;
+}
+
+TEST(WorkerTeamDeathTest, DoesNotAskForThreadsAgainAtOnce) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the sanitizer needs memory itself";
+#endif
+  auto with_memory_again = [] {
+    auto& fresh = *new WorkerTeam;
+    rlimit none{1, RLIM_INFINITY}, all{RLIM_INFINITY, RLIM_INFINITY};
+    int status = ::setrlimit(RLIMIT_AS, &none);
+    auto nothing = [](void*, int, std::uint8_t*) { return 0; };
+    fresh.run(4, nullptr, nothing, 0, 2, nullptr, status);
+    ::setrlimit(RLIMIT_AS, &all);
+    auto at_once = helpers(fresh, 4).size();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+    auto later = helpers(fresh, 4).size();
+    std::_Exit(at_once == 0 && later > 0 ? 0 : 1);
+  };
+  EXPECT_EXIT(with_memory_again(), testing::ExitedWithCode(0), "");
+}
+
 TEST(WorkerTeam, LoopsInARowRunEachIterationOnce) {
   for (int round = 0; round < 3000; ++round) expect_each_once(1 + round % 5, round % 70);
 }
@@ -64,23 +104,9 @@ TEST(WorkerTeam, WorkersThatSleepWakeUp) {
 }
 
 TEST(WorkerTeam, OtherThreadsThanTheCallerTakePart) {
-  struct Seen {
-    std::mutex mutex;
-    std::set<std::thread::id> threads;
-  } seen;
-  auto note = [](void* user, int, std::uint8_t*) {
-    auto* all = static_cast<Seen*>(user);
-    {
-      std::lock_guard lock(all->mutex);
-      all->threads.insert(std::this_thread::get_id());
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    return 0;
-  };
-  int status = 0;
-  ASSERT_TRUE(team().run(3, &seen, note, 0, 300, nullptr, status));
-  EXPECT_GT(seen.threads.size(), 1u);
-  EXPECT_LE(seen.threads.size(), 3u);
+  auto seen = helpers(team(), 3).size();
+  EXPECT_GE(seen, 1u);
+  EXPECT_LE(seen, 2u);
 }
 
 /// The cores that threads ran on beside \p caller.
@@ -115,6 +141,36 @@ TEST(WorkerTeam, WorkersStayOffTheCoreOfTheirCaller) {
     EXPECT_EQ(cores.of_workers.count(static_cast<int>(core)), 0u);
   }
   ::pthread_setaffinity_np(::pthread_self(), sizeof before, &before);
+}
+
+/// Workers that were kept off a core may use it again once the team is large.
+TEST(WorkerTeam, WorkersOfALargeTeamMayUseAllCores) {
+  cpu_set_t before;
+  ASSERT_EQ(::pthread_getaffinity_np(::pthread_self(), sizeof before, &before), 0);
+  if (CPU_COUNT(&before) < 2) GTEST_SKIP() << "one core";
+  auto& fresh = *new WorkerTeam;
+  struct Cores {
+    std::thread::id caller = std::this_thread::get_id();
+    std::mutex mutex;
+    int of_fewest = CPU_SETSIZE;
+  };
+  auto fewest_cores = [&](int threads) {
+    Cores cores;
+    auto note = [](void* user, int, std::uint8_t*) {
+      auto* all = static_cast<Cores*>(user);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      cpu_set_t own;
+      ::pthread_getaffinity_np(::pthread_self(), sizeof own, &own);
+      std::lock_guard lock(all->mutex);
+      if (std::this_thread::get_id() != all->caller) all->of_fewest = std::min(all->of_fewest, CPU_COUNT(&own));
+      return 0;
+    };
+    int status = 0;
+    EXPECT_TRUE(fresh.run(threads, &cores, note, 0, 400, nullptr, status));
+    return cores.of_fewest;
+  };
+  EXPECT_EQ(fewest_cores(3), CPU_COUNT(&before) - 1);
+  EXPECT_EQ(fewest_cores(40), CPU_COUNT(&before));
 }
 
 TEST(WorkerTeam, OneCallerHasItAtATime) {
