@@ -26,7 +26,7 @@ DEFINE_bool(json, false, "ls, show, stat: print JSON, one object a line");
 DEFINE_bool(recompile, false, "verify: compile the code of this build again, ask all laws and compare");
 DEFINE_bool(best_only, false, "export: only the best options of each key");
 DEFINE_string(max_size, "1g", "gc: the size the folder may have afterwards, for example 500m");
-DEFINE_int32(keep, 16, "gc: how many options of each key stay");
+DEFINE_int32(keep, 16, "gc: how many options of each key, machine and number of threads stay");
 
 namespace {
 

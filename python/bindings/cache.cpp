@@ -77,15 +77,17 @@ py::dict to_python(const cache::OptionsEntry& entry, const CacheKey& key) {
   return result;
 }
 
+cache::Circumstances here(const CacheKey& key) { return engine::circumstances_here(Target::parse(key.key.target)); }
+
 py::list find(cache::Cache& self, const CacheKey& key) {
   py::list result;
-  for (const auto& entry : self.find(key.key)) result.append(to_python(entry, key));
+  for (const auto& entry : self.find(key.key, here(key))) result.append(to_python(entry, key));
   give_warnings(self);
   return result;
 }
 
 py::object nearest(cache::Cache& self, const CacheKey& key) {
-  auto found = self.nearest(key.key);
+  auto found = self.nearest(key.key, here(key));
   give_warnings(self);
   if (!found) return py::none();
   auto result = to_python(found->entry, key);

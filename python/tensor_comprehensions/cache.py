@@ -108,7 +108,7 @@ class Cache:
         return function._cache_key(tensors, out, _core.Settings(target=target))
 
     def find(self, function, *tensors, out=None, target: Optional[str] = None) -> List[Entry]:
-        """The options for `function` with tensors or specs like these, best first."""
+        """The options for `function` with tensors or specs like these, best first: injected ones, then those measured on this machine."""
         return [_entry(values) for values in self._core.find(self._key(function, tensors, out, target))]
 
     def best(self, function, *tensors, out=None, target: Optional[str] = None) -> Optional[Entry]:
@@ -172,8 +172,8 @@ class Cache:
         return self._core.remove(id)
 
     def gc(self, *, max_size: Optional[str] = None, results_a_key: int = 16) -> Dict[str, Any]:
-        """Removes unfinished and damaged files, options that are not among the best `results_a_key`, and the machine
-        code least recently used until the folder has at most `max_size`."""
+        """Removes unfinished and damaged files, options that are not among the best `results_a_key` (of a machine and a number of threads), and
+        the machine code least recently used until the folder has at most `max_size`."""
         return self._core.gc(max_size, results_a_key)
 
     def __repr__(self):

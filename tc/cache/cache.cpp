@@ -56,24 +56,24 @@ std::optional<OptionsEntry> Cache::load(const Place& place) const {
   return std::move(loaded.entry);
 }
 
-std::vector<OptionsEntry> Cache::find(const Key& key) const {
+std::vector<OptionsEntry> Cache::find(const Key& key, const Circumstances& here) const {
   std::vector<OptionsEntry> found;
   for (const auto& folder : folders()) {
     for (const auto& place : options_for(folder, key))
       if (auto entry = load(place); entry && entry->key == key) found.push_back(std::move(*entry));
     if (!found.empty()) break;
   }
-  std::sort(found.begin(), found.end(), better);
+  std::sort(found.begin(), found.end(), [&](const auto& a, const auto& b) { return better(a, b, here); });
   return found;
 }
 
-std::optional<OptionsEntry> Cache::best(const Key& key) const {
-  auto found = find(key);
+std::optional<OptionsEntry> Cache::best(const Key& key, const Circumstances& here) const {
+  auto found = find(key, here);
   if (found.empty()) return std::nullopt;
   return std::move(found.front());
 }
 
-std::optional<Nearest> Cache::nearest(const Key& key) const {
+std::optional<Nearest> Cache::nearest(const Key& key, const Circumstances& here) const {
   std::optional<Nearest> result;
   const auto wanted = family(key);
   for (const auto& folder : folders()) {
@@ -83,7 +83,7 @@ std::optional<Nearest> Cache::nearest(const Key& key) const {
       Nearest candidate{std::move(*entry), 0};
       candidate.distance = distance(candidate.entry.key, key);
       bool nearer = !result || candidate.distance < result->distance;
-      bool as_near = result && candidate.distance == result->distance && better(candidate.entry, result->entry);
+      bool as_near = result && candidate.distance == result->distance && better(candidate.entry, result->entry, here);
       if (nearer || as_near) result = std::move(candidate);
     }
     if (result && result->distance == 0) break;

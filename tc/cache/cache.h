@@ -39,13 +39,14 @@ class Cache {
 
   const CacheSettings& settings() const { return settings_; }
 
-  /// The options for \p key in the first folder that has any (override, own, shared ones in order), best first.
-  std::vector<OptionsEntry> find(const Key& key) const;
+  /// The options for \p key in the first folder that has any (override, own, shared ones in order), those best for use
+  /// in \p here first.
+  std::vector<OptionsEntry> find(const Key& key, const Circumstances& here = {}) const;
   /// The first of find().
-  std::optional<OptionsEntry> best(const Key& key) const;
+  std::optional<OptionsEntry> best(const Key& key, const Circumstances& here = {}) const;
   /// The best options for the nearest shapes of the same program, types, ranks and target, \p key itself included.
   /// They are legal for \p key, as all options are, and may be slower than none.
-  std::optional<Nearest> nearest(const Key& key) const;
+  std::optional<Nearest> nearest(const Key& key, const Circumstances& here = {}) const;
   /// Keeps \p entry in the folder of its own; created_at is set where it is 0. False, and a warning, if it could not.
   bool put(OptionsEntry entry);
 

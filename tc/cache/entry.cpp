@@ -181,4 +181,21 @@ bool better(const OptionsEntry& a, const OptionsEntry& b) {
   return to_bytes(a) < to_bytes(b);
 }
 
+Circumstances circumstances_of(const OptionsEntry& entry) {
+  if (!entry.measured) return {};
+  return {entry.measured->machine, entry.measured->threads};
+}
+
+bool better(const OptionsEntry& a, const OptionsEntry& b, const Circumstances& here) {
+  auto strangeness = [&](const OptionsEntry& entry) {
+    if (entry.origin == Origin::Injected) return 0;
+    auto there = circumstances_of(entry);
+    bool same_machine = entry.measured && (here.machine.empty() || there.machine == here.machine);
+    bool same_threads = here.threads == 0 || there.threads == here.threads;
+    return same_machine && same_threads ? 1 : same_machine ? 2 : 3;
+  };
+  auto x = strangeness(a), y = strangeness(b);
+  return x != y ? x < y : better(a, b);
+}
+
 }  // namespace tc::cache

@@ -76,8 +76,21 @@ std::string to_bytes(const CodeEntry& entry);
 Fault parse(std::string_view bytes, OptionsEntry& entry);
 Fault parse(std::string_view bytes, CodeEntry& entry);
 
+/// Where and how options are to be used, or were measured; "" and 0: wherever, on however many.
+struct Circumstances {
+  std::string machine;       ///< as in Measurement
+  std::int64_t threads = 0;  ///< that kernels run on
+
+  auto operator<=>(const Circumstances&) const = default;
+};
+/// Those of the measurement of \p entry, of none where there is no measurement.
+Circumstances circumstances_of(const OptionsEntry& entry);
+
 /// Is \p a to be taken rather than \p b? Injected before tuned, the latest first; then measured by time, measured
 /// before not measured; ties by the identity of their bytes, so that all readers of equal folders agree.
 bool better(const OptionsEntry& a, const OptionsEntry& b);
+/// The same for use in \p here: after those injected, those measured there go before all others, and of the others
+/// those of the same machine.
+bool better(const OptionsEntry& a, const OptionsEntry& b, const Circumstances& here);
 
 }  // namespace tc::cache

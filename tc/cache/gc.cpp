@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "tc/base/str.h"
 #include "tc/cache/maintain.h"
@@ -74,11 +75,11 @@ class Collector {
     return true;
   }
 
-  /// Of each key, the best stay and all that are injected.
+  /// Of each key and the circumstances of measurements, the best stay, and all that are injected.
   void remove_worse() {
-    std::map<std::string, std::size_t> kept;
+    std::map<std::pair<std::string, Circumstances>, std::size_t> kept;
     for (const auto& stored : list_options(folder_)) {
-      auto& count = kept[key_prefix(stored.entry.key)];
+      auto& count = kept[{key_prefix(stored.entry.key), circumstances_of(stored.entry)}];
       if (stored.entry.origin != Origin::Injected && ++count > rules_.results_a_key)
         remove(stored.place, stored.bytes.size());
     }

@@ -62,7 +62,7 @@ Transfer merge(const std::string& into, const std::string& from);
 /// Adds the entry \p bytes, whole or refused, to the options of \p folder.
 void add_options(const std::string& folder, std::string_view bytes, Transfer& transfer);
 
-/// All options of \p folder, only the best of each key if \p best_only, as one file: equal bytes for equal content.
+/// All options of \p folder, only the best of each key, wherever measured, if \p best_only, as one file: equal bytes for equal content.
 /// Returns how many.
 std::size_t export_options(const std::string& folder, const std::string& file, bool best_only = false);
 /// The inverse: adds the options in \p file to \p folder. Throws ArgumentError for a file that is not, whole, an
@@ -75,7 +75,7 @@ std::size_t remove(const std::string& folder, const std::string& id);
 
 struct GcRules {
   std::uint64_t max_bytes = std::uint64_t(1) << 30;
-  std::size_t results_a_key = 16;     ///< of which the best stay, and all that are injected
+  std::size_t results_a_key = 16;     ///< of a machine and a number of threads: the best stay, and all injected ones
   std::int64_t temporary_age = 3600;  ///< seconds after which an unfinished file is a dead process's
   bool only_when_full = false;  ///< unfinished files; of a folder larger than max_bytes the least used code too, and an
                                 ///< eighth more; nothing is read
@@ -84,7 +84,8 @@ struct GcReport {
   Count removed;
   std::uint64_t bytes_left = 0;
 };
-/// Removes unfinished and damaged files, options that are not among the best of their key, then the code least recently
+/// Removes unfinished and damaged files, options that are not among the best of their key, machine and
+/// number of threads, then the code least recently
 /// used until the folder has max_bytes at most. Options that stay are never removed for their size.
 GcReport gc(const std::string& folder, const GcRules& rules = {});
 

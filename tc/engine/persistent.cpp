@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tc/base/str.h"
+#include "tc/cpu/thread_pool.h"
 #include "tc/lang/print.h"
 
 namespace tc::engine {
@@ -104,6 +105,11 @@ cache::Key persistent_key(const Function& function, const std::vector<Argument>&
   return key;
 }
 
+cache::Circumstances circumstances_here(const Target& target) {
+  if (target.is_cuda()) return {};
+  return {cache::measurement_here().machine, cpu::num_threads()};
+}
+
 options::MappingOptions canonical(const options::MappingOptions& options, const Function& function) {
   return names_iterators(options) ? renamed(options, lang::canonical_names(function.def)) : options;
 }
@@ -129,7 +135,8 @@ std::optional<options::MappingOptions> find_mapping(const Function& function, co
   if (options.mapping_from == MappingFrom::Given) return std::nullopt;
   auto key = persistent_key(function, arguments, options.target);
   if (options.cache)
-    if (auto best = options.cache->best(key)) return with_names_of(function, best->options);
+    if (auto best = options.cache->best(key, circumstances_here(options.target)))
+      return with_names_of(function, best->options);
   if (options.mapping_from == MappingFrom::Tuned)
     throw OptionsError(str(options.cache ? "the cache has" : "there is no cache, so there are",
                            " no tuned options for '", function.name(), "' with ", cache::tensors_text(key), " on ",

@@ -13,6 +13,9 @@ namespace tc::engine {
 /// What \p function compiled for \p arguments and \p target is called in the cache.
 cache::Key persistent_key(const Function& function, const std::vector<Argument>& arguments, const Target& target);
 
+/// Where a compile for \p target by this process runs. Times on GPUs depend on the target, not on the processor.
+cache::Circumstances circumstances_here(const Target& target);
+
 /// \p options with the iterators of \p function named as in its canonical text, and the inverse. Names that are no
 /// iterators stay.
 ///

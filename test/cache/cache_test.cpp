@@ -39,6 +39,20 @@ TEST(Cache, FindsWhatWasPut) {
   EXPECT_TRUE(test.cache.take_warnings().empty());
 }
 
+TEST(Cache, WhatWasMeasuredHereGoesBeforeWhatWasFasterElsewhere) {
+  CacheInFolder test;
+  auto here = tuned(key, 8, 200), elsewhere = tuned(key, 16, 100);
+  here.measured->machine = "here";
+  ASSERT_TRUE(test.cache.put(here));
+  ASSERT_TRUE(test.cache.put(elsewhere));
+  EXPECT_EQ(tiles(test.cache.find(key, {"here", 2})), "tile=8x16 tile=16x32");
+  EXPECT_EQ(tiles(test.cache.find(key, {"a machine", 2})), "tile=16x32 tile=8x16");
+  EXPECT_EQ(*test.cache.best(key, {"here", 2}), here);
+  EXPECT_EQ(*test.cache.best(key), elsewhere);
+  EXPECT_EQ(test.cache.nearest(product_key(3, 4, 6), {"here", 2})->entry, here);
+  EXPECT_EQ(test.cache.nearest(product_key(3, 4, 6), {"elsewhere", 2})->entry, elsewhere);
+}
+
 TEST(Cache, OptionsOfAnEarlierBuildAreUsed) {
   CacheInFolder test;
   auto entry = tuned(key, 8, 200);

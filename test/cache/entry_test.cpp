@@ -189,7 +189,31 @@ TEST(Better, InjectedThenFastest) {
   later.created_at += 1;
   const OptionsEntry* order[] = {&later, &injected, &fast, &slow, &unmeasured};
   for (std::size_t i = 0; i < std::size(order); ++i)
-    for (std::size_t j = 0; j < std::size(order); ++j) EXPECT_EQ(better(*order[i], *order[j]), i < j) << i << " " << j;
+    for (std::size_t j = 0; j < std::size(order); ++j) {
+      EXPECT_EQ(better(*order[i], *order[j]), i < j) << i << " " << j;
+      EXPECT_EQ(better(*order[i], *order[j], {}), i < j) << i << " " << j;
+      EXPECT_EQ(better(*order[i], *order[j], {"a machine", 2}), i < j) << i << " " << j;
+    }
+}
+
+TEST(Better, InjectedThenMeasuredHereThenOnThisMachine) {
+  auto of = [](const char* machine, int threads, double nanoseconds) {
+    auto entry = tuned(product_key(3, 4, 5), 8, nanoseconds);
+    entry.measured->machine = machine;
+    entry.measured->threads = threads;
+    return entry;
+  };
+  auto unmeasured = tuned(product_key(3, 4, 5), 32, 1), injected = unmeasured;
+  unmeasured.measured.reset();
+  injected.measured.reset();
+  injected.origin = Origin::Injected;
+  const OptionsEntry order[] = {injected,           of("this", 4, 800), of("this", 4, 900), of("this", 2, 700),
+                                of("other", 2, 50), of("other", 4, 60), unmeasured};
+  for (std::size_t i = 0; i < std::size(order); ++i)
+    for (std::size_t j = 0; j < std::size(order); ++j)
+      EXPECT_EQ(better(order[i], order[j], {"this", 4}), i < j) << i << " " << j;
+  EXPECT_TRUE(better(order[3], order[1], {"this", 0})) << "however many threads";
+  EXPECT_TRUE(better(order[5], order[1], {"", 4})) << "wherever";
 }
 
 }  // namespace

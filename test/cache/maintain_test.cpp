@@ -170,6 +170,21 @@ TEST(Gc, KeepsTheBestOfEachKeyAndWhatIsInjected) {
   EXPECT_EQ(gc(folder / "a", rules).removed.files, 0u);
 }
 
+TEST(Gc, KeepsTheBestOfEachMachineAndNumberOfThreads) {
+  TemporaryFolder folder;
+  for (int i = 1; i <= 12; ++i) {
+    auto entry = tuned(product_key(3, 4, 5), i, 100 + i);
+    entry.measured->machine = i <= 8 ? "fast" : "slow";
+    entry.measured->threads = i % 2;
+    put(folder / "a", entry);
+  }
+  GcRules rules;
+  rules.results_a_key = 1;
+  EXPECT_EQ(gc(folder / "a", rules).removed.files, 8u);
+  EXPECT_EQ(tiles(cache_in(folder / "a").find(product_key(3, 4, 5))), "tile=1x2 tile=2x4 tile=9x18 tile=10x20");
+  EXPECT_EQ(gc(folder / "a", rules).removed.files, 0u);
+}
+
 TEST(Gc, RemovesDamagedAndUnfinishedFiles) {
   TemporaryFolder folder;
   put(folder / "a", tuned(product_key(3, 4, 5), 8, 100));

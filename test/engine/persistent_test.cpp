@@ -1,5 +1,6 @@
 #include "tc/engine/persistent.h"
 
+#include "tc/cpu/thread_pool.h"
 #include "test/cache/cache_fixture.h"
 #include "test/engine/engine_fixture.h"
 
@@ -171,6 +172,28 @@ TEST(Persistent, OptionsComeFromTheCacheWhereTheyAreAskedFor) {
   expect_product(*processes.compile(mm, matrices, cached()));
   const char* renamed = "def product(float(A,B) X, float(B,C) Y) -> (Z) { Z(i,j) +=! X(i,k) * Y(k,j) }";
   EXPECT_EQ(processes.compile(renamed, matrices, cached())->image().options, "tile=4x5");
+}
+
+TEST(Persistent, OptionsMeasuredHereGoBeforeThoseThatWereFasterElsewhere) {
+  Processes processes;
+  auto function = define(mm).functions.at(0);
+  auto put = [&](const char* options, double nanoseconds, const char* machine, int threads) {
+    auto entry = options_entry(*function, make_arguments(*function, matrices, {}), Target::host(),
+                               MappingOptions::parse(options));
+    entry.measured = cache::measurement_here();
+    if (machine) entry.measured->machine = machine;
+    entry.measured->threads = threads;
+    entry.measured->median_ns = nanoseconds;
+    ASSERT_TRUE(processes.cache()->put(entry));
+  };
+  const int threads = cpu::num_threads();
+  put("tile=2x2", 10, "elsewhere", threads);
+  EXPECT_EQ(processes.compile(mm, matrices, cached())->image().options, "tile=2x2");
+  put("tile=3x3", 1000, nullptr, threads + 1);
+  EXPECT_EQ(processes.compile(mm, matrices, cached())->image().options, "tile=3x3");
+  put("tile=4x4", 2000, nullptr, threads);
+  EXPECT_EQ(processes.compile(mm, matrices, cached())->image().options, "tile=4x4");
+  EXPECT_EQ(circumstances_here(Target::parse("cuda:sm_90")), cache::Circumstances());
 }
 
 TEST(Persistent, OptionsThatTheCompilerRefusesAreLeftOut) {
