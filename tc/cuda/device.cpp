@@ -2,6 +2,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/cuda/retired_modules.h"
 
 namespace tc::cuda {
 namespace {
@@ -12,6 +13,7 @@ thread_local Place place;
 constexpr std::int64_t shared_bytes_by_default = 47 << 10;
 constexpr int dynamic_shared_bytes_attribute = 8;
 constexpr int invalid_value = 1;
+constexpr int relaxed_mode = 2;
 constexpr int processors_attribute = 16, cooperative_attribute = 95;
 
 /// The primary contexts of the devices, retained as long as the process, also while its statics are destroyed.
@@ -84,10 +86,23 @@ void check_residency(Driver::Function function, const DeviceCode::Kernel& kernel
                             " at once: compile for this device, or without cooperative=1"));
 }
 
+/// While it lives, calls of this thread that are unsafe while a stream records a graph do not spoil that.
+class Relaxed {
+ public:
+  Relaxed() { driver().exchange_capture_mode(&mode_); }
+  ~Relaxed() { driver().exchange_capture_mode(&mode_); }
+  Relaxed(const Relaxed&) = delete;
+  Relaxed& operator=(const Relaxed&) = delete;
+
+ private:
+  int mode_ = relaxed_mode;  ///< then the one before
+};
+
 /// Frees \p block where the driver still can: at the end of a process it may be gone.
 void release_quietly(int device, Driver::Pointer block) {
   try {
     InContext context(device);
+    Relaxed relaxed;
     driver().release(block);
   } catch (const Error&) {
     return;
@@ -117,15 +132,7 @@ InContext::~InContext() {
 }
 
 LoadedKernels::~LoadedKernels() {
-  for (const auto& [device, loaded] : loaded_) {
-    try {
-      InContext context(device);
-      driver().synchronize_context();
-      driver().unload_module(loaded.module);
-    } catch (const Error&) {
-      continue;
-    }
-  }
+  for (const auto& [device, loaded] : loaded_) retire(device, loaded.module);
 }
 
 LoadedKernels::Loaded LoadedKernels::load(int device) const {
@@ -143,6 +150,7 @@ LoadedKernels::Loaded LoadedKernels::load(int device) const {
     api.unload_module(result.module);
     throw;
   }
+  unload_retired(device);
   return result;
 }
 

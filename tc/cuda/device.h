@@ -45,8 +45,9 @@ class InContext {
   bool pushed_ = false;
 };
 
-/// Kernels loaded into the devices they run on, each when it is first asked for; its end waits for those that still
-/// run. Thread-safe.
+/// Kernels loaded into the devices they run on, each when it is first asked for. Its end, also while a stream records a
+/// graph, asks nothing of the driver: modules are unloaded later (retired_modules.h). Graphs of its kernels must not be
+/// replayed after it. Thread-safe.
 class LoadedKernels {
  public:
   explicit LoadedKernels(DeviceCode code) : code_(std::move(code)) {}
@@ -76,7 +77,7 @@ class LoadedKernels {
 };
 
 /// A block of memory of one size on each stream it is asked for, zeros at first. What is put into a stream runs in
-/// order, so that one block serves all runs there. Thread-safe.
+/// order, so that one block serves all runs there. May end while a stream records a graph. Thread-safe.
 class StreamMemory {
  public:
   explicit StreamMemory(std::size_t bytes) : bytes_(bytes) {}

@@ -73,6 +73,7 @@ void bind(Driver& driver) {
   library.bind("cuMemcpyDtoHAsync_v2", driver.copy_to_host);
   library.bind("cuStreamSynchronize", driver.synchronize);
   library.bind("cuStreamIsCapturing", driver.is_capturing);
+  library.bind("cuThreadExchangeStreamCaptureMode", driver.exchange_capture_mode);
   library.bind("cuEventCreate", driver.create_event);
   library.bind("cuEventDestroy_v2", driver.destroy_event);
   library.bind("cuEventRecord", driver.record_event);

@@ -48,6 +48,7 @@ struct Driver {
   int (*copy_to_host)(void* to, Pointer, std::size_t bytes, Stream) = nullptr;
   int (*synchronize)(Stream) = nullptr;
   int (*is_capturing)(Stream, int* status) = nullptr;
+  int (*exchange_capture_mode)(int* mode) = nullptr;
   int (*create_event)(Event*, unsigned flags) = nullptr;
   int (*destroy_event)(Event) = nullptr;
   int (*record_event)(Event, Stream) = nullptr;

@@ -6,6 +6,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/cuda/retired_modules.h"
 #include "test/cuda/fake_driver.h"
 
 namespace tc::cuda {
@@ -42,7 +43,10 @@ class DeviceTest : public testing::Test {
     driver();
     FakeDriver::capture(false);
     FakeDriver::give_byte(-1);
-    InContext(0);
+    for (int device : {0, 1}) {
+      InContext context(device);
+      unload_retired(device);
+    }
     FakeDriver::forget();
   }
 };
@@ -107,10 +111,39 @@ TEST_F(DeviceTest, EachDeviceHasItsOwnModule) {
   EXPECT_EQ(calls.find("cuModuleLoadData on 0x101\n", calls.find("0x101") + 1), std::string::npos) << calls;
 }
 
-TEST_F(DeviceTest, UnloadsItsModules) {
-  { LoadedKernels(two_kernels()).prepare(1); }
-  auto calls = FakeDriver::calls();
-  EXPECT_NE(calls.find("cuCtxSynchronize\ncuModuleUnload\n"), std::string::npos) << calls;
+TEST_F(DeviceTest, ModulesAreUnloadedWhenTheNextOneOfTheirDeviceIsLoaded) {
+  LoadedKernels(two_kernels()).prepare(1);
+  FakeDriver::forget();
+  LoadedKernels(two_kernels()).prepare(1);
+  auto unloads = [] {
+    auto calls = FakeDriver::calls();
+    auto at = calls.find("cuCtxSynchronize\ncuModuleUnload\n");
+    return at != std::string::npos && calls.find("cuModuleLoadData") < at;
+  };
+  EXPECT_TRUE(unloads()) << FakeDriver::calls();
+  FakeDriver::forget();
+  LoadedKernels others(two_kernels());
+  others.prepare(0);
+  LoadedKernels(two_kernels()).prepare(1);
+  EXPECT_TRUE(unloads()) << FakeDriver::calls();
+}
+
+/// A garbage collector may end anything at any moment.
+TEST_F(DeviceTest, ExecutablesThatEndDuringACaptureDoNotSpoilIt) {
+  {
+    LoadedKernels kernels(two_kernels());
+    StreamMemory memory(256);
+    kernels.prepare(0);
+    memory.prepare({0, nullptr});
+    FakeDriver::capture(true);
+    FakeDriver::forget();
+  }
+  EXPECT_EQ(FakeDriver::calls(), "cuMemFree\ncuMemFree\n");
+  EXPECT_EQ(FakeDriver::blocks(), 0) << "freed in relaxed mode";
+  FakeDriver::capture(false);
+  FakeDriver::forget();
+  LoadedKernels(two_kernels()).prepare(0);
+  EXPECT_NE(FakeDriver::calls().find("cuCtxSynchronize\ncuModuleUnload\n"), std::string::npos) << FakeDriver::calls();
 }
 
 TEST_F(DeviceTest, MemoryIsOneBlockForEachStream) {

@@ -1,7 +1,7 @@
 // A stand-in for libcuda.so.1: two devices of architecture sm_90, of 132 and 114 processors, whose kernels do nothing.
 // It refuses what the driver refuses: calls without a context, launches beyond the device's limits or with more shared
-// memory than was asked for, waiting and allocating while a stream records a graph. For processes that cannot call the
-// functions below, environment variables say what happens:
+// memory than was asked for, waiting, allocating and, but in relaxed mode, freeing while a stream records a graph. For
+// processes that cannot call the functions below, environment variables say what happens:
 //
 //   TC_FAKE_COPIES          a kernel copies its first tensor to its last one, and takes 1 ms / threads of a block
 //   TC_FAKE_FAULTY_DEVICE   the number of a device on which kernels fault
@@ -13,6 +13,7 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -20,6 +21,7 @@ namespace {
 std::string calls;
 std::map<std::string, int> failures;
 bool capturing = false, recording = true;
+int capture_mode = 0;
 int given_byte = -1;
 std::vector<void*> contexts;                  ///< the stack of current ones
 std::map<std::string, int> requested_shared;  ///< by kernel
@@ -68,13 +70,19 @@ int called(const char* function, const Args&... args) {
   return code;
 }
 
-constexpr int invalid_value = 1, invalid_context = 201, capture_unsupported = 900;
+constexpr int invalid_value = 1, invalid_context = 201, capture_unsupported = 900, relaxed_mode = 2;
 
 /// The code of a call that needs a context.
 template <typename... Args>
 int called_in_context(const char* function, const Args&... args) {
   int code = called(function, args...);
   return code != 0 ? code : contexts.empty() ? invalid_context : 0;
+}
+
+/// The code of a call that is unsafe while a stream records a graph, unless the thread says it knows what it does.
+int called_relaxed_in_capture(const char* function) {
+  int code = called(function);
+  return code != 0 ? code : capturing && capture_mode != relaxed_mode ? capture_unsupported : 0;
 }
 
 /// The code of a call that a stream which records a graph does not take.
@@ -99,6 +107,7 @@ EXPORT void fake_forget() { calls.clear(); }
 EXPORT void fake_fail(const char* function, int code) { failures[function] = code; }
 EXPORT void fake_capture(int on) { capturing = on != 0; }
 EXPORT void fake_record(int on) { recording = on != 0; }
+EXPORT int fake_blocks() { return static_cast<int>(blocks.size()); }
 EXPORT void fake_give_byte(int value) { given_byte = value; }
 
 EXPORT int cuInit(unsigned) { return called("cuInit"); }
@@ -159,7 +168,7 @@ EXPORT int cuModuleLoadData(void** module, const void*) {
   return called("cuModuleLoadData", contexts.empty() ? "without context" : "on",
                 contexts.empty() ? nullptr : contexts.back());
 }
-EXPORT int cuModuleUnload(void*) { return called("cuModuleUnload"); }
+EXPORT int cuModuleUnload(void*) { return called_relaxed_in_capture("cuModuleUnload"); }
 EXPORT int cuModuleGetFunction(void** function, void*, const char* name) {
   *function = strdup(name);
   return called("cuModuleGetFunction", name);
@@ -215,9 +224,11 @@ EXPORT int cuMemAlloc_v2(std::uint64_t* pointer, std::size_t bytes) {
   return 0;
 }
 EXPORT int cuMemFree_v2(std::uint64_t pointer) {
+  int code = called_relaxed_in_capture("cuMemFree");
+  if (code != 0) return code;
   blocks.erase(pointer);
   std::free(reinterpret_cast<void*>(pointer));
-  return called("cuMemFree");
+  return 0;
 }
 EXPORT int cuMemsetD8Async(std::uint64_t pointer, unsigned char value, std::size_t bytes, void*) {
   std::memset(reinterpret_cast<void*>(pointer), value, bytes);
@@ -235,6 +246,10 @@ EXPORT int cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size_t bytes,
 EXPORT int cuStreamSynchronize(void* stream) { return called_outside_capture("cuStreamSynchronize", stream); }
 EXPORT int cuStreamIsCapturing(void*, int* status) {
   *status = capturing ? 1 : 0;
+  return 0;
+}
+EXPORT int cuThreadExchangeStreamCaptureMode(int* mode) {
+  std::swap(*mode, capture_mode);
   return 0;
 }
 EXPORT int cuEventCreate(void** event, unsigned) {

@@ -22,6 +22,8 @@ class FakeDriver {
   static void capture(bool on) { library().capture(on); }
   /// The value of the byte that the next copy to the host gives; -1: what stands in memory.
   static void give_byte(int value) { library().give_byte(value); }
+  /// The blocks of memory that are allocated.
+  static int blocks() { return library().blocks(); }
 
  private:
   struct Library {
@@ -30,6 +32,7 @@ class FakeDriver {
     void (*fail)(const char*, int) = nullptr;
     void (*capture)(int) = nullptr;
     void (*give_byte)(int) = nullptr;
+    int (*blocks)() = nullptr;
   };
   static const Library& library() {
     static const Library instance = [] {
@@ -44,6 +47,7 @@ class FakeDriver {
       bind("fake_fail", result.fail);
       bind("fake_capture", result.capture);
       bind("fake_give_byte", result.give_byte);
+      bind("fake_blocks", result.blocks);
       return result;
     }();
     return instance;

@@ -1,5 +1,6 @@
 """The Python package on torch's CUDA tensors. Skipped where there is no GPU."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -187,6 +188,24 @@ def test_temporaries_in_a_graph():
     run.prepare()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
+        run(x, out=y)
+    graph.replay()
+    torch.cuda.synchronize()
+    close(y, torch.softmax(x.double(), 1))
+
+
+def test_executables_that_end_during_a_capture():
+    x, y = torch.randn(64, 96, device="cuda"), torch.empty(64, 96, device="cuda")
+    target = tc.compile(T.inc, torch.zeros(8, device="cuda")).stats["target"]
+    make = lambda options: tc.compile(T.softmax, tc.spec((64, 96)), target=target, options=options)
+    run, others = make("fusion=min"), [make("fusion=min,unroll_limit=1")]
+    run.prepare()
+    others[0](x)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        others.clear()
+        gc.collect()
         run(x, out=y)
     graph.replay()
     torch.cuda.synchronize()
