@@ -10,12 +10,6 @@ namespace {
 
 using Options = options::MappingOptions;
 
-SearchSpace space() {
-  auto function = function_of(product_text);
-  return {*function, engine::make_arguments(*function, {matrix(64, 64), matrix(64, 64)}, {}),
-          Target::parse("cpu:avx2,cores=2")};
-}
-
 Options parse(const char* text) { return Options::parse(text); }
 
 TEST(CostModel, IsTheAnalyticModelBeforeItHasLearnt) {

@@ -15,12 +15,6 @@ namespace {
 
 using Options = options::MappingOptions;
 
-SearchSpace space() {
-  auto function = function_of(product_text);
-  return {*function, engine::make_arguments(*function, {matrix(64, 64), matrix(64, 64)}, {}),
-          Target::parse("cpu:avx2,cores=2")};
-}
-
 /// Seconds that a made-up machine takes: least for tile=16x8 with pack=0, none for promote=0.
 double seconds_of(const Options& options) {
   const auto& values = options.values();

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tc/autotuner/search_space.h"
 #include "tc/autotuner/tuner.h"
 #include "tc/engine/function.h"
 
@@ -24,6 +25,13 @@ inline std::shared_ptr<const engine::Function> function_of(const std::string& te
 
 inline TensorSpec matrix(std::int64_t rows, std::int64_t columns) {
   return contiguous(DType::Float32, {rows, columns});
+}
+
+/// What can be chosen for a product of matrices of 64 x 64 on two cores.
+inline SearchSpace space() {
+  auto function = function_of(product_text);
+  return {*function, engine::make_arguments(*function, {matrix(64, 64), matrix(64, 64)}, {}),
+          Target::parse("cpu:avx2,cores=2")};
 }
 
 /// A folder that goes with the object.
