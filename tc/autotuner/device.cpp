@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
@@ -112,10 +113,14 @@ std::vector<int> find_gpus(const Target& target, const std::vector<int>& wanted)
   if (found.empty())
     throw DeviceError(
         str("tuning for ", to_string(target), " needs a GPU of that architecture; this machine has ", join(others)));
-  for (int device : wanted)
+  std::set<int> given;
+  for (int device : wanted) {
     if (std::find(found.begin(), found.end(), device) == found.end())
       throw OptionsError(
           str("device ", device, " is no ", target.grid.architecture, " of this machine; there are ", join(found)));
+    if (!given.insert(device).second)
+      throw OptionsError(str("device ", device, " is given twice: a GPU measures one candidate at a time"));
+  }
   return wanted.empty() ? found : wanted;
 }
 

@@ -24,7 +24,8 @@ class Device {
 std::unique_ptr<Device> make_device(const Target& target, int ordinal, Tensors& tensors);
 
 /// The GPUs of this machine that \p target is for, or those of \p wanted, where that is not empty. Throws DeviceError,
-/// which says what to do, where there is none, and OptionsError where a wanted one is none of them.
+/// which says what to do, where there is none, and OptionsError where a wanted one is none of them, or
+/// wanted twice.
 std::vector<int> find_gpus(const Target& target, const std::vector<int>& wanted);
 
 }  // namespace tc::autotuner

@@ -49,6 +49,7 @@ TEST_F(Gpu, AreFoundByArchitecture) {
   EXPECT_EQ(find_gpus(Target::parse("cuda:sm_90"), {}), (std::vector{0, 1}));
   EXPECT_EQ(find_gpus(Target::parse("cuda:sm_90"), {1}), std::vector{1});
   EXPECT_THROW(find_gpus(Target::parse("cuda:sm_90"), {7}), OptionsError);
+  EXPECT_THROW(find_gpus(Target::parse("cuda:sm_90"), {1, 0, 1}), OptionsError);
   EXPECT_THROW(find_gpus(Target::parse("cuda:sm_80"), {}), DeviceError);
 }
 
