@@ -144,6 +144,7 @@ void add_for_gpu(const Facts& facts, const Target& target, Genes& genes) {
     if (facts.longest > 1) genes.add("reduction_parts", doubled(1, std::min(most_parts_of_grid, facts.longest)));
     genes.add("reduce_in_block", {"0"});
   }
+  if (facts.statements > 1 || facts.longest > 1) genes.add("cooperative", {"1"});
   genes.add("block", doubled(8, limits.block_threads), 0);
   genes.add("block", doubled(1, limits.block_threads / 16), 1);
   genes.add("grid", doubled(limits.processors, 16 * limits.processors));

@@ -103,6 +103,18 @@ TEST_F(Gpu, WinnersAreKept) {
   for (const auto& candidate : result.candidates) EXPECT_NE(candidate.device, 0);
 }
 
+TEST(GpuSpace, HasCooperativeKernelsWhereThereMayBeSeveral) {
+  auto has = [](const char* text, const std::vector<TensorSpec>& inputs) {
+    auto function = function_of(text);
+    SearchSpace space(*function, engine::make_arguments(*function, inputs, {}), Target::parse("cuda:sm_90"));
+    const auto& genes = space.genes();
+    return std::any_of(genes.begin(), genes.end(), [](const Gene& gene) { return gene.option == "cooperative"; });
+  };
+  EXPECT_TRUE(has(sums_text, {matrix(64, 96)}));
+  EXPECT_TRUE(has("def f(float(M,N) A) -> (S) { S(m) +=! A(m,n) }", {matrix(4, 100000)}));
+  EXPECT_FALSE(has(copy_text, {contiguous(DType::Float32, {4096})}));
+}
+
 TEST(GpuSpace, HasBlocksThatTheTargetCanRun) {
   auto function = function_of(product_text);
   auto target = Target::parse("cuda:sm_90");
