@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,9 +11,9 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <optional>
 
+#include "tc/autotuner/isolation.h"
 #include "tc/autotuner/results.h"
 #include "tc/base/str.h"
 
@@ -23,34 +22,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Address space that this process has, in bytes.
-std::size_t address_space() {
-  std::ifstream in("/proc/self/statm");
-  std::size_t pages = 0;
-  in >> pages;
-  return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-}
-
-void limit_memory(std::size_t bytes) {
-#if !defined(__SANITIZE_ADDRESS__)
-  if (bytes == 0) return;
-  auto limit = address_space() + bytes;
-  rlimit limits{limit, limit};
-  ::setrlimit(RLIMIT_AS, &limits);
-#endif
-}
-
-/// The forked process of a job: dies with the worker, says nothing to the terminal, leaves no core.
-void isolate(std::size_t memory, int socket) {
+/// The forked process of a job: dies with the \p worker, says nothing to the terminal, leaves no core.
+void isolate(pid_t worker, int socket) {
   ::setpgid(0, 0);
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() == 1) ::_exit(1);
+  die_with(worker);
   rlimit none{0, 0};
   ::setrlimit(RLIMIT_CORE, &none);
   int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, file);
   ::close(socket);
-  limit_memory(memory);
 }
 
 /// All that the process \p child writes into \p pipe until it ends; false, and it is ended, after \p seconds, or when
@@ -97,10 +77,11 @@ struct Order {
 Message run_isolated(const JobContext& context, const Order& order) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return {name(Status::Exhausted), "no pipe"};
-  pid_t child = ::fork();
+  pid_t worker = ::getpid(), child = ::fork();
   if (child == 0) {
     ::close(ends[0]);
-    isolate(order.memory, worker_socket);
+    isolate(worker, worker_socket);
+    limit_memory(order.memory, context.problem.threads);
     auto reply = encode(run_job(context, order.device, order.job));
     write_all(ends[1], reply + "end");
     ::_exit(0);
