@@ -53,17 +53,6 @@ pid_t spawn(const std::vector<std::string>& command, int socket, int data) {
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-/// A message that comes within \p seconds; signals do not end the wait.
-std::optional<Message> receive_within(int socket, double seconds) {
-  pollfd file{socket, POLLIN, 0};
-  for (double end = now() + seconds; now() < end;) {
-    int ready = ::poll(&file, 1, static_cast<int>(std::ceil(1000 * (end - now()))));
-    if (ready > 0) return receive(socket);
-    if (ready == 0 || errno != EINTR) return std::nullopt;
-  }
-  return std::nullopt;
-}
-
 void kill_group(pid_t process) {
   ::kill(-process, SIGKILL);
   while (::waitpid(process, nullptr, 0) < 0 && errno == EINTR) {
@@ -72,7 +61,8 @@ void kill_group(pid_t process) {
 
 }  // namespace
 
-WorkerProcess::WorkerProcess(const std::vector<std::string>& command, int data, const Message& problem) {
+WorkerProcess::WorkerProcess(const std::vector<std::string>& command, int data, const Message& problem)
+    : name_(join(command, " ")) {
   if (command.empty()) throw OptionsError("tuning needs the command of a program that runs worker_main()");
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
@@ -82,13 +72,12 @@ WorkerProcess::WorkerProcess(const std::vector<std::string>& command, int data, 
   process_ = spawn(command, theirs, memory);
   for (int file : {ends[1], theirs, memory}) ::close(file);
   socket_ = ends[0];
-  std::optional<Message> answer;
-  if (process_ > 0 && send(socket_, problem)) answer = receive_within(socket_, start_seconds);
-  if (answer && *answer == Message{"ready"}) return;
-  if (process_ > 0) kill_group(process_);
+  if (process_ > 0) {
+    send(socket_, problem);
+    return;
+  }
   ::close(socket_);
-  throw ResourceError(str("the worker process '", join(command, " "), "' does not start",
-                          answer && answer->size() > 1 ? ": " + (*answer)[1] : ""));
+  throw ResourceError(str("the worker process '", name_, "' does not start"));
 }
 
 WorkerProcess::~WorkerProcess() {
@@ -96,32 +85,75 @@ WorkerProcess::~WorkerProcess() {
   kill_group(process_);
 }
 
+void WorkerProcess::take_greeting() {
+  auto greeting = receive(socket_);
+  if (greeting && *greeting == Message{"ready"}) return;
+  throw ResourceError(str("the worker process '", name_, "' does not start",
+                          greeting && greeting->size() > 1 ? ": " + (*greeting)[1] : ""));
+}
+
 Workers::Workers(std::vector<std::string> command, int data, Message problem)
     : command_(std::move(command)), data_(data), problem_(std::move(problem)) {}
 
-/// What keeps the job from being started, once others were: it costs that job only.
-std::optional<Message> Workers::try_start(Seat& seat, std::size_t index, const Message& job, const Limits& limits,
-                                          int device) {
+/// Job \p index is for \p at, whose worker is started where it is missing. What keeps it from being started, if
+/// anything does.
+std::optional<Message> Workers::take_up(std::size_t at, std::size_t index, const Work& work) {
+  auto& seat = seats_[at];
   try {
-    start(seat, index, job, limits, device);
-    return std::nullopt;
+    if (!seat.worker) {
+      seat.worker = std::make_unique<WorkerProcess>(command_, data_, problem_);
+      seat.ready = false;
+      seat.deadline = now() + start_seconds;
+    }
   } catch (const ResourceError& error) {
-    if (!has_started_) throw;
-    return Message{name(Status::Exhausted), error.what()};
+    return not_started(seat, error.what());
   }
+  seat.job = index;
+  if (seat.ready) order(at, work);
+  return std::nullopt;
 }
 
-void Workers::start(Seat& seat, std::size_t index, const Message& job, const Limits& limits, int device) {
-  if (!seat.worker) seat.worker = std::make_unique<WorkerProcess>(command_, data_, problem_);
-  has_started_ = true;
-  Message message{exact_text(limits.seconds), str(limits.memory), str(device)};
+/// The reply of a job whose worker does not start: that costs this job only, once others have. Throws ResourceError
+/// else.
+Message Workers::not_started(Seat& seat, const std::string& why) {
+  seat.worker.reset();
+  if (!has_started_) {
+    clear();
+    throw ResourceError(why);
+  }
+  return {name(Status::Exhausted), why};
+}
+
+/// Sends its job to the worker at \p at, which is ready.
+void Workers::order(std::size_t at, const Work& work) {
+  auto& seat = seats_[at];
+  Message message{exact_text(work.limits.seconds), str(work.limits.memory), str(work.devices[at])};
+  auto job = work.make(*seat.job);
   message.insert(message.end(), job.begin(), job.end());
   send(seat.worker->socket(), message);
-  seat.job = index;
-  seat.deadline = now() + limits.seconds + grace;
+  seat.deadline = now() + work.limits.seconds + grace;
 }
 
-/// The reply of the job at \p seat, if it has ended one way or the other.
+/// The reply of the job at \p at, if it has ended one way or the other.
+std::optional<Message> Workers::look_at(std::size_t at, bool readable, const Work& work) {
+  return seats_[at].ready ? reply(seats_[at], readable) : greet(at, readable, work);
+}
+
+/// Gives the worker at \p at its job if it has loaded; what becomes of the job if it never will.
+std::optional<Message> Workers::greet(std::size_t at, bool readable, const Work& work) {
+  auto& seat = seats_[at];
+  if (!readable && now() < seat.deadline) return std::nullopt;
+  if (!readable) return not_started(seat, str("a worker process has not started in ", start_seconds, " s"));
+  try {
+    seat.worker->take_greeting();
+  } catch (const ResourceError& error) {
+    return not_started(seat, error.what());
+  }
+  has_started_ = seat.ready = true;
+  order(at, work);
+  return std::nullopt;
+}
+
 std::optional<Message> Workers::reply(Seat& seat, bool readable) {
   if (readable) {
     auto result = receive(seat.worker->socket());
@@ -143,7 +175,12 @@ void Workers::clear() {
 bool Workers::run(std::size_t count, const MakeJob& make, const Limits& limits, const std::vector<int>& devices,
                   const Done& done, const Stop& stop) {
   if (seats_.size() < devices.size()) seats_.resize(devices.size());
+  const Work work{make, limits, devices};
   std::size_t next = 0, left = count;
+  auto end = [&](std::size_t index, Message reply, std::size_t seat) {
+    --left;
+    done(index, std::move(reply), devices[seat]);
+  };
   while (left > 0) {
     if (stop()) return clear(), false;
     std::vector<pollfd> files;
@@ -152,10 +189,7 @@ bool Workers::run(std::size_t count, const MakeJob& make, const Limits& limits, 
       auto& seat = seats_[i];
       if (!seat.job && next < count) {
         auto index = next++;
-        if (auto failed = try_start(seat, index, make(index), limits, devices[i])) {
-          --left;
-          done(index, std::move(*failed), devices[i]);
-        }
+        if (auto failed = take_up(i, index, work)) end(index, std::move(*failed), i);
       }
       if (!seat.job) continue;
       files.push_back({seat.worker->socket(), POLLIN, 0});
@@ -164,12 +198,11 @@ bool Workers::run(std::size_t count, const MakeJob& make, const Limits& limits, 
     ::poll(files.data(), files.size(), poll_milliseconds);
     for (std::size_t i = 0; i < busy.size(); ++i) {
       auto& seat = seats_[busy[i]];
-      auto result = reply(seat, files[i].revents != 0);
+      auto result = look_at(busy[i], files[i].revents != 0, work);
       if (!result) continue;
       auto index = *seat.job;
       seat.job.reset();
-      --left;
-      done(index, std::move(*result), devices[busy[i]]);
+      end(index, std::move(*result), busy[i]);
     }
   }
   return true;

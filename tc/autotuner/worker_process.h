@@ -15,7 +15,7 @@ namespace tc::autotuner {
 /// A program that runs worker_main(), started by its command.
 class WorkerProcess {
  public:
-  /// Throws ResourceError if it does not start.
+  /// Starts it; what it sends first says whether it has loaded. Throws ResourceError if there is no such program.
   WorkerProcess(const std::vector<std::string>& command, int data, const Message& problem);
   /// Ends it and what it runs.
   ~WorkerProcess();
@@ -24,18 +24,22 @@ class WorkerProcess {
 
   int socket() const { return socket_; }
   pid_t process() const { return process_; }
+  /// Takes what it sent first. Throws ResourceError unless that says that it is ready.
+  void take_greeting();
 
  private:
+  std::string name_;
   pid_t process_ = -1;
   int socket_ = -1;
 };
 
 struct Limits {
   double seconds = 30;
-  std::size_t memory = 0;  ///< bytes a job may take beyond what its process has; 0: no limit
+  std::size_t memory = 0;  ///< bytes a job may take beyond what its process has and stacks; 0: no limit
 };
 
-/// Worker processes that take turns at jobs. One that ends is started anew.
+/// Worker processes that take turns at jobs. Those that are missing start all at once, each takes its first job when it
+/// is ready. One that ends is started anew.
 class Workers {
  public:
   Workers(std::vector<std::string> command, int data, Message problem);
@@ -58,19 +62,29 @@ class Workers {
  private:
   struct Seat {
     std::unique_ptr<WorkerProcess> worker;
-    std::optional<std::size_t> job;
-    double deadline = 0;  ///< on the steady clock
+    bool ready = false;              ///< has the worker loaded?
+    std::optional<std::size_t> job;  ///< that it has, or will have when it is ready
+    double deadline = 0;             ///< on the steady clock
   };
-  std::optional<Message> try_start(Seat& seat, std::size_t index, const Message& job, const Limits& limits, int device);
-  void start(Seat& seat, std::size_t index, const Message& job, const Limits& limits, int device);
-  void clear();
+  /// What a run() was asked for.
+  struct Work {
+    const MakeJob& make;
+    const Limits& limits;
+    const std::vector<int>& devices;
+  };
+  std::optional<Message> look_at(std::size_t seat, bool readable, const Work& work);
+  std::optional<Message> greet(std::size_t seat, bool readable, const Work& work);
   std::optional<Message> reply(Seat& seat, bool readable);
+  Message not_started(Seat& seat, const std::string& why);
+  void order(std::size_t seat, const Work& work);
+  std::optional<Message> take_up(std::size_t seat, std::size_t index, const Work& work);
+  void clear();
 
   std::vector<std::string> command_;
   int data_;
   Message problem_;
   std::vector<Seat> seats_;
-  bool has_started_ = false;  ///< has a worker ever run?
+  bool has_started_ = false;  ///< has a worker ever been ready?
 };
 
 }  // namespace tc::autotuner
