@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <set>
 
 #include "tc/base/error.h"
@@ -19,6 +21,15 @@ const std::set<std::string> wanted_status(const std::string& fault) {
   return {"crash"};
 }
 
+/// Seconds after which a process is taken to hang: many times as long as a candidate takes while the machine is as busy
+/// as now. A tuning of one candidate runs some eight processes, most of them one after another.
+double patience(const std::shared_ptr<const engine::Function>& function, const std::vector<TensorView>& inputs) {
+  constexpr double least = 1.5, tunings = 5;
+  auto start = std::chrono::steady_clock::now();
+  tune(function, inputs, {}, quick(1));
+  return std::max(least, tunings * std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+}
+
 TEST(Chaos, TuningsEndWellAndNeverPickAFaultyCandidate) {
   auto function = function_of(product_text);
   Inputs inputs({matrix(12, 10), matrix(10, 16)});
@@ -26,7 +37,7 @@ TEST(Chaos, TuningsEndWellAndNeverPickAFaultyCandidate) {
   int faulty = 0, all = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     auto settings = quick(12, seed, kinds);
-    settings.compile_limit = settings.run_limit = 5;
+    settings.compile_limit = settings.run_limit = patience(function, inputs.views());
     settings.memory_limit = std::size_t(256) << 20;
     settings.final_seconds = 0.005;
     auto result = tune(function, inputs.views(), {}, settings);
