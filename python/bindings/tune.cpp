@@ -116,6 +116,17 @@ TuneResult watched(const std::function<TuneResult()>& work, const Cancellation& 
   return future.get();
 }
 
+/// What \p work gives; a tuning that Ctrl-C ended before there was anything to give is a KeyboardInterrupt.
+template <typename Work>
+TuneResult result_or_interrupt(Work&& work) {
+  try {
+    return work();
+  } catch (const CancelledError& error) {
+    PyErr_SetString(PyExc_KeyboardInterrupt, error.what());
+    throw py::error_already_set();
+  }
+}
+
 TuneSettings settings_of(const py::dict& values) {
   TuneSettings settings;
   settings.worker = values["worker"].cast<std::vector<std::string>>();
@@ -174,7 +185,7 @@ py::dict tune(const CacheKey& key, const py::tuple& tensors, const std::shared_p
   for (const auto& tensor : key.key.tensors)
     if (tensor.output) outputs.push_back(tensor.spec);
   auto work = [&] { return autotuner::tune(key.function, inputs.views(), outputs, settings); };
-  auto result = to_python(watched(work, settings.cancellation, mailbox, show));
+  auto result = to_python(result_or_interrupt([&] { return watched(work, settings.cancellation, mailbox, show); }));
   if (cache) give_warnings(*cache);
   return result;
 }

@@ -231,7 +231,8 @@ def autotune(
     """Searches for the mapping options that make `function` fastest for tensors like these, by measuring on this machine.
 
     It ends after `budget` seconds or `candidates` candidates, whichever comes first; `effort` stands for both: "quick" (20 s) or
-    "full" (10 minutes). Without any of them the budget is 60 s. Ctrl-C ends it with the best so far.
+    "full" (10 minutes). Without any of them the budget is 60 s. Ctrl-C ends it with the best so far, within
+    about two seconds, or with a KeyboardInterrupt where there is nothing yet.
 
     Candidates are compiled and run in processes of their own; only those whose results are right count. `method` is
     "genetic" or "random"; `ranking` says which of the candidates it proposes are measured: "none", all; "model", those that the

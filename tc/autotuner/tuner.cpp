@@ -7,18 +7,17 @@
 
 #include "tc/autotuner/checkpoint.h"
 #include "tc/autotuner/cost_model.h"
-#include "tc/autotuner/device.h"
 #include "tc/autotuner/evaluation.h"
 #include "tc/autotuner/finals.h"
 #include "tc/autotuner/problem.h"
-#include "tc/autotuner/random_search.h"
 #include "tc/autotuner/record.h"
+#include "tc/autotuner/set_up.h"
 #include "tc/autotuner/winner.h"
 #include "tc/autotuner/worker_process.h"
+#include "tc/base/log.h"
 #include "tc/base/str.h"
 #include "tc/cache/build_id.h"
 #include "tc/cache/sha256.h"
-#include "tc/cpu/thread_pool.h"
 #include "tc/engine/persistent.h"
 
 namespace tc::autotuner {
@@ -29,61 +28,9 @@ constexpr double most_reserved = 0.25;  ///< of the budget, for the finals
 constexpr int least_generation = 4;
 constexpr std::size_t most_passed_over = 10;  ///< candidates, for each of a generation
 constexpr double least_final_seconds = 0.2, cancelled_final_seconds = 0.5;
+constexpr double cancelled_seconds = 1.5;  ///< for all of the finals, once tuning is cancelled
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-Problem problem_of(const engine::Function& function, const std::vector<engine::Argument>& arguments,
-                   const TuneSettings& settings) {
-  return {function.file->text,
-          function.name(),
-          engine::specs(arguments, false),
-          engine::specs(arguments, true),
-          to_string(settings.target),
-          settings.threads > 0 ? settings.threads : cpu::num_threads()};
-}
-
-/// The default options, those of the cache for this or the nearest shapes, then the user's.
-std::vector<options::MappingOptions> starts_of(const engine::Function& function,
-                                               const std::vector<engine::Argument>& arguments,
-                                               const TuneSettings& settings) {
-  std::vector<options::MappingOptions> result{options::MappingOptions()};
-  if (settings.cache) {
-    auto key = engine::persistent_key(function, arguments, settings.target);
-    if (auto best = settings.cache->best(key)) result.push_back(engine::with_names_of(function, best->options));
-    if (auto nearest = settings.cache->nearest(key))
-      result.push_back(engine::with_names_of(function, nearest->entry.options));
-  }
-  result.insert(result.end(), settings.starts.begin(), settings.starts.end());
-  return result;
-}
-
-std::unique_ptr<Search> make_search(const SearchSpace& space, const std::vector<options::MappingOptions>& starts,
-                                    const TuneSettings& settings) {
-  if (settings.method == Method::Random) return std::make_unique<RandomSearch>(space, settings.seed, starts);
-  return std::make_unique<GeneticSearch>(space, settings.seed, starts, settings.genetic);
-}
-
-void check_settings(const TuneSettings& settings) {
-  if (settings.budget <= 0 && settings.candidates <= 0)
-    throw OptionsError("tuning needs a budget of seconds or a number of candidates");
-  if (settings.worker.empty()) throw OptionsError("tuning needs the command of a worker process");
-  if (settings.genetic.population < 1) throw OptionsError("the population must be at least 1");
-}
-
-/// Limits of a candidate that runs. Drivers of GPUs reserve more addresses than any limit would leave them.
-Limits run_limits(const TuneSettings& settings) {
-  return {settings.run_limit, settings.target.is_cuda() ? 0 : settings.memory_limit};
-}
-
-EvaluationSettings evaluation_settings(const TuneSettings& settings) {
-  EvaluationSettings result;
-  result.compilers = settings.compilers > 0 ? settings.compilers : Target::host().cores;
-  if (settings.target.is_cuda()) result.devices = find_gpus(settings.target, settings.devices);
-  result.measure_seconds = settings.measure_seconds;
-  result.compile = {settings.compile_limit, settings.memory_limit};
-  result.run = run_limits(settings);
-  return result;
-}
 
 /// One tuning.
 class Tuner {
@@ -113,6 +60,7 @@ class Tuner {
   std::optional<Checkpoint> find_checkpoint() const;
   void resume(const Checkpoint& checkpoint);
   void save_checkpoint();
+  void try_to_save_checkpoint();
   void make_reference();
   void measure_default();
   Candidate timed_default();
@@ -121,6 +69,8 @@ class Tuner {
   std::vector<Candidate> most_promising(std::vector<Candidate> asked, std::size_t count);
   void learn(const Candidate& candidate);
   void tell(const std::vector<Candidate>& generation);
+  FinalSettings final_settings() const;
+  std::optional<std::vector<Finalist>> play_short_finals();
   void choose();
 
   const TuneSettings& settings_;
@@ -169,6 +119,7 @@ TuneResult Tuner::run() {
   make_reference();
   measure_default();
   if (checkpoint) resume(*checkpoint);
+  save_checkpoint();
   while (auto generation = next_generation()) {
     auto ended = [&](const Candidate& candidate) {
       auto copy = candidate;
@@ -178,7 +129,7 @@ TuneResult Tuner::run() {
     };
     auto measured = evaluation_.measure(*generation, ended, when_over());
     tell(measured);
-    if (measured.size() == generation->size()) save_checkpoint();
+    if (measured.size() == generation->size()) try_to_save_checkpoint();
   }
   choose();
   result_.candidates = record_.take();
@@ -235,6 +186,15 @@ void Tuner::resume(const Checkpoint& checkpoint) {
 void Tuner::save_checkpoint() {
   if (settings_.checkpoint.empty()) return;
   save({identity(), search_->state(), elapsed(), result_.generations, record_.candidates()}, settings_.checkpoint);
+}
+
+/// A disk that is full by now does not end a tuning that has begun.
+void Tuner::try_to_save_checkpoint() {
+  try {
+    save_checkpoint();
+  } catch (const ResourceError& error) {
+    log(LogLevel::Warning, error.what());
+  }
 }
 
 /// The interpreter's results, else those of the default options on a processor, go into the shared memory.
@@ -353,20 +313,38 @@ void Tuner::tell(const std::vector<Candidate>& generation) {
   search_->tell(trials);
 }
 
-/// The finals, in the time that is left.
-void Tuner::choose() {
+FinalSettings Tuner::final_settings() const {
   double left =
       settings_.budget > 0 ? std::max(least_final_seconds, settings_.budget - elapsed()) : settings_.final_seconds;
   FinalSettings how;
   how.finalists = settings_.finalists;
   how.seconds = std::min(left, settings_.final_seconds);
-  if (cancelled()) how.seconds = std::min(how.seconds, cancelled_final_seconds);
   how.compilers = how_.compilers;
   how.device = how_.devices.front();
   how.compile = how_.compile;
   how.limits = how_.run;
   how.limits.seconds += 8 * how.seconds;
-  result_.finalists = play_finals(workers_, record_.candidates(), how);
+  how.stop = when_cancelled();
+  return how;
+}
+
+/// The finals of a tuning that was cancelled: short ones of the fastest and the default options; nothing where these
+/// take too long.
+std::optional<std::vector<Finalist>> Tuner::play_short_finals() {
+  auto how = final_settings();
+  how.finalists = 1;
+  how.seconds = std::min(how.seconds, cancelled_final_seconds);
+  how.stop = [until = now() + cancelled_seconds] { return now() > until; };
+  return play_finals(workers_, record_.candidates(), how);
+}
+
+/// The finals, in the time that is left.
+void Tuner::choose() {
+  std::optional<std::vector<Finalist>> played;
+  if (!cancelled()) played = play_finals(workers_, record_.candidates(), final_settings());
+  if (!played) result_.stop = Stop::Cancelled;
+  if (!played) played = play_short_finals();
+  result_.finalists = played ? std::move(*played) : unplayed_finals(record_.candidates());
   result_.standard = *std::find_if(result_.finalists.begin(), result_.finalists.end(),
                                    [](const auto& finalist) { return finalist.options == options::MappingOptions(); });
   result_.best = result_.finalists.front();
@@ -376,7 +354,7 @@ void Tuner::choose() {
 
 TuneResult tune(const std::shared_ptr<const engine::Function>& function, const std::vector<TensorView>& inputs,
                 const std::vector<TensorSpec>& outputs, const TuneSettings& settings) {
-  check_settings(settings);
+  check(settings);
   return Tuner(function, inputs, outputs, settings).run();
 }
 

@@ -41,8 +41,14 @@ inline std::string fault_of(const std::string& options, const std::string& kinds
 ///   run_segv run_hang              after it has run
 ///   wrong nan unwritten            an element of its results is another, none, or as it was before
 ///   default <kind>                 befalls the default options, and no others
+///   stall <file>                   no compile ends while there is the file
 inline Hook chaos(const std::string& kinds) {
   if (kinds.empty()) return {};
+  if (kinds.starts_with("stall ")) {
+    return [file = kinds.substr(6)](const std::string& step, const std::string&, const std::vector<TensorView>&) {
+      while (step == "compile" && ::access(file.c_str(), F_OK) == 0) ::usleep(10000);
+    };
+  }
   return [kinds](const std::string& step, const std::string& options, const std::vector<TensorView>& outputs) {
     auto fault = kinds.starts_with("default ") ? options.empty() ? kinds.substr(8) : "" : fault_of(options, kinds);
     auto* result = outputs.empty() ? nullptr : static_cast<float*>(outputs[0].data);

@@ -24,5 +24,45 @@ TEST(Faster, IsBeyondNoise) {
   for (const auto& row : rows) EXPECT_EQ(faster(row.of, row.than), row.faster) << testing::PrintToString(row.of);
 }
 
+Candidate candidate(const char* options, Status status, double seconds, double spread, int generation) {
+  Candidate result;
+  result.options = options::MappingOptions::parse(options);
+  result.status = status;
+  result.seconds = seconds;
+  result.spread = spread;
+  result.code = options;
+  result.generation = generation;
+  return result;
+}
+
+TEST(UnplayedFinals, TakeTheFastestThatWasRightIfThatIsBeyondNoise) {
+  const auto standard = candidate("", Status::Ok, 1, 0.1, 0);
+  auto fast = [](double seconds, double spread, Status status = Status::Ok) {
+    return candidate("tile=8", status, seconds, spread, 1);
+  };
+  struct Row {
+    std::vector<Candidate> candidates;
+    const char* finalists;
+  };
+  const Row rows[] = {
+      {{standard}, "()"},
+      {{standard, fast(0.7, 0.1)}, "(tile=8)()"},
+      {{standard, fast(0.7, 0.25)}, "()(tile=8)"},
+      {{standard, fast(1.2, 0)}, "()(tile=8)"},
+      {{standard, fast(0, 0, Status::Wrong)}, "()"},
+      {{standard, fast(0.2, 0, Status::Slow)}, "()"},
+      {{standard, fast(0.7, 0.1), candidate("pack=0", Status::Ok, 0.6, 0.1, 2)}, "(pack=0)()"},
+      {{candidate("", Status::Ok, 1, 0, 0), fast(0.995, 0)}, "()(tile=8)"},
+  };
+  for (const auto& row : rows) {
+    std::string text;
+    for (const auto& finalist : unplayed_finals(row.candidates)) {
+      text += "(" + finalist.options.to_text() + ")";
+      EXPECT_EQ(finalist.runs, 0);
+    }
+    EXPECT_EQ(text, row.finalists);
+  }
+}
+
 }  // namespace
 }  // namespace tc::autotuner

@@ -1,21 +1,30 @@
 #include "tc/autotuner/tuner.h"
 
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <set>
 #include <thread>
 
 #include "tc/autotuner/checkpoint.h"
 #include "tc/base/error.h"
 #include "tc/engine/engine.h"
+#include "tc/engine/persistent.h"
 #include "tuner_fixture.h"
 
 namespace tc::autotuner {
 namespace {
+
+void write_text(const std::string& file, const char* text) { std::ofstream(file) << text; }
 
 std::string tried(const TuneResult& result) {
   std::string text;
   for (const auto& candidate : result.candidates) text += candidate.options.to_text() + "\n";
   return text;
 }
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 TEST(Tune, TriesCandidatesAndTimesTheWinnerAgainstTheDefault) {
   Inputs inputs({matrix(40, 48), matrix(48, 64)});
@@ -150,6 +159,36 @@ TEST(Tune, EndsWithTheBestSoFarWhenCancelled) {
   EXPECT_LT(result.candidates.size(), 20u);
 }
 
+/// Finals, whose compiles do not end, are given up.
+TEST(Tune, EndsSoonWhenCancelledInTheFinals) {
+  Folder folder;
+  auto stalled = folder.path() + "/stalled";
+  Inputs inputs({matrix(32, 32), matrix(32, 32)});
+  auto settings = quick(8, 1, "stall " + stalled);
+  settings.compile_limit = 60;
+  double cancelled = 0;
+  std::thread canceller;
+  settings.on_progress = [&](const Progress& progress) {
+    if (progress.tried < 8) return;
+    std::ofstream(stalled) << "now";
+    canceller = std::thread([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      cancelled = now();
+      settings.cancellation.cancel();
+    });
+  };
+  auto result = tune(function_of(product_text), inputs.views(), {}, settings);
+  canceller.join();
+  EXPECT_LT(now() - cancelled, 20);
+  EXPECT_EQ(result.stop, Stop::Cancelled);
+  EXPECT_EQ(result.best.runs, 0) << "nothing was compared";
+  ASSERT_TRUE(result.executable);
+  EXPECT_EQ(result.executable->image().options, result.best.options.to_text());
+  auto best = std::find_if(result.candidates.begin(), result.candidates.end(),
+                           [&](const auto& candidate) { return candidate.options == result.best.options; });
+  EXPECT_EQ(best->status, Status::Ok);
+}
+
 TEST(Tune, KeepsToABudgetOfSeconds) {
   Inputs inputs({matrix(32, 32), matrix(32, 32)});
   auto settings = quick(0);
@@ -159,6 +198,90 @@ TEST(Tune, KeepsToABudgetOfSeconds) {
   EXPECT_EQ(result.stop, Stop::Budget);
   EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 15);
   EXPECT_GT(result.candidates.size(), 1u);
+}
+
+TEST(Tune, TakesTensorsWithoutElements) {
+  Inputs inputs({matrix(0, 8), matrix(8, 8)});
+  auto result = tune(function_of(product_text), inputs.views(), {}, quick(4));
+  EXPECT_EQ(result.stop, Stop::Candidates);
+  EXPECT_EQ(result.standard.options, options::MappingOptions());
+}
+
+TEST(Tune, OfTwoAtOnceBothWinnersAreKept) {
+  Folder folder;
+  Inputs inputs({matrix(32, 32), matrix(32, 32)});
+  cache::CacheSettings where;
+  where.folder = folder.path() + "/cache";
+  auto work = [&](std::uint64_t seed) {
+    auto settings = quick(5, seed);
+    settings.cache = std::make_shared<cache::Cache>(where);
+    EXPECT_TRUE(tune(function_of(product_text), inputs.views(), {}, settings).kept) << seed;
+  };
+  std::thread other(work, 1);
+  work(2);
+  other.join();
+  auto target = quick(1).target;
+  auto function = function_of(product_text);
+  auto arguments = engine::make_arguments(*function, {matrix(32, 32), matrix(32, 32)}, {});
+  EXPECT_EQ(cache::Cache(where).find(engine::persistent_key(*function, arguments, target)).size(), 2u);
+}
+
+TEST(Tune, ACacheThatVanishesIsMadeAnew) {
+  Folder folder;
+  Inputs inputs({matrix(32, 32), matrix(32, 32)});
+  cache::CacheSettings where;
+  where.folder = folder.path() + "/cache";
+  auto settings = quick(5);
+  settings.cache = std::make_shared<cache::Cache>(where);
+  tune(function_of(product_text), inputs.views(), {}, settings);
+  ASSERT_TRUE(std::filesystem::exists(where.folder));
+  settings.on_candidate = [&](const Candidate&) { std::filesystem::remove_all(where.folder); };
+  EXPECT_TRUE(tune(function_of(product_text), inputs.views(), {}, settings).kept);
+  EXPECT_TRUE(std::filesystem::exists(where.folder));
+}
+
+TEST(Tune, ACacheThatIsOnlyReadKeepsNothing) {
+  Folder folder;
+  Inputs inputs({matrix(32, 32), matrix(32, 32)});
+  cache::CacheSettings where;
+  where.folder = folder.path() + "/cache";
+  where.writable = false;
+  auto settings = quick(3);
+  settings.cache = std::make_shared<cache::Cache>(where);
+  auto result = tune(function_of(product_text), inputs.views(), {}, settings);
+  EXPECT_FALSE(result.kept);
+  EXPECT_TRUE(result.executable);
+  EXPECT_FALSE(std::filesystem::exists(where.folder));
+}
+
+TEST(Tune, ACheckpointThatCannotBeWrittenIsAnErrorAtTheBeginningOnly) {
+  Folder folder;
+  Inputs inputs({matrix(16, 16), matrix(16, 16)});
+  auto settings = quick(8);
+  write_text(folder.path() + "/file", "no folder");
+  settings.checkpoint = folder.path() + "/file/point";
+  int tried = 0;
+  settings.on_candidate = [&](const Candidate& candidate) { tried += candidate.generation > 0; };
+  EXPECT_THROW(tune(function_of(product_text), inputs.views(), {}, settings), ResourceError);
+  EXPECT_EQ(tried, 0);
+  settings.checkpoint = folder.path() + "/points/point";
+  settings.on_candidate = [&](const Candidate& candidate) {
+    if (candidate.generation == 0) return;
+    std::filesystem::remove_all(folder.path() + "/points");
+    write_text(folder.path() + "/points", "no folder any more");
+  };
+  EXPECT_EQ(tune(function_of(product_text), inputs.views(), {}, settings).stop, Stop::Candidates);
+}
+
+TEST(Tune, ABudgetThatIsOverAtOnceGivesTheDefaultOptions) {
+  Inputs inputs({matrix(16, 16), matrix(16, 16)});
+  auto settings = quick(0);
+  settings.budget = 1e-6;
+  auto result = tune(function_of(product_text), inputs.views(), {}, settings);
+  EXPECT_EQ(result.stop, Stop::Budget);
+  EXPECT_EQ(result.candidates.size(), 1u);
+  EXPECT_EQ(result.best.options, options::MappingOptions());
+  EXPECT_GT(result.best.runs, 0);
 }
 
 TEST(Tune, SaysWhatItCannotDo) {
@@ -175,6 +298,11 @@ TEST(Tune, SaysWhatItCannotDo) {
     return std::string();
   };
   EXPECT_NE(fails([](auto& s) { s.candidates = 0; }).find("a budget of seconds or"), std::string::npos);
+  EXPECT_NE(fails([](auto& s) { s.candidates = -3; }).find("-3 candidates means nothing"), std::string::npos);
+  for (double budget : {-1.0, std::nan("")})
+    EXPECT_NE(fails([&](auto& s) { s.budget = budget; }).find("means nothing"), std::string::npos);
+  EXPECT_NE(fails([](auto& s) { s.run_limit = 0; }).find("seconds for running a candidate"), std::string::npos);
+  EXPECT_NE(fails([](auto& s) { s.threads = -1; }).find("0 or more"), std::string::npos);
   EXPECT_NE(fails([](auto& s) { s.worker = {"/bin/false"}; }).find("does not start"), std::string::npos);
   EXPECT_NE(fails([](auto& s) { s.worker = {"/nonexistent"}; }).find("does not start"), std::string::npos);
   EXPECT_THROW(parse_method("annealing"), OptionsError);

@@ -140,6 +140,13 @@ def test_ctrl_c_ends_with_the_best_so_far():
     assert result.stop == "interrupt" and result.elapsed < 30 and result.best.time > 0
 
 
+def test_ctrl_c_before_there_is_a_result_is_a_keyboard_interrupt():
+    T = tc.define(MM)
+    threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt, match="before the default options"):
+        tc.autotune(T.mm, tc.spec((512, 512)), tc.spec((512, 512)), cache=False, progress=False, budget=60)
+
+
 def processes_below(parent):
     """The processes that `parent` started, and those they started."""
     parents = {}
@@ -231,6 +238,21 @@ def tool(*words, code=0):
     result = subprocess.run([TOOL, *map(str, words)], capture_output=True, text=True, env=environment)
     assert result.returncode == code, result.stdout + result.stderr
     return result.stderr if code else result.stdout
+
+
+def test_a_full_disk_costs_the_log_only(tmp_path):
+    source = tmp_path / "mm.tc"
+    source.write_text(MM)
+    words = [TOOL, source, "--sizes=M=8,K=8,N=8", "--candidates=3", "--quiet", f"--cache={tmp_path / 'cache'}", "--log=/dev/full"]
+    result = subprocess.run(list(map(str, words)), capture_output=True, text=True)
+    assert result.returncode == 0 and result.stdout.startswith("mm M=8,K=8,N=8: ")
+    assert result.stderr == "tc_autotune: --log: '/dev/full' cannot be written any more\n"
+
+
+@pytest.mark.parametrize("limits", [dict(budget=-1), dict(budget=float("nan")), dict(budget=0), dict(budget=0, candidates=0), dict(candidates=-5)])
+def test_limits_that_mean_nothing(limits):
+    with pytest.raises(tc.OptionsError, match="means nothing|needs a budget"):
+        tc.autotune(tc.define(MM).mm, A, B, cache=False, progress=False, **limits)
 
 
 def test_the_program(cache, tmp_path):

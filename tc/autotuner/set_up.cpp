@@ -1,0 +1,84 @@
+#include "tc/autotuner/set_up.h"
+
+#include "tc/autotuner/device.h"
+#include "tc/autotuner/random_search.h"
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/cpu/thread_pool.h"
+#include "tc/engine/persistent.h"
+
+namespace tc::autotuner {
+namespace {
+
+/// Throws OptionsError unless \p value is a number of seconds.
+void check_seconds(double value, const char* what) {
+  if (!(value > 0)) throw OptionsError(str("the seconds for ", what, " must be more than 0; they are ", value));
+}
+
+/// Limits of a candidate that runs. Drivers of GPUs map far more memory than they use.
+Limits run_limits(const TuneSettings& settings) {
+  return {settings.run_limit, settings.target.is_cuda() ? 0 : settings.memory_limit};
+}
+
+}  // namespace
+
+void check(const TuneSettings& settings) {
+  if (!(settings.budget >= 0) || settings.candidates < 0)
+    throw OptionsError(str("a budget of ", settings.budget, " seconds and ", settings.candidates,
+                           " candidates means nothing: give numbers from 0 (no limit) on"));
+  if (settings.budget == 0 && settings.candidates == 0)
+    throw OptionsError("tuning needs a budget of seconds or a number of candidates");
+  if (settings.worker.empty()) throw OptionsError("tuning needs the command of a worker process");
+  if (settings.genetic.population < 1) throw OptionsError("the population must be at least 1");
+  if (settings.threads < 0 || settings.compilers < 0 || settings.finalists < 0)
+    throw OptionsError("threads, compilers and finalists must be 0 or more");
+  check_seconds(settings.compile_limit, "compiling a candidate");
+  check_seconds(settings.run_limit, "running a candidate");
+  check_seconds(settings.measure_seconds, "timing a candidate");
+  check_seconds(settings.interpret_limit, "the interpreter");
+  check_seconds(settings.final_seconds, "the finals");
+}
+
+EvaluationSettings evaluation_settings(const TuneSettings& settings) {
+  EvaluationSettings result;
+  result.compilers = settings.compilers > 0 ? settings.compilers : Target::host().cores;
+  if (settings.target.is_cuda()) result.devices = find_gpus(settings.target, settings.devices);
+  result.measure_seconds = settings.measure_seconds;
+  result.compile = {settings.compile_limit, settings.memory_limit};
+  result.run = run_limits(settings);
+  return result;
+}
+
+Problem problem_of(const engine::Function& function, const std::vector<engine::Argument>& arguments,
+                   const TuneSettings& settings) {
+  return {function.file->text,
+          function.name(),
+          engine::specs(arguments, false),
+          engine::specs(arguments, true),
+          to_string(settings.target),
+          settings.threads > 0 ? settings.threads : cpu::num_threads()};
+}
+
+std::vector<options::MappingOptions> starts_of(const engine::Function& function,
+                                               const std::vector<engine::Argument>& arguments,
+                                               const TuneSettings& settings) {
+  std::vector<options::MappingOptions> result{options::MappingOptions()};
+  if (settings.cache) {
+    auto key = engine::persistent_key(function, arguments, settings.target);
+    auto here = engine::circumstances_here(settings.target);
+    if (here.threads > 0 && settings.threads > 0) here.threads = settings.threads;
+    if (auto best = settings.cache->best(key, here)) result.push_back(engine::with_names_of(function, best->options));
+    if (auto nearest = settings.cache->nearest(key, here))
+      result.push_back(engine::with_names_of(function, nearest->entry.options));
+  }
+  result.insert(result.end(), settings.starts.begin(), settings.starts.end());
+  return result;
+}
+
+std::unique_ptr<Search> make_search(const SearchSpace& space, const std::vector<options::MappingOptions>& starts,
+                                    const TuneSettings& settings) {
+  if (settings.method == Method::Random) return std::make_unique<RandomSearch>(space, settings.seed, starts);
+  return std::make_unique<GeneticSearch>(space, settings.seed, starts, settings.genetic);
+}
+
+}  // namespace tc::autotuner

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "tc/autotuner/evaluation.h"
+#include "tc/autotuner/problem.h"
+#include "tc/autotuner/search.h"
+#include "tc/autotuner/tuner.h"
+
+/// What the settings of a tuning mean for its parts.
+namespace tc::autotuner {
+
+/// Throws OptionsError for settings that mean nothing.
+void check(const TuneSettings& settings);
+
+Problem problem_of(const engine::Function& function, const std::vector<engine::Argument>& arguments,
+                   const TuneSettings& settings);
+
+/// The default options, those of the cache for this or the nearest shapes, then the user's.
+std::vector<options::MappingOptions> starts_of(const engine::Function& function,
+                                               const std::vector<engine::Argument>& arguments,
+                                               const TuneSettings& settings);
+
+/// \p space must outlive it.
+std::unique_ptr<Search> make_search(const SearchSpace& space, const std::vector<options::MappingOptions>& starts,
+                                    const TuneSettings& settings);
+
+/// Throws DeviceError and OptionsError as find_gpus() does.
+EvaluationSettings evaluation_settings(const TuneSettings& settings);
+
+}  // namespace tc::autotuner
