@@ -200,25 +200,34 @@ class Log {
     if (!out_) throw UsageError(str("--log: '", FLAGS_log, "' cannot be written"));
   }
   void write(const std::string& def, const std::string& sizes, const Candidate& candidate) {
-    if (out_.is_open())
-      out_ << "{\"def\": " << quoted(def) << ", \"sizes\": " << quoted(sizes)
-           << ", \"options\": " << quoted(candidate.options.to_text())
-           << ", \"status\": " << quoted(name(candidate.status)) << ", \"seconds\": " << candidate.seconds
-           << ", \"spread\": " << candidate.spread << ", \"generation\": " << candidate.generation
-           << ", \"at\": " << candidate.at << ", \"predicted\": " << candidate.predicted
-           << ", \"note\": " << quoted(candidate.note) << "}" << std::endl;
+    if (!out_.is_open()) return;
+    out_ << "{\"def\": " << quoted(def) << ", \"sizes\": " << quoted(sizes)
+         << ", \"options\": " << quoted(candidate.options.to_text())
+         << ", \"status\": " << quoted(name(candidate.status)) << ", \"seconds\": " << candidate.seconds
+         << ", \"spread\": " << candidate.spread << ", \"generation\": " << candidate.generation
+         << ", \"at\": " << candidate.at << ", \"predicted\": " << candidate.predicted
+         << ", \"note\": " << quoted(candidate.note) << "}";
+    end_line();
   }
   void write(const std::string& def, const std::string& sizes, const TuneResult& result) {
-    if (out_.is_open())
-      out_ << "{\"def\": " << quoted(def) << ", \"sizes\": " << quoted(sizes)
-           << ", \"best\": " << quoted(result.best.options.to_text()) << ", \"seconds\": " << result.best.seconds
-           << ", \"default_seconds\": " << result.standard.seconds << ", \"candidates\": " << result.candidates.size()
-           << ", \"generations\": " << result.generations << ", \"elapsed\": " << result.elapsed
-           << ", \"stop\": " << quoted(name(result.stop)) << ", \"kept\": " << (result.kept ? "true" : "false") << "}"
-           << std::endl;
+    if (!out_.is_open()) return;
+    out_ << "{\"def\": " << quoted(def) << ", \"sizes\": " << quoted(sizes)
+         << ", \"best\": " << quoted(result.best.options.to_text()) << ", \"seconds\": " << result.best.seconds
+         << ", \"default_seconds\": " << result.standard.seconds << ", \"candidates\": " << result.candidates.size()
+         << ", \"generations\": " << result.generations << ", \"elapsed\": " << result.elapsed
+         << ", \"stop\": " << quoted(name(result.stop)) << ", \"kept\": " << (result.kept ? "true" : "false") << "}";
+    end_line();
   }
 
  private:
+  /// A log that cannot be written any more, on a full disk, is told of once and costs no tuning.
+  void end_line() {
+    out_ << std::endl;
+    if (out_) return;
+    std::cerr << "tc_autotune: --log: '" << FLAGS_log << "' cannot be written any more\n";
+    out_.close();
+  }
+
   std::ofstream out_;
 };
 
