@@ -5,6 +5,7 @@
 #include "tc/base/str.h"
 #include "tc/cuda/shared_layout.h"
 #include "tc/engine/back_end.h"
+#include "tc/engine/grid_kernels.h"
 #include "tc/engine/quota.h"
 #include "tc/engine/shared_layouts.h"
 #include "tc/halide_bridge/raise.h"
@@ -21,77 +22,6 @@ polyhedral::MappingOptions schedule_options(const CompileState& state) {
   auto options = state.mapping;
   options.fuse_rows = state.target.grid.processors / 2;
   return options;
-}
-
-/// The kernel of \p part; where the quota runs out, one without buffers and tiles of accumulators, else one of one
-/// thread. \p mapping becomes the one it has.
-polyhedral::GridKernel map_part(CompileState& state, const LaunchState& launch, const polyhedral::Scop& part,
-                                const polyhedral::GridClusterMapping& plain, polyhedral::GridClusterMapping& mapping) {
-  std::optional<polyhedral::GridKernel> kernel;
-  auto take = [&] { kernel = polyhedral::map_kernel(part, mapping); };
-  with_quota(state, *launch.scop, "map", "a kernel has neither buffers nor register tiles", take, [&] {
-    mapping = plain;
-    with_quota(state, *launch.scop, "map", "a kernel runs in one thread", take, [&] {
-      mapping = {};
-      take();
-    });
-  });
-  return *kernel;
-}
-
-std::int64_t volume(const std::array<std::int64_t, 3>& extents) { return extents[0] * extents[1] * extents[2]; }
-
-/// Threads of the largest block, and blocks of the largest grid.
-std::pair<std::int64_t, std::int64_t> largest(const LaunchState& launch) {
-  std::int64_t threads = 1, blocks = 1;
-  for (const auto& part : launch.kernels) {
-    threads = std::max(threads, volume(part.kernel.block));
-    blocks = std::max(blocks, volume(part.kernel.grid));
-  }
-  return {threads, blocks};
-}
-
-/// Blocks that a processor has room for, of the largest of \p launch. Layouts of shared memory may need what a block
-/// has without asking; tiles of accumulators need half of the registers that a thread can have, else a quarter is
-/// enough.
-std::int64_t room_for(const LaunchState& launch, const GridLimits& limits) {
-  std::int64_t bytes = 0;
-  for (const auto& part : launch.kernels)
-    if (part.kernel.shared_bytes > 0) bytes = std::max({bytes, part.kernel.shared_bytes, limits.block_shared_bytes});
-  const auto& clusters = launch.grid->clusters;
-  bool tiles = std::any_of(clusters.begin(), clusters.end(), [](const auto& cluster) { return cluster.others.tile; });
-  auto registers = (limits.thread_registers + 1) / (tiles ? 2 : 4);
-  return strategy::resident_blocks(limits, largest(launch).first, bytes, registers);
-}
-
-/// Makes the kernels of \p launch, those of \p parts, phases of one: with as many blocks as there is room for at once,
-/// and equally many threads. They stay several where their blocks need more threads with fewer blocks in the grid.
-void join_phases(CompileState& state, LaunchState& launch, const std::vector<polyhedral::Scop>& parts,
-                 polyhedral::GridMapping& plain) {
-  const auto& limits = state.target.grid;
-  auto room = room_for(launch, limits);
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto& grid = launch.kernels[i].kernel.grid;
-    if (volume(grid) <= limits.processors * room) continue;
-    auto& mapping = launch.grid->clusters[i];
-    mapping.grid = plain.clusters[i].grid = strategy::fit_grid(grid, limits.processors * room);
-    launch.kernels[i].kernel = map_part(state, launch, parts[i], plain.clusters[i], mapping);
-  }
-  const auto [threads, blocks] = largest(launch);
-  auto blocks_per_processor = (blocks + limits.processors - 1) / limits.processors;
-  if (blocks_per_processor > room_for(launch, limits)) {
-    state.fallbacks.push_back("map found no grid whose blocks fit at once: there are several kernels");
-    return;
-  }
-  std::vector<polyhedral::GridKernel> kernels;
-  for (auto& part : launch.kernels) {
-    part.kernel = polyhedral::widen_block(part.kernel, threads);
-    kernels.push_back(part.kernel);
-  }
-  auto find_barriers = [&, threads = threads] {
-    launch.phases = PhasesState{polyhedral::grid_barriers(kernels), threads, static_cast<int>(blocks_per_processor)};
-  };
-  with_quota(state, *launch.scop, "map", "there are several kernels", find_barriers, [] {});
 }
 
 /// Fills the kernels of a launch, each with a quota of its own.
@@ -213,7 +143,7 @@ cuda::KernelText emit_whole(const LaunchState& launch, const std::string& name) 
   std::vector<cuda::Phase> phases;
   std::vector<std::string> buffers;
   cuda::KernelShape shape{
-      {largest(launch).second, 1, 1}, {launch.phases->threads, 1, 1}, launch.phases->blocks_per_processor};
+      {largest(kernels_of(launch)).second, 1, 1}, {launch.phases->threads, 1, 1}, launch.phases->blocks_per_processor};
   for (std::size_t i = 0; i < launch.kernels.size(); ++i) {
     const auto& part = launch.kernels[i];
     phases.push_back({part.body.get(), {part.kernel.grid, part.kernel.block}, launch.phases->grid_waits[i]});
@@ -246,8 +176,7 @@ std::string print_emitted(const LaunchState& launch) {
 
 void verify(const LaunchState& launch) {
   if (launch.dependences) polyhedral::verify(*launch.scop, *launch.dependences);
-  std::vector<polyhedral::GridKernel> kernels;
-  for (const auto& part : launch.kernels) kernels.push_back(part.kernel);
+  auto kernels = kernels_of(launch);
   for (const auto& kernel : kernels) polyhedral::verify_kernel(kernel);
   if (launch.phases) polyhedral::verify_phases(kernels, launch.phases->grid_waits);
 }
