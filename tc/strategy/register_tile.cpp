@@ -12,6 +12,9 @@ constexpr double busy_accumulators = 8;
 /// The most operations that a tile with a window unrolls: more code takes longer to compile than it saves.
 constexpr std::int64_t most_unrolled = 96;
 
+/// Rows of memory, read and written, that the processor asks for ahead on its own.
+constexpr std::int64_t followed_rows = 16;
+
 /// What a vector from the second cache costs, in loads from the first; a load, in multiply-adds; an iteration of a
 /// partial tile.
 constexpr double far_load = 2, load_cost = 1.0 / 3, partial_tile = 1.3;
@@ -41,18 +44,26 @@ class Search {
   double loads(const RegisterTile& tile) const {
     double result = 0;
     for (const auto& operand : operands_)
-      result += (operand.vector ? far_load : 1.0) * rows_read(operand, tile) *
-                static_cast<double>(changes(operand, tile.columns) ? tile.column_count : 1);
+      result += (operand.vector ? far_load : 1.0) * rows_read(operand, tile) * columns_read(operand, tile);
     return result;
+  }
+  /// The vectors of a window may start anywhere: the last line of a row is also the first one of the next tile.
+  double columns_read(const Operand& operand, const RegisterTile& tile) const {
+    if (!changes(operand, tile.columns)) return 1;
+    bool whole_row = tile.column_count == trips_[tile.columns];
+    return static_cast<double>(tile.column_count + (operand.window > 1 && !whole_row));
   }
   static double rows_read(const Operand& operand, const RegisterTile& tile) {
     if (!changes(operand, tile.rows)) return 1;
     if (operand.window == 1) return static_cast<double>(tile.row_count);
-    return static_cast<double>((tile.row_count - 1) * operand.step + operand.window) /
-           static_cast<double>(operand.window);
+    return static_cast<double>(window_rows(operand, tile)) / static_cast<double>(operand.window);
   }
+  static std::int64_t window_rows(const Operand& operand, const RegisterTile& tile) {
+    return (tile.row_count - 1) * operand.step + operand.window;
+  }
+  /// Accumulators, what stays while the rows of a step pass, and what passes: a vector, of a window the next one too.
   std::int64_t registers(const RegisterTile& tile) const {
-    auto result = tile.row_count * tile.column_count + 1;
+    auto result = tile.row_count * tile.column_count + (window_ > 1 ? 2 : 1);
     for (const auto& operand : operands_) {
       if (operand.vector && !changes(operand, tile.rows))
         result += changes(operand, tile.columns) ? tile.column_count : 1;
@@ -69,7 +80,12 @@ class Search {
 
   void try_tile(RegisterTile tile) {
     bool is_short = window_ == 1 || tile.row_count * tile.column_count * window_ <= most_unrolled;
-    if (registers(tile) <= registers_ && is_short) rate(tile);
+    if (registers(tile) <= registers_ && is_short && is_followed(tile)) rate(tile);
+  }
+  bool is_followed(const RegisterTile& tile) const {
+    return std::all_of(operands_.begin(), operands_.end(), [&](const Operand& operand) {
+      return operand.window == 1 || tile.row_count == 1 || window_rows(operand, tile) + tile.row_count <= followed_rows;
+    });
   }
   void rate(RegisterTile tile) {
     auto operations = static_cast<double>(tile.row_count * tile.column_count);

@@ -32,7 +32,10 @@ RegisterTile choose_register_tile(const std::vector<Operand>& operands, const st
                                   int vector_member, const Target& target,
                                   const std::vector<std::int64_t>& wanted = {});
 
-/// The best tile with the members of \p tile for \p operands, one of which has a window along its rows.
+/// The best tile with the members of \p tile for \p operands, one of which has a window along its rows. A few
+/// operations an element leave such a reduction to memory: rows of a tile, read and written, are no more than the
+/// processor asks for ahead on its own, and each that ends within a row of the tensor reads a line for the next tile
+/// too.
 RegisterTile choose_window_tile(const std::vector<Operand>& operands, const std::vector<std::int64_t>& trips,
                                 const RegisterTile& tile, const Target& target,
                                 const std::vector<std::int64_t>& wanted = {});

@@ -48,11 +48,18 @@ RegisterTile window_tile(std::int64_t window, std::int64_t step, const char* tar
 }
 
 TEST(RegisterTile, LeavesRegistersForTheFactorsOfAWindow) {
+  auto tile = window_tile(3, 1, "cpu:avx2");
+  EXPECT_LE(tile.row_count * tile.column_count + 3 + 2, 16);
+  EXPECT_GE(tile.row_count * tile.column_count, 8);
+}
+
+TEST(RegisterTile, AWindowCoversWholeRowsInFewOfThem) {
   auto tile = window_tile(3, 1, "cpu:avx512");
-  EXPECT_EQ(str(tile.row_count, "x", tile.column_count), "14x2");
-  tile = window_tile(3, 1, "cpu:avx2");
-  EXPECT_LE(tile.row_count * tile.column_count + 3 + 1, 16);
-  EXPECT_GE(tile.row_count, 4);
+  EXPECT_EQ(str(tile.row_count, "x", tile.column_count), "6x4");
+  for (int window : {2, 3, 5, 7}) {
+    tile = window_tile(window, 1, "cpu:avx512");
+    EXPECT_LE(2 * tile.row_count + window - 1, 16) << window;
+  }
 }
 
 TEST(RegisterTile, UnrollsNoMoreThanPays) {
