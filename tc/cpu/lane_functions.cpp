@@ -176,7 +176,9 @@ std::string hexadecimal(double value) {
 
 /// a / b with the same b in all lanes, rounded as IEEE division. From z = 1/b rounded and its error w, q = a z + a w is
 /// one of the two neighbours of a/b; then q + (a - q b) z is a/b rounded (Markstein). Where b or any lane of a is so
-/// large, so small or so special that a step could leave the normal range, the instruction divides.
+/// large, so small or so special that a step could leave the normal range, the instruction divides. Lanes of a in range
+/// are those whose bits, moved to begin just above the smallest integer, are at most a limit: for a b that is out of
+/// range the smallest integer, which no bits are moved to, so that one comparison tells both.
 std::string quotient(const Shape& shape) {
   bool single = shape.bits == 32;
   double low = std::ldexp(1, single ? -90 : -900), high = std::ldexp(1, single ? 90 : 900);
@@ -190,9 +192,9 @@ std::string quotient(const Shape& shape) {
   };
   std::uint64_t span = static_cast<std::uint64_t>(doubled(high)) - static_cast<std::uint64_t>(doubled(low));
   std::int64_t smallest = single ? std::numeric_limits<std::int32_t>::min() : std::numeric_limits<std::int64_t>::min();
-  auto limit = static_cast<std::int64_t>(static_cast<std::uint64_t>(smallest) + span);
-  auto offset =
-      static_cast<std::int64_t>(static_cast<std::uint64_t>(smallest) - static_cast<std::uint64_t>(doubled(low)));
+  auto first = static_cast<std::uint64_t>(smallest) + 1;  // odd, as all that even numbers are moved to
+  auto limit = static_cast<std::int64_t>(first + span);
+  auto offset = static_cast<std::int64_t>(first - static_cast<std::uint64_t>(doubled(low)));
   if (single) offset = static_cast<std::int32_t>(offset);
   Body body("quotient", shape, 2);
   auto line = [&](const auto&... parts) { return body.step(str(parts...)); };
@@ -206,22 +208,25 @@ std::string quotient(const Shape& shape) {
   auto above = line("fcmp ogt ", element, " ", size, ", ", hexadecimal(low_divisor));
   auto below = line("fcmp olt ", element, " ", size, ", ", hexadecimal(high_divisor));
   auto usable = line("and i1 ", above, ", ", below);
+  auto splat = [&](const std::string& kind, const std::string& x) {
+    auto vector = str("<", shape.lanes, " x ", kind, ">");
+    auto first = line("insertelement ", vector, " undef, ", kind, " ", x, ", i32 0");
+    return line("shufflevector ", vector, " ", first, ", ", vector, " undef, <", shape.lanes,
+                " x i32> zeroinitializer");
+  };
+  auto integer = str("i", shape.bits);
+  auto most = splat(integer, line("select i1 ", usable, ", ", integer, " ", limit, ", ", integer, " ", smallest));
   auto bits = line("bitcast ", type, " %a to ", shape.integer());
   auto shifted = body.integer("shl", bits, body.integer_number(1));
   auto moved = body.integer("add", shifted, body.integer_number(offset));
-  auto outside = line("icmp sgt ", shape.integer(), " ", moved, ", ", body.integer_number(limit));
+  auto outside = line("icmp sgt ", shape.integer(), " ", moved, ", ", most);
   auto mask = line("bitcast ", shape.condition(), " ", outside, " to i", shape.lanes);
-  auto none = line("icmp eq i", shape.lanes, " ", mask, ", 0");
-  auto fast = line("and i1 ", usable, ", ", none);
-  body.raw(str("  br i1 ", fast, ", label %products, label %division\nproducts:\n"));
-  auto splat = [&](const std::string& x) {
-    auto first = line("insertelement ", type, " undef, ", element, " ", x, ", i32 0");
-    return line("shufflevector ", type, " ", first, ", ", type, " undef, <", shape.lanes, " x i32> zeroinitializer");
-  };
+  auto fast = line("icmp eq i", shape.lanes, " ", mask, ", 0");
+  body.raw(str("  br i1 ", fast, ", label %products, label %division, !prof !0\nproducts:\n"));
   auto call = [&](const std::string& x, const std::string& y, const std::string& add) {
     return line("call ", type, " ", fma, "(", type, " ", x, ", ", type, " ", y, ", ", type, " ", add, ")");
   };
-  auto zs = splat(z), ws = splat(w), bs = splat(minus_b);
+  auto zs = splat(element, z), ws = splat(element, w), bs = splat(element, minus_b);
   auto q = call("%a", zs, body.binary("fmul", "%a", ws));
   auto exact = call(call(q, bs, "%a"), zs, q);
   body.raw(str("  ret ", type, " ", exact, "\ndivision:\n"));
@@ -236,7 +241,8 @@ std::string plain_quotient(const Shape& shape) {
 
 constexpr const char* module_head =
     "target datalayout = \"e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-f80:128-n8:16:32:64-S128\"\n"
-    "attributes #0 = { alwaysinline nounwind }\n";
+    "attributes #0 = { alwaysinline nounwind }\n"
+    "!0 = !{!\"branch_weights\", i32 1000, i32 1}\n";
 
 /// The identity, of which LLVM knows nothing, and a prefetch for reading.
 constexpr const char* pointer_definitions =

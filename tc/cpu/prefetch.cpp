@@ -19,7 +19,8 @@ using ir::Stmt;
 /// Iterations that a gather is ahead of its use.
 constexpr int gather_distance = 4;
 
-constexpr int row_distance = 1;
+/// Bytes that short rows are ahead of their use; a row, where it is longer.
+constexpr std::int64_t bytes_ahead = 1024;
 
 /// Do two reads start less than a line apart?
 bool near(const Read& a, const Read& b) {
@@ -101,7 +102,6 @@ class Choose : public ir::IRVisitor {
 
   void choose_rows(const ir::For* loop) {
     InnerLoops inner(loop);
-    auto distance = static_cast<int>(options_.distance > 0 ? options_.distance : row_distance);
     std::map<std::string, int> phases_of;
     for (const auto* phase : inner.loops) {
       if (has_loops(phase->body)) return;
@@ -117,6 +117,8 @@ class Choose : public ir::IRVisitor {
         if (phases_of[read.buffer] < 2 || done.count(read.buffer) || local) continue;
         auto step = is_indirect(read.start) ? 0 : step_of(read.start, loop->name).value_or(0);
         if (step == 0 || is_seen(read, seen) || !fits(*phase)) continue;
+        auto each = std::abs(step) * read.type.bytes();
+        auto distance = options_.distance > 0 ? options_.distance : (bytes_ahead + each - 1) / each;
         Expr later = ir::simplify(read.start + static_cast<int>(step * distance));
         additions[*phase].push_back(prefetch_of(read.buffer, later, read.type));
       }

@@ -37,6 +37,11 @@ TEST(Prefetch, AsksForTheNextRowInTheLastLoopThatReadsIt) {
   EXPECT_EQ(prefetched(rows(1024, 64), {3}), "(void *)x, int64(((((i*64) + k)*16) + 3072))*(int64)4; ");
 }
 
+TEST(Prefetch, AsksForShortRowsFurtherAhead) {
+  EXPECT_EQ(prefetched(rows(64, 4)), "(void *)x, int64(((((i*4) + k)*16) + 256))*(int64)4; ");
+  EXPECT_EQ(prefetched(rows(192, 12)), "(void *)x, int64(((((i*12) + k)*16) + 384))*(int64)4; ");
+}
+
 TEST(Prefetch, LeavesRowsThatDoNotFitAndThoseThatDoNotMove) {
   EXPECT_EQ(prefetched(rows(1 << 20, 1 << 16)), "");
   EXPECT_EQ(prefetched(rows(0, 64)), "");
