@@ -78,20 +78,14 @@ class Mailbox {
   std::optional<Progress> latest_;
 };
 
-/// Did a signal raise something? Ctrl-C only ends the tuning, at its first time; everything else is thrown once \p wait
-/// has waited for its end.
-template <typename Wait>
-void look_at_signals(const Cancellation& cancellation, Wait&& wait) {
-  if (PyErr_CheckSignals() == 0) return;
-  bool first = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) && !cancellation.requested();
-  cancellation.cancel();
-  if (first) return PyErr_Clear();
-  py::error_already_set error;
-  wait();
-  throw error;
+/// Lets signals raise something, then shows \p progress, if there is any.
+void show_progress(const std::optional<Progress>& progress, const py::object& show) {
+  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  if (progress && !show.is_none()) show(to_python(*progress));
 }
 
-/// The result of \p work, in a thread of its own, while this one shows progress and looks for signals.
+/// The result of \p work, in a thread of its own, while this one shows progress and looks for signals. The first Ctrl-C,
+/// wherever it strikes, only ends the tuning; everything else is thrown once that has ended.
 TuneResult watched(const std::function<TuneResult()>& work, const Cancellation& cancellation, Mailbox& mailbox,
                    const py::object& show) {
   py::gil_scoped_release release;
@@ -102,11 +96,14 @@ TuneResult watched(const std::function<TuneResult()>& work, const Cancellation& 
   };
   while (future.wait_for(std::chrono::milliseconds(30)) != std::future_status::ready) {
     py::gil_scoped_acquire acquire;
-    look_at_signals(cancellation, wait);
-    auto progress = mailbox.take();
-    if (!progress || show.is_none()) continue;
     try {
-      show(to_python(*progress));
+      show_progress(mailbox.take(), show);
+    } catch (py::error_already_set& error) {
+      bool only_ends = error.matches(PyExc_KeyboardInterrupt) && !cancellation.requested();
+      cancellation.cancel();
+      if (only_ends) continue;
+      wait();
+      throw;
     } catch (...) {
       cancellation.cancel();
       wait();

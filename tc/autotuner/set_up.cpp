@@ -67,7 +67,9 @@ std::vector<options::MappingOptions> starts_of(const engine::Function& function,
     auto key = engine::persistent_key(function, arguments, settings.target);
     auto here = engine::circumstances_here(settings.target);
     if (here.threads > 0 && settings.threads > 0) here.threads = settings.threads;
-    if (auto best = settings.cache->best(key, here)) result.push_back(engine::with_names_of(function, best->options));
+    for (const auto& where : {here, cache::Circumstances()})
+      if (auto best = settings.cache->best(key, where))
+        result.push_back(engine::with_names_of(function, best->options));
     if (auto nearest = settings.cache->nearest(key, here))
       result.push_back(engine::with_names_of(function, nearest->entry.options));
   }

@@ -17,7 +17,8 @@ void check(const TuneSettings& settings);
 Problem problem_of(const engine::Function& function, const std::vector<engine::Argument>& arguments,
                    const TuneSettings& settings);
 
-/// The default options, those of the cache for this or the nearest shapes, then the user's.
+/// The default options, those of the cache for these shapes, best here and best anywhere, and for the nearest ones, then
+/// the user's.
 std::vector<options::MappingOptions> starts_of(const engine::Function& function,
                                                const std::vector<engine::Argument>& arguments,
                                                const TuneSettings& settings);

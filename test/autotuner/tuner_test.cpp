@@ -126,6 +126,29 @@ TEST(Tune, StartsAreTriedFirst) {
   EXPECT_EQ(tried(result), "\ntile=9x9\npack=0\n");
 }
 
+TEST(Tune, StartsOfTheCacheAreThoseMeasuredHereAndTheFastest) {
+  Folder folder;
+  Inputs inputs({matrix(32, 32), matrix(32, 32)});
+  auto function = function_of(product_text);
+  auto settings = quick(2);
+  cache::CacheSettings where;
+  where.folder = folder.path();
+  settings.cache = std::make_shared<cache::Cache>(where);
+  auto put = [&](const char* options, double nanoseconds, const char* machine) {
+    auto arguments = engine::make_arguments(*function, {matrix(32, 32), matrix(32, 32)}, {});
+    auto entry = engine::options_entry(*function, arguments, settings.target, options::MappingOptions::parse(options));
+    entry.measured = cache::measurement_here();
+    if (machine) entry.measured->machine = machine;
+    entry.measured->threads = settings.threads;
+    entry.measured->median_ns = nanoseconds;
+    ASSERT_TRUE(settings.cache->put(entry));
+  };
+  put("tile=9x9", 2000, nullptr);
+  put("tile=10x10", 1000, "elsewhere");
+  put("tile=11x11", 3000, nullptr);
+  EXPECT_EQ(tried(tune(function, inputs.views(), {}, settings)), "\ntile=9x9\ntile=10x10\n");
+}
+
 TEST(Tune, GoesOnFromACheckpoint) {
   Folder folder;
   Inputs inputs({matrix(8, 8), matrix(8, 8)});

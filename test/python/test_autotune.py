@@ -140,6 +140,22 @@ def test_ctrl_c_ends_with_the_best_so_far():
     assert result.stop == "interrupt" and result.elapsed < 30 and result.best.time > 0
 
 
+def test_ctrl_c_that_strikes_the_display_ends_with_the_best_so_far_too():
+    def show(progress):
+        raise KeyboardInterrupt
+
+    result = tc.autotune(tc.define(MM).mm, A, B, budget=60, cache=False, progress=show)
+    assert result.stop == "interrupt" and result.elapsed < 30 and result.best.time > 0
+
+
+def test_other_errors_of_the_display_are_the_callers():
+    def show(progress):
+        raise ValueError("no more paper")
+
+    with pytest.raises(ValueError, match="no more paper"):
+        tc.autotune(tc.define(MM).mm, A, B, budget=60, cache=False, progress=show)
+
+
 def test_ctrl_c_before_there_is_a_result_is_a_keyboard_interrupt():
     T = tc.define(MM)
     threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
