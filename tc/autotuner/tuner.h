@@ -44,7 +44,7 @@ struct TuneSettings {
   int threads = 0;           ///< that kernels run on; 0: those of this process
   int compilers = 0;         ///< processes that compile at once; 0: one for each core
   double compile_limit = 30, run_limit = 20;  ///< seconds for compiling a candidate, and for checking and measuring it
-  std::size_t memory_limit = std::size_t(8) << 30;  ///< bytes a candidate may take
+  std::size_t memory_limit = std::size_t(8) << 30;  ///< bytes a candidate may take beside its tensors
   double measure_seconds = 0.1;                     ///< for timing a candidate
   double interpret_limit = 1;  ///< seconds after which the interpreter is given up as the reference
   int finalists = 3;           ///< besides the default options

@@ -81,7 +81,7 @@ Message run_isolated(const JobContext& context, const Order& order) {
   if (child == 0) {
     ::close(ends[0]);
     isolate(worker, worker_socket);
-    limit_memory(order.memory, context.problem.threads);
+    if (order.memory > 0) limit_memory(order.memory + context.layout.bytes, context.problem.threads);
     auto reply = encode(run_job(context, order.device, order.job));
     write_all(ends[1], reply + "end");
     ::_exit(0);

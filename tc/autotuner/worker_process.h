@@ -35,7 +35,7 @@ class WorkerProcess {
 
 struct Limits {
   double seconds = 30;
-  std::size_t memory = 0;  ///< bytes a job may take beyond what its process has and stacks; 0: no limit
+  std::size_t memory = 0;  ///< bytes a job may take beside what its process has, its tensors and stacks; 0: no limit
 };
 
 /// Worker processes that take turns at jobs. Those that are missing start all at once, each takes its first job when it

@@ -19,6 +19,14 @@ constexpr std::size_t most_warnings = 64;
 
 std::atomic<std::uint64_t> changes_of_options{0};
 
+/// Why nobody would read the entry \p bytes, for example for a time that no clock gives; "" for nothing.
+std::string unreadable(const std::string& bytes) {
+  OptionsEntry entry;
+  return parse(bytes, entry) == Fault::None
+             ? ""
+             : "options are not kept that no reader would take: is their time that of a clock?";
+}
+
 }  // namespace
 
 Cache::Cache(CacheSettings settings) : settings_(std::move(settings)) {}
@@ -95,8 +103,11 @@ bool Cache::put(OptionsEntry entry) {
   if (!settings_.writable || settings_.folder.empty()) return false;
   if (entry.created_at == 0) entry.created_at = seconds_since_1970();
   auto bytes = to_bytes(entry);
-  auto where = options_place(settings_.folder, options_name(entry, bytes));
-  auto problem = keep(settings_.folder, where, bytes, {false, true});
+  auto problem = unreadable(bytes);
+  if (problem.empty()) {
+    auto where = options_place(settings_.folder, options_name(entry, bytes));
+    problem = keep(settings_.folder, where, bytes, {false, true});
+  }
   if (!problem.empty()) warn(problem);
   options_changed();
   return problem.empty();

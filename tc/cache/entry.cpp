@@ -175,7 +175,8 @@ bool better(const OptionsEntry& a, const OptionsEntry& b) {
   auto rank = [](const OptionsEntry& entry) {
     bool injected = entry.origin == Origin::Injected;
     double time = entry.measured ? entry.measured->median_ns : std::numeric_limits<double>::infinity();
-    return std::tuple(injected ? 0 : 1, injected ? -entry.created_at : 0, time);
+    auto age = ~entry.created_at;
+    return std::tuple(injected ? 0 : 1, injected ? age : 0, time);
   };
   if (rank(a) != rank(b)) return rank(a) < rank(b);
   return to_bytes(a) < to_bytes(b);

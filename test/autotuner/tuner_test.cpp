@@ -230,6 +230,15 @@ TEST(Tune, TakesTensorsWithoutElements) {
   EXPECT_EQ(result.standard.options, options::MappingOptions());
 }
 
+TEST(Tune, TensorsDoNotCountAgainstTheLimitOfMemory) {
+  Inputs inputs({contiguous(DType::Float32, {6000}), contiguous(DType::Float32, {6000})});
+  auto settings = quick(1);
+  settings.memory_limit = std::size_t(128) << 20;
+  settings.interpret_limit = 0.1;
+  auto function = function_of("def f(float(N) A, float(M) B) -> (C) { C(i,j) = A(i) * B(j) }");
+  EXPECT_EQ(tune(function, inputs.views(), {}, settings).stop, Stop::Candidates) << "144 MB of results";
+}
+
 TEST(Tune, OfTwoAtOnceBothWinnersAreKept) {
   Folder folder;
   Inputs inputs({matrix(32, 32), matrix(32, 32)});

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <atomic>
+#include <limits>
 #include <thread>
 
 #include "tc/cache/build_id.h"
@@ -93,6 +94,14 @@ TEST(Cache, EntriesTooLargeToReadAreNotKept) {
   entry.note = std::string(options_limit, 'x');
   EXPECT_FALSE(test.cache.put(entry));
   EXPECT_EQ(test.cache.take_warnings().size(), 1u);
+}
+
+TEST(Cache, WhatNoReaderWouldTakeIsNotAcknowledged) {
+  CacheInFolder test;
+  for (double time : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), -1.0, 0.0})
+    EXPECT_FALSE(test.cache.put(tuned(key, 8, time))) << time;
+  EXPECT_EQ(test.cache.take_warnings().size(), 1u);
+  EXPECT_TRUE(test.cache.find(key).empty());
 }
 
 TEST(Cache, MeasurementsSayWhereAndWhen) {

@@ -1,6 +1,7 @@
 #include "tc/cache/entry.h"
 
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "tc/proto/cache_entry.pb.h"
@@ -194,6 +195,15 @@ TEST(Better, InjectedThenFastest) {
       EXPECT_EQ(better(*order[i], *order[j], {}), i < j) << i << " " << j;
       EXPECT_EQ(better(*order[i], *order[j], {"a machine", 2}), i < j) << i << " " << j;
     }
+}
+
+TEST(Better, TakesAnyMomentOfAnInjection) {
+  auto first = tuned(product_key(3, 4, 5), 8, 100), last = first;
+  first.origin = last.origin = Origin::Injected;
+  first.created_at = std::numeric_limits<std::int64_t>::min();
+  last.created_at = std::numeric_limits<std::int64_t>::max();
+  EXPECT_TRUE(better(last, first));
+  EXPECT_FALSE(better(first, last));
 }
 
 TEST(Better, InjectedThenMeasuredHereThenOnThisMachine) {
