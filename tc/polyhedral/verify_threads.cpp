@@ -228,16 +228,17 @@ void verify_threads(const GridKernel& kernel) {
   auto pairs = across_threads(conflicts(scop, Sharing::Block), where);
   if (pairs.is_empty()) return;
   auto statements = of_statements(time);
+  auto order = earlier(statements, statements);
   auto apart = across_warps(pairs, where, kernel.block, warp_threads);
   for (bool warp : {false, true}) {
-    auto forward = (warp ? pairs.subtract(apart) : apart).intersect(earlier(statements, statements));
+    auto forward = (warp ? pairs.subtract(apart) : apart).intersect(order);
     auto open = separation.without_barrier(forward, warp);
     if (!open.is_empty())
       broken_law("threads",
                  str("no barrier separates two threads that touch what one of them writes: ", first_pair(open)),
                  scop.schedule);
   }
-  auto unordered = pairs.subtract(earlier(statements, statements)).subtract(earlier(statements, statements).reverse());
+  auto unordered = pairs.subtract(order).subtract(order.reverse());
   if (!unordered.is_empty())
     broken_law("threads", str("two threads touch what one of them writes at once: ", first_pair(unordered)),
                scop.schedule);
