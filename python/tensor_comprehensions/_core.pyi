@@ -51,6 +51,7 @@ class MappingOptions:
         reduce_in_block: bool = ...,
         unroll_limit: int = ...,
         cooperative: bool = ...,
+        gather_reuse: int = ...,
     ) -> None: ...
     fusion: str
     allow_skewing: bool
@@ -79,6 +80,7 @@ class MappingOptions:
     reduce_in_block: bool
     unroll_limit: int
     cooperative: bool
+    gather_reuse: int
     def replace(self, **options: Any) -> MappingOptions: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod

@@ -66,9 +66,9 @@ class AccessBuilder {
     std::vector<std::optional<isl::pw_aff>> indices;
     for (const auto& subscript : subscripts) indices.push_back(reader_.index(subscript));
     const bool exact = std::all_of(indices.begin(), indices.end(), [](const auto& index) { return index.has_value(); });
-    if (!exact) return {any_of(tensor, indices).intersect_domain(guard), false, {}};
+    if (!exact) return {any_of(tensor, indices).intersect_domain(guard), false, {}, {}};
     const isl::pw_multi_aff function = function_of(tensor, indices);
-    return {function.as_map().intersect_domain(guard), true, function};
+    return {function.as_map().intersect_domain(guard), true, function, {}};
   }
 
  private:
@@ -112,11 +112,22 @@ class AccessBuilder {
   AffineReader reader_;
 };
 
+/// The names of the variables in an expression.
+class VariableNames : public ir::IRVisitor {
+ public:
+  std::set<std::string> names;
+
+ protected:
+  using ir::IRVisitor::visit;
+  void visit(const ir::Variable* op) override { names.insert(op->name); }
+};
+
 /// Collects the accesses of a value in order, with the instances in which they happen.
 class ReadCollector : public ir::IRVisitor {
  public:
-  ReadCollector(const Program& program, const AccessBuilder& builder, const isl::set& domain)
-      : program_(program), builder_(builder), guard_(domain) {}
+  ReadCollector(const Program& program, const AccessBuilder& builder, const std::vector<std::string>& iterators,
+                const isl::set& domain)
+      : program_(program), builder_(builder), iterators_(iterators), guard_(domain) {}
 
   std::vector<Access> reads;
 
@@ -130,22 +141,46 @@ class ReadCollector : public ir::IRVisitor {
       visit_where(op->args[2], op->args[0], false);
       return;
     }
+    const auto first = reads.size();
     ir::IRVisitor::visit(op);
-    if (op->call_type == ir::Call::Halide)
-      reads.push_back(builder_.element(program_.tensor(op->name), op->args, guard_));
+    if (op->call_type != ir::Call::Halide) return;
+    Access access = builder_.element(program_.tensor(op->name), op->args, guard_);
+    if (!access.exact && guard_is_exact_) access.indirection = indirection(op->args, reads.size() - first);
+    reads.push_back(access);
   }
 
  private:
   void visit_where(const Expr& value, const Expr& condition, bool holds) {
     const isl::set outer = guard_;
-    guard_ = outer.intersect(builder_.reader().where(condition, holds));
+    const bool outer_is_exact = guard_is_exact_;
+    const isl::set inside = builder_.reader().where(condition, holds);
+    guard_is_exact_ =
+        outer_is_exact && outer.intersect(inside).intersect(builder_.reader().where(condition, !holds)).is_empty();
+    guard_ = outer.intersect(inside);
     value.accept(this);
     guard_ = outer;
+    guard_is_exact_ = outer_is_exact;
+  }
+
+  /// The iterators in \p subscripts; nothing where there are other variables.
+  std::optional<polyhedral::Indirection> indirection(const std::vector<Expr>& subscripts, std::size_t inner) const {
+    VariableNames names;
+    for (const Expr& subscript : subscripts) subscript.accept(&names);
+    polyhedral::Indirection result{{}, static_cast<int>(inner)};
+    for (const auto& name : names.names) {
+      const auto found = std::find(iterators_.begin(), iterators_.end(), name);
+      if (found == iterators_.end()) return std::nullopt;
+      result.iterators.push_back(static_cast<int>(found - iterators_.begin()));
+    }
+    std::sort(result.iterators.begin(), result.iterators.end());
+    return result;
   }
 
   const Program& program_;
   const AccessBuilder& builder_;
+  const std::vector<std::string>& iterators_;
   isl::set guard_;
+  bool guard_is_exact_ = true;  ///< the reads happen in all instances of the guard
 };
 
 /// Is \p value the product of two elements that are widened to its type?
@@ -176,7 +211,7 @@ polyhedral::Statement extract_statement(isl::ctx ctx, const Program& program, co
   for (const auto& name : statement.subscripts) subscripts.push_back(ir::Variable::make(Halide::Int(64), name));
   result.write = builder.element(program.tensor(statement.target), subscripts, result.domain);
   if (statement.value.defined()) {
-    ReadCollector collector(program, builder, result.domain);
+    ReadCollector collector(program, builder, statement.iterators, result.domain);
     statement.value.accept(&collector);
     result.reads = std::move(collector.reads);
     result.product = statement.kind == Kind::Update && is_product(statement.value);

@@ -54,6 +54,12 @@ class IndexCondition : public ir::IRMutator {
   }
 };
 
+/// \p tensor as it lies in memory: halves are words of 16 bits.
+Tensor as_words(Tensor tensor) {
+  if (is_half(tensor.type)) tensor.type = DType::UInt16;
+  return tensor;
+}
+
 /// Turns the value of a source statement into that of an instance: iterators become the site's, element reads loads.
 /// Operations on int64 carry intervals, to be 32-bit where that is exact.
 class ValueRaiser : public ir::IRMutator {
@@ -64,6 +70,12 @@ class ValueRaiser : public ir::IRMutator {
   }
 
   Expr raise(const Expr& value) { return mutate(value); }
+
+  /// The element that \p read reads, halves as words of 16 bits if \p as_bits.
+  Expr raise_read(const ir::Call* read, bool as_bits) {
+    if (as_bits) moved_ = read;
+    return mutate(Expr(read));
+  }
 
  protected:
   using ir::IRMutator::visit;
@@ -137,6 +149,7 @@ class ValueRaiser : public ir::IRMutator {
   std::map<std::string, Bounded> iterators_;
   std::map<std::string, Expr> lets_;  ///< what a let of the value has become
   std::size_t next_read_ = 0;
+  const ir::Call* moved_ = nullptr;  ///< a read whose element is moved as it lies in memory
   std::vector<std::pair<std::string, Expr>>* leaves_ =
       nullptr;  ///< where leaf() puts the names of the current subscripts
 
@@ -268,7 +281,7 @@ class ValueRaiser : public ir::IRMutator {
     for (std::size_t i = 0; i < subscripts.size(); ++i)
       subscripts[i] =
           within(subscripts[i].expr, tensor->min[i], tensor->min[i] + std::max<std::int64_t>(tensor->extent[i], 1) - 1);
-    Expr value = load(*tensor, simplified(address(*tensor, subscripts)), lanes_);
+    Expr value = load(op == moved_ ? as_words(*tensor) : *tensor, simplified(address(*tensor, subscripts)), lanes_);
     for (auto name = names.rbegin(); name != names.rend(); ++name)
       value = ir::Let::make(name->first, name->second, value);
     return value;
@@ -315,37 +328,69 @@ const ProgramStatement& find_source(const Program& program, const std::string& i
   throw InternalError(str("no statement '", id, "' in the program"));
 }
 
-/// \p tensor as it lies in memory: halves are words of 16 bits.
-Tensor as_words(Tensor tensor) {
-  if (is_half(tensor.type)) tensor.type = DType::UInt16;
-  return tensor;
+/// The tensor from which the copy at \p place takes elements.
+const Tensor& copied_tensor(const Place& place) {
+  const auto& read = place.statement.reads.back();
+  return place.scop.tensor(polyhedral::range_name(read.exact ? read.function.as_map() : read.relation));
 }
 
 /// Does the statement at \p place only copy elements of the type of \p target? Their bits are then moved as they are.
 bool moves_bits(const Place& place, const Tensor& target) {
   bool computes = place.statement.accumulates || place.statement.combined_iterator >= 0;
   if (place.statement.body != Statement::Body::Copy || computes) return false;
-  const Tensor* tensor = nullptr;
-  site_address(place, place.site.reads.at(0), &tensor);
-  return tensor->type == target.type;
+  return copied_tensor(place).type == target.type;
+}
+
+/// Finds read number \p number of a value, in the order of Statement::reads.
+class ReadFinder : public ir::IRVisitor {
+ public:
+  explicit ReadFinder(int number) : left_(number) {}
+  const ir::Call* read = nullptr;
+
+ protected:
+  using ir::IRVisitor::visit;
+  void visit(const ir::Call* op) override {
+    ir::IRVisitor::visit(op);
+    if (op->call_type == ir::Call::Halide && left_-- == 0) read = op;
+  }
+
+ private:
+  int left_;
+};
+
+/// What the copy at \p place moves.
+Expr copied_value(const Place& place, const Program& program, bool as_bits, const Lanes& lanes) {
+  if (place.statement.source_read < 0) {
+    const Tensor* tensor = nullptr;
+    Bounded at = site_address(place, place.site.reads.back(), &tensor);
+    return load(as_bits ? as_words(*tensor) : *tensor, at, lanes);
+  }
+  const ProgramStatement& source = find_source(program, place.statement.source);
+  ReadFinder finder(place.statement.source_read);
+  source.value.accept(&finder);
+  if (!finder.read) throw InternalError(str("statement ", place.statement.id, " copies what its source does not read"));
+  return ValueRaiser(place, source, lanes).raise_read(finder.read, as_bits);
 }
 
 Expr instance_value(const Place& place, const Program& program, const Tensor& target, const Lanes& lanes) {
   switch (place.statement.body) {
     case Statement::Body::Identity:
       return identity(place.statement.op, target.type);
-    case Statement::Body::Copy: {
-      const Tensor* tensor = nullptr;
-      Bounded at = site_address(place, place.site.reads.at(0), &tensor);
-      Expr value = load(moves_bits(place, target) ? as_words(*tensor) : *tensor, at, lanes);
-      if (!place.statement.asynchronous) return value;
-      return ir::Call::make(value.type(), "tc_copy_async", {value}, ir::Call::PureExtern);
-    }
+    case Statement::Body::Copy:
+      return copied_value(place, program, moves_bits(place, target), lanes);
     case Statement::Body::Source:
       break;
   }
   const ProgramStatement& source = find_source(program, place.statement.source);
   return ValueRaiser(place, source, lanes).raise(source.value);
+}
+
+/// A store of the element \p value that the machine makes on its own; subscripts that it names are computed before.
+Stmt begin_copy(const Tensor& target, const Bounded& at, const Expr& value, const Lanes& lanes) {
+  if (const auto* let = value.as<ir::Let>())
+    return ir::LetStmt::make(let->name, let->value, begin_copy(target, at, let->body, lanes));
+  Expr begun = ir::Call::make(value.type(), "tc_copy_async", {value}, ir::Call::PureExtern);
+  return store(target, at, begun, lanes);
 }
 
 /// The running lanes of \p value combined into one.
@@ -404,7 +449,9 @@ Stmt raise_body(const polyhedral::Site& site, const polyhedral::Scop& scop, cons
     match_lanes(old, value);
     value = combine(statement.op, old, value);
   }
-  return store(moves_bits(place, *target) ? as_words(*target) : *target, at, value, one_element ? Lanes() : lanes);
+  const Tensor words = moves_bits(place, *target) ? as_words(*target) : *target;
+  if (statement.asynchronous) return begin_copy(words, at, value, one_element ? Lanes() : lanes);
+  return store(words, at, value, one_element ? Lanes() : lanes);
 }
 
 }  // namespace tc::halide_bridge

@@ -208,6 +208,7 @@ MappingOptions MappingOptions::with_unroll_limit(std::int64_t iterations) const 
   return with("unroll_limit", iterations);
 }
 MappingOptions MappingOptions::with_cooperative(bool on) const { return with("cooperative", on); }
+MappingOptions MappingOptions::with_gather_reuse(std::int64_t reads) const { return with("gather_reuse", reads); }
 
 MappingOptions MappingOptions::with_reduction_parts(std::int64_t parts) const { return with("reduction_parts", parts); }
 

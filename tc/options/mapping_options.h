@@ -69,6 +69,7 @@ class MappingOptions {
   MappingOptions with_reduce_in_block(bool reduce = true) const;
   MappingOptions with_unroll_limit(std::int64_t iterations) const;
   MappingOptions with_cooperative(bool on = true) const;
+  MappingOptions with_gather_reuse(std::int64_t reads) const;
 
   /// With the option called \p name. A text is read as in the text form; flags take 0 and 1 too.
   MappingOptions with(std::string_view name, const OptionValue& value) const;

@@ -111,6 +111,7 @@ polyhedral::MappingOptions to_plain(const proto::MappingOptions& message) {
   plain.reduce_in_block = grid.reduce_in_block();
   plain.unroll_limit = grid.unroll_limit();
   plain.cooperative = grid.cooperative();
+  plain.gather_reuse = grid.gather_reuse();
   return plain;
 }
 

@@ -7,6 +7,7 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/polyhedral/cluster_view.h"
+#include "tc/polyhedral/indirect_reads.h"
 #include "tc/polyhedral/instances.h"
 #include "tc/polyhedral/pipeline_copies.h"
 #include "tc/polyhedral/surround.h"
@@ -99,6 +100,7 @@ class Copy {
   std::vector<Addition> make(GridClusterMapping& mapping) {
     auto& read = reader_.reads.at(choice_.read);
     auto source = range_name(read.relation);
+    auto strides = strides_in(read);
     auto tensor = make_tensor(buffer_prefix, source);
     auto name = tensor.name.substr(buffer_prefix.size());
     auto to = [&](const Tensor& target) { return str(target.name, "[", join(own_), "]"); };
@@ -116,11 +118,9 @@ class Copy {
       result.back().statement.asynchronous = ahead;
     }
     auto redirected = str("{ ", reader_.id, "[", join(names_), "] -> ", tensor.name, "[", join(coordinates()), "] }");
-    auto happens = read.relation.domain();
-    read = exact_access(isl::map(scop_.ctx(), redirected).intersect_domain(reader_.domain));
-    read.relation = read.relation.intersect_domain(happens);
+    read_copy(reader_, choice_.read, exact_access(isl::map(scop_.ctx(), redirected).intersect_domain(reader_.domain)));
     scop_.tensors.push_back(tensor);
-    for (const auto& addition : result) add_mapping(addition.statement.id, scop_.tensor(source), mapping);
+    for (const auto& addition : result) add_mapping(addition.statement.id, strides, mapping);
     add_buffer(result.back().statement.id, tensor.name, mapping);
     if (ahead)
       for (const auto& addition : result)
@@ -148,6 +148,11 @@ class Copy {
   Addition load(const std::string& wish, const Access& read, const std::string& to) const {
     Addition addition = start(wish);
     auto& statement = addition.statement;
+    if (!read.exact) {
+      move_indirect_read(reader_, choice_.read, instances(statement.id), addition.like, statement);
+      statement.write = access(statement, to);
+      return addition;
+    }
     auto first = read.function.pullback(addition.like.to_pw_multi_aff());
     auto source = range_name(read.relation);
     auto memory = first.add(
@@ -248,11 +253,16 @@ class Copy {
     return result;
   }
 
+  /// { reader -> copy \p id }: the instance of the copy for what an instance of the reader reads.
+  isl::map instances(const std::string& id) const {
+    return isl::map(scop_.ctx(),
+                    str("{ ", reader_.id, "[", join(names_), "] -> ", id, "[", join(coordinates()), "] }"));
+  }
+
   /// One instance for each element of the box of each tile, as far as somebody reads in the box around it: \p memory
   /// says where.
   isl::set domain(const std::string& id, const Access& read, const isl::pw_multi_aff& memory) const {
-    auto image =
-        isl::map(scop_.ctx(), str("{ ", reader_.id, "[", join(names_), "] -> ", id, "[", join(coordinates()), "] }"));
+    auto image = instances(id);
     bool windows = std::any_of(dimensions_.begin(), dimensions_.end(),
                                [](const auto& dimension) { return dimension.iterator < 0; });
     if (!windows && reader_.domain.is_subset(read.relation.domain())) return reader_.domain.apply(image);
@@ -299,15 +309,26 @@ class Copy {
     return -1;
   }
 
+  /// How far apart in memory neighbours along each dimension are; those along which data decides are farthest.
+  std::vector<std::int64_t> strides_in(const Access& read) const {
+    if (read.exact) return scop_.tensor(range_name(read.relation)).strides;
+    std::vector<std::int64_t> result;
+    for (const auto& dimension : dimensions_) {
+      auto stride = known_stride(scop_, read, dimension.iterator);
+      result.push_back(stride > 0 ? stride : INT64_MAX);
+    }
+    return result;
+  }
+
   /// All threads fill the copy together: vectors along the dimension the mapping names, neighbouring threads along the
   /// one in which the copy is contiguous; else, element by element, in the order of the tensor in memory.
-  void add_mapping(const std::string& id, const Tensor& source, GridClusterMapping& mapping) const {
+  void add_mapping(const std::string& id, const std::vector<std::int64_t>& strides, GridClusterMapping& mapping) const {
     auto contiguous = dimension_of(choice_.contiguous);
     auto run = choice_.vector > 1 ? dimension_of(choice_.run_along) : -1;
     std::vector<int> order;
     for (std::size_t d = 0; d < dimensions_.size(); ++d) order.push_back(static_cast<int>(d));
     std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-      return run >= 0 ? a != contiguous && b == contiguous : source.strides[a] > source.strides[b];
+      return run >= 0 ? a != contiguous && b == contiguous : strides[a] > strides[b];
     });
     GridStatement statement{id, {}};
     statement.together = true;
@@ -343,6 +364,15 @@ class Copy {
   std::vector<std::string> own_;     ///< iterators of the copy
 };
 
+/// A dimension for each iterator on which the element depends.
+std::vector<CopyDimension> indirect_dimensions(const Statement& statement, int read) {
+  std::vector<CopyDimension> result;
+  auto iterators = element_iterators(statement, read);
+  if (!iterators || statement.reads.at(read).relation.is_empty()) return {};
+  for (int i : *iterators) result.push_back({{{i, 1}}, i});
+  return result;
+}
+
 }  // namespace
 
 std::int64_t CopyDimension::extent(const std::function<std::int64_t(int)>& tile) const {
@@ -353,8 +383,8 @@ std::int64_t CopyDimension::extent(const std::function<std::int64_t(int)>& tile)
 
 std::vector<CopyDimension> copy_dimensions(const Statement& statement, int read) {
   const auto& access = statement.reads.at(read);
-  if (!access.exact || access.function.is_null() || !access.function.isa_multi_aff() || access.relation.is_empty())
-    return {};
+  if (!access.exact) return indirect_dimensions(statement, read);
+  if (access.function.is_null() || !access.function.isa_multi_aff() || access.relation.is_empty()) return {};
   std::vector<CopyDimension> result;
   std::vector<int> uses(static_cast<std::size_t>(dimensions(statement.domain)));
   for (const auto& index : elements(access.function.as_multi_aff().list())) {

@@ -21,7 +21,8 @@ struct CopyDimension {
 };
 
 /// The subscripts of read number \p read of \p statement; empty where one is no such sum, or leaves out elements on its
-/// way.
+/// way. Of a read through index tensors, the iterators that decide on its element (indirect_reads.h), where they are
+/// known: each is a dimension of the copy.
 std::vector<CopyDimension> copy_dimensions(const Statement& statement, int read);
 
 /// Copies what \p mapping.copies says into temporaries, which the threads of a block fill together before they read
@@ -36,6 +37,9 @@ std::vector<CopyDimension> copy_dimensions(const Statement& statement, int read)
 ///   band [h, w] { U: band [kh, kw]  ... I[h + kh, w + kw] ... }   tiles of 4 x 64, 3 x 3 kernel: copies of 6 x 66 elements
 ///
 /// With several slots, copies run ahead (run_ahead); one by registers is a load before the reader and a copy behind it.
+/// What is read through index tensors is copied for the iterators that decide on it, U[m, n] reading T[I[m], k] as
+/// block_T[m, k].
+///
 /// The last dimensions of a copy count the tiles of members that do not index the tensor: each tile has a copy of its
 /// own. Adds the mappings of the copies and the names of the temporaries to \p mapping.
 Scop copy_reads(const Scop& scop, GridClusterMapping& mapping);

@@ -37,7 +37,8 @@ std::string describe(const GridClusterMapping& cluster) {
     text += str(", ", cluster.blocks.statement, ": i", cluster.blocks.iterator, " in blocks of ", cluster.blocks.size,
                 cluster.blocks.slots > 1 ? str(", ", cluster.blocks.slots, " slots") : "");
   for (const auto& copy : cluster.copies)
-    text += str(", copy read ", copy.read, " of ", copy.statement, " along i", copy.contiguous,
+    text += str(", copy read ", copy.read, " of ", copy.statement,
+                copy.contiguous >= 0 ? str(" along i", copy.contiguous) : "",
                 copy.vector > 1 ? str(" vector ", copy.vector) : "",
                 cluster.blocks.slots < 2                  ? ""
                 : copy.way == GridCopy::Way::Asynchronous ? " asynchronous"

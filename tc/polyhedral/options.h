@@ -41,6 +41,8 @@ struct MappingOptions {
   std::int64_t unroll_limit = 0;    ///< iterations of a thread that are unrolled at most; 0: the strategy chooses
   bool cooperative =
       false;  ///< kernels that run one after the other are phases of one, whose blocks wait for each other
+  std::int64_t gather_reuse = 0;  ///< reads by a block of each element that it copies through index tensors, at least;
+                                  ///< 0: the strategy chooses
   /// Where inner loops run on threads too: iterations of shared outer members for which a statement that does not
   /// accumulate gives up others; 0: none suffice. Clusters are kernels then, so the statements that compute one number
   /// are one cluster.

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,13 @@
 
 namespace tc::polyhedral {
 
+/// How a read through index tensors finds its element: T[l + I[i, j], k] reads I right before T, and depends on i, j, k
+/// and l. Nothing but its iterators decides whether it happens.
+struct Indirection {
+  std::vector<int> iterators;  ///< of the source statement, on which the element depends
+  int subscript_reads = 0;     ///< the reads right before it in Statement::reads that stand in its subscripts
+};
+
 /// How a statement instance reads or writes one element.
 struct Access {
   isl::map relation;  ///< S[i] -> T[x]: exact, or all elements it may touch; guards restrict it
@@ -17,10 +25,13 @@ struct Access {
   /// S[i] -> T[x] as a total function on the domain, null if the access is not exact; promotion redirects it to a
   /// buffer.
   Nullable<isl::pw_multi_aff> function;
+  /// Of a read of the source statement that is not exact, or was before it went to a copy: how it finds its element, if
+  /// it may be copied ahead (indirect_reads.h).
+  std::optional<Indirection> indirection = {};
 };
 
 /// Instances of one assignment. What it does, with `value` the opaque right-hand side of the source statement
-/// (Source), the identity of `op` (Identity) or the element of reads[0] (Copy):
+/// (Source), the identity of `op` (Identity) or the element of its last read (Copy):
 ///   accumulates: write = write op value       otherwise: write = value
 /// The read of the accumulator is implied by `accumulates`; it is no entry of `reads`. An accumulating statement's
 /// instances that write one element may run in any order.
@@ -29,7 +40,7 @@ struct Statement {
   std::string id;   ///< the tuple name of its instances
   isl::set domain;  ///< { S[i] }
   Body body = Body::Source;
-  std::string source;                    ///< id of the source statement whose value it computes (Body::Source)
+  std::string source;  ///< id of the source statement whose value it computes (Body::Source), or an element of it
   std::vector<std::string> iterators;    ///< names of the domain's dimensions
   Nullable<isl::multi_aff> origin = {};  ///< { S[i] -> S[j] }: Source at iterators j; null: at those of the instance
   bool accumulates = false;
@@ -42,6 +53,8 @@ struct Statement {
   /// the first of them writes. -1: each instance writes its own value.
   int combined_iterator = -1;
   int combined_lanes = 0;
+  /// Copy: the read of the source statement whose element it moves, after those in its subscripts; -1: its only read.
+  int source_read = -1;
   /// Copy in a kernel: an instance only begins; its value is there after a wait (pipeline_copies.h).
   bool asynchronous = false;
 };

@@ -229,6 +229,7 @@ void verify(const Scop& scop, const Dependences& dependences) {
   verify_marks(scop);
   verify_promotion(scop);
   verify_copies(scop, dependences);
+  verify_gathers(scop);
 }
 
 }  // namespace tc::polyhedral

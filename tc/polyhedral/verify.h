@@ -19,6 +19,9 @@
 ///    executions
 ///  - copies: a copy out of a buffer, or a combination of lanes, runs before the users of what it writes that depend on the
 ///    writers of what it reads; a copy in runs after the writers its users depend on
+///  - gathers: an indirect read (indirect_reads.h) that goes to a copy finds there the element that it would find in
+///  its
+///    own tensor; copies follow only subscripts that the program follows, which alone are known to be inside the tensor
 namespace tc::polyhedral {
 
 void verify_instances(const Scop& scop);
@@ -28,6 +31,7 @@ void verify_bounds(const Scop& scop);
 void verify_marks(const Scop& scop);
 void verify_promotion(const Scop& scop);
 void verify_copies(const Scop& scop, const Dependences& dependences);
+void verify_gathers(const Scop& scop);
 
 /// The laws of a kernel: instances, bounds and marks as above; every dependence between instances of one thread goes
 /// forward; blocks: instances of different blocks never touch one element that one of them writes; threads: instances
@@ -39,6 +43,8 @@ void verify_copies(const Scop& scop, const Dependences& dependences);
 void verify_kernel(const GridKernel& kernel);
 void verify_threads(const GridKernel& kernel);
 void verify_kernel_promotion(const GridKernel& kernel);
+/// As verify_gathers; and nothing in the kernel writes what is copied through index tensors.
+void verify_kernel_gathers(const GridKernel& kernel);
 
 /// All laws that apply to the state of \p scop; \p dependences may be of the scop before promotion.
 void verify(const Scop& scop, const Dependences& dependences);

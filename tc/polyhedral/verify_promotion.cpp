@@ -155,11 +155,11 @@ class CopyCheck {
       : scop_(scop),
         dependences_(dependences),
         copy_(copy),
-        from_(kept_at(copy.reads.at(0))),
+        from_(kept_at(copy.reads.back())),
         to_(kept_at(copy.write)) {}
 
   void run() const {
-    bool into = is_local(copy_.write) && !is_local(copy_.reads.at(0)) && !copy_.accumulates;
+    bool into = is_local(copy_.write) && !is_local(copy_.reads.back()) && !copy_.accumulates;
     auto must = into ? after_writers() : before_users();
     auto late = must.subtract(forward_pairs(scop_.schedule, must));
     if (!late.is_empty()) broken_law("copies", str("a copy is not in order with ", first_pair(late)), scop_.schedule);

@@ -251,6 +251,7 @@ void verify_kernel(const GridKernel& kernel) {
   verify_marks(kernel.scop);
   verify_threads(kernel);
   verify_kernel_promotion(kernel);
+  verify_kernel_gathers(kernel);
 }
 
 }  // namespace tc::polyhedral

@@ -11,6 +11,7 @@
 #include "tc/polyhedral/copy_reads.h"
 #include "tc/polyhedral/gather_coincident.h"
 #include "tc/polyhedral/instances.h"
+#include "tc/strategy/copy_gathers.h"
 #include "tc/strategy/tile_contraction.h"
 #include "tc/strategy/vector_runs.h"
 
@@ -76,6 +77,7 @@ class GridChooser {
     } else if (member >= 0) {
       spread_members(member);
       stage_accumulators();
+      copy_gathers(scop_, cluster_, options_, result_);
       result_.separate = has_inner_loops() && has_partial_tiles();
     } else {
       spread_rows();

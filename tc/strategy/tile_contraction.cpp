@@ -5,7 +5,10 @@
 #include "tc/base/contains.h"
 #include "tc/base/dtype.h"
 #include "tc/polyhedral/copy_reads.h"
+#include "tc/polyhedral/indirect_reads.h"
 #include "tc/polyhedral/instances.h"
+#include "tc/strategy/copy_gathers.h"
+#include "tc/strategy/vector_runs.h"
 
 namespace tc::strategy {
 namespace {
@@ -32,11 +35,6 @@ constexpr std::int64_t most_held_bytes = 32;
 /// Blocks in shared memory at most.
 constexpr std::int64_t most_slots = 4;
 
-bool depends_on(const Access& access, int iterator) {
-  return !access.function.is_null() &&
-         isl_pw_multi_aff_involves_dims(access.function.get(), isl_dim_in, iterator, 1) == isl_bool_true;
-}
-
 class ContractionTiler {
  public:
   ContractionTiler(const Scop& scop, const ClusterView& cluster, const GridLimits& limits,
@@ -47,7 +45,9 @@ class ContractionTiler {
     if (!options_.promote || !find_statement() || !find_members()) return std::nullopt;
     if (!choose_tile()) return std::nullopt;
     choose_copies();
+    if (leaves_gathers()) return std::nullopt;
     choose_slots();
+    copy_subscripts();
     stage();
     spread_over_grid();
     return result_;
@@ -73,8 +73,15 @@ class ContractionTiler {
     }
     for (int member : entry_->outer)
       if (member < 0) return false;
-    return update().write.exact &&
-           std::all_of(update().reads.begin(), update().reads.end(), [](const Access& a) { return a.exact; });
+    for (int read = 0; read < reads(); ++read)
+      if (!is_subscript(read) && !polyhedral::element_iterators(update(), read)) return false;
+    return update().write.exact;
+  }
+
+  int reads() const { return static_cast<int>(update().reads.size()); }
+  bool is_subscript(int read) const { return polyhedral::is_subscript(update(), read); }
+  bool depends_on(int read, int iterator) const {
+    return contains(*polyhedral::element_iterators(update(), read), iterator);
   }
 
   /// The member along which the result is contiguous, and the longest one that it shares an operand with.
@@ -92,9 +99,9 @@ class ContractionTiler {
 
   /// Is there a read that is indexed by member \p a and not by member \p b?
   bool reuses(int a, int b) const {
-    return std::any_of(update().reads.begin(), update().reads.end(), [&](const Access& read) {
-      return depends_on(read, iterator(a)) && !depends_on(read, iterator(b));
-    });
+    for (int read = 0; read < reads(); ++read)
+      if (!is_subscript(read) && depends_on(read, iterator(a)) && !depends_on(read, iterator(b))) return true;
+    return false;
   }
 
   /// The largest tile of which there are enough for the processors.
@@ -141,8 +148,8 @@ class ContractionTiler {
       const auto& statement = scop_.statement(entry.id);
       for (const auto* access : polyhedral::accesses(statement)) {
         auto step = polyhedral::stride(scop_, *access, entry.outer[columns_]);
-        bool copied = &entry == entry_ && access != &statement.write &&
-                      is_copied(static_cast<int>(access - statement.reads.data()));
+        int read = access == &statement.write ? -1 : static_cast<int>(access - statement.reads.data());
+        bool copied = &entry == entry_ && read >= 0 && (is_copied(read) || is_subscript(read));
         if (step != 0 && step != 1 && !copied) return false;
       }
     }
@@ -151,9 +158,46 @@ class ContractionTiler {
 
   /// Do several threads share what read number \p read of the accumulating statement reads, in a copy if there is room?
   bool is_copied(int read) const {
-    const auto& access = update().reads.at(static_cast<std::size_t>(read));
-    return depends_on(access, iterator(rows_)) != depends_on(access, iterator(columns_)) &&
-           !polyhedral::copy_dimensions(update(), read).empty() && !is_written(polyhedral::range_name(access.relation));
+    return !is_subscript(read) && is_shared(read) && !polyhedral::copy_dimensions(update(), read).empty() &&
+           !is_written(scop_, cluster_, update(), read);
+  }
+  bool is_shared(int read) const { return depends_on(read, iterator(rows_)) != depends_on(read, iterator(columns_)); }
+  /// How many rows or columns of a tile read the same element.
+  std::int64_t reuse(int read) const { return tile(iterator(depends_on(read, iterator(rows_)) ? columns_ : rows_)); }
+
+  /// Would each thread follow subscripts that depend on data, though its block shares what they lead to?
+  bool leaves_gathers() const {
+    for (int read = 0; read < reads(); ++read) {
+      if (update().reads[read].exact || is_subscript(read) || !is_shared(read)) continue;
+      bool copied = std::any_of(result_.copies.begin(), result_.copies.end(),
+                                [&](const GridCopy& copy) { return copy.read == read; });
+      if (!copied || reuse(read) < least_reuse(options_)) return true;
+    }
+    return false;
+  }
+
+  /// Copies what stands in the subscripts of copies, where they use it often and are not made ahead: it would have to
+  /// be there a block earlier.
+  void copy_subscripts() {
+    if (result_.blocks.slots > 1) return;
+    auto room = result_.shared_bytes;
+    for (const auto& copy : result_.copies) room -= block_bytes(copy.read);
+    std::vector<GridCopy> all;
+    for (const auto& copy : result_.copies) {
+      for (int read = 0; read < copy.read; ++read) {
+        if (!is_subscript_of(read, copy.read) || polyhedral::copy_dimensions(update(), read).empty()) continue;
+        if (block_elements(copy.read) / copy.vector / block_elements(read) < least_reuse(options_)) continue;
+        if (block_bytes(read) > room) continue;
+        room -= block_bytes(read);
+        all.push_back({update().id, read, polyhedral::copy_dimensions(update(), read).back().iterator});
+      }
+      all.push_back(copy);
+    }
+    result_.copies = all;
+  }
+  bool is_subscript_of(int read, int other) const {
+    const auto& access = update().reads[other];
+    return !access.exact && read < other && other - access.indirection->subscript_reads <= read;
   }
 
   std::int64_t tile(int iterator_) const {
@@ -183,7 +227,9 @@ class ContractionTiler {
   /// run ahead.
   bool are_whole() const {
     auto is_box = [&](const GridCopy& copy) {
+      const auto& read = update().reads[copy.read];
       auto index = polyhedral::copy_dimensions(update(), copy.read);
+      if (!read.exact && !update().domain.is_subset(read.relation.domain())) return false;
       return std::all_of(index.begin(), index.end(), [](const auto& dimension) { return dimension.iterator >= 0; });
     };
     return !result_.separate && extent(result_.blocks.iterator) % result_.blocks.size == 0 &&
@@ -227,15 +273,14 @@ class ContractionTiler {
 
   /// What a copy of \p read has in one block.
   std::int64_t block_bytes(int read) const {
-    std::int64_t bytes = byte_size(scop_.tensor(polyhedral::range_name(update().reads.at(read).relation)).type);
-    for (const auto& dimension : polyhedral::copy_dimensions(update(), read))
-      bytes *= dimension.extent([&](int j) { return tile(j); });
-    return bytes;
+    return block_elements(read) *
+           byte_size(scop_.tensor(polyhedral::range_name(update().reads.at(read).relation)).type);
   }
-
-  bool is_written(const std::string& tensor) const {
-    return std::any_of(cluster_.statements.begin(), cluster_.statements.end(),
-                       [&](const auto& entry) { return polyhedral::touches(scop_.statement(entry.id).write, tensor); });
+  std::int64_t block_elements(int read) const {
+    std::int64_t result = 1;
+    for (const auto& dimension : polyhedral::copy_dimensions(update(), read))
+      result *= dimension.extent([&](int j) { return tile(j); });
+    return result;
   }
 
   /// The reduction's longest loop is cut, the shorter the more iterations stand below it.
@@ -253,13 +298,13 @@ class ContractionTiler {
 
   GridCopy copy(int read, const std::vector<polyhedral::CopyDimension>& index) const {
     GridCopy result{update().id, read};
-    result.contiguous = depends_on(update().reads.at(read), iterator(columns_)) ? iterator(columns_) : iterator(rows_);
+    const auto& access = update().reads.at(read);
+    result.contiguous = depends_on(read, iterator(columns_)) ? iterator(columns_) : iterator(rows_);
     for (const auto& dimension : index) {
       int j = dimension.iterator;
       if (j < 0) continue;
       bool whole = extent(j) % 4 == 0 && tile(j) % 4 == 0 && ranges_.at(j).min == 0;
-      if (polyhedral::stride(scop_, update().reads.at(read), j) != 1 || !whole || !aligned(update().reads.at(read)))
-        continue;
+      if (step(scop_, access, j) != 1 || !whole || !aligned(access, j)) continue;
       result.run_along = j;
       result.vector = 4;
     }
@@ -273,14 +318,20 @@ class ContractionTiler {
     auto type = scop_.tensor(polyhedral::range_name(read.relation)).type;
     bool whole_words = byte_size(type) >= 4;
     return limits_.asynchronous_copies && whole_words && (copy.vector == 1 || copy.run_along == copy.contiguous) &&
-           polyhedral::stride(scop_, read, copy.contiguous) == 1;
+           step(scop_, read, copy.contiguous) == 1;
   }
 
   /// Do rows of the tensor start at multiples of four elements?
-  bool aligned(const Access& access) const {
+  bool aligned(const Access& access, int along) const {
+    if (!access.exact) return is_aligned(scop_, update(), access, along, 4);
     const auto& tensor = scop_.tensor(polyhedral::range_name(access.relation));
     return std::all_of(tensor.strides.begin(), tensor.strides.end(),
                        [](auto stride) { return stride == 1 || stride % 4 == 0; });
+  }
+
+  bool writes(const std::string& tensor) const {
+    return std::any_of(cluster_.statements.begin(), cluster_.statements.end(),
+                       [&](const auto& entry) { return polyhedral::touches(scop_.statement(entry.id).write, tensor); });
   }
 
   /// The accumulators stay in registers.
@@ -288,7 +339,7 @@ class ContractionTiler {
     result_.staged = {polyhedral::range_name(update().write.relation)};
     for (const auto& tensor : scop_.tensors)
       if (tensor.storage == polyhedral::Tensor::Storage::Workspace && !tensor.live_in && !tensor.live_out &&
-          tensor.name != result_.staged[0] && is_written(tensor.name))
+          tensor.name != result_.staged[0] && writes(tensor.name))
         result_.promoted.push_back(tensor.name);
   }
 

@@ -5,6 +5,7 @@
 
 #include "tc/base/dtype.h"
 #include "tc/polyhedral/cluster_view.h"
+#include "tc/polyhedral/indirect_reads.h"
 #include "tc/polyhedral/instances.h"
 
 namespace tc::strategy {
@@ -14,26 +15,6 @@ using polyhedral::Access;
 using polyhedral::Interval;
 using polyhedral::Scop;
 using polyhedral::Tensor;
-
-/// Subscript number \p dimension of \p access as an affine function, nothing where it is none.
-std::optional<isl::aff> subscript(const Access& access, int dimension) {
-  if (access.exact) {
-    auto function = access.function.at(dimension);
-    return function.isa_aff() ? std::optional(function.as_aff()) : std::nullopt;
-  }
-  auto others = access.relation;
-  auto dimensions = static_cast<unsigned>(isl_map_dim(others.get(), isl_dim_out));
-  auto first = static_cast<unsigned>(dimension);
-  others = polyhedral::call(others.ctx(), isl_map_project_out, others.copy(), isl_dim_out, first + 1,
-                            dimensions - first - 1);
-  others = polyhedral::call(others.ctx(), isl_map_project_out, others.copy(), isl_dim_out, 0u, first);
-  if (!others.is_single_valued()) return std::nullopt;
-  auto function = others.as_pw_multi_aff().gist(others.domain());
-  if (!function.isa_multi_aff()) return std::nullopt;
-  auto result = function.as_multi_aff().at(0);
-  if (isl_aff_dim(result.get(), isl_dim_div) > 0) return std::nullopt;
-  return result;
-}
 
 std::optional<std::int64_t> integer(const isl::val& value) {
   if (!value.is_int()) return std::nullopt;
@@ -64,7 +45,7 @@ bool is_aligned(const Scop& scop, const polyhedral::Statement& statement, const 
   std::int64_t corner = 0;
   for (std::size_t d = 0; d < tensor.extent.size(); ++d) {
     if (tensor.strides[d] % run == 0) continue;
-    auto index = subscript(access, static_cast<int>(d));
+    auto index = polyhedral::affine_subscript(access, static_cast<int>(d));
     auto first = index ? at_corner(*index, box) : std::nullopt;
     if (!first) return false;
     corner += (*first - tensor.min[d]) * tensor.strides[d];
@@ -77,16 +58,7 @@ bool is_aligned(const Scop& scop, const polyhedral::Statement& statement, const 
 }
 
 std::int64_t step(const Scop& scop, const Access& access, int iterator) {
-  if (access.exact) return polyhedral::stride(scop, access, iterator);
-  const auto& tensor = scop.tensor(polyhedral::range_name(access.relation));
-  std::int64_t result = 0;
-  for (std::size_t d = 0; d < tensor.extent.size(); ++d)
-    if (auto index = subscript(access, static_cast<int>(d))) {
-      auto factor = coefficient(*index, iterator);
-      if (!factor) return polyhedral::unknown_stride;
-      result += *factor * tensor.strides[d];
-    }
-  return result;
+  return polyhedral::known_stride(scop, access, iterator);
 }
 
 std::int64_t vector_run(const Scop& scop, const polyhedral::Statement& statement, int iterator) {

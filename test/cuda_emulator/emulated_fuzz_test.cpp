@@ -28,6 +28,8 @@ FuzzSetting setting_of(std::uint64_t seed) {
       "", "", ",grid=1", ",grid=3x2", ",block=1", ",block=7", ",block=32x8", ",block=5x3x2", ",block=16x16,grid=2x2"};
   static const std::vector<std::string> of_memory = {
       "", "", "", ",shared=0", ",registers=0", ",reduce_in_block=0", ",shared_bytes=512"};
+  static const std::vector<std::string> of_gathers = {"", "", ",gather_reuse=1", ",gather_reuse=1",
+                                                      ",gather_reuse=100000"};
   static const std::vector<std::string> of_tiles = {"",
                                                     "",
                                                     "",
@@ -37,7 +39,7 @@ FuzzSetting setting_of(std::uint64_t seed) {
                                                     ",register_tile=8x8",
                                                     ",reduction_block=4",
                                                     ",reduction_block=3,register_tile=4x4"};
-  for (const auto* list : {&of_the_grid, &of_memory, &of_tiles}) result.options += pick(*list);
+  for (const auto* list : {&of_the_grid, &of_memory, &of_tiles, &of_gathers}) result.options += pick(*list);
   auto parts = pick({"", "", ",reduction_parts=2", ",reduction_parts=5", ",reduction_parts=64"});
   if (random() % 10 == 0) result.options = pick({"naive", "single_thread", "pointwise", "mlp", "conv", "group_conv"});
   result.target = pick({"cuda:sm_75", "cuda:sm_80", "cuda:sm_90", "cuda:sm_90"});

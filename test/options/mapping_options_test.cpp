@@ -57,6 +57,7 @@ std::vector<Row> rows() {
           MappingOptions().with_shared_bytes(65536).with_reduce_in_block(false).with_unroll_limit(16),
           "MappingOptions(shared_bytes=65536, reduce_in_block=False, unroll_limit=16)"),
       ROW("cooperative=1", MappingOptions().with_cooperative(true), "MappingOptions(cooperative=True)"),
+      ROW("gather_reuse=3", MappingOptions().with_gather_reuse(3), "MappingOptions(gather_reuse=3)"),
       ROW("parallel_along=n,vector_along=o/i_2",
           MappingOptions().with_parallel_along({"n"}).with_vector_along({"o", "i_2"}),
           "MappingOptions(parallel_along=['n'], vector_along=['o', 'i_2'])"),
@@ -129,8 +130,10 @@ TEST(MappingOptions, ReachThePasses) {
   plain.reduce_in_block = false;
   plain.unroll_limit = 12;
   plain.cooperative = true;
+  plain.gather_reuse = 14;
   auto options = MappingOptions::parse(
-      "cooperative=1,reduction_parts=13,unroll_limit=12,reduce_in_block=0,shared_bytes=11,registers=0,shared=0,block="
+      "gather_reuse=14,cooperative=1,reduction_parts=13,unroll_limit=12,reduce_in_block=0,shared_bytes=11,registers=0,"
+      "shared=0,block="
       "64,grid=2x3,reduction_block=5,prefetch=0,prefetch_distance=7,pack=0,vector_along=c,parallel_along=a/"
       "b,unroll=2,register_tile=3x4,vector_bytes=16,promote_bytes=10,vectorise=0,parallel=0,quota=9,promote=0,tile=4x0,"
       "positive_orthant=0,allow_skewing=1,fusion=min");
@@ -192,7 +195,7 @@ TEST(MappingOptions, ErrorsNameTheOptionAndWhatItMayBe) {
       "vectorise, "
       "vector_bytes, register_tile, unroll, pack, reduction_block, prefetch, prefetch_distance, parallel_along, "
       "vector_along, "
-      "grid, block, shared, registers, shared_bytes, reduce_in_block, unroll_limit, cooperative";
+      "grid, block, shared, registers, shared_bytes, reduce_in_block, unroll_limit, cooperative, gather_reuse";
   const std::string sizes = "at most 16 sizes joined by 'x', for example 32x64, where 0 leaves a loop whole";
   struct Case {
     std::string text, message;

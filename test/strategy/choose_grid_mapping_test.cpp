@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tc/base/error.h"
+#include "tc/polyhedral/instances.h"
 #include "tc/polyhedral/schedule.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/scop_builder.h"
@@ -43,11 +44,46 @@ class ChooseGridMapping : public polyhedral::IslTest {
                          .accumulate(str("U[m, n, k] : ", mnk), "C[m, n]", {"A[m, k]", "B[k, n]"})
                          .scop());
   }
+  /// C(m, n) = sum over k of T(I(m), k) B(k, n).
+  Scop gathered_product(int m, int n, int k) const {
+    auto domain = str("U[m, n, k] : 0 <= m < ", m, " and 0 <= n < ", n, " and 0 <= k < ", k);
+    auto scop = ScopBuilder(context())
+                    .input("T", {100, k})
+                    .input("I", {m})
+                    .input("B", {k, n})
+                    .output("C", {m, n})
+                    .accumulate(domain, "C[m, n]", {"I[m]"})
+                    .read_through(str("T[v, k] : 0 <= v < 100 and 0 <= k < ", k), {0, 2}, 1)
+                    .scop();
+    return with_row_read(std::move(scop), "U[m, n, k] -> T[v, k]", "U[m, n, k] -> B[k, n]");
+  }
+  /// O(b, n, d) = T(I(b), d) P(n, d).
+  Scop gathered_rows(int b, int n, int d) const {
+    auto domain = str("S[b, n, d] : 0 <= b < ", b, " and 0 <= n < ", n, " and 0 <= d < ", d);
+    auto scop = ScopBuilder(context())
+                    .input("T", {100, d})
+                    .input("I", {b})
+                    .input("P", {n, d})
+                    .output("O", {b, n, d})
+                    .statement(domain, "O[b, n, d]", {"I[b]"})
+                    .read_through(str("T[v, d] : 0 <= v < 100 and 0 <= d < ", d), {0, 2}, 1)
+                    .scop();
+    return with_row_read(std::move(scop), "S[b, n, d] -> T[v, d]", "S[b, n, d] -> P[n, d]");
+  }
   std::string choose(const Scop& scop, const MappingOptions& options = {}) const {
     return to_string(choose_grid_mapping(scop, Target::parse("cuda:sm_90"), options));
   }
 
  private:
+  /// The last read of the statement as far as \p gathered says, and one more.
+  Scop with_row_read(Scop scop, const std::string& gathered, const std::string& another) const {
+    auto& statement = scop.statements.back();
+    auto& relation = statement.reads.back().relation;
+    relation = relation.intersect(isl::map(ctx(), "{ " + gathered + " }"));
+    auto more = isl::map(ctx(), "{ " + another + " }").intersect_domain(statement.domain);
+    statement.reads.push_back(polyhedral::exact_access(more));
+    return scheduled(std::move(scop));
+  }
   static Scop scheduled(Scop scop) {
     scop.schedule = compute_schedule(scop, compute_dependences(scop), {});
     return scop;
@@ -91,6 +127,37 @@ TEST_F(ChooseGridMapping, SmallContractionsHaveSmallTiles) {
       "grid 8x8, block 16x16, member 0 tile 32 blocks y threads y run 2, member 1 tile 32 blocks x threads x run 2, "
       "U: i2 in blocks of 16, 4 slots, copy read 0 of U along i0 vector 4 by registers, copy read 1 of U along i1 "
       "vector 4 asynchronous, stage C\n");
+}
+
+TEST_F(ChooseGridMapping, ContractionsCopyGatheredRows) {
+  EXPECT_EQ(choose(gathered_product(4096, 4096, 4096)),
+            "grid 32x32, block 16x16, member 0 tile 128 blocks y threads y run 4, member 1 tile 128 blocks x threads x "
+            "run 4, U: i2 in blocks of 16, 2 slots, copy read 1 of U along i0 vector 4 by registers, copy read 2 of U "
+            "along i1 vector 4 asynchronous, stage C\n");
+  EXPECT_EQ(choose(gathered_product(64, 64, 33)),
+            "grid 2x2, block 16x16, member 0 tile 32 blocks y threads y run 2, member 1 tile 32 blocks x threads x run "
+            "2, U: i2 in blocks of 16, copy read 0 of U along i0, copy read 1 of U along i0, copy read 2 of U along i1 "
+            "vector 4, stage C\n");
+  EXPECT_EQ(choose(gathered_product(64, 64, 33), {.gather_reuse = 100}),
+            "grid 4, block 16x16, member 0 tile 16 blocks x threads y, member 1 tile 64 threads x run 4, stage C\n");
+}
+
+TEST_F(ChooseGridMapping, RowsThatABlockReadsOftenAreCopied) {
+  EXPECT_EQ(choose(gathered_rows(50, 100, 64)),
+            "grid 7x50, block 16x16, member 0 tile 1 blocks y, member 1 tile 16 blocks x threads y, member 2 tile 64 "
+            "threads x run 4, copy read 1 of S along i2 vector 4\n");
+  EXPECT_EQ(choose(gathered_rows(50, 100, 1024)),
+            "grid 100x50, block 256, member 0 tile 1 blocks y, member 1 tile 1 blocks x, member 2 tile 1024 threads x "
+            "run 4\n");
+  EXPECT_EQ(choose(gathered_rows(50, 100, 1024), {.gather_reuse = 1}),
+            "grid 100x50, block 256, member 0 tile 1 blocks y, member 1 tile 1 blocks x, member 2 tile 1024 threads x "
+            "run 4, copy read 1 of S along i2 vector 4\n");
+  EXPECT_EQ(choose(gathered_rows(50, 100, 64), {.gather_reuse = 17}),
+            "grid 7x50, block 16x16, member 0 tile 1 blocks y, member 1 tile 16 blocks x threads y, member 2 tile 64 "
+            "threads x run 4\n");
+  EXPECT_EQ(choose(gathered_rows(50, 100, 64), {.shared = false}),
+            "grid 7x50, block 16x16, member 0 tile 1 blocks y, member 1 tile 16 blocks x threads y, member 2 tile 64 "
+            "threads x run 4\n");
 }
 
 TEST_F(ChooseGridMapping, OptionsDecide) {

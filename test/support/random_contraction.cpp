@@ -110,7 +110,22 @@ class ContractionGenerator {
                                                                               : InputRule{};
     return subscripts.empty() ? id : str(id, "(", list(subscripts), ")");
   }
+  /// The same for a factor, which now and then is read through an index tensor: A(NA(i), k).
+  std::string factor(const std::string& id, DType type, std::vector<std::string> subscripts) {
+    if (!subscripts.empty() && random_.chance(20)) {
+      auto last = static_cast<std::int64_t>(subscripts.size()) - 1;
+      auto& subscript = subscripts[static_cast<std::size_t>(random_.between(0, last))];
+      if (subscript != window()) {
+        params_.push_back(str("int32(", size_name(subscript), ") N", id));
+        program_.sizes["V" + id] = random_.between(1, 40);
+        program_.inputs["N" + id] = InputRule{0, program_.sizes["V" + id], false};
+        subscript = str("N", id, "(", subscript, ")");
+      }
+    }
+    return param(id, type, subscripts);
+  }
   std::string size_name(const std::string& subscript) {
+    if (subscript[0] == 'N') return str("V", subscript[1]);
     if (subscript == window()) {
       program_.sizes["X"] = stride_ * (rows_[0].extent - 1) + dilation_ * (reduced_[1].extent - 1) + 1;
       return "X";
@@ -159,8 +174,8 @@ class ContractionGenerator {
     auto widened = [&](const std::string& access, DType type) {
       return type == types_.result ? access : str(types_.result, "(", access, ")");
     };
-    auto left = widened(param("A", types_.left, left_subscripts()), types_.left);
-    auto right = widened(param("B", types_.right, right_subscripts()), types_.right);
+    auto left = widened(factor("A", types_.left, left_subscripts()), types_.left);
+    auto right = widened(factor("B", types_.right, right_subscripts()), types_.right);
     if (random_.chance(30)) std::swap(left, right);
     std::string result = str(left, sum ? " * " : " + ", right);
     if (is_wide() && random_.chance(12)) {

@@ -58,7 +58,15 @@ class ScopBuilder {
     statement.reads.push_back(
         {isl::map(call(scop_.ctx(), isl_map_from_domain_and_range, statement.domain.copy(), tensor.copy())),
          false,
+         {},
          {}});
+    return *this;
+  }
+  /// The last statement also reads an element of \p elements that its iterators \p iterators decide on, with its last
+  /// \p subscript_reads reads in subscripts.
+  ScopBuilder& read_through(const std::string& elements, std::vector<int> iterators, int subscript_reads) {
+    read_any(elements);
+    scop_.statements.back().reads.back().indirection = Indirection{std::move(iterators), subscript_reads};
     return *this;
   }
   /// The functions of all accesses to \p tensor go to \p place, in terms of the tensor's indices: "buffer[x1]".
@@ -117,7 +125,7 @@ class ScopBuilder {
     auto relation = isl::map(scop_.ctx(), "{ " + tuple + " -> " + text + " }").intersect_domain(domain);
     auto colon = text.find(':');
     auto function = isl::pw_multi_aff(scop_.ctx(), "{ " + tuple + " -> " + text.substr(0, colon) + " }");
-    return {relation, true, function};
+    return {relation, true, function, {}};
   }
 
   Scop scop_;
