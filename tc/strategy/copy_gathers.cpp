@@ -4,6 +4,7 @@
 
 #include "tc/base/contains.h"
 #include "tc/base/dtype.h"
+#include "tc/polyhedral/copy_reads.h"
 #include "tc/polyhedral/indirect_reads.h"
 #include "tc/polyhedral/instances.h"
 #include "tc/strategy/vector_runs.h"
@@ -60,7 +61,8 @@ class GatherCopies {
     for (int read = 0; read < static_cast<int>(statement_.reads.size()); ++read) {
       bool indirect = !statement_.reads[read].exact && statement_.reads[read].indirection.has_value();
       if (!indirect || polyhedral::is_subscript(statement_, read)) continue;
-      if (statement_.reads[read].relation.is_empty() || is_written(scop_, cluster_, statement_, read)) continue;
+      if (polyhedral::copy_dimensions(statement_, read).empty() || is_written(scop_, cluster_, statement_, read))
+        continue;
       if (reuse(read) >= least_ || (least_ <= usual_reuse && strays(read))) result.push_back(read);
     }
     return result;
