@@ -25,6 +25,9 @@ using polyhedral::Scop;
 using polyhedral::Statement;
 using polyhedral::StatementMapping;
 
+/// What a tile whose lanes run along the reduction has to save of the loads, to make up for the lanes it combines.
+constexpr double least_gain = 3;
+
 /// The longest loop that is unrolled to read what its iterations share once.
 constexpr std::int64_t widest_window = 7;
 
@@ -171,7 +174,7 @@ class Chooser {
     std::vector<Operand> operands;
     for (const auto& read : statement(heaviest_).reads) operands.push_back(operand(read, first.iterator));
     auto tile = choose_register_tile(operands, trips, member, target_, options_.register_tile);
-    if (member < 0 && tile.gain < 1.5) return;
+    if (member < 0 && tile.gain < least_gain) return;
     if (member >= 0 && find_window(tile, operands))
       tile = choose_window_tile(operands, trips, tile, target_, options_.register_tile);
     if (tile.row_count == 1) mapping_.window = {};

@@ -17,7 +17,7 @@ constexpr std::int64_t followed_rows = 16;
 
 /// What a vector from the second cache costs, in loads from the first; a load, in multiply-adds; an iteration of a
 /// partial tile.
-constexpr double far_load = 2, load_cost = 1.0 / 3, partial_tile = 1.3;
+constexpr double far_load = 2.5, load_cost = 1.0 / 3, partial_tile = 1.3;
 
 bool changes(const Operand& operand, int member) { return member >= 0 && operand.members[member]; }
 
@@ -26,7 +26,10 @@ class Search {
   Search(const std::vector<Operand>& operands, const std::vector<std::int64_t>& trips, const Target& target,
          const std::vector<std::int64_t>& wanted)
       : operands_(operands), trips_(trips), wanted_(wanted), registers_(target.vector_registers()) {
-    for (const auto& operand : operands) window_ = std::max(window_, operand.window);
+    for (const auto& operand : operands) {
+      window_ = std::max(window_, operand.window);
+      loads_alone_ += weight(operand);
+    }
   }
 
   void try_members(int rows, int columns) {
@@ -44,9 +47,10 @@ class Search {
   double loads(const RegisterTile& tile) const {
     double result = 0;
     for (const auto& operand : operands_)
-      result += (operand.vector ? far_load : 1.0) * rows_read(operand, tile) * columns_read(operand, tile);
+      result += weight(operand) * rows_read(operand, tile) * columns_read(operand, tile);
     return result;
   }
+  static double weight(const Operand& operand) { return operand.vector ? far_load : 1.0; }
   /// The vectors of a window may start anywhere: the last line of a row is also the first one of the next tile.
   double columns_read(const Operand& operand, const RegisterTile& tile) const {
     if (!changes(operand, tile.columns)) return 1;
@@ -96,13 +100,14 @@ class Search {
     if (score < best_.score) return;
     best_ = tile;
     best_.score = score;
-    best_.gain = static_cast<double>(operands_.size()) / std::max(each, 1e-6);
+    best_.gain = loads_alone_ / std::max(each, 1e-6);
   }
 
   const std::vector<Operand>& operands_;
   const std::vector<std::int64_t>& trips_;
   const std::vector<std::int64_t>& wanted_;
   std::int64_t registers_, window_ = 1;
+  double loads_alone_ = 0;  ///< of an operation without a tile
   RegisterTile best_;
 };
 
