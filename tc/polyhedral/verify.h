@@ -19,8 +19,7 @@
 ///    executions
 ///  - copies: a copy out of a buffer, or a combination of lanes, runs before the users of what it writes that depend on the
 ///    writers of what it reads; a copy in runs after the writers its users depend on
-///  - gathers: an indirect read (indirect_reads.h) that goes to a copy finds there the element that it would find in
-///  its
+///  - gathers: an indirect read (indirect_reads.h) that goes to a copy finds there the element that it would find in its
 ///    own tensor; copies follow only subscripts that the program follows, which alone are known to be inside the tensor
 namespace tc::polyhedral {
 
