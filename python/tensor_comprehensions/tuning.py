@@ -28,6 +28,7 @@ class Measured:
     spread: float
     """Seconds between the quartiles."""
     runs: int
+    """In turns with the others; 0: Ctrl-C left no time for them, and the times are those of the search."""
 
     def __str__(self):
         return f"{seconds_text(self.time)} with {str(self.options) or 'the default options'}"

@@ -49,7 +49,7 @@ struct Candidate {
 struct Finalist {
   options::MappingOptions options;
   double seconds = 0, least = 0, spread = 0;  ///< median, least, between the quartiles
-  int runs = 0;
+  int runs = 0;  ///< rounds; 0: there was no time for any, and the times are those of the search
 };
 
 /// How far tuning has come.

@@ -62,7 +62,8 @@ Transfer merge(const std::string& into, const std::string& from);
 /// Adds the entry \p bytes, whole or refused, to the options of \p folder.
 void add_options(const std::string& folder, std::string_view bytes, Transfer& transfer);
 
-/// All options of \p folder, only the best of each key, wherever measured, if \p best_only, as one file: equal bytes for equal content.
+/// All options of \p folder, only the best of each key, wherever measured, if \p best_only, as one file: equal bytes for
+/// equal content.
 /// Returns how many.
 std::size_t export_options(const std::string& folder, const std::string& file, bool best_only = false);
 /// The inverse: adds the options in \p file to \p folder. Throws ArgumentError for a file that is not, whole, an
@@ -84,9 +85,9 @@ struct GcReport {
   Count removed;
   std::uint64_t bytes_left = 0;
 };
-/// Removes unfinished and damaged files, options that are not among the best of their key, machine and
-/// number of threads, then the code least recently
-/// used until the folder has max_bytes at most. Options that stay are never removed for their size.
+/// Removes unfinished and damaged files, options that are not among the best of their key, machine and number of
+/// threads, then the code least recently used until the folder has max_bytes at most. Options that stay are never
+/// removed for their size.
 GcReport gc(const std::string& folder, const GcRules& rules = {});
 
 }  // namespace tc::cache
