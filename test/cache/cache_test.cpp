@@ -109,6 +109,7 @@ TEST(Cache, MeasurementsSayWhereAndWhen) {
   EXPECT_EQ(measured.build, compiler_build_id());
   EXPECT_GT(measured.taken_at, 1700000000);
   EXPECT_FALSE(measured.machine.empty());
+  EXPECT_NE(text_of("/proc/cpuinfo").find(": " + measured.machine + "\n"), std::string::npos) << measured.machine;
 }
 
 TEST(Cache, BuildsAreToldByTheirSources) {
