@@ -8,6 +8,7 @@
 #include "tc/halide_bridge/loop_names.h"
 #include "tc/halide_bridge/raise_body.h"
 #include "tc/halide_bridge/transpose_loads.h"
+#include "tc/halide_bridge/transpose_stores.h"
 #include "tc/halide_bridge/unswitch_guards.h"
 #include "tc/polyhedral/barriers.h"
 #include "tc/polyhedral/instances.h"
@@ -372,7 +373,7 @@ Stmt raise(const polyhedral::Ast& ast, const polyhedral::Scop& scop, const Progr
            const RaiseOptions& options) {
   try {
     if (options.as_kernel) return Raiser(ast, scop, program, options).run();
-    return unswitch_guards(transpose_loads(Raiser(ast, scop, program, options).run()));
+    return unswitch_guards(transpose_stores(transpose_loads(Raiser(ast, scop, program, options).run())));
   } catch (const Halide::Error& error) {
     throw InternalError(str("Halide cannot express the loop nest: ", error.what()));
   }

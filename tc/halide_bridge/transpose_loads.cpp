@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
 #include <vector>
 
 #include "tc/halide_bridge/flatten.h"
-#include "tc/halide_bridge/value_name.h"
+#include "tc/halide_bridge/transposition.h"
 
 namespace tc::halide_bridge {
 namespace {
@@ -66,51 +65,6 @@ class ReplaceLoads : public ir::IRMutator {
     return found == variables.end() ? ir::IRMutator::visit(op) : found->second;
   }
 };
-
-/// Names for steps of a computation, to be bound around a statement.
-class Steps {
- public:
-  Expr operator()(const Expr& value) {
-    auto name = value_name("t");
-    steps_.emplace_back(name, value);
-    return ir::Variable::make(value.type(), name);
-  }
-  Stmt around(Stmt body) const {
-    for (auto step = steps_.rbegin(); step != steps_.rend(); ++step)
-      body = ir::LetStmt::make(step->first, step->second, body);
-    return body;
-  }
-
- private:
-  std::vector<std::pair<std::string, Expr>> steps_;
-};
-
-/// The lanes of \p a and \p b in turns, from the first or the second half of both.
-Expr interleaved_half(const Expr& a, const Expr& b, bool second) {
-  int lanes = a.type().lanes();
-  std::vector<int> indices;
-  for (int i = 0; i < lanes / 2; ++i) {
-    int from = i + (second ? lanes / 2 : 0);
-    indices.push_back(from);
-    indices.push_back(from + lanes);
-  }
-  return ir::Shuffle::make({a, b}, indices);
-}
-
-/// Rows become columns: each round interleaves the first half of the rows with the second one, which rotates the bits
-/// of (row, lane) by one.
-std::vector<Expr> transposed(Steps& steps, std::vector<Expr> rows) {
-  auto count = rows.size();
-  for (std::size_t round = 1; round < count; round *= 2) {
-    std::vector<Expr> next;
-    for (std::size_t i = 0; i < count / 2; ++i)
-      for (bool second : {false, true}) next.push_back(steps(interleaved_half(rows[i], rows[i + count / 2], second)));
-    rows = std::move(next);
-  }
-  return rows;
-}
-
-using Stores = std::vector<const ir::Store*>;
 
 bool follows(const ir::Load* load, const ir::Load* first, int distance) {
   const auto* a = load->index.as<ir::Ramp>();

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <Halide.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tc::halide_bridge {
+
+/// Names for steps of a computation, to be bound around a statement.
+class Steps {
+ public:
+  Halide::Expr operator()(const Halide::Expr& value);
+  Halide::Internal::Stmt around(Halide::Internal::Stmt body) const;
+
+ private:
+  std::vector<std::pair<std::string, Halide::Expr>> steps_;
+};
+
+/// The columns of \p rows, as many vectors as each has lanes, a power of two. Each round of \p steps interleaves the
+/// first half of the vectors with the second one, which rotates the bits of (row, lane) by one.
+std::vector<Halide::Expr> transposed(Steps& steps, std::vector<Halide::Expr> rows);
+
+}  // namespace tc::halide_bridge
