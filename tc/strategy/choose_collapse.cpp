@@ -31,6 +31,9 @@ using polyhedral::Statement;
 constexpr std::int64_t enough_vectors = 16;
 constexpr double least_gain = 1.1;
 
+/// The share of the score of columns along which the result is scattered that one without scatters may have.
+constexpr double least_flat = 0.9;
+
 /// Instances below which copies and longer compilation do not pay.
 constexpr std::int64_t least_work = 1 << 18;
 
@@ -48,6 +51,7 @@ class ColumnChooser {
   /// The members to collapse, outermost first; none where that gains nothing.
   std::vector<int> choose() {
     if (!cluster_.permutable || !plain_.register_tile || plain_.dot.of_matrices() || !find_reduction()) return {};
+    if (auto flat = choose_flat(); !flat.empty()) return flat;
     auto group = candidates();
     if (group.size() < 2) return {};
     auto best = score({columns_});
@@ -71,9 +75,30 @@ class ColumnChooser {
 
   const Statement& statement() const { return scop_.statement(entry_->id); }
   int iterator(int member) const { return entry_->outer[member]; }
-  bool moves(const Access& access, int member) const {
-    return polyhedral::stride(scop_, access, iterator(member)) != 0;
+  bool moves(const Access& access, int member) const { return stride(access, member) != 0; }
+  std::int64_t stride(const Access& access, int member) const {
+    return polyhedral::stride(scop_, access, iterator(member));
   }
+
+  /// Where the result is scattered along the columns: the members along which it and all that moves with it run through
+  /// memory in order, if as one they make about as good a tile.
+  std::vector<int> choose_flat() {
+    auto across = columns_, members = static_cast<int>(cluster_.members.size());
+    auto plain = score({across});
+    if (stride(statement().write, across) == 1) return {};
+    for (columns_ = 0; columns_ < members && stride(statement().write, columns_) != 1;) ++columns_;
+    auto group = columns_ < members ? candidates() : std::vector<int>();
+    bool in_order = group.size() > 1 && runs_in_order(statement().write, group);
+    for (const auto& read : statement().reads)
+      in_order = in_order && (!moves(read, columns_) || runs_in_order(read, group));
+    if (in_order && score(group) >= least_flat * plain) return group;
+    columns_ = across;
+    return {};
+  }
+  bool runs_in_order(const Access& access, const std::vector<int>& members) const {
+    return side_by_side(access, members) == INT64_MAX;
+  }
+
   std::int64_t extent(const std::vector<int>& members) const {
     return std::accumulate(members.begin(), members.end(), std::int64_t{1},
                            [&](auto product, int m) { return product * cluster_.members[m].extent(); });
@@ -111,13 +136,11 @@ class ColumnChooser {
     for (int member = 0; member < static_cast<int>(cluster_.members.size()); ++member) {
       bool same = std::all_of(statement().reads.begin(), statement().reads.end(),
                               [&](const Access& read) { return moves(read, member) == moves(read, columns_); });
-      auto stride = polyhedral::stride(scop_, statement().write, iterator(member));
-      if (same && stride > 0 && cluster_.members[member].extent() > 1) result.push_back(member);
+      if (same && stride(statement().write, member) > 0 && cluster_.members[member].extent() > 1)
+        result.push_back(member);
     }
-    std::stable_sort(result.begin(), result.end(), [&](int a, int b) {
-      return polyhedral::stride(scop_, statement().write, iterator(a)) >
-             polyhedral::stride(scop_, statement().write, iterator(b));
-    });
+    std::stable_sort(result.begin(), result.end(),
+                     [&](int a, int b) { return stride(statement().write, a) > stride(statement().write, b); });
     return result;
   }
 
@@ -126,7 +149,7 @@ class ColumnChooser {
     std::int64_t next = 1, together = 1;
     bool contiguous = true;
     for (auto member = members.rbegin(); member != members.rend(); ++member) {
-      contiguous = contiguous && polyhedral::stride(scop_, access, iterator(*member)) == next;
+      contiguous = contiguous && stride(access, *member) == next;
       next *= cluster_.members[*member].extent();
     }
     if (contiguous) return INT64_MAX;

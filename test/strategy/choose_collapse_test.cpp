@@ -77,6 +77,28 @@ TEST_F(ChooseCollapse, LeavesColumnsWhoseCopiesCostMore) {
   EXPECT_EQ(choose("abcd", "aebf", "efcd", 26), "cd") << "all of them lie side by side";
 }
 
+/// Z(o,h,w) +=! X(c,h,w) * Y(o,c), images of 28 x 28 within X of \p size x \p size.
+TEST_F(ChooseCollapse, RunsThroughImagesInOrderWhereLanesAlongChannelsScatter) {
+  auto choose = [&](int size) {
+    auto scop = ScopBuilder(context())
+                    .input("X", {512, size, size})
+                    .input("Y", {128, 512})
+                    .output("Z", {128, 28, 28})
+                    .identity("I[o, h, w] : 0 <= o < 128 and 0 <= h, w < 28", "Z[o, h, w]")
+                    .accumulate("U[o, h, w, c] : 0 <= o < 128 and 0 <= h, w < 28 and 0 <= c < 512", "Z[o, h, w]",
+                                {"X[c, h, w]", "Y[o, c]"})
+                    .scop();
+    scop.statement("U").product = true;
+    scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), {});
+    std::string result;
+    for (const auto& choice : choose_collapse(scop, Target::parse("cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m"), {}))
+      for (int member : choice.members) result += str(member, " ");
+    return result;
+  };
+  EXPECT_EQ(choose(28), "1 2 ");
+  EXPECT_EQ(choose(30), "") << "rows of the image lie apart";
+}
+
 TEST_F(ChooseCollapse, LeavesWhatIsSmallOrMappedByOptions) {
   EXPECT_EQ(choose("abcd", "aebf", "dfce", 6), "");
   EXPECT_EQ(choose("abcd", "aebf", "dfce", 24, {.tile = {4, 4, 4, 4}}), "");
