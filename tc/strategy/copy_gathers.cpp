@@ -20,7 +20,9 @@ using polyhedral::Scop;
 using polyhedral::Statement;
 
 constexpr std::int64_t usual_reuse = 8;
-/// Iterations of a reduction between two barriers, where a copy for all of them does not fit.
+/// Blocks whose copies are to fit beside each other.
+constexpr std::int64_t usual_blocks = 4;
+/// Iterations of a reduction between two barriers, where copies for all of them take more.
 constexpr std::int64_t block_size = 16;
 
 /// The copies of one statement.
@@ -40,7 +42,9 @@ class GatherCopies {
   GridClusterMapping run() {
     if (!stands_alone()) return mapping_;
     auto reads = wanted();
-    while (!reads.empty() && bytes(reads) > mapping_.shared_bytes && !cut(reads)) reads.pop_back();
+    if (bytes(reads) > mapping_.shared_bytes / usual_blocks) cut(reads);
+    while (!reads.empty() && bytes(reads) > mapping_.shared_bytes)
+      if (!cut(reads)) reads.pop_back();
     if (reads.empty()) mapping_.blocks = {};
     for (int read : reads) mapping_.copies.push_back(copy(read));
     return mapping_;
@@ -63,6 +67,7 @@ class GatherCopies {
       if (!indirect || polyhedral::is_subscript(statement_, read)) continue;
       if (polyhedral::copy_dimensions(statement_, read).empty() || is_written(scop_, cluster_, statement_, read))
         continue;
+      if (has_partial_vectors(read)) continue;
       if (reuse(read) >= least_ || (least_ <= usual_reuse && strays(read))) result.push_back(read);
     }
     return result;
@@ -91,6 +96,15 @@ class GatherCopies {
   std::vector<int> iterators(int read) const { return *polyhedral::element_iterators(statement_, read); }
 
   std::int64_t reuse(int read) const { return product(all_iterators()) / product(iterators(read)); }
+
+  /// Would lanes that do not run reach beyond a copy?
+  bool has_partial_vectors(int read) const {
+    for (std::size_t i = 0; i < entry_.outer.size() && i < mapping_.members.size(); ++i)
+      if (mapping_.others.vector && contains(iterators(read), entry_.outer[i]) &&
+          extent(entry_.outer[i]) % mapping_.members[i].threads.run != 0)
+        return true;
+    return false;
+  }
 
   /// The iterator that runs along the threads of x; -1 if there is none.
   int neighbours() const {

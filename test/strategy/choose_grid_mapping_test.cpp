@@ -57,6 +57,19 @@ class ChooseGridMapping : public polyhedral::IslTest {
                     .scop();
     return with_row_read(std::move(scop), "U[m, n, k] -> T[v, k]", "U[m, n, k] -> B[k, n]");
   }
+  /// O(b, n) = sum over k of T(I(b), k) P(b, k, n).
+  Scop gathered_sums(int b, int n, int k) const {
+    auto domain = str("U[b, n, k] : 0 <= b < ", b, " and 0 <= n < ", n, " and 0 <= k < ", k);
+    auto scop = ScopBuilder(context())
+                    .input("T", {100, k})
+                    .input("I", {b})
+                    .input("P", {b, k, n})
+                    .output("O", {b, n})
+                    .accumulate(domain, "O[b, n]", {"I[b]"})
+                    .read_through(str("T[v, k] : 0 <= v < 100 and 0 <= k < ", k), {0, 2}, 1)
+                    .scop();
+    return with_row_read(std::move(scop), "U[b, n, k] -> T[v, k]", "U[b, n, k] -> P[b, k, n]");
+  }
   /// O(b, n, d) = T(I(b), d) P(n, d).
   Scop gathered_rows(int b, int n, int d) const {
     auto domain = str("S[b, n, d] : 0 <= b < ", b, " and 0 <= n < ", n, " and 0 <= d < ", d);
@@ -158,6 +171,17 @@ TEST_F(ChooseGridMapping, RowsThatABlockReadsOftenAreCopied) {
   EXPECT_EQ(choose(gathered_rows(50, 100, 64), {.shared = false}),
             "grid 7x50, block 16x16, member 0 tile 1 blocks y, member 1 tile 16 blocks x threads y, member 2 tile 64 "
             "threads x run 4\n");
+}
+
+TEST_F(ChooseGridMapping, LargeGathersHoldBlocksOfAReduction) {
+  EXPECT_EQ(choose(gathered_sums(64, 2048, 16)),
+            "grid 2x64, block 256, member 0 tile 1 blocks y, member 1 tile 1024 blocks x threads x run 4, copy read 1 "
+            "of U along i2 vector 4, stage O\n");
+  EXPECT_EQ(choose(gathered_sums(64, 32, 1600)),
+            "grid 2, block 8x32, member 0 tile 32 blocks x threads y, member 1 tile 32 threads x run 4, U: i2 in "
+            "blocks of 16, copy read 1 of U along i2 vector 4, stage O\n");
+  EXPECT_EQ(choose(gathered_sums(64, 32, 1600), {.shared_bytes = 64}),
+            "grid 2, block 8x32, member 0 tile 32 blocks x threads y, member 1 tile 32 threads x run 4, stage O\n");
 }
 
 TEST_F(ChooseGridMapping, OptionsDecide) {
