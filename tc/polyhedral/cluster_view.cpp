@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tc/base/contains.h"
+
 namespace tc::polyhedral {
 namespace {
 
@@ -198,6 +200,22 @@ int even_lanes(const Scop& scop, const Access& access, int iterator, int lanes) 
     while (lanes > 1 && size % lanes != 0) lanes /= 2;
   }
   return lanes;
+}
+
+isl::schedule_node common_node(const isl::schedule& schedule, const std::vector<std::string>& statements) {
+  auto node = schedule.root();
+  while (!node.isa<isl::schedule_node_leaf>()) {
+    int next = -1;
+    for (unsigned i = 0; i < node.n_children(); ++i) {
+      auto child = node.child(static_cast<int>(i));
+      auto ids = statement_ids(child.isa<isl::schedule_node_filter>() ? child.child(0) : child);
+      if (std::all_of(statements.begin(), statements.end(), [&](const auto& id) { return contains(ids, id); }))
+        next = static_cast<int>(i);
+    }
+    if (next < 0) return node;
+    node = node.child(next);
+  }
+  return node;
 }
 
 }  // namespace tc::polyhedral

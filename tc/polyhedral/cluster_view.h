@@ -47,6 +47,8 @@ std::vector<int> path_of(const isl::schedule_node& node);
 isl::union_set instances_at(const isl::schedule_node& node);
 /// The statements that stand below \p node.
 std::vector<std::string> statement_ids(const isl::schedule_node& node);
+/// The deepest node of \p schedule below which all of \p statements stand.
+isl::schedule_node common_node(const isl::schedule& schedule, const std::vector<std::string>& statements);
 /// A band with the given members at \p node, which becomes its child; permutable. \p coincident may be shorter.
 isl::schedule_node insert_band(const isl::schedule_node& node, const std::vector<isl::union_pw_aff>& members,
                                const std::vector<bool>& coincident);

@@ -7,6 +7,7 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/polyhedral/cluster_view.h"
+#include "tc/polyhedral/copy_dimensions.h"
 #include "tc/polyhedral/indirect_reads.h"
 #include "tc/polyhedral/instances.h"
 #include "tc/polyhedral/pipeline_copies.h"
@@ -364,49 +365,7 @@ class Copy {
   std::vector<std::string> own_;     ///< iterators of the copy
 };
 
-/// A dimension for each iterator on which the element depends.
-std::vector<CopyDimension> indirect_dimensions(const Statement& statement, int read) {
-  std::vector<CopyDimension> result;
-  auto iterators = element_iterators(statement, read);
-  if (!iterators || statement.reads.at(read).relation.is_empty()) return {};
-  for (int i : *iterators) result.push_back({{{i, 1}}, i});
-  return result;
-}
-
 }  // namespace
-
-std::int64_t CopyDimension::extent(const std::function<std::int64_t(int)>& tile) const {
-  std::int64_t result = 1;
-  for (auto [of, factor] : terms) result += std::abs(factor) * (tile(of) - 1);
-  return result;
-}
-
-std::vector<CopyDimension> copy_dimensions(const Statement& statement, int read) {
-  const auto& access = statement.reads.at(read);
-  if (!access.exact) return indirect_dimensions(statement, read);
-  if (access.function.is_null() || !access.function.isa_multi_aff() || access.relation.is_empty()) return {};
-  std::vector<CopyDimension> result;
-  std::vector<int> uses(static_cast<std::size_t>(dimensions(statement.domain)));
-  for (const auto& index : elements(access.function.as_multi_aff().list())) {
-    CopyDimension dimension;
-    if (isl_aff_dim(index.get(), isl_dim_div) > 0) return {};
-    for (int i = 0; i < dimensions(statement.domain); ++i) {
-      auto factor = call(index.ctx(), isl_aff_get_coefficient_val, index.get(), isl_dim_in, i);
-      if (!factor.is_int()) return {};
-      if (factor.is_zero()) continue;
-      dimension.terms.emplace_back(i, factor.num_si());
-      ++uses[static_cast<std::size_t>(i)];
-    }
-    auto is_one = [](const auto& term) { return std::abs(term.second) == 1; };
-    if (!dimension.terms.empty() && std::none_of(dimension.terms.begin(), dimension.terms.end(), is_one)) return {};
-    result.push_back(dimension);
-  }
-  for (auto& dimension : result)
-    if (dimension.terms.size() == 1 && dimension.terms[0].second == 1 &&
-        uses[static_cast<std::size_t>(dimension.terms[0].first)] == 1)
-      dimension.iterator = dimension.terms[0].first;
-  return result;
-}
 
 Scop copy_reads(const Scop& scop, GridClusterMapping& mapping) {
   if (mapping.copies.empty()) return scop;
@@ -436,22 +395,6 @@ Scop copy_reads(const Scop& scop, GridClusterMapping& mapping) {
   if (mapping.ahead.empty()) return result;
   path.pop_back();
   return run_ahead(result, path, mapping.ahead);
-}
-
-isl::schedule_node common_node(const isl::schedule& schedule, const std::vector<std::string>& statements) {
-  auto node = schedule.root();
-  while (!node.isa<isl::schedule_node_leaf>()) {
-    int next = -1;
-    for (unsigned i = 0; i < node.n_children(); ++i) {
-      auto child = node.child(static_cast<int>(i));
-      auto ids = statement_ids(child.isa<isl::schedule_node_filter>() ? child.child(0) : child);
-      if (std::all_of(statements.begin(), statements.end(), [&](const auto& id) { return contains(ids, id); }))
-        next = static_cast<int>(i);
-    }
-    if (next < 0) return node;
-    node = node.child(next);
-  }
-  return node;
 }
 
 }  // namespace tc::polyhedral

@@ -1,29 +1,9 @@
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <utility>
-#include <vector>
-
 #include "tc/polyhedral/grid_mapping.h"
 #include "tc/polyhedral/scop.h"
 
 namespace tc::polyhedral {
-
-/// A subscript of a read that can be copied: a sum of iterators with factors, and a constant.
-struct CopyDimension {
-  std::vector<std::pair<int, std::int64_t>> terms;  ///< iterators of the reader and their factors
-  int iterator =
-      -1;  ///< the one iterator of the subscript, which no other subscript has; -1: a window slides along the tensor
-
-  /// Elements from the first to the last that so many consecutive values of each iterator touch.
-  std::int64_t extent(const std::function<std::int64_t(int)>& tile) const;
-};
-
-/// The subscripts of read number \p read of \p statement; empty where one is no such sum, or leaves out elements on its
-/// way. Of a read through index tensors, the iterators that decide on its element (indirect_reads.h), where they are
-/// known: each is a dimension of the copy.
-std::vector<CopyDimension> copy_dimensions(const Statement& statement, int read);
 
 /// Copies what \p mapping.copies says into temporaries, which the threads of a block fill together before they read
 /// them; cuts the reduction \p mapping.blocks into blocks first, one copy for each.
@@ -43,8 +23,5 @@ std::vector<CopyDimension> copy_dimensions(const Statement& statement, int read)
 /// The last dimensions of a copy count the tiles of members that do not index the tensor: each tile has a copy of its
 /// own. Adds the mappings of the copies and the names of the temporaries to \p mapping.
 Scop copy_reads(const Scop& scop, GridClusterMapping& mapping);
-
-/// The deepest node of \p schedule below which all of \p statements stand.
-isl::schedule_node common_node(const isl::schedule& schedule, const std::vector<std::string>& statements);
 
 }  // namespace tc::polyhedral

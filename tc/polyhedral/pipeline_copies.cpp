@@ -7,7 +7,6 @@
 #include "tc/base/str.h"
 #include "tc/polyhedral/barriers.h"
 #include "tc/polyhedral/cluster_view.h"
-#include "tc/polyhedral/copy_reads.h"
 #include "tc/polyhedral/isolate.h"
 #include "tc/polyhedral/loops.h"
 

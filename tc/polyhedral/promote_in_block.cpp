@@ -5,7 +5,6 @@
 
 #include "tc/polyhedral/cluster_view.h"
 #include "tc/polyhedral/contract.h"
-#include "tc/polyhedral/copy_reads.h"
 #include "tc/polyhedral/instances.h"
 #include "tc/polyhedral/pipeline_copies.h"
 #include "tc/polyhedral/thread_map.h"

@@ -8,7 +8,7 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/polyhedral/cluster_view.h"
-#include "tc/polyhedral/copy_reads.h"
+#include "tc/polyhedral/copy_dimensions.h"
 #include "tc/polyhedral/gather_coincident.h"
 #include "tc/polyhedral/instances.h"
 #include "tc/strategy/copy_gathers.h"

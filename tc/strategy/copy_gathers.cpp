@@ -4,7 +4,7 @@
 
 #include "tc/base/contains.h"
 #include "tc/base/dtype.h"
-#include "tc/polyhedral/copy_reads.h"
+#include "tc/polyhedral/copy_dimensions.h"
 #include "tc/polyhedral/indirect_reads.h"
 #include "tc/polyhedral/instances.h"
 #include "tc/strategy/vector_runs.h"

@@ -1,7 +1,7 @@
 #include "tc/polyhedral/map_to_grid.h"
 
 #include "tc/polyhedral/barriers.h"
-#include "tc/polyhedral/copy_reads.h"
+#include "tc/polyhedral/copy_dimensions.h"
 #include "tc/polyhedral/generate.h"
 #include "tc/polyhedral/grid_tree.h"
 #include "tc/polyhedral/verify.h"
