@@ -57,6 +57,22 @@ TEST(Gate, TransposedMatrixProducts) {
   }
 }
 
+/// Blocks of rows found through an index tensor are copied as blocks of a matrix are: ahead, 16 bytes at once.
+TEST(Gate, ProductOfGatheredRows) {
+  TC_NEEDS_NVRTC();
+  auto square = contiguous(DType::Float32, {4096, 4096});
+  auto kernels = kernels_of("def mm(float(V,K) T, int32(M) I, float(K,N) B) -> (C) { C(m,n) +=! T(I(m),k) * B(k,n) }",
+                            {square, contiguous(DType::Int32, {4096}), square});
+  ASSERT_EQ(kernels.size(), 2u) << "the check of subscripts, and the product";
+  const auto& stats = kernels[1];
+  EXPECT_EQ(stats.spill_store_bytes + stats.spill_load_bytes, 0) << to_string(stats);
+  EXPECT_GE(stats.main_loop_share("FFMA"), 0.7) << to_string(stats);
+  for (const char* access : {"STG", "LDS", "LDGSTS"}) EXPECT_TRUE(is_wide(stats, access)) << access;
+  EXPECT_GE(stats.accesses.at("LDG.128"), 1) << to_string(stats);
+  EXPECT_LE(stats.registers, 128) << to_string(stats);
+  EXPECT_EQ(stats.main_loop.at("BAR"), 1) << "copies run ahead: " << to_string(stats);
+}
+
 /// Rows of 4096 floats in blocks of 256 threads: 4 vectors of 4 each.
 constexpr int vectors_of_a_row = 4;
 
