@@ -1,6 +1,8 @@
 #include "tc/polyhedral/contract.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "tc/base/contains.h"
 #include "tc/base/str.h"
@@ -21,7 +23,11 @@ struct Footprint {
 class Contraction {
  public:
   Contraction(const Scop& scop, const std::vector<int>& path, const ClusterMapping& cluster)
-      : scop_(scop), node_(node_at(scop.schedule, path)), cluster_(cluster), inside_(statement_ids(node_)) {}
+      : scop_(scop),
+        node_(node_at(scop.schedule, path)),
+        prefix_(call(scop.ctx(), isl_schedule_node_get_prefix_schedule_union_pw_multi_aff, node_.get())),
+        cluster_(cluster),
+        inside_(statement_ids(node_)) {}
 
   /// Contracts \p tensor when that is legal and takes at most \p bytes; returns the bytes it takes, 0 when it stays.
   std::int64_t contract(const Tensor& tensor, std::int64_t bytes) {
@@ -133,6 +139,12 @@ class Contraction {
   /// The greatest lane that a lowest instance of \p statement along \p choice would have in a vector that starts with
   /// its tile.
   std::int64_t first_lane(const Statement& statement, const StatementMapping& choice) const {
+    auto found = first_lanes_.find(statement.id);
+    if (found == first_lanes_.end())
+      found = first_lanes_.emplace(statement.id, find_first_lane(statement, choice)).first;
+    return found->second;
+  }
+  std::int64_t find_first_lane(const Statement& statement, const StatementMapping& choice) const {
     auto points = points_of(statement.id);
     if (!points.isa<isl::schedule_node_band>()) return 0;
     for (const auto& member : band_members(points)) {
@@ -268,8 +280,7 @@ class Contraction {
     auto space = footprint.elements.space();
     auto offset = footprint.offset.pullback(isl::multi_aff::domain_map(space));
     auto place = isl::multi_aff::range_map(space).sub(offset).to_pw_multi_aff();
-    auto prefix = call(scop_.ctx(), isl_schedule_node_get_prefix_schedule_union_pw_multi_aff, node_.get());
-    auto where = prefix.intersect_domain(isl::set::universe(statement.domain.space()).to_union_set()).as_pw_multi_aff();
+    auto where = prefix_.intersect_domain(isl::set::universe(statement.domain.space()).to_union_set()).as_pw_multi_aff();
     return place.pullback(where.gist(statement.domain).range_product(access.function));
   }
 
@@ -284,8 +295,10 @@ class Contraction {
 
   Scop scop_;
   isl::schedule_node node_;
+  isl::union_pw_multi_aff prefix_;  ///< { instance -> [iterations of the loops above the node] }
   const ClusterMapping& cluster_;
   std::vector<std::string> inside_, buffers_;
+  mutable std::map<std::string, std::int64_t> first_lanes_;  ///< by statement, each of which has one choice
 };
 
 }  // namespace
