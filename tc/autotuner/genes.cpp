@@ -16,6 +16,9 @@ constexpr std::int64_t most_parts = 64, most_parts_of_grid = 512;
 /// Results of a reduction that may have parts, on a processor, and on each of a GPU: more are enough work as they are.
 constexpr std::int64_t few_results = 1024, few_results_of_each = 2048;
 
+/// The greatest value of `gather_reuse`: no copies through index tensors.
+constexpr std::int64_t never_reused = 1 << 20;
+
 using Values = std::vector<std::string>;
 
 /// What the def says about its loops, for given sizes.
@@ -26,19 +29,30 @@ struct Facts {
   int statements = 0, depth = 0;
   bool temporaries = false;
   bool windows = false;  ///< subscripts that are sums
+  bool gathers = false;  ///< subscripts that are read
 };
 
 void note(Values& names, const std::string& name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
-bool has_windows(const lang::ExprPtr& value) {
+/// Does \p value read an element of which \p chosen picks a subscript?
+template <typename Chosen>
+bool has_subscript(const lang::ExprPtr& value, const Chosen& chosen) {
   bool found = false;
   lang::for_each_expr(value, [&](const lang::ExprPtr& expr) {
     if (const auto* access = std::get_if<lang::Access>(&expr->node))
-      for (const auto& subscript : access->subscripts)
-        found = found || std::holds_alternative<lang::Binary>(subscript->node);
+      found = found || std::any_of(access->subscripts.begin(), access->subscripts.end(), chosen);
   });
+  return found;
+}
+
+bool is_sum(const lang::ExprPtr& subscript) { return std::holds_alternative<lang::Binary>(subscript->node); }
+
+bool has_reads(const lang::ExprPtr& subscript) {
+  bool found = false;
+  lang::for_each_expr(
+      subscript, [&](const lang::ExprPtr& expr) { found = found || std::holds_alternative<lang::Access>(expr->node); });
   return found;
 }
 
@@ -46,7 +60,8 @@ void add_statement(const lang::Assignment& assignment, const std::map<std::strin
                    const lang::SizeMap& sizes, std::int64_t few, Facts& facts) {
   ++facts.statements;
   facts.depth = std::max(facts.depth, static_cast<int>(ranges.size()));
-  facts.windows = facts.windows || has_windows(assignment.rhs);
+  facts.windows = facts.windows || has_subscript(assignment.rhs, is_sum);
+  facts.gathers = facts.gathers || has_subscript(assignment.rhs, has_reads);
   const auto& sums = assignment.reduction_iterators;
   std::int64_t results = 1, iterations = 1;
   for (const auto& [name, range] : ranges) {
@@ -149,6 +164,7 @@ void add_for_gpu(const Facts& facts, const Target& target, Genes& genes) {
   genes.add("block", doubled(1, limits.block_threads / 16), 1);
   genes.add("grid", doubled(limits.processors, 16 * limits.processors));
   genes.add("shared", {"0"});
+  if (facts.gathers) genes.add("gather_reuse", {"1", "2", "4", "16", str(never_reused)});
   genes.add("registers", {"0"});
   genes.add("shared_bytes", doubled(8 << 10, limits.block_shared_bytes_requested));
   genes.add("unroll_limit", {"1", "4", "8", "16", "64", "128"});

@@ -24,6 +24,7 @@ struct Gene {
 ///   parallel_along, vector_along     one of the iterators (a processor)
 ///   block, grid                threads in x and y, blocks in x (a GPU)
 ///   cooperative                where there may be several kernels: of statements, or of parts of a reduction (a GPU)
+///   gather_reuse               where tensors are read through others (a GPU)
 ///   fusion, allow_skewing, unroll, promote_bytes, ...     where statements, windows, reductions, temporaries make them matter
 ///
 /// All choices are legal, but for products of numbers that exceed a limit (SearchSpace::normalised): what cannot be

@@ -103,16 +103,24 @@ TEST_F(Gpu, WinnersAreKept) {
   for (const auto& candidate : result.candidates) EXPECT_NE(candidate.device, 0);
 }
 
+/// Can \p option be chosen for \p text on a GPU?
+bool has_gene(const std::string& option, const char* text, const std::vector<TensorSpec>& inputs) {
+  auto function = function_of(text);
+  SearchSpace space(*function, engine::make_arguments(*function, inputs, {}), Target::parse("cuda:sm_90"));
+  const auto& genes = space.genes();
+  return std::any_of(genes.begin(), genes.end(), [&](const Gene& gene) { return gene.option == option; });
+}
+
 TEST(GpuSpace, HasCooperativeKernelsWhereThereMayBeSeveral) {
-  auto has = [](const char* text, const std::vector<TensorSpec>& inputs) {
-    auto function = function_of(text);
-    SearchSpace space(*function, engine::make_arguments(*function, inputs, {}), Target::parse("cuda:sm_90"));
-    const auto& genes = space.genes();
-    return std::any_of(genes.begin(), genes.end(), [](const Gene& gene) { return gene.option == "cooperative"; });
-  };
-  EXPECT_TRUE(has(sums_text, {matrix(64, 96)}));
-  EXPECT_TRUE(has("def f(float(M,N) A) -> (S) { S(m) +=! A(m,n) }", {matrix(4, 100000)}));
-  EXPECT_FALSE(has(copy_text, {contiguous(DType::Float32, {4096})}));
+  EXPECT_TRUE(has_gene("cooperative", sums_text, {matrix(64, 96)}));
+  EXPECT_TRUE(has_gene("cooperative", "def f(float(M,N) A) -> (S) { S(m) +=! A(m,n) }", {matrix(4, 100000)}));
+  EXPECT_FALSE(has_gene("cooperative", copy_text, {contiguous(DType::Float32, {4096})}));
+}
+
+TEST(GpuSpace, HasCopiesThroughIndexTensorsWhereThereAreSome) {
+  auto rows = "def f(float(E,D) T, int32(M) I, float(D,N) W) -> (C) { C(m,n) +=! T(I(m),d) * W(d,n) }";
+  EXPECT_TRUE(has_gene("gather_reuse", rows, {matrix(64, 96), contiguous(DType::Int32, {32}), matrix(96, 32)}));
+  EXPECT_FALSE(has_gene("gather_reuse", sums_text, {matrix(64, 96)}));
 }
 
 TEST(GpuSpace, HasBlocksThatTheTargetCanRun) {
