@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tc/base/error.h"
+#include "tc/base/str.h"
 
 namespace tc::options {
 namespace {
@@ -68,17 +69,18 @@ TEST(Wire, ANewerLibraryThatAddedNothingWritesTheSameOptions) {
 }
 
 TEST(Wire, RefusesWhatItCannotUnderstand) {
+  auto ours = str("schema ", schema_version);
   EXPECT_EQ(message_of("\x0a"), "these bytes are not mapping options");
   EXPECT_EQ(message_of(""), "these bytes are not mapping options: they have no schema version");
   EXPECT_EQ(message_of(written_by(schema_version, 1, with_unknown_fields())),
-            "these bytes are not mapping options of schema 1: it has no field 99");
+            str("these bytes are not mapping options of ", ours, ": it has no field 99"));
   auto inner = with_unknown_fields();
   inner.GetReflection()->MutableUnknownFields(&inner)->Clear();
   EXPECT_EQ(message_of(written_by(schema_version, 1, inner)),
-            "these bytes are not mapping options of schema 1: it has no field 57 of cpu");
+            str("these bytes are not mapping options of ", ours, ": it has no field 57 of cpu"));
   EXPECT_EQ(
       message_of(written_by(9, 8, {})),
-      "these mapping options are of schema 9, which needs a library of schema 8 or newer; this one is of schema 1");
+      str("these mapping options are of schema 9, which needs a library of schema 8 or newer; this one is of ", ours));
 }
 
 TEST(Wire, ValidatesWhatBytesHold) {
