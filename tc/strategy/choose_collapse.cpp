@@ -84,8 +84,8 @@ class ColumnChooser {
   /// memory in order, if as one they make about as good a tile.
   std::vector<int> choose_flat() {
     auto across = columns_, members = static_cast<int>(cluster_.members.size());
-    auto plain = score({across});
     if (stride(statement().write, across) == 1) return {};
+    auto plain = score({across});
     for (columns_ = 0; columns_ < members && stride(statement().write, columns_) != 1;) ++columns_;
     auto group = columns_ < members ? candidates() : std::vector<int>();
     bool in_order = group.size() > 1 && runs_in_order(statement().write, group);

@@ -10,8 +10,10 @@
 #include "tc/polyhedral/cluster_view.h"
 #include "tc/polyhedral/copy_dimensions.h"
 #include "tc/polyhedral/gather_coincident.h"
+#include "tc/polyhedral/indirect_reads.h"
 #include "tc/polyhedral/instances.h"
 #include "tc/strategy/copy_gathers.h"
+#include "tc/strategy/parallel_work.h"
 #include "tc/strategy/tile_contraction.h"
 #include "tc/strategy/vector_runs.h"
 
@@ -36,8 +38,6 @@ constexpr std::int64_t usual_threads = 256;
 constexpr std::int64_t most_unrolled = 32;
 /// Elements of one temporary in the registers of a thread.
 constexpr std::int64_t most_elements = 128;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 std::int64_t power_of_two_up_to(std::int64_t value, std::int64_t most) {
   std::int64_t result = 1;
@@ -103,7 +103,7 @@ class GridChooser {
     double result = 0;
     const auto& s = statement(entry);
     for (const auto* access : polyhedral::accesses(s)) {
-      auto stride = step(scop_, *access, iterator);
+      auto stride = polyhedral::known_stride(scop_, *access, iterator);
       auto times = s.accumulates && access == &s.write ? results(s) : instances(entry);
       if (stride == 1) result += times;
       if (stride != 0 && stride != 1) result -= times / 2;

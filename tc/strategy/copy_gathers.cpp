@@ -22,8 +22,6 @@ using polyhedral::Statement;
 constexpr std::int64_t usual_reuse = 8;
 /// Blocks whose copies are to fit beside each other.
 constexpr std::int64_t usual_blocks = 4;
-/// Iterations of a reduction between two barriers, where copies for all of them take more.
-constexpr std::int64_t block_size = 16;
 
 /// The copies of one statement.
 class GatherCopies {
@@ -174,11 +172,14 @@ std::int64_t least_reuse(const polyhedral::MappingOptions& options) {
   return options.gather_reuse > 0 ? options.gather_reuse : usual_reuse;
 }
 
+bool writes(const Scop& scop, const ClusterView& cluster, const std::string& tensor) {
+  return std::any_of(cluster.statements.begin(), cluster.statements.end(),
+                     [&](const auto& entry) { return polyhedral::touches(scop.statement(entry.id).write, tensor); });
+}
+
 bool is_written(const Scop& scop, const ClusterView& cluster, const Statement& statement, int read) {
   auto tensors = polyhedral::tensors_of(statement, read);
-  return std::any_of(cluster.statements.begin(), cluster.statements.end(), [&](const auto& entry) {
-    return contains(tensors, polyhedral::range_name(scop.statement(entry.id).write.relation));
-  });
+  return std::any_of(tensors.begin(), tensors.end(), [&](const auto& tensor) { return writes(scop, cluster, tensor); });
 }
 
 void copy_gathers(const Scop& scop, const ClusterView& cluster, const polyhedral::MappingOptions& options,

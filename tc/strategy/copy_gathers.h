@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <string>
+
 #include "tc/base/target.h"
 #include "tc/polyhedral/cluster_view.h"
 #include "tc/polyhedral/grid_mapping.h"
@@ -7,10 +10,15 @@
 
 namespace tc::strategy {
 
+/// Iterations of a reduction between two barriers, for which copies are made at once.
+inline constexpr std::int64_t block_size = 16;
+
 /// How often a block must read each element that it would copy through index tensors: as often as the options say, else
 /// as many times as make up for the barrier.
 std::int64_t least_reuse(const polyhedral::MappingOptions& options);
 
+/// Does some statement of \p cluster write \p tensor?
+bool writes(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster, const std::string& tensor);
 /// Does some statement of \p cluster write what read number \p read of \p statement touches, index tensors included?
 bool is_written(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster,
                 const polyhedral::Statement& statement, int read);

@@ -22,9 +22,7 @@ using polyhedral::GridStatement;
 using polyhedral::Scop;
 using polyhedral::Statement;
 
-/// Iterations of the reduction between two barriers.
-constexpr std::int64_t block_size = 16;
-/// Of its longest loop, at least.
+/// Iterations of the longest loop of the reduction between two barriers, at least.
 constexpr std::int64_t shortest_block = 4;
 /// Cycles from asking memory for an element to having it, and multiply-adds of a processor in one.
 constexpr std::int64_t latency = 800, products_a_cycle = 128;
@@ -304,7 +302,7 @@ class ContractionTiler {
       int j = dimension.iterator;
       if (j < 0) continue;
       bool whole = extent(j) % 4 == 0 && tile(j) % 4 == 0 && ranges_.at(j).min == 0;
-      if (step(scop_, access, j) != 1 || !whole || !aligned(access, j)) continue;
+      if (polyhedral::known_stride(scop_, access, j) != 1 || !whole || !aligned(access, j)) continue;
       result.run_along = j;
       result.vector = 4;
     }
@@ -318,7 +316,7 @@ class ContractionTiler {
     auto type = scop_.tensor(polyhedral::range_name(read.relation)).type;
     bool whole_words = byte_size(type) >= 4;
     return limits_.asynchronous_copies && whole_words && (copy.vector == 1 || copy.run_along == copy.contiguous) &&
-           step(scop_, read, copy.contiguous) == 1;
+           polyhedral::known_stride(scop_, read, copy.contiguous) == 1;
   }
 
   /// Do rows of the tensor start at multiples of four elements?
@@ -329,17 +327,12 @@ class ContractionTiler {
                        [](auto stride) { return stride == 1 || stride % 4 == 0; });
   }
 
-  bool writes(const std::string& tensor) const {
-    return std::any_of(cluster_.statements.begin(), cluster_.statements.end(),
-                       [&](const auto& entry) { return polyhedral::touches(scop_.statement(entry.id).write, tensor); });
-  }
-
   /// The accumulators stay in registers.
   void stage() {
     result_.staged = {polyhedral::range_name(update().write.relation)};
     for (const auto& tensor : scop_.tensors)
       if (tensor.storage == polyhedral::Tensor::Storage::Workspace && !tensor.live_in && !tensor.live_out &&
-          tensor.name != result_.staged[0] && writes(tensor.name))
+          tensor.name != result_.staged[0] && writes(scop_, cluster_, tensor.name))
         result_.promoted.push_back(tensor.name);
   }
 

@@ -57,27 +57,26 @@ bool is_aligned(const Scop& scop, const polyhedral::Statement& statement, const 
   return corner % run == 0;
 }
 
-std::int64_t step(const Scop& scop, const Access& access, int iterator) {
-  return polyhedral::known_stride(scop, access, iterator);
-}
-
 std::int64_t vector_run(const Scop& scop, const polyhedral::Statement& statement, int iterator) {
   std::int64_t widest = 1;
   for (const auto* access : polyhedral::accesses(statement)) {
-    auto moved = step(scop, *access, iterator);
+    auto moved = polyhedral::known_stride(scop, *access, iterator);
     if ((moved != 0 && moved != 1) || !statement.domain.is_subset(access->relation.domain())) return 1;
     if (moved == 1)
       widest = std::max<std::int64_t>(widest, byte_size(scop.tensor(polyhedral::range_name(access->relation)).type));
   }
   auto run = widest_access / widest;
   for (const auto* access : polyhedral::accesses(statement))
-    if (step(scop, *access, iterator) == 1 && !is_aligned(scop, statement, *access, iterator, run)) return 1;
+    if (polyhedral::known_stride(scop, *access, iterator) == 1 && !is_aligned(scop, statement, *access, iterator, run))
+      return 1;
   return run;
 }
 
 std::int64_t access_run(const Scop& scop, const polyhedral::Statement& statement, const Access& access, int iterator) {
   auto run = widest_access / byte_size(scop.tensor(polyhedral::range_name(access.relation)).type);
-  return step(scop, access, iterator) == 1 && is_aligned(scop, statement, access, iterator, run) ? run : 1;
+  return polyhedral::known_stride(scop, access, iterator) == 1 && is_aligned(scop, statement, access, iterator, run)
+             ? run
+             : 1;
 }
 
 }  // namespace tc::strategy

@@ -9,10 +9,6 @@ namespace tc::strategy {
 /// Bytes that a thread of a GPU moves at once, at most.
 inline constexpr std::int64_t widest_access = 16;
 
-/// Elements in memory from one iteration of dimension \p iterator to the next, or polyhedral::unknown_stride.
-/// Subscripts that depend on data are taken not to move with it.
-std::int64_t step(const polyhedral::Scop& scop, const polyhedral::Access& access, int iterator);
-
 /// Does \p access of \p statement, which moves by one element along \p iterator, begin at a multiple of \p run elements
 /// of its tensor wherever the other iterators are?
 bool is_aligned(const polyhedral::Scop& scop, const polyhedral::Statement& statement, const polyhedral::Access& access,

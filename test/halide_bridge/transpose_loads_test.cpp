@@ -2,8 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
 #include <sstream>
+
+#include "test/halide_bridge/shuffled_lanes.h"
 
 namespace tc::halide_bridge {
 namespace {
@@ -83,30 +84,13 @@ TEST(TransposeLoads, LeavesWhatIsNoSquareBlock) {
 
 /// What rows r become: the columns, by interpreting the shuffles of the block.
 TEST(TransposeLoads, InterleavingRoundsTransposeTheRows) {
-  Stmt stmt = transpose_loads(block({}));
-  std::map<std::string, std::vector<int>> values;
-  int row = 0;
-  while (const auto* let = stmt.as<ir::LetStmt>()) {
-    auto& lanes = values[let->name];
-    if (const auto* shuffle = let->value.as<ir::Shuffle>()) {
-      std::vector<int> all;
-      for (const Expr& vector : shuffle->vectors) {
-        const auto& part = values.at(vector.as<ir::Variable>()->name);
-        all.insert(all.end(), part.begin(), part.end());
-      }
-      for (int index : shuffle->indices) lanes.push_back(all.at(index));
-    } else {
-      for (int column = 0; column < 4; ++column) lanes.push_back(10 * row + column);
-      ++row;
-    }
-    stmt = let->body;
-  }
+  auto shuffled = interpret_shuffles(transpose_loads(block({})));
+  Stmt rest = shuffled.body;
   for (int column = 0; column < 4; ++column) {
-    const auto* rest = stmt.as<ir::Block>();
-    const auto* store = (rest ? rest->first : stmt).as<ir::Store>();
-    EXPECT_EQ(values.at(store->value.as<ir::Variable>()->name),
-              (std::vector<int>{column, 10 + column, 20 + column, 30 + column}));
-    if (rest) stmt = rest->rest;
+    const auto* pair = rest.as<ir::Block>();
+    const auto* store = (pair ? pair->first : rest).as<ir::Store>();
+    EXPECT_EQ(shuffled.of(store->value), (std::vector<int>{column, 100 + column, 200 + column, 300 + column}));
+    if (pair) rest = pair->rest;
   }
 }
 

@@ -5,6 +5,8 @@
 #include <map>
 #include <sstream>
 
+#include "test/halide_bridge/shuffled_lanes.h"
+
 namespace tc::halide_bridge {
 namespace {
 
@@ -75,34 +77,18 @@ TEST(TransposeStores, LeavesWhatIsNoBlock) {
   EXPECT_EQ(stores(transpose_stores(local)), "4 across, 0 along, 0 masked");
 }
 
-/// What is stored where, by interpreting the shuffles of a block; rows are numbered from 0, masked lanes left out.
-std::map<std::int64_t, int> stored(Stmt stmt) {
-  std::map<std::string, std::vector<int>> values;
-  int row = 0;
-  while (const auto* let = stmt.as<ir::LetStmt>()) {
-    auto& lanes = values[let->name];
-    if (const auto* shuffle = let->value.as<ir::Shuffle>()) {
-      std::vector<int> all;
-      for (const Expr& vector : shuffle->vectors) {
-        const auto& part = values.at(vector.as<ir::Variable>()->name);
-        all.insert(all.end(), part.begin(), part.end());
-      }
-      for (int index : shuffle->indices) lanes.push_back(all.at(index));
-    } else {
-      for (int lane = 0; lane < let->value.type().lanes(); ++lane) lanes.push_back(100 * lane + row);
-      ++row;
-    }
-    stmt = let->body;
-  }
+/// What is stored where: lane l of store t as 100 t + l; masked lanes left out.
+std::map<std::int64_t, int> stored(const Stmt& stmt) {
+  auto shuffled = interpret_shuffles(stmt);
   std::map<std::int64_t, int> result;
-  while (stmt.defined()) {
-    const auto* rest = stmt.as<ir::Block>();
-    const auto* store = (rest ? rest->first : stmt).as<ir::Store>();
-    const auto& lanes = values.at(store->value.as<ir::Variable>()->name);
+  for (Stmt rest = shuffled.body; rest.defined();) {
+    const auto* pair = rest.as<ir::Block>();
+    const auto* store = (pair ? pair->first : rest).as<ir::Store>();
+    const auto& lanes = shuffled.of(store->value);
     auto first = *ir::as_const_int(ir::simplify(ir::substitute("base", 0, store->index.as<ir::Ramp>()->base)));
-    int running = ir::is_const_one(store->predicate) ? static_cast<int>(lanes.size()) : row;
+    int running = ir::is_const_one(store->predicate) ? static_cast<int>(lanes.size()) : shuffled.rows;
     for (int lane = 0; lane < running; ++lane) result[first + lane] = lanes.at(lane);
-    stmt = rest ? rest->rest : Stmt();
+    rest = pair ? pair->rest : Stmt();
   }
   return result;
 }
@@ -111,7 +97,7 @@ TEST(TransposeStores, EveryElementGoesToItsPlace) {
   for (auto [lanes, rows] : {std::pair(4, 4), std::pair(8, 6), std::pair(16, 14), std::pair(16, 16)}) {
     auto memory = stored(transpose_stores(block({.lanes = lanes, .stores = rows})));
     EXPECT_EQ(memory.size(), static_cast<std::size_t>(lanes * rows));
-    for (auto [address, value] : memory) EXPECT_EQ(address, value);
+    for (auto [address, value] : memory) EXPECT_EQ(value, 100 * (address % 100) + address / 100);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tc/polyhedral/indirect_reads.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/scop_builder.h"
 
@@ -56,8 +57,8 @@ TEST_F(VectorRuns, GoAlongRowsThatDataChooses) {
   auto scop = table("T[r, c] : 0 <= r < 10 and 0 <= c < 64");
   scop.statement("S").reads[1].relation =
       isl::map(scop.ctx(), "{ S[i, j] -> T[r, j] : 0 <= r < 10 and 0 <= i < 8 and 0 <= j < 64 }");
-  EXPECT_EQ(step(scop, scop.statement("S").reads[1], 1), 1);
-  EXPECT_EQ(step(scop, scop.statement("S").reads[1], 0), 0);
+  EXPECT_EQ(polyhedral::known_stride(scop, scop.statement("S").reads[1], 1), 1);
+  EXPECT_EQ(polyhedral::known_stride(scop, scop.statement("S").reads[1], 0), 0);
   EXPECT_EQ(vector_run(scop, scop.statement("S"), 1), 4);
   scop.tensor("T").strides = {65, 1};
   EXPECT_EQ(vector_run(scop, scop.statement("S"), 1), 1);
