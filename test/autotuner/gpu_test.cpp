@@ -93,11 +93,9 @@ TEST_F(Gpu, ThatComputesNothingIsNoticed) {
 TEST_F(Gpu, WinnersAreKept) {
   TC_NEEDS_NVRTC();
   Folder folder;
-  cache::CacheSettings where;
-  where.folder = folder.path() + "/cache";
   auto settings = on_gpus(6);
   settings.devices = {1};
-  settings.cache = std::make_shared<cache::Cache>(where);
+  settings.cache = cache_in(folder.path() + "/cache");
   auto result = tuned(settings);
   EXPECT_TRUE(result.kept);
   for (const auto& candidate : result.candidates) EXPECT_NE(candidate.device, 0);

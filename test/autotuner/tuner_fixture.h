@@ -11,6 +11,7 @@
 
 #include "tc/autotuner/search_space.h"
 #include "tc/autotuner/tuner.h"
+#include "tc/cache/cache.h"
 #include "tc/engine/function.h"
 
 namespace tc::autotuner {
@@ -52,6 +53,14 @@ class Folder {
  private:
   std::string path_;
 };
+
+/// A cache in the folder \p path.
+inline std::shared_ptr<cache::Cache> cache_in(const std::string& path, bool writable = true) {
+  cache::CacheSettings settings;
+  settings.folder = path;
+  settings.writable = writable;
+  return std::make_shared<cache::Cache>(settings);
+}
 
 /// Tensors that hold small numbers.
 class Inputs {

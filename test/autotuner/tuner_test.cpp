@@ -103,15 +103,13 @@ TEST(Tune, WinnersAreFoundByLaterCompiles) {
   Inputs inputs({matrix(32, 32), matrix(32, 32)});
   auto function = function_of(product_text);
   auto settings = quick(8);
-  cache::CacheSettings where;
-  where.folder = folder.path();
-  settings.cache = std::make_shared<cache::Cache>(where);
+  settings.cache = cache_in(folder.path());
   auto result = tune(function, inputs.views(), {}, settings);
   EXPECT_TRUE(result.kept);
   engine::CompileOptions how;
   how.target = settings.target;
   how.mapping_from = engine::MappingFrom::Tuned;
-  how.cache = std::make_shared<cache::Cache>(where);
+  how.cache = cache_in(folder.path());
   engine::ExecutableCache executables;
   auto found = engine::compile_cached(executables, function, {matrix(32, 32), matrix(32, 32)}, {}, how);
   EXPECT_EQ(found->image().options, result.best.options.to_text());
@@ -131,9 +129,7 @@ TEST(Tune, StartsOfTheCacheAreThoseMeasuredHereAndTheFastest) {
   Inputs inputs({matrix(32, 32), matrix(32, 32)});
   auto function = function_of(product_text);
   auto settings = quick(2);
-  cache::CacheSettings where;
-  where.folder = folder.path();
-  settings.cache = std::make_shared<cache::Cache>(where);
+  settings.cache = cache_in(folder.path());
   auto put = [&](const char* options, double nanoseconds, const char* machine) {
     auto arguments = engine::make_arguments(*function, {matrix(32, 32), matrix(32, 32)}, {});
     auto entry = engine::options_entry(*function, arguments, settings.target, options::MappingOptions::parse(options));
@@ -242,11 +238,9 @@ TEST(Tune, TensorsDoNotCountAgainstTheLimitOfMemory) {
 TEST(Tune, OfTwoAtOnceBothWinnersAreKept) {
   Folder folder;
   Inputs inputs({matrix(32, 32), matrix(32, 32)});
-  cache::CacheSettings where;
-  where.folder = folder.path() + "/cache";
   auto work = [&](std::uint64_t seed) {
     auto settings = quick(5, seed);
-    settings.cache = std::make_shared<cache::Cache>(where);
+    settings.cache = cache_in(folder.path() + "/cache");
     EXPECT_TRUE(tune(function_of(product_text), inputs.views(), {}, settings).kept) << seed;
   };
   std::thread other(work, 1);
@@ -255,35 +249,32 @@ TEST(Tune, OfTwoAtOnceBothWinnersAreKept) {
   auto target = quick(1).target;
   auto function = function_of(product_text);
   auto arguments = engine::make_arguments(*function, {matrix(32, 32), matrix(32, 32)}, {});
-  EXPECT_EQ(cache::Cache(where).find(engine::persistent_key(*function, arguments, target)).size(), 2u);
+  EXPECT_EQ(cache_in(folder.path() + "/cache")->find(engine::persistent_key(*function, arguments, target)).size(), 2u);
 }
 
 TEST(Tune, ACacheThatVanishesIsMadeAnew) {
   Folder folder;
   Inputs inputs({matrix(32, 32), matrix(32, 32)});
-  cache::CacheSettings where;
-  where.folder = folder.path() + "/cache";
+  const auto where = folder.path() + "/cache";
   auto settings = quick(5);
-  settings.cache = std::make_shared<cache::Cache>(where);
+  settings.cache = cache_in(where);
   tune(function_of(product_text), inputs.views(), {}, settings);
-  ASSERT_TRUE(std::filesystem::exists(where.folder));
-  settings.on_candidate = [&](const Candidate&) { std::filesystem::remove_all(where.folder); };
+  ASSERT_TRUE(std::filesystem::exists(where));
+  settings.on_candidate = [&](const Candidate&) { std::filesystem::remove_all(where); };
   EXPECT_TRUE(tune(function_of(product_text), inputs.views(), {}, settings).kept);
-  EXPECT_TRUE(std::filesystem::exists(where.folder));
+  EXPECT_TRUE(std::filesystem::exists(where));
 }
 
 TEST(Tune, ACacheThatIsOnlyReadKeepsNothing) {
   Folder folder;
   Inputs inputs({matrix(32, 32), matrix(32, 32)});
-  cache::CacheSettings where;
-  where.folder = folder.path() + "/cache";
-  where.writable = false;
+  const auto where = folder.path() + "/cache";
   auto settings = quick(3);
-  settings.cache = std::make_shared<cache::Cache>(where);
+  settings.cache = cache_in(where, false);
   auto result = tune(function_of(product_text), inputs.views(), {}, settings);
   EXPECT_FALSE(result.kept);
   EXPECT_TRUE(result.executable);
-  EXPECT_FALSE(std::filesystem::exists(where.folder));
+  EXPECT_FALSE(std::filesystem::exists(where));
 }
 
 TEST(Tune, ACheckpointThatCannotBeWrittenIsAnErrorAtTheBeginningOnly) {
