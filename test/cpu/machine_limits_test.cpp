@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
-
 #include "tc/base/target.h"
 
 namespace tc::cpu {
@@ -11,11 +9,11 @@ namespace {
 
 TEST(MachineLimits, AreMeasuredOnceAndPlausible) {
   auto first = machine_limits(1, DType::Float32, 1 << 20);
-  auto begin = std::chrono::steady_clock::now();
-  auto again = machine_limits(1, DType::Float32, 1 << 20);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(1));
-  EXPECT_EQ(first.flops, again.flops);
-  EXPECT_EQ(first.bandwidth, again.bandwidth);
+  for (int i = 0; i < 10; ++i) {
+    auto again = machine_limits(1, DType::Float32, 1 << 20);
+    EXPECT_EQ(first.flops, again.flops);
+    EXPECT_EQ(first.bandwidth, again.bandwidth);
+  }
   EXPECT_GT(first.bandwidth, 0.1);
   EXPECT_LT(first.bandwidth, 10000);
   if (!Target::host().has_fma()) return;

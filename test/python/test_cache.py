@@ -193,9 +193,12 @@ kernel(A, B)
 print(kernel.from_cache, (time.perf_counter() - start) * 1e3)
 """
     assert run(script).startswith("False")
-    results = [run(script).split() for _ in range(7)]
-    assert {from_cache for from_cache, _ in results} == {"True"}
-    assert min(float(milliseconds) for _, milliseconds in results) <= 5
+    for _ in range(40):  # the machine may be busy
+        from_cache, milliseconds = run(script).split()
+        assert from_cache == "True"
+        if float(milliseconds) <= 5:
+            return
+    pytest.fail(f"{milliseconds} ms")
 
 
 def test_off_and_read_only(folder, monkeypatch, tmp_path):
