@@ -292,7 +292,7 @@ class BlockChooser {
   }
 
   void choose_outermost() {
-    if (!options_.parallel || instances() < parallel_cluster) return;
+    if (!options_.parallel || target_.cores < 2 || instances() < parallel_cluster) return;
     int member = named_member();
     if (member < 0) member = other_member();
     if (member < 0) member = split_member();
