@@ -44,20 +44,32 @@ Scop rewrite(const Scop& scop, const ClusterView& cluster, ClusterMapping& mappi
 class Packs {
  public:
   Packs(const ClusterView& cluster, ClusterMapping& mapping, TiledCluster& tiled)
-      : cluster_(cluster), mapping_(mapping), tiled_(tiled) {}
+      : cluster_(cluster), mapping_(mapping), tiled_(tiled), start_(cluster.path) {}
 
-  /// Makes the copies that stand above the loops over blocks, or below these. The paths then lead past them.
-  Scop run(const Scop& scop, bool below_blocks) {
+  /// Makes the copies, from the outermost on. The paths then lead past them.
+  Scop run(const Scop& scop) {
     auto result = scop;
     auto packed = mapping_.packed;
-    for (const auto& choice : packed)
-      if (choice.below_blocks == below_blocks) result = add(result, choice);
+    for (auto* place : {&start_, &tiled_.copies, &tiled_.block})
+      for (const auto& choice : packed)
+        if (&place_of(choice) == place) result = add(result, choice);
+    return result;
+  }
+
+  /// The bands whose first loop threads run: of the copies that are made once, and of the cluster.
+  std::vector<std::vector<int>> outermost() const {
+    auto result = copied_once_;
+    result.push_back(start_);
     return result;
   }
 
  private:
+  std::vector<int>& place_of(const PackMapping& choice) {
+    return choice.once ? start_ : choice.below_blocks ? tiled_.block : tiled_.copies;
+  }
+
   Scop add(const Scop& scop, const PackMapping& choice) {
-    auto place = choice.below_blocks ? tiled_.block : tiled_.copies;
+    auto place = place_of(choice);
     auto mapping = mapping_;
     auto result = pack(scop, place, choice, fixed_loops(choice), mapping);
     auto temporary = result.tensors.back().name;
@@ -65,7 +77,9 @@ class Packs {
     if (result.tensors.back().storage != Tensor::Storage::Local) return scop;
     mapping_ = mapping;
     auto past_copy = way_past_copy(result, place);
-    for (auto* path : {&tiled_.copies, &tiled_.block, &tiled_.inside}) step_past(*path, place, past_copy);
+    if (choice.once) copied_once_.push_back(band_of_copy(place, past_copy));
+    for (auto* path : {&start_, &tiled_.first, &tiled_.copies, &tiled_.block, &tiled_.inside})
+      step_past(*path, place, past_copy);
     return result;
   }
 
@@ -82,6 +96,12 @@ class Packs {
     path.insert(path.begin() + static_cast<long>(place.size()), way.begin(), way.end());
   }
 
+  static std::vector<int> band_of_copy(std::vector<int> place, const std::vector<int>& past_copy) {
+    place.insert(place.end(), past_copy.begin(), past_copy.end());
+    place.end()[-2] = 0;
+    return place;
+  }
+
   const ClusterStatement& reader(const PackMapping& choice) const {
     for (const auto& entry : cluster_.statements)
       if (entry.id == choice.statement) return entry;
@@ -90,6 +110,7 @@ class Packs {
 
   std::vector<FixedLoop> fixed_loops(const PackMapping& choice) const {
     std::vector<FixedLoop> result;
+    if (choice.once) return result;
     const auto& outer = reader(choice).outer;
     for (std::size_t i = 0; i < mapping_.members.size(); ++i) {
       const auto& size = mapping_.members[i];
@@ -107,6 +128,8 @@ class Packs {
   const ClusterView& cluster_;
   ClusterMapping& mapping_;
   TiledCluster& tiled_;
+  std::vector<int> start_;                     ///< the outermost loop
+  std::vector<std::vector<int>> copied_once_;  ///< the loops of copies above it
 };
 
 /// Where the buffers of a tile are allocated: outside the loops that isl may cut into several, inside those that run in
@@ -128,13 +151,13 @@ Scop map_to_cpu(const Scop& scop, const Mapping& mapping) {
     result = rewrite(result, parts[i], choice);
     auto tiled = tile_cluster(result, parts[i], choice);
     result.schedule = tiled.schedule;
+    bool has_outermost = tiled.first != parts[i].path;
     Packs packs(parts[i], choice, tiled);
-    result = packs.run(result, false);
-    result = packs.run(result, true);
+    result = packs.run(result);
     result = contract(result, tiled.inside, buffers_at(tiled, choice), choice, choice.staged, mapping.buffer_bytes);
     result = vectorise(result, parts[i].path, choice);
-    if (choice.parallel && tiled.first != parts[i].path)
-      result.schedule = mark_parallel(result.schedule, parts[i].path);
+    if (!choice.parallel || !has_outermost) continue;
+    for (const auto& band : packs.outermost()) result.schedule = mark_parallel(result.schedule, band);
   }
   return result;
 }

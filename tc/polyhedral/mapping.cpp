@@ -24,7 +24,9 @@ std::string describe(const StatementMapping& statement) {
 std::string describe(const PackMapping& pack) {
   auto rows = pack.panel_last ? "panels of " : "rows of ";
   return str("pack read ", pack.read, " of ", pack.statement, " in ", rows, pack.size, " i", pack.panel,
-             pack.below_blocks ? " below blocks" : "");
+             pack.once           ? " once"
+             : pack.below_blocks ? " below blocks"
+                                 : "");
 }
 
 std::string describe(const ClusterMapping& cluster) {

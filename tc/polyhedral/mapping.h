@@ -75,6 +75,7 @@ struct PackMapping {
   bool panel_last = true;
   bool below_blocks = false;  ///< copied below the loops over blocks, not above them
   int lanes = 0;              ///< of the copy
+  bool once = false;          ///< copied above all loops of the cluster, by all threads if they run these
 };
 
 /// How a cluster is mapped. Members are those of its outer band, in order. Loops stand in this order, outermost first:

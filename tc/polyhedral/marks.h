@@ -6,14 +6,14 @@
 
 /// Mark nodes are the protocol between the passes that shape a schedule and the generator. On every path from the root:
 ///
-///   parallel?  allocate_<buffer>*  register?  vector?
+///   allocate_<buffer>*  parallel?  allocate_<buffer>*  register?  vector?
 ///
 /// and in a kernel for a grid of blocks of threads (map_to_grid.h), below the context node:
 ///
 ///   kernel   allocate_<buffer>*   thread   register?   vector?
 ///
 ///   parallel            the loop of the band below runs on several threads; its member is coincident
-///   allocate_<buffer>   the Local tensor <buffer> lives from here down
+///   allocate_<buffer>   the Local tensor <buffer> lives from here down; the threads of a `parallel` below share it
 ///   register            loops below, down to a `vector`, are unrolled: all where constant indices turn a buffer into
 ///                       registers, else those with a power of two of trips, which make blocks for transposed loads
 ///   vector              the loop of the one-member band below becomes the lanes of a vector; its trip count is at most the

@@ -58,6 +58,7 @@ class Packer {
     auto band = place;
     band.insert(band.end(), {0, 0});
     if (!full_.empty()) result.schedule = isolate(node_at(result.schedule, band), full_).schedule();
+    if (choice_.once) result.schedule = independent(node_at(result.schedule, band)).schedule();
     int lane = has_matrix_rows() ? dot_.iterator : choice_.panel_last || adjacent_ < 0 ? choice_.panel : adjacent_;
     cluster.statements.push_back({addition.statement.id, position(addition.statement, names_[lane]), choice_.lanes});
     return result;
@@ -78,6 +79,12 @@ class Packer {
   int adjacent_ = -1;                  ///< the iterator beside the panel's along which the tensor is contiguous
   Texts full_;
 
+  /// The loops of a copy may run in any order.
+  static isl::schedule_node independent(const isl::schedule_node& node) {
+    auto band = node.as<isl::schedule_node_band>();
+    for (unsigned i = 0; i < band.n_member(); ++i) band = band.member_set_coincident(static_cast<int>(i), 1);
+    return band;
+  }
   static int position(const Statement& statement, const std::string& iterator) {
     const auto& all = statement.iterators;
     return static_cast<int>(std::find(all.begin(), all.end(), iterator) - all.begin());

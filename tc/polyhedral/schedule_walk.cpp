@@ -112,6 +112,16 @@ void for_each_place(const isl::schedule& schedule, const std::function<void(cons
   walk({root, nothing, isl::union_map::empty(schedule.ctx()), {}}, visit);
 }
 
+std::vector<std::string> marks_above(isl::schedule_node node) {
+  std::vector<std::string> result;
+  while (node.has_parent()) {
+    node = node.parent();
+    if (node.isa<isl::schedule_node_mark>()) result.push_back(mark_name(node));
+  }
+  std::reverse(result.begin(), result.end());
+  return result;
+}
+
 isl::union_map sequential_time(const isl::schedule& schedule) {
   std::vector<Place> leaves;
   for_each_place(schedule, [&](const Place& place) {

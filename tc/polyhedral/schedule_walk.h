@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "tc/polyhedral/isl.h"
@@ -27,6 +28,9 @@ struct Place {
 
 /// Calls \p visit for every node of \p schedule, leaves included, from the root down.
 void for_each_place(const isl::schedule& schedule, const std::function<void(const Place&)>& visit);
+
+/// The names of the marks above \p node, from the root on.
+std::vector<std::string> marks_above(isl::schedule_node node);
 
 /// { instance -> [t] }: when each instance runs in the sequential order of \p schedule, by lexicographic order: members
 /// of bands and indices of children down to the leaf, filled with zeros to one length.

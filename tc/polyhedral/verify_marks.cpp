@@ -42,19 +42,6 @@ std::optional<long> trip_count(const Place& place, const isl::multi_union_pw_aff
   return hull.size().at(0).get_num_si();
 }
 
-/// The marks on the way from the root to a node.
-using Marks = std::vector<std::string>;
-
-Marks marks_above(isl::schedule_node node) {
-  Marks result;
-  while (node.has_parent()) {
-    node = node.parent();
-    if (node.isa<isl::schedule_node_mark>()) result.push_back(mark_name(node));
-  }
-  std::reverse(result.begin(), result.end());
-  return result;
-}
-
 class MarkCheck {
  public:
   explicit MarkCheck(const Scop& scop) : scop_(scop) {}
@@ -83,9 +70,11 @@ class MarkCheck {
     bool spreads = name == marks::kernel || name == marks::thread;
     if (!allocates && !spreads && !child.isa<isl::schedule_node_band>())
       fail(str("mark '", name, "' does not stand above a band"));
-    for (const auto& above : marks_above(place.node))
-      if (rank(above) > rank(name) || (rank(above) == rank(name) && !allocates))
+    for (const auto& above : marks_above(place.node)) {
+      bool is_shared = name == marks::parallel && !marks::allocated_buffer(above).empty();
+      if (!is_shared && (rank(above) > rank(name) || (rank(above) == rank(name) && !allocates)))
         fail(str("mark '", name, "' stands below mark '", above, "'"));
+    }
     if (allocates) check_allocation(marks::allocated_buffer(name));
     if (name == marks::vector) check_vector(place, child);
   }

@@ -137,6 +137,53 @@ class BufferCheck {
   }
 };
 
+/// Threads of a loop, and a buffer that they share.
+class SharingCheck {
+ public:
+  SharingCheck(const Scop& scop, const std::string& buffer, const Place& mark)
+      : scop_(scop), buffer_(buffer), mark_(mark), uses_(isl::union_map::empty(scop.ctx())), writes_(uses_) {}
+
+  void run() {
+    for (const auto& statement : scop_.statements) {
+      add(statement.write, true);
+      for (const auto& read : statement.reads) add(read, false);
+    }
+    auto threads = compose(iterations(writes_).reverse(), iterations(uses_));
+    auto same = call(threads.ctx(), isl_union_set_identity, threads.domain().release());
+    if (!threads.is_subset(same))
+      broken_law("promotion", str("buffer '", buffer_, "': threads share a place that one writes"), scop_.schedule);
+  }
+
+ private:
+  const Scop& scop_;
+  std::string buffer_;
+  const Place& mark_;
+  isl::union_map uses_, writes_;  ///< { instance -> buffer[y] }
+
+  void add(const Access& access, bool write) {
+    auto place = physical(access);
+    if (range_name(place) != buffer_) return;
+    auto below = place.to_union_map().intersect_domain(mark_.instances);
+    uses_ = uses_.unite(below);
+    if (write) writes_ = writes_.unite(below);
+  }
+
+  /// { [[members above] -> buffer[y]] -> [iteration] }: the threads that touch each place.
+  isl::union_map iterations(const isl::union_map& places) const {
+    auto loop = mark_.node.child(0).as<isl::schedule_node_band>().partial_schedule();
+    auto threads = call(loop.ctx(), isl_union_map_from_multi_union_pw_aff, loop.copy());
+    return compose(mark_.prefix.range_product(places).reverse(), threads);
+  }
+};
+
+void verify_sharing(const Scop& scop) {
+  for_each_place(scop.schedule, [&](const Place& place) {
+    if (!place.node.isa<isl::schedule_node_mark>() || mark_name(place.node) != marks::parallel) return;
+    for (const auto& above : marks_above(place.node))
+      if (auto buffer = marks::allocated_buffer(above); !buffer.empty()) SharingCheck(scop, buffer, place).run();
+  });
+}
+
 /// { S[i] -> [T[x] -> buffer[y]] }: the element and where it is kept.
 isl::map kept_at(const Access& access) { return access.relation.range_product(physical(access)); }
 
@@ -209,6 +256,7 @@ void verify_promotion(const Scop& scop) {
     for (const auto& [name, at] : open) BufferCheck(scop, name, at, place).run();
     open.clear();
   });
+  verify_sharing(scop);
 }
 
 void verify_copies(const Scop& scop, const Dependences& dependences) {

@@ -72,6 +72,7 @@ class BlockChooser {
       if (is_packed(true)) block(tiled_.rows, near_bytes() / 2);
     }
     choose_outermost();
+    copy_once();
     choose_above();
     drop_row_copies();
     return true;
@@ -106,7 +107,7 @@ class BlockChooser {
   }
   bool is_packed(bool below_blocks) const {
     return std::any_of(mapping_.packed.begin(), mapping_.packed.end(),
-                       [&](const PackMapping& p) { return p.below_blocks == below_blocks; });
+                       [&](const PackMapping& p) { return p.below_blocks == below_blocks && !p.once; });
   }
   bool indexes(int read, int member) const {
     return iterator(member) >= 0 && contains(polyhedral::index_iterators(statement_, read), iterator(member));
@@ -236,14 +237,25 @@ class BlockChooser {
     return std::max<std::int64_t>(bytes / (depth() * element_bytes_), 1);
   }
 
-  /// Blocks of columns each copy all rows again, or blocks of rows all columns.
+  /// Blocks of columns each copy all rows again, unless threads copy these once, or blocks of rows all columns.
   bool copies_less_with_rows_first() const {
+    if (threads_split_tile() && can_be_copied_once(tiled_.rows)) return false;
     auto rows = extent(tiled_.rows), columns = extent(tiled_.columns);
     auto blocks = [&](std::int64_t extent, std::int64_t most) {
       return std::max<std::int64_t>(options_.parallel ? target_.cores : 1, ceil_div(extent, iterations_in(most)));
     };
     auto column_blocks = blocks(columns, near_bytes()), row_blocks = blocks(rows, far_bytes());
+    if (threads_split_tile() && can_be_copied_once(tiled_.columns)) columns /= 2;
     return rows * (column_blocks - 1) > columns * (row_blocks - 1);
+  }
+
+  /// Do threads run along rows or columns?
+  bool threads_split_tile() const { return wants_threads() && other_member() < 0; }
+  /// Has a cache room for a copy of all rows or all columns that threads share? A near one; or, for columns, of which a
+  /// block stays in a near cache while rows pass, the last one, if that saves more than two copies.
+  bool can_be_copied_once(int member) const {
+    auto bytes = extent(member) * volume_ * element_bytes_;
+    return bytes <= near_bytes() || (member == tiled_.columns && target_.cores > 3 && bytes <= target_.l3_bytes / 2);
   }
 
   void block(int member, std::int64_t most_bytes) {
@@ -291,8 +303,9 @@ class BlockChooser {
                        [&](const PackMapping& p) { return p.below_blocks == below_blocks && indexes(p.read, member); });
   }
 
+  bool wants_threads() const { return options_.parallel && target_.cores > 1 && instances() >= parallel_cluster; }
   void choose_outermost() {
-    if (!options_.parallel || target_.cores < 2 || instances() < parallel_cluster) return;
+    if (!wants_threads()) return;
     int member = named_member();
     if (member < 0) member = other_member();
     if (member < 0) member = split_member();
@@ -306,7 +319,13 @@ class BlockChooser {
   /// Columns or rows, cut for all cores; -1 where there are too few.
   int split_member() {
     int first = rows_first_ ? tiled_.rows : tiled_.columns, second = rows_first_ ? tiled_.columns : tiled_.rows;
-    return split_for_cores(first) ? first : split_for_cores(second) ? second : -1;
+    int member = busy_cores(first) >= busy_cores(second) - 0.1 ? first : second;
+    return split_for_cores(member) ? member : -1;
+  }
+  /// The share of all cores that is busy while equal blocks of whole tiles run.
+  double busy_cores(int member) const {
+    auto tiles = ceil_div(extent(member), points(member)), each = ceil_div(tiles, target_.cores);
+    return static_cast<double>(tiles) / static_cast<double>(each * target_.cores);
   }
   /// Cuts \p member, rows or columns, so that every core gets a block: more would even out the load, but read the other
   /// operand more often.
@@ -314,8 +333,21 @@ class BlockChooser {
     auto& size = mapping_.members[member];
     auto each = round_up(ceil_div(extent(member), target_.cores), size.points);
     if (size.block > 0) each = std::min(each, size.block);
-    if (ceil_div(extent(member), each) < target_.cores) return false;
-    if (each < extent(member)) size.block = each;
+    if (each >= extent(member)) return false;
+    size.block = each;
+    return true;
+  }
+  /// What each core would copy for itself all of them copy once.
+  void copy_once() {
+    int member = mapping_.outermost;
+    if (member < 0 || (member != tiled_.rows && member != tiled_.columns)) return;
+    int copied = member == tiled_.rows ? tiled_.columns : tiled_.rows;
+    for (auto& pack : mapping_.packed) pack.once = alone(pack.read, copied) && can_be_copied_once(copied);
+  }
+  /// Is \p member the only one that indexes \p read?
+  bool alone(int read, int member) const {
+    for (int other = 0; other < static_cast<int>(cluster_.members.size()); ++other)
+      if (indexes(read, other) != (other == member)) return false;
     return true;
   }
 
@@ -362,7 +394,7 @@ class BlockChooser {
   void drop_row_copies() {
     if (rows_first_) return;
     std::erase_if(mapping_.packed, [&](const PackMapping& pack) {
-      if (!pack.below_blocks || (matrices_ && !contiguous_along_steps(pack.read)) ||
+      if (!pack.below_blocks || pack.once || (matrices_ && !contiguous_along_steps(pack.read)) ||
           lies_far_apart(pack.read, tiled_.rows))
         return false;
       auto uses = ceil_div(in_block(tiled_.columns), points(tiled_.columns)),

@@ -61,6 +61,20 @@ TEST_F(PromotionTest, LanesDoNotReuseAPlace) {
       "buffer 'row': a place holds two elements"));
 }
 
+TEST_F(PromotionTest, ThreadsThatShareABufferKeepToPlacesOfTheirOwn) {
+  auto scop = rows().redirect("t", "row[x1]").scop();
+  const std::string columns = "[{ S0[i, j] -> [(j)]; S1[i, j] -> [(j)] }]";
+  auto order = sequence({{kFirst.filter}, {kSecond.filter}});
+  auto own = mark("allocate_row", band(kRows, mark("parallel", band(columns, order))));
+  EXPECT_NO_THROW(verify(with(scop, own), compute_dependences(rows().scop())));
+  auto shared = mark("allocate_row", mark("parallel", band(kRows, band(columns, order))));
+  EXPECT_TRUE(
+      rejects([&] { verify_promotion(with(scop, shared)); }, "buffer 'row': threads share a place that one writes"));
+  auto in_turn = mark("allocate_row", band(kRows, sequence({{kFirst.filter, mark("parallel", kFirst.child)},
+                                                            {kSecond.filter, mark("parallel", kSecond.child)}})));
+  EXPECT_NO_THROW(verify_promotion(with(scop, in_turn)));
+}
+
 TEST_F(PromotionTest, EachElementHasAPlaceOfItsOwn) {
   auto shared = with(rows().redirect("t", "row[x1 mod 4]").scop(), in_rows({kFirst, kSecond}));
   EXPECT_TRUE(rejects([&] { verify_promotion(shared); },

@@ -224,7 +224,23 @@ TEST_F(ChooseContraction, CopiesFirstWhatIsThenCopiedLessOften) {
             "pack read 0 of U in panels of 8 i0, pack read 1 of U in panels of 48 i1 below blocks\n");
   EXPECT_EQ(mapping(256, 8192),
             "parallel 1, blocks 128x240, register 8x48, I: i1 x16, U: i1 x16, stage C, "
-            "pack read 0 of U in panels of 8 i0 below blocks, pack read 1 of U in panels of 48 i1\n");
+            "pack read 0 of U in panels of 8 i0 once, pack read 1 of U in panels of 48 i1\n");
+}
+
+TEST_F(ChooseContraction, ManyCoresCopyOnceWhatEachWouldCopy) {
+  auto mapping = [&](int size, int cores) {
+    return choose(size, size, size, "A[k, i]", {size, size}, "B[k, j]", {size, size},
+                  ("cpu:avx512,l1=48k,l2=2m,l3=32m,cores=" + std::to_string(cores)).c_str());
+  };
+  EXPECT_EQ(mapping(1024, 1),
+            "blocks 0x240, register 8x48, I: i1 x16, U: i1 x16, stage C, "
+            "pack read 0 of U in panels of 8 i0, pack read 1 of U in panels of 48 i1 below blocks\n");
+  EXPECT_EQ(mapping(1024, 16),
+            "parallel 0, blocks 64x240, register 8x48, I: i1 x16, U: i1 x16, stage C, "
+            "pack read 0 of U in panels of 8 i0, pack read 1 of U in panels of 48 i1 once\n");
+  EXPECT_EQ(mapping(512, 16).find("parallel 0, blocks 36x0"), 0u)
+      << "eight tiles of columns keep half of the cores busy";
+  EXPECT_EQ(mapping(96, 64).find("parallel 0, blocks 8x0"), 0u) << "some threads rather than none: " << mapping(96, 64);
 }
 
 TEST_F(ChooseContraction, CopiesRowsThatLieFarApartHoweverSeldomTheyAreUsed) {
@@ -234,7 +250,7 @@ TEST_F(ChooseContraction, CopiesRowsThatLieFarApartHoweverSeldomTheyAreUsed) {
   };
   auto skinny = mapping(2048, 96, "2m");
   EXPECT_EQ(skinny.find("parallel 0"), 0u) << "threads would each copy all rows: " << skinny;
-  EXPECT_NE(skinny.find("pack read 0 of U in panels of 8 i0, pack read 1 of U in panels of 48 i1 below blocks"),
+  EXPECT_NE(skinny.find("pack read 0 of U in panels of 8 i0, pack read 1 of U in panels of 48 i1 once"),
             std::string::npos)
       << skinny;
   EXPECT_NE(mapping(2048, 32, "2m").find("pack read 0 of U"), std::string::npos) << mapping(2048, 32, "2m");
@@ -268,7 +284,8 @@ TEST_F(ChooseContraction, LetsRowsStreamThatFewTilesUse) {
       "parallel 0, blocks 64x0, register 64x6, I: i0 x16, U: i0 x16, stage C, pack read 0 of U in panels of 64 i0\n");
   EXPECT_NE(choose(128, 16384, 16384, "B[j, k]", {16384, 16384}, target).find("i2 in blocks of 4096"),
             std::string::npos);
-  EXPECT_NE(choose(1024, 16384, 4096, "B[j, k]", {16384, 4096}, target).find("i2 in blocks of 1024"), std::string::npos);
+  EXPECT_NE(choose(1024, 16384, 4096, "B[j, k]", {16384, 4096}, target).find("i2 in blocks of 1024"),
+            std::string::npos);
 }
 
 TEST_F(ChooseContraction, ScattersOnlyWhatLongReductionsPayFor) {

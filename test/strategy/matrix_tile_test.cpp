@@ -53,7 +53,7 @@ class MatrixTileTest : public polyhedral::IslTest {
 
 TEST_F(MatrixTileTest, TakesProductsOfHalvesAndBytes) {
   EXPECT_EQ(choose({}),
-            "parallel 1, register 32x32, I: i1 x16, stage C, U: i2 in products of matrices, 16x2, pack read 1 of U in "
+            "register 32x32, I: i1 x16, stage C, U: i2 in products of matrices, 16x2, pack read 1 of U in "
             "panels of 32 i1\n");
   for (auto [a, b] : {std::pair{DType::Int8, DType::Int8}, {DType::UInt8, DType::Int8}, {DType::UInt8, DType::UInt8}}) {
     auto text = choose({.a_type = a, .b_type = b, .sum = DType::Int32});
