@@ -7,6 +7,7 @@
 #include "tc/polyhedral/gather_coincident.h"
 #include "tc/polyhedral/instances.h"
 #include "tc/strategy/choose_blocks.h"
+#include "tc/strategy/choose_packs.h"
 #include "tc/strategy/matrix_tile.h"
 #include "tc/strategy/parallel_work.h"
 #include "tc/strategy/register_tile.h"

@@ -5,7 +5,7 @@
 #include "tc/base/contains.h"
 #include "tc/polyhedral/instances.h"
 #include "tc/polyhedral/pack.h"
-#include "tc/strategy/choose_blocks.h"
+#include "tc/strategy/choose_packs.h"
 #include "tc/strategy/parallel_work.h"
 
 namespace tc::strategy {

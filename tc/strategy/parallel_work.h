@@ -9,6 +9,7 @@ namespace tc::strategy {
 constexpr std::int64_t parallel_cluster = 64 << 10, parallel_iteration = 16 << 10;
 
 inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+inline std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
 
 /// Iterations that make one task: enough for its work, \p each an iteration, to pay for a thread, as long as \p trips
 /// leave \p tasks of them. A power of two.

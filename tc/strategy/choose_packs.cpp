@@ -1,0 +1,145 @@
+#include "tc/strategy/choose_packs.h"
+
+#include <algorithm>
+
+#include "tc/base/contains.h"
+#include "tc/polyhedral/instances.h"
+#include "tc/polyhedral/pack.h"
+#include "tc/strategy/parallel_work.h"
+#include "tc/strategy/vector_cost.h"
+
+namespace tc::strategy {
+namespace {
+
+using polyhedral::PackMapping;
+
+/// Rows so many bytes apart are out of reach of what the processor prefetches on its own.
+constexpr std::int64_t far_apart = 1024;
+
+/// Lanes of a copy that are not worth being cut down to.
+constexpr int least_even_lanes = 4;
+
+/// Tiles that have to use a copy of rows.
+constexpr std::int64_t least_row_uses = 4;
+
+/// Would a tile read a few lines here and there of a large tensor, contiguous along \p member, where a copy reads lines
+/// in a row?
+bool lies_far_apart(const ReductionView& view, int read, int member) {
+  return view.stride(read, view.iterator(member)) == 1 &&
+         view.stride(read, view.reduced.back()) * view.element_bytes >= far_apart &&
+         view.bytes(read) > view.target.l2_bytes / 4;
+}
+
+bool contiguous_along_steps(const ReductionView& view, int read) {
+  return view.stride(read, view.mapping.dot.iterator) == 1;
+}
+
+/// Is a copy worth making of \p read, which the columns index and \p again iterations use?
+bool lanes_want_copy(const ReductionView& view, int read, std::int64_t again) {
+  if (view.stride(read, view.iterator(view.columns)) != 1) return again >= 2;
+  auto tiles = again / view.points(view.rows);
+  bool reused =
+      tiles >= 8 || (tiles >= 3 && lies_far_apart(view, read, view.columns) && view.bytes(read) > view.target.l2_bytes);
+  return reused && view.bytes(read) > view.target.l1_bytes / 2 && view.extent(view.columns) > view.points(view.columns);
+}
+
+/// The same of a read that the rows index.
+bool rows_want_copy(const ReductionView& view, int read, std::int64_t again) {
+  bool reused = again / view.points(view.columns) >= least_row_uses || lies_far_apart(view, read, view.rows);
+  return reused && view.stride(read, view.reduced.back()) != 1 && view.bytes(read) > view.target.l1_bytes / 2;
+}
+
+/// A copy of \p read in panels of as many iterations of \p member as a tile has. Its lanes are those of a vector, fewer
+/// where a panel, the reduction or digits of an index leave some of them empty.
+PackMapping panels(const ReductionView& view, int read, int member, bool panel_last, bool below_blocks) {
+  int lanes = vector_lanes(view.scop, view.statement, view.target), iterator = view.iterator(member);
+  while (panel_last && lanes / 2 >= view.points(member)) lanes /= 2;
+  bool across = panel_last && view.stride(read, iterator) != 1;
+  auto reduced = view.box[view.reduced.back()].extent();
+  if (across && reduced % lanes != 0 && reduced % (lanes / 2) == 0) lanes /= 2;
+  auto even = polyhedral::even_lanes(view.scop, view.statement.reads[read], iterator, lanes);
+  if (even >= least_even_lanes) lanes = even;
+  return {view.statement.id, read, iterator, view.points(member), panel_last, below_blocks, lanes};
+}
+
+bool has_whole_lines(const ReductionView& view, int read) {
+  return view.stride(read, view.iterator(view.rows)) * view.element_bytes % Target::cache_line == 0;
+}
+
+/// Rows of matrices, each as the instruction reads it.
+PackMapping matrix_rows(const ReductionView& view, int read) {
+  const auto& dot = view.mapping.dot;
+  int lanes = dot.width * dot.steps, iterator = view.iterator(view.rows);
+  bool across = view.stride(read, iterator) == 1;
+  while (across && view.points(view.rows) % lanes != 0) lanes /= 2;
+  return {view.statement.id, read, iterator, view.points(view.rows), false, true, lanes};
+}
+
+}  // namespace
+
+std::int64_t reuse(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster,
+                   const polyhedral::ClusterStatement& entry, int read) {
+  const auto& statement = scop.statement(entry.id);
+  auto used = polyhedral::index_iterators(statement, read);
+  const auto& name = polyhedral::range_name(statement.reads[read].relation);
+  if (used.empty()) return 0;
+  for (const auto& other : cluster.statements)
+    if (polyhedral::touches(scop.statement(other.id).write, name)) return 0;
+  std::int64_t result = 1;
+  for (std::size_t i = 0; i < cluster.members.size(); ++i)
+    if (entry.outer[i] >= 0 && !contains(used, entry.outer[i])) result *= cluster.members[i].extent();
+  return result;
+}
+
+std::vector<PackMapping> choose_packs(const ReductionView& view) {
+  std::vector<PackMapping> result;
+  for (int read = 0; read < view.read_count(); ++read) {
+    auto again = reuse(view.scop, view.cluster, view.entry, read);
+    if (again == 0) continue;
+    bool along_lanes = view.indexes(read, view.columns), along_rows = view.indexes(read, view.rows);
+    if (view.matrices && !along_lanes) {
+      if (!contiguous_along_steps(view, read) || !has_whole_lines(view, read))
+        result.push_back(matrix_rows(view, read));
+    } else if (view.matrices || (along_lanes && !along_rows && lanes_want_copy(view, read, again))) {
+      result.push_back(panels(view, read, view.columns, true, false));
+    } else if (along_rows && !along_lanes && rows_want_copy(view, read, again)) {
+      result.push_back(panels(view, read, view.rows, view.stride(read, view.iterator(view.rows)) == 1, true));
+    }
+  }
+  return result;
+}
+
+polyhedral::DotMapping choose_dot(const ReductionView& view) {
+  constexpr int width = 4;
+  auto type = [&](std::size_t read) {
+    return view.scop.tensor(polyhedral::range_name(view.statement.reads[read].relation)).type;
+  };
+  bool bytes =
+      view.read_count() == 2 && view.element_bytes == 4 && view.statement.op == ReductionOp::Sum &&
+      ((type(0) == DType::UInt8 && type(1) == DType::Int8) || (type(0) == DType::Int8 && type(1) == DType::UInt8));
+  int reduced = view.reduced.back();
+  if (!bytes || view.target.isa == Target::Isa::Plain || view.box[reduced].extent() < width) return {};
+  const auto& packs = view.mapping.packed;
+  for (int read : {0, 1}) {
+    bool lanes = view.indexes(read, view.columns);
+    bool packed =
+        std::any_of(packs.begin(), packs.end(), [&](const PackMapping& p) { return p.read == read && p.panel_last; });
+    if (lanes ? !packed : packed || view.stride(read, reduced) != 1) return {};
+  }
+  return {view.statement.id, reduced, width};
+}
+
+bool row_copy_pays(const ReductionView& view, const PackMapping& pack) {
+  if (view.matrices && !contiguous_along_steps(view, pack.read)) return true;
+  if (lies_far_apart(view, pack.read, view.rows)) return true;
+  auto uses = ceil_div(view.in_block(view.columns), view.points(view.columns)),
+       size = view.in_block(view.rows) * view.depth() * view.element_bytes;
+  for (int member : view.others()) {
+    bool below = member != view.mapping.outermost && !contains(view.mapping.above, member);
+    auto block = std::max<std::int64_t>(view.mapping.members[member].block, 1);
+    (view.indexes(pack.read, member) ? size : uses) *= below ? view.extent(member) : block;
+  }
+  return uses >= least_row_uses && size <= view.near_bytes();
+}
+
+}  // namespace tc::strategy

@@ -1,0 +1,80 @@
+#include "tc/strategy/tiled_reduction.h"
+
+#include <algorithm>
+
+#include "tc/base/contains.h"
+#include "tc/polyhedral/pack.h"
+
+namespace tc::strategy {
+
+using polyhedral::PackMapping;
+
+ReductionView::ReductionView(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster,
+                             const TiledReduction& tiled, const Target& target,
+                             const polyhedral::MappingOptions& options, const polyhedral::ClusterMapping& mapping)
+    : scop(scop),
+      cluster(cluster),
+      entry(tiled.entry),
+      rows(tiled.rows),
+      columns(tiled.columns),
+      statement(scop.statement(tiled.entry.id)),
+      target(target),
+      options(options),
+      mapping(mapping),
+      box(polyhedral::box(statement.domain)),
+      matrices(mapping.dot.of_matrices()) {
+  for (const auto& loop : entry.inner) {
+    reduced.push_back(loop.iterator);
+    volume *= loop.iterator >= 0 ? box[loop.iterator].extent() : 1;
+  }
+  const auto& element = matrices ? statement.reads.at(0) : statement.write;
+  element_bytes = byte_size(scop.tensor(polyhedral::range_name(element.relation)).type);
+}
+
+std::int64_t ReductionView::in_block(int member) const {
+  auto block = mapping.members[member].block;
+  return block > 0 ? block : extent(member);
+}
+
+std::vector<int> ReductionView::others() const {
+  std::vector<int> result;
+  for (int member = 0; member < member_count(); ++member)
+    if (member != rows && member != columns) result.push_back(member);
+  return result;
+}
+
+std::int64_t ReductionView::stride(int read, int iterator) const {
+  return polyhedral::stride(scop, statement.reads[read], iterator);
+}
+
+std::int64_t ReductionView::bytes(int read) const {
+  const auto& tensor = scop.tensor(polyhedral::range_name(statement.reads[read].relation));
+  std::int64_t result = byte_size(tensor.type);
+  for (auto size : tensor.extent) result *= size;
+  return result;
+}
+
+bool ReductionView::indexes(int read, int member) const {
+  return iterator(member) >= 0 && contains(polyhedral::index_iterators(statement, read), iterator(member));
+}
+
+bool ReductionView::is_packed(bool below_blocks) const {
+  return std::any_of(mapping.packed.begin(), mapping.packed.end(),
+                     [&](const PackMapping& p) { return p.below_blocks == below_blocks && !p.once; });
+}
+
+bool ReductionView::indexes_copy(int member, bool below_blocks) const {
+  return std::any_of(mapping.packed.begin(), mapping.packed.end(),
+                     [&](const PackMapping& p) { return p.below_blocks == below_blocks && indexes(p.read, member); });
+}
+
+std::int64_t ReductionView::depth() const {
+  const auto& cut = mapping.reduction;
+  return cut.iterator < 0 ? volume : volume / box[cut.iterator].extent() * cut.size;
+}
+
+std::int64_t ReductionView::iterations_in(std::int64_t bytes) const {
+  return std::max<std::int64_t>(bytes / (depth() * element_bytes), 1);
+}
+
+}  // namespace tc::strategy

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tc/base/target.h"
+#include "tc/polyhedral/cluster_view.h"
+#include "tc/polyhedral/mapping.h"
+#include "tc/polyhedral/options.h"
+
+namespace tc::strategy {
+
+/// A reduction in a register tile: which outer members are its rows (-1: none) and its columns, along which lanes run.
+struct TiledReduction {
+  polyhedral::ClusterStatement entry;
+  int rows = -1, columns = -1;
+};
+
+/// What copies, blocks and threads of a tiled reduction are chosen from: it, its machine, and what of its mapping is
+/// chosen already. Reads only. A member is one of the cluster's outer band, a read a position in Statement::reads; the
+/// reduction has a loop of its own for each iterator in `reduced`.
+struct ReductionView {
+  ReductionView(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster, const TiledReduction& tiled,
+                const Target& target, const polyhedral::MappingOptions& options,
+                const polyhedral::ClusterMapping& mapping);
+
+  const polyhedral::Scop& scop;
+  const polyhedral::ClusterView& cluster;
+  const polyhedral::ClusterStatement& entry;
+  const int rows, columns;
+  const polyhedral::Statement& statement;
+  const Target& target;
+  const polyhedral::MappingOptions& options;
+  const polyhedral::ClusterMapping& mapping;
+  std::vector<polyhedral::Interval> box;  ///< of the statement's domain
+  std::vector<int> reduced;               ///< iterators, outermost first
+  std::int64_t volume = 1;                ///< instances that go into one result
+  bool matrices = false;                  ///< the register tile is one of matrices
+  std::int64_t element_bytes = 4;         ///< of what tiles read
+
+  int member_count() const { return static_cast<int>(cluster.members.size()); }
+  int read_count() const { return static_cast<int>(statement.reads.size()); }
+  int iterator(int member) const { return entry.outer[member]; }
+  std::int64_t extent(int member) const { return cluster.members[member].extent(); }
+  std::int64_t points(int member) const { return mapping.members[member].points; }
+  /// Iterations of \p member in one of its blocks.
+  std::int64_t in_block(int member) const;
+  /// Members beside rows and columns.
+  std::vector<int> others() const;
+
+  std::int64_t stride(int read, int iterator) const;
+  /// Of the tensor behind \p read.
+  std::int64_t bytes(int read) const;
+  bool indexes(int read, int member) const;
+
+  /// Is anything packed above, or below, the loops over blocks, for the block alone?
+  bool is_packed(bool below_blocks) const;
+  /// Does \p member index what is packed there?
+  bool indexes_copy(int member, bool below_blocks) const;
+
+  /// Instances that go into one result in one block of the reduction.
+  std::int64_t depth() const;
+  /// What blocks may take of the second cache, and of the third.
+  std::int64_t near_bytes() const { return target.l2_bytes / 2; }
+  std::int64_t far_bytes() const { return target.l3_bytes / 2 / target.cores; }
+  /// Rows or columns of a block that takes \p bytes, at least one.
+  std::int64_t iterations_in(std::int64_t bytes) const;
+};
+
+}  // namespace tc::strategy
