@@ -18,6 +18,7 @@ struct Footprint {
   isl::map elements;  ///< [prefix] -> T[x]
   isl::multi_aff offset;
   std::vector<std::int64_t> extent;
+  std::map<const Access*, isl::pw_multi_aff> places;  ///< S[i] -> T[x - offset], for every access
 };
 
 class Contraction {
@@ -26,6 +27,9 @@ class Contraction {
       : scop_(scop),
         node_(node_at(scop.schedule, path)),
         prefix_(call(scop.ctx(), isl_schedule_node_get_prefix_schedule_union_pw_multi_aff, node_.get())),
+        runs_(call(scop.ctx(), isl_schedule_node_get_prefix_schedule_relation, node_.get())
+                  .intersect_domain(instances_at(node_))
+                  .reverse()),
         cluster_(cluster),
         inside_(statement_ids(node_)) {}
 
@@ -38,7 +42,7 @@ class Contraction {
     std::int64_t size = byte_size(buffer.type);
     for (auto extent : buffer.extent) size *= std::max<std::int64_t>(extent, 1);
     if (size > bytes) return 0;
-    redirect_accesses(tensor.name, footprint, buffer.name);
+    redirect_accesses(footprint, buffer.name);
     scop_.tensors.push_back(buffer);
     buffers_.push_back(buffer.name);
     return size;
@@ -71,22 +75,21 @@ class Contraction {
 
   bool find_footprint(const std::string& tensor, Footprint& result) const {
     auto elements = isl::union_map::empty(scop_.ctx()), reached = elements;
-    for (const auto& id : inside_)
-      for (const auto* access : accesses(scop_.statement(id)))
-        if (touches(*access, tensor)) {
-          elements = elements.unite(access->relation.to_union_map());
-          reached = reached.unite(reach(scop_.statement(id), *access).to_union_map());
-        }
-    auto prefix = call(scop_.ctx(), isl_schedule_node_get_prefix_schedule_relation, node_.get());
-    auto runs = prefix.intersect_domain(instances_at(node_)).reverse();
-    auto touched = runs.apply_range(elements);
+    for_each_access(tensor, [&](const Statement& statement, const Access& access) {
+      elements = elements.unite(access.relation.to_union_map());
+      reached = reached.unite(reach(statement, access).to_union_map());
+    });
+    auto touched = runs_.apply_range(elements);
     if (touched.is_empty()) return false;
     result.elements = touched.as_map().coalesce();
     if (!result.elements.is_injective()) return false;
-    auto box = runs.apply_range(reached).as_map().coalesce().range_simple_fixed_box_hull();
+    auto box = runs_.apply_range(reached).as_map().coalesce().range_simple_fixed_box_hull();
     if (!box.is_valid()) return false;
     result.offset = box.offset();
     for (const auto& size : tc::polyhedral::elements(box.size().list())) result.extent.push_back(size.num_si());
+    for_each_access(tensor, [&](const Statement& statement, const Access& access) {
+      result.places.emplace(&access, placed(statement, access, result));
+    });
     return true;
   }
 
@@ -129,8 +132,7 @@ class Contraction {
 
   /// The instances of \p statement that are the lowest along \p iterator in one execution of the node.
   isl::set lowest(const Statement& statement, int iterator) const {
-    auto prefix = call(scop_.ctx(), isl_schedule_node_get_prefix_schedule_relation, node_.get());
-    auto runs = prefix.intersect_domain(statement.domain.to_union_set()).reverse().as_map();
+    auto runs = runs_.intersect_range(isl::set::universe(statement.domain.space()).to_union_set()).as_map();
     auto along = isl::multi_aff(statement.domain.space().identity_multi_aff_on_domain()).at(iterator).as_map();
     auto least = runs.apply_range(along).lexmin();
     return runs.intersect(least.apply_range(along.reverse())).range();
@@ -159,9 +161,9 @@ class Contraction {
   /// The greatest index in \p dimension of an element of \p tensor that is touched.
   std::int64_t last_touched(const Tensor& tensor, unsigned dimension) const {
     std::int64_t last = INT64_MIN;
-    for (const auto& id : inside_)
-      for (const auto* access : accesses(scop_.statement(id)))
-        if (touches(*access, tensor.name)) last = std::max(last, box(access->relation.range()).at(dimension).max);
+    for_each_access(tensor.name, [&](const Statement&, const Access& access) {
+      last = std::max(last, box(access.relation.range()).at(dimension).max);
+    });
     return last;
   }
 
@@ -199,12 +201,18 @@ class Contraction {
   }
 
   template <typename Function>
-  void for_each_vector_access(const Tensor& tensor, const Function& function) const {
-    for (const auto& id : inside_) {
-      auto choice = cluster_.statement(id);
+  void for_each_access(const std::string& tensor, const Function& function) const {
+    for (const auto& id : inside_)
       for (const auto* access : accesses(scop_.statement(id)))
-        if (touches(*access, tensor.name) && choice.iterator >= 0) function(scop_.statement(id), *access, choice);
-    }
+        if (touches(*access, tensor)) function(scop_.statement(id), *access);
+  }
+
+  template <typename Function>
+  void for_each_vector_access(const Tensor& tensor, const Function& function) const {
+    for_each_access(tensor.name, [&](const Statement& statement, const Access& access) {
+      auto choice = cluster_.statement(statement.id);
+      if (choice.iterator >= 0) function(statement, access, choice);
+    });
   }
 
   /// Do the vectors of \p access, run along \p choice, start at multiples of their lanes in \p dimension of the buffer?
@@ -212,7 +220,7 @@ class Contraction {
                        unsigned dimension, const Footprint& footprint) const {
     auto points = points_of(statement.id);
     if (!points.isa<isl::schedule_node_band>()) return true;
-    auto index = isl::union_pw_aff(placed(statement, access, footprint).at(static_cast<int>(dimension)));
+    auto index = isl::union_pw_aff(footprint.places.at(&access).at(static_cast<int>(dimension)));
     for (const auto& member : band_members(points)) {
       if (only_iterator(member, statement.domain) != choice.iterator) continue;
       auto lanes = isl::val(scop_.ctx(), choice.lanes);
@@ -280,22 +288,23 @@ class Contraction {
     auto space = footprint.elements.space();
     auto offset = footprint.offset.pullback(isl::multi_aff::domain_map(space));
     auto place = isl::multi_aff::range_map(space).sub(offset).to_pw_multi_aff();
-    auto where = prefix_.intersect_domain(isl::set::universe(statement.domain.space()).to_union_set()).as_pw_multi_aff();
+    auto where =
+        prefix_.intersect_domain(isl::set::universe(statement.domain.space()).to_union_set()).as_pw_multi_aff();
     return place.pullback(where.gist(statement.domain).range_product(access.function));
   }
 
-  /// Functions of all accesses to \p tensor go to \p buffer.
-  void redirect_accesses(const std::string& tensor, const Footprint& footprint, const std::string& buffer) {
-    for (const auto& id : inside_) {
-      auto& statement = scop_.statement(id);
-      for (auto* access : accesses(statement))
-        if (touches(*access, tensor)) access->function = placed(statement, *access, footprint).set_range_tuple(buffer);
-    }
+  /// Functions of all accesses in \p footprint go to \p buffer.
+  void redirect_accesses(const Footprint& footprint, const std::string& buffer) {
+    for (const auto& id : inside_)
+      for (auto* access : accesses(scop_.statement(id)))
+        if (auto place = footprint.places.find(access); place != footprint.places.end())
+          access->function = place->second.set_range_tuple(buffer);
   }
 
   Scop scop_;
   isl::schedule_node node_;
   isl::union_pw_multi_aff prefix_;  ///< { instance -> [iterations of the loops above the node] }
+  isl::union_map runs_;             ///< its inverse, on the instances below the node
   const ClusterMapping& cluster_;
   std::vector<std::string> inside_, buffers_;
   mutable std::map<std::string, std::int64_t> first_lanes_;  ///< by statement, each of which has one choice
