@@ -8,6 +8,9 @@
 namespace tc::strategy {
 namespace {
 
+/// Uses of an element that take as long as it comes from the last cache.
+constexpr double far_element = 6;
+
 std::int64_t instances(const ReductionView& view) {
   auto result = view.volume;
   for (const auto& member : view.cluster.members) result *= member.extent();
@@ -49,24 +52,49 @@ int other_member(const ReductionView& view) {
   return view.is_packed(false) ? -1 : result;
 }
 
-/// The share of all cores that is busy while equal blocks of whole tiles run.
-double busy_cores(const ReductionView& view, int member) {
-  auto tiles = ceil_div(view.extent(member), view.points(member)), each = ceil_div(tiles, view.target.cores);
-  return static_cast<double>(tiles) / static_cast<double>(each * view.target.cores);
-}
-
-/// Rows or columns; -1 where there is one tile of the better ones.
-int split_member(const ReductionView& view, int first) {
-  int second = first == view.rows ? view.columns : view.rows;
-  int member = busy_cores(view, first) >= busy_cores(view, second) - 0.1 ? first : second;
-  return block_for_core(view, member) > 0 ? member : -1;
-}
-
 /// Is \p member the only one that indexes \p read?
 bool alone(const ReductionView& view, int read, int member) {
   for (int other = 0; other < view.member_count(); ++other)
     if (view.indexes(read, other) != (other == member)) return false;
   return true;
+}
+
+/// Is what \p pack copies all rows or all columns, and can threads share them?
+bool can_be_shared(const ReductionView& view, const polyhedral::PackMapping& pack) {
+  return (alone(view, pack.read, view.rows) && can_be_copied_once(view, view.rows)) ||
+         (alone(view, pack.read, view.columns) && can_be_copied_once(view, view.columns));
+}
+
+/// Does no iteration of \p member, beside rows and columns, repeat a copy that threads cannot share?
+bool repeats_no_copy(const ReductionView& view, int member) {
+  const auto& packed = view.mapping.packed;
+  return std::all_of(packed.begin(), packed.end(),
+                     [&](const auto& pack) { return view.indexes(pack.read, member) || can_be_shared(view, pack); });
+}
+
+/// The speed with \p member on threads, as a share of that of all cores: some wait for the last one; and rows that use
+/// columns from the last cache seldom, or columns rows, wait for these.
+double speed(const ReductionView& view, int member) {
+  auto unit = is_tiled(view, member) ? view.points(member) : 1;
+  auto tiles = ceil_div(view.extent(member), unit), each = ceil_div(tiles, view.target.cores);
+  double busy = static_cast<double>(tiles) / static_cast<double>(each * view.target.cores);
+  if (!is_tiled(view, member)) return busy;
+  auto uses = static_cast<double>(each * unit);
+  int other = member == view.rows ? view.columns : view.rows;
+  return view.bytes_of_all(other) <= view.near_bytes() ? busy : busy * uses / (uses + far_element);
+}
+
+/// The member with which cores run fastest: \p first, rows or columns, if it is close to that.
+int split_member(const ReductionView& view, int first) {
+  std::vector<int> members{first, first == view.rows ? view.columns : view.rows};
+  for (int member : view.others())
+    if (repeats_no_copy(view, member)) members.push_back(member);
+  constexpr double close = 0.1;
+  int best = members.front();
+  for (int member : members)
+    if (speed(view, member) > speed(view, best) + (best == first ? close : 0)) best = member;
+  bool has_blocks = is_tiled(view, best) ? block_for_core(view, best) > 0 : view.extent(best) > 1;
+  return has_blocks ? best : -1;
 }
 
 }  // namespace
@@ -86,16 +114,14 @@ ThreadedLoop choose_threads(const ReductionView& view, int first) {
 bool threads_split_tile(const ReductionView& view) { return wants_threads(view) && other_member(view) < 0; }
 
 bool can_be_copied_once(const ReductionView& view, int member) {
-  auto bytes = view.extent(member) * view.volume * view.element_bytes;
+  auto bytes = view.bytes_of_all(member);
   bool fits_far = view.target.cores > 3 && bytes <= view.target.l3_bytes / 2;
   return bytes <= view.near_bytes() || (member == view.columns && fits_far);
 }
 
 bool is_copied_once(const ReductionView& view, const polyhedral::PackMapping& pack) {
   int member = view.mapping.outermost;
-  if (member < 0 || !is_tiled(view, member)) return false;
-  int copied = member == view.rows ? view.columns : view.rows;
-  return alone(view, pack.read, copied) && can_be_copied_once(view, copied);
+  return member >= 0 && !view.indexes(pack.read, member) && can_be_shared(view, pack);
 }
 
 }  // namespace tc::strategy

@@ -18,8 +18,8 @@ struct ThreadedLoop {
 ///   named         by the user in parallel_along, where it can be cut for more than one core
 ///   other         beside rows and columns, with four iterations a core or more: one that indexes what is copied first;
 ///                 one that does not only if nothing is; in groups that pay for a task
-///   split         rows or columns, whose equal blocks keep more cores busy, \p first of equals, in one block a core or
-///                 more
+///   split         rows or columns, in one block a core or more, or another one that repeats no copy: with which most
+///                 cores are busy and each uses what it reads often, \p first if that is close to the best
 ThreadedLoop choose_threads(const ReductionView& view, int first);
 
 /// Would threads run along rows or columns, if the user names no loop?
@@ -29,7 +29,7 @@ bool threads_split_tile(const ReductionView& view);
 /// of which a block stays there while rows pass, the third, if that saves more than two copies.
 bool can_be_copied_once(const ReductionView& view, int member);
 
-/// Is \p pack copied once, by all threads, as these run along rows or columns and each would copy the whole of it?
+/// Is \p pack copied once, by all threads, as each would copy the whole of it?
 bool is_copied_once(const ReductionView& view, const polyhedral::PackMapping& pack);
 
 }  // namespace tc::strategy

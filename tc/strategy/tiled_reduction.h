@@ -63,6 +63,8 @@ struct ReductionView {
   /// What blocks may take of the second cache, and of the third.
   std::int64_t near_bytes() const { return target.l2_bytes / 2; }
   std::int64_t far_bytes() const { return target.l3_bytes / 2 / target.cores; }
+  /// What a copy of all rows or all columns, \p member, takes.
+  std::int64_t bytes_of_all(int member) const { return extent(member) * volume * element_bytes; }
   /// Rows or columns of a block that takes \p bytes, at least one.
   std::int64_t iterations_in(std::int64_t bytes) const;
 };

@@ -243,6 +243,29 @@ TEST_F(ChooseContraction, ManyCoresCopyOnceWhatEachWouldCopy) {
   EXPECT_EQ(mapping(96, 64).find("parallel 0, blocks 8x0"), 0u) << "some threads rather than none: " << mapping(96, 64);
 }
 
+/// C[b, i, j] += A[b, i, k] * B[j, k], with `batch` values of b.
+TEST_F(ChooseContraction, ThreadsTakeTheLoopThatKeepsMostCoresBusy) {
+  auto mapping = [&](int batch, int rows, int cores) {
+    auto domain = str("0 <= b < ", batch, " and 0 <= i < ", rows, " and 0 <= j < 64");
+    auto scop =
+        ScopBuilder(context())
+            .input("A", {batch, rows, 256})
+            .input("B", {64, 256})
+            .output("C", {batch, rows, 64})
+            .identity("I[b, i, j] : " + domain, "C[b, i, j]")
+            .accumulate("U[b, i, j, k] : " + domain + " and 0 <= k < 256", "C[b, i, j]", {"A[b, i, k]", "B[j, k]"})
+            .scop();
+    scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), {});
+    return to_string(choose_mapping(scop, Target::parse(str("cpu:avx512,l1=48k,l2=2m,l3=32m,cores=", cores)), {}));
+  };
+  for (int cores : {2, 16}) {
+    auto text = mapping(14, 60, cores);
+    EXPECT_EQ(text.find(cores == 2 ? "parallel 1" : "parallel 0"), 0u) << text;
+    EXPECT_NE(text.find("pack read 1 of U in panels of 64 i2 once"), std::string::npos) << text;
+  }
+  EXPECT_EQ(mapping(3, 600, 16).find("parallel 1"), 0u) << mapping(3, 600, 16);
+}
+
 TEST_F(ChooseContraction, CopiesRowsThatLieFarApartHoweverSeldomTheyAreUsed) {
   auto mapping = [&](int m, int n, const char* l2) {
     return choose(m, n, 1024, "A[k, i]", {1024, m}, "B[k, j]", {1024, n},
