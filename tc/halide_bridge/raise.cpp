@@ -170,7 +170,7 @@ class Raiser {
     for_each_statement(n, [&](const polyhedral::Statement& statement) {
       for (const auto* access : polyhedral::accesses(statement)) {
         if (access->function.is_null()) continue;
-        const auto& tensor = scop_.tensor(polyhedral::range_name(access->function.as_map()));
+        const auto& tensor = scop_.tensor(polyhedral::range_name(access->function));
         result = result || (tensor.storage == polyhedral::Tensor::Storage::Local && bytes(tensor) <= max_stack_bytes);
       }
     });

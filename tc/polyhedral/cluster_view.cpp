@@ -163,7 +163,7 @@ namespace {
 /// iterator.
 isl::aff address(const Scop& scop, const Access& access) {
   auto index = access.function.as_multi_aff();
-  const auto& strides = scop.tensor(range_name(access.function.as_map())).strides;
+  const auto& strides = scop.tensor(range_name(access.function)).strides;
   isl::aff sum(isl::manage(isl_aff_zero_on_domain_space(index.space().domain().release())));
   for (unsigned i = 0; i < index.size(); ++i)
     sum = sum.add(index.at(static_cast<int>(i)).scale(isl::val(scop.ctx(), strides[i])));

@@ -65,7 +65,7 @@ class Contraction {
     for (const auto& statement : scop_.statements) {
       for (const auto* access : accesses(statement)) {
         if (!touches(*access, tensor.name)) continue;
-        if (!contains(inside_, statement.id) || !access->exact || range_name(access->function.as_map()) != tensor.name)
+        if (!contains(inside_, statement.id) || !access->exact || range_name(access->function) != tensor.name)
           return false;
         used = true;
       }

@@ -65,7 +65,7 @@ isl::pw_multi_aff join_digits(const Tensor& tensor, const isl::pw_multi_aff& fun
 /// The site of the domain under construction in \p build.
 Site make_site(const Scop& scop, const isl::ast_build& build) {
   auto schedule = build.schedule().as_map();
-  auto instance = schedule.reverse().as_pw_multi_aff();
+  auto instance = schedule.reverse().as_pw_multi_aff().gist(schedule.range());
   Site site;
   site.statement = domain_name(schedule);
   if (is_synchronisation(site.statement)) return site;
@@ -73,11 +73,11 @@ Site make_site(const Scop& scop, const isl::ast_build& build) {
   auto at_source = statement.origin.is_null() ? instance : statement.origin.to_pw_multi_aff().pullback(instance);
   for (unsigned i = 0; i < at_source.size(); ++i)
     site.iterators.push_back(build.expr_from(at_source.at(static_cast<int>(i))));
-  auto times = schedule.range().intersect_params(parameter_bounds(scop));
   auto access = [&](const isl::pw_multi_aff& function) {
-    const auto& tensor = scop.tensor(range_name(function.as_map()));
+    const auto& tensor = scop.tensor(range_name(function));
     auto place = join_digits(tensor, function).pullback(instance);
-    return build.access_from(tensor.shared ? simplify_quotients(place, times) : place);
+    if (tensor.shared) place = simplify_quotients(place, schedule.range().intersect_params(parameter_bounds(scop)));
+    return build.access_from(place);
   };
   site.write = access(statement.write.function);
   for (const Access& read : statement.reads)

@@ -73,6 +73,10 @@ std::string domain_name(const isl::map& map) { return text_or_empty(isl_map_get_
 
 std::string range_name(const isl::map& map) { return text_or_empty(isl_map_get_tuple_name(map.get(), isl_dim_out)); }
 
+std::string range_name(const isl::pw_multi_aff& function) {
+  return text_or_empty(isl_pw_multi_aff_get_tuple_name(function.get(), isl_dim_out));
+}
+
 int dimensions(const isl::set& set) { return isl_set_dim(set.get(), isl_dim_set); }
 
 }  // namespace tc::polyhedral

@@ -95,6 +95,7 @@ bool plain_equal(const isl::schedule& a, const isl::schedule& b);
 std::string tuple_name(const isl::set& set);
 std::string domain_name(const isl::map& map);
 std::string range_name(const isl::map& map);
+std::string range_name(const isl::pw_multi_aff& function);
 int dimensions(const isl::set& set);
 
 }  // namespace tc::polyhedral

@@ -65,7 +65,7 @@ Scop stage(const Scop& scop, GridClusterMapping& mapping) {
 /// Only buffers that threads share can be filled by asynchronous copies.
 void copy_at_once_elsewhere(Scop& scop) {
   for (auto& statement : scop.statements)
-    if (statement.asynchronous && !scop.tensor(range_name(statement.write.function.as_map())).shared)
+    if (statement.asynchronous && !scop.tensor(range_name(statement.write.function)).shared)
       statement.asynchronous = false;
 }
 

@@ -87,7 +87,7 @@ class BufferPlacer {
 
  private:
   static bool uses(const Access& access, const std::string& buffer) {
-    return !access.function.is_null() && range_name(access.function.as_map()) == buffer;
+    return !access.function.is_null() && range_name(access.function) == buffer;
   }
 
   std::optional<Spread> spread_of(const std::string& buffer, int dimension) const {
@@ -153,7 +153,7 @@ void add_slots(Scop& scop, const std::string& buffer, const GridBuffer& choice) 
   auto& tensor = scop.tensor(buffer);
   for (auto& statement : scop.statements)
     for (auto* access : accesses(statement)) {
-      if (access->function.is_null() || range_name(access->function.as_map()) != buffer) continue;
+      if (access->function.is_null() || range_name(access->function) != buffer) continue;
       auto index = access->function.at(choice.along);
       auto rest = mod(index, choice.size), slot = mod(floor_of(index, choice.size), choice.slots);
       auto inner = call(scop.ctx(), isl_pw_multi_aff_set_pw_aff, access->function.copy(),

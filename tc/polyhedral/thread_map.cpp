@@ -26,7 +26,7 @@ isl::union_map shared_memory(const Scop& scop, const Statement& statement, const
   auto nothing = isl::union_map::empty(scop.ctx());
   if (access.function.is_null()) return access.relation.to_union_map();
   if (access.relation.is_empty()) return nothing;
-  const auto& tensor = scop.tensor(range_name(access.function.as_map()));
+  const auto& tensor = scop.tensor(range_name(access.function));
   auto runs = &access == &statement.write ? writers(statement) : statement.domain;
   if (tensor.storage != Tensor::Storage::Local) return access.relation.intersect_domain(runs).to_union_map();
   if (!tensor.shared || sharing == Sharing::Grid) return nothing;

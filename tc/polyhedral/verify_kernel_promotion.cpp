@@ -61,7 +61,7 @@ class KernelBuffer {
   }
 
   void add(const Statement& statement, const Access& access, bool write) {
-    if (access.function.is_null() || range_name(access.function.as_map()) != buffer_) return;
+    if (access.function.is_null() || range_name(access.function) != buffer_) return;
     auto place = access.function.as_map()
                      .intersect_domain(access.relation.domain())
                      .intersect_domain(statement.domain)
@@ -84,7 +84,7 @@ class KernelBuffer {
     for (const auto& statement : scop_.statements)
       for (const auto* access : accesses(statement)) {
         if (access->function.is_null() || !replaced_.count(range_name(access->relation))) continue;
-        if (range_name(access->function.as_map()) != buffer_)
+        if (range_name(access->function) != buffer_)
           fail(str("statement ", statement.id, " uses '", range_name(access->relation), "' past it"));
       }
   }

@@ -103,7 +103,7 @@ class MarkCheck {
     if (lane < 0) return;
     for (const auto* access : accesses(statement)) {
       if (!access->exact || access->function.is_null()) continue;
-      const auto& tensor = scop_.tensor(range_name(access->function.as_map()));
+      const auto& tensor = scop_.tensor(range_name(access->function));
       bool moves = isl_pw_multi_aff_involves_dims(access->function.get(), isl_dim_in, lane, 1) == isl_bool_true;
       if (!moves || !(tensor.padded || tensor.combined)) continue;
       auto runs = place.prefix.intersect_domain(statement.domain.to_union_set());
