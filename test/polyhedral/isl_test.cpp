@@ -67,6 +67,7 @@ TEST_F(Isl, NamesOfTuples) {
   EXPECT_EQ(tuple_name(set("{ [i] }")), "");
   EXPECT_EQ(domain_name(map("{ S[i] -> T[i] }")), "S");
   EXPECT_EQ(range_name(map("{ S[i] -> T[i] }")), "T");
+  EXPECT_EQ(range_name(map("{ S[i] -> T[i] }").as_pw_multi_aff()), "T");
   EXPECT_EQ(dimensions(set("{ S[i, j] }")), 2);
   EXPECT_EQ(elements(union_set("{ A[]; B[] }").set_list()).size(), 2u);
 }
