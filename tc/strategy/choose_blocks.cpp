@@ -94,9 +94,9 @@ class BlockChooser {
   /// Cuts the outermost loop of the reduction, in whole vectors where that is possible.
   void choose_reduction() {
     if (view_.options.reduction_block > 0) return cut_reduction(view_.options.reduction_block);
-    auto most = std::max<std::int64_t>(most_iterations(), 64);
+    auto most = std::max<std::int64_t>(most_iterations(), 64) * 5 / 4;
     bool reused = view_.extent(view_.rows) >= 4 * view_.points(view_.rows) || !mapping_.packed.empty();
-    if (view_.volume <= most + most / 4 || !reused || !has_row_array()) return;
+    if (view_.volume <= most || !reused || !has_row_array()) return;
     auto whole = view_.box[view_.reduced.front()].extent();
     auto inner = view_.volume / whole;
     cut_reduction(equal_blocks(whole, std::max<std::int64_t>(most / inner, 1), reduction_unit()));

@@ -233,6 +233,9 @@ class Chooser {
     auto changes = [&](int iterator) { return iterator >= 0 && polyhedral::stride(scop_, read, iterator) != 0; };
     for (int iterator : heaviest_.outer) result.members.push_back(changes(iterator));
     result.vector = changes(lane_iterator);
+    result.across = std::any_of(heaviest_.outer.begin(), heaviest_.outer.end(), [&](int iterator) {
+      return iterator >= 0 && polyhedral::stride(scop_, read, iterator) == 1;
+    });
     return result;
   }
 

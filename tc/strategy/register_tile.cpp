@@ -16,7 +16,8 @@ constexpr std::int64_t most_unrolled = 96;
 constexpr std::int64_t followed_rows = 16;
 
 /// What a vector from the second cache costs, in loads from the first; a load, in multiply-adds; an iteration of a
-/// partial tile. The share of its speed that a loop without partial tiles may give up: each of these is compiled too.
+/// partial tile. The share of its speed that a loop without partial tiles may give up, as each of these is compiled too,
+/// unless the rows come from a copy, from farther away than others.
 constexpr double far_load = 2.5, load_cost = 1.0 / 3, partial_tile = 1.3, whole_tiles_gain = 0.01;
 
 bool changes(const Operand& operand, int member) { return member >= 0 && operand.members[member]; }
@@ -29,6 +30,7 @@ class Search {
     for (const auto& operand : operands) {
       window_ = std::max(window_, operand.window);
       loads_alone_ += weight(operand);
+      if (operand.across && !operand.vector) whole_gain_ = 0;
     }
   }
 
@@ -79,7 +81,7 @@ class Search {
   double fill(int member, std::int64_t count) const {
     if (member < 0 || count == 1) return 1;
     auto rest = static_cast<double>(trips_[member] % count), all = static_cast<double>(trips_[member]);
-    return rest == 0 ? 1 : (1 - whole_tiles_gain) * all / (all - rest + partial_tile * rest);
+    return (rest == 0 ? 1 : 1 - whole_gain_) * all / (all - rest + partial_tile * rest);
   }
 
   void try_tile(RegisterTile tile) {
@@ -108,6 +110,7 @@ class Search {
   const std::vector<std::int64_t>& wanted_;
   std::int64_t registers_, window_ = 1;
   double loads_alone_ = 0;  ///< of an operation without a tile
+  double whole_gain_ = whole_tiles_gain;
   RegisterTile best_;
 };
 

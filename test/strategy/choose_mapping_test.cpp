@@ -217,14 +217,14 @@ TEST_F(ChooseContraction, CopiesFirstWhatIsThenCopiedLessOften) {
     return choose(m, n, 1024, "A[k, i]", {1024, m}, "B[k, j]", {1024, n}, "cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m");
   };
   EXPECT_EQ(mapping(1024, 1024),
-            "parallel 0, blocks 512x240, register 8x48, I: i1 x16, U: i1 x16, stage C, "
-            "pack read 0 of U in panels of 8 i0, pack read 1 of U in panels of 48 i1 below blocks\n");
+            "parallel 0, blocks 513x240, register 9x48, I: i1 x16, U: i1 x16, stage C, "
+            "pack read 0 of U in panels of 9 i0, pack read 1 of U in panels of 48 i1 below blocks\n");
   EXPECT_EQ(mapping(8192, 1024),
-            "parallel 0, blocks 2048x240, register 8x48, I: i1 x16, U: i1 x16, stage C, "
-            "pack read 0 of U in panels of 8 i0, pack read 1 of U in panels of 48 i1 below blocks\n");
+            "parallel 0, blocks 1647x240, register 9x48, I: i1 x16, U: i1 x16, stage C, "
+            "pack read 0 of U in panels of 9 i0, pack read 1 of U in panels of 48 i1 below blocks\n");
   EXPECT_EQ(mapping(256, 8192),
-            "parallel 1, blocks 128x240, register 8x48, I: i1 x16, U: i1 x16, stage C, "
-            "pack read 0 of U in panels of 8 i0 once, pack read 1 of U in panels of 48 i1\n");
+            "parallel 1, blocks 90x240, register 9x48, I: i1 x16, U: i1 x16, stage C, "
+            "pack read 0 of U in panels of 9 i0 once, pack read 1 of U in panels of 48 i1\n");
 }
 
 TEST_F(ChooseContraction, ManyCoresCopyOnceWhatEachWouldCopy) {
@@ -233,11 +233,11 @@ TEST_F(ChooseContraction, ManyCoresCopyOnceWhatEachWouldCopy) {
                   ("cpu:avx512,l1=48k,l2=2m,l3=32m,cores=" + std::to_string(cores)).c_str());
   };
   EXPECT_EQ(mapping(1024, 1),
-            "blocks 0x240, register 8x48, I: i1 x16, U: i1 x16, stage C, "
-            "pack read 0 of U in panels of 8 i0, pack read 1 of U in panels of 48 i1 below blocks\n");
+            "blocks 0x240, register 9x48, I: i1 x16, U: i1 x16, stage C, "
+            "pack read 0 of U in panels of 9 i0, pack read 1 of U in panels of 48 i1 below blocks\n");
   EXPECT_EQ(mapping(1024, 16),
-            "parallel 0, blocks 64x240, register 8x48, I: i1 x16, U: i1 x16, stage C, "
-            "pack read 0 of U in panels of 8 i0, pack read 1 of U in panels of 48 i1 once\n");
+            "parallel 0, blocks 72x240, register 9x48, I: i1 x16, U: i1 x16, stage C, "
+            "pack read 0 of U in panels of 9 i0, pack read 1 of U in panels of 48 i1 once\n");
   EXPECT_EQ(mapping(512, 16).find("parallel 0, blocks 36x0"), 0u)
       << "eight tiles of columns keep half of the cores busy";
   EXPECT_EQ(mapping(96, 64).find("parallel 0, blocks 8x0"), 0u) << "some threads rather than none: " << mapping(96, 64);
@@ -273,7 +273,7 @@ TEST_F(ChooseContraction, CopiesRowsThatLieFarApartHoweverSeldomTheyAreUsed) {
   };
   auto skinny = mapping(2048, 96, "2m");
   EXPECT_EQ(skinny.find("parallel 0"), 0u) << "threads would each copy all rows: " << skinny;
-  EXPECT_NE(skinny.find("pack read 0 of U in panels of 8 i0, pack read 1 of U in panels of 48 i1 once"),
+  EXPECT_NE(skinny.find("pack read 0 of U in panels of 9 i0, pack read 1 of U in panels of 48 i1 once"),
             std::string::npos)
       << skinny;
   EXPECT_NE(mapping(2048, 32, "2m").find("pack read 0 of U"), std::string::npos) << mapping(2048, 32, "2m");
@@ -296,7 +296,7 @@ TEST_F(ChooseContraction, CutsLongReductionsAndColumnsForTheCaches) {
             "parallel 1, blocks 0x240, register 8x48, I: i1 x16, U: i1 x16, U: i2 in blocks of 1024, "
             "pack read 1 of U in panels of 48 i1\n");
   EXPECT_EQ(choose(4096, 4096, 4096, "B[k, j]", {4096, 4096}, "cpu:avx2,cores=2,l1=32k,l2=512k"),
-            "parallel 1, blocks 0x64, register 6x16, I: i1 x8, U: i1 x8, U: i2 in blocks of 824, "
+            "parallel 1, blocks 0x64, register 6x16, I: i1 x8, U: i1 x8, U: i2 in blocks of 1024, "
             "pack read 1 of U in panels of 16 i1\n");
 }
 

@@ -29,6 +29,12 @@ TEST(RegisterTile, PrefersTilesThatDivideTheExtents) {
   EXPECT_EQ(tile(along_columns, {1024, 66}, 1, "cpu:avx512"), "m0 x8, m1 x3") << "though 9 x 3 needs fewer loads";
 }
 
+TEST(RegisterTile, LeavesPartialTilesWhereRowsComeFromACopy) {
+  auto copied = along_columns;
+  copied[0].across = true;
+  EXPECT_EQ(tile(copied, {1024, 66}, 1, "cpu:avx512"), "m0 x9, m1 x3");
+}
+
 TEST(RegisterTile, ReusesBothOperandsOfADotProduct) {
   EXPECT_EQ(tile(along_reduction, {510, 510}, -1, "cpu:avx512"), "m0 x5, m1 x5");
 }
