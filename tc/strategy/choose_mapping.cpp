@@ -173,7 +173,11 @@ class Chooser {
       trips.push_back(
           ceil_div(extent(static_cast<int>(i)), static_cast<int>(i) == member ? mapping_.members[i].points : 1));
     std::vector<Operand> operands;
-    for (const auto& read : statement(heaviest_).reads) operands.push_back(operand(read, first.iterator));
+    bool cut = member >= 0 && extent(member) % mapping_.members[member].points != 0;
+    for (const auto& read : statement(heaviest_).reads) {
+      operands.push_back(operand(read, first.iterator));
+      operands.back().cut = cut && operands.back().vector;
+    }
     auto tile = choose_register_tile(operands, trips, member, target_, options_.register_tile);
     if (member < 0 && tile.gain < least_gain) return;
     if (member >= 0 && find_window(tile, operands))

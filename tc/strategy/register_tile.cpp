@@ -31,6 +31,7 @@ class Search {
       window_ = std::max(window_, operand.window);
       loads_alone_ += weight(operand);
       if (operand.across && !operand.vector) whole_gain_ = 0;
+      cut_ = cut_ || operand.cut;
     }
   }
 
@@ -77,10 +78,12 @@ class Search {
     }
     return result;
   }
-  /// The share of the time that whole tiles would take; what is left over runs slower.
-  double fill(int member, std::int64_t count) const {
+  /// The share of the time that whole tiles would take; what is left over runs slower, and so does the last of several
+  /// tiles that is \p cut.
+  double fill(int member, std::int64_t count, bool cut) const {
     if (member < 0 || count == 1) return 1;
     auto rest = static_cast<double>(trips_[member] % count), all = static_cast<double>(trips_[member]);
+    if (rest == 0 && cut && trips_[member] > count) rest = static_cast<double>(count);
     return (rest == 0 ? 1 : 1 - whole_gain_) * all / (all - rest + partial_tile * rest);
   }
 
@@ -97,8 +100,8 @@ class Search {
     auto operations = static_cast<double>(tile.row_count * tile.column_count);
     auto each = loads(tile) / operations;
     auto busy = std::sqrt(std::min(1.0, operations / busy_accumulators));
-    auto score =
-        fill(tile.rows, tile.row_count) * fill(tile.columns, tile.column_count) * busy / (1 + load_cost * each);
+    auto score = fill(tile.rows, tile.row_count, false) * fill(tile.columns, tile.column_count, cut_) * busy /
+                 (1 + load_cost * each);
     if (score < best_.score) return;
     best_ = tile;
     best_.score = score;
@@ -111,6 +114,7 @@ class Search {
   std::int64_t registers_, window_ = 1;
   double loads_alone_ = 0;  ///< of an operation without a tile
   double whole_gain_ = whole_tiles_gain;
+  bool cut_ = false;  ///< the last vector of columns is partial
   RegisterTile best_;
 };
 

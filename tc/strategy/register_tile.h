@@ -11,6 +11,7 @@ namespace tc::strategy {
 struct Operand {
   std::vector<bool> members;  ///< for each outer member: does it change along it?
   bool vector = false;        ///< does it change along the lanes? It takes a vector load then, else a broadcast
+  bool cut = false;           ///< is the last vector of all partial?
   bool across = false;        ///< is it contiguous along an outer member, so that its rows come from a copy?
   /// Rows of the tile read windows of `window` elements, `step` apart: with all iterations of the window unrolled, each
   /// element is loaded once.

@@ -116,6 +116,34 @@ child:
 )");
 }
 
+TEST_F(TileCluster, TellsFullBlocksOfOneTileFromPartialOnesInALoopOfTheirOwn) {
+  auto scop =
+      ScopBuilder(context()).output("C", {10, 7}).statement("S[i, j] : 0 <= i < 10 and 0 <= j < 7", "C[i, j]").scop();
+  scop.schedule = schedule(R"({domain: "{ S[i, j] : 0 <= i < 10 and 0 <= j < 7 }", child: {
+                               schedule: "[{ S[i, j] -> [(i)] }, { S[i, j] -> [(j)] }]", permutable: 1, coincident: [1, 1]}})");
+  EXPECT_SCHEDULE(tile(scop, {.members = {{4, 4}, {0, 2}}, .outermost = 0}), R"(
+domain: "{ S[i, j] : 0 <= i <= 9 and 0 <= j <= 6 }"
+child:
+  schedule: "[{ S[i, j] -> [(floor((i)/4))] }]"
+  permutable: 1
+  coincident: [ 1 ]
+  child:
+    schedule: "[{ S[i, j] -> [(0)] }]"
+    permutable: 1
+    coincident: [ 1 ]
+    options: "{ isolate[[o0] -> [t0]] : t0 <= 1 - o0 }"
+    child:
+      schedule: "[{ S[i, j] -> [(floor((j)/2))] }]"
+      permutable: 1
+      coincident: [ 1 ]
+      options: "{ isolate[[o0, o1] -> [t0]] : t0 <= 2 }"
+      child:
+        schedule: "[{ S[i, j] -> [((i) mod 4)] }, { S[i, j] -> [((j) mod 2)] }]"
+        permutable: 1
+        coincident: [ 1, 1 ]
+)");
+}
+
 TEST_F(TileCluster, LeavesOutLoopsOfOneIteration) {
   EXPECT_SCHEDULE(tile(row_sums(3), {.members = {{0, 4}}}), R"(
 domain: "{ I[i] : 0 <= i < 3; U[i, k] : 0 <= i < 3 and 0 <= k < 20 }"

@@ -35,6 +35,14 @@ TEST(RegisterTile, LeavesPartialTilesWhereRowsComeFromACopy) {
   EXPECT_EQ(tile(copied, {1024, 66}, 1, "cpu:avx512"), "m0 x9, m1 x3");
 }
 
+TEST(RegisterTile, CountsALastTileWithAPartialVectorAsPartial) {
+  auto cut = along_columns;
+  cut[1].cut = true;
+  EXPECT_EQ(tile(along_columns, {511, 8}, 1, "cpu:avx512"), "m0 x6, m1 x4");
+  EXPECT_EQ(tile(cut, {511, 8}, 1, "cpu:avx512"), "m0 x9, m1 x3") << "of 4 vectors half of the columns would be";
+  EXPECT_EQ(tile(cut, {26, 2}, 1, "cpu:avx512"), "m0 x13, m1 x2") << "the only tile";
+}
+
 TEST(RegisterTile, ReusesBothOperandsOfADotProduct) {
   EXPECT_EQ(tile(along_reduction, {510, 510}, -1, "cpu:avx512"), "m0 x5, m1 x5");
 }
