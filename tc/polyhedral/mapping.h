@@ -78,9 +78,9 @@ struct PackMapping {
   bool once = false;          ///< copied above all loops of the cluster, by all threads if they run these
 };
 
-/// How a cluster is mapped. Members are those of its outer band, in order. Loops stand in this order, outermost first:
-/// the outermost; those of `above`; blocks of the reduction; packed copies; blocks; packed copies below blocks; tiles;
-/// points.
+/// How a cluster is mapped. Members are those of its outer band, in order. Loops stand in this order, outermost first,
+/// behind those of packed copies that are made once: the outermost; those of `above`; blocks of the reduction; packed
+/// copies; blocks; packed copies below blocks; tiles; points.
 struct ClusterMapping {
   std::vector<MemberMapping> members;
   int outermost = -1;          ///< the member whose loop stands alone around the others; -1: none

@@ -12,8 +12,9 @@ namespace tc::polyhedral {
 ///   after   band [i/8] band [j/48] { S0: band [i%8, j%48] } { S1: band [k]  band [i%8, j%48] }
 ///
 /// The loops of the outer band stand in the order ClusterMapping says, with the blocks of a cut reduction between them.
-/// Loops with one iteration are left out. Values are counted from the smallest one, so that full tiles are those of the
-/// array; they are separated from partial ones in the generated code. Paths lead to the nodes below the loops:
+/// Loops with one iteration are left out, but for the tile of a block where several members have partial tiles: it tells
+/// full blocks from partial ones. Values are counted from the smallest one, so that full tiles are those of the array;
+/// they are separated from partial ones in the generated code. Paths lead to the nodes below the loops:
 struct TiledCluster {
   isl::schedule schedule;
   std::vector<int> first;   ///< below the outermost loop

@@ -312,12 +312,6 @@ class Chooser {
     return ceil_div(cluster_.members[member].extent(), mapping_.members[member].points);
   }
 
-  /// The share of all cores that is busy while the iterations of \p member run.
-  double busy_cores(std::size_t member) const {
-    auto all = ceil_div(trips(member), target_.cores) * target_.cores;
-    return static_cast<double>(trips(member)) / static_cast<double>(all);
-  }
-
   /// The first member the user named, else the first with four iterations a core, else the one that keeps most cores
   /// busy; -1 without members.
   int parallel_member() const {
@@ -326,9 +320,13 @@ class Chooser {
           contains(options_.parallel_along, statement(heaviest_).iterators[heaviest_.outer[i]]))
         return static_cast<int>(i);
     int best = -1;
+    double busy = 0;
     for (std::size_t i = 0; i < cluster_.members.size() && (i == 0 || cluster_.permutable); ++i) {
-      if (best < 0 || busy_cores(i) > busy_cores(static_cast<std::size_t>(best))) best = static_cast<int>(i);
       if (trips(i) >= 4 * target_.cores) return static_cast<int>(i);
+      if (auto share = busy_share(trips(i), target_.cores); share > busy) {
+        best = static_cast<int>(i);
+        busy = share;
+      }
     }
     return best;
   }

@@ -76,10 +76,10 @@ bool repeats_no_copy(const ReductionView& view, int member) {
 /// columns from the last cache seldom, or columns rows, wait for these.
 double speed(const ReductionView& view, int member) {
   auto unit = is_tiled(view, member) ? view.points(member) : 1;
-  auto tiles = ceil_div(view.extent(member), unit), each = ceil_div(tiles, view.target.cores);
-  double busy = static_cast<double>(tiles) / static_cast<double>(each * view.target.cores);
+  auto tiles = ceil_div(view.extent(member), unit);
+  auto busy = busy_share(tiles, view.target.cores);
   if (!is_tiled(view, member)) return busy;
-  auto uses = static_cast<double>(each * unit);
+  auto uses = static_cast<double>(ceil_div(tiles, view.target.cores) * unit);
   int other = member == view.rows ? view.columns : view.rows;
   return view.bytes_of_all(other) <= view.near_bytes() ? busy : busy * uses / (uses + far_element);
 }
