@@ -1,7 +1,9 @@
 #include <pybind11/stl.h>
 
 #include <map>
+#include <new>
 #include <string>
+#include <system_error>
 
 #include "bindings.h"
 #include "tc/base/error.h"
@@ -50,6 +52,16 @@ void translate(std::exception_ptr pointer) {
     if (pointer) std::rethrow_exception(pointer);
   } catch (const Error& error) {
     set_error(error);
+  } catch (const py::error_already_set&) {
+    throw;
+  } catch (const py::builtin_exception&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    set_error(ResourceError("the memory of this process is exhausted"));
+  } catch (const std::system_error& error) {
+    set_error(ResourceError(str("the system refused what is needed: ", error.what())));
+  } catch (const std::exception& error) {
+    set_error(InternalError(str("unexpected: ", error.what())));
   }
 }
 
@@ -76,7 +88,7 @@ void bind_errors(py::module_& m) {
   types.device = new_type(m, "DeviceError", types.error, "The machine failed.");
   types.resource = new_type(m, "ResourceError", types.error, "Memory, time or quota exhausted.");
   types.internal = new_type(m, "InternalError", types.error, "A bug of this library.");
-  py::register_exception_translator(translate);
+  py::register_local_exception_translator(translate);
 }
 
 }  // namespace tc::python

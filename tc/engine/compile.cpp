@@ -7,6 +7,7 @@
 #include "tc/engine/in_place.h"
 #include "tc/engine/overlap.h"
 #include "tc/engine/pipeline.h"
+#include "tc/engine/typed_errors.h"
 #include "tc/engine/watchdog.h"
 #include "tc/halide_bridge/program.h"
 #include "tc/lang/interpret.h"
@@ -188,6 +189,38 @@ CompileState start_state(const Function& function, const std::vector<TensorSpec>
   return state;
 }
 
+std::shared_ptr<const Executable> run_compile(const std::shared_ptr<const Function>& function,
+                                              const std::vector<TensorSpec>& inputs,
+                                              const std::vector<TensorSpec>& outputs, const CompileOptions& options) {
+  auto start = std::chrono::steady_clock::now();
+  auto state = start_state(*function, inputs, outputs, options);
+  CompileStats stats;
+  Image image;
+  Executable::Interpreter interpreter;
+  if (options.interpret) {
+    interpreter = make_interpreter(function, state.arguments, state.sizes);
+  } else {
+    stats.records = run_watched(state, options, Until::Code);
+    image = make_image(state);
+  }
+  image.function = function->name();
+  image.source = lang::print(function->def);
+  image.target = to_string(options.target);
+  image.options = options.mapping.to_text();
+  if (!options.target.is_cuda()) image.in_place = in_place(*function, state.arguments);
+  image.arguments = std::move(state.arguments);
+  stats.fallbacks = std::move(state.fallbacks);
+  stats.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return std::make_shared<Executable>(std::move(image), std::move(stats), std::move(interpreter));
+}
+
+/// How to see a failure again.
+auto reproduction_for(const Function& function, const std::vector<TensorSpec>& inputs, const CompileOptions& options) {
+  return [&] {
+    return reproduction_of(lang::print(function.def), inputs, to_string(options.target), options.mapping.to_text());
+  };
+}
+
 }  // namespace
 
 std::vector<Argument> make_arguments(const Function& function, const std::vector<TensorSpec>& inputs,
@@ -228,34 +261,19 @@ std::string cache_key(const Function& function, const std::vector<Argument>& arg
 
 CompileState map_launches(const Function& function, const std::vector<Argument>& arguments,
                           const CompileOptions& options) {
-  auto state = start_state(function, specs(arguments, false), specs(arguments, true), options);
-  run_watched(state, options, Until::Mapped);
-  return state;
+  auto inputs = specs(arguments, false);
+  return with_typed_errors("map", reproduction_for(function, inputs, options), [&] {
+    auto state = start_state(function, inputs, specs(arguments, true), options);
+    run_watched(state, options, Until::Mapped);
+    return state;
+  });
 }
 
 std::shared_ptr<const Executable> compile(const std::shared_ptr<const Function>& function,
                                           const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
                                           const CompileOptions& options) {
-  auto start = std::chrono::steady_clock::now();
-  auto state = start_state(*function, inputs, outputs, options);
-  CompileStats stats;
-  Image image;
-  Executable::Interpreter interpreter;
-  if (options.interpret) {
-    interpreter = make_interpreter(function, state.arguments, state.sizes);
-  } else {
-    stats.records = run_watched(state, options, Until::Code);
-    image = make_image(state);
-  }
-  image.function = function->name();
-  image.source = lang::print(function->def);
-  image.target = to_string(options.target);
-  image.options = options.mapping.to_text();
-  if (!options.target.is_cuda()) image.in_place = in_place(*function, state.arguments);
-  image.arguments = std::move(state.arguments);
-  stats.fallbacks = std::move(state.fallbacks);
-  stats.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  return std::make_shared<Executable>(std::move(image), std::move(stats), std::move(interpreter));
+  return with_typed_errors("compile", reproduction_for(*function, inputs, options),
+                           [&] { return run_compile(function, inputs, outputs, options); });
 }
 
 }  // namespace tc::engine

@@ -7,6 +7,7 @@
 #include "tc/engine/grid_runner.h"
 #include "tc/engine/overlap.h"
 #include "tc/engine/pointer_table.h"
+#include "tc/engine/typed_errors.h"
 
 namespace tc::engine {
 namespace {
@@ -18,6 +19,15 @@ void check_spec(const Argument& argument, const TensorView& view, const std::str
   if (given == argument.spec) return;
   throw ArgumentError(str(argument.output ? "output '" : "input '", argument.name, "' of '", function,
                           "' was compiled for ", argument.spec, ", ", given, " was given"));
+}
+
+/// How to see a failure of a run of \p image again.
+auto reproduction_for(const Image& image) {
+  return [&] {
+    std::vector<TensorSpec> tensors;
+    for (const auto& argument : image.arguments) tensors.push_back(argument.spec);
+    return reproduction_of(image.source, tensors, image.target, image.options);
+  };
 }
 
 }  // namespace
@@ -101,22 +111,26 @@ void Executable::launch(void* const* arguments, std::chrono::nanoseconds* kernel
   }
 }
 
-void Executable::run_unchecked(void* const* arguments) const { launch(arguments, nullptr); }
+void Executable::run_unchecked(void* const* arguments) const {
+  with_typed_errors("run", reproduction_for(image_), [&] { launch(arguments, nullptr); });
+}
 
 void Executable::run(std::span<const TensorView> inputs, std::span<const TensorView> outputs) const {
   profile(inputs, outputs);
 }
 
 RunProfile Executable::profile(std::span<const TensorView> inputs, std::span<const TensorView> outputs) const {
-  RunProfile result;
-  auto start = Clock::now();
-  check(inputs, outputs);
-  PointerTable table(image_.arguments.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) table[i] = inputs[i].data;
-  for (std::size_t o = 0; o < outputs.size(); ++o) table[inputs.size() + o] = outputs[o].data;
-  launch(table.data(), &result.kernels);
-  result.total = Clock::now() - start;
-  return result;
+  return with_typed_errors("run", reproduction_for(image_), [&] {
+    RunProfile result;
+    auto start = Clock::now();
+    check(inputs, outputs);
+    PointerTable table(image_.arguments.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) table[i] = inputs[i].data;
+    for (std::size_t o = 0; o < outputs.size(); ++o) table[inputs.size() + o] = outputs[o].data;
+    launch(table.data(), &result.kernels);
+    result.total = Clock::now() - start;
+    return result;
+  });
 }
 
 }  // namespace tc::engine

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "tc/base/str.h"
+#include "tc/engine/typed_errors.h"
 #include "tc/halide_bridge/infer_ranges.h"
 #include "tc/lang/check.h"
 #include "tc/lang/inline.h"
@@ -159,7 +160,9 @@ const std::shared_ptr<const Function>& Module::function(std::string_view name) c
   throw ArgumentError(str("there is no def '", name, "' in this text; it defines: ", join(names)));
 }
 
-Module define(const std::string& text, const std::string& name, const StageOptions<DefineState>& options) {
+namespace {
+
+Module run_define_stages(const std::string& text, const std::string& name, const StageOptions<DefineState>& options) {
   DefineState state;
   state.text = text;
   state.name = name;
@@ -178,8 +181,6 @@ Module define(const std::string& text, const std::string& name, const StageOptio
   return module;
 }
 
-namespace {
-
 /// Throws ArgumentError for more elements than an address can reach.
 void check_extent(const std::string& tensor, const std::vector<std::int64_t>& shape) {
   constexpr std::int64_t limit = std::int64_t(1) << 47;
@@ -191,9 +192,12 @@ void check_extent(const std::string& tensor, const std::vector<std::int64_t>& sh
   }
 }
 
-}  // namespace
+/// How to see a failure of \p function for \p inputs again.
+auto reproduction_for(const Function& function, const std::vector<TensorSpec>& inputs) {
+  return [&] { return reproduction_of(lang::print(function.def), inputs); };
+}
 
-lang::SizeMap bind_inputs(const Function& function, const std::vector<TensorSpec>& inputs) {
+lang::SizeMap bind(const Function& function, const std::vector<TensorSpec>& inputs) {
   const auto& params = function.def.params;
   if (inputs.size() != params.size()) {
     std::vector<std::string> names;
@@ -216,8 +220,8 @@ lang::SizeMap bind_inputs(const Function& function, const std::vector<TensorSpec
   return sizes;
 }
 
-std::vector<TensorInfo> infer_output_tensor_info(const Function& function, const std::vector<TensorSpec>& inputs) {
-  auto sizes = bind_inputs(function, inputs);
+std::vector<TensorInfo> infer_outputs(const Function& function, const std::vector<TensorSpec>& inputs) {
+  auto sizes = bind(function, inputs);
   std::vector<TensorInfo> result;
   for (const auto& decl : function.def.returns) {
     const auto& tensor = function.def.tensors.at(decl.name);
@@ -234,6 +238,23 @@ std::vector<TensorInfo> infer_output_tensor_info(const Function& function, const
     result.push_back(std::move(info));
   }
   return result;
+}
+
+}  // namespace
+
+Module define(const std::string& text, const std::string& name, const StageOptions<DefineState>& options) {
+  return with_typed_errors(
+      "define", [&] { return reproduction_of(text); }, [&] { return run_define_stages(text, name, options); });
+}
+
+lang::SizeMap bind_inputs(const Function& function, const std::vector<TensorSpec>& inputs) {
+  return with_typed_errors("the inference of sizes", reproduction_for(function, inputs),
+                           [&] { return bind(function, inputs); });
+}
+
+std::vector<TensorInfo> infer_output_tensor_info(const Function& function, const std::vector<TensorSpec>& inputs) {
+  return with_typed_errors("the inference of outputs", reproduction_for(function, inputs),
+                           [&] { return infer_outputs(function, inputs); });
 }
 
 }  // namespace tc::engine

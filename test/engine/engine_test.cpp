@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <new>
+#include <stdexcept>
 
 #include "tc/base/str.h"
 #include "test/engine/engine_fixture.h"
@@ -160,6 +162,50 @@ TEST(Engine, ErrorsAreTyped) {
   options.stages.replace["shedule"] = "";
   ExecutionEngine::Specs specs{contiguous(DType::Float32, {2, 3}), contiguous(DType::Float32, {3, 2})};
   EXPECT_THROW(engine.compile("mm", specs, {}, options), OptionsError);
+}
+
+/// The message of the E that \p work throws.
+template <typename E, typename Work>
+std::string message_of(Work&& work) {
+  try {
+    work();
+  } catch (const E& error) {
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return {};
+}
+
+TEST(Engine, WhatIsUnexpectedBecomesAnInternalErrorThatCanBeReproduced) {
+  StageOptions<DefineState> front;
+  front.mutate = [](const std::string& stage, DefineState&) {
+    if (stage == "inline") throw std::out_of_range("map::at");
+  };
+  auto message = message_of<InternalError>([&] { define(mm, "<tc>", front); });
+  EXPECT_NE(message.find("map::at"), std::string::npos) << message;
+  EXPECT_NE(message.find(mm), std::string::npos) << message;
+
+  ExecutionEngine engine;
+  engine.define(mm);
+  auto options = checked();
+  options.stages.mutate = [](const std::string& stage, CompileState&) {
+    if (stage == "map") throw std::logic_error("planted");
+  };
+  ExecutionEngine::Specs specs{contiguous(DType::Float32, {2, 3}), contiguous(DType::Float32, {3, 5})};
+  message = message_of<InternalError>([&] { engine.compile("mm", specs, {}, options); });
+  for (const char* part : {"planted", "float32(3, 5)", "def mm", "options: default", "target: cpu"})
+    EXPECT_NE(message.find(part), std::string::npos) << part << " in:\n" << message;
+  EXPECT_EQ(message.find("Please report"), message.rfind("Please report")) << "told twice:\n" << message;
+}
+
+TEST(Engine, WantOfMemoryIsAResourceError) {
+  StageOptions<DefineState> front;
+  front.mutate = [](const std::string&, DefineState&) { throw std::bad_alloc(); };
+  EXPECT_THROW(define(mm, "<tc>", front), ResourceError);
+  auto interpreter = [](void* const*) { throw std::bad_alloc(); };
+  Executable executable(Image(), CompileStats(), interpreter);
+  EXPECT_THROW(executable.run_unchecked(nullptr), ResourceError);
+  EXPECT_THROW(executable.run({}, {}), ResourceError);
 }
 
 TEST(Engine, ErrorsOfAllDefsAreReportedTogether) {
