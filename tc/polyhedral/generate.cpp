@@ -42,6 +42,14 @@ bool divides(const isl::aff& aff) {
   return false;
 }
 
+/// The dimensions of \p tensor that its addresses count, outermost first: an index of extent 1 moves nothing.
+std::vector<int> counted_dimensions(const Tensor& tensor) {
+  std::vector<int> result;
+  for (std::size_t i = 0; i < tensor.extent.size(); ++i)
+    if (tensor.extent[i] != 1) result.push_back(static_cast<int>(i));
+  return result;
+}
+
 /// \p function with digits of a number that stand side by side in memory as the number, in the index of the last of
 /// them: the same address without divisions.
 ///
@@ -50,14 +58,16 @@ bool divides(const isl::aff& aff) {
 isl::pw_multi_aff join_digits(const Tensor& tensor, const isl::pw_multi_aff& function) {
   if (!function.isa_multi_aff()) return function;
   auto index = function.as_multi_aff();
-  for (int i = static_cast<int>(index.size()) - 2; i >= 0; --i) {
-    auto extent = tensor.extent[i + 1];
-    if (!divides(index.at(i)) || tensor.strides[i] != extent * tensor.strides[i + 1]) continue;
-    auto first = index.at(i).scale(isl::val(index.ctx(), 0)).add_constant(isl::val(index.ctx(), tensor.min[i]));
-    auto joined = index.at(i).sub(first).scale(isl::val(index.ctx(), extent)).add(index.at(i + 1));
+  auto counted = counted_dimensions(tensor);
+  for (std::size_t n = counted.size(); n-- > 1;) {
+    int high = counted[n - 1], low = counted[n];
+    auto extent = tensor.extent[low];
+    if (!divides(index.at(high)) || tensor.strides[high] != extent * tensor.strides[low]) continue;
+    auto first = index.at(high).scale(isl::val(index.ctx(), 0)).add_constant(isl::val(index.ctx(), tensor.min[high]));
+    auto joined = index.at(high).sub(first).scale(isl::val(index.ctx(), extent)).add(index.at(low));
     if (divides(joined)) continue;
-    index = call(index.ctx(), isl_multi_aff_set_at, index.copy(), i + 1, joined.copy());
-    index = call(index.ctx(), isl_multi_aff_set_at, index.copy(), i, first.copy());
+    index = call(index.ctx(), isl_multi_aff_set_at, index.copy(), low, joined.copy());
+    index = call(index.ctx(), isl_multi_aff_set_at, index.copy(), high, first.copy());
   }
   return index.to_pw_multi_aff();
 }
