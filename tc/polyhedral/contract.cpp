@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "tc/base/contains.h"
 #include "tc/base/str.h"
 #include "tc/polyhedral/cluster_view.h"
+#include "tc/polyhedral/idle_lanes.h"
 #include "tc/polyhedral/instances.h"
 #include "tc/polyhedral/marks.h"
 
@@ -108,7 +110,7 @@ class Contraction {
     buffer.min.assign(footprint.extent.size(), 0);
     auto last = lane_dimension(tensor);
     buffer.padded = pad(tensor, footprint, last, buffer.extent);
-    buffer.combined = tensor.combined || (buffer.padded && spills(tensor, last));
+    buffer.combined = tensor.combined || (buffer.padded && spills(tensor, footprint, last));
     buffer.strides = strides_with(buffer.extent, last);
     return buffer;
   }
@@ -147,39 +149,60 @@ class Contraction {
     return found->second;
   }
   std::int64_t find_first_lane(const Statement& statement, const StatementMapping& choice) const {
-    auto points = points_of(statement.id);
-    if (!points.isa<isl::schedule_node_band>()) return 0;
-    for (const auto& member : band_members(points)) {
-      if (only_iterator(member, statement.domain) != choice.iterator) continue;
-      auto lane =
-          call(scop_.ctx(), isl_union_pw_aff_mod_val, member.copy(), isl::val(scop_.ctx(), choice.lanes).release());
-      return values(lane, lowest(statement, choice.iterator).to_union_set()).max;
-    }
-    return 0;
-  }
-
-  /// The greatest index in \p dimension of an element of \p tensor that is touched.
-  std::int64_t last_touched(const Tensor& tensor, unsigned dimension) const {
-    std::int64_t last = INT64_MIN;
-    for_each_access(tensor.name, [&](const Statement&, const Access& access) {
-      last = std::max(last, box(access.relation.range()).at(dimension).max);
-    });
-    return last;
+    auto member = lane_member(statement, choice);
+    if (!member) return 0;
+    auto lane = call(scop_.ctx(), isl_union_pw_aff_mod_val, member->copy(),
+                     isl::val(scop_.ctx(), choice.lanes).release());
+    return values(lane, lowest(statement, choice.iterator).to_union_set()).max;
   }
 
   /// Does a vector that writes \p tensor have masked-off lanes at elements that must keep their values?
-  bool spills(const Tensor& tensor, unsigned dimension) const {
+  bool spills(const Tensor& tensor, const Footprint& footprint, unsigned dimension) const {
+    Nullable<isl::union_map> used;
     for (const auto& id : inside_) {
       const auto& statement = scop_.statement(id);
       auto choice = cluster_.statement(id);
       if (choice.iterator < 0 || !touches(statement.write, tensor.name)) continue;
-      if (lanes_of(statement.write, choice.iterator).dimension < 0) continue;
-      auto range = box(statement.write.relation.range()).at(dimension);
-      auto lane = first_lane(statement, choice);
-      if (lane > 0 && lane + range.extent() > choice.lanes) return true;
-      if ((lane > 0 || range.extent() % choice.lanes != 0) && range.max < last_touched(tensor, dimension)) return true;
+      auto member = lane_member(statement, choice);
+      if (!member || lanes_of(statement.write, choice.iterator).dimension < 0) continue;
+      if (has_full_vectors(statement, choice, *member)) continue;
+      auto placed = statement;
+      placed.write.function = footprint.places.at(&statement.write);
+      auto lane = call(scop_.ctx(), isl_union_pw_aff_mod_val, member->copy(),
+                       isl::val(scop_.ctx(), choice.lanes).release());
+      auto idle = idle_lanes(placed, choice.iterator, lane, choice.lanes, static_cast<int>(dimension), runs_.reverse());
+      if (idle.is_empty()) continue;
+      if (used.is_null()) used = used_places(tensor, footprint);
+      if (!idle.is_disjoint(used)) return true;
     }
     return false;
+  }
+
+  /// The band member that becomes the lanes of \p statement.
+  std::optional<isl::union_pw_aff> lane_member(const Statement& statement, const StatementMapping& choice) const {
+    auto points = points_of(statement.id);
+    if (!points.isa<isl::schedule_node_band>()) return std::nullopt;
+    for (const auto& member : band_members(points))
+      if (only_iterator(member, statement.domain) == choice.iterator) return member;
+    return std::nullopt;
+  }
+
+  /// Do all lanes run, as tiles and ranges are multiples of them?
+  bool has_full_vectors(const Statement& statement, const StatementMapping& choice,
+                        const isl::union_pw_aff& member) const {
+    auto points = values(member, statement.domain.to_union_set()).max + 1;
+    auto range = box(statement.domain).at(choice.iterator).extent();
+    return points % choice.lanes == 0 && range % points == 0 && first_lane(statement, choice) == 0;
+  }
+
+  /// { [prefix] -> T[x - offset] }: what accesses of \p tensor touch in one execution of the node.
+  isl::union_map used_places(const Tensor& tensor, const Footprint& footprint) const {
+    auto places = isl::union_map::empty(scop_.ctx());
+    for_each_access(tensor.name, [&](const Statement&, const Access& access) {
+      auto place = footprint.places.at(&access).as_map().intersect_domain(access.relation.domain());
+      places = places.unite(place.to_union_map());
+    });
+    return runs_.apply_range(places);
   }
 
   /// The dimension of \p tensor along which the lanes of its accesses lie, which is to be contiguous; the last one by
@@ -218,16 +241,12 @@ class Contraction {
   /// Do the vectors of \p access, run along \p choice, start at multiples of their lanes in \p dimension of the buffer?
   bool starts_at_lanes(const Statement& statement, const Access& access, const StatementMapping& choice,
                        unsigned dimension, const Footprint& footprint) const {
-    auto points = points_of(statement.id);
-    if (!points.isa<isl::schedule_node_band>()) return true;
+    auto member = lane_member(statement, choice);
+    if (!member) return true;
     auto index = isl::union_pw_aff(footprint.places.at(&access).at(static_cast<int>(dimension)));
-    for (const auto& member : band_members(points)) {
-      if (only_iterator(member, statement.domain) != choice.iterator) continue;
-      auto lanes = isl::val(scop_.ctx(), choice.lanes);
-      auto rest = call(scop_.ctx(), isl_union_pw_aff_mod_val, index.sub(member).release(), lanes.release());
-      return values(rest, statement.domain.to_union_set()).max == 0 && first_lane(statement, choice) == 0;
-    }
-    return true;
+    auto lanes = isl::val(scop_.ctx(), choice.lanes);
+    auto rest = call(scop_.ctx(), isl_union_pw_aff_mod_val, index.sub(*member).release(), lanes.release());
+    return values(rest, statement.domain.to_union_set()).max == 0 && first_lane(statement, choice) == 0;
   }
 
   /// Makes room for every lane of the vectors that access \p tensor; false where lanes do not lie along \p dimension,

@@ -1,9 +1,12 @@
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "tc/base/str.h"
 #include "tc/polyhedral/broken_law.h"
+#include "tc/polyhedral/cluster_view.h"
+#include "tc/polyhedral/idle_lanes.h"
 #include "tc/polyhedral/marks.h"
 #include "tc/polyhedral/schedule_walk.h"
 #include "tc/polyhedral/verify.h"
@@ -27,6 +30,18 @@ isl::union_map between_statements(const isl::union_map& pairs) {
   return result;
 }
 
+/// The places of the `vector` marks above each statement.
+using VectorPlaces = std::map<std::string, std::vector<Place>>;
+
+VectorPlaces vector_places(const Scop& scop) {
+  VectorPlaces result;
+  for_each_place(scop.schedule, [&](const Place& place) {
+    if (!place.node.isa<isl::schedule_node_mark>() || mark_name(place.node) != marks::vector) return;
+    for (const auto& set : elements(place.instances.set_list())) result[tuple_name(set)].push_back(place);
+  });
+  return result;
+}
+
 /// The uses of one local buffer. Once every element is known to have one home, an execution and a place of its own, the
 /// order of its uses can be seen from the elements alone.
 class BufferCheck {
@@ -43,7 +58,7 @@ class BufferCheck {
         copies_in_(reads_),
         copies_out_(reads_) {}
 
-  void run() {
+  void run(const VectorPlaces& vectors) {
     for (const auto& statement : scop_.statements) {
       add(statement, statement.write, true);
       for (const auto& read : statement.reads) add(statement, read, false);
@@ -51,6 +66,7 @@ class BufferCheck {
     check_nothing_goes_past();
     check_homes();
     check_order();
+    check_idle_lanes(vectors);
   }
 
  private:
@@ -60,7 +76,7 @@ class BufferCheck {
 
   const Scop& scop_;
   std::string buffer_;
-  isl::union_map executions_;  ///< { instance -> [members above the mark] }
+  isl::union_map executions_;  ///< { instance -> [members above the mark] }, or of iterations_ (check_homes)
   isl::union_map iterations_;  ///< { instance -> [members above the mark and of the bands right below it] }
   std::vector<Use> uses_;
   isl::union_map reads_, writes_, copies_in_, copies_out_;  ///< { instance -> T[x] }
@@ -108,11 +124,13 @@ class BufferCheck {
     return result.coalesce();
   }
 
-  /// One home for an element and one element for a home, at the mark or else in the loops below it.
-  void check_homes() const {
+  /// One home for an element and one element for a home, at the mark or else in the loops below it: then these count as
+  /// executions.
+  void check_homes() {
     auto at_mark = homes(executions_);
     if (at_mark.is_single_valued() && at_mark.is_injective()) return;
     auto below = homes(iterations_);
+    executions_ = iterations_;
     if (below.is_single_valued() && below.is_injective()) return;
     const auto& wrong = at_mark.is_single_valued() ? below : at_mark;
     if (!call(wrong.ctx(), isl_union_map_range_factor_domain, wrong.copy()).is_single_valued())
@@ -129,6 +147,49 @@ class BufferCheck {
         compose(copies_in_, reads_.unite(writes_).reverse()).unite(compose(writes_, copies_out_.reverse())));
     auto late = must.subtract(forward_pairs(scop_.schedule, must));
     if (!late.is_empty()) fail(str("a copy is not in order with ", first_pair(late)));
+  }
+
+  /// A lane that does not run writes no place that an instance uses in the same execution, unless the buffer is masked.
+  void check_idle_lanes(const VectorPlaces& vectors) const {
+    const auto& buffer = scop_.tensor(buffer_);
+    if (!buffer.padded || buffer.combined) return;
+    for (const auto& statement : scop_.statements) {
+      auto found = vectors.find(statement.id);
+      if (found == vectors.end() || range_name(physical(statement.write)) != buffer_) continue;
+      for (const auto& place : found->second) check_idle_lanes(statement, place);
+    }
+  }
+
+  void check_idle_lanes(const Statement& statement, const Place& vector) const {
+    auto lane = vector.node.child(0).as<isl::schedule_node_band>().partial_schedule().at(0);
+    auto iterator = only_iterator(lane, statement.domain);
+    auto runs = vector.prefix.intersect_domain(statement.domain.to_union_set());
+    auto dimension = moving_dimension(runs.reverse().apply_range(physical(statement.write).to_union_map()));
+    if (iterator < 0 || dimension < 0) return;
+    auto idle = idle_lanes(statement, iterator, lane, statement.vector_lanes, dimension,
+                           runs.range_product(executions_));
+    if (idle.is_empty()) return;
+    idle = call(idle.ctx(), isl_union_map_domain_factor_range, idle.copy());
+    auto used = isl::union_map::empty(scop_.ctx());
+    for (const auto& use : uses_) used = used.unite(compose(executions_.reverse(), use.place.to_union_map()));
+    auto lost = idle.intersect(used);
+    if (!lost.is_empty())
+      fail(str("a lane of statement ", statement.id, " that does not run writes what others use: ", first_pair(lost)));
+  }
+
+  /// The only index that moves in one of the runs \p touched maps to elements; -1 without one.
+  static int moving_dimension(const isl::union_map& touched) {
+    if (touched.is_empty()) return -1;
+    auto elements = touched.as_map();
+    int result = -1, rank = static_cast<int>(isl_map_dim(elements.get(), isl_dim_out));
+    for (int i = 0; i < rank; ++i) {
+      auto index = call(touched.ctx(), isl_map_project_out, elements.copy(), isl_dim_out, i + 1, rank - i - 1);
+      index = call(touched.ctx(), isl_map_project_out, index.release(), isl_dim_out, 0, i);
+      if (index.is_single_valued()) continue;
+      if (result >= 0) return -1;
+      result = i;
+    }
+    return result;
   }
 
   /// The reads that no pair of \p writes_and_reads serves in time.
@@ -246,6 +307,7 @@ class CopyCheck {
 }  // namespace
 
 void verify_promotion(const Scop& scop) {
+  const auto vectors = vector_places(scop);
   std::vector<std::pair<std::string, Place>> open;
   for_each_place(scop.schedule, [&](const Place& place) {
     bool mark = place.node.isa<isl::schedule_node_mark>();
@@ -253,7 +315,7 @@ void verify_promotion(const Scop& scop) {
     if (!buffer.empty()) open.emplace_back(buffer, place);
     bool lanes = mark && mark_name(place.node) == marks::vector;
     if ((mark && !lanes) || place.node.isa<isl::schedule_node_band>()) return;
-    for (const auto& [name, at] : open) BufferCheck(scop, name, at, place).run();
+    for (const auto& [name, at] : open) BufferCheck(scop, name, at, place).run(vectors);
     open.clear();
   });
   verify_sharing(scop);

@@ -98,6 +98,23 @@ TEST_F(Contract, LanesKeepWhatOthersWrote) {
   EXPECT_TRUE(keeps("17 <= j < 19"));
 }
 
+/// Tiles of three and vectors of four: a part of the tensor that ends within a tile leaves lanes at the other part.
+TEST_F(Contract, LanesKeepWhatOthersWroteInPartsOfTiles) {
+  auto scop = ScopBuilder(context())
+                  .temporary("t", {6})
+                  .statement("S[j] : 0 <= j < 4", "t[j]")
+                  .statement("U[j] : 0 <= j < 6", "t[j]")
+                  .scop();
+  using namespace build;
+  scop.schedule = domain(scop.domain(), coincident_band("[{ S[j] -> [(floor((j)/3))]; U[j] -> [(floor((j)/3))] }]", 1,
+                                                        sequence({{"{ S[j] }", band("[{ S[j] -> [(j mod 3)] }]")},
+                                                                  {"{ U[j] }", band("[{ U[j] -> [(j mod 3)] }]")}})));
+  ClusterMapping cluster{.statements = {{"S", 0, 4}, {"U", 0, 4}}};
+  auto buffer = contract(scop, {0, 0}, {0, 0}, cluster, {}, 1000).tensor("local_t");
+  EXPECT_TRUE(buffer.padded);
+  EXPECT_TRUE(buffer.combined);
+}
+
 TEST_F(Contract, LeavesWhatIsTooLargeSharedOrNeededLater) {
   EXPECT_FALSE(contract(rows(), {0, 0}, {0, 0}, {}, {}, 79).has_tensor("local_t"));
   EXPECT_TRUE(contract(rows(), {0, 0}, {0, 0}, {}, {"t"}, 0).has_tensor("local_t"));

@@ -50,6 +50,24 @@ TEST_F(PromotionTest, ALoopBelowTheMarkReusesTheBuffer) {
   EXPECT_TRUE(rejects([&] { verify_promotion(all_first); }, "buffer 'row': a place holds two elements"));
 }
 
+/// S2 writes the first six of eight: its second vector has two lanes at what S0 wrote.
+TEST_F(PromotionTest, IdleLanesLeaveWhatOthersUse) {
+  auto scop = rows().statement("S2[i, j] : 0 <= i < 8 and 0 <= j < 6", "t[i, j]").redirect("t", "row[x1]").scop();
+  for (auto& statement : scop.statements) statement.vector_lanes = 4;
+  auto lanes = [](const std::string& id) -> Branch {
+    return {"{ " + id + "[i, j] }", band("[{ " + id + "[i, j] -> [(floor((j)/4))] }]",
+                                         mark("vector", band("[{ " + id + "[i, j] -> [((j) mod 4)] }]")))};
+  };
+  const std::string all = "[{ S0[i, j] -> [(i)]; S1[i, j] -> [(i)]; S2[i, j] -> [(i)] }]";
+  auto tree = band(all, mark("allocate_row", sequence({lanes("S0"), lanes("S2"), lanes("S1")})));
+  EXPECT_NO_THROW(verify_promotion(with(scop, tree)));
+  scop.tensor("row").padded = true;
+  EXPECT_TRUE(rejects([&] { verify_promotion(with(scop, tree)); },
+                      "a lane of statement S2 that does not run writes what others use: [0] -> row["));
+  scop.tensor("row").combined = true;
+  EXPECT_NO_THROW(verify_promotion(with(scop, tree)));
+}
+
 TEST_F(PromotionTest, LanesDoNotReuseAPlace) {
   auto scop = rows().redirect("t", "row[0]").scop();
   for (auto& statement : scop.statements) statement.vector_lanes = 8;
