@@ -19,7 +19,8 @@ struct BackEnd {
   std::string (*print_body)(const LaunchState&);
   void (*emit)(CompileState&, std::size_t);
   std::string (*print_emitted)(const LaunchState&);
-  void (*verify)(const LaunchState&);  ///< the laws of what was mapped
+  void (*verify)(const LaunchState&);            ///< the laws of what was mapped
+  void (*verify_generated)(const LaunchState&);  ///< the laws of the loop nests (verify_ast.h)
 };
 
 /// One function a launch, whose outer loops run on a pool of threads; machine code by LLVM.

@@ -9,6 +9,7 @@
 #include "tc/polyhedral/collapse.h"
 #include "tc/polyhedral/map_to_cpu.h"
 #include "tc/polyhedral/verify.h"
+#include "tc/polyhedral/verify_ast.h"
 #include "tc/strategy/choose_collapse.h"
 #include "tc/strategy/choose_mapping.h"
 
@@ -95,11 +96,16 @@ void verify(const LaunchState& launch) {
   if (launch.dependences) polyhedral::verify(*launch.scop, *launch.dependences);
 }
 
+void verify_generated(const LaunchState& launch) {
+  polyhedral::verify_ast(*launch.ast, *launch.scop);
+  if (launch.dependences) polyhedral::verify_ast_order(*launch.ast, *launch.scop, *launch.dependences);
+}
+
 }  // namespace
 
 const BackEnd& cpu_back_end() {
   static const BackEnd back_end{schedule_options, map,  print_mapped,  generate, print_generated, raise,
-                                print_body,       emit, print_emitted, verify};
+                                print_body,       emit, print_emitted, verify,   verify_generated};
   return back_end;
 }
 

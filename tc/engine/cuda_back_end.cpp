@@ -11,6 +11,7 @@
 #include "tc/halide_bridge/raise.h"
 #include "tc/polyhedral/phases.h"
 #include "tc/polyhedral/verify.h"
+#include "tc/polyhedral/verify_ast.h"
 #include "tc/strategy/choose_grid_mapping.h"
 #include "tc/strategy/resident_blocks.h"
 
@@ -181,11 +182,15 @@ void verify(const LaunchState& launch) {
   if (launch.phases) polyhedral::verify_phases(kernels, launch.phases->grid_waits);
 }
 
+void verify_generated(const LaunchState& launch) {
+  for (const auto& part : launch.kernels) polyhedral::verify_ast(*part.ast, part.kernel.scop);
+}
+
 }  // namespace
 
 const BackEnd& cuda_back_end() {
   static const BackEnd back_end{schedule_options, map,  print_mapped,  generate, print_generated, raise,
-                                print_body,       emit, print_emitted, verify};
+                                print_body,       emit, print_emitted, verify,   verify_generated};
   return back_end;
 }
 

@@ -18,8 +18,10 @@ namespace {
 FuzzSetting setting_of(std::uint64_t seed) {
   std::mt19937_64 random(seed * 7919 + 1);
   auto pick = [&](const std::vector<std::string>& from) { return from[random() % from.size()]; };
-  std::string tile = pick({"", "", "", ",tile=4", ",tile=3x5", ",tile=16x0x8", ",tile=1x32"});
-  FuzzSetting result{str("fusion=", pick({"max", "preserve3", "preserve3", "min"}), tile, pick({"", "", ",parallel=0"}),
+  std::string tile =
+      pick({"", "", "", ",tile=3", ",tile=5", ",tile=4", ",tile=7x3", ",tile=3x5", ",tile=16x0x8", ",tile=1x32"});
+  FuzzSetting result{str("fusion=", pick({"max", "max", "preserve3", "preserve3", "min"}), tile,
+                         pick({"", "", ",parallel=0"}), pick({"", "", "", "", "", ",allow_skewing=1"}),
                          pick({"", "", "", ",vectorise=0"}), pick({"", "", "", ",promote=0"})),
                      pick({"cpu", "cpu", "cpu:avx2", "cpu:plain"}), random() % 3 == 0};
   result.options += pick({"", "", "", "", ",vector_bytes=8", ",vector_bytes=16,unroll=1", ",register_tile=3x2",

@@ -69,6 +69,7 @@ void fuzz_programs(std::uint64_t count, const std::function<FuzzSetting(const Ra
   RandomOptions options;
   options.contractions =
       static_cast<int>(from_environment("TC_FUZZ_CONTRACTIONS", static_cast<std::uint64_t>(options.contractions)));
+  options.parts = static_cast<int>(from_environment("TC_FUZZ_PARTS", static_cast<std::uint64_t>(options.parts)));
   std::uint64_t valid = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     auto program = random_program(seed, options);

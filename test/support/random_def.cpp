@@ -37,6 +37,7 @@ class DefGenerator {
     for (const auto& [id, rule] : params.inputs) inputs[id] = rule;
     tensors_ = params_ = params.tensors;
     tensor_count_ = static_cast<int>(params_.size());
+    reassigned_ = random_.chance(options_.parts) ? 75 : 35;
     for (int s = 0; s < statements; ++s) {
       if (!callees.empty() && random_.chance(35) && make_call(random_.pick(callees))) continue;
       make_assignment();
@@ -149,7 +150,7 @@ class DefGenerator {
   void make_assignment() {
     iterators_.clear();
     Assignment assignment;
-    KnownTensor* old = random_.chance(35) ? random_assigned() : nullptr;
+    KnownTensor* old = random_.chance(reassigned_) ? random_assigned() : nullptr;
     static const std::vector<std::string> names = {"i", "j", "k", "l"};
     std::size_t rank = old ? old->box.size() : static_cast<std::size_t>(random_.between(0, 3));
     for (std::size_t d = 0; d < rank; ++d) {
@@ -183,8 +184,13 @@ class DefGenerator {
   void add_iterator_inside(Assignment& assignment, const std::string& id, const Interval& box) {
     KnownIterator iterator{id, box.min, box.min + box.extent, false};
     bool follows = random_.chance(30);
-    if (!follows && box.extent > 1 && random_.chance(50)) iterator.low += random_.between(0, 1);
-    if (!follows && box.extent > 2 && random_.chance(50)) iterator.high -= random_.between(0, 1);
+    if (!follows && box.extent > 1 && random_.chance(40)) {
+      iterator.low += random_.between(0, box.extent - 1);
+      iterator.high -= random_.between(0, iterator.high - iterator.low - 1);
+    } else {
+      if (!follows && box.extent > 1 && random_.chance(50)) iterator.low += random_.between(0, 1);
+      if (!follows && box.extent > 2 && random_.chance(50)) iterator.high -= random_.between(0, 1);
+    }
     if (!follows) add_range(assignment, iterator);
     iterator.inferred = follows;
     iterators_.push_back(iterator);
@@ -345,6 +351,7 @@ class DefGenerator {
   const RandomOptions& options_;
   SizeMap sizes_;
   std::string prefix_;
+  int reassigned_ = 35;             ///< percent of the statements that assign again, where they can
   std::vector<std::string> bound_;  ///< sizes that a parameter has
   std::set<std::string> callers_;   ///< accumulate into the caller's values
   std::vector<KnownTensor> tensors_, params_;

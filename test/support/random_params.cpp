@@ -40,6 +40,7 @@ class ParamGenerator {
       std::int64_t rank = p == 0 ? random_.between(1, 3) : random_.between(0, 3);
       for (std::int64_t d = 0; d < rank; ++d) {
         std::int64_t extent = random_.chance(85) ? sizes_.at(random_.pick(names)) : random_.between(1, 4);
+        if (random_.chance(10)) extent = 1;
         if (elements(box) * std::max<std::int64_t>(extent, 1) <= max_elements) box.push_back({0, extent});
       }
       add_param(random_.pick(value_types), box);

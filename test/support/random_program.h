@@ -18,6 +18,7 @@ struct RandomOptions {
   int max_depth = 3;               ///< of a value
   bool calls = true;
   bool inexact = true;    ///< functions such as exp, compared with a tolerance
+  int parts = 25;         ///< percent of the programs that mostly assign again to parts of tensors
   int contractions = 20;  ///< percent of the programs that random_contraction makes
 };
 

@@ -109,18 +109,29 @@ Term ValueGenerator::literal(DType type) {
   return {integer(value), type, {4, 0, true, true}, true};
 }
 
-/// c0 * i + c1 * j + c over random iterators, with its bounds.
+/// i, i / d or i % d of a random iterator, with its bounds.
+ValueGenerator::Subscript ValueGenerator::digit() {
+  const KnownIterator& iterator = random_.pick(iterators_);
+  const std::int64_t low = iterator.low, high = iterator.high - 1, divisor = random_.between(2, 5);
+  if (random_.chance(85)) return {name(iterator.name), low, high};
+  if (random_.chance(50))
+    return {binary(BinaryOp::Div, name(iterator.name), integer(divisor)), floor_div(low, divisor),
+            floor_div(high, divisor)};
+  return {binary(BinaryOp::Mod, name(iterator.name), integer(divisor)), 0, divisor - 1};
+}
+
+/// c0 * i + c1 * j + c over random iterators or digits of them, with its bounds.
 ValueGenerator::Subscript ValueGenerator::affine() {
   Subscript result{nullptr, 0, 0};
   int terms = iterators_.empty() ? 0 : static_cast<int>(random_.between(1, 2));
   for (int t = 0; t < terms; ++t) {
-    const KnownIterator& iterator = random_.pick(iterators_);
+    const Subscript factor = digit();
     std::int64_t coefficient = random_.chance(60) ? 1 : random_.pick(std::vector<std::int64_t>{-1, -1, 2, 3, -2});
-    ExprPtr product = name(iterator.name);
+    ExprPtr product = factor.expr;
     if (coefficient != 1 && coefficient != -1) product = binary(BinaryOp::Mul, integer(coefficient), product);
     if (coefficient == -1) product = make_expr(Unary{UnaryOp::Negate, product});
     result.expr = result.expr ? binary(BinaryOp::Add, result.expr, product) : product;
-    std::int64_t a = coefficient * iterator.low, b = coefficient * (iterator.high - 1);
+    std::int64_t a = coefficient * factor.low, b = coefficient * factor.high;
     result.low += coefficient > 0 ? a : b;
     result.high += coefficient > 0 ? b : a;
   }

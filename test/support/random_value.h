@@ -92,6 +92,7 @@ class ValueGenerator {
     lang::ExprPtr expr;
     std::int64_t low = 0, high = 0;  ///< inclusive
   };
+  Subscript digit();
   Subscript affine();
   Subscript subscript_inside(const lang::Interval& box, const lang::ExprPtr& extent);
   std::optional<Subscript> gather(const lang::Interval& box);
