@@ -85,10 +85,12 @@ Callable::Callable(std::shared_ptr<const engine::Executable> executable) : execu
 bool Callable::matches(Operands& operands, std::size_t begin, std::size_t end) const {
   const auto& arguments = executable_->image().arguments;
   bool for_gpu = executable_->image().is_for_gpu();
-  for (std::size_t i = begin; i < end; ++i)
-    if (!operands[i].matches(arguments[i].spec) ||
-        ((operands[i].device != on_cpu) != for_gpu && !operands[i].is_number()))
+  for (std::size_t i = begin; i < end; ++i) {
+    const auto& spec = arguments[i].spec;
+    if (!operands[i].matches(spec) || ((operands[i].device != on_cpu) != for_gpu && !operands[i].is_number()) ||
+        (for_gpu && engine::is_aligned(spec, operands[i].data) != arguments[i].aligned))
       return false;
+  }
   return true;
 }
 

@@ -48,7 +48,7 @@ class Callable {
 
   const engine::Executable& executable() const { return *executable_; }
 
-  /// Are \p operands of the types, shapes and strides compiled for, and on such a device?
+  /// Are \p operands of the types, shapes and strides compiled for, and on such a device, of a GPU as aligned?
   bool matches(Operands& operands, std::size_t begin, std::size_t end) const;
   /// Allocates outputs where \p out is null, runs without the interpreter's lock, returns the outputs.
   /// \p operands holds the inputs, and the outputs when \p out is given; all match.

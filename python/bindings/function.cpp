@@ -34,6 +34,7 @@ struct Settings {
   std::optional<std::string> schedule;
   double time_limit = 0;
   std::size_t memory_limit = 0;
+  std::set<std::string> unaligned = {};  ///< of the tensors compiled for
 
   engine::CompileOptions options() const {
     auto result = engine::options_from_environment();
@@ -43,6 +44,7 @@ struct Settings {
     if (cache) result.cache = cache;
     if (!use_cache) result.cache = nullptr;
     if (schedule) result.stages.replace["schedule"] = *schedule;
+    result.unaligned = unaligned;
     result.time_limit = time_limit;
     result.memory_limit = memory_limit;
     return result;
@@ -115,8 +117,14 @@ class PyFunction {
     for (const auto& callable : compiled_[hash])
       if (callable->matches(operands, 0, end)) return remember(callable.get(), end, device, generation);
     std::vector<TensorSpec> ins, outs;
-    for (std::size_t i = 0; i < end; ++i) (i < signature_.inputs ? ins : outs).push_back(operands[i].view());
-    auto made = compile(ins, outs, for_device(settings_, device));
+    std::vector<TensorView> views;
+    for (std::size_t i = 0; i < end; ++i) {
+      views.push_back(operands[i].view());
+      (i < signature_.inputs ? ins : outs).push_back(views.back());
+    }
+    auto settings = for_device(settings_, device);
+    settings.unaligned = engine::unaligned_names(*function_, views);
+    auto made = compile(ins, outs, settings);
     auto& entries = compiled_[hash];
     entries.push_back(std::move(made));
     return remember(entries.back().get(), end, device, generation);
@@ -165,13 +173,33 @@ int device_of_tensors(const py::sequence& tensors) {
   return on_cpu;
 }
 
+/// The tensors of an `out`: one, several, or none.
+py::tuple outputs_of(const py::object& out) {
+  if (out.is_none()) return py::tuple();
+  bool several = py::isinstance<py::tuple>(out) || py::isinstance<py::list>(out);
+  return several ? py::tuple(out) : py::make_tuple(out);
+}
+
 std::vector<TensorSpec> output_specs(const py::object& out) {
   std::vector<TensorSpec> result;
-  if (out.is_none()) return result;
-  bool several = py::isinstance<py::tuple>(out) || py::isinstance<py::list>(out);
-  py::tuple all = several ? py::tuple(out) : py::make_tuple(out);
-  for (auto item : all) result.push_back(spec_of(item, "out"));
+  for (auto item : outputs_of(out)) result.push_back(spec_of(item, "out"));
   return result;
+}
+
+/// \p settings for the device and the alignment of the tensors among \p inputs and \p out.
+Settings for_tensors(const PyFunction& self, Settings settings, const py::tuple& inputs, const py::object& out) {
+  settings = for_device(std::move(settings), device_of_tensors(inputs));
+  std::vector<TensorView> views;
+  for (const auto& tensors : {inputs, outputs_of(out)})
+    for (auto item : tensors) {
+      views.emplace_back();
+      if (py::isinstance<TensorSpec>(item) || is_number(item.ptr())) continue;
+      Borrowed tensor;
+      tensor.take(item.ptr(), "argument");
+      views.back() = tensor.view();
+    }
+  settings.unaligned = engine::unaligned_names(*self.function(), views);
+  return settings;
 }
 
 py::tuple infer(const PyFunction& self, const py::args& args) {
@@ -267,7 +295,7 @@ void bind_function(py::module_& m) {
       .def("_compile",
            [](const PyFunction& self, const py::tuple& inputs, const py::object& out, const Settings& settings) {
              return self.compile(specs_of(self, inputs), output_specs(out),
-                                 for_device(settings, device_of_tensors(inputs)));
+                                 for_tensors(self, settings, inputs, out));
            })
       .def("_cache_key", &key_of, py::arg("inputs"), py::arg("out"), py::arg("settings"))
       .def("_stage_texts", &stage_texts)

@@ -130,11 +130,12 @@ void note(const KernelPrinter& printer, KernelText& kernel) {
 }
 
 /// \p phase of a kernel of \p blocks blocks, in a scope of its own.
-std::string phase_text(const Phase& phase, std::int64_t blocks, Names& names, KernelText& kernel) {
+std::string phase_text(const Phase& phase, std::int64_t blocks, const std::set<std::string>& unaligned, Names& names,
+                       KernelText& kernel) {
   Uses uses;
   phase.body->accept(&uses);
   names.open_scope();
-  KernelPrinter printer(names, 2);
+  KernelPrinter printer(names, unaligned, 2);
   auto indices = bind_coordinates(uses, phase.shape, names, printer);
   printer.statement(*phase.body);
   names.close_scope();
@@ -146,11 +147,11 @@ std::string phase_text(const Phase& phase, std::int64_t blocks, Names& names, Ke
 }  // namespace
 
 KernelText emit_kernel(const std::string& name, const ir::Stmt& body, const std::vector<std::string>& buffers,
-                       const KernelShape& shape) {
+                       const KernelShape& shape, const std::set<std::string>& unaligned) {
   Uses uses;
   body.accept(&uses);
   Names names;
-  KernelPrinter printer(names);
+  KernelPrinter printer(names, unaligned);
   KernelText result{names.fresh(name), "", buffers, shape, 0, {}};
   auto parameters = parameters_of(uses, buffers, name, false, names);
   print_guarded(name, [&] {
@@ -163,7 +164,8 @@ KernelText emit_kernel(const std::string& name, const ir::Stmt& body, const std:
 }
 
 KernelText emit_phases(const std::string& name, const std::vector<Phase>& phases,
-                       const std::vector<std::string>& buffers, const KernelShape& shape) {
+                       const std::vector<std::string>& buffers, const KernelShape& shape,
+                       const std::set<std::string>& unaligned) {
   Uses uses;
   for (const auto& phase : phases) phase.body->accept(&uses);
   Names names;
@@ -178,7 +180,7 @@ KernelText emit_phases(const std::string& name, const std::vector<Phase>& phases
   result.text = head(result, parameters);
   print_guarded(name, [&] {
     for (std::size_t i = 0; i < phases.size(); ++i) {
-      result.text += phase_text(phases[i], shape.blocks(), names, result);
+      result.text += phase_text(phases[i], shape.blocks(), unaligned, names, result);
       if (i + 1 < phases.size())
         result.text += phases[i].grid_waits ? str("  tc_grid_barrier(", word, ");\n") : "  tc_barrier();\n";
     }

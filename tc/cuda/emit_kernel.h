@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,9 +46,11 @@ struct KernelText {
 ///             C[block_x * 32 + thread_x] = A[block_x * 32 + thread_x] + 1.0f;
 ///           }
 ///
-/// Vectors whose index is aligned are moved at once; the buffers that need it are KernelText::aligned.
+/// Vectors whose index is aligned are moved at once, unless their buffer is one of \p unaligned; the buffers that need to
+/// begin at multiples of 16 bytes are KernelText::aligned.
 KernelText emit_kernel(const std::string& name, const Halide::Internal::Stmt& body,
-                       const std::vector<std::string>& buffers, const KernelShape& shape = {});
+                       const std::vector<std::string>& buffers, const KernelShape& shape = {},
+                       const std::set<std::string>& unaligned = {});
 
 /// A part of a cooperative kernel, with a grid and a block of its own within those of the kernel.
 struct Phase {
@@ -71,7 +74,8 @@ inline const std::string barrier_word = "grid_barrier'";
 ///             { ... }
 ///           }
 KernelText emit_phases(const std::string& name, const std::vector<Phase>& phases,
-                       const std::vector<std::string>& buffers, const KernelShape& shape);
+                       const std::vector<std::string>& buffers, const KernelShape& shape,
+                       const std::set<std::string>& unaligned = {});
 
 /// The text of several kernels as one program.
 std::string program_text(const std::vector<KernelText>& kernels);

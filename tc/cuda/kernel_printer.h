@@ -32,7 +32,9 @@ constexpr int choice = 1, disjunction = 2, conjunction = 3, bit_or = 4, bit_xor 
 /// are computed one by one; dense aligned loads and stores of memory move it at once.
 class KernelPrinter {
  public:
-  explicit KernelPrinter(Names& names, int depth = 1) : names_(names), depth_(depth) {}
+  /// Elements of the buffers \p unaligned are moved one by one.
+  explicit KernelPrinter(Names& names, const std::set<std::string>& unaligned = {}, int depth = 1)
+      : names_(names), unaligned_(unaligned), depth_(depth) {}
 
   /// Declares a variable that is free in the body, with the values it can have.
   void bind(const std::string& name, std::int64_t low, std::int64_t high);
@@ -98,6 +100,7 @@ class KernelPrinter {
   bool is_at_least(const Expr& e, std::int64_t low) const;
 
   Names& names_;
+  std::set<std::string> unaligned_;
   std::string text_;
   int depth_;  ///< of indentation
   std::int64_t shared_bytes_ = 0;

@@ -222,7 +222,7 @@ void KernelPrinter::store_vector(const ir::Store* op) {
 
 bool KernelPrinter::moves_at_once(const std::string& buffer, const Expr& index, const Expr& predicate,
                                   const Type& element) const {
-  return !local_.count(buffer) && cuda::moves_at_once(index, predicate, element);
+  return !local_.count(buffer) && !unaligned_.count(buffer) && cuda::moves_at_once(index, predicate, element);
 }
 
 /// Lines that load what \p value needs and memory can give at once.

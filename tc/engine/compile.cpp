@@ -180,7 +180,7 @@ CompileState start_state(const Function& function, const std::vector<TensorSpec>
                          const std::vector<TensorSpec>& outputs, const CompileOptions& options) {
   CompileState state;
   state.function = &function;
-  state.arguments = make_arguments(function, inputs, outputs);
+  state.arguments = make_arguments(function, inputs, outputs, options);
   state.sizes = bind_inputs(function, inputs);
   state.target = options.target;
   state.mapping = options.mapping.values();
@@ -243,6 +243,35 @@ std::vector<Argument> make_arguments(const Function& function, const std::vector
   return arguments;
 }
 
+std::vector<Argument> make_arguments(const Function& function, const std::vector<TensorSpec>& inputs,
+                                     const std::vector<TensorSpec>& outputs, const CompileOptions& options) {
+  auto arguments = make_arguments(function, inputs, outputs);
+  for (const auto& name : options.unaligned) {
+    auto same = std::find_if(arguments.begin(), arguments.end(), [&](const auto& a) { return a.name == name; });
+    if (same == arguments.end())
+      throw ArgumentError(str("'", function.name(), "' has no tensor '", name, "' that may begin anywhere"));
+    same->aligned = !options.target.is_cuda() || same->spec.shape.empty();
+  }
+  return arguments;
+}
+
+std::set<std::string> unaligned_names(const std::vector<Argument>& arguments) {
+  std::set<std::string> names;
+  for (const auto& argument : arguments)
+    if (!argument.aligned) names.insert(argument.name);
+  return names;
+}
+
+std::set<std::string> unaligned_names(const Function& function, const std::vector<TensorView>& tensors) {
+  std::vector<std::string> all;
+  for (const auto& param : function.def.params) all.push_back(param.name);
+  for (const auto& ret : function.def.returns) all.push_back(ret.name);
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < std::min(all.size(), tensors.size()); ++i)
+    if (!is_aligned(tensors[i], tensors[i].data)) names.insert(all[i]);
+  return names;
+}
+
 std::vector<TensorSpec> specs(const std::vector<Argument>& arguments, bool output) {
   std::vector<TensorSpec> result;
   for (const auto& argument : arguments)
@@ -253,7 +282,8 @@ std::vector<TensorSpec> specs(const std::vector<Argument>& arguments, bool outpu
 std::string cache_key(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options) {
   TextStream key;
   key << function.name() << " " << function.key << "\n";
-  for (const auto& argument : arguments) key << argument.name << " " << argument.spec << "; ";
+  for (const auto& argument : arguments)
+    key << argument.name << " " << argument.spec << (argument.aligned ? "; " : " unaligned; ");
   key << "\n" << options.target << "\n" << options.mapping.to_text() << (options.interpret ? "\ninterpret" : "");
   for (const auto& [stage, text] : options.stages.replace) key << "\n" << stage << ": " << text;
   return key.str();
@@ -262,8 +292,10 @@ std::string cache_key(const Function& function, const std::vector<Argument>& arg
 CompileState map_launches(const Function& function, const std::vector<Argument>& arguments,
                           const CompileOptions& options) {
   auto inputs = specs(arguments, false);
+  auto how = options;
+  how.unaligned = unaligned_names(arguments);
   return with_typed_errors("map", reproduction_for(function, inputs, options), [&] {
-    auto state = start_state(function, inputs, specs(arguments, true), options);
+    auto state = start_state(function, inputs, specs(arguments, true), how);
     run_watched(state, options, Until::Mapped);
     return state;
   });

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,10 +23,11 @@ enum class MappingFrom : std::uint8_t {
   Tuned,   ///< the best that the cache has for the key; OptionsError without one
 };
 
-/// How a function is compiled. `target` and the mapping decide the code, the rest how the work is done.
+/// How a function is compiled. `target`, the mapping and `unaligned` decide the code, the rest how the work is done.
 struct CompileOptions {
   Target target = Target::host();
   options::MappingOptions mapping;
+  std::set<std::string> unaligned;  ///< arguments that may begin anywhere (is_aligned); targets of CPUs do not ask
   MappingFrom mapping_from = MappingFrom::Given;  ///< obeyed by compile_cached()
   std::shared_ptr<cache::Cache> cache;            ///< kept between processes; null: none
   double time_limit = 0;                          ///< seconds; 0: none
@@ -47,6 +49,16 @@ std::shared_ptr<const Executable> compile(const std::shared_ptr<const Function>&
 /// The arguments of \p function, normalised. Throws ArgumentError for tensors that do not fit.
 std::vector<Argument> make_arguments(const Function& function, const std::vector<TensorSpec>& inputs,
                                      const std::vector<TensorSpec>& outputs);
+/// The same; those in \p options.unaligned are not aligned, where its target asks. Throws ArgumentError for a name that
+/// no argument has.
+std::vector<Argument> make_arguments(const Function& function, const std::vector<TensorSpec>& inputs,
+                                     const std::vector<TensorSpec>& outputs, const CompileOptions& options);
+
+/// The names of those of \p arguments that are not aligned.
+std::set<std::string> unaligned_names(const std::vector<Argument>& arguments);
+/// The names of those of \p tensors, inputs of \p function and then its outputs as far as they are given, that are not
+/// aligned (is_aligned), for CompileOptions::unaligned.
+std::set<std::string> unaligned_names(const Function& function, const std::vector<TensorView>& tensors);
 
 /// The specs of the inputs or the outputs among \p arguments.
 std::vector<TensorSpec> specs(const std::vector<Argument>& arguments, bool output);

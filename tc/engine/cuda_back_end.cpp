@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 #include <sstream>
 
 #include "tc/base/contains.h"
@@ -140,7 +141,8 @@ std::string launch_name(const CompileState& state, std::size_t index) {
 }
 
 /// The kernels of \p launch, phases of one, as text.
-cuda::KernelText emit_whole(const LaunchState& launch, const std::string& name) {
+cuda::KernelText emit_whole(const LaunchState& launch, const std::string& name,
+                            const std::set<std::string>& unaligned) {
   std::vector<cuda::Phase> phases;
   std::vector<std::string> buffers;
   cuda::KernelShape shape{
@@ -152,19 +154,20 @@ cuda::KernelText emit_whole(const LaunchState& launch, const std::string& name) 
     for (const auto& buffer : part.buffers)
       if (!contains(buffers, buffer)) buffers.push_back(buffer);
   }
-  return cuda::emit_phases(name, phases, buffers, shape);
+  return cuda::emit_phases(name, phases, buffers, shape, unaligned);
 }
 
 void emit(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
-  auto name = launch_name(state, index);
+  const auto name = launch_name(state, index);
+  const auto unaligned = unaligned_names(state.arguments);
   launch.texts.clear();
-  if (launch.phases) launch.texts.push_back(emit_whole(launch, name));
+  if (launch.phases) launch.texts.push_back(emit_whole(launch, name, unaligned));
   for (std::size_t k = 0; !launch.phases && k < launch.kernels.size(); ++k) {
     const auto& part = launch.kernels[k];
     cuda::KernelShape shape{part.kernel.grid, part.kernel.block, part.kernel.blocks_per_processor};
-    launch.texts.push_back(
-        cuda::emit_kernel(launch.kernels.size() > 1 ? str(name, "_", k) : name, *part.body, part.buffers, shape));
+    launch.texts.push_back(cuda::emit_kernel(launch.kernels.size() > 1 ? str(name, "_", k) : name, *part.body,
+                                             part.buffers, shape, unaligned));
   }
   for (const auto& text : launch.texts) check_limits(text, state.target.grid);
 }

@@ -86,7 +86,7 @@ ExecutableCache::Entry compile_cached(ExecutableCache& cache, const std::shared_
                                       const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
                                       const CompileOptions& options) {
   if (options.stages.mutate) return compile(function, inputs, outputs, options);
-  auto arguments = make_arguments(*function, inputs, outputs);
+  auto arguments = make_arguments(*function, inputs, outputs, options);
   auto folder = options.cache ? options.cache->settings().folder : std::string();
   auto get = [&](const CompileOptions& how) {
     auto key = str(cache_key(*function, arguments, how), "\ncache ", folder);
@@ -113,6 +113,7 @@ std::vector<StageRecord> stage_texts(const std::shared_ptr<const Function>& func
   options.stages.keep_text = true;
   options.stages.cancellation = Cancellation();
   options.interpret = false;
+  options.unaligned = unaligned_names(arguments);
   auto executable = compile(function, specs(arguments, false), specs(arguments, true), options);
   records.insert(records.end(), executable->stats().records.begin(), executable->stats().records.end());
   return records;
@@ -197,7 +198,11 @@ std::vector<TensorInfo> ExecutionEngine::infer_output_tensor_info(const std::str
 ExecutionEngine::Handle ExecutionEngine::compile(const std::string& name, const std::vector<const DLTensor*>& inputs,
                                                  const std::vector<const DLTensor*>& outputs,
                                                  const CompileOptions& options) {
-  return compile(name, specs(inputs), specs(outputs), options);
+  auto how = options;
+  auto tensors = views(inputs), results = views(outputs);
+  tensors.insert(tensors.end(), results.begin(), results.end());
+  if (how.target.is_cuda()) how.unaligned.merge(unaligned_names(*function(name), tensors));
+  return compile(name, specs(inputs), specs(outputs), how);
 }
 
 void ExecutionEngine::run(Handle handle, const std::vector<const DLTensor*>& inputs,

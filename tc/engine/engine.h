@@ -75,7 +75,8 @@ class ExecutionEngine {
   /// The text of every stage of the compile behind \p handle, from parse to emit; compiles again to get them.
   std::vector<StageRecord> stage_texts(Handle handle) const;
 
-  /// The same on DLPack tensors.
+  /// The same on DLPack tensors. A compile for a GPU is for tensors that begin where these do: those that are not
+  /// aligned are among options.unaligned.
   std::vector<TensorInfo> infer_output_tensor_info(const std::string& name,
                                                    const std::vector<const DLTensor*>& inputs) const;
   Handle compile(const std::string& name, const std::vector<const DLTensor*>& inputs,

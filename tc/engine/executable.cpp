@@ -32,6 +32,10 @@ auto reproduction_for(const Image& image) {
 
 }  // namespace
 
+bool is_aligned(const TensorSpec& spec, const void* data) {
+  return spec.shape.empty() || reinterpret_cast<std::uintptr_t>(data) % vector_alignment == 0;
+}
+
 int Image::input_count() const {
   return static_cast<int>(
       std::count_if(arguments.begin(), arguments.end(), [](const Argument& argument) { return !argument.output; }));

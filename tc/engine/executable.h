@@ -22,7 +22,13 @@ struct Argument {
   bool output = false;
   bool read = false;               ///< an output that accumulates into what the caller's buffer holds
   std::vector<std::int64_t> mins;  ///< index of the first element; zeros for inputs
+  bool aligned = true;             ///< begins at a multiple of vector_alignment; false: anywhere, for GPUs
 };
+
+/// Where tensors of a GPU begin whose elements a thread moves several at once: at multiples of so many bytes.
+constexpr std::uintptr_t vector_alignment = 16;
+/// Does \p data, of a tensor of \p spec, begin there? A tensor without dimensions does anywhere: it has one element.
+bool is_aligned(const TensorSpec& spec, const void* data);
 
 /// An input and an output that may be one tensor: each element of the input is read only to compute the same element
 /// of the output. Indices into the arguments.

@@ -10,9 +10,6 @@
 namespace tc::engine {
 namespace {
 
-/// The bytes a thread moves at once, at most.
-constexpr std::uintptr_t alignment_bytes = 16;
-
 /// Bytes that are read at once although the flags are fewer.
 constexpr std::size_t near_bytes = 4096;
 
@@ -46,12 +43,11 @@ void GridRunner::prepare() {
 
 void GridRunner::check_alignment(void* const* arguments) const {
   for (int argument : aligned_)
-    if (reinterpret_cast<std::uintptr_t>(arguments[argument]) % alignment_bytes != 0) {
-      const auto& name = image_.arguments[static_cast<std::size_t>(argument)].name;
-      throw ArgumentError(str("'", name, "' does not begin at a multiple of ", alignment_bytes, " bytes, as '",
-                              image_.function, "' was compiled for: pass a copy, ", name,
-                              ".clone(), or compile with vectorise=0"));
-    }
+    if (const auto& taken = image_.arguments[static_cast<std::size_t>(argument)];
+        !is_aligned(taken.spec, arguments[argument]))
+      throw ArgumentError(str("'", taken.name, "' does not begin at a multiple of ", vector_alignment, " bytes, as '",
+                              image_.function, "' was compiled for: compile for this tensor, or pass a copy, ",
+                              taken.name, ".clone()"));
 }
 
 void GridRunner::test(const cuda::Place& place, const LaunchCode& launch, const std::byte* workspace) const {

@@ -29,7 +29,7 @@ class GridRunner {
   cuda::LoadedKernels kernels_;
   cuda::StreamMemory memory_;
   std::mutex mutex_;          ///< held while kernels that share temporaries are put into a stream
-  std::vector<int> aligned_;  ///< arguments that must be multiples of alignment_bytes
+  std::vector<int> aligned_;  ///< arguments that must be multiples of vector_alignment
 };
 
 }  // namespace tc::engine

@@ -9,7 +9,7 @@
 namespace tc::engine {
 namespace {
 
-constexpr char magic[] = "TCIMAGE2";
+constexpr char magic[] = "TCIMAGE3";
 constexpr std::size_t magic_size = 8;
 
 /// FNV-1a of \p bytes.
@@ -94,6 +94,7 @@ Argument read_argument(Reader& in) {
   argument.output = in.number() != 0;
   argument.read = in.number() != 0;
   argument.mins = in.numbers();
+  argument.aligned = in.number() != 0;
   return argument;
 }
 
@@ -151,6 +152,7 @@ std::string Image::serialise() const {
     out.put(std::int64_t(argument.output));
     out.put(std::int64_t(argument.read));
     out.put(argument.mins);
+    out.put(std::int64_t(argument.aligned));
   });
   out.put_list(in_place, [&](const InPlace& pair) {
     out.put(std::int64_t(pair.input));

@@ -50,8 +50,12 @@ void extract(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
   launch.scop.emplace(halide_bridge::extract_scop(*state.program, index));
   state.watch(launch.scop->context.get());
-  for (const auto& argument : state.arguments)
-    if (launch.scop->has_tensor(argument.name)) launch.scop->tensor(argument.name).strides = argument.spec.strides;
+  for (const auto& argument : state.arguments) {
+    if (!launch.scop->has_tensor(argument.name)) continue;
+    auto& tensor = launch.scop->tensor(argument.name);
+    tensor.strides = argument.spec.strides;
+    tensor.aligned = argument.aligned;
+  }
   for (const auto& check : state.program->launches[index].checks)
     if (launch.scop->has_tensor(check.flag)) launch.scop->tensor(check.flag).live_out = true;
   launch.plain.emplace(*launch.scop);

@@ -69,6 +69,7 @@ struct Tensor {
   std::vector<std::int64_t> min, extent;
   std::vector<std::int64_t> strides;  ///< elements
   Storage storage = Storage::Argument;
+  bool aligned = true;    ///< Argument: begins at a multiple of what a thread of a grid moves at once
   bool live_in = false;   ///< holds values before the scop that it may read
   bool live_out = false;  ///< its values are used after the scop
   bool padded = false;    ///< Local: every lane of a full vector exists, so no access needs a mask unless `combined`

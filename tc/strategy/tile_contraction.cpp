@@ -323,8 +323,8 @@ class ContractionTiler {
   bool aligned(const Access& access, int along) const {
     if (!access.exact) return is_aligned(scop_, update(), access, along, 4);
     const auto& tensor = scop_.tensor(polyhedral::range_name(access.relation));
-    return std::all_of(tensor.strides.begin(), tensor.strides.end(),
-                       [](auto stride) { return stride == 1 || stride % 4 == 0; });
+    return tensor.aligned && std::all_of(tensor.strides.begin(), tensor.strides.end(),
+                                         [](auto stride) { return stride == 1 || stride % 4 == 0; });
   }
 
   /// The accumulators stay in registers.

@@ -41,6 +41,7 @@ std::optional<std::int64_t> at_corner(const isl::aff& function, const std::vecto
 bool is_aligned(const Scop& scop, const polyhedral::Statement& statement, const Access& access, int iterator,
                 std::int64_t run) {
   const auto& tensor = scop.tensor(polyhedral::range_name(access.relation));
+  if (!tensor.aligned && run > 1) return false;
   auto box = polyhedral::box(statement.domain);
   std::int64_t corner = 0;
   for (std::size_t d = 0; d < tensor.extent.size(); ++d) {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tc/base/error.h"
-#include "tc/engine/compile.h"
+#include "tc/engine/engine.h"
 #include "test/cuda/compiled.h"
 #include "test/cuda/fake_driver.h"
 
@@ -180,6 +180,57 @@ TEST_F(GridRunnerTest, WantsAlignedTensorsWhereKernelsMoveVectors) {
   executable.run_unchecked(odd_input);
   void* odd_output[] = {a_.data, b_.data + 1};
   EXPECT_THROW(executable.run_unchecked(odd_output), ArgumentError);
+}
+
+/// The executable of \p text for tensors of the sizes \p inputs of which those called \p unaligned begin anywhere.
+std::shared_ptr<const Executable> compiled_for(const std::set<std::string>& unaligned, const std::string& text,
+                                               const std::vector<TensorSpec>& inputs) {
+  CompileOptions settings;
+  settings.target = Target::parse("cuda:sm_90");
+  settings.unaligned = unaligned;
+  return compile(define(text, "<test>").functions.back(), inputs, {}, settings);
+}
+
+TEST_F(GridRunnerTest, RunsTensorsThatBeginAnywhereWhereCompiledForThem) {
+  TC_NEEDS_NVRTC();
+  const char* add = "def f(float(N) A, float(N) B) -> (C) { C(i) = A(i) + B(i) }";
+  const std::vector<TensorSpec> inputs(2, contiguous(DType::Float32, {1024}));
+  void* odd[] = {a_.data + 1, b_.data, c_.data};
+  auto aligned = compiled_for({}, add, inputs), unaligned = compiled_for({"A"}, add, inputs);
+  EXPECT_THROW(aligned->run_unchecked(odd), ArgumentError);
+  EXPECT_NE(aligned->image().device.text.find("tc_load<4>(A"), std::string::npos) << aligned->image().device.text;
+  EXPECT_EQ(count("cuLaunchKernel"), 0);
+  unaligned->run_unchecked(odd);
+  EXPECT_EQ(unaligned->image().device.text.find("tc_load<4>(A"), std::string::npos) << unaligned->image().device.text;
+  EXPECT_EQ(count("cuLaunchKernel"), 1);
+  void* others_odd[] = {a_.data + 1, b_.data, c_.data + 1};
+  EXPECT_NO_THROW(compiled_for({"A", "B", "C"}, add, inputs)->run_unchecked(others_odd));
+  Executable copy(Image::deserialise(unaligned->image().serialise()));
+  EXPECT_FALSE(copy.image().arguments[0].aligned);
+  EXPECT_TRUE(copy.image().arguments[1].aligned);
+  EXPECT_THROW(compiled_for({"D"}, add, inputs), ArgumentError);
+}
+
+DLTensor on_gpu(float* data, std::int64_t* shape) {
+  return {data, {DLDeviceType::kDLCUDA, 0}, 1, {kDLFloat, 32, 1}, shape, nullptr, 0};
+}
+
+TEST_F(GridRunnerTest, TheEngineCompilesForTensorsAsTheyBegin) {
+  TC_NEEDS_NVRTC();
+  ExecutionEngine engine;
+  engine.define("def f(float(N) A) -> (C) { C(i) = A(i) + 1 }");
+  std::int64_t shape[] = {1024};
+  auto a = on_gpu(a_.data, shape), odd = on_gpu(a_.data + 1, shape), c = on_gpu(c_.data, shape);
+  CompileOptions options;
+  options.target = Target::parse("cuda:sm_90");
+  auto even_handle = engine.compile("f", std::vector<const DLTensor*>{&a}, {&c}, options);
+  auto odd_handle = engine.compile("f", std::vector<const DLTensor*>{&odd}, {&c}, options);
+  EXPECT_NE(even_handle, odd_handle);
+  EXPECT_EQ(engine.compile("f", std::vector<const DLTensor*>{&odd}, {&c}, options), odd_handle);
+  EXPECT_THROW(engine.run(even_handle, std::vector<const DLTensor*>{&odd}, {&c}), ArgumentError);
+  engine.run(odd_handle, std::vector<const DLTensor*>{&odd}, {&c});
+  engine.run(odd_handle, std::vector<const DLTensor*>{&a}, {&c});
+  EXPECT_EQ(count("cuLaunchKernel"), 2) << FakeDriver::calls();
 }
 
 }  // namespace

@@ -100,6 +100,34 @@ print(calls())
     assert out.count("cuModuleLoadData on 0x100") == 1 and "cuLaunchKernel mm " in out
 
 
+def test_tensors_that_begin_anywhere_are_specialised_on():
+    out = run("""
+class Tail(OnGpu):
+    "What begins an element later."
+    def __init__(self, n):
+        super().__init__(n + 4)
+        self.managed.tensor.data += 4
+        self.shape[0] = n
+text = tc.define("def add(float(N) A, float(N) B) -> (C) { C(i) = A(i) + B(i) }")
+x, y, c, tail = OnGpu(1024), OnGpu(1024), OnGpu(1024), Tail(1024)
+for a in (x, tail, x, tail):
+    text.add(a, y, out=c)
+assert text.add._compiled_count() == 2
+assert calls().count("cuLaunchKernel add ") == 4
+text.add(x, y, out=tail)
+assert text.add._compiled_count() == 3
+aligned, anywhere = tc.compile(text.add, x, y, out=c), tc.compile(text.add, tail, y, out=c)
+assert "tc_load<4>(A" in aligned.source and "tc_load<4>(A" not in anywhere.source
+anywhere(tail, y, out=c)
+anywhere(x, y, out=c)
+try:
+    aligned(tail, y, out=c)
+except tc.ArgumentError as error:
+    print(error)
+""")
+    assert "'A' does not begin at a multiple of 16 bytes, as 'add' was compiled for" in out
+
+
 def test_each_device_runs_its_own_kernels():
     out = run("""
 for device in (0, 1, 1):
