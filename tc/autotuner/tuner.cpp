@@ -133,7 +133,7 @@ TuneResult Tuner::run() {
   }
   choose();
   result_.candidates = record_.take();
-  keep_winner(function_, arguments_, settings_, result_);
+  keep_winner(function_, arguments_, settings_, how_.devices.front(), result_);
   result_.elapsed = elapsed();
   return std::move(result_);
 }

@@ -81,6 +81,21 @@ std::optional<OptionsEntry> Cache::best(const Key& key, const Circumstances& her
   return std::move(found.front());
 }
 
+std::optional<OptionsEntry> Cache::best_of_architecture(const Key& key, const Circumstances& here) const {
+  std::optional<OptionsEntry> result;
+  for (const auto& folder : folders()) {
+    for (const auto& place : options_for_family(folder, key)) {
+      auto entry = load(place);
+      if (!entry || family(entry->key) != family(key) || entry->key.tensors != key.tensors) continue;
+      auto nearness = [&](const OptionsEntry& e) { return machine_distance(e.key, key); };
+      bool nearer = !result || nearness(*entry) < nearness(*result);
+      if (nearer || (nearness(*entry) == nearness(*result) && better(*entry, *result, here))) result = std::move(entry);
+    }
+    if (result) break;
+  }
+  return result;
+}
+
 std::optional<Nearest> Cache::nearest(const Key& key, const Circumstances& here) const {
   std::optional<Nearest> result;
   const auto wanted = family(key);

@@ -44,6 +44,9 @@ class Cache {
   std::vector<OptionsEntry> find(const Key& key, const Circumstances& here = {}) const;
   /// The first of find().
   std::optional<OptionsEntry> best(const Key& key, const Circumstances& here = {}) const;
+  /// The best options on the nearest machine of the architecture, see machine_distance(), for keys that are \p key but
+  /// for the limits of their target: of the first folder that has any.
+  std::optional<OptionsEntry> best_of_architecture(const Key& key, const Circumstances& here = {}) const;
   /// The best options for the nearest shapes of the same program, types, ranks and target, \p key itself included.
   /// They are legal for \p key, as all options are, and may be slower than none.
   std::optional<Nearest> nearest(const Key& key, const Circumstances& here = {}) const;

@@ -19,12 +19,14 @@ constexpr int most_rank = 64;
 void write(const Key& key, proto::CacheKey& out) {
   out.set_program(key.program);
   out.set_target(key.target);
+  if (!key.tools.empty()) out.set_tools(key.tools);
   for (const auto& tensor : key.tensors) {
     auto& item = *out.add_tensors();
     item.set_dtype(std::string(name(tensor.spec.dtype)));
     item.mutable_shape()->Add(tensor.spec.shape.begin(), tensor.spec.shape.end());
     item.mutable_strides()->Add(tensor.spec.strides.begin(), tensor.spec.strides.end());
     item.set_output(tensor.output);
+    if (!tensor.aligned) item.set_unaligned(true);
   }
 }
 
@@ -32,6 +34,7 @@ void write(const Key& key, proto::CacheKey& out) {
 bool read(const proto::CacheKey& in, Key& key) {
   key.program = in.program();
   key.target = in.target();
+  key.tools = in.tools();
   if (key.program.empty() || key.target.empty() || in.tensors_size() > most_tensors) return false;
   for (const auto& item : in.tensors()) {
     auto type = parse_dtype(item.dtype());
@@ -41,6 +44,7 @@ bool read(const proto::CacheKey& in, Key& key) {
     tensor.spec.shape.assign(item.shape().begin(), item.shape().end());
     tensor.spec.strides.assign(item.strides().begin(), item.strides().end());
     tensor.output = item.output();
+    tensor.aligned = !item.unaligned();
     for (auto extent : tensor.spec.shape)
       if (extent < 0) return false;
     key.tensors.push_back(std::move(tensor));

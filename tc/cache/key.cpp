@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
+#include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/base/target.h"
 #include "tc/cache/little_endian.h"
 
 namespace tc::cache {
@@ -21,6 +24,18 @@ std::vector<std::size_t> order(const TensorSpec& spec) {
   std::iota(dims.begin(), dims.end(), 0);
   std::stable_sort(dims.begin(), dims.end(), [&](auto a, auto b) { return spec.strides[a] > spec.strides[b]; });
   return dims;
+}
+
+/// What a family has in common of \p target: of a GPU "cuda:sm_90" without its limits, else all of it.
+std::string_view architecture(std::string_view target) {
+  return target.rfind("cuda:", 0) == 0 ? target.substr(0, target.find(',')) : target;
+}
+
+/// The limits of \p target; none for a text that this library does not know.
+std::optional<GridLimits> limits_of(const std::string& target) try {
+  return Target::parse(target).grid;
+} catch (const OptionsError&) {
+  return std::nullopt;
 }
 
 }  // namespace
@@ -47,12 +62,15 @@ Digest digest(const Key& key) {
   out.put(key.program).put(key.target).put(static_cast<std::int64_t>(key.tensors.size()));
   for (const auto& tensor : key.tensors)
     out.put(name(tensor.spec.dtype)).put(tensor.spec.shape).put(tensor.spec.strides).put(std::int64_t(tensor.output));
+  for (std::size_t t = 0; t < key.tensors.size(); ++t)
+    if (!key.tensors[t].aligned) out.put("unaligned").put(static_cast<std::int64_t>(t));
+  if (!key.tools.empty()) out.put("tools").put(key.tools);
   return sha256(out.bytes());
 }
 
 Digest family(const Key& key) {
   Encoder out("tc-family-1");
-  out.put(key.program).put(key.target).put(static_cast<std::int64_t>(key.tensors.size()));
+  out.put(key.program).put(architecture(key.target)).put(static_cast<std::int64_t>(key.tensors.size()));
   for (const auto& tensor : key.tensors)
     out.put(name(tensor.spec.dtype)).put(std::int64_t(tensor.spec.rank())).put(std::int64_t(tensor.output));
   return sha256(out.bytes());
@@ -67,8 +85,17 @@ std::string tensors_text(const Key& key) {
   return str(join(inputs), " -> ", join(outputs));
 }
 
+double machine_distance(const Key& a, const Key& b) {
+  if (a.target == b.target) return 0;
+  auto x = limits_of(a.target), y = limits_of(b.target);
+  if (!x || !y) return 1;
+  double processors = log_ratio(x->processors, y->processors);
+  x->processors = y->processors;
+  return processors + (*x == *y ? 0 : 0.25);
+}
+
 double distance(const Key& a, const Key& b) {
-  double sum = 0;
+  double sum = machine_distance(a, b);
   for (std::size_t t = 0; t < a.tensors.size(); ++t) {
     const auto &x = a.tensors[t].spec, &y = b.tensors[t].spec;
     for (std::size_t d = 0; d < x.shape.size(); ++d) sum += log_ratio(x.shape[d], y.shape[d]);

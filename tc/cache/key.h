@@ -12,6 +12,7 @@ namespace tc::cache {
 struct KeyTensor {
   TensorSpec spec;  ///< normalised
   bool output = false;
+  bool aligned = true;  ///< of code for GPUs: begins where its elements can be moved several at once
 
   bool operator==(const KeyTensor&) const = default;
 };
@@ -21,6 +22,7 @@ struct Key {
   std::string program;  ///< lang::canonical_text
   std::vector<KeyTensor> tensors;
   std::string target;
+  std::string tools;  ///< of code: versions of what makes and loads it outside of the build, "nvrtc 13.0, driver 13.0"
 
   bool operator==(const Key&) const = default;
 };
@@ -41,13 +43,18 @@ class Encoder {
 
 /// The identity of \p key.
 Digest digest(const Key& key);
-/// The identity of what keys of different shapes and strides share: program, types, ranks and target.
+/// The identity of what keys of different shapes and strides share: program, types, ranks and target; of a GPU, its
+/// architecture.
 Digest family(const Key& key);
 
 /// "float32(3, 4), float32(4, 5) -> float32(3, 5)".
 std::string tensors_text(const Key& key);
 
-/// How far the shapes of two keys of one family are apart: the sum of |log2| of the ratios of their extents, and a
+/// How far the machines of two keys of one family are apart: |log2| of the ratio of their processors, and a little for
+/// other limits that differ. 0 for equal targets.
+double machine_distance(const Key& a, const Key& b);
+
+/// How far two keys of one family are apart: machine_distance(), the sum of |log2| of the ratios of their extents, and a
 /// little for each tensor whose strides are ordered otherwise. 0 for equal keys.
 double distance(const Key& a, const Key& b);
 

@@ -1,5 +1,6 @@
 #include "tc/cuda/driver.h"
 
+#include <array>
 #include <cstdlib>
 #include <vector>
 
@@ -50,6 +51,7 @@ void bind(Driver& driver) {
   library.bind("cuInit", driver.init);
   library.bind("cuGetErrorName", driver.error_name);
   library.bind("cuGetErrorString", driver.error_string);
+  library.bind("cuDriverGetVersion", driver.version);
   library.bind("cuDeviceGetCount", driver.device_count);
   library.bind("cuDeviceGet", driver.device_get);
   library.bind("cuDeviceGetName", driver.device_name);
@@ -160,6 +162,23 @@ int device_count() {
   int count = 0;
   driver().check(driver().device_count(&count), "count the devices");
   return count;
+}
+
+std::optional<std::string> driver_version() try {
+  int number = 0;
+  driver().check(driver().version(&number), "tell its version");
+  return str(number / 1000, ".", number % 1000 / 10);
+} catch (const Error&) {
+  return std::nullopt;
+}
+
+std::string device_name(int ordinal) {
+  const Driver& api = driver();
+  Driver::Device device = 0;
+  std::array<char, 256> text{};
+  api.check(api.device_get(&device, ordinal), str("find device ", ordinal));
+  api.check(api.device_name(text.data(), static_cast<int>(text.size()) - 1, device), "tell its name");
+  return text.data();
 }
 
 std::string device_architecture(int ordinal) {

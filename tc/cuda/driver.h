@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "tc/cuda/library.h"
@@ -22,6 +23,7 @@ struct Driver {
   int (*init)(unsigned flags) = nullptr;
   int (*error_name)(int code, const char** text) = nullptr;
   int (*error_string)(int code, const char** text) = nullptr;
+  int (*version)(int* number) = nullptr;  ///< 1000 times the major one, 10 times the minor one
   int (*device_count)(int* count) = nullptr;
   int (*device_get)(Device*, int ordinal) = nullptr;
   int (*device_name)(char* text, int size, Device) = nullptr;
@@ -66,6 +68,10 @@ const Driver& driver();
 
 /// The number of devices, 1 or more. Throws DeviceError.
 int device_count();
+/// The version of CUDA that the driver is for, "13.0"; nothing where there is no driver or no device.
+std::optional<std::string> driver_version();
+/// The name of device \p ordinal, "NVIDIA H100 PCIe". Throws DeviceError.
+std::string device_name(int ordinal);
 /// The architecture of device \p ordinal, "sm_90". Throws DeviceError.
 std::string device_architecture(int ordinal);
 /// Device \p ordinal as the text of a target: "cuda:sm_90", or "cuda:sm_90,processors=114" where it has not as many as

@@ -7,6 +7,8 @@
 
 #include "tc/base/str.h"
 #include "tc/cpu/thread_pool.h"
+#include "tc/cuda/driver.h"
+#include "tc/cuda/nvrtc.h"
 #include "tc/lang/print.h"
 
 namespace tc::engine {
@@ -46,7 +48,8 @@ bool may_load(const CompileOptions& options) {
 
 bool is_for(const Image& image, const std::vector<Argument>& arguments, const std::string& source) {
   auto same = [](const Argument& a, const Argument& b) {
-    return a.name == b.name && a.spec == b.spec && a.output == b.output && a.read == b.read && a.mins == b.mins;
+    return a.name == b.name && a.spec == b.spec && a.output == b.output && a.read == b.read && a.mins == b.mins &&
+           a.aligned == b.aligned;
   };
   return image.source == source &&
          std::equal(image.arguments.begin(), image.arguments.end(), arguments.begin(), arguments.end(), same);
@@ -95,6 +98,27 @@ cache::CodeEntry make_entry(const cache::Key& key, const std::string& source, co
   return entry;
 }
 
+/// The name of the GPU of this machine that \p target is for: of its architecture, with as many processors if there is
+/// one; "" where there is none.
+std::string nearest_gpu(const Target& target) try {
+  std::string name;
+  for (int i = 0; i < cuda::device_count(); ++i) {
+    if (cuda::device_architecture(i) != target.grid.architecture) continue;
+    bool same = Target::parse(cuda::device_target(i)).grid.processors == target.grid.processors;
+    if (name.empty() || same) name = cuda::device_name(i);
+    if (same) break;
+  }
+  return name;
+} catch (const Error&) {
+  return "";
+}
+
+std::optional<cache::OptionsEntry> best_entry(const cache::Cache& cache, const cache::Key& key, const Target& target) {
+  const auto here = circumstances_here(target);
+  auto best = cache.best(key, here);
+  return best || !target.is_cuda() ? best : cache.best_of_architecture(key, here);
+}
+
 }  // namespace
 
 cache::Key persistent_key(const Function& function, const std::vector<Argument>& arguments, const Target& target) {
@@ -105,8 +129,23 @@ cache::Key persistent_key(const Function& function, const std::vector<Argument>&
   return key;
 }
 
+std::string code_tools(const Target& target) {
+  if (!target.is_cuda()) return "";
+  std::vector<std::string> tools;
+  if (auto version = cuda::nvrtc_version()) tools.push_back(str("nvrtc ", *version));
+  if (auto version = cuda::driver_version()) tools.push_back(str("driver ", *version));
+  return join(tools);
+}
+
+cache::Key code_key(const Function& function, const std::vector<Argument>& arguments, const Target& target) {
+  auto key = persistent_key(function, arguments, target);
+  key.tools = code_tools(target);
+  for (std::size_t i = 0; i < arguments.size(); ++i) key.tensors[i].aligned = arguments[i].aligned;
+  return key;
+}
+
 cache::Circumstances circumstances_here(const Target& target) {
-  if (target.is_cuda()) return {};
+  if (target.is_cuda()) return {nearest_gpu(target), 0};
   return {cache::measurement_here().machine, cpu::num_threads()};
 }
 
@@ -135,8 +174,7 @@ std::optional<options::MappingOptions> find_mapping(const Function& function, co
   if (options.mapping_from == MappingFrom::Given) return std::nullopt;
   auto key = persistent_key(function, arguments, options.target);
   if (options.cache)
-    if (auto best = options.cache->best(key, circumstances_here(options.target)))
-      return with_names_of(function, best->options);
+    if (auto best = best_entry(*options.cache, key, options.target)) return with_names_of(function, best->options);
   if (options.mapping_from == MappingFrom::Tuned)
     throw OptionsError(str(options.cache ? "the cache has" : "there is no cache, so there are",
                            " no tuned options for '", function.name(), "' with ", cache::tensors_text(key), " on ",
@@ -149,10 +187,12 @@ std::shared_ptr<const Executable> load_or_compile(const std::shared_ptr<const Fu
                                                   const std::vector<Argument>& arguments,
                                                   const CompileOptions& options) {
   auto make = [&](const CompileOptions& how) {
-    return compile(function, specs(arguments, false), specs(arguments, true), how);
+    auto full = how;
+    full.unaligned = unaligned_names(arguments);
+    return compile(function, specs(arguments, false), specs(arguments, true), full);
   };
   if (!may_keep(options)) return make(options);
-  auto key = persistent_key(*function, arguments, options.target);
+  auto key = code_key(*function, arguments, options.target);
   auto source = lang::print(function->def);
   if (may_load(options))
     if (auto loaded = load(key, source, arguments, options)) return loaded;

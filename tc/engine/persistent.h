@@ -10,10 +10,17 @@
 /// What compiles leave in the compilation cache and find there.
 namespace tc::engine {
 
-/// What \p function compiled for \p arguments and \p target is called in the cache.
+/// What \p function with \p arguments on \p target is called in the cache, by which options are found: for aligned
+/// arguments and others the same.
 cache::Key persistent_key(const Function& function, const std::vector<Argument>& arguments, const Target& target);
 
-/// Where a compile for \p target by this process runs. Times on GPUs depend on the target, not on the processor.
+/// What its machine code is called, see code_tools().
+cache::Key code_key(const Function& function, const std::vector<Argument>& arguments, const Target& target);
+/// The versions of NVRTC and of the driver, as far as they are here, for targets of GPUs; else "".
+std::string code_tools(const Target& target);
+
+/// Where code for \p target runs on this machine: its processor and threads, or the GPU that is nearest to the target;
+/// nowhere where it has none of that architecture.
 cache::Circumstances circumstances_here(const Target& target);
 
 /// \p options with the iterators of \p function named as in its canonical text, and the inverse. Names that are no
@@ -28,7 +35,8 @@ options::MappingOptions with_names_of(const Function& function, const options::M
 cache::OptionsEntry options_entry(const Function& function, const std::vector<Argument>& arguments,
                                   const Target& target, const options::MappingOptions& options);
 
-/// The options of the cache for a compile whose options.mapping_from asks for them; none where there are none.
+/// The options of the cache for a compile whose options.mapping_from asks for them; of a GPU, where there are none for
+/// its target, those for the nearest one of the architecture. None where there are none.
 /// Throws OptionsError for MappingFrom::Tuned without any.
 std::optional<options::MappingOptions> find_mapping(const Function& function, const std::vector<Argument>& arguments,
                                                     const CompileOptions& options);

@@ -12,12 +12,15 @@ std::shared_ptr<const Executable> compile_again(const cache::CodeEntry& entry) {
   if (module.functions.size() != 1) throw ArgumentError("its source is not one def");
   std::vector<TensorSpec> inputs, outputs;
   for (const auto& tensor : entry.key.tensors) (tensor.output ? outputs : inputs).push_back(tensor.spec);
+  const auto& function = module.functions.front();
   CompileOptions options;
+  auto arguments = make_arguments(*function, inputs, outputs);
+  for (std::size_t i = 0; i < std::min(arguments.size(), entry.key.tensors.size()); ++i)
+    if (!(arguments[i].aligned = entry.key.tensors[i].aligned)) options.unaligned.insert(arguments[i].name);
   options.target = Target::parse(entry.key.target);
   options.mapping = options::MappingOptions::parse(entry.options);
   options.stages.verify = true;
-  const auto& function = module.functions.front();
-  if (!(persistent_key(*function, make_arguments(*function, inputs, outputs), options.target) == entry.key))
+  if (!(code_key(*function, arguments, options.target) == entry.key))
     throw ArgumentError("its source is not that of its key");
   return compile(function, inputs, outputs, options);
 }
@@ -27,6 +30,8 @@ std::shared_ptr<const Executable> compile_again(const cache::CodeEntry& entry) {
 std::string recheck(const cache::CodeEntry& entry) {
   if (entry.build != cache::compiler_build_id()) return "it is of another build of the compiler";
   try {
+    if (auto tools = code_tools(Target::parse(entry.key.target)); tools != entry.key.tools)
+      return str("it was made with ", entry.key.tools, ", here is ", tools.empty() ? "neither" : tools);
     bool same = compile_again(entry)->image().serialise() == entry.image;
     return same ? "" : "it is not the machine code that its source compiles to";
   } catch (const Error& error) {

@@ -5,6 +5,7 @@
 
 #include "tc/autotuner/device.h"
 #include "tc/base/error.h"
+#include "tc/cache/maintain.h"
 #include "test/cuda/compiled.h"
 #include "tuner_fixture.h"
 
@@ -99,6 +100,10 @@ TEST_F(Gpu, WinnersAreKept) {
   auto result = tuned(settings);
   EXPECT_TRUE(result.kept);
   for (const auto& candidate : result.candidates) EXPECT_NE(candidate.device, 0);
+  auto kept = cache::list_options(settings.cache->settings().folder);
+  ASSERT_EQ(kept.size(), 1u);
+  ASSERT_TRUE(kept[0].entry.measured);
+  EXPECT_EQ(kept[0].entry.measured->machine, "Fake 114");
 }
 
 /// Can \p option be chosen for \p text on a GPU?

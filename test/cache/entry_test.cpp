@@ -42,6 +42,8 @@ TEST(OptionsEntry, SurvivesBytes) {
 TEST(CodeEntry, SurvivesBytes) {
   auto entry = code(product_key(3, 4, 5), std::string("\0code\xff", 6));
   entry.build = "a build";
+  entry.key.tools = "nvrtc 13.0, driver 13.0";
+  entry.key.tensors[1].aligned = false;
   CodeEntry read;
   ASSERT_EQ(parse(to_bytes(entry), read), Fault::None);
   EXPECT_EQ(read.key, entry.key);
@@ -59,7 +61,7 @@ TEST(CodeEntry, SurvivesBytes) {
 TEST(OptionsEntry, OfEarlierSchemasAreRead) {
   auto expected = tuned(product_key(3, 4, 5), 8, 123.5);
   expected.note = "a note";
-  for (const char* name : {"schema1.options"}) {
+  for (const char* name : {"schema1.options", "schema2.options"}) {
     auto bytes = text_of(str(TC_SOURCE_DIR, "/test/cache/fixtures/", name));
     OptionsEntry entry;
     ASSERT_EQ(parse(bytes, entry), Fault::None) << name;

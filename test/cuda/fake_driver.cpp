@@ -124,6 +124,10 @@ EXPORT int cuGetErrorString(int, const char** text) {
   *text = "as the test wants";
   return 0;
 }
+EXPORT int cuDriverGetVersion(int* number) {
+  *number = 13000;
+  return 0;
+}
 EXPORT int cuDeviceGetCount(int* count) {
   *count = 2;
   return called("cuDeviceGetCount");
@@ -132,8 +136,8 @@ EXPORT int cuDeviceGet(int* device, int ordinal) {
   *device = ordinal;
   return ordinal < 2 ? 0 : 101;
 }
-EXPORT int cuDeviceGetName(char* text, int size, int) {
-  std::strncpy(text, "Fake", static_cast<std::size_t>(size));
+EXPORT int cuDeviceGetName(char* text, int size, int device) {
+  std::strncpy(text, device == 0 ? "Fake 132" : "Fake 114", static_cast<std::size_t>(size));
   return 0;
 }
 EXPORT int cuDeviceGetAttribute(int* value, int attribute, int device) {
