@@ -80,6 +80,12 @@ std::optional<std::int64_t> step_of(const Expr& start, const std::string& loop) 
   return number ? std::optional<std::int64_t>(*number) : std::nullopt;
 }
 
+Expr moved(const Expr& start, std::int64_t elements) {
+  bool narrow = elements == static_cast<std::int32_t>(elements);
+  Expr from = narrow ? start : Halide::cast<std::int64_t>(start);
+  return ir::simplify(from + ir::make_const(from.type(), elements));
+}
+
 Stmt prefetch_of(const std::string& buffer, const Expr& index, const Halide::Type& type) {
   Expr base = ir::Variable::make(Halide::Handle(), buffer);
   Expr offset = Halide::cast<std::int64_t>(index) * type.bytes();

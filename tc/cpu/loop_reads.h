@@ -27,6 +27,9 @@ bool has_loops(const Halide::Internal::Stmt& body);
 /// By how many elements \p start moves from one iteration of \p loop to the next; nothing if that varies.
 std::optional<std::int64_t> step_of(const Halide::Expr& start, const std::string& loop);
 
+/// \p start, \p elements further on, in as many bits as that takes.
+Halide::Expr moved(const Halide::Expr& start, std::int64_t elements);
+
 /// Asks for the line of \p buffer that holds the element of \p type at \p index.
 Halide::Internal::Stmt prefetch_of(const std::string& buffer, const Halide::Expr& index, const Halide::Type& type);
 

@@ -138,7 +138,7 @@ class RunEmitter {
 
   /// Bytes from the start of the buffer to the element \p elements behind the matrix's first.
   static Expr place(const TileMatrix& matrix, std::int64_t elements) {
-    return ir::simplify(int64(ir::simplify(matrix.base + Expr(static_cast<int>(elements)))) * matrix.type.bytes());
+    return ir::simplify(int64(ir::simplify(matrix.base + ir::make_const(matrix.base.type(), elements))) * matrix.type.bytes());
   }
   static std::vector<Expr> rows_at(const TileMatrix& matrix, std::int64_t elements) {
     return {ir::Variable::make(Halide::Handle(), matrix.buffer), place(matrix, elements),

@@ -119,7 +119,7 @@ class Choose : public ir::IRVisitor {
         if (step == 0 || is_seen(read, seen) || !fits(*phase)) continue;
         auto each = std::abs(step) * read.type.bytes();
         auto distance = options_.distance > 0 ? options_.distance : (bytes_ahead + each - 1) / each;
-        Expr later = ir::simplify(read.start + static_cast<int>(step * distance));
+        Expr later = moved(read.start, step * distance);
         additions[*phase].push_back(prefetch_of(read.buffer, later, read.type));
       }
       for (const auto& read : seen) done.insert(read.buffer);

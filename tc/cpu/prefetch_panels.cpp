@@ -109,7 +109,7 @@ class Choose : public ir::IRVisitor {
     for (auto place : places) {
       if (!result.empty() && (place - line) * first.type.bytes() < Target::cache_line) continue;
       line = place;
-      result.push_back(ir::simplify(first.start + static_cast<int>(*step * distance_ + place)));
+      result.push_back(moved(first.start, *step * distance_ + place));
     }
     return result;
   }

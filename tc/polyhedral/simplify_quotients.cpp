@@ -92,7 +92,8 @@ isl::aff quotient_of(const isl::aff& numerator, std::int64_t denominator, Ranges
       others = call(ctx, isl_aff_set_coefficient_si, others.copy(), term.type, term.position, 0);
     }
     if (!known || floor_quotient(rest.min, step) != floor_quotient(rest.max, step)) continue;
-    others = call(ctx, isl_aff_set_constant_si, others.copy(), static_cast<int>(floor_quotient(rest.min, step) * step));
+    others = call(ctx, isl_aff_set_constant_val, others.copy(),
+                  isl::val(ctx, floor_quotient(rest.min, step) * step).release());
     return scaled(others, isl::val(ctx, 1).div(isl::val(ctx, denominator))).floor();
   }
   return scaled(numerator, isl::val(ctx, 1).div(isl::val(ctx, denominator))).floor();

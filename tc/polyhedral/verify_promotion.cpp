@@ -124,14 +124,16 @@ class BufferCheck {
     return result.coalesce();
   }
 
-  /// One home for an element and one element for a home, at the mark or else in the loops below it: then these count as
-  /// executions.
+  /// One home for an element and one element for a home, in the loops below the mark, whose iterations then count as
+  /// executions, or else at the mark.
   void check_homes() {
+    auto below = homes(iterations_);
+    if (below.is_single_valued() && below.is_injective()) {
+      executions_ = iterations_;
+      return;
+    }
     auto at_mark = homes(executions_);
     if (at_mark.is_single_valued() && at_mark.is_injective()) return;
-    auto below = homes(iterations_);
-    executions_ = iterations_;
-    if (below.is_single_valued() && below.is_injective()) return;
     const auto& wrong = at_mark.is_single_valued() ? below : at_mark;
     if (!call(wrong.ctx(), isl_union_map_range_factor_domain, wrong.copy()).is_single_valued())
       fail("an element is used in two executions");

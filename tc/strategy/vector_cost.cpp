@@ -90,9 +90,10 @@ double vector_cost(const Scop& scop, const Statement& statement, int iterator, s
   return (vector * static_cast<double>(vectors) + (reduced ? combine_cost : 0)) / static_cast<double>(extent);
 }
 
-int power_of_two_from(std::int64_t value) {
+/// The fewest lanes, a power of two up to \p most, that hold \p extent iterations; \p most where none do.
+int lanes_for(std::int64_t extent, int most) {
   int result = 1;
-  while (result < value) result *= 2;
+  while (result < most && result < extent) result *= 2;
   return result;
 }
 
@@ -119,7 +120,7 @@ VectorChoice best_vector(const Scop& scop, const Statement& statement, const std
     auto extent = box[iterator].extent();
     if (extent < 2) continue;
     auto full = vector_lanes(scop, statement, target, iterator);
-    auto lanes = static_cast<int>(std::min<std::int64_t>(full, power_of_two_from(extent)));
+    auto lanes = lanes_for(extent, full);
     auto cost = vector_cost(scop, statement, iterator, extent, lanes, copies);
     if (cost < best.cost || (best.iterator >= 0 && cost <= best.cost)) best = {iterator, lanes, cost};
   }

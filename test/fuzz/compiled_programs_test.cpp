@@ -30,6 +30,22 @@ FuzzSetting setting_of(std::uint64_t seed) {
   return result;
 }
 
+/// For statements over parts of tensors: fused, in tiles that vectors do not divide.
+FuzzSetting parts_setting_of(std::uint64_t seed) {
+  std::mt19937_64 random(seed * 7901 + 5);
+  auto pick = [&](const std::vector<std::string>& from) { return from[random() % from.size()]; };
+  FuzzSetting result;
+  result.options = pick({"fusion=max", "fusion=max", "fusion=max", "fusion=preserve3", "fusion=min"});
+  result.options += pick({",tile=3", ",tile=5", ",tile=7", ",tile=3x5", ",tile=5x2", ",tile=0x3", ",tile=9x7", ""});
+  result.options += pick({"", "", "", ",allow_skewing=1"});
+  result.options += pick({"", "", "", "", "", ",promote=0", ",vectorise=0", ",pack=0", ",positive_orthant=0"});
+  result.options += pick({"", "", "", ",vector_bytes=16", ",register_tile=3x2", ",unroll=2", ",promote_bytes=64"});
+  result.options += pick({"", "", "", ",reduction_parts=3", ",reduction_block=2", ",parallel=0"});
+  result.target = pick({"cpu", "cpu", "cpu:avx2", "cpu:plain"});
+  result.strided = random() % 4 == 0;
+  return result;
+}
+
 /// For contractions: mostly without tiles of the user, and with caches small enough for blocks and packed copies.
 FuzzSetting contraction_setting_of(std::uint64_t seed) {
   std::mt19937_64 random(seed * 7907 + 3);
@@ -51,7 +67,8 @@ TEST(CompiledPrograms, AgreeWithTheInterpreter) {
   fuzz_programs(
       500,
       [](const RandomProgram& program) {
-        return program.contraction ? contraction_setting_of(program.seed) : setting_of(program.seed);
+        if (program.contraction) return contraction_setting_of(program.seed);
+        return program.parts ? parts_setting_of(program.seed) : setting_of(program.seed);
       },
       [](const auto& function, Arguments& arguments, engine::CompileOptions options, const RandomProgram& program) {
         if (options.target.isa > Target::parse("cpu").isa) options.target = Target::parse("cpu");

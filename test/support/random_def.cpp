@@ -24,8 +24,12 @@ double points(const std::vector<KnownIterator>& iterators) {
 /// Generates one def.
 class DefGenerator {
  public:
-  DefGenerator(Random& random, const RandomOptions& options, SizeMap sizes, std::string prefix)
-      : random_(random), options_(options), sizes_(std::move(sizes)), prefix_(std::move(prefix)) {}
+  DefGenerator(Random& random, const RandomOptions& options, const DefRequest& request)
+      : random_(random),
+        options_(options),
+        sizes_(request.sizes),
+        prefix_(request.tensor_prefix),
+        reassigned_(request.parts ? 75 : 35) {}
 
   /// \p callees may be called. Fills \p inputs with the rules of the parameters.
   KnownDef run(const std::string& def_name, const std::vector<KnownDef>& callees, int statements,
@@ -37,7 +41,6 @@ class DefGenerator {
     for (const auto& [id, rule] : params.inputs) inputs[id] = rule;
     tensors_ = params_ = params.tensors;
     tensor_count_ = static_cast<int>(params_.size());
-    reassigned_ = random_.chance(options_.parts) ? 75 : 35;
     for (int s = 0; s < statements; ++s) {
       if (!callees.empty() && random_.chance(35) && make_call(random_.pick(callees))) continue;
       make_assignment();
@@ -351,7 +354,7 @@ class DefGenerator {
   const RandomOptions& options_;
   SizeMap sizes_;
   std::string prefix_;
-  int reassigned_ = 35;             ///< percent of the statements that assign again, where they can
+  int reassigned_;                  ///< percent of the statements that assign again, where they can
   std::vector<std::string> bound_;  ///< sizes that a parameter has
   std::set<std::string> callers_;   ///< accumulate into the caller's values
   std::vector<KnownTensor> tensors_, params_;
@@ -364,7 +367,7 @@ class DefGenerator {
 
 KnownDef random_def(Random& random, const RandomOptions& options, const DefRequest& request,
                     std::map<std::string, InputRule>& inputs) {
-  DefGenerator generator(random, options, request.sizes, request.tensor_prefix);
+  DefGenerator generator(random, options, request);
   return generator.run(request.name, request.callees, request.statements, inputs);
 }
 

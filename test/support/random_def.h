@@ -29,6 +29,7 @@ struct DefRequest {
   lang::SizeMap sizes;
   std::vector<KnownDef> callees;
   int statements = 1;
+  bool parts = false;  ///< most statements assign again, to parts of a tensor
 };
 
 /// A def as the parser would give it. Fills \p inputs with the rules of its parameters.

@@ -58,6 +58,7 @@ RandomProgram random_program(std::uint64_t seed, const RandomOptions& options) {
   Random random(seed * 0x9E3779B97F4A7C15ull + 1);
   RandomProgram program;
   program.seed = seed;
+  program.parts = Random(seed * 0xD6E8FEB86659FD93ull + 3).chance(options.parts);
   KnownDef known;
   while (known.returns.empty()) {
     program.inputs.clear();
@@ -71,7 +72,8 @@ RandomProgram random_program(std::uint64_t seed, const RandomOptions& options) {
       if (callees[0].returns.empty()) callees.clear();
     }
     for (const auto& callee : callees) program.file.defs.push_back(callee.def);
-    DefRequest request{"f", "T", sizes, callees, static_cast<int>(random.between(1, options.max_statements))};
+    DefRequest request{"f", "T", sizes, callees, static_cast<int>(random.between(1, options.max_statements)),
+                       program.parts};
     known = random_def(random, options, request, program.inputs);
     program.file.defs.push_back(known.def);
     program.sizes = used_sizes(known.def, sizes);

@@ -37,6 +37,7 @@ struct RandomProgram {
   std::map<std::string, InputRule> inputs;
   std::map<std::string, double> tolerance;  ///< of each return, relative; 0: exact
   bool contraction = false;                 ///< from random_contraction
+  bool parts = false;                       ///< mostly assigns again to parts of tensors
 
   const lang::Def& def() const { return file.defs.back(); }
   std::string text() const;
