@@ -1,5 +1,8 @@
 #include "tc/cpu/expand_divisions.h"
 
+#include <cmath>
+#include <limits>
+
 #include "tc/halide_bridge/float_ops.h"
 
 namespace tc::cpu {
@@ -87,6 +90,15 @@ Expr divide(const Expr& a, const Expr& b, Part part) {
   });
 }
 
+/// Infinity with the sign of the literal zero \p zero.
+Expr reciprocal_of_zero(const Expr& zero) {
+  if (const auto* same = zero.as<ir::Broadcast>())
+    return ir::Broadcast::make(reciprocal_of_zero(same->value), same->lanes);
+  const auto* number = zero.as<ir::FloatImm>();
+  bool negative = number && std::signbit(number->value);
+  return ir::FloatImm::make(zero.type(), (negative ? -1 : 1) * std::numeric_limits<double>::infinity());
+}
+
 class Expand : public ir::IRMutator {
  private:
   using ir::IRMutator::visit;
@@ -96,6 +108,8 @@ class Expand : public ir::IRMutator {
 
   template <typename Node>
   Expr expanded(const Node* op, Part part) {
+    if (op->type.is_float() && part == Part::Quotient && ir::is_const_zero(op->b))
+      return ir::Mul::make(mutate(op->a), reciprocal_of_zero(op->b));
     if (op->type.is_float() || is_small_literal(op->b)) return ir::IRMutator::visit(op);
     return divide(mutate(op->a), mutate(op->b), part);
   }

@@ -12,6 +12,8 @@ namespace tc::cpu {
 /// expansion does so too, but simplifies the divisor on the way, and its truncating division by a small signed
 /// literal is wrong: 1/3 gives -1.
 ///
+/// A division of floats by a literal zero, which Halide refuses, is a product with an infinity: the same numbers and NaN.
+///
 ///   before  a/b, unsigned     after  select(b == 0, 0, div_round_to_zero(a, select(b == 0, 1, b)))
 Halide::Internal::Stmt expand_divisions(const Halide::Internal::Stmt& body);
 

@@ -295,6 +295,10 @@ Term ValueGenerator::combine(DType type, int depth) {
     if (random_.chance(30)) return {call("select", {guard, left.expr, right.expr}), type, known, false};
     return {make_expr(Select{guard, left.expr, right.expr}), type, known, false};
   }
+  if (is_float(type) && random_.chance(2)) {
+    ExprPtr zero = random_.chance(50) ? integer(0) : binary(BinaryOp::Sub, cast(type, integer(1)), integer(1));
+    return {binary(BinaryOp::Div, pinned(left).expr, zero), type, {1, 0, false, true}, false};
+  }
   static const std::vector<BinaryOp> float_ops = {BinaryOp::Add, BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul};
   static const std::vector<BinaryOp> integer_ops = {BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::Div,
                                                     BinaryOp::Mod};
