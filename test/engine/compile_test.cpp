@@ -41,6 +41,36 @@ TEST(Compile, MemoryLimit) {
   EXPECT_NE(text.find("memory limit of 16777216 bytes"), std::string::npos) << text;
 }
 
+/// Compiles for extents around 2^30 to 2^32 end, and keep all laws: no size passes through 32 bits.
+TEST(Compile, ExtentsAroundPowersOfTwo) {
+  const char* const texts[] = {
+      "def f(int8(N) X) -> (Y) { Y(i) = X(i) + int8(1) }",
+      "def f(int8(N) X) -> (Y) { Y() +=! X(i) }",
+      "def f(int8(N) X) -> (Y) { Y(i) = X(N - 1 - i) }",
+      "def f(int8(N, 2) X) -> (Y) { Y(i) max=! X(i, j) }",
+      "def f(int8(2, N) X) -> (Y) { Y(i, j) = X(j % 2, j) where i in 0:2, j in 0:N }",
+      "def f(int8(3, N) X, int8(3) W) -> (Y) { Y(i) +=! X(k, i) * W(k) }",
+      "def f(int8(N) X) -> (Y) { T(i) = X(i) * int8(3)  Y(i) = i > 0 ? T(i - 1) : int8(0) where i in 0:N }",
+  };
+  for (const char* text : texts)
+    for (std::int64_t extent : {(1LL << 30) + 1, (1LL << 31) - 1, (1LL << 32) + 3}) {
+      SCOPED_TRACE(str(text, ", N = ", extent));
+      auto function = define(text).functions[0];
+      std::vector<TensorSpec> inputs;
+      for (const auto& param : function->def.params) {
+        std::vector<std::int64_t> shape;
+        for (const auto& dim : *param.dims) {
+          const auto* number = std::get_if<lang::IntLiteral>(&dim->node);
+          shape.push_back(number ? static_cast<std::int64_t>(number->value) : extent);
+        }
+        inputs.push_back(contiguous(DType::Int8, shape));
+      }
+      auto options = checked();
+      options.target = Target::parse(extent % 4 == 3 && extent > INT32_MAX ? "cuda:sm_80" : "cpu");
+      EXPECT_NO_THROW(compile(function, inputs, {}, options));
+    }
+}
+
 TEST(Compile, DumpsAreNumberedInOrder) {
   auto module = define(mm);
   auto folder = std::filesystem::temp_directory_path() / str("tc_engine_dump_", ::getpid());
