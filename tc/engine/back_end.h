@@ -1,9 +1,11 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "tc/engine/pipeline.h"
+#include "tc/polyhedral/fusion_criterion.h"
 
 namespace tc::engine {
 
@@ -11,6 +13,8 @@ namespace tc::engine {
 /// number of the launch; prints give the result of the step beside them.
 struct BackEnd {
   polyhedral::MappingOptions (*schedule_options)(const CompileState&);
+  /// Which clusters of the scop pay; null: all that the schedule options allow.
+  std::unique_ptr<polyhedral::FusionCriterion> (*fusion_criterion)(const CompileState&, const polyhedral::Scop&);
   void (*map)(CompileState&, std::size_t);
   std::string (*print_mapped)(const LaunchState&);
   void (*generate)(CompileState&, std::size_t);

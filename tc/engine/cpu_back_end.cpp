@@ -11,12 +11,17 @@
 #include "tc/polyhedral/verify.h"
 #include "tc/polyhedral/verify_ast.h"
 #include "tc/strategy/choose_collapse.h"
+#include "tc/strategy/choose_fusion.h"
 #include "tc/strategy/choose_mapping.h"
 
 namespace tc::engine {
 namespace {
 
 polyhedral::MappingOptions schedule_options(const CompileState& state) { return state.mapping; }
+
+std::unique_ptr<polyhedral::FusionCriterion> fusion_criterion(const CompileState& state, const polyhedral::Scop& scop) {
+  return std::make_unique<strategy::ChooseFusion>(scop, state.target, state.mapping);
+}
 
 /// Makes one loop of those that are better tiled together.
 void collapse_loops(CompileState& state, std::size_t index) {
@@ -104,8 +109,8 @@ void verify_generated(const LaunchState& launch) {
 }  // namespace
 
 const BackEnd& cpu_back_end() {
-  static const BackEnd back_end{schedule_options, map,  print_mapped,  generate, print_generated, raise,
-                                print_body,       emit, print_emitted, verify,   verify_generated};
+  static const BackEnd back_end{schedule_options, fusion_criterion, map,  print_mapped,  generate, print_generated,
+                                raise,            print_body,       emit, print_emitted, verify,   verify_generated};
   return back_end;
 }
 

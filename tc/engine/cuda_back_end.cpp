@@ -26,6 +26,10 @@ polyhedral::MappingOptions schedule_options(const CompileState& state) {
   return options;
 }
 
+std::unique_ptr<polyhedral::FusionCriterion> fusion_criterion(const CompileState&, const polyhedral::Scop&) {
+  return nullptr;
+}
+
 /// Fills the kernels of a launch, each with a quota of its own.
 void map(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
@@ -192,8 +196,8 @@ void verify_generated(const LaunchState& launch) {
 }  // namespace
 
 const BackEnd& cuda_back_end() {
-  static const BackEnd back_end{schedule_options, map,  print_mapped,  generate, print_generated, raise,
-                                print_body,       emit, print_emitted, verify,   verify_generated};
+  static const BackEnd back_end{schedule_options, fusion_criterion, map,  print_mapped,  generate, print_generated,
+                                raise,            print_body,       emit, print_emitted, verify,   verify_generated};
   return back_end;
 }
 

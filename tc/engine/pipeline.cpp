@@ -74,8 +74,9 @@ void schedule(CompileState& state, std::size_t index) {
   with_quota(
       state, *launch.scop, "schedule", "program order is kept",
       [&] {
-        launch.scop->schedule =
-            polyhedral::compute_schedule(*launch.scop, *launch.dependences, back_end(state).schedule_options(state));
+        auto criterion = back_end(state).fusion_criterion(state, *launch.scop);
+        launch.scop->schedule = polyhedral::compute_schedule(*launch.scop, *launch.dependences,
+                                                             back_end(state).schedule_options(state), criterion.get());
       },
       [] {});
 }
@@ -155,7 +156,7 @@ Stage<CompileState> shared_stage(const char* name, std::size_t index, Step step,
 }
 
 /// A stage that the back end of the target does.
-Stage<CompileState> back_end_stage(const char* name, std::size_t index, Step BackEnd::*step, Print BackEnd::*print) {
+Stage<CompileState> back_end_stage(const char* name, std::size_t index, Step BackEnd::* step, Print BackEnd::* print) {
   Stage<CompileState> stage;
   stage.name = name;
   stage.run = [=](CompileState& state) { (back_end(state).*step)(state, index); };

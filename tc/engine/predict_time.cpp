@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "tc/strategy/machine_rates.h"
+
 namespace tc::engine {
 namespace {
 
 constexpr double cycles_a_second = 3e9;
 constexpr double flops_a_cycle = 4, accesses_a_cycle = 2;  ///< of one lane
-constexpr double l2_bytes_a_cycle = 32, l3_bytes_a_cycle = 12, memory_bytes_a_cycle = 4;
-constexpr int threads_that_fill_memory = 2;
 
 }  // namespace
 
@@ -19,10 +19,11 @@ double predict_seconds(const WorkReport& report, const Target& target, int threa
   double lanes = std::min(report.lanes, target.vector_bytes() / element);
   double arithmetic = static_cast<double>(report.work.flops()) / (flops_a_cycle * lanes);
   double accesses = bytes(0) / (accesses_a_cycle * lanes * element);
-  double near = std::max(arithmetic, accesses) + bytes(1) / l2_bytes_a_cycle + bytes(2) / l3_bytes_a_cycle;
-  double far = bytes(3) / memory_bytes_a_cycle;
+  double near =
+      std::max(arithmetic, accesses) + bytes(1) / strategy::l2_bytes_a_cycle + bytes(2) / strategy::l3_bytes_a_cycle;
+  double far = bytes(3) / strategy::memory_bytes_a_cycle;
   int parallel = report.parallel ? std::max(threads, 1) : 1;
-  return (near / parallel + far / std::min(parallel, threads_that_fill_memory)) / cycles_a_second;
+  return (near / parallel + far / std::min(parallel, strategy::cores_that_fill_memory)) / cycles_a_second;
 }
 
 }  // namespace tc::engine

@@ -1,6 +1,7 @@
 #include "tc/polyhedral/cluster_view.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "tc/base/contains.h"
 
@@ -149,7 +150,28 @@ Interval values(const isl::union_pw_aff& function, const isl::union_set& domain)
   return box(range).at(0);
 }
 
+namespace {
+
+/// The box of \p domain where its constraints are bounds of one dimension each, which takes no integer program.
+std::optional<std::vector<Interval>> box_as_written(const isl::set& domain) {
+  if (isl_set_is_box(domain.get()) != isl_bool_true) return std::nullopt;
+  auto hull = domain.simple_fixed_box_hull();
+  if (!hull.is_valid()) return std::nullopt;
+  auto offset = hull.offset();
+  auto size = hull.size();
+  std::vector<Interval> result;
+  for (int i = 0; i < dimensions(domain); ++i) {
+    auto min = offset.at(i).constant_val();
+    if (!min.is_int()) return std::nullopt;
+    result.push_back({min.num_si(), min.num_si() + size.at(i).num_si() - 1});
+  }
+  return result;
+}
+
+}  // namespace
+
 std::vector<Interval> box(const isl::set& domain) {
+  if (auto written = box_as_written(domain)) return *written;
   std::vector<Interval> result(dimensions(domain));
   if (domain.is_empty()) return result;
   for (int i = 0; i < dimensions(domain); ++i)

@@ -63,6 +63,12 @@ std::size_t most_members(const StatementGraph& graph, const std::vector<int>& st
   return bound;
 }
 
+bool is_outermost(const Free& free) {
+  return std::all_of(free.begin(), free.end(), [](const std::vector<bool>& iterators) {
+    return std::find(iterators.begin(), iterators.end(), false) == iterators.end();
+  });
+}
+
 /// Whether some dependence among \p statements relates two coincident iterators at a constant distance other than 0.
 bool has_constant_shift(const StatementGraph& graph, const std::vector<int>& statements) {
   for (const auto& edge : graph.edges) {
@@ -119,7 +125,7 @@ bool Clustering::join(Cluster& cluster, const Unit& unit, const Free& free) cons
   Cluster fused = cluster;
   fused.units.push_back(unit);
   fused.rows = rows_of(fused, free);
-  if (!accept(fused, free)) return false;
+  if (!accept(fused, free) || !pays(fused, cluster, unit, free)) return false;
   cluster = std::move(fused);
   return true;
 }
@@ -127,11 +133,7 @@ bool Clustering::join(Cluster& cluster, const Unit& unit, const Free& free) cons
 Rows Clustering::rows_of(const Cluster& cluster, const Free& free) const {
   auto statements = cluster.statements();
   auto rows = align(graph_, statements, free);
-  auto untouched = [](const std::vector<bool>& iterators) {
-    return std::find(iterators.begin(), iterators.end(), false) == iterators.end();
-  };
-  bool outermost = std::all_of(free.begin(), free.end(), untouched);
-  bool improvable = rows.size() < most_members(graph_, statements, free) && outermost &&
+  bool improvable = rows.size() < most_members(graph_, statements, free) && is_outermost(free) &&
                     (!options_.positive_orthant || has_constant_shift(graph_, statements));
   if (improvable)
     if (auto schedule = schedule_with_isl(graph_, statements, dependences_, options_)) {
@@ -148,6 +150,31 @@ bool Clustering::accept(const Cluster& cluster, const Free& free) const {
   if (options_.fusion == FusionStrategy::Max) return true;
   return std::all_of(cluster.units.begin(), cluster.units.end(),
                      [&](const Unit& unit) { return loses_little(cluster, unit, free); });
+}
+
+bool Clustering::pays(const Cluster& fused, const Cluster& cluster, const Unit& unit, const Free& free) const {
+  if (!criterion_ || options_.fusion != FusionStrategy::Preserve3Coincident || !is_outermost(free)) return true;
+  Cluster alone{{unit}, {}};
+  alone.rows = rows_of(alone, free);
+  return criterion_->pays(view_of(fused), view_of(cluster), view_of(alone));
+}
+
+/// What the passes that map \p cluster would see of it. Loops below its members are taken as each statement's own.
+ClusterView Clustering::view_of(const Cluster& cluster) const {
+  ClusterView view{.permutable = true};
+  for (const auto& row : cluster.rows) {
+    const auto& [statement, term] = *row.terms.begin();
+    view.members.push_back({0, graph_.nodes[statement].extent[term.iterator] - 1});
+  }
+  for (int statement : cluster.statements()) {
+    const auto& node = graph_.nodes[statement];
+    ClusterStatement entry{.id = node.id};
+    for (const auto& row : cluster.rows) entry.outer.push_back(row.terms.at(statement).iterator);
+    for (int d = 0; d < node.size(); ++d)
+      if (!contains(entry.outer, d)) entry.inner.push_back({d, node.coincident[d], false});
+    view.statements.push_back(std::move(entry));
+  }
+  return view;
 }
 
 bool Clustering::loses_little(const Cluster& cluster, const Unit& unit, const Free& free) const {

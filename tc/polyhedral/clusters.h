@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "tc/polyhedral/fusion_criterion.h"
 #include "tc/polyhedral/isl_scheduler.h"
 #include "tc/polyhedral/options.h"
 #include "tc/polyhedral/statement_graph.h"
@@ -31,11 +32,13 @@ std::vector<Unit> units_of(const Scop& scop);
 /// Max: one shared member suffices. Preserve3Coincident: all shared members have one range, the units share data, and
 /// every unit keeps its own coincident members or gives some up at no great loss: it keeps its innermost left-hand
 /// iterator, the shared members have iterations enough for all cores, and they are three or the unit does not
-/// accumulate. With options.fuse_rows, enough shared iterations suffice for a unit that does not accumulate.
+/// accumulate. With options.fuse_rows, enough shared iterations suffice for a unit that does not accumulate. A unit
+/// joins an outermost cluster only where that pays by \p criterion, if there is one.
 class Clustering {
  public:
-  Clustering(const StatementGraph& graph, const Dependences& dependences, const MappingOptions& options)
-      : graph_(graph), dependences_(dependences), options_(options) {}
+  Clustering(const StatementGraph& graph, const Dependences& dependences, const MappingOptions& options,
+             const FusionCriterion* criterion = nullptr)
+      : graph_(graph), dependences_(dependences), options_(options), criterion_(criterion) {}
 
   std::vector<Cluster> fuse(const std::vector<Unit>& units, const Free& free) const;
 
@@ -43,6 +46,8 @@ class Clustering {
   bool join(Cluster& cluster, const Unit& unit, const Free& free) const;
   Rows rows_of(const Cluster& cluster, const Free& free) const;
   bool accept(const Cluster& cluster, const Free& free) const;
+  bool pays(const Cluster& fused, const Cluster& cluster, const Unit& unit, const Free& free) const;
+  ClusterView view_of(const Cluster& cluster) const;
   bool loses_little(const Cluster& cluster, const Unit& unit, const Free& free) const;
   bool depends(const std::vector<int>& earlier, const Unit& later) const;
   bool share_data(const std::vector<int>& earlier, const Unit& later) const;
@@ -50,6 +55,7 @@ class Clustering {
   const StatementGraph& graph_;
   const Dependences& dependences_;
   const MappingOptions& options_;
+  const FusionCriterion* criterion_;
 };
 
 }  // namespace tc::polyhedral

@@ -14,12 +14,13 @@ namespace {
 /// Builds the tree from the root down. Functions take a leaf and return the node of its depth.
 class Scheduler {
  public:
-  Scheduler(const Scop& scop, const Dependences& dependences, const MappingOptions& options)
+  Scheduler(const Scop& scop, const Dependences& dependences, const MappingOptions& options,
+            const FusionCriterion* criterion)
       : scop_(scop),
         dependences_(dependences),
         options_(options),
         graph_(scop, dependences),
-        clustering_(graph_, dependences, options) {
+        clustering_(graph_, dependences, options, criterion) {
     for (const auto& statement : scop.statements) {
       targets_.push_back(range_name(statement.write.relation));
       results_.push_back(statement.write.relation.range_tuple_dim());
@@ -181,11 +182,12 @@ class Scheduler {
 
 }  // namespace
 
-isl::schedule compute_schedule(const Scop& scop, const Dependences& dependences, const MappingOptions& options) {
+isl::schedule compute_schedule(const Scop& scop, const Dependences& dependences, const MappingOptions& options,
+                               const FusionCriterion* criterion) {
   {
     OperationQuota quota(scop.ctx(), options.quota);
     try {
-      return Scheduler(scop, dependences, options).run();
+      return Scheduler(scop, dependences, options, criterion).run();
     } catch (const isl::exception& error) {
       if (!quota.caused(error)) throw;
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tc/polyhedral/dependences.h"
+#include "tc/polyhedral/fusion_criterion.h"
 #include "tc/polyhedral/options.h"
 #include "tc/polyhedral/scop.h"
 
@@ -17,7 +18,8 @@ namespace tc::polyhedral {
 /// skewing, could give more, isl's scheduler is called for the cluster and its rows are checked: one iterator of each
 /// statement plus a constant. With options.fuse_rows, statements that compute one number stand below a band of one
 /// iteration. What is below is scheduled in the same way, down to one band a statement. The clusters are those of
-/// Clustering (clusters.h). When the isl quota runs out, program order remains.
-isl::schedule compute_schedule(const Scop& scop, const Dependences& dependences, const MappingOptions& options);
+/// Clustering (clusters.h), where \p criterion has a say. When the isl quota runs out, program order remains.
+isl::schedule compute_schedule(const Scop& scop, const Dependences& dependences, const MappingOptions& options,
+                               const FusionCriterion* criterion = nullptr);
 
 }  // namespace tc::polyhedral

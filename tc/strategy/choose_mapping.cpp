@@ -359,18 +359,26 @@ class Chooser {
 
 }  // namespace
 
+std::int64_t buffer_bytes(const Target& target, const MappingOptions& options) {
+  if (!options.promote) return 0;
+  return options.promote_bytes > 0 ? options.promote_bytes : std::min<std::int64_t>(target.l2_bytes / 4, 256 << 10);
+}
+
+ClusterMapping choose_cluster_mapping(const Scop& scop, const ClusterView& cluster, const Target& target,
+                                      const MappingOptions& options) {
+  if (cluster.statements.empty()) return {};
+  auto machine = target;
+  if (options.vector_bytes > 0) machine.widest_vector = static_cast<int>(options.vector_bytes);
+  return Chooser(scop, cluster, machine, options).choose();
+}
+
 polyhedral::Mapping choose_mapping(const Scop& scop, const Target& target, const MappingOptions& options) {
   auto gathered = scop;
   gathered.schedule = polyhedral::gather_coincident(scop);
   polyhedral::Mapping result;
-  auto budget =
-      options.promote_bytes > 0 ? options.promote_bytes : std::min<std::int64_t>(target.l2_bytes / 4, 256 << 10);
-  if (options.promote) result.buffer_bytes = budget;
-  auto machine = target;
-  if (options.vector_bytes > 0) machine.widest_vector = static_cast<int>(options.vector_bytes);
+  result.buffer_bytes = buffer_bytes(target, options);
   for (const auto& cluster : polyhedral::cluster_views(gathered))
-    result.clusters.push_back(cluster.statements.empty() ? ClusterMapping{}
-                                                         : Chooser(gathered, cluster, machine, options).choose());
+    result.clusters.push_back(choose_cluster_mapping(gathered, cluster, target, options));
   return result;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tc/base/target.h"
+#include "tc/polyhedral/cluster_view.h"
 #include "tc/polyhedral/mapping.h"
 #include "tc/polyhedral/options.h"
 #include "tc/polyhedral/scop.h"
@@ -36,5 +37,12 @@ namespace tc::strategy {
 /// docs/matmul.md follows one product through the formulas.
 polyhedral::Mapping choose_mapping(const polyhedral::Scop& scop, const Target& target,
                                    const polyhedral::MappingOptions& options);
+
+/// The same for \p cluster alone; its `path` is not read, so it may be one that no schedule has yet.
+polyhedral::ClusterMapping choose_cluster_mapping(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster,
+                                                  const Target& target, const polyhedral::MappingOptions& options);
+
+/// Bytes of temporaries that one tile keeps in local buffers; 0: none.
+std::int64_t buffer_bytes(const Target& target, const polyhedral::MappingOptions& options);
 
 }  // namespace tc::strategy
