@@ -116,16 +116,19 @@ DType buffer_type(const char* format, Py_ssize_t size, const char* name) {
       str("'", name, "' has elements of format '", format ? format : "", "', which is no type of the language"));
 }
 
-const DLTensor* tensor_of_capsule(PyObject* capsule, bool* read_only) {
+/// The tensor in what `__dlpack__` of \p name gave. Throws ArgumentError for what is no capsule of a DLPack tensor that
+/// nobody has taken yet.
+const DLTensor* tensor_of_capsule(PyObject* capsule, const char* name, bool* read_only) {
   if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
     auto* managed = static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule, "dltensor_versioned"));
-    if (managed->version.major != 1) return nullptr;
+    if (managed->version.major != 1)
+      throw ArgumentError(str("'", name, "' speaks version ", managed->version.major, " of DLPack, 1 is supported"));
     *read_only = managed->flags & 1;
     return &managed->dl_tensor;
   }
-  auto* managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
-  if (!managed) throw py::error_already_set();
-  return &managed->dl_tensor;
+  if (!PyCapsule_IsValid(capsule, "dltensor"))
+    throw ArgumentError(str("__dlpack__ of '", name, "' gave no capsule of a DLPack tensor, or one that was used"));
+  return &static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"))->dl_tensor;
 }
 
 /// The stream that \p object is to make its data ready for, as `__dlpack__` takes it: None for what is not on a GPU.
@@ -163,7 +166,19 @@ PyObject* call_dlpack(py::handle object, Framework framework) {
   throw ArgumentError(str("'", name, "' does not give its memory: ", text.substr(0, text.find('\n'))));
 }
 
+[[noreturn]] void throw_no_memory(const char* name) {
+  throw ArgumentError(str("'", name, "' has a shape but no memory, as fake tensors of tracers do: pass a real tensor, ",
+                          "or a tc.spec() to infer and compile"));
+}
+
+/// Has \p tensor, whose shape is one, elements without memory?
+bool has_no_memory(const DLTensor& tensor) {
+  return !tensor.data && tensor.shape && tensor.ndim >= 0 && tensor.ndim <= max_rank &&
+         std::find(tensor.shape, tensor.shape + tensor.ndim, 0) == tensor.shape + tensor.ndim;
+}
+
 void copy_dlpack(const DLTensor& tensor, const char* name, Borrowed& out) {
+  if (has_no_memory(tensor)) throw_no_memory(name);
   if (tensor.ndim > max_rank) throw ArgumentError(str("'", name, "' has more than ", max_rank, " dimensions"));
   TensorView view;
   try {
@@ -182,8 +197,8 @@ void copy_dlpack(const DLTensor& tensor, const char* name, Borrowed& out) {
 /// As copy_dlpack without allocating, for the usual types and devices; false where the general way is needed.
 bool copy_plain(const DLTensor& tensor, Borrowed& out) {
   bool on_gpu = tensor.device.device_type == kDLCUDA;
-  if ((!on_gpu && tensor.device.device_type != kDLCPU) || tensor.ndim > max_rank || tensor.dtype.lanes != 1 ||
-      !tensor.strides)
+  if ((!on_gpu && tensor.device.device_type != kDLCPU) || tensor.ndim < 0 || tensor.ndim > max_rank ||
+      tensor.dtype.lanes != 1 || !tensor.strides || !tensor.shape || !tensor.data)
     return false;
   if (tensor.dtype.code == kDLFloat && tensor.dtype.bits == 32)
     out.dtype = DType::Float32;
@@ -228,9 +243,7 @@ void Borrowed::take_dlpack(PyObject* object, const char* name) {
   } catch (const py::error_already_set& error) {
     throw_foreign(error, name);
   }
-  const auto* tensor = tensor_of_capsule(capsule_, &read_only);
-  if (!tensor) throw ArgumentError(str("'", name, "' speaks a version of DLPack that is not supported"));
-  copy_dlpack(*tensor, name, *this);
+  copy_dlpack(*tensor_of_capsule(capsule_, name, &read_only), name, *this);
 }
 
 void Borrowed::take_buffer(PyObject* object, const char* name) {
@@ -241,6 +254,9 @@ void Borrowed::take_buffer(PyObject* object, const char* name) {
   has_buffer_ = true;
   if (buffer_.ndim > max_rank) throw ArgumentError(str("'", name, "' has more than ", max_rank, " dimensions"));
   dtype = buffer_type(buffer_.format, buffer_.itemsize, name);
+  if (buffer_.itemsize != byte_size(dtype) || (buffer_.ndim > 0 && (!buffer_.shape || !buffer_.strides)))
+    throw ArgumentError(str("'", name, "' has a buffer of ", dtype, " whose elements are ", buffer_.itemsize,
+                            " bytes, or that has no shape"));
   rank = buffer_.ndim;
   read_only = buffer_.readonly;
   data = buffer_.buf;
@@ -282,10 +298,7 @@ void Borrowed::take(PyObject* object, const char* name) {
                             Py_TYPE(object)->tp_name));
   }
   normalise();
-  if (!data && std::find(shape, shape + rank, 0) == shape + rank)
-    throw ArgumentError(str("'", name,
-                            "' has a shape but no memory, as fake tensors of tracers do: pass a real tensor, or a ",
-                            "tc.spec() to infer and compile"));
+  if (!data && std::find(shape, shape + rank, 0) == shape + rank) throw_no_memory(name);
 }
 
 bool Borrowed::matches(const TensorSpec& spec) const {

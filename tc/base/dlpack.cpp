@@ -1,5 +1,6 @@
 #include "tc/base/dlpack.h"
 
+#include "tc/base/check_tensor.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 
@@ -66,14 +67,22 @@ int device_of(const DLTensor& tensor) {
 }
 
 TensorView view_on_device(const DLTensor& tensor) {
+  constexpr int most_dimensions = 64;
   TensorView view;
   view.dtype = dtype_of(tensor.dtype);
-  view.shape.assign(tensor.shape, tensor.shape + tensor.ndim);
-  if (tensor.strides)
+  if (tensor.ndim < 0 || tensor.ndim > most_dimensions)
+    throw ArgumentError(str("the DLPack tensor has ", tensor.ndim, " dimensions, of 0 to ", most_dimensions));
+  if (tensor.ndim > 0 && !tensor.shape)
+    throw ArgumentError(str("the DLPack tensor has ", tensor.ndim, " dimensions and no shape"));
+  if (tensor.ndim > 0) view.shape.assign(tensor.shape, tensor.shape + tensor.ndim);
+  check_shape(view.shape, "the DLPack tensor");
+  if (tensor.ndim > 0 && tensor.strides)
     view.strides.assign(tensor.strides, tensor.strides + tensor.ndim);
   else
     view.strides = row_major_strides(view.shape);
-  view.data = static_cast<char*>(tensor.data) + tensor.byte_offset;
+  view.data = tensor.data;
+  check_tensor(view, "the DLPack tensor");
+  if (tensor.data) view.data = static_cast<char*>(tensor.data) + tensor.byte_offset;
   return view;
 }
 

@@ -7,7 +7,9 @@
 namespace tc {
 
 /// The view of a DLPack tensor on the CPU.
-/// Throws ArgumentError for another device, lanes other than 1 and types the language lacks.
+/// Throws ArgumentError for another device, lanes other than 1, types the language lacks and what is no tensor: a number
+/// of dimensions that is negative or above 64, no shape, sizes and strides that check_tensor() refuses, elements without
+/// memory.
 TensorView view_of(const DLTensor& tensor);
 
 /// Where a tensor's memory is: the number of its CUDA device, or on_cpu. Throws ArgumentError for other devices.

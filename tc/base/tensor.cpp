@@ -1,14 +1,26 @@
 #include "tc/base/tensor.h"
 
 #include <algorithm>
+#include <limits>
 #include <ostream>
 
 #include "tc/base/str.h"
 
 namespace tc {
+namespace {
+
+/// a * b; the largest number where that is none.
+std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::int64_t>::max() : product;
+}
+
+}  // namespace
+
 std::int64_t TensorSpec::element_count() const {
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
   std::int64_t count = 1;
-  for (auto extent : shape) count *= extent;
+  for (auto extent : shape) count = saturating_product(count, extent);
   return count;
 }
 
@@ -17,7 +29,7 @@ std::vector<std::int64_t> row_major_strides(const std::vector<std::int64_t>& sha
   std::int64_t step = 1;
   for (std::size_t i = shape.size(); i-- > 0;) {
     strides[i] = step;
-    step *= std::max<std::int64_t>(shape[i], 1);
+    step = saturating_product(step, std::max<std::int64_t>(shape[i], 1));
   }
   return strides;
 }

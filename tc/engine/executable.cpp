@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tc/base/check_tensor.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/engine/grid_runner.h"
@@ -15,6 +16,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 void check_spec(const Argument& argument, const TensorView& view, const std::string& function) {
+  if (view.data && static_cast<const TensorSpec&>(view) == argument.spec) return;
+  check_tensor(view, str(argument.output ? "output '" : "input '", argument.name, "' of '", function, "'"));
   auto given = normalised(view);
   if (given == argument.spec) return;
   throw ArgumentError(str(argument.output ? "output '" : "input '", argument.name, "' of '", function,

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "tc/base/check_tensor.h"
 #include "tc/base/str.h"
 #include "tc/engine/typed_errors.h"
 #include "tc/halide_bridge/infer_ranges.h"
@@ -181,15 +182,17 @@ Module run_define_stages(const std::string& text, const std::string& name, const
   return module;
 }
 
-/// Throws ArgumentError for more elements than an address can reach.
-void check_extent(const std::string& tensor, const std::vector<std::int64_t>& shape) {
-  constexpr std::int64_t limit = std::int64_t(1) << 47;
-  std::int64_t count = 1;
-  for (auto extent : shape) {
-    bool overflow = __builtin_mul_overflow(count, std::max<std::int64_t>(extent, 1), &count);
-    if (overflow || count > limit)
-      throw ArgumentError(str("tensor '", tensor, "' of shape (", join(shape), ") has more than 2^47 elements"));
-  }
+std::vector<std::int64_t> shape_of(const lang::Box& box) {
+  std::vector<std::int64_t> shape;
+  for (const auto& interval : box) shape.push_back(interval.extent);
+  return shape;
+}
+
+/// Throws ArgumentError for returns and temporaries with more elements than addresses reach.
+void check_extents(const Function& function, const lang::SizeMap& sizes) {
+  for (const auto& [name, box] : function.ranges.tensors)
+    if (function.def.tensors.at(name).role != lang::Role::Input)
+      check_shape(shape_of(lang::evaluate_box(box, sizes)), str("tensor '", name, "'"));
 }
 
 /// How to see a failure of \p function for \p inputs again.
@@ -208,15 +211,16 @@ lang::SizeMap bind(const Function& function, const std::vector<TensorSpec>& inpu
   }
   std::vector<std::vector<std::int64_t>> shapes;
   for (std::size_t i = 0; i < params.size(); ++i) {
+    check_tensor(inputs[i], str("tensor '", params[i].name, "'"));
     auto expected = function.def.tensors.at(params[i].name).type;
     if (inputs[i].dtype != expected)
       throw ArgumentError(str("parameter '", params[i].name, "' of '", function.name(), "' is a ", expected,
                               " tensor, one of ", inputs[i].dtype, " was given: convert it first"));
-    check_extent(params[i].name, inputs[i].shape);
     shapes.push_back(inputs[i].shape);
   }
   auto sizes = lang::bind_sizes(function.def, shapes);
   lang::check_preconditions(function.ranges, sizes);
+  check_extents(function, sizes);
   return sizes;
 }
 
@@ -233,7 +237,6 @@ std::vector<TensorInfo> infer_outputs(const Function& function, const std::vecto
       info.mins.push_back(interval.min);
       info.shape.push_back(interval.extent);
     }
-    check_extent(info.name, info.shape);
     info.strides = row_major_strides(info.shape);
     result.push_back(std::move(info));
   }

@@ -1,6 +1,5 @@
 #include "tc/engine/typed_errors.h"
 
-#include <Halide.h>
 #include <cxxabi.h>
 
 #include <new>
@@ -8,6 +7,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/halide_bridge/program.h"
 #include "tc/polyhedral/isl.h"
 
 namespace tc::engine {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "tc/base/check_tensor.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 
@@ -10,6 +11,7 @@ namespace tc::engine {
 namespace {
 
 constexpr std::size_t alignment = 64;
+constexpr auto most_bytes = static_cast<std::size_t>(most_elements);
 
 std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
@@ -40,8 +42,11 @@ WorkspacePlan plan_workspace(std::vector<Lifetime> buffers) {
   WorkspacePlan plan;
   std::vector<Placed> placed;
   for (const auto& buffer : buffers) {
-    auto bytes = aligned(std::max<std::size_t>(buffer.bytes, 1));
+    auto bytes = aligned(std::clamp<std::size_t>(buffer.bytes, 1, most_bytes + 1));
     auto offset = lowest_fit(buffer, bytes, placed);
+    if (offset + bytes > most_bytes)
+      throw ResourceError(str("the temporaries need more than 2^47 bytes of memory: '", buffer.name, "' alone ",
+                              buffer.bytes));
     placed.push_back({buffer, offset, offset + bytes});
     plan.offsets[buffer.name] = offset;
     plan.bytes = std::max(plan.bytes, offset + bytes);

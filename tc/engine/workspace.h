@@ -24,7 +24,7 @@ struct WorkspacePlan {
 };
 
 /// Places \p buffers so that those alive in one launch do not overlap, the largest first, each at the lowest offset
-/// that is free during its life.
+/// that is free during its life. Throws ResourceError where they need more than most_elements bytes.
 WorkspacePlan plan_workspace(std::vector<Lifetime> buffers);
 
 /// Blocks of one size, aligned to 64 bytes, kept for the next run. Thread-safe; taking one back that was just returned

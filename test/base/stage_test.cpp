@@ -59,7 +59,7 @@ TEST(Stages, ACancelledRunStopsBeforeTheNextStage) {
   EXPECT_THROW(run_stages(stages, x, options), CancelledError);
   EXPECT_EQ(x, 3);
   StageOptions<int> late;
-  late.cancellation.set_time_limit(-1);
+  late.cancellation.set_time_limit(1e-9);
   EXPECT_THROW(run_stages(counting_stages(), x, late), ResourceError);
 }
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
+#include "tc/base/check_tensor.h"
 #include "tc/base/dlpack.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
@@ -52,6 +55,61 @@ TEST(Tensor, DLPackViewsCarryOffsetAndStrides) {
   EXPECT_THROW(view_of(tensor), ArgumentError);
   tensor.dtype = {kDLOpaqueHandle, 64, 1};
   EXPECT_THROW(view_of(tensor), ArgumentError);
+}
+
+DLTensor dl_tensor(void* data, std::vector<std::int64_t>& shape, std::int64_t* strides = nullptr) {
+  DLTensor tensor{};
+  tensor.data = data;
+  tensor.device = {kDLCPU, 0};
+  tensor.ndim = static_cast<int>(shape.size());
+  tensor.dtype = {kDLFloat, 32, 1};
+  tensor.shape = shape.data();
+  tensor.strides = strides;
+  return tensor;
+}
+
+TEST(Tensor, DLPackTensorsThatAreNoneAreRefused) {
+  float data[4] = {};
+  std::vector<std::int64_t> shape{2, 2}, empty{0, 2}, negative{2, -2}, huge{1 << 30, 1 << 30};
+  EXPECT_NO_THROW(view_of(dl_tensor(data, shape)));
+  EXPECT_THROW(view_of(dl_tensor(nullptr, shape)), ArgumentError);
+  EXPECT_THROW(view_of(dl_tensor(data, negative)), ArgumentError);
+  EXPECT_THROW(view_of(dl_tensor(data, huge)), ArgumentError);
+  auto offset = dl_tensor(nullptr, shape);
+  offset.byte_offset = 64;
+  EXPECT_THROW(view_of(offset), ArgumentError);
+  auto nowhere = dl_tensor(nullptr, empty);
+  nowhere.byte_offset = 64;
+  EXPECT_EQ(view_of(nowhere).data, nullptr);
+  for (int rank : {-1, 65, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()}) {
+    auto tensor = dl_tensor(data, shape);
+    tensor.ndim = rank;
+    EXPECT_THROW(view_of(tensor), ArgumentError) << rank;
+  }
+  auto shapeless = dl_tensor(data, shape);
+  shapeless.shape = nullptr;
+  EXPECT_THROW(view_of(shapeless), ArgumentError);
+  std::int64_t far[2] = {std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()};
+  EXPECT_THROW(view_of(dl_tensor(data, shape, far)), ArgumentError);
+}
+
+TEST(Tensor, SpecsThatAreNoneAreRefused) {
+  auto check = [](TensorSpec spec) { check_tensor(spec, "it"); };
+  EXPECT_NO_THROW(check({DType::Int8, {3, 4}, {-1, 0}}));
+  EXPECT_NO_THROW(check({DType::Int8, {std::int64_t(1) << 47}, {1}}));
+  EXPECT_NO_THROW(check({DType::Int8, {1, 2}, {std::numeric_limits<std::int64_t>::max(), 1}}));
+  EXPECT_THROW(check({DType::Int8, {3, 4}, {1}}), ArgumentError);
+  EXPECT_THROW(check({DType::Int8, {3, 4}, {4, 1, 1}}), ArgumentError);
+  EXPECT_THROW(check({DType::Int8, {(std::int64_t(1) << 47) + 1}, {1}}), ArgumentError);
+  EXPECT_THROW(check({DType::Int8, {0, std::int64_t(1) << 48}, {1, 1}}), ArgumentError);
+  EXPECT_THROW(check({DType::Int8, {3}, {std::int64_t(1) << 46}}), ArgumentError);
+  EXPECT_THROW(check({static_cast<DType>(77), {3}, {1}}), ArgumentError);
+}
+
+TEST(Tensor, ProductsOfSizesDoNotWrap) {
+  auto spec = contiguous(DType::Int8, {std::int64_t(1) << 32, std::int64_t(1) << 32, 2});
+  EXPECT_EQ(spec.element_count(), std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(spec.strides[0], std::int64_t(1) << 33);
 }
 
 }  // namespace
