@@ -250,7 +250,7 @@ engine::WorkReport work_of(const PyFunction& self, const std::shared_ptr<Callabl
     options.mapping = options::MappingOptions::parse(image.options);
     options.target = Target::parse(image.target);
     options.interpret = callable->executable().interpreted();
-    return engine::describe_work(*self.function(), image.arguments, options);
+    return engine::describe_work(self.function(), image.arguments, options);
   });
 }
 

@@ -89,7 +89,7 @@ Message reference(const JobContext& context, const Message& job) {
 
 Message predict(const JobContext& context, const Message& job) {
   auto how = compile_options(context.target, job.at(1));
-  auto report = engine::describe_work(*context.function, context.arguments, how);
+  auto report = engine::describe_work(context.function, context.arguments, how);
   return reply(Status::Ok, {exact_text(engine::predict_seconds(report, context.target, context.problem.threads))});
 }
 

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <chrono>
 
+#include "tc/base/check_tensor.h"
 #include "tc/base/str.h"
 #include "tc/engine/in_place.h"
 #include "tc/engine/overlap.h"
 #include "tc/engine/pipeline.h"
+#include "tc/engine/supervise.h"
 #include "tc/engine/typed_errors.h"
-#include "tc/engine/watchdog.h"
 #include "tc/halide_bridge/program.h"
 #include "tc/lang/interpret.h"
 #include "tc/lang/print.h"
@@ -63,27 +64,55 @@ std::vector<StageRecord> run_pipeline(CompileState& state, StageOptions<CompileS
   return records;
 }
 
-/// Runs the pipeline; isl's own exceptions become ours.
-std::vector<StageRecord> run_watched(CompileState& state, const CompileOptions& options, Until until) {
-  Watchdog watchdog(options.stages.cancellation, options.memory_limit);
-  state.watch = [&](polyhedral::Context* context) { watchdog.watch(context); };
+/// Tells a supervision which context is at work, and at its end that none is.
+class Watched {
+ public:
+  Watched(CompileState& state, Supervision& supervision) : state_(state), supervision_(supervision) {
+    state.cancellation = supervision.cancellation();
+    state.watch = [&](polyhedral::Context* context) { supervision.watch(context); };
+  }
+  ~Watched() {
+    supervision_.watch(nullptr);
+    state_.watch = nullptr;
+  }
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+
+ private:
+  CompileState& state_;
+  Supervision& supervision_;
+};
+
+/// Runs the pipeline under \p supervision. What fails because it has to stop says so.
+std::vector<StageRecord> run_watched(CompileState& state, const CompileOptions& options, Until until,
+                                     Supervision& supervision) {
+  Watched watched(state, supervision);
+  auto how = options.stages;
+  how.cancellation = supervision.cancellation();
   try {
-    auto records = run_pipeline(state, options.stages, until);
-    watchdog.watch(nullptr);
-    watchdog.check("the compiler");
-    return records;
-  } catch (const isl::exception& error) {
-    watchdog.watch(nullptr);
-    watchdog.check("isl");
-    throw InternalError(str("isl failed: ", error.what()));
-  } catch (const Halide::Error& error) {
-    watchdog.watch(nullptr);
-    throw InternalError(str("Halide failed: ", error.what()));
-  } catch (const Error&) {
-    watchdog.watch(nullptr);
-    watchdog.check("the compiler");
+    return run_pipeline(state, how, until);
+  } catch (...) {
+    supervision.cancellation().check("the compiler");
     throw;
   }
+}
+
+/// What a compile with \p options may take from now.
+Limits limits_of(const CompileOptions& options) {
+  Limits limits{options.stages.cancellation.child(), options.memory_limit};
+  limits.cancellation.set_time_limit(options.time_limit);
+  return limits;
+}
+
+/// The bytes that \p tensor takes in memory. Throws ResourceError for more than addresses reach.
+std::size_t bytes_of(const polyhedral::Tensor& tensor) {
+  TensorSpec spec{tensor.type, tensor.extent, tensor.strides};
+  try {
+    check_tensor(spec, str("the temporary '", tensor.name, "'"));
+  } catch (const ArgumentError& error) {
+    throw ResourceError(error.what());
+  }
+  return static_cast<std::size_t>(element_span(spec).high + 1) * static_cast<std::size_t>(byte_size(tensor.type));
 }
 
 /// The lifetimes of the temporaries in memory, by launch. Launches are opaque to each other, so ranges of dead
@@ -95,11 +124,8 @@ std::vector<Lifetime> lifetimes(const CompileState& state) {
     for (const auto& tensor : scop.tensors) {
       if (tensor.storage != polyhedral::Tensor::Storage::Workspace) continue;
       if (std::find(buffers.begin(), buffers.end(), tensor.name) == buffers.end()) continue;
-      std::int64_t elements = 1;
-      for (std::size_t d = 0; d < tensor.extent.size(); ++d) elements += (tensor.extent[d] - 1) * tensor.strides[d];
       auto& life = found.try_emplace(tensor.name, Lifetime{tensor.name, 0, launch, 0}).first->second;
-      life.bytes =
-          std::max(life.bytes, static_cast<std::size_t>(std::max<std::int64_t>(elements, 0) * byte_size(tensor.type)));
+      life.bytes = std::max(life.bytes, bytes_of(tensor));
       life.last = launch;
     }
   };
@@ -184,14 +210,13 @@ CompileState start_state(const Function& function, const std::vector<TensorSpec>
   state.sizes = bind_inputs(function, inputs);
   state.target = options.target;
   state.mapping = options.mapping.values();
-  state.cancellation = options.stages.cancellation;
-  if (options.time_limit > 0) state.cancellation.set_time_limit(options.time_limit);
   return state;
 }
 
 std::shared_ptr<const Executable> run_compile(const std::shared_ptr<const Function>& function,
                                               const std::vector<TensorSpec>& inputs,
-                                              const std::vector<TensorSpec>& outputs, const CompileOptions& options) {
+                                              const std::vector<TensorSpec>& outputs, const CompileOptions& options,
+                                              Supervision& supervision) {
   auto start = std::chrono::steady_clock::now();
   auto state = start_state(*function, inputs, outputs, options);
   CompileStats stats;
@@ -200,7 +225,7 @@ std::shared_ptr<const Executable> run_compile(const std::shared_ptr<const Functi
   if (options.interpret) {
     interpreter = make_interpreter(function, state.arguments, state.sizes);
   } else {
-    stats.records = run_watched(state, options, Until::Code);
+    stats.records = run_watched(state, options, Until::Code, supervision);
     image = make_image(state);
   }
   image.function = function->name();
@@ -234,6 +259,7 @@ std::vector<Argument> make_arguments(const Function& function, const std::vector
                          std::vector<std::int64_t>(inputs[i].shape.size(), 0)});
   for (std::size_t i = 0; i < infos.size(); ++i) {
     const TensorSpec& spec = outputs.empty() ? infos[i] : outputs[i];
+    check_tensor(spec, str("output '", infos[i].name, "' of '", function.name(), "'"));
     if (spec.dtype != infos[i].dtype || spec.shape != infos[i].shape)
       throw ArgumentError(str("output '", infos[i].name, "' of '", function.name(), "' is ",
                               contiguous(infos[i].dtype, infos[i].shape), ", ", contiguous(spec.dtype, spec.shape),
@@ -289,23 +315,33 @@ std::string cache_key(const Function& function, const std::vector<Argument>& arg
   return key.str();
 }
 
-CompileState map_launches(const Function& function, const std::vector<Argument>& arguments,
-                          const CompileOptions& options) {
+CompileState map_launches(const std::shared_ptr<const Function>& function, const std::vector<Argument>& arguments,
+                          const CompileOptions& options, const std::function<void(CompileState&)>& then) {
+  auto result = std::make_shared<std::optional<CompileState>>();
   auto inputs = specs(arguments, false);
   auto how = options;
   how.unaligned = unaligned_names(arguments);
-  return with_typed_errors("map", reproduction_for(function, inputs, options), [&] {
-    auto state = start_state(function, inputs, specs(arguments, true), how);
-    run_watched(state, options, Until::Mapped);
-    return state;
+  with_typed_errors("map", reproduction_for(*function, inputs, options), [&] {
+    run_supervised(limits_of(options), "the compiler", [=](Supervision& supervision) {
+      auto state = start_state(*function, inputs, specs(arguments, true), how);
+      run_watched(state, how, Until::Mapped, supervision);
+      if (then) then(state);
+      result->emplace(std::move(state));
+    });
   });
+  return std::move(**result);
 }
 
 std::shared_ptr<const Executable> compile(const std::shared_ptr<const Function>& function,
                                           const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
                                           const CompileOptions& options) {
-  return with_typed_errors("compile", reproduction_for(*function, inputs, options),
-                           [&] { return run_compile(function, inputs, outputs, options); });
+  auto result = std::make_shared<std::shared_ptr<const Executable>>();
+  with_typed_errors("compile", reproduction_for(*function, inputs, options), [&] {
+    run_supervised(limits_of(options), "the compiler", [=](Supervision& supervision) {
+      *result = run_compile(function, inputs, outputs, options, supervision);
+    });
+  });
+  return *result;
 }
 
 }  // namespace tc::engine

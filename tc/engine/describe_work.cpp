@@ -108,12 +108,12 @@ double WorkReport::intensity() const {
   return bytes > 0 ? static_cast<double>(work.flops()) / bytes : 0;
 }
 
-WorkReport describe_work(const Function& function, const std::vector<Argument>& arguments,
+WorkReport describe_work(const std::shared_ptr<const Function>& function, const std::vector<Argument>& arguments,
                          const CompileOptions& options) {
   WorkReport report;
-  auto sizes = bind_inputs(function, specs(arguments, false));
-  report.work = strategy::count_work(function.def, function.ranges, sizes);
-  for (const auto& [name, tensor] : function.def.tensors)
+  auto sizes = bind_inputs(*function, specs(arguments, false));
+  report.work = strategy::count_work(function->def, function->ranges, sizes);
+  for (const auto& [name, tensor] : function->def.tensors)
     if (tensor.type == DType::Float64) report.type = DType::Float64;
   if (options.target.is_cuda()) {
     report.no_traffic = "the model is of a CPU's caches, not of a GPU's";
@@ -123,9 +123,12 @@ WorkReport describe_work(const Function& function, const std::vector<Argument>& 
     auto how = options;
     how.stages.verify = how.stages.keep_text = false;
     how.stages.dump_directory.clear();
-    auto state = map_launches(function, arguments, how);
-    add_traffic(state, report);
-    report.lanes = mean_lanes(state);
+    auto filled = std::make_shared<WorkReport>(report);
+    map_launches(function, arguments, how, [filled](CompileState& state) {
+      add_traffic(state, *filled);
+      filled->lanes = mean_lanes(state);
+    });
+    return *filled;
   }
   return report;
 }
@@ -135,7 +138,7 @@ WorkReport describe_work(const Image& image) {
   CompileOptions options;
   options.target = Target::parse(image.target);
   options.mapping = options::MappingOptions::parse(image.options);
-  return describe_work(*module.functions.back(), image.arguments, options);
+  return describe_work(module.functions.back(), image.arguments, options);
 }
 
 std::string to_string(const WorkReport& report) {

@@ -25,7 +25,7 @@ struct WorkReport {
 
 /// The report of \p function, compiled for \p arguments as \p options say. Maps it again, which takes about half as
 /// long as a compile.
-WorkReport describe_work(const Function& function, const std::vector<Argument>& arguments,
+WorkReport describe_work(const std::shared_ptr<const Function>& function, const std::vector<Argument>& arguments,
                          const CompileOptions& options);
 
 /// The same of the source, target and options that \p image keeps: those of a replaced schedule are of the compiler's

@@ -9,18 +9,23 @@
 namespace tc::engine {
 namespace {
 
+const DLTensor& checked(const DLTensor* tensor) {
+  if (!tensor) throw ArgumentError("a null pointer was given for a DLPack tensor");
+  return *tensor;
+}
+
 std::vector<TensorView> views(const std::vector<const DLTensor*>& tensors) {
   std::vector<TensorView> result;
-  for (const auto* tensor : tensors) result.push_back(view_on_device(*tensor));
+  for (const auto* tensor : tensors) result.push_back(view_on_device(checked(tensor)));
   return result;
 }
 
 /// Where \p image runs on \p tensors: on their device, in this thread's stream where that is the current one's. Throws
 /// ArgumentError for tensors that are elsewhere.
 cuda::Place place_of(const Image& image, const std::vector<const DLTensor*>& tensors) {
-  int device = tensors.empty() || !image.is_for_gpu() ? on_cpu : device_of(*tensors.front());
+  int device = tensors.empty() || !image.is_for_gpu() ? on_cpu : device_of(checked(tensors.front()));
   for (const auto* tensor : tensors) {
-    int own = device_of(*tensor);
+    int own = device_of(checked(tensor));
     if (own != device || (own == on_cpu) == image.is_for_gpu())
       throw ArgumentError(str("'", image.function, "' was compiled for ", image.target, ", a tensor ",
                               own == on_cpu ? std::string("in the memory of the CPU") : str("on GPU ", own),
@@ -38,35 +43,49 @@ std::vector<TensorSpec> specs(const std::vector<const DLTensor*>& tensors) {
 
 }  // namespace
 
-ExecutableCache::Entry ExecutableCache::get(const std::string& key, const std::function<Entry()>& make) {
+bool ExecutableCache::Making::is_ready() const {
+  return result.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
+bool ExecutableCache::Making::is_lost() const { return generation != fork_generation() && !is_ready(); }
+
+ExecutableCache::Entry ExecutableCache::get(const std::string& key, const Cancellation& cancellation,
+                                            const std::function<Entry()>& make) {
   for (;;) {
     std::promise<Entry> promise;
     std::shared_future<Entry> others;
     {
       std::lock_guard lock(mutex_);
       auto [entry, inserted] = entries_.try_emplace(key);
-      if (inserted)
-        entry->second = promise.get_future().share();
+      if (inserted || entry->second.is_lost())
+        entry->second = {promise.get_future().share(), fork_generation()};
       else
-        others = entry->second;
+        others = entry->second.result;
     }
-    if (others.valid()) try {
-        return others.get();
-      } catch (const CancelledError&) {
-        continue;
-      }
+    if (!others.valid()) return make_entry(key, promise, make);
+    while (others.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready)
+      cancellation.check("waiting for another compile of the same");
     try {
-      auto made = make();
-      promise.set_value(made);
-      return made;
-    } catch (...) {
-      {
-        std::lock_guard lock(mutex_);
-        entries_.erase(key);
-      }
-      promise.set_exception(std::current_exception());
-      throw;
+      return others.get();
+    } catch (const ResourceError&) {
+      cancellation.check("waiting for another compile of the same");
     }
+  }
+}
+
+ExecutableCache::Entry ExecutableCache::make_entry(const std::string& key, std::promise<Entry>& promise,
+                                                   const std::function<Entry()>& make) {
+  try {
+    auto made = make();
+    promise.set_value(made);
+    return made;
+  } catch (...) {
+    {
+      std::lock_guard lock(mutex_);
+      entries_.erase(key);
+    }
+    promise.set_exception(std::current_exception());
+    throw;
   }
 }
 
@@ -77,31 +96,33 @@ std::size_t ExecutableCache::size() const {
 
 void ExecutableCache::clear() {
   std::lock_guard lock(mutex_);
-  std::erase_if(entries_, [](const auto& entry) {
-    return entry.second.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-  });
+  std::erase_if(entries_, [](const auto& entry) { return entry.second.is_ready(); });
 }
 
 ExecutableCache::Entry compile_cached(ExecutableCache& cache, const std::shared_ptr<const Function>& function,
                                       const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
                                       const CompileOptions& options) {
   if (options.stages.mutate) return compile(function, inputs, outputs, options);
+  auto given = options;
+  given.stages.cancellation = options.stages.cancellation.child();
+  given.stages.cancellation.set_time_limit(options.time_limit);
+  given.time_limit = 0;
   auto arguments = make_arguments(*function, inputs, outputs, options);
   auto folder = options.cache ? options.cache->settings().folder : std::string();
   auto get = [&](const CompileOptions& how) {
     auto key = str(cache_key(*function, arguments, how), "\ncache ", folder);
-    return cache.get(key, [&] { return load_or_compile(function, arguments, how); });
+    return cache.get(key, how.stages.cancellation, [&] { return load_or_compile(function, arguments, how); });
   };
   auto found = find_mapping(*function, arguments, options);
-  if (!found) return get(options);
-  auto how = options;
+  if (!found) return get(given);
+  auto how = given;
   how.mapping = *found;
   try {
     return get(how);
   } catch (const OptionsError& error) {
     if (options.mapping_from == MappingFrom::Tuned) throw;
     options.cache->warn(str("options '", found->to_text(), "' of the cache cannot be used: ", error.what()));
-    return get(options);
+    return get(given);
   }
 }
 
@@ -111,7 +132,6 @@ std::vector<StageRecord> stage_texts(const std::shared_ptr<const Function>& func
   front.keep_text = true;
   auto records = define(function->file->text, function->file->name, front).records;
   options.stages.keep_text = true;
-  options.stages.cancellation = Cancellation();
   options.interpret = false;
   options.unaligned = unaligned_names(arguments);
   auto executable = compile(function, specs(arguments, false), specs(arguments, true), options);
@@ -187,7 +207,9 @@ std::shared_ptr<const Executable> ExecutionEngine::executable(Handle handle) con
 
 std::vector<StageRecord> ExecutionEngine::stage_texts(Handle handle) const {
   const auto& entry = compiled(handle);
-  return engine::stage_texts(entry.function, entry.executable->image().arguments, entry.options);
+  auto options = entry.options;
+  options.stages.cancellation = Cancellation();
+  return engine::stage_texts(entry.function, entry.executable->image().arguments, options);
 }
 
 std::vector<TensorInfo> ExecutionEngine::infer_output_tensor_info(const std::string& name,

@@ -11,24 +11,38 @@
 #include <vector>
 
 #include "tc/base/dlpack.h"
+#include "tc/base/fork.h"
 #include "tc/engine/compile.h"
 
 namespace tc::engine {
 
 /// Executables by what they were compiled for. Thread-safe; threads that ask for one key at a time share one compile.
+/// A forked child has those that were finished, and begins the others anew.
 class ExecutableCache {
  public:
   using Entry = std::shared_ptr<const Executable>;
 
   /// The executable of \p key, made by \p make when there is none. A failure is not kept: the threads that waited
-  /// for it get it too, except that a cancelled compile is begun again by one of them.
-  Entry get(const std::string& key, const std::function<Entry()>& make);
+  /// for it get it too, except that one at the limits of its caller (ResourceError) is begun again by one of them,
+  /// within its own. Who waits throws as \p cancellation says.
+  Entry get(const std::string& key, const Cancellation& cancellation, const std::function<Entry()>& make);
   std::size_t size() const;
   void clear();
 
  private:
-  mutable std::mutex mutex_;
-  std::unordered_map<std::string, std::shared_future<Entry>> entries_;
+  /// What a thread makes or has made.
+  struct Making {
+    std::shared_future<Entry> result;
+    std::uint64_t generation = 0;  ///< of the process whose thread it is
+
+    bool is_ready() const;
+    bool is_lost() const;
+  };
+
+  Entry make_entry(const std::string& key, std::promise<Entry>& promise, const std::function<Entry()>& make);
+
+  mutable ForkMutex mutex_;
+  std::unordered_map<std::string, Making> entries_;
 };
 
 /// compile() through \p cache, the executables of this process, and options.cache, those of all processes: its mapping

@@ -48,8 +48,9 @@ void lower(CompileState& state) {
 
 void extract(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
-  launch.scop.emplace(halide_bridge::extract_scop(*state.program, index));
-  state.watch(launch.scop->context.get());
+  launch.context = std::make_shared<polyhedral::Context>();
+  state.watch(launch.context.get());
+  launch.scop.emplace(halide_bridge::extract_scop(*state.program, index, launch.context));
   for (const auto& argument : state.arguments) {
     if (!launch.scop->has_tensor(argument.name)) continue;
     auto& tensor = launch.scop->tensor(argument.name);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +41,7 @@ struct PhasesState {
 /// One launch on its way to machine code. A stage fills the members it is named after. For a grid of threads, `kernels`
 /// are run in order in place of `ast` and `body`.
 struct LaunchState {
+  std::shared_ptr<polyhedral::Context> context;        ///< extract: of all isl objects below
   std::optional<polyhedral::Scop> scop;                ///< extract, then schedule, then map
   std::optional<polyhedral::Scop> plain;               ///< in program order, for when a quota runs out
   std::optional<polyhedral::Dependences> dependences;  ///< depend; absent: quota exhausted
@@ -70,9 +72,10 @@ struct CompileState {
   std::function<void(polyhedral::Context*)> watch;  ///< told which isl context is at work, null at the end
 };
 
-/// The stages of a compile of \p function for \p arguments, up to `map`. Throws as compile() does.
-CompileState map_launches(const Function& function, const std::vector<Argument>& arguments,
-                          const CompileOptions& options);
+/// The stages of a compile of \p function for \p arguments, up to `map`, and \p then on what they made, all within the
+/// limits of \p options: \p then owns what it touches, see run_supervised(). Throws as compile() does.
+CompileState map_launches(const std::shared_ptr<const Function>& function, const std::vector<Argument>& arguments,
+                          const CompileOptions& options, const std::function<void(CompileState&)>& then = {});
 
 /// The kernels of all launches as machine code.
 Stage<CompileState> build_stage();

@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 
+#include "tc/base/cancellation.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/base/tensor.h"
@@ -282,11 +283,15 @@ polyhedral::Tensor extract_tensor(const Program& program, std::size_t launch, co
 
 }  // namespace
 
-polyhedral::Scop extract_scop(const Program& program, std::size_t launch) {
+polyhedral::Scop extract_scop(const Program& program, std::size_t launch,
+                              std::shared_ptr<polyhedral::Context> context) {
   const auto& statements = program.launches.at(launch).statements;
   polyhedral::Scop scop;
-  scop.context = std::make_shared<polyhedral::Context>();
-  for (const auto& statement : statements) scop.statements.push_back(extract_statement(scop.ctx(), program, statement));
+  scop.context = context ? std::move(context) : std::make_shared<polyhedral::Context>();
+  for (const auto& statement : statements) {
+    check_cancelled("extract");
+    scop.statements.push_back(extract_statement(scop.ctx(), program, statement));
+  }
   const Touched touched = touched_by(program.launches[launch]);
   for (const auto& tensor : program.tensors) {
     if (touched.contains(tensor.name)) scop.tensors.push_back(extract_tensor(program, launch, tensor));

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <memory>
+
 #include "tc/halide_bridge/program.h"
 #include "tc/polyhedral/scop.h"
 
@@ -11,7 +13,8 @@ namespace tc::halide_bridge {
 /// them. A subscript that is affine (also with / and % by positive constants) is exact; another one makes the access
 /// "any index of that dimension". Affine guards of if_then_else around an access restrict its relation. Parameters,
 /// returns and temporaries that other launches use are live in or out as their role says. Strides are row-major; the
-/// engine sets those of arguments.
-polyhedral::Scop extract_scop(const Program& program, std::size_t launch);
+/// engine sets those of arguments. The scop is made in \p context; null: in one of its own. Ends as check_cancelled() says.
+polyhedral::Scop extract_scop(const Program& program, std::size_t launch,
+                              std::shared_ptr<polyhedral::Context> context = nullptr);
 
 }  // namespace tc::halide_bridge

@@ -9,7 +9,7 @@ namespace {
 
 WorkReport report(const std::string& text, const std::vector<TensorSpec>& inputs, CompileOptions options = {}) {
   auto function = define(text).functions.back();
-  return describe_work(*function, make_arguments(*function, inputs, {}), options);
+  return describe_work(function, make_arguments(*function, inputs, {}), options);
 }
 TensorSpec floats(std::vector<std::int64_t> shape) { return contiguous(DType::Float32, std::move(shape)); }
 CompileOptions on(const char* target) {
@@ -71,7 +71,7 @@ TEST(DescribeWork, AnImageIsEnough) {
   options.mapping = options::MappingOptions::parse("tile=16x16");
   const std::vector<TensorSpec> inputs = {floats({100, 100}), floats({100, 100})};
   auto image = Image::deserialise(compile(function, inputs, {}, options)->image().serialise());
-  EXPECT_EQ(to_string(describe_work(image)), to_string(describe_work(*function, image.arguments, options)));
+  EXPECT_EQ(to_string(describe_work(image)), to_string(describe_work(function, image.arguments, options)));
 }
 
 TEST(DescribeWork, ReadsAsATable) {

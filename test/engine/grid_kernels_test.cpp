@@ -14,7 +14,7 @@ CompileState mapped(bool cooperative) {
   CompileOptions options;
   options.target = Target::parse("cuda:sm_90");
   options.mapping = options::MappingOptions::parse("fusion=min").with_cooperative(cooperative);
-  return map_launches(*function, make_arguments(*function, {contiguous(DType::Float32, {5000, 300})}, {}), options);
+  return map_launches(function, make_arguments(*function, {contiguous(DType::Float32, {5000, 300})}, {}), options);
 }
 
 using Extents = std::array<std::int64_t, 3>;

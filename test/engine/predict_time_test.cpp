@@ -15,7 +15,7 @@ double predicted(const std::string& options, int threads = 1, const std::string&
   how.target = Target::parse(target);
   how.mapping = options::MappingOptions::parse(options);
   auto square = contiguous(DType::Float32, {256, 256});
-  return predict_seconds(describe_work(*function, make_arguments(*function, {square, square}, {}), how), how.target,
+  return predict_seconds(describe_work(function, make_arguments(*function, {square, square}, {}), how), how.target,
                          threads);
 }
 

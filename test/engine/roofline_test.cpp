@@ -47,7 +47,7 @@ TEST(Roofline, OfAMeasuredRun) {
   double seconds = measure_seconds(*executable);
   EXPECT_GT(seconds, 1e-6);
   EXPECT_LT(seconds, 10);
-  auto report = describe_work(*function, executable->image().arguments, options);
+  auto report = describe_work(function, executable->image().arguments, options);
   auto found = roofline(report, options.target, seconds);
   EXPECT_DOUBLE_EQ(found.flops, 2.0 * 256 * 256 * 256 / seconds / 1e9);
   EXPECT_GT(found.bandwidth, 0);

@@ -1,0 +1,316 @@
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <limits>
+#include <thread>
+
+#include "tc/base/check_tensor.h"
+#include "tc/base/str.h"
+#include "tc/engine/left_behind.h"
+#include "tc/engine/supervise.h"
+#include "test/engine/engine_fixture.h"
+
+/// What a compile may take, and that it takes no more.
+namespace tc::engine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+Limits within_seconds(double seconds) {
+  Limits limits;
+  limits.cancellation.set_time_limit(seconds);
+  return limits;
+}
+
+/// Waits until no thread is left behind, for a minute at most.
+bool nothing_left_behind() {
+  for (int i = 0; i < 6000 && left_behind() > 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return left_behind() == 0;
+}
+
+TEST(Supervise, ReturnsAndThrowsWhatTheWorkDoes) {
+  auto result = std::make_shared<int>(0);
+  run_supervised({}, "a test", [result](Supervision&) { *result = 7; });
+  EXPECT_EQ(*result, 7);
+  EXPECT_THROW(run_supervised({}, "a test", [](Supervision&) { throw OptionsError("no"); }), OptionsError);
+}
+
+TEST(Supervise, WorkThatLooksEndsByItself) {
+  auto start = Clock::now();
+  EXPECT_THROW(run_supervised(within_seconds(0.05), "a test",
+                              [](Supervision&) {
+                                for (;;) check_cancelled("a loop");
+                              }),
+               ResourceError);
+  EXPECT_LT(seconds_since(start), 0.5);
+  EXPECT_EQ(left_behind(), 0);
+}
+
+TEST(Supervise, WorkThatDoesNotLookIsLeftBehind) {
+  auto go_on = std::make_shared<std::atomic<bool>>(false);
+  auto freed = std::make_shared<std::promise<void>>();
+  auto start = Clock::now();
+  std::shared_ptr<void> owner(nullptr, [freed](void*) { freed->set_value(); });
+  EXPECT_THROW(run_supervised(within_seconds(0.05), "a test",
+                              [go_on, owner](Supervision&) {
+                                while (!*go_on) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                              }),
+               ResourceError);
+  owner.reset();
+  EXPECT_LT(seconds_since(start), 0.5);
+  EXPECT_EQ(left_behind(), 1);
+  *go_on = true;
+  freed->get_future().wait();
+  EXPECT_TRUE(nothing_left_behind());
+}
+
+TEST(Supervise, ARequestFromAnotherThreadEndsIt) {
+  Limits limits;
+  std::thread other([cancellation = limits.cancellation] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    cancellation.cancel();
+  });
+  EXPECT_THROW(run_supervised(limits, "a test", [](Supervision& supervision) {
+                 while (!supervision.cancellation().requested()) std::this_thread::yield();
+               }),
+               CancelledError);
+  other.join();
+}
+
+TEST(Supervise, MemoryIsTold) {
+  Limits limits;
+  limits.memory = 16 << 20;
+  auto text = message<ResourceError>([&] {
+    run_supervised(limits, "a test", [](Supervision&) {
+      std::vector<std::vector<char>> hoard;
+      for (;;) {
+        check_cancelled("a loop");
+        hoard.emplace_back(1 << 20, 1);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    });
+  });
+  EXPECT_EQ(text, "the memory limit of 16777216 bytes was reached in a test");
+}
+
+TEST(Supervise, OnlySoManyAreLeftBehind) {
+  auto go_on = std::make_shared<std::atomic<bool>>(false);
+  auto stubborn = [go_on](Supervision&) {
+    while (!*go_on) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  std::vector<std::thread> callers;
+  for (int i = 0; i < max_left_behind(); ++i)
+    callers.emplace_back([&] { EXPECT_THROW(run_supervised(within_seconds(0.01), "a test", stubborn), ResourceError); });
+  for (auto& caller : callers) caller.join();
+  EXPECT_EQ(left_behind(), max_left_behind());
+  auto text = message<ResourceError>([&] { run_supervised(within_seconds(0.05), "a test", [](Supervision&) {}); });
+  EXPECT_NE(text.find("left behind"), std::string::npos) << text;
+  *go_on = true;
+  EXPECT_TRUE(nothing_left_behind());
+  run_supervised({}, "a test", [](Supervision&) {});
+}
+
+/// What a process says at its end that leaves work behind: it must neither crash nor wait for it.
+TEST(Supervise, AProcessEndsWithoutWhatItLeftBehind) {
+  auto end = [] {
+    try {
+      run_supervised(within_seconds(0.01), "a test", [](Supervision&) {
+        std::atomic<long> turns{0};
+        for (;;) ++turns;
+      });
+    } catch (const ResourceError&) {
+      std::exit(left_behind() == 1 ? 3 : 4);
+    }
+  };
+  EXPECT_EXIT(end(), testing::ExitedWithCode(3), "");
+}
+
+std::shared_ptr<const Executable> any_executable() {
+  CompileOptions options;
+  options.interpret = true;
+  return compile(define(mm).functions[0],
+                 {contiguous(DType::Float32, {2, 3}), contiguous(DType::Float32, {3, 2})}, {}, options);
+}
+
+TEST(ExecutableCache, AWaiterHasADeadlineOfItsOwn) {
+  ExecutableCache cache;
+  std::promise<void> begun, go_on;
+  std::thread slow([&] {
+    cache.get("key", {}, [&] {
+      begun.set_value();
+      go_on.get_future().wait();
+      return any_executable();
+    });
+  });
+  begun.get_future().wait();
+  Cancellation limited;
+  limited.set_time_limit(0.05);
+  auto start = Clock::now();
+  EXPECT_THROW(cache.get("key", limited, [] { return any_executable(); }), ResourceError);
+  EXPECT_LT(seconds_since(start), 0.5);
+  go_on.set_value();
+  slow.join();
+  EXPECT_EQ(cache.size(), 1u);
+}
+
+TEST(ExecutableCache, ALimitOfAnotherCallerIsNotInherited) {
+  ExecutableCache cache;
+  std::promise<void> begun, go_on;
+  std::thread limited([&] {
+    EXPECT_THROW(cache.get("key", {},
+                           [&]() -> ExecutableCache::Entry {
+                             begun.set_value();
+                             go_on.get_future().wait();
+                             throw ResourceError("a time limit");
+                           }),
+                 ResourceError);
+  });
+  begun.get_future().wait();
+  std::thread helper([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    go_on.set_value();
+  });
+  EXPECT_NE(cache.get("key", {}, [] { return any_executable(); }), nullptr);
+  limited.join();
+  helper.join();
+}
+
+TEST(ExecutableCache, AForkedChildBeginsAnewWhatItsParentMakes) {
+  ExecutableCache cache;
+  std::promise<void> begun, go_on;
+  std::thread slow([&] {
+    cache.get("key", {}, [&] {
+      begun.set_value();
+      go_on.get_future().wait();
+      return any_executable();
+    });
+  });
+  begun.get_future().wait();
+  pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(20);
+    bool anew = false;
+    cache.get("key", {}, [&]() -> ExecutableCache::Entry {
+      anew = true;
+      return nullptr;
+    });
+    ::_exit(anew ? 5 : 6);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 5);
+  go_on.set_value();
+  slow.join();
+}
+
+TEST(Limits, OptionsThatAreUsedAgainHaveNoOldDeadline) {
+  auto module = define(mm);
+  std::vector<TensorSpec> specs{contiguous(DType::Float32, {2, 3}), contiguous(DType::Float32, {3, 2})};
+  CompileOptions options;
+  options.interpret = true;
+  options.time_limit = 1e-9;
+  EXPECT_THROW(compile(module.functions[0], specs, {}, options), ResourceError);
+  options.time_limit = 0;
+  EXPECT_NE(compile(module.functions[0], specs, {}, options), nullptr);
+  options.time_limit = std::numeric_limits<double>::infinity();
+  EXPECT_NE(compile(module.functions[0], specs, {}, options), nullptr);
+  options.time_limit = -1;
+  EXPECT_THROW(compile(module.functions[0], specs, {}, options), OptionsError);
+}
+
+/// def f: a chain of \p count statements, each over a temporary of its own.
+std::string chain(int count) {
+  std::string text = "def f(float(N) X) -> (O) {\n";
+  for (int i = 0; i < count; ++i)
+    text += str("T", i, "(i) = ", i == 0 ? std::string("X") : str("T", i - 1), "(i) * ", i % 5, " + 1\n");
+  return text + str("O(i) = T", count - 1, "(i)\n}");
+}
+
+/// def f: a chain of \p count quotients in one subscript.
+std::string quotients(int count) {
+  std::string subscript = "i";
+  for (int i = 0; i < count; ++i) subscript = str("((", subscript, ") * 3 + ", i, ") / 2");
+  return str("def f(float(N) X) -> (O) { O(i) = X(min(", subscript, ", N - 1)) + X(max(0, min(i, ", subscript,
+             " - i))) where i in 0:N }");
+}
+
+/// Programs that are long in one stage or another.
+TEST(Limits, ATimeLimitIsObeyedInEveryStage) {
+  for (const auto& text : {chain(400), quotients(24)}) {
+    auto function = define(text).functions[0];
+    for (double limit : {0.05, 0.5}) {
+      CompileOptions options;
+      options.time_limit = limit;
+      auto start = Clock::now();
+      try {
+        compile(function, {contiguous(DType::Float32, {64})}, {}, options);
+      } catch (const ResourceError&) {
+      }
+      EXPECT_LT(seconds_since(start), limit + 0.5) << text.substr(0, 200);
+    }
+  }
+  EXPECT_TRUE(nothing_left_behind());
+}
+
+TEST(Limits, TemporariesThatNoAddressReachesAreRefused) {
+  auto function =
+      define("def f(float(M) A, float(N) B, float(K) C) -> (O) {\n"
+             "  T(m,n,k) = A(m) * B(n) + C(k)\n  O(k) +=! T(m,n,k)\n}")
+          .functions[0];
+  constexpr auto unit = std::int64_t(1) << 20;
+  std::vector<TensorSpec> specs{contiguous(DType::Float32, {2 * unit}), contiguous(DType::Float32, {2 * unit}),
+                                contiguous(DType::Float32, {unit})};
+  auto text = message<ArgumentError>([&] { compile(function, specs); });
+  EXPECT_EQ(text, "tensor 'T' of shape (2097152, 2097152, 1048576) has more than 2^47 elements");
+}
+
+TEST(Limits, TheWorkspaceIsCheckedAsAWhole) {
+  constexpr auto half = static_cast<std::size_t>(most_elements / 2);
+  EXPECT_NO_THROW(plan_workspace({{"a", half, 0, 0}, {"b", half, 0, 0}}));
+  EXPECT_NO_THROW(plan_workspace({{"a", 2 * half, 0, 0}, {"b", 2 * half, 1, 1}}));
+  EXPECT_THROW(plan_workspace({{"a", half, 0, 0}, {"b", half, 0, 0}, {"c", 1, 0, 0}}), ResourceError);
+  EXPECT_THROW(plan_workspace({{"a", std::numeric_limits<std::size_t>::max(), 0, 0}}), ResourceError);
+}
+
+TEST(Limits, TensorsThatAreNoneAreRefused) {
+  ExecutionEngine engine;
+  engine.define(mm);
+  TensorSpec a = contiguous(DType::Float32, {2, 3}), b = contiguous(DType::Float32, {3, 2});
+  auto refused = [&](TensorSpec first) {
+    EXPECT_THROW(engine.infer_output_tensor_info("mm", ExecutionEngine::Specs{first, b}), ArgumentError) << first;
+    EXPECT_THROW(engine.compile("mm", ExecutionEngine::Specs{first, b}), ArgumentError) << first;
+  };
+  refused({DType::Float32, {2, 3}, {3}});
+  refused({DType::Float32, {2, 3}, {}});
+  refused({DType::Float32, {2, -3}, {3, 1}});
+  EXPECT_THROW(engine.compile("mm", ExecutionEngine::Specs{{static_cast<DType>(99), {2, 3}, {3, 1}}, b}),
+               ArgumentError);
+  EXPECT_THROW(engine.compile("mm", ExecutionEngine::Specs{a, b}, {{DType::Float32, {2, 2}, {2}}}), ArgumentError);
+
+  auto handle = engine.compile("mm", ExecutionEngine::Specs{a, b});
+  Floats x({2, 3}), y({3, 2}), z({2, 2});
+  TensorView null = x, bare = x;
+  null.data = nullptr;
+  bare.strides.clear();
+  for (const auto& wrong : {null, bare}) EXPECT_THROW(engine.run(handle, {wrong, y}, {z}), ArgumentError);
+  TensorView out = z;
+  out.data = nullptr;
+  EXPECT_THROW(engine.run(handle, {x, y}, {out}), ArgumentError);
+  out = z;
+  out.strides = {0, 1};
+  EXPECT_THROW(engine.run(handle, {x, y}, {out}), ArgumentError);
+  std::vector<const DLTensor*> nothing{nullptr, nullptr};
+  EXPECT_THROW(engine.infer_output_tensor_info("mm", nothing), ArgumentError);
+  EXPECT_THROW(engine.compile("mm", nothing, {}), ArgumentError);
+  EXPECT_THROW(engine.run(handle, nothing, {nullptr}), ArgumentError);
+}
+
+}  // namespace
+}  // namespace tc::engine
