@@ -234,14 +234,35 @@ class ValueRaiser : public ir::IRMutator {
     return choose(condition, a, b);
   }
 
-  /// The load of an element. Subscripts that are not exact are inside the tensor: launches before this one checked
-  /// that.
+  /// \p subscript of dimension \p d of \p tensor, which is inside: launches before this one checked that. One that
+  /// \p reads tensors is held inside all the same, as another thread may have changed them since: by one unsigned
+  /// minimum of its distance from the first element, in 32 bits where the tensor allows.
+  static Bounded inside(const Bounded& subscript, const Tensor& tensor, std::size_t d, bool reads) {
+    const std::int64_t low = tensor.min[d], high = low + std::max<std::int64_t>(tensor.extent[d], 1) - 1;
+    Bounded result = within(subscript.expr, low, high);
+    if (!reads || (subscript.low >= low && subscript.high <= high)) return result;
+    const Halide::Type type = result.expr.type(), distance = type.with_code(Halide::Type::UInt);
+    const Expr first = ir::make_const(distance, low), most = ir::make_const(distance, high - low);
+    Expr offset = ir::Cast::make(distance, result.expr);
+    if (low != 0) offset = ir::Sub::make(offset, first);
+    offset = ir::Min::make(offset, most);
+    if (low != 0) offset = ir::Add::make(offset, first);
+    result.expr = ir::Cast::make(type, offset);
+    return result;
+  }
+
+  /// The load of an element.
   Expr element(const ir::Call* op) {
     std::vector<std::pair<std::string, Expr>> names;
     auto* around = leaves_;
     leaves_ = &names;
     std::vector<Bounded> subscripts;
-    for (const Expr& subscript : op->args) subscripts.push_back(integer(subscript));
+    std::vector<bool> reads;
+    for (const Expr& subscript : op->args) {
+      const auto before = names.size();
+      subscripts.push_back(integer(subscript));
+      reads.push_back(names.size() > before);
+    }
     leaves_ = around;
     if (next_read_ >= place_.site.reads.size())
       throw InternalError(str("statement ", place_.statement.id, " has more reads in its value than in the scop"));
@@ -253,8 +274,7 @@ class ValueRaiser : public ir::IRMutator {
     }
     tensor = &place_.scop.tensor(op->name);
     for (std::size_t i = 0; i < subscripts.size(); ++i)
-      subscripts[i] =
-          within(subscripts[i].expr, tensor->min[i], tensor->min[i] + std::max<std::int64_t>(tensor->extent[i], 1) - 1);
+      subscripts[i] = inside(subscripts[i], *tensor, i, reads[i]);
     Expr value = load(op == moved_ ? as_words(*tensor) : *tensor, simplified(address(*tensor, subscripts)), lanes_);
     for (auto name = names.rbegin(); name != names.rend(); ++name)
       value = ir::Let::make(name->first, name->second, value);
