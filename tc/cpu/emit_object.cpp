@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "tc/base/error.h"
+#include "tc/base/fork.h"
 #include "tc/base/str.h"
 #include "tc/cpu/combine_dots.h"
 #include "tc/cpu/expand_divisions.h"
@@ -74,7 +75,7 @@ std::vector<std::uint8_t> bitcode_of(const std::string& functions) {
 
 /// The lane functions for the instruction set of \p target, made once.
 const std::vector<std::uint8_t>& lane_function_bitcode_once(const Target& target) {
-  static std::mutex mutex;
+  static ForkMutex& mutex = *new ForkMutex;
   static std::map<std::tuple<Target::Isa, bool, bool>, std::vector<std::uint8_t>> made;
   std::lock_guard lock(mutex);
   auto& bitcode = made[{target.isa, target.bf16_dot, target.int8_dot}];

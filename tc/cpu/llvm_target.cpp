@@ -2,7 +2,9 @@
 
 #include <llvm/IR/Metadata.h>
 #include <llvm/IR/Module.h>
+#include <llvm/InitializePasses.h>
 #include <llvm/MC/TargetRegistry.h>
+#include <llvm/PassRegistry.h>
 #include <llvm/Support/Host.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
@@ -11,6 +13,7 @@
 #include <mutex>
 
 #include "tc/base/error.h"
+#include "tc/base/fork.h"
 #include "tc/base/str.h"
 
 namespace tc::cpu {
@@ -34,13 +37,36 @@ std::string dot_features(const Target& target) {
 
 }  // namespace
 
+namespace {
+
+/// Registers the passes of LLVM, which else each does the first time it is made.
+void register_passes() {
+  auto& passes = *llvm::PassRegistry::getPassRegistry();
+  llvm::initializeCore(passes);
+  llvm::initializeTransformUtils(passes);
+  llvm::initializeScalarOpts(passes);
+  llvm::initializeVectorization(passes);
+  llvm::initializeInstCombine(passes);
+  llvm::initializeAggressiveInstCombine(passes);
+  llvm::initializeIPO(passes);
+  llvm::initializeAnalysis(passes);
+  llvm::initializeCodeGen(passes);
+  llvm::initializeGlobalISel(passes);
+  llvm::initializeTarget(passes);
+}
+
+}  // namespace
+
 void initialize_llvm() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-    llvm::InitializeNativeTargetDisassembler();
-  });
+  static ForkMutex& mutex = *new ForkMutex;
+  static bool done = false;
+  std::lock_guard lock(mutex);
+  if (done) return;
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  llvm::InitializeNativeTargetDisassembler();
+  register_passes();
+  done = true;
 }
 
 Halide::Target halide_target(const Target& target) {

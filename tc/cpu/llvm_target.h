@@ -13,7 +13,7 @@ class TargetMachine;
 
 namespace tc::cpu {
 
-/// Initialises LLVM's native code generator once.
+/// Initialises LLVM's native code generator once; a fork waits for it.
 void initialize_llvm();
 
 /// \p target in Halide's words: no runtime, no bounds queries.

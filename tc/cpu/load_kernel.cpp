@@ -2,8 +2,10 @@
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <atomic>
+#include <mutex>
 
 #include "tc/base/error.h"
+#include "tc/base/fork.h"
 #include "tc/base/str.h"
 #include "tc/cpu/kernel.h"
 #include "tc/cpu/llvm_target.h"
@@ -48,6 +50,7 @@ class Linker {
   }
 
   JITDylib& load(const ObjectCode& code) {
+    std::lock_guard lock(mutex_);
     auto& library = check_reference(jit_->createJITDylib(str(code.function, ".", next_++)));
     library.addToLinkOrder(*runtime_);
     check(jit_->addObjectFile(library, llvm::MemoryBuffer::getMemBufferCopy(code.bytes, code.function)));
@@ -55,13 +58,18 @@ class Linker {
   }
 
   KernelFunction find(JITDylib& library, const std::string& function) {
+    std::lock_guard lock(mutex_);
     auto symbol = check(jit_->lookup(library, function));
     return llvm::jitTargetAddressToFunction<KernelFunction>(symbol.getAddress());
   }
 
-  void unload(JITDylib& library) { llvm::consumeError(jit_->getExecutionSession().removeJITDylib(library)); }
+  void unload(JITDylib& library) {
+    std::lock_guard lock(mutex_);
+    llvm::consumeError(jit_->getExecutionSession().removeJITDylib(library));
+  }
 
  private:
+  ForkMutex mutex_;  ///< no fork finds the linker at work: its own locks are no child's to open
   std::unique_ptr<LLJIT> jit_;
   JITDylib* runtime_ = nullptr;
   std::atomic<int> next_{0};

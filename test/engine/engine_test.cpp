@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <limits>
+#include <thread>
+
 #include <algorithm>
 #include <new>
 #include <stdexcept>
@@ -141,6 +145,39 @@ TEST(Engine, IndexTensorsAreChecked) {
     EXPECT_THROW(engine.run(handle, {table, index}, {out}), ArgumentError);
     EXPECT_EQ(out.values, before);
   }
+}
+
+/// Another thread changes the index tensor between its check and its use, which must not make a read go outside.
+TEST(Engine, IndexTensorsThatChangeMeanwhileAreHeldInside) {
+  ExecutionEngine engine;
+  engine.define("def gather(float(E) T, int32(N) I) -> (O) { O(n) = T(I(n)) }\n"
+                "def deep(float(E) T, int32(E) J, int32(N) I) -> (O) { O(n) = T(J(I(n))) }\n"
+                "def bag(float(E,D) T, int32(N,L) I) -> (O) { O(n,d) +=! T(I(n,l), d) }");
+  Floats vector({64}, 1), table({64, 16}, 1);
+  Array<std::int32_t> index({4096}), lists({256, 16}), inner({64});
+  std::atomic<bool> done{false};
+  std::thread other([&] {
+    const std::int32_t values[] = {1 << 30, 3, std::numeric_limits<std::int32_t>::min(), 63, -1, 0, 64};
+    for (std::size_t i = 0; !done; ++i)
+      for (auto* changed : {&index, &lists, &inner}) {
+        auto* value = changed->values.data() + (i * 61) % changed->values.size();
+        __atomic_store_n(value, values[i % 7], __ATOMIC_RELAXED);
+        __atomic_store_n(value, 5, __ATOMIC_RELAXED);
+      }
+  });
+  Floats out({4096}), sums({256, 16});
+  auto run = [&](const char* name, ExecutionEngine::Views inputs, Floats& output) {
+    auto handle = engine.compile(name, {inputs.begin(), inputs.end()});
+    for (int i = 0; i < 2000; ++i) try {
+        engine.run(handle, inputs, {output});
+      } catch (const ArgumentError&) {
+      }
+  };
+  run("gather", {vector, index}, out);
+  run("deep", {vector, inner, index}, out);
+  run("bag", {table, lists}, sums);
+  done = true;
+  other.join();
 }
 
 TEST(Engine, ErrorsAreTyped) {

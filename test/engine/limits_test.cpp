@@ -210,6 +210,36 @@ TEST(ExecutableCache, AForkedChildBeginsAnewWhatItsParentMakes) {
   slow.join();
 }
 
+/// Children forked at any moment of a compile in the parent compile the same, and something else, and run it.
+TEST(ExecutableCache, ForkedChildrenCompileWhatTheirParentIsCompiling) {
+  ExecutableCache cache;
+  auto module = define(mm);
+  for (int size = 20; size < 26; ++size) {
+    auto a = count_up({size, 7}), b = count_up({7, size});
+    std::thread compiling([&] { compile_cached(cache, module.functions[0], {a, b}); });
+    for (int i = 0; i < 2; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1 + (size - 20) * 7 + i * 11));
+      pid_t child = ::fork();
+      if (child == 0) {
+        ::alarm(120);
+        bool right = true;
+        for (int n : {size, size + 100}) {
+          auto c = count_up({n, 7}), d = count_up({7, n});
+          Floats out({n, n});
+          compile_cached(cache, module.functions[0], {c, d})
+              ->run(std::vector<TensorView>{c, d}, std::vector<TensorView>{out});
+          right = right && out.values == product(c, d);
+        }
+        ::_exit(right ? 0 : 1);
+      }
+      int status = 0;
+      ::waitpid(child, &status, 0);
+      EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    }
+    compiling.join();
+  }
+}
+
 TEST(Limits, OptionsThatAreUsedAgainHaveNoOldDeadline) {
   auto module = define(mm);
   std::vector<TensorSpec> specs{contiguous(DType::Float32, {2, 3}), contiguous(DType::Float32, {3, 2})};
