@@ -49,8 +49,7 @@ bool Cancellation::was_cancelled() const {
   return false;
 }
 
-bool Cancellation::requested() const {
-  if (was_cancelled()) return true;
+bool Cancellation::is_late() const {
   Clock::rep now = 0;
   for (const auto* state = state_.get(); state; state = state->outer.get()) {
     auto deadline = state->deadline.load();
@@ -61,9 +60,11 @@ bool Cancellation::requested() const {
   return false;
 }
 
+bool Cancellation::requested() const { return was_cancelled() || is_late(); }
+
 void Cancellation::check(const char* where) const {
   if (was_cancelled()) throw CancelledError(std::string("cancelled in ") + where);
-  if (requested()) throw ResourceError(std::string("the time limit was reached in ") + where);
+  if (is_late()) throw ResourceError(std::string("the time limit was reached in ") + where);
 }
 
 CancellationScope::CancellationScope(const Cancellation& cancellation) : outer_(current), cancellation_(cancellation) {

@@ -24,6 +24,7 @@ class Cancellation {
  private:
   struct State;
   bool was_cancelled() const;
+  bool is_late() const;
 
   std::shared_ptr<State> state_;
 };

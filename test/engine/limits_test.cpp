@@ -77,7 +77,7 @@ TEST(Supervise, ARequestFromAnotherThreadEndsIt) {
     cancellation.cancel();
   });
   EXPECT_THROW(run_supervised(limits, "a test", [](Supervision& supervision) {
-                 while (!supervision.cancellation().requested()) std::this_thread::yield();
+                 for (;;) supervision.cancellation().check("a loop");
                }),
                CancelledError);
   other.join();
