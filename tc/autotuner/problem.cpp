@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "tc/base/error.h"
+#include "tc/base/file_size_signal.h"
 #include "tc/base/str.h"
 
 namespace tc::autotuner {
@@ -78,6 +79,7 @@ Layout layout_of(const std::vector<engine::Argument>& arguments) {
 }
 
 SharedMemory::SharedMemory(std::size_t bytes) : bytes_(std::max(bytes, page)) {
+  NoFileSizeSignal guard;
   file_ = ::memfd_create("tensors", MFD_CLOEXEC);
   bool made = file_ >= 0 && ::ftruncate(file_, static_cast<off_t>(bytes_)) == 0;
   void* data = made ? ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0) : MAP_FAILED;
