@@ -300,5 +300,9 @@ def compile(
 
 
 def load(binary: bytes) -> Executable:
-    """The executable that `serialise` wrote. Raises ArgumentError for other bytes, OptionsError for another machine's."""
+    """The executable that `serialise` wrote. Raises ArgumentError for other bytes, OptionsError for another machine's.
+
+    Only for trusted input: the bytes hold machine code, which runs with all rights of this process. Damage is noticed, ill will is not:
+    crafted bytes can do anything, from here on. Load them only from where you would take a program.
+    """
     return Executable(_core.load_executable(binary))

@@ -1,7 +1,5 @@
 #include "tc/autotuner/checkpoint.h"
 
-#include <filesystem>
-
 #include "tc/autotuner/message.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
@@ -15,6 +13,11 @@ constexpr const char* title = "tc_autotune checkpoint 2";
 constexpr std::uint64_t most_bytes = std::uint64_t(1) << 30;
 
 std::string digest(const std::string& body) { return cache::hex(cache::sha256(body)); }
+
+/// The first bytes of all checkpoints, whatever their version.
+std::string title_head() { return encode({title}).substr(0, encode({title}).size() - 1); }
+
+bool is_checkpoint(std::string_view head) { return head == title_head(); }
 
 Message message_of(const Candidate& candidate) {
   return {candidate.options.to_text(),  name(candidate.status),   exact_text(candidate.seconds),
@@ -63,14 +66,12 @@ void save(const Checkpoint& checkpoint, const std::string& file) {
   for (const auto& candidate : checkpoint.candidates) candidates.push_back(encode(message_of(candidate)));
   auto body = encode({checkpoint.identity, checkpoint.search, exact_text(checkpoint.elapsed),
                       str(checkpoint.generation), encode(candidates)});
-  std::filesystem::path path(file);
-  auto folder = path.has_parent_path() ? path.parent_path().string() : std::string(".");
-  auto problem = cache::write_file(folder, path.filename().string(), encode({title, digest(body), body}), {});
+  auto problem = cache::replace_file(file, encode({title, digest(body), body}), title_head().size(), is_checkpoint);
   if (!problem.empty()) throw ResourceError(str("the checkpoint '", file, "' cannot be written: ", problem));
 }
 
 std::optional<Checkpoint> load_checkpoint(const std::string& file) {
-  auto read = cache::read_file(file, {most_bytes, false});
+  auto read = cache::read_file(file, {most_bytes});
   auto fields = decode(read.bytes);
   if (!fields || fields->size() != 3 || (*fields)[0] != title || digest((*fields)[2]) != (*fields)[1])
     return std::nullopt;

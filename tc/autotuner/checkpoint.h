@@ -17,7 +17,8 @@ struct Checkpoint {
   std::vector<Candidate> candidates;
 };
 
-/// Puts \p checkpoint into \p file, whole or not at all. Throws ResourceError if it cannot.
+/// Puts \p checkpoint into \p file, whole or not at all. A file that is there is replaced only if it is empty or a
+/// checkpoint. Throws ResourceError if it cannot.
 void save(const Checkpoint& checkpoint, const std::string& file);
 /// The inverse: nothing where there is no file, or one that is damaged or something else.
 std::optional<Checkpoint> load_checkpoint(const std::string& file);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tc/base/error.h"
 #include "tc/base/log.h"
 #include "tc/base/str.h"
 #include "tc/cache/build_id.h"
@@ -22,10 +23,12 @@ std::atomic<std::uint64_t> changes_of_options{0};
 /// Why nobody would read the entry \p bytes, for example for a time that no clock gives; "" for nothing.
 std::string unreadable(const std::string& bytes) {
   OptionsEntry entry;
-  return parse(bytes, entry) == Fault::None
-             ? ""
-             : "options are not kept that no reader would take: is their time that of a clock?";
+  if (parse(bytes, entry) == Fault::None) return "";
+  return "options are not kept that no reader would take: is their time that of a clock, and their note plain text "
+         "(UTF-8, without control characters)?";
 }
+
+std::string not_kept(const std::string& problem) { return str("machine code is not kept: ", problem); }
 
 }  // namespace
 
@@ -120,8 +123,7 @@ bool Cache::put(OptionsEntry entry) {
   auto bytes = to_bytes(entry);
   auto problem = unreadable(bytes);
   if (problem.empty()) {
-    auto where = options_place(settings_.folder, options_name(entry, bytes));
-    problem = keep(settings_.folder, where, bytes, {false, true});
+    problem = keep(options_place(settings_.folder, options_name(entry, bytes)), bytes);
   }
   if (!problem.empty()) warn(problem);
   options_changed();
@@ -132,18 +134,13 @@ std::optional<CodeEntry> Cache::find_code(const Key& key, const std::string& opt
   if (settings_.folder.empty()) return std::nullopt;
   const auto& build = compiler_build_id();
   auto where = code_place(settings_.folder, code_name(key, options, source, build));
-  auto problem = untrusted_code(settings_.folder);
-  if (!problem.empty()) {
-    warn(str("machine code is not kept: ", problem));
-    return std::nullopt;
-  }
-  auto loaded = load_code(where);
+  auto purpose = settings_.writable ? Purpose::Change : Purpose::Read;
+  auto loaded = load_code(where, purpose, settings_.writable ? stamp_age : 0);
   if (!loaded.problem.empty()) warn(loaded.problem);
   auto& entry = loaded.entry;
   if (loaded.fault != Fault::None || !(entry.key == key) || entry.options != options || entry.source != source ||
       entry.build != build)
     return std::nullopt;
-  if (settings_.writable && seconds_since_1970() - loaded.modified_at > stamp_age) touch(where.path());
   return std::move(entry);
 }
 
@@ -152,13 +149,9 @@ bool Cache::put(CodeEntry entry) {
   entry.build = compiler_build_id();
   if (entry.created_at == 0) entry.created_at = seconds_since_1970();
   auto where = code_place(settings_.folder, code_name(entry.key, entry.options, entry.source, entry.build));
-  auto problem = untrusted_code(settings_.folder);
-  if (problem.empty()) {
-    problem = keep(settings_.folder, where, to_bytes(entry), {true, false});
-    if (!problem.empty()) warn(problem);
-  } else {
-    warn(str("machine code is not kept: ", problem));
-  }
+  auto [secret, problem] = user_secret(true);
+  if (secret) problem = keep(where, to_bytes(entry, *secret));
+  if (!problem.empty()) warn(not_kept(problem));
   if (problem.empty() && code_puts_++ % puts_a_check == 0) keep_size();
   return problem.empty();
 }
@@ -167,7 +160,11 @@ void Cache::keep_size() {
   GcRules rules;
   rules.max_bytes = settings_.max_bytes;
   rules.only_when_full = true;
-  gc(settings_.folder, rules);
+  try {
+    gc(settings_.folder, rules);
+  } catch (const Error& error) {
+    warn(error.what());
+  }
 }
 
 }  // namespace tc::cache

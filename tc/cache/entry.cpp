@@ -2,11 +2,13 @@
 
 #include <google/protobuf/unknown_field_set.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <tuple>
 
 #include "tc/base/error.h"
+#include "tc/base/plain_text.h"
 #include "tc/base/str.h"
 #include "tc/proto/cache_entry.pb.h"
 
@@ -82,16 +84,19 @@ bool read(const proto::CacheMeasurement& in, Measurement& measured) {
   return measured.median_ns > 0;
 }
 
-/// The payload of \p bytes as \p message.
+/// \p payload as \p message.
 template <typename Message>
-Fault read_message(Kind kind, std::string_view bytes, Message& message) {
-  auto unsealed = unseal(kind, bytes);
-  if (unsealed.fault != Fault::None) return unsealed.fault;
-  bool fits = unsealed.payload.size() <= static_cast<std::size_t>(std::numeric_limits<int>::max());
-  if (!fits || !message.ParseFromArray(unsealed.payload.data(), static_cast<int>(unsealed.payload.size())))
-    return Fault::Damaged;
+Fault read_message(std::string_view payload, Message& message) {
+  bool fits = payload.size() <= static_cast<std::size_t>(std::numeric_limits<int>::max());
+  if (!fits || !message.ParseFromArray(payload.data(), static_cast<int>(payload.size()))) return Fault::Damaged;
   if (!message.has_schema_version()) return Fault::Damaged;
   return message.oldest_reader() > schema_version ? Fault::Foreign : Fault::None;
+}
+
+/// Are all texts of \p entry such that they can be shown?
+bool is_plain(const OptionsEntry& entry) {
+  bool plain = is_plain_text(entry.key.program) && is_plain_text(entry.key.target) && is_plain_text(entry.note);
+  return plain && (!entry.measured || (is_plain_text(entry.measured->machine) && is_plain_text(entry.measured->build)));
 }
 
 template <typename Message>
@@ -109,6 +114,10 @@ Digest code_digest(const Key& key, const std::string& options, const std::string
   return sha256(out.bytes());
 }
 
+Digest code_mark(std::string_view message, const Secret& secret) {
+  return hmac_sha256(secret, str("tc-code-entry-1\n", message));
+}
+
 std::string to_bytes(const OptionsEntry& entry) {
   proto::OptionsEntry message;
   write_version(message);
@@ -122,7 +131,7 @@ std::string to_bytes(const OptionsEntry& entry) {
   return seal(Kind::Options, message.SerializeAsString());
 }
 
-std::string to_bytes(const CodeEntry& entry) {
+std::string to_bytes(const CodeEntry& entry, const Secret& secret) {
   proto::CodeEntry message;
   write_version(message);
   write(entry.key, *message.mutable_key());
@@ -134,12 +143,16 @@ std::string to_bytes(const CodeEntry& entry) {
   for (const auto& stage : entry.verified_stages) message.mutable_certificate()->add_stages(stage);
   message.set_compile_milliseconds(entry.compile_milliseconds);
   message.set_created_at(entry.created_at);
-  return seal(Kind::Code, message.SerializeAsString());
+  auto bytes = message.SerializeAsString();
+  auto mark = code_mark(bytes, secret);
+  return seal(Kind::Code, bytes.insert(0, reinterpret_cast<const char*>(mark.data()), mark.size()));
 }
 
 Fault parse(std::string_view bytes, OptionsEntry& entry) {
   proto::OptionsEntry message;
-  auto fault = read_message(Kind::Options, bytes, message);
+  auto unsealed = unseal(Kind::Options, bytes);
+  if (unsealed.fault != Fault::None) return unsealed.fault;
+  auto fault = read_message(unsealed.payload, message);
   if (fault != Fault::None) return fault;
   OptionsEntry result;
   if (!read(message.key(), result.key)) return Fault::Foreign;
@@ -153,13 +166,21 @@ Fault parse(std::string_view bytes, OptionsEntry& entry) {
   if (message.has_measured() && !read(message.measured(), result.measured.emplace())) return Fault::Foreign;
   result.created_at = message.created_at();
   result.note = message.note();
+  if (!is_plain(result)) return Fault::Foreign;
   entry = std::move(result);
   return Fault::None;
 }
 
-Fault parse(std::string_view bytes, CodeEntry& entry) {
+Fault parse(std::string_view bytes, const Secret& secret, CodeEntry& entry) {
   proto::CodeEntry message;
-  auto fault = read_message(Kind::Code, bytes, message);
+  auto unsealed = unseal(Kind::Code, bytes);
+  if (unsealed.fault != Fault::None) return unsealed.fault;
+  Digest mark;
+  if (unsealed.payload.size() < mark.size()) return Fault::Damaged;
+  std::copy_n(unsealed.payload.begin(), mark.size(), mark.begin());
+  auto payload = unsealed.payload.substr(mark.size());
+  if (!equal_marks(mark, code_mark(payload, secret))) return Fault::Unauthentic;
+  auto fault = read_message(payload, message);
   if (fault != Fault::None) return fault;
   CodeEntry result;
   if (!read(message.key(), result.key)) return Fault::Foreign;

@@ -8,6 +8,7 @@
 
 #include "tc/cache/frame.h"
 #include "tc/cache/key.h"
+#include "tc/cache/secret.h"
 #include "tc/options/mapping_options.h"
 
 namespace tc::cache {
@@ -68,13 +69,17 @@ struct CodeEntry {
 /// The identity of code: of its key, options, source and build.
 Digest code_digest(const Key& key, const std::string& options, const std::string& source, const std::string& build);
 
-/// The bytes of a file.
+/// The bytes of a file; those of code carry the mark that \p secret makes of them.
 std::string to_bytes(const OptionsEntry& entry);
-std::string to_bytes(const CodeEntry& entry);
+std::string to_bytes(const CodeEntry& entry, const Secret& secret);
 
-/// The inverses of to_bytes. Foreign is also what a newer schema says this library must not read.
+/// The mark of code whose file holds \p message after it, by which a user knows what his own processes made.
+Digest code_mark(std::string_view message, const Secret& secret);
+
+/// The inverses of to_bytes. Foreign is also what a newer schema says this library must not read, and options with a text
+/// that is not plain (tc/base/plain_text.h). Of code that \p secret did not mark nothing is looked at.
 Fault parse(std::string_view bytes, OptionsEntry& entry);
-Fault parse(std::string_view bytes, CodeEntry& entry);
+Fault parse(std::string_view bytes, const Secret& secret, CodeEntry& entry);
 
 /// Where and how options are to be used, or were measured; "" and 0: wherever, on however many.
 struct Circumstances {

@@ -1,4 +1,3 @@
-#include <filesystem>
 #include <map>
 
 #include "tc/base/error.h"
@@ -14,6 +13,13 @@ constexpr std::uint64_t export_limit = std::uint64_t(1) << 30;
 constexpr int length_bytes = 8;
 
 std::string damaged(const std::string& file) { return str("'", file, "' is not, whole, an export of a cache"); }
+
+/// Do the first bytes of a file say that it is an export?
+constexpr std::size_t export_head = 16;
+bool is_export(std::string_view head) {
+  return head.size() == export_head && is_of_a_cache(head) &&
+         get_bytes(head, 12, 4) == static_cast<std::uint64_t>(Kind::Export);
+}
 
 /// Takes the next entry from the front of \p payload. Throws ArgumentError.
 std::string_view next_entry(std::string_view& payload, const std::string& file) {
@@ -42,15 +48,13 @@ std::size_t export_options(const std::string& folder, const std::string& file, b
     put_bytes(payload, bytes.size(), length_bytes);
     payload += bytes;
   }
-  std::filesystem::path path(file);
-  auto above = path.parent_path().string();
-  auto problem = write_file(above.empty() ? "." : above, path.filename().string(), seal(Kind::Export, payload), {});
+  auto problem = replace_file(file, seal(Kind::Export, payload), export_head, is_export);
   if (!problem.empty()) throw ResourceError(problem);
   return entries.size();
 }
 
 Transfer import_options(const std::string& folder, const std::string& file) {
-  auto read = read_file(file, {export_limit, false});
+  auto read = read_file(file, {export_limit});
   if (read.fault == Fault::Absent) throw ArgumentError(str("there is no file '", file, "'"));
   if (read.fault != Fault::None) throw ArgumentError(read.problem);
   auto unsealed = unseal(Kind::Export, read.bytes);

@@ -9,6 +9,7 @@ namespace tc::cache {
 namespace {
 
 constexpr std::string_view magic = "TCCACHE\n";
+static_assert(magic.size() == magic_size);
 constexpr std::uint32_t format_version = 1;
 constexpr std::size_t head_size = 24;  ///< up to the checksum
 constexpr std::size_t frame_size = head_size + sizeof(Digest);
@@ -47,5 +48,7 @@ Unsealed unseal(Kind kind, std::string_view bytes) {
   if (get_bytes(bytes, 12, 4) != static_cast<std::uint32_t>(kind)) return {Fault::Foreign, {}};
   return {Fault::None, payload};
 }
+
+bool is_of_a_cache(std::string_view head) { return magic.starts_with(head.substr(0, magic_size)); }
 
 }  // namespace tc::cache

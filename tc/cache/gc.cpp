@@ -1,9 +1,8 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <map>
 #include <utility>
 
+#include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/cache/maintain.h"
 
@@ -16,8 +15,8 @@ class Collector {
   Collector(const std::string& folder, const GcRules& rules)
       : folder_(folder),
         rules_(rules),
-        options_(find_files(options_root(folder))),
-        code_(find_files(code_root(folder))) {
+        options_(find_options(folder)),
+        code_(find_code(folder)) {
     for (const auto* files : {&options_, &code_})
       for (const auto& found : *files) report_.bytes_left += found.file.size;
   }
@@ -28,8 +27,8 @@ class Collector {
       if (report_.bytes_left > rules_.max_bytes) remove_least_used(rules_.max_bytes - rules_.max_bytes / 8);
       return report_;
     }
-    std::erase_if(options_, [&](const Found& found) { return remove_if_damaged<OptionsEntry>(found, options_limit); });
-    std::erase_if(code_, [&](const Found& found) { return remove_if_damaged<CodeEntry>(found, code_limit); });
+    for (auto* files : {&options_, &code_})
+      std::erase_if(*files, [&](const Found& found) { return remove_if_damaged(found); });
     remove_worse();
     remove_least_used(rules_.max_bytes);
     return report_;
@@ -39,7 +38,11 @@ class Collector {
   void remove(const Found& found) { remove(found.place, found.file.size); }
 
   void remove(const Place& place, std::uint64_t size) {
-    if (::unlink(place.path().c_str()) != 0) return;
+    auto opened = open_place(place, Purpose::Change);
+    if (opened.folder && remove_own(opened.folder, place.name)) count(size);
+  }
+
+  void count(std::uint64_t size) {
     ++report_.removed.files;
     report_.removed.bytes += size;
     report_.bytes_left -= std::min(report_.bytes_left, size);
@@ -55,23 +58,16 @@ class Collector {
     });
   }
 
-  template <typename Entry>
-  static bool is_damaged(const Place& place, const std::string& name, std::uint64_t limit) {
-    Entry entry;
-    auto file = read_file(place.path(), {limit, false});
-    return file.fault == Fault::None && read_entry(name, file.bytes, entry) == Fault::Damaged;
-  }
-
   /// A writer may put a whole file in the place of a damaged one at any moment, so the file is moved away, looked at
   /// again, and put back if it is whole.
-  template <typename Entry>
-  bool remove_if_damaged(const Found& found, std::uint64_t limit) {
-    const auto& name = found.place.name;
-    if (!is_damaged<Entry>(found.place, name, limit)) return false;
-    Place aside{found.place.folder, str(".tmp-bad-", ::getpid(), "-", name)};
-    if (::rename(found.place.path().c_str(), aside.path().c_str()) != 0) return false;
-    if (!is_damaged<Entry>(aside, name, limit)) ::rename(aside.path().c_str(), found.place.path().c_str());
-    remove(aside, found.file.size);
+  bool remove_if_damaged(const Found& found) {
+    const auto& place = found.place;
+    auto opened = open_place(place, Purpose::Change);
+    if (!opened.folder || !is_damaged(opened.folder, place, place.name)) return false;
+    auto aside = move_aside(opened.folder, place.name);
+    if (aside.empty()) return false;
+    if (!is_damaged(opened.folder, place, aside)) return rename_file(opened.folder, aside, place.name), false;
+    if (remove_file(opened.folder, aside)) count(found.file.size);
     return true;
   }
 
@@ -102,6 +98,10 @@ class Collector {
 
 }  // namespace
 
-GcReport gc(const std::string& folder, const GcRules& rules) { return Collector(folder, rules).run(); }
+GcReport gc(const std::string& folder, const GcRules& rules) {
+  auto problem = open_cache(folder, Part::Options, Purpose::Change).problem;
+  if (!problem.empty()) throw ArgumentError(str("nothing is removed: ", problem));
+  return Collector(folder, rules).run();
+}
 
 }  // namespace tc::cache

@@ -1,29 +1,105 @@
 #include "tc/cache/layout.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <filesystem>
 
 #include "tc/base/str.h"
 
 namespace tc::cache {
 namespace {
 
-constexpr std::size_t id_bytes = 16;                   ///< of a digest, in names of files
-constexpr std::size_t family_size = 2 * id_bytes + 1;  ///< of the prefix that a family has in common
+constexpr std::size_t id_bytes = 16;                     ///< of a digest, in names of files
+constexpr std::size_t id_digits = 2 * id_bytes;          ///< of such an id
+constexpr std::size_t family_size = id_digits + 1;       ///< of the prefix that a family has in common
+constexpr std::size_t key_size = 2 * family_size;        ///< of that of a key
+constexpr std::size_t code_digits = 2 * sizeof(Digest);  ///< of the name of code
 constexpr std::string_view options_suffix = ".options", code_suffix = ".code";
 
+const char* name_of(Part part) { return part == Part::Options ? "options" : "code"; }
+
+bool is_hex(std::string_view text) { return text.find_first_not_of("0123456789abcdef") == std::string_view::npos; }
+
+bool is_folder_name(const std::string& name) { return name.size() == 2 && is_hex(name); }
+
+bool is_options_name(std::string_view name) {
+  if (name.size() != key_size + id_digits + options_suffix.size() || !name.ends_with(options_suffix)) return false;
+  auto id = [&](std::size_t at) { return is_hex(name.substr(at, id_digits)); };
+  return id(0) && name[id_digits] == '-' && id(family_size) && name[family_size + id_digits] == '-' && id(key_size);
+}
+
+bool is_code_name(std::string_view name) {
+  return name.size() == code_digits + code_suffix.size() && name.ends_with(code_suffix) &&
+         is_hex(name.substr(0, code_digits));
+}
+
+/// Is there a file of the cache's name in its place?
+bool is_own(const Place& place) {
+  if (is_temporary(place.name)) return true;
+  if (place.part == Part::Code)
+    return is_code_name(place.name) && code_place(place.root, place.name).below == place.below;
+  return is_options_name(place.name) && options_place(place.root, place.name).below == place.below;
+}
+
 std::string damage(const Place& place, Fault fault) {
-  return fault == Fault::Damaged ? str("'", place.path(), "' is damaged") : std::string();
+  if (fault == Fault::Damaged) return str("'", place.path(), "' is damaged");
+  if (fault == Fault::Unauthentic)
+    return str("'", place.path(), "' is not used: it is not marked with the key in '", secret_file(), "'");
+  return "";
 }
 
 std::string family_prefix(const Key& key) { return hex(family(key), id_bytes) + "-"; }
 
-/// Adds the files in \p folder whose names begin with \p prefix.
-void add_files(const std::string& folder, const std::string& prefix, std::vector<Place>& places) {
-  for (auto& file : list_files(folder, false))
-    if (file.name.compare(0, prefix.size(), prefix) == 0) places.push_back({folder, std::move(file.name)});
+FolderRules root_rules(Part part, Purpose purpose) {
+  FolderRules rules;
+  rules.access = part == Part::Code ? Access::OwnWrites : Access::Any;
+  rules.follow = part == Part::Options && purpose == Purpose::Read;
+  rules.make = purpose == Purpose::Make;
+  return rules;
+}
+
+FolderRules rules_below(Part part, Purpose purpose) {
+  FolderRules rules;
+  rules.access = part == Part::Code ? Access::Private : Access::Any;
+  rules.make = purpose == Purpose::Make;
+  rules.tighten = purpose != Purpose::Read;
+  return rules;
+}
+
+/// The folder of \p part in the cache folder \p root.
+OpenedFolder open_part(const std::string& root, Part part, Purpose purpose) {
+  auto opened = open_folder(root, root_rules(part, purpose));
+  return opened.folder ? open_folder(opened.folder, name_of(part), rules_below(part, purpose)) : std::move(opened);
+}
+
+/// Calls \p visit with the files of the cache in \p place, and their sizes and times if \p stat.
+template <typename Visit>
+void visit_files(const Folder& folder, Place place, bool stat, Visit&& visit) {
+  for (auto& file : list_files(folder, stat)) {
+    place.name = file.name;
+    if (is_own(place)) visit(place, file);
+  }
+}
+
+/// The folders of two digits in \p above.
+std::vector<Folder> folders_in(const Folder& above, const FolderRules& rules) {
+  std::vector<Folder> result;
+  for (const auto& name : list_folders(above))
+    if (is_folder_name(name))
+      if (auto opened = open_folder(above, name, rules); opened.folder) result.push_back(std::move(opened.folder));
+  return result;
+}
+
+std::string last_two(const Folder& folder) { return folder.path().substr(folder.path().size() - 2); }
+
+std::vector<Found> sorted(std::vector<Found> found) {
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.place.name < b.place.name; });
+  return found;
+}
+
+/// Adds the files of \p key's family in \p folder whose names begin with \p prefix.
+void add_files(const Folder& folder, const Place& place, const std::string& prefix, std::vector<Place>& places) {
+  visit_files(folder, place, false, [&](const Place& found, const Listed&) {
+    if (found.name.starts_with(prefix)) places.push_back(found);
+  });
 }
 
 }  // namespace
@@ -31,12 +107,26 @@ void add_files(const std::string& folder, const std::string& prefix, std::vector
 std::string options_root(const std::string& folder) { return folder + "/options"; }
 std::string code_root(const std::string& folder) { return folder + "/code"; }
 
+std::string Place::folder() const { return str(root, "/", name_of(part), "/", below); }
+
 Place options_place(const std::string& folder, const std::string& name) {
-  return {str(options_root(folder), "/", name.substr(0, 2), "/", name.substr(family_size, 2)), name};
+  return {folder, Part::Options, str(name.substr(0, 2), "/", name.substr(family_size, 2)), name};
 }
 
 Place code_place(const std::string& folder, const std::string& name) {
-  return {str(code_root(folder), "/", name.substr(0, 2)), name};
+  return {folder, Part::Code, name.substr(0, 2), name};
+}
+
+OpenedFolder open_place(const Place& place, Purpose purpose) {
+  auto opened = open_part(place.root, place.part, purpose);
+  const auto rules = rules_below(place.part, purpose);
+  for (std::size_t begin = 0; opened.folder && begin < place.below.size(); begin += 3)
+    opened = open_folder(opened.folder, place.below.substr(begin, 2), rules);
+  return opened;
+}
+
+OpenedFolder open_cache(const std::string& folder, Part part, Purpose purpose) {
+  return open_folder(folder, root_rules(part, purpose));
 }
 
 std::string key_prefix(const Key& key) { return family_prefix(key) + hex(digest(key), id_bytes) + "-"; }
@@ -44,16 +134,18 @@ std::string key_prefix(const Key& key) { return family_prefix(key) + hex(digest(
 std::vector<Place> options_for(const std::string& folder, const Key& key) {
   std::vector<Place> places;
   const auto prefix = key_prefix(key);
-  add_files(options_place(folder, prefix).folder, prefix, places);
+  const auto place = options_place(folder, prefix);
+  if (auto opened = open_place(place, Purpose::Read); opened.folder) add_files(opened.folder, place, prefix, places);
   return places;
 }
 
 std::vector<Place> options_for_family(const std::string& folder, const Key& key) {
   std::vector<Place> places;
-  const auto prefix = family_prefix(key);
-  std::error_code error;
-  std::filesystem::directory_iterator keys(str(options_root(folder), "/", prefix.substr(0, 2)), error), end;
-  for (; !error && keys != end; keys.increment(error)) add_files(keys->path().string(), prefix, places);
+  const auto prefix = family_prefix(key), first = prefix.substr(0, 2);
+  auto opened = open_place({folder, Part::Options, first, ""}, Purpose::Read);
+  if (!opened.folder) return places;
+  for (const auto& keys : folders_in(opened.folder, rules_below(Part::Options, Purpose::Read)))
+    add_files(keys, {folder, Part::Options, str(first, "/", last_two(keys)), ""}, prefix, places);
   return places;
 }
 
@@ -65,69 +157,94 @@ std::string code_name(const Key& key, const std::string& options, const std::str
   return str(hex(code_digest(key, options, source, build)), code_suffix);
 }
 
-std::vector<Found> find_files(const std::string& root) {
+std::vector<Found> find_options(const std::string& folder) {
   std::vector<Found> found;
-  std::error_code error;
-  std::filesystem::recursive_directory_iterator entries(root, error), end;
-  std::vector<std::string> folders;
-  for (; !error && entries != end; entries.increment(error))
-    if (entries->is_directory(error) && !entries->is_symlink(error)) folders.push_back(entries->path().string());
-  for (const auto& folder : folders)
-    for (auto& file : list_files(folder, true)) found.push_back({{folder, file.name}, file});
-  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.place.name < b.place.name; });
-  return found;
+  auto add = [&](const Place& place, const Listed& file) { found.push_back({place, file}); };
+  const auto rules = rules_below(Part::Options, Purpose::Read);
+  auto part = open_part(folder, Part::Options, Purpose::Read);
+  if (!part.folder) return found;
+  for (const auto& families : folders_in(part.folder, rules))
+    for (const auto& keys : folders_in(families, rules))
+      visit_files(keys, {folder, Part::Options, str(last_two(families), "/", last_two(keys)), ""}, true, add);
+  return sorted(std::move(found));
 }
 
-Fault read_entry(const std::string& name, std::string_view bytes, OptionsEntry& entry) {
+std::vector<Found> find_code(const std::string& folder) {
+  std::vector<Found> found;
+  auto add = [&](const Place& place, const Listed& file) { found.push_back({place, file}); };
+  FolderRules any;
+  auto root = open_folder(folder, any);
+  auto part = root.folder ? open_folder(root.folder, name_of(Part::Code), any) : OpenedFolder();
+  if (!part.folder) return found;
+  for (const auto& files : folders_in(part.folder, any))
+    visit_files(files, {folder, Part::Code, last_two(files), ""}, true, add);
+  return sorted(std::move(found));
+}
+
+Fault read_options(const std::string& name, std::string_view bytes, OptionsEntry& entry) {
   auto fault = parse(bytes, entry);
   return fault == Fault::None && options_name(entry, bytes) != name ? Fault::Damaged : fault;
 }
 
-Fault read_entry(const std::string& name, std::string_view bytes, CodeEntry& entry) {
-  auto fault = parse(bytes, entry);
-  bool own = fault != Fault::None || code_name(entry.key, entry.options, entry.source, entry.build) == name;
-  return own ? fault : Fault::Damaged;
-}
-
 LoadedOptions load_options(const Place& place) {
   LoadedOptions loaded;
-  auto file = read_file(place.path(), {options_limit, false});
+  auto opened = open_place(place, Purpose::Read);
+  loaded.fault = opened.fault;
+  loaded.problem = opened.problem;
+  if (!opened.folder) return loaded;
+  auto file = read_file(opened.folder, place.name, {options_limit});
   loaded.fault = file.fault;
   loaded.problem = file.problem;
   if (file.fault != Fault::None) return loaded;
-  loaded.fault = read_entry(place.name, file.bytes, loaded.entry);
+  loaded.fault = read_options(place.name, file.bytes, loaded.entry);
   loaded.problem = damage(place, loaded.fault);
   loaded.bytes = std::move(file.bytes);
   return loaded;
 }
 
-LoadedCode load_code(const Place& place) {
+LoadedCode load_code(const Place& place, Purpose purpose, std::int64_t stamp_age) {
   LoadedCode loaded;
-  auto file = read_file(place.path(), {code_limit, true});
-  loaded.fault = file.fault;
-  loaded.problem = file.problem;
-  loaded.modified_at = file.modified_at;
-  if (file.fault != Fault::None) return loaded;
-  loaded.fault = read_entry(place.name, file.bytes, loaded.entry);
-  loaded.problem = damage(place, loaded.fault);
-  return loaded;
+  auto fail = [&](Fault fault, const std::string& problem) {
+    loaded.fault = fault;
+    loaded.problem = problem;
+    return loaded;
+  };
+  auto opened = open_place(place, purpose);
+  if (!opened.folder)
+    return fail(opened.fault, opened.problem.empty() ? "" : str("machine code is not kept: ", opened.problem));
+  auto file = read_file(opened.folder, place.name, {code_limit, true, true, stamp_age});
+  if (file.fault != Fault::None) return fail(file.fault, file.problem);
+  auto [secret, problem] = user_secret(false);
+  if (!secret && !problem.empty()) return fail(Fault::Unreadable, str("machine code is not kept: ", problem));
+  auto fault = secret ? parse(file.bytes, *secret, loaded.entry) : Fault::Unauthentic;
+  const auto& entry = loaded.entry;
+  bool own = fault != Fault::None || code_name(entry.key, entry.options, entry.source, entry.build) == place.name;
+  if (!own) fault = Fault::Damaged;
+  return fail(fault, damage(place, fault));
 }
 
-std::string keep(const std::string& folder, const Place& place, std::string_view bytes, const WriteRules& rules) {
-  if (bytes.size() > (rules.owner_only ? code_limit : options_limit))
+bool is_damaged(const Folder& folder, const Place& place, const std::string& name) {
+  auto limit = place.part == Part::Code ? code_limit : options_limit;
+  auto file = read_file(folder, name, {limit});
+  if (file.fault != Fault::None || !is_of_a_cache(file.bytes)) return false;
+  OptionsEntry entry;
+  auto fault = place.part == Part::Code ? unseal(Kind::Code, file.bytes).fault
+                                        : read_options(place.name, file.bytes, entry);
+  return fault == Fault::Damaged;
+}
+
+bool remove_own(const Folder& folder, const std::string& name) {
+  auto head = read_head(folder, name, magic_size);
+  return head && is_of_a_cache(*head) && remove_file(folder, name);
+}
+
+std::string keep(const Place& place, std::string_view bytes) {
+  bool code = place.part == Part::Code;
+  if (bytes.size() > (code ? code_limit : options_limit))
     return str("an entry of ", bytes.size(), " bytes is too large to keep");
-  auto problem = make_folder(folder, 0755);
-  return problem.empty() ? write_file(place.folder, place.name, bytes, rules) : problem;
-}
-
-std::string untrusted_code(const std::string& folder) {
-  struct stat info;
-  if (::stat(folder.c_str(), &info) != 0) return "";
-  std::error_code error;
-  auto resolved = std::filesystem::canonical(folder, error).string();
-  if (auto problem = untrusted(resolved); !problem.empty()) return problem;
-  if (::lstat(code_root(folder).c_str(), &info) != 0) return "";
-  return untrusted(code_root(folder));
+  auto opened = open_place(place, Purpose::Make);
+  if (!opened.folder) return opened.problem;
+  return write_file(opened.folder, place.name, bytes, {code, !code});
 }
 
 }  // namespace tc::cache

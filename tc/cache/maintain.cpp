@@ -37,12 +37,12 @@ std::string StoredCode::id() const { return last_part(place.name); }
 Stat stat(const std::string& folder) {
   Stat result;
   std::set<std::string> keys;
-  for (const auto& [place, file] : find_files(options_root(folder))) {
+  for (const auto& [place, file] : find_options(folder)) {
     add(is_temporary(file.name) ? result.temporary : result.options, file.size);
     if (!is_temporary(file.name)) keys.insert(file.name.substr(0, file.name.rfind('-')));
   }
   result.keys = keys.size();
-  for (const auto& [place, file] : find_files(code_root(folder))) {
+  for (const auto& [place, file] : find_code(folder)) {
     if (is_temporary(file.name)) {
       add(result.temporary, file.size);
       continue;
@@ -56,7 +56,7 @@ Stat stat(const std::string& folder) {
 
 std::vector<StoredOptions> list_options(const std::string& folder) {
   std::vector<StoredOptions> result;
-  for (const auto& [place, file] : find_files(options_root(folder))) {
+  for (const auto& [place, file] : find_options(folder)) {
     auto loaded = load_options(place);
     if (loaded.fault == Fault::None) result.push_back({place, std::move(loaded.entry), std::move(loaded.bytes)});
   }
@@ -70,7 +70,7 @@ std::vector<StoredOptions> list_options(const std::string& folder) {
 
 std::vector<StoredCode> list_code(const std::string& folder) {
   std::vector<StoredCode> result;
-  for (const auto& [place, file] : find_files(code_root(folder))) {
+  for (const auto& [place, file] : find_code(folder)) {
     auto loaded = load_code(place);
     if (loaded.fault == Fault::None) result.push_back({place, std::move(loaded.entry), file.size});
   }
@@ -83,12 +83,12 @@ std::vector<Finding> verify(const std::string& folder) {
     if (fault != Fault::None && fault != Fault::Absent)
       findings.push_back({place, fault, problem_of(place, fault, problem)});
   };
-  for (const auto& [place, file] : find_files(options_root(folder))) {
+  for (const auto& [place, file] : find_options(folder)) {
     if (is_temporary(file.name)) continue;
     auto loaded = load_options(place);
     note(place, loaded.fault, loaded.problem);
   }
-  for (const auto& [place, file] : find_files(code_root(folder))) {
+  for (const auto& [place, file] : find_code(folder)) {
     if (is_temporary(file.name)) continue;
     auto loaded = load_code(place);
     note(place, loaded.fault, loaded.problem);
@@ -103,11 +103,11 @@ void add_options(const std::string& folder, std::string_view bytes, Transfer& tr
     return;
   }
   auto where = options_place(folder, options_name(entry, bytes));
-  if (read_file(where.path(), {options_limit, false}).bytes == bytes) {
+  if (load_options(where).bytes == bytes) {
     ++transfer.present;
     return;
   }
-  auto problem = keep(folder, where, bytes, {false, true});
+  auto problem = keep(where, bytes);
   if (!problem.empty()) throw ResourceError(problem);
   ++transfer.taken;
   Cache::options_changed();
@@ -121,9 +121,9 @@ std::size_t remove(const std::string& folder, const std::string& id) {
   for (const auto& stored : list_code(folder))
     if (stored.id().rfind(id, 0) == 0) places.push_back(stored.place);
   for (const auto& place : places) {
-    std::error_code error;
-    std::filesystem::remove(place.path(), error);
-    if (error) throw ResourceError(str("cannot remove '", place.path(), "': ", error.message()));
+    auto opened = open_place(place, Purpose::Change);
+    if (!opened.folder || !remove_own(opened.folder, place.name))
+      throw ResourceError(str("cannot remove '", place.path(), "'", opened.problem.empty() ? "" : ": ", opened.problem));
   }
   Cache::options_changed();
   return places.size();
@@ -134,7 +134,7 @@ Transfer merge(const std::string& into, const std::string& from) {
   if (!std::filesystem::is_directory(from, unknown))
     throw ArgumentError(str("there is no folder '", from, "' to merge"));
   Transfer transfer;
-  for (const auto& [place, file] : find_files(options_root(from)))
+  for (const auto& [place, file] : find_options(from))
     if (!is_temporary(file.name)) add_options(into, load_options(place).bytes, transfer);
   return transfer;
 }

@@ -31,7 +31,7 @@ struct StoredOptions {
 };
 std::vector<StoredOptions> list_options(const std::string& folder);
 
-/// The code of a folder, of all builds, in order of names. Nothing of it is loaded.
+/// The code of a folder that this user's key marks, of all builds, in order of names. Nothing of it is loaded.
 struct StoredCode {
   Place place;
   CodeEntry entry;
@@ -41,7 +41,7 @@ struct StoredCode {
 };
 std::vector<StoredCode> list_code(const std::string& folder);
 
-/// A file that is no entry: damaged, unreadable or foreign.
+/// A file that is no entry: damaged, unreadable, foreign, or code without the mark of this user's key.
 struct Finding {
   Place place;
   Fault fault = Fault::None;
@@ -64,7 +64,7 @@ void add_options(const std::string& folder, std::string_view bytes, Transfer& tr
 
 /// All options of \p folder, only the best of each key, wherever measured, if \p best_only, as one file: equal bytes for
 /// equal content.
-/// Returns how many.
+/// Returns how many. A file that is there is replaced only if it is empty or an export.
 std::size_t export_options(const std::string& folder, const std::string& file, bool best_only = false);
 /// The inverse: adds the options in \p file to \p folder. Throws ArgumentError for a file that is not, whole, an
 /// export.
@@ -87,7 +87,8 @@ struct GcReport {
 };
 /// Removes unfinished and damaged files, options that are not among the best of their key, machine and number of
 /// threads, then the code least recently used until the folder has max_bytes at most. Options that stay are never
-/// removed for their size.
+/// removed for their size. Nothing is touched but files that have, by place, name and first bytes, those of the cache; no
+/// link is followed, and ArgumentError thrown where the folder itself is one.
 GcReport gc(const std::string& folder, const GcRules& rules = {});
 
 }  // namespace tc::cache

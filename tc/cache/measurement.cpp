@@ -6,6 +6,7 @@
 #include <fstream>
 #include <string>
 
+#include "tc/base/plain_text.h"
 #include "tc/cache/build_id.h"
 #include "tc/cache/entry.h"
 #include "tc/cache/file_io.h"
@@ -41,7 +42,7 @@ std::string model_name() {
 
 std::string processor_model() {
   auto name = brand();
-  return name.empty() ? model_name() : name;
+  return plain_text(name.empty() ? model_name() : name);
 }
 
 }  // namespace

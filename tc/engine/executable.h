@@ -72,7 +72,8 @@ struct Image {
   int input_count() const;
   /// Bytes that deserialise() takes back, in another process of the same target too.
   std::string serialise() const;
-  /// Throws ArgumentError for bytes that are not, whole, what serialise() wrote.
+  /// Throws ArgumentError for bytes that are not, whole, what serialise() wrote. Only for trusted input: the bytes hold
+  /// machine code, and those of an attacker can do anything, here, in the constructor of Executable, or when it runs.
   static Image deserialise(const std::string& bytes);
 };
 

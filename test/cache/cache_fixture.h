@@ -14,6 +14,7 @@
 #include "tc/cache/cache.h"
 #include "tc/cache/layout.h"
 #include "tc/cache/maintain.h"
+#include "test/support/own_state.h"
 
 namespace tc::cache {
 
@@ -95,12 +96,20 @@ inline void write_text(const std::string& file, const std::string& bytes) {
   std::ofstream(file, std::ios::binary) << bytes;
 }
 
-/// The only file of \p root, of options or of code.
-inline std::string only_file(const std::string& root) {
-  auto found = find_files(root);
+/// The only file of options, or of code, in the cache folder \p folder.
+inline std::string only_file(const std::vector<Found>& found) {
   EXPECT_EQ(found.size(), 1u);
   return found.empty() ? "" : found[0].place.path();
 }
+inline std::string only_options(const std::string& folder) { return only_file(find_options(folder)); }
+inline std::string only_code(const std::string& folder) { return only_file(find_code(folder)); }
+
+/// Some key, for entries that no cache keeps.
+inline const Secret some_secret = [] {
+  Secret secret;
+  for (std::size_t i = 0; i < secret.size(); ++i) secret[i] = static_cast<std::uint8_t>(i);
+  return secret;
+}();
 
 inline std::string tiles(const std::vector<OptionsEntry>& entries) {
   std::vector<std::string> texts;

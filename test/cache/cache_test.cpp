@@ -1,6 +1,5 @@
 #include "tc/cache/cache.h"
 
-#include <signal.h>
 #include <sys/resource.h>
 
 #include <atomic>
@@ -78,12 +77,13 @@ TEST(Cache, CodeOfAnotherBuildIsNot) {
   CacheInFolder test;
   auto other = code(key, "the image");
   other.build = "another build";
+  const auto secret = user_secret(true).secret.value();
   auto name = code_name(key, other.options, other.source, compiler_build_id());
   auto where = code_place(test.folder / "cache", name);
-  ASSERT_EQ(write_file(where.folder, where.name, to_bytes(other), {true, false}), "");
+  ASSERT_EQ(keep(where, to_bytes(other, secret)), "");
   EXPECT_FALSE(test.cache.find_code(key, other.options, other.source));
   auto own = code_place(test.folder / "cache", code_name(key, other.options, other.source, other.build));
-  ASSERT_EQ(write_file(own.folder, own.name, to_bytes(other), {true, false}), "");
+  ASSERT_EQ(keep(own, to_bytes(other, secret)), "");
   EXPECT_FALSE(test.cache.find_code(key, other.options, other.source));
   EXPECT_EQ(stat(test.folder / "cache").code_of_other_builds.files, 1u);
 }
@@ -123,7 +123,7 @@ TEST(Cache, BuildsAreToldByTheirSources) {
 TEST(Cache, EveryFlippedBitAndEveryTruncationIsAMiss) {
   CacheInFolder test;
   ASSERT_TRUE(test.cache.put(tuned(key, 8, 200)));
-  auto file = only_file(options_root(test.folder / "cache"));
+  auto file = only_options(test.folder / "cache");
   const auto bytes = text_of(file);
   for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
     auto flipped = bytes;
@@ -145,7 +145,7 @@ TEST(Cache, SwappedFilesAreMisses) {
   const auto other = product_key(3, 4, 6);
   ASSERT_TRUE(test.cache.put(tuned(key, 8, 200)));
   ASSERT_TRUE(test.cache.put(tuned(other, 16, 100)));
-  auto files = find_files(options_root(test.folder / "cache"));
+  auto files = find_options(test.folder / "cache");
   auto a = files[0].place.path(), b = files[1].place.path();
   auto bytes = text_of(a);
   write_text(a, text_of(b));
@@ -158,7 +158,7 @@ TEST(Cache, SwappedFilesAreMisses) {
 TEST(Cache, DamagedEntriesDoNotHideWholeOnes) {
   CacheInFolder test;
   ASSERT_TRUE(test.cache.put(tuned(key, 8, 200)));
-  write_text(only_file(options_root(test.folder / "cache")), "rubbish");
+  write_text(only_options(test.folder / "cache"), "rubbish");
   ASSERT_TRUE(test.cache.put(tuned(key, 16, 300)));
   EXPECT_EQ(tiles(test.cache.find(key)), "tile=16x32");
   ASSERT_TRUE(test.cache.put(tuned(key, 8, 200)));
@@ -210,7 +210,7 @@ TEST(Cache, CodeFoldersAreOfOneUser) {
   struct stat info;
   ASSERT_EQ(::stat(code_root(test.folder / "cache").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0700u);
-  ASSERT_EQ(::stat(only_file(code_root(test.folder / "cache")).c_str(), &info), 0);
+  ASSERT_EQ(::stat(only_code(test.folder / "cache").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
 }
 
@@ -244,7 +244,7 @@ TEST(Cache, FoldersThatOthersMayWriteAreRefusedForCode) {
 TEST(Cache, CodeFilesThatOthersMayWriteAreRefused) {
   CacheInFolder test;
   ASSERT_TRUE(test.cache.put(code(key, "image")));
-  auto file = only_file(code_root(test.folder / "cache"));
+  auto file = only_code(test.folder / "cache");
   ASSERT_EQ(::chmod(file.c_str(), 0666), 0);
   EXPECT_FALSE(test.cache.find_code(key, "tile=32x32", "def mm(...)"));
   ASSERT_EQ(::chmod(file.c_str(), 0600), 0);
@@ -254,7 +254,7 @@ TEST(Cache, CodeFilesThatOthersMayWriteAreRefused) {
 TEST(Cache, LinksPipesAndGiantsAreRefused) {
   CacheInFolder test;
   ASSERT_TRUE(test.cache.put(tuned(key, 8, 200)));
-  auto file = only_file(options_root(test.folder / "cache"));
+  auto file = only_options(test.folder / "cache");
   auto elsewhere = test.folder / "elsewhere";
   std::filesystem::rename(file, elsewhere);
   std::filesystem::create_symlink(elsewhere, file);
@@ -287,16 +287,14 @@ TEST(Cache, FilesThatMayNotGrowAreNotAcknowledged) {
   CacheInFolder test;
   struct rlimit before;
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-  ::signal(SIGXFSZ, SIG_IGN);
   struct rlimit small = before;
   small.rlim_cur = 100;
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
   EXPECT_FALSE(test.cache.put(tuned(key, 8, 200)));
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
-  ::signal(SIGXFSZ, SIG_DFL);
   EXPECT_FALSE(test.cache.best(key));
   EXPECT_EQ(test.cache.take_warnings().size(), 1u);
-  EXPECT_TRUE(find_files(options_root(test.folder / "cache")).empty());
+  EXPECT_TRUE(find_options(test.folder / "cache").empty());
   EXPECT_TRUE(test.cache.put(tuned(key, 8, 200)));
 }
 

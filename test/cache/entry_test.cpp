@@ -45,7 +45,7 @@ TEST(CodeEntry, SurvivesBytes) {
   entry.key.tools = "nvrtc 13.0, driver 13.0";
   entry.key.tensors[1].aligned = false;
   CodeEntry read;
-  ASSERT_EQ(parse(to_bytes(entry), read), Fault::None);
+  ASSERT_EQ(parse(to_bytes(entry, some_secret), some_secret, read), Fault::None);
   EXPECT_EQ(read.key, entry.key);
   EXPECT_EQ(read.options, entry.options);
   EXPECT_EQ(read.source, entry.source);
@@ -114,15 +114,15 @@ TEST(OptionsEntry, EveryBitAndLengthCounts) {
 
 TEST(CodeEntry, EveryBitAndLengthCounts) {
   auto whole = code(product_key(3, 4, 5), std::string(64, 'x'));
-  const auto bytes = to_bytes(whole);
+  const auto bytes = to_bytes(whole, some_secret);
   CodeEntry entry;
   for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
     auto flipped = bytes;
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
-    EXPECT_NE(parse(flipped, entry), Fault::None) << "bit " << bit;
+    EXPECT_NE(parse(flipped, some_secret, entry), Fault::None) << "bit " << bit;
   }
   for (std::size_t size = 0; size < bytes.size(); ++size)
-    EXPECT_NE(parse(bytes.substr(0, size), entry), Fault::None) << size;
+    EXPECT_NE(parse(bytes.substr(0, size), some_secret, entry), Fault::None) << size;
 }
 
 std::string mutated(std::string bytes, std::mt19937& random) {
@@ -145,6 +145,12 @@ std::string mutated(std::string bytes, std::mt19937& random) {
   return bytes;
 }
 
+/// A file of code that holds \p message, under a right checksum and a right mark.
+std::string marked(std::string message) {
+  auto mark = code_mark(message, some_secret);
+  return seal(Kind::Code, message.insert(0, reinterpret_cast<const char*>(mark.data()), mark.size()));
+}
+
 /// Payloads under a right checksum, as a program with another idea of the schema would write them: read or refused, and
 /// what is read can be written and read again.
 TEST(EntryFuzz, PayloadsAreReadOrRefused) {
@@ -152,9 +158,9 @@ TEST(EntryFuzz, PayloadsAreReadOrRefused) {
   std::cout << "TC_FUZZ_SEED=" << seed << "\n";
   std::mt19937 random(seed);
   const auto options_bytes = to_bytes(tuned(product_key(3, 4, 5), 8, 100));
-  const auto code_bytes = to_bytes(code(product_key(3, 4, 5), "image"));
+  const auto code_bytes = to_bytes(code(product_key(3, 4, 5), "image"), some_secret);
   const std::string options_payload(unseal(Kind::Options, options_bytes).payload);
-  const std::string code_payload(unseal(Kind::Code, code_bytes).payload);
+  const std::string code_payload(unseal(Kind::Code, code_bytes).payload.substr(sizeof(Digest)));
   int read = 0, refused = 0;
   for (int i = 0; i < 20000; ++i) {
     OptionsEntry options, again;
@@ -166,8 +172,9 @@ TEST(EntryFuzz, PayloadsAreReadOrRefused) {
       ++refused;
     }
     CodeEntry entry, entry_again;
-    bool is_code = parse(seal(Kind::Code, mutated(code_payload, random)), entry) == Fault::None;
-    EXPECT_TRUE(!is_code || parse(to_bytes(entry), entry_again) == Fault::None) << "case " << i;
+    bool is_code = parse(marked(mutated(code_payload, random)), some_secret, entry) == Fault::None;
+    bool survives = parse(to_bytes(entry, some_secret), some_secret, entry_again) == Fault::None;
+    EXPECT_TRUE(!is_code || survives) << "case " << i;
   }
   EXPECT_GT(read, 500);
   EXPECT_GT(refused, 1000);

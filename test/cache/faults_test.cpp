@@ -38,26 +38,38 @@ bool fails() {
 }  // namespace
 
 extern "C" {
-int open(const char* path, int flags, ...) {
+int openat(int folder, const char* path, int flags, ...) {
   va_list arguments;
   va_start(arguments, flags);
   mode_t mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
   va_end(arguments);
-  return fails() ? -1 : static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, flags, mode));
+  return fails() ? -1 : static_cast<int>(::syscall(SYS_openat, folder, path, flags, mode));
 }
 ssize_t write(int file, const void* bytes, size_t size) {
   return fails() ? -1 : ::syscall(SYS_write, file, bytes, size);
 }
 ssize_t read(int file, void* bytes, size_t size) { return fails() ? -1 : ::syscall(SYS_read, file, bytes, size); }
 int fsync(int file) { return fails() ? -1 : static_cast<int>(::syscall(SYS_fsync, file)); }
+int fstat(int file, struct stat* info) noexcept {
+  return fails() ? -1 : static_cast<int>(::syscall(SYS_newfstatat, file, "", info, AT_EMPTY_PATH));
+}
 int mkdir(const char* path, mode_t mode) noexcept {
   return fails() ? -1 : static_cast<int>(::syscall(SYS_mkdirat, AT_FDCWD, path, mode));
 }
-int rename(const char* from, const char* to) noexcept {
-  return fails() ? -1 : static_cast<int>(::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
+int mkdirat(int folder, const char* path, mode_t mode) noexcept {
+  return fails() ? -1 : static_cast<int>(::syscall(SYS_mkdirat, folder, path, mode));
 }
-int unlink(const char* path) noexcept {
-  return fails() ? -1 : static_cast<int>(::syscall(SYS_unlinkat, AT_FDCWD, path, 0));
+int renameat(int from_folder, const char* from, int to_folder, const char* to) noexcept {
+  return fails() ? -1 : static_cast<int>(::syscall(SYS_renameat2, from_folder, from, to_folder, to, 0));
+}
+int renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) noexcept {
+  return fails() ? -1 : static_cast<int>(::syscall(SYS_renameat2, from_folder, from, to_folder, to, flags));
+}
+int linkat(int from_folder, const char* from, int to_folder, const char* to, int flags) noexcept {
+  return fails() ? -1 : static_cast<int>(::syscall(SYS_linkat, from_folder, from, to_folder, to, flags));
+}
+int unlinkat(int folder, const char* path, int flags) noexcept {
+  return fails() ? -1 : static_cast<int>(::syscall(SYS_unlinkat, folder, path, flags));
 }
 int close(int file) {
   bool failed = fails();
@@ -77,9 +89,14 @@ CacheSettings in(const std::string& folder) {
 
 const Key key = product_key(3, 4, 5);
 
-/// How many calls a put of each part takes in a folder that does not exist.
+/// A folder for a cache and the key of its code, neither of which exist.
+struct Fresh : TemporaryFolder {
+  Fresh() : TemporaryFolder(in_memory()) { ::setenv("TC_CACHE_KEY", (*this / "state/key").c_str(), 1); }
+};
+
+/// How many calls a put of each part takes.
 int calls_of_puts() {
-  TemporaryFolder folder(in_memory());
+  Fresh folder;
   Cache cache(in(folder / "cache"));
   arm(0, 0, false);
   EXPECT_TRUE(cache.put(tuned(key, 8, 100)));
@@ -98,7 +115,7 @@ TEST(Faults, AFailingDiskIsAMiss) {
   for (int error : {ENOSPC, EIO, EACCES, EROFS, EMFILE, ESTALE, EBUSY, EDQUOT})
     for (bool all_later : {false, true})
       for (int at = 1; at <= total; ++at) {
-        TemporaryFolder folder(in_memory());
+        Fresh folder;
         Cache cache(in(folder / "cache"));
         arm(at, error, all_later);
         bool options = cache.put(tuned(key, 8, 100)), machine_code = cache.put(code(key, "image"));
@@ -109,6 +126,7 @@ TEST(Faults, AFailingDiskIsAMiss) {
         EXPECT_TRUE(!machine_code || cache.find_code(key, "tile=32x32", "def mm(...)")) << where;
         EXPECT_TRUE((options && machine_code) || !cache.take_warnings().empty()) << where;
         EXPECT_TRUE(verify(folder / "cache").empty()) << where;
+        EXPECT_TRUE(cache.put(code(key, "another image"))) << where;
       }
   EXPECT_GT(failed, 8 * 2 * 10);
 }
@@ -137,7 +155,7 @@ TEST(Faults, AFailingReadIsAMiss) {
 TEST(Faults, AKillAtAnyCallLeavesWholeEntries) {
   const int total = calls_of_puts();
   for (int at = 1; at <= total; ++at) {
-    TemporaryFolder folder(in_memory());
+    Fresh folder;
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);
     pid_t child = ::fork();
@@ -161,6 +179,7 @@ TEST(Faults, AKillAtAnyCallLeavesWholeEntries) {
     EXPECT_TRUE(acknowledged < 2 || cache.find_code(key, "tile=32x32", "def mm(...)")) << at;
     EXPECT_TRUE(verify(folder / "cache").empty()) << at;
     EXPECT_TRUE(cache.take_warnings().empty()) << at;
+    EXPECT_TRUE(cache.put(code(key, "another image"))) << at << ": the key is whole, or there is none";
   }
 }
 

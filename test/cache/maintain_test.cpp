@@ -24,14 +24,21 @@ void put(const std::string& folder, const CodeEntry& entry) { ASSERT_TRUE(cache_
 /// The options of \p folder: names of files and their bytes.
 std::map<std::string, std::string> content(const std::string& folder) {
   std::map<std::string, std::string> files;
-  for (const auto& found : find_files(options_root(folder))) files[found.place.name] = text_of(found.place.path());
+  for (const auto& found : find_options(folder)) files[found.place.name] = text_of(found.place.path());
   return files;
 }
 
-std::string damage_one(const std::string& root) {
-  auto file = find_files(root).at(0).place.path();
-  write_text(file, text_of(file).substr(1));
+/// The first of \p files, cut short.
+std::string damage_one(const std::vector<Found>& files) {
+  auto file = files.at(0).place.path(), bytes = text_of(file);
+  write_text(file, bytes.substr(0, bytes.size() - 1));
   return file;
+}
+
+/// Where options of another version would be.
+Place foreign_place(const std::string& folder) {
+  const std::string id(32, 'f');
+  return options_place(folder, str(id, "-", id, "-", id, ".options"));
 }
 
 TEST(Merge, IsTheUnionInEitherOrder) {
@@ -62,7 +69,7 @@ TEST(Merge, RefusesWhatIsDamagedAndNeverTakesCode) {
   put(folder / "from", tuned(product_key(3, 4, 5), 8, 100));
   put(folder / "from", tuned(product_key(3, 4, 5), 16, 100));
   put(folder / "from", code(product_key(3, 4, 5), "image"));
-  damage_one(options_root(folder / "from"));
+  damage_one(find_options(folder / "from"));
   auto transfer = merge(folder / "into", folder / "from");
   EXPECT_EQ(transfer.taken, 1u);
   EXPECT_EQ(transfer.refused, 1u);
@@ -113,10 +120,10 @@ TEST(Verify, NamesWhatIsWrong) {
   put(folder / "a", tuned(product_key(3, 4, 5), 9, 100));
   put(folder / "a", code(product_key(3, 4, 5), "image"));
   EXPECT_TRUE(verify(folder / "a").empty());
-  auto options = damage_one(options_root(folder / "a"));
-  auto machine_code = damage_one(code_root(folder / "a"));
-  Place foreign{options_root(folder / "a") + "/zz/zz", "zz-foreign.options"};
-  ASSERT_EQ(write_file(foreign.folder, foreign.name, seal(Kind::Export, ""), {}), "");
+  auto options = damage_one(find_options(folder / "a"));
+  auto machine_code = damage_one(find_code(folder / "a"));
+  auto foreign = foreign_place(folder / "a");
+  ASSERT_EQ(keep(foreign, seal(Kind::Export, "")), "");
   auto findings = verify(folder / "a");
   ASSERT_EQ(findings.size(), 3u);
   EXPECT_EQ(findings[0].problem, str("'", options, "' is damaged"));
@@ -190,13 +197,13 @@ TEST(Gc, RemovesDamagedAndUnfinishedFiles) {
   put(folder / "a", tuned(product_key(3, 4, 5), 8, 100));
   put(folder / "a", tuned(product_key(3, 4, 5), 9, 100));
   put(folder / "a", code(product_key(3, 4, 5), "image"));
-  damage_one(options_root(folder / "a"));
-  damage_one(code_root(folder / "a"));
+  damage_one(find_options(folder / "a"));
+  damage_one(find_code(folder / "a"));
   auto where = options_root(folder / "a") + "/ab/cd";
-  make_folder(where, 0700);
-  write_text(where + "/.tmp-1-2-3", "unfinished");
-  Place foreign{options_root(folder / "a") + "/zz/zz", "zz-foreign.options"};
-  ASSERT_EQ(write_file(foreign.folder, foreign.name, seal(Kind::Export, ""), {}), "");
+  std::filesystem::create_directories(where);
+  write_text(where + "/.tmp-1-2-3", "TCCACHE\nunfinished");
+  auto foreign = foreign_place(folder / "a");
+  ASSERT_EQ(keep(foreign, seal(Kind::Export, "")), "");
   GcRules gentle;
   gentle.only_when_full = true;
   EXPECT_EQ(gc(folder / "a", gentle).removed.files, 0u);

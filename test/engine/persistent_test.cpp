@@ -116,7 +116,7 @@ TEST(Persistent, CodeWhoseLawsWereNotAskedIsMadeAnewWhereTheyAre) {
 TEST(Persistent, DamagedCodeCostsACompile) {
   Processes processes;
   processes.compile(mm, matrices, cached());
-  auto file = cache::only_file(cache::code_root(processes.folder()));
+  auto file = cache::only_code(processes.folder());
   auto bytes = cache::text_of(file);
   bytes[bytes.size() / 2] ^= 1;
   cache::write_text(file, bytes);

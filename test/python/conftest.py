@@ -1,11 +1,14 @@
 import os
 import signal
+import tempfile
 
 import pytest
 import torch
 
 # Tests compile what they test, and leave the folders of users alone.
 os.environ["TC_CACHE_MODE"] = "off"
+state = tempfile.TemporaryDirectory(prefix="tc_test_state.")
+os.environ["XDG_STATE_HOME"] = state.name
 
 # Jobs in the background of a shell ignore Ctrl-C, and so would the tests that send it to themselves or to what they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
