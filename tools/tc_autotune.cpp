@@ -15,6 +15,7 @@
 #include "tc/autotuner/tuner.h"
 #include "tc/autotuner/worker.h"
 #include "tc/base/error.h"
+#include "tc/base/plain_text.h"
 #include "tc/base/str.h"
 #include "tc/cache/environment.h"
 #include "tools/flag_help.h"
@@ -88,6 +89,9 @@ exit codes: 0 done, 2 it could not be done or was not understood
 struct UsageError : Error {
   using Error::Error;
 };
+
+/// Tells what went wrong. Files that others wrote are quoted in it: nothing in them commands the terminal.
+void complain(const std::string& text) { std::cerr << "tc_autotune: " << plain_text(text) << "\n"; }
 
 Cancellation& cancellation() {
   static auto& result = *new Cancellation;
@@ -224,7 +228,7 @@ class Log {
   void end_line() {
     out_ << std::endl;
     if (out_) return;
-    std::cerr << "tc_autotune: --log: '" << FLAGS_log << "' cannot be written any more\n";
+    complain(str("--log: '", FLAGS_log, "' cannot be written any more"));
     out_.close();
   }
 
@@ -267,9 +271,10 @@ void tune_for(const std::shared_ptr<const engine::Function>& function, const std
   settings.on_candidate = [&](const Candidate& candidate) { log.write(function->name(), sizes, candidate); };
   auto result = tune(function, sample.views(), {}, settings);
   log.write(function->name(), sizes, result);
-  std::cout << function->name() << " " << sizes << ": " << time_text(result.best.seconds) << ", default "
-            << time_text(result.standard.seconds) << " (" << gain_text(result.speedup())
-            << "): " << options_text(result.best.options) << (result.kept ? "" : " (not kept in a cache)") << "\n";
+  std::cout << plain_text(str(function->name(), " ", sizes, ": ", time_text(result.best.seconds), ", default ",
+                              time_text(result.standard.seconds), " (", gain_text(result.speedup()),
+                              "): ", options_text(result.best.options), result.kept ? "" : " (not kept in a cache)"))
+            << "\n";
 }
 
 /// A list of sizes that cannot be tuned is told of, and leaves the others.
@@ -279,7 +284,7 @@ bool try_to_tune(const std::shared_ptr<const engine::Function>& function, const 
     tune_for(function, sizes, settings, log);
     return true;
   } catch (const std::exception& error) {
-    std::cerr << "tc_autotune: " << function->name() << " " << sizes << ": " << error.what() << "\n";
+    complain(str(function->name(), " ", sizes, ": ", error.what()));
     return false;
   }
 }
@@ -296,6 +301,7 @@ int main(int count, char** words) {
   try {
     if (count != 2) throw UsageError("one file of TC text is needed");
     cancellation();
+    std::signal(SIGXFSZ, SIG_IGN);  // a log that may not grow is told of
     std::signal(SIGINT, [](int) { cancellation().cancel(); });
     auto function = load(words[1]);
     auto settings = settings_from_flags();
@@ -307,9 +313,9 @@ int main(int count, char** words) {
       if (!cancellation().requested()) all = try_to_tune(function, sizes, settings, log) && all;
     return all ? 0 : 2;
   } catch (const UsageError& error) {
-    std::cerr << "tc_autotune: " << error.what() << "; tc_autotune --help says what there is\n";
+    complain(str(error.what(), "; tc_autotune --help says what there is"));
   } catch (const std::exception& error) {
-    std::cerr << "tc_autotune: " << error.what() << "\n";
+    complain(error.what());
   }
   return 2;
 }

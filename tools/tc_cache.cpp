@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tc/base/error.h"
+#include "tc/base/plain_text.h"
 #include "tc/base/str.h"
 #include "tc/cache/build_id.h"
 #include "tc/cache/environment.h"
@@ -43,9 +44,10 @@ usage: tc_cache <command> [arguments] [flags]
   ls                 the options that were tuned or injected, best first for each program, and the machine code
   show <id>...       all of an entry; an id as ls prints it, or its first digits
   stat               numbers of files and bytes
-  verify             reads every file and names what is wrong; exit code 1 if anything is
+  verify             reads every file and names what is wrong (damaged, or code that is not marked with your key); exit code 1 if
+                     anything is
   merge <folder>...  adds the options of other folders to --dir; the order does not matter, nor doing it twice
-  export <file>      writes the options to one file
+  export <file>      writes the options to one file, a new one, or in the place of an earlier export
   import <file>...   adds the options of files that export wrote
   remove <id>...     removes entries, for example options injected by mistake
   gc                 removes unfinished and damaged files, all but the best options of each key,
@@ -71,6 +73,9 @@ struct UsageError : Error {
   using Error::Error;
 };
 
+/// Prints \p text, in which nothing commands the terminal, whoever wrote what it tells of.
+void print(const std::string& text, std::ostream& out = std::cout) { out << plain_text(text); }
+
 /// Fields of an entry with their values as JSON, and as people read them.
 class Fields {
  public:
@@ -94,7 +99,7 @@ class Fields {
     }
     return out;
   }
-  std::string print() const { return FLAGS_json ? json() : lines(); }
+  std::string all() const { return FLAGS_json ? json() : lines(); }
 
  private:
   static std::string exact(double value) {
@@ -194,24 +199,27 @@ void list() {
   for (const auto& stored : list_options(known_folder())) {
     auto key = stored.place.name.substr(0, stored.place.name.rfind('-'));
     if (!FLAGS_json && key != last)
-      std::cout << stored.entry.key.program << "\n  " << tensors_text(stored.entry.key) << " on "
-                << stored.entry.key.target << "\n";
+      print(str(stored.entry.key.program, "\n  ", tensors_text(stored.entry.key), " on ", stored.entry.key.target, "\n"));
     last = key;
-    std::cout << (FLAGS_json ? fields_of(stored).json() : line_of(stored));
+    print(FLAGS_json ? fields_of(stored).json() : line_of(stored));
   }
   bool first = true;
   for (const auto& stored : list_code(known_folder())) {
     const auto& entry = stored.entry;
     if (FLAGS_json) {
-      std::cout << fields_of(stored).json();
+      print(fields_of(stored).json());
       continue;
     }
     if (first) std::cout << "machine code\n";
     first = false;
-    std::cout << "  " << stored.id().substr(0, 12) << "  " << entry.source.substr(0, entry.source.find('{')) << " "
-              << tensors_text(entry.key) << (entry.options.empty() ? "" : "  " + entry.options)
-              << (is_of_these_sources(entry.build) ? "" : "  (of another build)") << "\n";
+    print(str("  ", stored.id().substr(0, 12), "  ", entry.source.substr(0, entry.source.find('{')), " ",
+              tensors_text(entry.key), entry.options.empty() ? "" : "  " + entry.options,
+              is_of_these_sources(entry.build) ? "" : "  (of another build)", "\n"));
   }
+}
+
+std::string no_entry(const std::string& id) {
+  return str("tc_cache: there is no entry '", id, "' in '", folder(), "'\n");
 }
 
 int show(const Words& ids) {
@@ -219,13 +227,13 @@ int show(const Words& ids) {
   int unknown = 0;
   for (const auto& id : ids) {
     int found = 0;
-    auto print = [&](const auto& stored) {
+    auto print_if_named = [&](const auto& stored) {
       if (stored.id().compare(0, id.size(), id) != 0) return;
-      std::cout << (found++ && !FLAGS_json ? "\n" : "") << fields_of(stored).print();
+      print((found++ && !FLAGS_json ? "\n" : "") + fields_of(stored).all());
     };
-    for (const auto& stored : list_options(known_folder())) print(stored);
-    for (const auto& stored : list_code(known_folder())) print(stored);
-    if (found == 0) std::cerr << "tc_cache: there is no entry '" << id << "' in '" << folder() << "'\n";
+    for (const auto& stored : list_options(known_folder())) print_if_named(stored);
+    for (const auto& stored : list_code(known_folder())) print_if_named(stored);
+    if (found == 0) print(no_entry(id), std::cerr);
     unknown += found == 0;
   }
   return unknown ? 1 : 0;
@@ -236,7 +244,7 @@ int remove_entries(const Words& ids) {
   int unknown = 0;
   for (const auto& id : ids) {
     auto removed = cache::remove(known_folder(), id);
-    if (removed == 0) std::cerr << "tc_cache: there is no entry '" << id << "' in '" << folder() << "'\n";
+    if (removed == 0) print(no_entry(id), std::cerr);
     unknown += removed == 0;
   }
   return unknown ? 1 : 0;
@@ -254,19 +262,19 @@ void statistics() {
   count("code", held.code);
   count("other_builds", held.code_of_other_builds);
   count("unfinished", held.temporary);
-  std::cout << fields.print();
+  print(fields.all());
 }
 
 int verify_all() {
   auto findings = verify(known_folder());
-  for (const auto& finding : findings) std::cout << finding.problem << "\n";
+  for (const auto& finding : findings) print(finding.problem + "\n");
   std::size_t wrong = findings.size();
   if (!FLAGS_recompile) return wrong ? 1 : 0;
   for (const auto& stored : list_code(known_folder())) {
     if (stored.entry.build != compiler_build_id()) continue;
     auto problem = engine::recheck(stored.entry);
     if (problem.empty()) continue;
-    std::cout << "'" << stored.place.path() << "': " << problem << "\n";
+    print(str("'", stored.place.path(), "': ", problem, "\n"));
     ++wrong;
   }
   return wrong ? 1 : 0;
@@ -276,15 +284,15 @@ void transfer(const Words& sources, const char* what, Transfer (*take)(const std
   if (sources.empty()) throw UsageError(what);
   for (const auto& source : sources) {
     auto result = take(folder(), source);
-    std::cout << source << ": " << result.taken << " new, " << result.present << " known";
-    if (result.refused) std::cout << ", " << result.refused << " refused (damaged or of another version)";
-    std::cout << "\n";
+    auto refused = result.refused ? str(", ", result.refused, " refused (damaged or of another version)") : "";
+    print(str(source, ": ", result.taken, " new, ", result.present, " known", refused, "\n"));
   }
 }
 
 void export_all(const Words& files) {
   if (files.size() != 1) throw UsageError("export takes the file to write");
-  std::cout << export_options(known_folder(), files[0], FLAGS_best_only) << " options written to " << files[0] << "\n";
+  auto count = export_options(known_folder(), files[0], FLAGS_best_only);
+  print(str(count, " options written to ", files[0], "\n"));
 }
 
 void collect() {
@@ -337,9 +345,9 @@ int main(int count, char** arguments) {
     if (words.empty()) throw UsageError("which command?");
     return run(words[0], {words.begin() + 1, words.end()});
   } catch (const UsageError& error) {
-    std::cerr << "tc_cache: " << error.what() << "; tc_cache --help says what there is\n";
+    print(str("tc_cache: ", error.what(), "; tc_cache --help says what there is\n"), std::cerr);
   } catch (const Error& error) {
-    std::cerr << "tc_cache: " << error.what() << "\n";
+    print(str("tc_cache: ", error.what(), "\n"), std::cerr);
   }
   return 2;
 }

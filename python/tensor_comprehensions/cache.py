@@ -15,6 +15,7 @@ The environment decides which one it is; see docs/cache.md:
     TC_CACHE_OVERRIDE           a folder whose options go before all others
     TC_CACHE_PATH              folders of options, joined by ':', that are read after its own
     TC_CACHE_MAX_SIZE           of its folder: "500m", "2g"
+    TC_CACHE_KEY                the file of the key that marks machine code; else below $XDG_STATE_HOME or ~/.local/state
 """
 
 import dataclasses
@@ -124,7 +125,7 @@ class Cache:
         return _entry(values) if values else None
 
     def inject(self, function, *tensors, options, out=None, target: Optional[str] = None, note: str = "") -> None:
-        """Puts options found by hand; they go before all that were tuned."""
+        """Puts options found by hand; they go before all that were tuned. `note` is plain text: ResourceError for control characters."""
         self._put(function, tensors, out, target, options, True, None, note)
 
     def record(
@@ -136,6 +137,10 @@ class Cache:
     def _put(self, function, tensors, out, target, options, injected, measured, note):
         if isinstance(options, str):
             options = _core.MappingOptions(options)
+        try:
+            note.encode()
+        except UnicodeEncodeError:
+            raise _core.ArgumentError(f"note={note!a} cannot be written as UTF-8") from None
         self._core.put(self._key(function, tensors, out, target), options, injected, measured, note)
 
     def entries(self) -> List[Entry]:
@@ -143,7 +148,7 @@ class Cache:
         return [_entry(values) for values in self._core.entries()]
 
     def code(self) -> List[Dict[str, Any]]:
-        """What machine code is in its folder, of all builds of the compiler."""
+        """What machine code is in its folder that this user's key marks, of all builds of the compiler."""
         return self._core.code()
 
     def stat(self) -> Dict[str, Any]:
@@ -160,7 +165,8 @@ class Cache:
         return self._core.merge(os.fspath(folder))
 
     def export(self, file, *, best_only: bool = False) -> int:
-        """Writes its options to one file, only the best of each key if `best_only`; how many."""
+        """Writes its options to one file, only the best of each key if `best_only`; how many. ResourceError for a file that is there
+        and is no earlier export: it is not replaced."""
         return self._core.export_options(os.fspath(file), best_only)
 
     def import_(self, file) -> Dict[str, int]:
