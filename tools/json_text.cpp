@@ -8,7 +8,7 @@ namespace tc::tools {
 namespace {
 
 std::string escaped(int unit) {
-  char code[8];
+  char code[16];
   std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(unit));
   return code;
 }

@@ -4,6 +4,7 @@
 
 #include "bindings.h"
 #include "tc/base/error.h"
+#include "tc/base/plain_text.h"
 #include "tc/base/str.h"
 #include "tc/cache/build_id.h"
 #include "tc/cache/environment.h"
@@ -95,18 +96,21 @@ py::object nearest(cache::Cache& self, const CacheKey& key) {
   return result;
 }
 
-/// Throws ResourceError where the cache does not take it.
+/// Throws ArgumentError for a note that is no plain text, ResourceError where the cache does not take it.
 void put(cache::Cache& self, const CacheKey& key, const options::MappingOptions& options, bool injected,
          const std::optional<py::dict>& measured, const std::string& note) {
   if (!self.settings().writable) throw ResourceError("the cache is only read: nothing can be put into it");
+  if (!is_plain_text(note)) throw ArgumentError("note= must be plain text: UTF-8, without control characters");
   cache::OptionsEntry entry;
   entry.key = key.key;
   entry.options = engine::canonical(options, *key.function);
   entry.origin = injected ? cache::Origin::Injected : cache::Origin::Tuned;
   if (measured) entry.measured = to_measurement(*measured);
   entry.note = note;
-  if (!self.put(std::move(entry)))
-    throw ResourceError(str("the cache did not take the options: ", join(self.take_warnings())));
+  if (self.put(std::move(entry))) return;
+  auto warnings = self.take_warnings();
+  throw ResourceError(str("the cache did not take the options: ",
+                          warnings.empty() ? "for a reason it has warned of before" : join(warnings)));
 }
 
 py::list entries(const cache::Cache& self) {
@@ -177,7 +181,7 @@ py::dict collect(const cache::Cache& self, const std::optional<std::string>& max
 
 void give_warnings(cache::Cache& cache) {
   for (const auto& warning : cache.take_warnings())
-    if (PyErr_WarnEx(PyExc_RuntimeWarning, str("tensor_comprehensions cache: ", warning).c_str(), 1) != 0)
+    if (PyErr_WarnEx(PyExc_RuntimeWarning, plain_text(str("tensor_comprehensions cache: ", warning)).c_str(), 1) != 0)
       throw py::error_already_set();
 }
 

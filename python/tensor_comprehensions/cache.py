@@ -125,7 +125,7 @@ class Cache:
         return _entry(values) if values else None
 
     def inject(self, function, *tensors, options, out=None, target: Optional[str] = None, note: str = "") -> None:
-        """Puts options found by hand; they go before all that were tuned. `note` is plain text: ResourceError for control characters."""
+        """Puts options found by hand; they go before all that were tuned. `note` is plain text: ArgumentError for control characters."""
         self._put(function, tensors, out, target, options, True, None, note)
 
     def record(

@@ -128,7 +128,8 @@ OpenedFolder open_at(int above, const std::string& name, const std::string& path
   if (!folder) {
     int error = errno;
     struct stat info;
-    bool there = is_absent(error) && ::fstatat(above, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
+    bool there = is_absent(error) && ::fstatat(above, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+                 !S_ISDIR(info.st_mode);  // another process may have made it since
     errno = error;
     bool link = error == ELOOP || (there && S_ISLNK(info.st_mode));
     result.fault = is_absent(error) && !there ? Fault::Absent : Fault::Unreadable;

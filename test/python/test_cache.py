@@ -171,6 +171,54 @@ def test_folders_that_others_may_write_hold_no_code(folder):
         T.f(A[1, :2])
 
 
+def test_code_without_the_mark_of_the_users_key_is_not_run(folder, monkeypatch, tmp_path):
+    T = tc.define("def f(float(N) X) -> (Y) { Y(n) = X(n) + 39 }", options="default")
+    monkeypatch.setenv("TC_CACHE_KEY", str(tmp_path / "another" / "key"))
+    T.f(A[0])
+    assert stat.S_IMODE(os.stat(tmp_path / "another" / "key").st_mode) == 0o600 and len(tc.cache.code()) == 1
+    monkeypatch.delenv("TC_CACHE_KEY")
+    assert tc.cache.code() == [] and "is not marked with the key" in tc.cache.verify()[0]
+    script = """
+import warnings
+with warnings.catch_warnings(record=True) as given:
+    warnings.simplefilter("always")
+    T = tc.define("def f(float(N) X) -> (Y) { Y(n) = X(n) + 39 }", options="default")
+    print(T.f(A[0]).sum(), any("is not marked with the key" in str(each.message) for each in given))
+"""
+    assert run(script) == "160.0 True"
+    assert len(tc.cache.code()) == 1 and tc.cache.verify() == []
+
+
+def test_a_home_that_cannot_hold_a_key_costs_compiles_only(folder, monkeypatch):
+    monkeypatch.setenv("TC_CACHE_KEY", "/proc/nothing/key")
+    T = tc.define("def f(float(N) X) -> (Y) { Y(n) = X(n) + 38 }")
+    with pytest.warns(RuntimeWarning, match="machine code is not kept.*TC_CACHE_KEY names another file"):
+        np.testing.assert_array_equal(T.f(A[0]), A[0] + 38)
+
+
+def test_notes_are_plain_text(folder):
+    T = tc.define(MM)
+    for note in ("\x1b[2J", "a\rb", "\u202e"):
+        with pytest.raises(tc.ArgumentError, match="plain text"):
+            tc.cache.inject(T.mm, A, B, options="tile=2x2", note=note)
+    with pytest.raises(tc.ArgumentError, match="cannot be written as UTF-8"):
+        tc.cache.inject(T.mm, A, B, options="tile=2x2", note="\udcff")
+    assert tc.cache.entries() == []
+    tc.cache.inject(T.mm, A, B, options="tile=2x2", note="Größe 3 µs")
+    assert tc.cache.entries()[0].note == "Größe 3 µs"
+
+
+def test_a_limit_of_file_sizes_costs_an_entry_only(folder):
+    script = """
+import resource, warnings
+resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
+with warnings.catch_warnings(record=True) as given:
+    warnings.simplefilter("always")
+    print(tc.define(MM).mm(A, B).sum(), any("File too large" in str(each.message) for each in given))
+"""
+    assert run(script) == "60.0 True"
+
+
 def test_code_is_of_one_user(folder):
     tc.define("def f(float(N) X) -> (Y) { Y(n) = X(n) + 41 }").f(A[0])
     assert stat.S_IMODE(os.stat(folder / "code").st_mode) == 0o700

@@ -117,3 +117,33 @@ def test_gc(folder):
 def test_what_is_not_understood():
     assert "there is no command 'tidy'" in run("tidy", code=2)
     assert "ls takes no arguments" in run("ls", "more", code=2)
+
+
+def test_nothing_commands_the_terminal(folder, tmp_path):
+    strange = tmp_path / "a\x1b[2Jb\x9b31m"
+    folder.rename(strange)
+    file = next((strange / "options").rglob("*.options"))
+    file.write_bytes(file.read_bytes()[:-1])
+    shown = str(tmp_path / "a\\x1b[2Jb\\u009b31m")
+    for words, code in [("ls", 0), ("stat", 0), ("verify", 1), (f"merge {strange} --dir={tmp_path / 'into'}", 0), ("show \x1b[2J", 1)]:
+        text = run(*words.split(" "), folder=strange, code=code)
+        assert text and not set(text) & {"\x1b", "\x9b"}, words
+    assert shown in run("verify", folder=strange, code=1)
+    assert json.loads(run("stat", "--json", folder=strange))["folder"] == str(strange)
+    assert run("stat", "--json", folder=strange).isascii()
+
+
+def test_export_replaces_no_other_file(folder, tmp_path):
+    mine = tmp_path / "mine.cpp"
+    mine.write_text("int main() {}")
+    assert f"'{mine}' is not replaced: it holds something else" in run("export", mine, folder=folder, code=2)
+    assert mine.read_text() == "int main() {}"
+    assert "it is no regular file" in run("export", "/dev/null", folder=folder, code=2)
+    assert run("export", tmp_path / "tuned", folder=folder) == run("export", tmp_path / "tuned", folder=folder)
+
+
+def test_gc_refuses_a_link(folder, tmp_path):
+    (tmp_path / "link").symlink_to(folder)
+    assert "nothing is removed" in run("gc", "--max_size=0", folder=tmp_path / "link", code=2)
+    assert "is a link" in run("gc", "--max_size=0", f"--dir={tmp_path / 'link'}/", code=2)
+    assert len(run("ls", folder=folder).splitlines()) == 7
