@@ -44,7 +44,7 @@ usage: tc_cache <command> [arguments] [flags]
   ls                 the options that were tuned or injected, best first for each program, and the machine code
   show <id>...       all of an entry; an id as ls prints it, or its first digits
   stat               numbers of files and bytes
-  verify             reads every file and names what is wrong (damaged, or code that is not marked with your key); exit code 1 if
+  verify             reads every file and names what is wrong (damaged, or code that is not signed with your key); exit code 1 if
                      anything is
   merge <folder>...  adds the options of other folders to --dir; the order does not matter, nor doing it twice
   export <file>      writes the options to one file, a new one, or in the place of an earlier export

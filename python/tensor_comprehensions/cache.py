@@ -15,7 +15,7 @@ The environment decides which one it is; see docs/cache.md:
     TC_CACHE_OVERRIDE           a folder whose options go before all others
     TC_CACHE_PATH              folders of options, joined by ':', that are read after its own
     TC_CACHE_MAX_SIZE           of its folder: "500m", "2g"
-    TC_CACHE_KEY                the file of the key that marks machine code; else below $XDG_STATE_HOME or ~/.local/state
+    TC_CACHE_KEY                the file of the key that signs machine code; else below $XDG_STATE_HOME or ~/.local/state
 """
 
 import dataclasses
@@ -148,7 +148,7 @@ class Cache:
         return [_entry(values) for values in self._core.entries()]
 
     def code(self) -> List[Dict[str, Any]]:
-        """What machine code is in its folder that this user's key marks, of all builds of the compiler."""
+        """What machine code is in its folder that this user's key signs, of all builds of the compiler."""
         return self._core.code()
 
     def stat(self) -> Dict[str, Any]:

@@ -54,9 +54,9 @@ class Cache {
   /// if find() would refuse it, for example for a note that is not plain text.
   bool put(OptionsEntry entry);
 
-  /// The code that this build of the compiler made for this user, whose key marks it, from the folder of its own only.
+  /// The code that this build of the compiler made for this user, whose key signs it, from the folder of its own only.
   std::optional<CodeEntry> find_code(const Key& key, const std::string& options, const std::string& source) const;
-  /// Keeps \p entry, as made by this build, marked with the user's key. False, and a warning, if it could not.
+  /// Keeps \p entry, as made by this build, signed with the user's key. False, and a warning, if it could not.
   bool put(CodeEntry entry);
 
   /// Grows when this process changes the options of any cache: tells holders of a choice to choose anew.

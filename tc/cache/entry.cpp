@@ -114,7 +114,7 @@ Digest code_digest(const Key& key, const std::string& options, const std::string
   return sha256(out.bytes());
 }
 
-Digest code_mark(std::string_view message, const Secret& secret) {
+Digest code_signature(std::string_view message, const Secret& secret) {
   return hmac_sha256(secret, str("tc-code-entry-1\n", message));
 }
 
@@ -144,8 +144,8 @@ std::string to_bytes(const CodeEntry& entry, const Secret& secret) {
   message.set_compile_milliseconds(entry.compile_milliseconds);
   message.set_created_at(entry.created_at);
   auto bytes = message.SerializeAsString();
-  auto mark = code_mark(bytes, secret);
-  return seal(Kind::Code, bytes.insert(0, reinterpret_cast<const char*>(mark.data()), mark.size()));
+  auto signature = code_signature(bytes, secret);
+  return seal(Kind::Code, bytes.insert(0, reinterpret_cast<const char*>(signature.data()), signature.size()));
 }
 
 Fault parse(std::string_view bytes, OptionsEntry& entry) {
@@ -175,11 +175,11 @@ Fault parse(std::string_view bytes, const Secret& secret, CodeEntry& entry) {
   proto::CodeEntry message;
   auto unsealed = unseal(Kind::Code, bytes);
   if (unsealed.fault != Fault::None) return unsealed.fault;
-  Digest mark;
-  if (unsealed.payload.size() < mark.size()) return Fault::Damaged;
-  std::copy_n(unsealed.payload.begin(), mark.size(), mark.begin());
-  auto payload = unsealed.payload.substr(mark.size());
-  if (!equal_marks(mark, code_mark(payload, secret))) return Fault::Unauthentic;
+  Digest signature;
+  if (unsealed.payload.size() < signature.size()) return Fault::Damaged;
+  std::copy_n(unsealed.payload.begin(), signature.size(), signature.begin());
+  auto payload = unsealed.payload.substr(signature.size());
+  if (!equal_digests(signature, code_signature(payload, secret))) return Fault::Unauthentic;
   auto fault = read_message(payload, message);
   if (fault != Fault::None) return fault;
   CodeEntry result;

@@ -69,15 +69,15 @@ struct CodeEntry {
 /// The identity of code: of its key, options, source and build.
 Digest code_digest(const Key& key, const std::string& options, const std::string& source, const std::string& build);
 
-/// The bytes of a file; those of code carry the mark that \p secret makes of them.
+/// The bytes of a file; those of code carry the signature that \p secret makes of them.
 std::string to_bytes(const OptionsEntry& entry);
 std::string to_bytes(const CodeEntry& entry, const Secret& secret);
 
-/// The mark of code whose file holds \p message after it, by which a user knows what his own processes made.
-Digest code_mark(std::string_view message, const Secret& secret);
+/// The signature (an HMAC) of code whose file holds \p message after it, by which a user knows what his own processes made.
+Digest code_signature(std::string_view message, const Secret& secret);
 
 /// The inverses of to_bytes. Foreign is also what a newer schema says this library must not read, and options with a text
-/// that is not plain (tc/base/plain_text.h). Of code that \p secret did not mark nothing is looked at.
+/// that is not plain (tc/base/plain_text.h). Of code that \p secret did not sign nothing is looked at.
 Fault parse(std::string_view bytes, OptionsEntry& entry);
 Fault parse(std::string_view bytes, const Secret& secret, CodeEntry& entry);
 

@@ -16,7 +16,7 @@ namespace tc::cache {
 ///   TC_CACHE_OVERRIDE=<folder>      whose options go before all others
 ///   TC_CACHE_PATH=<folder>:...     whose options are read after the cache's own
 ///   TC_CACHE_MAX_SIZE=<size>  of the folder, for example 500m or 2g (the default: 1g)
-///   TC_CACHE_KEY=<file>       of the key that marks machine code; see secret.h
+///   TC_CACHE_KEY=<file>       of the key that signs machine code; see secret.h
 ///
 /// Throws OptionsError for a mode or a size that means nothing.
 std::shared_ptr<Cache> from_environment();

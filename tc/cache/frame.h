@@ -16,7 +16,7 @@ enum class Fault : std::uint8_t {
   Unreadable,  ///< the file is there, but cannot or must not be read
   Damaged,
   Foreign,  ///< whole, but of another version or kind than this library reads
-  Unauthentic,  ///< whole, but not marked with the key of this user
+  Unauthentic,  ///< whole, but not signed with the key of this user
 };
 
 /// The bytes of a file: 8 of magic, format version, kind, length of the payload (little endian), the SHA-256 of all

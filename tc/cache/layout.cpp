@@ -42,7 +42,7 @@ bool is_own(const Place& place) {
 std::string damage(const Place& place, Fault fault) {
   if (fault == Fault::Damaged) return str("'", place.path(), "' is damaged");
   if (fault == Fault::Unauthentic)
-    return str("'", place.path(), "' is not used: it is not marked with the key in '", secret_file(), "'");
+    return str("'", place.path(), "' is not used: it is not signed with the key in '", secret_file(), "'");
   return "";
 }
 

@@ -31,7 +31,7 @@ struct StoredOptions {
 };
 std::vector<StoredOptions> list_options(const std::string& folder);
 
-/// The code of a folder that this user's key marks, of all builds, in order of names. Nothing of it is loaded.
+/// The code of a folder that this user's key signs, of all builds, in order of names. Nothing of it is loaded.
 struct StoredCode {
   Place place;
   CodeEntry entry;
@@ -41,7 +41,7 @@ struct StoredCode {
 };
 std::vector<StoredCode> list_code(const std::string& folder);
 
-/// A file that is no entry: damaged, unreadable, foreign, or code without the mark of this user's key.
+/// A file that is no entry: damaged, unreadable, foreign, or code without the signature of this user's key.
 struct Finding {
   Place place;
   Fault fault = Fault::None;

@@ -91,7 +91,7 @@ LoadedSecret user_secret(bool make) {
   static std::mutex mutex;
   static auto& known = *new std::map<std::string, Secret>();
   auto file = secret_file();
-  if (file.empty()) return {std::nullopt, "there is no home for the key that marks it; TC_CACHE_KEY names a file for it"};
+  if (file.empty()) return {std::nullopt, "there is no home for the key that signs it; TC_CACHE_KEY names a file for it"};
   std::lock_guard lock(mutex);
   if (auto found = known.find(file); found != known.end()) return {found->second, ""};
   auto loaded = load_secret(file, make);
@@ -109,7 +109,7 @@ Digest hmac_sha256(const Secret& secret, std::string_view bytes) {
   return sha256(padded(0x5c).append(reinterpret_cast<const char*>(inner.data()), inner.size()));
 }
 
-bool equal_marks(const Digest& a, const Digest& b) {
+bool equal_digests(const Digest& a, const Digest& b) {
   unsigned different = 0;
   for (std::size_t i = 0; i < a.size(); ++i) different |= static_cast<unsigned>(a[i] ^ b[i]);
   return different == 0;

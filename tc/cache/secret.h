@@ -10,7 +10,7 @@
 
 namespace tc::cache {
 
-/// The key with which a user's processes mark the machine code they keep, so that they load no code that anybody else put
+/// The key with which a user's processes sign the machine code they keep, so that they load no code that anybody else put
 /// into the folder, whoever seems to own its files: from an archive, a checkout, a network share, another container.
 using Secret = std::array<std::uint8_t, 32>;
 
@@ -30,6 +30,6 @@ LoadedSecret user_secret(bool make);
 Digest hmac_sha256(const Secret& secret, std::string_view bytes);
 
 /// Are they equal? Takes the same time wherever they differ.
-bool equal_marks(const Digest& a, const Digest& b);
+bool equal_digests(const Digest& a, const Digest& b);
 
 }  // namespace tc::cache

@@ -145,10 +145,10 @@ std::string mutated(std::string bytes, std::mt19937& random) {
   return bytes;
 }
 
-/// A file of code that holds \p message, under a right checksum and a right mark.
-std::string marked(std::string message) {
-  auto mark = code_mark(message, some_secret);
-  return seal(Kind::Code, message.insert(0, reinterpret_cast<const char*>(mark.data()), mark.size()));
+/// A file of code that holds \p message, under a right checksum and a right signature.
+std::string signed_file(std::string message) {
+  auto signature = code_signature(message, some_secret);
+  return seal(Kind::Code, message.insert(0, reinterpret_cast<const char*>(signature.data()), signature.size()));
 }
 
 /// Payloads under a right checksum, as a program with another idea of the schema would write them: read or refused, and
@@ -172,7 +172,7 @@ TEST(EntryFuzz, PayloadsAreReadOrRefused) {
       ++refused;
     }
     CodeEntry entry, entry_again;
-    bool is_code = parse(marked(mutated(code_payload, random)), some_secret, entry) == Fault::None;
+    bool is_code = parse(signed_file(mutated(code_payload, random)), some_secret, entry) == Fault::None;
     bool survives = parse(to_bytes(entry, some_secret), some_secret, entry_again) == Fault::None;
     EXPECT_TRUE(!is_code || survives) << "case " << i;
   }

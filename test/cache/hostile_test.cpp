@@ -258,7 +258,7 @@ TEST(Secret, CodeOfAnotherKeyIsRefusedAndReplaced) {
   EXPECT_FALSE(cache.find_code(key, "tile=32x32", "def mm(...)"));
   auto warnings = cache.take_warnings();
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_NE(warnings[0].find("is not marked with the key in '"), std::string::npos) << warnings[0];
+  EXPECT_NE(warnings[0].find("is not signed with the key in '"), std::string::npos) << warnings[0];
   EXPECT_TRUE(list_code(folder / "cache").empty());
   ASSERT_EQ(verify(folder / "cache").size(), 1u);
   EXPECT_EQ(verify(folder / "cache")[0].fault, Fault::Unauthentic);
@@ -267,7 +267,7 @@ TEST(Secret, CodeOfAnotherKeyIsRefusedAndReplaced) {
   EXPECT_EQ(look_up(folder / "cache")->image, "ours");
 }
 
-TEST(Secret, EveryBitOfCodeIsMarked) {
+TEST(Secret, EveryBitOfCodeIsSigned) {
   auto entry = code(key, "image");
   const auto bytes = to_bytes(entry, some_secret);
   const std::string payload(unseal(Kind::Code, bytes).payload);

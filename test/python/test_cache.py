@@ -171,19 +171,19 @@ def test_folders_that_others_may_write_hold_no_code(folder):
         T.f(A[1, :2])
 
 
-def test_code_without_the_mark_of_the_users_key_is_not_run(folder, monkeypatch, tmp_path):
+def test_code_without_the_signature_of_the_users_key_is_not_run(folder, monkeypatch, tmp_path):
     T = tc.define("def f(float(N) X) -> (Y) { Y(n) = X(n) + 39 }", options="default")
     monkeypatch.setenv("TC_CACHE_KEY", str(tmp_path / "another" / "key"))
     T.f(A[0])
     assert stat.S_IMODE(os.stat(tmp_path / "another" / "key").st_mode) == 0o600 and len(tc.cache.code()) == 1
     monkeypatch.delenv("TC_CACHE_KEY")
-    assert tc.cache.code() == [] and "is not marked with the key" in tc.cache.verify()[0]
+    assert tc.cache.code() == [] and "is not signed with the key" in tc.cache.verify()[0]
     script = """
 import warnings
 with warnings.catch_warnings(record=True) as given:
     warnings.simplefilter("always")
     T = tc.define("def f(float(N) X) -> (Y) { Y(n) = X(n) + 39 }", options="default")
-    print(T.f(A[0]).sum(), any("is not marked with the key" in str(each.message) for each in given))
+    print(T.f(A[0]).sum(), any("is not signed with the key" in str(each.message) for each in given))
 """
     assert run(script) == "160.0 True"
     assert len(tc.cache.code()) == 1 and tc.cache.verify() == []
