@@ -5,8 +5,8 @@
 
 namespace tc {
 
-/// Is \p text UTF-8 that only says what it shows? Control characters but the end of a line and the tabulator, with which
-/// a text could command a terminal, and marks that reorder or hide what follows them make it false.
+/// Is \p text UTF-8 that only says what it shows? Control characters but the end of a line and the tabulator, with
+/// which a text could command a terminal, and marks that reorder or hide what follows them make it false.
 bool is_plain_text(std::string_view text);
 
 /// \p text as one that is plain: each byte or character that is not becomes its number.

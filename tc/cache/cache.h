@@ -50,8 +50,8 @@ class Cache {
   /// The best options for the nearest shapes of the same program, types, ranks and target, \p key itself included.
   /// They are legal for \p key, as all options are, and may be slower than none.
   std::optional<Nearest> nearest(const Key& key, const Circumstances& here = {}) const;
-  /// Keeps \p entry in the folder of its own; created_at is set where it is 0. False, and a warning, if it could not, or
-  /// if find() would refuse it, for example for a note that is not plain text.
+  /// Keeps \p entry in the folder of its own; created_at is set where it is 0. False, and a warning, if it could not,
+  /// or if find() would refuse it, for example for a note that is not plain text.
   bool put(OptionsEntry entry);
 
   /// The code that this build of the compiler made for this user, whose key signs it, from the folder of its own only.

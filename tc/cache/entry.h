@@ -73,11 +73,12 @@ Digest code_digest(const Key& key, const std::string& options, const std::string
 std::string to_bytes(const OptionsEntry& entry);
 std::string to_bytes(const CodeEntry& entry, const Secret& secret);
 
-/// The signature (an HMAC) of code whose file holds \p message after it, by which a user knows what his own processes made.
+/// The signature (an HMAC) of code whose file holds \p message after it, by which a user knows what his own processes
+/// made.
 Digest code_signature(std::string_view message, const Secret& secret);
 
-/// The inverses of to_bytes. Foreign is also what a newer schema says this library must not read, and options with a text
-/// that is not plain (tc/base/plain_text.h). Of code that \p secret did not sign nothing is looked at.
+/// The inverses of to_bytes. Foreign is also what a newer schema says this library must not read, and options with a
+/// text that is not plain (tc/base/plain_text.h). Of code that \p secret did not sign nothing is looked at.
 Fault parse(std::string_view bytes, OptionsEntry& entry);
 Fault parse(std::string_view bytes, const Secret& secret, CodeEntry& entry);
 

@@ -154,6 +154,9 @@ OpenedFolder failed(std::string problem) {
   return result;
 }
 
+/// Of a folder that was made, and is not there.
+OpenedFolder vanished(const std::string& path) { return failed(str("'", path, "' vanishes")); }
+
 /// \p path without what a link at its end would be followed for.
 std::string without_end(std::string path) {
   while (path.size() > 1 && (path.ends_with('/') || path.ends_with("/.")))
@@ -237,7 +240,8 @@ OpenedFolder open_folder(const std::string& path, const FolderRules& rules) {
     if (::lstat(whole.c_str(), &info) != 0)
       if (auto problem = make_folder(whole); !problem.empty()) return failed(problem);
   }
-  return open_at(AT_FDCWD, whole, whole, rules);
+  auto opened = open_at(AT_FDCWD, whole, whole, rules);
+  return rules.make && opened.fault == Fault::Absent ? vanished(whole) : std::move(opened);
 }
 
 OpenedFolder open_folder(const Folder& above, const std::string& name, const FolderRules& rules) {
@@ -248,7 +252,7 @@ OpenedFolder open_folder(const Folder& above, const std::string& name, const Fol
   if (::mkdirat(above.get(), name.c_str(), mode) != 0 && errno != EEXIST) return failed(reason("create", path));
   flush_folder(above);
   opened = open_at(above.get(), name, path, rules);
-  return opened.fault == Fault::Absent ? failed(str("'", path, "' vanishes")) : std::move(opened);
+  return opened.fault == Fault::Absent ? vanished(path) : std::move(opened);
 }
 
 FileBytes read_file(const Folder& folder, const std::string& name, const ReadRules& rules) {

@@ -9,9 +9,9 @@
 
 #include "tc/cache/frame.h"
 
-/// Folders and files of the cache. A folder is opened once, looked at, and held: what is done in it afterwards is done in
-/// that very folder, whatever others put in the place of its path meanwhile. Below the folder that a user names no link
-/// is followed. Nothing here throws: what fails is a fault and a text for a warning.
+/// Folders and files of the cache. A folder is opened once, looked at, and held: what is done in it afterwards is done
+/// in that very folder, whatever others put in the place of its path meanwhile. Below the folder that a user names no
+/// link is followed. Nothing here throws: what fails is a fault and a text for a warning.
 namespace tc::cache {
 
 /// A folder that is held open.
@@ -41,9 +41,10 @@ enum class Access : std::uint8_t {
 
 struct FolderRules {
   Access access = Access::Any;
-  bool follow = false;   ///< may the path end in a link?
-  bool make = false;     ///< where it is missing
-  bool tighten = false;  ///< gives a folder of this user that others may only read the mode 0700, where it is to be Private
+  bool follow = false;  ///< may the path end in a link?
+  bool make = false;    ///< where it is missing
+  bool tighten =
+      false;  ///< gives a folder of this user that others may only read the mode 0700, where it is to be Private
 };
 
 struct OpenedFolder {
@@ -92,8 +93,8 @@ struct WriteRules {
 std::string write_file(const Folder& folder, const std::string& name, std::string_view bytes, const WriteRules& rules);
 
 /// Puts \p bytes, whole or not at all, into the file \p path that a user names, in a folder that is made where it is
-/// missing. A file that is there is replaced only if it is empty, or is_ours() says so of its bytes, of which it gets the
-/// first \p head; never a link, a device or anything else. Returns "" or what failed.
+/// missing. A file that is there is replaced only if it is empty, or is_ours() says so of its bytes, of which it gets
+/// the first \p head; never a link, a device or anything else. Returns "" or what failed.
 std::string replace_file(const std::string& path, std::string_view bytes, std::size_t head,
                          const std::function<bool(std::string_view)>& is_ours);
 

@@ -15,7 +15,7 @@ enum class Fault : std::uint8_t {
   Absent,
   Unreadable,  ///< the file is there, but cannot or must not be read
   Damaged,
-  Foreign,  ///< whole, but of another version or kind than this library reads
+  Foreign,      ///< whole, but of another version or kind than this library reads
   Unauthentic,  ///< whole, but not signed with the key of this user
 };
 
@@ -32,8 +32,8 @@ struct Unsealed {
 /// The inverse of seal(): a byte more, less or otherwise makes a fault.
 Unsealed unseal(Kind kind, std::string_view bytes);
 
-/// The bytes that tell whether a file is a cache's, and whether one that begins with \p head is, or was before it was cut
-/// short.
+/// The bytes that tell whether a file is a cache's, and whether one that begins with \p head is, or was before it was
+/// cut short.
 inline constexpr std::size_t magic_size = 8;
 bool is_of_a_cache(std::string_view head);
 

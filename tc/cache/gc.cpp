@@ -13,10 +13,7 @@ namespace {
 class Collector {
  public:
   Collector(const std::string& folder, const GcRules& rules)
-      : folder_(folder),
-        rules_(rules),
-        options_(find_options(folder)),
-        code_(find_code(folder)) {
+      : folder_(folder), rules_(rules), options_(find_options(folder)), code_(find_code(folder)) {
     for (const auto* files : {&options_, &code_})
       for (const auto& found : *files) report_.bytes_left += found.file.size;
   }

@@ -228,8 +228,8 @@ bool is_damaged(const Folder& folder, const Place& place, const std::string& nam
   auto file = read_file(folder, name, {limit});
   if (file.fault != Fault::None || !is_of_a_cache(file.bytes)) return false;
   OptionsEntry entry;
-  auto fault = place.part == Part::Code ? unseal(Kind::Code, file.bytes).fault
-                                        : read_options(place.name, file.bytes, entry);
+  auto fault =
+      place.part == Part::Code ? unseal(Kind::Code, file.bytes).fault : read_options(place.name, file.bytes, entry);
   return fault == Fault::Damaged;
 }
 

@@ -14,8 +14,8 @@
 ///   code/ab/<identity>.code                            the executable part: of one user, folders 0700, files 0600
 ///
 /// ab are the first two digits of the name, cd those of the key. Files named by their content are never changed and
-/// never in conflict, so nobody reads, changes and writes, and merging folders is the union of their files. Whatever has
-/// another name, or is elsewhere, is not the cache's: it is neither read nor counted nor removed.
+/// never in conflict, so nobody reads, changes and writes, and merging folders is the union of their files. Whatever
+/// has another name, or is elsewhere, is not the cache's: it is neither read nor counted nor removed.
 namespace tc::cache {
 
 constexpr std::uint64_t options_limit = 1 << 20;  ///< bytes of a file that are read at most
@@ -88,18 +88,19 @@ struct LoadedCode {
   std::string problem;
   CodeEntry entry;
 };
-/// The code in \p place. Where it is not only read, the time of a file last used \p stamp_age seconds ago is set; 0: none.
+/// The code in \p place. Where it is not only read, the time of a file last used \p stamp_age seconds ago is set; 0:
+/// none.
 LoadedCode load_code(const Place& place, Purpose purpose = Purpose::Read, std::int64_t stamp_age = 0);
 
-/// Is the file that \p folder holds at \p place called \p name damaged, and by its first bytes, or by its being cut short
-/// before them, the cache's?
+/// Is the file that \p folder holds at \p place called \p name damaged, and by its first bytes, or by its being cut
+/// short before them, the cache's?
 bool is_damaged(const Folder& folder, const Place& place, const std::string& name);
 /// Removes the file \p name from \p folder if its first bytes, or its being cut short before them, say that it is the
 /// cache's; true if it is gone.
 bool remove_own(const Folder& folder, const std::string& name);
 
-/// Writes \p bytes at \p place in its cache folder, which is made, of this user, where it is missing. Returns "" or what
-/// failed.
+/// Writes \p bytes at \p place in its cache folder, which is made, of this user, where it is missing. Returns "" or
+/// what failed.
 std::string keep(const Place& place, std::string_view bytes);
 
 }  // namespace tc::cache

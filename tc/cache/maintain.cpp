@@ -123,7 +123,8 @@ std::size_t remove(const std::string& folder, const std::string& id) {
   for (const auto& place : places) {
     auto opened = open_place(place, Purpose::Change);
     if (!opened.folder || !remove_own(opened.folder, place.name))
-      throw ResourceError(str("cannot remove '", place.path(), "'", opened.problem.empty() ? "" : ": ", opened.problem));
+      throw ResourceError(
+          str("cannot remove '", place.path(), "'", opened.problem.empty() ? "" : ": ", opened.problem));
   }
   Cache::options_changed();
   return places.size();

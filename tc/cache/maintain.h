@@ -62,8 +62,8 @@ Transfer merge(const std::string& into, const std::string& from);
 /// Adds the entry \p bytes, whole or refused, to the options of \p folder.
 void add_options(const std::string& folder, std::string_view bytes, Transfer& transfer);
 
-/// All options of \p folder, only the best of each key, wherever measured, if \p best_only, as one file: equal bytes for
-/// equal content.
+/// All options of \p folder, only the best of each key, wherever measured, if \p best_only, as one file: equal bytes
+/// for equal content.
 /// Returns how many. A file that is there is replaced only if it is empty or an export.
 std::size_t export_options(const std::string& folder, const std::string& file, bool best_only = false);
 /// The inverse: adds the options in \p file to \p folder. Throws ArgumentError for a file that is not, whole, an
@@ -87,8 +87,8 @@ struct GcReport {
 };
 /// Removes unfinished and damaged files, options that are not among the best of their key, machine and number of
 /// threads, then the code least recently used until the folder has max_bytes at most. Options that stay are never
-/// removed for their size. Nothing is touched but files that have, by place, name and first bytes, those of the cache; no
-/// link is followed, and ArgumentError thrown where the folder itself is one.
+/// removed for their size. Nothing is touched but files that have, by place, name and first bytes, those of the cache;
+/// no link is followed, and ArgumentError thrown where the folder itself is one.
 GcReport gc(const std::string& folder, const GcRules& rules = {});
 
 }  // namespace tc::cache

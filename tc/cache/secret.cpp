@@ -91,7 +91,8 @@ LoadedSecret user_secret(bool make) {
   static std::mutex mutex;
   static auto& known = *new std::map<std::string, Secret>();
   auto file = secret_file();
-  if (file.empty()) return {std::nullopt, "there is no home for the key that signs it; TC_CACHE_KEY names a file for it"};
+  if (file.empty())
+    return {std::nullopt, "there is no home for the key that signs it; TC_CACHE_KEY names a file for it"};
   std::lock_guard lock(mutex);
   if (auto found = known.find(file); found != known.end()) return {found->second, ""};
   auto loaded = load_secret(file, make);

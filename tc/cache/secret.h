@@ -10,8 +10,9 @@
 
 namespace tc::cache {
 
-/// The key with which a user's processes sign the machine code they keep, so that they load no code that anybody else put
-/// into the folder, whoever seems to own its files: from an archive, a checkout, a network share, another container.
+/// The key with which a user's processes sign the machine code they keep, so that they load no code that anybody else
+/// put into the folder, whoever seems to own its files: from an archive, a checkout, a network share, another
+/// container.
 using Secret = std::array<std::uint8_t, 32>;
 
 /// The file of this user's key: TC_CACHE_KEY, else $XDG_STATE_HOME/tensor_comprehensions/cache_key, else

@@ -15,8 +15,13 @@ TEST(PlainText, StaysAsItIs) {
 TEST(PlainText, CommandsOfATerminalBecomeNumbers) {
   EXPECT_EQ(plain_text("a\x1b[2J\x07\x7f"), "a\\x1b[2J\\x07\\x7f");
   EXPECT_EQ(plain_text(std::string("a\0b\r", 4)), "a\\x00b\\x0d");
-  EXPECT_EQ(plain_text("\xc2\x9b" "31m"), "\\u009b31m") << "the control sequence introducer of eight bits";
-  EXPECT_EQ(plain_text("a\u202e" "b\u2066"), "a\\u202eb\\u2066");
+  EXPECT_EQ(plain_text("\xc2\x9b"
+                       "31m"),
+            "\\u009b31m")
+      << "the control sequence introducer of eight bits";
+  EXPECT_EQ(plain_text("a\u202e"
+                       "b\u2066"),
+            "a\\u202eb\\u2066");
 }
 
 TEST(PlainText, WhatIsNoUtf8BecomesNumbers) {

@@ -61,7 +61,8 @@ std::map<std::string, std::string> tree(const std::string& folder) {
 
 /// A project whose folders have the names of those of a cache, some of whose files have names of entries too.
 void make_project(const std::string& folder) {
-  const std::string id(32, 'a'), entry = str(id, "-", id, "-", id, ".options"), machine_code = std::string(64, 'a') + ".code";
+  const std::string id(32, 'a'), entry = str(id, "-", id, "-", id, ".options"),
+                                 machine_code = std::string(64, 'a') + ".code";
   for (const char* below : {"code/aa/aa", "options/aa/aa", "code/src/aa", "options/AA"})
     std::filesystem::create_directories(folder + "/" + below);
   for (const auto& name :
@@ -98,7 +99,8 @@ TEST(Gc, FollowsNoLink) {
       ASSERT_TRUE(Cache(in(folder / name)).put(tuned(key, 8, 100)));
     }
     auto below = std::string(linked);
-    auto options = options_place("", only_options(folder / "cache").substr(only_options(folder / "cache").rfind('/') + 1));
+    auto options =
+        options_place("", only_options(folder / "cache").substr(only_options(folder / "cache").rfind('/') + 1));
     auto first = below.starts_with("code") ? std::filesystem::path(only_code(folder / "cache")).parent_path().filename()
                                            : std::filesystem::path(options.below).parent_path();
     if (below.ends_with("/*/*"))
@@ -127,7 +129,8 @@ TEST(Gc, RefusesAFolderThatIsALink) {
     Cache cache(in(link));
     EXPECT_FALSE(cache.put(tuned(key, 16, 100))) << end;
     EXPECT_FALSE(cache.put(code(key, "another"))) << end;
-    for (const auto& warning : cache.take_warnings()) EXPECT_NE(warning.find("is a link"), std::string::npos) << warning;
+    for (const auto& warning : cache.take_warnings())
+      EXPECT_NE(warning.find("is a link"), std::string::npos) << warning;
     EXPECT_TRUE(cache.best(key)) << "options decide nothing but speed";
   }
   EXPECT_EQ(tree(folder / "cache"), before);
@@ -211,8 +214,8 @@ TEST(HostileFolders, CodeWithASecondNameIsRefused) {
   EXPECT_FALSE(look_up(folder / "cache"));
 }
 
-/// Another user who may write the folder above puts a folder of his in the place of the cache's, and takes it back, again
-/// and again. His, which others may write, holds code that would be taken if it were in a folder that is trusted.
+/// Another user who may write the folder above puts a folder of his in the place of the cache's, and takes it back,
+/// again and again. His, which others may write, holds code that would be taken if it were in a folder that is trusted.
 TEST(HostileFolders, WhatIsOpenedIsWhatWasLookedAt) {
   TemporaryFolder folder(in_memory());
   ASSERT_TRUE(Cache(in(folder / "cache")).put(code(key, "good")));
@@ -226,9 +229,12 @@ TEST(HostileFolders, WhatIsOpenedIsWhatWasLookedAt) {
   int good = 0, refused = 0, hostile = 0;
   for (int i = 0; i < 20000 || (i < 200000 && (good == 0 || refused == 0)); ++i) {
     auto found = look_up(folder / "cache");
-    if (!found) ++refused;
-    else if (found->image == "good") ++good;
-    else ++hostile;
+    if (!found)
+      ++refused;
+    else if (found->image == "good")
+      ++good;
+    else
+      ++hostile;
   }
   over = true;
   attacker.join();
@@ -368,7 +374,11 @@ TEST(Secret, ProcessesThatMakeItAtOnceAgree) {
 TEST(HostileTexts, AreNeitherKeptNorRead) {
   TemporaryFolder folder;
   Cache cache(in(folder / "cache"));
-  for (const char* note : {"\x1b]0;title\x07", "\xff\xfe", "a\rb", "\xc2\x9b" "2J", "a\u202e" "b"}) {
+  for (const char* note : {"\x1b]0;title\x07", "\xff\xfe", "a\rb",
+                           "\xc2\x9b"
+                           "2J",
+                           "a\u202e"
+                           "b"}) {
     auto entry = tuned(key, 8, 100);
     entry.note = note;
     EXPECT_FALSE(cache.put(entry)) << plain_text(note);
@@ -404,7 +414,8 @@ TEST(Export, ReplacesExportsAndEmptyFilesOnly) {
       EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
     }
   };
-  for (const auto& mine : {std::string("#!/bin/sh\n"), std::string(1000, 'x'), text_of(only_options(folder / "cache"))}) {
+  for (const auto& mine :
+       {std::string("#!/bin/sh\n"), std::string(1000, 'x'), text_of(only_options(folder / "cache"))}) {
     write_text(where, mine);
     refuses("it holds something else");
     EXPECT_EQ(text_of(where), mine);

@@ -8,8 +8,8 @@
 
 namespace tc {
 
-/// A program that includes this keeps the key of its machine code in a folder of its own, which goes with it, and leaves
-/// the user's alone. Processes that it starts share it.
+/// A program that includes this keeps the key of its machine code in a folder of its own, which goes with it, and
+/// leaves the user's alone. Processes that it starts share it.
 class OwnState {
  public:
   OwnState() : process_(::getpid()) {
