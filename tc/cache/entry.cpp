@@ -95,7 +95,8 @@ Fault read_message(std::string_view payload, Message& message) {
 
 /// Are all texts of \p entry such that they can be shown?
 bool is_plain(const OptionsEntry& entry) {
-  bool plain = is_plain_text(entry.key.program) && is_plain_text(entry.key.target) && is_plain_text(entry.note);
+  bool plain = is_plain_text(entry.key.program) && is_plain_text(entry.key.target) && is_plain_text(entry.key.tools) &&
+               is_plain_text(entry.note);
   return plain && (!entry.measured || (is_plain_text(entry.measured->machine) && is_plain_text(entry.measured->build)));
 }
 
