@@ -62,6 +62,15 @@ struct Definition {
   std::shared_ptr<const engine::Function> function;
 };
 
+/// A RuntimeWarning for each phase of the compiler that ran out of quota: the code is right, but slow.
+void warn_of_fallbacks(const std::string& name, const engine::Executable& executable) {
+  for (const auto& fallback : executable.stats().fallbacks) {
+    auto text = str("'", name, "' is compiled to slow code: ", fallback,
+                    ". The mapping option quota allows more, and defs of fewer statements need less.");
+    if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) != 0) throw py::error_already_set();
+  }
+}
+
 /// One def of a text: called with tensors, it compiles on first use for their types, shapes and strides.
 class PyFunction {
  public:
@@ -89,6 +98,7 @@ class PyFunction {
       return engine::compile_cached(shared_cache(), function_, inputs, outputs, options);
     });
     if (options.cache) give_warnings(*options.cache);
+    warn_of_fallbacks(function_->name(), *executable);
     return std::make_shared<Callable>(std::move(executable));
   }
 

@@ -7,6 +7,7 @@
 #include "tc/engine/quota.h"
 #include "tc/halide_bridge/raise.h"
 #include "tc/polyhedral/collapse.h"
+#include "tc/polyhedral/gather_coincident.h"
 #include "tc/polyhedral/map_to_cpu.h"
 #include "tc/polyhedral/verify.h"
 #include "tc/polyhedral/verify_ast.h"
@@ -27,7 +28,7 @@ std::unique_ptr<polyhedral::FusionCriterion> fusion_criterion(const CompileState
 void collapse_loops(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
   with_quota(
-      state, *launch.scop, "map", "loops are not collapsed",
+      state, *launch.scop, "map", "loops are not collapsed", launch.scop->statements.size(),
       [&] {
         for (const auto& choice : strategy::choose_collapse(*launch.scop, state.target, state.mapping)) {
           auto scop = *launch.scop;
@@ -40,18 +41,40 @@ void collapse_loops(CompileState& state, std::size_t index) {
       [] {});
 }
 
+std::string names_of(const polyhedral::ClusterView& cluster) {
+  std::vector<std::string> names;
+  for (const auto& entry : cluster.statements) names.push_back(entry.id);
+  return join(names);
+}
+
+/// Maps each cluster with a quota of its own.
 void map(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
   if (!launch.dependences) return;
   collapse_loops(state, index);
+  std::vector<polyhedral::ClusterView> clusters;
   with_quota(
-      state, *launch.scop, "map", "loops are neither tiled nor parallel nor vectors",
+      state, *launch.scop, "map", "loops are neither tiled nor parallel nor vectors", launch.scop->statements.size(),
       [&] {
-        launch.mapping = strategy::choose_mapping(*launch.scop, state.target, state.mapping);
-        polyhedral::Scop mapped = polyhedral::map_to_cpu(*launch.scop, *launch.mapping);
-        launch.scop.emplace(std::move(mapped));
+        auto gathered = polyhedral::gather_coincident(*launch.scop);
+        launch.scop->schedule = gathered;
+        clusters = polyhedral::cluster_views(*launch.scop);
       },
       [] {});
+  launch.mapping.emplace();
+  launch.mapping->buffer_bytes = strategy::buffer_bytes(state.target, state.mapping);
+  for (const auto& cluster : clusters) {
+    auto& chosen = launch.mapping->clusters.emplace_back();
+    with_quota(
+        state, *launch.scop, "map",
+        str("the loops of ", names_of(cluster), " are neither tiled nor parallel nor vectors"), 1,
+        [&] {
+          chosen = strategy::choose_cluster_mapping(*launch.scop, cluster, state.target, state.mapping);
+          auto mapped = polyhedral::map_cluster_to_cpu(*launch.scop, cluster, chosen, launch.mapping->buffer_bytes);
+          launch.scop.emplace(std::move(mapped));
+        },
+        [&] { chosen = {}; });
+  }
 }
 
 std::string print_mapped(const LaunchState& launch) {
@@ -62,7 +85,7 @@ std::string print_mapped(const LaunchState& launch) {
 void generate(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
   with_quota(
-      state, *launch.scop, "generate", "program order is used, in one thread",
+      state, *launch.scop, "generate", "program order is used, in one thread", launch.scop->statements.size(),
       [&] { launch.ast.emplace(polyhedral::generate_ast(*launch.scop)); },
       [&] {
         launch.scop.emplace(*launch.plain);
@@ -109,8 +132,18 @@ void verify_generated(const LaunchState& launch) {
 }  // namespace
 
 const BackEnd& cpu_back_end() {
-  static const BackEnd back_end{schedule_options, fusion_criterion, map,  print_mapped,  generate, print_generated,
-                                raise,            print_body,       emit, print_emitted, verify,   verify_generated};
+  static const BackEnd back_end{schedule_options,
+                                fusion_criterion,
+                                map,
+                                print_mapped,
+                                generate,
+                                print_generated,
+                                raise,
+                                print_body,
+                                emit,
+                                print_emitted,
+                                verify,
+                                verify_generated};
   return back_end;
 }
 

@@ -37,7 +37,7 @@ void map(CompileState& state, std::size_t index) {
   launch.grid.emplace();
   if (launch.dependences && state.mapping.parallel)
     with_quota(
-        state, *launch.scop, "map", "kernels run in one thread",
+        state, *launch.scop, "map", "kernels run in one thread", launch.scop->statements.size(),
         [&] {
           launch.grid = strategy::choose_grid_mapping(*launch.scop, state.target, state.mapping);
           auto simple = state.mapping;
@@ -82,7 +82,7 @@ void generate(CompileState& state, std::size_t index) {
   auto all = [&] {
     for (auto& part : launch.kernels) part.ast.emplace(polyhedral::generate_ast(part.kernel.scop));
   };
-  with_quota(state, *launch.scop, "generate", "program order is used, in one thread", all, [&] {
+  with_quota(state, *launch.scop, "generate", "program order is used, in one thread", launch.scop->statements.size(), all, [&] {
     launch.scop.emplace(*launch.plain);
     launch.grid.emplace();
     launch.kernels.clear();

@@ -32,9 +32,9 @@ polyhedral::GridKernel map_part(CompileState& state, const LaunchState& launch, 
                                 const polyhedral::GridClusterMapping& plain, polyhedral::GridClusterMapping& mapping) {
   std::optional<polyhedral::GridKernel> kernel;
   auto take = [&] { kernel = polyhedral::map_kernel(part, mapping); };
-  with_quota(state, *launch.scop, "map", "a kernel has neither buffers nor register tiles", take, [&] {
+  with_quota(state, *launch.scop, "map", "a kernel has neither buffers nor register tiles", 1, take, [&] {
     mapping = plain;
-    with_quota(state, *launch.scop, "map", "a kernel runs in one thread", take, [&] {
+    with_quota(state, *launch.scop, "map", "a kernel runs in one thread", 1, take, [&] {
       mapping = {};
       take();
     });
@@ -81,7 +81,7 @@ void join_phases(CompileState& state, LaunchState& launch, const std::vector<pol
     for (std::size_t i = 0; i < kernels.size(); ++i) launch.kernels[i].kernel = std::move(kernels[i]);
     launch.grid = std::move(mapping);
   };
-  with_quota(state, *launch.scop, "map", "there are several kernels", join, [] {});
+  with_quota(state, *launch.scop, "map", "there are several kernels", 1, join, [] {});
 }
 
 }  // namespace tc::engine

@@ -66,6 +66,7 @@ void depend(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
   with_quota(
       state, *launch.scop, "depend", "program order is kept, in one thread",
+      launch.scop->statements.size(),
       [&] { launch.dependences.emplace(polyhedral::compute_dependences(*launch.scop)); }, [] {});
 }
 
@@ -73,7 +74,7 @@ void schedule(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
   if (!launch.dependences) return;
   with_quota(
-      state, *launch.scop, "schedule", "program order is kept",
+      state, *launch.scop, "schedule", "program order is kept", launch.scop->statements.size(),
       [&] {
         auto criterion = back_end(state).fusion_criterion(state, *launch.scop);
         launch.scop->schedule = polyhedral::compute_schedule(*launch.scop, *launch.dependences,
@@ -88,7 +89,7 @@ void cut_reductions(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
   if (!launch.dependences || launch.has_own_schedule) return;
   with_quota(
-      state, *launch.scop, "map", "reductions are not cut into parts",
+      state, *launch.scop, "map", "reductions are not cut into parts", launch.scop->statements.size(),
       [&] {
         auto chosen = strategy::choose_reduction_parts(*launch.scop, state.target, state.mapping);
         if (chosen.empty()) return;

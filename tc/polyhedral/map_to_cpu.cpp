@@ -142,23 +142,28 @@ const std::vector<int>& buffers_at(const TiledCluster& tiled, const ClusterMappi
 
 }  // namespace
 
+Scop map_cluster_to_cpu(const Scop& scop, const ClusterView& cluster, const ClusterMapping& mapping,
+                        std::int64_t buffer_bytes) {
+  auto choice = mapping;
+  auto result = rewrite(scop, cluster, choice);
+  auto tiled = tile_cluster(result, cluster, choice);
+  result.schedule = tiled.schedule;
+  bool has_outermost = tiled.first != cluster.path;
+  Packs packs(cluster, choice, tiled);
+  result = packs.run(result);
+  result = contract(result, tiled.inside, buffers_at(tiled, choice), choice, choice.staged, buffer_bytes);
+  result = vectorise(result, cluster.path, choice);
+  if (!choice.parallel || !has_outermost) return result;
+  for (const auto& band : packs.outermost()) result.schedule = mark_parallel(result.schedule, band);
+  return result;
+}
+
 Scop map_to_cpu(const Scop& scop, const Mapping& mapping) {
   auto result = scop;
   result.schedule = gather_coincident(result);
-  auto parts = cluster_views(result);
-  for (std::size_t i = 0; i < parts.size() && i < mapping.clusters.size(); ++i) {
-    auto choice = mapping.clusters[i];
-    result = rewrite(result, parts[i], choice);
-    auto tiled = tile_cluster(result, parts[i], choice);
-    result.schedule = tiled.schedule;
-    bool has_outermost = tiled.first != parts[i].path;
-    Packs packs(parts[i], choice, tiled);
-    result = packs.run(result);
-    result = contract(result, tiled.inside, buffers_at(tiled, choice), choice, choice.staged, mapping.buffer_bytes);
-    result = vectorise(result, parts[i].path, choice);
-    if (!choice.parallel || !has_outermost) continue;
-    for (const auto& band : packs.outermost()) result.schedule = mark_parallel(result.schedule, band);
-  }
+  auto clusters = cluster_views(result);
+  for (std::size_t i = 0; i < clusters.size() && i < mapping.clusters.size(); ++i)
+    result = map_cluster_to_cpu(result, clusters[i], mapping.clusters[i], mapping.buffer_bytes);
   return result;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tc/polyhedral/cluster_view.h"
 #include "tc/polyhedral/mapping.h"
 #include "tc/polyhedral/scop.h"
 
@@ -16,5 +17,11 @@ namespace tc::polyhedral {
 /// Statements that are added (identities of lanes, copies) are ordinary ones: part of the domain, at their place in
 /// program order. A Workspace tensor no access function refers to any more needs no memory.
 Scop map_to_cpu(const Scop& scop, const Mapping& mapping);
+
+/// The same for \p cluster alone, one of cluster_views(scop) with coincident members gathered (gather_coincident.h) or of
+/// such a scop before other clusters of it were mapped, with temporaries of up to \p buffer_bytes a tile in local
+/// buffers.
+Scop map_cluster_to_cpu(const Scop& scop, const ClusterView& cluster, const ClusterMapping& mapping,
+                        std::int64_t buffer_bytes);
 
 }  // namespace tc::polyhedral

@@ -185,7 +185,7 @@ class Scheduler {
 isl::schedule compute_schedule(const Scop& scop, const Dependences& dependences, const MappingOptions& options,
                                const FusionCriterion* criterion) {
   {
-    OperationQuota quota(scop.ctx(), options.quota);
+    OperationQuota quota(scop.ctx(), options.quota * std::max<std::size_t>(scop.statements.size(), 1));
     try {
       return Scheduler(scop, dependences, options, criterion).run();
     } catch (const isl::exception& error) {

@@ -21,8 +21,8 @@ bool reduces(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluste
 
 bool ChooseFusion::pays(const polyhedral::ClusterView& fused, const polyhedral::ClusterView& earlier,
                         const polyhedral::ClusterView& later) const {
-  double kept = reduces(scop_, earlier) && reduces(scop_, later) ? kept_of_two_tiles : 1;
-  return cycles(fused) <= kept * (cycles(earlier) + cycles(later));
+  if (!reduces(scop_, earlier) || !reduces(scop_, later)) return true;
+  return cycles(fused) <= kept_of_two_tiles * (cycles(earlier) + cycles(later));
 }
 
 double ChooseFusion::cycles(const polyhedral::ClusterView& cluster) const {

@@ -14,9 +14,9 @@ namespace tc::strategy {
 /// Compares clusters of \p scop by price_cluster, each, once, as choose_mapping maps it to \p target, a processor, under
 /// \p options. Refers to its arguments.
 ///
-/// Where both parts reduce in loops of their own, fused ones are to cost `kept_of_two_tiles` of what they cost apart:
-/// a cluster has one register tile, blocks and packed copies, those of its heaviest statement, and what the other one
-/// reads then lies where no price says how it falls into the sets of a cache.
+/// Asked where both parts reduce in loops of their own: a cluster has one register tile, blocks and packed copies, those
+/// of its heaviest statement. Together they are to cost `kept_of_two_tiles` of what they cost apart, as what the other
+/// one reads then lies where no price says how it falls into the sets of a cache. Anything else loses nothing.
 ///
 ///   Q(n,o) +=! X(n,k)*A(o,k)  R(n,o) +=! X(n,k)*B(o,k)      apart
 ///   s(n) +=! X(n,k)           q(n) +=! X(n,k)*X(n,k)        fused, X is read once

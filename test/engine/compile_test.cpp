@@ -199,5 +199,51 @@ TEST(Compile, ASmallQuotaFallsBackToASimplerSchedule) {
   }
 }
 
+/// \p layers products of 24 x 24, each added to, one after the other.
+std::shared_ptr<const Executable> compile_layers(int layers, unsigned long quota) {
+  std::string params = "float(N,N) Y0", body;
+  std::vector<TensorSpec> inputs{contiguous(DType::Float32, {24, 24})};
+  for (int i = 0; i < layers; ++i) {
+    params += str(", float(N,N) W", i, ", float(N) b", i);
+    body += str("Y", i + 1, "(n,o) +=! Y", i, "(n,k) * W", i, "(o,k)  Y", i + 1, "(n,o) = Y", i + 1, "(n,o) + b", i,
+                "(o)\n");
+    inputs.push_back(contiguous(DType::Float32, {24, 24}));
+    inputs.push_back(contiguous(DType::Float32, {24}));
+  }
+  auto module = define(str("def f(", params, ") -> (Y", layers, ") {\n", body, "}"));
+  CompileOptions options;
+  options.mapping = options.mapping.with_quota(quota);
+  return compile(module.functions[0], inputs, {}, options);
+}
+
+/// What a cluster takes grows with the statements around it, less than twice for seven more layers.
+TEST(Compile, AQuotaThatSufficesForOneLayerSufficesForMany) {
+  unsigned long quota = 10000;
+  while (!compile_layers(1, quota)->stats().fallbacks.empty()) quota *= 2;
+  EXPECT_GT(quota, 10000) << "the quota binds nothing here";
+  EXPECT_EQ(join(compile_layers(8, 2 * quota)->stats().fallbacks), "");
+}
+
+TEST(Compile, AClusterThatRunsOutOfItsQuotaLeavesTheOthersMapped) {
+  auto module = define(R"(def f(float(M,K) A, float(K,N) B) -> (C, D) {
+    C(m,n) +=! A(m,k) * B(k,n)
+    D(k) +=! B(k,n)
+  })");
+  Floats a = count_up({40, 33}), b = count_up({33, 50});
+  bool seen = false;
+  for (unsigned long quota = 2000; quota < 200000 && !seen; quota += quota / 4) {
+    auto options = checked();
+    options.mapping = options.mapping.with_quota(quota);
+    auto executable = compile(module.functions[0], {a, b}, {}, options);
+    auto told = join(executable->stats().fallbacks);
+    seen = told.find("the loops of S0, S1 are neither") != std::string::npos &&
+           told.find("the loops of S2, S3") == std::string::npos && executable->stats().fallbacks.size() == 1;
+    Floats c({40, 50}), d({33});
+    executable->run(std::vector<TensorView>{a, b}, std::vector<TensorView>{c, d});
+    EXPECT_EQ(c.values, product(a, b)) << quota;
+  }
+  EXPECT_TRUE(seen) << "no quota left one cluster alone unmapped";
+}
+
 }  // namespace
 }  // namespace tc::engine

@@ -224,6 +224,11 @@ def test_calls_are_quick():
         assert best < 15e-6
 
 
+def test_a_fallback_that_costs_speed_is_a_warning():
+    with pytest.warns(RuntimeWarning, match="'mm' is compiled to slow code: .* ran out of its quota"):
+        tc.compile(tc.define(MM).mm, tc.spec((3, 4)), tc.spec((4, 6)), options="quota=30")
+
+
 def test_dumps(tmp_path, monkeypatch):
     monkeypatch.setenv("TC_DUMP", str(tmp_path))
     tc.compile(tc.define(MM).mm, tc.spec((3, 4)), tc.spec((4, 6)), options="quota=1999999")
