@@ -1,6 +1,6 @@
 # Two commands do everything, set-up included:  make demo   make test
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test bench gpu-bundle asan clean
+.PHONY: help setup build demo test bench gpu-bundle asan tsan clean
 
 PYTHON := .venv/bin/python
 JOBS := $(shell nproc)
@@ -34,5 +34,14 @@ asan: setup      ## build and run the C++ tests under AddressSanitizer and Undef
 	@cmake --build build-asan -j $(JOBS)
 	@ctest --test-dir build-asan --output-on-failure -j $(JOBS)
 
+# Tests of what threads share. LLVM, Halide and libstdc++ are not instrumented: what only they see is left out.
+TSAN_TESTS := Supervise*:ExecutableCache*:WorkspacePool*:Compile.Threads*:-*IsLeftBehind:*LeftBehind
+tsan: setup      ## build and run the concurrent C++ tests under ThreadSanitizer
+	@cmake --preset tsan
+	@cmake --build build-tsan -j $(JOBS) --target engine_test cache_test cpu_test
+	@export TSAN_OPTIONS="halt_on_error=1 suppressions=$(CURDIR)/test/support/tsan.supp"; \
+	  build-tsan/bin/engine_test --gtest_filter='$(TSAN_TESTS)' && build-tsan/bin/cache_test && \
+	  build-tsan/bin/cpu_test --gtest_filter='ThreadPool*:WorkerTeam*'
+
 clean:           ## remove the builds; .venv stays
-	@rm -rf build build-asan
+	@rm -rf build build-asan build-tsan
