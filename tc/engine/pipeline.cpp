@@ -7,6 +7,7 @@
 #include "tc/engine/back_end.h"
 #include "tc/engine/quota.h"
 #include "tc/halide_bridge/extract_scop.h"
+#include "tc/halide_bridge/hoist_invariants.h"
 #include "tc/halide_bridge/lower.h"
 #include "tc/polyhedral/schedule.h"
 #include "tc/polyhedral/split_reduction.h"
@@ -37,8 +38,8 @@ void check_iterators(const halide_bridge::Program& program, const char* option, 
 }
 
 void lower(CompileState& state) {
-  state.program = std::make_shared<halide_bridge::Program>(
-      halide_bridge::lower(state.function->def, state.function->ranges, state.sizes));
+  state.program = std::make_shared<halide_bridge::Program>(halide_bridge::hoist_invariants(
+      halide_bridge::lower(state.function->def, state.function->ranges, state.sizes)));
   for (auto& launch : state.program->launches) std::erase_if(launch.statements, is_empty);
   check_iterators(*state.program, "parallel_along", state.mapping.parallel_along);
   check_iterators(*state.program, "vector_along", state.mapping.vector_along);
