@@ -65,7 +65,7 @@ The file holds tensor comprehensions, for example layers.tc:
 M, K and N are its sizes, which --sizes gives values. Tensors are dense. What they hold is made up: floats between -1 and 1, indices
 inside what they index. Candidates run in processes of their own and count only if their results are right. The result is a line for
 each list of sizes: the time of the winner, that of the default options, and the winner, which programs that use the same cache take
-without further ado. Ctrl-C ends the search with the best so far, and keeps it.
+without further ado; where options of the cache go before it, these are told too. Ctrl-C ends the search with the best so far, and keeps it.
 
 flags:
 )";
@@ -81,7 +81,7 @@ lines of the log:
   of a candidate     def, sizes, options, status (ok, same code as an earlier one, slow, wrong, crash, timeout, resource, rejected), seconds
                      and spread of a call, generation (0: the default options), at (seconds since the start), predicted (seconds), note
   of a result        def, sizes, best (options, "" for the default ones), seconds, default_seconds, candidates, generations, elapsed,
-                     stop (budget, candidates, space or interrupt), kept (in the cache)
+                     stop (budget, candidates, space or interrupt), kept (in the cache), used (options that calls take afterwards)
 
 exit codes: 0 done, 2 it could not be done or was not understood
 )";
@@ -219,7 +219,8 @@ class Log {
          << ", \"best\": " << quoted(result.best.options.to_text()) << ", \"seconds\": " << result.best.seconds
          << ", \"default_seconds\": " << result.standard.seconds << ", \"candidates\": " << result.candidates.size()
          << ", \"generations\": " << result.generations << ", \"elapsed\": " << result.elapsed
-         << ", \"stop\": " << quoted(name(result.stop)) << ", \"kept\": " << (result.kept ? "true" : "false") << "}";
+         << ", \"stop\": " << quoted(name(result.stop)) << ", \"kept\": " << (result.kept ? "true" : "false")
+         << ", \"used\": " << quoted(result.used.to_text()) << "}";
     end_line();
   }
 
@@ -273,7 +274,8 @@ void tune_for(const std::shared_ptr<const engine::Function>& function, const std
   log.write(function->name(), sizes, result);
   std::cout << plain_text(str(function->name(), " ", sizes, ": ", time_text(result.best.seconds), ", default ",
                               time_text(result.standard.seconds), " (", gain_text(result.speedup()),
-                              "): ", options_text(result.best.options), result.kept ? "" : " (not kept in a cache)"))
+                              "): ", options_text(result.best.options), result.kept ? "" : " (not kept in a cache)",
+                              result.used == result.best.options ? "" : "; calls take " + options_text(result.used)))
             << "\n";
 }
 

@@ -199,7 +199,8 @@ void list() {
   for (const auto& stored : list_options(known_folder())) {
     auto key = stored.place.name.substr(0, stored.place.name.rfind('-'));
     if (!FLAGS_json && key != last)
-      print(str(stored.entry.key.program, "\n  ", tensors_text(stored.entry.key), " on ", stored.entry.key.target, "\n"));
+      print(
+          str(stored.entry.key.program, "\n  ", tensors_text(stored.entry.key), " on ", stored.entry.key.target, "\n"));
     last = key;
     print(FLAGS_json ? fields_of(stored).json() : line_of(stored));
   }

@@ -58,7 +58,8 @@ py::dict to_python(const TuneResult& tuned) {
   return py::dict("best"_a = to_python(tuned.best), "default"_a = to_python(tuned.standard),
                   "finalists"_a = list_of(tuned.finalists), "candidates"_a = list_of(tuned.candidates),
                   "executable"_a = std::make_shared<Callable>(tuned.executable), "stop"_a = autotuner::name(tuned.stop),
-                  "generations"_a = tuned.generations, "elapsed"_a = tuned.elapsed, "kept"_a = tuned.kept);
+                  "generations"_a = tuned.generations, "elapsed"_a = tuned.elapsed, "kept"_a = tuned.kept,
+                  "used"_a = tuned.used);
 }
 
 /// The newest progress, from the thread that tunes to the one that shows it.
@@ -84,8 +85,8 @@ void show_progress(const std::optional<Progress>& progress, const py::object& sh
   if (progress && !show.is_none()) show(to_python(*progress));
 }
 
-/// The result of \p work, in a thread of its own, while this one shows progress and looks for signals. The first Ctrl-C,
-/// wherever it strikes, only ends the tuning; everything else is thrown once that has ended.
+/// The result of \p work, in a thread of its own, while this one shows progress and looks for signals. The first
+/// Ctrl-C, wherever it strikes, only ends the tuning; everything else is thrown once that has ended.
 TuneResult watched(const std::function<TuneResult()>& work, const Cancellation& cancellation, Mailbox& mailbox,
                    const py::object& show) {
   py::gil_scoped_release release;

@@ -57,7 +57,7 @@ class TuneResult:
 
     name: str
     best: Measured
-    """The default options, unless others were faster beyond noise."""
+    """What calls took before (the best options of the cache, else the default ones), unless others were faster beyond noise."""
     default: Measured
     finalists: Tuple[Measured, ...]
     candidates: Tuple[Candidate, ...]
@@ -69,6 +69,9 @@ class TuneResult:
     elapsed: float
     kept: bool
     """Whether the cache has it."""
+    used: _core.MappingOptions
+    """What calls take afterwards: the best options, unless the cache did not take them, or options that were injected, or are in
+    a folder that goes before, are in their way."""
 
     @property
     def speedup(self) -> float:
@@ -204,6 +207,7 @@ def _result(found: dict, executable: Executable, name: str) -> TuneResult:
         finalists=tuple(measured(each) for each in found["finalists"]),
         candidates=tuple(Candidate(**{**each, "options": _core.MappingOptions(str(each["options"]))}) for each in found["candidates"]),
         executable=executable,
+        used=_core.MappingOptions(str(found["used"])),
         **{name: found[name] for name in ("stop", "generations", "elapsed", "kept")},
     )
 
@@ -300,4 +304,5 @@ def _tune_elsewhere(function, tensors, out, settings, store, show, where) -> dic
     found = distributed.tune(cluster, task, report)
     kept = bool(store and distributed.merge(found, store))
     best = max(found, key=distributed.speedup).result
-    return {**best, "kept": kept}
+    entry = store.best(function, *tensors, out=out, target=settings["target"]) if store else None
+    return {**best, "kept": kept, "used": entry.options if entry else ""}

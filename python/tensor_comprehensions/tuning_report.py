@@ -70,13 +70,22 @@ def table(result) -> str:
         rows.append((seconds_text(each.time), seconds_text(each.spread), f"{result.default.time / each.time:.2f}x", options))
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
     lines = ["  ".join([*(cell.rjust(w) for cell, w in zip(row, widths)), row[3]]) for row in rows]
-    return "\n".join([*lines, *filter(None, [remark(result)])])
+    return "\n".join([*lines, *filter(None, [remark(result), usage(result)])])
 
 
 def remark(result) -> str:
-    """Why options that seem faster than the default ones did not win; "" where none do."""
-    behind = result.finalists[result.finalists.index(result.default) :] if result.default in result.finalists else ()
-    return "options below the default ones are not faster beyond noise" if any(each.time < result.default.time for each in behind) else ""
+    """Why options that seem faster than the first ones did not win; "" where none do."""
+    first, *behind = result.finalists
+    return "options that seem faster than the first are not so beyond noise" if any(each.time < first.time for each in behind) else ""
+
+
+def usage(result) -> str:
+    """What calls take where that is not the winner; "" where it is."""
+    if str(result.used) == str(result.best.options):
+        return ""
+    taken = str(result.used) or "the default options"
+    why = "which go before these in the cache" if result.kept else "since no cache took these"
+    return f"calls take {taken}, {why}"
 
 
 def headline(result) -> str:

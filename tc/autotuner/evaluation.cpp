@@ -1,5 +1,7 @@
 #include "tc/autotuner/evaluation.h"
 
+#include <algorithm>
+#include <chrono>
 #include <set>
 
 namespace tc::autotuner {
@@ -13,6 +15,8 @@ void read_measurement(const Message& reply, Candidate& candidate) {
   if (candidate.status == Status::Ok) candidate.spread = exact_number(reply.at(2));
   if (!timed) candidate.note = reply.back();
 }
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 }  // namespace
 
@@ -32,7 +36,11 @@ bool Evaluation::predict(std::vector<Candidate>& candidates, const Stop& stop) {
 std::vector<Candidate> Evaluation::measure(std::vector<Candidate> candidates, const Ended& ended, const Stop& stop) {
   std::vector<Item> items;
   for (auto& candidate : candidates) items.push_back({std::move(candidate), "", false});
-  if (compile(items, ended, stop)) profile(items, ended, stop);
+  auto has_some = [&] {
+    return std::any_of(items.begin(), items.end(), [](const Item& i) { return !i.image.empty(); });
+  };
+  auto too_late = [&, until = now() + compile_seconds_] { return stop() || (now() > until && has_some()); };
+  if (compile(items, ended, too_late) || !stop()) profile(items, ended, stop);
   std::vector<Candidate> result;
   for (auto& item : items)
     if (item.ended) result.push_back(std::move(item.candidate));
@@ -56,6 +64,19 @@ bool Evaluation::compile(std::vector<Item>& items, const Ended& ended, const Sto
   };
   auto places = std::vector<int>(static_cast<std::size_t>(settings_.compilers), no_gpu);
   return workers_.run(items.size(), job, settings_.compile, places, done, stop);
+}
+
+void Evaluation::keep_image(const Item& item) {
+  if (item.candidate.status != Status::Ok) return;
+  images_.push_back({item.candidate.code, item.image, item.candidate.seconds});
+  std::sort(images_.begin() + 1, images_.end(), [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
+  if (images_.size() > 1 + settings_.images) images_.pop_back();
+}
+
+std::string Evaluation::image(const std::string& code) const {
+  for (const auto& image : images_)
+    if (image.code == code) return image.bytes;
+  return "";
 }
 
 /// Gives \p item what the candidate of the same machine code got; false where there is none.
@@ -92,6 +113,7 @@ void Evaluation::profile(std::vector<Item>& items, const Ended& ended, const Sto
     read_measurement(reply, fresh[i]->candidate);
     fresh[i]->candidate.device = device;
     fresh[i]->ended = true;
+    keep_image(*fresh[i]);
     ended(fresh[i]->candidate);
   };
   workers_.run(fresh.size(), job, settings_.run, settings_.devices, done, stop);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ struct EvaluationSettings {
   std::vector<int> devices = {no_gpu};  ///< that measure, one candidate at a time each
   double measure_seconds = 0.1;         ///< for timing a candidate
   Limits compile, run;
+  std::size_t images = 4;  ///< of the fastest candidates, which are kept beside that of the first
 };
 
 /// Takes candidates through the queues of worker processes:
@@ -34,6 +36,11 @@ class Evaluation {
   /// Compiles and measures \p candidates and calls \p ended with each as it ends, which must add it to the record.
   /// Returns those that ended before \p stop.
   std::vector<Candidate> measure(std::vector<Candidate> candidates, const Ended& ended, const Stop& stop);
+  /// Candidates of a call of measure() that have not been compiled so many seconds later are given up from now on, once
+  /// there are some, so that those which are slow to compile do not keep the others from being measured.
+  void limit_compiles(double seconds) { compile_seconds_ = seconds; }
+  /// The machine code with the identity \p code, "" unless it was measured first, or is among the fastest.
+  std::string image(const std::string& code) const;
 
  private:
   /// A candidate on its way.
@@ -46,10 +53,17 @@ class Evaluation {
   void profile(std::vector<Item>& items, const Ended& ended, const Stop& stop);
   std::vector<Item*> of_new_code(std::vector<Item>& items) const;
   bool take_known(Item& item) const;
+  void keep_image(const Item& item);
 
   Workers& workers_;
   const Record& record_;
   EvaluationSettings settings_;
+  struct Image {
+    std::string code, bytes;
+    double seconds = 0;
+  };
+  double compile_seconds_ = std::numeric_limits<double>::infinity();
+  std::vector<Image> images_;  ///< the first, then the others by time
 };
 
 }  // namespace tc::autotuner

@@ -12,8 +12,10 @@ namespace {
 
 constexpr double least_gain = 0.01;
 
+constexpr double runs_of_a_finalist = 7;  ///< long ones, in finals of the least rounds
+
 struct Entrant {
-  options::MappingOptions options;
+  Candidate candidate;
   std::string image;
   std::vector<double> samples;
 };
@@ -27,22 +29,59 @@ std::vector<const Candidate*> by_time(const std::vector<Candidate>& candidates) 
   return timed;
 }
 
-/// The default options, then the fastest candidates of different code.
-std::vector<Entrant> entrants(const std::vector<Candidate>& candidates, int finalists) {
-  std::vector<Entrant> result{{options::MappingOptions(), "", {}}};
-  std::set<std::string> codes{candidates.front().code};
-  for (const auto* candidate : by_time(candidates))
-    if (static_cast<int>(result.size()) <= finalists && codes.insert(candidate->code).second)
-      result.push_back({candidate->options, "", {}});
+/// The candidate with \p options, null for none.
+const Candidate* find(const std::vector<Candidate>& candidates, const options::MappingOptions& options) {
+  for (const auto& candidate : candidates)
+    if (candidate.options == options) return &candidate;
+  return nullptr;
+}
+
+/// The incumbent, if it is not the default options and has not failed; it may not have been tried.
+std::optional<Candidate> incumbent_of(const std::vector<Candidate>& candidates,
+                                      const std::optional<options::MappingOptions>& incumbent) {
+  if (!incumbent || *incumbent == options::MappingOptions()) return std::nullopt;
+  if (const auto* tried = find(candidates, *incumbent))
+    return tried->usable() || tried->status == Status::Slow ? std::optional(*tried) : std::nullopt;
+  Candidate untried;
+  untried.options = *incumbent;
+  untried.status = Status::Ok;
+  return untried;
+}
+
+/// The default options, the incumbent, then the fastest candidates of different code. Of these there are fewer where
+/// runs are long.
+std::vector<Entrant> entrants(const std::vector<Candidate>& candidates, const FinalSettings& settings) {
+  std::vector<Entrant> result{{candidates.front(), "", {}}};
+  if (auto incumbent = incumbent_of(candidates, settings.incumbent)) result.push_back({*incumbent, "", {}});
+  std::set<std::string> codes;
+  double left = settings.time;
+  for (const auto& entrant : result) {
+    codes.insert(entrant.candidate.code);
+    left -= runs_of_a_finalist * entrant.candidate.seconds;
+  }
+  int places = settings.finalists;
+  for (const auto* candidate : by_time(candidates)) {
+    if (places <= 0 || (places < settings.finalists && left < runs_of_a_finalist * candidate->seconds)) break;
+    if (!codes.insert(candidate->code).second) continue;
+    result.push_back({*candidate, "", {}});
+    left -= runs_of_a_finalist * candidate->seconds;
+    --places;
+  }
+  for (auto& entrant : result) entrant.image = settings.image(entrant.candidate);
   return result;
 }
 
-/// Fills the images of \p entrants; returns whether it was not stopped.
+/// Fills the images that \p entrants lack; returns whether it was not stopped.
 bool compile(Workers& workers, std::vector<Entrant>& entrants, const FinalSettings& settings) {
   std::vector<Message> jobs;
-  for (const auto& entrant : entrants) jobs.push_back({"compile", entrant.options.to_text()});
+  std::vector<Entrant*> without;
+  for (auto& entrant : entrants) {
+    if (!entrant.image.empty()) continue;
+    jobs.push_back({"compile", entrant.candidate.options.to_text()});
+    without.push_back(&entrant);
+  }
   auto done = [&](std::size_t i, const Message& reply, int) {
-    if (reply.front() == name(Status::Ok) && reply.size() == 3) entrants[i].image = reply[1];
+    if (reply.front() == name(Status::Ok) && reply.size() == 3) without[i]->image = reply[1];
   };
   auto places = std::vector<int>(static_cast<std::size_t>(settings.compilers), no_gpu);
   return workers.run(jobs, settings.compile, places, done, settings.stop);
@@ -77,7 +116,7 @@ bool measure(Workers& workers, std::vector<Entrant>& entrants, const FinalSettin
 
 Finalist finalist_of(const Entrant& entrant) {
   const auto& samples = entrant.samples;
-  return {entrant.options, quantile(samples, 0.5), quantile(samples, 0),
+  return {entrant.candidate.options, quantile(samples, 0.5), quantile(samples, 0),
           quantile(samples, 0.75) - quantile(samples, 0.25), static_cast<int>(samples.size())};
 }
 
@@ -99,31 +138,41 @@ bool faster(const std::vector<double>& of, const std::vector<double>& than) {
 
 std::optional<std::vector<Finalist>> play_finals(Workers& workers, const std::vector<Candidate>& candidates,
                                                  const FinalSettings& settings) {
-  auto all = entrants(candidates, settings.finalists);
+  auto all = entrants(candidates, settings);
   bool in_time = compile(workers, all, settings) && measure(workers, all, settings);
   if (!in_time) return std::nullopt;
-  const auto& standard = all.front();
-  if (standard.samples.empty()) return std::vector{finalist_of(candidates.front())};
+  if (all.front().samples.empty()) return std::vector{finalist_of(candidates.front())};
+  bool defends = all.size() > 1 && settings.incumbent && all[1].candidate.options == *settings.incumbent;
+  const auto& reference = defends && !all[1].samples.empty() ? all[1] : all.front();
   std::vector<Finalist> better, rest;
-  for (std::size_t i = 1; i < all.size(); ++i)
-    if (!all[i].samples.empty())
-      (faster(all[i].samples, standard.samples) ? better : rest).push_back(finalist_of(all[i]));
+  for (const auto& each : all)
+    if (&each != &reference && !each.samples.empty())
+      (faster(each.samples, reference.samples) ? better : rest).push_back(finalist_of(each));
   auto is_faster = [](const auto& a, const auto& b) { return a.seconds < b.seconds; };
   std::sort(better.begin(), better.end(), is_faster);
   std::sort(rest.begin(), rest.end(), is_faster);
-  better.push_back(finalist_of(standard));
+  better.push_back(finalist_of(reference));
   better.insert(better.end(), rest.begin(), rest.end());
   return better;
 }
 
-std::vector<Finalist> unplayed_finals(const std::vector<Candidate>& candidates) {
+std::vector<Finalist> unplayed_finals(const std::vector<Candidate>& candidates,
+                                      const std::optional<options::MappingOptions>& incumbent) {
   const auto& standard = candidates.front();
-  std::vector<Finalist> result{finalist_of(standard)};
+  auto defender = incumbent_of(candidates, incumbent);
+  bool defends = defender && defender->seconds > 0;
+  const auto& reference = defends ? *defender : standard;
+  std::vector<Finalist> result{finalist_of(reference)};
+  if (defends) result.push_back(finalist_of(standard));
   auto timed = by_time(candidates);
-  if (timed.empty() || timed.front()->code == standard.code) return result;
+  if (defends && defender->code != standard.code) timed.push_back(&standard);
+  std::stable_sort(timed.begin(), timed.end(), [](auto a, auto b) { return a->seconds < b->seconds; });
+  if (timed.empty() || timed.front()->code == reference.code || timed.front()->options == reference.options)
+    return result;
   const auto& best = *timed.front();
-  double noise = std::max(least_gain * standard.seconds, best.spread + standard.spread);
-  bool is_faster = best.seconds < standard.seconds - noise;
+  double noise = std::max(least_gain * reference.seconds, best.spread + reference.spread);
+  bool is_faster = best.seconds < reference.seconds - noise;
+  std::erase_if(result, [&](const auto& finalist) { return finalist.options == best.options; });
   result.insert(is_faster ? result.begin() : result.end(), finalist_of(best));
   return result;
 }

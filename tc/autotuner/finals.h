@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "tc/autotuner/results.h"
@@ -11,6 +13,10 @@ namespace tc::autotuner {
 struct FinalSettings {
   int finalists = 3;   ///< besides the default options
   double seconds = 3;  ///< for measuring
+  double time = 3;     ///< for all; a finalist whose runs do not fit, and is not the fastest, is left out
+  std::optional<options::MappingOptions> incumbent;  ///< what calls take; none: the default options
+  /// The machine code of a candidate, "" where it has to be compiled again.
+  std::function<std::string(const Candidate&)> image = [](const Candidate&) { return std::string(); };
   int compilers = 1;
   int device = no_gpu;  ///< that all are measured on
   Limits compile, limits;
@@ -23,16 +29,18 @@ struct FinalSettings {
 /// change least.
 bool faster(const std::vector<double>& of, const std::vector<double>& than);
 
-/// Compiles the fastest of \p candidates, the first of which is that of the default options, again, and measures them
-/// in turns in one process: all by time, but those not faster than the default options after these. Candidates that
-/// fail now are left out; where nothing can be measured, the default options alone, with their first time and runs 0.
-/// Nothing where settings.stop() ended them.
+/// Measures the fastest of \p candidates, the first of which is that of the default options, in turns with these and
+/// with the incumbent, in one process; as many as there is time for. First come those faster than the incumbent, then
+/// this, then the others, all by time. Candidates that fail now are left out, and where the incumbent does, the default
+/// options take its place; where nothing can be measured, there are the default options alone, with their first time
+/// and runs 0. Nothing where settings.stop() ended them.
 std::optional<std::vector<Finalist>> play_finals(Workers& workers, const std::vector<Candidate>& candidates,
                                                  const FinalSettings& settings);
 
-/// The finalists of a tuning without time for finals: the fastest of \p candidates and the default options, with the
-/// times of the search, and runs 0. The fastest, whose results were right, is before the default options if it was
-/// faster by more than the distance of the quartiles of both, and by 1 %; else after them.
-std::vector<Finalist> unplayed_finals(const std::vector<Candidate>& candidates);
+/// The finalists of a tuning without time for finals: the fastest of \p candidates, the incumbent and the default
+/// options, with the times of the search, and runs 0. The fastest, whose results were right, is before the incumbent if
+/// it was faster by more than the distance of the quartiles of both, and by 1 %; else after it.
+std::vector<Finalist> unplayed_finals(const std::vector<Candidate>& candidates,
+                                      const std::optional<options::MappingOptions>& incumbent = {});
 
 }  // namespace tc::autotuner

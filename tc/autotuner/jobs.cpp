@@ -40,9 +40,9 @@ engine::CompileOptions compile_options(const Target& target, const std::string& 
 }
 
 std::shared_ptr<const engine::Executable> compile(const JobContext& context, const std::string& options,
-                                                  const engine::CompileOptions& how) {
+                                                  const engine::CompileOptions& how, const char* step = "compile") {
   auto result = engine::compile(context.function, context.problem.inputs, context.problem.outputs, how);
-  if (context.hook) context.hook("compile", options, {});
+  if (context.hook) context.hook(step, options, {});
   return result;
 }
 
@@ -100,6 +100,19 @@ Message compile_candidate(const JobContext& context, const Message& job) {
   return reply(Status::Ok, {bytes, cache::hex(cache::sha256(image.serialise()), 16)});
 }
 
+std::string bytes_of(const std::vector<StageRecord>& stages) {
+  Message result;
+  for (const auto& stage : stages) result.push_back(encode({stage.name, exact_text(stage.milliseconds), stage.text}));
+  return encode(result);
+}
+
+Message finish(const JobContext& context, const Message& job) {
+  auto how = compile_options(context.target, job.at(1));
+  how.stages.verify = how.stages.keep_text = true;
+  auto executable = compile(context, job.at(1), how, "finish");
+  return reply(Status::Ok, {executable->image().serialise(), bytes_of(executable->stats().records)});
+}
+
 /// Samples of some calls each, until there are enough or \p limit seconds are over.
 std::vector<double> sample(Bench& bench, const engine::Executable& executable, int calls, double limit) {
   std::vector<double> samples;
@@ -142,22 +155,25 @@ Message compare(const JobContext& context, int device, const Message& job) {
   Bench bench(context, device);
   std::vector<std::unique_ptr<engine::Executable>> executables;
   std::vector<int> calls;
+  std::vector<bool> is_long;  // calls that need no other before them to be warm, nor others to be timed
   for (std::size_t i = 2; i < job.size(); ++i) {
     const auto& executable =
         *executables.emplace_back(std::make_unique<engine::Executable>(engine::Image::deserialise(job[i])));
     if (auto wrong = bench.try_out(executable); !wrong.empty()) return reply(Status::Wrong, {wrong});
     double once = bench.seconds_of(executable, 1);
-    calls.push_back(calls_for(compare_sample_seconds, bench.seconds_of(executable, calls_for(1e-4, once))));
+    is_long.push_back(once > short_call);
+    double call = is_long.back() ? once : bench.seconds_of(executable, calls_for(1e-4, once));
+    calls.push_back(calls_for(compare_sample_seconds, call));
   }
   std::vector<Message> samples(executables.size());
   auto start = Clock::now();
   for (int round = 0; round < least_samples || (round < most_rounds && since(start) < limit); ++round) {
     for (std::size_t k = 0; k < executables.size(); ++k) {
       auto i = (k + static_cast<std::size_t>(round)) % executables.size();
-      bench.seconds_of(*executables[i], 1);
+      if (!is_long[i]) bench.seconds_of(*executables[i], 1);
       samples[i].push_back(exact_text(bench.seconds_of(*executables[i], calls[i])));
     }
-    if (round >= 2 && since(start) > 4 * limit) break;
+    if (round >= 2 && since(start) > 2 * limit) break;
   }
   Message result;
   for (const auto& each : samples) result.push_back(encode(each));
@@ -169,12 +185,21 @@ Message dispatch(const JobContext& context, int device, const Message& job) {
   if (job.at(0) == "reference") return reference(context, job);
   if (job.at(0) == "predict") return predict(context, job);
   if (job.at(0) == "compile") return compile_candidate(context, job);
+  if (job.at(0) == "finish") return finish(context, job);
   if (job.at(0) == "measure") return measure(context, device, job);
   if (job.at(0) == "compare") return compare(context, device, job);
   throw InternalError(str("there is no job '", job.at(0), "'"));
 }
 
 }  // namespace
+
+std::vector<StageRecord> stages_of(const std::string& bytes) {
+  std::vector<StageRecord> result;
+  for (const auto& each : decode(bytes).value_or(Message()))
+    if (auto fields = decode(each); fields && fields->size() == 3)
+      result.push_back({(*fields)[0], exact_number((*fields)[1]), (*fields)[2]});
+  return result;
+}
 
 Message run_job(const JobContext& context, int device, const Message& job) {
   try {

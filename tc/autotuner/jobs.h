@@ -8,11 +8,13 @@
 #include "tc/autotuner/check.h"
 #include "tc/autotuner/message.h"
 #include "tc/autotuner/problem.h"
+#include "tc/base/stage.h"
 #include "tc/base/target.h"
 
 namespace tc::autotuner {
 
-/// Called in the process of a candidate, by tests: after "compile", and after each "run" with what it computed.
+/// Called in the process of a candidate, by tests: after "compile" and "finish", and after each "run" with what it
+/// computed.
 using Hook =
     std::function<void(const std::string& step, const std::string& options, const std::vector<TensorView>& outputs)>;
 
@@ -34,12 +36,17 @@ struct JobContext {
 ///   reference interpreted|compiled         ok                       results into the shared memory
 ///   predict <options>                      ok <seconds>
 ///   compile <options>                      ok <image> <identity of the code>
+///   finish <options>                       ok <image> <stages>      compiled with all laws
 ///   measure <image> <best> <seconds>       ok <least> <quartiles> <runs> | slow <seconds>
 ///   compare <seconds> <image>...           ok <seconds of each round of image 1>...
 ///
 /// The reference is computed on a processor, with the default options, whatever the target is. `measure` and `compare`
 /// run on \p device, a GPU where the target is one, and check results first. `best` is the time so far, in seconds, 0
 /// for none; `seconds` are for measuring. What `predict` gives is engine::predict_seconds().
+/// What `finish` says of the stages of its compile, each with its text, is for stages_of().
 Message run_job(const JobContext& context, int device, const Message& job);
+
+/// The stages that the reply to `finish` tells of by \p bytes.
+std::vector<StageRecord> stages_of(const std::string& bytes);
 
 }  // namespace tc::autotuner

@@ -66,7 +66,9 @@ enum class Stop : std::uint8_t { Budget, Candidates, Exhausted, Cancelled };
 const char* name(Stop stop);
 
 struct TuneResult {
-  Finalist best;                                         ///< the default options unless others are faster beyond noise
+  /// What calls took before, the best options of the cache, else the default ones, unless others are faster beyond
+  /// noise.
+  Finalist best;
   Finalist standard;                                     ///< the default options
   std::vector<Finalist> finalists;                       ///< by time
   std::vector<Candidate> candidates;                     ///< in the order tried, the default options first
@@ -75,6 +77,9 @@ struct TuneResult {
   int generations = 0;
   double elapsed = 0;
   bool kept = false;  ///< in the cache
+  /// What calls take from the cache afterwards. Those of the best, unless options injected by hand or of a folder that
+  /// goes before the cache's own are in their way, or the cache did not take them.
+  options::MappingOptions used;
 
   double speedup() const { return best.seconds > 0 ? standard.seconds / best.seconds : 1; }
 };

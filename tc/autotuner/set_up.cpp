@@ -46,6 +46,7 @@ EvaluationSettings evaluation_settings(const TuneSettings& settings) {
   result.measure_seconds = settings.measure_seconds;
   result.compile = {settings.compile_limit, settings.memory_limit};
   result.run = run_limits(settings);
+  result.images = static_cast<std::size_t>(settings.finalists) + 1;
   return result;
 }
 

@@ -28,7 +28,12 @@ constexpr double most_reserved = 0.25;  ///< of the budget, for the finals
 constexpr int least_generation = 4;
 constexpr std::size_t most_passed_over = 10;  ///< candidates, for each of a generation
 constexpr double least_final_seconds = 0.2, cancelled_final_seconds = 0.5;
-constexpr double cancelled_seconds = 1.5;  ///< for all of the finals, once tuning is cancelled
+constexpr double cancelled_seconds = 1.5;               ///< for all of the finals, once tuning is cancelled
+constexpr double laws_cost = 10;                        ///< times the limit of a compile, for one with all laws
+constexpr double cancelled_finish = 1;                  ///< seconds for compiling the winner with all laws then
+constexpr double finals_end = 1.15, finish_end = 1.35;  ///< times the budget
+constexpr double least_finals = 1, least_finish = 1;    ///< seconds there are for either, however late it is
+constexpr double least_compile = 0.5;                   ///< seconds for compiling a generation
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -71,6 +76,10 @@ class Tuner {
   void tell(const std::vector<Candidate>& generation);
   FinalSettings final_settings() const;
   std::optional<std::vector<Finalist>> play_short_finals();
+  double compile_seconds() const;
+  double time_until(double budgets, double least) const;
+  std::string image_of(const options::MappingOptions& options) const;
+  Finish finish_settings();
   void choose();
 
   const TuneSettings& settings_;
@@ -88,6 +97,7 @@ class Tuner {
   Evaluation evaluation_;
   std::vector<Candidate> passed_over_;  ///< asked for, but not promising yet
   TuneResult result_;
+  std::optional<cache::OptionsEntry> incumbent_;  ///< what calls take
   double start_ = now(), before_ = 0, candidate_seconds_ = 0;
 };
 
@@ -105,7 +115,8 @@ Tuner::Tuner(std::shared_ptr<const engine::Function> function, const std::vector
       model_(space_),
       record_(settings.on_candidate, settings.on_progress),
       how_(evaluation_settings(settings)),
-      evaluation_(workers_, record_, how_) {
+      evaluation_(workers_, record_, how_),
+      incumbent_(entry_in_use(*function_, arguments_, settings)) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const auto& part = layout_.parts[i];
     if (part.bytes)
@@ -127,13 +138,15 @@ TuneResult Tuner::run() {
       learn(copy);
       record_.add(std::move(copy), clock());
     };
+    evaluation_.limit_compiles(compile_seconds());
     auto measured = evaluation_.measure(*generation, ended, when_over());
     tell(measured);
     if (measured.size() == generation->size()) try_to_save_checkpoint();
   }
   choose();
+  auto finish = finish_settings();
   result_.candidates = record_.take();
-  keep_winner(function_, arguments_, settings_, how_.devices.front(), result_);
+  keep_winner(function_, arguments_, settings_, incumbent_, finish, result_);
   result_.elapsed = elapsed();
   return std::move(result_);
 }
@@ -142,6 +155,18 @@ TuneResult Tuner::run() {
 double Tuner::reserved() const {
   double compiles = candidate_seconds_ * (settings_.finalists + 2);
   return std::min(most_reserved * settings_.budget, settings_.final_seconds + compiles);
+}
+
+/// Seconds for compiling a generation: half of what the search has left.
+double Tuner::compile_seconds() const {
+  if (settings_.budget <= 0) return infinity;
+  return std::max(least_compile, (settings_.budget - reserved() - elapsed()) / 2);
+}
+
+/// Seconds until \p budgets times the budget are over, \p least where fewer; endless without a budget.
+double Tuner::time_until(double budgets, double least) const {
+  if (settings_.budget <= 0) return infinity;
+  return std::max(least, budgets * settings_.budget - elapsed());
 }
 
 /// The time and the limits, as listeners are told them.
@@ -213,8 +238,7 @@ void Tuner::make_reference() {
 /// The default options, compiled and measured. Throws where they cannot be.
 Candidate Tuner::timed_default() {
   double begin = now();
-  auto measured = evaluation_.measure(
-      {Candidate()}, [](const Candidate&) {}, when_cancelled());
+  auto measured = evaluation_.measure({Candidate()}, [](const Candidate&) {}, when_cancelled());
   candidate_seconds_ = now() - begin;
   if (measured.empty()) throw CancelledError("tuning was cancelled before the default options were measured");
   auto candidate = measured.front();
@@ -319,12 +343,15 @@ FinalSettings Tuner::final_settings() const {
   FinalSettings how;
   how.finalists = settings_.finalists;
   how.seconds = std::min(left, settings_.final_seconds);
+  how.time = time_until(1, least_finals);
+  if (incumbent_) how.incumbent = incumbent_->options;
+  how.image = [this](const Candidate& candidate) { return evaluation_.image(candidate.code); };
   how.compilers = how_.compilers;
   how.device = how_.devices.front();
   how.compile = how_.compile;
   how.limits = how_.run;
   how.limits.seconds += 8 * how.seconds;
-  how.stop = when_cancelled();
+  how.stop = [this, until = now() + time_until(finals_end, least_finals)] { return cancelled() || now() > until; };
   return how;
 }
 
@@ -342,12 +369,32 @@ std::optional<std::vector<Finalist>> Tuner::play_short_finals() {
 void Tuner::choose() {
   std::optional<std::vector<Finalist>> played;
   if (!cancelled()) played = play_finals(workers_, record_.candidates(), final_settings());
-  if (!played) result_.stop = Stop::Cancelled;
-  if (!played) played = play_short_finals();
-  result_.finalists = played ? std::move(*played) : unplayed_finals(record_.candidates());
+  if (!played && cancelled()) {
+    result_.stop = Stop::Cancelled;
+    played = play_short_finals();
+  }
+  auto incumbent = incumbent_ ? std::optional(incumbent_->options) : std::nullopt;
+  result_.finalists = played ? std::move(*played) : unplayed_finals(record_.candidates(), incumbent);
   result_.standard = *std::find_if(result_.finalists.begin(), result_.finalists.end(),
                                    [](const auto& finalist) { return finalist.options == options::MappingOptions(); });
   result_.best = result_.finalists.front();
+}
+
+/// The machine code with which \p options were measured, "" where it is not kept.
+std::string Tuner::image_of(const options::MappingOptions& options) const {
+  for (const auto& candidate : result_.candidates)
+    if (candidate.options == options) return evaluation_.image(candidate.code);
+  return "";
+}
+
+Finish Tuner::finish_settings() {
+  double most = laws_cost * settings_.compile_limit;
+  double seconds = cancelled() ? cancelled_finish : std::min(most, time_until(finish_end, least_finish));
+  auto stop = [this, until = now() + seconds, was_cancelled = cancelled()] {
+    return now() > until || (cancelled() && !was_cancelled);
+  };
+  auto image = [this](const options::MappingOptions& options) { return image_of(options); };
+  return {workers_, how_.devices.front(), {seconds, settings_.memory_limit}, stop, image};
 }
 
 }  // namespace

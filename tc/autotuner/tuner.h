@@ -64,9 +64,12 @@ struct TuneSettings {
 ///   time on each device -> tell the search
 ///
 /// The results of the interpreter, where it is quick enough, else of the default options on a processor, are the
-/// reference. At the end the best few and the default options are compiled again and measured in turns; options that
-/// are not faster beyond noise lose to the default. The winner is compiled with all laws and goes into the cache, from
-/// where calls take it.
+/// reference. At the end the best few, the default options and those that calls take so far, the incumbent, are
+/// measured in turns; options that are not faster beyond noise lose to the incumbent. The winner is compiled with all
+/// laws and goes into the cache, from where calls take it.
+///
+/// The program is compiled and run in workers only. With a budget, tuning ends before 1.5 times the budget, or some two
+/// seconds after the default options have been compiled, checked and measured, whichever is later.
 ///
 /// Tensors are in the memory of the host, also for a GPU.
 ///

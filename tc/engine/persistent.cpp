@@ -113,12 +113,6 @@ std::string nearest_gpu(const Target& target) try {
   return "";
 }
 
-std::optional<cache::OptionsEntry> best_entry(const cache::Cache& cache, const cache::Key& key, const Target& target) {
-  const auto here = circumstances_here(target);
-  auto best = cache.best(key, here);
-  return best || !target.is_cuda() ? best : cache.best_of_architecture(key, here);
-}
-
 }  // namespace
 
 cache::Key persistent_key(const Function& function, const std::vector<Argument>& arguments, const Target& target) {
@@ -169,12 +163,19 @@ cache::OptionsEntry options_entry(const Function& function, const std::vector<Ar
   return entry;
 }
 
+std::optional<cache::OptionsEntry> entry_in_use(const cache::Cache& cache, const cache::Key& key, const Target& target,
+                                                const cache::Circumstances& here) {
+  auto best = cache.best(key, here);
+  return best || !target.is_cuda() ? best : cache.best_of_architecture(key, here);
+}
+
 std::optional<options::MappingOptions> find_mapping(const Function& function, const std::vector<Argument>& arguments,
                                                     const CompileOptions& options) {
   if (options.mapping_from == MappingFrom::Given) return std::nullopt;
   auto key = persistent_key(function, arguments, options.target);
   if (options.cache)
-    if (auto best = best_entry(*options.cache, key, options.target)) return with_names_of(function, best->options);
+    if (auto best = entry_in_use(*options.cache, key, options.target, circumstances_here(options.target)))
+      return with_names_of(function, best->options);
   if (options.mapping_from == MappingFrom::Tuned)
     throw OptionsError(str(options.cache ? "the cache has" : "there is no cache, so there are",
                            " no tuned options for '", function.name(), "' with ", cache::tensors_text(key), " on ",
@@ -183,24 +184,28 @@ std::optional<options::MappingOptions> find_mapping(const Function& function, co
   return std::nullopt;
 }
 
+std::shared_ptr<const Executable> load_kept(const Function& function, const std::vector<Argument>& arguments,
+                                            const CompileOptions& options) {
+  if (!may_load(options)) return nullptr;
+  return load(code_key(function, arguments, options.target), lang::print(function.def), arguments, options);
+}
+
+void keep_code(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options,
+               const Executable& executable) {
+  if (!may_keep(options) || !options.cache->settings().writable) return;
+  auto key = code_key(function, arguments, options.target);
+  options.cache->put(make_entry(key, lang::print(function.def), executable, options));
+}
+
 std::shared_ptr<const Executable> load_or_compile(const std::shared_ptr<const Function>& function,
                                                   const std::vector<Argument>& arguments,
                                                   const CompileOptions& options) {
-  auto make = [&](const CompileOptions& how) {
-    auto full = how;
-    full.unaligned = unaligned_names(arguments);
-    return compile(function, specs(arguments, false), specs(arguments, true), full);
-  };
-  if (!may_keep(options)) return make(options);
-  auto key = code_key(*function, arguments, options.target);
-  auto source = lang::print(function->def);
-  if (may_load(options))
-    if (auto loaded = load(key, source, arguments, options)) return loaded;
-  if (!options.cache->settings().writable) return make(options);
+  if (auto loaded = load_kept(*function, arguments, options)) return loaded;
   auto how = options;
-  how.stages.keep_text = true;
-  auto executable = make(how);
-  options.cache->put(make_entry(key, source, *executable, options));
+  how.stages.keep_text |= may_keep(options) && options.cache->settings().writable;
+  how.unaligned = unaligned_names(arguments);
+  auto executable = compile(function, specs(arguments, false), specs(arguments, true), how);
+  keep_code(*function, arguments, options, *executable);
   return executable;
 }
 

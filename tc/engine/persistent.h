@@ -35,11 +35,24 @@ options::MappingOptions with_names_of(const Function& function, const options::M
 cache::OptionsEntry options_entry(const Function& function, const std::vector<Argument>& arguments,
                                   const Target& target, const options::MappingOptions& options);
 
+/// The entry of \p cache whose options compiles for \p key and \p target take that run in \p here; nothing where there is
+/// none.
+std::optional<cache::OptionsEntry> entry_in_use(const cache::Cache& cache, const cache::Key& key, const Target& target,
+                                                const cache::Circumstances& here);
+
 /// The options of the cache for a compile whose options.mapping_from asks for them; of a GPU, where there are none for
 /// its target, those for the nearest one of the architecture. None where there are none.
 /// Throws OptionsError for MappingFrom::Tuned without any.
 std::optional<options::MappingOptions> find_mapping(const Function& function, const std::vector<Argument>& arguments,
                                                     const CompileOptions& options);
+
+/// The machine code that options.cache has for options.mapping; null where it has none, or may not be asked.
+/// Code whose laws were not asked is not taken where options.stages.verify asks them.
+std::shared_ptr<const Executable> load_kept(const Function& function, const std::vector<Argument>& arguments,
+                                            const CompileOptions& options);
+/// Keeps \p executable, which a compile with \p options made, in options.cache, if that may be.
+void keep_code(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options,
+               const Executable& executable);
 
 /// The machine code that options.cache has for options.mapping; else compiled, and kept there.
 /// Code whose laws were not asked is not taken where options.stages.verify asks them.

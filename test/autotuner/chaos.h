@@ -41,21 +41,26 @@ inline std::string fault_of(const std::string& options, const std::string& kinds
 ///   run_segv run_hang              after it has run
 ///   wrong nan unwritten            an element of its results is another, none, or as it was before
 ///   default <kind>                 befalls the default options, and no others
-///   stall <file>                   no compile ends while there is the file
+///   stall <file>                   no compile and no run ends while there is the file
+///   slow_compile                   as or after a candidate is compiled, for a time beyond all limits
+///   finish <kind>                  befalls the compile of the winner, whatever its options
 inline Hook chaos(const std::string& kinds) {
   if (kinds.empty()) return {};
   if (kinds.starts_with("stall ")) {
-    return [file = kinds.substr(6)](const std::string& step, const std::string&, const std::vector<TensorView>&) {
-      while (step == "compile" && ::access(file.c_str(), F_OK) == 0) ::usleep(10000);
+    return [file = kinds.substr(6)](const std::string&, const std::string&, const std::vector<TensorView>&) {
+      while (::access(file.c_str(), F_OK) == 0) ::usleep(10000);
     };
   }
   return [kinds](const std::string& step, const std::string& options, const std::vector<TensorView>& outputs) {
-    auto fault = kinds.starts_with("default ") ? options.empty() ? kinds.substr(8) : "" : fault_of(options, kinds);
+    if (kinds.starts_with("finish ") != (step == "finish")) return;
+    auto fault = step == "finish"                ? kinds.substr(7)
+                 : kinds.starts_with("default ") ? options.empty() ? kinds.substr(8) : ""
+                                                 : fault_of(options, kinds);
     auto* result = outputs.empty() ? nullptr : static_cast<float*>(outputs[0].data);
-    if (step == "compile") {
+    if (step == "compile" || step == "finish") {
       if (fault == "segv") ::raise(SIGSEGV);
       if (fault == "abort") std::abort();
-      if (fault == "hang") hang();
+      if (fault == "hang" || fault == "slow_compile") hang();
       if (fault == "memory") take_all_memory();
       if (fault == "exit") ::_exit(0);
       return;

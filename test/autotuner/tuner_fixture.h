@@ -13,6 +13,7 @@
 #include "tc/autotuner/tuner.h"
 #include "tc/cache/cache.h"
 #include "tc/engine/function.h"
+#include "test/support/own_state.h"
 
 namespace tc::autotuner {
 

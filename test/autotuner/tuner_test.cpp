@@ -1,5 +1,8 @@
 #include "tc/autotuner/tuner.h"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -9,6 +12,8 @@
 
 #include "tc/autotuner/checkpoint.h"
 #include "tc/base/error.h"
+#include "tc/cache/maintain.h"
+#include "tc/cpu/thread_pool.h"
 #include "tc/engine/engine.h"
 #include "tc/engine/persistent.h"
 #include "tuner_fixture.h"
@@ -124,24 +129,74 @@ TEST(Tune, StartsAreTriedFirst) {
   EXPECT_EQ(tried(result), "\ntile=9x9\npack=0\n");
 }
 
+/// Puts \p options, as measured with \p settings on \p machine (here: null), into their cache.
+void record(const std::shared_ptr<const engine::Function>& function, const TuneSettings& settings, const char* options,
+            double nanoseconds, const char* machine = nullptr, cache::Origin origin = cache::Origin::Tuned) {
+  auto arguments = engine::make_arguments(*function, {matrix(32, 32), matrix(32, 32)}, {});
+  auto entry = engine::options_entry(*function, arguments, settings.target, options::MappingOptions::parse(options));
+  entry.origin = origin;
+  entry.measured = cache::measurement_here();
+  if (machine) entry.measured->machine = machine;
+  entry.measured->threads = settings.threads;
+  entry.measured->median_ns = nanoseconds;
+  ASSERT_TRUE(settings.cache->put(entry));
+}
+
+/// The options that a compile takes which asks the cache of \p settings.
+std::string options_of_calls(const std::shared_ptr<const engine::Function>& function, const TuneSettings& settings) {
+  cpu::set_num_threads(settings.threads);
+  engine::CompileOptions how;
+  how.target = settings.target;
+  how.mapping_from = engine::MappingFrom::Cached;
+  how.cache = settings.cache;
+  engine::ExecutableCache executables;
+  return engine::compile_cached(executables, function, {matrix(32, 32), matrix(32, 32)}, {}, how)->image().options;
+}
+
+/// Earlier winners of all kinds: with times that no machine reaches, times in between, of options that are slow, or
+/// that no compiler takes.
+TEST(Tune, CallsTakeTheResult) {
+  Inputs inputs({matrix(32, 32), matrix(32, 32)});
+  auto function = function_of(product_text);
+  for (const char* earlier : {"tile=1x1", "pack=0", "tile=9x9,unroll_limit=1"})
+    for (double nanoseconds : {1.0, 5000.0, 1e12}) {
+      Folder folder;
+      auto settings = quick(3);
+      settings.cache = cache_in(folder.path());
+      record(function, settings, earlier, nanoseconds);
+      record(function, settings, "tile=3x3", 2 * nanoseconds);
+      record(function, settings, "tile=5x5", 1, "elsewhere");
+      auto result = tune(function, inputs.views(), {}, settings);
+      EXPECT_TRUE(result.kept);
+      EXPECT_EQ(result.used, result.best.options) << earlier << " " << nanoseconds;
+      EXPECT_EQ(options_of_calls(function, settings), result.best.options.to_text()) << earlier << " " << nanoseconds;
+      EXPECT_GT(result.best.runs, 0);
+    }
+}
+
+TEST(Tune, SaysWhatCallsTakeWhereThatIsNotTheResult) {
+  Folder folder;
+  Inputs inputs({matrix(32, 32), matrix(32, 32)});
+  auto function = function_of(product_text);
+  auto settings = quick(3);
+  settings.cache = cache_in(folder.path());
+  record(function, settings, "tile=1x1", 1e12, nullptr, cache::Origin::Injected);
+  auto result = tune(function, inputs.views(), {}, settings);
+  EXPECT_EQ(result.used.to_text(), "tile=1x1");
+  EXPECT_EQ(options_of_calls(function, settings), "tile=1x1");
+  settings.cache = nullptr;
+  EXPECT_EQ(tune(function, inputs.views(), {}, settings).used, options::MappingOptions());
+}
+
 TEST(Tune, StartsOfTheCacheAreThoseMeasuredHereAndTheFastest) {
   Folder folder;
   Inputs inputs({matrix(32, 32), matrix(32, 32)});
   auto function = function_of(product_text);
   auto settings = quick(2);
   settings.cache = cache_in(folder.path());
-  auto put = [&](const char* options, double nanoseconds, const char* machine) {
-    auto arguments = engine::make_arguments(*function, {matrix(32, 32), matrix(32, 32)}, {});
-    auto entry = engine::options_entry(*function, arguments, settings.target, options::MappingOptions::parse(options));
-    entry.measured = cache::measurement_here();
-    if (machine) entry.measured->machine = machine;
-    entry.measured->threads = settings.threads;
-    entry.measured->median_ns = nanoseconds;
-    ASSERT_TRUE(settings.cache->put(entry));
-  };
-  put("tile=9x9", 2000, nullptr);
-  put("tile=10x10", 1000, "elsewhere");
-  put("tile=11x11", 3000, nullptr);
+  record(function, settings, "tile=9x9", 2000);
+  record(function, settings, "tile=10x10", 1000, "elsewhere");
+  record(function, settings, "tile=11x11", 3000);
   EXPECT_EQ(tried(tune(function, inputs.views(), {}, settings)), "\ntile=9x9\ntile=10x10\n");
 }
 
@@ -178,7 +233,7 @@ TEST(Tune, EndsWithTheBestSoFarWhenCancelled) {
   EXPECT_LT(result.candidates.size(), 20u);
 }
 
-/// Finals, whose compiles do not end, are given up.
+/// Finals, whose runs do not end, are given up.
 TEST(Tune, EndsSoonWhenCancelledInTheFinals) {
   Folder folder;
   auto stalled = folder.path() + "/stalled";
@@ -217,6 +272,77 @@ TEST(Tune, KeepsToABudgetOfSeconds) {
   EXPECT_EQ(result.stop, Stop::Budget);
   EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 15);
   EXPECT_GT(result.candidates.size(), 1u);
+}
+
+/// The end that a tuning promises: 1.5 times the budget, or some two seconds after the default options.
+void expect_in_time(const TuneResult& result, double budget, double seconds) {
+  constexpr double kills = 1;  // processes that end, on a busy machine
+  EXPECT_LT(seconds, std::max(1.5 * budget, result.candidates.front().at + 2) + kills);
+  EXPECT_TRUE(result.executable);
+}
+
+TEST(Tune, KeepsToABudgetWhereRunsAreLong) {
+  Inputs inputs({matrix(500, 500), matrix(500, 500)});
+  auto settings = quick(0);
+  settings.budget = 3;
+  settings.target = Target::parse("cpu:plain,cores=1");
+  settings.threads = 1;
+  settings.measure_seconds = 0.1;
+  settings.final_seconds = 3;
+  double begin = now();
+  auto result = tune(function_of(product_text), inputs.views(), {}, settings);
+  expect_in_time(result, settings.budget, now() - begin);
+}
+
+TEST(Tune, KeepsToABudgetWhereCompilesAreLong) {
+  Inputs inputs({matrix(32, 32), matrix(32, 32)});
+  auto settings = quick(0, 1, "slow_compile");
+  settings.budget = 5;
+  settings.genetic.population = 24;
+  settings.compilers = 8;
+  double begin = now();
+  auto result = tune(function_of(product_text), inputs.views(), {}, settings);
+  expect_in_time(result, settings.budget, now() - begin);
+  int measured = 0;
+  for (const auto& candidate : result.candidates) measured += candidate.generation > 0 && candidate.usable();
+  EXPECT_GT(measured, 0) << "one slow candidate keeps the others of its generation from being measured";
+}
+
+TEST(Tune, AWinnerThatCannotBeFinishedHasTheCodeThatWasMeasured) {
+  Folder folder;
+  Inputs inputs({matrix(32, 32), matrix(32, 32)});
+  for (const char* fault : {"finish hang", "finish segv", "finish exit"}) {
+    auto settings = quick(0, 1, fault);
+    settings.budget = 3;
+    settings.cache = cache_in(folder.path() + "/" + fault);
+    double begin = now();
+    auto result = tune(function_of(product_text), inputs.views(), {}, settings);
+    expect_in_time(result, settings.budget, now() - begin);
+    EXPECT_EQ(result.executable->image().options, result.best.options.to_text());
+    EXPECT_TRUE(result.executable->stats().records.empty() || result.executable->stats().records[0].name == "build");
+    EXPECT_TRUE(result.kept || result.best.runs == 0);
+    EXPECT_TRUE(cache::list_code(folder.path() + "/" + fault).at(0).entry.verified_stages.empty());
+  }
+}
+
+/// What compiling the winner takes, this process does not: it only starts others, and loads the code.
+TEST(Tune, ThisProcessCompilesNothing) {
+  auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  auto used = [&] {
+    rusage usage;
+    ::getrusage(RUSAGE_SELF, &usage);
+    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+  };
+  Inputs inputs({matrix(64, 64), matrix(64, 64)});
+  auto function = function_of(
+      "def f(float(M,K) A, float(K,N) B) -> (C,D,E) { C(m,n) +=! A(m,k) * B(k,n)\n D(m,n) +=! C(m,k) * B(k,n)\n"
+      "E(m,n) +=! D(m,k) * A(n,k) }");
+  tune(function_of(product_text), inputs.views(), {}, quick(1));
+  double before = used();
+  auto result = tune(function, inputs.views(), {}, quick(1));
+  EXPECT_LT(used() - before, result.executable->stats().milliseconds / 2000);
 }
 
 TEST(Tune, TakesTensorsWithoutElements) {

@@ -127,6 +127,20 @@ def test_options_within_noise_are_explained():
     assert remark(result(measured("tile=8", 0.9), measured("", 1.0), measured("tile=9", 1.1))) == ""
 
 
+def test_what_calls_take_is_told(cache):
+    T = tc.define(MM)
+    cache.record(T.mm, A, B, options="tile=1x1", measured=tc.cache.Measurement.here(1.0))
+    result = tc.autotune(T.mm, A, B, cache=cache, **QUICK)
+    assert result.used == result.best.options == cache.best(T.mm, A, B).options and "calls take" not in str(result)
+    assert tc.compile(T.mm, A, B, cache=cache, options="tuned").options == result.used
+    cache.inject(T.mm, A, B, options="tile=2x2")
+    result = tc.autotune(T.mm, A, B, cache=cache, **{**QUICK, "candidates": 1})
+    assert str(result.used) == "tile=2x2"
+    assert result.best.options == result.used or "calls take tile=2x2, which go before these in the cache" in str(result)
+    result = tc.autotune(T.mm, A, B, cache=False, starts=["tile=2x2"], **{**QUICK, "candidates": 1})
+    assert str(result.used) == ""
+
+
 @pytest.mark.parametrize("seconds, text", [(2, "2 s"), (0.25, "250 ms"), (1.5e-3, "1.5 ms"), (3e-6, "3 us"), (4e-8, "40 ns")])
 def test_times_as_text(seconds, text):
     assert seconds_text(seconds) == text
