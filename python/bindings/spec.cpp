@@ -47,6 +47,20 @@ PyObject* torch_device(int number) {
 
 }  // namespace
 
+namespace {
+
+/// Throws what a framework says that did not make a tensor of \p spec: ResourceError for want of memory. torch raises
+/// RuntimeError for it on a CPU.
+[[noreturn]] void throw_unallocated(const TensorSpec& spec) {
+  py::error_already_set error;
+  std::string text = error.what();
+  bool for_memory = error.matches(PyExc_MemoryError) || text.find("memory") != std::string::npos;
+  if (!for_memory) throw error;
+  throw ResourceError(str("no memory for an output ", spec, ": ", text.substr(0, text.find('\n'))));
+}
+
+}  // namespace
+
 py::object allocate(Framework framework, const TensorSpec& spec, PyObject* shape, int device) {
   PyObject* result = nullptr;
   if (framework == Framework::Torch) {
@@ -61,7 +75,7 @@ py::object allocate(Framework framework, const TensorSpec& spec, PyObject* shape
   } else {
     throw ArgumentError("outputs on a GPU are allocated for torch tensors only: pass them as out=");
   }
-  if (!result) throw py::error_already_set();
+  if (!result) throw_unallocated(spec);
   return py::reinterpret_steal<py::object>(result);
 }
 

@@ -69,7 +69,7 @@ bool is_number(PyObject* object);
 TensorSpec spec_of(pybind11::handle object, const char* name);
 
 /// An uninitialised dense tensor of \p framework (None: NumPy) on \p device.
-/// Throws ArgumentError for a type or a device the framework lacks.
+/// Throws ArgumentError for a type or a device the framework lacks, ResourceError for want of memory.
 pybind11::object allocate(Framework framework, const TensorSpec& spec, PyObject* shape, int device = on_cpu);
 
 }  // namespace tc::python

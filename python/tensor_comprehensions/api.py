@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 import warnings
 from typing import Optional, Sequence, Tuple
 
@@ -65,6 +66,13 @@ def _settings(target, options, cache, **limits) -> _core.Settings:
     elif cache is not None:
         limits["cache"] = cache._core
     return _core.Settings(target=target, **limits)
+
+
+def _memory_limit(limit: float) -> int:
+    """`limit` in bytes as the compiler takes it: 0 for none."""
+    if not limit >= 0:
+        raise _core.OptionsError("a memory limit is a number of bytes that is not negative; 0: none")
+    return 0 if math.isinf(limit) else int(limit)
 
 
 class Function(_core.Function):
@@ -276,7 +284,7 @@ def compile(
     cache=None,
     schedule: Optional[str] = None,
     time_limit: float = 0.0,
-    memory_limit: int = 0,
+    memory_limit: float = 0,
 ) -> Executable:
     """Compiles `function` for tensors or specs like these, and outputs like `out` (without it: dense ones).
 
@@ -292,9 +300,9 @@ def compile(
     the same options is read instead of compiled: `from_cache` says so.
 
     `schedule` takes the place of the scheduler's result, as isl writes schedule trees. `time_limit` is in seconds,
-    `memory_limit` in bytes; 0 is no limit.
+    `memory_limit` in bytes; 0 and infinity are no limit, a negative number is an OptionsError. See docs/promises.md.
     """
-    limits = {"schedule": schedule, "time_limit": time_limit, "memory_limit": memory_limit}
+    limits = {"schedule": schedule, "time_limit": time_limit, "memory_limit": _memory_limit(memory_limit)}
     settings = _settings(target, options, cache, **limits)
     return Executable(function._compile(tensors, out, settings), function, settings)
 

@@ -66,6 +66,7 @@ void initialize_llvm() {
   llvm::InitializeNativeTargetAsmPrinter();
   llvm::InitializeNativeTargetDisassembler();
   register_passes();
+  Halide::set_compiler_stack_size(0);
   done = true;
 }
 

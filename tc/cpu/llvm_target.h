@@ -13,7 +13,8 @@ class TargetMachine;
 
 namespace tc::cpu {
 
-/// Initialises LLVM's native code generator once; a fork waits for it.
+/// Initialises LLVM's native code generator once; a fork waits for it. Halide is told to stay on the stack of the thread
+/// that calls it, which the engine makes large, in place of one that it allocates and cannot do without.
 void initialize_llvm();
 
 /// \p target in Halide's words: no runtime, no bounds queries.

@@ -210,3 +210,22 @@ def test_masked_arrays_are_refused():
         T.f(masked.data, out=masked)
     assert masked.data.tolist() == [0, 1, 2]
     assert T.f(masked.filled(5)).tolist() == [1, 6, 3]
+
+
+def test_capsules_that_are_no_tensors():
+    class Strange:
+        def __init__(self, capsule):
+            self.capsule = capsule
+
+        def __dlpack__(self, **_):
+            return self.capsule
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+    T = tc.define("def f(float(N) A) -> (B) { B(i) = A(i) }")
+    used = torch.zeros(3).__dlpack__()
+    torch.from_dlpack(used)
+    for capsule in (None, 5, "text", used):
+        with pytest.raises(tc.ArgumentError, match="no capsule of a DLPack tensor"):
+            T.f(Strange(capsule))

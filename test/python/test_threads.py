@@ -100,3 +100,43 @@ def test_ctrl_c_ends_a_compile():
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("interrupted")
     assert float(result.stdout.split()[1]) < 30
+
+
+def in_a_process(script, timeout=240):
+    """The last line that `script` prints in a process of its own, which must end by itself."""
+    environment = dict(os.environ, TC_VERIFY="0")
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=timeout,
+                            env=environment)
+    assert result.returncode == 0, result.stderr
+    return result.stdout.splitlines()[-1]
+
+
+def test_want_of_memory_for_outputs_is_a_resource_error():
+    script = """
+import resource, torch, tensor_comprehensions as tc
+T = tc.define("def outer(float(N) A) -> (B) { B(n,m) = A(n) * A(m) }")
+long = torch.zeros(16000)
+kernels = [(tc.compile(T.outer, x, cache=False), x) for x in (long, long.numpy())]
+pages = int(open("/proc/self/statm").read().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (16 << 20), -1))
+seen = []
+for kernel, x in kernels:
+    try:
+        kernel(x)
+        seen.append("done")
+    except tc.ResourceError:
+        seen.append("refused")
+print(seen)
+"""
+    assert in_a_process(script) == "['refused', 'refused']"
+
+
+def test_limits_are_numbers():
+    T = tc.define(MM)
+    specs = tc.spec((4, 5)), tc.spec((5, 6))
+    tc.compile(T.mm, *specs, time_limit=float("inf"), memory_limit=float("inf"), cache=False)
+    for limit in (-1, float("nan")):
+        with pytest.raises(tc.OptionsError, match="limit"):
+            tc.compile(T.mm, *specs, time_limit=limit, cache=False)
+        with pytest.raises(tc.OptionsError, match="limit"):
+            tc.compile(T.mm, *specs, memory_limit=limit, cache=False)
