@@ -19,11 +19,13 @@ function(tc_library)
   add_library(tc::${ARG_NAME} ALIAS tc_${ARG_NAME})
 endfunction()
 
-# tc_test(NAME name SOURCES files... DEPENDS targets... [LABEL unit|cpu] [PRECOMPILE header])
+# tc_test(NAME name SOURCES files... DEPENDS targets... [LABEL unit|cpu] [SHARDS n] [PRECOMPILE header])
 #
-# The GoogleTest program build/bin/<name>_test; each of its cases is one CTest test with a time limit.
+# The GoogleTest program build/bin/<name>_test, one CTest test with a time limit; with SHARDS n of them, each of which
+# runs every n-th case. A test takes at most a minute on two idle cores, so that it has four times what it needs on a
+# machine that gives it a quarter of them.
 function(tc_test)
-  cmake_parse_arguments(ARG "" "NAME;LABEL;PRECOMPILE" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAME;LABEL;SHARDS;PRECOMPILE" "SOURCES;DEPENDS" ${ARGN})
   if(NOT ARG_SOURCES)
     return()
   endif()
@@ -37,6 +39,15 @@ function(tc_test)
   if(ARG_PRECOMPILE)
     target_precompile_headers(${ARG_NAME}_test PRIVATE ${ARG_PRECOMPILE})
   endif()
-  add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME}_test)
-  set_tests_properties(${ARG_NAME} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 900)
+  if(NOT ARG_SHARDS)
+    add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME}_test)
+    set_tests_properties(${ARG_NAME} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 960)
+    return()
+  endif()
+  math(EXPR last "${ARG_SHARDS} - 1")
+  foreach(shard RANGE ${last})
+    add_test(NAME ${ARG_NAME}_${shard} COMMAND ${ARG_NAME}_test)
+    set_tests_properties(${ARG_NAME}_${shard} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 960
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${shard}")
+  endforeach()
 endfunction()
