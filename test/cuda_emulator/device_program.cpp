@@ -244,35 +244,21 @@ Emulated emulate(const DeviceProgram& program, const engine::Function& function,
 
 std::optional<std::string> emulated_mismatch(const DeviceProgram& program, const engine::Function& function,
                                              const Arguments& arguments, const std::vector<std::uint64_t>& seeds,
-                                             const Tolerances& tolerances) {
-  std::optional<std::vector<HostTensor>> want;
-  std::string refusal;
-  try {
-    want = interpreted(function, arguments);
-  } catch (const ArgumentError& error) {
-    refusal = error.what();
-  }
+                                             const Reference& want, std::int64_t* accesses) {
   for (auto seed : seeds) {
     emulator::RunOptions run_options;
     run_options.seed = seed;
     auto got = emulate(program, function, arguments, run_options, Pointers::LeastAligned);
+    if (accesses) *accesses += got.accesses;
     if (!got.faults.empty()) return str("seed ", seed, ": ", got.faults, program.text);
-    if (!want && got.refusal.empty()) return str("the interpreter refuses what the kernels run: ", refusal);
-    if (!want) continue;
+    if (!want.refusal.empty() && got.refusal.empty())
+      return str("the interpreter refuses what the kernels run: ", want.refusal);
+    if (!want.refusal.empty()) continue;
     if (!got.refusal.empty()) return str("the kernels refuse what the interpreter runs: ", got.refusal);
-    if (auto text = first_difference(function, got.outputs, *want, tolerances))
+    if (auto text = first_difference(function, got.outputs, want))
       return str("seed ", seed, ": ", *text, "\n", program.text);
   }
   return std::nullopt;
-}
-
-std::optional<std::string> emulated_mismatch(const std::shared_ptr<const engine::Function>& function,
-                                             const Arguments& arguments, const engine::CompileOptions& options,
-                                             const std::vector<std::uint64_t>& seeds, const Tolerances& tolerances) {
-  auto verified = options;
-  verified.stages.verify = true;
-  return emulated_mismatch(device_program(function, arguments.input_specs(), arguments.output_specs(), verified),
-                           *function, arguments, seeds, tolerances);
 }
 
 }  // namespace tc::test

@@ -7,7 +7,7 @@
 
 #include "tc/engine/compile.h"
 #include "test/cuda_emulator/emulator.h"
-#include "test/support/oracle.h"
+#include "test/cuda_emulator/reference.h"
 
 /// Defs compiled for CUDA and run by the emulator.
 namespace tc::test {
@@ -62,15 +62,10 @@ struct Emulated {
 Emulated emulate(const DeviceProgram& program, const engine::Function& function, Arguments arguments,
                  const emulator::RunOptions& options = {}, Pointers pointers = Pointers::Aligned);
 
-/// Runs \p program once a seed, on pointers that are least aligned, and compares with the interpreter: what is wrong,
-/// as text, or nothing.
+/// Runs \p program once a seed, on pointers that are least aligned, and compares with \p want: what is wrong, as text,
+/// or nothing. Adds the accesses that were made to \p accesses.
 std::optional<std::string> emulated_mismatch(const DeviceProgram& program, const engine::Function& function,
                                              const Arguments& arguments, const std::vector<std::uint64_t>& seeds,
-                                             const Tolerances& tolerances = {});
-/// Compiles \p function with all laws, runs it on \p arguments once a seed and compares with the interpreter as above.
-std::optional<std::string> emulated_mismatch(const std::shared_ptr<const engine::Function>& function,
-                                             const Arguments& arguments, const engine::CompileOptions& options,
-                                             const std::vector<std::uint64_t>& seeds,
-                                             const Tolerances& tolerances = {});
+                                             const Reference& want, std::int64_t* accesses = nullptr);
 
 }  // namespace tc::test

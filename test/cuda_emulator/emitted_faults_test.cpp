@@ -149,10 +149,8 @@ TEST_P(EmittedFaults, AreFound) {
     options.target = Target::parse("cuda:sm_90");
     options.mapping = options::MappingOptions::parse(change.options);
     auto arguments = make_arguments(*function, file, file.runs.front());
-    const auto want = interpreted(*function, arguments);
+    const auto want = reference(*function, arguments);
     const auto right = device_program(function, arguments.input_specs(), arguments.output_specs(), options);
-    Tolerances tolerances;
-    for (const auto& output : function->def.returns) tolerances[output.name] = file.tolerance;
     for (int which = 0; auto wrong = changed(right, change, which); ++which, ++tried) {
       bool found = false;
       for (std::uint64_t seed = 1; seed <= 3 && !found; ++seed) {
@@ -160,7 +158,7 @@ TEST_P(EmittedFaults, AreFound) {
         run_options.seed = seed;
         auto got = emulate(*wrong, *function, arguments, run_options);
         found = *change.report ? got.faults.find(change.report) != std::string::npos
-                               : !got.faults.empty() || first_difference(*function, got.outputs, want, tolerances);
+                               : !got.faults.empty() || first_difference(*function, got.outputs, want);
       }
       EXPECT_TRUE(found) << name << ", change " << which << ":\n" << wrong->text;
     }

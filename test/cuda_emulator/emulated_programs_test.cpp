@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/cuda/nvrtc.h"
@@ -15,17 +17,31 @@ namespace {
 struct Variant {
   std::string options, target;
   Placement placement = Placement::Dense;
+  bool aligned = true;  ///< else arguments begin anywhere
 };
 
 std::vector<Variant> variants(const ProgramFile& program) {
   std::vector<Variant> result{{"", "cuda:sm_90"},
                               {"fusion=max", "cuda:sm_80", Placement::Reversed},
                               {"fusion=min,tile=4x8", "cuda:sm_90", Placement::Spread},
-                              {"reduction_parts=3", "cuda:sm_80"},
+                              {"reduction_parts=3", "cuda:sm_80", Placement::Dense, false},
                               {"parallel=0", "cuda:sm_75"},
                               {"cooperative=1,reduction_parts=4", "cuda:sm_90,processors=3"}};
   for (const auto& options : program.options) result.push_back({options, "cuda:sm_90"});
   return result;
+}
+
+/// Interleavings that are run, at most, and accesses after which there is no further one: races are found whatever the
+/// interleaving.
+constexpr std::uint64_t most_interleavings = 3;
+constexpr std::int64_t enough_accesses = 300'000;
+
+/// The names of all arguments.
+std::set<std::string> all_names(const engine::Function& function) {
+  std::set<std::string> names;
+  for (const auto& param : function.def.params) names.insert(param.name);
+  for (const auto& ret : function.def.returns) names.insert(ret.name);
+  return names;
 }
 
 class EmulatedProgram : public testing::Test {
@@ -35,25 +51,36 @@ class EmulatedProgram : public testing::Test {
   void TestBody() override {
     auto program = read_program(path_);
     auto function = function_of(program, path_.filename().string());
-    Tolerances tolerances;
-    for (const auto& output : function->def.returns) tolerances[output.name] = program.tolerance;
-    for (std::size_t run = 0; run < program.runs.size(); ++run)
+    for (std::size_t run = 0; run < program.runs.size(); ++run) {
+      const auto want = reference(*function, make_arguments(*function, program, program.runs[run]));
       for (const auto& variant : variants(program)) {
         SCOPED_TRACE(str("run ", run, ", options '", variant.options, "', target ", variant.target));
         engine::CompileOptions options;
         options.target = Target::parse(variant.target);
         options.mapping = options::MappingOptions::parse(variant.options);
+        options.stages.verify = true;
+        if (!variant.aligned) options.unaligned = all_names(*function);
         auto arguments = make_arguments(*function, program, program.runs[run], variant.placement);
         try {
-          auto text = emulated_mismatch(function, arguments, options, {1, 2, 3}, tolerances);
-          EXPECT_FALSE(text.has_value()) << *text;
+          check(*function, arguments,
+                device_program(function, arguments.input_specs(), arguments.output_specs(), options), want);
         } catch (const InternalError& error) {
           ADD_FAILURE() << error.what();
         }
       }
+    }
   }
 
  private:
+  static void check(const engine::Function& function, const Arguments& arguments, const DeviceProgram& program,
+                    const Reference& want) {
+    std::int64_t accesses = 0;
+    for (std::uint64_t seed = 1; seed <= most_interleavings && accesses < enough_accesses; ++seed) {
+      auto text = emulated_mismatch(program, function, arguments, {seed}, want, &accesses);
+      EXPECT_FALSE(text.has_value()) << *text;
+    }
+  }
+
   std::filesystem::path path_;
 };
 
@@ -66,15 +93,14 @@ class EmulatedImage : public testing::Test {
     if (!cuda::nvrtc_version()) GTEST_SKIP() << "NVRTC is not installed";
     auto program = read_program(path_);
     auto function = function_of(program, path_.filename().string());
-    Tolerances tolerances;
-    for (const auto& output : function->def.returns) tolerances[output.name] = program.tolerance;
     engine::CompileOptions options;
     auto arguments = make_arguments(*function, program, program.runs.front());
+    const auto want = reference(*function, arguments);
     for (const char* mapping : {"", "cooperative=1"}) {
       options.target = Target::parse(*mapping ? "cuda:sm_90,processors=3" : "cuda:sm_90");
       options.mapping = options::MappingOptions::parse(mapping);
       auto executable = engine::compile(function, arguments.input_specs(), arguments.output_specs(), options);
-      auto text = emulated_mismatch(device_program(executable->image()), *function, arguments, {4}, tolerances);
+      auto text = emulated_mismatch(device_program(executable->image()), *function, arguments, {4}, want);
       EXPECT_FALSE(text.has_value()) << *text;
     }
   }

@@ -86,13 +86,11 @@ TEST_P(ReductionParts, FillTheProcessorsInAFixedOrder) {
     }
   EXPECT_EQ(kernels, reduction.kernels) << program.text;
   EXPECT_GE(most, reduction.blocks) << program.text;
-  Tolerances tolerances;
-  for (const auto& output : function->def.returns) tolerances[output.name] = 1e-4;
-  auto wrong = emulated_mismatch(program, *function, arguments, {1, 2}, tolerances);
+  auto wrong = emulated_mismatch(program, *function, arguments, {1, 2}, reference(*function, arguments));
   EXPECT_FALSE(wrong) << *wrong;
   auto once = emulate(program, *function, arguments, {.seed = 3}),
        again = emulate(program, *function, arguments, {.seed = 4});
-  auto other = first_difference(*function, again.outputs, once.outputs, {});
+  auto other = first_difference(*function, again.outputs, once.outputs, Tolerances{});
   EXPECT_FALSE(other) << *other;
 }
 

@@ -1,10 +1,7 @@
 #include "test/cuda_emulator/sample_data.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
-
-#include "tc/lang/builtins.h"
 
 namespace tc::test {
 namespace {
@@ -19,31 +16,6 @@ void for_each_assignment(const Def& def, Visit&& visit) {
 const Access* as_access(ExprPtr expr) {
   while (const auto* cast = std::get_if<Cast>(&expr->node)) expr = cast->value;
   return std::get_if<Access>(&expr->node);
-}
-
-/// Does the value of \p expr round for operands that are small integers?
-bool rounds(const ExprPtr& expr) {
-  if (!expr->type || !is_float(*expr->type)) return false;
-  static const std::set<std::string> exact = {"min",    "max",  "fmin",     "fmax",  "fabs",     "abs",
-                                              "floor",  "ceil", "round",    "trunc", "relu",     "clamp",
-                                              "select", "fmod", "copysign", "fdim",  "remainder"};
-  if (const auto* call = std::get_if<Call>(&expr->node)) return !exact.count(call->function);
-  if (const auto* binary = std::get_if<Binary>(&expr->node)) return binary->op == BinaryOp::Div;
-  if (const auto* literal = std::get_if<FloatLiteral>(&expr->node))
-    return literal->value * 16 != std::floor(literal->value * 16);
-  return false;
-}
-
-/// Half an ulp of 1 in the narrowest type that a value of \p def rounds to.
-double unit(const Def& def) {
-  double result = 0;
-  for (const auto& [name, tensor] : def.tensors) {
-    if (tensor.type == DType::Float64) result = std::max(result, std::ldexp(1.0, -52));
-    if (tensor.type == DType::Float32) result = std::max(result, std::ldexp(1.0, -23));
-    if (tensor.type == DType::Float16) result = std::max(result, std::ldexp(1.0, -10));
-    if (tensor.type == DType::BFloat16) result = std::max(result, std::ldexp(1.0, -7));
-  }
-  return result;
 }
 
 }  // namespace
@@ -76,20 +48,6 @@ std::map<std::string, std::pair<std::int64_t, std::int64_t>> index_values(const 
   for_each_assignment(function.def,
                       [&](std::size_t, const Assignment& assignment) { for_each_expr(assignment.rhs, visit); });
   return result;
-}
-
-double rounding_tolerance(const engine::Function& function, const SizeMap& sizes) {
-  bool exact = true;
-  double longest = 1;
-  for_each_assignment(function.def, [&](std::size_t i, const Assignment& assignment) {
-    for_each_expr(assignment.rhs, [&](const ExprPtr& expr) { exact = exact && !rounds(expr); });
-    double length = 1;
-    for (const auto& iterator : assignment.reduction_iterators)
-      length *= static_cast<double>(
-          std::max<std::int64_t>(1, evaluate_size(function.ranges.statements[i].at(iterator).extent, sizes)));
-    longest *= length;
-  });
-  return exact ? 0 : unit(function.def) * (32 * std::sqrt(longest) + 2 * longest);
 }
 
 }  // namespace tc::test

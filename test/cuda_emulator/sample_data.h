@@ -14,8 +14,4 @@ namespace tc::test {
 std::map<std::string, std::pair<std::int64_t, std::int64_t>> index_values(const engine::Function& function,
                                                                           const lang::SizeMap& sizes);
 
-/// A tolerance for the returns of \p function on small integers, see difference(): 0 where all that is computed is
-/// exact, else what rounding may add up to in reductions as long as these.
-double rounding_tolerance(const engine::Function& function, const lang::SizeMap& sizes);
-
 }  // namespace tc::test

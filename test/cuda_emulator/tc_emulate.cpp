@@ -23,7 +23,6 @@ DEFINE_int32(seeds, 3, "number of interleavings");
 DEFINE_int32(first_seed, 1, "the first seed");
 DEFINE_string(options, "", "mapping options, \"fusion=max,tile=32x32\"");
 DEFINE_string(def, "", "the def to run, the last one if empty");
-DEFINE_double(tolerance, -1, "of float results; negative: the file's, or what rounding allows");
 DEFINE_bool(text, false, "print the kernels");
 DEFINE_int32(blocks, 0, "run so many blocks of each kernel, and compare nothing; 0: all");
 DEFINE_string(dump, "", "a folder for the text of each stage");
@@ -72,7 +71,7 @@ void print_counts(const Emulated& run) {
 
 /// Takes away one barrier after the other and prints those that nothing misses at these sizes.
 void print_needless_barriers(const DeviceProgram& program, const engine::Function& function, const Arguments& arguments,
-                             const std::vector<HostTensor>& want, const Tolerances& tolerances) {
+                             const Reference& want) {
   for (const std::string barrier : {"tc_barrier();", "tc_warp_barrier();"})
     for (auto at = program.text.find(barrier); at != std::string::npos; at = program.text.find(barrier, at + 1)) {
       auto without = program;
@@ -82,8 +81,7 @@ void print_needless_barriers(const DeviceProgram& program, const engine::Functio
         emulator::RunOptions run_options;
         run_options.seed = static_cast<std::uint64_t>(seed);
         auto got = emulate(without, function, arguments, run_options);
-        missed =
-            !got.faults.empty() || !got.refusal.empty() || first_difference(function, got.outputs, want, tolerances);
+        missed = !got.faults.empty() || !got.refusal.empty() || first_difference(function, got.outputs, want);
       }
       if (!missed)
         std::cout << "line "
@@ -106,17 +104,12 @@ int emulate_file(const std::string& path) {
   options.stages.dump_directory = FLAGS_dump;
   if (!options.target.is_cuda()) throw OptionsError(str("--target: '", FLAGS_target, "' is not a GPU"));
   auto arguments = make_arguments(*function, program, sizes);
-  Tolerances tolerances;
-  for (const auto& output : function->def.returns)
-    tolerances[output.name] = FLAGS_tolerance >= 0    ? FLAGS_tolerance
-                              : program.tolerance > 0 ? program.tolerance
-                                                      : rounding_tolerance(*function, sizes);
   const bool compares = FLAGS_blocks == 0;
-  const auto want = compares ? interpreted(*function, arguments) : std::vector<HostTensor>();
+  const auto want = compares ? reference(*function, arguments) : Reference();
   const auto device = device_program(function, arguments.input_specs(), arguments.output_specs(), options);
   if (FLAGS_text) std::cout << device.text << "\n";
   for (const auto& fallback : device.fallbacks) std::cout << "note: " << fallback << "\n";
-  if (FLAGS_barriers) print_needless_barriers(device, *function, arguments, want, tolerances);
+  if (FLAGS_barriers) print_needless_barriers(device, *function, arguments, want);
   Emulated last;
   double host = 0, run = 0;
   for (int seed = FLAGS_first_seed; seed < FLAGS_first_seed + FLAGS_seeds; ++seed) {
@@ -130,7 +123,7 @@ int emulate_file(const std::string& path) {
     run += last.run_milliseconds;
     auto wrong = !last.faults.empty()    ? std::optional(last.faults)
                  : !last.refusal.empty() ? std::optional("refused: " + last.refusal)
-                 : compares              ? first_difference(*function, last.outputs, want, tolerances)
+                 : compares              ? first_difference(*function, last.outputs, want)
                                          : std::nullopt;
     if (!wrong) continue;
     std::cout << "FAILED " << function->name() << ", seed " << seed << ": " << *wrong << "\n";
@@ -140,7 +133,7 @@ int emulate_file(const std::string& path) {
   for (const auto& launch : device.launches) kernels += launch.kernels.size();
   std::cout << "ok " << function->name() << " (" << options.target << (FLAGS_options.empty() ? "" : "; ")
             << FLAGS_options << "): " << kernels << " kernels, " << FLAGS_seeds << " interleavings, " << last.accesses
-            << " accesses, tolerance " << tolerances.begin()->second << "; compile "
+            << " accesses, within " << largest_bound(*function, want) << "; compile "
             << static_cast<int>(device.compile_milliseconds) << " ms, on the host " << static_cast<int>(host)
             << " ms, runs " << static_cast<int>(run) << " ms\n";
   return 0;
