@@ -63,10 +63,9 @@ void report(const RandomProgram& program, const FuzzSetting& setting, const Fuzz
 }  // namespace
 
 void fuzz_programs(std::uint64_t count, const std::function<FuzzSetting(const RandomProgram&)>& setting_of,
-                   const FuzzCheck& check) {
-  const auto first = from_environment("TC_FUZZ_SEED", 1);
+                   const FuzzCheck& check, RandomOptions options, std::uint64_t first) {
+  first = from_environment("TC_FUZZ_SEED", first);
   count = from_environment("TC_FUZZ_COUNT", count);
-  RandomOptions options;
   options.contractions =
       static_cast<int>(from_environment("TC_FUZZ_CONTRACTIONS", static_cast<std::uint64_t>(options.contractions)));
   options.parts = static_cast<int>(from_environment("TC_FUZZ_PARTS", static_cast<std::uint64_t>(options.parts)));

@@ -32,15 +32,20 @@ const std::vector<Types> all_types = {
     {DType::Int32, DType::Int32, DType::Int32},         {DType::Int16, DType::Int16, DType::Int64},
     {DType::UInt8, DType::UInt8, DType::UInt8}};
 
+const std::vector<Types> wide_types = {{DType::Float32, DType::Float32, DType::Float32},
+                                       {DType::Float32, DType::Float32, DType::Float32},
+                                       {DType::Float64, DType::Float64, DType::Float64},
+                                       {DType::Int32, DType::Int32, DType::Int32}};
+
 std::string list(const std::vector<std::string>& items) { return join(items); }
 
 class ContractionGenerator {
  public:
-  explicit ContractionGenerator(std::uint64_t seed) : random_(seed) {}
+  ContractionGenerator(std::uint64_t seed, bool whole_tiles) : random_(seed), whole_tiles_(whole_tiles) {}
 
   RandomProgram run() {
-    types_ = random_.pick(all_types);
-    choose_indices();
+    types_ = random_.pick(whole_tiles_ && random_.chance(85) ? wide_types : all_types);
+    whole_tiles_ ? choose_whole_indices() : choose_indices();
     choose_window();
     std::string product = product_text();
     std::string statements = contraction_text(product);
@@ -80,6 +85,22 @@ class ContractionGenerator {
       largest->extent = largest->extent > 64 ? 33 : largest->extent / 2 + 1;
     }
   }
+  void choose_whole_indices() {
+    batch_ = indices(random_.chance(20), "g", false);
+    rows_ = indices(random_.chance(15) ? 2 : 1, "iu", false);
+    columns_ = indices(random_.chance(15) ? 2 : 1, "jv", false);
+    reduced_ = indices(random_.chance(15) ? 2 : 1, "kr", false);
+    std::vector<Index*> tiled{&rows_[0], &columns_[0], &reduced_[0]}, others;
+    for (auto* index : tiled)
+      index->extent = index == &reduced_[0] ? 16 * random_.between(2, 6) : 32 * random_.between(1, 3);
+    for (auto* group : {&batch_, &rows_, &columns_, &reduced_})
+      for (auto& index : *group)
+        if (std::find(tiled.begin(), tiled.end(), &index) == tiled.end()) others.push_back(&index);
+    for (auto* index : others)
+      if (instances() > max_instances) index->extent = 1;
+    for (auto* index : tiled)
+      if (instances() > max_instances) index->extent = 32;
+  }
   std::int64_t instances() const {
     std::int64_t result = 1;
     for (const auto* group : {&batch_, &rows_, &columns_, &reduced_})
@@ -89,7 +110,7 @@ class ContractionGenerator {
 
   /// Now and then a row and the last reduced index subscript one dimension of the left operand together.
   void choose_window() {
-    if (rows_.empty() || reduced_.size() < 2 || !random_.chance(60)) return;
+    if (rows_.empty() || reduced_.size() < 2 || !random_.chance(whole_tiles_ ? 15 : 60)) return;
     stride_ = random_.between(1, 3);
     dilation_ = random_.between(1, 2);
   }
@@ -98,6 +119,12 @@ class ContractionGenerator {
   void shuffle(std::vector<std::string>& items) {
     for (std::size_t d = items.size(); d > 1; --d)
       std::swap(items[d - 1], items[static_cast<std::size_t>(random_.between(0, static_cast<std::int64_t>(d) - 1))]);
+  }
+
+  /// The tensor is contiguous along \p name then.
+  static void put_last(const std::string& name, std::vector<std::string>& items) {
+    auto found = std::find(items.begin(), items.end(), name);
+    if (found != items.end()) std::rotate(found, found + 1, items.end());
   }
 
   /// A new parameter over the dimensions of \p subscripts; returns the access.
@@ -112,7 +139,7 @@ class ContractionGenerator {
   }
   /// The same for a factor, which now and then is read through an index tensor: A(NA(i), k).
   std::string factor(const std::string& id, DType type, std::vector<std::string> subscripts) {
-    if (!subscripts.empty() && random_.chance(20)) {
+    if (!subscripts.empty() && random_.chance(whole_tiles_ ? 5 : 20)) {
       auto last = static_cast<std::int64_t>(subscripts.size()) - 1;
       auto& subscript = subscripts[static_cast<std::size_t>(random_.between(0, last))];
       if (subscript != window()) {
@@ -156,6 +183,7 @@ class ContractionGenerator {
     for (std::size_t i = 0; i < reduced_.size(); ++i)
       if (i == 0 || stride_ == 0) result.push_back(reduced_[i].name);
     shuffle(result);
+    if (whole_tiles_ && stride_ == 0 && random_.chance(75)) put_last(rows_[0].name, result);
     return result;
   }
   std::vector<std::string> right_subscripts() {
@@ -165,6 +193,7 @@ class ContractionGenerator {
     for (const auto* group : {&columns_, &reduced_})
       for (const auto& index : *group) result.push_back(index.name);
     shuffle(result);
+    if (whole_tiles_ && random_.chance(75)) put_last(columns_[0].name, result);
     return result;
   }
 
@@ -189,6 +218,8 @@ class ContractionGenerator {
     for (const auto* group : {&batch_, &rows_, &columns_})
       for (const auto& index : *group) result_subscripts_.push_back(index.name);
     if (random_.chance(50)) shuffle(result_subscripts_);
+    if (whole_tiles_ && random_.chance(85))
+      put_last(random_.chance(50) ? rows_[0].name : columns_[0].name, result_subscripts_);
     std::string target = access("C");
     if (random_.chance(75)) return str("  ", target, " ", operator_, "! ", product, "\n");
     if (random_.chance(30)) {
@@ -231,6 +262,7 @@ class ContractionGenerator {
   }
 
   Random random_;
+  bool whole_tiles_ = false;
   RandomProgram program_;
   Types types_{};
   std::vector<Index> batch_, rows_, columns_, reduced_;
@@ -242,8 +274,9 @@ class ContractionGenerator {
 
 }  // namespace
 
-RandomProgram random_contraction(std::uint64_t seed) {
-  auto program = ContractionGenerator(seed * 0xD1B54A32D192ED03ull + 3).run();
+RandomProgram random_contraction(std::uint64_t seed, bool whole_tiles) {
+  auto program = ContractionGenerator(seed * 0xD1B54A32D192ED03ull + 3, whole_tiles).run();
+  program.whole_tiles = whole_tiles;
   program.seed = seed;
   program.contraction = true;
   return program;

@@ -11,6 +11,9 @@ namespace tc::test {
 /// Large enough for register tiles, packed copies and blocks of reductions in small caches. All results are exact.
 ///
 ///   C(i, n, j) +=! A(i, 2 * j + r, n) * B(k, n, r, ...)
-RandomProgram random_contraction(std::uint64_t seed);
+///
+/// With \p whole_tiles the first row and column are multiples of 32 and the first reduced index is one of 16, and most
+/// types have 4 bytes or more: on a grid, copies of the operands run ahead.
+RandomProgram random_contraction(std::uint64_t seed, bool whole_tiles = false);
 
 }  // namespace tc::test

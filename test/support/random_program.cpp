@@ -54,7 +54,8 @@ std::vector<std::int64_t> random_strides(Random& random, const std::vector<std::
 }  // namespace
 
 RandomProgram random_program(std::uint64_t seed, const RandomOptions& options) {
-  if (Random(seed * 0xBF58476D1CE4E5B9ull + 2).chance(options.contractions)) return random_contraction(seed);
+  if (Random(seed * 0xBF58476D1CE4E5B9ull + 2).chance(options.contractions))
+    return random_contraction(seed, Random(seed * 0x94D049BB133111EBull + 4).chance(options.whole_tiles));
   Random random(seed * 0x9E3779B97F4A7C15ull + 1);
   RandomProgram program;
   program.seed = seed;

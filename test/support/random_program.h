@@ -20,6 +20,7 @@ struct RandomOptions {
   bool inexact = true;    ///< functions such as exp, compared with a tolerance
   int parts = 25;         ///< percent of the programs that mostly assign again to parts of tensors
   int contractions = 20;  ///< percent of the programs that random_contraction makes
+  int whole_tiles = 0;    ///< percent of these whose sizes are multiples of the tiles of a grid
 };
 
 /// Values of one input: integers in [low, high); with `nan`, one element in eight is NaN.
@@ -38,6 +39,7 @@ struct RandomProgram {
   std::map<std::string, double> tolerance;  ///< of each return, relative; 0: exact
   bool contraction = false;                 ///< from random_contraction
   bool parts = false;                       ///< mostly assigns again to parts of tensors
+  bool whole_tiles = false;                 ///< its sizes are multiples of the tiles of a grid
 
   const lang::Def& def() const { return file.defs.back(); }
   std::string text() const;
