@@ -35,38 +35,45 @@ std::string text_of(const emulator::SiteCount& site) {
   return str("line ", site.line, ": ", site.bytes, " bytes, ", site.transactions, " transactions, ideal ", site.ideal);
 }
 
-TEST(AccessGates, AMatrixProductHasNoBankConflictsAndMovesSixteenBytesAtOnce) {
-  auto sites = accesses("def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }",
-                        {{"M", 1024}, {"N", 1024}, {"K", 64}});
-  int shared = 0, global = 0;
-  for (const auto& [kernel, site] : sites) {
-    (site.shared ? shared : global) += 1;
-    if (site.shared) {
-      EXPECT_EQ(site.transactions, site.ideal) << text_of(site);
-    } else {
-      EXPECT_EQ(site.bytes, 16) << text_of(site);
-    }
-    if (!site.shared && site.write) {
-      EXPECT_EQ(site.transactions, site.ideal) << text_of(site);
+struct Product {
+  const char *name, *text;
+  int wide;            ///< bytes that are moved at once to and from global memory, at least
+  double sectors = 1;  ///< read from global memory, at most, for one that the bytes asked for have
+};
+
+/// Neighbouring threads copy neighbouring rows of an operand that lies along the reduction, 16 bytes of each: half of a
+/// sector of floats. The threads that copy the other half are of another warp.
+const Product products[] = {
+    {"nn", "def nn(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }", 16, 2},
+    {"tn", "def tn(float(K,M) A, float(K,N) B) -> (C) { C(m,n) +=! A(k,m) * B(k,n) }", 16},
+    {"nt", "def nt(float(M,K) A, float(N,K) B) -> (C) { C(m,n) +=! A(m,k) * B(n,k) }", 16, 2},
+    {"tt", "def tt(float(K,M) A, float(N,K) B) -> (C) { C(m,n) +=! A(k,m) * B(n,k) }", 16, 2},
+    {"halves", "def halves(half(M,K) A, half(N,K) B) -> (C) { C(m,n) +=! A(m,k) * B(n,k) }", 8, 4},
+};
+
+void PrintTo(const Product& product, std::ostream* out) { *out << product.text; }
+
+class AccessGatesOfProducts : public testing::TestWithParam<Product> {};
+
+TEST_P(AccessGatesOfProducts, SectorsAndNoBankConflicts) {
+  int shared = 0, reads = 0;
+  for (const auto& [kernel, site] : accesses(GetParam().text, {{"M", 1024}, {"N", 1024}, {"K", 64}})) {
+    shared += site.shared;
+    reads += !site.shared && !site.write;
+    auto most = site.shared || site.write ? 1 : GetParam().sectors;
+    EXPECT_LE(static_cast<double>(site.transactions), most * static_cast<double>(site.ideal))
+        << (site.write ? "write of " : "read of ") << (site.shared ? "shared memory, " : "global memory, ")
+        << text_of(site);
+    if (!site.shared) {
+      EXPECT_GE(site.bytes, GetParam().wide) << text_of(site);
     }
   }
-  EXPECT_GE(shared, 4);
-  EXPECT_GE(global, 3);
+  EXPECT_GE(shared, 2);
+  EXPECT_GE(reads, 2);
 }
 
-TEST(AccessGates, ProductsOfTransposedMatricesHaveNoBankConflicts) {
-  const lang::SizeMap sizes{{"M", 1024}, {"N", 1024}, {"K", 64}};
-  for (const char* def : {"def tn(float(K,M) A, float(K,N) B) -> (C) { C(m,n) +=! A(k,m) * B(k,n) }",
-                          "def nt(float(M,K) A, float(N,K) B) -> (C) { C(m,n) +=! A(m,k) * B(n,k) }",
-                          "def tt(float(K,M) A, float(N,K) B) -> (C) { C(m,n) +=! A(k,m) * B(n,k) }"})
-    for (const auto& [kernel, site] : accesses(def, sizes)) {
-      if (site.shared) {
-        EXPECT_EQ(site.transactions, site.ideal) << kernel << " " << text_of(site);
-      } else {
-        EXPECT_EQ(site.bytes, 16) << kernel << " " << text_of(site);
-      }
-    }
-}
+INSTANTIATE_TEST_SUITE_P(Table, AccessGatesOfProducts, testing::ValuesIn(products),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 /// What all accesses of a def have in common, for the last kernel.
 struct Summary {
