@@ -11,7 +11,6 @@ namespace tc::autotuner {
 namespace {
 
 constexpr double least_gain = 0.01;
-
 constexpr double runs_of_a_finalist = 7;  ///< long ones, in finals of the least rounds
 
 struct Entrant {

@@ -35,8 +35,8 @@ options::MappingOptions with_names_of(const Function& function, const options::M
 cache::OptionsEntry options_entry(const Function& function, const std::vector<Argument>& arguments,
                                   const Target& target, const options::MappingOptions& options);
 
-/// The entry of \p cache whose options compiles for \p key and \p target take that run in \p here; nothing where there is
-/// none.
+/// The entry of \p cache whose options compiles for \p key and \p target take that run in \p here; nothing where there
+/// is none.
 std::optional<cache::OptionsEntry> entry_in_use(const cache::Cache& cache, const cache::Key& key, const Target& target,
                                                 const cache::Circumstances& here);
 
