@@ -244,10 +244,13 @@ class Raiser {
     return result;
   }
 
-  Stmt vector_loop(const Loop& l) {
+  /// The mark says that no loop here has more trips than lanes; bounds of which one loop around decides which is the
+  /// tighter do not show it.
+  Stmt vector_loop(Loop l) {
     int count = lanes_below(l.body);
-    if (l.last.high >= count || l.increment != 1)
+    if (l.last.low >= count || l.increment != 1)
       throw InternalError(str("the vector loop over ", l.iterator, " is longer than its ", count, " lanes"));
+    l.last.high = std::min<std::int64_t>(l.last.high, count - 1);
     Bounded lanes{ir::Ramp::make(0, 1, count), 0, count - 1};
     environment_[l.iterator] = simplified(add(l.init, lanes));
     Lanes around = lanes_;
