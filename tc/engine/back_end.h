@@ -25,6 +25,8 @@ struct BackEnd {
   std::string (*print_emitted)(const LaunchState&);
   void (*verify)(const LaunchState&);            ///< the laws of what was mapped
   void (*verify_generated)(const LaunchState&);  ///< the laws of the loop nests (verify_ast.h)
+  /// The laws of raised statements (verify_body.h).
+  void (*verify_body)(const LaunchState&, const halide_bridge::Program&);
 };
 
 /// One function a launch, whose outer loops run on a pool of threads; machine code by LLVM.

@@ -6,6 +6,7 @@
 #include "tc/engine/back_end.h"
 #include "tc/engine/quota.h"
 #include "tc/halide_bridge/raise.h"
+#include "tc/halide_bridge/verify_body.h"
 #include "tc/polyhedral/collapse.h"
 #include "tc/polyhedral/gather_coincident.h"
 #include "tc/polyhedral/map_to_cpu.h"
@@ -129,6 +130,10 @@ void verify_generated(const LaunchState& launch) {
   if (launch.dependences) polyhedral::verify_ast_order(*launch.ast, *launch.scop, *launch.dependences);
 }
 
+void verify_body(const LaunchState& launch, const halide_bridge::Program& program) {
+  halide_bridge::verify_body(*launch.body, *launch.ast, *launch.scop, program);
+}
+
 }  // namespace
 
 const BackEnd& cpu_back_end() {
@@ -143,7 +148,8 @@ const BackEnd& cpu_back_end() {
                                 emit,
                                 print_emitted,
                                 verify,
-                                verify_generated};
+                                verify_generated,
+                                verify_body};
   return back_end;
 }
 

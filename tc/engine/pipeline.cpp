@@ -221,6 +221,9 @@ std::vector<Stage<CompileState>> launch_stages(std::size_t index, std::size_t co
   for (std::size_t i : {0, 2, 3})
     stages[i].verify = [=](const CompileState& state) { back_end(state).verify(state.launches[index]); };
   stages[4].verify = [=](const CompileState& state) { back_end(state).verify_generated(state.launches[index]); };
+  stages[5].verify = [=](const CompileState& state) {
+    back_end(state).verify_body(state.launches[index], *state.program);
+  };
   for (auto& stage : stages) {
     stage = unless_empty(stage, index);
     if (count > 1) stage.name += str(".", index);
