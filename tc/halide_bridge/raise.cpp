@@ -260,20 +260,18 @@ class Raiser {
     if (!always_full) mask_beyond(l.last, lanes);
     Stmt part = always_full ? Stmt() : node(l.body, Mode::Serial);
     lanes_ = around;
-    if (!whole.defined() || !part.defined()) return whole.defined() ? whole : part;
-    return ir::IfThenElse::make(ir::EQ::make(l.last.expr, ir::make_const(l.last.expr.type(), count - 1)), whole, part);
+    if (!part.defined()) return whole;
+    if (whole.defined())
+      part = ir::IfThenElse::make(ir::EQ::make(l.last.expr, ir::make_const(l.last.expr.type(), count - 1)), whole, part);
+    return l.last.low < 0 ? ir::IfThenElse::make(ir::GE::make(l.last.expr, ir::make_zero(l.last.expr.type())), part)
+                          : part;
   }
 
-  /// Lanes beyond \p last do not run.
+  /// Lanes beyond \p last do not run; the first one does.
   void mask_beyond(const Bounded& last, Bounded lanes) {
     Bounded end = last;
     match(lanes, end);
-    Expr runs = ir::simplify(ir::LE::make(lanes.expr, end.expr));
-    if (last.low >= 0) {
-      lanes_.tail = runs;
-    } else {
-      lanes_ = lanes_.guarded(runs);
-    }
+    lanes_.tail = ir::simplify(ir::LE::make(lanes.expr, end.expr));
   }
 
   Stmt unrolled_loop(const Loop& l, Mode mode) {
