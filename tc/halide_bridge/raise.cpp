@@ -262,7 +262,8 @@ class Raiser {
     lanes_ = around;
     if (!part.defined()) return whole;
     if (whole.defined())
-      part = ir::IfThenElse::make(ir::EQ::make(l.last.expr, ir::make_const(l.last.expr.type(), count - 1)), whole, part);
+      part =
+          ir::IfThenElse::make(ir::EQ::make(l.last.expr, ir::make_const(l.last.expr.type(), count - 1)), whole, part);
     return l.last.low < 0 ? ir::IfThenElse::make(ir::GE::make(l.last.expr, ir::make_zero(l.last.expr.type())), part)
                           : part;
   }

@@ -23,9 +23,7 @@ using polyhedral::Tensor;
 /// Thrown where data choose what runs.
 struct Undecided {};
 
-[[noreturn]] void broken(const std::string& what) {
-  throw InternalError(str("law 'body accesses' is broken: ", what));
-}
+[[noreturn]] void broken(const std::string& what) { throw InternalError(str("law 'body accesses' is broken: ", what)); }
 
 /// The addresses that elements of \p tensor have: first and last.
 std::pair<std::int64_t, std::int64_t> addresses_of(const Tensor& tensor) {
@@ -45,8 +43,9 @@ class AstSide {
   AstSide(const polyhedral::Ast& ast, const Scop& scop, const Program& program)
       : ast_(ast),
         scop_(scop),
-        evaluator_([](const auto&, const auto&, const auto&, bool) -> SymbolicValue { throw Undecided(); },
-                   [this](const ir::Call& read, const SymbolicValue& subscripts) { return element(read, subscripts); }) {
+        evaluator_(
+            [](const auto&, const auto&, const auto&, bool) -> SymbolicValue { throw Undecided(); },
+            [this](const ir::Call& read, const SymbolicValue& subscripts) { return element(read, subscripts); }) {
     evaluator_.skip = [this](const Expr& expr) { next_read_ += count_reads(expr); };
     for (const auto& site : ast.sites) {
       const auto& statement = scop.statement(site.statement);
@@ -110,9 +109,8 @@ class AstSide {
     if (vector < 0 || vector != vector_) flush();
     vector_ = vector;
     auto from = value(site, run);
-    auto same = std::find_if(pending_.begin(), pending_.end(), [&](const Write& write) {
-      return write.site == run.site && write.address == run.write;
-    });
+    auto same = std::find_if(pending_.begin(), pending_.end(),
+                             [&](const Write& write) { return write.site == run.site && write.address == run.write; });
     if (same == pending_.end())
       pending_.push_back({run.site, run.write, std::move(from)});
     else
@@ -310,8 +308,8 @@ void compare(const Stmt& body, const polyhedral::Ast& ast, const Scop& scop, con
     addresses.merge(made.written(tensor.name));
     for (auto address : addresses)
       if (wanted.read(tensor.name, address) != made.read(tensor.name, address))
-        broken(str("the body computes ", tensor.name, "[", address, "], which ",
-                   ast_side.writer(tensor.name, address), " writes, from other elements than the scop"));
+        broken(str("the body computes ", tensor.name, "[", address, "], which ", ast_side.writer(tensor.name, address),
+                   " writes, from other elements than the scop"));
   }
 }
 

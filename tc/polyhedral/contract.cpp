@@ -151,8 +151,8 @@ class Contraction {
   std::int64_t find_first_lane(const Statement& statement, const StatementMapping& choice) const {
     auto member = lane_member(statement, choice);
     if (!member) return 0;
-    auto lane = call(scop_.ctx(), isl_union_pw_aff_mod_val, member->copy(),
-                     isl::val(scop_.ctx(), choice.lanes).release());
+    auto lane =
+        call(scop_.ctx(), isl_union_pw_aff_mod_val, member->copy(), isl::val(scop_.ctx(), choice.lanes).release());
     return values(lane, lowest(statement, choice.iterator).to_union_set()).max;
   }
 
@@ -168,8 +168,8 @@ class Contraction {
       if (has_full_vectors(statement, choice, *member)) continue;
       auto placed = statement;
       placed.write.function = footprint.places.at(&statement.write);
-      auto lane = call(scop_.ctx(), isl_union_pw_aff_mod_val, member->copy(),
-                       isl::val(scop_.ctx(), choice.lanes).release());
+      auto lane =
+          call(scop_.ctx(), isl_union_pw_aff_mod_val, member->copy(), isl::val(scop_.ctx(), choice.lanes).release());
       auto idle = idle_lanes(placed, choice.iterator, lane, choice.lanes, static_cast<int>(dimension), runs_.reverse());
       if (idle.is_empty()) continue;
       if (used.is_null()) used = used_places(tensor, footprint);

@@ -216,8 +216,7 @@ class AstRun {
     SiteRun result{.site = number, .vector = vector_};
     for (const auto& iterator : site.iterators) result.iterators.push_back(value_of(iterator, iterators_));
     result.write = value_of(*site.write);
-    for (const auto& read : site.reads)
-      result.reads.push_back(read ? std::optional(value_of(*read)) : std::nullopt);
+    for (const auto& read : site.reads) result.reads.push_back(read ? std::optional(value_of(*read)) : std::nullopt);
     visit_(result);
   }
 

@@ -77,7 +77,8 @@ std::vector<Node> statement_nodes(const Ast& ast, const Scop& scop) {
 
 /// [c] -> { T[x] } as { [c] -> T[x] }, where \p runs holds.
 isl::map by_iterators(const isl::set& tuple, const isl::set& runs) {
-  auto aligned = call(tuple.ctx(), isl_set_align_params, tuple.intersect_params(runs).release(), runs.space().release());
+  auto aligned =
+      call(tuple.ctx(), isl_set_align_params, tuple.intersect_params(runs).release(), runs.space().release());
   auto map = call(tuple.ctx(), isl_map_from_range, aligned.copy());
   auto count = isl_map_dim(map.get(), isl_dim_param);
   return call(tuple.ctx(), isl_map_move_dims, map.release(), isl_dim_in, 0, isl_dim_param, 0, count);
@@ -148,8 +149,8 @@ class AstCheck {
   }
   void fail_unless_empty(const isl::set& instances, const char* how) const {
     if (instances.is_empty()) return;
-    broken_law("ast instances",
-               str("the instance ", instances.sample_point(), " ", how, "; the AST is\n", print(ast_)), scop_.schedule);
+    broken_law("ast instances", str("the instance ", instances.sample_point(), " ", how, "; the AST is\n", print(ast_)),
+               scop_.schedule);
   }
 
   static std::string domain_name_of(const isl::map& instances) { return range_name(instances); }

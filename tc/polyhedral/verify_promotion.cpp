@@ -168,8 +168,8 @@ class BufferCheck {
     auto runs = vector.prefix.intersect_domain(statement.domain.to_union_set());
     auto dimension = moving_dimension(runs.reverse().apply_range(physical(statement.write).to_union_map()));
     if (iterator < 0 || dimension < 0) return;
-    auto idle = idle_lanes(statement, iterator, lane, statement.vector_lanes, dimension,
-                           runs.range_product(executions_));
+    auto idle =
+        idle_lanes(statement, iterator, lane, statement.vector_lanes, dimension, runs.range_product(executions_));
     if (idle.is_empty()) return;
     idle = call(idle.ctx(), isl_union_map_domain_factor_range, idle.copy());
     auto used = isl::union_map::empty(scop_.ctx());

@@ -47,9 +47,9 @@ class VerifyBodyTest : public polyhedral::IslTest {
     auto variable = [](const char* name) { return ir::Variable::make(Halide::Int(64), name); };
     Expr one = ir::make_one(Halide::Int(64));
     Expr read = element_read(Halide::Float(32), "A", {variable("j"), variable("i") - one});
-    Expr guarded = ir::Call::make(Halide::Float(32), ir::Call::if_then_else,
-                                  {variable("i") >= one, read, ir::make_zero(Halide::Float(32))},
-                                  ir::Call::PureIntrinsic);
+    Expr guarded =
+        ir::Call::make(Halide::Float(32), ir::Call::if_then_else,
+                       {variable("i") >= one, read, ir::make_zero(Halide::Float(32))}, ir::Call::PureIntrinsic);
     kernel_.value("S", element_read(Halide::Float(32), "B", {variable("i")}) + guarded);
     kernel_.vectorise("S", "j", 4);
   }
@@ -74,9 +74,8 @@ TEST_F(VerifyBodyTest, FindsAShiftedIndex) {
 }
 
 TEST_F(VerifyBodyTest, FindsADroppedDimension) {
-  auto dropped = with_loads(kernel_.raised(), "B", [](const ir::Load* op) {
-    return at(op, ir::make_zero(op->index.type()), op->predicate);
-  });
+  auto dropped = with_loads(kernel_.raised(), "B",
+                            [](const ir::Load* op) { return at(op, ir::make_zero(op->index.type()), op->predicate); });
   EXPECT_TRUE(finds(dropped, "computes C[6], which S writes, from other elements than the scop"));
 }
 
@@ -137,9 +136,8 @@ TEST_F(VerifyBodyTest, FindsLanesThatOverwriteWhatOthersRead) {
 }
 
 TEST_F(VerifyBodyTest, LeavesLargeProgramsAlone) {
-  auto dropped = with_loads(kernel_.raised(), "B", [](const ir::Load* op) {
-    return at(op, ir::make_zero(op->index.type()), op->predicate);
-  });
+  auto dropped = with_loads(kernel_.raised(), "B",
+                            [](const ir::Load* op) { return at(op, ir::make_zero(op->index.type()), op->predicate); });
   EXPECT_NO_THROW(verify_body(dropped, polyhedral::generate_ast(kernel_.scop), kernel_.scop, kernel_.program, 29));
 }
 

@@ -63,8 +63,9 @@ TEST_F(VerifyAstTest, FindsAWrongDigit) {
   auto scop = tiled(transpose().scop());
   auto ast = generate_ast(scop);
   ast.sites[0].write = access("c0, c1, c2", "C[2 c0 + c2, c1]");
-  EXPECT_TRUE(finds(ast, scop, "law 'ast accesses' is broken: the site S(3 * c0 + c2, c1) has a write whose address is "
-                               "another than that of the element "));
+  EXPECT_TRUE(finds(ast, scop,
+                    "law 'ast accesses' is broken: the site S(3 * c0 + c2, c1) has a write whose address is "
+                    "another than that of the element "));
 }
 
 TEST_F(VerifyAstTest, FindsADroppedDimension) {
@@ -130,8 +131,8 @@ TEST_F(VerifyAstTest, FindsNodesInAnotherOrder) {
   auto dependences = compute_dependences(scop);
   EXPECT_NO_THROW(verify_ast_order(generate_ast(scop), scop, dependences));
   auto swapped = scop;
-  swapped.schedule = domain(scop.domain(), band("[{ S[i] -> [(i)]; U[i] -> [(i)] }]",
-                                                sequence({{"{ U[i] }"}, {"{ S[i] }"}})));
+  swapped.schedule =
+      domain(scop.domain(), band("[{ S[i] -> [(i)]; U[i] -> [(i)] }]", sequence({{"{ U[i] }"}, {"{ S[i] }"}})));
   auto ast = generate_ast(swapped);
   EXPECT_NO_THROW(verify_ast(ast, scop));
   EXPECT_TRUE(rejects([&] { verify_ast_order(ast, scop, dependences); },
