@@ -1,5 +1,9 @@
 #include "callable.h"
 
+#include <pybind11/stl.h>
+
+#include <algorithm>
+
 #include "place.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
@@ -190,6 +194,26 @@ engine::RunProfile Callable::profile(const py::args& args, py::handle out) const
     (i < signature_.inputs ? inputs : outputs).push_back(operands[i].view());
   Unlocked unlocked;
   return executable_->profile(inputs, outputs);
+}
+
+py::args in_order(const std::string& function, const std::vector<std::string>& params, const py::args& args,
+                  const py::kwargs& named) {
+  std::vector<py::object> tensors;
+  for (auto tensor : args) tensors.push_back(py::reinterpret_borrow<py::object>(tensor));
+  for (const auto& [name, tensor] : named) {
+    auto found = std::find(params.begin(), params.end(), name.cast<std::string>());
+    if (found == params.end())
+      throw ArgumentError(str("'", function, "' has no parameter '", name.cast<std::string>(), "', it takes ",
+                              join(params), ", and outputs as out="));
+    if (found - params.begin() < static_cast<std::ptrdiff_t>(args.size()))
+      throw ArgumentError(str("parameter '", *found, "' of '", function, "' is given twice: by place and by name"));
+  }
+  for (std::size_t i = args.size(); i < params.size() && named.size() > 0; ++i) {
+    if (!named.contains(params[i]))
+      throw ArgumentError(str("parameter '", params[i], "' of '", function, "' is not given"));
+    tensors.push_back(named[params[i].c_str()]);
+  }
+  return py::tuple(py::cast(tensors));
 }
 
 Framework framework_of(Operands& operands, std::size_t inputs) {

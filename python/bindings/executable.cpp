@@ -94,6 +94,14 @@ void bind_executable(py::module_& m) {
           "__call__",
           [](const Callable& self, const py::args& args, const py::object& out) { return self.call(args, out); },
           py::kw_only(), py::arg("out") = py::none())
+      .def("__call__",
+           [](const Callable& self, const py::args& args, const py::kwargs& named) {
+             py::object out = named.attr("pop")("out", py::none());
+             std::vector<std::string> params;
+             for (const auto& argument : self.executable().image().arguments)
+               if (!argument.output) params.push_back(argument.name);
+             return self.call(in_order(self.executable().image().function, params, args, named), out);
+           })
       .def("_profile", &profile, py::kw_only(), py::arg("out") = py::none())
       .def("_measure",
            [](const Callable& self) {

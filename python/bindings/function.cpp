@@ -90,6 +90,18 @@ class PyFunction {
     return find(operands, end).run(operands, out.is_none() ? nullptr : out.ptr());
   }
 
+  /// call() with tensors by the names of parameters; `out` may be among them.
+  py::object call_named(const py::args& args, py::kwargs named) {
+    py::object out = named.attr("pop")("out", py::none());
+    return call(in_order(args, named), out);
+  }
+
+  /// The tensors of a call in the order of the parameters: \p args, then those that \p named names.
+  py::args in_order(const py::args& args, const py::kwargs& named) const {
+    const std::vector<std::string> params(signature_.names.begin(), signature_.names.begin() + signature_.inputs);
+    return tc::python::in_order(signature_.function, params, args, named);
+  }
+
   std::shared_ptr<Callable> compile(const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
                                     const Settings& settings) const {
     auto options = settings.options();
@@ -265,11 +277,11 @@ engine::WorkReport work_of(const PyFunction& self, const std::shared_ptr<Callabl
 }
 
 py::tuple define(const std::string& text, const std::string& name) {
-  engine::Module module;
-  {
-    py::gil_scoped_release release;
-    module = engine::define(text, name);
-  }
+  auto module = interruptible([&](Cancellation cancellation) {
+    StageOptions<engine::DefineState> options;
+    options.cancellation = std::move(cancellation);
+    return engine::define(text, name, options);
+  });
   py::list functions;
   for (const auto& function : module.functions) functions.append(Definition{function});
   return py::make_tuple(functions, module.warnings);
@@ -298,6 +310,8 @@ void bind_function(py::module_& m) {
            }),
            py::arg("definition"), py::arg("settings"))
       .def("__call__", &PyFunction::call, py::kw_only(), py::arg("out") = py::none())
+      .def("__call__", &PyFunction::call_named)
+      .def("_in_order", &PyFunction::in_order)
       .def("_name", [](const PyFunction& self) { return self.function()->name(); })
       .def("_source", [](const PyFunction& self) { return engine::source_text(*self.function()); })
       .def("_compiled_count", &PyFunction::compiled_count)

@@ -25,7 +25,7 @@ from ._core import (
     host_target,
     set_num_threads,
 )
-from .api import Executable, Function, Inference, Module, Output, compile, define, load, spec
+from .api import Executable, Function, Inference, Module, NoSuchDef, Output, compile, define, load, spec
 from .tuning import TuneResult, autotune
 
 __version__ = "0.1.0"
@@ -41,6 +41,7 @@ __all__ = [
     "InternalError",
     "MappingOptions",
     "Module",
+    "NoSuchDef",
     "OptionsError",
     "Output",
     "ResourceError",

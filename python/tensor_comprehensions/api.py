@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import math
+import os
 import warnings
 from typing import Optional, Sequence, Tuple
 
@@ -78,7 +79,7 @@ def _memory_limit(limit: float) -> int:
 class Function(_core.Function):
     """One def of a text. Called with tensors, it compiles on first use for their types, shapes and strides.
 
-    Parameters of rank 0 also take Python numbers. Outputs are allocated by the library of the first tensor (torch or
+    Tensors are given in the order of the parameters or by their names. Parameters of rank 0 also take Python numbers. Outputs are allocated by the library of the first tensor (torch or
     NumPy) or passed as `out=`: a tensor, or a tuple of tensors where there are several returns.
     """
 
@@ -86,9 +87,9 @@ class Function(_core.Function):
     def name(self) -> str:
         return self._name()
 
-    def infer(self, *tensors) -> Inference:
+    def infer(self, *tensors, **named) -> Inference:
         """Shapes, strides, types and `mins` of the outputs, ranges and preconditions; nothing runs."""
-        outputs, ranges, conditions = self._infer(*tensors)
+        outputs, ranges, conditions = self._infer(*self._in_order(*tensors, **named))
         return Inference(tuple(Output(*output) for output in outputs), tuple(ranges), tuple(conditions))
 
     def __repr__(self):
@@ -236,6 +237,12 @@ class Executable(_core.Executable):
         return f"<tensor_comprehensions.Executable {self.name} for {self.stats['target']}>"
 
 
+class NoSuchDef(_core.ArgumentError, KeyError):
+    """A text has no def of that name."""
+
+    __str__ = Exception.__str__
+
+
 class Module:
     """The defs of a text, each an attribute and an item of its name."""
 
@@ -250,7 +257,10 @@ class Module:
             warnings.warn(warning.rendered or warning.message, stacklevel=3)
 
     def __getitem__(self, name) -> Function:
-        return self._functions[name]
+        try:
+            return self._functions[name]
+        except KeyError:
+            raise NoSuchDef(self._missing(name)) from None
 
     def __iter__(self):
         return iter(self._functions)
@@ -258,9 +268,18 @@ class Module:
     def __len__(self):
         return len(self._functions)
 
+    def _missing(self, name):
+        return f"there is no def '{name}' in this text; it defines: {', '.join(self.__dict__.get('_functions', ()))}"
+
     def __getattr__(self, name):
-        known = ", ".join(self.__dict__.get("_functions", ()))
-        raise AttributeError(f"there is no def '{name}' in this text; it defines: {known}")
+        raise AttributeError(self._missing(name))
+
+    def __call__(self, *tensors, **named):
+        raise _core.ArgumentError(f"a text is not called but one of its defs: {self._suggestion()}(...)")
+
+    def _suggestion(self):
+        names = [name if name in self.__dict__ else f"['{name}']" for name in self._functions]
+        return "T" + (names[0] if names and names[0].startswith("[") else "." + (names[0] if names else "f"))
 
     def __repr__(self):
         return f"<tensor_comprehensions.Module of {', '.join(self._functions)}>"
@@ -269,10 +288,21 @@ class Module:
 def define(text: str, *, name: str = "<tc>", target: Optional[str] = None, options=None, cache=None) -> Module:
     """The defs of `text`, one callable each. All errors of the text are raised here, together.
 
-    `name` stands for the text in messages. `target` (for example "cpu:avx2"), `options` and `cache` say how its defs
+    A text beyond a few megabytes is refused; Ctrl-C ends the work. `name` stands for the text in messages. `target` (for example "cpu:avx2"), `options` and `cache` say how its defs
     are compiled when they are called; see `compile`.
     """
-    return Module(text, name, _settings(target, options, cache))
+    return Module(_text_of(text), name, _settings(target, options, cache))
+
+
+def _text_of(text) -> str:
+    """`text`, unless it is something else than a text: a path is not read."""
+    path = os.fspath(text) if isinstance(text, os.PathLike) else text
+    if not isinstance(path, str):
+        raise _core.ArgumentError(f"define takes a text, {type(text).__name__} was given")
+    is_line = "{" not in path and "\n" not in path
+    if path is not text or (is_line and (path.endswith(".tc") or os.path.exists(path))):
+        raise _core.ArgumentError(f"define takes a text, not a path: tc.define(open({path!r}).read(), name={path!r})")
+    return path
 
 
 def compile(
@@ -285,8 +315,11 @@ def compile(
     schedule: Optional[str] = None,
     time_limit: float = 0.0,
     memory_limit: float = 0,
+    **named,
 ) -> Executable:
     """Compiles `function` for tensors or specs like these, and outputs like `out` (without it: dense ones).
+
+    Tensors are given in the order of the parameters or by their names.
 
     `options` says how it is mapped:
 
@@ -304,7 +337,17 @@ def compile(
     """
     limits = {"schedule": schedule, "time_limit": time_limit, "memory_limit": _memory_limit(memory_limit)}
     settings = _settings(target, options, cache, **limits)
-    return Executable(function._compile(tensors, out, settings), function, settings)
+    if not isinstance(function, Function):
+        raise _core.ArgumentError(f"compile takes a def of a text, {_what_it_is(function)}")
+    return Executable(function._compile(function._in_order(*tensors, **named), out, settings), function, settings)
+
+
+def _what_it_is(given) -> str:
+    if isinstance(given, Module):
+        return f"the text was given: pass {given._suggestion()}"
+    if isinstance(given, str):
+        return 'a text was given: pass tc.define(text).f, "f" being the name of the def'
+    return f"{type(given).__name__} was given"
 
 
 def load(binary: bytes) -> Executable:

@@ -8,8 +8,11 @@
 #include "tc/base/str.h"
 #include "tc/engine/typed_errors.h"
 #include "tc/halide_bridge/infer_ranges.h"
+#include "tc/lang/call_order.h"
 #include "tc/lang/check.h"
+#include "tc/lang/diagnostics.h"
 #include "tc/lang/inline.h"
+#include "tc/lang/limits.h"
 #include "tc/lang/parse.h"
 #include "tc/lang/print.h"
 
@@ -21,51 +24,81 @@ using halide_bridge::infer_ranges;
 /// Thrown to leave a def that calls one with errors of its own: those are reported, once.
 struct CalleeHasErrors {};
 
-/// Throws \p errors, if there are any, as one.
+/// Throws \p errors, if there are any, as one, up to the def with the last of those that are shown.
 void raise(const std::vector<SemanticError>& errors) {
   if (errors.empty()) return;
   std::vector<std::string> texts;
   std::vector<Diagnostic> diagnostics;
   for (const auto& error : errors) {
+    if (diagnostics.size() >= lang::Diagnostics::max_errors) break;
     texts.push_back(error.what());
     diagnostics.insert(diagnostics.end(), error.diagnostics().begin(), error.diagnostics().end());
   }
   throw SemanticError(join(texts, "\n"), diagnostics);
 }
 
-/// Inlines the defs of a checked file, callees first, inferring the callees' ranges on the way.
+/// Inlines the defs of a checked file, callees first, each once, and infers the ranges of those that are called.
 /// A def that calls one with errors is left out: the errors of the callee are kept in the state.
 class Inliner {
  public:
-  explicit Inliner(DefineState& state) : state_(state), file_(*state.checked) {}
+  explicit Inliner(DefineState& state) : state_(state), file_(*state.checked) {
+    context_.callee = [this](const std::string& name) -> const lang::InlinedDef& { return callee(name); };
+    context_.start_ranges = [this](const lang::Def& head) {
+      return std::make_unique<halide_bridge::RangeInference>(head, file_.text, file_.name, state_.cancellation);
+    };
+    context_.cancellation = state_.cancellation;
+  }
 
   void run() {
-    for (const auto& def : file_.defs) {
-      try {
-        state_.inlined.push_back(inlined(def));
-      } catch (const SemanticError& error) {
-        keep(def.name, error);
-      } catch (const CalleeHasErrors&) {
-        state_.erroneous.insert(def.name);
-      }
-    }
+    std::vector<lang::CallCycle> cycles;
+    for (const std::size_t i : lang::callees_first(file_.defs, cycles)) inline_def(file_.defs[i]);
+    for (const auto& def : file_.defs)
+      if (auto found = inlined_.find(def.name); found != inlined_.end())
+        state_.inlined.push_back(std::move(found->second.def));
+    for (auto& [name, known] : inlined_)
+      if (inferred_.count(name)) state_.known_ranges.emplace(name, std::move(known.ranges));
   }
 
  private:
-  lang::Def inlined(const lang::Def& def) {
-    return lang::inline_calls(def, file_, [this](const lang::Def& callee) { return ranges(callee); });
+  void inline_def(const lang::Def& def) {
+    try {
+      auto inlined = lang::inline_calls(def, file_, context_);
+      for (const auto& statement : inlined.statements)
+        nodes_ += 1 + lang::measure(std::get<lang::Assignment>(statement.node)).nodes;
+      check_size(def);
+      inlined_[def.name].def = std::move(inlined);
+    } catch (const SemanticError& error) {
+      keep(def.name, error);
+    } catch (const CalleeHasErrors&) {
+      state_.erroneous.insert(def.name);
+    }
   }
 
-  lang::Ranges ranges(const lang::Def& callee) {
-    auto known = ranges_.find(callee.name);
-    if (known != ranges_.end()) return known->second;
-    if (!state_.erroneous.count(callee.name)) try {
-        auto& body = bodies_[callee.name] = inlined(callee);
-        return ranges_[callee.name] = infer_ranges(body, file_.text, file_.name);
-      } catch (const SemanticError& error) {
-        keep(callee.name, error);
-      }
-    throw CalleeHasErrors();
+  void check_size(const lang::Def& def) const {
+    if (nodes_ <= lang::max_inlined_nodes) return;
+    lang::Diagnostics diagnostics(file_.text, file_.name);
+    diagnostics.add({.code = "TC124",
+                     .range = def.name_range,
+                     .message = str("the functions up to '", def.name, "' are too large with their calls written out"),
+                     .note = str("together they may hold ", lang::max_inlined_nodes, " operators, names and numbers"),
+                     .help = "define them in several texts"});
+    diagnostics.throw_if_errors<SemanticError>();
+  }
+
+  /// A def of the text that another one calls, with its ranges.
+  const lang::InlinedDef& callee(const std::string& name) {
+    auto found = inlined_.find(name);
+    if (found == inlined_.end() || state_.erroneous.count(name)) throw CalleeHasErrors();
+    if (inferred_.count(name)) return found->second;
+    try {
+      found->second.ranges =
+          infer_ranges(found->second.def, file_.text, file_.name, &state_.warnings, state_.cancellation);
+    } catch (const SemanticError& error) {
+      keep(name, error);
+      throw CalleeHasErrors();
+    }
+    inferred_.insert(name);
+    return found->second;
   }
 
   void keep(const std::string& def, const SemanticError& error) {
@@ -74,15 +107,22 @@ class Inliner {
 
   DefineState& state_;
   const lang::File& file_;
-  std::map<std::string, lang::Def> bodies_;  ///< alive as long as the ranges that point into them
-  std::map<std::string, lang::Ranges> ranges_;
+  lang::InlineContext context_;
+  std::map<std::string, lang::InlinedDef> inlined_;
+  std::set<std::string> inferred_;  ///< those of them whose ranges are known
+  std::size_t nodes_ = 0;
 };
 
 void infer_all(DefineState& state) {
   for (const auto& def : state.inlined) {
     if (state.erroneous.count(def.name)) continue;
+    if (auto known = state.known_ranges.find(def.name); known != state.known_ranges.end()) {
+      state.ranges.push_back(std::move(known->second));
+      continue;
+    }
     try {
-      state.ranges.push_back(infer_ranges(def, state.checked->text, state.name));
+      state.ranges.push_back(
+          infer_ranges(def, state.checked->text, state.name, &state.warnings, state.cancellation));
     } catch (const SemanticError& error) {
       state.errors.push_back(error);
     }
@@ -122,17 +162,18 @@ void read_inlined(DefineState& state, const std::string& text) {
   state.text = text;
   state.checked = std::make_shared<lang::File>(lang::check(lang::parse(text, state.name)));
   state.inlined = state.checked->defs;
+  state.known_ranges.clear();
 }
 
 std::vector<Stage<DefineState>> make_stages() {
   Stage<DefineState> parse, check, inlining, infer;
   parse.name = "parse";
-  parse.run = [](DefineState& state) { state.parsed = lang::parse(state.text, state.name); };
+  parse.run = [](DefineState& state) { state.parsed = lang::parse(state.text, state.name, state.cancellation); };
   parse.print = [](const DefineState& state) { return lang::print(state.parsed); };
   parse.parse = [](DefineState& state, const std::string& text) { state.parsed = lang::parse(text, state.name); };
   check.name = "check";
   check.run = [](DefineState& state) {
-    state.checked = std::make_shared<lang::File>(lang::check(state.parsed, &state.warnings));
+    state.checked = std::make_shared<lang::File>(lang::check(state.parsed, &state.warnings, state.cancellation));
   };
   check.print = [](const DefineState& state) { return lang::print(*state.checked); };
   inlining.name = "inline";
@@ -167,6 +208,7 @@ Module run_define_stages(const std::string& text, const std::string& name, const
   DefineState state;
   state.text = text;
   state.name = name;
+  state.cancellation = options.cancellation;
   Module module;
   module.records = run_stages(define_stages(), state, options);
   module.file = state.checked;

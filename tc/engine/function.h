@@ -1,11 +1,13 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "tc/base/cancellation.h"
 #include "tc/base/error.h"
 #include "tc/base/stage.h"
 #include "tc/base/tensor.h"
@@ -45,13 +47,17 @@ struct DefineState {
   std::vector<Diagnostic> warnings;
   std::vector<SemanticError> errors;  ///< of defs that others call, thrown with those of the rest by infer
   std::set<std::string> erroneous;    ///< the defs that have errors
+  std::map<std::string, lang::Ranges> known_ranges;  ///< of defs that others call, found while these were inlined
+  Cancellation cancellation;
 };
 
 /// parse, check, inline, infer.
 const std::vector<Stage<DefineState>>& define_stages();
 
 /// The defs of \p text. \p name stands for the text in messages.
-/// Throws SyntaxError or SemanticError with every error of the text that can be told apart from its causes.
+/// Throws SyntaxError or SemanticError with every error of the text that can be told apart from its causes, or the first
+/// hundred; CancelledError and ResourceError as options.cancellation says. Time and memory are linear in the text and in
+/// what its calls write out.
 Module define(const std::string& text, const std::string& name = "<tc>", const StageOptions<DefineState>& options = {});
 
 /// A return as a caller sees it: 0-based and dense, its first element being the one at `mins`.

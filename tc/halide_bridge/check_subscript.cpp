@@ -61,6 +61,11 @@ Expr plainer(DefState& state, const Expr& condition) {
   return simple;
 }
 
+void check_at_run_time(DefState& state, const Subscript& s) {
+  auto& checked = state.result.data_dependent;
+  if (s.executed && std::find(checked.begin(), checked.end(), s.access) == checked.end()) checked.push_back(s.access);
+}
+
 void report_outside(DefState& state, const Subscript& s, const Environment& ranges, const IndexBounds& box,
                     const Expr& condition) {
   const std::string where = describe_ranges(s, ranges, state.facts);
@@ -115,12 +120,8 @@ void check_subscript(DefState& state, const Subscript& s, const Environment& ran
     const bool bounded = low.defined() && high.defined();
     if (bounded && (ir::equal(low, high) || state.facts.proves_less_equal(low, high))) continue;
     if (proved(state, s, ranges, claims[side])) continue;
-    if (!(side == 0 ? decidable.min : decidable.max).defined()) {
-      auto& checked = state.result.data_dependent;
-      if (s.executed && std::find(checked.begin(), checked.end(), s.access) == checked.end())
-        checked.push_back(s.access);
-      return;
-    }
+    const bool guard_may_hold = state.prover.gave_up() && !s.guards.empty();
+    if (guard_may_hold || !(side == 0 ? decidable.min : decidable.max).defined()) return check_at_run_time(state, s);
     const Expr inside_box = side == 0 ? allowed.min <= decidable.min : decidable.max <= allowed.max;
     const auto known = decide(state, inside_box, ranges);
     if (known == false) return report_outside(state, s, ranges, allowed, state.facts.simplify(inside_box));

@@ -50,6 +50,8 @@ class Evaluator {
       const IndexBounds b = scale(atom(term.atom), term.coefficient);
       result = {add(result.min, b.min), add(result.max, b.max)};
     }
+    check_moderate(result.min);
+    check_moderate(result.max);
     return result;
   }
 

@@ -11,7 +11,14 @@
 /// Interval arithmetic over index expressions, and its inverse. Included by .cpp files of tc/halide_bridge only.
 namespace tc::halide_bridge {
 
-/// What is known of the sizes of a def: they are not negative.
+/// Thrown for index expressions that are too large to be reasoned about.
+struct TooComplicated {};
+
+/// Throws TooComplicated if \p expr, as a tree, is beyond what the simplifier takes in its stride: parts that are shared
+/// count at every place. An undefined one is not.
+void check_moderate(const Halide::Expr& expr);
+
+/// What is known of the sizes of a def: they are not negative. All functions throw TooComplicated.
 class SizeFacts {
  public:
   explicit SizeFacts(const std::vector<std::string>& sizes);

@@ -1,6 +1,7 @@
 #include "tc/halide_bridge/index_proof.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 
 #include "tc/base/error.h"
@@ -15,10 +16,15 @@ namespace ir = Halide::Internal;
 namespace {
 
 constexpr unsigned long operations_of_a_proof = 50000;
+constexpr std::size_t parts_of_a_proof = 4000;
+
+/// Thrown for conditions that are too large to be proved.
+struct TooLarge {};
 
 /// Writes conditions in isl's text form; every variable and every part that is not affine is a dimension of the set.
 class IslText {
  public:
+  /// Throws TooLarge.
   void add(const Expr& condition) { constraints_.push_back(boolean(condition)); }
 
   std::string set() const {
@@ -49,7 +55,12 @@ class IslText {
     return str("(", name, " >= 1)");
   }
 
+  void count() {
+    if (++written_ > parts_of_a_proof) throw TooLarge();
+  }
+
   std::string boolean(const Expr& e) {
+    count();
     if (ir::is_const_one(e)) return "(1 = 1)";
     if (ir::is_const_zero(e)) return "(1 = 0)";
     if (const auto* op = e.as<ir::And>()) return pair(op->a, "and", op->b);
@@ -75,6 +86,7 @@ class IslText {
   }
 
   std::string integer(const Expr& e) {
+    count();
     if (const std::int64_t* value = ir::as_const_int(e)) return str("(", *value, ")");
     if (const auto* op = e.as<ir::Add>()) return sum(op->a, "+", op->b);
     if (const auto* op = e.as<ir::Sub>()) return sum(op->a, "-", op->b);
@@ -119,29 +131,74 @@ class IslText {
   std::vector<Expr> parts_;
   std::vector<std::string> constraints_;
   int fresh_ = 0;
+  std::size_t written_ = 0;
 };
+
+struct Assumption {
+  Expr condition;
+  std::vector<std::string> variables;
+};
+
+/// Those of \p all that say something of \p conditions: they share a variable, or one with another that does.
+std::vector<Expr> relevant(const std::vector<Assumption>& all, const std::vector<Expr>& conditions) {
+  std::set<std::string> known;
+  for (const Expr& condition : conditions)
+    for (const std::string& name : variables(condition)) known.insert(name);
+  std::vector<Expr> result;
+  std::vector<bool> taken(all.size(), false);
+  for (bool grows = true; grows;) {
+    grows = false;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const auto& names = all[i].variables;
+      if (taken[i] || std::none_of(names.begin(), names.end(), [&](const auto& n) { return known.count(n) > 0; }))
+        continue;
+      taken[i] = true;
+      grows = grows || names.size() > 1;
+      known.insert(names.begin(), names.end());
+      result.push_back(all[i].condition);
+    }
+  }
+  return result;
+}
 
 }  // namespace
 
 struct IndexProver::Impl {
   polyhedral::Context context;
-  std::vector<Expr> assumptions;
+  Cancellation cancellation;
+  std::vector<Assumption> assumptions;
+  std::set<std::string> texts;  ///< of them
+  bool gave_up = false;
 };
 
-IndexProver::IndexProver() : impl_(std::make_unique<Impl>()) {}
+IndexProver::IndexProver(const Cancellation& cancellation) : impl_(std::make_unique<Impl>()) {
+  impl_->cancellation = cancellation;
+}
 IndexProver::~IndexProver() = default;
 
-void IndexProver::assume(const Expr& condition) { impl_->assumptions.push_back(condition); }
+void IndexProver::assume(const Expr& condition) {
+  const Expr simple = ir::simplify(condition);
+  if (ir::is_const(simple)) return;
+  if (impl_->texts.insert(str(simple)).second) impl_->assumptions.push_back({simple, variables(simple)});
+}
+
+bool IndexProver::gave_up() const { return impl_->gave_up; }
 
 bool IndexProver::feasible(const std::vector<Expr>& conditions) {
+  impl_->cancellation.check("range inference");
+  impl_->gave_up = false;
   IslText text;
-  for (const Expr& condition : conditions) text.add(condition);
-  for (const Expr& condition : impl_->assumptions) text.add(condition);
   polyhedral::OperationQuota quota(impl_->context, operations_of_a_proof);
   try {
+    for (const Expr& condition : conditions) text.add(condition);
+    for (const Expr& condition : relevant(impl_->assumptions, conditions)) text.add(condition);
     return !isl::set(impl_->context, text.set()).is_empty();
+  } catch (const TooLarge&) {
+    impl_->gave_up = true;
+    return true;
   } catch (const isl::exception& error) {
-    if (quota.caused(error)) return true;
+    impl_->gave_up = quota.caused(error);
+    if (impl_->gave_up) return true;
     throw InternalError(str("IndexProver: ", error.what(), " in ", text.set()));
   }
 }

@@ -38,6 +38,10 @@ class StatementInference {
   bool all_solved();
   void report_unsolved(const std::vector<std::string>& iterators);
   void check();
+  void note_size(const std::string& iterator, const Subscript& s);
+  void warn_of_sizes() const;
+  void report_too_complicated();
+  void infer();
   void check_annotation(const std::vector<IndexBounds>& box);
   void record();
 
@@ -58,6 +62,8 @@ class StatementInference {
   std::set<const Subscript*> satisfied_;  ///< inside their tensors because ranges were made so
   std::set<std::string> given_;           ///< iterators with a range in `where`
   Environment ranges_;                    ///< of solved iterators and opaque values
+  /// The sizes that stand alone as extents of what an iterator subscripts by itself, with where they do.
+  std::map<std::string, std::map<std::string, const Subscript*>> sizes_;
 };
 
 void StatementInference::name_iterators() {
@@ -87,7 +93,9 @@ void StatementInference::take_where_ranges() {
       }
     }
     auto& known = ranges_[range->index];
-    if (known.min.defined()) bounds = {Halide::max(bounds.min, known.min), Halide::min(bounds.max, known.max)};
+    if (known.min.defined())
+      bounds = {state_.facts.simplify(Halide::max(bounds.min, known.min)),
+                state_.facts.simplify(Halide::min(bounds.max, known.max))};
     known = bounds;
     given_.insert(range->index);
   }
@@ -131,9 +139,11 @@ bool StatementInference::round() {
     if (solution->complete) used[unknown].push_back(s);
     Solution& all = found[unknown];
     const auto& [low, high] = solution->bounds;
-    if (low.defined()) all.bounds.min = all.bounds.min.defined() ? Halide::max(all.bounds.min, low) : low;
-    if (high.defined()) all.bounds.max = all.bounds.max.defined() ? Halide::min(all.bounds.max, high) : high;
+    auto& [least, most] = all.bounds;
+    if (low.defined()) least = least.defined() ? state_.facts.simplify(Halide::max(least, low)) : low;
+    if (high.defined()) most = most.defined() ? state_.facts.simplify(Halide::min(most, high)) : high;
     all.assumptions.insert(all.assumptions.end(), solution->assumptions.begin(), solution->assumptions.end());
+    note_size(unknown, *s);
   }
   bool progress = false;
   for (auto& [iterator, solution] : found) {
@@ -285,7 +295,46 @@ void StatementInference::check_annotation(const std::vector<IndexBounds>& box) {
   }
 }
 
+/// Keeps in mind that the extent of what \p iterator subscripts is a size of its own.
+void StatementInference::note_size(const std::string& iterator, const Subscript& s) {
+  if (!s.bare) return;
+  const auto& box = (*state_.boxes.at(s.tensor))[static_cast<std::size_t>(s.dimension)];
+  const Expr size = extent(box, state_.facts);
+  if (const auto* name = size.as<ir::Variable>()) sizes_[iterator].emplace(name->name, &s);
+}
+
+/// An index that takes the smaller of two sizes seldom means to.
+void StatementInference::warn_of_sizes() const {
+  for (const auto& [iterator, sizes] : sizes_) {
+    if (sizes.size() < 2 || given_.count(iterator)) continue;
+    std::vector<std::string> names;
+    std::vector<lang::Label> also;
+    for (const auto& [name, subscript] : sizes) {
+      names.push_back(name);
+      also.push_back({subscript->source->range,
+                      str("dimension ", subscript->dimension, " of '", subscript->tensor, "' has the size ", name)});
+    }
+    const std::string last = names.back(), list = join(names);
+    names.pop_back();
+    const lang::Label first = also.front();
+    also.erase(also.begin());
+    state_.diagnostics.add(
+        {.code = "TC210",
+         .range = first.range,
+         .message = str("the index '", iterator, "' runs over the smaller of the sizes ", join(names), " and ", last),
+         .label = first.text,
+         .also = also,
+         .help = str("give these dimensions one name if they are equal, or exchange the subscripts if they are meant for "
+                     "other ones; 'where ",
+                     iterator, " in 0:", sizes.size() == 2 ? str("min(", list, ")") : "...", "' says that it is meant"),
+         .is_error = false});
+  }
+}
+
 void StatementInference::check() {
+  const auto& place = state_.def.range;
+  const auto& own = assignment_.target_range;
+  if (place.begin <= own.begin && own.end <= place.end) warn_of_sizes();
   for (const auto& iterator : iterators_) {
     const IndexBounds& bounds = ranges_.at(iterator);
     if (decide(state_, bounds.min <= bounds.max + 1, {}) != false) continue;
@@ -323,8 +372,25 @@ void StatementInference::record() {
   state_.boxes[assignment_.target] = box;
 }
 
+void StatementInference::report_too_complicated() {
+  state_.diagnostics.add({.code = "TC209",
+                          .range = assignment_.target_range,
+                          .message = "the ranges of this statement are too complicated",
+                          .note = "what bounds its indices, written out over sizes, is too large to be compared",
+                          .help = "Use a where clause with plain bounds, or split the statement"});
+  if (!target_box()) state_.boxes[assignment_.target] = std::nullopt;
+}
+
 void StatementInference::run() {
   state_.result.statements.emplace_back();
+  try {
+    infer();
+  } catch (const TooComplicated&) {
+    report_too_complicated();
+  }
+}
+
+void StatementInference::infer() {
   name_iterators();
   take_where_ranges();
   subscripts_ = collect_subscripts(assignment_, iterators_, convert_);

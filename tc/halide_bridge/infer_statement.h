@@ -20,6 +20,7 @@ struct DefState {
   SizeFacts facts;
   IndexProver& prover;
   lang::Diagnostics& diagnostics;
+  const Cancellation& cancellation;
   std::map<std::string, std::optional<std::vector<IndexBounds>>> boxes;
   lang::Ranges result;
   std::set<std::string> conditions;  ///< preconditions in the result, as text

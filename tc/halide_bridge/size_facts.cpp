@@ -11,6 +11,26 @@ namespace ir = Halide::Internal;
 
 namespace {
 
+constexpr int most_nodes = 2000;
+constexpr int most_depth = 300;
+constexpr std::size_t most_monomials = 500;
+
+/// Counts nodes of a tree, not of a graph, up to the limits.
+class Meter : public ir::IRGraphVisitor {
+ public:
+  bool too_much = false;
+  using ir::IRGraphVisitor::include;
+  void include(const Expr& expr) override {
+    if (too_much) return;
+    too_much = ++nodes_ > most_nodes || ++depth_ > most_depth;
+    if (!too_much) expr.accept(this);
+    --depth_;
+  }
+
+ private:
+  int nodes_ = 0, depth_ = 0;
+};
+
 /// Factors in order, each by its text, and the coefficient of their product.
 using Polynomial = std::map<std::vector<std::string>, std::int64_t>;
 
@@ -28,6 +48,7 @@ Polynomial multiply(const Polynomial& a, const Polynomial& b) {
       factors.insert(factors.end(), y.begin(), y.end());
       std::sort(factors.begin(), factors.end());
       result = add(std::move(result), {{factors, p * q}}, 1);
+      if (result.size() > most_monomials) throw TooComplicated();
     }
   }
   return result;
@@ -49,7 +70,17 @@ SizeFacts::SizeFacts(const std::vector<std::string>& sizes) : sizes_(sizes.begin
   for (const std::string& size : sizes) scope_.push(size, ir::Interval(constant(0), ir::Interval::pos_inf()));
 }
 
-Expr SizeFacts::simplify(const Expr& expr) const { return ir::simplify(expr, true, scope_); }
+void check_moderate(const Expr& expr) {
+  if (!expr.defined()) return;
+  Meter meter;
+  meter.include(expr);
+  if (meter.too_much) throw TooComplicated();
+}
+
+Expr SizeFacts::simplify(const Expr& expr) const {
+  check_moderate(expr);
+  return ir::simplify(expr, true, scope_);
+}
 
 bool SizeFacts::proves(const Expr& condition) const { return ir::is_const_one(simplify(condition)); }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tc/halide_bridge/index_bounds.h"
+
 namespace tc::halide_bridge {
 
 using Halide::Expr;
@@ -54,7 +56,10 @@ class Collector {
     s.source = access.subscripts[static_cast<std::size_t>(dimension)];
     s.value = convert_(s.source);
     s.bare = s.value.as<ir::Variable>() != nullptr;
-    if (!s.bare) s.value = ir::simplify(s.value);
+    if (!s.bare) {
+      check_moderate(s.value);
+      s.value = ir::simplify(s.value);
+    }
     s.guards = guards_;
     s.executed = executed;
     for (const std::string& name : variables(s.value)) {

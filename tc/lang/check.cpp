@@ -1,9 +1,8 @@
 #include "tc/lang/check.h"
 
-#include <algorithm>
-
 #include "tc/base/str.h"
 #include "tc/lang/builtins.h"
+#include "tc/lang/call_order.h"
 #include "tc/lang/check_def.h"
 #include "tc/lang/diagnostics.h"
 
@@ -13,7 +12,8 @@ namespace {
 /// Checks the defs of a file, callees before their callers.
 class FileChecker {
  public:
-  FileChecker(const File& file, Diagnostics& diagnostics) : file_(file), diagnostics_(diagnostics) {
+  FileChecker(const File& file, Diagnostics& diagnostics, const Cancellation& cancellation)
+      : file_(file), diagnostics_(diagnostics), cancellation_(cancellation) {
     for (const auto& def : file.defs) {
       if (!index_.emplace(def.name, &def).second)
         diagnostics_.add({.code = "TC102",
@@ -30,13 +30,15 @@ class FileChecker {
   }
 
   File run() {
+    std::vector<CallCycle> cycles;
+    const auto order = callees_first(file_.defs, cycles);
+    for (const auto& cycle : cycles) report(cycle);
+    for (const std::size_t i : order) check_once(file_.defs[i]);
     File result;
     result.text = file_.text;
     result.name = file_.name;
-    for (const auto& def : file_.defs) {
-      check_once(def);
-      result.defs.push_back(done_.at(def.name).def);
-    }
+    for (const auto& def : file_.defs)
+      if (const auto done = done_.find(def.name); done != done_.end()) result.defs.push_back(done->second.def);
     return result;
   }
 
@@ -46,49 +48,42 @@ class FileChecker {
     bool good = false;
   };
 
-  void check_once(const Def& def) {
-    if (done_.count(def.name)) return;
-    stack_.push_back(def.name);
-    Diagnostics own(file_.text, file_.name);
-    Def checked = check_def(
-        def, names_, [&](const std::string& name, SourceRange call) { return find(name, call); }, own);
-    diagnostics_.append(own);
-    done_[def.name] = {std::move(checked), !own.has_errors()};
-    stack_.pop_back();
+  void report(const CallCycle& cycle) {
+    diagnostics_.add({.code = "TC120",
+                      .range = cycle.call,
+                      .message = str("the function '", cycle.names.front(), "' calls itself"),
+                      .note = cycle.names.size() > 2 ? str("through ", join(cycle.names, " -> "))
+                                                     : "recursion is not part of the language"});
   }
 
-  const Def* find(const std::string& name, SourceRange call) {
-    const auto found = index_.find(name);
-    if (found == index_.end()) return nullptr;
-    const auto open = std::find(stack_.begin(), stack_.end(), name);
-    if (open != stack_.end()) {
-      std::vector<std::string> cycle(open, stack_.end());
-      cycle.push_back(name);
-      diagnostics_.add(
-          {.code = "TC120",
-           .range = call,
-           .message = str("the function '", name, "' calls itself"),
-           .note = cycle.size() > 2 ? str("through ", join(cycle, " -> ")) : "recursion is not part of the language"});
-      return nullptr;
-    }
-    check_once(*found->second);
-    const Done& done = done_.at(name);
-    return done.good ? &done.def : nullptr;
+  void check_once(const Def& def) {
+    cancellation_.check("the checker");
+    if (done_.count(def.name) || diagnostics_.full()) return;
+    Diagnostics own(file_.text, file_.name);
+    Def checked = check_def(
+        def, names_, [&](const std::string& name) { return find(name); }, own, cancellation_);
+    diagnostics_.append(own);
+    done_[def.name] = {std::move(checked), !own.has_errors()};
+  }
+
+  const Def* find(const std::string& name) const {
+    const auto done = done_.find(name);
+    return done != done_.end() && done->second.good ? &done->second.def : nullptr;
   }
 
   const File& file_;
   Diagnostics& diagnostics_;
   std::map<std::string, const Def*> index_;
   std::set<std::string> names_;
+  const Cancellation& cancellation_;
   std::map<std::string, Done> done_;
-  std::vector<std::string> stack_;
 };
 
 }  // namespace
 
-File check(const File& file, std::vector<Diagnostic>* warnings) {
+File check(const File& file, std::vector<Diagnostic>* warnings, const Cancellation& cancellation) {
   Diagnostics diagnostics(file.text, file.name);
-  File result = FileChecker(file, diagnostics).run();
+  File result = FileChecker(file, diagnostics, cancellation).run();
   if (warnings) warnings->insert(warnings->end(), diagnostics.warnings().begin(), diagnostics.warnings().end());
   diagnostics.throw_if_errors<SemanticError>();
   return result;

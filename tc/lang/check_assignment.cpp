@@ -3,6 +3,7 @@
 #include "tc/base/str.h"
 #include "tc/lang/builtins.h"
 #include "tc/lang/check_statement.h"
+#include "tc/lang/limits.h"
 #include "tc/lang/print.h"
 #include "tc/lang/promote.h"
 #include "tc/lang/type_expr.h"
@@ -36,11 +37,12 @@ class AssignmentChecker {
     out_.reduction_iterators.clear();
     scope_.iterators.clear();
     scope_.lets.clear();
+    if (!check_measure()) return std::move(out_);
     const bool target_ok = check_target();
     collect_iterators();
     for (std::size_t i = 0; i < out_.clauses.size(); ++i) check_clause(out_.clauses[i]);
     const Typed value = type_expr(in_.rhs, scope_, Mode::Value);
-    find_reductions();
+    find_reductions(static_cast<bool>(value));
     if (target_ok)
       store(value);
     else if (const auto found = scope_.tensors.find(in_.target); found != scope_.tensors.end())
@@ -50,6 +52,51 @@ class AssignmentChecker {
 
  private:
   void report(Report report) { scope_.diagnostics.add(report); }
+
+  /// Reports an expression that is too large or too deep with the names of `where` written out.
+  bool check_measure() {
+    std::map<std::string, Measure> lets;
+    Measure all;
+    bool good = true;
+    const auto take = [&](const ExprPtr& value) {
+      const Measure part = measure(value, lets);
+      all.add(part);
+      if (good && (part.depth > max_depth || all.nodes > max_statement_nodes)) {
+        report_measure(value->range, part);
+        good = false;
+      }
+      return part;
+    };
+    for (const auto& clause : in_.clauses)
+      std::visit(overloaded{[&](const RangeClause& x) {
+                              take(x.low);
+                              take(x.high);
+                            },
+                            [&](const LetClause& x) { lets[x.name] = take(x.value); },
+                            [&](const ExistsClause& x) { take(x.value); }},
+                 clause.node);
+    take(in_.rhs);
+    if (good) return true;
+    if (const auto found = scope_.tensors.find(in_.target); found != scope_.tensors.end())
+      found->second.assigned = true;
+    return false;
+  }
+
+  void report_measure(SourceRange range, const Measure& part) {
+    const std::string with = in_.clauses.empty() ? "" : " with the names of 'where' written out";
+    if (part.depth > max_depth)
+      report({.code = "TC006",
+              .range = range,
+              .message = str("the expression is nested too deeply", with),
+              .note = str("its tree may be ", max_depth, " levels high"),
+              .help = "split the statement into several with temporaries"});
+    else
+      report({.code = "TC008",
+              .range = range,
+              .message = str("the statement is too large", with),
+              .note = str("a statement may hold ", max_statement_nodes, " operators, names and numbers"),
+              .help = "split it into several with temporaries"});
+  }
 
   // The target.
   bool check_target() {
@@ -192,20 +239,15 @@ class AssignmentChecker {
       if (const ExprPtr settled = settle(value, type, scope_)) {
         clause.value = settled;
         state.type = type;
-        state.over_sizes = is_integer(type) && holds_sizes_only(settled);
+        state.over_sizes = is_integer(type) && is_size_expr(settled, scope_);
       }
     }
     if (taken.empty()) scope_.lets[clause.name] = state;
   }
 
-  bool holds_sizes_only(const ExprPtr& value) const {
-    Diagnostics silent("", "");
-    Scope copy{silent, scope_.defs, scope_.tensors, scope_.sizes, scope_.iterators, scope_.lets};
-    return check_size_expr(value, copy, "");
-  }
-
   /// The indices that are not on the left; they need a reduction.
-  void find_reductions() {
+  /// \p complains: report those of a statement without an operator. An error in the value may be their cause.
+  void find_reductions(bool complains) {
     const auto left = left_iterators(in_);
     std::map<std::string, SourceRange> places;
     const auto add = [&](const std::string& id, SourceRange range) {
@@ -223,7 +265,7 @@ class AssignmentChecker {
       if (const auto* let = std::get_if<LetClause>(&clause.node)) add_names(let->value);
       if (const auto* exists = std::get_if<ExistsClause>(&clause.node)) add_names(exists->value);
     }
-    if (in_.reduction || !indices_known_) return;
+    if (in_.reduction || !indices_known_ || !complains) return;
     for (const auto& id : out_.reduction_iterators) report_reduction(id, places.at(id));
   }
 

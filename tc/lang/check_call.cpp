@@ -21,7 +21,7 @@ class CallChecker {
               .range = def_range(),
               .message = str("'", call_.def, "'", what),
               .help = did_you_mean(call_.def, {scope_.defs.begin(), scope_.defs.end()})});
-    } else if (const Def* def = context_.find(call_.def, def_range()); def && names_good) {
+    } else if (const Def* def = context_.find(call_.def); def && names_good) {
       match(*def);
     }
     for (const auto& result : call_.results)

@@ -8,7 +8,6 @@
 #include "tc/lang/type_expr.h"
 
 namespace tc::lang {
-namespace {
 
 /// Checks one def under the assumption that the tensors of `adapted` have those types.
 class DefChecker {
@@ -17,17 +16,30 @@ class DefChecker {
              Diagnostics& diagnostics)
       : def_(def), find_(find), adapted_(adapted), scope_{diagnostics, defs, {}, {}, {}, {}} {}
 
-  Def run(TypeMap& wanted) {
+  Def run(TypeMap& wanted, const Cancellation& cancellation) {
+    declare();
+    for (const auto& statement : def_.statements) declare_targets(statement);
+    for (const auto& statement : def_.statements) {
+      cancellation.check("the checker");
+      if (scope_.diagnostics.full()) break;
+      result_.statements.push_back(check(statement, {scope_, find_, adapted_, wanted}));
+    }
+    for (const auto& decl : def_.returns) check_assigned(decl);
+    finish();
+    return std::move(result_);
+  }
+
+  /// Parameters and returns.
+  void declare() {
     result_ = def_;
     result_.statements.clear();
     for (auto& param : result_.params) declare_param(param);
     for (auto& decl : result_.returns) declare_return(decl);
-    for (const auto& statement : def_.statements) declare_targets(statement);
-    for (const auto& statement : def_.statements)
-      result_.statements.push_back(check(statement, {scope_, find_, adapted_, wanted}));
-    for (const auto& decl : def_.returns) check_assigned(decl);
-    finish();
-    return std::move(result_);
+  }
+
+  Statement add(const Statement& statement, TypeMap& wanted) {
+    declare_targets(statement);
+    return check(statement, {scope_, find_, adapted_, wanted});
   }
 
  private:
@@ -155,14 +167,23 @@ class DefChecker {
   Def result_;
 };
 
-}  // namespace
+GrowingDefChecker::GrowingDefChecker(const Def& head, const TypeMap& types, Diagnostics& diagnostics)
+    : find_none_([](const std::string&) { return nullptr; }),
+      checker_(std::make_unique<DefChecker>(head, no_defs_, find_none_, types, diagnostics)) {
+  checker_->declare();
+}
 
-Def check_def(const Def& def, const std::set<std::string>& defs, const FindDef& find, Diagnostics& diagnostics) {
+GrowingDefChecker::~GrowingDefChecker() = default;
+
+Statement GrowingDefChecker::add(const Statement& statement) { return checker_->add(statement, wanted_); }
+
+Def check_def(const Def& def, const std::set<std::string>& defs, const FindDef& find, Diagnostics& diagnostics,
+              const Cancellation& cancellation) {
   TypeMap adapted;
   while (true) {
     const std::size_t known = adapted.size();
     Diagnostics own = diagnostics;
-    Def result = DefChecker(def, defs, find, adapted, own).run(adapted);
+    Def result = DefChecker(def, defs, find, adapted, own).run(adapted, cancellation);
     if (adapted.size() != known) continue;
     diagnostics = own;
     return result;

@@ -9,8 +9,6 @@
 /// Checks statements for check_def. Private to the checker.
 namespace tc::lang {
 
-using TypeMap = std::map<std::string, DType>;
-
 /// A tensor whose first value is a literal (O(i) = 0) takes the type of its first value that is none. `adapted` holds
 /// the types found so far; a new one goes to `wanted`, and the def is checked again.
 struct StatementContext {

@@ -8,8 +8,6 @@
 namespace tc::lang {
 namespace {
 
-constexpr std::size_t max_errors = 50;
-
 struct Position {
   int line = 1, column = 1;
   std::size_t line_begin = 0, line_end = 0;
@@ -115,17 +113,20 @@ Diagnostic render(const Report& report, std::string_view text, std::string_view 
   return {report.code, position.line, position.column, report.message, out, report.is_error};
 }
 
-void Diagnostics::add(const Report& report) {
-  auto& list = report.is_error ? errors_ : warnings_;
-  Diagnostic message = render(report, text_, name_);
+void Diagnostics::take(Diagnostic message) {
+  auto& list = message.is_error ? errors_ : warnings_;
   const bool known =
       std::any_of(list.begin(), list.end(), [&](const Diagnostic& x) { return x.rendered == message.rendered; });
   if (!known && list.size() < max_errors) list.push_back(std::move(message));
 }
 
+void Diagnostics::add(const Report& report) {
+  if ((report.is_error ? errors_ : warnings_).size() < max_errors) take(render(report, text_, name_));
+}
+
 void Diagnostics::append(const Diagnostics& other) {
-  errors_.insert(errors_.end(), other.errors_.begin(), other.errors_.end());
-  warnings_.insert(warnings_.end(), other.warnings_.begin(), other.warnings_.end());
+  for (const auto& message : other.errors_) take(message);
+  for (const auto& message : other.warnings_) take(message);
 }
 
 std::vector<Diagnostic> Diagnostics::sorted() const {
@@ -139,6 +140,7 @@ std::vector<Diagnostic> Diagnostics::sorted() const {
 std::string Diagnostics::full_text() const {
   std::string out;
   for (const auto& error : sorted()) out += (out.empty() ? "" : "\n") + error.rendered;
+  if (full()) out += str("\nThere may be more errors: ", max_errors, " are shown at most.\n");
   return out;
 }
 

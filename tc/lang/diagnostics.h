@@ -38,13 +38,18 @@ struct Report {
 ///      = help: did you mean 'B'?
 Diagnostic render(const Report& report, std::string_view text, std::string_view name);
 
-/// Collects the messages about one text.
+/// Collects the messages about one text, at most max_errors errors and as many warnings: what follows more of them is
+/// seldom worth reading. Text and name must live as long.
 class Diagnostics {
  public:
+  static constexpr std::size_t max_errors = 100;
+
   Diagnostics(std::string_view text, std::string_view name) : text_(text), name_(name) {}
 
-  /// Adds a message; one that is there already is not repeated.
+  /// Adds a message; one that is there already is not repeated, one too many is dropped.
   void add(const Report& report);
+  /// Would another error be dropped?
+  bool full() const { return errors_.size() >= max_errors; }
   /// Takes over all messages of \p other, which is about the same text.
   void append(const Diagnostics& other);
   bool has_errors() const { return !errors_.empty(); }
@@ -61,7 +66,9 @@ class Diagnostics {
   std::vector<Diagnostic> sorted() const;
   std::string full_text() const;
 
-  std::string text_, name_;
+  void take(Diagnostic message);
+
+  std::string_view text_, name_;
   std::vector<Diagnostic> errors_, warnings_;
 };
 

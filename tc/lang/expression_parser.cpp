@@ -5,12 +5,10 @@
 
 #include "tc/base/str.h"
 #include "tc/lang/builtins.h"
+#include "tc/lang/limits.h"
 
 namespace tc::lang {
 namespace {
-
-constexpr int max_nesting = 200;
-constexpr int max_depth = 400;
 
 struct Operator {
   std::string_view symbol;
@@ -46,6 +44,12 @@ ExprPtr ExpressionParser::lone_expression() {
 Parsed ExpressionParser::node(Expr::Node node, int begin, std::initializer_list<int> depths) {
   const int depth = 1 + std::max({0, *std::max_element(depths.begin(), depths.end())});
   if (depth > max_depth) too_deep(since(begin));
+  if (++nodes_ > max_text_nodes)
+    stop({.code = "TC008",
+          .range = since(begin),
+          .message = "the text is too long",
+          .note = str("a text may hold ", max_text_nodes, " operators, names and numbers"),
+          .help = "define its functions in several texts"});
   return {make_expr(std::move(node), since(begin)), depth};
 }
 void ExpressionParser::too_deep(SourceRange range) {
@@ -85,7 +89,23 @@ Parsed ExpressionParser::binary(int level) {
     const Parsed right = binary(op->level + 1);
     left = node(Binary{op->op, left.expr, right.expr}, begin, {left.depth, right.depth});
   }
+  if (level == 1 && is_word_operator()) fail_expected("an operator", "the logical operators are && and ||");
   return left;
+}
+
+/// Is the next token an `and` or `or` that joins two operands, and not the name with which the next statement begins?
+bool ExpressionParser::is_word_operator() const {
+  if ((!is("and") && !is("or")) || token().starts_line) return false;
+  if (next().text != "(") return next().kind != TokenKind::Symbol || next().text == "!" || next().text == "-";
+  std::size_t at = at_ + 1;
+  int open = 0;
+  for (; at + 1 < tokens_.size(); ++at) {
+    open += tokens_[at].text == "(" ? 1 : tokens_[at].text == ")" ? -1 : 0;
+    if (open == 0) break;
+  }
+  const std::string_view behind = tokens_[std::min(at + 1, tokens_.size() - 1)].text;
+  return behind.find('=') == std::string_view::npos || behind == "==" || behind == "!=" || behind == "<=" ||
+         behind == ">=";
 }
 
 Parsed ExpressionParser::unary() {
@@ -115,7 +135,8 @@ Parsed ExpressionParser::primary() {
       break;
   }
   if (is("true") || is("false")) return node(BoolLiteral{take().text == "true"}, begin, {0});
-  if (!accept("(")) fail_expected("an expression");
+  if (!accept("("))
+    fail_expected("an expression", is("*") && previous().text == "*" ? "a power is written pow(x, y)" : "");
   Parsed inner = expression();
   expect(")", "");
   return inner;
@@ -133,6 +154,9 @@ Parsed ExpressionParser::cast() {
 Parsed ExpressionParser::named() {
   const int begin = token().range.begin;
   const std::string id(take().text);
+  const bool operand = is(TokenKind::Identifier) || is(TokenKind::Integer) || is(TokenKind::Float);
+  if (id == "not" && operand && !token().starts_line)
+    fail_expected("an operator", str("a negation is written !", token().text));
   if (accept(".")) {
     if (!is(TokenKind::Integer))
       fail_expected("the number of a dimension after '.'", str(id, ".0 is the first size of ", id));

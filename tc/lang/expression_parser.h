@@ -33,12 +33,15 @@ class ExpressionParser : public TokenStream {
   [[noreturn]] void too_deep(SourceRange range);
   /// Operators of \p level and above, left associative.
   Parsed binary(int level);
+  bool is_word_operator() const;
   Parsed unary();
   Parsed primary();
   /// type '(' exp ')'
   Parsed cast();
   /// id | id '.' integer | id '(' exps ')'
   Parsed named();
+
+  std::size_t nodes_ = 0;
 };
 
 }  // namespace tc::lang

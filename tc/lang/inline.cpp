@@ -6,6 +6,9 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/lang/check.h"
+#include "tc/lang/check_def.h"
+#include "tc/lang/diagnostics.h"
+#include "tc/lang/limits.h"
 #include "tc/lang/substitute.h"
 
 namespace tc::lang {
@@ -88,34 +91,141 @@ struct SizeEquation {
   ExprPtr expected, actual;
 };
 
+/// Gives out identifiers that nothing has.
+class FreeNames {
+ public:
+  /// \p taken: every identifier in use; \p values: those of them that are no iterators or lets.
+  FreeNames(std::set<std::string> taken, std::set<std::string> values)
+      : taken_(std::move(taken)), values_(std::move(values)) {}
+
+  void take(const std::set<std::string>& names) { taken_.insert(names.begin(), names.end()); }
+
+  /// A name for a tensor: base_1, base_2, ... A number takes the place of one that \p base ends with: names stay short
+  /// through many calls.
+  std::string tensor(const std::string& base) {
+    const std::size_t end = base.find_last_not_of("0123456789");
+    const bool has_number = end + 1 < base.size() && end > 0 && base[end] == '_';
+    return property(has_number ? base.substr(0, end) : base);
+  }
+  /// A name for a tensor that says something of another: base_1, base_2, ...
+  std::string property(const std::string& base) {
+    std::string name = numbered(base);
+    values_.insert(name);
+    return name;
+  }
+  /// The iterator \p base, or another name if a tensor or size is called so.
+  std::string iterator(const std::string& base) {
+    if (values_.count(base)) return numbered(base);
+    taken_.insert(base);
+    return base;
+  }
+  std::vector<std::string> iterators(int rank) {
+    static const char* names[] = {"i", "j", "k", "l", "m", "n"};
+    std::vector<std::string> result;
+    for (int d = 0; d < rank; ++d) result.push_back(iterator(d < 6 ? names[d] : str("i", d)));
+    return result;
+  }
+
+ private:
+  std::string numbered(const std::string& base) {
+    for (int& k = last_[base];;)
+      if (std::string name = str(base, "_", ++k); taken_.insert(name).second) return name;
+  }
+
+  std::set<std::string> taken_, values_;
+  std::map<std::string, int> last_;  ///< the number given last
+};
+
+/// The tensors that the names of a def's text mean: one each, and one more with each call that gives a new value to a
+/// name that has one. The last keeps the name.
+class Versions {
+ public:
+  Versions(const Def& def, const InlineContext& context) : def_(def) {
+    std::set<std::string> assigned;
+    for (const auto& statement : def.statements) {
+      if (auto* assignment = std::get_if<Assignment>(&statement.node)) {
+        assigned.insert(assignment->target);
+        continue;
+      }
+      const auto& call = std::get<CallStatement>(statement.node);
+      const Def& callee = context.callee(call.def).def;
+      for (std::size_t r = 0; r < call.results.size(); ++r)
+        if (!assigned.insert(call.results[r]).second && begins(call.results[r], callee, r)) ++to_come_[call.results[r]];
+    }
+  }
+
+  /// Does a call of \p callee give \p name, which has a value, a tensor of its own for result \p r?
+  bool begins(const std::string& name, const Def& callee, std::size_t r) const {
+    return callee.tensors.at(callee.returns.at(r).name).role != Role::InOut &&
+           def_.tensors.at(name).role != Role::InOut;
+  }
+
+  /// The tensor that \p name means.
+  const std::string& current(const std::string& name, FreeNames& names) {
+    auto found = current_.tensors.find(name);
+    if (found == current_.tensors.end())
+      found = current_.tensors.emplace(name, to_come_.count(name) ? names.tensor(name) : name).first;
+    return found->second;
+  }
+
+  /// Lets \p name mean its next tensor.
+  void begin(const std::string& name, FreeNames& names) {
+    current_.tensors[name] = --to_come_.at(name) ? names.tensor(name) : name;
+  }
+
+  /// What the names mean that have been asked for.
+  const Substitution& substitution() const { return current_; }
+
+ private:
+  const Def& def_;
+  std::map<std::string, int> to_come_;  ///< at least one each
+  Substitution current_;
+};
+
 /// Builds the inlined def statement by statement.
 class Inliner {
  public:
-  Inliner(const Def& def, const File& file, const std::function<Ranges(const Def&)>& ranges_of)
-      : def_(def), file_(file), ranges_of_(ranges_of), taken_(identifiers(def)) {
-    for (const auto& d : file.defs) values_.insert(d.name);
-    for (const auto& [name, info] : def.tensors) values_.insert(name);
-    values_.insert(def.sizes.begin(), def.sizes.end());
-    taken_.insert(values_.begin(), values_.end());
+  Inliner(const Def& def, const File& file, const InlineContext& context)
+      : def_(def),
+        file_(file),
+        context_(context),
+        names_(taken_names(def, file), value_names(def, file)),
+        versions_(def, context),
+        diagnostics_(file.text, file.name) {
     result_.name = def.name;
     result_.params = raw(def.params);
     result_.returns = raw(def.returns);
     result_.range = def.range;
+    head_ = def;
+    head_.statements.clear();
   }
 
   Def run() {
     for (const auto& statement : def_.statements) {
+      context_.cancellation.check("the inliner");
       if (auto* assignment = std::get_if<Assignment>(&statement.node))
-        emit(substitute(*assignment, {}), statement.range);
+        emit_own(*assignment, statement.range);
       else
         inline_call(std::get<CallStatement>(statement.node), statement.range);
     }
-    return checked(result_);
+    File file{file_.text, file_.name, {result_}};
+    return check(file, nullptr, context_.cancellation).defs.at(0);
   }
 
  private:
   struct Call;
 
+  static std::set<std::string> value_names(const Def& def, const File& file) {
+    std::set<std::string> names(def.sizes.begin(), def.sizes.end());
+    for (const auto& d : file.defs) names.insert(d.name);
+    for (const auto& [name, info] : def.tensors) names.insert(name);
+    return names;
+  }
+  static std::set<std::string> taken_names(const Def& def, const File& file) {
+    auto names = identifiers(def);
+    names.merge(value_names(def, file));
+    return names;
+  }
   static std::vector<TensorDecl> raw(std::vector<TensorDecl> decls) {
     for (auto& decl : decls)
       if (decl.dims)
@@ -123,73 +233,88 @@ class Inliner {
     return decls;
   }
 
-  Def checked(const Def& def) const {
-    File file{file_.text, file_.name, {def}};
-    return check(file).defs.at(0);
-  }
+  const std::string& current(const std::string& name) { return versions_.current(name, names_); }
 
-  void emit(Assignment assignment, SourceRange range) {
-    assigned_.insert(assignment.target);
-    result_.statements.push_back({std::move(assignment), range});
-  }
-
-  /// A name that nothing has: base_1, base_2, ...
-  std::string fresh(const std::string& base) {
-    for (int k = 1;; ++k) {
-      std::string name = str(base, "_", k);
-      if (!taken_.insert(name).second) continue;
-      values_.insert(name);
-      return name;
-    }
-  }
-  /// The iterator \p base, or another name if a tensor or size is called so.
-  std::string free_iterator(const std::string& base) {
-    if (!values_.count(base)) {
-      taken_.insert(base);
-      return base;
-    }
-    for (int k = 1;; ++k)
-      if (std::string name = str(base, "_", k); taken_.insert(name).second) return name;
-  }
-  std::vector<std::string> free_iterators(int rank) {
-    static const char* names[] = {"i", "j", "k", "l", "m", "n"};
-    std::vector<std::string> result;
-    for (int d = 0; d < rank; ++d) result.push_back(free_iterator(d < 6 ? names[d] : str("i", d)));
-    return result;
-  }
-
-  /// target(i, ...) = source(i + min, ...); \p mins holds ranges whose mins are not all 0, or null.
+  void emit(Assignment assignment, SourceRange range, std::optional<DType> type);
+  void check_size(const Assignment& assignment, SourceRange range);
+  /// target(i, ...) = source(i + min, ...); \p mins holds ranges whose mins are not all 0, or null. \p type is the
+  /// target's, \p cast one to convert to.
   void emit_copy(const std::string& target, const std::string& source, int rank, const std::vector<Range>* mins,
-                 const Substitution& sizes, std::optional<DType> type, SourceRange range);
+                 const Substitution& sizes, DType type, std::optional<DType> cast, SourceRange range);
   void emit_equation(const SizeEquation& equation, SourceRange range);
-  void emit_callee_statement(Call& call, const Assignment& statement, SourceRange range);
+  void emit_own(const Assignment& statement, SourceRange range);
+  void emit_renamed(const Assignment& statement, const Substitution& substitution, const TensorDecl* decl, DType type,
+                    SourceRange range);
   void inline_call(const CallStatement& statement, SourceRange range);
   void map_arguments(Call& call);
   void map_results(Call& call);
+  void map_result(Call& call, std::size_t r);
+  void equate_sizes(Call& call, std::size_t r, const std::string& target, const std::string& holder, bool fixed);
   void copy_results(Call& call);
-  std::string argument_from_zero(const std::string& argument, SourceRange range);
+  std::string argument_from_zero(const std::string& argument, int rank, DType type, SourceRange range);
+  const std::vector<Range>* box_of(const std::string& tensor);
   ExprPtr dimension_of(const std::string& tensor, int dimension) const;
 
   const Def& def_;
   const File& file_;
-  const std::function<Ranges(const Def&)>& ranges_of_;
-  std::set<std::string> taken_;     ///< every identifier in use
-  std::set<std::string> values_;    ///< those that are no iterators or lets
-  std::set<std::string> assigned_;  ///< tensors written so far
+  const InlineContext& context_;
+  FreeNames names_;
+  Versions versions_;
+  std::set<std::string> assigned_;       ///< tensors written so far
+  std::map<std::string, DType> pinned_;  ///< tensors whose first assignment must give this type
+  std::size_t nodes_ = 0;
+  SourceRange place_;  ///< of the statement of def_ at hand
   Def result_;
+
+  // What has been asked of ranges.
+  Diagnostics diagnostics_;
+  Def head_;
+  TypeMap types_;
+  std::unique_ptr<GrowingDefChecker> checker_;
+  std::unique_ptr<GrowingRanges> ranges_;
+  std::size_t seen_ = 0;  ///< statements of result_ that both have
 };
 
 /// A call while it is expanded.
 struct Inliner::Call {
   const CallStatement& statement;
   SourceRange range;
-  Def callee;  ///< without calls and lets
-  Ranges ranges;
-  Substitution substitution;
-  std::vector<SizeEquation> after;      ///< to be checked behind the callee's statements
-  std::map<std::string, DType> pinned;  ///< callee tensors whose first assignment must give this type
-  std::vector<std::pair<std::string, std::string>> copies;  ///< callee's result, caller's tensor
+  const Def& callee;  ///< without calls and lets
+  const Ranges& ranges;
+  Substitution substitution = {};
+  std::vector<SizeEquation> after = {};  ///< to be checked behind the callee's statements
+  struct Copy {
+    std::string callee_name, target;
+  };
+  std::vector<Copy> copies = {};
 };
+
+void Inliner::emit(Assignment assignment, SourceRange range, std::optional<DType> type) {
+  context_.cancellation.check("the inliner");
+  check_size(assignment, range);
+  assigned_.insert(assignment.target);
+  if (type) types_.emplace(assignment.target, *type);
+  Statement statement;
+  statement.node = std::move(assignment);
+  statement.range = range;
+  result_.statements.push_back(std::move(statement));
+}
+
+/// Throws SemanticError when the def grows too large; a single statement may not be too large either.
+void Inliner::check_size(const Assignment& assignment, SourceRange range) {
+  const Measure size = measure(assignment, max_statement_nodes);
+  nodes_ += size.nodes + 1;
+  if (nodes_ <= max_def_nodes && size.nodes <= max_statement_nodes && size.depth <= max_depth) return;
+  const bool whole = nodes_ > max_def_nodes;
+  diagnostics_.add({.code = "TC124",
+                    .range = place_.end > 0 ? place_ : range,
+                    .message = str(whole ? "the function '" : "a statement of '", def_.name,
+                                   "' is too large with its calls written out"),
+                    .note = str("it may hold ", whole ? max_def_nodes : max_statement_nodes,
+                                " operators, names and numbers, ", max_depth, " levels deep"),
+                    .help = "split it, and call the parts one after another"});
+  diagnostics_.throw_if_errors<SemanticError>();
+}
 
 ExprPtr Inliner::dimension_of(const std::string& tensor, int dimension) const {
   auto* param = find_decl(result_.params, tensor);
@@ -198,13 +323,13 @@ ExprPtr Inliner::dimension_of(const std::string& tensor, int dimension) const {
 }
 
 void Inliner::emit_copy(const std::string& target, const std::string& source, int rank, const std::vector<Range>* mins,
-                        const Substitution& sizes, std::optional<DType> type, SourceRange range) {
+                        const Substitution& sizes, DType type, std::optional<DType> cast, SourceRange range) {
   Assignment copy;
   copy.target = target;
   copy.bare = rank == 0;
   copy.target_range = range;
   std::vector<ExprPtr> subscripts;
-  std::vector<std::string> iterators = free_iterators(rank);
+  std::vector<std::string> iterators = names_.iterators(rank);
   for (int d = 0; d < rank; ++d) {
     ExprPtr iterator = name_expr(iterators[static_cast<std::size_t>(d)]);
     copy.subscripts.push_back(iterator);
@@ -218,8 +343,8 @@ void Inliner::emit_copy(const std::string& target, const std::string& source, in
     }
   }
   copy.rhs = rank == 0 ? name_expr(source) : make_expr(Access{source, subscripts, false}, range);
-  if (type) copy.rhs = make_expr(Cast{*type, copy.rhs, false}, range);
-  emit(std::move(copy), range);
+  if (cast) copy.rhs = make_expr(Cast{*cast, copy.rhs, false}, range);
+  emit(std::move(copy), range, type);
 }
 
 /// A tensor whose extents are expected - actual and actual - expected: negative, thus refused at the call, unless
@@ -227,30 +352,40 @@ void Inliner::emit_copy(const std::string& target, const std::string& source, in
 void Inliner::emit_equation(const SizeEquation& equation, SourceRange range) {
   if (equal(equation.expected, equation.actual)) return;
   Assignment statement;
-  statement.target = fresh(str(equation.tensor, "_size_", equation.dimension));
+  statement.target = names_.property(str(equation.tensor, "_size_", equation.dimension));
   statement.target_range = range;
-  std::vector<std::string> iterators = free_iterators(2);
+  std::vector<std::string> iterators = names_.iterators(2);
   for (const auto& iterator : iterators) statement.subscripts.push_back(name_expr(iterator));
   statement.rhs = make_expr(BoolLiteral{false}, range);
   auto more = binary_expr(BinaryOp::Sub, equation.actual, equation.expected);
   auto less = binary_expr(BinaryOp::Sub, equation.expected, equation.actual);
   statement.clauses.push_back(range_clause(iterators[0], more, range));
   statement.clauses.push_back(range_clause(iterators[1], less, range));
-  emit(std::move(statement), range);
+  emit(std::move(statement), range, DType::Bool);
+}
+
+/// The box of a tensor of the result so far, null if it is not known for an error.
+const std::vector<Range>* Inliner::box_of(const std::string& tensor) {
+  if (!checker_) {
+    checker_ = std::make_unique<GrowingDefChecker>(head_, types_, diagnostics_);
+    ranges_ = context_.start_ranges(head_);
+  }
+  for (; seen_ < result_.statements.size(); ++seen_) {
+    auto checked = checker_->add(result_.statements[seen_]);
+    diagnostics_.throw_if_errors<SemanticError>();
+    ranges_->add(checked);
+  }
+  return ranges_->box(tensor);
 }
 
 /// \p argument, or a copy that starts at 0 if its inferred mins are others.
-std::string Inliner::argument_from_zero(const std::string& argument, SourceRange range) {
-  if (find_decl(result_.params, argument) || def_.tensors.at(argument).rank == 0) return argument;
-  Def prefix = result_;
-  std::erase_if(prefix.returns, [&](const TensorDecl& decl) { return !assigned_.count(decl.name); });
-  if (!find_decl(prefix.returns, argument)) prefix.returns.push_back({argument, {}, {}, range});
-  Def def = checked(prefix);
-  Ranges ranges = ranges_of_(def);
-  const auto& box = ranges.tensors.at(argument);
-  if (starts_at_zero(box)) return argument;
-  std::string copy = fresh(argument);
-  emit_copy(copy, argument, static_cast<int>(box.size()), &box, {}, {}, range);
+std::string Inliner::argument_from_zero(const std::string& argument, int rank, DType type, SourceRange range) {
+  if (find_decl(result_.params, argument) || rank == 0) return argument;
+  const auto* box = box_of(argument);
+  if (!box || starts_at_zero(*box)) return argument;
+  std::string copy = names_.tensor(argument);
+  const std::vector<Range> mins = *box;
+  emit_copy(copy, argument, rank, &mins, {}, type, {}, range);
   return copy;
 }
 
@@ -259,9 +394,10 @@ void Inliner::map_arguments(Call& call) {
   std::vector<SizeEquation> equations;
   for (std::size_t p = 0; p < call.callee.params.size(); ++p) {
     const TensorDecl& param = call.callee.params[p];
-    std::string argument = argument_from_zero(call.statement.arguments.at(p), call.range);
-    call.substitution.tensors[param.name] = argument;
     int rank = param.dims ? static_cast<int>(param.dims->size()) : 0;
+    const std::string& given = call.statement.arguments.at(p);
+    std::string argument = argument_from_zero(current(given), rank, def_.tensors.at(given).type, call.range);
+    call.substitution.tensors[param.name] = argument;
     for (int d = 0; d < rank; ++d) {
       const ExprPtr& dim = (*param.dims)[static_cast<std::size_t>(d)];
       auto* name = std::get_if<Name>(&dim->node);
@@ -278,97 +414,125 @@ void Inliner::map_arguments(Call& call) {
   };
 }
 
-/// Each result becomes the caller's tensor itself where that is the same, else a fresh tensor to be copied.
 void Inliner::map_results(Call& call) {
-  const auto& arguments = call.statement.arguments;
-  for (std::size_t r = 0; r < call.callee.returns.size(); ++r) {
-    const TensorDecl& decl = call.callee.returns[r];
-    const TensorInfo& info = call.callee.tensors.at(decl.name);
-    const std::string& result = call.statement.results.at(r);
-    bool is_argument = std::find(arguments.begin(), arguments.end(), result) != arguments.end();
-    bool is_new = !assigned_.count(result);
-    auto caller = std::find_if(result_.returns.begin(), result_.returns.end(),
-                               [&](const TensorDecl& d) { return d.name == result; });
-    bool is_return = caller != result_.returns.end();
-    DType caller_type = def_.tensors.at(result).type;
-    bool direct = !is_argument && caller_type == info.type && starts_at_zero(call.ranges.tensors.at(decl.name));
-    if (direct && is_return && is_new && decl.type && !caller->type) caller->type = decl.type;
-    bool typed_by_caller = is_return && caller->type;
-    std::string target = direct ? result : fresh(result);
-    call.substitution.tensors[decl.name] = target;
-    if (!direct) {
-      call.copies.emplace_back(decl.name, result);
-      std::optional<DType> type = caller_type == info.type ? std::nullopt : std::optional(info.type);
-      if (info.role == Role::InOut) emit_copy(target, result, info.rank, nullptr, {}, type, call.range);
-    }
-    bool needs_type = decl.type && !(direct && (typed_by_caller || !is_new));
-    if (needs_type && info.role != Role::InOut) call.pinned[decl.name] = info.type;
-    for (int d = 0; decl.dims && d < info.rank; ++d) {
-      auto expected = substitute((*decl.dims)[static_cast<std::size_t>(d)], call.substitution);
-      const auto& inferred = call.ranges.tensors.at(decl.name)[static_cast<std::size_t>(d)].extent;
-      if (!equal(substitute(inferred, call.substitution), expected))
-        call.after.push_back({target, d, expected, make_expr(SizeOf{target, d})});
-    }
+  for (std::size_t r = 0; r < call.callee.returns.size(); ++r) map_result(call, r);
+}
+
+/// A result becomes the caller's tensor itself where that is the same, else a fresh tensor to be copied.
+void Inliner::map_result(Call& call, std::size_t r) {
+  const TensorDecl& decl = call.callee.returns[r];
+  const TensorInfo& info = call.callee.tensors.at(decl.name);
+  const std::string& name = call.statement.results.at(r);
+  if (assigned_.count(current(name)) && versions_.begins(name, call.callee, r)) versions_.begin(name, names_);
+  const std::string result = current(name);
+  const bool is_new = !assigned_.count(result);
+  const auto& mapped = call.substitution.tensors;
+  const bool is_argument = std::any_of(call.callee.params.begin(), call.callee.params.end(),
+                                       [&](const TensorDecl& param) { return mapped.at(param.name) == result; });
+  auto caller = std::find_if(result_.returns.begin(), result_.returns.end(),
+                             [&](const TensorDecl& d) { return d.name == result; });
+  const bool is_return = caller != result_.returns.end();
+  const DType caller_type = def_.tensors.at(name).type;
+  const bool direct = !is_argument && caller_type == info.type && starts_at_zero(call.ranges.tensors.at(decl.name));
+  if (direct && is_return && is_new && decl.type && !caller->type) caller->type = decl.type;
+  const bool typed_by_caller = is_return && caller->type;
+  const std::string target = direct ? result : names_.tensor(result);
+  call.substitution.tensors[decl.name] = target;
+  if (!direct) {
+    call.copies.push_back({decl.name, result});
+    std::optional<DType> cast = caller_type == info.type ? std::nullopt : std::optional(info.type);
+    if (info.role == Role::InOut) emit_copy(target, result, info.rank, nullptr, {}, info.type, cast, call.range);
+  }
+  const bool needs_type = decl.type && !(direct && (typed_by_caller || !is_new));
+  if (needs_type && info.role != Role::InOut) pinned_[target] = info.type;
+  equate_sizes(call, r, target, result, !is_new);
+}
+
+/// Has the result's sizes compared, behind the callee's statements, with those that the callee declares and, where it is
+/// \p fixed already, with those of \p holder, the caller's tensor.
+void Inliner::equate_sizes(Call& call, std::size_t r, const std::string& target, const std::string& holder,
+                           bool fixed) {
+  const TensorDecl& decl = call.callee.returns[r];
+  const auto& box = call.ranges.tensors.at(decl.name);
+  for (int d = 0; d < static_cast<int>(box.size()); ++d) {
+    auto inferred = substitute(box[static_cast<std::size_t>(d)].extent, call.substitution);
+    if (fixed) call.after.push_back({holder, d, inferred, make_expr(SizeOf{holder, d})});
+    if (!decl.dims) continue;
+    auto expected = substitute((*decl.dims)[static_cast<std::size_t>(d)], call.substitution);
+    if (!equal(inferred, expected)) call.after.push_back({target, d, expected, make_expr(SizeOf{target, d})});
   }
 }
 
-/// One statement of the callee under its new names. The first assignment of a tensor with a declared type gives it that
-/// type: by a cast of the value, or, where a reduction would round each of its terms, by a cast of the wider result.
-void Inliner::emit_callee_statement(Call& call, const Assignment& statement, SourceRange range) {
-  auto it = call.pinned.find(statement.target);
-  std::optional<DType> type;
-  if (it != call.pinned.end()) {
-    DType natural = natural_type(statement.rhs);
-    if (natural != it->second || has_literal_type(statement.rhs)) type = it->second;
-    call.pinned.erase(it);
-  }
-  Substitution substitution = call.substitution;
-  for (auto names = left_iterators(statement); const auto& id : names)
-    substitution.values[id] = name_expr(free_iterator(id));
-  for (const auto& id : statement.reduction_iterators) substitution.values[id] = name_expr(free_iterator(id));
+/// A statement of the def itself.
+void Inliner::emit_own(const Assignment& statement, SourceRange range) {
+  place_ = range;
+  const std::string target = current(statement.target);
+  const Substitution& substitution = versions_.substitution();
+  const DType type = def_.tensors.at(statement.target).type;
+  if (target == statement.target) return emit(substitute(statement, substitution), range, type);
+  if (!assigned_.count(target)) pinned_.emplace(target, type);
+  emit_renamed(statement, substitution, find_decl(def_.returns, statement.target), type, range);
+}
+
+/// \p statement under new names. The first assignment of a pinned tensor gives it that type: by a cast of the value,
+/// or, where a reduction would round each of its terms, by a cast of the wider result. A first assignment whose
+/// iterators nothing bounds takes the sizes that \p decl, if there is one, declares for the tensor.
+void Inliner::emit_renamed(const Assignment& statement, const Substitution& substitution, const TensorDecl* decl,
+                           DType type, SourceRange range) {
   Assignment renamed = substitute(statement, substitution);
-  auto* decl = find_decl(call.callee.returns, statement.target);
-  for (std::size_t d = 0; decl && decl->dims && d < renamed.subscripts.size(); ++d) {
-    std::string id = std::get<Name>(renamed.subscripts[d]->node).id;
-    if (assigned_.count(renamed.target) || constrains(renamed, id)) continue;
-    auto high = substitute((*decl->dims)[d], call.substitution);
-    renamed.clauses.push_back(range_clause(id, high, range));
+  std::optional<DType> cast;
+  if (auto it = pinned_.find(renamed.target); it != pinned_.end()) {
+    if (natural_type(statement.rhs) != it->second || has_literal_type(statement.rhs)) cast = it->second;
+    pinned_.erase(it);
   }
-  bool narrows = type && statement.reduction && is_float(*type) && is_float(natural_type(statement.rhs)) &&
-                 !has_literal_type(statement.rhs) && byte_size(*type) <= byte_size(natural_type(statement.rhs));
+  for (std::size_t d = 0; decl && decl->dims && d < renamed.subscripts.size(); ++d) {
+    if (assigned_.count(renamed.target)) break;
+    std::string id = std::get<Name>(renamed.subscripts[d]->node).id;
+    if (constrains(renamed, id)) continue;
+    renamed.clauses.push_back(range_clause(id, substitute((*decl->dims)[d], substitution), range));
+  }
+  const DType natural = natural_type(statement.rhs);
+  bool narrows = cast && statement.reduction && is_float(*cast) && is_float(natural) &&
+                 !has_literal_type(statement.rhs) && byte_size(*cast) <= byte_size(natural);
   if (narrows) {
-    std::string target = renamed.target, wide = fresh(target);
+    std::string target = renamed.target, wide = names_.tensor(target);
     renamed.target = wide;
-    if (is_half(natural_type(statement.rhs))) renamed.rhs = make_expr(Cast{DType::Float32, renamed.rhs, false});
-    emit(std::move(renamed), range);
-    emit_copy(target, wide, static_cast<int>(statement.subscripts.size()), nullptr, {}, type, range);
+    if (is_half(natural)) renamed.rhs = make_expr(Cast{DType::Float32, renamed.rhs, false});
+    emit(std::move(renamed), range, std::nullopt);
+    emit_copy(target, wide, static_cast<int>(statement.subscripts.size()), nullptr, {}, type, cast, range);
     return;
   }
-  if (type) renamed.rhs = make_expr(Cast{*type, renamed.rhs, false}, renamed.rhs->range);
-  emit(std::move(renamed), range);
+  if (cast) renamed.rhs = make_expr(Cast{*cast, renamed.rhs, false}, renamed.rhs->range);
+  emit(std::move(renamed), range, type);
 }
 
 void Inliner::copy_results(Call& call) {
   for (const auto& [callee_name, result] : call.copies) {
     const auto& box = call.ranges.tensors.at(callee_name);
-    emit_copy(result, call.substitution.tensors.at(callee_name), static_cast<int>(box.size()), &box, call.substitution,
-              {}, call.range);
+    const auto& info = call.callee.tensors.at(callee_name);
+    emit_copy(result, call.substitution.tensors.at(callee_name), info.rank, &box, call.substitution, info.type, {},
+              call.range);
   }
 }
 
 void Inliner::inline_call(const CallStatement& statement, SourceRange range) {
-  auto callee =
-      std::find_if(file_.defs.begin(), file_.defs.end(), [&](const Def& d) { return d.name == statement.def; });
-  if (callee == file_.defs.end()) throw InternalError(str("no def '", statement.def, "'"));
-  Def inlined = inline_calls(*callee, file_, ranges_of_);
-  Ranges ranges = ranges_of_(inlined);
-  Call call{statement, range, std::move(inlined), std::move(ranges), {}, {}, {}, {}};
-  for (const auto& name : identifiers(call.callee)) taken_.insert(name);
+  place_ = range;
+  const InlinedDef& callee = context_.callee(statement.def);
+  Call call{statement, range, callee.def, callee.ranges};
+  names_.take(identifiers(call.callee));
   map_arguments(call);
   map_results(call);
   for (const auto& [name, info] : call.callee.tensors)
-    if (info.role == Role::Temporary) call.substitution.tensors[name] = fresh(name);
-  for (const auto& s : call.callee.statements) emit_callee_statement(call, std::get<Assignment>(s.node), s.range);
+    if (info.role == Role::Temporary) call.substitution.tensors[name] = names_.tensor(name);
+  for (const auto& s : call.callee.statements) {
+    const auto& assignment = std::get<Assignment>(s.node);
+    auto iterators = left_iterators(assignment);
+    iterators.insert(iterators.end(), assignment.reduction_iterators.begin(), assignment.reduction_iterators.end());
+    for (const auto& id : iterators) call.substitution.values[id] = name_expr(names_.iterator(id));
+    emit_renamed(assignment, call.substitution, find_decl(call.callee.returns, assignment.target),
+                 call.callee.tensors.at(assignment.target).type, s.range);
+    for (const auto& id : iterators) call.substitution.values.erase(id);
+  }
   for (const auto& equation : call.after) emit_equation(equation, range);
   copy_results(call);
 }
@@ -386,8 +550,8 @@ bool needs_inlining(const Def& def) {
 
 }  // namespace
 
-Def inline_calls(const Def& def, const File& file, const std::function<Ranges(const Def&)>& ranges_of) {
-  return needs_inlining(def) ? Inliner(def, file, ranges_of).run() : def;
+Def inline_calls(const Def& def, const File& file, const InlineContext& context) {
+  return needs_inlining(def) ? Inliner(def, file, context).run() : def;
 }
 
 }  // namespace tc::lang

@@ -155,7 +155,24 @@ class Lexer {
       push(TokenKind::Symbol, at_ + candidate.size());
       return;
     }
+    if (text_[at_] == '[' || text_[at_] == ']') return bracket();
     bad_character();
+  }
+
+  /// Reports an opening bracket and goes on as if brackets were parentheses.
+  void bracket() {
+    const bool opens = text_[at_] == '[';
+    const bool type = !tokens_.empty() && tokens_.back().kind == TokenKind::Type;
+    const std::string before = tokens_.empty() ? "A" : std::string(tokens_.back().text);
+    if (opens || open_brackets_ == 0)
+      diagnostics_.add(
+          {.code = "TC001",
+           .range = {static_cast<int>(at_), static_cast<int>(at_ + 1)},
+           .message = str("unexpected '", text_[at_], "'"),
+           .help = type ? str("sizes stand in parentheses: ", before, "(N) A")
+                        : str("subscripts stand in parentheses: ", after_identifier() ? before : "A", "(i,j)")});
+    open_brackets_ += opens ? 1 : open_brackets_ > 0 ? -1 : 0;
+    push(TokenKind::Symbol, at_ + 1).text = opens ? "(" : ")";
   }
 
   /// Reports a run of bytes that begin no token once.
@@ -164,12 +181,14 @@ class Lexer {
     const char c = text_[at_];
     const auto begins_token = [&](char x) {
       return is_word(x) || is_blank(x) || x == '#' ||
+             x == '[' || x == ']' ||
              std::any_of(symbols.begin(), symbols.end(), [&](std::string_view s) { return s[0] == x; });
     };
     ++at_;
     while (at_ < text_.size() && !begins_token(text_[at_])) ++at_;
     std::string help;
-    if (c == '[' || c == ']') help = "subscripts stand in parentheses: A(i,j)";
+    if (c == '^') help = "a power is written pow(x, y)";
+    if (c == '"' || c == '\'') help = "there are no texts; comments begin with '#'";
     if (c == '&' || c == '|') help = "the logical operators are && and ||";
     const std::string_view found = text_.substr(begin, at_ - begin);
     const bool printable = std::all_of(found.begin(), found.end(), [](char x) { return x >= 0x20 && x < 0x7f; });
@@ -184,6 +203,7 @@ class Lexer {
   std::vector<Token> tokens_;
   std::size_t at_ = 0;
   bool starts_line_ = true;
+  int open_brackets_ = 0;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "tc/base/str.h"
 #include "tc/lang/expression_parser.h"
+#include "tc/lang/limits.h"
 #include "tc/lang/resolve_calls.h"
 
 namespace tc::lang {
@@ -20,7 +21,8 @@ constexpr AssignOperator assign_operators[] = {
 
 class Parser : public ExpressionParser {
  public:
-  using ExpressionParser::ExpressionParser;
+  Parser(std::string_view text, Diagnostics& diagnostics, const Cancellation& cancellation)
+      : ExpressionParser(text, diagnostics), cancellation_(cancellation) {}
 
   /// file := def+
   std::vector<Def> defs() {
@@ -78,6 +80,11 @@ class Parser : public ExpressionParser {
         result.dims.emplace();
         if (is(")")) fail_expected("a size", "a scalar is written without parentheses: float s");
         *result.dims = expressions_to_parenthesis("after the sizes");
+      } else if (!param && (is(",") || is(")"))) {
+        fail({.code = "TC002",
+              .range = previous().range,
+              .message = str("'", previous().text, "' is a type and cannot be the name of a return"),
+              .help = "choose another name"});
       }
     } else if (param && is(TokenKind::Identifier)) {
       const bool unknown_type = next().kind == TokenKind::Identifier || next().text == "(";
@@ -110,6 +117,7 @@ class Parser : public ExpressionParser {
       while (accept(";")) continue;
       if (is("}") || is("def") || at_end()) return;
       const std::size_t start = at_;
+      cancellation_.check("the parser");
       recover([&] { statements.push_back(statement()); });
       if (abandoned_) skip_statement(start);
     }
@@ -177,6 +185,7 @@ class Parser : public ExpressionParser {
   Assignment assignment() {
     Assignment result;
     const Token& target = identifier("a statement, for example C(i) = A(i)");
+    if (is(TokenKind::Identifier) || is("{")) fail_expected("'=' or a reduction operator", instead_of(target.text));
     result.target = target.text;
     result.target_range = target.range;
     result.bare = !accept("(");
@@ -191,6 +200,17 @@ class Parser : public ExpressionParser {
     return result;
   }
 
+  /// What to write in place of the statement of another language that \p word begins; empty for other words.
+  static std::string instead_of(std::string_view word) {
+    if (word == "for" || word == "while" || word == "parallel")
+      return "there are no loops: a statement runs over all values of its indices, C(i) = A(i) where i in 0:N";
+    if (word == "if" || word == "else") return "a condition is part of an expression: C(i) = A(i) > 0 ? A(i) : 0";
+    if (word == "return") return "returns are named in the head, -> (C), and assigned";
+    if (word == "let" || word == "var" || word == "const" || word == "auto")
+      return "a tensor is not declared but assigned; a name for an expression stands behind 'where': where x = A(i)";
+    return {};
+  }
+
   void assign_operator(Assignment& assignment) {
     std::string_view symbol = is(TokenKind::Symbol) ? token().text : std::string_view();
     if (symbol.size() > 1 && symbol.back() == '!') {
@@ -203,7 +223,8 @@ class Parser : public ExpressionParser {
       ++at_;
       return;
     }
-    std::string help = "the reductions are += *= min= max= &&= ||=, each also with '!'";
+    std::string help = instead_of(assignment.target);
+    if (help.empty()) help = "the reductions are += *= min= max= &&= ||=, each also with '!'";
     if ((is("-") || is("/")) && next().text == "=")
       help = str("there is no '", token().text, "='; write out the value: ", assignment.target, " = ",
                  assignment.target, " ", token().text, " ...");
@@ -230,23 +251,46 @@ class Parser : public ExpressionParser {
     result.range = since(begin);
     return result;
   }
+
+  const Cancellation& cancellation_;
 };
+
+/// Throws SyntaxError for more bytes than a text may have.
+void check_length(const std::string& text, const std::string& name) {
+  if (text.size() <= max_text_bytes) return;
+  Diagnostics diagnostics(std::string_view(text).substr(0, 80), name);
+  diagnostics.add({.code = "TC008",
+                   .message = str("the text has ", text.size(), " bytes, more than ", max_text_bytes),
+                   .help = "define its functions in several texts"});
+  diagnostics.throw_if_errors<SyntaxError>();
+}
 
 }  // namespace
 
-File parse(const std::string& text, const std::string& name) {
+File parse(const std::string& text, const std::string& name, const Cancellation& cancellation) {
+  check_length(text, name);
   File file;
   file.text = text;
   file.name = name;
   Diagnostics diagnostics(text, name);
-  file.defs = Parser(text, diagnostics).defs();
+  try {
+    file.defs = Parser(text, diagnostics, cancellation).defs();
+  } catch (const StopParsing&) {
+    if (!diagnostics.has_errors()) throw InternalError("the parser stopped without a message");
+  }
   diagnostics.throw_if_errors<SyntaxError>();
   return file;
 }
 
 ExprPtr parse_expr(const std::string& text) {
   Diagnostics diagnostics(text, "<expression>");
-  ExprPtr result = ExpressionParser(text, diagnostics).lone_expression();
+  check_length(text, "<expression>");
+  ExprPtr result;
+  try {
+    result = ExpressionParser(text, diagnostics).lone_expression();
+  } catch (const StopParsing&) {
+    if (!diagnostics.has_errors()) throw InternalError("the parser stopped without a message");
+  }
   diagnostics.throw_if_errors<SyntaxError>();
   return result;
 }

@@ -38,9 +38,9 @@ struct LetState {
 
 struct Scope {
   Diagnostics& diagnostics;
-  std::set<std::string> defs;                  ///< names of all defs of the file
+  const std::set<std::string>& defs;           ///< names of all defs of the file
   std::map<std::string, TensorState> tensors;  ///< parameters, returns and every target of a statement
-  std::vector<std::string> sizes;              ///< in order of appearance
+  std::vector<std::string> sizes = {};         ///< in order of appearance
 
   // Of the statement at hand.
   std::set<std::string> iterators;

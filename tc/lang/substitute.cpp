@@ -1,5 +1,6 @@
 #include "tc/lang/substitute.h"
 
+#include <algorithm>
 #include <set>
 
 #include "tc/base/error.h"
@@ -107,27 +108,42 @@ ExprPtr substitute(const ExprPtr& expr, const Substitution& substitution) {
   return result;
 }
 
-Assignment substitute(const Assignment& statement, const Substitution& substitution) {
-  Substitution inner = substitution;
-  const std::set<std::string> used = used_names(statement);
-  Assignment result = statement;
-  result.target = new_name(statement.target, substitution);
-  result.reduction_iterators.clear();
-  result.clauses.clear();
+namespace {
+
+/// The clauses of \p statement; the values of its lets go to \p lets, which is \p inner unless it is null.
+std::vector<Clause> substitute_clauses(const Assignment& statement, const Substitution& inner, Substitution* lets) {
+  const std::set<std::string> used = lets ? used_names(statement) : std::set<std::string>();
+  std::vector<Clause> result;
   for (const auto& clause : statement.clauses) {
     if (auto* range = std::get_if<RangeClause>(&clause.node)) {
-      result.clauses.push_back({RangeClause{iterator_name(range->index, substitution), substitute(range->low, inner),
-                                            substitute(range->high, inner)},
-                                clause.range});
+      result.push_back({RangeClause{iterator_name(range->index, inner), substitute(range->low, inner),
+                                    substitute(range->high, inner)},
+                        clause.range});
     } else if (auto* exists = std::get_if<ExistsClause>(&clause.node)) {
-      result.clauses.push_back({ExistsClause{substitute(exists->value, inner)}, clause.range});
+      result.push_back({ExistsClause{substitute(exists->value, inner)}, clause.range});
     } else {
       const auto& let = std::get<LetClause>(clause.node);
       auto value = substitute(let.value, inner);
-      if (!used.count(let.name)) result.clauses.push_back({ExistsClause{value}, clause.range});
-      inner.values[let.name] = let.value->type ? pinned(value, *let.value->type) : value;
+      if (!used.count(let.name)) result.push_back({ExistsClause{value}, clause.range});
+      lets->values[let.name] = let.value->type ? pinned(value, *let.value->type) : value;
     }
   }
+  return result;
+}
+
+}  // namespace
+
+Assignment substitute(const Assignment& statement, const Substitution& substitution) {
+  const bool has_lets = std::any_of(statement.clauses.begin(), statement.clauses.end(), [](const Clause& clause) {
+    return std::holds_alternative<LetClause>(clause.node);
+  });
+  Substitution lets;
+  if (has_lets) lets = substitution;
+  const Substitution& inner = has_lets ? lets : substitution;
+  Assignment result = statement;
+  result.target = new_name(statement.target, substitution);
+  result.reduction_iterators.clear();
+  result.clauses = substitute_clauses(statement, inner, has_lets ? &lets : nullptr);
   result.subscripts = substitute_all(statement.subscripts, inner);
   result.rhs = substitute(statement.rhs, inner);
   return result;

@@ -13,6 +13,8 @@ namespace tc::lang {
 
 /// Thrown after a report; caught where parsing can go on.
 struct Abandon {};
+/// Thrown after the last report that is worth making.
+struct StopParsing {};
 
 class TokenStream {
  public:
@@ -42,7 +44,13 @@ class TokenStream {
   // Errors.
   [[noreturn]] void fail(Report report) {
     diagnostics_.add(report);
+    if (diagnostics_.full()) throw StopParsing{};
     throw Abandon{};
+  }
+  /// A report after which nothing of the text is looked at.
+  [[noreturn]] void stop(Report report) {
+    diagnostics_.add(report);
+    throw StopParsing{};
   }
   std::string found() const {
     if (at_end()) return "the end of the text";

@@ -1,5 +1,8 @@
 #include "tc/lang/type_expr.h"
 
+#include <map>
+#include <string_view>
+
 #include "tc/base/str.h"
 #include "tc/lang/builtins.h"
 #include "tc/lang/print.h"
@@ -81,6 +84,19 @@ class Typer {
     return strong(Access{id, std::move(typed), bare}, e, *tensor.type);
   }
 
+  /// How to write what a function \p id of other languages does as a reduction; empty for other names.
+  static std::string as_reduction(std::string_view id) {
+    static const std::map<std::string_view, std::string_view> operators = {
+        {"sum", "+=!"},     {"add", "+=!"},  {"prod", "*=!"}, {"product", "*=!"}, {"max", "max=!"}, {"amax", "max=!"},
+        {"reduce_max", "max=!"}, {"min", "min=!"}, {"amin", "min=!"}, {"any", "||=!"}, {"all", "&&=!"},
+        {"reduce_sum", "+=!"}};
+    if (id == "mean" || id == "average" || id == "avg")
+      return "a mean is a sum and a division: S(i) +=! A(i,k)  M(i) = S(i) / A.1";
+    const auto found = operators.find(id);
+    if (found == operators.end()) return {};
+    return str("a reduction is part of the assignment: C(i) ", found->second, " A(i,k)");
+  }
+
   Typed unknown_tensor(const std::string& id, SourceRange range) {
     if (scope_.defs.count(id))
       return report({.code = "TC101",
@@ -100,10 +116,11 @@ class Typer {
                      .help = str("write a product as ", id, " * (...)")});
     auto candidates = scope_.readable_tensors();
     for (const auto& builtin : builtins()) candidates.emplace_back(builtin.name);
+    const std::string reduction = as_reduction(id);
     return report({.code = "TC101",
                    .range = range,
                    .message = str("undefined tensor or function '", id, "'"),
-                   .help = did_you_mean(id, candidates)});
+                   .help = reduction.empty() ? did_you_mean(id, candidates) : reduction});
   }
 
   Typed read_too_early(const std::string& id, const TensorState& tensor, SourceRange range) {
@@ -267,7 +284,8 @@ class Typer {
           {.code = "TC107",
            .range = e->range,
            .message = str("'", x.function, "' takes ", counted(static_cast<std::size_t>(builtin->arity), "argument"),
-                          " but ", x.arguments.size(), x.arguments.size() == 1 ? " is" : " are", " given")});
+                          " but ", x.arguments.size(), x.arguments.size() == 1 ? " is" : " are", " given"),
+           .help = x.arguments.size() == 1 ? as_reduction(x.function) : ""});
     std::vector<Typed> arguments;
     for (const auto& argument : x.arguments) arguments.push_back(type(argument));
     for (const auto& argument : arguments)
@@ -351,33 +369,49 @@ ExprPtr type_index(const ExprPtr& expr, Scope& scope, const std::string& what) {
   return nullptr;
 }
 
-bool check_size_expr(const ExprPtr& expr, Scope& scope, const std::string& what) {
-  const auto complain = [&](const std::string& message) {
-    scope.diagnostics.add(
-        {.code = "TC114",
-         .range = expr->range,
-         .message = message,
-         .note = "sizes, constants and their sums, products and quotients are known before anything runs"});
-    return false;
-  };
+namespace {
+
+/// What in \p expr is not allowed in a size expression, to be followed by the place; empty if there is nothing.
+std::string not_of_sizes(const ExprPtr& expr, const Scope& scope, const std::string& what) {
   if (const auto* access = std::get_if<Access>(&expr->node))
-    return complain(str("the tensor '", access->tensor, "' cannot be read in ", what));
+    return str("the tensor '", access->tensor, "' cannot be read in ", what);
   if (const auto* name = std::get_if<Name>(&expr->node)) {
-    if (name->kind == Name::Kind::Iterator) return complain(str("the index '", name->id, "' cannot be used in ", what));
+    if (name->kind == Name::Kind::Iterator) return str("the index '", name->id, "' cannot be used in ", what);
     const auto let = scope.lets.find(name->id);
     if (let != scope.lets.end() && !let->second.over_sizes)
-      return complain(str("'", name->id, "' cannot be used in ", what, ": it holds more than sizes"));
-    return true;
+      return str("'", name->id, "' cannot be used in ", what, ": it holds more than sizes");
+    return {};
   }
   const auto* binary = std::get_if<Binary>(&expr->node);
   const auto* call = std::get_if<Call>(&expr->node);
   const auto* cast = std::get_if<Cast>(&expr->node);
   const bool operation = std::holds_alternative<Unary>(expr->node) || (binary && binary->op <= BinaryOp::Mod) ||
                          (call && (call->function == "min" || call->function == "max")) || (cast && cast->implicit);
-  if (!operation && !children(expr).empty()) return complain(str("'", print(expr), "' cannot be used in ", what));
+  if (!operation && !children(expr).empty()) return str("'", print(expr), "' cannot be used in ", what);
+  return {};
+}
+
+}  // namespace
+
+bool check_size_expr(const ExprPtr& expr, Scope& scope, const std::string& what) {
+  if (const auto message = not_of_sizes(expr, scope, what); !message.empty()) {
+    scope.diagnostics.add(
+        {.code = "TC114",
+         .range = expr->range,
+         .message = message,
+         .note = "sizes, constants and their sums, products and quotients are known before anything runs"});
+    return false;
+  }
   bool good = true;
   for (const auto& child : children(expr)) good = check_size_expr(child, scope, what) && good;
   return good;
+}
+
+bool is_size_expr(const ExprPtr& expr, const Scope& scope) {
+  if (!not_of_sizes(expr, scope, "").empty()) return false;
+  for (const auto& child : children(expr))
+    if (!is_size_expr(child, scope)) return false;
+  return true;
 }
 
 }  // namespace tc::lang

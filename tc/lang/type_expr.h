@@ -32,5 +32,7 @@ ExprPtr type_index(const ExprPtr& expr, Scope& scope, const std::string& what);
 
 /// Reports what in \p expr (typed) is not allowed in \p what, a size expression; true if there is nothing.
 bool check_size_expr(const ExprPtr& expr, Scope& scope, const std::string& what);
+/// Is \p expr (typed) a size expression?
+bool is_size_expr(const ExprPtr& expr, const Scope& scope);
 
 }  // namespace tc::lang

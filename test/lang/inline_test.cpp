@@ -17,7 +17,7 @@ using namespace lang;
 /// The last def of \p text, inlined and printed; the text parses, checks and prints back to the same.
 std::string inlined(const std::string& text) {
   File file = check(parse(text));
-  std::string result = print(inline_calls(file.defs.back(), file, sample_ranges));
+  std::string result = print(inline_calls(file.defs.back(), file, sample_context(file)));
   EXPECT_EQ(print(check(parse(result))), result);
   return result;
 }
@@ -55,7 +55,7 @@ TEST(Inline, LetsBecomeTheirValues) {
 
 TEST(Inline, ADefWithoutCallsAndLetsStaysTheSameTree) {
   File file = check(parse("def f(float(N) A) -> (B) { B(i) = A(i) }"));
-  Def def = inline_calls(file.defs[0], file, sample_ranges);
+  Def def = inline_calls(file.defs[0], file, sample_context(file));
   EXPECT_EQ(std::get<Assignment>(def.statements[0].node).rhs,
             std::get<Assignment>(file.defs[0].statements[0].node).rhs);
 }
@@ -144,24 +144,38 @@ TEST(Inline, ResultsAreSeenFromZero) {
   });
 }
 
-TEST(Inline, AResultThatIsAnArgumentIsCopied) {
+TEST(Inline, AResultIsAWholeTensor) {
   expect_inlined({
       {"def g(float(N) X) -> (Y) { Y(i) = X(N-1-i) where i in 0:N  Y(i) = Y(i) + X(i) }\n"
        "def f(float(M) A) -> (B) { B(i) = A(i)  B = g(B) }",
        "def f(float32(M) A) -> (B) {\n"
-       "  B(i) = A(i)\n"
-       "  B_1(i) = B(B.0 - 1 - i) where i in 0:B.0\n"
-       "  B_1(i) = B_1(i) + B(i)\n"
-       "  B(i) = B_1(i)\n"
+       "  B_1(i) = A(i)\n"
+       "  B(i) = B_1(B_1.0 - 1 - i) where i in 0:B_1.0\n"
+       "  B(i) = B(i) + B_1(i)\n"
        "}\n"},
-      {"def g(float(N) X) -> (Y) { Y(i) += X(i) }\n"
-       "def f(float(M) A) -> (B) { B(i) = A(i)  B = g(B) }",
-       "def f(float32(M) A) -> (B) {\n"
-       "  B(i) = A(i)\n"
-       "  B_1(i) = B(i)\n"
-       "  B_1(i) += B(i)\n"
-       "  B(i) = B_1(i)\n"
+      {"def fc(float(B,I) X, float(O,I) W) -> (Y) { Y(b,o) +=! X(b,i) * W(o,i) }\n"
+       "def f(float(B,I) X, float(H,I) W1, float(O,H) W2) -> (A) { A = fc(X, W1)  A(b,h) = A(b,h) + 1  A = fc(A, W2) }",
+       "def f(float32(B, I) X, float32(H, I) W1, float32(O, H) W2) -> (A) {\n"
+       "  A_1(b, o) +=! X(b, i) * W1(o, i)\n"
+       "  A_1(b, h) = A_1(b, h) + 1\n"
+       "  W2_size_1_1(i, j) = false where i in 0:H - A_1.1, j in 0:A_1.1 - H\n"
+       "  A(b, o) +=! A_1(b, i) * W2(o, i)\n"
        "}\n"},
+      {"def g(float(N) X) -> (Y) { Y(i) = X(i) }\n"
+       "def f(float(N) X) -> (half(N) A) { A(i) = 0  B = h(A)  A = h(B)  A(i) = A(i) + X(i) }\n"
+       "def h(half(N) X) -> (half Y) { Y(i) = X(i) }\n"
+       "def k(float(N) X) -> (half(N) A) { A(i) = 0  B = h(A)  A = h(B)  A(i) = A(i) + X(i) }",
+       "def k(float32(N) X) -> (float16(N) A) {\n"
+       "  A_1(i) = float16(0) where i in 0:N\n"
+       "  B(i) = A_1(i)\n"
+       "  A(i) = B(i)\n"
+       "  A(i) = A(i) + X(i)\n"
+       "}\n"},
+  });
+}
+
+TEST(Inline, WhatIsAccumulatedIntoStaysOneTensor) {
+  expect_inlined({
       {"def g(float(N) X) -> (Y) { Y(i) += X(i) }\n"
        "def f(float(M) A) -> (B) { B = g(A) }",
        "def f(float32(M) A) -> (B) {\n"

@@ -158,12 +158,48 @@ std::string text_of(const HostTensor& tensor) {
   return out.str();
 }
 
+namespace {
+
+/// sample_ranges() of a def that grows.
+class GrowingSample : public GrowingRanges {
+ public:
+  explicit GrowingSample(const Def& head) : def_(head) {}
+  void add(const Statement& statement) override { def_.statements.push_back(statement); }
+  const std::vector<Range>* box(const std::string& tensor) override {
+    ranges_ = sample_ranges(def_);
+    return &ranges_.tensors.at(tensor);
+  }
+
+ private:
+  Def def_;
+  Ranges ranges_;
+};
+
+}  // namespace
+
+InlineContext sample_context(const File& file) {
+  auto known = std::make_shared<std::map<std::string, InlinedDef>>();
+  InlineContext context;
+  context.start_ranges = [](const Def& head) { return std::make_unique<GrowingSample>(head); };
+  context.callee = [&file, known](const std::string& name) -> const InlinedDef& {
+    if (auto found = known->find(name); found != known->end()) return found->second;
+    for (const auto& def : file.defs)
+      if (def.name == name) {
+        Def inlined = inline_calls(def, file, sample_context(file));
+        Ranges ranges = sample_ranges(inlined);
+        return known->emplace(name, InlinedDef{std::move(inlined), std::move(ranges)}).first->second;
+      }
+    throw InternalError(str("no def '", name, "'"));
+  };
+  return context;
+}
+
 Tensors interpret_text(const std::string& text, Tensors arguments) {
   File file = check(parse(text));
   std::vector<std::vector<std::int64_t>> shapes;
   for (const auto& param : file.defs.back().params) shapes.push_back(arguments.at(param.name).spec().shape);
   SizeMap sizes = bind_sizes(file.defs.back(), shapes);
-  Def def = inline_calls(file.defs.back(), file, [&](const Def& d) { return sample_ranges(d); });
+  Def def = inline_calls(file.defs.back(), file, sample_context(file));
   Ranges ranges = plain_ranges(def, sizes);
   check_preconditions(ranges, sizes);
   std::map<std::string, TensorView> views;

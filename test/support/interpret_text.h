@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "tc/lang/inline.h"
 #include "tc/lang/ranges.h"
 #include "tc/lang/tree.h"
 #include "test/support/host_tensor.h"
@@ -27,6 +28,9 @@ std::string text_of(const HostTensor& tensor);
 lang::Ranges plain_ranges(const lang::Def& def, const lang::SizeMap& sizes);
 /// plain_ranges with every size 8: enough for the mins of a callee that do not depend on sizes.
 lang::Ranges sample_ranges(const lang::Def& def);
+
+/// What inline_calls() asks about \p file, answered by sample_ranges() and by itself.
+lang::InlineContext sample_context(const lang::File& file);
 
 /// Parses, checks, inlines and interprets the last def of \p text with \p arguments (parameters, and the
 /// initial values of in/out returns) over plain_ranges. Gives the returns.
