@@ -6,6 +6,7 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/engine/grid_runner.h"
+#include "tc/engine/index_outside.h"
 #include "tc/engine/overlap.h"
 #include "tc/engine/pointer_table.h"
 #include "tc/engine/typed_errors.h"
@@ -114,7 +115,8 @@ void Executable::launch(void* const* arguments, std::chrono::nanoseconds* kernel
     if (kernel_time) *kernel_time += Clock::now() - start;
     if (code != 0) throw ResourceError(str("no memory for the local buffers of '", image_.function, "'"));
     for (const auto& test : launch.tests)
-      if (workspace.block()[test.offset]) throw ArgumentError(test.message);
+      if (workspace.block()[test.offset])
+        throw ArgumentError(test.message + first_index_outside(image_, arguments));
   }
 }
 

@@ -129,6 +129,7 @@ bool StatementInference::round() {
   std::map<std::string, Solution> found;
   std::map<std::string, std::vector<const Subscript*>> used;
   for (const Subscript* s : pending_) {
+    state_.cancellation.check("range inference");
     const auto& box = state_.boxes.at(s->tensor);
     if (!box || std::count_if(s->iterators.begin(), s->iterators.end(), [&](auto& i) { return unsolved(i); }) != 1)
       continue;

@@ -11,7 +11,7 @@ namespace ir = Halide::Internal;
 
 namespace {
 
-constexpr int most_nodes = 2000;
+constexpr int most_nodes = 600;
 constexpr int most_depth = 300;
 constexpr std::size_t most_monomials = 500;
 

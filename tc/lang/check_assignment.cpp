@@ -58,10 +58,10 @@ class AssignmentChecker {
     std::map<std::string, Measure> lets;
     Measure all;
     bool good = true;
-    const auto take = [&](const ExprPtr& value) {
+    const auto take = [&](const ExprPtr& value, bool is_let = false) {
       const Measure part = measure(value, lets);
-      all.add(part);
-      if (good && (part.depth > max_depth || all.nodes > max_statement_nodes)) {
+      if (!is_let) all.add(part);
+      if (good && (part.depth > max_depth || std::max(part.nodes, all.nodes) > max_statement_nodes)) {
         report_measure(value->range, part);
         good = false;
       }
@@ -72,7 +72,7 @@ class AssignmentChecker {
                               take(x.low);
                               take(x.high);
                             },
-                            [&](const LetClause& x) { lets[x.name] = take(x.value); },
+                            [&](const LetClause& x) { lets[x.name] = take(x.value, true); },
                             [&](const ExistsClause& x) { take(x.value); }},
                  clause.node);
     take(in_.rhs);

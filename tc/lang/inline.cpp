@@ -20,12 +20,16 @@ ExprPtr binary_expr(BinaryOp op, ExprPtr left, ExprPtr right) {
   return make_expr(Binary{op, std::move(left), std::move(right)});
 }
 
-/// index in 0:high
-Clause range_clause(const std::string& index, const ExprPtr& high, SourceRange range) {
+/// index in low:high
+Clause range_clause(const std::string& index, const ExprPtr& low, const ExprPtr& high, SourceRange range) {
   Clause clause;
-  clause.node = RangeClause{index, int_expr(0), high};
+  clause.node = RangeClause{index, low, high};
   clause.range = range;
   return clause;
+}
+/// index in 0:high
+Clause range_clause(const std::string& index, const ExprPtr& high, SourceRange range) {
+  return range_clause(index, int_expr(0), high, range);
 }
 
 bool is_zero(const ExprPtr& expr) {
@@ -82,6 +86,21 @@ std::set<std::string> identifiers(const Def& def) {
       if (auto* let = std::get_if<LetClause>(&clause.node)) names.insert(let->name);
   }
   return names;
+}
+
+/// A tensor that is copied, and where it begins: a null min, or none, is 0.
+struct Side {
+  std::string tensor;
+  std::vector<ExprPtr> mins = {};
+
+  ExprPtr min(int d) const { return mins.empty() ? nullptr : mins[static_cast<std::size_t>(d)]; }
+};
+
+/// The mins of \p box over what \p sizes makes of its sizes.
+std::vector<ExprPtr> mins_of(const std::vector<Range>& box, const Substitution& sizes) {
+  std::vector<ExprPtr> mins;
+  for (const auto& range : box) mins.push_back(is_zero(range.min) ? nullptr : substitute(range.min, sizes));
+  return mins;
 }
 
 /// Two expressions that must be one number.
@@ -237,10 +256,10 @@ class Inliner {
 
   void emit(Assignment assignment, SourceRange range, std::optional<DType> type);
   void check_size(const Assignment& assignment, SourceRange range);
-  /// target(i, ...) = source(i + min, ...); \p mins holds ranges whose mins are not all 0, or null. \p type is the
-  /// target's, \p cast one to convert to.
-  void emit_copy(const std::string& target, const std::string& source, int rank, const std::vector<Range>* mins,
-                 const Substitution& sizes, DType type, std::optional<DType> cast, SourceRange range);
+  /// target(i, ...) = source(i - min of the target + min of the source, ...); \p type is the target's, \p cast one to
+  /// convert to.
+  void emit_copy(const Side& target, const Side& source, int rank, DType type, std::optional<DType> cast,
+                 SourceRange range);
   void emit_equation(const SizeEquation& equation, SourceRange range);
   void emit_own(const Assignment& statement, SourceRange range);
   void emit_renamed(const Assignment& statement, const Substitution& substitution, const TensorDecl* decl, DType type,
@@ -250,7 +269,6 @@ class Inliner {
   void map_results(Call& call);
   void map_result(Call& call, std::size_t r);
   void equate_sizes(Call& call, std::size_t r, const std::string& target, const std::string& holder, bool fixed);
-  void copy_results(Call& call);
   std::string argument_from_zero(const std::string& argument, int rank, DType type, SourceRange range);
   const std::vector<Range>* box_of(const std::string& tensor);
   ExprPtr dimension_of(const std::string& tensor, int dimension) const;
@@ -283,8 +301,11 @@ struct Inliner::Call {
   const Ranges& ranges;
   Substitution substitution = {};
   std::vector<SizeEquation> after = {};  ///< to be checked behind the callee's statements
+  /// \p from is copied to \p to behind those.
   struct Copy {
-    std::string callee_name, target;
+    Side to, from;
+    int rank;
+    DType type;
   };
   std::vector<Copy> copies = {};
 };
@@ -322,27 +343,28 @@ ExprPtr Inliner::dimension_of(const std::string& tensor, int dimension) const {
   return make_expr(SizeOf{tensor, dimension});
 }
 
-void Inliner::emit_copy(const std::string& target, const std::string& source, int rank, const std::vector<Range>* mins,
-                        const Substitution& sizes, DType type, std::optional<DType> cast, SourceRange range) {
+void Inliner::emit_copy(const Side& target, const Side& source, int rank, DType type, std::optional<DType> cast,
+                        SourceRange range) {
   Assignment copy;
-  copy.target = target;
+  copy.target = target.tensor;
   copy.bare = rank == 0;
   copy.target_range = range;
   std::vector<ExprPtr> subscripts;
   std::vector<std::string> iterators = names_.iterators(rank);
   for (int d = 0; d < rank; ++d) {
-    ExprPtr iterator = name_expr(iterators[static_cast<std::size_t>(d)]);
-    copy.subscripts.push_back(iterator);
-    if (mins && !is_zero((*mins)[static_cast<std::size_t>(d)].min)) {
-      auto min = substitute((*mins)[static_cast<std::size_t>(d)].min, sizes);
-      subscripts.push_back(binary_expr(BinaryOp::Add, iterator, min));
-      const std::string& index = iterators[static_cast<std::size_t>(d)];
-      copy.clauses.push_back(range_clause(index, make_expr(SizeOf{source, d}), range));
-    } else {
-      subscripts.push_back(iterator);
+    const std::string& index = iterators[static_cast<std::size_t>(d)];
+    const ExprPtr to = target.min(d), from = source.min(d), extent = make_expr(SizeOf{source.tensor, d});
+    ExprPtr subscript = name_expr(index);
+    copy.subscripts.push_back(subscript);
+    if (from) subscript = binary_expr(BinaryOp::Add, subscript, from);
+    if (to) subscript = binary_expr(BinaryOp::Sub, subscript, to);
+    if (from || to) {
+      const ExprPtr low = to ? to : int_expr(0), high = to ? binary_expr(BinaryOp::Add, to, extent) : extent;
+      copy.clauses.push_back(range_clause(index, low, high, range));
     }
+    subscripts.push_back(subscript);
   }
-  copy.rhs = rank == 0 ? name_expr(source) : make_expr(Access{source, subscripts, false}, range);
+  copy.rhs = rank == 0 ? name_expr(source.tensor) : make_expr(Access{source.tensor, subscripts, false}, range);
   if (cast) copy.rhs = make_expr(Cast{*cast, copy.rhs, false}, range);
   emit(std::move(copy), range, type);
 }
@@ -384,8 +406,7 @@ std::string Inliner::argument_from_zero(const std::string& argument, int rank, D
   const auto* box = box_of(argument);
   if (!box || starts_at_zero(*box)) return argument;
   std::string copy = names_.tensor(argument);
-  const std::vector<Range> mins = *box;
-  emit_copy(copy, argument, rank, &mins, {}, type, {}, range);
+  emit_copy({copy}, {argument, mins_of(*box, {})}, rank, type, {}, range);
   return copy;
 }
 
@@ -432,16 +453,18 @@ void Inliner::map_result(Call& call, std::size_t r) {
   auto caller = std::find_if(result_.returns.begin(), result_.returns.end(),
                              [&](const TensorDecl& d) { return d.name == result; });
   const bool is_return = caller != result_.returns.end();
-  const DType caller_type = def_.tensors.at(name).type;
-  const bool direct = !is_argument && caller_type == info.type && starts_at_zero(call.ranges.tensors.at(decl.name));
+  const auto& box = call.ranges.tensors.at(decl.name);
+  const auto* held = is_new ? nullptr : box_of(result);
+  const bool direct = !is_argument && starts_at_zero(box) && (!held || starts_at_zero(*held));
   if (direct && is_return && is_new && decl.type && !caller->type) caller->type = decl.type;
   const bool typed_by_caller = is_return && caller->type;
   const std::string target = direct ? result : names_.tensor(result);
   call.substitution.tensors[decl.name] = target;
   if (!direct) {
-    call.copies.push_back({decl.name, result});
-    std::optional<DType> cast = caller_type == info.type ? std::nullopt : std::optional(info.type);
-    if (info.role == Role::InOut) emit_copy(target, result, info.rank, nullptr, {}, info.type, cast, call.range);
+    const Side inner{target, mins_of(box, call.substitution)};
+    const Side outer{result, held ? mins_of(*held, {}) : std::vector<ExprPtr>{}};
+    call.copies.push_back({outer, inner, info.rank, info.type});
+    if (info.role == Role::InOut) emit_copy(inner, outer, info.rank, info.type, {}, call.range);
   }
   const bool needs_type = decl.type && !(direct && (typed_by_caller || !is_new));
   if (needs_type && info.role != Role::InOut) pinned_[target] = info.type;
@@ -499,20 +522,11 @@ void Inliner::emit_renamed(const Assignment& statement, const Substitution& subs
     renamed.target = wide;
     if (is_half(natural)) renamed.rhs = make_expr(Cast{DType::Float32, renamed.rhs, false});
     emit(std::move(renamed), range, std::nullopt);
-    emit_copy(target, wide, static_cast<int>(statement.subscripts.size()), nullptr, {}, type, cast, range);
+    emit_copy({target}, {wide}, static_cast<int>(statement.subscripts.size()), type, cast, range);
     return;
   }
   if (cast) renamed.rhs = make_expr(Cast{*cast, renamed.rhs, false}, renamed.rhs->range);
   emit(std::move(renamed), range, type);
-}
-
-void Inliner::copy_results(Call& call) {
-  for (const auto& [callee_name, result] : call.copies) {
-    const auto& box = call.ranges.tensors.at(callee_name);
-    const auto& info = call.callee.tensors.at(callee_name);
-    emit_copy(result, call.substitution.tensors.at(callee_name), info.rank, &box, call.substitution, info.type, {},
-              call.range);
-  }
 }
 
 void Inliner::inline_call(const CallStatement& statement, SourceRange range) {
@@ -534,7 +548,7 @@ void Inliner::inline_call(const CallStatement& statement, SourceRange range) {
     for (const auto& id : iterators) call.substitution.values.erase(id);
   }
   for (const auto& equation : call.after) emit_equation(equation, range);
-  copy_results(call);
+  for (const auto& copy : call.copies) emit_copy(copy.to, copy.from, copy.rank, copy.type, {}, range);
 }
 
 /// Does \p def hold a call or a let?

@@ -1,0 +1,205 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iostream>
+
+#include "tc/base/str.h"
+#include "tc/lang/print.h"
+#include "test/engine/engine_fixture.h"
+#include "test/support/random_calls.h"
+
+/// Defs that call one another, all the way through inference and inlining.
+namespace tc::engine {
+namespace {
+
+using test::Boxed;
+using Ints = Array<std::int32_t>;
+
+std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+/// The outputs of \p function for \p arguments.
+std::vector<Boxed> run(const std::shared_ptr<const Function>& function, const std::vector<Boxed>& arguments,
+                       bool interpreted) {
+  std::vector<Ints> inputs, outputs;
+  for (const auto& argument : arguments) {
+    inputs.emplace_back(argument.extents);
+    inputs.back().values = argument.values;
+    inputs.back().data = inputs.back().values.data();
+  }
+  std::vector<TensorSpec> specs(inputs.begin(), inputs.end());
+  for (const auto& info : infer_output_tensor_info(*function, specs)) outputs.emplace_back(info.shape, 77);
+  auto options = checked();
+  options.interpret = interpreted;
+  for (auto* list : {&inputs, &outputs})
+    for (auto& array : *list) array.data = array.values.data();
+  compile(function, specs, {}, options)
+      ->run(std::vector<TensorView>(inputs.begin(), inputs.end()),
+            std::vector<TensorView>(outputs.begin(), outputs.end()));
+  std::vector<Boxed> result;
+  for (const auto& output : outputs)
+    result.push_back({std::vector<std::int64_t>(output.shape.size(), 0), output.shape, output.values});
+  return result;
+}
+
+std::string text_of(const std::vector<Boxed>& tensors) {
+  std::vector<std::string> texts;
+  for (const auto& tensor : tensors) texts.push_back(str("(", join(tensor.extents), "): ", join(tensor.values)));
+  return join(texts, "\n");
+}
+
+/// What the last def gives as this library understands it, "does not fit" for a typed refusal.
+std::string found(const test::CallText& program, const std::vector<Boxed>& arguments, bool interpreted) {
+  try {
+    return text_of(run(define(program.text()).functions.back(), arguments, interpreted));
+  } catch (const ArgumentError&) {
+    return "does not fit";
+  } catch (const SemanticError&) {
+    return "does not fit";
+  } catch (const Error& error) {
+    return str("an error of another type: ", error.what());
+  }
+}
+
+std::string wanted(const test::CallText& program, const std::vector<Boxed>& arguments) {
+  try {
+    return text_of(program.evaluate(program.defs.size() - 1, arguments));
+  } catch (const test::DoesNotFit&) {
+    return "does not fit";
+  }
+}
+
+std::vector<Boxed> random_arguments(test::Random& random, const test::CallDef& def) {
+  std::map<std::string, std::int64_t> sizes;
+  std::vector<Boxed> result;
+  for (const auto& param : def.params) {
+    Boxed tensor;
+    std::int64_t count = 1;
+    for (const auto& size : param.sizes) {
+      auto extent = random.chance(70) ? 5 : random.between(2, 6);
+      tensor.extents.push_back(sizes.emplace(size, extent).first->second);
+      count *= tensor.extents.back();
+    }
+    tensor.mins.assign(tensor.extents.size(), 0);
+    for (int k = 0; k < count; ++k) tensor.values.push_back(static_cast<std::int32_t>(random.between(-9, 9)));
+    result.push_back(tensor);
+  }
+  return result;
+}
+
+TEST(Calls, RandomTextsMeanWhatTheirDefsMean) {
+  const auto first = from_environment("TC_FUZZ_SEED", 1), count = from_environment("TC_FUZZ_COUNT", 200);
+  std::cout << "seeds " << first << " to " << first + count - 1 << "\n";
+  std::uint64_t fitting = 0;
+  for (auto seed = first; seed < first + count && !::testing::Test::HasFailure(); ++seed) {
+    test::Random random(seed);
+    const auto program = test::random_calls(random);
+    const auto arguments = random_arguments(random, program.defs.back());
+    const auto want = wanted(program, arguments);
+    fitting += want != "does not fit";
+    EXPECT_EQ(found(program, arguments, true), want) << "seed " << seed << "\n" << program.text() << text_of(arguments);
+    if (seed % 40 == 0)
+      EXPECT_EQ(found(program, arguments, false), want) << "compiled, seed " << seed << "\n" << program.text();
+  }
+  EXPECT_GE(fitting * 3, count) << "few of the texts can be called";
+}
+
+/// The values of the only return of the last def of \p text for one vector.
+std::vector<std::int32_t> of_vector(const std::string& text, const std::vector<std::int32_t>& values) {
+  Boxed argument{{0}, {static_cast<std::int64_t>(values.size())}, values};
+  return run(define(text).functions.back(), {argument}, true).front().values;
+}
+
+TEST(Calls, Temporaries) {
+  const std::string act = "def act(int(N) X) -> (Y) { Y(i) = X(i) * 2 }\n";
+  const std::string tail = "def tail(int(N) X) -> (Y) { Y(i) = X(i) where i in 1:N }\n";
+  const std::string add = "def add(int(N) X, int(N) Z) -> (Y) { Y(i) = X(i) + Z(i) }\n";
+  EXPECT_EQ(of_vector(act + "def f(int(N) X) -> (Y) { A = act(X)  C = act(A)  Y = act(C) }", {1, 2}),
+            (std::vector<std::int32_t>{8, 16}));
+  EXPECT_EQ(of_vector(act + add + "def f(int(N) X) -> (Y) { A = act(X)  B = act(X)  C = act(A)  D = act(B) Y = add(C, D) }",
+                      {1, 2}),
+            (std::vector<std::int32_t>{8, 16}));
+  EXPECT_EQ(of_vector(act + add +
+                          "def block(int(N) X) -> (Y) { A = act(X)  B = act(A)  Y = add(X, B) }\n"
+                          "def f(int(N) X) -> (Y) { A = block(X)  B = block(A)  Y = block(B) }",
+                      {1, 2}),
+            (std::vector<std::int32_t>{125, 250}));
+  EXPECT_EQ(of_vector(tail + act + "def f(int(N) X) -> (Y) { A = tail(X)  B = act(A)  C = tail(B)  Y = tail(C) }",
+                      {1, 2, 3, 4, 5}),
+            (std::vector<std::int32_t>{8, 10}));
+  EXPECT_EQ(of_vector("def two(int(N) X) -> (A, B) { A(i) = X(i) + 1  B(i) = X(i-1) }\n"
+                      "def f(int(N) X) -> (Y) { (A, B) = two(X); (A, B) = two(B); (C, A) = two(A)  Y(i) = A(i) + C(i) }",
+                      {1, 2}),
+            (std::vector<std::int32_t>{5, 7}));
+}
+
+TEST(Calls, AnLstmOfSomeSteps) {
+  const std::string step =
+      "def gate(float(B,I) x, float(B,H) h, float(G,I) Wx, float(G,H) Wh) -> (Z) {\n"
+      "  Z(b,g) +=! x(b,i) * Wx(g,i)  Z(b,g) += h(b,k) * Wh(g,k) }\n"
+      "def step(float(B,I) x, float(B,H) h, float(B,H) c, float(H,I) Wx, float(H,H) Wh) -> (hn, cn) {\n"
+      "  U = gate(x, h, Wx, Wh)  F = gate(x, h, Wx, Wh)\n"
+      "  cn(b,j) = F(b,j) * c(b,j) + U(b,j)  hn(b,j) = U(b,j) * tanh(cn(b,j)) }\n"
+      "def f(float(B,I) x, float(B,H) h0, float(B,H) c0, float(H,I) Wx, float(H,H) Wh) -> (h, c) {\n"
+      "  (h, c) = step(x, h0, c0, Wx, Wh); (h, c) = step(x, h, c, Wx, Wh); (h, c) = step(x, h, c, Wx, Wh) }\n";
+  auto module = define(step);
+  EXPECT_TRUE(module.warnings.empty());
+  std::vector<TensorSpec> inputs;
+  for (std::vector<std::int64_t> shape : {std::vector<std::int64_t>{2, 3}, {2, 4}, {2, 4}, {4, 3}, {4, 4}})
+    inputs.push_back(contiguous(DType::Float32, shape));
+  const auto outputs = infer_output_tensor_info(*module.functions.back(), inputs);
+  EXPECT_EQ(outputs[0].shape, (std::vector<std::int64_t>{2, 4}));
+}
+
+TEST(Calls, AResultGivenAgainHasItsOwnSizes) {
+  auto module = define(
+      "def fc(float(B,I) X, float(O,I) W) -> (Y) { Y(b,o) +=! X(b,i) * W(o,i) }\n"
+      "def f(float(B,I) X, float(H,I) W1, float(O,H) W2) -> (A) { A = fc(X, W1)  A = fc(A, W2) }");
+  auto spec = [](std::int64_t a, std::int64_t b) { return contiguous(DType::Float32, {a, b}); };
+  const auto& f = *module.functions.back();
+  EXPECT_EQ(infer_output_tensor_info(f, {spec(2, 3), spec(4, 3), spec(7, 4)})[0].shape, (std::vector<std::int64_t>{2, 7}));
+  EXPECT_THROW(infer_output_tensor_info(f, {spec(2, 3), spec(4, 3), spec(7, 5)}), ArgumentError);
+}
+
+TEST(Calls, WhatIsAccumulatedIntoMustFit) {
+  auto module = define(
+      "def acc(float(N) X) -> (Y) { Y(i) += X(i) }\n"
+      "def f(float(M) A, float(N) B) -> (C) { C(i) = A(i)  C = acc(B) }\n"
+      "def g(float(M) A, float(N) B) -> (C) { C(i) = A(i-1)  C = acc(B) }");
+  for (const char* name : {"f", "g"}) {
+    const auto& function = *module.function(name);
+    auto spec = [](std::int64_t n) { return contiguous(DType::Float32, {n}); };
+    EXPECT_EQ(infer_output_tensor_info(function, {spec(3), spec(3)})[0].shape, std::vector<std::int64_t>{3});
+    EXPECT_THROW(infer_output_tensor_info(function, {spec(3), spec(4)}), ArgumentError) << name;
+    EXPECT_THROW(infer_output_tensor_info(function, {spec(4), spec(3)}), ArgumentError) << name;
+  }
+}
+
+TEST(Warnings, AnIndexThatTakesTheSmallerOfTwoSizes) {
+  auto warnings = [](const std::string& text) {
+    std::vector<std::string> codes;
+    for (const auto& warning : define(text).warnings) codes.push_back(str(warning.code, " ", warning.message));
+    return join(codes, "; ");
+  };
+  EXPECT_EQ(warnings("def f(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(n,k) }"),
+            "TC210 the index 'k' runs over the smaller of the sizes K and N");
+  EXPECT_EQ(warnings("def f(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"), "");
+  EXPECT_EQ(warnings("def f(float(N) A, float(M) B) -> (C) { C(i) = A(i) + B(i) where i in 0:min(N,M) }"), "");
+  EXPECT_EQ(warnings("def f(float(N) A, float(M) B) -> (C) { C(i) = A(i)  C(i) = C(i) + B(i) }"),
+            "TC210 the index 'i' runs over the smaller of the sizes M and N");
+  EXPECT_EQ(warnings("def add(float(N) A, float(N) B) -> (C) { C(i) = A(i) + B(i) }\n"
+                     "def f(float(N) A, float(M) B) -> (C) { C = add(A, B) }"),
+            "") << "sizes that must be equal at the call";
+}
+
+TEST(Calls, ManyInAChain) {
+  std::string text = "def act(float(N) X) -> (Y) { Y(i) = X(i) + 1 }\ndef f(float(N) X) -> (Y) {\n  A0 = act(X)\n";
+  for (int k = 1; k < 400; ++k) text += str("  A", k, " = act(A", k - 1, ")\n");
+  auto module = define(text + "  Y = act(A399)\n}");
+  EXPECT_EQ(module.functions.back()->def.statements.size(), 401u);
+}
+
+}  // namespace
+}  // namespace tc::engine
