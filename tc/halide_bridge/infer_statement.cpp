@@ -377,7 +377,7 @@ void StatementInference::report_too_complicated() {
   state_.diagnostics.add({.code = "TC209",
                           .range = assignment_.target_range,
                           .message = "the ranges of this statement are too complicated",
-                          .note = "what bounds its indices, written out over sizes, is too large to be compared",
+                          .note = "what bounds its indices, written out over sizes, is too large to be compared or exceeds 64 bits",
                           .help = "Use a where clause with plain bounds, or split the statement"});
   if (!target_box()) state_.boxes[assignment_.target] = std::nullopt;
 }

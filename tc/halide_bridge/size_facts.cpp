@@ -15,10 +15,15 @@ constexpr int most_nodes = 600;
 constexpr int most_depth = 300;
 constexpr std::size_t most_monomials = 500;
 
-/// Counts nodes of a tree, not of a graph, up to the limits.
+/// Counts nodes of a tree, not of a graph, up to the limits. A constant beyond 64 bits is too much.
 class Meter : public ir::IRGraphVisitor {
  public:
   bool too_much = false;
+  using ir::IRGraphVisitor::visit;
+  void visit(const ir::Call* op) override {
+    too_much = too_much || op->is_intrinsic(ir::Call::signed_integer_overflow);
+    ir::IRGraphVisitor::visit(op);
+  }
   using ir::IRGraphVisitor::include;
   void include(const Expr& expr) override {
     if (too_much) return;
@@ -79,7 +84,9 @@ void check_moderate(const Expr& expr) {
 
 Expr SizeFacts::simplify(const Expr& expr) const {
   check_moderate(expr);
-  return ir::simplify(expr, true, scope_);
+  const Expr result = ir::simplify(expr, true, scope_);
+  check_moderate(result);
+  return result;
 }
 
 bool SizeFacts::proves(const Expr& condition) const { return ir::is_const_one(simplify(condition)); }

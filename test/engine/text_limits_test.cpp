@@ -101,6 +101,11 @@ TEST(TextLimits, QuotientsOfQuotients) {
   EXPECT_TRUE(found.empty() || found.substr(0, 3) == "TC2") << found;
 }
 
+TEST(TextLimits, NumbersBeyond64Bits) {
+  EXPECT_EQ(codes(def("O(i) = A(i) + B(9223372036854775807)")), "TC209");
+  EXPECT_EQ(codes(def("O(i) = A(i + 9223372036854775807 + 9223372036854775807)")), "TC209");
+}
+
 TEST(TextLimits, CallsThatDouble) {
   auto doubling = [](int count) {
     std::string text = "def f0(float(N) X) -> (Y) { Y(i) = X(i) + 1 }\n";
