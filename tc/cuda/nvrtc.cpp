@@ -144,7 +144,7 @@ Cubin compile_cubin(const std::string& text, const std::string& architecture, co
   Program program(api, text);
   program.watch(cancellation);
   const std::string target = "--gpu-architecture=" + architecture;
-  int code = program.compile({target.c_str(), "--std=c++17", "-default-device", "--diag-suppress=177,186,550"});
+  int code = program.compile({target.c_str(), "--std=c++17", "-default-device", "--diag-suppress=39,177,186,550"});
   cancellation.check("NVRTC");
   if (code == invalid_option)
     throw DeviceError(str("NVRTC ", *nvrtc_version(), " does not compile for '", architecture, "': ", program.log()));

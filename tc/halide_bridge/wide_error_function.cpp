@@ -22,6 +22,11 @@ Vec scaled_complement(const Vec& t, const Vec& t_low, Accuracy accuracy) {
 /// erf(t) for 0 <= t <= 1.
 Vec small_error_function(const Vec& t, Accuracy accuracy) { return t * polynomial(Polynomial::Erf, t * t, accuracy); }
 
+/// 1 - erf(t) for -1 <= t <= 1. The multiply-add is written out: left to the compiler, vectors and scalars differ.
+Vec small_complement(const Vec& t, Accuracy accuracy) {
+  return fma(-t, polynomial(Polynomial::Erf, t * t, accuracy), 1);
+}
+
 /// e^-(square + rest) times \p factor.
 Vec falling(const Vec& square, const Vec& rest, const Vec& factor, Accuracy accuracy) {
   auto [r, n] = reduce(-square, accuracy);
@@ -63,8 +68,7 @@ Vec erfc(const Vec& x, Accuracy accuracy) {
   Vec a = at_most(magnitude(x), 28);
   Pair square = exact_product(a, a);
   Vec far = complement(a, square.high, square.low, accuracy);
-  Vec small = small_error_function(a, accuracy), near = a < 0.5;
-  return select(x < 0, 1 + select(near, small, 1 - far), select(near, 1 - small, far));
+  return select(a < 0.5, small_complement(copysign(a, x), accuracy), select(x < 0, 1 + (1 - far), far));
 }
 
 Vec erfcx(const Vec& x, Accuracy accuracy) {
@@ -72,7 +76,7 @@ Vec erfcx(const Vec& x, Accuracy accuracy) {
   Pair square = exact_product(bounded, bounded);
   auto [r, n] = reduce(square.high, accuracy);
   Vec growth = scale(polynomial(Polynomial::Exp, r + square.low, accuracy), n);
-  Vec near = growth * (1 - small_error_function(copysign(at_most(a, 1), x), accuracy));
+  Vec near = growth * small_complement(copysign(at_most(a, 1), x), accuracy);
   double last = accuracy == Accuracy::Float32 ? 11 : 27;
   Vec far = select(a > last, asymptotic_complement(a), scaled_complement(at_most(a, last), a.number(0), accuracy));
   return select(a < 0.5, near, select(x < 0, growth + growth - far, far));
