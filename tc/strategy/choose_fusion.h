@@ -16,7 +16,8 @@ namespace tc::strategy {
 ///
 /// Asked where both parts reduce in loops of their own: a cluster has one register tile, blocks and packed copies, those
 /// of its heaviest statement. Together they are to cost `kept_of_two_tiles` of what they cost apart, as what the other
-/// one reads then lies where no price says how it falls into the sets of a cache. Anything else loses nothing.
+/// one reads then lies where no price says how it falls into the sets of a cache. Other clusters are not priced: they fuse as
+/// far as their loops allow.
 ///
 ///   Q(n,o) +=! X(n,k)*A(o,k)  R(n,o) +=! X(n,k)*B(o,k)      apart
 ///   s(n) +=! X(n,k)           q(n) +=! X(n,k)*X(n,k)        fused, X is read once
