@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "tc/autotuner/sample.h"
 #include "tc/autotuner/tuner.h"
-#include "tc/autotuner/worker.h"
+#include "tc/autotuner/worker/sample.h"
+#include "tc/autotuner/worker/worker.h"
 #include "tc/base/error.h"
 #include "tc/base/plain_text.h"
 #include "tc/base/str.h"

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "tc/cache/cache.h"
-#include "tc/engine/function.h"
+#include "tc/engine/define/function.h"
 
 namespace tc::python {
 

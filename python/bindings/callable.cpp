@@ -7,7 +7,7 @@
 #include "place.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
-#include "tc/engine/overlap.h"
+#include "tc/engine/run/overlap.h"
 
 namespace py = pybind11;
 

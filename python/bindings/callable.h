@@ -76,8 +76,8 @@ class Callable {
 
 /// The tensors of a call of \p function in the order of its \p params: \p args, then those that \p named names. Throws
 /// ArgumentError for a name that is no parameter's, and for a parameter given twice or not at all.
-pybind11::args in_order(const std::string& function, const std::vector<std::string>& params,
-                        const pybind11::args& args, const pybind11::kwargs& named);
+pybind11::args in_order(const std::string& function, const std::vector<std::string>& params, const pybind11::args& args,
+                        const pybind11::kwargs& named);
 
 /// The framework that allocates the outputs of a call: that of the first tensor that has one.
 Framework framework_of(Operands& operands, std::size_t inputs);

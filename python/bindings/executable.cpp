@@ -6,7 +6,7 @@
 #include "place.h"
 #include "tc/base/str.h"
 #include "tc/cuda/cubin.h"
-#include "tc/engine/roofline.h"
+#include "tc/engine/describe/roofline.h"
 
 namespace py = pybind11;
 

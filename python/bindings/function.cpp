@@ -5,11 +5,11 @@
 #include "bindings.h"
 #include "cache.h"
 #include "callable.h"
-#include "place.h"
 #include "interrupt.h"
+#include "place.h"
 #include "tc/base/str.h"
-#include "tc/engine/describe.h"
-#include "tc/engine/describe_work.h"
+#include "tc/engine/describe/describe.h"
+#include "tc/engine/describe/describe_work.h"
 #include "tc/engine/environment.h"
 #include "tc/engine/persistent.h"
 
@@ -318,8 +318,7 @@ void bind_function(py::module_& m) {
       .def("_infer", &infer)
       .def("_compile",
            [](const PyFunction& self, const py::tuple& inputs, const py::object& out, const Settings& settings) {
-             return self.compile(specs_of(self, inputs), output_specs(out),
-                                 for_tensors(self, settings, inputs, out));
+             return self.compile(specs_of(self, inputs), output_specs(out), for_tensors(self, settings, inputs, out));
            })
       .def("_cache_key", &key_of, py::arg("inputs"), py::arg("out"), py::arg("settings"))
       .def("_stage_texts", &stage_texts)

@@ -74,8 +74,7 @@ void bind_options(py::module_& m) {
                       [](const py::tuple& state) { return MappingOptions::from_bytes(bytes_of(state[0])); }));
   for (const auto& name : MappingOptions::names())
     options.def_property_readonly(name.c_str(), [name](const MappingOptions& o) { return o.value(name); });
-  m.def(
-      "host_target", [] { return to_string(Target::host()); }, "The text of the machine's own target.");
+  m.def("host_target", [] { return to_string(Target::host()); }, "The text of the machine's own target.");
   m.def("set_num_threads", &cpu::set_num_threads, py::arg("threads"), "Sets the number of threads kernels run on.");
   m.def("get_num_threads", &cpu::num_threads, "The number of threads kernels run on.");
 }

@@ -8,9 +8,9 @@
 #include "bindings.h"
 #include "cache.h"
 #include "callable.h"
-#include "tc/autotuner/sample.h"
 #include "tc/autotuner/tuner.h"
-#include "tc/autotuner/worker.h"
+#include "tc/autotuner/worker/sample.h"
+#include "tc/autotuner/worker/worker.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 

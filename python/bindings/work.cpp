@@ -1,7 +1,7 @@
 #include <pybind11/stl.h>
 
 #include "bindings.h"
-#include "tc/engine/roofline.h"
+#include "tc/engine/describe/roofline.h"
 
 namespace py = pybind11;
 

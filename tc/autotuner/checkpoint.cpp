@@ -1,6 +1,6 @@
 #include "tc/autotuner/checkpoint.h"
 
-#include "tc/autotuner/message.h"
+#include "tc/autotuner/worker/message.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/cache/file_io.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tc/autotuner/results.h"
+#include "tc/autotuner/worker/results.h"
 
 namespace tc::autotuner {
 

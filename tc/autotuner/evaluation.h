@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tc/autotuner/record.h"
-#include "tc/autotuner/worker_process.h"
+#include "tc/autotuner/worker/worker_process.h"
 
 namespace tc::autotuner {
 

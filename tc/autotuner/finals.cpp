@@ -5,7 +5,7 @@
 #include <optional>
 #include <set>
 
-#include "tc/autotuner/statistics.h"
+#include "tc/autotuner/worker/statistics.h"
 
 namespace tc::autotuner {
 namespace {

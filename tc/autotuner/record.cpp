@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tc/autotuner/statistics.h"
+#include "tc/autotuner/worker/statistics.h"
 
 namespace tc::autotuner {
 

@@ -1,7 +1,7 @@
 #include "tc/autotuner/set_up.h"
 
-#include "tc/autotuner/device.h"
-#include "tc/autotuner/random_search.h"
+#include "tc/autotuner/search/random_search.h"
+#include "tc/autotuner/worker/device.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/cpu/thread_pool.h"

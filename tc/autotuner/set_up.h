@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "tc/autotuner/evaluation.h"
-#include "tc/autotuner/problem.h"
-#include "tc/autotuner/search.h"
+#include "tc/autotuner/search/search.h"
 #include "tc/autotuner/tuner.h"
+#include "tc/autotuner/worker/problem.h"
 
 /// What the settings of a tuning mean for its parts.
 namespace tc::autotuner {

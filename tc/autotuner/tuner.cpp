@@ -6,14 +6,14 @@
 #include <limits>
 
 #include "tc/autotuner/checkpoint.h"
-#include "tc/autotuner/cost_model.h"
 #include "tc/autotuner/evaluation.h"
 #include "tc/autotuner/finals.h"
-#include "tc/autotuner/problem.h"
 #include "tc/autotuner/record.h"
+#include "tc/autotuner/search/cost_model.h"
 #include "tc/autotuner/set_up.h"
 #include "tc/autotuner/winner.h"
-#include "tc/autotuner/worker_process.h"
+#include "tc/autotuner/worker/problem.h"
+#include "tc/autotuner/worker/worker_process.h"
 #include "tc/base/log.h"
 #include "tc/base/str.h"
 #include "tc/cache/build_id.h"

@@ -7,12 +7,12 @@
 #include <string_view>
 #include <vector>
 
-#include "tc/autotuner/genetic_search.h"
-#include "tc/autotuner/results.h"
+#include "tc/autotuner/search/genetic_search.h"
+#include "tc/autotuner/worker/results.h"
 #include "tc/base/cancellation.h"
 #include "tc/base/tensor.h"
 #include "tc/cache/cache.h"
-#include "tc/engine/compile.h"
+#include "tc/engine/compile/compile.h"
 
 namespace tc::autotuner {
 

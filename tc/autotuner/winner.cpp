@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tc/autotuner/jobs.h"
+#include "tc/autotuner/worker/jobs.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/cpu/thread_pool.h"

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "tc/autotuner/results.h"
 #include "tc/autotuner/tuner.h"
-#include "tc/autotuner/worker_process.h"
+#include "tc/autotuner/worker/results.h"
+#include "tc/autotuner/worker/worker_process.h"
 
 namespace tc::autotuner {
 

@@ -53,7 +53,7 @@ bool may_use_matrix_tiles() {
 /// A word of a target's text that stands for instructions.
 struct Flag {
   const char* name;
-  bool Target::*field;
+  bool Target::* field;
   bool (*machine_has)(Target::Isa);
 };
 

@@ -45,7 +45,7 @@ std::string known_architectures() {
 /// A limit that a text may set, up to `most`.
 struct Field {
   std::string_view key;
-  std::int64_t GridLimits::*limit;
+  std::int64_t GridLimits::* limit;
   std::int64_t most;
 };
 

@@ -15,16 +15,16 @@
 #include "tc/base/error.h"
 #include "tc/base/fork.h"
 #include "tc/base/str.h"
-#include "tc/cpu/combine_dots.h"
-#include "tc/cpu/expand_divisions.h"
-#include "tc/cpu/hide_negative_bases.h"
 #include "tc/cpu/kernel.h"
 #include "tc/cpu/lane_functions.h"
-#include "tc/cpu/launder_buffers.h"
 #include "tc/cpu/llvm_target.h"
-#include "tc/cpu/multiply_tiles.h"
+#include "tc/cpu/stmt/combine_dots.h"
+#include "tc/cpu/stmt/expand_divisions.h"
+#include "tc/cpu/stmt/hide_negative_bases.h"
+#include "tc/cpu/stmt/launder_buffers.h"
+#include "tc/cpu/stmt/multiply_tiles.h"
 #include "tc/cpu/tile_functions.h"
-#include "tc/halide_bridge/expand_functions.h"
+#include "tc/halide_bridge/math/expand_functions.h"
 
 namespace tc::cpu {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tc/cpu/thread_pool.h"
-#include "tc/lang/math.h"
+#include "tc/lang/interpret/math.h"
 
 namespace tc::cpu {
 namespace {

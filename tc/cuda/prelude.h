@@ -17,7 +17,7 @@ struct PreludeFunction {
 std::span<const PreludeFunction> prelude_functions();
 
 /// The functions of CUDA that kernel text calls by CUDA's own names, in float64 and (with f) float32: exp and expf. The
-/// emulator takes them from the C library or tc/lang/math.h.
+/// emulator takes them from the C library or tc/lang/interpret/math.h.
 std::span<const std::string_view> native_functions();
 
 /// The other words of CUDA in kernel text: __global__, __launch_bounds__, __restrict__, blockIdx, threadIdx, ...

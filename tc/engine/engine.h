@@ -12,7 +12,7 @@
 
 #include "tc/base/dlpack.h"
 #include "tc/base/fork.h"
-#include "tc/engine/compile.h"
+#include "tc/engine/compile/compile.h"
 
 namespace tc::engine {
 

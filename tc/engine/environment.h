@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tc/engine/compile.h"
+#include "tc/engine/compile/compile.h"
 
 namespace tc::engine {
 

@@ -9,7 +9,7 @@
 #include "tc/cpu/thread_pool.h"
 #include "tc/cuda/driver.h"
 #include "tc/cuda/nvrtc.h"
-#include "tc/lang/print.h"
+#include "tc/lang/syntax/print.h"
 
 namespace tc::engine {
 namespace {

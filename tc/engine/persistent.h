@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tc/cache/cache.h"
-#include "tc/engine/compile.h"
+#include "tc/engine/compile/compile.h"
 
 /// What compiles leave in the compilation cache and find there.
 namespace tc::engine {

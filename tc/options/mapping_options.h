@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "tc/polyhedral/options.h"
+#include "tc/polyhedral/core/options.h"
 
 namespace tc::options {
 

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "tc/base/target.h"
-#include "tc/polyhedral/cluster_view.h"
-#include "tc/polyhedral/mapping.h"
-#include "tc/polyhedral/options.h"
+#include "tc/polyhedral/core/cluster_view.h"
+#include "tc/polyhedral/core/options.h"
+#include "tc/polyhedral/map/mapping.h"
 #include "tc/strategy/tiled_reduction.h"
 
 namespace tc::strategy {

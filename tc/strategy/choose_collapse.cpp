@@ -5,12 +5,12 @@
 #include <numeric>
 
 #include "tc/base/contains.h"
-#include "tc/polyhedral/cluster_view.h"
-#include "tc/polyhedral/gather_coincident.h"
-#include "tc/polyhedral/instances.h"
-#include "tc/polyhedral/pack.h"
-#include "tc/strategy/choose_packs.h"
+#include "tc/polyhedral/core/cluster_view.h"
+#include "tc/polyhedral/core/instances.h"
+#include "tc/polyhedral/map_cpu/pack.h"
+#include "tc/polyhedral/schedule/gather_coincident.h"
 #include "tc/strategy/choose_mapping.h"
+#include "tc/strategy/choose_packs.h"
 #include "tc/strategy/parallel_work.h"
 #include "tc/strategy/register_tile.h"
 #include "tc/strategy/vector_cost.h"

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "tc/base/target.h"
-#include "tc/polyhedral/collapse.h"
-#include "tc/polyhedral/options.h"
+#include "tc/polyhedral/core/options.h"
+#include "tc/polyhedral/schedule/collapse.h"
 
 namespace tc::strategy {
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "tc/base/target.h"
-#include "tc/polyhedral/fusion_criterion.h"
-#include "tc/polyhedral/options.h"
-#include "tc/polyhedral/scop.h"
+#include "tc/polyhedral/core/options.h"
+#include "tc/polyhedral/core/scop.h"
+#include "tc/polyhedral/schedule/fusion_criterion.h"
 
 namespace tc::strategy {
 

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "tc/base/target.h"
-#include "tc/polyhedral/grid_mapping.h"
-#include "tc/polyhedral/options.h"
-#include "tc/polyhedral/scop.h"
+#include "tc/polyhedral/core/options.h"
+#include "tc/polyhedral/core/scop.h"
+#include "tc/polyhedral/map_grid/grid_mapping.h"
 
 namespace tc::strategy {
 

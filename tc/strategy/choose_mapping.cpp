@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "tc/base/contains.h"
-#include "tc/polyhedral/cluster_view.h"
-#include "tc/polyhedral/gather_coincident.h"
-#include "tc/polyhedral/instances.h"
+#include "tc/polyhedral/core/cluster_view.h"
+#include "tc/polyhedral/core/instances.h"
+#include "tc/polyhedral/schedule/gather_coincident.h"
 #include "tc/strategy/choose_blocks.h"
 #include "tc/strategy/choose_packs.h"
 #include "tc/strategy/matrix_tile.h"

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "tc/base/target.h"
-#include "tc/polyhedral/cluster_view.h"
-#include "tc/polyhedral/mapping.h"
-#include "tc/polyhedral/options.h"
-#include "tc/polyhedral/scop.h"
+#include "tc/polyhedral/core/cluster_view.h"
+#include "tc/polyhedral/core/options.h"
+#include "tc/polyhedral/core/scop.h"
+#include "tc/polyhedral/map/mapping.h"
 
 namespace tc::strategy {
 

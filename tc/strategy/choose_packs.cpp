@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "tc/base/contains.h"
-#include "tc/polyhedral/instances.h"
-#include "tc/polyhedral/pack.h"
+#include "tc/polyhedral/core/instances.h"
+#include "tc/polyhedral/map_cpu/pack.h"
 #include "tc/strategy/parallel_work.h"
 #include "tc/strategy/vector_cost.h"
 

@@ -4,8 +4,8 @@
 #include <cstdlib>
 
 #include "tc/base/contains.h"
-#include "tc/polyhedral/cluster_view.h"
-#include "tc/polyhedral/instances.h"
+#include "tc/polyhedral/core/cluster_view.h"
+#include "tc/polyhedral/core/instances.h"
 #include "tc/strategy/parallel_work.h"
 
 namespace tc::strategy {

@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "tc/base/target.h"
-#include "tc/polyhedral/options.h"
-#include "tc/polyhedral/scop.h"
-#include "tc/polyhedral/split_reduction.h"
+#include "tc/polyhedral/core/options.h"
+#include "tc/polyhedral/core/scop.h"
+#include "tc/polyhedral/map/split_reduction.h"
 
 namespace tc::strategy {
 

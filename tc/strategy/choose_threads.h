@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "tc/polyhedral/mapping.h"
+#include "tc/polyhedral/map/mapping.h"
 #include "tc/strategy/tiled_reduction.h"
 
 namespace tc::strategy {

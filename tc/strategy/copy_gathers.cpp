@@ -4,9 +4,9 @@
 
 #include "tc/base/contains.h"
 #include "tc/base/dtype.h"
-#include "tc/polyhedral/copy_dimensions.h"
-#include "tc/polyhedral/indirect_reads.h"
-#include "tc/polyhedral/instances.h"
+#include "tc/polyhedral/core/indirect_reads.h"
+#include "tc/polyhedral/core/instances.h"
+#include "tc/polyhedral/map_grid/copy_dimensions.h"
 #include "tc/strategy/vector_runs.h"
 
 namespace tc::strategy {

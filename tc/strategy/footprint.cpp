@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <utility>
 
-#include "tc/polyhedral/cluster_view.h"
-#include "tc/polyhedral/marks.h"
+#include "tc/polyhedral/core/cluster_view.h"
+#include "tc/polyhedral/core/marks.h"
 
 namespace tc::strategy {
 namespace {

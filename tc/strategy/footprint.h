@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tc/polyhedral/scop.h"
+#include "tc/polyhedral/core/scop.h"
 
 /// What each loop of a schedule touches in one execution, as numbers.
 namespace tc::strategy {

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "tc/base/contains.h"
-#include "tc/polyhedral/instances.h"
+#include "tc/polyhedral/core/instances.h"
 #include "tc/strategy/machine_rates.h"
 #include "tc/strategy/vector_runs.h"
 

@@ -3,9 +3,9 @@
 #include <cstdint>
 
 #include "tc/base/target.h"
-#include "tc/polyhedral/cluster_view.h"
-#include "tc/polyhedral/mapping.h"
-#include "tc/polyhedral/scop.h"
+#include "tc/polyhedral/core/cluster_view.h"
+#include "tc/polyhedral/core/scop.h"
+#include "tc/polyhedral/map/mapping.h"
 
 namespace tc::strategy {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tc/base/contains.h"
-#include "tc/polyhedral/pack.h"
+#include "tc/polyhedral/map_cpu/pack.h"
 
 namespace tc::strategy {
 

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "tc/base/target.h"
-#include "tc/polyhedral/cluster_view.h"
-#include "tc/polyhedral/mapping.h"
-#include "tc/polyhedral/options.h"
+#include "tc/polyhedral/core/cluster_view.h"
+#include "tc/polyhedral/core/options.h"
+#include "tc/polyhedral/map/mapping.h"
 
 namespace tc::strategy {
 

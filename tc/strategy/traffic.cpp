@@ -6,7 +6,6 @@
 namespace tc::strategy {
 namespace {
 
-
 /// Lines, one entry a tensor.
 using Lines = std::vector<double>;
 
@@ -269,8 +268,8 @@ Traffic predict_traffic(const Footprints& footprints, const Target& target) {
   add_references(footprints, tensors, register_bytes(target), traffic);
   const std::array<std::int64_t, 3> caches = {target.l1_bytes, target.l2_bytes, target.l3_bytes};
   for (std::size_t level = 1; level < 4; ++level) {
-    auto cost =
-        CacheModel(footprints, tensors, static_cast<double>(caches[level - 1] / Target::cache_line)).cost(footprints.root);
+    auto cost = CacheModel(footprints, tensors, static_cast<double>(caches[level - 1] / Target::cache_line))
+                    .cost(footprints.root);
     for (std::size_t t = 0; t < tensors.all.size(); ++t)
       traffic.tensors[t].levels[level] = {cost.in[t] * Target::cache_line, cost.out[t] * Target::cache_line};
   }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tc/base/target.h"
-#include "tc/polyhedral/scop.h"
+#include "tc/polyhedral/core/scop.h"
 #include "tc/strategy/footprint.h"
 
 namespace tc::strategy {

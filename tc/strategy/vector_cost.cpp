@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "tc/polyhedral/cluster_view.h"
+#include "tc/polyhedral/core/cluster_view.h"
 #include "tc/strategy/vector_runs.h"
 
 namespace tc::strategy {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "tc/base/target.h"
-#include "tc/polyhedral/scop.h"
+#include "tc/polyhedral/core/scop.h"
 
 namespace tc::strategy {
 

@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "tc/base/dtype.h"
-#include "tc/polyhedral/cluster_view.h"
-#include "tc/polyhedral/indirect_reads.h"
-#include "tc/polyhedral/instances.h"
+#include "tc/polyhedral/core/cluster_view.h"
+#include "tc/polyhedral/core/indirect_reads.h"
+#include "tc/polyhedral/core/instances.h"
 
 namespace tc::strategy {
 namespace {

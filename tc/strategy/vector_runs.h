@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "tc/polyhedral/scop.h"
+#include "tc/polyhedral/core/scop.h"
 
 namespace tc::strategy {
 

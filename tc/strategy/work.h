@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string>
 
-#include "tc/lang/ranges.h"
-#include "tc/lang/tree.h"
+#include "tc/lang/interpret/ranges.h"
+#include "tc/lang/syntax/tree.h"
 
 namespace tc::strategy {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tc/autotuner/worker.h"
+#include "tc/autotuner/worker/worker.h"
 
 namespace tc::autotuner {
 

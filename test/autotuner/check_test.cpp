@@ -1,4 +1,4 @@
-#include "tc/autotuner/check.h"
+#include "tc/autotuner/worker/check.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tc/autotuner/cost_model.h"
+#include "tc/autotuner/search/cost_model.h"
 
 #include <algorithm>
 #include <cmath>

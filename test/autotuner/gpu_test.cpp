@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "tc/autotuner/device.h"
+#include "tc/autotuner/worker/device.h"
 #include "tc/base/error.h"
 #include "tc/cache/maintain.h"
 #include "test/cuda/compiled.h"

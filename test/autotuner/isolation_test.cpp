@@ -1,4 +1,4 @@
-#include "tc/autotuner/isolation.h"
+#include "tc/autotuner/worker/isolation.h"
 
 #include <gtest/gtest.h>
 #include <sys/prctl.h>

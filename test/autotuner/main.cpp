@@ -7,7 +7,7 @@
 #include <string>
 
 #include "chaos.h"
-#include "tc/autotuner/worker.h"
+#include "tc/autotuner/worker/worker.h"
 
 /// The tests, or with --worker the process in which their candidates run: with what befalls them, and the milliseconds
 /// that it takes to start.

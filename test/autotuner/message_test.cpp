@@ -1,4 +1,4 @@
-#include "tc/autotuner/message.h"
+#include "tc/autotuner/worker/message.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

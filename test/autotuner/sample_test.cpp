@@ -1,4 +1,4 @@
-#include "tc/autotuner/sample.h"
+#include "tc/autotuner/worker/sample.h"
 
 #include <set>
 

@@ -1,4 +1,4 @@
-#include "tc/autotuner/search_space.h"
+#include "tc/autotuner/search/search_space.h"
 
 #include <gtest/gtest.h>
 

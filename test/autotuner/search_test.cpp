@@ -4,9 +4,9 @@
 #include <limits>
 #include <set>
 
-#include "tc/autotuner/genetic_search.h"
-#include "tc/autotuner/message.h"
-#include "tc/autotuner/random_search.h"
+#include "tc/autotuner/search/genetic_search.h"
+#include "tc/autotuner/search/random_search.h"
+#include "tc/autotuner/worker/message.h"
 #include "tc/base/error.h"
 #include "tuner_fixture.h"
 

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "tc/autotuner/search_space.h"
+#include "tc/autotuner/search/search_space.h"
 #include "tc/autotuner/tuner.h"
 #include "tc/cache/cache.h"
-#include "tc/engine/function.h"
+#include "tc/engine/define/function.h"
 #include "test/support/own_state.h"
 
 namespace tc::autotuner {

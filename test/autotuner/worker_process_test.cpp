@@ -1,8 +1,8 @@
-#include "tc/autotuner/worker_process.h"
+#include "tc/autotuner/worker/worker_process.h"
 
 #include <chrono>
 
-#include "tc/autotuner/problem.h"
+#include "tc/autotuner/worker/problem.h"
 #include "tc/base/error.h"
 #include "tuner_fixture.h"
 

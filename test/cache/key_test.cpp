@@ -40,11 +40,7 @@ TEST(Key, EveryPartCounts) {
       {"extent", [](Key& key) { key.tensors[1].spec.shape[0] += 1; }, true},
       {"stride", [](Key& key) { key.tensors[1].spec.strides[0] += 1; }, true},
       {"role", [](Key& key) { key.tensors[1].output = true; }, false},
-      {"rank",
-       [](Key& key) {
-         key.tensors[1].spec = contiguous(DType::Float32, {4, 5, 1});
-       },
-       false},
+      {"rank", [](Key& key) { key.tensors[1].spec = contiguous(DType::Float32, {4, 5, 1}); }, false},
       {"alignment", [](Key& key) { key.tensors[1].aligned = false; }, true},
       {"alignment of another", [](Key& key) { key.tensors[0].aligned = false; }, true},
       {"tools", [](Key& key) { key.tools = "nvrtc 13.0"; }, true},

@@ -1,4 +1,4 @@
-#include "tc/cpu/combine_dots.h"
+#include "tc/cpu/stmt/combine_dots.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tc/cpu/expand_divisions.h"
+#include "tc/cpu/stmt/expand_divisions.h"
 
 #include <gtest/gtest.h>
 
@@ -29,10 +29,8 @@ class Columns : public KernelTest {
 
   void check(const std::string& what) const {
     Expr x = element(type(), "A", {iterator("i")}), y = element(type(), "B", {iterator("i")});
-    check(
-        ir::Div::make(x, y), [](Wide p, Wide q) { return euclidean(p, q); }, what + " /");
-    check(
-        ir::Mod::make(x, y), [](Wide p, Wide q) { return q == 0 ? 0 : p - q * euclidean(p, q); }, what + " %");
+    check(ir::Div::make(x, y), [](Wide p, Wide q) { return euclidean(p, q); }, what + " /");
+    check(ir::Mod::make(x, y), [](Wide p, Wide q) { return q == 0 ? 0 : p - q * euclidean(p, q); }, what + " %");
   }
 
   /// B is not read: the divisor is \p literal, or an expression which the code generator finds to be \p literal.
@@ -41,8 +39,7 @@ class Columns : public KernelTest {
     Expr y = ir::make_const(type(), literal);
     if (folded) y = ir::Add::make(ir::Mul::make(x, ir::make_zero(type())), y);
     auto what = str(folded ? "folded " : "literal ", +literal);
-    check(
-        ir::Div::make(x, y), [=](Wide p, Wide) { return euclidean(p, literal); }, what + " /");
+    check(ir::Div::make(x, y), [=](Wide p, Wide) { return euclidean(p, literal); }, what + " /");
     check(
         ir::Mod::make(x, y), [=](Wide p, Wide) { return literal == 0 ? 0 : p - Wide(literal) * euclidean(p, literal); },
         what + " %");

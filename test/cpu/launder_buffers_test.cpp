@@ -1,4 +1,4 @@
-#include "tc/cpu/launder_buffers.h"
+#include "tc/cpu/stmt/launder_buffers.h"
 
 #include <gtest/gtest.h>
 

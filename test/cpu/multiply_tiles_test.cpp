@@ -1,4 +1,4 @@
-#include "tc/cpu/multiply_tiles.h"
+#include "tc/cpu/stmt/multiply_tiles.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tc/cpu/prefetch.h"
+#include "tc/cpu/stmt/prefetch.h"
 
 #include <gtest/gtest.h>
 

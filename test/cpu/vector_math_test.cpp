@@ -1,4 +1,4 @@
-#include "tc/halide_bridge/vector_math.h"
+#include "tc/halide_bridge/math/vector_math.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 #include <span>
 #include <type_traits>
 
-#include "tc/lang/math.h"
+#include "tc/lang/interpret/math.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/kernel_runner.h"
 

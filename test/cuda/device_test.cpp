@@ -172,9 +172,7 @@ TEST_F(DeviceTest, AStreamThatRecordsAGraphTakesTheSpareBlock) {
   EXPECT_NE(spare, block);
   EXPECT_EQ(memory.at({0, pointer(0x7)}), spare);
   EXPECT_EQ(FakeDriver::calls(), "");
-  EXPECT_NE(message_of<DeviceError>([&] {
-              memory.at({0, pointer(0x8)});
-            }).find("call prepare() on the executable"),
+  EXPECT_NE(message_of<DeviceError>([&] { memory.at({0, pointer(0x8)}); }).find("call prepare() on the executable"),
             std::string::npos);
   FakeDriver::capture(false);
   EXPECT_NE(memory.at({0, pointer(0x8)}), spare);
@@ -201,7 +199,9 @@ TEST_F(DeviceTest, PlacesNest) {
   EXPECT_EQ(current_place(), Place{});
   {
     AtPlace outer({1, pointer(0x7)});
-    { AtPlace inner({0, nullptr}); }
+    {
+      AtPlace inner({0, nullptr});
+    }
     EXPECT_EQ(current_place(), (Place{1, pointer(0x7)}));
   }
   EXPECT_EQ(current_place(), Place{});

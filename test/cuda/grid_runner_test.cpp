@@ -1,6 +1,6 @@
 // Executables for GPUs, on a driver that only writes its calls down.
 
-#include "tc/engine/grid_runner.h"
+#include "tc/engine/run/grid_runner.h"
 
 #include <gtest/gtest.h>
 

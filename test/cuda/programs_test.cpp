@@ -6,9 +6,9 @@
 #include "tc/base/str.h"
 #include "tc/cuda/cubin.h"
 #include "tc/cuda/emit_kernel.h"
-#include "tc/halide_bridge/extract_scop.h"
-#include "tc/halide_bridge/lower.h"
-#include "tc/halide_bridge/raise.h"
+#include "tc/halide_bridge/lower/extract_scop.h"
+#include "tc/halide_bridge/lower/lower.h"
+#include "tc/halide_bridge/raise/raise.h"
 #include "test/cuda/compiled.h"
 #include "test/support/program_file.h"
 

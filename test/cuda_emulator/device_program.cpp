@@ -9,8 +9,8 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
-#include "tc/engine/pipeline.h"
-#include "tc/halide_bridge/program.h"
+#include "tc/engine/compile/pipeline.h"
+#include "tc/halide_bridge/lower/program.h"
 
 namespace tc::test {
 namespace {

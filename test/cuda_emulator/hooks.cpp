@@ -1,7 +1,7 @@
 #include "test/cuda_emulator/hooks.h"
 
 #include "tc/base/dtype.h"
-#include "tc/lang/math.h"
+#include "tc/lang/interpret/math.h"
 #include "test/cuda_emulator/machine.h"
 
 #define TC_EMULATOR_HOST

@@ -7,7 +7,7 @@
 #include "tc/base/dtype.h"
 #include "tc/base/str.h"
 #include "tc/cuda/prelude.h"
-#include "tc/lang/math.h"
+#include "tc/lang/interpret/math.h"
 
 namespace tc::emulator {
 namespace {

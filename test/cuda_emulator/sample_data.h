@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "tc/engine/function.h"
+#include "tc/engine/define/function.h"
 
 namespace tc::test {
 

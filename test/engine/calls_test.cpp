@@ -4,7 +4,7 @@
 #include <iostream>
 
 #include "tc/base/str.h"
-#include "tc/lang/print.h"
+#include "tc/lang/syntax/print.h"
 #include "test/engine/engine_fixture.h"
 #include "test/support/random_calls.h"
 
@@ -118,9 +118,10 @@ TEST(Calls, Temporaries) {
   const std::string add = "def add(int(N) X, int(N) Z) -> (Y) { Y(i) = X(i) + Z(i) }\n";
   EXPECT_EQ(of_vector(act + "def f(int(N) X) -> (Y) { A = act(X)  C = act(A)  Y = act(C) }", {1, 2}),
             (std::vector<std::int32_t>{8, 16}));
-  EXPECT_EQ(of_vector(act + add + "def f(int(N) X) -> (Y) { A = act(X)  B = act(X)  C = act(A)  D = act(B) Y = add(C, D) }",
-                      {1, 2}),
-            (std::vector<std::int32_t>{8, 16}));
+  EXPECT_EQ(
+      of_vector(act + add + "def f(int(N) X) -> (Y) { A = act(X)  B = act(X)  C = act(A)  D = act(B) Y = add(C, D) }",
+                {1, 2}),
+      (std::vector<std::int32_t>{8, 16}));
   EXPECT_EQ(of_vector(act + add +
                           "def block(int(N) X) -> (Y) { A = act(X)  B = act(A)  Y = add(X, B) }\n"
                           "def f(int(N) X) -> (Y) { A = block(X)  B = block(A)  Y = block(B) }",
@@ -129,10 +130,11 @@ TEST(Calls, Temporaries) {
   EXPECT_EQ(of_vector(tail + act + "def f(int(N) X) -> (Y) { A = tail(X)  B = act(A)  C = tail(B)  Y = tail(C) }",
                       {1, 2, 3, 4, 5}),
             (std::vector<std::int32_t>{8, 10}));
-  EXPECT_EQ(of_vector("def two(int(N) X) -> (A, B) { A(i) = X(i) + 1  B(i) = X(i-1) }\n"
-                      "def f(int(N) X) -> (Y) { (A, B) = two(X); (A, B) = two(B); (C, A) = two(A)  Y(i) = A(i) + C(i) }",
-                      {1, 2}),
-            (std::vector<std::int32_t>{5, 7}));
+  EXPECT_EQ(
+      of_vector("def two(int(N) X) -> (A, B) { A(i) = X(i) + 1  B(i) = X(i-1) }\n"
+                "def f(int(N) X) -> (Y) { (A, B) = two(X); (A, B) = two(B); (C, A) = two(A)  Y(i) = A(i) + C(i) }",
+                {1, 2}),
+      (std::vector<std::int32_t>{5, 7}));
 }
 
 TEST(Calls, AnLstmOfSomeSteps) {
@@ -159,7 +161,8 @@ TEST(Calls, AResultGivenAgainHasItsOwnSizes) {
       "def f(float(B,I) X, float(H,I) W1, float(O,H) W2) -> (A) { A = fc(X, W1)  A = fc(A, W2) }");
   auto spec = [](std::int64_t a, std::int64_t b) { return contiguous(DType::Float32, {a, b}); };
   const auto& f = *module.functions.back();
-  EXPECT_EQ(infer_output_tensor_info(f, {spec(2, 3), spec(4, 3), spec(7, 4)})[0].shape, (std::vector<std::int64_t>{2, 7}));
+  EXPECT_EQ(infer_output_tensor_info(f, {spec(2, 3), spec(4, 3), spec(7, 4)})[0].shape,
+            (std::vector<std::int64_t>{2, 7}));
   EXPECT_THROW(infer_output_tensor_info(f, {spec(2, 3), spec(4, 3), spec(7, 5)}), ArgumentError);
 }
 
@@ -191,7 +194,8 @@ TEST(Warnings, AnIndexThatTakesTheSmallerOfTwoSizes) {
             "TC210 the index 'i' runs over the smaller of the sizes M and N");
   EXPECT_EQ(warnings("def add(float(N) A, float(N) B) -> (C) { C(i) = A(i) + B(i) }\n"
                      "def f(float(N) A, float(M) B) -> (C) { C = add(A, B) }"),
-            "") << "sizes that must be equal at the call";
+            "")
+      << "sizes that must be equal at the call";
 }
 
 TEST(Calls, ManyInAChain) {

@@ -1,4 +1,4 @@
-#include "tc/engine/describe_work.h"
+#include "tc/engine/describe/describe_work.h"
 
 #include <gtest/gtest.h>
 

@@ -150,9 +150,10 @@ TEST(Engine, IndexTensorsAreChecked) {
 /// Another thread changes the index tensor between its check and its use, which must not make a read go outside.
 TEST(Engine, IndexTensorsThatChangeMeanwhileAreHeldInside) {
   ExecutionEngine engine;
-  engine.define("def gather(float(E) T, int32(N) I) -> (O) { O(n) = T(I(n)) }\n"
-                "def deep(float(E) T, int32(E) J, int32(N) I) -> (O) { O(n) = T(J(I(n))) }\n"
-                "def bag(float(E,D) T, int32(N,L) I) -> (O) { O(n,d) +=! T(I(n,l), d) }");
+  engine.define(
+      "def gather(float(E) T, int32(N) I) -> (O) { O(n) = T(I(n)) }\n"
+      "def deep(float(E) T, int32(E) J, int32(N) I) -> (O) { O(n) = T(J(I(n))) }\n"
+      "def bag(float(E,D) T, int32(N,L) I) -> (O) { O(n,d) +=! T(I(n,l), d) }");
   Floats vector({64}, 1), table({64, 16}, 1);
   Array<std::int32_t> index({4096}), lists({256, 16}), inner({64});
   std::atomic<bool> done{false};

@@ -1,8 +1,8 @@
-#include "tc/engine/grid_kernels.h"
+#include "tc/engine/compile/grid_kernels.h"
 
 #include <gtest/gtest.h>
 
-#include "tc/polyhedral/map_to_grid.h"
+#include "tc/polyhedral/map_grid/map_to_grid.h"
 #include "test/engine/engine_fixture.h"
 
 namespace tc::engine {

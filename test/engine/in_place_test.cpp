@@ -1,10 +1,10 @@
-#include "tc/engine/in_place.h"
+#include "tc/engine/run/in_place.h"
 
 #include <gtest/gtest.h>
 
 #include "tc/base/str.h"
-#include "tc/lang/check.h"
-#include "tc/lang/parse.h"
+#include "tc/lang/check/check.h"
+#include "tc/lang/syntax/parse.h"
 
 namespace tc::engine {
 namespace {

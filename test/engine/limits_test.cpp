@@ -10,8 +10,8 @@
 
 #include "tc/base/check_tensor.h"
 #include "tc/base/str.h"
-#include "tc/engine/left_behind.h"
-#include "tc/engine/supervise.h"
+#include "tc/engine/compile/left_behind.h"
+#include "tc/engine/compile/supervise.h"
 #include "test/engine/engine_fixture.h"
 
 /// What a compile may take, and that it takes no more.
@@ -76,9 +76,10 @@ TEST(Supervise, ARequestFromAnotherThreadEndsIt) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     cancellation.cancel();
   });
-  EXPECT_THROW(run_supervised(limits, "a test", [](Supervision& supervision) {
-                 for (;;) supervision.cancellation().check("a loop");
-               }),
+  EXPECT_THROW(run_supervised(limits, "a test",
+                              [](Supervision& supervision) {
+                                for (;;) supervision.cancellation().check("a loop");
+                              }),
                CancelledError);
   other.join();
 }
@@ -106,7 +107,8 @@ TEST(Supervise, OnlySoManyAreLeftBehind) {
   };
   std::vector<std::thread> callers;
   for (int i = 0; i < max_left_behind(); ++i)
-    callers.emplace_back([&] { EXPECT_THROW(run_supervised(within_seconds(0.01), "a test", stubborn), ResourceError); });
+    callers.emplace_back(
+        [&] { EXPECT_THROW(run_supervised(within_seconds(0.01), "a test", stubborn), ResourceError); });
   for (auto& caller : callers) caller.join();
   EXPECT_EQ(left_behind(), max_left_behind());
   auto text = message<ResourceError>([&] { run_supervised(within_seconds(0.05), "a test", [](Supervision&) {}); });
@@ -134,8 +136,8 @@ TEST(Supervise, AProcessEndsWithoutWhatItLeftBehind) {
 std::shared_ptr<const Executable> any_executable() {
   CompileOptions options;
   options.interpret = true;
-  return compile(define(mm).functions[0],
-                 {contiguous(DType::Float32, {2, 3}), contiguous(DType::Float32, {3, 2})}, {}, options);
+  return compile(define(mm).functions[0], {contiguous(DType::Float32, {2, 3}), contiguous(DType::Float32, {3, 2})}, {},
+                 options);
 }
 
 TEST(ExecutableCache, AWaiterHasADeadlineOfItsOwn) {
@@ -290,10 +292,10 @@ TEST(Limits, ATimeLimitIsObeyedInEveryStage) {
 }
 
 TEST(Limits, TemporariesThatNoAddressReachesAreRefused) {
-  auto function =
-      define("def f(float(M) A, float(N) B, float(K) C) -> (O) {\n"
-             "  T(m,n,k) = A(m) * B(n) + C(k)\n  O(k) +=! T(m,n,k)\n}")
-          .functions[0];
+  auto function = define(
+                      "def f(float(M) A, float(N) B, float(K) C) -> (O) {\n"
+                      "  T(m,n,k) = A(m) * B(n) + C(k)\n  O(k) +=! T(m,n,k)\n}")
+                      .functions[0];
   constexpr auto unit = std::int64_t(1) << 20;
   std::vector<TensorSpec> specs{contiguous(DType::Float32, {2 * unit}), contiguous(DType::Float32, {2 * unit}),
                                 contiguous(DType::Float32, {unit})};

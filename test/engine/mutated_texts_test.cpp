@@ -76,8 +76,9 @@ std::string mutated(Random& random, const std::vector<std::string>& samples) {
         std::swap(*here, text[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(text.size()) - 1))]);
         break;
       default:
-        *here = random.pick(std::vector<std::string>{"0", "-1", "9223372036854775807", "1e400", "[", "where", "0.5", "/",
-                                                     "%", "N", "i", "float", "uint64", "&&", "?", ":", "\xff", "max="});
+        *here =
+            random.pick(std::vector<std::string>{"0", "-1", "9223372036854775807", "1e400", "[", "where", "0.5", "/",
+                                                 "%", "N", "i", "float", "uint64", "&&", "?", ":", "\xff", "max="});
     }
   }
   return join(text, "");
@@ -108,7 +109,8 @@ TEST(MutatedTexts, GiveTypedErrorsOnly) {
           for (std::size_t d = 0; param.dims && d < param.dims->size(); ++d)
             shape.push_back(random.chance(90) ? 6 : random.pick(std::vector<std::int64_t>{0, 1, 7, 1000000000000}));
           if (random.chance(5)) shape.push_back(3);
-          inputs.push_back(contiguous(random.chance(95) ? function->def.tensors.at(param.name).type : DType::Int8, shape));
+          inputs.push_back(
+              contiguous(random.chance(95) ? function->def.tensors.at(param.name).type : DType::Int8, shape));
         }
         try {
           infer_output_tensor_info(*function, inputs);

@@ -1,4 +1,4 @@
-#include "tc/engine/overlap.h"
+#include "tc/engine/run/overlap.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tc/engine/predict_time.h"
+#include "tc/engine/describe/predict_time.h"
 
 #include <gtest/gtest.h>
 

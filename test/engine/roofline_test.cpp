@@ -1,4 +1,4 @@
-#include "tc/engine/roofline.h"
+#include "tc/engine/describe/roofline.h"
 
 #include <gtest/gtest.h>
 

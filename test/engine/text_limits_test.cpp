@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "tc/base/str.h"
-#include "tc/lang/limits.h"
+#include "tc/lang/syntax/limits.h"
 #include "test/engine/engine_fixture.h"
 
 /// Texts that are too much for the compiler are refused by a typed error, and no work on a text is out of reach.
@@ -63,9 +63,8 @@ TEST(TextLimits, LongAndDeepExpressions) {
   EXPECT_EQ(codes(def("O(i) = " + listed(380, "+", read))), "");
   EXPECT_EQ(codes(def("O(i) = " + listed(500, "+", read))), "TC006");
   auto maxima = [](int count) {
-    return def(str("O(i) = x", count, " where x0 = A(i)") + listed(count, "", [](int k) {
-                 return str(", x", k + 1, " = max(max(x", k, ", A(i+", k, ")), B(i))");
-               }));
+    return def(str("O(i) = x", count, " where x0 = A(i)") +
+               listed(count, "", [](int k) { return str(", x", k + 1, " = max(max(x", k, ", A(i+", k, ")), B(i))"); }));
   };
   EXPECT_EQ(codes(maxima(150)), "");
   EXPECT_EQ(codes(maxima(250)), "TC006");
@@ -86,8 +85,8 @@ TEST(TextLimits, ChainsOfMaximaInSubscripts) {
 
 TEST(TextLimits, AnIndexBoundedByManySizes) {
   auto text = [](int count) {
-    return str("def f(", listed(count, ", ", [](int k) { return str("float(N", k, ") A", k); }), ") -> (O) { O(i) = ",
-               balanced("max", 0, count, [](int k) { return str("A", k, "(i)"); }), " }");
+    return str("def f(", listed(count, ", ", [](int k) { return str("float(N", k, ") A", k); }),
+               ") -> (O) { O(i) = ", balanced("max", 0, count, [](int k) { return str("A", k, "(i)"); }), " }");
   };
   EXPECT_EQ(codes(text(50)), "");
   const std::string found = codes(text(1000));
@@ -119,8 +118,7 @@ TEST(TextLimits, CallsThatDouble) {
 
 TEST(TextLimits, LongChainsOfDefsDoNotOverflowTheStack) {
   std::string text;
-  for (int k = 5000; k > 0; --k)
-    text += str("def f", k, "(float(N) X) -> (Y) { Y = f", k - 1, "(X) }\n");
+  for (int k = 5000; k > 0; --k) text += str("def f", k, "(float(N) X) -> (Y) { Y = f", k - 1, "(X) }\n");
   text += "def f0(float(N) X) -> (Y) { Y(i) = Z(i) }\n";
   EXPECT_EQ(codes(text), "TC101");
   EXPECT_EQ(codes("def f0(float(N) X) -> (Y) { Y = f5000(X) }\n" + text.substr(0, text.rfind("def f0"))), "TC120");

@@ -1,4 +1,4 @@
-#include "tc/engine/workspace.h"
+#include "tc/engine/run/workspace.h"
 
 #include <gtest/gtest.h>
 

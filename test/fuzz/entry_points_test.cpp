@@ -113,8 +113,8 @@ class Caller {
 
   engine::CompileOptions any_options() {
     engine::CompileOptions options;
-    options.time_limit = one_of({0.01, 0.1, 0.3, std::numeric_limits<double>::infinity(), 0.0, -1.0,
-                                 std::numeric_limits<double>::quiet_NaN()});
+    options.time_limit = one_of(
+        {0.01, 0.1, 0.3, std::numeric_limits<double>::infinity(), 0.0, -1.0, std::numeric_limits<double>::quiet_NaN()});
     options.interpret = once_in(4);
     std::string text = one_of({"", "", "fusion=max", "tile=3x5,vectorise=0", "parallel=0", "tile=1000000000000",
                                "register_tile=4x2,unroll=1", "vector_bytes=16,pack=0"});
@@ -151,7 +151,8 @@ class Caller {
     auto inputs = any_specs(arguments.input_specs());
     std::vector<TensorSpec> outputs;
     for (const auto& info : engine.infer_output_tensor_info(name, inputs)) outputs.push_back(info);
-    auto handle = engine.compile(name, inputs, once_in(3) ? any_specs(outputs) : std::vector<TensorSpec>(), any_options());
+    auto handle =
+        engine.compile(name, inputs, once_in(3) ? any_specs(outputs) : std::vector<TensorSpec>(), any_options());
     const auto& compiled = engine.executable(handle)->image().arguments;
     for (const auto& argument : compiled) {
       if (element_span(argument.spec).high - element_span(argument.spec).low > 1 << 20) return;
@@ -171,7 +172,8 @@ class Caller {
     for (int i = 0; i < 4; ++i) strides[i] = one_of<std::int64_t>({1, 4, 0, -1, any_number()});
     DLTensor tensor{};
     tensor.data = once_in(4) ? nullptr : data + 32;
-    tensor.device = {static_cast<DLDeviceType>(once_in(6) ? pick(40) : std::uint64_t(kDLCPU)), static_cast<int>(pick(3))};
+    tensor.device = {static_cast<DLDeviceType>(once_in(6) ? pick(40) : std::uint64_t(kDLCPU)),
+                     static_cast<int>(pick(3))};
     tensor.ndim = one_of<int>({2, 2, 2, 2, 0, 1, 4, -1, -1000000, 65, std::numeric_limits<int>::max()});
     tensor.dtype = {static_cast<std::uint8_t>(once_in(4) ? pick(256) : std::uint64_t(kDLFloat)),
                     static_cast<std::uint8_t>(once_in(4) ? pick(256) : 32),
@@ -187,8 +189,7 @@ class Caller {
   static const engine::Executable& sample() {
     static const auto executable = [] {
       auto module = engine::define("def f(float(M,K) A, int32(N) I) -> (C) { C(m,n) = A(m,I(n)) + 1 }");
-      return engine::compile(module.functions[0],
-                             {contiguous(DType::Float32, {5, 6}), contiguous(DType::Int32, {7})});
+      return engine::compile(module.functions[0], {contiguous(DType::Float32, {5, 6}), contiguous(DType::Int32, {7})});
     }();
     return *executable;
   }

@@ -1,4 +1,4 @@
-#include "tc/halide_bridge/bounded.h"
+#include "tc/halide_bridge/stmt/bounded.h"
 
 #include <gtest/gtest.h>
 

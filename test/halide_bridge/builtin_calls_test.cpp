@@ -1,9 +1,9 @@
-#include "tc/halide_bridge/builtin_calls.h"
+#include "tc/halide_bridge/lower/builtin_calls.h"
 
 #include <gtest/gtest.h>
 
 #include "tc/base/str.h"
-#include "tc/lang/builtins.h"
+#include "tc/lang/syntax/builtins.h"
 
 namespace tc::halide_bridge {
 namespace {

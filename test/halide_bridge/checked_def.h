@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "tc/lang/check.h"
-#include "tc/lang/parse.h"
+#include "tc/lang/check/check.h"
+#include "tc/lang/syntax/parse.h"
 
 namespace tc::halide_bridge {
 

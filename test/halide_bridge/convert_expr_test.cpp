@@ -1,11 +1,11 @@
-#include "tc/halide_bridge/convert_expr.h"
+#include "tc/halide_bridge/infer/convert_expr.h"
 
 #include <gtest/gtest.h>
 
-#include "tc/halide_bridge/index_bounds.h"
-#include "tc/halide_bridge/index_proof.h"
-#include "tc/lang/parse.h"
-#include "tc/lang/print.h"
+#include "tc/halide_bridge/infer/index_bounds.h"
+#include "tc/halide_bridge/infer/index_proof.h"
+#include "tc/lang/syntax/parse.h"
+#include "tc/lang/syntax/print.h"
 
 namespace tc::halide_bridge {
 namespace {

@@ -1,4 +1,4 @@
-#include "tc/halide_bridge/extract_scop.h"
+#include "tc/halide_bridge/lower/extract_scop.h"
 
 #include <gtest/gtest.h>
 

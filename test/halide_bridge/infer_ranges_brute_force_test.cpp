@@ -7,7 +7,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
-#include "tc/halide_bridge/infer_ranges.h"
+#include "tc/halide_bridge/infer/infer_ranges.h"
 #include "test/halide_bridge/affine_programs.h"
 #include "test/halide_bridge/checked_def.h"
 

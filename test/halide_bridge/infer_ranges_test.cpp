@@ -1,4 +1,4 @@
-#include "tc/halide_bridge/infer_ranges.h"
+#include "tc/halide_bridge/infer/infer_ranges.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
-#include "tc/lang/print.h"
+#include "tc/lang/syntax/print.h"
 #include "test/halide_bridge/checked_def.h"
 
 namespace tc::halide_bridge {

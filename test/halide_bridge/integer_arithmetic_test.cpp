@@ -1,4 +1,4 @@
-#include "tc/halide_bridge/integer_arithmetic.h"
+#include "tc/halide_bridge/lower/integer_arithmetic.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "tc/halide_bridge/infer_ranges.h"
-#include "tc/halide_bridge/lower.h"
+#include "tc/halide_bridge/infer/infer_ranges.h"
+#include "tc/halide_bridge/lower/lower.h"
 #include "test/halide_bridge/checked_def.h"
 
 namespace tc::halide_bridge {

@@ -1,4 +1,4 @@
-#include "tc/halide_bridge/raise.h"
+#include "tc/halide_bridge/raise/raise.h"
 
 #include <gtest/gtest.h>
 

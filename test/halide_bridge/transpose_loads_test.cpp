@@ -1,4 +1,4 @@
-#include "tc/halide_bridge/transpose_loads.h"
+#include "tc/halide_bridge/stmt/transpose_loads.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tc/halide_bridge/transpose_stores.h"
+#include "tc/halide_bridge/stmt/transpose_stores.h"
 
 #include <gtest/gtest.h>
 

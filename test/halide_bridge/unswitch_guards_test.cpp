@@ -1,4 +1,4 @@
-#include "tc/halide_bridge/unswitch_guards.h"
+#include "tc/halide_bridge/stmt/unswitch_guards.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tc/halide_bridge/verify_body.h"
+#include "tc/halide_bridge/raise/verify_body.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tc/lang/builtins.h"
+#include "tc/lang/syntax/builtins.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "tc/lang/check.h"
+#include "tc/lang/check/check.h"
 
 #include <gtest/gtest.h>
 
 #include "tc/base/str.h"
-#include "tc/lang/parse.h"
-#include "tc/lang/print.h"
+#include "tc/lang/syntax/parse.h"
+#include "tc/lang/syntax/print.h"
 
 namespace tc::lang {
 namespace {

@@ -1,4 +1,4 @@
-#include "tc/lang/diagnostics.h"
+#include "tc/lang/syntax/diagnostics.h"
 
 #include <gtest/gtest.h>
 

@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "tc/base/str.h"
-#include "tc/lang/check.h"
-#include "tc/lang/parse.h"
+#include "tc/lang/check/check.h"
+#include "tc/lang/syntax/parse.h"
 
 /// Every file of errors/ is a program that is rejected.
 ///

@@ -1,12 +1,12 @@
-#include "tc/lang/inline.h"
+#include "tc/lang/check/inline.h"
 
 #include <gtest/gtest.h>
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
-#include "tc/lang/check.h"
-#include "tc/lang/parse.h"
-#include "tc/lang/print.h"
+#include "tc/lang/check/check.h"
+#include "tc/lang/syntax/parse.h"
+#include "tc/lang/syntax/print.h"
 #include "test/support/interpret_text.h"
 
 namespace tc::test {

@@ -1,4 +1,4 @@
-#include "tc/lang/interpret.h"
+#include "tc/lang/interpret/interpret.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
-#include "tc/lang/check.h"
-#include "tc/lang/parse.h"
+#include "tc/lang/check/check.h"
+#include "tc/lang/syntax/parse.h"
 #include "test/lang/interpret_fixture.h"
 
 namespace tc::test {
@@ -126,9 +126,7 @@ TEST(Interpret, GathersCheckTheirIndices) {
   const HostTensor table = matrix(3, 2, {1, 2, 3, 4, 5, 6});
   EXPECT_EQ(run(text, {{"T", table}, {"I", i32({2, 0})}}), "5 6 1 2");
   for (double bad : {-1, 3}) {
-    EXPECT_EQ(message<ArgumentError>([&] {
-                run(text, {{"T", table}, {"I", i32({0, bad})}});
-              }),
+    EXPECT_EQ(message<ArgumentError>([&] { run(text, {{"T", table}, {"I", i32({0, bad})}}); }),
               str("subscript 0 of T, 'I(i)', is ", bad, ": it must be in [0, 3); the outputs are unspecified"));
   }
   const std::string guarded = "def f(float(V) T, int(N) I) -> (O) { O(i) = (I(i) >= 0 && I(i) < V) ? T(I(i)) : -1 }";

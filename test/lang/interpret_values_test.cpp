@@ -1,4 +1,4 @@
-#include "tc/lang/interpret.h"
+#include "tc/lang/interpret/interpret.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "tc/lang/math.h"
+#include "tc/lang/interpret/math.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "tc/lang/builtins.h"
+#include "tc/lang/syntax/builtins.h"
 
 namespace tc::lang {
 namespace {

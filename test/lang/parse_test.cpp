@@ -1,10 +1,10 @@
-#include "tc/lang/parse.h"
+#include "tc/lang/syntax/parse.h"
 
 #include <gtest/gtest.h>
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
-#include "tc/lang/print.h"
+#include "tc/lang/syntax/print.h"
 
 namespace tc::lang {
 namespace {

@@ -1,8 +1,8 @@
-#include "tc/lang/print.h"
+#include "tc/lang/syntax/print.h"
 
 #include <gtest/gtest.h>
 
-#include "tc/lang/parse.h"
+#include "tc/lang/syntax/parse.h"
 
 namespace tc::lang {
 namespace {

@@ -1,4 +1,4 @@
-#include "tc/lang/promote.h"
+#include "tc/lang/check/promote.h"
 
 #include <gtest/gtest.h>
 

@@ -5,10 +5,10 @@
 #include <set>
 
 #include "tc/base/error.h"
-#include "tc/lang/check.h"
-#include "tc/lang/inline.h"
-#include "tc/lang/parse.h"
-#include "tc/lang/print.h"
+#include "tc/lang/check/check.h"
+#include "tc/lang/check/inline.h"
+#include "tc/lang/syntax/parse.h"
+#include "tc/lang/syntax/print.h"
 
 namespace tc::test {
 namespace {

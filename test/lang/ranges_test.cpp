@@ -1,11 +1,11 @@
-#include "tc/lang/ranges.h"
+#include "tc/lang/interpret/ranges.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
 #include "tc/base/error.h"
-#include "tc/lang/parse.h"
+#include "tc/lang/syntax/parse.h"
 
 namespace tc::lang {
 namespace {
@@ -85,21 +85,15 @@ TEST(Ranges, ChecksPreconditionsAndExtents) {
   ranges.tensors["O"] = {{parse_expr("0"), parse_expr("H - KH + 1")}};
   ranges.statements.push_back({{"h", {parse_expr("0"), parse_expr("H - KH - 1")}}});
   EXPECT_NO_THROW(check_preconditions(ranges, {{"H", 6}, {"KH", 5}}));
-  EXPECT_EQ(message<ArgumentError>([&] {
-              check_preconditions(ranges, {{"H", 3}, {"KH", 5}});
-            }),
+  EXPECT_EQ(message<ArgumentError>([&] { check_preconditions(ranges, {{"H", 3}, {"KH", 5}}); }),
             "these sizes do not fit: KH <= H does not hold for H = 3, KH = 5; "
             "subscript 0 of I, 'h + kh', must stay inside [0, H)");
   EXPECT_EQ(
-      message<ArgumentError>([&] {
-        check_preconditions(ranges, {{"H", 5}, {"KH", 5}});
-      }),
+      message<ArgumentError>([&] { check_preconditions(ranges, {{"H", 5}, {"KH", 5}}); }),
       "the extent of the range of index 'h' would be H - KH - 1 = -1 with H = 5, KH = 5; it must not be negative");
   ranges.preconditions.clear();
   ranges.statements.clear();
-  EXPECT_EQ(message<ArgumentError>([&] {
-              check_preconditions(ranges, {{"H", 3}, {"KH", 5}});
-            }),
+  EXPECT_EQ(message<ArgumentError>([&] { check_preconditions(ranges, {{"H", 3}, {"KH", 5}}); }),
             "the extent of dimension 0 of 'O' would be H - KH + 1 = -1 with H = 3, KH = 5; it must not be negative");
 }
 

@@ -8,11 +8,11 @@
 #include <sstream>
 
 #include "tc/base/str.h"
-#include "tc/lang/builtins.h"
-#include "tc/lang/check.h"
-#include "tc/lang/lexer.h"
-#include "tc/lang/parse.h"
-#include "tc/lang/print.h"
+#include "tc/lang/check/check.h"
+#include "tc/lang/syntax/builtins.h"
+#include "tc/lang/syntax/lexer.h"
+#include "tc/lang/syntax/parse.h"
+#include "tc/lang/syntax/print.h"
 
 /// parse(print(x)) == x and print(parse(print(x))) == print(x), over random trees and the programs of programs/;
 /// texts that are no programs give a SyntaxError and nothing worse.

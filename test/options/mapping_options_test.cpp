@@ -19,8 +19,7 @@ std::string one_line(std::string code) {
   for (auto at = code.find(" ."); at != std::string::npos; at = code.find(" .")) code.erase(at, 1);
   return code;
 }
-#define ROW(text, code, python) \
-  { text, one_line("tc::options::" #code), python, code }
+#define ROW(text, code, python) {text, one_line("tc::options::" #code), python, code}
 
 struct Row {
   std::string text, cpp, python;

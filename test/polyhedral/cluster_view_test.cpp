@@ -1,4 +1,4 @@
-#include "tc/polyhedral/cluster_view.h"
+#include "tc/polyhedral/core/cluster_view.h"
 
 #include <gtest/gtest.h>
 

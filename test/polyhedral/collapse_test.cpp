@@ -1,15 +1,15 @@
-#include "tc/polyhedral/collapse.h"
+#include "tc/polyhedral/schedule/collapse.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "tc/polyhedral/cluster_view.h"
-#include "tc/polyhedral/generate.h"
-#include "tc/polyhedral/map_to_cpu.h"
-#include "tc/polyhedral/pack.h"
-#include "tc/polyhedral/schedule.h"
-#include "tc/polyhedral/verify.h"
+#include "tc/polyhedral/core/cluster_view.h"
+#include "tc/polyhedral/generate/generate.h"
+#include "tc/polyhedral/laws/verify.h"
+#include "tc/polyhedral/map_cpu/map_to_cpu.h"
+#include "tc/polyhedral/map_cpu/pack.h"
+#include "tc/polyhedral/schedule/schedule.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/scop_builder.h"
 #include "test/support/simulate.h"

@@ -1,8 +1,8 @@
-#include "tc/polyhedral/contract.h"
+#include "tc/polyhedral/map/contract.h"
 
 #include <gtest/gtest.h>
 
-#include "tc/polyhedral/cluster_view.h"
+#include "tc/polyhedral/core/cluster_view.h"
 #include "test/polyhedral/mapping_passes_fixture.h"
 #include "test/support/simulate.h"
 

@@ -1,4 +1,4 @@
-#include "tc/polyhedral/dependences.h"
+#include "tc/polyhedral/core/dependences.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tc/polyhedral/gather_coincident.h"
+#include "tc/polyhedral/schedule/gather_coincident.h"
 
 #include <gtest/gtest.h>
 

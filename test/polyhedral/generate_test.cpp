@@ -1,4 +1,4 @@
-#include "tc/polyhedral/generate.h"
+#include "tc/polyhedral/generate/generate.h"
 
 #include <gtest/gtest.h>
 

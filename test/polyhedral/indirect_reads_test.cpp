@@ -1,10 +1,10 @@
-#include "tc/polyhedral/indirect_reads.h"
+#include "tc/polyhedral/core/indirect_reads.h"
 
-#include "tc/polyhedral/cluster_view.h"
-#include "tc/polyhedral/generate.h"
-#include "tc/polyhedral/instances.h"
-#include "tc/polyhedral/map_to_grid.h"
-#include "tc/polyhedral/verify.h"
+#include "tc/polyhedral/core/cluster_view.h"
+#include "tc/polyhedral/core/instances.h"
+#include "tc/polyhedral/generate/generate.h"
+#include "tc/polyhedral/laws/verify.h"
+#include "tc/polyhedral/map_grid/map_to_grid.h"
 #include "test/polyhedral/mapping_passes_fixture.h"
 #include "test/support/rejects.h"
 

@@ -1,4 +1,4 @@
-#include "tc/polyhedral/isl.h"
+#include "tc/polyhedral/core/isl.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "tc/polyhedral/map_to_cpu.h"
+#include "tc/polyhedral/map_cpu/map_to_cpu.h"
 
 #include <gtest/gtest.h>
 

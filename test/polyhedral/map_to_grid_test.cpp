@@ -1,10 +1,10 @@
-#include "tc/polyhedral/map_to_grid.h"
+#include "tc/polyhedral/map_grid/map_to_grid.h"
 
-#include "tc/polyhedral/barriers.h"
-#include "tc/polyhedral/copy_dimensions.h"
-#include "tc/polyhedral/generate.h"
-#include "tc/polyhedral/grid_tree.h"
-#include "tc/polyhedral/verify.h"
+#include "tc/polyhedral/generate/generate.h"
+#include "tc/polyhedral/laws/verify.h"
+#include "tc/polyhedral/map_grid/barriers.h"
+#include "tc/polyhedral/map_grid/copy_dimensions.h"
+#include "tc/polyhedral/map_grid/grid_tree.h"
 #include "test/polyhedral/mapping_passes_fixture.h"
 #include "test/support/rejects.h"
 

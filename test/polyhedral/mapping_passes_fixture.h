@@ -1,9 +1,9 @@
 #pragma once
 
+#include "tc/polyhedral/core/instances.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/schedule_builder.h"
 #include "test/support/scop_builder.h"
-#include "tc/polyhedral/instances.h"
 
 namespace tc::polyhedral {
 

@@ -1,13 +1,13 @@
-#include "tc/polyhedral/pack.h"
+#include "tc/polyhedral/map_cpu/pack.h"
 
 #include <gtest/gtest.h>
 
+#include "tc/polyhedral/laws/verify.h"
+#include "tc/polyhedral/map_cpu/map_to_cpu.h"
+#include "tc/polyhedral/schedule/schedule.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/scops.h"
 #include "test/support/simulate.h"
-#include "tc/polyhedral/map_to_cpu.h"
-#include "tc/polyhedral/schedule.h"
-#include "tc/polyhedral/verify.h"
 
 namespace tc::polyhedral {
 namespace {

@@ -1,4 +1,4 @@
-#include "tc/polyhedral/privatise_reduction.h"
+#include "tc/polyhedral/map/privatise_reduction.h"
 
 #include <gtest/gtest.h>
 

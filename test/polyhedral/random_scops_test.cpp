@@ -5,8 +5,8 @@
 
 #include "tc/base/error.h"
 #include "tc/options/mapping_options.h"
-#include "tc/polyhedral/schedule.h"
-#include "tc/polyhedral/verify.h"
+#include "tc/polyhedral/laws/verify.h"
+#include "tc/polyhedral/schedule/schedule.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/random_scop.h"
 #include "test/support/simulate.h"

@@ -1,4 +1,4 @@
-#include "tc/polyhedral/schedule.h"
+#include "tc/polyhedral/schedule/schedule.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tc/polyhedral/schedule_walk.h"
+#include "tc/polyhedral/core/schedule_walk.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tc/polyhedral/scop.h"
+#include "tc/polyhedral/core/scop.h"
 
 #include <gtest/gtest.h>
 

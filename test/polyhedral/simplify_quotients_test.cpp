@@ -1,9 +1,9 @@
-#include "tc/polyhedral/simplify_quotients.h"
+#include "tc/polyhedral/generate/simplify_quotients.h"
 
 #include <gtest/gtest.h>
 
 #include "tc/base/str.h"
-#include "tc/polyhedral/isl.h"
+#include "tc/polyhedral/core/isl.h"
 #include "test/support/isl_fixture.h"
 
 namespace tc::polyhedral {

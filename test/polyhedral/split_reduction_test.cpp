@@ -1,10 +1,10 @@
-#include "tc/polyhedral/split_reduction.h"
+#include "tc/polyhedral/map/split_reduction.h"
 
 #include <gtest/gtest.h>
 
-#include "tc/polyhedral/cluster_view.h"
-#include "tc/polyhedral/schedule.h"
-#include "tc/polyhedral/verify.h"
+#include "tc/polyhedral/core/cluster_view.h"
+#include "tc/polyhedral/laws/verify.h"
+#include "tc/polyhedral/schedule/schedule.h"
 #include "test/polyhedral/mapping_passes_fixture.h"
 #include "test/support/simulate.h"
 

@@ -1,4 +1,4 @@
-#include "tc/polyhedral/stage_tensor.h"
+#include "tc/polyhedral/map/stage_tensor.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tc/polyhedral/tile_cluster.h"
+#include "tc/polyhedral/map_cpu/tile_cluster.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "tc/polyhedral/verify_ast.h"
+#include "tc/polyhedral/laws/verify_ast.h"
 
 #include <gtest/gtest.h>
 
-#include "tc/polyhedral/ast_functions.h"
+#include "tc/polyhedral/generate/ast_functions.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/rejects.h"
 #include "test/support/schedule_builder.h"

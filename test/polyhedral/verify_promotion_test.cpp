@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "tc/polyhedral/verify.h"
+#include "tc/polyhedral/laws/verify.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/rejects.h"
 #include "test/support/schedule_builder.h"

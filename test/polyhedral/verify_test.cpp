@@ -1,9 +1,9 @@
-#include "tc/polyhedral/verify.h"
+#include "tc/polyhedral/laws/verify.h"
 
 #include <gtest/gtest.h>
 
 #include "tc/options/mapping_options.h"
-#include "tc/polyhedral/schedule.h"
+#include "tc/polyhedral/schedule/schedule.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/rejects.h"
 #include "test/support/schedule_builder.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tc/polyhedral/schedule.h"
+#include "tc/polyhedral/schedule/schedule.h"
 #include "tc/strategy/choose_mapping.h"
 #include "tc/strategy/price_cluster.h"
 #include "test/support/isl_fixture.h"
@@ -44,11 +44,8 @@ class ChooseFusionTest : public polyhedral::IslTest {
 
   Scop copy(const std::string& box, const std::string& read, std::vector<std::int64_t> from,
             std::vector<std::int64_t> to) const {
-    auto scop = ScopBuilder(context())
-                    .input("A", from)
-                    .output("C", to)
-                    .statement("S[i, j] : " + box, "C[i, j]", {read})
-                    .scop();
+    auto scop =
+        ScopBuilder(context()).input("A", from).output("C", to).statement("S[i, j] : " + box, "C[i, j]", {read}).scop();
     scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), {});
     return scop;
   }

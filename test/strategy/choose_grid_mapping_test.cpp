@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "tc/base/error.h"
-#include "tc/polyhedral/instances.h"
-#include "tc/polyhedral/schedule.h"
+#include "tc/polyhedral/core/instances.h"
+#include "tc/polyhedral/schedule/schedule.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/scop_builder.h"
 

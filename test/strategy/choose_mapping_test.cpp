@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tc/polyhedral/schedule.h"
+#include "tc/polyhedral/schedule/schedule.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/scop_builder.h"
 

@@ -5,10 +5,10 @@
 #include <random>
 
 #include "tc/options/mapping_options.h"
-#include "tc/polyhedral/collapse.h"
-#include "tc/polyhedral/map_to_cpu.h"
-#include "tc/polyhedral/schedule.h"
-#include "tc/polyhedral/verify.h"
+#include "tc/polyhedral/laws/verify.h"
+#include "tc/polyhedral/map_cpu/map_to_cpu.h"
+#include "tc/polyhedral/schedule/collapse.h"
+#include "tc/polyhedral/schedule/schedule.h"
 #include "tc/strategy/choose_mapping.h"
 #include "test/support/random_scop.h"
 #include "test/support/simulate.h"

@@ -9,9 +9,9 @@
 #include <set>
 #include <sstream>
 
-#include "tc/polyhedral/dependences.h"
-#include "tc/polyhedral/map_to_cpu.h"
-#include "tc/polyhedral/schedule.h"
+#include "tc/polyhedral/core/dependences.h"
+#include "tc/polyhedral/map_cpu/map_to_cpu.h"
+#include "tc/polyhedral/schedule/schedule.h"
 #include "tc/strategy/choose_mapping.h"
 #include "test/support/address_stream.h"
 #include "test/support/cache_simulator.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tc/polyhedral/indirect_reads.h"
+#include "tc/polyhedral/core/indirect_reads.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/scop_builder.h"
 

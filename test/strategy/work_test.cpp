@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tc/lang/check.h"
-#include "tc/lang/parse.h"
+#include "tc/lang/check/check.h"
+#include "tc/lang/syntax/parse.h"
 #include "test/support/interpret_text.h"
 
 namespace tc::strategy {

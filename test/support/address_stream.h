@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tc/polyhedral/generate.h"
+#include "tc/polyhedral/generate/generate.h"
 
 namespace tc::polyhedral {
 

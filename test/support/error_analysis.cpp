@@ -10,9 +10,9 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
-#include "tc/lang/arithmetic.h"
-#include "tc/lang/evaluate.h"
-#include "tc/lang/interpret.h"
+#include "tc/lang/interpret/arithmetic.h"
+#include "tc/lang/interpret/evaluate.h"
+#include "tc/lang/interpret/interpret.h"
 #include "test/support/host_tensor.h"
 
 namespace tc::test {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tc/base/tensor.h"
-#include "tc/lang/ranges.h"
+#include "tc/lang/interpret/ranges.h"
 
 namespace tc::test {
 

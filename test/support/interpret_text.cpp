@@ -6,11 +6,11 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
-#include "tc/lang/arithmetic.h"
-#include "tc/lang/check.h"
-#include "tc/lang/inline.h"
-#include "tc/lang/interpret.h"
-#include "tc/lang/parse.h"
+#include "tc/lang/check/check.h"
+#include "tc/lang/check/inline.h"
+#include "tc/lang/interpret/arithmetic.h"
+#include "tc/lang/interpret/interpret.h"
+#include "tc/lang/syntax/parse.h"
 
 namespace tc::test {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "tc/lang/inline.h"
-#include "tc/lang/ranges.h"
-#include "tc/lang/tree.h"
+#include "tc/lang/check/inline.h"
+#include "tc/lang/interpret/ranges.h"
+#include "tc/lang/syntax/tree.h"
 #include "test/support/host_tensor.h"
 
 namespace tc::test {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tc/polyhedral/isl.h"
+#include "tc/polyhedral/core/isl.h"
 
 namespace tc::polyhedral {
 

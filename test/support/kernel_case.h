@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "tc/halide_bridge/raise.h"
-#include "tc/polyhedral/generate.h"
-#include "tc/polyhedral/isl.h"
+#include "tc/halide_bridge/raise/raise.h"
+#include "tc/polyhedral/core/isl.h"
+#include "tc/polyhedral/generate/generate.h"
 #include "test/support/scop_builder.h"
 
 namespace tc::cpu {

@@ -2,7 +2,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
-#include "tc/lang/interpret.h"
+#include "tc/lang/interpret/interpret.h"
 
 namespace tc::test {
 namespace {

@@ -50,7 +50,8 @@ struct CallText {
 
   std::string text() const;
   /// What def \p index gives, seen from 0. \p held: what its return holds, where it accumulates. Throws DoesNotFit.
-  std::vector<Boxed> evaluate(std::size_t index, const std::vector<Boxed>& arguments, const Boxed* held = nullptr) const;
+  std::vector<Boxed> evaluate(std::size_t index, const std::vector<Boxed>& arguments,
+                              const Boxed* held = nullptr) const;
 };
 
 CallText random_calls(Random& random);

@@ -4,7 +4,7 @@
 #include <cctype>
 
 #include "tc/base/str.h"
-#include "tc/lang/parse.h"
+#include "tc/lang/syntax/parse.h"
 #include "test/support/random_value.h"
 
 namespace tc::test {

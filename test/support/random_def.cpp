@@ -5,7 +5,7 @@
 #include <set>
 
 #include "tc/base/str.h"
-#include "tc/lang/arithmetic.h"
+#include "tc/lang/interpret/arithmetic.h"
 #include "test/support/random_params.h"
 
 namespace tc::test {

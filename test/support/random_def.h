@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "tc/lang/ranges.h"
-#include "tc/lang/tree.h"
+#include "tc/lang/interpret/ranges.h"
+#include "tc/lang/syntax/tree.h"
 #include "test/support/random_program.h"
 #include "test/support/random_value.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "tc/base/str.h"
-#include "tc/lang/print.h"
+#include "tc/lang/syntax/print.h"
 #include "test/support/random_contraction.h"
 #include "test/support/random_def.h"
 #include "test/support/random_value.h"

@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "tc/lang/ranges.h"
-#include "tc/lang/tree.h"
+#include "tc/lang/interpret/ranges.h"
+#include "tc/lang/syntax/tree.h"
 #include "test/support/interpret_text.h"
 
 namespace tc::test {

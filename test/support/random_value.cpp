@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tc/lang/arithmetic.h"
+#include "tc/lang/interpret/arithmetic.h"
 
 namespace tc::test {
 

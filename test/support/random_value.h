@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "tc/lang/ranges.h"
-#include "tc/lang/tree.h"
+#include "tc/lang/interpret/ranges.h"
+#include "tc/lang/syntax/tree.h"
 
 /// Random typed expressions; the inner part of random_program.
 namespace tc::test {

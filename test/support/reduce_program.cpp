@@ -103,7 +103,7 @@ class Reducer {
       candidate.file.defs.erase(candidate.file.defs.begin() + static_cast<std::ptrdiff_t>(d));
       progress = keep_if_failing(candidate) || progress;
     }
-    auto drop = [&](std::vector<TensorDecl> Def::*list) {
+    auto drop = [&](std::vector<TensorDecl> Def::* list) {
       for (std::size_t p = (program_.def().*list).size(); p-- > 0;) {
         RandomProgram candidate = program_;
         auto& decls = candidate.file.defs.back().*list;

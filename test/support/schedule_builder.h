@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "tc/polyhedral/isl.h"
+#include "tc/polyhedral/core/isl.h"
 
 /// Schedule trees written as nested calls, where sizes or shapes vary; where the tree is the point of a test, write
 /// YAML.

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tc/base/str.h"
-#include "tc/polyhedral/scop.h"
+#include "tc/polyhedral/core/scop.h"
 
 namespace tc::polyhedral {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "tc/polyhedral/schedule_walk.h"
-#include "tc/polyhedral/scop.h"
+#include "tc/polyhedral/core/schedule_walk.h"
+#include "tc/polyhedral/core/scop.h"
 
 /// Runs a scheduled scop instance by instance: an oracle for schedules and mappings that knows nothing of dependences.
 namespace tc::polyhedral {

@@ -1,0 +1,99 @@
+#include "tc/cpu/stmt/loop_reads.h"
+
+namespace tc::cpu {
+namespace {
+
+namespace ir = Halide::Internal;
+using Halide::Expr;
+using ir::Stmt;
+
+class Reads : public ir::IRVisitor {
+ public:
+  std::vector<Read> found;
+
+ private:
+  using ir::IRVisitor::visit;
+
+  void visit(const ir::Load* op) override {
+    const auto* ramp = op->index.as<ir::Ramp>();
+    bool dense = ramp && ir::is_const_one(ramp->stride) && ramp->base.type().is_scalar();
+    if (dense) add({op->name, ramp->base, op->type.element_of(), ramp->lanes});
+    if (op->index.type().is_scalar()) add({op->name, op->index, op->type, 1});
+    ir::IRVisitor::visit(op);
+  }
+  void visit(const ir::LetStmt* op) override {
+    bound_inside_.push(op->name);
+    ir::IRVisitor::visit(op);
+  }
+
+  void add(const Read& read) {
+    if (!ir::expr_uses_vars(read.start, bound_inside_)) found.push_back(read);
+  }
+
+  ir::Scope<> bound_inside_;
+};
+
+class Insert : public ir::IRMutator {
+ public:
+  explicit Insert(const Additions& additions) : additions_(additions) {}
+
+ private:
+  using ir::IRMutator::visit;
+
+  Stmt visit(const ir::For* op) override {
+    auto found = additions_.find(op);
+    Stmt body = mutate(op->body);
+    if (found != additions_.end()) {
+      auto parts = found->second;
+      parts.push_back(body);
+      body = ir::Block::make(parts);
+    }
+    return ir::For::make(op->name, op->min, op->extent, op->for_type, op->device_api, body);
+  }
+
+  const Additions& additions_;
+};
+
+}  // namespace
+
+std::vector<Read> reads_of(const Stmt& body) {
+  Reads reads;
+  ir::substitute_in_all_lets(body).accept(&reads);
+  return reads.found;
+}
+
+bool has_loops(const Stmt& body) {
+  struct Finder : ir::IRVisitor {
+    using ir::IRVisitor::visit;
+    bool found = false;
+    void visit(const ir::For*) override { found = true; }
+  } finder;
+  body.accept(&finder);
+  return finder.found;
+}
+
+std::optional<std::int64_t> step_of(const Expr& start, const std::string& loop) {
+  if (!ir::expr_uses_var(start, loop)) return 0;
+  Expr next = ir::substitute(loop, ir::Variable::make(Halide::Int(32), loop) + 1, start);
+  Expr step = ir::simplify(next - start);
+  const auto* number = ir::as_const_int(step);
+  return number ? std::optional<std::int64_t>(*number) : std::nullopt;
+}
+
+Expr moved(const Expr& start, std::int64_t elements) {
+  bool narrow = elements == static_cast<std::int32_t>(elements);
+  Expr from = narrow ? start : Halide::cast<std::int64_t>(start);
+  return ir::simplify(from + ir::make_const(from.type(), elements));
+}
+
+Stmt prefetch_of(const std::string& buffer, const Expr& index, const Halide::Type& type) {
+  Expr base = ir::Variable::make(Halide::Handle(), buffer);
+  Expr offset = Halide::cast<std::int64_t>(index) * type.bytes();
+  return ir::Evaluate::make(ir::Call::make(Halide::Int(32), "tc_prefetch", {base, offset}, ir::Call::Extern));
+}
+
+Stmt insert(const Additions& additions, const Stmt& body) {
+  return additions.empty() ? body : Insert(additions).mutate(body);
+}
+
+}  // namespace tc::cpu

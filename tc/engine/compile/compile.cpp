@@ -1,0 +1,347 @@
+#include "tc/engine/compile/compile.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "tc/base/check_tensor.h"
+#include "tc/base/str.h"
+#include "tc/engine/compile/pipeline.h"
+#include "tc/engine/compile/supervise.h"
+#include "tc/engine/define/typed_errors.h"
+#include "tc/engine/run/in_place.h"
+#include "tc/engine/run/overlap.h"
+#include "tc/halide_bridge/lower/program.h"
+#include "tc/lang/interpret/interpret.h"
+#include "tc/lang/syntax/print.h"
+
+namespace tc::engine {
+namespace {
+
+using StageList = std::vector<Stage<CompileState>>;
+
+/// The stages to replace of those in \p stages.
+StageOptions<CompileState> options_for(const StageOptions<CompileState>& options, const StageList& stages) {
+  auto result = options;
+  std::erase_if(result.replace, [&](const auto& entry) {
+    return std::none_of(stages.begin(), stages.end(), [&](const auto& stage) { return stage.name == entry.first; });
+  });
+  return result;
+}
+
+/// Throws OptionsError unless each replaced stage is one of \p stages.
+void check_replacements(const StageOptions<CompileState>& options, const StageList& stages) {
+  for (const auto& [name, text] : options.replace)
+    if (std::none_of(stages.begin(), stages.end(), [&](const auto& stage) { return stage.name == name; })) {
+      std::vector<std::string> names;
+      for (const auto& stage : stages)
+        if (stage.parse) names.push_back(stage.name);
+      throw OptionsError(str("there is no stage '", name, "' to replace; these have a text form: ", join(names)));
+    }
+}
+
+/// How far a pipeline goes: to mapped schedules, or on to machine code.
+enum class Until { Mapped, Code };
+
+/// Does stage \p name, which may carry the number of a launch, make code of a mapped schedule?
+bool makes_code(const std::string& name) {
+  auto plain = name.substr(0, name.find('.'));
+  return plain == "generate" || plain == "raise" || plain == "emit";
+}
+
+/// lower, then the stages of every launch, over \p state. Dumps go to a folder of the def's name.
+std::vector<StageRecord> run_pipeline(CompileState& state, StageOptions<CompileState> options, Until until) {
+  if (!options.dump_directory.empty()) options.dump_directory += "/" + state.function->name();
+  auto records = run_stages(lower_stages(), state, options_for(options, lower_stages()));
+  StageList stages;
+  for (std::size_t i = 0; i < state.launches.size(); ++i)
+    for (auto& stage : launch_stages(i, state.launches.size()))
+      if (until == Until::Code || !makes_code(stage.name)) stages.push_back(std::move(stage));
+  if (until == Until::Code && state.target.is_cuda()) stages.push_back(build_stage());
+  check_replacements(options, stages);
+  options.first_number = static_cast<int>(records.size());
+  auto rest = run_stages(stages, state, options);
+  records.insert(records.end(), rest.begin(), rest.end());
+  return records;
+}
+
+/// Tells a supervision which context is at work, and at its end that none is.
+class Watched {
+ public:
+  Watched(CompileState& state, Supervision& supervision) : state_(state), supervision_(supervision) {
+    state.cancellation = supervision.cancellation();
+    state.watch = [&](polyhedral::Context* context) { supervision.watch(context); };
+  }
+  ~Watched() {
+    supervision_.watch(nullptr);
+    state_.watch = nullptr;
+  }
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+
+ private:
+  CompileState& state_;
+  Supervision& supervision_;
+};
+
+/// Runs the pipeline under \p supervision. What fails because it has to stop says so.
+std::vector<StageRecord> run_watched(CompileState& state, const CompileOptions& options, Until until,
+                                     Supervision& supervision) {
+  Watched watched(state, supervision);
+  auto how = options.stages;
+  how.cancellation = supervision.cancellation();
+  try {
+    return run_pipeline(state, how, until);
+  } catch (...) {
+    supervision.cancellation().check("the compiler");
+    throw;
+  }
+}
+
+/// What a compile with \p options may take from now.
+Limits limits_of(const CompileOptions& options) {
+  Limits limits{options.stages.cancellation.child(), options.memory_limit};
+  limits.cancellation.set_time_limit(options.time_limit);
+  return limits;
+}
+
+/// The bytes that \p tensor takes in memory. Throws ResourceError for more than addresses reach.
+std::size_t bytes_of(const polyhedral::Tensor& tensor) {
+  TensorSpec spec{tensor.type, tensor.extent, tensor.strides};
+  try {
+    check_tensor(spec, str("the temporary '", tensor.name, "'"));
+  } catch (const ArgumentError& error) {
+    throw ResourceError(error.what());
+  }
+  return static_cast<std::size_t>(element_span(spec).high + 1) * static_cast<std::size_t>(byte_size(tensor.type));
+}
+
+/// The lifetimes of the temporaries in memory, by launch. Launches are opaque to each other, so ranges of dead
+/// temporaries can be used again; within one launch a code generator may assume that two buffers are apart. The word at
+/// which blocks wait for each other is kept from one run to the next.
+std::vector<Lifetime> lifetimes(const CompileState& state) {
+  std::map<std::string, Lifetime> found;
+  auto note = [&](const polyhedral::Scop& scop, const std::vector<std::string>& buffers, int launch) {
+    for (const auto& tensor : scop.tensors) {
+      if (tensor.storage != polyhedral::Tensor::Storage::Workspace) continue;
+      if (std::find(buffers.begin(), buffers.end(), tensor.name) == buffers.end()) continue;
+      auto& life = found.try_emplace(tensor.name, Lifetime{tensor.name, 0, launch, 0}).first->second;
+      life.bytes = std::max(life.bytes, bytes_of(tensor));
+      life.last = launch;
+    }
+  };
+  bool waits = false;
+  for (std::size_t i = 0; i < state.launches.size(); ++i) {
+    const auto& launch = state.launches[i];
+    if (launch.scop) note(*launch.scop, launch.buffers, static_cast<int>(i));
+    for (const auto& part : launch.kernels) note(part.kernel.scop, part.buffers, static_cast<int>(i));
+    waits = waits || std::any_of(launch.texts.begin(), launch.texts.end(),
+                                 [](const auto& text) { return text.shape.cooperative; });
+  }
+  std::vector<Lifetime> result;
+  if (waits) result.push_back({cuda::barrier_word, sizeof(unsigned), 0, static_cast<int>(state.launches.size()) - 1});
+  for (auto& [name, life] : found) result.push_back(std::move(life));
+  return result;
+}
+
+Slot slot_of(const std::string& buffer, const CompileState& state, const WorkspacePlan& plan) {
+  for (std::size_t i = 0; i < state.arguments.size(); ++i)
+    if (state.arguments[i].name == buffer) return {static_cast<int>(i), 0};
+  auto offset = plan.offsets.find(buffer);
+  if (offset == plan.offsets.end())
+    throw InternalError(str("buffer '", buffer, "' is neither an argument nor planned"));
+  return {-1, offset->second};
+}
+
+std::vector<InPlace> in_place(const Function& function, const std::vector<Argument>& arguments) {
+  auto index = [&](const std::string& name) {
+    auto found = std::find_if(arguments.begin(), arguments.end(), [&](const auto& a) { return a.name == name; });
+    return static_cast<int>(found - arguments.begin());
+  };
+  std::vector<InPlace> result;
+  for (const auto& [input, output] : in_place_pairs(function.def)) {
+    InPlace pair{index(input), index(output)};
+    const auto& mins = arguments[pair.output].mins;
+    if (std::all_of(mins.begin(), mins.end(), [](auto min) { return min == 0; })) result.push_back(pair);
+  }
+  return result;
+}
+
+Image make_image(const CompileState& state) {
+  Image image;
+  auto plan = plan_workspace(lifetimes(state));
+  image.workspace_bytes = plan.bytes;
+  int next_kernel = 0;
+  for (std::size_t i = 0; i < state.launches.size(); ++i) {
+    const auto& made = state.launches[i];
+    auto add = [&](LaunchCode launch, const std::vector<std::string>& buffers) {
+      for (const auto& buffer : buffers) launch.slots.push_back(slot_of(buffer, state, plan));
+      image.launches.push_back(std::move(launch));
+    };
+    for (const auto& text : made.texts) add({{}, next_kernel++, {}, {}}, text.buffers);
+    if (made.kernels.empty()) add({made.code, -1, {}, {}}, made.buffers);
+    if (!made.kernels.empty() || !made.code.bytes.empty())
+      for (const auto& check : state.program->launches[i].checks)
+        image.launches.back().tests.push_back({slot_of(check.flag, state, plan).offset, check.message});
+  }
+  image.device = state.device;
+  return image;
+}
+
+/// The def run by the interpreter, on the pointers of all arguments.
+Executable::Interpreter make_interpreter(const std::shared_ptr<const Function>& function,
+                                         const std::vector<Argument>& arguments, const lang::SizeMap& sizes) {
+  return [=](void* const* pointers) {
+    std::map<std::string, TensorView> tensors;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      TensorView view;
+      static_cast<TensorSpec&>(view) = arguments[i].spec;
+      view.data = pointers[i];
+      tensors.emplace(arguments[i].name, std::move(view));
+    }
+    lang::interpret(function->def, function->ranges, sizes, tensors);
+  };
+}
+
+CompileState start_state(const Function& function, const std::vector<TensorSpec>& inputs,
+                         const std::vector<TensorSpec>& outputs, const CompileOptions& options) {
+  CompileState state;
+  state.function = &function;
+  state.arguments = make_arguments(function, inputs, outputs, options);
+  state.sizes = bind_inputs(function, inputs);
+  state.target = options.target;
+  state.mapping = options.mapping.values();
+  return state;
+}
+
+std::shared_ptr<const Executable> run_compile(const std::shared_ptr<const Function>& function,
+                                              const std::vector<TensorSpec>& inputs,
+                                              const std::vector<TensorSpec>& outputs, const CompileOptions& options,
+                                              Supervision& supervision) {
+  auto start = std::chrono::steady_clock::now();
+  auto state = start_state(*function, inputs, outputs, options);
+  CompileStats stats;
+  Image image;
+  Executable::Interpreter interpreter;
+  if (options.interpret) {
+    interpreter = make_interpreter(function, state.arguments, state.sizes);
+  } else {
+    stats.records = run_watched(state, options, Until::Code, supervision);
+    image = make_image(state);
+  }
+  image.function = function->name();
+  image.source = lang::print(function->def);
+  image.target = to_string(options.target);
+  image.options = options.mapping.to_text();
+  if (!options.target.is_cuda()) image.in_place = in_place(*function, state.arguments);
+  image.arguments = std::move(state.arguments);
+  stats.fallbacks = std::move(state.fallbacks);
+  stats.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return std::make_shared<Executable>(std::move(image), std::move(stats), std::move(interpreter));
+}
+
+/// How to see a failure again.
+auto reproduction_for(const Function& function, const std::vector<TensorSpec>& inputs, const CompileOptions& options) {
+  return [&] {
+    return reproduction_of(lang::print(function.def), inputs, to_string(options.target), options.mapping.to_text());
+  };
+}
+
+}  // namespace
+
+std::vector<Argument> make_arguments(const Function& function, const std::vector<TensorSpec>& inputs,
+                                     const std::vector<TensorSpec>& outputs) {
+  auto infos = infer_output_tensor_info(function, inputs);
+  if (!outputs.empty() && outputs.size() != infos.size())
+    throw ArgumentError(str("'", function.name(), "' has ", infos.size(), " outputs, ", outputs.size(), " were given"));
+  std::vector<Argument> arguments;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    arguments.push_back({function.def.params[i].name, normalised(inputs[i]), false, false,
+                         std::vector<std::int64_t>(inputs[i].shape.size(), 0)});
+  for (std::size_t i = 0; i < infos.size(); ++i) {
+    const TensorSpec& spec = outputs.empty() ? infos[i] : outputs[i];
+    check_tensor(spec, str("output '", infos[i].name, "' of '", function.name(), "'"));
+    if (spec.dtype != infos[i].dtype || spec.shape != infos[i].shape)
+      throw ArgumentError(str("output '", infos[i].name, "' of '", function.name(), "' is ",
+                              contiguous(infos[i].dtype, infos[i].shape), ", ", contiguous(spec.dtype, spec.shape),
+                              " was given"));
+    arguments.push_back({infos[i].name, normalised(spec), true, infos[i].read, infos[i].mins});
+  }
+  return arguments;
+}
+
+std::vector<Argument> make_arguments(const Function& function, const std::vector<TensorSpec>& inputs,
+                                     const std::vector<TensorSpec>& outputs, const CompileOptions& options) {
+  auto arguments = make_arguments(function, inputs, outputs);
+  for (const auto& name : options.unaligned) {
+    auto same = std::find_if(arguments.begin(), arguments.end(), [&](const auto& a) { return a.name == name; });
+    if (same == arguments.end())
+      throw ArgumentError(str("'", function.name(), "' has no tensor '", name, "' that may begin anywhere"));
+    same->aligned = !options.target.is_cuda() || same->spec.shape.empty();
+  }
+  return arguments;
+}
+
+std::set<std::string> unaligned_names(const std::vector<Argument>& arguments) {
+  std::set<std::string> names;
+  for (const auto& argument : arguments)
+    if (!argument.aligned) names.insert(argument.name);
+  return names;
+}
+
+std::set<std::string> unaligned_names(const Function& function, const std::vector<TensorView>& tensors) {
+  std::vector<std::string> all;
+  for (const auto& param : function.def.params) all.push_back(param.name);
+  for (const auto& ret : function.def.returns) all.push_back(ret.name);
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < std::min(all.size(), tensors.size()); ++i)
+    if (!is_aligned(tensors[i], tensors[i].data)) names.insert(all[i]);
+  return names;
+}
+
+std::vector<TensorSpec> specs(const std::vector<Argument>& arguments, bool output) {
+  std::vector<TensorSpec> result;
+  for (const auto& argument : arguments)
+    if (argument.output == output) result.push_back(argument.spec);
+  return result;
+}
+
+std::string cache_key(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options) {
+  TextStream key;
+  key << function.name() << " " << function.key << "\n";
+  for (const auto& argument : arguments)
+    key << argument.name << " " << argument.spec << (argument.aligned ? "; " : " unaligned; ");
+  key << "\n" << options.target << "\n" << options.mapping.to_text() << (options.interpret ? "\ninterpret" : "");
+  for (const auto& [stage, text] : options.stages.replace) key << "\n" << stage << ": " << text;
+  return key.str();
+}
+
+CompileState map_launches(const std::shared_ptr<const Function>& function, const std::vector<Argument>& arguments,
+                          const CompileOptions& options, const std::function<void(CompileState&)>& then) {
+  auto result = std::make_shared<std::optional<CompileState>>();
+  auto inputs = specs(arguments, false);
+  auto how = options;
+  how.unaligned = unaligned_names(arguments);
+  with_typed_errors("map", reproduction_for(*function, inputs, options), [&] {
+    run_supervised(limits_of(options), "the compiler", [=](Supervision& supervision) {
+      auto state = start_state(*function, inputs, specs(arguments, true), how);
+      run_watched(state, how, Until::Mapped, supervision);
+      if (then) then(state);
+      result->emplace(std::move(state));
+    });
+  });
+  return std::move(**result);
+}
+
+std::shared_ptr<const Executable> compile(const std::shared_ptr<const Function>& function,
+                                          const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
+                                          const CompileOptions& options) {
+  auto result = std::make_shared<std::shared_ptr<const Executable>>();
+  with_typed_errors("compile", reproduction_for(*function, inputs, options), [&] {
+    run_supervised(limits_of(options), "the compiler", [=](Supervision& supervision) {
+      *result = run_compile(function, inputs, outputs, options, supervision);
+    });
+  });
+  return *result;
+}
+
+}  // namespace tc::engine

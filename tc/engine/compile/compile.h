@@ -1,0 +1,69 @@
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tc/base/stage.h"
+#include "tc/base/target.h"
+#include "tc/cache/cache.h"
+#include "tc/engine/define/function.h"
+#include "tc/engine/run/executable.h"
+#include "tc/options/mapping_options.h"
+
+namespace tc::engine {
+
+struct CompileState;
+
+/// Where the mapping options of a compile come from.
+enum class MappingFrom : std::uint8_t {
+  Given,   ///< CompileOptions::mapping
+  Cached,  ///< the best that the cache has for the key, else CompileOptions::mapping
+  Tuned,   ///< the best that the cache has for the key; OptionsError without one
+};
+
+/// How a function is compiled. `target`, the mapping and `unaligned` decide the code, the rest how the work is done.
+struct CompileOptions {
+  Target target = Target::host();
+  options::MappingOptions mapping;
+  std::set<std::string> unaligned;  ///< arguments that may begin anywhere (is_aligned); targets of CPUs do not ask
+  MappingFrom mapping_from = MappingFrom::Given;  ///< obeyed by compile_cached()
+  std::shared_ptr<cache::Cache> cache;            ///< kept between processes; null: none
+  double time_limit = 0;                          ///< seconds; 0: none
+  std::size_t memory_limit = 0;                   ///< bytes the process may grow by; 0: none
+  bool interpret = false;                         ///< run the def by the interpreter instead of machine code
+  StageOptions<CompileState> stages;  ///< laws, texts, dumps, replacements, faults planted by tests, cancellation
+};
+
+/// The machine code of \p function for tensors like \p inputs and \p outputs; empty \p outputs: dense ones.
+///
+/// Throws ArgumentError for tensors that do not fit, OptionsError for options and replacements that mean nothing,
+/// ResourceError past a limit, CancelledError after a request, InternalError for a broken law.
+/// isl running out of its quota is no error: a simpler schedule is used and stats().fallbacks says so.
+std::shared_ptr<const Executable> compile(const std::shared_ptr<const Function>& function,
+                                          const std::vector<TensorSpec>& inputs,
+                                          const std::vector<TensorSpec>& outputs = {},
+                                          const CompileOptions& options = {});
+
+/// The arguments of \p function, normalised. Throws ArgumentError for tensors that do not fit.
+std::vector<Argument> make_arguments(const Function& function, const std::vector<TensorSpec>& inputs,
+                                     const std::vector<TensorSpec>& outputs);
+/// The same; those in \p options.unaligned are not aligned, where its target asks. Throws ArgumentError for a name that
+/// no argument has.
+std::vector<Argument> make_arguments(const Function& function, const std::vector<TensorSpec>& inputs,
+                                     const std::vector<TensorSpec>& outputs, const CompileOptions& options);
+
+/// The names of those of \p arguments that are not aligned.
+std::set<std::string> unaligned_names(const std::vector<Argument>& arguments);
+/// The names of those of \p tensors, inputs of \p function and then its outputs as far as they are given, that are not
+/// aligned (is_aligned), for CompileOptions::unaligned.
+std::set<std::string> unaligned_names(const Function& function, const std::vector<TensorView>& tensors);
+
+/// The specs of the inputs or the outputs among \p arguments.
+std::vector<TensorSpec> specs(const std::vector<Argument>& arguments, bool output);
+
+/// Equal for two compiles that make the same code with the same messages: names of arguments are part of it.
+std::string cache_key(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options);
+
+}  // namespace tc::engine

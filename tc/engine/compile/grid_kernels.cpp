@@ -1,0 +1,87 @@
+#include "tc/engine/compile/grid_kernels.h"
+
+#include <algorithm>
+
+#include "tc/base/str.h"
+#include "tc/engine/compile/quota.h"
+#include "tc/polyhedral/map_grid/phases.h"
+#include "tc/strategy/choose_grid_mapping.h"
+#include "tc/strategy/resident_blocks.h"
+
+namespace tc::engine {
+namespace {
+
+std::int64_t volume(const std::array<std::int64_t, 3>& extents) { return extents[0] * extents[1] * extents[2]; }
+
+/// Blocks that a processor has room for, of the largest of \p kernels, which \p mapping is of. Layouts of shared memory
+/// may need what a block has without asking; tiles of accumulators need half of the registers that a thread can have,
+/// else a quarter is enough.
+std::int64_t room_for(const Kernels& kernels, const polyhedral::GridMapping& mapping, const GridLimits& limits) {
+  std::int64_t bytes = 0;
+  for (const auto& kernel : kernels)
+    if (kernel.shared_bytes > 0) bytes = std::max({bytes, kernel.shared_bytes, limits.block_shared_bytes});
+  const auto& clusters = mapping.clusters;
+  bool tiles = std::any_of(clusters.begin(), clusters.end(), [](const auto& cluster) { return cluster.others.tile; });
+  auto registers = (limits.thread_registers + 1) / (tiles ? 2 : 4);
+  return strategy::resident_blocks(limits, largest(kernels).first, bytes, registers);
+}
+
+}  // namespace
+
+polyhedral::GridKernel map_part(CompileState& state, const LaunchState& launch, const polyhedral::Scop& part,
+                                const polyhedral::GridClusterMapping& plain, polyhedral::GridClusterMapping& mapping) {
+  std::optional<polyhedral::GridKernel> kernel;
+  auto take = [&] { kernel = polyhedral::map_kernel(part, mapping); };
+  with_quota(state, *launch.scop, "map", "a kernel has neither buffers nor register tiles", 1, take, [&] {
+    mapping = plain;
+    with_quota(state, *launch.scop, "map", "a kernel runs in one thread", 1, take, [&] {
+      mapping = {};
+      take();
+    });
+  });
+  return *kernel;
+}
+
+std::pair<std::int64_t, std::int64_t> largest(const Kernels& kernels) {
+  std::int64_t threads = 1, blocks = 1;
+  for (const auto& kernel : kernels) {
+    threads = std::max(threads, volume(kernel.block));
+    blocks = std::max(blocks, volume(kernel.grid));
+  }
+  return {threads, blocks};
+}
+
+Kernels kernels_of(const LaunchState& launch) {
+  Kernels kernels;
+  for (const auto& part : launch.kernels) kernels.push_back(part.kernel);
+  return kernels;
+}
+
+void join_phases(CompileState& state, LaunchState& launch, const std::vector<polyhedral::Scop>& parts,
+                 polyhedral::GridMapping plain) {
+  const auto& limits = state.target.grid;
+  auto kernels = kernels_of(launch);
+  auto mapping = *launch.grid;
+  auto room = room_for(kernels, mapping, limits);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto& grid = kernels[i].grid;
+    if (volume(grid) <= limits.processors * room) continue;
+    mapping.clusters[i].grid = plain.clusters[i].grid = strategy::fit_grid(grid, limits.processors * room);
+    kernels[i] = map_part(state, launch, parts[i], plain.clusters[i], mapping.clusters[i]);
+  }
+  const auto [threads, blocks] = largest(kernels);
+  auto blocks_per_processor = (blocks + limits.processors - 1) / limits.processors;
+  if (blocks_per_processor > room_for(kernels, mapping, limits)) {
+    state.fallbacks.push_back("map found no grid whose blocks fit at once: there are several kernels");
+    return;
+  }
+  for (auto& kernel : kernels) kernel = polyhedral::widen_block(kernel, threads);
+  auto join = [&, threads = threads] {
+    launch.phases = PhasesState{polyhedral::grid_barriers(kernels), threads, static_cast<int>(blocks_per_processor)};
+    for (std::size_t i = 0; i < kernels.size(); ++i) launch.kernels[i].kernel = std::move(kernels[i]);
+    launch.grid = std::move(mapping);
+  };
+  with_quota(state, *launch.scop, "map", "there are several kernels", 1, join, [] {});
+}
+
+}  // namespace tc::engine

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "tc/engine/compile/pipeline.h"
+
+/// The kernels of a launch for a grid of threads.
+namespace tc::engine {
+
+using Kernels = std::vector<polyhedral::GridKernel>;
+
+Kernels kernels_of(const LaunchState& launch);
+/// Threads of the largest block, and blocks of the largest grid.
+std::pair<std::int64_t, std::int64_t> largest(const Kernels& kernels);
+
+/// The kernel of \p part; where the quota runs out, one without buffers and tiles of accumulators, else one of one
+/// thread. \p mapping becomes the one it has.
+polyhedral::GridKernel map_part(CompileState& state, const LaunchState& launch, const polyhedral::Scop& part,
+                                const polyhedral::GridClusterMapping& plain, polyhedral::GridClusterMapping& mapping);
+
+/// Makes the kernels of \p launch, those of \p parts, phases of one: with as many blocks as there is room for at once,
+/// and equally many threads. They stay several, as they are, where their blocks need more threads with fewer blocks in
+/// the grid, or the quota runs out.
+void join_phases(CompileState& state, LaunchState& launch, const std::vector<polyhedral::Scop>& parts,
+                 polyhedral::GridMapping plain);
+
+}  // namespace tc::engine

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tc/engine/define/function.h"
+
+namespace tc::engine {
+
+/// The boxes of \p function's statements for \p sizes, one line a statement: "O(i): i in [0, 4), k in [0, 3)".
+std::vector<std::string> describe_ranges(const Function& function, const lang::SizeMap& sizes);
+/// The conditions on sizes that a call is checked for: "H >= KH: subscript 0 of I ...".
+std::vector<std::string> describe_preconditions(const Function& function);
+/// The def as the user wrote it.
+std::string source_text(const Function& function);
+
+}  // namespace tc::engine

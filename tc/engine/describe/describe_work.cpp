@@ -1,0 +1,164 @@
+#include "tc/engine/describe/describe_work.h"
+
+#include <algorithm>
+#include <iomanip>
+#include <sstream>
+
+#include "tc/base/str.h"
+#include "tc/engine/compile/pipeline.h"
+#include "tc/polyhedral/core/cluster_view.h"
+
+namespace tc::engine {
+namespace {
+
+using strategy::Traffic;
+
+/// Adds what one launch moves to that of those before it. What is read at least is so once for all launches.
+void add(Traffic& all, const Traffic& launch) {
+  for (const auto& tensor : launch.tensors) {
+    auto found =
+        std::find_if(all.tensors.begin(), all.tensors.end(), [&](const auto& t) { return t.name == tensor.name; });
+    if (found == all.tensors.end()) {
+      all.tensors.push_back(tensor);
+      continue;
+    }
+    for (std::size_t level = 0; level < tensor.levels.size(); ++level) {
+      found->levels[level].read += tensor.levels[level].read;
+      found->levels[level].written += tensor.levels[level].written;
+    }
+    found->unique.read = std::max(found->unique.read, tensor.unique.read);
+    found->unique.written = std::max(found->unique.written, tensor.unique.written);
+  }
+}
+
+/// The harmonic mean of the lanes along which instances of statements run.
+double mean_lanes(const CompileState& state) {
+  double instances = 0, vectors = 0;
+  for (const auto& launch : state.launches) {
+    if (!launch.plain || !launch.mapping) continue;
+    for (const auto& statement : launch.plain->statements) {
+      double count = 1;
+      for (const auto& range : polyhedral::box(statement.domain)) count *= static_cast<double>(range.extent());
+      int lanes = 1;
+      for (const auto& cluster : launch.mapping->clusters)
+        lanes = std::max(lanes, cluster.statement(statement.id).lanes);
+      instances += count;
+      vectors += count / lanes;
+    }
+  }
+  return vectors > 0 ? instances / vectors : 1;
+}
+
+/// Predicts the traffic of the launches of \p state into \p report.
+void add_traffic(const CompileState& state, WorkReport& report) {
+  report.traffic.emplace();
+  for (const auto& launch : state.launches) {
+    if (!launch.scop || launch.scop->schedule.is_null() || launch.scop->schedule.domain().is_empty()) continue;
+    if (launch.mapping)
+      for (const auto& cluster : launch.mapping->clusters) report.parallel |= cluster.parallel;
+    polyhedral::OperationQuota quota(launch.scop->ctx(), state.mapping.quota);
+    try {
+      add(*report.traffic, strategy::predict_traffic(*launch.scop, state.target));
+    } catch (const isl::exception& error) {
+      report.traffic.reset();
+      report.no_traffic =
+          quota.caused(error) ? "isl ran out of its quota of operations" : str("isl failed: ", error.what());
+      return;
+    }
+  }
+}
+
+std::string bytes_text(double bytes) {
+  TextStream out;
+  out << std::fixed;
+  if (bytes < 1e4)
+    out << std::setprecision(0) << bytes << " B";
+  else if (bytes < 1e6)
+    out << std::setprecision(1) << bytes / 1e3 << " kB";
+  else
+    out << std::setprecision(1) << bytes / 1e6 << " MB";
+  return out.str();
+}
+
+/// A line of the table of bytes.
+void print_row(std::ostream& out, const std::string& head, const strategy::Transfer& transfer) {
+  out << "  " << std::left << std::setw(22) << head << std::right << std::setw(12) << bytes_text(transfer.read)
+      << std::setw(12) << bytes_text(transfer.written) << "\n";
+}
+
+/// What is read of each tensor: its bytes, and those that come in between two levels.
+void print_reads(std::ostream& out, const Traffic& traffic) {
+  out << std::left << std::setw(24) << "read of each tensor:" << std::right << std::setw(12) << "once";
+  for (std::size_t level = 1; level < Traffic::names.size(); ++level) out << std::setw(12) << Traffic::names[level];
+  out << "\n";
+  for (const auto& tensor : traffic.tensors) {
+    if (tensor.unique.read <= 0) continue;
+    out << "  " << std::left << std::setw(22) << tensor.name << std::right << std::setw(12)
+        << bytes_text(tensor.unique.read);
+    for (std::size_t level = 1; level < tensor.levels.size(); ++level)
+      out << std::setw(12) << bytes_text(tensor.levels[level].read);
+    out << "\n";
+  }
+}
+
+}  // namespace
+
+double WorkReport::intensity() const {
+  double bytes = traffic ? traffic->total(3).total() : 0;
+  return bytes > 0 ? static_cast<double>(work.flops()) / bytes : 0;
+}
+
+WorkReport describe_work(const std::shared_ptr<const Function>& function, const std::vector<Argument>& arguments,
+                         const CompileOptions& options) {
+  WorkReport report;
+  auto sizes = bind_inputs(*function, specs(arguments, false));
+  report.work = strategy::count_work(function->def, function->ranges, sizes);
+  for (const auto& [name, tensor] : function->def.tensors)
+    if (tensor.type == DType::Float64) report.type = DType::Float64;
+  if (options.target.is_cuda()) {
+    report.no_traffic = "the model is of a CPU's caches, not of a GPU's";
+  } else if (options.interpret) {
+    report.no_traffic = "it runs by the interpreter";
+  } else {
+    auto how = options;
+    how.stages.verify = how.stages.keep_text = false;
+    how.stages.dump_directory.clear();
+    auto filled = std::make_shared<WorkReport>(report);
+    map_launches(function, arguments, how, [filled](CompileState& state) {
+      add_traffic(state, *filled);
+      filled->lanes = mean_lanes(state);
+    });
+    return *filled;
+  }
+  return report;
+}
+
+WorkReport describe_work(const Image& image) {
+  auto module = define(image.source);
+  CompileOptions options;
+  options.target = Target::parse(image.target);
+  options.mapping = options::MappingOptions::parse(image.options);
+  return describe_work(module.functions.back(), image.arguments, options);
+}
+
+std::string to_string(const WorkReport& report) {
+  TextStream out;
+  out << "FLOPs: " << (report.work.exact ? "" : "at most ") << report.work.flops() << " ("
+      << strategy::to_string(report.work) << ")\n";
+  if (!report.traffic) {
+    out << "bytes: not predicted, " << report.no_traffic << "\n";
+    return out.str();
+  }
+  out << std::left << std::setw(24) << "bytes, predicted:" << std::right << std::setw(12) << "read" << std::setw(12)
+      << "written"
+      << "\n";
+  for (int level = 0; level < 4; ++level)
+    print_row(out, Traffic::names[static_cast<std::size_t>(level)], report.traffic->total(level));
+  print_row(out, "arguments, each once", report.traffic->compulsory());
+  print_reads(out, *report.traffic);
+  out << "intensity: " << std::setprecision(2) << std::fixed << report.intensity()
+      << " FLOPs a byte between L3 and memory\n";
+  return out.str();
+}
+
+}  // namespace tc::engine

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "tc/engine/compile/compile.h"
+#include "tc/strategy/traffic.h"
+#include "tc/strategy/work.h"
+
+namespace tc::engine {
+
+/// What one run of a def computes and moves, known without running it.
+struct WorkReport {
+  strategy::Work work;
+  std::optional<strategy::Traffic> traffic;  ///< of all launches, each of which finds its caches empty
+  std::string no_traffic;                    ///< why there is none
+  bool parallel = false;                     ///< some loop runs on several threads
+  double lanes = 1;                          ///< of vectors: the harmonic mean over all instances of statements
+  DType type = DType::Float32;  ///< float64 where the def has such a tensor: the type whose peak it is measured by
+
+  /// FLOPs per byte between the third cache and memory; 0 where traffic is not predicted.
+  double intensity() const;
+};
+
+/// The report of \p function, compiled for \p arguments as \p options say. Maps it again, which takes about half as
+/// long as a compile.
+WorkReport describe_work(const std::shared_ptr<const Function>& function, const std::vector<Argument>& arguments,
+                         const CompileOptions& options);
+
+/// The same of the source, target and options that \p image keeps: those of a replaced schedule are of the compiler's
+/// own.
+WorkReport describe_work(const Image& image);
+
+/// The report as a table: FLOPs, bytes between levels, intensity, and what is read of each tensor.
+std::string to_string(const WorkReport& report);
+
+}  // namespace tc::engine

@@ -1,0 +1,110 @@
+#include "tc/engine/describe/roofline.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <iomanip>
+#include <memory>
+#include <sstream>
+#include <vector>
+
+#include "tc/base/str.h"
+#include "tc/cpu/thread_pool.h"
+#include "tc/engine/run/overlap.h"
+
+namespace tc::engine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+template <typename T>
+void fill(std::byte* data, std::size_t bytes, T (*value)(std::size_t)) {
+  for (std::size_t i = 0; i < bytes / sizeof(T); ++i) {
+    T element = value(i);
+    std::memcpy(data + i * sizeof(T), &element, sizeof(T));
+  }
+}
+
+/// Memory for one argument, its first element, filled.
+struct Made {
+  explicit Made(const TensorSpec& spec) {
+    auto span = element_span(spec);
+    auto size = static_cast<std::size_t>(byte_size(spec.dtype));
+    auto bytes = static_cast<std::size_t>(span.high - span.low + 1) * size;
+    memory.resize(bytes + 64);
+    auto* aligned = memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64) % 64;
+    first = aligned - span.low * static_cast<std::int64_t>(size);
+    if (spec.dtype == DType::Float32)
+      fill<float>(aligned, bytes, [](std::size_t i) { return 0.5f + static_cast<float>(i % 7) / 8; });
+    if (spec.dtype == DType::Float64)
+      fill<double>(aligned, bytes, [](std::size_t i) { return 0.5 + static_cast<double>(i % 7) / 8; });
+    if (spec.dtype == DType::Float16) fill<std::uint16_t>(aligned, bytes, [](std::size_t) { return float_to_half(1); });
+    if (spec.dtype == DType::BFloat16)
+      fill<std::uint16_t>(aligned, bytes, [](std::size_t) { return std::uint16_t{0x3F80}; });
+  }
+  std::vector<std::byte> memory;
+  std::byte* first = nullptr;
+};
+
+std::string percent(double share) { return str(static_cast<int>(share * 100 + 0.5), " %"); }
+
+}  // namespace
+
+std::string Roofline::bound() const {
+  if (limits.flops <= 0 || limits.bandwidth <= 0) return "unknown";
+  if (std::max(share_of_peak(), share_of_bandwidth()) < 0.5) return "neither";
+  return share_of_peak() >= share_of_bandwidth() ? "arithmetic" : "memory";
+}
+
+Roofline roofline(const WorkReport& report, const Target& target, double seconds) {
+  Roofline result;
+  result.seconds = seconds;
+  result.threads = report.parallel ? cpu::num_threads() : 1;
+  result.flops = static_cast<double>(report.work.flops()) / seconds / 1e9;
+  if (report.traffic) result.bandwidth = report.traffic->total(3).total() / seconds / 1e9;
+  if (!target.is_cuda()) result.limits = cpu::machine_limits(result.threads, report.type, target.l3_bytes);
+  return result;
+}
+
+double measure_seconds(const Executable& executable) {
+  if (executable.image().is_for_gpu())
+    throw OptionsError(
+        "only what runs on a CPU is measured without tensors: give tensors of the GPU to be measured with");
+  std::vector<Made> made;
+  for (const auto& argument : executable.image().arguments) made.emplace_back(argument.spec);
+  std::vector<void*> pointers;
+  for (const auto& tensor : made) pointers.push_back(tensor.first);
+  executable.run_unchecked(pointers.data());
+  std::vector<double> times;
+  auto end = Clock::now() + std::chrono::milliseconds(100);
+  do {
+    auto begin = Clock::now();
+    executable.run_unchecked(pointers.data());
+    times.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
+  } while (times.size() < 3 || (Clock::now() < end && times.size() < 1000));
+  std::nth_element(times.begin(), times.begin() + static_cast<long>(times.size() / 2), times.end());
+  return times[times.size() / 2];
+}
+
+std::string to_string(const Roofline& roofline) {
+  TextStream out;
+  bool short_run = roofline.seconds < 1e-3;
+  out << "measured: " << std::setprecision(4) << roofline.seconds * (short_run ? 1e6 : 1e3)
+      << (short_run ? " us in " : " ms in ") << roofline.threads << (roofline.threads == 1 ? " thread\n" : " threads\n")
+      << std::setprecision(3);
+  out << "arithmetic: " << roofline.flops << " GFLOP/s";
+  if (roofline.limits.flops > 0)
+    out << ", " << percent(roofline.share_of_peak()) << " of the peak of " << roofline.limits.flops;
+  out << "\nmemory: ";
+  if (roofline.bandwidth > 0)
+    out << roofline.bandwidth << " GB/s, as predicted";
+  else
+    out << "not predicted";
+  if (roofline.bandwidth > 0 && roofline.limits.bandwidth > 0)
+    out << ", " << percent(roofline.share_of_bandwidth()) << " of the bandwidth of " << roofline.limits.bandwidth;
+  out << "\nbound by: " << roofline.bound() << "\n";
+  return out.str();
+}
+
+}  // namespace tc::engine

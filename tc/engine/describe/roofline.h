@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+
+#include "tc/cpu/machine_limits.h"
+#include "tc/engine/describe/describe_work.h"
+
+namespace tc::engine {
+
+/// Where a measured run stands under the two limits of its machine. Rates are in 10^9 a second.
+struct Roofline {
+  double seconds = 0;
+  int threads = 1;
+  double flops = 0;      ///< rate of the run
+  double bandwidth = 0;  ///< predicted bytes between the third cache and memory / seconds; 0 where not predicted
+  cpu::MachineLimits limits;
+
+  double share_of_peak() const { return limits.flops > 0 ? flops / limits.flops : 0; }
+  double share_of_bandwidth() const { return limits.bandwidth > 0 ? bandwidth / limits.bandwidth : 0; }
+  /// "arithmetic" or "memory", whichever has the greater share where that is half or more; "neither" below, where
+  /// latencies, nearer caches, functions or the start of a run decide; "unknown" where a limit was not measured.
+  std::string bound() const;
+};
+
+/// The position of a run of \p seconds of what \p report describes, compiled for \p target, in as many threads as
+/// kernels have. Measures the machine on the first call.
+Roofline roofline(const WorkReport& report, const Target& target, double seconds);
+
+/// The median time of runs of \p executable on tensors of its own making, floats around 1 and zeros for other types,
+/// after one that does not count; about 0.1 seconds. On a CPU only; throws OptionsError for a GPU.
+double measure_seconds(const Executable& executable);
+
+std::string to_string(const Roofline& roofline);
+
+}  // namespace tc::engine

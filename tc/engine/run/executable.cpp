@@ -1,0 +1,144 @@
+#include "tc/engine/run/executable.h"
+
+#include <algorithm>
+
+#include "tc/base/check_tensor.h"
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/engine/define/typed_errors.h"
+#include "tc/engine/run/grid_runner.h"
+#include "tc/engine/run/index_outside.h"
+#include "tc/engine/run/overlap.h"
+#include "tc/engine/run/pointer_table.h"
+
+namespace tc::engine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void check_spec(const Argument& argument, const TensorView& view, const std::string& function) {
+  if (view.data && static_cast<const TensorSpec&>(view) == argument.spec) return;
+  check_tensor(view, str(argument.output ? "output '" : "input '", argument.name, "' of '", function, "'"));
+  auto given = normalised(view);
+  if (given == argument.spec) return;
+  throw ArgumentError(str(argument.output ? "output '" : "input '", argument.name, "' of '", function,
+                          "' was compiled for ", argument.spec, ", ", given, " was given"));
+}
+
+/// How to see a failure of a run of \p image again.
+auto reproduction_for(const Image& image) {
+  return [&] {
+    std::vector<TensorSpec> tensors;
+    for (const auto& argument : image.arguments) tensors.push_back(argument.spec);
+    return reproduction_of(image.source, tensors, image.target, image.options);
+  };
+}
+
+}  // namespace
+
+bool is_aligned(const TensorSpec& spec, const void* data) {
+  return spec.shape.empty() || reinterpret_cast<std::uintptr_t>(data) % vector_alignment == 0;
+}
+
+int Image::input_count() const {
+  return static_cast<int>(
+      std::count_if(arguments.begin(), arguments.end(), [](const Argument& argument) { return !argument.output; }));
+}
+
+Executable::Executable(Image image, CompileStats stats, Interpreter interpreter)
+    : image_(std::move(image)),
+      stats_(std::move(stats)),
+      interpreter_(std::move(interpreter)),
+      pool_(image_.is_for_gpu() ? 0 : image_.workspace_bytes) {
+  if (image_.is_for_gpu()) {
+    grid_ = std::make_unique<GridRunner>(image_);
+    return;
+  }
+  auto start = Clock::now();
+  for (const auto& launch : image_.launches)
+    kernels_.push_back(launch.code.bytes.empty() ? cpu::Kernel{} : cpu::load_kernel(launch.code));
+  double taken = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  stats_.records.push_back({"build", taken, {}});
+  stats_.milliseconds += taken;
+}
+
+Executable::~Executable() = default;
+
+void Executable::prepare() const {
+  if (grid_ && !interpreter_) grid_->prepare();
+}
+
+bool Executable::may_share(std::size_t input, std::size_t output, const TensorView& a, const TensorView& b) const {
+  for (const auto& pair : image_.in_place)
+    if (pair.input == static_cast<int>(input) && pair.output == static_cast<int>(output))
+      return a.data == b.data && image_.arguments[input].spec == image_.arguments[output].spec;
+  return false;
+}
+
+void Executable::check(std::span<const TensorView> inputs, std::span<const TensorView> outputs) const {
+  auto count = static_cast<std::size_t>(image_.input_count());
+  if (inputs.size() != count || inputs.size() + outputs.size() != image_.arguments.size())
+    throw ArgumentError(str("'", image_.function, "' takes ", count, " inputs and ", image_.arguments.size() - count,
+                            " outputs, ", inputs.size(), " and ", outputs.size(), " were given"));
+  for (std::size_t i = 0; i < inputs.size(); ++i) check_spec(image_.arguments[i], inputs[i], image_.function);
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    const auto& argument = image_.arguments[count + o];
+    check_spec(argument, outputs[o], image_.function);
+    if (overlaps_itself(argument.spec))
+      throw ArgumentError(str("output '", argument.name, "' has elements that share memory (", argument.spec,
+                              "): pass a tensor whose elements are apart"));
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (overlap(inputs[i], outputs[o]) && !may_share(i, count + o, inputs[i], outputs[o]))
+        throw ArgumentError(str("output '", argument.name, "' shares memory with input '", image_.arguments[i].name,
+                                "', which would change the result: pass a tensor of its own"));
+    for (std::size_t p = 0; p < o; ++p)
+      if (overlap(outputs[p], outputs[o]))
+        throw ArgumentError(str("outputs '", image_.arguments[count + p].name, "' and '", argument.name,
+                                "' share memory: pass tensors of their own"));
+  }
+}
+
+void Executable::launch(void* const* arguments, std::chrono::nanoseconds* kernel_time) const {
+  if (interpreter_) return interpreter_(arguments);
+  if (grid_) return grid_->run(arguments, kernel_time);
+  WorkspaceLease workspace(pool_);
+  for (std::size_t l = 0; l < kernels_.size(); ++l) {
+    const auto& launch = image_.launches[l];
+    if (!kernels_[l].function) continue;
+    PointerTable table(launch.slots.size());
+    for (std::size_t i = 0; i < launch.slots.size(); ++i) {
+      const auto& slot = launch.slots[i];
+      table[i] = slot.argument >= 0 ? arguments[slot.argument] : workspace.block() + slot.offset;
+    }
+    auto start = kernel_time ? Clock::now() : Clock::time_point();
+    int code = kernels_[l].function(table.data());
+    if (kernel_time) *kernel_time += Clock::now() - start;
+    if (code != 0) throw ResourceError(str("no memory for the local buffers of '", image_.function, "'"));
+    for (const auto& test : launch.tests)
+      if (workspace.block()[test.offset]) throw ArgumentError(test.message + first_index_outside(image_, arguments));
+  }
+}
+
+void Executable::run_unchecked(void* const* arguments) const {
+  with_typed_errors("run", reproduction_for(image_), [&] { launch(arguments, nullptr); });
+}
+
+void Executable::run(std::span<const TensorView> inputs, std::span<const TensorView> outputs) const {
+  profile(inputs, outputs);
+}
+
+RunProfile Executable::profile(std::span<const TensorView> inputs, std::span<const TensorView> outputs) const {
+  return with_typed_errors("run", reproduction_for(image_), [&] {
+    RunProfile result;
+    auto start = Clock::now();
+    check(inputs, outputs);
+    PointerTable table(image_.arguments.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) table[i] = inputs[i].data;
+    for (std::size_t o = 0; o < outputs.size(); ++o) table[inputs.size() + o] = outputs[o].data;
+    launch(table.data(), &result.kernels);
+    result.total = Clock::now() - start;
+    return result;
+  });
+}
+
+}  // namespace tc::engine

@@ -1,0 +1,139 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tc/base/stage.h"
+#include "tc/base/tensor.h"
+#include "tc/cpu/kernel.h"
+#include "tc/cuda/device_code.h"
+#include "tc/engine/run/workspace.h"
+
+namespace tc::engine {
+
+/// A tensor an executable takes: inputs in order of the parameters, then outputs in order of the returns.
+struct Argument {
+  std::string name;
+  TensorSpec spec;  ///< normalised
+  bool output = false;
+  bool read = false;               ///< an output that accumulates into what the caller's buffer holds
+  std::vector<std::int64_t> mins;  ///< index of the first element; zeros for inputs
+  bool aligned = true;             ///< begins at a multiple of vector_alignment; false: anywhere, for GPUs
+};
+
+/// Where tensors of a GPU begin whose elements a thread moves several at once: at multiples of so many bytes.
+constexpr std::uintptr_t vector_alignment = 16;
+/// Does \p data, of a tensor of \p spec, begin there? A tensor without dimensions does anywhere: it has one element.
+bool is_aligned(const TensorSpec& spec, const void* data);
+
+/// An input and an output that may be one tensor: each element of the input is read only to compute the same element
+/// of the output. Indices into the arguments.
+struct InPlace {
+  int input = 0, output = 0;
+};
+
+/// Where a kernel's buffer comes from: an argument, or an offset in the workspace.
+struct Slot {
+  int argument = -1;
+  std::size_t offset = 0;
+};
+
+/// A flag in the workspace that says a data-dependent subscript left its tensor.
+struct FlagTest {
+  std::size_t offset = 0;
+  std::string message;
+};
+
+/// One function of a CPU, or one kernel, and its buffers, and what to test when it has run.
+struct LaunchCode {
+  cpu::ObjectCode code;  ///< bytes are empty where there is nothing to do
+  int kernel = -1;       ///< index in Image::device, -1 for a function of a CPU
+  std::vector<Slot> slots;
+  std::vector<FlagTest> tests;
+};
+
+/// What a compile made: everything a process needs to run it.
+struct Image {
+  std::string function;  ///< name of the def
+  std::string source;    ///< the def as TC text
+  std::string target;
+  std::string options;
+  std::vector<Argument> arguments;
+  std::vector<InPlace> in_place;  ///< none for kernels of GPUs: their arguments are __restrict__
+  std::size_t workspace_bytes = 0;
+  std::vector<LaunchCode> launches;
+  cuda::DeviceCode device;  ///< the kernels, for a GPU
+
+  bool is_for_gpu() const { return !device.architecture.empty(); }
+  int input_count() const;
+  /// Bytes that deserialise() takes back, in another process of the same target too.
+  std::string serialise() const;
+  /// Throws ArgumentError for bytes that are not, whole, what serialise() wrote. Only for trusted input: the bytes hold
+  /// machine code, and those of an attacker can do anything, here, in the constructor of Executable, or when it runs.
+  static Image deserialise(const std::string& bytes);
+};
+
+/// What a compile cost and decided.
+struct CompileStats {
+  double milliseconds = 0;
+  bool from_cache = false;  ///< the machine code was not made but read
+  std::vector<StageRecord> records;
+  std::vector<std::string> fallbacks;  ///< phases that ran out of quota and what was done instead
+};
+
+/// Times of one run.
+struct RunProfile {
+  std::chrono::nanoseconds total{0};    ///< of run(), checks included
+  std::chrono::nanoseconds kernels{0};  ///< inside machine code
+};
+
+class GridRunner;
+
+/// A def compiled for given tensors: an ordered list of launches with a plan of the workspace. Immutable; any number of
+/// threads may run it at once.
+class Executable {
+ public:
+  /// Runs the def instead of machine code; takes the pointers of all arguments.
+  using Interpreter = std::function<void(void* const* arguments)>;
+
+  /// Loads the machine code of \p image: the stage `build`, added to \p stats.
+  explicit Executable(Image image, CompileStats stats = {}, Interpreter interpreter = nullptr);
+  ~Executable();
+
+  const Image& image() const { return image_; }
+  const CompileStats& stats() const { return stats_; }
+  bool interpreted() const { return interpreter_ != nullptr; }
+
+  /// Throws ArgumentError, before anything is written, unless number, type, shape and strides are those compiled for,
+  /// no output overlaps itself, and none overlaps another tensor but as InPlace allows.
+  void check(std::span<const TensorView> inputs, std::span<const TensorView> outputs) const;
+  /// check, then the launches. Throws ArgumentError also for an index tensor with a value outside the tensor it
+  /// indexes; the message says whether outputs have been written.
+  void run(std::span<const TensorView> inputs, std::span<const TensorView> outputs) const;
+  /// On a GPU, pointers are the current place's, and kernels may still be at work when it returns.
+  /// The launches only; \p arguments are the first elements of inputs, then outputs. Does not allocate after the first
+  /// run. Values of index tensors are tested all the same.
+  void run_unchecked(void* const* arguments) const;
+  /// Makes what a run on the current place (cuda::current_place) would else make first, kernels loaded and memory for
+  /// temporaries, so that a stream can be captured. Nothing for a CPU.
+  void prepare() const;
+  /// As run, with times.
+  RunProfile profile(std::span<const TensorView> inputs, std::span<const TensorView> outputs) const;
+
+ private:
+  void launch(void* const* arguments, std::chrono::nanoseconds* kernels) const;
+  bool may_share(std::size_t input, std::size_t output, const TensorView& a, const TensorView& b) const;
+
+  Image image_;
+  CompileStats stats_;
+  Interpreter interpreter_;
+  std::vector<cpu::Kernel> kernels_;
+  std::unique_ptr<GridRunner> grid_;
+  mutable WorkspacePool pool_;
+};
+
+}  // namespace tc::engine

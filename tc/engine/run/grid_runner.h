@@ -1,0 +1,35 @@
+#pragma once
+
+#include <chrono>
+#include <mutex>
+
+#include "tc/cuda/device.h"
+#include "tc/engine/run/executable.h"
+
+namespace tc::engine {
+
+/// Runs the kernels of an image on the current place. Thread-safe.
+class GridRunner {
+ public:
+  /// \p image must outlive it.
+  explicit GridRunner(const Image& image);
+
+  void prepare();
+  /// Puts the kernels into the current stream; \p arguments are pointers of the device. Waits only where index tensors
+  /// are tested, and for \p kernel_time, which gets the time the device took. Throws ArgumentError for an address that
+  /// is not aligned as the kernels need it, for values of index tensors outside the tensors they index, and where such
+  /// a test is wanted while the stream is captured.
+  void run(void* const* arguments, std::chrono::nanoseconds* kernel_time);
+
+ private:
+  void check_alignment(void* const* arguments) const;
+  void test(const cuda::Place& place, const LaunchCode& launch, const std::byte* workspace) const;
+
+  const Image& image_;
+  cuda::LoadedKernels kernels_;
+  cuda::StreamMemory memory_;
+  std::mutex mutex_;          ///< held while kernels that share temporaries are put into a stream
+  std::vector<int> aligned_;  ///< arguments that must be multiples of vector_alignment
+};
+
+}  // namespace tc::engine

@@ -1,0 +1,303 @@
+#include "tc/halide_bridge/lower/extract_scop.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <set>
+#include <string_view>
+
+#include "tc/base/cancellation.h"
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/base/tensor.h"
+#include "tc/halide_bridge/lower/affine.h"
+
+namespace tc::halide_bridge {
+namespace {
+
+namespace ir = Halide::Internal;
+using Halide::Expr;
+using polyhedral::Access;
+
+/// Can isl's parser read \p name as the name of a dimension?
+bool is_isl_name(const std::string& name) {
+  static constexpr std::array<std::string_view, 17> keywords = {"and",   "or",  "not",   "implies", "exists", "mod",
+                                                                "min",   "max", "floor", "ceil",    "floord", "ceild",
+                                                                "infty", "NaN", "true",  "false",   "rat"};
+  return std::find(keywords.begin(), keywords.end(), name) == keywords.end();
+}
+
+/// { statement[iterators] } for the box of \p statement.
+isl::set domain_of(isl::ctx ctx, const ProgramStatement& statement) {
+  const auto space =
+      isl::space::unit(ctx).add_named_tuple(statement.id, static_cast<unsigned>(statement.iterators.size()));
+  isl::set result = isl::set::universe(space);
+  const auto identity = space.identity_multi_aff_on_domain();
+  for (std::size_t i = 0; i < statement.iterators.size(); ++i) {
+    const lang::Interval& interval = statement.domain.at(i);
+    const isl::pw_aff iterator = identity.at(static_cast<int>(i));
+    const auto bound = [&](std::int64_t value) {
+      return isl::set::universe(space).pw_aff_on_domain(isl::val(ctx, value));
+    };
+    result = result.intersect(iterator.ge_set(bound(interval.min)))
+                 .intersect(iterator.lt_set(bound(interval.min + interval.extent)));
+  }
+  for (std::size_t i = 0; i < statement.iterators.size(); ++i) {
+    const std::string& name = statement.iterators[i];
+    if (!is_isl_name(name)) continue;
+    result = polyhedral::call(ctx, isl_set_set_dim_name, result.release(), isl_dim_set, static_cast<unsigned>(i),
+                              name.c_str());
+  }
+  return result;
+}
+
+/// Builds the accesses of one statement.
+class AccessBuilder {
+ public:
+  AccessBuilder(const isl::set& domain, const std::vector<std::string>& iterators)
+      : domain_(domain), reader_(domain, iterators) {}
+
+  const AffineReader& reader() const { return reader_; }
+
+  /// The element of \p tensor at \p subscripts, for the instances in \p guard.
+  Access element(const ProgramTensor& tensor, const std::vector<Expr>& subscripts, const isl::set& guard) const {
+    if (subscripts.size() != tensor.box.size()) {
+      throw InternalError(str("extract_scop: an access to '", tensor.name, "' has a wrong number of subscripts"));
+    }
+    std::vector<std::optional<isl::pw_aff>> indices;
+    for (const auto& subscript : subscripts) indices.push_back(reader_.index(subscript));
+    const bool exact = std::all_of(indices.begin(), indices.end(), [](const auto& index) { return index.has_value(); });
+    if (!exact) return {any_of(tensor, indices).intersect_domain(guard), false, {}, {}};
+    const isl::pw_multi_aff function = function_of(tensor, indices);
+    return {function.as_map().intersect_domain(guard), true, function, {}};
+  }
+
+ private:
+  isl::space space(const ProgramTensor& tensor) const {
+    return domain_.space().add_named_tuple(tensor.name, static_cast<unsigned>(tensor.box.size()));
+  }
+
+  isl::pw_multi_aff function_of(const ProgramTensor& tensor,
+                                const std::vector<std::optional<isl::pw_aff>>& indices) const {
+    if (indices.empty()) return isl::multi_aff::zero(space(tensor)).to_pw_multi_aff();
+    isl::pw_aff_list list(domain_.ctx(), static_cast<int>(indices.size()));
+    for (const auto& index : indices) list = list.add(*index);
+    const isl::multi_pw_aff joined = space(tensor).multi_pw_aff(list);
+    return polyhedral::call(domain_.ctx(), isl_pw_multi_aff_from_multi_pw_aff, joined.copy());
+  }
+
+  /// All elements whose indices are those that are known.
+  isl::map any_of(const ProgramTensor& tensor, const std::vector<std::optional<isl::pw_aff>>& indices) const {
+    isl::map result = isl::map::universe(space(tensor));
+    for (std::size_t d = 0; d < indices.size(); ++d) {
+      const auto dimension = static_cast<unsigned>(d);
+      const lang::Interval& interval = tensor.box[d];
+      if (indices[d]) {
+        const isl::map point = indices[d]->as_map();
+        isl::map column = polyhedral::call(domain_.ctx(), isl_map_insert_dims, point.copy(), isl_dim_out, 1u,
+                                           static_cast<unsigned>(tensor.box.size() - d - 1));
+        column = polyhedral::call(domain_.ctx(), isl_map_insert_dims, column.release(), isl_dim_out, 0u, dimension);
+        result = result.intersect(column.set_range_tuple(tensor.name));
+      } else {
+        const isl::val low(domain_.ctx(), interval.min), high(domain_.ctx(), interval.min + interval.extent - 1);
+        result = polyhedral::call(domain_.ctx(), isl_map_lower_bound_val, result.release(), isl_dim_out, dimension,
+                                  low.copy());
+        result = polyhedral::call(domain_.ctx(), isl_map_upper_bound_val, result.release(), isl_dim_out, dimension,
+                                  high.copy());
+      }
+    }
+    return result;
+  }
+
+  isl::set domain_;
+  AffineReader reader_;
+};
+
+/// The names of the variables in an expression.
+class VariableNames : public ir::IRVisitor {
+ public:
+  std::set<std::string> names;
+
+ protected:
+  using ir::IRVisitor::visit;
+  void visit(const ir::Variable* op) override { names.insert(op->name); }
+};
+
+/// Collects the accesses of a value in order, with the instances in which they happen.
+class ReadCollector : public ir::IRVisitor {
+ public:
+  ReadCollector(const Program& program, const AccessBuilder& builder, const std::vector<std::string>& iterators,
+                const isl::set& domain)
+      : program_(program), builder_(builder), iterators_(iterators), guard_(domain) {}
+
+  std::vector<Access> reads;
+
+ protected:
+  using ir::IRVisitor::visit;
+
+  void visit(const ir::Call* op) override {
+    if (op->is_intrinsic(ir::Call::if_then_else)) {
+      op->args[0].accept(this);
+      visit_where(op->args[1], op->args[0], true);
+      visit_where(op->args[2], op->args[0], false);
+      return;
+    }
+    const auto first = reads.size();
+    ir::IRVisitor::visit(op);
+    if (op->call_type != ir::Call::Halide) return;
+    Access access = builder_.element(program_.tensor(op->name), op->args, guard_);
+    if (!access.exact && guard_is_exact_) access.indirection = indirection(op->args, reads.size() - first);
+    reads.push_back(access);
+  }
+
+ private:
+  void visit_where(const Expr& value, const Expr& condition, bool holds) {
+    const isl::set outer = guard_;
+    const bool outer_is_exact = guard_is_exact_;
+    const isl::set inside = builder_.reader().where(condition, holds);
+    guard_is_exact_ =
+        outer_is_exact && outer.intersect(inside).intersect(builder_.reader().where(condition, !holds)).is_empty();
+    guard_ = outer.intersect(inside);
+    value.accept(this);
+    guard_ = outer;
+    guard_is_exact_ = outer_is_exact;
+  }
+
+  /// The iterators in \p subscripts; nothing where there are other variables.
+  std::optional<polyhedral::Indirection> indirection(const std::vector<Expr>& subscripts, std::size_t inner) const {
+    VariableNames names;
+    for (const Expr& subscript : subscripts) subscript.accept(&names);
+    polyhedral::Indirection result{{}, static_cast<int>(inner)};
+    for (const auto& name : names.names) {
+      const auto found = std::find(iterators_.begin(), iterators_.end(), name);
+      if (found == iterators_.end()) return std::nullopt;
+      result.iterators.push_back(static_cast<int>(found - iterators_.begin()));
+    }
+    std::sort(result.iterators.begin(), result.iterators.end());
+    return result;
+  }
+
+  const Program& program_;
+  const AccessBuilder& builder_;
+  const std::vector<std::string>& iterators_;
+  isl::set guard_;
+  bool guard_is_exact_ = true;  ///< the reads happen in all instances of the guard
+};
+
+/// Is \p value the product of two elements that are widened to its type?
+bool is_product(const Expr& value) {
+  auto is_element = [](const Expr& factor) {
+    const auto* cast = factor.as<ir::Cast>();
+    const auto* call = (cast ? cast->value : factor).as<ir::Call>();
+    bool widens = !cast || (!cast->type.is_float() && !cast->value.type().is_float() &&
+                            cast->type.bits() > cast->value.type().bits());
+    return widens && call && call->call_type == ir::Call::Halide;
+  };
+  const auto* product = value.as<ir::Mul>();
+  return product && is_element(product->a) && is_element(product->b);
+}
+
+polyhedral::Statement extract_statement(isl::ctx ctx, const Program& program, const ProgramStatement& statement) {
+  using Kind = ProgramStatement::Kind;
+  using Body = polyhedral::Statement::Body;
+  polyhedral::Statement result;
+  result.id = result.source = statement.id;
+  result.domain = domain_of(ctx, statement);
+  result.body = statement.kind == Kind::Init ? Body::Identity : Body::Source;
+  result.iterators = statement.iterators;
+  result.accumulates = statement.kind == Kind::Update;
+  result.op = statement.op;
+  const AccessBuilder builder(result.domain, statement.iterators);
+  std::vector<Expr> subscripts;
+  for (const auto& name : statement.subscripts) subscripts.push_back(ir::Variable::make(Halide::Int(64), name));
+  result.write = builder.element(program.tensor(statement.target), subscripts, result.domain);
+  if (statement.value.defined()) {
+    ReadCollector collector(program, builder, statement.iterators, result.domain);
+    statement.value.accept(&collector);
+    result.reads = std::move(collector.reads);
+    result.product = statement.kind == Kind::Update && is_product(statement.value);
+  }
+  return result;
+}
+
+/// The names of tensors that a launch reads or writes.
+struct Touched {
+  std::set<std::string> read, written;
+
+  bool contains(const std::string& name) const { return read.count(name) > 0 || written.count(name) > 0; }
+};
+
+/// The names of the tensors an expression reads.
+class ReadNames : public ir::IRVisitor {
+ public:
+  explicit ReadNames(std::set<std::string>& names) : names_(names) {}
+
+ protected:
+  using ir::IRVisitor::visit;
+  void visit(const ir::Call* op) override {
+    if (op->call_type == ir::Call::Halide) names_.insert(op->name);
+    ir::IRVisitor::visit(op);
+  }
+
+ private:
+  std::set<std::string>& names_;
+};
+
+Touched touched_by(const Launch& launch) {
+  Touched result;
+  ReadNames names(result.read);
+  for (const auto& statement : launch.statements) {
+    result.written.insert(statement.target);
+    if (statement.kind == ProgramStatement::Kind::Update) result.read.insert(statement.target);
+    if (statement.value.defined()) statement.value.accept(&names);
+  }
+  return result;
+}
+
+polyhedral::Tensor extract_tensor(const Program& program, std::size_t launch, const ProgramTensor& tensor) {
+  polyhedral::Tensor result;
+  result.name = tensor.name;
+  result.type = tensor.type;
+  for (const auto& interval : tensor.box) {
+    result.min.push_back(interval.min);
+    result.extent.push_back(interval.extent);
+  }
+  result.strides = row_major_strides(result.extent);
+  bool before = false, after = false;
+  for (std::size_t i = 0; i < launch; ++i)
+    before = before || touched_by(program.launches[i]).written.count(tensor.name) > 0;
+  for (std::size_t i = launch + 1; i < program.launches.size(); ++i) {
+    after = after || touched_by(program.launches[i]).contains(tensor.name);
+  }
+  const auto& checks = program.launches[launch].checks;
+  const bool tested =
+      std::any_of(checks.begin(), checks.end(), [&](const IndexCheck& c) { return c.flag == tensor.name; });
+  const bool temporary = tensor.role == lang::Role::Temporary;
+  const bool given = tensor.role == lang::Role::Input || tensor.role == lang::Role::InOut;
+  const bool kept = tensor.role == lang::Role::Output || tensor.role == lang::Role::InOut;
+  result.storage = temporary ? polyhedral::Tensor::Storage::Workspace : polyhedral::Tensor::Storage::Argument;
+  result.live_in = given || before;
+  result.live_out = kept || tested || (temporary && after);
+  return result;
+}
+
+}  // namespace
+
+polyhedral::Scop extract_scop(const Program& program, std::size_t launch,
+                              std::shared_ptr<polyhedral::Context> context) {
+  const auto& statements = program.launches.at(launch).statements;
+  polyhedral::Scop scop;
+  scop.context = context ? std::move(context) : std::make_shared<polyhedral::Context>();
+  for (const auto& statement : statements) {
+    check_cancelled("extract");
+    scop.statements.push_back(extract_statement(scop.ctx(), program, statement));
+  }
+  const Touched touched = touched_by(program.launches[launch]);
+  for (const auto& tensor : program.tensors) {
+    if (touched.contains(tensor.name)) scop.tensors.push_back(extract_tensor(program, launch, tensor));
+  }
+  scop.schedule = polyhedral::program_order(scop);
+  return scop;
+}
+
+}  // namespace tc::halide_bridge

@@ -1,0 +1,164 @@
+#include "tc/halide_bridge/lower/index_checks.h"
+
+#include <algorithm>
+
+#include "tc/base/str.h"
+#include "tc/halide_bridge/lower/builtin_calls.h"
+#include "tc/lang/syntax/print.h"
+
+namespace tc::halide_bridge {
+namespace {
+
+namespace ir = Halide::Internal;
+using Halide::Expr;
+using lang::ExprPtr;
+
+/// A condition that must hold, or must not, for an access to happen.
+struct Guard {
+  ExprPtr condition;
+  bool holds;
+};
+
+/// The names of variables and of tensors in an expression.
+class Names : public ir::IRVisitor {
+ public:
+  std::set<std::string> variables, tensors;
+
+ protected:
+  using ir::IRVisitor::visit;
+  void visit(const ir::Variable* op) override { variables.insert(op->name); }
+  void visit(const ir::Call* op) override {
+    if (op->call_type == ir::Call::Halide) tensors.insert(op->name);
+    ir::IRVisitor::visit(op);
+  }
+};
+
+bool has_access(const ExprPtr& expr) {
+  bool found = false;
+  lang::for_each_expr(expr, [&](const ExprPtr& e) { found = found || std::holds_alternative<lang::Access>(e->node); });
+  return found;
+}
+
+class CheckCollector {
+ public:
+  CheckCollector(const std::vector<std::string>& iterators, const std::set<const lang::Expr*>& data_dependent,
+                 const ExprScope& scope)
+      : iterators_(iterators), data_dependent_(data_dependent), scope_(scope) {}
+
+  /// Adds the checks of all accesses below \p expr, in the order of evaluation.
+  void visit(const ExprPtr& expr) {
+    if (const auto* select = std::get_if<lang::Select>(&expr->node)) {
+      visit_choice(select->condition, select->then_value, select->else_value);
+    } else if (const auto* call = std::get_if<lang::Call>(&expr->node); call && call->function == "select") {
+      visit_choice(call->arguments.at(0), call->arguments.at(1), call->arguments.at(2));
+    } else if (const auto* binary = std::get_if<lang::Binary>(&expr->node); binary && is_lazy(binary->op)) {
+      visit(binary->left);
+      visit_under({binary->left, binary->op == lang::BinaryOp::And}, binary->right);
+    } else {
+      for (const auto& child : lang::children(expr)) visit(child);
+      if (const auto* access = std::get_if<lang::Access>(&expr->node)) check_access(*access, expr);
+    }
+  }
+
+  std::vector<CheckStep> take() { return std::move(checks_); }
+
+ private:
+  static bool is_lazy(lang::BinaryOp op) { return op == lang::BinaryOp::And || op == lang::BinaryOp::Or; }
+
+  void visit_choice(const ExprPtr& condition, const ExprPtr& then_value, const ExprPtr& else_value) {
+    visit(condition);
+    visit_under({condition, true}, then_value);
+    visit_under({condition, false}, else_value);
+  }
+
+  void visit_under(const Guard& guard, const ExprPtr& expr) {
+    guards_.push_back(guard);
+    visit(expr);
+    guards_.pop_back();
+  }
+
+  const ProgramTensor& tensor(const lang::Access& access) const { return scope_.tensors.at(access.tensor); }
+
+  /// The dimensions of \p access that are checked.
+  std::vector<std::size_t> checked_dimensions(const lang::Access& access, const lang::Expr* place) const {
+    const auto& subscripts = access.subscripts;
+    const bool dependent =
+        data_dependent_.count(place) > 0 || std::any_of(subscripts.begin(), subscripts.end(), has_access);
+    std::vector<std::size_t> result;
+    for (std::size_t d = 0; dependent && d < subscripts.size(); ++d) {
+      if (!stays_inside(lower_index(subscripts[d], scope_), tensor(access), d)) result.push_back(d);
+    }
+    return result;
+  }
+
+  /// How many checked accesses are nested in \p expr.
+  int depth(const ExprPtr& expr) const {
+    int result = 0;
+    for (const auto& child : lang::children(expr)) result = std::max(result, depth(child));
+    const auto* access = std::get_if<lang::Access>(&expr->node);
+    return access && !checked_dimensions(*access, expr.get()).empty() ? result + 1 : result;
+  }
+
+  void check_access(const lang::Access& access, const ExprPtr& expr) {
+    for (const std::size_t d : checked_dimensions(access, expr.get())) add_check(access, d);
+  }
+
+  /// guards && !(min <= subscript && subscript < min + extent), inner parts evaluated only under the outer guards. One
+  /// unsigned comparison, so that the subscript is read once.
+  Expr violation(const ExprPtr& subscript, const lang::Interval& interval) const {
+    const LoweredExpr index = lower_index(subscript, scope_);
+    const Integer offset = subtract({index.expr, index.bounds}, constant(Halide::Int(64), interval.min));
+    const Expr extent = ir::UIntImm::make(Halide::UInt(64), static_cast<std::uint64_t>(interval.extent));
+    Expr result = ir::GE::make(ir::Cast::make(Halide::UInt(64), interval.min == 0 ? index.expr : offset.expr), extent);
+    for (auto guard = guards_.rbegin(); guard != guards_.rend(); ++guard) {
+      const LoweredExpr inner{result, {}, false}, none{ir::make_bool(false)};
+      const Expr condition = lower_expr(guard->condition, scope_).expr;
+      result = guard->holds ? guarded_select(condition, inner, none) : guarded_select(condition, none, inner);
+    }
+    return result;
+  }
+
+  void add_check(const lang::Access& access, std::size_t dimension) {
+    const ExprPtr& subscript = access.subscripts[dimension];
+    const lang::Interval& interval = tensor(access).box[dimension];
+    CheckStep check;
+    check.update.value = violation(subscript, interval);
+    Names names;
+    check.update.value.accept(&names);
+    check.reads = names.tensors;
+    for (const auto& iterator : iterators_) {
+      if (names.variables.count(iterator) == 0) continue;
+      check.update.iterators.push_back(iterator);
+      check.update.domain.push_back(scope_.iterators.at(iterator));
+    }
+    for (auto* statement : {&check.initialise, &check.update}) {
+      statement->op = ReductionOp::Or;
+      statement->source = subscript->range;
+    }
+    check.initialise.kind = ProgramStatement::Kind::Init;
+    check.update.kind = ProgramStatement::Kind::Update;
+    check.level = depth(subscript);
+    for (const auto& guard : guards_) check.level = std::max(check.level, depth(guard.condition));
+    check.message = str("subscript ", dimension, " of ", access.tensor, ", '", lang::print(subscript),
+                        "', must be in [", interval.min, ", ", interval.min + interval.extent, "): a value in ",
+                        join(names.tensors, " or "), " is not");
+    checks_.push_back(std::move(check));
+  }
+
+  const std::vector<std::string>& iterators_;
+  const std::set<const lang::Expr*>& data_dependent_;
+  const ExprScope& scope_;
+  std::vector<Guard> guards_;
+  std::vector<CheckStep> checks_;
+};
+
+}  // namespace
+
+std::vector<CheckStep> index_checks(const lang::Assignment& assignment, const std::vector<std::string>& iterators,
+                                    const std::set<const lang::Expr*>& data_dependent, const ExprScope& scope) {
+  CheckCollector collector(iterators, data_dependent, scope);
+  collector.visit(assignment.rhs);
+  return collector.take();
+}
+
+}  // namespace tc::halide_bridge

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tc/halide_bridge/lower/lower_expr.h"
+
+namespace tc::halide_bridge {
+
+/// The statements that compute one flag, to be run before the statement whose subscript they check.
+struct CheckStep {
+  ProgramStatement initialise, update;
+  std::string message;
+  int level = 0;  ///< runs after the checks of lower levels of its statement have passed: they guard its own reads
+  std::set<std::string> reads;  ///< tensors
+};
+
+/// The checks of the data-dependent subscripts of \p assignment in \p scope.
+///
+///   before  O(i) = i < N ? T(X(i)) : 0     after  flag = false
+///                                                 flag ||= i < N ? uint64(X(i)) >= 10 : false
+///
+/// An access is checked if it is one of \p data_dependent or has an access in a subscript, in each dimension whose
+/// subscript may leave the tensor. A check runs over the iterators that occur in it, in the order of \p iterators. The
+/// flags have no names yet.
+std::vector<CheckStep> index_checks(const lang::Assignment& assignment, const std::vector<std::string>& iterators,
+                                    const std::set<const lang::Expr*>& data_dependent, const ExprScope& scope);
+
+}  // namespace tc::halide_bridge

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <Halide.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tc/base/dtype.h"
+#include "tc/lang/interpret/ranges.h"
+
+/// A def for concrete sizes as Halide IR. Included by .cpp files of tc/engine and below only.
+namespace tc::halide_bridge {
+
+/// A tensor: its logical index box, and where it comes from. A rank-0 tensor has an empty box.
+struct ProgramTensor {
+  std::string name;
+  DType type = DType::Float32;
+  lang::Role role = lang::Role::Temporary;
+  lang::Box box;
+};
+
+/// A statement `target(subscripts) = value` over the box of its iterators.
+///
+/// Assign: target = value. Init: target = identity of `op`. Update: target = target op value, where `value` does not
+/// hold the accumulator; instances that share the left-hand iterators may run in any order. In `value`, an iterator is
+/// Variable(Int(64), name), an element read is Call(type, tensor, subscripts: Int(64), Call::Halide), made by
+/// element_read(), in the compute type of the tensor (bool is Bool(), halves are Float(32)); the arm of a conditional
+/// that must not be evaluated unless its condition holds stands in Call::if_then_else, other conditionals are Select.
+/// The value has the compute type of the target; the store converts (halves round). Floats are meant as written: who
+/// simplifies a value wraps it in strict_float first, and negates a comparison of floats as builtin_calls.h does.
+struct ProgramStatement {
+  enum class Kind { Assign, Init, Update };
+  std::string id;  ///< "S0", "S1", ... unique, in program order
+  Kind kind = Kind::Assign;
+  ReductionOp op = ReductionOp::Sum;
+  std::string target;
+  std::vector<std::string> iterators;   ///< left-hand ones first, then reductions
+  lang::Box domain;                     ///< one interval an iterator
+  std::vector<std::string> subscripts;  ///< of the target: iterator names
+  Halide::Expr value;                   ///< undefined for Init
+  lang::SourceRange source;
+};
+
+/// A rank-0 bool temporary that is true after its launch if a data-dependent subscript left its tensor.
+struct IndexCheck {
+  std::string flag;
+  std::string message;  ///< for the ArgumentError
+  bool before_writes;   ///< nothing observable has been written when it is tested
+};
+
+/// Statements that run without a decision of the host in between, then the flags to test.
+struct Launch {
+  std::vector<ProgramStatement> statements;
+  std::vector<IndexCheck> checks;
+};
+
+struct Program {
+  std::string name;
+  std::vector<ProgramTensor> tensors;
+  std::vector<Launch> launches;
+
+  const ProgramTensor& tensor(const std::string& name) const;
+};
+
+/// The type of a value of \p type in a Halide expression: the compute type; Bool() for bool.
+Halide::Type halide_type(DType type);
+
+/// The element tensor(subscripts) as an expression of \p type. Unlike Call::make it takes Int(64) subscripts.
+Halide::Expr element_read(Halide::Type type, const std::string& tensor, const std::vector<Halide::Expr>& subscripts);
+
+/// All launches as text, for dumps.
+std::string print(const Program& program);
+
+}  // namespace tc::halide_bridge

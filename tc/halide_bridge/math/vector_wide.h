@@ -1,0 +1,55 @@
+#pragma once
+
+#include "tc/halide_bridge/math/vector_polynomials.h"
+#include "tc/halide_bridge/math/vector_value.h"
+
+/// Elementary functions of float64 values as straight lines of operations. With Accuracy::Float32 arguments and results
+/// are float32 values, and polynomials are shorter: the error is below 1e-8.
+namespace tc::halide_bridge::line::wide {
+
+/// x = n log 2 + r with whole n and |r| <= 0.3467, for |x| <= 1100.
+struct Reduced {
+  Vec r, n;
+};
+Reduced reduce(const Vec& x, Accuracy accuracy);
+Vec polynomial(Polynomial which, const Vec& x, Accuracy accuracy);
+
+Vec exp(const Vec& x, Accuracy accuracy);
+Vec exp2(const Vec& x, Accuracy accuracy);
+Vec exp10(const Vec& x, Accuracy accuracy);
+Vec expm1(const Vec& x, Accuracy accuracy);
+Vec sinh(const Vec& x, Accuracy accuracy);
+Vec cosh(const Vec& x, Accuracy accuracy);
+Vec tanh(const Vec& x, Accuracy accuracy);
+Vec sigmoid(const Vec& x, Accuracy accuracy);
+Vec silu(const Vec& x, Accuracy accuracy);
+Vec softplus(const Vec& x, Accuracy accuracy);
+
+Vec log(const Vec& x, Accuracy accuracy);
+Vec log2(const Vec& x, Accuracy accuracy);
+Vec log10(const Vec& x, Accuracy accuracy);
+Vec log1p(const Vec& x, Accuracy accuracy);
+Vec asinh(const Vec& x, Accuracy accuracy);
+Vec acosh(const Vec& x, Accuracy accuracy);
+Vec atanh(const Vec& x, Accuracy accuracy);
+Vec pow(const Vec& x, const Vec& y, Accuracy accuracy);
+Vec cbrt(const Vec& x, Accuracy accuracy);
+Vec rcbrt(const Vec& x, Accuracy accuracy);
+
+Vec sin(const Vec& x, Accuracy accuracy);
+Vec cos(const Vec& x, Accuracy accuracy);
+Vec tan(const Vec& x, Accuracy accuracy);
+Vec sinpi(const Vec& x, Accuracy accuracy);
+Vec cospi(const Vec& x, Accuracy accuracy);
+Vec asin(const Vec& x, Accuracy accuracy);
+Vec acos(const Vec& x, Accuracy accuracy);
+Vec atan(const Vec& x, Accuracy accuracy);
+Vec atan2(const Vec& y, const Vec& x, Accuracy accuracy);
+
+Vec erf(const Vec& x, Accuracy accuracy);
+Vec erfc(const Vec& x, Accuracy accuracy);
+Vec erfcx(const Vec& x, Accuracy accuracy);
+Vec normcdf(const Vec& x, Accuracy accuracy);
+Vec gelu(const Vec& x, Accuracy accuracy);
+
+}  // namespace tc::halide_bridge::line::wide

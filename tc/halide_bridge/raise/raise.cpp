@@ -1,0 +1,390 @@
+#include "tc/halide_bridge/raise/raise.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/halide_bridge/raise/loop_names.h"
+#include "tc/halide_bridge/raise/raise_body.h"
+#include "tc/halide_bridge/stmt/transpose_loads.h"
+#include "tc/halide_bridge/stmt/transpose_stores.h"
+#include "tc/halide_bridge/stmt/unswitch_guards.h"
+#include "tc/polyhedral/core/instances.h"
+#include "tc/polyhedral/core/marks.h"
+#include "tc/polyhedral/map_grid/barriers.h"
+
+namespace tc::halide_bridge {
+namespace {
+
+using Halide::Expr;
+using Halide::Int;
+namespace ir = Halide::Internal;
+namespace marks = polyhedral::marks;
+using ir::Stmt;
+
+/// Unrolled loops longer than this stay loops.
+constexpr std::int64_t max_unrolled_trips = 64;
+/// Local buffers up to this size are on the stack.
+constexpr std::int64_t max_stack_bytes = 16 << 10;
+
+/// A `for` node: iterator = init + increment * trip for the trips 0 ... last.
+struct Loop {
+  std::string iterator;
+  Bounded init;
+  Bounded last;
+  std::int64_t increment = 1;
+  isl::ast_node body;
+
+  bool has_constant_trips() const { return last.is_constant() || ir::as_const_int(last.expr); }
+};
+
+enum class Mode { Serial, Unroll, Vector };
+
+class Raiser {
+ public:
+  Raiser(const polyhedral::Ast& ast, const polyhedral::Scop& scop, const Program& program, const RaiseOptions& options)
+      : ast_(ast), scop_(scop), program_(program), options_(options) {}
+
+  Stmt run() {
+    for (const auto& parameter : scop_.parameters)
+      environment_[parameter.name] = within(ir::Variable::make(Int(32), parameter.name), parameter.min, parameter.max);
+    Stmt body = node(ast_.root, Mode::Serial);
+    for (const auto& tensor : scop_.tensors)
+      if (lives_in_kernel(tensor)) body = allocate(tensor, body);
+    return body;
+  }
+
+ private:
+  const polyhedral::Ast& ast_;
+  const polyhedral::Scop& scop_;
+  const Program& program_;
+  const RaiseOptions options_;
+  Environment environment_;
+  Lanes lanes_;
+  int parallel_depth_ = -1;  ///< depth of the loop a `parallel` mark speaks of
+  int next_name_ = 0;
+
+  static Stmt nothing() { return ir::Evaluate::make(0); }
+
+  Stmt node(const isl::ast_node& n, Mode mode) {
+    switch (isl_ast_node_get_type(n.get())) {
+      case isl_ast_node_for:
+        return loop(n, mode);
+      case isl_ast_node_if:
+        return conditional(n, mode);
+      case isl_ast_node_block:
+        return block(n, mode);
+      case isl_ast_node_mark:
+        return mark(n, mode);
+      case isl_ast_node_user:
+        return site(ast_.sites.at(polyhedral::annotation(n)));
+      default:
+        throw InternalError("an AST node of an unknown kind");
+    }
+  }
+
+  Stmt site(const polyhedral::Site& at) {
+    if (!polyhedral::is_synchronisation(at.statement)) return raise_body(at, scop_, program_, environment_, lanes_);
+    std::vector<Expr> arguments;
+    if (auto left = polyhedral::groups_left(at.statement); left >= 0) arguments.push_back(left);
+    for (const auto& name :
+         {polyhedral::block_barrier, polyhedral::warp_barrier, polyhedral::copy_commit, polyhedral::copy_wait})
+      if (at.statement.rfind(name, 0) == 0)
+        return ir::Evaluate::make(ir::Call::make(Int(32), name, arguments, ir::Call::Extern));
+    throw InternalError(str("no function does what '", at.statement, "' stands for"));
+  }
+
+  Stmt block(const isl::ast_node& n, Mode mode) {
+    std::vector<Stmt> parts;
+    for (const auto& child : polyhedral::elements(n.as<isl::ast_node_block>().children()))
+      parts.push_back(node(child, mode));
+    return parts.empty() ? nothing() : ir::Block::make(parts);
+  }
+
+  Stmt conditional(const isl::ast_node& n, Mode mode) {
+    auto branch = n.as<isl::ast_node_if>();
+    Expr condition = ir::simplify(raise_condition(branch.cond(), environment_));
+    if (const auto* same = condition.as<ir::Broadcast>()) condition = same->value;
+    Lanes around = lanes_;
+    bool is_vector = condition.type().is_vector();
+    if (is_vector) lanes_ = around.guarded(condition);
+    Stmt then_case = node(branch.then_node(), mode), else_case;
+    if (is_vector) lanes_ = around.guarded(ir::Not::make(condition));
+    if (branch.has_else_node()) else_case = node(branch.else_node(), mode);
+    lanes_ = around;
+    if (!is_vector) return ir::IfThenElse::make(condition, then_case, else_case);
+    return else_case.defined() ? ir::Block::make(then_case, else_case) : then_case;
+  }
+
+  Stmt mark(const isl::ast_node& n, Mode mode) {
+    auto name = polyhedral::call(n.ctx(), isl_ast_node_mark_get_id, n.get()).name();
+    auto inner = polyhedral::call(n.ctx(), isl_ast_node_mark_get_node, n.get());
+    if (name == marks::parallel) {
+      int around = parallel_depth_;
+      parallel_depth_ = polyhedral::annotation(n);
+      Stmt result = node(inner, mode);
+      parallel_depth_ = around;
+      return result;
+    }
+    if (name == marks::register_tile) return node(inner, Mode::Unroll);
+    if (name == marks::vector) return vector(inner, mode);
+    auto buffer = marks::allocated_buffer(name);
+    return buffer.empty() || lives_in_kernel(scop_.tensor(buffer)) ? node(inner, mode)
+                                                                   : allocate(scop_.tensor(buffer), node(inner, mode));
+  }
+
+  /// Is \p tensor a buffer that all of a kernel has? isl may repeat the mark of one around parts with conditions of
+  /// their own.
+  static bool lives_in_kernel(const polyhedral::Tensor& tensor) {
+    return tensor.storage == polyhedral::Tensor::Storage::Local && (tensor.shared || tensor.in_registers);
+  }
+
+  static Stmt allocate(const polyhedral::Tensor& tensor, const Stmt& body) {
+    auto size = bytes(tensor) / byte_size(tensor.type);
+    bool on_stack = bytes(tensor) <= max_stack_bytes;
+    auto memory = tensor.shared         ? Halide::MemoryType::GPUShared
+                  : tensor.in_registers ? Halide::MemoryType::Register
+                  : on_stack            ? Halide::MemoryType::Stack
+                                        : Halide::MemoryType::Heap;
+    Expr extent =
+        size <= std::numeric_limits<int>::max() ? Expr(static_cast<int>(size)) : ir::IntImm::make(Int(64), size);
+    return ir::Allocate::make(tensor.name, storage_type(tensor.type), memory, {extent}, ir::const_true(), body);
+  }
+
+  static std::int64_t bytes(const polyhedral::Tensor& tensor) {
+    std::int64_t size = 1;
+    for (std::size_t i = 0; i < tensor.extent.size(); ++i)
+      size += (tensor.extent[i] - 1) * std::max<std::int64_t>(tensor.strides[i], 0);
+    return size * byte_size(tensor.type);
+  }
+
+  /// Can the trips of \p loop be the rows of a block that transpose_loads knows?
+  static bool is_square_side(const Loop& loop) {
+    return loop.has_constant_trips() && (loop.last.high & (loop.last.high + 1)) == 0;
+  }
+
+  /// Does a statement below \p n use a buffer that constant indices turn into registers?
+  bool uses_registers(const isl::ast_node& n) {
+    bool result = false;
+    for_each_statement(n, [&](const polyhedral::Statement& statement) {
+      for (const auto* access : polyhedral::accesses(statement)) {
+        if (access->function.is_null()) continue;
+        const auto& tensor = scop_.tensor(polyhedral::range_name(access->function));
+        result = result || (tensor.storage == polyhedral::Tensor::Storage::Local && bytes(tensor) <= max_stack_bytes);
+      }
+    });
+    return result;
+  }
+
+  template <typename Function>
+  void for_each_statement(const isl::ast_node& n, const Function& function) {
+    for_each_site(ast_, n, [&](const polyhedral::Site& site) {
+      if (!polyhedral::is_synchronisation(site.statement)) function(scop_.statement(site.statement));
+    });
+  }
+
+  /// The lanes the statements below \p n agree on, 0 where there is none.
+  int lanes_below(const isl::ast_node& n) {
+    int lanes = 0;
+    for_each_statement(
+        n, [&](const polyhedral::Statement& statement) { lanes = std::max(lanes, statement.vector_lanes); });
+    return lanes;
+  }
+
+  Stmt vector(const isl::ast_node& n, Mode mode) { return node(n, lanes_below(n) > 1 ? Mode::Vector : mode); }
+
+  Loop describe(const isl::ast_node& n) {
+    auto f = n.as<isl::ast_node_for>();
+    Loop loop;
+    loop.iterator = polyhedral::call(n.ctx(), isl_ast_expr_get_id, f.iterator().get()).name();
+    loop.init = simplified(raise_integer(f.init(), environment_));
+    loop.body = f.body();
+    if (f.is_degenerate()) {
+      loop.last = exactly(0);
+      return loop;
+    }
+    auto cond = f.cond();
+    Bounded bound = raise_integer(polyhedral::call(n.ctx(), isl_ast_expr_get_op_arg, cond.get(), 1), environment_);
+    auto kind = isl_ast_expr_get_op_type(cond.get());
+    if (kind == isl_ast_op_lt) bound = subtract(bound, exactly(1));
+    if (kind != isl_ast_op_lt && kind != isl_ast_op_le)
+      throw InternalError(str("an AST loop with the condition ", cond.to_C_str()));
+    loop.increment = polyhedral::call(n.ctx(), isl_ast_expr_get_val, f.inc().get()).num_si();
+    loop.last = trips(loop, bound);
+    return loop;
+  }
+
+  /// The number of the last trip of \p loop that does not pass \p bound, with the best bounds known.
+  static Bounded trips(const Loop& loop, const Bounded& bound) {
+    Bounded last = simplified(divide(subtract(bound, loop.init), exactly(loop.increment)));
+    if (const auto* number = ir::as_const_int(last.expr)) return exactly(*number);
+    Expr top = ir::find_constant_bound(last.expr, ir::Direction::Upper);
+    if (const auto* number = top.defined() ? ir::as_const_int(top) : nullptr) last.high = std::min(last.high, *number);
+    return last;
+  }
+
+  Stmt loop(const isl::ast_node& n, Mode mode) {
+    Loop l = describe(n);
+    Environment around = environment_;
+    Stmt result;
+    if (l.last.is_constant() && l.last.low == 0) {
+      environment_[l.iterator] = l.init;
+      result = node(l.body, mode);
+    } else if (mode == Mode::Vector) {
+      result = vector_loop(l);
+    } else if (mode == Mode::Unroll && l.last.high < max_unrolled_trips &&
+               (is_square_side(l) || uses_registers(l.body))) {
+      result = unrolled_loop(l, mode);
+    } else {
+      bool parallel = polyhedral::depth(n.as<isl::ast_node_for>()) == parallel_depth_;
+      result = serial_loop(l, mode, parallel ? ir::ForType::Parallel : ir::ForType::Serial);
+    }
+    environment_ = std::move(around);
+    return result;
+  }
+
+  /// The mark says that no loop here has more trips than lanes; bounds of which one loop around decides which is the
+  /// tighter do not show it.
+  Stmt vector_loop(Loop l) {
+    int count = lanes_below(l.body);
+    if (l.last.low >= count || l.increment != 1)
+      throw InternalError(str("the vector loop over ", l.iterator, " is longer than its ", count, " lanes"));
+    l.last.high = std::min<std::int64_t>(l.last.high, count - 1);
+    Bounded lanes{ir::Ramp::make(0, 1, count), 0, count - 1};
+    environment_[l.iterator] = simplified(add(l.init, lanes));
+    Lanes around = lanes_;
+    lanes_.count = count;
+    bool full = l.last.high == count - 1, always_full = full && l.has_constant_trips();
+    Stmt whole = always_full || (full && options_.as_kernel) ? node(l.body, Mode::Serial) : Stmt();
+    if (!always_full) mask_beyond(l.last, lanes);
+    Stmt part = always_full ? Stmt() : node(l.body, Mode::Serial);
+    lanes_ = around;
+    if (!part.defined()) return whole;
+    if (whole.defined())
+      part =
+          ir::IfThenElse::make(ir::EQ::make(l.last.expr, ir::make_const(l.last.expr.type(), count - 1)), whole, part);
+    return l.last.low < 0 ? ir::IfThenElse::make(ir::GE::make(l.last.expr, ir::make_zero(l.last.expr.type())), part)
+                          : part;
+  }
+
+  /// Lanes beyond \p last do not run; the first one does.
+  void mask_beyond(const Bounded& last, Bounded lanes) {
+    Bounded end = last;
+    match(lanes, end);
+    lanes_.tail = ir::simplify(ir::LE::make(lanes.expr, end.expr));
+  }
+
+  Stmt unrolled_loop(const Loop& l, Mode mode) {
+    if (options_.as_kernel) return loop_to_unroll(l, mode);
+    std::vector<Stmt> trips;
+    for (std::int64_t trip = 0; trip <= l.last.high; ++trip) {
+      environment_[l.iterator] = simplified(add(l.init, exactly(trip * l.increment)));
+      Stmt body = node(l.body, mode);
+      if (!l.has_constant_trips()) {
+        Bounded number = exactly(trip), last = l.last;
+        match(number, last);
+        body = ir::IfThenElse::make(ir::LE::make(number.expr, last.expr), body);
+      }
+      trips.push_back(body);
+    }
+    return trips.empty() ? nothing() : ir::Block::make(trips);
+  }
+
+  /// A loop of a constant number of trips; those beyond the last do nothing.
+  Stmt loop_to_unroll(const Loop& l, Mode mode) {
+    auto name = loop_name(l);
+    Bounded trip = within(ir::Variable::make(Int(32), name), 0, l.last.high);
+    environment_[name] = trip;
+    environment_[l.iterator] = simplified(add(l.init, multiply(trip, exactly(l.increment))));
+    Stmt body = node(l.body, mode);
+    if (!l.has_constant_trips()) {
+      Bounded last = l.last;
+      match(trip, last);
+      body = ir::IfThenElse::make(ir::LE::make(trip.expr, last.expr), body);
+    }
+    return ir::For::make(name, 0, static_cast<int>(l.last.high + 1), ir::ForType::Unrolled, Halide::DeviceAPI::None,
+                         body);
+  }
+
+  /// A new name, not one of a tensor.
+  std::string loop_name(const Loop& loop) {
+    if (options_.as_kernel) return str(readable_name(loop), "$", next_name_++);
+    std::string name;
+    do name = str(loop.iterator, "_", next_name_++);
+    while (scop_.has_tensor(name) || scop_.has_tensor(name + "_outer"));
+    return name;
+  }
+
+  std::string readable_name(const Loop& loop) {
+    bool from_zero = loop.init.is_constant() && loop.init.low == 0;
+    return loop_name_for_users({loop.iterator, loop.body, loop.increment, from_zero}, ast_, scop_, program_);
+  }
+
+  /// Halide's loops count in 32 bits: a longer one is two.
+  Stmt serial_loop(const Loop& l, Mode mode, ir::ForType type) {
+    auto name = loop_name(l);
+    Bounded count = simplified(add(l.last, exactly(1)));
+    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    Bounded trip = within(ir::Variable::make(Int(32), name), 0, std::clamp<std::int64_t>(l.last.high, 0, most));
+    environment_[name] = trip;
+    if (count.high <= most) {
+      environment_[l.iterator] = simplified(add(l.init, multiply(trip, exactly(l.increment))));
+      Expr extent = within(count.expr, 0, std::max<std::int64_t>(count.high, 0)).expr;
+      return ir::For::make(name, 0, extent, type, Halide::DeviceAPI::None, node(l.body, mode));
+    }
+    return split_loop(l, mode, type, name, count);
+  }
+
+  Stmt split_loop(const Loop& l, Mode mode, ir::ForType type, const std::string& name, const Bounded& count) {
+    const std::int64_t chunk = 1 << 30;
+    auto outer_name = name + "_outer";
+    Bounded outer =
+        within(ir::Variable::make(Int(32), outer_name), 0, std::min<std::int64_t>(count.high / chunk, 1 << 30));
+    Bounded inner = within(ir::Variable::make(Int(32), name), 0, chunk - 1);
+    Bounded begin = multiply(outer, exactly(chunk));
+    environment_[l.iterator] = add(l.init, multiply(add(begin, inner), exactly(l.increment)));
+    Bounded rest = minimum(subtract(count, begin), exactly(chunk));
+    Bounded chunks = divide(add(count, exactly(chunk - 1)), exactly(chunk));
+    Stmt body = ir::For::make(name, 0, ir::simplify(within(rest.expr, 0, chunk).expr), ir::ForType::Serial,
+                              Halide::DeviceAPI::None, node(l.body, mode));
+    return ir::For::make(outer_name, 0, ir::simplify(within(chunks.expr, 0, 1 << 30).expr), type,
+                         Halide::DeviceAPI::None, body);
+  }
+};
+
+class BufferNames : public ir::IRVisitor {
+ public:
+  std::set<std::string> names;
+
+ private:
+  using ir::IRVisitor::visit;
+  void visit(const ir::Load* load) override {
+    names.insert(load->name);
+    ir::IRVisitor::visit(load);
+  }
+  void visit(const ir::Store* store) override {
+    names.insert(store->name);
+    ir::IRVisitor::visit(store);
+  }
+};
+
+}  // namespace
+
+Stmt raise(const polyhedral::Ast& ast, const polyhedral::Scop& scop, const Program& program,
+           const RaiseOptions& options) {
+  try {
+    if (options.as_kernel) return Raiser(ast, scop, program, options).run();
+    return unswitch_guards(transpose_stores(transpose_loads(Raiser(ast, scop, program, options).run())));
+  } catch (const Halide::Error& error) {
+    throw InternalError(str("Halide cannot express the loop nest: ", error.what()));
+  }
+}
+
+std::set<std::string> buffer_names(const Stmt& body) {
+  BufferNames visitor;
+  body.accept(&visitor);
+  return visitor.names;
+}
+
+}  // namespace tc::halide_bridge

@@ -1,0 +1,124 @@
+#include "tc/halide_bridge/raise/raise_body.h"
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/halide_bridge/math/float_ops.h"
+#include "tc/halide_bridge/raise/raise_value.h"
+#include "tc/halide_bridge/stmt/convert.h"
+#include "tc/halide_bridge/stmt/value_name.h"
+
+namespace tc::halide_bridge {
+namespace {
+
+using Halide::Expr;
+using Halide::Int;
+namespace ir = Halide::Internal;
+using ir::Stmt;
+using polyhedral::Statement;
+using polyhedral::Tensor;
+
+/// The tensor from which the copy at \p place takes elements.
+const Tensor& copied_tensor(const Place& place) {
+  const auto& read = place.statement.reads.back();
+  return place.scop.tensor(polyhedral::range_name(read.exact ? read.function.as_map() : read.relation));
+}
+
+/// Does the statement at \p place only copy elements of the type of \p target? Their bits are then moved as they are.
+bool moves_bits(const Place& place, const Tensor& target) {
+  bool computes = place.statement.accumulates || place.statement.combined_iterator >= 0;
+  if (place.statement.body != Statement::Body::Copy || computes) return false;
+  return copied_tensor(place).type == target.type;
+}
+
+/// What the copy at \p place moves.
+Expr copied_value(const Place& place, const Program& program, bool as_bits, const Lanes& lanes) {
+  if (place.statement.source_read < 0) {
+    const Tensor* tensor = nullptr;
+    Bounded at = site_address(place, place.site.reads.back(), &tensor);
+    return load(as_bits ? as_words(*tensor) : *tensor, at, lanes);
+  }
+  return raise_read(place, program, as_bits, lanes);
+}
+
+Expr instance_value(const Place& place, const Program& program, const Tensor& target, const Lanes& lanes) {
+  switch (place.statement.body) {
+    case Statement::Body::Identity:
+      return identity(place.statement.op, target.type);
+    case Statement::Body::Copy:
+      return copied_value(place, program, moves_bits(place, target), lanes);
+    case Statement::Body::Source:
+      break;
+  }
+  return raise_value(place, program, lanes);
+}
+
+/// A store of the element \p value that the machine makes on its own; subscripts that it names are computed before.
+Stmt begin_copy(const Tensor& target, const Bounded& at, const Expr& value, const Lanes& lanes) {
+  if (const auto* let = value.as<ir::Let>())
+    return ir::LetStmt::make(let->name, let->value, begin_copy(target, at, let->body, lanes));
+  Expr begun = ir::Call::make(value.type(), "tc_copy_async", {value}, ir::Call::PureExtern);
+  return store(target, at, begun, lanes);
+}
+
+/// The running lanes of \p value combined into one.
+Expr combined(const Statement& statement, const Tensor& target, Expr value, const Lanes& lanes) {
+  if (value.type().is_scalar()) value = broadcast(value, lanes.count);
+  for (const Expr& runs : {lanes.tail, lanes.guard})
+    if (runs.defined())
+      value = ir::Select::make(runs, value, broadcast(identity(statement.op, target.type), lanes.count));
+  return combine_lanes(statement.op, value);
+}
+
+/// The values of neighbouring threads combined: each of the lanes has the result. Every lane shuffles, whatever it
+/// combines: an || whose right side shuffles would not.
+Expr combined_in_warp(const Statement& statement, Expr value) {
+  for (int distance = statement.combined_lanes / 2; distance > 0; distance /= 2)
+    value = let(value, [&](const Expr& mine) {
+      Expr shuffled = ir::Call::make(mine.type(), "tc_shuffle_xor", {mine, distance}, ir::Call::Extern);
+      return let(shuffled, [&](const Expr& other) { return combine(statement.op, mine, other); });
+    });
+  return value;
+}
+
+/// The thread of those that combine their values that writes.
+Expr is_first_lane(const Statement& statement, const polyhedral::Site& site, const Environment& environment) {
+  Bounded at = raise_integer(site.iterators.at(statement.combined_iterator), environment);
+  Bounded lane = modulo(at, exactly(statement.combined_lanes));
+  return ir::EQ::make(lane.expr, ir::make_zero(lane.expr.type()));
+}
+
+}  // namespace
+
+Stmt raise_body(const polyhedral::Site& site, const polyhedral::Scop& scop, const Program& program,
+                const Environment& environment, const Lanes& lanes) {
+  const Statement& statement = scop.statement(site.statement);
+  Place place{site, scop, statement, environment};
+  const Tensor* target = nullptr;
+  Bounded at = site_address(place, site.write, &target);
+  if (const auto* same = at.expr.as<ir::Broadcast>()) at.expr = same->value;
+  Expr value = instance_value(place, program, *target, lanes);
+  bool one_element = at.expr.type().is_scalar();
+  if (one_element && lanes.count > 1 && statement.accumulates) {
+    value = combined(statement, *target, value, lanes);
+  } else if (one_element && value.type().is_vector()) {
+    throw InternalError(str("statement ", statement.id, " writes one element in several lanes of a vector"));
+  }
+  if (statement.combined_iterator >= 0) {
+    auto name = value_name("combined");
+    Expr all = combined_in_warp(statement, value);
+    value = ir::Variable::make(all.type(), name);
+    if (statement.accumulates) value = combine(statement.op, load(*target, at, lanes), value);
+    Stmt write = ir::IfThenElse::make(is_first_lane(statement, site, environment), store(*target, at, value, lanes));
+    return ir::LetStmt::make(name, all, write);
+  }
+  if (statement.accumulates) {
+    Expr old = load(*target, at, one_element ? Lanes() : lanes);
+    match_lanes(old, value);
+    value = combine(statement.op, old, value);
+  }
+  const Tensor words = moves_bits(place, *target) ? as_words(*target) : *target;
+  if (statement.asynchronous) return begin_copy(words, at, value, one_element ? Lanes() : lanes);
+  return store(words, at, value, one_element ? Lanes() : lanes);
+}
+
+}  // namespace tc::halide_bridge

@@ -1,0 +1,371 @@
+#include "tc/halide_bridge/raise/raise_value.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/halide_bridge/lower/builtin_calls.h"
+#include "tc/halide_bridge/math/float_ops.h"
+#include "tc/halide_bridge/stmt/convert.h"
+#include "tc/halide_bridge/stmt/value_name.h"
+
+namespace tc::halide_bridge {
+namespace {
+
+using Halide::Expr;
+using Halide::Int;
+namespace ir = Halide::Internal;
+using polyhedral::Tensor;
+
+/// Does a condition compute with iterators only? Halide's simplifier takes floats for real numbers, and integers of
+/// narrower types for unbounded ones.
+class IndexCondition : public ir::IRMutator {
+ public:
+  explicit IndexCondition(const Expr& condition) { mutate(condition); }
+  bool holds = true;
+
+ private:
+  using ir::IRMutator::mutate;
+  Expr mutate(const Expr& expr) override {
+    holds = holds && (expr.type() == Int(64) || expr.type().is_bool()) && !expr.as<ir::Call>();
+    return holds ? ir::IRMutator::mutate(expr) : expr;
+  }
+};
+
+/// Turns the value of a source statement into that of an instance: iterators become the site's, element reads loads.
+/// Operations on int64 carry intervals, to be 32-bit where that is exact.
+class ValueRaiser : public ir::IRMutator {
+ public:
+  ValueRaiser(const Place& place, const ProgramStatement& source, const Lanes& lanes) : place_(place), lanes_(lanes) {
+    for (std::size_t i = 0; i < source.iterators.size(); ++i)
+      iterators_[source.iterators[i]] = simplified(raise_integer(place.site.iterators[i], place.environment));
+  }
+
+  Expr raise(const Expr& value) { return mutate(value); }
+
+  /// The element that \p read reads, halves as words of 16 bits if \p as_bits.
+  Expr raise_read(const ir::Call* read, bool as_bits) {
+    if (as_bits) moved_ = read;
+    return mutate(Expr(read));
+  }
+
+ protected:
+  using ir::IRMutator::visit;
+
+  Expr visit(const ir::Variable* op) override {
+    if (auto let = lets_.find(op->name); let != lets_.end() && let->second.defined()) return let->second;
+    auto found = iterators_.find(op->name);
+    return found == iterators_.end() ? Expr(op) : as_int64(found->second);
+  }
+  Expr visit(const ir::Add* op) override { return arithmetic(op); }
+  Expr visit(const ir::Sub* op) override { return arithmetic(op); }
+  Expr visit(const ir::Mul* op) override { return arithmetic(op); }
+  Expr visit(const ir::Div* op) override { return op->type == Int(64) ? arithmetic(op) : division(op); }
+  Expr visit(const ir::Mod* op) override { return op->type == Int(64) ? arithmetic(op) : division(op); }
+  Expr visit(const ir::Min* op) override { return arithmetic(op); }
+  Expr visit(const ir::Max* op) override { return arithmetic(op); }
+  Expr visit(const ir::EQ* op) override { return comparison(op); }
+  Expr visit(const ir::LT* op) override { return comparison(op); }
+  Expr visit(const ir::LE* op) override { return or_equal<ir::LT>(op); }
+  Expr visit(const ir::GT* op) override { return comparison(op); }
+  Expr visit(const ir::GE* op) override { return or_equal<ir::GT>(op); }
+  Expr visit(const ir::And* op) override { return binary(op); }
+  Expr visit(const ir::Or* op) override { return binary(op); }
+
+  /// Halide's != is false for a NaN; the language's is true.
+  Expr visit(const ir::NE* op) override { return ir::Not::make(mutate(ir::EQ::make(op->a, op->b))); }
+
+  Expr visit(const ir::Cast* op) override {
+    if (const auto* half = op->value.as<ir::Cast>(); half && half->type.is_float() && half->type.bits() == 16)
+      return round_to_half(mutate(half->value), half->type.is_bfloat() ? DType::BFloat16 : DType::Float16);
+    if (op->value.type() != Int(64)) {
+      Expr value = mutate(op->value);
+      return ir::Cast::make(op->type.with_lanes(value.type().lanes()), value);
+    }
+    Bounded value = integer(op->value);
+    if (op->type == Int(64)) return as_int64(value);
+    return ir::Cast::make(op->type.with_lanes(value.expr.type().lanes()), value.expr);
+  }
+
+  Expr visit(const ir::Select* op) override {
+    if (op->type == Int(64)) return as_int64(integer(op));
+    Expr condition = mutate(op->condition), a = mutate(op->true_value), b = mutate(op->false_value);
+    return select(condition, a, b);
+  }
+
+  Expr visit(const ir::Let* op) override {
+    Expr value = mutate(op->value);
+    auto name = value_name(op->name);
+    Expr outer = std::exchange(lets_[op->name], ir::Variable::make(value.type(), name));
+    Expr body = mutate(op->body);
+    lets_[op->name] = outer;
+    return ir::Let::make(name, value, body);
+  }
+
+  Expr visit(const ir::Call* op) override {
+    if (op->call_type == ir::Call::Halide) return element(op);
+    if (op->is_intrinsic(ir::Call::if_then_else)) return conditional(op);
+    std::vector<Expr> args;
+    int lanes = 1;
+    for (const Expr& arg : op->args) {
+      args.push_back(mutate(arg));
+      lanes = std::max(lanes, args.back().type().lanes());
+    }
+    for (Expr& arg : args) arg = broadcast(arg, lanes);
+    return ir::Call::make(op->type.with_lanes(lanes), op->name, args, op->call_type);
+  }
+
+ private:
+  const Place& place_;
+  Lanes lanes_;
+  std::map<std::string, Bounded> iterators_;
+  std::map<std::string, Expr> lets_;  ///< what a let of the value has become
+  std::size_t next_read_ = 0;
+  const ir::Call* moved_ = nullptr;  ///< a read whose element is moved as it lies in memory
+  std::vector<std::pair<std::string, Expr>>* leaves_ =
+      nullptr;  ///< where leaf() puts the names of the current subscripts
+
+  static Expr select(const Expr& condition, Expr a, Expr b) {
+    match_lanes(a, b);
+    int lanes = condition.type().lanes();
+    if (lanes > 1) return ir::Select::make(condition, broadcast(a, lanes), broadcast(b, lanes));
+    return ir::Select::make(condition, a, b);
+  }
+
+  template <typename Node>
+  Expr binary(const Node* op) {
+    Expr a = mutate(op->a), b = mutate(op->b);
+    match_lanes(a, b);
+    return Node::make(a, b);
+  }
+
+  template <typename Node>
+  Expr arithmetic(const Node* op) {
+    return op->type == Int(64) ? as_int64(integer(op)) : binary(op);
+  }
+
+  /// A division in which lanes that do not run, whose values may be anything, divide by 1.
+  template <typename Node>
+  Expr division(const Node* op) {
+    if (op->type.is_float()) return binary(op);
+    Expr a = mutate(op->a), b = running_or_one(mutate(op->b));
+    match_lanes(a, b);
+    return Node::make(a, b);
+  }
+
+  Expr running_or_one(const Expr& divisor) const {
+    Expr runs = lanes_.running();
+    if (divisor.type().is_scalar() || ir::is_const(divisor) || !runs.defined()) return divisor;
+    return ir::Select::make(runs, divisor, ir::make_one(divisor.type()));
+  }
+
+  /// Halide's code generator makes <= and >= of floats by negation, which a NaN would turn true.
+  template <typename Strict, typename Node>
+  Expr or_equal(const Node* op) {
+    if (!op->a.type().is_float()) return comparison(op);
+    Expr matched = binary(op);
+    const auto* pair = matched.template as<Node>();
+    auto left = value_name("left"), right = value_name("right");
+    Expr a = ir::Variable::make(pair->a.type(), left), b = ir::Variable::make(pair->b.type(), right);
+    Expr holds = ir::Or::make(Strict::make(a, b), ir::EQ::make(a, b));
+    return ir::Let::make(left, pair->a, ir::Let::make(right, pair->b, holds));
+  }
+
+  template <typename Node>
+  Expr comparison(const Node* op) {
+    if (op->a.type() != Int(64)) return binary(op);
+    Bounded a = integer(op->a), b = integer(op->b);
+    match(a, b);
+    return Node::make(a.expr, b.expr);
+  }
+
+  template <typename Node>
+  Bounded apply(const Node* op, Bounded (*operation)(const Bounded&, const Bounded&)) {
+    Bounded a = integer(op->a), b = integer(op->b);
+    return operation(a, b);
+  }
+
+  template <typename Node>
+  Bounded division(const Node* op, Bounded (*operation)(const Bounded&, const Bounded&)) {
+    Bounded a = integer(op->a), b = integer(op->b);
+    if (b.is_constant()) return operation(a, b);
+    return operation(a, {running_or_one(b.expr), std::min<std::int64_t>(b.low, 1), std::max<std::int64_t>(b.high, 1)});
+  }
+
+  /// \p e, Int(64), with its interval.
+  Bounded integer(const Expr& e) {
+    if (const auto* op = e.as<ir::IntImm>()) return exactly(op->value);
+    if (const auto* op = e.as<ir::Variable>())
+      if (auto found = iterators_.find(op->name); found != iterators_.end()) return found->second;
+    if (const auto* op = e.as<ir::Add>()) return apply(op, add);
+    if (const auto* op = e.as<ir::Sub>()) return apply(op, subtract);
+    if (const auto* op = e.as<ir::Mul>()) return apply(op, multiply);
+    if (const auto* op = e.as<ir::Div>()) return division(op, divide);
+    if (const auto* op = e.as<ir::Mod>()) return division(op, modulo);
+    if (const auto* op = e.as<ir::Min>()) return apply(op, minimum);
+    if (const auto* op = e.as<ir::Max>()) return apply(op, maximum);
+    if (const auto* op = e.as<ir::Select>()) return integer(op);
+    if (const auto* op = e.as<ir::Cast>(); op && op->value.type().is_int() && op->value.type().bits() <= 32) {
+      return leaf(ir::Cast::make(Int(32), op->value));
+    }
+    return leaf(e);
+  }
+
+  Bounded leaf(const Expr& e) { return unknown(opaque(e)); }
+
+  /// \p e where it is no integer arithmetic. In a subscript it gets a name, so that the address can be simplified
+  /// around it.
+  Expr opaque(const Expr& e) {
+    auto* names = leaves_;
+    leaves_ = nullptr;
+    Expr value = mutate(e);
+    leaves_ = names;
+    if (!names) return value;
+    auto name = value_name("subscript");
+    names->emplace_back(name, value);
+    return ir::Variable::make(value.type(), name);
+  }
+
+  Bounded integer(const ir::Select* op) {
+    Expr condition = opaque(op->condition);
+    Bounded a = integer(op->true_value), b = integer(op->false_value);
+    return choose(condition, a, b);
+  }
+
+  /// \p subscript of dimension \p d of \p tensor, which is inside: launches before this one checked that. One that
+  /// \p reads tensors is held inside all the same, as another thread may have changed them since: by one unsigned
+  /// minimum of its distance from the first element, in 32 bits where the tensor allows.
+  static Bounded inside(const Bounded& subscript, const Tensor& tensor, std::size_t d, bool reads) {
+    const std::int64_t low = tensor.min[d], high = low + std::max<std::int64_t>(tensor.extent[d], 1) - 1;
+    Bounded result = within(subscript.expr, low, high);
+    if (!reads || (subscript.low >= low && subscript.high <= high)) return result;
+    const Halide::Type type = result.expr.type(), distance = type.with_code(Halide::Type::UInt);
+    const Expr first = ir::make_const(distance, low), most = ir::make_const(distance, high - low);
+    Expr offset = ir::Cast::make(distance, result.expr);
+    if (low != 0) offset = ir::Sub::make(offset, first);
+    offset = ir::Min::make(offset, most);
+    if (low != 0) offset = ir::Add::make(offset, first);
+    result.expr = ir::Cast::make(type, offset);
+    return result;
+  }
+
+  /// The load of an element.
+  Expr element(const ir::Call* op) {
+    std::vector<std::pair<std::string, Expr>> names;
+    auto* around = leaves_;
+    leaves_ = &names;
+    std::vector<Bounded> subscripts;
+    std::vector<bool> reads;
+    for (const Expr& subscript : op->args) {
+      const auto before = names.size();
+      subscripts.push_back(integer(subscript));
+      reads.push_back(names.size() > before);
+    }
+    leaves_ = around;
+    if (next_read_ >= place_.site.reads.size())
+      throw InternalError(str("statement ", place_.statement.id, " has more reads in its value than in the scop"));
+    const auto& access = place_.site.reads[next_read_++];
+    const Tensor* tensor = nullptr;
+    if (!access.is_null()) {
+      Bounded at = site_address(place_, access, &tensor);
+      return load(*tensor, at, lanes_);
+    }
+    tensor = &place_.scop.tensor(op->name);
+    for (std::size_t i = 0; i < subscripts.size(); ++i) subscripts[i] = inside(subscripts[i], *tensor, i, reads[i]);
+    Expr value = load(op == moved_ ? as_words(*tensor) : *tensor, simplified(address(*tensor, subscripts)), lanes_);
+    for (auto name = names.rbegin(); name != names.rend(); ++name)
+      value = ir::Let::make(name->first, name->second, value);
+    return value;
+  }
+
+  /// The values of the variables of the loops around.
+  ir::Scope<ir::Interval> loop_bounds() const {
+    ir::Scope<ir::Interval> result;
+    for (const auto& [name, value] : place_.environment) {
+      const auto* variable = value.expr.as<ir::Variable>();
+      if (variable && variable->name == name)
+        result.push(name, {ir::make_const(variable->type, value.low), ir::make_const(variable->type, value.high)});
+    }
+    return result;
+  }
+
+  /// A conditional whose arms run only where they are chosen.
+  Expr conditional(const ir::Call* op) {
+    Expr condition = mutate(op->args[0]);
+    if (IndexCondition(op->args[0]).holds) condition = ir::simplify(condition, true, loop_bounds());
+    if (const auto* same = condition.as<ir::Broadcast>()) condition = same->value;
+    if (condition.type().is_scalar()) {
+      Expr a = mutate(op->args[1]), b = mutate(op->args[2]);
+      if (ir::is_const_one(condition)) return a;
+      match_lanes(a, b);
+      return ir::Call::make(a.type(), ir::Call::if_then_else, {condition, a, b}, ir::Call::PureIntrinsic);
+    }
+    return let(condition, [&](const Expr& c) {
+      Lanes around = lanes_;
+      lanes_ = around.guarded(c);
+      Expr a = mutate(op->args[1]);
+      lanes_ = around.guarded(negation(c));
+      Expr b = mutate(op->args[2]);
+      lanes_ = around;
+      return select(c, a, b);
+    });
+  }
+};
+
+const ProgramStatement& find_source(const Program& program, const std::string& id) {
+  for (const Launch& launch : program.launches)
+    for (const ProgramStatement& statement : launch.statements)
+      if (statement.id == id) return statement;
+  throw InternalError(str("no statement '", id, "' in the program"));
+}
+
+/// Finds read number \p number of a value, in the order of Statement::reads.
+class ReadFinder : public ir::IRVisitor {
+ public:
+  explicit ReadFinder(int number) : left_(number) {}
+  const ir::Call* read = nullptr;
+
+ protected:
+  using ir::IRVisitor::visit;
+  void visit(const ir::Call* op) override {
+    ir::IRVisitor::visit(op);
+    if (op->call_type == ir::Call::Halide && left_-- == 0) read = op;
+  }
+
+ private:
+  int left_;
+};
+
+}  // namespace
+
+Bounded site_address(const Place& place, const isl::ast_expr& access, const Tensor** tensor) {
+  auto argument = [&](int i) { return polyhedral::call(access.ctx(), isl_ast_expr_get_op_arg, access.get(), i); };
+  auto name = polyhedral::call(access.ctx(), isl_ast_expr_get_id, argument(0).get()).name();
+  *tensor = &place.scop.tensor(name);
+  std::vector<Bounded> subscripts;
+  for (int i = 1; i < isl_ast_expr_get_op_n_arg(access.get()); ++i)
+    subscripts.push_back(raise_integer(argument(i), place.environment));
+  return simplified(address(**tensor, subscripts));
+}
+
+Tensor as_words(Tensor tensor) {
+  if (is_half(tensor.type)) tensor.type = DType::UInt16;
+  return tensor;
+}
+
+Expr raise_value(const Place& place, const Program& program, const Lanes& lanes) {
+  const ProgramStatement& source = find_source(program, place.statement.source);
+  return ValueRaiser(place, source, lanes).raise(source.value);
+}
+
+Expr raise_read(const Place& place, const Program& program, bool as_bits, const Lanes& lanes) {
+  const ProgramStatement& source = find_source(program, place.statement.source);
+  ReadFinder finder(place.statement.source_read);
+  source.value.accept(&finder);
+  if (!finder.read) throw InternalError(str("statement ", place.statement.id, " copies what its source does not read"));
+  return ValueRaiser(place, source, lanes).raise_read(finder.read, as_bits);
+}
+
+}  // namespace tc::halide_bridge

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <Halide.h>
+
+#include "tc/halide_bridge/lower/program.h"
+#include "tc/halide_bridge/raise/raise_expr.h"
+#include "tc/halide_bridge/stmt/element.h"
+#include "tc/polyhedral/generate/generate.h"
+
+/// Values of source statements at a place of the loop nest.
+namespace tc::halide_bridge {
+
+/// What an instance needs to know of its surroundings.
+struct Place {
+  const polyhedral::Site& site;
+  const polyhedral::Scop& scop;
+  const polyhedral::Statement& statement;
+  const Environment& environment;
+};
+
+/// The address \p access of \p place has in its tensor, which \p tensor becomes.
+Bounded site_address(const Place& place, const isl::ast_expr& access, const polyhedral::Tensor** tensor);
+
+/// \p tensor as it lies in memory: halves are words of 16 bits.
+polyhedral::Tensor as_words(polyhedral::Tensor tensor);
+
+/// The value of the source of the statement at \p place: its iterators become those of the site, its reads loads.
+Halide::Expr raise_value(const Place& place, const Program& program, const Lanes& lanes);
+
+/// The element that read number Statement::source_read of the source finds, halves as words of 16 bits if \p as_bits.
+Halide::Expr raise_read(const Place& place, const Program& program, bool as_bits, const Lanes& lanes);
+
+}  // namespace tc::halide_bridge

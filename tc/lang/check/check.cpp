@@ -1,0 +1,91 @@
+#include "tc/lang/check/check.h"
+
+#include "tc/base/str.h"
+#include "tc/lang/check/check_def.h"
+#include "tc/lang/syntax/builtins.h"
+#include "tc/lang/syntax/call_order.h"
+#include "tc/lang/syntax/diagnostics.h"
+
+namespace tc::lang {
+namespace {
+
+/// Checks the defs of a file, callees before their callers.
+class FileChecker {
+ public:
+  FileChecker(const File& file, Diagnostics& diagnostics, const Cancellation& cancellation)
+      : file_(file), diagnostics_(diagnostics), cancellation_(cancellation) {
+    for (const auto& def : file.defs) {
+      if (!index_.emplace(def.name, &def).second)
+        diagnostics_.add({.code = "TC102",
+                          .range = def.name_range,
+                          .message = str("the function '", def.name, "' is defined twice"),
+                          .also = {{index_.at(def.name)->name_range, "first defined here"}}});
+      if (find_builtin(def.name))
+        diagnostics_.add({.code = "TC103",
+                          .range = def.name_range,
+                          .message = str("'", def.name, "' is a built-in function and cannot be redefined"),
+                          .help = "choose another name"});
+      names_.insert(def.name);
+    }
+  }
+
+  File run() {
+    std::vector<CallCycle> cycles;
+    const auto order = callees_first(file_.defs, cycles);
+    for (const auto& cycle : cycles) report(cycle);
+    for (const std::size_t i : order) check_once(file_.defs[i]);
+    File result;
+    result.text = file_.text;
+    result.name = file_.name;
+    for (const auto& def : file_.defs)
+      if (const auto done = done_.find(def.name); done != done_.end()) result.defs.push_back(done->second.def);
+    return result;
+  }
+
+ private:
+  struct Done {
+    Def def;
+    bool good = false;
+  };
+
+  void report(const CallCycle& cycle) {
+    diagnostics_.add({.code = "TC120",
+                      .range = cycle.call,
+                      .message = str("the function '", cycle.names.front(), "' calls itself"),
+                      .note = cycle.names.size() > 2 ? str("through ", join(cycle.names, " -> "))
+                                                     : "recursion is not part of the language"});
+  }
+
+  void check_once(const Def& def) {
+    cancellation_.check("the checker");
+    if (done_.count(def.name) || diagnostics_.full()) return;
+    Diagnostics own(file_.text, file_.name);
+    Def checked = check_def(def, names_, [&](const std::string& name) { return find(name); }, own, cancellation_);
+    diagnostics_.append(own);
+    done_[def.name] = {std::move(checked), !own.has_errors()};
+  }
+
+  const Def* find(const std::string& name) const {
+    const auto done = done_.find(name);
+    return done != done_.end() && done->second.good ? &done->second.def : nullptr;
+  }
+
+  const File& file_;
+  Diagnostics& diagnostics_;
+  std::map<std::string, const Def*> index_;
+  std::set<std::string> names_;
+  const Cancellation& cancellation_;
+  std::map<std::string, Done> done_;
+};
+
+}  // namespace
+
+File check(const File& file, std::vector<Diagnostic>* warnings, const Cancellation& cancellation) {
+  Diagnostics diagnostics(file.text, file.name);
+  File result = FileChecker(file, diagnostics, cancellation).run();
+  if (warnings) warnings->insert(warnings->end(), diagnostics.warnings().begin(), diagnostics.warnings().end());
+  diagnostics.throw_if_errors<SemanticError>();
+  return result;
+}
+
+}  // namespace tc::lang

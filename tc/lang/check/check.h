@@ -1,0 +1,17 @@
+#pragma once
+
+#include <vector>
+
+#include "tc/base/cancellation.h"
+#include "tc/base/error.h"
+#include "tc/lang/syntax/tree.h"
+
+namespace tc::lang {
+
+/// \p file with every name resolved, every expression typed and every conversion written as a Cast.
+/// Checks all of the language but ranges. Warnings are appended to \p warnings when it is not null, errors or not.
+/// Throws SemanticError with the errors of all defs, as many as Diagnostics takes; CancelledError and ResourceError as
+/// \p cancellation says.
+File check(const File& file, std::vector<Diagnostic>* warnings = nullptr, const Cancellation& cancellation = {});
+
+}  // namespace tc::lang

@@ -1,0 +1,415 @@
+#include <algorithm>
+
+#include "tc/base/str.h"
+#include "tc/lang/check/check_statement.h"
+#include "tc/lang/check/promote.h"
+#include "tc/lang/check/type_expr.h"
+#include "tc/lang/syntax/builtins.h"
+#include "tc/lang/syntax/limits.h"
+#include "tc/lang/syntax/print.h"
+
+namespace tc::lang {
+namespace {
+
+/// Calls \p visit for every expression of \p assignment but the target, in the order of the text.
+template <typename F>
+void for_each_value(const Assignment& assignment, F&& visit) {
+  visit(assignment.rhs);
+  for (const auto& clause : assignment.clauses)
+    std::visit(overloaded{
+                   [&](const RangeClause& x) {
+                     visit(x.low);
+                     visit(x.high);
+                   },
+                   [&](const LetClause& x) { visit(x.value); },
+                   [&](const ExistsClause& x) { visit(x.value); },
+               },
+               clause.node);
+}
+
+class AssignmentChecker {
+ public:
+  AssignmentChecker(const Assignment& assignment, const StatementContext& context)
+      : in_(assignment), context_(context), scope_(context.scope) {}
+
+  Assignment run() {
+    out_ = in_;
+    out_.reduction_iterators.clear();
+    scope_.iterators.clear();
+    scope_.lets.clear();
+    if (!check_measure()) return std::move(out_);
+    const bool target_ok = check_target();
+    collect_iterators();
+    for (std::size_t i = 0; i < out_.clauses.size(); ++i) check_clause(out_.clauses[i]);
+    const Typed value = type_expr(in_.rhs, scope_, Mode::Value);
+    find_reductions(static_cast<bool>(value));
+    if (target_ok)
+      store(value);
+    else if (const auto found = scope_.tensors.find(in_.target); found != scope_.tensors.end())
+      found->second.assigned = true;
+    return std::move(out_);
+  }
+
+ private:
+  void report(Report report) { scope_.diagnostics.add(report); }
+
+  /// Reports an expression that is too large or too deep with the names of `where` written out.
+  bool check_measure() {
+    std::map<std::string, Measure> lets;
+    Measure all;
+    bool good = true;
+    const auto take = [&](const ExprPtr& value, bool is_let = false) {
+      const Measure part = measure(value, lets);
+      if (!is_let) all.add(part);
+      if (good && (part.depth > max_depth || std::max(part.nodes, all.nodes) > max_statement_nodes)) {
+        report_measure(value->range, part);
+        good = false;
+      }
+      return part;
+    };
+    for (const auto& clause : in_.clauses)
+      std::visit(overloaded{[&](const RangeClause& x) {
+                              take(x.low);
+                              take(x.high);
+                            },
+                            [&](const LetClause& x) { lets[x.name] = take(x.value, true); },
+                            [&](const ExistsClause& x) { take(x.value); }},
+                 clause.node);
+    take(in_.rhs);
+    if (good) return true;
+    if (const auto found = scope_.tensors.find(in_.target); found != scope_.tensors.end())
+      found->second.assigned = true;
+    return false;
+  }
+
+  void report_measure(SourceRange range, const Measure& part) {
+    const std::string with = in_.clauses.empty() ? "" : " with the names of 'where' written out";
+    if (part.depth > max_depth)
+      report({.code = "TC006",
+              .range = range,
+              .message = str("the expression is nested too deeply", with),
+              .note = str("its tree may be ", max_depth, " levels high"),
+              .help = "split the statement into several with temporaries"});
+    else
+      report({.code = "TC008",
+              .range = range,
+              .message = str("the statement is too large", with),
+              .note = str("a statement may hold ", max_statement_nodes, " operators, names and numbers"),
+              .help = "split it into several with temporaries"});
+  }
+
+  // The target.
+  bool check_target() {
+    const bool good = check_subscripts();
+    indices_known_ = good;
+    const auto found = scope_.tensors.find(in_.target);
+    if (found == scope_.tensors.end()) return false;
+    TensorState& tensor = found->second;
+    if (tensor.kind == TensorState::Kind::Param) {
+      report({.code = "TC104",
+              .range = in_.target_range,
+              .message = str("the parameter '", in_.target, "' cannot be assigned"),
+              .also = {{tensor.range, "a parameter: parameters are immutable"}},
+              .help = str("assign to another tensor and return it, for example ", in_.target, "_out")});
+      return false;
+    }
+    const int rank = static_cast<int>(in_.subscripts.size());
+    if (tensor.rank && *tensor.rank != rank) {
+      report({.code = "TC106",
+              .range = in_.target_range,
+              .message = str("'", in_.target, "' has ", counted(static_cast<std::size_t>(*tensor.rank), "dimension"),
+                             " but is assigned with ", counted(in_.subscripts.size(), "subscript")),
+              .also = {{tensor.first_assigned.value_or(tensor.range),
+                        tensor.first_assigned ? "first assigned here" : "declared here"}}});
+      return false;
+    }
+    tensor.rank = rank;
+    if (!tensor.first_assigned) tensor.first_assigned = in_.target_range;
+    return good;
+  }
+
+  bool check_subscripts() {
+    bool good = true;
+    std::map<std::string, SourceRange> seen;
+    for (auto& subscript : out_.subscripts) {
+      const auto* name = std::get_if<Name>(&subscript->node);
+      if (!name) {
+        report(
+            {.code = "TC115",
+             .range = subscript->range,
+             .message = str("a subscript on the left must be an index but '", print(subscript), "' is an expression"),
+             .help = "give the elements an index of their own and use the expression on the right"});
+        good = false;
+        continue;
+      }
+      const std::string taken = find_builtin(name->id) ? "" : taken_as(scope_, name->id);
+      const auto [first, is_new] = seen.emplace(name->id, subscript->range);
+      if (!taken.empty())
+        report({.code = "TC115",
+                .range = subscript->range,
+                .message = str("a subscript on the left must be an index but ", taken)});
+      else if (!is_new)
+        report({.code = "TC115",
+                .range = subscript->range,
+                .message = str("the index '", name->id, "' is used twice on the left"),
+                .also = {{first->second, "first used here"}},
+                .help = "write two indices and a condition, for example (i == j) ? x : 0"});
+      good = good && taken.empty() && is_new;
+      scope_.iterators.insert(name->id);
+      subscript = make_expr(Name{name->id, Name::Kind::Iterator}, subscript->range, DType::Int64);
+    }
+    return good;
+  }
+
+  // Indices and clauses.
+  bool can_be_iterator(const std::string& id) const {
+    return !scope_.is_size(id) && !scope_.tensors.count(id) && !let_names_.count(id);
+  }
+
+  /// Indices are the names in subscripts and those bound by ranges.
+  void collect_iterators() {
+    for (const auto& clause : in_.clauses)
+      if (const auto* let = std::get_if<LetClause>(&clause.node)) let_names_.insert(let->name);
+    for (const auto& clause : in_.clauses)
+      if (const auto* range = std::get_if<RangeClause>(&clause.node)) add_iterator(range->index);
+    for_each_value(in_, [&](const ExprPtr& value) {
+      for_each_expr(value, [&](const ExprPtr& expr) {
+        const auto* access = std::get_if<Access>(&expr->node);
+        if (!access || !scope_.tensors.count(access->tensor)) return;
+        for (const auto& subscript : access->subscripts)
+          for_each_expr(subscript, [&](const ExprPtr& e) {
+            if (const auto* name = std::get_if<Name>(&e->node)) add_iterator(name->id);
+          });
+      });
+    });
+  }
+
+  void add_iterator(const std::string& id) {
+    if (can_be_iterator(id)) scope_.iterators.insert(id);
+  }
+
+  void check_clause(Clause& clause) {
+    std::visit(overloaded{
+                   [&](RangeClause& x) { check_range(x, clause.range); },
+                   [&](LetClause& x) { check_let(x, clause.range); },
+                   [&](ExistsClause& x) {
+                     const Typed value = type_expr(x.value, scope_, Mode::Value);
+                     if (const ExprPtr settled = value ? settle(value, natural_type(value), scope_) : nullptr)
+                       x.value = settled;
+                   },
+               },
+               clause.node);
+  }
+
+  void check_range(RangeClause& clause, SourceRange range) {
+    const SourceRange name{range.begin, range.begin + static_cast<int>(clause.index.size())};
+    if (scope_.is_size(clause.index) || scope_.tensors.count(clause.index))
+      report({.code = "TC102",
+              .range = name,
+              .message = str(taken_as(scope_, clause.index), " and cannot be used as an index"),
+              .help = "choose another name for the index"});
+    else if (let_names_.count(clause.index) || !ranged_.insert(clause.index).second)
+      report({.code = "TC102", .range = name, .message = str("'", clause.index, "' is bound twice in one 'where'")});
+    const std::string what = str("a bound of '", clause.index, "'");
+    for (ExprPtr* bound : {&clause.low, &clause.high}) {
+      const ExprPtr typed = type_index(*bound, scope_, what);
+      if (typed && check_size_expr(typed, scope_, what)) *bound = typed;
+    }
+  }
+
+  void check_let(LetClause& clause, SourceRange range) {
+    const SourceRange name{range.begin, range.begin + static_cast<int>(clause.name.size())};
+    const bool duplicate = scope_.lets.count(clause.name) > 0;
+    const std::string taken = find_builtin(clause.name) ? "" : taken_as(scope_, clause.name);
+    if (!taken.empty())
+      report({.code = "TC102",
+              .range = name,
+              .message = taken + " and cannot be bound by 'where'",
+              .help = "choose another name"});
+    else if (duplicate || scope_.iterators.count(clause.name))
+      report({.code = "TC102",
+              .range = name,
+              .message = duplicate ? str("'", clause.name, "' is bound twice in one 'where'")
+                                   : str("'", clause.name, "' is an index and cannot be bound to a value")});
+    const Typed value = type_expr(clause.value, scope_, Mode::Value);
+    LetState state;
+    if (value) {
+      state.weak = value.weak;
+      const DType type = value.weak == Weak::Float ? DType::Float64 : natural_type(value);
+      if (const ExprPtr settled = settle(value, type, scope_)) {
+        clause.value = settled;
+        state.type = type;
+        state.over_sizes = is_integer(type) && is_size_expr(settled, scope_);
+      }
+    }
+    if (taken.empty()) scope_.lets[clause.name] = state;
+  }
+
+  /// The indices that are not on the left; they need a reduction.
+  /// \p complains: report those of a statement without an operator. An error in the value may be their cause.
+  void find_reductions(bool complains) {
+    const auto left = left_iterators(in_);
+    std::map<std::string, SourceRange> places;
+    const auto add = [&](const std::string& id, SourceRange range) {
+      if (!scope_.iterators.count(id) || std::find(left.begin(), left.end(), id) != left.end()) return;
+      if (places.emplace(id, range).second) out_.reduction_iterators.push_back(id);
+    };
+    const auto add_names = [&](const ExprPtr& value) {
+      for_each_expr(value, [&](const ExprPtr& expr) {
+        if (const auto* name = std::get_if<Name>(&expr->node)) add(name->id, expr->range);
+      });
+    };
+    add_names(in_.rhs);
+    for (const auto& clause : in_.clauses) {
+      if (const auto* range = std::get_if<RangeClause>(&clause.node)) add(range->index, clause.range);
+      if (const auto* let = std::get_if<LetClause>(&clause.node)) add_names(let->value);
+      if (const auto* exists = std::get_if<ExistsClause>(&clause.node)) add_names(exists->value);
+    }
+    if (in_.reduction || !indices_known_ || !complains) return;
+    for (const auto& id : out_.reduction_iterators) report_reduction(id, places.at(id));
+  }
+
+  void report_reduction(const std::string& id, SourceRange range) {
+    auto names = left_iterators(in_);
+    names.insert(names.end(), scope_.sizes.begin(), scope_.sizes.end());
+    const auto readable = scope_.readable_tensors();
+    names.insert(names.end(), readable.begin(), readable.end());
+    const std::string near = id.size() > 1 ? closest(id, names) : "";
+    std::string spelled = in_.target + (in_.bare ? "" : "(");
+    for (std::size_t i = 0; i < in_.subscripts.size(); ++i) spelled += (i ? "," : "") + print(in_.subscripts[i]);
+    report({.code = "TC105",
+            .range = range,
+            .message = str("the index '", id, "' is not on the left, and '=' does not reduce over it"),
+            .also = {{in_.target_range, str("'", in_.target, "' is assigned with '='")}},
+            .help = near.empty() ? str("write a reduction: ", spelled, in_.bare ? "" : ")", " +=! ...")
+                                 : str("did you mean '", near, "'?")});
+  }
+
+  // The value.
+  void store(const Typed& value) {
+    TensorState& tensor = scope_.tensors.at(in_.target);
+    if (!tensor.assigned && in_.reduction && !in_.initialise && !accumulate_first(tensor)) return;
+    const bool first = !tensor.assigned;
+    if (first && tensor.kind == TensorState::Kind::Temporary) tensor.range = in_.target_range;
+    tensor.assigned = true;
+    if (!value) return;
+    decide_type(tensor, value, first);
+    if (!tensor.type) return;
+    if (const ExprPtr converted = convert(value, *tensor.type)) out_.rhs = converted;
+  }
+
+  /// `op=` without '!' on a tensor without a value: the caller's buffer, or an error for a temporary.
+  bool accumulate_first(TensorState& tensor) {
+    const std::string op = str(spelling(*in_.reduction), "=");
+    if (tensor.kind == TensorState::Kind::Temporary) {
+      tensor.assigned = true;
+      report({.code = "TC118",
+              .range = in_.target_range,
+              .message = str("'", in_.target, "' is accumulated into but has no value yet"),
+              .note = "it is neither a parameter nor a return, so that no caller can give it one",
+              .help = str("write ", op, "! to begin with ", identity())});
+      return false;
+    }
+    tensor.accumulates_into_caller = true;
+    report({.code = "TC130",
+            .range = in_.target_range,
+            .message = str("'", in_.target, "' is reduced into without initialisation"),
+            .note = "the caller's tensor is read and updated in place",
+            .help = str("write ", op, "! to begin with ", identity()),
+            .is_error = false});
+    return true;
+  }
+
+  std::string identity() const {
+    switch (*in_.reduction) {
+      case ReductionOp::Sum:
+        return "0";
+      case ReductionOp::Product:
+        return "1";
+      case ReductionOp::Min:
+        return "the largest value";
+      case ReductionOp::Max:
+        return "the smallest value";
+      case ReductionOp::And:
+        return "true";
+      case ReductionOp::Or:
+        return "false";
+    }
+    return "";
+  }
+
+  bool is_logical() const { return in_.reduction == ReductionOp::And || in_.reduction == ReductionOp::Or; }
+
+  /// The type of the first value; a literal's yields to that of a later value.
+  void decide_type(TensorState& tensor, const Typed& value, bool first) {
+    DType type = natural_type(value);
+    if (in_.reduction && !is_logical() && type == DType::Bool) type = DType::Int32;
+    const auto adapted = context_.adapted.find(in_.target);
+    if (first && !tensor.type) {
+      tensor.literal_type = value.weak != Weak::No && adapted == context_.adapted.end();
+      tensor.type = adapted == context_.adapted.end() ? type : adapted->second;
+    } else if (tensor.literal_type && value.weak == Weak::No && type != DType::Bool) {
+      tensor.literal_type = false;
+      if (type != *tensor.type && (is_float(type) || is_integer(*tensor.type))) context_.wanted[in_.target] = type;
+    }
+  }
+
+  /// The value as the tensor's \p type, null after a report.
+  ExprPtr convert(const Typed& value, DType type) {
+    const DType from = natural_type(value);
+    const std::string target = str("'", in_.target, "'");
+    if (is_logical() && (from != DType::Bool || type != DType::Bool)) {
+      const bool from_value = from != DType::Bool;
+      report(
+          {.code = "TC123",
+           .range = from_value ? in_.rhs->range : in_.target_range,
+           .message = str("the reduction '", spelling(*in_.reduction), "=' needs a bool but ",
+                          from_value ? str("'", print(in_.rhs), "' is ", name(from)) : str(target, " is ", name(type))),
+           .help = from_value ? str("write a comparison: ",
+                                    print(make_expr(Binary{BinaryOp::Ne, in_.rhs, make_expr(IntLiteral{0})})))
+                              : ""});
+      return nullptr;
+    }
+    if (in_.reduction && !is_logical() && type == DType::Bool) {
+      report({.code = "TC123",
+              .range = in_.target_range,
+              .message = str("the reduction '", spelling(*in_.reduction), "=' needs a number but ", target, " is bool"),
+              .help = "the reductions of bool are &&= and ||="});
+      return nullptr;
+    }
+    const bool allowed = value.weak == Weak::Float ? is_float(type) : converts_silently(from, type);
+    if (allowed) return settle(value, type, scope_);
+    const std::string cast = type == DType::Bool
+                                 ? print(make_expr(Binary{BinaryOp::Ne, in_.rhs, make_expr(IntLiteral{0})}))
+                                 : str(name(type), "(", print(in_.rhs), ")");
+    report({.code = "TC110",
+            .range = in_.rhs->range,
+            .message = str("a ", name(from), " value is not stored in the ", name(type), " tensor ", target,
+                           " without a written conversion"),
+            .also = also_type(type),
+            .help = str("write the conversion: ", cast)});
+    return nullptr;
+  }
+
+  /// The place that gave the target its type, unless it is this statement.
+  std::vector<Label> also_type(DType type) const {
+    const TensorState& tensor = scope_.tensors.at(in_.target);
+    const SourceRange range = tensor.declared_type ? tensor.range : tensor.first_assigned.value_or(tensor.range);
+    return {{range, str("'", in_.target, "' is ", name(type))}};
+  }
+
+  const Assignment& in_;
+  const StatementContext& context_;
+  Scope& scope_;
+  Assignment out_;
+  std::set<std::string> let_names_, ranged_;
+  bool indices_known_ = false;  ///< the left-hand subscripts are all good
+};
+
+}  // namespace
+
+Assignment check_assignment(const Assignment& assignment, const StatementContext& context) {
+  return AssignmentChecker(assignment, context).run();
+}
+
+}  // namespace tc::lang

@@ -1,0 +1,193 @@
+#include "tc/lang/check/check_def.h"
+
+#include <algorithm>
+
+#include "tc/base/str.h"
+#include "tc/lang/check/check_statement.h"
+#include "tc/lang/check/type_expr.h"
+#include "tc/lang/syntax/builtins.h"
+
+namespace tc::lang {
+
+/// Checks one def under the assumption that the tensors of `adapted` have those types.
+class DefChecker {
+ public:
+  DefChecker(const Def& def, const std::set<std::string>& defs, const FindDef& find, const TypeMap& adapted,
+             Diagnostics& diagnostics)
+      : def_(def), find_(find), adapted_(adapted), scope_{diagnostics, defs, {}, {}, {}, {}} {}
+
+  Def run(TypeMap& wanted, const Cancellation& cancellation) {
+    declare();
+    for (const auto& statement : def_.statements) declare_targets(statement);
+    for (const auto& statement : def_.statements) {
+      cancellation.check("the checker");
+      if (scope_.diagnostics.full()) break;
+      result_.statements.push_back(check(statement, {scope_, find_, adapted_, wanted}));
+    }
+    for (const auto& decl : def_.returns) check_assigned(decl);
+    finish();
+    return std::move(result_);
+  }
+
+  /// Parameters and returns.
+  void declare() {
+    result_ = def_;
+    result_.statements.clear();
+    for (auto& param : result_.params) declare_param(param);
+    for (auto& decl : result_.returns) declare_return(decl);
+  }
+
+  Statement add(const Statement& statement, TypeMap& wanted) {
+    declare_targets(statement);
+    return check(statement, {scope_, find_, adapted_, wanted});
+  }
+
+ private:
+  void report(Report report) { scope_.diagnostics.add(report); }
+
+  static Statement check(const Statement& statement, const StatementContext& context) {
+    Statement result = statement;
+    if (const auto* assignment = std::get_if<Assignment>(&statement.node))
+      result.node = check_assignment(*assignment, context);
+    else
+      check_call(std::get<CallStatement>(statement.node), statement.range, context);
+    return result;
+  }
+
+  /// Reports a name that cannot be declared as \p what; true if it can.
+  bool is_free(const std::string& name, SourceRange range, const std::string& what) {
+    const std::string taken = taken_as(scope_, name);
+    if (taken.empty()) return true;
+    const bool function = find_builtin(name) || scope_.defs.count(name);
+    Report message{.code = function ? "TC103" : "TC102",
+                   .range = range,
+                   .message = str(taken, " and cannot be ", function ? "redefined as " : "declared again as ", what),
+                   .help = "choose another name"};
+    const auto tensor = scope_.tensors.find(name);
+    if (!function && tensor != scope_.tensors.end()) message.also = {{tensor->second.range, "first declared here"}};
+    report(message);
+    return false;
+  }
+
+  /// The sizes of a declaration as int64 expressions; a new name in a parameter declares a size.
+  void check_dims(TensorDecl& decl, bool declares) {
+    if (!decl.dims) return;
+    for (auto& dim : *decl.dims) {
+      const auto* name = std::get_if<Name>(&dim->node);
+      if (declares && name && !scope_.is_size(name->id) && is_free(name->id, dim->range, "a size"))
+        scope_.sizes.push_back(name->id);
+      if (const auto* tensor = name && !scope_.is_size(name->id) ? find_tensor(name->id) : nullptr; tensor && declares)
+        continue;
+      const std::string what = str("a size of '", decl.name, "'");
+      ExprPtr typed = type_index(dim, scope_, what);
+      if (typed && check_size_expr(typed, scope_, what)) dim = typed;
+      const auto* unary = std::get_if<Unary>(&dim->node);
+      if (unary && std::holds_alternative<IntLiteral>(unary->value->node))
+        report({.code = "TC114", .range = dim->range, .message = str(what, " is negative")});
+    }
+  }
+
+  const TensorState* find_tensor(const std::string& name) const {
+    const auto found = scope_.tensors.find(name);
+    return found == scope_.tensors.end() ? nullptr : &found->second;
+  }
+
+  void declare_param(TensorDecl& decl) {
+    check_dims(decl, true);
+    if (!is_free(decl.name, decl.range, "a parameter")) return;
+    TensorState state;
+    state.kind = TensorState::Kind::Param;
+    state.type = decl.type;
+    state.rank = decl.dims ? static_cast<int>(decl.dims->size()) : 0;
+    state.dims = decl.dims ? decl.dims : std::vector<ExprPtr>{};
+    state.range = decl.range;
+    scope_.tensors[decl.name] = state;
+  }
+
+  void declare_return(TensorDecl& decl) {
+    check_dims(decl, false);
+    if (!is_free(decl.name, decl.range, "a return")) return;
+    TensorState state;
+    state.kind = TensorState::Kind::Return;
+    state.type = decl.type;
+    state.declared_type = decl.type.has_value();
+    if (decl.dims) state.rank = static_cast<int>(decl.dims->size());
+    state.dims = decl.dims;
+    state.range = decl.range;
+    scope_.tensors[decl.name] = state;
+  }
+
+  /// Makes every target known as a tensor, so that a read of it is never taken for an index.
+  void declare_targets(const Statement& statement) {
+    const auto declare = [&](const std::string& name, SourceRange range) {
+      if (scope_.tensors.count(name) || !is_free(name, range, "a tensor")) return;
+      scope_.tensors[name].range = range;
+    };
+    if (const auto* assignment = std::get_if<Assignment>(&statement.node))
+      return declare(assignment->target, assignment->target_range);
+    const auto& call = std::get<CallStatement>(statement.node);
+    for (std::size_t i = 0; i < call.results.size(); ++i)
+      declare(call.results[i], place(call.result_ranges, i, statement.range));
+  }
+
+  void check_assigned(const TensorDecl& decl) {
+    const TensorState* state = find_tensor(decl.name);
+    if (!state || state->kind != TensorState::Kind::Return || state->assigned) return;
+    std::vector<std::string> temporaries;
+    for (const auto& [name, tensor] : scope_.tensors)
+      if (tensor.kind == TensorState::Kind::Temporary) temporaries.push_back(name);
+    report({.code = "TC116",
+            .range = decl.range,
+            .message = str("the return '", decl.name, "' is never assigned"),
+            .help = did_you_mean(decl.name, temporaries)});
+  }
+
+  /// Fills the tables of the def.
+  void finish() {
+    result_.tensors.clear();
+    for (const auto& [name, state] : scope_.tensors) {
+      TensorInfo info;
+      info.type = state.type.value_or(DType::Float32);
+      info.rank = state.rank.value_or(0);
+      info.role = state.kind == TensorState::Kind::Param       ? Role::Input
+                  : state.kind == TensorState::Kind::Temporary ? Role::Temporary
+                  : state.accumulates_into_caller              ? Role::InOut
+                                                               : Role::Output;
+      info.dims = state.dims;
+      info.range = state.range;
+      result_.tensors[name] = info;
+    }
+    result_.sizes = scope_.sizes;
+  }
+
+  const Def& def_;
+  const FindDef& find_;
+  const TypeMap& adapted_;
+  Scope scope_;
+  Def result_;
+};
+
+GrowingDefChecker::GrowingDefChecker(const Def& head, const TypeMap& types, Diagnostics& diagnostics)
+    : find_none_([](const std::string&) { return nullptr; }),
+      checker_(std::make_unique<DefChecker>(head, no_defs_, find_none_, types, diagnostics)) {
+  checker_->declare();
+}
+
+GrowingDefChecker::~GrowingDefChecker() = default;
+
+Statement GrowingDefChecker::add(const Statement& statement) { return checker_->add(statement, wanted_); }
+
+Def check_def(const Def& def, const std::set<std::string>& defs, const FindDef& find, Diagnostics& diagnostics,
+              const Cancellation& cancellation) {
+  TypeMap adapted;
+  while (true) {
+    const std::size_t known = adapted.size();
+    Diagnostics own = diagnostics;
+    Def result = DefChecker(def, defs, find, adapted, own).run(adapted, cancellation);
+    if (adapted.size() != known) continue;
+    diagnostics = own;
+    return result;
+  }
+}
+
+}  // namespace tc::lang

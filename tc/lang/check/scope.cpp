@@ -1,0 +1,36 @@
+#include "tc/lang/check/scope.h"
+
+#include <algorithm>
+
+#include "tc/base/str.h"
+#include "tc/lang/syntax/builtins.h"
+
+namespace tc::lang {
+
+bool Scope::is_size(const std::string& name) const {
+  return std::find(sizes.begin(), sizes.end(), name) != sizes.end();
+}
+
+std::vector<std::string> Scope::readable_tensors() const {
+  std::vector<std::string> names;
+  for (const auto& [name, state] : tensors)
+    if (state.assigned || state.kind == TensorState::Kind::Param) names.push_back(name);
+  return names;
+}
+
+std::string taken_as(const Scope& scope, const std::string& name) {
+  if (find_builtin(name)) return str("'", name, "' is a built-in function");
+  if (scope.defs.count(name)) return str("'", name, "' is a function of this program");
+  if (scope.is_size(name)) return str("'", name, "' is a size");
+  if (scope.tensors.count(name)) return str("'", name, "' is a tensor");
+  return {};
+}
+
+std::string did_you_mean(const std::string& name, const std::vector<std::string>& candidates) {
+  const std::string near = closest(name, candidates);
+  return near.empty() ? near : str("did you mean '", near, "'?");
+}
+
+std::string counted(std::size_t count, const std::string& noun) { return str(count, " ", noun, count == 1 ? "" : "s"); }
+
+}  // namespace tc::lang

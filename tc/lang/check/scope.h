@@ -1,0 +1,63 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tc/lang/syntax/diagnostics.h"
+#include "tc/lang/syntax/tree.h"
+
+/// What check knows while it walks a def. Private to the checker.
+namespace tc::lang {
+
+/// A tensor so far. `type` and `rank` are empty while unknown because of an error.
+struct TensorState {
+  enum class Kind : std::uint8_t { Param, Return, Temporary };
+  Kind kind = Kind::Temporary;
+  std::optional<DType> type;
+  std::optional<int> rank;
+  std::optional<std::vector<ExprPtr>> dims;
+  bool declared_type = false;
+  bool literal_type = false;  ///< the type is that of a literal and may still adapt
+  bool assigned = false;
+  bool accumulates_into_caller = false;
+  SourceRange range;  ///< declared or first assigned
+  std::optional<SourceRange> first_assigned;
+};
+
+/// A literal, or an expression of literals only, has no type of its own: it adapts.
+enum class Weak : std::uint8_t { No, Int, Float };
+
+struct LetState {
+  std::optional<DType> type;  ///< empty after an error
+  Weak weak = Weak::No;
+  bool over_sizes = false;  ///< made of sizes and constants only
+};
+
+struct Scope {
+  Diagnostics& diagnostics;
+  const std::set<std::string>& defs;           ///< names of all defs of the file
+  std::map<std::string, TensorState> tensors;  ///< parameters, returns and every target of a statement
+  std::vector<std::string> sizes = {};         ///< in order of appearance
+
+  // Of the statement at hand.
+  std::set<std::string> iterators;
+  std::map<std::string, LetState> lets;
+
+  bool is_size(const std::string& name) const;
+  /// The tensors that may be read here.
+  std::vector<std::string> readable_tensors() const;
+};
+
+/// "'A' is a tensor" and the like for a name that is taken; empty if it is free.
+std::string taken_as(const Scope& scope, const std::string& name);
+
+/// "did you mean 'x'?" or empty.
+std::string did_you_mean(const std::string& name, const std::vector<std::string>& candidates);
+
+/// "1 dimension", "2 dimensions".
+std::string counted(std::size_t count, const std::string& noun);
+
+}  // namespace tc::lang

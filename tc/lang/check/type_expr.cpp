@@ -1,0 +1,417 @@
+#include "tc/lang/check/type_expr.h"
+
+#include <map>
+#include <string_view>
+
+#include "tc/base/str.h"
+#include "tc/lang/check/promote.h"
+#include "tc/lang/syntax/builtins.h"
+#include "tc/lang/syntax/print.h"
+
+namespace tc::lang {
+namespace {
+
+class Typer {
+ public:
+  Typer(Scope& scope, Mode mode) : scope_(scope), mode_(mode) {}
+
+  Typed type(const ExprPtr& expr) {
+    const Typed result = std::visit([&](const auto& node) { return visit(node, expr); }, expr->node);
+    if (mode_ == Mode::Value || !result || result.weak != Weak::No || !is_integer(*result.expr->type)) return result;
+    return {cast_to(result.expr, DType::Int64)};
+  }
+
+ private:
+  Typed report(Report report) {
+    scope_.diagnostics.add(report);
+    return {};
+  }
+  static Typed strong(Expr::Node node, const ExprPtr& at, DType type) {
+    return {make_expr(std::move(node), at->range, type), Weak::No};
+  }
+
+  Typed visit(const IntLiteral& x, const ExprPtr& e) { return {make_expr(x, e->range), Weak::Int}; }
+  Typed visit(const FloatLiteral& x, const ExprPtr& e) { return {make_expr(x, e->range), Weak::Float}; }
+  Typed visit(const BoolLiteral& x, const ExprPtr& e) { return strong(x, e, DType::Bool); }
+
+  Typed visit(const Name& x, const ExprPtr& e) {
+    if (const auto let = scope_.lets.find(x.id); let != scope_.lets.end()) {
+      if (!let->second.type) return {};
+      return {make_expr(Name{x.id, Name::Kind::Let}, e->range, *let->second.type), let->second.weak};
+    }
+    if (scope_.is_size(x.id)) return strong(Name{x.id, Name::Kind::Size}, e, DType::Int64);
+    if (scope_.tensors.count(x.id)) return access(x.id, {}, true, e);
+    if (scope_.iterators.count(x.id)) return strong(Name{x.id, Name::Kind::Iterator}, e, DType::Int64);
+    return undefined_name(x.id, e->range);
+  }
+
+  Typed undefined_name(const std::string& id, SourceRange range) {
+    if (find_builtin(id) || scope_.defs.count(id))
+      return report({.code = "TC101",
+                     .range = range,
+                     .message = str("'", id, "' is a function, not a value"),
+                     .help = find_builtin(id) ? str("write its arguments: ", id, "(x)")
+                                              : "a call is a statement of its own: T = " + id + "(X)"});
+    auto candidates = scope_.readable_tensors();
+    candidates.insert(candidates.end(), scope_.sizes.begin(), scope_.sizes.end());
+    candidates.insert(candidates.end(), scope_.iterators.begin(), scope_.iterators.end());
+    for (const auto& [name, let] : scope_.lets) candidates.push_back(name);
+    return report({.code = "TC101",
+                   .range = range,
+                   .message = str("undefined name '", id, "'"),
+                   .note = "a name is a tensor, a size, an index used in a subscript, or bound by 'where'",
+                   .help = did_you_mean(id, candidates)});
+  }
+
+  Typed visit(const Access& x, const ExprPtr& e) { return access(x.tensor, x.subscripts, x.bare, e); }
+
+  Typed access(const std::string& id, const std::vector<ExprPtr>& subscripts, bool bare, const ExprPtr& e) {
+    const SourceRange id_range{e->range.begin, e->range.begin + static_cast<int>(id.size())};
+    std::vector<ExprPtr> typed;
+    bool good = true;
+    const auto found = scope_.tensors.find(id);
+    if (found == scope_.tensors.end()) return unknown_tensor(id, id_range);
+    const std::string what = str("a subscript of '", id, "'");
+    for (const auto& subscript : subscripts) {
+      typed.push_back(type_index(subscript, scope_, what));
+      good = good && typed.back() && check_strides(typed.back());
+    }
+    const TensorState& tensor = found->second;
+    if (!tensor.assigned && tensor.kind != TensorState::Kind::Param) return read_too_early(id, tensor, id_range);
+    if (tensor.rank && static_cast<std::size_t>(*tensor.rank) != subscripts.size())
+      return wrong_rank(id, tensor, subscripts.size(), bare, e->range);
+    if (!good || !tensor.type) return {};
+    return strong(Access{id, std::move(typed), bare}, e, *tensor.type);
+  }
+
+  /// How to write what a function \p id of other languages does as a reduction; empty for other names.
+  static std::string as_reduction(std::string_view id) {
+    static const std::map<std::string_view, std::string_view> operators = {
+        {"sum", "+=!"},    {"add", "+=!"},    {"prod", "*=!"},         {"product", "*=!"},
+        {"max", "max=!"},  {"amax", "max=!"}, {"reduce_max", "max=!"}, {"min", "min=!"},
+        {"amin", "min=!"}, {"any", "||=!"},   {"all", "&&=!"},         {"reduce_sum", "+=!"}};
+    if (id == "mean" || id == "average" || id == "avg")
+      return "a mean is a sum and a division: S(i) +=! A(i,k)  M(i) = S(i) / A.1";
+    const auto found = operators.find(id);
+    if (found == operators.end()) return {};
+    return str("a reduction is part of the assignment: C(i) ", found->second, " A(i,k)");
+  }
+
+  Typed unknown_tensor(const std::string& id, SourceRange range) {
+    if (scope_.defs.count(id))
+      return report({.code = "TC101",
+                     .range = range,
+                     .message = str("'", id, "' is a function of this program"),
+                     .note = "a call is not part of an expression",
+                     .help = str("write it as a statement of its own: T = ", id, "(X)")});
+    const bool number = scope_.is_size(id) || scope_.iterators.count(id) || scope_.lets.count(id);
+    if (number)
+      return report({.code = "TC101",
+                     .range = range,
+                     .message = str("'", id, "' is ",
+                                    scope_.is_size(id)      ? "a size"
+                                    : scope_.lets.count(id) ? "a let"
+                                                            : "an index",
+                                    ", not a tensor"),
+                     .help = str("write a product as ", id, " * (...)")});
+    auto candidates = scope_.readable_tensors();
+    for (const auto& builtin : builtins()) candidates.emplace_back(builtin.name);
+    const std::string reduction = as_reduction(id);
+    return report({.code = "TC101",
+                   .range = range,
+                   .message = str("undefined tensor or function '", id, "'"),
+                   .help = reduction.empty() ? did_you_mean(id, candidates) : reduction});
+  }
+
+  Typed read_too_early(const std::string& id, const TensorState& tensor, SourceRange range) {
+    const bool is_return = tensor.kind == TensorState::Kind::Return;
+    return report(
+        {.code = "TC117",
+         .range = range,
+         .message = str("'", id, "' is read before it is assigned"),
+         .also = {{tensor.range, is_return ? "declared as a return here" : "assigned here"}},
+         .help = is_return ? "assign it first, or make it a parameter" : "move its assignment before this statement"});
+  }
+
+  static Label defined(const TensorState& tensor) {
+    if (tensor.kind != TensorState::Kind::Param && tensor.first_assigned)
+      return {*tensor.first_assigned, "first assigned here"};
+    return {tensor.range, "declared here"};
+  }
+
+  Typed wrong_rank(const std::string& id, const TensorState& tensor, std::size_t found, bool bare, SourceRange range) {
+    const std::string has = str("'", id, "' has ", counted(static_cast<std::size_t>(*tensor.rank), "dimension"));
+    if (bare)
+      return report({.code = "TC106",
+                     .range = range,
+                     .message = has + " but is used as a scalar",
+                     .also = {defined(tensor)},
+                     .help = str("write its subscripts: ", id, "(i)")});
+    return report({.code = "TC106",
+                   .range = range,
+                   .message = str(has, " but ", counted(found, "subscript"), found == 1 ? " is" : " are", " given"),
+                   .also = {defined(tensor)}});
+  }
+
+  /// Reports a product of a tensor's element and an index.
+  bool check_strides(const ExprPtr& subscript) {
+    bool good = true;
+    const auto reads = [](const ExprPtr& e) {
+      bool found = false;
+      for_each_expr(e, [&](const ExprPtr& x) { found = found || std::holds_alternative<Access>(x->node); });
+      return found;
+    };
+    for_each_expr(subscript, [&](const ExprPtr& e) {
+      const auto* product = std::get_if<Binary>(&e->node);
+      if (!good || !product || product->op != BinaryOp::Mul) return;
+      const bool left = reads(product->left) && steps(product->right),
+                 right = reads(product->right) && steps(product->left);
+      if (!left && !right) return;
+      good = false;
+      report({.code = "TC113",
+              .range = e->range,
+              .message = str("the factor '", print(left ? product->left : product->right),
+                             "' of an index is read from a tensor"),
+              .note = "a stride is a literal or a size, so that ranges can be inferred"});
+    });
+    return good;
+  }
+  /// Does \p e hold an index outside of accesses?
+  static bool steps(const ExprPtr& e) {
+    if (const auto* name = std::get_if<Name>(&e->node)) return name->kind == Name::Kind::Iterator;
+    if (std::holds_alternative<Access>(e->node)) return false;
+    for (const auto& child : children(e))
+      if (steps(child)) return true;
+    return false;
+  }
+
+  Typed visit(const SizeOf& x, const ExprPtr& e) {
+    const auto found = scope_.tensors.find(x.tensor);
+    if (found == scope_.tensors.end())
+      return unknown_tensor(x.tensor, {e->range.begin, e->range.begin + static_cast<int>(x.tensor.size())});
+    const TensorState& tensor = found->second;
+    if (!tensor.assigned && tensor.kind != TensorState::Kind::Param) return read_too_early(x.tensor, tensor, e->range);
+    if (tensor.rank && x.dimension >= *tensor.rank)
+      return report(
+          {.code = "TC122",
+           .range = e->range,
+           .message = str("'", x.tensor, "' has ", counted(static_cast<std::size_t>(*tensor.rank), "dimension"),
+                          ", there is no dimension ", x.dimension),
+           .also = {defined(tensor)},
+           .note = "dimensions count from 0"});
+    return strong(x, e, DType::Int64);
+  }
+
+  Typed visit(const Cast& x, const ExprPtr& e) {
+    if (x.implicit) return type(x.value);
+    const Typed value = type_expr(x.value, scope_, Mode::Value);
+    if (!value) return {};
+    const bool adapts = value.weak == Weak::Float && is_float(x.type);
+    const ExprPtr settled = settle(value, adapts ? x.type : natural_type(value), scope_);
+    return settled ? strong(Cast{x.type, settled, false}, e, x.type) : Typed{};
+  }
+
+  Typed visit(const Unary& x, const ExprPtr& e) {
+    const Typed value = type(x.value);
+    if (!value) return {};
+    if (x.op == UnaryOp::Not) {
+      const ExprPtr condition = as_condition(value, "'!'");
+      return condition ? strong(Unary{x.op, condition}, e, DType::Bool) : Typed{};
+    }
+    if (value.weak != Weak::No) return {make_expr(Unary{x.op, value.expr}, e->range), value.weak};
+    const DType type = *value.expr->type == DType::Bool ? DType::Int32 : *value.expr->type;
+    return strong(Unary{x.op, cast_to(value.expr, type)}, e, type);
+  }
+
+  /// \p value as a bool, or a report that \p what needs one.
+  ExprPtr as_condition(const Typed& value, const std::string& what) {
+    if (value.weak == Weak::No && value.expr->type == DType::Bool) return value.expr;
+    report({.code = "TC109",
+            .range = value.expr->range,
+            .message = str(what, " needs a bool but '", print(value.expr), "' is ", name(natural_type(value))),
+            .help = str("write a comparison: ",
+                        print(make_expr(Binary{BinaryOp::Ne, value.expr, make_expr(IntLiteral{0})})))});
+    return nullptr;
+  }
+
+  Typed visit(const Binary& x, const ExprPtr& e) {
+    const Typed left = type(x.left), right = type(x.right);
+    if (!left || !right) return {};
+    if (x.op == BinaryOp::And || x.op == BinaryOp::Or) {
+      const std::string what = x.op == BinaryOp::And ? "'&&'" : "'||'";
+      const ExprPtr a = as_condition(left, what), b = as_condition(right, what);
+      return a && b ? strong(Binary{x.op, a, b}, e, DType::Bool) : Typed{};
+    }
+    const bool compares = x.op >= BinaryOp::Lt && x.op <= BinaryOp::Ne;
+    if (!compares && left.weak != Weak::No && right.weak != Weak::No) {
+      const Weak weak = left.weak == Weak::Int ? right.weak : left.weak;
+      if (weak == Weak::Int && !check_divisor(x.op, right.expr)) return {};
+      return {make_expr(Binary{x.op, left.expr, right.expr}, e->range), weak};
+    }
+    const auto joined = join({left, right}, e->range);
+    if (!joined) return {};
+    const DType type = *joined == DType::Bool && !compares ? DType::Int32 : *joined;
+    if (!compares && is_integer(type) && right.weak == Weak::Int && !check_divisor(x.op, right.expr)) return {};
+    const ExprPtr a = settle(left, type, scope_), b = settle(right, type, scope_);
+    return a && b ? strong(Binary{x.op, a, b}, e, compares ? DType::Bool : type) : Typed{};
+  }
+
+  bool check_divisor(BinaryOp op, const ExprPtr& divisor) {
+    const auto* literal = std::get_if<IntLiteral>(&divisor->node);
+    if ((op != BinaryOp::Div && op != BinaryOp::Mod) || !literal || literal->value != 0) return true;
+    report({.code = "TC121", .range = divisor->range, .message = "integer division by zero"});
+    return false;
+  }
+
+  Typed visit(const Select& x, const ExprPtr& e) {
+    const Typed condition = type(x.condition), a = type(x.then_value), b = type(x.else_value);
+    if (!condition) return {};
+    const ExprPtr test = as_condition(condition, "the condition of '?'");
+    if (!test || !a || !b) return {};
+    if (a.weak != Weak::No && b.weak != Weak::No)
+      return {make_expr(Select{test, a.expr, b.expr}, e->range), a.weak == Weak::Int ? b.weak : a.weak};
+    const auto joined = join({a, b}, e->range);
+    if (!joined) return {};
+    const ExprPtr then_value = settle(a, *joined, scope_), else_value = settle(b, *joined, scope_);
+    return then_value && else_value ? strong(Select{test, then_value, else_value}, e, *joined) : Typed{};
+  }
+
+  Typed visit(const Call& x, const ExprPtr& e) {
+    const Builtin* builtin = find_builtin(x.function);
+    if (!builtin) return unknown_tensor(x.function, e->range);
+    if (static_cast<std::size_t>(builtin->arity) != x.arguments.size())
+      return report(
+          {.code = "TC107",
+           .range = e->range,
+           .message = str("'", x.function, "' takes ", counted(static_cast<std::size_t>(builtin->arity), "argument"),
+                          " but ", x.arguments.size(), x.arguments.size() == 1 ? " is" : " are", " given"),
+           .help = x.arguments.size() == 1 ? as_reduction(x.function) : ""});
+    std::vector<Typed> arguments;
+    for (const auto& argument : x.arguments) arguments.push_back(type(argument));
+    for (const auto& argument : arguments)
+      if (!argument) return {};
+    return builtin->kind == BuiltinKind::Choice ? choice(x, arguments, e) : call(x, builtin->kind, arguments, e);
+  }
+
+  Typed choice(const Call& x, const std::vector<Typed>& arguments, const ExprPtr& e) {
+    const ExprPtr test = as_condition(arguments[0], "the first argument of 'select'");
+    const auto joined = join({arguments[1], arguments[2]}, e->range);
+    if (!test || !joined) return {};
+    const ExprPtr a = settle(arguments[1], *joined, scope_), b = settle(arguments[2], *joined, scope_);
+    return a && b ? strong(Call{x.function, {test, a, b}}, e, *joined) : Typed{};
+  }
+
+  Typed call(const Call& x, BuiltinKind kind, const std::vector<Typed>& arguments, const ExprPtr& e) {
+    const auto joined = join(arguments, e->range);
+    if (!joined) return {};
+    DType type = *joined == DType::Bool ? DType::Int32 : *joined;
+    if (kind == BuiltinKind::Float || kind == BuiltinKind::Predicate) type = float_type_for(type);
+    if (kind == BuiltinKind::Integer && !is_integer(type))
+      return report(
+          {.code = "TC108",
+           .range = arguments[0].expr->range,
+           .message = str("'", x.function, "' needs an integer but '", print(arguments[0].expr), "' is ", name(type))});
+    std::vector<ExprPtr> settled;
+    for (const auto& argument : arguments) {
+      settled.push_back(settle(argument, type, scope_));
+      if (!settled.back()) return {};
+    }
+    return strong(Call{x.function, std::move(settled)}, e, kind == BuiltinKind::Predicate ? DType::Bool : type);
+  }
+
+  /// The common type of \p values; a report and nothing if there is none.
+  std::optional<DType> join(const std::vector<Typed>& values, SourceRange range) {
+    std::optional<DType> type;
+    for (const auto& value : values) {
+      if (value.weak != Weak::No) continue;
+      const DType next = *value.expr->type;
+      const auto joined = type ? promote(*type, next) : next;
+      if (!joined) {
+        const ExprPtr& other = value.expr;
+        report({.code = "TC111",
+                .range = range,
+                .message = str(name(*type), " and ", name(next), " have no common type"),
+                .help = str("write a conversion, for example ", next == DType::UInt64 ? name(*type) : name(next), "(",
+                            next == DType::UInt64 ? print(other) : "...", ")")});
+        return std::nullopt;
+      }
+      type = joined;
+    }
+    const bool adapts = type && *type != DType::Bool;
+    for (const auto& value : values) {
+      if (value.weak == Weak::No) continue;
+      const DType natural = natural_type(value);
+      if (!type)
+        type = natural;
+      else if (!adapts || (is_float(natural) && !is_float(*type)))
+        type = promote(*type, natural).value_or(DType::UInt64);
+    }
+    return type;
+  }
+
+  Scope& scope_;
+  Mode mode_;
+};
+
+}  // namespace
+
+Typed type_expr(const ExprPtr& expr, Scope& scope, Mode mode) { return Typer(scope, mode).type(expr); }
+
+ExprPtr type_index(const ExprPtr& expr, Scope& scope, const std::string& what) {
+  const Typed typed = type_expr(expr, scope, Mode::Index);
+  if (!typed) return nullptr;
+  const DType type = natural_type(typed);
+  if (is_integer(type)) return settle(typed, DType::Int64, scope);
+  scope.diagnostics.add({.code = "TC108",
+                         .range = expr->range,
+                         .message = str(what, " must be an integer but '", print(expr), "' is ", name(type)),
+                         .help = type == DType::Bool ? "" : str("write a conversion: int32(", print(expr), ")")});
+  return nullptr;
+}
+
+namespace {
+
+/// What in \p expr is not allowed in a size expression, to be followed by the place; empty if there is nothing.
+std::string not_of_sizes(const ExprPtr& expr, const Scope& scope, const std::string& what) {
+  if (const auto* access = std::get_if<Access>(&expr->node))
+    return str("the tensor '", access->tensor, "' cannot be read in ", what);
+  if (const auto* name = std::get_if<Name>(&expr->node)) {
+    if (name->kind == Name::Kind::Iterator) return str("the index '", name->id, "' cannot be used in ", what);
+    const auto let = scope.lets.find(name->id);
+    if (let != scope.lets.end() && !let->second.over_sizes)
+      return str("'", name->id, "' cannot be used in ", what, ": it holds more than sizes");
+    return {};
+  }
+  const auto* binary = std::get_if<Binary>(&expr->node);
+  const auto* call = std::get_if<Call>(&expr->node);
+  const auto* cast = std::get_if<Cast>(&expr->node);
+  const bool operation = std::holds_alternative<Unary>(expr->node) || (binary && binary->op <= BinaryOp::Mod) ||
+                         (call && (call->function == "min" || call->function == "max")) || (cast && cast->implicit);
+  if (!operation && !children(expr).empty()) return str("'", print(expr), "' cannot be used in ", what);
+  return {};
+}
+
+}  // namespace
+
+bool check_size_expr(const ExprPtr& expr, Scope& scope, const std::string& what) {
+  if (const auto message = not_of_sizes(expr, scope, what); !message.empty()) {
+    scope.diagnostics.add(
+        {.code = "TC114",
+         .range = expr->range,
+         .message = message,
+         .note = "sizes, constants and their sums, products and quotients are known before anything runs"});
+    return false;
+  }
+  bool good = true;
+  for (const auto& child : children(expr)) good = check_size_expr(child, scope, what) && good;
+  return good;
+}
+
+bool is_size_expr(const ExprPtr& expr, const Scope& scope) {
+  if (!not_of_sizes(expr, scope, "").empty()) return false;
+  for (const auto& child : children(expr))
+    if (!is_size_expr(child, scope)) return false;
+  return true;
+}
+
+}  // namespace tc::lang

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "tc/lang/check/scope.h"
+
+/// Types expressions for check. Private to the checker.
+namespace tc::lang {
+
+/// An expression with its type, or a weak one without. A null expr stands for one that had an error.
+struct Typed {
+  ExprPtr expr;
+  Weak weak = Weak::No;
+  explicit operator bool() const { return expr != nullptr; }
+};
+
+/// Value: types as written. Index: exact int64 arithmetic, every integer read is widened first.
+enum class Mode : std::uint8_t { Value, Index };
+
+/// \p expr with names resolved, types and implicit casts. Reports errors to the scope's diagnostics.
+Typed type_expr(const ExprPtr& expr, Scope& scope, Mode mode);
+
+/// \p expr (typed), in an implicit Cast if it is not of \p type.
+ExprPtr cast_to(const ExprPtr& expr, DType type);
+
+/// \p typed as an expression of exactly \p type: a literal adapts, another value gets an implicit Cast.
+/// Reports a literal that does not fit; null then.
+ExprPtr settle(const Typed& typed, DType type, Scope& scope);
+/// The type \p typed has without a context: int32 (int64, uint64 if needed) and float32 for literals.
+DType natural_type(const Typed& typed);
+
+/// A subscript, bound or size: \p expr as int64, null after an error. \p what names the place: "a subscript of 'A'".
+ExprPtr type_index(const ExprPtr& expr, Scope& scope, const std::string& what);
+
+/// Reports what in \p expr (typed) is not allowed in \p what, a size expression; true if there is nothing.
+bool check_size_expr(const ExprPtr& expr, Scope& scope, const std::string& what);
+/// Is \p expr (typed) a size expression?
+bool is_size_expr(const ExprPtr& expr, const Scope& scope);
+
+}  // namespace tc::lang

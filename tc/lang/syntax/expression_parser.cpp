@@ -1,0 +1,185 @@
+#include "tc/lang/syntax/expression_parser.h"
+
+#include <algorithm>
+#include <climits>
+
+#include "tc/base/str.h"
+#include "tc/lang/syntax/builtins.h"
+#include "tc/lang/syntax/limits.h"
+
+namespace tc::lang {
+namespace {
+
+struct Operator {
+  std::string_view symbol;
+  BinaryOp op;
+  int level;
+};
+constexpr int comparisons = 3;
+constexpr Operator operators[] = {
+    {"||", BinaryOp::Or, 1}, {"&&", BinaryOp::And, 2}, {"<", BinaryOp::Lt, 3},  {"<=", BinaryOp::Le, 3},
+    {">", BinaryOp::Gt, 3},  {">=", BinaryOp::Ge, 3},  {"==", BinaryOp::Eq, 3}, {"!=", BinaryOp::Ne, 3},
+    {"+", BinaryOp::Add, 4}, {"-", BinaryOp::Sub, 4},  {"*", BinaryOp::Mul, 5}, {"/", BinaryOp::Div, 5},
+    {"%", BinaryOp::Mod, 5},
+};
+
+const Operator* binary_operator(const Token& token) {
+  if (token.kind != TokenKind::Symbol) return nullptr;
+  for (const auto& candidate : operators)
+    if (candidate.symbol == token.text) return &candidate;
+  return nullptr;
+}
+
+}  // namespace
+
+ExprPtr ExpressionParser::lone_expression() {
+  ExprPtr result;
+  recover([&] {
+    result = expression().expr;
+    if (!at_end()) fail_expected("the end of the expression");
+  });
+  return result;
+}
+
+Parsed ExpressionParser::node(Expr::Node node, int begin, std::initializer_list<int> depths) {
+  const int depth = 1 + std::max({0, *std::max_element(depths.begin(), depths.end())});
+  if (depth > max_depth) too_deep(since(begin));
+  if (++nodes_ > max_text_nodes)
+    stop({.code = "TC008",
+          .range = since(begin),
+          .message = "the text is too long",
+          .note = str("a text may hold ", max_text_nodes, " operators, names and numbers"),
+          .help = "define its functions in several texts"});
+  return {make_expr(std::move(node), since(begin)), depth};
+}
+void ExpressionParser::too_deep(SourceRange range) {
+  fail({.code = "TC006",
+        .range = range,
+        .message = "the expression is nested too deeply",
+        .help = "split it into several statements with temporaries"});
+}
+
+Parsed ExpressionParser::expression() {
+  if (++nesting_ > max_nesting) too_deep(token().range);
+  const int begin = token().range.begin;
+  Parsed result = binary(1);
+  if (accept("?")) {
+    const Parsed then_value = expression();
+    expect(":", "between the arms of '?'");
+    const Parsed else_value = expression();
+    result = node(Select{result.expr, then_value.expr, else_value.expr}, begin,
+                  {result.depth, then_value.depth, else_value.depth});
+  }
+  --nesting_;
+  return result;
+}
+
+Parsed ExpressionParser::binary(int level) {
+  const int begin = token().range.begin;
+  Parsed left = unary();
+  const Operator* last = nullptr;
+  for (const Operator* op = binary_operator(token()); op && op->level >= level; op = binary_operator(token())) {
+    if (last && last->level == comparisons && op->level == comparisons)
+      fail({.code = "TC004",
+            .range = token().range,
+            .message = "comparisons cannot be chained",
+            .help = str("write a ", last->symbol, " b && b ", op->symbol, " c")});
+    last = op;
+    ++at_;
+    const Parsed right = binary(op->level + 1);
+    left = node(Binary{op->op, left.expr, right.expr}, begin, {left.depth, right.depth});
+  }
+  if (level == 1 && is_word_operator()) fail_expected("an operator", "the logical operators are && and ||");
+  return left;
+}
+
+/// Is the next token an `and` or `or` that joins two operands, and not the name with which the next statement begins?
+bool ExpressionParser::is_word_operator() const {
+  if ((!is("and") && !is("or")) || token().starts_line) return false;
+  if (next().text != "(") return next().kind != TokenKind::Symbol || next().text == "!" || next().text == "-";
+  std::size_t at = at_ + 1;
+  int open = 0;
+  for (; at + 1 < tokens_.size(); ++at) {
+    open += tokens_[at].text == "(" ? 1 : tokens_[at].text == ")" ? -1 : 0;
+    if (open == 0) break;
+  }
+  const std::string_view behind = tokens_[std::min(at + 1, tokens_.size() - 1)].text;
+  return behind.find('=') == std::string_view::npos || behind == "==" || behind == "!=" || behind == "<=" ||
+         behind == ">=";
+}
+
+Parsed ExpressionParser::unary() {
+  const int begin = token().range.begin;
+  if (!is("-") && !is("!")) return primary();
+  if (++nesting_ > max_nesting) too_deep(token().range);
+  const UnaryOp op = take().text == "-" ? UnaryOp::Negate : UnaryOp::Not;
+  const Parsed value = unary();
+  --nesting_;
+  return node(Unary{op, value.expr}, begin, {value.depth});
+}
+
+Parsed ExpressionParser::primary() {
+  const int begin = token().range.begin;
+  switch (token().kind) {
+    case TokenKind::Integer:
+      return node(IntLiteral{take().integer}, begin, {0});
+    case TokenKind::Float: {
+      const Token& literal = take();
+      return node(FloatLiteral{literal.real, std::string(literal.text)}, begin, {0});
+    }
+    case TokenKind::Type:
+      return cast();
+    case TokenKind::Identifier:
+      return named();
+    default:
+      break;
+  }
+  if (is("true") || is("false")) return node(BoolLiteral{take().text == "true"}, begin, {0});
+  if (!accept("("))
+    fail_expected("an expression", is("*") && previous().text == "*" ? "a power is written pow(x, y)" : "");
+  Parsed inner = expression();
+  expect(")", "");
+  return inner;
+}
+
+Parsed ExpressionParser::cast() {
+  const int begin = token().range.begin;
+  const DType type = *parse_dtype(take().text);
+  expect("(", "after a type", "a conversion is written float32(x)");
+  const Parsed value = expression();
+  expect(")", "after the converted value");
+  return node(Cast{type, value.expr, false}, begin, {value.depth});
+}
+
+Parsed ExpressionParser::named() {
+  const int begin = token().range.begin;
+  const std::string id(take().text);
+  const bool operand = is(TokenKind::Identifier) || is(TokenKind::Integer) || is(TokenKind::Float);
+  if (id == "not" && operand && !token().starts_line)
+    fail_expected("an operator", str("a negation is written !", token().text));
+  if (accept(".")) {
+    if (!is(TokenKind::Integer))
+      fail_expected("the number of a dimension after '.'", str(id, ".0 is the first size of ", id));
+    const std::uint64_t dimension = take().integer;
+    return node(SizeOf{id, static_cast<int>(std::min<std::uint64_t>(dimension, INT_MAX))}, begin, {0});
+  }
+  if (!accept("(")) return node(Name{id}, begin, {0});
+  int depth = 0;
+  std::vector<ExprPtr> arguments = expressions_to_parenthesis("after the arguments", &depth);
+  if (find_builtin(id)) return node(Call{id, std::move(arguments)}, begin, {depth});
+  return node(Access{id, std::move(arguments)}, begin, {depth});
+}
+
+std::vector<ExprPtr> ExpressionParser::expressions_to_parenthesis(const std::string& after, int* depth) {
+  std::vector<ExprPtr> list;
+  if (accept(")")) return list;
+  do {
+    const Parsed item = expression();
+    if (depth) *depth = std::max(*depth, item.depth);
+    list.push_back(item.expr);
+  } while (accept(","));
+  expect(")", after);
+  return list;
+}
+
+}  // namespace tc::lang

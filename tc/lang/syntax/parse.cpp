@@ -1,0 +1,298 @@
+#include "tc/lang/syntax/parse.h"
+
+#include <algorithm>
+
+#include "tc/base/str.h"
+#include "tc/lang/syntax/expression_parser.h"
+#include "tc/lang/syntax/limits.h"
+#include "tc/lang/syntax/resolve_calls.h"
+
+namespace tc::lang {
+namespace {
+
+struct AssignOperator {
+  std::string_view symbol;
+  std::optional<ReductionOp> reduction;
+};
+constexpr AssignOperator assign_operators[] = {
+    {"=", std::nullopt},        {"+=", ReductionOp::Sum},  {"*=", ReductionOp::Product}, {"min=", ReductionOp::Min},
+    {"max=", ReductionOp::Max}, {"&&=", ReductionOp::And}, {"||=", ReductionOp::Or},
+};
+
+class Parser : public ExpressionParser {
+ public:
+  Parser(std::string_view text, Diagnostics& diagnostics, const Cancellation& cancellation)
+      : ExpressionParser(text, diagnostics), cancellation_(cancellation) {}
+
+  /// file := def+
+  std::vector<Def> defs() {
+    std::vector<Def> result;
+    if (at_end())
+      recover([&] { fail_expected("'def'", "a program is one or more functions: def f(float(N) A) -> (B) { ... }"); });
+    while (!at_end()) {
+      const std::size_t start = at_;
+      recover([&] { result.push_back(def()); });
+      if (at_ == start) ++at_;
+      if (!abandoned_) continue;
+      while (!at_end() && !is("def")) ++at_;
+    }
+    resolve_calls(result);
+    return result;
+  }
+
+ private:
+  // Definitions.
+  Def def() {
+    Def result;
+    const int begin = token().range.begin;
+    expect("def", "", "a program is one or more functions: def f(float(N) A) -> (B) { ... }");
+    const Token& name = identifier("the name of the function");
+    result.name = name.text;
+    result.name_range = name.range;
+    expect("(", "before the parameters");
+    result.params = declarations(true);
+    expect("->", "after the parameters");
+    expect("(", "before the returns", "returns stand in parentheses: -> (A)");
+    result.returns = declarations(false);
+    expect("{", "before the statements");
+    body(result.statements);
+    expect("}", "at the end of the function");
+    result.range = since(begin);
+    return result;
+  }
+
+  /// [declaration {',' declaration}] ')'
+  std::vector<TensorDecl> declarations(bool params) {
+    std::vector<TensorDecl> list;
+    if (accept(")")) return list;
+    do {
+      list.push_back(declaration(params));
+    } while (accept(","));
+    expect(")", params ? "after the parameters" : "after the returns");
+    return list;
+  }
+
+  TensorDecl declaration(bool param) {
+    TensorDecl result;
+    if (is(TokenKind::Type)) {
+      result.type = parse_dtype(take().text);
+      if (accept("(")) {
+        result.dims.emplace();
+        if (is(")")) fail_expected("a size", "a scalar is written without parentheses: float s");
+        *result.dims = expressions_to_parenthesis("after the sizes");
+      } else if (!param && (is(",") || is(")"))) {
+        fail({.code = "TC002",
+              .range = previous().range,
+              .message = str("'", previous().text, "' is a type and cannot be the name of a return"),
+              .help = "choose another name"});
+      }
+    } else if (param && is(TokenKind::Identifier)) {
+      const bool unknown_type = next().kind == TokenKind::Identifier || next().text == "(";
+      const std::string near = unknown_type ? closest(token().text, type_names()) : "";
+      fail({.code = "TC007",
+            .range = token().range,
+            .message = unknown_type ? str("unknown type '", token().text, "'")
+                                    : str("parameter '", token().text, "' has no type"),
+            .help = !near.empty() ? str("did you mean '", near, "'?")
+                                  : "a parameter is written float(N) A, or float s for a scalar"});
+    }
+    const Token& name = identifier(param && !result.type ? "a type"
+                                   : param               ? "the name of a parameter"
+                                                         : "the name of a return");
+    result.name = name.text;
+    result.range = name.range;
+    if (is("(")) fail_expected("',' or ')'", "sizes stand behind the type: float(N) " + result.name);
+    return result;
+  }
+
+  static std::vector<std::string> type_names() {
+    std::vector<std::string> names = {"float", "double", "half", "int", "byte"};
+    for (int i = 0; i <= static_cast<int>(DType::Float64); ++i) names.emplace_back(name(static_cast<DType>(i)));
+    return names;
+  }
+
+  // Statements.
+  void body(std::vector<Statement>& statements) {
+    while (true) {
+      while (accept(";")) continue;
+      if (is("}") || is("def") || at_end()) return;
+      const std::size_t start = at_;
+      cancellation_.check("the parser");
+      recover([&] { statements.push_back(statement()); });
+      if (abandoned_) skip_statement(start);
+    }
+  }
+
+  /// Moves to the likely begin of the next statement, beyond \p start.
+  void skip_statement(std::size_t start) {
+    if (at_ == start && !at_end() && !is("}") && !is("def")) ++at_;
+    while (!at_end() && !is("}") && !is("def") && !is(";")) {
+      if (token().starts_line && is(TokenKind::Identifier) && ends_statement(previous())) return;
+      ++at_;
+    }
+  }
+  /// May a statement end with \p token?
+  static bool ends_statement(const Token& token) {
+    return token.kind != TokenKind::Symbol || token.text == ")" || token.text == "}" || token.text == ";";
+  }
+
+  Statement statement() {
+    Statement result;
+    const int begin = token().range.begin;
+    if (is("(")) {
+      if (previous().text != ";" && previous().text != "{")
+        fail({.code = "TC005",
+              .range = token().range,
+              .message = "a statement that begins with '(' needs a ';' before it",
+              .help = "write ';' at the end of the statement before"});
+      ++at_;
+      CallStatement call;
+      names(call.results, call.result_ranges, "the name of a result");
+      expect(")", "after the results");
+      result.node = call_of(std::move(call));
+    } else if (is(TokenKind::Identifier) && next().text == ",") {
+      CallStatement call;
+      names(call.results, call.result_ranges, "the name of a result");
+      result.node = call_of(std::move(call));
+    } else {
+      result.node = assignment();
+    }
+    result.range = since(begin);
+    return result;
+  }
+
+  /// id {',' id}
+  void names(std::vector<std::string>& list, std::vector<SourceRange>& ranges, const std::string& what) {
+    do {
+      const Token& name = identifier(what);
+      list.emplace_back(name.text);
+      ranges.push_back(name.range);
+    } while (accept(","));
+  }
+
+  /// '=' id '(' [id {',' id}] ')'
+  CallStatement call_of(CallStatement call) {
+    expect("=", "after the results of a call");
+    const Token& def = identifier("the name of a function");
+    call.def = def.text;
+    call.def_range = def.range;
+    expect("(", "before the arguments");
+    if (!is(")")) names(call.arguments, call.argument_ranges, "the name of a tensor");
+    expect(")", "after the arguments", "the arguments of a call are names of tensors");
+    return call;
+  }
+
+  Assignment assignment() {
+    Assignment result;
+    const Token& target = identifier("a statement, for example C(i) = A(i)");
+    if (is(TokenKind::Identifier) || is("{")) fail_expected("'=' or a reduction operator", instead_of(target.text));
+    result.target = target.text;
+    result.target_range = target.range;
+    result.bare = !accept("(");
+    if (!result.bare) result.subscripts = expressions_to_parenthesis("after the subscripts");
+    assign_operator(result);
+    result.rhs = expression().expr;
+    if (accept("where")) {
+      do {
+        result.clauses.push_back(clause());
+      } while (accept(","));
+    }
+    return result;
+  }
+
+  /// What to write in place of the statement of another language that \p word begins; empty for other words.
+  static std::string instead_of(std::string_view word) {
+    if (word == "for" || word == "while" || word == "parallel")
+      return "there are no loops: a statement runs over all values of its indices, C(i) = A(i) where i in 0:N";
+    if (word == "if" || word == "else") return "a condition is part of an expression: C(i) = A(i) > 0 ? A(i) : 0";
+    if (word == "return") return "returns are named in the head, -> (C), and assigned";
+    if (word == "let" || word == "var" || word == "const" || word == "auto")
+      return "a tensor is not declared but assigned; a name for an expression stands behind 'where': where x = A(i)";
+    return {};
+  }
+
+  void assign_operator(Assignment& assignment) {
+    std::string_view symbol = is(TokenKind::Symbol) ? token().text : std::string_view();
+    if (symbol.size() > 1 && symbol.back() == '!') {
+      assignment.initialise = true;
+      symbol.remove_suffix(1);
+    }
+    for (const auto& candidate : assign_operators) {
+      if (candidate.symbol != symbol) continue;
+      assignment.reduction = candidate.reduction;
+      ++at_;
+      return;
+    }
+    std::string help = instead_of(assignment.target);
+    if (help.empty()) help = "the reductions are += *= min= max= &&= ||=, each also with '!'";
+    if ((is("-") || is("/")) && next().text == "=")
+      help = str("there is no '", token().text, "='; write out the value: ", assignment.target, " = ",
+                 assignment.target, " ", token().text, " ...");
+    fail_expected("'=' or a reduction operator", help);
+  }
+
+  Clause clause() {
+    Clause result;
+    const int begin = token().range.begin;
+    if (accept("exists")) {
+      result.node = ExistsClause{expression().expr};
+    } else {
+      const std::string name(identifier("an index, a let or 'exists' after 'where'").text);
+      if (accept("in")) {
+        ExprPtr low = expression().expr;
+        expect(":", "between the bounds of a range", "a range is written i in 0:N and excludes N");
+        result.node = RangeClause{name, low, expression().expr};
+      } else if (accept("=")) {
+        result.node = LetClause{name, expression().expr};
+      } else {
+        fail_expected("'in' or '='", "clauses are i in 0:N, x = A(i) and exists A(i)");
+      }
+    }
+    result.range = since(begin);
+    return result;
+  }
+
+  const Cancellation& cancellation_;
+};
+
+/// Throws SyntaxError for more bytes than a text may have.
+void check_length(const std::string& text, const std::string& name) {
+  if (text.size() <= max_text_bytes) return;
+  Diagnostics diagnostics(std::string_view(text).substr(0, 80), name);
+  diagnostics.add({.code = "TC008",
+                   .message = str("the text has ", text.size(), " bytes, more than ", max_text_bytes),
+                   .help = "define its functions in several texts"});
+  diagnostics.throw_if_errors<SyntaxError>();
+}
+
+}  // namespace
+
+File parse(const std::string& text, const std::string& name, const Cancellation& cancellation) {
+  check_length(text, name);
+  File file;
+  file.text = text;
+  file.name = name;
+  Diagnostics diagnostics(text, name);
+  try {
+    file.defs = Parser(text, diagnostics, cancellation).defs();
+  } catch (const StopParsing&) {
+    if (!diagnostics.has_errors()) throw InternalError("the parser stopped without a message");
+  }
+  diagnostics.throw_if_errors<SyntaxError>();
+  return file;
+}
+
+ExprPtr parse_expr(const std::string& text) {
+  Diagnostics diagnostics(text, "<expression>");
+  check_length(text, "<expression>");
+  ExprPtr result;
+  try {
+    result = ExpressionParser(text, diagnostics).lone_expression();
+  } catch (const StopParsing&) {
+    if (!diagnostics.has_errors()) throw InternalError("the parser stopped without a message");
+  }
+  diagnostics.throw_if_errors<SyntaxError>();
+  return result;
+}
+
+}  // namespace tc::lang

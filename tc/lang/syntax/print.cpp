@@ -1,0 +1,164 @@
+#include "tc/lang/syntax/print.h"
+
+#include <charconv>
+
+#include "tc/base/str.h"
+
+namespace tc::lang {
+namespace {
+
+constexpr int select_level = 0, comparison_level = 3, unary_level = 6, primary_level = 7;
+
+struct Spelling {
+  const char* symbol;
+  int level;
+};
+
+Spelling spelling(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::Or:
+      return {"||", 1};
+    case BinaryOp::And:
+      return {"&&", 2};
+    case BinaryOp::Lt:
+      return {"<", 3};
+    case BinaryOp::Le:
+      return {"<=", 3};
+    case BinaryOp::Gt:
+      return {">", 3};
+    case BinaryOp::Ge:
+      return {">=", 3};
+    case BinaryOp::Eq:
+      return {"==", 3};
+    case BinaryOp::Ne:
+      return {"!=", 3};
+    case BinaryOp::Add:
+      return {"+", 4};
+    case BinaryOp::Sub:
+      return {"-", 4};
+    case BinaryOp::Mul:
+      return {"*", 5};
+    case BinaryOp::Div:
+      return {"/", 5};
+    case BinaryOp::Mod:
+      return {"%", 5};
+  }
+  return {"?", 0};
+}
+
+/// The text of a literal that has none: the shortest that reads back, always with '.' or 'e'.
+std::string float_text(double value) {
+  char buffer[64];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+  std::string text(buffer, end);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+std::string print_level(const ExprPtr& expr, int level);
+
+std::string print_list(const std::vector<ExprPtr>& list) {
+  std::string out = "(";
+  for (std::size_t i = 0; i < list.size(); ++i) out += (i ? ", " : "") + print(list[i]);
+  return out + ")";
+}
+
+struct Text {
+  std::string text;
+  int level = primary_level;
+};
+
+Text print_binary(const Binary& x) {
+  const auto [symbol, level] = spelling(x.op);
+  const int left = level == comparison_level ? level + 1 : level;
+  return {str(print_level(x.left, left), " ", symbol, " ", print_level(x.right, level + 1)), level};
+}
+
+/// \p expr and how tightly its outermost operator binds.
+Text print_node(const Expr& expr) {
+  return std::visit(
+      overloaded{
+          [](const IntLiteral& x) -> Text { return {std::to_string(x.value)}; },
+          [](const FloatLiteral& x) -> Text { return {x.text.empty() ? float_text(x.value) : x.text}; },
+          [](const BoolLiteral& x) -> Text { return {x.value ? "true" : "false"}; },
+          [](const Name& x) -> Text { return {x.id}; },
+          [](const Access& x) -> Text { return {x.bare ? x.tensor : x.tensor + print_list(x.subscripts)}; },
+          [](const SizeOf& x) -> Text { return {str(x.tensor, ".", x.dimension)}; },
+          [](const Call& x) -> Text { return {x.function + print_list(x.arguments)}; },
+          [](const Cast& x) -> Text { return {str(x.type, "(", print(x.value), ")")}; },
+          [](const Unary& x) -> Text {
+            return {(x.op == UnaryOp::Negate ? "-" : "!") + print_level(x.value, unary_level), unary_level};
+          },
+          [](const Binary& x) -> Text { return print_binary(x); },
+          [](const Select& x) -> Text {
+            return {str(print_level(x.condition, 1), " ? ", print(x.then_value), " : ", print(x.else_value)),
+                    select_level};
+          },
+      },
+      expr.node);
+}
+
+/// \p expr, in parentheses if its operator binds less tightly than \p level.
+std::string print_level(const ExprPtr& expr, int level) {
+  if (const auto* cast = std::get_if<Cast>(&expr->node); cast && cast->implicit) return print_level(cast->value, level);
+  const Text text = print_node(*expr);
+  return text.level < level ? "(" + text.text + ")" : text.text;
+}
+
+std::string print(const Clause& clause) {
+  return std::visit(overloaded{
+                        [](const RangeClause& x) { return str(x.index, " in ", print(x.low), ":", print(x.high)); },
+                        [](const LetClause& x) { return str(x.name, " = ", print(x.value)); },
+                        [](const ExistsClause& x) { return "exists " + print(x.value); },
+                    },
+                    clause.node);
+}
+
+std::string print(const Assignment& x) {
+  std::string out = x.target;
+  if (!x.bare) out += print_list(x.subscripts);
+  out += str(" ", x.reduction ? spelling(*x.reduction) : "", "=", x.initialise ? "!" : "", " ", print(x.rhs));
+  const char* separator = " where ";
+  for (const auto& clause : x.clauses) {
+    out += separator + print(clause);
+    separator = ", ";
+  }
+  return out;
+}
+
+std::string print(const TensorDecl& decl) {
+  std::string out;
+  if (decl.type) out += name(*decl.type);
+  if (decl.dims) out += print_list(*decl.dims);
+  return out + (out.empty() ? "" : " ") + decl.name;
+}
+
+std::string print(const std::vector<TensorDecl>& decls) {
+  std::string out = "(";
+  for (std::size_t i = 0; i < decls.size(); ++i) out += (i ? ", " : "") + print(decls[i]);
+  return out + ")";
+}
+
+}  // namespace
+
+std::string print(const ExprPtr& expr) { return print_level(expr, select_level); }
+
+std::string print(const Statement& statement) {
+  if (const auto* assignment = std::get_if<Assignment>(&statement.node)) return print(*assignment);
+  const auto& call = std::get<CallStatement>(statement.node);
+  return str(join(call.results), " = ", call.def, "(", join(call.arguments), ")");
+}
+
+std::string print(const Def& def) {
+  std::string out = str("def ", def.name, print(def.params), " -> ", print(def.returns), " {\n");
+  for (const auto& statement : def.statements) out += "  " + print(statement) + "\n";
+  return out + "}\n";
+}
+
+std::string print(const File& file) {
+  std::string out;
+  for (const auto& def : file.defs) out += (out.empty() ? "" : "\n") + print(def);
+  return out;
+}
+
+}  // namespace tc::lang

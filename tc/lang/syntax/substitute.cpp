@@ -1,0 +1,152 @@
+#include "tc/lang/syntax/substitute.h"
+
+#include <algorithm>
+#include <set>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+
+namespace tc::lang {
+namespace {
+
+std::string new_name(const std::string& tensor, const Substitution& substitution) {
+  auto found = substitution.tensors.find(tensor);
+  return found == substitution.tensors.end() ? tensor : found->second;
+}
+
+std::vector<ExprPtr> substitute_all(const std::vector<ExprPtr>& exprs, const Substitution& substitution) {
+  std::vector<ExprPtr> result;
+  for (const auto& expr : exprs) result.push_back(substitute(expr, substitution));
+  return result;
+}
+
+/// \p value so that its type does not depend on where it stands.
+ExprPtr pinned(const ExprPtr& value, DType type) {
+  return has_literal_type(value) ? make_expr(Cast{type, value, false}, value->range) : value;
+}
+
+/// The names of lets that \p statement reads.
+std::set<std::string> used_names(const Assignment& statement) {
+  std::set<std::string> used;
+  auto collect = [&](const ExprPtr& root) {
+    for_each_expr(root, [&](const ExprPtr& e) {
+      if (auto* name = std::get_if<Name>(&e->node)) used.insert(name->id);
+    });
+  };
+  collect(statement.rhs);
+  for (const auto& clause : statement.clauses)
+    std::visit(
+        overloaded{[&](const RangeClause& x) {
+                     collect(x.low);
+                     collect(x.high);
+                   },
+                   [&](const LetClause& x) { collect(x.value); }, [&](const ExistsClause& x) { collect(x.value); }},
+        clause.node);
+  return used;
+}
+
+/// The name an iterator \p id gets.
+std::string iterator_name(const std::string& id, const Substitution& substitution) {
+  auto found = substitution.values.find(id);
+  if (found == substitution.values.end()) return id;
+  auto* name = std::get_if<Name>(&found->second->node);
+  if (!name) throw InternalError(str("iterator '", id, "' cannot become a value"));
+  return name->id;
+}
+
+}  // namespace
+
+bool has_literal_type(const ExprPtr& expr) {
+  return std::visit(
+      overloaded{
+          [](const IntLiteral&) { return true; },
+          [](const FloatLiteral&) { return true; },
+          [](const Unary& x) { return x.op == UnaryOp::Negate && has_literal_type(x.value); },
+          [](const Binary& x) {
+            return x.op <= BinaryOp::Mod && has_literal_type(x.left) && has_literal_type(x.right);
+          },
+          [](const Select& x) { return has_literal_type(x.then_value) && has_literal_type(x.else_value); },
+          [](const Call& x) {
+            std::size_t first = x.function == "select" ? 1 : 0;
+            for (std::size_t i = first; i < x.arguments.size(); ++i)
+              if (!has_literal_type(x.arguments[i])) return false;
+            return true;
+          },
+          [](const Cast& x) { return x.implicit && has_literal_type(x.value); },
+          [](const auto&) { return false; },
+      },
+      expr->node);
+}
+
+ExprPtr substitute(const ExprPtr& expr, const Substitution& substitution) {
+  auto result =
+      std::visit(overloaded{
+                     [&](const Name& x) {
+                       auto found = substitution.values.find(x.id);
+                       return found == substitution.values.end() ? make_expr(Name{x.id}, expr->range) : found->second;
+                     },
+                     [&](const Access& x) {
+                       std::string tensor = new_name(x.tensor, substitution);
+                       if (x.bare) return make_expr(Name{tensor}, expr->range);
+                       return make_expr(Access{tensor, substitute_all(x.subscripts, substitution), false}, expr->range);
+                     },
+                     [&](const SizeOf& x) {
+                       if (substitution.size_of)
+                         if (auto value = substitution.size_of(x.tensor, x.dimension)) return value;
+                       return make_expr(SizeOf{new_name(x.tensor, substitution), x.dimension}, expr->range);
+                     },
+                     [&](const Cast& x) {
+                       auto value = substitute(x.value, substitution);
+                       return x.implicit ? value : make_expr(Cast{x.type, value, false}, expr->range);
+                     },
+                     [&](const auto& x) {
+                       auto copy = make_expr(x, expr->range);
+                       return with_children(copy, substitute_all(children(expr), substitution));
+                     },
+                 },
+                 expr->node);
+  return result;
+}
+
+namespace {
+
+/// The clauses of \p statement; the values of its lets go to \p lets, which is \p inner unless it is null.
+std::vector<Clause> substitute_clauses(const Assignment& statement, const Substitution& inner, Substitution* lets) {
+  const std::set<std::string> used = lets ? used_names(statement) : std::set<std::string>();
+  std::vector<Clause> result;
+  for (const auto& clause : statement.clauses) {
+    if (auto* range = std::get_if<RangeClause>(&clause.node)) {
+      result.push_back({RangeClause{iterator_name(range->index, inner), substitute(range->low, inner),
+                                    substitute(range->high, inner)},
+                        clause.range});
+    } else if (auto* exists = std::get_if<ExistsClause>(&clause.node)) {
+      result.push_back({ExistsClause{substitute(exists->value, inner)}, clause.range});
+    } else {
+      const auto& let = std::get<LetClause>(clause.node);
+      auto value = substitute(let.value, inner);
+      if (!used.count(let.name)) result.push_back({ExistsClause{value}, clause.range});
+      lets->values[let.name] = let.value->type ? pinned(value, *let.value->type) : value;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+Assignment substitute(const Assignment& statement, const Substitution& substitution) {
+  const bool has_lets = std::any_of(statement.clauses.begin(), statement.clauses.end(), [](const Clause& clause) {
+    return std::holds_alternative<LetClause>(clause.node);
+  });
+  Substitution lets;
+  if (has_lets) lets = substitution;
+  const Substitution& inner = has_lets ? lets : substitution;
+  Assignment result = statement;
+  result.target = new_name(statement.target, substitution);
+  result.reduction_iterators.clear();
+  result.clauses = substitute_clauses(statement, inner, has_lets ? &lets : nullptr);
+  result.subscripts = substitute_all(statement.subscripts, inner);
+  result.rhs = substitute(statement.rhs, inner);
+  return result;
+}
+
+}  // namespace tc::lang

@@ -1,0 +1,243 @@
+#include "tc/polyhedral/core/cluster_view.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "tc/base/contains.h"
+
+namespace tc::polyhedral {
+namespace {
+
+bool is_sequence(const isl::schedule_node& node) {
+  return node.isa<isl::schedule_node_sequence>() || node.isa<isl::schedule_node_set>();
+}
+bool is_band(const isl::schedule_node& node) { return node.isa<isl::schedule_node_band>(); }
+
+int active_dimensions(const isl::space& space) { return isl_space_dim(space.get(), isl_dim_set); }
+
+/// The iterators of \p statement that the members of \p band run over, appended to \p loops.
+void append_loops(const isl::schedule_node& band, const Statement& statement, bool shared,
+                  std::vector<InnerLoop>& loops) {
+  auto coincident = band_coincident(band);
+  auto members = band_members(band);
+  for (std::size_t i = 0; i < members.size(); ++i)
+    loops.push_back({only_iterator(members[i], statement.domain), coincident[i], shared});
+}
+
+/// Adds the statements below \p node, which run in the loops \p inner so far, to \p cluster.
+void collect_statements(const Scop& scop, const isl::schedule_node& node, const std::vector<isl::schedule_node>& bands,
+                        const std::vector<isl::union_pw_aff>& outer, ClusterView& cluster) {
+  if (node.n_children() == 0 || node.isa<isl::schedule_node_leaf>()) {
+    for (const auto& id : statement_ids(node)) {
+      const auto& statement = scop.statement(id);
+      ClusterStatement entry{id};
+      for (const auto& member : outer) entry.outer.push_back(only_iterator(member, statement.domain));
+      for (const auto& band : bands) append_loops(band, statement, statement_ids(band).size() > 1, entry.inner);
+      cluster.statements.push_back(entry);
+    }
+    return;
+  }
+  auto below = bands;
+  if (is_band(node)) below.push_back(node);
+  for (unsigned i = 0; i < node.n_children(); ++i) collect_statements(scop, node.child(i), below, outer, cluster);
+}
+
+ClusterView cluster_at(const Scop& scop, const isl::schedule_node& node) {
+  ClusterView cluster{.path = path_of(node)};
+  std::vector<isl::union_pw_aff> outer;
+  auto below = node;
+  if (is_band(node)) {
+    auto coincident = band_coincident(node);
+    if (std::all_of(coincident.begin(), coincident.end(), [](bool c) { return c; })) {
+      outer = band_members(node);
+      cluster.permutable = outer.size() == 1 || node.as<isl::schedule_node_band>().permutable();
+      for (const auto& member : outer) cluster.members.push_back(values(member, instances_at(node)));
+      below = node.child(0);
+    }
+  }
+  collect_statements(scop, below, {}, outer, cluster);
+  return cluster;
+}
+
+void collect_clusters(const Scop& scop, const isl::schedule_node& node, std::vector<ClusterView>& result) {
+  if (!is_sequence(node)) {
+    result.push_back(cluster_at(scop, node));
+    return;
+  }
+  for (unsigned i = 0; i < node.n_children(); ++i) collect_clusters(scop, node.child(i).child(0), result);
+}
+
+}  // namespace
+
+std::vector<ClusterView> cluster_views(const Scop& scop) {
+  std::vector<ClusterView> result;
+  if (!scop.schedule.domain().is_empty()) collect_clusters(scop, scop.schedule.root().child(0), result);
+  return result;
+}
+
+isl::schedule_node node_at(const isl::schedule& schedule, const std::vector<int>& path) {
+  auto node = schedule.root();
+  for (int position : path) node = node.child(position);
+  return node;
+}
+
+std::vector<int> path_of(const isl::schedule_node& node) {
+  std::vector<int> path;
+  for (auto here = node; here.has_parent(); here = here.parent())
+    path.push_back(isl_schedule_node_get_child_position(here.get()));
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+isl::union_set instances_at(const isl::schedule_node& node) {
+  return call(node.ctx(), isl_schedule_node_get_domain, node.get());
+}
+
+std::vector<std::string> statement_ids(const isl::schedule_node& node) {
+  std::vector<std::string> ids;
+  instances_at(node).foreach_set([&](const isl::set& set) { ids.push_back(tuple_name(set)); });
+  return ids;
+}
+
+isl::schedule_node insert_band(const isl::schedule_node& node, const std::vector<isl::union_pw_aff>& members,
+                               const std::vector<bool>& coincident) {
+  isl::union_pw_aff_list list(node.ctx(), static_cast<int>(members.size()));
+  auto here = call(node.ctx(), isl_union_set_universe, instances_at(node).release());
+  for (const auto& member : members)
+    list = list.add(call(node.ctx(), isl_union_pw_aff_intersect_domain, member.copy(), here.copy()));
+  auto space = isl::space::unit(node.ctx()).add_unnamed_tuple(static_cast<unsigned>(members.size()));
+  auto band = node.insert_partial_schedule(isl::multi_union_pw_aff(space, list)).as<isl::schedule_node_band>();
+  band = band.set_permutable(1);
+  for (std::size_t i = 0; i < members.size() && i < coincident.size(); ++i)
+    band = band.member_set_coincident(static_cast<int>(i), coincident[i]);
+  return band;
+}
+
+std::vector<isl::union_pw_aff> band_members(const isl::schedule_node& band) {
+  return elements(band.as<isl::schedule_node_band>().partial_schedule().list());
+}
+
+std::vector<bool> band_coincident(const isl::schedule_node& node) {
+  auto band = node.as<isl::schedule_node_band>();
+  std::vector<bool> result(band.n_member());
+  for (unsigned i = 0; i < band.n_member(); ++i) result[i] = band.member_get_coincident(static_cast<int>(i));
+  return result;
+}
+
+isl::union_pw_aff quotient(const isl::union_pw_aff& value, std::int64_t size) {
+  auto scaled = call(value.ctx(), isl_union_pw_aff_scale_down_val, value.copy(), isl::val(value.ctx(), size).release());
+  return call(value.ctx(), isl_union_pw_aff_floor, scaled.copy());
+}
+isl::union_pw_aff remainder(const isl::union_pw_aff& value, std::int64_t size) {
+  return call(value.ctx(), isl_union_pw_aff_mod_val, value.copy(), isl::val(value.ctx(), size).release());
+}
+
+int only_iterator(const isl::union_pw_aff& function, const isl::set& domain) {
+  auto space = domain.space().add_unnamed_tuple(1);
+  auto piece = call(domain.ctx(), isl_union_pw_aff_extract_pw_aff, function.get(), space.copy());
+  int result = -1;
+  for (int i = 0; i < active_dimensions(domain.space()); ++i) {
+    if (isl_pw_aff_involves_dims(piece.get(), isl_dim_in, i, 1) != isl_bool_true) continue;
+    if (result >= 0) return -1;
+    result = i;
+  }
+  return result;
+}
+
+Interval values(const isl::union_pw_aff& function, const isl::union_set& domain) {
+  auto map = call(domain.ctx(), isl_union_map_from_union_pw_aff, function.copy());
+  auto range = map.intersect_domain(domain).range().as_set();
+  return box(range).at(0);
+}
+
+namespace {
+
+/// The box of \p domain where its constraints are bounds of one dimension each, which takes no integer program.
+std::optional<std::vector<Interval>> box_as_written(const isl::set& domain) {
+  if (isl_set_is_box(domain.get()) != isl_bool_true) return std::nullopt;
+  auto hull = domain.simple_fixed_box_hull();
+  if (!hull.is_valid()) return std::nullopt;
+  auto offset = hull.offset();
+  auto size = hull.size();
+  std::vector<Interval> result;
+  for (int i = 0; i < dimensions(domain); ++i) {
+    auto min = offset.at(i).constant_val();
+    if (!min.is_int()) return std::nullopt;
+    result.push_back({min.num_si(), min.num_si() + size.at(i).num_si() - 1});
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<Interval> box(const isl::set& domain) {
+  if (auto written = box_as_written(domain)) return *written;
+  std::vector<Interval> result(dimensions(domain));
+  if (domain.is_empty()) return result;
+  for (int i = 0; i < dimensions(domain); ++i)
+    result[i] = {domain.dim_min_val(i).num_si(), domain.dim_max_val(i).num_si()};
+  return result;
+}
+
+namespace {
+
+/// The address of \p access, in elements: digits of one iterator that stand side by side in memory add up to the
+/// iterator.
+isl::aff address(const Scop& scop, const Access& access) {
+  auto index = access.function.as_multi_aff();
+  const auto& strides = scop.tensor(range_name(access.function)).strides;
+  isl::aff sum(isl::manage(isl_aff_zero_on_domain_space(index.space().domain().release())));
+  for (unsigned i = 0; i < index.size(); ++i)
+    sum = sum.add(index.at(static_cast<int>(i)).scale(isl::val(scop.ctx(), strides[i])));
+  return sum;
+}
+
+/// Does \p function depend on the iterator through a division?
+bool divides(const isl::aff& function, int iterator) {
+  for (int i = 0; i < isl_aff_dim(function.get(), isl_dim_div); ++i) {
+    if (call(function.ctx(), isl_aff_get_coefficient_val, function.get(), isl_dim_div, i).is_zero()) continue;
+    auto part = call(function.ctx(), isl_aff_get_div, function.get(), i);
+    if (isl_aff_involves_dims(part.get(), isl_dim_in, iterator, 1) == isl_bool_true) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::int64_t stride(const Scop& scop, const Access& access, int iterator) {
+  if (!access.exact || access.function.is_null() || !access.function.isa_multi_aff()) return unknown_stride;
+  auto index = address(scop, access);
+  if (divides(index, iterator)) return unknown_stride;
+  auto coefficient = call(scop.ctx(), isl_aff_get_coefficient_val, index.get(), isl_dim_in, iterator);
+  return coefficient.is_int() ? coefficient.num_si() : unknown_stride;
+}
+
+int even_lanes(const Scop& scop, const Access& access, int iterator, int lanes) {
+  if (stride(scop, access, iterator) != unknown_stride) return lanes;
+  if (!access.exact || access.function.is_null() || !access.function.isa_multi_aff()) return 1;
+  auto index = address(scop, access);
+  for (int i = 0; i < isl_aff_dim(index.get(), isl_dim_div); ++i) {
+    auto part = call(index.ctx(), isl_aff_get_div, index.get(), i);
+    auto size = call(index.ctx(), isl_aff_get_denominator_val, part.get()).num_si();
+    while (lanes > 1 && size % lanes != 0) lanes /= 2;
+  }
+  return lanes;
+}
+
+isl::schedule_node common_node(const isl::schedule& schedule, const std::vector<std::string>& statements) {
+  auto node = schedule.root();
+  while (!node.isa<isl::schedule_node_leaf>()) {
+    int next = -1;
+    for (unsigned i = 0; i < node.n_children(); ++i) {
+      auto child = node.child(static_cast<int>(i));
+      auto ids = statement_ids(child.isa<isl::schedule_node_filter>() ? child.child(0) : child);
+      if (std::all_of(statements.begin(), statements.end(), [&](const auto& id) { return contains(ids, id); }))
+        next = static_cast<int>(i);
+    }
+    if (next < 0) return node;
+    node = node.child(next);
+  }
+  return node;
+}
+
+}  // namespace tc::polyhedral

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tc/polyhedral/core/scop.h"
+
+/// Views of a schedule for the passes that map it.
+namespace tc::polyhedral {
+
+struct Interval {
+  std::int64_t min = 0, max = -1;
+  std::int64_t extent() const { return max - min + 1; }
+};
+
+/// A band member above a statement, below the cluster's outer band.
+struct InnerLoop {
+  int iterator = -1;  ///< the dimension of the statement's domain it runs over; -1: a constant or several
+  bool coincident = false;
+  bool shared = false;  ///< other statements stand below the same band
+};
+
+/// A statement within a cluster.
+struct ClusterStatement {
+  std::string id;
+  std::vector<int> outer;        ///< for each member of the outer band, as InnerLoop::iterator
+  std::vector<InnerLoop> inner;  ///< outermost first
+};
+
+/// A part of the schedule that starts with a band: statements that share an outer band of coincident members.
+struct ClusterView {
+  std::vector<int> path;          ///< child positions from the schedule's root to its first node
+  std::vector<Interval> members;  ///< the values each member of the outer band takes; empty without a coincident band
+  bool permutable = false;
+  std::vector<ClusterStatement> statements;  ///< in the order of the schedule
+};
+
+/// The clusters of scop.schedule in order: the subtrees below its outermost sequences.
+std::vector<ClusterView> cluster_views(const Scop& scop);
+
+/// The node at \p path below the root of \p schedule.
+isl::schedule_node node_at(const isl::schedule& schedule, const std::vector<int>& path);
+/// Child positions from the root to \p node.
+std::vector<int> path_of(const isl::schedule_node& node);
+/// The statement instances that reach \p node.
+isl::union_set instances_at(const isl::schedule_node& node);
+/// The statements that stand below \p node.
+std::vector<std::string> statement_ids(const isl::schedule_node& node);
+/// The deepest node of \p schedule below which all of \p statements stand.
+isl::schedule_node common_node(const isl::schedule& schedule, const std::vector<std::string>& statements);
+/// A band with the given members at \p node, which becomes its child; permutable. \p coincident may be shorter.
+isl::schedule_node insert_band(const isl::schedule_node& node, const std::vector<isl::union_pw_aff>& members,
+                               const std::vector<bool>& coincident);
+/// The members of a band, and which of them are coincident.
+std::vector<isl::union_pw_aff> band_members(const isl::schedule_node& band);
+std::vector<bool> band_coincident(const isl::schedule_node& band);
+
+/// floor(value / size), and value - size * floor(value / size).
+isl::union_pw_aff quotient(const isl::union_pw_aff& value, std::int64_t size);
+isl::union_pw_aff remainder(const isl::union_pw_aff& value, std::int64_t size);
+/// The only iterator of \p domain that \p function involves; -1 when there is none or more than one.
+int only_iterator(const isl::union_pw_aff& function, const isl::set& domain);
+/// The values \p function takes on \p domain.
+Interval values(const isl::union_pw_aff& function, const isl::union_set& domain);
+/// The box of \p domain.
+std::vector<Interval> box(const isl::set& domain);
+/// Elements in memory from one iteration of dimension \p iterator to the next; `unknown_stride` where that is no
+/// constant.
+inline constexpr std::int64_t unknown_stride = INT64_MIN;
+std::int64_t stride(const Scop& scop, const Access& access, int iterator);
+/// The most lanes along \p iterator, a power of two and at most \p lanes, in which \p access moves by a constant: all
+/// where its stride is one; fewer where it is indexed by digits of the iterator (collapse.h), whose extents then are
+/// multiples of the lanes.
+int even_lanes(const Scop& scop, const Access& access, int iterator, int lanes);
+
+}  // namespace tc::polyhedral

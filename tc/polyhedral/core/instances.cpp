@@ -1,0 +1,67 @@
+#include "tc/polyhedral/core/instances.h"
+
+#include <algorithm>
+
+#include "tc/base/str.h"
+
+namespace tc::polyhedral {
+
+std::vector<std::string> dimension_names(int count, const std::string& prefix) {
+  std::vector<std::string> result;
+  for (int i = 0; i < count; ++i) result.push_back(str(prefix, i));
+  return result;
+}
+
+std::vector<int> kept_dimensions(const Statement& statement) {
+  std::vector<int> result;
+  for (int i = 0; i < dimensions(statement.domain); ++i)
+    if (isl_pw_multi_aff_involves_dims(statement.write.function.get(), isl_dim_in, i, 1) == isl_bool_true)
+      result.push_back(i);
+  return result;
+}
+
+Access exact_access(const isl::map& relation) {
+  return {relation, true, relation.as_pw_multi_aff().gist(relation.domain())};
+}
+
+Access redirect(const Access& access, const std::string& tensor) {
+  auto result = access;
+  result.relation = access.relation.set_range_tuple(tensor);
+  if (access.function.is_null()) return result;
+  auto id = isl::id(access.relation.ctx(), tensor);
+  result.function = call(id.ctx(), isl_pw_multi_aff_set_tuple_id, access.function.copy(), isl_dim_out, id.copy());
+  return result;
+}
+
+bool touches(const Access& access, const std::string& tensor) { return range_name(access.relation) == tensor; }
+
+std::vector<Access*> accesses(Statement& statement) {
+  std::vector<Access*> result{&statement.write};
+  for (auto& read : statement.reads) result.push_back(&read);
+  return result;
+}
+
+std::vector<const Access*> accesses(const Statement& statement) {
+  std::vector<const Access*> result{&statement.write};
+  for (const auto& read : statement.reads) result.push_back(&read);
+  return result;
+}
+
+std::string unused_name(const Scop& scop, const std::string& wish) {
+  auto taken = [&](const std::string& name) {
+    return scop.has_tensor(name) || std::any_of(scop.statements.begin(), scop.statements.end(),
+                                                [&](const Statement& statement) { return statement.id == name; });
+  };
+  auto name = wish;
+  name.erase(std::remove(name.begin(), name.end(), '\''), name.end());
+  while (taken(name)) name += "_";
+  return name;
+}
+
+std::vector<std::int64_t> row_major(const std::vector<std::int64_t>& extent) {
+  std::vector<std::int64_t> strides(extent.size(), 1);
+  for (std::size_t i = extent.size(); i-- > 1;) strides[i - 1] = strides[i] * extent[i];
+  return strides;
+}
+
+}  // namespace tc::polyhedral

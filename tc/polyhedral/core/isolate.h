@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tc/polyhedral/core/isl_fwd.h"
+
+namespace tc::polyhedral {
+
+/// Asks for code of its own for the full tiles of the band \p node, those for which \p conditions (of isl, on its
+/// members `t<i>` and the members `o<i>` of the bands around it) hold; without conditions nothing changes.
+isl::schedule_node isolate(const isl::schedule_node& node, const std::vector<std::string>& conditions);
+
+}  // namespace tc::polyhedral

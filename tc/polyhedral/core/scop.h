@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tc/base/dtype.h"
+#include "tc/polyhedral/core/isl.h"
+
+namespace tc::polyhedral {
+
+/// How a read through index tensors finds its element: T[l + I[i, j], k] reads I right before T, and depends on i, j, k
+/// and l. Nothing but its iterators decides whether it happens.
+struct Indirection {
+  std::vector<int> iterators;  ///< of the source statement, on which the element depends
+  int subscript_reads = 0;     ///< the reads right before it in Statement::reads that stand in its subscripts
+};
+
+/// How a statement instance reads or writes one element.
+struct Access {
+  isl::map relation;  ///< S[i] -> T[x]: exact, or all elements it may touch; guards restrict it
+  bool exact = true;  ///< false: data-dependent or not affine, no `function`
+  /// S[i] -> T[x] as a total function on the domain, null if the access is not exact; promotion redirects it to a
+  /// buffer.
+  Nullable<isl::pw_multi_aff> function;
+  /// Of a read of the source statement that is not exact, or was before it went to a copy: how it finds its element, if
+  /// it may be copied ahead (indirect_reads.h).
+  std::optional<Indirection> indirection = {};
+};
+
+/// Instances of one assignment. What it does, with `value` the opaque right-hand side of the source statement
+/// (Source), the identity of `op` (Identity) or the element of its last read (Copy):
+///   accumulates: write = write op value       otherwise: write = value
+/// The read of the accumulator is implied by `accumulates`; it is no entry of `reads`. An accumulating statement's
+/// instances that write one element may run in any order.
+struct Statement {
+  enum class Body { Source, Identity, Copy };
+  std::string id;   ///< the tuple name of its instances
+  isl::set domain;  ///< { S[i] }
+  Body body = Body::Source;
+  std::string source;  ///< id of the source statement whose value it computes (Body::Source), or an element of it
+  std::vector<std::string> iterators;    ///< names of the domain's dimensions
+  Nullable<isl::multi_aff> origin = {};  ///< { S[i] -> S[j] }: Source at iterators j; null: at those of the instance
+  bool accumulates = false;
+  ReductionOp op = ReductionOp::Sum;
+  Access write;
+  bool product = false;       ///< its value is the product of its two reads, in the type of what it writes
+  std::vector<Access> reads;  ///< Source: in the order the right-hand side names them, left to right, depth first
+  int vector_lanes = 0;       ///< lanes of the vector loop around it, 0 without one
+  /// Neighbouring threads, `combined_lanes` of them along this iterator, combine their values with `op` without memory;
+  /// the first of them writes. -1: each instance writes its own value.
+  int combined_iterator = -1;
+  int combined_lanes = 0;
+  /// Copy: the read of the source statement whose element it moves, after those in its subscripts; -1: its only read.
+  int source_read = -1;
+  /// Copy in a kernel: an instance only begins; its value is there after a wait (pipeline_copies.h).
+  bool asynchronous = false;
+};
+
+/// An array: logical indices in a box, stored at (index - min) . strides, elements.
+/// Argument: a pointer the caller passes. Workspace: a temporary in memory. Local: a buffer allocated at its
+/// `allocate_<name>` mark, one for each execution of what stands below.
+struct Tensor {
+  enum class Storage { Argument, Workspace, Local };
+  std::string name;
+  DType type = DType::Float32;
+  std::vector<std::int64_t> min, extent;
+  std::vector<std::int64_t> strides;  ///< elements
+  Storage storage = Storage::Argument;
+  bool aligned = true;    ///< Argument: begins at a multiple of what a thread of a grid moves at once
+  bool live_in = false;   ///< holds values before the scop that it may read
+  bool live_out = false;  ///< its values are used after the scop
+  bool padded = false;    ///< Local: every lane of a full vector exists, so no access needs a mask unless `combined`
+  bool shared = false;    ///< Local: one for all threads of a block, not one for each thread
+  bool in_registers = false;  ///< Local: constant indices after unrolling, kept in registers
+  bool combined =
+      false;  ///< Local: a masked-off lane must keep its value, as lanes are combined later or hold another's
+};
+
+/// A parameter of a schedule: min <= name <= max, which a context node says too.
+struct Parameter {
+  std::string name;
+  std::int64_t min = 0, max = 0;
+};
+
+/// Statements in program order, their tensors, and the current schedule. A value; passes take one and return one.
+struct Scop {
+  std::shared_ptr<Context> context;  ///< first member: outlives the isl objects
+  std::vector<Statement> statements;
+  std::vector<Tensor> tensors;
+  Nullable<isl::schedule> schedule;        ///< initially program order: a sequence of bands
+  std::vector<Parameter> parameters = {};  ///< of the schedule: coordinates of blocks and threads
+
+  isl::ctx ctx() const { return *context; }
+  const Statement& statement(const std::string& id) const;
+  const Tensor& tensor(const std::string& name) const;
+  Statement& statement(const std::string& id);
+  Tensor& tensor(const std::string& name);
+  bool has_tensor(const std::string& name) const;
+  isl::union_set domain() const;
+  /// Exact and over-approximated accesses; accumulators count as read and written.
+  isl::union_map reads() const;
+  isl::union_map writes() const;
+};
+
+/// The values the parameters of \p scop take: [block_x] -> { : 0 <= block_x <= 31 }.
+isl::set parameter_bounds(const Scop& scop);
+
+/// The schedule of program order: a sequence over the statements, below each one band of its iterators.
+isl::schedule program_order(const Scop& scop);
+
+}  // namespace tc::polyhedral

@@ -1,0 +1,257 @@
+#include <algorithm>
+
+#include "tc/base/str.h"
+#include "tc/polyhedral/core/broken_law.h"
+#include "tc/polyhedral/core/schedule_walk.h"
+#include "tc/polyhedral/laws/verify.h"
+#include "tc/polyhedral/map_grid/barriers.h"
+#include "tc/polyhedral/map_grid/thread_map.h"
+
+namespace tc::polyhedral {
+namespace {
+
+/// { instance -> [coordinates] }: all threads that run the instances of \p set.
+isl::map runners(const Scop& scop, const isl::set& set) {
+  auto map = call(scop.ctx(), isl_map_from_domain, set.intersect_params(parameter_bounds(scop)).release());
+  for (const auto& parameter : scop.parameters) {
+    auto out = static_cast<unsigned>(isl_map_dim(map.get(), isl_dim_out));
+    auto position = isl_map_find_dim_by_name(map.get(), isl_dim_param, parameter.name.c_str());
+    map = call(map.ctx(), isl_map_move_dims, map.copy(), isl_dim_out, out, isl_dim_param,
+               static_cast<unsigned>(position), 1u);
+  }
+  return map;
+}
+
+/// The instances of \p set that \p where sends to the thread that runs them.
+isl::union_set as_said(const Scop& scop, const isl::set& set, const Coordinates& where) {
+  auto result = set.to_union_set();
+  for (const auto& parameter : scop.parameters)
+    for (int i = 0; i < 3; ++i) {
+      if (parameter.name == block_name(i)) result = result.intersect(equal_to(where.blocks.at(i), parameter.name));
+      if (parameter.name == thread_name(i)) result = result.intersect(equal_to(where.threads.at(i), parameter.name));
+    }
+  return result;
+}
+
+/// Is every coordinate that is no parameter 0?
+void verify_constant_coordinates(const GridKernel& kernel) {
+  for (int i = 0; i < 3; ++i) {
+    auto check = [&](const std::string& name, const isl::multi_union_pw_aff& function) {
+      bool parameter = false;
+      for (const auto& known : kernel.scop.parameters) parameter = parameter || known.name == name;
+      auto zero = call(kernel.scop.ctx(), isl_union_pw_aff_zero_union_set, function.at(i).release());
+      if (!parameter && !kernel.scop.domain().is_subset(zero))
+        broken_law("instances", str("instances run at different ", name, ", which is no parameter"),
+                   kernel.scop.schedule);
+    };
+    check(block_name(i), kernel.where.blocks);
+    check(thread_name(i), kernel.where.threads);
+  }
+}
+
+void verify_runners(const GridKernel& kernel) {
+  const auto& scop = kernel.scop;
+  verify_constant_coordinates(kernel);
+  auto seen = isl::union_set::empty(scop.ctx());
+  auto fail = [&](const isl::union_set& instances, const char* how) {
+    if (instances.is_empty()) return;
+    auto sample = call(instances.ctx(), isl_union_set_sample_point, instances.copy());
+    broken_law("instances", str("the instance ", sample, " ", how), scop.schedule);
+  };
+  for_each_place(scop.schedule, [&](const Place& place) {
+    if (!place.node.isa<isl::schedule_node_leaf>()) return;
+    place.instances.foreach_set([&](const isl::set& set) {
+      if (is_synchronisation(tuple_name(set))) return;
+      auto run = runners(scop, set);
+      auto instances = call(set.ctx(), isl_map_domain, run.copy()).to_union_set();
+      auto bounded = set.intersect_params(parameter_bounds(scop));
+      auto elsewhere = bounded.to_union_set().subtract(as_said(scop, bounded, kernel.where));
+      if (!elsewhere.is_empty()) fail(instances, "runs in more than one thread, or in another one");
+      fail(seen.intersect(instances), "runs at two leaves");
+      seen = seen.unite(instances);
+    });
+  });
+  fail(scop.domain().subtract(seen), "does not run");
+  fail(seen.subtract(scop.domain()), "runs but is no instance of a statement");
+}
+
+/// The part of \p time of the instances whose names \p chosen picks.
+template <typename Chosen>
+isl::union_map named(const isl::union_map& time, const Chosen& chosen) {
+  auto result = isl::union_map::empty(time.ctx());
+  time.foreach_map([&](const isl::map& map) {
+    if (chosen(domain_name(map)))
+      result = result.unite(call(map.ctx(), isl_map_project_out_all_params, map.copy()).to_union_map());
+  });
+  return result;
+}
+
+/// The part of \p time of statements; of barriers of the block or, \p warp, of all barriers.
+isl::union_map of_statements(const isl::union_map& time) {
+  return named(time, [](const std::string& name) { return !is_synchronisation(name); });
+}
+isl::union_map of_barriers(const isl::union_map& time, bool warp) {
+  return named(
+      time, [&](const std::string& name) { return is_barrier(name) && (warp || name.rfind(block_barrier, 0) == 0); });
+}
+
+/// The first \p dimensions of \p time.
+isl::union_map truncated(const isl::union_map& time, unsigned dimensions) {
+  auto result = isl::union_map::empty(time.ctx());
+  time.foreach_map([&](const isl::map& map) {
+    auto all = static_cast<unsigned>(isl_map_dim(map.get(), isl_dim_out));
+    auto left = std::min(all, dimensions);
+    result =
+        result.unite(call(map.ctx(), isl_map_project_out, map.copy(), isl_dim_out, left, all - left).to_union_map());
+  });
+  return result;
+}
+
+/// As few of the first dimensions of \p time, in all threads, as tell barriers, commits and waits from statements.
+isl::union_map time_of_synchronisation(const isl::union_map& whole) {
+  auto time = named(whole, [](const std::string&) { return true; });
+  unsigned all = 0;
+  time.foreach_map([&](const isl::map& map) { all = static_cast<unsigned>(isl_map_dim(map.get(), isl_dim_out)); });
+  for (unsigned dimensions = 1; dimensions < all; ++dimensions) {
+    auto part = truncated(time, dimensions);
+    auto others = named(part, [](const std::string& name) { return is_synchronisation(name); });
+    if (of_statements(part).range().intersect(others.range()).is_empty()) return part;
+  }
+  return time;
+}
+
+isl::union_map earlier(const isl::union_map& first, const isl::union_map& second) {
+  return call(first.ctx(), isl_union_map_lex_lt_union_map, first.copy(), second.copy());
+}
+
+/// When the instances of \p time run.
+isl::set times(const isl::union_map& time) { return time.range().as_set().coalesce(); }
+
+/// The pairs of \p first and \p second in lexicographic order.
+isl::map before(const isl::set& first, const isl::set& second) {
+  return call(first.ctx(), isl_set_lex_lt_set, first.copy(), second.copy());
+}
+
+/// { before -> after } composed.
+isl::map then(const isl::map& first, const isl::map& second) { return first.apply_range(second).coalesce(); }
+
+/// What separates instances, in terms of a \p time that tells it from statements.
+class Separation {
+ public:
+  explicit Separation(const isl::union_map& time) : time_(time) {}
+
+  /// The pairs of \p pairs, in order of time, for which \p separated(first times, second times) does not hold.
+  template <typename Separated>
+  isl::union_map open(const isl::union_map& pairs, const Separated& separated) const {
+    if (pairs.is_empty()) return pairs;
+    auto at = pairs.apply_domain(time_).apply_range(time_).as_map().coalesce();
+    auto left = isl::map::empty(at.space());
+    at.foreach_basic_map([&](const isl::basic_map& part) {
+      isl::map piece(part);
+      left = left.unite(piece.subtract(separated(piece.domain(), piece.range())));
+    });
+    if (left.is_empty()) return isl::union_map::empty(pairs.ctx());
+    return pairs.intersect(time_.apply_range(left.to_union_map()).apply_range(time_.reverse()));
+  }
+
+  /// The pairs of \p pairs without a barrier between them: of the block or, \p warp, any.
+  isl::union_map without_barrier(const isl::union_map& pairs, bool warp) const {
+    auto barriers = of_barriers(time_, warp);
+    if (barriers.is_empty()) return pairs;
+    return open(pairs, [&](const isl::set& first, const isl::set& second) {
+      return then(before(first, times(barriers)), before(times(barriers), second));
+    });
+  }
+
+  /// The pairs of \p pairs, which start with an asynchronous copy, without a wait for it between them, and a barrier
+  /// after this if \p barrier; of the block or, \p warp, any.
+  isl::union_map without_wait(const isl::union_map& pairs, bool barrier, bool warp) const {
+    auto barriers = of_barriers(time_, warp);
+    if (barrier && barriers.is_empty()) return pairs;
+    return open(pairs, [&](const isl::set& first, const isl::set& second) {
+      auto result = isl::map::empty(before(first, second).space());
+      time_.foreach_map([&](const isl::map& map) {
+        if (groups_left(domain_name(map)) < 0) return;
+        auto wait = times(call(map.ctx(), isl_map_project_out_all_params, map.copy()).to_union_map());
+        auto there = done(first, groups_left(domain_name(map)), wait);
+        if (barrier) there = then(there, before(wait, times(barriers)));
+        result = result.unite(then(there, before(barrier ? times(barriers) : wait, second)));
+      });
+      return result;
+    });
+  }
+
+ private:
+  /// { copy -> wait }: the group of a copy is closed by a commit after it, and a wait leaves the last \p left groups
+  /// under way.
+  isl::map done(const isl::set& copies, int left, const isl::set& waits) const {
+    auto commits = named(time_, [](const std::string& name) { return name.rfind(copy_commit, 0) == 0; });
+    if (commits.is_empty()) return isl::map::empty(before(copies, waits).space());
+    auto closed = before(copies, times(commits));
+    for (int i = 0; i < left; ++i) closed = then(closed, before(times(commits), times(commits)));
+    return then(closed, before(times(commits), waits));
+  }
+
+  isl::union_map time_;
+};
+
+/// What an asynchronous copy writes is touched again only after a wait for it; by another thread after a barrier that
+/// follows.
+void verify_waits(const GridKernel& kernel, const isl::union_map& time, const Separation& separation) {
+  const auto& scop = kernel.scop;
+  auto asynchronous = isl::union_set::empty(scop.ctx());
+  for (const auto& statement : scop.statements)
+    if (statement.asynchronous) asynchronous = asynchronous.unite(statement.domain.to_union_set());
+  if (asynchronous.is_empty()) return;
+  auto order = earlier(of_statements(time).intersect_domain(asynchronous), of_statements(time));
+  auto pairs =
+      within_blocks(conflicts(scop, Sharing::Block).intersect_domain(asynchronous), kernel.where).intersect(order);
+  auto far = across_threads(pairs, kernel.where), apart = across_warps(far, kernel.where, kernel.block, warp_threads);
+  auto early = separation.without_wait(pairs.subtract(far), false, false)
+                   .unite(separation.without_wait(far.subtract(apart), true, true))
+                   .unite(separation.without_wait(apart, true, false));
+  if (!early.is_empty())
+    broken_law("waits", str("an asynchronous copy may be under way: ", first_pair(early)), scop.schedule);
+}
+
+}  // namespace
+
+void verify_threads(const GridKernel& kernel) {
+  const auto& scop = kernel.scop;
+  const auto& where = kernel.where;
+  auto far = across_blocks(conflicts(scop, Sharing::Grid), where);
+  if (!far.is_empty())
+    broken_law("blocks", str("different blocks touch what one of them writes: ", first_pair(far)), scop.schedule);
+  auto time = sequential_time(scop.schedule);
+  Separation separation(time_of_synchronisation(time));
+  verify_waits(kernel, time, separation);
+  auto pairs = across_threads(conflicts(scop, Sharing::Block), where);
+  if (pairs.is_empty()) return;
+  auto statements = of_statements(time);
+  auto order = earlier(statements, statements);
+  auto apart = across_warps(pairs, where, kernel.block, warp_threads);
+  for (bool warp : {false, true}) {
+    auto forward = (warp ? pairs.subtract(apart) : apart).intersect(order);
+    auto open = separation.without_barrier(forward, warp);
+    if (!open.is_empty())
+      broken_law("threads",
+                 str("no barrier separates two threads that touch what one of them writes: ", first_pair(open)),
+                 scop.schedule);
+  }
+  auto unordered = pairs.subtract(order).subtract(order.reverse());
+  if (!unordered.is_empty())
+    broken_law("threads", str("two threads touch what one of them writes at once: ", first_pair(unordered)),
+               scop.schedule);
+}
+
+void verify_kernel(const GridKernel& kernel) {
+  verify_runners(kernel);
+  verify_dependences(kernel.scop, compute_dependences(kernel.scop));
+  verify_bounds(kernel.scop);
+  verify_marks(kernel.scop);
+  verify_threads(kernel);
+  verify_kernel_promotion(kernel);
+  verify_kernel_gathers(kernel);
+}
+
+}  // namespace tc::polyhedral

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tc/polyhedral/core/scop.h"
+#include "tc/polyhedral/map/mapping.h"
+
+namespace tc::polyhedral {
+
+/// Replaces temporaries by small local buffers: a Workspace tensor that only the statements below the node at \p inside
+/// touch, each element in one execution of this node, is accessed in a buffer of the size of its footprint there.
+///
+///   before  parallel  band [i]  band [j] { S: t[i, j] = ... } { T: ... t[i, j] }
+///   after   parallel  band [i]  allocate_local_t  band [j] { S: local_t[0, 0] = ... } { T: ... local_t[0, 0] }
+///
+/// The allocate marks stand at \p place, at or above \p inside: outside the loops that isl may cut into several, inside
+/// those that run in parallel.
+///
+/// Tensors of lanes and those in \p always are contracted whatever their footprint, others up to \p bytes in all.
+/// Relations keep naming the tensor, functions name the buffer. \p cluster says which accesses become vectors, which
+/// decides whether the buffer can be padded for them.
+Scop contract(const Scop& scop, const std::vector<int>& inside, const std::vector<int>& place,
+              const ClusterMapping& cluster, const std::vector<std::string>& always, std::int64_t bytes);
+
+}  // namespace tc::polyhedral

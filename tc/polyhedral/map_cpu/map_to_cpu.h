@@ -1,0 +1,27 @@
+#pragma once
+
+#include "tc/polyhedral/core/cluster_view.h"
+#include "tc/polyhedral/core/scop.h"
+#include "tc/polyhedral/map/mapping.h"
+
+namespace tc::polyhedral {
+
+/// \p scop, scheduled by compute_schedule, mapped to cores and vectors as \p mapping (strategy::choose_mapping) says:
+/// tiled, point loops sunk to the statements, accumulators privatised for lanes, temporaries and accumulators in local
+/// buffers, marks of marks.h inserted.
+///
+///   before  band [i, j] { S0 } { S1: band [k] }
+///   after   parallel  band [i/mr]  band [j/nr]  allocate_acc { register band [i%mr, j%nr/vl]  vector band [lanes]: S0 }
+///             { band [k]  register band [i%mr, j%nr/vl]  vector band [lanes]: S1 } { copy out }
+///
+/// Statements that are added (identities of lanes, copies) are ordinary ones: part of the domain, at their place in
+/// program order. A Workspace tensor no access function refers to any more needs no memory.
+Scop map_to_cpu(const Scop& scop, const Mapping& mapping);
+
+/// The same for \p cluster alone, one of cluster_views(scop) with coincident members gathered (gather_coincident.h) or of
+/// such a scop before other clusters of it were mapped, with temporaries of up to \p buffer_bytes a tile in local
+/// buffers.
+Scop map_cluster_to_cpu(const Scop& scop, const ClusterView& cluster, const ClusterMapping& mapping,
+                        std::int64_t buffer_bytes);
+
+}  // namespace tc::polyhedral

@@ -1,0 +1,400 @@
+#include "tc/polyhedral/map_grid/copy_reads.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "tc/base/contains.h"
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/polyhedral/core/cluster_view.h"
+#include "tc/polyhedral/core/indirect_reads.h"
+#include "tc/polyhedral/core/instances.h"
+#include "tc/polyhedral/core/surround.h"
+#include "tc/polyhedral/map_grid/copy_dimensions.h"
+#include "tc/polyhedral/map_grid/pipeline_copies.h"
+
+namespace tc::polyhedral {
+namespace {
+
+using isl::schedule_node;
+
+/// The names of copies begin so.
+const std::string buffer_prefix = "block_";
+
+/// A loop around the place of a copy: tiles of `step` iterations of one iterator of the reader.
+struct Fixed {
+  int iterator = -1;
+  std::int64_t step = 1;
+};
+
+/// The outer band's members as the iterators of \p id, which are tiled.
+std::vector<Fixed> outer_tiles(const Scop& scop, const std::string& id, const GridClusterMapping& mapping) {
+  std::vector<Fixed> result;
+  auto view = cluster_views(scop).at(0);
+  for (const auto& entry : view.statements)
+    for (std::size_t i = 0; entry.id == id && i < view.members.size(); ++i) {
+      auto tile = i < mapping.members.size() ? mapping.members[i].tile : 0;
+      if (tile > 0 && entry.outer[i] >= 0) result.push_back({entry.outer[i], tile});
+    }
+  return result;
+}
+
+/// The node at which the reads of \p id are copied: where it is alone, below the blocks of its reduction.
+schedule_node alone(const schedule_node& node, const std::string& id) {
+  if (statement_ids(node).size() == 1) return node;
+  for (unsigned i = 0; i < node.n_children(); ++i) {
+    auto child = node.child(static_cast<int>(i));
+    if (child.isa<isl::schedule_node_filter>()) child = child.child(0);
+    if (contains(statement_ids(child), id)) return alone(child, id);
+  }
+  return node;
+}
+
+/// Takes the loop over blocks of the reduced iterator out of the own loops of its statement, at \p node.
+schedule_node cut_into_blocks(const Scop& scop, schedule_node node, const GridBlocks& blocks) {
+  const auto& domain = scop.statement(blocks.statement).domain;
+  auto band = node;
+  while (band.isa<isl::schedule_node_band>()) {
+    auto members = band_members(band);
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (only_iterator(members[i], domain) != blocks.iterator) continue;
+      auto whole = members[i];
+      auto min = values(whole, instances_at(band)).min;
+      if (min % blocks.size != 0) throw InternalError("a reduction that is cut into blocks does not start at one");
+      members[i] = remainder(whole, blocks.size);
+      auto path = path_of(node);
+      auto coincident = band_coincident(band);
+      auto cut = insert_band(erase(band), members, coincident);
+      auto top = node_at(cut.schedule(), path);
+      return insert_band(top, {quotient(whole, blocks.size)}, {}).child(0);
+    }
+    band = band.child(0);
+  }
+  throw InternalError(str("statement ", blocks.statement, " has no loop of its own to cut into blocks"));
+}
+
+/// A copy of one read. Its iterators: for each dimension of the tensor the iterator of the reader that indexes it, or
+/// the distance from the tile's first element; then the numbers of tiles.
+class Copy {
+ public:
+  Copy(Scop& scop, const GridCopy& choice, const std::vector<Fixed>& fixed, const GridBlocks& blocks)
+      : scop_(scop),
+        choice_(choice),
+        blocks_(blocks),
+        reader_(scop.statement(choice.statement)),
+        names_(dimension_names(dimensions(reader_.domain))),
+        dimensions_(copy_dimensions(reader_, choice.read)),
+        ranges_(box(reader_.domain)) {
+    if (dimensions_.empty())
+      throw InternalError(str("read ", choice.read, " of ", choice.statement, " cannot be copied"));
+    steps_.assign(names_.size(), 0);
+    for (const auto& loop : fixed) {
+      steps_[loop.iterator] = loop.step;
+      if (!is_plain(loop.iterator) && ranges_[loop.iterator].extent() > loop.step) counted_.push_back(loop);
+    }
+    for (std::size_t d = 0; d < dimensions_.size(); ++d)
+      own_.push_back(dimensions_[d].iterator >= 0 ? names_[dimensions_[d].iterator] : str("r", d));
+    for (const auto& loop : counted_) own_.push_back(str("t", loop.iterator));
+  }
+
+  /// The copy's statements. One by registers that runs ahead has two: the elements wait in a temporary between them.
+  std::vector<Addition> make(GridClusterMapping& mapping) {
+    auto& read = reader_.reads.at(choice_.read);
+    auto source = range_name(read.relation);
+    auto strides = strides_in(read);
+    auto tensor = make_tensor(buffer_prefix, source);
+    auto name = tensor.name.substr(buffer_prefix.size());
+    auto to = [&](const Tensor& target) { return str(target.name, "[", join(own_), "]"); };
+    bool ahead = blocks_.slots > 1, waits = ahead && choice_.way == GridCopy::Way::Registers;
+    std::vector<Addition> result;
+    if (waits) {
+      auto held = make_tensor("held_", source);
+      result.push_back(load("load_" + name, read, to(held)));
+      scop_.tensors.push_back(held);
+      mapping.held.push_back({held.name, result[0].statement.id});
+      result.push_back(relay("copy_" + name, result[0], to(held), to(tensor)));
+      result.back().behind = true;
+    } else {
+      result.push_back(load("copy_" + name, read, to(tensor)));
+      result.back().statement.asynchronous = ahead;
+    }
+    auto redirected = str("{ ", reader_.id, "[", join(names_), "] -> ", tensor.name, "[", join(coordinates()), "] }");
+    read_copy(reader_, choice_.read, exact_access(isl::map(scop_.ctx(), redirected).intersect_domain(reader_.domain)));
+    scop_.tensors.push_back(tensor);
+    for (const auto& addition : result) add_mapping(addition.statement.id, strides, mapping);
+    add_buffer(result.back().statement.id, tensor.name, mapping);
+    if (ahead)
+      for (const auto& addition : result)
+        mapping.ahead.push_back({addition.statement.id, waits ? 1 : blocks_.slots - 1});
+    return result;
+  }
+
+  /// The loops of the copy that no loop around it runs.
+  std::vector<isl::multi_union_pw_aff> own_loops(const Addition& addition, const std::vector<int>& outer,
+                                                 const GridBlocks& blocks) const {
+    std::vector<isl::multi_union_pw_aff> result;
+    for (std::size_t d = 0; d < dimensions_.size(); ++d) {
+      auto iterator = dimensions_[d].iterator;
+      if (iterator >= 0 && contains(outer, iterator)) continue;
+      bool cut = blocks.statement == reader_.id && iterator >= 0 && iterator == blocks.iterator;
+      auto value = cut ? str(own_[d], " mod ", blocks.size) : own_[d];
+      result.push_back(isl::multi_union_pw_aff(
+          scop_.ctx(), str("[{ ", addition.statement.id, "[", join(own_), "] -> [(", value, ")] }]")));
+    }
+    return result;
+  }
+
+ private:
+  /// The statement \p wish, which moves to the element \p to what \p read reads.
+  Addition load(const std::string& wish, const Access& read, const std::string& to) const {
+    Addition addition = start(wish);
+    auto& statement = addition.statement;
+    if (!read.exact) {
+      move_indirect_read(reader_, choice_.read, instances(statement.id), addition.like, statement);
+      statement.write = access(statement, to);
+      return addition;
+    }
+    auto first = read.function.pullback(addition.like.to_pw_multi_aff());
+    auto source = range_name(read.relation);
+    auto memory = first.add(
+        isl::pw_multi_aff(scop_.ctx(), str("{ ", tuple(statement), " -> ", source, "[", join(distances()), "] }")));
+    statement.domain = domain(statement.id, read, memory);
+    statement.reads = {{memory.as_map().intersect_domain(statement.domain), true, memory}};
+    statement.write = access(statement, to);
+    return addition;
+  }
+
+  /// The statement \p wish, which moves \p from to \p to in the instances that \p load has.
+  Addition relay(const std::string& wish, const Addition& load, const std::string& from, const std::string& to) const {
+    Addition addition = start(wish);
+    auto& statement = addition.statement;
+    statement.domain = call(scop_.ctx(), isl_set_set_tuple_name, load.statement.domain.copy(), statement.id.c_str());
+    statement.reads = {access(statement, from)};
+    statement.write = access(statement, to);
+    return addition;
+  }
+
+  Addition start(const std::string& wish) const {
+    Addition addition;
+    addition.host = reader_.id;
+    auto& statement = addition.statement;
+    statement.id = unused_name(scop_, wish);
+    statement.body = Statement::Body::Copy;
+    statement.iterators = own_;
+    addition.like = isl::multi_aff(scop_.ctx(),
+                                   str("{ ", tuple(statement), " -> ", reader_.id, "[", join(first_instance()), "] }"));
+    return addition;
+  }
+
+  std::string tuple(const Statement& statement) const { return str(statement.id, "[", join(own_), "]"); }
+  Access access(const Statement& statement, const std::string& element) const {
+    return exact_access(
+        isl::map(scop_.ctx(), str("{ ", tuple(statement), " -> ", element, " }")).intersect_domain(statement.domain));
+  }
+
+  bool is_plain(int iterator) const {
+    return std::any_of(dimensions_.begin(), dimensions_.end(),
+                       [&](const auto& dimension) { return dimension.iterator == iterator; });
+  }
+  /// Consecutive values of \p iterator that one copy serves.
+  std::int64_t tile(int iterator) const {
+    auto extent = ranges_[iterator].extent();
+    return steps_[iterator] > 0 ? std::min(steps_[iterator], extent) : extent;
+  }
+  std::string tile_number(const Fixed& loop) const {
+    return str("floor((", names_[loop.iterator], " - ", ranges_[loop.iterator].min, ")/", loop.step, ")");
+  }
+  /// The first value of \p iterator in the tile of a reader's instance.
+  std::string corner(int iterator) const {
+    for (const auto& loop : counted_)
+      if (loop.iterator == iterator)
+        return str("(", loop.step, " * ", tile_number(loop), " + ", ranges_[iterator].min, ")");
+    return str("(", ranges_[iterator].min, ")");
+  }
+  /// What the smallest element of a tile has less than the one of its first instance.
+  std::int64_t below_first(const CopyDimension& dimension) const {
+    std::int64_t result = 0;
+    for (auto [iterator, factor] : dimension.terms) result += std::min<std::int64_t>(factor, 0) * (tile(iterator) - 1);
+    return result;
+  }
+  std::int64_t extent_of(const CopyDimension& dimension) const {
+    return dimension.extent([&](int iterator) { return tile(iterator); });
+  }
+
+  /// The index in the copy of what an instance of the reader reads.
+  std::vector<std::string> coordinates() const {
+    std::vector<std::string> result;
+    for (const auto& dimension : dimensions_) {
+      if (dimension.iterator >= 0) {
+        result.push_back(names_[dimension.iterator]);
+        continue;
+      }
+      result.push_back(str(-below_first(dimension)));
+      for (auto [iterator, factor] : dimension.terms)
+        result.back() +=
+            str(factor < 0 ? " - " : " + ", std::abs(factor), " * (", names_[iterator], " - ", corner(iterator), ")");
+    }
+    for (const auto& loop : counted_) result.push_back(tile_number(loop));
+    return result;
+  }
+  /// Of the element that an instance of the copy moves, from the one that the tile's first instance reads.
+  std::vector<std::string> distances() const {
+    std::vector<std::string> result;
+    for (std::size_t d = 0; d < dimensions_.size(); ++d)
+      result.push_back(dimensions_[d].iterator >= 0 ? "0" : str(own_[d], " + ", below_first(dimensions_[d])));
+    return result;
+  }
+  /// The first instance of the reader in the tiles of a copy's instance.
+  std::vector<std::string> first_instance() const {
+    std::vector<std::string> result;
+    for (std::size_t i = 0; i < names_.size(); ++i)
+      result.push_back(is_plain(static_cast<int>(i)) ? names_[i] : str(ranges_[i].min));
+    for (const auto& loop : counted_)
+      result[loop.iterator] = str(loop.step, " * t", loop.iterator, " + ", ranges_[loop.iterator].min);
+    return result;
+  }
+
+  /// { reader -> copy \p id }: the instance of the copy for what an instance of the reader reads.
+  isl::map instances(const std::string& id) const {
+    return isl::map(scop_.ctx(),
+                    str("{ ", reader_.id, "[", join(names_), "] -> ", id, "[", join(coordinates()), "] }"));
+  }
+
+  /// One instance for each element of the box of each tile, as far as somebody reads in the box around it: \p memory
+  /// says where.
+  isl::set domain(const std::string& id, const Access& read, const isl::pw_multi_aff& memory) const {
+    auto image = instances(id);
+    bool windows = std::any_of(dimensions_.begin(), dimensions_.end(),
+                               [](const auto& dimension) { return dimension.iterator < 0; });
+    if (!windows && reader_.domain.is_subset(read.relation.domain())) return reader_.domain.apply(image);
+    auto whole = windows ? tiles(id) : reader_.domain.apply(image);
+    auto elements = isl::set::universe(read.relation.range().space());
+    auto bounds = box(read.relation.range());
+    for (unsigned d = 0; d < bounds.size(); ++d) {
+      elements = call(elements.ctx(), isl_set_lower_bound_si, elements.copy(), isl_dim_set, d, bounds[d].min);
+      elements = call(elements.ctx(), isl_set_upper_bound_si, elements.copy(), isl_dim_set, d, bounds[d].max);
+    }
+    return whole.intersect(elements.preimage(memory)).coalesce();
+  }
+  isl::set tiles(const std::string& id) const {
+    std::vector<std::string> bounds;
+    auto tensor = make_tensor(buffer_prefix, range_name(reader_.reads.at(choice_.read).relation));
+    for (std::size_t i = 0; i < own_.size(); ++i)
+      bounds.push_back(str(tensor.min[i], " <= ", own_[i], " < ", tensor.min[i] + tensor.extent[i]));
+    return isl::set(scop_.ctx(), str("{ ", id, "[", join(own_), "] : ", join(bounds, " and "), " }"));
+  }
+
+  Tensor make_tensor(const std::string& prefix, const std::string& source) const {
+    Tensor tensor;
+    tensor.name = unused_name(scop_, prefix + source);
+    tensor.type = scop_.tensor(source).type;
+    tensor.storage = Tensor::Storage::Workspace;
+    for (const auto& dimension : dimensions_) {
+      bool plain = dimension.iterator >= 0;
+      tensor.min.push_back(plain ? ranges_[dimension.iterator].min : 0);
+      tensor.extent.push_back(plain ? ranges_[dimension.iterator].extent() : extent_of(dimension));
+    }
+    for (const auto& loop : counted_) {
+      tensor.min.push_back(0);
+      tensor.extent.push_back((ranges_[loop.iterator].extent() + loop.step - 1) / loop.step);
+    }
+    tensor.strides = row_major(tensor.extent);
+    return tensor;
+  }
+
+  /// The dimension of the tensor that \p iterator indexes, -1 if there is none.
+  int dimension_of(int iterator) const {
+    for (std::size_t d = 0; d < dimensions_.size(); ++d)
+      for (const auto& term : dimensions_[d].terms)
+        if (term.first == iterator) return static_cast<int>(d);
+    return -1;
+  }
+
+  /// How far apart in memory neighbours along each dimension are; those along which data decides are farthest.
+  std::vector<std::int64_t> strides_in(const Access& read) const {
+    if (read.exact) return scop_.tensor(range_name(read.relation)).strides;
+    std::vector<std::int64_t> result;
+    for (const auto& dimension : dimensions_) {
+      auto stride = known_stride(scop_, read, dimension.iterator);
+      result.push_back(stride > 0 ? stride : INT64_MAX);
+    }
+    return result;
+  }
+
+  /// All threads fill the copy together: vectors along the dimension the mapping names, neighbouring threads along the
+  /// one in which the copy is contiguous; else, element by element, in the order of the tensor in memory.
+  void add_mapping(const std::string& id, const std::vector<std::int64_t>& strides, GridClusterMapping& mapping) const {
+    auto contiguous = dimension_of(choice_.contiguous);
+    auto run = choice_.vector > 1 ? dimension_of(choice_.run_along) : -1;
+    std::vector<int> order;
+    for (std::size_t d = 0; d < dimensions_.size(); ++d) order.push_back(static_cast<int>(d));
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+      return run >= 0 ? a != contiguous && b == contiguous : strides[a] > strides[b];
+    });
+    GridStatement statement{id, {}};
+    statement.together = true;
+    statement.vector = run >= 0;
+    statement.unroll = true;
+    for (int d : order) statement.loops.push_back({d, {-1, d == run ? choice_.vector : 1}});
+    mapping.statements.push_back(statement);
+  }
+
+  /// The buffer \p tensor that the copy \p id fills, with room for as many blocks as there are at once.
+  void add_buffer(const std::string& id, const std::string& tensor, GridClusterMapping& mapping) const {
+    GridBuffer buffer{tensor, {reader_.id, id}, dimension_of(choice_.contiguous)};
+    buffer.slots = choice_.way == GridCopy::Way::Asynchronous ? blocks_.slots : std::min(blocks_.slots, 2);
+    auto count = str("t", blocks_.iterator);
+    for (std::size_t i = 0; buffer.slots > 1 && i < own_.size(); ++i) {
+      bool plain = i < dimensions_.size() && dimensions_[i].iterator == blocks_.iterator;
+      if (!plain && own_[i] != count) continue;
+      buffer.along = static_cast<int>(i);
+      buffer.size = plain ? blocks_.size : 1;
+    }
+    mapping.buffers.push_back(buffer);
+  }
+
+  Scop& scop_;
+  const GridCopy& choice_;
+  const GridBlocks& blocks_;
+  Statement& reader_;
+  std::vector<std::string> names_;  ///< of the reader's iterators
+  std::vector<CopyDimension> dimensions_;
+  std::vector<Interval> ranges_;     ///< of the reader's iterators
+  std::vector<std::int64_t> steps_;  ///< sizes of tiles of the reader's iterators, 0: not tiled
+  std::vector<Fixed> counted_;       ///< tiles that the copy's other iterators do not tell
+  std::vector<std::string> own_;     ///< iterators of the copy
+};
+
+}  // namespace
+
+Scop copy_reads(const Scop& scop, GridClusterMapping& mapping) {
+  if (mapping.copies.empty()) return scop;
+  auto result = scop;
+  const auto& reader = mapping.copies.front().statement;
+  auto fixed = outer_tiles(scop, reader, mapping);
+  std::vector<int> outer;
+  for (const auto& loop : fixed) outer.push_back(loop.iterator);
+  if (mapping.blocks.iterator >= 0 && mapping.blocks.statement == reader)
+    fixed.push_back({mapping.blocks.iterator, mapping.blocks.size});
+  auto root = scop.schedule.root().child(0);
+  auto place = alone(cluster_views(scop).at(0).members.empty() ? root : root.child(0), reader);
+  if (mapping.blocks.iterator >= 0) {
+    place = cut_into_blocks(scop, place, mapping.blocks);
+    result.schedule = place.schedule();
+  }
+  std::vector<Addition> copies;
+  for (const auto& choice : mapping.copies) {
+    Copy copy(result, choice, fixed, mapping.blocks);
+    for (auto& addition : copy.make(mapping)) {
+      addition.loops = copy.own_loops(addition, outer, mapping.blocks);
+      copies.push_back(addition);
+    }
+  }
+  auto path = path_of(place);
+  result = surround(result, path, copies, {});
+  if (mapping.ahead.empty()) return result;
+  path.pop_back();
+  return run_ahead(result, path, mapping.ahead);
+}
+
+}  // namespace tc::polyhedral

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "tc/polyhedral/core/scop.h"
+#include "tc/polyhedral/map_grid/grid_mapping.h"
+
+namespace tc::polyhedral {
+
+/// Copies what \p mapping.copies says into temporaries, which the threads of a block fill together before they read
+/// them; cuts the reduction \p mapping.blocks into blocks first, one copy for each.
+///
+///   before  band [m, n] { U: band [k]  ... A[m, k] ... }
+///   after   band [m, n] { U: band [k/16] { copy_A[m, k, b]: block_A[m, k, b] = A[m, k] } { U: band [k%16]  ... block_A[m, k, n/128] ... } }
+///
+/// Where a window slides along a dimension of the tensor, the copy has the box around what a tile reads, and counts
+/// from its corner:
+///
+///   band [h, w] { U: band [kh, kw]  ... I[h + kh, w + kw] ... }   tiles of 4 x 64, 3 x 3 kernel: copies of 6 x 66 elements
+///
+/// With several slots, copies run ahead (run_ahead); one by registers is a load before the reader and a copy behind it.
+/// What is read through index tensors is copied for the iterators that decide on it, U[m, n] reading T[I[m], k] as
+/// block_T[m, k].
+///
+/// The last dimensions of a copy count the tiles of members that do not index the tensor: each tile has a copy of its
+/// own. Adds the mappings of the copies and the names of the temporaries to \p mapping.
+Scop copy_reads(const Scop& scop, GridClusterMapping& mapping);
+
+}  // namespace tc::polyhedral

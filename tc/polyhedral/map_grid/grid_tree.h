@@ -1,0 +1,51 @@
+#pragma once
+
+#include <array>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tc/polyhedral/core/scop.h"
+#include "tc/polyhedral/map_grid/grid_mapping.h"
+#include "tc/polyhedral/map_grid/thread_map.h"
+
+namespace tc::polyhedral {
+
+/// What tells the instances of a statement apart that one thread runs: a number below `extent`.
+struct OwnLoop {
+  isl::union_pw_aff index;
+  std::int64_t extent = 1;
+};
+
+/// The loops of a kernel spread over blocks and threads, and the extents of grid and block that they use.
+struct GridTree {
+  isl::schedule schedule;
+  isl::union_set blocks;    ///< the filter that spreads instances over blocks
+  std::vector<int> inside;  ///< path to the node below the tiles
+  Coordinates where;
+  std::array<std::int64_t, 3> grid = {1, 1, 1}, block = {1, 1, 1};
+  std::map<std::string, std::vector<OwnLoop>>
+      own;  ///< of the statements that all threads run by number (GridStatement::together)
+};
+
+/// Tiles the one cluster of \p scop and spreads its loops as \p mapping says.
+///
+///   before  band [i, j] { S0 } { S1: band [k] }
+///   after   band [i/8, j/32]
+///             { thread  filter { i mod 8 = thread_y, ... }  band [i%8, j%32]: S0 } { thread ... band [i%8, j%32]  band [k]: S1 }
+///
+/// A loop around several statements that is spread over threads is cut into rounds of as many iterations as there are
+/// threads; the rounds stay, the iterations of a round stand at the statements. The serial loops of the statements
+/// \p together stand above their `thread` mark: threads run them together. Sets Statement::vector_lanes.
+GridTree grid_tree(Scop& scop, const GridClusterMapping& mapping, const std::vector<std::string>& together);
+
+/// \p scop, with the schedule of \p tree, as a kernel: the filter of blocks, the mark and the context node are added.
+///
+///   before  band [i/8, j/32] ...      after  context { 0 <= block_x < 32, ... }  kernel  filter { floor(i/8) = block_y, ... }  band ...
+Scop as_kernel(const Scop& scop, const GridTree& tree);
+
+/// Each statement and the node of its `thread` mark.
+std::vector<std::pair<std::string, isl::schedule_node>> thread_nodes(const isl::schedule& schedule);
+
+}  // namespace tc::polyhedral

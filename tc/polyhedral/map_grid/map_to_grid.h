@@ -1,0 +1,42 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "tc/polyhedral/core/scop.h"
+#include "tc/polyhedral/map_grid/grid_mapping.h"
+#include "tc/polyhedral/map_grid/thread_map.h"
+
+namespace tc::polyhedral {
+
+/// A part of a program that a grid of blocks of threads runs. Each thread runs the instances that the filters of the
+/// schedule leave for its coordinates, the parameters block_x ... thread_z, in the order of the schedule; the context
+/// node bounds them.
+struct GridKernel {
+  Scop scop;  ///< its statements only
+  Coordinates where;
+  std::array<std::int64_t, 3> grid = {1, 1, 1}, block = {1, 1, 1};
+  std::int64_t shared_bytes = 0;  ///< of the buffers that the threads of a block share
+  int blocks_per_processor = 0;   ///< for which the registers of a processor are to suffice; 0: no wish
+};
+
+/// \p scop, scheduled by compute_schedule, as kernels to be run one after the other, one a cluster, mapped as \p
+/// mapping (strategy::choose_grid_mapping) says.
+///
+///   before  band [i, j] (coincident 1 1) { S0 } { S1: band [k] }
+///   after   context { 0 <= block_x < 32, ... }  kernel  filter { floor(i/8) = block_y, floor(j/32) = block_x }
+///           band [i/8, j/32] { thread  filter { i mod 8 = thread_y, j mod 32 = thread_x }  band [i%8, j%32]: S0 }
+///                            { thread  filter { the same }  band [i%8, j%32]  band [k]: S1 }
+///
+/// Tiles go to blocks, their points to threads, cyclically where there are more of them; the points stand at the
+/// statements, below the loops that all threads of a block run together. A statement that does not use a dimension of
+/// the block runs in its thread 0. Barriers (insert_barriers) separate threads that use each other's values. A cluster
+/// without coincident outer members runs in one block. Grid and block shrink to what is used.
+std::vector<GridKernel> map_to_grid(const Scop& scop, const GridMapping& mapping);
+
+/// The same in two steps: the clusters of \p scop, each a scop of its own, and the kernel of one.
+std::vector<Scop> kernel_parts(const Scop& scop);
+GridKernel map_kernel(const Scop& part, const GridClusterMapping& mapping);
+
+}  // namespace tc::polyhedral

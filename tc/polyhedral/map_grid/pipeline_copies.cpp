@@ -1,0 +1,78 @@
+#include "tc/polyhedral/map_grid/pipeline_copies.h"
+
+#include <algorithm>
+
+#include "tc/base/contains.h"
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/polyhedral/core/cluster_view.h"
+#include "tc/polyhedral/core/isolate.h"
+#include "tc/polyhedral/core/loops.h"
+#include "tc/polyhedral/map_grid/barriers.h"
+
+namespace tc::polyhedral {
+namespace {
+
+using isl::schedule_node;
+
+/// The sequence of the copies of \p mapping and their reader, below the band over blocks.
+schedule_node pipelined_sequence(const Scop& scop, const GridClusterMapping& mapping) {
+  std::vector<std::string> statements{mapping.blocks.statement};
+  for (const auto& copy : mapping.ahead) statements.push_back(copy.statement);
+  auto node = common_node(scop.schedule, statements);
+  auto band = band_above(node);
+  if (!node.isa<isl::schedule_node_sequence>() || !band.isa<isl::schedule_node_band>() ||
+      band_members(band).size() != 1)
+    throw InternalError("copies that run ahead do not stand with their reader right below the loop over blocks");
+  return node;
+}
+
+}  // namespace
+
+isl::schedule_node band_above(const isl::schedule_node& node) {
+  auto result = node.parent();
+  while (result.isa<isl::schedule_node_mark>()) result = result.parent();
+  return result;
+}
+
+Scop run_ahead(const Scop& scop, const std::vector<int>& band, const std::vector<GridAhead>& copies) {
+  auto node = node_at(scop.schedule, band);
+  auto function = band_members(node).at(0);
+  for (const auto& copy : copies) {
+    auto domain = isl::set::universe(scop.statement(copy.statement).domain.space()).to_union_set();
+    auto others = call(scop.ctx(), isl_union_pw_aff_subtract_domain, function.copy(), domain.copy());
+    auto own = call(scop.ctx(), isl_union_pw_aff_intersect_domain, function.copy(), domain.copy());
+    function =
+        call(scop.ctx(), isl_union_pw_aff_union_add, others.copy(), from_origin(own, copy.blocks, domain).release());
+  }
+  auto result = scop;
+  auto permutable = node.as<isl::schedule_node_band>().permutable();
+  result.schedule =
+      insert_band(erase(node), {function}, {}).as<isl::schedule_node_band>().set_permutable(permutable).schedule();
+  return result;
+}
+
+Scop isolate_first_copies(const Scop& scop, const GridClusterMapping& mapping) {
+  if (mapping.ahead.empty()) return scop;
+  auto result = scop;
+  auto band = band_above(pipelined_sequence(scop, mapping));
+  auto reader = scop.statement(mapping.blocks.statement).domain.to_union_set();
+  auto first = values(band_members(band).at(0), reader).min;
+  result.schedule = isolate(band, {str("t0 >= ", first)}).schedule();
+  return result;
+}
+
+Synchronisation copy_waits(const Scop& scop, const GridClusterMapping& mapping) {
+  Synchronisation result;
+  if (mapping.ahead.empty()) return result;
+  auto node = pipelined_sequence(scop, mapping);
+  std::string last, asynchronous;
+  for (unsigned i = 0; i < node.n_children(); ++i) {
+    last = statement_ids(node.child(static_cast<int>(i)).child(0)).at(0);
+    if (scop.statement(last).asynchronous) asynchronous = last;
+  }
+  if (asynchronous.empty()) return result;
+  return {{asynchronous, copy_commit}, {last, str(copy_wait, "_", mapping.blocks.slots - 2)}};
+}
+
+}  // namespace tc::polyhedral

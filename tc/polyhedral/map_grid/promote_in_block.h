@@ -1,0 +1,36 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tc/polyhedral/core/scop.h"
+#include "tc/polyhedral/map_grid/grid_mapping.h"
+#include "tc/polyhedral/map_grid/thread_map.h"
+
+namespace tc::polyhedral {
+
+/// What a block may keep of promoted tensors.
+struct BlockMemory {
+  std::int64_t shared_bytes = 0;       ///< in memory that its threads share
+  std::int64_t thread_elements = 128;  ///< in the registers of one thread, of one tensor
+};
+
+/// Replaces the temporaries \p names, which only the statements below the node at \p inside touch, by buffers of the
+/// size of their footprint there: in registers, where each element belongs to one thread, else in shared memory. One
+/// that does not fit \p memory stays; what shared buffers take is subtracted from it.
+///
+///   before  { thread filter j = thread_x: t[i, j] = ... } { thread filter j = thread_x: ... t[i, j] }
+///   after   allocate_local_t { thread filter j = thread_x: local_t[0] = ... } { thread filter j = thread_x: ... local_t[0] }
+///
+/// A dimension of a buffer in registers whose index is spread over threads, run r of n threads, holds what one thread
+/// has: index p is at floor(p / (r n)) r + p mod r.
+Scop promote_in_block(const Scop& scop, const std::vector<int>& inside, const std::vector<std::string>& names,
+                      const Coordinates& where, const std::array<std::int64_t, 3>& block, BlockMemory& memory);
+
+/// The same for a buffer where \p choice says, contiguous along the dimension it names.
+Scop promote_in_block(const Scop& scop, const GridBuffer& choice, const Coordinates& where,
+                      const std::array<std::int64_t, 3>& block, BlockMemory& memory);
+
+}  // namespace tc::polyhedral

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <vector>
+
+#include "tc/polyhedral/core/options.h"
+#include "tc/polyhedral/schedule/fusion_criterion.h"
+#include "tc/polyhedral/schedule/isl_scheduler.h"
+#include "tc/polyhedral/schedule/statement_graph.h"
+
+namespace tc::polyhedral {
+
+/// Statements that are fused first: one, or the initialisation of a tensor and its accumulating update.
+using Unit = std::vector<int>;
+
+/// Fused units, in an order the dependences allow, and the coincident members of their common outer band.
+struct Cluster {
+  std::vector<Unit> units;
+  Rows rows;
+
+  std::vector<int> statements() const;
+};
+
+/// The statements of \p scop in program order, where an initialisation moves down to the accumulation into its tensor.
+///
+///   S0: C = 0   S1: D = ...   S2: C += ...      {S1} {S0, S2}
+std::vector<Unit> units_of(const Scop& scop);
+
+/// Fuses \p units, taken in their order, under \p options.fusion: each joins the last cluster that it can join without
+/// passing one it depends on, else it begins a cluster. Along the members that clusters share, all dependences in them
+/// have distance 0.
+///
+/// Max: one shared member suffices. Preserve3Coincident: all shared members have one range, the units share data, and
+/// every unit keeps its own coincident members or gives some up at no great loss: it keeps its innermost left-hand
+/// iterator, the shared members have iterations enough for all cores, and they are three or the unit does not
+/// accumulate. With options.fuse_rows, enough shared iterations suffice for a unit that does not accumulate. A unit
+/// joins an outermost cluster only where that pays by \p criterion, if there is one.
+class Clustering {
+ public:
+  Clustering(const StatementGraph& graph, const Dependences& dependences, const MappingOptions& options,
+             const FusionCriterion* criterion = nullptr)
+      : graph_(graph), dependences_(dependences), options_(options), criterion_(criterion) {}
+
+  std::vector<Cluster> fuse(const std::vector<Unit>& units, const Free& free) const;
+
+ private:
+  bool join(Cluster& cluster, const Unit& unit, const Free& free) const;
+  Rows rows_of(const Cluster& cluster, const Free& free) const;
+  bool accept(const Cluster& cluster, const Free& free) const;
+  bool pays(const Cluster& fused, const Cluster& cluster, const Unit& unit, const Free& free) const;
+  ClusterView view_of(const Cluster& cluster) const;
+  bool loses_little(const Cluster& cluster, const Unit& unit, const Free& free) const;
+  bool depends(const std::vector<int>& earlier, const Unit& later) const;
+  bool share_data(const std::vector<int>& earlier, const Unit& later) const;
+
+  const StatementGraph& graph_;
+  const Dependences& dependences_;
+  const MappingOptions& options_;
+  const FusionCriterion* criterion_;
+};
+
+}  // namespace tc::polyhedral

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "tc/polyhedral/core/scop.h"
+
+namespace tc::polyhedral {
+
+/// Gives each cluster an outer band of coincident members only.
+///
+///   before  band [k, i, j] (permutable, coincident 0 1 1)
+///   after   band [i, j] (coincident 1 1)  band [k] (coincident 0)
+///
+/// A band that is not permutable is split after its leading coincident members; one without any stays.
+isl::schedule gather_coincident(const Scop& scop);
+
+}  // namespace tc::polyhedral
