@@ -1,6 +1,6 @@
 # Two commands do everything, set-up included:  make demo   make test
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test bench gpu-bundle asan tsan clean
+.PHONY: help setup configure build demo test bench gpu-bundle lint format sanitize asan tsan clean
 
 PYTHON := .venv/bin/python
 JOBS := $(shell nproc)
@@ -11,12 +11,17 @@ help:            ## list the commands
 setup:           ## install what is missing (Debian packages, .venv); does nothing the second time
 	@third_party/install.sh
 
-build: setup     ## compile the library, the extension, examples and tests into build/
-	@test -f build/build.ninja || cmake --preset release
+# CONFIGURE holds more options of CMake for a first build, -DTC_WARNINGS_AS_ERRORS=ON for example.
+configure: setup
+	@test -f build/build.ninja || cmake --preset release $(CONFIGURE)
+
+build: configure ## compile the library, the extension, examples and tests into build/
 	@cmake --build build -j $(JOBS)
 	@$(PYTHON) third_party/link_package.py
 
-demo: build      ## run the quick start: five tensor programs on torch tensors
+demo: configure  ## run the quick start: five tensor programs on torch tensors; builds what it needs
+	@cmake --build build -j $(JOBS) --target _core
+	@$(PYTHON) third_party/link_package.py
 	@$(PYTHON) examples/01_quick_start.py
 
 test: build      ## run all tests: GoogleTest, file tests, pytest
@@ -28,6 +33,19 @@ bench: build     ## measure, beside torch and this machine's own peak; ARGS="--q
 
 gpu-bundle: build ## pack what benchmarks/gpu.sh needs on a machine with a GPU into build/gpu_bundle.tar
 	@$(PYTHON) benchmarks/gpu_suite/make_bundle.py
+
+lint: setup      ## check the sources: contracts, lengths, includes, tests of passes, layout
+	@$(PYTHON) tools/lint/lint.py --format
+
+format: setup    ## lay out all sources by .clang-format
+	@git ls-files '*.h' '*.cpp' | xargs .venv/bin/clang-format -i
+
+# What CI runs of the tests under sanitizers: those of the floors that compile in a few minutes.
+SANITIZED := base_test lang_test options_test cache_test
+sanitize: setup  ## build and run the tests of the lower floors under the sanitizers
+	@cmake --preset asan
+	@cmake --build build-asan -j $(JOBS) --target $(SANITIZED)
+	@for test in $(SANITIZED); do build-asan/bin/$$test --gtest_brief=1 || exit 1; done
 
 asan: setup      ## build and run the C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@cmake --preset asan

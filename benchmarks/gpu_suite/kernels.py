@@ -64,7 +64,7 @@ def check_file(program: str, path: pathlib.Path, options: List[str]) -> dict:
 
 def main() -> int:
     program, folder, result, *options = sys.argv[1:]
-    paths = sorted(pathlib.Path(folder).glob("*.tc"))
+    paths = sorted(pathlib.Path(folder).rglob("*.tc"), key=lambda path: path.name)
     files = []
     with concurrent.futures.ThreadPoolExecutor(max(2, len(os.sched_getaffinity(0)) - 2)) as pool:
         for entry in pool.map(lambda path: check_file(program, path, options), paths):

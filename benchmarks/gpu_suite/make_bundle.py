@@ -33,7 +33,7 @@ FOLDERS = {
     "benchmarks/suite/cases": ("*.py",),
     "benchmarks/gpu_suite": ("*.py",),
     "test/gpu": ("*.py",),
-    "test/filetests/programs": ("*.tc",),
+    "test/filetests/programs": ("*/*.tc",),
 }
 
 
@@ -183,7 +183,7 @@ def pack_project(path, folder, libraries):
         for name, patterns in FOLDERS.items():
             for pattern in patterns:
                 for file in sorted((ROOT / name).glob(pattern)):
-                    tar.add(file, f"{name}/{file.name}")
+                    tar.add(file, str(file.relative_to(ROOT)))
         content = json.dumps(manifest(libraries), indent=1).encode()
         entry = tarfile.TarInfo("manifest.json")
         entry.size = len(content)

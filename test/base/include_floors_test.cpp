@@ -1,11 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <regex>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -16,6 +18,16 @@ const std::map<std::string, int> floors = {{"base", 0},    {"proto", 0},        
                                            {"options", 3}, {"halide_bridge", 3}, {"derive", 4}, {"autodiff", 4},
                                            {"layout", 4},  {"strategy", 5},      {"cpu", 6},    {"cuda", 6},
                                            {"cache", 7},   {"engine", 8},        {"aten", 8},   {"autotuner", 9}};
+
+/// The rooms of a folder of tc/, from the lowest; a room includes from those before it and from itself, files beside the
+/// rooms from all.
+const std::map<std::string, std::vector<std::string>> rooms = {
+    {"lang", {"syntax", "interpret", "check"}},
+    {"polyhedral", {"core", "schedule", "map", "map_cpu", "map_grid", "generate", "laws"}},
+    {"halide_bridge", {"infer", "lower", "stmt", "math", "raise"}},
+    {"cpu", {"stmt"}},
+    {"engine", {"define", "run", "compile", "describe"}},
+    {"autotuner", {"worker", "search"}}};
 
 struct Include {
   fs::path file;
@@ -49,6 +61,46 @@ TEST(IncludeFloors, AFolderIncludesFromLowerFloorsOnly) {
     ASSERT_TRUE(floors.count(to)) << file << " includes " << text;
     EXPECT_TRUE(from == to || floors.at(to) < floors.at(from))
         << file << " on floor " << floors.at(from) << " includes " << text;
+  }
+}
+
+/// The place of \p room in its folder; beyond all rooms for files beside them (an empty name).
+std::size_t room_floor(const std::string& folder, const std::string& room) {
+  const auto& names = rooms.at(folder);
+  if (room.empty()) return names.size();
+  auto found = std::find(names.begin(), names.end(), room);
+  EXPECT_NE(found, names.end()) << "tc/" << folder << "/" << room << " is no room";
+  return found - names.begin();
+}
+
+/// The room in the path \p file below tc/; empty where it lies beside rooms.
+std::string room_of(const fs::path& file) {
+  auto parts = std::distance(file.begin(), file.end());
+  return parts > 2 ? std::next(file.begin())->string() : std::string();
+}
+
+TEST(IncludeFloors, ARoomIncludesFromRoomsBeforeIt) {
+  const fs::path root = fs::path(TC_SOURCE_DIR) / "tc";
+  int between_rooms = 0;
+  for (const auto& [file, text] : includes_below(root)) {
+    if (text.rfind("tc/", 0) != 0) continue;
+    fs::path from = fs::relative(file, root), to = text.substr(3);
+    std::string folder = from.begin()->string();
+    if (!rooms.count(folder) || to.begin()->string() != folder) continue;
+    EXPECT_LE(room_floor(folder, room_of(to)), room_floor(folder, room_of(from))) << file << " includes " << text;
+    between_rooms += room_of(from) != room_of(to);
+  }
+  EXPECT_GT(between_rooms, 100);
+}
+
+TEST(IncludeFloors, RoomsAreTheFoldersThereAre) {
+  for (const auto& entry : fs::recursive_directory_iterator(fs::path(TC_SOURCE_DIR) / "tc")) {
+    if (!entry.is_directory()) continue;
+    fs::path path = fs::relative(entry.path(), fs::path(TC_SOURCE_DIR) / "tc");
+    if (std::distance(path.begin(), path.end()) == 1) continue;
+    std::string folder = path.begin()->string();
+    ASSERT_TRUE(rooms.count(folder)) << "tc/" << folder << " has no rooms";
+    room_floor(folder, path.filename().string());
   }
 }
 

@@ -142,8 +142,7 @@ TEST_P(EmittedFaults, AreFound) {
   const auto& change = GetParam();
   std::size_t tried = 0;
   for (const char* name : change.programs) {
-    auto file =
-        read_program(std::filesystem::path(TC_SOURCE_DIR) / "test/filetests/programs" / (std::string(name) + ".tc"));
+    auto file = read_program(program_path(std::filesystem::path(TC_SOURCE_DIR) / "test/filetests/programs", name));
     auto function = function_of(file, name);
     engine::CompileOptions options;
     options.target = Target::parse("cuda:sm_90");

@@ -22,9 +22,10 @@ using test::Random;
 std::vector<std::string> sample_texts() {
   std::vector<fs::path> paths;
   for (const char* folder : {"test/filetests/programs", "test/lang/programs", "test/lang/errors"})
-    for (const auto& entry : fs::directory_iterator(fs::path(TC_SOURCE_DIR) / folder))
+    for (const auto& entry : fs::recursive_directory_iterator(fs::path(TC_SOURCE_DIR) / folder))
       if (entry.path().extension() == ".tc") paths.push_back(entry.path());
-  std::sort(paths.begin(), paths.end());
+  std::sort(paths.begin(), paths.end(),
+            [](const fs::path& a, const fs::path& b) { return a.filename() < b.filename(); });
   std::vector<std::string> texts;
   for (const auto& path : paths) {
     std::ifstream in(path);

@@ -161,7 +161,7 @@ TEST(RoundTrip, RandomDefs) {
 std::vector<std::string> programs() {
   std::vector<std::string> result;
   for (const char* folder : {"test/lang/programs", "test/filetests/programs"}) {
-    for (const auto& entry : fs::directory_iterator(fs::path(TC_SOURCE_DIR) / folder)) {
+    for (const auto& entry : fs::recursive_directory_iterator(fs::path(TC_SOURCE_DIR) / folder)) {
       if (entry.path().extension() != ".tc") continue;
       std::ifstream in(entry.path());
       std::stringstream text;

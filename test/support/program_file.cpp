@@ -4,6 +4,7 @@
 #include <fstream>
 #include <optional>
 #include <sstream>
+#include <stdexcept>
 
 namespace tc::test {
 namespace {
@@ -62,10 +63,16 @@ ProgramFile read_program(const std::filesystem::path& path) {
 
 std::vector<std::filesystem::path> program_paths(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
     if (entry.path().extension() == ".tc") paths.push_back(entry.path());
-  std::sort(paths.begin(), paths.end());
+  std::sort(paths.begin(), paths.end(), [](const auto& a, const auto& b) { return a.filename() < b.filename(); });
   return paths;
+}
+
+std::filesystem::path program_path(const std::filesystem::path& folder, const std::string& name) {
+  for (const auto& path : program_paths(folder))
+    if (path.stem() == name) return path;
+  throw std::out_of_range(name);
 }
 
 std::shared_ptr<const engine::Function> function_of(const ProgramFile& program, const std::string& name) {

@@ -30,8 +30,10 @@ struct ProgramFile {
 };
 
 ProgramFile read_program(const std::filesystem::path& path);
-/// The programs of \p folder, sorted.
+/// The programs below \p folder, sorted by their numbers.
 std::vector<std::filesystem::path> program_paths(const std::filesystem::path& folder);
+/// The program below \p folder whose file is called \p name, without its extension. Throws std::out_of_range.
+std::filesystem::path program_path(const std::filesystem::path& folder, const std::string& name);
 /// The def of \p program that runs; \p name stands in messages.
 std::shared_ptr<const engine::Function> function_of(const ProgramFile& program, const std::string& name);
 

@@ -1,0 +1,110 @@
+"""Each rule of the lint finds what is planted, and nothing in what is right."""
+
+import importlib
+import pathlib
+import sys
+
+import pytest
+
+TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
+
+
+@pytest.fixture(scope="module")
+def lint():
+    sys.path.insert(0, str(TOOLS))
+    yield importlib.import_module("lint.rules"), importlib.import_module("lint.source")
+    sys.path.remove(str(TOOLS))
+
+
+@pytest.fixture
+def sources(lint):
+    """Makes {path: Source} of {path: text}."""
+    return lambda texts: {p: lint[1].Source(pathlib.Path(p), t) for p, t in texts.items()}
+
+
+def lines_of(findings):
+    return [finding.line for finding in findings]
+
+
+def body(lines):
+    return "\n".join(f"  x += {i};" for i in range(lines - 2))
+
+
+@pytest.mark.parametrize("lines, found", [(60, []), (61, [3])])
+def test_long_functions(lint, sources, lines, found):
+    text = f"namespace {{\n\nvoid f(int x) {{\n{body(lines)}\n}}\n\n}}  // namespace\n"
+    assert lines_of(lint[0].long_functions(sources({"tc/a.cpp": text}))) == found
+
+
+def test_long_texts_are_not_long_functions(lint, sources):
+    text = 'const char* f() {\n  return R"(\n' + "text\n" * 80 + ')";\n}\n'
+    assert not list(lint[0].long_functions(sources({"tc/a.cpp": text})))
+
+
+def test_braces_in_strings_and_comments_count_not(lint, sources):
+    text = 'void f() {\n  g("{{{", \'{\');  // {\n}\n' + "\n" * 80 + "void h() {}\n"
+    found = sources({"tc/a.cpp": text})["tc/a.cpp"].definitions()
+    assert [(f.name, f.lines) for f in found] == [("f", 3), ("h", 1)]
+
+
+HEADER = """#pragma once
+namespace tc {
+
+/// Three and more.
+int documented(int x);
+int of_the_same_group(int x);
+
+int bare(int x);
+
+/// A class.
+class Thing {
+ public:
+  Thing(int x);
+  ~Thing();
+  int size() const { return size_; }
+  int computed() const;
+  int run() override;
+
+ private:
+  int hidden() const;
+  int size_ = 0;
+};
+
+}  // namespace tc
+"""
+
+
+def test_functions_without_contract(lint, sources):
+    assert lines_of(lint[0].functions_without_contract(sources({"tc/a.h": HEADER}))) == [8, 16]
+    assert not list(lint[0].functions_without_contract(sources({"tc/a.cpp": HEADER})))
+
+
+def test_one_in_twenty_functions_needs_no_contract(lint, sources):
+    rest = "".join(f"/// The {i}th.\nint f{i}();\n\n" for i in range(40))
+    assert not list(lint[0].functions_without_contract(sources({"tc/a.h": rest + "int bare();\n"})))
+    assert list(lint[0].functions_without_contract(sources({"tc/a.h": rest + "int a();\n\nint b();\n\nint c();\n"})))
+
+
+def test_passes_without_tests(lint, sources):
+    passes = sources({"tc/cpu/stmt/fold.h": "int fold(int x);\n", "tc/base/fold.h": "int other(int x);\n"})
+    called = sources({"test/cpu/fold_test.cpp": "auto y = fold(3);\n"})
+    named = sources({"test/cpu/fold_test.cpp": '// fold\nconst char* name = "fold";\n'})
+    assert not list(lint[0].passes_without_tests(passes, called))
+    assert [f.path for f in lint[0].passes_without_tests(passes, named)] == ["tc/cpu/stmt/fold.h"]
+
+
+def test_unused_includes(lint, sources):
+    header = sources({"tc/base/fold.h": "struct Fold {};\nint fold(int x);\n"})
+    text = '#include "tc/base/{}.h"\n\n#include <vector>\n\nstd::vector<int> x;\n{}\n'
+    used = sources({"tc/a.cpp": text.format("fold", "Fold f;")})
+    unused = sources({"tc/a.cpp": text.format("fold", "").replace("std::vector<int>", "int")})
+    own = sources({"tc/base/fold.cpp": text.format("fold", "")})
+    assert not list(lint[0].unused_includes(used, header))
+    assert lines_of(lint[0].unused_includes(unused, header)) == [1, 3]
+    assert not list(lint[0].unused_includes(own, header))
+
+
+def test_crowded_folders(lint):
+    files = [f"tc/a/{i}.h" for i in range(45)]
+    assert not list(lint[0].crowded_folders(files))
+    assert [f.path for f in lint[0].crowded_folders(files + ["tc/a/x.h"])] == ["tc/a"]
