@@ -71,7 +71,8 @@ TEST(ConfigureTiles, LeavesStatementsWithoutTiles) {
 
 TEST(ConfigureTiles, PacksRowsInBytesAndBytesInPairs) {
   std::vector<Expr> rows = {1, 2, 3, 4, 5, 6, 7, 8}, bytes = {64, 60, 56, 52, 48, 44, 40, 36};
-  const auto* call = configure_call(rows, bytes).as<ir::Evaluate>()->value.as<ir::Call>();
+  Stmt made = configure_call(rows, bytes);
+  const auto* call = made.as<ir::Evaluate>()->value.as<ir::Call>();
   ASSERT_EQ(call->args.size(), 3u);
   EXPECT_EQ(*ir::as_const_uint(call->args[0]), 0x0807060504030201u);
   EXPECT_EQ(*ir::as_const_uint(call->args[1]), 0x00340038003c0040u);
