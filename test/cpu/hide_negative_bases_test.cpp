@@ -19,8 +19,8 @@ std::string hidden(const Expr& index) {
 Expr strided(int base, int stride, int lanes = 4) { return ir::Ramp::make(base, stride, lanes); }
 
 TEST(HideNegativeBases, CountsNegativeAddressesFromAVariable) {
-  EXPECT_EQ(hidden(strided(-1, 1)), "let origin' = 0\ny[ramp(0, 1, 4)] = x[ramp(origin' + -1, 1, 4)]\n");
-  EXPECT_EQ(hidden(strided(2, -1)), "let origin' = 0\ny[ramp(0, 1, 4)] = x[ramp(origin' + 2, -1, 4)]\n")
+  EXPECT_EQ(hidden(strided(-1, 1)), "let origin' = 0\ny[ramp(0, 1, 4)] = (float32x4)x[ramp(origin' + -1, 1, 4)]\n");
+  EXPECT_EQ(hidden(strided(2, -1)), "let origin' = 0\ny[ramp(0, 1, 4)] = (float32x4)x[ramp(origin' + 2, -1, 4)]\n")
       << "its last lane is at -1";
 }
 
@@ -34,7 +34,7 @@ TEST(HideNegativeBases, LeavesWhatDoesNotStartBelow) {
 TEST(HideNegativeBases, HidesTheAddressesOfStoresAndOfSingleElements) {
   std::ostringstream text;
   text << hide_negative_bases(store("y", -3, load("x", variable("i"))));
-  EXPECT_EQ(text.str(), "let origin' = 0\ny[origin' + -3] = x[i]\n");
+  EXPECT_EQ(text.str(), "let origin' = 0\ny[origin' + -3] = (float32)x[i]\n");
 }
 
 }  // namespace
