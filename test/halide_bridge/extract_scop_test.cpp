@@ -195,7 +195,7 @@ TEST(ExtractScop, LivenessFollowsRolesAndLaunches) {
                                                                                   {"unused", lang::Role::Input}}) {
     program.tensors.push_back({name, DType::Float32, role, box});
   }
-  program.tensors.push_back({"check.0", DType::Bool, lang::Role::Temporary, {}});
+  program.tensors.push_back({"check0'", DType::Bool, lang::Role::Temporary, {}});
   int count = 0;
   const auto assign = [&](const std::string& target, const Expr& value) {
     ProgramStatement statement;
@@ -210,11 +210,11 @@ TEST(ExtractScop, LivenessFollowsRolesAndLaunches) {
   flag.id = "S9";
   flag.kind = Kind::Init;
   flag.op = ReductionOp::Or;
-  flag.target = "check.0";
+  flag.target = "check0'";
   program.launches = {{{assign("t", read("A", {i})), assign("u", read("t", {i})), assign("O", read("u", {i})), flag},
-                       {{"check.0", "m", true}}},
+                       {{"check0'", "m", true}}},
                       {{assign("P", read("t", {i})), assign("t", read("O", {i}))}, {}}};
-  EXPECT_EQ(tensors_of(program, 0), "A in, O out, t out workspace, u workspace, check.0 out workspace");
+  EXPECT_EQ(tensors_of(program, 0), "A in, O out, t out workspace, u workspace, check0' out workspace");
   EXPECT_EQ(tensors_of(program, 1), "O in out, P in out, t in workspace");
 }
 

@@ -67,5 +67,11 @@ TEST(HoistInvariants, ReadsTheCopyOfATargetThatIsReadWhileItIsReduced) {
   EXPECT_EQ(text.find("tc_exp_f32(Y(n))"), std::string::npos) << text;
 }
 
+TEST(HoistInvariants, NamesTemporariesBesideTemporaries) {
+  EXPECT_EQ(targets("def f(float(N,K) A, float16(O,K) W) -> (float16 Y) { Y(n,o) +=! exp(A(n,k)) * W(o,k) }",
+                    {{"N", 8}, {"K", 8}, {"O", 8}}),
+            Targets({"S0: Y_acc'(n,o)", "S1: Y_acc_value'(n,k)", "S2: Y_acc'(n,o)", "S3: Y(n,o)"}));
+}
+
 }  // namespace
 }  // namespace tc::halide_bridge

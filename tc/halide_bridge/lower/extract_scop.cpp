@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <functional>
 #include <set>
 #include <string_view>
@@ -25,6 +26,15 @@ bool is_isl_name(const std::string& name) {
                                                                 "min",   "max", "floor", "ceil",    "floord", "ceild",
                                                                 "infty", "NaN", "true",  "false",   "rat"};
   return std::find(keywords.begin(), keywords.end(), name) == keywords.end();
+}
+
+/// Throws InternalError unless isl's parser reads \p name as the name of one tuple: letters, digits and underscores, then
+/// primes.
+void check_tuple_name(const std::string& name) {
+  auto letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  auto word = std::find_if_not(name.begin(), name.end(), letter);
+  if (word == name.begin() || std::find_if_not(word, name.end(), [](char c) { return c == '\''; }) != name.end())
+    throw InternalError(str("extract_scop: isl cannot read the name of the tensor '", name, "'"));
 }
 
 /// { statement[iterators] } for the box of \p statement.
@@ -255,6 +265,7 @@ Touched touched_by(const Launch& launch) {
 }
 
 polyhedral::Tensor extract_tensor(const Program& program, std::size_t launch, const ProgramTensor& tensor) {
+  check_tuple_name(tensor.name);
   polyhedral::Tensor result;
   result.name = tensor.name;
   result.type = tensor.type;

@@ -119,10 +119,11 @@ class Hoister : public ir::IRMutator {
     return element_read(expr.type(), statement.target, subscripts);
   }
 
-  /// The prime ends no name of a text.
+  /// The prime ends no name of a text; isl reads primes at the end of a name only, and the target may have one.
   std::string unused_name() const {
+    auto stem = statement_.target.substr(0, statement_.target.find('\''));
     for (int k = 0;; ++k) {
-      auto name = str(statement_.target, "_value", k == 0 ? "" : std::to_string(k), "'");
+      auto name = str(stem, "_value", k == 0 ? "" : std::to_string(k), "'");
       if (std::none_of(tensors_.begin(), tensors_.end(), [&](const auto& tensor) { return tensor.name == name; }))
         return name;
     }
