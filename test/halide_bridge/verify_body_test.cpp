@@ -135,6 +135,34 @@ TEST_F(VerifyBodyTest, FindsLanesThatOverwriteWhatOthersRead) {
   EXPECT_NO_THROW(verify());
 }
 
+/// A statement that selects what its element holds writes it all the same, in the lanes that run.
+TEST_F(VerifyBodyTest, TellsWhatAStatementSelectsFromAMask) {
+  auto scop = ScopBuilder(context()).output("Y", {6}).statement("S[i] : 0 <= i < 6", "Y[i]", {"Y[i]"}).scop();
+  KernelCase kernel(scop);
+  Expr i = iterator("i"), own = element(Halide::Float(32), "Y", {i});
+  kernel.value("S", ir::Select::make(i < Expr(std::int64_t{2}), ir::make_const(Halide::Float(32), 3), own));
+  for (int lanes : {1, 4}) {
+    kernel.vectorise("S", "i", lanes);
+    EXPECT_NO_THROW(verify_body(kernel.raised(), polyhedral::generate_ast(kernel.scop), kernel.scop, kernel.program));
+  }
+}
+
+/// Its check fails before: no subscript finds an element.
+TEST_F(VerifyBodyTest, AcceptsAnIndirectReadOfAnEmptyTensor) {
+  auto scop = ScopBuilder(context())
+                  .input("X", {2, 0})
+                  .input("I", {})
+                  .output("Y", {})
+                  .statement("S[]", "Y[]", {"I[]", "X[1, 0]"})
+                  .scop();
+  scop.statement("S").reads[1].exact = false;
+  scop.tensor("X").strides = {1, 0};
+  KernelCase kernel(scop);
+  kernel.type("I", DType::Int64);
+  kernel.value("S", element(Halide::Float(32), "X", {Expr(std::int64_t{1}), element(Halide::Int(64), "I", {})}));
+  EXPECT_NO_THROW(verify_body(kernel.raised(), polyhedral::generate_ast(kernel.scop), kernel.scop, kernel.program));
+}
+
 TEST_F(VerifyBodyTest, LeavesLargeProgramsAlone) {
   auto dropped = with_loads(kernel_.raised(), "B",
                             [](const ir::Load* op) { return at(op, ir::make_zero(op->index.type()), op->predicate); });

@@ -17,6 +17,7 @@ using Number = std::optional<std::int64_t>;
 Number in_type(Number number, Halide::Type type) {
   if (!number || type.is_float() || type.is_handle()) return std::nullopt;
   if (type.is_bool()) return *number & 1;
+  if (type.is_uint() && type.bits() == 32) return static_cast<std::uint32_t>(*number);
   if (!type.is_int() || type.bits() < 32) return std::nullopt;
   return type.bits() == 32 ? static_cast<std::int32_t>(*number) : *number;
 }

@@ -20,8 +20,8 @@ struct SymbolicLane {
 };
 using SymbolicValue = std::vector<SymbolicLane>;
 
-/// Computes expressions on symbols. Numbers are those of bool and of integers of 32 and 64 bits; variables are bound in
-/// `variables`.
+/// Computes expressions on symbols. Numbers are those of bool, of integers of 32 and 64 bits and of unsigned ones of 32;
+/// variables are bound in `variables`.
 class SymbolicEvaluator : public Halide::Internal::IRVisitor {
  public:
   /// The lanes that a read finds, of which its \p address lanes and predicate are known as far as they are.

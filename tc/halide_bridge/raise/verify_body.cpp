@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "tc/base/contains.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/halide_bridge/raise/symbolic_value.h"
@@ -156,6 +157,7 @@ class AstSide {
     const auto& buffer = site_->buffers.at(number);
     if (exact) return {std::nullopt, {memory_.read(buffer, *exact)}};
     const auto& tensor = scop_.tensor(read.name);
+    if (contains(tensor.extent, 0)) return {std::nullopt, {SymbolicMemory::any_of(buffer)}};
     std::optional<std::int64_t> address = 0;
     Symbols from;
     for (std::size_t i = 0; i < subscripts.size(); ++i) {
@@ -214,8 +216,15 @@ class BodySide : public ir::IRVisitor {
       broken(str("the body ", what, " ", buffer, "[", address, "], outside of it"));
   }
 
+  /// Has \p buffer no elements? What reads one does not run: the check of the subscript that finds it fails.
+  bool is_empty(const std::string& buffer) const {
+    auto found = addresses_.find(buffer);
+    return found != addresses_.end() && found->second.first > found->second.second;
+  }
+
   SymbolicValue read(const ir::Load& load, const SymbolicValue& address, const SymbolicValue& runs,
                      bool certain) const {
+    if (is_empty(load.name)) return SymbolicValue(address.size(), {std::nullopt, {SymbolicMemory::any_of(load.name)}});
     SymbolicValue result;
     for (std::size_t i = 0; i < address.size(); ++i) {
       const auto& runs_here = runs[runs.size() == 1 ? 0 : i];
@@ -232,12 +241,16 @@ class BodySide : public ir::IRVisitor {
     return result;
   }
 
-  /// Which lanes of \p op write: a lane that selects what its element holds leaves it.
+  static bool is_strict(const Expr& value) {
+    const auto* call = value.as<ir::Call>();
+    return call && call->is_intrinsic(ir::Call::strict_float);
+  }
+
+  /// Which lanes of \p op write: one that a store masks, by selecting what its element holds, leaves it (element.h). A
+  /// statement may select that too, inside of its strict_float.
   SymbolicValue running(const ir::Store* op) {
-    const auto* strict = op->value.as<ir::Call>();
-    bool is_strict = strict && strict->is_intrinsic(ir::Call::strict_float);
-    const auto* masked = (is_strict ? strict->args[0] : op->value).as<ir::Select>();
-    const auto* kept = masked ? masked->false_value.as<ir::Load>() : nullptr;
+    const auto* masked = is_strict(op->value) ? op->value.as<ir::Call>()->args[0].as<ir::Select>() : nullptr;
+    const auto* kept = masked && is_strict(masked->true_value) ? masked->false_value.as<ir::Load>() : nullptr;
     bool keeps = kept && kept->name == op->name && ir::equal(kept->index, op->index);
     return evaluator_(keeps ? masked->condition : op->predicate);
   }

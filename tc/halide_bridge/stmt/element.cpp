@@ -81,15 +81,15 @@ Expr load(const polyhedral::Tensor& tensor, const Bounded& address, const Lanes&
 Stmt store(const polyhedral::Tensor& tensor, const Bounded& address, Expr value, const Lanes& lanes) {
   const Expr& index = address.expr;
   int n = index.type().lanes();
-  Expr bits = encode(broadcast(value, n), tensor.type);
+  Expr bits = strict(encode(broadcast(value, n), tensor.type));
   Expr runs = n == 1 ? Expr() : lanes.running();
   if (runs.defined() && exists_in_tail(tensor) && (tensor.combined || lanes.guard.defined())) {
-    bits = ir::Select::make(runs, bits, raw_load(tensor, index, Expr()));
+    bits = strict(ir::Select::make(runs, bits, raw_load(tensor, index, Expr())));
     runs = Expr();
   } else if (exists_in_tail(tensor)) {
     runs = Expr();
   }
-  return ir::Store::make(tensor.name, strict(bits), index, ir::Parameter(), runs.defined() ? runs : ir::const_true(n),
+  return ir::Store::make(tensor.name, bits, index, ir::Parameter(), runs.defined() ? runs : ir::const_true(n),
                          ir::ModulusRemainder());
 }
 

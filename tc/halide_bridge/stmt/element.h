@@ -34,7 +34,8 @@ Bounded address(const polyhedral::Tensor& tensor, const std::vector<Bounded>& su
 /// read nothing and have any value; a padded or combined tensor exists in all lanes of the tail.
 Halide::Expr load(const polyhedral::Tensor& tensor, const Bounded& address, const Lanes& lanes);
 
-/// Stores \p value, of the compute type, in the lanes that run.
+/// Stores \p value, of the compute type, in the lanes that run, wrapped in strict_float. Where the others exist too, they
+/// may select what their elements hold: strict_float(select(runs, strict_float(value), load)).
 Halide::Internal::Stmt store(const polyhedral::Tensor& tensor, const Bounded& address, Halide::Expr value,
                              const Lanes& lanes);
 
