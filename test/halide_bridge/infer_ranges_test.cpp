@@ -281,6 +281,10 @@ const Case table[] = {
      {},
      {"Norm", "Norm"}},
     {"Scalar", "def f(float(N) A) -> (O) { O +=! A(i) }", {{"O", {}}}},
+    {"SumsOverNothingAreWritten",
+     "def f(float(N) A) -> (O) { O(i) = A(i)  O(i) min=! 1 where i in 2:9, r in 0:0 }",
+     {{"O", {{"0", "N"}}}},
+     {"N >= 9"}},
 };
 
 INSTANTIATE_TEST_SUITE_P(Rows, InferRangesTable, testing::ValuesIn(table),

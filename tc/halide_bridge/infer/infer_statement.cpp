@@ -38,6 +38,7 @@ class StatementInference {
   bool all_solved();
   void report_unsolved(const std::vector<std::string>& iterators);
   void check();
+  void check_target();
   void note_size(const std::string& iterator, const Subscript& s);
   void warn_of_sizes() const;
   void report_too_complicated();
@@ -350,7 +351,15 @@ void StatementInference::check() {
   }
   for (const Subscript& s : subscripts_)
     if (!satisfied_.count(&s)) check_subscript(state_, s, ranges_);
+  check_target();
+}
+
+/// Elements that are written lie in the box that the target has already. A sum over nothing writes them too, so nothing
+/// is known of the reduction's indices.
+void StatementInference::check_target() {
   const auto* box = target_box();
+  Environment written;
+  for (const auto& iterator : left_) written[iterator] = ranges_.at(iterator);
   for (std::size_t d = 0; box && *box && d < left_.size(); ++d) {
     if (!given_.count(left_[d])) continue;
     Subscript s{nullptr,
@@ -360,7 +369,7 @@ void StatementInference::check() {
                 convert_(assignment_.subscripts[d]),
                 {},
                 {left_[d]}};
-    check_subscript(state_, s, ranges_);
+    check_subscript(state_, s, written);
   }
 }
 
