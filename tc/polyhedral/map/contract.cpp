@@ -187,12 +187,17 @@ class Contraction {
     return std::nullopt;
   }
 
-  /// Do all lanes run, as tiles and ranges are multiples of them?
+  /// Do all lanes run, as vectors begin at multiples of them, counted from where the range of the iterator begins, and
+  /// the range is a multiple of them too?
   bool has_full_vectors(const Statement& statement, const StatementMapping& choice,
                         const isl::union_pw_aff& member) const {
-    auto points = values(member, statement.domain.to_union_set()).max + 1;
-    auto range = box(statement.domain).at(choice.iterator).extent();
-    return points % choice.lanes == 0 && range % points == 0 && first_lane(statement, choice) == 0;
+    auto iterator = isl::union_pw_aff(statement.domain.space().identity_multi_aff_on_domain().at(choice.iterator));
+    auto rest = call(scop_.ctx(), isl_union_pw_aff_mod_val, iterator.sub(member).release(),
+                     isl::val(scop_.ctx(), choice.lanes).release());
+    auto begins = values(rest, statement.domain.to_union_set());
+    auto range = box(statement.domain).at(choice.iterator);
+    return begins.min == begins.max && (range.min - begins.min) % choice.lanes == 0 &&
+           range.extent() % choice.lanes == 0;
   }
 
   /// { [prefix] -> T[x - offset] }: what accesses of \p tensor touch in one execution of the node.
