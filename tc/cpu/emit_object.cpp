@@ -23,6 +23,7 @@
 #include "tc/cpu/stmt/hide_negative_bases.h"
 #include "tc/cpu/stmt/launder_buffers.h"
 #include "tc/cpu/stmt/multiply_tiles.h"
+#include "tc/cpu/stmt/pick_lanes.h"
 #include "tc/cpu/tile_functions.h"
 #include "tc/halide_bridge/math/expand_functions.h"
 
@@ -94,7 +95,7 @@ Halide::Module make_module(const std::string& function, const Stmt& body, const 
                            const Target& machine) {
   auto target = halide_target(machine);
   std::vector<ir::LoweredFunc> tasks;
-  Stmt prepared = launder_buffers(expand_divisions(hide_negative_bases(combine_dots(body))));
+  Stmt prepared = launder_buffers(expand_divisions(hide_negative_bases(pick_lanes(combine_dots(body), machine))));
   Stmt lowered = bind_buffers(ir::lower_parallel_tasks(prepared, tasks, function, target), buffers);
   Halide::Module module(function, target);
   module.set_any_strict_float(true);

@@ -4,6 +4,7 @@
 #include <map>
 #include <vector>
 
+#include "tc/halide_bridge/stmt/first_lanes.h"
 #include "tc/halide_bridge/stmt/flatten.h"
 #include "tc/halide_bridge/stmt/transposition.h"
 
@@ -23,11 +24,9 @@ bool is_power_of_two(int n) { return n > 2 && (n & (n - 1)) == 0; }
 int running_lanes(const ir::Load& load) {
   int lanes = load.type.lanes();
   if (ir::is_const_one(load.predicate)) return lanes;
-  const auto* compare = load.predicate.as<ir::LE>();
-  const auto* lane = compare ? compare->a.as<ir::Ramp>() : nullptr;
-  const auto* last = compare ? compare->b.as<ir::Broadcast>() : nullptr;
-  const auto* number = last ? ir::as_const_int(last->value) : nullptr;
-  if (!number || !lane || !ir::is_const_zero(lane->base) || !ir::is_const_one(lane->stride)) return -1;
+  Expr last = last_running_lane(load.predicate);
+  const auto* number = last.defined() ? ir::as_const_int(last) : nullptr;
+  if (!number) return -1;
   return static_cast<int>(std::clamp<std::int64_t>(*number + 1, 0, lanes));
 }
 
