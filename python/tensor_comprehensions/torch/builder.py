@@ -1,0 +1,180 @@
+"""Collects the statements that nodes become."""
+
+import dataclasses
+import math
+from typing import List
+
+import torch
+
+from . import expression
+from .expression import Expr, Index
+from .values import Decline, Formula, Tensor, Value, View, affine_reshape, digits, iterators
+
+DTYPES = {
+    torch.bool: "bool",
+    torch.int8: "int8",
+    torch.int16: "int16",
+    torch.int32: "int32",
+    torch.int64: "int64",
+    torch.uint8: "uint8",
+    torch.float16: "float16",
+    torch.bfloat16: "bfloat16",
+    torch.float32: "float32",
+    torch.float64: "float64",
+}
+TORCH_DTYPES = {name: dtype for dtype, name in DTYPES.items()}
+
+
+def dtype_name(dtype) -> str:
+    """The language's name of a torch type; declines those it has none for."""
+    if dtype not in DTYPES:
+        raise Decline(f"the language has no type {str(dtype).rpartition('.')[2]}")
+    return DTYPES[dtype]
+
+
+@dataclasses.dataclass
+class Statement:
+    """`target(iterators) operator value`; the text has the target's subscripts in its order of memory."""
+
+    target: Tensor
+    iterators: List[Index]
+    operator: str
+    value: Expr
+
+    @property
+    def reduced(self):
+        """The iterators that stand on the right only, in order of appearance."""
+        left, found = {i.name for i in self.iterators}, {}
+        for part, _ in expression.walk(self.value):
+            if isinstance(part, Index) and part.name not in left:
+                found.setdefault(part.name, part)
+        return list(found.values())
+
+    @property
+    def points(self):
+        return math.prod(i.extent for i in [*self.iterators, *self.reduced])
+
+    @property
+    def flops(self):
+        adds = self.operator != "=" and self.value.dtype in expression.FLOATS
+        return self.points * (expression.operations(self.value) + adds)
+
+
+@dataclasses.dataclass
+class Item:
+    """What one node became: statements, or (`reshape`) a second shape of a tensor's memory."""
+
+    node: object
+    name: str
+    kind: str
+    statements: List[Statement] = dataclasses.field(default_factory=list)
+    reshape: tuple = ()
+
+    @property
+    def writes(self):
+        """The tensors it computes, each once, in order."""
+        if self.reshape:
+            return [self.reshape[0]]
+        return list(dict.fromkeys(s.target for s in self.statements))
+
+    @property
+    def reads(self):
+        """The tensors it reads and does not compute itself, in order of appearance."""
+        if self.reshape:
+            return [self.reshape[1]]
+        own, found = set(self.writes), {}
+        for statement in self.statements:
+            for load in expression.loads(statement.value):
+                if load.tensor not in own:
+                    found[load.tensor] = None
+        return list(found)
+
+    @property
+    def flops(self):
+        return sum(s.flops for s in self.statements)
+
+
+class Builder:
+    """The lowering of a graph so far. `node` is the one whose lowering runs."""
+
+    def __init__(self):
+        self.items: List[Item] = []
+        self.node = None
+        self.count = 0
+
+    # what lowerings say
+
+    def define(self, iterators, value, operator="=", dtype=None) -> View:
+        """A new tensor over `iterators` that holds `value`, reduced over all other iterators in it by `operator`."""
+        dtype = dtype or value.dtype
+        target = Tensor(self._fresh(), dtype, [i.extent for i in iterators])
+        self.assign(View(target), iterators, value, operator)
+        return View(target)
+
+    def assign(self, view, iterators, value, operator="="):
+        """Another statement that writes the tensor of `view`, which this node made."""
+        value = value if value.dtype == view.dtype or operator != "=" else expression.cast(value, view.dtype)
+        if operator in ("+=!", "+=") and value.dtype != view.dtype and not value.dtype in expression.FLOATS:
+            value = expression.cast(value, view.dtype)
+        self._item().statements.append(Statement(view.tensor, list(iterators), operator, value))
+
+    def sum(self, iterators, value, dtype=None) -> View:
+        return self.define(iterators, value, "+=!", dtype)
+
+    def materialise(self, value) -> View:
+        """`value` as a tensor of its own shape, stored row by row."""
+        its = iterators(value.shape)
+        return self.define(its, value.at(its))
+
+    def stored(self, value) -> View:
+        """`value` as a tensor read through a map: a formula is written out."""
+        return value if isinstance(value, View) else self.materialise(value)
+
+    def reshape(self, value: Value, shape) -> Value:
+        """`value` with another shape; it is copied only where neither a map nor its memory will do."""
+        shape = tuple(int(n) for n in shape)
+        if shape == value.shape:
+            return value
+        if isinstance(value, Formula):
+            old = value.shape
+            return Formula(lambda s: value.at(digits(s, shape, old)), shape, value.dtype)
+        found = affine_reshape(value, shape)
+        if found is not None:
+            return found
+        if not value.is_stored_in_order():
+            value = self.materialise(value)
+        alias = Tensor(self._fresh(), value.dtype, shape, alias_of=value.tensor)
+        self.items.append(Item(self.node, "reshape", "reshape", reshape=(alias, value.tensor)))
+        return View(alias)
+
+    def used(self, number) -> bool:
+        """Whether anything reads result `number` of the node."""
+        return self.node is None or any(user.args[1] == number for user in self.node.users if len(user.args) > 1)
+
+    def result(self, number=None):
+        """The fake tensor that torch says the node gives (its result `number`)."""
+        value = self.node.meta["val"]
+        return value if number is None else value[number]
+
+    @property
+    def out_dtype(self):
+        return dtype_name(self.result().dtype)
+
+    @property
+    def out_shape(self):
+        return tuple(self.result().shape)
+
+    # bookkeeping
+
+    def begin(self, node, name):
+        self.node, self._name, self._open = node, name, None
+
+    def _fresh(self):
+        self.count += 1
+        return f"t{self.count}"
+
+    def _item(self):
+        if self._open is None or self.items[-1] is not self._open:
+            self._open = Item(self.node, self._name, "")
+            self.items.append(self._open)
+        return self._open

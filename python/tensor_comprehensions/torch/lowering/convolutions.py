@@ -1,0 +1,171 @@
+"""Convolutions of one to three dimensions: strided, dilated, grouped, padded, transposed, and their gradients."""
+
+from ..expression import Index, Literal, all_of, cast, where
+from ..values import View, iterators
+from .reductions import opmath, rounded
+from .registry import lowers, refuse
+
+SPACE, WINDOW = "hwd", "pqr"
+
+
+def filled(values, count):
+    """One value a spatial dimension."""
+    values = list(values) if isinstance(values, (list, tuple)) else [values]
+    return values * count if len(values) == 1 else values
+
+
+def reads(position, window, stride, pad, dilation, size, extent):
+    """Where a window reads along one dimension, and the conditions under which that lies inside: (subscript, conditions).
+
+    `extent` is how many positions there are, `size` how many elements.
+    """
+    subscript = position * stride + window * dilation - pad
+    conditions = []
+    if pad > 0:
+        conditions.append(subscript >= 0)
+    if (extent - 1) * stride + (window.extent - 1) * dilation - pad >= size:
+        conditions.append(subscript < size)
+    return subscript, conditions
+
+
+def reached_by(place, window, stride, pad, dilation, extent):
+    """The position whose window reads `place` with its element `window`, and when there is one: (subscript, conditions)."""
+    distance = place + pad - window * dilation
+    conditions = [distance >= 0] if pad < (window.extent - 1) * dilation else []
+    if stride > 1:
+        conditions.append((distance % stride).eq(0))
+    position = distance / stride
+    if (place.extent - 1 + pad) // stride >= extent:
+        conditions.append(position < extent)
+    return position, conditions
+
+
+def guarded(conditions, value):
+    condition = all_of(conditions)
+    return value if condition is None else where(condition, value, Literal(0, value.dtype))
+
+
+def convolved(b, x, weight, stride, pad, dilation, groups, out_space):
+    """The convolution without bias, as a view (n, channel, space...)."""
+    count, own = len(out_space), opmath(x.dtype)
+    outputs, channels = weight.shape[0] // groups, weight.shape[1]
+    n, g, f, c = Index("n", x.shape[0]), Index("g", groups), Index("f", outputs), Index("c", channels)
+    space = [Index(SPACE[d], out_space[d]) for d in range(count)]
+    window = [Index(WINDOW[d], weight.shape[2 + d]) for d in range(count)]
+    places, conditions = [], []
+    for d in range(count):
+        place, needs = reads(space[d], window[d], stride[d], pad[d], dilation[d], x.shape[2 + d], out_space[d])
+        places.append(place)
+        conditions += needs
+    element = x.at([n, g * channels + c, *places] if groups > 1 else [n, c, *places])
+    factor = weight.at([g * outputs + f, c, *window] if groups > 1 else [f, c, *window])
+    return grouped_sum(b, n, g, f, space, guarded(conditions, cast(element, own) * cast(factor, own)), groups, outputs)
+
+
+def grouped_sum(b, n, g, f, space, value, groups, outputs):
+    """The sum over what is not on the left: (n, g*outputs + f, space...)."""
+    if groups == 1:
+        return b.sum([n, f, *space], value)
+    if outputs == 1:
+        return b.sum([n, g, *space], _without(value, f))
+    result = b.sum([n, g, f, *space], value)
+    return b.reshape(result, [n.extent, groups * outputs, *[s.extent for s in space]])
+
+
+def _without(value, index):
+    """`value` where `index`, which has one value, is 0."""
+    from ..expression import Apply, Load
+
+    if value is index:
+        return Literal(0, "int64")
+    if isinstance(value, Load):
+        return Load(value.tensor, [_without(s, index) for s in value.subscripts])
+    if isinstance(value, Apply):
+        args = [_without(a, index) for a in value.args]
+        if value.op == "+" and value.dtype == "int64" and isinstance(args[1], Literal) and args[1].value == 0:
+            return args[0]
+        return Apply(value.op, args, value.dtype)
+    return value
+
+
+def convolved_transposed(b, x, weight, stride, pad, dilation, groups, out_space):
+    """The transposed convolution without bias: each place gathers from the positions that reach it."""
+    count, own = len(out_space), opmath(x.dtype)
+    channels, outputs = x.shape[1] // groups, weight.shape[1]
+    n, g, f, c = Index("n", x.shape[0]), Index("g", groups), Index("f", outputs), Index("c", channels)
+    space = [Index(SPACE[d], out_space[d]) for d in range(count)]
+    window = [Index(WINDOW[d], weight.shape[2 + d]) for d in range(count)]
+    positions, conditions = [], []
+    for d in range(count):
+        position, needs = reached_by(space[d], window[d], stride[d], pad[d], dilation[d], x.shape[2 + d])
+        positions.append(position)
+        conditions += needs
+    element = x.at([n, g * channels + c, *positions] if groups > 1 else [n, c, *positions])
+    factor = weight.at([g * channels + c, f, *window] if groups > 1 else [c, f, *window])
+    return grouped_sum(b, n, g, f, space, guarded(conditions, cast(element, own) * cast(factor, own)), groups, outputs)
+
+
+def add_bias(b, result, bias):
+    if bias is None:
+        return result
+    its = iterators(result.shape, "nfhwd")
+    value = result.at(its) + cast(bias.at([its[1]]), result.dtype)
+    if isinstance(result, View) and len(result.rows) == result.rank and not result.tensor.alias_of:
+        b.assign(result, its, value)
+        return result
+    return b.define(its, value)
+
+
+@lowers("convolution")
+def convolution(b, x, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
+    count = weight.rank - 2
+    refuse(count < 1 or count > 3, f"{count} dimensions of space")
+    refuse(any(isinstance(v, str) for v in filled(padding, count)), "padding by name")
+    shape = b.out_shape
+    space = shape[2:]
+    form = convolved_transposed if transposed else convolved
+    result = form(b, x, weight, filled(stride, count), filled(padding, count), filled(dilation, count), groups, space)
+    return rounded(b, add_bias(b, result, bias), b.out_dtype)
+
+
+@lowers("convolution_backward")
+def convolution_backward(
+    b, grad, x, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, mask
+):
+    refuse(x.dtype in ("float16", "bfloat16"), "gradients of convolutions of halves")
+    count = weight.rank - 2
+    stride, padding, dilation = (filled(v, count) for v in (stride, padding, dilation))
+    wanted = [mask[k] and b.used(k) for k in range(3)]
+    result = [None, None, None]
+    if wanted[0]:
+        form = convolved if transposed else convolved_transposed
+        result[0] = form(b, grad, weight, stride, padding, dilation, groups, x.shape[2:])
+    if wanted[1]:
+        result[1] = weight_gradient(
+            b, *((x, grad) if transposed else (grad, x)), weight, stride, padding, dilation, groups
+        )
+    if wanted[2]:
+        its = iterators(grad.shape, "nfhwd")
+        result[2] = b.sum([its[1]], grad.at(its))
+    return tuple(result)
+
+
+def weight_gradient(b, positions, elements, weight, stride, pad, dilation, groups):
+    """dW(f,c,p) = sum over n and positions of positions(n,f,h) * elements(n,c,h*stride + p*dilation - pad)."""
+    count = weight.rank - 2
+    outputs, channels = weight.shape[0] // groups, weight.shape[1]
+    n, g, f, c = Index("n", positions.shape[0]), Index("g", groups), Index("f", outputs), Index("c", channels)
+    space = [Index(SPACE[d], positions.shape[2 + d]) for d in range(count)]
+    window = [Index(WINDOW[d], weight.shape[2 + d]) for d in range(count)]
+    places, conditions = [], []
+    for d in range(count):
+        place, needs = reads(
+            space[d], window[d], stride[d], pad[d], dilation[d], elements.shape[2 + d], space[d].extent
+        )
+        places.append(place)
+        conditions += needs
+    if groups == 1:
+        return b.sum([f, c, *window], guarded(conditions, positions.at([n, f, *space]) * elements.at([n, c, *places])))
+    value = positions.at([n, g * outputs + f, *space]) * elements.at([n, g * channels + c, *places])
+    result = b.sum([g, f, c, *window], guarded(conditions, value))
+    return b.reshape(result, weight.shape)

@@ -1,0 +1,458 @@
+"""Element by element: one statement over the broadcast shape, computed in the type torch computes in."""
+
+import math
+
+import torch
+from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND as KIND
+from torch._prims_common import elementwise_dtypes
+
+from ..builder import dtype_name
+from ..expression import FLOATS, INTEGERS, Literal, all_of, call, cast, literal, where
+from ..values import Formula, Value, iterators
+from .registry import lowers, operand, refuse
+
+DEFAULT, NO_OPMATH, INT_TO_FLOAT, ALWAYS_BOOL, BOOL_TO_LONG = (
+    KIND.DEFAULT,
+    KIND.NO_OPMATH,
+    KIND.INT_TO_FLOAT,
+    KIND.ALWAYS_BOOL,
+    KIND.BOOL_TO_LONG,
+)
+
+
+def computation_dtype(arguments, kind):
+    """The type torch computes in, given the arguments of a node that stand for tensors or numbers."""
+    metas = [a.meta["val"] if isinstance(a, torch.fx.Node) else a for a in arguments]
+    found = elementwise_dtypes(*[m for m in metas if m is not None], type_promotion_kind=kind)[0]
+    return dtype_name(found)
+
+
+def elementwise(b, arguments, formula, kind=DEFAULT, dtype=None):
+    """One statement: `formula(*elements)` of tensors and numbers, each in the computation type."""
+    nodes = [a for a in (*b.node.args, *b.node.kwargs.values())]
+    by_position = [nodes[k] if k < len(nodes) else a for k, a in enumerate(arguments)]
+    computed = dtype or computation_dtype([n for n, a in zip(by_position, arguments) if a is not None], kind)
+    its = iterators(b.out_shape)
+    value = formula(*[None if a is None else operand(a, its, computed) for a in arguments])
+    return b.define(its, cast(value, b.out_dtype))
+
+
+def pointwise(*names, kind=DEFAULT, arity=None):
+    """Registers `formula` for operators whose first `arity` arguments are its own."""
+
+    def register(formula):
+        count = arity if arity is not None else formula.__code__.co_argcount
+
+        @lowers(*names)
+        def lowering(b, *args, **kwargs):
+            refuse(len(args) > count or kwargs, f"its arguments {list(args[count:]) or kwargs} have no text")
+            return elementwise(b, args, formula, kind)
+
+        return formula
+
+    return register
+
+
+def is_float(x):
+    return x.dtype in FLOATS
+
+
+def _function(name, spelled=None, kind=INT_TO_FLOAT):
+    pointwise(name, kind=kind, arity=1)(lambda x: call(spelled or name, x))
+
+
+for _name in (
+    "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sqrt rsqrt erf erfc sigmoid lgamma"
+).split():
+    _function(_name)
+_function("silu")
+_function("abs", kind=DEFAULT)
+
+
+@lowers("floor", "ceil", "trunc", "round")
+def rounding(b, x):
+    name = b.node.target.overloadpacket.__name__
+    return elementwise(b, [x], lambda v: call(name, v) if is_float(v) else v)
+
+
+pointwise("neg")(lambda x: -x)
+pointwise("relu")(lambda x: call("relu", x))
+pointwise("reciprocal", kind=INT_TO_FLOAT)(lambda x: 1 / x)
+pointwise("square", kind=BOOL_TO_LONG)(lambda x: x * x)
+
+
+@pointwise("sign", "sgn")
+def sign(x):
+    return x if x.dtype == "bool" else where(x > 0, literal(1, x.dtype), where(x < 0, literal(-1, x.dtype), 0))
+
+
+pointwise("logical_not", kind=ALWAYS_BOOL)(lambda x: ~cast(x, "bool"))
+pointwise("isnan", kind=ALWAYS_BOOL)(lambda x: x.ne(x) if is_float(x) else where(x.eq(x), literal(False, "bool"), True))
+pointwise("isinf", kind=ALWAYS_BOOL)(lambda x: call("abs", x).eq(math.inf) if is_float(x) else x.ne(x))
+
+
+@lowers("bitwise_not")
+def bitwise_not(b, x):
+    return elementwise(b, [x], lambda v: ~v if v.dtype == "bool" else -v - 1)
+
+
+# Two operands.
+
+
+def _scaled(formula_of_bool, formula):
+    """Lowers add and sub, whose second operand is multiplied by `alpha`."""
+
+    def lowering(b, x, y, alpha=1):
+        def value(p, q):
+            if p.dtype == "bool":
+                refuse(formula_of_bool is None or alpha not in (1, True), "bool with alpha")
+                return formula_of_bool(p, q)
+            return formula(p, q if alpha == 1 else q * alpha)
+
+        return elementwise(b, [x, y], value)
+
+    return lowering
+
+
+lowers("add.Tensor", "add.Scalar")(_scaled(lambda p, q: p | q, lambda p, q: p + q))
+lowers("sub.Tensor", "sub.Scalar")(_scaled(None, lambda p, q: p - q))
+
+
+@lowers("rsub.Tensor", "rsub.Scalar")
+def rsub(b, x, y, alpha=1):
+    return elementwise(b, [x, y], lambda p, q: q - (p if alpha == 1 else p * alpha))
+
+
+pointwise("mul.Tensor", "mul.Scalar")(lambda x, y: x & y if x.dtype == "bool" else x * y)
+pointwise("div.Tensor", "div.Scalar", kind=INT_TO_FLOAT)(lambda x, y: x / y)
+
+
+@lowers("div.Tensor_mode", "div.Scalar_mode")
+def div_mode(b, x, y, rounding_mode=None):
+    refuse(b.out_dtype == "bool", "bool")
+    if rounding_mode is None:
+        return elementwise(b, [x, y], lambda p, q: p / q, INT_TO_FLOAT)
+    refuse(b.out_dtype not in FLOATS, "a quotient of integers raises an error where the divisor is 0")
+    return elementwise(b, [x, y], (lambda p, q: call("trunc", p / q)) if rounding_mode == "trunc" else floor_quotient)
+
+
+def floor_quotient(x, y):
+    """As torch: from the exact remainder, so that rounding of the quotient does not show."""
+    mod = call("fmod", x, y)
+    div = (x - mod) / y
+    div = where(mod.ne(0.0) & (y < 0.0).ne(mod < 0.0), div - 1.0, div)
+    near = call("floor", div)
+    near = where(div - near > 0.5, near + 1.0, near)
+    signed_zero = call("copysign", literal(0.0, x.dtype), x / y)
+    return where(y.eq(0.0), x / y, where(div.ne(0.0), near, signed_zero))
+
+
+@lowers("remainder.Tensor", "remainder.Scalar")
+def remainder(b, x, y):
+    def value(p, q):
+        refuse(not is_float(p), "a remainder of integers raises an error where the divisor is 0")
+        mod = call("fmod", p, q)
+        return where(mod.ne(0.0) & (q < 0.0).ne(mod < 0.0), mod + q, mod)
+
+    return elementwise(b, [x, y], value)
+
+
+@lowers("fmod.Tensor", "fmod.Scalar")
+def fmod(b, x, y):
+    def value(p, q):
+        if is_float(p):
+            return call("fmod", p, q)
+        refuse(not isinstance(y, int) or y <= 0, "a remainder of integers raises an error where the divisor is 0")
+        return where((p < 0) & (p % q).ne(0), p % q - q, p % q)
+
+    return elementwise(b, [x, y], value)
+
+
+@lowers("floor_divide")
+def floor_divide(b, x, y):
+    refuse(
+        b.out_dtype not in FLOATS and not (isinstance(y, int) and y),
+        "a quotient of integers raises an error where the divisor is 0",
+    )
+    return elementwise(b, [x, y], lambda p, q: floor_quotient(p, q) if is_float(p) else p / q)
+
+
+@lowers("pow.Tensor_Scalar")
+def pow_scalar(b, x, exponent):
+    def value(v, e):
+        known = {1: lambda: v, 2: lambda: v * v, 3: lambda: v * v * v}
+        if exponent in known:
+            return known[exponent]()
+        refuse(not is_float(v), "a power of integers")
+        known = {
+            0.5: lambda: call("sqrt", v),
+            -0.5: lambda: call("rsqrt", v),
+            -1: lambda: 1 / v,
+            -2: lambda: 1 / (v * v),
+            0: lambda: where(v.eq(v), literal(1.0, v.dtype), 1.0),
+        }
+        return known[exponent]() if exponent in known else call("pow", v, e)
+
+    return elementwise(b, [x, exponent], value)
+
+
+@lowers("pow.Tensor_Tensor", "pow.Scalar")
+def pow_tensor(b, x, exponent):
+    refuse(b.out_dtype not in FLOATS, "a power of integers")
+    return elementwise(b, [x, exponent], lambda v, e: call("pow", v, e))
+
+
+for _name in "atan2 hypot copysign".split():
+    lowers(_name, _name + ".Tensor", _name + ".Scalar")(
+        lambda b, x, y, _f=_name: elementwise(
+            b, [x, y], lambda p, q: call(_f, p, q), DEFAULT if _f == "hypot" else INT_TO_FLOAT
+        )
+    )
+
+
+def _extreme(function, of_bool):
+    return lambda p, q: of_bool(p, q) if p.dtype == "bool" else call(function, p, q)
+
+
+pointwise("maximum")(_extreme("max", lambda p, q: p | q))
+pointwise("minimum")(_extreme("min", lambda p, q: p & q))
+pointwise("fmax", arity=2)(lambda p, q: call("fmax" if is_float(p) else "max", p, q))
+pointwise("fmin", arity=2)(lambda p, q: call("fmin" if is_float(p) else "min", p, q))
+
+_COMPARE = {
+    "eq": lambda x, y: x.eq(y),
+    "ne": lambda x, y: x.ne(y),
+    "lt": lambda x, y: x < y,
+    "le": lambda x, y: x <= y,
+    "gt": lambda x, y: x > y,
+    "ge": lambda x, y: x >= y,
+}
+_COMPARE_BOOL = {
+    "lt": lambda x, y: ~x & y,
+    "le": lambda x, y: ~x | y,
+    "gt": lambda x, y: x & ~y,
+    "ge": lambda x, y: x | ~y,
+    "eq": lambda x, y: x.eq(y),
+    "ne": lambda x, y: x.ne(y),
+}
+for _name in _COMPARE:
+    pointwise(_name + ".Tensor", _name + ".Scalar", kind=ALWAYS_BOOL, arity=2)(
+        lambda x, y, _n=_name: (_COMPARE_BOOL if x.dtype == "bool" else _COMPARE)[_n](x, y)
+    )
+
+_LOGIC = {"and": lambda x, y: x & y, "or": lambda x, y: x | y, "xor": lambda x, y: x.ne(y)}
+for _name, _formula in _LOGIC.items():
+    pointwise("logical_" + _name, kind=ALWAYS_BOOL, arity=2)(
+        lambda x, y, _f=_formula: _f(cast(x, "bool"), cast(y, "bool"))
+    )
+
+    def _bitwise(b, x, y, _f=_formula):
+        refuse(b.out_dtype != "bool", "the language has no operators on bits of integers")
+        return elementwise(b, [x, y], _f)
+
+    lowers(f"bitwise_{_name}.Tensor", f"bitwise_{_name}.Scalar")(_bitwise)
+
+
+# Choices and limits.
+
+
+@lowers("where.self", "where.ScalarSelf", "where.ScalarOther", "where.Scalar")
+def where_self(b, condition, x, y):
+    its = iterators(b.out_shape)
+    dtype = b.out_dtype
+    yes, no = operand(x, its, dtype), operand(y, its, dtype)
+    return b.define(its, where(operand(condition, its, "bool"), yes, no))
+
+
+@lowers("masked_fill.Scalar", "masked_fill.Tensor")
+def masked_fill(b, x, mask, value):
+    its = iterators(b.out_shape)
+    return b.define(
+        its, where(operand(mask, its, "bool"), operand(value, its, b.out_dtype), operand(x, its, b.out_dtype))
+    )
+
+
+def _limit(value, low, high):
+    """As torch: a NaN stays, and `high` wins where the limits cross."""
+    value = value if low is None else call("max", value, low)
+    return value if high is None else call("min", value, high)
+
+
+@lowers("clamp", "clamp.Tensor", "clamp_min", "clamp_min.Tensor")
+def clamp(b, x, min=None, max=None):
+    return elementwise(b, [x, min, max], _limit)
+
+
+@lowers("clamp_max", "clamp_max.Tensor")
+def clamp_max(b, x, max=None):
+    return elementwise(b, [x, max], lambda v, high: _limit(v, None, high))
+
+
+@lowers("hardtanh")
+def hardtanh(b, x, min_val=-1, max_val=1):
+    return elementwise(b, [x], lambda v: _limit(v, min_val, max_val))
+
+
+@lowers("relu6")
+def relu6(b, x):
+    return elementwise(b, [x], lambda v: _limit(v, 0, 6))
+
+
+# Activations and their gradients.
+
+
+def _gelu_inner(x):
+    return math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)
+
+
+@lowers("gelu")
+def gelu(b, x, approximate="none"):
+    if approximate == "none":
+        return elementwise(b, [x], lambda v: call("gelu", v))
+    return elementwise(b, [x], lambda v: 0.5 * v * (1.0 + call("tanh", _gelu_inner(v))))
+
+
+@lowers("gelu_backward")
+def gelu_backward(b, grad, x, approximate="none"):
+    def erf_form(g, v):
+        density = call("exp", -0.5 * v * v) * (1 / math.sqrt(2 * math.pi))
+        return g * (0.5 * (1.0 + call("erf", v * math.sqrt(0.5))) + v * density)
+
+    def tanh_form(g, v):
+        t = call("tanh", _gelu_inner(v))
+        slope = math.sqrt(2 / math.pi) * (1.0 + 3 * 0.044715 * v * v)
+        return g * (0.5 * (1.0 + t) + 0.5 * v * (1.0 - t * t) * slope)
+
+    return elementwise(b, [grad, x], erf_form if approximate == "none" else tanh_form)
+
+
+pointwise("sigmoid_backward", arity=2)(lambda g, y: g * (y * (1.0 - y)))
+pointwise("tanh_backward", arity=2)(lambda g, y: g * (1.0 - y * y))
+pointwise("hardswish")(lambda x: x * _limit(x + 3.0, 0.0, 6.0) / 6.0)
+pointwise("hardsigmoid")(lambda x: _limit(x + 3.0, 0.0, 6.0) / 6.0)
+
+
+@pointwise("silu_backward", arity=2)
+def silu_backward(g, x):
+    s = call("sigmoid", x)
+    return g * s * (1.0 + x * (1.0 - s))
+
+
+@lowers("threshold_backward")
+def threshold_backward(b, grad, x, threshold):
+    return elementwise(b, [grad, x], lambda g, v: where(v <= threshold, literal(0, g.dtype), g))
+
+
+@lowers("leaky_relu")
+def leaky_relu(b, x, negative_slope=0.01):
+    return elementwise(b, [x], lambda v: where(v > 0.0, v, v * negative_slope))
+
+
+@lowers("elu")
+def elu(b, x, alpha=1, scale=1, input_scale=1):
+    return elementwise(b, [x], lambda v: where(v > 0.0, v * scale, call("expm1", v * input_scale) * (alpha * scale)))
+
+
+@lowers("addcmul")
+def addcmul(b, x, y, z, value=1):
+    refuse(b.out_dtype == "bool", "bool")
+    return elementwise(b, [x, y, z], lambda p, q, r: p + (q * r if value == 1 else q * value * r))
+
+
+@lowers("addcdiv")
+def addcdiv(b, x, y, z, value=1):
+    return elementwise(b, [x, y, z], lambda p, q, r: p + (q / r if value == 1 else q / r * value))
+
+
+@lowers("lerp.Scalar", "lerp.Tensor")
+def lerp(b, x, y, weight):
+    def value(p, q, w):
+        return where(call("abs", w) < 0.5, p + w * (q - p), q - (q - p) * (1.0 - w))
+
+    return elementwise(b, [x, y, weight], value)
+
+
+# Types.
+
+
+@lowers("_to_copy", "to.dtype", "prims::convert_element_type")
+def to_copy(b, x, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, memory_format=None, **_):
+    refuse(b.result().device.type != "cpu", "it moves to another device")
+    to, own = b.out_dtype, x.dtype
+    refuse(
+        own in FLOATS and to in INTEGERS and to.startswith("u"), "a float as unsigned integer depends on the machine"
+    )
+    if to == own:
+        return x
+    if isinstance(x, Formula):
+        return Formula(lambda s: cast(x.at(s), to), x.shape, to)
+    its = iterators(x.shape)
+    return b.define(its, cast(x.at(its), to))
+
+
+# Values without a tensor.
+
+
+def _filled(b, value):
+    dtype = b.out_dtype
+    refuse(isinstance(value, (torch.SymInt, torch.SymFloat, torch.fx.Node)), "its value is a symbol")
+    return Formula(lambda s: Literal(value, dtype), b.out_shape, dtype)
+
+
+@lowers("full")
+def full(b, size, value, **_):
+    return _filled(b, value)
+
+
+@lowers("full_like")
+def full_like(b, x, value, **_):
+    return _filled(b, value)
+
+
+@lowers("zeros", "zeros_like", "new_zeros")
+def zeros(b, *_, **__):
+    return _filled(b, 0)
+
+
+@lowers("ones", "ones_like", "new_ones")
+def ones(b, *_, **__):
+    return _filled(b, 1)
+
+
+@lowers("new_full")
+def new_full(b, x, size, value, **_):
+    return _filled(b, value)
+
+
+@lowers("scalar_tensor")
+def scalar_tensor(b, value, **_):
+    return _filled(b, value)
+
+
+@lowers("fill.Scalar")
+def fill(b, x, value):
+    return _filled(b, value)
+
+
+@lowers("fill.Tensor")
+def fill_tensor(b, x, value):
+    return value.remap(b.out_shape, [])
+
+
+@lowers("copy")
+def copy(b, x, source, non_blocking=False):
+    its = iterators(b.out_shape)
+    return b.define(its, operand(source, its, b.out_dtype))
+
+
+@lowers("arange.start_step", "prims::iota")
+def arange(b, start, *rest, **kwargs):
+    if b.node.target.namespace == "prims":
+        first, step = kwargs["start"], kwargs["step"]
+    else:
+        first, step = start, rest[1] if len(rest) > 1 else 1
+    dtype = b.out_dtype
+    if dtype in INTEGERS:
+        return Formula(lambda s: cast(s[0] * int(step) + int(first), dtype), b.out_shape, dtype)
+    accumulate = "float64"
+    return Formula(lambda s: cast(cast(s[0], accumulate) * float(step) + float(first), dtype), b.out_shape, dtype)

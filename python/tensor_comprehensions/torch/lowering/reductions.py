@@ -1,0 +1,210 @@
+"""Reductions: one statement that reduces, and what follows from it."""
+
+import math
+
+from ..expression import FLOATS, INTEGERS, Index, Literal, all_of, call, cast, where
+from ..values import iterators
+from .registry import dimensions, lowers, refuse, split_iterators
+
+LONGEST_CUMULATIVE = 1024
+"""A running sum is written as a sum over all elements before: O(n²), not taken for longer ones."""
+
+
+def reshaped(b, value, keepdim, dims, rank):
+    """A reduction's result with its reduced dimensions as size 1 where `keepdim`."""
+    if not keepdim:
+        return value
+    kept = [d for d in range(rank) if d not in dims]
+    shape = [1 if d in dims else value.shape[kept.index(d)] for d in range(rank)]
+    return value.remap(shape, [([(d, 1)], 0) for d in kept])
+
+
+def opmath(dtype):
+    """The type in which torch computes on elements of `dtype`."""
+    return "float32" if dtype in ("float16", "bfloat16") else dtype
+
+
+def reduced(b, x, dims, operator, value=lambda v: v, dtype=None):
+    """A tensor over the dimensions that are not in `dims`."""
+    its, _, kept = split_iterators(x.shape, dims)
+    return b.define(kept, value(x.at(its)), operator, dtype)
+
+
+def rounded(b, value, dtype):
+    if value.dtype == dtype:
+        return value
+    its = iterators(value.shape)
+    return b.define(its, cast(value.at(its), dtype))
+
+
+def summed(b, x, dims, dtype, value=lambda v: v):
+    """The sum over `dims` in `dtype`; elements are converted first where torch does."""
+    own = opmath(dtype) if dtype in FLOATS else dtype
+    result = reduced(b, x, dims, "+=!", lambda v: value(cast(v, own)), own)
+    return rounded(b, result, dtype)
+
+
+@lowers("sum", "sum.dim_IntList")
+def sum_dims(b, x, dims=None, keepdim=False, dtype=None):
+    dims = dimensions(dims, x.rank)
+    return reshaped(b, summed(b, x, dims, b.out_dtype), keepdim, dims, x.rank)
+
+
+def count_of(x, dims):
+    return math.prod(x.shape[d] for d in dims)
+
+
+def mean_of(b, x, dims, dtype):
+    """The mean over `dims` in the type torch computes in."""
+    total = reduced(b, x, dims, "+=!", lambda v: cast(v, opmath(dtype)))
+    its = iterators(total.shape)
+    b.assign(total, its, total.at(its) / Literal(count_of(x, dims), total.dtype))
+    return total
+
+
+@lowers("mean", "mean.dim")
+def mean(b, x, dims=None, keepdim=False, dtype=None):
+    dims = dimensions(dims, x.rank)
+    refuse(count_of(x, dims) == 0, "the mean of nothing")
+    return reshaped(b, rounded(b, mean_of(b, x, dims, b.out_dtype), b.out_dtype), keepdim, dims, x.rank)
+
+
+def extreme(operator, of_bool):
+    def lowering(b, x, dims=None, keepdim=False):
+        dims = dimensions(dims, x.rank)
+        refuse(count_of(x, dims) == 0, "the extreme of nothing")
+        used = of_bool if x.dtype == "bool" else operator
+        return reshaped(b, reduced(b, x, dims, used), keepdim, dims, x.rank)
+
+    return lowering
+
+
+lowers("amax")(extreme("max=!", "||=!"))
+lowers("amin")(extreme("min=!", "&&=!"))
+
+
+@lowers("max", "min")
+def extreme_of_all(b, x):
+    name = b.node.target.overloadpacket.__name__
+    return (extreme("max=!", "||=!") if name == "max" else extreme("min=!", "&&=!"))(b, x)
+
+
+@lowers("prod", "prod.dim_int")
+def prod(b, x, dims=None, keepdim=False, dtype=None):
+    dims = dimensions(dims, x.rank)
+    own = opmath(b.out_dtype)
+    refuse(own == "bool", "bool")
+    result = rounded(b, reduced(b, x, dims, "*=!", lambda v: cast(v, own)), b.out_dtype)
+    return reshaped(b, result, keepdim, dims, x.rank)
+
+
+@lowers("any", "any.dim", "any.dims")
+def any_of(b, x, dims=None, keepdim=False):
+    return truth(b, x, dims, keepdim, "||=!")
+
+
+@lowers("all", "all.dim", "all.dims")
+def all_true(b, x, dims=None, keepdim=False):
+    return truth(b, x, dims, keepdim, "&&=!")
+
+
+def truth(b, x, dims, keepdim, operator):
+    dims = dimensions(dims, x.rank)
+    result = reduced(b, x, dims, operator, lambda v: cast(v, "bool"))
+    return reshaped(b, rounded(b, result, b.out_dtype), keepdim, dims, x.rank)
+
+
+def variance_of(b, x, dims, dtype, correction):
+    """Mean and variance over `dims`, in the type torch computes in; the mean first, then the squares."""
+    own, count = opmath(dtype), count_of(x, dims)
+    refuse(count - correction <= 0, "the variance of too few")
+    mean_value = mean_of(b, x, dims, dtype)
+    its, _, kept = split_iterators(x.shape, dims)
+    apart = cast(x.at(its), own) - mean_value.at(kept)
+    var = b.sum(kept, apart * apart)
+    its = iterators(var.shape)
+    b.assign(var, its, var.at(its) / Literal(count - correction, own))
+    return mean_value, var
+
+
+@lowers("var.correction", "std.correction", "var_mean.correction")
+def variance(b, x, dims=None, correction=None, keepdim=False):
+    name = b.node.target.overloadpacket.__name__
+    dtype = x.dtype
+    dims = dimensions(dims, x.rank)
+    mean_value, var = variance_of(b, x, dims, dtype, 1 if correction is None else correction)
+    if name == "std":
+        its = iterators(var.shape)
+        b.assign(var, its, call("sqrt", var.at(its)))
+    var = reshaped(b, rounded(b, var, dtype), keepdim, dims, x.rank)
+    if name != "var_mean":
+        return var
+    return var, reshaped(b, rounded(b, mean_value, dtype), keepdim, dims, x.rank)
+
+
+@lowers("linalg_vector_norm")
+def vector_norm(b, x, ord=2, dims=None, keepdim=False, dtype=None):
+    dims = dimensions(dims, x.rank)
+    own = opmath(b.out_dtype)
+    refuse(ord not in (1, 2, math.inf), f"norm of order {ord}")
+    if ord == math.inf:
+        refuse(count_of(x, dims) == 0, "the extreme of nothing")
+        result = reduced(b, x, dims, "max=!", lambda v: call("abs", cast(v, own)))
+    elif ord == 1:
+        result = reduced(b, x, dims, "+=!", lambda v: call("abs", cast(v, own)))
+    else:
+        result = reduced(b, x, dims, "+=!", lambda v: cast(v, own) * cast(v, own))
+        its = iterators(result.shape)
+        b.assign(result, its, call("sqrt", result.at(its)))
+    return reshaped(b, rounded(b, result, b.out_dtype), keepdim, dims, x.rank)
+
+
+def first_place(b, x, dim, value, operator):
+    """The first place along `dim` where `x` holds `value`, or where it is NaN."""
+    its, _, kept = split_iterators(x.shape, [dim])
+    element = x.at(its)
+    found = element.eq(value.at(kept))
+    if x.dtype in FLOATS:
+        found = found | element.ne(element)
+    return b.define(kept, where(found, its[dim], Literal(x.shape[dim], "int64")), "min=!")
+
+
+def arg_extreme(operator, number_of_results):
+    def lowering(b, x, dim=None, keepdim=False):
+        refuse(x.dtype == "bool", "bool")
+        refuse(x.numel == 0, "the extreme of nothing")
+        rank = x.rank
+        if rank == 0 or dim is None:
+            x = b.reshape(x, (x.numel,))
+        at = 0 if dim is None or rank == 0 else dim % rank
+        value = reduced(b, x, [at], operator)
+        dims = list(range(rank)) if dim is None else [at] if rank else []
+        if number_of_results == 1:
+            return reshaped(b, first_place(b, x, at, value, operator), keepdim, dims, rank)
+        place = first_place(b, x, at, value, operator) if b.used(1) else None
+        return tuple(r and reshaped(b, r, keepdim and rank > 0, dims, rank) for r in (value, place))
+
+    return lowering
+
+
+lowers("argmax")(arg_extreme("max=!", 1))
+lowers("argmin")(arg_extreme("min=!", 1))
+lowers("max.dim")(arg_extreme("max=!", 2))
+lowers("min.dim")(arg_extreme("min=!", 2))
+
+
+@lowers("cumsum")
+def cumsum(b, x, dim, dtype=None):
+    if x.rank == 0:
+        return rounded(b, b.materialise(x), b.out_dtype)
+    dim %= x.rank
+    refuse(
+        x.shape[dim] > LONGEST_CUMULATIVE,
+        f"a running sum of more than {LONGEST_CUMULATIVE} elements costs their square",
+    )
+    own = opmath(b.out_dtype)
+    its = iterators(x.shape)
+    before = Index("u", x.shape[dim])
+    subscripts = [before if d == dim else i for d, i in enumerate(its)]
+    term = where(before <= its[dim], cast(x.at(subscripts), own), 0)
+    return rounded(b, b.sum(its, term, own), b.out_dtype)

@@ -1,0 +1,66 @@
+"""Which function lowers which operator of torch.
+
+A lowering takes the builder and the node's arguments, tensors being values, and returns the node's value (a tuple where
+there are several; None for one that nothing reads). It raises Decline, with a reason, for what it cannot do exactly.
+"""
+
+import torch
+
+from ..values import Decline, Value, iterators
+from ..expression import Expr, cast, literal
+
+aten = torch.ops.aten
+prims = torch.ops.prims
+
+LOWERINGS = {}
+VIEWS = set()
+"""Operators that compute nothing: a part of these alone stays with torch."""
+
+
+def lowers(*names, view=False):
+    """Registers a lowering for overloads named as "mm.default"; "mm" stands for "mm.default". A name torch lacks is left out."""
+
+    def register(function):
+        for name in names:
+            packet, _, overload = name.partition(".")
+            space = prims if packet.startswith("prims::") else aten
+            found = getattr(getattr(space, packet.removeprefix("prims::"), None), overload or "default", None)
+            if found is not None:
+                LOWERINGS[found] = function
+                if view:
+                    VIEWS.add(found)
+        return function
+
+    return register
+
+
+def broadcast(value, subscripts):
+    """The element of `value` that stands at `subscripts` of a shape it is broadcast to."""
+    lead = len(subscripts) - value.rank
+    return value.at([subscripts[lead + d] if n != 1 else literal(0, "int64") for d, n in enumerate(value.shape)])
+
+
+def operand(argument, subscripts, dtype) -> Expr:
+    """A tensor's element or a number, as `dtype`."""
+    if isinstance(argument, Value):
+        return cast(broadcast(argument, subscripts), dtype)
+    return literal(argument, dtype)
+
+
+def dimensions(dims, rank):
+    """Non-negative, sorted, without doubles; all of them for None and []."""
+    if dims is None or (isinstance(dims, (list, tuple)) and not dims):
+        return list(range(rank))
+    dims = [dims] if isinstance(dims, int) else dims
+    return sorted({d % rank if rank else 0 for d in dims}) if rank else []
+
+
+def split_iterators(shape, dims):
+    """All iterators of a shape, those over `dims` and the others."""
+    its = iterators(shape)
+    return its, [its[d] for d in dims], [its[d] for d in range(len(shape)) if d not in dims]
+
+
+def refuse(condition, reason):
+    if condition:
+        raise Decline(reason)

@@ -1,0 +1,225 @@
+"""A graph of torch as a program: its arguments, what its nodes became, and its results."""
+
+import dataclasses
+from typing import Dict, List, Optional
+
+import torch
+
+from .builder import Builder, Item, dtype_name
+from .lowering import LOWERINGS
+from .values import Decline, Formula, Tensor, Value, View
+
+_FRESH = {"clone", "lift_fresh_copy", "contiguous", "expand_copy"}
+"""View lowerings whose result is new memory in torch."""
+
+
+@dataclasses.dataclass
+class Result:
+    """One result of a graph: a value read from memory, or what is no tensor (None, a number)."""
+
+    value: object
+    node: Optional[torch.fx.Node] = None
+
+    @property
+    def is_tensor(self):
+        return isinstance(self.value, View)
+
+
+@dataclasses.dataclass
+class Program:
+    """`inputs` has a tensor for each placeholder, None for one that is no tensor; `constants` those of attributes."""
+
+    inputs: List[Optional[Tensor]]
+    constants: Dict[Tensor, torch.Tensor]
+    items: List[Item]
+    results: List[Result]
+
+
+def stored_order(fake):
+    """The dimensions of a fake tensor from the outermost in memory, None where it is not dense."""
+    order = sorted(range(fake.dim()), key=lambda d: -fake.stride(d) if fake.shape[d] != 1 else 0)
+    big = [d for d in order if fake.shape[d] != 1]
+    expected = 1
+    for d in reversed(big):
+        if fake.stride(d) != expected:
+            return None
+        expected *= fake.shape[d]
+    if big == sorted(big):
+        return tuple(range(fake.dim()))
+    return tuple(d for d in range(fake.dim()) if fake.shape[d] == 1) + tuple(big)
+
+
+def input_tensor(name, fake) -> Tensor:
+    """An argument that looks like `fake`; declines what the language has no tensor for."""
+    if not isinstance(fake, torch.Tensor):
+        raise Decline(f"'{name}' is no tensor")
+    if not all(isinstance(n, int) for n in (*fake.shape, *fake.stride())):
+        raise Decline(f"the sizes of '{name}' are symbols")
+    if (
+        fake.layout != torch.strided
+        or fake.is_quantized
+        or type(fake).__name__ not in ("FakeTensor", "Tensor", "Parameter", "FunctionalTensor")
+    ):
+        raise Decline(f"'{name}' is no plain tensor")
+    if fake.is_neg() or fake.is_conj():
+        raise Decline(f"'{name}' is a lazily negated or conjugated view")
+    return Tensor(name, dtype_name(fake.dtype), fake.shape)
+
+
+def _check(value, fake, number):
+    which = "" if number is None else f" {number}"
+    if not isinstance(value, Value):
+        raise Decline(f"its result{which} is not lowered")
+    if tuple(value.shape) != tuple(fake.shape) or value.dtype != dtype_name(fake.dtype):
+        raise Decline(
+            f"its result{which} would be {value.dtype}{list(value.shape)}, torch has {dtype_name(fake.dtype)}{list(fake.shape)}"
+        )
+
+
+def _store_like(value, fake, items):
+    """Lays a tensor that was just made out in memory as torch does, where no other shape of it exists."""
+    made = [t for item in items if not item.reshape for t in item.writes]
+    reshaped = [t for item in items if item.reshape for t in item.reshape]
+    if not isinstance(value, View) or value.tensor not in made or value.tensor in reshaped:
+        return
+    whole = value.shape == value.tensor.shape and all(row == ([(d, 1)], 0) for d, row in enumerate(value.rows))
+    order = stored_order(fake)
+    if whole and order:
+        value.tensor.order = order
+
+
+def lower_node(b: Builder, node, lookup):
+    """Lowers one node, given the values of its arguments; returns its value or a tuple of values. Declines."""
+    if not isinstance(node.target, torch._ops.OpOverload) or node.target not in LOWERINGS:
+        raise Decline("no text for it")
+    fakes = node.meta.get("val")
+    several = isinstance(fakes, (tuple, list))
+    for fake in fakes if several else [fakes]:
+        if fake is not None and not (isinstance(fake, torch.Tensor) and fake.numel() == 0):
+            input_tensor("its result", fake)
+            if fake.device.type != "cpu":
+                raise Decline("it is not on the CPU")
+    before = len(b.items)
+    b.begin(node, node.target.overloadpacket.__name__.lstrip("_"))
+    args = torch.fx.node.map_arg(node.args, lookup)
+    kwargs = torch.fx.node.map_arg(node.kwargs, lookup)
+    made = LOWERINGS[node.target](b, *args, **kwargs)
+    for number, (value, fake) in enumerate(zip(made, fakes) if several else [(made, fakes)]):
+        if value is None and several and not b.used(number):
+            continue
+        _check(value, fake, number if several else None)
+        _store_like(value, fake, b.items[before:])
+    return made
+
+
+def decline_reason(node) -> Optional[str]:
+    """Why the lowering does not take a node, None if it does; the node is judged alone."""
+
+    def stand_in(argument):
+        fake = argument.meta.get("val")
+        if isinstance(fake, (tuple, list)):
+            return [input_tensor(argument.name, f) for f in fake]
+        return View(input_tensor(argument.name, fake))
+
+    try:
+        lower_node(Builder(), node, stand_in)
+    except Decline as reason:
+        return str(reason)
+    except (
+        AssertionError,
+        ArithmeticError,
+        AttributeError,
+        IndexError,
+        KeyError,
+        TypeError,
+        ValueError,
+        StopIteration,
+    ) as error:
+        return f"its lowering failed: {type(error).__name__}: {error}"
+    return None
+
+
+def alias_root(node):
+    """The node whose memory `node` shows in torch: itself unless it is a view."""
+    from .lowering import VIEWS
+
+    while node.op == "call_function":
+        if (
+            node.target.__name__ == "getitem"
+            and isinstance(node.args[0].target, torch._ops.OpOverload)
+            and node.args[0].target in VIEWS
+        ):
+            node = node.args[0].args[0]
+        elif node.target in VIEWS and node.target.overloadpacket.__name__ not in _FRESH:
+            node = node.args[0]
+        else:
+            break
+    return node
+
+
+def _attribute(module, name):
+    for part in name.split("."):
+        module = getattr(module, part)
+    return module
+
+
+def lower_graph(module: torch.fx.GraphModule, whole_results=False) -> Program:
+    """The program of a graph all of whose nodes are lowered; with `whole_results` each result is a tensor of its own,
+    stored row by row. Declines."""
+    b, values, inputs, constants, results = Builder(), {}, [], {}, []
+    for node in module.graph.nodes:
+        if node.op == "placeholder":
+            fake = node.meta.get("val")
+            inputs.append(input_tensor(node.name, fake) if isinstance(fake, torch.Tensor) else None)
+            values[node] = View(inputs[-1]) if inputs[-1] else fake
+        elif node.op == "get_attr":
+            data = _attribute(module, node.target)
+            tensor = input_tensor(node.name, data)
+            constants[tensor] = data
+            values[node] = View(tensor)
+        elif node.op == "call_function" and node.target.__name__ == "getitem":
+            values[node] = values[node.args[0]][node.args[1]]
+        elif node.op == "call_function":
+            values[node] = lower_node(b, node, values.__getitem__)
+        elif node.op == "output":
+            results = _results(b, node.args[0], values, whole_results)
+    return Program(inputs, constants, b.items, results)
+
+
+def _is_whole(view):
+    rows = all(row == ([(d, 1)], 0) for d, row in enumerate(view.rows))
+    return rows and view.shape == view.tensor.shape and view.tensor.order == tuple(range(view.rank))
+
+
+def _results(b, nodes, values, whole):
+    """Results read from memory; those that would share memory where torch's do not are copied."""
+    results, owners = [], {}
+    nodes = nodes if isinstance(nodes, (tuple, list)) else [nodes]
+    for node in nodes:
+        if not isinstance(node, torch.fx.Node):
+            results.append(Result(node))
+            continue
+        value, root = values[node], alias_root(node)
+        if not isinstance(value, Value):
+            results.append(Result(value, node))
+            continue
+        b.begin(node, "copy")
+        if isinstance(value, Formula):
+            value = b.materialise(value)
+        memory = root_tensor(value.tensor)
+        is_input = not any(memory in item.writes for item in b.items)
+        if (is_input and root.op not in ("placeholder", "get_attr")) or owners.setdefault(memory, root) is not root:
+            value = b.materialise(value)
+        elif whole and (
+            is_input or not _is_whole(value) or value.tensor in [r.value.tensor for r in results if r.is_tensor]
+        ):
+            value = b.materialise(value)
+        results.append(Result(value, node))
+    return results
+
+
+def root_tensor(tensor: Tensor) -> Tensor:
+    """The tensor whose memory `tensor` is another shape of."""
+    while tensor.alias_of is not None:
+        tensor = tensor.alias_of
+    return tensor

@@ -1,0 +1,140 @@
+"""Programs as text of the language: a def for an item or for several, and the def of calls that is the whole."""
+
+import dataclasses
+import re
+from typing import List
+
+from . import expression
+from .builder import Item, Statement
+from .expression import Index, Load
+from .values import Tensor, View, digits, iterators
+
+RESERVED = set(
+    """def where in exists true false bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 float double half int byte
+    min max abs clamp relu fmin fmax select popcount isnan isinf exp exp2 exp10 expm1 log log2 log10 log1p logb pow sqrt rsqrt cbrt rcbrt hypot rhypot
+    norm3d norm4d rnorm3d rnorm4d fma sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh sinpi cospi ceil floor round trunc fabs fdim fmod
+    remainder copysign nextafter fdivide sigmoid silu gelu softplus erf erfc erfinv erfcinv erfcx normcdf normcdfinv lgamma tgamma j0 j1 y0 y1
+    cyl_bessel_i0 cyl_bessel_i1 main""".split()
+)
+
+
+@dataclasses.dataclass
+class Def:
+    """A def: `text` with the placeholder `{name}` for its name; equal defs have equal texts.
+
+    `params` and `returns` are the tensors of the program it reads and writes, in the order of the text.
+    """
+
+    kind: str
+    text: str
+    params: List[Tensor]
+    returns: List[Tensor]
+
+    def named(self, name):
+        return self.text.replace("{name}", name, 1)
+
+
+def _letters(count, first):
+    """`count` names: upper-case letters from `first` on, then numbered."""
+    alphabet = [chr(c) for c in range(ord(first), ord("X"))]
+    return [alphabet[k % len(alphabet)] + (str(k // len(alphabet)) if k >= len(alphabet) else "") for k in range(count)]
+
+
+def _declaration(tensor, name):
+    sizes = f"({','.join(map(str, tensor.stored_shape))})" if tensor.shape else ""
+    return f"{tensor.dtype}{sizes} {name}"
+
+
+def _bounded(statement: Statement, assigned) -> List[Index]:
+    """The iterators whose range the text must give, because no subscript that is an iterator alone does."""
+    known, partial = set(), set()
+    if statement.target in assigned:
+        known |= {i.name for i in statement.iterators}
+    for part, guarded in expression.walk(statement.value):
+        if not isinstance(part, Load):
+            continue
+        for size, subscript in zip(part.tensor.shape, part.subscripts):
+            if isinstance(subscript, Index):
+                exact = size == subscript.extent
+                (known if exact and not guarded else partial if not exact else set()).add(subscript.name)
+    return [i for i in [*statement.iterators, *statement.reduced] if i.name not in known or i.name in partial]
+
+
+def statement_text(statement: Statement, name_of, assigned) -> str:
+    """One statement; ranges are given where inference would not find them."""
+    target = statement.target
+    left = name_of(target)
+    if target.shape:
+        left += f"({','.join(statement.iterators[d].name for d in target.order)})"
+    ranges = ", ".join(f"{i.name} in 0:{i.extent}" for i in _bounded(statement, assigned))
+    text = f"{left} {statement.operator} {expression.to_text(statement.value, name_of)}"
+    return text + (f" where {ranges}" if ranges else "")
+
+
+def def_of(items: List[Item], needed, kind=None) -> Def:
+    """The def of some items; it returns what it writes of the tensors `needed` outside."""
+    written = list(dict.fromkeys(t for item in items for t in item.writes))
+    params = list(dict.fromkeys(t for item in items for t in item.reads if t not in written))
+    returns = [t for t in written if t in needed]
+    names = dict(zip(params, _letters(len(params), "A")))
+    names |= {t: "Y" + (str(k + 1) if k else "") for k, t in enumerate(returns)}
+    names |= {t: "T" + (str(k + 1) if k else "") for k, t in enumerate(t for t in written if t not in needed)}
+    taken = ", ".join(_declaration(t, names[t]) for t in params)
+    given = ", ".join(_declaration(t, names[t]) for t in returns)
+    lines, assigned = [], set()
+    for statement in (s for item in items for s in item.statements):
+        lines.append("    " + statement_text(statement, names.__getitem__, assigned))
+        assigned.add(statement.target)
+    text = f"def {{name}}({taken}) -> ({given}) {{\n" + "\n".join(lines) + "\n}\n"
+    return Def(kind or "_".join(dict.fromkeys(item.name for item in items)), text, params, returns)
+
+
+def reshape_def(item: Item) -> Def:
+    """The def that a second shape of a tensor's memory stands for."""
+    alias, source = item.reshape
+    plain = Tensor("A", source.dtype, source.stored_shape)
+    its = iterators(alias.shape)
+    target = Tensor("Y", alias.dtype, alias.shape)
+    value = View(plain).at(digits(its, alias.shape, plain.shape))
+    found = def_of([Item(item.node, "reshape", "", [Statement(target, its, "=", value)])], {target})
+    return Def("reshape", found.text, [source], [alias])
+
+
+class Names:
+    """Gives each thing a name of its own that the language takes."""
+
+    def __init__(self):
+        self.taken = set(RESERVED)
+
+    def fresh(self, wanted):
+        wanted = re.sub(r"\W+", "_", wanted).strip("_") or "t"
+        wanted = "t_" + wanted if wanted[0].isdigit() or wanted.startswith(("inf", "nan")) else wanted
+        name, number = wanted, 1
+        while name in self.taken:
+            number += 1
+            name = f"{wanted}_{number}"
+        self.taken.add(name)
+        return name
+
+
+def program_text(program, defs: List[Def], names_of_inputs=None) -> str:
+    """Defs, equal ones once, and `main`, which calls them in order; it takes the program's inputs, then its constants."""
+    names, known, parts = Names(), {}, []
+    for d in defs:
+        if d.text not in known:
+            known[d.text] = names.fresh(d.kind if d.kind not in RESERVED else d.kind + "_of")
+            parts.append(d.named(known[d.text]))
+    arguments = [t for t in [*program.inputs, *program.constants] if t is not None]
+    label = {t: names.fresh((names_of_inputs or {}).get(t, t.name)) for t in arguments}
+    for d in defs:
+        for t in d.returns:
+            label[t] = names.fresh(t.name)
+    returns = list(dict.fromkeys(r.value.tensor for r in program.results if r.is_tensor))
+    lines = []
+    for d in defs:
+        left = ", ".join(label[t] for t in d.returns)
+        left = f"({left})" if len(d.returns) > 1 else left
+        lines.append(f"    {left} = {known[d.text]}({', '.join(label[t] for t in d.params)});")
+    taken = ",\n         ".join(_declaration(t, label[t]) for t in arguments)
+    given = ", ".join(label[t] for t in returns)
+    return "\n".join(parts) + f"\ndef main({taken}) -> ({given}) {{\n" + "\n".join(lines) + "\n}\n"
