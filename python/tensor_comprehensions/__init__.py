@@ -59,3 +59,12 @@ __all__ = [
     "set_num_threads",
     "spec",
 ]
+
+
+def __getattr__(name):
+    """`tc.torch` is loaded when it is first named, so that torch stays optional."""
+    if name == "torch":
+        import importlib
+
+        return importlib.import_module(f"{__name__}.torch")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,364 @@
+"""`torch.compile(model, backend="tc")`.
+
+    Dynamo's graph -- AOTAutograd --> core ATen graphs -- partition --> parts of tc, the rest of torch
+
+Nothing here raises for a model that torch can run: what is not taken, or fails to compile, runs in torch.
+"""
+
+import json
+import logging
+import os
+import tempfile
+import threading
+import time
+import warnings
+
+import torch
+from torch._dynamo.backends.common import aot_autograd
+from torch._functorch.aot_autograd import make_boxed_func
+from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
+from torch.fx.passes.operator_support import OperatorSupportBase
+
+import tensor_comprehensions as tc
+
+from . import report as reporting
+from .decompositions import decompositions
+from .lowering import VIEWS
+from .program import decline_reason, lower_graph
+from .report import Part, Report, log
+from .runner import Compiler, PartFailed, Runner
+from .values import Decline
+
+MOST_SPECIALISATIONS = 16
+"""Shapes of one graph with symbolic sizes that are compiled; further ones run in torch, and a warning says so."""
+
+
+class _Support(OperatorSupportBase):
+    def __init__(self, reasons):
+        self.reasons = reasons
+
+    def is_node_supported(self, submodules, node):
+        return node.op == "call_function" and self.reasons.get(node, "") is None
+
+
+def _is_getitem(node):
+    return node.op == "call_function" and getattr(node.target, "__name__", "") == "getitem"
+
+
+def decline_reasons(module, refused):
+    """For each call of a graph why it is left to torch, None if it is taken. `refused` names nodes left before."""
+    reasons = {}
+    for node in module.graph.nodes:
+        if node.op != "call_function":
+            continue
+        if _is_getitem(node):
+            reasons[node] = reasons.get(node.args[0])
+        else:
+            reasons[node] = refused[node.name] if node.name in refused else decline_reason(node)
+    return reasons
+
+
+def _computes(node):
+    return not _is_getitem(node) and node.target not in VIEWS
+
+
+def partition(module, reasons):
+    """Puts the nodes that are taken into submodules "tc_0", ...; a part of views alone stays with torch."""
+    partitioner = CapabilityBasedPartitioner(module, _Support(reasons), allows_single_node_partition=True)
+    parts = [p for p in partitioner.propose_partitions() if any(_computes(n) for n in p.nodes)]
+    for p in parts:
+        _drop_orphans(p)
+    return partitioner.fuse_partitions([p for p in parts if p.nodes], prefix="tc_")
+
+
+def _drop_orphans(part):
+    """A result of several that a part shows outside must be picked by its getitem in the same part."""
+    for node in list(part.nodes):
+        if _is_getitem(node) and node.args[0] not in part.nodes:
+            part.remove_node(node)
+
+
+def flops_of(node) -> int:
+    """Floating-point operations of a node that torch runs: of products by their sizes, else one for each element."""
+    from torch.utils.flop_counter import flop_registry
+
+    fake = node.meta.get("val")
+    counter = flop_registry.get(getattr(node.target, "overloadpacket", None))
+    if counter is not None:
+        value_of = lambda n: n.meta.get("val")
+        args, kwargs = torch.fx.node.map_arg(node.args, value_of), torch.fx.node.map_arg(node.kwargs, value_of)
+        try:
+            return int(counter(*args, **kwargs, out_val=fake))
+        except Exception:
+            pass
+    fakes = [f for f in (fake if isinstance(fake, (tuple, list)) else [fake]) if isinstance(f, torch.Tensor)]
+    return sum(int(f.numel()) for f in fakes if f.is_floating_point())
+
+
+def write_bundle(failure: PartFailed) -> str:
+    """A folder with the text of a part, its tensors and the error, to be sent with a report."""
+    folder = tempfile.mkdtemp(prefix="tc_bundle.")
+    with open(os.path.join(folder, "part.tc"), "w", encoding="utf-8") as file:
+        file.write(failure.part.named("part"))
+    with open(os.path.join(folder, "specs.json"), "w", encoding="utf-8") as file:
+        specs = [{"shape": s.shape, "strides": s.strides, "dtype": s.dtype} for s in failure.specs]
+        json.dump({"specs": specs, "inputs": len(failure.part.params), "error": str(failure.error)}, file, indent=1)
+    return folder
+
+
+class _Guarded:
+    """A part of a graph as it is called: compiled, and torch's own where a run fails."""
+
+    def __init__(self, runner, fallback, single):
+        self.runner, self.fallback, self.single, self.told = runner, fallback, single, False
+
+    def __call__(self, *inputs):
+        try:
+            made = self.runner(inputs)
+        except tc.Error as error:
+            if not self.told:
+                self.told = True
+                warnings.warn(f"a part of a model compiled by tc failed and ran in torch: {error}", stacklevel=2)
+            return self.fallback(*inputs)
+        return made[0] if self.single else tuple(made)
+
+
+def _compile_submodule(submodule, compiler):
+    """The runner of a submodule all of whose nodes are taken. Raises PartFailed, Decline."""
+    program = lower_graph(submodule)
+    placeholders = [n.meta["val"] for n in submodule.graph.nodes if n.op == "placeholder"]
+    (output,) = [n for n in submodule.graph.nodes if n.op == "output"]
+    results = output.args[0] if isinstance(output.args[0], (tuple, list)) else [output.args[0]]
+    fakes = [r.meta.get("val") if isinstance(r, torch.fx.Node) else None for r in results]
+    return _Guarded(Runner(program, placeholders, compiler, fakes), submodule, results is not output.args[0])
+
+
+def compile_graph(module: torch.fx.GraphModule, kind: str, compiler: Compiler):
+    """A callable of the inputs of a core ATen graph with concrete sizes, and the report of it."""
+    started, refused, report = time.perf_counter(), {}, Report(kind)
+    while True:
+        copy = torch.fx.GraphModule(module, _copied(module.graph))
+        reasons = decline_reasons(copy, refused)
+        order = _random_nodes(copy)
+        split = partition(copy, reasons)
+        left = set(_random_nodes(split))
+        if _random_nodes(split) != [name for name in order if name in left]:
+            refused |= {
+                n.name: "taking it would reorder random numbers" for n in module.graph.nodes if n.op == "call_function"
+            }
+            continue
+        try:
+            compiled = {
+                name: _compile_submodule(sub, compiler)
+                for name, sub in split.named_children()
+                if name.startswith("tc_")
+            }
+            break
+        except PartFailed as failure:
+            path = write_bundle(failure)
+            report.bundles.append(path)
+            reason = f"its part failed to compile: {str(failure.error).splitlines()[0]}"
+            warnings.warn(f"{reason}; it runs in torch. To report it, send the folder {path}", stacklevel=2)
+            refused |= {item.node.name: reason for item in failure.items}
+    for name, guarded in compiled.items():
+        _report_part(report, guarded)
+        delattr(split, name)
+        setattr(split, name, _as_module(guarded))
+    _report_rest(report, split, reasons)
+    report.seconds = time.perf_counter() - started
+    reporting.keep(report)
+    return split, report
+
+
+def _copied(graph):
+    copy = torch.fx.Graph()
+    values = {}
+    result = copy.graph_copy(graph, values)
+    copy.output(result)
+    (output,) = [n for n in copy.nodes if n.op == "output"]
+    for old, new in values.items():
+        new.meta = dict(old.meta)
+        new.name = old.name
+    return copy
+
+
+class _as_module(torch.nn.Module):
+    def __init__(self, guarded):
+        super().__init__()
+        self.guarded = guarded
+        self.forward = guarded
+
+
+def _random_nodes(module):
+    tag = torch.Tag.nondeterministic_seeded
+    return [n.name for n in module.graph.nodes if isinstance(n.target, torch._ops.OpOverload) and tag in n.target.tags]
+
+
+def _report_part(report, guarded):
+    runner = guarded.runner
+    nodes = {}
+    for part, items, _ in runner.parts:
+        flops = sum(item.flops for item in items)
+        report.flops_taken += flops
+        names = tuple(dict.fromkeys(item.node.name for item in items))
+        report.parts.append(Part(part.named("part"), names, flops))
+    for node in guarded.fallback.graph.nodes:
+        if node.op == "call_function" and not _is_getitem(node):
+            report.taken.append((node.name, str(node.target)))
+
+
+def _report_rest(report, split, reasons):
+    why = {n.name: reason for n, reason in reasons.items()}
+    for node in split.graph.nodes:
+        if node.op != "call_function" or _is_getitem(node):
+            continue
+        view = isinstance(node.target, torch._ops.OpOverload) and node.target in VIEWS
+        reason = why.get(node.name) or ("a view beside no computation" if view else "taking it alone gains nothing")
+        report.left.append((node.name, str(node.target), reason))
+        report.flops_left += 0 if view else flops_of(node)
+
+
+def _has_symbols(module):
+    def concrete(value):
+        if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+            return False
+        return not isinstance(value, torch.Tensor) or all(isinstance(n, int) for n in (*value.shape, *value.stride()))
+
+    return any(
+        not concrete(v)
+        for n in module.graph.nodes
+        for v in (n.meta.get("val") if isinstance(n.meta.get("val"), (tuple, list)) else [n.meta.get("val")])
+    )
+
+
+def specialised(module, inputs):
+    """The graph with concrete sizes that `module`, whose sizes are symbols, is for these inputs."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    fake_mode = FakeTensorMode(allow_non_fake_inputs=True)
+    graph, values = torch.fx.Graph(), {}
+    with fake_mode:
+        _specialise(module, inputs, graph, values, fake_mode)
+    return torch.fx.GraphModule(module, graph)
+
+
+def _specialise(module, inputs, graph, values, fake_mode):
+    """Copies node by node: what is a number becomes a constant, what is a tensor is traced with its concrete size."""
+    given = iter(inputs)
+    numbers = {}
+
+    def new_args(args):
+        return torch.fx.node.map_arg(args, lambda n: numbers[n] if n in numbers else values[n])
+
+    def fake_args(args):
+        return torch.fx.node.map_arg(args, lambda n: numbers[n] if n in numbers else values[n].meta["val"])
+
+    for node in module.graph.nodes:
+        if node.op == "output":
+            graph.output(new_args(node.args[0]))
+            continue
+        if node.op == "call_function":
+            result = node.target(*fake_args(node.args), **fake_args(node.kwargs))
+            if isinstance(result, (int, float, bool)):
+                numbers[node] = result
+                continue
+            new = graph.call_function(node.target, new_args(node.args), new_args(node.kwargs))
+        elif node.op == "placeholder":
+            value = next(given)
+            new = graph.placeholder(node.name)
+            result = fake_mode.from_tensor(value) if isinstance(value, torch.Tensor) else value
+            if not isinstance(value, torch.Tensor):
+                numbers[node] = value
+        else:
+            new = graph.get_attr(node.target)
+            result = fake_mode.from_tensor(getattr(module, node.target))
+        new.name = node.name
+        new.meta = dict(node.meta, val=result)
+        values[node] = new
+
+
+class _Specialising:
+    """A graph with symbolic sizes: compiled for the sizes of each call, up to a limit."""
+
+    def __init__(self, module, kind, compiler):
+        self.module, self.kind, self.compiler = module, kind, compiler
+        self.known, self.lock = {}, threading.Lock()
+
+    def __call__(self, *inputs):
+        key = tuple((i.shape, i.stride()) if isinstance(i, torch.Tensor) else i for i in inputs)
+        found = self.known.get(key)
+        if found is None:
+            with self.lock:
+                found = self.known.get(key) or self._compile(key, inputs)
+        return found(*inputs)
+
+    def _compile(self, key, inputs):
+        if len(self.known) >= MOST_SPECIALISATIONS:
+            if len(self.known) == MOST_SPECIALISATIONS:
+                warnings.warn(
+                    f"tc compiled a graph for {MOST_SPECIALISATIONS} different shapes; further ones run in torch. "
+                    "Pad inputs to few shapes, or raise tensor_comprehensions.torch.dynamo.MOST_SPECIALISATIONS",
+                    stacklevel=3,
+                )
+            self.known.setdefault(key, self.module)
+            return self.module
+        try:
+            self.known[key] = compile_graph(specialised(self.module, inputs), self.kind, self.compiler)[0]
+        except Exception as error:  # a graph must not break
+            warnings.warn(f"a graph with symbolic sizes runs in torch: {type(error).__name__}: {error}", stacklevel=3)
+            self.known[key] = self.module
+        return self.known[key]
+
+
+def _compiler_of(kind, compiler):
+    def compile_it(module, example_inputs):
+        if _has_symbols(module):
+            return make_boxed_func(_Specialising(module, kind, compiler))
+        try:
+            return make_boxed_func(compile_graph(module, kind, compiler)[0])
+        except Exception as error:  # a model must not break
+            warnings.warn(f"tc does not take a graph, it runs in torch: {type(error).__name__}: {error}", stacklevel=2)
+            log.debug("not taken", exc_info=True)
+            return make_boxed_func(module.forward)
+
+    return compile_it
+
+
+_OPTIONS = ("target", "options", "cache", "time_limit", "memory_limit")
+
+
+def backend(module, example_inputs, mode=None, options=None, **unknown):
+    """The backend "tc" of torch.compile; `options` are those of `tc.compile`: target, options, cache, time_limit, memory_limit."""
+    options = dict(options or {})
+    wrong = [*(set(options) - set(_OPTIONS)), *unknown]
+    if wrong or mode not in (None, "default"):
+        raise tc.OptionsError(
+            f"the backend tc has no {', '.join(map(repr, wrong)) or f'mode {mode!r}'}; options: {', '.join(_OPTIONS)}"
+        )
+    compiler = _shared_compiler(options)
+    from torch._functorch.partitioners import min_cut_rematerialization_partition
+
+    return aot_autograd(
+        fw_compiler=_compiler_of("forward", compiler),
+        bw_compiler=_compiler_of("backward", compiler),
+        inference_compiler=_compiler_of("inference", compiler),
+        decompositions=decompositions(),
+        partition_fn=min_cut_rematerialization_partition,
+        keep_inference_input_mutations=False,
+    )(module, example_inputs)
+
+
+_compilers = {}
+
+
+def _shared_compiler(options):
+    key = tuple(sorted((k, str(v)) for k, v in options.items()))
+    return _compilers.setdefault(key, Compiler(**options))
+
+
+def _reset():
+    """Called by torch._dynamo.reset()."""
+    _compilers.clear()
+
+
+backend.reset = _reset

@@ -1,0 +1,128 @@
+"""`export(model, *args)`: the text of a model."""
+
+import re
+
+import torch
+
+import tensor_comprehensions as tc
+
+from .decompositions import decompositions
+from .dynamo import decline_reasons
+from .lowering import VIEWS
+from .program import lower_graph
+from .runner import Compiler, Runner
+from .text import def_of, program_text, reshape_def
+from .values import Decline
+
+
+class Exported:
+    """A model as a text of the language.
+
+    `text` has a def for each different operator of the model and `main`, which calls them. `parameters` are what `main`
+    takes besides the model's inputs, by name; its arguments stand in the order of `arguments`. Called with inputs like those
+    it was exported for, it runs and returns the list of the model's results.
+    """
+
+    def __init__(self, text, arguments, parameters, inputs, runner):
+        self.text, self.arguments, self.parameters = text, arguments, parameters
+        self._inputs, self._runner = inputs, runner
+
+    def in_order(self, *inputs):
+        """The tensors that `main` takes, in its order, for these inputs of the model."""
+        if len(inputs) != len(self._inputs):
+            raise tc.ArgumentError(f"the model takes {len(self._inputs)} tensors, {len(inputs)} were given")
+        given = {**self.parameters, **dict(zip(self._inputs, inputs))}
+        return [given[name] for name in self.arguments]
+
+    def __call__(self, *inputs):
+        return self._runner(self.in_order(*inputs))
+
+    def __str__(self):
+        return self.text
+
+    def __repr__(self):
+        defs = len(re.findall(r"^def ", self.text, re.M))
+        return f"<tensor_comprehensions.torch.Exported of {defs} defs, {len(self.arguments)} arguments>"
+
+
+def export(model: torch.nn.Module, *args, **kwargs) -> Exported:
+    """The text of `model` for inputs like `args` and `kwargs`, in the mode (`eval`, `train`) it is in.
+
+    Raises Decline, with every operator that has no text and why, where the whole model cannot be said.
+    """
+    with torch.no_grad():
+        program = torch.export.export(model, args, kwargs, strict=False).run_decompositions(decompositions())
+    module = program.graph_module
+    module.graph.eliminate_dead_code()
+    left = [f"{n.name} ({n.target}): {why}" for n, why in decline_reasons(module, {}).items() if why]
+    if left:
+        raise Decline("the model has operators without a text:\n  " + "\n  ".join(left))
+    names, parameters, inputs = _arguments(program)
+    _name_after_modules(module)
+    lowered = lower_graph(module, whole_results=True)
+    for tensor, data in lowered.constants.items():
+        parameters[tensor.name] = data
+    placeholders = [n for n in module.graph.nodes if n.op == "placeholder"]
+    for node, tensor in zip(placeholders, lowered.inputs):
+        if tensor is not None:
+            tensor.name = names[node.name]
+    text = _text(lowered)
+    fakes = [n.meta["val"] for n in placeholders]
+    (output,) = [n for n in module.graph.nodes if n.op == "output"]
+    results = [r.meta.get("val") if isinstance(r, torch.fx.Node) else None for r in output.args[0]]
+    arguments = [t.name for t in lowered.inputs if t is not None]
+    return Exported(text, arguments, parameters, inputs, Runner(lowered, fakes, Compiler(), results))
+
+
+def _arguments(program):
+    """Names of placeholders as the model has them, the tensors of parameters and buffers, names of the model's inputs."""
+    names, parameters, inputs = {}, {}, []
+    for spec in program.graph_signature.input_specs:
+        kind, own = spec.kind.name, spec.arg.name
+        if kind == "USER_INPUT":
+            names[own] = own
+            inputs.append(own)
+        else:
+            name = re.sub(r"\W+", "_", spec.target)
+            names[own] = name if not name[0].isdigit() else f"m{name}"
+            tensors = (
+                program.constants
+                if kind == "CONSTANT_TENSOR" or spec.target not in program.state_dict
+                else program.state_dict
+            )
+            parameters[names[own]] = tensors[spec.target].detach()
+    return names, parameters, inputs
+
+
+def _name_after_modules(module):
+    """Gives calls names from the modules they stand in: "layer1_0_conv1"."""
+    for node in module.graph.nodes:
+        stack = node.meta.get("nn_module_stack")
+        if node.op != "call_function" or not stack:
+            continue
+        path = list(stack.values())[-1][0]
+        path = re.sub(r"\W+", "_", path.rpartition("L['self'].")[2] if "L[" in path else path).strip("_")
+        if path:
+            node.meta["tc_name"] = path if not path[0].isdigit() else f"m{path}"
+
+
+def _kind(item):
+    """The name of an item's def: a copy that a view made necessary is a copy."""
+    return "copy" if item.node is not None and item.node.target in VIEWS else item.name
+
+
+def _text(lowered):
+    """Defs of the items, each returning what later items read, and `main`."""
+    readers = {t for item in lowered.items for t in item.reads} | {
+        r.value.tensor for r in lowered.results if r.is_tensor
+    }
+    defs = []
+    for item in lowered.items:
+        if not item.reshape and not set(item.writes) & readers:
+            continue
+        made = reshape_def(item) if item.reshape else def_of([item], readers, _kind(item))
+        base = item.node.meta.get("tc_name") or item.node.name if item.node is not None else item.name
+        for t in made.returns:
+            t.name = base if base not in (None, "") else t.name
+        defs.append(made)
+    return program_text(lowered, defs)

@@ -1,0 +1,82 @@
+"""What the backend took of a graph, what it left to torch, and why."""
+
+import dataclasses
+import logging
+import os
+from typing import List, Tuple
+
+log = logging.getLogger("tensor_comprehensions.torch")
+
+
+def _from_environment():
+    """`TC_LOGS=torch` or `TC_LOGS=all`: reports on standard error, without a line of Python."""
+    wanted = set(os.environ.get("TC_LOGS", "").replace("+", "").split(","))
+    if wanted & {"torch", "all"} and not log.handlers:
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("[tc] %(message)s"))
+        log.addHandler(handler)
+        log.setLevel(logging.INFO)
+
+
+_from_environment()
+
+
+@dataclasses.dataclass
+class Part:
+    """One part that is compiled: the text of its def, the nodes in it, floating-point operations of one run."""
+
+    text: str
+    nodes: Tuple[str, ...]
+    flops: int
+
+
+@dataclasses.dataclass
+class Report:
+    """One compiled graph. `kind` is "inference", "forward" or "backward"."""
+
+    kind: str
+    taken: List[Tuple[str, str]] = dataclasses.field(default_factory=list)
+    """(node, operator) that run in compiled parts; views cost nothing and are counted."""
+    left: List[Tuple[str, str, str]] = dataclasses.field(default_factory=list)
+    """(node, operator, reason) that torch runs."""
+    flops_taken: int = 0
+    flops_left: int = 0
+    parts: List[Part] = dataclasses.field(default_factory=list)
+    bundles: List[str] = dataclasses.field(default_factory=list)
+    """Folders with what is needed to report a part that failed to compile."""
+    seconds: float = 0.0
+    """From the graph to the runnable thing, compiling included."""
+
+    @property
+    def share(self) -> float:
+        """Share of floating-point operations in compiled parts; 1 where there are none."""
+        total = self.flops_taken + self.flops_left
+        return self.flops_taken / total if total else 1.0
+
+    def __str__(self):
+        lines = [
+            f"{self.kind}: {len(self.taken)} nodes in {len(self.parts)} parts, {len(self.left)} left to torch, "
+            f"{100 * self.share:.1f} % of floating-point work taken, {self.seconds:.2f} s"
+        ]
+        lines += [f"  left {node} ({target}): {reason}" for node, target, reason in self.left]
+        lines += [f"  a part failed to compile: {path}" for path in self.bundles]
+        return "\n".join(lines)
+
+
+_reports: List[Report] = []
+MOST_REPORTS = 256
+
+
+def keep(report: Report):
+    _reports.append(report)
+    del _reports[:-MOST_REPORTS]
+    log.info("%s", report)
+
+
+def reports() -> List[Report]:
+    """Reports of the graphs this process compiled, the oldest first; `reset` empties the list."""
+    return list(_reports)
+
+
+def reset():
+    _reports.clear()
