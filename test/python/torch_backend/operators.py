@@ -1,0 +1,201 @@
+"""Every operator the lowering claims, on torch's own sample inputs, against torch.
+
+    .venv/bin/python test/python/torch_backend/operators.py --samples 6 --write benchmarks/results/torch_operators.md
+
+A sample is traced to core ATen as the backend traces models; what the lowering takes of it is compiled and compared with torch
+in the same type. "left" counts samples of which nothing that computes is taken.
+"""
+
+import argparse
+import collections
+import dataclasses
+import math
+import sys
+import warnings
+
+import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.testing._internal.common_methods_invocations import op_db
+
+from tensor_comprehensions.torch import dynamo
+from tensor_comprehensions.torch.runner import Compiler
+
+DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.int32, torch.bool)
+TOLERANCE = {torch.float64: 1e-12, torch.float32: 2e-5, torch.bfloat16: 2e-2, torch.float16: 3e-3}
+"""Relative to the largest magnitude of the result, beside the same relative to each element: sums of at most some thousands
+of terms of torch's samples stay within a few hundred roundings of each type."""
+
+NOT_COMPARED = (
+    "empty",
+    "rand",
+    "normal",
+    "bernoulli",
+    "dropout",
+    "multinomial",
+    "uniform",
+    "exponential",
+    "cauchy",
+    "geometric",
+    "log_normal",
+    "new_empty",
+    "gaussian",
+)
+
+
+@dataclasses.dataclass
+class Row:
+    passed: int = 0
+    left: int = 0
+    failed: int = 0
+    notes: set = dataclasses.field(default_factory=set)
+
+
+def tensors_of(tree):
+    return [leaf for leaf in torch.utils._pytree.tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
+
+
+def close(ours, theirs):
+    """Whether two results agree, and by how much they do not."""
+    if (
+        ours.shape != theirs.shape
+        or ours.dtype != theirs.dtype
+        or (ours.numel() and ours.stride() != theirs.stride() and ours.numel() > 1)
+    ):
+        return (
+            False,
+            f"{ours.dtype}{list(ours.shape)} strides {ours.stride()} for {theirs.dtype}{list(theirs.shape)} strides {theirs.stride()}",
+        )
+    if not theirs.is_floating_point():
+        return bool(torch.equal(ours, theirs)), "other integers"
+    limit = TOLERANCE[theirs.dtype]
+    a, b = ours.double(), theirs.double()
+    finite = b.isfinite()
+    if not torch.equal(a.isnan(), b.isnan()) or not torch.equal(a[~finite & ~b.isnan()], b[~finite & ~b.isnan()]):
+        return False, "other infinities or NaNs"
+    size = b[finite].abs().max().item() if finite.any() else 0.0
+    gap = (a[finite] - b[finite]).abs()
+    return bool((gap <= limit * (b[finite].abs() + size)).all()), (
+        f"off by {gap.max().item() / (size or 1):.1e}" if gap.numel() else ""
+    )
+
+
+def run_sample(function, sample, compiler):
+    """("passed"|"left"|"failed", note) of one sample."""
+    leaves, tree = torch.utils._pytree.tree_flatten((sample.input, sample.args, sample.kwargs))
+    places = [k for k, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
+    if not places:
+        return "left", "no tensor"
+
+    def call(*tensors):
+        filled = list(leaves)
+        for k, tensor in zip(places, tensors):
+            filled[k] = tensor
+        first, args, kwargs = torch.utils._pytree.tree_unflatten(filled, tree)
+        return tensors_of(function(first, *args, **kwargs))
+
+    given = [leaves[k].detach() for k in places]
+    with torch.no_grad():
+        theirs = call(*[t.clone() if t.is_contiguous() else t for t in given])
+        traced = make_fx(
+            torch.func.functionalize(call),
+            decomposition_table=dynamo.decompositions(),
+            tracing_mode="fake",
+            _allow_non_fake_inputs=True,
+        )(*given)
+        traced.graph.eliminate_dead_code()
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            compiled, report = dynamo.compile_graph(traced, "inference", compiler)
+            if report.bundles:
+                return "failed", f"does not compile: {[str(w.message) for w in told][:1]}"
+            if not report.parts:
+                return "left", report.left[0][2] if report.left else "views alone"
+            ours = compiled(*given)
+        if told:
+            return "failed", str(told[0].message)
+    for a, b in zip(ours, theirs):
+        good, note = close(a, b)
+        if not good:
+            return "failed", note
+    return "passed", ""
+
+
+def run_operator(info, dtype, samples, compiler):
+    row = Row()
+    for k, sample in enumerate(info.sample_inputs("cpu", dtype, requires_grad=False)):
+        if k >= samples:
+            break
+        try:
+            verdict, note = run_sample(info.op, sample, compiler)
+        except Exception as error:  # tracing is torch's: what it cannot trace is not claimed
+            verdict, note = "left", f"not traced: {type(error).__name__} {str(error)[:100]}"
+        setattr(row, verdict, getattr(row, verdict) + 1)
+        if note:
+            row.notes.add(f"{verdict}: {note.splitlines()[0][:160]}")
+    return row
+
+
+def operators(pattern=""):
+    """The entries of torch's table that are compared, by name."""
+    for info in op_db:
+        name = info.name + (f".{info.variant_test_name}" if info.variant_test_name else "")
+        if pattern in name and not any(word in name for word in NOT_COMPARED):
+            yield name, info
+
+
+def table(rows):
+    lines = [
+        "| operator | " + " | ".join(str(d).rpartition(".")[2] for d in DTYPES) + " |",
+        "|---|" + "---|" * len(DTYPES),
+    ]
+    for name, cells in rows.items():
+        texts = [
+            f"{c.passed}/{c.passed + c.failed}" + (f" +{c.left}" if c.left else "") if c else ""
+            for c in (cells.get(d) for d in DTYPES)
+        ]
+        lines.append(f"| {name} | " + " | ".join(texts) + " |")
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--samples", type=int, default=6)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--dtypes", default="")
+    parser.add_argument("--write")
+    options = parser.parse_args()
+    compiler, rows = Compiler(cache=False), {}
+    for name, info in operators(options.only):
+        for dtype in DTYPES:
+            if (
+                dtype not in info.supported_dtypes("cpu")
+                or options.dtypes
+                and str(dtype).rpartition(".")[2] not in options.dtypes.split(",")
+            ):
+                continue
+            torch.manual_seed(0)
+            row = run_operator(info, dtype, options.samples, compiler)
+            if row.passed or row.failed:
+                rows.setdefault(name, {})[dtype] = row
+            for note in sorted(row.notes):
+                if note.startswith("failed") or options.only:
+                    print(name, dtype, note, flush=True)
+    total = collections.Counter()
+    for cells in rows.values():
+        for cell in cells.values():
+            total.update(passed=cell.passed, failed=cell.failed, left=cell.left)
+    print(f"{len(rows)} operators, samples: {dict(total)}")
+    if options.write:
+        with open(options.write, "w", encoding="utf-8") as file:
+            file.write(
+                "# Operators of torch that the backend `tc` takes\n\nPassed of compared samples (at most "
+                f"{options.samples} of torch's own for each type); `+n`: samples left to torch whole. {total['passed']} of "
+                f"{total['passed'] + total['failed']} pass.\nMade by `test/python/torch_backend/operators.py`.\n\n"
+                + table(rows)
+                + "\n"
+            )
+    return 1 if total["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
