@@ -7,6 +7,7 @@
 
 #include "bindings.h"
 #include "tc/base/error.h"
+#include "tc/base/plain_text.h"
 #include "tc/base/str.h"
 
 namespace py = pybind11;
@@ -42,7 +43,7 @@ PyObject* type_of(const Error& error) {
 /// Sets the Python error for \p error, with its diagnostics.
 void set_error(const Error& error) {
   auto type = py::reinterpret_borrow<py::object>(type_of(error));
-  py::object instance = type(py::str(error.what(), std::string(error.what()).size()));
+  py::object instance = type(py::str(plain_text(error.what())));
   instance.attr("diagnostics") = py::cast(error.diagnostics());
   PyErr_SetObject(type.ptr(), instance.ptr());
 }

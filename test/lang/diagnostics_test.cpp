@@ -27,6 +27,17 @@ TEST(Diagnostics, RendersPlacesAndLabels) {
             "   = help: do it\n");
 }
 
+TEST(Diagnostics, NothingOfATextCommandsATerminal) {
+  const std::string text = "# \x1b[2J\r\nA \x1b[1m b \xff\r\n";
+  const Diagnostic d = render({.code = "TC999", .range = {15, 19}, .message = "m"}, text, "x\x1b]0;.tc");
+  EXPECT_EQ(d.rendered,
+            "error[TC999]: m\n"
+            "  --> x\\x1b]0;.tc:2:8\n"
+            "   |\n"
+            " 2 | A \\x1b[1m b \\xff\n"
+            "   |           ^^^^^^\n");
+}
+
 TEST(Diagnostics, PlacesOutsideTheTextAreClamped) {
   EXPECT_EQ(render({.code = "TC999", .range = {100, 200}, .message = "m"}, "a\nb", "x").line, 2);
   EXPECT_EQ(render({.code = "TC999", .range = {-5, -1}, .message = "m"}, "", "x").column, 1);

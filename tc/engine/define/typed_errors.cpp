@@ -3,9 +3,11 @@
 #include <cxxabi.h>
 
 #include <new>
+#include <string_view>
 #include <system_error>
 
 #include "tc/base/error.h"
+#include "tc/base/plain_text.h"
 #include "tc/base/str.h"
 #include "tc/halide_bridge/lower/program.h"
 #include "tc/polyhedral/core/isl.h"
@@ -73,7 +75,7 @@ std::string reproduction_of(const std::string& text, std::span<const TensorSpec>
   if (!target.empty()) out << "tensors:";
   for (const auto& tensor : tensors) out << " " << tensor << ";";
   if (!target.empty()) out << "\n";
-  out << "text:\n" << text.substr(0, most_text);
+  out << "text:\n" << plain_text(std::string_view(text).substr(0, most_text));
   if (text.size() > most_text) out << "\n... " << text.size() - most_text << " bytes more";
   return out.str();
 }

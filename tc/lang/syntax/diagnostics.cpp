@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "tc/base/plain_text.h"
 #include "tc/base/str.h"
 
 namespace tc::lang {
@@ -20,6 +21,7 @@ Position locate(std::string_view text, int offset) {
   const std::size_t before = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
   position.line_begin = before == std::string_view::npos ? 0 : before + 1;
   position.line_end = std::min(text.find('\n', at), text.size());
+  if (position.line_end > position.line_begin && text[position.line_end - 1] == '\r') --position.line_end;
   position.column = 1 + static_cast<int>(at - position.line_begin);
   return position;
 }
@@ -42,12 +44,11 @@ struct Mark {
 
 /// \p mark drawn under the line of the text that begins at \p position's line.
 std::string underline(std::string_view text, const Position& position, const Mark& mark) {
-  const std::string_view before = text.substr(position.line_begin, static_cast<std::size_t>(position.column - 1));
-  const std::size_t begin = position.line_begin + before.size();
+  const std::string before = plain_text(text.substr(position.line_begin, static_cast<std::size_t>(position.column - 1)));
+  const std::size_t begin = position.line_begin + static_cast<std::size_t>(position.column - 1);
   const std::size_t end =
       std::clamp(static_cast<std::size_t>(std::max(mark.range.end, 0)), begin, std::max(begin, position.line_end));
-  std::size_t width = 0;
-  for (std::size_t i = begin; i < end; ++i) width += is_continuation_byte(text[i]) ? 0 : 1;
+  const std::size_t width = blanks(plain_text(text.substr(begin, end - begin))).size();
   return blanks(before) + std::string(std::max<std::size_t>(width, 1), mark.sign) +
          (mark.label.empty() ? "" : " " + mark.label);
 }
@@ -64,8 +65,7 @@ std::string snippet(std::string_view text, const std::vector<Mark>& marks) {
     if (std::find(drawn.begin(), drawn.end(), position.line) != drawn.end()) continue;
     drawn.push_back(position.line);
     const std::string number = std::to_string(position.line);
-    std::string line(text.substr(position.line_begin, position.line_end - position.line_begin));
-    if (!line.empty() && line.back() == '\r') line.pop_back();
+    const auto line = plain_text(text.substr(position.line_begin, position.line_end - position.line_begin));
     out += str(" ", std::string(gutter - number.size(), ' '), number, " | ", line, "\n");
     for (const auto& other : marks) {
       const Position at = locate(text, other.range.begin);
@@ -107,7 +107,7 @@ Diagnostic render(const Report& report, std::string_view text, std::string_view 
   const std::string lines = snippet(text, marks);
   const std::string pad(lines.find('|') - 1, ' ');
   std::string out = str(report.is_error ? "error" : "warning", "[", report.code, "]: ", report.message, "\n");
-  out += str(pad, "--> ", name, ":", position.line, ":", position.column, "\n", lines);
+  out += str(pad, "--> ", plain_text(name), ":", position.line, ":", position.column, "\n", lines);
   if (!report.note.empty()) out += str(pad, " = note: ", report.note, "\n");
   if (!report.help.empty()) out += str(pad, " = help: ", report.help, "\n");
   return {report.code, position.line, position.column, report.message, out, report.is_error};
