@@ -115,7 +115,7 @@ class Runner:
         self._compile(compiler)
         self._plan_workspace()
         self._fixed_inputs = [
-            (k, self._slots[t], f.shape, f.stride())
+            (k, self._slots[t], f.shape, f.stride(), f.dtype)
             for k, (t, f) in enumerate(zip(program.inputs, fakes))
             if t is not None
         ]
@@ -273,7 +273,7 @@ class Runner:
                     return self._run(inputs, slots)
             return self._run(inputs, slots)
         finally:
-            for _, slot, _, _ in self._fixed_inputs:
+            for _, slot, *_ in self._fixed_inputs:
                 slots[slot] = None
             for slot, _, _ in self._shown_slots:
                 slots[slot] = None
@@ -281,10 +281,10 @@ class Runner:
                 self._idle.append(slots)
 
     def _run(self, inputs, slots):
-        for k, slot, shape, strides in self._fixed_inputs:
+        for k, slot, shape, strides, dtype in self._fixed_inputs:
             given = inputs[k]
-            if given.stride() != strides:
-                given = torch.empty_strided(shape, strides, dtype=given.dtype).copy_(given)
+            if given.stride() != strides or given.dtype is not dtype:
+                given = torch.empty_strided(shape, strides, dtype=dtype).copy_(given)
             slots[slot] = given
         for slot, shape, dtype in self._shown_slots:
             slots[slot] = torch.empty(shape, dtype=dtype)

@@ -82,6 +82,8 @@ def close(ours, theirs):
 def run_sample(function, sample, compiler):
     """("passed"|"left"|"failed", note) of one sample."""
     leaves, tree = torch.utils._pytree.tree_flatten((sample.input, sample.args, sample.kwargs))
+    if getattr(sample, "kwargs", {}).get("dropout_p"):
+        return "left", "random numbers"
     places = [k for k, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
     if not places:
         return "left", "no tensor"
@@ -164,6 +166,8 @@ def main():
     parser.add_argument("--dtypes", default="")
     parser.add_argument("--write")
     options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
     compiler, rows = Compiler(cache=False), {}
     for name, info in operators(options.only):
         for dtype in DTYPES:

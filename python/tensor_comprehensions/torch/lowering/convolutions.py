@@ -90,6 +90,14 @@ def _without(value, index):
 
 def convolved_transposed(b, x, weight, stride, pad, dilation, groups, out_space):
     """The transposed convolution without bias: each place gathers from the positions that reach it."""
+    strided = all(s > 1 for s in stride) and all(d == 1 for d in dilation)
+    whole = all(n % s == 0 and k >= s for n, s, k in zip(out_space, stride, weight.shape[2:]))
+    form = _transposed_by_phases if strided and whole else _transposed_by_guards
+    return form(b, x, weight, stride, pad, dilation, groups, out_space)
+
+
+def _transposed_by_guards(b, x, weight, stride, pad, dilation, groups, out_space):
+    """Every place looks at all elements of the window and takes those that a position meets."""
     count, own = len(out_space), opmath(x.dtype)
     channels, outputs = x.shape[1] // groups, weight.shape[1]
     n, g, f, c = Index("n", x.shape[0]), Index("g", groups), Index("f", outputs), Index("c", channels)
@@ -103,6 +111,61 @@ def convolved_transposed(b, x, weight, stride, pad, dilation, groups, out_space)
     element = x.at([n, g * channels + c, *positions] if groups > 1 else [n, c, *positions])
     factor = weight.at([g * channels + c, f, *window] if groups > 1 else [c, f, *window])
     return grouped_sum(b, n, g, f, space, guarded(conditions, cast(element, own) * cast(factor, own)), groups, outputs)
+
+
+def _phase(stride, pad):
+    """(r + pad) / stride and (r + pad) % stride as functions of r in [0, stride), without quotients where they have none."""
+    if pad % stride == 0:
+        return lambda r: Literal(pad // stride, "int64"), lambda r: r
+    if stride == 2:
+        return lambda r: r + (pad - 1) // 2, lambda r: 1 - r
+    return lambda r: (r + pad) / stride, lambda r: (r + pad) % stride
+
+
+def _transposed_by_phases(b, x, weight, stride, pad, dilation, groups, out_space):
+    """Places s*h + r of one remainder r meet every s-th element of the window: a plain convolution for each r.
+
+    x is padded and the window filled up to a multiple of s; the phases are interleaved at the end.
+    """
+    count, own = len(out_space), opmath(x.dtype)
+    channels, outputs = x.shape[1] // groups, weight.shape[1]
+    taps = [-(-weight.shape[2 + d] // stride[d]) for d in range(count)]
+    low = [min(0, pad[d] // stride[d] - taps[d] + 1) for d in range(count)]
+    high = [
+        max(x.shape[2 + d], out_space[d] // stride[d] + (stride[d] - 1 + pad[d]) // stride[d]) for d in range(count)
+    ]
+    x = filled_up(b, x, low, high)
+    weight = filled_up(b, weight, [0] * count, [t * s for t, s in zip(taps, stride)])
+    n, g, f, c = Index("n", x.shape[0]), Index("g", groups), Index("f", outputs), Index("c", channels)
+    space = [Index(SPACE[d], out_space[d] // stride[d]) for d in range(count)]
+    window = [Index(WINDOW[d], taps[d]) for d in range(count)]
+    phase = [Index("stu"[d], stride[d]) for d in range(count)]
+    shift = [_phase(stride[d], pad[d]) for d in range(count)]
+    places = [space[d] + shift[d][0](phase[d]) - window[d] - low[d] for d in range(count)]
+    inside = [window[d] * stride[d] + shift[d][1](phase[d]) for d in range(count)]
+    element = x.at([n, g * channels + c, *places] if groups > 1 else [n, c, *places])
+    factor = weight.at([g * channels + c, f, *inside] if groups > 1 else [c, f, *inside])
+    lead = [n, g, f] if groups > 1 else [n, f]
+    phases = b.sum([*phase, *lead, *space], cast(element, own) * cast(factor, own))
+    woven = [i for pair in zip(space, phase) for i in pair]
+    result = b.define([*lead, *woven], phases.at([*phase, *lead, *space]))
+    return b.reshape(result, [n.extent, groups * outputs, *out_space])
+
+
+def filled_up(b, value, low, high):
+    """`value` with zeros around its last dimensions, which then run from `low` to `high`."""
+    count = len(low)
+    shape = [*value.shape[: value.rank - count], *[h - l for l, h in zip(low, high)]]
+    if tuple(shape) == tuple(value.shape):
+        return value
+    its, conditions = iterators(shape), []
+    subscripts = list(its)
+    for k in range(count):
+        d = value.rank - count + k
+        subscripts[d] = its[d] + low[k]
+        conditions += [subscripts[d] >= 0] if low[k] < 0 else []
+        conditions += [subscripts[d] < value.shape[d]] if high[k] > value.shape[d] else []
+    return b.define(its, guarded(conditions, value.at(subscripts)))
 
 
 def add_bias(b, result, bias):

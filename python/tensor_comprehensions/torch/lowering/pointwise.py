@@ -216,8 +216,8 @@ def _extreme(function, of_bool):
 
 pointwise("maximum")(_extreme("max", lambda p, q: p | q))
 pointwise("minimum")(_extreme("min", lambda p, q: p & q))
-pointwise("fmax", arity=2)(lambda p, q: call("fmax" if is_float(p) else "max", p, q))
-pointwise("fmin", arity=2)(lambda p, q: call("fmin" if is_float(p) else "min", p, q))
+pointwise("fmax", arity=2)(lambda p, q: _extreme("fmax" if is_float(p) else "max", lambda a, b: a | b)(p, q))
+pointwise("fmin", arity=2)(lambda p, q: _extreme("fmin" if is_float(p) else "min", lambda a, b: a & b)(p, q))
 
 _COMPARE = {
     "eq": lambda x, y: x.eq(y),
@@ -274,6 +274,7 @@ def masked_fill(b, x, mask, value):
 
 def _limit(value, low, high):
     """As torch: a NaN stays, and `high` wins where the limits cross."""
+    refuse(value.dtype == "bool", "bool")
     value = value if low is None else call("max", value, low)
     return value if high is None else call("min", value, high)
 

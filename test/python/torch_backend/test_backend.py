@@ -1,0 +1,220 @@
+"""What the backend promises beside right numbers: what it tells, what it does when things fail, random numbers, shapes, threads."""
+
+import logging
+import os
+import threading
+
+import pytest
+import torch
+
+import tensor_comprehensions as tc
+import tensor_comprehensions.torch as tct
+from tensor_comprehensions.torch import dynamo
+from tensor_comprehensions.torch.runner import Compiler, plan
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    torch._dynamo.reset()
+    tct.reset()
+
+
+def chain(x, w):
+    return torch.relu(x @ w).sum(-1)
+
+
+X, W = torch.arange(12.0).reshape(3, 4) - 6, torch.arange(8.0).reshape(4, 2) - 3
+
+
+def test_the_name_is_known_to_torch():
+    assert "tc" in torch._dynamo.list_backends(exclude_tags=())
+    assert tc.torch is tct
+
+
+def test_what_the_language_has_no_text_for_runs_in_torch_and_is_told(caplog):
+    def model(x):
+        return torch.sort(x * 2 + 1).values.exp() / 3
+
+    x = torch.tensor([3.0, 1.0, 2.0])
+    with caplog.at_level(logging.INFO, "tensor_comprehensions.torch"):
+        assert torch.allclose(torch.compile(model, backend="tc")(x), model(x))
+    (report,) = tct.reports()
+    assert [(target, why) for _, target, why in report.left] == [("aten.sort.default", "no text for it")]
+    assert len(report.parts) == 2 and len(report.taken) == 4
+    assert "1 left to torch" in caplog.text and "aten.sort.default" in caplog.text
+
+
+def test_a_reason_says_why():
+    def model(x, i):
+        return x.cumsum(0) + (i & 3)
+
+    torch.compile(model, backend="tc")(torch.randn(2000), torch.arange(2000))
+    reasons = {target: why for _, target, why in tct.reports()[0].left}
+    assert "costs their square" in reasons["aten.cumsum.default"]
+    assert "bits of integers" in reasons["aten.bitwise_and.Scalar"]
+
+
+class Refusing(Compiler):
+    """Refuses parts whose text holds a word."""
+
+    def __init__(self, word):
+        super().__init__(cache=False)
+        self.word = word
+
+    def compile(self, text, inputs, outputs):
+        if self.word in text:
+            raise tc.ResourceError("the compiler took too long")
+        return super().compile(text, inputs, outputs)
+
+
+def test_a_part_that_fails_to_compile_runs_in_torch(monkeypatch):
+    monkeypatch.setattr(dynamo, "_shared_compiler", lambda options: Refusing("* B("))
+    with pytest.warns(UserWarning, match="failed to compile: the compiler took too long.*runs in torch"):
+        result = torch.compile(lambda x, w: torch.exp(chain(x, w) / 9) + 1, backend="tc")(X, W)
+    assert torch.allclose(result, torch.exp(chain(X, W) / 9) + 1)
+    (report,) = tct.reports()
+    assert report.parts and report.bundles and any("failed to compile" in why for _, _, why in report.left)
+    assert set(os.listdir(report.bundles[0])) == {"part.tc", "specs.json"}
+    with open(os.path.join(report.bundles[0], "part.tc"), encoding="utf-8") as file:
+        assert tc.define(file.read()).part
+
+
+def test_a_part_that_fails_at_run_time_runs_in_torch(monkeypatch):
+    class Failing(Compiler):
+        def compile(self, text, inputs, outputs):
+            def run(*tensors, out):
+                raise tc.DeviceError("it went wrong")
+
+            return run
+
+    monkeypatch.setattr(dynamo, "_shared_compiler", lambda options: Failing())
+    with pytest.warns(UserWarning, match="ran in torch: it went wrong"):
+        result = torch.compile(chain, backend="tc")(X, W)
+    assert torch.equal(result, chain(X, W))
+
+
+def test_an_index_outside_is_torchs_own_error():
+    table = torch.nn.Embedding(5, 3)
+    compiled = torch.compile(table, backend="tc")
+    with torch.no_grad():
+        assert torch.equal(compiled(torch.tensor([4, 0])), table(torch.tensor([4, 0])))
+        with pytest.warns(UserWarning, match="ran in torch"), pytest.raises(IndexError, match="out of range"):
+            compiled(torch.tensor([5, 0]))
+
+
+def test_eight_threads_call_one_model():
+    model = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.Tanh(), torch.nn.Linear(32, 4), torch.nn.Softmax(-1))
+    compiled = torch.compile(model, backend="tc")
+    inputs = [torch.randn(5, 16) for _ in range(8)]
+    with torch.no_grad():
+        compiled(inputs[0])
+        expected = [model(x) for x in inputs]
+    wrong = []
+
+    def work(k):
+        with torch.no_grad():
+            for _ in range(50):
+                if not torch.allclose(compiled(inputs[k]), expected[k], atol=1e-6):
+                    wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert not wrong
+
+
+def test_results_of_two_calls_share_no_memory():
+    compiled = torch.compile(lambda x: (x * 2, (x * 2).t()), backend="tc")
+    first, turned = compiled(X)
+    second, _ = compiled(X + 1)
+    assert torch.equal(first, X * 2) and torch.equal(turned, (X * 2).t()) and torch.equal(second, X * 2 + 2)
+
+
+def test_an_argument_is_not_given_back_as_a_result():
+    compiled = torch.compile(lambda x: (x.clone(), torch.flip(x, [0]), x.view(4, 3)), backend="tc")
+    copied, flipped, view = compiled(X)
+    assert copied.data_ptr() != X.data_ptr() and view.data_ptr() == X.data_ptr()
+    assert torch.equal(copied, X) and torch.equal(flipped, X.flip(0)) and torch.equal(view, X.view(4, 3))
+
+
+def test_arguments_are_changed_as_torch_changes_them():
+    def model(x, total):
+        total += x.sum(0)
+        return x * total
+
+    ours, theirs = torch.ones(4), torch.ones(4)
+    assert torch.equal(torch.compile(model, backend="tc")(X, ours), model(X, theirs)) and torch.equal(ours, theirs)
+
+
+def test_strides_are_torchs():
+    convolution = torch.nn.Conv2d(3, 4, 3).to(memory_format=torch.channels_last)
+    x = torch.randn(2, 3, 8, 8).to(memory_format=torch.channels_last)
+    for model in (
+        convolution,
+        lambda x: x.permute(0, 2, 3, 1) * 2,
+        lambda x: x.sum(1, keepdim=True).expand(-1, 3, -1, -1),
+    ):
+        torch._dynamo.reset()
+        with torch.no_grad():
+            ours, theirs = torch.compile(model, backend="tc")(x), model(x)
+        assert ours.stride() == theirs.stride() and torch.allclose(ours, theirs, atol=1e-5)
+
+
+def test_shapes_that_change():
+    compiled = torch.compile(chain, backend="tc")
+    for rows in (3, 5, 7, 5, 9, 1):
+        x = torch.arange(4.0 * rows).reshape(rows, 4) - 6
+        assert torch.equal(compiled(x, W), chain(x, W))
+    assert len(tct.reports()) == 5
+
+
+def test_many_shapes_end_in_torch_and_say_so(monkeypatch):
+    monkeypatch.setattr(dynamo, "MOST_SPECIALISATIONS", 2)
+    compiled = torch.compile(chain, backend="tc", dynamic=True)
+    with pytest.warns(UserWarning, match="2 different shapes; further ones run in torch"):
+        for rows in (5, 6, 7, 8, 9):
+            x = torch.arange(4.0 * rows).reshape(rows, 4) - 6
+            assert torch.equal(compiled(x, W), chain(x, W))
+    assert len(tct.reports()) == 2
+
+
+def test_random_numbers_are_torchs():
+    def model(x):
+        return torch.nn.functional.dropout(x * 2, 0.5) + torch.rand_like(x) + torch.nn.functional.dropout(x, 0.25)
+
+    torch.manual_seed(3)
+    expected, after = model(X), torch.rand(1)
+    torch.manual_seed(3)
+    ours = torch.compile(model, backend="tc")(X)
+    assert torch.allclose(ours, expected) and torch.equal(torch.rand(1), after)
+
+
+def test_second_calls_compile_nothing():
+    compiled = torch.compile(chain, backend="tc")
+    compiled(X, W)
+    compiled(X + 1, W)
+    assert len(tct.reports()) == 1
+
+
+def test_unknown_options_are_refused():
+    with pytest.raises(Exception, match="the backend tc has no 'speed'"):
+        torch.compile(chain, backend="tc", options={"speed": 11})(X, W)
+
+
+def test_equal_parts_are_compiled_once():
+    layers = torch.nn.Sequential(*[torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU()) for _ in range(6)])
+    with torch.no_grad():
+        torch.compile(layers, backend="tc")(torch.randn(4, 8))
+    (report,) = tct.reports()
+    assert len(report.parts) == 6 and len({part.text for part in report.parts}) == 1
+
+
+def test_tensors_that_live_together_share_no_bytes():
+    lives = {k: (k // 2, k // 2 + k % 3, 100 + 7 * k) for k in range(40)}
+    offsets, size = plan(lives)
+    for a in lives:
+        assert offsets[a] + lives[a][2] <= size
+        for b in lives:
+            together = a != b and lives[a][0] <= lives[b][1] and lives[b][0] <= lives[a][1]
+            assert not together or offsets[a] + lives[a][2] <= offsets[b] or offsets[b] + lives[b][2] <= offsets[a]
+    assert size < sum(s for _, _, s in lives.values()) / 3
