@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "tc/base/contains.h"
+#include "tc/base/count_product.h"
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/map_cpu/pack.h"
@@ -101,7 +102,7 @@ class ColumnChooser {
 
   std::int64_t extent(const std::vector<int>& members) const {
     return std::accumulate(members.begin(), members.end(), std::int64_t{1},
-                           [&](auto product, int m) { return product * cluster_.members[m].extent(); });
+                           [&](auto product, int m) { return count_product(product, cluster_.members[m].extent()); });
   }
 
   /// The reduction of the cluster with lanes along an outer member.
@@ -116,8 +117,9 @@ class ColumnChooser {
         continue;
       std::int64_t inner = 1, work = 1;
       auto box = polyhedral::box(candidate.domain);
-      for (const auto& loop : entry.inner) inner *= loop.iterator < 0 ? 0 : box[loop.iterator].extent();
-      for (const auto& interval : box) work *= interval.extent();
+      for (const auto& loop : entry.inner)
+        inner = count_product(inner, loop.iterator < 0 ? 0 : box[loop.iterator].extent());
+      for (const auto& interval : box) work = count_product(work, interval.extent());
       if (inner == 0 || work < most) continue;
       most = work;
       entry_ = &entry;
@@ -150,7 +152,7 @@ class ColumnChooser {
     bool contiguous = true;
     for (auto member = members.rbegin(); member != members.rend(); ++member) {
       contiguous = contiguous && stride(access, *member) == next;
-      next *= cluster_.members[*member].extent();
+      next = count_product(next, cluster_.members[*member].extent());
     }
     if (contiguous) return INT64_MAX;
     if (members.size() == 1) return lanes_;

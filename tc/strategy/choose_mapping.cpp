@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tc/base/contains.h"
+#include "tc/base/count_product.h"
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/schedule/gather_coincident.h"
@@ -35,7 +36,7 @@ constexpr std::int64_t widest_window = 7;
 std::int64_t instances(const Scop& scop, const std::string& id) {
   std::int64_t result = 1;
   for (const auto& interval : polyhedral::box(scop.statement(id).domain))
-    result *= std::max<std::int64_t>(interval.extent(), 0);
+    result = count_product(result, std::max<std::int64_t>(interval.extent(), 0));
   return result;
 }
 
@@ -103,7 +104,8 @@ class Chooser {
     if (!options_.promote || entry.id != heaviest_.id || !is_reduction(entry)) return result;
     auto box = polyhedral::box(statement(entry).domain);
     for (const auto& loop : entry.inner)
-      if (loop.iterator >= 0) result.reduced *= std::max<std::int64_t>(1, box[loop.iterator].extent());
+      if (loop.iterator >= 0)
+        result.reduced = count_product(result.reduced, std::max<std::int64_t>(1, box[loop.iterator].extent()));
     if (!options_.pack || !options_.tile.empty() || !(cluster_.permutable || cluster_.members.size() == 1))
       return result;
     for (std::size_t i = 0; i < statement(entry).reads.size(); ++i)
@@ -305,7 +307,7 @@ class Chooser {
 
   std::int64_t total_work() const {
     std::int64_t result = 0;
-    for (auto work : work_) result += work;
+    for (auto work : work_) result = std::min(result + work, most_counted);
     return result;
   }
   std::int64_t trips(std::size_t member) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tc/base/contains.h"
+#include "tc/base/count_product.h"
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/map_cpu/pack.h"
 #include "tc/strategy/parallel_work.h"
@@ -87,7 +88,8 @@ std::int64_t reuse(const polyhedral::Scop& scop, const polyhedral::ClusterView& 
     if (polyhedral::touches(scop.statement(other.id).write, name)) return 0;
   std::int64_t result = 1;
   for (std::size_t i = 0; i < cluster.members.size(); ++i)
-    if (entry.outer[i] >= 0 && !contains(used, entry.outer[i])) result *= cluster.members[i].extent();
+    if (entry.outer[i] >= 0 && !contains(used, entry.outer[i]))
+      result = count_product(result, cluster.members[i].extent());
   return result;
 }
 
@@ -133,11 +135,12 @@ bool row_copy_pays(const ReductionView& view, const PackMapping& pack) {
   if (view.matrices && !contiguous_along_steps(view, pack.read)) return true;
   if (lies_far_apart(view, pack.read, view.rows)) return true;
   auto uses = ceil_div(view.in_block(view.columns), view.points(view.columns)),
-       size = view.in_block(view.rows) * view.depth() * view.element_bytes;
+       size = count_product(view.in_block(view.rows), view.depth() * view.element_bytes);
   for (int member : view.others()) {
     bool below = member != view.mapping.outermost && !contains(view.mapping.above, member);
     auto block = std::max<std::int64_t>(view.mapping.members[member].block, 1);
-    (view.indexes(pack.read, member) ? size : uses) *= below ? view.extent(member) : block;
+    auto& grows = view.indexes(pack.read, member) ? size : uses;
+    grows = count_product(grows, below ? view.extent(member) : block);
   }
   return uses >= least_row_uses && size <= view.near_bytes();
 }

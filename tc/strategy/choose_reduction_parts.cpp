@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "tc/base/contains.h"
+#include "tc/base/count_product.h"
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/instances.h"
 #include "tc/strategy/parallel_work.h"
@@ -46,10 +47,10 @@ class PartChooser {
         kept_(polyhedral::kept_dimensions(statement)) {
     for (std::size_t i = 0; i < box_.size(); ++i)
       if (int iterator = static_cast<int>(i); contains(kept_, iterator))
-        results_ *= extent(iterator);
+        results_ = count_product(results_, extent(iterator));
       else if (extent(iterator) > 1)
         reduced_.push_back(iterator);
-    for (int i : reduced_) reduction_ *= extent(i);
+    for (int i : reduced_) reduction_ = count_product(reduction_, extent(i));
     std::stable_sort(reduced_.begin(), reduced_.end(), [&](int a, int b) { return farthest(a) > farthest(b); });
   }
 
@@ -121,7 +122,7 @@ class PartChooser {
     }
     if (row == 0) row = results_ < grid_.warp ? longest : 1;
     auto lanes = options_.reduce_in_block ? std::min(row, row_threads) : 1;
-    return {results_ * lanes, reduction_ / lanes, 16, 1024};
+    return {count_product(results_, lanes), reduction_ / lanes, 16, 1024};
   }
 
   /// Does the reduction share its loops with other work, which would be taken apart?
@@ -131,17 +132,18 @@ class PartChooser {
       bool here = false;
       for (const auto& entry : cluster.statements) {
         std::int64_t work = 1;
-        for (const auto& range : polyhedral::box(scop_.statement(entry.id).domain)) work *= range.extent();
+        for (const auto& range : polyhedral::box(scop_.statement(entry.id).domain))
+          work = count_product(work, range.extent());
         here = here || entry.id == statement_.id;
-        if (entry.id != statement_.id) others += work;
+        if (entry.id != statement_.id) others = std::min(others + work, most_counted);
       }
-      if (here) return 16 * others > results_ * reduction_;
+      if (here) return 16 * others > count_product(results_, reduction_);
     }
     return false;
   }
 
   std::int64_t parts_for_threads() const {
-    auto work = results_ * reduction_;
+    auto work = count_product(results_, reduction_);
     if (results_ > tasks / 8 || work < tasks * task_work || is_fused()) return 1;
     return tasks / results_;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tc/base/contains.h"
+#include "tc/base/count_product.h"
 #include "tc/strategy/parallel_work.h"
 
 namespace tc::strategy {
@@ -13,7 +14,7 @@ constexpr double far_element = 6;
 
 std::int64_t instances(const ReductionView& view) {
   auto result = view.volume;
-  for (const auto& member : view.cluster.members) result *= member.extent();
+  for (const auto& member : view.cluster.members) result = count_product(result, member.extent());
   return result;
 }
 

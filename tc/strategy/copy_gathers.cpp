@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tc/base/contains.h"
+#include "tc/base/count_product.h"
 #include "tc/base/dtype.h"
 #include "tc/polyhedral/core/indirect_reads.h"
 #include "tc/polyhedral/core/instances.h"
@@ -83,7 +84,7 @@ class GatherCopies {
   }
   std::int64_t product(const std::vector<int>& iterators) const {
     std::int64_t result = 1;
-    for (int i : iterators) result *= tile(i);
+    for (int i : iterators) result = count_product(result, tile(i));
     return result;
   }
   std::vector<int> all_iterators() const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tc/base/contains.h"
+#include "tc/base/count_product.h"
 #include "tc/base/dtype.h"
 #include "tc/polyhedral/core/indirect_reads.h"
 #include "tc/polyhedral/core/instances.h"
@@ -105,16 +106,17 @@ class ContractionTiler {
   /// The largest tile of which there are enough for the processors.
   bool choose_tile() {
     std::int64_t reduction = 1;
-    for (int i : reduced_) reduction *= extent(i);
+    for (int i : reduced_) reduction = count_product(reduction, extent(i));
     if (reduction < 8) return false;
     std::int64_t others = 1;
     for (std::size_t i = 0; i < cluster_.members.size(); ++i)
-      if (static_cast<int>(i) != rows_ && static_cast<int>(i) != columns_) others *= cluster_.members[i].extent();
+      if (static_cast<int>(i) != rows_ && static_cast<int>(i) != columns_)
+        others = count_product(others, cluster_.members[i].extent());
     auto rows = cluster_.members[rows_].extent(), columns = cluster_.members[columns_].extent();
     for (std::int64_t size : {128, 64, 32}) {
       auto each_row = options_.register_tile.size() == 2 ? options_.register_tile[0] : size / 16;
       auto each_column = options_.register_tile.size() == 2 ? options_.register_tile[1] : size / 16;
-      auto count = others * ((rows + size - 1) / size) * ((columns + size - 1) / size);
+      auto count = count_product(others, count_product((rows + size - 1) / size, (columns + size - 1) / size));
       auto half = size > 32 ? size / 2 + 1 : size / 2;
       bool wasteful = rows < half || columns < half;
       bool given = !options_.register_tile.empty();
@@ -289,7 +291,7 @@ class ContractionTiler {
     auto size = options_.reduction_block > 0 ? options_.reduction_block : block_size;
     std::int64_t below = 1;
     for (int i : reduced_)
-      if (i != longest) below *= extent(i);
+      if (i != longest) below = count_product(below, extent(i));
     while (options_.reduction_block == 0 && size > shortest_block && size * below > 4 * block_size) size /= 2;
     if (extent(longest) > size && ranges_.at(longest).min % size == 0) result_.blocks = {update().id, longest, size};
   }

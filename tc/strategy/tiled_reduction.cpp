@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tc/base/contains.h"
+#include "tc/base/count_product.h"
 #include "tc/polyhedral/map_cpu/pack.h"
 
 namespace tc::strategy {
@@ -25,7 +26,7 @@ ReductionView::ReductionView(const polyhedral::Scop& scop, const polyhedral::Clu
       matrices(mapping.dot.of_matrices()) {
   for (const auto& loop : entry.inner) {
     reduced.push_back(loop.iterator);
-    volume *= loop.iterator >= 0 ? box[loop.iterator].extent() : 1;
+    volume = count_product(volume, loop.iterator >= 0 ? box[loop.iterator].extent() : 1);
   }
   const auto& element = matrices ? statement.reads.at(0) : statement.write;
   element_bytes = byte_size(scop.tensor(polyhedral::range_name(element.relation)).type);
@@ -50,7 +51,7 @@ std::int64_t ReductionView::stride(int read, int iterator) const {
 std::int64_t ReductionView::bytes(int read) const {
   const auto& tensor = scop.tensor(polyhedral::range_name(statement.reads[read].relation));
   std::int64_t result = byte_size(tensor.type);
-  for (auto size : tensor.extent) result *= size;
+  for (auto size : tensor.extent) result = count_product(result, size);
   return result;
 }
 
@@ -70,7 +71,7 @@ bool ReductionView::indexes_copy(int member, bool below_blocks) const {
 
 std::int64_t ReductionView::depth() const {
   const auto& cut = mapping.reduction;
-  return cut.iterator < 0 ? volume : volume / box[cut.iterator].extent() * cut.size;
+  return cut.iterator < 0 ? volume : std::max<std::int64_t>(volume / box[cut.iterator].extent(), 1) * cut.size;
 }
 
 std::int64_t ReductionView::iterations_in(std::int64_t bytes) const {

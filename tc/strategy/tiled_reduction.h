@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "tc/base/count_product.h"
 #include "tc/base/target.h"
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/options.h"
@@ -64,7 +65,7 @@ struct ReductionView {
   std::int64_t near_bytes() const { return target.l2_bytes / 2; }
   std::int64_t far_bytes() const { return target.l3_bytes / 2 / target.cores; }
   /// What a copy of all rows or all columns, \p member, takes.
-  std::int64_t bytes_of_all(int member) const { return extent(member) * volume * element_bytes; }
+  std::int64_t bytes_of_all(int member) const { return count_product(extent(member), volume * element_bytes); }
   /// Rows or columns of a block that takes \p bytes, at least one.
   std::int64_t iterations_in(std::int64_t bytes) const;
 };

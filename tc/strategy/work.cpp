@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "tc/base/count_product.h"
 #include "tc/base/str.h"
 
 namespace tc::strategy {
@@ -32,8 +33,11 @@ Work one(Count kind) {
 }
 
 /// \p work, \p times times.
+/// Operations of one kind that a statement is said to have, at most: their sums fit 64 bits.
+constexpr std::int64_t most_operations = std::int64_t{1} << 56;
+
 Work repeated(Work work, std::int64_t times) {
-  for (const auto& [name, kind] : kinds()) work.*kind *= times;
+  for (const auto& [name, kind] : kinds()) work.*kind = count_product(work.*kind, times, most_operations);
   return work;
 }
 
@@ -159,7 +163,8 @@ Work count_work(const lang::Def& def, const lang::Ranges& ranges, const lang::Si
     if (!assignment) continue;
     std::int64_t points = 1;
     for (const auto& [name, range] : ranges.statements[i])
-      points *= std::max<std::int64_t>(lang::evaluate_box({range}, sizes)[0].extent, 0);
+      points = count_product(points, std::max<std::int64_t>(lang::evaluate_box({range}, sizes)[0].extent, 0),
+                             most_operations);
     auto once = count_work(assignment->rhs);
     if (assignment->reduction)
       once = once + of_reduction(*assignment->reduction, def.tensors.at(assignment->target).type);

@@ -47,6 +47,22 @@ TEST_F(ChooseMapping, FewRowsLeaveTheThreadsToColumns) {
   EXPECT_EQ(choose(pointwise(1, 1 << 20)), "parallel 1, blocks 0x16384, points 1x16, S: i1 x16\n");
 }
 
+/// As many instances as 64 bits do not count are no reason to run on one thread.
+TEST_F(ChooseMapping, EndlessSumsRunOnThreads) {
+  auto scop = ScopBuilder(context())
+                  .input("A", {64, 8})
+                  .output("C", {64, 64})
+                  .accumulate("S[i, j, l, m, k] : 0 <= i, j < 64 and 0 <= l, m < 4294967296 and 0 <= k < 8", "C[i, j]",
+                              {"A[i, k]", "A[j, k]"})
+                  .scop();
+  scop.schedule = schedule(
+      R"({domain: "{ S[i, j, l, m, k] : 0 <= i, j < 64 and 0 <= l, m < 4294967296 and 0 <= k < 8 }", child: {
+      schedule: "[{ S[i, j, l, m, k] -> [(i)] }, { S[i, j, l, m, k] -> [(j)] }]", permutable: 1, coincident: [1, 1],
+      child: { schedule: "[{ S[i, j, l, m, k] -> [(l)] }, { S[i, j, l, m, k] -> [(m)] }, { S[i, j, l, m, k] -> [(k)] }]",
+      permutable: 1 }}})");
+  EXPECT_NE(choose(scop).find("parallel"), std::string::npos) << choose(scop);
+}
+
 TEST_F(ChooseMapping, OptionsRestrict) {
   EXPECT_EQ(choose(pointwise(64, 20000), {.parallel = false}), "points 1x16, S: i1 x16\n");
   EXPECT_EQ(choose(pointwise(64, 20000), {.vectorise = false}), "parallel 0\n");

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tc/base/contains.h"
+#include "tc/base/count_product.h"
 
 namespace tc::polyhedral {
 namespace {
@@ -35,7 +36,7 @@ std::int64_t iterations(const StatementGraph& graph, const Rows& rows) {
     std::int64_t extent = 0;
     for (const auto& [statement, term] : row.terms)
       extent = std::max(extent, graph.nodes[statement].extent[term.iterator]);
-    product *= extent;
+    product = count_product(product, extent);
   }
   return product;
 }
