@@ -5,6 +5,7 @@
 #include <set>
 
 #include "tc/options/mapping_options.h"
+#include "tc/polyhedral/core/cluster_view.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/scop_builder.h"
 #include "test/support/scops.h"
@@ -36,6 +37,24 @@ child:
     - filter: "{ S2[m, n] }"
     - filter: "{ S3[m, n] }"
 )");
+}
+
+/// A chain of statements as long as one likes shares loops in parts, unless all that can be fused is asked for.
+TEST_F(ScheduleTest, LongChainsAreFusedInParts) {
+  constexpr int count = 130;
+  auto builder = ScopBuilder(context()).input("T0", {8});
+  for (int i = 0; i < count; ++i) builder.output(str("T", i + 1), {8});
+  for (int i = 0; i < count; ++i)
+    builder.statement(str("S", i, "[x] : 0 <= x < 8"), str("T", i + 1, "[x]"), {str("T", i, "[x]")});
+  auto scop = builder.scop();
+  auto sizes = [&](const std::string& options) {
+    scop.schedule = schedule_of(scop, options);
+    std::vector<std::size_t> result;
+    for (const auto& cluster : cluster_views(scop)) result.push_back(cluster.statements.size());
+    return result;
+  };
+  EXPECT_EQ(sizes(""), (std::vector<std::size_t>{64, 64, 2}));
+  EXPECT_EQ(sizes("fusion=max"), (std::vector<std::size_t>{count}));
 }
 
 TEST_F(ScheduleTest, SoftmaxSharesItsRows) {

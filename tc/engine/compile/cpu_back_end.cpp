@@ -43,9 +43,14 @@ void collapse_loops(CompileState& state, std::size_t index) {
 }
 
 std::string names_of(const polyhedral::ClusterView& cluster) {
+  constexpr std::size_t most = 8;
   std::vector<std::string> names;
-  for (const auto& entry : cluster.statements) names.push_back(entry.id);
-  return join(names);
+  for (const auto& entry : cluster.statements) {
+    if (names.size() == most) break;
+    names.push_back(entry.id);
+  }
+  auto count = cluster.statements.size();
+  return join(names) + (count > most ? str(" and ", count - most, " more") : "");
 }
 
 /// Maps each cluster with a quota of its own.

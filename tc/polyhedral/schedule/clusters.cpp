@@ -8,6 +8,10 @@
 namespace tc::polyhedral {
 namespace {
 
+/// Statements of a cluster, where the user does not ask for all that can be fused. What one keeps in registers and local
+/// buffers is worth more than what passes to the next; and no part of the compiler takes long for it.
+constexpr std::size_t most_fused = 64;
+
 /// Iterations of the shared members below which a unit does not give up members of its own.
 constexpr std::int64_t kEnoughIterations = 32;
 
@@ -122,7 +126,10 @@ std::vector<Cluster> Clustering::fuse(const std::vector<Unit>& units, const Free
 
 bool Clustering::join(Cluster& cluster, const Unit& unit, const Free& free) const {
   if (options_.fusion == FusionStrategy::Min) return false;
-  if (options_.fusion == FusionStrategy::Preserve3Coincident && !share_data(cluster.statements(), unit)) return false;
+  if (options_.fusion == FusionStrategy::Preserve3Coincident) {
+    if (cluster.statements().size() + unit.size() > most_fused) return false;
+    if (!share_data(cluster.statements(), unit)) return false;
+  }
   Cluster fused = cluster;
   fused.units.push_back(unit);
   fused.rows = rows_of(fused, free);
