@@ -95,9 +95,9 @@ def flops_of(node) -> int:
     return sum(int(f.numel()) for f in fakes if f.is_floating_point())
 
 
-def write_bundle(failure: PartFailed) -> str:
+def write_reproducer(failure: PartFailed) -> str:
     """A folder with the text of a part, its tensors and the error, to be sent with a report."""
-    folder = tempfile.mkdtemp(prefix="tc_bundle.")
+    folder = tempfile.mkdtemp(prefix="tc_reproducer.")
     with open(os.path.join(folder, "part.tc"), "w", encoding="utf-8") as file:
         file.write(failure.part.named("part"))
     with open(os.path.join(folder, "specs.json"), "w", encoding="utf-8") as file:
@@ -155,8 +155,8 @@ def compile_graph(module: torch.fx.GraphModule, kind: str, compiler: Compiler):
             }
             break
         except PartFailed as failure:
-            path = write_bundle(failure)
-            report.bundles.append(path)
+            path = write_reproducer(failure)
+            report.reproducers.append(path)
             reason = f"its part failed to compile: {str(failure.error).splitlines()[0]}"
             warnings.warn(f"{reason}; it runs in torch. To report it, send the folder {path}", stacklevel=2)
             refused |= {item.node.name: reason for item in failure.items}

@@ -42,7 +42,7 @@ class Report:
     flops_taken: int = 0
     flops_left: int = 0
     parts: List[Part] = dataclasses.field(default_factory=list)
-    bundles: List[str] = dataclasses.field(default_factory=list)
+    reproducers: List[str] = dataclasses.field(default_factory=list)
     """Folders with what is needed to report a part that failed to compile."""
     seconds: float = 0.0
     """From the graph to the runnable thing, compiling included."""
@@ -59,7 +59,7 @@ class Report:
             f"{100 * self.share:.1f} % of floating-point work taken, {self.seconds:.2f} s"
         ]
         lines += [f"  left {node} ({target}): {reason}" for node, target, reason in self.left]
-        lines += [f"  a part failed to compile: {path}" for path in self.bundles]
+        lines += [f"  a part failed to compile: {path}" for path in self.reproducers]
         return "\n".join(lines)
 
 

@@ -6,7 +6,7 @@ from typing import List
 
 from . import expression
 from .builder import Item, Statement
-from .expression import Index, Load
+from .expression import Index, Literal, Load
 from .values import Tensor, View, digits, iterators
 
 RESERVED = set(
@@ -34,15 +34,49 @@ class Def:
         return self.text.replace("{name}", name, 1)
 
 
-def _letters(count, first):
-    """`count` names: upper-case letters from `first` on, then numbered."""
-    alphabet = [chr(c) for c in range(ord(first), ord("X"))]
+def _letters(count, first, taken=()):
+    """`count` names: upper-case letters from `first` on that are not `taken`, then numbered."""
+    alphabet = [chr(c) for c in range(ord(first), ord("T")) if chr(c) not in taken]
     return [alphabet[k % len(alphabet)] + (str(k // len(alphabet)) if k >= len(alphabet) else "") for k in range(count)]
 
 
-def _declaration(tensor, name):
-    sizes = f"({','.join(map(str, tensor.stored_shape))})" if tensor.shape else ""
-    return f"{tensor.dtype}{sizes} {name}"
+def _declaration(tensor, name, sizes=None):
+    sizes = sizes.get(tensor) if sizes else None
+    stored = [sizes[d] for d in tensor.order] if sizes else tensor.stored_shape
+    return f"{tensor.dtype}{'(' + ','.join(map(str, stored)) + ')' if tensor.shape else ''} {name}"
+
+
+def _names_of_sizes(statements, params, returns):
+    """Names of sizes for each tensor, after the iterators: {A: ["M", "K"]}; None where the text holds for these sizes only.
+
+    It holds for all where each dimension is subscripted by one iterator alone, everywhere the same, no number stands in it, and
+    each size is a parameter's.
+    """
+    sizes, extents = {}, {}
+    for statement in statements:
+        accesses = [(statement.target, statement.iterators)]
+        for part, _ in expression.walk(statement.value):
+            if isinstance(part, Load):
+                accesses.append((part.tensor, part.subscripts))
+            elif isinstance(part, Literal) and part.dtype not in expression.FLOATS or _is_count(part):
+                return None
+        for tensor, subscripts in accesses:
+            if not all(
+                isinstance(s, Index) and s.extent == n and len(s.name) == 1 for s, n in zip(subscripts, tensor.shape)
+            ):
+                return None
+            names = [s.name.upper() for s in subscripts]
+            if sizes.setdefault(tensor, names) != names:
+                return None
+            if any(extents.setdefault(s.name, s.extent) != s.extent for s in subscripts):
+                return None
+    known = {name for t in params for name in sizes[t]}
+    return sizes if all(name in known for t in returns for name in sizes[t]) else None
+
+
+def _is_count(part):
+    """Whether a number may be how many elements a mean is over: then it belongs to these sizes."""
+    return isinstance(part, Literal) and 2 < abs(part.value) < 2**62 and part.value == int(part.value)
 
 
 def _bounded(statement: Statement, assigned) -> List[Index]:
@@ -76,13 +110,16 @@ def def_of(items: List[Item], needed, kind=None) -> Def:
     written = list(dict.fromkeys(t for item in items for t in item.writes))
     params = list(dict.fromkeys(t for item in items for t in item.reads if t not in written))
     returns = [t for t in written if t in needed]
-    names = dict(zip(params, _letters(len(params), "A")))
+    statements = [s for item in items for s in item.statements]
+    sizes = _names_of_sizes(statements, params, returns)
+    taken = {name for of_tensor in (sizes or {}).values() for name in of_tensor}
+    names = dict(zip(params, _letters(len(params), "A", taken)))
     names |= {t: "Y" + (str(k + 1) if k else "") for k, t in enumerate(returns)}
     names |= {t: "T" + (str(k + 1) if k else "") for k, t in enumerate(t for t in written if t not in needed)}
-    taken = ", ".join(_declaration(t, names[t]) for t in params)
-    given = ", ".join(_declaration(t, names[t]) for t in returns)
+    taken = ", ".join(_declaration(t, names[t], sizes) for t in params)
+    given = ", ".join(_declaration(t, names[t], sizes) for t in returns)
     lines, assigned = [], set()
-    for statement in (s for item in items for s in item.statements):
+    for statement in statements:
         lines.append("    " + statement_text(statement, names.__getitem__, assigned))
         assigned.add(statement.target)
     text = f"def {{name}}({taken}) -> ({given}) {{\n" + "\n".join(lines) + "\n}\n"

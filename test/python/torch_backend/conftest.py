@@ -1,4 +1,9 @@
+import pathlib
+import sys
+
 import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "benchmarks"))
 
 
 @pytest.fixture(autouse=True)

@@ -108,7 +108,7 @@ def run_sample(function, sample, compiler):
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             compiled, report = dynamo.compile_graph(traced, "inference", compiler)
-            if report.bundles:
+            if report.reproducers:
                 return "failed", f"does not compile: {[str(w.message) for w in told][:1]}"
             if not report.parts:
                 return "left", report.left[0][2] if report.left else "views alone"

@@ -73,9 +73,9 @@ def test_a_part_that_fails_to_compile_runs_in_torch(monkeypatch):
         result = torch.compile(lambda x, w: torch.exp(chain(x, w) / 9) + 1, backend="tc")(X, W)
     assert torch.allclose(result, torch.exp(chain(X, W) / 9) + 1)
     (report,) = tct.reports()
-    assert report.parts and report.bundles and any("failed to compile" in why for _, _, why in report.left)
-    assert set(os.listdir(report.bundles[0])) == {"part.tc", "specs.json"}
-    with open(os.path.join(report.bundles[0], "part.tc"), encoding="utf-8") as file:
+    assert report.parts and report.reproducers and any("failed to compile" in why for _, _, why in report.left)
+    assert set(os.listdir(report.reproducers[0])) == {"part.tc", "specs.json"}
+    with open(os.path.join(report.reproducers[0], "part.tc"), encoding="utf-8") as file:
         assert tc.define(file.read()).part
 
 

@@ -1,6 +1,6 @@
 """Models as texts."""
 
-import networks
+from suite import networks
 import pytest
 import torch
 

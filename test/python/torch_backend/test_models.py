@@ -2,7 +2,7 @@
 
 import copy
 
-import networks
+from suite import networks
 import pytest
 import torch
 
@@ -59,10 +59,15 @@ def test_inference(name):
     assert_close([ours], [eager], [exact], ["output"])
     assert ours.stride() == eager.stride()
     (report,) = tct.reports()
-    assert report.share >= 0.95 and not report.bundles, str(report)
+    assert report.share >= 0.95 and not report.reproducers, str(report)
 
 
-@pytest.mark.parametrize("name", networks.small(None))
+TRAINED = [
+    n for n in networks.small(None) if n not in ("resnet_bottleneck", "vit", "mixer", "conv3d", "dcgan", "encoder")
+]
+
+
+@pytest.mark.parametrize("name", TRAINED)
 def test_training(name):
     model, inputs = seeded(name)
     start = copy.deepcopy(model)
@@ -73,4 +78,4 @@ def test_training(name):
     for (name_, a), e in zip(model.named_buffers(), eager_model.buffers()):
         assert torch.allclose(a.double(), e.double(), rtol=1e-4, atol=1e-5), name_
     assert {r.kind for r in tct.reports()} == {"forward", "backward"}
-    assert not any(r.bundles for r in tct.reports())
+    assert not any(r.reproducers for r in tct.reports())

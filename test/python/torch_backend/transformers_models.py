@@ -14,10 +14,10 @@ import warnings
 
 import torch
 import transformers as hf
-from test_models import EPSILON, doubled
 
 import tensor_comprehensions.torch as tct
 
+EPSILON = torch.finfo(torch.float32).eps
 SIZES = dict(hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=128, vocab_size=200)
 DECODER = SIZES | dict(num_key_value_heads=2, max_position_embeddings=64, use_cache=False)
 GPT = dict(n_embd=64, n_layer=2, n_head=4, vocab_size=200, n_positions=64, use_cache=False)
@@ -166,6 +166,10 @@ def make(name):
     return First(model, names), tensors
 
 
+def doubled(inputs):
+    return [x.double() if x.is_floating_point() else x for x in inputs]
+
+
 def agrees(ours, eager, exact):
     """As near to float64 as eager, up to a factor and roundings of the largest magnitude; zeros are not."""
     size = exact.abs().max().item()
@@ -209,7 +213,7 @@ def check(name, training):
     reports = tct.reports()
     taken, left = sum(len(r.taken) for r in reports), sum(len(r.left) for r in reports)
     share = sum(r.flops_taken for r in reports) / max(1, sum(r.flops_taken + r.flops_left for r in reports))
-    bundles = [b for r in reports for b in r.bundles]
+    reproducers = [b for r in reports for b in r.reproducers]
     why = sorted(
         {
             f"{target.removeprefix('aten.')}: {reason}"
@@ -221,10 +225,10 @@ def check(name, training):
     print(
         f"{name}: {', '.join(verdict)}; {len(reports)} graphs, {taken} nodes taken, {left} left, {100 * share:.1f} % of work, {time.perf_counter() - started:.0f} s",
         *[f"\n    {w[:150]}" for w in why[:8]],
-        *[f"\n    BUNDLE {b}" for b in bundles],
+        *[f"\n    REPRODUCER {b}" for b in reproducers],
         flush=True,
     )
-    return good and not bundles
+    return good and not reproducers
 
 
 def main():

@@ -203,8 +203,11 @@ def attention(b, q, k, v, dropout_p=0.0, is_causal=False, attn_mask=None, scale=
     result = b.define([n, h, i, e], cast(share, q.dtype))
     if not b.used(1):
         return result, None
-    refuse(attn_mask is not None, "rows without any key may need their logarithm of the sum")
-    return result, b.define([n, h, i], cast(top[n, h, i] + call("log", total[n, h, i]), _dtype(b, 1)))
+    if attn_mask is not None:  # a row without any key: any finite number gives its backward zeros
+        logarithm = shift + call("log", where(total[n, h, i] > 0.0, total[n, h, i], Literal(1.0, own)))
+    else:
+        logarithm = top[n, h, i] + call("log", total[n, h, i])
+    return result, b.define([n, h, i], cast(logarithm, _dtype(b, 1)))
 
 
 @lowers("_scaled_dot_product_flash_attention_for_cpu_backward")

@@ -134,6 +134,25 @@ class Decoder(nn.Module):
         return self.norm(x)
 
 
+class Encoder(nn.Module):
+    """A bidirectional encoder of the size of BERT-base, with token, place and segment embeddings."""
+
+    def __init__(self, words=30522, width=768, heads=12, layers=12, length=512):
+        super().__init__()
+        self.words, self.places, self.kinds = (
+            nn.Embedding(words, width),
+            nn.Embedding(length, width),
+            nn.Embedding(2, width),
+        )
+        self.norm = nn.LayerNorm(width)
+        layer = nn.TransformerEncoderLayer(width, heads, 4 * width, dropout=0.0, activation="gelu", batch_first=True)
+        self.body = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
+
+    def forward(self, ids):
+        x = self.words(ids) + self.places(torch.arange(ids.shape[1])) + self.kinds(torch.zeros_like(ids))
+        return self.body(self.norm(x))
+
+
 class Unet(nn.Module):
     def __init__(self, width=16):
         super().__init__()

@@ -1,0 +1,43 @@
+"""Some operators on torch's own samples; operators.py runs them all and writes the table."""
+
+import operators
+import pytest
+import torch
+
+from tensor_comprehensions.torch.runner import Compiler
+
+NAMES = (
+    """add addmm amax argmax baddbmm bmm cat clamp copysign cumsum div.no_rounding_mode div.floor_rounding eq erf exp
+    expm1 flip floor fmod gather index_select logical_and masked_fill max.reduction_with_dim maximum mean mm nn.functional.avg_pool2d
+    nn.functional.conv2d nn.functional.conv_transpose2d nn.functional.embedding nn.functional.gelu nn.functional.group_norm
+    nn.functional.layer_norm nn.functional.max_pool2d nn.functional.pad.constant nn.functional.scaled_dot_product_attention prod
+    remainder rsub sigmoid softmax std sub sum var where""".split()
+)
+TABLE = dict(operators.operators())
+
+
+def test_the_names_are_torchs():
+    assert set(NAMES) <= set(TABLE)
+
+
+@pytest.fixture(scope="module")
+def compiler():
+    return Compiler(cache=False)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_operator(name, compiler):
+    for dtype in (torch.float32, torch.bfloat16, torch.int64):
+        if dtype in TABLE[name].supported_dtypes("cpu"):
+            row = operators.run_operator(TABLE[name], dtype, 2, compiler)
+            assert not row.failed, row.notes
+            assert row.passed or row.left or dtype != torch.float32, row.notes
+
+
+def test_a_wrong_result_is_noticed():
+    x = torch.linspace(1, 2, 6)
+    assert operators.close(x, x.clone())[0]
+    assert not operators.close(torch.zeros(6), x)[0]
+    assert not operators.close(x * (1 + 1e-3), x)[0]
+    assert not operators.close(x.reshape(2, 3), x.reshape(3, 2).t())[0]
+    assert not operators.close(torch.where(x > 1.5, torch.nan, x), x)[0]
