@@ -20,10 +20,15 @@ FuzzSetting setting_of(std::uint64_t seed) {
   auto pick = [&](const std::vector<std::string>& from) { return from[random() % from.size()]; };
   std::string tile =
       pick({"", "", "", ",tile=3", ",tile=5", ",tile=4", ",tile=7x3", ",tile=3x5", ",tile=16x0x8", ",tile=1x32"});
-  FuzzSetting result{str("fusion=", pick({"max", "max", "preserve3", "preserve3", "min"}), tile,
-                         pick({"", "", ",parallel=0"}), pick({"", "", "", "", "", ",allow_skewing=1"}),
-                         pick({"", "", "", ",vectorise=0"}), pick({"", "", "", ",promote=0"})),
-                     pick({"cpu", "cpu", "cpu:avx2", "cpu:plain"}), random() % 3 == 0};
+  std::string promote = pick({"", "", "", ",promote=0"});
+  std::string vectorise = pick({"", "", "", ",vectorise=0"});
+  std::string skewing = pick({"", "", "", "", "", ",allow_skewing=1"});
+  std::string parallel = pick({"", "", ",parallel=0"});
+  std::string fusion = pick({"max", "max", "preserve3", "preserve3", "min"});
+  FuzzSetting result;
+  result.options = str("fusion=", fusion, tile, parallel, skewing, vectorise, promote);
+  result.target = pick({"cpu", "cpu", "cpu:avx2", "cpu:plain"});
+  result.strided = random() % 3 == 0;
   result.options += pick({"", "", "", "", ",vector_bytes=8", ",vector_bytes=16,unroll=1", ",register_tile=3x2",
                           ",register_tile=1x5,promote_bytes=64", ",reduction_block=2", ",pack=0"});
   result.options += pick({"", "", "", ",reduction_parts=3", ",reduction_parts=8"});
@@ -50,15 +55,19 @@ FuzzSetting parts_setting_of(std::uint64_t seed) {
 FuzzSetting contraction_setting_of(std::uint64_t seed) {
   std::mt19937_64 random(seed * 7907 + 3);
   auto pick = [&](const std::vector<std::string>& from) { return from[random() % from.size()]; };
+  std::string rest = pick({"", "", "", "", "", ",vector_bytes=16", ",vector_bytes=32,unroll=1", ",register_tile=3x2",
+                           ",register_tile=1x5", ",register_tile=8x1", ",register_tile=5x3,promote_bytes=512"});
+  std::string promote = pick({"", "", "", "", "", "", "", ",promote=0"});
+  std::string vectorise = pick({"", "", "", "", "", "", "", ",vectorise=0"});
+  std::string parallel = pick({"", "", ",parallel=0"});
+  std::string tile = pick({"", "", "", "", "", "", ",tile=4", ",tile=3x5", ",tile=16x0x8"});
+  std::string fusion = pick({"max", "preserve3", "preserve3", "min"});
+  std::string caches = pick({"", ",l1=1k,l2=4k", ",l1=1k,l2=16k", ",l1=2k,l2=8k", ",l1=4k,l2=1m"});
+  std::string cores = pick({"1", "2", "3", "8"});
+  std::string machine = pick({"cpu:", "cpu:", "cpu:avx2,", "cpu:plain,"});
   FuzzSetting result;
-  result.options =
-      str("fusion=", pick({"max", "preserve3", "preserve3", "min"}),
-          pick({"", "", "", "", "", "", ",tile=4", ",tile=3x5", ",tile=16x0x8"}), pick({"", "", ",parallel=0"}),
-          pick({"", "", "", "", "", "", "", ",vectorise=0"}), pick({"", "", "", "", "", "", "", ",promote=0"}),
-          pick({"", "", "", "", "", ",vector_bytes=16", ",vector_bytes=32,unroll=1", ",register_tile=3x2",
-                ",register_tile=1x5", ",register_tile=8x1", ",register_tile=5x3,promote_bytes=512"}));
-  result.target = str(pick({"cpu:", "cpu:", "cpu:avx2,", "cpu:plain,"}), "cores=", pick({"1", "2", "3", "8"}),
-                      pick({"", ",l1=1k,l2=4k", ",l1=1k,l2=16k", ",l1=2k,l2=8k", ",l1=4k,l2=1m"}));
+  result.options = str("fusion=", fusion, tile, parallel, vectorise, promote, rest);
+  result.target = str(machine, "cores=", cores, caches);
   result.strided = random() % 4 == 0;
   return result;
 }

@@ -69,7 +69,8 @@ class Caller {
   std::string changed(std::string bytes, const std::string& alphabet) {
     for (auto n = 1 + pick(4); n > 0; --n) {
       std::size_t at = pick(bytes.size() + 1), length = pick(9);
-      auto piece = bytes.substr(pick(bytes.size() + 1), 1 + pick(12));
+      std::size_t count = 1 + pick(12), from = pick(bytes.size() + 1);
+      auto piece = bytes.substr(from, count);
       if (once_in(3))
         bytes.erase(at, length);
       else if (once_in(2))

@@ -265,7 +265,8 @@ Term ValueGenerator::condition(int depth) {
   switch (depth <= 0 ? 0 : random_.between(0, 4)) {
     case 1: {
       BinaryOp op = random_.chance(50) ? BinaryOp::And : BinaryOp::Or;
-      return {binary(op, condition(depth - 1).expr, condition(depth - 1).expr), DType::Bool, {1, 0, true, true}, false};
+      ExprPtr right = condition(depth - 1).expr, left = condition(depth - 1).expr;
+      return {binary(op, left, right), DType::Bool, {1, 0, true, true}, false};
     }
     case 2:
       return {make_expr(Unary{UnaryOp::Not, condition(depth - 1).expr}), DType::Bool, {1, 0, true, true}, false};
