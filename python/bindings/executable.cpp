@@ -13,9 +13,8 @@ namespace py = pybind11;
 namespace tc::python {
 namespace {
 
-/// What the machine code of each kernel says about it.
-py::list kernels(const cuda::DeviceCode& device) {
-  py::list result;
+/// What the machine code of each kernel of \p device says about it, behind \p result.
+void add_kernels(const cuda::DeviceCode& device, py::list& result) {
   auto stats = cuda::read_cubin(device.cubin);
   for (const auto& kernel : device.kernels)
     for (const auto& found : stats) {
@@ -36,7 +35,13 @@ py::list kernels(const cuda::DeviceCode& device) {
       entry["main_loop"] = found.main_loop;
       result.append(entry);
     }
-  return result;
+}
+
+/// CUDA C++ of all modules of \p image.
+std::string device_source(const engine::Image& image) {
+  std::vector<std::string> texts;
+  for (const auto& code : image.modules) texts.push_back(code.text);
+  return join(texts, "\n");
 }
 
 py::dict stats(const Callable& callable) {
@@ -45,7 +50,8 @@ py::dict stats(const Callable& callable) {
   py::dict stages;
   for (const auto& record : stats.records) stages[py::str(record.name)] = record.milliseconds;
   std::size_t code_bytes = 0;
-  for (const auto& launch : image.launches) code_bytes += launch.code.bytes.size();
+  for (const auto& code : image.functions) code_bytes += code.bytes.size();
+  for (const auto& code : image.modules) code_bytes += code.cubin.size();
   py::dict result;
   result["compile_ms"] = stats.milliseconds;
   result["stages_ms"] = stages;
@@ -57,8 +63,9 @@ py::dict stats(const Callable& callable) {
   result["fallbacks"] = stats.fallbacks;
   result["from_cache"] = stats.from_cache;
   if (image.is_for_gpu()) {
-    result["code_bytes"] = image.device.cubin.size();
-    result["kernels"] = kernels(image.device);
+    py::list kernels;
+    for (const auto& code : image.modules) add_kernels(code, kernels);
+    result["kernels"] = kernels;
   }
   result["interpreted"] = callable.executable().interpreted();
   return result;
@@ -66,8 +73,7 @@ py::dict stats(const Callable& callable) {
 
 std::string assembly(const Callable& callable) {
   std::string text;
-  for (const auto& launch : callable.executable().image().launches)
-    if (!launch.code.bytes.empty()) text += cpu::disassemble(launch.code);
+  for (const auto& code : callable.executable().image().functions) text += cpu::disassemble(code);
   return text;
 }
 
@@ -125,8 +131,12 @@ void bind_executable(py::module_& m) {
              cuda::AtPlace at(current_place(device));
              self.executable().prepare();
            })
-      .def("_device_source", [](const Callable& self) { return self.executable().image().device.text; })
-      .def("_cubin", [](const Callable& self) { return py::bytes(self.executable().image().device.cubin); })
+      .def("_device_source", [](const Callable& self) { return device_source(self.executable().image()); })
+      .def("_cubin",
+           [](const Callable& self) {
+             const auto& modules = self.executable().image().modules;
+             return py::bytes(modules.size() == 1 ? modules.front().cubin : std::string());
+           })
       .def("_serialise", [](const Callable& self) { return py::bytes(self.executable().image().serialise()); });
   m.def("load_executable", &load, py::arg("bytes"), "The executable that Executable.serialise() wrote.");
 }

@@ -77,7 +77,7 @@ std::shared_ptr<const Executable> load(const cache::Key& key, const std::string&
 
 /// The text that became machine code: CUDA C++, or the loop nests.
 std::string generated_source(const Executable& executable) {
-  if (executable.image().is_for_gpu()) return executable.image().device.text;
+  if (executable.image().is_for_gpu()) return executable.image().modules.front().text;
   std::vector<std::string> texts;
   for (const auto& record : executable.stats().records)
     if (record.name.substr(0, record.name.find('.')) == "raise") texts.push_back(record.text);

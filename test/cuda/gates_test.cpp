@@ -13,8 +13,10 @@ namespace {
 std::vector<KernelStats> kernels_of(const std::string& text, const std::vector<TensorSpec>& inputs) {
   engine::CompileOptions options;
   options.target = Target::parse("cuda:sm_90");
-  return read_cubin(
-      engine::compile(engine::define(text, "<gate>").functions.back(), inputs, {}, options)->image().device.cubin);
+  return read_cubin(engine::compile(engine::define(text, "<gate>").functions.back(), inputs, {}, options)
+                        ->image()
+                        .modules.at(0)
+                        .cubin);
 }
 
 /// Are all accesses \p access ("LDG") 128 bits wide, and is there one?

@@ -90,22 +90,21 @@ TEST_F(GridRunnerTest, CooperativeKernelsAreOneLaunchWithAWordToWaitAt) {
   EXPECT_GT(several->image().launches.size(), 1u);
   const auto& image = executable->image();
   ASSERT_EQ(image.launches.size(), 1u);
-  EXPECT_TRUE(image.device.kernels.at(0).shape.cooperative);
-  EXPECT_LT(image.launches[0].slots.back().argument, 0);
-  EXPECT_GE(image.workspace_bytes, image.launches[0].slots.back().offset + 4);
+  EXPECT_TRUE(image.modules.at(0).kernels.at(0).shape.cooperative);
+  EXPECT_GE(image.workspace_bytes, std::get<WorkspaceSlot>(image.launches[0].slots.back()).offset + 4);
   void* arguments[] = {a_.data, b_.data, c_.data};
   executable->run_unchecked(arguments);
   EXPECT_EQ(count("cuLaunchCooperativeKernel f "), 1) << FakeDriver::calls();
   EXPECT_EQ(count("cuLaunchKernel"), 0) << FakeDriver::calls();
   auto copy = Image::deserialise(image.serialise());
-  EXPECT_TRUE(copy.device.kernels.at(0).shape.cooperative);
+  EXPECT_TRUE(copy.modules.at(0).kernels.at(0).shape.cooperative);
 }
 
 TEST_F(GridRunnerTest, CooperativeKernelsHaveNoMoreBlocksThanFitAtOnce) {
   TC_NEEDS_NVRTC();
   auto executable = compiled("def f(float(N,M) A) -> (S, B) { S(i) +=! A(i,j)\n B(j) +=! A(i,j) / S(i) }",
                              {contiguous(DType::Float32, {5000, 4000})}, "fusion=min,cooperative=1");
-  const auto& shape = executable->image().device.kernels.at(0).shape;
+  const auto& shape = executable->image().modules.at(0).kernels.at(0).shape;
   EXPECT_LE(shape.blocks(), 132 * shape.blocks_per_processor);
   EXPECT_GT(shape.blocks(), 132);
 }
@@ -162,7 +161,7 @@ TEST_F(GridRunnerTest, AStoredExecutableRunsTheSameKernels) {
   FakeDriver::forget();
   copy.run_unchecked(arguments);
   EXPECT_EQ(count("cuLaunchKernel"), launches);
-  EXPECT_EQ(copy.image().device.text, executable->image().device.text);
+  EXPECT_EQ(copy.image().modules.at(0).text, executable->image().modules.at(0).text);
 }
 
 TEST_F(GridRunnerTest, WantsAlignedTensorsWhereKernelsMoveVectors) {
@@ -170,11 +169,8 @@ TEST_F(GridRunnerTest, WantsAlignedTensorsWhereKernelsMoveVectors) {
   image.function = "f";
   image.arguments = {{"A", contiguous(DType::Float32, {64}), false, false, {0}},
                      {"B", contiguous(DType::Float32, {64}), true, false, {0}}};
-  image.device = {"sm_90", "", "bytes", "", {{"f", {}, 0, {1}}}};
-  LaunchCode launch;
-  launch.kernel = 0;
-  launch.slots = {{0, 0}, {1, 0}};
-  image.launches = {launch};
+  image.modules = {{"sm_90", "", "bytes", "", {{"f", {}, 0, {1}}}}};
+  image.launches = {{KernelCall{0, 0}, {ArgumentSlot{0}, ArgumentSlot{1}}, {}}};
   Executable executable(image);
   void* odd_input[] = {a_.data + 1, b_.data};
   executable.run_unchecked(odd_input);
@@ -198,10 +194,12 @@ TEST_F(GridRunnerTest, RunsTensorsThatBeginAnywhereWhereCompiledForThem) {
   void* odd[] = {a_.data + 1, b_.data, c_.data};
   auto aligned = compiled_for({}, add, inputs), unaligned = compiled_for({"A"}, add, inputs);
   EXPECT_THROW(aligned->run_unchecked(odd), ArgumentError);
-  EXPECT_NE(aligned->image().device.text.find("tc_load<4>(A"), std::string::npos) << aligned->image().device.text;
+  EXPECT_NE(aligned->image().modules.at(0).text.find("tc_load<4>(A"), std::string::npos)
+      << aligned->image().modules.at(0).text;
   EXPECT_EQ(count("cuLaunchKernel"), 0);
   unaligned->run_unchecked(odd);
-  EXPECT_EQ(unaligned->image().device.text.find("tc_load<4>(A"), std::string::npos) << unaligned->image().device.text;
+  EXPECT_EQ(unaligned->image().modules.at(0).text.find("tc_load<4>(A"), std::string::npos)
+      << unaligned->image().modules.at(0).text;
   EXPECT_EQ(count("cuLaunchKernel"), 1);
   void* others_odd[] = {a_.data + 1, b_.data, c_.data + 1};
   EXPECT_NO_THROW(compiled_for({"A", "B", "C"}, add, inputs)->run_unchecked(others_odd));

@@ -63,7 +63,7 @@ class ProgramTest : public testing::Test {
       options.mapping = options::MappingOptions::parse(text);
       options.stages.verify = true;
       auto executable = engine::compile(function, arguments.input_specs(), arguments.output_specs(), options);
-      expect_compiled(executable->image().device.text);
+      expect_compiled(executable->image().modules.at(0).text);
     }
   }
 

@@ -180,7 +180,8 @@ DeviceProgram device_program(const std::shared_ptr<const engine::Function>& func
 
 DeviceProgram device_program(const engine::Image& image) {
   DeviceProgram program;
-  program.text = image.device.text;
+  program.text = image.modules.at(0).text;
+  for (std::size_t i = 1; i < image.modules.size(); ++i) program.further.push_back(image.modules[i].text);
   auto workspace_name = [](std::size_t offset) { return str("workspace at ", offset); };
   auto use = [&](std::size_t offset, std::size_t bytes) {
     auto name = workspace_name(offset);
@@ -190,19 +191,22 @@ DeviceProgram device_program(const engine::Image& image) {
   };
   for (const auto& launch : image.launches) {
     DeviceLaunch made;
-    if (launch.kernel >= 0) {
-      const auto& kernel = image.device.kernels.at(static_cast<std::size_t>(launch.kernel));
-      DeviceKernel taken{kernel.name, launch_shape(kernel.shape, kernel.shared_bytes), {}, kernel.aligned};
-      std::set<std::size_t> ends{image.workspace_bytes};
-      for (const auto& slot : launch.slots)
-        if (slot.argument < 0) ends.insert(slot.offset);
-      for (const auto& slot : launch.slots) {
-        if (slot.argument < 0) use(slot.offset, *ends.upper_bound(slot.offset) - slot.offset);
-        taken.buffers.push_back(slot.argument < 0 ? workspace_name(slot.offset)
-                                                  : image.arguments.at(static_cast<std::size_t>(slot.argument)).name);
+    const auto& call = std::get<engine::KernelCall>(launch.code);
+    const auto& kernel = image.modules.at(call.module).kernels.at(call.kernel);
+    DeviceKernel taken{kernel.name, launch_shape(kernel.shape, kernel.shared_bytes), {}, kernel.aligned, call.module};
+    std::set<std::size_t> ends{image.workspace_bytes};
+    for (const auto& slot : launch.slots)
+      if (const auto* place = std::get_if<engine::WorkspaceSlot>(&slot)) ends.insert(place->offset);
+    for (const auto& slot : launch.slots) {
+      if (const auto* argument = std::get_if<engine::ArgumentSlot>(&slot)) {
+        taken.buffers.push_back(image.arguments.at(argument->index).name);
+        continue;
       }
-      made.kernels.push_back(std::move(taken));
+      const auto offset = std::get<engine::WorkspaceSlot>(slot).offset;
+      use(offset, *ends.upper_bound(offset) - offset);
+      taken.buffers.push_back(workspace_name(offset));
     }
+    made.kernels.push_back(std::move(taken));
     for (const auto& test : launch.tests) {
       use(test.offset, 1);
       made.flags.emplace_back(workspace_name(test.offset), test.message);
@@ -222,7 +226,7 @@ Emulated emulate(const DeviceProgram& program, const engine::Function& function,
       std::vector<emulator::Argument> taken;
       tensors.clear_barrier(kernel);
       for (const auto& buffer : kernel.buffers) taken.emplace_back(tensors.buffer(buffer));
-      auto run = emulator::run({program.text, kernel.name}, kernel.shape, taken, run_options);
+      auto run = emulator::run({program.text_of(kernel), kernel.name}, kernel.shape, taken, run_options);
       run_options.seed = run_options.seed * 31 + 7;
       result.accesses += run.accesses;
       result.host_compile_milliseconds = std::max(result.host_compile_milliseconds, run.compile_milliseconds);

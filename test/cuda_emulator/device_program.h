@@ -18,6 +18,7 @@ struct DeviceKernel {
   emulator::LaunchShape shape;
   std::vector<std::string> buffers;
   std::vector<int> aligned;  ///< of these, the ones that begin at multiples of 16 bytes
+  std::size_t module = 0;    ///< the text it stands in
 };
 
 /// Kernels that run without a decision of the host in between, then flags of the workspace that refuse the arguments
@@ -28,12 +29,17 @@ struct DeviceLaunch {
 };
 
 struct DeviceProgram {
-  std::string text;  ///< of all kernels
+  std::string text;                  ///< of all kernels, or of those of the first module
+  std::vector<std::string> further;  ///< of the other modules
   std::vector<DeviceLaunch> launches;
   std::map<std::string, TensorSpec> workspace;
   std::map<std::string, std::size_t> offsets;  ///< of these tensors in one block of memory; empty: each has its own
   std::vector<std::string> fallbacks;          ///< of the compile
   double compile_milliseconds = 0;
+
+  const std::string& text_of(const DeviceKernel& kernel) const {
+    return kernel.module == 0 ? text : further.at(kernel.module - 1);
+  }
 };
 
 /// \p function for tensors like \p inputs and \p outputs. Throws as engine::compile.

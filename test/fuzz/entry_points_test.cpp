@@ -197,7 +197,7 @@ class Caller {
 
   void deserialise_anything() {
     static const auto bytes = sample().image().serialise();
-    static const auto code = sample().image().launches.back().code.serialise();
+    static const auto code = sample().image().functions.back().serialise();
     if (once_in(2))
       engine::Image::deserialise(changed(bytes, ""));
     else

@@ -145,11 +145,11 @@ std::vector<Lifetime> lifetimes(const CompileState& state) {
 
 Slot slot_of(const std::string& buffer, const CompileState& state, const WorkspacePlan& plan) {
   for (std::size_t i = 0; i < state.arguments.size(); ++i)
-    if (state.arguments[i].name == buffer) return {static_cast<int>(i), 0};
+    if (state.arguments[i].name == buffer) return ArgumentSlot{i};
   auto offset = plan.offsets.find(buffer);
   if (offset == plan.offsets.end())
     throw InternalError(str("buffer '", buffer, "' is neither an argument nor planned"));
-  return {-1, offset->second};
+  return WorkspaceSlot{offset->second};
 }
 
 std::vector<InPlace> in_place(const Function& function, const std::vector<Argument>& arguments) {
@@ -170,20 +170,25 @@ Image make_image(const CompileState& state) {
   Image image;
   auto plan = plan_workspace(lifetimes(state));
   image.workspace_bytes = plan.bytes;
-  int next_kernel = 0;
+  std::size_t next_kernel = 0;
   for (std::size_t i = 0; i < state.launches.size(); ++i) {
     const auto& made = state.launches[i];
-    auto add = [&](LaunchCode launch, const std::vector<std::string>& buffers) {
+    const auto before = image.launches.size();
+    auto add = [&](LaunchCode code, const std::vector<std::string>& buffers) {
+      auto& launch = image.launches.emplace_back(Launch{code, {}, {}});
       for (const auto& buffer : buffers) launch.slots.push_back(slot_of(buffer, state, plan));
-      image.launches.push_back(std::move(launch));
     };
-    for (const auto& text : made.texts) add({{}, next_kernel++, {}, {}}, text.buffers);
-    if (made.kernels.empty()) add({made.code, -1, {}, {}}, made.buffers);
-    if (!made.kernels.empty() || !made.code.bytes.empty())
-      for (const auto& check : state.program->launches[i].checks)
-        image.launches.back().tests.push_back({slot_of(check.flag, state, plan).offset, check.message});
+    for (const auto& text : made.texts) add(KernelCall{0, next_kernel++}, text.buffers);
+    if (!made.code.bytes.empty()) {
+      image.functions.push_back(made.code);
+      add(FunctionCall{image.functions.size() - 1}, made.buffers);
+    }
+    if (image.launches.size() == before) continue;
+    for (const auto& check : state.program->launches[i].checks)
+      image.launches.back().tests.push_back(
+          {std::get<WorkspaceSlot>(slot_of(check.flag, state, plan)).offset, check.message});
   }
-  image.device = state.device;
+  if (state.target.is_cuda()) image.modules.push_back(state.device);
   return image;
 }
 

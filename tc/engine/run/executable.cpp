@@ -55,8 +55,7 @@ Executable::Executable(Image image, CompileStats stats, Interpreter interpreter)
     return;
   }
   auto start = Clock::now();
-  for (const auto& launch : image_.launches)
-    kernels_.push_back(launch.code.bytes.empty() ? cpu::Kernel{} : cpu::load_kernel(launch.code));
+  for (const auto& code : image_.functions) functions_.push_back(cpu::load_kernel(code));
   double taken = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   stats_.records.push_back({"build", taken, {}});
   stats_.milliseconds += taken;
@@ -102,21 +101,21 @@ void Executable::launch(void* const* arguments, std::chrono::nanoseconds* kernel
   if (interpreter_) return interpreter_(arguments);
   if (grid_) return grid_->run(arguments, kernel_time);
   WorkspaceLease workspace(pool_);
-  for (std::size_t l = 0; l < kernels_.size(); ++l) {
-    const auto& launch = image_.launches[l];
-    if (!kernels_[l].function) continue;
-    PointerTable table(launch.slots.size());
-    for (std::size_t i = 0; i < launch.slots.size(); ++i) {
-      const auto& slot = launch.slots[i];
-      table[i] = slot.argument >= 0 ? arguments[slot.argument] : workspace.block() + slot.offset;
-    }
-    auto start = kernel_time ? Clock::now() : Clock::time_point();
-    int code = kernels_[l].function(table.data());
-    if (kernel_time) *kernel_time += Clock::now() - start;
-    if (code != 0) throw ResourceError(str("no memory for the local buffers of '", image_.function, "'"));
+  for (const auto& launch : image_.launches) {
+    run_function(launch, arguments, workspace.block(), kernel_time);
     for (const auto& test : launch.tests)
       if (workspace.block()[test.offset]) throw ArgumentError(test.message + first_index_outside(image_, arguments));
   }
+}
+
+void Executable::run_function(const Launch& launch, void* const* arguments, std::uint8_t* workspace,
+                              std::chrono::nanoseconds* kernel_time) const {
+  PointerTable table(launch.slots.size());
+  for (std::size_t i = 0; i < launch.slots.size(); ++i) table[i] = pointer_of(launch.slots[i], arguments, workspace);
+  auto start = kernel_time ? Clock::now() : Clock::time_point();
+  int code = functions_[std::get<FunctionCall>(launch.code).function].function(table.data());
+  if (kernel_time) *kernel_time += Clock::now() - start;
+  if (code != 0) throw ResourceError(str("no memory for the local buffers of '", image_.function, "'"));
 }
 
 void Executable::run_unchecked(void* const* arguments) const {

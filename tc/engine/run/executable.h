@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "tc/base/stage.h"
@@ -36,11 +37,14 @@ struct InPlace {
   int input = 0, output = 0;
 };
 
-/// Where a kernel's buffer comes from: an argument, or an offset in the workspace.
-struct Slot {
-  int argument = -1;
+/// Where a buffer of a launch comes from: an argument, by its index, or a place in the workspace, in bytes.
+struct ArgumentSlot {
+  std::size_t index = 0;
+};
+struct WorkspaceSlot {
   std::size_t offset = 0;
 };
+using Slot = std::variant<ArgumentSlot, WorkspaceSlot>;
 
 /// A flag in the workspace that says a data-dependent subscript left its tensor.
 struct FlagTest {
@@ -48,10 +52,21 @@ struct FlagTest {
   std::string message;
 };
 
-/// One function of a CPU, or one kernel, and its buffers, and what to test when it has run.
-struct LaunchCode {
-  cpu::ObjectCode code;  ///< bytes are empty where there is nothing to do
-  int kernel = -1;       ///< index in Image::device, -1 for a function of a CPU
+/// A function of a CPU: Image::functions[function].
+struct FunctionCall {
+  std::size_t function = 0;
+};
+/// A kernel of a grid: Image::modules[module].kernels[kernel].
+struct KernelCall {
+  std::size_t module = 0, kernel = 0;
+};
+/// What a launch runs.
+using LaunchCode = std::variant<FunctionCall, KernelCall>;
+
+/// One piece of machine code, its buffers, and what to test when it has run. Launches that run the same code on other
+/// buffers share it.
+struct Launch {
+  LaunchCode code;
   std::vector<Slot> slots;
   std::vector<FlagTest> tests;
 };
@@ -59,16 +74,17 @@ struct LaunchCode {
 /// What a compile made: everything a process needs to run it.
 struct Image {
   std::string function;  ///< name of the def
-  std::string source;    ///< the def as TC text
+  std::string source;    ///< the def as TC text, behind those that it calls
   std::string target;
   std::string options;
   std::vector<Argument> arguments;
   std::vector<InPlace> in_place;  ///< none for kernels of GPUs: their arguments are __restrict__
   std::size_t workspace_bytes = 0;
-  std::vector<LaunchCode> launches;
-  cuda::DeviceCode device;  ///< the kernels, for a GPU
+  std::vector<Launch> launches;                ///< in order
+  std::vector<cpu::ObjectCode> functions;      ///< for a CPU
+  std::vector<cuda::DeviceCode> modules = {};  ///< for a GPU: at least one, with the kernels
 
-  bool is_for_gpu() const { return !device.architecture.empty(); }
+  bool is_for_gpu() const { return !modules.empty(); }
   int input_count() const;
   /// Bytes that deserialise() takes back, in another process of the same target too.
   std::string serialise() const;
@@ -92,6 +108,12 @@ struct RunProfile {
 };
 
 class GridRunner;
+
+/// The pointer of \p slot, for the pointers of all arguments and a workspace.
+inline void* pointer_of(const Slot& slot, void* const* arguments, std::uint8_t* workspace) {
+  if (const auto* argument = std::get_if<ArgumentSlot>(&slot)) return arguments[argument->index];
+  return workspace + std::get<WorkspaceSlot>(slot).offset;
+}
 
 /// A def compiled for given tensors: an ordered list of launches with a plan of the workspace. Immutable; any number of
 /// threads may run it at once.
@@ -126,12 +148,14 @@ class Executable {
 
  private:
   void launch(void* const* arguments, std::chrono::nanoseconds* kernels) const;
+  void run_function(const Launch& launch, void* const* arguments, std::uint8_t* workspace,
+                    std::chrono::nanoseconds* kernels) const;
   bool may_share(std::size_t input, std::size_t output, const TensorView& a, const TensorView& b) const;
 
   Image image_;
   CompileStats stats_;
   Interpreter interpreter_;
-  std::vector<cpu::Kernel> kernels_;
+  std::vector<cpu::Kernel> functions_;  ///< those of the image, loaded
   std::unique_ptr<GridRunner> grid_;
   mutable WorkspacePool pool_;
 };

@@ -24,12 +24,13 @@ std::size_t end_of_run(const std::vector<FlagTest>& tests, std::size_t first) {
 
 }  // namespace
 
-GridRunner::GridRunner(const Image& image) : image_(image), kernels_(image.device), memory_(image.workspace_bytes) {
+GridRunner::GridRunner(const Image& image) : image_(image), memory_(image.workspace_bytes) {
+  for (const auto& code : image_.modules) modules_.push_back(std::make_unique<cuda::LoadedKernels>(code));
   for (const auto& launch : image_.launches) {
-    if (launch.kernel < 0) continue;
-    for (int pointer : image_.device.kernels[static_cast<std::size_t>(launch.kernel)].aligned)
-      if (int argument = launch.slots[static_cast<std::size_t>(pointer)].argument; argument >= 0)
-        aligned_.push_back(argument);
+    const auto& call = std::get<KernelCall>(launch.code);
+    for (int pointer : image_.modules[call.module].kernels[call.kernel].aligned)
+      if (const auto* argument = std::get_if<ArgumentSlot>(&launch.slots[static_cast<std::size_t>(pointer)]))
+        aligned_.push_back(argument->index);
   }
   std::sort(aligned_.begin(), aligned_.end());
   aligned_.erase(std::unique(aligned_.begin(), aligned_.end()), aligned_.end());
@@ -37,20 +38,19 @@ GridRunner::GridRunner(const Image& image) : image_(image), kernels_(image.devic
 
 void GridRunner::prepare() {
   auto place = cuda::current_place();
-  kernels_.prepare(place.device);
+  for (const auto& module : modules_) module->prepare(place.device);
   memory_.prepare(place);
 }
 
 void GridRunner::check_alignment(void* const* arguments) const {
-  for (int argument : aligned_)
-    if (const auto& taken = image_.arguments[static_cast<std::size_t>(argument)];
-        !is_aligned(taken.spec, arguments[argument]))
+  for (auto argument : aligned_)
+    if (const auto& taken = image_.arguments[argument]; !is_aligned(taken.spec, arguments[argument]))
       throw ArgumentError(str("'", taken.name, "' does not begin at a multiple of ", vector_alignment, " bytes, as '",
                               image_.function, "' was compiled for: compile for this tensor, or pass a copy, ",
                               taken.name, ".clone()"));
 }
 
-void GridRunner::test(const cuda::Place& place, const LaunchCode& launch, const std::byte* workspace) const {
+void GridRunner::test(const cuda::Place& place, const Launch& launch, const std::byte* workspace) const {
   if (launch.tests.empty()) return;
   if (cuda::is_capturing(place))
     throw ArgumentError(str("'", image_.function,
@@ -74,13 +74,11 @@ void GridRunner::run(void* const* arguments, std::chrono::nanoseconds* kernel_ti
   std::optional<cuda::Timer> timer;
   if (kernel_time) timer.emplace(place);
   for (const auto& launch : image_.launches) {
-    if (launch.kernel < 0) continue;
     PointerTable table(launch.slots.size());
-    for (std::size_t i = 0; i < launch.slots.size(); ++i) {
-      const auto& slot = launch.slots[i];
-      table[i] = slot.argument >= 0 ? arguments[slot.argument] : static_cast<void*>(workspace + slot.offset);
-    }
-    kernels_.launch(place, static_cast<std::size_t>(launch.kernel), table.data(), launch.slots.size());
+    for (std::size_t i = 0; i < launch.slots.size(); ++i)
+      table[i] = pointer_of(launch.slots[i], arguments, reinterpret_cast<std::uint8_t*>(workspace));
+    const auto& call = std::get<KernelCall>(launch.code);
+    modules_[call.module]->launch(place, call.kernel, table.data(), launch.slots.size());
     test(place, launch, workspace);
   }
   if (timer) *kernel_time += std::chrono::nanoseconds(timer->stop());

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <mutex>
+#include <vector>
 
 #include "tc/cuda/device.h"
 #include "tc/engine/run/executable.h"
@@ -23,13 +25,13 @@ class GridRunner {
 
  private:
   void check_alignment(void* const* arguments) const;
-  void test(const cuda::Place& place, const LaunchCode& launch, const std::byte* workspace) const;
+  void test(const cuda::Place& place, const Launch& launch, const std::byte* workspace) const;
 
   const Image& image_;
-  cuda::LoadedKernels kernels_;
+  std::vector<std::unique_ptr<cuda::LoadedKernels>> modules_;  ///< those of the image
   cuda::StreamMemory memory_;
-  std::mutex mutex_;          ///< held while kernels that share temporaries are put into a stream
-  std::vector<int> aligned_;  ///< arguments that must be multiples of vector_alignment
+  std::mutex mutex_;                  ///< held while kernels that share temporaries are put into a stream
+  std::vector<std::size_t> aligned_;  ///< arguments that must be multiples of vector_alignment
 };
 
 }  // namespace tc::engine

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
@@ -9,7 +11,7 @@
 namespace tc::engine {
 namespace {
 
-constexpr char magic[] = "TCIMAGE3";
+constexpr char magic[] = "TCIMAGE4";
 constexpr std::size_t magic_size = 8;
 
 /// FNV-1a of \p bytes.
@@ -98,20 +100,61 @@ Argument read_argument(Reader& in) {
   return argument;
 }
 
-LaunchCode read_launch(Reader& in) {
-  LaunchCode launch;
-  auto code = in.text();
-  if (!code.empty()) launch.code = cpu::ObjectCode::deserialise(code);
-  launch.kernel = static_cast<int>(in.number());
-  launch.slots = in.list<Slot>([&] {
-    auto argument = static_cast<int>(in.number());
-    return Slot{argument, static_cast<std::size_t>(in.number())};
-  });
+[[noreturn]] void damaged() { throw ArgumentError("the bytes of an executable are damaged"); }
+
+/// Alternative \p kind of \p Variant, as its index() says, made by the reader of that place among \p readers.
+template <typename Variant, typename... Readers>
+Variant read_variant(Reader& in, Readers&&... readers) {
+  const auto kind = in.number();
+  std::int64_t at = 0;
+  std::optional<Variant> result;
+  ((at++ == kind ? void(result = readers()) : void()), ...);
+  if (!result) damaged();
+  return *result;
+}
+
+std::size_t read_size(Reader& in) { return static_cast<std::size_t>(in.number()); }
+
+Slot read_slot(Reader& in) {
+  return read_variant<Slot>(
+      in, [&] { return ArgumentSlot{read_size(in)}; }, [&] { return WorkspaceSlot{read_size(in)}; });
+}
+
+LaunchCode read_code(Reader& in) {
+  return read_variant<LaunchCode>(
+      in, [&] { return FunctionCall{read_size(in)}; },
+      [&] {
+        auto module = read_size(in);
+        return KernelCall{module, read_size(in)};
+      });
+}
+
+Launch read_launch(Reader& in) {
+  Launch launch;
+  launch.code = read_code(in);
+  launch.slots = in.list<Slot>([&] { return read_slot(in); });
   launch.tests = in.list<FlagTest>([&] {
-    auto offset = static_cast<std::size_t>(in.number());
+    auto offset = read_size(in);
     return FlagTest{offset, in.text()};
   });
   return launch;
+}
+
+/// Does \p launch name code that \p image has, and as many pointers as that asks to be aligned?
+bool has_code(const Launch& launch, const Image& image) {
+  if (const auto* call = std::get_if<FunctionCall>(&launch.code))
+    return !image.is_for_gpu() && call->function < image.functions.size();
+  const auto& call = std::get<KernelCall>(launch.code);
+  if (call.module >= image.modules.size() || call.kernel >= image.modules[call.module].kernels.size()) return false;
+  const auto& aligned = image.modules[call.module].kernels[call.kernel].aligned;
+  return std::all_of(aligned.begin(), aligned.end(), [&](int pointer) {
+    return pointer >= 0 && static_cast<std::size_t>(pointer) < launch.slots.size();
+  });
+}
+
+bool has_place(const Slot& slot, const Image& image) {
+  if (const auto* argument = std::get_if<ArgumentSlot>(&slot)) return argument->index < image.arguments.size();
+  return std::get<WorkspaceSlot>(slot).offset < image.workspace_bytes;
 }
 
 /// Throws ArgumentError unless every index and offset of \p image points at something.
@@ -124,16 +167,28 @@ void validate(const Image& image) {
   for (const auto& pair : image.in_place)
     good = good && pair.input >= 0 && pair.input < count && pair.output >= 0 && pair.output < count;
   for (const auto& launch : image.launches) {
-    good = good && launch.kernel < static_cast<int>(image.device.kernels.size());
-    if (!good) break;
-    if (launch.kernel >= 0)
-      for (int pointer : image.device.kernels[static_cast<std::size_t>(launch.kernel)].aligned)
-        good = good && pointer >= 0 && static_cast<std::size_t>(pointer) < launch.slots.size();
-    for (const auto& slot : launch.slots)
-      good = good && slot.argument < count && (slot.argument >= 0 || slot.offset < image.workspace_bytes);
+    good = good && has_code(launch, image);
+    for (const auto& slot : launch.slots) good = good && has_place(slot, image);
     for (const auto& test : launch.tests) good = good && test.offset < image.workspace_bytes;
   }
-  if (!good) throw ArgumentError("the bytes of an executable are damaged");
+  if (!good) damaged();
+}
+
+void put_slot(Writer& out, const Slot& slot) {
+  out.put(static_cast<std::int64_t>(slot.index()));
+  std::visit(overloaded{[&](const ArgumentSlot& x) { out.put(static_cast<std::int64_t>(x.index)); },
+                        [&](const WorkspaceSlot& x) { out.put(static_cast<std::int64_t>(x.offset)); }},
+             slot);
+}
+
+void put_code(Writer& out, const LaunchCode& code) {
+  out.put(static_cast<std::int64_t>(code.index()));
+  std::visit(overloaded{[&](const FunctionCall& x) { out.put(static_cast<std::int64_t>(x.function)); },
+                        [&](const KernelCall& x) {
+                          out.put(static_cast<std::int64_t>(x.module));
+                          out.put(static_cast<std::int64_t>(x.kernel));
+                        }},
+             code);
 }
 
 }  // namespace
@@ -159,19 +214,16 @@ std::string Image::serialise() const {
     out.put(std::int64_t(pair.output));
   });
   out.put(static_cast<std::int64_t>(workspace_bytes));
-  out.put_list(launches, [&](const LaunchCode& launch) {
-    out.put(launch.code.bytes.empty() ? std::string() : launch.code.serialise());
-    out.put(std::int64_t(launch.kernel));
-    out.put_list(launch.slots, [&](const Slot& slot) {
-      out.put(std::int64_t(slot.argument));
-      out.put(static_cast<std::int64_t>(slot.offset));
-    });
+  out.put_list(launches, [&](const Launch& launch) {
+    put_code(out, launch.code);
+    out.put_list(launch.slots, [&](const Slot& slot) { put_slot(out, slot); });
     out.put_list(launch.tests, [&](const FlagTest& test) {
       out.put(static_cast<std::int64_t>(test.offset));
       out.put(test.message);
     });
   });
-  out.put(is_for_gpu() ? device.serialise() : std::string());
+  out.put_list(functions, [&](const cpu::ObjectCode& code) { out.put(code.serialise()); });
+  out.put_list(modules, [&](const cuda::DeviceCode& code) { out.put(code.serialise()); });
   Writer head;
   head.put(static_cast<std::int64_t>(checksum(out.bytes().data(), out.bytes().size())));
   return std::string(magic, magic_size) + head.bytes() + out.bytes();
@@ -197,9 +249,10 @@ Image Image::deserialise(const std::string& bytes) {
     return InPlace{input, static_cast<int>(in.number())};
   });
   image.workspace_bytes = static_cast<std::size_t>(in.number());
-  image.launches = in.list<LaunchCode>([&] { return read_launch(in); });
-  if (auto device = in.text(); !device.empty()) image.device = cuda::DeviceCode::deserialise(device);
-  if (!in.at_end()) throw ArgumentError("the bytes of an executable are damaged");
+  image.launches = in.list<Launch>([&] { return read_launch(in); });
+  image.functions = in.list<cpu::ObjectCode>([&] { return cpu::ObjectCode::deserialise(in.text()); });
+  image.modules = in.list<cuda::DeviceCode>([&] { return cuda::DeviceCode::deserialise(in.text()); });
+  if (!in.at_end()) damaged();
   validate(image);
   return image;
 }
