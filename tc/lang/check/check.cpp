@@ -88,4 +88,19 @@ File check(const File& file, std::vector<Diagnostic>* warnings, const Cancellati
   return result;
 }
 
+Def check(const Def& def, const File& others) {
+  Diagnostics diagnostics(others.text, others.name);
+  std::set<std::string> names;
+  for (const auto& other : others.defs)
+    if (other.name != def.name) names.insert(other.name);
+  auto find = [&](const std::string& name) -> const Def* {
+    for (const auto& other : others.defs)
+      if (other.name == name) return &other;
+    return nullptr;
+  };
+  Def result = check_def(def, names, find, diagnostics, Cancellation());
+  diagnostics.throw_if_errors<SemanticError>();
+  return result;
+}
+
 }  // namespace tc::lang

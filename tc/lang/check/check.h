@@ -14,4 +14,8 @@ namespace tc::lang {
 /// \p cancellation says.
 File check(const File& file, std::vector<Diagnostic>* warnings = nullptr, const Cancellation& cancellation = {});
 
+/// \p def, which may call the defs of \p others, a checked file, resolved and typed like these; its places are in their
+/// text. Throws SemanticError.
+Def check(const Def& def, const File& others);
+
 }  // namespace tc::lang

@@ -14,6 +14,7 @@ constexpr std::size_t max_text_nodes = std::size_t{1} << 20;     ///< expression
 constexpr std::size_t max_statement_nodes = 10000;               ///< with the names of `where` written out
 constexpr std::size_t max_def_nodes = std::size_t{1} << 17;      ///< with the calls written out
 constexpr std::size_t max_inlined_nodes = std::size_t{1} << 20;  ///< of all defs together
+constexpr std::size_t max_graph_nodes = std::size_t{1} << 22;    ///< of a def of many calls, which stay calls
 constexpr int max_depth = 400;                                   ///< of the tree of an expression
 constexpr int max_nesting = max_depth;                           ///< of parentheses and the like as written
 

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tc/graph/graph.h"
+
+namespace tc::graph {
+
+/// A tensor that statements read or write.
+struct Operand {
+  std::string name;  ///< in the statements
+  DType type = DType::Float32;
+  std::vector<std::int64_t> shape;  ///< of a parameter
+  std::vector<std::int64_t> mins;   ///< of a parameter: the indices of its first element in the statements
+  bool declare_type = true;         ///< of a return
+};
+
+/// Statements as a def: `params` are what they read, `returns` what of the rest others see.
+struct DefSketch {
+  std::string name;
+  std::vector<Operand> params, returns;
+  std::vector<lang::Statement> statements;
+};
+
+/// \p sketch as a def, not checked: sizes are numbers, and reads of parameters begin at index 0.
+///
+///   T(i) = A(i) * 2, A of 4 elements from index 1 on        def f(float(4) A) -> (float T) { T(i) = A(i - 1) * 2 }
+lang::Def make_def(const DefSketch& sketch);
+
+/// Does a statement of \p statements use an element of a tensor as a subscript?
+bool has_indirect_subscript(const std::vector<lang::Statement>& statements);
+
+/// \p sketch with the tensors called by what they are to it, so that sketches that do the same are equal: X0, X1, ...
+/// are its parameters, Y0, ... its returns, T0, ... the others. The names of what it calls, and of iterators, stay.
+DefSketch with_plain_names(const DefSketch& sketch);
+
+/// \p def, which may call defs of \p defs, checked, without calls and lets, and its ranges.
+/// Throws SemanticError as define() does.
+std::shared_ptr<const lang::InlinedDef> understood(const lang::Def& def, const Defs& defs);
+
+/// The ranges that inlining asks for, over the defs of \p defs.
+lang::InlineContext inline_context(const Defs& defs);
+
+}  // namespace tc::graph

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tc/graph/graph.h"
+#include "tc/graph/partition_kind.h"
+
+namespace tc::graph {
+
+/// Nodes that are compiled together, in order, and the tensors they read and give to others, as parameters and returns
+/// of the def they are. Those that stay inside disappear.
+struct Part {
+  std::vector<std::size_t> nodes, inputs, outputs;
+};
+
+/// What partition() obeys.
+struct PartitionLimits {
+  std::size_t statements = 12;  ///< of a part, with its calls written out
+};
+
+/// The parts of \p graph, each behind those whose results it reads.
+///
+/// Partition::Auto merges the parts at both ends of a tensor, the largest tensors of a node first: its bytes need no
+/// longer be read, and where all its readers are inside, not be written either. It does not where that would cost more:
+/// a part computes one product or convolution at most, which keeps its register tile, and only nodes without a reduction
+/// join it, behind it; what reads elements by index has launches of its own and stays alone; and a part has as many
+/// statements as schedule well together.
+///
+///   before  Z = conv(X, W)  B(i,...) = Z(i,...) + b(i)  Y = relu(B)        after  one part (X, W, b) -> (Y)
+std::vector<Part> partition(const Graph& graph, Partition kind = Partition::Auto, const PartitionLimits& limits = {});
+
+/// \p part as a def without calls, its parameters and returns as `inputs` and `outputs`. Throws SemanticError.
+std::shared_ptr<const lang::InlinedDef> def_of(const Graph& graph, const Part& part);
+
+/// Equal for parts of \p graph whose defs do the same with tensors of equal types and shapes, and give the same
+/// messages.
+std::string key_of(const Graph& graph, const Part& part);
+
+/// \p graph as a text of a def for each different part, and one that calls them.
+std::string to_text(const Graph& graph, const std::vector<Part>& parts);
+
+}  // namespace tc::graph
