@@ -56,6 +56,7 @@ py::dict stats(const Callable& callable) {
   result["compile_ms"] = stats.milliseconds;
   result["stages_ms"] = stages;
   result["launches"] = image.launches.size();
+  result["parts"] = image.parts;
   result["workspace_bytes"] = image.workspace_bytes;
   result["code_bytes"] = code_bytes;
   result["target"] = image.target;

@@ -32,6 +32,7 @@ struct Settings {
   std::shared_ptr<cache::Cache> cache;              ///< null: the environment's
   bool use_cache = true;
   std::optional<std::string> schedule;
+  graph::Partition partition = graph::Partition::Auto;
   double time_limit = 0;
   std::size_t memory_limit = 0;
   std::set<std::string> unaligned = {};  ///< of the tensors compiled for
@@ -44,6 +45,7 @@ struct Settings {
     if (cache) result.cache = cache;
     if (!use_cache) result.cache = nullptr;
     if (schedule) result.stages.replace["schedule"] = *schedule;
+    result.partition = partition;
     result.unaligned = unaligned;
     result.time_limit = time_limit;
     result.memory_limit = memory_limit;
@@ -230,9 +232,9 @@ py::tuple infer(const PyFunction& self, const py::args& args) {
   for (const auto& info : engine::infer_output_tensor_info(*self.function(), inputs))
     outputs.append(py::make_tuple(info.name, std::string(name(info.dtype)), py::tuple(py::cast(info.shape)),
                                   py::tuple(py::cast(info.strides)), py::tuple(py::cast(info.mins))));
-  auto sizes = engine::bind_inputs(*self.function(), inputs);
-  return py::make_tuple(outputs, engine::describe_ranges(*self.function(), sizes),
-                        engine::describe_preconditions(*self.function()));
+  auto whole = engine::inlined(self.function());
+  auto sizes = engine::bind_inputs(*whole, inputs);
+  return py::make_tuple(outputs, engine::describe_ranges(*whole, sizes), engine::describe_preconditions(*whole));
 }
 
 CacheKey key_of(const PyFunction& self, const py::tuple& inputs, const py::object& out, const Settings& settings) {
@@ -293,15 +295,17 @@ void bind_function(py::module_& m) {
   py::class_<Settings>(m, "Settings", "How defs are compiled.")
       .def(py::init([](std::optional<std::string> target, std::optional<options::MappingOptions> mapping,
                        const std::optional<std::string>& mapping_from, std::shared_ptr<cache::Cache> cache,
-                       bool use_cache, std::optional<std::string> schedule, double time_limit,
-                       std::size_t memory_limit) {
-             return Settings{std::move(target), std::move(mapping), engine_mapping_from(mapping_from),
-                             std::move(cache),  use_cache,          std::move(schedule),
-                             time_limit,        memory_limit};
+                       bool use_cache, std::optional<std::string> schedule, const std::string& partition,
+                       double time_limit, std::size_t memory_limit) {
+             return Settings{
+                 std::move(target), std::move(mapping),  engine_mapping_from(mapping_from), std::move(cache),
+                 use_cache,         std::move(schedule), graph::parse_partition(partition), time_limit,
+                 memory_limit};
            }),
            py::kw_only(), py::arg("target") = py::none(), py::arg("mapping") = py::none(),
            py::arg("mapping_from") = py::none(), py::arg("cache") = py::none(), py::arg("use_cache") = true,
-           py::arg("schedule") = py::none(), py::arg("time_limit") = 0.0, py::arg("memory_limit") = 0);
+           py::arg("schedule") = py::none(), py::arg("partition") = "auto", py::arg("time_limit") = 0.0,
+           py::arg("memory_limit") = 0);
   py::class_<Definition>(m, "Definition", "A def of a text, understood.");
   py::class_<PyFunction, std::shared_ptr<PyFunction>>(m, "Function", "One def of a text.", py::dynamic_attr())
       .def(py::init([](const Definition& definition, const Settings& settings) {

@@ -103,6 +103,7 @@ class Settings:
         cache: Optional[Cache] = None,
         use_cache: bool = True,
         schedule: Optional[str] = None,
+        partition: str = "auto",
         time_limit: float = 0.0,
         memory_limit: int = 0,
     ) -> None: ...

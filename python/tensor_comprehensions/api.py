@@ -171,8 +171,8 @@ class Executable(_core.Executable):
         if self._function is not None:
             return self._function._work(self, self._settings)
         settings = _settings(self.stats["target"], None, False)
-        (definition,), _ = _core.define(self._comprehension(), self.name)
-        return _core.Function(definition, settings)._work(self, settings)
+        definitions, _ = _core.define(self._comprehension(), self.name)
+        return _core.Function(definitions[-1], settings)._work(self, settings)
 
     @property
     def work(self) -> dict:
@@ -285,13 +285,21 @@ class Module:
         return f"<tensor_comprehensions.Module of {', '.join(self._functions)}>"
 
 
-def define(text: str, *, name: str = "<tc>", target: Optional[str] = None, options=None, cache=None) -> Module:
+def define(
+    text: str,
+    *,
+    name: str = "<tc>",
+    target: Optional[str] = None,
+    options=None,
+    cache=None,
+    partition: str = "auto",
+) -> Module:
     """The defs of `text`, one callable each. All errors of the text are raised here, together.
 
-    A text beyond a few megabytes is refused; Ctrl-C ends the work. `name` stands for the text in messages. `target` (for example "cpu:avx2"), `options` and `cache` say how its defs
-    are compiled when they are called; see `compile`.
+    A text beyond a few megabytes is refused; Ctrl-C ends the work. `name` stands for the text in messages. `target` (for example "cpu:avx2"), `options`, `cache` and `partition`
+    say how its defs are compiled when they are called; see `compile`.
     """
-    return Module(_text_of(text), name, _settings(target, options, cache))
+    return Module(_text_of(text), name, _settings(target, options, cache, partition=partition))
 
 
 def _text_of(text) -> str:
@@ -312,6 +320,7 @@ def compile(
     target: Optional[str] = None,
     options=None,
     cache=None,
+    partition: str = "auto",
     schedule: Optional[str] = None,
     time_limit: float = 0.0,
     memory_limit: float = 0,
@@ -332,10 +341,14 @@ def compile(
     `cache` is a `tc.cache.Cache`; None: the environment's (see `tc.cache`), False: none. Machine code that it has for
     the same options is read instead of compiled: `from_cache` says so.
 
+    `partition` says how a def that calls others, or has many statements, is cut into parts that are compiled one by one:
+    "auto" as the price of the tensors between them says, "each" into single calls and statements, "one" not at all.
+    See docs/graphs.md.
+
     `schedule` takes the place of the scheduler's result, as isl writes schedule trees. `time_limit` is in seconds,
     `memory_limit` in bytes; 0 and infinity are no limit, a negative number is an OptionsError. See docs/promises.md.
     """
-    limits = {"schedule": schedule, "time_limit": time_limit, "memory_limit": _memory_limit(memory_limit)}
+    limits = {"schedule": schedule, "partition": partition, "time_limit": time_limit, "memory_limit": _memory_limit(memory_limit)}
     settings = _settings(target, options, cache, **limits)
     if not isinstance(function, Function):
         raise _core.ArgumentError(f"compile takes a def of a text, {_what_it_is(function)}")

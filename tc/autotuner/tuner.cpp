@@ -402,7 +402,7 @@ Finish Tuner::finish_settings() {
 TuneResult tune(const std::shared_ptr<const engine::Function>& function, const std::vector<TensorView>& inputs,
                 const std::vector<TensorSpec>& outputs, const TuneSettings& settings) {
   check(settings);
-  return Tuner(function, inputs, outputs, settings).run();
+  return Tuner(engine::inlined(function), inputs, outputs, settings).run();
 }
 
 }  // namespace tc::autotuner

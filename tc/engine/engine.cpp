@@ -4,6 +4,7 @@
 
 #include "tc/base/str.h"
 #include "tc/cuda/device.h"
+#include "tc/engine/compile/compile_graph.h"
 #include "tc/engine/persistent.h"
 
 namespace tc::engine {
@@ -99,6 +100,29 @@ void ExecutableCache::clear() {
   std::erase_if(entries_, [](const auto& entry) { return entry.second.is_ready(); });
 }
 
+namespace {
+
+/// compile_cached() for a def that is compiled in parts: each of them by itself.
+ExecutableCache::Entry compile_graph_cached(ExecutableCache& cache, const Function& function,
+                                            const std::vector<Argument>& arguments, const GraphPlan& plan,
+                                            const CompileOptions& options) {
+  auto how = options;
+  if (auto whole = find_whole_mapping(function, arguments, options)) {
+    how.mapping = *whole;
+    how.mapping_from = MappingFrom::Given;
+  }
+  auto parts = compile_parts(plan, how, [&](const PartProblem& problem, const CompileOptions& own) {
+    return compile_cached(cache, problem.function, problem.inputs, problem.outputs, own);
+  });
+  TextStream key;
+  key << cache_key(function, arguments, how) << "\ncache " << (how.cache ? how.cache->settings().folder : "");
+  for (const auto& part : parts) key << "\npart " << part->image().options;
+  return cache.get(key.str(), how.stages.cancellation,
+                   [&] { return join_parts(function, arguments, plan, how, parts); });
+}
+
+}  // namespace
+
 ExecutableCache::Entry compile_cached(ExecutableCache& cache, const std::shared_ptr<const Function>& function,
                                       const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
                                       const CompileOptions& options) {
@@ -107,7 +131,11 @@ ExecutableCache::Entry compile_cached(ExecutableCache& cache, const std::shared_
   given.stages.cancellation = options.stages.cancellation.child();
   given.stages.cancellation.set_time_limit(options.time_limit);
   given.time_limit = 0;
+  CancellationScope scope(given.stages.cancellation);
   auto arguments = make_arguments(*function, inputs, outputs, options);
+  if (!options.interpret)
+    if (const auto plan = plan_graph(*function, arguments, given))
+      return compile_graph_cached(cache, *function, arguments, *plan, given);
   auto folder = options.cache ? options.cache->settings().folder : std::string();
   auto get = [&](const CompileOptions& how) {
     auto key = str(cache_key(*function, arguments, how), "\ncache ", folder);

@@ -184,6 +184,14 @@ std::optional<options::MappingOptions> find_mapping(const Function& function, co
   return std::nullopt;
 }
 
+std::optional<options::MappingOptions> find_whole_mapping(const Function& function,
+                                                          const std::vector<Argument>& arguments,
+                                                          const CompileOptions& options) {
+  auto how = options;
+  if (how.mapping_from == MappingFrom::Tuned) how.mapping_from = MappingFrom::Cached;
+  return find_mapping(function, arguments, how);
+}
+
 std::shared_ptr<const Executable> load_kept(const Function& function, const std::vector<Argument>& arguments,
                                             const CompileOptions& options) {
   if (!may_load(options)) return nullptr;
@@ -192,7 +200,7 @@ std::shared_ptr<const Executable> load_kept(const Function& function, const std:
 
 void keep_code(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options,
                const Executable& executable) {
-  if (!may_keep(options) || !options.cache->settings().writable) return;
+  if (!may_keep(options) || !options.cache->settings().writable || executable.image().parts > 1) return;
   auto key = code_key(function, arguments, options.target);
   options.cache->put(make_entry(key, lang::print(function.def), executable, options));
 }
@@ -204,6 +212,7 @@ std::shared_ptr<const Executable> load_or_compile(const std::shared_ptr<const Fu
   auto how = options;
   how.stages.keep_text |= may_keep(options) && options.cache->settings().writable;
   how.unaligned = unaligned_names(arguments);
+  how.partition = graph::Partition::One;
   auto executable = compile(function, specs(arguments, false), specs(arguments, true), how);
   keep_code(*function, arguments, options, *executable);
   return executable;

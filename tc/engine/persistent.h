@@ -46,11 +46,17 @@ std::optional<cache::OptionsEntry> entry_in_use(const cache::Cache& cache, const
 std::optional<options::MappingOptions> find_mapping(const Function& function, const std::vector<Argument>& arguments,
                                                     const CompileOptions& options);
 
+/// The same for a def that is compiled in parts, which may have options of their own: none is no error.
+std::optional<options::MappingOptions> find_whole_mapping(const Function& function,
+                                                          const std::vector<Argument>& arguments,
+                                                          const CompileOptions& options);
+
 /// The machine code that options.cache has for options.mapping; null where it has none, or may not be asked.
 /// Code whose laws were not asked is not taken where options.stages.verify asks them.
 std::shared_ptr<const Executable> load_kept(const Function& function, const std::vector<Argument>& arguments,
                                             const CompileOptions& options);
-/// Keeps \p executable, which a compile with \p options made, in options.cache, if that may be.
+/// Keeps \p executable, which a compile with \p options made, in options.cache, if that may be. One of several parts is
+/// not kept: its parts are.
 void keep_code(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options,
                const Executable& executable);
 

@@ -20,6 +20,7 @@ std::shared_ptr<const Executable> compile_again(const cache::CodeEntry& entry) {
   options.target = Target::parse(entry.key.target);
   options.mapping = options::MappingOptions::parse(entry.options);
   options.stages.verify = true;
+  options.partition = graph::Partition::One;
   if (!(code_key(*function, arguments, options.target) == entry.key))
     throw ArgumentError("its source is not that of its key");
   return compile(function, inputs, outputs, options);

@@ -164,6 +164,29 @@ TEST_F(GridRunnerTest, AStoredExecutableRunsTheSameKernels) {
   EXPECT_EQ(copy.image().modules.at(0).text, executable->image().modules.at(0).text);
 }
 
+TEST_F(GridRunnerTest, RunsTheKernelsOfAllPartsInOrder) {
+  TC_NEEDS_NVRTC();
+  auto executable = compiled(
+      "def fc(float(N,C) X, float(K,C) W) -> (Y) { Y(n,k) +=! X(n,c) * W(k,c) }\n"
+      "def act(float(N,K) X) -> (Y) { Y(n,k) = fmax(X(n,k), 0) }\n"
+      "def main(float(N,C) X, float(C,C) W) -> (Y) { A = fc(X, W)  B = act(A)  C = fc(B, W)  D = act(C)  Y = fc(D, "
+      "W) }",
+      {contiguous(DType::Float32, {16, 16}), contiguous(DType::Float32, {16, 16})});
+  const auto& image = executable->image();
+  ASSERT_EQ(image.parts, 3u);
+  EXPECT_EQ(image.modules.size(), 2u) << "fc with act twice, and fc";
+  void* arguments[] = {a_.data, b_.data, c_.data};
+  executable->run_unchecked(arguments);
+  EXPECT_EQ(count("cuLaunchKernel"), static_cast<int>(image.launches.size())) << FakeDriver::calls();
+  EXPECT_EQ(count("cuModuleLoad"), 2) << FakeDriver::calls();
+  EXPECT_EQ(std::get<KernelCall>(image.launches.front().code).module, 0u);
+  EXPECT_EQ(std::get<KernelCall>(image.launches.back().code).module, 1u);
+  Executable copy(Image::deserialise(image.serialise()));
+  FakeDriver::forget();
+  copy.run_unchecked(arguments);
+  EXPECT_EQ(count("cuLaunchKernel"), static_cast<int>(image.launches.size())) << FakeDriver::calls();
+}
+
 TEST_F(GridRunnerTest, WantsAlignedTensorsWhereKernelsMoveVectors) {
   Image image;
   image.function = "f";

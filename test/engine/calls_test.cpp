@@ -4,6 +4,8 @@
 #include <iostream>
 
 #include "tc/base/str.h"
+#include "tc/engine/compile/compile_graph.h"
+#include "tc/graph/bind.h"
 #include "tc/lang/syntax/print.h"
 #include "test/engine/engine_fixture.h"
 #include "test/support/random_calls.h"
@@ -20,9 +22,29 @@ std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
   return text ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
-/// The outputs of \p function for \p arguments.
-std::vector<Boxed> run(const std::shared_ptr<const Function>& function, const std::vector<Boxed>& arguments,
-                       bool interpreted) {
+/// How a def is run: its calls written out by the interpreter or compiled, or as a graph, node by node by the
+/// interpreter, or in parts that are compiled.
+enum class How { Interpreted, Compiled, InterpretedNodes, CompiledNodes, CompiledParts };
+
+/// The executable of \p function; null where no graph says what it does.
+std::shared_ptr<const Executable> made(const std::shared_ptr<const Function>& function,
+                                       const std::vector<TensorSpec>& specs, How how) {
+  auto options = checked();
+  options.interpret = how == How::Interpreted;
+  options.partition = how == How::CompiledNodes   ? graph::Partition::Each
+                      : how == How::CompiledParts ? graph::Partition::Auto
+                                                  : graph::Partition::One;
+  if (how != How::InterpretedNodes) return compile(function, specs, {}, options);
+  auto graph = graph::bind(function->defs, function->name(), specs);
+  if (!graph) return nullptr;
+  Image image;
+  image.arguments = make_arguments(*function, specs, {});
+  auto interpreter = graph_interpreter(std::move(*graph), image.arguments);
+  return std::make_shared<Executable>(std::move(image), CompileStats(), std::move(interpreter));
+}
+
+/// The outputs of \p function for \p arguments; nothing where it cannot be run so.
+std::vector<Boxed> run(const std::shared_ptr<const Function>& function, const std::vector<Boxed>& arguments, How how) {
   std::vector<Ints> inputs, outputs;
   for (const auto& argument : arguments) {
     inputs.emplace_back(argument.extents);
@@ -31,13 +53,12 @@ std::vector<Boxed> run(const std::shared_ptr<const Function>& function, const st
   }
   std::vector<TensorSpec> specs(inputs.begin(), inputs.end());
   for (const auto& info : infer_output_tensor_info(*function, specs)) outputs.emplace_back(info.shape, 77);
-  auto options = checked();
-  options.interpret = interpreted;
   for (auto* list : {&inputs, &outputs})
     for (auto& array : *list) array.data = array.values.data();
-  compile(function, specs, {}, options)
-      ->run(std::vector<TensorView>(inputs.begin(), inputs.end()),
-            std::vector<TensorView>(outputs.begin(), outputs.end()));
+  const auto executable = made(function, specs, how);
+  if (!executable) return {};
+  executable->run(std::vector<TensorView>(inputs.begin(), inputs.end()),
+                  std::vector<TensorView>(outputs.begin(), outputs.end()));
   std::vector<Boxed> result;
   for (const auto& output : outputs)
     result.push_back({std::vector<std::int64_t>(output.shape.size(), 0), output.shape, output.values});
@@ -51,9 +72,9 @@ std::string text_of(const std::vector<Boxed>& tensors) {
 }
 
 /// What the last def gives as this library understands it, "does not fit" for a typed refusal.
-std::string found(const test::CallText& program, const std::vector<Boxed>& arguments, bool interpreted) {
+std::string found(const test::CallText& program, const std::vector<Boxed>& arguments, How how) {
   try {
-    return text_of(run(define(program.text()).functions.back(), arguments, interpreted));
+    return text_of(run(define(program.text()).functions.back(), arguments, how));
   } catch (const ArgumentError&) {
     return "does not fit";
   } catch (const SemanticError&) {
@@ -92,24 +113,35 @@ std::vector<Boxed> random_arguments(test::Random& random, const test::CallDef& d
 TEST(Calls, RandomTextsMeanWhatTheirDefsMean) {
   const auto first = from_environment("TC_FUZZ_SEED", 1), count = from_environment("TC_FUZZ_COUNT", 200);
   std::cout << "seeds " << first << " to " << first + count - 1 << "\n";
-  std::uint64_t fitting = 0;
+  std::uint64_t fitting = 0, graphs = 0;
   for (auto seed = first; seed < first + count && !::testing::Test::HasFailure(); ++seed) {
     test::Random random(seed);
     const auto program = test::random_calls(random);
     const auto arguments = random_arguments(random, program.defs.back());
     const auto want = wanted(program, arguments);
     fitting += want != "does not fit";
-    EXPECT_EQ(found(program, arguments, true), want) << "seed " << seed << "\n" << program.text() << text_of(arguments);
-    if (seed % 40 == 0)
-      EXPECT_EQ(found(program, arguments, false), want) << "compiled, seed " << seed << "\n" << program.text();
+    EXPECT_EQ(found(program, arguments, How::Interpreted), want) << "seed " << seed << "\n"
+                                                                 << program.text() << text_of(arguments);
+    const auto by_nodes = found(program, arguments, How::InterpretedNodes);
+    graphs += !by_nodes.empty();
+    if (!by_nodes.empty())
+      EXPECT_EQ(by_nodes, want) << "node by node, seed " << seed << "\n" << program.text() << text_of(arguments);
+    const How compiled[] = {How::Compiled, How::CompiledNodes, How::CompiledParts};
+    if (const auto how = static_cast<int>(seed % 20); how < 3)
+      EXPECT_EQ(found(program, arguments, compiled[how]), want) << "compiled, seed " << seed << "\n" << program.text();
   }
+  EXPECT_GE(graphs * 10, count * 9) << "few of the texts are graphs";
   EXPECT_GE(fitting * 3, count) << "few of the texts can be called";
 }
 
 /// The values of the only return of the last def of \p text for one vector.
 std::vector<std::int32_t> of_vector(const std::string& text, const std::vector<std::int32_t>& values) {
   Boxed argument{{0}, {static_cast<std::int64_t>(values.size())}, values};
-  return run(define(text).functions.back(), {argument}, true).front().values;
+  const auto function = define(text).functions.back();
+  auto first = run(function, {argument}, How::Interpreted).front().values;
+  for (auto how : {How::InterpretedNodes, How::CompiledNodes, How::CompiledParts})
+    EXPECT_EQ(run(function, {argument}, how).front().values, first) << static_cast<int>(how) << "\n" << text;
+  return first;
 }
 
 TEST(Calls, Temporaries) {
@@ -202,7 +234,7 @@ TEST(Calls, ManyInAChain) {
   std::string text = "def act(float(N) X) -> (Y) { Y(i) = X(i) + 1 }\ndef f(float(N) X) -> (Y) {\n  A0 = act(X)\n";
   for (int k = 1; k < 400; ++k) text += str("  A", k, " = act(A", k - 1, ")\n");
   auto module = define(text + "  Y = act(A399)\n}");
-  EXPECT_EQ(module.functions.back()->def.statements.size(), 401u);
+  EXPECT_EQ(inlined(module.functions.back())->def.statements.size(), 401u);
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ Message run_isolated(const JobContext& context, const Order& order) {
 JobContext make_context(const Message& message, const Hook& hook) {
   JobContext context;
   context.problem = Problem::parse(message);
-  context.function = engine::define(context.problem.text).function(context.problem.def);
+  context.function = engine::inlined(engine::define(context.problem.text).function(context.problem.def));
   context.arguments = engine::make_arguments(*context.function, context.problem.inputs, context.problem.outputs);
   context.layout = layout_of(context.arguments);
   context.target = Target::parse(context.problem.target);

@@ -5,11 +5,14 @@
 
 #include "tc/base/check_tensor.h"
 #include "tc/base/str.h"
+#include "tc/engine/compile/compile_graph.h"
+#include "tc/engine/compile/graph_plan.h"
 #include "tc/engine/compile/pipeline.h"
 #include "tc/engine/compile/supervise.h"
 #include "tc/engine/define/typed_errors.h"
 #include "tc/engine/run/in_place.h"
 #include "tc/engine/run/overlap.h"
+#include "tc/graph/bind.h"
 #include "tc/halide_bridge/lower/program.h"
 #include "tc/lang/interpret/interpret.h"
 #include "tc/lang/syntax/print.h"
@@ -193,8 +196,12 @@ Image make_image(const CompileState& state) {
 }
 
 /// The def run by the interpreter, on the pointers of all arguments.
-Executable::Interpreter make_interpreter(const std::shared_ptr<const Function>& function,
+Executable::Interpreter make_interpreter(const std::shared_ptr<const Function>& given,
                                          const std::vector<Argument>& arguments, const lang::SizeMap& sizes) {
+  if (given->late)
+    if (auto graph = graph::bind(given->defs, given->name(), specs(arguments, false)))
+      return graph_interpreter(std::move(*graph), arguments);
+  const auto function = inlined(given);
   return [=](void* const* pointers) {
     std::map<std::string, TensorView> tensors;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -218,11 +225,12 @@ CompileState start_state(const Function& function, const std::vector<TensorSpec>
   return state;
 }
 
-std::shared_ptr<const Executable> run_compile(const std::shared_ptr<const Function>& function,
+std::shared_ptr<const Executable> run_compile(const std::shared_ptr<const Function>& given,
                                               const std::vector<TensorSpec>& inputs,
                                               const std::vector<TensorSpec>& outputs, const CompileOptions& options,
                                               Supervision& supervision) {
   auto start = std::chrono::steady_clock::now();
+  const auto function = options.interpret ? given : inlined(given);
   auto state = start_state(*function, inputs, outputs, options);
   CompileStats stats;
   Image image;
@@ -242,6 +250,27 @@ std::shared_ptr<const Executable> run_compile(const std::shared_ptr<const Functi
   stats.fallbacks = std::move(state.fallbacks);
   stats.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return std::make_shared<Executable>(std::move(image), std::move(stats), std::move(interpreter));
+}
+
+/// \p function compiled in parts; null where it is one.
+std::shared_ptr<const Executable> compile_as_graph(const std::shared_ptr<const Function>& function,
+                                                   const std::vector<TensorSpec>& inputs,
+                                                   const std::vector<TensorSpec>& outputs,
+                                                   const CompileOptions& options) {
+  if (options.interpret) return nullptr;
+  auto limits = limits_of(options);
+  CancellationScope scope(limits.cancellation);
+  limits.cancellation.check("the compiler");
+  const auto arguments = make_arguments(*function, inputs, outputs, options);
+  const auto plan = plan_graph(*function, arguments, options);
+  if (!plan) return nullptr;
+  auto how = options;
+  how.stages.cancellation = limits.cancellation;
+  how.time_limit = 0;
+  auto parts = compile_parts(*plan, how, [](const PartProblem& problem, const CompileOptions& own) {
+    return compile(problem.function, problem.inputs, problem.outputs, own);
+  });
+  return join_parts(*function, arguments, *plan, options, parts);
 }
 
 /// How to see a failure again.
@@ -315,6 +344,7 @@ std::string cache_key(const Function& function, const std::vector<Argument>& arg
   key << function.name() << " " << function.key << "\n";
   for (const auto& argument : arguments)
     key << argument.name << " " << argument.spec << (argument.aligned ? "; " : " unaligned; ");
+  if (options.partition != graph::Partition::Auto) key << "\npartition " << to_string(options.partition);
   key << "\n" << options.target << "\n" << options.mapping.to_text() << (options.interpret ? "\ninterpret" : "");
   for (const auto& [stage, text] : options.stages.replace) key << "\n" << stage << ": " << text;
   return key.str();
@@ -328,7 +358,8 @@ CompileState map_launches(const std::shared_ptr<const Function>& function, const
   how.unaligned = unaligned_names(arguments);
   with_typed_errors("map", reproduction_for(*function, inputs, options), [&] {
     run_supervised(limits_of(options), "the compiler", [=](Supervision& supervision) {
-      auto state = start_state(*function, inputs, specs(arguments, true), how);
+      const auto whole = inlined(function);
+      auto state = start_state(*whole, inputs, specs(arguments, true), how);
       run_watched(state, how, Until::Mapped, supervision);
       if (then) then(state);
       result->emplace(std::move(state));
@@ -342,6 +373,10 @@ std::shared_ptr<const Executable> compile(const std::shared_ptr<const Function>&
                                           const CompileOptions& options) {
   auto result = std::make_shared<std::shared_ptr<const Executable>>();
   with_typed_errors("compile", reproduction_for(*function, inputs, options), [&] {
+    if (auto made = compile_as_graph(function, inputs, outputs, options)) {
+      *result = std::move(made);
+      return;
+    }
     run_supervised(limits_of(options), "the compiler", [=](Supervision& supervision) {
       *result = run_compile(function, inputs, outputs, options, supervision);
     });

@@ -10,6 +10,7 @@
 #include "tc/cache/cache.h"
 #include "tc/engine/define/function.h"
 #include "tc/engine/run/executable.h"
+#include "tc/graph/partition_kind.h"
 #include "tc/options/mapping_options.h"
 
 namespace tc::engine {
@@ -28,16 +29,19 @@ struct CompileOptions {
   Target target = Target::host();
   options::MappingOptions mapping;
   std::set<std::string> unaligned;  ///< arguments that may begin anywhere (is_aligned); targets of CPUs do not ask
-  MappingFrom mapping_from = MappingFrom::Given;  ///< obeyed by compile_cached()
-  std::shared_ptr<cache::Cache> cache;            ///< kept between processes; null: none
-  double time_limit = 0;                          ///< seconds; 0: none
-  std::size_t memory_limit = 0;                   ///< bytes the process may grow by; 0: none
-  bool interpret = false;                         ///< run the def by the interpreter instead of machine code
+  MappingFrom mapping_from = MappingFrom::Given;        ///< obeyed by compile_cached()
+  std::shared_ptr<cache::Cache> cache;                  ///< kept between processes; null: none
+  double time_limit = 0;                                ///< seconds; 0: none
+  std::size_t memory_limit = 0;                         ///< bytes the process may grow by; 0: none
+  graph::Partition partition = graph::Partition::Auto;  ///< of defs that hold calls, or many statements
+  bool interpret = false;                               ///< run the def by the interpreter instead of machine code
   StageOptions<CompileState> stages;  ///< laws, texts, dumps, replacements, faults planted by tests, cancellation
 };
 
 /// The machine code of \p function for tensors like \p inputs and \p outputs; empty \p outputs: dense ones.
 ///
+/// A def that holds calls, and one of many statements, is cut into parts (graph::partition) as options.partition says;
+/// equal ones are compiled once, different ones at the same time.
 /// Throws ArgumentError for tensors that do not fit, OptionsError for options and replacements that mean nothing,
 /// ResourceError past a limit, CancelledError after a request, InternalError for a broken law.
 /// isl running out of its quota is no error: a simpler schedule is used and stats().fallbacks says so.

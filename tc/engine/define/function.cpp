@@ -6,7 +6,9 @@
 
 #include "tc/base/check_tensor.h"
 #include "tc/base/str.h"
+#include "tc/engine/define/late_inlining.h"
 #include "tc/engine/define/typed_errors.h"
+#include "tc/graph/bind.h"
 #include "tc/halide_bridge/infer/infer_ranges.h"
 #include "tc/lang/check/check.h"
 #include "tc/lang/check/inline.h"
@@ -20,6 +22,9 @@ namespace tc::engine {
 namespace {
 
 using halide_bridge::infer_ranges;
+
+/// A def of more statements, with its calls written out, is left as it is written.
+constexpr std::size_t most_inlined_statements = 16;
 
 /// Thrown to leave a def that calls one with errors of its own: those are reported, once.
 struct CalleeHasErrors {};
@@ -51,7 +56,15 @@ class Inliner {
 
   void run() {
     std::vector<lang::CallCycle> cycles;
-    for (const std::size_t i : lang::callees_first(file_.defs, cycles)) inline_def(file_.defs[i]);
+    for (const std::size_t i : lang::callees_first(file_.defs, cycles)) {
+      const auto& def = file_.defs[i];
+      const auto size = size_of(def);
+      sizes_.emplace(def.name, size);
+      if (size.has_calls && size.statements > most_inlined_statements)
+        leave(def, size);
+      else
+        inline_def(def);
+    }
     for (const auto& def : file_.defs)
       if (auto found = inlined_.find(def.name); found != inlined_.end())
         state_.inlined.push_back(std::move(found->second.def));
@@ -60,6 +73,49 @@ class Inliner {
   }
 
  private:
+  /// What a def would hold with its calls written out.
+  struct Size {
+    std::size_t statements = 0, nodes = 0;
+    bool has_calls = false;
+  };
+
+  Size size_of(const lang::Def& def) const {
+    Size size;
+    for (const auto& statement : def.statements) {
+      const auto* call = std::get_if<lang::CallStatement>(&statement.node);
+      const auto& callee = call ? sizes_.at(call->def) : Size();
+      const auto nodes = call ? callee.nodes : 1 + lang::measure(std::get<lang::Assignment>(statement.node)).nodes;
+      size.statements = std::min(size.statements + (call ? callee.statements : 1), lang::max_graph_nodes);
+      size.nodes = std::min(size.nodes + nodes, lang::max_graph_nodes + 1);
+      size.has_calls = size.has_calls || call;
+    }
+    return size;
+  }
+
+  /// Leaves \p def as it is written. The defs it calls are asked for their errors.
+  void leave(const lang::Def& def, const Size& size) {
+    try {
+      if (size.nodes > lang::max_graph_nodes) refuse_size(def, lang::max_graph_nodes);
+      for (const auto& statement : def.statements)
+        if (const auto* call = std::get_if<lang::CallStatement>(&statement.node))
+          if (!state_.late.count(call->def)) callee(call->def);
+      if (!calls_late(def) && has_doubtful_statements(def, file_)) return inline_def(def);
+      state_.late.insert(def.name);
+      inlined_[def.name].def = def;
+    } catch (const SemanticError& error) {
+      keep(def.name, error);
+    } catch (const CalleeHasErrors&) {
+      state_.erroneous.insert(def.name);
+    }
+  }
+
+  bool calls_late(const lang::Def& def) const {
+    for (const auto& statement : def.statements)
+      if (const auto* call = std::get_if<lang::CallStatement>(&statement.node); call && state_.late.count(call->def))
+        return true;
+    return false;
+  }
+
   void inline_def(const lang::Def& def) {
     try {
       auto inlined = lang::inline_calls(def, file_, context_);
@@ -75,14 +131,18 @@ class Inliner {
   }
 
   void check_size(const lang::Def& def) const {
-    if (nodes_ <= lang::max_inlined_nodes) return;
+    if (nodes_ > lang::max_inlined_nodes) refuse_size(def, lang::max_inlined_nodes);
+  }
+
+  [[noreturn]] void refuse_size(const lang::Def& def, std::size_t most) const {
     lang::Diagnostics diagnostics(file_.text, file_.name);
     diagnostics.add({.code = "TC124",
                      .range = def.name_range,
                      .message = str("the functions up to '", def.name, "' are too large with their calls written out"),
-                     .note = str("together they may hold ", lang::max_inlined_nodes, " operators, names and numbers"),
+                     .note = str("together they may hold ", most, " operators, names and numbers"),
                      .help = "define them in several texts"});
     diagnostics.throw_if_errors<SemanticError>();
+    throw InternalError("an error was not reported");
   }
 
   /// A def of the text that another one calls, with its ranges.
@@ -108,6 +168,7 @@ class Inliner {
   DefineState& state_;
   const lang::File& file_;
   lang::InlineContext context_;
+  std::map<std::string, Size> sizes_;
   std::map<std::string, lang::InlinedDef> inlined_;
   std::set<std::string> inferred_;  ///< those of them whose ranges are known
   std::size_t nodes_ = 0;
@@ -116,6 +177,10 @@ class Inliner {
 void infer_all(DefineState& state) {
   for (const auto& def : state.inlined) {
     if (state.erroneous.count(def.name)) continue;
+    if (state.late.count(def.name)) {
+      state.ranges.emplace_back();
+      continue;
+    }
     if (auto known = state.known_ranges.find(def.name); known != state.known_ranges.end()) {
       state.ranges.push_back(std::move(known->second));
       continue;
@@ -142,6 +207,7 @@ std::string print_range(const lang::Range& range) {
 std::string print_ranges(const DefineState& state) {
   TextStream out;
   for (std::size_t i = 0; i < state.ranges.size(); ++i) {
+    if (state.late.count(state.inlined[i].name)) continue;
     out << state.inlined[i].name << "\n";
     const auto& ranges = state.ranges[i];
     for (std::size_t s = 0; s < ranges.statements.size(); ++s)
@@ -162,6 +228,7 @@ void read_inlined(DefineState& state, const std::string& text) {
   state.checked = std::make_shared<lang::File>(lang::check(lang::parse(text, state.name)));
   state.inlined = state.checked->defs;
   state.known_ranges.clear();
+  state.late.clear();
 }
 
 std::vector<Stage<DefineState>> make_stages() {
@@ -212,12 +279,15 @@ Module run_define_stages(const std::string& text, const std::string& name, const
   module.records = run_stages(define_stages(), state, options);
   module.file = state.checked;
   module.warnings = std::move(state.warnings);
+  const auto defs = graph_defs(state.checked, state.inlined, state.ranges);
   for (std::size_t i = 0; i < state.inlined.size(); ++i) {
     auto function = std::make_shared<Function>();
     function->file = state.checked;
     function->def = state.inlined[i];
     function->ranges = std::move(state.ranges[i]);
-    function->key = lang::canonical_text(function->def);
+    function->key = program_key(function->def, *state.checked);
+    function->defs = defs;
+    if (state.late.count(function->name())) function->late = std::make_shared<LateInlining>();
     module.functions.push_back(std::move(function));
   }
   return module;
@@ -260,13 +330,33 @@ lang::SizeMap bind(const Function& function, const std::vector<TensorSpec>& inpu
     shapes.push_back(inputs[i].shape);
   }
   auto sizes = lang::bind_sizes(function.def, shapes);
+  if (function.late) return sizes;
   lang::check_preconditions(function.ranges, sizes);
   check_extents(function, sizes);
   return sizes;
 }
 
+/// The returns of \p function, a graph.
+std::vector<TensorInfo> graph_outputs(const Function& function, const graph::Graph& graph) {
+  std::vector<TensorInfo> result;
+  for (std::size_t r = 0; r < graph.outputs.size(); ++r) {
+    const auto& tensor = graph.tensors[graph.outputs[r]];
+    TensorInfo info;
+    static_cast<TensorSpec&>(info) = tensor.spec;
+    info.name = function.def.returns[r].name;
+    info.mins = tensor.mins;
+    info.read = tensor.role == lang::Role::InOut;
+    result.push_back(std::move(info));
+  }
+  return result;
+}
+
 std::vector<TensorInfo> infer_outputs(const Function& function, const std::vector<TensorSpec>& inputs) {
   auto sizes = bind(function, inputs);
+  if (function.late) {
+    if (auto graph = graph::bind(function.defs, function.name(), inputs)) return graph_outputs(function, *graph);
+    return infer_outputs(*inlined(std::make_shared<Function>(function)), inputs);
+  }
   std::vector<TensorInfo> result;
   for (const auto& decl : function.def.returns) {
     const auto& tensor = function.def.tensors.at(decl.name);

@@ -11,20 +11,34 @@
 #include "tc/base/error.h"
 #include "tc/base/stage.h"
 #include "tc/base/tensor.h"
+#include "tc/graph/graph.h"
 #include "tc/lang/interpret/ranges.h"
 #include "tc/lang/syntax/tree.h"
 
 namespace tc::engine {
 
+struct LateInlining;
+
 /// A def of a text, understood: it can be compiled for any sizes. Immutable, shared.
 struct Function {
   std::shared_ptr<const lang::File> file;  ///< the checked text it stands in
-  lang::Def def;                           ///< checked, without calls and lets
-  lang::Ranges ranges;
-  std::string key;  ///< its canonical text
+  /// Checked, without calls and lets; of a def with many calls, which is compiled as a graph, as it is written.
+  lang::Def def;
+  lang::Ranges ranges;                      ///< of a def without calls
+  std::string key;                          ///< its canonical text, and that of the defs that it calls
+  std::shared_ptr<const graph::Defs> defs;  ///< of its text
+  std::shared_ptr<LateInlining> late;       ///< of a def that is as it is written, else null
 
   const std::string& name() const { return def.name; }
 };
+
+/// \p function, or, where its def holds calls, a function of that name with them written out: made when it is first
+/// asked for, which takes some milliseconds a call. Throws SemanticError where the text would be too large, or ranges
+/// contradict each other.
+std::shared_ptr<const Function> inlined(const std::shared_ptr<const Function>& function);
+
+/// The defs of \p file that \p def calls, straight or not, callees first.
+std::vector<const lang::Def*> called_defs(const lang::Def& def, const lang::File& file);
 
 /// A text: its defs in order, and what check warned of.
 struct Module {
@@ -47,6 +61,7 @@ struct DefineState {
   std::vector<Diagnostic> warnings;
   std::vector<SemanticError> errors;  ///< of defs that others call, thrown with those of the rest by infer
   std::set<std::string> erroneous;    ///< the defs that have errors
+  std::set<std::string> late;         ///< the defs of many calls, which stay as they are written
   std::map<std::string, lang::Ranges> known_ranges;  ///< of defs that others call, found while these were inlined
   Cancellation cancellation;
 };

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <iomanip>
+#include <map>
 #include <sstream>
 
 #include "tc/base/str.h"
+#include "tc/engine/compile/graph_plan.h"
 #include "tc/engine/compile/pipeline.h"
 #include "tc/polyhedral/core/cluster_view.h"
 
@@ -108,8 +110,61 @@ double WorkReport::intensity() const {
   return bytes > 0 ? static_cast<double>(work.flops()) / bytes : 0;
 }
 
-WorkReport describe_work(const std::shared_ptr<const Function>& function, const std::vector<Argument>& arguments,
+namespace {
+
+/// Adds what a part does to \p all, the report of those before it.
+void add(WorkReport& all, const WorkReport& part) {
+  all.work = all.work + part.work;
+  all.parallel |= part.parallel;
+  all.lanes = std::max(all.lanes, part.lanes);
+  if (part.type == DType::Float64) all.type = part.type;
+  if (!part.traffic) all.no_traffic = part.no_traffic;
+  if (all.traffic && part.traffic)
+    add(*all.traffic, *part.traffic);
+  else
+    all.traffic.reset();
+}
+
+/// \p report with the tensors called as the graph calls them.
+WorkReport renamed(WorkReport report, const graph::Graph& graph, const graph::Part& part, const lang::Def& def) {
+  if (!report.traffic) return report;
+  std::map<std::string, std::string> names;
+  for (std::size_t i = 0; i < part.inputs.size(); ++i) names[def.params[i].name] = graph.tensors[part.inputs[i]].name;
+  for (std::size_t o = 0; o < part.outputs.size(); ++o)
+    names[def.returns[o].name] = graph.tensors[part.outputs[o]].name;
+  for (auto& tensor : report.traffic->tensors)
+    if (auto found = names.find(tensor.name); found != names.end()) tensor.name = found->second;
+  return report;
+}
+
+WorkReport describe_parts(const GraphPlan& plan, const CompileOptions& options) {
+  auto how = options;
+  how.partition = graph::Partition::One;
+  std::vector<WorkReport> reports;
+  for (const auto& problem : plan.problems) {
+    how.unaligned = problem.unaligned;
+    reports.push_back(
+        describe_work(problem.function, make_arguments(*problem.function, problem.inputs, problem.outputs, how), how));
+  }
+  WorkReport all;
+  for (std::size_t p = 0; p < plan.parts.size(); ++p) {
+    const auto k = plan.problem_of[p];
+    auto report = renamed(reports[k], plan.graph, plan.parts[p], plan.problems[k].function->def);
+    if (p == 0)
+      all = std::move(report);
+    else
+      add(all, report);
+  }
+  return all;
+}
+
+}  // namespace
+
+WorkReport describe_work(const std::shared_ptr<const Function>& given, const std::vector<Argument>& arguments,
                          const CompileOptions& options) {
+  if (!options.interpret)
+    if (const auto plan = plan_graph(*given, arguments, options)) return describe_parts(*plan, options);
+  const auto function = inlined(given);
   WorkReport report;
   auto sizes = bind_inputs(*function, specs(arguments, false));
   report.work = strategy::count_work(function->def, function->ranges, sizes);

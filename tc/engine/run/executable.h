@@ -80,6 +80,7 @@ struct Image {
   std::vector<Argument> arguments;
   std::vector<InPlace> in_place;  ///< none for kernels of GPUs: their arguments are __restrict__
   std::size_t workspace_bytes = 0;
+  std::size_t parts = 1;                       ///< that were compiled each by itself
   std::vector<Launch> launches;                ///< in order
   std::vector<cpu::ObjectCode> functions;      ///< for a CPU
   std::vector<cuda::DeviceCode> modules = {};  ///< for a GPU: at least one, with the kernels

@@ -214,6 +214,7 @@ std::string Image::serialise() const {
     out.put(std::int64_t(pair.output));
   });
   out.put(static_cast<std::int64_t>(workspace_bytes));
+  out.put(static_cast<std::int64_t>(parts));
   out.put_list(launches, [&](const Launch& launch) {
     put_code(out, launch.code);
     out.put_list(launch.slots, [&](const Slot& slot) { put_slot(out, slot); });
@@ -249,6 +250,7 @@ Image Image::deserialise(const std::string& bytes) {
     return InPlace{input, static_cast<int>(in.number())};
   });
   image.workspace_bytes = static_cast<std::size_t>(in.number());
+  image.parts = read_size(in);
   image.launches = in.list<Launch>([&] { return read_launch(in); });
   image.functions = in.list<cpu::ObjectCode>([&] { return cpu::ObjectCode::deserialise(in.text()); });
   image.modules = in.list<cuda::DeviceCode>([&] { return cuda::DeviceCode::deserialise(in.text()); });

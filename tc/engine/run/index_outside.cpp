@@ -129,7 +129,7 @@ class Search {
 std::string first_index_outside(const Image& image, void* const* arguments) {
   try {
     const auto module = define(image.source);
-    return Search(*module.functions.back(), image, arguments).run();
+    return Search(*inlined(module.functions.back()), image, arguments).run();
   } catch (const Error&) {
     return {};
   }

@@ -1,0 +1,299 @@
+#include "tc/engine/compile/compile_graph.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "tc/base/contains.h"
+#include "tc/base/str.h"
+#include "tc/cpu/thread_pool.h"
+#include "tc/engine/define/function.h"
+#include "tc/engine/describe/describe.h"
+#include "tc/lang/interpret/interpret.h"
+#include "tc/lang/syntax/print.h"
+
+namespace tc::engine {
+namespace {
+
+using Executables = std::vector<std::shared_ptr<const Executable>>;
+
+std::size_t bytes_of(const TensorSpec& spec) {
+  return static_cast<std::size_t>(spec.element_count()) * static_cast<std::size_t>(byte_size(spec.dtype));
+}
+
+/// Does a kernel of \p image wait for all blocks at a word of the workspace, which stays 0 between its runs?
+bool keeps_a_word(const Image& image) {
+  for (const auto& code : image.modules)
+    for (const auto& kernel : code.kernels)
+      if (kernel.shape.cooperative) return true;
+  return false;
+}
+
+/// Where the tensors of a graph and the workspaces of its parts stand.
+class Layout {
+ public:
+  Layout(const GraphPlan& plan, const Executables& executables) : plan_(plan) {
+    const auto& graph = plan.graph;
+    for (std::size_t i = 0; i < graph.inputs.size(); ++i) arguments_[graph.inputs[i]] = i;
+    for (std::size_t o = 0; o < graph.outputs.size(); ++o) arguments_[graph.outputs[o]] = graph.inputs.size() + o;
+    std::vector<Lifetime> lives;
+    add_tensors(lives);
+    add_workspaces(executables, lives);
+    workspace_ = plan_workspace(std::move(lives));
+  }
+
+  std::size_t bytes() const { return workspace_.bytes; }
+
+  /// The place of what part \p part calls \p slot.
+  Slot slot(std::size_t part, const Slot& slot) const {
+    if (const auto* place = std::get_if<WorkspaceSlot>(&slot)) return WorkspaceSlot{own(part, place->offset)};
+    const auto& operands = plan_.parts[part];
+    const auto index = std::get<ArgumentSlot>(slot).index;
+    const auto tensor =
+        index < operands.inputs.size() ? operands.inputs[index] : operands.outputs[index - operands.inputs.size()];
+    if (auto found = arguments_.find(tensor); found != arguments_.end()) return ArgumentSlot{found->second};
+    return WorkspaceSlot{workspace_.offsets.at(tensor_name(tensor))};
+  }
+  /// Offset \p offset of the workspace of part \p part.
+  std::size_t own(std::size_t part, std::size_t offset) const {
+    return workspace_.offsets.at(workspace_name(part)) + offset;
+  }
+
+ private:
+  static std::string tensor_name(std::size_t tensor) { return str("tensor ", tensor); }
+  static std::string workspace_name(std::size_t part) { return str("workspace ", part); }
+
+  /// The tensors between parts live from the part that writes them to the last that reads them.
+  void add_tensors(std::vector<Lifetime>& lives) const {
+    std::map<std::size_t, Lifetime> found;
+    for (std::size_t p = 0; p < plan_.parts.size(); ++p)
+      for (const auto* list : {&plan_.parts[p].outputs, &plan_.parts[p].inputs})
+        for (auto tensor : *list) {
+          if (arguments_.count(tensor)) continue;
+          const auto at = static_cast<int>(p);
+          auto& life = found.try_emplace(tensor, Lifetime{tensor_name(tensor), 0, at, at}).first->second;
+          life.bytes = bytes_of(plan_.graph.tensors[tensor].spec);
+          life.last = at;
+        }
+    for (auto& [tensor, life] : found) lives.push_back(std::move(life));
+  }
+
+  void add_workspaces(const Executables& executables, std::vector<Lifetime>& lives) const {
+    const auto last = static_cast<int>(plan_.parts.size()) - 1;
+    for (std::size_t p = 0; p < plan_.parts.size(); ++p) {
+      const auto& image = executables[plan_.problem_of[p]]->image();
+      if (image.workspace_bytes == 0) continue;
+      const bool whole = keeps_a_word(image);
+      lives.push_back({workspace_name(p), image.workspace_bytes, whole ? 0 : static_cast<int>(p),
+                       whole ? last : static_cast<int>(p)});
+    }
+  }
+
+  const GraphPlan& plan_;
+  std::map<std::size_t, std::size_t> arguments_;  ///< tensors that the caller gives, as places among the arguments
+  WorkspacePlan workspace_;
+};
+
+/// Where the code of each problem begins in an image that holds that of all.
+struct CodeBegin {
+  std::size_t functions = 0, modules = 0;
+};
+
+std::vector<CodeBegin> add_code(const Executables& executables, Image& image) {
+  std::vector<CodeBegin> begins;
+  for (const auto& executable : executables) {
+    const auto& own = executable->image();
+    begins.push_back({image.functions.size(), image.modules.size()});
+    image.functions.insert(image.functions.end(), own.functions.begin(), own.functions.end());
+    image.modules.insert(image.modules.end(), own.modules.begin(), own.modules.end());
+  }
+  return begins;
+}
+
+LaunchCode moved(const LaunchCode& code, const CodeBegin& begin) {
+  if (const auto* call = std::get_if<FunctionCall>(&code)) return FunctionCall{begin.functions + call->function};
+  const auto& call = std::get<KernelCall>(code);
+  return KernelCall{begin.modules + call.module, call.kernel};
+}
+
+constexpr const char* unspecified = "; the outputs are unspecified";
+
+/// \p message of a check behind which outputs of the graph, if \p written, may have been written.
+std::string message_of(const std::string& message, bool written) {
+  return written && message.find(unspecified) == std::string::npos ? message + unspecified : message;
+}
+
+void add_launches(const GraphPlan& plan, const Executables& executables, Image& image) {
+  const Layout layout(plan, executables);
+  const auto begins = add_code(executables, image);
+  bool written = false;
+  for (std::size_t p = 0; p < plan.parts.size(); ++p) {
+    const auto problem = plan.problem_of[p];
+    for (const auto& launch : executables[problem]->image().launches) {
+      Launch made{moved(launch.code, begins[problem]), {}, {}};
+      for (const auto& slot : launch.slots) made.slots.push_back(layout.slot(p, slot));
+      for (const auto& test : launch.tests)
+        made.tests.push_back({layout.own(p, test.offset), message_of(test.message, written)});
+      image.launches.push_back(std::move(made));
+    }
+    for (auto tensor : plan.parts[p].outputs)
+      written = written || plan.graph.tensors[tensor].role != lang::Role::Temporary;
+  }
+  image.workspace_bytes = layout.bytes();
+}
+
+/// Pairs of an input that one part alone reads, and an output of that part, that may be one tensor for it.
+std::vector<InPlace> in_place(const GraphPlan& plan, const Executables& executables) {
+  std::vector<InPlace> result;
+  const auto& graph = plan.graph;
+  std::map<std::size_t, int> readers;
+  for (const auto& part : plan.parts)
+    for (auto tensor : part.inputs) ++readers[tensor];
+  auto position = [](const std::vector<std::size_t>& list, std::size_t tensor) {
+    return static_cast<int>(std::find(list.begin(), list.end(), tensor) - list.begin());
+  };
+  for (std::size_t p = 0; p < plan.parts.size(); ++p)
+    for (const auto& pair : executables[plan.problem_of[p]]->image().in_place) {
+      const auto input = plan.parts[p].inputs[static_cast<std::size_t>(pair.input)];
+      const auto output = plan.parts[p].outputs[static_cast<std::size_t>(pair.output) - plan.parts[p].inputs.size()];
+      if (readers[input] != 1 || !contains(graph.inputs, input) || !contains(graph.outputs, output)) continue;
+      result.push_back(
+          {position(graph.inputs, input), static_cast<int>(graph.inputs.size()) + position(graph.outputs, output)});
+    }
+  return result;
+}
+
+CompileStats stats_of(const Executables& executables) {
+  CompileStats stats;
+  stats.from_cache = true;
+  for (std::size_t i = 0; i < executables.size(); ++i) {
+    const auto& own = executables[i]->stats();
+    stats.from_cache = stats.from_cache && own.from_cache;
+    for (const auto& record : own.records)
+      stats.records.push_back({str(record.name, ".part_", i), record.milliseconds, record.text});
+    for (const auto& fallback : own.fallbacks)
+      stats.fallbacks.push_back(str(fallback, ", in the part '", executables[i]->image().function, "'"));
+  }
+  return stats;
+}
+
+/// The def of \p function as it is written, behind those that it calls.
+std::string text_of(const Function& function) {
+  if (function.defs->call_free.count(function.name())) return lang::print(function.def);
+  std::vector<std::string> texts;
+  for (const auto& def : function.file->defs)
+    if (def.name == function.name()) {
+      for (const auto* callee : called_defs(def, *function.file)) texts.push_back(lang::print(*callee));
+      texts.push_back(lang::print(def));
+    }
+  return join(texts, "\n");
+}
+
+/// Runs jobs 0 ... count - 1, several at a time, until one throws.
+class Jobs {
+ public:
+  Jobs(std::size_t count, const Cancellation& cancellation, std::function<void(std::size_t)> job)
+      : count_(count), cancellation_(cancellation), job_(std::move(job)) {}
+
+  void run(std::size_t threads) {
+    std::vector<std::thread> others;
+    for (std::size_t i = 1; i < std::min(threads, count_); ++i) others.emplace_back([this] { work(); });
+    work();
+    for (auto& thread : others) thread.join();
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  void work() {
+    CancellationScope scope(cancellation_);
+    for (std::size_t i = next_++; i < count_; i = next_++) {
+      try {
+        job_(i);
+      } catch (...) {
+        std::lock_guard lock(mutex_);
+        if (!error_) error_ = std::current_exception();
+        next_ = count_;
+        cancellation_.cancel();
+      }
+    }
+  }
+
+  std::size_t count_;
+  const Cancellation& cancellation_;
+  std::function<void(std::size_t)> job_;
+  std::atomic<std::size_t> next_{0};
+  std::mutex mutex_;
+  std::exception_ptr error_;
+};
+
+}  // namespace
+
+Executables compile_parts(const GraphPlan& plan, const CompileOptions& options, const CompilePart& compile_part) {
+  auto how = options;
+  how.partition = graph::Partition::One;
+  how.stages.cancellation = options.stages.cancellation.child();
+  how.stages.cancellation.set_time_limit(options.time_limit);
+  how.time_limit = 0;
+  Executables executables(plan.problems.size());
+  Jobs jobs(plan.problems.size(), how.stages.cancellation, [&](std::size_t i) {
+    auto own = how;
+    own.unaligned = plan.problems[i].unaligned;
+    if (!own.stages.dump_directory.empty()) own.stages.dump_directory += str("/", plan.graph.name, "/part_", i);
+    executables[i] = compile_part(plan.problems[i], own);
+  });
+  jobs.run(static_cast<std::size_t>(std::max(cpu::num_threads(), 1)));
+  return executables;
+}
+
+std::shared_ptr<const Executable> join_parts(const Function& function, const std::vector<Argument>& arguments,
+                                             const GraphPlan& plan, const CompileOptions& options,
+                                             const Executables& executables) {
+  Image image;
+  image.function = function.name();
+  image.source = text_of(function);
+  image.target = to_string(options.target);
+  image.options = options.mapping.to_text();
+  image.arguments = arguments;
+  image.parts = plan.parts.size();
+  add_launches(plan, executables, image);
+  image.in_place = in_place(plan, executables);
+  auto stats = stats_of(executables);
+  stats.milliseconds =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - plan.begin).count();
+  return std::make_shared<Executable>(std::move(image), std::move(stats));
+}
+
+Executable::Interpreter graph_interpreter(graph::Graph graph, const std::vector<Argument>& arguments) {
+  return [graph = std::move(graph), arguments](void* const* pointers) {
+    std::vector<TensorView> views(graph.tensors.size());
+    std::vector<std::vector<std::byte>> memory(graph.tensors.size());
+    for (std::size_t t = 0; t < views.size(); ++t) {
+      static_cast<TensorSpec&>(views[t]) = graph.tensors[t].spec;
+      if (graph.tensors[t].role != lang::Role::Temporary) continue;
+      memory[t].assign(bytes_of(views[t]), std::byte{0xff});
+      views[t].data = memory[t].data();
+    }
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const auto tensor = i < graph.inputs.size() ? graph.inputs[i] : graph.outputs[i - graph.inputs.size()];
+      static_cast<TensorSpec&>(views[tensor]) = arguments[i].spec;
+      views[tensor].data = pointers[i];
+    }
+    for (const auto& node : graph.nodes) {
+      std::map<std::string, TensorView> tensors;
+      std::vector<std::vector<std::int64_t>> shapes;
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        tensors[node.def->def.params[i].name] = views[node.inputs[i]];
+        shapes.push_back(views[node.inputs[i]].shape);
+      }
+      for (std::size_t o = 0; o < node.outputs.size(); ++o)
+        tensors[node.def->def.returns[o].name] = views[node.outputs[o]];
+      lang::interpret(node.def->def, node.def->ranges, lang::bind_sizes(node.def->def, shapes), tensors);
+    }
+  };
+}
+
+}  // namespace tc::engine

@@ -1,0 +1,97 @@
+#include "tc/engine/compile/graph_plan.h"
+
+#include <algorithm>
+#include <map>
+
+#include "tc/base/str.h"
+#include "tc/graph/bind.h"
+#include "tc/graph/drop_copies.h"
+#include "tc/lang/syntax/print.h"
+
+namespace tc::engine {
+namespace {
+
+/// A def of more statements is cut in parts, also where none of them is a call.
+constexpr std::size_t most_statements = 16;
+
+bool has_calls(const Function& function) { return function.defs && !function.defs->call_free.count(function.name()); }
+
+bool may_be_cut(const Function& function, const CompileOptions& options) {
+  if (options.partition == graph::Partition::One || !function.defs || !options.stages.replace.empty()) return false;
+  const auto& mapping = options.mapping.values();
+  if (!mapping.parallel_along.empty() || !mapping.vector_along.empty()) return false;
+  return has_calls(function) || function.def.statements.size() > most_statements ||
+         (options.partition == graph::Partition::Each && function.def.statements.size() > 1);
+}
+
+/// The tensors of \p graph as arguments have them: strides may be others, and memory that begins anywhere.
+struct Placed {
+  std::map<std::size_t, const Argument*> arguments;  ///< by tensor
+
+  TensorSpec spec(const graph::Graph& graph, std::size_t tensor) const {
+    auto found = arguments.find(tensor);
+    return found == arguments.end() ? graph.tensors[tensor].spec : found->second->spec;
+  }
+  bool aligned(std::size_t tensor) const {
+    auto found = arguments.find(tensor);
+    return found == arguments.end() || found->second->aligned;
+  }
+};
+
+Placed place(const graph::Graph& graph, const std::vector<Argument>& arguments) {
+  Placed placed;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) placed.arguments[graph.inputs[i]] = &arguments[i];
+  for (std::size_t o = 0; o < graph.outputs.size(); ++o)
+    placed.arguments[graph.outputs[o]] = &arguments[graph.inputs.size() + o];
+  return placed;
+}
+
+/// What the tensors of \p part are like where it is compiled for them.
+std::string tensors_text(const graph::Graph& graph, const graph::Part& part, const Placed& placed) {
+  TextStream out;
+  for (const auto* list : {&part.inputs, &part.outputs})
+    for (auto tensor : *list) out << placed.spec(graph, tensor) << (placed.aligned(tensor) ? "; " : " unaligned; ");
+  return out.str();
+}
+
+PartProblem problem_of(const graph::Graph& graph, const graph::Part& part, const Placed& placed,
+                       const Function& whole) {
+  auto def = graph::def_of(graph, part);
+  auto function = std::make_shared<Function>();
+  function->file = whole.file;
+  function->def = def->def;
+  function->ranges = def->ranges;
+  function->key = lang::canonical_text(def->def);
+  PartProblem problem{function, {}, {}, {}};
+  auto add = [&](std::size_t tensor, const std::string& name, std::vector<TensorSpec>& specs) {
+    specs.push_back(placed.spec(graph, tensor));
+    if (!placed.aligned(tensor)) problem.unaligned.insert(name);
+  };
+  for (std::size_t i = 0; i < part.inputs.size(); ++i) add(part.inputs[i], def->def.params[i].name, problem.inputs);
+  for (std::size_t o = 0; o < part.outputs.size(); ++o) add(part.outputs[o], def->def.returns[o].name, problem.outputs);
+  return problem;
+}
+
+}  // namespace
+
+std::optional<GraphPlan> plan_graph(const Function& function, const std::vector<Argument>& arguments,
+                                    const CompileOptions& options) {
+  if (!may_be_cut(function, options)) return std::nullopt;
+  const auto begin = std::chrono::steady_clock::now();
+  auto graph = graph::bind(function.defs, function.name(), specs(arguments, false));
+  if (!graph) return std::nullopt;
+  GraphPlan plan{graph::drop_copies(std::move(*graph)), {}, {}, {}, begin};
+  plan.parts = graph::partition(plan.graph, options.partition);
+  if (plan.parts.size() < 2) return std::nullopt;
+  const auto placed = place(plan.graph, arguments);
+  std::map<std::string, std::size_t> known;
+  for (const auto& part : plan.parts) {
+    const auto key = graph::key_of(plan.graph, part) + tensors_text(plan.graph, part, placed);
+    const auto [entry, is_new] = known.emplace(key, plan.problems.size());
+    if (is_new) plan.problems.push_back(problem_of(plan.graph, part, placed, function));
+    plan.problem_of.push_back(entry->second);
+  }
+  return plan;
+}
+
+}  // namespace tc::engine

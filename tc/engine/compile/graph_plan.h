@@ -1,0 +1,37 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tc/engine/compile/compile.h"
+#include "tc/graph/partition.h"
+
+namespace tc::engine {
+
+/// A def to be compiled, and the tensors it is compiled for.
+struct PartProblem {
+  std::shared_ptr<const Function> function;  ///< without calls
+  std::vector<TensorSpec> inputs, outputs;
+  std::set<std::string> unaligned;  ///< of its arguments, as CompileOptions says
+};
+
+/// A compile as a graph: its parts, in order, and which of them differ.
+struct GraphPlan {
+  graph::Graph graph;
+  std::vector<graph::Part> parts;
+  std::vector<std::size_t> problem_of;  ///< of each part, its place in `problems`
+  std::vector<PartProblem> problems;
+  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();  ///< of the compile
+};
+
+/// How \p function is compiled for \p arguments in parts; nothing where it is compiled as one def: as the options ask
+/// for, because they speak of its iterators or replace a stage, or because one part would hold it all.
+/// Throws ArgumentError for tensors that do not fit, SemanticError as define() does.
+std::optional<GraphPlan> plan_graph(const Function& function, const std::vector<Argument>& arguments,
+                                    const CompileOptions& options);
+
+}  // namespace tc::engine

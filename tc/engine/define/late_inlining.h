@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "tc/engine/define/function.h"
+
+/// Defs of many calls, which stay as they are written until someone asks for them with their calls written out.
+namespace tc::engine {
+
+/// The function of such a def with its calls written out, once it has been asked for.
+struct LateInlining {
+  std::mutex mutex;
+  std::shared_ptr<const Function> function;
+};
+
+/// The defs of \p file for graphs: \p inlined are those that have been understood, \p ranges theirs.
+std::shared_ptr<const graph::Defs> graph_defs(const std::shared_ptr<const lang::File>& file,
+                                              const std::vector<lang::Def>& inlined,
+                                              const std::vector<lang::Ranges>& ranges);
+
+/// The canonical text of \p def, and of all that it calls, straight or not.
+std::string program_key(const lang::Def& def, const lang::File& file);
+
+/// Has a statement of \p def, between its calls, an error that shows whatever the sizes of what the calls give are? Such
+/// a def of \p file is better understood with its calls written out, which tells the error.
+bool has_doubtful_statements(const lang::Def& def, const lang::File& file);
+
+}  // namespace tc::engine

@@ -1,0 +1,225 @@
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tc/base/str.h"
+#include "tc/engine/compile/compile_graph.h"
+#include "tc/graph/bind.h"
+#include "tc/lang/syntax/print.h"
+#include "test/engine/engine_fixture.h"
+
+/// Defs compiled in parts.
+namespace tc::engine {
+namespace {
+
+using graph::Partition;
+
+const std::string layer =
+    "def fc(float(N,C) X, float(K,C) W) -> (Y) { Y(n,k) +=! X(n,c) * W(k,c) }\n"
+    "def bias(float(N,K) X, float(K) b) -> (Y) { Y(n,k) = X(n,k) + b(k) }\n"
+    "def limit(float(N,K) X) -> (Y) { Y(n,k) = fmin(fmax(X(n,k), -8), 8) }\n";
+
+/// A def of \p count layers.
+std::string chain(int count) {
+  std::string text = layer + "def main(float(N,C) X, float(C,C) W, float(C) b) -> (Y) {\n";
+  for (int k = 0; k < count; ++k) {
+    auto before = k == 0 ? "X" : str("C", k - 1), after = k + 1 == count ? "Y" : str("C", k);
+    text += str("  A", k, " = fc(", before, ", W)  B", k, " = bias(A", k, ", b)  ", after, " = limit(B", k, ")\n");
+  }
+  return text + "}\n";
+}
+
+/// What \p count layers of chain() give: small integers.
+std::vector<float> chain_values(int count, const Floats& x, const Floats& w, const Floats& b) {
+  std::vector<float> now = x.values;
+  const auto n = x.shape[0], c = x.shape[1];
+  for (int k = 0; k < count; ++k) {
+    std::vector<float> next(now.size());
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t o = 0; o < c; ++o) {
+        float sum = 0;
+        for (std::int64_t j = 0; j < c; ++j) sum += now[i * c + j] * w.values[o * c + j];
+        next[i * c + o] = std::min(std::max(sum + b.values[o], -8.0f), 8.0f);
+      }
+    now = next;
+  }
+  return now;
+}
+
+std::vector<float> run_one(const Executable& executable, const std::vector<TensorView>& inputs,
+                           std::vector<std::int64_t> shape) {
+  Floats result(std::move(shape), -77);
+  executable.run(inputs, std::vector<TensorView>{result});
+  return result.values;
+}
+
+class GraphChain : public ::testing::TestWithParam<int> {};
+
+TEST_P(GraphChain, ComputesWhatItsLayersDo) {
+  const int count = GetParam();
+  auto function = define(chain(count)).functions.back();
+  auto x = count_up({3, 5}), w = count_up({5, 5}), b = count_up({5});
+  auto executable = compile(function, {x, w, b}, {}, checked());
+  EXPECT_EQ(run_one(*executable, {x, w, b}, {3, 5}), chain_values(count, x, w, b));
+  EXPECT_EQ(executable->image().parts, static_cast<std::size_t>(count));
+  EXPECT_EQ(executable->image().functions.size(), 1u) << "equal parts are compiled once";
+  Executable copy(Image::deserialise(executable->image().serialise()));
+  EXPECT_EQ(run_one(copy, {x, w, b}, {3, 5}), chain_values(count, x, w, b));
+  auto options = checked();
+  options.interpret = true;
+  EXPECT_EQ(run_one(*compile(function, {x, w, b}, {}, options), {x, w, b}, {3, 5}), chain_values(count, x, w, b));
+}
+
+INSTANTIATE_TEST_SUITE_P(Lengths, GraphChain, ::testing::Values(3, 10, 100, 333));
+
+TEST(GraphCompile, ALongDefWithoutCallsIsCut) {
+  std::string text = "def main(float(N,C) X, float(C,C) W, float(C) b) -> (Y) {\n";
+  for (int k = 0; k < 12; ++k) {
+    auto before = k == 0 ? "X" : str("C", k - 1), after = k == 11 ? "Y" : str("C", k);
+    text += str("  A", k, "(n,k) +=! ", before, "(n,c) * W(k,c)  B", k, "(n,k) = A", k, "(n,k) + b(k)  ", after,
+                "(n,k) = fmin(fmax(B", k, "(n,k), -8), 8)\n");
+  }
+  auto function = define(text + "}").functions.back();
+  auto x = count_up({3, 5}), w = count_up({5, 5}), b = count_up({5});
+  auto executable = compile(function, {x, w, b}, {}, checked());
+  EXPECT_EQ(executable->image().parts, 12u);
+  EXPECT_EQ(executable->image().functions.size(), 1u);
+  EXPECT_TRUE(executable->stats().fallbacks.empty());
+  EXPECT_EQ(run_one(*executable, {x, w, b}, {3, 5}), chain_values(12, x, w, b));
+}
+
+TEST(GraphCompile, PartitionSaysHowManyParts) {
+  auto function = define(chain(2)).functions.back();
+  auto x = count_up({3, 5}), w = count_up({5, 5}), b = count_up({5});
+  auto parts = [&](Partition partition) {
+    auto options = checked();
+    options.partition = partition;
+    auto executable = compile(function, {x, w, b}, {}, options);
+    EXPECT_EQ(run_one(*executable, {x, w, b}, {3, 5}), chain_values(2, x, w, b));
+    return executable->image().parts;
+  };
+  EXPECT_EQ(parts(Partition::One), 1u);
+  EXPECT_EQ(parts(Partition::Auto), 2u);
+  EXPECT_EQ(parts(Partition::Each), 6u);
+  EXPECT_THROW(graph::parse_partition("some"), OptionsError);
+  for (auto partition : {Partition::One, Partition::Auto, Partition::Each})
+    EXPECT_EQ(graph::parse_partition(to_string(partition)), partition);
+}
+
+TEST(GraphCompile, OutputsMayHaveStridesAndBeReadFurther) {
+  auto function = define(layer +
+                         "def main(float(N,C) X, float(C,C) W, float(C) b) -> (A, Y) {\n"
+                         "  A = fc(X, W)  B = bias(A, b)  Y = fc(B, W) }")
+                      .functions.back();
+  auto x = count_up({3, 4}), w = count_up({4, 4}), b = count_up({4});
+  std::vector<float> memory(100, -77);
+  TensorView a;
+  static_cast<TensorSpec&>(a) = {DType::Float32, {3, 4}, {1, 7}};
+  a.data = memory.data();
+  Floats y({3, 4}, -77);
+  compile(function, {x, w, b}, {a, y}, checked())->run(std::vector<TensorView>{x, w, b}, std::vector<TensorView>{a, y});
+  auto wanted_a = chain_values(1, x, w, Floats({4}));
+  std::vector<float> first(12), again(12);
+  for (int n = 0; n < 3; ++n)
+    for (int k = 0; k < 4; ++k) {
+      for (int c = 0; c < 4; ++c) first[n * 4 + k] += x.values[n * 4 + c] * w.values[k * 4 + c];
+      EXPECT_EQ(memory[n + 7 * k], first[n * 4 + k]);
+    }
+  for (int n = 0; n < 3; ++n)
+    for (int k = 0; k < 4; ++k)
+      for (int c = 0; c < 4; ++c) again[n * 4 + k] += (first[n * 4 + c] + b.values[c]) * w.values[k * 4 + c];
+  EXPECT_EQ(y.values, again);
+}
+
+const char* const lookup =
+    "def embed(float(V,D) T, int32(N) I) -> (Y) { Y(n,d) = T(I(n), d) }\n"
+    "def fc(float(N,C) X, float(K,C) W) -> (Y) { Y(n,k) +=! X(n,c) * W(k,c) }\n"
+    "def main(float(V,D) table, float(D,D) W, int32(N) ids) -> (Y) {\n"
+    "  P = fc(table, W)  E = embed(table, ids)  F = embed(P, ids)  G = fc(E, W)  Y(n,d) = G(n,d) - F(n,d) }";
+
+TEST(GraphCompile, IndexChecksOfPartsTellTheNamesOfTheText) {
+  auto function = define(lookup).functions.back();
+  auto table = count_up({7, 4}), w = count_up({4, 4});
+  Array<std::int32_t> ids({3});
+  ids.values = {0, 6, 2};
+  auto options = checked();
+  options.partition = Partition::One;
+  auto parts = compile(function, {table, w, ids}, {}, checked()),
+       whole = compile(function, {table, w, ids}, {}, options);
+  EXPECT_GT(parts->image().parts, 1u);
+  EXPECT_EQ(run_one(*parts, {table, w, ids}, {3, 4}), std::vector<float>(12, 0));
+  ids.values[1] = 7;
+  auto text = [&](const Executable& executable) {
+    return message<ArgumentError>([&] { run_one(executable, {table, w, ids}, {3, 4}); });
+  };
+  EXPECT_NE(text(*parts).find("subscript 0 of table, 'ids(n)', must be in [0, 7): a value in ids is not"),
+            std::string::npos)
+      << text(*parts);
+  EXPECT_NE(text(*parts).find("; ids(1) is 7"), std::string::npos) << text(*parts);
+  EXPECT_EQ(text(*parts), text(*whole));
+}
+
+TEST(GraphCompile, ManyThreadsRunOneExecutable) {
+  auto function = define(chain(4)).functions.back();
+  auto x = count_up({3, 5}), w = count_up({5, 5}), b = count_up({5});
+  auto executable = compile(function, {x, w, b}, {}, checked());
+  const auto want = chain_values(4, x, w, b);
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < 8; ++t)
+    threads.emplace_back([&] {
+      for (int k = 0; k < 50; ++k) wrong += run_one(*executable, {x, w, b}, {3, 5}) != want;
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(GraphCompile, HeedsLimitsAndCancellation) {
+  auto function = define(chain(40)).functions.back();
+  auto spec = [](std::vector<std::int64_t> shape) { return contiguous(DType::Float32, std::move(shape)); };
+  const std::vector<TensorSpec> inputs{spec({64, 64}), spec({64, 64}), spec({64})};
+  auto options = checked();
+  options.time_limit = 1e-4;
+  EXPECT_THROW(compile(function, inputs, {}, options), ResourceError);
+  options = checked();
+  options.stages.cancellation.cancel();
+  EXPECT_THROW(compile(function, inputs, {}, options), CancelledError);
+  EXPECT_THROW(compile(function, {spec({64, 64}), spec({64, 65}), spec({64})}), ArgumentError);
+}
+
+TEST(GraphCompile, PlantedFaultsDie) {
+  auto function = define(chain(3)).functions.back();
+  auto x = count_up({3, 5}), w = count_up({5, 5}), b = count_up({5});
+  auto arguments = make_arguments(*function, {x, w, b}, {});
+  auto options = checked();
+  auto plan = plan_graph(*function, arguments, options);
+  ASSERT_TRUE(plan);
+  auto one = [](const PartProblem& problem, const CompileOptions& own) {
+    return compile(problem.function, problem.inputs, problem.outputs, own);
+  };
+  auto parts = compile_parts(*plan, options, one);
+  const auto want = chain_values(3, x, w, b);
+  EXPECT_EQ(run_one(*join_parts(*function, arguments, *plan, options, parts), {x, w, b}, {3, 5}), want);
+  auto swapped = *plan;
+  std::swap(swapped.parts[1], swapped.parts[2]);
+  EXPECT_NE(run_one(*join_parts(*function, arguments, swapped, options, parts), {x, w, b}, {3, 5}), want);
+  auto missing = *plan;
+  missing.parts.erase(missing.parts.begin() + 1);
+  missing.problem_of.erase(missing.problem_of.begin() + 1);
+  EXPECT_NE(run_one(*join_parts(*function, arguments, missing, options, parts), {x, w, b}, {3, 5}), want);
+}
+
+TEST(GraphCompile, PartsAreSharedThroughTheCachesOfTheProcess) {
+  ExecutableCache cache;
+  auto module = define(chain(3)), other = define(chain(5));
+  auto x = count_up({3, 5}), w = count_up({5, 5}), b = count_up({5});
+  auto first = compile_cached(cache, module.functions.back(), {x, w, b}, {}, checked());
+  EXPECT_EQ(cache.size(), 2u) << "one part, and what joins three of it";
+  EXPECT_EQ(compile_cached(cache, module.functions.back(), {x, w, b}, {}, checked()), first);
+  auto longer = compile_cached(cache, other.functions.back(), {x, w, b}, {}, checked());
+  EXPECT_EQ(cache.size(), 3u);
+  EXPECT_EQ(run_one(*longer, {x, w, b}, {3, 5}), chain_values(5, x, w, b));
+}
+
+}  // namespace
+}  // namespace tc::engine
