@@ -169,8 +169,8 @@ TEST_F(GridRunnerTest, RunsTheKernelsOfAllPartsInOrder) {
   auto executable = compiled(
       "def fc(float(N,C) X, float(K,C) W) -> (Y) { Y(n,k) +=! X(n,c) * W(k,c) }\n"
       "def act(float(N,K) X) -> (Y) { Y(n,k) = fmax(X(n,k), 0) }\n"
-      "def main(float(N,C) X, float(C,C) W) -> (Y) { A = fc(X, W)  B = act(A)  C = fc(B, W)  D = act(C)  Y = fc(D, "
-      "W) }",
+      "def main(float(N,C) X, float(C,C) W) -> (Y) {\n"
+      "  A = fc(X, W)  B = act(A)  D = fc(B, W)  E = act(D)  Y = fc(E, W) }",
       {contiguous(DType::Float32, {16, 16}), contiguous(DType::Float32, {16, 16})});
   const auto& image = executable->image();
   ASSERT_EQ(image.parts, 3u);

@@ -148,8 +148,9 @@ class DeviceTensors {
 DeviceProgram device_program(const std::shared_ptr<const engine::Function>& function,
                              const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
                              const engine::CompileOptions& options) {
+  const auto whole = engine::inlined(function);
   engine::CompileState state;
-  state.function = function.get();
+  state.function = whole.get();
   state.arguments = engine::make_arguments(*function, inputs, outputs);
   state.sizes = engine::bind_inputs(*function, inputs);
   state.target = options.target;

@@ -100,7 +100,7 @@ class BoundsOfAProgram : public testing::Test {
 
   void TestBody() override {
     auto program = read_program(path_);
-    auto function = function_of(program, path_.filename().string());
+    auto function = engine::inlined(function_of(program, path_.filename().string()));
     for (const auto& sizes : program.runs)
       expect_faults_are_found(*function, make_arguments(*function, program, sizes));
   }
@@ -180,7 +180,7 @@ TEST_P(BoundsOfAFamily, AreBelowSmallFaults) {
   const auto& family = GetParam();
   ProgramFile program;
   program.text = family.text;
-  auto function = function_of(program, family.name);
+  auto function = engine::inlined(function_of(program, family.name));
   EXPECT_GE(expect_faults_are_found(*function, make_arguments(*function, program, family.sizes)), family.faults);
 }
 

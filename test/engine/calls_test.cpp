@@ -127,7 +127,7 @@ TEST(Calls, RandomTextsMeanWhatTheirDefsMean) {
     if (!by_nodes.empty())
       EXPECT_EQ(by_nodes, want) << "node by node, seed " << seed << "\n" << program.text() << text_of(arguments);
     const How compiled[] = {How::Compiled, How::CompiledNodes, How::CompiledParts};
-    if (const auto how = static_cast<int>(seed % 20); how < 3)
+    if (const auto how = static_cast<int>(seed % 40); how < 3)
       EXPECT_EQ(found(program, arguments, compiled[how]), want) << "compiled, seed " << seed << "\n" << program.text();
   }
   EXPECT_GE(graphs * 10, count * 9) << "few of the texts are graphs";

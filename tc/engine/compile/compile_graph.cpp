@@ -12,7 +12,6 @@
 #include "tc/base/str.h"
 #include "tc/cpu/thread_pool.h"
 #include "tc/engine/define/function.h"
-#include "tc/engine/describe/describe.h"
 #include "tc/lang/interpret/interpret.h"
 #include "tc/lang/syntax/print.h"
 
