@@ -218,3 +218,43 @@ def test_tensors_that_live_together_share_no_bytes():
             together = a != b and lives[a][0] <= lives[b][1] and lives[b][0] <= lives[a][1]
             assert not together or offsets[a] + lives[a][2] <= offsets[b] or offsets[b] + lives[b][2] <= offsets[a]
     assert size < sum(s for _, _, s in lives.values()) / 3
+
+
+def test_types_of_autocast():
+    model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.Linear(16, 4), torch.nn.LayerNorm(4))
+
+    def mixed(x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return model(x)
+
+    x = torch.randn(5, 8)
+    ours, theirs = torch.compile(mixed, backend="tc")(x), mixed(x)
+    assert ours.dtype == theirs.dtype and torch.allclose(ours.float(), theirs.float(), atol=2e-2)
+    assert not any(report.left for report in tct.reports())
+
+
+def test_integers_are_divided_as_torch_divides_them():
+    def model(x):
+        quotients = [torch.div(x, 3, rounding_mode=mode) for mode in ("floor", "trunc")]
+        return [*quotients, x % 3, torch.fmod(x, 3), x // 4]
+
+    x = torch.arange(-7, 8)
+    for ours, theirs in zip(torch.compile(model, backend="tc")(x), model(x)):
+        assert torch.equal(ours, theirs)
+    assert not tct.reports()[0].left
+
+
+def test_a_loss_is_trained():
+    layer = torch.nn.Linear(4, 3)
+    optimiser = torch.optim.SGD(layer.parameters(), 0.5)
+    x, target = torch.randn(16, 4), torch.arange(16) % 3
+    loss_of = torch.compile(lambda: torch.nn.functional.cross_entropy(layer(x), target), backend="tc")
+    losses = []
+    for _ in range(6):
+        optimiser.zero_grad()
+        loss = loss_of()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    assert losses == sorted(losses, reverse=True) and losses[-1] < losses[0]
+    assert len(tct.reports()) == 2

@@ -14,6 +14,15 @@ def filled(values, count):
     return values * count if len(values) == 1 else values
 
 
+def reduced(name, extent):
+    """What runs over `extent` values on the right of a statement: an iterator, or 0 where there is one value."""
+    return Index(name, extent) if extent != 1 else Literal(0, "int64")
+
+
+def extent_of(index):
+    return index.extent if isinstance(index, Index) else 1
+
+
 def reads(position, window, stride, pad, dilation, size, extent):
     """Where a window reads along one dimension, and the conditions under which that lies inside: (subscript, conditions).
 
@@ -23,7 +32,7 @@ def reads(position, window, stride, pad, dilation, size, extent):
     conditions = []
     if pad > 0:
         conditions.append(subscript >= 0)
-    if (extent - 1) * stride + (window.extent - 1) * dilation - pad >= size:
+    if (extent - 1) * stride + (extent_of(window) - 1) * dilation - pad >= size:
         conditions.append(subscript < size)
     return subscript, conditions
 
@@ -31,7 +40,7 @@ def reads(position, window, stride, pad, dilation, size, extent):
 def reached_by(place, window, stride, pad, dilation, extent):
     """The position whose window reads `place` with its element `window`, and when there is one: (subscript, conditions)."""
     distance = place + pad - window * dilation
-    conditions = [distance >= 0] if pad < (window.extent - 1) * dilation else []
+    conditions = [distance >= 0] if pad < (extent_of(window) - 1) * dilation else []
     if stride > 1:
         conditions.append((distance % stride).eq(0))
     position = distance / stride
@@ -49,9 +58,9 @@ def convolved(b, x, weight, stride, pad, dilation, groups, out_space):
     """The convolution without bias, as a view (n, channel, space...)."""
     count, own = len(out_space), opmath(x.dtype)
     outputs, channels = weight.shape[0] // groups, weight.shape[1]
-    n, g, f, c = Index("n", x.shape[0]), Index("g", groups), Index("f", outputs), Index("c", channels)
+    n, g, f, c = Index("n", x.shape[0]), Index("g", groups), Index("f", outputs), reduced("c", channels)
     space = [Index(SPACE[d], out_space[d]) for d in range(count)]
-    window = [Index(WINDOW[d], weight.shape[2 + d]) for d in range(count)]
+    window = [reduced(WINDOW[d], weight.shape[2 + d]) for d in range(count)]
     places, conditions = [], []
     for d in range(count):
         place, needs = reads(space[d], window[d], stride[d], pad[d], dilation[d], x.shape[2 + d], out_space[d])
@@ -100,9 +109,9 @@ def _transposed_by_guards(b, x, weight, stride, pad, dilation, groups, out_space
     """Every place looks at all elements of the window and takes those that a position meets."""
     count, own = len(out_space), opmath(x.dtype)
     channels, outputs = x.shape[1] // groups, weight.shape[1]
-    n, g, f, c = Index("n", x.shape[0]), Index("g", groups), Index("f", outputs), Index("c", channels)
+    n, g, f, c = Index("n", x.shape[0]), Index("g", groups), Index("f", outputs), reduced("c", channels)
     space = [Index(SPACE[d], out_space[d]) for d in range(count)]
-    window = [Index(WINDOW[d], weight.shape[2 + d]) for d in range(count)]
+    window = [reduced(WINDOW[d], weight.shape[2 + d]) for d in range(count)]
     positions, conditions = [], []
     for d in range(count):
         position, needs = reached_by(space[d], window[d], stride[d], pad[d], dilation[d], x.shape[2 + d])
@@ -136,9 +145,9 @@ def _transposed_by_phases(b, x, weight, stride, pad, dilation, groups, out_space
     ]
     x = filled_up(b, x, low, high)
     weight = filled_up(b, weight, [0] * count, [t * s for t, s in zip(taps, stride)])
-    n, g, f, c = Index("n", x.shape[0]), Index("g", groups), Index("f", outputs), Index("c", channels)
+    n, g, f, c = Index("n", x.shape[0]), Index("g", groups), Index("f", outputs), reduced("c", channels)
     space = [Index(SPACE[d], out_space[d] // stride[d]) for d in range(count)]
-    window = [Index(WINDOW[d], taps[d]) for d in range(count)]
+    window = [reduced(WINDOW[d], taps[d]) for d in range(count)]
     phase = [Index("stu"[d], stride[d]) for d in range(count)]
     shift = [_phase(stride[d], pad[d]) for d in range(count)]
     places = [space[d] + shift[d][0](phase[d]) - window[d] - low[d] for d in range(count)]

@@ -132,8 +132,21 @@ def div_mode(b, x, y, rounding_mode=None):
     refuse(b.out_dtype == "bool", "bool")
     if rounding_mode is None:
         return elementwise(b, [x, y], lambda p, q: p / q, INT_TO_FLOAT)
-    refuse(b.out_dtype not in FLOATS, "a quotient of integers raises an error where the divisor is 0")
-    return elementwise(b, [x, y], (lambda p, q: call("trunc", p / q)) if rounding_mode == "trunc" else floor_quotient)
+    if b.out_dtype not in FLOATS:
+        refuse_unless_positive(y, "a quotient")
+        return elementwise(b, [x, y], (lambda p, q: p / q) if rounding_mode == "floor" else truncated_quotient)
+    trunc = lambda p, q: call("trunc", p / q)
+    return elementwise(b, [x, y], trunc if rounding_mode == "trunc" else floor_quotient)
+
+
+def refuse_unless_positive(divisor, what):
+    """torch raises an error where an integer divisor is 0; the language has another result there."""
+    fine = isinstance(divisor, int) and not isinstance(divisor, bool) and divisor > 0
+    refuse(not fine, f"{what} of integers raises an error where the divisor is 0")
+
+
+def truncated_quotient(p, q):
+    return where(p < 0, -((-p) / q), p / q)
 
 
 def floor_quotient(x, y):
@@ -150,7 +163,9 @@ def floor_quotient(x, y):
 @lowers("remainder.Tensor", "remainder.Scalar")
 def remainder(b, x, y):
     def value(p, q):
-        refuse(not is_float(p), "a remainder of integers raises an error where the divisor is 0")
+        if not is_float(p):
+            refuse_unless_positive(y, "a remainder")
+            return p % q
         mod = call("fmod", p, q)
         return where(mod.ne(0.0) & (q < 0.0).ne(mod < 0.0), mod + q, mod)
 
@@ -162,7 +177,7 @@ def fmod(b, x, y):
     def value(p, q):
         if is_float(p):
             return call("fmod", p, q)
-        refuse(not isinstance(y, int) or y <= 0, "a remainder of integers raises an error where the divisor is 0")
+        refuse_unless_positive(y, "a remainder")
         return where((p < 0) & (p % q).ne(0), p % q - q, p % q)
 
     return elementwise(b, [x, y], value)
@@ -170,10 +185,8 @@ def fmod(b, x, y):
 
 @lowers("floor_divide")
 def floor_divide(b, x, y):
-    refuse(
-        b.out_dtype not in FLOATS and not (isinstance(y, int) and y),
-        "a quotient of integers raises an error where the divisor is 0",
-    )
+    if b.out_dtype not in FLOATS:
+        refuse_unless_positive(y, "a quotient")
     return elementwise(b, [x, y], lambda p, q: floor_quotient(p, q) if is_float(p) else p / q)
 
 

@@ -4,7 +4,7 @@ import math
 
 from ..expression import FLOATS, Index, Literal, all_of, cast, where
 from ..values import iterators
-from .convolutions import WINDOW, filled, guarded, reached_by, reads
+from .convolutions import WINDOW, filled, guarded, reached_by, reads, reduced
 from .reductions import opmath, rounded
 from .registry import lowers, refuse
 
@@ -21,7 +21,7 @@ def _windows(b, x, kernel, stride, pad, dilation, out_space):
     count = len(kernel)
     lead = [Index(NAMES[d], n) for d, n in enumerate(x.shape[: x.rank - count])]
     space = [Index("hwd"[d], n) for d, n in enumerate(out_space)]
-    window = [Index(WINDOW[d], n) for d, n in enumerate(kernel)]
+    window = [reduced(WINDOW[d], n) for d, n in enumerate(kernel)]
     places, conditions = [], []
     for d in range(count):
         place, needs = reads(
@@ -61,7 +61,7 @@ def max_pool_backward(b, grad, x, kernel, stride, padding, dilation, ceil_mode, 
     padding, dilation = filled(padding, 2), filled(dilation, 2)
     lead = [Index(NAMES[d], n) for d, n in enumerate(x.shape[:-2])]
     space = [Index("hw"[d], n) for d, n in enumerate(x.shape[-2:])]
-    window = [Index(WINDOW[d], n) for d, n in enumerate(kernel)]
+    window = [reduced(WINDOW[d], n) for d, n in enumerate(kernel)]
     positions, conditions = [], []
     for d in range(2):
         position, needs = reached_by(
@@ -131,7 +131,7 @@ def avg_pool_backward(b, grad, x, kernel, stride, padding, ceil_mode, count_incl
     padding, own = filled(padding, 2), opmath(x.dtype)
     lead = [Index(NAMES[d], n) for d, n in enumerate(x.shape[:-2])]
     space = [Index("hw"[d], n) for d, n in enumerate(x.shape[-2:])]
-    window = [Index(WINDOW[d], n) for d, n in enumerate(kernel)]
+    window = [reduced(WINDOW[d], n) for d, n in enumerate(kernel)]
     out_space = grad.shape[-2:]
     positions, conditions = [], []
     for d in range(2):
