@@ -377,8 +377,7 @@ class Binder {
     }
     for (auto& clause : result.clauses)
       if (auto* range = std::get_if<lang::RangeClause>(&clause.node))
-        for (auto* bound : {&range->low, &range->high})
-          if (const auto* cast = std::get_if<lang::Cast>(&(*bound)->node)) *bound = cast->value;
+        for (auto* bound : {&range->low, &range->high}) *bound = plain_sizes(*bound);
     bound_iterators(result, step);
     statement.node = std::move(result);
     return statement;
@@ -387,6 +386,14 @@ class Binder {
   /// A size, an int64 wherever it stands.
   static ExprPtr size_value(std::int64_t value) {
     return lang::make_expr(lang::Cast{DType::Int64, literal(value), false});
+  }
+
+  /// \p bound with its sizes as literals: it has no conversions.
+  static ExprPtr plain_sizes(const ExprPtr& bound) {
+    if (const auto* cast = std::get_if<lang::Cast>(&bound->node)) return plain_sizes(cast->value);
+    auto parts = lang::children(bound);
+    for (auto& part : parts) part = plain_sizes(part);
+    return lang::with_children(bound, parts);
   }
 
   /// Iterators that are called as a tensor of the graph get another name.

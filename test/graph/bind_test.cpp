@@ -55,6 +55,15 @@ TEST(Bind, StatementsThatWriteOneTensorAreOneNode) {
   EXPECT_EQ(graph.tensors[graph.outputs[0]].spec.shape, std::vector<std::int64_t>{3});
 }
 
+TEST(Bind, BoundsHoldSizesInTheirTerms) {
+  auto graph = bound(
+      "def twice(float(N) X) -> (Y) { Y(i) = X(i) * 2 }\n"
+      "def main(float(N) X) -> (Y) { A = twice(X)  Y(i) = A(i) + A(i+N/2) where i in 0:min(N - 2, N/2) }",
+      {{8}});
+  auto text = last_def(to_text(graph));
+  EXPECT_NE(text.find("where i in 0:min(8 - 2, 8 / 2)"), std::string::npos) << text;
+}
+
 TEST(Bind, SaysWhichCallDoesNotFit) {
   const std::string text =
       "def add(float(N) X, float(N) Z) -> (Y) { Y(i) = X(i) + Z(i) }\n"
