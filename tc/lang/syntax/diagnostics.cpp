@@ -44,7 +44,8 @@ struct Mark {
 
 /// \p mark drawn under the line of the text that begins at \p position's line.
 std::string underline(std::string_view text, const Position& position, const Mark& mark) {
-  const std::string before = plain_text(text.substr(position.line_begin, static_cast<std::size_t>(position.column - 1)));
+  const std::string before =
+      plain_text(text.substr(position.line_begin, static_cast<std::size_t>(position.column - 1)));
   const std::size_t begin = position.line_begin + static_cast<std::size_t>(position.column - 1);
   const std::size_t end =
       std::clamp(static_cast<std::size_t>(std::max(mark.range.end, 0)), begin, std::max(begin, position.line_end));
