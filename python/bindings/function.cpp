@@ -12,6 +12,7 @@
 #include "tc/engine/describe/describe_work.h"
 #include "tc/engine/environment.h"
 #include "tc/engine/persistent.h"
+#include "tc/graph/bind.h"
 
 namespace py = pybind11;
 
@@ -232,6 +233,9 @@ py::tuple infer(const PyFunction& self, const py::args& args) {
   for (const auto& info : engine::infer_output_tensor_info(*self.function(), inputs))
     outputs.append(py::make_tuple(info.name, std::string(name(info.dtype)), py::tuple(py::cast(info.shape)),
                                   py::tuple(py::cast(info.strides)), py::tuple(py::cast(info.mins))));
+  if (self.function()->late)
+    if (const auto graph = graph::bind(self.function()->defs, self.function()->name(), inputs))
+      return py::make_tuple(outputs, engine::describe_ranges(*graph), engine::describe_preconditions(*graph));
   auto whole = engine::inlined(self.function());
   auto sizes = engine::bind_inputs(*whole, inputs);
   return py::make_tuple(outputs, engine::describe_ranges(*whole, sizes), engine::describe_preconditions(*whole));

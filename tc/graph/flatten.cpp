@@ -150,6 +150,7 @@ class Flattener {
       const bool accumulates = callee.tensors.at(callee.returns[r].name).role == lang::Role::InOut;
       if (accumulates && !current.count(name)) current[name] = add_tensor(name, def, name);
       if (accumulates) held[r] = current.at(name);
+      if (accumulates && contains(arguments, *held[r]) && !defs_.call_free.count(call.def)) good_ = false;
       if (!accumulates && current.count(name) && def.tensors.at(name).role == lang::Role::InOut) good_ = false;
     }
     if (!good_) return;

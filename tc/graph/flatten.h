@@ -41,8 +41,8 @@ struct FlatDef {
   std::vector<Step> steps;
 };
 
-/// Def \p name of \p defs, flat. Nothing where a tensor it accumulates into for its caller is given a new value by a
-/// call: no graph of values says that.
+/// Def \p name of \p defs, flat. Nothing where no graph of values says what it does: a call gives a new value to a tensor
+/// that the def accumulates into for its caller, or accumulates into a tensor that is an argument of it.
 std::optional<FlatDef> flatten(const Defs& defs, const std::string& name);
 
 }  // namespace tc::graph

@@ -159,6 +159,23 @@ TEST(GraphCompile, IndexChecksOfPartsTellTheNamesOfTheText) {
   EXPECT_EQ(text(*parts), text(*whole));
 }
 
+TEST(GraphCompile, ACallMayAccumulateIntoItsArgument) {
+  const std::string text =
+      "def add(int(N) X) -> (Y) { Y(i) += X(i) }\n"
+      "def twice(int(N) X) -> (Y) { A = pass(X)  Y(i) += X(i)  Y(i) += X(i) + A(i) * 0 }\n"
+      "def pass(int(N) X) -> (Y) { Y(i) = X(i) }\n"
+      "def main(int(N) X) -> (Y) { C(i) = X(i) + 1  C = twice(C)  C = add(C)  D = pass(C)  Y(i) = D(i) }";
+  auto function = define(text).functions.back();
+  Array<std::int32_t> x({3}), y({3});
+  x.values = {1, 2, 3};
+  for (auto partition : {Partition::One, Partition::Auto, Partition::Each}) {
+    auto options = checked();
+    options.partition = partition;
+    compile(function, {x}, {}, options)->run(std::vector<TensorView>{x}, std::vector<TensorView>{y});
+    EXPECT_EQ(y.values, (std::vector<std::int32_t>{12, 18, 24})) << to_string(partition);
+  }
+}
+
 TEST(GraphCompile, ManyThreadsRunOneExecutable) {
   auto function = define(chain(4)).functions.back();
   auto x = count_up({3, 5}), w = count_up({5, 5}), b = count_up({5});

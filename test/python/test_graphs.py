@@ -102,6 +102,7 @@ def test_parts_are_kept_on_disk(tmp_path):
 def test_infer_of_many_calls():
     inference = tc.define(chain(30)).main.infer(X, W, B)
     assert inference.outputs[0].shape == (6, 5)
+    assert inference.ranges[0] == "A0 = fc(X, W): Y(n,k): n in [0, 6), k in [0, 5), c in [0, 5)"
     with pytest.raises(tc.ArgumentError, match="in the call|dimension"):
         tc.define(chain(30)).main.infer(X, W, integers(4))
 

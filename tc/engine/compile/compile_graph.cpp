@@ -263,7 +263,10 @@ std::shared_ptr<const Executable> join_parts(const Function& function, const std
   auto stats = stats_of(executables);
   stats.milliseconds =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - plan.begin).count();
-  return std::make_shared<Executable>(std::move(image), std::move(stats));
+  std::vector<cpu::Kernel> functions;
+  for (const auto& executable : executables)
+    functions.insert(functions.end(), executable->functions().begin(), executable->functions().end());
+  return std::make_shared<Executable>(std::move(image), std::move(stats), std::move(functions));
 }
 
 Executable::Interpreter graph_interpreter(graph::Graph graph, const std::vector<Argument>& arguments) {

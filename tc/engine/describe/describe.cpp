@@ -17,14 +17,16 @@ std::vector<std::string> iterators(const lang::Assignment& assignment,
 
 }  // namespace
 
-std::vector<std::string> describe_ranges(const Function& function, const lang::SizeMap& sizes) {
+namespace {
+
+std::vector<std::string> range_lines(const lang::Def& def, const lang::Ranges& ranges, const lang::SizeMap& sizes) {
   std::vector<std::string> lines;
-  for (std::size_t i = 0; i < function.def.statements.size(); ++i) {
-    const auto* assignment = std::get_if<lang::Assignment>(&function.def.statements[i].node);
+  for (std::size_t i = 0; i < def.statements.size(); ++i) {
+    const auto* assignment = std::get_if<lang::Assignment>(&def.statements[i].node);
     if (!assignment) continue;
     std::vector<std::string> parts;
-    for (const auto& name : iterators(*assignment, function.ranges.statements[i])) {
-      const auto& range = function.ranges.statements[i].at(name);
+    for (const auto& name : iterators(*assignment, ranges.statements[i])) {
+      const auto& range = ranges.statements[i].at(name);
       auto box = lang::evaluate_box({range}, sizes);
       parts.push_back(str(name, " in [", box[0].min, ", ", box[0].min + box[0].extent, ")"));
     }
@@ -32,6 +34,32 @@ std::vector<std::string> describe_ranges(const Function& function, const lang::S
     auto head = left.empty() ? assignment->target : str(assignment->target, "(", join(left, ","), ")");
     lines.push_back(parts.empty() ? head : str(head, ": ", join(parts)));
   }
+  return lines;
+}
+
+}  // namespace
+
+std::vector<std::string> describe_ranges(const Function& function, const lang::SizeMap& sizes) {
+  return range_lines(function.def, function.ranges, sizes);
+}
+
+std::vector<std::string> describe_ranges(const graph::Graph& graph) {
+  std::vector<std::string> lines;
+  for (const auto& node : graph.nodes) {
+    std::vector<std::vector<std::int64_t>> shapes;
+    for (auto tensor : node.inputs) shapes.push_back(graph.tensors[tensor].spec.shape);
+    const auto head = node.callee.empty() ? std::string() : str(lang::print(node.statements[0]), ": ");
+    for (const auto& line : range_lines(node.def->def, node.def->ranges, lang::bind_sizes(node.def->def, shapes)))
+      lines.push_back(head + line);
+  }
+  return lines;
+}
+
+std::vector<std::string> describe_preconditions(const graph::Graph& graph) {
+  std::vector<std::string> lines;
+  for (const auto& name : graph.callees())
+    for (const auto& condition : graph.defs->call_free.at(name)->ranges.preconditions)
+      lines.push_back(str(name, ": ", lang::print(condition.condition), ": ", condition.reason));
   return lines;
 }
 

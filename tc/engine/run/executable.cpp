@@ -61,6 +61,14 @@ Executable::Executable(Image image, CompileStats stats, Interpreter interpreter)
   stats_.milliseconds += taken;
 }
 
+Executable::Executable(Image image, CompileStats stats, std::vector<cpu::Kernel> functions)
+    : image_(std::move(image)),
+      stats_(std::move(stats)),
+      functions_(std::move(functions)),
+      pool_(image_.is_for_gpu() ? 0 : image_.workspace_bytes) {
+  if (image_.is_for_gpu()) grid_ = std::make_unique<GridRunner>(image_);
+}
+
 Executable::~Executable() = default;
 
 void Executable::prepare() const {

@@ -125,10 +125,14 @@ class Executable {
 
   /// Loads the machine code of \p image: the stage `build`, added to \p stats.
   explicit Executable(Image image, CompileStats stats = {}, Interpreter interpreter = nullptr);
+  /// The same for functions that are loaded: \p functions are those of \p image.
+  Executable(Image image, CompileStats stats, std::vector<cpu::Kernel> functions);
   ~Executable();
 
   const Image& image() const { return image_; }
   const CompileStats& stats() const { return stats_; }
+  /// The functions of the image, loaded.
+  const std::vector<cpu::Kernel>& functions() const { return functions_; }
   bool interpreted() const { return interpreter_ != nullptr; }
 
   /// Throws ArgumentError, before anything is written, unless number, type, shape and strides are those compiled for,
