@@ -261,8 +261,7 @@ std::shared_ptr<const Executable> join_parts(const Function& function, const std
   add_launches(plan, executables, image);
   image.in_place = in_place(plan, executables);
   auto stats = stats_of(executables);
-  stats.milliseconds =
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - plan.begin).count();
+  stats.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - plan.begin).count();
   std::vector<cpu::Kernel> functions;
   for (const auto& executable : executables)
     functions.insert(functions.end(), executable->functions().begin(), executable->functions().end());
