@@ -1,7 +1,6 @@
 #include "tc/graph/bind.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "tc/base/cancellation.h"
 #include "tc/base/check_tensor.h"

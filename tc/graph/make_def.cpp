@@ -1,5 +1,6 @@
 #include "tc/graph/make_def.h"
 
+#include <map>
 #include <set>
 
 #include "tc/base/cancellation.h"

@@ -4,8 +4,6 @@
 
 #include "tc/base/str.h"
 #include "tc/engine/compile/compile_graph.h"
-#include "tc/graph/bind.h"
-#include "tc/lang/syntax/print.h"
 #include "test/engine/engine_fixture.h"
 
 /// Defs compiled in parts.

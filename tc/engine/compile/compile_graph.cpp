@@ -5,7 +5,6 @@
 #include <chrono>
 #include <exception>
 #include <mutex>
-#include <set>
 #include <thread>
 
 #include "tc/base/contains.h"
