@@ -9,7 +9,7 @@
 | `ms` | median wall time of one call, the systems in turns; `cpu` is the least CPU time of the calling thread, which other work on the machine disturbs less |
 | `first s` | the first call in a process of its own: tracing, compiling, running; no system finds anything in a cache |
 | `MiB` | what the peak of resident memory of that process rose by from the model's making to after some calls |
-| `launches` | parts that tc compiled, as they are called; in brackets the different ones |
+| `launches` | launches of tc in one call; in brackets the different defs |
 | `taken` | share of floating-point work in tc's parts |
 
 Models have random weights; all run in float32, `eval`, without gradients.
@@ -142,7 +142,7 @@ def run(name, systems, batch, threads, options):
         parts = [part for report in reports for part in report.parts]
         taken, left = (sum(getattr(r, f"flops_{which}") for r in reports) for which in ("taken", "left"))
         row["tc"] |= {
-            "launches": len(parts),
+            "launches": sum(r.launches for r in reports),
             "different": len({p.text for p in parts}),
             "taken": taken / max(1, taken + left),
         }

@@ -196,7 +196,7 @@ def _random_nodes(module):
 
 def _report_part(report, guarded):
     runner = guarded.runner
-    nodes = {}
+    report.launches += runner.launches
     for part, items, _ in runner.parts:
         flops = sum(item.flops for item in items)
         report.flops_taken += flops

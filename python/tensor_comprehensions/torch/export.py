@@ -8,10 +8,9 @@ import tensor_comprehensions as tc
 
 from .decompositions import decompositions
 from .dynamo import decline_reasons
-from .lowering import VIEWS
 from .program import lower_graph
 from .runner import Compiler, Runner
-from .text import def_of, program_text, reshape_def
+from .text import defs_of, program_text
 from .values import Decline
 
 
@@ -106,23 +105,12 @@ def _name_after_modules(module):
             node.meta["tc_name"] = path if not path[0].isdigit() else f"m{path}"
 
 
-def _kind(item):
-    """The name of an item's def: a copy that a view made necessary is a copy."""
-    return "copy" if item.node is not None and item.node.target in VIEWS else item.name
-
-
 def _text(lowered):
-    """Defs of the items, each returning what later items read, and `main`."""
-    readers = {t for item in lowered.items for t in item.reads} | {
-        r.value.tensor for r in lowered.results if r.is_tensor
-    }
-    defs = []
-    for item in lowered.items:
-        if not item.reshape and not set(item.writes) & readers:
-            continue
-        made = reshape_def(item) if item.reshape else def_of([item], readers, _kind(item))
-        base = item.node.meta.get("tc_name") or item.node.name if item.node is not None else item.name
+    """Defs of the items, and `main`; results of calls are named after the modules they stand in."""
+    defs = defs_of(lowered)
+    for made in defs:
+        node = made.items[0].node
+        name = node.meta.get("tc_name") or node.name
         for t in made.returns:
-            t.name = base if base not in (None, "") else t.name
-        defs.append(made)
+            t.name = name
     return program_text(lowered, defs)

@@ -23,7 +23,7 @@ _from_environment()
 
 @dataclasses.dataclass
 class Part:
-    """One part that is compiled: the text of its def, the nodes in it, floating-point operations of one run."""
+    """What one node, or some fused ones, became: the text of its def, the nodes in it, floating-point operations of one run."""
 
     text: str
     nodes: Tuple[str, ...]
@@ -44,6 +44,8 @@ class Report:
     parts: List[Part] = dataclasses.field(default_factory=list)
     reproducers: List[str] = dataclasses.field(default_factory=list)
     """Folders with what is needed to report a part that failed to compile."""
+    launches: int = 0
+    """Launches of one run, after fusion."""
     seconds: float = 0.0
     """From the graph to the runnable thing, compiling included."""
 
@@ -55,7 +57,7 @@ class Report:
 
     def __str__(self):
         lines = [
-            f"{self.kind}: {len(self.taken)} nodes in {len(self.parts)} parts, {len(self.left)} left to torch, "
+            f"{self.kind}: {len(self.taken)} nodes in {self.launches} launches, {len(self.left)} left to torch, "
             f"{100 * self.share:.1f} % of floating-point work taken, {self.seconds:.2f} s"
         ]
         lines += [f"  left {node} ({target}): {reason}" for node, target, reason in self.left]

@@ -1,6 +1,8 @@
 """Runs a program: its parts compiled once each, intermediates in one workspace, results where torch wants them.
 
-`Compiler.compile(text, name, inputs, outputs)` is the only door to the compiler.
+A program is compiled whole, as a def that calls those of its nodes: the compiler decides which become one part. Where it
+does not take the whole, parts are compiled one by one (fuse.py), so that a part that fails is known and the others stay.
+`Compiler.compile(text, inputs, outputs)` is the only door to the compiler.
 """
 
 import concurrent.futures
@@ -15,8 +17,9 @@ import tensor_comprehensions as tc
 
 from .builder import TORCH_DTYPES
 from .fuse import fuse
-from .program import Program, root_tensor, stored_order
-from .text import def_of
+from .program import Program, root_tensor
+from .report import log
+from .text import def_of, defs_of, program_text
 from .values import Tensor
 
 ALIGNMENT = 64
@@ -39,28 +42,19 @@ class Compiler:
         self._known, self._lock = {}, threading.Lock()
 
     def compile(self, text: str, inputs, outputs) -> Callable:
-        """An executable of the one def in `text` for tensors like the specs `inputs` and `outputs`; called as executable(*inputs, out=outputs)."""
+        """An executable of the last def in `text` for tensors like the specs `inputs` and `outputs`; called as executable(*inputs, out=outputs)."""
         key = (text, tuple(map(repr, inputs)), tuple(map(repr, outputs)))
         with self._lock:
             found = self._known.get(key)
         if found is None:
             module = tc.define(text)
-            (name,) = list(module)
+            name = list(module)[-1]
             found = tc.compile(
                 module[name], *inputs, out=tuple(outputs) if len(outputs) > 1 else outputs[0], **self.options
             )
             with self._lock:
                 found = self._known.setdefault(key, found)
         return found
-
-
-@dataclasses.dataclass
-class Step:
-    """One executable with the numbers of the slots it reads and writes."""
-
-    run: Callable
-    reads: List[int]
-    writes: List[int]
 
 
 def _spec(tensor: Tensor, strides=None):
@@ -111,9 +105,10 @@ class Runner:
         self._slots, self._idle = {}, []
         self._number_slots()
         self._plan_results()
-        self.parts, self.steps = [], []
-        self._compile(compiler)
-        self._plan_workspace()
+        self.parts, self.launches = [], 0
+        if not self._compile_whole(compiler):
+            self._compile(compiler)
+            self._plan_workspace()
         self._fixed_inputs = [
             (k, self._slots[t], f.shape, f.stride(), f.dtype)
             for k, (t, f) in enumerate(zip(program.inputs, fakes))
@@ -140,6 +135,35 @@ class Runner:
                 if r.is_tensor and root_tensor(r.value.tensor) not in inputs
             )
         )
+
+    def _compile_whole(self, compiler):
+        """Compiles the program as one executable; False where the compiler does not take it."""
+        arguments = {t for t in [*self.program.inputs, *self.program.constants] if t is not None}
+        results = [r for r in self.program.results if r.is_tensor and r.value.tensor not in arguments]
+        made = dataclasses.replace(self.program, results=results)
+        defs = defs_of(made)
+        read = {t for d in defs for t in d.params}
+        made.inputs = [t for t in made.inputs if t in read]
+        made.constants = {t: data for t, data in made.constants.items() if t in read}
+        reads, writes = [*made.inputs, *made.constants], list(dict.fromkeys(r.value.tensor for r in results))
+        self._calls, self._offsets, self._in_workspace, self._workspace_bytes, self._shown = [], {}, [], 0, writes
+        if defs:
+            try:
+                inputs, outputs = [_spec(t, self._input_strides(t)) for t in reads], [_spec(t) for t in writes]
+                run = compiler.compile(program_text(made, defs), inputs, outputs)
+            except tc.Error as error:
+                log.info("a graph is compiled part by part: %s", str(error).splitlines()[0])
+                self._plan_results()
+                return False
+            self._calls.append(("step", run, [self._slot(t) for t in reads], [self._slot(t) for t in writes]))
+            self.parts = [(d, d.items, run) for d in defs if not d.items[0].reshape]
+            self.launches = run.stats["launches"] if isinstance(run, tc.Executable) else 1
+        self._plan_shown()
+        return True
+
+    def _plan_shown(self):
+        self._shown_slots = [(self._slot(t), t.stored_shape, TORCH_DTYPES[t.dtype]) for t in self._shown]
+        self._results = [self._result_plan(r, f) for r, f in zip(self.program.results, self.result_fakes)]
 
     def _compile(self, compiler):
         groups = fuse(self.program.items)
@@ -213,8 +237,8 @@ class Runner:
             t for e in self._order for t in ((e[1], e[2]) if e[0] == "reshape" else (*e[1].params, *e[1].returns))
         ]:
             self._slot(t)
-        self._shown_slots = [(self._slot(t), t.stored_shape, TORCH_DTYPES[t.dtype]) for t in self._shown]
-        self._results = [self._result_plan(r, f) for r, f in zip(self.program.results, self.result_fakes)]
+        self.launches = sum(call[0] == "step" for call in self._calls)
+        self._plan_shown()
 
     def _result_plan(self, result, fake):
         """How a result is made of its memory: ("number", value) or ("same"|"view"|"copy", slot, shape, strides, offset, torch's strides)."""

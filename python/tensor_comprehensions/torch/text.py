@@ -7,6 +7,7 @@ from typing import List
 from . import expression
 from .builder import Item, Statement
 from .expression import Index, Literal, Load
+from .lowering import VIEWS
 from .values import Tensor, View, digits, iterators
 
 RESERVED = set(
@@ -22,13 +23,14 @@ RESERVED = set(
 class Def:
     """A def: `text` with the placeholder `{name}` for its name; equal defs have equal texts.
 
-    `params` and `returns` are the tensors of the program it reads and writes, in the order of the text.
+    `params` and `returns` are the tensors of the program it reads and writes, in the order of the text; `items` what it says.
     """
 
     kind: str
     text: str
     params: List[Tensor]
     returns: List[Tensor]
+    items: List[Item] = dataclasses.field(default_factory=list)
 
     def named(self, name):
         return self.text.replace("{name}", name, 1)
@@ -71,6 +73,8 @@ def _names_of_sizes(statements, params, returns):
             if any(extents.setdefault(s.name, s.extent) != s.extent for s in subscripts):
                 return None
     known = {name for t in params for name in sizes[t]}
+    if known & {"T", "Y"}:  # the names of what the def writes
+        return None
     return sizes if all(name in known for t in returns for name in sizes[t]) else None
 
 
@@ -123,7 +127,7 @@ def def_of(items: List[Item], needed, kind=None) -> Def:
         lines.append("    " + statement_text(statement, names.__getitem__, assigned))
         assigned.add(statement.target)
     text = f"def {{name}}({taken}) -> ({given}) {{\n" + "\n".join(lines) + "\n}\n"
-    return Def(kind or "_".join(dict.fromkeys(item.name for item in items)), text, params, returns)
+    return Def(kind or "_".join(dict.fromkeys(item.name for item in items)), text, params, returns, items)
 
 
 def reshape_def(item: Item) -> Def:
@@ -134,7 +138,7 @@ def reshape_def(item: Item) -> Def:
     target = Tensor("Y", alias.dtype, alias.shape)
     value = View(plain).at(digits(its, alias.shape, plain.shape))
     found = def_of([Item(item.node, "reshape", "", [Statement(target, its, "=", value)])], {target})
-    return Def("reshape", found.text, [source], [alias])
+    return Def("reshape", found.text, [source], [alias], [item])
 
 
 class Names:
@@ -152,6 +156,21 @@ class Names:
             name = f"{wanted}_{number}"
         self.taken.add(name)
         return name
+
+
+def defs_of(program) -> List[Def]:
+    """A def for each item that results depend on, each returning what later items and results read."""
+    needed, live = {r.value.tensor for r in program.results if r.is_tensor}, []
+    for item in reversed(program.items):
+        if set(item.writes) & needed:
+            needed |= set(item.reads)
+            live.append(item)
+    return [reshape_def(item) if item.reshape else def_of([item], needed, _kind(item)) for item in reversed(live)]
+
+
+def _kind(item):
+    """The name of an item's def: a copy that a view made necessary is a copy."""
+    return "copy" if item.node is not None and item.node.target in VIEWS else item.name
 
 
 def program_text(program, defs: List[Def], names_of_inputs=None) -> str:

@@ -148,7 +148,7 @@ def _transposed_by_phases(b, x, weight, stride, pad, dilation, groups, out_space
     n, g, f, c = Index("n", x.shape[0]), Index("g", groups), Index("f", outputs), reduced("c", channels)
     space = [Index(SPACE[d], out_space[d] // stride[d]) for d in range(count)]
     window = [reduced(WINDOW[d], taps[d]) for d in range(count)]
-    phase = [Index("stu"[d], stride[d]) for d in range(count)]
+    phase = [Index("suv"[d], stride[d]) for d in range(count)]
     shift = [_phase(stride[d], pad[d]) for d in range(count)]
     places = [space[d] + shift[d][0](phase[d]) - window[d] - low[d] for d in range(count)]
     inside = [window[d] * stride[d] + shift[d][1](phase[d]) for d in range(count)]
