@@ -6,9 +6,11 @@ from typing import Dict, List, Optional
 import torch
 
 from .builder import Builder, Item, dtype_name
+from . import lowering as lowering_package
 from .lowering import LOWERINGS
 from .values import Decline, Formula, Tensor, Value, View
 
+LOWERINGS_PACKAGE = lowering_package.__name__
 _FRESH = {"clone", "lift_fresh_copy", "contiguous", "expand_copy"}
 """View lowerings whose result is new memory in torch."""
 
@@ -88,6 +90,25 @@ def _store_like(value, fake, items):
         value.tensor.order = order
 
 
+_REDUCING = {
+    f"{LOWERINGS_PACKAGE}.{family}" for family in ("reductions", "norms", "pooling", "convolutions", "products")
+}
+
+
+def _spread(b, value):
+    """`value` with every dimension in its subscripts: a sum over one that an expanded tensor or a constant does not read would
+    count its elements once."""
+    if isinstance(value, (tuple, list)):
+        return type(value)(_spread(b, v) for v in value)
+    if isinstance(value, Formula) and value.numel > 1:
+        return b.materialise(value)
+    if isinstance(value, View):
+        read = {dimension for terms, _ in value.rows for dimension, _ in terms}
+        if any(n > 1 and d not in read for d, n in enumerate(value.shape)):
+            return b.materialise(value)
+    return value
+
+
 def lower_node(b: Builder, node, lookup):
     """Lowers one node, given the values of its arguments; returns its value or a tuple of values. Declines."""
     if not isinstance(node.target, torch._ops.OpOverload) or node.target not in LOWERINGS:
@@ -101,9 +122,9 @@ def lower_node(b: Builder, node, lookup):
                 raise Decline("it is not on the CPU")
     before = len(b.items)
     b.begin(node, node.target.overloadpacket.__name__.lstrip("_"))
-    args = torch.fx.node.map_arg(node.args, lookup)
-    kwargs = torch.fx.node.map_arg(node.kwargs, lookup)
-    made = LOWERINGS[node.target](b, *args, **kwargs)
+    lowering = LOWERINGS[node.target]
+    read = (lambda n: _spread(b, lookup(n))) if lowering.__module__ in _REDUCING else lookup
+    made = lowering(b, *torch.fx.node.map_arg(node.args, read), **torch.fx.node.map_arg(node.kwargs, read))
     for number, (value, fake) in enumerate(zip(made, fakes) if several else [(made, fakes)]):
         if value is None and several and not b.used(number):
             continue

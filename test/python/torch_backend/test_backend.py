@@ -269,3 +269,33 @@ def test_a_loss_is_trained():
         losses.append(loss.item())
     assert losses == sorted(losses, reverse=True) and losses[-1] < losses[0]
     assert len(tct.reports()) == 2
+
+
+def test_halves_are_rounded_to_even():
+    x = torch.tensor([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 2.25, 2.75, 1e9, float("inf")])
+    assert torch.equal(torch.compile(torch.round, backend="tc")(x), torch.round(x))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        lambda x: x[:, :1].expand(3, 4).sum(1) + torch.ones(3, 4).sum(1),
+        lambda x: x[:, :1].expand(3, 4).mean() * torch.full((5,), 2.0).prod(),
+        lambda x: torch.log_softmax(x[:1].expand(3, 4), 0),
+        lambda x: x[:, :1].expand(3, 4) @ x[:1, :1].expand(4, 2),
+        lambda x: torch.nn.functional.avg_pool1d(x[:, :1].expand(3, 4)[None], 2),
+    ],
+)
+def test_reductions_over_expanded_tensors_count_every_element(model):
+    assert torch.allclose(torch.compile(model, backend="tc")(X), model(X))
+
+
+def test_gradients_of_a_plain_sum():
+    model = torch.nn.Sequential(
+        torch.nn.Conv1d(2, 3, 2), torch.nn.Flatten(), torch.nn.LayerNorm(9), torch.nn.LogSoftmax(-1)
+    )
+    x = torch.randn(2, 2, 4)
+    ours = torch.autograd.grad(torch.compile(model, backend="tc")(x).sum(), list(model.parameters()))
+    theirs = torch.autograd.grad(model(x).sum(), list(model.parameters()))
+    for a, b in zip(ours, theirs):
+        assert torch.allclose(a, b, atol=1e-4)
