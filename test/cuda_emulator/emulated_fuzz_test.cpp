@@ -15,70 +15,11 @@
 #include <random>
 #include <set>
 
-#include "tc/base/str.h"
 #include "test/cuda_emulator/device_program.h"
-#include "test/support/fuzz_run.h"
+#include "test/support/fuzz_settings.h"
 
 namespace tc::test {
 namespace {
-
-FuzzSetting setting_of(std::uint64_t seed) {
-  std::mt19937_64 random(seed * 7919 + 5);
-  auto pick = [&](const std::vector<std::string>& from) { return from[random() % from.size()]; };
-  FuzzSetting result;
-  result.options =
-      str("fusion=", pick({"max", "preserve3", "preserve3", "min"}),
-          pick({"", "", "", ",tile=4", ",tile=3x5", ",tile=16x0x8", ",tile=1x32"}), pick({"", "", "", ",promote=0"}),
-          pick({"", "", "", ",vectorise=0"}), pick({"", "", "", "", "", "", "", ",parallel=0"}));
-  static const std::vector<std::string> of_the_grid = {
-      "", "", ",grid=1", ",grid=3x2", ",block=1", ",block=7", ",block=32x8", ",block=5x3x2", ",block=16x16,grid=2x2"};
-  static const std::vector<std::string> of_memory = {
-      "", "", "", ",shared=0", ",registers=0", ",reduce_in_block=0", ",shared_bytes=512"};
-  static const std::vector<std::string> of_gathers = {"", "", ",gather_reuse=1", ",gather_reuse=1",
-                                                      ",gather_reuse=100000"};
-  static const std::vector<std::string> of_tiles = {"",
-                                                    "",
-                                                    "",
-                                                    ",unroll_limit=1",
-                                                    ",unroll_limit=64",
-                                                    ",register_tile=2x4",
-                                                    ",register_tile=8x8",
-                                                    ",reduction_block=4",
-                                                    ",reduction_block=3,register_tile=4x4"};
-  for (const auto* list : {&of_the_grid, &of_memory, &of_tiles, &of_gathers}) result.options += pick(*list);
-  auto parts = pick({"", "", ",reduction_parts=2", ",reduction_parts=5", ",reduction_parts=64"});
-  if (random() % 10 == 0) result.options = pick({"naive", "single_thread", "pointwise", "mlp", "conv", "group_conv"});
-  result.target = pick({"cuda:sm_75", "cuda:sm_80", "cuda:sm_90", "cuda:sm_90"});
-  result.strided = random() % 3 == 0;
-  result.options += parts;
-  if (random() % 4 == 0) {
-    result.options += ",cooperative=1";
-    result.target += ",processors=3";
-  }
-  return result;
-}
-
-/// For contractions whose sizes are whole tiles: of the options, those that leave or vary the copies of operands, which
-/// run ahead.
-FuzzSetting setting_of_tiles(std::uint64_t seed) {
-  std::mt19937_64 random(seed * 7901 + 9);
-  auto pick = [&](const std::vector<std::string>& from) { return from[random() % from.size()]; };
-  FuzzSetting result;
-  auto one_in = [&](unsigned n, const std::vector<std::string>& from) { return random() % n == 0 ? pick(from) : ""; };
-  result.options =
-      str("fusion=", pick({"max", "preserve3", "min"}),
-          one_in(2, {",register_tile=2x2", ",register_tile=1x2", ",register_tile=2x1", ",register_tile=4x2"}),
-          one_in(2, {",reduction_block=4", ",reduction_block=8", ",reduction_block=32"}), one_in(6, {",vectorise=0"}),
-          one_in(12, {",grid=1", ",grid=2x1"}),
-          one_in(4, {",shared_bytes=8192", ",shared_bytes=16384", ",unroll_limit=1"}), one_in(3, {",gather_reuse=1"}),
-          random() % 12 == 0 ? ",reduction_parts=2" : pick({",reduction_parts=1", ",reduction_parts=1", ""}));
-  result.target = pick({"cuda:sm_80", "cuda:sm_86", "cuda:sm_90", "cuda:sm_90"});
-  if (random() % 12 == 0) result.target = "cuda:sm_75";
-  result.target += pick({"", "", ",processors=1", ",processors=3"});
-  result.strided = random() % 12 == 0;
-  if (random() % 8 == 0) result.options += ",cooperative=1";
-  return result;
-}
 
 /// Some of the arguments of \p def, or all, to begin anywhere.
 std::set<std::string> names_of(const lang::Def& def, std::uint64_t seed) {
@@ -124,10 +65,7 @@ TEST_P(EmulatedPrograms, AgreeWithTheInterpreter) {
   programs.whole_tiles = 92;
   Kernels kernels;
   fuzz_programs(
-      programs_of_a_part,
-      [](const RandomProgram& program) {
-        return program.whole_tiles ? setting_of_tiles(program.seed) : setting_of(program.seed);
-      },
+      programs_of_a_part, grid_setting_of,
       [&](const auto& function, Arguments& arguments, engine::CompileOptions options, const RandomProgram& program) {
         options.stages.verify = true;
         if (program.seed % 5 == 0) options.unaligned = names_of(function->def, program.seed / 5);

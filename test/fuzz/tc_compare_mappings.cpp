@@ -1,0 +1,166 @@
+// A digest of what the compiler decides for random programs, so that two revisions can be compared byte for byte: for
+// each launch the fields of its mapping, its schedule, its AST and its loop nests or kernels.
+//
+//   TC_TARGET=cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m build/bin/tc_compare_mappings 1 1300 > before.txt
+
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/engine/compile/pipeline.h"
+#include "test/support/fuzz_settings.h"
+
+namespace tc::test {
+namespace {
+
+using engine::CompileState;
+using engine::LaunchState;
+
+std::string digest(const std::string& text) {
+  std::uint64_t hash = 14695981039346656037u;
+  for (unsigned char c : text) hash = (hash ^ c) * 1099511628211u;
+  TextStream out;
+  out << std::hex << hash;
+  return out.str();
+}
+
+/// Every field of a decision, one after another.
+class Fields {
+ public:
+  std::string text() const { return out_.str(); }
+
+  void add(const polyhedral::ClusterMapping& cluster) {
+    out_ << "cluster ";
+    for (const auto& member : cluster.members) all(member.block, member.points);
+    all(cluster.outermost, cluster.parallel, join(cluster.above), cluster.register_tile);
+    for (const auto& statement : cluster.statements) add(statement);
+    all("staged", join(cluster.staged));
+    all(cluster.reduction.statement, cluster.reduction.iterator, cluster.reduction.size);
+    all(cluster.dot.statement, cluster.dot.iterator, cluster.dot.width, cluster.dot.steps);
+    all(cluster.window.statement, cluster.window.iterator, cluster.window.row, cluster.window.width,
+        cluster.window.step);
+    for (const auto& pack : cluster.packed)
+      all("pack", pack.statement, pack.read, pack.panel, pack.size, pack.panel_last, pack.below_blocks, pack.lanes,
+          pack.once);
+    add(cluster.copies);
+  }
+
+  void add(const polyhedral::GridClusterMapping& cluster) {
+    out_ << "cluster ";
+    for (const auto& member : cluster.members) all(member.tile, member.grid, text_of(member.threads));
+    for (const auto& statement : cluster.statements) add(statement);
+    add(cluster.others);
+    all(cluster.blocks.statement, cluster.blocks.iterator, cluster.blocks.size, cluster.blocks.slots);
+    all(cluster.separate);
+    for (const auto& copy : cluster.copies)
+      all("copy", copy.statement, copy.read, copy.contiguous, copy.run_along, copy.vector, static_cast<int>(copy.way));
+    all("staged", join(cluster.staged), "promoted", join(cluster.promoted));
+    all("grid", join(cluster.grid), "block", join(cluster.block));
+    all(cluster.thread_elements, cluster.shared_bytes, cluster.blocks_per_processor);
+  }
+
+ private:
+  template <typename... Values>
+  void all(const Values&... values) {
+    ((out_ << values << ";"), ...);
+  }
+  void add(const polyhedral::StatementMapping& statement) {
+    all("lanes", statement.id, statement.iterator, statement.lanes, statement.unroll);
+  }
+  void add(const polyhedral::GridStatement& statement) {
+    all("statement", statement.id, statement.together, statement.tile, statement.vector, statement.unroll);
+    for (const auto& loop : statement.loops) all(loop.iterator, text_of(loop.threads));
+  }
+  static std::string text_of(const polyhedral::ThreadLoop& loop) { return str(loop.dimension, ":", loop.run); }
+
+  TextStream out_;
+};
+
+std::string fields(const LaunchState& launch) {
+  Fields fields;
+  if (launch.mapping)
+    for (const auto& cluster : launch.mapping->clusters) fields.add(cluster);
+  if (launch.grid)
+    for (const auto& cluster : launch.grid->clusters) fields.add(cluster);
+  return str(launch.mapping ? launch.mapping->buffer_bytes : 0, fields.text());
+}
+
+std::string schedules(const LaunchState& launch) {
+  std::string text = launch.scop && !launch.scop->schedule.is_null() ? print_block(launch.scop->schedule) : "";
+  for (const auto& part : launch.kernels) text += print_block(part.kernel.scop.schedule);
+  return text;
+}
+
+/// The texts of the stages from `generate` on, those aside that call LLVM.
+std::string code(CompileState& state, std::size_t index) {
+  std::string line;
+  StageOptions<CompileState> options;
+  options.keep_text = true;
+  std::vector<Stage<CompileState>> stages;
+  for (const auto& stage : engine::launch_stages(index, state.launches.size())) {
+    auto name = stage.name.substr(0, stage.name.find('.'));
+    if (name == "generate" || name == "raise" || (name == "emit" && state.target.is_cuda())) stages.push_back(stage);
+  }
+  for (const auto& record : run_stages(stages, state, options))
+    line += str(" ", record.name.substr(0, record.name.find('.')), " ", digest(record.text));
+  return line;
+}
+
+std::string describe(const RandomProgram& program, const FuzzSetting& setting) {
+  auto function = engine::define(program.text()).functions.back();
+  Arguments arguments;
+  auto inputs = arguments_of(program, setting.strided);
+  for (const auto& param : function->def.params) arguments.inputs.push_back(inputs.at(param.name));
+  for (const auto& info : engine::infer_output_tensor_info(*function, arguments.input_specs()))
+    arguments.outputs.push_back(random_tensor(program, info.name, info.dtype, info.shape, setting.strided));
+  engine::CompileOptions options;
+  options.target = Target::parse(setting.target);
+  options.mapping = options::MappingOptions::parse(setting.options);
+  auto made = engine::make_arguments(*function, arguments.input_specs(), arguments.output_specs(), options);
+  std::string text;
+  engine::map_launches(function, made, options, [&](CompileState& state) {
+    for (std::size_t i = 0; i < state.launches.size(); ++i) {
+      const auto& launch = state.launches[i];
+      auto decided = fields(launch);
+      auto mapped = digest(schedules(launch));
+      text += str("  launch ", i, " mapping ", digest(decided), " schedule ", mapped, code(state, i), "\n");
+    }
+    for (const auto& fallback : state.fallbacks) text += str("  ", fallback, "\n");
+  });
+  return text;
+}
+
+void print(const char* kind, const RandomProgram& program, const FuzzSetting& setting) {
+  std::string text;
+  try {
+    text = describe(program, setting);
+  } catch (const InternalError& error) {
+    text = str("  internal error: ", digest(error.what()), "\n");
+  } catch (const Error& error) {
+    text = "  refused\n";
+  }
+  std::printf("seed %llu %s\n%s", static_cast<unsigned long long>(program.seed), kind, text.c_str());
+}
+
+}  // namespace
+}  // namespace tc::test
+
+int main(int count, char** arguments) {
+  using namespace tc::test;
+  if (count != 3) {
+    std::fprintf(stderr, "usage: tc_compare_mappings FIRST_SEED LAST_SEED\n");
+    return 2;
+  }
+  RandomOptions of_the_grid;
+  of_the_grid.contractions = 60;
+  of_the_grid.whole_tiles = 60;
+  const auto last = std::strtoull(arguments[2], nullptr, 10);
+  for (auto seed = std::strtoull(arguments[1], nullptr, 10); seed <= last; ++seed) {
+    auto program = random_program(seed);
+    print("cpu", program, cpu_setting_of(program));
+    program = random_program(seed, of_the_grid);
+    print("grid", program, grid_setting_of(program));
+  }
+}
