@@ -80,7 +80,7 @@ std::string generated_source(const Executable& executable) {
   if (executable.image().is_for_gpu()) return executable.image().modules.front().text;
   std::vector<std::string> texts;
   for (const auto& record : executable.stats().records)
-    if (record.name.substr(0, record.name.find('.')) == "raise") texts.push_back(record.text);
+    if (record.step == "raise") texts.push_back(record.text);
   return join(texts, "\n");
 }
 
@@ -210,7 +210,7 @@ std::shared_ptr<const Executable> load_or_compile(const std::shared_ptr<const Fu
                                                   const CompileOptions& options) {
   if (auto loaded = load_kept(*function, arguments, options)) return loaded;
   auto how = options;
-  how.stages.keep_text |= may_keep(options) && options.cache->settings().writable;
+  if (may_keep(options) && options.cache->settings().writable) how.stages.keep_text_of.insert("raise");
   how.unaligned = unaligned_names(arguments);
   how.partition = graph::Partition::One;
   auto executable = compile(function, specs(arguments, false), specs(arguments, true), how);

@@ -9,7 +9,6 @@
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/map_cpu/pack.h"
-#include "tc/polyhedral/schedule/gather_coincident.h"
 #include "tc/strategy/choose_mapping.h"
 #include "tc/strategy/choose_packs.h"
 #include "tc/strategy/parallel_work.h"
@@ -193,23 +192,21 @@ class ColumnChooser {
 
 }  // namespace
 
-std::vector<Collapse> choose_collapse(const Scop& scop, const Target& target,
+std::vector<Collapse> choose_collapse(const polyhedral::ClusteredScop& clustered, const Target& target,
                                       const polyhedral::MappingOptions& options) {
   bool free = options.vectorise && options.promote && options.pack && options.tile.empty() &&
               options.register_tile.empty() && options.vector_along.empty() && options.parallel_along.empty();
   if (!free) return {};
-  auto gathered = scop;
-  gathered.schedule = polyhedral::gather_coincident(scop);
-  auto clusters = polyhedral::cluster_views(gathered);
+  const auto& clusters = clustered.clusters;
   auto short_bands = std::all_of(clusters.begin(), clusters.end(),
                                  [](const ClusterView& cluster) { return cluster.members.size() < 3; });
   if (short_bands) return {};
-  auto plain = choose_mapping(scop, target, options);
+  auto plain = choose_mapping(clustered, target, options);
   std::vector<Collapse> result;
   for (std::size_t i = 0; i < clusters.size(); ++i) {
     if (clusters[i].statements.empty()) continue;
-    Collapse choice{i, ColumnChooser(gathered, clusters[i], plain.clusters[i], target).choose()};
-    if (!choice.members.empty() && can_collapse(scop, choice)) result.push_back(choice);
+    Collapse choice{i, ColumnChooser(clustered.scop, clusters[i], plain.clusters[i], target).choose()};
+    if (!choice.members.empty() && can_collapse(clustered, choice)) result.push_back(choice);
   }
   return result;
 }

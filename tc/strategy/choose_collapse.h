@@ -8,7 +8,7 @@
 
 namespace tc::strategy {
 
-/// The members of \p scop, scheduled by compute_schedule, that are better mapped to a processor as one
+/// The members of the clusters of \p clustered that are better mapped to a processor as one
 /// (polyhedral::collapse): columns of a register tile that are too short to fill vectors, or to have several of them.
 ///
 ///   Z(a,b,c,d) +=! X(a,e,b,f) * Y(d,f,c,e)   24 of each: d fills 24 of 32 lanes, c_d 576 of 576
@@ -31,7 +31,7 @@ namespace tc::strategy {
 ///   Z(n,o,h,w) +=! X(n,c,h,w) * K(o,c)   28 x 28 pixels: h_w 784 of 784, instead of lanes along o
 ///
 /// Options that name sizes or iterators leave members as they are.
-std::vector<polyhedral::Collapse> choose_collapse(const polyhedral::Scop& scop, const Target& target,
+std::vector<polyhedral::Collapse> choose_collapse(const polyhedral::ClusteredScop& clustered, const Target& target,
                                                   const polyhedral::MappingOptions& options);
 
 }  // namespace tc::strategy

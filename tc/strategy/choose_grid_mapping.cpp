@@ -11,7 +11,6 @@
 #include "tc/polyhedral/core/indirect_reads.h"
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/map_grid/copy_dimensions.h"
-#include "tc/polyhedral/schedule/gather_coincident.h"
 #include "tc/strategy/copy_gathers.h"
 #include "tc/strategy/parallel_work.h"
 #include "tc/strategy/tile_contraction.h"
@@ -387,15 +386,15 @@ class GridChooser {
 
 }  // namespace
 
-polyhedral::GridMapping choose_grid_mapping(const Scop& scop, const Target& target, const MappingOptions& options) {
-  auto gathered = scop;
-  gathered.schedule = polyhedral::gather_coincident(scop);
+polyhedral::GridMapping choose_grid_mapping(const polyhedral::ClusteredScop& clustered, const Target& target,
+                                            const MappingOptions& options) {
+  const auto& scop = clustered.scop;
   polyhedral::GridMapping result;
-  for (const auto& cluster : polyhedral::cluster_views(gathered)) {
+  for (const auto& cluster : clustered.clusters) {
     bool chooses =
         options.block.empty() && options.tile.empty() && options.grid.empty() && options.shared && options.registers;
-    auto tiled = chooses ? tile_contraction(gathered, cluster, target.grid, options) : std::nullopt;
-    result.clusters.push_back(tiled ? *tiled : GridChooser(gathered, cluster, target, options).run());
+    auto tiled = chooses ? tile_contraction(scop, cluster, target.grid, options) : std::nullopt;
+    result.clusters.push_back(tiled ? *tiled : GridChooser(scop, cluster, target, options).run());
   }
   return result;
 }

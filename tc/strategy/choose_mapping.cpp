@@ -6,7 +6,6 @@
 #include "tc/base/count_product.h"
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/instances.h"
-#include "tc/polyhedral/schedule/gather_coincident.h"
 #include "tc/strategy/choose_blocks.h"
 #include "tc/strategy/choose_packs.h"
 #include "tc/strategy/matrix_tile.h"
@@ -374,13 +373,12 @@ ClusterMapping choose_cluster_mapping(const Scop& scop, const ClusterView& clust
   return Chooser(scop, cluster, machine, options).choose();
 }
 
-polyhedral::Mapping choose_mapping(const Scop& scop, const Target& target, const MappingOptions& options) {
-  auto gathered = scop;
-  gathered.schedule = polyhedral::gather_coincident(scop);
+polyhedral::Mapping choose_mapping(const polyhedral::ClusteredScop& clustered, const Target& target,
+                                   const MappingOptions& options) {
   polyhedral::Mapping result;
   result.buffer_bytes = buffer_bytes(target, options);
-  for (const auto& cluster : polyhedral::cluster_views(gathered))
-    result.clusters.push_back(choose_cluster_mapping(gathered, cluster, target, options));
+  for (const auto& cluster : clustered.clusters)
+    result.clusters.push_back(choose_cluster_mapping(clustered.scop, cluster, target, options));
   return result;
 }
 

@@ -5,10 +5,11 @@
 #include "tc/polyhedral/core/options.h"
 #include "tc/polyhedral/core/scop.h"
 #include "tc/polyhedral/map/mapping.h"
+#include "tc/polyhedral/schedule/gather_coincident.h"
 
 namespace tc::strategy {
 
-/// How to map \p scop, scheduled by compute_schedule, to \p target, without measuring. \p options restrict the choice.
+/// How to map the clusters of \p clustered to \p target, without measuring. \p options restrict the choice.
 ///
 /// One analytic model over accesses and limits, the same for every operation; for each cluster its heaviest statement
 /// decides:
@@ -35,7 +36,7 @@ namespace tc::strategy {
 ///                  iterations a core, else that with most, in groups of 16384 instances or more while 2 groups remain
 ///
 /// docs/matmul.md follows one product through the formulas.
-polyhedral::Mapping choose_mapping(const polyhedral::Scop& scop, const Target& target,
+polyhedral::Mapping choose_mapping(const polyhedral::ClusteredScop& clustered, const Target& target,
                                    const polyhedral::MappingOptions& options);
 
 /// The same for \p cluster alone; its `path` is not read, so it may be one that no schedule has yet.

@@ -27,7 +27,7 @@ emulator::LaunchShape launch_shape(const cuda::KernelShape& shape, std::int64_t 
 std::vector<Stage<engine::CompileState>> stages_of(const engine::CompileState& state) {
   std::vector<Stage<engine::CompileState>> result;
   for (std::size_t i = 0; i < state.launches.size(); ++i)
-    for (auto& stage : engine::launch_stages(i, state.launches.size())) result.push_back(std::move(stage));
+    for (auto& stage : engine::launch_stages(state, i)) result.push_back(std::move(stage));
   return result;
 }
 
@@ -149,12 +149,7 @@ DeviceProgram device_program(const std::shared_ptr<const engine::Function>& func
                              const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
                              const engine::CompileOptions& options) {
   const auto whole = engine::inlined(function);
-  engine::CompileState state;
-  state.function = whole.get();
-  state.arguments = engine::make_arguments(*function, inputs, outputs);
-  state.sizes = engine::bind_inputs(*function, inputs);
-  state.target = options.target;
-  state.mapping = options.mapping.values();
+  auto state = engine::start_compile(*whole, inputs, outputs, options);
   state.watch = [](polyhedral::Context*) {};
   DeviceProgram program;
   auto records = run_stages(engine::lower_stages(), state, options.stages);
@@ -163,9 +158,9 @@ DeviceProgram device_program(const std::shared_ptr<const engine::Function>& func
     for (const auto& record : *list) program.compile_milliseconds += record.milliseconds;
   std::vector<cuda::KernelText> texts;
   for (std::size_t i = 0; i < state.launches.size(); ++i) {
-    const auto& launch = state.launches[i];
+    const auto& launch = state.launches[i].grid();
     DeviceLaunch made;
-    for (const auto& part : launch.kernels) add_workspace(part.kernel.scop, program);
+    for (const auto& part : launch.kernels) add_workspace(part.kernel->scop, program);
     for (const auto& text : launch.texts) {
       made.kernels.push_back({text.name, launch_shape(text.shape, text.shared_bytes), text.buffers, text.aligned});
       texts.push_back(text);

@@ -30,12 +30,12 @@ std::int64_t volume(const Extents& extents) { return extents[0] * extents[1] * e
 
 TEST(JoinPhases, GivesAllKernelsAsManyThreads) {
   auto several = mapped(false), joined = mapped(true);
-  const auto& launch = joined.launches.at(0);
+  const auto& launch = joined.launches.at(0).grid();
   ASSERT_TRUE(launch.phases);
   bool wider = false;
   for (std::size_t i = 0; i < launch.kernels.size(); ++i) {
-    EXPECT_GE(volume(launch.kernels[i].kernel.block), launch.phases->threads);
-    wider = wider || launch.kernels[i].kernel.block != several.launches.at(0).kernels[i].kernel.block;
+    EXPECT_GE(volume(launch.kernels[i].kernel->block), launch.phases->threads);
+    wider = wider || launch.kernels[i].kernel->block != several.launches.at(0).grid().kernels[i].kernel->block;
   }
   EXPECT_TRUE(wider) << "there was nothing to do";
 }
@@ -45,14 +45,15 @@ TEST(JoinPhases, LeavesKernelsAsTheyAreWhereTheQuotaRunsOut) {
   auto state = mapped(false);
   auto& launch = state.launches.at(0);
   auto before = shapes(launch);
-  auto mapping = to_string(*launch.grid);
+  auto mapping = to_string(*launch.grid().mapping);
   state.mapping.quota = 100;
-  join_phases(state, launch, polyhedral::kernel_parts(*launch.scop), *launch.grid);
-  EXPECT_FALSE(launch.phases);
+  launch.grid().plain = *launch.grid().mapping;
+  join_phases(state, launch);
+  EXPECT_FALSE(launch.grid().phases);
   ASSERT_FALSE(state.fallbacks.empty());
   EXPECT_EQ(state.fallbacks.back(), "map ran out of its quota of 100 isl operations: there are several kernels");
   EXPECT_EQ(shapes(launch), before);
-  EXPECT_EQ(to_string(*launch.grid), mapping);
+  EXPECT_EQ(to_string(*launch.grid().mapping), mapping);
 }
 
 }  // namespace

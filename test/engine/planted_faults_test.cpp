@@ -223,7 +223,7 @@ TEST(PlantedFaults, OffsetsCutTo32BitsAreFound) {
       options.stages.mutate = [&](const std::string& stage, CompileState& state) {
         if (stage != "raise") return;
         CutAddresses cut;
-        auto& body = state.launches[0].body;
+        auto& body = state.launches[0].cpu().body;
         body = std::make_shared<ir::Stmt>(cut.mutate(*body));
         done = cut.changed;
       };

@@ -18,6 +18,9 @@ namespace {
 using engine::CompileState;
 using engine::LaunchState;
 
+/// Seconds after which a program is given up, as refused.
+constexpr double longest_compile = 60;
+
 std::string digest(const std::string& text) {
   std::uint64_t hash = 14695981039346656037u;
   for (unsigned char c : text) hash = (hash ^ c) * 1099511628211u;
@@ -80,16 +83,20 @@ class Fields {
 
 std::string fields(const LaunchState& launch) {
   Fields fields;
-  if (launch.mapping)
-    for (const auto& cluster : launch.mapping->clusters) fields.add(cluster);
-  if (launch.grid)
-    for (const auto& cluster : launch.grid->clusters) fields.add(cluster);
-  return str(launch.mapping ? launch.mapping->buffer_bytes : 0, fields.text());
+  std::int64_t bytes = 0;
+  if (const auto* cpu = std::get_if<engine::CpuLaunch>(&launch.on); cpu && cpu->mapping) {
+    bytes = cpu->mapping->buffer_bytes;
+    for (const auto& cluster : cpu->mapping->clusters) fields.add(cluster);
+  }
+  if (const auto* grid = std::get_if<engine::GridLaunch>(&launch.on); grid && grid->mapping)
+    for (const auto& cluster : grid->mapping->clusters) fields.add(cluster);
+  return str(bytes, fields.text());
 }
 
 std::string schedules(const LaunchState& launch) {
   std::string text = launch.scop && !launch.scop->schedule.is_null() ? print_block(launch.scop->schedule) : "";
-  for (const auto& part : launch.kernels) text += print_block(part.kernel.scop.schedule);
+  if (const auto* grid = std::get_if<engine::GridLaunch>(&launch.on))
+    for (const auto& part : grid->kernels) text += print_block(part.kernel->scop.schedule);
   return text;
 }
 
@@ -99,12 +106,9 @@ std::string code(CompileState& state, std::size_t index) {
   StageOptions<CompileState> options;
   options.keep_text = true;
   std::vector<Stage<CompileState>> stages;
-  for (const auto& stage : engine::launch_stages(index, state.launches.size())) {
-    auto name = stage.name.substr(0, stage.name.find('.'));
-    if (name == "generate" || name == "raise" || (name == "emit" && state.target.is_cuda())) stages.push_back(stage);
-  }
-  for (const auto& record : run_stages(stages, state, options))
-    line += str(" ", record.name.substr(0, record.name.find('.')), " ", digest(record.text));
+  for (const auto& stage : engine::launch_stages(state, index, engine::Phase::Code))
+    if (stage.print) stages.push_back(stage);
+  for (const auto& record : run_stages(stages, state, options)) line += str(" ", record.step, " ", digest(record.text));
   return line;
 }
 
@@ -118,6 +122,7 @@ std::string describe(const RandomProgram& program, const FuzzSetting& setting) {
   engine::CompileOptions options;
   options.target = Target::parse(setting.target);
   options.mapping = options::MappingOptions::parse(setting.options);
+  options.time_limit = longest_compile;
   auto made = engine::make_arguments(*function, arguments.input_specs(), arguments.output_specs(), options);
   std::string text;
   engine::map_launches(function, made, options, [&](CompileState& state) {
@@ -137,7 +142,8 @@ void print(const char* kind, const RandomProgram& program, const FuzzSetting& se
   try {
     text = describe(program, setting);
   } catch (const InternalError& error) {
-    text = str("  internal error: ", digest(error.what()), "\n");
+    std::fprintf(stderr, "seed %llu %s: %s\n", static_cast<unsigned long long>(program.seed), kind, error.what());
+    text = "  internal error\n";
   } catch (const Error& error) {
     text = "  refused\n";
   }

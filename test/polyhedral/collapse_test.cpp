@@ -44,10 +44,11 @@ class CollapseTest : public IslTest {
   }
   /// \p scop collapsed, under all laws and with the same results.
   Scop collapsed(const Scop& scop, const Collapse& choice) const {
-    EXPECT_TRUE(can_collapse(scop, choice));
-    auto result = scop;
+    auto whole = clustered(scop);
+    EXPECT_TRUE(can_collapse(whole, choice));
     auto dependences = compute_dependences(scop);
-    collapse(result, dependences, choice);
+    collapse(whole, dependences, choice);
+    const auto& result = whole.scop;
     EXPECT_NO_THROW(verify(result, dependences));
     EXPECT_TRUE(dependences.validity.is_equal(compute_dependences(result).validity));
     EXPECT_EQ(simulate(result), simulate(scop));
@@ -135,7 +136,7 @@ TEST_F(CollapseTest, TilesRunAcrossTheBordersOfTheLoops) {
     cluster.members[member].points = 4;
     cluster.statements = {{"S", g, 4}, {"U", g, 4}};
     cluster.packed = {{.statement = "U", .read = 1, .panel = g, .size = 4, .lanes = 2}};
-    auto mapped = map_to_cpu(result, {.clusters = {cluster}});
+    auto mapped = map_to_cpu(clustered(result), {.clusters = {cluster}});
     EXPECT_NO_THROW(verify(mapped, compute_dependences(result)));
     EXPECT_EQ(simulate(mapped), simulate(scop)) << test.written;
     EXPECT_EQ(mapped.tensor("local_acc_C").extent.size(), 2u) << test.written;
@@ -143,10 +144,10 @@ TEST_F(CollapseTest, TilesRunAcrossTheBordersOfTheLoops) {
 }
 
 TEST_F(CollapseTest, NeedsIteratorsOfTheirOwnInAllStatements) {
-  EXPECT_TRUE(can_collapse(contraction(), {0, {0, 1}}));
-  EXPECT_FALSE(can_collapse(contraction(), {0, {0}}));
-  EXPECT_FALSE(can_collapse(contraction(), {0, {0, 3}}));
-  EXPECT_FALSE(can_collapse(contraction(), {1, {0, 1}}));
+  EXPECT_TRUE(can_collapse(clustered(contraction()), {0, {0, 1}}));
+  EXPECT_FALSE(can_collapse(clustered(contraction()), {0, {0}}));
+  EXPECT_FALSE(can_collapse(clustered(contraction()), {0, {0, 3}}));
+  EXPECT_FALSE(can_collapse(clustered(contraction()), {1, {0, 1}}));
   auto shifted = ScopBuilder(context())
                      .input("A", {6, 6})
                      .temporary("T", {6, 6})
@@ -158,7 +159,7 @@ TEST_F(CollapseTest, NeedsIteratorsOfTheirOwnInAllStatements) {
       schedule(R"({domain: "{ S[i, j] : 0 <= i < 6 and 0 <= j < 6; R[i, j] : 0 <= i < 6 and 0 <= j < 5 }",
       child: {schedule: "[{ S[i, j] -> [(i)]; R[i, j] -> [(i)] }, { S[i, j] -> [(j)]; R[i, j] -> [(j + 1)] }]", permutable: 1,
               coincident: [1, 1], child: {sequence: [{filter: "{ S[i, j] }"}, {filter: "{ R[i, j] }"}]}}})");
-  EXPECT_FALSE(can_collapse(shifted, {0, {0, 1}}));
+  EXPECT_FALSE(can_collapse(clustered(shifted), {0, {0, 1}}));
 }
 
 }  // namespace

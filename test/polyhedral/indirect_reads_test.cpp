@@ -47,7 +47,9 @@ class IndirectReads : public MappingPassTest {
     result.shared_bytes = 4000;
     return result;
   }
-  GridKernel kernel(const Scop& scop, const GridClusterMapping& how) const { return map_to_grid(scop, {{how}}).at(0); }
+  GridKernel kernel(const Scop& scop, const GridClusterMapping& how) const {
+    return map_to_grid(clustered(scop), {{how}}).at(0);
+  }
 };
 
 TEST_F(IndirectReads, DependOnTheIteratorsOfTheirSubscripts) {

@@ -39,14 +39,14 @@ child:
 
 TEST_F(MapToCpu, WithoutAMappingNothingChanges) {
   auto scop = matrix_product();
-  EXPECT_SCHEDULE(map_to_cpu(scop, {}).schedule, scop.schedule);
-  EXPECT_SCHEDULE(map_to_cpu(scop, {.clusters = {{}}}).schedule, scop.schedule);
+  EXPECT_SCHEDULE(map_to_cpu(clustered(scop), {}).schedule, scop.schedule);
+  EXPECT_SCHEDULE(map_to_cpu(clustered(scop), {.clusters = {{}}}).schedule, scop.schedule);
 }
 
 TEST_F(MapToCpu, SinksPointsBelowTheReduction) {
   ClusterMapping cluster{.members = {{0, 4}, {0, 16}}, .outermost = 0, .parallel = true, .register_tile = true};
   cluster.statements = {{"I", 1, 16}, {"U", 1, 16}};
-  auto mapped = map_to_cpu(matrix_product(), {.clusters = {cluster}});
+  auto mapped = map_to_cpu(clustered(matrix_product()), {.clusters = {cluster}});
   EXPECT_SCHEDULE(mapped.schedule, R"(
 domain: "{ I[m, n] : 0 <= m < 64 and 0 <= n < 100; U[m, n, k] : 0 <= m < 64 and 0 <= n < 100 and 0 <= k < 32 }"
 child:
@@ -120,7 +120,7 @@ child:
   ClusterMapping cluster{.members = {{0, 4}, {0, 16}}, .register_tile = true};
   cluster.statements = {{"U", 1, 16}};
   cluster.window = {"U", 2, 0, 3, 2};
-  auto mapped = map_to_cpu(scop, {.clusters = {cluster}});
+  auto mapped = map_to_cpu(clustered(scop), {.clusters = {cluster}});
   EXPECT_SCHEDULE(mapped.schedule, R"(
 domain: "{ Z[h, w] : 0 <= h < 12 and 0 <= w < 16; U[h, w, k] : 0 <= h < 12 and 0 <= w < 16 and 0 <= k < 3 }"
 child:

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "tc/base/contains.h"
 #include "tc/polyhedral/laws/verify.h"
+#include "tc/polyhedral/map_cpu/cpu_passes.h"
 #include "tc/polyhedral/map_cpu/map_to_cpu.h"
+#include "tc/polyhedral/map_cpu/pack_reads.h"
 #include "tc/polyhedral/schedule/schedule.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/scops.h"
@@ -34,7 +37,7 @@ child:
   }
   /// \p scop mapped, under all laws and with the same results.
   Scop map(const Scop& scop, const ClusterMapping& cluster) const {
-    auto mapped = map_to_cpu(scop, {.clusters = {cluster}});
+    auto mapped = map_to_cpu(clustered(scop), {.clusters = {cluster}});
     verify(mapped, compute_dependences(scop));
     EXPECT_EQ(simulate(mapped), simulate(scop));
     return mapped;
@@ -60,6 +63,28 @@ TEST_F(Pack, KnowsIndicesThatAreIterators) {
                    .statement("S[i] : 0 <= i < 4", "C[i]", {"A[i, i]", "A[i, 2i]", "A[i, 3]"})
                    .scop();
   for (int read : {0, 1, 2}) EXPECT_EQ(index_iterators(other.statement("S"), read), std::vector<int>());
+}
+
+/// The passes up to pack_reads, all clusters or one: places lead past the copies, to what reads them.
+TEST_F(Pack, MovesThePlacesOfTheTilePastTheCopies) {
+  auto whole = clustered(product());
+  CpuCluster cluster(whole.clusters.at(0), both_packed(), 0);
+  auto scop = whole.scop;
+  for (const auto& pass : cpu_passes()) {
+    if (std::string(pass.name) == "pack") break;
+    scop = pass.run(scop, cluster);
+  }
+  auto before = cluster.places;
+  scop = pack_reads(scop, cluster);
+  auto below = [&](const std::vector<int>& path) { return statement_ids(node_at(scop.schedule, path)); };
+  for (const char* copy : {"pack_A", "pack_B"}) {
+    EXPECT_FALSE(contains(below(cluster.places.inside), std::string(copy))) << copy;
+    EXPECT_TRUE(contains(below(cluster.places.start), std::string(copy))) << copy;
+  }
+  EXPECT_TRUE(contains(below(cluster.places.inside), std::string("S1")));
+  EXPECT_GT(cluster.places.inside.size(), before.inside.size());
+  EXPECT_EQ(cluster.state.statement("pack_B").lanes, 4);
+  EXPECT_EQ(cluster.state.mapping, both_packed()) << "a pass changed the decision";
 }
 
 TEST_F(Pack, CopiesPanelsBelowTheLoopsAboveThem) {

@@ -12,7 +12,7 @@ using PrivatiseReduction = MappingPassTest;
 
 TEST_F(PrivatiseReduction, ExpandsTheAccumulatorAndCombinesIt) {
   auto scop = row_sums();
-  ClusterMapping cluster{.members = {{}}};
+  ClusterState cluster(ClusterMapping{.members = {{}}});
   auto result = privatise_reduction(scop, {0}, {"U", 1, 4, 2}, cluster);
   EXPECT_SCHEDULE(result.schedule, R"(
 domain: "{ I[i] : 0 <= i < 8; U[i, k] : 0 <= i < 8 and 0 <= k < 20; U_identity[i0, w] : 0 <= i0 < 8 and 0 <= w < 8; U_fold[i0, w] : 0 <= i0 < 8 and 4 <= w < 8; U_combine[i0, w] : 0 <= i0 < 8 and 0 <= w < 4 }"
@@ -59,7 +59,7 @@ child:
 TEST_F(PrivatiseReduction, ReducesToAScalarToo) {
   auto scop =
       ScopBuilder(context()).input("A", {20}).output("s", {}).accumulate("U[k] : 0 <= k < 20", "s[]", {"A[k]"}).scop();
-  ClusterMapping cluster;
+  ClusterState cluster;
   auto result = privatise_reduction(scop, {0}, {"U", 0, 8, 1}, cluster);
   EXPECT_TRUE(writes(result, "U", "U[k] -> lanes_U[k mod 8]"));
   EXPECT_EQ(order(result), (std::vector<std::string>{"U_identity", "U", "U_combine"}));

@@ -12,13 +12,13 @@ using StageTensor = MappingPassTest;
 
 TEST_F(StageTensor, CopiesOutWhatLivesOn) {
   auto scop = row_sums();
-  ClusterMapping cluster{.members = {{}}, .staged = {"C"}, .copies = {"", 0, 4}};
+  ClusterState cluster(ClusterMapping{.members = {{}}, .staged = {"C"}, .copies = {"", 0, 4}});
   auto result = stage_tensor(scop, {0}, "C", cluster);
   EXPECT_EQ(order(result), (std::vector<std::string>{"I", "U", "C_out"}));
   EXPECT_TRUE(writes(result, "I", "I[i] -> acc_C[i]"));
   EXPECT_TRUE(writes(result, "U", "U[i, k] -> acc_C[i]"));
   EXPECT_TRUE(writes(result, "C_out", "C_out[i] -> C[i]"));
-  EXPECT_EQ(cluster.staged, std::vector<std::string>{"acc_C"});
+  EXPECT_EQ(cluster.temporaries, std::vector<std::string>{"acc_C"});
   EXPECT_EQ(cluster.statement("C_out").lanes, 4);
   EXPECT_EQ(simulate(result), simulate(scop));
 }
@@ -34,7 +34,7 @@ child:
   child:
     schedule: "[{ U[i, k] -> [(k)] }]"
 )");
-  ClusterMapping cluster{.members = {{}}, .staged = {"C"}};
+  ClusterState cluster(ClusterMapping{.members = {{}}, .staged = {"C"}});
   auto result = stage_tensor(scop, {0}, "C", cluster);
   EXPECT_EQ(order(result), (std::vector<std::string>{"C_in", "U", "C_out"}));
   EXPECT_EQ(simulate(result), simulate(scop));
@@ -50,7 +50,7 @@ TEST_F(StageTensor, CopiesInWhatItsFirstWriterReads) {
   scop.schedule =
       domain(ctx(), "{ S[i] : 0 <= i < 8; I[i] : 0 <= i < 5 }",
              coincident_band("[{ S[i] -> [(i)]; I[i] -> [(i)] }]", 1, sequence({{"{ S[i] }"}, {"{ I[i] }"}})));
-  ClusterMapping cluster{.members = {{}}, .staged = {"C"}};
+  ClusterState cluster(ClusterMapping{.members = {{}}, .staged = {"C"}});
   auto result = stage_tensor(scop, {0}, "C", cluster);
   EXPECT_EQ(order(result), (std::vector<std::string>{"C_in", "S", "I", "C_out"}));
   EXPECT_EQ(simulate(result), simulate(scop));
@@ -68,14 +68,14 @@ TEST_F(StageTensor, LeavesATensorThatIsReadWhereNoStatementWrites) {
       domain(scop.domain(),
              coincident_band("[{ I[i] -> [(i)]; U[i, k] -> [(i)]; R[i] -> [(i)] }]", 1,
                              sequence({{"{ I[i] }"}, {"{ U[i, k] }", band("[{ U[i, k] -> [(k)] }]")}, {"{ R[i] }"}})));
-  ClusterMapping cluster{.members = {{}}, .staged = {"C"}};
+  ClusterState cluster(ClusterMapping{.members = {{}}, .staged = {"C"}});
   EXPECT_EQ(order(stage_tensor(scop, {0}, "C", cluster)), (std::vector<std::string>{"I", "U", "R"}));
 }
 
 TEST_F(StageTensor, NeedsNoCopyOfATemporary) {
   auto scop = row_sums();
   scop.tensor("C").live_out = false;
-  ClusterMapping cluster{.members = {{}}, .staged = {"C"}};
+  ClusterState cluster(ClusterMapping{.members = {{}}, .staged = {"C"}});
   EXPECT_EQ(order(stage_tensor(scop, {0}, "C", cluster)), (std::vector<std::string>{"I", "U"}));
 }
 
@@ -85,9 +85,9 @@ TEST_F(StageTensor, LeavesATensorWhoseElementsIterationsShare) {
                   .output("C", {9})
                   .statement("S[i] : 0 <= i < 8", "C[i]", {"C[i + 1]"})
                   .scop();
-  ClusterMapping cluster{.members = {{}}, .staged = {"C"}};
+  ClusterState cluster(ClusterMapping{.members = {{}}, .staged = {"C"}});
   EXPECT_EQ(order(stage_tensor(scop, {0}, "C", cluster)), std::vector<std::string>{"S"});
-  EXPECT_EQ(cluster.staged, std::vector<std::string>{"C"});
+  EXPECT_EQ(cluster.temporaries, std::vector<std::string>{"C"});
 }
 
 }  // namespace

@@ -47,7 +47,8 @@ class ChooseCollapse : public polyhedral::IslTest {
                      const MappingOptions& options = {}) const {
     auto scop = contraction(out, left, right, extent);
     std::string result;
-    for (const auto& choice : choose_collapse(scop, Target::parse("cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m"), options))
+    for (const auto& choice :
+         choose_collapse(polyhedral::clustered(scop), Target::parse("cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m"), options))
       for (int member : choice.members) result += out.at(member);
     return result;
   }
@@ -91,7 +92,8 @@ TEST_F(ChooseCollapse, RunsThroughImagesInOrderWhereLanesAlongChannelsScatter) {
     scop.statement("U").product = true;
     scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), {});
     std::string result;
-    for (const auto& choice : choose_collapse(scop, Target::parse("cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m"), {}))
+    for (const auto& choice :
+         choose_collapse(polyhedral::clustered(scop), Target::parse("cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m"), {}))
       for (int member : choice.members) result += str(member, " ");
     return result;
   };

@@ -6,6 +6,7 @@
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/schedule/schedule.h"
 #include "test/support/isl_fixture.h"
+#include "test/support/mapping_text.h"
 #include "test/support/scop_builder.h"
 
 namespace tc::strategy {
@@ -84,7 +85,8 @@ class ChooseGridMapping : public polyhedral::IslTest {
     return with_row_read(std::move(scop), "S[b, n, d] -> T[v, d]", "S[b, n, d] -> P[n, d]");
   }
   std::string choose(const Scop& scop, const MappingOptions& options = {}) const {
-    return to_string(choose_grid_mapping(scop, Target::parse("cuda:sm_90"), options));
+    return polyhedral::essentials(
+        to_string(choose_grid_mapping(polyhedral::clustered(scop), Target::parse("cuda:sm_90"), options)));
   }
 
  private:
@@ -130,7 +132,7 @@ TEST_F(ChooseGridMapping, ContractionsAreTiledInRegistersAndSharedMemory) {
   EXPECT_EQ(choose(product(4096, 4096, 4096)),
             "grid 32x32, block 16x16, member 0 tile 128 blocks y threads y run 4, member 1 tile 128 blocks x threads x "
             "run 4, "
-            "U: i2 in blocks of 16, 2 slots, copy read 0 of U along i0 vector 4 by registers, copy read 1 of U along "
+            "U: i2 in blocks of 16 slots 2, copy read 0 of U along i0 vector 4 by registers, copy read 1 of U along "
             "i1 vector 4 asynchronous, stage C\n");
 }
 
@@ -138,19 +140,19 @@ TEST_F(ChooseGridMapping, SmallContractionsHaveSmallTiles) {
   EXPECT_EQ(
       choose(product(256, 256, 64)),
       "grid 8x8, block 16x16, member 0 tile 32 blocks y threads y run 2, member 1 tile 32 blocks x threads x run 2, "
-      "U: i2 in blocks of 16, 4 slots, copy read 0 of U along i0 vector 4 by registers, copy read 1 of U along i1 "
+      "U: i2 in blocks of 16 slots 4, copy read 0 of U along i0 vector 4 by registers, copy read 1 of U along i1 "
       "vector 4 asynchronous, stage C\n");
 }
 
 TEST_F(ChooseGridMapping, ContractionsCopyGatheredRows) {
   EXPECT_EQ(choose(gathered_product(4096, 4096, 4096)),
             "grid 32x32, block 16x16, member 0 tile 128 blocks y threads y run 4, member 1 tile 128 blocks x threads x "
-            "run 4, U: i2 in blocks of 16, 2 slots, copy read 1 of U along i0 vector 4 by registers, copy read 2 of U "
+            "run 4, U: i2 in blocks of 16 slots 2, copy read 1 of U along i0 vector 4 by registers, copy read 2 of U "
             "along i1 vector 4 asynchronous, stage C\n");
   EXPECT_EQ(choose(gathered_product(64, 64, 33)),
             "grid 2x2, block 16x16, member 0 tile 32 blocks y threads y run 2, member 1 tile 32 blocks x threads x run "
             "2, U: i2 in blocks of 16, copy read 0 of U along i0, copy read 1 of U along i0, copy read 2 of U along i1 "
-            "vector 4, stage C\n");
+            "vector 4 asynchronous, stage C\n");
   EXPECT_EQ(choose(gathered_product(64, 64, 33), {.gather_reuse = 100}),
             "grid 4, block 16x16, member 0 tile 16 blocks x threads y, member 1 tile 64 threads x run 4, stage C\n");
 }
@@ -191,7 +193,7 @@ TEST_F(ChooseGridMapping, OptionsDecide) {
   EXPECT_EQ(
       choose(product(4096, 4096, 64), {.register_tile = {4, 8}, .reduction_block = 8}),
       "grid 32x64, block 16x16, member 0 tile 64 blocks y threads y run 4, member 1 tile 128 blocks x threads x run 4, "
-      "U: i2 in blocks of 8, 3 slots, copy read 0 of U along i0 vector 4 by registers, copy read 1 of U along i1 "
+      "U: i2 in blocks of 8 slots 3, copy read 0 of U along i0 vector 4 by registers, copy read 1 of U along i1 "
       "vector 4 asynchronous, stage C\n");
   try {
     choose(scop, {.block = {64, 64}});

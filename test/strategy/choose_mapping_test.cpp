@@ -4,6 +4,7 @@
 
 #include "tc/polyhedral/schedule/schedule.h"
 #include "test/support/isl_fixture.h"
+#include "test/support/mapping_text.h"
 #include "test/support/scop_builder.h"
 
 namespace tc::strategy {
@@ -29,7 +30,8 @@ class ChooseMapping : public polyhedral::IslTest {
     return scop;
   }
   std::string choose(const Scop& scop, const MappingOptions& options = {}) const {
-    return to_string(choose_mapping(scop, Target::parse("cpu:avx512,cores=2"), options));
+    return polyhedral::essentials(
+        to_string(choose_mapping(polyhedral::clustered(scop), Target::parse("cpu:avx512,cores=2"), options)));
   }
 };
 
@@ -121,7 +123,8 @@ TEST_F(ChooseMapping, LanesAndThreadsRunAlongTheIteratorsNamed) {
 
 TEST_F(ChooseMapping, BuffersHoldWhatIsAskedFor) {
   auto bytes = [&](const MappingOptions& options) {
-    return choose_mapping(pointwise(8, 8), Target::parse("cpu:avx512,l2=1m"), options).buffer_bytes;
+    return choose_mapping(polyhedral::clustered(pointwise(8, 8)), Target::parse("cpu:avx512,l2=1m"), options)
+        .buffer_bytes;
   };
   EXPECT_EQ(bytes({}), 256 << 10);
   EXPECT_EQ(bytes({.promote_bytes = 4096}), 4096);
@@ -147,7 +150,8 @@ class ChooseContraction : public polyhedral::IslTest {
                     .accumulate(str("U[i, j, k] : ", ijk), "C[i, j]", {a, b})
                     .scop();
     scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), options);
-    return to_string(choose_mapping(scop, Target::parse(target), options));
+    return polyhedral::essentials(
+        to_string(choose_mapping(polyhedral::clustered(scop), Target::parse(target), options)));
   }
 };
 
@@ -193,7 +197,8 @@ TEST_F(ChooseContraction, SlidesWindowsThatOverlapAlongTheRows) {
             .accumulate(str("U[h, w, kh, kw] : ", all), "O[h, w]", {str("I[", step, "h + kh, w + kw]"), "K[kh, kw]"})
             .scop();
     scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), {});
-    return to_string(choose_mapping(scop, Target::parse("cpu:avx512,cores=1,l1=48k,l2=2m"), {}));
+    return polyhedral::essentials(
+        to_string(choose_mapping(polyhedral::clustered(scop), Target::parse("cpu:avx512,cores=1,l1=48k,l2=2m"), {})));
   };
   EXPECT_NE(mapping(3, 1).find("register 6x64"), std::string::npos) << mapping(3, 1);
   EXPECT_NE(mapping(3, 1).find("U: i2 slides along i0"), std::string::npos) << mapping(3, 1);
@@ -240,7 +245,7 @@ TEST_F(ChooseContraction, CopiesFirstWhatIsThenCopiedLessOften) {
             "pack read 0 of U in panels of 9 i0, pack read 1 of U in panels of 48 i1 below blocks\n");
   EXPECT_EQ(mapping(256, 8192),
             "parallel 1, blocks 90x240, register 9x48, I: i1 x16, U: i1 x16, stage C, "
-            "pack read 0 of U in panels of 9 i0 once, pack read 1 of U in panels of 48 i1\n");
+            "pack read 0 of U in panels of 9 i0 once below blocks, pack read 1 of U in panels of 48 i1\n");
 }
 
 TEST_F(ChooseContraction, ManyCoresCopyOnceWhatEachWouldCopy) {
@@ -253,7 +258,7 @@ TEST_F(ChooseContraction, ManyCoresCopyOnceWhatEachWouldCopy) {
             "pack read 0 of U in panels of 9 i0, pack read 1 of U in panels of 48 i1 below blocks\n");
   EXPECT_EQ(mapping(1024, 16),
             "parallel 0, blocks 72x240, register 9x48, I: i1 x16, U: i1 x16, stage C, "
-            "pack read 0 of U in panels of 9 i0, pack read 1 of U in panels of 48 i1 once\n");
+            "pack read 0 of U in panels of 9 i0, pack read 1 of U in panels of 48 i1 once below blocks\n");
   EXPECT_EQ(mapping(512, 16).find("parallel 0, blocks 36x0"), 0u)
       << "eight tiles of columns keep half of the cores busy";
   EXPECT_EQ(mapping(96, 64).find("parallel 0, blocks 8x0"), 0u) << "some threads rather than none: " << mapping(96, 64);
@@ -272,7 +277,8 @@ TEST_F(ChooseContraction, ThreadsTakeTheLoopThatKeepsMostCoresBusy) {
             .accumulate("U[b, i, j, k] : " + domain + " and 0 <= k < 256", "C[b, i, j]", {"A[b, i, k]", "B[j, k]"})
             .scop();
     scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), {});
-    return to_string(choose_mapping(scop, Target::parse(str("cpu:avx512,l1=48k,l2=2m,l3=32m,cores=", cores)), {}));
+    return polyhedral::essentials(to_string(choose_mapping(
+        polyhedral::clustered(scop), Target::parse(str("cpu:avx512,l1=48k,l2=2m,l3=32m,cores=", cores)), {})));
   };
   for (int cores : {2, 16}) {
     auto text = mapping(14, 60, cores);
@@ -346,7 +352,8 @@ TEST_F(ChooseContraction, CopiesTakeWhatFitsAndWholeLines) {
                     .accumulate(str("U[", iterators, "] : 0 <= ", iterators, " < 16"), c, {a, b})
                     .scop();
     scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), {});
-    return to_string(choose_mapping(scop, Target::parse("cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m"), {}));
+    return polyhedral::essentials(to_string(
+        choose_mapping(polyhedral::clustered(scop), Target::parse("cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m"), {})));
   };
   EXPECT_EQ(choose("C[a, b, c, d, e, f]", "A[d, e, g, a]", "B[g, f, b, c]", 4, 4, 6, "a, b, c, d, e, f, g",
                    "a, b, c, d, e, f"),
@@ -367,7 +374,8 @@ TEST_F(ChooseContraction, SmallProductsAreCopiedOneByOne) {
                               {"A[b, i, k]", "B[b, j, k]"})
                   .scop();
   scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), {});
-  EXPECT_EQ(to_string(choose_mapping(scop, Target::parse("cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m"), {})),
+  EXPECT_EQ(polyhedral::essentials(to_string(choose_mapping(
+                polyhedral::clustered(scop), Target::parse("cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m"), {}))),
             "parallel 0, register 1x13x32, I: i2 x16, U: i2 x16, stage C, pack read 1 of U in panels of 32 i2\n");
 }
 

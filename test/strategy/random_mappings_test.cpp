@@ -57,7 +57,7 @@ MappingOptions random_options(const Scop& scop, std::mt19937& random) {
 }
 
 /// Two or three members of a cluster as one, where that is legal.
-void collapse_some(Scop& scop, polyhedral::Dependences& dependences, std::mt19937& random) {
+void collapse_some(polyhedral::ClusteredScop& scop, polyhedral::Dependences& dependences, std::mt19937& random) {
   polyhedral::Collapse choice{random() % 2};
   for (int member : {0, 1, 2, 3})
     if (random() % 2 == 0) choice.members.push_back(member);
@@ -87,8 +87,9 @@ TEST_P(RandomMappings, KeepAllLawsAndCompute) {
     auto scop = polyhedral::random_scop(std::make_shared<polyhedral::Context>(), seed, seed % 4 == 3 ? 9 : 5);
     auto dependences = polyhedral::compute_dependences(scop);
     auto options = random_options(scop, random);
-    auto scheduled = scop;
-    scheduled.schedule = polyhedral::compute_schedule(scop, dependences, options.values());
+    auto ordered = scop;
+    ordered.schedule = polyhedral::compute_schedule(scop, dependences, options.values());
+    auto scheduled = polyhedral::clustered(ordered);
     if (seed % 3 == 0) collapse_some(scheduled, dependences, random);
     auto mapping = choose_mapping(scheduled, target, options.values());
     if (seed % 2 == 1) disturb(mapping, random);

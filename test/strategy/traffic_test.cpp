@@ -31,7 +31,8 @@ class PredictTraffic : public polyhedral::IslTest {
  protected:
   static Scop mapped(Scop scop, const Target& target, const MappingOptions& options) {
     scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), options);
-    return polyhedral::map_to_cpu(scop, choose_mapping(scop, target, options));
+    return polyhedral::map_to_cpu(polyhedral::clustered(scop),
+                                  choose_mapping(polyhedral::clustered(scop), target, options));
   }
 
   /// Expects that what a simulation counts for \p scop, mapped, lies within a \p factor of what is predicted, at each

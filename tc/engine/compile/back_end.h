@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -9,25 +11,31 @@
 
 namespace tc::engine {
 
-/// What the stages of a launch do for one kind of target, from the schedule to the text or code of it. Steps take the
-/// number of the launch; prints give the result of the step beside them.
+/// One stage of a launch: a row of the list of a back end. Functions take the number of the launch; only `run` is
+/// required. A launch without statements passes by all of them.
+struct LaunchStage {
+  const char* name;
+  Phase phase;
+  std::function<void(CompileState&, std::size_t)> run;
+  std::function<std::string(const LaunchState&)> print = {};                       ///< its result as a text
+  std::function<void(const CompileState&, const LaunchState&)> verify = {};        ///< the laws behind it
+  std::function<void(CompileState&, std::size_t, const std::string&)> parse = {};  ///< takes a text as the result
+};
+
+/// What is done for one kind of target.
 struct BackEnd {
-  polyhedral::MappingOptions (*schedule_options)(const CompileState&);
+  polyhedral::MappingOptions (*schedule_options)(const CompileState&);  ///< how launches are scheduled
   /// Which clusters of the scop pay; null: all that the schedule options allow.
   std::unique_ptr<polyhedral::FusionCriterion> (*fusion_criterion)(const CompileState&, const polyhedral::Scop&);
-  void (*map)(CompileState&, std::size_t);
-  std::string (*print_mapped)(const LaunchState&);
-  void (*generate)(CompileState&, std::size_t);
-  std::string (*print_generated)(const LaunchState&);
-  void (*raise)(CompileState&, std::size_t);
-  std::string (*print_body)(const LaunchState&);
-  void (*emit)(CompileState&, std::size_t);
-  std::string (*print_emitted)(const LaunchState&);
-  void (*verify)(const LaunchState&);            ///< the laws of what was mapped
-  void (*verify_generated)(const LaunchState&);  ///< the laws of the loop nests (verify_ast.h)
-  /// The laws of raised statements (verify_body.h).
-  void (*verify_body)(const LaunchState&, const halide_bridge::Program&);
+  LaunchState (*start_launch)();                  ///< a launch that has what this back end needs
+  std::vector<LaunchStage> stages;                ///< of each launch, from `extract` to `emit`
+  std::vector<Stage<CompileState>> final_stages;  ///< of all launches together, behind these
+  bool aligned_anywhere;                          ///< code does not ask where its arguments begin
+  bool runs_in_place;                             ///< a call may let an output take the place of an input
 };
+
+/// The back end for \p target: the only place that asks what kind it is of.
+const BackEnd& back_end_of(const Target& target);
 
 /// One function a launch, whose outer loops run on a pool of threads; machine code by LLVM.
 const BackEnd& cpu_back_end();

@@ -5,6 +5,7 @@
 
 #include "tc/base/check_tensor.h"
 #include "tc/base/str.h"
+#include "tc/engine/compile/back_end.h"
 #include "tc/engine/compile/compile_graph.h"
 #include "tc/engine/compile/graph_plan.h"
 #include "tc/engine/compile/pipeline.h"
@@ -42,24 +43,14 @@ void check_replacements(const StageOptions<CompileState>& options, const StageLi
     }
 }
 
-/// How far a pipeline goes: to mapped schedules, or on to machine code.
-enum class Until { Mapped, Code };
-
-/// Does stage \p name, which may carry the number of a launch, make code of a mapped schedule?
-bool makes_code(const std::string& name) {
-  auto plain = name.substr(0, name.find('.'));
-  return plain == "generate" || plain == "raise" || plain == "emit";
-}
-
 /// lower, then the stages of every launch, over \p state. Dumps go to a folder of the def's name.
-std::vector<StageRecord> run_pipeline(CompileState& state, StageOptions<CompileState> options, Until until) {
+std::vector<StageRecord> run_pipeline(CompileState& state, StageOptions<CompileState> options, Phase last) {
   if (!options.dump_directory.empty()) options.dump_directory += "/" + state.function->name();
   auto records = run_stages(lower_stages(), state, options_for(options, lower_stages()));
   StageList stages;
-  for (std::size_t i = 0; i < state.launches.size(); ++i)
-    for (auto& stage : launch_stages(i, state.launches.size()))
-      if (until == Until::Code || !makes_code(stage.name)) stages.push_back(std::move(stage));
-  if (until == Until::Code && state.target.is_cuda()) stages.push_back(build_stage());
+  auto append = [&](const StageList& more) { stages.insert(stages.end(), more.begin(), more.end()); };
+  for (std::size_t i = 0; i < state.launches.size(); ++i) append(launch_stages(state, i, Phase::Schedule, last));
+  if (last == Phase::Code) append(final_stages(state));
   check_replacements(options, stages);
   options.first_number = static_cast<int>(records.size());
   auto rest = run_stages(stages, state, options);
@@ -87,13 +78,13 @@ class Watched {
 };
 
 /// Runs the pipeline under \p supervision. What fails because it has to stop says so.
-std::vector<StageRecord> run_watched(CompileState& state, const CompileOptions& options, Until until,
+std::vector<StageRecord> run_watched(CompileState& state, const CompileOptions& options, Phase last,
                                      Supervision& supervision) {
   Watched watched(state, supervision);
   auto how = options.stages;
   how.cancellation = supervision.cancellation();
   try {
-    return run_pipeline(state, how, until);
+    return run_pipeline(state, how, last);
   } catch (...) {
     supervision.cancellation().check("the compiler");
     throw;
@@ -136,9 +127,11 @@ std::vector<Lifetime> lifetimes(const CompileState& state) {
   for (std::size_t i = 0; i < state.launches.size(); ++i) {
     const auto& launch = state.launches[i];
     if (launch.scop) note(*launch.scop, launch.buffers, static_cast<int>(i));
-    for (const auto& part : launch.kernels) note(part.kernel.scop, part.buffers, static_cast<int>(i));
-    waits = waits || std::any_of(launch.texts.begin(), launch.texts.end(),
-                                 [](const auto& text) { return text.shape.cooperative; });
+    const auto* on = std::get_if<GridLaunch>(&launch.on);
+    if (!on) continue;
+    for (const auto& part : on->kernels) note(part.kernel->scop, part.buffers, static_cast<int>(i));
+    waits = waits ||
+            std::any_of(on->texts.begin(), on->texts.end(), [](const auto& text) { return text.shape.cooperative; });
   }
   std::vector<Lifetime> result;
   if (waits) result.push_back({cuda::barrier_word, sizeof(unsigned), 0, static_cast<int>(state.launches.size()) - 1});
@@ -181,11 +174,15 @@ Image make_image(const CompileState& state) {
       auto& launch = image.launches.emplace_back(Launch{code, {}, {}});
       for (const auto& buffer : buffers) launch.slots.push_back(slot_of(buffer, state, plan));
     };
-    for (const auto& text : made.texts) add(KernelCall{0, next_kernel++}, text.buffers);
-    if (!made.code.bytes.empty()) {
-      image.functions.push_back(made.code);
-      add(FunctionCall{image.functions.size() - 1}, made.buffers);
-    }
+    std::visit(overloaded{[&](const CpuLaunch& on) {
+                            if (on.code.bytes.empty()) return;
+                            image.functions.push_back(on.code);
+                            add(FunctionCall{image.functions.size() - 1}, made.buffers);
+                          },
+                          [&](const GridLaunch& on) {
+                            for (const auto& text : on.texts) add(KernelCall{0, next_kernel++}, text.buffers);
+                          }},
+               made.on);
     if (image.launches.size() == before) continue;
     for (const auto& check : state.program->launches[i].checks)
       image.launches.back().tests.push_back(
@@ -214,38 +211,27 @@ Executable::Interpreter make_interpreter(const std::shared_ptr<const Function>& 
   };
 }
 
-CompileState start_state(const Function& function, const std::vector<TensorSpec>& inputs,
-                         const std::vector<TensorSpec>& outputs, const CompileOptions& options) {
-  CompileState state;
-  state.function = &function;
-  state.arguments = make_arguments(function, inputs, outputs, options);
-  state.sizes = bind_inputs(function, inputs);
-  state.target = options.target;
-  state.mapping = options.mapping.values();
-  return state;
-}
-
 std::shared_ptr<const Executable> run_compile(const std::shared_ptr<const Function>& given,
                                               const std::vector<TensorSpec>& inputs,
                                               const std::vector<TensorSpec>& outputs, const CompileOptions& options,
                                               Supervision& supervision) {
   auto start = std::chrono::steady_clock::now();
   const auto function = options.interpret ? given : inlined(given);
-  auto state = start_state(*function, inputs, outputs, options);
+  auto state = start_compile(*function, inputs, outputs, options);
   CompileStats stats;
   Image image;
   Executable::Interpreter interpreter;
   if (options.interpret) {
     interpreter = make_interpreter(function, state.arguments, state.sizes);
   } else {
-    stats.records = run_watched(state, options, Until::Code, supervision);
+    stats.records = run_watched(state, options, Phase::Code, supervision);
     image = make_image(state);
   }
   image.function = function->name();
   image.source = lang::print(function->def);
   image.target = to_string(options.target);
   image.options = options.mapping.to_text();
-  if (!options.target.is_cuda()) image.in_place = in_place(*function, state.arguments);
+  if (back_end_of(options.target).runs_in_place) image.in_place = in_place(*function, state.arguments);
   image.arguments = std::move(state.arguments);
   stats.fallbacks = std::move(state.fallbacks);
   stats.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
@@ -310,7 +296,7 @@ std::vector<Argument> make_arguments(const Function& function, const std::vector
     auto same = std::find_if(arguments.begin(), arguments.end(), [&](const auto& a) { return a.name == name; });
     if (same == arguments.end())
       throw ArgumentError(str("'", function.name(), "' has no tensor '", name, "' that may begin anywhere"));
-    same->aligned = !options.target.is_cuda() || same->spec.shape.empty();
+    same->aligned = back_end_of(options.target).aligned_anywhere || same->spec.shape.empty();
   }
   return arguments;
 }
@@ -350,6 +336,18 @@ std::string cache_key(const Function& function, const std::vector<Argument>& arg
   return key.str();
 }
 
+CompileState start_compile(const Function& function, const std::vector<TensorSpec>& inputs,
+                           const std::vector<TensorSpec>& outputs, const CompileOptions& options) {
+  CompileState state;
+  state.function = &function;
+  state.arguments = make_arguments(function, inputs, outputs, options);
+  state.sizes = bind_inputs(function, inputs);
+  state.target = options.target;
+  state.back_end = &back_end_of(options.target);
+  state.mapping = options.mapping.values();
+  return state;
+}
+
 CompileState map_launches(const std::shared_ptr<const Function>& function, const std::vector<Argument>& arguments,
                           const CompileOptions& options, const std::function<void(CompileState&)>& then) {
   auto result = std::make_shared<std::optional<CompileState>>();
@@ -359,8 +357,8 @@ CompileState map_launches(const std::shared_ptr<const Function>& function, const
   with_typed_errors("map", reproduction_for(*function, inputs, options), [&] {
     run_supervised(limits_of(options), "the compiler", [=](Supervision& supervision) {
       const auto whole = inlined(function);
-      auto state = start_state(*whole, inputs, specs(arguments, true), how);
-      run_watched(state, how, Until::Mapped, supervision);
+      auto state = start_compile(*whole, inputs, specs(arguments, true), how);
+      run_watched(state, how, Phase::Map, supervision);
       if (then) then(state);
       result->emplace(std::move(state));
     });

@@ -1,19 +1,17 @@
 #include <algorithm>
 #include <set>
-#include <sstream>
 
 #include "tc/base/contains.h"
 #include "tc/base/str.h"
 #include "tc/cuda/shared_layout.h"
 #include "tc/engine/compile/back_end.h"
 #include "tc/engine/compile/grid_kernels.h"
+#include "tc/engine/compile/map_kernels.h"
 #include "tc/engine/compile/quota.h"
+#include "tc/engine/compile/scheduling_stages.h"
 #include "tc/engine/compile/shared_layouts.h"
 #include "tc/halide_bridge/raise/raise.h"
-#include "tc/polyhedral/laws/verify.h"
 #include "tc/polyhedral/laws/verify_ast.h"
-#include "tc/polyhedral/map_grid/phases.h"
-#include "tc/strategy/choose_grid_mapping.h"
 #include "tc/strategy/resident_blocks.h"
 
 namespace tc::engine {
@@ -30,66 +28,21 @@ std::unique_ptr<polyhedral::FusionCriterion> fusion_criterion(const CompileState
   return nullptr;
 }
 
-/// Fills the kernels of a launch, each with a quota of its own.
-void map(CompileState& state, std::size_t index) {
-  auto& launch = state.launches[index];
-  polyhedral::GridMapping plain;
-  launch.grid.emplace();
-  if (launch.dependences && state.mapping.parallel)
-    with_quota(
-        state, *launch.scop, "map", "kernels run in one thread", launch.scop->statements.size(),
-        [&] {
-          launch.grid = strategy::choose_grid_mapping(*launch.scop, state.target, state.mapping);
-          auto simple = state.mapping;
-          simple.promote = simple.reduce_in_block = simple.shared = simple.registers = false;
-          plain = strategy::choose_grid_mapping(*launch.scop, state.target, simple);
-        },
-        [&] { launch.grid.emplace(); });
-  auto parts = polyhedral::kernel_parts(*launch.scop);
-  launch.grid->clusters.resize(parts.size());
-  plain.clusters.resize(parts.size());
-  launch.kernels.clear();
-  launch.phases.reset();
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    launch.kernels.push_back(
-        {map_part(state, launch, parts[i], plain.clusters[i], launch.grid->clusters[i]), {}, {}, {}});
-  if (state.mapping.cooperative && parts.size() > 1) join_phases(state, launch, parts, plain);
-}
-
-std::string extents(const std::array<std::int64_t, 3>& sizes) { return str(sizes[0], "x", sizes[1], "x", sizes[2]); }
-
-/// \p print of each kernel, below a line that names it.
-std::string print_kernels(const LaunchState& launch, const std::function<std::string(const KernelState&)>& print) {
-  std::string text;
-  for (std::size_t i = 0; i < launch.kernels.size(); ++i) {
-    const auto& kernel = launch.kernels[i].kernel;
-    text += str("kernel ", i, ": grid ", extents(kernel.grid), ", block ", extents(kernel.block),
-                kernel.shared_bytes > 0 ? str(", shared ", kernel.shared_bytes) : "",
-                launch.phases && launch.phases->grid_waits[i] ? ", then the grid waits" : "", "\n",
-                print(launch.kernels[i]));
-  }
-  return text;
-}
-
-std::string print_mapped(const LaunchState& launch) {
-  return polyhedral::to_string(*launch.grid) + "\n" + print_kernels(launch, [](const KernelState& part) {
-           return polyhedral::print_block(part.kernel.scop.schedule);
-         });
-}
-
 void generate(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
   auto all = [&] {
-    for (auto& part : launch.kernels) part.ast.emplace(polyhedral::generate_ast(part.kernel.scop));
+    for (auto& part : launch.grid().kernels) part.ast.emplace(polyhedral::generate_ast(part.kernel->scop));
   };
   with_quota(state, *launch.scop, "generate", "program order is used, in one thread", launch.scop->statements.size(),
              all, [&] {
                launch.scop.emplace(*launch.plain);
-               launch.grid.emplace();
-               launch.kernels.clear();
-               launch.phases.reset();
-               for (auto& kernel : polyhedral::map_to_grid(*launch.scop, {}))
-                 launch.kernels.push_back({std::move(kernel), {}, {}, {}});
+               launch.grid().mapping.emplace();
+               launch.grid().kernels.clear();
+               launch.grid().phases.reset();
+               for (auto& kernel : polyhedral::map_to_grid(polyhedral::clustered(*launch.scop), {})) {
+                 launch.grid().kernels.emplace_back();
+                 launch.grid().kernels.back().kernel = std::move(kernel);
+               }
                all();
              });
 }
@@ -101,14 +54,14 @@ std::string print_generated(const LaunchState& launch) {
 void raise(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
   std::set<std::string> all;
-  for (auto& part : launch.kernels) {
-    auto nest = [&] { return halide_bridge::raise(*part.ast, part.kernel.scop, *state.program, {.as_kernel = true}); };
+  for (auto& part : launch.grid().kernels) {
+    auto nest = [&] { return halide_bridge::raise(*part.ast, part.kernel->scop, *state.program, {.as_kernel = true}); };
     auto body = nest();
-    auto layouts = choose_shared_layouts(part.kernel, body, state.target.grid);
+    auto layouts = choose_shared_layouts(*part.kernel, body, state.target.grid);
     body = cuda::swizzled(layouts.padded ? nest() : body, layouts.swizzles);
     part.body = std::make_shared<Halide::Internal::Stmt>(body);
     auto used = halide_bridge::buffer_names(body);
-    part.buffers = buffers_of(part.kernel.scop, used);
+    part.buffers = buffers_of(part.kernel->scop, used);
     all.insert(used.begin(), used.end());
   }
   launch.buffers = buffers_of(*launch.scop, all);
@@ -150,12 +103,13 @@ cuda::KernelText emit_whole(const LaunchState& launch, const std::string& name,
                             const std::set<std::string>& unaligned) {
   std::vector<cuda::Phase> phases;
   std::vector<std::string> buffers;
-  cuda::KernelShape shape{
-      {largest(kernels_of(launch)).second, 1, 1}, {launch.phases->threads, 1, 1}, launch.phases->blocks_per_processor};
-  for (std::size_t i = 0; i < launch.kernels.size(); ++i) {
-    const auto& part = launch.kernels[i];
-    phases.push_back({part.body.get(), {part.kernel.grid, part.kernel.block}, launch.phases->grid_waits[i]});
-    shape.cooperative = shape.cooperative || launch.phases->grid_waits[i];
+  cuda::KernelShape shape{{largest(kernels_of(launch)).second, 1, 1},
+                          {launch.grid().phases->threads, 1, 1},
+                          launch.grid().phases->blocks_per_processor};
+  for (std::size_t i = 0; i < launch.grid().kernels.size(); ++i) {
+    const auto& part = launch.grid().kernels[i];
+    phases.push_back({part.body.get(), {part.kernel->grid, part.kernel->block}, launch.grid().phases->grid_waits[i]});
+    shape.cooperative = shape.cooperative || launch.grid().phases->grid_waits[i];
     for (const auto& buffer : part.buffers)
       if (!contains(buffers, buffer)) buffers.push_back(buffer);
   }
@@ -166,53 +120,62 @@ void emit(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
   const auto name = launch_name(state, index);
   const auto unaligned = unaligned_names(state.arguments);
-  launch.texts.clear();
-  if (launch.phases) launch.texts.push_back(emit_whole(launch, name, unaligned));
-  for (std::size_t k = 0; !launch.phases && k < launch.kernels.size(); ++k) {
-    const auto& part = launch.kernels[k];
-    cuda::KernelShape shape{part.kernel.grid, part.kernel.block, part.kernel.blocks_per_processor};
-    launch.texts.push_back(cuda::emit_kernel(launch.kernels.size() > 1 ? str(name, "_", k) : name, *part.body,
-                                             part.buffers, shape, unaligned));
+  launch.grid().texts.clear();
+  if (launch.grid().phases) launch.grid().texts.push_back(emit_whole(launch, name, unaligned));
+  for (std::size_t k = 0; !launch.grid().phases && k < launch.grid().kernels.size(); ++k) {
+    const auto& part = launch.grid().kernels[k];
+    cuda::KernelShape shape{part.kernel->grid, part.kernel->block, part.kernel->blocks_per_processor};
+    launch.grid().texts.push_back(cuda::emit_kernel(launch.grid().kernels.size() > 1 ? str(name, "_", k) : name,
+                                                    *part.body, part.buffers, shape, unaligned));
   }
-  for (const auto& text : launch.texts) check_limits(text, state.target.grid);
+  for (const auto& text : launch.grid().texts) check_limits(text, state.target.grid);
 }
 
 std::string print_emitted(const LaunchState& launch) {
   std::string text;
-  for (const auto& kernel : launch.texts) text += kernel.text;
+  for (const auto& kernel : launch.grid().texts) text += kernel.text;
   return text;
 }
 
-void verify(const LaunchState& launch) {
-  if (launch.dependences) polyhedral::verify(*launch.scop, *launch.dependences);
-  auto kernels = kernels_of(launch);
-  for (const auto& kernel : kernels) polyhedral::verify_kernel(kernel);
-  if (launch.phases) polyhedral::verify_phases(kernels, launch.phases->grid_waits);
+void verify_generated(const CompileState&, const LaunchState& launch) {
+  for (const auto& part : launch.grid().kernels) polyhedral::verify_ast(*part.ast, part.kernel->scop);
 }
 
-void verify_generated(const LaunchState& launch) {
-  for (const auto& part : launch.kernels) polyhedral::verify_ast(*part.ast, part.kernel.scop);
+LaunchState start_launch() {
+  LaunchState launch;
+  launch.on = GridLaunch();
+  return launch;
 }
 
-/// Threads of a block share memory and wait for each other: the emulator runs kernels.
-void verify_body(const LaunchState&, const halide_bridge::Program&) {}
+/// All stages of a launch. No law is asked behind `raise`: threads of a block share memory and wait for each other, the
+/// emulator runs kernels.
+std::vector<LaunchStage> all_stages() {
+  auto stages = scheduling_stages();
+  auto kernels = kernel_stages();
+  stages.insert(stages.end(), kernels.begin(), kernels.end());
+  stages.push_back({"generate", Phase::Code, generate, print_generated, verify_generated});
+  stages.push_back({"raise", Phase::Code, raise, print_body});
+  stages.push_back({"emit", Phase::Code, emit, print_emitted});
+  return stages;
+}
+
+void build(CompileState& state) {
+  std::vector<cuda::KernelText> texts;
+  for (const auto& launch : state.launches)
+    texts.insert(texts.end(), launch.grid().texts.begin(), launch.grid().texts.end());
+  state.device = cuda::build_device_code(texts, state.target.grid.architecture, state.cancellation);
+}
 
 }  // namespace
 
 const BackEnd& cuda_back_end() {
-  static const BackEnd back_end{schedule_options,
-                                fusion_criterion,
-                                map,
-                                print_mapped,
-                                generate,
-                                print_generated,
-                                raise,
-                                print_body,
-                                emit,
-                                print_emitted,
-                                verify,
-                                verify_generated,
-                                verify_body};
+  static const BackEnd back_end{.schedule_options = schedule_options,
+                                .fusion_criterion = fusion_criterion,
+                                .start_launch = start_launch,
+                                .stages = all_stages(),
+                                .final_stages = {{.name = "build", .step = "build", .run = build}},
+                                .aligned_anywhere = false,
+                                .runs_in_place = false};
   return back_end;
 }
 

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/engine/compile/quota.h"
+#include "tc/polyhedral/laws/verify.h"
 #include "tc/polyhedral/map_grid/phases.h"
-#include "tc/strategy/choose_grid_mapping.h"
 #include "tc/strategy/resident_blocks.h"
 
 namespace tc::engine {
@@ -53,21 +54,22 @@ std::pair<std::int64_t, std::int64_t> largest(const Kernels& kernels) {
 
 Kernels kernels_of(const LaunchState& launch) {
   Kernels kernels;
-  for (const auto& part : launch.kernels) kernels.push_back(part.kernel);
+  for (const auto& part : launch.grid().kernels) kernels.push_back(*part.kernel);
   return kernels;
 }
 
-void join_phases(CompileState& state, LaunchState& launch, const std::vector<polyhedral::Scop>& parts,
-                 polyhedral::GridMapping plain) {
+void join_phases(CompileState& state, LaunchState& launch) {
+  auto& on = launch.grid();
+  auto plain = on.plain;
   const auto& limits = state.target.grid;
   auto kernels = kernels_of(launch);
-  auto mapping = *launch.grid;
+  auto mapping = *on.mapping;
   auto room = room_for(kernels, mapping, limits);
-  for (std::size_t i = 0; i < parts.size(); ++i) {
+  for (std::size_t i = 0; i < on.parts.size(); ++i) {
     const auto& grid = kernels[i].grid;
     if (volume(grid) <= limits.processors * room) continue;
     mapping.clusters[i].grid = plain.clusters[i].grid = strategy::fit_grid(grid, limits.processors * room);
-    kernels[i] = map_part(state, launch, parts[i], plain.clusters[i], mapping.clusters[i]);
+    kernels[i] = map_part(state, launch, on.parts[i], plain.clusters[i], mapping.clusters[i]);
   }
   const auto [threads, blocks] = largest(kernels);
   auto blocks_per_processor = (blocks + limits.processors - 1) / limits.processors;
@@ -77,11 +79,23 @@ void join_phases(CompileState& state, LaunchState& launch, const std::vector<pol
   }
   for (auto& kernel : kernels) kernel = polyhedral::widen_block(kernel, threads);
   auto join = [&, threads = threads] {
-    launch.phases = PhasesState{polyhedral::grid_barriers(kernels), threads, static_cast<int>(blocks_per_processor)};
-    for (std::size_t i = 0; i < kernels.size(); ++i) launch.kernels[i].kernel = std::move(kernels[i]);
-    launch.grid = std::move(mapping);
+    on.phases = PhasesState{polyhedral::grid_barriers(kernels), threads, static_cast<int>(blocks_per_processor)};
+    for (std::size_t i = 0; i < kernels.size(); ++i) on.kernels[i].kernel = std::move(kernels[i]);
+    on.mapping = std::move(mapping);
   };
   with_quota(state, *launch.scop, "map", "there are several kernels", 1, join, [] {});
+}
+
+void verify_kernels(const CompileState&, const LaunchState& launch) {
+  try {
+    if (launch.dependences) polyhedral::verify(*launch.scop, *launch.dependences);
+    auto kernels = kernels_of(launch);
+    for (const auto& kernel : kernels) polyhedral::verify_kernel(kernel);
+    if (launch.grid().phases) polyhedral::verify_phases(kernels, launch.grid().phases->grid_waits);
+  } catch (const InternalError& error) {
+    if (!launch.has_own_mapping) throw;
+    throw OptionsError(str("the replacement of stage 'choose' is no mapping of this program: ", error.what()));
+  }
 }
 
 }  // namespace tc::engine

@@ -11,6 +11,7 @@ namespace tc::engine {
 
 using Kernels = std::vector<polyhedral::GridKernel>;
 
+/// The kernels of \p launch, mapped, in order.
 Kernels kernels_of(const LaunchState& launch);
 /// Threads of the largest block, and blocks of the largest grid.
 std::pair<std::int64_t, std::int64_t> largest(const Kernels& kernels);
@@ -20,10 +21,13 @@ std::pair<std::int64_t, std::int64_t> largest(const Kernels& kernels);
 polyhedral::GridKernel map_part(CompileState& state, const LaunchState& launch, const polyhedral::Scop& part,
                                 const polyhedral::GridClusterMapping& plain, polyhedral::GridClusterMapping& mapping);
 
-/// Makes the kernels of \p launch, those of \p parts, phases of one: with as many blocks as there is room for at once,
+/// Makes the kernels of \p launch phases of one: with as many blocks as there is room for at once,
 /// and equally many threads. They stay several, as they are, where their blocks need more threads with fewer blocks in
 /// the grid, or the quota runs out.
-void join_phases(CompileState& state, LaunchState& launch, const std::vector<polyhedral::Scop>& parts,
-                 polyhedral::GridMapping plain);
+void join_phases(CompileState& state, LaunchState& launch);
+
+/// The laws of the kernels of \p launch and of their phases. Those whose mapping was given, not chosen, break them by an
+/// OptionsError.
+void verify_kernels(const CompileState& state, const LaunchState& launch);
 
 }  // namespace tc::engine

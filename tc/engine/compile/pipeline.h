@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "tc/engine/compile/compile.h"
@@ -11,7 +12,8 @@
 #include "tc/polyhedral/core/scop.h"
 #include "tc/polyhedral/generate/generate.h"
 #include "tc/polyhedral/map/mapping.h"
-#include "tc/polyhedral/map_grid/map_to_grid.h"
+#include "tc/polyhedral/map_cpu/cpu_cluster.h"
+#include "tc/polyhedral/map_grid/grid_passes.h"
 
 namespace Halide::Internal {
 struct Stmt;
@@ -23,9 +25,30 @@ struct Program;
 /// What the stages of a compile work on. Included by .cpp files of tc/engine and by tests that plant faults.
 namespace tc::engine {
 
+struct BackEnd;
+
+/// A cluster of a launch on its way through the passes of a CPU.
+struct ClusterProgress {
+  polyhedral::CpuCluster cluster;
+  unsigned long quota = 0;  ///< isl operations that are left to it; 0: no limit
+  bool left_alone = false;  ///< the quota ran out: its loops stay as scheduled
+};
+
+/// What only a launch on a CPU has: one function, whose outer loops run on a pool of threads.
+struct CpuLaunch {
+  std::optional<polyhedral::Mapping> mapping;          ///< choose; absent where nothing can be mapped
+  std::vector<ClusterProgress> clusters;               ///< choose, then each pass; gone behind map
+  std::optional<polyhedral::Scop> unmapped;            ///< choose: as the first pass finds it; gone behind map
+  std::optional<polyhedral::Ast> ast;                  ///< generate
+  std::shared_ptr<const Halide::Internal::Stmt> body;  ///< raise
+  cpu::ObjectCode code;                                ///< emit
+};
+
 /// One kernel of a launch for a grid of threads.
 struct KernelState {
-  polyhedral::GridKernel kernel;                       ///< map
+  std::optional<polyhedral::GridCluster> cluster;      ///< split_kernels, then each pass; gone behind map
+  unsigned long quota = 0;                             ///< isl operations that are left to its passes; 0: no limit
+  std::optional<polyhedral::GridKernel> kernel;        ///< map
   std::optional<polyhedral::Ast> ast;                  ///< generate
   std::shared_ptr<const Halide::Internal::Stmt> body;  ///< raise: block_x ... thread_z are free variables
   std::vector<std::string> buffers;                    ///< raise: what the kernel takes, in order
@@ -38,23 +61,33 @@ struct PhasesState {
   int blocks_per_processor = 1;
 };
 
-/// One launch on its way to machine code. A stage fills the members it is named after. For a grid of threads, `kernels`
-/// are run in order in place of `ast` and `body`.
+/// What only a launch on a grid of threads has: kernels that are run in order.
+struct GridLaunch {
+  std::optional<polyhedral::GridMapping> mapping;  ///< choose
+  polyhedral::GridMapping plain;                   ///< choose: with neither buffers nor register tiles
+  std::vector<polyhedral::Scop> parts;             ///< split_kernels: what each kernel runs
+  std::vector<KernelState> kernels;                ///< split_kernels and on
+  std::optional<PhasesState> phases;               ///< map, for a cooperative kernel
+  std::vector<cuda::KernelText> texts;             ///< emit: what is started, in order
+};
+
+/// One launch on its way to machine code. A stage fills the members it is named after.
 struct LaunchState {
   std::shared_ptr<polyhedral::Context> context;        ///< extract: of all isl objects below
-  std::optional<polyhedral::Scop> scop;                ///< extract, then schedule, then map
+  std::optional<polyhedral::Scop> scop;                ///< extract, then schedule, then the stages of mapping
   std::optional<polyhedral::Scop> plain;               ///< in program order, for when a quota runs out
   std::optional<polyhedral::Dependences> dependences;  ///< depend; absent: quota exhausted
   bool has_own_schedule = false;                       ///< schedule: it was given, not computed
-  std::optional<polyhedral::Mapping> mapping;          ///< map
-  std::optional<polyhedral::Ast> ast;                  ///< generate
-  std::shared_ptr<const Halide::Internal::Stmt> body;  ///< raise
+  std::vector<polyhedral::ClusterView> clusters;       ///< gather_coincident, collapse: of `scop`, before it is mapped
+  bool has_own_mapping = false;                        ///< choose: it was given, not computed
   std::vector<std::string> buffers;                    ///< raise: what the function, or all kernels, take, in order
-  std::optional<polyhedral::GridMapping> grid;         ///< map, for a grid
-  std::vector<KernelState> kernels;                    ///< map, generate, raise, for a grid
-  std::optional<PhasesState> phases;                   ///< map, for a cooperative kernel
-  std::vector<cuda::KernelText> texts;                 ///< emit: what is started, in order, for a grid
-  cpu::ObjectCode code;                                ///< emit
+  std::variant<CpuLaunch, GridLaunch> on;              ///< by the back end
+
+  /// What only a launch on a CPU, or on a grid, has; of a launch on the other it is not to be asked.
+  CpuLaunch& cpu() { return std::get<CpuLaunch>(on); }
+  const CpuLaunch& cpu() const { return std::get<CpuLaunch>(on); }
+  GridLaunch& grid() { return std::get<GridLaunch>(on); }
+  const GridLaunch& grid() const { return std::get<GridLaunch>(on); }
 };
 
 struct CompileState {
@@ -62,6 +95,7 @@ struct CompileState {
   std::vector<Argument> arguments;
   lang::SizeMap sizes;
   Target target;
+  const BackEnd* back_end = nullptr;  ///< of the target
   polyhedral::MappingOptions mapping;
   Cancellation cancellation;
 
@@ -72,19 +106,30 @@ struct CompileState {
   std::function<void(polyhedral::Context*)> watch;  ///< told which isl context is at work, null at the end
 };
 
+/// The state in which the stages of a compile of \p function begin. Throws ArgumentError for tensors that do not fit.
+CompileState start_compile(const Function& function, const std::vector<TensorSpec>& inputs,
+                           const std::vector<TensorSpec>& outputs, const CompileOptions& options);
+
 /// The stages of a compile of \p function for \p arguments, up to `map`, and \p then on what they made, all within the
 /// limits of \p options: \p then owns what it touches, see run_supervised(). Throws as compile() does.
 CompileState map_launches(const std::shared_ptr<const Function>& function, const std::vector<Argument>& arguments,
                           const CompileOptions& options, const std::function<void(CompileState&)>& then = {});
 
-/// The kernels of all launches as machine code.
-Stage<CompileState> build_stage();
+/// What the stages before, of and behind mapping do, by which a part of them can be run alone.
+enum class Phase : std::uint8_t { Lower, Schedule, Map, Code };
 
-/// lower
+/// The first stage: lower.
 const std::vector<Stage<CompileState>>& lower_stages();
 
-/// extract, depend, schedule, map, generate, raise, emit for launch \p index of \p count. Names carry ".<index>" where
-/// there are several launches.
-std::vector<Stage<CompileState>> launch_stages(std::size_t index, std::size_t count);
+/// The stages of launch \p index of \p state in the phases \p first to \p last. Names carry ".<index>" where there are
+/// several launches.
+std::vector<Stage<CompileState>> launch_stages(const CompileState& state, std::size_t index,
+                                               Phase first = Phase::Schedule, Phase last = Phase::Code);
+
+/// What is done once for all launches of \p state when they have their code.
+std::vector<Stage<CompileState>> final_stages(const CompileState& state);
+
+/// The names of all stages of a compile for \p target, in order.
+std::vector<std::string> stage_names(const Target& target);
 
 }  // namespace tc::engine

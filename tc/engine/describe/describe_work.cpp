@@ -37,13 +37,13 @@ void add(Traffic& all, const Traffic& launch) {
 double mean_lanes(const CompileState& state) {
   double instances = 0, vectors = 0;
   for (const auto& launch : state.launches) {
-    if (!launch.plain || !launch.mapping) continue;
+    const auto* on = std::get_if<CpuLaunch>(&launch.on);
+    if (!launch.plain || !on || !on->mapping) continue;
     for (const auto& statement : launch.plain->statements) {
       double count = 1;
       for (const auto& range : polyhedral::box(statement.domain)) count *= static_cast<double>(range.extent());
       int lanes = 1;
-      for (const auto& cluster : launch.mapping->clusters)
-        lanes = std::max(lanes, cluster.statement(statement.id).lanes);
+      for (const auto& cluster : on->mapping->clusters) lanes = std::max(lanes, cluster.statement(statement.id).lanes);
       instances += count;
       vectors += count / lanes;
     }
@@ -56,8 +56,8 @@ void add_traffic(const CompileState& state, WorkReport& report) {
   report.traffic.emplace();
   for (const auto& launch : state.launches) {
     if (!launch.scop || launch.scop->schedule.is_null() || launch.scop->schedule.domain().is_empty()) continue;
-    if (launch.mapping)
-      for (const auto& cluster : launch.mapping->clusters) report.parallel |= cluster.parallel;
+    if (const auto* on = std::get_if<CpuLaunch>(&launch.on); on && on->mapping)
+      for (const auto& cluster : on->mapping->clusters) report.parallel |= cluster.parallel;
     polyhedral::OperationQuota quota(launch.scop->ctx(), state.mapping.quota);
     try {
       add(*report.traffic, strategy::predict_traffic(*launch.scop, state.target));

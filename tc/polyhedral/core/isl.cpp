@@ -46,6 +46,29 @@ bool OperationQuota::caused(const isl::exception& error) {
   return result;
 }
 
+bool OperationQuota::goes_on(unsigned long operations) {
+  isl_ctx_set_max_operations(ctx_.get(), operations);
+  isl_val* probe = isl_val_zero(ctx_.get());
+  isl_val_free(probe);
+  if (!probe) isl_ctx_reset_error(ctx_.get());
+  return probe;
+}
+
+unsigned long OperationQuota::spent() {
+  const auto limit = isl_ctx_get_max_operations(ctx_.get());
+  if (limit == 0) return 0;
+  unsigned long least = 0, most = limit;
+  while (least < most) {
+    auto middle = least + (most - least) / 2;
+    if (goes_on(middle + 1))
+      most = middle;
+    else
+      least = middle + 1;
+  }
+  isl_ctx_set_max_operations(ctx_.get(), limit);
+  return least;
+}
+
 std::string mark_name(const isl::schedule_node& mark) {
   return call(mark.ctx(), isl_schedule_node_mark_get_id, mark.get()).name();
 }

@@ -43,8 +43,14 @@ class OperationQuota {
   /// Was \p error thrown for want of operations? A function of isl that goes on without what another one did not return
   /// fails with an error of its own, so its type alone does not tell.
   bool caused(const isl::exception& error);
+  /// How many of the operations have been used; 0 without a limit. isl counts them but does not tell: the smallest limit
+  /// that lets one more operation through is sought, which costs some twenty operations itself.
+  unsigned long spent();
 
  private:
+  /// Does isl go on under the limit \p operations?
+  bool goes_on(unsigned long operations);
+
   isl::ctx ctx_;
   unsigned long before_;
 };

@@ -41,6 +41,8 @@ void verify_gathers(const Scop& scop);
 /// of one thread, is what was written there for the same element, after any other element; waits: what an asynchronous
 /// copy writes is touched again only behind a wait for its group, by another thread behind a barrier after this wait.
 void verify_kernel(const GridKernel& kernel);
+/// The laws of a kernel whose threads do not wait for each other yet: all of these but threads and waits.
+void verify_unsynchronised_kernel(const GridKernel& kernel);
 void verify_threads(const GridKernel& kernel);
 void verify_kernel_promotion(const GridKernel& kernel);
 /// As verify_gathers; and nothing in the kernel writes what is copied through index tensors.

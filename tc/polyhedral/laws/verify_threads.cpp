@@ -244,11 +244,26 @@ void verify_threads(const GridKernel& kernel) {
                scop.schedule);
 }
 
-void verify_kernel(const GridKernel& kernel) {
+namespace {
+
+/// The laws of the statements of a kernel, each thread of which runs alone.
+void verify_statements(const GridKernel& kernel) {
   verify_runners(kernel);
   verify_dependences(kernel.scop, compute_dependences(kernel.scop));
   verify_bounds(kernel.scop);
   verify_marks(kernel.scop);
+}
+
+}  // namespace
+
+void verify_unsynchronised_kernel(const GridKernel& kernel) {
+  verify_statements(kernel);
+  verify_kernel_promotion(kernel);
+  verify_kernel_gathers(kernel);
+}
+
+void verify_kernel(const GridKernel& kernel) {
+  verify_statements(kernel);
   verify_threads(kernel);
   verify_kernel_promotion(kernel);
   verify_kernel_gathers(kernel);

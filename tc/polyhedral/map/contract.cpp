@@ -25,7 +25,7 @@ struct Footprint {
 
 class Contraction {
  public:
-  Contraction(const Scop& scop, const std::vector<int>& path, const ClusterMapping& cluster)
+  Contraction(const Scop& scop, const std::vector<int>& path, const ClusterState& cluster)
       : scop_(scop),
         node_(node_at(scop.schedule, path)),
         prefix_(call(scop.ctx(), isl_schedule_node_get_prefix_schedule_union_pw_multi_aff, node_.get())),
@@ -223,8 +223,8 @@ class Contraction {
 
   /// Are elements of \p tensor laid out side by side for the instruction that sums them?
   bool feeds_dot_product(const Tensor& tensor) const {
-    if (cluster_.dot.iterator < 0) return false;
-    const auto& reads = scop_.statement(cluster_.dot.statement).reads;
+    if (cluster_.mapping.dot.iterator < 0) return false;
+    const auto& reads = scop_.statement(cluster_.mapping.dot.statement).reads;
     return std::any_of(reads.begin(), reads.end(), [&](const Access& read) { return touches(read, tensor.name); });
   }
 
@@ -329,7 +329,7 @@ class Contraction {
   isl::schedule_node node_;
   isl::union_pw_multi_aff prefix_;  ///< { instance -> [iterations of the loops above the node] }
   isl::union_map runs_;             ///< its inverse, on the instances below the node
-  const ClusterMapping& cluster_;
+  const ClusterState& cluster_;
   std::vector<std::string> inside_, buffers_;
   mutable std::map<std::string, std::int64_t> first_lanes_;  ///< by statement, each of which has one choice
 };
@@ -337,7 +337,7 @@ class Contraction {
 }  // namespace
 
 Scop contract(const Scop& scop, const std::vector<int>& inside, const std::vector<int>& place,
-              const ClusterMapping& cluster, const std::vector<std::string>& always, std::int64_t bytes) {
+              const ClusterState& cluster, const std::vector<std::string>& always, std::int64_t bytes) {
   if (node_at(scop.schedule, inside).isa<isl::schedule_node_leaf>()) return scop;
   Contraction contraction(scop, inside, cluster);
   for (const auto& tensor : scop.tensors) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tc/polyhedral/core/scop.h"
-#include "tc/polyhedral/map/mapping.h"
+#include "tc/polyhedral/map/cluster_state.h"
 
 namespace tc::polyhedral {
 
@@ -22,6 +22,6 @@ namespace tc::polyhedral {
 /// Relations keep naming the tensor, functions name the buffer. \p cluster says which accesses become vectors, which
 /// decides whether the buffer can be padded for them.
 Scop contract(const Scop& scop, const std::vector<int>& inside, const std::vector<int>& place,
-              const ClusterMapping& cluster, const std::vector<std::string>& always, std::int64_t bytes);
+              const ClusterState& cluster, const std::vector<std::string>& always, std::int64_t bytes);
 
 }  // namespace tc::polyhedral

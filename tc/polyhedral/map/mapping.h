@@ -11,6 +11,8 @@ namespace tc::polyhedral {
 struct MemberMapping {
   std::int64_t block = 0;
   std::int64_t points = 1;
+
+  bool operator==(const MemberMapping&) const = default;
 };
 
 /// The iterator of a statement that runs along vector lanes. A reduction iterator gets private lanes that are combined
@@ -20,6 +22,8 @@ struct StatementMapping {
   int iterator = -1;  ///< position in the statement's domain; -1: scalar
   int lanes = 0;
   int unroll = 1;  ///< vectors in flight along an inner loop
+
+  bool operator==(const StatementMapping&) const = default;
 };
 
 /// A reduction cut into blocks of one of its iterators: each block accumulates privately, then joins the result, so
@@ -28,7 +32,8 @@ struct ReductionBlock {
   std::string statement;
   int iterator = -1;  ///< position in the statement's domain; -1: not cut
   std::int64_t size = 0;
-  std::vector<std::string> added;  ///< statements that start and join a block; their last iterator counts the blocks
+
+  bool operator==(const ReductionBlock&) const = default;
 };
 
 /// Iterations of a reduction that one instruction sums: `width` consecutive ones of `iterator` are unrolled innermost,
@@ -42,6 +47,8 @@ struct DotMapping {
   int steps = 1;
 
   bool of_matrices() const { return iterator >= 0 && steps > 1; }
+
+  bool operator==(const DotMapping&) const = default;
 };
 
 /// Iterations of a short reduction that are unrolled with the points of a tile, in the order of what both read
@@ -56,6 +63,8 @@ struct WindowMapping {
   int row = -1;       ///< the iterator of the statement that runs over points of the tile
   int width = 1;      ///< all iterations of `iterator`
   int step = 1;
+
+  bool operator==(const WindowMapping&) const = default;
 };
 
 /// A read of a statement that goes to a dense copy, made where the loops above it fix the part that is needed. The copy
@@ -76,6 +85,8 @@ struct PackMapping {
   bool below_blocks = false;  ///< copied below the loops over blocks, not above them
   int lanes = 0;              ///< of the copy
   bool once = false;          ///< copied above all loops of the cluster, by all threads if they run these
+
+  bool operator==(const PackMapping&) const = default;
 };
 
 /// How a cluster is mapped. Members are those of its outer band, in order. Loops stand in this order, outermost first,
@@ -97,15 +108,43 @@ struct ClusterMapping {
 
   /// The mapping of statement \p id, a scalar one by default.
   StatementMapping statement(const std::string& id) const;
+
+  bool operator==(const ClusterMapping&) const = default;
 };
 
-/// What strategy::choose_mapping decides and map_to_cpu carries out, one entry a cluster of the schedule.
+/// What strategy::choose_mapping decides and map_to_cpu carries out, one entry a cluster of the schedule. No pass changes
+/// it: what they add is theirs (cluster_state.h).
 struct Mapping {
   std::vector<ClusterMapping> clusters;
   std::int64_t buffer_bytes = 0;  ///< temporaries up to this size a tile are contracted to local buffers; 0: none
+
+  bool operator==(const Mapping&) const = default;
 };
 
-/// For example "parallel 0, points 8x48, S1: i1 x16, stage C"; one line a cluster.
+/// A line for each cluster of parts with ", " between them, and a last one for the bytes of buffers. Numbers of members
+/// and iterators count from 0; `i1` is an iterator.
+///
+///   parallel 0, blocks 64x0, above 1, register 8x48, S0: i1 x16, S1: i1 x16, stage Y, pack read 1 of S1 in panels of 48 i1
+///   buffers 262144
+///
+///   serial                                       nothing is decided
+///   members 2                                    of the outer band, where no sizes tell how many
+///   parallel 0, outermost 0                      the member whose loop is outermost, on threads or not
+///   blocks 64x0, points 8x48, register 8x48      sizes by member; points, or a register tile of them
+///   above 1 2                                    members whose loops stand above the copies
+///   S0: i1 x16 unroll 4                          lanes along an iterator, vectors in flight
+///   S1: i2 in blocks of 512                      a cut reduction
+///   S1: i2 in dot products of 4, S1: i2 in products of matrices 16x2 (steps x width)
+///   S1: i3 slides along i1 width 3 step 1        a window
+///   stage Y                                      a staged tensor
+///   pack read 1 of S1 in panels of 48 i1 below blocks lanes 16; "rows of" for "panels of", "once"
+///   copies along 1 x16                           lanes of copies along a member
 std::string to_string(const Mapping& mapping);
+/// One line of it.
+std::string to_string(const ClusterMapping& mapping);
+
+/// The mapping that \p text says: parse_mapping(to_string(m)) == m. Throws OptionsError that shows the part of the text
+/// that means nothing. Whether a program can be mapped so is another question: check_mapping.h.
+Mapping parse_mapping(const std::string& text);
 
 }  // namespace tc::polyhedral

@@ -182,14 +182,14 @@ class Privatiser {
 };
 
 std::vector<int> place_of(const Scop& scop, const std::vector<int>& cluster_path, const std::string& id,
-                          const ClusterMapping& cluster) {
-  return path_of(alone(node_at(scop.schedule, cluster_path), id, !cluster.members.empty()));
+                          const ClusterState& cluster) {
+  return path_of(alone(node_at(scop.schedule, cluster_path), id, !cluster.mapping.members.empty()));
 }
 
 }  // namespace
 
 Scop privatise_reduction(const Scop& scop, const std::vector<int>& cluster_path, const StatementMapping& choice,
-                         ClusterMapping& cluster) {
+                         ClusterState& cluster) {
   Kept kept(scop.statement(choice.id));
   auto width = std::int64_t{choice.lanes} * choice.unroll;
   Parts parts{
@@ -198,7 +198,7 @@ Scop privatise_reduction(const Scop& scop, const std::vector<int>& cluster_path,
   Privatiser privatiser(scop, choice.id, kept, parts);
   auto result = privatiser.run(place_of(scop, cluster_path, choice.id, cluster));
   for (const auto& id : privatiser.added)
-    cluster.statements.push_back({id, static_cast<int>(kept.kept.size()), choice.lanes, choice.unroll});
+    cluster.added.push_back({id, static_cast<int>(kept.kept.size()), choice.lanes, choice.unroll});
   return result;
 }
 
@@ -223,8 +223,9 @@ PrivateParts privatise_parts(const Scop& scop, const std::string& id, const std:
   return {privatiser.redirected(), privatiser.start_parts().statement, privatiser.join_parts().statement};
 }
 
-Scop block_reduction(const Scop& scop, const std::vector<int>& cluster_path, ClusterMapping& cluster) {
-  auto& choice = cluster.reduction;
+Scop block_reduction(const Scop& scop, const std::vector<int>& cluster_path, ClusterState& cluster) {
+  const auto& choice = cluster.mapping.reduction;
+  const auto& copies = cluster.mapping.copies;
   Kept kept(scop.statement(choice.statement));
   const auto& range = kept.box[choice.iterator];
   auto count = (range.extent() + choice.size - 1) / choice.size;
@@ -232,20 +233,21 @@ Scop block_reduction(const Scop& scop, const std::vector<int>& cluster_path, Clu
   Privatiser privatiser(scop, choice.statement, kept, parts);
   auto place = place_of(scop, cluster_path, choice.statement, cluster);
   auto result = privatiser.run(place);
-  cluster.staged.push_back(privatiser.tensor().name);
+  cluster.temporaries.push_back(privatiser.tensor().name);
   const auto members = band_members(node_at(scop.schedule, cluster_path));
   for (const auto& id : privatiser.added) {
-    choice.added.push_back(id);
-    if (cluster.copies.iterator < 0) continue;
-    auto iterator = only_iterator(members[cluster.copies.iterator], scop.statement(choice.statement).domain);
+    cluster.counting_blocks.push_back(id);
+    if (copies.iterator < 0) continue;
+    auto iterator = only_iterator(members[copies.iterator], scop.statement(choice.statement).domain);
     auto position = std::find(kept.kept.begin(), kept.kept.end(), iterator);
     if (position == kept.kept.end()) continue;
-    cluster.statements.push_back({id, static_cast<int>(position - kept.kept.begin()), cluster.copies.lanes});
+    cluster.added.push_back({id, static_cast<int>(position - kept.kept.begin()), copies.lanes});
   }
   return result;
 }
 
-isl::union_pw_aff reduction_blocks(const Scop& scop, const isl::schedule_node& node, const ReductionBlock& reduction) {
+isl::union_pw_aff reduction_blocks(const Scop& scop, const isl::schedule_node& node, const ReductionBlock& reduction,
+                                   const std::vector<std::string>& counting) {
   const auto& update = scop.statement(reduction.statement);
   auto range = box(update.domain)[reduction.iterator];
   auto last = (range.extent() - 1) / reduction.size;
@@ -255,7 +257,7 @@ isl::union_pw_aff reduction_blocks(const Scop& scop, const isl::schedule_node& n
   for (const auto& statement : scop.statements) {
     if (std::find(ids.begin(), ids.end(), statement.id) == ids.end()) continue;
     auto names = dimension_names(dimensions(statement.domain));
-    bool counts = std::find(reduction.added.begin(), reduction.added.end(), statement.id) != reduction.added.end();
+    bool counts = std::find(counting.begin(), counting.end(), statement.id) != counting.end();
     auto value = counts ? names.back() : str(after ? last : 0);
     if (statement.id == update.id) {
       value = str("floor((", names[reduction.iterator], " - ", range.min, ")/", reduction.size, ")");

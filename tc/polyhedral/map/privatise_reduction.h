@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tc/polyhedral/core/scop.h"
-#include "tc/polyhedral/map/mapping.h"
+#include "tc/polyhedral/map/cluster_state.h"
 
 namespace tc::polyhedral {
 
@@ -19,10 +19,10 @@ namespace tc::polyhedral {
 ///                                          U_fold[i, w]:     lanes_U[i, w mod lanes] += lanes_U[i, w] lanes <= w < W
 ///                                          U_combine[i, w]:  C[i] += lanes_U[i, w]                    0 <= w < lanes
 ///
-/// The loops below the place where U stands alone must be over reduction iterators. Adds the mappings of the new
-/// statements to \p cluster; lanes_U is a Workspace tensor to be contracted.
+/// The loops below the place where U stands alone must be over reduction iterators. \p cluster learns how the new
+/// statements run; lanes_U is a Workspace tensor to be contracted.
 Scop privatise_reduction(const Scop& scop, const std::vector<int>& cluster_path, const StatementMapping& choice,
-                         ClusterMapping& cluster);
+                         ClusterState& cluster);
 
 /// Gives the accumulating statement \p id, alone below the node at \p place, private accumulators for the \p threads
 /// that run its reduction iterator \p iterator, \p run iterations in turn: as above with part floor(k / run) mod
@@ -48,19 +48,20 @@ struct PrivateParts {
 PrivateParts privatise_parts(const Scop& scop, const std::string& id, const std::vector<std::string>& index,
                              const std::vector<std::int64_t>& count, bool parts_first = false);
 
-/// Gives the reduction cluster.reduction an accumulator for each of its blocks, which the loop of reduction_blocks
+/// Gives the reduction cluster.mapping.reduction an accumulator for each of its blocks, which the loop of reduction_blocks
 /// (inserted by tile_cluster) then runs one after the other.
 ///
 ///   before  U[i, k]: C[i] += ...              after  U_identity[i, w]: parts_U[i, w] = 0
 ///                                                    U[i, k]:          parts_U[i, k/512] += ...
 ///                                                    U_combine[i, w]:  C[i] += parts_U[i, w]
 ///
-/// Adds the new statements to cluster.reduction, their mappings to \p cluster, and parts_U, a Workspace tensor to be
-/// contracted, to cluster.staged.
-Scop block_reduction(const Scop& scop, const std::vector<int>& cluster_path, ClusterMapping& cluster);
+/// \p cluster learns the new statements (ClusterState::counting_blocks), how they run, and parts_U, a Workspace tensor to
+/// be contracted (ClusterState::temporaries).
+Scop block_reduction(const Scop& scop, const std::vector<int>& cluster_path, ClusterState& cluster);
 
-/// The loop over the blocks of \p reduction for the statements at \p node: those before the update run in the first
-/// block, those after it in the last one.
-isl::union_pw_aff reduction_blocks(const Scop& scop, const isl::schedule_node& node, const ReductionBlock& reduction);
+/// The loop over the blocks of \p reduction for the statements at \p node: \p counting ones have their own number of it,
+/// others before the update run in the first block, others after it in the last one.
+isl::union_pw_aff reduction_blocks(const Scop& scop, const isl::schedule_node& node, const ReductionBlock& reduction,
+                                   const std::vector<std::string>& counting);
 
 }  // namespace tc::polyhedral

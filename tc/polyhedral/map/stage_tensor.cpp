@@ -134,23 +134,24 @@ Addition copy_statement(const Statement& host, const std::string& id, const Temp
 /// Fewer lanes than that are not worth a vector of their own.
 constexpr int least_lanes = 4;
 
-/// Maps a copy like the points of the outer band \p band: lanes along the member cluster.copies names, as many as the
+/// Maps a copy like the points of the outer band \p band: lanes along the member that the mapping names for copies, as many as the
 /// tensor has side by side.
 void map_copy(const Scop& scop, const Addition& copy, const Statement& host, const isl::schedule_node& band,
-              ClusterMapping& cluster) {
-  if (cluster.copies.iterator < 0) return;
-  auto iterator = only_iterator(band_members(band)[cluster.copies.iterator], host.domain);
+              ClusterState& cluster) {
+  const auto& copies = cluster.mapping.copies;
+  if (copies.iterator < 0) return;
+  auto iterator = only_iterator(band_members(band)[copies.iterator], host.domain);
   auto kept = kept_dimensions(host);
   auto position = std::find(kept.begin(), kept.end(), iterator);
   if (position == kept.end()) return;
-  auto lanes = even_lanes(scop, host.write, iterator, cluster.copies.lanes);
-  if (lanes < least_lanes) lanes = cluster.copies.lanes;
-  cluster.statements.push_back({copy.statement.id, static_cast<int>(position - kept.begin()), lanes});
+  auto lanes = even_lanes(scop, host.write, iterator, copies.lanes);
+  if (lanes < least_lanes) lanes = copies.lanes;
+  cluster.added.push_back({copy.statement.id, static_cast<int>(position - kept.begin()), lanes});
 }
 
 }  // namespace
 
-Scop stage_tensor(const Scop& scop, const std::vector<int>& path, const std::string& name, ClusterMapping& cluster) {
+Scop stage_tensor(const Scop& scop, const std::vector<int>& path, const std::string& name, ClusterState& cluster) {
   auto band = node_at(scop.schedule, path);
   if (!band.isa<isl::schedule_node_band>()) return scop;
   Uses uses(scop, band, name);
@@ -165,7 +166,7 @@ Scop stage_tensor(const Scop& scop, const std::vector<int>& path, const std::str
     after.push_back(copy_statement(*uses.writer, unused_name(scop, name + "_out"), temporary, false));
   for (const auto* additions : {&before, &after})
     for (const auto& addition : *additions) map_copy(scop, addition, *uses.writer, band, cluster);
-  std::replace(cluster.staged.begin(), cluster.staged.end(), name, staged);
+  std::replace(cluster.temporaries.begin(), cluster.temporaries.end(), name, staged);
   auto result = scop;
   for (const auto& id : statement_ids(band.child(0)))
     for (auto* access : accesses(result.statement(id)))

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "tc/polyhedral/core/scop.h"
-#include "tc/polyhedral/map/mapping.h"
+#include "tc/polyhedral/map/cluster_state.h"
 
 namespace tc::polyhedral {
 
@@ -16,8 +16,8 @@ namespace tc::polyhedral {
 ///
 /// The temporary has the box of \p tensor; where digits of an iterator index the tensor (collapse.h), that of the
 /// iterators, so that tiles and vectors along these are boxes too. contract makes it small. \p scop stays as it is when
-/// the cluster's accesses to the tensor are not all functions of the outer band's iterators alone. Adds the mappings of
-/// the copies to \p cluster and puts the name of the temporary in place of the tensor's into cluster.staged.
-Scop stage_tensor(const Scop& scop, const std::vector<int>& path, const std::string& tensor, ClusterMapping& cluster);
+/// the cluster's accesses to the tensor are not all functions of the outer band's iterators alone. \p cluster
+/// learns how the copies run, and the name of the temporary in place of the tensor's (ClusterState::temporaries).
+Scop stage_tensor(const Scop& scop, const std::vector<int>& path, const std::string& tensor, ClusterState& cluster);
 
 }  // namespace tc::polyhedral

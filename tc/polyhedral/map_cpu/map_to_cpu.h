@@ -3,11 +3,11 @@
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/scop.h"
 #include "tc/polyhedral/map/mapping.h"
+#include "tc/polyhedral/schedule/gather_coincident.h"
 
 namespace tc::polyhedral {
 
-/// \p scop, scheduled by compute_schedule, mapped to cores and vectors as \p mapping (strategy::choose_mapping) says:
-/// tiled, point loops sunk to the statements, accumulators privatised for lanes, temporaries and accumulators in local
+/// \p clustered mapped to cores and vectors as \p mapping (strategy::choose_mapping) says, by cpu_passes.h: tiled, point loops sunk to the statements, accumulators privatised for lanes, temporaries and accumulators in local
 /// buffers, marks of marks.h inserted.
 ///
 ///   before  band [i, j] { S0 } { S1: band [k] }
@@ -16,11 +16,10 @@ namespace tc::polyhedral {
 ///
 /// Statements that are added (identities of lanes, copies) are ordinary ones: part of the domain, at their place in
 /// program order. A Workspace tensor no access function refers to any more needs no memory.
-Scop map_to_cpu(const Scop& scop, const Mapping& mapping);
+Scop map_to_cpu(const ClusteredScop& clustered, const Mapping& mapping);
 
-/// The same for \p cluster alone, one of cluster_views(scop) with coincident members gathered (gather_coincident.h) or of
-/// such a scop before other clusters of it were mapped, with temporaries of up to \p buffer_bytes a tile in local
-/// buffers.
+/// The same for \p cluster alone, one of clustered(scop) or of such a scop before other clusters of it were mapped, with
+/// temporaries of up to \p buffer_bytes a tile in local buffers.
 Scop map_cluster_to_cpu(const Scop& scop, const ClusterView& cluster, const ClusterMapping& mapping,
                         std::int64_t buffer_bytes);
 

@@ -48,7 +48,7 @@ class Packer {
     if (dot_.iterator >= 0 && choice.panel_last) adjacent_ = -1;
   }
 
-  Scop run(const std::vector<int>& place, ClusterMapping& cluster) {
+  Scop run(const std::vector<int>& place, ClusterState& state) {
     auto result = scop_;
     auto name = unused_name(scop_, "packed_" + range_name(read_.relation));
     auto addition = copy(name);
@@ -60,7 +60,7 @@ class Packer {
     if (!full_.empty()) result.schedule = isolate(node_at(result.schedule, band), full_).schedule();
     if (choice_.once) result.schedule = independent(node_at(result.schedule, band)).schedule();
     int lane = has_matrix_rows() ? dot_.iterator : choice_.panel_last || adjacent_ < 0 ? choice_.panel : adjacent_;
-    cluster.statements.push_back({addition.statement.id, position(addition.statement, names_[lane]), choice_.lanes});
+    state.added.push_back({addition.statement.id, position(addition.statement, names_[lane]), choice_.lanes});
     return result;
   }
 
@@ -310,8 +310,8 @@ std::vector<int> index_iterators(const Statement& statement, int read) {
 }
 
 Scop pack(const Scop& scop, const std::vector<int>& place, const PackMapping& choice,
-          const std::vector<FixedLoop>& fixed, ClusterMapping& cluster) {
-  return Packer(scop, choice, fixed, cluster).run(place, cluster);
+          const std::vector<FixedLoop>& fixed, ClusterState& cluster) {
+  return Packer(scop, choice, fixed, cluster.mapping).run(place, cluster);
 }
 
 }  // namespace tc::polyhedral

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "tc/polyhedral/core/scop.h"
-#include "tc/polyhedral/map/mapping.h"
+#include "tc/polyhedral/map/cluster_state.h"
 
 namespace tc::polyhedral {
 
@@ -26,9 +26,9 @@ struct FixedLoop {
 /// tensor makes a copy for each of its iterations. Where the tensor lies across the panels, the copy moves square
 /// blocks, a vector wide, which the generator transposes in registers. Each index of the read must be an iterator of
 /// its own or digits of one (index_iterators), and nothing in the cluster may write the tensor. Of a guarded read, the
-/// box around what it may touch is copied. Adds the mapping of the copy to \p cluster.
+/// box around what it may touch is copied. \p cluster learns how the copy runs.
 Scop pack(const Scop& scop, const std::vector<int>& place, const PackMapping& choice,
-          const std::vector<FixedLoop>& fixed, ClusterMapping& cluster);
+          const std::vector<FixedLoop>& fixed, ClusterState& cluster);
 
 /// The iterators of \p statement that index its read number \p read, in the order of the tensor's dimensions; empty
 /// when an index is neither an iterator nor a digit of one (collapse.h), or two elements of a copy would be the same,

@@ -23,7 +23,7 @@ using Loops = std::vector<Loop>;
 /// Point loops at every leaf below \p node, and tiles for the inner loops that become lanes.
 class Sinker {
  public:
-  Sinker(const Scop& scop, const ClusterMapping& mapping) : scop_(scop), mapping_(mapping) {}
+  Sinker(const Scop& scop, const ClusterState& cluster) : scop_(scop), cluster_(cluster), mapping_(cluster.mapping) {}
 
   schedule_node sink(schedule_node node, const Loops& points) const {
     if (node.isa<isl::schedule_node_leaf>()) return insert_loops(node, points);
@@ -43,7 +43,7 @@ class Sinker {
       const auto& window = mapping_.window;
       if (id == window.statement && only_iterator(index, scop_.statement(id).domain) == window.iterator)
         result = window.width;
-      auto statement = mapping_.statement(id);
+      auto statement = cluster_.statement(id);
       if (statement.iterator >= 0 && only_iterator(index, scop_.statement(id).domain) == statement.iterator)
         result = std::max<std::int64_t>(result, std::int64_t{statement.lanes} * statement.unroll);
     }
@@ -81,6 +81,7 @@ class Sinker {
   }
 
   const Scop& scop_;
+  const ClusterState& cluster_;
   const ClusterMapping& mapping_;
 };
 
@@ -97,14 +98,15 @@ int members_with_partial_tiles(const ClusterView& cluster, const ClusterMapping&
 /// The bands that take the place of the outer band, outermost first, and the points below them.
 class OuterTiles {
  public:
-  OuterTiles(const Scop& scop, const schedule_node& band, const ClusterView& cluster, const ClusterMapping& mapping)
-      : mapping_(mapping), several_partial_(members_with_partial_tiles(cluster, mapping) > 1) {
+  OuterTiles(const Scop& scop, const schedule_node& band, const ClusterView& cluster, const ClusterState& state)
+      : mapping_(state.mapping), several_partial_(members_with_partial_tiles(cluster, state.mapping) > 1) {
     auto members = band_members(band);
     for (std::size_t i = 0; i < members.size(); ++i)
       splits_.push_back(split(static_cast<int>(i), members[i], cluster.members[i], band));
-    if (mapping.outermost >= 0) take_first(mapping.outermost, outermost);
-    for (int member : mapping.above) take_first(member, above);
-    if (mapping.reduction.iterator >= 0) above.push_back({reduction_blocks(scop, band, mapping.reduction), false});
+    if (mapping_.outermost >= 0) take_first(mapping_.outermost, outermost);
+    for (int member : mapping_.above) take_first(member, above);
+    if (mapping_.reduction.iterator >= 0)
+      above.push_back({reduction_blocks(scop, band, mapping_.reduction, state.counting_blocks), false});
     for (auto& split : splits_) take(split.block, blocks);
     for (auto& split : splits_) take_tile(split);
     separate_full_tiles(isl_schedule_node_get_schedule_depth(band.get()));
@@ -199,12 +201,12 @@ class OuterTiles {
 
 }  // namespace
 
-TiledCluster tile_cluster(const Scop& scop, const ClusterView& cluster, const ClusterMapping& mapping) {
+TiledCluster tile_cluster(const Scop& scop, const ClusterView& cluster, const ClusterState& state) {
   auto node = node_at(scop.schedule, cluster.path);
-  Sinker sinker(scop, mapping);
+  Sinker sinker(scop, state);
   if (cluster.members.empty())
-    return {sinker.sink(node, {}).schedule(), cluster.path, cluster.path, cluster.path, cluster.path};
-  OuterTiles loops(scop, node, cluster, mapping);
+    return {sinker.sink(node, {}).schedule(), {cluster.path, cluster.path, cluster.path, cluster.path, cluster.path}};
+  OuterTiles loops(scop, node, cluster, state);
   node = erase(node);
   for (auto band = loops.tiles.rbegin(); band != loops.tiles.rend(); ++band) node = insert_loops(node, band->loops);
   for (const auto* group : {&loops.blocks, &loops.above, &loops.outermost}) node = insert_loops(node, *group);
@@ -212,14 +214,13 @@ TiledCluster tile_cluster(const Scop& scop, const ClusterView& cluster, const Cl
     if (!group.empty()) node = node.child(0);
     return path_of(node);
   };
-  TiledCluster result{.schedule = scop.schedule};
-  result.first = below(loops.outermost);
-  result.copies = below(loops.above);
-  result.block = below(loops.blocks);
+  TilePlaces places{.start = cluster.path};
+  places.first = below(loops.outermost);
+  places.copies = below(loops.above);
+  places.block = below(loops.blocks);
   for (const auto& band : loops.tiles) node = isolate(node, band.full).child(0);
-  result.inside = path_of(node);
-  result.schedule = sinker.sink(node, loops.points).schedule();
-  return result;
+  places.inside = path_of(node);
+  return {sinker.sink(node, loops.points).schedule(), places};
 }
 
 }  // namespace tc::polyhedral

@@ -11,7 +11,7 @@ using isl::schedule_node;
 
 class Vectoriser {
  public:
-  Vectoriser(Scop& scop, const ClusterMapping& mapping) : scop_(scop), mapping_(mapping) {}
+  Vectoriser(Scop& scop, const ClusterState& cluster) : scop_(scop), cluster_(cluster), mapping_(cluster.mapping) {}
 
   schedule_node visit(schedule_node node) {
     if (is_point_band(node)) return vectorise_band(node);
@@ -28,7 +28,7 @@ class Vectoriser {
   /// Register and vector bands in place of \p band, which holds the points of one statement.
   schedule_node vectorise_band(const schedule_node& band) {
     auto& statement = scop_.statement(statement_ids(band).at(0));
-    auto choice = mapping_.statement(statement.id);
+    auto choice = cluster_.statement(statement.id);
     auto members = band_members(band);
     auto coincident = band_coincident(band);
     int lane = -1;
@@ -91,14 +91,15 @@ class Vectoriser {
   }
 
   Scop& scop_;
+  const ClusterState& cluster_;
   const ClusterMapping& mapping_;
 };
 
 }  // namespace
 
-Scop vectorise(const Scop& scop, const std::vector<int>& path, const ClusterMapping& mapping) {
+Scop vectorise(const Scop& scop, const std::vector<int>& path, const ClusterState& cluster) {
   auto result = scop;
-  Vectoriser vectoriser(result, mapping);
+  Vectoriser vectoriser(result, cluster);
   result.schedule = vectoriser.visit(node_at(scop.schedule, path)).schedule();
   return result;
 }

@@ -98,7 +98,7 @@ class Copy {
   }
 
   /// The copy's statements. One by registers that runs ahead has two: the elements wait in a temporary between them.
-  std::vector<Addition> make(GridClusterMapping& mapping) {
+  std::vector<Addition> make(GridClusterState& state) {
     auto& read = reader_.reads.at(choice_.read);
     auto source = range_name(read.relation);
     auto strides = strides_in(read);
@@ -111,7 +111,7 @@ class Copy {
       auto held = make_tensor("held_", source);
       result.push_back(load("load_" + name, read, to(held)));
       scop_.tensors.push_back(held);
-      mapping.held.push_back({held.name, result[0].statement.id});
+      state.held.push_back({held.name, result[0].statement.id});
       result.push_back(relay("copy_" + name, result[0], to(held), to(tensor)));
       result.back().behind = true;
     } else {
@@ -121,11 +121,10 @@ class Copy {
     auto redirected = str("{ ", reader_.id, "[", join(names_), "] -> ", tensor.name, "[", join(coordinates()), "] }");
     read_copy(reader_, choice_.read, exact_access(isl::map(scop_.ctx(), redirected).intersect_domain(reader_.domain)));
     scop_.tensors.push_back(tensor);
-    for (const auto& addition : result) add_mapping(addition.statement.id, strides, mapping);
-    add_buffer(result.back().statement.id, tensor.name, mapping);
+    for (const auto& addition : result) add_mapping(addition.statement.id, strides, state);
+    add_buffer(result.back().statement.id, tensor.name, state);
     if (ahead)
-      for (const auto& addition : result)
-        mapping.ahead.push_back({addition.statement.id, waits ? 1 : blocks_.slots - 1});
+      for (const auto& addition : result) state.ahead.push_back({addition.statement.id, waits ? 1 : blocks_.slots - 1});
     return result;
   }
 
@@ -323,7 +322,7 @@ class Copy {
 
   /// All threads fill the copy together: vectors along the dimension the mapping names, neighbouring threads along the
   /// one in which the copy is contiguous; else, element by element, in the order of the tensor in memory.
-  void add_mapping(const std::string& id, const std::vector<std::int64_t>& strides, GridClusterMapping& mapping) const {
+  void add_mapping(const std::string& id, const std::vector<std::int64_t>& strides, GridClusterState& state) const {
     auto contiguous = dimension_of(choice_.contiguous);
     auto run = choice_.vector > 1 ? dimension_of(choice_.run_along) : -1;
     std::vector<int> order;
@@ -336,11 +335,11 @@ class Copy {
     statement.vector = run >= 0;
     statement.unroll = true;
     for (int d : order) statement.loops.push_back({d, {-1, d == run ? choice_.vector : 1}});
-    mapping.statements.push_back(statement);
+    state.added.push_back(statement);
   }
 
   /// The buffer \p tensor that the copy \p id fills, with room for as many blocks as there are at once.
-  void add_buffer(const std::string& id, const std::string& tensor, GridClusterMapping& mapping) const {
+  void add_buffer(const std::string& id, const std::string& tensor, GridClusterState& state) const {
     GridBuffer buffer{tensor, {reader_.id, id}, dimension_of(choice_.contiguous)};
     buffer.slots = choice_.way == GridCopy::Way::Asynchronous ? blocks_.slots : std::min(blocks_.slots, 2);
     auto count = str("t", blocks_.iterator);
@@ -350,7 +349,7 @@ class Copy {
       buffer.along = static_cast<int>(i);
       buffer.size = plain ? blocks_.size : 1;
     }
-    mapping.buffers.push_back(buffer);
+    state.buffers.push_back(buffer);
   }
 
   Scop& scop_;
@@ -367,7 +366,8 @@ class Copy {
 
 }  // namespace
 
-Scop copy_reads(const Scop& scop, GridClusterMapping& mapping) {
+Scop copy_reads(const Scop& scop, GridClusterState& state) {
+  const auto& mapping = state.mapping;
   if (mapping.copies.empty()) return scop;
   auto result = scop;
   const auto& reader = mapping.copies.front().statement;
@@ -385,16 +385,16 @@ Scop copy_reads(const Scop& scop, GridClusterMapping& mapping) {
   std::vector<Addition> copies;
   for (const auto& choice : mapping.copies) {
     Copy copy(result, choice, fixed, mapping.blocks);
-    for (auto& addition : copy.make(mapping)) {
+    for (auto& addition : copy.make(state)) {
       addition.loops = copy.own_loops(addition, outer, mapping.blocks);
       copies.push_back(addition);
     }
   }
   auto path = path_of(place);
   result = surround(result, path, copies, {});
-  if (mapping.ahead.empty()) return result;
+  if (state.ahead.empty()) return result;
   path.pop_back();
-  return run_ahead(result, path, mapping.ahead);
+  return run_ahead(result, path, state.ahead);
 }
 
 }  // namespace tc::polyhedral

@@ -1,12 +1,12 @@
 #pragma once
 
 #include "tc/polyhedral/core/scop.h"
-#include "tc/polyhedral/map_grid/grid_mapping.h"
+#include "tc/polyhedral/map_grid/grid_cluster_state.h"
 
 namespace tc::polyhedral {
 
-/// Copies what \p mapping.copies says into temporaries, which the threads of a block fill together before they read
-/// them; cuts the reduction \p mapping.blocks into blocks first, one copy for each.
+/// Copies what state.mapping.copies says into temporaries, which the threads of a block fill together before they read
+/// them; cuts the reduction state.mapping.blocks into blocks first, one copy for each.
 ///
 ///   before  band [m, n] { U: band [k]  ... A[m, k] ... }
 ///   after   band [m, n] { U: band [k/16] { copy_A[m, k, b]: block_A[m, k, b] = A[m, k] } { U: band [k%16]  ... block_A[m, k, n/128] ... } }
@@ -21,7 +21,7 @@ namespace tc::polyhedral {
 /// block_T[m, k].
 ///
 /// The last dimensions of a copy count the tiles of members that do not index the tensor: each tile has a copy of its
-/// own. Adds the mappings of the copies and the names of the temporaries to \p mapping.
-Scop copy_reads(const Scop& scop, GridClusterMapping& mapping);
+/// own. \p state learns how the copies run, their buffers, which of them run ahead and what these hold in registers.
+Scop copy_reads(const Scop& scop, GridClusterState& state);
 
 }  // namespace tc::polyhedral

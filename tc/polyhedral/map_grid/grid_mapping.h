@@ -21,6 +21,8 @@ struct GridMember {
   std::int64_t tile = 1;
   int grid = -1;
   ThreadLoop threads;  ///< of the iterations of a tile
+
+  bool operator==(const GridMember&) const = default;
 };
 
 /// A statement's own loops that are spread over threads: coincident ones, and along x one that is reduced.
@@ -28,6 +30,8 @@ struct GridStatement {
   struct Loop {
     int iterator = -1;  ///< position in the statement's domain
     ThreadLoop threads;
+
+    bool operator==(const Loop&) const = default;
   };
   std::string id;
   std::vector<Loop> loops;
@@ -37,6 +41,8 @@ struct GridStatement {
   bool tile = false;    ///< its points stand below its own loops: a tile of accumulators
   bool vector = false;  ///< the run of the innermost loop with one is a vector; all its runs are full
   bool unroll = false;  ///< its loops are unrolled, so that indices of buffers in registers are constant
+
+  bool operator==(const GridStatement&) const = default;
 };
 
 /// A reduction whose iterator runs in blocks of `size`, with copies of what a block reads. With more than one of
@@ -46,6 +52,8 @@ struct GridBlocks {
   int iterator = -1;  ///< position in the statement's domain; -1: not cut
   std::int64_t size = 0;
   int slots = 1;  ///< blocks in memory at once
+
+  bool operator==(const GridBlocks&) const = default;
 };
 
 /// A read of a statement that goes to a copy which the threads of a block make together, in shared memory.
@@ -58,41 +66,19 @@ struct GridCopy {
   /// How elements come while the threads compute with an earlier block. Asynchronous: on their own, slots - 1 blocks
   /// ahead. Registers: they wait there while one block is computed.
   enum class Way { Asynchronous, Registers } way = Way::Registers;
-};
 
-/// A buffer for a temporary, live where all of `statements` stand together.
-struct GridBuffer {
-  std::string tensor;
-  std::vector<std::string> statements;
-  int contiguous = -1;  ///< the dimension of the tensor that is; -1: the last
-  int along =
-      -1;  ///< a dimension of which there are `slots` blocks of `size` at once, block b in slot b mod slots; -1: none
-  std::int64_t size = 0, slots = 1;
-};
-
-/// A copy that is made `blocks` blocks before the threads compute with it.
-struct GridAhead {
-  std::string statement;
-  int blocks = 0;
-};
-
-/// A temporary that each thread keeps in registers, one element for each instance of `statement` that it runs.
-struct GridHeld {
-  std::string tensor, statement;
+  bool operator==(const GridCopy&) const = default;
 };
 
 /// How a cluster becomes a kernel.
 struct GridClusterMapping {
   std::vector<GridMember> members;        ///< of the outer band; a missing one is a loop
   std::vector<GridStatement> statements;  ///< a missing one is like `others`
-  GridStatement others;                   ///< no loops: flags for the statements that mapping adds
+  GridStatement others;                   ///< no loops: flags for the statements that passes add
   GridBlocks blocks;
   bool separate = false;              ///< full tiles have code of their own, without conditions
   std::vector<GridCopy> copies;       ///< of reads of one statement, that of `blocks` if there is one
   std::vector<std::string> staged;    ///< tensors whose elements are kept by the block while it works on them
-  std::vector<GridBuffer> buffers;    ///< of copies
-  std::vector<GridAhead> ahead;       ///< copies that are not made right before their block
-  std::vector<GridHeld> held;         ///< what such copies have in registers
   std::vector<std::string> promoted;  ///< temporaries to keep in registers or in shared memory, where they fit
   std::array<std::int64_t, 3> grid = {1, 1, 1};   ///< blocks at most, in x, y, z
   std::array<std::int64_t, 3> block = {1, 1, 1};  ///< threads at most
@@ -103,17 +89,36 @@ struct GridClusterMapping {
 
   /// The mapping of statement \p id.
   GridStatement statement(const std::string& id) const;
-  /// How \p iterator of statement \p id is spread.
-  ThreadLoop threads(const std::string& id, int iterator) const;
+
+  bool operator==(const GridClusterMapping&) const = default;
 };
 
 /// What strategy::choose_grid_mapping decides and map_to_grid carries out, one entry a cluster of the schedule. A
-/// cluster without an entry runs in one thread.
+/// cluster without an entry runs in one thread. No pass changes it: what they add is theirs (grid_cluster_state.h).
 struct GridMapping {
   std::vector<GridClusterMapping> clusters;
+
+  bool operator==(const GridMapping&) const = default;
 };
 
-/// For example "grid 32x16, block 32x8, members 1 by y 8 threads y, 0 by x 32 threads x"; one line a cluster.
+/// A line for each cluster of parts with ", " between them. Numbers of members and iterators count from 0; `i1` is an
+/// iterator; x, y, z are dimensions of the grid or of a block.
+///
+///   grid 32x16, block 16x16, member 0 tile 128 blocks y threads y run 4, member 1 tile 128 blocks x threads x run 4
+///
+///   S1: i2 threads x run 4                       a loop of a statement that is spread over threads
+///   S1: together tile vector unroll              flags of a statement; "S1: plain" for one without, "others: ..." for all else
+///   S1: i2 in blocks of 16 slots 2               a reduction in blocks
+///   copy read 1 of S1 along i2 run i2 vector 4 asynchronous      "by registers" for copies that wait there
+///   separate full tiles
+///   stage Y, promote t                           a tensor each
+///   thread elements 64, shared bytes 49152, blocks per processor 2
 std::string to_string(const GridMapping& mapping);
+/// One line of it.
+std::string to_string(const GridClusterMapping& mapping);
+
+/// The mapping that \p text says: parse_grid_mapping(to_string(m)) == m. Throws OptionsError that shows the part of the
+/// text that means nothing. Whether a program can be mapped so is another question: check_grid_mapping.h.
+GridMapping parse_grid_mapping(const std::string& text);
 
 }  // namespace tc::polyhedral

@@ -45,8 +45,8 @@ bool is_alone(const schedule_node& node) {
 
 class Builder {
  public:
-  Builder(Scop& scop, const GridClusterMapping& mapping, const std::vector<std::string>& together)
-      : scop_(scop), mapping_(mapping), together_(together) {}
+  Builder(Scop& scop, const GridClusterState& state, const std::vector<std::string>& together)
+      : scop_(scop), state_(state), mapping_(state.mapping), together_(together) {}
 
   GridTree run() {
     auto node = scop_.schedule.root().child(0);
@@ -125,7 +125,7 @@ class Builder {
     bool first = true;
     for (const auto& id : ids) {
       auto iterator = only_iterator(member, scop_.statement(id).domain);
-      auto wish = iterator < 0 ? ThreadLoop{} : mapping_.threads(id, iterator);
+      auto wish = iterator < 0 ? ThreadLoop{} : state_.threads(id, iterator);
       if (!first && !(wish == result)) return {};
       result = wish;
       first = false;
@@ -152,7 +152,7 @@ class Builder {
       }
       auto range = values(members[i], instances_at(node));
       auto index = from_origin(members[i], range.min, instances_at(node));
-      auto round = threads.run * mapping_.block[threads.dimension];
+      auto round = threads.run * state_.block[threads.dimension];
       if (range.extent() > round) stay.push_back({quotient(index, round), 1, true, {}});
       below.push_back(point(index, round, range.extent() > round, std::min(range.extent(), round), threads));
     }
@@ -168,7 +168,7 @@ class Builder {
     std::vector<Loops> own;
     for (auto below = node; below.isa<isl::schedule_node_band>(); below = below.child(0))
       own.push_back(own_loops(below, id, loops));
-    if (mapping_.statement(id).together) return place_numbered(node, loops, own, id);
+    if (state_.statement(id).together) return place_numbered(node, loops, own, id);
     auto filter = thread_filter(node, loops);
     if (std::find(together_.begin(), together_.end(), id) != together_.end())
       return place_together(node, loops, own, filter, id);
@@ -182,7 +182,7 @@ class Builder {
     auto coincident = band_coincident(band);
     for (std::size_t i = 0; i < members.size(); ++i) {
       auto iterator = only_iterator(members[i], scop_.statement(id).domain);
-      auto threads = iterator >= 0 ? mapping_.threads(id, iterator) : ThreadLoop{};
+      auto threads = iterator >= 0 ? state_.threads(id, iterator) : ThreadLoop{};
       if (threads.dimension >= 0 && !uses(spread, threads.dimension)) {
         auto range = values(members[i], instances_at(band));
         spread.push_back({from_origin(members[i], range.min, instances_at(band)), range.extent(),
@@ -198,7 +198,7 @@ class Builder {
   isl::union_set thread_filter(const schedule_node& node, const Loops& loops) {
     auto filter = everywhere(instances_at(node));
     for (int dimension = 0; dimension < 3; ++dimension) {
-      if (mapping_.block[dimension] <= 1) continue;
+      if (state_.block[dimension] <= 1) continue;
       auto coordinate = zero_on(filter);
       for (const auto& loop : loops)
         if (loop.threads.dimension == dimension) coordinate = thread_of(loop);
@@ -222,7 +222,7 @@ class Builder {
   }
 
   union_pw_aff thread_of(const Loop& loop) {
-    auto threads = mapping_.block[loop.threads.dimension];
+    auto threads = state_.block[loop.threads.dimension];
     auto count = (loop.extent + loop.threads.run - 1) / loop.threads.run;
     auto& used = result_block_[loop.threads.dimension];
     used = std::max(used, std::min(count, threads));
@@ -262,7 +262,7 @@ class Builder {
 
   /// \p bands at the leaf \p node: the last run as a vector and the loops unrolled, if the mapping of \p id says so.
   schedule_node insert_bands(schedule_node node, const OwnBands& bands, const std::string& id) {
-    auto choice = mapping_.statement(id);
+    auto choice = state_.statement(id);
     auto runs = bands.runs;
     std::stable_partition(runs.begin(), runs.end(), [](const Loop& loop) { return loop.threads.dimension > 0; });
     if (choice.vector && !runs.empty()) {
@@ -280,7 +280,7 @@ class Builder {
 
   std::int64_t vector_length(const std::string& id) const {
     std::int64_t result = 1;
-    for (const auto& loop : mapping_.statement(id).loops) result = std::max(result, loop.threads.run);
+    for (const auto& loop : state_.statement(id).loops) result = std::max(result, loop.threads.run);
     for (const auto& member : mapping_.members) result = std::max(result, member.threads.run);
     return result;
   }
@@ -290,7 +290,7 @@ class Builder {
                                const std::string& id) {
     Loops all = points, chosen;
     for (const auto& loops : own) all.insert(all.end(), loops.begin(), loops.end());
-    for (const auto& wish : mapping_.statement(id).loops)
+    for (const auto& wish : state_.statement(id).loops)
       for (auto loop : all)
         if (only_iterator(loop.index, scop_.statement(id).domain) == wish.iterator) {
           auto range = values(loop.index, instances_at(node));
@@ -301,7 +301,7 @@ class Builder {
         }
     while (node.isa<isl::schedule_node_band>()) node = erase(node);
     OwnBands bands{{{}, {}}, {}};
-    ThreadDigits digits(mapping_.block);
+    ThreadDigits digits(state_.block);
     for (auto loop = chosen.rbegin(); loop != chosen.rend(); ++loop) {
       auto groups = (loop->extent + loop->threads.run - 1) / loop->threads.run;
       auto group = loop->threads.run > 1 ? quotient(loop->index, loop->threads.run) : loop->index;
@@ -312,7 +312,7 @@ class Builder {
     }
     auto filter = everywhere(instances_at(node));
     for (int dimension = 0; dimension < 3; ++dimension) {
-      if (mapping_.block[dimension] <= 1) continue;
+      if (state_.block[dimension] <= 1) continue;
       auto coordinate = digits.threads[dimension].is_null() ? zero_on(filter) : union_pw_aff(digits.threads[dimension]);
       filter = filter.intersect(equal_to(coordinate, thread_name(dimension)));
       note_thread(node, dimension, coordinate);
@@ -332,9 +332,9 @@ class Builder {
                             const std::string& id) {
     OwnBands bands;
     Loops outer;
-    bool tile = mapping_.statement(id).tile;
+    bool tile = state_.statement(id).tile;
     for (const auto& loop : points)
-      bands.take(loop, outer, tile && loop.threads.dimension >= 0 ? mapping_.block[loop.threads.dimension] : 0);
+      bands.take(loop, outer, tile && loop.threads.dimension >= 0 ? state_.block[loop.threads.dimension] : 0);
     if (!tile) bands.bands.push_back(outer);
     while (node.isa<isl::schedule_node_band>()) {
       bands.bands.emplace_back();
@@ -351,7 +351,7 @@ class Builder {
     auto coincident = band_coincident(band);
     for (std::size_t i = 0; i < members.size(); ++i) {
       auto iterator = only_iterator(members[i], scop_.statement(id).domain);
-      auto threads = iterator >= 0 ? mapping_.threads(id, iterator) : ThreadLoop{};
+      auto threads = iterator >= 0 ? state_.threads(id, iterator) : ThreadLoop{};
       if (threads.dimension >= 0 && uses(points, threads.dimension)) threads = {};
       auto range = values(members[i], instances_at(band));
       auto index = threads.dimension >= 0 ? from_origin(members[i], range.min, instances_at(band)) : members[i];
@@ -372,6 +372,7 @@ class Builder {
   }
 
   Scop& scop_;
+  const GridClusterState& state_;
   const GridClusterMapping& mapping_;
   const std::vector<std::string>& together_;
   std::vector<std::string> full_tiles_;  ///< conditions on the loops over tiles, for isolate
@@ -403,8 +404,8 @@ Scop as_kernel(const Scop& scop, const GridTree& tree) {
   return result;
 }
 
-GridTree grid_tree(Scop& scop, const GridClusterMapping& mapping, const std::vector<std::string>& together) {
-  return Builder(scop, mapping, together).run();
+GridTree grid_tree(Scop& scop, const GridClusterState& state, const std::vector<std::string>& together) {
+  return Builder(scop, state, together).run();
 }
 
 std::vector<std::pair<std::string, isl::schedule_node>> thread_nodes(const isl::schedule& schedule) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tc/polyhedral/core/scop.h"
-#include "tc/polyhedral/map_grid/grid_mapping.h"
+#include "tc/polyhedral/map_grid/grid_cluster_state.h"
 #include "tc/polyhedral/map_grid/thread_map.h"
 
 namespace tc::polyhedral {
@@ -29,7 +29,7 @@ struct GridTree {
       own;  ///< of the statements that all threads run by number (GridStatement::together)
 };
 
-/// Tiles the one cluster of \p scop and spreads its loops as \p mapping says.
+/// Tiles the one cluster of \p scop and spreads its loops as \p state says.
 ///
 ///   before  band [i, j] { S0 } { S1: band [k] }
 ///   after   band [i/8, j/32]
@@ -38,7 +38,7 @@ struct GridTree {
 /// A loop around several statements that is spread over threads is cut into rounds of as many iterations as there are
 /// threads; the rounds stay, the iterations of a round stand at the statements. The serial loops of the statements
 /// \p together stand above their `thread` mark: threads run them together. Sets Statement::vector_lanes.
-GridTree grid_tree(Scop& scop, const GridClusterMapping& mapping, const std::vector<std::string>& together);
+GridTree grid_tree(Scop& scop, const GridClusterState& state, const std::vector<std::string>& together);
 
 /// \p scop, with the schedule of \p tree, as a kernel: the filter of blocks, the mark and the context node are added.
 ///

@@ -7,6 +7,7 @@
 #include "tc/polyhedral/core/scop.h"
 #include "tc/polyhedral/map_grid/grid_mapping.h"
 #include "tc/polyhedral/map_grid/thread_map.h"
+#include "tc/polyhedral/schedule/gather_coincident.h"
 
 namespace tc::polyhedral {
 
@@ -21,8 +22,8 @@ struct GridKernel {
   int blocks_per_processor = 0;   ///< for which the registers of a processor are to suffice; 0: no wish
 };
 
-/// \p scop, scheduled by compute_schedule, as kernels to be run one after the other, one a cluster, mapped as \p
-/// mapping (strategy::choose_grid_mapping) says.
+/// \p clustered as kernels to be run one after the other, one a cluster, mapped as \p mapping
+/// (strategy::choose_grid_mapping) says, by grid_passes.h.
 ///
 ///   before  band [i, j] (coincident 1 1) { S0 } { S1: band [k] }
 ///   after   context { 0 <= block_x < 32, ... }  kernel  filter { floor(i/8) = block_y, floor(j/32) = block_x }
@@ -33,10 +34,10 @@ struct GridKernel {
 /// statements, below the loops that all threads of a block run together. A statement that does not use a dimension of
 /// the block runs in its thread 0. Barriers (insert_barriers) separate threads that use each other's values. A cluster
 /// without coincident outer members runs in one block. Grid and block shrink to what is used.
-std::vector<GridKernel> map_to_grid(const Scop& scop, const GridMapping& mapping);
+std::vector<GridKernel> map_to_grid(const ClusteredScop& clustered, const GridMapping& mapping);
 
-/// The same in two steps: the clusters of \p scop, each a scop of its own, and the kernel of one.
-std::vector<Scop> kernel_parts(const Scop& scop);
+/// The same in two steps: the clusters of \p clustered, each a scop of its own, and the kernel of one.
+std::vector<Scop> kernel_parts(const ClusteredScop& clustered);
 GridKernel map_kernel(const Scop& part, const GridClusterMapping& mapping);
 
 }  // namespace tc::polyhedral

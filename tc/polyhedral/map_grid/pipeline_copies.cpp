@@ -15,10 +15,10 @@ namespace {
 
 using isl::schedule_node;
 
-/// The sequence of the copies of \p mapping and their reader, below the band over blocks.
-schedule_node pipelined_sequence(const Scop& scop, const GridClusterMapping& mapping) {
-  std::vector<std::string> statements{mapping.blocks.statement};
-  for (const auto& copy : mapping.ahead) statements.push_back(copy.statement);
+/// The sequence of the copies of \p state and their reader, below the band over blocks.
+schedule_node pipelined_sequence(const Scop& scop, const GridClusterState& state) {
+  std::vector<std::string> statements{state.mapping.blocks.statement};
+  for (const auto& copy : state.ahead) statements.push_back(copy.statement);
   auto node = common_node(scop.schedule, statements);
   auto band = band_above(node);
   if (!node.isa<isl::schedule_node_sequence>() || !band.isa<isl::schedule_node_band>() ||
@@ -52,27 +52,27 @@ Scop run_ahead(const Scop& scop, const std::vector<int>& band, const std::vector
   return result;
 }
 
-Scop isolate_first_copies(const Scop& scop, const GridClusterMapping& mapping) {
-  if (mapping.ahead.empty()) return scop;
+Scop isolate_first_copies(const Scop& scop, const GridClusterState& state) {
+  if (state.ahead.empty()) return scop;
   auto result = scop;
-  auto band = band_above(pipelined_sequence(scop, mapping));
-  auto reader = scop.statement(mapping.blocks.statement).domain.to_union_set();
+  auto band = band_above(pipelined_sequence(scop, state));
+  auto reader = scop.statement(state.mapping.blocks.statement).domain.to_union_set();
   auto first = values(band_members(band).at(0), reader).min;
   result.schedule = isolate(band, {str("t0 >= ", first)}).schedule();
   return result;
 }
 
-Synchronisation copy_waits(const Scop& scop, const GridClusterMapping& mapping) {
+Synchronisation copy_waits(const Scop& scop, const GridClusterState& state) {
   Synchronisation result;
-  if (mapping.ahead.empty()) return result;
-  auto node = pipelined_sequence(scop, mapping);
+  if (state.ahead.empty()) return result;
+  auto node = pipelined_sequence(scop, state);
   std::string last, asynchronous;
   for (unsigned i = 0; i < node.n_children(); ++i) {
     last = statement_ids(node.child(static_cast<int>(i)).child(0)).at(0);
     if (scop.statement(last).asynchronous) asynchronous = last;
   }
   if (asynchronous.empty()) return result;
-  return {{asynchronous, copy_commit}, {last, str(copy_wait, "_", mapping.blocks.slots - 2)}};
+  return {{asynchronous, copy_commit}, {last, str(copy_wait, "_", state.mapping.blocks.slots - 2)}};
 }
 
 }  // namespace tc::polyhedral

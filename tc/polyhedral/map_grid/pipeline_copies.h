@@ -5,7 +5,7 @@
 
 #include "tc/polyhedral/core/scop.h"
 #include "tc/polyhedral/map_grid/barriers.h"
-#include "tc/polyhedral/map_grid/grid_mapping.h"
+#include "tc/polyhedral/map_grid/grid_cluster_state.h"
 
 /// Software pipelining: copies are made while the threads compute with those of an earlier block.
 namespace tc::polyhedral {
@@ -20,14 +20,14 @@ Scop run_ahead(const Scop& scop, const std::vector<int>& band, const std::vector
 isl::schedule_node band_above(const isl::schedule_node& node);
 
 /// The kernel \p scop with code of its own for the iterations that only copy, those before the first block of
-/// \p mapping.blocks.
-Scop isolate_first_copies(const Scop& scop, const GridClusterMapping& mapping);
+/// state.mapping.blocks.
+Scop isolate_first_copies(const Scop& scop, const GridClusterState& state);
 
 /// The synchronisation behind statements (insert_barriers) that asynchronous copies need: those of one iteration are a
 /// group, and each iteration ends when the copies of the next block are there.
 ///
 ///   before  band [k/16 - 1; U: k/16] { copy_A } { copy_B } { U }
 ///   after   band [the same] { copy_A } { copy_B } { tc_copy_commit } { U } { tc_copy_wait_0 }
-Synchronisation copy_waits(const Scop& scop, const GridClusterMapping& mapping);
+Synchronisation copy_waits(const Scop& scop, const GridClusterState& state);
 
 }  // namespace tc::polyhedral

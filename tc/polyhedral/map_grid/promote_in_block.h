@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tc/polyhedral/core/scop.h"
-#include "tc/polyhedral/map_grid/grid_mapping.h"
+#include "tc/polyhedral/map_grid/grid_cluster_state.h"
 #include "tc/polyhedral/map_grid/thread_map.h"
 
 namespace tc::polyhedral {

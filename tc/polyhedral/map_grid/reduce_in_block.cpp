@@ -41,7 +41,7 @@ void combine_in_warps(Statement& statement) {
 }
 
 /// Takes the sums of warps to a tensor of their own, which thread 0 adds up.
-Scop join_warps(const Scop& scop, const std::string& id, std::int64_t warps, GridClusterMapping& mapping) {
+Scop join_warps(const Scop& scop, const std::string& id, std::int64_t warps, GridClusterState& state) {
   auto ctx = scop.ctx();
   auto result = scop;
   auto& combine = result.statement(id);
@@ -71,28 +71,28 @@ Scop join_warps(const Scop& scop, const std::string& id, std::int64_t warps, Gri
   combine.write = exact_access(isl::map(ctx, write).intersect_domain(combine.domain));
   combine.accumulates = false;
   result.tensors.push_back(tensor);
-  mapping.promoted.push_back(tensor.name);
+  state.promoted.push_back(tensor.name);
   auto path = path_to(result.schedule.root().child(0), id);
   return surround(result, path, {}, {joined});
 }
 
 /// The reduction of \p loop, which runs along x, in all threads.
-Scop reduce(const Scop& scop, const std::string& id, const GridStatement::Loop& loop, GridClusterMapping& mapping) {
-  auto threads = mapping.block[0];
+Scop reduce(const Scop& scop, const std::string& id, const GridStatement::Loop& loop, GridClusterState& state) {
+  auto threads = state.mapping.block[0];
   auto root = scop.schedule.root().child(0);
   bool has_outer_band = !cluster_views(scop).at(0).members.empty();
   auto place = path_to(has_outer_band ? root.child(0) : root, id);
   auto [result, added] = privatise_for_threads(scop, place, id, loop.iterator, loop.threads.run, threads);
-  mapping.promoted.push_back(result.tensors.back().name);
+  state.promoted.push_back(result.tensors.back().name);
   for (const auto& name : added) {
     int last = dimensions(result.statement(name).domain) - 1;
     bool whole = threads % warp_threads == 0;
     if (name == added[1] && !whole) continue;
-    mapping.statements.push_back({name, {{last, {0, 1}}}});
+    state.added.push_back({name, {{last, {0, 1}}}});
   }
   if (threads % warp_threads != 0) return result;
   combine_in_warps(result.statement(added[1]));
-  return threads == warp_threads ? result : join_warps(result, added[1], threads / warp_threads, mapping);
+  return threads == warp_threads ? result : join_warps(result, added[1], threads / warp_threads, state);
 }
 
 bool is_reduced(const Statement& statement, int iterator) {
@@ -102,14 +102,13 @@ bool is_reduced(const Statement& statement, int iterator) {
 
 }  // namespace
 
-Scop reduce_in_block(const Scop& scop, GridClusterMapping& mapping) {
+Scop reduce_in_block(const Scop& scop, GridClusterState& state) {
   auto result = scop;
-  auto chosen = mapping.statements;
-  for (const auto& statement : chosen)
+  for (const auto& statement : state.mapping.statements)
     for (const auto& loop : statement.loops)
-      if (loop.threads.dimension == 0 && mapping.block[0] > 1 &&
+      if (loop.threads.dimension == 0 && state.mapping.block[0] > 1 &&
           is_reduced(scop.statement(statement.id), loop.iterator))
-        result = reduce(result, statement.id, loop, mapping);
+        result = reduce(result, statement.id, loop, state);
   return result;
 }
 

@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "tc/polyhedral/core/scop.h"
-#include "tc/polyhedral/map_grid/grid_mapping.h"
+#include "tc/polyhedral/map_grid/grid_cluster_state.h"
 
 namespace tc::polyhedral {
 
-/// Runs the reductions of the cluster \p scop that \p mapping spreads over the x dimension of a block in all of its
+/// Runs the reductions of the cluster \p scop that the mapping spreads over the x dimension of a block in all of its
 /// threads: each accumulates privately, then the threads of a warp combine their values, then thread 0 those of the
 /// warps.
 ///
@@ -18,7 +18,7 @@ namespace tc::polyhedral {
 ///                                              U_join[i, v]:     C[i] += warps_U[i, v]         0 <= v < threads/32
 ///
 /// With one warp U_combine adds to C[i] itself. Where x has no whole warps, thread 0 combines what all threads have.
-/// Adds the mappings of the new statements to \p mapping, and the names of the new tensors to mapping.promoted.
-Scop reduce_in_block(const Scop& scop, GridClusterMapping& mapping);
+/// \p state learns how the new statements run, and the new tensors, which are to be promoted.
+Scop reduce_in_block(const Scop& scop, GridClusterState& state);
 
 }  // namespace tc::polyhedral

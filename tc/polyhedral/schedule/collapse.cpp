@@ -97,12 +97,6 @@ std::vector<int> digits_of(const ClusterStatement& entry, const std::vector<int>
   return result;
 }
 
-Scop gathered(const Scop& scop) {
-  auto result = scop;
-  result.schedule = gather_coincident(scop);
-  return result;
-}
-
 /// The band at \p path with \p value in place of the \p members, where the last of them stood.
 isl::schedule merge_members(const isl::schedule& schedule, const std::vector<int>& path,
                             const std::vector<int>& members, const isl::union_pw_aff& value) {
@@ -124,13 +118,12 @@ isl::schedule merge_members(const isl::schedule& schedule, const std::vector<int
 
 }  // namespace
 
-bool can_collapse(const Scop& scop, const Collapse& choice) {
-  auto whole = gathered(scop);
-  auto clusters = cluster_views(whole);
+bool can_collapse(const ClusteredScop& clustered, const Collapse& choice) {
+  const auto& [scop, clusters] = clustered;
   if (choice.cluster >= clusters.size() || choice.members.size() < 2) return false;
   const auto& cluster = clusters[choice.cluster];
   if (!cluster.permutable) return false;
-  auto band = band_members(node_at(whole.schedule, cluster.path));
+  auto band = band_members(node_at(scop.schedule, cluster.path));
   for (const auto& entry : cluster.statements) {
     const auto& domain = scop.statement(entry.id).domain;
     auto box = polyhedral::box(domain);
@@ -147,11 +140,11 @@ bool can_collapse(const Scop& scop, const Collapse& choice) {
   return true;
 }
 
-void collapse(Scop& scop, Dependences& dependences, const Collapse& choice) {
-  auto result = gathered(scop);
-  auto cluster = cluster_views(result).at(choice.cluster);
-  auto forward = isl::union_map::empty(scop.ctx());
-  auto backward = isl::union_pw_multi_aff::empty(scop.ctx());
+void collapse(ClusteredScop& clustered, Dependences& dependences, const Collapse& choice) {
+  auto result = clustered.scop;
+  const auto cluster = clustered.clusters.at(choice.cluster);
+  auto forward = isl::union_map::empty(result.ctx());
+  auto backward = isl::union_pw_multi_aff::empty(result.ctx());
   Texts values;
   for (auto& statement : result.statements) {
     auto entry = std::find_if(cluster.statements.begin(), cluster.statements.end(),
@@ -169,13 +162,14 @@ void collapse(Scop& scop, Dependences& dependences, const Collapse& choice) {
     values.push_back(renumbering.value());
     statement = renumbering.renumbered();
   }
-  auto schedule = call(scop.ctx(), isl_schedule_pullback_union_pw_multi_aff, result.schedule.copy(), backward.copy());
-  isl::union_pw_aff value(scop.ctx(), str("{ ", join(values, "; "), " }"));
+  auto schedule = call(result.ctx(), isl_schedule_pullback_union_pw_multi_aff, result.schedule.copy(), backward.copy());
+  isl::union_pw_aff value(result.ctx(), str("{ ", join(values, "; "), " }"));
   result.schedule = merge_members(schedule, cluster.path, choice.members, value);
   for (auto* pairs :
        {&dependences.flow, &dependences.anti, &dependences.output, &dependences.validity, &dependences.coincidence})
     *pairs = pairs->apply_domain(forward).apply_range(forward);
-  scop = std::move(result);
+  clustered.scop = std::move(result);
+  clustered.clusters = cluster_views(clustered.scop);
 }
 
 }  // namespace tc::polyhedral

@@ -39,4 +39,11 @@ isl::schedule gather_coincident(const Scop& scop) {
   return schedule;
 }
 
+ClusteredScop clustered(const Scop& scop) {
+  ClusteredScop result{scop, {}};
+  result.scop.schedule = gather_coincident(scop);
+  result.clusters = cluster_views(result.scop);
+  return result;
+}
+
 }  // namespace tc::polyhedral

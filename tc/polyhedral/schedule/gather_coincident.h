@@ -1,5 +1,8 @@
 #pragma once
 
+#include <vector>
+
+#include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/scop.h"
 
 namespace tc::polyhedral {
@@ -11,5 +14,15 @@ namespace tc::polyhedral {
 ///
 /// A band that is not permutable is split after its leading coincident members; one without any stays.
 isl::schedule gather_coincident(const Scop& scop);
+
+/// A scop whose clusters each have an outer band of coincident members, and views of these. Passes that map it take and
+/// give both: clusters are found once.
+struct ClusteredScop {
+  Scop scop;
+  std::vector<ClusterView> clusters;
+};
+
+/// \p scop, scheduled by compute_schedule, with its coincident members gathered and its clusters.
+ClusteredScop clustered(const Scop& scop);
 
 }  // namespace tc::polyhedral

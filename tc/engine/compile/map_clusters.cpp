@@ -1,0 +1,175 @@
+#include "tc/engine/compile/map_clusters.h"
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/engine/compile/quota.h"
+#include "tc/engine/compile/scheduling_stages.h"
+#include "tc/polyhedral/map_cpu/check_mapping.h"
+#include "tc/polyhedral/map_cpu/cpu_passes.h"
+#include "tc/polyhedral/schedule/collapse.h"
+#include "tc/strategy/choose_collapse.h"
+#include "tc/strategy/choose_mapping.h"
+
+namespace tc::engine {
+namespace {
+
+std::string names_of(const polyhedral::ClusterView& cluster) {
+  constexpr std::size_t most = 8;
+  std::vector<std::string> names;
+  for (const auto& entry : cluster.statements) {
+    if (names.size() == most) break;
+    names.push_back(entry.id);
+  }
+  auto count = cluster.statements.size();
+  return join(names) + (count > most ? str(" and ", count - most, " more") : "");
+}
+
+void gather(CompileState& state, std::size_t index) {
+  auto& launch = state.launches[index];
+  if (!launch.dependences) return;
+  with_quota(
+      state, *launch.scop, "map", "loops are neither tiled nor parallel nor vectors", launch.scop->statements.size(),
+      [&] { gather_clusters(launch); }, [] {});
+}
+
+/// Makes one loop of those that are better tiled together.
+void collapse(CompileState& state, std::size_t index) {
+  auto& launch = state.launches[index];
+  if (launch.clusters.empty()) return;
+  with_quota(
+      state, *launch.scop, "map", "loops are not collapsed", launch.scop->statements.size(),
+      [&] {
+        polyhedral::ClusteredScop clustered{*launch.scop, launch.clusters};
+        auto choices = strategy::choose_collapse(clustered, state.target, state.mapping);
+        if (choices.empty()) return;
+        auto dependences = *launch.dependences;
+        for (const auto& choice : choices) polyhedral::collapse(clustered, dependences, choice);
+        launch.scop.emplace(std::move(clustered.scop));
+        launch.clusters = std::move(clustered.clusters);
+        launch.dependences.emplace(std::move(dependences));
+      },
+      [] {});
+}
+
+/// Leaves cluster number \p i as it is scheduled, for want of operations.
+void leave_alone(CompileState& state, LaunchState& launch, std::size_t i) {
+  auto& on = launch.cpu();
+  note_exhaustion(state, "map", state.mapping.quota,
+                  str("the loops of ", names_of(launch.clusters[i]), " are neither tiled nor parallel nor vectors"));
+  on.clusters[i].left_alone = true;
+  on.mapping->clusters[i] = {};
+}
+
+/// Where the passes begin: each cluster with its mapping, and the scop without any.
+void begin_passes(CompileState& state, LaunchState& launch) {
+  auto& on = launch.cpu();
+  on.clusters.clear();
+  for (std::size_t i = 0; i < launch.clusters.size(); ++i)
+    on.clusters.push_back(
+        {{launch.clusters[i], on.mapping->clusters[i], on.mapping->buffer_bytes}, state.mapping.quota});
+  on.unmapped.emplace(*launch.scop);
+}
+
+void choose(CompileState& state, std::size_t index) {
+  auto& launch = state.launches[index];
+  if (!launch.dependences) return;
+  auto& on = launch.cpu();
+  on.mapping.emplace();
+  on.mapping->buffer_bytes = strategy::buffer_bytes(state.target, state.mapping);
+  on.mapping->clusters.resize(launch.clusters.size());
+  begin_passes(state, launch);
+  for (std::size_t i = 0; i < launch.clusters.size(); ++i) {
+    auto& progress = on.clusters[i];
+    auto& chosen = on.mapping->clusters[i];
+    bool done = within_quota(state, *launch.scop, "map", progress.quota, [&] {
+      chosen = strategy::choose_cluster_mapping(*launch.scop, launch.clusters[i], state.target, state.mapping);
+      progress.cluster = {launch.clusters[i], chosen, on.mapping->buffer_bytes};
+    });
+    if (!done) leave_alone(state, launch, i);
+  }
+}
+
+void replace_mapping(CompileState& state, std::size_t index, const std::string& text) {
+  auto& launch = state.launches[index];
+  if (!launch.dependences) throw OptionsError("the replacement of stage 'choose' comes too late: a quota ran out");
+  auto mapping = polyhedral::parse_mapping(text);
+  polyhedral::check_mapping({*launch.scop, launch.clusters}, mapping);
+  launch.cpu().mapping.emplace(std::move(mapping));
+  launch.has_own_mapping = true;
+  begin_passes(state, launch);
+}
+
+std::string print_choice(const LaunchState& launch) {
+  return launch.cpu().mapping ? polyhedral::to_string(*launch.cpu().mapping) : std::string();
+}
+
+/// One pass for one cluster. What a mapping that was given makes impossible is an OptionsError.
+void run_pass(LaunchState& launch, const polyhedral::CpuPass& pass, polyhedral::CpuCluster& cluster) {
+  try {
+    auto mapped = pass.run(*launch.scop, cluster);
+    launch.scop.emplace(std::move(mapped));
+  } catch (const InternalError& error) {
+    if (!launch.has_own_mapping) throw;
+    throw OptionsError(str("the replacement of stage 'choose' is no mapping of this program: stage '", pass.name,
+                           "': ", error.what()));
+  }
+}
+
+/// Brings the clusters that are not left alone from the beginning to where pass number \p pass has been run for those
+/// before \p end.
+void redo(LaunchState& launch, std::size_t pass, std::size_t end) {
+  auto& on = launch.cpu();
+  const auto& passes = polyhedral::cpu_passes();
+  launch.scop.emplace(*on.unmapped);
+  for (std::size_t i = 0; i < on.clusters.size(); ++i)
+    on.clusters[i].cluster = {launch.clusters[i], on.mapping->clusters[i], on.mapping->buffer_bytes};
+  for (std::size_t p = 0; p <= pass; ++p)
+    for (std::size_t i = 0; i < (p < pass ? on.clusters.size() : end); ++i)
+      if (!on.clusters[i].left_alone) run_pass(launch, passes[p], on.clusters[i].cluster);
+}
+
+/// Pass number \p pass for all clusters.
+void carry_out(CompileState& state, std::size_t index, std::size_t pass) {
+  auto& launch = state.launches[index];
+  auto& on = launch.cpu();
+  for (std::size_t i = 0; i < on.clusters.size(); ++i) {
+    auto& progress = on.clusters[i];
+    if (progress.left_alone) continue;
+    bool done = within_quota(state, *launch.scop, "map", progress.quota,
+                             [&] { run_pass(launch, polyhedral::cpu_passes()[pass], progress.cluster); });
+    if (done) continue;
+    leave_alone(state, launch, i);
+    redo(launch, pass, i);
+  }
+}
+
+void finish(CompileState& state, std::size_t index) {
+  auto& launch = state.launches[index];
+  launch.cpu().clusters.clear();
+  launch.cpu().unmapped.reset();
+  if (launch.has_own_mapping) verify_scheduled(state, launch);
+}
+
+std::string print_mapped(const LaunchState& launch) {
+  auto choice = print_choice(launch);
+  return (choice.empty() ? choice : choice + "\n") + print_schedule(launch);
+}
+
+}  // namespace
+
+std::vector<LaunchStage> cluster_stages() {
+  std::vector<LaunchStage> stages{
+      {"gather_coincident", Phase::Map, gather, print_schedule, verify_scheduled},
+      {"collapse", Phase::Map, collapse, print_schedule, verify_scheduled},
+      {"choose", Phase::Map, choose, print_choice, {}, replace_mapping},
+  };
+  const auto& passes = polyhedral::cpu_passes();
+  for (std::size_t i = 0; i < passes.size(); ++i)
+    stages.push_back({passes[i].name, Phase::Map,
+                      [i](CompileState& state, std::size_t index) { carry_out(state, index, i); }, print_schedule,
+                      verify_scheduled});
+  stages.push_back({"map", Phase::Map, finish, print_mapped, verify_scheduled});
+  return stages;
+}
+
+}  // namespace tc::engine

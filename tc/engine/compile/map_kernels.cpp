@@ -1,0 +1,199 @@
+#include "tc/engine/compile/map_kernels.h"
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/engine/compile/grid_kernels.h"
+#include "tc/engine/compile/quota.h"
+#include "tc/engine/compile/scheduling_stages.h"
+#include "tc/polyhedral/laws/verify.h"
+#include "tc/polyhedral/map_grid/check_grid_mapping.h"
+#include "tc/strategy/choose_grid_mapping.h"
+
+namespace tc::engine {
+namespace {
+
+void gather(CompileState& state, std::size_t index) { gather_clusters(state.launches[index]); }
+
+void choose(CompileState& state, std::size_t index) {
+  auto& launch = state.launches[index];
+  auto& on = launch.grid();
+  on.mapping.emplace();
+  on.plain = {};
+  if (launch.dependences && state.mapping.parallel)
+    with_quota(
+        state, *launch.scop, "map", "kernels run in one thread", launch.scop->statements.size(),
+        [&] {
+          polyhedral::ClusteredScop clustered{*launch.scop, launch.clusters};
+          on.mapping = strategy::choose_grid_mapping(clustered, state.target, state.mapping);
+          auto simple = state.mapping;
+          simple.promote = simple.reduce_in_block = simple.shared = simple.registers = false;
+          on.plain = strategy::choose_grid_mapping(clustered, state.target, simple);
+        },
+        [&] { on.mapping.emplace(); });
+  on.mapping->clusters.resize(launch.clusters.size());
+  on.plain.clusters.resize(launch.clusters.size());
+}
+
+void replace_mapping(CompileState& state, std::size_t index, const std::string& text) {
+  auto& launch = state.launches[index];
+  auto mapping = polyhedral::parse_grid_mapping(text);
+  polyhedral::check_grid_mapping({*launch.scop, launch.clusters}, mapping, state.target.grid.block_threads);
+  launch.grid().mapping.emplace(std::move(mapping));
+  launch.grid().plain.clusters.assign(launch.clusters.size(), {});
+  launch.has_own_mapping = true;
+}
+
+std::string print_choice(const LaunchState& launch) { return polyhedral::to_string(*launch.grid().mapping); }
+
+void split(CompileState& state, std::size_t index) {
+  auto& launch = state.launches[index];
+  auto& on = launch.grid();
+  on.parts = polyhedral::kernel_parts({*launch.scop, launch.clusters});
+  on.kernels.clear();
+  on.phases.reset();
+  for (std::size_t i = 0; i < on.parts.size(); ++i) {
+    on.kernels.emplace_back();
+    on.kernels.back().cluster.emplace(on.parts[i], on.mapping->clusters[i]);
+    on.kernels.back().quota = state.mapping.quota;
+  }
+}
+
+/// The text of an error of stage \p stage that a mapping which was given has caused.
+std::string blame(const std::string& stage, const InternalError& error) {
+  return str("the replacement of stage 'choose' is no mapping of this program: stage '", stage, "': ", error.what());
+}
+
+/// The passes up to number \p last over \p cluster, from number \p first on.
+void run_passes(const LaunchState& launch, polyhedral::GridCluster& cluster, std::size_t first, std::size_t last) {
+  const auto& passes = polyhedral::grid_passes();
+  for (std::size_t i = first; i <= last; ++i) {
+    try {
+      passes[i].run(cluster);
+    } catch (const InternalError& error) {
+      if (!launch.has_own_mapping) throw;
+      throw OptionsError(blame(passes[i].name, error));
+    }
+  }
+}
+
+/// Pass number \p pass for all kernels.
+void carry_out(CompileState& state, std::size_t index, std::size_t pass) {
+  auto& launch = state.launches[index];
+  auto& on = launch.grid();
+  for (std::size_t i = 0; i < on.kernels.size(); ++i) {
+    auto& kernel = on.kernels[i];
+    auto within = [&](const char* consequence, auto&& work) {
+      if (within_quota(state, *launch.scop, "map", kernel.quota, work)) return true;
+      note_exhaustion(state, "map", state.mapping.quota, consequence);
+      return false;
+    };
+    auto anew = [&](const polyhedral::GridClusterMapping& mapping) {
+      on.mapping->clusters[i] = mapping;
+      kernel.quota = state.mapping.quota;
+      kernel.cluster.emplace(on.parts[i], mapping);
+    };
+    if (within("a kernel has neither buffers nor register tiles",
+               [&] { run_passes(launch, *kernel.cluster, pass, pass); }))
+      continue;
+    anew(on.plain.clusters[i]);
+    if (within("a kernel runs in one thread", [&] { run_passes(launch, *kernel.cluster, 0, pass); })) continue;
+    anew({});
+    kernel.quota = 0;
+    run_passes(launch, *kernel.cluster, 0, pass);
+  }
+}
+
+void finish(CompileState& state, std::size_t index) {
+  auto& launch = state.launches[index];
+  auto& on = launch.grid();
+  for (auto& kernel : on.kernels) {
+    kernel.kernel = kernel.cluster->kernel();
+    kernel.cluster.reset();
+  }
+  if (launch.has_own_mapping) verify_kernels(state, launch);
+  if (state.mapping.cooperative && on.parts.size() > 1) join_phases(state, launch);
+}
+
+/// Each dependence between instances of \p scop.
+polyhedral::Dependences within(const polyhedral::Dependences& all, const polyhedral::Scop& scop) {
+  auto result = all;
+  auto own = scop.domain();
+  for (auto* pairs : {&result.flow, &result.anti, &result.output, &result.validity, &result.coincidence})
+    *pairs = pairs->intersect_domain(own).intersect_range(own);
+  return result;
+}
+
+/// The laws of the kernels behind a pass.
+void verify_pass(const LaunchState& launch, polyhedral::GridLaws laws) {
+  for (const auto& state : launch.grid().kernels) {
+    const auto& scop = state.cluster->scop;
+    if (laws == polyhedral::GridLaws::Statements) {
+      polyhedral::verify_instances(scop);
+      polyhedral::verify_bounds(scop);
+      if (launch.dependences) polyhedral::verify_dependences(scop, within(*launch.dependences, scop));
+      continue;
+    }
+    auto kernel = state.cluster->kernel();
+    if (laws == polyhedral::GridLaws::Threads) kernel.scop = polyhedral::as_kernel(scop, *state.cluster->tree);
+    laws == polyhedral::GridLaws::Kernel ? polyhedral::verify_kernel(kernel)
+                                         : polyhedral::verify_unsynchronised_kernel(kernel);
+  }
+}
+
+std::string print_parts(const LaunchState& launch) {
+  std::string text;
+  for (std::size_t i = 0; i < launch.grid().kernels.size(); ++i)
+    text += str("kernel ", i, ":\n", polyhedral::print_block(launch.grid().kernels[i].cluster->scop.schedule));
+  return text;
+}
+
+std::string print_mapped(const LaunchState& launch) {
+  return print_choice(launch) + "\n" + print_kernels(launch, [](const KernelState& part) {
+           return polyhedral::print_block(part.kernel->scop.schedule);
+         });
+}
+
+std::string extents(const std::array<std::int64_t, 3>& sizes) { return str(sizes[0], "x", sizes[1], "x", sizes[2]); }
+
+/// The row of pass number \p i.
+LaunchStage pass_stage(std::size_t i) {
+  const auto& pass = polyhedral::grid_passes()[i];
+  return {pass.name, Phase::Map, [i](CompileState& state, std::size_t index) { carry_out(state, index, i); },
+          print_parts,
+          [name = pass.name, laws = pass.laws](const CompileState&, const LaunchState& launch) {
+            try {
+              verify_pass(launch, laws);
+            } catch (const InternalError& error) {
+              if (!launch.has_own_mapping) throw;
+              throw OptionsError(blame(name, error));
+            }
+          }};
+}
+
+}  // namespace
+
+std::string print_kernels(const LaunchState& launch, const std::function<std::string(const KernelState&)>& print) {
+  const auto& on = launch.grid();
+  std::string text;
+  for (std::size_t i = 0; i < on.kernels.size(); ++i) {
+    const auto& kernel = *on.kernels[i].kernel;
+    text += str("kernel ", i, ": grid ", extents(kernel.grid), ", block ", extents(kernel.block),
+                kernel.shared_bytes > 0 ? str(", shared ", kernel.shared_bytes) : "",
+                on.phases && on.phases->grid_waits[i] ? ", then the grid waits" : "", "\n", print(on.kernels[i]));
+  }
+  return text;
+}
+
+std::vector<LaunchStage> kernel_stages() {
+  std::vector<LaunchStage> stages{
+      {"gather_coincident", Phase::Map, gather, print_schedule, verify_scheduled},
+      {"choose", Phase::Map, choose, print_choice, {}, replace_mapping},
+      {"split_kernels", Phase::Map, split, print_parts,
+       [](const CompileState&, const LaunchState& launch) { verify_pass(launch, polyhedral::GridLaws::Statements); }},
+  };
+  for (std::size_t i = 0; i < polyhedral::grid_passes().size(); ++i) stages.push_back(pass_stage(i));
+  stages.push_back({"map", Phase::Map, finish, print_mapped, verify_kernels});
+  return stages;
+}
+
+}  // namespace tc::engine

@@ -1,0 +1,128 @@
+#include "tc/engine/compile/scheduling_stages.h"
+
+#include "tc/base/str.h"
+#include "tc/engine/compile/quota.h"
+#include "tc/halide_bridge/lower/extract_scop.h"
+#include "tc/polyhedral/laws/verify.h"
+#include "tc/polyhedral/map/split_reduction.h"
+#include "tc/polyhedral/schedule/gather_coincident.h"
+#include "tc/polyhedral/schedule/schedule.h"
+#include "tc/strategy/choose_reduction_parts.h"
+
+namespace tc::engine {
+namespace {
+
+void extract(CompileState& state, std::size_t index) {
+  auto& launch = state.launches[index];
+  launch.context = std::make_shared<polyhedral::Context>();
+  state.watch(launch.context.get());
+  launch.scop.emplace(halide_bridge::extract_scop(*state.program, index, launch.context));
+  for (const auto& argument : state.arguments) {
+    if (!launch.scop->has_tensor(argument.name)) continue;
+    auto& tensor = launch.scop->tensor(argument.name);
+    tensor.strides = argument.spec.strides;
+    tensor.aligned = argument.aligned;
+  }
+  for (const auto& check : state.program->launches[index].checks)
+    if (launch.scop->has_tensor(check.flag)) launch.scop->tensor(check.flag).live_out = true;
+  launch.plain.emplace(*launch.scop);
+}
+
+void depend(CompileState& state, std::size_t index) {
+  auto& launch = state.launches[index];
+  with_quota(
+      state, *launch.scop, "depend", "program order is kept, in one thread", launch.scop->statements.size(),
+      [&] { launch.dependences.emplace(polyhedral::compute_dependences(*launch.scop)); }, [] {});
+}
+
+void schedule(CompileState& state, std::size_t index) {
+  auto& launch = state.launches[index];
+  if (!launch.dependences) return;
+  with_quota(
+      state, *launch.scop, "schedule", "program order is kept", launch.scop->statements.size(),
+      [&] {
+        auto criterion = state.back_end->fusion_criterion(state, *launch.scop);
+        launch.scop->schedule = polyhedral::compute_schedule(*launch.scop, *launch.dependences,
+                                                             state.back_end->schedule_options(state), criterion.get());
+      },
+      [] {});
+}
+
+/// Cuts the reductions of a launch that would leave processors without work into parts, before its clusters are mapped.
+/// A schedule that was given stays as it is.
+void cut_reductions(CompileState& state, std::size_t index) {
+  auto& launch = state.launches[index];
+  if (!launch.dependences || launch.has_own_schedule) return;
+  with_quota(
+      state, *launch.scop, "map", "reductions are not cut into parts", launch.scop->statements.size(),
+      [&] {
+        auto chosen = strategy::choose_reduction_parts(*launch.scop, state.target, state.mapping);
+        if (chosen.empty()) return;
+        auto cut = *launch.scop;
+        for (const auto& parts : chosen)
+          cut = polyhedral::split_reduction(cut, parts, state.back_end->schedule_options(state));
+        auto dependences = polyhedral::compute_dependences(cut);
+        launch.dependences.emplace(std::move(dependences));
+        launch.scop.emplace(std::move(cut));
+      },
+      [] {});
+}
+
+std::string print_accesses(const LaunchState& launch) {
+  TextStream out;
+  for (const auto& statement : launch.scop->statements) {
+    out << statement.id << ": domain " << statement.domain << "\n  writes " << statement.write.relation << "\n";
+    for (const auto& read : statement.reads)
+      out << "  reads " << read.relation << (read.exact ? "" : " (over-approximated)") << "\n";
+  }
+  return out.str();
+}
+
+std::string print_dependences(const LaunchState& launch) {
+  if (!launch.dependences) return "not computed: quota exhausted\n";
+  TextStream out;
+  out << "flow: " << launch.dependences->flow << "\nanti: " << launch.dependences->anti
+      << "\noutput: " << launch.dependences->output << "\n";
+  return out.str();
+}
+
+void replace_schedule(CompileState& state, std::size_t index, const std::string& text) {
+  auto& launch = state.launches[index];
+  try {
+    launch.scop->schedule = isl::schedule(launch.scop->ctx(), text);
+    launch.has_own_schedule = true;
+  } catch (const isl::exception& error) {
+    throw OptionsError(str("the replacement of stage 'schedule' is not a schedule tree: ", error.what()));
+  }
+}
+
+}  // namespace
+
+std::vector<LaunchStage> scheduling_stages() {
+  return {
+      {"extract", Phase::Schedule, extract, print_accesses, verify_scheduled},
+      {"depend", Phase::Schedule, depend, print_dependences},
+      {"schedule", Phase::Schedule, schedule, print_schedule, verify_scheduled, replace_schedule},
+      {"cut_reductions", Phase::Map, cut_reductions, print_schedule, verify_scheduled},
+  };
+}
+
+void verify_scheduled(const CompileState&, const LaunchState& launch) {
+  if (!launch.dependences) return;
+  try {
+    polyhedral::verify(*launch.scop, *launch.dependences);
+  } catch (const InternalError& error) {
+    if (!launch.has_own_mapping) throw;
+    throw OptionsError(str("the replacement of stage 'choose' is no mapping of this program: ", error.what()));
+  }
+}
+
+std::string print_schedule(const LaunchState& launch) { return polyhedral::print_block(launch.scop->schedule); }
+
+void gather_clusters(LaunchState& launch) {
+  auto found = polyhedral::clustered(*launch.scop);
+  launch.scop.emplace(std::move(found.scop));
+  launch.clusters = std::move(found.clusters);
+}
+
+}  // namespace tc::engine

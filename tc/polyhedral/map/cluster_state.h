@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tc/polyhedral/map/mapping.h"
+
+namespace tc::polyhedral {
+
+/// A cluster whose mapping is being carried out: what was decided, which no pass changes, and what passes leave for those
+/// behind them.
+struct ClusterState {
+  ClusterState() = default;
+  ClusterState(const ClusterMapping& decision) : mapping(decision), temporaries(decision.staged) {}
+
+  ClusterMapping mapping;
+  std::vector<StatementMapping> added;  ///< how the statements run that passes added
+  /// What stays in buffers while a tile runs: the staged tensors, then the temporaries that took their place
+  /// (stage_tensor), and the sums of reduction blocks (block_reduction).
+  std::vector<std::string> temporaries;
+  /// Statements that start and join a block of the reduction (block_reduction); their last iterator counts the blocks.
+  std::vector<std::string> counting_blocks;
+
+  /// How statement \p id runs, scalar by default.
+  StatementMapping statement(const std::string& id) const;
+};
+
+}  // namespace tc::polyhedral

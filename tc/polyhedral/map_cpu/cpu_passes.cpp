@@ -1,0 +1,92 @@
+#include "tc/polyhedral/map_cpu/cpu_passes.h"
+
+#include "tc/polyhedral/core/instances.h"
+#include "tc/polyhedral/map/contract.h"
+#include "tc/polyhedral/map/privatise_reduction.h"
+#include "tc/polyhedral/map/stage_tensor.h"
+#include "tc/polyhedral/map_cpu/mark_parallel.h"
+#include "tc/polyhedral/map_cpu/pack_reads.h"
+#include "tc/polyhedral/map_cpu/vectorise.h"
+
+namespace tc::polyhedral {
+namespace {
+
+/// Does \p choice run a reduction of its statement along lanes?
+bool reduces(const Scop& scop, const StatementMapping& choice) {
+  if (choice.iterator < 0) return false;
+  const auto& statement = scop.statement(choice.id);
+  if (!statement.accumulates) return false;
+  for (int kept : kept_dimensions(statement))
+    if (kept == choice.iterator) return false;
+  return true;
+}
+
+Scop privatise_lanes(const Scop& scop, CpuCluster& cluster) {
+  auto result = scop;
+  for (const auto& choice : cluster.state.mapping.statements)
+    if (reduces(result, choice)) result = privatise_reduction(result, cluster.view.path, choice, cluster.state);
+  return result;
+}
+
+Scop block_reductions(const Scop& scop, CpuCluster& cluster) {
+  if (cluster.state.mapping.reduction.iterator < 0) return scop;
+  return block_reduction(scop, cluster.view.path, cluster.state);
+}
+
+Scop stage_tensors(const Scop& scop, CpuCluster& cluster) {
+  auto result = scop;
+  for (const auto& tensor : cluster.state.mapping.staged)
+    result = stage_tensor(result, cluster.view.path, tensor, cluster.state);
+  return result;
+}
+
+Scop tile(const Scop& scop, CpuCluster& cluster) {
+  auto tiled = tile_cluster(scop, cluster.view, cluster.state);
+  cluster.places = tiled.places;
+  auto result = scop;
+  result.schedule = tiled.schedule;
+  return result;
+}
+
+/// Where the buffers of a tile are allocated: outside the loops that isl may cut into several, inside those that run in
+/// parallel, past the packed copies.
+const std::vector<int>& buffers_at(const TilePlaces& places, const ClusterMapping& mapping) {
+  bool below_blocks = false, any = mapping.reduction.iterator >= 0;
+  for (const auto& pack : mapping.packed) (pack.below_blocks ? below_blocks : any) = true;
+  return below_blocks ? places.block : any ? places.copies : places.first;
+}
+
+Scop contract_temporaries(const Scop& scop, CpuCluster& cluster) {
+  return contract(scop, cluster.places.inside, buffers_at(cluster.places, cluster.state.mapping), cluster.state,
+                  cluster.state.temporaries, cluster.buffer_bytes);
+}
+
+Scop vectorise_points(const Scop& scop, CpuCluster& cluster) {
+  return vectorise(scop, cluster.view.path, cluster.state);
+}
+
+Scop mark_outermost(const Scop& scop, CpuCluster& cluster) {
+  if (!cluster.state.mapping.parallel || !cluster.places.has_outermost()) return scop;
+  auto result = scop;
+  for (const auto& band : cluster.copied_once) result.schedule = mark_parallel(result.schedule, band);
+  result.schedule = mark_parallel(result.schedule, cluster.places.start);
+  return result;
+}
+
+}  // namespace
+
+const std::vector<CpuPass>& cpu_passes() {
+  static const std::vector<CpuPass> passes{
+      {"privatise_reduction", privatise_lanes},
+      {"block_reduction", block_reductions},
+      {"stage_tensor", stage_tensors},
+      {"tile_cluster", tile},
+      {"pack", pack_reads},
+      {"contract", contract_temporaries},
+      {"vectorise", vectorise_points},
+      {"mark_parallel", mark_outermost},
+  };
+  return passes;
+}
+
+}  // namespace tc::polyhedral

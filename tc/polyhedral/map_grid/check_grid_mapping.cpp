@@ -1,0 +1,136 @@
+#include "tc/polyhedral/map_grid/check_grid_mapping.h"
+
+#include <algorithm>
+#include <set>
+
+#include "tc/base/contains.h"
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/polyhedral/core/instances.h"
+#include "tc/polyhedral/map_grid/copy_dimensions.h"
+
+namespace tc::polyhedral {
+namespace {
+
+/// Elements of one thread's copy of a loop that is spread in runs, blocks in memory at once.
+constexpr std::int64_t longest_run = 16;
+constexpr int most_slots = 8;
+
+/// The checks of one cluster.
+class ClusterCheck {
+ public:
+  ClusterCheck(const Scop& scop, const ClusterView& view, const GridClusterMapping& mapping, std::size_t number)
+      : scop_(scop), view_(view), mapping_(mapping), number_(number) {}
+
+  void run(std::int64_t most_threads) const {
+    check_extents(most_threads);
+    check_members();
+    for (const auto& statement : mapping_.statements) check_statement(statement);
+    check_blocks();
+    for (const auto& copy : mapping_.copies) check_copy(copy);
+    for (const auto* tensors : {&mapping_.staged, &mapping_.promoted}) check_tensors(*tensors);
+  }
+
+ private:
+  const Scop& scop_;
+  const ClusterView& view_;
+  const GridClusterMapping& mapping_;
+  std::size_t number_;
+
+  [[noreturn]] void fail(const std::string& why) const {
+    throw OptionsError(str("the mapping of cluster ", number_, " cannot be carried out: ", why));
+  }
+
+  void check_extents(std::int64_t most_threads) const {
+    std::int64_t threads = 1;
+    for (auto extent : mapping_.block)
+      threads = std::min(threads, most_threads + 1) * std::min(extent, most_threads + 1);
+    if (threads > most_threads) fail(str("a block has at most ", most_threads, " threads"));
+  }
+
+  void check_loop(const ThreadLoop& loop) const {
+    if (loop.run > longest_run) fail(str("a thread has at most ", longest_run, " neighbouring iterations"));
+  }
+
+  void check_members() const {
+    if (mapping_.members.size() > view_.members.size())
+      fail(str("it has ", mapping_.members.size(), " members, the cluster has ", view_.members.size()));
+    std::set<int> grid, threads;
+    auto coincident =
+        view_.members.empty() ? std::vector<bool>() : band_coincident(node_at(scop_.schedule, view_.path));
+    for (std::size_t i = 0; i < mapping_.members.size(); ++i) {
+      const auto& member = mapping_.members[i];
+      check_loop(member.threads);
+      if (member.grid >= 0 && !grid.insert(member.grid).second)
+        fail("two members are spread over one dimension of the grid");
+      if (member.threads.dimension >= 0 && !threads.insert(member.threads.dimension).second)
+        fail("two members are spread over one dimension of a block");
+      if ((member.grid >= 0 || member.threads.dimension >= 0) && !coincident.at(i))
+        fail(str("member ", i, " carries a dependence, so it is not spread"));
+    }
+  }
+
+  const Statement& statement(const std::string& id, int iterator) const {
+    bool here =
+        std::any_of(view_.statements.begin(), view_.statements.end(), [&](const auto& e) { return e.id == id; });
+    if (!here) fail(str("it has no statement '", id, "'"));
+    const auto& result = scop_.statement(id);
+    auto count = static_cast<int>(result.iterators.size());
+    if (iterator >= count) fail(str("'", id, "' has no iterator i", iterator, ", it has ", count));
+    return result;
+  }
+
+  void check_statement(const GridStatement& choice) const {
+    std::set<int> iterators, dimensions;
+    statement(choice.id, -1);
+    if (choice.together) fail("only copies that passes make run together");
+    for (const auto& loop : choice.loops) {
+      statement(choice.id, loop.iterator);
+      check_loop(loop.threads);
+      bool again = !iterators.insert(loop.iterator).second ||
+                   (loop.threads.dimension >= 0 && !dimensions.insert(loop.threads.dimension).second);
+      if (again) fail(str("two loops of '", choice.id, "' are one, or are spread over one dimension"));
+    }
+  }
+
+  void check_blocks() const {
+    const auto& blocks = mapping_.blocks;
+    if (blocks.iterator < 0) return;
+    const auto& update = statement(blocks.statement, blocks.iterator);
+    if (!update.accumulates || contains(kept_dimensions(update), blocks.iterator))
+      fail(str("i", blocks.iterator, " of '", blocks.statement, "' is not reduced, so it is not cut into blocks"));
+    if (blocks.slots > most_slots) fail(str("at most ", most_slots, " blocks are in memory at once"));
+  }
+
+  void check_copy(const GridCopy& copy) const {
+    const auto& reader = statement(copy.statement, std::max(copy.contiguous, copy.run_along));
+    if (copy.statement != mapping_.copies.front().statement) fail("copies are of the reads of one statement");
+    if (mapping_.blocks.iterator >= 0 && copy.statement != mapping_.blocks.statement)
+      fail("copies are of what the reduction in blocks reads");
+    if (copy.read >= static_cast<int>(reader.reads.size()))
+      fail(str("'", copy.statement, "' has no read ", copy.read, ", it has ", reader.reads.size()));
+    if (copy.vector > longest_run) fail(str("a thread copies at most ", longest_run, " elements at once"));
+    if (copy_dimensions(reader, copy.read).empty())
+      fail(str("read ", copy.read, " of '", copy.statement, "' cannot be copied: it is not indexed by iterators"));
+  }
+
+  void check_tensors(const std::vector<std::string>& tensors) const {
+    std::set<std::string> seen;
+    for (const auto& tensor : tensors) {
+      if (!scop_.has_tensor(tensor)) fail(str("there is no tensor '", tensor, "'"));
+      if (!seen.insert(tensor).second) fail(str("'", tensor, "' is named twice"));
+    }
+  }
+};
+
+}  // namespace
+
+void check_grid_mapping(const ClusteredScop& clustered, const GridMapping& mapping, std::int64_t most_threads) {
+  if (mapping.clusters.size() != clustered.clusters.size())
+    throw OptionsError(str("the mapping has lines for ", mapping.clusters.size(), " clusters, the program has ",
+                           clustered.clusters.size()));
+  for (std::size_t i = 0; i < mapping.clusters.size(); ++i)
+    ClusterCheck(clustered.scop, clustered.clusters[i], mapping.clusters[i], i).run(most_threads);
+}
+
+}  // namespace tc::polyhedral

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "tc/polyhedral/map_grid/grid_cluster_state.h"
+#include "tc/polyhedral/map_grid/grid_tree.h"
+#include "tc/polyhedral/map_grid/map_to_grid.h"
+#include "tc/polyhedral/map_grid/promote_in_block.h"
+
+namespace tc::polyhedral {
+
+/// A kernel on its way through the passes that carry out a mapping to a grid (grid_passes()).
+struct GridCluster {
+  GridCluster(const Scop& part, const GridClusterMapping& mapping)
+      : scop(part), state(mapping), memory{mapping.shared_bytes, mapping.thread_elements} {}
+
+  Scop scop;  ///< of kernel_parts
+  GridClusterState state;
+  std::optional<GridTree> tree;  ///< grid_tree
+  BlockMemory memory;            ///< what promote_in_block has left
+
+  /// The kernel, after the pass as_kernel; behind the last pass its threads wait for each other.
+  GridKernel kernel() const;
+};
+
+/// What holds of a kernel behind a pass.
+enum class GridLaws {
+  Statements,      ///< a program like any other: each instance runs once, dependences go forward, accesses stay inside
+  Threads,         ///< with the nodes of a kernel (as_kernel) it is one whose threads do not wait for each other yet
+  Unsynchronised,  ///< it is (verify_unsynchronised_kernel)
+  Kernel           ///< all laws of kernels (verify_kernel)
+};
+
+/// One pass that carries out a mapping to a grid.
+struct GridPass {
+  const char* name;
+  void (*run)(GridCluster& cluster);
+  GridLaws laws;
+};
+
+/// The passes that make a kernel of a cluster, in order; each is described in the header of its name.
+///
+///   reduce_in_block    reductions along x accumulate in each thread, then in warps
+///   stage_tensor       accumulators are temporaries, copied out
+///   copy_reads         copies of what a block reads, block by block of a reduction
+///   grid_tree          loops are spread over blocks and threads
+///   hold_in_registers  what copies that run ahead have read waits in registers
+///   promote_in_block   temporaries are registers or shared memory
+///   as_kernel          the kernel's own nodes; iterations that only copy have code of their own (pipeline_copies.h)
+///   insert_barriers    threads wait for each other, and for asynchronous copies
+const std::vector<GridPass>& grid_passes();
+
+}  // namespace tc::polyhedral
