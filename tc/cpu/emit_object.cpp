@@ -18,14 +18,8 @@
 #include "tc/cpu/kernel.h"
 #include "tc/cpu/lane_functions.h"
 #include "tc/cpu/llvm_target.h"
-#include "tc/cpu/stmt/combine_dots.h"
-#include "tc/cpu/stmt/expand_divisions.h"
-#include "tc/cpu/stmt/hide_negative_bases.h"
-#include "tc/cpu/stmt/launder_buffers.h"
-#include "tc/cpu/stmt/multiply_tiles.h"
-#include "tc/cpu/stmt/pick_lanes.h"
+#include "tc/cpu/stmt/statement_passes.h"
 #include "tc/cpu/tile_functions.h"
-#include "tc/halide_bridge/math/expand_functions.h"
 
 namespace tc::cpu {
 namespace {
@@ -91,11 +85,10 @@ const std::vector<std::uint8_t>& tile_function_bitcode_once() {
   return bitcode;
 }
 
-Halide::Module make_module(const std::string& function, const Stmt& body, const std::vector<std::string>& buffers,
+Halide::Module make_module(const std::string& function, const Stmt& prepared, const std::vector<std::string>& buffers,
                            const Target& machine) {
   auto target = halide_target(machine);
   std::vector<ir::LoweredFunc> tasks;
-  Stmt prepared = launder_buffers(expand_divisions(hide_negative_bases(pick_lanes(combine_dots(body), machine))));
   Stmt lowered = bind_buffers(ir::lower_parallel_tasks(prepared, tasks, function, target), buffers);
   Halide::Module module(function, target);
   module.set_any_strict_float(true);
@@ -156,15 +149,23 @@ std::string emit(llvm::Module& module, const Target& target) {
 
 }  // namespace
 
-ObjectCode emit_object(const std::string& function, const Stmt& body, const std::vector<std::string>& buffers,
-                       const Target& target) {
+ObjectCode emit_prepared(const std::string& function, const Stmt& body, const std::vector<std::string>& buffers,
+                         const Target& target) {
   initialize_llvm();
   try {
-    auto with_tiles = target.matrix_tiles ? multiply_tiles(body) : body;
-    auto module = make_module(function, halide_bridge::expand_functions(with_tiles), buffers, target);
+    auto module = make_module(function, body, buffers, target);
     llvm::LLVMContext context;
     auto llvm_module = Halide::compile_module_to_llvm_module(module, context);
     return {function, to_string(target), buffers, emit(*llvm_module, target)};
+  } catch (const Halide::Error& error) {
+    throw InternalError(str("Halide cannot compile '", function, "': ", error.what()));
+  }
+}
+
+ObjectCode emit_object(const std::string& function, const Stmt& body, const std::vector<std::string>& buffers,
+                       const Target& target) {
+  try {
+    return emit_prepared(function, run_statement_passes(body, {target, false}), buffers, target);
   } catch (const Halide::Error& error) {
     throw InternalError(str("Halide cannot compile '", function, "': ", error.what()));
   }

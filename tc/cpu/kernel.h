@@ -36,8 +36,11 @@ struct Kernel {
   std::shared_ptr<void> owner;
 };
 
-/// Compiles \p body, which accesses the flat \p buffers, for \p target with Halide's code generator and LLVM.
-/// Thread-safe.
+/// Compiles \p body, which accesses the flat \p buffers and has been through the passes of stmt/statement_passes.h, for \p
+/// target with Halide's code generator and LLVM. Thread-safe.
+ObjectCode emit_prepared(const std::string& function, const Halide::Internal::Stmt& body,
+                         const std::vector<std::string>& buffers, const Target& target);
+/// The same of a statement that has not, without prefetching.
 ObjectCode emit_object(const std::string& function, const Halide::Internal::Stmt& body,
                        const std::vector<std::string>& buffers, const Target& target);
 /// Loads \p code. Throws OptionsError when this machine cannot run its target. Thread-safe.

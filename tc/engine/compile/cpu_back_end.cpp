@@ -1,6 +1,5 @@
 #include "tc/base/str.h"
-#include "tc/cpu/stmt/prefetch.h"
-#include "tc/cpu/stmt/prefetch_panels.h"
+#include "tc/cpu/stmt/statement_passes.h"
 #include "tc/engine/compile/back_end.h"
 #include "tc/engine/compile/map_clusters.h"
 #include "tc/engine/compile/quota.h"
@@ -47,12 +46,18 @@ std::string print_body(const LaunchState& launch) {
 
 void emit(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
-  auto body = *launch.cpu().body;
-  if (state.mapping.prefetch) {
-    cpu::PrefetchOptions options{state.mapping.prefetch_distance};
-    body = cpu::prefetch_panels(cpu::prefetch(body, state.target, options), state.target, options);
-  }
-  launch.cpu().code = cpu::emit_object(str("tc_", state.program->name, "_", index), body, launch.buffers, state.target);
+  auto& on = launch.cpu();
+  on.code = cpu::emit_prepared(str("tc_", state.program->name, "_", index), *on.body, launch.buffers, state.target);
+}
+
+/// The stage of one pass over the raised statement.
+LaunchStage statement_stage(const cpu::StatementPass& pass) {
+  auto run = [run = pass.run](CompileState& state, std::size_t index) {
+    auto& body = state.launches[index].cpu().body;
+    cpu::StatementSettings settings{state.target, state.mapping.prefetch, state.mapping.prefetch_distance};
+    body = std::make_shared<Halide::Internal::Stmt>(run(*body, settings));
+  };
+  return {pass.name, Phase::Code, run, print_body};
 }
 
 void verify_generated(const CompileState&, const LaunchState& launch) {
@@ -77,6 +82,7 @@ std::vector<LaunchStage> all_stages() {
   stages.insert(stages.end(), clusters.begin(), clusters.end());
   stages.push_back({"generate", Phase::Code, generate, print_generated, verify_generated});
   stages.push_back({"raise", Phase::Code, raise, print_body, verify_raised});
+  for (const auto& pass : cpu::statement_passes()) stages.push_back(statement_stage(pass));
   stages.push_back({"emit", Phase::Code, emit});
   return stages;
 }

@@ -40,7 +40,7 @@ struct CpuLaunch {
   std::vector<ClusterProgress> clusters;               ///< choose, then each pass; gone behind map
   std::optional<polyhedral::Scop> unmapped;            ///< choose: as the first pass finds it; gone behind map
   std::optional<polyhedral::Ast> ast;                  ///< generate
-  std::shared_ptr<const Halide::Internal::Stmt> body;  ///< raise
+  std::shared_ptr<const Halide::Internal::Stmt> body;  ///< raise, then each pass over statements
   cpu::ObjectCode code;                                ///< emit
 };
 

@@ -1,0 +1,48 @@
+#include "tc/cpu/stmt/statement_passes.h"
+
+#include <Halide.h>
+
+#include "tc/cpu/stmt/combine_dots.h"
+#include "tc/cpu/stmt/expand_divisions.h"
+#include "tc/cpu/stmt/hide_negative_bases.h"
+#include "tc/cpu/stmt/launder_buffers.h"
+#include "tc/cpu/stmt/multiply_tiles.h"
+#include "tc/cpu/stmt/pick_lanes.h"
+#include "tc/cpu/stmt/prefetch.h"
+#include "tc/cpu/stmt/prefetch_panels.h"
+#include "tc/halide_bridge/math/expand_functions.h"
+
+namespace tc::cpu {
+
+using Halide::Internal::Stmt;
+
+const std::vector<StatementPass>& statement_passes() {
+  using Settings = StatementSettings;
+  static const std::vector<StatementPass> passes{
+      {"prefetch",
+       [](const Stmt& body, const Settings& how) {
+         return how.prefetch ? prefetch(body, how.target, {how.prefetch_distance}) : body;
+       }},
+      {"prefetch_panels",
+       [](const Stmt& body, const Settings& how) {
+         return how.prefetch ? prefetch_panels(body, how.target, {how.prefetch_distance}) : body;
+       }},
+      {"multiply_tiles",
+       [](const Stmt& body, const Settings& how) { return how.target.matrix_tiles ? multiply_tiles(body) : body; }},
+      {"expand_functions", [](const Stmt& body, const Settings&) { return halide_bridge::expand_functions(body); }},
+      {"combine_dots", [](const Stmt& body, const Settings&) { return combine_dots(body); }},
+      {"pick_lanes", [](const Stmt& body, const Settings& how) { return pick_lanes(body, how.target); }},
+      {"hide_negative_bases", [](const Stmt& body, const Settings&) { return hide_negative_bases(body); }},
+      {"expand_divisions", [](const Stmt& body, const Settings&) { return expand_divisions(body); }},
+      {"launder_buffers", [](const Stmt& body, const Settings&) { return launder_buffers(body); }},
+  };
+  return passes;
+}
+
+Stmt run_statement_passes(const Stmt& body, const StatementSettings& settings) {
+  auto result = body;
+  for (const auto& pass : statement_passes()) result = pass.run(result, settings);
+  return result;
+}
+
+}  // namespace tc::cpu

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tc/base/target.h"
+
+namespace Halide::Internal {
+struct Stmt;
+}
+
+namespace tc::cpu {
+
+/// What the passes over statements go by.
+struct StatementSettings {
+  Target target;
+  bool prefetch = true;                ///< what a later iteration reads is asked for
+  std::int64_t prefetch_distance = 0;  ///< iterations ahead; 0: chosen for what is read
+};
+
+/// One pass between the raised statement and LLVM: \p body with the change made wherever it applies.
+struct StatementPass {
+  const char* name;
+  Halide::Internal::Stmt (*run)(const Halide::Internal::Stmt& body, const StatementSettings& settings);
+};
+
+/// The passes in order; each is described, with a picture, in the header of its name.
+///
+///   prefetch, prefetch_panels   what a later iteration reads is asked for, where the settings say so
+///   multiply_tiles              small products of matrices are operations of registers for matrices, where the target has them
+///   expand_functions            functions that LLVM has not are written out
+///   combine_dots                sums of products of bytes and halves are dot products
+///   pick_lanes                  partial vectors of elements a few apart are contiguous ones
+///   hide_negative_bases         negative addresses of lanes that do not run are relative to a variable
+///   expand_divisions            integer divisions are what machine instructions carry out
+///   launder_buffers             buffers with addresses that may seem negative are reached by pointers LLVM cannot trace
+const std::vector<StatementPass>& statement_passes();
+
+/// \p body after all of them.
+Halide::Internal::Stmt run_statement_passes(const Halide::Internal::Stmt& body, const StatementSettings& settings);
+
+}  // namespace tc::cpu
