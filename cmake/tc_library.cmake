@@ -1,9 +1,12 @@
-# tc_library(NAME name SOURCES files... [DEPENDS targets...] [LINK_PRIVATE targets...] [PRECOMPILE header])
+# What most sources include of the standard library, for PRECOMPILE.
+set(TC_STANDARD_HEADERS <algorithm> <functional> <map> <memory> <optional> <set> <string> <vector>)
+
+# tc_library(NAME name SOURCES files... [DEPENDS targets...] [LINK_PRIVATE targets...] [PRECOMPILE headers...])
 #
 # The static library tc_<name>, alias tc::<name>, of one floor. DEPENDS names the floors below it that its headers or
-# sources include; LINK_PRIVATE third-party targets. PRECOMPILE is a heavy header most of its sources include.
+# sources include; LINK_PRIVATE third-party targets. PRECOMPILE names heavy headers that most of its sources include.
 function(tc_library)
-  cmake_parse_arguments(ARG "" "NAME;PRECOMPILE" "SOURCES;DEPENDS;LINK_PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPENDS;LINK_PRIVATE;PRECOMPILE" ${ARGN})
   if(NOT ARG_SOURCES)
     add_library(tc_${ARG_NAME} INTERFACE)
     target_include_directories(tc_${ARG_NAME} INTERFACE ${PROJECT_SOURCE_DIR})
@@ -19,13 +22,13 @@ function(tc_library)
   add_library(tc::${ARG_NAME} ALIAS tc_${ARG_NAME})
 endfunction()
 
-# tc_test(NAME name SOURCES files... DEPENDS targets... [LABEL unit|cpu] [SHARDS n] [PRECOMPILE header])
+# tc_test(NAME name SOURCES files... DEPENDS targets... [LABEL unit|cpu] [SHARDS n] [PRECOMPILE headers...])
 #
 # The GoogleTest program build/bin/<name>_test, one CTest test with a time limit; with SHARDS n of them, each of which
 # runs every n-th case. A test takes at most a minute on two idle cores, so that it has four times what it needs on a
 # machine that gives it a quarter of them.
 function(tc_test)
-  cmake_parse_arguments(ARG "" "NAME;LABEL;SHARDS;PRECOMPILE" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAME;LABEL;SHARDS" "SOURCES;DEPENDS;PRECOMPILE" ${ARGN})
   if(NOT ARG_SOURCES)
     return()
   endif()
