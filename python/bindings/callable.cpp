@@ -7,7 +7,6 @@
 #include "place.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
-#include "tc/engine/run/overlap.h"
 
 namespace py = pybind11;
 

@@ -1,6 +1,5 @@
 #include <pybind11/stl.h>
 
-#include <map>
 #include <new>
 #include <string>
 #include <system_error>

@@ -1,6 +1,7 @@
 #include "tensor.h"
 
 #include <pybind11/stl.h>
+#include <string>
 
 #include <algorithm>
 #include <cstring>

@@ -3,7 +3,6 @@
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
-#include <string>
 
 #include "tc/base/dlpack.h"
 #include "tc/base/tensor.h"

@@ -22,6 +22,7 @@ class Record {
   void add(Candidate candidate, Progress clock);
 
   const std::vector<Candidate>& candidates() const { return candidates_; }
+  /// Hands the candidates over; the record is empty then.
   std::vector<Candidate> take() { return std::move(candidates_); }
   /// Seconds of the fastest, 0 before there is one.
   double best() const { return best_; }

@@ -14,6 +14,7 @@ namespace tc::autotuner {
 /// Throws OptionsError for settings that mean nothing.
 void check(const TuneSettings& settings);
 
+/// What workers are told of a def, its arguments and the limits of a tuning.
 Problem problem_of(const engine::Function& function, const std::vector<engine::Argument>& arguments,
                    const TuneSettings& settings);
 

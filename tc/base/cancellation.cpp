@@ -1,5 +1,7 @@
 #include "tc/base/cancellation.h"
 
+#include <atomic>
+#include <chrono>
 #include <string>
 
 #include "tc/base/error.h"

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <iosfwd>
 #include <optional>
-#include <string>
 #include <string_view>
 
 namespace tc {

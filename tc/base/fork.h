@@ -18,6 +18,7 @@ class ForkMutex {
   ForkMutex(const ForkMutex&) = delete;
   ForkMutex& operator=(const ForkMutex&) = delete;
 
+  /// As of std::mutex.
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }
 

@@ -5,13 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <ostream>
 #include <thread>
 #include <vector>
 
-#include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/base/target_text.h"
 

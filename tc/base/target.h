@@ -53,6 +53,7 @@ struct Target {
   bool matrix_tiles = false;         ///< AMX_TILE, AMX_BF16 and AMX_INT8, in texts "amx"; with avx512
   GridLimits grid;                   ///< Cuda; the fields above but `widest_vector` are those of no machine then
 
+  /// Is it a grid of threads on a GPU of NVIDIA?
   bool is_cuda() const { return kind == Kind::Cuda; }
   /// Width of a vector: of a register (16, 32 or 64), of the widest access (Cuda: 16), or less.
   int vector_bytes() const;
@@ -82,6 +83,7 @@ struct Target {
   static Target parse(std::string_view text);
 };
 
+/// The target as text that Target::parse() takes back.
 std::string to_string(const Target& target);
 std::ostream& operator<<(std::ostream& out, const Target& target);
 

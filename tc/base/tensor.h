@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <iosfwd>
-#include <string>
 #include <vector>
 
 #include "tc/base/dtype.h"
@@ -15,6 +14,7 @@ struct TensorSpec {
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> strides;  ///< same length as shape
 
+  /// Number of dimensions, and of elements.
   int rank() const { return static_cast<int>(shape.size()); }
   std::int64_t element_count() const;
   bool operator==(const TensorSpec&) const = default;

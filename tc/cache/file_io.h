@@ -118,6 +118,7 @@ bool rename_file(const Folder& folder, const std::string& from, const std::strin
 /// Is it gone from \p folder by this?
 bool remove_file(const Folder& folder, const std::string& name);
 
+/// The time by the clock of the system.
 std::int64_t seconds_since_1970();
 
 }  // namespace tc::cache

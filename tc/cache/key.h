@@ -32,6 +32,7 @@ struct Key {
 class Encoder {
  public:
   explicit Encoder(std::string_view kind) { put(kind); }
+  /// Appends a field with its length, so that no two lists of fields have the same bytes.
   Encoder& put(std::string_view text);
   Encoder& put(std::int64_t number);
   Encoder& put(const std::vector<std::int64_t>& numbers);

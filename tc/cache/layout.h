@@ -34,6 +34,7 @@ struct Place {
   std::string below;  ///< its folder in that of the part: "ab/cd" or "ab"
   std::string name;
 
+  /// Where it lies, relative to the root of the cache.
   std::string folder() const;
   std::string path() const { return folder() + "/" + name; }
 };

@@ -8,7 +8,6 @@
 #include <map>
 #include <mutex>
 
-#include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/cache/file_io.h"
 

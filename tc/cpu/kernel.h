@@ -20,6 +20,7 @@ struct ObjectCode {
   std::vector<std::string> buffers;  ///< names of the pointers the function takes, in order
   std::string bytes;                 ///< the object file
 
+  /// Bytes that deserialise() takes back.
   std::string serialise() const;
   /// Throws ArgumentError for bytes that are not what serialise() wrote, whole.
   static ObjectCode deserialise(const std::string& bytes);

@@ -8,7 +8,6 @@
 #include <limits>
 #include <map>
 #include <set>
-#include <sstream>
 #include <vector>
 
 #include "tc/base/str.h"

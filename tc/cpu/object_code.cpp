@@ -1,7 +1,6 @@
 #include <cstring>
 
 #include "tc/base/error.h"
-#include "tc/base/str.h"
 #include "tc/cpu/kernel.h"
 
 namespace tc::cpu {

@@ -26,6 +26,7 @@ struct KernelStats {
   int main_loop_instructions = 0;  ///< the longest loop that contains no other; 0 without loops
   Counts main_loop;                ///< its opcodes
 
+  /// How often \p opcode occurs in the kernel.
   int count(const std::string& opcode) const;
   /// The share of \p opcode in the main loop, from 0 to 1.
   double main_loop_share(const std::string& opcode) const;

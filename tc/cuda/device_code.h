@@ -23,7 +23,9 @@ struct DeviceCode {
   std::string log;  ///< of the compiler
   std::vector<Kernel> kernels;
 
+  /// Are there no kernels?
   bool empty() const { return kernels.empty(); }
+  /// Bytes that deserialise() takes back.
   std::string serialise() const;
   /// Throws ArgumentError for bytes that are not what serialise() wrote, whole.
   static DeviceCode deserialise(const std::string& bytes);

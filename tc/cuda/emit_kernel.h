@@ -19,6 +19,7 @@ struct KernelShape {
   int blocks_per_processor = 0;  ///< that registers should allow; 0: no wish
   bool cooperative = false;      ///< all blocks run at once, so that they can wait for each other
 
+  /// Number of blocks of the grid, and of threads of a block.
   std::int64_t blocks() const { return grid[0] * grid[1] * grid[2]; }
   std::int64_t threads() const { return block[0] * block[1] * block[2]; }
 };

@@ -40,6 +40,7 @@ class KernelPrinter {
   void bind(const std::string& name, std::int64_t low, std::int64_t high);
   void statement(const Halide::Internal::Stmt& stmt);
 
+  /// Hands over what was printed.
   std::string take_text() { return std::move(text_); }
   std::int64_t shared_bytes() const { return shared_bytes_; }
   /// The buffers of which several elements are moved at once.

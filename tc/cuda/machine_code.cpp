@@ -3,7 +3,6 @@
 #include <cstring>
 #include <iomanip>
 #include <map>
-#include <sstream>
 
 #include "tc/base/str.h"
 

@@ -15,6 +15,7 @@ struct Instruction {
   std::uint64_t low = 0, high = 0;
 };
 
+/// The instructions of a kernel's section of a cubin, in order.
 std::vector<Instruction> decode(std::string_view code);
 
 /// "FFMA"; "0x1ab" for an opcode that is not in the table; "LDS.RZ" for a load from shared memory whose value goes

@@ -24,6 +24,7 @@ class Names {
   /// An identifier like \p wish for something without a name, taken until the innermost scope ends.
   std::string fresh(const std::string& wish);
 
+  /// Names given between the two are free again behind.
   void open_scope() { scopes_.emplace_back(); }
   void close_scope();
 

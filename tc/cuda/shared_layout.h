@@ -17,6 +17,7 @@ struct SharedLayout {
   Swizzle swizzle;
 
   bool operator==(const SharedLayout&) const = default;
+  /// Room it takes, in elements, pads included.
   std::int64_t elements() const;
 };
 
@@ -24,6 +25,7 @@ struct SharedLayout {
 /// after; \p fewest without bank conflicts.
 struct BankCount {
   std::int64_t rounds = 0, fewest = 0;
+  /// Rounds beyond those that the words need.
   std::int64_t conflicts() const { return rounds - fewest; }
 };
 BankCount count_bank_conflicts(const std::vector<WarpAccess>& accesses, const SharedLayout& before,

@@ -7,7 +7,6 @@
 #include <iomanip>
 #include <limits>
 #include <map>
-#include <sstream>
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"

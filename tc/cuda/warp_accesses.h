@@ -25,6 +25,7 @@ struct WarpAccess {
   std::int64_t times = 1;            ///< executions that it stands for
   std::vector<std::int64_t> places;  ///< the first element of each thread that takes part, in their order
 
+  /// Bytes that one thread moves.
   int bytes() const { return elements * element_bytes; }
 };
 

@@ -1,7 +1,9 @@
 #include "tc/engine/engine.h"
 
 #include <algorithm>
+#include <mutex>
 
+#include "tc/base/dlpack.h"
 #include "tc/base/str.h"
 #include "tc/cuda/device.h"
 #include "tc/engine/compile/compile_graph.h"

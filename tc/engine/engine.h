@@ -3,14 +3,12 @@
 #include <cstddef>
 #include <future>
 #include <memory>
-#include <mutex>
 #include <shared_mutex>
-#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "tc/base/dlpack.h"
+#include "tc/base/dlpack.h"  // IWYU pragma: export
 #include "tc/base/fork.h"
 #include "tc/engine/compile/compile.h"
 

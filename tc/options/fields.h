@@ -15,6 +15,7 @@ struct Field {
   const google::protobuf::FieldDescriptor* part = nullptr;  ///< of the message: generic, cpu
   const google::protobuf::FieldDescriptor* field = nullptr;
 
+  /// As users write it.
   const std::string& name() const { return field->name(); }
 };
 

@@ -42,6 +42,7 @@ class MappingOptions {
   /// kept for to_bytes() and changes nothing else.
   static MappingOptions from_bytes(std::string_view bytes);
 
+  /// These options with one field set, checked: OptionsError for a value out of its range.
   MappingOptions with_fusion(FusionStrategy fusion) const;
   MappingOptions with_allow_skewing(bool allow = true) const;
   MappingOptions with_positive_orthant(bool positive = true) const;
@@ -91,6 +92,7 @@ class MappingOptions {
   const polyhedral::MappingOptions& values() const;
 
   bool operator==(const MappingOptions& other) const;
+  /// Equal for equal options.
   std::size_t hash() const;
 
  private:

@@ -21,6 +21,7 @@ std::string write(const proto::MappingOptions& message);
 /// that are no options, that need a newer library, or that hold what a field may not be.
 proto::MappingOptions read(std::string_view bytes);
 
+/// The options as the passes take them.
 polyhedral::MappingOptions to_plain(const proto::MappingOptions& message);
 
 }  // namespace tc::options

@@ -7,7 +7,6 @@
 #include "tc/base/contains.h"
 #include "tc/base/count_product.h"
 #include "tc/polyhedral/core/cluster_view.h"
-#include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/map_cpu/pack.h"
 #include "tc/strategy/choose_mapping.h"
 #include "tc/strategy/choose_packs.h"

@@ -2,7 +2,6 @@
 
 #include "tc/base/target.h"
 #include "tc/polyhedral/core/options.h"
-#include "tc/polyhedral/core/scop.h"
 #include "tc/polyhedral/map_grid/grid_mapping.h"
 #include "tc/polyhedral/schedule/gather_coincident.h"
 

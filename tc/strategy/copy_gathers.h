@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <string>
 
-#include "tc/base/target.h"
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/options.h"
 #include "tc/polyhedral/map_grid/grid_mapping.h"

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "tc/base/contains.h"
-#include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/map_cpu/pack.h"
 #include "tc/strategy/choose_packs.h"
 #include "tc/strategy/parallel_work.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tc/autotuner/worker/worker.h"
+#include "tc/autotuner/worker/jobs.h"
 
 namespace tc::autotuner {
 

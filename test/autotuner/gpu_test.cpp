@@ -78,8 +78,9 @@ TEST_F(Gpu, ThatFaultsCostsItsCandidatesOnly) {
   EXPECT_GE(result.speedup(), 1);
   int faulted = 0;
   for (const auto& candidate : result.candidates) {
-    if (candidate.device == 1 && candidate.status != Status::Same)
+    if (candidate.device == 1 && candidate.status != Status::Same) {
       EXPECT_EQ(candidate.status, Status::Crashed) << candidate.note;
+    }
     faulted += candidate.status == Status::Crashed && candidate.note.find("ILLEGAL_ADDRESS") != std::string::npos;
   }
   EXPECT_GT(faulted, 0);

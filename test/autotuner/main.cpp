@@ -4,7 +4,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <string>
 
 #include "chaos.h"
 #include "tc/autotuner/worker/worker.h"

@@ -13,7 +13,7 @@
 #include "tc/autotuner/tuner.h"
 #include "tc/cache/cache.h"
 #include "tc/engine/define/function.h"
-#include "test/support/own_state.h"
+#include "test/support/own_state.h"  // IWYU pragma: keep
 
 namespace tc::autotuner {
 

@@ -6,12 +6,15 @@ namespace tc {
 namespace {
 
 std::vector<Stage<int>> counting_stages() {
-  Stage<int> add{"add", [](int& x) { x += 1; }, [](const int& x) { return std::to_string(x); },
+  Stage<int> add{"add",
+                 {},
+                 [](int& x) { x += 1; },
+                 [](const int& x) { return std::to_string(x); },
                  [](int& x, const std::string& text) { x = std::stoi(text); },
                  [](const int& x) {
                    if (x < 0) throw InternalError("negative");
                  }};
-  Stage<int> twice{"twice", [](int& x) { x *= 2; }};
+  Stage<int> twice{"twice", {}, [](int& x) { x *= 2; }};
   return {add, twice};
 }
 

@@ -13,8 +13,8 @@
 #include "tc/base/str.h"
 #include "tc/cache/cache.h"
 #include "tc/cache/layout.h"
-#include "tc/cache/maintain.h"
-#include "test/support/own_state.h"
+#include "tc/cache/maintain.h"       // IWYU pragma: export
+#include "test/support/own_state.h"  // IWYU pragma: keep
 
 namespace tc::cache {
 

@@ -1,5 +1,4 @@
 #include "tc/cache/frame.h"
-
 #include "test/cache/cache_fixture.h"
 
 namespace tc::cache {

@@ -8,7 +8,6 @@
 
 #include "tc/base/error.h"
 #include "tc/base/plain_text.h"
-#include "tc/cache/build_id.h"
 #include "tc/cache/secret.h"
 #include "test/cache/cache_fixture.h"
 

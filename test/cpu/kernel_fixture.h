@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "test/support/isl_fixture.h"
-#include "test/support/kernel_runner.h"
+#include "test/support/kernel_runner.h"  // IWYU pragma: export
 
 namespace tc::cpu {
 

@@ -1,5 +1,3 @@
-#include "tc/cpu/lane_functions.h"
-
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -1,5 +1,3 @@
-#include "tc/halide_bridge/math/vector_math.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>

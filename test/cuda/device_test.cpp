@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "tc/base/error.h"
-#include "tc/base/str.h"
 #include "tc/cuda/retired_modules.h"
 #include "test/cuda/fake_driver.h"
 

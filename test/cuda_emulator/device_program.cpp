@@ -7,7 +7,6 @@
 #include <memory>
 #include <set>
 
-#include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/engine/compile/pipeline.h"
 #include "tc/halide_bridge/lower/program.h"

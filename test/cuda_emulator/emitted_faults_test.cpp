@@ -4,9 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <regex>
-#include <set>
 
-#include "tc/base/str.h"
 #include "test/cuda_emulator/device_program.h"
 #include "test/support/program_file.h"
 

@@ -8,8 +8,8 @@
 #include <numeric>
 #include <set>
 
-#include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "test/cuda_emulator/fiber.h"
 #include "test/cuda_emulator/hooks.h"
 
 namespace tc::emulator {

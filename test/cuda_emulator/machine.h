@@ -11,7 +11,6 @@
 
 #include "test/cuda_emulator/access_counts.h"
 #include "test/cuda_emulator/emulator.h"
-#include "test/cuda_emulator/fiber.h"
 #include "test/cuda_emulator/happens_before.h"
 #include "test/cuda_emulator/module.h"
 #include "test/cuda_emulator/regions.h"

@@ -1,8 +1,7 @@
 #include "test/cuda_emulator/prelude_cases.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <functional>
 
 #include "tc/base/dtype.h"
 #include "tc/base/str.h"

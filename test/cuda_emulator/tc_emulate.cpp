@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
-#include <numeric>
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"

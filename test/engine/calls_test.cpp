@@ -6,7 +6,6 @@
 #include "tc/base/str.h"
 #include "tc/engine/compile/compile_graph.h"
 #include "tc/graph/bind.h"
-#include "tc/lang/syntax/print.h"
 #include "test/engine/engine_fixture.h"
 #include "test/support/random_calls.h"
 
@@ -127,8 +126,9 @@ TEST(Calls, RandomTextsMeanWhatTheirDefsMean) {
     if (!by_nodes.empty())
       EXPECT_EQ(by_nodes, want) << "node by node, seed " << seed << "\n" << program.text() << text_of(arguments);
     const How compiled[] = {How::Compiled, How::CompiledNodes, How::CompiledParts};
-    if (const auto how = static_cast<int>(seed % 40); how < 3)
+    if (const auto how = static_cast<int>(seed % 40); how < 3) {
       EXPECT_EQ(found(program, arguments, compiled[how]), want) << "compiled, seed " << seed << "\n" << program.text();
+    }
   }
   EXPECT_GE(graphs * 10, count * 9) << "few of the texts are graphs";
   EXPECT_GE(fitting * 3, count) << "few of the texts can be called";

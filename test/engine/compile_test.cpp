@@ -69,7 +69,9 @@ TEST(Compile, ExtentsAroundPowersOfTwo) {
       EXPECT_NO_THROW(compile(function, inputs, {}, checked()));
       auto on_gpu = checked();
       on_gpu.target = Target::parse("cuda:sm_80");
-      if (extent > INT32_MAX) EXPECT_NO_THROW(compile(function, inputs, {}, on_gpu));
+      if (extent > INT32_MAX) {
+        EXPECT_NO_THROW(compile(function, inputs, {}, on_gpu));
+      }
     }
 }
 

@@ -1,9 +1,7 @@
 #include "tc/engine/compile/grid_kernels.h"
+#include "test/engine/engine_fixture.h"
 
 #include <gtest/gtest.h>
-
-#include "tc/polyhedral/map_grid/map_to_grid.h"
-#include "test/engine/engine_fixture.h"
 
 namespace tc::engine {
 namespace {

@@ -13,10 +13,8 @@
 #include <random>
 
 #include "tc/base/error.h"
-#include "tc/base/str.h"
 #include "tc/cache/entry.h"
 #include "tc/engine/engine.h"
-#include "tc/engine/persistent.h"
 #include "test/support/oracle.h"
 #include "test/support/random_program.h"
 

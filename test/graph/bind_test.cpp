@@ -1,7 +1,6 @@
-#include "tc/graph/bind.h"
-
 #include <gtest/gtest.h>
 
+#include "tc/base/contains.h"
 #include "tc/graph/drop_copies.h"
 #include "test/graph/graph_fixture.h"
 

@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "tc/base/contains.h"
 #include "tc/engine/define/function.h"
 #include "tc/graph/bind.h"
 

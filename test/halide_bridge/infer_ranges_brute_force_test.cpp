@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <optional>
-#include <random>
 #include <set>
 
 #include "tc/base/error.h"

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "tc/base/error.h"
-#include "tc/base/str.h"
 #include "tc/lang/check/check.h"
 #include "tc/lang/syntax/parse.h"
 #include "tc/lang/syntax/print.h"

@@ -1,5 +1,3 @@
-#include "tc/lang/interpret/interpret.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>

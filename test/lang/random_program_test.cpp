@@ -6,7 +6,6 @@
 
 #include "tc/base/error.h"
 #include "tc/lang/check/check.h"
-#include "tc/lang/check/inline.h"
 #include "tc/lang/syntax/parse.h"
 #include "tc/lang/syntax/print.h"
 

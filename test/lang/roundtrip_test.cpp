@@ -9,7 +9,6 @@
 
 #include "tc/base/str.h"
 #include "tc/lang/check/check.h"
-#include "tc/lang/syntax/builtins.h"
 #include "tc/lang/syntax/lexer.h"
 #include "tc/lang/syntax/parse.h"
 #include "tc/lang/syntax/print.h"

@@ -1,5 +1,6 @@
 #include "tc/polyhedral/map_grid/map_to_grid.h"
 
+#include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/generate/generate.h"
 #include "tc/polyhedral/laws/verify.h"
 #include "tc/polyhedral/map_grid/barriers.h"

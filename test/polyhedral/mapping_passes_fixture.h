@@ -1,6 +1,5 @@
 #pragma once
 
-#include "tc/polyhedral/core/instances.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/schedule_builder.h"
 #include "test/support/scop_builder.h"

@@ -1,7 +1,6 @@
 #include "tc/polyhedral/map_grid/phases.h"
 
 #include "tc/polyhedral/laws/verify.h"
-#include "tc/polyhedral/map_grid/thread_map.h"
 #include "test/polyhedral/mapping_passes_fixture.h"
 #include "test/support/rejects.h"
 

@@ -1,5 +1,6 @@
 #include "tc/polyhedral/map_grid/pipeline_copies.h"
 
+#include "tc/polyhedral/core/cluster_view.h"
 #include "test/polyhedral/block_passes_fixture.h"
 
 namespace tc::polyhedral {

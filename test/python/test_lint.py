@@ -41,6 +41,11 @@ def test_long_texts_are_not_long_functions(lint, sources):
     assert not list(lint[0].long_functions(sources({"tc/a.cpp": text})))
 
 
+def test_rows_of_tables_are_not_counted(lint, sources):
+    text = "void f() {\n  Row rows[] = {\n" + "      {1, 2},\n" * 80 + "  };\n}\n"
+    assert not list(lint[0].long_functions(sources({"tc/a.cpp": text})))
+
+
 def test_braces_in_strings_and_comments_count_not(lint, sources):
     text = 'void f() {\n  g("{{{", \'{\');  // {\n}\n' + "\n" * 80 + "void h() {}\n"
     found = sources({"tc/a.cpp": text})["tc/a.cpp"].definitions()
@@ -77,6 +82,13 @@ class Thing {
 def test_functions_without_contract(lint, sources):
     assert lines_of(lint[0].functions_without_contract(sources({"tc/a.h": HEADER}))) == [8, 16]
     assert not list(lint[0].functions_without_contract(sources({"tc/a.cpp": HEADER})))
+
+
+def test_the_comment_of_a_type_speaks_of_the_function_below_it(lint, sources):
+    text = "{}struct Sum {{\n  int low = 0;\n\n  int high = 0;\n}};\n{}Sum sum_of(int x);\n"
+    found = [len(list(lint[0].functions_without_contract(sources({"tc/a.h": text.format(*parts)}))))
+             for parts in (("/// Of x.\n", ""), ("", ""), ("/// Of x.\n", "\n"))]
+    assert found == [0, 1, 1]
 
 
 def test_one_in_twenty_functions_needs_no_contract(lint, sources):

@@ -1,5 +1,3 @@
-#include "tc/strategy/matrix_tile.h"
-
 #include <gtest/gtest.h>
 
 #include "tc/polyhedral/schedule/schedule.h"

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <set>
 
-#include "tc/base/str.h"
 #include "test/support/random_program.h"
 #include "test/support/random_value.h"
 

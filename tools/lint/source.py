@@ -156,7 +156,8 @@ def _first(code, start):
 
 
 def _documented(source, line):
-    """Does a comment stand before \\p line, before a group of lines that it is part of, or behind it?"""
+    """Does a comment stand before line, before the group of lines it is part of, or behind it? A type that is closed on
+    the line above belongs to the group: its comment speaks of the function that makes it."""
     text = source.text.split("\n")
     if "//" in text[line - 1]:
         return True
@@ -167,8 +168,17 @@ def _documented(source, line):
             return True
         if stripped.endswith("{") or stripped in ("public:", "private:", "protected:"):
             return False
-        above -= 1
+        above = _head_of_type(text, above) - 1 if stripped == "};" else above - 1
     return False
+
+
+def _head_of_type(text, closing):
+    """The line on which the type begins that ends on line closing."""
+    margin = re.match(r"\s*", text[closing]).group(0)
+    for line in range(closing - 1, -1, -1):
+        if re.match(margin + r"(struct|class|enum|union)\b", text[line]):
+            return line
+    return closing
 
 
 def _closing(code, opening):

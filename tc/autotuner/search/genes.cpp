@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tc/base/str.h"
+#include "tc/engine/compile/compile.h"
 
 namespace tc::autotuner {
 namespace {

@@ -4,7 +4,8 @@
 #include <vector>
 
 #include "tc/base/target.h"
-#include "tc/engine/compile/compile.h"
+#include "tc/engine/define/function.h"
+#include "tc/engine/run/executable.h"
 
 namespace tc::autotuner {
 

@@ -27,6 +27,7 @@ class Search {
   /// What became of them; also of options that were not asked for.
   virtual void tell(const std::vector<Trial>& trials) = 0;
 
+  /// What restore() takes to go on from here, in another process too.
   virtual std::string state() const = 0;
   /// Throws ArgumentError for a text that is no state of such a search.
   virtual void restore(const std::string& state) = 0;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "tc/autotuner/worker/element.h"
 #include "tc/base/str.h"

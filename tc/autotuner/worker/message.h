@@ -12,6 +12,7 @@ namespace tc::autotuner {
 /// length.
 using Message = std::vector<std::string>;
 
+/// The bytes of \p message, for a socket; decode() takes them back.
 std::string encode(const Message& message);
 /// The inverse; nothing for bytes that encode() did not write.
 std::optional<Message> decode(std::string_view bytes);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,6 +16,7 @@ struct Problem {
   std::string target;
   int threads = 1;
 
+  /// The problem as a worker is sent it.
   Message message() const;
   /// The inverse. Throws ArgumentError for another message.
   static Problem parse(const Message& message);
@@ -32,6 +32,7 @@ struct Layout {
   std::vector<Part> parts;
   std::size_t bytes = 0;
 };
+/// Where each of \p arguments lies in memory that processes share, and how many bytes that takes.
 Layout layout_of(const std::vector<engine::Argument>& arguments);
 
 /// Memory without a name, shared with the processes that inherit its file. Throws ResourceError.

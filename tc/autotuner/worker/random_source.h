@@ -17,6 +17,7 @@ class RandomSource {
   /// In [0, 1).
   double unit() { return static_cast<double>(engine_() >> 11) * 0x1p-53; }
 
+  /// What restore() takes to draw the same numbers from here on.
   std::string state() const;
   /// The inverse; false, and nothing changes, for another text.
   bool restore(const std::string& state);

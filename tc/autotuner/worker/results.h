@@ -42,6 +42,7 @@ struct Candidate {
   double predicted = 0;  ///< seconds of a run by the analytic model; 0: not predicted
   int device = no_gpu;   ///< the GPU that measured it
 
+  /// Did it compile, run, and compute what it should?
   bool usable() const { return status == Status::Ok || status == Status::Same; }
 };
 
@@ -81,6 +82,7 @@ struct TuneResult {
   /// goes before the cache's own are in their way, or the cache did not take them.
   options::MappingOptions used;
 
+  /// Time of the standard options over that of the best ones; 1 without a measurement.
   double speedup() const { return best.seconds > 0 ? standard.seconds / best.seconds : 1; }
 };
 

@@ -10,7 +10,6 @@
 
 #include <cerrno>
 #include <chrono>
-#include <cmath>
 #include <cstring>
 
 #include "tc/autotuner/worker/results.h"

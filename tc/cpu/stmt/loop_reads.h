@@ -22,6 +22,7 @@ struct Read {
 /// its start.
 std::vector<Read> reads_of(const Halide::Internal::Stmt& body);
 
+/// Is there a loop in \p body?
 bool has_loops(const Halide::Internal::Stmt& body);
 
 /// By how many elements \p start moves from one iteration of \p loop to the next; nothing if that varies.

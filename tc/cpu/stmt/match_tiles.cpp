@@ -1,6 +1,5 @@
 #include "tc/cpu/stmt/match_tiles.h"
 
-#include <map>
 #include <vector>
 
 namespace tc::cpu {

@@ -2,8 +2,6 @@
 
 #include <sys/types.h>
 
-#include <functional>
-
 namespace tc::engine {
 
 /// The threads that go on with work nobody waits for any more.

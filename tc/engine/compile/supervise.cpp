@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <memory>
 
 #include <chrono>
 #include <condition_variable>

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <memory>
 
 #include "tc/base/cancellation.h"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iomanip>
 #include <map>
-#include <sstream>
 
 #include "tc/base/str.h"
 #include "tc/engine/compile/graph_plan.h"

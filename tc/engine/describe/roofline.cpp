@@ -5,13 +5,10 @@
 #include <cstdint>
 #include <cstring>
 #include <iomanip>
-#include <memory>
-#include <sstream>
 #include <vector>
 
 #include "tc/base/str.h"
 #include "tc/cpu/thread_pool.h"
-#include "tc/engine/run/overlap.h"
 
 namespace tc::engine {
 namespace {

@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "tc/base/error.h"
-#include "tc/base/str.h"
 #include "tc/engine/run/executable.h"
 
 /// The bytes of an Image: a magic word with the version, a checksum and the fields in order; numbers are 64-bit little

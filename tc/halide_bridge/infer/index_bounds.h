@@ -22,6 +22,7 @@ void check_moderate(const Halide::Expr& expr);
 class SizeFacts {
  public:
   explicit SizeFacts(const std::vector<std::string>& sizes);
+  /// \p expr, simplified by Halide with what is known of the sizes.
   Halide::Expr simplify(const Halide::Expr& expr) const;
   /// Is the condition over sizes true for all sizes, as far as the simplifier sees?
   bool proves(const Halide::Expr& condition) const;

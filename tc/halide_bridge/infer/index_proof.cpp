@@ -6,6 +6,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/halide_bridge/infer/convert_expr.h"
 #include "tc/polyhedral/core/isl.h"
 
 namespace tc::halide_bridge {

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "tc/base/cancellation.h"
-#include "tc/halide_bridge/infer/convert_expr.h"
 
 namespace tc::halide_bridge {
 

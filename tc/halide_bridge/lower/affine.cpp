@@ -1,5 +1,7 @@
 #include "tc/halide_bridge/lower/affine.h"
 
+#include "tc/polyhedral/core/isl.h"
+
 #include <algorithm>
 
 namespace tc::halide_bridge {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "tc/base/str.h"
-#include "tc/halide_bridge/lower/builtin_calls.h"
 #include "tc/lang/syntax/print.h"
 
 namespace tc::halide_bridge {

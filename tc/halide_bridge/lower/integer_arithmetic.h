@@ -8,6 +8,7 @@ namespace tc::halide_bridge {
 struct Bounds {
   __int128 low = 0, high = 0;
 
+  /// Is \p other within these bounds?
   bool contains(const Bounds& other) const { return low <= other.low && other.high <= high; }
 };
 

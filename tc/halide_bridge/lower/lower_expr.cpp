@@ -5,7 +5,6 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/halide_bridge/lower/builtin_calls.h"
-#include "tc/lang/syntax/builtins.h"
 #include "tc/lang/syntax/print.h"
 
 namespace tc::halide_bridge {

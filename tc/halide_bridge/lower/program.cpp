@@ -1,7 +1,5 @@
 #include "tc/halide_bridge/lower/program.h"
 
-#include <sstream>
-
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 

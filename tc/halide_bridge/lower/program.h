@@ -2,7 +2,6 @@
 
 #include <Halide.h>
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,6 +59,7 @@ struct Program {
   std::vector<ProgramTensor> tensors;
   std::vector<Launch> launches;
 
+  /// The tensor \p name, which there is.
   const ProgramTensor& tensor(const std::string& name) const;
 };
 

@@ -15,6 +15,7 @@ struct Scaled {
 Scaled scaled_exponential(const Vec& x);
 Scaled scaled_exponential(const Vec& x, const Vec& low);
 
+/// Lane by lane, within a few units in the last place (docs/language.md); arguments beyond a domain give NaN.
 Vec exp(const Vec& x);
 Vec exp2(const Vec& x);
 Vec exp10(const Vec& x);
@@ -24,11 +25,13 @@ Vec sigmoid(const Vec& x);
 Vec silu(const Vec& x);
 Vec tanh(const Vec& x);
 
+/// As above.
 Vec log(const Vec& x);
 Vec log2(const Vec& x);
 Vec log10(const Vec& x);
 Vec softplus(const Vec& x);
 
+/// As above.
 Vec erf(const Vec& x);
 Vec gelu(const Vec& x);
 

@@ -23,6 +23,7 @@ enum class Polynomial {
   Erfcx,      ///< (t + 4) exp(t^2) erfc(t) of u = (t - 4)/(t + 4), t >= 1/2
 };
 
+/// The coefficients of \p polynomial that reach \p accuracy, from the highest power down.
 const std::vector<double>& coefficients(Polynomial polynomial, Accuracy accuracy);
 
 }  // namespace tc::halide_bridge::line

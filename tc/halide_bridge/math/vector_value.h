@@ -20,6 +20,7 @@ class Vec {
   Vec(Steps& steps, const Halide::Expr& value);
 
   const Halide::Expr& expr() const { return expr_; }
+  /// The type of its elements and how many there are.
   int lanes() const { return expr_.type().lanes(); }
   bool is_double() const { return expr_.type().bits() == 64; }
 
@@ -81,6 +82,7 @@ inline Vec operator/(double a, const Vec& b) { return b.number(a) / b; }
 inline Vec operator<(const Vec& a, double b) { return a < a.number(b); }
 inline Vec operator>(const Vec& a, double b) { return a > a.number(b); }
 inline Vec operator==(const Vec& a, double b) { return a == a.number(b); }
+/// Lane by lane, \p a where \p condition holds, else \p b.
 inline Vec select(const Vec& condition, const Vec& a, double b) { return select(condition, a, a.number(b)); }
 inline Vec select(const Vec& condition, double a, const Vec& b) { return select(condition, b.number(a), b); }
 
@@ -98,6 +100,7 @@ Vec flip_sign(const Vec& x, const Vec& sign_bits, int places);
 Vec polynomial(const std::vector<double>& c, const Vec& x);
 
 Vec operator-(const Vec& x);
+/// Without its sign, -0 and NaN too.
 Vec magnitude(const Vec& x);
 /// \p x with the sign of \p sign.
 Vec copysign(const Vec& x, const Vec& sign);

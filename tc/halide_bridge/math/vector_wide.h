@@ -14,6 +14,7 @@ struct Reduced {
 Reduced reduce(const Vec& x, Accuracy accuracy);
 Vec polynomial(Polynomial which, const Vec& x, Accuracy accuracy);
 
+/// Lane by lane, to \p accuracy; arguments beyond a domain give NaN.
 Vec exp(const Vec& x, Accuracy accuracy);
 Vec exp2(const Vec& x, Accuracy accuracy);
 Vec exp10(const Vec& x, Accuracy accuracy);
@@ -25,6 +26,7 @@ Vec sigmoid(const Vec& x, Accuracy accuracy);
 Vec silu(const Vec& x, Accuracy accuracy);
 Vec softplus(const Vec& x, Accuracy accuracy);
 
+/// As above.
 Vec log(const Vec& x, Accuracy accuracy);
 Vec log2(const Vec& x, Accuracy accuracy);
 Vec log10(const Vec& x, Accuracy accuracy);
@@ -36,6 +38,7 @@ Vec pow(const Vec& x, const Vec& y, Accuracy accuracy);
 Vec cbrt(const Vec& x, Accuracy accuracy);
 Vec rcbrt(const Vec& x, Accuracy accuracy);
 
+/// As above; angles in radians, those of sinpi and cospi in half turns.
 Vec sin(const Vec& x, Accuracy accuracy);
 Vec cos(const Vec& x, Accuracy accuracy);
 Vec tan(const Vec& x, Accuracy accuracy);
@@ -46,6 +49,7 @@ Vec acos(const Vec& x, Accuracy accuracy);
 Vec atan(const Vec& x, Accuracy accuracy);
 Vec atan2(const Vec& y, const Vec& x, Accuracy accuracy);
 
+/// As above.
 Vec erf(const Vec& x, Accuracy accuracy);
 Vec erfc(const Vec& x, Accuracy accuracy);
 Vec erfcx(const Vec& x, Accuracy accuracy);

@@ -1,5 +1,3 @@
-#include <vector>
-
 #include "tc/halide_bridge/math/vector_wide.h"
 
 namespace tc::halide_bridge::line::wide {

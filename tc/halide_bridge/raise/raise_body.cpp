@@ -3,8 +3,8 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/halide_bridge/math/float_ops.h"
+#include "tc/halide_bridge/raise/raise_expr.h"
 #include "tc/halide_bridge/raise/raise_value.h"
-#include "tc/halide_bridge/stmt/convert.h"
 #include "tc/halide_bridge/stmt/value_name.h"
 
 namespace tc::halide_bridge {

@@ -5,7 +5,6 @@
 #include <set>
 #include <string>
 #include <unordered_map>
-#include <vector>
 
 namespace tc::halide_bridge {
 
@@ -15,6 +14,7 @@ using Symbols = std::set<std::uint64_t>;
 /// Elements of buffers that hold symbols. What nothing has written holds a symbol of its own.
 class SymbolicMemory {
  public:
+  /// The symbol that stands at \p address of \p buffer.
   std::uint64_t read(const std::string& buffer, std::int64_t address) const;
   /// Leaves the symbol that stands for \p from.
   void write(const std::string& buffer, std::int64_t address, const Symbols& from);

@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "tc/base/error.h"
-#include "tc/base/str.h"
-
 namespace tc::halide_bridge {
 namespace {
 

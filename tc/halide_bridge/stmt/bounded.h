@@ -14,10 +14,12 @@ struct Bounded {
   std::int64_t low = std::numeric_limits<std::int64_t>::min();
   std::int64_t high = std::numeric_limits<std::int64_t>::max();
 
+  /// What the bounds say of the value.
   bool fits_int32() const;
   bool is_constant() const { return low == high; }
 };
 
+/// \p value, and nothing else.
 Bounded exactly(std::int64_t value);
 /// \p expr, Int(32) or Int(64), of which nothing but its type is known.
 Bounded unknown(const Halide::Expr& expr);
@@ -26,6 +28,7 @@ Bounded within(const Halide::Expr& expr, std::int64_t low, std::int64_t high);
 /// The expression in Int(64).
 Halide::Expr as_int64(const Bounded& value);
 
+/// The operation and the bounds of its result, in int32 where these fit, else in int64.
 Bounded add(const Bounded& a, const Bounded& b);
 Bounded subtract(const Bounded& a, const Bounded& b);
 Bounded multiply(const Bounded& a, const Bounded& b);

@@ -1,6 +1,5 @@
 #include "tc/halide_bridge/stmt/convert.h"
 
-#include "tc/halide_bridge/stmt/bounded.h"
 #include "tc/halide_bridge/stmt/value_name.h"
 
 namespace tc::halide_bridge {

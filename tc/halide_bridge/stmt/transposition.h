@@ -12,6 +12,7 @@ namespace tc::halide_bridge {
 class Steps {
  public:
   Halide::Expr operator()(const Halide::Expr& value);
+  /// \p body with the values that were asked for defined around it.
   Halide::Internal::Stmt around(Halide::Internal::Stmt body) const;
 
  private:

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <map>
-#include <string>
-
 #include "tc/lang/check/check_def.h"
 #include "tc/lang/check/scope.h"
 

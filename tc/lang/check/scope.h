@@ -46,6 +46,7 @@ struct Scope {
   std::set<std::string> iterators;
   std::map<std::string, LetState> lets;
 
+  /// Is \p name a size of the def?
   bool is_size(const std::string& name) const;
   /// The tensors that may be read here.
   std::vector<std::string> readable_tensors() const;

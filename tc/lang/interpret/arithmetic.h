@@ -36,9 +36,11 @@ inline std::int64_t wrap(DType type, std::int64_t value) {
 inline std::int64_t add_bits(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
+/// The difference, modulo 2^64.
 inline std::int64_t sub_bits(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
 }
+/// The product, modulo 2^64.
 inline std::int64_t mul_bits(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }
@@ -56,9 +58,11 @@ inline std::int64_t floor_mod(std::int64_t a, std::int64_t b) {
   std::int64_t rest = a % b;
   return rest != 0 && ((rest < 0) != (b < 0)) ? rest + b : rest;
 }
+/// The quotient of the bits as unsigned numbers; 0 for a divisor of 0.
 inline std::int64_t unsigned_div(std::int64_t a, std::int64_t b) {
   return b == 0 ? 0 : static_cast<std::int64_t>(static_cast<std::uint64_t>(a) / static_cast<std::uint64_t>(b));
 }
+/// The rest of that quotient.
 inline std::int64_t unsigned_mod(std::int64_t a, std::int64_t b) {
   return b == 0 ? 0 : static_cast<std::int64_t>(static_cast<std::uint64_t>(a) % static_cast<std::uint64_t>(b));
 }
@@ -73,6 +77,7 @@ inline std::int64_t lowest_integer(DType type) {
   if (!is_signed_integer(type)) return 0;
   return std::numeric_limits<std::int64_t>::min() >> (64 - bit_size(type));
 }
+/// The highest value of an integer type.
 inline std::int64_t highest_integer(DType type) {
   if (type == DType::Bool) return 1;
   if (is_signed_integer(type)) return std::numeric_limits<std::int64_t>::max() >> (64 - bit_size(type));

@@ -1,6 +1,7 @@
 #include "tc/lang/interpret/evaluate.h"
 
 #include <bit>
+#include <vector>
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"

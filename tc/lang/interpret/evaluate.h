@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "tc/base/dtype.h"
 #include "tc/lang/interpret/ranges.h"

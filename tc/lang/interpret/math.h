@@ -17,6 +17,7 @@ struct MathFunction {
   F64 f64;
   F32 f32;
 
+  /// Number of arguments, and the functions as kernels call them.
   int arity() const { return static_cast<int>(f64.index()) + 1; }
   const void* address_f64() const;
   const void* address_f32() const;
@@ -29,6 +30,7 @@ const MathFunction* find_math_function(std::string_view name);
 
 /// Functions that the C library lacks.
 namespace math {
+/// Of x half turns; modified Bessel functions of the first kind.
 double cospi(double x);
 double sinpi(double x);
 double cyl_bessel_i0(double x);

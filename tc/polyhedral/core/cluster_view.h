@@ -11,6 +11,7 @@ namespace tc::polyhedral {
 
 struct Interval {
   std::int64_t min = 0, max = -1;
+  /// Number of integers in it.
   std::int64_t extent() const { return max - min + 1; }
 };
 

@@ -1,6 +1,7 @@
 #include "tc/polyhedral/core/copy_tree.h"
 
 #include "tc/polyhedral/core/cluster_view.h"
+#include "tc/polyhedral/core/isl.h"
 
 namespace tc::polyhedral {
 

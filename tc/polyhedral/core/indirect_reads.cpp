@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "tc/polyhedral/core/cluster_view.h"
-#include "tc/polyhedral/core/instances.h"
 
 namespace tc::polyhedral {
 namespace {

@@ -1,6 +1,7 @@
 #include "tc/polyhedral/core/instances.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "tc/base/str.h"
 

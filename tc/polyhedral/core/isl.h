@@ -9,7 +9,6 @@
 #include <isl/schedule_node.h>
 #include <isl/version.h>
 
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>

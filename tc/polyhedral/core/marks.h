@@ -2,8 +2,6 @@
 
 #include <string>
 
-#include "tc/polyhedral/core/isl_fwd.h"
-
 /// Mark nodes are the protocol between the passes that shape a schedule and the generator. On every path from the root:
 ///
 ///   allocate_<buffer>*  parallel?  allocate_<buffer>*  register?  vector?
@@ -34,6 +32,7 @@ inline const std::string kernel = "kernel";
 inline const std::string thread = "thread";
 inline const std::string allocate_prefix = "allocate_";
 
+/// The mark below which \p buffer exists.
 inline std::string allocate(const std::string& buffer) { return allocate_prefix + buffer; }
 /// The buffer of an allocate mark, "" for another mark.
 inline std::string allocated_buffer(const std::string& mark) {

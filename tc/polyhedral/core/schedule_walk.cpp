@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tc/base/str.h"
+#include "tc/polyhedral/core/isl.h"
 
 namespace tc::polyhedral {
 namespace {

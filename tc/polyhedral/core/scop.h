@@ -94,6 +94,7 @@ struct Scop {
   std::vector<Parameter> parameters = {};  ///< of the schedule: coordinates of blocks and threads
 
   isl::ctx ctx() const { return *context; }
+  /// The statement or tensor of that name, which there is.
   const Statement& statement(const std::string& id) const;
   const Tensor& tensor(const std::string& name) const;
   Statement& statement(const std::string& id);

@@ -2,6 +2,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/polyhedral/core/isl.h"
 
 namespace tc::polyhedral {
 namespace {

@@ -24,6 +24,7 @@
 ///    own tensor; copies follow only subscripts that the program follows, which alone are known to be inside the tensor
 namespace tc::polyhedral {
 
+/// One law each (docs/architecture.md, Stages); they throw InternalError where it is broken.
 void verify_instances(const Scop& scop);
 void verify_dependences(const Scop& scop, const Dependences& dependences);
 void verify_coincidence(const Scop& scop, const Dependences& dependences);

@@ -15,6 +15,7 @@
 ///  - ast order: every validity dependence goes forward in the order of the nodes, where one thread runs them
 namespace tc::polyhedral {
 
+/// One law each, told above; they throw InternalError where it is broken.
 void verify_ast_instances(const Ast& ast, const Scop& scop);
 void verify_ast_accesses(const Ast& ast, const Scop& scop);
 /// Of a scop without parameters.

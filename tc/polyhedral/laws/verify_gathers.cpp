@@ -3,7 +3,6 @@
 #include "tc/base/contains.h"
 #include "tc/base/str.h"
 #include "tc/polyhedral/core/broken_law.h"
-#include "tc/polyhedral/core/indirect_reads.h"
 #include "tc/polyhedral/laws/verify.h"
 
 namespace tc::polyhedral {

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "tc/base/contains.h"
-#include "tc/base/str.h"
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/core/marks.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "tc/base/contains.h"
-#include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/copy_tree.h"

@@ -63,7 +63,8 @@ class ClusterCheck {
     std::int64_t unrolled = 1;
     for (const auto& member : mapping_.members) {
       if (member.block < 0 || member.points < 1) fail("blocks are of 0 or more iterations, tiles of 1 or more");
-      if (mapping_.register_tile) unrolled = std::min(unrolled, most_unrolled) * std::min(member.points, most_unrolled + 1);
+      if (mapping_.register_tile)
+        unrolled = std::min(unrolled, most_unrolled) * std::min(member.points, most_unrolled + 1);
       if (!view_.permutable && members() > 1 && (member.block > 0 || member.points > 1) && !is_coincident())
         fail("the members of its band may not be interchanged, so they are not tiled");
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/marks.h"
 
 namespace tc::polyhedral {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tc/polyhedral/core/cluster_view.h"
+#include "tc/polyhedral/core/scop.h"
 #include "tc/polyhedral/map/cluster_state.h"
 
 namespace tc::polyhedral {

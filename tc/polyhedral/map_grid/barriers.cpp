@@ -6,6 +6,7 @@
 
 #include "tc/base/contains.h"
 #include "tc/base/str.h"
+#include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/marks.h"
 #include "tc/polyhedral/map_grid/thread_map.h"
 

@@ -4,7 +4,7 @@
 
 #include "tc/base/str.h"
 #include "tc/polyhedral/core/broken_law.h"
-#include "tc/polyhedral/core/instances.h"
+#include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/map_grid/thread_map.h"
 
 namespace tc::polyhedral {

@@ -1,8 +1,8 @@
 #include "tc/polyhedral/map_grid/pipeline_copies.h"
 
 #include <algorithm>
+#include <string>
 
-#include "tc/base/contains.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/polyhedral/core/cluster_view.h"

@@ -1,6 +1,8 @@
 #include "tc/polyhedral/map_grid/reduce_in_block.h"
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "tc/base/str.h"
 #include "tc/polyhedral/core/cluster_view.h"

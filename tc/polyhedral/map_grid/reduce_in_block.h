@@ -1,8 +1,5 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "tc/polyhedral/core/scop.h"
 #include "tc/polyhedral/map_grid/grid_cluster_state.h"
 

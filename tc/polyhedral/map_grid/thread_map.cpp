@@ -1,6 +1,7 @@
 #include "tc/polyhedral/map_grid/thread_map.h"
 
 #include "tc/base/str.h"
+#include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/instances.h"
 
 namespace tc::polyhedral {

@@ -2,9 +2,8 @@
 
 #include <array>
 #include <string>
-#include <vector>
 
-#include "tc/polyhedral/core/cluster_view.h"
+#include "tc/polyhedral/core/scop.h"
 
 /// Where the instances of a kernel run: parameters of its schedule name the coordinates of blocks and threads.
 namespace tc::polyhedral {

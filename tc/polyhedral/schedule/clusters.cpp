@@ -4,6 +4,7 @@
 
 #include "tc/base/contains.h"
 #include "tc/base/count_product.h"
+#include "tc/polyhedral/schedule/isl_scheduler.h"
 
 namespace tc::polyhedral {
 namespace {

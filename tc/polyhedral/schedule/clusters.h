@@ -4,7 +4,6 @@
 
 #include "tc/polyhedral/core/options.h"
 #include "tc/polyhedral/schedule/fusion_criterion.h"
-#include "tc/polyhedral/schedule/isl_scheduler.h"
 #include "tc/polyhedral/schedule/statement_graph.h"
 
 namespace tc::polyhedral {
@@ -17,6 +16,7 @@ struct Cluster {
   std::vector<Unit> units;
   Rows rows;
 
+  /// Those of all its units, in program order.
   std::vector<int> statements() const;
 };
 
@@ -40,6 +40,7 @@ class Clustering {
              const FusionCriterion* criterion = nullptr)
       : graph_(graph), dependences_(dependences), options_(options), criterion_(criterion) {}
 
+  /// \p units as clusters, each as large as the options and the criterion allow, in an order that dependences allow.
   std::vector<Cluster> fuse(const std::vector<Unit>& units, const Free& free) const;
 
  private:

@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "tc/polyhedral/core/dependences.h"
-#include "tc/polyhedral/core/scop.h"
 #include "tc/polyhedral/schedule/gather_coincident.h"
 
 namespace tc::polyhedral {

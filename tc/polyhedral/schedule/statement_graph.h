@@ -35,6 +35,7 @@ class StatementGraph {
     std::vector<std::int64_t> min, extent;  ///< of each iterator
     std::vector<bool> coincident;           ///< all of the statement's own dependences have distance 0
     std::vector<bool> forward;              ///< its own validity dependences have no negative distance
+    /// Number of statements.
     int size() const { return static_cast<int>(order.size()); }
   };
   struct Edge {

@@ -162,38 +162,73 @@ inline long long __double_as_longlong(double x) { return __builtin_bit_cast(long
 
 #define TC_EMULATOR_LIBM1(name)            \
   extern "C" double name(double) noexcept; \
-  extern "C" float name##f(float) noexcept;
+  extern "C" float name##f(float) noexcept
 #define TC_EMULATOR_LIBM2(name)                    \
   extern "C" double name(double, double) noexcept; \
-  extern "C" float name##f(float, float) noexcept;
+  extern "C" float name##f(float, float) noexcept
 #define TC_EMULATOR_OWN1(name)                                           \
   extern "C" double name(double) noexcept __asm__("tc_emulator_" #name); \
-  extern "C" float name##f(float) noexcept __asm__("tc_emulator_" #name "f");
-TC_EMULATOR_LIBM1(acos)
-TC_EMULATOR_LIBM1(acosh)
-TC_EMULATOR_LIBM1(asin) TC_EMULATOR_LIBM1(asinh) TC_EMULATOR_LIBM1(atan) TC_EMULATOR_LIBM1(atanh)
-    TC_EMULATOR_LIBM1(cbrt) TC_EMULATOR_LIBM1(ceil) TC_EMULATOR_LIBM1(cos) TC_EMULATOR_LIBM1(cosh)
-        TC_EMULATOR_LIBM1(erf) TC_EMULATOR_LIBM1(erfc) TC_EMULATOR_LIBM1(exp) TC_EMULATOR_LIBM1(exp10)
-            TC_EMULATOR_LIBM1(exp2) TC_EMULATOR_LIBM1(expm1) TC_EMULATOR_LIBM1(fabs) TC_EMULATOR_LIBM1(floor)
-                TC_EMULATOR_LIBM1(j0) TC_EMULATOR_LIBM1(j1) TC_EMULATOR_LIBM1(lgamma) TC_EMULATOR_LIBM1(log)
-                    TC_EMULATOR_LIBM1(log10) TC_EMULATOR_LIBM1(log1p) TC_EMULATOR_LIBM1(log2) TC_EMULATOR_LIBM1(logb)
-                        TC_EMULATOR_LIBM1(rint) TC_EMULATOR_LIBM1(nearbyint) TC_EMULATOR_LIBM1(round)
-                            TC_EMULATOR_LIBM1(sin) TC_EMULATOR_LIBM1(sinh) TC_EMULATOR_LIBM1(sqrt)
-                                TC_EMULATOR_LIBM1(tan) TC_EMULATOR_LIBM1(tanh) TC_EMULATOR_LIBM1(tgamma)
-                                    TC_EMULATOR_LIBM1(trunc) TC_EMULATOR_LIBM1(y0) TC_EMULATOR_LIBM1(y1)
-                                        TC_EMULATOR_LIBM2(atan2) TC_EMULATOR_LIBM2(copysign) TC_EMULATOR_LIBM2(fdim)
-                                            TC_EMULATOR_LIBM2(fmod) TC_EMULATOR_LIBM2(hypot)
-                                                TC_EMULATOR_LIBM2(nextafter) TC_EMULATOR_LIBM2(pow)
-                                                    TC_EMULATOR_LIBM2(remainder) TC_EMULATOR_LIBM2(fmin)
-                                                        TC_EMULATOR_LIBM2(fmax) extern "C" double fma(double, double,
-                                                                                                      double) noexcept;
+  extern "C" float name##f(float) noexcept __asm__("tc_emulator_" #name "f")
+TC_EMULATOR_LIBM1(acos);
+TC_EMULATOR_LIBM1(acosh);
+TC_EMULATOR_LIBM1(asin);
+TC_EMULATOR_LIBM1(asinh);
+TC_EMULATOR_LIBM1(atan);
+TC_EMULATOR_LIBM1(atanh);
+TC_EMULATOR_LIBM1(cbrt);
+TC_EMULATOR_LIBM1(ceil);
+TC_EMULATOR_LIBM1(cos);
+TC_EMULATOR_LIBM1(cosh);
+TC_EMULATOR_LIBM1(erf);
+TC_EMULATOR_LIBM1(erfc);
+TC_EMULATOR_LIBM1(exp);
+TC_EMULATOR_LIBM1(exp10);
+TC_EMULATOR_LIBM1(exp2);
+TC_EMULATOR_LIBM1(expm1);
+TC_EMULATOR_LIBM1(fabs);
+TC_EMULATOR_LIBM1(floor);
+TC_EMULATOR_LIBM1(j0);
+TC_EMULATOR_LIBM1(j1);
+TC_EMULATOR_LIBM1(lgamma);
+TC_EMULATOR_LIBM1(log);
+TC_EMULATOR_LIBM1(log10);
+TC_EMULATOR_LIBM1(log1p);
+TC_EMULATOR_LIBM1(log2);
+TC_EMULATOR_LIBM1(logb);
+TC_EMULATOR_LIBM1(rint);
+TC_EMULATOR_LIBM1(nearbyint);
+TC_EMULATOR_LIBM1(round);
+TC_EMULATOR_LIBM1(sin);
+TC_EMULATOR_LIBM1(sinh);
+TC_EMULATOR_LIBM1(sqrt);
+TC_EMULATOR_LIBM1(tan);
+TC_EMULATOR_LIBM1(tanh);
+TC_EMULATOR_LIBM1(tgamma);
+TC_EMULATOR_LIBM1(trunc);
+TC_EMULATOR_LIBM1(y0);
+TC_EMULATOR_LIBM1(y1);
+TC_EMULATOR_LIBM2(atan2);
+TC_EMULATOR_LIBM2(copysign);
+TC_EMULATOR_LIBM2(fdim);
+TC_EMULATOR_LIBM2(fmod);
+TC_EMULATOR_LIBM2(hypot);
+TC_EMULATOR_LIBM2(nextafter);
+TC_EMULATOR_LIBM2(pow);
+TC_EMULATOR_LIBM2(remainder);
+TC_EMULATOR_LIBM2(fmin);
+TC_EMULATOR_LIBM2(fmax);
+extern "C" double fma(double, double, double) noexcept;
 extern "C" float fmaf(float, float, float) noexcept;
-TC_EMULATOR_OWN1(cospi)
-TC_EMULATOR_OWN1(sinpi)
-TC_EMULATOR_OWN1(cyl_bessel_i0) TC_EMULATOR_OWN1(cyl_bessel_i1) TC_EMULATOR_OWN1(erfcinv) TC_EMULATOR_OWN1(erfcx)
-    TC_EMULATOR_OWN1(erfinv) TC_EMULATOR_OWN1(normcdf) TC_EMULATOR_OWN1(normcdfinv) inline double rcbrt(double x) {
-  return 1 / cbrt(x);
-}
+TC_EMULATOR_OWN1(cospi);
+TC_EMULATOR_OWN1(sinpi);
+TC_EMULATOR_OWN1(cyl_bessel_i0);
+TC_EMULATOR_OWN1(cyl_bessel_i1);
+TC_EMULATOR_OWN1(erfcinv);
+TC_EMULATOR_OWN1(erfcx);
+TC_EMULATOR_OWN1(erfinv);
+TC_EMULATOR_OWN1(normcdf);
+TC_EMULATOR_OWN1(normcdfinv);
+inline double rcbrt(double x) { return 1 / cbrt(x); }
 inline float rcbrtf(float x) { return static_cast<float>(rcbrt(static_cast<double>(x))); }
 inline double rsqrt(double x) { return 1 / sqrt(x); }
 inline float rsqrtf(float x) { return static_cast<float>(rsqrt(static_cast<double>(x))); }
