@@ -54,7 +54,7 @@ class ProgramTest : public testing::Test {
     TC_NEEDS_NVRTC();
     auto program = test::read_program(path_);
     auto function = test::function_of(program, path_.filename().string());
-    expect_compiled(identity_text(*function, program.runs.front()));
+    expect_compiled(identity_text(*engine::inlined(function), program.runs.front()));
     auto arguments = test::make_arguments(*function, program, program.runs.front());
     for (const char* text : {"", "fusion=max", "fusion=min,tile=4x8,reduction_parts=3"}) {
       SCOPED_TRACE(text);

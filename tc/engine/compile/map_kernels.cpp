@@ -114,10 +114,11 @@ void finish(CompileState& state, std::size_t index) {
   if (state.mapping.cooperative && on.parts.size() > 1) join_phases(state, launch);
 }
 
-/// Each dependence between instances of \p scop.
-polyhedral::Dependences within(const polyhedral::Dependences& all, const polyhedral::Scop& scop) {
+/// Each dependence between instances of \p part, what a kernel runs before passes add statements: names of these may be
+/// those of other kernels.
+polyhedral::Dependences within(const polyhedral::Dependences& all, const polyhedral::Scop& part) {
   auto result = all;
-  auto own = scop.domain();
+  auto own = part.domain();
   for (auto* pairs : {&result.flow, &result.anti, &result.output, &result.validity, &result.coincidence})
     *pairs = pairs->intersect_domain(own).intersect_range(own);
   return result;
@@ -125,12 +126,14 @@ polyhedral::Dependences within(const polyhedral::Dependences& all, const polyhed
 
 /// The laws of the kernels behind a pass.
 void verify_pass(const LaunchState& launch, polyhedral::GridLaws laws) {
-  for (const auto& state : launch.grid().kernels) {
+  const auto& on = launch.grid();
+  for (std::size_t i = 0; i < on.kernels.size(); ++i) {
+    const auto& state = on.kernels[i];
     const auto& scop = state.cluster->scop;
     if (laws == polyhedral::GridLaws::Statements) {
       polyhedral::verify_instances(scop);
       polyhedral::verify_bounds(scop);
-      if (launch.dependences) polyhedral::verify_dependences(scop, within(*launch.dependences, scop));
+      if (launch.dependences) polyhedral::verify_dependences(scop, within(*launch.dependences, on.parts[i]));
       continue;
     }
     auto kernel = state.cluster->kernel();
