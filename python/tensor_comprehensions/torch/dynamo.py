@@ -197,7 +197,7 @@ def _random_nodes(module):
 def _report_part(report, guarded):
     runner = guarded.runner
     report.launches += runner.launches
-    for part, items, _ in runner.parts:
+    for part, items in runner.parts:
         flops = sum(item.flops for item in items)
         report.flops_taken += flops
         names = tuple(dict.fromkeys(item.node.name for item in items))

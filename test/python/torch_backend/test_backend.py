@@ -10,7 +10,7 @@ import torch
 import tensor_comprehensions as tc
 import tensor_comprehensions.torch as tct
 from tensor_comprehensions.torch import dynamo
-from tensor_comprehensions.torch.runner import Compiler, plan
+from tensor_comprehensions.torch.runner import Compiler
 
 
 @pytest.fixture(autouse=True)
@@ -61,10 +61,10 @@ class Refusing(Compiler):
         super().__init__(cache=False)
         self.word = word
 
-    def compile(self, text, inputs, outputs):
+    def compile(self, text, inputs, outputs, partition="auto"):
         if self.word in text:
             raise tc.ResourceError("the compiler took too long")
-        return super().compile(text, inputs, outputs)
+        return super().compile(text, inputs, outputs, partition)
 
 
 def test_a_part_that_fails_to_compile_runs_in_torch(monkeypatch):
@@ -79,23 +79,30 @@ def test_a_part_that_fails_to_compile_runs_in_torch(monkeypatch):
         assert tc.define(file.read()).part
 
 
-def test_a_graph_that_fails_whole_is_compiled_part_by_part(monkeypatch):
-    monkeypatch.setattr(dynamo, "_shared_compiler", lambda options: Refusing("def main("))
+def test_a_graph_whose_nodes_are_not_at_fault_is_compiled_node_by_node(monkeypatch):
+    class RefusingMergedParts(Compiler):
+        def compile(self, text, inputs, outputs, partition="auto"):
+            if "def main(" in text and partition == "auto":
+                raise tc.ResourceError("the compiler took too long")
+            return super().compile(text, inputs, outputs, partition)
+
+    monkeypatch.setattr(dynamo, "_shared_compiler", lambda options: RefusingMergedParts())
     model = torch.nn.Sequential(torch.nn.Conv2d(2, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(64, 3))
     x = torch.randn(2, 2, 6, 6)
     with torch.no_grad():
         ours = torch.compile(model, backend="tc")(x)
         assert torch.allclose(ours, model(x), atol=1e-5) and ours.abs().max() > 1e-2
     (report,) = tct.reports()
-    assert not report.left and not report.reproducers and report.launches == 2
+    assert not report.left and not report.reproducers and report.launches >= 3
 
 
 def test_a_part_that_fails_at_run_time_runs_in_torch(monkeypatch):
     class Failing(Compiler):
-        def compile(self, text, inputs, outputs):
+        def compile(self, text, inputs, outputs, partition="auto"):
             def run(*tensors, out):
                 raise tc.DeviceError("it went wrong")
 
+            run.stats = {"launches": 1}
             return run
 
     monkeypatch.setattr(dynamo, "_shared_compiler", lambda options: Failing())
@@ -218,17 +225,6 @@ def test_equal_parts_are_compiled_once():
         torch.compile(layers, backend="tc")(torch.randn(4, 8))
     (report,) = tct.reports()
     assert report.launches == 6 and len({part.text for part in report.parts}) == 2
-
-
-def test_tensors_that_live_together_share_no_bytes():
-    lives = {k: (k // 2, k // 2 + k % 3, 100 + 7 * k) for k in range(40)}
-    offsets, size = plan(lives)
-    for a in lives:
-        assert offsets[a] + lives[a][2] <= size
-        for b in lives:
-            together = a != b and lives[a][0] <= lives[b][1] and lives[b][0] <= lives[a][1]
-            assert not together or offsets[a] + lives[a][2] <= offsets[b] or offsets[b] + lives[b][2] <= offsets[a]
-    assert size < sum(s for _, _, s in lives.values()) / 3
 
 
 def test_types_of_autocast():
