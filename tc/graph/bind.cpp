@@ -9,6 +9,7 @@
 #include "tc/base/str.h"
 #include "tc/graph/flatten.h"
 #include "tc/graph/make_def.h"
+#include "tc/graph/rewrite_statement.h"
 #include "tc/lang/interpret/ranges.h"
 #include "tc/lang/syntax/print.h"
 #include "tc/lang/syntax/substitute.h"
@@ -195,7 +196,7 @@ class Binder {
       const auto& step = flat_.steps[s];
       node.statements.push_back(renamed(step, written));
       for (auto tensor : step.reads)
-        if (!written.count(tensor) && is_read(node.statements.back(), graph_.tensors[tensor].name) &&
+        if (!written.count(tensor) && reads(node.statements.back(), graph_.tensors[tensor].name) &&
             seen.insert(tensor).second)
           node.inputs.push_back(tensor);
       for (auto tensor : step.writes)
@@ -241,20 +242,6 @@ class Binder {
     return result;
   }
 
-  /// \p expr, of frame \p frame, with the reads of tensors that others have written moved to the indices of these.
-  ExprPtr in_indices_of_writers(const ExprPtr& expr,
-                                const std::map<std::string, std::vector<std::int64_t>>& mins) const {
-    auto parts = lang::children(expr);
-    for (auto& part : parts) part = in_indices_of_writers(part, mins);
-    const auto* access = std::get_if<lang::Access>(&expr->node);
-    if (const auto found = access ? mins.find(access->tensor) : mins.end(); found != mins.end())
-      for (std::size_t d = 0; d < parts.size(); ++d)
-        if (auto min = found->second[d]; min != 0)
-          parts[d] = lang::make_expr(
-              lang::Binary{min > 0 ? lang::BinaryOp::Add : lang::BinaryOp::Sub, parts[d], literal(std::abs(min))});
-    return parts.empty() ? expr : lang::with_children(expr, parts);
-  }
-
   /// Where the tensors that \p step reads begin, of those that another frame has written and that do not at index 0.
   std::map<std::string, std::vector<std::int64_t>> mins_of_others(const Step& step) const {
     std::map<std::string, std::vector<std::int64_t>> result;
@@ -280,24 +267,6 @@ class Binder {
     return known;
   }
 
-  static bool is_read(const lang::Statement& statement, const std::string& tensor) {
-    const auto* call = std::get_if<CallStatement>(&statement.node);
-    if (call) return contains(call->arguments, tensor);
-    const auto& assignment = std::get<Assignment>(statement.node);
-    bool found = false;
-    auto look = [&](const ExprPtr& root) {
-      lang::for_each_expr(root, [&](const ExprPtr& expr) {
-        const auto* access = std::get_if<lang::Access>(&expr->node);
-        const auto* name = std::get_if<lang::Name>(&expr->node);
-        found = found || (access && access->tensor == tensor) || (name && name->id == tensor);
-      });
-    };
-    look(assignment.rhs);
-    for (const auto& clause : assignment.clauses)
-      if (const auto* exists = std::get_if<lang::ExistsClause>(&clause.node)) look(exists->value);
-    return found;
-  }
-
   /// A return of a node: with the type it has in the text, and where that declares sizes, those.
   Operand return_operand(std::size_t tensor, const Step& step) const {
     return {graph_.tensors[tensor].name,
@@ -315,33 +284,11 @@ class Binder {
       if (decl.name != target || !decl.dims) continue;
       for (std::size_t d = 0; d < statement.subscripts.size(); ++d) {
         const auto& iterator = std::get<lang::Name>(statement.subscripts[d]->node).id;
-        if (is_bounded(statement, iterator)) continue;
+        if (bounds(statement, iterator)) continue;
         const auto size = lang::evaluate_size((*decl.dims)[d], sizes_[step.frame]);
         statement.clauses.push_back({lang::RangeClause{iterator, literal(0), literal(size)}, step.statement->range});
       }
     }
-  }
-
-  /// Does the value of \p statement or a clause mention \p iterator?
-  static bool is_bounded(const Assignment& statement, const std::string& iterator) {
-    bool found = false;
-    auto look = [&](const ExprPtr& root) {
-      lang::for_each_expr(root, [&](const ExprPtr& expr) {
-        const auto* name = std::get_if<lang::Name>(&expr->node);
-        found = found || (name && name->id == iterator);
-      });
-    };
-    look(statement.rhs);
-    for (const auto& clause : statement.clauses)
-      std::visit(overloaded{[&](const lang::RangeClause& x) { found = found || x.index == iterator; },
-                            [&](const lang::LetClause& x) { look(x.value); },
-                            [&](const lang::ExistsClause& x) { look(x.value); }},
-                 clause.node);
-    return found;
-  }
-
-  static ExprPtr literal(std::int64_t value) {
-    return lang::make_expr(lang::IntLiteral{static_cast<std::uint64_t>(value)});
   }
 
   /// The call of \p step over the names of tensors.
@@ -369,10 +316,10 @@ class Binder {
     auto statement = *step.statement;
     auto result = lang::substitute(*assignment, substitution);
     if (const auto mins = mins_of_others(step); !mins.empty()) {
-      result.rhs = in_indices_of_writers(result.rhs, mins);
+      result.rhs = with_moved_reads(result.rhs, mins);
       for (auto& clause : result.clauses)
         if (auto* exists = std::get_if<lang::ExistsClause>(&clause.node))
-          exists->value = in_indices_of_writers(exists->value, mins);
+          exists->value = with_moved_reads(exists->value, mins);
     }
     for (auto& clause : result.clauses)
       if (auto* range = std::get_if<lang::RangeClause>(&clause.node))
@@ -380,19 +327,6 @@ class Binder {
     bound_iterators(result, step);
     statement.node = std::move(result);
     return statement;
-  }
-
-  /// A size, an int64 wherever it stands.
-  static ExprPtr size_value(std::int64_t value) {
-    return lang::make_expr(lang::Cast{DType::Int64, literal(value), false});
-  }
-
-  /// \p bound with its sizes as literals: it has no conversions.
-  static ExprPtr plain_sizes(const ExprPtr& bound) {
-    if (const auto* cast = std::get_if<lang::Cast>(&bound->node)) return plain_sizes(cast->value);
-    auto parts = lang::children(bound);
-    for (auto& part : parts) part = plain_sizes(part);
-    return lang::with_children(bound, parts);
   }
 
   /// Iterators that are called as a tensor of the graph get another name.

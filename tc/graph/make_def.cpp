@@ -6,6 +6,7 @@
 #include "tc/base/cancellation.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/graph/rewrite_statement.h"
 #include "tc/halide_bridge/infer/infer_ranges.h"
 #include "tc/lang/check/check.h"
 #include "tc/lang/syntax/substitute.h"
@@ -15,14 +16,9 @@ namespace {
 
 using lang::ExprPtr;
 
-ExprPtr number(std::int64_t value) {
-  auto literal = lang::make_expr(lang::IntLiteral{static_cast<std::uint64_t>(value < 0 ? -value : value)});
-  return value < 0 ? lang::make_expr(lang::Unary{lang::UnaryOp::Negate, literal}) : literal;
-}
-
 std::vector<ExprPtr> numbers(const std::vector<std::int64_t>& values) {
   std::vector<ExprPtr> result;
-  for (auto value : values) result.push_back(number(value));
+  for (auto value : values) result.push_back(literal(value));
   return result;
 }
 
@@ -37,7 +33,7 @@ ExprPtr from_zero(const ExprPtr& expr, const Mins& mins) {
   if (found != mins.end())
     for (std::size_t d = 0; d < parts.size(); ++d)
       if (auto min = found->second[d]; min != 0)
-        parts[d] = lang::make_expr(lang::Binary{lang::BinaryOp::Sub, parts[d], number(min)}, parts[d]->range);
+        parts[d] = lang::make_expr(lang::Binary{lang::BinaryOp::Sub, parts[d], literal(min)}, parts[d]->range);
   return parts.empty() ? expr : lang::with_children(expr, parts);
 }
 

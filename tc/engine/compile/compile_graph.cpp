@@ -32,9 +32,9 @@ bool keeps_a_word(const Image& image) {
 }
 
 /// Where the tensors of a graph and the workspaces of its parts stand.
-class Layout {
+class GraphMemory {
  public:
-  Layout(const GraphPlan& plan, const Executables& executables) : plan_(plan) {
+  GraphMemory(const GraphPlan& plan, const Executables& executables) : plan_(plan) {
     const auto& graph = plan.graph;
     for (std::size_t i = 0; i < graph.inputs.size(); ++i) arguments_[graph.inputs[i]] = i;
     for (std::size_t o = 0; o < graph.outputs.size(); ++o) arguments_[graph.outputs[o]] = graph.inputs.size() + o;
@@ -126,22 +126,22 @@ std::string message_of(const std::string& message, bool written) {
 }
 
 void add_launches(const GraphPlan& plan, const Executables& executables, Image& image) {
-  const Layout layout(plan, executables);
+  const GraphMemory memory(plan, executables);
   const auto begins = add_code(executables, image);
   bool written = false;
   for (std::size_t p = 0; p < plan.parts.size(); ++p) {
     const auto problem = plan.problem_of[p];
     for (const auto& launch : executables[problem]->image().launches) {
       Launch made{moved(launch.code, begins[problem]), {}, {}};
-      for (const auto& slot : launch.slots) made.slots.push_back(layout.slot(p, slot));
+      for (const auto& slot : launch.slots) made.slots.push_back(memory.slot(p, slot));
       for (const auto& test : launch.tests)
-        made.tests.push_back({layout.own(p, test.offset), message_of(test.message, written)});
+        made.tests.push_back({memory.own(p, test.offset), message_of(test.message, written)});
       image.launches.push_back(std::move(made));
     }
     for (auto tensor : plan.parts[p].outputs)
       written = written || plan.graph.tensors[tensor].role != lang::Role::Temporary;
   }
-  image.workspace_bytes = layout.bytes();
+  image.workspace_bytes = memory.bytes();
 }
 
 /// Pairs of an input that one part alone reads, and an output of that part, that may be one tensor for it.
