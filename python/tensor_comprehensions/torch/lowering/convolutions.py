@@ -1,6 +1,6 @@
 """Convolutions of one to three dimensions: strided, dilated, grouped, padded, transposed, and their gradients."""
 
-from ..expression import Index, Literal, all_of, cast, where
+from ..expression import Apply, Index, Literal, Load, all_of, cast, where
 from ..values import View, iterators
 from .reductions import opmath, rounded
 from .registry import lowers, refuse
@@ -49,6 +49,12 @@ def reached_by(place, window, stride, pad, dilation, extent):
     return position, conditions
 
 
+def in_each(count, found):
+    """The subscripts and all conditions of `found(d)`, a pair of these, for each dimension of space."""
+    pairs = [found(d) for d in range(count)]
+    return [subscript for subscript, _ in pairs], [c for _, conditions in pairs for c in conditions]
+
+
 def guarded(conditions, value):
     condition = all_of(conditions)
     return value if condition is None else where(condition, value, Literal(0, value.dtype))
@@ -61,11 +67,9 @@ def convolved(b, x, weight, stride, pad, dilation, groups, out_space):
     n, g, f, c = Index("n", x.shape[0]), Index("g", groups), Index("f", outputs), reduced("c", channels)
     space = [Index(SPACE[d], out_space[d]) for d in range(count)]
     window = [reduced(WINDOW[d], weight.shape[2 + d]) for d in range(count)]
-    places, conditions = [], []
-    for d in range(count):
-        place, needs = reads(space[d], window[d], stride[d], pad[d], dilation[d], x.shape[2 + d], out_space[d])
-        places.append(place)
-        conditions += needs
+    places, conditions = in_each(
+        count, lambda d: reads(space[d], window[d], stride[d], pad[d], dilation[d], x.shape[2 + d], out_space[d])
+    )
     element = x.at([n, g * channels + c, *places] if groups > 1 else [n, c, *places])
     factor = weight.at([g * outputs + f, c, *window] if groups > 1 else [f, c, *window])
     return grouped_sum(b, n, g, f, space, guarded(conditions, cast(element, own) * cast(factor, own)), groups, outputs)
@@ -83,8 +87,6 @@ def grouped_sum(b, n, g, f, space, value, groups, outputs):
 
 def _without(value, index):
     """`value` where `index`, which has one value, is 0."""
-    from ..expression import Apply, Load
-
     if value is index:
         return Literal(0, "int64")
     if isinstance(value, Load):
@@ -112,11 +114,9 @@ def _transposed_by_guards(b, x, weight, stride, pad, dilation, groups, out_space
     n, g, f, c = Index("n", x.shape[0]), Index("g", groups), Index("f", outputs), reduced("c", channels)
     space = [Index(SPACE[d], out_space[d]) for d in range(count)]
     window = [reduced(WINDOW[d], weight.shape[2 + d]) for d in range(count)]
-    positions, conditions = [], []
-    for d in range(count):
-        position, needs = reached_by(space[d], window[d], stride[d], pad[d], dilation[d], x.shape[2 + d])
-        positions.append(position)
-        conditions += needs
+    positions, conditions = in_each(
+        count, lambda d: reached_by(space[d], window[d], stride[d], pad[d], dilation[d], x.shape[2 + d])
+    )
     element = x.at([n, g * channels + c, *positions] if groups > 1 else [n, c, *positions])
     factor = weight.at([g * channels + c, f, *window] if groups > 1 else [c, f, *window])
     return grouped_sum(b, n, g, f, space, guarded(conditions, cast(element, own) * cast(factor, own)), groups, outputs)
@@ -229,13 +229,10 @@ def weight_gradient(b, positions, elements, weight, stride, pad, dilation, group
     n, g, f, c = Index("n", positions.shape[0]), Index("g", groups), Index("f", outputs), Index("c", channels)
     space = [Index(SPACE[d], positions.shape[2 + d]) for d in range(count)]
     window = [Index(WINDOW[d], weight.shape[2 + d]) for d in range(count)]
-    places, conditions = [], []
-    for d in range(count):
-        place, needs = reads(
-            space[d], window[d], stride[d], pad[d], dilation[d], elements.shape[2 + d], space[d].extent
-        )
-        places.append(place)
-        conditions += needs
+    places, conditions = in_each(
+        count,
+        lambda d: reads(space[d], window[d], stride[d], pad[d], dilation[d], elements.shape[2 + d], space[d].extent),
+    )
     if groups == 1:
         return b.sum([f, c, *window], guarded(conditions, positions.at([n, f, *space]) * elements.at([n, c, *places])))
     value = positions.at([n, g * outputs + f, *space]) * elements.at([n, g * channels + c, *places])

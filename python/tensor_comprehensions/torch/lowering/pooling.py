@@ -2,18 +2,13 @@
 
 import math
 
-from ..expression import FLOATS, Index, Literal, all_of, cast, where
+from ..expression import FLOATS, Index, Literal, all_of, call, cast, where
 from ..values import iterators
-from .convolutions import WINDOW, filled, guarded, reached_by, reads, reduced
+from .convolutions import WINDOW, filled, guarded, in_each, reached_by, reads, reduced
 from .reductions import opmath, rounded
 from .registry import lowers, refuse
 
 NAMES = "ncklm"
-
-
-def _batched(x, count):
-    """Iterators over the dimensions before space, and over space."""
-    return x.rank - count
 
 
 def _windows(b, x, kernel, stride, pad, dilation, out_space):
@@ -22,13 +17,10 @@ def _windows(b, x, kernel, stride, pad, dilation, out_space):
     lead = [Index(NAMES[d], n) for d, n in enumerate(x.shape[: x.rank - count])]
     space = [Index("hwd"[d], n) for d, n in enumerate(out_space)]
     window = [reduced(WINDOW[d], n) for d, n in enumerate(kernel)]
-    places, conditions = [], []
-    for d in range(count):
-        place, needs = reads(
-            space[d], window[d], stride[d], pad[d], dilation[d], x.shape[x.rank - count + d], out_space[d]
-        )
-        places.append(place)
-        conditions += needs
+    size = x.shape[x.rank - count :]
+    places, conditions = in_each(
+        count, lambda d: reads(space[d], window[d], stride[d], pad[d], dilation[d], size[d], out_space[d])
+    )
     return lead, space, places, conditions
 
 
@@ -62,13 +54,9 @@ def max_pool_backward(b, grad, x, kernel, stride, padding, dilation, ceil_mode, 
     lead = [Index(NAMES[d], n) for d, n in enumerate(x.shape[:-2])]
     space = [Index("hw"[d], n) for d, n in enumerate(x.shape[-2:])]
     window = [reduced(WINDOW[d], n) for d, n in enumerate(kernel)]
-    positions, conditions = [], []
-    for d in range(2):
-        position, needs = reached_by(
-            space[d], window[d], stride[d], padding[d], dilation[d], grad.shape[grad.rank - 2 + d]
-        )
-        positions.append(position)
-        conditions += needs
+    positions, conditions = in_each(
+        2, lambda d: reached_by(space[d], window[d], stride[d], padding[d], dilation[d], grad.shape[grad.rank - 2 + d])
+    )
     own = opmath(x.dtype)
     mine = indices.at([*lead, *positions]).eq(space[0] * x.shape[-1] + space[1])
     value = where(all_of([*conditions, mine]), cast(grad.at([*lead, *positions]), own), Literal(0, own))
@@ -87,23 +75,11 @@ def _divisor(space, kernel, stride, pad, size, count_include_pad, ceil_mode, ove
     result = None
     for d, position in enumerate(space):
         start = position * stride[d] - pad[d]
-        low = _larger(start, 0)
-        high = _smaller(start + kernel[d], size[d])
+        low = call("max", start, 0)
+        high = call("min", start + kernel[d], size[d])
         extent = high - low
         result = extent if result is None else result * extent
     return result
-
-
-def _larger(a, b):
-    from ..expression import call
-
-    return call("max", a, b)
-
-
-def _smaller(a, b):
-    from ..expression import call
-
-    return call("min", a, b)
 
 
 @lowers("avg_pool2d", "avg_pool3d", "avg_pool1d")
@@ -133,11 +109,9 @@ def avg_pool_backward(b, grad, x, kernel, stride, padding, ceil_mode, count_incl
     space = [Index("hw"[d], n) for d, n in enumerate(x.shape[-2:])]
     window = [reduced(WINDOW[d], n) for d, n in enumerate(kernel)]
     out_space = grad.shape[-2:]
-    positions, conditions = [], []
-    for d in range(2):
-        position, needs = reached_by(space[d], window[d], stride[d], padding[d], 1, out_space[d])
-        positions.append(position)
-        conditions += needs
+    positions, conditions = in_each(
+        2, lambda d: reached_by(space[d], window[d], stride[d], padding[d], 1, out_space[d])
+    )
     divisor = _divisor(
         positions, kernel, stride, padding, x.shape[-2:], count_include_pad, ceil_mode, divisor_override, out_space
     )
