@@ -39,6 +39,17 @@ class Pointers {
 
 std::intptr_t address(const Borrowed& operand) { return reinterpret_cast<std::intptr_t>(operand.data); }
 
+/// How often torch has seen \p tensor changed; 0 for those of others, who do not count.
+long version_of(const py::object& tensor) {
+  static PyObject* const name = PyUnicode_InternFromString("_version");
+  auto* version = PyObject_GetAttr(tensor.ptr(), name);
+  if (!version) {
+    PyErr_Clear();
+    return 0;
+  }
+  return py::reinterpret_steal<py::object>(version).cast<long>();
+}
+
 }  // namespace
 
 void Signature::add(const std::string& name, DType type, int rank) {
@@ -69,7 +80,13 @@ void Signature::take(Operands& operands, PyObject* args, PyObject* out) const {
     operands[inputs + i].take(several ? PySequence_Fast_GET_ITEM(out, i) : out, names[inputs + i].c_str());
 }
 
-Callable::Callable(std::shared_ptr<const engine::Executable> executable) : executable_(std::move(executable)) {
+HeldTensor::HeldTensor(std::string name, py::object tensor)
+    : name(std::move(name)), tensor(std::move(tensor)), version(version_of(this->tensor)) {}
+
+bool HeldTensor::has_changed() const { return version_of(tensor) != version; }
+
+Callable::Callable(std::shared_ptr<const engine::Executable> executable, std::vector<HeldTensor> held)
+    : executable_(std::move(executable)), held_(std::move(held)) {
   signature_.function = executable_->image().function;
   signature_.inputs = executable_->image().input_count();
   for (const auto& argument : executable_->image().arguments) {
@@ -123,6 +140,13 @@ py::object Callable::allocate_outputs(Framework framework, int device, void** po
   return result;
 }
 
+void Callable::check_constants() const {
+  for (const auto& held : held_)
+    if (held.has_changed())
+      throw ArgumentError(str("'", held.name, "' is a constant of '", executable_->image().function,
+                              "' and has been changed since it was compiled: compile again"));
+}
+
 void Callable::check_overlap(Operands& operands) const {
   const auto& arguments = executable_->image().arguments;
   bool apart = true;
@@ -142,6 +166,7 @@ void Callable::check_overlap(Operands& operands) const {
 
 py::object Callable::run(Operands& operands, PyObject* out) const {
   const auto count = executable_->image().arguments.size();
+  check_constants();
   Pointers pointers(count);
   auto place = place_for(operands, out ? count : signature_.inputs);
   py::object result;
@@ -187,6 +212,7 @@ engine::RunProfile Callable::profile(const py::args& args, py::handle out) const
   if (out.is_none()) results = call(args, out);
   Operands operands(executable_->image().arguments.size());
   take(operands, args, results);
+  check_constants();
   cuda::AtPlace at(place_for(operands, operands.size()));
   std::vector<TensorView> inputs, outputs;
   for (std::size_t i = 0; i < operands.size(); ++i)

@@ -41,10 +41,21 @@ struct Signature {
   void take(Operands& operands, PyObject* args, PyObject* out) const;
 };
 
+/// A tensor that an executable holds, as Python gave it: torch counts what changes it.
+struct HeldTensor {
+  std::string name;
+  pybind11::object tensor;
+  long version = 0;
+
+  HeldTensor(std::string name, pybind11::object tensor);
+  bool has_changed() const;
+};
+
 /// An executable with what a call from Python needs at hand.
 class Callable {
  public:
-  explicit Callable(std::shared_ptr<const engine::Executable> executable);
+  /// \p held are the tensors of its constants.
+  explicit Callable(std::shared_ptr<const engine::Executable> executable, std::vector<HeldTensor> held = {});
 
   const engine::Executable& executable() const { return *executable_; }
 
@@ -64,10 +75,13 @@ class Callable {
   cuda::Place place_for(Operands& operands, std::size_t count) const;
   /// Takes inputs, and outputs unless \p out is None; throws ArgumentError unless they are as compiled for.
   void take(Operands& operands, const pybind11::args& args, pybind11::handle out) const;
+  /// Throws ArgumentError for a constant that has been changed.
+  void check_constants() const;
   /// Throws ArgumentError where an output shares memory in a way that would change the result.
   void check_overlap(Operands& operands) const;
 
   std::shared_ptr<const engine::Executable> executable_;
+  std::vector<HeldTensor> held_;
   Signature signature_;
   bool reads_outputs_ = false;
   std::vector<pybind11::object> shapes_;  ///< of the outputs, as tuples

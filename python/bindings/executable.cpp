@@ -57,6 +57,11 @@ py::dict stats(const Callable& callable) {
   result["stages_ms"] = stages;
   result["launches"] = image.launches.size();
   result["parts"] = image.parts;
+  std::int64_t constant_bytes = 0;
+  for (const auto& constant : image.constants)
+    constant_bytes += constant.spec.element_count() * byte_size(constant.spec.dtype);
+  result["constants"] = image.constants.size();
+  result["constant_bytes"] = constant_bytes;
   result["workspace_bytes"] = image.workspace_bytes;
   result["code_bytes"] = code_bytes;
   result["target"] = image.target;
@@ -124,6 +129,13 @@ void bind_executable(py::module_& m) {
              py::list result;
              for (const auto& argument : self.executable().image().arguments)
                result.append(py::make_tuple(argument.name, argument.spec, argument.output));
+             return result;
+           })
+      .def("_constants",
+           [](const Callable& self) {
+             py::list result;
+             for (const auto& constant : self.executable().image().constants)
+               result.append(py::make_tuple(constant.name, constant.spec));
              return result;
            })
       .def("_prepare",

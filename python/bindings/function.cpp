@@ -1,5 +1,6 @@
 #include <pybind11/stl.h>
 
+#include <cstring>
 #include <unordered_map>
 
 #include "bindings.h"
@@ -106,15 +107,17 @@ class PyFunction {
   }
 
   std::shared_ptr<Callable> compile(const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
-                                    const Settings& settings) const {
+                                    const Settings& settings, std::vector<engine::Constant> constants = {},
+                                    std::vector<HeldTensor> held = {}) const {
     auto options = settings.options();
+    options.constants = std::move(constants);
     auto executable = interruptible([&](Cancellation cancellation) {
       options.stages.cancellation = cancellation;
       return engine::compile_cached(shared_cache(), function_, inputs, outputs, options);
     });
     if (options.cache) give_warnings(*options.cache);
     warn_of_fallbacks(function_->name(), *executable);
-    return std::make_shared<Callable>(std::move(executable));
+    return std::make_shared<Callable>(std::move(executable), std::move(held));
   }
 
   const std::shared_ptr<const engine::Function>& function() const { return function_; }
@@ -227,6 +230,51 @@ Settings for_tensors(const PyFunction& self, Settings settings, const py::tuple&
   return settings;
 }
 
+/// Owns \p object as long as memory of it is used, from any thread.
+std::shared_ptr<void> memory_of(void* data, const py::object& object) {
+  return {data, [object = object.inc_ref().ptr()](void*) {
+            if (!Py_IsInitialized()) return;
+            py::gil_scoped_acquire locked;
+            Py_DECREF(object);
+          }};
+}
+
+/// The tensor or number \p given for the parameter \p name of \p self.
+engine::Constant constant_of(const PyFunction& self, const std::string& name, const py::object& given) {
+  const auto type = self.function()->def.tensors.at(name).type;
+  Borrowed tensor;
+  if (is_number(given.ptr())) {
+    tensor.take_number(given.ptr(), type, name.c_str());
+    auto constant = engine::allocate_constant(name, contiguous(type, {}));
+    std::memcpy(constant.data.get(), tensor.data, static_cast<std::size_t>(byte_size(type)));
+    return constant;
+  }
+  if (py::isinstance<TensorSpec>(given))
+    throw ArgumentError(str("the constant '", name, "' is given as a spec: pass its tensor"));
+  tensor.take(given.ptr(), name.c_str());
+  if (tensor.device != on_cpu)
+    throw ArgumentError(str("the constant '", name, "' is on a GPU; constants are bound on targets of CPUs only"));
+  return {name, tensor.view(), memory_of(tensor.data, given), std::nullopt};
+}
+
+/// compile() with the tensors of the parameters \p names bound.
+std::shared_ptr<Callable> compile_bound(const PyFunction& self, const py::tuple& inputs, const py::object& out,
+                                        const Settings& settings, const std::vector<std::string>& names) {
+  std::vector<engine::Constant> constants;
+  std::vector<HeldTensor> held;
+  const auto& params = self.function()->def.params;
+  for (const auto& name : names) {
+    const auto param = std::find_if(params.begin(), params.end(), [&](const auto& p) { return p.name == name; });
+    if (param == params.end())
+      throw ArgumentError(str("'", self.function()->name(), "' has no parameter '", name, "' to bind a constant to"));
+    const auto given = py::object(inputs[static_cast<std::size_t>(param - params.begin())]);
+    constants.push_back(constant_of(self, name, given));
+    held.emplace_back(name, given);
+  }
+  return self.compile(specs_of(self, inputs), output_specs(out), for_tensors(self, settings, inputs, out),
+                      std::move(constants), std::move(held));
+}
+
 py::tuple infer(const PyFunction& self, const py::args& args) {
   auto inputs = specs_of(self, args);
   py::list outputs;
@@ -262,7 +310,7 @@ py::list stage_texts(const PyFunction& self, const std::shared_ptr<Callable>& ca
     const auto& image = callable->executable().image();
     options.mapping = options::MappingOptions::parse(image.options);
     options.target = Target::parse(image.target);
-    return engine::stage_texts(self.function(), image.arguments, options);
+    return engine::stage_texts(self.function(), image.all_arguments(), options);
   });
   py::list result;
   for (const auto& record : records) result.append(py::make_tuple(record.name, record.milliseconds, record.text));
@@ -278,7 +326,7 @@ engine::WorkReport work_of(const PyFunction& self, const std::shared_ptr<Callabl
     options.mapping = options::MappingOptions::parse(image.options);
     options.target = Target::parse(image.target);
     options.interpret = callable->executable().interpreted();
-    return engine::describe_work(self.function(), image.arguments, options);
+    return engine::describe_work(self.function(), image.all_arguments(), options);
   });
 }
 
@@ -324,10 +372,8 @@ void bind_function(py::module_& m) {
       .def("_source", [](const PyFunction& self) { return engine::source_text(*self.function()); })
       .def("_compiled_count", &PyFunction::compiled_count)
       .def("_infer", &infer)
-      .def("_compile",
-           [](const PyFunction& self, const py::tuple& inputs, const py::object& out, const Settings& settings) {
-             return self.compile(specs_of(self, inputs), output_specs(out), for_tensors(self, settings, inputs, out));
-           })
+      .def("_compile", &compile_bound, py::arg("inputs"), py::arg("out"), py::arg("settings"),
+           py::arg("constants") = std::vector<std::string>())
       .def("_cache_key", &key_of, py::arg("inputs"), py::arg("out"), py::arg("settings"))
       .def("_stage_texts", &stage_texts)
       .def("_work", &work_of);

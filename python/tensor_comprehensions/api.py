@@ -136,7 +136,7 @@ class Executable(_core.Executable):
         return self._cubin() or self._serialise()
 
     def serialise(self) -> bytes:
-        """Machine code and all that is needed to run it; `load` takes it back in another process."""
+        """Machine code, constants and all that is needed to run it; `load` takes it back in another process."""
         return self._serialise()
 
     @property
@@ -232,6 +232,8 @@ class Executable(_core.Executable):
     def _argument_lines(self):
         for name, argument, is_output in self._arguments():
             yield f"{'output' if is_output else 'input'} {name}: {argument!r}"
+        for name, constant in self._constants():
+            yield f"constant {name}: {constant!r}"
 
     def __repr__(self):
         return f"<tensor_comprehensions.Executable {self.name} for {self.stats['target']}>"
@@ -321,6 +323,7 @@ def compile(
     options=None,
     cache=None,
     partition: str = "auto",
+    constants=(),
     schedule: Optional[str] = None,
     time_limit: float = 0.0,
     memory_limit: float = 0,
@@ -345,6 +348,10 @@ def compile(
     "auto" as the price of the tensors between them says, "each" into single calls and statements, "one" not at all.
     See docs/graphs.md.
 
+    `constants` names parameters whose tensors the executable holds and does not take: it is called with the others. What depends
+    on them alone is computed now, once. A tensor of torch that is changed afterwards is an ArgumentError of the next
+    call; one of NumPy must not be changed. CPU targets only. See docs/graphs.md.
+
     `schedule` takes the place of the scheduler's result, as isl writes schedule trees. `time_limit` is in seconds,
     `memory_limit` in bytes; 0 and infinity are no limit, a negative number is an OptionsError. See docs/promises.md.
     """
@@ -352,7 +359,8 @@ def compile(
     settings = _settings(target, options, cache, **limits)
     if not isinstance(function, Function):
         raise _core.ArgumentError(f"compile takes a def of a text, {_what_it_is(function)}")
-    return Executable(function._compile(function._in_order(*tensors, **named), out, settings), function, settings)
+    given = function._in_order(*tensors, **named)
+    return Executable(function._compile(given, out, settings, list(constants)), function, settings)
 
 
 def _what_it_is(given) -> str:

@@ -6,6 +6,7 @@
 #include "tc/base/dlpack.h"
 #include "tc/base/str.h"
 #include "tc/cuda/device.h"
+#include "tc/engine/compile/bind_constants.h"
 #include "tc/engine/compile/compile_graph.h"
 #include "tc/engine/persistent.h"
 
@@ -116,6 +117,7 @@ ExecutableCache::Entry compile_graph_cached(ExecutableCache& cache, const Functi
   auto parts = compile_parts(plan, how, [&](const PartProblem& problem, const CompileOptions& own) {
     return compile_cached(cache, problem.function, problem.inputs, problem.outputs, own);
   });
+  if (!how.constants.empty()) return join_parts(function, arguments, plan, how, parts);
   TextStream key;
   key << cache_key(function, arguments, how) << "\ncache " << (how.cache ? how.cache->settings().folder : "");
   for (const auto& part : parts) key << "\npart " << part->image().options;
@@ -123,12 +125,10 @@ ExecutableCache::Entry compile_graph_cached(ExecutableCache& cache, const Functi
                    [&] { return join_parts(function, arguments, plan, how, parts); });
 }
 
-}  // namespace
-
-ExecutableCache::Entry compile_cached(ExecutableCache& cache, const std::shared_ptr<const Function>& function,
-                                      const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
-                                      const CompileOptions& options) {
-  if (options.stages.mutate) return compile(function, inputs, outputs, options);
+/// compile_cached() of \p options without constants, or with those of a graph left to be bound.
+ExecutableCache::Entry compile_unbound_cached(ExecutableCache& cache, const std::shared_ptr<const Function>& function,
+                                              const std::vector<TensorSpec>& inputs,
+                                              const std::vector<TensorSpec>& outputs, const CompileOptions& options) {
   auto given = options;
   given.stages.cancellation = options.stages.cancellation.child();
   given.stages.cancellation.set_time_limit(options.time_limit);
@@ -138,6 +138,7 @@ ExecutableCache::Entry compile_cached(ExecutableCache& cache, const std::shared_
   if (!options.interpret)
     if (const auto plan = plan_graph(*function, arguments, given))
       return compile_graph_cached(cache, *function, arguments, *plan, given);
+  given.constants.clear();
   auto folder = options.cache ? options.cache->settings().folder : std::string();
   auto get = [&](const CompileOptions& how) {
     auto key = str(cache_key(*function, arguments, how), "\ncache ", folder);
@@ -154,6 +155,18 @@ ExecutableCache::Entry compile_cached(ExecutableCache& cache, const std::shared_
     options.cache->warn(str("options '", found->to_text(), "' of the cache cannot be used: ", error.what()));
     return get(given);
   }
+}
+
+}  // namespace
+
+ExecutableCache::Entry compile_cached(ExecutableCache& cache, const std::shared_ptr<const Function>& function,
+                                      const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
+                                      const CompileOptions& options) {
+  if (options.stages.mutate) return compile(function, inputs, outputs, options);
+  if (options.constants.empty()) return compile_unbound_cached(cache, function, inputs, outputs, options);
+  auto how = options;
+  how.constants = check_constants(*function, inputs, options);
+  return bind_constants(compile_unbound_cached(cache, function, inputs, outputs, how), how.constants);
 }
 
 std::vector<StageRecord> stage_texts(const std::shared_ptr<const Function>& function,
@@ -239,7 +252,7 @@ std::vector<StageRecord> ExecutionEngine::stage_texts(Handle handle) const {
   const auto& entry = compiled(handle);
   auto options = entry.options;
   options.stages.cancellation = Cancellation();
-  return engine::stage_texts(entry.function, entry.executable->image().arguments, options);
+  return engine::stage_texts(entry.function, entry.executable->image().all_arguments(), options);
 }
 
 std::vector<TensorInfo> ExecutionEngine::infer_output_tensor_info(const std::string& name,

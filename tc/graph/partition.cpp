@@ -96,7 +96,8 @@ class Merger {
   }
 
   void try_merge(std::size_t writer, std::size_t reader) {
-    if (writer == reader || !pays(facts_[writer], facts_[reader]) || !stays_in_order(writer, reader)) return;
+    if (writer == reader || is_apart(writer) != is_apart(reader)) return;
+    if (!pays(facts_[writer], facts_[reader]) || !stays_in_order(writer, reader)) return;
     for (auto n : members_[reader]) part_of_[n] = writer;
     auto& all = members_[writer];
     all.insert(all.end(), members_[reader].begin(), members_[reader].end());
@@ -104,6 +105,8 @@ class Merger {
     facts_[writer] = facts_[writer] + facts_[reader];
     members_[reader].clear();
   }
+
+  bool is_apart(std::size_t part) const { return limits_.apart.count(members_[part].front()) > 0; }
 
   bool pays(const Facts& writer, const Facts& reader) const {
     if (writer.is_indirect || reader.is_indirect) return false;
@@ -242,16 +245,28 @@ std::string shapes_text(const Graph& graph, const Part& part) {
   return out.str();
 }
 
+std::vector<std::vector<std::size_t>> each_alone(const Graph& graph) {
+  std::vector<std::vector<std::size_t>> groups;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) groups.push_back({n});
+  return groups;
+}
+
+/// The nodes \p apart, which read nothing of the others, then these.
+std::vector<std::vector<std::size_t>> all_together(const Graph& graph, const std::set<std::size_t>& apart) {
+  std::vector<std::vector<std::size_t>> groups{{apart.begin(), apart.end()}, {}};
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n)
+    if (!apart.count(n)) groups[1].push_back(n);
+  std::erase_if(groups, [](const auto& group) { return group.empty(); });
+  return groups;
+}
+
 }  // namespace
 
 std::vector<Part> partition(const Graph& graph, Partition kind, const PartitionLimits& limits) {
-  std::vector<std::vector<std::size_t>> groups(graph.nodes.size());
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) groups[n] = {n};
+  std::vector<std::vector<std::size_t>> groups;
   if (kind == Partition::Auto) groups = Merger(graph, limits).run();
-  if (kind == Partition::One && !groups.empty()) {
-    groups.assign(1, std::vector<std::size_t>(graph.nodes.size()));
-    std::iota(groups[0].begin(), groups[0].end(), std::size_t{0});
-  }
+  if (kind == Partition::Each) groups = each_alone(graph);
+  if (kind == Partition::One) groups = all_together(graph, limits.apart);
   std::vector<Part> parts;
   for (auto& nodes : groups) parts.push_back(make_part(graph, std::move(nodes)));
   return parts;

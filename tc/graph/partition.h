@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,7 +19,8 @@ struct Part {
 
 /// What partition() obeys.
 struct PartitionLimits {
-  std::size_t statements = 12;  ///< of a part, with its calls written out
+  std::size_t statements = 12;       ///< of a part, with its calls written out
+  std::set<std::size_t> apart = {};  ///< nodes that are in no part with others than these, see constant_nodes()
 };
 
 /// The parts of \p graph, each behind those whose results it reads.

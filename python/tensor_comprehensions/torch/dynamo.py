@@ -123,18 +123,35 @@ class _Guarded:
         return made[0] if self.single else tuple(made)
 
 
-def _compile_submodule(submodule, compiler):
-    """The runner of a submodule all of whose nodes are taken. Raises PartFailed, Decline."""
+def _compile_submodule(submodule, compiler, frozen):
+    """The runner of a submodule all of whose nodes are taken, which may hold its inputs `frozen`. Raises PartFailed, Decline."""
     program = lower_graph(submodule)
     placeholders = [n.meta["val"] for n in submodule.graph.nodes if n.op == "placeholder"]
     (output,) = [n for n in submodule.graph.nodes if n.op == "output"]
     results = output.args[0] if isinstance(output.args[0], (tuple, list)) else [output.args[0]]
     fakes = [r.meta.get("val") if isinstance(r, torch.fx.Node) else None for r in results]
-    return _Guarded(Runner(program, placeholders, compiler, fakes), submodule, results is not output.args[0])
+    return _Guarded(Runner(program, placeholders, compiler, fakes, frozen), submodule, results is not output.args[0])
 
 
-def compile_graph(module: torch.fx.GraphModule, kind: str, compiler: Compiler):
-    """A callable of the inputs of a core ATen graph with concrete sizes, and the report of it."""
+def _frozen_inputs(split, static):
+    """The places of inputs number `static` of the graph among the arguments of each submodule, by its name."""
+    placeholders = [n for n in split.graph.nodes if n.op == "placeholder"]
+    nodes = {placeholders[k] for k in static}
+    return {
+        n.target: frozenset(i for i, argument in enumerate(n.args) if argument in nodes)
+        for n in split.graph.nodes
+        if n.op == "call_module"
+    }
+
+
+def _static_inputs():
+    """The numbers of the inputs of the graph that AOTAutograd compiles now which are parameters and buffers."""
+    context = torch._guards.TracingContext.try_get()
+    return tuple(context.fw_metadata.static_input_indices) if context and context.fw_metadata else ()
+
+
+def compile_graph(module: torch.fx.GraphModule, kind: str, compiler: Compiler, static=()):
+    """A callable of the inputs of a core ATen graph with concrete sizes, and the report of it. Compiled parts may hold inputs number `static`."""
     started, refused, report = time.perf_counter(), {}, Report(kind)
     while True:
         copy = torch.fx.GraphModule(module, _copied(module.graph))
@@ -147,9 +164,10 @@ def compile_graph(module: torch.fx.GraphModule, kind: str, compiler: Compiler):
                 n.name: "taking it would reorder random numbers" for n in module.graph.nodes if n.op == "call_function"
             }
             continue
+        frozen = _frozen_inputs(split, static)
         try:
             compiled = {
-                name: _compile_submodule(sub, compiler)
+                name: _compile_submodule(sub, compiler, frozen[name])
                 for name, sub in split.named_children()
                 if name.startswith("tc_")
             }
@@ -314,8 +332,9 @@ def _compiler_of(kind, compiler):
     def compile_it(module, example_inputs):
         if _has_symbols(module):
             return make_boxed_func(_Specialising(module, kind, compiler))
+        static = _static_inputs() if compiler.freeze and kind == "inference" else ()
         try:
-            return make_boxed_func(compile_graph(module, kind, compiler)[0])
+            return make_boxed_func(compile_graph(module, kind, compiler, static)[0])
         except Exception as error:  # a model must not break
             warnings.warn(f"tc does not take a graph, it runs in torch: {type(error).__name__}: {error}", stacklevel=2)
             log.debug("not taken", exc_info=True)
@@ -324,11 +343,15 @@ def _compiler_of(kind, compiler):
     return compile_it
 
 
-_OPTIONS = ("target", "options", "cache", "time_limit", "memory_limit")
+_OPTIONS = ("target", "options", "cache", "time_limit", "memory_limit", "freeze")
 
 
 def backend(module, example_inputs, mode=None, options=None, **unknown):
-    """The backend "tc" of torch.compile; `options` are those of `tc.compile`: target, options, cache, time_limit, memory_limit."""
+    """The backend "tc" of torch.compile.
+
+    `options` are those of `tc.compile`: target, options, cache, time_limit, memory_limit; and "freeze": in inference,
+    parameters are constants, see docs/models.md.
+    """
     options = dict(options or {})
     wrong = [*(set(options) - set(_OPTIONS)), *unknown]
     if wrong or mode not in (None, "default"):

@@ -33,8 +33,8 @@ class PartFailed(Exception):
 class Compiler:
     """Compiles defs; equal ones for equal tensors once. Safe to use from several threads."""
 
-    def __init__(self, **options):
-        self.options = options
+    def __init__(self, freeze=False, **options):
+        self.freeze, self.options = freeze, options
         self._known, self._lock = {}, threading.Lock()
 
     def compile(self, text: str, inputs, outputs, partition="auto") -> Callable:
@@ -43,29 +43,56 @@ class Compiler:
         with self._lock:
             found = self._known.get(key)
         if found is None:
-            module = tc.define(text)
-            name = list(module)[-1]
-            out = tuple(outputs) if len(outputs) > 1 else outputs[0]
-            found = tc.compile(module[name], *inputs, out=out, partition=partition, **self.options)
+            found = self._compile(text, inputs, outputs, partition=partition)
             with self._lock:
                 found = self._known.setdefault(key, found)
         return found
+
+    def bind(self, text: str, inputs, outputs, constants) -> Callable:
+        """As compile, an executable that holds the tensors among `inputs` whose parameters `constants` names. Not kept."""
+        return self._compile(text, inputs, outputs, constants=constants)
+
+    def _compile(self, text, inputs, outputs, **how):
+        module = tc.define(text)
+        out = tuple(outputs) if len(outputs) > 1 else outputs[0]
+        return tc.compile(module[list(module)[-1]], *inputs, out=out, **how, **self.options)
 
 
 def _spec(tensor: Tensor, strides=None):
     return tc.spec(tensor.stored_shape, tensor.dtype, strides)
 
 
+class _Frozen:
+    """An executable that holds the tensors `held` of a call, as long as they are what they were.
+
+    It takes `reads`, for which a call prepares its inputs `fixed`.
+    """
+
+    def __init__(self, run, reads, fixed, held):
+        self.run, self.reads, self.fixed = run, reads, fixed
+        self._held = [(k, data, data._version, data.data_ptr()) for k, data in held]
+
+    def is_for(self, inputs):
+        return all(
+            inputs[k] is data and data._version == version and data.data_ptr() == address
+            for k, data, version, address in self._held
+        )
+
+
+MOST_BINDINGS = 8  # of one part of a model; weights that change more often are taken as inputs again
+
+
 class Runner:
     """A program ready to run: `runner(inputs)` gives the list of its results. Any number of threads may call it.
 
     `fakes` are the fake tensors of the inputs, whose strides the program is compiled for; `parts` are (Def, items) of its
-    nodes, `launches` what one run starts. Raises PartFailed for a node that the compiler does not take, tc.Error where it
+    nodes, `launches` what one run starts. Inputs number `frozen` are the same tensors in every call, or nearly: the
+    executable holds those of the first. Raises PartFailed for a node that the compiler does not take, tc.Error where it
     takes each but not the whole.
     """
 
-    def __init__(self, program: Program, fakes, compiler: Compiler, result_fakes):
-        self.program = program
+    def __init__(self, program: Program, fakes, compiler: Compiler, result_fakes, frozen=frozenset()):
+        self.program, self._compiler = program, compiler
         self._strides = {t: f.stride() for t, f in zip(program.inputs, fakes) if t is not None}
         self._strides |= {t: tuple(data.stride()) for t, data in program.constants.items()}
         self._fixed_inputs = [
@@ -74,8 +101,10 @@ class Runner:
             if t is not None
         ]
         self.parts, self.launches = [], 0
-        self._run, self._reads, self._writes = None, [], []
+        self._run, self._reads, self._writes, self._text = None, [], [], ""
         self._compile(compiler)
+        self._may_freeze = [(k, t) for k, t, *_ in self._fixed_inputs if k in frozen and t in self._reads]
+        self._frozen, self._bindings = None, 0
         self._outputs = [(t, t.stored_shape, TORCH_DTYPES[t.dtype]) for t in self._writes]
         self._results = [self._result_plan(r, f) for r, f in zip(program.results, result_fakes)]
 
@@ -92,7 +121,8 @@ class Runner:
         made.inputs = [t for t in made.inputs if t in read]
         made.constants = {t: data for t, data in made.constants.items() if t in read}
         self._reads, self._writes = [*made.inputs, *made.constants], list(dict.fromkeys(r.value.tensor for r in results))
-        self._run = self._compile_whole(compiler, program_text(made, defs), defs)
+        self._text = program_text(made, defs)
+        self._run = self._compile_whole(compiler, self._text, defs)
         self.parts = [(d, d.items) for d in defs if not d.items[0].reshape]
         self.launches = self._run.stats["launches"]
 
@@ -148,19 +178,44 @@ class Runner:
 
     # Running.
 
+    def _executable(self, inputs):
+        """What runs these inputs, the tensors it takes, in order, and what is prepared for them."""
+        if not self._may_freeze:
+            return self._run, self._reads, self._fixed_inputs
+        frozen = self._frozen
+        if frozen is None or not frozen.is_for(inputs):
+            frozen = self._frozen = self._freeze(inputs)
+        return frozen.run, frozen.reads, frozen.fixed
+
+    def _freeze(self, inputs):
+        held = [(k, t) for k, t in self._may_freeze if inputs[k].stride() == tuple(self._strides[t])]
+        self._bindings += 1
+        if self._bindings > MOST_BINDINGS:
+            log.info("weights of a part change between calls: they are taken as inputs")
+            self._may_freeze = []
+            return _Frozen(self._run, self._reads, self._fixed_inputs, [])
+        of = {t: inputs[k].detach() for k, t in held}
+        names = dict(zip(self._reads, (name for name, _, is_output in self._run._arguments() if not is_output)))
+        specs = [of.get(t, spec) for t, spec in zip(self._reads, self._specs(self._reads))]
+        run = self._compiler.bind(self._text, specs, self._specs(self._writes), [names[t] for t in of])
+        seen = {made[1] for made in self._results if made[0] != "number"}
+        fixed = [entry for entry in self._fixed_inputs if entry[1] not in of or entry[1] in seen]
+        return _Frozen(run, [t for t in self._reads if t not in of], fixed, [(k, inputs[k]) for k, _ in held])
+
     def __call__(self, inputs):
         with torch.no_grad():
+            run, reads, fixed = self._executable(inputs)
             memory = {t: data.detach() for t, data in self.program.constants.items()}
-            for k, tensor, shape, strides, dtype in self._fixed_inputs:
+            for k, tensor, shape, strides, dtype in fixed:
                 given = inputs[k]
                 if given.stride() != strides or given.dtype is not dtype:
                     given = torch.empty_strided(shape, strides, dtype=dtype).copy_(given)
                 memory[tensor] = given
             for tensor, shape, dtype in self._outputs:
                 memory[tensor] = torch.empty(shape, dtype=dtype)
-            if self._run is not None:
+            if run is not None:
                 out = [memory[t] for t in self._writes]
-                self._run(*[memory[t] for t in self._reads], out=out if len(out) > 1 else out[0])
+                run(*[memory[t] for t in reads], out=out if len(out) > 1 else out[0])
             return [self._result(how, memory) for how in self._results]
 
     @staticmethod

@@ -32,6 +32,7 @@ struct BackEnd {
   std::vector<Stage<CompileState>> final_stages;  ///< of all launches together, behind these
   bool aligned_anywhere;                          ///< code does not ask where its arguments begin
   bool runs_in_place;                             ///< a call may let an output take the place of an input
+  bool binds_constants;                           ///< its code reads the memory that constants are in
 };
 
 /// The back end for \p target: the only place that asks what kind it is of.

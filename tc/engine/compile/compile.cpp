@@ -6,6 +6,7 @@
 #include "tc/base/check_tensor.h"
 #include "tc/base/str.h"
 #include "tc/engine/compile/back_end.h"
+#include "tc/engine/compile/bind_constants.h"
 #include "tc/engine/compile/compile_graph.h"
 #include "tc/engine/compile/graph_plan.h"
 #include "tc/engine/compile/pipeline.h"
@@ -259,6 +260,19 @@ std::shared_ptr<const Executable> compile_as_graph(const std::shared_ptr<const F
   return join_parts(*function, arguments, *plan, options, parts);
 }
 
+/// compile() of \p options without constants, or with those of a graph left to be bound.
+std::shared_ptr<const Executable> compile_unbound(const std::shared_ptr<const Function>& function,
+                                                  const std::vector<TensorSpec>& inputs,
+                                                  const std::vector<TensorSpec>& outputs,
+                                                  const CompileOptions& options) {
+  if (auto made = compile_as_graph(function, inputs, outputs, options)) return made;
+  auto result = std::make_shared<std::shared_ptr<const Executable>>();
+  run_supervised(limits_of(options), "the compiler", [=](Supervision& supervision) {
+    *result = run_compile(function, inputs, outputs, options, supervision);
+  });
+  return *result;
+}
+
 /// How to see a failure again.
 auto reproduction_for(const Function& function, const std::vector<TensorSpec>& inputs, const CompileOptions& options) {
   return [&] {
@@ -369,17 +383,12 @@ CompileState map_launches(const std::shared_ptr<const Function>& function, const
 std::shared_ptr<const Executable> compile(const std::shared_ptr<const Function>& function,
                                           const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
                                           const CompileOptions& options) {
-  auto result = std::make_shared<std::shared_ptr<const Executable>>();
-  with_typed_errors("compile", reproduction_for(*function, inputs, options), [&] {
-    if (auto made = compile_as_graph(function, inputs, outputs, options)) {
-      *result = std::move(made);
-      return;
-    }
-    run_supervised(limits_of(options), "the compiler", [=](Supervision& supervision) {
-      *result = run_compile(function, inputs, outputs, options, supervision);
-    });
+  return with_typed_errors("compile", reproduction_for(*function, inputs, options), [&] {
+    auto how = options;
+    how.constants = check_constants(*function, inputs, options);
+    auto made = compile_unbound(function, inputs, outputs, how);
+    return how.constants.empty() ? made : bind_constants(made, how.constants);
   });
-  return *result;
 }
 
 }  // namespace tc::engine

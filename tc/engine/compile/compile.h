@@ -34,14 +34,16 @@ struct CompileOptions {
   double time_limit = 0;                                ///< seconds; 0: none
   std::size_t memory_limit = 0;                         ///< bytes the process may grow by; 0: none
   graph::Partition partition = graph::Partition::Auto;  ///< of defs that hold calls, or many statements
-  bool interpret = false;                               ///< run the def by the interpreter instead of machine code
+  /// Inputs that the executable holds and does not take; what depends on them alone is computed by the compile.
+  std::vector<Constant> constants;
+  bool interpret = false;             ///< run the def by the interpreter instead of machine code
   StageOptions<CompileState> stages;  ///< laws, texts, dumps, replacements, faults planted by tests, cancellation
 };
 
 /// The machine code of \p function for tensors like \p inputs and \p outputs; empty \p outputs: dense ones.
 ///
 /// A def that holds calls, and one of many statements, is cut into parts (graph::partition) as options.partition says;
-/// equal ones are compiled once, different ones at the same time.
+/// equal ones are compiled once, different ones at the same time. One with constants is cut where they end, too.
 /// Throws ArgumentError for tensors that do not fit, OptionsError for options and replacements that mean nothing,
 /// ResourceError past a limit, CancelledError after a request, InternalError for a broken law.
 /// isl running out of its quota is no error: a simpler schedule is used and stats().fallbacks says so.

@@ -31,10 +31,19 @@ bool keeps_a_word(const Image& image) {
   return false;
 }
 
-/// Where the tensors of a graph and the workspaces of its parts stand.
+/// The parts that each run runs, in order.
+std::vector<std::size_t> run_parts(const GraphPlan& plan) {
+  std::vector<std::size_t> result;
+  for (std::size_t p = 0; p < plan.parts.size(); ++p)
+    if (!plan.folded.count(p)) result.push_back(p);
+  return result;
+}
+
+/// Where the tensors of a graph and the workspaces of its parts stand; \p folded are places among the constants.
 class GraphMemory {
  public:
-  GraphMemory(const GraphPlan& plan, const Executables& executables) : plan_(plan) {
+  GraphMemory(const GraphPlan& plan, const Executables& executables, std::map<std::size_t, std::size_t> folded)
+      : plan_(plan), folded_(std::move(folded)) {
     const auto& graph = plan.graph;
     for (std::size_t i = 0; i < graph.inputs.size(); ++i) arguments_[graph.inputs[i]] = i;
     for (std::size_t o = 0; o < graph.outputs.size(); ++o) arguments_[graph.outputs[o]] = graph.inputs.size() + o;
@@ -54,6 +63,7 @@ class GraphMemory {
     const auto tensor =
         index < operands.inputs.size() ? operands.inputs[index] : operands.outputs[index - operands.inputs.size()];
     if (auto found = arguments_.find(tensor); found != arguments_.end()) return ArgumentSlot{found->second};
+    if (auto found = folded_.find(tensor); found != folded_.end()) return ConstantSlot{found->second};
     return WorkspaceSlot{workspace_.offsets.at(tensor_name(tensor))};
   }
   /// Offset \p offset of the workspace of part \p part.
@@ -68,10 +78,10 @@ class GraphMemory {
   /// The tensors between parts live from the part that writes them to the last that reads them.
   void add_tensors(std::vector<Lifetime>& lives) const {
     std::map<std::size_t, Lifetime> found;
-    for (std::size_t p = 0; p < plan_.parts.size(); ++p)
+    for (std::size_t p : run_parts(plan_))
       for (const auto* list : {&plan_.parts[p].outputs, &plan_.parts[p].inputs})
         for (auto tensor : *list) {
-          if (arguments_.count(tensor)) continue;
+          if (arguments_.count(tensor) || folded_.count(tensor)) continue;
           const auto at = static_cast<int>(p);
           auto& life = found.try_emplace(tensor, Lifetime{tensor_name(tensor), 0, at, at}).first->second;
           life.bytes = bytes_of(plan_.graph.tensors[tensor].spec);
@@ -82,7 +92,7 @@ class GraphMemory {
 
   void add_workspaces(const Executables& executables, std::vector<Lifetime>& lives) const {
     const auto last = static_cast<int>(plan_.parts.size()) - 1;
-    for (std::size_t p = 0; p < plan_.parts.size(); ++p) {
+    for (std::size_t p : run_parts(plan_)) {
       const auto& image = executables[plan_.problem_of[p]]->image();
       if (image.workspace_bytes == 0) continue;
       const bool whole = keeps_a_word(image);
@@ -93,6 +103,7 @@ class GraphMemory {
 
   const GraphPlan& plan_;
   std::map<std::size_t, std::size_t> arguments_;  ///< tensors that the caller gives, as places among the arguments
+  std::map<std::size_t, std::size_t> folded_;     ///< tensors that folded parts made
   WorkspacePlan workspace_;
 };
 
@@ -125,11 +136,42 @@ std::string message_of(const std::string& message, bool written) {
   return written && message.find(unspecified) == std::string::npos ? message + unspecified : message;
 }
 
-void add_launches(const GraphPlan& plan, const Executables& executables, Image& image) {
-  const GraphMemory memory(plan, executables);
+/// What folded parts compute of constants, by the tensors of the graph.
+using Folded = std::map<std::size_t, Constant>;
+
+/// Runs the parts of \p plan that \p constants alone decide. What only these read is dropped with them.
+Folded fold(const GraphPlan& plan, const Executables& executables, const std::vector<Constant>& constants) {
+  Folded known, kept;
+  for (const auto& constant : constants)
+    for (auto tensor : plan.graph.inputs)
+      if (plan.graph.tensors[tensor].name == constant.name) known[tensor] = constant;
+  for (auto p : plan.folded) {
+    const auto& part = plan.parts[p];
+    std::vector<TensorView> inputs, outputs;
+    for (auto tensor : part.inputs) inputs.push_back(known.at(tensor).view());
+    for (auto tensor : part.outputs) {
+      known[tensor] = allocate_constant(plan.graph.tensors[tensor].name, plan.graph.tensors[tensor].spec);
+      outputs.push_back(known[tensor].view());
+    }
+    executables[plan.problem_of[p]]->run(inputs, outputs);
+  }
+  for (auto p : run_parts(plan))
+    for (auto tensor : plan.parts[p].inputs)
+      if (const auto& made = plan.graph.tensors[tensor].producer; made && known.count(tensor))
+        kept[tensor] = known.at(tensor);
+  return kept;
+}
+
+void add_launches(const GraphPlan& plan, const Executables& executables, const Folded& folded, Image& image) {
+  std::map<std::size_t, std::size_t> places;
+  for (const auto& [tensor, constant] : folded) {
+    places[tensor] = image.constants.size();
+    image.constants.push_back(constant);
+  }
+  const GraphMemory memory(plan, executables, std::move(places));
   const auto begins = add_code(executables, image);
   bool written = false;
-  for (std::size_t p = 0; p < plan.parts.size(); ++p) {
+  for (auto p : run_parts(plan)) {
     const auto problem = plan.problem_of[p];
     for (const auto& launch : executables[problem]->image().launches) {
       Launch made{moved(launch.code, begins[problem]), {}, {}};
@@ -149,12 +191,12 @@ std::vector<InPlace> in_place(const GraphPlan& plan, const Executables& executab
   std::vector<InPlace> result;
   const auto& graph = plan.graph;
   std::map<std::size_t, int> readers;
-  for (const auto& part : plan.parts)
-    for (auto tensor : part.inputs) ++readers[tensor];
+  for (auto p : run_parts(plan))
+    for (auto tensor : plan.parts[p].inputs) ++readers[tensor];
   auto position = [](const std::vector<std::size_t>& list, std::size_t tensor) {
     return static_cast<int>(std::find(list.begin(), list.end(), tensor) - list.begin());
   };
-  for (std::size_t p = 0; p < plan.parts.size(); ++p)
+  for (auto p : run_parts(plan))
     for (const auto& pair : executables[plan.problem_of[p]]->image().in_place) {
       const auto input = plan.parts[p].inputs[static_cast<std::size_t>(pair.input)];
       const auto output = plan.parts[p].outputs[static_cast<std::size_t>(pair.output) - plan.parts[p].inputs.size()];
@@ -233,6 +275,7 @@ class Jobs {
 Executables compile_parts(const GraphPlan& plan, const CompileOptions& options, const CompilePart& compile_part) {
   auto how = options;
   how.partition = graph::Partition::One;
+  how.constants.clear();
   how.stages.cancellation = options.stages.cancellation.child();
   how.stages.cancellation.set_time_limit(options.time_limit);
   how.time_limit = 0;
@@ -256,8 +299,8 @@ std::shared_ptr<const Executable> join_parts(const Function& function, const std
   image.target = to_string(options.target);
   image.options = options.mapping.to_text();
   image.arguments = arguments;
-  image.parts = plan.parts.size();
-  add_launches(plan, executables, image);
+  image.parts = plan.parts.size() - plan.folded.size();
+  add_launches(plan, executables, fold(plan, executables, options.constants), image);
   image.in_place = in_place(plan, executables);
   auto stats = stats_of(executables);
   stats.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - plan.begin).count();

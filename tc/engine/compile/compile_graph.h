@@ -17,7 +17,8 @@ std::vector<std::shared_ptr<const Executable>> compile_parts(const GraphPlan& pl
                                                              const CompilePart& compile_part);
 
 /// The executable of \p function for \p arguments that runs the executables of \p plan's problems part by part. Tensors
-/// between parts share one workspace, as long as they live; results are written where the caller wants them.
+/// between parts share one workspace, as long as they live; results are written where the caller wants them. Parts that
+/// options.constants alone decide run now, and what they give to others become constants.
 std::shared_ptr<const Executable> join_parts(const Function& function, const std::vector<Argument>& arguments,
                                              const GraphPlan& plan, const CompileOptions& options,
                                              const std::vector<std::shared_ptr<const Executable>>& executables);

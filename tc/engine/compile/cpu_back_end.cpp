@@ -96,7 +96,8 @@ const BackEnd& cpu_back_end() {
                                 .stages = all_stages(),
                                 .final_stages = {},
                                 .aligned_anywhere = true,
-                                .runs_in_place = true};
+                                .runs_in_place = true,
+                                .binds_constants = true};
   return back_end;
 }
 

@@ -175,7 +175,8 @@ const BackEnd& cuda_back_end() {
                                 .stages = all_stages(),
                                 .final_stages = {{.name = "build", .step = "build", .run = build}},
                                 .aligned_anywhere = false,
-                                .runs_in_place = false};
+                                .runs_in_place = false,
+                                .binds_constants = false};
   return back_end;
 }
 

@@ -5,6 +5,7 @@
 
 #include "tc/base/str.h"
 #include "tc/graph/bind.h"
+#include "tc/graph/constant_nodes.h"
 #include "tc/graph/drop_copies.h"
 #include "tc/lang/syntax/print.h"
 
@@ -16,12 +17,23 @@ constexpr std::size_t most_statements = 16;
 
 bool has_calls(const Function& function) { return function.defs && !function.defs->call_free.count(function.name()); }
 
-bool may_be_cut(const Function& function, const CompileOptions& options) {
-  if (options.partition == graph::Partition::One || !function.defs || !options.stages.replace.empty()) return false;
+/// Do \p options speak of \p function as one def, or is there no graph of it?
+bool is_one(const Function& function, const CompileOptions& options) {
   const auto& mapping = options.mapping.values();
-  if (!mapping.parallel_along.empty() || !mapping.vector_along.empty()) return false;
-  return has_calls(function) || function.def.statements.size() > most_statements ||
-         (options.partition == graph::Partition::Each && function.def.statements.size() > 1);
+  return !function.defs || !options.stages.replace.empty() || !mapping.parallel_along.empty() ||
+         !mapping.vector_along.empty();
+}
+
+/// How the nodes of \p function that are run, and those that are folded, are gathered.
+graph::Partition partition_of(const Function& function, const CompileOptions& options) {
+  const bool is_small = !has_calls(function) && function.def.statements.size() <= most_statements;
+  return options.partition == graph::Partition::Auto && is_small ? graph::Partition::One : options.partition;
+}
+
+std::set<std::string> names_of(const std::vector<Constant>& constants) {
+  std::set<std::string> names;
+  for (const auto& constant : constants) names.insert(constant.name);
+  return names;
 }
 
 /// The tensors of \p graph as arguments have them: strides may be others, and memory that begins anywhere.
@@ -76,13 +88,18 @@ PartProblem problem_of(const graph::Graph& graph, const graph::Part& part, const
 
 std::optional<GraphPlan> plan_graph(const Function& function, const std::vector<Argument>& arguments,
                                     const CompileOptions& options) {
-  if (!may_be_cut(function, options)) return std::nullopt;
+  const auto kind = partition_of(function, options);
+  if (is_one(function, options) || (kind == graph::Partition::One && options.constants.empty())) return std::nullopt;
   const auto begin = std::chrono::steady_clock::now();
   auto graph = graph::bind(function.defs, function.name(), specs(arguments, false));
   if (!graph) return std::nullopt;
-  GraphPlan plan{graph::drop_copies(std::move(*graph)), {}, {}, {}, begin};
-  plan.parts = graph::partition(plan.graph, options.partition);
+  GraphPlan plan{graph::drop_copies(std::move(*graph)), {}, {}, {}, {}, begin};
+  graph::PartitionLimits limits;
+  limits.apart = graph::constant_nodes(plan.graph, names_of(options.constants));
+  plan.parts = graph::partition(plan.graph, kind, limits);
   if (plan.parts.size() < 2) return std::nullopt;
+  for (std::size_t p = 0; p < plan.parts.size(); ++p)
+    if (limits.apart.count(plan.parts[p].nodes.front())) plan.folded.insert(p);
   const auto placed = place(plan.graph, arguments);
   std::map<std::string, std::size_t> known;
   for (const auto& part : plan.parts) {

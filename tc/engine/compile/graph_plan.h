@@ -23,6 +23,7 @@ struct PartProblem {
 struct GraphPlan {
   graph::Graph graph;
   std::vector<graph::Part> parts;
+  std::set<std::size_t> folded;         ///< the parts that constants alone decide
   std::vector<std::size_t> problem_of;  ///< of each part, its place in `problems`
   std::vector<PartProblem> problems;
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();  ///< of the compile

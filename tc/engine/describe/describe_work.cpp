@@ -192,7 +192,7 @@ WorkReport describe_work(const Image& image) {
   CompileOptions options;
   options.target = Target::parse(image.target);
   options.mapping = options::MappingOptions::parse(image.options);
-  return describe_work(module.functions.back(), image.arguments, options);
+  return describe_work(module.functions.back(), image.all_arguments(), options);
 }
 
 std::string to_string(const WorkReport& report) {

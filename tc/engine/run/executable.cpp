@@ -29,7 +29,7 @@ void check_spec(const Argument& argument, const TensorView& view, const std::str
 auto reproduction_for(const Image& image) {
   return [&] {
     std::vector<TensorSpec> tensors;
-    for (const auto& argument : image.arguments) tensors.push_back(argument.spec);
+    for (const auto& argument : image.all_arguments()) tensors.push_back(argument.spec);
     return reproduction_of(image.source, tensors, image.target, image.options);
   };
 }
@@ -43,6 +43,16 @@ bool is_aligned(const TensorSpec& spec, const void* data) {
 int Image::input_count() const {
   return static_cast<int>(
       std::count_if(arguments.begin(), arguments.end(), [](const Argument& argument) { return !argument.output; }));
+}
+
+std::vector<Argument> Image::all_arguments() const {
+  auto result = arguments;
+  for (const auto& constant : constants)
+    if (constant.parameter)
+      result.insert(
+          result.begin() + static_cast<std::ptrdiff_t>(*constant.parameter),
+          {constant.name, constant.spec, false, false, std::vector<std::int64_t>(constant.spec.shape.size(), 0)});
+  return result;
 }
 
 Executable::Executable(Image image, CompileStats stats, Interpreter interpreter)
@@ -98,6 +108,10 @@ void Executable::check(std::span<const TensorView> inputs, std::span<const Tenso
       if (overlap(inputs[i], outputs[o]) && !may_share(i, count + o, inputs[i], outputs[o]))
         throw ArgumentError(str("output '", argument.name, "' shares memory with input '", image_.arguments[i].name,
                                 "', which would change the result: pass a tensor of its own"));
+    for (const auto& constant : image_.constants)
+      if (overlap(constant.view(), outputs[o]))
+        throw ArgumentError(str("output '", argument.name, "' shares memory with '", constant.name,
+                                "', which is constant: pass a tensor of its own"));
     for (std::size_t p = 0; p < o; ++p)
       if (overlap(outputs[p], outputs[o]))
         throw ArgumentError(str("outputs '", image_.arguments[count + p].name, "' and '", argument.name,
@@ -119,7 +133,8 @@ void Executable::launch(void* const* arguments, std::chrono::nanoseconds* kernel
 void Executable::run_function(const Launch& launch, void* const* arguments, std::uint8_t* workspace,
                               std::chrono::nanoseconds* kernel_time) const {
   PointerTable table(launch.slots.size());
-  for (std::size_t i = 0; i < launch.slots.size(); ++i) table[i] = pointer_of(launch.slots[i], arguments, workspace);
+  for (std::size_t i = 0; i < launch.slots.size(); ++i)
+    table[i] = pointer_of(launch.slots[i], image_, arguments, workspace);
   auto start = kernel_time ? Clock::now() : Clock::time_point();
   int code = functions_[std::get<FunctionCall>(launch.code).function].function(table.data());
   if (kernel_time) *kernel_time += Clock::now() - start;

@@ -12,6 +12,7 @@
 #include "tc/base/tensor.h"
 #include "tc/cpu/kernel.h"
 #include "tc/cuda/device_code.h"
+#include "tc/engine/run/constant.h"
 #include "tc/engine/run/workspace.h"
 
 namespace tc::engine {
@@ -37,14 +38,18 @@ struct InPlace {
   int input = 0, output = 0;
 };
 
-/// Where a buffer of a launch comes from: an argument, by its index, or a place in the workspace, in bytes.
+/// Where a buffer of a launch comes from: an argument, by its index, a place in the workspace, in bytes, or a constant
+/// of the image, by its index.
 struct ArgumentSlot {
   std::size_t index = 0;
 };
 struct WorkspaceSlot {
   std::size_t offset = 0;
 };
-using Slot = std::variant<ArgumentSlot, WorkspaceSlot>;
+struct ConstantSlot {
+  std::size_t index = 0;
+};
+using Slot = std::variant<ArgumentSlot, WorkspaceSlot, ConstantSlot>;
 
 /// A flag in the workspace that says a data-dependent subscript left its tensor.
 struct FlagTest {
@@ -78,7 +83,8 @@ struct Image {
   std::string target;
   std::string options;
   std::vector<Argument> arguments;
-  std::vector<InPlace> in_place;  ///< none for kernels of GPUs: their arguments are __restrict__
+  std::vector<Constant> constants;  ///< those bound to parameters in the order of these, behind the others
+  std::vector<InPlace> in_place;    ///< none for kernels of GPUs: their arguments are __restrict__
   std::size_t workspace_bytes = 0;
   std::size_t parts = 1;                       ///< that were compiled each by itself
   std::vector<Launch> launches;                ///< in order
@@ -87,6 +93,8 @@ struct Image {
 
   bool is_for_gpu() const { return !modules.empty(); }
   int input_count() const;
+  /// The arguments and the constants that are bound to parameters, as the def takes them.
+  std::vector<Argument> all_arguments() const;
   /// Bytes that deserialise() takes back, in another process of the same target too.
   std::string serialise() const;
   /// Throws ArgumentError for bytes that are not, whole, what serialise() wrote. Only for trusted input: the bytes hold
@@ -110,9 +118,10 @@ struct RunProfile {
 
 class GridRunner;
 
-/// The pointer of \p slot, for the pointers of all arguments and a workspace.
-inline void* pointer_of(const Slot& slot, void* const* arguments, std::uint8_t* workspace) {
+/// The pointer of \p slot of \p image, for the pointers of all arguments and a workspace.
+inline void* pointer_of(const Slot& slot, const Image& image, void* const* arguments, std::uint8_t* workspace) {
   if (const auto* argument = std::get_if<ArgumentSlot>(&slot)) return arguments[argument->index];
+  if (const auto* constant = std::get_if<ConstantSlot>(&slot)) return image.constants[constant->index].data.get();
   return workspace + std::get<WorkspaceSlot>(slot).offset;
 }
 

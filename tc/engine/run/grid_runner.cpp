@@ -76,7 +76,7 @@ void GridRunner::run(void* const* arguments, std::chrono::nanoseconds* kernel_ti
   for (const auto& launch : image_.launches) {
     PointerTable table(launch.slots.size());
     for (std::size_t i = 0; i < launch.slots.size(); ++i)
-      table[i] = pointer_of(launch.slots[i], arguments, reinterpret_cast<std::uint8_t*>(workspace));
+      table[i] = pointer_of(launch.slots[i], image_, arguments, reinterpret_cast<std::uint8_t*>(workspace));
     const auto& call = std::get<KernelCall>(launch.code);
     modules_[call.module]->launch(place, call.kernel, table.data(), launch.slots.size());
     test(place, launch, workspace);

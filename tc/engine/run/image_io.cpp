@@ -2,6 +2,7 @@
 #include <cstring>
 #include <optional>
 
+#include "tc/base/check_tensor.h"
 #include "tc/base/error.h"
 #include "tc/engine/run/executable.h"
 
@@ -10,7 +11,7 @@
 namespace tc::engine {
 namespace {
 
-constexpr char magic[] = "TCIMAGE4";
+constexpr char magic[] = "TCIMAGE5";
 constexpr std::size_t magic_size = 8;
 
 /// FNV-1a of \p bytes.
@@ -86,20 +87,66 @@ class Reader {
   const char* end_;
 };
 
+[[noreturn]] void damaged() { throw ArgumentError("the bytes of an executable are damaged"); }
+
+TensorSpec read_spec(Reader& in) {
+  auto type = parse_dtype(in.text());
+  if (!type) throw ArgumentError("the bytes of an executable name an unknown type");
+  TensorSpec spec{*type, in.numbers(), {}};
+  spec.strides = in.numbers();
+  if (spec.strides.size() != spec.shape.size()) damaged();
+  return spec;
+}
+
+void put_spec(Writer& out, const TensorSpec& spec) {
+  out.put(std::string(name(spec.dtype)));
+  out.put(spec.shape);
+  out.put(spec.strides);
+}
+
+/// The bytes of memory that the elements of \p spec span, and how many of them stand before the first element.
+struct Extent {
+  std::size_t bytes = 0, before = 0;
+};
+Extent extent_of(const TensorSpec& spec) {
+  const auto span = element_span(spec);
+  const auto size = byte_size(spec.dtype);
+  return {static_cast<std::size_t>((span.high + 1 - span.low) * size), static_cast<std::size_t>(-span.low * size)};
+}
+
+void put_constant(Writer& out, const Constant& constant) {
+  out.put(constant.name);
+  put_spec(out, constant.spec);
+  out.put(constant.parameter ? static_cast<std::int64_t>(*constant.parameter) : -1);
+  const auto extent = extent_of(constant.spec);
+  out.put(std::string(static_cast<const char*>(constant.data.get()) - extent.before, extent.bytes));
+}
+
+Constant read_constant(Reader& in) {
+  Constant constant;
+  constant.name = in.text();
+  constant.spec = read_spec(in);
+  check_tensor(constant.spec, "a constant of an executable");
+  if (const auto parameter = in.number(); parameter >= 0) constant.parameter = static_cast<std::size_t>(parameter);
+  const auto extent = extent_of(constant.spec);
+  const auto bytes = in.text();
+  if (bytes.size() != extent.bytes) damaged();
+  auto memory = allocate_constant({}, contiguous(DType::UInt8, {static_cast<std::int64_t>(extent.bytes)})).data;
+  std::memcpy(memory.get(), bytes.data(), bytes.size());
+  constant.data = {memory, static_cast<char*>(memory.get()) + extent.before};
+  return constant;
+}
+
 Argument read_argument(Reader& in) {
   Argument argument;
   argument.name = in.text();
-  auto type = parse_dtype(in.text());
-  if (!type) throw ArgumentError("the bytes of an executable name an unknown type");
-  argument.spec = {*type, in.numbers(), in.numbers()};
+  argument.spec = read_spec(in);
   argument.output = in.number() != 0;
   argument.read = in.number() != 0;
   argument.mins = in.numbers();
   argument.aligned = in.number() != 0;
   return argument;
 }
-
-[[noreturn]] void damaged() { throw ArgumentError("the bytes of an executable are damaged"); }
 
 /// Alternative \p kind of \p Variant, as its index() says, made by the reader of that place among \p readers.
 template <typename Variant, typename... Readers>
@@ -116,7 +163,8 @@ std::size_t read_size(Reader& in) { return static_cast<std::size_t>(in.number())
 
 Slot read_slot(Reader& in) {
   return read_variant<Slot>(
-      in, [&] { return ArgumentSlot{read_size(in)}; }, [&] { return WorkspaceSlot{read_size(in)}; });
+      in, [&] { return ArgumentSlot{read_size(in)}; }, [&] { return WorkspaceSlot{read_size(in)}; },
+      [&] { return ConstantSlot{read_size(in)}; });
 }
 
 LaunchCode read_code(Reader& in) {
@@ -153,16 +201,27 @@ bool has_code(const Launch& launch, const Image& image) {
 
 bool has_place(const Slot& slot, const Image& image) {
   if (const auto* argument = std::get_if<ArgumentSlot>(&slot)) return argument->index < image.arguments.size();
+  if (const auto* constant = std::get_if<ConstantSlot>(&slot)) return constant->index < image.constants.size();
   return std::get<WorkspaceSlot>(slot).offset < image.workspace_bytes;
+}
+
+/// Do the bound constants of \p image stand in the order of their parameters, each at a place there is?
+bool has_order(const Image& image) {
+  std::size_t places = image.arguments.size(), first = 0;
+  for (const auto& constant : image.constants) {
+    if (!constant.parameter) continue;
+    if (*constant.parameter < first || *constant.parameter > places++) return false;
+    first = *constant.parameter + 1;
+  }
+  return true;
 }
 
 /// Throws ArgumentError unless every index and offset of \p image points at something.
 void validate(const Image& image) {
   auto count = static_cast<int>(image.arguments.size());
   bool good = true;
-  for (const auto& argument : image.arguments)
-    good = good && argument.spec.shape.size() == argument.spec.strides.size() &&
-           argument.mins.size() == argument.spec.shape.size();
+  for (const auto& argument : image.arguments) good = good && argument.mins.size() == argument.spec.shape.size();
+  good = good && has_order(image);
   for (const auto& pair : image.in_place)
     good = good && pair.input >= 0 && pair.input < count && pair.output >= 0 && pair.output < count;
   for (const auto& launch : image.launches) {
@@ -176,7 +235,8 @@ void validate(const Image& image) {
 void put_slot(Writer& out, const Slot& slot) {
   out.put(static_cast<std::int64_t>(slot.index()));
   std::visit(overloaded{[&](const ArgumentSlot& x) { out.put(static_cast<std::int64_t>(x.index)); },
-                        [&](const WorkspaceSlot& x) { out.put(static_cast<std::int64_t>(x.offset)); }},
+                        [&](const WorkspaceSlot& x) { out.put(static_cast<std::int64_t>(x.offset)); },
+                        [&](const ConstantSlot& x) { out.put(static_cast<std::int64_t>(x.index)); }},
              slot);
 }
 
@@ -200,14 +260,13 @@ std::string Image::serialise() const {
   out.put(options);
   out.put_list(arguments, [&](const Argument& argument) {
     out.put(argument.name);
-    out.put(std::string(name(argument.spec.dtype)));
-    out.put(argument.spec.shape);
-    out.put(argument.spec.strides);
+    put_spec(out, argument.spec);
     out.put(std::int64_t(argument.output));
     out.put(std::int64_t(argument.read));
     out.put(argument.mins);
     out.put(std::int64_t(argument.aligned));
   });
+  out.put_list(constants, [&](const Constant& constant) { put_constant(out, constant); });
   out.put_list(in_place, [&](const InPlace& pair) {
     out.put(std::int64_t(pair.input));
     out.put(std::int64_t(pair.output));
@@ -244,6 +303,7 @@ Image Image::deserialise(const std::string& bytes) {
   image.target = in.text();
   image.options = in.text();
   image.arguments = in.list<Argument>([&] { return read_argument(in); });
+  image.constants = in.list<Constant>([&] { return read_constant(in); });
   image.in_place = in.list<InPlace>([&] {
     auto input = static_cast<int>(in.number());
     return InPlace{input, static_cast<int>(in.number())};

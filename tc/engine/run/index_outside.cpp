@@ -51,10 +51,11 @@ std::int64_t element(DType type, const void* data, std::int64_t offset) {
 
 class Search {
  public:
-  Search(const Function& function, const Image& image, void* const* arguments)
-      : function_(function), image_(image), arguments_(arguments) {
+  /// \p pointers are those of \p arguments.
+  Search(const Function& function, const std::vector<Argument>& arguments, const std::vector<void*>& pointers)
+      : function_(function), arguments_(arguments), pointers_(pointers) {
     std::vector<TensorSpec> inputs;
-    for (const auto& argument : image.arguments)
+    for (const auto& argument : arguments)
       if (!argument.output) inputs.push_back(argument.spec);
     sizes_ = bind_inputs(function, inputs);
   }
@@ -84,9 +85,9 @@ class Search {
 
   /// Looks for an element of \p index outside \p allowed.
   void scan(const lang::Access& index, const lang::Interval& allowed) {
-    const auto argument = std::find_if(image_.arguments.begin(), image_.arguments.end(),
+    const auto argument = std::find_if(arguments_.begin(), arguments_.end(),
                                        [&](const auto& a) { return a.name == index.tensor && !a.output; });
-    if (argument == image_.arguments.end()) return;
+    if (argument == arguments_.end()) return;
     lang::Box box;
     for (const auto& subscript : index.subscripts) {
       auto* name = std::get_if<lang::Name>(&subscript->node);
@@ -94,7 +95,7 @@ class Search {
       box.push_back(lang::evaluate_box({ranges_->at(name->id)}, sizes_)[0]);
       if (box.back().extent <= 0) return;
     }
-    const void* data = arguments_[argument - image_.arguments.begin()];
+    const void* data = pointers_[static_cast<std::size_t>(argument - arguments_.begin())];
     std::vector<std::int64_t> at;
     for (const auto& interval : box) at.push_back(interval.min);
     do {
@@ -117,19 +118,28 @@ class Search {
   }
 
   const Function& function_;
-  const Image& image_;
-  void* const* arguments_;
+  const std::vector<Argument>& arguments_;
+  const std::vector<void*>& pointers_;
   lang::SizeMap sizes_;
   const std::map<std::string, lang::Range>* ranges_ = nullptr;
   std::string found_;
 };
+
+/// The pointers of all_arguments() for those of the arguments.
+std::vector<void*> all_pointers(const Image& image, void* const* arguments) {
+  std::vector<void*> result(arguments, arguments + image.arguments.size());
+  for (const auto& constant : image.constants)
+    if (constant.parameter)
+      result.insert(result.begin() + static_cast<std::ptrdiff_t>(*constant.parameter), constant.data.get());
+  return result;
+}
 
 }  // namespace
 
 std::string first_index_outside(const Image& image, void* const* arguments) {
   try {
     const auto module = define(image.source);
-    return Search(*inlined(module.functions.back()), image, arguments).run();
+    return Search(*inlined(module.functions.back()), image.all_arguments(), all_pointers(image, arguments)).run();
   } catch (const Error&) {
     return {};
   }

@@ -10,7 +10,7 @@ import torch
 import tensor_comprehensions as tc
 import tensor_comprehensions.torch as tct
 from tensor_comprehensions.torch import dynamo
-from tensor_comprehensions.torch.runner import Compiler
+from tensor_comprehensions.torch.runner import MOST_BINDINGS, Compiler
 
 
 @pytest.fixture(autouse=True)
@@ -295,3 +295,45 @@ def test_gradients_of_a_plain_sum():
     theirs = torch.autograd.grad(model(x).sum(), list(model.parameters()))
     for a, b in zip(ours, theirs):
         assert torch.allclose(a, b, atol=1e-4)
+
+
+def test_frozen_weights_are_held_and_noticed_when_they_change(monkeypatch):
+    torch.manual_seed(0)
+    bound = []
+    bind = Compiler.bind
+    monkeypatch.setattr(Compiler, "bind", lambda *given: bound.append(bind(*given)) or bound[-1])
+    model = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.BatchNorm2d(8), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(512, 4)
+    ).eval()
+    model[1].running_var.uniform_(0.5, 2)
+    fast = torch.compile(model, backend="tc", options={"freeze": True})
+    x = torch.randn(2, 3, 8, 8)
+    with torch.no_grad():
+        torch.testing.assert_close(fast(x), model(x))
+        torch.testing.assert_close(fast(x), model(x))
+        assert len(bound) == 1 and bound[0].stats["constants"] >= 8
+        model[4].weight.mul_(2)
+        torch.testing.assert_close(fast(x), model(x))
+        model[0].weight.data = torch.randn(8, 3, 3, 3)
+        torch.testing.assert_close(fast(x), model(x))
+        model.load_state_dict({name: torch.rand_like(value) if value.is_floating_point() else value for name, value in model.state_dict().items()})
+        torch.testing.assert_close(fast(x), model(x))
+        for _ in range(12):
+            model[4].bias.add_(1)
+            torch.testing.assert_close(fast(x), model(x))
+    assert len(bound) == MOST_BINDINGS
+
+
+def test_freezing_leaves_training_alone():
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(6, 5), torch.nn.Tanh(), torch.nn.Linear(5, 3))
+    fast = torch.compile(model, backend="tc", options={"freeze": True})
+    x = torch.randn(4, 6)
+    for _ in range(2):
+        fast(x).square().sum().backward()
+        got = [p.grad.clone() for p in model.parameters()]
+        model.zero_grad()
+        model(x).square().sum().backward()
+        for mine, parameter in zip(got, model.parameters()):
+            torch.testing.assert_close(mine, parameter.grad)
+        model.zero_grad()

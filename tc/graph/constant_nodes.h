@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstddef>
+#include <set>
+#include <string>
+
+#include "tc/graph/graph.h"
+
+namespace tc::graph {
+
+/// The nodes of \p graph that its inputs \p constants alone decide, and that are worth computing once: a node that is
+/// read by others than these stays with its readers where its results are larger than what it reads, unless it reduces
+/// that; and the results of the graph are written by each run.
+///
+///   main(X, W, g) { S = scale(W, g)  Y = fc(X, S)  B(i,j) = g(j)  Z = add(Y, B) }     constants W, g: S, not B
+std::set<std::size_t> constant_nodes(const Graph& graph, const std::set<std::string>& constants);
+
+}  // namespace tc::graph
