@@ -5,6 +5,7 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/cpu/thread_pool.h"
+#include "tc/engine/compile/machine_kind.h"
 #include "tc/engine/persistent.h"
 
 namespace tc::autotuner {
@@ -17,7 +18,7 @@ void check_seconds(double value, const char* what) {
 
 /// Limits of a candidate that runs. Drivers of GPUs map far more memory than they use.
 Limits run_limits(const TuneSettings& settings) {
-  return {settings.run_limit, settings.target.is_cuda() ? 0 : settings.memory_limit};
+  return {settings.run_limit, engine::machine_kind_of(settings.target).own_memory ? 0 : settings.memory_limit};
 }
 
 }  // namespace
@@ -42,7 +43,8 @@ void check(const TuneSettings& settings) {
 EvaluationSettings evaluation_settings(const TuneSettings& settings) {
   EvaluationSettings result;
   result.compilers = settings.compilers > 0 ? settings.compilers : Target::host().cores;
-  if (settings.target.is_cuda()) result.devices = find_gpus(settings.target, settings.devices);
+  if (engine::machine_kind_of(settings.target).own_memory)
+    result.devices = find_gpus(settings.target, settings.devices);
   result.measure_seconds = settings.measure_seconds;
   result.compile = {settings.compile_limit, settings.memory_limit};
   result.run = run_limits(settings);

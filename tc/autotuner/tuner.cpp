@@ -18,6 +18,7 @@
 #include "tc/base/str.h"
 #include "tc/cache/build_id.h"
 #include "tc/cache/sha256.h"
+#include "tc/engine/compile/machine_kind.h"
 #include "tc/engine/persistent.h"
 
 namespace tc::autotuner {
@@ -294,9 +295,9 @@ std::optional<std::vector<Candidate>> Tuner::next_generation() {
   return chosen;
 }
 
-/// Fills in what the analytic model, which is of processors, predicts.
+/// Fills in what the analytic model predicts, for machines that it is of.
 void Tuner::predict(std::vector<Candidate>& candidates, const std::function<bool()>& stop) {
-  if (ranks() && !settings_.target.is_cuda()) evaluation_.predict(candidates, stop);
+  if (ranks() && engine::machine_kind_of(settings_.target).no_model.empty()) evaluation_.predict(candidates, stop);
 }
 
 /// The \p count that are measured of \p asked and those passed over before, in order; what a tuning starts with is

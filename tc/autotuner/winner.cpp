@@ -6,7 +6,7 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/cpu/thread_pool.h"
-#include "tc/cuda/driver.h"
+#include "tc/engine/compile/machine_kind.h"
 #include "tc/engine/persistent.h"
 
 namespace tc::autotuner {
@@ -89,7 +89,7 @@ cache::Measurement measurement_of(const Finalist& finalist, const TuneSettings& 
   measured.runs = finalist.runs;
   measured.checked = true;
   measured.threads = settings.threads > 0 ? settings.threads : cpu::num_threads();
-  if (settings.target.is_cuda()) measured.machine = cuda::device_name(device);
+  measured.machine = engine::machine_kind_of(settings.target).name(device);
   return measured;
 }
 

@@ -177,7 +177,7 @@ Target host_or_override() {
 
 }  // namespace
 
-int Target::vector_bytes() const { return std::min(is_cuda() ? 16 : register_bytes(isa), widest_vector); }
+int Target::vector_bytes() const { return std::min(grid ? 16 : register_bytes(isa), widest_vector); }
 int Target::vector_registers() const { return isa == Isa::Avx512 ? 32 : 16; }
 
 bool Target::machine_has_bf16_dot(Isa isa) { return isa == Isa::Avx512 && __builtin_cpu_supports("avx512bf16"); }

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,7 +14,7 @@ namespace tc {
 struct GridLimits {
   std::string architecture = "sm_90";  ///< name for the machine's own compiler; no pass reads it
   std::int64_t processors = 132;
-  std::int64_t warp = 32;                                ///< threads
+  std::int64_t warp_size = 32;                           ///< threads
   std::int64_t block_threads = 1024;                     ///< at most
   std::array<std::int64_t, 3> block = {1024, 1024, 64};  ///< at most in each dimension
   std::array<std::int64_t, 3> grid = {2147483647, 65535, 65535};
@@ -38,10 +39,8 @@ struct GridLimits {
 /// A machine to compile for, as limits. A frozen value; prints as for example
 /// "cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m" or "cuda:sm_90,processors=132" and parses back. Passes read limits only.
 struct Target {
-  enum class Kind : std::uint8_t { Cpu, Cuda };
   enum class Isa : std::uint8_t { Plain, Avx2, Avx512 };
 
-  Kind kind = Kind::Cpu;
   Isa isa = Isa::Plain;
   int cores = 1;
   std::int64_t l1_bytes = 32 << 10;  ///< data cache of one core
@@ -51,11 +50,12 @@ struct Target {
   bool bf16_dot = false;             ///< AVX512_BF16
   bool int8_dot = false;             ///< AVX512_VNNI, with avx2 AVX_VNNI
   bool matrix_tiles = false;         ///< AMX_TILE, AMX_BF16 and AMX_INT8, in texts "amx"; with avx512
-  GridLimits grid;                   ///< Cuda; the fields above but `widest_vector` are those of no machine then
+  /// Of a GPU; a processor has none. With it, the fields above but `widest_vector` are those of no machine.
+  std::optional<GridLimits> grid;
 
   /// Is it a grid of threads on a GPU of NVIDIA?
-  bool is_cuda() const { return kind == Kind::Cuda; }
-  /// Width of a vector: of a register (16, 32 or 64), of the widest access (Cuda: 16), or less.
+  bool is_cuda() const { return grid.has_value(); }
+  /// Width of a vector: of a register (16, 32 or 64), of the widest access of a GPU (16), or less.
   int vector_bytes() const;
   int vector_registers() const;
   bool has_fma() const { return isa != Isa::Plain; }

@@ -75,15 +75,15 @@ void apply_field(Target& target, std::string_view whole, const std::string& text
   for (const Field& field : fields) {
     if (key != field.key) continue;
     if (value > field.most) reject(whole, str("'", key, "' is at most ", field.most));
-    target.grid.*field.limit = value;
+    (*target.grid).*field.limit = value;
     return;
   }
   reject(whole, str("unknown field '", key, "'"));
 }
 
 void check(std::string_view whole, const GridLimits& grid) {
-  if (grid.block_threads < grid.warp)
-    reject(whole, str("a block has room for a warp of ", grid.warp, " threads at least"));
+  if (grid.block_threads < grid.warp_size)
+    reject(whole, str("a block has room for a warp of ", grid.warp_size, " threads at least"));
   if (grid.block_shared_bytes > grid.block_shared_bytes_requested) reject(whole, "'static_shared' is at most 'shared'");
 }
 
@@ -113,18 +113,18 @@ Target parse_cuda(std::string_view text, const std::vector<std::string>& parts) 
     reject(text, str(architecture.empty() ? "it has no architecture" : str("no architecture '", architecture, "'"),
                      "; known are ", known_architectures()));
   Target target;
-  target.kind = Target::Kind::Cuda;
   target.grid = GridLimits::of(architecture);
   for (std::size_t i = 1; i < parts.size(); ++i) apply_field(target, text, parts[i]);
-  check(text, target.grid);
+  check(text, *target.grid);
   return target;
 }
 
 std::string print_cuda(const Target& target) {
-  auto usual = GridLimits::of(target.grid.architecture);
-  auto text = str("cuda:", target.grid.architecture, ",processors=", target.grid.processors);
+  const auto& grid = *target.grid;
+  auto usual = GridLimits::of(grid.architecture);
+  auto text = str("cuda:", grid.architecture, ",processors=", grid.processors);
   for (const Field& field : fields) {
-    auto value = target.grid.*field.limit;
+    auto value = grid.*field.limit;
     if (value != usual.*field.limit && field.key != "processors") text += str(",", field.key, "=", size_text(value));
   }
   if (target.widest_vector < 16) text += str(",vectors=", target.widest_vector);

@@ -6,6 +6,7 @@
 #include "tc/base/dlpack.h"
 #include "tc/base/str.h"
 #include "tc/cuda/device.h"
+#include "tc/engine/compile/back_end.h"
 #include "tc/engine/compile/bind_constants.h"
 #include "tc/engine/compile/compile_graph.h"
 #include "tc/engine/persistent.h"
@@ -266,7 +267,7 @@ ExecutionEngine::Handle ExecutionEngine::compile(const std::string& name, const 
   auto how = options;
   auto tensors = views(inputs), results = views(outputs);
   tensors.insert(tensors.end(), results.begin(), results.end());
-  if (how.target.is_cuda()) how.unaligned.merge(unaligned_names(*function(name), tensors));
+  if (!back_end_of(how.target).aligned_anywhere) how.unaligned.merge(unaligned_names(*function(name), tensors));
   return compile(name, specs(inputs), specs(outputs), how);
 }
 

@@ -6,9 +6,7 @@
 #include <string>
 
 #include "tc/base/str.h"
-#include "tc/cpu/thread_pool.h"
-#include "tc/cuda/driver.h"
-#include "tc/cuda/nvrtc.h"
+#include "tc/engine/compile/machine_kind.h"
 #include "tc/lang/syntax/print.h"
 
 namespace tc::engine {
@@ -98,21 +96,6 @@ cache::CodeEntry make_entry(const cache::Key& key, const std::string& source, co
   return entry;
 }
 
-/// The name of the GPU of this machine that \p target is for: of its architecture, with as many processors if there is
-/// one; "" where there is none.
-std::string nearest_gpu(const Target& target) try {
-  std::string name;
-  for (int i = 0; i < cuda::device_count(); ++i) {
-    if (cuda::device_architecture(i) != target.grid.architecture) continue;
-    bool same = Target::parse(cuda::device_target(i)).grid.processors == target.grid.processors;
-    if (name.empty() || same) name = cuda::device_name(i);
-    if (same) break;
-  }
-  return name;
-} catch (const Error&) {
-  return "";
-}
-
 }  // namespace
 
 cache::Key persistent_key(const Function& function, const std::vector<Argument>& arguments, const Target& target) {
@@ -123,25 +106,14 @@ cache::Key persistent_key(const Function& function, const std::vector<Argument>&
   return key;
 }
 
-std::string code_tools(const Target& target) {
-  if (!target.is_cuda()) return "";
-  std::vector<std::string> tools;
-  if (auto version = cuda::nvrtc_version()) tools.push_back(str("nvrtc ", *version));
-  if (auto version = cuda::driver_version()) tools.push_back(str("driver ", *version));
-  return join(tools);
-}
-
 cache::Key code_key(const Function& function, const std::vector<Argument>& arguments, const Target& target) {
   auto key = persistent_key(function, arguments, target);
-  key.tools = code_tools(target);
+  key.tools = machine_kind_of(target).code_tools();
   for (std::size_t i = 0; i < arguments.size(); ++i) key.tensors[i].aligned = arguments[i].aligned;
   return key;
 }
 
-cache::Circumstances circumstances_here(const Target& target) {
-  if (target.is_cuda()) return {nearest_gpu(target), 0};
-  return {cache::measurement_here().machine, cpu::num_threads()};
-}
+cache::Circumstances circumstances_here(const Target& target) { return machine_kind_of(target).circumstances(target); }
 
 options::MappingOptions canonical(const options::MappingOptions& options, const Function& function) {
   return names_iterators(options) ? renamed(options, lang::canonical_names(function.def)) : options;
@@ -166,7 +138,7 @@ cache::OptionsEntry options_entry(const Function& function, const std::vector<Ar
 std::optional<cache::OptionsEntry> entry_in_use(const cache::Cache& cache, const cache::Key& key, const Target& target,
                                                 const cache::Circumstances& here) {
   auto best = cache.best(key, here);
-  return best || !target.is_cuda() ? best : cache.best_of_architecture(key, here);
+  return best || !machine_kind_of(target).shares_options ? best : cache.best_of_architecture(key, here);
 }
 
 std::optional<options::MappingOptions> find_mapping(const Function& function, const std::vector<Argument>& arguments,

@@ -14,10 +14,8 @@ namespace tc::engine {
 /// arguments and others the same.
 cache::Key persistent_key(const Function& function, const std::vector<Argument>& arguments, const Target& target);
 
-/// What its machine code is called, see code_tools().
+/// What its machine code is called, which depends on the tools that make it (MachineKind::code_tools).
 cache::Key code_key(const Function& function, const std::vector<Argument>& arguments, const Target& target);
-/// The versions of NVRTC and of the driver, as far as they are here, for targets of GPUs; else "".
-std::string code_tools(const Target& target);
 
 /// Where code for \p target runs on this machine: its processor and threads, or the GPU that is nearest to the target;
 /// nowhere where it has none of that architecture.

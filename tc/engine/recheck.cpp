@@ -2,6 +2,7 @@
 
 #include "tc/base/str.h"
 #include "tc/cache/build_id.h"
+#include "tc/engine/compile/machine_kind.h"
 #include "tc/engine/persistent.h"
 
 namespace tc::engine {
@@ -31,7 +32,7 @@ std::shared_ptr<const Executable> compile_again(const cache::CodeEntry& entry) {
 std::string recheck(const cache::CodeEntry& entry) {
   if (entry.build != cache::compiler_build_id()) return "it is of another build of the compiler";
   try {
-    if (auto tools = code_tools(Target::parse(entry.key.target)); tools != entry.key.tools)
+    if (auto tools = machine_kind_of(Target::parse(entry.key.target)).code_tools(); tools != entry.key.tools)
       return str("it was made with ", entry.key.tools, ", here is ", tools.empty() ? "neither" : tools);
     bool same = compile_again(entry)->image().serialise() == entry.image;
     return same ? "" : "it is not the machine code that its source compiles to";

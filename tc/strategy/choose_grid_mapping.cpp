@@ -51,8 +51,8 @@ std::int64_t shared_bytes(const GridLimits& limits, const MappingOptions& option
 
 class GridChooser {
  public:
-  GridChooser(const Scop& scop, const ClusterView& cluster, const Target& target, const MappingOptions& options)
-      : scop_(scop), cluster_(cluster), limits_(target.grid), options_(options) {
+  GridChooser(const Scop& scop, const ClusterView& cluster, const GridLimits& limits, const MappingOptions& options)
+      : scop_(scop), cluster_(cluster), limits_(limits), options_(options) {
     result_.members.resize(cluster.members.size());
     most_ = std::min(usual_threads, limits_.block_threads);
     result_.shared_bytes = options.shared ? shared_bytes(limits_, options) : 0;
@@ -164,8 +164,8 @@ class GridChooser {
     }
     std::int64_t outer = 1;
     for (const auto& member : cluster_.members) outer *= member.extent();
-    if (longest >= limits_.warp && inner_gain > outer_gain) return true;
-    return longest > 1 && outer * limits_.warp < limits_.processors * usual_threads && longest > outer;
+    if (longest >= limits_.warp_size && inner_gain > outer_gain) return true;
+    return longest > 1 && outer * limits_.warp_size < limits_.processors * usual_threads && longest > outer;
   }
 
   /// The member along which \p access is contiguous, -1 if none is.
@@ -205,10 +205,10 @@ class GridChooser {
     const auto& s = statement(entry);
     auto run_along = options_.vectorise ? access_run(scop_, s, s.reads[read], entry.outer[along]) : 1;
     auto run = options_.vectorise ? access_run(scop_, s, s.write, entry.outer[written]) : 1;
-    bool large = run > 1 && cluster_.members[along].extent() >= 2 * limits_.warp &&
-                 cluster_.members[written].extent() >= 2 * limits_.warp;
-    auto side = large ? 2 * limits_.warp : limits_.warp;
-    auto threads = run > 1 ? limits_.warp / 4 : limits_.warp;
+    bool large = run > 1 && cluster_.members[along].extent() >= 2 * limits_.warp_size &&
+                 cluster_.members[written].extent() >= 2 * limits_.warp_size;
+    auto side = large ? 2 * limits_.warp_size : limits_.warp_size;
+    auto threads = run > 1 ? limits_.warp_size / 4 : limits_.warp_size;
     result_.members.assign(cluster_.members.size(), {1, -1, {}});
     result_.members[written] = {side, -1, {0, std::min(run, side / threads)}};
     result_.members[along] = {side, -1, {1, 1}};
@@ -227,7 +227,7 @@ class GridChooser {
     return std::any_of(cluster_.statements.begin(), cluster_.statements.end(),
                        [](const auto& entry) { return !entry.inner.empty(); });
   }
-  bool is_long(int member) const { return cluster_.members[member].extent() >= limits_.warp; }
+  bool is_long(int member) const { return cluster_.members[member].extent() >= limits_.warp_size; }
 
   /// Threads for \p count iterations along \p dimension of the block, where \p room threads are left.
   std::int64_t threads_for(std::int64_t count, int dimension, std::int64_t room) const {
@@ -263,7 +263,7 @@ class GridChooser {
     result_.others.vector = run > 1;
     take(x, run);
     for (int i = static_cast<int>(cluster_.members.size()) - 1; i >= 0; --i)
-      if (i != x && (threads < limits_.warp * 4 || !options_.block.empty())) take(i, 1);
+      if (i != x && (threads < limits_.warp_size * 4 || !options_.block.empty())) take(i, 1);
   }
 
   /// How many neighbouring iterations of member \p x a thread has, as a vector.
@@ -308,7 +308,7 @@ class GridChooser {
     for (const auto& entry : cluster_.statements) {
       int inner = best_inner(entry);
       if (inner < 0) continue;
-      if (reduces(entry, inner) && options_.block.empty()) result_.block[0] = limits_.warp;
+      if (reduces(entry, inner) && options_.block.empty()) result_.block[0] = limits_.warp_size;
       run = std::min(run, row_run(entry, inner));
     }
     for (const auto& entry : cluster_.statements) {
@@ -317,7 +317,7 @@ class GridChooser {
       int last = -1;
       for (int dimension = 0; dimension < 2; ++dimension) {
         int inner = best_inner(entry, last);
-        if (inner < 0 || threads >= limits_.warp * 4) break;
+        if (inner < 0 || threads >= limits_.warp_size * 4) break;
         auto groups = dimension == 0 ? ceil_div(extent(entry, inner), run) : extent(entry, inner);
         auto count = threads_for(groups, dimension, most_ / (dimension == 0 ? 1 : std::max(threads, result_.block[0])));
         mapped.loops.push_back({inner, {dimension, dimension == 0 ? run : 1}});
@@ -386,15 +386,15 @@ class GridChooser {
 
 }  // namespace
 
-polyhedral::GridMapping choose_grid_mapping(const polyhedral::ClusteredScop& clustered, const Target& target,
+polyhedral::GridMapping choose_grid_mapping(const polyhedral::ClusteredScop& clustered, const GridLimits& limits,
                                             const MappingOptions& options) {
   const auto& scop = clustered.scop;
   polyhedral::GridMapping result;
   for (const auto& cluster : clustered.clusters) {
     bool chooses =
         options.block.empty() && options.tile.empty() && options.grid.empty() && options.shared && options.registers;
-    auto tiled = chooses ? tile_contraction(scop, cluster, target.grid, options) : std::nullopt;
-    result.clusters.push_back(tiled ? *tiled : GridChooser(scop, cluster, target, options).run());
+    auto tiled = chooses ? tile_contraction(scop, cluster, limits, options) : std::nullopt;
+    result.clusters.push_back(tiled ? *tiled : GridChooser(scop, cluster, limits, options).run());
   }
   return result;
 }

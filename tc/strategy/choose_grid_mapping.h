@@ -7,14 +7,14 @@
 
 namespace tc::strategy {
 
-/// The mapping to a grid of blocks of threads that suits the clusters of \p clustered on \p target without
+/// The mapping to a grid of blocks of threads that suits the clusters of \p clustered on a machine with \p limits, without
 /// measuring.
 ///
 /// Along the x dimension of a block runs the loop by which most accesses move by one element, so that neighbouring
 /// threads use neighbouring memory: a member of the cluster's outer band, or, where rows belong together, a loop of
 /// each statement. Other members are spread over the grid; where x leaves a block too small, the next member or loop
 /// fills its y dimension.
-polyhedral::GridMapping choose_grid_mapping(const polyhedral::ClusteredScop& clustered, const Target& target,
+polyhedral::GridMapping choose_grid_mapping(const polyhedral::ClusteredScop& clustered, const GridLimits& limits,
                                             const polyhedral::MappingOptions& options);
 
 }  // namespace tc::strategy

@@ -41,7 +41,6 @@ class PartChooser {
       : scop_(scop),
         statement_(statement),
         target_(target),
-        grid_(target.grid),
         options_(options),
         box_(polyhedral::box(statement.domain)),
         kept_(polyhedral::kept_dimensions(statement)) {
@@ -59,7 +58,7 @@ class PartChooser {
     if (!may_be_cut()) return result;
     result.parts_first = is_contraction();
     auto wanted = options_.reduction_parts > 0 ? options_.reduction_parts
-                  : target_.is_cuda()          ? parts_of_a_grid()
+                  : target_.grid               ? parts_of_a_grid(*target_.grid)
                                                : parts_for_threads();
     for (int iterator : reduced_) {
       if (wanted < 2) break;
@@ -113,14 +112,15 @@ class PartChooser {
     return false;
   }
 
-  Work work() const {
+  /// In one kernel of a grid of blocks of threads.
+  Work work(const GridLimits& grid) const {
     if (is_contraction()) return {ceil_div(results_, thread_results), reduction_, 256, 512};
     std::int64_t row = 0, longest = 1;
     for (int i : reduced_) {
       longest = std::max(longest, extent(i));
       if (is_contiguous(i)) row = std::max(row, extent(i));
     }
-    if (row == 0) row = results_ < grid_.warp ? longest : 1;
+    if (row == 0) row = results_ < grid.warp_size ? longest : 1;
     auto lanes = options_.reduce_in_block ? std::min(row, row_threads) : 1;
     return {count_product(results_, lanes), reduction_ / lanes, 16, 1024};
   }
@@ -148,11 +148,11 @@ class PartChooser {
     return tasks / results_;
   }
 
-  std::int64_t parts_of_a_grid() const {
-    auto now = work();
-    bool full = now.threads >= grid_.processors * row_threads;
+  std::int64_t parts_of_a_grid(const GridLimits& grid) const {
+    auto now = work(grid);
+    bool full = now.threads >= grid.processors * row_threads;
     if (full || now.serial < 8 * now.least) return 1;
-    auto most = ceil_div(grid_.processors * now.resident, now.threads);
+    auto most = ceil_div(grid.processors * now.resident, now.threads);
     std::int64_t blocks = 1;
     for (auto given : options_.grid) blocks *= given;
     if (!options_.grid.empty()) most = std::min(most, blocks);
@@ -181,7 +181,6 @@ class PartChooser {
   const Scop& scop_;
   const Statement& statement_;
   const Target& target_;
-  const GridLimits& grid_;
   const polyhedral::MappingOptions& options_;
   std::vector<polyhedral::Interval> box_;
   std::vector<int> kept_, reduced_;  ///< the latter with more than one iteration, the outermost in memory first

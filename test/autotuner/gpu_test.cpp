@@ -145,7 +145,7 @@ TEST(GpuSpace, HasBlocksThatTheTargetCanRun) {
     std::int64_t threads = 1;
     for (auto extent : options.values().block) threads *= extent;
     with_blocks += threads > 1;
-    EXPECT_LE(threads, target.grid.block_threads) << options.to_text();
+    EXPECT_LE(threads, target.grid->block_threads) << options.to_text();
     EXPECT_EQ(space.options(space.choice(options)), options);
   }
   EXPECT_GT(with_blocks, 100);

@@ -38,9 +38,9 @@ TEST(Target, ArchitecturesBringTheirLimits) {
                         Case{"cuda:sm_120", 170, 1536, 99 << 10}}) {
     Target target = Target::parse(c.text);
     EXPECT_TRUE(target.is_cuda());
-    EXPECT_EQ(target.grid.processors, c.processors) << c.text;
-    EXPECT_EQ(target.grid.processor_threads, c.resident) << c.text;
-    EXPECT_EQ(target.grid.block_shared_bytes_requested, c.shared) << c.text;
+    EXPECT_EQ(target.grid->processors, c.processors) << c.text;
+    EXPECT_EQ(target.grid->processor_threads, c.resident) << c.text;
+    EXPECT_EQ(target.grid->block_shared_bytes_requested, c.shared) << c.text;
     EXPECT_EQ(target.vector_bytes(), 16);
   }
   EXPECT_FALSE(Target::parse("cpu").is_cuda());

@@ -7,6 +7,7 @@
 
 #include "tc/cache/maintain.h"
 #include "tc/cuda/nvrtc.h"
+#include "tc/engine/compile/machine_kind.h"
 #include "tc/engine/engine.h"
 #include "tc/engine/persistent.h"
 #include "tc/engine/recheck.h"
@@ -78,8 +79,8 @@ TEST_F(GpuCacheTest, OptionsMeasuredOnThisGpuGoBeforeThoseOfAnotherWithAsManyPro
 TEST_F(GpuCacheTest, CodeIsOfItsToolsAndOfItsAlignment) {
   TC_NEEDS_NVRTC();
   auto target = Target::parse("cuda:sm_90");
-  EXPECT_EQ(code_tools(target), "nvrtc " + *cuda::nvrtc_version() + ", driver 13.0");
-  EXPECT_EQ(code_tools(Target::parse("cpu")), "");
+  EXPECT_EQ(machine_kind_of(target).code_tools(), "nvrtc " + *cuda::nvrtc_version() + ", driver 13.0");
+  EXPECT_EQ(machine_kind_of(Target::parse("cpu")).code_tools(), "");
   EXPECT_FALSE(executable("cuda:sm_90")->stats().from_cache);
   EXPECT_TRUE(executable("cuda:sm_90")->stats().from_cache);
   EXPECT_FALSE(executable("cuda:sm_90", {"A"})->stats().from_cache);
@@ -87,7 +88,7 @@ TEST_F(GpuCacheTest, CodeIsOfItsToolsAndOfItsAlignment) {
   auto entries = cache::list_code(folder_ / "cache");
   ASSERT_EQ(entries.size(), 2u);
   for (auto& stored : entries) {
-    EXPECT_EQ(stored.entry.key.tools, code_tools(target));
+    EXPECT_EQ(stored.entry.key.tools, machine_kind_of(target).code_tools());
     EXPECT_EQ(recheck(stored.entry), "");
     stored.entry.key.tools = "nvrtc 1.0";
     EXPECT_NE(recheck(stored.entry).find("made with nvrtc 1.0"), std::string::npos) << recheck(stored.entry);

@@ -26,8 +26,8 @@ class Barriers : public BlockPassTest {
                band("[{ S[k, i] -> [(k)]; T[k, i] -> [(k)] }]", sequence({{"{ S[k, i] }"}, {"{ T[k, i] }"}})));
     return scop;
   }
-  Scop inserted(const Scop& scop, std::array<std::int64_t, 3> block = {32, 1, 1}, std::int64_t warp = 8) const {
-    return insert_barriers(scop, one_block(scop, "{ S[k, i] -> [(i)]; T[k, i] -> [(i)] }"), block, {}, warp);
+  Scop inserted(const Scop& scop, std::array<std::int64_t, 3> block = {32, 1, 1}, std::int64_t warp_size = 8) const {
+    return insert_barriers(scop, one_block(scop, "{ S[k, i] -> [(i)]; T[k, i] -> [(i)] }"), block, warp_size);
   }
 };
 
@@ -68,14 +68,14 @@ TEST_F(Barriers, AreAsFewAsSeparateAllPairs) {
   scop.schedule = domain(ctx(), str("{ S[i]", box, "; T[i]", box, "; U[i]", box, "; V[i]", box, " }"),
                          sequence({{"{ S[i] }"}, {"{ T[i] }"}, {"{ U[i] }"}, {"{ V[i] }"}}));
   auto where = one_block(scop, "{ S[i] -> [(i)]; T[i] -> [(i)]; U[i] -> [(i)]; V[i] -> [(i)] }");
-  auto result = insert_barriers(scop, where, {32, 1, 1}, {}, 8);
+  auto result = insert_barriers(scop, where, {32, 1, 1}, 8);
   EXPECT_EQ(count(result, str("{ ", block_barrier)), 1) << print_block(result.schedule);
 }
 
 TEST_F(Barriers, WhatStandsBehindAStatementIsAddedToo) {
   auto scop = steps("i");
   auto where = one_block(scop, "{ S[k, i] -> [(i)]; T[k, i] -> [(i)] }");
-  auto result = insert_barriers(scop, where, {32, 1, 1}, {{"S", copy_commit}, {"T", copy_wait + "_1"}}, 8);
+  auto result = insert_barriers(scop, where, {32, 1, 1}, 8, {{"S", copy_commit}, {"T", copy_wait + "_1"}});
   auto text = print_block(result.schedule);
   EXPECT_NE(text.find(copy_commit), std::string::npos) << text;
   EXPECT_NE(text.find(copy_wait + "_1"), std::string::npos) << text;

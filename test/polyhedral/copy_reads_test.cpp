@@ -32,7 +32,7 @@ class CopyReads : public BlockPassTest {
     mapping.blocks = {"U", 1, 4, slots};
     mapping.copies = {{"U", 1, 0, -1, 1}};
     mapping.shared_bytes = 1000;
-    return GridClusterState(mapping);
+    return {mapping, warp_size};
   }
 };
 

@@ -48,7 +48,7 @@ class IndirectReads : public MappingPassTest {
     return result;
   }
   GridKernel kernel(const Scop& scop, const GridClusterMapping& how) const {
-    return map_to_grid(clustered(scop), {{how}}).at(0);
+    return map_to_grid(clustered(scop), {{how}}, warp_size).at(0);
   }
 };
 

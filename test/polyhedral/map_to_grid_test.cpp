@@ -63,7 +63,7 @@ class MapToGrid : public MappingPassTest {
 
 TEST_F(MapToGrid, TilesGoToBlocksAndTheirPointsToThreads) {
   GridClusterMapping mapping{.members = {{8, 1, {1}}, {32, 0, {0}}}, .grid = {32, 4, 1}, .block = {32, 8, 1}};
-  auto kernels = map_to_grid(clustered(pointwise(100, 64)), {{mapping}});
+  auto kernels = map_to_grid(clustered(pointwise(100, 64)), {{mapping}}, warp_size);
   ASSERT_EQ(kernels.size(), 1u);
   EXPECT_EQ(kernels[0].grid, (std::array<std::int64_t, 3>{2, 4, 1}));
   EXPECT_EQ(kernels[0].block, (std::array<std::int64_t, 3>{32, 8, 1}));
@@ -96,20 +96,20 @@ TEST_F(MapToGrid, AnyGridAndBlockWillDo) {
     for (std::int64_t tile : {0, 1, 5}) {
       GridClusterMapping mapping{
           .members = {{tile, 2, {1, 2}}, {tile, 0, {0, 3}}}, .grid = {size, 1, 2}, .block = {size, 2, 1}};
-      auto kernels = map_to_grid(clustered(pointwise(10, 33)), {{mapping}});
+      auto kernels = map_to_grid(clustered(pointwise(10, 33)), {{mapping}}, warp_size);
       EXPECT_NO_THROW(verify_kernel(kernels.at(0))) << size << " " << tile;
     }
 }
 
 TEST_F(MapToGrid, GridAndBlockShrinkToWhatIsUsed) {
   GridClusterMapping mapping{.members = {{4, 1, {1}}, {32, 0, {0}}}, .grid = {1000, 1000, 1}, .block = {64, 16, 1}};
-  auto kernels = map_to_grid(clustered(pointwise(10, 33)), {{mapping}});
+  auto kernels = map_to_grid(clustered(pointwise(10, 33)), {{mapping}}, warp_size);
   EXPECT_EQ(kernels.at(0).grid, (std::array<std::int64_t, 3>{2, 3, 1}));
   EXPECT_EQ(kernels.at(0).block, (std::array<std::int64_t, 3>{32, 4, 1}));
 }
 
 TEST_F(MapToGrid, WithoutAMappingOneThreadRunsAll) {
-  auto kernels = map_to_grid(clustered(pointwise(10, 33)), {});
+  auto kernels = map_to_grid(clustered(pointwise(10, 33)), {}, warp_size);
   EXPECT_EQ(kernels.at(0).grid, (std::array<std::int64_t, 3>{1, 1, 1}));
   EXPECT_EQ(kernels.at(0).block, (std::array<std::int64_t, 3>{1, 1, 1}));
   EXPECT_TRUE(kernels.at(0).scop.parameters.empty());
@@ -119,7 +119,7 @@ TEST_F(MapToGrid, WithoutAMappingOneThreadRunsAll) {
 TEST_F(MapToGrid, EachClusterIsAKernelAndTemporariesLiveAcross) {
   auto scop = reversed_rows();
   scop.schedule = program_order(scop);
-  auto kernels = map_to_grid(clustered(scop), {});
+  auto kernels = map_to_grid(clustered(scop), {}, warp_size);
   ASSERT_EQ(kernels.size(), 2u);
   EXPECT_EQ(order(kernels[0].scop), std::vector<std::string>{"S"});
   EXPECT_TRUE(kernels[0].scop.tensor("t").live_out);
@@ -128,7 +128,7 @@ TEST_F(MapToGrid, EachClusterIsAKernelAndTemporariesLiveAcross) {
 
 TEST_F(MapToGrid, StepsRunInOneBlockWithABarrierEach) {
   GridClusterMapping mapping{.statements = {{"S", {{1, {0}}}}}, .block = {64, 1, 1}};
-  auto kernel = map_to_grid(clustered(steps()), {{mapping}}).at(0);
+  auto kernel = map_to_grid(clustered(steps()), {{mapping}}, warp_size).at(0);
   EXPECT_EQ(kernel.grid, (std::array<std::int64_t, 3>{1, 1, 1}));
   EXPECT_EQ(kernel.block, (std::array<std::int64_t, 3>{49, 1, 1}));
   auto text = print_block(kernel.scop.schedule);
@@ -140,8 +140,8 @@ TEST_F(MapToGrid, AMissingBarrierBreaksALaw) {
   auto scop = steps();
   GridClusterMapping mapping{.statements = {{"S", {{1, {0}}}}}, .block = {49, 1, 1}};
   for (const auto& together : {std::vector<std::string>{}, std::vector<std::string>{"S"}}) {
-    auto tree = grid_tree(scop, mapping, together);
-    GridKernel kernel{scop, tree.where, tree.grid, tree.block};
+    auto tree = grid_tree(scop, {mapping, warp_size}, together);
+    GridKernel kernel{scop, tree.where, tree.grid, tree.block, warp_size};
     kernel.scop.schedule = tree.schedule;
     kernel.scop.parameters = {{"thread_x", 0, 48}};
     EXPECT_TRUE(rejects([&] { verify_threads(kernel); }, "no barrier separates two threads"));
@@ -149,7 +149,7 @@ TEST_F(MapToGrid, AMissingBarrierBreaksALaw) {
 }
 
 TEST_F(MapToGrid, WarpsNeedTheirOwnBarrierOnly) {
-  auto warp = map_to_grid(clustered(reversed_rows()), {{rows_in_blocks(32)}}).at(0);
+  auto warp = map_to_grid(clustered(reversed_rows()), {{rows_in_blocks(32)}}, warp_size).at(0);
   EXPECT_NE(print_block(warp.scop.schedule).find(warp_barrier), std::string::npos);
   EXPECT_NO_THROW(verify_kernel(warp));
   auto broken = warp;
@@ -164,15 +164,15 @@ TEST_F(MapToGrid, BlocksThatShareWhatTheyWriteBreakALaw) {
                                                    sequence({{"{ S[i, j] }", band("[{ S[i, j] -> [(i)] }]")},
                                                              {"{ T[i, j] }", band("[{ T[i, j] -> [(i)] }]")}})));
   GridClusterMapping mapping{.members = {{1, 0}}, .grid = {32, 1, 1}};
-  auto kernel = map_to_grid(clustered(scop), {{mapping}}).at(0);
+  auto kernel = map_to_grid(clustered(scop), {{mapping}}, warp_size).at(0);
   EXPECT_TRUE(rejects([&] { verify_threads(kernel); }, "different blocks touch what one of them writes"));
 }
 
 TEST_F(MapToGrid, AStatementWithoutItsThreadBreaksALaw) {
-  auto kernel = map_to_grid(clustered(reversed_rows()), {{rows_in_blocks(32)}}).at(0);
+  auto kernel = map_to_grid(clustered(reversed_rows()), {{rows_in_blocks(32)}}, warp_size).at(0);
   kernel.scop.parameters.push_back({"thread_y", 0, 1});
   EXPECT_TRUE(rejects([&] { verify_kernel(kernel); }, "runs in more than one thread"));
-  auto few = map_to_grid(clustered(reversed_rows()), {{rows_in_blocks(32)}}).at(0);
+  auto few = map_to_grid(clustered(reversed_rows()), {{rows_in_blocks(32)}}, warp_size).at(0);
   for (auto& parameter : few.scop.parameters) parameter.max -= 1;
   EXPECT_TRUE(rejects([&] { verify_kernel(few); }, "does not run"));
 }
@@ -184,7 +184,7 @@ class ReduceInBlock : public MapToGrid {
     GridClusterMapping mapping{
         .members = {{1, 0}}, .statements = {{"U", {{1, {0, run}}}}}, .grid = {8, 1, 1}, .block = {threads, 1, 1}};
     mapping.shared_bytes = 1000;
-    return map_to_grid(clustered(row_sums(8, 200)), {{mapping}}).at(0);
+    return map_to_grid(clustered(row_sums(8, 200)), {{mapping}}, warp_size).at(0);
   }
 };
 
@@ -232,7 +232,7 @@ class PromoteInBlock : public MapToGrid {
     auto mapping = rows_in_blocks(16);
     mapping.promoted = {"t"};
     mapping.shared_bytes = bytes;
-    return map_to_grid(clustered(scop), {{mapping}}).at(0);
+    return map_to_grid(clustered(scop), {{mapping}}, warp_size).at(0);
   }
   /// As reversed_rows, but each thread uses its own elements.
   Scop rows() const {
@@ -288,7 +288,7 @@ class TiledProduct : public MapToGrid {
     mapping.staged = {"C"};
     mapping.others.tile = mapping.others.unroll = true;
     mapping.shared_bytes = 1000;
-    return map_to_grid(clustered(scop), {{mapping}}).at(0);
+    return map_to_grid(clustered(scop), {{mapping}}, warp_size).at(0);
   }
 };
 
@@ -396,7 +396,7 @@ class Windows : public MapToGrid {
     GridClusterMapping mapping{.members = {{16, 0, {0}}, {8, -1, {1}}}, .grid = {3, 1, 1}, .block = {16, 8, 1}};
     mapping.copies = {{"U", 0, 0, -1, 1}};
     mapping.shared_bytes = 4000;
-    return map_to_grid(clustered(scop), {{mapping}}).at(0);
+    return map_to_grid(clustered(scop), {{mapping}}, warp_size).at(0);
   }
 };
 

@@ -9,6 +9,8 @@ namespace tc::polyhedral {
 /// Row sums C[i] +=! A[i, k] below one coincident band, and the text of accesses.
 class MappingPassTest : public IslTest {
  protected:
+  static constexpr std::int64_t warp_size = 32;
+
   Scop row_sums(int rows = 8, int columns = 20) const {
     auto i = str("0 <= i < ", rows), ik = str(i, " and 0 <= k < ", columns);
     auto scop = ScopBuilder(context())

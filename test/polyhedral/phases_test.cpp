@@ -17,7 +17,8 @@ class Phases : public MappingPassTest {
     auto scop =
         ScopBuilder(context()).input(from, {64}).output(to, {64}).statement(domain, to + "[i]", {from + "[i]"}).scop();
     scop.schedule = build::domain(ctx(), "{ " + domain + " }", coincident_band(str("[{ S_", to, "[i] -> [(i)] }]"), 1));
-    return map_kernel(scop, {.members = {{8, 0, {block[1] > 1 ? 1 : 0}}}, .grid = {8, 1, 1}, .block = block});
+    return map_kernel(scop, {.members = {{8, 0, {block[1] > 1 ? 1 : 0}}}, .grid = {8, 1, 1}, .block = block},
+                      warp_size);
   }
   /// \p to(i) = \p from(63 - i), or, \p at_end, \p to(63 - i) = \p from(i).
   GridKernel reverse(const std::string& from, const std::string& to, bool at_end = false) const {
@@ -28,7 +29,7 @@ class Phases : public MappingPassTest {
                     .statement(domain, to + (at_end ? "[63 - i]" : "[i]"), {from + (at_end ? "[i]" : "[63 - i]")})
                     .scop();
     scop.schedule = build::domain(ctx(), "{ " + domain + " }", coincident_band(str("[{ R_", to, "[i] -> [(i)] }]"), 1));
-    return map_kernel(scop, {.members = {{8, 0, {0}}}, .grid = {8, 1, 1}, .block = {8, 1, 1}});
+    return map_kernel(scop, {.members = {{8, 0, {0}}}, .grid = {8, 1, 1}, .block = {8, 1, 1}}, warp_size);
   }
   using Barriers = std::vector<bool>;
 };

@@ -86,7 +86,7 @@ class ChooseGridMapping : public polyhedral::IslTest {
   }
   std::string choose(const Scop& scop, const MappingOptions& options = {}) const {
     return polyhedral::essentials(
-        to_string(choose_grid_mapping(polyhedral::clustered(scop), Target::parse("cuda:sm_90"), options)));
+        to_string(choose_grid_mapping(polyhedral::clustered(scop), GridLimits::of("sm_90"), options)));
   }
 
  private:

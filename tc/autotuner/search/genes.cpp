@@ -150,8 +150,7 @@ void add_for_processor(const Facts& facts, const Target& target, Genes& genes) {
   if (facts.all.size() > 1) genes.add("vector_along", facts.all);
 }
 
-void add_for_gpu(const Facts& facts, const Target& target, Genes& genes) {
-  const auto& limits = target.grid;
+void add_for_gpu(const Facts& facts, const GridLimits& limits, Genes& genes) {
   genes.add("vectorise", {"0"});
   if (!facts.reduced.empty()) {
     genes.add("register_tile", {"1", "2", "4", "8", "16"}, 0);
@@ -181,12 +180,12 @@ std::int64_t number_of(const std::string& text) {
 
 std::vector<Gene> genes_of(const engine::Function& function, const std::vector<engine::Argument>& arguments,
                            const Target& target) {
-  auto few = target.is_cuda() ? few_results_of_each * target.grid.processors : few_results;
+  auto few = target.grid ? few_results_of_each * target.grid->processors : few_results;
   auto facts = facts_of(function, engine::bind_inputs(function, engine::specs(arguments, false)), few);
   Genes genes;
   add_common(facts, genes);
-  if (target.is_cuda())
-    add_for_gpu(facts, target, genes);
+  if (target.grid)
+    add_for_gpu(facts, *target.grid, genes);
   else
     add_for_processor(facts, target, genes);
   return genes.take();

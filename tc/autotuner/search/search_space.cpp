@@ -47,8 +47,8 @@ std::string part_for(const options::MappingOptions& options, const Gene& gene) {
 SearchSpace::SearchSpace(const engine::Function& function, const std::vector<engine::Argument>& arguments,
                          const Target& target, const std::vector<options::MappingOptions>& starts)
     : genes_(genes_of(function, arguments, target)),
-      accumulators_(target.is_cuda() ? most_in_thread : target.vector_registers()),
-      block_threads_(target.grid.block_threads) {
+      accumulators_(target.grid ? most_in_thread : target.vector_registers()),
+      block_threads_(target.grid ? target.grid->block_threads : 1) {
   for (const auto& start : starts) add_start(start);
 }
 

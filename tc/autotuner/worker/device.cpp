@@ -7,6 +7,7 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/cuda/device.h"
+#include "tc/engine/compile/machine_kind.h"
 
 namespace tc::autotuner {
 namespace {
@@ -98,7 +99,7 @@ class Gpu : public Device {
 }  // namespace
 
 std::unique_ptr<Device> make_device(const Target& target, int ordinal, Tensors& tensors) {
-  if (!target.is_cuda()) return std::make_unique<Processor>(tensors);
+  if (!engine::machine_kind_of(target).own_memory) return std::make_unique<Processor>(tensors);
   return std::make_unique<Gpu>(ordinal, tensors);
 }
 
@@ -107,7 +108,7 @@ std::vector<int> find_gpus(const Target& target, const std::vector<int>& wanted)
   std::vector<std::string> others;
   for (int i = 0; i < cuda::device_count(); ++i) {
     auto architecture = cuda::device_architecture(i);
-    if (architecture == target.grid.architecture) found.push_back(i);
+    if (architecture == target.grid->architecture) found.push_back(i);
     others.push_back(architecture);
   }
   if (found.empty())
@@ -117,7 +118,7 @@ std::vector<int> find_gpus(const Target& target, const std::vector<int>& wanted)
   for (int device : wanted) {
     if (std::find(found.begin(), found.end(), device) == found.end())
       throw OptionsError(
-          str("device ", device, " is no ", target.grid.architecture, " of this machine; there are ", join(found)));
+          str("device ", device, " is no ", target.grid->architecture, " of this machine; there are ", join(found)));
     if (!given.insert(device).second)
       throw OptionsError(str("device ", device, " is given twice: a GPU measures one candidate at a time"));
   }

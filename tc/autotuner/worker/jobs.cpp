@@ -13,6 +13,7 @@
 #include "tc/base/str.h"
 #include "tc/cache/sha256.h"
 #include "tc/cpu/thread_pool.h"
+#include "tc/engine/compile/machine_kind.h"
 #include "tc/engine/describe/predict_time.h"
 
 namespace tc::autotuner {
@@ -51,8 +52,9 @@ class Bench {
  public:
   Bench(const JobContext& context, int device)
       : context_(context),
-        tensors_(context.arguments, context.layout, context.shared,
-                 context.target.is_cuda() ? Tensors::Inputs::Copied : Tensors::Inputs::Shared),
+        tensors_(
+            context.arguments, context.layout, context.shared,
+            engine::machine_kind_of(context.target).own_memory ? Tensors::Inputs::Copied : Tensors::Inputs::Shared),
         device_(make_device(context.target, device, tensors_)) {}
 
   /// Runs \p executable; what is wrong with the results, "" for nothing.
@@ -75,7 +77,7 @@ int calls_for(double sample, double call) {
 }
 
 Message reference(const JobContext& context, const Message& job) {
-  auto how = compile_options(context.target.is_cuda() ? Target::host() : context.target, "");
+  auto how = compile_options(engine::machine_kind_of(context.target).own_memory ? Target::host() : context.target, "");
   how.interpret = job.at(1) == "interpreted";
   auto executable = compile(context, "", how);
   Tensors tensors(context.arguments, context.layout, context.shared, Tensors::Inputs::Shared);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tc/engine/compile/machine_kind.h"
 #include "tc/engine/compile/pipeline.h"
 #include "tc/polyhedral/schedule/fusion_criterion.h"
 
@@ -33,6 +34,7 @@ struct BackEnd {
   bool aligned_anywhere;                          ///< code does not ask where its arguments begin
   bool runs_in_place;                             ///< a call may let an output take the place of an input
   bool binds_constants;                           ///< its code reads the memory that constants are in
+  const MachineKind& machine;                     ///< that its code is for
 };
 
 /// The back end for \p target: the only place that asks what kind it is of.

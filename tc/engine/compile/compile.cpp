@@ -189,7 +189,7 @@ Image make_image(const CompileState& state) {
       image.launches.back().tests.push_back(
           {std::get<WorkspaceSlot>(slot_of(check.flag, state, plan)).offset, check.message});
   }
-  if (state.target.is_cuda()) image.modules.push_back(state.device);
+  if (state.device) image.modules.push_back(*state.device);
   return image;
 }
 

@@ -97,7 +97,8 @@ const BackEnd& cpu_back_end() {
                                 .final_stages = {},
                                 .aligned_anywhere = true,
                                 .runs_in_place = true,
-                                .binds_constants = true};
+                                .binds_constants = true,
+                                .machine = cpu_machine()};
   return back_end;
 }
 

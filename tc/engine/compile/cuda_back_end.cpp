@@ -20,7 +20,7 @@ namespace {
 /// Rows are fused while enough of them stay parallel for half the processors.
 polyhedral::MappingOptions schedule_options(const CompileState& state) {
   auto options = state.mapping;
-  options.fuse_rows = state.target.grid.processors / 2;
+  options.fuse_rows = state.target.grid->processors / 2;
   return options;
 }
 
@@ -39,7 +39,8 @@ void generate(CompileState& state, std::size_t index) {
                launch.grid().mapping.emplace();
                launch.grid().kernels.clear();
                launch.grid().phases.reset();
-               for (auto& kernel : polyhedral::map_to_grid(polyhedral::clustered(*launch.scop), {})) {
+               for (auto& kernel :
+                    polyhedral::map_to_grid(polyhedral::clustered(*launch.scop), {}, state.target.grid->warp_size)) {
                  launch.grid().kernels.emplace_back();
                  launch.grid().kernels.back().kernel = std::move(kernel);
                }
@@ -57,7 +58,7 @@ void raise(CompileState& state, std::size_t index) {
   for (auto& part : launch.grid().kernels) {
     auto nest = [&] { return halide_bridge::raise(*part.ast, part.kernel->scop, *state.program, {.as_kernel = true}); };
     auto body = nest();
-    auto layouts = choose_shared_layouts(*part.kernel, body, state.target.grid);
+    auto layouts = choose_shared_layouts(*part.kernel, body, *state.target.grid);
     body = cuda::swizzled(layouts.padded ? nest() : body, layouts.swizzles);
     part.body = std::make_shared<Halide::Internal::Stmt>(body);
     auto used = halide_bridge::buffer_names(body);
@@ -128,7 +129,7 @@ void emit(CompileState& state, std::size_t index) {
     launch.grid().texts.push_back(cuda::emit_kernel(launch.grid().kernels.size() > 1 ? str(name, "_", k) : name,
                                                     *part.body, part.buffers, shape, unaligned));
   }
-  for (const auto& text : launch.grid().texts) check_limits(text, state.target.grid);
+  for (const auto& text : launch.grid().texts) check_limits(text, *state.target.grid);
 }
 
 std::string print_emitted(const LaunchState& launch) {
@@ -163,7 +164,7 @@ void build(CompileState& state) {
   std::vector<cuda::KernelText> texts;
   for (const auto& launch : state.launches)
     texts.insert(texts.end(), launch.grid().texts.begin(), launch.grid().texts.end());
-  state.device = cuda::build_device_code(texts, state.target.grid.architecture, state.cancellation);
+  state.device = cuda::build_device_code(texts, state.target.grid->architecture, state.cancellation);
 }
 
 }  // namespace
@@ -176,7 +177,8 @@ const BackEnd& cuda_back_end() {
                                 .final_stages = {{.name = "build", .step = "build", .run = build}},
                                 .aligned_anywhere = false,
                                 .runs_in_place = false,
-                                .binds_constants = false};
+                                .binds_constants = false,
+                                .machine = cuda_machine()};
   return back_end;
 }
 

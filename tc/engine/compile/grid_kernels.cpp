@@ -32,7 +32,7 @@ std::int64_t room_for(const Kernels& kernels, const polyhedral::GridMapping& map
 polyhedral::GridKernel map_part(CompileState& state, const LaunchState& launch, const polyhedral::Scop& part,
                                 const polyhedral::GridClusterMapping& plain, polyhedral::GridClusterMapping& mapping) {
   std::optional<polyhedral::GridKernel> kernel;
-  auto take = [&] { kernel = polyhedral::map_kernel(part, mapping); };
+  auto take = [&] { kernel = polyhedral::map_kernel(part, mapping, state.target.grid->warp_size); };
   with_quota(state, *launch.scop, "map", "a kernel has neither buffers nor register tiles", 1, take, [&] {
     mapping = plain;
     with_quota(state, *launch.scop, "map", "a kernel runs in one thread", 1, take, [&] {
@@ -61,7 +61,7 @@ Kernels kernels_of(const LaunchState& launch) {
 void join_phases(CompileState& state, LaunchState& launch) {
   auto& on = launch.grid();
   auto plain = on.plain;
-  const auto& limits = state.target.grid;
+  const auto& limits = *state.target.grid;
   auto kernels = kernels_of(launch);
   auto mapping = *on.mapping;
   auto room = room_for(kernels, mapping, limits);

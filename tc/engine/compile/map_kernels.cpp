@@ -24,10 +24,10 @@ void choose(CompileState& state, std::size_t index) {
         state, *launch.scop, "map", "kernels run in one thread", launch.scop->statements.size(),
         [&] {
           polyhedral::ClusteredScop clustered{*launch.scop, launch.clusters};
-          on.mapping = strategy::choose_grid_mapping(clustered, state.target, state.mapping);
+          on.mapping = strategy::choose_grid_mapping(clustered, *state.target.grid, state.mapping);
           auto simple = state.mapping;
           simple.promote = simple.reduce_in_block = simple.shared = simple.registers = false;
-          on.plain = strategy::choose_grid_mapping(clustered, state.target, simple);
+          on.plain = strategy::choose_grid_mapping(clustered, *state.target.grid, simple);
         },
         [&] { on.mapping.emplace(); });
   on.mapping->clusters.resize(launch.clusters.size());
@@ -37,7 +37,7 @@ void choose(CompileState& state, std::size_t index) {
 void replace_mapping(CompileState& state, std::size_t index, const std::string& text) {
   auto& launch = state.launches[index];
   auto mapping = polyhedral::parse_grid_mapping(text);
-  polyhedral::check_grid_mapping({*launch.scop, launch.clusters}, mapping, state.target.grid.block_threads);
+  polyhedral::check_grid_mapping({*launch.scop, launch.clusters}, mapping, state.target.grid->block_threads);
   launch.grid().mapping.emplace(std::move(mapping));
   launch.grid().plain.clusters.assign(launch.clusters.size(), {});
   launch.has_own_mapping = true;
@@ -53,7 +53,7 @@ void split(CompileState& state, std::size_t index) {
   on.phases.reset();
   for (std::size_t i = 0; i < on.parts.size(); ++i) {
     on.kernels.emplace_back();
-    on.kernels.back().cluster.emplace(on.parts[i], on.mapping->clusters[i]);
+    on.kernels.back().cluster.emplace(on.parts[i], on.mapping->clusters[i], state.target.grid->warp_size);
     on.kernels.back().quota = state.mapping.quota;
   }
 }
@@ -90,7 +90,7 @@ void carry_out(CompileState& state, std::size_t index, std::size_t pass) {
     auto anew = [&](const polyhedral::GridClusterMapping& mapping) {
       on.mapping->clusters[i] = mapping;
       kernel.quota = state.mapping.quota;
-      kernel.cluster.emplace(on.parts[i], mapping);
+      kernel.cluster.emplace(on.parts[i], mapping, state.target.grid->warp_size);
     };
     if (within("a kernel has neither buffers nor register tiles",
                [&] { run_passes(launch, *kernel.cluster, pass, pass); }))

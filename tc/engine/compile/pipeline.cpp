@@ -65,6 +65,8 @@ Stage<CompileState> stage_of(const LaunchStage& row, std::size_t index) {
 
 const BackEnd& back_end_of(const Target& target) { return target.is_cuda() ? cuda_back_end() : cpu_back_end(); }
 
+const MachineKind& machine_kind_of(const Target& target) { return back_end_of(target).machine; }
+
 const std::vector<Stage<CompileState>>& lower_stages() {
   static const std::vector<Stage<CompileState>> stages = [] {
     Stage<CompileState> stage;

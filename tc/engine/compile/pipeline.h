@@ -101,7 +101,7 @@ struct CompileState {
 
   std::shared_ptr<halide_bridge::Program> program;  ///< lower
   std::vector<LaunchState> launches;
-  cuda::DeviceCode device;  ///< build, for a GPU
+  std::optional<cuda::DeviceCode> device;  ///< build, for a GPU
   std::vector<std::string> fallbacks;
   std::function<void(polyhedral::Context*)> watch;  ///< told which isl context is at work, null at the end
 };

@@ -16,9 +16,9 @@ using polyhedral::Tensor;
 std::vector<cuda::WarpAccess> accesses_of_warps(const polyhedral::GridKernel& kernel,
                                                 const Halide::Internal::Stmt& body, const GridLimits& limits) {
   auto threads = kernel.block[0] * kernel.block[1] * kernel.block[2];
-  cuda::WarpPlace warp{kernel.block, 0, static_cast<int>(limits.warp)};
+  cuda::WarpPlace warp{kernel.block, 0, static_cast<int>(limits.warp_size)};
   auto result = cuda::warp_accesses(body, warp);
-  warp.first_thread = (threads - 1) / limits.warp * limits.warp;
+  warp.first_thread = (threads - 1) / limits.warp_size * limits.warp_size;
   if (warp.first_thread == 0) return result;
   auto last = cuda::warp_accesses(body, warp);
   result.insert(result.end(), last.begin(), last.end());

@@ -6,6 +6,7 @@
 
 #include "tc/base/str.h"
 #include "tc/engine/compile/graph_plan.h"
+#include "tc/engine/compile/machine_kind.h"
 #include "tc/engine/compile/pipeline.h"
 #include "tc/polyhedral/core/cluster_view.h"
 
@@ -169,11 +170,8 @@ WorkReport describe_work(const std::shared_ptr<const Function>& given, const std
   report.work = strategy::count_work(function->def, function->ranges, sizes);
   for (const auto& [name, tensor] : function->def.tensors)
     if (tensor.type == DType::Float64) report.type = DType::Float64;
-  if (options.target.is_cuda()) {
-    report.no_traffic = "the model is of a CPU's caches, not of a GPU's";
-  } else if (options.interpret) {
-    report.no_traffic = "it runs by the interpreter";
-  } else {
+  report.no_traffic = options.interpret ? "it runs by the interpreter" : machine_kind_of(options.target).no_model;
+  if (report.no_traffic.empty()) {
     auto how = options;
     how.stages.verify = how.stages.keep_text = false;
     how.stages.dump_directory.clear();

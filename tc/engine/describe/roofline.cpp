@@ -9,6 +9,7 @@
 
 #include "tc/base/str.h"
 #include "tc/cpu/thread_pool.h"
+#include "tc/engine/compile/machine_kind.h"
 
 namespace tc::engine {
 namespace {
@@ -60,7 +61,7 @@ Roofline roofline(const WorkReport& report, const Target& target, double seconds
   result.threads = report.parallel ? cpu::num_threads() : 1;
   result.flops = static_cast<double>(report.work.flops()) / seconds / 1e9;
   if (report.traffic) result.bandwidth = report.traffic->total(3).total() / seconds / 1e9;
-  if (!target.is_cuda()) result.limits = cpu::machine_limits(result.threads, report.type, target.l3_bytes);
+  result.limits = machine_kind_of(target).limits(target, result.threads, report.type);
   return result;
 }
 

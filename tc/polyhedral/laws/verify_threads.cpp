@@ -206,7 +206,8 @@ void verify_waits(const GridKernel& kernel, const isl::union_map& time, const Se
   auto order = earlier(of_statements(time).intersect_domain(asynchronous), of_statements(time));
   auto pairs =
       within_blocks(conflicts(scop, Sharing::Block).intersect_domain(asynchronous), kernel.where).intersect(order);
-  auto far = across_threads(pairs, kernel.where), apart = across_warps(far, kernel.where, kernel.block, warp_threads);
+  auto far = across_threads(pairs, kernel.where),
+       apart = across_warps(far, kernel.where, kernel.block, kernel.warp_size);
   auto early = separation.without_wait(pairs.subtract(far), false, false)
                    .unite(separation.without_wait(far.subtract(apart), true, true))
                    .unite(separation.without_wait(apart, true, false));
@@ -229,7 +230,7 @@ void verify_threads(const GridKernel& kernel) {
   if (pairs.is_empty()) return;
   auto statements = of_statements(time);
   auto order = earlier(statements, statements);
-  auto apart = across_warps(pairs, where, kernel.block, warp_threads);
+  auto apart = across_warps(pairs, where, kernel.block, kernel.warp_size);
   for (bool warp : {false, true}) {
     auto forward = (warp ? pairs.subtract(apart) : apart).intersect(order);
     auto open = separation.without_barrier(forward, warp);

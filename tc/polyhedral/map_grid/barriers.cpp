@@ -201,11 +201,11 @@ bool is_synchronisation(const std::string& id) {
 }
 
 Scop insert_barriers(const Scop& scop, const Coordinates& where, const std::array<std::int64_t, 3>& block,
-                     const Synchronisation& behind, std::int64_t warp) {
+                     std::int64_t warp_size, const Synchronisation& behind) {
   bool alone = block == std::array<std::int64_t, 3>{1, 1, 1};
   auto pairs = alone ? isl::union_map::empty(scop.ctx()) : across_threads(conflicts(scop, Sharing::Block), where);
   if (pairs.is_empty() && behind.empty()) return scop;
-  auto other_warps = threads_of_other_warps(scop.ctx(), block, warp);
+  auto other_warps = threads_of_other_warps(scop.ctx(), block, warp_size);
   auto result = scop;
   auto root = scop.schedule.root();
   result.schedule =

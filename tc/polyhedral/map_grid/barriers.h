@@ -15,9 +15,6 @@ namespace tc::polyhedral {
 inline const std::string block_barrier = "tc_barrier";
 inline const std::string warp_barrier = "tc_warp_barrier";
 
-/// Threads of a warp, which no known machine has another number of.
-inline constexpr std::int64_t warp_threads = 32;
-
 /// Is \p id the name of the instances of a barrier?
 bool is_barrier(const std::string& id);
 
@@ -41,10 +38,10 @@ bool is_synchronisation(const std::string& id);
 ///   after   band [k] { S } { barrier } { T } { barrier }
 ///
 /// \p where says where instances run. Loops above `thread` marks are run by all threads of a block together. Warps are
-/// \p warp consecutive threads of the \p block; where only threads of one warp conflict, the barrier is the warp's.
+/// \p warp_size consecutive threads of the \p block; where only threads of one warp conflict, the barrier is the warp's.
 /// What \p behind names is added too, in each iteration of the loops around its statement's sequence, before a barrier
 /// at this place.
 Scop insert_barriers(const Scop& scop, const Coordinates& where, const std::array<std::int64_t, 3>& block,
-                     const Synchronisation& behind = {}, std::int64_t warp = warp_threads);
+                     std::int64_t warp_size, const Synchronisation& behind = {});
 
 }  // namespace tc::polyhedral

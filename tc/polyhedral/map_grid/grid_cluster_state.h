@@ -34,10 +34,11 @@ struct GridHeld {
 /// behind them.
 struct GridClusterState {
   GridClusterState() = default;
-  GridClusterState(const GridClusterMapping& decision)
-      : mapping(decision), promoted(decision.promoted), block(decision.block) {}
+  GridClusterState(const GridClusterMapping& decision, std::int64_t warp)
+      : mapping(decision), warp_size(warp), promoted(decision.promoted), block(decision.block) {}
 
   GridClusterMapping mapping;
+  std::int64_t warp_size = 1;         ///< threads of a warp of the machine
   std::vector<GridStatement> added;   ///< how the statements run that passes added
   std::vector<std::string> promoted;  ///< temporaries to keep in registers or in shared memory, where they fit
   std::array<std::int64_t, 3> block = {1, 1, 1};  ///< threads at most; grid_tree: as many as are used

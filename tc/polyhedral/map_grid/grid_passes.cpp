@@ -82,8 +82,9 @@ void make_kernel(GridCluster& cluster) {
 }
 
 void synchronise(GridCluster& cluster) {
-  cluster.scop =
-      insert_barriers(cluster.scop, cluster.tree->where, cluster.tree->block, copy_waits(cluster.scop, cluster.state));
+  const auto& tree = *cluster.tree;
+  cluster.scop = insert_barriers(cluster.scop, tree.where, tree.block, cluster.state.warp_size,
+                                 copy_waits(cluster.scop, cluster.state));
 }
 
 }  // namespace
@@ -93,6 +94,7 @@ GridKernel GridCluster::kernel() const {
           tree->where,
           tree->grid,
           tree->block,
+          state.warp_size,
           state.mapping.shared_bytes - memory.shared_bytes,
           state.mapping.blocks_per_processor};
 }

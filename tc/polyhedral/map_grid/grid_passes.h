@@ -12,8 +12,8 @@ namespace tc::polyhedral {
 
 /// A kernel on its way through the passes that carry out a mapping to a grid (grid_passes()).
 struct GridCluster {
-  GridCluster(const Scop& part, const GridClusterMapping& mapping)
-      : scop(part), state(mapping), memory{mapping.shared_bytes, mapping.thread_elements} {}
+  GridCluster(const Scop& part, const GridClusterMapping& mapping, std::int64_t warp_size)
+      : scop(part), state(mapping, warp_size), memory{mapping.shared_bytes, mapping.thread_elements} {}
 
   Scop scop;  ///< of kernel_parts
   GridClusterState state;

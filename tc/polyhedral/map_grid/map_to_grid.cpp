@@ -5,19 +5,21 @@
 
 namespace tc::polyhedral {
 
-GridKernel map_kernel(const Scop& part, const GridClusterMapping& mapping) {
-  GridCluster cluster(part, mapping);
+GridKernel map_kernel(const Scop& part, const GridClusterMapping& mapping, std::int64_t warp_size) {
+  GridCluster cluster(part, mapping, warp_size);
   for (const auto& pass : grid_passes()) pass.run(cluster);
   return cluster.kernel();
 }
 
 std::vector<Scop> kernel_parts(const ClusteredScop& clustered) { return split_kernels(clustered.scop); }
 
-std::vector<GridKernel> map_to_grid(const ClusteredScop& clustered, const GridMapping& mapping) {
+std::vector<GridKernel> map_to_grid(const ClusteredScop& clustered, const GridMapping& mapping,
+                                    std::int64_t warp_size) {
   auto parts = kernel_parts(clustered);
   std::vector<GridKernel> kernels;
   for (std::size_t i = 0; i < parts.size(); ++i)
-    kernels.push_back(map_kernel(parts[i], i < mapping.clusters.size() ? mapping.clusters[i] : GridClusterMapping{}));
+    kernels.push_back(
+        map_kernel(parts[i], i < mapping.clusters.size() ? mapping.clusters[i] : GridClusterMapping{}, warp_size));
   return kernels;
 }
 

@@ -17,12 +17,13 @@ struct GridKernel {
   Scop scop;  ///< its statements only
   Coordinates where;
   std::array<std::int64_t, 3> grid = {1, 1, 1}, block = {1, 1, 1};
+  std::int64_t warp_size = 1;     ///< consecutive threads of a block that run in lock step
   std::int64_t shared_bytes = 0;  ///< of the buffers that the threads of a block share
   int blocks_per_processor = 0;   ///< for which the registers of a processor are to suffice; 0: no wish
 };
 
 /// \p clustered as kernels to be run one after the other, one a cluster, mapped as \p mapping
-/// (strategy::choose_grid_mapping) says, by grid_passes.h.
+/// (strategy::choose_grid_mapping) says, by grid_passes.h, for a machine with warps of \p warp_size threads.
 ///
 ///   before  band [i, j] (coincident 1 1) { S0 } { S1: band [k] }
 ///   after   context { 0 <= block_x < 32, ... }  kernel  filter { floor(i/8) = block_y, floor(j/32) = block_x }
@@ -33,10 +34,10 @@ struct GridKernel {
 /// statements, below the loops that all threads of a block run together. A statement that does not use a dimension of
 /// the block runs in its thread 0. Barriers (insert_barriers) separate threads that use each other's values. A cluster
 /// without coincident outer members runs in one block. Grid and block shrink to what is used.
-std::vector<GridKernel> map_to_grid(const ClusteredScop& clustered, const GridMapping& mapping);
+std::vector<GridKernel> map_to_grid(const ClusteredScop& clustered, const GridMapping& mapping, std::int64_t warp_size);
 
 /// The same in two steps: the clusters of \p clustered, each a scop of its own, and the kernel of one.
 std::vector<Scop> kernel_parts(const ClusteredScop& clustered);
-GridKernel map_kernel(const Scop& part, const GridClusterMapping& mapping);
+GridKernel map_kernel(const Scop& part, const GridClusterMapping& mapping, std::int64_t warp_size);
 
 }  // namespace tc::polyhedral

@@ -9,7 +9,6 @@
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/core/surround.h"
 #include "tc/polyhedral/map/privatise_reduction.h"
-#include "tc/polyhedral/map_grid/barriers.h"
 
 namespace tc::polyhedral {
 namespace {
@@ -37,9 +36,9 @@ std::string with(std::vector<std::string> names, const std::string& last) {
 }
 
 /// Lets the threads of a warp combine what statement \p id adds up over its last iterator.
-void combine_in_warps(Statement& statement) {
+void combine_in_warps(Statement& statement, std::int64_t warp_size) {
   statement.combined_iterator = dimensions(statement.domain) - 1;
-  statement.combined_lanes = static_cast<int>(warp_threads);
+  statement.combined_lanes = static_cast<int>(warp_size);
 }
 
 /// Takes the sums of warps to a tensor of their own, which thread 0 adds up.
@@ -69,7 +68,7 @@ Scop join_warps(const Scop& scop, const std::string& id, std::int64_t warps, Gri
   auto read = str("{ ", tuple, " -> ", tensor.name, "[", with(names, "v"), "] }");
   statement.reads = {exact_access(isl::map(ctx, read).intersect_domain(statement.domain))};
   auto write = str("{ ", id, "[", with(names, "w"), "] -> ", tensor.name, "[",
-                   with(names, str("floor(w/", warp_threads, ")")), "] }");
+                   with(names, str("floor(w/", state.warp_size, ")")), "] }");
   combine.write = exact_access(isl::map(ctx, write).intersect_domain(combine.domain));
   combine.accumulates = false;
   result.tensors.push_back(tensor);
@@ -80,7 +79,7 @@ Scop join_warps(const Scop& scop, const std::string& id, std::int64_t warps, Gri
 
 /// The reduction of \p loop, which runs along x, in all threads.
 Scop reduce(const Scop& scop, const std::string& id, const GridStatement::Loop& loop, GridClusterState& state) {
-  auto threads = state.mapping.block[0];
+  const auto threads = state.mapping.block[0], warp_size = state.warp_size;
   auto root = scop.schedule.root().child(0);
   bool has_outer_band = !cluster_views(scop).at(0).members.empty();
   auto place = path_to(has_outer_band ? root.child(0) : root, id);
@@ -88,13 +87,13 @@ Scop reduce(const Scop& scop, const std::string& id, const GridStatement::Loop& 
   state.promoted.push_back(result.tensors.back().name);
   for (const auto& name : added) {
     int last = dimensions(result.statement(name).domain) - 1;
-    bool whole = threads % warp_threads == 0;
+    bool whole = threads % warp_size == 0;
     if (name == added[1] && !whole) continue;
     state.added.push_back({name, {{last, {0, 1}}}});
   }
-  if (threads % warp_threads != 0) return result;
-  combine_in_warps(result.statement(added[1]));
-  return threads == warp_threads ? result : join_warps(result, added[1], threads / warp_threads, state);
+  if (threads % warp_size != 0) return result;
+  combine_in_warps(result.statement(added[1]), warp_size);
+  return threads == warp_size ? result : join_warps(result, added[1], threads / warp_size, state);
 }
 
 bool is_reduced(const Statement& statement, int iterator) {
