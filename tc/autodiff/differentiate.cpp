@@ -1,0 +1,227 @@
+#include "tc/autodiff/differentiate.h"
+
+#include <algorithm>
+
+#include "tc/autodiff/activity.h"
+#include "tc/autodiff/affine.h"
+#include "tc/autodiff/backward_def.h"
+#include "tc/autodiff/simplify_steps.h"
+#include "tc/base/str.h"
+#include "tc/halide_bridge/infer/infer_ranges.h"
+#include "tc/lang/check/check.h"
+#include "tc/lang/syntax/diagnostics.h"
+#include "tc/lang/syntax/parse.h"
+#include "tc/lang/syntax/print.h"
+
+namespace tc::autodiff {
+
+using namespace lang;
+
+namespace {
+
+/// What is asked for, checked: names of parameters and returns.
+struct Selection {
+  std::vector<std::string> wrt, of;
+};
+
+std::vector<std::string> names_of(const std::vector<TensorDecl>& decls) {
+  std::vector<std::string> names;
+  for (const auto& decl : decls) names.push_back(decl.name);
+  return names;
+}
+
+SourceRange place_of(const std::vector<TensorDecl>& decls, const std::string& name) {
+  for (const auto& decl : decls)
+    if (decl.name == name) return decl.range;
+  return {};
+}
+
+/// The floats of \p wanted, or of all \p decls if it is empty. Reports names that are none, and tensors that are no
+/// floats.
+std::vector<std::string> select(const Def& def, const std::vector<std::string>& wanted,
+                                const std::vector<TensorDecl>& decls, const std::string& what,
+                                Diagnostics& diagnostics) {
+  const auto known = names_of(decls);
+  std::vector<std::string> selected;
+  for (const auto& name : wanted.empty() ? known : wanted) {
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      const std::string near = closest(name, known);
+      diagnostics.add({.code = "TC304",
+                       .range = def.name_range,
+                       .message = str("'", def.name, "' has no ", what, " '", name, "'"),
+                       .help = near.empty() ? str("it has ", join(known)) : str("did you mean '", near, "'?")});
+      continue;
+    }
+    const DType type = def.tensors.at(name).type;
+    if (is_float(type)) {
+      selected.push_back(name);
+    } else if (!wanted.empty()) {
+      diagnostics.add({.code = "TC302",
+                       .range = place_of(decls, name),
+                       .message = str("'", name, "' is ", type, "; gradients exist for floats")});
+    }
+  }
+  return selected;
+}
+
+Selection select(const Def& def, const Options& options, Diagnostics& diagnostics) {
+  Selection selection{select(def, options.wrt, def.params, "parameter", diagnostics),
+                      select(def, options.of, def.returns, "return", diagnostics)};
+  if (diagnostics.has_errors()) return selection;
+  if (selection.wrt.empty() || selection.of.empty())
+    diagnostics.add({.code = "TC301",
+                     .range = def.name_range,
+                     .message = str("'", def.name, "' has no float ", selection.wrt.empty() ? "parameter" : "return",
+                                    ", so there is nothing to differentiate")});
+  for (const auto& decl : def.returns)
+    if (def.tensors.at(decl.name).role == Role::InOut)
+      diagnostics.add(
+          {.code = "TC306",
+           .range = decl.range,
+           .message = str("'", decl.name, "' accumulates into the caller's buffer, whose gradient is not taken"),
+           .help = str("make the old value a parameter, and write '", decl.name, "' with `=` first")});
+  return selection;
+}
+
+/// The backward def of one def.
+class Differentiator {
+ public:
+  Differentiator(const InlinedDef& function, const Selection& selection, const Options& options,
+                 Diagnostics& diagnostics)
+      : function_(function), options_(options), names_(function.def), diagnostics_(diagnostics) {
+    gradient_.wrt = selection.wrt;
+    name_ = names_.take(str(function.def.name, "_grad"));
+    for (const auto& output : selection.of) take_seed(output);
+    for (const auto& param : selection.wrt) request_.results[param] = names_.take(str("d_", param));
+    request_.wrt = selection.wrt;
+    request_.by_guards = options.by_guards;
+  }
+
+  Gradient run();
+
+ private:
+  void take_seed(const std::string& output);
+  std::vector<Step> simplified(const Reversed& reversed);
+  TensorDecl declared(const std::string& name, const std::string& like) const;
+  Def assemble(const Recomputation& recomputation);
+  void understand(const Def& def);
+  void note(const Reversed& reversed);
+  std::vector<std::string> results() const;
+
+  const InlinedDef& function_;
+  const Options& options_;
+  FreshNames names_;
+  Diagnostics& diagnostics_;
+  std::string name_;
+  ReverseRequest request_;
+  Gradient gradient_;
+};
+
+void Differentiator::take_seed(const std::string& output) {
+  AdjointTensor seed{names_.take(str("d_", output)), function_.def.tensors.at(output).type, {}};
+  for (const Range& range : function_.ranges.tensors.at(output)) seed.shifts.push_back(range.min);
+  gradient_.seeds.push_back(seed.name);
+  request_.seeds[output] = seed;
+}
+
+std::vector<std::string> Differentiator::results() const {
+  std::vector<std::string> names;
+  for (const auto& param : gradient_.wrt) names.push_back(request_.results.at(param));
+  return names;
+}
+
+/// The statements of the gradient as a person would write them.
+std::vector<Step> Differentiator::simplified(const Reversed& reversed) {
+  GuardProver prover(reversed.forward.sizes);
+  const auto definitions = product_definitions(reversed.forward);
+  std::vector<Step> steps = without_dead(reversed.steps, results());
+  steps = use_names(std::move(steps), definitions, prover);
+  steps = hoist_factors(std::move(steps), names_);
+  steps = drop_centred_sums(std::move(steps), reversed.forward);
+  steps = inline_pointwise(std::move(steps), definitions, prover);
+  steps = share_values(std::move(steps), prover);
+  steps = name_invariants(std::move(steps), names_, prover);
+  return without_dead(steps, results());
+}
+
+/// A parameter of the backward def that has the type and the shape of \p like.
+TensorDecl Differentiator::declared(const std::string& name, const std::string& like) const {
+  TensorDecl decl{name, function_.def.tensors.at(like).type, {}, {}};
+  std::vector<ExprPtr> dims;
+  for (const Range& range : function_.ranges.tensors.at(like)) dims.push_back(to_expr(read_affine(range.extent)));
+  if (!dims.empty()) decl.dims = dims;
+  return decl;
+}
+
+Def Differentiator::assemble(const Recomputation& recomputation) {
+  Def def;
+  def.name = name_;
+  for (const auto& param : function_.def.params) def.params.push_back(declared(param.name, param.name));
+  for (const auto& saved : recomputation.saved) def.params.push_back(declared(saved, saved));
+  for (const auto& [output, seed] : request_.seeds) def.params.push_back(declared(seed.name, output));
+  for (const auto& result : results()) def.returns.push_back({result, {}, {}, {}});
+  for (const auto* steps : {&recomputation.steps, &recomputation.gradients})
+    for (const Step& step : *steps) def.statements.push_back({assignment_of(step), {}});
+  return def;
+}
+
+/// \p def as text, checked, with its ranges.
+void Differentiator::understand(const Def& def) {
+  const std::string text = print(def);
+  try {
+    gradient_.file = check(parse(text, name_));
+    gradient_.ranges = halide_bridge::infer_ranges(gradient_.file.defs.front(), text, name_);
+  } catch (const Error& error) {
+    throw InternalError(
+        str("TC305: the gradient of '", function_.def.name, "' is no program: ", error.what(), "\n", text));
+  }
+}
+
+void Differentiator::note(const Reversed& reversed) {
+  gradient_.reads = reversed.reads;
+  for (const auto& read : reversed.reads)
+    if (read.certificate != CertificateKind::Parametric)
+      gradient_.notes.push_back(str("the gradient of ", read.read,
+                                    " compares subscripts with every element: its time grows with their product"));
+}
+
+Gradient Differentiator::run() {
+  const Forward forward = in_versions(function_, names_);
+  const Reversed reversed = reverse(forward, request_, names_, [&](const std::string& function, SourceRange place) {
+    diagnostics_.add({.code = "TC303", .range = place, .message = str("no derivative of '", function, "' is known")});
+  });
+  diagnostics_.throw_if_errors<SemanticError>();
+  std::vector<std::string> savable;
+  if (options_.save_outputs) savable = names_of(function_.def.returns);
+  const Recomputation recomputation = recompute(reversed, simplified(reversed), savable);
+  gradient_.saved = recomputation.saved;
+  note(reversed);
+  understand(assemble(recomputation));
+  understand(without_redundant_ranges(gradient_.def(), gradient_.ranges));
+  return std::move(gradient_);
+}
+
+/// Does \p gradient ask for something of the sizes that the def does not ask for?
+bool asks_more(const Gradient& gradient, const InlinedDef& function) {
+  const auto& known = function.ranges.preconditions;
+  const auto& asked = gradient.ranges.preconditions;
+  return std::any_of(asked.begin(), asked.end(), [&](const Precondition& condition) {
+    return std::none_of(known.begin(), known.end(),
+                        [&](const Precondition& other) { return equal(other.condition, condition.condition); });
+  });
+}
+
+}  // namespace
+
+Gradient differentiate(const InlinedDef& function, const std::string& text, const Options& options) {
+  Diagnostics diagnostics(text, function.def.name);
+  const Selection selection = select(function.def, options, diagnostics);
+  diagnostics.throw_if_errors<SemanticError>();
+  Gradient gradient = Differentiator(function, selection, options, diagnostics).run();
+  if (options.by_guards || !asks_more(gradient, function)) return gradient;
+  Options slow = options;
+  slow.by_guards = true;
+  return Differentiator(function, selection, slow, diagnostics).run();
+}
+
+}  // namespace tc::autodiff
