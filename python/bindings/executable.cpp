@@ -93,7 +93,10 @@ py::dict profile(const Callable& callable, const py::args& args, const py::objec
 
 std::shared_ptr<Callable> load(const py::bytes& bytes) {
   auto image = engine::Image::deserialise(std::string(bytes));
-  return std::make_shared<Callable>(std::make_shared<engine::Executable>(std::move(image)));
+  auto executable = std::make_shared<engine::Executable>(std::move(image));
+  if (!executable->runs_here())
+    throw OptionsError(str("this machine cannot run code for target '", executable->image().target, "'"));
+  return std::make_shared<Callable>(std::move(executable));
 }
 
 }  // namespace

@@ -98,3 +98,25 @@ def test_the_tile_is_obeyed():
     plain = tc.compile(tc.define(MM).mm, tc.spec((64, 64)), tc.spec((64, 64)), options="parallel=0,vectorise=0")
     tiled = tc.compile(tc.define(MM).mm, tc.spec((64, 64)), tc.spec((64, 64)), options="parallel=0,vectorise=0,tile=16x16")
     assert tiled.source.count("for (") > plain.source.count("for (")
+
+
+def test_code_for_another_machine_is_made_and_not_run():
+    text = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
+    a, b = torch.ones(8, 4), torch.ones(4, 16)
+    foreign = [t for t in ("cpu:avx2", "cpu:avx512", "cpu:avx512,amx") if not _runs(text, t, a, b)]
+    if not foreign:
+        pytest.skip("this machine runs code for all targets")
+    f = tc.compile(tc.define(text).mm, a, b, target=foreign[0])
+    assert foreign[0].partition(",")[0] in f.explain() and "## assembly" in f.explain()
+    with pytest.raises(tc.OptionsError, match="this machine cannot run code for target 'cpu:avx"):
+        f(a, b)
+    with pytest.raises(tc.OptionsError, match="this machine cannot run code for target 'cpu:avx"):
+        tc.load(f.serialise())
+
+
+def _runs(text, target, *tensors):
+    try:
+        tc.compile(tc.define(text).mm, *tensors, target=target)(*tensors)
+    except tc.OptionsError:
+        return False
+    return True

@@ -34,6 +34,16 @@ auto reproduction_for(const Image& image) {
   };
 }
 
+/// The functions of \p image; fewer where this machine lacks instructions of one.
+std::vector<cpu::Kernel> load_functions(const Image& image) {
+  std::vector<cpu::Kernel> functions;
+  try {
+    for (const auto& code : image.functions) functions.push_back(cpu::load_kernel(code));
+  } catch (const OptionsError&) {
+  }
+  return functions;
+}
+
 }  // namespace
 
 bool is_aligned(const TensorSpec& spec, const void* data) {
@@ -65,7 +75,7 @@ Executable::Executable(Image image, CompileStats stats, Interpreter interpreter)
     return;
   }
   auto start = Clock::now();
-  for (const auto& code : image_.functions) functions_.push_back(cpu::load_kernel(code));
+  functions_ = load_functions(image_);
   double taken = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   stats_.records.push_back({"build", taken, {}});
   stats_.milliseconds += taken;
@@ -122,6 +132,7 @@ void Executable::check(std::span<const TensorView> inputs, std::span<const Tenso
 void Executable::launch(void* const* arguments, std::chrono::nanoseconds* kernel_time) const {
   if (interpreter_) return interpreter_(arguments);
   if (grid_) return grid_->run(arguments, kernel_time);
+  if (!runs_here()) throw OptionsError(str("this machine cannot run code for target '", image_.target, "'"));
   WorkspaceLease workspace(pool_);
   for (const auto& launch : image_.launches) {
     run_function(launch, arguments, workspace.block(), kernel_time);

@@ -132,7 +132,8 @@ class Executable {
   /// Runs the def instead of machine code; takes the pointers of all arguments.
   using Interpreter = std::function<void(void* const* arguments)>;
 
-  /// Loads the machine code of \p image: the stage `build`, added to \p stats.
+  /// Loads the machine code of \p image: the stage `build`, added to \p stats. Code for instructions that this machine
+  /// lacks stays unloaded; it can be looked at and saved, and its run() throws OptionsError.
   explicit Executable(Image image, CompileStats stats = {}, Interpreter interpreter = nullptr);
   /// The same for functions that are loaded: \p functions are those of \p image.
   Executable(Image image, CompileStats stats, std::vector<cpu::Kernel> functions);
@@ -143,6 +144,8 @@ class Executable {
   /// The functions of the image, loaded.
   const std::vector<cpu::Kernel>& functions() const { return functions_; }
   bool interpreted() const { return interpreter_ != nullptr; }
+  /// Has this machine the instructions of the image? Of kernels of GPUs that shows when they are run.
+  bool runs_here() const { return interpreter_ || grid_ || functions_.size() == image_.functions.size(); }
 
   /// Throws ArgumentError, before anything is written, unless number, type, shape and strides are those compiled for,
   /// no output overlaps itself, and none overlaps another tensor but as InPlace allows.
