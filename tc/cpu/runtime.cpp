@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "tc/base/ceil_div.h"
 #include "tc/cpu/thread_pool.h"
 #include "tc/lang/interpret/math.h"
 
@@ -50,7 +51,7 @@ thread_local BlockCache cache;
 constexpr std::size_t largest_cached = 16 << 20;
 
 void* allocate(void*, std::size_t bytes) {
-  std::size_t capacity = (bytes + alignment - 1) / alignment * alignment;
+  std::size_t capacity = round_up(bytes, alignment);
   Block* block = cache.take(capacity);
   if (!block) {
     void* memory = std::aligned_alloc(alignment, capacity + alignment);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "tc/base/ceil_div.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/cuda/kernel_printer.h"
@@ -313,7 +314,7 @@ void KernelPrinter::allocate(const ir::Allocate* op) {
   if (op->memory_type == Halide::MemoryType::GPUShared) {
     line(str(type, "* const ", name, " = tc_shared_memory<", type, ">(", shared_bytes_, ", ", count, ");"));
     auto bytes = count * op->type.bytes();
-    shared_bytes_ += (bytes + shared_alignment - 1) / shared_alignment * shared_alignment;
+    shared_bytes_ += round_up(bytes, shared_alignment);
     statement(op->body);
   } else {
     line(str(type, " ", name, "[", count, "];"));

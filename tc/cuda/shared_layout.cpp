@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tc/base/ceil_div.h"
+
 namespace tc::cuda {
 namespace {
 
@@ -11,10 +13,6 @@ using Halide::Expr;
 /// Accesses that are counted, at most; they are many where loops nest deeply.
 constexpr std::size_t most_counted = 96;
 
-std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
 int logarithm(std::int64_t power) {
   int result = 0;
   while ((std::int64_t{1} << result) < power) ++result;
@@ -23,7 +21,7 @@ int logarithm(std::int64_t power) {
 
 std::vector<WarpAccess> sample(const std::vector<WarpAccess>& accesses) {
   std::vector<WarpAccess> result;
-  auto every = (accesses.size() + most_counted - 1) / most_counted;
+  auto every = ceil_div(accesses.size(), most_counted);
   for (std::size_t i = 0; i < accesses.size(); i += std::max<std::size_t>(every, 1)) result.push_back(accesses[i]);
   return result;
 }

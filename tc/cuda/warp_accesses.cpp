@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "tc/base/ceil_div.h"
 #include "tc/base/str.h"
 
 namespace tc::cuda {
@@ -305,7 +306,7 @@ std::int64_t rounds(const WarpAccess& access, std::int64_t banks) {
 std::int64_t fewest_rounds(const WarpAccess& access, std::int64_t banks) {
   std::int64_t result = 0;
   for_each_group(access, banks, [&](const std::set<std::int64_t>& words, std::int64_t) {
-    result += (static_cast<std::int64_t>(words.size()) + banks - 1) / banks;
+    result += ceil_div(static_cast<std::int64_t>(words.size()), banks);
   });
   return result;
 }

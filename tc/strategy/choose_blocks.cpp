@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "tc/base/ceil_div.h"
 #include "tc/base/contains.h"
 #include "tc/strategy/choose_packs.h"
 #include "tc/strategy/choose_threads.h"
-#include "tc/strategy/parallel_work.h"
 #include "tc/strategy/vector_cost.h"
 
 namespace tc::strategy {

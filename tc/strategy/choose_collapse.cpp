@@ -4,13 +4,13 @@
 #include <cmath>
 #include <numeric>
 
+#include "tc/base/ceil_div.h"
 #include "tc/base/contains.h"
 #include "tc/base/count_product.h"
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/map_cpu/pack.h"
 #include "tc/strategy/choose_mapping.h"
 #include "tc/strategy/choose_packs.h"
-#include "tc/strategy/parallel_work.h"
 #include "tc/strategy/register_tile.h"
 #include "tc/strategy/vector_cost.h"
 
@@ -113,11 +113,10 @@ class ColumnChooser {
       if (!candidate.accumulates || entry.inner.empty() || lanes.iterator < 0 || lanes.lanes < 2 ||
           found == entry.outer.end())
         continue;
-      std::int64_t inner = 1, work = 1;
+      std::int64_t inner = 1, work = polyhedral::instance_count(candidate.domain);
       auto box = polyhedral::box(candidate.domain);
       for (const auto& loop : entry.inner)
         inner = count_product(inner, loop.iterator < 0 ? 0 : box[loop.iterator].extent());
-      for (const auto& interval : box) work = count_product(work, interval.extent());
       if (inner == 0 || work < most) continue;
       most = work;
       entry_ = &entry;

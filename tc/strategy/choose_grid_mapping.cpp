@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "tc/base/ceil_div.h"
 #include "tc/base/contains.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
@@ -12,7 +13,6 @@
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/map_grid/copy_dimensions.h"
 #include "tc/strategy/copy_gathers.h"
-#include "tc/strategy/parallel_work.h"
 #include "tc/strategy/tile_contraction.h"
 #include "tc/strategy/vector_runs.h"
 

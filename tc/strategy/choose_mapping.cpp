@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tc/base/ceil_div.h"
 #include "tc/base/contains.h"
 #include "tc/base/count_product.h"
 #include "tc/polyhedral/core/cluster_view.h"
@@ -32,20 +33,13 @@ constexpr double least_gain = 3;
 /// The longest loop that is unrolled to read what its iterations share once.
 constexpr std::int64_t widest_window = 7;
 
-std::int64_t instances(const Scop& scop, const std::string& id) {
-  std::int64_t result = 1;
-  for (const auto& interval : polyhedral::box(scop.statement(id).domain))
-    result = count_product(result, std::max<std::int64_t>(interval.extent(), 0));
-  return result;
-}
-
 class Chooser {
  public:
   Chooser(const Scop& scop, const ClusterView& cluster, const Target& target, const MappingOptions& options)
       : scop_(scop), cluster_(cluster), target_(target), options_(options), heaviest_(cluster.statements.front()) {
     for (const auto& statement : cluster.statements) {
-      work_.push_back(instances(scop, statement.id));
-      if (work_.back() > instances(scop, heaviest_.id)) heaviest_ = statement;
+      work_.push_back(polyhedral::instance_count(scop.statement(statement.id).domain));
+      if (work_.back() > polyhedral::instance_count(scop.statement(heaviest_.id).domain)) heaviest_ = statement;
     }
   }
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "tc/base/ceil_div.h"
 #include "tc/base/contains.h"
 #include "tc/base/count_product.h"
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/map_cpu/pack.h"
-#include "tc/strategy/parallel_work.h"
 #include "tc/strategy/vector_cost.h"
 
 namespace tc::strategy {

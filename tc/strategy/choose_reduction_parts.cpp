@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "tc/base/ceil_div.h"
 #include "tc/base/contains.h"
 #include "tc/base/count_product.h"
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/instances.h"
-#include "tc/strategy/parallel_work.h"
 
 namespace tc::strategy {
 namespace {
@@ -131,9 +131,7 @@ class PartChooser {
       std::int64_t others = 0;
       bool here = false;
       for (const auto& entry : cluster.statements) {
-        std::int64_t work = 1;
-        for (const auto& range : polyhedral::box(scop_.statement(entry.id).domain))
-          work = count_product(work, range.extent());
+        auto work = polyhedral::instance_count(scop_.statement(entry.id).domain);
         here = here || entry.id == statement_.id;
         if (entry.id != statement_.id) others = std::min(others + work, most_counted);
       }
@@ -174,7 +172,7 @@ class PartChooser {
       if (score > most) best = size, most = score;
     };
     for (auto count = first; count <= 2 * wanted; ++count)
-      for (std::int64_t unit : {1, 4, 128, 1024}) try_size(ceil_div(ceil_div(extent(iterator), count), unit) * unit);
+      for (std::int64_t unit : {1, 4, 128, 1024}) try_size(round_up(ceil_div(extent(iterator), count), unit));
     return best > 0 ? best : ceil_div(extent(iterator), wanted);
   }
 

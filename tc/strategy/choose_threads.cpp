@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tc/base/ceil_div.h"
 #include "tc/base/contains.h"
 #include "tc/base/count_product.h"
 #include "tc/strategy/parallel_work.h"

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "tc/base/ceil_div.h"
 #include "tc/polyhedral/map_cpu/pack.h"
 #include "tc/strategy/choose_packs.h"
-#include "tc/strategy/parallel_work.h"
 
 namespace tc::strategy {
 namespace {
@@ -24,7 +24,7 @@ constexpr double least_fill = 0.25;
 bool is_byte(DType type) { return type == DType::Int8 || type == DType::UInt8; }
 
 double fill(std::int64_t extent, std::int64_t size) {
-  return static_cast<double>(extent) / static_cast<double>(ceil_div(extent, size) * size);
+  return static_cast<double>(extent) / static_cast<double>(round_up(extent, size));
 }
 
 class Chooser {

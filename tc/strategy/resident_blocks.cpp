@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "tc/base/ceil_div.h"
+
 namespace tc::strategy {
 
 std::int64_t resident_blocks(const GridLimits& limits, std::int64_t threads, std::int64_t shared_bytes,
                              std::int64_t thread_registers) {
-  auto whole_warps = (threads + limits.warp_size - 1) / limits.warp_size * limits.warp_size;
+  auto whole_warps = round_up(threads, limits.warp_size);
   auto block_bytes = std::max<std::int64_t>(shared_bytes + limits.reserved_shared_bytes, 1);
   auto result = std::min({limits.processor_blocks, limits.processor_threads / whole_warps,
                           limits.processor_registers / (whole_warps * thread_registers),

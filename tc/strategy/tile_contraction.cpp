@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tc/base/ceil_div.h"
 #include "tc/base/contains.h"
 #include "tc/base/count_product.h"
 #include "tc/base/dtype.h"
@@ -116,7 +117,7 @@ class ContractionTiler {
     for (std::int64_t size : {128, 64, 32}) {
       auto each_row = options_.register_tile.size() == 2 ? options_.register_tile[0] : size / 16;
       auto each_column = options_.register_tile.size() == 2 ? options_.register_tile[1] : size / 16;
-      auto count = count_product(others, count_product((rows + size - 1) / size, (columns + size - 1) / size));
+      auto count = count_product(others, count_product(ceil_div(rows, size), ceil_div(columns, size)));
       auto half = size > 32 ? size / 2 + 1 : size / 2;
       bool wasteful = rows < half || columns < half;
       bool given = !options_.register_tile.empty();
@@ -243,10 +244,10 @@ class ContractionTiler {
     if (blocks.iterator < 0 || !are_whole()) return;
     while (options_.reduction_block == 0 && blocks.size > shortest_block && held_bytes() > most_held_bytes)
       blocks.size /= 2;
-    auto count = (extent(blocks.iterator) + blocks.size - 1) / blocks.size;
+    auto count = ceil_div(extent(blocks.iterator), blocks.size);
     std::int64_t cycles =
         std::max<std::int64_t>(1, tile(iterator(rows_)) * tile(iterator(columns_)) * blocks.size / products_a_cycle);
-    auto wish = std::min({1 + (latency + cycles - 1) / cycles, most_slots, count});
+    auto wish = std::min({1 + ceil_div(latency, cycles), most_slots, count});
     bool asynchronous = std::any_of(result_.copies.begin(), result_.copies.end(),
                                     [](const GridCopy& copy) { return copy.way == GridCopy::Way::Asynchronous; });
     if (!asynchronous) wish = std::min<std::int64_t>(wish, 2);
@@ -342,7 +343,7 @@ class ContractionTiler {
     int dimension = 0;
     auto take = [&](int member) {
       auto& choice = result_.members[member];
-      auto count = (cluster_.members[member].extent() + choice.tile - 1) / choice.tile;
+      auto count = ceil_div(cluster_.members[member].extent(), choice.tile);
       if (dimension > 2 || count <= 1) return;
       choice.grid = dimension;
       result_.grid[dimension] = std::min(count, limits_.grid[dimension]);

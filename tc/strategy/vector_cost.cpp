@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "tc/base/ceil_div.h"
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/strategy/vector_runs.h"
 
@@ -86,7 +87,7 @@ double vector_cost(const Scop& scop, const Statement& statement, int iterator, s
   double vector = write_cost(scop, statement, iterator, lanes, copies);
   for (std::size_t i = 0; i < statement.reads.size(); ++i)
     vector += read_cost(scop, statement, i, iterator, lanes, copies);
-  auto vectors = (extent + lanes - 1) / lanes;
+  auto vectors = ceil_div(extent, lanes);
   return (vector * static_cast<double>(vectors) + (reduced ? combine_cost : 0)) / static_cast<double>(extent);
 }
 

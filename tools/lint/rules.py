@@ -50,7 +50,7 @@ STANDARD = {
     "sstream": "ostringstream istringstream stringstream", "stack": "stack",
     "string": "string to_string stoi stol stoll stod getline u32string wstring stoull char_traits",
     "string_view": "string_view", "thread": "thread this_thread jthread", "tuple": "tuple tie make_tuple apply",
-    "type_traits": "is_same_v is_floating_point_v is_integral_v enable_if_t conditional_t decay_t is_signed_v "
+    "type_traits": "common_type_t is_same_v is_floating_point_v is_integral_v enable_if_t conditional_t decay_t is_signed_v "
                    "remove_cv_t make_unsigned_t is_base_of_v is_unsigned_v remove_reference_t remove_cvref_t "
                    "is_trivially_copyable_v invoke_result_t underlying_type_t is_enum_v is_void_v is_convertible_v "
                    "is_constructible_v is_same is_arithmetic_v make_signed_t false_type true_type add_pointer_t",

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "tc/base/ceil_div.h"
 #include "tc/base/str.h"
 #include "tc/engine/compile/compile.h"
 
@@ -93,7 +94,7 @@ Values sizes_up_to(const std::set<std::int64_t>& extents, std::int64_t least) {
   for (auto extent : extents)
     for (std::int64_t power = 1; power < 2 * extent && power < most_size; power *= 2) {
       if (power <= extent) sizes.insert(power);
-      sizes.insert((extent + power - 1) / power);
+      sizes.insert(ceil_div(extent, power));
     }
   Values result;
   for (auto size : sizes)

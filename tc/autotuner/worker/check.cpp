@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tc/autotuner/worker/element.h"
+#include "tc/base/ceil_div.h"
 #include "tc/base/str.h"
 
 namespace tc::autotuner {
@@ -121,7 +122,7 @@ Tensors::Tensors(const std::vector<engine::Argument>& arguments, const Layout& l
     }
     memory_.emplace_back(part.bytes + 2 * guard + alignment, guard_byte);
     auto start = reinterpret_cast<std::uintptr_t>(memory_.back().data()) + guard;
-    starts_.push_back(reinterpret_cast<char*>((start + alignment - 1) / alignment * alignment));
+    starts_.push_back(reinterpret_cast<char*>(round_up(start, alignment)));
     pointers_.push_back(starts_.back() + part.origin);
     if (!arguments[i].output) std::memcpy(starts_.back(), shared + part.offset, part.bytes);
   }

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tc/base/ceil_div.h"
 #include "tc/base/error.h"
 #include "tc/base/file_size_signal.h"
 #include "tc/base/str.h"
@@ -73,7 +74,7 @@ Layout layout_of(const std::vector<engine::Argument>& arguments) {
     part.bytes = static_cast<std::size_t>(span.high - span.low + 1) * size;
     part.origin = static_cast<std::size_t>(-span.low) * size;
     layout.parts.push_back(part);
-    layout.bytes += (part.bytes + page - 1) / page * page;
+    layout.bytes += round_up(part.bytes, page);
   }
   return layout;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tc/base/ceil_div.h"
 #include "tc/base/str.h"
 #include "tc/cpu/stmt/configure_tiles.h"
 #include "tc/cpu/stmt/match_tiles.h"
@@ -31,7 +32,7 @@ Expr all_ones() { return ir::UIntImm::make(Halide::UInt(64), ~std::uint64_t{0});
 int count_of_tiles(const Expr& extent) {
   Expr most = ir::find_constant_bound(extent, ir::Direction::Upper);
   const auto* number = most.defined() ? ir::as_const_int(most) : nullptr;
-  return number ? static_cast<int>((*number + tile_rows - 1) / tile_rows) : 0;
+  return number ? static_cast<int>(ceil_div(*number, tile_rows)) : 0;
 }
 
 /// Accumulators that stay in tiles: what all products of a run share.
@@ -163,7 +164,7 @@ class RunEmitter {
   }
 
   Stmt load_b(const TileProduct& p, int j) const {
-    int tile = Accumulators::b_tile(j), rows = (p.steps + p.width - 1) / p.width;
+    int tile = Accumulators::b_tile(j), rows = ceil_div(p.steps, p.width);
     auto arguments = rows_at(p.b, j * tile_columns * p.width);
     if (p.steps == tile_rows * p.width) return call(str("tc_tile_pass_", tile), arguments);
     Expr mask = all_ones() >> Halide::cast(Halide::UInt(64), row_bytes - bytes_of(j));

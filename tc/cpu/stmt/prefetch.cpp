@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tc/base/ceil_div.h"
 #include "tc/cpu/stmt/loop_reads.h"
 #include "tc/cpu/stmt/prefetch_tiles.h"
 
@@ -118,7 +119,7 @@ class Choose : public ir::IRVisitor {
         auto step = is_indirect(read.start) ? 0 : step_of(read.start, loop->name).value_or(0);
         if (step == 0 || is_seen(read, seen) || !fits(*phase)) continue;
         auto each = std::abs(step) * read.type.bytes();
-        auto distance = options_.distance > 0 ? options_.distance : (bytes_ahead + each - 1) / each;
+        auto distance = options_.distance > 0 ? options_.distance : ceil_div(bytes_ahead, each);
         Expr later = moved(read.start, step * distance);
         additions[*phase].push_back(prefetch_of(read.buffer, later, read.type));
       }

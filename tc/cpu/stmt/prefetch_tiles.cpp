@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tc/base/ceil_div.h"
 #include "tc/cpu/stmt/loop_reads.h"
 
 namespace tc::cpu {
@@ -26,8 +27,6 @@ constexpr std::size_t followed_rows = 8;
 
 /// The most prefetches of an iteration, and iterations to one prefetch: memory does not limit what takes longer.
 constexpr std::int64_t most_prefetches = 24, most_iterations = 8;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 struct Loop {
   const ir::For* node;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tc/base/ceil_div.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/engine/compile/quota.h"
@@ -72,7 +73,7 @@ void join_phases(CompileState& state, LaunchState& launch) {
     kernels[i] = map_part(state, launch, on.parts[i], plain.clusters[i], mapping.clusters[i]);
   }
   const auto [threads, blocks] = largest(kernels);
-  auto blocks_per_processor = (blocks + limits.processors - 1) / limits.processors;
+  auto blocks_per_processor = ceil_div(blocks, limits.processors);
   if (blocks_per_processor > room_for(kernels, mapping, limits)) {
     state.fallbacks.push_back("map found no grid whose blocks fit at once: there are several kernels");
     return;

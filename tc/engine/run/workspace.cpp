@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "tc/base/ceil_div.h"
 #include "tc/base/check_tensor.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
@@ -13,7 +14,7 @@ namespace {
 constexpr std::size_t alignment = 64;
 constexpr auto most_bytes = static_cast<std::size_t>(most_elements);
 
-std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+std::size_t aligned(std::size_t bytes) { return round_up(bytes, alignment); }
 
 struct Placed {
   Lifetime life;

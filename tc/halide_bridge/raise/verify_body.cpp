@@ -299,14 +299,10 @@ class BodySide : public ir::IRVisitor {
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> addresses_;
 };
 
-/// How many instances the statements of \p scop have.
-double instances_of(const Scop& scop) {
-  double result = 0;
-  for (const auto& statement : scop.statements) {
-    double points = 1;
-    for (const auto& range : polyhedral::box(statement.domain)) points *= static_cast<double>(range.extent());
-    result += points;
-  }
+/// How many instances the statements of \p scop have, at most `most_counted` of each.
+std::int64_t instance_count(const Scop& scop) {
+  std::int64_t result = 0;
+  for (const auto& statement : scop.statements) result += polyhedral::instance_count(statement.domain);
   return result;
 }
 
@@ -330,7 +326,7 @@ void compare(const Stmt& body, const polyhedral::Ast& ast, const Scop& scop, con
 
 void verify_body(const Stmt& body, const polyhedral::Ast& ast, const Scop& scop, const Program& program,
                  std::int64_t most_runs) {
-  if (!scop.parameters.empty() || instances_of(scop) > static_cast<double>(most_runs)) return;
+  if (!scop.parameters.empty() || instance_count(scop) > most_runs) return;
   try {
     compare(body, ast, scop, program);
   } catch (const Undecided&) {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "tc/base/contains.h"
+#include "tc/base/count_product.h"
 
 namespace tc::polyhedral {
 namespace {
@@ -176,6 +177,12 @@ std::vector<Interval> box(const isl::set& domain) {
   if (domain.is_empty()) return result;
   for (int i = 0; i < dimensions(domain); ++i)
     result[i] = {domain.dim_min_val(i).num_si(), domain.dim_max_val(i).num_si()};
+  return result;
+}
+
+std::int64_t instance_count(const isl::set& domain) {
+  std::int64_t result = 1;
+  for (const auto& interval : box(domain)) result = count_product(result, std::max<std::int64_t>(interval.extent(), 0));
   return result;
 }
 

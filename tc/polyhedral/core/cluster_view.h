@@ -9,6 +9,7 @@
 /// Views of a schedule for the passes that map it.
 namespace tc::polyhedral {
 
+/// The integers from \p min to \p max; none where \p max is less.
 struct Interval {
   std::int64_t min = 0, max = -1;
   /// Number of integers in it.
@@ -66,6 +67,8 @@ int only_iterator(const isl::union_pw_aff& function, const isl::set& domain);
 Interval values(const isl::union_pw_aff& function, const isl::union_set& domain);
 /// The box of \p domain.
 std::vector<Interval> box(const isl::set& domain);
+/// How many instances a statement of \p domain has, which is a box; at most `most_counted`.
+std::int64_t instance_count(const isl::set& domain);
 /// Elements in memory from one iteration of dimension \p iterator to the next; `unknown_stride` where that is no
 /// constant.
 inline constexpr std::int64_t unknown_stride = INT64_MIN;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tc/base/ceil_div.h"
 #include "tc/base/str.h"
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/instances.h"
@@ -228,7 +229,7 @@ Scop block_reduction(const Scop& scop, const std::vector<int>& cluster_path, Clu
   const auto& copies = cluster.mapping.copies;
   Kept kept(scop.statement(choice.statement));
   const auto& range = kept.box[choice.iterator];
-  auto count = (range.extent() + choice.size - 1) / choice.size;
+  auto count = ceil_div(range.extent(), choice.size);
   Parts parts{{str("floor((", kept.all[choice.iterator], " - ", range.min, ")/", choice.size, ")")}, {count}};
   Privatiser privatiser(scop, choice.statement, kept, parts);
   auto place = place_of(scop, cluster_path, choice.statement, cluster);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tc/base/ceil_div.h"
 #include "tc/base/str.h"
 #include "tc/polyhedral/core/broken_law.h"
 #include "tc/polyhedral/core/cluster_view.h"
@@ -69,7 +70,7 @@ GridKernel widen_block(const GridKernel& kernel, std::int64_t threads) {
   while (last > 0 && kernel.block[last] == 1) --last;
   auto inner = own / kernel.block[last];
   auto result = kernel;
-  result.block[last] = (threads + inner - 1) / inner;
+  result.block[last] = ceil_div(threads, inner);
   auto& parameters = result.scop.parameters;
   auto known =
       std::find_if(parameters.begin(), parameters.end(), [&](const auto& p) { return p.name == thread_name(last); });

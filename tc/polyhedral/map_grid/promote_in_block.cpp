@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "tc/base/ceil_div.h"
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/map/contract.h"
@@ -30,7 +31,7 @@ struct Spread {
 
   std::int64_t extent(std::int64_t whole) const {
     auto round = run * threads;
-    return whole <= run ? whole : (whole + round - 1) / round * run;
+    return whole <= run ? whole : ceil_div(whole, round) * run;
   }
   isl::pw_aff place(const isl::pw_aff& index, std::int64_t whole) const {
     auto within = run > 1 ? mod(index, run) : index.sub(index);

@@ -1,5 +1,6 @@
 #include "tc/polyhedral/map_grid/thread_digits.h"
 
+#include "tc/base/ceil_div.h"
 #include "tc/polyhedral/core/cluster_view.h"
 
 namespace tc::polyhedral {
@@ -15,7 +16,7 @@ void ThreadDigits::add(isl::union_pw_aff index, std::int64_t count) {
     sum = sum.is_null() ? part : call(index.ctx(), isl_union_pw_aff_add, sum.copy(), part.copy());
     if (count <= room) return void(filled_ *= count);
     index = quotient(index, room);
-    count = (count + room - 1) / room;
+    count = ceil_div(count, room);
     next();
   }
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tc/base/ceil_div.h"
+
 namespace tc::polyhedral {
 namespace {
 
@@ -78,7 +80,7 @@ std::optional<isl::schedule> schedule_with_isl(const StatementGraph& graph, cons
                                                const Dependences& dependences, const MappingOptions& options) {
   auto domain = isl::union_set::empty(dependences.validity.ctx());
   for (int statement : statements) domain = domain.unite(graph.nodes[statement].domain.to_union_set());
-  OperationQuota quota(domain.ctx(), (options.quota + share_of_quota - 1) / share_of_quota);
+  OperationQuota quota(domain.ctx(), ceil_div(options.quota, share_of_quota));
   try {
     return isl::schedule_constraints::on_domain(domain)
         .set_validity(among(dependences.validity, domain))

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+
+namespace tc {
+
+/// \p a / \p b rounded up, for \p a >= 0 and \p b > 0: how many groups of \p b hold \p a things.
+template <std::integral A, std::integral B>
+constexpr std::common_type_t<A, B> ceil_div(A a, B b) {
+  using Result = std::common_type_t<A, B>;
+  return (static_cast<Result>(a) + static_cast<Result>(b) - 1) / static_cast<Result>(b);
+}
+
+/// The least multiple of \p b that is not less than \p a.
+template <std::integral A, std::integral B>
+constexpr std::common_type_t<A, B> round_up(A a, B b) {
+  return ceil_div(a, b) * static_cast<std::common_type_t<A, B>>(b);
+}
+
+}  // namespace tc

@@ -1,0 +1,27 @@
+#include "tc/base/ceil_div.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+namespace tc {
+namespace {
+
+TEST(CeilDiv, IsTheLeastNumberOfGroupsThatHoldAll) {
+  for (std::int64_t a = 0; a <= 40; ++a)
+    for (std::int64_t b = 1; b <= 9; ++b) {
+      EXPECT_GE(ceil_div(a, b) * b, a);
+      EXPECT_LT((ceil_div(a, b) - 1) * b, a);
+      EXPECT_EQ(round_up(a, b) % b, 0);
+      EXPECT_EQ(round_up(a, b), ceil_div(a, b) * b);
+    }
+}
+
+TEST(CeilDiv, CountsInTheWiderType) {
+  EXPECT_EQ(ceil_div(std::int64_t{1} << 40, 3), (std::int64_t{1} << 40) / 3 + 1);
+  EXPECT_EQ(round_up(5, std::int64_t{1} << 40), std::int64_t{1} << 40);
+  EXPECT_EQ(round_up(std::size_t{65}, 64), std::size_t{128});
+}
+
+}  // namespace
+}  // namespace tc
