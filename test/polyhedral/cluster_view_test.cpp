@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tc/base/count_product.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/schedule_builder.h"
 #include "test/support/scop_builder.h"
@@ -79,6 +80,14 @@ TEST_F(ClusterViewTest, DataDependentAndPeriodicAccessesHaveNoStride) {
                .scop();
   EXPECT_EQ(stride(s, s.statement("S").reads[0], 0), unknown_stride);
   EXPECT_EQ(stride(s, s.statement("S").reads[1], 0), unknown_stride);
+}
+
+TEST_F(ClusterViewTest, CountsInstancesUpToTheMostThatCounts) {
+  auto count = [&](const std::string& domain) { return instance_count(isl::set(ctx(), "{ " + domain + " }")); };
+  EXPECT_EQ(count("S[]"), 1);
+  EXPECT_EQ(count("S[i, j] : 2 <= i < 5 and 0 <= j < 7"), 21);
+  EXPECT_EQ(count("S[i, j] : 2 <= i < 5 and 0 <= j < 0"), 0);
+  EXPECT_EQ(count("S[i, j] : 0 <= i, j < 4294967296"), most_counted);
 }
 
 TEST_F(ClusterViewTest, FindsTheOnlyIterator) {
