@@ -54,6 +54,13 @@ std::set<std::string> make_reserved() {
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)); }
 
+/// \p base as an identifier that stays one, and none that is reserved, with an underscore and a number behind it.
+std::string numbered_stem(std::string base) {
+  while (base.ends_with('_')) base.pop_back();
+  if (base.empty()) return "v";
+  return is_reserved(base + "_1") ? "v_" + base : base;
+}
+
 }  // namespace
 
 std::string identifier_like(std::string_view name) {
@@ -81,10 +88,10 @@ std::string Names::fresh(const std::string& wish) {
     if (base[0] == '_') base = "v" + base;
     if (base.rfind("tc_", 0) == 0 || base.rfind("TC_", 0) == 0) base = "v_" + base;
     identifier = is_reserved(base) ? base + "_" : base;
-    base = identifier.ends_with('_') ? identifier.substr(0, identifier.size() - 1) : identifier;
   }
+  const auto stem = numbered_stem(identifier);
   for (int number = 1; taken_.count(identifier) || is_reserved(identifier); ++number)
-    identifier = str(base, "_", number);
+    identifier = str(stem, "_", number);
   taken_.insert(identifier);
   scopes_.back().identifiers.push_back(identifier);
   return identifier;
