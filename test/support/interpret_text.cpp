@@ -22,7 +22,7 @@ ExprPtr number(std::int64_t value) {
   return value < 0 ? make_expr(Unary{UnaryOp::Negate, literal}, {}, DType::Int64) : literal;
 }
 
-Interval intersect(const Interval& a, const Interval& b) {
+IntegerRange intersect(const IntegerRange& a, const IntegerRange& b) {
   std::int64_t low = std::max(a.min, b.min);
   return {low, std::min(a.min + a.extent, b.min + b.extent) - low};
 }
@@ -61,14 +61,14 @@ class PlainInference {
   }
 
   void infer(const Assignment& statement) {
-    std::map<std::string, Interval> found, fixed;
+    std::map<std::string, IntegerRange> found, fixed;
     auto constrain = [&](const ExprPtr& root) {
       for_each_expr(root, [&](const ExprPtr& e) {
         auto* access = std::get_if<Access>(&e->node);
         for (std::size_t d = 0; access && d < access->subscripts.size(); ++d) {
           auto* name = std::get_if<Name>(&access->subscripts[d]->node);
           if (!name || !boxes_.count(access->tensor)) continue;
-          const Interval& interval = boxes_.at(access->tensor).at(d);
+          const IntegerRange& interval = boxes_.at(access->tensor).at(d);
           auto [it, added] = found.emplace(name->id, interval);
           if (!added) it->second = intersect(it->second, interval);
         }
@@ -84,7 +84,7 @@ class PlainInference {
     record(statement, found);
   }
 
-  void record(const Assignment& statement, const std::map<std::string, Interval>& found) {
+  void record(const Assignment& statement, const std::map<std::string, IntegerRange>& found) {
     std::map<std::string, Range> iterators;
     Box box;
     auto left = left_iterators(statement);
@@ -100,8 +100,8 @@ class PlainInference {
     ranges_.statements.push_back(iterators);
   }
 
-  Interval left_interval(const std::string& target, const std::string& iterator, std::size_t d,
-                         const std::map<std::string, Interval>& found) const {
+  IntegerRange left_interval(const std::string& target, const std::string& iterator, std::size_t d,
+                             const std::map<std::string, IntegerRange>& found) const {
     if (auto it = found.find(iterator); it != found.end()) return it->second;
     if (auto it = boxes_.find(target); it != boxes_.end()) return it->second.at(d);
     for (const auto& decl : def_.returns)

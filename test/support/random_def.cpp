@@ -61,7 +61,7 @@ class DefGenerator {
     KnownIterator iterator{id, 0, 0, false};
     const KnownTensor& tensor = random_.pick(tensors_);
     if (!tensor.box.empty() && random_.chance(80)) {
-      const Interval& box = random_.pick(tensor.box);
+      const IntegerRange& box = random_.pick(tensor.box);
       iterator.low = box.min;
       iterator.high = box.min + box.extent;
     } else {
@@ -106,7 +106,7 @@ class DefGenerator {
   }
 
   /// a * i + c, and the i that keep it in \p box.
-  ExprPtr anchor_subscript(KnownIterator& iterator, const Interval& box) {
+  ExprPtr anchor_subscript(KnownIterator& iterator, const IntegerRange& box) {
     std::int64_t factor = random_.chance(75) ? 1 : random_.pick(std::vector<std::int64_t>{2, 3, -1});
     std::int64_t shift = random_.chance(60) ? 0 : random_.between(-3, 3);
     std::int64_t low = box.min - shift, high = box.min + box.extent - 1 - shift;
@@ -184,7 +184,7 @@ class DefGenerator {
     finish(assignment, value, type, old, length, empty);
   }
 
-  void add_iterator_inside(Assignment& assignment, const std::string& id, const Interval& box) {
+  void add_iterator_inside(Assignment& assignment, const std::string& id, const IntegerRange& box) {
     KnownIterator iterator{id, box.min, box.min + box.extent, false};
     bool follows = random_.chance(30);
     if (!follows && box.extent > 1 && random_.chance(40)) {

@@ -66,12 +66,12 @@ class ParamGenerator {
 
   /// An integer parameter whose values subscript one of the others.
   void add_index_param() {
-    std::vector<Interval> targets;
+    std::vector<IntegerRange> targets;
     for (const auto& tensor : result_.tensors)
       for (const auto& interval : tensor.box)
         if (interval.extent > 0) targets.push_back(interval);
     if (targets.empty()) return;
-    const Interval target = random_.pick(targets);
+    const IntegerRange target = random_.pick(targets);
     KnownTensor tensor;
     tensor.name = new_tensor();
     tensor.type = random_.chance(50) ? DType::Int32 : DType::Int64;

@@ -25,7 +25,7 @@ double type_limit(DType type) {
              : std::max(std::fabs(to_double(type, lowest_integer(type))), to_double(type, highest_integer(type)));
 }
 
-bool inside(std::int64_t low, std::int64_t high, const Interval& box) {
+bool inside(std::int64_t low, std::int64_t high, const IntegerRange& box) {
   return low >= box.min && high < box.min + box.extent;
 }
 
@@ -147,10 +147,10 @@ ValueGenerator::Subscript ValueGenerator::affine() {
 }
 
 /// The value of an index tensor, if one fits into \p box.
-std::optional<ValueGenerator::Subscript> ValueGenerator::gather(const Interval& box) {
+std::optional<ValueGenerator::Subscript> ValueGenerator::gather(const IntegerRange& box) {
   for (const auto& tensor : tensors_) {
     if (!tensor.index_values || tensor.box.size() > 2 || !random_.chance(50)) continue;
-    const Interval& values = *tensor.index_values;
+    const IntegerRange& values = *tensor.index_values;
     if (!inside(values.min, values.min + values.extent - 1, box)) continue;
     std::vector<ExprPtr> subscripts;
     for (std::size_t d = 0; d < tensor.box.size(); ++d)
@@ -165,7 +165,7 @@ std::optional<ValueGenerator::Subscript> ValueGenerator::gather(const Interval& 
 }
 
 /// A subscript that mostly stays inside \p box, of a dimension of \p extent.
-ValueGenerator::Subscript ValueGenerator::subscript_inside(const Interval& box, const ExprPtr& extent) {
+ValueGenerator::Subscript ValueGenerator::subscript_inside(const IntegerRange& box, const ExprPtr& extent) {
   if (random_.chance(50)) {
     std::vector<const KnownIterator*> fitting;
     for (const auto& iterator : iterators_)
@@ -228,7 +228,7 @@ Term ValueGenerator::read(const KnownTensor& tensor) {
   std::vector<ExprPtr> subscripts;
   ExprPtr guard;
   for (std::size_t d = 0; d < tensor.box.size(); ++d) {
-    const Interval& box = tensor.box[d];
+    const IntegerRange& box = tensor.box[d];
     Subscript s = subscript_inside(box, tensor.extents[d]);
     subscripts.push_back(s.expr);
     if (inside(s.low, s.high, box)) continue;

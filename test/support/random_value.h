@@ -46,7 +46,7 @@ struct KnownTensor {
   lang::Box box;
   std::vector<lang::ExprPtr> extents;  ///< size expressions
   Knowledge knowledge;
-  std::optional<lang::Interval> index_values;  ///< all its elements lie there
+  std::optional<lang::IntegerRange> index_values;  ///< all its elements lie there
 };
 
 struct KnownIterator {
@@ -94,8 +94,8 @@ class ValueGenerator {
   };
   Subscript digit();
   Subscript affine();
-  Subscript subscript_inside(const lang::Interval& box, const lang::ExprPtr& extent);
-  std::optional<Subscript> gather(const lang::Interval& box);
+  Subscript subscript_inside(const lang::IntegerRange& box, const lang::ExprPtr& extent);
+  std::optional<Subscript> gather(const lang::IntegerRange& box);
   Term literal(DType type);
   Term leaf(DType type);
   Term combine(DType type, int depth);

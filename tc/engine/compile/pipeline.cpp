@@ -12,7 +12,7 @@ namespace {
 
 bool is_empty(const halide_bridge::ProgramStatement& statement) {
   return std::any_of(statement.domain.begin(), statement.domain.end(),
-                     [](const lang::Interval& interval) { return interval.extent <= 0; });
+                     [](const lang::IntegerRange& interval) { return interval.extent <= 0; });
 }
 
 /// Throws OptionsError for \p names of which no statement has an iterator.

@@ -84,7 +84,7 @@ class Search {
   }
 
   /// Looks for an element of \p index outside \p allowed.
-  void scan(const lang::Access& index, const lang::Interval& allowed) {
+  void scan(const lang::Access& index, const lang::IntegerRange& allowed) {
     const auto argument = std::find_if(arguments_.begin(), arguments_.end(),
                                        [&](const auto& a) { return a.name == index.tensor && !a.output; });
     if (argument == arguments_.end()) return;

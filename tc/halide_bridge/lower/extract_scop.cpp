@@ -44,7 +44,7 @@ isl::set domain_of(isl::ctx ctx, const ProgramStatement& statement) {
   isl::set result = isl::set::universe(space);
   const auto identity = space.identity_multi_aff_on_domain();
   for (std::size_t i = 0; i < statement.iterators.size(); ++i) {
-    const lang::Interval& interval = statement.domain.at(i);
+    const lang::IntegerRange& interval = statement.domain.at(i);
     const isl::pw_aff iterator = identity.at(static_cast<int>(i));
     const auto bound = [&](std::int64_t value) {
       return isl::set::universe(space).pw_aff_on_domain(isl::val(ctx, value));
@@ -101,7 +101,7 @@ class AccessBuilder {
     isl::map result = isl::map::universe(space(tensor));
     for (std::size_t d = 0; d < indices.size(); ++d) {
       const auto dimension = static_cast<unsigned>(d);
-      const lang::Interval& interval = tensor.box[d];
+      const lang::IntegerRange& interval = tensor.box[d];
       if (indices[d]) {
         const isl::map point = indices[d]->as_map();
         isl::map column = polyhedral::call(domain_.ctx(), isl_map_insert_dims, point.copy(), isl_dim_out, 1u,

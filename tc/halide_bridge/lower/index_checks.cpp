@@ -104,7 +104,7 @@ class CheckCollector {
 
   /// guards && !(min <= subscript && subscript < min + extent), inner parts evaluated only under the outer guards. One
   /// unsigned comparison, so that the subscript is read once.
-  Expr violation(const ExprPtr& subscript, const lang::Interval& interval) const {
+  Expr violation(const ExprPtr& subscript, const lang::IntegerRange& interval) const {
     const LoweredExpr index = lower_index(subscript, scope_);
     const Integer offset = subtract({index.expr, index.bounds}, constant(Halide::Int(64), interval.min));
     const Expr extent = ir::UIntImm::make(Halide::UInt(64), static_cast<std::uint64_t>(interval.extent));
@@ -119,7 +119,7 @@ class CheckCollector {
 
   void add_check(const lang::Access& access, std::size_t dimension) {
     const ExprPtr& subscript = access.subscripts[dimension];
-    const lang::Interval& interval = tensor(access).box[dimension];
+    const lang::IntegerRange& interval = tensor(access).box[dimension];
     CheckStep check;
     check.update.value = violation(subscript, interval);
     Names names;

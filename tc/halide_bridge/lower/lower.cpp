@@ -37,7 +37,7 @@ ExprPtr redirect(const ExprPtr& expr, const std::string& tensor, const std::stri
 }
 
 bool is_empty(const lang::Box& box) {
-  return std::any_of(box.begin(), box.end(), [](const lang::Interval& interval) { return interval.extent <= 0; });
+  return std::any_of(box.begin(), box.end(), [](const lang::IntegerRange& interval) { return interval.extent <= 0; });
 }
 
 /// One assignment of the def with its iterators' intervals.
@@ -45,7 +45,7 @@ struct Assigned {
   const lang::Assignment* assignment;
   lang::SourceRange range;
   std::vector<std::string> left, all;  ///< iterators
-  std::map<std::string, lang::Interval> intervals;
+  std::map<std::string, lang::IntegerRange> intervals;
 
   lang::Box box(const std::vector<std::string>& names) const {
     lang::Box result;

@@ -150,7 +150,7 @@ class ExprLowering {
 
   LoweredExpr lower(const lang::Name& node, const ExprPtr&) const {
     if (const auto found = scope_.iterators.find(node.id); found != scope_.iterators.end()) {
-      const lang::Interval& interval = found->second;
+      const lang::IntegerRange& interval = found->second;
       const __int128 last = static_cast<__int128>(interval.min) + interval.extent - 1;
       return whole({ir::Variable::make(Halide::Int(64), node.id), {interval.min, last}}, {});
     }
@@ -287,7 +287,7 @@ LoweredExpr lower_index(const ExprPtr& expr, const ExprScope& scope) {
 }
 
 bool stays_inside(const LoweredExpr& index, const ProgramTensor& tensor, std::size_t dimension) {
-  const lang::Interval& interval = tensor.box.at(dimension);
+  const lang::IntegerRange& interval = tensor.box.at(dimension);
   const __int128 last = static_cast<__int128>(interval.min) + interval.extent - 1;
   return Bounds{interval.min, last}.contains(index.bounds);
 }

@@ -12,7 +12,7 @@ namespace tc::halide_bridge {
 /// What the names in an expression mean. The parts outlive the scope.
 struct ExprScope {
   const std::map<std::string, ProgramTensor>& tensors;
-  const std::map<std::string, lang::Interval>& iterators;
+  const std::map<std::string, lang::IntegerRange>& iterators;
   const lang::SizeMap& sizes;
 };
 

@@ -38,7 +38,7 @@ class ValuePrinter : public ir::IRPrinter {
   }
 };
 
-std::string print_interval(const lang::Interval& interval) {
+std::string print_interval(const lang::IntegerRange& interval) {
   return str(interval.min, ':', interval.min + interval.extent);
 }
 

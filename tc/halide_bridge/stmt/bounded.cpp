@@ -14,12 +14,13 @@ using Wide = __int128;
 constexpr std::int64_t int64_low = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t int64_high = std::numeric_limits<std::int64_t>::max();
 
-struct Interval {
+/// Where a result lies that 64 bits may not hold.
+struct WideBounds {
   Wide low, high;
 };
 
-bool fits(const Interval& i, std::int64_t low, std::int64_t high) { return i.low >= low && i.high <= high; }
-bool fits32(const Interval& i) {
+bool fits(const WideBounds& i, std::int64_t low, std::int64_t high) { return i.low >= low && i.high <= high; }
+bool fits32(const WideBounds& i) {
   return fits(i, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max());
 }
 
@@ -28,7 +29,7 @@ Expr convert(const Expr& expr, int bits) {
   return ir::Cast::make(Int(bits, expr.type().lanes()), expr);
 }
 
-Interval product(const Bounded& a, const Bounded& b) {
+WideBounds product(const Bounded& a, const Bounded& b) {
   Wide p[] = {Wide(a.low) * b.low, Wide(a.low) * b.high, Wide(a.high) * b.low, Wide(a.high) * b.high};
   return {*std::min_element(p, p + 4), *std::max_element(p, p + 4)};
 }
@@ -40,7 +41,7 @@ Wide floor_quotient(Wide a, Wide b) {
 
 /// The node of \p make over \p a and \p b, whose exact result lies in \p range.
 template <typename Make>
-Bounded arithmetic(Bounded a, Bounded b, const Interval& range, Make make) {
+Bounded arithmetic(Bounded a, Bounded b, const WideBounds& range, Make make) {
   bool narrow = a.fits_int32() && b.fits_int32() && fits32(range);
   int bits = narrow ? 32 : 64;
   a.expr = convert(a.expr, bits);
@@ -101,7 +102,7 @@ Bounded divide(const Bounded& a, const Bounded& b) {
                       [](Expr x, Expr y) { return ir::Div::make(x, y); });
   }
   Wide most = std::max(a.low < 0 ? -Wide(a.low) : Wide(a.low), a.high < 0 ? -Wide(a.high) : Wide(a.high));
-  Interval range{std::max(-most - 1, Wide(int64_low)), std::min(most, Wide(int64_high))};
+  WideBounds range{std::max(-most - 1, Wide(int64_low)), std::min(most, Wide(int64_high))};
   return arithmetic(a, b, range, [](Expr x, Expr y) { return ir::Div::make(x, y); });
 }
 

@@ -37,12 +37,13 @@ struct Ranges {
 /// Values of the size names.
 using SizeMap = std::map<std::string, std::int64_t>;
 
-/// A box of integers: [min, min + extent) per dimension.
-struct Interval {
+/// A range for concrete sizes: the integers [min, min + extent).
+struct IntegerRange {
   std::int64_t min = 0, extent = 0;
-  bool operator==(const Interval&) const = default;
+  bool operator==(const IntegerRange&) const = default;
 };
-using Box = std::vector<Interval>;
+/// One range a dimension.
+using Box = std::vector<IntegerRange>;
 
 /// The value of an int64 or bool expression over sizes (bool as 0 or 1). Division floors, x/0 = 0.
 /// Throws ArgumentError on overflow of int64, InternalError for a name without a value.
