@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "tc/base/processor.h"
+
 namespace tc {
 
 /// Limits of a machine that runs a grid of blocks of threads. A block runs on one processor; its threads share memory
@@ -36,29 +38,27 @@ struct GridLimits {
   static GridLimits of(std::string_view architecture);
 };
 
-/// A machine to compile for, as limits. A frozen value; prints as for example
-/// "cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m" or "cuda:sm_90,processors=132" and parses back. Passes read limits only.
+/// A machine to compile for, as limits. A frozen value; prints as for example "cpu:LEVEL,cores=2,l1=48k,l2=2m,l3=32m",
+/// LEVEL the name of an instruction set, or "cuda:sm_90,processors=132" and parses back. Passes read limits only.
 struct Target {
-  enum class Isa : std::uint8_t { Plain, Avx2, Avx512 };
-
-  Isa isa = Isa::Plain;
+  const InstructionSet* instructions = &instruction_sets().front();
   int cores = 1;
   std::int64_t l1_bytes = 32 << 10;  ///< data cache of one core
   std::int64_t l2_bytes = 1 << 20;   ///< of one core
   std::int64_t l3_bytes = 16 << 20;  ///< shared
   int widest_vector = 64;            ///< bytes; vectors are not wider even where registers are
-  bool bf16_dot = false;             ///< AVX512_BF16
-  bool int8_dot = false;             ///< AVX512_VNNI, with avx2 AVX_VNNI
-  bool matrix_tiles = false;         ///< AMX_TILE, AMX_BF16 and AMX_INT8, in texts "amx"; with avx512
+  bool bf16_dot = false;             ///< sums of two products of bfloat16 for each lane of float32
+  bool int8_dot = false;             ///< sums of four products of bytes for each lane of int32
+  bool matrix_tiles = false;         ///< registers for small matrices of bfloat16 and bytes
   /// Of a GPU; a processor has none. With it, the fields above but `widest_vector` are those of no machine.
   std::optional<GridLimits> grid;
 
   /// Is it a grid of threads on a GPU of NVIDIA?
   bool is_cuda() const { return grid.has_value(); }
-  /// Width of a vector: of a register (16, 32 or 64), of the widest access of a GPU (16), or less.
+  /// Width of a vector: of a register, of the widest access of a GPU (16), or less.
   int vector_bytes() const;
   int vector_registers() const;
-  bool has_fma() const { return isa != Isa::Plain; }
+  bool has_fma() const { return instructions->fused_multiply_add; }
 
   /// Bytes that move between caches at once.
   static constexpr std::int64_t cache_line = 64;
@@ -66,19 +66,16 @@ struct Target {
   /// Registers for small matrices, where `matrix_tiles`.
   static constexpr int matrix_tile_rows = 16, matrix_tile_row_bytes = 64, matrix_tile_registers = 8;
 
-  /// Whether this machine has these instructions for vectors of \p isa.
-  static bool machine_has_bf16_dot(Isa isa);
-  static bool machine_has_int8_dot(Isa isa);
-  /// Asks the operating system once, which has to let each process use them.
-  static bool machine_has_matrix_tiles(Isa isa);
+  /// May code for it run on the processor of this process?
+  bool runs_here() const;
 
   bool operator==(const Target&) const = default;
 
   /// The machine this process runs on. The environment variable TC_TARGET (a target text) takes its place.
   static const Target& host();
   /// The target a text denotes. Fields that are not given are the host's, a missing "cpu:" prefix is added:
-  /// "cpu", "cpu:avx2", "avx512,cores=4"; an instruction set brings the machine's flags, flags after it ("int8_dot",
-  /// "amx") add to them, with a minus ("-amx") they take one away. "cuda:sm_90,processors=114,shared=100k": fields that
+  /// "cpu", "cpu:LEVEL", "LEVEL,cores=4"; an instruction set brings the machine's flags, flags after it ("int8_dot")
+  /// add to them, with a minus ("-int8_dot") they take one away. "cuda:sm_90,processors=114,shared=100k": fields that
   /// are not given are those of the architecture, which comes first. Throws OptionsError that lists what is known.
   static Target parse(std::string_view text);
 };

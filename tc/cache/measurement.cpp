@@ -1,12 +1,8 @@
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
-
-#include <array>
 #include <fstream>
 #include <string>
 
 #include "tc/base/plain_text.h"
+#include "tc/base/processor.h"
 #include "tc/cache/build_id.h"
 #include "tc/cache/entry.h"
 #include "tc/cache/file_io.h"
@@ -19,19 +15,6 @@ std::string trimmed(const std::string& text) {
   return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
 }
 
-/// What the processor calls itself, "" where it does not.
-std::string brand() {
-#if defined(__x86_64__)
-  constexpr unsigned first_leaf = 0x80000002, leaves = 3;
-  std::array<unsigned, 4 * leaves + 1> words{};
-  for (unsigned i = 0; i < leaves; ++i)
-    if (auto* w = words.data() + 4 * i; !__get_cpuid(first_leaf + i, w, w + 1, w + 2, w + 3)) return "";
-  return trimmed(reinterpret_cast<const char*>(words.data()));
-#else
-  return "";
-#endif
-}
-
 /// The first "model name" of /proc/cpuinfo, which some systems take milliseconds to make; "" where there is none.
 std::string model_name() {
   std::ifstream in("/proc/cpuinfo");
@@ -41,7 +24,7 @@ std::string model_name() {
 }
 
 std::string processor_model() {
-  auto name = brand();
+  auto name = trimmed(processor_brand());
   return plain_text(name.empty() ? model_name() : name);
 }
 

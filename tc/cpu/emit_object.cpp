@@ -18,8 +18,8 @@
 #include "tc/cpu/kernel.h"
 #include "tc/cpu/lane_functions.h"
 #include "tc/cpu/llvm_target.h"
+#include "tc/cpu/machine/tile_functions.h"
 #include "tc/cpu/stmt/statement_passes.h"
-#include "tc/cpu/tile_functions.h"
 
 namespace tc::cpu {
 namespace {
@@ -71,9 +71,9 @@ std::vector<std::uint8_t> bitcode_of(const std::string& functions) {
 /// The lane functions for the instruction set of \p target, made once.
 const std::vector<std::uint8_t>& lane_function_bitcode_once(const Target& target) {
   static ForkMutex& mutex = *new ForkMutex;
-  static std::map<std::tuple<Target::Isa, bool, bool>, std::vector<std::uint8_t>> made;
+  static std::map<std::tuple<const InstructionSet*, bool, bool>, std::vector<std::uint8_t>> made;
   std::lock_guard lock(mutex);
-  auto& bitcode = made[{target.isa, target.bf16_dot, target.int8_dot}];
+  auto& bitcode = made[{target.instructions, target.bf16_dot, target.int8_dot}];
   if (bitcode.empty()) bitcode = bitcode_of(lane_functions(target));
   return bitcode;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tc/base/str.h"
+#include "tc/cpu/machine/instructions.h"
 #include "tc/cpu/narrow_functions.h"
 
 namespace tc::cpu {
@@ -128,24 +129,23 @@ std::string fused_by_halves(const Shape& shape) {
   return body.finish(body.select(usable, shape.type(), exact, s));
 }
 
-/// One instruction that rounds once and takes any n.
-std::string scale_by_instruction(Declarations& declarations, const Shape& shape) {
-  int lanes = std::max(shape.lanes, 128 / shape.bits), width = lanes * shape.bits;
-  Shape full{shape.bits, lanes};
-  auto type = full.type(), mask = str("i", std::max(lanes, 8));
-  auto callee = str("@llvm.x86.avx512.mask.scalef.p", shape.bits == 32 ? "s" : "d", ".", width);
-  auto rounding = [&](const char* text) { return width == 512 ? text : ""; };
+/// By \p scaling, an instruction that rounds once and takes any n.
+std::string scale_by_instruction(Declarations& declarations, const Shape& shape, const Intrinsic& scaling) {
+  auto type = Shape{shape.bits, scaling.lanes}.type(), callee = "@llvm." + scaling.name;
   Body body("scale", shape, 2);
   std::string y = "%a", n = "%b";
-  if (shape.lanes < lanes) {
+  if (shape.lanes < scaling.lanes) {
     y = body.step(str("insertelement ", type, " zeroinitializer, ", shape.type(), " ", y, ", i32 0"));
     n = body.step(str("insertelement ", type, " zeroinitializer, ", shape.type(), " ", n, ", i32 0"));
   }
-  auto result = body.step(str("call ", type, " ", callee, "(", type, " ", y, ", ", type, " ", n, ", ", type,
-                              " zeroinitializer, ", mask, " -1", rounding(", i32 4"), ")"));
-  if (shape.lanes < lanes) result = body.step(str("extractelement ", type, " ", result, ", i32 0"));
-  declarations[callee] =
-      str("declare ", type, " ", callee, "(", type, ", ", type, ", ", type, ", ", mask, rounding(", i32"), ")\n");
+  std::string types = str(type, ", ", type), values = str(type, " ", y, ", ", type, " ", n);
+  for (const auto& [constant, value] : scaling.constants) {
+    types += str(", ", constant);
+    values += str(", ", constant, " ", value);
+  }
+  auto result = body.step(str("call ", type, " ", callee, "(", values, ")"));
+  if (shape.lanes < scaling.lanes) result = body.step(str("extractelement ", type, " ", result, ", i32 0"));
+  declarations[callee] = str("declare ", type, " ", callee, "(", types, ")\n");
   return body.finish(result);
 }
 
@@ -239,7 +239,6 @@ std::string plain_quotient(const Shape& shape) {
 }
 
 constexpr const char* module_head =
-    "target datalayout = \"e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-f80:128-n8:16:32:64-S128\"\n"
     "attributes #0 = { alwaysinline nounwind }\n"
     "!0 = !{!\"branch_weights\", i32 1000, i32 1}\n";
 
@@ -259,11 +258,10 @@ const std::vector<std::string> names = {"fused", "fma", "nearest", "root", "scal
 }  // namespace
 
 std::string lane_functions(const Target& target) {
-  std::string text = module_head;
-  int register_bytes = target.isa == Target::Isa::Avx512 ? 64 : target.isa == Target::Isa::Avx2 ? 32 : 16;
+  std::string text = str(data_layout(), module_head);
   Declarations declarations;
   for (int bits : {32, 64})
-    for (int bytes = bits / 8; bytes <= register_bytes; bytes *= 2) {
+    for (int bytes = bits / 8; bytes <= target.instructions->register_bytes; bytes *= 2) {
       Shape shape{bits, bytes * 8 / bits};
       if (bits == 32 && shape.lanes == 2) continue;
       if (target.has_fma()) {
@@ -274,7 +272,8 @@ std::string lane_functions(const Target& target) {
       text +=
           intrinsic(declarations, "nearest", shape, 1, "nearbyint") + intrinsic(declarations, "root", shape, 1, "sqrt");
       text += target.has_fma() && shape.lanes > 1 ? quotient(shape) : plain_quotient(shape);
-      text += target.isa == Target::Isa::Avx512 ? scale_by_instruction(declarations, shape) : scale_by_products(shape);
+      auto scaling = scale(target, bits, shape.lanes);
+      text += scaling ? scale_by_instruction(declarations, shape, *scaling) : scale_by_products(shape);
     }
   for (const char* intrinsic : {"fabs", "fma"})
     for (int bits : {32, 64}) {
@@ -287,7 +286,7 @@ std::string lane_functions(const Target& target) {
   return text + pointer_definitions + narrow_functions(target);
 }
 
-std::string pointer_functions() { return str(module_head, pointer_definitions); }
+std::string pointer_functions() { return str(data_layout(), module_head, pointer_definitions); }
 
 bool is_pointer_function(const std::string& name) { return name == "tc_launder" || name == "tc_prefetch"; }
 

@@ -1,7 +1,5 @@
 #include "tc/cpu/machine_limits.h"
 
-#include <immintrin.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -12,42 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "tc/cpu/machine/peak_loop.h"
+
 namespace tc::cpu {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr long trips = 100'000;
-constexpr int chains = 12;
-
-/// A loop of independent multiply-adds, which hide each other's latency.
-struct PeakLoop {
-  void (*run)() = nullptr;
-  double flops = 0;  ///< of one call
-};
-
-#define TC_PEAK_LOOP(name, isa, vector, zero, instruction, constraint)                                          \
-  [[gnu::target(isa)]] void name() {                                                                            \
-    vector b = zero(), a[chains];                                                                               \
-    for (auto& x : a) x = b;                                                                                    \
-    for (long i = 0; i < trips; ++i)                                                                            \
-      _Pragma("GCC unroll 12") for (auto& x : a) asm volatile(instruction : "+" constraint(x) : constraint(b)); \
-  }
-
-TC_PEAK_LOOP(multiply_add_16_floats, "avx512f", __m512, _mm512_setzero_ps, "vfmadd231ps %1, %1, %0", "v")
-TC_PEAK_LOOP(multiply_add_8_doubles, "avx512f", __m512d, _mm512_setzero_pd, "vfmadd231pd %1, %1, %0", "v")
-TC_PEAK_LOOP(multiply_add_8_floats, "avx2,fma", __m256, _mm256_setzero_ps, "vfmadd231ps %1, %1, %0", "x")
-TC_PEAK_LOOP(multiply_add_4_doubles, "avx2,fma", __m256d, _mm256_setzero_pd, "vfmadd231pd %1, %1, %0", "x")
-
-PeakLoop peak_loop(DType type) {
-  bool doubles = type == DType::Float64;
-  constexpr double calls = static_cast<double>(trips) * chains * 2;
-  if (__builtin_cpu_supports("avx512f"))
-    return doubles ? PeakLoop{multiply_add_8_doubles, calls * 8} : PeakLoop{multiply_add_16_floats, calls * 16};
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return doubles ? PeakLoop{multiply_add_4_doubles, calls * 4} : PeakLoop{multiply_add_8_floats, calls * 8};
-  return {};
-}
 
 /// Seconds from the moment when \p threads threads are ready until all have run \p work(thread).
 double seconds_of(int threads, const std::function<void(int)>& work) {
@@ -57,7 +25,7 @@ double seconds_of(int threads, const std::function<void(int)>& work) {
   for (int thread = 1; thread < threads; ++thread)
     others.emplace_back([&, thread] {
       ++ready;
-      while (!go) _mm_pause();
+      while (!go) pause_thread();
       work(thread);
     });
   while (ready < threads - 1) std::this_thread::yield();
@@ -90,7 +58,8 @@ void read_all(const Words* first, std::size_t count) {
   Words sums[4] = {};
   for (std::size_t i = 0; i + 4 <= count; i += 4)
     for (int lane = 0; lane < 4; ++lane) sums[lane] += first[i + lane];
-  asm volatile("" : : "x"(sums[0] + sums[1] + sums[2] + sums[3]));
+  auto sum = sums[0] + sums[1] + sums[2] + sums[3];
+  asm volatile("" : : "m"(sum));
 }
 
 void change_all(Words* first, std::size_t count) {

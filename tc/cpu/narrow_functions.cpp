@@ -1,9 +1,11 @@
 #include "tc/cpu/narrow_functions.h"
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
 #include "tc/base/str.h"
+#include "tc/cpu/machine/instructions.h"
 
 namespace tc::cpu {
 namespace {
@@ -65,7 +67,7 @@ class Writer {
 std::string from_half(const Target& target, int lanes) {
   Writer w("from_half_f32", lanes, vector(lanes, "float"), {vector(lanes, "i16")});
   auto half = vector(lanes, "half"), words = vector(lanes, "i16");
-  if (target.isa != Target::Isa::Plain) {
+  if (target.instructions->half_conversions) {
     auto value = w.step("bitcast ", words, " %a to ", half);
     return w.finish(w.step("fpext ", half, " ", value, " to ", w.f32()));
   }
@@ -80,36 +82,38 @@ std::string from_half(const Target& target, int lanes) {
   return w.finish(w.as_float(w.integer("or", value, sign)));
 }
 
-/// A call of an intrinsic, declared once.
-std::string call(Writer& w, std::set<std::string>& declared, const std::string& name, const std::string& result,
+/// A call of \p intrinsic on vectors of \p types, declared once.
+std::string call(Writer& w, std::set<std::string>& declared, const Intrinsic& intrinsic, const std::string& result,
                  const std::vector<std::string>& types, const std::vector<std::string>& values) {
   std::string parameters, arguments;
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    parameters += str(i ? ", " : "", types[i]);
-    arguments += str(i ? ", " : "", types[i], " ", values[i]);
-  }
-  declared.insert(str("declare ", result, " @llvm.", name, "(", parameters, ")\n"));
-  return w.step("call ", result, " @llvm.", name, "(", arguments, ")");
+  auto add = [&](const std::string& type, const std::string& value) {
+    parameters += str(parameters.empty() ? "" : ", ", type);
+    arguments += str(arguments.empty() ? "" : ", ", type, " ", value);
+  };
+  for (std::size_t i = 0; i < types.size(); ++i) add(types[i], values[i]);
+  for (const auto& [type, value] : intrinsic.constants) add(type, value);
+  declared.insert(str("declare ", result, " @llvm.", intrinsic.name, "(", parameters, ")\n"));
+  return w.step("call ", result, " @llvm.", intrinsic.name, "(", arguments, ")");
 }
 
-/// The bits of the float16 values nearest to 1 or 4 lanes of float32, by the instruction for 4.
-std::string to_few_halves(Writer& w, std::set<std::string>& declared, int lanes) {
-  std::string four = "%a";
-  if (lanes == 1) four = w.step("insertelement <4 x float> zeroinitializer, float %a, i32 0");
-  auto eight = call(w, declared, "x86.vcvtps2ph.128", "<8 x i16>", {"<4 x float>", "i32"}, {four, "0"});
-  if (lanes == 1) return w.step("extractelement <8 x i16> ", eight, ", i32 0");
-  return w.step("shufflevector <8 x i16> ", eight, ", <8 x i16> undef, <4 x i32> <i32 0, i32 1, i32 2, i32 3>");
+/// The bits of the float16 values nearest to \p lanes of float32, by an instruction, which gives eight at least.
+std::string to_halves(Writer& w, std::set<std::string>& declared, int lanes) {
+  auto instruction = to_half(lanes);
+  auto given = vector(std::max(instruction.lanes, 8), "i16"), taken = vector(instruction.lanes, "float");
+  std::string values = "%a";
+  if (lanes == 1) values = w.step("insertelement ", taken, " zeroinitializer, float %a, i32 0");
+  auto all = call(w, declared, instruction, given, {taken}, {values});
+  if (lanes >= 8) return all;
+  if (lanes == 1) return w.step("extractelement ", given, " ", all, ", i32 0");
+  return w.step("shufflevector ", given, " ", all, ", ", given, " undef, <4 x i32> <i32 0, i32 1, i32 2, i32 3>");
 }
 
 /// The bits of the float16 nearest to a float32, ties to even, in the low half of 32 bits.
 std::string to_half(const Target& target, std::set<std::string>& declared, int lanes) {
   Writer w("to_half_i32", lanes, vector(lanes, "i32"), {vector(lanes, "float")});
   auto words = vector(lanes, "i16");
-  if (target.isa != Target::Isa::Plain) {
-    auto bits = lanes == 16  ? call(w, declared, "x86.avx512.mask.vcvtps2ph.512", words, {w.f32(), "i32", words, "i16"},
-                                    {"%a", "0", "zeroinitializer", "-1"})
-                : lanes == 8 ? call(w, declared, "x86.vcvtps2ph.256", words, {w.f32(), "i32"}, {"%a", "0"})
-                             : to_few_halves(w, declared, lanes);
+  if (target.instructions->half_conversions) {
+    auto bits = to_halves(w, declared, lanes);
     return w.finish(w.step("zext ", words, " ", bits, " to ", w.i32()));
   }
   // below the smallest normal an addition aligns and rounds the mantissa; above, the carry runs into the exponent
@@ -131,9 +135,8 @@ std::string dot_bfloat(const Target& target, std::set<std::string>& declared, in
   auto pairs = vector(2 * lanes, "i16"), sums = vector(lanes, "float");
   Writer w("dot_bf16_f32", lanes, sums, {sums, pairs, pairs});
   auto a = w.step("bitcast ", pairs, " %b to ", w.i32()), b = w.step("bitcast ", pairs, " %c to ", w.i32());
-  if (target.bf16_dot && target.isa == Target::Isa::Avx512)
-    return w.finish(
-        call(w, declared, str("x86.avx512bf16.dpbf16ps.", lanes * 32), sums, {sums, w.i32(), w.i32()}, {"%a", a, b}));
+  if (auto dot = dot_of_bfloats(target, lanes))
+    return w.finish(call(w, declared, *dot, sums, {sums, w.i32(), w.i32()}, {"%a", a, b}));
   auto low = [&](const std::string& x) { return w.as_float(w.integer("shl", x, 16)); };
   auto high = [&](const std::string& x) { return w.as_float(w.integer("and", x, static_cast<int>(0xffff0000))); };
   auto add = [&](const std::string& sum, const std::string& x, const std::string& y) {
@@ -146,18 +149,17 @@ std::string dot_bfloat(const Target& target, std::set<std::string>& declared, in
 std::string dot_bytes(const Target& target, std::set<std::string>& declared, int lanes) {
   auto bytes = vector(4 * lanes, "i8"), sums = vector(lanes, "i32"), words = vector(2 * lanes, "i16");
   Writer w("dot_u8s8_i32", lanes, sums, {sums, bytes, bytes});
-  if (target.int8_dot && target.isa != Target::Isa::Plain) {
+  if (auto dot = dot_of_bytes(target, lanes)) {
     auto a = w.step("bitcast ", bytes, " %b to ", sums), b = w.step("bitcast ", bytes, " %c to ", sums);
-    return w.finish(call(w, declared, str("x86.avx512.vpdpbusd.", lanes * 32), sums, {sums, sums, sums}, {"%a", a, b}));
+    return w.finish(call(w, declared, *dot, sums, {sums, sums, sums}, {"%a", a, b}));
   }
   auto eight = constant(2 * lanes, "i16", "8"), low_byte = constant(2 * lanes, "i16", "255");
   auto a = w.step("bitcast ", bytes, " %b to ", words), b = w.step("bitcast ", bytes, " %c to ", words);
   auto even_a = w.step("and ", words, " ", a, ", ", low_byte), odd_a = w.step("lshr ", words, " ", a, ", ", eight);
   auto even_b = w.step("ashr ", words, " ", w.step("shl ", words, " ", b, ", ", eight), ", ", eight);
   auto odd_b = w.step("ashr ", words, " ", b, ", ", eight);
-  const char* name = lanes == 16 ? "x86.avx512.pmaddw.d.512" : lanes == 8 ? "x86.avx2.pmadd.wd" : "x86.sse2.pmadd.wd";
-  auto even = call(w, declared, name, sums, {words, words}, {even_a, even_b});
-  auto odd = call(w, declared, name, sums, {words, words}, {odd_a, odd_b});
+  auto even = call(w, declared, dot_of_words(lanes), sums, {words, words}, {even_a, even_b});
+  auto odd = call(w, declared, dot_of_words(lanes), sums, {words, words}, {odd_a, odd_b});
   return w.finish(w.integer("add", "%a", w.integer("add", even, odd)));
 }
 
@@ -166,7 +168,7 @@ std::string dot_bytes(const Target& target, std::set<std::string>& declared, int
 std::string narrow_functions(const Target& target) {
   std::string text;
   std::set<std::string> declared;
-  int widest = target.isa == Target::Isa::Avx512 ? 16 : target.isa == Target::Isa::Avx2 ? 8 : 4;
+  int widest = target.instructions->register_bytes / 4;
   for (int lanes : {1, 4, 8, 16}) {
     if (lanes > widest) break;
     text += from_half(target, lanes) + to_half(target, declared, lanes);

@@ -120,7 +120,7 @@ polyhedral::DotMapping choose_dot(const ReductionView& view) {
       view.read_count() == 2 && view.element_bytes == 4 && view.statement.op == ReductionOp::Sum &&
       ((type(0) == DType::UInt8 && type(1) == DType::Int8) || (type(0) == DType::Int8 && type(1) == DType::UInt8));
   int reduced = view.reduced.back();
-  if (!bytes || view.target.isa == Target::Isa::Plain || view.box[reduced].extent() < width) return {};
+  if (!bytes || !view.target.instructions->byte_dots || view.box[reduced].extent() < width) return {};
   const auto& packs = view.mapping.packed;
   for (int read : {0, 1}) {
     bool lanes = view.indexes(read, view.columns);

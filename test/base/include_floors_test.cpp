@@ -25,7 +25,7 @@ const std::map<std::string, std::vector<std::string>> rooms = {
     {"lang", {"syntax", "interpret", "check"}},
     {"polyhedral", {"core", "schedule", "map", "map_cpu", "map_grid", "generate", "laws"}},
     {"halide_bridge", {"infer", "lower", "stmt", "math", "raise"}},
-    {"cpu", {"stmt"}},
+    {"cpu", {"machine", "stmt"}},
     {"engine", {"define", "run", "compile", "describe"}},
     {"autotuner", {"worker", "search"}}};
 

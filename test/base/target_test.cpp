@@ -55,7 +55,8 @@ TEST(Target, FlagsAreAddedAndTakenAway) {
   EXPECT_FALSE(Target::parse("avx512,amx,-amx").matrix_tiles);
   EXPECT_FALSE(Target::parse("avx2").matrix_tiles);
   EXPECT_FALSE(Target::parse("avx512,-int8_dot").int8_dot);
-  EXPECT_EQ(Target::parse("avx512").matrix_tiles, Target::machine_has_matrix_tiles(Target::Isa::Avx512));
+  for (const auto& flag : instruction_flags())
+    EXPECT_EQ(Target::parse("avx512").*flag.field, flag.on_this_machine(*find_instruction_set("avx512")));
 }
 
 TEST(Target, VectorsMayBeNarrowerThanRegisters) {

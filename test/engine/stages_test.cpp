@@ -64,7 +64,7 @@ std::optional<Prepared> prepare(std::uint64_t seed, test::FuzzSetting (*setting_
     return std::nullopt;
   }
   result.options.target = Target::parse(setting.target);
-  if (result.options.target.isa > Target::parse("cpu").isa) result.options.target = Target::parse("cpu");
+  if (!result.options.target.instructions->on_this_machine()) result.options.target = Target::parse("cpu");
   result.options.mapping = options::MappingOptions::parse(setting.options);
   return result;
 }

@@ -120,7 +120,7 @@ class Caller {
     options.mapping = options::MappingOptions::parse(once_in(5) ? changed(text, "0123456789x=,-_abcdefz") : text);
     std::string target = one_of({"cpu", "cpu:avx2", "cpu:plain", "cpu:plain,cores=2,l1=1k"});
     options.target = Target::parse(once_in(10) ? changed(target, "0123456789:=,-_acpuvx") : target);
-    if (options.target.isa > Target::host().isa) options.target = Target::host();
+    if (!options.target.instructions->on_this_machine()) options.target = Target::host();
     return options;
   }
 

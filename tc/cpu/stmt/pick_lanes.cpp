@@ -34,7 +34,8 @@ class PickLanes : public ir::IRMutator {
   }
 
   bool has_masked_loads(const Halide::Type& type) const {
-    return target_.isa == Target::Isa::Avx512 || (target_.isa == Target::Isa::Avx2 && type.bits() >= 32);
+    auto narrowest = target_.instructions->masked_load_bits;
+    return narrowest > 0 && type.bits() >= narrowest;
   }
 
   static bool are_few(const Expr& last, std::int64_t apart, std::int64_t lanes) {

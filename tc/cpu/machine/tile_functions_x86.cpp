@@ -1,14 +1,13 @@
-#include "tc/cpu/tile_functions.h"
-
 #include <utility>
 
 #include "tc/base/str.h"
+#include "tc/cpu/machine/instructions.h"
+#include "tc/cpu/machine/tile_functions.h"
 
 namespace tc::cpu {
 namespace {
 
 constexpr const char* header =
-    "target datalayout = \"e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-f80:128-n8:16:32:64-S128\"\n"
     "attributes #0 = { alwaysinline nounwind }\n"
     "declare void @llvm.x86.ldtilecfg(i8*)\n"
     "declare void @llvm.x86.tilerelease()\n"
@@ -85,7 +84,7 @@ std::string multiply(const std::string& kind, const std::string& instruction, in
 }  // namespace
 
 std::string tile_functions() {
-  std::string text = str(header, configuration);
+  std::string text = str(data_layout(), header, configuration);
   for (int tile = 0; tile < 8; ++tile)
     text += zero(tile) + move("load", "tileloadd64", tile) + move("pass", "tileloaddt164", tile) +
             move("store", "tilestored64", tile) + load_part(tile);
