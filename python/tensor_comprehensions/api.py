@@ -118,7 +118,12 @@ class Executable(_core.Executable):
     @property
     def source(self) -> str:
         """The code that became machine code: CUDA C++ for a GPU, one loop nest for each launch for a CPU."""
-        return self._device_source() or "\n".join(text for name, _, text in self._stages if name.split(".")[0] == "raise")
+        nest = self._loop_nest_stage()
+        return self._device_source() or "\n".join(text for name, _, text in self._stages if name.split(".")[0] == nest)
+
+    def _loop_nest_stage(self) -> str:
+        """The stage whose text is the loop nest: for a CPU the last before passes for machines and LLVM."""
+        return "unswitch_guards" if any(name.startswith("unswitch_guards") for name, _, _ in self._stages) else "raise"
 
     @property
     def options(self) -> _core.MappingOptions:
@@ -214,7 +219,7 @@ class Executable(_core.Executable):
 
         With `tensors`, or `measure`, it is run too: its time and its place under the machine's limits, see `roofline`.
         """
-        titles = {"inline": "comprehension", "infer": "ranges", "map": "schedule", "raise": "loop nest"}
+        titles = {"inline": "comprehension", "infer": "ranges", "map": "schedule", self._loop_nest_stage(): "loop nest"}
         parts = [f"# {self.name} for {self.stats['target']}\n" + "\n".join(self._argument_lines())]
         work = "## work\n" + self._report._text()
         if tensors or measure:

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tc/halide_bridge/stmt/flatten.h"
+#include "tc/halide_bridge/stmt/function_call.h"
 
 namespace tc::cpu {
 namespace {
@@ -11,11 +12,9 @@ namespace ir = Halide::Internal;
 using Halide::Expr;
 using ir::Stmt;
 
-const char* const configure = "tc_tile_configure";
+using halide_bridge::function_call;
 
-Stmt call(const char* name, const std::vector<Expr>& arguments) {
-  return ir::Evaluate::make(ir::Call::make(Halide::Int(32), name, arguments, ir::Call::Extern));
-}
+const char* const configure = "tc_tile_configure";
 
 const ir::Call* configuration(const Stmt& stmt) {
   const auto* evaluate = stmt.as<ir::Evaluate>();
@@ -80,7 +79,7 @@ class Place : public ir::IRMutator {
 
  private:
   static Stmt around(const ir::Call* own, const Stmt& body) {
-    return ir::Block::make({call(configure, own->args), body, call("tc_tile_release", {})});
+    return ir::Block::make({function_call(configure, own->args), body, function_call("tc_tile_release", {})});
   }
 
   /// A configuration among the parts of \p block holds up to the next one, wherever that stands.
@@ -111,7 +110,7 @@ Stmt configure_call(const std::vector<Expr>& rows, const std::vector<Expr>& byte
                      << ir::make_const(Halide::UInt(64), static_cast<int>(i) * bits));
     return ir::simplify(word);
   };
-  return call(configure, {words(rows, 0, 8, 8), words(bytes, 0, 4, 16), words(bytes, 4, 4, 16)});
+  return function_call(configure, {words(rows, 0, 8, 8), words(bytes, 0, 4, 16), words(bytes, 4, 4, 16)});
 }
 
 Stmt configure_tiles_once(const Stmt& body) { return Place().mutate(body); }

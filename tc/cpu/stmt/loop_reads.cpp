@@ -1,5 +1,7 @@
 #include "tc/cpu/stmt/loop_reads.h"
 
+#include "tc/halide_bridge/stmt/function_call.h"
+
 namespace tc::cpu {
 namespace {
 
@@ -62,6 +64,18 @@ std::vector<Read> reads_of(const Stmt& body) {
   return reads.found;
 }
 
+std::optional<std::int64_t> distance(const Expr& from, const Expr& to) {
+  Expr apart = ir::simplify(to - from);
+  const auto* number = ir::as_const_int(apart);
+  return number ? std::optional(*number) : std::nullopt;
+}
+
+std::int64_t most_trips(const Expr& extent) {
+  Expr most = ir::find_constant_bound(extent, ir::Direction::Upper);
+  const auto* number = most.defined() ? ir::as_const_int(most) : nullptr;
+  return number ? *number : 0;
+}
+
 bool has_loops(const Stmt& body) {
   struct Finder : ir::IRVisitor {
     using ir::IRVisitor::visit;
@@ -75,9 +89,7 @@ bool has_loops(const Stmt& body) {
 std::optional<std::int64_t> step_of(const Expr& start, const std::string& loop) {
   if (!ir::expr_uses_var(start, loop)) return 0;
   Expr next = ir::substitute(loop, ir::Variable::make(Halide::Int(32), loop) + 1, start);
-  Expr step = ir::simplify(next - start);
-  const auto* number = ir::as_const_int(step);
-  return number ? std::optional<std::int64_t>(*number) : std::nullopt;
+  return distance(start, next);
 }
 
 Expr moved(const Expr& start, std::int64_t elements) {
@@ -89,7 +101,7 @@ Expr moved(const Expr& start, std::int64_t elements) {
 Stmt prefetch_of(const std::string& buffer, const Expr& index, const Halide::Type& type) {
   Expr base = ir::Variable::make(Halide::Handle(), buffer);
   Expr offset = Halide::cast<std::int64_t>(index) * type.bytes();
-  return ir::Evaluate::make(ir::Call::make(Halide::Int(32), "tc_prefetch", {base, offset}, ir::Call::Extern));
+  return halide_bridge::function_call("tc_prefetch", {base, offset});
 }
 
 Stmt insert(const Additions& additions, const Stmt& body) {

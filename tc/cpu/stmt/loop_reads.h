@@ -22,6 +22,12 @@ struct Read {
 /// its start.
 std::vector<Read> reads_of(const Halide::Internal::Stmt& body);
 
+/// By how many elements \p to is further on than \p from; nothing if that is no constant.
+std::optional<std::int64_t> distance(const Halide::Expr& from, const Halide::Expr& to);
+
+/// The most iterations of a loop of \p extent; 0: not known.
+std::int64_t most_trips(const Halide::Expr& extent);
+
 /// Is there a loop in \p body?
 bool has_loops(const Halide::Internal::Stmt& body);
 

@@ -9,8 +9,10 @@
 #include "tc/base/ceil_div.h"
 #include "tc/base/str.h"
 #include "tc/cpu/stmt/configure_tiles.h"
+#include "tc/cpu/stmt/loop_reads.h"
 #include "tc/cpu/stmt/match_tiles.h"
 #include "tc/halide_bridge/stmt/flatten.h"
+#include "tc/halide_bridge/stmt/function_call.h"
 
 namespace tc::cpu {
 namespace {
@@ -22,18 +24,13 @@ using ir::Stmt;
 /// Rows of a tile, and bytes of a row.
 constexpr int tile_rows = 16, tile_columns = 16, row_bytes = 64;
 
-Stmt call(const std::string& name, const std::vector<Expr>& arguments) {
-  return ir::Evaluate::make(ir::Call::make(Halide::Int(32), name, arguments, ir::Call::Extern));
-}
+using halide_bridge::function_call;
+
 Expr int64(const Expr& value) { return Halide::cast<std::int64_t>(value); }
 Expr all_ones() { return ir::UIntImm::make(Halide::UInt(64), ~std::uint64_t{0}); }
 
 /// At most how many 16s \p extent has; 0: unknown.
-int count_of_tiles(const Expr& extent) {
-  Expr most = ir::find_constant_bound(extent, ir::Direction::Upper);
-  const auto* number = most.defined() ? ir::as_const_int(most) : nullptr;
-  return number ? static_cast<int>(ceil_div(*number, tile_rows)) : 0;
-}
+int count_of_tiles(const Expr& extent) { return static_cast<int>(ceil_div(most_trips(extent), tile_rows)); }
 
 /// Accumulators that stay in tiles: what all products of a run share.
 struct Accumulators {
@@ -95,7 +92,8 @@ class RunEmitter {
   }
 
   Stmt zeros() const {
-    return for_each_accumulator([&](int i, int j) { return call(str("tc_tile_zero_", acc_.c_tile(i, j)), {}); });
+    return for_each_accumulator(
+        [&](int i, int j) { return function_call(str("tc_tile_zero_", acc_.c_tile(i, j)), {}); });
   }
   Stmt loads() const { return move("tc_tile_load_"); }
   Stmt stores() const { return move("tc_tile_store_"); }
@@ -106,9 +104,9 @@ class RunEmitter {
     for (int j = 0; j < acc_.across; ++j) {
       std::vector<Stmt> column = {load_b(p, j)};
       for (int i = 0; i < acc_.down; ++i) {
-        Stmt product = call(str("tc_tile_multiply_", kind(p), "_", acc_.c_tile(i, j), "_", Accumulators::a_tile(i), "_",
-                                Accumulators::b_tile(j)),
-                            {});
+        Stmt product = function_call(str("tc_tile_multiply_", kind(p), "_", acc_.c_tile(i, j), "_",
+                                         Accumulators::a_tile(i), "_", Accumulators::b_tile(j)),
+                                     {});
         if (j == 0) product = ir::Block::make(load_a(p, i), product);
         column.push_back(Accumulators::where_used(acc_.rows, i, product));
       }
@@ -149,7 +147,8 @@ class RunEmitter {
 
   Stmt move(const char* function) const {
     return for_each_accumulator([&](int i, int j) {
-      return call(str(function, acc_.c_tile(i, j)), rows_at(acc_.c, i * tile_rows * acc_.c.row + j * tile_columns));
+      return function_call(str(function, acc_.c_tile(i, j)),
+                           rows_at(acc_.c, i * tile_rows * acc_.c.row + j * tile_columns));
     });
   }
 
@@ -157,23 +156,23 @@ class RunEmitter {
   Stmt load_a(const TileProduct& p, int i) const {
     int tile = Accumulators::a_tile(i), bytes = p.steps * p.a.type.bytes();
     auto arguments = rows_at(p.a, i * tile_rows * p.a.row);
-    if (bytes == row_bytes) return call(str("tc_tile_load_", tile), arguments);
+    if (bytes == row_bytes) return function_call(str("tc_tile_load_", tile), arguments);
     Expr mask = ir::UIntImm::make(Halide::UInt(64), (std::uint64_t{1} << bytes) - 1);
     arguments.insert(arguments.end(), {Accumulators::in_tile(acc_.rows, i), mask, mask});
-    return call(str("tc_tile_load_part_", tile), arguments);
+    return function_call(str("tc_tile_load_part_", tile), arguments);
   }
 
   Stmt load_b(const TileProduct& p, int j) const {
     int tile = Accumulators::b_tile(j), rows = ceil_div(p.steps, p.width);
     auto arguments = rows_at(p.b, j * tile_columns * p.width);
-    if (p.steps == tile_rows * p.width) return call(str("tc_tile_pass_", tile), arguments);
+    if (p.steps == tile_rows * p.width) return function_call(str("tc_tile_pass_", tile), arguments);
     Expr mask = all_ones() >> Halide::cast(Halide::UInt(64), row_bytes - bytes_of(j));
     std::uint64_t group = 0;
     int bytes = (p.steps - (rows - 1) * p.width) * p.b.type.bytes();
     for (int lane = 0; lane < tile_columns; ++lane) group |= ((std::uint64_t{1} << bytes) - 1) << (4 * lane);
     Expr last = mask & ir::UIntImm::make(Halide::UInt(64), group);
     arguments.insert(arguments.end(), {rows, ir::simplify(mask), ir::simplify(last)});
-    return call(str("tc_tile_load_part_", tile), arguments);
+    return function_call(str("tc_tile_load_part_", tile), arguments);
   }
 };
 

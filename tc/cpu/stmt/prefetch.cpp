@@ -8,7 +8,6 @@
 
 #include "tc/base/ceil_div.h"
 #include "tc/cpu/stmt/loop_reads.h"
-#include "tc/cpu/stmt/prefetch_tiles.h"
 
 namespace tc::cpu {
 namespace {
@@ -26,9 +25,8 @@ constexpr std::int64_t bytes_ahead = 1024;
 /// Do two reads start less than a line apart?
 bool near(const Read& a, const Read& b) {
   if (a.buffer != b.buffer) return false;
-  Expr distance = ir::simplify(a.start - b.start);
-  const auto* number = ir::as_const_int(distance);
-  return number && std::abs(*number) * a.type.bytes() < Target::cache_line;
+  auto apart = distance(b.start, a.start);
+  return apart && std::abs(*apart) * a.type.bytes() < Target::cache_line;
 }
 
 /// The reads of vectors in a statement without loops.
@@ -150,7 +148,7 @@ class Choose : public ir::IRVisitor {
 Stmt prefetch(const Stmt& body, const Target& target, const PrefetchOptions& options) {
   Choose choose(target, options);
   body.accept(&choose);
-  return prefetch_tiles(insert(choose.additions, body), target, options);
+  return insert(choose.additions, body);
 }
 
 }  // namespace tc::cpu

@@ -13,7 +13,6 @@ namespace tc::cpu {
 ///             and computes while memory rests, asks there for the row of the next iteration; for short rows, 1 KiB
 ///             further
 ///   gathers   a loop that reads at an address taken from an index tensor asks for what 4 iterations later reads
-///   tiles     see prefetch_tiles.h
 ///
 ///   before  for (i) { for (j) m = max(m, x[i*256 + j])  for (j) y[i*256 + j] = exp(x[i*256 + j] - m) }
 ///   after   for (i) { for (j) m = max(m, x[i*256 + j])  for (j) { prefetch x[i*256 + j + 256]  y[i*256 + j] = ... } }

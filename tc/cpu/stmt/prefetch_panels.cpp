@@ -76,18 +76,13 @@ class Choose : public ir::IRVisitor {
            std::all_of(written.begin(), written.end(), [&](const auto& name) { return registers_.count(name) > 0; });
   }
 
-  static std::int64_t trips(const ir::For* loop) {
-    Expr most = ir::find_constant_bound(loop->extent, ir::Direction::Upper);
-    const auto* number = most.defined() ? ir::as_const_int(most) : nullptr;
-    return number ? *number : 0;
-  }
   /// Does \p read move on for long in \p loop, and in the loops around that go on where those inside end?
   bool is_long(const ir::For* loop, const Read& read) const {
     auto step = step_of(read.start, loop->name);
-    auto all = trips(loop);
+    auto all = most_trips(loop->extent);
     for (auto outer = around_.rbegin(); step && outer != around_.rend() && all < least_trips; ++outer) {
       if (step_of(read.start, (*outer)->name) != *step * all) return false;
-      all *= trips(*outer);
+      all *= most_trips((*outer)->extent);
     }
     return all >= least_trips;
   }
@@ -99,10 +94,9 @@ class Choose : public ir::IRVisitor {
     if (!step || *step * first.type.bytes() < Target::cache_line) return {};
     std::set<std::int64_t> places;
     for (const auto& read : reads) {
-      Expr from_first = ir::simplify(read.start - first.start);
-      const auto* number = ir::as_const_int(from_first);
-      if (!number) return {};
-      places.insert(*number);
+      auto from_first = distance(first.start, read.start);
+      if (!from_first) return {};
+      places.insert(*from_first);
     }
     std::vector<Expr> result;
     std::int64_t line = 0;

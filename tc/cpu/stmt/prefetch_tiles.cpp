@@ -68,9 +68,7 @@ class Choose : public ir::IRVisitor {
   }
 
   void visit(const ir::For* op) override {
-    Expr bound = ir::find_constant_bound(op->extent, ir::Direction::Upper);
-    const auto* extent = bound.defined() ? ir::as_const_int(bound) : nullptr;
-    around_.push_back({op, extent ? *extent : 0});
+    around_.push_back({op, most_trips(op->extent)});
     if (has_loops(op->body))
       ir::IRVisitor::visit(op);
     else
@@ -99,10 +97,9 @@ class Choose : public ir::IRVisitor {
       auto known =
           std::find_if(result.begin(), result.end(), [&](const Rows& rows) { return rows.buffer == read.buffer; });
       if (known == result.end()) known = result.insert(result.end(), {read.buffer, read.start, read.type, {}, 0, {}});
-      Expr distance = ir::simplify(read.start - known->first);
-      const auto* number = ir::as_const_int(distance);
-      if (!number) irregular.insert(read.buffer);
-      std::pair<std::int64_t, int> part{number ? *number : 0, read.lanes};
+      auto from_first = distance(known->first, read.start);
+      if (!from_first) irregular.insert(read.buffer);
+      std::pair<std::int64_t, int> part{from_first.value_or(0), read.lanes};
       ++known->uses;
       if (std::find(known->parts.begin(), known->parts.end(), part) == known->parts.end()) known->parts.push_back(part);
     }

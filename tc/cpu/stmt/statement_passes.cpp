@@ -10,6 +10,10 @@
 #include "tc/cpu/stmt/pick_lanes.h"
 #include "tc/cpu/stmt/prefetch.h"
 #include "tc/cpu/stmt/prefetch_panels.h"
+#include "tc/cpu/stmt/prefetch_tiles.h"
+#include "tc/cpu/stmt/transpose_loads.h"
+#include "tc/cpu/stmt/transpose_stores.h"
+#include "tc/cpu/stmt/unswitch_guards.h"
 #include "tc/halide_bridge/math/expand_functions.h"
 
 namespace tc::cpu {
@@ -19,9 +23,16 @@ using Halide::Internal::Stmt;
 const std::vector<StatementPass>& statement_passes() {
   using Settings = StatementSettings;
   static const std::vector<StatementPass> passes{
+      {"transpose_loads", [](const Stmt& body, const Settings&) { return transpose_loads(body); }, true},
+      {"transpose_stores", [](const Stmt& body, const Settings&) { return transpose_stores(body); }, true},
+      {"unswitch_guards", [](const Stmt& body, const Settings&) { return unswitch_guards(body); }, true},
       {"prefetch",
        [](const Stmt& body, const Settings& how) {
          return how.prefetch ? prefetch(body, how.target, {how.prefetch_distance}) : body;
+       }},
+      {"prefetch_tiles",
+       [](const Stmt& body, const Settings& how) {
+         return how.prefetch ? prefetch_tiles(body, how.target, {how.prefetch_distance}) : body;
        }},
       {"prefetch_panels",
        [](const Stmt& body, const Settings& how) {

@@ -22,11 +22,17 @@ struct StatementSettings {
 struct StatementPass {
   const char* name;
   Halide::Internal::Stmt (*run)(const Halide::Internal::Stmt& body, const StatementSettings& settings);
+  /// It leaves what raise() does: loops, stores and values that the law of bodies (verify_body.h) can run.
+  bool like_raised = false;
 };
 
 /// The passes in order; each is described, with a picture, in the header of its name.
 ///
-///   prefetch, prefetch_panels   what a later iteration reads is asked for, where the settings say so
+///   transpose_loads             squares of strided loads are contiguous ones, transposed in registers
+///   transpose_stores            the same for blocks of strided stores
+///   unswitch_guards             conditions that a loop does not change stand around it
+///   prefetch, prefetch_tiles, prefetch_panels
+///                               what a later iteration reads is asked for, where the settings say so
 ///   multiply_tiles              small products of matrices are operations of registers for matrices, where the target has them
 ///   expand_functions            functions that LLVM has not are written out
 ///   combine_dots                sums of products of bytes and halves are dot products

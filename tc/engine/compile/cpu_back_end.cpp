@@ -7,7 +7,7 @@
 #include "tc/halide_bridge/raise/raise.h"
 #include "tc/halide_bridge/raise/verify_body.h"
 #include "tc/polyhedral/laws/verify_ast.h"
-#include "tc/strategy/choose_fusion.h"
+#include "tc/strategy/cpu/choose_fusion.h"
 
 namespace tc::engine {
 namespace {
@@ -50,16 +50,6 @@ void emit(CompileState& state, std::size_t index) {
   on.code = cpu::emit_prepared(str("tc_", state.program->name, "_", index), *on.body, launch.buffers, state.target);
 }
 
-/// The stage of one pass over the raised statement.
-LaunchStage statement_stage(const cpu::StatementPass& pass) {
-  auto run = [run = pass.run](CompileState& state, std::size_t index) {
-    auto& body = state.launches[index].cpu().body;
-    cpu::StatementSettings settings{state.target, state.mapping.prefetch, state.mapping.prefetch_distance};
-    body = std::make_shared<Halide::Internal::Stmt>(run(*body, settings));
-  };
-  return {pass.name, Phase::Code, run, print_body};
-}
-
 void verify_generated(const CompileState&, const LaunchState& launch) {
   const auto& ast = *launch.cpu().ast;
   polyhedral::verify_ast(ast, *launch.scop);
@@ -68,6 +58,16 @@ void verify_generated(const CompileState&, const LaunchState& launch) {
 
 void verify_raised(const CompileState& state, const LaunchState& launch) {
   halide_bridge::verify_body(*launch.cpu().body, *launch.cpu().ast, *launch.scop, *state.program);
+}
+
+/// The stage of one pass over the raised statement.
+LaunchStage statement_stage(const cpu::StatementPass& pass) {
+  auto run = [run = pass.run](CompileState& state, std::size_t index) {
+    auto& body = state.launches[index].cpu().body;
+    cpu::StatementSettings settings{state.target, state.mapping.prefetch, state.mapping.prefetch_distance};
+    body = std::make_shared<Halide::Internal::Stmt>(run(*body, settings));
+  };
+  return {pass.name, Phase::Code, run, print_body, pass.like_raised ? verify_raised : nullptr};
 }
 
 LaunchState start_launch() {

@@ -7,9 +7,7 @@
 #include "tc/base/str.h"
 #include "tc/halide_bridge/raise/loop_names.h"
 #include "tc/halide_bridge/raise/raise_body.h"
-#include "tc/halide_bridge/stmt/transpose_loads.h"
-#include "tc/halide_bridge/stmt/transpose_stores.h"
-#include "tc/halide_bridge/stmt/unswitch_guards.h"
+#include "tc/halide_bridge/stmt/function_call.h"
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/core/marks.h"
 #include "tc/polyhedral/map_grid/barriers.h"
@@ -90,8 +88,7 @@ class Raiser {
     if (auto left = polyhedral::groups_left(at.statement); left >= 0) arguments.push_back(left);
     for (const auto& name :
          {polyhedral::block_barrier, polyhedral::warp_barrier, polyhedral::copy_commit, polyhedral::copy_wait})
-      if (at.statement.rfind(name, 0) == 0)
-        return ir::Evaluate::make(ir::Call::make(Int(32), name, arguments, ir::Call::Extern));
+      if (at.statement.rfind(name, 0) == 0) return function_call(name, arguments);
     throw InternalError(str("no function does what '", at.statement, "' stands for"));
   }
 
@@ -374,8 +371,7 @@ class BufferNames : public ir::IRVisitor {
 Stmt raise(const polyhedral::Ast& ast, const polyhedral::Scop& scop, const Program& program,
            const RaiseOptions& options) {
   try {
-    if (options.as_kernel) return Raiser(ast, scop, program, options).run();
-    return unswitch_guards(transpose_stores(transpose_loads(Raiser(ast, scop, program, options).run())));
+    return Raiser(ast, scop, program, options).run();
   } catch (const Halide::Error& error) {
     throw InternalError(str("Halide cannot express the loop nest: ", error.what()));
   }

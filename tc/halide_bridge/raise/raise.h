@@ -14,8 +14,7 @@ namespace tc::halide_bridge {
 struct RaiseOptions {
   /// For a kernel whose text is read by people and unrolled by its compiler: loops that the mark `register` speaks of
   /// stay loops, as ForType::Unrolled; loops are named after iterators of statements, "k$3", "k_outer$3" for one whose
-  /// steps k takes several at a time, "k_inner$3" for one that is a part of k; loads are not transposed, guards stay
-  /// where they are.
+  /// steps k takes several at a time, "k_inner$3" for one that is a part of k.
   bool as_kernel = false;
 };
 

@@ -1,4 +1,4 @@
-#include "tc/halide_bridge/stmt/transpose_stores.h"
+#include "tc/cpu/stmt/transpose_stores.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "tc/cpu/stmt/transposition.h"
 #include "tc/halide_bridge/stmt/flatten.h"
-#include "tc/halide_bridge/stmt/transposition.h"
 
-namespace tc::halide_bridge {
+namespace tc::cpu {
 namespace {
 
 using Halide::Expr;
@@ -56,7 +56,7 @@ class Transposer : public ir::IRMutator {
 
   Stmt visit(const ir::Block* op) override {
     std::vector<Stmt> parts, result;
-    flatten(op, parts);
+    halide_bridge::flatten(op, parts);
     for (std::size_t i = 0; i < parts.size();) {
       auto rows = block_at(parts, i);
       result.push_back(rows.empty() ? mutate(parts[i]) : rewrite(rows));
@@ -119,4 +119,4 @@ class Transposer : public ir::IRMutator {
 
 Stmt transpose_stores(const Stmt& stmt) { return Transposer().mutate(stmt); }
 
-}  // namespace tc::halide_bridge
+}  // namespace tc::cpu

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace tc::halide_bridge {
+namespace tc::cpu {
 
 /// Names for steps of a computation, to be bound around a statement.
 class Steps {
@@ -23,4 +23,4 @@ class Steps {
 /// first half of the vectors with the second one, which rotates the bits of (row, lane) by one.
 std::vector<Halide::Expr> transposed(Steps& steps, std::vector<Halide::Expr> rows);
 
-}  // namespace tc::halide_bridge
+}  // namespace tc::cpu

@@ -1,10 +1,10 @@
-#include "tc/halide_bridge/stmt/unswitch_guards.h"
+#include "tc/cpu/stmt/unswitch_guards.h"
 
 #include <gtest/gtest.h>
 
 #include <sstream>
 
-namespace tc::halide_bridge {
+namespace tc::cpu {
 namespace {
 
 using Halide::Expr;
@@ -83,4 +83,4 @@ TEST(UnswitchGuards, LeavesWhatMustStayTogether) {
 }
 
 }  // namespace
-}  // namespace tc::halide_bridge
+}  // namespace tc::cpu

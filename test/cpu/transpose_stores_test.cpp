@@ -1,13 +1,13 @@
-#include "tc/halide_bridge/stmt/transpose_stores.h"
+#include "tc/cpu/stmt/transpose_stores.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <sstream>
 
-#include "test/halide_bridge/shuffled_lanes.h"
+#include "test/cpu/shuffled_lanes.h"
 
-namespace tc::halide_bridge {
+namespace tc::cpu {
 namespace {
 
 using Halide::Expr;
@@ -102,4 +102,4 @@ TEST(TransposeStores, EveryElementGoesToItsPlace) {
 }
 
 }  // namespace
-}  // namespace tc::halide_bridge
+}  // namespace tc::cpu

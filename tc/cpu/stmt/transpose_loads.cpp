@@ -1,14 +1,14 @@
-#include "tc/halide_bridge/stmt/transpose_loads.h"
+#include "tc/cpu/stmt/transpose_loads.h"
 
 #include <algorithm>
 #include <map>
 #include <vector>
 
+#include "tc/cpu/stmt/transposition.h"
 #include "tc/halide_bridge/stmt/first_lanes.h"
 #include "tc/halide_bridge/stmt/flatten.h"
-#include "tc/halide_bridge/stmt/transposition.h"
 
-namespace tc::halide_bridge {
+namespace tc::cpu {
 namespace {
 
 using Halide::Expr;
@@ -24,7 +24,7 @@ bool is_power_of_two(int n) { return n > 2 && (n & (n - 1)) == 0; }
 int running_lanes(const ir::Load& load) {
   int lanes = load.type.lanes();
   if (ir::is_const_one(load.predicate)) return lanes;
-  Expr last = last_running_lane(load.predicate);
+  Expr last = halide_bridge::last_running_lane(load.predicate);
   const auto* number = last.defined() ? ir::as_const_int(last) : nullptr;
   if (!number) return -1;
   return static_cast<int>(std::clamp<std::int64_t>(*number + 1, 0, lanes));
@@ -83,7 +83,7 @@ class Transposer : public ir::IRMutator {
 
   Stmt visit(const ir::Block* op) override {
     std::vector<Stmt> parts, result;
-    flatten(op, parts);
+    halide_bridge::flatten(op, parts);
     for (std::size_t i = 0; i < parts.size();) {
       auto taken = square(parts, i, result);
       if (taken == 0) result.push_back(mutate(parts[i]));
@@ -152,4 +152,4 @@ class Transposer : public ir::IRMutator {
 
 Stmt transpose_loads(const Stmt& stmt) { return Transposer().mutate(stmt); }
 
-}  // namespace tc::halide_bridge
+}  // namespace tc::cpu

@@ -1,4 +1,4 @@
-#include "tc/halide_bridge/stmt/unswitch_guards.h"
+#include "tc/cpu/stmt/unswitch_guards.h"
 
 #include <algorithm>
 #include <optional>
@@ -7,7 +7,7 @@
 
 #include "tc/halide_bridge/stmt/flatten.h"
 
-namespace tc::halide_bridge {
+namespace tc::cpu {
 namespace {
 
 using Halide::Expr;
@@ -148,7 +148,7 @@ class Unswitcher : public ir::IRMutator {
   /// The stores of \p loop by their conditions; nothing where they may not run apart or no condition is there.
   static std::optional<Groups> groups_of(const ir::For& loop) {
     std::vector<Stmt> parts;
-    flatten(loop.body, parts);
+    halide_bridge::flatten(loop.body, parts);
     Groups groups;
     std::set<std::string> buffers;
     std::vector<Expr> places;
@@ -180,4 +180,4 @@ class Unswitcher : public ir::IRMutator {
 
 Stmt unswitch_guards(const Stmt& stmt) { return Unswitcher().mutate(stmt); }
 
-}  // namespace tc::halide_bridge
+}  // namespace tc::cpu

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tc::halide_bridge {
+namespace tc::cpu {
 
 /// Vectors that are bound one after the other, each a row or a shuffle of earlier ones, and what stands below them.
 struct ShuffledLanes {
@@ -41,4 +41,4 @@ inline ShuffledLanes interpret_shuffles(const Halide::Internal::Stmt& stmt) {
   return result;
 }
 
-}  // namespace tc::halide_bridge
+}  // namespace tc::cpu

@@ -1,8 +1,8 @@
-#include "tc/halide_bridge/stmt/transposition.h"
+#include "tc/cpu/stmt/transposition.h"
 
 #include "tc/halide_bridge/stmt/value_name.h"
 
-namespace tc::halide_bridge {
+namespace tc::cpu {
 namespace {
 
 namespace ir = Halide::Internal;
@@ -23,7 +23,7 @@ Expr interleaved_half(const Expr& a, const Expr& b, bool second) {
 }  // namespace
 
 Expr Steps::operator()(const Expr& value) {
-  auto name = value_name("t");
+  auto name = halide_bridge::value_name("t");
   steps_.emplace_back(name, value);
   return ir::Variable::make(value.type(), name);
 }
@@ -45,4 +45,4 @@ std::vector<Expr> transposed(Steps& steps, std::vector<Expr> rows) {
   return rows;
 }
 
-}  // namespace tc::halide_bridge
+}  // namespace tc::cpu

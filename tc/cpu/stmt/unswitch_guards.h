@@ -2,7 +2,7 @@
 
 #include <Halide.h>
 
-namespace tc::halide_bridge {
+namespace tc::cpu {
 
 /// Takes conditions that a loop does not change out of it.
 ///
@@ -16,4 +16,4 @@ namespace tc::halide_bridge {
 /// Only scalar conditions of if_then_else that read no memory count.
 Halide::Internal::Stmt unswitch_guards(const Halide::Internal::Stmt& stmt);
 
-}  // namespace tc::halide_bridge
+}  // namespace tc::cpu

@@ -1,12 +1,12 @@
-#include "tc/halide_bridge/stmt/transpose_loads.h"
+#include "tc/cpu/stmt/transpose_loads.h"
 
 #include <gtest/gtest.h>
 
 #include <sstream>
 
-#include "test/halide_bridge/shuffled_lanes.h"
+#include "test/cpu/shuffled_lanes.h"
 
-namespace tc::halide_bridge {
+namespace tc::cpu {
 namespace {
 
 using Halide::Expr;
@@ -95,4 +95,4 @@ TEST(TransposeLoads, InterleavingRoundsTransposeTheRows) {
 }
 
 }  // namespace
-}  // namespace tc::halide_bridge
+}  // namespace tc::cpu

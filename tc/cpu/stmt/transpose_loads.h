@@ -2,7 +2,7 @@
 
 #include <Halide.h>
 
-namespace tc::halide_bridge {
+namespace tc::cpu {
 
 /// Replaces square blocks of strided vector loads by contiguous ones that are transposed in registers.
 ///
@@ -16,4 +16,4 @@ namespace tc::halide_bridge {
 /// known number of them, the other rows are not loaded; loads with another predicate stay.
 Halide::Internal::Stmt transpose_loads(const Halide::Internal::Stmt& stmt);
 
-}  // namespace tc::halide_bridge
+}  // namespace tc::cpu

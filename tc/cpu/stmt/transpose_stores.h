@@ -2,7 +2,7 @@
 
 #include <Halide.h>
 
-namespace tc::halide_bridge {
+namespace tc::cpu {
 
 /// Replaces blocks of strided vector stores by contiguous ones of vectors that are transposed in registers.
 ///
@@ -16,4 +16,4 @@ namespace tc::halide_bridge {
 /// is stored; buffers that the statement allocates stay as they are, since they may be registers.
 Halide::Internal::Stmt transpose_stores(const Halide::Internal::Stmt& stmt);
 
-}  // namespace tc::halide_bridge
+}  // namespace tc::cpu
