@@ -13,8 +13,8 @@
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/map_grid/copy_dimensions.h"
 #include "tc/strategy/copy_gathers.h"
+#include "tc/strategy/cost/vector_runs.h"
 #include "tc/strategy/tile_contraction.h"
-#include "tc/strategy/vector_runs.h"
 
 namespace tc::strategy {
 namespace {

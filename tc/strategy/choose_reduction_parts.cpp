@@ -101,14 +101,15 @@ class PartChooser {
            isl_pw_multi_aff_involves_dims(access.function.get(), isl_dim_in, iterator, 1) == isl_bool_true;
   }
   /// Does some read use iterator \p a of the result and not \p b?
-  bool reuses(int a, int b) const {
+  bool has_own_operand(int a, int b) const {
     return std::any_of(statement_.reads.begin(), statement_.reads.end(),
                        [&](const auto& read) { return depends_on(read, a) && !depends_on(read, b); });
   }
   bool is_contraction() const {
     for (int a : kept_)
       for (int b : kept_)
-        if (a < b && reuses(a, b) && reuses(b, a) && std::min(extent(a), extent(b)) >= thread_results) return true;
+        if (a < b && has_own_operand(a, b) && has_own_operand(b, a) && std::min(extent(a), extent(b)) >= thread_results)
+          return true;
     return false;
   }
 

@@ -1,4 +1,4 @@
-#include "tc/strategy/choose_collapse.h"
+#include "tc/strategy/cpu/choose_collapse.h"
 
 #include <gtest/gtest.h>
 

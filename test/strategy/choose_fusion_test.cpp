@@ -1,10 +1,10 @@
-#include "tc/strategy/choose_fusion.h"
+#include "tc/strategy/cpu/choose_fusion.h"
 
 #include <gtest/gtest.h>
 
 #include "tc/polyhedral/schedule/schedule.h"
-#include "tc/strategy/choose_mapping.h"
-#include "tc/strategy/price_cluster.h"
+#include "tc/strategy/cpu/choose_mapping.h"
+#include "tc/strategy/cpu/price_cluster.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/scop_builder.h"
 

@@ -1,4 +1,4 @@
-#include "tc/strategy/choose_mapping.h"
+#include "tc/strategy/cpu/choose_mapping.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "tc/polyhedral/schedule/schedule.h"
-#include "tc/strategy/choose_mapping.h"
+#include "tc/strategy/cpu/choose_mapping.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/mapping_text.h"
 #include "test/support/scop_builder.h"

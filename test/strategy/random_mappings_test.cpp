@@ -9,7 +9,7 @@
 #include "tc/polyhedral/map_cpu/map_to_cpu.h"
 #include "tc/polyhedral/schedule/collapse.h"
 #include "tc/polyhedral/schedule/schedule.h"
-#include "tc/strategy/choose_mapping.h"
+#include "tc/strategy/cpu/choose_mapping.h"
 #include "test/support/random_scop.h"
 #include "test/support/simulate.h"
 

@@ -1,4 +1,4 @@
-#include "tc/strategy/register_tile.h"
+#include "tc/strategy/cpu/register_tile.h"
 
 #include <gtest/gtest.h>
 

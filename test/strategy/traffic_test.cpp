@@ -1,4 +1,4 @@
-#include "tc/strategy/traffic.h"
+#include "tc/strategy/cost/traffic.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include "tc/polyhedral/core/dependences.h"
 #include "tc/polyhedral/map_cpu/map_to_cpu.h"
 #include "tc/polyhedral/schedule/schedule.h"
-#include "tc/strategy/choose_mapping.h"
+#include "tc/strategy/cpu/choose_mapping.h"
 #include "test/support/address_stream.h"
 #include "test/support/cache_simulator.h"
 #include "test/support/isl_fixture.h"

@@ -1,4 +1,4 @@
-#include "tc/strategy/vector_cost.h"
+#include "tc/strategy/cost/vector_cost.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tc/strategy/vector_runs.h"
+#include "tc/strategy/cost/vector_runs.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tc/strategy/work.h"
+#include "tc/strategy/cost/work.h"
 
 #include <gtest/gtest.h>
 

@@ -7,8 +7,8 @@
 #include "tc/polyhedral/map_cpu/check_mapping.h"
 #include "tc/polyhedral/map_cpu/cpu_passes.h"
 #include "tc/polyhedral/schedule/collapse.h"
-#include "tc/strategy/choose_collapse.h"
-#include "tc/strategy/choose_mapping.h"
+#include "tc/strategy/cpu/choose_collapse.h"
+#include "tc/strategy/cpu/choose_mapping.h"
 
 namespace tc::engine {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "tc/engine/compile/compile.h"
-#include "tc/strategy/traffic.h"
-#include "tc/strategy/work.h"
+#include "tc/strategy/cost/traffic.h"
+#include "tc/strategy/cost/work.h"
 
 namespace tc::engine {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tc/strategy/machine_rates.h"
+#include "tc/strategy/cost/machine_rates.h"
 
 namespace tc::engine {
 namespace {

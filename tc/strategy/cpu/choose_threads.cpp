@@ -1,11 +1,11 @@
-#include "tc/strategy/choose_threads.h"
+#include "tc/strategy/cpu/choose_threads.h"
 
 #include <algorithm>
 
 #include "tc/base/ceil_div.h"
 #include "tc/base/contains.h"
 #include "tc/base/count_product.h"
-#include "tc/strategy/parallel_work.h"
+#include "tc/strategy/cost/parallel_work.h"
 
 namespace tc::strategy {
 namespace {

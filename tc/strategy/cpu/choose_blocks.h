@@ -4,7 +4,7 @@
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/options.h"
 #include "tc/polyhedral/map/mapping.h"
-#include "tc/strategy/tiled_reduction.h"
+#include "tc/strategy/cpu/tiled_reduction.h"
 
 namespace tc::strategy {
 

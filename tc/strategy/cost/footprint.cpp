@@ -1,4 +1,4 @@
-#include "tc/strategy/footprint.h"
+#include "tc/strategy/cost/footprint.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "tc/strategy/choose_collapse.h"
+#include "tc/strategy/cpu/choose_collapse.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,10 +9,10 @@
 #include "tc/base/count_product.h"
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/map_cpu/pack.h"
-#include "tc/strategy/choose_mapping.h"
-#include "tc/strategy/choose_packs.h"
-#include "tc/strategy/register_tile.h"
-#include "tc/strategy/vector_cost.h"
+#include "tc/strategy/cost/vector_cost.h"
+#include "tc/strategy/cpu/choose_mapping.h"
+#include "tc/strategy/cpu/choose_packs.h"
+#include "tc/strategy/cpu/register_tile.h"
 
 namespace tc::strategy {
 namespace {
@@ -130,7 +130,8 @@ class ColumnChooser {
   /// The members that move the same reads as the columns, each of which can be packed, by their strides in the result.
   std::vector<int> candidates() const {
     for (std::size_t i = 0; i < statement().reads.size(); ++i)
-      if (moves(statement().reads[i], columns_) && reuse(scop_, cluster_, *entry_, static_cast<int>(i)) == 0) return {};
+      if (moves(statement().reads[i], columns_) && copy_uses(scop_, cluster_, *entry_, static_cast<int>(i)) == 0)
+        return {};
     std::vector<int> result;
     for (int member = 0; member < static_cast<int>(cluster_.members.size()); ++member) {
       bool same = std::all_of(statement().reads.begin(), statement().reads.end(),
@@ -181,7 +182,7 @@ class ColumnChooser {
       Operand operand{{}, moves(read, columns_)};
       for (int member : kept) operand.members.push_back(moves(read, member));
       operands.push_back(operand);
-      if (operand.vector) copies += copy_share(read, members, reuse(scop_, cluster_, *entry_, static_cast<int>(i)));
+      if (operand.vector) copies += copy_share(read, members, copy_uses(scop_, cluster_, *entry_, static_cast<int>(i)));
     }
     auto filled = static_cast<double>(extent(members)) / static_cast<double>(lanes_ * trips.front());
     return filled * choose_register_tile(operands, trips, 0, target_).score / (1 + copies);

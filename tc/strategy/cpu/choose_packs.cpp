@@ -1,4 +1,4 @@
-#include "tc/strategy/choose_packs.h"
+#include "tc/strategy/cpu/choose_packs.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 #include "tc/base/count_product.h"
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/map_cpu/pack.h"
-#include "tc/strategy/vector_cost.h"
+#include "tc/strategy/cost/vector_cost.h"
 
 namespace tc::strategy {
 namespace {
@@ -78,8 +78,8 @@ PackMapping matrix_rows(const ReductionView& view, int read) {
 
 }  // namespace
 
-std::int64_t reuse(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster,
-                   const polyhedral::ClusterStatement& entry, int read) {
+std::int64_t copy_uses(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster,
+                       const polyhedral::ClusterStatement& entry, int read) {
   const auto& statement = scop.statement(entry.id);
   auto used = polyhedral::index_iterators(statement, read);
   const auto& name = polyhedral::range_name(statement.reads[read].relation);
@@ -96,7 +96,7 @@ std::int64_t reuse(const polyhedral::Scop& scop, const polyhedral::ClusterView& 
 std::vector<PackMapping> choose_packs(const ReductionView& view) {
   std::vector<PackMapping> result;
   for (int read = 0; read < view.read_count(); ++read) {
-    auto again = reuse(view.scop, view.cluster, view.entry, read);
+    auto again = copy_uses(view.scop, view.cluster, view.entry, read);
     if (again == 0) continue;
     bool along_lanes = view.indexes(read, view.columns), along_rows = view.indexes(read, view.rows);
     if (view.matrices && !along_lanes) {

@@ -1,4 +1,4 @@
-#include "tc/strategy/tiled_reduction.h"
+#include "tc/strategy/cpu/tiled_reduction.h"
 
 #include <algorithm>
 

@@ -1,11 +1,11 @@
-#include "tc/strategy/vector_cost.h"
+#include "tc/strategy/cost/vector_cost.h"
 
 #include <algorithm>
 #include <cstdlib>
 
 #include "tc/base/ceil_div.h"
 #include "tc/polyhedral/core/cluster_view.h"
-#include "tc/strategy/vector_runs.h"
+#include "tc/strategy/cost/vector_runs.h"
 
 namespace tc::strategy {
 namespace {
@@ -67,8 +67,8 @@ double read_cost(const Scop& scop, const Statement& statement, std::size_t index
   auto cost = access_cost(scop, statement, statement.reads[index], iterator, lanes);
   bool contiguous = polyhedral::stride(scop, statement.reads[index], iterator) == 1;
   if (contiguous && is_guarded_along(statement, statement.reads[index], iterator)) cost += masked_cost;
-  bool copied = index < copies.reuse.size() && copies.reuse[index] > 1 && cost > 1;
-  return copied ? std::min(cost, 1 + copy_cost / static_cast<double>(copies.reuse[index])) : cost;
+  bool copied = index < copies.uses.size() && copies.uses[index] > 1 && cost > 1;
+  return copied ? std::min(cost, 1 + copy_cost / static_cast<double>(copies.uses[index])) : cost;
 }
 
 /// What the write costs per vector: an accumulator is read too, as is what a scatter goes around.

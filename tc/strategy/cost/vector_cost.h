@@ -20,9 +20,8 @@ struct VectorChoice {
 
 /// Of a reduction that runs in a register tile: its accumulators see memory once, and reads may be copied first.
 struct CopiedReads {
-  std::vector<std::int64_t>
-      reuse;                 ///< how often the copy of each read is used; 0: it cannot be copied; empty: none can
-  std::int64_t reduced = 1;  ///< instances that go into one result while it is in a register
+  std::vector<std::int64_t> uses;  ///< how often the copy of each read is used; 0: it cannot be copied; empty: none can
+  std::int64_t reduced = 1;        ///< instances that go into one result while it is in a register
 };
 
 /// The iterator among \p candidates along which the accesses of \p statement are cheapest: constant ones are nearly

@@ -1,10 +1,10 @@
-#include "tc/strategy/matrix_tile.h"
+#include "tc/strategy/cpu/matrix_tile.h"
 
 #include <algorithm>
 
 #include "tc/base/ceil_div.h"
 #include "tc/polyhedral/map_cpu/pack.h"
-#include "tc/strategy/choose_packs.h"
+#include "tc/strategy/cpu/choose_packs.h"
 
 namespace tc::strategy {
 namespace {
@@ -39,8 +39,8 @@ class Chooser {
   std::optional<MatrixTile> choose() {
     if (!has_types() || !(cluster_.permutable || cluster_.members.size() == 1) || !find_members() || !find_steps())
       return std::nullopt;
-    if (reuse(scop_, cluster_, entry_, column_read_) < least_uses) return std::nullopt;
-    bool row_copy_possible = reuse(scop_, cluster_, entry_, 1 - column_read_) > 0;
+    if (copy_uses(scop_, cluster_, entry_, column_read_) < least_uses) return std::nullopt;
+    bool row_copy_possible = copy_uses(scop_, cluster_, entry_, 1 - column_read_) > 0;
     if (!contiguous_along_steps(1 - column_read_, result_.dot.iterator) && !row_copy_possible) return std::nullopt;
     choose_size();
     auto steps = result_.dot.width * result_.dot.steps;
@@ -111,8 +111,8 @@ class Chooser {
   void choose_size() {
     double best = 0;
     for (auto [r, c] : {std::pair<std::int64_t, std::int64_t>{2, 2}, {3, 1}, {1, 3}, {2, 1}, {1, 2}, {1, 1}}) {
-      auto reuse = static_cast<double>(r * c) / static_cast<double>(r * c + r + c);
-      auto score = fill(extent(result_.rows), side * r) * fill(extent(result_.columns), side * c) * reuse;
+      auto products_a_load = static_cast<double>(r * c) / static_cast<double>(r * c + r + c);
+      auto score = fill(extent(result_.rows), side * r) * fill(extent(result_.columns), side * c) * products_a_load;
       if (score <= best) continue;
       best = score;
       result_.row_points = side * r;

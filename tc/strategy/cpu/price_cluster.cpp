@@ -1,4 +1,4 @@
-#include "tc/strategy/price_cluster.h"
+#include "tc/strategy/cpu/price_cluster.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 
 #include "tc/base/contains.h"
 #include "tc/polyhedral/core/instances.h"
-#include "tc/strategy/machine_rates.h"
-#include "tc/strategy/vector_runs.h"
+#include "tc/strategy/cost/machine_rates.h"
+#include "tc/strategy/cost/vector_runs.h"
 
 namespace tc::strategy {
 namespace {

@@ -1,12 +1,12 @@
-#include "tc/strategy/choose_blocks.h"
+#include "tc/strategy/cpu/choose_blocks.h"
 
 #include <algorithm>
 
 #include "tc/base/ceil_div.h"
 #include "tc/base/contains.h"
-#include "tc/strategy/choose_packs.h"
-#include "tc/strategy/choose_threads.h"
-#include "tc/strategy/vector_cost.h"
+#include "tc/strategy/cost/vector_cost.h"
+#include "tc/strategy/cpu/choose_packs.h"
+#include "tc/strategy/cpu/choose_threads.h"
 
 namespace tc::strategy {
 namespace {
@@ -69,7 +69,7 @@ class BlockChooser {
   bool rows_stream() const {
     for (int read = 0; read < view_.read_count(); ++read) {
       if (!view_.indexes(read, view_.rows)) continue;
-      auto tiles = ceil_div(reuse(view_.scop, view_.cluster, view_.entry, read), view_.points(view_.columns));
+      auto tiles = ceil_div(copy_uses(view_.scop, view_.cluster, view_.entry, read), view_.points(view_.columns));
       if (tiles == 0 || tiles >= 4 || view_.stride(read, view_.reduced.back()) != 1) return false;
     }
     return true;

@@ -3,14 +3,14 @@
 #include <cstdint>
 #include <vector>
 
-#include "tc/strategy/tiled_reduction.h"
+#include "tc/strategy/cpu/tiled_reduction.h"
 
 namespace tc::strategy {
 
 /// How many iterations of outer members use an element of a copy of read number \p read of \p entry; 0 where it cannot
 /// be copied: no iterators index it, or a statement of the cluster writes the tensor.
-std::int64_t reuse(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster,
-                   const polyhedral::ClusterStatement& entry, int read);
+std::int64_t copy_uses(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster,
+                       const polyhedral::ClusterStatement& entry, int read);
 
 /// The reads of the tiled reduction that packed copies pay for:
 ///

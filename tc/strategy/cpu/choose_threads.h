@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "tc/polyhedral/map/mapping.h"
-#include "tc/strategy/tiled_reduction.h"
+#include "tc/strategy/cpu/tiled_reduction.h"
 
 namespace tc::strategy {
 

@@ -8,7 +8,7 @@
 
 #include "tc/base/target.h"
 #include "tc/polyhedral/core/scop.h"
-#include "tc/strategy/footprint.h"
+#include "tc/strategy/cost/footprint.h"
 
 namespace tc::strategy {
 

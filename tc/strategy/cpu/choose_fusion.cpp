@@ -1,9 +1,9 @@
-#include "tc/strategy/choose_fusion.h"
+#include "tc/strategy/cpu/choose_fusion.h"
 
 #include <algorithm>
 
-#include "tc/strategy/choose_mapping.h"
-#include "tc/strategy/price_cluster.h"
+#include "tc/strategy/cpu/choose_mapping.h"
+#include "tc/strategy/cpu/price_cluster.h"
 
 namespace tc::strategy {
 namespace {

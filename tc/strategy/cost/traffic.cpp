@@ -1,4 +1,4 @@
-#include "tc/strategy/traffic.h"
+#include "tc/strategy/cost/traffic.h"
 
 #include <algorithm>
 #include <map>

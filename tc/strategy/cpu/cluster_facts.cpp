@@ -1,0 +1,120 @@
+#include "tc/strategy/cpu/cluster_facts.h"
+
+#include <algorithm>
+
+#include "tc/base/ceil_div.h"
+#include "tc/base/contains.h"
+#include "tc/base/count_product.h"
+#include "tc/polyhedral/core/instances.h"
+#include "tc/strategy/cpu/choose_blocks.h"
+#include "tc/strategy/cpu/choose_packs.h"
+
+namespace tc::strategy {
+namespace {
+
+using polyhedral::ClusterStatement;
+
+bool is_kept(const ClusterFacts& facts, const ClusterStatement& entry, int iterator) {
+  return contains(polyhedral::kept_dimensions(facts.statement(entry)), iterator);
+}
+
+/// What registers and packed copies save \p entry, where it may use them.
+CopiedReads copied_reads(const ClusterFacts& facts, const ClusterStatement& entry) {
+  CopiedReads result;
+  const auto& options = facts.options;
+  if (!options.promote || entry.id != facts.heaviest.id || !facts.is_reduction(entry)) return result;
+  auto box = polyhedral::box(facts.statement(entry).domain);
+  for (const auto& loop : entry.inner)
+    if (loop.iterator >= 0)
+      result.reduced = count_product(result.reduced, std::max<std::int64_t>(1, box[loop.iterator].extent()));
+  if (!options.pack || !options.tile.empty() || !(facts.cluster.permutable || facts.member_count() == 1)) return result;
+  for (std::size_t i = 0; i < facts.statement(entry).reads.size(); ++i)
+    result.uses.push_back(copy_uses(facts.scop, facts.cluster, entry, static_cast<int>(i)));
+  return result;
+}
+
+/// Those of \p candidates the user named for lanes; all of them where none is.
+std::vector<int> preferred(const ClusterFacts& facts, const ClusterStatement& entry,
+                           const std::vector<int>& candidates) {
+  auto named = candidates;
+  std::erase_if(named,
+                [&](int i) { return !contains(facts.options.vector_along, facts.statement(entry).iterators[i]); });
+  return named.empty() ? candidates : named;
+}
+
+}  // namespace
+
+ClusterFacts::ClusterFacts(const polyhedral::Scop& the_scop, const polyhedral::ClusterView& the_cluster,
+                           const Target& machine, const polyhedral::MappingOptions& the_options)
+    : scop(the_scop),
+      cluster(the_cluster),
+      target(machine),
+      options(the_options),
+      heaviest(the_cluster.statements.front()) {
+  std::int64_t most = -1;
+  for (const auto& entry : cluster.statements) {
+    auto instances = polyhedral::instance_count(statement(entry).domain);
+    work = std::min(work + instances, most_counted);
+    if (instances <= most) continue;
+    most = instances;
+    heaviest = entry;
+  }
+}
+
+std::string ClusterFacts::target_of(const ClusterStatement& entry) const {
+  return polyhedral::range_name(statement(entry).write.relation);
+}
+
+std::int64_t ClusterFacts::extent(int member, const polyhedral::ClusterMapping& mapping) const {
+  auto whole = cluster.members[member].extent();
+  auto block = mapping.members[member].block;
+  return block > 0 ? std::min(block, whole) : whole;
+}
+
+std::int64_t ClusterFacts::trips(int member, const polyhedral::ClusterMapping& mapping) const {
+  return ceil_div(cluster.members[member].extent(), mapping.members[member].points);
+}
+
+bool ClusterFacts::is_reduction(const ClusterStatement& entry) const {
+  if (!statement(entry).accumulates || entry.inner.empty()) return false;
+  for (const auto& read : statement(entry).reads)
+    if (polyhedral::touches(read, target_of(entry))) return false;
+  for (const auto& loop : entry.inner)
+    if (loop.shared || (loop.iterator >= 0 && is_kept(*this, entry, loop.iterator))) return false;
+  return statement(entry).write.function.isa_multi_aff();
+}
+
+std::vector<int> ClusterFacts::outer_candidates(const ClusterStatement& entry) const {
+  std::vector<int> result;
+  for (int iterator : entry.outer)
+    if (iterator >= 0) result.push_back(iterator);
+  return result;
+}
+
+std::vector<int> ClusterFacts::inner_candidates(const ClusterStatement& entry) const {
+  std::vector<int> result;
+  bool reduction = is_reduction(entry);
+  for (const auto& loop : entry.inner) {
+    if (loop.iterator < 0) continue;
+    bool kept = !statement(entry).accumulates || is_kept(*this, entry, loop.iterator);
+    if (reduction || (loop.coincident && kept)) result.push_back(loop.iterator);
+  }
+  return result;
+}
+
+VectorChoice ClusterFacts::best_lanes(const ClusterStatement& entry, const std::vector<int>& candidates) const {
+  return best_vector(scop, statement(entry), preferred(*this, entry, candidates), target, copied_reads(*this, entry));
+}
+
+int member_of(const ClusterStatement& entry, int iterator) {
+  for (std::size_t i = 0; i < entry.outer.size(); ++i)
+    if (iterator >= 0 && entry.outer[i] == iterator) return static_cast<int>(i);
+  return -1;
+}
+
+int lanes_within(int lanes, std::int64_t extent) {
+  while (lanes > 1 && lanes / 2 >= extent) lanes /= 2;
+  return lanes;
+}
+
+}  // namespace tc::strategy
