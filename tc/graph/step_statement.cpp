@@ -1,0 +1,114 @@
+#include "tc/graph/step_statement.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tc/base/contains.h"
+#include "tc/base/str.h"
+#include "tc/graph/rewrite_statement.h"
+#include "tc/lang/syntax/substitute.h"
+
+namespace tc::graph {
+namespace {
+
+using lang::Assignment;
+using lang::CallStatement;
+using lang::ExprPtr;
+
+using Mins = std::map<std::string, std::vector<std::int64_t>>;
+
+/// Where the tensors that \p step reads begin, of those that another frame has written and that do not at index 0.
+Mins mins_of_others(const BoundSteps& steps, const Step& step) {
+  Mins result;
+  for (auto tensor : step.reads) {
+    const auto& known = steps.graph.tensors[tensor];
+    const auto writer = steps.assigning_frame.find(tensor);
+    if (writer == steps.assigning_frame.end() || writer->second == step.frame || !steps.known[tensor]) continue;
+    if (std::any_of(known.mins.begin(), known.mins.end(), [](auto min) { return min != 0; }))
+      result.emplace(known.name, known.mins);
+  }
+  return result;
+}
+
+/// Other names for iterators of \p statement that are called as a tensor of the graph, into \p substitution.
+void rename_iterators(const BoundSteps& steps, const Assignment& statement, lang::Substitution& substitution) {
+  auto iterators = lang::left_iterators(statement);
+  iterators.insert(iterators.end(), statement.reduction_iterators.begin(), statement.reduction_iterators.end());
+  for (const auto& iterator : iterators) {
+    auto name = iterator;
+    for (int k = 0; steps.tensor_names.count(name) || (k > 0 && contains(iterators, name)); ++k)
+      name = str(iterator, "_i", k);
+    if (name != iterator) substitution.values[iterator] = lang::make_expr(lang::Name{name});
+  }
+}
+
+/// What the names in the text of \p step become.
+lang::Substitution substitution_of(const BoundSteps& steps, const Step& step, const std::set<std::size_t>& written) {
+  const auto& tensors = steps.graph.tensors;
+  lang::Substitution result;
+  for (const auto& [name, tensor] : step.tensors) result.tensors[name] = tensors[tensor].name;
+  for (const auto& [name, value] : steps.sizes[step.frame]) result.values[name] = size_value(value);
+  rename_iterators(steps, std::get<Assignment>(step.statement->node), result);
+  result.size_of = [&tensors, &step, &written](const std::string& name, int d) -> ExprPtr {
+    const auto tensor = step.tensors.at(name);
+    if (written.count(tensor)) return nullptr;
+    return size_value(tensors[tensor].spec.shape.at(static_cast<std::size_t>(d)));
+  };
+  return result;
+}
+
+/// \p statement with its reads of tensors that begin at \p mins moved there.
+Assignment moved(Assignment statement, const Mins& mins) {
+  if (mins.empty()) return statement;
+  statement.rhs = with_moved_reads(statement.rhs, mins);
+  for (auto& clause : statement.clauses)
+    if (auto* exists = std::get_if<lang::ExistsClause>(&clause.node))
+      exists->value = with_moved_reads(exists->value, mins);
+  return statement;
+}
+
+/// \p statement, that of \p step, with the range that the text declares for its target for iterators that nothing else
+/// bounds.
+Assignment bounded(const BoundSteps& steps, const Step& step, Assignment statement) {
+  const auto& frame = steps.flat.frames[step.frame];
+  const auto& target = std::get<Assignment>(step.statement->node).target;
+  for (const auto& decl : frame.def->returns) {
+    if (decl.name != target || !decl.dims) continue;
+    for (std::size_t d = 0; d < statement.subscripts.size(); ++d) {
+      const auto& iterator = std::get<lang::Name>(statement.subscripts[d]->node).id;
+      if (bounds(statement, iterator)) continue;
+      const auto size = lang::evaluate_size((*decl.dims)[d], steps.sizes[step.frame]);
+      statement.clauses.push_back({lang::RangeClause{iterator, literal(0), literal(size)}, step.statement->range});
+    }
+  }
+  return statement;
+}
+
+}  // namespace
+
+lang::Statement call_statement(const BoundSteps& steps, const Step& step) {
+  const auto& tensors = steps.graph.tensors;
+  auto statement = *step.statement;
+  auto& call = std::get<CallStatement>(statement.node);
+  for (std::size_t i = 0; i < call.arguments.size(); ++i) call.arguments[i] = tensors[step.reads[i]].name;
+  for (std::size_t r = 0; r < call.results.size(); ++r) call.results[r] = tensors[step.writes[r]].name;
+  return statement;
+}
+
+lang::Statement step_statement(const BoundSteps& steps, const Step& step, const std::set<std::size_t>& written) {
+  const auto* assignment = std::get_if<Assignment>(&step.statement->node);
+  if (!assignment) return call_statement(steps, step);
+  auto result =
+      moved(lang::substitute(*assignment, substitution_of(steps, step, written)), mins_of_others(steps, step));
+  for (auto& clause : result.clauses)
+    if (auto* range = std::get_if<lang::RangeClause>(&clause.node))
+      for (auto* bound : {&range->low, &range->high}) *bound = plain_sizes(*bound);
+  auto statement = *step.statement;
+  statement.node = bounded(steps, step, std::move(result));
+  return statement;
+}
+
+}  // namespace tc::graph
