@@ -4,6 +4,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/halide_bridge/infer/range_reports.h"
 #include "tc/lang/syntax/print.h"
 
 namespace tc::halide_bridge {
@@ -12,8 +13,6 @@ using Halide::Expr;
 namespace ir = Halide::Internal;
 
 namespace {
-
-Expr extent(const IndexBounds& b, const SizeFacts& facts) { return facts.simplify(b.max - b.min + 1); }
 
 class StatementInference {
  public:
@@ -34,14 +33,10 @@ class StatementInference {
   void take_target_extents();
   void join_guarded();
   bool proved_inside(const Subscript& s) const;
-  void report_missing_target(const Subscript& s);
   bool all_solved();
-  void report_unsolved(const std::vector<std::string>& iterators);
   void check();
   void check_target();
   void note_size(const std::string& iterator, const Subscript& s);
-  void warn_of_sizes() const;
-  void report_too_complicated();
   void infer();
   void check_annotation(const std::vector<IndexBounds>& box);
   void record();
@@ -52,7 +47,6 @@ class StatementInference {
     return found == state_.boxes.end() ? nullptr : &found->second;
   }
   const lang::TensorDecl* annotation() const;
-  lang::SourceRange place_of(const std::string& iterator) const;
 
   DefState& state_;
   const lang::Assignment& assignment_;
@@ -63,8 +57,7 @@ class StatementInference {
   std::set<const Subscript*> satisfied_;  ///< inside their tensors because ranges were made so
   std::set<std::string> given_;           ///< iterators with a range in `where`
   Environment ranges_;                    ///< of solved iterators and opaque values
-  /// The sizes that stand alone as extents of what an iterator subscripts by itself, with where they do.
-  std::map<std::string, std::map<std::string, const Subscript*>> sizes_;
+  IteratorSizes sizes_;
 };
 
 void StatementInference::name_iterators() {
@@ -102,14 +95,6 @@ void StatementInference::take_where_ranges() {
   }
 }
 
-void StatementInference::report_missing_target(const Subscript& s) {
-  state_.diagnostics.add({.code = "TC206",
-                          .range = s.access->range,
-                          .message = str("'", s.tensor, "' is read before anything is assigned to it"),
-                          .help = str("assign to '", s.tensor, "' in an earlier statement, or make it a parameter")});
-  state_.boxes[s.tensor] = std::nullopt;
-}
-
 /// Fixes the range of a solved iterator: from 0 if nothing bounds it below, inside the box its tensor has already.
 void StatementInference::settle(const std::string& iterator, Solution solution) {
   IndexBounds& bounds = solution.bounds;
@@ -122,7 +107,8 @@ void StatementInference::settle(const std::string& iterator, Solution solution) 
   }
   ranges_[iterator] = {state_.facts.simplify(bounds.min), state_.facts.simplify(bounds.max)};
   for (const Expr& assumption : solution.assumptions)
-    state_.require(assumption, str("a stride of index '", iterator, "' must be at least 1"), place_of(iterator));
+    state_.require(assumption, str("a stride of index '", iterator, "' must be at least 1"),
+                   place_of(assignment_, iterator));
 }
 
 /// Solves every iterator that is the only unknown of a pending subscript; all solutions of a round are intersected.
@@ -205,65 +191,6 @@ void StatementInference::join_guarded() {
   pending_.insert(pending_.end(), joining.begin(), joining.end());
 }
 
-lang::SourceRange StatementInference::place_of(const std::string& iterator) const {
-  lang::SourceRange place = assignment_.target_range;
-  bool found = false;
-  auto look = [&](const lang::ExprPtr& root) {
-    lang::for_each_expr(root, [&](const lang::ExprPtr& e) {
-      auto* name = std::get_if<lang::Name>(&e->node);
-      if (found || !name || name->id != iterator) return;
-      place = e->range;
-      found = true;
-    });
-  };
-  for (const auto& subscript : assignment_.subscripts) look(subscript);
-  look(assignment_.rhs);
-  return place;
-}
-
-/// One error for the iterators nothing constrains, each its own, and one for those that depend on one another.
-void StatementInference::report_unsolved(const std::vector<std::string>& iterators) {
-  std::vector<std::string> ambiguous, conditions;
-  for (const auto& iterator : iterators) {
-    bool used = false;
-    for (const Subscript& s : subscripts_) {
-      if (s.opaque || std::find(s.iterators.begin(), s.iterators.end(), iterator) == s.iterators.end()) continue;
-      used = true;
-      const std::string text =
-          str("'", lang::print(s.source), "' in ",
-              print((*state_.boxes.at(s.tensor))[static_cast<std::size_t>(s.dimension)], state_.facts),
-              std::find(pending_.begin(), pending_.end(), &s) == pending_.end()
-                  ? " (held by its condition, which bounds no index)"
-                  : "");
-      if (std::find(conditions.begin(), conditions.end(), text) == conditions.end()) conditions.push_back(text);
-    }
-    if (used) {
-      ambiguous.push_back(iterator);
-      continue;
-    }
-    const bool left = std::find(left_.begin(), left_.end(), iterator) != left_.end();
-    state_.diagnostics.add({.code = "TC201",
-                            .range = place_of(iterator),
-                            .message = str("index '", iterator, "' has no range"),
-                            .label = left ? "no subscript of a read bounds it" : "no subscript bounds it",
-                            .help = str("Use a where clause, for example 'where ", iterator, " in 0:10'",
-                                        left ? str(", or declare the sizes of '", assignment_.target, "'") : "")});
-  }
-  if (ambiguous.empty()) return;
-  std::vector<lang::Label> also;
-  for (std::size_t i = 1; i < ambiguous.size(); ++i)
-    also.push_back({place_of(ambiguous[i]), str("and '", ambiguous[i], "'")});
-  const std::string names = str("'", join(ambiguous, "', '"), "'");
-  state_.diagnostics.add({.code = "TC202",
-                          .range = place_of(ambiguous[0]),
-                          .message = str(ambiguous.size() == 1 ? "the range of index " : "the ranges of indices ",
-                                         names, ambiguous.size() == 1 ? " is ambiguous" : " are ambiguous"),
-                          .label = "no range follows from the subscripts",
-                          .also = also,
-                          .note = str("the subscripts say only: ", join(conditions)),
-                          .help = str("Use a where clause, for example 'where ", ambiguous.back(), " in 0:10'")});
-}
-
 /// Reports iterators without a range, unless an earlier error may be the reason.
 bool StatementInference::all_solved() {
   std::vector<std::string> blamed;
@@ -271,7 +198,7 @@ bool StatementInference::all_solved() {
     if (unsolved(iterator)) blamed.push_back(iterator);
   bool excused = target_box() && !*target_box();
   for (const Subscript& s : subscripts_) excused = excused || !state_.boxes.at(s.tensor);
-  if (!blamed.empty() && !excused) report_unsolved(blamed);
+  if (!blamed.empty() && !excused) report_unsolved(state_, assignment_, blamed, subscripts_, pending_);
   return blamed.empty();
 }
 
@@ -305,44 +232,15 @@ void StatementInference::note_size(const std::string& iterator, const Subscript&
   if (const auto* name = size.as<ir::Variable>()) sizes_[iterator].emplace(name->name, &s);
 }
 
-/// An index that takes the smaller of two sizes seldom means to.
-void StatementInference::warn_of_sizes() const {
-  for (const auto& [iterator, sizes] : sizes_) {
-    if (sizes.size() < 2 || given_.count(iterator)) continue;
-    std::vector<std::string> names;
-    std::vector<lang::Label> also;
-    for (const auto& [name, subscript] : sizes) {
-      names.push_back(name);
-      also.push_back({subscript->source->range,
-                      str("dimension ", subscript->dimension, " of '", subscript->tensor, "' has the size ", name)});
-    }
-    const std::string last = names.back(), list = join(names);
-    names.pop_back();
-    const lang::Label first = also.front();
-    also.erase(also.begin());
-    state_.diagnostics.add(
-        {.code = "TC210",
-         .range = first.range,
-         .message = str("the index '", iterator, "' runs over the smaller of the sizes ", join(names), " and ", last),
-         .label = first.text,
-         .also = also,
-         .help =
-             str("give these dimensions one name if they are equal, or exchange the subscripts if they are meant for "
-                 "other ones; 'where ",
-                 iterator, " in 0:", sizes.size() == 2 ? str("min(", list, ")") : "...", "' says that it is meant"),
-         .is_error = false});
-  }
-}
-
 void StatementInference::check() {
   const auto& place = state_.def.range;
   const auto& own = assignment_.target_range;
-  if (place.begin <= own.begin && own.end <= place.end) warn_of_sizes();
+  if (place.begin <= own.begin && own.end <= place.end) warn_of_sizes(state_, sizes_, given_);
   for (const auto& iterator : iterators_) {
     const IndexBounds& bounds = ranges_.at(iterator);
     if (decide(state_, bounds.min <= bounds.max + 1, {}) != false) continue;
     state_.diagnostics.add({.code = "TC203",
-                            .range = place_of(iterator),
+                            .range = place_of(assignment_, iterator),
                             .message = str("the range of index '", iterator, "' is ", print(bounds, state_.facts),
                                            ", which ends before it begins"),
                             .label = str("extent ", lang::print(to_lang(extent(bounds, state_.facts)))),
@@ -383,22 +281,13 @@ void StatementInference::record() {
   state_.boxes[assignment_.target] = box;
 }
 
-void StatementInference::report_too_complicated() {
-  state_.diagnostics.add(
-      {.code = "TC209",
-       .range = assignment_.target_range,
-       .message = "the ranges of this statement are too complicated",
-       .note = "what bounds its indices, written out over sizes, is too large to be compared or exceeds 64 bits",
-       .help = "Use a where clause with plain bounds, or split the statement"});
-  if (!target_box()) state_.boxes[assignment_.target] = std::nullopt;
-}
-
 void StatementInference::run() {
   state_.result.statements.emplace_back();
   try {
     infer();
   } catch (const TooComplicated&) {
-    report_too_complicated();
+    report_too_complicated(state_, assignment_);
+    if (!target_box()) state_.boxes[assignment_.target] = std::nullopt;
   }
 }
 
@@ -408,7 +297,7 @@ void StatementInference::infer() {
   subscripts_ = collect_subscripts(assignment_, iterators_, convert_);
   for (const auto& value : convert_.opaque()) ranges_[value.name] = value.bounds;
   for (const Subscript& s : subscripts_) {
-    if (!state_.boxes.count(s.tensor)) report_missing_target(s);
+    if (!state_.boxes.count(s.tensor)) report_missing_target(state_, s);
     const bool waits = !s.guards.empty() && !(s.bare && !given_.count(s.iterators[0]));
     if (!s.opaque) (waits ? guarded_ : pending_).push_back(&s);
   }
@@ -426,25 +315,6 @@ void StatementInference::infer() {
 }
 
 }  // namespace
-
-void DefState::require(const Expr& condition, const std::string& reason, lang::SourceRange range) {
-  const lang::ExprPtr tree = to_lang(tidy_condition(facts.simplify(condition)));
-  if (conditions.insert(lang::print(tree)).second) result.preconditions.push_back({tree, reason, range});
-}
-
-lang::Range to_range(const IndexBounds& bounds, const SizeFacts& facts) {
-  return {to_lang(bounds.min), to_lang(extent(bounds, facts))};
-}
-
-std::string print(const IndexBounds& bounds, const SizeFacts& facts) {
-  return str("[", lang::print(to_lang(bounds.min)), ", ", lang::print(to_lang(facts.simplify(bounds.max + 1))), ")");
-}
-
-Expr size_of(const DefState& state, const lang::SizeOf& size) {
-  auto found = state.boxes.find(size.tensor);
-  if (found == state.boxes.end() || !found->second) return constant(0);
-  return extent((*found->second)[static_cast<std::size_t>(size.dimension)], state.facts);
-}
 
 void infer_statement(DefState& state, const lang::Statement& statement) {
   if (auto* assignment = std::get_if<lang::Assignment>(&statement.node))

@@ -1,11 +1,11 @@
 #include <algorithm>
 
 #include "tc/base/str.h"
+#include "tc/lang/check/check_measure.h"
 #include "tc/lang/check/check_statement.h"
 #include "tc/lang/check/promote.h"
 #include "tc/lang/check/type_expr.h"
 #include "tc/lang/syntax/builtins.h"
-#include "tc/lang/syntax/limits.h"
 #include "tc/lang/syntax/print.h"
 
 namespace tc::lang {
@@ -37,7 +37,11 @@ class AssignmentChecker {
     out_.reduction_iterators.clear();
     scope_.iterators.clear();
     scope_.lets.clear();
-    if (!check_measure()) return std::move(out_);
+    if (!check_measure(in_, scope_)) {
+      if (const auto found = scope_.tensors.find(in_.target); found != scope_.tensors.end())
+        found->second.assigned = true;
+      return std::move(out_);
+    }
     const bool target_ok = check_target();
     collect_iterators();
     for (std::size_t i = 0; i < out_.clauses.size(); ++i) check_clause(out_.clauses[i]);
@@ -52,51 +56,6 @@ class AssignmentChecker {
 
  private:
   void report(Report report) { scope_.diagnostics.add(report); }
-
-  /// Reports an expression that is too large or too deep with the names of `where` written out.
-  bool check_measure() {
-    std::map<std::string, Measure> lets;
-    Measure all;
-    bool good = true;
-    const auto take = [&](const ExprPtr& value, bool is_let = false) {
-      const Measure part = measure(value, lets);
-      if (!is_let) all.add(part);
-      if (good && (part.depth > max_depth || std::max(part.nodes, all.nodes) > max_statement_nodes)) {
-        report_measure(value->range, part);
-        good = false;
-      }
-      return part;
-    };
-    for (const auto& clause : in_.clauses)
-      std::visit(overloaded{[&](const RangeClause& x) {
-                              take(x.low);
-                              take(x.high);
-                            },
-                            [&](const LetClause& x) { lets[x.name] = take(x.value, true); },
-                            [&](const ExistsClause& x) { take(x.value); }},
-                 clause.node);
-    take(in_.rhs);
-    if (good) return true;
-    if (const auto found = scope_.tensors.find(in_.target); found != scope_.tensors.end())
-      found->second.assigned = true;
-    return false;
-  }
-
-  void report_measure(SourceRange range, const Measure& part) {
-    const std::string with = in_.clauses.empty() ? "" : " with the names of 'where' written out";
-    if (part.depth > max_depth)
-      report({.code = "TC006",
-              .range = range,
-              .message = str("the expression is nested too deeply", with),
-              .note = str("its tree may be ", max_depth, " levels high"),
-              .help = "split the statement into several with temporaries"});
-    else
-      report({.code = "TC008",
-              .range = range,
-              .message = str("the statement is too large", with),
-              .note = str("a statement may hold ", max_statement_nodes, " operators, names and numbers"),
-              .help = "split it into several with temporaries"});
-  }
 
   // The target.
   bool check_target() {

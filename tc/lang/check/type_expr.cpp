@@ -1,9 +1,7 @@
 #include "tc/lang/check/type_expr.h"
 
-#include <map>
-#include <string_view>
-
 #include "tc/base/str.h"
+#include "tc/lang/check/name_reports.h"
 #include "tc/lang/check/promote.h"
 #include "tc/lang/syntax/builtins.h"
 #include "tc/lang/syntax/print.h"
@@ -42,25 +40,8 @@ class Typer {
     if (scope_.is_size(x.id)) return strong(Name{x.id, Name::Kind::Size}, e, DType::Int64);
     if (scope_.tensors.count(x.id)) return access(x.id, {}, true, e);
     if (scope_.iterators.count(x.id)) return strong(Name{x.id, Name::Kind::Iterator}, e, DType::Int64);
-    return undefined_name(x.id, e->range);
-  }
-
-  Typed undefined_name(const std::string& id, SourceRange range) {
-    if (find_builtin(id) || scope_.defs.count(id))
-      return report({.code = "TC101",
-                     .range = range,
-                     .message = str("'", id, "' is a function, not a value"),
-                     .help = find_builtin(id) ? str("write its arguments: ", id, "(x)")
-                                              : "a call is a statement of its own: T = " + id + "(X)"});
-    auto candidates = scope_.readable_tensors();
-    candidates.insert(candidates.end(), scope_.sizes.begin(), scope_.sizes.end());
-    candidates.insert(candidates.end(), scope_.iterators.begin(), scope_.iterators.end());
-    for (const auto& [name, let] : scope_.lets) candidates.push_back(name);
-    return report({.code = "TC101",
-                   .range = range,
-                   .message = str("undefined name '", id, "'"),
-                   .note = "a name is a tensor, a size, an index used in a subscript, or bound by 'where'",
-                   .help = did_you_mean(id, candidates)});
+    report_undefined_name(scope_, x.id, e->range);
+    return {};
   }
 
   Typed visit(const Access& x, const ExprPtr& e) { return access(x.tensor, x.subscripts, x.bare, e); }
@@ -70,87 +51,24 @@ class Typer {
     std::vector<ExprPtr> typed;
     bool good = true;
     const auto found = scope_.tensors.find(id);
-    if (found == scope_.tensors.end()) return unknown_tensor(id, id_range);
+    if (found == scope_.tensors.end()) {
+      report_unknown_tensor(scope_, id, id_range);
+      return {};
+    }
     const std::string what = str("a subscript of '", id, "'");
     for (const auto& subscript : subscripts) {
       typed.push_back(type_index(subscript, scope_, what));
       good = good && typed.back() && check_strides(typed.back());
     }
     const TensorState& tensor = found->second;
-    if (!tensor.assigned && tensor.kind != TensorState::Kind::Param) return read_too_early(id, tensor, id_range);
-    if (tensor.rank && static_cast<std::size_t>(*tensor.rank) != subscripts.size())
-      return wrong_rank(id, tensor, subscripts.size(), bare, e->range);
-    if (!good || !tensor.type) return {};
+    const bool early = !tensor.assigned && tensor.kind != TensorState::Kind::Param;
+    const bool fits = !tensor.rank || static_cast<std::size_t>(*tensor.rank) == subscripts.size();
+    if (early)
+      report_read_too_early(scope_, id, tensor, id_range);
+    else if (!fits)
+      report_wrong_rank(scope_, id, tensor, subscripts.size(), bare, e->range);
+    if (early || !fits || !good || !tensor.type) return {};
     return strong(Access{id, std::move(typed), bare}, e, *tensor.type);
-  }
-
-  /// How to write what a function \p id of other languages does as a reduction; empty for other names.
-  static std::string as_reduction(std::string_view id) {
-    static const std::map<std::string_view, std::string_view> operators = {
-        {"sum", "+=!"},    {"add", "+=!"},    {"prod", "*=!"},         {"product", "*=!"},
-        {"max", "max=!"},  {"amax", "max=!"}, {"reduce_max", "max=!"}, {"min", "min=!"},
-        {"amin", "min=!"}, {"any", "||=!"},   {"all", "&&=!"},         {"reduce_sum", "+=!"}};
-    if (id == "mean" || id == "average" || id == "avg")
-      return "a mean is a sum and a division: S(i) +=! A(i,k)  M(i) = S(i) / A.1";
-    const auto found = operators.find(id);
-    if (found == operators.end()) return {};
-    return str("a reduction is part of the assignment: C(i) ", found->second, " A(i,k)");
-  }
-
-  Typed unknown_tensor(const std::string& id, SourceRange range) {
-    if (scope_.defs.count(id))
-      return report({.code = "TC101",
-                     .range = range,
-                     .message = str("'", id, "' is a function of this program"),
-                     .note = "a call is not part of an expression",
-                     .help = str("write it as a statement of its own: T = ", id, "(X)")});
-    const bool number = scope_.is_size(id) || scope_.iterators.count(id) || scope_.lets.count(id);
-    if (number)
-      return report({.code = "TC101",
-                     .range = range,
-                     .message = str("'", id, "' is ",
-                                    scope_.is_size(id)      ? "a size"
-                                    : scope_.lets.count(id) ? "a let"
-                                                            : "an index",
-                                    ", not a tensor"),
-                     .help = str("write a product as ", id, " * (...)")});
-    auto candidates = scope_.readable_tensors();
-    for (const auto& builtin : builtins()) candidates.emplace_back(builtin.name);
-    const std::string reduction = as_reduction(id);
-    return report({.code = "TC101",
-                   .range = range,
-                   .message = str("undefined tensor or function '", id, "'"),
-                   .help = reduction.empty() ? did_you_mean(id, candidates) : reduction});
-  }
-
-  Typed read_too_early(const std::string& id, const TensorState& tensor, SourceRange range) {
-    const bool is_return = tensor.kind == TensorState::Kind::Return;
-    return report(
-        {.code = "TC117",
-         .range = range,
-         .message = str("'", id, "' is read before it is assigned"),
-         .also = {{tensor.range, is_return ? "declared as a return here" : "assigned here"}},
-         .help = is_return ? "assign it first, or make it a parameter" : "move its assignment before this statement"});
-  }
-
-  static Label defined(const TensorState& tensor) {
-    if (tensor.kind != TensorState::Kind::Param && tensor.first_assigned)
-      return {*tensor.first_assigned, "first assigned here"};
-    return {tensor.range, "declared here"};
-  }
-
-  Typed wrong_rank(const std::string& id, const TensorState& tensor, std::size_t found, bool bare, SourceRange range) {
-    const std::string has = str("'", id, "' has ", counted(static_cast<std::size_t>(*tensor.rank), "dimension"));
-    if (bare)
-      return report({.code = "TC106",
-                     .range = range,
-                     .message = has + " but is used as a scalar",
-                     .also = {defined(tensor)},
-                     .help = str("write its subscripts: ", id, "(i)")});
-    return report({.code = "TC106",
-                   .range = range,
-                   .message = str(has, " but ", counted(found, "subscript"), found == 1 ? " is" : " are", " given"),
-                   .also = {defined(tensor)}});
   }
 
   /// Reports a product of a tensor's element and an index.
@@ -187,10 +105,15 @@ class Typer {
 
   Typed visit(const SizeOf& x, const ExprPtr& e) {
     const auto found = scope_.tensors.find(x.tensor);
-    if (found == scope_.tensors.end())
-      return unknown_tensor(x.tensor, {e->range.begin, e->range.begin + static_cast<int>(x.tensor.size())});
+    if (found == scope_.tensors.end()) {
+      report_unknown_tensor(scope_, x.tensor, {e->range.begin, e->range.begin + static_cast<int>(x.tensor.size())});
+      return {};
+    }
     const TensorState& tensor = found->second;
-    if (!tensor.assigned && tensor.kind != TensorState::Kind::Param) return read_too_early(x.tensor, tensor, e->range);
+    if (!tensor.assigned && tensor.kind != TensorState::Kind::Param) {
+      report_read_too_early(scope_, x.tensor, tensor, e->range);
+      return {};
+    }
     if (tensor.rank && x.dimension >= *tensor.rank)
       return report(
           {.code = "TC122",
@@ -278,7 +201,10 @@ class Typer {
 
   Typed visit(const Call& x, const ExprPtr& e) {
     const Builtin* builtin = find_builtin(x.function);
-    if (!builtin) return unknown_tensor(x.function, e->range);
+    if (!builtin) {
+      report_unknown_tensor(scope_, x.function, e->range);
+      return {};
+    }
     if (static_cast<std::size_t>(builtin->arity) != x.arguments.size())
       return report(
           {.code = "TC107",
@@ -367,51 +293,6 @@ ExprPtr type_index(const ExprPtr& expr, Scope& scope, const std::string& what) {
                          .message = str(what, " must be an integer but '", print(expr), "' is ", name(type)),
                          .help = type == DType::Bool ? "" : str("write a conversion: int32(", print(expr), ")")});
   return nullptr;
-}
-
-namespace {
-
-/// What in \p expr is not allowed in a size expression, to be followed by the place; empty if there is nothing.
-std::string not_of_sizes(const ExprPtr& expr, const Scope& scope, const std::string& what) {
-  if (const auto* access = std::get_if<Access>(&expr->node))
-    return str("the tensor '", access->tensor, "' cannot be read in ", what);
-  if (const auto* name = std::get_if<Name>(&expr->node)) {
-    if (name->kind == Name::Kind::Iterator) return str("the index '", name->id, "' cannot be used in ", what);
-    const auto let = scope.lets.find(name->id);
-    if (let != scope.lets.end() && !let->second.over_sizes)
-      return str("'", name->id, "' cannot be used in ", what, ": it holds more than sizes");
-    return {};
-  }
-  const auto* binary = std::get_if<Binary>(&expr->node);
-  const auto* call = std::get_if<Call>(&expr->node);
-  const auto* cast = std::get_if<Cast>(&expr->node);
-  const bool operation = std::holds_alternative<Unary>(expr->node) || (binary && binary->op <= BinaryOp::Mod) ||
-                         (call && (call->function == "min" || call->function == "max")) || (cast && cast->implicit);
-  if (!operation && !children(expr).empty()) return str("'", print(expr), "' cannot be used in ", what);
-  return {};
-}
-
-}  // namespace
-
-bool check_size_expr(const ExprPtr& expr, Scope& scope, const std::string& what) {
-  if (const auto message = not_of_sizes(expr, scope, what); !message.empty()) {
-    scope.diagnostics.add(
-        {.code = "TC114",
-         .range = expr->range,
-         .message = message,
-         .note = "sizes, constants and their sums, products and quotients are known before anything runs"});
-    return false;
-  }
-  bool good = true;
-  for (const auto& child : children(expr)) good = check_size_expr(child, scope, what) && good;
-  return good;
-}
-
-bool is_size_expr(const ExprPtr& expr, const Scope& scope) {
-  if (!not_of_sizes(expr, scope, "").empty()) return false;
-  for (const auto& child : children(expr))
-    if (!is_size_expr(child, scope)) return false;
-  return true;
 }
 
 }  // namespace tc::lang

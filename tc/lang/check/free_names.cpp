@@ -1,0 +1,52 @@
+#include "tc/lang/check/free_names.h"
+
+#include "tc/base/str.h"
+
+namespace tc::lang {
+
+/// Every identifier of \p def.
+std::set<std::string> identifiers(const Def& def) {
+  std::set<std::string> names(def.sizes.begin(), def.sizes.end());
+  for (const auto& [name, info] : def.tensors) names.insert(name);
+  for (const auto& statement : def.statements) {
+    auto* assignment = std::get_if<Assignment>(&statement.node);
+    if (!assignment) continue;
+    for (const auto& iterator : left_iterators(*assignment)) names.insert(iterator);
+    names.insert(assignment->reduction_iterators.begin(), assignment->reduction_iterators.end());
+    for (const auto& clause : assignment->clauses)
+      if (auto* let = std::get_if<LetClause>(&clause.node)) names.insert(let->name);
+  }
+  return names;
+}
+
+std::string FreeNames::tensor(const std::string& base) {
+  const std::size_t end = base.find_last_not_of("0123456789");
+  const bool has_number = end + 1 < base.size() && end > 0 && base[end] == '_';
+  return property(has_number ? base.substr(0, end) : base);
+}
+
+std::string FreeNames::property(const std::string& base) {
+  std::string name = numbered(base);
+  values_.insert(name);
+  return name;
+}
+
+std::string FreeNames::iterator(const std::string& base) {
+  if (values_.count(base)) return numbered(base);
+  taken_.insert(base);
+  return base;
+}
+
+std::vector<std::string> FreeNames::iterators(int rank) {
+  static const char* names[] = {"i", "j", "k", "l", "m", "n"};
+  std::vector<std::string> result;
+  for (int d = 0; d < rank; ++d) result.push_back(iterator(d < 6 ? names[d] : str("i", d)));
+  return result;
+}
+
+std::string FreeNames::numbered(const std::string& base) {
+  for (int& k = last_[base];;)
+    if (std::string name = str(base, "_", ++k); taken_.insert(name).second) return name;
+}
+
+}  // namespace tc::lang

@@ -1,0 +1,51 @@
+#include "tc/base/str.h"
+#include "tc/lang/check/type_expr.h"
+#include "tc/lang/syntax/print.h"
+
+namespace tc::lang {
+namespace {
+
+/// What in \p expr is not allowed in a size expression, to be followed by the place; empty if there is nothing.
+std::string not_of_sizes(const ExprPtr& expr, const Scope& scope, const std::string& what) {
+  if (const auto* access = std::get_if<Access>(&expr->node))
+    return str("the tensor '", access->tensor, "' cannot be read in ", what);
+  if (const auto* name = std::get_if<Name>(&expr->node)) {
+    if (name->kind == Name::Kind::Iterator) return str("the index '", name->id, "' cannot be used in ", what);
+    const auto let = scope.lets.find(name->id);
+    if (let != scope.lets.end() && !let->second.over_sizes)
+      return str("'", name->id, "' cannot be used in ", what, ": it holds more than sizes");
+    return {};
+  }
+  const auto* binary = std::get_if<Binary>(&expr->node);
+  const auto* call = std::get_if<Call>(&expr->node);
+  const auto* cast = std::get_if<Cast>(&expr->node);
+  const bool operation = std::holds_alternative<Unary>(expr->node) || (binary && binary->op <= BinaryOp::Mod) ||
+                         (call && (call->function == "min" || call->function == "max")) || (cast && cast->implicit);
+  if (!operation && !children(expr).empty()) return str("'", print(expr), "' cannot be used in ", what);
+  return {};
+}
+
+}  // namespace
+
+bool check_size_expr(const ExprPtr& expr, Scope& scope, const std::string& what) {
+  if (const auto message = not_of_sizes(expr, scope, what); !message.empty()) {
+    scope.diagnostics.add(
+        {.code = "TC114",
+         .range = expr->range,
+         .message = message,
+         .note = "sizes, constants and their sums, products and quotients are known before anything runs"});
+    return false;
+  }
+  bool good = true;
+  for (const auto& child : children(expr)) good = check_size_expr(child, scope, what) && good;
+  return good;
+}
+
+bool is_size_expr(const ExprPtr& expr, const Scope& scope) {
+  if (!not_of_sizes(expr, scope, "").empty()) return false;
+  for (const auto& child : children(expr))
+    if (!is_size_expr(child, scope)) return false;
+  return true;
+}
+
+}  // namespace tc::lang
