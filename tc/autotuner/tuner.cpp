@@ -5,11 +5,11 @@
 #include <cstring>
 #include <limits>
 
+#include "tc/autotuner/candidate_ranking.h"
 #include "tc/autotuner/checkpoint.h"
 #include "tc/autotuner/evaluation.h"
 #include "tc/autotuner/finals.h"
 #include "tc/autotuner/record.h"
-#include "tc/autotuner/search/cost_model.h"
 #include "tc/autotuner/set_up.h"
 #include "tc/autotuner/winner.h"
 #include "tc/autotuner/worker/problem.h"
@@ -27,7 +27,6 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double most_reserved = 0.25;  ///< of the budget, for the finals
 constexpr int least_generation = 4;
-constexpr std::size_t most_passed_over = 10;  ///< candidates, for each of a generation
 constexpr double least_final_seconds = 0.2, cancelled_final_seconds = 0.5;
 constexpr double cancelled_seconds = 1.5;               ///< for all of the finals, once tuning is cancelled
 constexpr double laws_cost = 10;                        ///< times the limit of a compile, for one with all laws
@@ -72,8 +71,6 @@ class Tuner {
   Candidate timed_default();
   std::optional<std::vector<Candidate>> next_generation();
   void predict(std::vector<Candidate>& candidates, const std::function<bool()>& stop);
-  std::vector<Candidate> most_promising(std::vector<Candidate> asked, std::size_t count);
-  void learn(const Candidate& candidate);
   void tell(const std::vector<Candidate>& generation);
   FinalSettings final_settings() const;
   std::optional<std::vector<Finalist>> play_short_finals();
@@ -92,11 +89,10 @@ class Tuner {
   SearchSpace space_;
   Workers workers_;
   std::unique_ptr<Search> search_;
-  CostModel model_;
+  CandidateRanking ranking_;
   Record record_;
   EvaluationSettings how_;
   Evaluation evaluation_;
-  std::vector<Candidate> passed_over_;  ///< asked for, but not promising yet
   TuneResult result_;
   std::optional<cache::OptionsEntry> incumbent_;  ///< what calls take
   double start_ = now(), before_ = 0, candidate_seconds_ = 0;
@@ -113,7 +109,7 @@ Tuner::Tuner(std::shared_ptr<const engine::Function> function, const std::vector
       space_(*function_, arguments_, settings.target, starts_),
       workers_(settings.worker, memory_.file(), problem_of(*function_, arguments_, settings).message()),
       search_(make_search(space_, starts_, settings)),
-      model_(space_),
+      ranking_(space_, settings.ranking, starts_),
       record_(settings.on_candidate, settings.on_progress),
       how_(evaluation_settings(settings)),
       evaluation_(workers_, record_, how_),
@@ -136,7 +132,7 @@ TuneResult Tuner::run() {
     auto ended = [&](const Candidate& candidate) {
       auto copy = candidate;
       copy.at = elapsed();
-      learn(copy);
+      ranking_.learn(copy);
       record_.add(std::move(copy), clock());
     };
     evaluation_.limit_compiles(compile_seconds());
@@ -204,7 +200,7 @@ void Tuner::resume(const Checkpoint& checkpoint) {
   result_.generations = checkpoint.generation;
   for (const auto& candidate : checkpoint.candidates) {
     if (candidate.generation == 0) continue;
-    learn(candidate);
+    ranking_.learn(candidate);
     record_.restore(candidate);
   }
 }
@@ -258,7 +254,7 @@ void Tuner::measure_default() {
   predict(one, when_cancelled());
   candidate.predicted = one[0].predicted;
   candidate.at = elapsed() - before_;
-  learn(candidate);
+  ranking_.learn(candidate);
   search_->tell({{candidate.options, candidate.seconds}});
   record_.add_default(std::move(candidate), clock());
 }
@@ -285,12 +281,12 @@ std::optional<std::vector<Candidate>> Tuner::next_generation() {
   int count = generation_size();
   if (count <= 0) return stop(Stop::Candidates);
   auto batch = search_->ask(ranks() ? count * ranked_for_each : count);
-  if (batch.empty() && passed_over_.empty()) return stop(Stop::Exhausted);
+  if (batch.empty() && !ranking_.has_passed_over()) return stop(Stop::Exhausted);
   ++result_.generations;
   std::vector<Candidate> asked;
   for (const auto& options : batch) asked.emplace_back().options = options;
   predict(asked, when_over());
-  auto chosen = most_promising(std::move(asked), static_cast<std::size_t>(count));
+  auto chosen = ranking_.most_promising(std::move(asked), static_cast<std::size_t>(count));
   for (auto& candidate : chosen) candidate.generation = result_.generations;
   return chosen;
 }
@@ -298,37 +294,6 @@ std::optional<std::vector<Candidate>> Tuner::next_generation() {
 /// Fills in what the analytic model predicts, for machines that it is of.
 void Tuner::predict(std::vector<Candidate>& candidates, const std::function<bool()>& stop) {
   if (ranks() && engine::machine_kind_of(settings_.target).no_model.empty()) evaluation_.predict(candidates, stop);
-}
-
-/// The \p count that are measured of \p asked and those passed over before, in order; what a tuning starts with is
-/// among them. The others are passed over, the dearest for good once there are many.
-std::vector<Candidate> Tuner::most_promising(std::vector<Candidate> asked, std::size_t count) {
-  if (!ranks()) return asked;
-  auto is_start = [&](const Candidate& each) {
-    return std::find(starts_.begin(), starts_.end(), each.options) != starts_.end();
-  };
-  auto kept = static_cast<std::size_t>(std::find_if_not(asked.begin(), asked.end(), is_start) - asked.begin());
-  asked.insert(asked.end(), passed_over_.begin(), passed_over_.end());
-  std::vector<double> costs;
-  for (const auto& candidate : asked) costs.push_back(model_.estimate(candidate.options, candidate.predicted));
-  auto chosen = promising(costs, count, std::min(kept, count));
-  auto most = chosen.size() + most_passed_over * count;
-  auto stay = promising(costs, most, 0);
-  std::vector<Candidate> result;
-  passed_over_.clear();
-  for (std::size_t i = 0; i < asked.size(); ++i) {
-    if (std::binary_search(chosen.begin(), chosen.end(), i))
-      result.push_back(std::move(asked[i]));
-    else if (std::binary_search(stay.begin(), stay.end(), i))
-      passed_over_.push_back(std::move(asked[i]));
-  }
-  return result;
-}
-
-void Tuner::learn(const Candidate& candidate) {
-  bool timed = candidate.usable() || candidate.status == Status::Slow;
-  if (settings_.ranking == Ranking::Learned && timed && candidate.seconds > 0)
-    model_.learn(candidate.options, candidate.predicted, candidate.seconds);
 }
 
 void Tuner::tell(const std::vector<Candidate>& generation) {
