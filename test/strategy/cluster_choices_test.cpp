@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "tc/polyhedral/schedule/gather_coincident.h"
 #include "tc/polyhedral/schedule/schedule.h"
 #include "tc/strategy/cpu/choose_lanes.h"
 #include "tc/strategy/cpu/choose_lines.h"
@@ -26,11 +27,13 @@ class ClusterChoices : public polyhedral::IslTest {
   Scop scop_;
   polyhedral::ClusterView cluster_;
 
-  /// Facts of the first cluster of \p scop.
+  /// Facts of the first cluster of \p scop, until the next ones.
   ClusterFacts facts(Scop scop) {
     scop_ = std::move(scop);
     scop_.schedule = polyhedral::compute_schedule(scop_, polyhedral::compute_dependences(scop_), options_);
-    cluster_ = polyhedral::clustered(scop_).clusters.front();
+    auto all = polyhedral::clustered(scop_);
+    scop_ = all.scop;
+    cluster_ = all.clusters.front();
     return {scop_, cluster_, target_, options_};
   }
   static ClusterMapping whole(const ClusterFacts& facts) {

@@ -3,7 +3,7 @@
 #include "tc/base/str.h"
 #include "tc/lang/check/check_measure.h"
 #include "tc/lang/check/check_statement.h"
-#include "tc/lang/check/promote.h"
+#include "tc/lang/check/stored_value.h"
 #include "tc/lang/check/type_expr.h"
 #include "tc/lang/syntax/builtins.h"
 #include "tc/lang/syntax/print.h"
@@ -47,10 +47,11 @@ class AssignmentChecker {
     for (std::size_t i = 0; i < out_.clauses.size(); ++i) check_clause(out_.clauses[i]);
     const Typed value = type_expr(in_.rhs, scope_, Mode::Value);
     find_reductions(static_cast<bool>(value));
-    if (target_ok)
-      store(value);
-    else if (const auto found = scope_.tensors.find(in_.target); found != scope_.tensors.end())
+    if (target_ok) {
+      if (const ExprPtr stored = stored_value(in_, value, context_)) out_.rhs = stored;
+    } else if (const auto found = scope_.tensors.find(in_.target); found != scope_.tensors.end()) {
       found->second.assigned = true;
+    }
     return std::move(out_);
   }
 
@@ -242,119 +243,6 @@ class AssignmentChecker {
             .also = {{in_.target_range, str("'", in_.target, "' is assigned with '='")}},
             .help = near.empty() ? str("write a reduction: ", spelled, in_.bare ? "" : ")", " +=! ...")
                                  : str("did you mean '", near, "'?")});
-  }
-
-  // The value.
-  void store(const Typed& value) {
-    TensorState& tensor = scope_.tensors.at(in_.target);
-    if (!tensor.assigned && in_.reduction && !in_.initialise && !accumulate_first(tensor)) return;
-    const bool first = !tensor.assigned;
-    if (first && tensor.kind == TensorState::Kind::Temporary) tensor.range = in_.target_range;
-    tensor.assigned = true;
-    if (!value) return;
-    decide_type(tensor, value, first);
-    if (!tensor.type) return;
-    if (const ExprPtr converted = convert(value, *tensor.type)) out_.rhs = converted;
-  }
-
-  /// `op=` without '!' on a tensor without a value: the caller's buffer, or an error for a temporary.
-  bool accumulate_first(TensorState& tensor) {
-    const std::string op = str(spelling(*in_.reduction), "=");
-    if (tensor.kind == TensorState::Kind::Temporary) {
-      tensor.assigned = true;
-      report({.code = "TC118",
-              .range = in_.target_range,
-              .message = str("'", in_.target, "' is accumulated into but has no value yet"),
-              .note = "it is neither a parameter nor a return, so that no caller can give it one",
-              .help = str("write ", op, "! to begin with ", identity())});
-      return false;
-    }
-    tensor.accumulates_into_caller = true;
-    report({.code = "TC130",
-            .range = in_.target_range,
-            .message = str("'", in_.target, "' is reduced into without initialisation"),
-            .note = "the caller's tensor is read and updated in place",
-            .help = str("write ", op, "! to begin with ", identity()),
-            .is_error = false});
-    return true;
-  }
-
-  std::string identity() const {
-    switch (*in_.reduction) {
-      case ReductionOp::Sum:
-        return "0";
-      case ReductionOp::Product:
-        return "1";
-      case ReductionOp::Min:
-        return "the largest value";
-      case ReductionOp::Max:
-        return "the smallest value";
-      case ReductionOp::And:
-        return "true";
-      case ReductionOp::Or:
-        return "false";
-    }
-    return "";
-  }
-
-  bool is_logical() const { return in_.reduction == ReductionOp::And || in_.reduction == ReductionOp::Or; }
-
-  /// The type of the first value; a literal's yields to that of a later value.
-  void decide_type(TensorState& tensor, const Typed& value, bool first) {
-    DType type = natural_type(value);
-    if (in_.reduction && !is_logical() && type == DType::Bool) type = DType::Int32;
-    const auto adapted = context_.adapted.find(in_.target);
-    if (first && !tensor.type) {
-      tensor.literal_type = value.weak != Weak::No && adapted == context_.adapted.end();
-      tensor.type = adapted == context_.adapted.end() ? type : adapted->second;
-    } else if (tensor.literal_type && value.weak == Weak::No && type != DType::Bool) {
-      tensor.literal_type = false;
-      if (type != *tensor.type && (is_float(type) || is_integer(*tensor.type))) context_.wanted[in_.target] = type;
-    }
-  }
-
-  /// The value as the tensor's \p type, null after a report.
-  ExprPtr convert(const Typed& value, DType type) {
-    const DType from = natural_type(value);
-    const std::string target = str("'", in_.target, "'");
-    if (is_logical() && (from != DType::Bool || type != DType::Bool)) {
-      const bool from_value = from != DType::Bool;
-      report(
-          {.code = "TC123",
-           .range = from_value ? in_.rhs->range : in_.target_range,
-           .message = str("the reduction '", spelling(*in_.reduction), "=' needs a bool but ",
-                          from_value ? str("'", print(in_.rhs), "' is ", name(from)) : str(target, " is ", name(type))),
-           .help = from_value ? str("write a comparison: ",
-                                    print(make_expr(Binary{BinaryOp::Ne, in_.rhs, make_expr(IntLiteral{0})})))
-                              : ""});
-      return nullptr;
-    }
-    if (in_.reduction && !is_logical() && type == DType::Bool) {
-      report({.code = "TC123",
-              .range = in_.target_range,
-              .message = str("the reduction '", spelling(*in_.reduction), "=' needs a number but ", target, " is bool"),
-              .help = "the reductions of bool are &&= and ||="});
-      return nullptr;
-    }
-    const bool allowed = value.weak == Weak::Float ? is_float(type) : converts_silently(from, type);
-    if (allowed) return settle(value, type, scope_);
-    const std::string cast = type == DType::Bool
-                                 ? print(make_expr(Binary{BinaryOp::Ne, in_.rhs, make_expr(IntLiteral{0})}))
-                                 : str(name(type), "(", print(in_.rhs), ")");
-    report({.code = "TC110",
-            .range = in_.rhs->range,
-            .message = str("a ", name(from), " value is not stored in the ", name(type), " tensor ", target,
-                           " without a written conversion"),
-            .also = also_type(type),
-            .help = str("write the conversion: ", cast)});
-    return nullptr;
-  }
-
-  /// The place that gave the target its type, unless it is this statement.
-  std::vector<Label> also_type(DType type) const {
-    const TensorState& tensor = scope_.tensors.at(in_.target);
-    const SourceRange range = tensor.declared_type ? tensor.range : tensor.first_assigned.value_or(tensor.range);
-    return {{range, str("'", in_.target, "' is ", name(type))}};
   }
 
   const Assignment& in_;
