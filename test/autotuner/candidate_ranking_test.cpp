@@ -14,9 +14,9 @@ Candidate candidate(const char* text, double predicted) {
   return result;
 }
 
-std::vector<std::string> texts(const std::vector<Candidate>& candidates) {
-  std::vector<std::string> result;
-  for (const auto& each : candidates) result.push_back(to_string(each.options));
+std::vector<Options> options_of(const std::vector<Candidate>& candidates) {
+  std::vector<Options> result;
+  for (const auto& each : candidates) result.push_back(each.options);
   return result;
 }
 
@@ -34,9 +34,9 @@ TEST(CandidateRanking, TheCheapestGoFirstAndOthersMayFollow) {
   std::vector<Options> starts;
   CandidateRanking ranking(all, Ranking::Model, starts);
   auto first = ranking.most_promising({candidate("tile=8", 3), candidate("tile=16", 1), candidate("tile=32", 2)}, 1);
-  EXPECT_EQ(texts(first), texts({candidate("tile=16", 1)}));
+  EXPECT_EQ(options_of(first), std::vector<Options>{Options::parse("tile=16")});
   EXPECT_TRUE(ranking.has_passed_over());
-  EXPECT_EQ(texts(ranking.most_promising({}, 1)), texts({candidate("tile=32", 2)}));
+  EXPECT_EQ(options_of(ranking.most_promising({}, 1)), std::vector<Options>{Options::parse("tile=32")});
 }
 
 TEST(CandidateRanking, WhatATuningStartsWithIsMeasured) {
@@ -44,7 +44,7 @@ TEST(CandidateRanking, WhatATuningStartsWithIsMeasured) {
   std::vector<Options> starts{Options::parse("tile=8")};
   CandidateRanking ranking(all, Ranking::Model, starts);
   auto first = ranking.most_promising({candidate("tile=8", 3), candidate("tile=16", 1)}, 1);
-  EXPECT_EQ(texts(first), texts({candidate("tile=8", 3)}));
+  EXPECT_EQ(options_of(first), std::vector<Options>{Options::parse("tile=8")});
 }
 
 }  // namespace

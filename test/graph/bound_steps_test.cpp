@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "tc/engine/define/function.h"
-#include "tc/graph/make_def.h"
 #include "tc/graph/statements_node.h"
 #include "tc/graph/step_statement.h"
 #include "tc/lang/syntax/print.h"

@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include "tc/halide_bridge/stmt/function_call.h"
 #include "tc/halide_bridge/stmt/value_name.h"
 
 namespace tc::halide_bridge {
 namespace {
 
 namespace ir = Halide::Internal;
+using Halide::Expr;
 using ir::Stmt;
 
 Stmt store(int value) {
@@ -30,6 +32,17 @@ TEST(Flatten, AStatementThatIsNoBlockIsOnePart) {
   flatten(only, parts);
   ASSERT_EQ(parts.size(), 1u);
   EXPECT_TRUE(parts[0].same_as(only));
+}
+
+TEST(FunctionCall, IsMadeForItsEffect) {
+  auto stmt = function_call("tc_tile_release", {Expr(1)});
+  const auto* evaluate = stmt.as<ir::Evaluate>();
+  ASSERT_TRUE(evaluate);
+  const auto* call = evaluate->value.as<ir::Call>();
+  ASSERT_TRUE(call);
+  EXPECT_EQ(call->name, "tc_tile_release");
+  EXPECT_EQ(call->args.size(), 1u);
+  EXPECT_FALSE(call->is_pure());
 }
 
 TEST(ValueName, IsNewAndNoNameOfATensor) {
