@@ -149,4 +149,28 @@ TEST(IncludeFloors, HeadersOfOtherFoldersDoNotReachHalide) {
   EXPECT_GT(halide_headers, 5);
 }
 
+/// What a family of processors is called, has, or calls its instructions stands in sources named for it; the places of
+/// registers in a signal's context are those of several families.
+TEST(IncludeFloors, FamiliesOfProcessorsStayInSourcesOfTheirOwn) {
+  const fs::path root = fs::path(TC_SOURCE_DIR) / "tc";
+  const std::regex names(R"re(\b(avx\w*|sse\d\w*|x86\w*|__x86\w*|amx\w*|_mm\w*|cpuid\w*|__get_cpuid\w*)\b)re",
+                         std::regex::icase);
+  int own = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(root)) {
+    if (!entry.is_regular_file()) continue;
+    auto file = entry.path().filename().string();
+    auto extension = entry.path().extension();
+    if ((extension != ".h" && extension != ".cpp") || file == "left_behind.cpp") continue;
+    if (file.ends_with("_x86.cpp")) {
+      ++own;
+      continue;
+    }
+    std::ifstream in(entry.path());
+    std::smatch found;
+    for (std::string line; std::getline(in, line);)
+      EXPECT_FALSE(std::regex_search(line, found, names)) << entry.path() << ": " << found[0];
+  }
+  EXPECT_GE(own, 3);
+}
+
 }  // namespace
