@@ -73,12 +73,15 @@ std::shared_ptr<const Executable> load(const cache::Key& key, const std::string&
   }
 }
 
+/// The stage whose text is the loop nest of a processor: the last before passes for machines and LLVM.
+constexpr const char* loop_nest_stage = "unswitch_guards";
+
 /// The text that became machine code: CUDA C++, or the loop nests.
 std::string generated_source(const Executable& executable) {
   if (executable.image().is_for_gpu()) return executable.image().modules.front().text;
   std::vector<std::string> texts;
   for (const auto& record : executable.stats().records)
-    if (record.step == "raise") texts.push_back(record.text);
+    if (record.step == loop_nest_stage) texts.push_back(record.text);
   return join(texts, "\n");
 }
 
@@ -182,7 +185,7 @@ std::shared_ptr<const Executable> load_or_compile(const std::shared_ptr<const Fu
                                                   const CompileOptions& options) {
   if (auto loaded = load_kept(*function, arguments, options)) return loaded;
   auto how = options;
-  if (may_keep(options) && options.cache->settings().writable) how.stages.keep_text_of.insert("raise");
+  if (may_keep(options) && options.cache->settings().writable) how.stages.keep_text_of.insert(loop_nest_stage);
   how.unaligned = unaligned_names(arguments);
   how.partition = graph::Partition::One;
   auto executable = compile(function, specs(arguments, false), specs(arguments, true), how);
