@@ -50,6 +50,13 @@ long version_of(const py::object& tensor) {
   return py::reinterpret_steal<py::object>(version).cast<long>();
 }
 
+/// Tells torch that \p tensor has been changed: what autograd saved of it before is not to be used.
+void count_change(PyObject* tensor) {
+  static auto* increment =
+      new py::object(py::module_::import("torch").attr("autograd").attr("graph").attr("increment_version"));
+  if (!py::reinterpret_steal<py::object>(PyObject_CallOneArg(increment->ptr(), tensor))) throw py::error_already_set();
+}
+
 }  // namespace
 
 void Signature::add(const std::string& name, DType type, int rank) {
@@ -187,7 +194,15 @@ py::object Callable::run(Operands& operands, PyObject* out) const {
     cuda::AtPlace at(place);
     executable_->run_unchecked(pointers.data());
   }
+  if (out) count_changes(operands, out);
   return result;
+}
+
+void Callable::count_changes(Operands& operands, PyObject* out) const {
+  const bool several = PyTuple_Check(out) || PyList_Check(out);
+  for (std::size_t i = 0; i < signature_.outputs(); ++i)
+    if (operands[signature_.inputs + i].framework == Framework::Torch)
+      count_change(several ? PySequence_Fast_GET_ITEM(out, i) : out);
 }
 
 void Callable::take(Operands& operands, const py::args& args, py::handle out) const {

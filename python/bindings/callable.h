@@ -77,6 +77,8 @@ class Callable {
   void take(Operands& operands, const pybind11::args& args, pybind11::handle out) const;
   /// Throws ArgumentError for a constant that has been changed.
   void check_constants() const;
+  /// Tells torch that the tensors of \p out, which are the last of \p operands, have been changed.
+  void count_changes(Operands& operands, PyObject* out) const;
   /// Throws ArgumentError where an output shares memory in a way that would change the result.
   void check_overlap(Operands& operands) const;
 

@@ -9,6 +9,7 @@
 #include "interrupt.h"
 #include "place.h"
 #include "tc/base/str.h"
+#include "tc/engine/define/gradient.h"
 #include "tc/engine/describe/describe.h"
 #include "tc/engine/describe/describe_work.h"
 #include "tc/engine/environment.h"
@@ -87,7 +88,18 @@ class PyFunction {
     for (const auto& ret : def.returns) add(ret.name);
   }
 
+  /// Runs the def; by torch's autograd where a tensor requires grad.
   py::object call(const py::args& args, const py::object& out) {
+    try {
+      return call_plain(args, out);
+    } catch (const RequiresGrad&) {
+      if (!out.is_none()) throw;
+      auto self = py::cast(this, py::return_value_policy::reference);
+      return py::module_::import("tensor_comprehensions.autograd").attr("call")(self, args);
+    }
+  }
+
+  py::object call_plain(const py::args& args, const py::object& out) {
     Operands operands(signature_.names.size());
     signature_.take(operands, args.ptr(), out.ptr());
     auto end = out.is_none() ? signature_.inputs : operands.size();
@@ -121,6 +133,7 @@ class PyFunction {
   }
 
   const std::shared_ptr<const engine::Function>& function() const { return function_; }
+  const Settings& settings() const { return settings_; }
   std::size_t compiled_count() const {
     std::size_t count = 0;
     for (const auto& [hash, entries] : compiled_) count += entries.size();
@@ -341,6 +354,19 @@ py::tuple define(const std::string& text, const std::string& name) {
   return py::make_tuple(functions, module.warnings);
 }
 
+/// The gradient of \p self as a def, its settings, and what it takes and gives.
+py::tuple gradient(const PyFunction& self, std::vector<std::string> wrt, std::vector<std::string> of, bool save) {
+  auto made = engine::gradient(self.function(), {std::move(wrt), std::move(of), save});
+  return py::make_tuple(Definition{made.function}, self.settings(), made.wrt, made.saved, made.seeds, made.unread,
+                        made.notes);
+}
+
+std::vector<std::string> names_of(const std::vector<lang::TensorDecl>& decls) {
+  std::vector<std::string> names;
+  for (const auto& decl : decls) names.push_back(decl.name);
+  return names;
+}
+
 }  // namespace
 
 void bind_function(py::module_& m) {
@@ -368,6 +394,16 @@ void bind_function(py::module_& m) {
       .def("__call__", &PyFunction::call, py::kw_only(), py::arg("out") = py::none())
       .def("__call__", &PyFunction::call_named)
       .def("_in_order", &PyFunction::in_order)
+      .def("_gradient", &gradient, py::arg("wrt"), py::arg("of"), py::arg("save"))
+      .def("_parameters", [](const PyFunction& self) { return names_of(self.function()->def.params); })
+      .def("_float_returns",
+           [](const PyFunction& self) {
+             const auto& def = self.function()->def;
+             auto names = names_of(def.returns);
+             std::erase_if(names, [&](const auto& name) { return !is_float(def.tensors.at(name).type); });
+             return names;
+           })
+      .def("_returns", [](const PyFunction& self) { return names_of(self.function()->def.returns); })
       .def("_name", [](const PyFunction& self) { return self.function()->name(); })
       .def("_source", [](const PyFunction& self) { return engine::source_text(*self.function()); })
       .def("_compiled_count", &PyFunction::compiled_count)

@@ -82,16 +82,16 @@ bool is_true_attribute(PyObject* object, PyObject* name) {
   return value == Py_True;
 }
 
-/// Throws ArgumentError for a torch tensor whose gradient would be lost or whose values are not as stored.
+/// Throws RequiresGrad for a torch tensor whose gradient would be lost, ArgumentError for one whose values are not as
+/// stored.
 void check_torch(PyObject* object, const char* name) {
   static PyObject* requires_grad = interned("requires_grad");
   static PyObject* is_neg = interned("is_neg");
   if (is_true_attribute(object, requires_grad)) {
     py::object enabled = py::module_::import("torch").attr("is_grad_enabled")();
     if (enabled.ptr() == Py_True)
-      throw ArgumentError(str("'", name,
-                              "' requires grad, and gradients of tensor comprehensions do not exist yet: call ",
-                              "inside torch.no_grad(), or pass ", name, ".detach()"));
+      throw RequiresGrad(str("'", name, "' requires grad, and this call records no gradient, unlike that of a def ",
+                             "without out=: call inside torch.no_grad(), or pass ", name, ".detach()"));
   }
   PyObject* negated = PyObject_CallMethodNoArgs(object, is_neg);
   if (!negated) throw py::error_already_set();

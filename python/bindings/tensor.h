@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "tc/base/dlpack.h"
+#include "tc/base/error.h"
 #include "tc/base/tensor.h"
 
 namespace tc::python {
@@ -13,6 +14,11 @@ namespace tc::python {
 enum class Framework : std::uint8_t { None, NumPy, Torch, Other };
 
 constexpr int max_rank = 32;
+
+/// A torch tensor requires grad where no gradient is recorded.
+struct RequiresGrad : ArgumentError {
+  using ArgumentError::ArgumentError;
+};
 
 /// A tensor argument of a Python call, borrowed for its duration. Strides that cannot matter are as engine::normalised
 /// gives them.
@@ -25,7 +31,7 @@ class Borrowed {
 
   /// Takes the tensor \p object: torch and others by DLPack, NumPy by the buffer protocol; no data is copied.
   /// \p name names it in errors. Throws ArgumentError for what is no tensor, in the memory of neither a CPU nor a CUDA
-  /// device, or requires grad.
+  /// device, RequiresGrad for one whose gradient would be lost.
   void take(PyObject* object, const char* name);
   /// Takes the Python number \p object as a tensor of rank 0 and type \p type. Throws ArgumentError when the value does
   /// not fit it.

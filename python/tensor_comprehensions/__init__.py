@@ -26,6 +26,7 @@ from ._core import (
     set_num_threads,
 )
 from .api import Executable, Function, Inference, Module, NoSuchDef, Output, compile, define, load, spec
+from .autograd import Gradient, grad
 from .tuning import TuneResult, autotune
 
 __version__ = "0.1.0"
@@ -37,6 +38,7 @@ __all__ = [
     "Error",
     "Executable",
     "Function",
+    "Gradient",
     "Inference",
     "InternalError",
     "MappingOptions",
@@ -54,6 +56,7 @@ __all__ = [
     "compile",
     "define",
     "get_num_threads",
+    "grad",
     "host_target",
     "load",
     "set_num_threads",

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include "tc/autodiff/activity.h"
-#include "tc/autodiff/affine.h"
-#include "tc/autodiff/backward_def.h"
-#include "tc/autodiff/simplify_steps.h"
+#include "tc/autodiff/simplify/backward_def.h"
+#include "tc/autodiff/simplify/simplify_steps.h"
+#include "tc/autodiff/terms/affine.h"
 #include "tc/base/str.h"
 #include "tc/halide_bridge/infer/infer_ranges.h"
 #include "tc/lang/check/check.h"
@@ -83,6 +82,17 @@ Selection select(const Def& def, const Options& options, Diagnostics& diagnostic
   return selection;
 }
 
+/// The statements of a gradient are refused as a text.
+struct RefusedText : InternalError {
+  RefusedText(const std::string& text, std::vector<Diagnostic> diagnostics)
+      : InternalError(text, std::move(diagnostics)) {}
+
+  bool for_its_size() const {
+    return std::any_of(diagnostics().begin(), diagnostics().end(),
+                       [](const Diagnostic& d) { return d.code == "TC006" || d.code == "TC008" || d.code == "TC209"; });
+  }
+};
+
 /// The backward def of one def.
 class Differentiator {
  public:
@@ -91,7 +101,8 @@ class Differentiator {
       : function_(function), options_(options), names_(function.def), diagnostics_(diagnostics) {
     gradient_.wrt = selection.wrt;
     name_ = names_.take(str(function.def.name, "_grad"));
-    for (const auto& output : selection.of) take_seed(output);
+    of_ = selection.of;
+    for (const auto& output : of_) take_seed(output);
     for (const auto& param : selection.wrt) request_.results[param] = names_.take(str("d_", param));
     request_.wrt = selection.wrt;
     request_.by_guards = options.by_guards;
@@ -113,6 +124,7 @@ class Differentiator {
   FreshNames names_;
   Diagnostics& diagnostics_;
   std::string name_;
+  std::vector<std::string> of_;
   ReverseRequest request_;
   Gradient gradient_;
 };
@@ -158,7 +170,7 @@ Def Differentiator::assemble(const Recomputation& recomputation) {
   def.name = name_;
   for (const auto& param : function_.def.params) def.params.push_back(declared(param.name, param.name));
   for (const auto& saved : recomputation.saved) def.params.push_back(declared(saved, saved));
-  for (const auto& [output, seed] : request_.seeds) def.params.push_back(declared(seed.name, output));
+  for (const auto& output : of_) def.params.push_back(declared(request_.seeds.at(output).name, output));
   for (const auto& result : results()) def.returns.push_back({result, {}, {}, {}});
   for (const auto* steps : {&recomputation.steps, &recomputation.gradients})
     for (const Step& step : *steps) def.statements.push_back({assignment_of(step), {}});
@@ -217,11 +229,21 @@ Gradient differentiate(const InlinedDef& function, const std::string& text, cons
   Diagnostics diagnostics(text, function.def.name);
   const Selection selection = select(function.def, options, diagnostics);
   diagnostics.throw_if_errors<SemanticError>();
-  Gradient gradient = Differentiator(function, selection, options, diagnostics).run();
-  if (options.by_guards || !asks_more(gradient, function)) return gradient;
-  Options slow = options;
-  slow.by_guards = true;
-  return Differentiator(function, selection, slow, diagnostics).run();
+  try {
+    Gradient gradient = Differentiator(function, selection, options, diagnostics).run();
+    if (options.by_guards || !asks_more(gradient, function)) return gradient;
+  } catch (const RefusedText&) {
+    if (options.by_guards) throw;
+  }
+  Options by_guards = options;
+  by_guards.by_guards = true;
+  try {
+    return Differentiator(function, selection, by_guards, diagnostics).run();
+  } catch (const RefusedText& refused) {
+    if (!refused.for_its_size()) throw;
+    throw ResourceError(str("the gradient of '", function.def.name, "' is too large a text: write the def as several"),
+                        refused.diagnostics());
+  }
 }
 
 }  // namespace tc::autodiff

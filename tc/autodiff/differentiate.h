@@ -3,8 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tc/autodiff/certify.h"
-#include "tc/base/error.h"
+#include "tc/autodiff/reverse/reverse.h"
 #include "tc/lang/check/inline.h"
 
 /// Reverse-mode differentiation, tree to tree.
@@ -15,14 +14,6 @@ struct Options {
   std::vector<std::string> of = {};   ///< returns; empty: all floats
   bool save_outputs = true;           ///< returns that the backward reads are its parameters, not computed again
   bool by_guards = false;             ///< no access is solved: right for all, and slow
-};
-
-/// How one read of the def became a sum over its tensor's elements.
-struct ReadReport {
-  lang::SourceRange place;           ///< of the statement in the def
-  std::string read;                  ///< "I(h + kh)"
-  std::vector<std::string> inverse;  ///< "h = y - kh", guards
-  CertificateKind certificate = CertificateKind::Missing;
 };
 
 /// The def of a vector-Jacobian product.
@@ -50,7 +41,7 @@ struct Gradient {
 /// Its parameters are those of the def, the returns it saves and a d_O for each return; it returns a d_X for each
 /// parameter. Throws SemanticError with all errors: TC301 nothing to differentiate, TC302 a tensor that is no float,
 /// TC303 a function without a known derivative, TC304 an unknown name, TC306 a def that accumulates into the caller's
-/// buffer. InternalError (TC305) if the result is no program.
+/// buffer; ResourceError if the result is too large a text. InternalError (TC305) if it is no program.
 Gradient differentiate(const lang::InlinedDef& function, const std::string& text, const Options& options = {});
 
 }  // namespace tc::autodiff

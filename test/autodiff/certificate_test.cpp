@@ -1,9 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "tc/autodiff/affine.h"
-#include "tc/autodiff/certify.h"
+#include "tc/autodiff/access/certify.h"
+#include "tc/autodiff/terms/affine.h"
 #include "tc/base/str.h"
-#include "tc/lang/check/check.h"
 #include "tc/lang/syntax/parse.h"
 #include "tc/lang/syntax/print.h"
 #include "test/autodiff/gradient_fixture.h"

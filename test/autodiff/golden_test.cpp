@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <iostream>
-
 #include "test/autodiff/gradient_fixture.h"
 
 namespace tc::test {

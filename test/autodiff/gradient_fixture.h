@@ -2,9 +2,7 @@
 
 #include <functional>
 #include <map>
-#include <random>
 #include <string>
-#include <vector>
 
 #include "tc/autodiff/differentiate.h"
 #include "tc/lang/check/inline.h"

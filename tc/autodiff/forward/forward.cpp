@@ -1,0 +1,157 @@
+#include "tc/autodiff/forward/forward.h"
+
+#include <algorithm>
+
+#include "tc/autodiff/terms/affine.h"
+#include "tc/base/str.h"
+#include "tc/lang/syntax/builtins.h"
+
+namespace tc::autodiff {
+
+using namespace lang;
+
+FreshNames::FreshNames(const Def& def) {
+  taken_.insert(def.name);
+  for (const auto& [name, info] : def.tensors) taken_.insert(name);
+  for (const auto& size : def.sizes) taken_.insert(size);
+  for (const auto& builtin : builtins()) taken_.insert(std::string(builtin.name));
+  for (const char* word : {"def", "where", "in", "exists", "true", "false", "float", "double", "half", "int", "byte"})
+    taken_.insert(word);
+}
+
+std::string FreshNames::take(const std::string& wanted) {
+  std::string name = wanted;
+  for (int i = 1; !taken_.insert(name).second; ++i) name = str(wanted, "_", i);
+  return name;
+}
+
+namespace {
+
+ExprPtr normal(const ExprPtr& expr) { return to_expr(read_affine(expr)); }
+
+IteratorRange range_of(const std::string& name, const Range& range) {
+  Affine high = read_affine(range.min);
+  high.add(read_affine(range.extent));
+  return {name, normal(range.min), to_expr(high)};
+}
+
+bool same_range(const IteratorRange& a, const IteratorRange& b) {
+  return read_affine(a.low) == read_affine(b.low) && read_affine(a.high) == read_affine(b.high);
+}
+
+/// Makes versions statement by statement.
+class Versions {
+ public:
+  Versions(const InlinedDef& function, FreshNames& names) : function_(function), names_(names) {}
+
+  Forward run() {
+    for (const auto& param : function_.def.params) take_parameter(param);
+    for (const auto& statement : function_.def.statements) count(std::get<Assignment>(statement.node));
+    for (std::size_t i = 0; i < function_.def.statements.size(); ++i)
+      take(std::get<Assignment>(function_.def.statements[i].node), function_.ranges.statements[i]);
+    return std::move(forward_);
+  }
+
+ private:
+  void take_parameter(const TensorDecl& param) {
+    forward_.versions[param.name] = version_of(param.name);
+    current_[param.name] = param.name;
+    for (const auto& dim : param.dims.value_or(std::vector<ExprPtr>{})) forward_.sizes.push_back(normal(dim));
+  }
+
+  Version version_of(const std::string& tensor) const {
+    Version version{tensor, function_.def.tensors.at(tensor).type, {}};
+    for (const Range& range : function_.ranges.tensors.at(tensor)) version.box.push_back(range_of("", range));
+    return version;
+  }
+
+  /// Does \p statement join its value to what is there by an operator that is written as a statement of its own?
+  static bool splits(const Assignment& statement, DType type) {
+    return statement.reduction && !statement.initialise && *statement.reduction != ReductionOp::Sum && is_float(type);
+  }
+
+  void count(const Assignment& statement) { ++writes_[statement.target]; }
+
+  std::string next_version(const std::string& tensor) {
+    const std::string name = --writes_[tensor] == 0 ? tensor : names_.take(str(tensor, "_", ++made_[tensor]));
+    forward_.versions[name] = version_of(tensor);
+    return name;
+  }
+
+  ExprPtr resolved(const ExprPtr& expr) const {
+    const ExprPtr sizes = rebuild(expr, [&](const ExprPtr& part) {
+      const auto* size = std::get_if<SizeOf>(&part->node);
+      if (!size) return part;
+      const auto& range = function_.ranges.tensors.at(size->tensor).at(static_cast<std::size_t>(size->dimension));
+      return normal(range.extent);
+    });
+    return normalised(rename_tensors(sizes, current_));
+  }
+
+  ForwardStatement statement_of(const Assignment& assignment, const std::map<std::string, Range>& ranges) const {
+    ForwardStatement made;
+    for (const auto& name : left_iterators(assignment)) made.left.push_back(range_of(name, ranges.at(name)));
+    for (const auto& [name, range] : ranges) {
+      const bool left = std::any_of(made.left.begin(), made.left.end(), [&](const auto& r) { return r.name == name; });
+      const auto& known = assignment.reduction_iterators;
+      if (!left && std::find(known.begin(), known.end(), name) == known.end())
+        made.reduction.push_back(range_of(name, range));
+    }
+    for (const auto& name : assignment.reduction_iterators) made.reduction.push_back(range_of(name, ranges.at(name)));
+    made.op = assignment.reduction;
+    made.initialise = assignment.initialise;
+    made.value = resolved(assignment.rhs);
+    made.place = assignment.target_range;
+    const auto box = version_of(assignment.target).box;
+    for (std::size_t d = 0; d < box.size(); ++d) made.whole = made.whole && same_range(made.left[d], box[d]);
+    return made;
+  }
+
+  void take(const Assignment& assignment, const std::map<std::string, Range>& ranges) {
+    ForwardStatement statement = statement_of(assignment, ranges);
+    const DType type = function_.def.tensors.at(assignment.target).type;
+    if (splits(assignment, type)) split(assignment.target, statement, type);
+    const auto before = current_.find(assignment.target);
+    const bool keeps = !statement.whole || (statement.op && !statement.initialise);
+    if (keeps && before != current_.end()) statement.previous = before->second;
+    statement.target = next_version(assignment.target);
+    current_[assignment.target] = statement.target;
+    forward_.statements.push_back(std::move(statement));
+  }
+
+  /// Writes the reduction to a tensor of its own; \p statement becomes the joining of the two.
+  void split(const std::string& tensor, ForwardStatement& statement, DType type) {
+    static const std::map<ReductionOp, const char*> joins = {{ReductionOp::Min, "min"}, {ReductionOp::Max, "max"}};
+    ForwardStatement reduction = statement;
+    reduction.initialise = reduction.whole = true;
+    reduction.target = names_.take(str(tensor, "_part"));
+    Version version{reduction.target, type, statement.left};
+    forward_.versions[reduction.target] = version;
+    std::vector<std::string> left;
+    for (const auto& range : statement.left) left.push_back(range.name);
+    const ExprPtr old = access_at(current_.at(tensor), left, type), part = access_at(reduction.target, left, type);
+    statement.value = *statement.op == ReductionOp::Product ? binary(BinaryOp::Mul, old, part)
+                                                            : call(joins.at(*statement.op), {old, part});
+    statement.op.reset();
+    statement.reduction.clear();
+    forward_.statements.push_back(std::move(reduction));
+  }
+
+  const InlinedDef& function_;
+  FreshNames& names_;
+  Forward forward_;
+  std::map<std::string, int> writes_, made_;
+  std::map<std::string, std::string> current_;
+};
+
+}  // namespace
+
+Forward in_versions(const InlinedDef& function, FreshNames& names) { return Versions(function, names).run(); }
+
+std::set<std::string> reads_of(const ForwardStatement& statement) {
+  std::set<std::string> reads = tensors_in(statement.value);
+  if (statement.previous) reads.insert(*statement.previous);
+  return reads;
+}
+
+}  // namespace tc::autodiff

@@ -1,0 +1,120 @@
+#include <algorithm>
+
+#include "tc/autodiff/simplify/backward_def.h"
+#include "tc/autodiff/terms/affine.h"
+#include "tc/halide_bridge/infer/infer_ranges.h"
+#include "tc/lang/check/check.h"
+#include "tc/lang/syntax/substitute.h"
+
+namespace tc::autodiff {
+
+using namespace lang;
+
+namespace {
+
+using StatementRanges = std::map<std::string, Range>;
+
+bool same(const ExprPtr& a, const ExprPtr& b) { return read_affine(a) == read_affine(b); }
+
+bool starts_at_zero(const std::vector<Range>& box) {
+  return std::all_of(box.begin(), box.end(), [](const Range& range) { return same(range.min, integer(0)); });
+}
+
+/// A statement of a def as a def of its own, whose parameters are what it reads.
+class AloneStatement {
+ public:
+  AloneStatement(const Def& def, const Ranges& ranges, const Assignment& statement)
+      : def_(def), ranges_(ranges), statement_(statement) {}
+
+  /// Do the boxes of what it reads start at 0, as those of parameters do?
+  bool possible() const {
+    auto reads = tensors();
+    if (statement_.reduction && !statement_.initialise) reads.insert(statement_.target);
+    return std::all_of(reads.begin(), reads.end(),
+                       [&](const std::string& tensor) { return starts_at_zero(ranges_.tensors.at(tensor)); });
+  }
+
+  /// Does inference find \p wanted without any precondition, given \p clauses only?
+  bool gives(const StatementRanges& wanted, const std::vector<Clause>& clauses) const {
+    Def alone;
+    alone.name = "alone";
+    for (const auto& param : def_.params) alone.params.push_back(declared(param.name));
+    for (const auto& tensor : tensors()) {
+      const bool param = std::any_of(def_.params.begin(), def_.params.end(),
+                                     [&](const TensorDecl& decl) { return decl.name == tensor; });
+      if (!param) alone.params.push_back(declared(tensor));
+      if (tensor == statement_.target) alone.params.back().name = own_value;
+    }
+    const bool accumulates = statement_.reduction && !statement_.initialise;
+    alone.returns = {accumulates ? declared(statement_.target) : TensorDecl{statement_.target, {}, {}, {}}};
+    Assignment statement = statement_;
+    statement.clauses = clauses;
+    const std::string target = statement.target;
+    statement = substitute(statement, {{}, {{target, own_value}}, {}});
+    statement.target = target;
+    alone.statements = {Statement{statement, {}}};
+    try {
+      const Def checked = check(alone, File{});
+      const Ranges found = halide_bridge::infer_ranges(checked, "");
+      return found.preconditions.empty() && equal_ranges(found.statements.front(), wanted);
+    } catch (const Error&) {
+      return false;
+    }
+  }
+
+ private:
+  /// The parameter for what the statement reads of its own target.
+  static constexpr const char* own_value = "own_value_";
+
+  std::set<std::string> tensors() const { return tensors_in(statement_.rhs); }
+
+  TensorDecl declared(const std::string& tensor) const {
+    std::vector<ExprPtr> dims;
+    for (const Range& range : ranges_.tensors.at(tensor)) dims.push_back(substitute(range.extent, {}));
+    TensorDecl decl{tensor, def_.tensors.at(tensor).type, dims, {}};
+    if (dims.empty()) decl.dims.reset();
+    return decl;
+  }
+
+  static bool equal_ranges(const StatementRanges& a, const StatementRanges& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+      return x.first == y.first && same(x.second.min, y.second.min) && same(x.second.extent, y.second.extent);
+    });
+  }
+
+  const Def& def_;
+  const Ranges& ranges_;
+  const Assignment& statement_;
+};
+
+/// The clauses of \p statement without those that change nothing, from the first.
+std::vector<Clause> needed_clauses(const AloneStatement& alone, const StatementRanges& ranges,
+                                   const std::vector<Clause>& clauses) {
+  if (!alone.possible()) return clauses;
+  if (alone.gives(ranges, {})) return {};
+  std::vector<Clause> kept = clauses;
+  for (std::size_t i = 0; i < kept.size();) {
+    std::vector<Clause> fewer = kept;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+    if (alone.gives(ranges, fewer)) {
+      kept = std::move(fewer);
+    } else {
+      ++i;
+    }
+  }
+  return kept;
+}
+
+}  // namespace
+
+Def without_redundant_ranges(const Def& def, const Ranges& ranges) {
+  Def result = def;
+  for (std::size_t i = 0; i < result.statements.size(); ++i) {
+    auto& statement = std::get<Assignment>(result.statements[i].node);
+    const AloneStatement alone(def, ranges, std::get<Assignment>(def.statements[i].node));
+    statement.clauses = needed_clauses(alone, ranges.statements[i], statement.clauses);
+  }
+  return result;
+}
+
+}  // namespace tc::autodiff

@@ -1,0 +1,91 @@
+#include <algorithm>
+#include <cstdlib>
+
+#include "tc/autodiff/simplify/simplify_steps.h"
+#include "tc/autodiff/terms/affine.h"
+#include "tc/autodiff/terms/unify.h"
+
+namespace tc::autodiff {
+
+using namespace lang;
+
+namespace {
+
+bool is_function(const ExprPtr& expr) { return std::holds_alternative<Call>(expr->node); }
+
+std::set<std::string> left_names(const std::vector<IteratorRange>& left) {
+  std::set<std::string> names;
+  for (const auto& range : left) names.insert(range.name);
+  return names;
+}
+
+Term renamed(const Term& term, const Renaming& names) {
+  return map_factors({term}, [&](const ExprPtr& factor) { return normalised(replace_names(factor, names)); }).front();
+}
+
+/// \p term with the function \p factor replaced by the definition's name; nothing if that is no use.
+std::optional<Term> with_name(const Term& term, const Factor& factor, const Definition& definition,
+                              const std::vector<IteratorRange>& ranges, const std::vector<ExprPtr>& known,
+                              GuardProver& prover) {
+  const auto trigger = std::find_if(definition.product.factors.begin(), definition.product.factors.end(),
+                                    [](const Factor& f) { return is_function(f.expr); });
+  const auto element = unify(trigger->expr, factor.expr, left_names(definition.left));
+  if (!element || element->size() != definition.left.size() || (factor.power > 0) != (trigger->power > 0))
+    return std::nullopt;
+  std::vector<ExprPtr> subscripts;
+  for (const auto& range : definition.left) subscripts.push_back(element->at(range.name));
+  Term made = multiplied(term, renamed(definition.product, *element), -1);
+  made = times(std::move(made), access(definition.tensor, subscripts, definition.type));
+  if (cost(Sum{made}) >= cost(Sum{term}) || !prover.inside(definition.left, *element, ranges, known))
+    return std::nullopt;
+  std::rotate(made.factors.begin(), made.factors.end() - 1, made.factors.end());
+  return made;
+}
+
+Term named(Term term, const std::vector<Definition>& definitions, const std::vector<IteratorRange>& ranges,
+           const std::vector<ExprPtr>& known, GuardProver& prover) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Definition& definition : definitions)
+      for (std::size_t i = 0; i < term.factors.size() && !changed; ++i) {
+        if (!is_function(term.factors[i].expr)) continue;
+        const auto made = with_name(term, term.factors[i], definition, ranges, known, prover);
+        if (made) term = *made;
+        changed = made.has_value();
+      }
+  }
+  return term;
+}
+
+}  // namespace
+
+std::vector<Definition> product_definitions(const Forward& forward) {
+  std::vector<Definition> all;
+  for (const auto& statement : forward.statements) {
+    const DType type = forward.versions.at(statement.target).type;
+    const ExprPtr value = written(statement.value);
+    const bool plain = !statement.op && statement.whole && value->type == type && !is_half(type);
+    if (!plain || !is_float(type)) continue;
+    const Sum sum = to_sum(value);
+    const bool product = sum.size() == 1 && std::any_of(sum[0].factors.begin(), sum[0].factors.end(),
+                                                        [](const Factor& f) { return is_function(f.expr); });
+    if (product) all.push_back({statement.target, type, statement.left, sum[0]});
+  }
+  return all;
+}
+
+std::vector<Step> use_names(std::vector<Step> steps, const std::vector<Definition>& definitions, GuardProver& prover) {
+  for (Step& step : steps) {
+    std::vector<IteratorRange> ranges = step.left;
+    ranges.insert(ranges.end(), step.reduction.begin(), step.reduction.end());
+    for (Guarded& piece : step.pieces) {
+      Sum made;
+      for (const Term& term : piece.value)
+        made = plus(std::move(made), {named(term, definitions, ranges, piece.conditions, prover)});
+      piece.value = std::move(made);
+    }
+  }
+  return steps;
+}
+
+}  // namespace tc::autodiff

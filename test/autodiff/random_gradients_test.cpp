@@ -1,0 +1,72 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "tc/base/error.h"
+#include "tc/lang/syntax/print.h"
+#include "test/autodiff/gradient_fixture.h"
+#include "test/autodiff/random_differentiable.h"
+
+namespace tc::test {
+namespace {
+
+/// A number of the environment, or \p otherwise.
+std::uint64_t setting(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+/// The difference of the gradient of \p program from finite differences that stays with other values and another step;
+/// empty if there is none. A program whose ranges contradict each other has none.
+std::string lasting_difference(const RandomDifferentiable& program, const GradCheck& how, bool& valid) {
+  try {
+    understand_def(program.text);
+  } catch (const SemanticError&) {
+    valid = false;
+    return "";
+  }
+  valid = true;
+  GradCheck first = how, second = how;
+  first.tolerance = 1e-5;
+  second.seed += 1000;
+  second.step = 1e-5;
+  second.tolerance = 1e-3;
+  const std::string difference = gradcheck(program.text, program.sizes, first);
+  return difference.empty() ? "" : gradcheck(program.text, program.sizes, second);
+}
+
+/// TC_GRADIENT_SEEDS programs from TC_GRADIENT_FIRST on.
+TEST(RandomGradients, EqualFiniteDifferences) {
+  const std::uint64_t begin = setting("TC_GRADIENT_FIRST", 1), count = setting("TC_GRADIENT_SEEDS", 40);
+  std::uint64_t compared = 0;
+  for (std::uint64_t seed = begin; seed < begin + count; ++seed) {
+    const auto program = random_differentiable(seed);
+    GradCheck how{.seed = seed, .certified = false};
+    how.options.by_guards = seed % 4 == 3;
+    how.options.save_outputs = seed % 3 != 0;
+    bool valid = false;
+    EXPECT_EQ(lasting_difference(program, how, valid), "") << "seed " << seed << "\n" << program.text;
+    compared += valid;
+  }
+  EXPECT_GT(compared, count / 2);
+}
+
+TEST(RandomGradients, OfGradientsEqualFiniteDifferences) {
+  const std::uint64_t begin = setting("TC_GRADIENT_FIRST", 1), count = setting("TC_GRADIENT_SEEDS", 40) / 8;
+  for (std::uint64_t seed = begin; seed < begin + count; ++seed) {
+    RandomDifferentiable program = random_differentiable(seed);
+    bool valid = false;
+    try {
+      program.text = print(gradient_of(program.text, {.save_outputs = false}).def());
+      GradCheck how{.seed = seed, .certified = false};
+      EXPECT_EQ(lasting_difference(program, how, valid), "") << "seed " << seed << "\n" << program.text;
+    } catch (const SemanticError&) {
+      continue;
+    } catch (const ResourceError&) {
+      continue;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tc::test
