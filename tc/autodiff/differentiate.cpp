@@ -184,8 +184,9 @@ void Differentiator::understand(const Def& def) {
     gradient_.file = check(parse(text, name_));
     gradient_.ranges = halide_bridge::infer_ranges(gradient_.file.defs.front(), text, name_);
   } catch (const Error& error) {
-    throw InternalError(
-        str("TC305: the gradient of '", function_.def.name, "' is no program: ", error.what(), "\n", text));
+    throw RefusedText(
+        str("TC305: the gradient of '", function_.def.name, "' is no program: ", error.what(), "\n", text),
+        error.diagnostics());
   }
 }
 
@@ -229,15 +230,15 @@ Gradient differentiate(const InlinedDef& function, const std::string& text, cons
   Diagnostics diagnostics(text, function.def.name);
   const Selection selection = select(function.def, options, diagnostics);
   diagnostics.throw_if_errors<SemanticError>();
-  try {
-    Gradient gradient = Differentiator(function, selection, options, diagnostics).run();
-    if (options.by_guards || !asks_more(gradient, function)) return gradient;
-  } catch (const RefusedText&) {
-    if (options.by_guards) throw;
-  }
   Options by_guards = options;
   by_guards.by_guards = true;
   try {
+    try {
+      Gradient gradient = Differentiator(function, selection, options, diagnostics).run();
+      if (options.by_guards || !asks_more(gradient, function)) return gradient;
+    } catch (const RefusedText& refused) {
+      if (options.by_guards || refused.for_its_size()) throw;
+    }
     return Differentiator(function, selection, by_guards, diagnostics).run();
   } catch (const RefusedText& refused) {
     if (!refused.for_its_size()) throw;

@@ -52,7 +52,7 @@ class Run {
 
   std::vector<std::int64_t> shape(const std::string& tensor) const {
     std::vector<std::int64_t> result;
-    for (const Interval& interval : evaluate_box(ranges_.tensors.at(tensor), sizes_)) result.push_back(interval.extent);
+    for (const auto& interval : evaluate_box(ranges_.tensors.at(tensor), sizes_)) result.push_back(interval.extent);
     return result;
   }
 

@@ -58,6 +58,7 @@ TEST(RandomGradients, OfGradientsEqualFiniteDifferences) {
     bool valid = false;
     try {
       program.text = print(gradient_of(program.text, {.save_outputs = false}).def());
+      if (program.text.size() > 3000) continue;
       GradCheck how{.seed = seed, .certified = false};
       EXPECT_EQ(lasting_difference(program, how, valid), "") << "seed " << seed << "\n" << program.text;
     } catch (const SemanticError&) {
