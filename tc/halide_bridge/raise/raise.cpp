@@ -5,6 +5,8 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/halide_bridge/raise/allocate_buffer.h"
+#include "tc/halide_bridge/raise/ast_loop.h"
 #include "tc/halide_bridge/raise/loop_names.h"
 #include "tc/halide_bridge/raise/raise_body.h"
 #include "tc/halide_bridge/stmt/function_call.h"
@@ -23,20 +25,6 @@ using ir::Stmt;
 
 /// Unrolled loops longer than this stay loops.
 constexpr std::int64_t max_unrolled_trips = 64;
-/// Local buffers up to this size are on the stack.
-constexpr std::int64_t max_stack_bytes = 16 << 10;
-
-/// A `for` node: iterator = init + increment * trip for the trips 0 ... last.
-struct Loop {
-  std::string iterator;
-  Bounded init;
-  Bounded last;
-  std::int64_t increment = 1;
-  isl::ast_node body;
-
-  bool has_constant_trips() const { return last.is_constant() || ir::as_const_int(last.expr); }
-};
-
 enum class Mode { Serial, Unroll, Vector };
 
 class Raiser {
@@ -49,7 +37,7 @@ class Raiser {
       environment_[parameter.name] = within(ir::Variable::make(Int(32), parameter.name), parameter.min, parameter.max);
     Stmt body = node(ast_.root, Mode::Serial);
     for (const auto& tensor : scop_.tensors)
-      if (lives_in_kernel(tensor)) body = allocate(tensor, body);
+      if (lives_in_kernel(tensor)) body = allocate_buffer(tensor, body);
     return body;
   }
 
@@ -127,38 +115,9 @@ class Raiser {
     if (name == marks::register_tile) return node(inner, Mode::Unroll);
     if (name == marks::vector) return vector(inner, mode);
     auto buffer = marks::allocated_buffer(name);
-    return buffer.empty() || lives_in_kernel(scop_.tensor(buffer)) ? node(inner, mode)
-                                                                   : allocate(scop_.tensor(buffer), node(inner, mode));
-  }
-
-  /// Is \p tensor a buffer that all of a kernel has? isl may repeat the mark of one around parts with conditions of
-  /// their own.
-  static bool lives_in_kernel(const polyhedral::Tensor& tensor) {
-    return tensor.storage == polyhedral::Tensor::Storage::Local && (tensor.shared || tensor.in_registers);
-  }
-
-  static Stmt allocate(const polyhedral::Tensor& tensor, const Stmt& body) {
-    auto size = bytes(tensor) / byte_size(tensor.type);
-    bool on_stack = bytes(tensor) <= max_stack_bytes;
-    auto memory = tensor.shared         ? Halide::MemoryType::GPUShared
-                  : tensor.in_registers ? Halide::MemoryType::Register
-                  : on_stack            ? Halide::MemoryType::Stack
-                                        : Halide::MemoryType::Heap;
-    Expr extent =
-        size <= std::numeric_limits<int>::max() ? Expr(static_cast<int>(size)) : ir::IntImm::make(Int(64), size);
-    return ir::Allocate::make(tensor.name, storage_type(tensor.type), memory, {extent}, ir::const_true(), body);
-  }
-
-  static std::int64_t bytes(const polyhedral::Tensor& tensor) {
-    std::int64_t size = 1;
-    for (std::size_t i = 0; i < tensor.extent.size(); ++i)
-      size += (tensor.extent[i] - 1) * std::max<std::int64_t>(tensor.strides[i], 0);
-    return size * byte_size(tensor.type);
-  }
-
-  /// Can the trips of \p loop be the rows of a block that transpose_loads knows?
-  static bool is_square_side(const Loop& loop) {
-    return loop.has_constant_trips() && (loop.last.high & (loop.last.high + 1)) == 0;
+    return buffer.empty() || lives_in_kernel(scop_.tensor(buffer))
+               ? node(inner, mode)
+               : allocate_buffer(scop_.tensor(buffer), node(inner, mode));
   }
 
   /// Does a statement below \p n use a buffer that constant indices turn into registers?
@@ -168,7 +127,7 @@ class Raiser {
       for (const auto* access : polyhedral::accesses(statement)) {
         if (access->function.is_null()) continue;
         const auto& tensor = scop_.tensor(polyhedral::range_name(access->function));
-        result = result || (tensor.storage == polyhedral::Tensor::Storage::Local && bytes(tensor) <= max_stack_bytes);
+        result = result || (tensor.storage == polyhedral::Tensor::Storage::Local && fits_stack(tensor));
       }
     });
     return result;
@@ -191,38 +150,8 @@ class Raiser {
 
   Stmt vector(const isl::ast_node& n, Mode mode) { return node(n, lanes_below(n) > 1 ? Mode::Vector : mode); }
 
-  Loop describe(const isl::ast_node& n) {
-    auto f = n.as<isl::ast_node_for>();
-    Loop loop;
-    loop.iterator = polyhedral::call(n.ctx(), isl_ast_expr_get_id, f.iterator().get()).name();
-    loop.init = simplified(raise_integer(f.init(), environment_));
-    loop.body = f.body();
-    if (f.is_degenerate()) {
-      loop.last = exactly(0);
-      return loop;
-    }
-    auto cond = f.cond();
-    Bounded bound = raise_integer(polyhedral::call(n.ctx(), isl_ast_expr_get_op_arg, cond.get(), 1), environment_);
-    auto kind = isl_ast_expr_get_op_type(cond.get());
-    if (kind == isl_ast_op_lt) bound = subtract(bound, exactly(1));
-    if (kind != isl_ast_op_lt && kind != isl_ast_op_le)
-      throw InternalError(str("an AST loop with the condition ", cond.to_C_str()));
-    loop.increment = polyhedral::call(n.ctx(), isl_ast_expr_get_val, f.inc().get()).num_si();
-    loop.last = trips(loop, bound);
-    return loop;
-  }
-
-  /// The number of the last trip of \p loop that does not pass \p bound, with the best bounds known.
-  static Bounded trips(const Loop& loop, const Bounded& bound) {
-    Bounded last = simplified(divide(subtract(bound, loop.init), exactly(loop.increment)));
-    if (const auto* number = ir::as_const_int(last.expr)) return exactly(*number);
-    Expr top = ir::find_constant_bound(last.expr, ir::Direction::Upper);
-    if (const auto* number = top.defined() ? ir::as_const_int(top) : nullptr) last.high = std::min(last.high, *number);
-    return last;
-  }
-
   Stmt loop(const isl::ast_node& n, Mode mode) {
-    Loop l = describe(n);
+    AstLoop l = describe_loop(n, environment_);
     Environment around = environment_;
     Stmt result;
     if (l.last.is_constant() && l.last.low == 0) {
@@ -231,7 +160,7 @@ class Raiser {
     } else if (mode == Mode::Vector) {
       result = vector_loop(l);
     } else if (mode == Mode::Unroll && l.last.high < max_unrolled_trips &&
-               (is_square_side(l) || uses_registers(l.body))) {
+               (l.is_square_side() || uses_registers(l.body))) {
       result = unrolled_loop(l, mode);
     } else {
       bool parallel = polyhedral::depth(n.as<isl::ast_node_for>()) == parallel_depth_;
@@ -243,7 +172,7 @@ class Raiser {
 
   /// The mark says that no loop here has more trips than lanes; bounds of which one loop around decides which is the
   /// tighter do not show it.
-  Stmt vector_loop(Loop l) {
+  Stmt vector_loop(AstLoop l) {
     int count = lanes_below(l.body);
     if (l.last.low >= count || l.increment != 1)
       throw InternalError(str("the vector loop over ", l.iterator, " is longer than its ", count, " lanes"));
@@ -272,7 +201,7 @@ class Raiser {
     lanes_.tail = ir::simplify(ir::LE::make(lanes.expr, end.expr));
   }
 
-  Stmt unrolled_loop(const Loop& l, Mode mode) {
+  Stmt unrolled_loop(const AstLoop& l, Mode mode) {
     if (options_.as_kernel) return loop_to_unroll(l, mode);
     std::vector<Stmt> trips;
     for (std::int64_t trip = 0; trip <= l.last.high; ++trip) {
@@ -289,7 +218,7 @@ class Raiser {
   }
 
   /// A loop of a constant number of trips; those beyond the last do nothing.
-  Stmt loop_to_unroll(const Loop& l, Mode mode) {
+  Stmt loop_to_unroll(const AstLoop& l, Mode mode) {
     auto name = loop_name(l);
     Bounded trip = within(ir::Variable::make(Int(32), name), 0, l.last.high);
     environment_[name] = trip;
@@ -305,7 +234,7 @@ class Raiser {
   }
 
   /// A new name, not one of a tensor.
-  std::string loop_name(const Loop& loop) {
+  std::string loop_name(const AstLoop& loop) {
     if (options_.as_kernel) return str(readable_name(loop), "$", next_name_++);
     std::string name;
     do name = str(loop.iterator, "_", next_name_++);
@@ -313,13 +242,13 @@ class Raiser {
     return name;
   }
 
-  std::string readable_name(const Loop& loop) {
+  std::string readable_name(const AstLoop& loop) {
     bool from_zero = loop.init.is_constant() && loop.init.low == 0;
     return loop_name_for_users({loop.iterator, loop.body, loop.increment, from_zero}, ast_, scop_, program_);
   }
 
   /// Halide's loops count in 32 bits: a longer one is two.
-  Stmt serial_loop(const Loop& l, Mode mode, ir::ForType type) {
+  Stmt serial_loop(const AstLoop& l, Mode mode, ir::ForType type) {
     auto name = loop_name(l);
     Bounded count = simplified(add(l.last, exactly(1)));
     constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
@@ -333,7 +262,7 @@ class Raiser {
     return split_loop(l, mode, type, name, count);
   }
 
-  Stmt split_loop(const Loop& l, Mode mode, ir::ForType type, const std::string& name, const Bounded& count) {
+  Stmt split_loop(const AstLoop& l, Mode mode, ir::ForType type, const std::string& name, const Bounded& count) {
     const std::int64_t chunk = 1 << 30;
     auto outer_name = name + "_outer";
     Bounded outer =

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tc/halide_bridge/raise/raise_expr.h"
+#include "tc/polyhedral/core/isl.h"
+
+namespace tc::halide_bridge {
+
+/// A `for` node: iterator = init + increment * trip for the trips 0 ... last.
+struct AstLoop {
+  std::string iterator;
+  Bounded init;
+  Bounded last;
+  std::int64_t increment = 1;
+  isl::ast_node body;
+
+  /// Is the number of trips known?
+  bool has_constant_trips() const;
+  /// Can the trips be the rows of a block that transpose_loads knows?
+  bool is_square_side() const;
+};
+
+/// The loop that \p node is, a `for`, with its bounds over \p environment.
+///
+///   for (c0 = 4; c0 < 12; c0 += 2)      iterator c0, init 4, last 3, increment 2
+AstLoop describe_loop(const isl::ast_node& node, const Environment& environment);
+
+}  // namespace tc::halide_bridge
