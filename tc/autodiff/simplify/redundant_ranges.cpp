@@ -87,11 +87,35 @@ class AloneStatement {
   const Assignment& statement_;
 };
 
-/// The clauses of \p statement without those that change nothing, from the first.
+/// The iterators that are a whole subscript somewhere in \p value: what they subscript gives them a range, as a rule.
+std::set<std::string> lone_iterators(const ExprPtr& value) {
+  std::set<std::string> lone;
+  for_each_expr(value, [&](const ExprPtr& part) {
+    const auto* read = std::get_if<Access>(&part->node);
+    for (const ExprPtr& subscript : read ? read->subscripts : std::vector<ExprPtr>{})
+      if (const auto* name = std::get_if<Name>(&subscript->node)) lone.insert(name->id);
+  });
+  return lone;
+}
+
+/// \p clauses without the ranges of \p iterators.
+std::vector<Clause> without(const std::vector<Clause>& clauses, const std::set<std::string>& iterators) {
+  std::vector<Clause> rest = clauses;
+  std::erase_if(rest, [&](const Clause& clause) {
+    const auto* range = std::get_if<RangeClause>(&clause.node);
+    return range && iterators.count(range->index) > 0;
+  });
+  return rest;
+}
+
+/// \p clauses without those that change nothing, from the first. Most often all or those of lone iterators do not, which
+/// saves trying one by one.
 std::vector<Clause> needed_clauses(const AloneStatement& alone, const StatementRanges& ranges,
-                                   const std::vector<Clause>& clauses) {
+                                   const std::vector<Clause>& clauses, const ExprPtr& value) {
   if (!alone.possible()) return clauses;
   if (alone.gives(ranges, {})) return {};
+  const std::vector<Clause> others = without(clauses, lone_iterators(value));
+  if (!others.empty() && others.size() < clauses.size() && alone.gives(ranges, others)) return others;
   std::vector<Clause> kept = clauses;
   for (std::size_t i = 0; i < kept.size();) {
     std::vector<Clause> fewer = kept;
@@ -112,7 +136,7 @@ Def without_redundant_ranges(const Def& def, const Ranges& ranges) {
   for (std::size_t i = 0; i < result.statements.size(); ++i) {
     auto& statement = std::get<Assignment>(result.statements[i].node);
     const AloneStatement alone(def, ranges, std::get<Assignment>(def.statements[i].node));
-    statement.clauses = needed_clauses(alone, ranges.statements[i], statement.clauses);
+    statement.clauses = needed_clauses(alone, ranges.statements[i], statement.clauses, statement.rhs);
   }
   return result;
 }
