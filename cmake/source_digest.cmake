@@ -1,7 +1,7 @@
 # Writes the header OUTPUT with the digest of the compiler's sources below ROOT and of what else decides its code, EXTRA;
 # leaves the file alone where it would not change. Run at each build: cmake -DROOT=... -DOUTPUT=... -DEXTRA=... -P ...
 set(all "${EXTRA}")
-foreach(folder base lang polyhedral options halide_bridge strategy cpu cuda cache graph engine proto)
+foreach(folder base lang polyhedral options halide_bridge strategy cpu cuda library cache graph engine proto)
   file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/tc/${folder}/*.cpp ${ROOT}/tc/${folder}/*.h ${ROOT}/tc/${folder}/*.proto)
   list(SORT files)
   foreach(file ${files})

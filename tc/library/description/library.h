@@ -1,0 +1,68 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tc/library/description/call.h"
+
+/// Libraries as descriptions: what a library computes is said by TC defs, and a def is a call of a routine where both read
+/// and write the same. A library is a folder with a function that returns its Library, named in registry.cpp; nothing
+/// else knows it.
+///
+///   Library{"toy", 1, find, {Routine{
+///       .name = "outer",
+///       .def = "def outer(float(M) a, float(N) b) -> (C) { C(m,n) = a(m) * b(n) }",
+///       .types = {{Float32, Float32, Float32}},
+///       .prepare = [](const Call& call) { return std::make_unique<Outer>(call); }}}}
+namespace tc::library {
+
+/// A call made ready. Any number of threads may run it at once.
+class Invocation {
+ public:
+  virtual ~Invocation() = default;
+  /// Runs on \p operands, pointers to the elements of indices 0 of the operands of the call and of those of its post-ops,
+  /// in at most \p threads threads. Throws DeviceError where the library reports a failure.
+  virtual void run(void* const* operands, int threads) const = 0;
+};
+
+/// A function of a library.
+struct Routine {
+  std::string name;
+  /// What it computes: one def of one return. Sizes are names in upper case; so are attributes, which stand in
+  /// subscripts and ranges as sizes do: S*y + D*r - P is a window of stride S, dilation D and padding P.
+  std::string def;
+  /// Types of the parameters and the return that it takes.
+  std::vector<std::vector<DType>> types;
+  /// Does it take post-ops at all? Which, `accepts` says.
+  bool post_ops = false;
+  /// May iterators of the result that the def has not be loops around it?
+  bool loops = false;
+  /// Does it take \p call? Null: any.
+  std::function<bool(const Call& call)> accepts = nullptr;
+  /// Makes a call ready that `accepts` took. Throws DeviceError where the library refuses it.
+  std::function<std::unique_ptr<Invocation>(const Call& call)> prepare = nullptr;
+};
+
+/// Whether a library is on this machine.
+struct Presence {
+  std::string version;  ///< "": it is not
+  std::string reason;   ///< why it is not
+};
+
+struct Library {
+  std::string name;
+  int priority = 0;  ///< among libraries of one price: the highest first
+  /// Loads it, once a process.
+  std::function<const Presence&()> find;
+  std::vector<Routine> routines;  ///< the ones to be preferred first
+
+  /// Null where it has none of that name.
+  const Routine* routine(const std::string& name) const;
+};
+
+/// The number of elements of operand dimensions and the like that routines compute offsets in fit an int of C.
+bool fits_int(std::int64_t value);
+
+}  // namespace tc::library

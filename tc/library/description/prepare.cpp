@@ -1,0 +1,53 @@
+#include "tc/library/description/prepare.h"
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+
+namespace tc::library {
+
+PreparedCall::PreparedCall(Call call, const Library& library) : call_(std::move(call)) {
+  const auto& presence = library.find();
+  const std::string then = "; compile it again on this machine, or with libraries=none";
+  if (presence.version.empty())
+    throw OptionsError(str("this executable calls ", call_.routine, " of ", call_.library, " ", call_.version,
+                           ", which is not on this machine (", presence.reason, ")", then));
+  if (presence.version != call_.version)
+    throw OptionsError(str("this executable calls ", call_.routine, " of ", call_.library, " ", call_.version,
+                           ", this machine has version ", presence.version, then));
+  const auto* routine = library.routine(call_.routine);
+  if (!routine || (routine->accepts && !routine->accepts(call_)))
+    throw OptionsError(
+        str(call_.library, " ", call_.version, " has no routine that takes '", to_string(call_), "'", then));
+  invocation_ = routine->prepare(call_);
+  auto add = [&](const Operand& operand) {
+    const auto size = static_cast<std::int64_t>(byte_size(operand.type));
+    Place place{operand.argument, operand.offset * size, {}};
+    for (auto step : operand.steps) place.loop_bytes.push_back(step * size);
+    places_.push_back(std::move(place));
+  };
+  for (const auto& operand : call_.operands) add(operand);
+  for (const auto& op : call_.post_ops)
+    if (op.operand) add(*op.operand);
+}
+
+void PreparedCall::run(void* const* arguments, int threads) const {
+  std::vector<std::byte*> pointers;
+  pointers.reserve(places_.size());
+  for (const auto& place : places_)
+    pointers.push_back(static_cast<std::byte*>(arguments[place.argument]) + place.bytes);
+  run_loops(pointers, 0, threads);
+}
+
+void PreparedCall::run_loops(std::vector<std::byte*>& pointers, std::size_t loop, int threads) const {
+  if (loop == call_.loops.size()) return invocation_->run(reinterpret_cast<void* const*>(pointers.data()), threads);
+  auto move = [&](std::int64_t times) {
+    for (std::size_t p = 0; p < pointers.size(); ++p) pointers[p] += places_[p].loop_bytes[loop] * times;
+  };
+  for (std::int64_t i = 0; i < call_.loops[loop]; ++i) {
+    run_loops(pointers, loop + 1, threads);
+    move(1);
+  }
+  move(-call_.loops[loop]);
+}
+
+}  // namespace tc::library

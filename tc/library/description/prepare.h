@@ -1,0 +1,35 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "tc/library/description/library.h"
+
+namespace tc::library {
+
+/// A call made ready, on pointers to the first elements of the def's arguments. Immutable; any number of threads may run
+/// it at once.
+class PreparedCall {
+ public:
+  /// Throws OptionsError where \p library is not here, is of another version than the call is for, or does not have or
+  /// take it; DeviceError where it fails to make it ready.
+  PreparedCall(Call call, const Library& library);
+
+  const Call& call() const { return call_; }
+  /// Throws DeviceError where the library reports a failure; the result is unspecified then.
+  void run(void* const* arguments, int threads) const;
+
+ private:
+  struct Place {
+    std::size_t argument = 0;
+    std::int64_t bytes = 0;                ///< from its first element
+    std::vector<std::int64_t> loop_bytes;  ///< one a loop
+  };
+  void run_loops(std::vector<std::byte*>& pointers, std::size_t loop, int threads) const;
+
+  Call call_;
+  std::vector<Place> places_;  ///< of the operands, then of those of post-ops
+  std::unique_ptr<const Invocation> invocation_;
+};
+
+}  // namespace tc::library

@@ -1,0 +1,112 @@
+#include "tc/library/match/match.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "tc/base/fork.h"
+#include "tc/library/match/post_ops.h"
+#include "tc/library/match/prove.h"
+#include "tc/library/match/read_off.h"
+
+namespace tc::library {
+namespace {
+
+/// What the def \p text of a routine computes, understood once.
+const Computation& known_routine(const std::string& text) {
+  static auto& mutex = *new ForkMutex;
+  static auto& known = *new std::map<std::string, std::unique_ptr<const Computation>>;
+  {
+    std::lock_guard lock(mutex);
+    if (const auto found = known.find(text); found != known.end()) return *found->second;
+  }
+  auto made = std::make_unique<const Computation>(understand_routine(text));
+  std::lock_guard lock(mutex);
+  return *known.try_emplace(text, std::move(made)).first->second;
+}
+
+/// The matching of one expression with one routine, post-ops cut off.
+class Matcher {
+ public:
+  Matcher(const Computation& given, const Library& library, const Routine& routine)
+      : given_(given), library_(library), routine_(routine), computed_(known_routine(routine.def)) {}
+
+  std::optional<Call> run() const {
+    for (const auto& peeled : peel(given_.value)) {
+      if (!peeled.ops.empty() && !routine_.post_ops) break;
+      std::optional<Call> best;
+      for (const auto& pairing : pair_up(peeled.core, computed_.value))
+        if (auto call = bind(peeled, pairing); call && (!best || call->times() < best->times())) best = std::move(call);
+      if (best) return best;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<Call> bind(const Peeled& peeled, const Pairing& pairing) const {
+    std::vector<Read> reads;
+    for (const auto& op : peeled.ops)
+      if (op.read) reads.push_back(*op.read);
+    const auto problem = make_problem(given_, pairing, reads);
+    for (const auto& assignment : assignments(problem, pairing, computed_, routine_.loops)) {
+      auto call = read_off(problem, pairing, computed_, assignment);
+      if (!call || !has_types(*call)) continue;
+      call->library = library_.name;
+      call->version = library_.find().version;
+      call->routine = routine_.name;
+      add_post_ops(*call, peeled, problem, assignment);
+      if (routine_.accepts && !routine_.accepts(*call)) continue;
+      if (prove(problem, pairing, computed_, assignment, *call)) return call;
+    }
+    return std::nullopt;
+  }
+
+  bool has_types(const Call& call) const {
+    std::vector<DType> types;
+    for (const auto& operand : call.operands) types.push_back(operand.type);
+    return std::find(routine_.types.begin(), routine_.types.end(), types) != routine_.types.end();
+  }
+
+  void add_post_ops(Call& call, const Peeled& peeled, const Problem& problem, const Assignment& assignment) const {
+    std::size_t next = 0;
+    for (const auto& op : peeled.ops) {
+      PostOp made{op.kind, std::nullopt};
+      if (op.read) {
+        const auto& address = problem.post_ops[next++];
+        made.operand = Operand{address.argument, address.type, address.function.constant, {}, {}};
+        for (int id : computed_.outer) {
+          const auto found = assignment.of_routine.find(id);
+          made.operand->strides.push_back(
+              found == assignment.of_routine.end() ? 0 : address.function.factor(found->second.id));
+        }
+        for (const auto& loop : assignment.loops) made.operand->steps.push_back(address.function.factor(loop.id));
+      }
+      call.post_ops.push_back(std::move(made));
+    }
+  }
+
+  const Computation& given_;
+  const Library& library_;
+  const Routine& routine_;
+  const Computation& computed_;
+};
+
+/// Is there nothing to compute, or to sum?
+bool is_empty(const Computation& given) {
+  auto runs = given.outer;
+  for_each_node(given.value, [&](const Node& node) {
+    if (const auto* reduce = std::get_if<Reduce>(&node.value))
+      runs.insert(runs.end(), reduce->iterators.begin(), reduce->iterators.end());
+  });
+  return std::any_of(runs.begin(), runs.end(),
+                     [&](int id) { return given.iterators[static_cast<std::size_t>(id)].extent < 1; });
+}
+
+}  // namespace
+
+std::optional<Call> match(const Computation& given, const Library& library, const Routine& routine) {
+  if (is_empty(given)) return std::nullopt;
+  return Matcher(given, library, routine).run();
+}
+
+}  // namespace tc::library

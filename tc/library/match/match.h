@@ -1,0 +1,16 @@
+#pragma once
+
+#include <optional>
+
+#include "tc/library/description/library.h"
+#include "tc/library/match/computation.h"
+
+namespace tc::library {
+
+/// \p given as a call of \p routine of \p library: its expression has the form of the routine's, with post-ops behind it
+/// where the routine takes them; types are among those of the routine; sizes, attributes and strides are read off the
+/// access relations; the routine accepts them; and isl agrees that both touch the same (prove()). Names play no part.
+/// Nothing where it is none.
+std::optional<Call> match(const Computation& given, const Library& library, const Routine& routine);
+
+}  // namespace tc::library

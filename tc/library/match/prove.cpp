@@ -1,0 +1,97 @@
+#include "tc/library/match/prove.h"
+
+#include <algorithm>
+
+#include "tc/base/str.h"
+#include "tc/polyhedral/core/isl.h"
+
+namespace tc::library {
+namespace {
+
+class Prover {
+ public:
+  Prover(const Problem& problem, const Pairing& pairing, const Computation& routine, const Assignment& assignment,
+         const Call& call)
+      : problem_(problem), pairing_(pairing), routine_(routine), assignment_(assignment), call_(call) {
+    for (std::size_t i = 0; i < routine.iterators.size(); ++i) {
+      auto& value = values_[static_cast<int>(i)];
+      const auto found = assignment.of_routine.find(static_cast<int>(i));
+      if (found != assignment.of_routine.end()) value.terms[found->second.id] = {1, ""};
+    }
+  }
+
+  bool run() const {
+    for (std::size_t r = 0; r < problem_.reads.size(); ++r) {
+      const auto& read = pairing_.reads[r].routine;
+      const auto& operand = call_.operands.at(std::min(read.argument, routine_.sizes.size()));
+      if (!is_same(problem_.reads[r], operand, read.subscripts)) return false;
+    }
+    if (!is_same(problem_.result, call_.result(), routine_.written)) return false;
+    std::size_t next = 0;
+    for (const auto& op : call_.post_ops)
+      if (op.operand && !is_same(problem_.post_ops.at(next++), *op.operand, routine_.written)) return false;
+    for (std::size_t c = 0; c < problem_.conditions.size(); ++c)
+      if (!have_same_instances(problem_.conditions[c], pairing_.conditions[c].routine)) return false;
+    return true;
+  }
+
+ private:
+  /// \p function of the routine, for the numbers of the call and the iterators of the user's def.
+  Affine translated(const Affine& function) const { return substitute(with_numbers(function, call_.numbers), values_); }
+
+  std::string names() const {
+    std::vector<std::string> result;
+    for (const auto& counter : problem_.counters) result.push_back(str("i", counter.id));
+    return str("[", join(result), "]");
+  }
+  /// The instances under \p conditions, in isl's words.
+  std::string instances(const Conditions& conditions) const {
+    std::vector<std::string> result{"true"};
+    for (const auto& counter : problem_.counters) result.push_back(str("0 <= i", counter.id, " < ", counter.extent));
+    for (const auto& condition : conditions) result.push_back(str(to_string(condition), " >= 0"));
+    return join(result, " and ");
+  }
+  isl::map map(const Affine& address) const {
+    return isl::map(context_, str("{ ", names(), " -> [", to_string(address), "] : ", instances({}), " }"));
+  }
+
+  bool is_same(const Address& given, const Operand& operand, const std::vector<Affine>& subscripts) const {
+    if (given.argument != operand.argument || given.type != operand.type) return false;
+    Affine address;
+    address.constant = operand.offset;
+    for (std::size_t d = 0; d < subscripts.size(); ++d)
+      address = address + translated(subscripts[d]) * operand.strides.at(d);
+    for (std::size_t l = 0; l < assignment_.loops.size(); ++l) {
+      Affine loop;
+      loop.terms[assignment_.loops[l].id] = {1, ""};
+      address = address + loop * operand.steps.at(l);
+    }
+    return map(given.function).is_equal(map(address));
+  }
+
+  bool have_same_instances(const Conditions& given, const Conditions& routine) const {
+    Conditions translation;
+    for (const auto& condition : routine) translation.push_back(translated(condition));
+    auto set = [&](const Conditions& conditions) {
+      return isl::set(context_, str("{ ", names(), " : ", instances(conditions), " }"));
+    };
+    return set(given).is_equal(set(translation));
+  }
+
+  const Problem& problem_;
+  const Pairing& pairing_;
+  const Computation& routine_;
+  const Assignment& assignment_;
+  const Call& call_;
+  polyhedral::Context context_;
+  std::map<int, Affine> values_;
+};
+
+}  // namespace
+
+bool prove(const Problem& problem, const Pairing& pairing, const Computation& routine, const Assignment& assignment,
+           const Call& call) {
+  return Prover(problem, pairing, routine, assignment, call).run();
+}
+
+}  // namespace tc::library

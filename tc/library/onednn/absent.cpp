@@ -1,0 +1,15 @@
+#include "tc/library/onednn/onednn.h"
+
+namespace tc::library {
+
+Library onednn() {
+  return {"onednn",
+          2,
+          []() -> const Presence& {
+            static const Presence presence{"", "this was built without the headers of oneDNN"};
+            return presence;
+          },
+          {}};
+}
+
+}  // namespace tc::library

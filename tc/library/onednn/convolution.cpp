@@ -1,0 +1,118 @@
+#include "tc/base/str.h"
+#include "tc/library/onednn/onednn.h"
+#include "tc/library/onednn/routine.h"
+
+namespace tc::library {
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+/// A convolution of n spatial dimensions d = 0, 1, ...: input sizes I<d>, windows R<d> of stride S<d>, dilation D<d> and
+/// padding P<d> on the left, results O<d>; G groups.
+std::string text_of(int dimensions) {
+  std::vector<std::string> sizes, windows, subscripts, weights, results, guards, ranges;
+  for (int d = 0; d < dimensions; ++d) {
+    const auto at = str("S", d, "*y", d, " + D", d, "*r", d, " - P", d);
+    sizes.push_back(str("I", d));
+    windows.push_back(str("R", d));
+    subscripts.push_back(at);
+    weights.push_back(str("r", d));
+    results.push_back(str("y", d));
+    guards.push_back(str(at, " >= 0 && ", at, " < I", d));
+    ranges.push_back(str("y", d, " in 0:O", d));
+  }
+  return str("def convolution", dimensions, "d(float(N,G,C,", join(sizes, ","), ") X, float(G,K,C,", join(windows, ","),
+             ") F) -> (Y) { Y(n,g,k,", join(results, ","), ") +=! (", join(guards, " && "), ") ? X(n,g,c,",
+             join(subscripts, ","), ") * F(g,k,c,", join(weights, ","), ") : 0 where ", join(ranges, ", "), " }");
+}
+
+/// The number that \p call has for \p name of each spatial dimension.
+Numbers numbers(const Call& call, const std::string& name, int dimensions) {
+  Numbers result;
+  for (int d = 0; d < dimensions; ++d) result.push_back(call.number(str(name, d)));
+  return result;
+}
+
+/// \p outer and \p first, then the elements of \p spatial from \p from on.
+Numbers with_spatial(std::int64_t outer, std::int64_t first, const Numbers& spatial, std::size_t from = 0) {
+  Numbers result{outer, first};
+  result.insert(result.end(), spatial.begin() + static_cast<std::ptrdiff_t>(from), spatial.end());
+  return result;
+}
+
+/// What oneDNN is told of windows.
+struct Windows {
+  Numbers strides, dilations, left, right;
+};
+
+Windows windows_of(const Call& call, int dimensions) {
+  Windows result;
+  for (int d = 0; d < dimensions; ++d) {
+    const auto stride = call.number(str("S", d)), dilation = call.number(str("D", d)), left = call.number(str("P", d));
+    const auto reach = (call.number(str("O", d)) - 1) * stride + (call.number(str("R", d)) - 1) * dilation + 1;
+    result.strides.push_back(stride);
+    result.dilations.push_back(dilation - 1);
+    result.left.push_back(left);
+    result.right.push_back(reach - call.number(str("I", d)) - left);
+  }
+  return result;
+}
+
+std::optional<dnnl_memory_desc_t> source(const Call& call, int dimensions) {
+  const auto g = call.number("G"), c = call.number("C");
+  const auto& strides = call.operands[0].strides;
+  const auto channel = folded_stride(g, strides[1], c, strides[2]);
+  if (!channel) return std::nullopt;
+  return memory_desc(with_spatial(call.number("N"), g * c, numbers(call, "I", dimensions)),
+                     with_spatial(strides[0], *channel, strides, 3));
+}
+
+dnnl_memory_desc_t weights(const Call& call, int dimensions) {
+  auto dims = with_spatial(call.number("K"), call.number("C"), numbers(call, "R", dimensions));
+  auto strides = call.operands[1].strides;
+  if (call.number("G") == 1)
+    strides.erase(strides.begin());
+  else
+    dims.insert(dims.begin(), call.number("G"));
+  return memory_desc(dims, strides);
+}
+
+std::optional<PrimitivePlan> plan_of(const Call& call, int dimensions) {
+  const auto g = call.number("G"), k = call.number("K");
+  const auto dims = with_spatial(call.number("N"), g * k, numbers(call, "O", dimensions));
+  const Folded folded = [=](const Numbers& strides) -> std::optional<Numbers> {
+    const auto channel = folded_stride(g, strides[1], k, strides[2]);
+    if (!channel) return std::nullopt;
+    return with_spatial(strides[0], *channel, strides, 3);
+  };
+  const auto from = source(call, dimensions);
+  const auto to = folded(call.result().strides);
+  if (!from || !to) return std::nullopt;
+  PrimitivePlan plan;
+  plan.slots = {{DNNL_ARG_SRC, 0, *from},
+                {DNNL_ARG_WEIGHTS, 1, weights(call, dimensions)},
+                {DNNL_ARG_DST, 2, memory_desc(dims, *to)}};
+  if (!add_post_ops(call, dims, 1, {dims[1]}, folded, plan)) return std::nullopt;
+  plan.describe = [windows = windows_of(call, dimensions), slots = plan.slots](
+                      const std::vector<dnnl_memory_desc_t>& descs, const_dnnl_primitive_attr_t attr) {
+    const PrimitivePlan own{slots, nullptr, nullptr, nullptr};
+    dnnl_convolution_desc_t desc;
+    const auto status = shared_onednn().dilated_convolution_forward_desc_init(
+        &desc, dnnl_forward_inference, dnnl_convolution_direct, &descs[0], &descs[1], bias_of(own, descs), &descs[2],
+        windows.strides.data(), windows.dilations.data(), windows.left.data(), windows.right.data());
+    return status == dnnl_success ? describe(desc, attr) : nullptr;
+  };
+  return plan;
+}
+
+}  // namespace
+
+Routine onednn_convolution(int dimensions) {
+  Routine routine{str("convolution", dimensions, "d"),
+                  text_of(dimensions),
+                  {{DType::Float32, DType::Float32, DType::Float32}},
+                  true};
+  return with_primitives(std::move(routine), [=](const Call& call) { return plan_of(call, dimensions); });
+}
+
+}  // namespace tc::library

@@ -1,0 +1,49 @@
+#include "tc/library/onednn/onednn.h"
+#include "tc/library/onednn/routine.h"
+
+namespace tc::library {
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+/// \p all without the batch where that is one matrix.
+Numbers without_batch(Numbers all, bool one) {
+  if (one) all.erase(all.begin());
+  return all;
+}
+
+std::optional<PrimitivePlan> plan_of(const Call& call) {
+  const auto b = call.number("B"), m = call.number("M"), k = call.number("K"), n = call.number("N");
+  const bool one = b == 1;
+  auto tensor = [&](const Numbers& dims, const Numbers& strides) {
+    return memory_desc(without_batch(dims, one), without_batch(strides, one));
+  };
+  const auto dims = without_batch({b, m, n}, one);
+  const Folded folded = [=](const Numbers& strides) { return std::optional(without_batch(strides, one)); };
+  PrimitivePlan plan;
+  plan.slots = {{DNNL_ARG_SRC, 0, tensor({b, m, k}, call.operands[0].strides)},
+                {DNNL_ARG_WEIGHTS, 1, tensor({b, k, n}, call.operands[1].strides)},
+                {DNNL_ARG_DST, 2, tensor({b, m, n}, call.result().strides)}};
+  auto bias_dims = Numbers(dims.size(), 1);
+  bias_dims.back() = n;
+  if (!add_post_ops(call, dims, dims.size() - 1, bias_dims, folded, plan)) return std::nullopt;
+  plan.describe = [slots = plan.slots](const std::vector<dnnl_memory_desc_t>& descs, const_dnnl_primitive_attr_t attr) {
+    const PrimitivePlan own{slots, nullptr, nullptr, nullptr};
+    dnnl_matmul_desc_t desc;
+    const auto status = shared_onednn().matmul_desc_init(&desc, &descs[0], &descs[1], bias_of(own, descs), &descs[2]);
+    return status == dnnl_success ? describe(desc, attr) : nullptr;
+  };
+  return plan;
+}
+
+}  // namespace
+
+Routine onednn_matmul() {
+  Routine routine{"matmul",
+                  "def matmul(float(B,M,K) X, float(B,K,N) W) -> (Y) { Y(b,m,n) +=! X(b,m,k) * W(b,k,n) }",
+                  {{DType::Float32, DType::Float32, DType::Float32}},
+                  true};
+  return with_primitives(std::move(routine), plan_of);
+}
+
+}  // namespace tc::library

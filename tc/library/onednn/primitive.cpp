@@ -1,0 +1,287 @@
+#include "tc/library/onednn/primitive.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <list>
+#include <mutex>
+#include <string_view>
+
+#include "tc/base/error.h"
+#include "tc/base/fork.h"
+
+namespace tc::library {
+namespace {
+
+constexpr std::size_t alignment = 64;
+
+std::size_t rounded(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
+/// Blocks of one size, kept for the next run.
+class Blocks {
+ public:
+  explicit Blocks(std::size_t bytes) : bytes_(rounded(bytes)) {}
+  ~Blocks() {
+    for (auto* block : spare_) std::free(block);
+  }
+  Blocks(const Blocks&) = delete;
+  Blocks& operator=(const Blocks&) = delete;
+
+  std::byte* take() {
+    if (bytes_ == 0) return nullptr;
+    {
+      std::lock_guard lock(mutex_);
+      if (!spare_.empty()) {
+        auto* block = spare_.back();
+        spare_.pop_back();
+        return block;
+      }
+    }
+    auto* block = static_cast<std::byte*>(std::aligned_alloc(alignment, bytes_));
+    if (!block) throw ResourceError("no memory for what oneDNN works with");
+    return block;
+  }
+  void give_back(std::byte* block) {
+    if (!block) return;
+    std::lock_guard lock(mutex_);
+    spare_.push_back(block);
+  }
+
+ private:
+  std::size_t bytes_;
+  ForkMutex mutex_;
+  std::vector<std::byte*> spare_;
+};
+
+class Lease {
+ public:
+  explicit Lease(Blocks& blocks) : blocks_(blocks), block_(blocks.take()) {}
+  ~Lease() { blocks_.give_back(block_); }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  std::byte* block() const { return block_; }
+
+ private:
+  Blocks& blocks_;
+  std::byte* block_;
+};
+
+Owner<dnnl_primitive> primitive_of(const Owner<dnnl_primitive_desc>& desc) {
+  dnnl_primitive_t primitive = nullptr;
+  shared_onednn().check(shared_onednn().primitive_create(&primitive, desc.get()), "make a primitive");
+  return own(primitive);
+}
+
+/// A reorder from one layout to another, its scratchpad of bytes.
+Owner<dnnl_primitive> reorder(const dnnl_memory_desc_t& from, const dnnl_memory_desc_t& to) {
+  const auto& dnn = shared_onednn();
+  dnnl_primitive_desc_t desc = nullptr;
+  dnn.check(dnn.reorder_primitive_desc_create(&desc, &from, dnn.engine, &to, dnn.engine, nullptr), "describe a copy");
+  return primitive_of(own(desc));
+}
+
+/// A tensor of a primitive that runs.
+struct Place {
+  int arg = 0;
+  std::size_t operand = 0;
+  dnnl_memory_desc_t given{}, used{};
+  std::optional<std::size_t> copy;  ///< where a copy stands in the block, if there is one
+  Owner<dnnl_primitive> before, behind;
+};
+
+/// A primitive for one number of threads, which oneDNN builds into it.
+class PreparedPrimitive {
+ public:
+  PreparedPrimitive(std::vector<Place> places, Owner<dnnl_primitive> primitive, const dnnl_memory_desc_t& scratchpad,
+                    std::size_t scratchpad_offset, std::size_t bytes)
+      : places_(std::move(places)),
+        primitive_(std::move(primitive)),
+        scratchpad_(scratchpad),
+        scratchpad_offset_(scratchpad_offset),
+        blocks_(bytes) {}
+
+  void run(void* const* operands) const {
+    const auto& dnn = shared_onednn();
+    Lease lease(blocks_);
+    dnnl_stream_t made = nullptr;
+    dnn.check(dnn.stream_create(&made, dnn.engine, dnnl_stream_default_flags), "make a stream");
+    const auto stream = own(made);
+    std::vector<Owner<dnnl_memory>> given, used;
+    std::vector<dnnl_exec_arg_t> arguments;
+    for (const auto& place : places_) {
+      given.push_back(memory(place.given, operands[place.operand]));
+      used.push_back(place.copy ? memory(place.used, lease.block() + *place.copy) : given.back());
+      if (place.before) copy(place.before, given.back(), used.back(), stream);
+      arguments.push_back({place.arg, used.back().get()});
+    }
+    const auto scratchpad = memory(scratchpad_, lease.block() + scratchpad_offset_);
+    arguments.push_back({DNNL_ARG_SCRATCHPAD, scratchpad.get()});
+    execute(primitive_, arguments, stream);
+    for (std::size_t p = 0; p < places_.size(); ++p)
+      if (places_[p].behind) copy(places_[p].behind, used[p], given[p], stream);
+    dnn.check(dnn.stream_wait(stream.get()), "run");
+  }
+
+ private:
+  static Owner<dnnl_memory> memory(const dnnl_memory_desc_t& desc, void* pointer) {
+    const auto& dnn = shared_onednn();
+    dnnl_memory_t made = nullptr;
+    dnn.check(dnn.memory_create(&made, &desc, dnn.engine, pointer), "take a tensor");
+    return own(made);
+  }
+  static void execute(const Owner<dnnl_primitive>& primitive, const std::vector<dnnl_exec_arg_t>& arguments,
+                      const Owner<dnnl_stream>& stream) {
+    const auto& dnn = shared_onednn();
+    dnn.check(
+        dnn.primitive_execute(primitive.get(), stream.get(), static_cast<int>(arguments.size()), arguments.data()),
+        "run");
+  }
+  static void copy(const Owner<dnnl_primitive>& reorder, const Owner<dnnl_memory>& from, const Owner<dnnl_memory>& to,
+                   const Owner<dnnl_stream>& stream) {
+    execute(reorder, {{DNNL_ARG_FROM, from.get()}, {DNNL_ARG_TO, to.get()}}, stream);
+  }
+
+  std::vector<Place> places_;
+  Owner<dnnl_primitive> primitive_;
+  dnnl_memory_desc_t scratchpad_;
+  std::size_t scratchpad_offset_;
+  mutable Blocks blocks_;
+};
+
+Owner<dnnl_primitive_attr> attributes(const PrimitivePlan& plan) {
+  const auto& dnn = shared_onednn();
+  dnnl_primitive_attr_t made = nullptr;
+  dnn.check(dnn.primitive_attr_create(&made), "make attributes");
+  auto result = own(made);
+  dnn.check(dnn.primitive_attr_set_scratchpad_mode(made, dnnl_scratchpad_mode_user), "take a scratchpad");
+  if (plan.post_ops) dnn.check(dnn.primitive_attr_set_post_ops(made, plan.post_ops), "take post-ops");
+  return result;
+}
+
+bool is_reference(const Owner<dnnl_primitive_desc>& desc) {
+  const char* name = nullptr;
+  shared_onednn().primitive_desc_query(desc.get(), dnnl_query_impl_info_str, 0, &name);
+  return !name || std::string_view(name).substr(0, 3) == "ref";
+}
+
+/// Which slots lie in a layout that oneDNN chooses: none, weights, all that may.
+enum class Converted { None, Weights, All };
+
+bool is_converted(const Slot& slot, Converted which) {
+  if (!slot.may_convert || which == Converted::None) return false;
+  return which == Converted::All || slot.arg == DNNL_ARG_WEIGHTS;
+}
+
+}  // namespace
+
+std::optional<ChosenPrimitive> choose_primitive(const PrimitivePlan& plan) {
+  const auto attr = attributes(plan);
+  for (auto which : {Converted::Weights, Converted::None, Converted::All}) {
+    ChosenPrimitive result;
+    for (const auto& slot : plan.slots)
+      result.descs.push_back(is_converted(slot, which) ? any_layout(slot.desc) : slot.desc);
+    result.desc = plan.describe(result.descs, attr.get());
+    if (!result.desc || is_reference(result.desc)) continue;
+    for (std::size_t s = 0; s < plan.slots.size(); ++s)
+      if (is_converted(plan.slots[s], which))
+        result.descs[s] =
+            *shared_onednn().primitive_desc_query_md(result.desc.get(), dnnl_query_exec_arg_md, plan.slots[s].arg);
+    return result;
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+std::unique_ptr<const PreparedPrimitive> prepare(const PrimitivePlan& plan, const ChosenPrimitive& chosen) {
+  const auto& dnn = shared_onednn();
+  std::vector<Place> places;
+  std::size_t bytes = 0;
+  for (std::size_t s = 0; s < plan.slots.size(); ++s) {
+    const auto& slot = plan.slots[s];
+    Place place{slot.arg, slot.operand, slot.desc, chosen.descs[s], std::nullopt, nullptr, nullptr};
+    if (!dnn.memory_desc_equal(&place.given, &place.used)) {
+      place.copy = bytes;
+      bytes += rounded(dnn.memory_desc_get_size(&place.used));
+      if (slot.arg == DNNL_ARG_DST)
+        place.behind = reorder(place.used, place.given);
+      else
+        place.before = reorder(place.given, place.used);
+    }
+    places.push_back(std::move(place));
+  }
+  const auto* scratchpad = dnn.primitive_desc_query_md(chosen.desc.get(), dnnl_query_scratchpad_md, 0);
+  const auto offset = bytes;
+  bytes += dnn.memory_desc_get_size(scratchpad);
+  return std::make_unique<PreparedPrimitive>(std::move(places), primitive_of(chosen.desc), *scratchpad, offset, bytes);
+}
+
+/// A primitive for each number of threads that it is run with. OpenMP loses its threads in a forked child: there it is
+/// another one, for one thread.
+class PrimitiveOfThreads : public Invocation {
+ public:
+  explicit PrimitiveOfThreads(PrimitivePlan plan) : plan_(std::move(plan)) {}
+
+  void run(void* const* operands, int threads) const override {
+    const int own = fork_generation() == 0 ? threads : 1;
+    OmpThreads scope(own);
+    primitive_for(own).run(operands);
+  }
+
+ private:
+  struct Made {
+    int threads = 0;
+    std::uint64_t generation = 0;
+    std::unique_ptr<const PreparedPrimitive> primitive;
+  };
+
+  const PreparedPrimitive* find(int threads) const {
+    std::lock_guard lock(mutex_);
+    for (const auto& made : made_)
+      if (made.threads == threads && made.generation == fork_generation()) return made.primitive.get();
+    return nullptr;
+  }
+
+  const PreparedPrimitive& primitive_for(int threads) const {
+    if (const auto* known = find(threads)) return *known;
+    const auto chosen = choose_primitive(plan_);
+    if (!chosen) throw DeviceError("oneDNN has no implementation for this number of threads");
+    auto made = prepare(plan_, *chosen);
+    std::lock_guard lock(mutex_);
+    made_.push_back({threads, fork_generation(), std::move(made)});
+    return *made_.back().primitive;
+  }
+
+  PrimitivePlan plan_;
+  mutable ForkMutex mutex_;
+  mutable std::list<Made> made_;
+};
+
+}  // namespace
+
+std::unique_ptr<Invocation> make_invocation(PrimitivePlan plan) {
+  return std::make_unique<PrimitiveOfThreads>(std::move(plan));
+}
+
+dnnl_memory_desc_t memory_desc(std::vector<std::int64_t> dims, std::vector<std::int64_t> strides) {
+  for (std::size_t d = dims.size(); d-- > 0;) {
+    if (dims[d] != 1) continue;
+    strides[d] = 1;
+    for (std::size_t inner = d + 1; inner < dims.size(); ++inner)
+      strides[d] = std::max(strides[d], dims[inner] * strides[inner]);
+  }
+  dnnl_memory_desc_t result;
+  shared_onednn().check(shared_onednn().memory_desc_init_by_strides(&result, static_cast<int>(dims.size()), dims.data(),
+                                                                    dnnl_f32, strides.data()),
+                        "describe a tensor");
+  return result;
+}
+
+dnnl_memory_desc_t any_layout(const dnnl_memory_desc_t& desc) {
+  dnnl_memory_desc_t result;
+  shared_onednn().check(
+      shared_onednn().memory_desc_init_by_tag(&result, desc.ndims, desc.dims, desc.data_type, dnnl_format_tag_any),
+      "describe a tensor");
+  return result;
+}
+
+}  // namespace tc::library

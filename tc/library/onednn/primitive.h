@@ -1,0 +1,48 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "tc/library/onednn/shared.h"
+
+namespace tc::library {
+
+/// A tensor of a primitive: what oneDNN calls it, which operand it is, and how the operand lies in memory.
+struct Slot {
+  int arg = DNNL_ARG_SRC;
+  std::size_t operand = 0;  ///< of the call; those of post-ops stand behind its operands
+  dnnl_memory_desc_t desc{};
+  bool may_convert = true;  ///< into a layout that oneDNN likes better
+};
+
+/// A primitive as it is described: made for some layouts of its slots.
+struct PrimitivePlan {
+  std::vector<Slot> slots;
+  dnnl_post_ops_t post_ops = nullptr;
+  Owner<dnnl_post_ops> owner;
+  /// A descriptor for slots that lie as \p descs say; null where oneDNN has none.
+  std::function<Owner<dnnl_primitive_desc>(const std::vector<dnnl_memory_desc_t>& descs, const_dnnl_primitive_attr_t)>
+      describe;
+};
+
+/// A primitive that \p plan can be, and the layouts of its slots: of the implementations for the operands as they lie,
+/// for weights in another layout, and for all in another one, the first that is not a reference, which would be slower
+/// than any code. Nothing where there is none.
+struct ChosenPrimitive {
+  Owner<dnnl_primitive_desc> desc;
+  std::vector<dnnl_memory_desc_t> descs;
+};
+std::optional<ChosenPrimitive> choose_primitive(const PrimitivePlan& plan);
+
+/// \p plan, to be run: the primitive that choose_primitive() gives for the number of threads, operands that lie otherwise
+/// copied before and behind it.
+std::unique_ptr<Invocation> make_invocation(PrimitivePlan plan);
+
+/// A tensor of \p dims whose elements lie \p strides apart; strides of dimensions of one element do not matter.
+dnnl_memory_desc_t memory_desc(std::vector<std::int64_t> dims, std::vector<std::int64_t> strides);
+/// The same, where oneDNN may choose the layout.
+dnnl_memory_desc_t any_layout(const dnnl_memory_desc_t& desc);
+
+}  // namespace tc::library

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tc/library/description/library.h"
+#include "tc/library/match/computation.h"
+
+namespace tc::library {
+
+/// The libraries there are descriptions of, whether or not they are on this machine: those of the folders beside this
+/// file, then those added, in order of their priority. Thread-safe, as is the rest.
+std::vector<const Library*> libraries();
+/// The one of that name. Throws OptionsError that lists them.
+const Library& find_library(const std::string& name);
+/// Adds \p library, for good. Throws OptionsError for a name that is taken.
+void add_library(Library library);
+
+/// The calls of \p library that compute \p given, the best first: those with few loops around the routine, then in the
+/// order of the routines. None where it is not on this machine.
+std::vector<Call> matches(const Computation& given, const Library& library);
+
+}  // namespace tc::library
