@@ -67,6 +67,10 @@ py::dict stats(const Callable& callable) {
   result["target"] = image.target;
   result["options"] = image.options;
   result["fallbacks"] = stats.fallbacks;
+  std::vector<std::string> calls;
+  for (const auto& call : image.calls) calls.push_back(library::to_string(call));
+  result["library_calls"] = calls;
+  result["library_notes"] = stats.notes;
   result["from_cache"] = stats.from_cache;
   if (image.is_for_gpu()) {
     py::list kernels;

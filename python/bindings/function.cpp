@@ -9,6 +9,7 @@
 #include "interrupt.h"
 #include "place.h"
 #include "tc/base/str.h"
+#include "tc/engine/compile/library_call.h"
 #include "tc/engine/define/gradient.h"
 #include "tc/engine/describe/describe.h"
 #include "tc/engine/describe/describe_work.h"
@@ -36,6 +37,7 @@ struct Settings {
   bool use_cache = true;
   std::optional<std::string> schedule;
   graph::Partition partition = graph::Partition::Auto;
+  std::string libraries = "none";
   double time_limit = 0;
   std::size_t memory_limit = 0;
   std::set<std::string> unaligned = {};  ///< of the tensors compiled for
@@ -49,6 +51,7 @@ struct Settings {
     if (!use_cache) result.cache = nullptr;
     if (schedule) result.stages.replace["schedule"] = *schedule;
     result.partition = partition;
+    result.libraries = engine::checked_libraries(libraries);
     result.unaligned = unaligned;
     result.time_limit = time_limit;
     result.memory_limit = memory_limit;
@@ -374,16 +377,16 @@ void bind_function(py::module_& m) {
       .def(py::init([](std::optional<std::string> target, std::optional<options::MappingOptions> mapping,
                        const std::optional<std::string>& mapping_from, std::shared_ptr<cache::Cache> cache,
                        bool use_cache, std::optional<std::string> schedule, const std::string& partition,
-                       double time_limit, std::size_t memory_limit) {
+                       std::string libraries, double time_limit, std::size_t memory_limit) {
              return Settings{
                  std::move(target), std::move(mapping),  engine_mapping_from(mapping_from), std::move(cache),
-                 use_cache,         std::move(schedule), graph::parse_partition(partition), time_limit,
-                 memory_limit};
+                 use_cache,         std::move(schedule), graph::parse_partition(partition), std::move(libraries),
+                 time_limit,        memory_limit};
            }),
            py::kw_only(), py::arg("target") = py::none(), py::arg("mapping") = py::none(),
            py::arg("mapping_from") = py::none(), py::arg("cache") = py::none(), py::arg("use_cache") = true,
-           py::arg("schedule") = py::none(), py::arg("partition") = "auto", py::arg("time_limit") = 0.0,
-           py::arg("memory_limit") = 0);
+           py::arg("schedule") = py::none(), py::arg("partition") = "auto", py::arg("libraries") = "none",
+           py::arg("time_limit") = 0.0, py::arg("memory_limit") = 0);
   py::class_<Definition>(m, "Definition", "A def of a text, understood.");
   py::class_<PyFunction, std::shared_ptr<PyFunction>>(m, "Function", "One def of a text.", py::dynamic_attr())
       .def(py::init([](const Definition& definition, const Settings& settings) {

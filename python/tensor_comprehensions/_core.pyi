@@ -104,6 +104,7 @@ class Settings:
         use_cache: bool = True,
         schedule: Optional[str] = None,
         partition: str = "auto",
+        libraries: str = "none",
         time_limit: float = 0.0,
         memory_limit: int = 0,
     ) -> None: ...

@@ -227,12 +227,18 @@ class Executable(_core.Executable):
         if self._function is None:
             work += "(of the source that was loaded, mapped anew; its schedule and loop nest were not kept)\n"
         parts.append(work)
+        if self._library_lines():
+            parts.append("## libraries\n" + "\n".join(self._library_lines()))
         for name, _, text in self._stages:
             title = titles.get(name.split(".")[0])
             if title:
                 parts.append(f"## {title}\n{text}")
         parts.append(f"## CUDA\n{self.source}" if self._device_source() else f"## assembly\n{self._assembly()}")
         return "\n\n".join(parts)
+
+    def _library_lines(self):
+        stats = self.stats
+        return [f"calls {call}" for call in stats["library_calls"]] + stats["library_notes"]
 
     def _argument_lines(self):
         for name, argument, is_output in self._arguments():
@@ -300,13 +306,14 @@ def define(
     options=None,
     cache=None,
     partition: str = "auto",
+    libraries: str = "none",
 ) -> Module:
     """The defs of `text`, one callable each. All errors of the text are raised here, together.
 
-    A text beyond a few megabytes is refused; Ctrl-C ends the work. `name` stands for the text in messages. `target` (for example "cpu:avx2"), `options`, `cache` and `partition`
-    say how its defs are compiled when they are called; see `compile`.
+    A text beyond a few megabytes is refused; Ctrl-C ends the work. `name` stands for the text in messages. `target` (for example "cpu:avx2"), `options`, `cache`, `partition` and
+    `libraries` say how its defs are compiled when they are called; see `compile`.
     """
-    return Module(_text_of(text), name, _settings(target, options, cache, partition=partition))
+    return Module(_text_of(text), name, _settings(target, options, cache, partition=partition, libraries=libraries))
 
 
 def _text_of(text) -> str:
@@ -328,6 +335,7 @@ def compile(
     options=None,
     cache=None,
     partition: str = "auto",
+    libraries: str = "none",
     constants=(),
     schedule: Optional[str] = None,
     time_limit: float = 0.0,
@@ -357,11 +365,14 @@ def compile(
     on them alone is computed now, once. A tensor of torch that is changed afterwards is an ArgumentError of the next
     call; one of NumPy must not be changed. CPU targets only. See docs/graphs.md.
 
+    `libraries` says whose routines may take the place of compiled code, where they compute the same: "none", the name of a library
+    ("openblas", "onednn"), or "auto" for the cheapest of all. `stats["library_calls"]` lists them. See docs/libraries.md.
+
     `schedule` takes the place of the scheduler's result, as isl writes schedule trees. `time_limit` is in seconds,
     `memory_limit` in bytes; 0 and infinity are no limit, a negative number is an OptionsError. See docs/promises.md.
     """
-    limits = {"schedule": schedule, "partition": partition, "time_limit": time_limit, "memory_limit": _memory_limit(memory_limit)}
-    settings = _settings(target, options, cache, **limits)
+    limits = {"schedule": schedule, "time_limit": time_limit, "memory_limit": _memory_limit(memory_limit)}
+    settings = _settings(target, options, cache, partition=partition, libraries=libraries, **limits)
     if not isinstance(function, Function):
         raise _core.ArgumentError(f"compile takes a def of a text, {_what_it_is(function)}")
     given = function._in_order(*tensors, **named)

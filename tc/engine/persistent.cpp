@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tc/base/str.h"
+#include "tc/engine/compile/library_call.h"
 #include "tc/engine/compile/machine_kind.h"
 #include "tc/lang/syntax/print.h"
 
@@ -176,6 +177,7 @@ std::shared_ptr<const Executable> load_kept(const Function& function, const std:
 void keep_code(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options,
                const Executable& executable) {
   if (!may_keep(options) || !options.cache->settings().writable || executable.image().parts > 1) return;
+  if (!executable.image().calls.empty()) return;
   auto key = code_key(function, arguments, options.target);
   options.cache->put(make_entry(key, lang::print(function.def), executable, options));
 }
@@ -183,7 +185,9 @@ void keep_code(const Function& function, const std::vector<Argument>& arguments,
 std::shared_ptr<const Executable> load_or_compile(const std::shared_ptr<const Function>& function,
                                                   const std::vector<Argument>& arguments,
                                                   const CompileOptions& options) {
-  if (auto loaded = load_kept(*function, arguments, options)) return loaded;
+  const bool is_call = choose_library_call(*inlined(function), arguments, options).call.has_value();
+  if (!is_call)
+    if (auto loaded = load_kept(*function, arguments, options)) return loaded;
   auto how = options;
   if (may_keep(options) && options.cache->settings().writable) how.stages.keep_text_of.insert(loop_nest_stage);
   how.unaligned = unaligned_names(arguments);

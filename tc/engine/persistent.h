@@ -54,7 +54,7 @@ std::optional<options::MappingOptions> find_whole_mapping(const Function& functi
 std::shared_ptr<const Executable> load_kept(const Function& function, const std::vector<Argument>& arguments,
                                             const CompileOptions& options);
 /// Keeps \p executable, which a compile with \p options made, in options.cache, if that may be. One of several parts is
-/// not kept: its parts are.
+/// not kept: its parts are. A call of a library is not: it is found faster than read.
 void keep_code(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options,
                const Executable& executable);
 

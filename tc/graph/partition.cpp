@@ -194,17 +194,6 @@ void find_operands(const Graph& graph, Part& part) {
   if (part.outputs.empty()) part.outputs = graph.nodes[part.nodes.back()].outputs;
 }
 
-Part make_part(const Graph& graph, std::vector<std::size_t> nodes) {
-  Part part{std::move(nodes), {}, {}};
-  if (part.nodes.size() > 1) {
-    find_operands(graph, part);
-  } else {
-    part.inputs = graph.nodes[part.nodes[0]].inputs;
-    part.outputs = graph.nodes[part.nodes[0]].outputs;
-  }
-  return part;
-}
-
 constexpr std::size_t most_name = 40;
 
 /// A name for \p part: of what it calls.
@@ -261,6 +250,17 @@ std::vector<std::vector<std::size_t>> all_together(const Graph& graph, const std
 }
 
 }  // namespace
+
+Part make_part(const Graph& graph, std::vector<std::size_t> nodes) {
+  Part part{std::move(nodes), {}, {}};
+  if (part.nodes.size() > 1) {
+    find_operands(graph, part);
+  } else {
+    part.inputs = graph.nodes[part.nodes[0]].inputs;
+    part.outputs = graph.nodes[part.nodes[0]].outputs;
+  }
+  return part;
+}
 
 std::vector<Part> partition(const Graph& graph, Partition kind, const PartitionLimits& limits) {
   std::vector<std::vector<std::size_t>> groups;

@@ -34,6 +34,9 @@ struct PartitionLimits {
 ///   before  Z = conv(X, W)  B(i,...) = Z(i,...) + b(i)  Y = relu(B)        after  one part (X, W, b) -> (Y)
 std::vector<Part> partition(const Graph& graph, Partition kind = Partition::Auto, const PartitionLimits& limits = {});
 
+/// \p nodes of \p graph, in order, as a part.
+Part make_part(const Graph& graph, std::vector<std::size_t> nodes);
+
 /// \p part as a def without calls, its parameters and returns as `inputs` and `outputs`. Throws SemanticError.
 std::shared_ptr<const lang::InlinedDef> def_of(const Graph& graph, const Part& part);
 

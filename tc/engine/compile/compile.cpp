@@ -9,6 +9,7 @@
 #include "tc/engine/compile/bind_constants.h"
 #include "tc/engine/compile/compile_graph.h"
 #include "tc/engine/compile/graph_plan.h"
+#include "tc/engine/compile/library_call.h"
 #include "tc/engine/compile/pipeline.h"
 #include "tc/engine/compile/supervise.h"
 #include "tc/engine/define/typed_errors.h"
@@ -219,7 +220,10 @@ std::shared_ptr<const Executable> run_compile(const std::shared_ptr<const Functi
   auto start = std::chrono::steady_clock::now();
   const auto function = options.interpret ? given : inlined(given);
   auto state = start_compile(*function, inputs, outputs, options);
+  auto choice = choose_library_call(*function, state.arguments, options);
+  if (choice.call) return call_executable(*function, std::move(state.arguments), options, std::move(*choice.call));
   CompileStats stats;
+  stats.notes = std::move(choice.notes);
   Image image;
   Executable::Interpreter interpreter;
   if (options.interpret) {
@@ -345,6 +349,7 @@ std::string cache_key(const Function& function, const std::vector<Argument>& arg
   for (const auto& argument : arguments)
     key << argument.name << " " << argument.spec << (argument.aligned ? "; " : " unaligned; ");
   if (options.partition != graph::Partition::Auto) key << "\npartition " << to_string(options.partition);
+  if (options.libraries != "none") key << "\nlibraries " << options.libraries;
   key << "\n" << options.target << "\n" << options.mapping.to_text() << (options.interpret ? "\ninterpret" : "");
   for (const auto& [stage, text] : options.stages.replace) key << "\n" << stage << ": " << text;
   return key.str();

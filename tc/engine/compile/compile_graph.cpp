@@ -109,22 +109,24 @@ class GraphMemory {
 
 /// Where the code of each problem begins in an image that holds that of all.
 struct CodeBegin {
-  std::size_t functions = 0, modules = 0;
+  std::size_t functions = 0, modules = 0, calls = 0;
 };
 
 std::vector<CodeBegin> add_code(const Executables& executables, Image& image) {
   std::vector<CodeBegin> begins;
   for (const auto& executable : executables) {
     const auto& own = executable->image();
-    begins.push_back({image.functions.size(), image.modules.size()});
+    begins.push_back({image.functions.size(), image.modules.size(), image.calls.size()});
     image.functions.insert(image.functions.end(), own.functions.begin(), own.functions.end());
     image.modules.insert(image.modules.end(), own.modules.begin(), own.modules.end());
+    image.calls.insert(image.calls.end(), own.calls.begin(), own.calls.end());
   }
   return begins;
 }
 
 LaunchCode moved(const LaunchCode& code, const CodeBegin& begin) {
   if (const auto* call = std::get_if<FunctionCall>(&code)) return FunctionCall{begin.functions + call->function};
+  if (const auto* call = std::get_if<RoutineCall>(&code)) return RoutineCall{begin.calls + call->call};
   const auto& call = std::get<KernelCall>(code);
   return KernelCall{begin.modules + call.module, call.kernel};
 }
@@ -215,6 +217,8 @@ CompileStats stats_of(const Executables& executables) {
     stats.from_cache = stats.from_cache && own.from_cache;
     for (const auto& record : own.records)
       stats.records.push_back({str(record.name, ".part_", i), record.milliseconds, record.text});
+    for (const auto& note : own.notes)
+      stats.notes.push_back(str(note, ", in the part '", executables[i]->image().function, "'"));
     for (const auto& fallback : own.fallbacks)
       stats.fallbacks.push_back(str(fallback, ", in the part '", executables[i]->image().function, "'"));
   }

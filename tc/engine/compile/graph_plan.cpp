@@ -4,6 +4,8 @@
 #include <map>
 
 #include "tc/base/str.h"
+#include "tc/engine/compile/library_call.h"
+#include "tc/engine/compile/library_parts.h"
 #include "tc/graph/bind.h"
 #include "tc/graph/constant_nodes.h"
 #include "tc/graph/drop_copies.h"
@@ -84,12 +86,34 @@ PartProblem problem_of(const graph::Graph& graph, const graph::Part& part, const
   return problem;
 }
 
+/// May a library take some nodes of \p function, and leave others?
+bool may_call_libraries(const Function& function, const CompileOptions& options) {
+  return options.libraries != "none" && options.partition != graph::Partition::One &&
+         (has_calls(function) || function.def.statements.size() > 1);
+}
+
+/// \p parts, those that a library computes apart from the others.
+std::vector<graph::Part> with_library_parts(const graph::Graph& graph, const std::vector<graph::Part>& parts,
+                                            const Function& function, const Placed& placed,
+                                            const CompileOptions& options) {
+  std::map<std::string, bool> known;
+  return cut_for_libraries(graph, parts, [&](const graph::Part& part) {
+    const auto [entry, is_new] = known.emplace(graph::key_of(graph, part) + tensors_text(graph, part, placed), false);
+    if (!is_new) return entry->second;
+    const auto problem = problem_of(graph, part, placed, function);
+    const auto arguments = make_arguments(*problem.function, problem.inputs, problem.outputs);
+    return entry->second = choose_library_call(*problem.function, arguments, options).call.has_value();
+  });
+}
+
 }  // namespace
 
 std::optional<GraphPlan> plan_graph(const Function& function, const std::vector<Argument>& arguments,
                                     const CompileOptions& options) {
   const auto kind = partition_of(function, options);
-  if (is_one(function, options) || (kind == graph::Partition::One && options.constants.empty())) return std::nullopt;
+  const bool calls_libraries = may_call_libraries(function, options);
+  if (is_one(function, options)) return std::nullopt;
+  if (kind == graph::Partition::One && options.constants.empty() && !calls_libraries) return std::nullopt;
   const auto begin = std::chrono::steady_clock::now();
   auto graph = graph::bind(function.defs, function.name(), specs(arguments, false));
   if (!graph) return std::nullopt;
@@ -97,10 +121,11 @@ std::optional<GraphPlan> plan_graph(const Function& function, const std::vector<
   graph::PartitionLimits limits;
   limits.apart = graph::constant_nodes(plan.graph, names_of(options.constants));
   plan.parts = graph::partition(plan.graph, kind, limits);
+  const auto placed = place(plan.graph, arguments);
+  if (calls_libraries) plan.parts = with_library_parts(plan.graph, plan.parts, function, placed, options);
   if (plan.parts.size() < 2) return std::nullopt;
   for (std::size_t p = 0; p < plan.parts.size(); ++p)
     if (limits.apart.count(plan.parts[p].nodes.front())) plan.folded.insert(p);
-  const auto placed = place(plan.graph, arguments);
   std::map<std::string, std::size_t> known;
   for (const auto& part : plan.parts) {
     const auto key = graph::key_of(plan.graph, part) + tensors_text(plan.graph, part, placed);

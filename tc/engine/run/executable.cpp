@@ -5,11 +5,13 @@
 #include "tc/base/check_tensor.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/cpu/thread_pool.h"
 #include "tc/engine/define/typed_errors.h"
 #include "tc/engine/run/grid_runner.h"
 #include "tc/engine/run/index_outside.h"
 #include "tc/engine/run/overlap.h"
 #include "tc/engine/run/pointer_table.h"
+#include "tc/library/registry.h"
 
 namespace tc::engine {
 namespace {
@@ -76,6 +78,7 @@ Executable::Executable(Image image, CompileStats stats, Interpreter interpreter)
   }
   auto start = Clock::now();
   functions_ = load_functions(image_);
+  prepare_calls();
   double taken = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   stats_.records.push_back({"build", taken, {}});
   stats_.milliseconds += taken;
@@ -87,6 +90,11 @@ Executable::Executable(Image image, CompileStats stats, std::vector<cpu::Kernel>
       functions_(std::move(functions)),
       pool_(image_.is_for_gpu() ? 0 : image_.workspace_bytes) {
   if (image_.is_for_gpu()) grid_ = std::make_unique<GridRunner>(image_);
+  prepare_calls();
+}
+
+void Executable::prepare_calls() {
+  for (const auto& call : image_.calls) calls_.emplace_back(call, library::find_library(call.library));
 }
 
 Executable::~Executable() = default;
@@ -135,19 +143,23 @@ void Executable::launch(void* const* arguments, std::chrono::nanoseconds* kernel
   if (!runs_here()) throw OptionsError(str("this machine cannot run code for target '", image_.target, "'"));
   WorkspaceLease workspace(pool_);
   for (const auto& launch : image_.launches) {
-    run_function(launch, arguments, workspace.block(), kernel_time);
+    run_code(launch, arguments, workspace.block(), kernel_time);
     for (const auto& test : launch.tests)
       if (workspace.block()[test.offset]) throw ArgumentError(test.message + first_index_outside(image_, arguments));
   }
 }
 
-void Executable::run_function(const Launch& launch, void* const* arguments, std::uint8_t* workspace,
-                              std::chrono::nanoseconds* kernel_time) const {
+void Executable::run_code(const Launch& launch, void* const* arguments, std::uint8_t* workspace,
+                          std::chrono::nanoseconds* kernel_time) const {
   PointerTable table(launch.slots.size());
   for (std::size_t i = 0; i < launch.slots.size(); ++i)
     table[i] = pointer_of(launch.slots[i], image_, arguments, workspace);
   auto start = kernel_time ? Clock::now() : Clock::time_point();
-  int code = functions_[std::get<FunctionCall>(launch.code).function].function(table.data());
+  int code = 0;
+  if (const auto* routine = std::get_if<RoutineCall>(&launch.code))
+    calls_[routine->call].run(table.data(), cpu::num_threads());
+  else
+    code = functions_[std::get<FunctionCall>(launch.code).function].function(table.data());
   if (kernel_time) *kernel_time += Clock::now() - start;
   if (code != 0) throw ResourceError(str("no memory for the local buffers of '", image_.function, "'"));
 }

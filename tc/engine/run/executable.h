@@ -14,6 +14,7 @@
 #include "tc/cuda/device_code.h"
 #include "tc/engine/run/constant.h"
 #include "tc/engine/run/workspace.h"
+#include "tc/library/description/prepare.h"
 
 namespace tc::engine {
 
@@ -65,8 +66,12 @@ struct FunctionCall {
 struct KernelCall {
   std::size_t module = 0, kernel = 0;
 };
+/// A routine of a library: Image::calls[call]. Its buffers are the arguments that the call speaks of, in order.
+struct RoutineCall {
+  std::size_t call = 0;
+};
 /// What a launch runs.
-using LaunchCode = std::variant<FunctionCall, KernelCall>;
+using LaunchCode = std::variant<FunctionCall, KernelCall, RoutineCall>;
 
 /// One piece of machine code, its buffers, and what to test when it has run. Launches that run the same code on other
 /// buffers share it.
@@ -90,6 +95,7 @@ struct Image {
   std::vector<Launch> launches;                ///< in order
   std::vector<cpu::ObjectCode> functions;      ///< for a CPU
   std::vector<cuda::DeviceCode> modules = {};  ///< for a GPU: at least one, with the kernels
+  std::vector<library::Call> calls = {};       ///< of routines of libraries
 
   bool is_for_gpu() const { return !modules.empty(); }
   int input_count() const;
@@ -108,6 +114,7 @@ struct CompileStats {
   bool from_cache = false;  ///< the machine code was not made but read
   std::vector<StageRecord> records;
   std::vector<std::string> fallbacks;  ///< phases that ran out of quota and what was done instead
+  std::vector<std::string> notes;      ///< why libraries that were asked for are not called
 };
 
 /// Times of one run.
@@ -134,6 +141,8 @@ class Executable {
 
   /// Loads the machine code of \p image: the stage `build`, added to \p stats. Code for instructions that this machine
   /// lacks stays unloaded; it can be looked at and saved, and its run() throws OptionsError.
+  /// Its calls of libraries are made ready; throws OptionsError for a library that this machine does not have, or in
+  /// another version.
   explicit Executable(Image image, CompileStats stats = {}, Interpreter interpreter = nullptr);
   /// The same for functions that are loaded: \p functions are those of \p image.
   Executable(Image image, CompileStats stats, std::vector<cpu::Kernel> functions);
@@ -165,14 +174,16 @@ class Executable {
 
  private:
   void launch(void* const* arguments, std::chrono::nanoseconds* kernels) const;
-  void run_function(const Launch& launch, void* const* arguments, std::uint8_t* workspace,
-                    std::chrono::nanoseconds* kernels) const;
+  void run_code(const Launch& launch, void* const* arguments, std::uint8_t* workspace,
+                std::chrono::nanoseconds* kernels) const;
+  void prepare_calls();
   bool may_share(std::size_t input, std::size_t output, const TensorView& a, const TensorView& b) const;
 
   Image image_;
   CompileStats stats_;
   Interpreter interpreter_;
-  std::vector<cpu::Kernel> functions_;  ///< those of the image, loaded
+  std::vector<cpu::Kernel> functions_;        ///< those of the image, loaded
+  std::vector<library::PreparedCall> calls_;  ///< those of the image, made ready
   std::unique_ptr<GridRunner> grid_;
   mutable WorkspacePool pool_;
 };

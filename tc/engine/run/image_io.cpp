@@ -4,6 +4,7 @@
 
 #include "tc/base/check_tensor.h"
 #include "tc/base/error.h"
+#include "tc/engine/run/bytes.h"
 #include "tc/engine/run/executable.h"
 
 /// The bytes of an Image: a magic word with the version, a checksum and the fields in order; numbers are 64-bit little
@@ -11,7 +12,7 @@
 namespace tc::engine {
 namespace {
 
-constexpr char magic[] = "TCIMAGE5";
+constexpr char magic[] = "TCIMAGE6";
 constexpr std::size_t magic_size = 8;
 
 /// FNV-1a of \p bytes.
@@ -21,84 +22,24 @@ std::uint64_t checksum(const char* bytes, std::size_t size) {
   return hash;
 }
 
-class Writer {
- public:
-  void put(std::int64_t value) { out_.append(reinterpret_cast<const char*>(&value), sizeof value); }
-  void put(const std::string& text) {
-    put(static_cast<std::int64_t>(text.size()));
-    out_ += text;
-  }
-  void put(const std::vector<std::int64_t>& values) {
-    put(static_cast<std::int64_t>(values.size()));
-    for (auto value : values) put(value);
-  }
-  template <typename T, typename F>
-  void put_list(const std::vector<T>& items, F&& write) {
-    put(static_cast<std::int64_t>(items.size()));
-    for (const auto& item : items) write(item);
-  }
-  const std::string& bytes() const { return out_; }
-
- private:
-  std::string out_;
-};
-
-class Reader {
- public:
-  Reader(const char* begin, const char* end) : at_(begin), end_(end) {}
-
-  std::int64_t number() {
-    std::int64_t value;
-    std::memcpy(&value, take(sizeof value), sizeof value);
-    return value;
-  }
-  std::string text() {
-    auto size = length(1);
-    return std::string(take(size), size);
-  }
-  std::vector<std::int64_t> numbers() {
-    std::vector<std::int64_t> values(length(sizeof(std::int64_t)));
-    for (auto& value : values) value = number();
-    return values;
-  }
-  template <typename T, typename F>
-  std::vector<T> list(F&& read) {
-    std::vector<T> items(length(sizeof(std::int64_t)));
-    for (auto& item : items) item = read();
-    return items;
-  }
-  bool at_end() const { return at_ == end_; }
-
- private:
-  /// A length whose elements, of at least \p element bytes, fit in what is left.
-  std::size_t length(std::size_t element) {
-    auto count = number();
-    if (count < 0 || static_cast<std::size_t>(count) > static_cast<std::size_t>(end_ - at_) / element)
-      throw ArgumentError("the bytes of an executable are damaged");
-    return static_cast<std::size_t>(count);
-  }
-  const char* take(std::size_t size) {
-    if (size > static_cast<std::size_t>(end_ - at_)) throw ArgumentError("the bytes of an executable are damaged");
-    const char* begin = at_;
-    at_ += size;
-    return begin;
-  }
-  const char* at_;
-  const char* end_;
-};
-
 [[noreturn]] void damaged() { throw ArgumentError("the bytes of an executable are damaged"); }
 
-TensorSpec read_spec(Reader& in) {
+DType read_type(ByteReader& in) {
   auto type = parse_dtype(in.text());
   if (!type) throw ArgumentError("the bytes of an executable name an unknown type");
-  TensorSpec spec{*type, in.numbers(), {}};
+  return *type;
+}
+
+TensorSpec read_spec(ByteReader& in) {
+  TensorSpec spec;
+  spec.dtype = read_type(in);
+  spec.shape = in.numbers();
   spec.strides = in.numbers();
   if (spec.strides.size() != spec.shape.size()) damaged();
   return spec;
 }
 
-void put_spec(Writer& out, const TensorSpec& spec) {
+void put_spec(ByteWriter& out, const TensorSpec& spec) {
   out.put(std::string(name(spec.dtype)));
   out.put(spec.shape);
   out.put(spec.strides);
@@ -114,7 +55,7 @@ Extent extent_of(const TensorSpec& spec) {
   return {static_cast<std::size_t>((span.high + 1 - span.low) * size), static_cast<std::size_t>(-span.low * size)};
 }
 
-void put_constant(Writer& out, const Constant& constant) {
+void put_constant(ByteWriter& out, const Constant& constant) {
   out.put(constant.name);
   put_spec(out, constant.spec);
   out.put(constant.parameter ? static_cast<std::int64_t>(*constant.parameter) : -1);
@@ -122,7 +63,7 @@ void put_constant(Writer& out, const Constant& constant) {
   out.put(std::string(static_cast<const char*>(constant.data.get()) - extent.before, extent.bytes));
 }
 
-Constant read_constant(Reader& in) {
+Constant read_constant(ByteReader& in) {
   Constant constant;
   constant.name = in.text();
   constant.spec = read_spec(in);
@@ -137,7 +78,7 @@ Constant read_constant(Reader& in) {
   return constant;
 }
 
-Argument read_argument(Reader& in) {
+Argument read_argument(ByteReader& in) {
   Argument argument;
   argument.name = in.text();
   argument.spec = read_spec(in);
@@ -150,7 +91,7 @@ Argument read_argument(Reader& in) {
 
 /// Alternative \p kind of \p Variant, as its index() says, made by the reader of that place among \p readers.
 template <typename Variant, typename... Readers>
-Variant read_variant(Reader& in, Readers&&... readers) {
+Variant read_variant(ByteReader& in, Readers&&... readers) {
   const auto kind = in.number();
   std::int64_t at = 0;
   std::optional<Variant> result;
@@ -159,24 +100,60 @@ Variant read_variant(Reader& in, Readers&&... readers) {
   return *result;
 }
 
-std::size_t read_size(Reader& in) { return static_cast<std::size_t>(in.number()); }
+std::size_t read_size(ByteReader& in) { return static_cast<std::size_t>(in.number()); }
 
-Slot read_slot(Reader& in) {
+Slot read_slot(ByteReader& in) {
   return read_variant<Slot>(
       in, [&] { return ArgumentSlot{read_size(in)}; }, [&] { return WorkspaceSlot{read_size(in)}; },
       [&] { return ConstantSlot{read_size(in)}; });
 }
 
-LaunchCode read_code(Reader& in) {
+LaunchCode read_code(ByteReader& in) {
   return read_variant<LaunchCode>(
       in, [&] { return FunctionCall{read_size(in)}; },
       [&] {
         auto module = read_size(in);
         return KernelCall{module, read_size(in)};
-      });
+      },
+      [&] { return RoutineCall{read_size(in)}; });
 }
 
-Launch read_launch(Reader& in) {
+library::Operand read_operand(ByteReader& in) {
+  library::Operand operand;
+  operand.argument = read_size(in);
+  operand.type = read_type(in);
+  operand.offset = in.number();
+  operand.strides = in.numbers();
+  operand.steps = in.numbers();
+  return operand;
+}
+
+library::PostOp read_post_op(ByteReader& in) {
+  library::PostOp op;
+  const auto kind = in.number();
+  if (kind < 0 || kind > static_cast<std::int64_t>(library::PostOp::Kind::Relu)) damaged();
+  op.kind = static_cast<library::PostOp::Kind>(kind);
+  if (in.number() != 0) op.operand = read_operand(in);
+  return op;
+}
+
+library::Call read_call(ByteReader& in) {
+  library::Call call;
+  call.library = in.text();
+  call.version = in.text();
+  call.routine = in.text();
+  for (auto& [name, value] : in.list<std::pair<std::string, std::int64_t>>([&] {
+         auto name = in.text();
+         return std::pair(name, in.number());
+       }))
+    call.numbers[name] = value;
+  call.operands = in.list<library::Operand>([&] { return read_operand(in); });
+  call.post_ops = in.list<library::PostOp>([&] { return read_post_op(in); });
+  call.loops = in.numbers();
+  return call;
+}
+
+Launch read_launch(ByteReader& in) {
   Launch launch;
   launch.code = read_code(in);
   launch.slots = in.list<Slot>([&] { return read_slot(in); });
@@ -187,10 +164,22 @@ Launch read_launch(Reader& in) {
   return launch;
 }
 
+/// Does \p call speak of its own operands, all among \p count buffers, by as many loops as it has?
+bool has_operands(const library::Call& call, std::size_t count) {
+  auto good = [&](const library::Operand& operand) {
+    return operand.argument < count && operand.steps.size() == call.loops.size();
+  };
+  return !call.operands.empty() && std::all_of(call.operands.begin(), call.operands.end(), good) &&
+         std::all_of(call.post_ops.begin(), call.post_ops.end(),
+                     [&](const auto& op) { return !op.operand || good(*op.operand); });
+}
+
 /// Does \p launch name code that \p image has, and as many pointers as that asks to be aligned?
 bool has_code(const Launch& launch, const Image& image) {
   if (const auto* call = std::get_if<FunctionCall>(&launch.code))
     return !image.is_for_gpu() && call->function < image.functions.size();
+  if (const auto* call = std::get_if<RoutineCall>(&launch.code))
+    return call->call < image.calls.size() && has_operands(image.calls[call->call], launch.slots.size());
   const auto& call = std::get<KernelCall>(launch.code);
   if (call.module >= image.modules.size() || call.kernel >= image.modules[call.module].kernels.size()) return false;
   const auto& aligned = image.modules[call.module].kernels[call.kernel].aligned;
@@ -232,7 +221,7 @@ void validate(const Image& image) {
   if (!good) damaged();
 }
 
-void put_slot(Writer& out, const Slot& slot) {
+void put_slot(ByteWriter& out, const Slot& slot) {
   out.put(static_cast<std::int64_t>(slot.index()));
   std::visit(overloaded{[&](const ArgumentSlot& x) { out.put(static_cast<std::int64_t>(x.index)); },
                         [&](const WorkspaceSlot& x) { out.put(static_cast<std::int64_t>(x.offset)); },
@@ -240,20 +229,47 @@ void put_slot(Writer& out, const Slot& slot) {
              slot);
 }
 
-void put_code(Writer& out, const LaunchCode& code) {
+void put_code(ByteWriter& out, const LaunchCode& code) {
   out.put(static_cast<std::int64_t>(code.index()));
   std::visit(overloaded{[&](const FunctionCall& x) { out.put(static_cast<std::int64_t>(x.function)); },
                         [&](const KernelCall& x) {
                           out.put(static_cast<std::int64_t>(x.module));
                           out.put(static_cast<std::int64_t>(x.kernel));
-                        }},
+                        },
+                        [&](const RoutineCall& x) { out.put(static_cast<std::int64_t>(x.call)); }},
              code);
+}
+
+void put_operand(ByteWriter& out, const library::Operand& operand) {
+  out.put(static_cast<std::int64_t>(operand.argument));
+  out.put(std::string(name(operand.type)));
+  out.put(operand.offset);
+  out.put(operand.strides);
+  out.put(operand.steps);
+}
+
+void put_call(ByteWriter& out, const library::Call& call) {
+  out.put(call.library);
+  out.put(call.version);
+  out.put(call.routine);
+  const std::vector<std::pair<std::string, std::int64_t>> numbers(call.numbers.begin(), call.numbers.end());
+  out.put_list(numbers, [&](const auto& number) {
+    out.put(number.first);
+    out.put(number.second);
+  });
+  out.put_list(call.operands, [&](const library::Operand& operand) { put_operand(out, operand); });
+  out.put_list(call.post_ops, [&](const library::PostOp& op) {
+    out.put(static_cast<std::int64_t>(op.kind));
+    out.put(std::int64_t(op.operand.has_value()));
+    if (op.operand) put_operand(out, *op.operand);
+  });
+  out.put(call.loops);
 }
 
 }  // namespace
 
 std::string Image::serialise() const {
-  Writer out;
+  ByteWriter out;
   out.put(function);
   out.put(source);
   out.put(target);
@@ -283,7 +299,8 @@ std::string Image::serialise() const {
   });
   out.put_list(functions, [&](const cpu::ObjectCode& code) { out.put(code.serialise()); });
   out.put_list(modules, [&](const cuda::DeviceCode& code) { out.put(code.serialise()); });
-  Writer head;
+  out.put_list(calls, [&](const library::Call& call) { put_call(out, call); });
+  ByteWriter head;
   head.put(static_cast<std::int64_t>(checksum(out.bytes().data(), out.bytes().size())));
   return std::string(magic, magic_size) + head.bytes() + out.bytes();
 }
@@ -296,7 +313,7 @@ Image Image::deserialise(const std::string& bytes) {
   std::memcpy(&expected, bytes.data() + magic_size, sizeof expected);
   if (static_cast<std::uint64_t>(expected) != checksum(bytes.data() + head, bytes.size() - head))
     throw ArgumentError("the bytes of an executable are damaged");
-  Reader in(bytes.data() + head, bytes.data() + bytes.size());
+  ByteReader in(bytes.data() + head, bytes.data() + bytes.size());
   Image image;
   image.function = in.text();
   image.source = in.text();
@@ -313,6 +330,7 @@ Image Image::deserialise(const std::string& bytes) {
   image.launches = in.list<Launch>([&] { return read_launch(in); });
   image.functions = in.list<cpu::ObjectCode>([&] { return cpu::ObjectCode::deserialise(in.text()); });
   image.modules = in.list<cuda::DeviceCode>([&] { return cuda::DeviceCode::deserialise(in.text()); });
+  image.calls = in.list<library::Call>([&] { return read_call(in); });
   if (!in.at_end()) damaged();
   validate(image);
   return image;

@@ -1,0 +1,112 @@
+#include "tc/engine/compile/library_call.h"
+
+#include <chrono>
+#include <fstream>
+#include <iterator>
+
+#include "tc/base/str.h"
+#include "tc/cpu/thread_pool.h"
+#include "tc/lang/syntax/print.h"
+#include "tc/library/registry.h"
+
+namespace tc::engine {
+namespace {
+
+std::vector<TensorSpec> all_specs(const std::vector<Argument>& arguments) {
+  std::vector<TensorSpec> result;
+  for (const auto& argument : arguments) result.push_back(argument.spec);
+  return result;
+}
+
+/// The library of that name. Throws OptionsError where the machine lacks it.
+const library::Library& present_library(const std::string& name) {
+  const auto& library = library::find_library(name);
+  if (library.find().version.empty())
+    throw OptionsError(str("the library '", name, "' is not on this machine (", library.find().reason,
+                           "): install it, or compile with libraries=none"));
+  return library;
+}
+
+LibraryChoice own_code(const std::string& why) {
+  LibraryChoice result;
+  result.notes.push_back(str(why, ": own code"));
+  return result;
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+/// The call that is fastest by the prices of this machine, if it is faster than own code.
+LibraryChoice cheapest_call(const std::optional<library::Computation>& computation, const CompileOptions& options) {
+  const auto table = library_prices(options);
+  if (!table) return own_code("libraries=auto, and no prices of libraries have been measured (tc_libraries --measure)");
+  LibraryChoice result;
+  double best = library::least_gain;
+  for (const auto* library : library::libraries()) {
+    if (!computation) break;
+    for (auto& call : library::matches(*computation, *library)) {
+      const auto speed = library::speed_of(call, *table, cpu::num_threads());
+      if (!speed || *speed < best) continue;
+      best = *speed;
+      result.call = std::move(call);
+    }
+  }
+  return result.call ? result : own_code("no library is faster by the prices of this machine");
+}
+
+}  // namespace
+
+std::string library_prices_file(const cache::Cache& cache) { return cache.settings().folder + "/library_prices.txt"; }
+
+std::optional<library::PriceTable> library_prices(const CompileOptions& options) {
+  if (!options.cache) return std::nullopt;
+  auto table = library::parse_prices(read_file(library_prices_file(*options.cache)));
+  if (table && table->machine != cache::measurement_here().machine) return std::nullopt;
+  return table;
+}
+
+std::string checked_libraries(std::string word) {
+  std::vector<std::string> names{"'none'", "'auto'"};
+  if (word == "none" || word == "auto") return word;
+  for (const auto* library : library::libraries()) {
+    if (library->name == word) return word;
+    names.push_back(str("'", library->name, "'"));
+  }
+  throw OptionsError(str("libraries is one of ", join(names), ", not '", word, "'"));
+}
+
+LibraryChoice choose_library_call(const Function& function, const std::vector<Argument>& arguments,
+                                  const CompileOptions& options) {
+  if (options.libraries == "none" || options.interpret) return {};
+  const bool any = checked_libraries(options.libraries) == "auto";
+  const auto* named = any ? nullptr : &present_library(options.libraries);
+  if (options.target.is_cuda()) return own_code("no library runs on this target");
+  const auto computation = library::understand({function.def, function.ranges}, all_specs(arguments));
+  if (any) return cheapest_call(computation, options);
+  if (!computation) return own_code(str(named->name, " has no routine for it"));
+  auto calls = library::matches(*computation, *named);
+  if (calls.empty()) return own_code(str(named->name, " has no routine for it"));
+  return {std::move(calls.front()), {}};
+}
+
+std::shared_ptr<const Executable> call_executable(const Function& function, std::vector<Argument> arguments,
+                                                  const CompileOptions& options, library::Call call) {
+  const auto start = std::chrono::steady_clock::now();
+  Image image;
+  image.function = function.name();
+  image.source = lang::print(function.def);
+  image.target = to_string(options.target);
+  image.options = options.mapping.to_text();
+  image.arguments = std::move(arguments);
+  image.calls.push_back(std::move(call));
+  Launch launch{RoutineCall{0}, {}, {}};
+  for (std::size_t i = 0; i < image.arguments.size(); ++i) launch.slots.push_back(ArgumentSlot{i});
+  image.launches.push_back(std::move(launch));
+  CompileStats stats;
+  stats.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return std::make_shared<Executable>(std::move(image), std::move(stats));
+}
+
+}  // namespace tc::engine

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "tc/graph/partition.h"
+
+namespace tc::engine {
+
+/// Is \p part a call of a library?
+using IsLibraryCall = std::function<bool(const graph::Part& part)>;
+
+/// \p parts, those cut further of which a library computes some neighbouring nodes and not all: these become a part, and
+/// what stands before and behind them. As many nodes as it takes go into one.
+///
+///   before  [ conv bias relu gelu ]        after  [ conv bias relu ] [ gelu ]
+std::vector<graph::Part> cut_for_libraries(const graph::Graph& graph, const std::vector<graph::Part>& parts,
+                                           const IsLibraryCall& is_call);
+
+}  // namespace tc::engine

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tc/engine/compile/compile.h"
+#include "tc/library/description/prepare.h"
+#include "tc/library/registry.h"
+
+namespace tc::library {
+
+/// A tensor of a test: its own memory, of whatever strides, filled with small whole numbers.
+class TestTensor {
+ public:
+  explicit TestTensor(TensorSpec spec, int seed) : spec_(std::move(spec)) {
+    const auto span = element_span(spec_);
+    before_ = -span.low;
+    memory_.resize(static_cast<std::size_t>((span.high - span.low + 1) * byte_size(spec_.dtype)));
+    for (std::int64_t i = 0; i <= span.high - span.low; ++i) {
+      const auto value = static_cast<double>((i * 7 + seed * 5) % 11) - 5;
+      if (spec_.dtype == DType::Float64)
+        reinterpret_cast<double*>(memory_.data())[i] = value;
+      else
+        reinterpret_cast<float*>(memory_.data())[i] = static_cast<float>(value);
+    }
+  }
+  TensorView view() {
+    TensorView result;
+    static_cast<TensorSpec&>(result) = spec_;
+    result.data = memory_.data() + before_ * byte_size(spec_.dtype);
+    return result;
+  }
+  /// Equal numbers in all of the memory; 0 and -0 are.
+  bool operator==(const TestTensor& other) const {
+    return spec_.dtype == DType::Float64 ? equal<double>(other) : equal<float>(other);
+  }
+
+ private:
+  template <typename T>
+  bool equal(const TestTensor& other) const {
+    const auto* mine = reinterpret_cast<const T*>(memory_.data());
+    return std::equal(mine, mine + memory_.size() / sizeof(T), reinterpret_cast<const T*>(other.memory_.data()));
+  }
+
+  TensorSpec spec_;
+  std::int64_t before_ = 0;
+  std::vector<std::byte> memory_;
+};
+
+/// A def and tensors for it; no strides: dense ones.
+struct TestCase {
+  std::string text;
+  std::vector<TensorSpec> inputs;
+  std::vector<TensorSpec> outputs = {};
+};
+
+inline TensorSpec floats(std::vector<std::int64_t> shape) { return contiguous(DType::Float32, std::move(shape)); }
+inline TensorSpec doubles(std::vector<std::int64_t> shape) { return contiguous(DType::Float64, std::move(shape)); }
+
+/// The last def of the text, without calls.
+inline std::shared_ptr<const engine::Function> function_of(const TestCase& test) {
+  return engine::inlined(engine::define(test.text).functions.back());
+}
+
+inline std::vector<TensorSpec> arguments_of(const TestCase& test) {
+  std::vector<TensorSpec> result;
+  for (const auto& argument : engine::make_arguments(*function_of(test), test.inputs, test.outputs))
+    result.push_back(argument.spec);
+  return result;
+}
+
+/// The best call of \p library for \p test.
+inline std::optional<Call> call_of(const TestCase& test, const Library& library) {
+  const auto function = function_of(test);
+  const auto given = understand({function->def, function->ranges}, arguments_of(test));
+  if (!given) return std::nullopt;
+  auto calls = matches(*given, library);
+  if (calls.empty()) return std::nullopt;
+  return calls.front();
+}
+
+/// Equal numbers: what \p call leaves in the output of \p test, and what the interpreter does; elements of the output's
+/// memory between its own stay as they were.
+inline bool computes_the_same(const TestCase& test, const Call& call, int threads = 2) {
+  engine::CompileOptions options;
+  options.interpret = true;
+  const auto oracle = engine::compile(engine::define(test.text).functions.back(), test.inputs, test.outputs, options);
+  std::vector<TestTensor> tensors;
+  for (const auto& argument : oracle->image().arguments)
+    tensors.emplace_back(argument.spec, static_cast<int>(tensors.size()));
+  auto mine = tensors;
+  std::vector<TensorView> inputs, outputs;
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    (oracle->image().arguments[i].output ? outputs : inputs).push_back(tensors[i].view());
+  oracle->run(inputs, outputs);
+  std::vector<void*> pointers;
+  for (auto& tensor : mine) pointers.push_back(tensor.view().data);
+  PreparedCall(call, find_library(call.library)).run(pointers.data(), threads);
+  return mine.back() == tensors.back();
+}
+
+}  // namespace tc::library

@@ -1,0 +1,126 @@
+#include <gtest/gtest.h>
+
+#include "tc/base/str.h"
+#include "test/library/library_fixture.h"
+
+namespace tc::library {
+namespace {
+
+const Library& dnn() { return find_library("onednn"); }
+
+class OneDnn : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (dnn().find().version.empty()) GTEST_SKIP() << dnn().find().reason;
+  }
+};
+
+/// Checks that \p test is a call of \p routine with \p post_ops post-ops, which computes what the interpreter does.
+std::optional<Call> expect_call(const TestCase& test, const std::string& routine, std::size_t post_ops = 0) {
+  SCOPED_TRACE(test.text);
+  const auto call = call_of(test, dnn());
+  EXPECT_TRUE(call.has_value()) << "no call";
+  if (!call) return std::nullopt;
+  EXPECT_EQ(call->routine, routine) << to_string(*call);
+  EXPECT_EQ(call->post_ops.size(), post_ops) << to_string(*call);
+  EXPECT_TRUE(computes_the_same(test, *call)) << to_string(*call);
+  return call;
+}
+
+/// A convolution of images of 9 x 10 by windows of 3 x 2, of stride \p stride, dilation \p dilation, padding \p padding.
+TestCase convolution(std::int64_t stride, std::int64_t dilation, std::int64_t padding, bool channels_last = false) {
+  const auto h = str(stride, "*h + ", dilation, "*r - ", padding), w = str(stride, "*w + ", dilation, "*s - ", padding);
+  const auto height = (9 + 2 * padding - dilation * 2 - 1) / stride + 1;
+  const auto width = (10 + 2 * padding - dilation - 1) / stride + 1;
+  const auto read = channels_last ? str("X(n,", h, ",", w, ",c)") : str("X(n,c,", h, ",", w, ")");
+  const auto guard =
+      padding == 0 ? std::string() : str("(", h, " >= 0 && ", h, " < H && ", w, " >= 0 && ", w, " < W) ? ");
+  return {
+      str("def conv(float(", channels_last ? "N,H,W,C" : "N,C,H,W", ") X, float(K,C,R,S) F) -> (Y) { Y(n,k,h,w) +=! ",
+          guard, read, " * F(k,c,r,s)", padding == 0 ? "" : " : 0", " where h in 0:", height, ", w in 0:", width, " }"),
+      {channels_last ? floats({2, 9, 10, 5}) : floats({2, 5, 9, 10}), floats({6, 5, 3, 2})}};
+}
+
+TEST_F(OneDnn, TakesStridesDilationsAndPadding) {
+  for (std::int64_t stride : {1, 2, 3})
+    for (std::int64_t dilation : {1, 2})
+      for (std::int64_t padding : {0, 1, 2}) {
+        const auto call = expect_call(convolution(stride, dilation, padding), "convolution2d");
+        ASSERT_TRUE(call);
+        EXPECT_EQ(call->number("S0"), stride);
+        EXPECT_EQ(call->number("D1"), dilation);
+        EXPECT_EQ(call->number("P0"), padding);
+      }
+}
+
+TEST_F(OneDnn, TakesOtherOrdersOfDimensions) {
+  for (std::int64_t stride : {1, 2}) {
+    expect_call(convolution(stride, 1, 1, true), "convolution2d");
+    auto strided = convolution(stride, 1, 1);
+    strided.inputs[0].strides = {5 * 9 * 12 + 3, 9 * 12, 12, 1};
+    strided.inputs[1].strides = {30, 1, 10, 5};
+    expect_call(strided, "convolution2d");
+  }
+}
+
+TEST_F(OneDnn, TakesOneAndThreeDimensions) {
+  expect_call({"def c1(float(N,C,L) X, float(K,C,R) F) -> (Y) { Y(n,k,l) +=! X(n,c,2*l + r) * F(k,c,r) }",
+               {floats({2, 5, 17}), floats({6, 5, 4})}},
+              "convolution1d");
+  expect_call({"def c3(float(N,C,D,H,W) X, float(K,C,Q,R,S) F) -> (Y) {\n"
+               "  Y(n,k,d,h,w) +=! X(n,c,d + q,2*h + r,w + 2*s) * F(k,c,q,r,s) }",
+               {floats({1, 3, 5, 7, 8}), floats({4, 3, 2, 3, 2})}},
+              "convolution3d");
+}
+
+TEST_F(OneDnn, TakesGroups) {
+  const auto call =
+      expect_call({"def grouped(float(N,C,H,W) X, float(G,K,D,R,S) F) -> (Y) {\n"
+                   "  Y(n,g,k,h,w) +=! X(n,4*g + c,h + r,w + s) * F(g,k,c,r,s) where g in 0:3, c in 0:4 }",
+                   {floats({2, 12, 6, 7}), floats({3, 5, 4, 3, 3})}},
+                  "convolution2d");
+  ASSERT_TRUE(call);
+  EXPECT_EQ(call->number("G"), 3);
+  expect_call(
+      {"def depthwise(float(N,C,H,W) X, float(C,R,S) F) -> (Y) { Y(n,c,h,w) +=! X(n,c,h + r,w + s) * F(c,r,s) }",
+       {floats({2, 16, 6, 7}), floats({16, 3, 3})}},
+      "convolution2d");
+}
+
+TEST_F(OneDnn, TakesWhatFollowsAConvolution) {
+  const std::string head =
+      "def f(float(N,C,H,W) X, float(K,C,R,S) F, float(K) b, float(N,K,P,Q) Z) -> (Y) {\n"
+      "  A(n,k,h,w) +=! X(n,c,h + r,w + s) * F(k,c,r,s)  ";
+  const std::vector<TensorSpec> inputs = {floats({2, 5, 6, 7}), floats({16, 5, 3, 3}), floats({16}),
+                                          floats({2, 16, 4, 5})};
+  expect_call({head + "B(n,k,h,w) = A(n,k,h,w) + b(k)  Y(n,k,h,w) = fmax(B(n,k,h,w) + Z(n,k,h,w), 0) }", inputs},
+              "convolution2d", 3);
+  expect_call({head + "B(n,k,h,w) = b(k) + A(n,k,h,w)  Y(n,k,h,w) = relu(B(n,k,h,w)) + Z(n,k,h,w) }", inputs},
+              "convolution2d", 3);
+}
+
+TEST_F(OneDnn, MultipliesMatrices) {
+  expect_call(
+      {"def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }", {floats({5, 7}), floats({7, 6})}},
+      "matmul");
+  expect_call({"def bmm(float(B,M,K) X, float(B,N,K) Y) -> (Z) { Z(b,m,n) +=! X(b,m,k) * Y(b,n,k) }",
+               {floats({3, 5, 7}), floats({3, 6, 7})}},
+              "matmul");
+  expect_call({"def fc(float(M,K) A, float(N,K) B, float(N) b) -> (float(M,N) D) { C(m,n) = b(n) where m in 0:M  "
+               "C(m,n) += A(m,k) * B(n,k)\n"
+               "  D(m,n) = (C(m,n) > 0) ? C(m,n) : 0 }",
+               {floats({5, 7}), floats({6, 7}), floats({6})}},
+              "matmul", 2);
+}
+
+TEST_F(OneDnn, PoolsMaxima) {
+  for (int stride : {1, 2}) {
+    expect_call({str("def pool(float(N,C,H,W) X) -> (Y) {\n  Y(n,c,h,w) max=! X(n,c,", stride, "*h + r,", stride,
+                     "*w + s) where r in 0:3, s in 0:2 }"),
+                 {floats({2, 16, 9, 8})}},
+                "max_pooling2d");
+  }
+}
+
+}  // namespace
+}  // namespace tc::library

@@ -1,0 +1,50 @@
+#include "tc/library/prices.h"
+
+#include <gtest/gtest.h>
+
+namespace tc::library {
+namespace {
+
+Call product(std::int64_t m, std::int64_t n, std::int64_t k) {
+  Call call{"blas", "1.0", "gemm", {{"M", m}, {"N", n}, {"K", k}}};
+  call.operands.resize(3);
+  return call;
+}
+
+PriceTable table() {
+  PriceTable result{"a machine", {}};
+  for (auto [size, own] : {std::pair(64, 1e-6), std::pair(1024, 6e-3)}) {
+    auto price = price_of(product(size, size, size), 2);
+    price.library_seconds = size == 64 ? 2e-6 : 3e-3;
+    price.own_seconds = own;
+    result.prices.push_back(price);
+  }
+  return result;
+}
+
+TEST(Prices, AreThoseOfTheNearestCall) {
+  EXPECT_EQ(speed_of(product(1000, 900, 1100), table(), 2), 2);
+  EXPECT_EQ(speed_of(product(70, 60, 64), table(), 2), 0.5);
+  EXPECT_FALSE(speed_of(product(1, 1, 1), table(), 2)) << "nothing is near";
+  EXPECT_FALSE(speed_of(product(64, 64, 64), table(), 1)) << "another number of threads";
+  auto other = product(64, 64, 64);
+  other.version = "1.1";
+  EXPECT_FALSE(speed_of(other, table(), 2));
+  other = product(64, 64, 64);
+  other.operands[0].type = DType::Float64;
+  EXPECT_FALSE(speed_of(other, table(), 2));
+}
+
+TEST(Prices, AreTextsThatParseBack) {
+  const auto text = to_string(table());
+  const auto again = parse_prices(text);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(to_string(*again), text);
+  EXPECT_EQ(again->machine, "a machine");
+  EXPECT_FALSE(parse_prices(""));
+  EXPECT_FALSE(parse_prices("library prices 0\nm\n"));
+  EXPECT_FALSE(parse_prices(text + "blas 1.0 gemm"));
+}
+
+}  // namespace
+}  // namespace tc::library

@@ -1,0 +1,122 @@
+"""Routines of libraries in the place of compiled code."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+import torch
+
+import tensor_comprehensions as tc
+
+TEXT = """
+def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }
+def scale(float(M,N) C) -> (D) { D(m,n) = C(m,n) * C(m,n) }
+def both(float(M,K) A, float(K,N) B) -> (D) { C = mm(A, B)  D = scale(C) }
+"""
+T = tc.define(TEXT)
+A, B = torch.randn(33, 20), torch.randn(20, 45)
+
+
+def compiled(function, library, *tensors):
+    try:
+        return tc.compile(function, *tensors, libraries=library, cache=False)
+    except tc.OptionsError as error:
+        if "is not on this machine" in str(error):
+            pytest.skip(str(error))
+        raise
+
+
+@pytest.mark.parametrize("library", ["openblas", "onednn"])
+def test_a_product_is_a_call(library):
+    f = compiled(T.mm, library, A, B)
+    torch.testing.assert_close(f(A, B), A @ B)
+    assert len(f.stats["library_calls"]) == 1 and library in f.stats["library_calls"][0]
+    assert f"calls {f.stats['library_calls'][0]}" in f.explain()
+    assert f.stats["code_bytes"] == 0
+    again = tc.load(f.serialise())
+    torch.testing.assert_close(again(A, B), A @ B)
+    assert again.stats["library_calls"] == f.stats["library_calls"]
+
+
+@pytest.mark.parametrize("library", ["openblas", "onednn"])
+def test_a_part_is_a_call(library):
+    f = compiled(T.both, library, A, B)
+    torch.testing.assert_close(f(A, B), (A @ B) ** 2)
+    assert f.stats["parts"] == 2 and len(f.stats["library_calls"]) == 1
+    assert any("own code" in note for note in f.stats["library_notes"])
+
+
+def test_without_being_asked_no_library_is_called():
+    assert not tc.compile(T.mm, A, B, cache=False).stats["library_calls"]
+
+
+def test_auto_without_prices_says_so():
+    f = tc.compile(T.mm, A, B, libraries="auto", cache=False)
+    assert not f.stats["library_calls"]
+    assert "tc_libraries --measure" in f.explain()
+
+
+def test_auto_follows_the_prices(tmp_path):
+    called = compiled(T.mm, "openblas", A, B)
+    version = called.stats["library_calls"][0].split(":")[0].split(" ")[-1]
+    machine = next(e for e in machines() if e)
+    threads = tc.get_num_threads()
+    price = f"openblas {version} gemm {threads} 1 1e-6 {{}} 3 3 float32 float32 float32 K 20 M 33 N 45\n"
+    for own, calls in (("2e-6", 1), ("0.5e-6", 0)):
+        folder = tmp_path / own
+        folder.mkdir()
+        (folder / "library_prices.txt").write_text(f"library prices 1\n{machine}\n" + price.format(own))
+        f = tc.compile(T.mm, A, B, libraries="auto", cache=tc.cache.Cache(str(folder)))
+        assert len(f.stats["library_calls"]) == calls, f.explain()
+        torch.testing.assert_close(f(A, B), A @ B)
+    (folder / "library_prices.txt").write_text("library prices 1\nanother machine\n" + price.format("2e-6"))
+    assert not tc.compile(T.mm, A, B, libraries="auto", cache=tc.cache.Cache(str(folder))).stats["library_calls"]
+
+
+def machines():
+    with open("/proc/cpuinfo") as lines:
+        return [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+
+
+def test_other_words_are_errors():
+    with pytest.raises(tc.OptionsError, match="'none', 'auto'"):
+        tc.compile(T.mm, A, B, libraries="blas")
+    with pytest.raises(tc.OptionsError, match="'none', 'auto'"):
+        tc.define(TEXT, libraries="blas").mm(A, B)
+
+
+@pytest.mark.parametrize("library", ["openblas", "onednn"])
+def test_a_library_that_is_missing_is_named(library):
+    program = f"""
+        import torch, tensor_comprehensions as tc
+        T = tc.define({TEXT!r})
+        try:
+            tc.compile(T.mm, torch.ones(2, 3), torch.ones(3, 4), libraries="{library}")
+        except tc.OptionsError as error:
+            print(error)
+    """
+    environment = os.environ | {f"TC_{library.upper()}": "/no/such/library.so"}
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert f"the library '{library}' is not on this machine" in result.stdout
+
+
+@pytest.mark.parametrize("library", ["openblas", "onednn"])
+def test_threads_of_torch_stay(library):
+    f = compiled(T.mm, library, A, B)
+    before = torch.get_num_threads()
+    tc_before = tc.get_num_threads()
+    try:
+        tc.set_num_threads(1)
+        torch.set_num_threads(2)
+        X = torch.randn(300, 300)
+        wanted = X @ X
+        for _ in range(5):
+            torch.testing.assert_close(f(A, B), A @ B)
+            assert torch.get_num_threads() == 2
+            torch.testing.assert_close(X @ X, wanted)
+    finally:
+        torch.set_num_threads(before)
+        tc.set_num_threads(tc_before)
