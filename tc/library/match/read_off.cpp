@@ -7,10 +7,10 @@ namespace tc::library {
 namespace {
 
 /// Rounded towards minus infinity, and plus.
-std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return -floor_div(-a, b); }
+std::int64_t divided_down(std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+std::int64_t divided_up(std::int64_t a, std::int64_t b) { return -divided_down(-a, b); }
 
-struct Interval {
+struct Bounds {
   std::int64_t low = 0, high = 0;
 };
 
@@ -114,14 +114,14 @@ class Reader {
   }
 
   /// What \p along takes, where conditions on multiples of it hold.
-  Interval bounds_of(const Affine& along) const {
-    Interval result{0, 0};
+  Bounds bounds_of(const Affine& along) const {
+    Bounds result{0, 0};
     for (const auto& counter : problem_.counters) result.high += along.factor(counter.id) * (counter.extent - 1);
     for (const auto& conditions : problem_.conditions)
       for (const auto& condition : conditions) {
         const auto times = quotient(condition, along);
-        if (times > 0) result.low = std::max(result.low, ceil_div(-condition.constant, times));
-        if (times < 0) result.high = std::min(result.high, floor_div(condition.constant, -times));
+        if (times > 0) result.low = std::max(result.low, divided_up(-condition.constant, times));
+        if (times < 0) result.high = std::min(result.high, divided_down(condition.constant, -times));
       }
     result.high = std::max(result.high, result.low);
     return result;

@@ -1,0 +1,155 @@
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iomanip>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/cpu/thread_pool.h"
+#include "tc/engine/compile/library_call.h"
+#include "tc/engine/describe/roofline.h"
+#include "tc/engine/environment.h"
+#include "tc/library/registry.h"
+#include "tools/flag_help.h"
+
+/// tc_libraries: which libraries this machine has, and what their routines cost on it. --help says all.
+
+DEFINE_bool(measure, false,
+            "measure the routines of all libraries on this machine and keep their prices, for libraries=auto");
+DEFINE_string(dir, "", "the cache's folder; without it the environment's");
+DEFINE_int32(rounds, 3, "measure: how often own code and a routine are measured in turns; the least of each counts");
+
+namespace {
+
+using namespace tc;
+
+constexpr const char* help =
+    R"(tc_libraries lists the libraries whose routines may take the place of compiled code (libraries=...), and with --measure finds
+out what they cost here, some minutes on an idle machine.
+
+flags:
+)";
+
+/// A def that some routine computes, and the shapes it is measured with.
+struct Case {
+  const char* text;
+  std::vector<std::vector<std::int64_t>> shapes;
+};
+
+constexpr const char* product = "def f(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }";
+constexpr const char* linear = "def f(float(M,K) A, float(N,K) B) -> (C) { C(m,n) +=! A(m,k) * B(n,k) }";
+constexpr const char* vector_product = "def f(float(M,K) A, float(K) x) -> (y) { y(m) +=! A(m,k) * x(k) }";
+constexpr const char* batched = "def f(float(B,M,K) A, float(B,K,N) W) -> (C) { C(b,m,n) +=! A(b,m,k) * W(b,k,n) }";
+constexpr const char* plain =
+    "def f(float(N,C,H,W) X, float(K,C,R,S) F) -> (Y) { Y(n,k,h,w) +=! X(n,c,h + r,w + s) * F(k,c,r,s) }";
+constexpr const char* padded =
+    "def f(float(N,C,H,W) X, float(K,C,R,S) F) -> (Y) { Y(n,k,h,w) +=! (h + r >= 1 && h + r < H + 1 && w + s >= 1 && "
+    "w + s < W + 1) ? X(n,c,h + r - 1,w + s - 1) * F(k,c,r,s) : 0 where h in 0:H, w in 0:W }";
+constexpr const char* strided =
+    "def f(float(N,C,H,W) X, float(K,C,R,S) F) -> (Y) { Y(n,k,h,w) +=! X(n,c,2*h + r,2*w + s) * F(k,c,r,s) }";
+constexpr const char* depthwise =
+    "def f(float(N,C,H,W) X, float(C,R,S) F) -> (Y) { Y(n,c,h,w) +=! X(n,c,h + r,w + s) * F(c,r,s) }";
+constexpr const char* pooling =
+    "def f(float(N,C,H,W) X) -> (Y) { Y(n,c,h,w) max=! X(n,c,2*h + r,2*w + s) where r in 0:2, s in 0:2 }";
+constexpr const char* softmax =
+    "def f(float(N,C) X) -> (Y) { M(n) max=! X(n,c) E(n,c) = exp(X(n,c) - M(n)) S(n) +=! E(n,c) Y(n,c) = E(n,c) / S(n) "
+    "}";
+
+std::vector<Case> cases() {
+  std::vector<Case> result;
+  for (std::int64_t n : {32, 128, 512, 1024}) result.push_back({product, {{n, n}, {n, n}}});
+  for (std::int64_t m : {1, 16, 128})
+    for (std::int64_t n : {256, 1024, 4096}) result.push_back({linear, {{m, 1024}, {n, 1024}}});
+  for (std::int64_t n : {256, 1024, 4096}) result.push_back({vector_product, {{n, n}, {n}}});
+  for (std::int64_t n : {16, 64}) result.push_back({batched, {{64, n, n}, {64, n, n}}});
+  for (auto [channels, size] : {std::pair(64, 56), std::pair(128, 28), std::pair(256, 14), std::pair(512, 7)}) {
+    result.push_back({plain, {{1, channels, size, size}, {channels, channels, 1, 1}}});
+    result.push_back({plain, {{1, channels, size + 2, size + 2}, {channels, channels, 3, 3}}});
+    result.push_back({padded, {{1, channels, size, size}, {channels, channels, 3, 3}}});
+    result.push_back({strided, {{1, channels, size + 1, size + 1}, {channels, channels, 3, 3}}});
+    result.push_back({depthwise, {{1, channels, size + 2, size + 2}, {channels, 3, 3}}});
+    result.push_back({pooling, {{1, channels, size, size}}});
+  }
+  result.push_back({strided, {{1, 3, 229, 229}, {64, 3, 7, 7}}});
+  for (std::int64_t n : {128, 1024, 8192}) result.push_back({softmax, {{1024, n}}});
+  return result;
+}
+
+std::vector<TensorSpec> specs_of(const Case& test) {
+  std::vector<TensorSpec> result;
+  for (const auto& shape : test.shapes) result.push_back(contiguous(DType::Float32, shape));
+  return result;
+}
+
+/// The prices of all calls that compute \p test, and its lines for people.
+void measure(const Case& test, const engine::CompileOptions& options, library::PriceTable& table) {
+  const auto function = engine::inlined(engine::define(test.text).functions.back());
+  const auto own = engine::compile(function, specs_of(test), {}, options);
+  std::vector<TensorSpec> all;
+  for (const auto& argument : own->image().arguments) all.push_back(argument.spec);
+  const auto given = library::understand({function->def, function->ranges}, all);
+  for (const auto* library : library::libraries())
+    for (const auto& call : library::matches(*given, *library)) {
+      const auto theirs = engine::call_executable(*function, own->image().arguments, options, call);
+      auto price = library::price_of(call, cpu::num_threads());
+      for (int round = 0; round < std::max(FLAGS_rounds, 1); ++round) {
+        const auto ours = engine::measure_seconds(*own), other = engine::measure_seconds(*theirs);
+        price.own_seconds = round == 0 ? ours : std::min(price.own_seconds, ours);
+        price.library_seconds = round == 0 ? other : std::min(price.library_seconds, other);
+      }
+      std::cout << std::fixed << std::setprecision(1) << std::setw(10) << price.own_seconds * 1e6 << " us own "
+                << std::setw(10) << price.library_seconds * 1e6 << " us " << to_string(call) << std::endl;
+      table.prices.push_back(std::move(price));
+    }
+}
+
+void list() {
+  for (const auto* library : library::libraries()) {
+    const auto& presence = library->find();
+    std::cout << library->name << ": " << (presence.version.empty() ? "absent, " + presence.reason : presence.version)
+              << "\n";
+    for (const auto& routine : library->routines) std::cout << "  " << routine.name << "  " << routine.def << "\n";
+  }
+}
+
+void run() {
+  list();
+  if (!FLAGS_measure) return;
+  auto options = engine::options_from_environment();
+  if (!FLAGS_dir.empty()) options.cache = std::make_shared<cache::Cache>(cache::CacheSettings{FLAGS_dir});
+  if (!options.cache) throw OptionsError("there is no cache to keep prices in: name a folder with --dir");
+  library::PriceTable table{cache::measurement_here().machine, {}};
+  for (const auto& test : cases()) measure(test, options, table);
+  const auto file = engine::library_prices_file(*options.cache);
+  std::filesystem::create_directories(options.cache->settings().folder);
+  std::ofstream out(file + ".new");
+  out << to_string(table);
+  out.close();
+  if (!out || std::rename((file + ".new").c_str(), file.c_str()) != 0)
+    throw ResourceError(str("the prices could not be written to ", file));
+  std::cout << table.prices.size() << " prices are in " << file << "\n";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i)
+    if (std::string(argv[i]) == "--help") {
+      std::cout << help << tools::flags_of(__FILE__);
+      return 0;
+    }
+  gflags::ParseCommandLineFlags(&argc, &argv, true);
+  try {
+    run();
+    return 0;
+  } catch (const Error& error) {
+    std::cerr << "tc_libraries: " << error.what() << "\n";
+    return 2;
+  }
+}
