@@ -3,7 +3,6 @@
 #include <thread>
 
 #include "tc/base/str.h"
-#include "tc/engine/compile/bind_constants.h"
 #include "test/engine/engine_fixture.h"
 
 /// Executables that hold some of their inputs.
@@ -111,8 +110,7 @@ TEST(ConstantTensors, ThreadsShareThem) {
   auto handle = engine.compile("main", {x, w, g}, {}, with({constant("W", w), constant("g", g)}));
   std::vector<std::vector<float>> results(4);
   std::vector<std::thread> threads;
-  for (auto& result : results)
-    threads.emplace_back([&] { result = run_one(*engine.executable(handle), {x}, {3, 4}); });
+  for (auto& result : results) threads.emplace_back([&] { result = run_one(*engine.executable(handle), {x}, {3, 4}); });
   for (auto& thread : threads) thread.join();
   for (const auto& result : results) EXPECT_EQ(result, scaled_product(x, w, g));
   EXPECT_FALSE(engine.stage_texts(handle).empty());

@@ -34,14 +34,13 @@ TEST(ConstantNodes, AreDecidedByConstantsAlone) {
 }
 
 TEST(ConstantNodes, WhatIsLargerThanWhatItReadsStaysWithItsReaders) {
-  const std::string text = ops +
-                           "def main(float(N,K) X, float(K) g) -> (Y) { B = rows(g)  Y = add(X, B) }\n";
+  const std::string text = ops + "def main(float(N,K) X, float(K) g) -> (Y) { B = rows(g)  Y = add(X, B) }\n";
   EXPECT_EQ(decided(bound(text, {{64, 4}, {4}}), {"g"}), "");
 }
 
 TEST(ConstantNodes, WhatNoRunReadsMayBeOfAnySize) {
-  const std::string text = ops +
-                           "def main(float(N,K) X, float(K) g) -> (Y) { B = rows(g)  S = total(B)  Y = bias(X, S) }\n";
+  const std::string text =
+      ops + "def main(float(N,K) X, float(K) g) -> (Y) { B = rows(g)  S = total(B)  Y = bias(X, S) }\n";
   EXPECT_EQ(decided(bound(text, {{64, 4}, {4}}), {"g"}), "rows total");
 }
 
@@ -53,9 +52,8 @@ TEST(ConstantNodes, ResultsOfTheGraphAreWrittenByEachRun) {
 }
 
 TEST(ConstantNodes, AreNoPartWithOthers) {
-  const std::string text =
-      "def halved(float(N,K) X) -> (Y) { Y(n,k) = X(n,k) * 0.5 }\n" + ops +
-      "def main(float(N,K) X, float(N,K) W) -> (Y) { H = halved(W)  Y = add(X, H) }\n";
+  const std::string text = "def halved(float(N,K) X) -> (Y) { Y(n,k) = X(n,k) * 0.5 }\n" + ops +
+                           "def main(float(N,K) X, float(N,K) W) -> (Y) { H = halved(W)  Y = add(X, H) }\n";
   auto graph = bound(text, {{4, 8}, {4, 8}});
   EXPECT_EQ(partition(graph).size(), 1u);
   PartitionLimits limits;

@@ -90,7 +90,8 @@ std::vector<Constant> check_constants(const Function& function, const std::vecto
     constant.parameter = static_cast<std::size_t>(param - params.begin());
     check_tensor(constant.view(), str("the constant '", constant.name, "' of '", function.name(), "'"));
     if (*constant.parameter >= inputs.size() || normalised(constant.spec) != normalised(inputs[*constant.parameter]))
-      throw ArgumentError(str("the constant '", constant.name, "' is ", constant.spec, ", and the input is compiled for ",
+      throw ArgumentError(str("the constant '", constant.name, "' is ", constant.spec,
+                              ", and the input is compiled for ",
                               *constant.parameter < inputs.size() ? str(inputs[*constant.parameter]) : "nothing"));
     constant.spec = normalised(constant.spec);
   }
