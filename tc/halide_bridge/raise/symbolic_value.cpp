@@ -49,7 +49,8 @@ template <typename Node, typename Compute>
 void SymbolicEvaluator::binary(const Node* op, const Compute& compute) {
   auto a = (*this)(op->a), b = (*this)(op->b);
   for (std::size_t i = 0; i < a.size(); ++i) {
-    Number number = a[i].number && b[i].number ? Number(compute(*a[i].number, *b[i].number)) : std::nullopt;
+    Number number;
+    if (a[i].number && b[i].number) number = compute(*a[i].number, *b[i].number);
     a[i] = joined(a[i], b[i], in_type(number, op->type.element_of()));
   }
   result_ = std::move(a);
@@ -164,8 +165,8 @@ void SymbolicEvaluator::visit(const ir::Ramp* op) {
   SymbolicValue value;
   for (int lane = 0; lane < op->lanes; ++lane)
     for (std::size_t i = 0; i < base.size(); ++i) {
-      bool known = base[i].number && stride[i].number;
-      Number number = known ? Number(*base[i].number + lane * *stride[i].number) : std::nullopt;
+      Number number;
+      if (base[i].number && stride[i].number) number = *base[i].number + lane * *stride[i].number;
       value.push_back(joined(base[i], stride[i], in_type(number, op->type.element_of())));
     }
   result_ = std::move(value);
