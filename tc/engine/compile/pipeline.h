@@ -82,6 +82,8 @@ struct LaunchState {
   bool has_own_mapping = false;                        ///< choose: it was given, not computed
   std::vector<std::string> buffers;                    ///< raise: what the function, or all kernels, take, in order
   std::variant<CpuLaunch, GridLaunch> on;              ///< by the back end
+  /// A note of verify_scheduled(): the scop that its laws last held for.
+  std::shared_ptr<std::optional<polyhedral::Scop>> proved = std::make_shared<std::optional<polyhedral::Scop>>();
 
   /// What only a launch on a CPU, or on a grid, has; of a launch on the other it is not to be asked.
   CpuLaunch& cpu() { return std::get<CpuLaunch>(on); }

@@ -3,6 +3,7 @@
 #include "tc/base/str.h"
 #include "tc/engine/compile/quota.h"
 #include "tc/halide_bridge/lower/extract_scop.h"
+#include "tc/polyhedral/core/are_copies.h"
 #include "tc/polyhedral/laws/verify.h"
 #include "tc/polyhedral/map/split_reduction.h"
 #include "tc/polyhedral/schedule/gather_coincident.h"
@@ -109,8 +110,11 @@ std::vector<LaunchStage> scheduling_stages() {
 
 void verify_scheduled(const CompileState&, const LaunchState& launch) {
   if (!launch.dependences) return;
+  auto& proved = *launch.proved;
+  if (proved && polyhedral::are_copies(*proved, *launch.scop)) return;
   try {
     polyhedral::verify(*launch.scop, *launch.dependences);
+    proved.emplace(*launch.scop);
   } catch (const InternalError& error) {
     if (!launch.has_own_mapping) throw;
     throw OptionsError(str("the replacement of stage 'choose' is no mapping of this program: ", error.what()));

@@ -10,7 +10,7 @@ namespace tc::engine {
 std::vector<LaunchStage> scheduling_stages();
 
 /// The laws of a program that is scheduled, or mapped to a CPU. One whose mapping was given, not chosen, breaks them by an
-/// OptionsError.
+/// OptionsError. They are not run again for a scop that they held for, that is, behind a pass that changed nothing.
 void verify_scheduled(const CompileState& state, const LaunchState& launch);
 
 /// The schedule of \p launch.
