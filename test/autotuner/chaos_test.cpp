@@ -8,6 +8,7 @@
 #include <set>
 
 #include "tc/base/error.h"
+#include "test/support/expect_error.h"
 #include "tuner_fixture.h"
 
 namespace tc::autotuner {
@@ -75,9 +76,12 @@ TEST(Chaos, TuningsEndWellAndNeverPickAFaultyCandidate) {
 TEST(Chaos, DefaultOptionsThatFailAreAnError) {
   Inputs inputs({matrix(8, 8), matrix(8, 8)});
   auto function = function_of(product_text);
-  EXPECT_THROW(tune(function, inputs.views(), {}, quick(2, 1, "default wrong")), InternalError);
-  EXPECT_THROW(tune(function, inputs.views(), {}, quick(2, 1, "default run_segv")), ResourceError);
-  EXPECT_THROW(tune(function, inputs.views(), {}, quick(2, 1, "default abort")), ResourceError);
+  EXPECT_ERROR(tune(function, inputs.views(), {}, quick(2, 1, "default wrong")), InternalError,
+               "'mm' with the default options differs from its reference: 'C': element 63 is 21 instead of 20");
+  EXPECT_ERROR(tune(function, inputs.views(), {}, quick(2, 1, "default run_segv")), ResourceError,
+               "'mm' cannot be tuned: the default options fail (crash): ended by signal 11 (Segmentation fault)");
+  EXPECT_ERROR(tune(function, inputs.views(), {}, quick(2, 1, "default abort")), ResourceError,
+               "'mm' cannot be tuned: it does not run with the default options: ended by signal 6 (Aborted)");
 }
 
 }  // namespace

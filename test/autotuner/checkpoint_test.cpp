@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "tc/base/error.h"
+#include "test/support/expect_error.h"
 #include "tuner_fixture.h"
 
 namespace tc::autotuner {
@@ -58,7 +59,10 @@ TEST(Checkpoint, DamagedOnesAreNone) {
   }
 }
 
-TEST(Checkpoint, AFileThatCannotBeWrittenIsAnError) { EXPECT_THROW(save(sample(), "/dev/null/point"), ResourceError); }
+TEST(Checkpoint, AFileThatCannotBeWrittenIsAnError) {
+  EXPECT_ERROR(save(sample(), "/dev/null/point"), ResourceError,
+               "the checkpoint '/dev/null/point' cannot be written: '/dev/null' is no folder");
+}
 
 TEST(Status, HasANameEach) {
   for (auto status : {Status::Ok, Status::Same, Status::Slow, Status::Wrong, Status::Crashed, Status::TimedOut,

@@ -7,6 +7,7 @@
 #include "tc/base/error.h"
 #include "tc/cache/maintain.h"
 #include "test/cuda/compiled.h"
+#include "test/support/expect_error.h"
 #include "tuner_fixture.h"
 
 namespace tc::autotuner {
@@ -49,9 +50,12 @@ TEST(GpuMissing, IsAnErrorThatSaysSo) {
 TEST_F(Gpu, AreFoundByArchitecture) {
   EXPECT_EQ(find_gpus(Target::parse("cuda:sm_90"), {}), (std::vector{0, 1}));
   EXPECT_EQ(find_gpus(Target::parse("cuda:sm_90"), {1}), std::vector{1});
-  EXPECT_THROW(find_gpus(Target::parse("cuda:sm_90"), {7}), OptionsError);
-  EXPECT_THROW(find_gpus(Target::parse("cuda:sm_90"), {1, 0, 1}), OptionsError);
-  EXPECT_THROW(find_gpus(Target::parse("cuda:sm_80"), {}), DeviceError);
+  EXPECT_ERROR(find_gpus(Target::parse("cuda:sm_90"), {7}), OptionsError,
+               "device 7 is no sm_90 of this machine; there are 0, 1");
+  EXPECT_ERROR(find_gpus(Target::parse("cuda:sm_90"), {1, 0, 1}), OptionsError,
+               "device 1 is given twice: a GPU measures one candidate at a time");
+  EXPECT_ERROR(find_gpus(Target::parse("cuda:sm_80"), {}), DeviceError,
+               "tuning for cuda:sm_80,processors=108 needs a GPU of that architecture; this machine has sm_90, sm_90");
 }
 
 TEST_F(Gpu, MeasureAtOnceAndTheFastestBlockWins) {
@@ -89,7 +93,8 @@ TEST_F(Gpu, ThatFaultsCostsItsCandidatesOnly) {
 TEST_F(Gpu, ThatComputesNothingIsNoticed) {
   TC_NEEDS_NVRTC();
   ::unsetenv("TC_FAKE_COPIES");
-  EXPECT_THROW(tuned(on_gpus(2)), InternalError);
+  EXPECT_ERROR(tuned(on_gpus(2)), InternalError,
+               "'copy' with the default options differs from its reference: 'B': element 0 is -nan instead of -6");
 }
 
 TEST_F(Gpu, WinnersAreKept) {

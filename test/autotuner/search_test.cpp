@@ -8,6 +8,7 @@
 #include "tc/autotuner/search/random_search.h"
 #include "tc/autotuner/worker/message.h"
 #include "tc/base/error.h"
+#include "test/support/expect_error.h"
 #include "tuner_fixture.h"
 
 namespace tc::autotuner {
@@ -102,7 +103,7 @@ TEST_P(Searches, RefuseWhatIsNoState) {
   auto before = search->state();
   for (const std::string& text :
        {std::string(), std::string("nonsense"), before.substr(0, before.size() / 2), encode({"other", ""})})
-    EXPECT_THROW(search->restore(text), ArgumentError);
+    EXPECT_ERROR(search->restore(text), ArgumentError, "this is no state of a ");
   EXPECT_EQ(search->state(), before);
 }
 

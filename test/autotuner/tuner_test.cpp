@@ -16,6 +16,7 @@
 #include "tc/cpu/thread_pool.h"
 #include "tc/engine/engine.h"
 #include "tc/engine/persistent.h"
+#include "test/support/expect_error.h"
 #include "tuner_fixture.h"
 
 namespace tc::autotuner {
@@ -411,7 +412,7 @@ TEST(Tune, ACheckpointThatCannotBeWrittenIsAnErrorAtTheBeginningOnly) {
   settings.checkpoint = folder.path() + "/file/point";
   int tried = 0;
   settings.on_candidate = [&](const Candidate& candidate) { tried += candidate.generation > 0; };
-  EXPECT_THROW(tune(function_of(product_text), inputs.views(), {}, settings), ResourceError);
+  EXPECT_ERROR(tune(function_of(product_text), inputs.views(), {}, settings), ResourceError, "file' is no folder");
   EXPECT_EQ(tried, 0);
   settings.checkpoint = folder.path() + "/points/point";
   settings.on_candidate = [&](const Candidate& candidate) {
@@ -454,9 +455,10 @@ TEST(Tune, SaysWhatItCannotDo) {
   EXPECT_NE(fails([](auto& s) { s.threads = -1; }).find("0 or more"), std::string::npos);
   EXPECT_NE(fails([](auto& s) { s.worker = {"/bin/false"}; }).find("does not start"), std::string::npos);
   EXPECT_NE(fails([](auto& s) { s.worker = {"/nonexistent"}; }).find("does not start"), std::string::npos);
-  EXPECT_THROW(parse_method("annealing"), OptionsError);
-  EXPECT_THROW(parse_ranking("magic"), OptionsError);
-  EXPECT_THROW(tune(function, Inputs({matrix(8, 9), matrix(8, 8)}).views(), {}, quick(1)), ArgumentError);
+  EXPECT_ERROR(parse_method("annealing"), OptionsError, "there is no search 'annealing'; there are genetic and random");
+  EXPECT_ERROR(parse_ranking("magic"), OptionsError, "there is no ranking 'magic'; there are none, model and learned");
+  EXPECT_ERROR(tune(function, Inputs({matrix(8, 9), matrix(8, 8)}).views(), {}, quick(1)), ArgumentError,
+               "dimension 0 of parameter 'B' of mm is 8, but K is 9 (dimension 1 of 'A')");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tc/base/error.h"
+#include "test/support/expect_error.h"
 
 namespace tc {
 namespace {
@@ -18,14 +19,14 @@ TEST(Cancellation, AChildHeedsItsParentAndNotTheReverse) {
   EXPECT_FALSE(sibling.requested());
   parent.cancel();
   EXPECT_TRUE(sibling.requested());
-  EXPECT_THROW(sibling.check("a test"), CancelledError);
+  EXPECT_ERROR(sibling.check("a test"), CancelledError, "cancelled in a test");
 }
 
 TEST(Cancellation, DeadlinesAreOfTheirOwn) {
   Cancellation parent;
   auto child = parent.child();
   child.set_time_limit(1e-9);
-  EXPECT_THROW(child.check("a test"), ResourceError);
+  EXPECT_ERROR(child.check("a test"), ResourceError, "the time limit was reached in a test");
   EXPECT_FALSE(parent.requested());
   parent.set_time_limit(1e-9);
   EXPECT_TRUE(parent.child().requested());
@@ -38,7 +39,9 @@ TEST(Cancellation, LimitsThatNoClockCountsAreNone) {
     EXPECT_FALSE(cancellation.requested()) << seconds;
   }
   for (double seconds : {-1.0, -std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()})
-    EXPECT_THROW(Cancellation().set_time_limit(seconds), OptionsError) << seconds;
+    EXPECT_ERROR(Cancellation().set_time_limit(seconds), OptionsError,
+                 "a time limit is a number of seconds that is not negative; 0: none")
+        << seconds;
 }
 
 TEST(Cancellation, AThreadAsksWhatItWorksFor) {
@@ -49,7 +52,7 @@ TEST(Cancellation, AThreadAsksWhatItWorksFor) {
   check_cancelled("a test");
   {
     CancellationScope nested(inner);
-    EXPECT_THROW(check_cancelled("a test"), CancelledError);
+    EXPECT_ERROR(check_cancelled("a test"), CancelledError, "cancelled in a test");
   }
   check_cancelled("a test");
 }

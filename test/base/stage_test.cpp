@@ -1,6 +1,7 @@
 #include "tc/base/stage.h"
 
 #include <gtest/gtest.h>
+#include "test/support/expect_error.h"
 
 namespace tc {
 namespace {
@@ -37,9 +38,9 @@ TEST(Stages, AReplacementTakesTheStagesPlace) {
   run_stages(counting_stages(), x, options);
   EXPECT_EQ(x, 20);
   options.replace = {{"twice", "1"}};
-  EXPECT_THROW(run_stages(counting_stages(), x, options), OptionsError);
+  EXPECT_ERROR(run_stages(counting_stages(), x, options), OptionsError, "stage 'twice' cannot be replaced by a text");
   options.replace = {{"unknown", "1"}};
-  EXPECT_THROW(run_stages(counting_stages(), x, options), OptionsError);
+  EXPECT_ERROR(run_stages(counting_stages(), x, options), OptionsError, "stage 'unknown' cannot be replaced by a text");
 }
 
 TEST(Stages, LawsSeeWhatAMutationBroke) {
@@ -51,7 +52,7 @@ TEST(Stages, LawsSeeWhatAMutationBroke) {
   run_stages(counting_stages(), x, options);
   EXPECT_EQ(x, -2);
   options.verify = true;
-  EXPECT_THROW(run_stages(counting_stages(), x, options), InternalError);
+  EXPECT_ERROR(run_stages(counting_stages(), x, options), InternalError, "behind stage 'add': negative");
 }
 
 TEST(Stages, ACancelledRunStopsBeforeTheNextStage) {
@@ -59,11 +60,11 @@ TEST(Stages, ACancelledRunStopsBeforeTheNextStage) {
   StageOptions<int> options;
   auto stages = counting_stages();
   stages[0].run = [&](int&) { options.cancellation.cancel(); };
-  EXPECT_THROW(run_stages(stages, x, options), CancelledError);
+  EXPECT_ERROR(run_stages(stages, x, options), CancelledError, "cancelled in twice");
   EXPECT_EQ(x, 3);
   StageOptions<int> late;
   late.cancellation.set_time_limit(1e-9);
-  EXPECT_THROW(run_stages(counting_stages(), x, late), ResourceError);
+  EXPECT_ERROR(run_stages(counting_stages(), x, late), ResourceError, "the time limit was reached in add");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "tc/base/error.h"
 #include "test/cache/cache_fixture.h"
+#include "test/support/expect_error.h"
 
 namespace tc::cache {
 namespace {
@@ -64,10 +65,10 @@ TEST(Environment, SaysWhatACacheMayDo) {
 TEST(Environment, WrongValuesAreErrors) {
   for (const char* mode : {"on", "RW", "w"}) {
     Environment environment(Values{{"TC_CACHE_DIR", "/a"}, {"TC_CACHE_MODE", mode}});
-    EXPECT_THROW(from_environment(), OptionsError) << mode;
+    EXPECT_ERROR(from_environment(), OptionsError, ": must be rw (read and write), ro (only read) or off") << mode;
   }
   for (const char* size : {"much", "-1", "3t", "1g ", "99999999999g"})
-    EXPECT_THROW(parse_size(size), OptionsError) << size;
+    EXPECT_ERROR(parse_size(size), OptionsError, ": must be a number of bytes, for example 500m or 2g") << size;
   EXPECT_EQ(parse_size("7"), 7u);
   EXPECT_EQ(parse_size("2k"), 2048u);
   EXPECT_EQ(parse_size("2g"), std::uint64_t(2) << 30);

@@ -8,6 +8,7 @@
 
 #include "tc/base/error.h"
 #include "test/cache/cache_fixture.h"
+#include "test/support/expect_error.h"
 
 namespace tc::cache {
 namespace {
@@ -74,7 +75,7 @@ TEST(Merge, RefusesWhatIsDamagedAndNeverTakesCode) {
   EXPECT_EQ(transfer.taken, 1u);
   EXPECT_EQ(transfer.refused, 1u);
   EXPECT_FALSE(std::filesystem::exists(code_root(folder / "into")));
-  EXPECT_THROW(merge(folder / "into", folder / "nothing"), ArgumentError);
+  EXPECT_ERROR(merge(folder / "into", folder / "nothing"), ArgumentError, "nothing' to merge");
 }
 
 TEST(Export, IsImportedWhole) {
@@ -105,12 +106,14 @@ TEST(Import, RefusesOtherFiles) {
   const auto bytes = text_of(folder / "file");
   for (std::size_t size = 0; size < bytes.size(); size += 7) {
     write_text(folder / "cut", bytes.substr(0, size));
-    EXPECT_THROW(import_options(folder / "b", folder / "cut"), ArgumentError) << size;
+    EXPECT_ERROR(import_options(folder / "b", folder / "cut"), ArgumentError,
+                 "cut' is not, whole, an export of a cache")
+        << size;
   }
   write_text(folder / "cut", seal(Kind::Export, "rubbish that is no list"));
-  EXPECT_THROW(import_options(folder / "b", folder / "cut"), ArgumentError);
-  EXPECT_THROW(import_options(folder / "b", folder / "missing"), ArgumentError);
-  EXPECT_THROW(export_options(folder / "a", folder / "file/below"), ResourceError);
+  EXPECT_ERROR(import_options(folder / "b", folder / "cut"), ArgumentError, "cut' is not, whole, an export of a cache");
+  EXPECT_ERROR(import_options(folder / "b", folder / "missing"), ArgumentError, "missing'");
+  EXPECT_ERROR(export_options(folder / "a", folder / "file/below"), ResourceError, "file' is no folder");
   EXPECT_FALSE(std::filesystem::exists(folder / "b"));
 }
 
@@ -161,7 +164,8 @@ TEST(Remove, EntriesByTheirIds) {
   EXPECT_EQ(tiles(cache_in(folder / "a").find(product_key(3, 4, 5))), "tile=2x4");
   EXPECT_EQ(remove(folder / "a", list_code(folder / "a").at(0).id()), 1u);
   EXPECT_TRUE(list_code(folder / "a").empty());
-  EXPECT_THROW(remove(folder / "a", options[1].id().substr(0, 7)), ArgumentError);
+  EXPECT_ERROR(remove(folder / "a", options[1].id().substr(0, 7)), ArgumentError,
+               "is too short to say which entry to remove: give 8 digits");
 }
 
 TEST(Gc, KeepsTheBestOfEachKeyAndWhatIsInjected) {

@@ -11,6 +11,7 @@
 
 #include "tc/base/error.h"
 #include "test/cpu/kernel_fixture.h"
+#include "test/support/expect_error.h"
 #include "test/support/guarded_buffer.h"
 
 namespace tc::cpu {
@@ -322,12 +323,13 @@ TEST_F(KernelTest, ObjectCodeRoundTrip) {
 TEST_F(KernelTest, DamagedObjectCodeIsRefused) {
   auto stored = pointwise(9, 4, read("A", {"i"})).compile("plain").serialise();
   for (std::size_t size : {std::size_t{0}, std::size_t{7}, std::size_t{20}, stored.size() - 1})
-    EXPECT_THROW(ObjectCode::deserialise(stored.substr(0, size)), ArgumentError) << size;
-  EXPECT_THROW(ObjectCode::deserialise(stored + "x"), ArgumentError);
+    EXPECT_ERROR(ObjectCode::deserialise(stored.substr(0, size)), ArgumentError, "stored machine code") << size;
+  EXPECT_ERROR(ObjectCode::deserialise(stored + "x"), ArgumentError,
+               "stored machine code is damaged: its checksum differs");
   for (std::size_t at : {std::size_t{0}, std::size_t{9}, stored.size() / 2, stored.size() - 1}) {
     auto damaged = stored;
     damaged[at] ^= 4;
-    EXPECT_THROW(ObjectCode::deserialise(damaged), ArgumentError) << at;
+    EXPECT_ERROR(ObjectCode::deserialise(damaged), ArgumentError, "stored machine code") << at;
   }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tc/base/error.h"
+#include "test/support/expect_error.h"
 
 namespace tc::cpu {
 namespace {
@@ -80,8 +81,8 @@ TEST_F(ThreadPoolTest, AForkedChildRunsLoopsItself) {
 }
 
 TEST_F(ThreadPoolTest, ThereIsAtLeastOneThread) {
-  EXPECT_THROW(set_num_threads(0), OptionsError);
-  EXPECT_THROW(set_num_threads(-2), OptionsError);
+  EXPECT_ERROR(set_num_threads(0), OptionsError, "the number of threads is 0; it must be from 1 to 4096");
+  EXPECT_ERROR(set_num_threads(-2), OptionsError, "the number of threads is -2; it must be from 1 to 4096");
   EXPECT_EQ(num_threads(), before_);
 }
 

@@ -4,6 +4,7 @@
 
 #include "tc/base/error.h"
 #include "test/cuda/compiled.h"
+#include "test/support/expect_error.h"
 
 namespace tc::cuda {
 namespace {
@@ -99,15 +100,15 @@ TEST(Cubin, NamesItsKernels) {
 }
 
 TEST(Cubin, RefusesOtherBytes) {
-  EXPECT_THROW(read_cubin("not a cubin"), ArgumentError);
-  EXPECT_THROW(read_cubin(std::string("\x7f"
+  EXPECT_ERROR(read_cubin("not a cubin"), ArgumentError, "these bytes are not a cubin");
+  EXPECT_ERROR(read_cubin(std::string("\x7f"
                                       "ELF\x02",
                                       5)),
-               ArgumentError);
+               ArgumentError, "these bytes are not a cubin");
   if (!nvrtc_version()) return;
   auto bytes = compile_cubin("extern \"C\" __global__ void f(int* x) { x[0] = 1; }", "sm_90").bytes;
   for (std::size_t size = 0; size < bytes.size() / 2; size += 97)
-    EXPECT_THROW(read_cubin(bytes.substr(0, size)), ArgumentError) << size;
+    EXPECT_ERROR(read_cubin(bytes.substr(0, size)), ArgumentError, "these bytes are not a cubin") << size;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "tc/base/error.h"
 #include "tc/cuda/retired_modules.h"
 #include "test/cuda/fake_driver.h"
+#include "test/support/expect_error.h"
 
 namespace tc::cuda {
 namespace {
@@ -270,8 +271,10 @@ TEST(DeviceCode, IsStoredAndReadBack) {
   EXPECT_EQ(copy.kernels[1].aligned, (std::vector<int>{1}));
   EXPECT_EQ(copy.kernels[0].shape.block[1], 8);
   for (std::size_t size = 0; size < bytes.size(); ++size)
-    EXPECT_THROW(DeviceCode::deserialise(bytes.substr(0, size)), ArgumentError) << size;
-  EXPECT_THROW(DeviceCode::deserialise(bytes + "x"), ArgumentError);
+    EXPECT_ERROR(DeviceCode::deserialise(bytes.substr(0, size)), ArgumentError,
+                 "these bytes are not stored code of kernels")
+        << size;
+  EXPECT_ERROR(DeviceCode::deserialise(bytes + "x"), ArgumentError, "these bytes are not stored code of kernels");
 }
 
 }  // namespace

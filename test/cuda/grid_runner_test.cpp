@@ -8,6 +8,7 @@
 #include "tc/engine/engine.h"
 #include "test/cuda/compiled.h"
 #include "test/cuda/fake_driver.h"
+#include "test/support/expect_error.h"
 
 namespace tc::engine {
 namespace {
@@ -119,7 +120,8 @@ TEST_F(GridRunnerTest, TestsIndexTensorsBeforeTheirUse) {
   int all = count("cuLaunchKernel");
   FakeDriver::forget();
   FakeDriver::give_byte(1);
-  EXPECT_THROW(executable->run_unchecked(arguments), ArgumentError);
+  EXPECT_ERROR(executable->run_unchecked(arguments), ArgumentError,
+               "subscript 0 of A, 'I(i)', must be in [0, 100): a value in I is not");
   EXPECT_LT(count("cuLaunchKernel"), all) << FakeDriver::calls();
 }
 
@@ -141,7 +143,9 @@ TEST_F(GridRunnerTest, RefusesToTestIndexTensorsInACapture) {
   executable->prepare();
   FakeDriver::capture(true);
   void* arguments[] = {a_.data, b_.data, c_.data};
-  EXPECT_THROW(executable->run_unchecked(arguments), ArgumentError);
+  EXPECT_ERROR(
+      executable->run_unchecked(arguments), ArgumentError,
+      "'f' tests the values of its index tensors on each call, which a graph cannot: call it outside of the capture");
 }
 
 TEST_F(GridRunnerTest, ProfilesByEvents) {
@@ -198,7 +202,9 @@ TEST_F(GridRunnerTest, WantsAlignedTensorsWhereKernelsMoveVectors) {
   void* odd_input[] = {a_.data + 1, b_.data};
   executable.run_unchecked(odd_input);
   void* odd_output[] = {a_.data, b_.data + 1};
-  EXPECT_THROW(executable.run_unchecked(odd_output), ArgumentError);
+  EXPECT_ERROR(executable.run_unchecked(odd_output), ArgumentError,
+               "'B' does not begin at a multiple of 16 bytes, as 'f' was compiled for: compile for this tensor, or "
+               "pass a copy, B.clone()");
 }
 
 /// The executable of \p text for tensors of the sizes \p inputs of which those called \p unaligned begin anywhere.
@@ -216,7 +222,9 @@ TEST_F(GridRunnerTest, RunsTensorsThatBeginAnywhereWhereCompiledForThem) {
   const std::vector<TensorSpec> inputs(2, contiguous(DType::Float32, {1024}));
   void* odd[] = {a_.data + 1, b_.data, c_.data};
   auto aligned = compiled_for({}, add, inputs), unaligned = compiled_for({"A"}, add, inputs);
-  EXPECT_THROW(aligned->run_unchecked(odd), ArgumentError);
+  EXPECT_ERROR(aligned->run_unchecked(odd), ArgumentError,
+               "'A' does not begin at a multiple of 16 bytes, as 'f' was compiled for: compile for this tensor, or "
+               "pass a copy, A.clone()");
   EXPECT_NE(aligned->image().modules.at(0).text.find("tc_load<4>(A"), std::string::npos)
       << aligned->image().modules.at(0).text;
   EXPECT_EQ(count("cuLaunchKernel"), 0);
@@ -229,7 +237,7 @@ TEST_F(GridRunnerTest, RunsTensorsThatBeginAnywhereWhereCompiledForThem) {
   Executable copy(Image::deserialise(unaligned->image().serialise()));
   EXPECT_FALSE(copy.image().arguments[0].aligned);
   EXPECT_TRUE(copy.image().arguments[1].aligned);
-  EXPECT_THROW(compiled_for({"D"}, add, inputs), ArgumentError);
+  EXPECT_ERROR(compiled_for({"D"}, add, inputs), ArgumentError, "'f' has no tensor 'D' that may begin anywhere");
 }
 
 DLTensor on_gpu(float* data, std::int64_t* shape) {
@@ -248,7 +256,9 @@ TEST_F(GridRunnerTest, TheEngineCompilesForTensorsAsTheyBegin) {
   auto odd_handle = engine.compile("f", std::vector<const DLTensor*>{&odd}, {&c}, options);
   EXPECT_NE(even_handle, odd_handle);
   EXPECT_EQ(engine.compile("f", std::vector<const DLTensor*>{&odd}, {&c}, options), odd_handle);
-  EXPECT_THROW(engine.run(even_handle, std::vector<const DLTensor*>{&odd}, {&c}), ArgumentError);
+  EXPECT_ERROR(engine.run(even_handle, std::vector<const DLTensor*>{&odd}, {&c}), ArgumentError,
+               "'A' does not begin at a multiple of 16 bytes, as 'f' was compiled for: compile for this tensor, or "
+               "pass a copy, A.clone()");
   engine.run(odd_handle, std::vector<const DLTensor*>{&odd}, {&c});
   engine.run(odd_handle, std::vector<const DLTensor*>{&a}, {&c});
   EXPECT_EQ(count("cuLaunchKernel"), 2) << FakeDriver::calls();

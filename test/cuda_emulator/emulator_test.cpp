@@ -5,6 +5,7 @@
 #include "tc/base/error.h"
 #include "test/cuda_emulator/kernel_text.h"
 #include "test/cuda_emulator/sample_kernels.h"
+#include "test/support/expect_error.h"
 
 namespace tc::emulator {
 namespace {
@@ -70,7 +71,8 @@ TEST(Emulator, ATextThatDoesNotCompileIsAnError) {
 }
 
 TEST(Emulator, AnUnknownKernelIsAnError) {
-  EXPECT_THROW(run({"extern \"C\" __global__ void k() {}", "other"}, {}, {}), ArgumentError);
+  EXPECT_ERROR(run({"extern \"C\" __global__ void k() {}", "other"}, {}, {}), ArgumentError,
+               "the text has no kernel 'other'");
 }
 
 TEST(Emulator, SharedMemoryBeginsPoisonedInEachBlock) {

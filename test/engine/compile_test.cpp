@@ -11,6 +11,7 @@
 #include "tc/base/str.h"
 #include "tc/engine/compile/pipeline.h"
 #include "test/engine/engine_fixture.h"
+#include "test/support/expect_error.h"
 
 namespace tc::engine {
 namespace {
@@ -21,10 +22,10 @@ TEST(Compile, CancelledCompile) {
   CompileOptions options;
   options.stages.cancellation.cancel();
   ExecutionEngine::Specs specs{contiguous(DType::Float32, {2, 3}), contiguous(DType::Float32, {3, 2})};
-  EXPECT_THROW(engine.compile("mm", specs, {}, options), CancelledError);
+  EXPECT_ERROR(engine.compile("mm", specs, {}, options), CancelledError, "cancelled in the compiler");
   CompileOptions limited;
   limited.time_limit = 1e-9;
-  EXPECT_THROW(engine.compile("mm", specs, {}, limited), ResourceError);
+  EXPECT_ERROR(engine.compile("mm", specs, {}, limited), ResourceError, "the time limit was reached in the compiler");
   engine.compile("mm", specs);
 }
 
@@ -163,12 +164,14 @@ TEST(Compile, AnExecutableIsSavedAndLoaded) {
   Floats c({5, 9});
   loaded.run(std::vector<TensorView>{a, b}, std::vector<TensorView>{c});
   EXPECT_EQ(c.values, product(a, b));
-  EXPECT_THROW(Image::deserialise(bytes.substr(0, bytes.size() - 1)), ArgumentError);
-  EXPECT_THROW(Image::deserialise("nonsense"), ArgumentError);
+  EXPECT_ERROR(Image::deserialise(bytes.substr(0, bytes.size() - 1)), ArgumentError,
+               "the bytes of an executable are damaged");
+  EXPECT_ERROR(Image::deserialise("nonsense"), ArgumentError,
+               "these are not the bytes of an executable of this version");
   for (std::size_t i = 0; i < bytes.size(); i += 97) {
     auto damaged = bytes;
     damaged[i] = static_cast<char>(damaged[i] ^ 0x10);
-    EXPECT_THROW(Image::deserialise(damaged), ArgumentError) << "at byte " << i;
+    EXPECT_ERROR(Image::deserialise(damaged), ArgumentError, " of an executable") << "at byte " << i;
   }
 }
 
@@ -190,7 +193,8 @@ TEST(Compile, StageTextsAndReplacedSchedule) {
   engine.run(engine.compile("mm", ExecutionEngine::Specs{a, b}, {}, options), {a, b}, {c});
   EXPECT_EQ(c.values, product(a, b));
   options.stages.replace["schedule"] = "not a tree";
-  EXPECT_THROW(engine.compile("mm", ExecutionEngine::Specs{a, b}, {}, options), OptionsError);
+  EXPECT_ERROR(engine.compile("mm", ExecutionEngine::Specs{a, b}, {}, options), OptionsError,
+               "the replacement of stage 'schedule' is not a schedule tree: ");
 }
 
 TEST(Compile, ASmallQuotaFallsBackToASimplerSchedule) {

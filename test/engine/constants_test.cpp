@@ -4,6 +4,7 @@
 
 #include "tc/base/str.h"
 #include "test/engine/engine_fixture.h"
+#include "test/support/expect_error.h"
 
 /// Executables that hold some of their inputs.
 namespace tc::engine {
@@ -160,9 +161,9 @@ TEST(ConstantTensors, DamagedBytesAreRefused) {
   auto a = count_up({3, 5}), b = count_up({5, 4});
   auto image = compile(function, {a, b}, {}, with({constant("B", b)}))->image();
   image.constants[0].parameter = 3;
-  EXPECT_THROW(Image::deserialise(image.serialise()), ArgumentError);
+  EXPECT_ERROR(Image::deserialise(image.serialise()), ArgumentError, "the bytes of an executable are damaged");
   image.constants.clear();
-  EXPECT_THROW(Image::deserialise(image.serialise()), ArgumentError);
+  EXPECT_ERROR(Image::deserialise(image.serialise()), ArgumentError, "the bytes of an executable are damaged");
 }
 
 }  // namespace

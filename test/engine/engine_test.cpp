@@ -12,6 +12,7 @@
 
 #include "tc/base/str.h"
 #include "test/engine/engine_fixture.h"
+#include "test/support/expect_error.h"
 
 namespace tc::engine {
 namespace {
@@ -113,7 +114,8 @@ TEST(Engine, ArgumentsAreCheckedBeforeAnythingIsWritten) {
   TensorView next = x;
   next.shape = {7};
   auto shift = engine.compile("shift", ExecutionEngine::Specs{x}, {}, checked());
-  EXPECT_THROW(engine.run(shift, {x}, {next}), ArgumentError);
+  EXPECT_ERROR(engine.run(shift, {x}, {next}), ArgumentError,
+               "output 'B' of 'shift' was compiled for float32(8), float32(7) was given");
   EXPECT_EQ(x.values, expected);
 }
 
@@ -126,7 +128,9 @@ TEST(Engine, OutputThatOverlapsItself) {
   b.shape = {3, 4};
   b.strides = {0, 1};
   auto handle = engine.compile("twice", ExecutionEngine::Specs{a}, {b});
-  EXPECT_THROW(engine.run(handle, {a}, {b}), ArgumentError);
+  EXPECT_ERROR(engine.run(handle, {a}, {b}), ArgumentError,
+               "output 'B' has elements that share memory (float32(3, 4) strides (0, 1)): pass a tensor whose elements "
+               "are apart");
 }
 
 TEST(Engine, IndexTensorsAreChecked) {
@@ -142,7 +146,8 @@ TEST(Engine, IndexTensorsAreChecked) {
   auto before = out.values;
   for (int bad : {4, -1}) {
     index.values[1] = bad;
-    EXPECT_THROW(engine.run(handle, {table, index}, {out}), ArgumentError);
+    EXPECT_ERROR(engine.run(handle, {table, index}, {out}), ArgumentError,
+                 "subscript 0 of T, 'I(n)', must be in [0, 4): a value in I is not; I(1) is ");
     EXPECT_EQ(out.values, before);
   }
 }
@@ -183,23 +188,29 @@ TEST(Engine, IndexTensorsThatChangeMeanwhileAreHeldInside) {
 
 TEST(Engine, ErrorsAreTyped) {
   ExecutionEngine engine;
-  EXPECT_THROW(engine.define("def f(float(N) A) -> (B) { B(n) = }"), SyntaxError);
-  EXPECT_THROW(engine.define("def f(float(N) A) -> (B) { B(n) = C(n) }"), SemanticError);
+  EXPECT_ERROR(engine.define("def f(float(N) A) -> (B) { B(n) = }"), SyntaxError,
+               "error[TC002]: expected an expression but found '}'\n  --> <tc>:1:35");
+  EXPECT_ERROR(engine.define("def f(float(N) A) -> (B) { B(n) = C(n) }"), SemanticError,
+               "error[TC101]: undefined tensor or function 'C'\n  --> <tc>:1:35");
   EXPECT_TRUE(engine.functions().empty());
   engine.define(mm);
-  EXPECT_THROW(engine.compile("nn", ExecutionEngine::Specs{}), ArgumentError);
-  EXPECT_THROW(engine.compile("mm", ExecutionEngine::Specs{contiguous(DType::Float32, {2, 3})}), ArgumentError);
-  EXPECT_THROW(engine.compile("mm", ExecutionEngine::Specs{contiguous(DType::Float64, {2, 3}),
+  EXPECT_ERROR(engine.compile("nn", ExecutionEngine::Specs{}), ArgumentError,
+               "no def 'nn' has been defined; there are: mm");
+  EXPECT_ERROR(engine.compile("mm", ExecutionEngine::Specs{contiguous(DType::Float32, {2, 3})}), ArgumentError,
+               "'mm' takes 2 tensors (A, B), 1 was given");
+  EXPECT_ERROR(engine.compile("mm", ExecutionEngine::Specs{contiguous(DType::Float64, {2, 3}),
                                                            contiguous(DType::Float32, {3, 2})}),
-               ArgumentError);
-  EXPECT_THROW(engine.compile("mm", ExecutionEngine::Specs{contiguous(DType::Float32, {2, 3}),
+               ArgumentError, "parameter 'A' of 'mm' is a float32 tensor, one of float64 was given: convert it first");
+  EXPECT_ERROR(engine.compile("mm", ExecutionEngine::Specs{contiguous(DType::Float32, {2, 3}),
                                                            contiguous(DType::Float32, {4, 2})}),
-               ArgumentError);
-  EXPECT_THROW(engine.run(3, ExecutionEngine::Views{}, ExecutionEngine::Views{}), ArgumentError);
+               ArgumentError, "dimension 0 of parameter 'B' of mm is 4, but K is 3 (dimension 1 of 'A')");
+  EXPECT_ERROR(engine.run(3, ExecutionEngine::Views{}, ExecutionEngine::Views{}), ArgumentError,
+               "there is no executable with the handle 3");
   auto options = checked();
   options.stages.replace["shedule"] = "";
   ExecutionEngine::Specs specs{contiguous(DType::Float32, {2, 3}), contiguous(DType::Float32, {3, 2})};
-  EXPECT_THROW(engine.compile("mm", specs, {}, options), OptionsError);
+  EXPECT_ERROR(engine.compile("mm", specs, {}, options), OptionsError,
+               "there is no stage 'shedule' to replace; these have a text form: schedule, choose");
 }
 
 /// The message of the E that \p work throws.
@@ -239,11 +250,11 @@ TEST(Engine, WhatIsUnexpectedBecomesAnInternalErrorThatCanBeReproduced) {
 TEST(Engine, WantOfMemoryIsAResourceError) {
   StageOptions<DefineState> front;
   front.mutate = [](const std::string&, DefineState&) { throw std::bad_alloc(); };
-  EXPECT_THROW(define(mm, "<tc>", front), ResourceError);
+  EXPECT_ERROR(define(mm, "<tc>", front), ResourceError, "the memory of this process is exhausted in define");
   auto interpreter = [](void* const*) { throw std::bad_alloc(); };
   Executable executable(Image(), CompileStats(), interpreter);
-  EXPECT_THROW(executable.run_unchecked(nullptr), ResourceError);
-  EXPECT_THROW(executable.run({}, {}), ResourceError);
+  EXPECT_ERROR(executable.run_unchecked(nullptr), ResourceError, "the memory of this process is exhausted in run");
+  EXPECT_ERROR(executable.run({}, {}), ResourceError, "the memory of this process is exhausted in run");
 }
 
 TEST(Engine, ErrorsOfAllDefsAreReportedTogether) {

@@ -5,6 +5,7 @@
 #include "tc/base/str.h"
 #include "tc/engine/compile/compile_graph.h"
 #include "test/engine/engine_fixture.h"
+#include "test/support/expect_error.h"
 
 /// Defs compiled in parts.
 namespace tc::engine {
@@ -99,7 +100,7 @@ TEST(GraphCompile, PartitionSaysHowManyParts) {
   EXPECT_EQ(parts(Partition::One), 1u);
   EXPECT_EQ(parts(Partition::Auto), 2u);
   EXPECT_EQ(parts(Partition::Each), 6u);
-  EXPECT_THROW(graph::parse_partition("some"), OptionsError);
+  EXPECT_ERROR(graph::parse_partition("some"), OptionsError, "partition is 'auto', 'each' or 'one', not 'some'");
   for (auto partition : {Partition::One, Partition::Auto, Partition::Each})
     EXPECT_EQ(graph::parse_partition(to_string(partition)), partition);
 }
@@ -195,11 +196,12 @@ TEST(GraphCompile, HeedsLimitsAndCancellation) {
   const std::vector<TensorSpec> inputs{spec({64, 64}), spec({64, 64}), spec({64})};
   auto options = checked();
   options.time_limit = 1e-4;
-  EXPECT_THROW(compile(function, inputs, {}, options), ResourceError);
+  EXPECT_ERROR(compile(function, inputs, {}, options), ResourceError, "the time limit was reached in the graph");
   options = checked();
   options.stages.cancellation.cancel();
-  EXPECT_THROW(compile(function, inputs, {}, options), CancelledError);
-  EXPECT_THROW(compile(function, {spec({64, 64}), spec({64, 65}), spec({64})}), ArgumentError);
+  EXPECT_ERROR(compile(function, inputs, {}, options), CancelledError, "cancelled in the compiler");
+  EXPECT_ERROR(compile(function, {spec({64, 64}), spec({64, 65}), spec({64})}), ArgumentError,
+               "dimension 1 of parameter 'W' of main is 65, but C is 64 (dimension 1 of 'X')");
 }
 
 TEST(GraphCompile, PlantedFaultsDie) {

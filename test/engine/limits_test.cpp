@@ -13,6 +13,7 @@
 #include "tc/engine/compile/left_behind.h"
 #include "tc/engine/compile/supervise.h"
 #include "test/engine/engine_fixture.h"
+#include "test/support/expect_error.h"
 
 /// What a compile may take, and that it takes no more.
 namespace tc::engine {
@@ -38,16 +39,16 @@ TEST(Supervise, ReturnsAndThrowsWhatTheWorkDoes) {
   auto result = std::make_shared<int>(0);
   run_supervised({}, "a test", [result](Supervision&) { *result = 7; });
   EXPECT_EQ(*result, 7);
-  EXPECT_THROW(run_supervised({}, "a test", [](Supervision&) { throw OptionsError("no"); }), OptionsError);
+  EXPECT_ERROR(run_supervised({}, "a test", [](Supervision&) { throw OptionsError("no"); }), OptionsError, "no");
 }
 
 TEST(Supervise, WorkThatLooksEndsByItself) {
   auto start = Clock::now();
-  EXPECT_THROW(run_supervised(within_seconds(0.05), "a test",
+  EXPECT_ERROR(run_supervised(within_seconds(0.05), "a test",
                               [](Supervision&) {
                                 for (;;) check_cancelled("a loop");
                               }),
-               ResourceError);
+               ResourceError, "the time limit was reached in a loop");
   EXPECT_LT(seconds_since(start), 0.5);
   EXPECT_EQ(left_behind(), 0);
 }
@@ -57,11 +58,11 @@ TEST(Supervise, WorkThatDoesNotLookIsLeftBehind) {
   auto freed = std::make_shared<std::promise<void>>();
   auto start = Clock::now();
   std::shared_ptr<void> owner(nullptr, [freed](void*) { freed->set_value(); });
-  EXPECT_THROW(run_supervised(within_seconds(0.05), "a test",
+  EXPECT_ERROR(run_supervised(within_seconds(0.05), "a test",
                               [go_on, owner](Supervision&) {
                                 while (!*go_on) std::this_thread::sleep_for(std::chrono::milliseconds(1));
                               }),
-               ResourceError);
+               ResourceError, "the time limit was reached in a test");
   owner.reset();
   EXPECT_LT(seconds_since(start), 0.5);
   EXPECT_EQ(left_behind(), 1);
@@ -76,11 +77,11 @@ TEST(Supervise, ARequestFromAnotherThreadEndsIt) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     cancellation.cancel();
   });
-  EXPECT_THROW(run_supervised(limits, "a test",
+  EXPECT_ERROR(run_supervised(limits, "a test",
                               [](Supervision& supervision) {
                                 for (;;) supervision.cancellation().check("a loop");
                               }),
-               CancelledError);
+               CancelledError, "cancelled in a loop");
   other.join();
 }
 
@@ -107,8 +108,10 @@ TEST(Supervise, OnlySoManyAreLeftBehind) {
   };
   std::vector<std::thread> callers;
   for (int i = 0; i < max_left_behind(); ++i)
-    callers.emplace_back(
-        [&] { EXPECT_THROW(run_supervised(within_seconds(0.01), "a test", stubborn), ResourceError); });
+    callers.emplace_back([&] {
+      EXPECT_ERROR(run_supervised(within_seconds(0.01), "a test", stubborn), ResourceError,
+                   "the time limit was reached in a test");
+    });
   for (auto& caller : callers) caller.join();
   EXPECT_EQ(left_behind(), max_left_behind());
   auto text = message<ResourceError>([&] { run_supervised(within_seconds(0.05), "a test", [](Supervision&) {}); });
@@ -154,7 +157,8 @@ TEST(ExecutableCache, AWaiterHasADeadlineOfItsOwn) {
   Cancellation limited;
   limited.set_time_limit(0.05);
   auto start = Clock::now();
-  EXPECT_THROW(cache.get("key", limited, [] { return any_executable(); }), ResourceError);
+  EXPECT_ERROR(cache.get("key", limited, [] { return any_executable(); }), ResourceError,
+               "the time limit was reached in waiting for another compile of the same");
   EXPECT_LT(seconds_since(start), 0.5);
   go_on.set_value();
   slow.join();
@@ -165,13 +169,13 @@ TEST(ExecutableCache, ALimitOfAnotherCallerIsNotInherited) {
   ExecutableCache cache;
   std::promise<void> begun, go_on;
   std::thread limited([&] {
-    EXPECT_THROW(cache.get("key", {},
+    EXPECT_ERROR(cache.get("key", {},
                            [&]() -> ExecutableCache::Entry {
                              begun.set_value();
                              go_on.get_future().wait();
                              throw ResourceError("a time limit");
                            }),
-                 ResourceError);
+                 ResourceError, "a time limit");
   });
   begun.get_future().wait();
   std::thread helper([&] {
@@ -248,13 +252,15 @@ TEST(Limits, OptionsThatAreUsedAgainHaveNoOldDeadline) {
   CompileOptions options;
   options.interpret = true;
   options.time_limit = 1e-9;
-  EXPECT_THROW(compile(module.functions[0], specs, {}, options), ResourceError);
+  EXPECT_ERROR(compile(module.functions[0], specs, {}, options), ResourceError,
+               "the time limit was reached in the compiler");
   options.time_limit = 0;
   EXPECT_NE(compile(module.functions[0], specs, {}, options), nullptr);
   options.time_limit = std::numeric_limits<double>::infinity();
   EXPECT_NE(compile(module.functions[0], specs, {}, options), nullptr);
   options.time_limit = -1;
-  EXPECT_THROW(compile(module.functions[0], specs, {}, options), OptionsError);
+  EXPECT_ERROR(compile(module.functions[0], specs, {}, options), OptionsError,
+               "a time limit is a number of seconds that is not negative; 0: none");
 }
 
 /// def f: a chain of \p count statements, each over a temporary of its own.
@@ -307,8 +313,10 @@ TEST(Limits, TheWorkspaceIsCheckedAsAWhole) {
   constexpr auto half = static_cast<std::size_t>(most_elements / 2);
   EXPECT_NO_THROW(plan_workspace({{"a", half, 0, 0}, {"b", half, 0, 0}}));
   EXPECT_NO_THROW(plan_workspace({{"a", 2 * half, 0, 0}, {"b", 2 * half, 1, 1}}));
-  EXPECT_THROW(plan_workspace({{"a", half, 0, 0}, {"b", half, 0, 0}, {"c", 1, 0, 0}}), ResourceError);
-  EXPECT_THROW(plan_workspace({{"a", std::numeric_limits<std::size_t>::max(), 0, 0}}), ResourceError);
+  EXPECT_ERROR(plan_workspace({{"a", half, 0, 0}, {"b", half, 0, 0}, {"c", 1, 0, 0}}), ResourceError,
+               "the temporaries need more than 2^47 bytes of memory: 'c' alone 1");
+  EXPECT_ERROR(plan_workspace({{"a", std::numeric_limits<std::size_t>::max(), 0, 0}}), ResourceError,
+               "the temporaries need more than 2^47 bytes of memory: 'a' alone 18446744073709551615");
 }
 
 TEST(Limits, TensorsThatAreNoneAreRefused) {
@@ -316,32 +324,39 @@ TEST(Limits, TensorsThatAreNoneAreRefused) {
   engine.define(mm);
   TensorSpec a = contiguous(DType::Float32, {2, 3}), b = contiguous(DType::Float32, {3, 2});
   auto refused = [&](TensorSpec first) {
-    EXPECT_THROW(engine.infer_output_tensor_info("mm", ExecutionEngine::Specs{first, b}), ArgumentError) << first;
-    EXPECT_THROW(engine.compile("mm", ExecutionEngine::Specs{first, b}), ArgumentError) << first;
+    EXPECT_ERROR(engine.infer_output_tensor_info("mm", ExecutionEngine::Specs{first, b}), ArgumentError,
+                 "tensor 'A' has ")
+        << first;
+    EXPECT_ERROR(engine.compile("mm", ExecutionEngine::Specs{first, b}), ArgumentError, "tensor 'A' has ") << first;
   };
   refused({DType::Float32, {2, 3}, {3}});
   refused({DType::Float32, {2, 3}, {}});
   refused({DType::Float32, {2, -3}, {3, 1}});
-  EXPECT_THROW(engine.compile("mm", ExecutionEngine::Specs{{static_cast<DType>(99), {2, 3}, {3, 1}}, b}),
-               ArgumentError);
-  EXPECT_THROW(engine.compile("mm", ExecutionEngine::Specs{a, b}, {{DType::Float32, {2, 2}, {2}}}), ArgumentError);
+  EXPECT_ERROR(engine.compile("mm", ExecutionEngine::Specs{{static_cast<DType>(99), {2, 3}, {3, 1}}, b}), ArgumentError,
+               "tensor 'A' has the element type 99, which is none");
+  EXPECT_ERROR(engine.compile("mm", ExecutionEngine::Specs{a, b}, {{DType::Float32, {2, 2}, {2}}}), ArgumentError,
+               "output 'C' of 'mm' has 2 sizes and 1 strides: give one stride for each dimension");
 
   auto handle = engine.compile("mm", ExecutionEngine::Specs{a, b});
   Floats x({2, 3}), y({3, 2}), z({2, 2});
   TensorView null = x, bare = x;
   null.data = nullptr;
   bare.strides.clear();
-  for (const auto& wrong : {null, bare}) EXPECT_THROW(engine.run(handle, {wrong, y}, {z}), ArgumentError);
+  for (const auto& wrong : {null, bare})
+    EXPECT_ERROR(engine.run(handle, {wrong, y}, {z}), ArgumentError, "input 'A' of 'mm' has ");
   TensorView out = z;
   out.data = nullptr;
-  EXPECT_THROW(engine.run(handle, {x, y}, {out}), ArgumentError);
+  EXPECT_ERROR(engine.run(handle, {x, y}, {out}), ArgumentError,
+               "output 'C' of 'mm' has elements but no memory: its data pointer is null");
   out = z;
   out.strides = {0, 1};
-  EXPECT_THROW(engine.run(handle, {x, y}, {out}), ArgumentError);
+  EXPECT_ERROR(engine.run(handle, {x, y}, {out}), ArgumentError,
+               "output 'C' of 'mm' was compiled for float32(2, 2), float32(2, 2) strides (0, 1) was given");
   std::vector<const DLTensor*> nothing{nullptr, nullptr};
-  EXPECT_THROW(engine.infer_output_tensor_info("mm", nothing), ArgumentError);
-  EXPECT_THROW(engine.compile("mm", nothing, {}), ArgumentError);
-  EXPECT_THROW(engine.run(handle, nothing, {nullptr}), ArgumentError);
+  EXPECT_ERROR(engine.infer_output_tensor_info("mm", nothing), ArgumentError,
+               "a null pointer was given for a DLPack tensor");
+  EXPECT_ERROR(engine.compile("mm", nothing, {}), ArgumentError, "a null pointer was given for a DLPack tensor");
+  EXPECT_ERROR(engine.run(handle, nothing, {nullptr}), ArgumentError, "a null pointer was given for a DLPack tensor");
 }
 
 }  // namespace

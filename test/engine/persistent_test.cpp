@@ -3,6 +3,7 @@
 #include "tc/cpu/thread_pool.h"
 #include "test/cache/cache_fixture.h"
 #include "test/engine/engine_fixture.h"
+#include "test/support/expect_error.h"
 
 namespace tc::engine {
 namespace {
@@ -205,7 +206,8 @@ TEST(Persistent, OptionsThatTheCompilerRefusesAreLeftOut) {
   ASSERT_EQ(processes.warnings().size(), 1u);
   auto tuned = cached();
   tuned.mapping_from = MappingFrom::Tuned;
-  EXPECT_THROW(processes.compile(mm, matrices, tuned), OptionsError);
+  EXPECT_ERROR(processes.compile(mm, matrices, tuned), OptionsError,
+               "mapping option 'vector_along=nobody': 'mm' has no iterator 'nobody', it has k, m, n");
 }
 
 TEST(Persistent, IteratorsAreNamedAsTheProgramNamesThem) {

@@ -7,6 +7,7 @@
 #include "tc/base/str.h"
 #include "tc/lang/syntax/limits.h"
 #include "test/engine/engine_fixture.h"
+#include "test/support/expect_error.h"
 
 /// Texts that are too much for the compiler are refused by a typed error, and no work on a text is out of reach.
 namespace tc::engine {
@@ -151,13 +152,13 @@ TEST(TextLimits, DefineStopsWhenItIsTold) {
   for (int k = 0; k < 30000; ++k) body += "O(i) = A(i) * 2 + B(i)\n";
   StageOptions<DefineState> options;
   options.cancellation.set_time_limit(0.02);
-  EXPECT_THROW(define(def(body), "<tc>", options), ResourceError);
+  EXPECT_ERROR(define(def(body), "<tc>", options), ResourceError, "the time limit was reached in the parser");
   StageOptions<DefineState> told;
   std::thread other([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     told.cancellation.cancel();
   });
-  EXPECT_THROW(define(def(body), "<tc>", told), CancelledError);
+  EXPECT_ERROR(define(def(body), "<tc>", told), CancelledError, "cancelled in the parser");
   other.join();
 }
 

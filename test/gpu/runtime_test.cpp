@@ -15,6 +15,7 @@
 #include "tc/base/str.h"
 #include "tc/cuda/device.h"
 #include "tc/engine/compile/compile.h"
+#include "test/support/expect_error.h"
 
 namespace tc::cuda {
 namespace {
@@ -136,8 +137,8 @@ TEST_F(RuntimeOnGpu, GivesSharedMemoryAbove48KiB) {
 
 TEST_F(RuntimeOnGpu, RefusesMoreSharedMemoryThanABlockHas) {
   Floats in(ramp(32)), out(ramp(32));
-  EXPECT_THROW(launch(code_of("out[threadIdx.x] = in[threadIdx.x];", {{1, 1, 1}, {32, 1, 1}}, 1 << 20), in, out),
-               ResourceError);
+  EXPECT_ERROR(launch(code_of("out[threadIdx.x] = in[threadIdx.x];", {{1, 1, 1}, {32, 1, 1}}, 1 << 20), in, out),
+               ResourceError, "cannot give a block");
   launch(code_of("out[threadIdx.x] = in[threadIdx.x] + 1;", {{1, 1, 1}, {32, 1, 1}}), in, out);
   EXPECT_TRUE(is_faked() || out.values()[5] == 6) << "the GPU does not work after a refusal";
 }
@@ -162,18 +163,14 @@ TEST_F(RuntimeOnGpu, RefusesCodeOfAnotherArchitecture) {
   } catch (const DeviceError& error) {
     EXPECT_NE(std::string(error.what()).find("architecture"), std::string::npos) << error.what();
   }
-  EXPECT_THROW(
-      {
-        code.cubin = "no machine code";
-        launch(code, in, out);
-      },
-      DeviceError);
+  code.cubin = "no machine code";
+  EXPECT_ERROR(launch(code, in, out), DeviceError, "load kernels of ");
 }
 
 TEST_F(RuntimeOnGpu, SaysThatMemoryRanOut) {
   if (is_faked()) GTEST_SKIP() << "the driver's memory is the host's";
   StreamMemory memory(std::size_t{1} << 50);
-  EXPECT_THROW(memory.at({}), ResourceError);
+  EXPECT_ERROR(memory.at({}), ResourceError, "no memory left to");
   StreamMemory small(256);
   EXPECT_NE(small.at({}), nullptr);
 }
@@ -231,7 +228,7 @@ TEST_F(RuntimeOnGpu, RefusesIndicesOutsideATensor) {
     if (value == 99)
       EXPECT_NO_THROW(executable->run_unchecked(pointers));
     else
-      EXPECT_THROW(executable->run_unchecked(pointers), ArgumentError) << value;
+      EXPECT_ERROR(executable->run_unchecked(pointers), ArgumentError, "must be in [") << value;
   }
   EXPECT_EQ(out.values()[7], 99);
 }

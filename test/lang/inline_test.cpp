@@ -6,6 +6,7 @@
 #include "tc/lang/check/check.h"
 #include "tc/lang/syntax/parse.h"
 #include "tc/lang/syntax/print.h"
+#include "test/support/expect_error.h"
 #include "test/support/interpret_text.h"
 
 namespace tc::test {
@@ -245,8 +246,10 @@ TEST(Inline, ArgumentsThatDoNotFitAreRefusedAtTheCall) {
   auto shaped = [](std::int64_t m, std::int64_t k) { return Tensors{{"A", dense(DType::Float32, {m, k})}}; };
   EXPECT_EQ(text_of(interpret_text(text, shaped(3, 3)).at("O")), "0");
   EXPECT_EQ(text_of(interpret_text(text, shaped(0, 0)).at("O")), "0");
-  EXPECT_THROW(interpret_text(text, shaped(3, 4)), ArgumentError);
-  EXPECT_THROW(interpret_text(text, shaped(4, 3)), ArgumentError);
+  EXPECT_ERROR(interpret_text(text, shaped(3, 4)), ArgumentError,
+               "the extent of the range of index 'j' would be -1 = -1; it must not be negative");
+  EXPECT_ERROR(interpret_text(text, shaped(4, 3)), ArgumentError,
+               "the extent of the range of index 'i' would be -1 = -1; it must not be negative");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "tc/base/error.h"
 #include "test/options/options_cases.h"
+#include "test/support/expect_error.h"
 
 namespace tc::options {
 namespace {
@@ -159,8 +160,11 @@ TEST(MappingOptions, StrategiesHaveNames) {
             "fusion=max,tile=1,reduction_parts=1,grid=128,block=64,shared=0,registers=0,reduce_in_block=0");
   for (const auto& name : MappingOptions::strategies())
     EXPECT_EQ(MappingOptions::parse(MappingOptions::named(name).to_text()), MappingOptions::named(name)) << name;
-  EXPECT_THROW(MappingOptions::named("best"), OptionsError);
-  EXPECT_THROW(MappingOptions::parse("block=64,naive"), OptionsError);
+  EXPECT_ERROR(MappingOptions::named("best"), OptionsError,
+               "no mapping strategy has this name; those that have one are naive, single_thread, pointwise, mlp, conv, "
+               "group_conv");
+  EXPECT_ERROR(MappingOptions::parse("block=64,naive"), OptionsError,
+               "no mapping option 'naive'; the options are fusion, ");
 }
 
 TEST(MappingOptions, WithLeavesTheOriginal) {
@@ -232,18 +236,31 @@ TEST(MappingOptions, ErrorsNameTheOptionAndWhatItMayBe) {
 }
 
 TEST(MappingOptions, ValuesOfTheWrongKindAreErrors) {
-  EXPECT_THROW(MappingOptions().with("tile", std::int64_t{32}), OptionsError);
-  EXPECT_THROW(MappingOptions().with("quota", true), OptionsError);
-  EXPECT_THROW(MappingOptions().with("parallel", std::int64_t{2}), OptionsError);
-  EXPECT_THROW(MappingOptions().with("parallel", std::vector<std::int64_t>{1}), OptionsError);
-  EXPECT_THROW(MappingOptions().with("fusion", std::int64_t{1}), OptionsError);
-  EXPECT_THROW(MappingOptions().with_tile({-1}), OptionsError);
-  EXPECT_THROW(MappingOptions().with_vector_along({"a/b"}), OptionsError);
-  EXPECT_THROW(MappingOptions().with_vector_along({""}), OptionsError);
-  EXPECT_THROW(MappingOptions().with("vector_along", std::vector<std::int64_t>{1}), OptionsError);
-  EXPECT_THROW(MappingOptions::parse("vector_along=a//b"), OptionsError);
-  EXPECT_THROW(MappingOptions().with_fusion(static_cast<FusionStrategy>(17)), OptionsError);
-  EXPECT_THROW(MappingOptions().value("colour"), OptionsError);
+  EXPECT_ERROR(MappingOptions().with("tile", std::int64_t{32}), OptionsError,
+               "mapping option 'tile=32': must be at most 16 sizes joined by 'x', for example 32x64, where 0 leaves a "
+               "loop whole");
+  EXPECT_ERROR(MappingOptions().with("quota", true), OptionsError,
+               "mapping option 'quota=1': must be a number of isl operations, 0 for no limit");
+  EXPECT_ERROR(MappingOptions().with("parallel", std::int64_t{2}), OptionsError,
+               "mapping option 'parallel=2': must be 0 or 1");
+  EXPECT_ERROR(MappingOptions().with("parallel", std::vector<std::int64_t>{1}), OptionsError,
+               "mapping option 'parallel=1': must be 0 or 1");
+  EXPECT_ERROR(MappingOptions().with("fusion", std::int64_t{1}), OptionsError,
+               "mapping option 'fusion=1': must be max, preserve3 or min");
+  EXPECT_ERROR(MappingOptions().with_tile({-1}), OptionsError,
+               "mapping option 'tile=-1': must be at most 16 sizes joined by 'x', for example 32x64, where 0 leaves a "
+               "loop whole");
+  EXPECT_ERROR(MappingOptions().with_vector_along({"a/b"}), OptionsError,
+               "mapping option 'vector_along=a/b': must be names of iterators joined by '/', for example n/o");
+  EXPECT_ERROR(MappingOptions().with_vector_along({""}), OptionsError,
+               "mapping option 'vector_along=': must be names of iterators joined by '/', for example n/o");
+  EXPECT_ERROR(MappingOptions().with("vector_along", std::vector<std::int64_t>{1}), OptionsError,
+               "mapping option 'vector_along=1': must be names of iterators joined by '/', for example n/o");
+  EXPECT_ERROR(MappingOptions::parse("vector_along=a//b"), OptionsError,
+               "mapping option 'vector_along=a//b': must be names of iterators joined by '/', for example n/o");
+  EXPECT_ERROR(MappingOptions().with_fusion(static_cast<FusionStrategy>(17)), OptionsError,
+               "mapping option 'fusion' is no FusionStrategy");
+  EXPECT_ERROR(MappingOptions().value("colour"), OptionsError, "no mapping option 'colour'; the options are fusion, ");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "test/support/expect_error.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/scop_builder.h"
 #include "test/support/scops.h"
@@ -98,7 +99,7 @@ TEST_F(DependencesTest, FlowOfSoftmaxConnectsEachStatementToTheNextInItsRow) {
 TEST_F(DependencesTest, StopsAtTheQuota) {
   auto scop = scops::softmax(context());
   OperationQuota quota(ctx(), 100);
-  EXPECT_THROW(compute_dependences(scop), isl::exception_quota);
+  EXPECT_ERROR(compute_dependences(scop), isl::exception_quota, "maximal number of operations exceeded");
 }
 
 }  // namespace
