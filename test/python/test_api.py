@@ -44,7 +44,7 @@ def test_infer():
     assert info.ranges == ("O(n,h): n in [0, 2), h in [0, 7), k in [0, 3)",)
     assert "O: float32[2, 7]" in str(info)
     assert T.shift.infer(tc.spec((9,))).outputs[0].mins == (3,)
-    with pytest.raises(tc.ArgumentError):
+    with pytest.raises(tc.ArgumentError, match=r"the extent of the range of index 'h' would be H - K \+ 1 = -5"):
         T.conv.infer(tc.spec((2, 3)), tc.spec((9,)))
 
 
@@ -55,9 +55,12 @@ def test_spec():
     assert tc.spec((2,), torch.bool).dtype == tc.spec((2,), np.bool_).dtype == tc.spec((2,), bool).dtype == "bool"
     assert tc.spec((3, 4), "bfloat16", strides=(1, 3)).strides == (1, 3)
     assert pickle.loads(pickle.dumps(spec)) == spec and hash(spec) == hash(tc.spec((3, 4), "float64"))
-    for bad in [lambda: tc.spec((3,), "float33"), lambda: tc.spec((-1,)), lambda: tc.spec((3,), strides=(1, 1))]:
-        with pytest.raises(tc.ArgumentError):
-            bad()
+    with pytest.raises(tc.ArgumentError, match="'float33' is no type of the language"):
+        tc.spec((3,), "float33")
+    with pytest.raises(tc.ArgumentError, match="has a negative size"):
+        tc.spec((-1,))
+    with pytest.raises(tc.ArgumentError, match="1 sizes with 2 strides"):
+        tc.spec((3,), strides=(1, 1))
 
 
 def test_compile_gives_an_executable():
@@ -89,9 +92,9 @@ def test_binary_is_loaded_by_another_process(tmp_path):
               "a, b = np.ones((3, 4), 'f4'), np.ones((4, 5), 'f4')\n"
               "assert (mm(a, b) == 4).all() and 'torch' not in sys.modules\n")
     subprocess.run([sys.executable, "-c", script, str(tmp_path / "mm.bin")], check=True)
-    with pytest.raises(tc.ArgumentError):
+    with pytest.raises(tc.ArgumentError, match="the bytes of an executable are damaged"):
         tc.load(executable.binary[:-1])
-    with pytest.raises(tc.ArgumentError):
+    with pytest.raises(tc.ArgumentError, match="these are not the bytes of an executable"):
         tc.load(b"")
 
 
@@ -121,11 +124,11 @@ def test_hierarchy():
                   tc.InternalError]:
         assert issubclass(error, tc.Error) and issubclass(error, Exception)
     assert tc.Error("x").diagnostics == []
-    with pytest.raises(tc.OptionsError):
+    with pytest.raises(tc.OptionsError, match="mapping option 'tile=-1': must be at most 16 sizes"):
         tc.define(MM, options="tile=-1")
-    with pytest.raises(tc.OptionsError):
+    with pytest.raises(tc.OptionsError, match="gpu"):
         tc.define(MM, target="gpu")
-    with pytest.raises(tc.OptionsError):
+    with pytest.raises(tc.OptionsError, match="the number of threads is 0"):
         tc.set_num_threads(0)
 
 
@@ -180,7 +183,7 @@ def test_a_table_of_ten_million_rows():
     assert torch.equal(T.lut(table, rows), table[rows])
     pairs = rows.view(2, 2)
     assert torch.equal(T.total(table, pairs), table[pairs].int().sum(1, dtype=torch.int32))
-    with pytest.raises(tc.ArgumentError):
+    with pytest.raises(tc.ArgumentError, match=r"a value in I is not; I\(0\) is 10000000"):
         T.lut(table, torch.tensor([10_000_000]))
 
 
@@ -203,7 +206,7 @@ def test_a_schedule_given_as_text():
     first = tc.compile(T.mm, a, b)
     schedule = dict((name, text) for name, _, text in first._stages)["schedule"]
     torch.testing.assert_close(tc.compile(T.mm, a, b, schedule=schedule)(a, b), a @ b)
-    with pytest.raises(tc.OptionsError):
+    with pytest.raises(tc.OptionsError, match="the replacement of stage 'schedule' is not a schedule tree"):
         tc.compile(T.mm, a, b, schedule="domain")
 
 

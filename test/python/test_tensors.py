@@ -19,10 +19,12 @@ def test_out():
     torch.testing.assert_close(out, a @ b)
     outs = (torch.empty(4), torch.empty(4))
     assert T.two(torch.ones(4), out=outs) is outs and outs[0].tolist() == [2.0] * 4
-    for bad in [torch.empty(5, 8), torch.empty(5, 9, dtype=torch.float64), (out, out), torch.empty(9, 5)]:
-        with pytest.raises(tc.ArgumentError):
+    for bad in [torch.empty(5, 8), torch.empty(5, 9, dtype=torch.float64), torch.empty(9, 5)]:
+        with pytest.raises(tc.ArgumentError, match="output 'C' of 'mm' is float32"):
             T.mm(a, b, out=bad)
-    with pytest.raises(tc.ArgumentError):
+    with pytest.raises(tc.ArgumentError, match="'mm' has 1 output, out= gives 2"):
+        T.mm(a, b, out=(out, out))
+    with pytest.raises(tc.ArgumentError, match="'two' has 2 outputs, out= gives 1"):
         T.two(torch.ones(4), out=outs[0])
     with pytest.raises(tc.ArgumentError, match="read only"):
         locked = np.zeros((5, 9), "f4")
@@ -108,8 +110,10 @@ def test_numbers_for_rank_0():
     assert T.f(a, 2.5, 3, True).tolist() == [5.5] * 3
     assert T.f(a, 2, np.int64(3), np.bool_(True)).tolist() == [5.0] * 3
     assert T.f(a, torch.tensor(2.0), torch.tensor(1, dtype=torch.int32), False).tolist() == [0.0] * 3
-    for bad in [("x", 1, True), (1.0, 1.5, True), (1.0, 2**40, True), (1.0, 1, 3)]:
-        with pytest.raises(tc.ArgumentError):
+    wrong = [("x", 1, True, "'s' must be a tensor"), (1.0, 1.5, True, "'k' is a int32, a float was given")]
+    wrong += [(1.0, 2**40, True, "'k'"), (1.0, 1, 3, "'on'")]
+    for *bad, said in wrong:
+        with pytest.raises(tc.ArgumentError, match=said):
             T.f(a, *bad)
     assert tc.define("def g(float s) -> (t) { t = s * 2 }").g(4.0) == 8
 
