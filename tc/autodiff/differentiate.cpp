@@ -153,7 +153,7 @@ std::vector<Step> Differentiator::simplified(const Reversed& reversed) {
   steps = inline_pointwise(std::move(steps), definitions, prover);
   steps = share_values(std::move(steps), prover);
   steps = name_invariants(std::move(steps), names_, prover);
-  return without_dead(steps, results());
+  return without_dead(split_residues(std::move(steps), names_, prover), results());
 }
 
 /// A parameter of the backward def that has the type and the shape of \p like.
