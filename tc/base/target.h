@@ -29,6 +29,7 @@ struct GridLimits {
   std::int64_t processor_shared_bytes = 228 << 10;
   std::int64_t reserved_shared_bytes = 1 << 10;  ///< of these, for each resident block
   std::int64_t shared_banks = 32;                ///< of 4 bytes
+  std::int64_t sector_bytes = 32;                ///< of memory that are read at once at least
   std::int64_t l2_bytes = 50 << 20;
   bool asynchronous_copies = true;  ///< from memory to what a block shares, while its threads go on
 

@@ -1,5 +1,7 @@
 #include "tc/polyhedral/map_grid/copy_reads.h"
 
+#include "tc/polyhedral/core/cluster_view.h"
+#include "tc/polyhedral/map_grid/cut_into_blocks.h"
 #include "tc/polyhedral/map_grid/grid_tree.h"
 #include "tc/polyhedral/map_grid/hold_in_registers.h"
 #include "test/polyhedral/block_passes_fixture.h"
@@ -35,6 +37,18 @@ class CopyReads : public BlockPassTest {
     return {mapping, warp_size};
   }
 };
+
+TEST_F(CopyReads, BlocksOfAReductionStandAboveItsLoops) {
+  auto scop = product();
+  auto inner = scop.schedule.root().child(0).child(0);
+  auto cut = cut_into_blocks(scop, inner, {"U", 1, 4, 1});
+  auto blocks = band_members(cut.parent()), points = band_members(cut);
+  ASSERT_EQ(blocks.size(), 1u);
+  ASSERT_EQ(points.size(), 1u);
+  EXPECT_EQ(values(blocks[0], scop.domain()).extent(), 3);
+  EXPECT_EQ(values(points[0], scop.domain()).extent(), 4);
+  EXPECT_TRUE(rejects([&] { cut_into_blocks(scop, inner, {"U", 0, 4, 1}); }, "has no loop of its own"));
+}
 
 TEST_F(CopyReads, WhatABlockReadsIsCopiedBeforeIt) {
   auto state = this->state(1);

@@ -284,7 +284,7 @@ class TiledProduct : public MapToGrid {
                         sequence({{"{ I[m, n] }"}, {"{ U[m, n, k] }", band("[{ U[m, n, k] -> [(k)] }]")}})));
     GridClusterMapping mapping{.members = {{8, 1, {1, 2}}, {8, 0, {0, 2}}}, .grid = {64, 64, 1}, .block = {4, 4, 1}};
     mapping.blocks = {"U", 2, 4, slots};
-    mapping.copies = {{"U", 0, 0, -1, 1, way}, {"U", 1, 1, 1, 2, way}};
+    mapping.copies = {{"U", 0, 0, -1, 1, 1, way}, {"U", 1, 1, 1, 2, 1, way}};
     mapping.staged = {"C"};
     mapping.others.tile = mapping.others.unroll = true;
     mapping.shared_bytes = 1000;

@@ -52,7 +52,7 @@ GridMapping full_grid_mapping() {
   GridClusterMapping cluster{.members = {{128, 1, {1, 4}}, {1, 0, {}}, {0, -1, {-1, 2}}},
                              .statements = {{"S0", {{1, {0, 4}}, {2, {1, 1}}}, false, false, true, true},
                                             {"S1", {}},
-                                            {"S2", {{0, {-1, 1}}}},
+                                            {"S2", {{0, {-1, 1}, 3}}},
                                             {"S3", {}, true, true, false, false}},
                              .others = {"", {}, false, true, true, false},
                              .blocks = {"S0", 3, 16, 3},
@@ -64,7 +64,7 @@ GridMapping full_grid_mapping() {
                              .thread_elements = 64,
                              .shared_bytes = 49152,
                              .blocks_per_processor = 2};
-  cluster.copies = {{"S0", 1, 2, 3, 4, GridCopy::Way::Asynchronous}, {"S0", 0}};
+  cluster.copies = {{"S0", 1, 2, 3, 4, 2, GridCopy::Way::Asynchronous}, {"S0", 0}};
   return {{cluster, {}}};
 }
 
@@ -73,8 +73,10 @@ TEST(GridMappingText, SaysEveryField) {
       to_string(full_grid_mapping()),
       "grid 32x16, block 16x16x2, member 0 tile 128 blocks y threads y run 4, member 1 tile 1 blocks x, member 2 tile "
       "0 "
-      "run 2, S0: i1 threads x run 4, S0: i2 threads y, S0: vector unroll, S1: plain, S2: i0, S3: together tile, "
-      "others: tile vector, S0: i3 in blocks of 16 slots 3, copy read 1 of S0 along i2 run i3 vector 4 asynchronous, "
+      "run 2, S0: i1 threads x run 4, S0: i2 threads y, S0: vector unroll, S1: plain, S2: i0 beside 3, S3: together "
+      "tile, "
+      "others: tile vector, S0: i3 in blocks of 16 slots 3, copy read 1 of S0 along i2 run i3 vector 4 beside 2 "
+      "asynchronous, "
       "copy read 0 of S0 by registers, separate full tiles, stage Y, stage Z, promote t, thread elements 64, "
       "shared bytes 49152, blocks per processor 2\n"
       "grid 1, block 1\n");

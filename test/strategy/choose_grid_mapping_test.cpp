@@ -1,4 +1,4 @@
-#include "tc/strategy/choose_grid_mapping.h"
+#include "tc/strategy/grid/choose_grid_mapping.h"
 
 #include <gtest/gtest.h>
 

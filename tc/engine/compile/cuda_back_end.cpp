@@ -12,7 +12,7 @@
 #include "tc/engine/compile/shared_layouts.h"
 #include "tc/halide_bridge/raise/raise.h"
 #include "tc/polyhedral/laws/verify_ast.h"
-#include "tc/strategy/resident_blocks.h"
+#include "tc/strategy/grid/resident_blocks.h"
 
 namespace tc::engine {
 namespace {

@@ -8,7 +8,7 @@
 #include "tc/engine/compile/quota.h"
 #include "tc/polyhedral/laws/verify.h"
 #include "tc/polyhedral/map_grid/phases.h"
-#include "tc/strategy/resident_blocks.h"
+#include "tc/strategy/grid/resident_blocks.h"
 
 namespace tc::engine {
 namespace {

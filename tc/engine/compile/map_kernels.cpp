@@ -7,7 +7,7 @@
 #include "tc/engine/compile/scheduling_stages.h"
 #include "tc/polyhedral/laws/verify.h"
 #include "tc/polyhedral/map_grid/check_grid_mapping.h"
-#include "tc/strategy/choose_grid_mapping.h"
+#include "tc/strategy/grid/choose_grid_mapping.h"
 
 namespace tc::engine {
 namespace {

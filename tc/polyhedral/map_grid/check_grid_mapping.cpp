@@ -87,6 +87,7 @@ class ClusterCheck {
     for (const auto& loop : choice.loops) {
       statement(choice.id, loop.iterator);
       check_loop(loop.threads);
+      if (loop.beside > 1) fail("only copies that passes make have vectors beside each other");
       bool again = !iterators.insert(loop.iterator).second ||
                    (loop.threads.dimension >= 0 && !dimensions.insert(loop.threads.dimension).second);
       if (again) fail(str("two loops of '", choice.id, "' are one, or are spread over one dimension"));
@@ -110,6 +111,7 @@ class ClusterCheck {
     if (copy.read >= static_cast<int>(reader.reads.size()))
       fail(str("'", copy.statement, "' has no read ", copy.read, ", it has ", reader.reads.size()));
     if (copy.vector > longest_run) fail(str("a thread copies at most ", longest_run, " elements at once"));
+    if (copy.beside > longest_run) fail(str("at most ", longest_run, " threads read beside each other"));
     if (copy_dimensions(reader, copy.read).empty())
       fail(str("read ", copy.read, " of '", copy.statement, "' cannot be copied: it is not indexed by iterators"));
   }

@@ -11,6 +11,7 @@
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/core/surround.h"
 #include "tc/polyhedral/map_grid/copy_dimensions.h"
+#include "tc/polyhedral/map_grid/cut_into_blocks.h"
 #include "tc/polyhedral/map_grid/pipeline_copies.h"
 
 namespace tc::polyhedral {
@@ -48,29 +49,6 @@ schedule_node alone(const schedule_node& node, const std::string& id) {
     if (contains(statement_ids(child), id)) return alone(child, id);
   }
   return node;
-}
-
-/// Takes the loop over blocks of the reduced iterator out of the own loops of its statement, at \p node.
-schedule_node cut_into_blocks(const Scop& scop, schedule_node node, const GridBlocks& blocks) {
-  const auto& domain = scop.statement(blocks.statement).domain;
-  auto band = node;
-  while (band.isa<isl::schedule_node_band>()) {
-    auto members = band_members(band);
-    for (std::size_t i = 0; i < members.size(); ++i) {
-      if (only_iterator(members[i], domain) != blocks.iterator) continue;
-      auto whole = members[i];
-      auto min = values(whole, instances_at(band)).min;
-      if (min % blocks.size != 0) throw InternalError("a reduction that is cut into blocks does not start at one");
-      members[i] = remainder(whole, blocks.size);
-      auto path = path_of(node);
-      auto coincident = band_coincident(band);
-      auto cut = insert_band(erase(band), members, coincident);
-      auto top = node_at(cut.schedule(), path);
-      return insert_band(top, {quotient(whole, blocks.size)}, {}).child(0);
-    }
-    band = band.child(0);
-  }
-  throw InternalError(str("statement ", blocks.statement, " has no loop of its own to cut into blocks"));
 }
 
 /// A copy of one read. Its iterators: for each dimension of the tensor the iterator of the reader that indexes it, or
@@ -320,8 +298,9 @@ class Copy {
     return result;
   }
 
-  /// All threads fill the copy together: vectors along the dimension the mapping names, neighbouring threads along the
-  /// one in which the copy is contiguous; else, element by element, in the order of the tensor in memory.
+  /// All threads fill the copy together: vectors along the dimension the mapping names, some beside each other, then
+  /// neighbouring threads along the one in which the copy is contiguous; else, element by element, in the order of the
+  /// tensor in memory.
   void add_mapping(const std::string& id, const std::vector<std::int64_t>& strides, GridClusterState& state) const {
     auto contiguous = dimension_of(choice_.contiguous);
     auto run = choice_.vector > 1 ? dimension_of(choice_.run_along) : -1;
@@ -334,7 +313,8 @@ class Copy {
     statement.together = true;
     statement.vector = run >= 0;
     statement.unroll = true;
-    for (int d : order) statement.loops.push_back({d, {-1, d == run ? choice_.vector : 1}});
+    for (int d : order)
+      statement.loops.push_back({d, {-1, d == run ? choice_.vector : 1}, d == run ? choice_.beside : 1});
     state.added.push_back(statement);
   }
 

@@ -22,6 +22,8 @@ std::string describe(const ThreadLoop& threads) {
   return threads.run > 1 ? str(text, " run ", threads.run) : text;
 }
 
+std::string describe_beside(std::int64_t count) { return count > 1 ? str(" beside ", count) : ""; }
+
 std::string describe_flags(const GridStatement& statement) {
   std::string flags;
   if (statement.together) flags += " together";
@@ -35,19 +37,20 @@ std::string describe_flags(const GridStatement& statement) {
 std::string describe(const GridStatement& statement) {
   std::string text;
   for (const auto& loop : statement.loops)
-    text += str(", ", statement.id, ": i", loop.iterator, describe(loop.threads));
+    text += str(", ", statement.id, ": i", loop.iterator, describe(loop.threads), describe_beside(loop.beside));
   auto flags = describe_flags(statement);
   if (flags.empty() && statement.loops.empty()) flags = " plain";
   return flags.empty() ? text : str(text, ", ", statement.id, ":", flags);
 }
 
 std::string describe(const GridCopy& copy, bool ahead) {
-  return str(
-      ", copy read ", copy.read, " of ", copy.statement, copy.contiguous >= 0 ? str(" along i", copy.contiguous) : "",
-      copy.run_along >= 0 ? str(" run i", copy.run_along) : "", copy.vector > 1 ? str(" vector ", copy.vector) : "",
-      copy.way == GridCopy::Way::Asynchronous ? " asynchronous"
-      : ahead                                 ? " by registers"
-                                              : "");
+  return str(", copy read ", copy.read, " of ", copy.statement,
+             copy.contiguous >= 0 ? str(" along i", copy.contiguous) : "",
+             copy.run_along >= 0 ? str(" run i", copy.run_along) : "",
+             copy.vector > 1 ? str(" vector ", copy.vector) : "", describe_beside(copy.beside),
+             copy.way == GridCopy::Way::Asynchronous ? " asynchronous"
+             : ahead                                 ? " by registers"
+                                                     : "");
 }
 
 /// What a kernel may use, where it is not what one has by default.
@@ -138,9 +141,14 @@ class PartReader {
     flag("unroll", &GridStatement::unroll);
     if (any) return;
     int iterator = words_.small_number("i");
-    if (!words_.take("in blocks of")) return statement_of(id).loops.push_back({iterator, thread_loop()});
+    if (!words_.take("in blocks of")) return loop(statement_of(id), iterator);
     cluster_.blocks = {id, iterator, words_.number("", 1)};
     if (words_.take("slots")) cluster_.blocks.slots = words_.small_number("", 1);
+  }
+
+  void loop(GridStatement& statement, int iterator) {
+    statement.loops.push_back({iterator, thread_loop()});
+    if (words_.take("beside")) statement.loops.back().beside = words_.number("", 1);
   }
 
   void copy() {
@@ -151,6 +159,7 @@ class PartReader {
     if (words_.take("along")) copy.contiguous = words_.small_number("i");
     if (words_.take("run")) copy.run_along = words_.small_number("i");
     if (words_.take("vector")) copy.vector = words_.number("", 1);
+    if (words_.take("beside")) copy.beside = words_.number("", 1);
     if (words_.take("asynchronous"))
       copy.way = GridCopy::Way::Asynchronous;
     else

@@ -30,13 +30,14 @@ struct GridStatement {
   struct Loop {
     int iterator = -1;  ///< position in the statement's domain
     ThreadLoop threads;
+    std::int64_t beside = 1;  ///< with `together`: so many consecutive runs go to neighbouring threads
 
     bool operator==(const Loop&) const = default;
   };
   std::string id;
   std::vector<Loop> loops;
   /// The loops, in this order, are one: its iteration number mod the number of threads of the block is the thread's
-  /// number.
+  /// number. What runs `beside` each other of a loop counts fastest.
   bool together = false;
   bool tile = false;    ///< its points stand below its own loops: a tile of accumulators
   bool vector = false;  ///< the run of the innermost loop with one is a vector; all its runs are full
@@ -63,6 +64,7 @@ struct GridCopy {
   int contiguous = -1;  ///< the iterator of the statement along which the copy is contiguous
   int run_along = -1;   ///< the iterator along which `vector` elements are read at once
   std::int64_t vector = 1;
+  std::int64_t beside = 1;  ///< neighbouring threads read so many consecutive vectors, the next ones other rows
   /// How elements come while the threads compute with an earlier block. Asynchronous: on their own, slots - 1 blocks
   /// ahead. Registers: they wait there while one block is computed.
   enum class Way { Asynchronous, Registers } way = Way::Registers;
@@ -110,6 +112,7 @@ struct GridMapping {
 ///   S1: together tile vector unroll              flags of a statement; "S1: plain" for one without, "others: ..." for all else
 ///   S1: i2 in blocks of 16 slots 2               a reduction in blocks
 ///   copy read 1 of S1 along i2 run i2 vector 4 asynchronous      "by registers" for copies that wait there
+///   copy read 0 of S1 along i0 run i2 vector 4 beside 2
 ///   separate full tiles
 ///   stage Y, promote t                           a tensor each
 ///   thread elements 64, shared bytes 49152, blocks per processor 2

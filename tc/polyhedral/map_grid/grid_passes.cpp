@@ -42,15 +42,13 @@ std::vector<std::string> entangled(const Scop& scop, const Coordinates& where, c
 
 /// The tree of the scop, whose schedule it becomes. What threads must run together is found with a first try.
 void spread(GridCluster& cluster) {
-  auto attempt = cluster.scop;
-  cluster.state.block = grid_tree(attempt, cluster.state, {}).block;
-  auto tree = grid_tree(attempt, cluster.state, {});
-  attempt.schedule = tree.schedule;
+  cluster.state.block = grid_tree(cluster.scop, cluster.state, {}).block;
+  auto tree = grid_tree(cluster.scop, cluster.state, {});
+  auto attempt = with_tree(cluster.scop, tree);
   auto together = entangled(attempt, tree.where, conflicts(cluster.scop, Sharing::Block));
   if (!together.empty()) {
-    attempt = cluster.scop;
-    tree = grid_tree(attempt, cluster.state, together);
-    attempt.schedule = tree.schedule;
+    tree = grid_tree(cluster.scop, cluster.state, together);
+    attempt = with_tree(cluster.scop, tree);
   }
   cluster.scop = attempt;
   cluster.tree = tree;

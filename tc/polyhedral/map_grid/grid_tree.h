@@ -8,15 +8,10 @@
 
 #include "tc/polyhedral/core/scop.h"
 #include "tc/polyhedral/map_grid/grid_cluster_state.h"
+#include "tc/polyhedral/map_grid/spread_statement.h"
 #include "tc/polyhedral/map_grid/thread_map.h"
 
 namespace tc::polyhedral {
-
-/// What tells the instances of a statement apart that one thread runs: a number below `extent`.
-struct OwnLoop {
-  isl::union_pw_aff index;
-  std::int64_t extent = 1;
-};
 
 /// The loops of a kernel spread over blocks and threads, and the extents of grid and block that they use.
 struct GridTree {
@@ -25,8 +20,9 @@ struct GridTree {
   std::vector<int> inside;  ///< path to the node below the tiles
   Coordinates where;
   std::array<std::int64_t, 3> grid = {1, 1, 1}, block = {1, 1, 1};
-  std::map<std::string, std::vector<OwnLoop>>
-      own;  ///< of the statements that all threads run by number (GridStatement::together)
+  /// Of the statements that all threads run by number (GridStatement::together).
+  std::map<std::string, std::vector<OwnLoop>> own;
+  std::map<std::string, int> vector_lanes;  ///< of statements whose innermost loop is a vector
 };
 
 /// Tiles the one cluster of \p scop and spreads its loops as \p state says.
@@ -35,10 +31,12 @@ struct GridTree {
 ///   after   band [i/8, j/32]
 ///             { thread  filter { i mod 8 = thread_y, ... }  band [i%8, j%32]: S0 } { thread ... band [i%8, j%32]  band [k]: S1 }
 ///
-/// A loop around several statements that is spread over threads is cut into rounds of as many iterations as there are
-/// threads; the rounds stay, the iterations of a round stand at the statements. The serial loops of the statements
-/// \p together stand above their `thread` mark: threads run them together. Sets Statement::vector_lanes.
-GridTree grid_tree(Scop& scop, const GridClusterState& state, const std::vector<std::string>& together);
+/// By tile_members, spread_over_threads and spread_statement. The serial loops of the statements \p together stand above
+/// their `thread` mark: threads run them together.
+GridTree grid_tree(const Scop& scop, const GridClusterState& state, const std::vector<std::string>& together);
+
+/// \p scop with the schedule of \p tree and its vectors.
+Scop with_tree(const Scop& scop, const GridTree& tree);
 
 /// \p scop, with the schedule of \p tree, as a kernel: the filter of blocks, the mark and the context node are added.
 ///

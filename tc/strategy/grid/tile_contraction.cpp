@@ -1,4 +1,4 @@
-#include "tc/strategy/tile_contraction.h"
+#include "tc/strategy/grid/tile_contraction.h"
 
 #include <algorithm>
 
@@ -6,8 +6,9 @@
 #include "tc/base/count_product.h"
 #include "tc/base/dtype.h"
 #include "tc/polyhedral/core/instances.h"
-#include "tc/strategy/contraction_copies.h"
-#include "tc/strategy/copy_gathers.h"
+#include "tc/strategy/grid/contraction_copies.h"
+#include "tc/strategy/grid/copy_gathers.h"
+#include "tc/strategy/grid/spread_over_grid.h"
 
 namespace tc::strategy {
 namespace {
@@ -28,6 +29,13 @@ struct ThreadTile {
 /// How many of its \p each neighbouring rows or columns a thread has at once.
 std::int64_t run_of(std::int64_t each) { return each % 4 == 0 ? 4 : each % 2 == 0 ? 2 : 1; }
 
+/// Blocks with which tiles may be large: one a processor, unless the user wants fewer.
+std::int64_t enough_blocks(const ContractionView& view) {
+  std::int64_t given = 1;
+  for (auto blocks : view.options.grid) given = count_product(given, blocks);
+  return view.options.grid.empty() ? view.limits.processors : std::min(given, view.limits.processors);
+}
+
 /// The largest thread's tile for which there are tiles enough for the processors, or the one that the user gives;
 /// nothing where the result is too small for any.
 std::optional<ThreadTile> thread_tile(const ContractionView& view) {
@@ -42,7 +50,7 @@ std::optional<ThreadTile> thread_tile(const ContractionView& view) {
     auto count = count_product(others, count_product(ceil_div(rows, size), ceil_div(columns, size)));
     auto half = size > 32 ? size / 2 + 1 : size / 2;
     bool wasteful = rows < half || columns < half;
-    if (!wasteful && (size == 32 || count >= view.limits.processors)) return ThreadTile{each, each};
+    if (!wasteful && (size == 32 || count >= enough_blocks(view))) return ThreadTile{each, each};
   }
   return std::nullopt;
 }
@@ -93,22 +101,11 @@ GridClusterMapping staged(const ContractionView& view, const GridClusterMapping&
   return result;
 }
 
-/// \p mapping with members along the dimensions of the grid: columns, rows, then the others from the last on.
-GridClusterMapping spread_over_grid(const ContractionView& view, const GridClusterMapping& mapping) {
-  auto result = mapping;
-  int dimension = 0;
-  auto take = [&](int member) {
-    auto& choice = result.members[member];
-    auto count = ceil_div(view.member_extent(member), choice.tile);
-    if (dimension > 2 || count <= 1) return;
-    choice.grid = dimension;
-    result.grid[dimension] = std::min(count, view.limits.grid[dimension]);
-    ++dimension;
-  };
-  take(view.columns);
-  take(view.rows);
+/// The members of \p view, from those along which blocks share most: for x, y and z of the grid.
+std::vector<int> grid_order(const ContractionView& view) {
+  std::vector<int> result{view.columns, view.rows};
   for (int i = static_cast<int>(view.cluster.members.size()) - 1; i >= 0; --i)
-    if (i != view.rows && i != view.columns) take(i);
+    if (i != view.rows && i != view.columns) result.push_back(i);
   return result;
 }
 
@@ -132,7 +129,8 @@ std::optional<GridClusterMapping> tile_contraction(const polyhedral::Scop& scop,
   auto mapping = choose_copies(*view, tiled(*view, *each));
   if (leaves_gathers(*view, mapping)) return std::nullopt;
   mapping = copy_subscripts(*view, choose_slots(*view, mapping));
-  return spread_over_grid(*view, staged(*view, mapping));
+  mapping = staged(*view, mapping);
+  return spread_over_grid(std::move(mapping), cluster, grid_order(*view), limits, options.grid);
 }
 
 }  // namespace tc::strategy

@@ -1,4 +1,4 @@
-#include "tc/strategy/resident_blocks.h"
+#include "tc/strategy/grid/resident_blocks.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "tc/strategy/copy_gathers.h"
+#include "tc/strategy/grid/copy_gathers.h"
 
 #include <algorithm>
 

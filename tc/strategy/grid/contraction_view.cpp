@@ -1,9 +1,9 @@
-#include "tc/strategy/contraction_view.h"
+#include "tc/strategy/grid/contraction_view.h"
 
 #include "tc/base/contains.h"
 #include "tc/polyhedral/core/indirect_reads.h"
 #include "tc/polyhedral/map_grid/copy_dimensions.h"
-#include "tc/strategy/copy_gathers.h"
+#include "tc/strategy/grid/copy_gathers.h"
 
 namespace tc::strategy {
 namespace {

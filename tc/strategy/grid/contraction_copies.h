@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tc/strategy/contraction_view.h"
+#include "tc/strategy/grid/contraction_view.h"
 
 /// Copies of operands in shared memory, for a contraction whose tile is chosen.
 namespace tc::strategy {

@@ -1,4 +1,4 @@
-#include "tc/strategy/contraction_copies.h"
+#include "tc/strategy/grid/contraction_copies.h"
 
 #include <algorithm>
 
@@ -7,8 +7,9 @@
 #include "tc/base/dtype.h"
 #include "tc/polyhedral/core/indirect_reads.h"
 #include "tc/polyhedral/map_grid/copy_dimensions.h"
-#include "tc/strategy/copy_gathers.h"
 #include "tc/strategy/cost/vector_runs.h"
+#include "tc/strategy/grid/block_threads.h"
+#include "tc/strategy/grid/copy_gathers.h"
 
 namespace tc::strategy {
 namespace {
@@ -138,9 +139,7 @@ bool is_subscript_of(const ContractionView& view, int read, int other) {
 GridClusterMapping choose_copies(const ContractionView& view, const GridClusterMapping& mapping) {
   auto result = mapping;
   result.blocks = reduction_blocks(view);
-  result.shared_bytes = view.options.shared_bytes > 0
-                            ? std::min(view.options.shared_bytes, view.limits.block_shared_bytes_requested)
-                            : view.limits.block_shared_bytes;
+  result.shared_bytes = strategy::shared_bytes(view.limits, view.options);
   auto room = result.shared_bytes;
   for (int read = 0; read < view.reads(); ++read) {
     if (!view.is_copied(read)) continue;

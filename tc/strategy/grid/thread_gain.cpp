@@ -1,0 +1,93 @@
+#include "tc/strategy/grid/thread_gain.h"
+
+#include <algorithm>
+
+#include "tc/polyhedral/core/indirect_reads.h"
+#include "tc/polyhedral/core/instances.h"
+#include "tc/strategy/grid/block_threads.h"
+
+namespace tc::strategy {
+namespace {
+
+using polyhedral::ClusterStatement;
+using polyhedral::ClusterView;
+using polyhedral::Scop;
+
+double instances(const polyhedral::Statement& statement) {
+  double result = 1;
+  for (const auto& range : polyhedral::box(statement.domain)) result *= static_cast<double>(range.extent());
+  return result;
+}
+
+/// Elements that \p statement writes.
+double results(const polyhedral::Statement& statement) {
+  auto box = polyhedral::box(statement.domain);
+  double result = 1;
+  for (int i : polyhedral::kept_dimensions(statement)) result *= static_cast<double>(box[i].extent());
+  return result;
+}
+
+}  // namespace
+
+std::int64_t extent_of(const Scop& scop, const ClusterStatement& entry, int iterator) {
+  return polyhedral::box(scop.statement(entry.id).domain).at(iterator).extent();
+}
+
+double thread_gain(const Scop& scop, const ClusterStatement& entry, int iterator) {
+  if (iterator < 0) return 0;
+  double result = 0;
+  const auto& statement = scop.statement(entry.id);
+  for (const auto* access : polyhedral::accesses(statement)) {
+    auto stride = polyhedral::known_stride(scop, *access, iterator);
+    auto times = statement.accumulates && access == &statement.write ? results(statement) : instances(statement);
+    if (stride == 1) result += times;
+    if (stride != 0 && stride != 1) result -= times / 2;
+  }
+  return result;
+}
+
+std::pair<int, double> best_member(const Scop& scop, const ClusterView& cluster) {
+  int best = -1;
+  double most = 0;
+  for (std::size_t i = 0; i < cluster.members.size(); ++i) {
+    if (cluster.members[i].extent() <= 1) continue;
+    double total = 0;
+    for (const auto& entry : cluster.statements) total += thread_gain(scop, entry, entry.outer[i]);
+    if (best >= 0 && total < most) continue;
+    best = static_cast<int>(i);
+    most = total;
+  }
+  return {best, most};
+}
+
+int best_inner(const Scop& scop, const ClusterStatement& entry, const polyhedral::MappingOptions& options, int but) {
+  int best = -1;
+  double most = 0;
+  bool may_reduce = but < 0 && options.reduce_in_block && scop.statement(entry.id).accumulates;
+  for (const auto& loop : entry.inner) {
+    if (loop.iterator < 0 || loop.iterator == but || extent_of(scop, entry, loop.iterator) <= 1) continue;
+    if (!loop.coincident && (!may_reduce || loop.shared)) continue;
+    double here = thread_gain(scop, entry, loop.iterator);
+    if (best >= 0 && here < most) continue;
+    best = loop.iterator;
+    most = here;
+  }
+  return best;
+}
+
+bool rows_belong_together(const Scop& scop, const ClusterView& cluster, double outer_gain, const GridLimits& limits,
+                          const polyhedral::MappingOptions& options) {
+  double inner_gain = 0;
+  std::int64_t longest = 0, outer = 1;
+  for (const auto& entry : cluster.statements) {
+    int inner = best_inner(scop, entry, options);
+    if (inner < 0) continue;
+    inner_gain += thread_gain(scop, entry, inner);
+    longest = std::max(longest, extent_of(scop, entry, inner));
+  }
+  for (const auto& member : cluster.members) outer *= member.extent();
+  if (longest >= limits.warp_size && inner_gain > outer_gain) return true;
+  return longest > 1 && outer * limits.warp_size < limits.processors * usual_threads && longest > outer;
+}
+
+}  // namespace tc::strategy
