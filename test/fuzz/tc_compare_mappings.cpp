@@ -58,7 +58,8 @@ class Fields {
     all(cluster.blocks.statement, cluster.blocks.iterator, cluster.blocks.size, cluster.blocks.slots);
     all(cluster.separate);
     for (const auto& copy : cluster.copies)
-      all("copy", copy.statement, copy.read, copy.contiguous, copy.run_along, copy.vector, static_cast<int>(copy.way));
+      all("copy", copy.statement, copy.read, copy.contiguous, copy.run_along, copy.vector, copy.beside,
+          static_cast<int>(copy.way));
     all("staged", join(cluster.staged), "promoted", join(cluster.promoted));
     all("grid", join(cluster.grid), "block", join(cluster.block));
     all(cluster.thread_elements, cluster.shared_bytes, cluster.blocks_per_processor);

@@ -129,25 +129,38 @@ TEST_F(ChooseGridMapping, AllThreadsOfABlockReduceARow) {
 }
 
 TEST_F(ChooseGridMapping, ContractionsAreTiledInRegistersAndSharedMemory) {
-  EXPECT_EQ(choose(product(4096, 4096, 4096)),
-            "grid 32x32, block 16x16, member 0 tile 128 blocks y threads y run 4, member 1 tile 128 blocks x threads x "
-            "run 4, "
-            "U: i2 in blocks of 16 slots 2, copy read 0 of U along i0 vector 4 by registers, copy read 1 of U along "
-            "i1 vector 4 asynchronous, stage C\n");
+  EXPECT_EQ(
+      choose(product(4096, 4096, 4096)),
+      "grid 32x32, block 16x16, member 0 tile 128 blocks y threads y run 4, member 1 tile 128 blocks x threads x "
+      "run 4, "
+      "U: i2 in blocks of 16 slots 2, copy read 0 of U along i0 vector 4 beside 2 by registers, copy read 1 of U along "
+      "i1 vector 4 asynchronous, stage C\n");
 }
 
 TEST_F(ChooseGridMapping, SmallContractionsHaveSmallTiles) {
   EXPECT_EQ(
       choose(product(256, 256, 64)),
       "grid 8x8, block 16x16, member 0 tile 32 blocks y threads y run 2, member 1 tile 32 blocks x threads x run 2, "
-      "U: i2 in blocks of 16 slots 4, copy read 0 of U along i0 vector 4 by registers, copy read 1 of U along i1 "
+      "U: i2 in blocks of 16 slots 4, copy read 0 of U along i0 vector 4 beside 4 by registers, copy read 1 of U along "
+      "i1 "
       "vector 4 asynchronous, stage C\n");
+}
+
+TEST_F(ChooseGridMapping, BlocksThatAreGivenGoRoundTheTilesOfAContraction) {
+  EXPECT_EQ(choose(product(4096, 4096, 4096), {.grid = {8, 4}}),
+            "grid 8x4, block 16x16, member 0 tile 128 blocks y threads y run 4, member 1 tile 128 blocks x threads x "
+            "run 4, U: i2 in blocks of 16 slots 2, copy read 0 of U along i0 vector 4 beside 2 by registers, copy read "
+            "1 of U along i1 vector 4 asynchronous, stage C\n");
+  EXPECT_EQ(choose(product(256, 256, 64), {.grid = {2, 2}}).find("grid 2x2, block 16x16, member 0 tile 128 blocks y"),
+            0u)
+      << "four blocks have work, so tiles are large";
 }
 
 TEST_F(ChooseGridMapping, ContractionsCopyGatheredRows) {
   EXPECT_EQ(choose(gathered_product(4096, 4096, 4096)),
             "grid 32x32, block 16x16, member 0 tile 128 blocks y threads y run 4, member 1 tile 128 blocks x threads x "
-            "run 4, U: i2 in blocks of 16 slots 2, copy read 1 of U along i0 vector 4 by registers, copy read 2 of U "
+            "run 4, U: i2 in blocks of 16 slots 2, copy read 1 of U along i0 vector 4 beside 2 by registers, copy read "
+            "2 of U "
             "along i1 vector 4 asynchronous, stage C\n");
   EXPECT_EQ(choose(gathered_product(64, 64, 33)),
             "grid 2x2, block 16x16, member 0 tile 32 blocks y threads y run 2, member 1 tile 32 blocks x threads x run "
@@ -193,7 +206,8 @@ TEST_F(ChooseGridMapping, OptionsDecide) {
   EXPECT_EQ(
       choose(product(4096, 4096, 64), {.register_tile = {4, 8}, .reduction_block = 8}),
       "grid 32x64, block 16x16, member 0 tile 64 blocks y threads y run 4, member 1 tile 128 blocks x threads x run 4, "
-      "U: i2 in blocks of 8 slots 3, copy read 0 of U along i0 vector 4 by registers, copy read 1 of U along i1 "
+      "U: i2 in blocks of 8 slots 3, copy read 0 of U along i0 vector 4 beside 2 by registers, copy read 1 of U along "
+      "i1 "
       "vector 4 asynchronous, stage C\n");
   try {
     choose(scop, {.block = {64, 64}});

@@ -4,6 +4,7 @@
 #include "tc/polyhedral/schedule/schedule.h"
 #include "tc/strategy/grid/block_threads.h"
 #include "tc/strategy/grid/promote_temporaries.h"
+#include "tc/strategy/grid/read_whole_sectors.h"
 #include "tc/strategy/grid/spread_members.h"
 #include "tc/strategy/grid/spread_rows.h"
 #include "tc/strategy/grid/thread_gain.h"
@@ -139,6 +140,34 @@ TEST_F(SpreadThreads, TemporariesAreBuffersAndShortLoopsUnrolled) {
   EXPECT_TRUE(result.statements[0].unroll) << "two vectors of four";
   EXPECT_FALSE(promote_temporaries(mapping, scop, cluster(scop), {.unroll_limit = 4}).statements[0].unroll);
   EXPECT_TRUE(promote_temporaries(mapping, scop, cluster(scop), {.promote = false}).promoted.empty());
+}
+
+TEST_F(SpreadThreads, NeighboursReadWholeSectors) {
+  auto scop = scheduled(
+      ScopBuilder(context())
+          .input("A", {128, 64})
+          .input("B", {64, 64})
+          .output("C", {128, 64})
+          .accumulate("U[m, n, k] : 0 <= m < 128 and 0 <= n < 64 and 0 <= k < 64", "C[m, n]", {"A[m, k]", "B[k, n]"})
+          .scop());
+  auto beside = [&](std::int64_t block, DType type, std::int64_t rows = 64) {
+    scop.tensor("A").type = type;
+    auto mapping = unspread(scop);
+    mapping.block = {16, 16, 1};
+    mapping.members[0].tile = rows;
+    mapping.blocks = {"U", 2, block, 1};
+    mapping.copies = {{"U", 0, 0, 2, 4}, {"U", 1, 1, 1, 4}};
+    auto result = read_whole_sectors(mapping, scop, cluster(scop), limits);
+    EXPECT_EQ(result.copies[1].beside, 1) << "its neighbours read neighbouring vectors anyway";
+    return result.copies[0].beside;
+  };
+  EXPECT_EQ(beside(16, DType::Float32), 4);
+  EXPECT_EQ(beside(16, DType::Float32, 128), 2) << "two rounds of all threads";
+  EXPECT_EQ(beside(12, DType::Float32), 1) << "three vectors";
+  EXPECT_EQ(beside(4, DType::Float32), 1) << "a block has one vector of a row";
+  EXPECT_EQ(beside(16, DType::Float16), 4);
+  EXPECT_EQ(beside(8, DType::Float16), 2);
+  EXPECT_EQ(beside(16, DType::Float64), 1) << "a vector is a sector";
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ polyhedral::GridMapping choose_grid_mapping(const polyhedral::ClusteredScop& clu
   const auto& scop = clustered.scop;
   polyhedral::GridMapping result;
   for (const auto& cluster : clustered.clusters) {
-    bool chooses = options.block.empty() && options.tile.empty() && options.grid.empty() && options.shared && options.registers;
+    bool chooses = options.block.empty() && options.tile.empty() && options.shared && options.registers;
     if (auto tiled = chooses ? tile_contraction(scop, cluster, limits, options) : std::nullopt) {
       result.clusters.push_back(*tiled);
       continue;

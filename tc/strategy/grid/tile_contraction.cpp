@@ -8,6 +8,7 @@
 #include "tc/polyhedral/core/instances.h"
 #include "tc/strategy/grid/contraction_copies.h"
 #include "tc/strategy/grid/copy_gathers.h"
+#include "tc/strategy/grid/read_whole_sectors.h"
 #include "tc/strategy/grid/spread_over_grid.h"
 
 namespace tc::strategy {
@@ -129,7 +130,7 @@ std::optional<GridClusterMapping> tile_contraction(const polyhedral::Scop& scop,
   auto mapping = choose_copies(*view, tiled(*view, *each));
   if (leaves_gathers(*view, mapping)) return std::nullopt;
   mapping = copy_subscripts(*view, choose_slots(*view, mapping));
-  mapping = staged(*view, mapping);
+  mapping = read_whole_sectors(staged(*view, mapping), scop, cluster, limits);
   return spread_over_grid(std::move(mapping), cluster, grid_order(*view), limits, options.grid);
 }
 
