@@ -89,13 +89,14 @@ std::optional<PrimitivePlan> plan_of(const Call& call, int dimensions) {
   const auto to = folded(call.result().strides);
   if (!from || !to) return std::nullopt;
   PrimitivePlan plan;
+  plan.likes_own_layouts = true;
   plan.slots = {{DNNL_ARG_SRC, 0, *from},
                 {DNNL_ARG_WEIGHTS, 1, weights(call, dimensions)},
                 {DNNL_ARG_DST, 2, memory_desc(dims, *to)}};
   if (!add_post_ops(call, dims, 1, {dims[1]}, folded, plan)) return std::nullopt;
   plan.describe = [windows = windows_of(call, dimensions), slots = plan.slots](
                       const std::vector<dnnl_memory_desc_t>& descs, const_dnnl_primitive_attr_t attr) {
-    const PrimitivePlan own{slots, nullptr, nullptr, nullptr};
+    const PrimitivePlan own{.slots = slots};
     dnnl_convolution_desc_t desc;
     const auto status = shared_onednn().dilated_convolution_forward_desc_init(
         &desc, dnnl_forward_inference, dnnl_convolution_direct, &descs[0], &descs[1], bias_of(own, descs), &descs[2],

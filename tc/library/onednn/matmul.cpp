@@ -28,7 +28,7 @@ std::optional<PrimitivePlan> plan_of(const Call& call) {
   bias_dims.back() = n;
   if (!add_post_ops(call, dims, dims.size() - 1, bias_dims, folded, plan)) return std::nullopt;
   plan.describe = [slots = plan.slots](const std::vector<dnnl_memory_desc_t>& descs, const_dnnl_primitive_attr_t attr) {
-    const PrimitivePlan own{slots, nullptr, nullptr, nullptr};
+    const PrimitivePlan own{.slots = slots};
     dnnl_matmul_desc_t desc;
     const auto status = shared_onednn().matmul_desc_init(&desc, &descs[0], &descs[1], bias_of(own, descs), &descs[2]);
     return status == dnnl_success ? describe(desc, attr) : nullptr;

@@ -15,8 +15,8 @@ namespace tc::library {
 /// | `softmax` | along one dimension |
 ///
 /// Convolutions and products take a bias, sums with tensors, and relu, in any order, as post-ops. Implementations that oneDNN
-/// calls references are not taken: they are slower than any code. Weights are copied to the layout it likes in each call,
-/// other tensors where it has nothing for theirs. Its threads are those of OpenMP, set for the calling thread alone.
+/// calls references are not taken: they are slower than any code. Tensors of a convolution are copied to the layouts it
+/// likes and back in each call, those of other routines where it has nothing for theirs. Its threads are those of OpenMP, set for the calling thread alone.
 Library onednn();
 
 /// Its routines, a file each.

@@ -175,7 +175,9 @@ bool is_converted(const Slot& slot, Converted which) {
 
 std::optional<ChosenPrimitive> choose_primitive(const PrimitivePlan& plan) {
   const auto attr = attributes(plan);
-  for (auto which : {Converted::Weights, Converted::None, Converted::All}) {
+  std::vector<Converted> ways{Converted::None, Converted::Weights, Converted::All};
+  if (plan.likes_own_layouts) std::reverse(ways.begin(), ways.end());
+  for (auto which : ways) {
     ChosenPrimitive result;
     for (const auto& slot : plan.slots)
       result.descs.push_back(is_converted(slot, which) ? any_layout(slot.desc) : slot.desc);

@@ -20,6 +20,7 @@ struct Slot {
 /// A primitive as it is described: made for some layouts of its slots.
 struct PrimitivePlan {
   std::vector<Slot> slots;
+  bool likes_own_layouts = false;  ///< is it faster with copies of all operands than with them as they lie?
   dnnl_post_ops_t post_ops = nullptr;
   Owner<dnnl_post_ops> owner;
   /// A descriptor for slots that lie as \p descs say; null where oneDNN has none.
@@ -28,8 +29,8 @@ struct PrimitivePlan {
 };
 
 /// A primitive that \p plan can be, and the layouts of its slots: of the implementations for the operands as they lie,
-/// for weights in another layout, and for all in another one, the first that is not a reference, which would be slower
-/// than any code. Nothing where there is none.
+/// for weights in another layout, and for all in another one (in the opposite order where likes_own_layouts), the first
+/// that is not a reference, which would be slower than any code. Nothing where there is none.
 struct ChosenPrimitive {
   Owner<dnnl_primitive_desc> desc;
   std::vector<dnnl_memory_desc_t> descs;
