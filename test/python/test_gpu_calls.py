@@ -77,6 +77,7 @@ def make(what):
 torch = types.ModuleType("torch")
 torch.Tensor, torch.device, torch.float32 = TorchTensor, lambda name: name, "float32"
 torch.empty, torch.full = make("empty"), make("full")
+torch.autograd = types.SimpleNamespace(graph=types.SimpleNamespace(increment_version=lambda tensor: None))
 current = {"stream": 0x70}
 torch._C = types.SimpleNamespace(_cuda_getCurrentRawStream=lambda device: current["stream"] + device)
 sys.modules["torch"] = torch

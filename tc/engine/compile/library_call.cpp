@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "tc/base/str.h"
+#include "tc/engine/compile/machine_kind.h"
 #include "tc/cpu/thread_pool.h"
 #include "tc/lang/syntax/print.h"
 #include "tc/library/registry.h"
@@ -82,7 +83,7 @@ LibraryChoice choose_library_call(const Function& function, const std::vector<Ar
   if (options.libraries == "none" || options.interpret) return {};
   const bool any = checked_libraries(options.libraries) == "auto";
   const auto* named = any ? nullptr : &present_library(options.libraries);
-  if (options.target.is_cuda()) return own_code("no library runs on this target");
+  if (machine_kind_of(options.target).own_memory) return own_code("no library runs on this target");
   const auto computation = library::understand({function.def, function.ranges}, all_specs(arguments));
   if (any) return cheapest_call(computation, options);
   if (!computation) return own_code(str(named->name, " has no routine for it"));
