@@ -124,8 +124,9 @@ TEST(Calls, RandomTextsMeanWhatTheirDefsMean) {
                                                                  << program.text() << text_of(arguments);
     const auto by_nodes = found(program, arguments, How::InterpretedNodes);
     graphs += !by_nodes.empty();
-    if (!by_nodes.empty())
+    if (!by_nodes.empty()) {
       EXPECT_EQ(by_nodes, want) << "node by node, seed " << seed << "\n" << program.text() << text_of(arguments);
+    }
     const How compiled[] = {How::Compiled, How::CompiledNodes, How::CompiledParts};
     if (const auto how = static_cast<int>(seed % 40); how < 3) {
       EXPECT_EQ(found(program, arguments, compiled[how]), want) << "compiled, seed " << seed << "\n" << program.text();
