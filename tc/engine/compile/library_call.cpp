@@ -5,8 +5,8 @@
 #include <iterator>
 
 #include "tc/base/str.h"
-#include "tc/engine/compile/machine_kind.h"
 #include "tc/cpu/thread_pool.h"
+#include "tc/engine/compile/machine_kind.h"
 #include "tc/lang/syntax/print.h"
 #include "tc/library/registry.h"
 
