@@ -49,12 +49,22 @@ def _names(given, what) -> list:
     return list(given or ())
 
 
-def _backward_of(function: Function, wrt: Tuple[str, ...]) -> Gradient:
-    """`grad`, made once for each set of parameters."""
-    made = function.__dict__.setdefault("_gradients", {})
-    if wrt not in made:
-        made[wrt] = grad(function, wrt)
-    return made[wrt]
+class _Record:
+    """What torch's graph keeps of a call of `function`: the same for all calls whose parameters need gradients as `needs` says."""
+
+    def __init__(self, function: Function, needs: Tuple[bool, ...]):
+        names = function._parameters()
+        self.gradient = grad(function, [name for name, need in zip(names, needs) if need])
+        self.needs = needs
+        self.keeps_value = [name not in self.gradient.unread for name in names]
+        self.saved = [function._returns().index(name) for name in self.gradient.saved]
+
+
+def _record_of(function: Function, needs: Tuple[bool, ...]) -> _Record:
+    made = function.__dict__.setdefault("_records", {})
+    if needs not in made:
+        made[needs] = _Record(function, needs)
+    return made[needs]
 
 
 @functools.lru_cache(maxsize=None)
@@ -64,22 +74,18 @@ def _recorder():
 
     class Call(torch.autograd.Function):
         @staticmethod
-        def forward(function, *tensors):
-            return function(*tensors)
-
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            function, *tensors = inputs
+        def forward(ctx, function, *tensors):
+            output = function(*tensors)
             outputs = output if isinstance(output, tuple) else (output,)
-            ctx.mark_non_differentiable(*(o for o in outputs if not o.dtype.is_floating_point))
-            names = function._parameters()
-            ctx.gradient = _backward_of(function, tuple(n for n, needs in zip(names, ctx.needs_input_grad[1:]) if needs))
-            unread = set(ctx.gradient.unread)
-            kept = [_shape_of(tensor) if name in unread else tensor for name, tensor in zip(names, tensors)]
-            kept += [outputs[function._returns().index(name)] for name in ctx.gradient.saved]
-            ctx.others = {i: kept[i] for i in range(len(kept)) if not isinstance(kept[i], torch.Tensor)}
-            ctx.save_for_backward(*(tensor for tensor in kept if isinstance(tensor, torch.Tensor)))
+            ctx.record = record = _record_of(function, ctx.needs_input_grad[1:])
             ctx.floats = [o.dtype.is_floating_point for o in outputs]
+            if not all(ctx.floats):
+                ctx.mark_non_differentiable(*(o for o, is_float in zip(outputs, ctx.floats) if not is_float))
+            kept = [t if keeps else _shape_of(t) for t, keeps in zip(tensors, record.keeps_value)]
+            kept += [outputs[place] for place in record.saved]
+            ctx.others = {place: other for place, other in enumerate(kept) if not isinstance(other, torch.Tensor)}
+            ctx.save_for_backward(*(tensor for tensor in kept if isinstance(tensor, torch.Tensor)))
+            return output
 
         @staticmethod
         def backward(ctx, *seeds):
@@ -87,9 +93,9 @@ def _recorder():
             for place, other in ctx.others.items():
                 tensors.insert(place, other)
             tensors += [seed.contiguous() for seed, is_float in zip(seeds, ctx.floats) if is_float]
-            results = ctx.gradient(*tensors)
+            results = ctx.record.gradient(*tensors)
             results = iter(results if isinstance(results, tuple) else (results,))
-            return None, *(next(results) if needs else None for needs in ctx.needs_input_grad[1:])
+            return None, *(next(results) if needs else None for needs in ctx.record.needs)
 
     def _shape_of(tensor):
         """A tensor of the same shape in the memory of one element."""
