@@ -1,11 +1,11 @@
 #include <pybind11/stl.h>
 
-#include <cstring>
 #include <unordered_map>
 
 #include "bindings.h"
 #include "cache.h"
 #include "callable.h"
+#include "constants.h"
 #include "interrupt.h"
 #include "place.h"
 #include "tc/base/str.h"
@@ -246,33 +246,6 @@ Settings for_tensors(const PyFunction& self, Settings settings, const py::tuple&
   return settings;
 }
 
-/// Owns \p object as long as memory of it is used, from any thread.
-std::shared_ptr<void> memory_of(void* data, const py::object& object) {
-  return {data, [object = object.inc_ref().ptr()](void*) {
-            if (!Py_IsInitialized()) return;
-            py::gil_scoped_acquire locked;
-            Py_DECREF(object);
-          }};
-}
-
-/// The tensor or number \p given for the parameter \p name of \p self.
-engine::Constant constant_of(const PyFunction& self, const std::string& name, const py::object& given) {
-  const auto type = self.function()->def.tensors.at(name).type;
-  Borrowed tensor;
-  if (is_number(given.ptr())) {
-    tensor.take_number(given.ptr(), type, name.c_str());
-    auto constant = engine::allocate_constant(name, contiguous(type, {}));
-    std::memcpy(constant.data.get(), tensor.data, static_cast<std::size_t>(byte_size(type)));
-    return constant;
-  }
-  if (py::isinstance<TensorSpec>(given))
-    throw ArgumentError(str("the constant '", name, "' is given as a spec: pass its tensor"));
-  tensor.take(given.ptr(), name.c_str());
-  if (tensor.device != on_cpu)
-    throw ArgumentError(str("the constant '", name, "' is on a GPU; constants are bound on targets of CPUs only"));
-  return {name, tensor.view(), memory_of(tensor.data, given), std::nullopt};
-}
-
 /// compile() with the tensors of the parameters \p names bound.
 std::shared_ptr<Callable> compile_bound(const PyFunction& self, const py::tuple& inputs, const py::object& out,
                                         const Settings& settings, const std::vector<std::string>& names) {
@@ -284,7 +257,7 @@ std::shared_ptr<Callable> compile_bound(const PyFunction& self, const py::tuple&
     if (param == params.end())
       throw ArgumentError(str("'", self.function()->name(), "' has no parameter '", name, "' to bind a constant to"));
     const auto given = py::object(inputs[static_cast<std::size_t>(param - params.begin())]);
-    constants.push_back(constant_of(self, name, given));
+    constants.push_back(constant_of(name, self.function()->def.tensors.at(name).type, given));
     held.emplace_back(name, given);
   }
   return self.compile(specs_of(self, inputs), output_specs(out), for_tensors(self, settings, inputs, out),

@@ -9,25 +9,7 @@
 namespace tc::polyhedral {
 namespace {
 
-class Contract : public MappingPassTest {
- protected:
-  /// t[i, j] = A[i, j]; C[i, j] = t[i, shift + j] row by row; t has 20 columns.
-  Scop rows(const std::string& read = "t[i, j]") const {
-    auto scop = ScopBuilder(context())
-                    .input("A", {8, 20})
-                    .temporary("t", {8, 20})
-                    .output("C", {8, 20})
-                    .statement("S[i, j] : 0 <= i < 8 and 0 <= j < 20", "t[i, j]", {"A[i, j]"})
-                    .statement("T[i, j] : 0 <= i < 8 and 0 <= j < 19", "C[i, j]", {read})
-                    .scop();
-    using namespace build;
-    scop.schedule = domain(ctx(), "{ S[i, j] : 0 <= i < 8 and 0 <= j < 20; T[i, j] : 0 <= i < 8 and 0 <= j < 19 }",
-                           coincident_band("[{ S[i, j] -> [(i)]; T[i, j] -> [(i)] }]", 1,
-                                           sequence({{"{ S[i, j] }", band("[{ S[i, j] -> [(j)] }]")},
-                                                     {"{ T[i, j] }", band("[{ T[i, j] -> [(j)] }]")}})));
-    return scop;
-  }
-};
+using Contract = ShiftedRowsTest;
 
 TEST_F(Contract, KeepsARowInALocalBuffer) {
   auto scop = rows();
