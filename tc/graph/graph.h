@@ -15,10 +15,11 @@
 /// Defs that call defs, and long ones, as graphs.
 namespace tc::graph {
 
-/// What a graph is made from: a checked text, and its defs that hold no calls, with lets written out and ranges.
+/// What a graph is made from: a checked text, and its defs with lets written out and ranges: those that hold no calls,
+/// and of the others those that are not too long to have their calls written out.
 struct Defs {
   std::shared_ptr<const lang::File> file;
-  std::map<std::string, std::shared_ptr<const lang::InlinedDef>> call_free;
+  std::map<std::string, std::shared_ptr<const lang::InlinedDef>> call_free, written_out;
 };
 
 /// A tensor of a graph. Between nodes all are dense and begin at index 0.

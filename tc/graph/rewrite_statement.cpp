@@ -44,6 +44,32 @@ bool bounds(const lang::Assignment& statement, const std::string& iterator) {
   return found;
 }
 
+bool is_given(const lang::Assignment& statement, const std::string& iterator) {
+  return std::any_of(statement.clauses.begin(), statement.clauses.end(), [&](const lang::Clause& clause) {
+    const auto* range = std::get_if<lang::RangeClause>(&clause.node);
+    return range && range->index == iterator;
+  });
+}
+
+bool has_open_conditions(const lang::Assignment& statement) {
+  bool leaves_out = false, has_subscripts = false;
+  auto look = [&](const ExprPtr& expr) {
+    const auto* binary = std::get_if<lang::Binary>(&expr->node);
+    const bool logical = binary && (binary->op == lang::BinaryOp::And || binary->op == lang::BinaryOp::Or);
+    leaves_out = leaves_out || logical || std::holds_alternative<lang::Select>(expr->node);
+    if (const auto* access = std::get_if<lang::Access>(&expr->node))
+      for (const auto& subscript : access->subscripts)
+        has_subscripts = has_subscripts || !std::holds_alternative<lang::Name>(subscript->node);
+  };
+  lang::for_each_expr(statement.rhs, look);
+  for (const auto& clause : statement.clauses)
+    if (const auto* exists = std::get_if<lang::ExistsClause>(&clause.node)) lang::for_each_expr(exists->value, look);
+  auto iterators = lang::left_iterators(statement);
+  iterators.insert(iterators.end(), statement.reduction_iterators.begin(), statement.reduction_iterators.end());
+  return leaves_out && has_subscripts &&
+         !std::all_of(iterators.begin(), iterators.end(), [&](const auto& id) { return is_given(statement, id); });
+}
+
 ExprPtr literal(std::int64_t value) {
   auto magnitude = lang::make_expr(lang::IntLiteral{static_cast<std::uint64_t>(value < 0 ? -value : value)});
   return value < 0 ? lang::make_expr(lang::Unary{lang::UnaryOp::Negate, magnitude}) : magnitude;

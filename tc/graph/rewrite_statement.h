@@ -16,6 +16,12 @@ bool reads(const lang::Statement& statement, const std::string& tensor);
 /// Does the value of \p statement or a clause mention \p iterator?
 bool bounds(const lang::Assignment& statement, const std::string& iterator);
 
+/// Has \p iterator a range in a clause of \p statement?
+bool is_given(const lang::Assignment& statement, const std::string& iterator);
+/// Has \p statement an iterator without a range in a clause, a condition, and a subscript that is not an iterator alone?
+/// What ranges it takes may then depend on whether the condition is proved to keep that subscript inside its tensor.
+bool has_open_conditions(const lang::Assignment& statement);
+
 /// \p value as the text has it, with a minus where it is negative.
 lang::ExprPtr literal(std::int64_t value);
 /// A size, an int64 wherever it stands.

@@ -70,6 +70,41 @@ Assignment moved(Assignment statement, const Mins& mins) {
   return statement;
 }
 
+/// The ranges that the iterators of \p step's statement have in its def, null where they are not known.
+const std::map<std::string, lang::Range>* ranges_in_text(const BoundSteps& steps, const Step& step) {
+  const auto& defs = *steps.graph.defs;
+  const auto& name = steps.flat.frames[step.frame].def->name;
+  for (const auto* known : {&defs.call_free, &defs.written_out}) {
+    const auto found = known->find(name);
+    if (found == known->end()) continue;
+    const auto& [def, ranges] = *found->second;
+    for (std::size_t s = 0; s < def.statements.size(); ++s) {
+      const auto& place = def.statements[s].range;
+      if (place.begin == step.statement->range.begin && place.end == step.statement->range.end)
+        return &ranges.statements.at(s);
+    }
+  }
+  return nullptr;
+}
+
+/// \p statement, that of \p step, with the ranges that its def has for its iterators: of numbers more can be proved than
+/// of sizes, and what a condition is proved to keep inside its tensor bounds nothing.
+Assignment with_ranges_of_text(const BoundSteps& steps, const Step& step, Assignment statement,
+                               const lang::Substitution& substitution) {
+  const auto* ranges = has_open_conditions(statement) ? ranges_in_text(steps, step) : nullptr;
+  if (!ranges) return statement;
+  for (const auto& [iterator, range] : *ranges) {
+    const auto renamed = substitution.values.find(iterator);
+    const auto& name =
+        renamed == substitution.values.end() ? iterator : std::get<lang::Name>(renamed->second->node).id;
+    if (is_given(statement, name)) continue;
+    const auto box = lang::evaluate_box({range}, steps.sizes[step.frame]).front();
+    const lang::RangeClause clause{name, literal(box.min), literal(box.min + box.extent)};
+    statement.clauses.push_back({clause, step.statement->range});
+  }
+  return statement;
+}
+
 /// \p statement, that of \p step, with the range that the text declares for its target for iterators that nothing else
 /// bounds.
 Assignment bounded(const BoundSteps& steps, const Step& step, Assignment statement) {
@@ -101,8 +136,9 @@ lang::Statement call_statement(const BoundSteps& steps, const Step& step) {
 lang::Statement step_statement(const BoundSteps& steps, const Step& step, const std::set<std::size_t>& written) {
   const auto* assignment = std::get_if<Assignment>(&step.statement->node);
   if (!assignment) return call_statement(steps, step);
-  auto result =
-      moved(lang::substitute(*assignment, substitution_of(steps, step, written)), mins_of_others(steps, step));
+  const auto substitution = substitution_of(steps, step, written);
+  auto result = moved(lang::substitute(*assignment, substitution), mins_of_others(steps, step));
+  result = with_ranges_of_text(steps, step, std::move(result), substitution);
   for (auto& clause : result.clauses)
     if (auto* range = std::get_if<lang::RangeClause>(&clause.node))
       for (auto* bound : {&range->low, &range->high}) *bound = plain_sizes(*bound);

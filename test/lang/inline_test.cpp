@@ -219,9 +219,26 @@ TEST(Inline, DeclaredSizesOfResultsGiveRanges) {
             "def f(float32(M) A) -> (C) {\n"
             "  B(i, j) = float32(0) where i in 0:M, j in 0:3\n"
             "  B(i, j) += A(i)\n"
-            "  B_size_0_1(i, j) = false where i in 0:B.0 - M, j in 0:M - B.0\n"
             "  C(i) = B(i, 2)\n"
             "}\n");
+}
+
+TEST(Inline, IteratorsKeepTheRangesOfTheCallee) {
+  const std::string g = "def g(float(N) X) -> (Y) { Y(i) = X(i) + X(N - 1 - i) }\n";
+  expect_inlined({
+      {(g + "def f(float(M) A) -> (B) { B = g(A) }").c_str(),
+       "def f(float32(M) A) -> (B) {\n"
+       "  B(i) = A(i) + A(M - 1 - i)\n"
+       "}\n"},
+      {(g + "def f(float(2) A) -> (B) { B = g(A) }").c_str(),
+       "def f(float32(2) A) -> (B) {\n"
+       "  B(i) = A(i) + A(2 - 1 - i) where i in 0:2\n"
+       "}\n"},
+      {(g + "def f(float(M) A, float(M - 3) C) -> (B) { B = g(A) }").c_str(),
+       "def f(float32(M) A, float32(M - 3) C) -> (B) {\n"
+       "  B(i) = A(i) + A(M - 1 - i) where i in 0:M\n"
+       "}\n"},
+  });
 }
 
 TEST(Inline, InlinedProgramsComputeTheSame) {

@@ -22,86 +22,111 @@ ExprPtr number(std::int64_t value) {
   return value < 0 ? make_expr(Unary{UnaryOp::Negate, literal}, {}, DType::Int64) : literal;
 }
 
-IntegerRange intersect(const IntegerRange& a, const IntegerRange& b) {
-  std::int64_t low = std::max(a.min, b.min);
-  return {low, std::min(a.min + a.extent, b.min + b.extent) - low};
+/// A range for sample sizes, and as expressions over sizes.
+struct SampleRange {
+  IntegerRange numbers;
+  Range terms;
+};
+using SampleBox = std::vector<SampleRange>;
+
+SampleRange constant_range(const IntegerRange& numbers) {
+  return {numbers, {number(numbers.min), number(numbers.extent)}};
 }
 
-/// Infers one def statement by statement over numbers.
+/// Over sizes where one of both holds the other one for the sample.
+SampleRange intersect(const SampleRange& a, const SampleRange& b) {
+  const std::int64_t low = std::max(a.numbers.min, b.numbers.min);
+  const IntegerRange both{low, std::min(a.numbers.min + a.numbers.extent, b.numbers.min + b.numbers.extent) - low};
+  if (both == a.numbers) return a;
+  return both == b.numbers ? b : constant_range(both);
+}
+
+/// Infers one def statement by statement over sample sizes.
 class PlainInference {
  public:
-  PlainInference(const Def& def, const SizeMap& sizes) : def_(def), sizes_(sizes) {
+  PlainInference(const Def& def, const SizeMap& sizes, bool over_sizes)
+      : def_(def), sizes_(sizes), over_sizes_(over_sizes) {
     for (const auto& param : def.params) boxes_[param.name] = declared(param);
   }
 
   Ranges run() {
     for (const auto& statement : def_.statements) infer(std::get<Assignment>(statement.node));
     for (const auto& [name, box] : boxes_)
-      for (const auto& interval : box) ranges_.tensors[name].push_back({number(interval.min), number(interval.extent)});
+      for (const auto& range : box) ranges_.tensors[name].push_back(result(range));
     for (const auto& [name, box] : boxes_) ranges_.tensors.try_emplace(name);
     return ranges_;
   }
 
  private:
-  Box declared(const TensorDecl& decl) const {
-    Box box;
+  Range result(const SampleRange& range) const {
+    return over_sizes_ ? range.terms : constant_range(range.numbers).terms;
+  }
+
+  SampleBox declared(const TensorDecl& decl) const {
+    SampleBox box;
     if (decl.dims)
-      for (const auto& dim : *decl.dims) box.push_back({0, size(dim)});
+      for (const auto& dim : *decl.dims) box.push_back({{0, value(resolve(dim))}, {number(0), resolve(dim)}});
     return box;
   }
 
-  /// The value of a size expression, T.d included.
-  std::int64_t size(const ExprPtr& expr) const { return evaluate_size(resolve(expr), sizes_); }
+  std::int64_t value(const ExprPtr& resolved) const { return evaluate_size(resolved, sizes_); }
+  /// A size expression without T.d.
   ExprPtr resolve(const ExprPtr& expr) const {
     if (auto* size_of = std::get_if<SizeOf>(&expr->node))
-      return number(boxes_.at(size_of->tensor).at(static_cast<std::size_t>(size_of->dimension)).extent);
+      return boxes_.at(size_of->tensor).at(static_cast<std::size_t>(size_of->dimension)).terms.extent;
     std::vector<ExprPtr> resolved;
     for (const auto& child : children(expr)) resolved.push_back(resolve(child));
     return with_children(expr, resolved);
   }
 
+  SampleRange given(const RangeClause& clause) const {
+    const ExprPtr low = resolve(clause.low), high = resolve(clause.high);
+    const ExprPtr extent = make_expr(Binary{BinaryOp::Sub, high, low}, {}, DType::Int64);
+    const IntegerRange numbers{value(low), value(high) - value(low)};
+    return {numbers, {low, numbers.min == 0 ? high : extent}};
+  }
+
   void infer(const Assignment& statement) {
-    std::map<std::string, IntegerRange> found, fixed;
+    std::map<std::string, SampleRange> found, fixed;
     auto constrain = [&](const ExprPtr& root) {
       for_each_expr(root, [&](const ExprPtr& e) {
         auto* access = std::get_if<Access>(&e->node);
         for (std::size_t d = 0; access && d < access->subscripts.size(); ++d) {
           auto* name = std::get_if<Name>(&access->subscripts[d]->node);
           if (!name || !boxes_.count(access->tensor)) continue;
-          const IntegerRange& interval = boxes_.at(access->tensor).at(d);
-          auto [it, added] = found.emplace(name->id, interval);
-          if (!added) it->second = intersect(it->second, interval);
+          const SampleRange& range = boxes_.at(access->tensor).at(d);
+          auto [it, added] = found.emplace(name->id, range);
+          if (!added) it->second = intersect(it->second, range);
         }
       });
     };
     constrain(statement.rhs);
     for (const auto& clause : statement.clauses) {
       if (auto* exists = std::get_if<ExistsClause>(&clause.node)) constrain(exists->value);
-      if (auto* range = std::get_if<RangeClause>(&clause.node))
-        fixed[range->index] = {size(range->low), size(range->high) - size(range->low)};
+      if (auto* range = std::get_if<RangeClause>(&clause.node)) fixed[range->index] = given(*range);
     }
-    for (const auto& [iterator, interval] : fixed) found[iterator] = interval;
+    for (const auto& [iterator, range] : fixed) found[iterator] = range;
     record(statement, found);
   }
 
-  void record(const Assignment& statement, const std::map<std::string, IntegerRange>& found) {
+  void record(const Assignment& statement, const std::map<std::string, SampleRange>& found) {
     std::map<std::string, Range> iterators;
-    Box box;
+    SampleBox box;
     auto left = left_iterators(statement);
     for (std::size_t d = 0; d < left.size(); ++d) {
-      box.push_back(left_interval(statement.target, left[d], d, found));
-      iterators[left[d]] = {number(box[d].min), number(box[d].extent)};
+      box.push_back(left_range(statement.target, left[d], d, found));
+      iterators[left[d]] = result(box[d]);
     }
     for (const auto& iterator : statement.reduction_iterators) {
       if (!found.count(iterator)) throw InternalError(str("no range for '", iterator, "'"));
-      iterators[iterator] = {number(found.at(iterator).min), number(found.at(iterator).extent)};
+      iterators[iterator] = result(found.at(iterator));
     }
     boxes_.emplace(statement.target, box);
     ranges_.statements.push_back(iterators);
   }
 
-  IntegerRange left_interval(const std::string& target, const std::string& iterator, std::size_t d,
-                             const std::map<std::string, IntegerRange>& found) const {
+  SampleRange left_range(const std::string& target, const std::string& iterator, std::size_t d,
+                         const std::map<std::string, SampleRange>& found) const {
     if (auto it = found.find(iterator); it != found.end()) return it->second;
     if (auto it = boxes_.find(target); it != boxes_.end()) return it->second.at(d);
     for (const auto& decl : def_.returns)
@@ -111,7 +136,8 @@ class PlainInference {
 
   const Def& def_;
   SizeMap sizes_;
-  std::map<std::string, Box> boxes_;
+  bool over_sizes_;
+  std::map<std::string, SampleBox> boxes_;
   Ranges ranges_;
 };
 
@@ -120,10 +146,10 @@ class PlainInference {
 Ranges sample_ranges(const Def& def) {
   SizeMap sizes;
   for (const auto& name : def.sizes) sizes[name] = 8;
-  return plain_ranges(def, sizes);
+  return PlainInference(def, sizes, true).run();
 }
 
-Ranges plain_ranges(const Def& def, const SizeMap& sizes) { return PlainInference(def, sizes).run(); }
+Ranges plain_ranges(const Def& def, const SizeMap& sizes) { return PlainInference(def, sizes, false).run(); }
 
 HostTensor dense(DType type, std::vector<std::int64_t> shape, const std::vector<double>& values) {
   HostTensor tensor(contiguous(type, std::move(shape)));

@@ -26,7 +26,7 @@ std::string text_of(const HostTensor& tensor);
 /// extent. The first assignment of a tensor gives its box. Throws InternalError for an iterator that stays without a
 /// range.
 lang::Ranges plain_ranges(const lang::Def& def, const lang::SizeMap& sizes);
-/// plain_ranges with every size 8: enough for the mins of a callee that do not depend on sizes.
+/// The same over sizes, as they compare where every size is 8.
 lang::Ranges sample_ranges(const lang::Def& def);
 
 /// What inline_calls() asks about \p file, answered by sample_ranges() and by itself.

@@ -279,7 +279,7 @@ Module run_define_stages(const std::string& text, const std::string& name, const
   module.records = run_stages(define_stages(), state, options);
   module.file = state.checked;
   module.warnings = std::move(state.warnings);
-  const auto defs = graph_defs(state.checked, state.inlined, state.ranges);
+  const auto defs = graph_defs(state.checked, state.inlined, state.ranges, state.late);
   for (std::size_t i = 0; i < state.inlined.size(); ++i) {
     auto function = std::make_shared<Function>();
     function->file = state.checked;

@@ -6,6 +6,7 @@
 #include "tc/base/cancellation.h"
 #include "tc/base/str.h"
 #include "tc/graph/make_def.h"
+#include "tc/graph/rewrite_statement.h"
 #include "tc/halide_bridge/infer/infer_ranges.h"
 #include "tc/lang/check/check.h"
 #include "tc/lang/check/inline.h"
@@ -17,16 +18,20 @@ namespace tc::engine {
 
 std::shared_ptr<const graph::Defs> graph_defs(const std::shared_ptr<const lang::File>& file,
                                               const std::vector<lang::Def>& inlined,
-                                              const std::vector<lang::Ranges>& ranges) {
+                                              const std::vector<lang::Ranges>& ranges,
+                                              const std::set<std::string>& late) {
   auto defs = std::make_shared<graph::Defs>();
   defs->file = file;
   std::set<std::string> calling;
   for (const auto& def : file->defs)
     for (const auto& statement : def.statements)
       if (std::holds_alternative<lang::CallStatement>(statement.node)) calling.insert(def.name);
-  for (std::size_t i = 0; i < inlined.size(); ++i)
-    if (const auto& def = inlined[i]; !calling.count(def.name))
-      defs->call_free.emplace(def.name, std::make_shared<lang::InlinedDef>(lang::InlinedDef{def, ranges[i]}));
+  for (std::size_t i = 0; i < inlined.size(); ++i) {
+    const auto& def = inlined[i];
+    if (late.count(def.name)) continue;
+    auto& known = calling.count(def.name) ? defs->written_out : defs->call_free;
+    known.emplace(def.name, std::make_shared<lang::InlinedDef>(lang::InlinedDef{def, ranges[i]}));
+  }
   return defs;
 }
 
@@ -126,6 +131,9 @@ std::optional<lang::Def> without_calls(const lang::Def& def) {
 }  // namespace
 
 bool has_doubtful_statements(const lang::Def& def, const lang::File& file) {
+  for (const auto& statement : def.statements)
+    if (const auto* own = std::get_if<lang::Assignment>(&statement.node); own && graph::has_open_conditions(*own))
+      return true;
   const auto own = without_calls(def);
   if (!own) return false;
   try {

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,16 +17,18 @@ struct LateInlining {
   std::shared_ptr<const Function> function;
 };
 
-/// The defs of \p file for graphs: \p inlined are those that have been understood, \p ranges theirs.
+/// The defs of \p file for graphs: \p inlined are those that have been understood, but for \p late ones, \p ranges theirs.
 std::shared_ptr<const graph::Defs> graph_defs(const std::shared_ptr<const lang::File>& file,
                                               const std::vector<lang::Def>& inlined,
-                                              const std::vector<lang::Ranges>& ranges);
+                                              const std::vector<lang::Ranges>& ranges,
+                                              const std::set<std::string>& late);
 
 /// The canonical text of \p def, and of all that it calls, straight or not.
 std::string program_key(const lang::Def& def, const lang::File& file);
 
-/// Has a statement of \p def, between its calls, an error that shows whatever the sizes of what the calls give are? Such
-/// a def of \p file is better understood with its calls written out, which tells the error.
+/// Has a statement of \p def, between its calls, an error that shows whatever the sizes of what the calls give are, or an
+/// iterator whose range may depend on what can be proved of them? Such a def of \p file is better understood with its
+/// calls written out, which tells the error and the range.
 bool has_doubtful_statements(const lang::Def& def, const lang::File& file);
 
 }  // namespace tc::engine

@@ -28,7 +28,7 @@ bool proved(DefState& state, const Subscript& subscript, const Environment& rang
   std::vector<Expr> conditions = inside(ranges);
   conditions.insert(conditions.end(), subscript.guards.begin(), subscript.guards.end());
   conditions.push_back(!claim);
-  return !state.prover.feasible(conditions);
+  return !state.checker.feasible(conditions);
 }
 
 /// \p ranges with nothing known of opaque values.
@@ -120,7 +120,7 @@ void check_subscript(DefState& state, const Subscript& s, const Environment& ran
     const bool bounded = low.defined() && high.defined();
     if (bounded && (ir::equal(low, high) || state.facts.proves_less_equal(low, high))) continue;
     if (proved(state, s, ranges, claims[side])) continue;
-    const bool guard_may_hold = state.prover.gave_up() && !s.guards.empty();
+    const bool guard_may_hold = state.checker.gave_up() && !s.guards.empty();
     if (guard_may_hold || !(side == 0 ? decidable.min : decidable.max).defined()) return check_at_run_time(state, s);
     const Expr inside_box = side == 0 ? allowed.min <= decidable.min : decidable.max <= allowed.max;
     const auto known = decide(state, inside_box, ranges);

@@ -18,6 +18,7 @@ struct DefState {
   const lang::Def& def;
   SizeFacts facts;
   IndexProver& prover;
+  IndexProver& checker;  ///< knows, too, that no range given so far ends before it begins: a call is refused else
   lang::Diagnostics& diagnostics;
   const Cancellation& cancellation;
   std::map<std::string, std::optional<std::vector<IndexBounds>>> boxes;

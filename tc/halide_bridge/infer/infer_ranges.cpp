@@ -16,6 +16,7 @@ std::vector<IndexBounds> box_of(const lang::TensorDecl& param, DefState& state) 
   for (const auto& dim : param.dims.value_or(std::vector<lang::ExprPtr>{})) {
     const Expr size = state.facts.simplify(convert(dim));
     state.prover.assume(size >= 0);
+    state.checker.assume(size >= 0);
     box.push_back({constant(0), state.facts.simplify(size - 1)});
   }
   return box;
@@ -38,8 +39,9 @@ void take_parameters(DefState& state) {
 struct RangeInference::Impl {
   Impl(const lang::Def& head, const std::string& text, const std::string& name, const Cancellation& cancellation)
       : prover(cancellation),
+        checker(cancellation),
         diagnostics(text, name),
-        state{head, SizeFacts(head.sizes), prover, diagnostics, cancellation, {}, {}, {}} {
+        state{head, SizeFacts(head.sizes), prover, checker, diagnostics, cancellation, {}, {}, {}} {
     take_parameters(state);
   }
 
@@ -49,7 +51,7 @@ struct RangeInference::Impl {
     return ranges;
   }
 
-  IndexProver prover;
+  IndexProver prover, checker;
   lang::Diagnostics diagnostics;
   DefState state;
 };

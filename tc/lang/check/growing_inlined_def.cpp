@@ -70,6 +70,13 @@ ExprPtr GrowingInlinedDef::dimension_of(const std::string& tensor, int dimension
   return make_expr(SizeOf{tensor, dimension});
 }
 
+ExprPtr GrowingInlinedDef::extent_of(const std::string& tensor, int dimension) {
+  auto* declared = param(tensor);
+  if (declared && declared->dims) return declared->dims->at(static_cast<std::size_t>(dimension));
+  const auto* box = box_of(tensor);
+  return box ? box->at(static_cast<std::size_t>(dimension)).extent : nullptr;
+}
+
 const std::vector<Range>* GrowingInlinedDef::box_of(const std::string& tensor) {
   if (!checker_) {
     checker_ = std::make_unique<GrowingDefChecker>(head_, types_, diagnostics_);

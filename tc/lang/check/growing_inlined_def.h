@@ -27,6 +27,8 @@ class GrowingInlinedDef {
   const std::vector<Range>* box_of(const std::string& tensor);
   /// The extent of dimension \p dimension of \p tensor, as what declares it says, else T.d.
   ExprPtr dimension_of(const std::string& tensor, int dimension) const;
+  /// The same over sizes, null if it is not known for an error.
+  ExprPtr extent_of(const std::string& tensor, int dimension);
   /// The declaration of the parameter \p name, null where it is none.
   const TensorDecl* param(const std::string& name) const;
   /// The declaration of the return \p name, null where it is none; the caller may give it a type.

@@ -73,6 +73,43 @@ std::set<std::string> taken_names(const Def& def, const File& file) {
   return names;
 }
 
+bool is_size(const ExprPtr& expr) { return std::holds_alternative<Name>(expr->node); }
+
+/// Is every dimension of \p params a size or a number?
+bool has_plain_sizes(const std::vector<TensorDecl>& params) {
+  auto is_plain = [](const ExprPtr& dim) { return is_size(dim) || std::holds_alternative<IntLiteral>(dim->node); };
+  return std::all_of(params.begin(), params.end(), [&](const TensorDecl& param) {
+    return !param.dims || std::all_of(param.dims->begin(), param.dims->end(), is_plain);
+  });
+}
+
+/// Has \p statement a subscript that is not an iterator alone? How far it bounds an iterator is a question of what can be
+/// proved of sizes.
+bool has_computed_subscripts(const Assignment& statement) {
+  bool found = false;
+  auto look = [&](const ExprPtr& expr) {
+    if (auto* access = std::get_if<Access>(&expr->node))
+      for (const auto& subscript : access->subscripts)
+        found = found || !std::holds_alternative<Name>(subscript->node);
+  };
+  for_each_expr(statement.rhs, look);
+  for (const auto& clause : statement.clauses)
+    if (auto* exists = std::get_if<ExistsClause>(&clause.node)) for_each_expr(exists->value, look);
+  return found;
+}
+
+/// Gives each iterator of \p statement without a `where` range the one that \p ranges, of its own def, has for it.
+void write_out_ranges(Assignment& statement, const std::map<std::string, Range>& ranges) {
+  for (const auto& [iterator, range] : ranges) {
+    const bool given = std::any_of(statement.clauses.begin(), statement.clauses.end(), [&](const Clause& clause) {
+      auto* known = std::get_if<RangeClause>(&clause.node);
+      return known && known->index == iterator;
+    });
+    const Clause clause = range_clause(iterator, range, statement.target_range);
+    if (!given) statement.clauses.push_back(clause);
+  }
+}
+
 /// A call while it is expanded.
 struct Call {
   const CallStatement& statement;
@@ -80,6 +117,7 @@ struct Call {
   const Def& callee;  ///< without calls and lets
   const Ranges& ranges;
   Substitution substitution = {};
+  bool renames_sizes = true;  ///< each size of the callee is another one of the caller, of which as little is known
   std::vector<SizeEquation> after = {};  ///< to be checked behind the callee's statements
   /// \p from is copied to \p to behind those.
   struct Copy {
@@ -129,6 +167,7 @@ class Inliner {
   void emit_own(const Assignment& statement, SourceRange range);
   void emit_renamed(const Assignment& statement, const Substitution& substitution, const TensorDecl* decl, DType type,
                     SourceRange range);
+  void inline_statement(Call& call, std::size_t s);
   std::optional<DType> pinned_type(const Assignment& statement, const std::string& target);
   void inline_call(const CallStatement& statement, SourceRange range);
   void map_arguments(Call& call);
@@ -159,6 +198,8 @@ std::string Inliner::argument_from_zero(const std::string& argument, int rank, D
 /// Parameters become arguments, sizes become their dimensions.
 void Inliner::map_arguments(Call& call) {
   std::vector<SizeEquation> equations;
+  std::set<std::string> own_sizes;
+  call.renames_sizes = has_plain_sizes(def_.params);
   for (std::size_t p = 0; p < call.callee.params.size(); ++p) {
     const TensorDecl& param = call.callee.params[p];
     int rank = param.dims ? static_cast<int>(param.dims->size()) : 0;
@@ -169,11 +210,18 @@ void Inliner::map_arguments(Call& call) {
       const ExprPtr& dim = (*param.dims)[static_cast<std::size_t>(d)];
       auto* name = std::get_if<Name>(&dim->node);
       ExprPtr actual = result_.dimension_of(argument, d);
-      if (name && call.substitution.values.emplace(name->id, actual).second) continue;
+      if (name && call.substitution.values.emplace(name->id, actual).second) {
+        const ExprPtr size = result_.extent_of(argument, d);
+        call.renames_sizes = call.renames_sizes && size && is_size(size) && own_sizes.insert(std::get<Name>(size->node).id).second;
+        continue;
+      }
       equations.push_back({argument, d, substitute(dim, call.substitution), actual});
     }
   }
-  for (const auto& equation : equations) emit_equation(equation, call.range);
+  for (const auto& equation : equations) {
+    call.renames_sizes = call.renames_sizes && equal(equation.expected, equation.actual);
+    emit_equation(equation, call.range);
+  }
   auto renamed = call.substitution.tensors;
   call.substitution.size_of = [this, renamed](const std::string& tensor, int d) -> ExprPtr {
     auto found = renamed.find(tensor);
@@ -278,6 +326,20 @@ void Inliner::emit_renamed(const Assignment& statement, const Substitution& subs
   emit(std::move(renamed), range, type);
 }
 
+/// Statement \p s of the callee. It means what it means there: where less or more can be proved of the caller's sizes than
+/// of its own, iterators take the callee's ranges.
+void Inliner::inline_statement(Call& call, std::size_t s) {
+  auto assignment = std::get<Assignment>(call.callee.statements[s].node);
+  if (!call.renames_sizes && has_computed_subscripts(assignment))
+    write_out_ranges(assignment, call.ranges.statements.at(s));
+  auto iterators = left_iterators(assignment);
+  iterators.insert(iterators.end(), assignment.reduction_iterators.begin(), assignment.reduction_iterators.end());
+  for (const auto& id : iterators) call.substitution.values[id] = name_expr(names_.iterator(id));
+  emit_renamed(assignment, call.substitution, find_decl(call.callee.returns, assignment.target),
+               call.callee.tensors.at(assignment.target).type, call.callee.statements[s].range);
+  for (const auto& id : iterators) call.substitution.values.erase(id);
+}
+
 void Inliner::inline_call(const CallStatement& statement, SourceRange range) {
   const InlinedDef& callee = context_.callee(statement.def);
   Call call{statement, range, callee.def, callee.ranges};
@@ -286,15 +348,7 @@ void Inliner::inline_call(const CallStatement& statement, SourceRange range) {
   map_results(call);
   for (const auto& [name, info] : call.callee.tensors)
     if (info.role == Role::Temporary) call.substitution.tensors[name] = names_.tensor(name);
-  for (const auto& s : call.callee.statements) {
-    const auto& assignment = std::get<Assignment>(s.node);
-    auto iterators = left_iterators(assignment);
-    iterators.insert(iterators.end(), assignment.reduction_iterators.begin(), assignment.reduction_iterators.end());
-    for (const auto& id : iterators) call.substitution.values[id] = name_expr(names_.iterator(id));
-    emit_renamed(assignment, call.substitution, find_decl(call.callee.returns, assignment.target),
-                 call.callee.tensors.at(assignment.target).type, s.range);
-    for (const auto& id : iterators) call.substitution.values.erase(id);
-  }
+  for (std::size_t s = 0; s < call.callee.statements.size(); ++s) inline_statement(call, s);
   for (const auto& equation : call.after) emit_equation(equation, range);
   for (const auto& copy : call.copies) emit_copy(copy.to, copy.from, copy.rank, copy.type, {}, range);
 }

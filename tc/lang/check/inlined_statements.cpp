@@ -24,6 +24,13 @@ Clause range_clause(const std::string& index, const ExprPtr& high, SourceRange r
   return range_clause(index, int_expr(0), high, range);
 }
 
+Clause range_clause(const std::string& index, const Range& range, SourceRange place) {
+  const auto* min = std::get_if<IntLiteral>(&range.min->node);
+  const bool from_zero = min && min->value == 0;
+  const ExprPtr high = from_zero ? range.extent : binary_expr(BinaryOp::Add, range.min, range.extent);
+  return range_clause(index, range.min, high, place);
+}
+
 Assignment copy_statement(const Side& target, const Side& source, int rank, std::optional<DType> cast,
                           SourceRange range, FreeNames& names) {
   Assignment copy;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tc/lang/check/free_names.h"
+#include "tc/lang/interpret/ranges.h"
 
 /// Statements that inlining adds to those of a def.
 namespace tc::lang {
@@ -38,5 +39,8 @@ Assignment equation_statement(const SizeEquation& equation, SourceRange range, F
 
 /// The clause `\p index in 0:\p high`.
 Clause range_clause(const std::string& index, const ExprPtr& high, SourceRange range);
+
+/// The clause `\p index in min:min + extent` of \p range, at \p place.
+Clause range_clause(const std::string& index, const Range& range, SourceRange place);
 
 }  // namespace tc::lang
