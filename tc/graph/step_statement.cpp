@@ -95,8 +95,7 @@ Assignment with_ranges_of_text(const BoundSteps& steps, const Step& step, Assign
   if (!ranges) return statement;
   for (const auto& [iterator, range] : *ranges) {
     const auto renamed = substitution.values.find(iterator);
-    const auto& name =
-        renamed == substitution.values.end() ? iterator : std::get<lang::Name>(renamed->second->node).id;
+    const auto& name = renamed == substitution.values.end() ? iterator : std::get<lang::Name>(renamed->second->node).id;
     if (is_given(statement, name)) continue;
     const auto box = lang::evaluate_box({range}, steps.sizes[step.frame]).front();
     const lang::RangeClause clause{name, literal(box.min), literal(box.min + box.extent)};

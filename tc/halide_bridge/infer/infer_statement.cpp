@@ -275,8 +275,7 @@ void StatementInference::record() {
   auto& entry = state_.result.statements.back();
   std::vector<IndexBounds> box;
   for (const auto& iterator : iterators_) entry[iterator] = to_range(ranges_.at(iterator), state_.facts);
-  for (const auto& iterator : given_)
-    state_.checker.assume(ranges_.at(iterator).min <= ranges_.at(iterator).max + 1);
+  for (const auto& iterator : given_) state_.checker.assume(ranges_.at(iterator).min <= ranges_.at(iterator).max + 1);
   if (target_box()) return;
   for (const auto& iterator : left_) box.push_back(ranges_.at(iterator));
   check_annotation(box);

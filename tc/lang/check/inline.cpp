@@ -89,8 +89,7 @@ bool has_computed_subscripts(const Assignment& statement) {
   bool found = false;
   auto look = [&](const ExprPtr& expr) {
     if (auto* access = std::get_if<Access>(&expr->node))
-      for (const auto& subscript : access->subscripts)
-        found = found || !std::holds_alternative<Name>(subscript->node);
+      for (const auto& subscript : access->subscripts) found = found || !std::holds_alternative<Name>(subscript->node);
   };
   for_each_expr(statement.rhs, look);
   for (const auto& clause : statement.clauses)
@@ -212,7 +211,8 @@ void Inliner::map_arguments(Call& call) {
       ExprPtr actual = result_.dimension_of(argument, d);
       if (name && call.substitution.values.emplace(name->id, actual).second) {
         const ExprPtr size = result_.extent_of(argument, d);
-        call.renames_sizes = call.renames_sizes && size && is_size(size) && own_sizes.insert(std::get<Name>(size->node).id).second;
+        call.renames_sizes =
+            call.renames_sizes && size && is_size(size) && own_sizes.insert(std::get<Name>(size->node).id).second;
         continue;
       }
       equations.push_back({argument, d, substitute(dim, call.substitution), actual});
