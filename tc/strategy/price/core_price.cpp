@@ -1,0 +1,236 @@
+#include "tc/strategy/price/core_price.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+namespace tc::strategy {
+namespace {
+
+/// Instructions of one iteration of a loop beside its body: a step, a test, a branch.
+constexpr double loop_instructions = 2;
+
+/// Trips up to which processors foresee the end of a loop.
+constexpr double foreseen_trips = 24;
+
+/// Elements so many apart are picked from contiguous vectors.
+constexpr std::int64_t few_apart = 4;
+
+/// Lanes from which on squares of strided vectors are transposed in registers.
+constexpr double least_square = 4;
+
+/// Vectors a step, a load or a store each, and what rearranges their lanes.
+struct VectorCost {
+  double accesses = 1, shuffles = 0;
+};
+
+class CorePricer {
+ public:
+  CorePricer(const PricedCluster& cluster, const polyhedral::ClusterMapping& mapping, int index,
+             const StatementNest& nest)
+      : cluster_(cluster),
+        mapping_(mapping),
+        statement_(cluster.statements[static_cast<std::size_t>(index)]),
+        nest_(nest) {
+    steps_ = nest.trips_above(nest.points);
+    for (std::size_t i = nest.points; i < nest.loops.size(); ++i) vectors_ *= nest.loops[i].trips;
+  }
+
+  CorePrice run() {
+    const auto& rates = cluster_.rates;
+    if (is_matrix_product()) return matrix_product();
+    add_body();
+    for (std::size_t i = 0; i < statement_.reads.size(); ++i) add_read(static_cast<int>(i));
+    add_write();
+    add_loops();
+    result_.instructions /= rates.instructions;
+    return result_;
+  }
+
+ private:
+  bool is_matrix_product() const { return mapping_.dot.of_matrices() && mapping_.dot.statement == statement_.entry.id; }
+  /// Tiles of 16 rows: one instruction each `steps` cycles, of two loads that bring its operands.
+  CorePrice matrix_product() {
+    double points = 1;
+    for (std::size_t i = nest_.points; i < nest_.loops.size(); ++i) points *= nest_.loops[i].span;
+    auto terms = static_cast<double>(mapping_.dot.width * mapping_.dot.steps);
+    auto side = static_cast<double>(Target::matrix_tile_rows);
+    result_.operations = steps_ * points / (side * side * terms) * side;
+    return result_;
+  }
+
+  void add_body() {
+    const auto& body = statement_.body;
+    auto vectors = steps_ * vectors_;
+    if (mapping_.dot.statement == statement_.entry.id) vectors /= mapping_.dot.width;
+    const auto& rates = cluster_.rates;
+    result_.operations +=
+        vectors * (body.simple / rates.operations + body.divisions * rates.division + body.functions * rates.function);
+    result_.instructions += vectors * (body.simple + body.divisions + body.functions * rates.function);
+  }
+
+  /// What one vector of \p access along the lanes costs.
+  VectorCost vector_cost(const PricedAccess& access, bool packed) const {
+    int along = nest_.lane_iterator;
+    if (along < 0 || packed || !access.changes(along)) return {};
+    auto stride = access.strides[static_cast<std::size_t>(along)];
+    auto lanes = static_cast<double>(nest_.lanes);
+    auto element = cluster_.tensors[static_cast<std::size_t>(access.tensor)].element;
+    if (stride == 1) {
+      bool crosses = access.aligned[static_cast<std::size_t>(along)] < nest_.lanes;
+      return {1 + (crosses ? lanes * element / Target::cache_line : 0), 0};
+    }
+    if (stride == -1) return {1 + lanes * element / Target::cache_line, 1};
+    if (auto step = std::abs(stride);
+        stride != polyhedral::unknown_stride && step <= few_apart && &access != &statement_.write)
+      return {static_cast<double>(step), static_cast<double>(step)};
+    if (nest_.unrolled && is_square(access)) return {1, std::log2(lanes)};
+    return {lanes, lanes};
+  }
+
+  /// Do the points run along an iterator in which \p access is contiguous?
+  bool is_square(const PricedAccess& access) const {
+    for (std::size_t i = nest_.points; i < nest_.loops.size(); ++i) {
+      int along = nest_.loops[i].iterator;
+      if (along >= 0 && along != nest_.lane_iterator && access.strides[static_cast<std::size_t>(along)] == 1 &&
+          nest_.loops[i].span >= least_square)
+        return true;
+    }
+    return false;
+  }
+
+  /// Points of a step, in vectors, along loops for which \p counts.
+  template <typename Counts>
+  double points(const Counts& counts) const {
+    double result = 1;
+    for (std::size_t i = nest_.points; i < nest_.loops.size(); ++i)
+      if (counts(nest_.loops[i].iterator)) result *= nest_.loops[i].trips;
+    return result;
+  }
+
+  /// Vectors of \p access that a step has.
+  double different(const PricedAccess& access) const {
+    if (nest_.unrolled || nest_.points == nest_.loops.size())
+      return points([&](int i) { return access.changes(i); }) * window_share(access);
+    for (auto i = nest_.loops.size(); i-- > nest_.points;)
+      if (nest_.loops[i].trips > 1)
+        return access.changes(nest_.loops[i].iterator) ? vectors_ : vectors_ / nest_.loops[i].trips;
+    return vectors_;
+  }
+
+  double window_share(const PricedAccess& access) const {
+    const auto& window = mapping_.window;
+    if (window.iterator < 0 || window.statement != statement_.entry.id) return 1;
+    if (!access.changes(window.row) || !access.changes(window.iterator)) return 1;
+    double rows = points([&](int iterator) { return iterator == window.row; });
+    return ((rows - 1) * window.step + window.width) / (rows * window.width);
+  }
+
+  /// How often a step's vectors of \p access are needed: not where the loop right above leaves them as they are.
+  double steps_of(const PricedAccess& access) const {
+    if (nest_.points == 0) return steps_;
+    const auto& innermost = nest_.loops[nest_.points - 1];
+    bool stays = nest_.points > nest_.tile && innermost.iterator >= 0 && !access.changes(innermost.iterator);
+    return stays ? steps_ / innermost.trips : steps_;
+  }
+
+  bool is_packed(int read) const {
+    return std::any_of(mapping_.packed.begin(), mapping_.packed.end(), [&](const polyhedral::PackMapping& pack) {
+      return pack.statement == statement_.entry.id && pack.read == read;
+    });
+  }
+
+  void add_read(int number) {
+    const auto& read = statement_.reads[static_cast<std::size_t>(number)];
+    auto cost = vector_cost(read, is_packed(number));
+    auto vectors = steps_of(read) * different(read);
+    if (read.guarded) cost.accesses += guarded_access;
+    result_.loads += vectors * cost.accesses / cluster_.rates.loads;
+    result_.shuffles += vectors * cost.shuffles / cluster_.rates.shuffles;
+    result_.instructions += vectors * (cost.accesses + cost.shuffles);
+  }
+
+  /// What a condition adds to an access that happens under it: a mask.
+  static constexpr double guarded_access = 0.5;
+
+  bool is_dot_or_window(int iterator) const {
+    const auto& id = statement_.entry.id;
+    return (mapping_.dot.statement == id && mapping_.dot.iterator == iterator) ||
+           (mapping_.window.statement == id && mapping_.window.iterator == iterator);
+  }
+  /// Accumulators of a step, in vectors.
+  double accumulators() const {
+    return points([&](int i) { return !is_dot_or_window(i); });
+  }
+  /// Vectors that a step keeps beside its accumulators: those that all rows use.
+  double kept_vectors() const {
+    double most = 0;
+    for (const auto& read : statement_.reads)
+      if (read.changes(nest_.lane_iterator)) most = std::max(most, different(read) == vectors_ ? 1 : different(read));
+    return most + 1;
+  }
+  /// Accumulators that registers have no room for.
+  double spilled() const { return std::max(0.0, accumulators() + kept_vectors() - cluster_.target.vector_registers()); }
+  bool in_registers() const { return nest_.unrolled || accumulators() == 1; }
+
+  void add_write() {
+    auto cost = vector_cost(statement_.write, false);
+    bool reduced = statement_.reduces && nest_.points > nest_.tile;
+    if (!reduced) return add_stores(steps_ * different(statement_.write), cost, statement_.accumulates);
+    auto tiles = nest_.trips_above(nest_.tile);
+    if (in_registers()) {
+      add_stores(tiles * points([&](int i) { return statement_.write.changes(i); }), cost, true);
+      add_chain(accumulators(), cluster_.rates.operation_latency);
+      if (auto more = spilled(); more > 0) add_stores(steps_ * more, {}, true);
+      result_.loops += tiles * start_of_tile * cluster_.rates.operation_latency;
+    } else {
+      add_stores(steps_ * vectors_, {}, true);
+      add_chain(accumulators(), cluster_.rates.operation_latency + cluster_.rates.forward_latency);
+    }
+  }
+
+  /// Latencies of an operation that go by until a tile that begins is at its speed, and until its last sums are there.
+  static constexpr double start_of_tile = 2;
+
+  /// Chains of tiles that a core sees at once run beside each other.
+  void add_chain(double chains, double latency) {
+    auto vectors = vectors_;
+    if (mapping_.dot.statement == statement_.entry.id) vectors /= mapping_.dot.width;
+    auto tiles = nest_.trips_above(nest_.tile);
+    auto at_once = cluster_.rates.window / std::max(result_.instructions / tiles, 1.0);
+    result_.latency += steps_ * vectors / (chains * std::max(at_once, 1.0)) * latency;
+  }
+
+  void add_stores(double vectors, const VectorCost& cost, bool and_loads) {
+    result_.stores += vectors * cost.accesses / cluster_.rates.stores;
+    if (and_loads) result_.loads += vectors * cost.accesses / cluster_.rates.loads;
+    result_.shuffles += vectors * cost.shuffles * (1 + and_loads) / cluster_.rates.shuffles;
+    result_.instructions += vectors * (cost.accesses + cost.shuffles) * (1 + and_loads);
+  }
+
+  void add_loops() {
+    double around = 1;
+    auto end = nest_.unrolled ? nest_.points : nest_.loops.size();
+    for (std::size_t i = 0; i < end; ++i) {
+      if (nest_.loops[i].trips > foreseen_trips) result_.loops += around * cluster_.rates.branch_miss;
+      around *= nest_.loops[i].trips;
+      result_.instructions += around * loop_instructions;
+    }
+  }
+
+  const PricedCluster& cluster_;
+  const polyhedral::ClusterMapping& mapping_;
+  const PricedStatement& statement_;
+  const StatementNest& nest_;
+  double steps_ = 1, vectors_ = 1;
+  CorePrice result_;
+};
+
+}  // namespace
+
+CorePrice core_price(const PricedCluster& cluster, const polyhedral::ClusterMapping& mapping, int index,
+                     const StatementNest& nest) {
+  return CorePricer(cluster, mapping, index, nest).run();
+}
+
+}  // namespace tc::strategy

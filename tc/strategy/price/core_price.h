@@ -1,0 +1,21 @@
+#pragma once
+
+#include "tc/polyhedral/map/mapping.h"
+#include "tc/strategy/price/price.h"
+#include "tc/strategy/price/statement_nest.h"
+
+namespace tc::strategy {
+
+/// The cycles of all instances of statement number \p index of \p cluster in \p nest, with what it touches in the first
+/// cache.
+///
+///   operations   vectors of points, once for each step of the loops around them
+///   loads        of a register tile one for all points along which an operand stays the same, and for the points of a
+///                window that read it too; of loops over points one each; a broadcast is one, vectors that cross lines up to
+///                two, vectors across lanes as many as lanes, or transposed in registers
+///   accumulators live in registers where a tile of them has room, or the innermost loop is the reduction's; else each
+///                step loads and stores them
+CorePrice core_price(const PricedCluster& cluster, const polyhedral::ClusterMapping& mapping, int index,
+                     const StatementNest& nest);
+
+}  // namespace tc::strategy

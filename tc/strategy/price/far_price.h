@@ -1,0 +1,34 @@
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "tc/polyhedral/map/mapping.h"
+#include "tc/strategy/price/priced_cluster.h"
+#include "tc/strategy/price/statement_nest.h"
+
+namespace tc::strategy {
+
+/// Bytes that come from a level of memory and go back there, the runs of lines they lie in, of reads and of writes, and
+/// runs that begin in pages which are not found at once.
+struct FarBytes {
+  double bytes = 0, runs = 0, written_runs = 0, pages = 0;
+
+  FarBytes& operator+=(const FarBytes& other);
+};
+
+/// What comes from the second cache, the third, and memory in one run of \p cluster that finds in each cache what the run
+/// before left there; \p nests are those of its statements.
+///
+/// A cache keeps what was used last. Where all that one execution of the loops from number d on touches fits, d the least,
+/// each tensor comes in once for each execution of loop d - 1, whose iterations find there what they share:
+///
+///   trips(loops above d - 1) * bytes touched(from loop d - 1 on)        nothing where d is 0
+///
+/// Where not even one tile of the cluster fits, each statement is on its own in its loops. What is written comes in and goes
+/// back. Temporaries of a tile take room, and nothing more. Packed copies are tensors of their own, made in as many runs
+/// as loops stand above them, of which each reads what it copies.
+std::array<FarBytes, 3> far_bytes(const PricedCluster& cluster, const polyhedral::ClusterMapping& mapping,
+                                  const std::vector<StatementNest>& nests, double buffer_bytes);
+
+}  // namespace tc::strategy

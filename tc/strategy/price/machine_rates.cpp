@@ -1,0 +1,115 @@
+#include "tc/strategy/price/machine_rates.h"
+
+#include <cstdlib>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+
+namespace tc::strategy {
+namespace {
+
+struct Field {
+  const char* name;
+  double MachineRates::* value;
+};
+
+constexpr Field fields[] = {
+    {"hertz", &MachineRates::hertz},
+    {"instructions", &MachineRates::instructions},
+    {"operations", &MachineRates::operations},
+    {"loads", &MachineRates::loads},
+    {"stores", &MachineRates::stores},
+    {"shuffles", &MachineRates::shuffles},
+    {"operation_latency", &MachineRates::operation_latency},
+    {"forward_latency", &MachineRates::forward_latency},
+    {"division", &MachineRates::division},
+    {"function", &MachineRates::function},
+    {"window", &MachineRates::window},
+    {"branch_miss", &MachineRates::branch_miss},
+    {"l2_bytes", &MachineRates::l2_bytes},
+    {"l3_bytes", &MachineRates::l3_bytes},
+    {"memory_bytes", &MachineRates::memory_bytes},
+    {"l2_latency", &MachineRates::l2_latency},
+    {"l3_latency", &MachineRates::l3_latency},
+    {"memory_latency", &MachineRates::memory_latency},
+    {"misses", &MachineRates::misses},
+    {"store_misses", &MachineRates::store_misses},
+    {"pages", &MachineRates::pages},
+    {"page_miss", &MachineRates::page_miss},
+    {"cores_that_fill_memory", &MachineRates::cores_that_fill_memory},
+    {"l1_period", &MachineRates::l1_period},
+    {"l2_period", &MachineRates::l2_period},
+    {"start_threads", &MachineRates::start_threads},
+    {"take_task", &MachineRates::take_task},
+};
+
+MachineRates wide_registers() {
+  MachineRates rates;
+  rates.name = "registers of 64 bytes";
+  rates.hertz = 4.1e9;
+  rates.instructions = 6;
+  rates.shuffles = 2;
+  rates.window = 448;
+  rates.l2_bytes = 48;
+  rates.l3_bytes = 32;
+  rates.memory_bytes = 8;
+  rates.misses = 16;
+  rates.pages = 96;
+  return rates;
+}
+
+MachineRates middle_registers() {
+  MachineRates rates;
+  rates.name = "registers of 32 bytes";
+  rates.division = 8;
+  return rates;
+}
+
+MachineRates narrow_registers() {
+  MachineRates rates;
+  rates.name = "registers of 16 bytes";
+  rates.division = 6;
+  rates.operation_latency = 8;
+  return rates;
+}
+
+}  // namespace
+
+const std::vector<MachineRates>& known_rates() {
+  static const std::vector<MachineRates> rows{narrow_registers(), middle_registers(), wide_registers()};
+  return rows;
+}
+
+const MachineRates& rates_of(const Target& target) {
+  const auto& rows = known_rates();
+  auto bytes = target.vector_bytes();
+  return bytes >= 64 ? rows[2] : bytes >= 32 ? rows[1] : rows[0];
+}
+
+std::string to_string(const MachineRates& rates) {
+  std::vector<std::string> parts;
+  for (const auto& field : fields) parts.push_back(str(field.name, " ", rates.*field.value));
+  return str(rates.name, ": ", join(parts));
+}
+
+MachineRates with_rates(MachineRates rates, const std::string& text) {
+  for (std::size_t begin = 0; begin < text.size();) {
+    auto end = std::min(text.find(',', begin), text.size());
+    auto part = text.substr(begin, end - begin);
+    auto equals = std::min(part.find('='), part.size());
+    const Field* found = nullptr;
+    std::vector<std::string> names;
+    for (const auto& field : fields) {
+      if (part.substr(0, equals) == field.name) found = &field;
+      names.emplace_back(field.name);
+    }
+    auto value = equals < part.size() ? std::strtod(part.c_str() + equals + 1, nullptr) : 0;
+    if (!found || !(value > 0))
+      throw OptionsError(str("'", part, "' is no rate of a machine: write NAME=NUMBER, with a name of ", join(names)));
+    rates.*found->value = value;
+    begin = end + 1;
+  }
+  return rates;
+}
+
+}  // namespace tc::strategy

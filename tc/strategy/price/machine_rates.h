@@ -1,0 +1,55 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tc/base/target.h"
+
+namespace tc::strategy {
+
+/// How fast one core of a processor does what code asks of it. Counts a cycle are of what may begin in one; a vector is as
+/// wide as a register of the target.
+struct MachineRates {
+  std::string_view name = "generic";  ///< the row of the table, for messages
+  double hertz = 3e9;                 ///< cycles a second of a core that computes
+  double instructions = 4;            ///< a cycle
+  double operations = 2;              ///< vectors of additions, multiplications or multiply-adds a cycle
+  double loads = 2, stores = 1;       ///< vectors from and to the first cache a cycle
+  double shuffles = 1;                ///< vectors whose lanes are rearranged a cycle
+  double operation_latency = 4;       ///< cycles until a result may be added to
+  double forward_latency = 5;         ///< cycles until what is stored may be loaded
+  double division = 16;               ///< cycles of a vector of divisions or square roots
+  double function = 24;               ///< cycles of a vector of exp, tanh, ...
+  double window = 256;                ///< instructions that a core looks ahead over
+  double branch_miss = 16;            ///< cycles lost where a loop ends that ran longer than predictors remember
+  double l2_bytes = 32, l3_bytes = 12, memory_bytes = 4;          ///< that come from there to one core, a cycle
+  double l2_latency = 14, l3_latency = 50, memory_latency = 300;  ///< cycles until the first byte
+  double misses = 10, store_misses = 2;  ///< lines that are waited for at once, by loads and by stores
+  double pages = 64, page_miss = 12;     ///< pages of 4096 bytes that are found at once; cycles to find another one
+  double cores_that_fill_memory = 2;     ///< cores that take all that memory gives
+  double l1_period = 4096,
+         l2_period = 65536;     ///< bytes apart that fall into one set of a cache: its size over its ways
+  double start_threads = 6000;  ///< cycles to start a loop on threads and to wait for the last
+  double take_task = 200;       ///< cycles of a thread to take the next iteration of such a loop
+
+  bool operator==(const MachineRates&) const = default;
+};
+
+/// The rates of \p target: the row of the table for its registers. Nothing is measured.
+///
+/// Sources: instruction throughputs and latencies of A. Fog, "Instruction tables", and uops.info; caches of AMD's and
+/// Intel's optimization manuals. Rates of memory and threads are those of a machine of 2 cores in a cloud.
+const MachineRates& rates_of(const Target& target);
+
+/// All rows, the widest registers last.
+const std::vector<MachineRates>& known_rates();
+
+/// "generic: hertz 3e+09, instructions 4, ...": every number by its name.
+std::string to_string(const MachineRates& rates);
+
+/// \p rates with the numbers that \p text gives: "hertz=4e9,l3_bytes=32". Throws OptionsError for a name that is none,
+/// listing those there are, and for a number that is not positive.
+MachineRates with_rates(MachineRates rates, const std::string& text);
+
+}  // namespace tc::strategy

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "tc/polyhedral/map/mapping.h"
+#include "tc/strategy/price/far_price.h"
+#include "tc/strategy/price/priced_cluster.h"
+
+namespace tc::strategy {
+
+/// Cycles of one core, by what they are spent on.
+struct CorePrice {
+  double operations = 0;  ///< vectors of arithmetic, lanes that are idle among them
+  double loads = 0, stores = 0, shuffles = 0;
+  double instructions = 0;  ///< all of these, and those of loops, as far as they may begin in a cycle
+  double latency = 0;       ///< of chains of additions, where there are too few beside each other
+  double loops = 0;         ///< ends of loops, starts of tiles
+
+  /// What the busiest of them takes, and the ends of loops.
+  double cycles() const;
+};
+
+/// What a cluster may take, term by term. Cycles are those of all work, as if one core did it.
+struct Price {
+  CorePrice core;                  ///< of statements
+  CorePrice copies;                ///< of packed copies
+  double core_cycles = 0;          ///< sum of the cycles of each statement and copy
+  std::array<FarBytes, 3> far{};   ///< what comes from the second cache, the third, and memory
+  std::array<double, 3> cycles{};  ///< that they take
+  double busy = 1;                 ///< cores that work on average
+  double threads = 0;              ///< cycles to start and to feed them
+  double seconds = 0;
+
+  Price& operator+=(const Price& other);
+};
+
+/// What \p cluster may take on its target, mapped as \p mapping says, with temporaries of up to \p buffer_bytes a tile in
+/// local buffers. Nothing is carried out, compiled or measured, and isl is not asked: a few microseconds.
+///
+///   seconds = max(core, far...) + a share of the others, over the cores that are busy
+///   core      for each statement the busiest of: operations, loads, stores, shuffles, instructions; or the chain of its
+///             accumulators
+///   far       bytes from a level over its rate, or the latency of the runs they lie in where these are short
+Price price(const PricedCluster& cluster, const polyhedral::ClusterMapping& mapping, std::int64_t buffer_bytes);
+
+/// Two lines: the seconds and each term.
+std::string to_string(const Price& price);
+
+}  // namespace tc::strategy

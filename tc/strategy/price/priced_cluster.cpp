@@ -1,0 +1,140 @@
+#include "tc/strategy/price/priced_cluster.h"
+
+#include <algorithm>
+
+#include "tc/base/contains.h"
+#include "tc/polyhedral/core/instances.h"
+#include "tc/polyhedral/map_cpu/pack.h"
+#include "tc/strategy/cost/vector_cost.h"
+#include "tc/strategy/cost/vector_runs.h"
+
+namespace tc::strategy {
+namespace {
+
+using polyhedral::Access;
+using polyhedral::ClusterStatement;
+using polyhedral::ClusterView;
+using polyhedral::Scop;
+using polyhedral::Statement;
+using polyhedral::Tensor;
+
+/// Elements of the widest vector that alignment is asked of.
+constexpr int most_aligned = 64;
+
+int aligned_run(const Scop& scop, const Statement& statement, const Access& access, int iterator) {
+  int result = 1;
+  while (result < most_aligned && is_aligned(scop, statement, access, iterator, std::int64_t{2} * result)) result *= 2;
+  return result;
+}
+
+/// Is \p tensor a temporary that only the statements of \p cluster touch?
+bool is_own(const Scop& scop, const ClusterView& cluster, const Tensor& tensor) {
+  if (tensor.storage != Tensor::Storage::Workspace || tensor.live_in || tensor.live_out) return false;
+  return std::all_of(scop.statements.begin(), scop.statements.end(), [&](const Statement& statement) {
+    bool here = std::any_of(cluster.statements.begin(), cluster.statements.end(),
+                            [&](const ClusterStatement& entry) { return entry.id == statement.id; });
+    auto all = polyhedral::accesses(statement);
+    return here || std::none_of(all.begin(), all.end(),
+                                [&](const Access* access) { return polyhedral::touches(*access, tensor.name); });
+  });
+}
+
+bool reduces_alone(const Statement& statement, const ClusterStatement& entry) {
+  if (!statement.accumulates || entry.inner.empty() || !statement.write.function.isa_multi_aff()) return false;
+  auto kept = polyhedral::kept_dimensions(statement);
+  for (const auto& read : statement.reads)
+    if (polyhedral::touches(read, polyhedral::range_name(statement.write.relation))) return false;
+  return std::none_of(entry.inner.begin(), entry.inner.end(), [&](const polyhedral::InnerLoop& loop) {
+    return loop.shared || (loop.iterator >= 0 && contains(kept, loop.iterator));
+  });
+}
+
+/// What a body computes of which nothing else is known.
+BodyOperations guess(const Statement& statement) {
+  if (statement.body != Statement::Body::Source) return {.simple = 0};
+  auto reads = static_cast<double>(statement.reads.size());
+  return {.simple = std::max(1.0, reads - 1 + (statement.accumulates && !statement.product))};
+}
+
+class Maker {
+ public:
+  Maker(const Scop& scop, const ClusterView& cluster, PricedCluster& result)
+      : scop_(scop), cluster_(cluster), result_(result) {}
+
+  void add(const ClusterStatement& entry, const OperationsOfBodies& bodies) {
+    const auto& statement = scop_.statement(entry.id);
+    PricedStatement priced;
+    priced.entry = entry;
+    for (const auto& interval : polyhedral::box(statement.domain))
+      priced.extent.push_back(static_cast<double>(std::max<std::int64_t>(interval.extent(), 1)));
+    priced.lanes = vector_lanes(scop_, statement, result_.target);
+    priced.accumulates = statement.accumulates;
+    priced.reduces = reduces_alone(statement, entry);
+    priced.write = access(statement, statement.write);
+    result_.tensors[priced.write.tensor].written = true;
+    for (std::size_t i = 0; i < statement.reads.size(); ++i) {
+      priced.reads.push_back(access(statement, statement.reads[i]));
+      priced.reads.back().packable = is_packable(statement, static_cast<int>(i));
+    }
+    auto known = bodies.find(statement.source);
+    priced.body = known == bodies.end() ? guess(statement) : known->second;
+    result_.statements.push_back(std::move(priced));
+  }
+
+ private:
+  PricedAccess access(const Statement& statement, const Access& access) {
+    PricedAccess result;
+    result.tensor = number(polyhedral::range_name(access.relation));
+    for (int i = 0; i < polyhedral::dimensions(statement.domain); ++i) {
+      auto stride = polyhedral::stride(scop_, access, i);
+      result.strides.push_back(stride);
+      result.used.push_back(stride != 0);
+      result.aligned.push_back(stride == 1 ? aligned_run(scop_, statement, access, i) : 1);
+    }
+    result.guarded = !statement.domain.is_subset(access.relation.domain());
+    return result;
+  }
+
+  bool is_packable(const Statement& statement, int read) const {
+    if (polyhedral::index_iterators(statement, read).empty()) return false;
+    auto name = polyhedral::range_name(statement.reads[static_cast<std::size_t>(read)].relation);
+    return std::none_of(cluster_.statements.begin(), cluster_.statements.end(), [&](const ClusterStatement& other) {
+      return polyhedral::touches(scop_.statement(other.id).write, name);
+    });
+  }
+
+  int number(const std::string& name) {
+    auto& tensors = result_.tensors;
+    auto found = std::find_if(tensors.begin(), tensors.end(), [&](const PricedTensor& t) { return t.name == name; });
+    if (found != tensors.end()) return static_cast<int>(found - tensors.begin());
+    const auto& tensor = scop_.tensor(name);
+    PricedTensor priced{name, static_cast<double>(byte_size(tensor.type)), 0, is_own(scop_, cluster_, tensor)};
+    priced.bytes = priced.element;
+    for (auto extent : tensor.extent) priced.bytes *= static_cast<double>(std::max<std::int64_t>(extent, 1));
+    tensors.push_back(priced);
+    return static_cast<int>(tensors.size()) - 1;
+  }
+
+  const Scop& scop_;
+  const ClusterView& cluster_;
+  PricedCluster& result_;
+};
+
+}  // namespace
+
+PricedCluster::PricedCluster(const Scop& scop, const ClusterView& cluster, const Target& machine,
+                             const OperationsOfBodies& bodies)
+    : permutable(cluster.permutable), target(machine), rates(rates_of(machine)) {
+  for (const auto& member : cluster.members)
+    extent.push_back(static_cast<double>(std::max<std::int64_t>(member.extent(), 1)));
+  Maker maker(scop, cluster, *this);
+  for (const auto& entry : cluster.statements) maker.add(entry, bodies);
+}
+
+int PricedCluster::position(const std::string& id) const {
+  for (std::size_t i = 0; i < statements.size(); ++i)
+    if (statements[i].entry.id == id) return static_cast<int>(i);
+  return -1;
+}
+
+}  // namespace tc::strategy

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tc/base/target.h"
+#include "tc/polyhedral/core/cluster_view.h"
+#include "tc/polyhedral/core/scop.h"
+#include "tc/strategy/price/machine_rates.h"
+
+namespace tc::strategy {
+
+/// What one evaluation of a statement's value computes, by kinds.
+struct BodyOperations {
+  double simple = 1;  ///< additions, multiplications, comparisons, conversions; a multiply-add is one
+  double divisions = 0;
+  double functions = 0;  ///< exp, tanh, ...
+};
+/// By the id of the source statement.
+using OperationsOfBodies = std::map<std::string, BodyOperations>;
+
+/// An access by its strides: elements from one iteration of each iterator of its statement to the next.
+struct PricedAccess {
+  int tensor = 0;  ///< position in PricedCluster::tensors
+  std::vector<std::int64_t> strides;
+  std::vector<bool> used;    ///< iterators that index it
+  std::vector<int> aligned;  ///< elements, a power of two, at a multiple of which vectors along each iterator begin
+  bool guarded = false;      ///< it does not happen in all instances
+  bool packable = false;     ///< a read that a copy can take the place of
+
+  bool changes(int iterator) const { return iterator >= 0 && used[iterator]; }
+};
+
+struct PricedTensor {
+  std::string name;
+  double element = 4, bytes = 4;
+  bool own = false;  ///< a temporary that no other cluster touches
+  bool written = false;
+};
+
+struct PricedStatement {
+  polyhedral::ClusterStatement entry;
+  std::vector<double> extent;  ///< of each iterator
+  int lanes = 1;               ///< of a whole vector
+  PricedAccess write;
+  std::vector<PricedAccess> reads;
+  bool accumulates = false, reduces = false;  ///< reduces: in loops of its own and in nothing but these
+  BodyOperations body;
+};
+
+/// What the prices of all mappings of a cluster start from. isl is asked when it is made and never after.
+struct PricedCluster {
+  PricedCluster(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster, const Target& machine,
+                const OperationsOfBodies& bodies = {});
+
+  std::vector<double> extent;  ///< of each member of the outer band
+  bool permutable = false;
+  std::vector<PricedStatement> statements;
+  std::vector<PricedTensor> tensors;
+  Target target;
+  MachineRates rates;
+
+  /// Position of the statement called \p id; -1 without one.
+  int position(const std::string& id) const;
+};
+
+}  // namespace tc::strategy
