@@ -50,19 +50,6 @@ bool rows_want_copy(const ReductionView& view, int read, std::int64_t again) {
   return reused && view.stride(read, view.reduced.back()) != 1 && view.bytes(read) > view.target.l1_bytes / 2;
 }
 
-/// A copy of \p read in panels of as many iterations of \p member as a tile has. Its lanes are those of a vector, fewer
-/// where a panel, the reduction or digits of an index leave some of them empty.
-PackMapping panels(const ReductionView& view, int read, int member, bool panel_last, bool below_blocks) {
-  int lanes = vector_lanes(view.scop, view.statement, view.target), iterator = view.iterator(member);
-  while (panel_last && lanes / 2 >= view.points(member)) lanes /= 2;
-  bool across = panel_last && view.stride(read, iterator) != 1;
-  auto reduced = view.box[view.reduced.back()].extent();
-  if (across && reduced % lanes != 0 && reduced % (lanes / 2) == 0) lanes /= 2;
-  auto even = polyhedral::even_lanes(view.scop, view.statement.reads[read], iterator, lanes);
-  if (even >= least_even_lanes) lanes = even;
-  return {view.statement.id, read, iterator, view.points(member), panel_last, below_blocks, lanes};
-}
-
 bool has_whole_lines(const ReductionView& view, int read) {
   return view.stride(read, view.iterator(view.rows)) * view.element_bytes % Target::cache_line == 0;
 }
@@ -91,6 +78,17 @@ std::int64_t copy_uses(const polyhedral::Scop& scop, const polyhedral::ClusterVi
     if (entry.outer[i] >= 0 && !contains(used, entry.outer[i]))
       result = count_product(result, cluster.members[i].extent());
   return result;
+}
+
+PackMapping panels(const ReductionView& view, int read, int member, bool panel_last, bool below_blocks) {
+  int lanes = vector_lanes(view.scop, view.statement, view.target), iterator = view.iterator(member);
+  while (panel_last && lanes / 2 >= view.points(member)) lanes /= 2;
+  bool across = panel_last && view.stride(read, iterator) != 1;
+  auto reduced = view.box[view.reduced.back()].extent();
+  if (across && reduced % lanes != 0 && reduced % (lanes / 2) == 0) lanes /= 2;
+  auto even = polyhedral::even_lanes(view.scop, view.statement.reads[read], iterator, lanes);
+  if (even >= least_even_lanes) lanes = even;
+  return {view.statement.id, read, iterator, view.points(member), panel_last, below_blocks, lanes};
 }
 
 std::vector<PackMapping> choose_packs(const ReductionView& view) {

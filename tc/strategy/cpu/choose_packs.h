@@ -12,6 +12,10 @@ namespace tc::strategy {
 std::int64_t copy_uses(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster,
                        const polyhedral::ClusterStatement& entry, int read);
 
+/// A copy of \p read in panels of as many iterations of \p member as a tile has. Its lanes are those of a vector, fewer
+/// where a panel, the reduction or digits of an index leave some of them empty.
+polyhedral::PackMapping panels(const ReductionView& view, int read, int member, bool panel_last, bool below_blocks);
+
 /// The reads of the tiled reduction that packed copies pay for:
 ///
 ///   along the lanes    in panels of columns, where it lies across them, or where the rows of panels are far apart

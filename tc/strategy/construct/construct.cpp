@@ -1,0 +1,184 @@
+#include "tc/strategy/construct/construct.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <queue>
+#include <random>
+
+#include "tc/strategy/construct/mapping_moves.h"
+
+namespace tc::strategy {
+namespace {
+
+/// States that BestFirst prices at most, and how many that are no better than the best end it.
+constexpr int most_states = 3000, most_idle = 40;
+
+/// Of Gensor: chains, moves of a chain, and by how much a move of half the price is likelier than one that changes
+/// nothing, at the beginning and at the end.
+constexpr int chains = 6, chain_moves = 60;
+constexpr double first_power = 1, last_power = 8;
+
+/// A state as a number sequence, to find it again.
+std::vector<std::int64_t> key_of(const MappingState& state) {
+  std::vector<std::int64_t> key{state.lanes,     state.unrolled,  state.vectors,
+                                state.reduction, state.outermost, state.parallel};
+  key.insert(key.end(), state.tile.begin(), state.tile.end());
+  key.insert(key.end(), state.block.begin(), state.block.end());
+  for (auto place : state.copies) key.push_back(static_cast<std::int64_t>(place));
+  key.push_back(-1);
+  key.insert(key.end(), state.above.begin(), state.above.end());
+  return key;
+}
+
+/// Prices states, each once.
+class Search {
+ public:
+  Search(const MappingSpace& space, std::int64_t buffer_bytes) : space_(space), buffer_bytes_(buffer_bytes) {}
+
+  double seconds(const MappingState& state) {
+    auto [found, is_new] = known_.try_emplace(key_of(state));
+    if (is_new) found->second = price(space_.prices, mapping_of(space_, state), buffer_bytes_).seconds;
+    if (is_new && (found->second < best_seconds_ || known_.size() == 1)) {
+      best_seconds_ = found->second;
+      best_ = state;
+    }
+    return found->second;
+  }
+  bool is_known(const MappingState& state) const { return known_.count(key_of(state)) > 0; }
+  int states() const { return static_cast<int>(known_.size()); }
+  const MappingState& best() const { return best_; }
+  double best_seconds() const { return best_seconds_; }
+
+  /// Takes the cheapest move from \p state until none is cheaper.
+  MappingState descend(MappingState state) {
+    for (bool better = true; better;) {
+      better = false;
+      auto here = seconds(state);
+      auto next = state;
+      for (const auto& move : moves(space_, state))
+        if (auto there = seconds(move); there < here) {
+          here = there;
+          next = move;
+          better = true;
+        }
+      state = std::move(next);
+    }
+    return state;
+  }
+
+  Construction result(const MappingState& state) {
+    Construction made;
+    made.mapping = mapping_of(space_, state);
+    made.price = price(space_.prices, made.mapping, buffer_bytes_);
+    made.states = states();
+    return made;
+  }
+
+ private:
+  const MappingSpace& space_;
+  std::int64_t buffer_bytes_;
+  std::map<std::vector<std::int64_t>, double> known_;
+  MappingState best_;
+  double best_seconds_ = 0;
+};
+
+/// A plain state for each way to run along lanes.
+std::vector<MappingState> starts(const MappingSpace& space) {
+  std::vector<MappingState> result{plain_state(space)};
+  for (int iterator : space.lane_candidates) {
+    result.push_back(plain_state(space));
+    result.back().lanes = iterator;
+    auto unrolled = result.back();
+    unrolled.unrolled = true;
+    if (is_possible(space, unrolled)) result.push_back(unrolled);
+  }
+  return result;
+}
+
+MappingState best_first(const MappingSpace& space, Search& search) {
+  using Entry = std::pair<double, MappingState>;
+  auto later = [](const Entry& a, const Entry& b) { return a.first > b.first; };
+  std::priority_queue<Entry, std::vector<Entry>, decltype(later)> open(later);
+  for (const auto& start : starts(space)) open.emplace(search.seconds(start), start);
+  int idle = 0;
+  while (!open.empty() && search.states() < most_states && idle < most_idle) {
+    auto state = open.top().second;
+    open.pop();
+    auto before = search.best_seconds();
+    for (auto& next : moves(space, state)) {
+      if (search.is_known(next)) continue;
+      auto seconds = search.seconds(next);
+      open.emplace(seconds, std::move(next));
+    }
+    idle = search.best_seconds() < before ? 0 : idle + 1;
+  }
+  return search.descend(search.best());
+}
+
+/// Only sizes that grow, and only along the ways that make the price less; aligned: powers of two.
+MappingState roller(const MappingSpace& space, Search& search) {
+  auto is_aligned = [](std::int64_t size) { return (size & (size - 1)) == 0; };
+  auto grows = [&](const MappingState& from, const MappingState& to) {
+    if (to.lanes != from.lanes) return false;
+    for (std::size_t i = 0; i < from.tile.size(); ++i)
+      if (to.tile[i] < from.tile[i] || (to.tile[i] > from.tile[i] && !is_aligned(to.tile[i]))) return false;
+    return true;
+  };
+  for (const auto& start : starts(space)) {
+    auto state = start;
+    for (bool better = true; better;) {
+      better = false;
+      auto here = search.seconds(state);
+      for (const auto& next : moves(space, state))
+        if (grows(state, next) && search.seconds(next) < here) {
+          state = next;
+          better = true;
+          break;
+        }
+    }
+  }
+  return search.best();
+}
+
+/// One of \p next, drawn by the benefit of each: the price before over the price after, to the power of \p sharpness.
+std::size_t draw(const std::vector<double>& benefits, double sharpness, std::mt19937_64& random) {
+  double sum = 0;
+  for (auto benefit : benefits) sum += std::pow(benefit, sharpness);
+  auto at = static_cast<double>(random() >> 11) / 9007199254740992.0 * sum;
+  for (std::size_t i = 0; i < benefits.size(); ++i)
+    if ((at -= std::pow(benefits[i], sharpness)) < 0) return i;
+  return benefits.size() - 1;
+}
+
+MappingState gensor(const MappingSpace& space, Search& search, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  auto from = starts(space);
+  for (const auto& start : from) search.seconds(start);
+  for (int chain = 0; chain < chains; ++chain) {
+    auto state = chain % 2 == 0 ? search.best() : from[random() % from.size()];
+    for (int step = 0; step < chain_moves; ++step) {
+      auto next = moves(space, state);
+      if (next.empty()) break;
+      auto here = search.seconds(state);
+      std::vector<double> benefits;
+      for (const auto& one : next) benefits.push_back(here / search.seconds(one));
+      auto sharpness = first_power * std::pow(last_power / first_power, static_cast<double>(step) / chain_moves);
+      state = next[draw(benefits, sharpness, random)];
+    }
+  }
+  return search.descend(search.best());
+}
+
+}  // namespace
+
+Construction construct(const MappingSpace& space, ConstructionPolicy policy, std::int64_t buffer_bytes,
+                       std::uint64_t seed) {
+  Search search(space, buffer_bytes);
+  auto state = policy == ConstructionPolicy::BestFirst ? best_first(space, search)
+               : policy == ConstructionPolicy::Roller  ? roller(space, search)
+                                                       : gensor(space, search, seed);
+  return search.result(state);
+}
+
+}  // namespace tc::strategy

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+
+#include "tc/polyhedral/map/mapping.h"
+#include "tc/strategy/construct/mapping_state.h"
+#include "tc/strategy/price/price.h"
+
+namespace tc::strategy {
+
+/// How the mappings of a cluster are searched, by prices alone.
+enum class ConstructionPolicy : std::uint8_t {
+  BestFirst,  ///< from the cheapest state on, all moves, until no move of the best is cheaper
+  Roller,     ///< tiles and blocks grow along what saves most bytes for the room it takes, then threads
+  Gensor,     ///< chains of moves drawn by their benefit, ever more greedily; the best that any visited
+};
+
+struct Construction {
+  polyhedral::ClusterMapping mapping;
+  Price price;
+  int states = 0;  ///< that were priced
+};
+
+/// The cheapest mapping that \p policy finds in \p space, the same for the same \p seed. Nothing is compiled, run or
+/// measured. No single move from a mapping of BestFirst and Gensor is cheaper.
+Construction construct(const MappingSpace& space, ConstructionPolicy policy, std::int64_t buffer_bytes,
+                       std::uint64_t seed = 1);
+
+}  // namespace tc::strategy
