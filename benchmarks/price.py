@@ -1,0 +1,144 @@
+"""How well the price of a mapping says how fast it runs: random legal mappings of many programs, predicted and measured.
+
+    benchmarks/price.py measure --count 60       # appends to build/price/PROGRAM.jsonl; in pieces: --programs, --seconds
+    benchmarks/price.py report                   # the table, with the price of today; --misses N shows the worst
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TOOL = ROOT / "build/bin/price_model"
+FOLDER = ROOT / "build/price"
+
+
+def names():
+    return subprocess.run([TOOL, "list"], check=True, capture_output=True, text=True).stdout.split()
+
+
+def records(program):
+    path = FOLDER / f"{program}.jsonl"
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text().splitlines() if line]
+
+
+def measure(programs, count, seconds, seed):
+    """Measures the programs that have fewer than `count` mappings, until `seconds` are over."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    end = time.time() + seconds
+    for program in programs:
+        have = sum("seconds" in record for record in records(program))
+        if have >= count or time.time() > end:
+            continue
+        with open(FOLDER / f"{program}.jsonl", "w") as out:
+            process = subprocess.Popen([TOOL, "measure", program, str(count), str(seed)], stdout=out)
+            try:
+                process.wait(max(end - time.time(), 5) + 20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+        print(program, sum("seconds" in record for record in records(program)), flush=True)
+
+
+def ranks(values):
+    """The rank of each value; equal ones share the mean of theirs."""
+    order = sorted(range(len(values)), key=values.__getitem__)
+    result = [0.0] * len(values)
+    begin = 0
+    while begin < len(order):
+        end = begin
+        while end + 1 < len(order) and values[order[end + 1]] == values[order[begin]]:
+            end += 1
+        for position in range(begin, end + 1):
+            result[order[position]] = (begin + end) / 2
+        begin = end + 1
+    return result
+
+
+def spearman(first, second):
+    """The correlation of ranks; 1 where all are equal."""
+    a, b = ranks(first), ranks(second)
+    if len(set(a)) < 2 or len(set(b)) < 2:
+        return 1.0
+    return statistics.correlation(a, b)
+
+
+def priced(program):
+    """The measured mappings of `program` with the price of today."""
+    path = FOLDER / f"{program}.jsonl"
+    if not path.exists():
+        return []
+    with open(path) as lines:
+        out = subprocess.run([TOOL, "price", program], check=True, stdin=lines, capture_output=True, text=True).stdout
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def row(program):
+    """The numbers of one program: correlation, what the best predicted and the rules' choice lose, the bias."""
+    all_rows = [r for r in priced(program) if r["difference"] < 1e-3]
+    if len(all_rows) < 5:
+        return None
+    measured = [r["seconds"] for r in all_rows]
+    predicted = [r["predicted"] for r in all_rows]
+    best = min(measured)
+    chosen = min(all_rows, key=lambda r: r["predicted"])
+    rules = next((r for r in all_rows if r["rules"]), None)
+    ratios = sorted(p / m for p, m in zip(predicted, measured))
+    return {
+        "program": program,
+        "count": len(all_rows),
+        "spearman": spearman(predicted, measured),
+        "regret": chosen["seconds"] / best,
+        "rules": rules["seconds"] / best if rules else float("nan"),
+        "bias": ratios[len(ratios) // 2],
+        "best_us": best * 1e6,
+        "rows": all_rows,
+    }
+
+
+def report(programs, misses):
+    rows = [r for r in map(row, programs) if r]
+    print("| program | mappings | Spearman | best predicted / best | rules / best | predicted / measured | best, us |")
+    print("|---|---|---|---|---|---|---|")
+    for r in rows:
+        print(
+            f"| {r['program']} | {r['count']} | {r['spearman']:.2f} | {r['regret']:.2f} | {r['rules']:.2f} "
+            f"| {r['bias']:.2f} | {r['best_us']:.1f} |"
+        )
+    if rows:
+        correlations, regrets = [r["spearman"] for r in rows], [r["regret"] for r in rows]
+        print(
+            f"\n{len(rows)} programs, Spearman: median {statistics.median(correlations):.2f}, "
+            f"least {min(correlations):.2f}; regret: median {statistics.median(regrets):.2f}, most {max(regrets):.2f}"
+        )
+    for r in rows if misses else []:
+        print("\n##", r["program"])
+        measured = {id(x): k for x, k in zip(r["rows"], ranks([x["seconds"] for x in r["rows"]]))}
+        predicted = {id(x): k for x, k in zip(r["rows"], ranks([x["predicted"] for x in r["rows"]]))}
+        worst = sorted(r["rows"], key=lambda x: -abs(measured[id(x)] - predicted[id(x)]))[:misses]
+        for x in worst + sorted(r["rows"], key=lambda x: x["seconds"])[:2]:
+            print(f"{x['seconds'] * 1e6:9.1f} us, predicted {x['predicted'] * 1e6:9.1f}  {x['mapping']}\n    {x['price']}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["measure", "report"])
+    parser.add_argument("--programs", default="", help="names, separated by commas; all without")
+    parser.add_argument("--count", type=int, default=60, help="random mappings of a program")
+    parser.add_argument("--seconds", type=float, default=80, help="begin no program after so long")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--misses", type=int, default=0, help="show so many of the worst predicted mappings")
+    given = parser.parse_args()
+    programs = given.programs.split(",") if given.programs else names()
+    if given.what == "measure":
+        measure(programs, given.count, given.seconds, given.seed)
+    else:
+        report(programs, given.misses)
+
+
+if __name__ == "__main__":
+    main()

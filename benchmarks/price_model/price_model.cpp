@@ -1,0 +1,265 @@
+// Random legal mappings of programs, measured beside what the price says of them. One line of JSON each.
+//
+//   price_model list
+//   price_model measure PROGRAM COUNT SEED    random mappings, the choice of the rules first; one thread
+//   price_model price PROGRAM [RATES] < LINES lines of "measure" with the price of today, by other rates of the machine
+//   price_model speed PROGRAM                 microseconds of a price
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <iostream>
+
+#include "programs.h"
+#include "tc/cpu/thread_pool.h"
+#include "tc/engine/compile/body_operations.h"
+#include "tc/engine/compile/pipeline.h"
+#include "tc/strategy/construct/mapping_moves.h"
+#include "tc/strategy/cpu/choose_mapping.h"
+#include "tc/strategy/price/price.h"
+
+namespace {
+
+using namespace tc;
+using Clock = std::chrono::steady_clock;
+
+struct Memory {
+  Memory(const TensorSpec& spec, std::uint64_t seed, std::int64_t most) : spec(spec) {
+    auto count = static_cast<std::size_t>(spec.element_count());
+    data.resize(count * static_cast<std::size_t>(byte_size(spec.dtype)) + 64);
+    first = data.data() + (64 - reinterpret_cast<std::uintptr_t>(data.data()) % 64) % 64;
+    std::mt19937_64 random(seed);
+    for (std::size_t i = 0; i < count; ++i) {
+      auto value = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
+      if (spec.dtype == DType::Int64) std::memcpy(first + 8 * i, &value, 8);
+      auto number = static_cast<float>(value);
+      if (spec.dtype == DType::Float32) std::memcpy(first + 4 * i, &number, 4);
+    }
+  }
+  float at(std::size_t i) const {
+    float result = 0;
+    std::memcpy(&result, first + 4 * i, 4);
+    return result;
+  }
+  TensorSpec spec;
+  std::vector<std::byte> data;
+  std::byte* first = nullptr;
+};
+
+/// A program with its tensors.
+class Problem {
+ public:
+  explicit Problem(const PricedProgram& program) : program_(program) {
+    function_ = engine::define(program.text).functions.back();
+    options_.mapping = options::MappingOptions().with_parallel(false);
+  }
+
+  void make_tensors() {
+    auto outputs = engine::infer_output_tensor_info(*function_, program_.inputs);
+    std::uint64_t seed = 1;
+    for (const auto& input : program_.inputs)
+      tensors_.emplace_back(input, seed++, input.dtype == DType::Int64 ? program_.inputs.front().shape.front() : 4);
+    for (const auto& output : outputs) tensors_.emplace_back(contiguous(output.dtype, output.shape), seed++, 4);
+    first_output_ = program_.inputs.size();
+    for (auto& tensor : tensors_) pointers_.push_back(tensor.first);
+  }
+
+  using AtClusters = std::function<void(engine::CompileState&)>;
+  /// Compiles with \p mapping, the rules' choice where it is empty; \p look sees the clusters before they are mapped.
+  std::shared_ptr<const engine::Executable> compile(const std::string& mapping, const AtClusters& look = {}) const {
+    auto how = options_;
+    if (!mapping.empty()) how.stages.replace["choose"] = mapping;
+    if (look)
+      how.stages.mutate = [&](const std::string& stage, engine::CompileState& state) {
+        if (stage == "collapse") look(state);
+      };
+    return engine::compile(function_, program_.inputs, {}, how);
+  }
+
+  /// The least of some runs that take \p seconds together: what else runs on the machine makes a run longer only.
+  double measure(const engine::Executable& code, double seconds) {
+    code.run_unchecked(pointers_.data());
+    double best = 1e9;
+    auto end = Clock::now() + std::chrono::duration<double>(seconds);
+    int runs = 0;
+    do {
+      auto begin = Clock::now();
+      code.run_unchecked(pointers_.data());
+      best = std::min(best, std::chrono::duration<double>(Clock::now() - begin).count());
+      ++runs;
+    } while (runs < 3 || (Clock::now() < end && runs < 200));
+    return best;
+  }
+
+  void keep_outputs() {
+    for (std::size_t i = first_output_; i < tensors_.size(); ++i) kept_.push_back(tensors_[i].data);
+  }
+  /// The largest difference to the outputs that were kept, as a share of the largest element; spoils the outputs.
+  double difference() {
+    double most = 0, largest = 1e-30;
+    for (std::size_t i = first_output_; i < tensors_.size(); ++i) {
+      auto& tensor = tensors_[i];
+      auto offset = tensor.first - tensor.data.data();
+      for (std::size_t k = 0; k < static_cast<std::size_t>(tensor.spec.element_count()); ++k) {
+        float kept = 0;
+        std::memcpy(&kept, kept_[i - first_output_].data() + offset + 4 * k, 4);
+        most = std::max(most, static_cast<double>(std::abs(tensor.at(k) - kept)));
+        if (!(std::abs(tensor.at(k) - kept) <= 1e30f)) most = 1e30;
+        largest = std::max(largest, static_cast<double>(std::abs(kept)));
+      }
+      std::memset(tensor.first, 0x7f, static_cast<std::size_t>(tensor.spec.element_count()) * 4);
+    }
+    return most / largest;
+  }
+
+ private:
+  const PricedProgram& program_;
+  std::shared_ptr<const engine::Function> function_;
+  engine::CompileOptions options_;
+  std::vector<Memory> tensors_;
+  std::vector<void*> pointers_;
+  std::size_t first_output_ = 0;
+  std::vector<std::vector<std::byte>> kept_;
+};
+
+polyhedral::Mapping random_mapping(const engine::CompileState& state, const polyhedral::Mapping& rules,
+                                   std::mt19937_64& random) {
+  const auto& launch = state.launches.front();
+  auto result = rules;
+  bool walk = random() % 2 == 0;
+  for (std::size_t i = 0; i < launch.clusters.size(); ++i) {
+    strategy::MappingSpace space(*launch.scop, launch.clusters[i], state.target, state.mapping);
+    auto near = strategy::state_of(space, rules.clusters[i]);
+    auto chosen = walk && is_possible(space, near)
+                      ? random_walk(space, near, 1 + static_cast<int>(random() % 5), random)
+                      : random_state(space, random);
+    result.clusters[i] = mapping_of(space, chosen);
+  }
+  return result;
+}
+
+std::string one_line(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  std::string result;
+  for (char c : text) result += c == '\n' ? std::string(" | ") : std::string(1, c);
+  return result;
+}
+std::string lines_of(std::string text) {
+  for (std::size_t at; (at = text.find(" | ")) != std::string::npos;) text.replace(at, 3, "\n");
+  return text + "\n";
+}
+
+void measure(const PricedProgram& program, int count, std::uint64_t seed) {
+  Problem problem(program);
+  problem.make_tensors();
+  std::vector<std::string> mappings;
+  auto rules = problem.compile("", [&](engine::CompileState& state) {
+    auto& launch = state.launches.front();
+    auto chosen = strategy::choose_mapping({*launch.scop, launch.clusters}, state.target, state.mapping);
+    std::mt19937_64 random(seed);
+    mappings.push_back(to_string(chosen));
+    for (int tries = 0; static_cast<int>(mappings.size()) <= count && tries < 20 * count; ++tries) {
+      auto text = to_string(random_mapping(state, chosen, random));
+      if (std::find(mappings.begin(), mappings.end(), text) == mappings.end()) mappings.push_back(text);
+    }
+  });
+  problem.measure(*rules, 0);
+  problem.keep_outputs();
+  for (std::size_t i = 0; i < mappings.size(); ++i) {
+    try {
+      auto code = problem.compile(mappings[i]);
+      auto seconds = problem.measure(*code, 0.03);
+      auto wrong = problem.difference();
+      std::printf(
+          "{\"program\": \"%s\", \"rules\": %s, \"seconds\": %.9f, \"difference\": %.2g, \"mapping\": \"%s\"}\n",
+          program.name.c_str(), i == 0 ? "true" : "false", seconds, wrong, one_line(mappings[i]).c_str());
+    } catch (const Error& error) {
+      std::printf("{\"program\": \"%s\", \"refused\": \"%s\", \"mapping\": \"%s\"}\n", program.name.c_str(),
+                  one_line(error.what()).substr(0, 200).c_str(), one_line(mappings[i]).c_str());
+    }
+    std::fflush(stdout);
+  }
+}
+
+strategy::Price price_of(const engine::CompileState& state, const polyhedral::Mapping& mapping,
+                         const std::string& rates) {
+  const auto& launch = state.launches.front();
+  auto bodies = engine::body_operations(*state.program);
+  strategy::Price all;
+  for (std::size_t i = 0; i < launch.clusters.size() && i < mapping.clusters.size(); ++i) {
+    strategy::PricedCluster cluster(*launch.scop, launch.clusters[i], state.target, bodies);
+    cluster.rates = strategy::with_rates(cluster.rates, rates);
+    all += price(cluster, mapping.clusters[i], mapping.buffer_bytes);
+  }
+  return all;
+}
+
+void price_lines(const PricedProgram& program, const std::string& rates) {
+  Problem problem(program);
+  problem.compile("", [&](engine::CompileState& state) {
+    for (std::string line; std::getline(std::cin, line);) {
+      const std::string key = "\"mapping\": \"";
+      auto begin = line.find(key);
+      if (begin == std::string::npos || line.find("\"seconds\"") == std::string::npos) continue;
+      begin += key.size();
+      auto text = line.substr(begin, line.find('"', begin) - begin);
+      auto all = price_of(state, polyhedral::parse_mapping(lines_of(text)), rates);
+      std::printf("%s, \"predicted\": %.9f, \"price\": \"%s\"}\n", line.substr(0, line.rfind('}')).c_str(), all.seconds,
+                  to_string(all).c_str());
+    }
+  });
+}
+
+void speed(const PricedProgram& program) {
+  Problem problem(program);
+  problem.compile("", [&](engine::CompileState& state) {
+    const auto& launch = state.launches.front();
+    auto chosen = strategy::choose_mapping({*launch.scop, launch.clusters}, state.target, state.mapping);
+    auto begin = Clock::now();
+    strategy::PricedCluster cluster(*launch.scop, launch.clusters.front(), state.target);
+    auto made = Clock::now();
+    constexpr int times = 1000;
+    double sum = 0;
+    for (int i = 0; i < times; ++i) sum += price(cluster, chosen.clusters.front(), chosen.buffer_bytes).seconds;
+    auto priced = Clock::now();
+    strategy::MappingSpace space(*launch.scop, launch.clusters.front(), state.target, state.mapping);
+    auto near = state_of(space, chosen.clusters.front());
+    auto space_made = Clock::now();
+    std::size_t moved = 0, mapped = 0;
+    for (int i = 0; i < times / 10; ++i) moved += moves(space, near).size();
+    auto listed = Clock::now();
+    for (int i = 0; i < times / 10; ++i) mapped += mapping_of(space, near).members.size();
+    auto done = Clock::now();
+    auto us = [](auto a, auto b) { return std::chrono::duration<double, std::micro>(b - a).count(); };
+    std::printf(
+        "{\"program\": \"%s\", \"facts_us\": %.1f, \"price_us\": %.2f, \"space_us\": %.1f, \"moves_us\": %.1f, "
+        "\"moves\": %zu, \"mapping_us\": %.1f, \"sum\": %.3g}\n",
+        program.name.c_str(), us(begin, made), us(made, priced) / times, us(priced, space_made),
+        us(space_made, listed) / (times / 10), moved / (times / 10), us(listed, done) / (times / 10),
+        sum + static_cast<double>(mapped));
+  });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  auto programs = priced_programs();
+  cpu::set_num_threads(1);
+  if (words.empty() || words[0] == "list") {
+    for (const auto& program : programs) std::printf("%s\n", program.name.c_str());
+    return 0;
+  }
+  for (const auto& program : programs) {
+    if (words.size() < 2 || program.name != words[1]) continue;
+    if (words[0] == "measure" && words.size() == 4) measure(program, std::stoi(words[2]), std::stoull(words[3]));
+    if (words[0] == "price") price_lines(program, words.size() > 2 ? words[2] : "");
+    if (words[0] == "speed") speed(program);
+    return 0;
+  }
+  std::fprintf(stderr, "no such program; \"price_model list\" lists them\n");
+  return 1;
+}
