@@ -5,11 +5,9 @@
 #include "tc/autodiff/simplify/backward_def.h"
 #include "tc/autodiff/simplify/simplify_steps.h"
 #include "tc/autodiff/terms/affine.h"
+#include "tc/autodiff/understood.h"
 #include "tc/base/str.h"
-#include "tc/halide_bridge/infer/infer_ranges.h"
-#include "tc/lang/check/check.h"
 #include "tc/lang/syntax/diagnostics.h"
-#include "tc/lang/syntax/parse.h"
 #include "tc/lang/syntax/print.h"
 
 namespace tc::autodiff {
@@ -179,13 +177,13 @@ Def Differentiator::assemble(const Recomputation& recomputation) {
 
 /// \p def as text, checked, with its ranges.
 void Differentiator::understand(const Def& def) {
-  const std::string text = print(def);
   try {
-    gradient_.file = check(parse(text, name_));
-    gradient_.ranges = halide_bridge::infer_ranges(gradient_.file.defs.front(), text, name_);
+    Understood understood = autodiff::understand(def);
+    gradient_.file = std::move(understood.file);
+    gradient_.ranges = std::move(understood.ranges);
   } catch (const Error& error) {
     throw RefusedText(
-        str("TC305: the gradient of '", function_.def.name, "' is no program: ", error.what(), "\n", text),
+        str("TC305: the gradient of '", function_.def.name, "' is no program: ", error.what(), "\n", print(def)),
         error.diagnostics());
   }
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,5 +21,24 @@ struct GradientFunction {
 
 /// The gradient of \p function, whose calls are written out for it. Throws as autodiff::differentiate.
 GradientFunction gradient(const std::shared_ptr<const Function>& function, const autodiff::Options& options = {});
+
+/// The Jacobian-vector product of a function. Its parameters are those of the function and `tangents`, one for each of
+/// `wrt`; it returns the tangents of `of`.
+struct TangentFunction {
+  std::shared_ptr<const Function> function;
+  std::vector<std::string> tangents, wrt, of;
+};
+
+/// Forward mode. Throws as autodiff::tangent.
+TangentFunction tangent(const std::shared_ptr<const Function>& function, const autodiff::Options& options = {});
+
+/// A function for a batch: the returns in `batched` have its dimension.
+struct BatchedFunction {
+  std::shared_ptr<const Function> function;
+  std::vector<std::string> batched;
+};
+
+/// \p function for a batch of the parameters in \p places, whose dimension stands there. Throws as autodiff::batch.
+BatchedFunction batch(const std::shared_ptr<const Function>& function, const std::map<std::string, int>& places);
 
 }  // namespace tc::engine
