@@ -1,12 +1,14 @@
 #include "tc/cpu/thread_pool.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -35,10 +37,29 @@ struct Arena {
 constexpr int most_threads = 4096;
 
 std::atomic<bool> in_forked_child{false};
-std::atomic<int> wanted_threads{0};
+std::atomic<int> wanted_threads{0}, framework_threads{0};
 thread_local bool inside_loop = false;
 
-int default_threads() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
+/// The cores that this process may run on.
+int allowed_cores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (sched_getaffinity(0, sizeof cores, &cores) == 0 && CPU_COUNT(&cores) > 0) return CPU_COUNT(&cores);
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+/// The first number of OMP_NUM_THREADS; 0 where there is none.
+int threads_of_environment() {
+  const char* text = std::getenv("OMP_NUM_THREADS");
+  const long threads = text ? std::strtol(text, nullptr, 10) : 0;
+  return threads >= 1 && threads <= most_threads ? static_cast<int>(threads) : 0;
+}
+
+int default_threads() {
+  static const int environment = threads_of_environment();
+  static const int threads = environment ? environment : std::min(allowed_cores(), most_threads);
+  return threads;
+}
 
 void watch_forks() {
   static std::once_flag once;
@@ -112,8 +133,13 @@ void set_num_threads(int threads) {
   wanted_threads = threads;
 }
 
+void set_default_num_threads(int threads) {
+  if (threads > 0) framework_threads = std::min(threads, most_threads);
+}
+
 int num_threads() {
-  int threads = wanted_threads.load();
+  if (int threads = wanted_threads.load()) return threads;
+  int threads = framework_threads.load();
   return threads ? threads : default_threads();
 }
 

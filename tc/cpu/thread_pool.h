@@ -4,8 +4,12 @@
 
 namespace tc::cpu {
 
-/// Number of threads kernels run on; by default the machine's cores. Throws OptionsError outside 1 to 4096.
+/// Number of threads kernels run on. Throws OptionsError outside 1 to 4096.
 void set_num_threads(int threads);
+/// The same where set_num_threads() is never called: what a framework is set to. 0 and less change nothing.
+void set_default_num_threads(int threads);
+/// What was set; else the first number of OMP_NUM_THREADS, else the cores that this process may run on, as they are when
+/// it is first asked for.
 int num_threads();
 
 /// What kernels return when memory or threads ran out: Halide's halide_error_code_out_of_memory.
