@@ -7,6 +7,7 @@
 #include "place.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "torch_state.h"
 
 namespace py = pybind11;
 
@@ -85,6 +86,17 @@ void Signature::take(Operands& operands, PyObject* args, PyObject* out) const {
         str("'", function, "' has ", outputs(), outputs() == 1 ? " output" : " outputs", ", out= gives ", given));
   for (std::size_t i = 0; i < given; ++i)
     operands[inputs + i].take(several ? PySequence_Fast_GET_ITEM(out, i) : out, names[inputs + i].c_str());
+}
+
+const char* Signature::recorded(Operands& operands, std::size_t count) const {
+  for (std::size_t i = 0; i < count; ++i)
+    if (operands[i].requires_grad) return is_grad_enabled() ? names[i].c_str() : nullptr;
+  return nullptr;
+}
+
+void throw_requires_grad(const char* name) {
+  throw ArgumentError(str("'", name, "' requires grad, and this call records no gradient, unlike that of a def ",
+                          "without out=: call inside torch.no_grad(), or pass ", name, ".detach()"));
 }
 
 HeldTensor::HeldTensor(std::string name, py::object tensor)
@@ -189,6 +201,7 @@ py::object Callable::run(Operands& operands, PyObject* out) const {
     int device = executable_->image().is_for_gpu() ? place.device : on_cpu;
     result = allocate_outputs(framework_of(operands, signature_.inputs), device, pointers.data() + signature_.inputs);
   }
+  keep_threads();
   {
     Unlocked unlocked;
     cuda::AtPlace at(place);
@@ -216,9 +229,20 @@ void Callable::take(Operands& operands, const py::args& args, py::handle out) co
     }
 }
 
+void Callable::check_unrecorded(Operands& operands, std::size_t count, const py::args& args) const {
+  if (const char* name = signature_.recorded(operands, count)) throw_requires_grad(name);
+  for (std::size_t i = 0; i < signature_.inputs; ++i) {
+    if (operands[i].framework != Framework::Torch) continue;
+    if (torch_watches())
+      py::module_::import("tensor_comprehensions.operators").attr("check_unrecorded")(signature_.function, args);
+    return;
+  }
+}
+
 py::object Callable::call(const py::args& args, py::handle out) const {
   Operands operands(executable_->image().arguments.size());
   take(operands, args, out);
+  check_unrecorded(operands, out.is_none() ? signature_.inputs : operands.size(), args);
   return run(operands, out.is_none() ? nullptr : out.ptr());
 }
 

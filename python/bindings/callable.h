@@ -39,7 +39,12 @@ struct Signature {
   /// Takes the inputs of a call, the tuple \p args, and the outputs where \p out is not None: a tensor, or a tuple or
   /// list of several. Python numbers are taken for rank 0. Throws ArgumentError.
   void take(Operands& operands, PyObject* args, PyObject* out) const;
+  /// The name of the first of \p count operands whose gradient torch wants now; null if there is none.
+  const char* recorded(Operands& operands, std::size_t count) const;
 };
+
+/// Throws the ArgumentError of a call that records no gradient, of a tensor \p name that requires one.
+[[noreturn]] void throw_requires_grad(const char* name);
 
 /// A tensor that an executable holds, as Python gave it: torch counts what changes it.
 struct HeldTensor {
@@ -77,6 +82,8 @@ class Callable {
   void take(Operands& operands, const pybind11::args& args, pybind11::handle out) const;
   /// Throws ArgumentError for a constant that has been changed.
   void check_constants() const;
+  /// Throws ArgumentError where torch would lose what it follows: a gradient, a tangent, a trace.
+  void check_unrecorded(Operands& operands, std::size_t count, const pybind11::args& args) const;
   /// Tells torch that the tensors of \p out, which are the last of \p operands, have been changed.
   void count_changes(Operands& operands, PyObject* out) const;
   /// Throws ArgumentError where an output shares memory in a way that would change the result.

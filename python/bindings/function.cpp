@@ -1,19 +1,17 @@
 #include <pybind11/stl.h>
 
-#include <unordered_map>
+#include <algorithm>
 
 #include "bindings.h"
 #include "cache.h"
-#include "callable.h"
 #include "constants.h"
 #include "interrupt.h"
-#include "place.h"
+#include "py_function.h"
+#include "symbolic_shapes.h"
 #include "tc/base/str.h"
-#include "tc/engine/compile/library_call.h"
 #include "tc/engine/define/gradient.h"
 #include "tc/engine/describe/describe.h"
 #include "tc/engine/describe/describe_work.h"
-#include "tc/engine/environment.h"
 #include "tc/engine/persistent.h"
 #include "tc/graph/bind.h"
 
@@ -21,176 +19,6 @@ namespace py = pybind11;
 
 namespace tc::python {
 namespace {
-
-/// Executables of all texts, shared by equal programs.
-engine::ExecutableCache& shared_cache() {
-  static auto* cache = new engine::ExecutableCache();
-  return *cache;
-}
-
-/// How a def is to be compiled, as Python gives it.
-struct Settings {
-  std::optional<std::string> target;
-  std::optional<options::MappingOptions> mapping;
-  std::optional<engine::MappingFrom> mapping_from;  ///< where there is no mapping; none: as the environment says
-  std::shared_ptr<cache::Cache> cache;              ///< null: the environment's
-  bool use_cache = true;
-  std::optional<std::string> schedule;
-  graph::Partition partition = graph::Partition::Auto;
-  std::string libraries = "none";
-  double time_limit = 0;
-  std::size_t memory_limit = 0;
-  std::set<std::string> unaligned = {};  ///< of the tensors compiled for
-
-  engine::CompileOptions options() const {
-    auto result = engine::options_from_environment();
-    if (target) result.target = Target::parse(*target);
-    if (mapping || mapping_from) result.mapping = mapping.value_or(options::MappingOptions());
-    if (mapping || mapping_from) result.mapping_from = mapping_from.value_or(engine::MappingFrom::Given);
-    if (cache) result.cache = cache;
-    if (!use_cache) result.cache = nullptr;
-    if (schedule) result.stages.replace["schedule"] = *schedule;
-    result.partition = partition;
-    result.libraries = engine::checked_libraries(libraries);
-    result.unaligned = unaligned;
-    result.time_limit = time_limit;
-    result.memory_limit = memory_limit;
-    return result;
-  }
-};
-
-/// \p settings for the GPU that \p device is, unless they name a target.
-Settings for_device(Settings settings, int device) {
-  if (device != on_cpu && !settings.target) settings.target = cuda::device_target(device);
-  return settings;
-}
-
-/// A def of a text, for Python to keep.
-struct Definition {
-  std::shared_ptr<const engine::Function> function;
-};
-
-/// A RuntimeWarning for each phase of the compiler that ran out of quota: the code is right, but slow.
-void warn_of_fallbacks(const std::string& name, const engine::Executable& executable) {
-  for (const auto& fallback : executable.stats().fallbacks) {
-    auto text = str("'", name, "' is compiled to slow code: ", fallback,
-                    ". The mapping option quota allows more, and defs of fewer statements need less.");
-    if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) != 0) throw py::error_already_set();
-  }
-}
-
-/// One def of a text: called with tensors, it compiles on first use for their types, shapes and strides.
-class PyFunction {
- public:
-  PyFunction(std::shared_ptr<const engine::Function> function, Settings settings)
-      : function_(std::move(function)), settings_(std::move(settings)) {
-    const auto& def = function_->def;
-    signature_.function = def.name;
-    signature_.inputs = def.params.size();
-    for (const auto& param : def.params) add(param.name);
-    for (const auto& ret : def.returns) add(ret.name);
-  }
-
-  /// Runs the def; by torch's autograd where a tensor requires grad.
-  py::object call(const py::args& args, const py::object& out) {
-    try {
-      return call_plain(args, out);
-    } catch (const RequiresGrad&) {
-      if (!out.is_none()) throw;
-      auto self = py::cast(this, py::return_value_policy::reference);
-      return py::module_::import("tensor_comprehensions.autograd").attr("call")(self, args);
-    }
-  }
-
-  py::object call_plain(const py::args& args, const py::object& out) {
-    Operands operands(signature_.names.size());
-    signature_.take(operands, args.ptr(), out.ptr());
-    auto end = out.is_none() ? signature_.inputs : operands.size();
-    return find(operands, end).run(operands, out.is_none() ? nullptr : out.ptr());
-  }
-
-  /// call() with tensors by the names of parameters; `out` may be among them.
-  py::object call_named(const py::args& args, py::kwargs named) {
-    py::object out = named.attr("pop")("out", py::none());
-    return call(in_order(args, named), out);
-  }
-
-  /// The tensors of a call in the order of the parameters: \p args, then those that \p named names.
-  py::args in_order(const py::args& args, const py::kwargs& named) const {
-    const std::vector<std::string> params(signature_.names.begin(), signature_.names.begin() + signature_.inputs);
-    return tc::python::in_order(signature_.function, params, args, named);
-  }
-
-  std::shared_ptr<Callable> compile(const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs,
-                                    const Settings& settings, std::vector<engine::Constant> constants = {},
-                                    std::vector<HeldTensor> held = {}) const {
-    auto options = settings.options();
-    options.constants = std::move(constants);
-    auto executable = interruptible([&](Cancellation cancellation) {
-      options.stages.cancellation = cancellation;
-      return engine::compile_cached(shared_cache(), function_, inputs, outputs, options);
-    });
-    if (options.cache) give_warnings(*options.cache);
-    warn_of_fallbacks(function_->name(), *executable);
-    return std::make_shared<Callable>(std::move(executable), std::move(held));
-  }
-
-  const std::shared_ptr<const engine::Function>& function() const { return function_; }
-  const Settings& settings() const { return settings_; }
-  std::size_t compiled_count() const {
-    std::size_t count = 0;
-    for (const auto& [hash, entries] : compiled_) count += entries.size();
-    return count;
-  }
-
- private:
-  void add(const std::string& name) {
-    const auto& tensor = function_->def.tensors.at(name);
-    signature_.add(name, tensor.type, tensor.rank);
-  }
-
-  /// The executable for the first \p end operands; outputs that are not among them are dense.
-  const Callable& find(Operands& operands, std::size_t end) {
-    auto generation = cache::Cache::generation();
-    int device = device_of(operands, end);
-    if (last_ && last_end_ == end && last_device_ == device && last_generation_ == generation &&
-        last_->matches(operands, 0, end))
-      return *last_;
-    std::uint64_t hash = end + 64 * generation;
-    for (std::size_t i = 0; i < end; ++i) hash = operands[i].hash(hash);
-    for (const auto& callable : compiled_[hash])
-      if (callable->matches(operands, 0, end)) return remember(callable.get(), end, device, generation);
-    std::vector<TensorSpec> ins, outs;
-    std::vector<TensorView> views;
-    for (std::size_t i = 0; i < end; ++i) {
-      views.push_back(operands[i].view());
-      (i < signature_.inputs ? ins : outs).push_back(views.back());
-    }
-    auto settings = for_device(settings_, device);
-    settings.unaligned = engine::unaligned_names(*function_, views);
-    auto made = compile(ins, outs, settings);
-    auto& entries = compiled_[hash];
-    entries.push_back(std::move(made));
-    return remember(entries.back().get(), end, device, generation);
-  }
-
-  const Callable& remember(const Callable* callable, std::size_t end, int device, std::uint64_t generation) {
-    last_ = callable;
-    last_end_ = end;
-    last_device_ = device;
-    last_generation_ = generation;
-    return *callable;
-  }
-
-  std::shared_ptr<const engine::Function> function_;
-  Settings settings_;
-  Signature signature_;
-  std::unordered_map<std::uint64_t, std::vector<std::shared_ptr<Callable>>> compiled_;
-  const Callable* last_ = nullptr;
-  std::size_t last_end_ = 0;
-  int last_device_ = on_cpu;
-  std::uint64_t last_generation_ = 0;  ///< of the options in caches, which decide what is compiled
-};
 
 std::vector<TensorSpec> specs_of(const PyFunction& self, const py::sequence& args) {
   const auto& def = self.function()->def;
@@ -330,17 +158,74 @@ py::tuple define(const std::string& text, const std::string& name) {
   return py::make_tuple(functions, module.warnings);
 }
 
-/// The gradient of \p self as a def, its settings, and what it takes and gives.
+/// The gradient of \p self as a def, and what it takes and gives.
 py::tuple gradient(const PyFunction& self, std::vector<std::string> wrt, std::vector<std::string> of, bool save) {
   auto made = engine::gradient(self.function(), {std::move(wrt), std::move(of), save});
-  return py::make_tuple(Definition{made.function}, self.settings(), made.wrt, made.saved, made.seeds, made.unread,
-                        made.notes);
+  return py::make_tuple(Definition{made.function}, made.wrt, made.saved, made.seeds, made.unread, made.notes);
+}
+
+/// The Jacobian-vector product of \p self as a def, and what it takes and gives.
+py::tuple tangent(const PyFunction& self, std::vector<std::string> wrt, std::vector<std::string> of) {
+  auto made = engine::tangent(self.function(), {.wrt = std::move(wrt), .of = std::move(of)});
+  return py::make_tuple(Definition{made.function}, made.tangents, made.wrt, made.of);
+}
+
+/// \p self for a batch as a def, and which returns have the batch.
+py::tuple batch(const PyFunction& self, const std::map<std::string, int>& places) {
+  auto made = engine::batch(self.function(), places);
+  return py::make_tuple(Definition{made.function}, made.batched);
 }
 
 std::vector<std::string> names_of(const std::vector<lang::TensorDecl>& decls) {
   std::vector<std::string> names;
   for (const auto& decl : decls) names.push_back(decl.name);
   return names;
+}
+
+/// The function behind \p self, an object of its class.
+PyFunction& instance_of(PyObject* self) {
+  void* value = reinterpret_cast<py::detail::instance*>(self)->get_value_and_holder().value_ptr();
+  if (!value) throw ArgumentError("this function has not been initialised: tc.define() makes functions");
+  return *static_cast<PyFunction*>(value);
+}
+
+/// The value of \p named where `out` is its only name, null where it is empty.
+PyObject* only_out(PyObject* named) {
+  static PyObject* const out = PyUnicode_InternFromString("out");
+  if (!named || PyDict_GET_SIZE(named) == 0) return nullptr;
+  PyObject* value = PyDict_GET_SIZE(named) == 1 ? PyDict_GetItemWithError(named, out) : nullptr;
+  return value;
+}
+
+py::object called(PyObject* self, PyObject* args, PyObject* named) {
+  PyFunction& function = instance_of(self);
+  PyObject* out = only_out(named);
+  if (!named || PyDict_GET_SIZE(named) == 0 || out) return function.call(self, args, out == Py_None ? nullptr : out);
+  auto rest = py::reinterpret_steal<py::kwargs>(PyDict_Copy(named));
+  py::object given = rest.attr("pop")("out", py::none());
+  const py::args tensors = function.in_order(py::reinterpret_borrow<py::args>(args), rest);
+  return function.call(self, tensors.ptr(), given.is_none() ? nullptr : given.ptr());
+}
+
+/// The slot `tp_call`: a call of pybind11's takes as long as the rest of a short call.
+PyObject* call_function(PyObject* self, PyObject* args, PyObject* named) {
+  try {
+    return called(self, args, named).release().ptr();
+  } catch (py::error_already_set& error) {
+    error.restore();
+  } catch (...) {
+    py::detail::try_translate_exceptions();
+  }
+  return nullptr;
+}
+
+/// Objects of \p type, derived from Function, are called straight, whatever its `__call__` says.
+void call_straight(const py::type& type) {
+  if (!PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type.ptr()),
+                        reinterpret_cast<PyTypeObject*>(py::type::of<PyFunction>().ptr())))
+    throw ArgumentError("call_straight takes a class derived from Function");
+  reinterpret_cast<PyTypeObject*>(type.ptr())->tp_call = call_function;
+  PyType_Modified(reinterpret_cast<PyTypeObject*>(type.ptr()));
 }
 
 }  // namespace
@@ -361,16 +246,28 @@ void bind_function(py::module_& m) {
            py::arg("schedule") = py::none(), py::arg("partition") = "auto", py::arg("libraries") = "none",
            py::arg("time_limit") = 0.0, py::arg("memory_limit") = 0);
   py::class_<Definition>(m, "Definition", "A def of a text, understood.");
-  py::class_<PyFunction, std::shared_ptr<PyFunction>>(m, "Function", "One def of a text.", py::dynamic_attr())
+  py::class_<PyFunction, std::shared_ptr<PyFunction>>(
+      m, "Function", "One def of a text.", py::dynamic_attr(),
+      py::custom_type_setup([](PyHeapTypeObject* type) { type->ht_type.tp_call = call_function; }))
       .def(py::init([](const Definition& definition, const Settings& settings) {
              settings.options();
              return std::make_shared<PyFunction>(definition.function, settings);
            }),
            py::arg("definition"), py::arg("settings"))
-      .def("__call__", &PyFunction::call, py::kw_only(), py::arg("out") = py::none())
-      .def("__call__", &PyFunction::call_named)
+      .def(
+          "_run",
+          [](PyFunction& self, const py::args& args, const py::object& out) {
+            return self.run(args.ptr(), out.is_none() ? nullptr : out.ptr());
+          },
+          py::kw_only(), py::arg("out") = py::none())
       .def("_in_order", &PyFunction::in_order)
       .def("_gradient", &gradient, py::arg("wrt"), py::arg("of"), py::arg("save"))
+      .def("_settings", &PyFunction::settings)
+      .def("_tangent", &tangent, py::arg("wrt"), py::arg("of"))
+      .def("_batch", &batch, py::arg("places"))
+      .def("_signature", [](const PyFunction& self) { return signature_of(*self.function()); })
+      .def("_symbolic_shapes",
+           [](const PyFunction& self) { return symbolic_shapes(*engine::inlined(self.function())); })
       .def("_parameters", [](const PyFunction& self) { return names_of(self.function()->def.params); })
       .def("_float_returns",
            [](const PyFunction& self) {
@@ -389,6 +286,8 @@ void bind_function(py::module_& m) {
       .def("_cache_key", &key_of, py::arg("inputs"), py::arg("out"), py::arg("settings"))
       .def("_stage_texts", &stage_texts)
       .def("_work", &work_of);
+  m.def("call_straight", &call_straight, py::arg("type"),
+        "Has objects of a class of functions called without its __call__.");
   m.def("define", &define, py::arg("text"), py::arg("name"), "The defs of a text, and warnings about it.");
 }
 

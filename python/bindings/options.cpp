@@ -6,6 +6,7 @@
 #include "tc/base/target.h"
 #include "tc/cpu/thread_pool.h"
 #include "tc/options/mapping_options.h"
+#include "torch_state.h"
 
 namespace py = pybind11;
 
@@ -76,7 +77,13 @@ void bind_options(py::module_& m) {
     options.def_property_readonly(name.c_str(), [name](const MappingOptions& o) { return o.value(name); });
   m.def("host_target", [] { return to_string(Target::host()); }, "The text of the machine's own target.");
   m.def("set_num_threads", &cpu::set_num_threads, py::arg("threads"), "Sets the number of threads kernels run on.");
-  m.def("get_num_threads", &cpu::num_threads, "The number of threads kernels run on.");
+  m.def(
+      "get_num_threads",
+      [] {
+        follow_threads_of_torch();
+        return cpu::num_threads();
+      },
+      "The number of threads kernels run on.");
 }
 
 }  // namespace tc::python

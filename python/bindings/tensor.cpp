@@ -24,7 +24,7 @@ struct TypeTraits {
   const DLPackExchangeAPI* exchange = nullptr;
   Framework framework = Framework::Other;
   bool has_dlpack = false;
-  bool has_grad = false;
+  bool watches = false;  ///< has a `__torch_dispatch__` or a `__torch_function__` of its own
   bool has_mask = false;
 };
 
@@ -56,17 +56,39 @@ bool derives_from(PyTypeObject* type, const char* module, const char* name) {
   return PyType_Check(base.ptr()) && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(base.ptr()));
 }
 
+/// Does \p type, derived from torch.Tensor, see what is done with its tensors?
+bool sees_operators(PyTypeObject* type) {
+  const auto base = py::module_::import("torch").attr("Tensor");
+  const auto own = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(type));
+  const auto differs = [&](const char* name) { return !own.attr(name).is(base.attr(name)); };
+  const auto parameter = py::module_::import("torch").attr("nn").attr("Parameter");
+  if (own.is(base) || own.is(parameter)) return false;
+  const auto function = [](const py::object& of) {
+    py::object method = of.attr("__torch_function__");
+    return py::getattr(method, "__func__", method);
+  };
+  const auto ignored = py::module_::import("torch").attr("_C").attr("_disabled_torch_function_impl");
+  return differs("__torch_dispatch__") || !(function(own).is(function(base)) || function(own).is(ignored));
+}
+
 const TypeTraits& traits(PyTypeObject* type) {
   static auto* known = new std::unordered_map<PyTypeObject*, TypeTraits>();
+  static PyTypeObject* last_type = nullptr;
+  static const TypeTraits* last = nullptr;
+  if (type == last_type) return *last;
   auto found = known->find(type);
-  if (found != known->end()) return found->second;
+  if (found != known->end()) {
+    last_type = type;
+    last = &found->second;
+    return *last;
+  }
   TypeTraits result;
   auto* object = reinterpret_cast<PyObject*>(type);
   result.exchange = find_exchange(type);
   result.has_dlpack = PyObject_HasAttrString(object, "__dlpack__");
   if (derives_from(type, "torch", "Tensor")) {
     result.framework = Framework::Torch;
-    result.has_grad = true;
+    result.watches = sees_operators(type);
   } else if (type->tp_as_buffer && type->tp_as_buffer->bf_getbuffer) {
     result.framework = Framework::NumPy;
     result.has_mask = derives_from(type, "numpy.ma", "MaskedArray");
@@ -82,17 +104,14 @@ bool is_true_attribute(PyObject* object, PyObject* name) {
   return value == Py_True;
 }
 
-/// Throws RequiresGrad for a torch tensor whose gradient would be lost, ArgumentError for one whose values are not as
-/// stored.
-void check_torch(PyObject* object, const char* name) {
-  static PyObject* requires_grad = interned("requires_grad");
+bool wants_gradient(PyObject* object) {
+  static PyObject* name = interned("requires_grad");
+  return is_true_attribute(object, name);
+}
+
+/// Throws ArgumentError for a torch tensor whose values are not as stored.
+void check_stored(PyObject* object, const char* name) {
   static PyObject* is_neg = interned("is_neg");
-  if (is_true_attribute(object, requires_grad)) {
-    py::object enabled = py::module_::import("torch").attr("is_grad_enabled")();
-    if (enabled.ptr() == Py_True)
-      throw RequiresGrad(str("'", name, "' requires grad, and this call records no gradient, unlike that of a def ",
-                             "without out=: call inside torch.no_grad(), or pass ", name, ".detach()"));
-  }
   PyObject* negated = PyObject_CallMethodNoArgs(object, is_neg);
   if (!negated) throw py::error_already_set();
   Py_DECREF(negated);
@@ -221,6 +240,18 @@ bool copy_plain(const DLTensor& tensor, Borrowed& out) {
 
 }  // namespace
 
+bool is_of_torch(PyObject* object) { return traits(Py_TYPE(object)).framework == Framework::Torch; }
+
+bool watches_itself(PyObject* object) { return traits(Py_TYPE(object)).watches; }
+
+bool is_grad_enabled() {
+  static PyObject* function = nullptr;
+  if (!function) function = py::object(py::module_::import("torch").attr("is_grad_enabled")).release().ptr();
+  auto enabled = py::reinterpret_steal<py::object>(PyObject_CallNoArgs(function));
+  if (!enabled) throw py::error_already_set();
+  return enabled.ptr() == Py_True;
+}
+
 void Borrowed::release() {
   if (has_buffer_) PyBuffer_Release(&buffer_);
   has_buffer_ = false;
@@ -276,7 +307,11 @@ void Borrowed::take(PyObject* object, const char* name) {
   framework = type.framework;
   read_only = false;
   device = on_cpu;
-  if (type.has_grad) check_torch(object, name);
+  requires_grad = false;
+  if (framework == Framework::Torch) {
+    requires_grad = wants_gradient(object);
+    check_stored(object, name);
+  }
   if (type.has_mask)
     throw ArgumentError(str("'", name, "' is a masked array, whose mask would be ignored: pass ", name,
                             ".filled(value), or ", name, ".data and ", name, ".mask as two tensors"));

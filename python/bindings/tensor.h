@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "tc/base/dlpack.h"
-#include "tc/base/error.h"
 #include "tc/base/tensor.h"
 
 namespace tc::python {
@@ -14,11 +13,6 @@ namespace tc::python {
 enum class Framework : std::uint8_t { None, NumPy, Torch, Other };
 
 constexpr int max_rank = 32;
-
-/// A torch tensor requires grad where no gradient is recorded.
-struct RequiresGrad : ArgumentError {
-  using ArgumentError::ArgumentError;
-};
 
 /// A tensor argument of a Python call, borrowed for its duration. Strides that cannot matter are as engine::normalised
 /// gives them.
@@ -31,7 +25,7 @@ class Borrowed {
 
   /// Takes the tensor \p object: torch and others by DLPack, NumPy by the buffer protocol; no data is copied.
   /// \p name names it in errors. Throws ArgumentError for what is no tensor, in the memory of neither a CPU nor a CUDA
-  /// device, RequiresGrad for one whose gradient would be lost.
+  /// device.
   void take(PyObject* object, const char* name);
   /// Takes the Python number \p object as a tensor of rank 0 and type \p type. Throws ArgumentError when the value does
   /// not fit it.
@@ -49,6 +43,7 @@ class Borrowed {
   Framework framework = Framework::None;
   int device = on_cpu;  ///< the CUDA device whose memory it is in
   bool read_only = false;
+  bool requires_grad = false;  ///< torch is asked for its gradient
   std::int64_t shape[max_rank];
   std::int64_t strides[max_rank];
   void* data = nullptr;
@@ -69,6 +64,15 @@ class Borrowed {
 
 /// Is \p object a number and no tensor? NumPy's scalars are numbers.
 bool is_number(PyObject* object);
+
+/// Is \p object a tensor of torch? False for TensorSpecs and for tensors of others.
+bool is_of_torch(PyObject* object);
+
+/// Is it of a class of its own that sees what is done with it, as fake tensors do?
+bool watches_itself(PyObject* object);
+
+/// Does torch record gradients in this thread? Only for processes that have imported torch.
+bool is_grad_enabled();
 
 /// The spec of a tensor or of a TensorSpec.
 TensorSpec spec_of(pybind11::handle object, const char* name);

@@ -26,13 +26,14 @@ from ._core import (
     set_num_threads,
 )
 from .api import Executable, Function, Inference, Module, NoSuchDef, Output, compile, define, load, spec
-from .autograd import Gradient, grad
+from .transforms import Batched, Gradient, Tangent, grad, jvp, vmap
 from .tuning import TuneResult, autotune
 
 __version__ = "0.1.0"
 
 __all__ = [
     "ArgumentError",
+    "Batched",
     "DeviceError",
     "Diagnostic",
     "Error",
@@ -49,6 +50,7 @@ __all__ = [
     "ResourceError",
     "SemanticError",
     "SyntaxError",
+    "Tangent",
     "TensorSpec",
     "TuneResult",
     "autotune",
@@ -58,16 +60,23 @@ __all__ = [
     "get_num_threads",
     "grad",
     "host_target",
+    "jvp",
     "load",
     "set_num_threads",
     "spec",
+    "torch_op",
+    "vmap",
 ]
 
 
 def __getattr__(name):
-    """`tc.torch` is loaded when it is first named, so that torch stays optional."""
+    """`tc.torch` and `tc.torch_op` are loaded when they are first named, so that torch stays optional."""
     if name == "torch":
         import importlib
 
         return importlib.import_module(f"{__name__}.torch")
+    if name == "torch_op":
+        from .operators import torch_op
+
+        return torch_op
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,8 +2,12 @@
 
 import dataclasses
 import functools
+import html
+import inspect
+import keyword
 import math
 import os
+import re
 import warnings
 from typing import Optional, Sequence, Tuple
 
@@ -76,35 +80,189 @@ def _memory_limit(limit: float) -> int:
     return 0 if math.isinf(limit) else int(limit)
 
 
+@dataclasses.dataclass(frozen=True)
+class _Origin:
+    """Where a def came from: with it another process makes the same."""
+
+    text: str
+    text_name: str
+    how: tuple
+    """Keywords of `define`, as pairs."""
+
+
+class _DocumentsItself:
+    """The docstring of a class, and of its objects what they say of themselves."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def __get__(self, instance, owner):
+        return self.text if instance is None else instance._documentation()
+
+
 class Function(_core.Function):
-    """One def of a text. Called with tensors, it compiles on first use for their types, shapes and strides.
+    __doc__ = _DocumentsItself("""One def of a text. Called with tensors, it compiles on first use for their types, shapes and strides.
 
     Tensors are given in the order of the parameters or by their names. Parameters of rank 0 also take Python numbers. Outputs are allocated by the library of the first tensor (torch or
     NumPy) or passed as `out=`: a tensor, or a tuple of tensors where there are several returns.
-    """
+    """)
+
+    def __init__(self, definition: _core.Definition, settings: _core.Settings, origin: Optional[_Origin] = None):
+        super().__init__(definition, settings)
+        self.__name__ = self.__qualname__ = self._name()
+        self._origin = origin
+
+    def __init_subclass__(cls, **keywords):
+        super().__init_subclass__(**keywords)
+        if cls.__call__ is Function.__call__:
+            _core.call_straight(cls)
+
+    def __call__(self, *tensors, out=None, **named):
+        """The call as torch's compiler reads it. Python's own calls go straight to the machine code (`call_straight`)."""
+        from .operators import call_traced
+
+        return call_traced(self, tensors, out, named)
+
+    def _operator_name(self) -> str:
+        """The name in torch.ops.tc of the operator that it is, which tracers record."""
+        from .operators import operator_of
+
+        return operator_of(self)._opname
+
+    _operator_name._dynamo_marked_constant = True
 
     @property
     def name(self) -> str:
         return self._name()
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        parameters, returns = self._signature()
+        named = [
+            inspect.Parameter(
+                name if not keyword.iskeyword(name) else f"{name}_",
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                annotation=f"{dtype}({', '.join(dims)})" if dims else dtype,
+            )
+            for name, dtype, dims, _ in parameters
+        ]
+        named.append(inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
+        made = ", ".join(f"{name}: {dtype}" for name, dtype, _, _ in returns)
+        return inspect.Signature(named, return_annotation=made if len(returns) == 1 else f"({made})")
+
+    def _documentation(self) -> str:
+        """The comment before the def, and the def."""
+        before = ""
+        if self._origin is not None:
+            found = re.search(rf"((?:^[ \t]*#[^\n]*\n)+)\s*def\s+{re.escape(self.name)}\b", self._origin.text, re.M)
+            before = "\n".join(line.strip().lstrip("#").strip() for line in found[1].splitlines()) + "\n\n" if found else ""
+        return before + str(self)
 
     def infer(self, *tensors, **named) -> Inference:
         """Shapes, strides, types and `mins` of the outputs, ranges and preconditions; nothing runs."""
         outputs, ranges, conditions = self._infer(*self._in_order(*tensors, **named))
         return Inference(tuple(Output(*output) for output in outputs), tuple(ranges), tuple(conditions))
 
+    def _attributes(self) -> dict:
+        """What a subclass knows besides its def."""
+        return {}
+
+    def __reduce__(self):
+        origin = self._origin or _Origin(str(self), "<tc>", ())
+        return _restored_function, (type(self), self.name, origin, self._attributes())
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
     def __repr__(self):
-        return f"<tensor_comprehensions.Function {self.name}>"
+        return f"<tensor_comprehensions.{type(self).__name__} {self.name}>"
 
     def __str__(self):
         return self._source()
+
+    def _repr_html_(self) -> str:
+        parameters, returns = self._signature()
+        rows = [("parameter", name, dtype, ", ".join(dims)) for name, dtype, dims, _ in parameters]
+        rows += [("return", name, dtype, ", ".join(dims or ())) for name, dtype, dims, _ in returns]
+        return _html(self.name, ("", "name", "type", "dimensions"), rows, str(self))
+
+
+_core.call_straight(Function)
+
+
+def _html(title, heads, rows, text) -> str:
+    """A title, a table and a text for notebooks."""
+    cells = lambda row, kind: "".join(f"<{kind}>{html.escape(str(cell))}</{kind}>" for cell in row)
+    table = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
+    head = f"<tr>{cells(heads, 'th')}</tr>"
+    return f"<b>{html.escape(title)}</b><table>{head}{table}</table><pre>{html.escape(text)}</pre>"
+
+
+def _settings_of(how: tuple) -> _core.Settings:
+    """The settings that the keywords `how` of `define` make."""
+    return _settings(**{"target": None, "options": None, "cache": None, **dict(how)})
+
+
+@functools.lru_cache(maxsize=256)
+def _defined(text: str, text_name: str):
+    definitions, _ = _core.define(text, text_name)
+    return definitions
+
+
+def _restored_function(kind, name: str, origin: _Origin, attributes: dict) -> Function:
+    """The function of class `kind` that a pickle holds."""
+    settings = _settings_of(origin.how)
+    for definition in _defined(origin.text, origin.text_name):
+        function = kind(definition, settings, origin)
+        if function.name == name:
+            function.__dict__.update(attributes)
+            return function
+    raise _core.ArgumentError(f"the text in this pickle has no def '{name}'")
+
+
+def _derived(kind, definition, function: Function, **attributes) -> Function:
+    """A function of class `kind`, made from `function` and compiled as it is."""
+    how = function._origin.how if function._origin else ()
+    made = kind(definition, function._settings())
+    made._origin = _Origin(str(made), made.name, how)
+    made.__dict__.update(attributes)
+    return made
 
 
 class Executable(_core.Executable):
     """A def compiled for given tensors: called like the def, with tensors of exactly those types, shapes and strides."""
 
-    def __init__(self, core, function=None, settings=None):
+    def __init__(self, core, function=None, settings=None, how=(), constants=None):
         super().__init__(core)
         self._function, self._settings = function, settings
+        self._how, self._bound = how, constants or {}
+        self.__name__ = self.__qualname__ = self._name()
+
+    def __reduce__(self):
+        if self._function is None:
+            return load, (self.serialise(),)
+        how = dict(self._how)
+        if self._device_source():
+            how["target"] = self.stats["target"]
+        given = {name: argument for name, argument, _ in self._arguments()}
+        inputs = [self._bound.get(name, given.get(name)) for name in self._function._parameters()]
+        outputs = tuple(argument for _, argument, is_output in self._arguments() if is_output)
+        return _restored_executable, (self._function, inputs, outputs, how, list(self._bound))
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def _repr_html_(self) -> str:
+        rows = [("output" if is_output else "input", name, repr(spec)) for name, spec, is_output in self._arguments()]
+        rows += [("constant", name, repr(spec)) for name, spec in self._constants()]
+        rows += [("", "target", self.stats["target"]), ("", "options", self.stats["options"] or "default")]
+        return _html(self.name, ("", "name", ""), rows, self.comprehension)
 
     @property
     def name(self) -> str:
@@ -250,6 +408,11 @@ class Executable(_core.Executable):
         return f"<tensor_comprehensions.Executable {self.name} for {self.stats['target']}>"
 
 
+def _restored_executable(function, inputs, outputs, how, constants) -> Executable:
+    """The executable that a pickle holds, compiled for this machine."""
+    return compile(function, *inputs, out=outputs if len(outputs) > 1 else outputs[0], constants=constants, **how)
+
+
 class NoSuchDef(_core.ArgumentError, KeyError):
     """A text has no def of that name."""
 
@@ -259,11 +422,13 @@ class NoSuchDef(_core.ArgumentError, KeyError):
 class Module:
     """The defs of a text, each an attribute and an item of its name."""
 
-    def __init__(self, text, name, settings):
+    def __init__(self, text, name, how):
         definitions, self._warnings = _core.define(text, name)
+        self._origin = _Origin(text, name, how)
         self._functions = {}
+        settings = _settings_of(how)
         for definition in definitions:
-            function = Function(definition, settings)
+            function = Function(definition, settings, self._origin)
             self._functions[function.name] = function
             self.__dict__.setdefault(function.name, function)
         for warning in self._warnings:
@@ -287,6 +452,15 @@ class Module:
     def __getattr__(self, name):
         raise AttributeError(self._missing(name))
 
+    def __reduce__(self):
+        return _restored_module, (self._origin,)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
     def __call__(self, *tensors, **named):
         raise _core.ArgumentError(f"a text is not called but one of its defs: {self._suggestion()}(...)")
 
@@ -296,6 +470,12 @@ class Module:
 
     def __repr__(self):
         return f"<tensor_comprehensions.Module of {', '.join(self._functions)}>"
+
+
+def _restored_module(origin: _Origin) -> Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return Module(origin.text, origin.text_name, origin.how)
 
 
 def define(
@@ -313,7 +493,8 @@ def define(
     A text beyond a few megabytes is refused; Ctrl-C ends the work. `name` stands for the text in messages. `target` (for example "cpu:avx2"), `options`, `cache`, `partition` and
     `libraries` say how its defs are compiled when they are called; see `compile`.
     """
-    return Module(_text_of(text), name, _settings(target, options, cache, partition=partition, libraries=libraries))
+    how = {"target": target, "options": options, "cache": cache, "partition": partition, "libraries": libraries}
+    return Module(_text_of(text), name, tuple(how.items()))
 
 
 def _text_of(text) -> str:
@@ -372,11 +553,14 @@ def compile(
     `memory_limit` in bytes; 0 and infinity are no limit, a negative number is an OptionsError. See docs/promises.md.
     """
     limits = {"schedule": schedule, "time_limit": time_limit, "memory_limit": _memory_limit(memory_limit)}
-    settings = _settings(target, options, cache, partition=partition, libraries=libraries, **limits)
+    how = {"target": target, "options": options, "cache": cache, "partition": partition, "libraries": libraries, **limits}
+    settings = _settings_of(how)
     if not isinstance(function, Function):
         raise _core.ArgumentError(f"compile takes a def of a text, {_what_it_is(function)}")
     given = function._in_order(*tensors, **named)
-    return Executable(function._compile(given, out, settings, list(constants)), function, settings)
+    core = function._compile(given, out, settings, list(constants))
+    held = {name: given[function._parameters().index(name)] for name in constants}
+    return Executable(core, function, settings, how, held)
 
 
 def _what_it_is(given) -> str:

@@ -1,114 +1,142 @@
-"""Gradients: defs of gradients as functions, and calls that torch's autograd records. Imports torch when one is made."""
+"""Calls that torch records: nodes of its graph that run a def forwards, its gradient backwards, and its tangents."""
 
-import functools
-from typing import Optional, Sequence, Tuple
+import torch
+from torch.autograd import forward_ad
 
-from . import _core
 from .api import Function
-
-
-class Gradient(Function):
-    """The def of a vector-Jacobian product: called like any other, printed by `str()`, compiled by `compile`.
-
-    It takes the parameters of the def, the returns in `saved`, and for each differentiated return O a d_O; it gives a
-    d_X for each parameter of `wrt`.
-    """
-
-    wrt: Tuple[str, ...] = ()
-    """The parameters whose gradients it gives, in order."""
-    saved: Tuple[str, ...] = ()
-    """The returns of the def that it takes."""
-    seeds: Tuple[str, ...] = ()
-    """The names of the gradients of returns that it takes, last."""
-    unread: Tuple[str, ...] = ()
-    """The parameters whose sizes it needs, but not their values."""
-    notes: Tuple[str, ...] = ()
-    """What makes it slow."""
-
-
-def grad(
-    function: Function, wrt: Optional[Sequence[str]] = None, of: Optional[Sequence[str]] = None, *, save: bool = True
-) -> Gradient:
-    """The gradient of `function` with respect to the parameters `wrt`, for gradients of the returns `of`; all floats by default.
-
-    Returns that the gradient needs are parameters of it, unless `save` is false: then it computes them again. See
-    docs/gradients.md.
-    """
-    if not isinstance(function, Function):
-        raise _core.ArgumentError(f"grad takes a def of a text, {type(function).__name__} was given")
-    wrt, of = (_names(given, what) for given, what in ((wrt, "wrt"), (of, "of")))
-    definition, settings, *parts = function._gradient(wrt, of, save)
-    gradient = Gradient(definition, settings)
-    gradient.wrt, gradient.saved, gradient.seeds, gradient.unread, gradient.notes = map(tuple, parts)
-    return gradient
-
-
-def _names(given, what) -> list:
-    if isinstance(given, str):
-        raise _core.ArgumentError(f"{what} is a list of names: {what}=[{given!r}]")
-    return list(given or ())
+from .transforms import Gradient, Tangent, grad, jvp
 
 
 class _Record:
-    """What torch's graph keeps of a call of `function`: the same for all calls whose parameters need gradients as `needs` says."""
+    """What torch's graph keeps of a call whose parameters need gradients as `needs` says."""
 
-    def __init__(self, function: Function, needs: Tuple[bool, ...]):
-        names = function._parameters()
-        self.gradient = grad(function, [name for name, need in zip(names, needs) if need])
-        self.needs = needs
-        self.keeps_value = [name not in self.gradient.unread for name in names]
-        self.saved = [function._returns().index(name) for name in self.gradient.saved]
+    def __init__(self, function: Function, needs: tuple, given: tuple):
+        names, returns = function._parameters(), function._returns()
+        wrt = [name for name, need in zip(names, needs) if need]
+        self.gradient: Gradient = grad(function, wrt, [name for name, is_given in zip(returns, given) if is_given])
+        self.needs, self.given = needs, given
+        self.reads = [name not in self.gradient.unread for name in names]
+        self.saved = [returns.index(name) for name in self.gradient.saved]
 
 
-def _record_of(function: Function, needs: Tuple[bool, ...]) -> _Record:
+def _record_of(function: Function, needs: tuple, given: tuple) -> _Record:
     made = function.__dict__.setdefault("_records", {})
-    if needs not in made:
-        made[needs] = _Record(function, needs)
-    return made[needs]
+    found = made.get((needs, given))
+    if found is None:
+        found = made[needs, given] = _Record(function, needs, given)
+    return found
 
 
-@functools.lru_cache(maxsize=None)
-def _recorder():
-    """The node of torch's graph that runs a def forwards and its gradient backwards."""
-    import torch
-
-    class Call(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, function, *tensors):
-            output = function(*tensors)
-            outputs = output if isinstance(output, tuple) else (output,)
-            ctx.record = record = _record_of(function, ctx.needs_input_grad[1:])
-            ctx.floats = [o.dtype.is_floating_point for o in outputs]
-            if not all(ctx.floats):
-                ctx.mark_non_differentiable(*(o for o, is_float in zip(outputs, ctx.floats) if not is_float))
-            kept = [t if keeps else _shape_of(t) for t, keeps in zip(tensors, record.keeps_value)]
-            kept += [outputs[place] for place in record.saved]
-            ctx.others = {place: other for place, other in enumerate(kept) if not isinstance(other, torch.Tensor)}
-            ctx.save_for_backward(*(tensor for tensor in kept if isinstance(tensor, torch.Tensor)))
-            return output
-
-        @staticmethod
-        def backward(ctx, *seeds):
-            tensors = list(ctx.saved_tensors)
-            for place, other in ctx.others.items():
-                tensors.insert(place, other)
-            tensors += [seed.contiguous() for seed, is_float in zip(seeds, ctx.floats) if is_float]
-            results = ctx.record.gradient(*tensors)
-            results = iter(results if isinstance(results, tuple) else (results,))
-            return None, *(next(results) if needs else None for needs in ctx.record.needs)
-
-    def _shape_of(tensor):
-        """A tensor of the same shape in the memory of one element."""
-        return tensor.new_empty(1).expand(tensor.shape) if isinstance(tensor, torch.Tensor) else tensor
-
-    return Call
+def _tangent_of(function: Function, wrt: tuple) -> Tangent:
+    made = function.__dict__.setdefault("_tangents", {})
+    if wrt not in made:
+        made[wrt] = jvp(function, wrt)
+    return made[wrt]
 
 
-def call(function: Function, tensors: tuple):
-    """Calls `function` and records it: a tensor requires grad."""
-    import torch
+def _shape_of(tensor):
+    """What makes a tensor of the same shape in the memory of one element."""
+    return tensor.shape, tensor.dtype, tensor.device
 
-    if not function._float_returns():
+
+def _made_of(shape, dtype, device):
+    return torch.empty((), dtype=dtype, device=device).expand(shape)
+
+
+class Node(torch.autograd.function._SingleLevelFunction):
+    """A call of `ctx.function` in torch's graph. Every def has a class of its own, which bears its name."""
+
+    @staticmethod
+    def forward(ctx, function, run, *tensors):
+        output = run(*tensors)
+        outputs = output if type(output) is tuple else (output,)
+        ctx.function = function
+        ctx.set_materialize_grads(False)
+        floats = function._float_places
+        if len(floats) < len(outputs):
+            ctx.mark_non_differentiable(*(o for place, o in enumerate(outputs) if place not in floats))
+        record = _record_of(function, ctx.needs_input_grad[2:], function._all_given)
+        ctx.record = record
+        if len(outputs) > 1:
+            ctx.shapes = [_shape_of(o) for o in outputs]
+        ctx.others = others = {}
+        kept = []
+        for place, (tensor, reads) in enumerate(zip(tensors, record.reads)):
+            if not isinstance(tensor, torch.Tensor):
+                others[place] = tensor
+            elif reads:
+                kept.append(tensor)
+            else:
+                others[place] = _shape_of(tensor)
+        kept += [outputs[place] for place in record.saved]
+        ctx.save_for_backward(*kept)
+        if forward_ad._current_level >= 0:
+            ctx.tensors = [None if isinstance(tensor, torch.Tensor) else tensor for tensor in tensors]
+            ctx.save_for_forward(*(tensor for tensor in tensors if isinstance(tensor, torch.Tensor)))
+        return output
+
+    @staticmethod
+    def backward(ctx, *seeds):
+        record = ctx.record
+        tensors = list(ctx.saved_tensors)
+        for place, other in ctx.others.items():
+            tensors.insert(place, _made_of(*other) if type(other) is tuple else other)
+        given = tuple(seed is not None for seed in seeds)
+        if given != record.given:
+            return _backward_of_some(ctx, tensors, seeds, given)
+        tensors += [seed.contiguous() for seed in seeds if seed is not None]
+        return _in_places(record.gradient(*tensors), record.needs)
+
+    @staticmethod
+    def jvp(ctx, *tangents):
+        saved = iter(ctx.saved_tensors)
+        primals = [forward_ad.unpack_dual(next(saved)).primal if given is None else given for given in ctx.tensors]
+        names = ctx.function._parameters()
+        tangents = {name: tangent for name, tangent in zip(names, tangents[2:]) if tangent is not None}
+        product = _tangent_of(ctx.function, tuple(tangents))
+        results = product(*primals, *(tangents[name].contiguous() for name in product.wrt))
+        results = dict(zip(product.of, results if isinstance(results, tuple) else (results,)))
+        made = tuple(results.get(name) for name in ctx.function._returns())
+        return made if len(made) > 1 else made[0]
+
+
+def _in_places(results, needs):
+    results = iter(results if type(results) is tuple else (results,))
+    return (None, None, *[next(results) if need else None for need in needs])
+
+
+def _backward_of_some(ctx, tensors, seeds, given):
+    """The gradients where some returns have none: those of the others are a def of their own."""
+    record, count = ctx.record, len(ctx.record.needs)
+    if not any(given):
+        return (None,) * (2 + count)
+    some, saved = _record_of(ctx.function, record.needs, given), dict(zip(record.saved, tensors[count:]))
+    if all(has or not reads for has, reads in zip(record.reads, some.reads)) and set(some.saved) <= set(saved):
+        values = [*tensors[:count], *(saved[place] for place in some.saved)]
+    else:
+        some, values = record, tensors
+        seeds = [
+            torch.zeros(shape, dtype=dtype, device=device) if seed is None and is_float else seed
+            for seed, is_float, (shape, dtype, device) in zip(seeds, record.given, ctx.shapes)
+        ]
+    return _in_places(some.gradient(*values, *(seed.contiguous() for seed in seeds if seed is not None)), record.needs)
+
+
+def node_of(function: Function) -> type:
+    """The class of nodes that calls of `function` make."""
+    made = function.__dict__.get("_node")
+    if made is None:
+        floats, returns = function._float_returns(), function._returns()
+        function._float_places = frozenset(returns.index(name) for name in floats)
+        function._all_given = tuple(name in floats for name in returns)
+        made = function._node = type(function.name, (Node,), {"__doc__": f"A call of '{function.name}'."})
+    return made
+
+
+def record(function: Function, tensors: tuple):
+    """Calls `function` and records it: a tensor requires grad, and torch does nothing else."""
+    node = function.__dict__.get("_node") or node_of(function)
+    if not function._float_places:
         with torch.no_grad():
             return function(*tensors)
-    return _recorder().apply(function, *tensors)
+    return node.apply(function, function, *tensors)

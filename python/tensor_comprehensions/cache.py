@@ -19,6 +19,7 @@ The environment decides which one it is; see docs/cache.md:
 """
 
 import dataclasses
+import functools
 import os
 from typing import Any, Dict, List, Optional, Sequence
 
@@ -87,15 +88,19 @@ class Cache:
     """
 
     def __init__(self, folder, *, mode: str = "rw", override=None, shared: Sequence = (), max_size: str = "1g"):
-        self._core = _core.Cache(
-            os.fspath(folder), mode, os.fspath(override or ""), [os.fspath(each) for each in shared], max_size
-        )
+        shared = [os.fspath(each) for each in shared]
+        self._core = _core.Cache(os.fspath(folder), mode, os.fspath(override or ""), shared, max_size)
+        self._opened = {"mode": mode, "override": override, "shared": shared, "max_size": max_size}
 
     @classmethod
     def _of(cls, core) -> "Cache":
         self = cls.__new__(cls)
         self._core = core
+        self._opened = {"mode": "rw" if core.writable else "ro"}
         return self
+
+    def __reduce__(self):
+        return functools.partial(Cache, **self._opened), (self.folder,)
 
     @property
     def folder(self) -> str:

@@ -10,10 +10,11 @@ from torch._dynamo.backends.registry import _BACKENDS
 
 from .dynamo import backend
 from .export import Exported, export
+from .module import Module
 from .report import Report, reports, reset
 from .values import Decline
 
 if "tc" not in _BACKENDS:
     _register_backend(backend, name="tc")
 
-__all__ = ["Decline", "Exported", "Report", "backend", "export", "reports", "reset"]
+__all__ = ["Decline", "Exported", "Module", "Report", "backend", "export", "reports", "reset"]

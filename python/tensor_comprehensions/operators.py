@@ -1,0 +1,290 @@
+"""Defs as operators of torch: what tracers record, transforms transform and modes see.
+
+Every def is an operator of the namespace "tc" once something asks for it; `torch_op` gives it a name of its own.
+"""
+
+import functools
+import hashlib
+
+import torch
+from torch._functorch.utils import enable_single_level_autograd_function
+from torch.autograd import forward_ad
+
+from . import _core
+from .api import Function
+from .autograd import node_of
+from .transforms import grad, vmap
+
+_libraries = {}
+"""The registration of each operator by its name, as long as the process: torch forgets an operator with it."""
+
+
+def torch_op(name: str, function: Function) -> torch._ops.OpOverload:
+    """`function` as the operator `name`, "namespace::operator", of torch: with shapes, gradients, tangents and batches.
+
+    Programs that torch.export saved, and those of torch.jit, find it by that name in processes that have registered it.
+    """
+    if not isinstance(function, Function):
+        raise _core.ArgumentError(f"torch_op takes a def of a text, {type(function).__name__} was given")
+    if name.count("::") != 1 or not all(part.isidentifier() for part in name.split("::")):
+        raise _core.ArgumentError(f"the name of an operator is 'namespace::operator', {name!r} was given")
+    namespace, operator = name.split("::")
+    if name in _libraries or hasattr(getattr(torch.ops, namespace), operator):
+        raise _core.ArgumentError(f"torch has an operator '{name}' already")
+    return _register(name, function)
+
+
+def operator_of(function: Function) -> torch._ops.OpOverload:
+    """The operator of the namespace "tc" that `function` is: its name holds the hash of what it is made of."""
+    made = function.__dict__.get("_operator_made")
+    if made is None:
+        made_of = (str(function), function._origin and (function._origin.text, function._origin.how), type(function))
+        name = f"tc::{function.name}_{hashlib.sha256(repr(made_of).encode()).hexdigest()[:12]}"
+        registered = _libraries.get(name)
+        made = registered[1] if registered else _register(name, function)
+        function._operator_made = made
+    return made
+
+
+class _Call:
+    """The def behind an operator, and the parameters and returns of the operator."""
+
+    def __init__(self, function: Function):
+        parameters, returns = function._signature()
+        self.function = function
+        self.inputs = [name for name, *_ in parameters]
+        self.buffers = [name for name, _, _, accumulates in returns if accumulates]
+        self.returns = [(name, getattr(torch, dtype), accumulates) for name, dtype, _, accumulates in returns]
+
+    def schema(self, name: str) -> str:
+        arguments = ", ".join(f"Tensor {argument}" for argument in self.inputs + self.buffers)
+        made = ", ".join(["Tensor"] * len(self.returns))
+        return f"{name}({arguments}) -> {made if len(self.returns) == 1 else f'({made})'}"
+
+    def run(self, *tensors):
+        """What the machine code gives; buffers that the def accumulates into are not changed but copied."""
+        if not self.buffers:
+            return self.function._run(*tensors)
+        inputs, buffers = tensors[: len(self.inputs)], iter(tensors[len(self.inputs) :])
+        outputs = tuple(
+            next(buffers).clone(memory_format=torch.contiguous_format) if accumulates else empty
+            for empty, (_, _, accumulates) in zip(self.empty(*tensors), self.returns)
+        )
+        return self.function._run(*inputs, out=outputs if len(outputs) > 1 else outputs[0])
+
+    def empty(self, *tensors):
+        """A tensor for each return."""
+        inputs = tensors[: len(self.inputs)]
+        like = next((t for t in tensors if t.device.type != "cpu"), tensors[0] if tensors else None)
+        device = torch.device("cpu") if like is None else like.device
+        shapes = _shapes(self.function, inputs)
+        return tuple(torch.empty(s, dtype=dtype, device=device) for s, (_, dtype, _) in zip(shapes, self.returns))
+
+    def fake(self, *tensors):
+        places = {tensor.device for tensor in tensors if tensor.dim() > 0}
+        if len(places) > 1:
+            on = ", ".join(f"'{name}' on {tensor.device}" for name, tensor in zip(self.inputs, tensors))
+            raise _core.ArgumentError(f"'{self.function.name}' takes tensors on one device, not {on}")
+        made = self.empty(*tensors)
+        return made if len(made) > 1 else made[0]
+
+
+def _shapes(function, inputs):
+    """The shapes of the returns of `function`: numbers, or expressions of the sizes of `inputs` where these are symbols."""
+    for tensor, (name, dtype, dims, _) in zip(inputs, function._signature()[0]):
+        if tensor.dtype != getattr(torch, dtype) or tensor.dim() != len(dims):
+            raise _core.ArgumentError(
+                f"'{name}' of '{function.name}' is {dtype} of {len(dims)} dimensions, "
+                f"{tensor.dtype} of {tensor.dim()} dimensions was given"
+            )
+    if all(type(size) is int for tensor in inputs for size in tensor.shape):
+        specs = [_core.TensorSpec(list(t.shape), str(t.dtype).rpartition(".")[2]) for t in inputs]
+        return [shape for _, _, shape, _, _ in function._infer(*specs)[0]]
+    parameters, returns = _symbolic_shapes(function)
+    sizes = dict(_FUNCTIONS)
+    for tensor, shape in zip(inputs, parameters):
+        for code, size in zip(shape, tensor.shape):
+            if code.co_names and code.co_code == _NAME.co_code and code.co_names[0] not in sizes:
+                sizes[code.co_names[0]] = size
+    for tensor, shape in zip(inputs, parameters):
+        for code, size in zip(shape, tensor.shape):
+            torch._check(eval(code, sizes) == size)
+    return [[eval(code, sizes) for code in shape] for shape in returns]
+
+
+_NAME = compile("name", "<size>", "eval")
+_FUNCTIONS = {
+    "__builtins__": {"abs": abs},
+    "Min": torch.sym_min,
+    "Max": torch.sym_max,
+    "If": torch.sym_ite,
+}
+
+
+def _symbolic_shapes(function):
+    """The shapes of parameters and returns as code over sizes."""
+    made = function.__dict__.get("_shape_code")
+    if made is None:
+        compiled = [
+            [[compile(text, "<size>", "eval") for text in shape] for shape in shapes]
+            for shapes in function._symbolic_shapes()
+        ]
+        made = function._shape_code = tuple(compiled)
+    return made
+
+
+def shape_of_parameter(function: Function, name: str, sizes: dict) -> tuple:
+    """The shape of the parameter `name` of `function` for `sizes`. Raises ArgumentError for a size that is not among them."""
+    shape = _symbolic_shapes(function)[0][function._parameters().index(name)]
+    missing = sorted({size for code in shape for size in code.co_names} - set(sizes) - set(_FUNCTIONS) - {"abs"})
+    if missing:
+        raise _core.ArgumentError(f"the shape of '{name}' of '{function.name}' needs the sizes {', '.join(missing)}")
+    return tuple(eval(code, {**_FUNCTIONS, **sizes}) for code in shape)
+
+
+def _register(qualified: str, function: Function) -> torch._ops.OpOverload:
+    namespace, name = qualified.split("::")
+    call = _Call(function)
+    library = torch.library.Library(namespace, "FRAGMENT")
+    library.define(call.schema(name), tags=(torch.Tag.pt2_compliant_tag,))
+    operator = getattr(getattr(torch.ops, namespace), name).default
+    for key in ("CPU", "CUDA") if call.inputs else ("CompositeExplicitAutograd",):
+        library.impl(name, call.run, key)
+    library.impl(name, _recording(call, operator), "Autograd", with_keyset=True)
+    torch.library.register_fake(qualified, call.fake, lib=library)
+    torch.library.register_vmap(qualified, functools.partial(_batched, call, operator), lib=library)
+    _libraries[qualified] = library, operator
+    return operator
+
+
+def _recording(call: _Call, operator):
+    """The kernel that records a call for gradients and tangents: torch's of one node, whose forward goes on below."""
+
+    def kernel(keyset, *tensors):
+        with_gradients, with_tangents = torch.is_grad_enabled(), torch._C._is_fwd_grad_enabled()
+
+        def below(*tensors):
+            with torch._C._AutoDispatchBelowAutograd():
+                return operator.redispatch(keyset & torch._C._after_autograd_keyset, *tensors)
+
+        def below_as_here(*tensors):
+            """What a transform around this one records of `below`, is recorded: a node's forward turns that off."""
+            with torch.set_grad_enabled(with_gradients), forward_ad._set_fwd_grad_enabled(with_tangents):
+                return below(*tensors)
+
+        wants_gradient = with_gradients and torch._C._any_requires_grad(*tensors)
+        if not (wants_gradient or (with_tangents and forward_ad._current_level >= 0)):
+            return below(*tensors)
+        node = node_of(call.function)
+        if not call.function._float_places:
+            return below(*tensors)
+        if call.buffers:
+            if wants_gradient or any(forward_ad.unpack_dual(t).tangent is not None for t in tensors):
+                grad(call.function)  # says why there is none
+            return below(*tensors)
+        if not torch._C._are_functorch_transforms_active():
+            return node.apply(call.function, below, *tensors)
+        with enable_single_level_autograd_function():
+            return node.apply(call.function, below_as_here, *tensors)
+
+    return kernel
+
+
+def _batched(call: _Call, operator, info, in_dims, *tensors):
+    """The rule for torch.vmap: the def with one more iterator, on tensors whose first dimension is the batch's."""
+    moved = [t if place is None else t.movedim(place, 0) for t, place in zip(tensors, in_dims)]
+    if call.buffers:
+        return _one_by_one(operator, info.batch_size, in_dims, moved)
+    key = tuple(None if place is None else 0 for place in in_dims)
+    made = call.function.__dict__.setdefault("_batches", {})
+    if key not in made:
+        made[key] = vmap(call.function, key)
+    outputs = made[key](*moved)
+    places = tuple(0 if name in made[key].batched else None for name, *_ in call.returns)
+    return outputs, places if len(places) > 1 else places[0]
+
+
+def _one_by_one(operator, count, in_dims, tensors):
+    """What accumulates into buffers has no batch: it is called for each."""
+    rows = [operator(*(t if d is None else t[i] for t, d in zip(tensors, in_dims))) for i in range(count)]
+    if isinstance(rows[0], torch.Tensor):
+        return torch.stack(rows), 0
+    return tuple(map(torch.stack, zip(*rows))), (0,) * len(rows[0])
+
+
+def call_traced(function: Function, tensors: tuple, out, named: dict):
+    """A call as torch's compiler traces it: that of an operator."""
+    types = _parameter_types(function)
+    operator = getattr(torch.ops.tc, function._operator_name()).default
+    given = list(tensors)
+    for name, _ in types[len(tensors) :]:
+        if name not in named:
+            raise _core.ArgumentError(f"'{function.name}' takes '{name}', which is not given")
+        given.append(named[name])
+    if len(given) > len(types) or len(named) > len(types) - len(tensors):
+        raise _core.ArgumentError(f"'{function.name}' takes {len(types)} tensors, others were given too")
+    given = [_as_tensor(value, dtype) for value, (_, dtype) in zip(given, types)]
+    return _into(function, operator, given, out)
+
+
+def _parameter_types(function):
+    return tuple((name, dtype) for name, dtype, _, _ in function._signature()[0])
+
+
+def _buffer_places(function):
+    return tuple(place for place, (_, _, _, accumulates) in enumerate(function._signature()[1]) if accumulates)
+
+
+_parameter_types._dynamo_marked_constant = _buffer_places._dynamo_marked_constant = True
+
+
+def _as_tensor(value, dtype):
+    if isinstance(value, torch.Tensor):
+        return value
+    return torch.as_tensor(value, dtype=getattr(torch, dtype) if isinstance(value, (int, float)) else None)
+
+
+def _into(function, operator, given, out):
+    """The results of `operator`, in `out` where there is one."""
+    outputs = out if isinstance(out, (tuple, list)) else (out,)
+    if out is None:
+        if _buffer_places(function):
+            raise _core.ArgumentError(f"'{function.name}' accumulates into what its output holds: pass the output as out=")
+        return operator(*given)
+    results = operator(*given, *[outputs[place] for place in _buffer_places(function)])
+    for output, result in zip(outputs, results if isinstance(results, tuple) else (results,)):
+        if output.shape != result.shape or output.dtype != result.dtype:
+            raise _core.ArgumentError(f"an output of '{function.name}' is {result.dtype} {tuple(result.shape)}, out= is not")
+        output.copy_(result)
+    return out
+
+
+def call(function: Function, tensors: tuple, out):
+    """A call while torch traces, transforms, differentiates forwards, profiles, or has modes that see operators."""
+    return call_traced(function, tensors, out, {})
+
+
+def lacks_memory(tensors: tuple) -> bool:
+    """Whether one of `tensors` has a shape alone, or is a wrapper of a transform of functions."""
+    return any(
+        tensor.is_meta or torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+        for tensor in tensors
+        if isinstance(tensor, torch.Tensor)
+    )
+
+
+def check_unrecorded(name: str, tensors: tuple) -> None:
+    """Raises ArgumentError where an executable's call would be lost to torch: it records nothing."""
+    reason = None
+    if torch._C._is_tracing():
+        reason = "torch.jit.trace would not see it"
+    elif forward_ad._current_level >= 0 and any(
+        isinstance(t, torch.Tensor) and forward_ad.unpack_dual(t).tangent is not None for t in tensors
+    ):
+        reason = "its tangents would be lost"
+    elif torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.PROXY) is not None:
+        reason = "the tracer would not see it"
+    elif torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None:
+        reason = "a mode of fake tensors is on"
+    if reason:
+        raise _core.ArgumentError(f"an executable of '{name}' records nothing, and {reason}: call the def")

@@ -1,0 +1,107 @@
+"""Defs made from defs: gradients, Jacobian-vector products, batches. Nothing here needs torch."""
+
+from typing import Optional, Sequence, Tuple, Union
+
+from . import _core
+from .api import Function, _derived
+
+
+class Gradient(Function):
+    """The def of a vector-Jacobian product: called like any other, printed by `str()`, compiled by `compile`.
+
+    It takes the parameters of the def, the returns in `saved`, and for each differentiated return O a d_O; it gives a
+    d_X for each parameter of `wrt`.
+    """
+
+    wrt: Tuple[str, ...] = ()
+    """The parameters whose gradients it gives, in order."""
+    saved: Tuple[str, ...] = ()
+    """The returns of the def that it takes."""
+    seeds: Tuple[str, ...] = ()
+    """The names of the gradients of returns that it takes, last."""
+    unread: Tuple[str, ...] = ()
+    """The parameters whose sizes it needs, but not their values."""
+    notes: Tuple[str, ...] = ()
+    """What makes it slow."""
+
+    def _attributes(self) -> dict:
+        return {name: getattr(self, name) for name in ("wrt", "saved", "seeds", "unread", "notes")}
+
+
+class Tangent(Function):
+    """The def of a Jacobian-vector product.
+
+    It takes the parameters of the def and a tangent for each parameter of `wrt`; it gives a tangent for each return of `of`.
+    """
+
+    tangents: Tuple[str, ...] = ()
+    """The names of the tangents it takes, last."""
+    wrt: Tuple[str, ...] = ()
+    """The parameters they are of."""
+    of: Tuple[str, ...] = ()
+    """The returns whose tangents it gives, in order."""
+
+    def _attributes(self) -> dict:
+        return {name: getattr(self, name) for name in ("tangents", "wrt", "of")}
+
+
+class Batched(Function):
+    """A def with one more iterator in every statement that depends on a parameter with a batch."""
+
+    batched: Tuple[str, ...] = ()
+    """The returns that have the dimension of the batch."""
+
+    def _attributes(self) -> dict:
+        return {"batched": self.batched}
+
+
+def grad(
+    function: Function, wrt: Optional[Sequence[str]] = None, of: Optional[Sequence[str]] = None, *, save: bool = True
+) -> Gradient:
+    """The gradient of `function` with respect to the parameters `wrt`, for gradients of the returns `of`; all floats by default.
+
+    Returns that the gradient needs are parameters of it, unless `save` is false: then it computes them again. See
+    docs/gradients.md.
+    """
+    _check(function, "grad")
+    definition, *parts = function._gradient(_names(wrt, "wrt"), _names(of, "of"), save)
+    parts = dict(zip(("wrt", "saved", "seeds", "unread", "notes"), map(tuple, parts)))
+    return _derived(Gradient, definition, function, **parts)
+
+
+def jvp(function: Function, wrt: Optional[Sequence[str]] = None, of: Optional[Sequence[str]] = None) -> Tangent:
+    """Tangents of the returns `of` of `function` for tangents of the parameters `wrt`; all floats by default.
+
+    It takes the parameters of `function`, then the tangents: forward mode, as text. See docs/gradients.md.
+    """
+    _check(function, "jvp")
+    definition, *parts = function._tangent(_names(wrt, "wrt"), _names(of, "of"))
+    return _derived(Tangent, definition, function, **dict(zip(("tangents", "wrt", "of"), map(tuple, parts))))
+
+
+def vmap(function: Function, in_dims: Union[int, Sequence[Optional[int]]] = 0, out_dims: int = 0) -> Batched:
+    """`function` for a batch: `in_dims` says where its dimension stands in each parameter, None that it has none.
+
+    One number stands for all parameters. Returns in `batched` have the dimension at `out_dims`; the others do not
+    depend on the batch.
+    """
+    _check(function, "vmap")
+    parameters, returns = function._signature()
+    in_dims = [in_dims] * len(parameters) if isinstance(in_dims, int) else list(in_dims)
+    if len(in_dims) != len(parameters):
+        raise _core.ArgumentError(f"'{function.name}' has {len(parameters)} parameters, in_dims has {len(in_dims)}")
+    places = {name: place for (name, *_), place in zip(parameters, in_dims) if place is not None}
+    places.update({name: out_dims for name, *_ in returns})
+    definition, batched = function._batch(places)
+    return _derived(Batched, definition, function, batched=tuple(batched))
+
+
+def _check(function, what):
+    if not isinstance(function, Function):
+        raise _core.ArgumentError(f"{what} takes a def of a text, {type(function).__name__} was given")
+
+
+def _names(given, what) -> list:
+    if isinstance(given, str):
+        raise _core.ArgumentError(f"{what} is a list of names: {what}=[{given!r}]")
+    return list(given or ())
