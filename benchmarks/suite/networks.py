@@ -84,6 +84,61 @@ def mobilenet_v2(stages=MOBILE, width=32, last=1280, classes=1000):
     return nn.Sequential(*layers, nn.Linear(last, classes))
 
 
+class Excited(nn.Module):
+    """Channels scaled by what two small layers make of their means."""
+
+    def __init__(self, channels, inner):
+        super().__init__()
+        self.down, self.up = nn.Conv2d(channels, inner, 1), nn.Conv2d(inner, channels, 1)
+
+    def forward(self, x):
+        scale = self.up(nn.functional.silu(self.down(x.mean((2, 3), keepdim=True))))
+        return x * torch.sigmoid(scale)
+
+
+class Efficient(nn.Module):
+    """An inverted residual of EfficientNet: depthwise convolution, excitation, SiLU."""
+
+    def __init__(self, inputs, outputs, size, stride, expand):
+        super().__init__()
+        hidden, layers = inputs * expand, []
+        if expand > 1:
+            layers += [nn.Conv2d(inputs, hidden, 1, bias=False), nn.BatchNorm2d(hidden), nn.SiLU()]
+        layers += [
+            nn.Conv2d(hidden, hidden, size, stride, size // 2, groups=hidden, bias=False),
+            nn.BatchNorm2d(hidden),
+            nn.SiLU(),
+            Excited(hidden, max(1, inputs // 4)),
+            nn.Conv2d(hidden, outputs, 1, bias=False),
+            nn.BatchNorm2d(outputs),
+        ]
+        self.body, self.adds = nn.Sequential(*layers), stride == 1 and inputs == outputs
+
+    def forward(self, x):
+        return x + self.body(x) if self.adds else self.body(x)
+
+
+EFFICIENT_B0 = (
+    (1, 16, 1, 3, 1),
+    (6, 24, 2, 3, 2),
+    (6, 40, 2, 5, 2),
+    (6, 80, 3, 3, 2),
+    (6, 112, 3, 5, 1),
+    (6, 192, 4, 5, 2),
+    (6, 320, 1, 3, 1),
+)
+
+
+def efficientnet_b0(stages=EFFICIENT_B0, width=32, last=1280, classes=1000):
+    layers, inputs = [nn.Conv2d(3, width, 3, 2, 1, bias=False), nn.BatchNorm2d(width), nn.SiLU()], width
+    for expand, outputs, count, size, stride in stages:
+        for k in range(count):
+            layers.append(Efficient(inputs, outputs, size, stride if k == 0 else 1, expand))
+            inputs = outputs
+    layers += [nn.Conv2d(inputs, last, 1, bias=False), nn.BatchNorm2d(last), nn.SiLU()]
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(last, classes))
+
+
 class VisionTransformer(nn.Module):
     def __init__(self, size=224, patch=16, width=192, heads=3, layers=4, classes=1000):
         super().__init__()
@@ -242,6 +297,7 @@ def small(name):
         "resnet_basic": lambda: (resnet((1, 1), 8, classes=10), [image]),
         "resnet_bottleneck": lambda: (resnet((1, 1), 8, True, 10), [image]),
         "mobilenet_v2": lambda: (mobilenet_v2(((1, 8, 1, 1), (4, 12, 2, 2)), 8, 32, 10), [image]),
+        "efficientnet": lambda: (efficientnet_b0(((1, 8, 1, 3, 1), (4, 12, 2, 5, 2)), 8, 32, 10), [image]),
         "vit": lambda: (VisionTransformer(32, 8, 32, 2, 2, 10), [image]),
         "decoder": lambda: (Decoder(50, 32, 2, 2, 16), [words]),
         "encoder": lambda: (

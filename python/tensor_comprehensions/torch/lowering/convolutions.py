@@ -1,5 +1,7 @@
 """Convolutions of one to three dimensions: strided, dilated, grouped, padded, transposed, and their gradients."""
 
+import math
+
 from ..expression import Apply, Index, Literal, Load, all_of, cast, where
 from ..values import View, iterators
 from .reductions import opmath, rounded
@@ -101,10 +103,16 @@ def _without(value, index):
 
 def convolved_transposed(b, x, weight, stride, pad, dilation, groups, out_space):
     """The transposed convolution without bias: each place gathers from the positions that reach it."""
-    strided = all(s > 1 for s in stride) and all(d == 1 for d in dilation)
-    whole = all(n % s == 0 and k >= s for n, s, k in zip(out_space, stride, weight.shape[2:]))
-    form = _transposed_by_phases if strided and whole else _transposed_by_guards
+    plain = all(d == 1 for d in dilation) and all(n % s == 0 for n, s in zip(out_space, stride))
+    by_products = plain and (all(s > 1 for s in stride) or products_pay(x, weight))
+    form = _transposed_by_products if by_products else _transposed_by_guards
     return form(b, x, weight, stride, pad, dilation, groups, out_space)
+
+
+def products_pay(x, weight):
+    """Are the products of all elements of the windows, written and read again, less than the weights?"""
+    places, elements = math.prod([x.shape[0], *x.shape[2:]]), math.prod(weight.shape[1:])
+    return places * elements <= weight.numel
 
 
 def _transposed_by_guards(b, x, weight, stride, pad, dilation, groups, out_space):
@@ -131,50 +139,33 @@ def _phase(stride, pad):
     return lambda r: (r + pad) / stride, lambda r: (r + pad) % stride
 
 
-def _transposed_by_phases(b, x, weight, stride, pad, dilation, groups, out_space):
-    """Places s*h + r of one remainder r meet every s-th element of the window: a plain convolution for each r.
-
-    x is padded and the window filled up to a multiple of s; the phases are interleaved at the end.
+def _transposed_by_products(b, x, weight, stride, pad, dilation, groups, out_space):
+    """Each element of the window times each position, a plain product that reads the weights once and as they lie; each place
+    then sums those that meet there.
     """
     count, own = len(out_space), opmath(x.dtype)
-    channels, outputs = x.shape[1] // groups, weight.shape[1]
-    taps = [-(-weight.shape[2 + d] // stride[d]) for d in range(count)]
-    low = [min(0, pad[d] // stride[d] - taps[d] + 1) for d in range(count)]
-    high = [
-        max(x.shape[2 + d], out_space[d] // stride[d] + (stride[d] - 1 + pad[d]) // stride[d]) for d in range(count)
-    ]
-    x = filled_up(b, x, low, high)
-    weight = filled_up(b, weight, [0] * count, [t * s for t, s in zip(taps, stride)])
+    channels, outputs, elements = x.shape[1] // groups, weight.shape[1], math.prod(weight.shape[2:])
     n, g, f, c = Index("n", x.shape[0]), Index("g", groups), Index("f", outputs), reduced("c", channels)
+    position, row = [Index(SPACE[d], x.shape[2 + d]) for d in range(count)], Index("r", outputs * elements)
+    channel, lead = (c, [n]) if groups == 1 else (g * channels + c, [n, g])
+    rows = b.reshape(weight, [groups * channels, outputs * elements])
+    value = cast(rows.at([channel, row]), own) * cast(x.at([n, channel, *position]), own)
+    products = b.sum([*lead, row, *position], value)
     space = [Index(SPACE[d], out_space[d] // stride[d]) for d in range(count)]
-    window = [reduced(WINDOW[d], taps[d]) for d in range(count)]
     phase = [Index("suv"[d], stride[d]) for d in range(count)]
-    shift = [_phase(stride[d], pad[d]) for d in range(count)]
-    places = [space[d] + shift[d][0](phase[d]) - window[d] - low[d] for d in range(count)]
-    inside = [window[d] * stride[d] + shift[d][1](phase[d]) for d in range(count)]
-    element = x.at([n, g * channels + c, *places] if groups > 1 else [n, c, *places])
-    factor = weight.at([g * channels + c, f, *inside] if groups > 1 else [c, f, *inside])
-    lead = [n, g, f] if groups > 1 else [n, f]
-    phases = b.sum([*phase, *lead, *space], cast(element, own) * cast(factor, own))
-    woven = [i for pair in zip(space, phase) for i in pair]
-    result = b.define([*lead, *woven], phases.at([*phase, *lead, *space]))
+    tap = [reduced(WINDOW[d], -(-weight.shape[2 + d] // stride[d])) for d in range(count)]
+    places, conditions, element = [], [], f
+    for d in range(count):
+        shift, remainder = (part(phase[d]) for part in _phase(stride[d], pad[d]))
+        place, inside = space[d] + shift - tap[d], tap[d] * stride[d] + remainder
+        conditions += [place >= 0, place < x.shape[2 + d]]
+        conditions += [inside < weight.shape[2 + d]] if weight.shape[2 + d] % stride[d] else []
+        places.append(place)
+        element = element * weight.shape[2 + d] + inside
+    woven = [f] + [i for pair in zip(space, phase) for i in pair]
+    operator = "+=!" if any(extent_of(t) > 1 for t in tap) else "="
+    result = b.define([*lead, *woven], guarded(conditions, products.at([*lead, element, *places])), operator)
     return b.reshape(result, [n.extent, groups * outputs, *out_space])
-
-
-def filled_up(b, value, low, high):
-    """`value` with zeros around its last dimensions, which then run from `low` to `high`."""
-    count = len(low)
-    shape = [*value.shape[: value.rank - count], *[h - l for l, h in zip(low, high)]]
-    if tuple(shape) == tuple(value.shape):
-        return value
-    its, conditions = iterators(shape), []
-    subscripts = list(its)
-    for k in range(count):
-        d = value.rank - count + k
-        subscripts[d] = its[d] + low[k]
-        conditions += [subscripts[d] >= 0] if low[k] < 0 else []
-        conditions += [subscripts[d] < value.shape[d]] if high[k] > value.shape[d] else []
-    return b.define(its, guarded(conditions, value.at(subscripts)))
 
 
 def add_bias(b, result, bias):
