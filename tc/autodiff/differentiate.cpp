@@ -111,6 +111,7 @@ class Differentiator {
  private:
   void take_seed(const std::string& output);
   std::vector<Step> simplified(const Reversed& reversed);
+  Boxes boxes(const Forward& forward) const;
   TensorDecl declared(const std::string& name, const std::string& like) const;
   Def assemble(const Recomputation& recomputation);
   void understand(const Def& def);
@@ -151,7 +152,17 @@ std::vector<Step> Differentiator::simplified(const Reversed& reversed) {
   steps = inline_pointwise(std::move(steps), definitions, prover);
   steps = share_values(std::move(steps), prover);
   steps = name_invariants(std::move(steps), names_, prover);
-  return without_dead(split_residues(std::move(steps), names_, prover), results());
+  return without_dead(split_residues(std::move(steps), names_, prover, boxes(reversed.forward)), results());
+}
+
+/// Of what the caller gives, and of versions.
+Boxes Differentiator::boxes(const Forward& forward) const {
+  Boxes boxes;
+  for (const auto& [name, version] : forward.versions) boxes[name] = version.box;
+  for (const auto& [output, seed] : request_.seeds)
+    for (const Range& range : function_.ranges.tensors.at(output))
+      boxes[seed.name].push_back({"", integer(0), to_expr(read_affine(range.extent))});
+  return boxes;
 }
 
 /// A parameter of the backward def that has the type and the shape of \p like.

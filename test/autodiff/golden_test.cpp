@@ -41,8 +41,9 @@ const Network networks[] = {
     {"Conv2dStride2",
      "def f(double(N,C,H,W) I, double(M,C,KH,KW) K) -> (O) { O(n,m,h,w) +=! I(n,c,2*h+kh,2*w+kw) * K(m,c,kh,kw) }",
      {{"N", 1}, {"C", 2}, {"H", 7}, {"W", 6}, {"M", 2}, {"KH", 3}, {"KW", 2}},
+     "p_I(g, h, n, c, b, e) +=! d_O(n, m, b, e) * K(m, c, g, h)\n"
      "r_I(t, v, n, c, u, a) +=! u - r >= 0 && u - r < (H - KH) / 2 + 1 && a - s >= 0 && a - s < (W - KW) / 2 + 1 && "
-     "t + 2 * r < KH && v + 2 * s < KW ? d_O(n, m, u - r, a - s) * K(m, c, t + 2 * r, v + 2 * s) : 0 "
+     "t + 2 * r < KH && v + 2 * s < KW ? p_I(t + 2 * r, v + 2 * s, n, c, u - r, a - s) : 0 "
      "where t in 0:2, v in 0:2, u in 0:(H + 1) / 2, a in 0:(W + 1) / 2, r in 0:(KH + 1) / 2, s in 0:(KW + 1) / 2\n"
      "d_I(n, c, p, q) = r_I(p % 2, q % 2, n, c, p / 2, q / 2) where p in 0:H, q in 0:W\n"
      "d_K(m, c, kh, kw) +=! d_O(n, m, h, w) * I(n, c, 2 * h + kh, 2 * w + kw) where kh in 0:KH, kw in "

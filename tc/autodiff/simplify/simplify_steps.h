@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -49,11 +50,16 @@ std::vector<Step> share_values(std::vector<Step> steps, GuardProver& prover);
 ///   d(n,c) = g(n,c) * rsqrt(v(n) + 1e-5)     becomes     f(n) = rsqrt(v(n) + 1e-5)    d(n,c) = g(n,c) * f(n)
 std::vector<Step> name_invariants(std::vector<Step> steps, FreshNames& names, GuardProver& prover);
 
+/// One range a dimension of tensors; names in them say nothing.
+using Boxes = std::map<std::string, std::vector<IteratorRange>>;
+
 /// Gives residues of coordinates iterators of their own, so that neighbouring elements of a loop are computed alike, and
-/// copies the sums to where they belong.
+/// copies the sums to where they belong. What guards do not choose among is summed before. \p boxes are those of tensors
+/// that no step writes.
 ///
-///   d(p) +=! g(p/2 - q) * w(p%2 + 2*q)     becomes     r(t,u) +=! g(u - q) * w(t + 2*q)    d(p) = r(p%2, p/2)
-std::vector<Step> split_residues(std::vector<Step> steps, FreshNames& names, GuardProver& prover);
+///   d(p) +=! g(m, p/2 - q) * w(m, p%2 + 2*q)    becomes    s(h,k) +=! g(m,h) * w(m,k)
+///                                                          r(t,u) +=! s(u - q, t + 2*q)    d(p) = r(p%2, p/2)
+std::vector<Step> split_residues(std::vector<Step> steps, FreshNames& names, GuardProver& prover, Boxes boxes);
 
 /// The steps that \p results depend on.
 std::vector<Step> without_dead(const std::vector<Step>& steps, const std::vector<std::string>& results);

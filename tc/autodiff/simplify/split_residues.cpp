@@ -123,11 +123,136 @@ std::vector<ExprPtr> subscripts_of(const Step& step, const Step& made, const std
   return subscripts;
 }
 
+/// The reduction iterators of \p step that no condition mentions, and that stand alone as subscripts of \p factors.
+std::set<std::string> free_iterators(const Step& step, const std::vector<Factor>& factors) {
+  std::set<std::string> free;
+  for (const auto& range : step.reduction) free.insert(range.name);
+  for (const ExprPtr& condition : step.pieces.front().conditions)
+    for (const auto& name : names_in(condition)) free.erase(name);
+  for (const Factor& factor : factors)
+    for (const ExprPtr& subscript : std::get<Access>(factor.expr->node).subscripts)
+      if (!std::holds_alternative<Name>(subscript->node))
+        for (const auto& name : names_in(subscript)) free.erase(name);
+  return free;
+}
+
+/// Is \p step one guarded sum of products of two or more elements of its type?
+bool sums_products(const Step& step) {
+  if (!is_float(step.type) || byte_size(step.type) < 4) return false;
+  if (step.pieces.size() != 1 || step.pieces.front().conditions.empty()) return false;
+  const Sum& value = step.pieces.front().value;
+  return value.size() == 1 && value.front().factors.size() >= 2 &&
+         std::all_of(value.front().factors.begin(), value.front().factors.end(), [&](const Factor& factor) {
+           return factor.power == 1 && factor.expr->type == step.type &&
+                  std::holds_alternative<Access>(factor.expr->node);
+         });
+}
+
+/// A subscript of what is multiplied, and the iterator over the dimension it stands in that takes its place.
+struct Coordinate {
+  ExprPtr subscript;
+  IteratorRange range;
+};
+
+/// The coordinates of products of elements: each different subscript.
+class ProductSpace {
+ public:
+  ProductSpace(const Boxes& boxes, std::set<std::string> taken) : boxes_(boxes), taken_(std::move(taken)) {}
+
+  /// Takes the subscripts of \p read but the iterators \p summed; false for a tensor without a box, and for one subscript
+  /// in dimensions of different ranges.
+  bool add(const Access& read, const std::set<std::string>& summed) {
+    const auto box = boxes_.find(read.tensor);
+    if (box == boxes_.end()) return false;
+    for (std::size_t d = 0; d < read.subscripts.size(); ++d) {
+      const ExprPtr& subscript = read.subscripts[d];
+      const auto* name = std::get_if<Name>(&subscript->node);
+      if (name && summed.count(name->id)) continue;
+      const IteratorRange& wanted = box->second[d];
+      if (const Coordinate* known = find(subscript)) {
+        if (!equal(known->range.low, wanted.low) || !equal(known->range.high, wanted.high)) return false;
+        continue;
+      }
+      const bool is_iterator = name && name->kind == Name::Kind::Iterator;
+      coordinates_.push_back({subscript, {is_iterator ? name->id : fresh_letter(taken_), wanted.low, wanted.high}});
+    }
+    return true;
+  }
+
+  /// Puts them in the order of the iterators \p left on which they depend: neighbours there read neighbours.
+  void order_by(const std::vector<IteratorRange>& left) {
+    const auto last = [&](const Coordinate& coordinate) {
+      const auto names = names_in(coordinate.subscript);
+      std::size_t place = 0;
+      for (std::size_t d = 0; d < left.size(); ++d)
+        if (names.count(left[d].name)) place = d + 1;
+      return place;
+    };
+    std::stable_sort(coordinates_.begin(), coordinates_.end(),
+                     [&](const Coordinate& a, const Coordinate& b) { return last(a) < last(b); });
+  }
+
+  /// \p read at the coordinates.
+  ExprPtr at_coordinates(const ExprPtr& read) const {
+    Access access = std::get<Access>(read->node);
+    for (ExprPtr& subscript : access.subscripts)
+      if (const Coordinate* found = find(subscript)) subscript = index_name(found->range.name);
+    return make_expr(access, read->range, read->type);
+  }
+
+  const std::vector<Coordinate>& coordinates() const { return coordinates_; }
+
+ private:
+  const Coordinate* find(const ExprPtr& subscript) const {
+    const auto found = std::find_if(coordinates_.begin(), coordinates_.end(),
+                                    [&](const Coordinate& other) { return equal(other.subscript, subscript); });
+    return found == coordinates_.end() ? nullptr : &*found;
+  }
+
+  const Boxes& boxes_;
+  std::set<std::string> taken_;
+  std::vector<Coordinate> coordinates_;
+};
+
+/// The sums of products that \p step, a sum over residues, spreads, as a step of their own; \p step then reads them. The
+/// product is plain, and computed once an element: guards would be evaluated for each that is multiplied, and residues
+/// multiply more of them than there are.
+///
+///   r(t,u) +=! u - q >= 0 && t + 2*q < K ? d(m, u - q) * w(m, t + 2*q) : 0
+///   becomes    p(a,b) +=! d(m, a) * w(m, b)      r(t,u) +=! u - q >= 0 && t + 2*q < K ? p(u - q, t + 2*q) : 0
+std::optional<Step> products_of(Step& step, const Boxes& boxes, const std::set<std::string>& taken, FreshNames& names,
+                                const std::string& wanted) {
+  if (!sums_products(step)) return std::nullopt;
+  Term& term = step.pieces.front().value.front();
+  const std::set<std::string> summed = free_iterators(step, term.factors);
+  ProductSpace space(boxes, taken);
+  for (const Factor& factor : term.factors)
+    if (summed.empty() || !space.add(std::get<Access>(factor.expr->node), summed)) return std::nullopt;
+  space.order_by(step.left);
+  Step products{.target = names.take(wanted), .type = step.type, .left = {}, .reduction = {}};
+  std::vector<ExprPtr> subscripts;
+  for (const Coordinate& coordinate : space.coordinates()) {
+    products.left.push_back(coordinate.range);
+    subscripts.push_back(coordinate.subscript);
+  }
+  products.op = ReductionOp::Sum;
+  products.initialise = true;
+  Term product;
+  for (const Factor& factor : term.factors) product.factors.push_back({space.at_coordinates(factor.expr)});
+  products.pieces = {{{}, {product}}};
+  for (const auto& range : step.reduction)
+    if (summed.count(range.name)) products.reduction.push_back(range);
+  std::erase_if(step.reduction, [&](const IteratorRange& range) { return summed.count(range.name) != 0; });
+  term.factors = {{access(products.target, subscripts, step.type)}};
+  return products;
+}
+
 }  // namespace
 
-std::vector<Step> split_residues(std::vector<Step> steps, FreshNames& names, GuardProver& prover) {
+std::vector<Step> split_residues(std::vector<Step> steps, FreshNames& names, GuardProver& prover, Boxes boxes) {
   std::vector<Step> result;
   for (Step& step : steps) {
+    boxes.try_emplace(step.target, step.left);
     std::set<std::string> taken = names.taken();
     for (const auto* ranges : {&step.left, &step.reduction})
       for (const auto& range : *ranges) taken.insert(range.name);
@@ -143,7 +268,10 @@ std::vector<Step> split_residues(std::vector<Step> steps, FreshNames& names, Gua
       std::vector<IteratorRange> ranges = made.left;
       ranges.insert(ranges.end(), made.reduction.begin(), made.reduction.end());
       for (Guarded& piece : made.pieces) piece.conditions = prover.simplified(ranges, piece.conditions);
-      made.target = names.take(str("r_", step.target.starts_with("d_") ? step.target.substr(2) : step.target));
+      const std::string tensor = step.target.starts_with("d_") ? step.target.substr(2) : step.target;
+      made.target = names.take(str("r_", tensor));
+      if (auto products = products_of(made, boxes, taken, names, str("p_", tensor)))
+        result.push_back(std::move(*products));
       result.push_back(made);
       const ExprPtr element = access(made.target, subscripts_of(step, made, residues), made.type);
       step.reduction.clear();
