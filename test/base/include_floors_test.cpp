@@ -26,6 +26,7 @@ const std::map<std::string, std::vector<std::string>> rooms = {
     {"polyhedral", {"core", "schedule", "map", "map_cpu", "map_grid", "generate", "laws"}},
     {"halide_bridge", {"infer", "lower", "stmt", "math", "raise"}},
     {"autodiff", {"terms", "access", "forward", "reverse", "simplify"}},
+    {"layout", {"index", "map", "rewrite"}},
     {"strategy", {"cost", "cpu", "grid"}},
     {"cpu", {"machine", "stmt"}},
     {"library", {"description", "match", "openblas", "onednn"}},

@@ -1,0 +1,74 @@
+#include "tc/layout/rewrite/propagate.h"
+
+#include <gtest/gtest.h>
+
+#include "tc/lang/syntax/print.h"
+#include "test/layout/layout_fixture.h"
+
+namespace tc::test {
+namespace {
+
+using layout::Propagation;
+
+const char* const layer =
+    "def layer(float(N,C,H,W) X, float(O,C,R,S) K, float(O) b) -> (Y) {"
+    " P(n,c,h,w) = h >= 1 && h <= H && w >= 1 && w <= W ? X(n,c,h-1,w-1) : 0 where h in 0:H+2, w in 0:W+2"
+    " Z(n,o,h,w) +=! P(n,c,h+r,w+s) * K(o,c,r,s)  B(n,o,h,w) = Z(n,o,h,w) + b(o)  Y(n,o,h,w) = fmax(B(n,o,h,w), 0) }";
+const lang::SizeMap sizes = {{"N", 1}, {"C", 4}, {"H", 6}, {"W", 6}, {"O", 8}, {"R", 3}, {"S", 3}};
+
+std::map<std::string, std::string> propagated(const std::string& text, const lang::SizeMap& sizes,
+                                              const std::map<std::string, std::string>& layouts, Propagation how) {
+  const SizedDef def = sized_def(text, sizes);
+  const auto all = layout::propagate(def.function, sizes, layouts_of(layouts), how);
+  EXPECT_EQ(compare_layouts(def, all, 5), "");
+  std::map<std::string, std::string> texts;
+  for (const auto& [name, one] : all.of) texts[name] = to_string(one);
+  return texts;
+}
+
+/// Convolution, bias and ReLU run over the same loops: no division is left, and no conversion is needed. The padding of the image,
+/// which the convolution reads in windows, keeps its layout.
+TEST(Propagate, AlongElementWiseStatements) {
+  const std::string blocked = "split(1, 4) reorder(0, 1, 3, 4, 2)";
+  const std::map<std::string, std::string> want = {{"Y", blocked}, {"B", blocked}, {"Z", blocked}};
+  EXPECT_EQ(propagated(layer, sizes, {{"Y", blocked}}, Propagation::ElementWise), want);
+  EXPECT_EQ(propagated(layer, sizes, {{"Z", blocked}, {"Y", blocked}}, Propagation::ElementWise), want);
+  const SizedDef def = sized_def(layer, sizes);
+  const auto made =
+      layout::apply_layouts(def.function, sizes, layout::propagate(def.function, sizes, layouts_of({{"Y", blocked}})));
+  const std::string loops = " where n in 0:1, oo in 0:2, h in 0:6, w in 0:6, oi in 0:4";
+  EXPECT_EQ(lang::print(made.def().statements[3]), "Y(n, oo, h, w, oi) = fmax(B(n, oo, h, w, oi), 0)" + loops);
+  EXPECT_EQ(lang::print(made.def().statements[2]), "B(n, oo, h, w, oi) = Z(n, oo, h, w, oi) + b(4 * oo + oi)" + loops);
+}
+
+/// Elements that are stored several times, or apart, are not stored so everywhere.
+TEST(Propagate, NotOfUnfoldedTensors) {
+  EXPECT_EQ(propagated(layer, sizes, {{"P", "unfold(2,4,2)"}}, Propagation::ElementWise).size(), 1u);
+  EXPECT_EQ(propagated(layer, sizes, {{"Z", "pad(3,0,2)"}}, Propagation::ElementWise).size(), 1u);
+}
+
+/// The caller's tensors, and other layouts, are left alone.
+TEST(Propagate, NotToParametersAndReturns) {
+  const std::string text =
+      "def f(float(M,N) X, float(M,N) Z) -> (Y) { A(i,j) = X(i,j) + Z(i,j)  B(i,j) = A(i,j) * 2  Y(i,j) = B(i,j) }";
+  const auto all =
+      propagated(text, {{"M", 3}, {"N", 5}}, {{"A", "split(1, 2)"}, {"B", "reorder(1, 0)"}}, Propagation::ElementWise);
+  EXPECT_EQ(all.size(), 2u);
+  const auto two =
+      propagated(text, {{"M", 3}, {"N", 5}}, {{"X", "split(1, 2)"}, {"Z", "split(0, 2)"}}, Propagation::ElementWise);
+  EXPECT_EQ(two.at("A"), "split(1, 2)");
+  EXPECT_EQ(two.at("B"), "split(1, 2)");
+  EXPECT_EQ(two.count("Y"), 0u);
+}
+
+TEST(Propagate, ThroughATransposition) {
+  const std::string text = "def f(float(M,N) X) -> (Y) { A(i,j) = X(i,j) + 1  T(j,i) = A(i,j) * 2  Y(j,i) = T(j,i) }";
+  const lang::SizeMap sizes = {{"M", 3}, {"N", 5}};
+  const auto plain = propagated(text, sizes, {{"X", "split(1, 2)"}}, Propagation::ElementWise);
+  EXPECT_EQ(plain.count("T"), 0u);
+  const auto permuted = propagated(text, sizes, {{"X", "split(1, 2)"}}, Propagation::Permuted);
+  EXPECT_EQ(permuted.at("T"), "reorder(1, 0) split(1, 2)");
+}
+
+}  // namespace
+}  // namespace tc::test
