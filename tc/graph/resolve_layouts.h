@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tc/layout/map/layout.h"
+
+/// Which layout each tensor of a graph has, and where it is converted: resolution and optimisation after VTensor (the
+/// paper's DLR, LHO and EWO), over graphs whose nodes say what they need.
+namespace tc::graph {
+
+using layout::Layout;
+
+/// A tensor between nodes.
+struct LayoutTensor {
+  std::string name;
+  double weight = 1;                    ///< what a conversion of it costs: 1, bytes, or seconds; 0 of a constant
+  std::optional<std::size_t> producer;  ///< a node; none of an input
+  Layout given = {};                    ///< of an input
+};
+
+/// What a node needs of the layouts of its operands.
+struct LayoutNode {
+  std::string name;
+  std::vector<std::size_t> inputs, outputs;  ///< tensors
+  /// One an input, then one an output; nothing for any: an input is taken as it is produced, an output is in the layout of the
+  /// first input.
+  std::vector<std::optional<Layout>> required;
+  /// Of an element-wise node: all its operands may be in one of these. Empty: `required` holds.
+  std::vector<Layout> candidates = {};
+};
+
+/// Nodes in an order in which each stands behind those whose results it reads.
+struct LayoutGraph {
+  std::vector<LayoutTensor> tensors;
+  std::vector<LayoutNode> nodes;
+};
+
+/// A copy of a tensor in another layout, for some of those that read it.
+struct LayoutConversion {
+  std::size_t tensor = 0;
+  Layout to;
+  std::vector<std::size_t> consumers;  ///< nodes
+};
+
+struct LayoutResolution {
+  std::vector<Layout> produced;               ///< of each tensor
+  std::vector<std::vector<Layout>> required;  ///< of each node's inputs
+  std::vector<LayoutConversion> conversions;
+
+  /// The weights of all conversions.
+  double cost(const LayoutGraph& graph) const;
+};
+
+/// What the layouts of \p graph are if each node gets what it asks for (the paper's algorithm 1), and a conversion for each
+/// input that asks for another layout than it is produced in. No node runs.
+LayoutResolution resolve_layouts(const LayoutGraph& graph);
+
+/// Which conversions of one tensor become one.
+enum class Hoisting {
+  AllConsumers,  ///< where all consumers ask for one layout, as in the paper
+  Common,        ///< those to one layout
+};
+/// \p resolution with conversions of a tensor before its consumers part.
+///
+///   before  Y -> conv a, Y -> conv b, Y -> conv c, each through a conversion to NHWC        after   one conversion of Y
+LayoutResolution hoist_conversions(const LayoutGraph& graph, LayoutResolution resolution, Hoisting hoisting);
+
+/// What is made small when element-wise nodes choose.
+enum class LayoutObjective {
+  Edges,   ///< a conversion for each input in another layout, as in the paper
+  Shared,  ///< a conversion for each layout that a tensor is asked for
+};
+/// The resolution of \p graph in which nodes with candidates take those of least cost, exactly. Conversions are one an
+/// input for Edges, shared for Shared. Throws ResourceError for graphs whose nodes with candidates are too entangled.
+LayoutResolution choose_layouts(const LayoutGraph& graph, LayoutObjective objective);
+
+}  // namespace tc::graph

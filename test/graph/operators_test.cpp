@@ -1,0 +1,129 @@
+#include "tc/graph/operators.h"
+
+#include <gtest/gtest.h>
+
+#include "tc/base/error.h"
+#include "tc/layout/map/names.h"
+#include "test/support/expect_error.h"
+
+namespace tc::graph {
+namespace {
+
+using layout::named_layout;
+
+const Layout nchw, nhwc = named_layout("NHWC"), blocked = named_layout("NCHW16c");
+
+/// A library that likes channels last, or blocks where there are many channels, and a plain one behind it.
+class TwoLibraries : public testing::Test {
+ protected:
+  void SetUp() override {
+    dispatcher.add({"fast", 2, {{"nhwc", nhwc}, {"nChw16c", blocked}}, [this](const PhysicalTensor& tensor) {
+                      ++asked;
+                      return tensor.size('C') >= 64 ? blocked : nhwc;
+                    }});
+    dispatcher.add({"plain", 1, {}, {}});
+    for (const std::string library : {"plain", "fast"}) {
+      dispatcher.add({"cpu", "conv", library, accepts_conv(library), conv()});
+      dispatcher.add({"cpu", "relu", library, {}, any()});
+      dispatcher.add({"cpu", "add", library, {}, any()});
+    }
+  }
+
+  static std::function<bool(const Invocation&)> accepts_conv(const std::string& library) {
+    return [library](const Invocation& call) { return library == "plain" || call.attribute("dilation", 1) == 1; };
+  }
+  std::function<void(Invocation&, const LibraryDescription&)> conv() {
+    return [this](Invocation& call, const LibraryDescription& library) {
+      const Layout likes = library.guideline ? library.guideline(call.inputs[0]) : nchw;
+      for (auto* list : {&call.inputs, &call.outputs})
+        for (auto& tensor : *list) tensor.require(likes);
+      call.tag();
+      ++kernels;
+    };
+  }
+  std::function<void(Invocation&, const LibraryDescription&)> any() {
+    return [this](Invocation& call, const LibraryDescription&) {
+      for (auto& tensor : call.inputs) tensor.require(Layout::any);
+      call.tag();
+      ++kernels;
+    };
+  }
+
+  std::size_t tensor(const std::string& name, std::int64_t channels) {
+    program.tensors.push_back({name, DType::Float32, "NCHW", {1, channels, 8, 8}});
+    return program.tensors.size() - 1;
+  }
+
+  Dispatcher dispatcher;
+  OperatorProgram program;
+  int asked = 0, kernels = 0;
+};
+
+TEST_F(TwoLibraries, GuidelinesAreAskedAndNoKernelRuns) {
+  const auto x = tensor("X", 3), y = tensor("Y", 64), r = tensor("R", 64), z = tensor("Z", 64);
+  program.calls = {{"conv", {x}, {y}}, {"relu", {y}, {r}}, {"conv", {r}, {z}}};
+  const auto evaluated = evaluate_partially(program, dispatcher, "cpu");
+  EXPECT_EQ(kernels, 0);
+  EXPECT_EQ(asked, 2);
+  const auto resolution = resolve_layouts(evaluated.graph);
+  EXPECT_EQ(resolution.produced[y], nhwc);
+  EXPECT_EQ(resolution.produced[r], nhwc);
+  EXPECT_EQ(resolution.produced[z], blocked);
+  EXPECT_EQ(resolution.conversions.size(), 2u);
+}
+
+/// A routine that rejects a call leaves it to the next library; priorities decide which is first.
+TEST_F(TwoLibraries, TheDispatcherTriesByPriority) {
+  const auto x = tensor("X", 64), y = tensor("Y", 64), z = tensor("Z", 64);
+  program.calls = {{"conv", {x}, {y}}, {"conv", {y}, {z}, {{"dilation", 2}}}};
+  EXPECT_EQ(evaluate_partially(program, dispatcher, "cpu").libraries, (std::vector<std::string>{"fast", "plain"}));
+  dispatcher.add({"plain", 3, {}, {}});
+  EXPECT_EQ(evaluate_partially(program, dispatcher, "cpu").libraries, (std::vector<std::string>{"plain", "plain"}));
+  EXPECT_ERROR(evaluate_partially(program, dispatcher, "tpu"), OptionsError, "no routine computes conv on tpu");
+  EXPECT_ERROR(dispatcher.add({"cpu", "conv", "none", {}, {}}), OptionsError, "not there");
+}
+
+TEST_F(TwoLibraries, ElementWiseCallsChoose) {
+  const auto x = tensor("X", 64), a = tensor("A", 64), b = tensor("B", 64), s = tensor("S", 64), r = tensor("R", 64),
+             c = tensor("C", 64);
+  program.calls = {{"conv", {x}, {a}},
+                   {"conv", {x}, {b}},
+                   {"add", {a, b}, {s}, {}, {nhwc, blocked, nchw}},
+                   {"relu", {s}, {r}, {}, {nhwc, blocked, nchw}},
+                   {"conv", {r}, {c}}};
+  const auto evaluated = evaluate_partially(program, dispatcher, "cpu", true);
+  const auto chosen = choose_layouts(evaluated.graph, LayoutObjective::Shared);
+  ASSERT_EQ(chosen.conversions.size(), 1u);
+  EXPECT_EQ(chosen.conversions[0].tensor, x);
+  EXPECT_EQ(chosen.cost(evaluated.graph), 64 * 64 * 4);
+}
+
+/// A library with a layout of its own, and its routine, are added without a change to anything else.
+TEST_F(TwoLibraries, ALibraryWithALayoutOfItsOwn) {
+  const Layout strided = layout::parse_layout("reorder(2,3,1,0) pad(3,0,7)");
+  dispatcher.add({"toy", 9, {{"hwcn8", strided}}, {}});
+  dispatcher.add({"cpu", "conv", "toy", {}, [](Invocation& call, const LibraryDescription& library) {
+                    call.inputs[0].require(library.layouts.at("hwcn8"));
+                    call.outputs[0].require(library.layouts.at("hwcn8"));
+                    call.tag();
+                  }});
+  const auto x = tensor("X", 64), y = tensor("Y", 64);
+  program.calls = {{"conv", {x}, {y}}};
+  const auto resolution = resolve_layouts(evaluate_partially(program, dispatcher, "cpu").graph);
+  EXPECT_EQ(resolution.produced[y], strided);
+  EXPECT_EQ(resolution.conversions.size(), 1u);
+}
+
+TEST_F(TwoLibraries, WhatRoutinesMustNotDo) {
+  const auto x = tensor("X", 64), y = tensor("Y", 64);
+  EXPECT_ERROR(program.tensors[x].size('D'), ArgumentError, "not D");
+  PhysicalTensor physical(program.tensors[x], nchw);
+  physical.require(nhwc);
+  EXPECT_ERROR(physical.require(Layout::any), InternalError, "twice");
+  dispatcher.add({"cpu", "pool", "plain", {}, [](Invocation&, const LibraryDescription&) {}});
+  program.calls = {{"pool", {x}, {y}}};
+  EXPECT_ERROR(evaluate_partially(program, dispatcher, "cpu"), InternalError, "does not tag");
+}
+
+}  // namespace
+}  // namespace tc::graph

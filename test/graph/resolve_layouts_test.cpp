@@ -1,0 +1,227 @@
+#include "tc/graph/resolve_layouts.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/graph/minimise.h"
+#include "tc/layout/map/names.h"
+#include "test/support/expect_error.h"
+
+namespace tc::graph {
+namespace {
+
+using layout::named_layout;
+
+const Layout nchw, nhwc = named_layout("NHWC"), blocked = named_layout("NCHW16c"), hwcn = named_layout("HWCN");
+
+/// Builds graphs node by node.
+class Builder {
+ public:
+  std::size_t input(const std::string& name, const Layout& given = nchw, double weight = 1) {
+    graph.tensors.push_back({name, weight, {}, given});
+    return graph.tensors.size() - 1;
+  }
+  /// A node whose inputs and output have one layout, or any.
+  std::size_t node(const std::string& name, std::vector<std::size_t> inputs, std::optional<Layout> layout,
+                   std::vector<Layout> candidates = {}, double weight = 1) {
+    graph.tensors.push_back({name, weight, graph.nodes.size(), {}});
+    const std::size_t output = graph.tensors.size() - 1;
+    std::vector<std::optional<Layout>> required(inputs.size() + 1, layout);
+    graph.nodes.push_back({name, std::move(inputs), {output}, std::move(required), std::move(candidates)});
+    return output;
+  }
+  /// A node that reads one layout and writes another.
+  std::size_t between(const std::string& name, std::size_t input, const Layout& from, const Layout& to) {
+    const auto output = node(name, {input}, from);
+    graph.nodes.back().required.back() = to;
+    return output;
+  }
+
+  LayoutGraph graph;
+};
+
+TEST(ResolveLayouts, AConvolutionThatLikesChannelsLastBeforeOneThatLikesBlocks) {
+  Builder b;
+  const auto x = b.input("X", nhwc);
+  const auto y = b.node("conv", {x}, nhwc);
+  const auto r = b.node("relu", {y}, std::nullopt);
+  b.node("deconv", {r}, blocked);
+  const auto resolution = resolve_layouts(b.graph);
+  EXPECT_EQ(resolution.produced[y], nhwc);
+  EXPECT_EQ(resolution.produced[r], nhwc);
+  ASSERT_EQ(resolution.conversions.size(), 1u);
+  EXPECT_EQ(resolution.conversions[0].tensor, r);
+  EXPECT_EQ(resolution.conversions[0].to, blocked);
+  b.graph.nodes[1].candidates = {nhwc, blocked, nchw};
+  EXPECT_EQ(choose_layouts(b.graph, LayoutObjective::Edges).conversions.size(), 1u);
+}
+
+TEST(ResolveLayouts, AnyTakesWhatIsProduced) {
+  for (const auto& layout : {nhwc, blocked}) {
+    Builder b;
+    const auto r = b.node("relu", {b.node("conv", {b.input("X", layout)}, layout)}, std::nullopt);
+    const auto resolution = resolve_layouts(b.graph);
+    EXPECT_EQ(resolution.produced[r], layout);
+    EXPECT_TRUE(resolution.conversions.empty());
+  }
+}
+
+/// Three tensors, concatenated, read by four convolutions.
+TEST(HoistConversions, OneConversionBeforeTheBranch) {
+  Builder b;
+  const auto all = b.node("concat", {b.input("A"), b.input("B"), b.input("C")}, nchw);
+  for (int i = 0; i < 4; ++i) b.node(str("conv", i), {all}, nhwc);
+  const auto resolved = resolve_layouts(b.graph);
+  EXPECT_EQ(resolved.conversions.size(), 4u);
+  const auto hoisted = hoist_conversions(b.graph, resolved, Hoisting::AllConsumers);
+  ASSERT_EQ(hoisted.conversions.size(), 1u);
+  EXPECT_EQ(hoisted.conversions[0].consumers, (std::vector<std::size_t>{1, 2, 3, 4}));
+}
+
+/// The paper hoists nothing where one of the branches does not convert; common conversions are one all the same.
+TEST(HoistConversions, ThreeOfFour) {
+  Builder b;
+  const auto x = b.input("X");
+  for (int i = 0; i < 4; ++i) b.node(str("conv", i), {x}, i == 0 ? nchw : nhwc);
+  const auto resolved = resolve_layouts(b.graph);
+  EXPECT_EQ(hoist_conversions(b.graph, resolved, Hoisting::AllConsumers).conversions.size(), 3u);
+  EXPECT_EQ(hoist_conversions(b.graph, resolved, Hoisting::Common).conversions.size(), 1u);
+}
+
+TEST(ChooseLayouts, AResidualBlockNeedsNoConversion) {
+  const auto with = [](std::vector<Layout> candidates, std::optional<Layout> layout) {
+    Builder b;
+    const auto x = b.input("X", blocked);
+    const auto sum = b.node("add", {b.node("a", {x}, blocked), b.node("b", {x}, blocked)}, layout, candidates);
+    const auto relu = b.node("relu", {sum}, layout, candidates);
+    b.node("c", {relu}, blocked);
+    b.node("d", {relu}, blocked);
+    return b.graph;
+  };
+  EXPECT_EQ(resolve_layouts(with({}, nhwc)).conversions.size(), 4u);
+  EXPECT_EQ(choose_layouts(with({nhwc, blocked, nchw}, nhwc), LayoutObjective::Edges).conversions.size(), 0u);
+}
+
+/// Two producers of one layout, three consumers of another: what is counted decides.
+TEST(ChooseLayouts, SharedConversionsAreCountedOnce) {
+  Builder b;
+  const auto x = b.input("X", nhwc);
+  const auto e = b.node("E", {b.node("a", {x}, nhwc), b.node("b", {x}, nhwc)}, std::nullopt, {nhwc, blocked});
+  for (const char* name : {"c", "d", "f"}) b.node(name, {e}, blocked);
+  const auto edges = choose_layouts(b.graph, LayoutObjective::Edges);
+  EXPECT_EQ(edges.produced[e], blocked);
+  EXPECT_EQ(edges.conversions.size(), 2u);
+  const auto shared = choose_layouts(b.graph, LayoutObjective::Shared);
+  EXPECT_EQ(shared.produced[e], nhwc);
+  EXPECT_EQ(shared.conversions.size(), 1u);
+}
+
+/// An edge of 64 MB and three of 1 KB: counted, the many win; weighed, the large one.
+TEST(ChooseLayouts, WeightsDecide) {
+  const auto graph = [](double large, double small) {
+    Builder b;
+    std::vector<std::size_t> inputs;
+    for (int i = 0; i < 3; ++i) inputs.push_back(b.input(str("S", i), nhwc, small));
+    inputs.push_back(b.input("L", blocked, large));
+    b.node("E", inputs, std::nullopt, {nhwc, blocked});
+    return b.graph;
+  };
+  EXPECT_EQ(choose_layouts(graph(1, 1), LayoutObjective::Shared).produced.back(), nhwc);
+  EXPECT_EQ(choose_layouts(graph(64e6, 1e3), LayoutObjective::Shared).produced.back(), blocked);
+}
+
+/// A layout of the user's own is one like the others.
+TEST(ChooseLayouts, UserLayouts) {
+  Builder b;
+  const auto x = b.input("X", hwcn);
+  const auto e = b.node("E", {b.node("toy", {x}, hwcn)}, std::nullopt, {nchw, hwcn});
+  b.between("out", e, hwcn, nchw);
+  const auto chosen = choose_layouts(b.graph, LayoutObjective::Shared);
+  EXPECT_EQ(chosen.produced[e], hwcn);
+  EXPECT_TRUE(chosen.conversions.empty());
+}
+
+/// A random graph of up to \p nodes nodes, of which some choose among up to four layouts.
+LayoutGraph random_graph(std::mt19937_64& random, std::size_t nodes) {
+  const std::vector<Layout> layouts{nchw, nhwc, blocked, hwcn};
+  const auto pick = [&](std::size_t count) { return static_cast<std::size_t>(random() % count); };
+  Builder b;
+  for (std::size_t i = 0; i < 2; ++i) b.input(str("X", i), layouts[pick(4)], 1 + static_cast<double>(pick(5)));
+  for (std::size_t n = 0; n < nodes; ++n) {
+    std::vector<std::size_t> inputs;
+    for (std::size_t i = 0; i <= pick(3); ++i)
+      inputs.push_back(b.graph.tensors.size() - 1 - pick(std::min<std::size_t>(b.graph.tensors.size(), 5)));
+    std::vector<Layout> candidates;
+    if (pick(2))
+      for (const auto& layout : layouts)
+        if (pick(3) || candidates.empty()) candidates.push_back(layout);
+    const auto required = pick(3) ? std::optional(layouts[pick(4)]) : std::nullopt;
+    b.node(str("n", n), inputs, required, candidates, 1 + static_cast<double>(pick(5)));
+  }
+  return b.graph;
+}
+
+/// The least cost over all choices, one by one.
+double brute_force(LayoutGraph graph, LayoutObjective objective) {
+  for (auto& node : graph.nodes) {
+    if (node.candidates.empty()) continue;
+    double best = std::numeric_limits<double>::infinity();
+    const auto candidates = node.candidates;
+    for (const auto& layout : candidates) {
+      node.candidates.clear();
+      std::fill(node.required.begin(), node.required.end(), layout);
+      best = std::min(best, brute_force(graph, objective));
+    }
+    return best;
+  }
+  auto resolution = resolve_layouts(graph);
+  if (objective == LayoutObjective::Shared) resolution = hoist_conversions(graph, resolution, Hoisting::Common);
+  return resolution.cost(graph);
+}
+
+TEST(ChooseLayouts, EqualsBruteForce) {
+  std::mt19937_64 random(11);
+  int chosen = 0;
+  for (int trial = 0; trial < 200; ++trial) {
+    auto graph = random_graph(random, 3 + random() % 10);
+    std::size_t free = 0;
+    for (auto& node : graph.nodes)
+      if (!node.candidates.empty() && ++free > 6) node.candidates.clear();
+    for (const auto objective : {LayoutObjective::Edges, LayoutObjective::Shared}) {
+      const auto best = choose_layouts(graph, objective);
+      ASSERT_EQ(best.cost(graph), brute_force(graph, objective)) << "graph " << trial;
+    }
+    chosen += free > 1;
+  }
+  EXPECT_GT(chosen, 100);
+}
+
+/// A network of 500 nodes in residual blocks, all of whose element-wise nodes choose.
+TEST(ChooseLayouts, ManyNodes) {
+  Builder b;
+  const std::vector<Layout> candidates{nhwc, blocked, nchw};
+  auto x = b.input("X", nchw);
+  while (b.graph.nodes.size() < 500) {
+    const auto relu = b.node("relu", {b.node("conv", {x}, blocked)}, std::nullopt, candidates);
+    x = b.node("add", {b.node("conv", {relu}, blocked), x}, std::nullopt, candidates);
+    x = b.node("relu", {x}, std::nullopt, candidates);
+  }
+  const auto best = choose_layouts(b.graph, LayoutObjective::Shared);
+  EXPECT_EQ(best.conversions.size(), 1u);
+}
+
+TEST(Minimise, RefusesWhatIsTooEntangled) {
+  ChoiceProblem problem{std::vector<std::size_t>(8, 4), {}};
+  for (std::size_t a = 0; a < 8; ++a)
+    for (std::size_t b = 0; b < a; ++b) problem.tables.push_back({{b, a}, std::vector<double>(16, 1)});
+  EXPECT_EQ(minimise(problem).cost, 28);
+  EXPECT_ERROR(minimise(problem, 1000), ResourceError, "too many cases");
+}
+
+}  // namespace
+}  // namespace tc::graph
