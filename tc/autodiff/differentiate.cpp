@@ -223,13 +223,21 @@ Gradient Differentiator::run() {
   return std::move(gradient_);
 }
 
+/// Does \p a ask for what \p b asks for, wherever that does?
+bool as_strict(const Precondition& a, const Precondition& b) {
+  auto excuses_b = [&](const ExprPtr& extent) {
+    return std::any_of(b.extents.begin(), b.extents.end(), [&](const ExprPtr& other) { return equal(extent, other); });
+  };
+  return equal(a.condition, b.condition) && std::all_of(a.extents.begin(), a.extents.end(), excuses_b);
+}
+
 /// Does \p gradient ask for something of the sizes that the def does not ask for?
 bool asks_more(const Gradient& gradient, const InlinedDef& function) {
   const auto& known = function.ranges.preconditions;
   const auto& asked = gradient.ranges.preconditions;
   return std::any_of(asked.begin(), asked.end(), [&](const Precondition& condition) {
     return std::none_of(known.begin(), known.end(),
-                        [&](const Precondition& other) { return equal(other.condition, condition.condition); });
+                        [&](const Precondition& other) { return as_strict(other, condition); });
   });
 }
 

@@ -92,8 +92,15 @@ TEST(Ranges, ChecksPreconditionsAndExtents) {
   EXPECT_EQ(
       message<ArgumentError>([&] { check_preconditions(ranges, {{"H", 5}, {"KH", 5}}); }),
       "the extent of the range of index 'h' would be H - KH - 1 = -1 with H = 5, KH = 5; it must not be negative");
-  ranges.preconditions.clear();
   ranges.statements.clear();
+  ranges.tensors.clear();
+  ranges.preconditions[0].extents = {parse_expr("H - 3")};
+  EXPECT_NO_THROW(check_preconditions(ranges, {{"H", 3}, {"KH", 5}})) << "a loop without iterations";
+  EXPECT_EQ(message<ArgumentError>([&] { check_preconditions(ranges, {{"H", 4}, {"KH", 5}}); }),
+            "these sizes do not fit: KH <= H does not hold for H = 4, KH = 5; "
+            "subscript 0 of I, 'h + kh', must stay inside [0, H)");
+  ranges.preconditions.clear();
+  ranges.tensors["O"] = {{parse_expr("0"), parse_expr("H - KH + 1")}};
   EXPECT_EQ(message<ArgumentError>([&] { check_preconditions(ranges, {{"H", 3}, {"KH", 5}}); }),
             "the extent of dimension 0 of 'O' would be H - KH + 1 = -1 with H = 3, KH = 5; it must not be negative");
 }

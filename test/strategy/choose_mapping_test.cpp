@@ -325,18 +325,20 @@ TEST_F(ChooseContraction, CutsLongReductionsAndColumnsForTheCaches) {
 TEST_F(ChooseContraction, LetsRowsStreamThatFewTilesUse) {
   const char* target = "cpu:avx512,cores=2,l1=48k,l2=2m";
   EXPECT_EQ(
-      choose(128, 16384, 4096, "B[j, k]", {16384, 4096}, target),
+      choose(128, 16400, 4096, "B[j, k]", {16400, 4096}, target),
       "parallel 0, blocks 64x0, register 64x6, I: i0 x16, U: i0 x16, stage C, pack read 0 of U in panels of 64 i0\n");
-  EXPECT_NE(choose(128, 16384, 16384, "B[j, k]", {16384, 16384}, target).find("i2 in blocks of 4096"),
+  EXPECT_NE(choose(128, 16400, 16384, "B[j, k]", {16400, 16384}, target).find("i2 in blocks of 4096"),
             std::string::npos);
-  EXPECT_NE(choose(1024, 16384, 4096, "B[j, k]", {16384, 4096}, target).find("i2 in blocks of 1024"),
+  EXPECT_NE(choose(1024, 16400, 4096, "B[j, k]", {16400, 4096}, target).find("i2 in blocks of 1024"),
             std::string::npos);
 }
 
 TEST_F(ChooseContraction, ScattersOnlyWhatLongReductionsPayFor) {
   const char* target = "cpu:avx512,cores=2,l1=48k,l2=2m";
-  EXPECT_NE(choose(128, 1024, 4096, "B[j, k]", {1024, 4096}, target).find("U: i0 x16"), std::string::npos);
-  EXPECT_NE(choose(128, 1024, 1024, "B[j, k]", {1024, 1024}, target).find("U: i1 x16"), std::string::npos);
+  EXPECT_NE(choose(128, 1040, 4096, "B[j, k]", {1040, 4096}, target).find("U: i0 x16"), std::string::npos);
+  EXPECT_NE(choose(128, 1040, 1024, "B[j, k]", {1040, 1024}, target).find("U: i1 x16"), std::string::npos);
+  EXPECT_NE(choose(128, 1024, 4096, "B[j, k]", {1024, 4096}, target).find("U: i1 x16"), std::string::npos)
+      << "rows of C 4096 bytes apart";
 }
 
 /// Contractions of tensors with six indices, 16 along each.

@@ -47,11 +47,16 @@ std::optional<std::string> check_program(const RandomProgram& program, const Fuz
   }
 }
 
+/// What a message says before its particulars.
+std::string kind_of(const std::string& message) { return message.substr(0, message.find(':')); }
+
+/// Reports \p wrong, what \p program does, and a smaller program that does wrong in the same way.
 void report(const RandomProgram& program, const FuzzSetting& setting, const FuzzCheck& check,
             const std::string& wrong) {
   bool ran = false;
   auto fails = [&](const RandomProgram& candidate) {
-    return check_program(candidate, setting, check, ran).has_value();
+    const auto found = check_program(candidate, setting, check, ran);
+    return found && kind_of(*found) == kind_of(wrong);
   };
   auto small = reduce_program(program, fails, reduction_trials);
   ADD_FAILURE() << "TC_FUZZ_SEED=" << program.seed << " TC_FUZZ_COUNT=1, options '" << setting.options << "', target "

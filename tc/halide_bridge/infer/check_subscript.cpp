@@ -61,6 +61,17 @@ Expr plainer(DefState& state, const Expr& condition) {
   return simple;
 }
 
+/// The extents of \p ranges, loops around what \p condition protects, that may be 0 where it does not hold.
+std::vector<Expr> extents_that_may_be_empty(DefState& state, const Expr& condition, const Environment& ranges) {
+  std::vector<Expr> result;
+  for (const auto& [name, bounds] : ranges) {
+    if (name.front() == '#') continue;
+    const Expr size = extent(bounds, state.facts);
+    if (!ir::is_const(size) && state.prover.feasible({!condition, size == 0})) result.push_back(size);
+  }
+  return result;
+}
+
 void check_at_run_time(DefState& state, const Subscript& s) {
   auto& checked = state.result.data_dependent;
   if (s.executed && std::find(checked.begin(), checked.end(), s.access) == checked.end()) checked.push_back(s.access);
@@ -125,9 +136,10 @@ void check_subscript(DefState& state, const Subscript& s, const Environment& ran
     const Expr inside_box = side == 0 ? allowed.min <= decidable.min : decidable.max <= allowed.max;
     const auto known = decide(state, inside_box, ranges);
     if (known == false) return report_outside(state, s, ranges, allowed, state.facts.simplify(inside_box));
-    if (!known)
-      state.require(plainer(state, inside_box), str(describe(s), ", must stay inside ", print(allowed, state.facts)),
-                    s.source->range);
+    if (known) continue;
+    const Expr condition = plainer(state, inside_box);
+    state.require(condition, str(describe(s), ", must stay inside ", print(allowed, state.facts)), s.source->range,
+                  extents_that_may_be_empty(state, condition, ranges));
   }
 }
 

@@ -9,9 +9,17 @@ using Halide::Expr;
 
 Expr extent(const IndexBounds& bounds, const SizeFacts& facts) { return facts.simplify(bounds.max - bounds.min + 1); }
 
-void DefState::require(const Expr& condition, const std::string& reason, lang::SourceRange range) {
+void DefState::require(const Expr& condition, const std::string& reason, lang::SourceRange range,
+                       const std::vector<Expr>& extents) {
   const lang::ExprPtr tree = to_lang(tidy_condition(facts.simplify(condition)));
-  if (conditions.insert(lang::print(tree)).second) result.preconditions.push_back({tree, reason, range});
+  lang::Precondition precondition{tree, reason, range};
+  std::string text = lang::print(tree);
+  if (conditions.count(text)) return;
+  for (const Expr& extent : extents) {
+    precondition.extents.push_back(to_lang(extent));
+    text += str(" or not ", lang::print(precondition.extents.back()));
+  }
+  if (conditions.insert(text).second) result.preconditions.push_back(precondition);
 }
 
 lang::Range to_range(const IndexBounds& bounds, const SizeFacts& facts) {

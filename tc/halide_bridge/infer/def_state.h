@@ -25,8 +25,10 @@ struct DefState {
   lang::Ranges result;
   std::set<std::string> conditions;  ///< preconditions in the result, as text
 
-  /// Adds a condition on sizes that is not decided; one that cannot hold is false.
-  void require(const Halide::Expr& condition, const std::string& reason, lang::SourceRange range);
+  /// Adds a condition on sizes that is not decided; one that cannot hold is false. It need not hold where one of
+  /// \p extents is 0.
+  void require(const Halide::Expr& condition, const std::string& reason, lang::SourceRange range,
+               const std::vector<Halide::Expr>& extents = {});
 };
 
 /// max - min + 1.

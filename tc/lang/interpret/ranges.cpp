@@ -212,6 +212,9 @@ SizeMap bind_sizes(const Def& def, const std::vector<std::vector<std::int64_t>>&
 
 void check_preconditions(const Ranges& ranges, const SizeMap& sizes) {
   for (const auto& precondition : ranges.preconditions) {
+    const auto& extents = precondition.extents;
+    auto is_zero = [&](const ExprPtr& extent) { return evaluate_size(extent, sizes) == 0; };
+    if (std::any_of(extents.begin(), extents.end(), is_zero)) continue;
     if (evaluate_size(precondition.condition, sizes)) continue;
     std::string values = values_in(precondition.condition, sizes);
     throw ArgumentError(str("these sizes do not fit: ", print(precondition.condition), " does not hold",

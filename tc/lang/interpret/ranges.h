@@ -20,6 +20,7 @@ struct Precondition {
   ExprPtr condition;  ///< bool over sizes
   std::string reason;
   SourceRange range;
+  std::vector<ExprPtr> extents = {};  ///< of loops around what it protects: where one is 0 it need not hold
 };
 
 /// The result of range inference for one checked def without calls and lets.
