@@ -25,6 +25,7 @@ const std::map<std::string, std::vector<std::string>> rooms = {
     {"lang", {"syntax", "interpret", "check"}},
     {"polyhedral", {"core", "schedule", "map", "map_cpu", "map_grid", "generate", "laws"}},
     {"halide_bridge", {"infer", "lower", "stmt", "math", "raise"}},
+    {"derive", {"form", "proof", "rules", "search"}},
     {"autodiff", {"terms", "access", "forward", "reverse", "simplify"}},
     {"layout", {"index", "map", "rewrite"}},
     {"strategy", {"cost", "cpu", "grid"}},

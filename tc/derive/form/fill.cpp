@@ -1,0 +1,73 @@
+#include "tc/derive/form/fill.h"
+
+#include <cmath>
+#include <limits>
+
+namespace tc::derive {
+
+using lang::BinaryOp;
+using lang::ExprPtr;
+
+namespace {
+
+/// The least and the largest element of an integer type; 0 and 0 for others.
+struct Extremes {
+  double least = 0, largest = 0;
+};
+
+Extremes extremes(DType type) {
+  if (!is_integer(type)) return {};
+  const double range = std::ldexp(1.0, 8 * static_cast<int>(byte_size(type)) - (is_signed_integer(type) ? 1 : 0));
+  return {is_signed_integer(type) ? -range : 0, range - 1};
+}
+
+std::optional<double> evaluate(const ExprPtr& expr) {
+  if (const auto* literal = std::get_if<lang::IntLiteral>(&expr->node)) return static_cast<double>(literal->value);
+  if (const auto* literal = std::get_if<lang::FloatLiteral>(&expr->node)) return literal->value;
+  if (const auto* literal = std::get_if<lang::BoolLiteral>(&expr->node)) return literal->value ? 1 : 0;
+  if (const auto* cast = std::get_if<lang::Cast>(&expr->node))
+    return cast->implicit ? evaluate(cast->value) : std::nullopt;
+  if (const auto* unary = std::get_if<lang::Unary>(&expr->node); unary && unary->op == lang::UnaryOp::Negate)
+    if (const auto value = evaluate(unary->value)) return -*value;
+  if (const auto* binary = std::get_if<lang::Binary>(&expr->node); binary && binary->op == BinaryOp::Div) {
+    const auto a = evaluate(binary->left), b = evaluate(binary->right);
+    if (a && b && std::holds_alternative<lang::FloatLiteral>(binary->right->node)) return *a / *b;
+  }
+  return std::nullopt;
+}
+
+ExprPtr float_literal(double value) { return lang::make_expr(lang::FloatLiteral{value, ""}); }
+
+}  // namespace
+
+std::optional<double> literal_value(const ExprPtr& expr, DType type) {
+  auto value = evaluate(expr);
+  const auto ends = extremes(type);
+  if (!value || ends.largest == 0) return value;
+  if (*value == ends.largest) return std::numeric_limits<double>::infinity();
+  if (*value == ends.least && ends.least < 0) return -std::numeric_limits<double>::infinity();
+  return value;
+}
+
+ExprPtr literal(double value, DType type) {
+  if (type == DType::Bool) return lang::make_expr(lang::BoolLiteral{value != 0});
+  if (std::isinf(value) && is_integer(type)) {
+    const auto ends = extremes(type);
+    if (value > 0)
+      return lang::make_expr(
+          lang::IntLiteral{static_cast<std::uint64_t>(ends.largest) - (byte_size(type) == 8 ? 1 : 0)});
+    const auto size = lang::make_expr(lang::IntLiteral{static_cast<std::uint64_t>(-ends.least)});
+    return ends.least == 0 ? number(0) : lang::make_expr(lang::Unary{lang::UnaryOp::Negate, size});
+  }
+  if (std::isinf(value)) {
+    const auto size = joined(float_literal(1), BinaryOp::Div, float_literal(0));
+    return value > 0 ? size
+                     : lang::make_expr(lang::Binary{
+                           BinaryOp::Div, lang::make_expr(lang::Unary{lang::UnaryOp::Negate, float_literal(1)}),
+                           float_literal(0)});
+  }
+  if (value == std::floor(value) && std::abs(value) < 1e15) return number(static_cast<std::int64_t>(value));
+  return value < 0 ? lang::make_expr(lang::Unary{lang::UnaryOp::Negate, float_literal(-value)}) : float_literal(value);
+}
+
+}  // namespace tc::derive

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <optional>
+
+#include "tc/derive/form/program.h"
+
+namespace tc::derive {
+
+/// The value of an expression of literals as an element of \p type: the least and the largest of an integer type are
+/// infinite. Nothing for other expressions.
+std::optional<double> literal_value(const lang::ExprPtr& expr, DType type);
+/// The inverse: an expression of literals that has \p value in \p type.
+lang::ExprPtr literal(double value, DType type);
+
+}  // namespace tc::derive

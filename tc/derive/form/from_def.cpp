@@ -1,0 +1,306 @@
+#include "tc/derive/form/from_def.h"
+
+#include <algorithm>
+#include <map>
+
+#include "tc/base/str.h"
+#include "tc/derive/form/fill.h"
+#include "tc/halide_bridge/infer/infer_ranges.h"
+#include "tc/lang/check/check.h"
+#include "tc/lang/syntax/parse.h"
+
+namespace tc::derive {
+
+using lang::BinaryOp;
+using lang::ExprPtr;
+
+namespace {
+
+constexpr std::size_t most_cases = 16;
+
+/// One assignment as a scope.
+class Reader {
+ public:
+  Reader(const lang::Assignment& assignment, const lang::Box& ranges, const std::vector<std::string>& iterators,
+         const lang::SizeMap& sizes, const Program& program, const lang::Def& def)
+      : assignment_(assignment),
+        box_(box_set(*program.context, ranges)),
+        iterators_(iterators),
+        sizes_(sizes),
+        program_(program),
+        def_(def) {}
+
+  Scope run() {
+    scope_.tensor = assignment_.target;
+    scope_.type = def_.tensors.at(assignment_.target).type;
+    scope_.iterators = iterators_;
+    scope_.op = assignment_.reduction;
+    if (is_half(scope_.type)) scope_.uniform = false;
+    auto cases = read(assignment_.rhs, box_);
+    take_fill(cases);
+    for (auto& part : cases) {
+      if (part.domain.is_empty()) continue;
+      auto reads = compacted(part.body);
+      scope_.cases.push_back({part.domain, part.body, std::move(reads)});
+    }
+    for (auto& part : scope_.cases) check_inside(part);
+    if (scope_.cases.empty()) throw Refusal{str("'", scope_.tensor, "' is constant")};
+    return std::move(scope_);
+  }
+
+ private:
+  struct Part {
+    isl::set domain;
+    ExprPtr body;
+  };
+  using Parts = std::vector<Part>;
+
+  bool is_zero(const ExprPtr& expr) const { return literal_value(expr, scope_.type) == 0.0; }
+
+  Parts read(const ExprPtr& expr, const isl::set& where) {
+    if (const auto* cast = std::get_if<lang::Cast>(&expr->node)) return read_cast(*cast, where);
+    if (const auto* select = std::get_if<lang::Select>(&expr->node))
+      return choose(select->condition, select->then_value, select->else_value, expr, where);
+    if (const auto* call = std::get_if<lang::Call>(&expr->node); call && call->function == "select")
+      return choose(call->arguments[0], call->arguments[1], call->arguments[2], expr, where);
+    if (const auto* access = std::get_if<lang::Access>(&expr->node)) return {{where, add_read(*access)}};
+    if (const auto* name = std::get_if<lang::Name>(&expr->node)) return {{where, index_value(*name)}};
+    if (std::holds_alternative<lang::SizeOf>(expr->node)) throw Refusal{"a size is used as a value"};
+    if (const auto* binary = std::get_if<lang::Binary>(&expr->node); binary && binary->op == BinaryOp::And)
+      if (auto parts = guarded(*binary, where); !parts.empty()) return parts;
+    return combine(expr, where);
+  }
+
+  Parts read_cast(const lang::Cast& cast, const isl::set& where) {
+    if (cast.implicit && literal_value(cast.value, cast.type)) return {{where, plain(cast.value)}};
+    if (!cast.value->type || *cast.value->type != cast.type) scope_.uniform = false;
+    if (cast.implicit) return read(cast.value, where);
+    auto parts = read(cast.value, where);
+    for (auto& part : parts) part.body = lang::make_expr(lang::Cast{cast.type, part.body});
+    return parts;
+  }
+
+  static ExprPtr plain(const ExprPtr& expr) {
+    std::vector<ExprPtr> parts;
+    for (const auto& child : lang::children(expr)) parts.push_back(plain(child));
+    const auto bare = lang::make_expr(expr->node);
+    return parts.empty() ? bare : lang::with_children(bare, parts);
+  }
+
+  /// A condition on indices parts the instances; another one is an operator like others.
+  Parts choose(const ExprPtr& condition, const ExprPtr& yes, const ExprPtr& no, const ExprPtr& whole,
+               const isl::set& where) {
+    isl::set holds = where;
+    try {
+      holds = conditions(condition);
+    } catch (const Refusal&) {
+      return combine(whole, where);
+    }
+    const auto then = where.intersect(holds), otherwise = where.subtract(holds).coalesce();
+    Parts result;
+    if (!then.is_empty()) result = read(yes, then);
+    if (!otherwise.is_empty())
+      for (auto& part : read(no, otherwise)) result.push_back(part);
+    return result;
+  }
+
+  Parts guarded(const lang::Binary& both, const isl::set& where) {
+    try {
+      conditions(both.left);
+    } catch (const Refusal&) {
+      return {};
+    }
+    return choose(both.left, both.right, lang::make_expr(lang::BoolLiteral{false}), nullptr, where);
+  }
+
+  isl::set conditions(const ExprPtr& condition) const {
+    return condition_set(*program_.context, with_numbers(condition), iterators_);
+  }
+
+  /// An operator over the parts of its operands; a product with 0 is 0.
+  Parts combine(const ExprPtr& expr, const isl::set& where) {
+    std::vector<std::pair<isl::set, std::vector<ExprPtr>>> rows{{where, {}}};
+    for (const auto& child : lang::children(expr)) {
+      std::vector<std::pair<isl::set, std::vector<ExprPtr>>> next;
+      for (const auto& [set, operands] : rows)
+        for (const auto& part : read(child, set)) {
+          next.emplace_back(part.domain, operands);
+          next.back().second.push_back(part.body);
+        }
+      rows = std::move(next);
+      if (rows.size() > most_cases) throw Refusal{"a statement has too many cases"};
+    }
+    Parts result;
+    const auto bare = lang::make_expr(expr->node);
+    for (const auto& [set, operands] : rows) {
+      const bool zero = operator_of(expr) == "*" &&
+                        std::any_of(operands.begin(), operands.end(), [&](const auto& x) { return is_zero(x); });
+      result.push_back({set, zero ? number(0) : operands.empty() ? bare : lang::with_children(bare, operands)});
+    }
+    return result;
+  }
+
+  /// Sizes as numbers.
+  ExprPtr with_numbers(const ExprPtr& expr) const {
+    if (const auto* name = std::get_if<lang::Name>(&expr->node))
+      if (const auto found = sizes_.find(name->id); found != sizes_.end() && name->kind == lang::Name::Kind::Size)
+        return number(found->second);
+    if (const auto* size = std::get_if<lang::SizeOf>(&expr->node))
+      return number(program_.box(size->tensor).at(static_cast<std::size_t>(size->dimension)).extent);
+    std::vector<ExprPtr> parts;
+    for (const auto& child : lang::children(expr)) parts.push_back(with_numbers(child));
+    return parts.empty() ? expr : lang::with_children(expr, parts);
+  }
+
+  ExprPtr add_read(const lang::Access& access) {
+    std::vector<std::string> subscripts;
+    for (const auto& subscript : access.subscripts)
+      subscripts.push_back(index_text(with_numbers(subscript), iterators_));
+    if (program_.type(access.tensor) != scope_.type) scope_.uniform = false;
+    reads_.push_back({access.tensor, function(*program_.context, static_cast<int>(iterators_.size()), subscripts)});
+    return lang::make_expr(lang::Name{read_name(reads_.size() - 1)});
+  }
+
+  ExprPtr index_value(const lang::Name& name) {
+    scope_.uniform = false;
+    const auto text = index_text(with_numbers(lang::make_expr(name)), iterators_);
+    reads_.push_back({"", function(*program_.context, static_cast<int>(iterators_.size()), {text})});
+    return lang::make_expr(lang::Name{read_name(reads_.size() - 1)});
+  }
+
+  /// Where a reduction takes its neutral element there is no instance; the constant of an assignment is its fill.
+  void take_fill(Parts& parts) {
+    if (scope_.op) scope_.fill = neutral(*scope_.op);
+    std::optional<double> fill;
+    if (scope_.op) fill = scope_.fill;
+    for (const auto& part : parts)
+      if (const auto value = literal_value(part.body, scope_.type); value && !fill && parts.size() > 1) fill = value;
+    if (fill) scope_.fill = *fill;
+    if (fill) std::erase_if(parts, [&](const Part& part) { return literal_value(part.body, scope_.type) == *fill; });
+  }
+
+  /// The reads of \p body, numbered from 0 in it.
+  std::vector<Read> compacted(ExprPtr& body) const {
+    std::vector<Read> result;
+    std::map<std::size_t, std::size_t> numbers;
+    body = with_reads(body, [&](std::size_t k) {
+      if (numbers.emplace(k, result.size()).second) result.push_back(reads_[k]);
+      return lang::make_expr(lang::Name{read_name(numbers.at(k))});
+    });
+    return result;
+  }
+
+  void check_inside(const Case& part) const {
+    for (const auto& read : part.reads) {
+      if (read.tensor.empty()) continue;
+      const auto inside = box_set(*program_.context, program_.box(read.tensor)).preimage(read.at);
+      if (!part.domain.is_subset(inside)) throw Refusal{str("'", read.tensor, "' is read where a value decides")};
+    }
+  }
+
+  const lang::Assignment& assignment_;
+  isl::set box_;
+  const std::vector<std::string>& iterators_;
+  const lang::SizeMap& sizes_;
+  const Program& program_;
+  const lang::Def& def_;
+  Scope scope_;
+  std::vector<Read> reads_;
+};
+
+/// The statements of a def, one after another.
+class Follower {
+ public:
+  Follower(const lang::InlinedDef& function, const std::vector<TensorSpec>& inputs, const ContextPtr& context)
+      : function_(function) {
+    program_.context = context;
+    program_.name = function.def.name;
+    std::vector<std::vector<std::int64_t>> shapes;
+    for (const auto& input : inputs) shapes.push_back(input.shape);
+    sizes_ = lang::bind_sizes(function.def, shapes);
+    lang::check_preconditions(function.ranges, sizes_);
+    for (const auto& param : function.def.params)
+      program_.inputs.push_back({param.name, function.def.tensors.at(param.name).type, box(param.name)});
+    for (const auto& decl : function.def.returns) program_.outputs.push_back(decl.name);
+  }
+
+  Program run() {
+    if (!function_.ranges.data_dependent.empty()) throw Refusal{"a subscript is read from a tensor"};
+    for (std::size_t s = 0; s < function_.def.statements.size(); ++s) {
+      const auto* assignment = std::get_if<lang::Assignment>(&function_.def.statements[s].node);
+      if (!assignment) throw Refusal{"the def holds calls"};
+      add(*assignment, s);
+    }
+    for (const auto& output : program_.outputs)
+      if (!program_.find(output)) throw Refusal{str("'", output, "' is constant")};
+    return std::move(program_);
+  }
+
+ private:
+  lang::Box box(const std::string& tensor) const {
+    const auto box = lang::evaluate_box(function_.ranges.tensors.at(tensor), sizes_);
+    for (const auto& range : box)
+      if (range.extent <= 0) throw Refusal{str("'", tensor, "' has no elements")};
+    return box;
+  }
+
+  void add(const lang::Assignment& assignment, std::size_t statement) {
+    auto iterators = lang::left_iterators(assignment);
+    iterators.insert(iterators.end(), assignment.reduction_iterators.begin(), assignment.reduction_iterators.end());
+    lang::Box ranges;
+    for (const auto& name : iterators) {
+      const auto& range = function_.ranges.statements.at(statement).at(name);
+      ranges.push_back({lang::evaluate_size(range.min, sizes_), lang::evaluate_size(range.extent, sizes_)});
+      if (ranges.back().extent <= 0) throw Refusal{str("'", name, "' has no values")};
+    }
+    const auto whole = box(assignment.target);
+    if (!std::equal(whole.begin(), whole.end(), ranges.begin()))
+      throw Refusal{str("a part of '", assignment.target, "' is written")};
+    if (is_initial_value(assignment)) return;
+    if (program_.find(assignment.target)) throw Refusal{str("'", assignment.target, "' is written twice")};
+    if (assignment.reduction && !assignment.initialise && !starts_neutral(assignment))
+      throw Refusal{str("'", assignment.target, "' is accumulated into")};
+    auto scope = Reader(assignment, ranges, iterators, sizes_, program_, function_.def).run();
+    scope.box = whole;
+    program_.scopes.push_back(std::make_shared<const Scope>(std::move(scope)));
+  }
+
+  /// Is it the constant from which a reduction begins?
+  bool is_initial_value(const lang::Assignment& assignment) {
+    if (assignment.reduction || program_.find(assignment.target)) return false;
+    const auto value = literal_value(assignment.rhs, function_.def.tensors.at(assignment.target).type);
+    if (value) initial_[assignment.target] = *value;
+    return value.has_value();
+  }
+  bool starts_neutral(const lang::Assignment& assignment) const {
+    const auto found = initial_.find(assignment.target);
+    return found != initial_.end() && found->second == neutral(*assignment.reduction);
+  }
+
+  const lang::InlinedDef& function_;
+  lang::SizeMap sizes_;
+  Program program_;
+  std::map<std::string, double> initial_;
+};
+
+}  // namespace
+
+Program from_def(const lang::InlinedDef& function, const std::vector<TensorSpec>& inputs, const ContextPtr& context) {
+  return Follower(function, inputs, context).run();
+}
+
+Program from_text(const std::string& text, const ContextPtr& context) {
+  const auto file = lang::check(lang::parse(text, "<derived>"));
+  if (file.defs.size() != 1) throw Refusal{"the text is not one def"};
+  const lang::InlinedDef function{file.defs.front(), halide_bridge::infer_ranges(file.defs.front(), text)};
+  std::vector<TensorSpec> inputs;
+  for (const auto& param : function.def.params) {
+    std::vector<std::int64_t> shape;
+    if (param.dims)
+      for (const auto& size : *param.dims) shape.push_back(lang::evaluate_size(size, {}));
+    inputs.push_back(contiguous(function.def.tensors.at(param.name).type, shape));
+  }
+  return from_def(function, inputs, context);
+}
+
+}  // namespace tc::derive

@@ -1,0 +1,160 @@
+#include "tc/derive/form/program.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include "tc/base/str.h"
+
+namespace tc::derive {
+
+using lang::BinaryOp;
+using lang::ExprPtr;
+
+ScopePtr Program::find(const std::string& tensor) const {
+  for (const auto& scope : scopes)
+    if (scope->tensor == tensor) return scope;
+  return nullptr;
+}
+
+bool Program::is_output(const std::string& tensor) const {
+  return std::find(outputs.begin(), outputs.end(), tensor) != outputs.end();
+}
+
+const lang::Box& Program::box(const std::string& tensor) const {
+  for (const auto& input : inputs)
+    if (input.tensor == tensor) return input.box;
+  for (const auto& scope : scopes)
+    if (scope->tensor == tensor) return scope->box;
+  throw Refusal{str("there is no tensor '", tensor, "'")};
+}
+
+DType Program::type(const std::string& tensor) const {
+  for (const auto& input : inputs)
+    if (input.tensor == tensor) return input.type;
+  for (const auto& scope : scopes)
+    if (scope->tensor == tensor) return scope->type;
+  throw Refusal{str("there is no tensor '", tensor, "'")};
+}
+
+double neutral(ReductionOp op) {
+  switch (op) {
+    case ReductionOp::Sum:
+    case ReductionOp::Or:
+      return 0;
+    case ReductionOp::Product:
+    case ReductionOp::And:
+      return 1;
+    case ReductionOp::Min:
+      return std::numeric_limits<double>::infinity();
+    case ReductionOp::Max:
+      return -std::numeric_limits<double>::infinity();
+  }
+  return 0;
+}
+
+std::string read_name(std::size_t read) { return str("#", read); }
+
+std::optional<std::size_t> read_number(const ExprPtr& expr) {
+  const auto* name = std::get_if<lang::Name>(&expr->node);
+  if (!name || name->id.empty() || name->id[0] != '#') return std::nullopt;
+  std::size_t value = 0;
+  std::from_chars(name->id.data() + 1, name->id.data() + name->id.size(), value);
+  return value;
+}
+
+ExprPtr with_reads(const ExprPtr& body, const std::function<ExprPtr(std::size_t)>& change) {
+  if (const auto read = read_number(body)) return change(*read);
+  std::vector<ExprPtr> parts;
+  for (const auto& child : lang::children(body)) parts.push_back(with_reads(child, change));
+  return parts.empty() ? body : lang::with_children(body, parts);
+}
+
+std::vector<std::string> distributing(ReductionOp op) {
+  switch (op) {
+    case ReductionOp::Sum:
+      return {"*"};
+    case ReductionOp::Max:
+      return {"+", "min"};
+    case ReductionOp::Min:
+      return {"+", "max"};
+    case ReductionOp::Or:
+      return {"&&"};
+    case ReductionOp::And:
+      return {"||"};
+    case ReductionOp::Product:
+      return {};
+  }
+  return {};
+}
+
+std::string operator_of(const ExprPtr& expr) {
+  if (const auto* call = std::get_if<lang::Call>(&expr->node))
+    return (call->function == "min" || call->function == "max") && call->arguments.size() == 2 ? call->function : "";
+  const auto* binary = std::get_if<lang::Binary>(&expr->node);
+  if (!binary) return "";
+  switch (binary->op) {
+    case BinaryOp::Mul:
+      return "*";
+    case BinaryOp::Add:
+      return "+";
+    case BinaryOp::And:
+      return "&&";
+    case BinaryOp::Or:
+      return "||";
+    default:
+      return "";
+  }
+}
+
+std::vector<ExprPtr> factors(const ExprPtr& expr, const std::string& times) {
+  if (times.empty() || operator_of(expr) != times) return {expr};
+  std::vector<ExprPtr> result;
+  for (const auto& child : lang::children(expr))
+    for (const auto& factor : factors(child, times)) result.push_back(factor);
+  return result;
+}
+
+ExprPtr product(const std::vector<ExprPtr>& factors, const std::string& times) {
+  ExprPtr result;
+  for (const auto& factor : factors) {
+    if (!result)
+      result = factor;
+    else if (times == "min" || times == "max")
+      result = lang::make_expr(lang::Call{times, {result, factor}});
+    else
+      result = joined(result,
+                      times == "*"    ? BinaryOp::Mul
+                      : times == "+"  ? BinaryOp::Add
+                      : times == "&&" ? BinaryOp::And
+                                      : BinaryOp::Or,
+                      factor);
+  }
+  return result;
+}
+
+std::string product_operator(const ExprPtr& body, ReductionOp op) {
+  const auto all = distributing(op);
+  const auto own = operator_of(body);
+  if (std::find(all.begin(), all.end(), own) != all.end()) return own;
+  return all.empty() ? "" : all.front();
+}
+
+std::set<std::size_t> reads_in(const ExprPtr& expr) {
+  std::set<std::size_t> result;
+  lang::for_each_expr(expr, [&](const ExprPtr& part) {
+    if (const auto read = read_number(part)) result.insert(*read);
+  });
+  return result;
+}
+
+bool is_linear(const ExprPtr& body, std::size_t read, ReductionOp op) {
+  int alone = 0, holding = 0;
+  for (const auto& factor : factors(body, product_operator(body, op))) {
+    alone += read_number(factor) == read;
+    holding += static_cast<int>(reads_in(factor).count(read));
+  }
+  return alone == 1 && holding == 1;
+}
+
+}  // namespace tc::derive

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tc/base/dtype.h"
+#include "tc/derive/form/isl_text.h"
+
+/// The expression form: a def for concrete sizes as scopes. A scope instantiates one tensor,
+///
+///   L_x Σ_y f(T[τ(x, y)])           O(x) +=! f(T(τ(x, y)))
+///
+/// over a set of instances (x, y) that need not be a box: where a guard was false there is no instance, and an element
+/// without instances holds the scope's fill. So padding is no part of a body, and tensors are zero-extended.
+namespace tc::derive {
+
+/// The isl context of a search; programs keep it alive.
+using ContextPtr = std::shared_ptr<polyhedral::Context>;
+
+/// An element of a tensor; of no tensor: the one output of `at`, an index as a value.
+struct Read {
+  std::string tensor;
+  isl::multi_aff at;  ///< instance -> index
+};
+
+/// What a scope computes in some of its instances. The body names read k as "#k"; other expressions are as the parser
+/// gives them.
+struct Case {
+  isl::set domain;  ///< { [left iterators, summed iterators] }
+  lang::ExprPtr body;
+  std::vector<Read> reads;
+};
+
+/// One statement, normalised.
+struct Scope {
+  std::string tensor;
+  DType type = DType::Float32;
+  lang::Box box;                       ///< of the tensor, one range a left iterator
+  std::vector<std::string> iterators;  ///< the left ones first
+  std::optional<ReductionOp> op;       ///< nothing: '=', one instance an element
+  double fill = 0;                     ///< of elements without an instance; infinite: the least, largest of the type
+  std::vector<Case> cases;             ///< their domains are disjoint
+  /// Have all tensors that it reads its own type, and is nothing in it cast? Others are carried along as they are.
+  bool uniform = true;
+
+  int left() const { return static_cast<int>(box.size()); }
+  int dimensions() const { return static_cast<int>(iterators.size()); }
+};
+using ScopePtr = std::shared_ptr<const Scope>;
+
+struct Input {
+  std::string tensor;
+  DType type = DType::Float32;
+  lang::Box box;
+};
+
+/// Scopes in an order in which each reads inputs and earlier ones; none writes what another does.
+struct Program {
+  ContextPtr context;  ///< lives longer than the sets below
+  std::string name;
+  std::vector<Input> inputs;
+  std::vector<std::string> outputs;
+  std::vector<ScopePtr> scopes;
+
+  /// Null for an input and for a name that is none.
+  ScopePtr find(const std::string& tensor) const;
+  bool is_output(const std::string& tensor) const;
+  /// The index box of an input or of what a scope defines. Throws Refusal for another name.
+  const lang::Box& box(const std::string& tensor) const;
+  DType type(const std::string& tensor) const;
+};
+
+/// The element that \p op leaves in place: what an empty reduction gives. Infinite where it is the least or largest.
+double neutral(ReductionOp op);
+/// "#3".
+std::string read_name(std::size_t read);
+/// The number in it; nothing for another name.
+std::optional<std::size_t> read_number(const lang::ExprPtr& expr);
+/// \p body with each read's number k replaced by what \p change gives for it.
+lang::ExprPtr with_reads(const lang::ExprPtr& body, const std::function<lang::ExprPtr(std::size_t)>& change);
+
+/// The operators ⊗ that distribute over \p op: "*" over +, "+" and "min" over max, and so on.
+std::vector<std::string> distributing(ReductionOp op);
+/// "*" of a*b, "min" of min(a, b), "" of what is no such.
+std::string operator_of(const lang::ExprPtr& expr);
+/// The operands of \p expr under the operator \p times, nested ones too: a*(b*c) gives a, b, c.
+std::vector<lang::ExprPtr> factors(const lang::ExprPtr& expr, const std::string& times);
+/// Their product.
+lang::ExprPtr product(const std::vector<lang::ExprPtr>& factors, const std::string& times);
+/// The operator under which \p body is a product of factors, among those that distribute over \p op; "*" or the like
+/// where it is a single one.
+std::string product_operator(const lang::ExprPtr& body, ReductionOp op);
+/// Is read \p read a factor of \p body, alone in it, so that body(⊕ a) = ⊕ body(a)?
+bool is_linear(const lang::ExprPtr& body, std::size_t read, ReductionOp op);
+/// The reads that \p expr names.
+std::set<std::size_t> reads_in(const lang::ExprPtr& expr);
+
+}  // namespace tc::derive

@@ -1,0 +1,36 @@
+#include "tc/derive/proof/certificate.h"
+
+#include <sstream>
+
+#include "tc/base/str.h"
+
+namespace tc::derive {
+
+std::string case_name(std::size_t index) { return str("c", index); }
+
+std::string to_string(const Certificate& certificate) {
+  std::string text;
+  for (const auto& [tensor, map] : certificate.maps) {
+    char* printed = isl_union_map_to_str(map.get());
+    text += str(tensor, ": ", printed, "\n");
+    std::free(printed);
+  }
+  return text;
+}
+
+Certificate parse_certificate(const std::string& text, const ContextPtr& context) {
+  Certificate result;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const auto colon = line.find(": ");
+    if (colon == std::string::npos) throw Refusal{str("no line of a certificate: ", line)};
+    try {
+      result.maps.emplace(line.substr(0, colon), isl::union_map(*context, line.substr(colon + 2)));
+    } catch (const isl::exception& error) {
+      throw Refusal{str("no map: ", line, ": ", error.what())};
+    }
+  }
+  return result;
+}
+
+}  // namespace tc::derive

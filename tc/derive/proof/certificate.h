@@ -1,0 +1,28 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "tc/derive/form/program.h"
+
+namespace tc::derive {
+
+/// Why two programs are equal: for each tensor that both define, in other words, a map from the instances of its
+/// definition in the one to those in the other, as flatten() writes them out. Cases are named c0, c1, ... in its order.
+///
+///   O: { c0[x, r, c] -> c0[x, r, r, x, c] }
+///
+/// Nothing is trusted in it: check() proves what it says.
+struct Certificate {
+  std::map<std::string, isl::union_map> maps;
+};
+
+/// "c2".
+std::string case_name(std::size_t index);
+
+/// One line a tensor. parse_certificate() reads it back.
+std::string to_string(const Certificate& certificate);
+/// Throws Refusal for another text.
+Certificate parse_certificate(const std::string& text, const ContextPtr& context);
+
+}  // namespace tc::derive

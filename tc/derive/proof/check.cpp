@@ -1,0 +1,252 @@
+#include "tc/derive/proof/check.h"
+
+#include <algorithm>
+#include <set>
+
+#include "tc/base/str.h"
+#include "tc/derive/proof/flatten.h"
+
+namespace tc::derive {
+
+using lang::ExprPtr;
+
+namespace {
+
+/// A point of a set, for messages.
+std::string sample(const isl::set& set) {
+  char* text = isl_set_to_str(isl::set(set.sample()).get());
+  std::string result = text;
+  std::free(text);
+  return result;
+}
+
+isl::set named(const isl::set& set, std::size_t index) {
+  return polyhedral::call(set.ctx(), isl_set_set_tuple_name, set.copy(), case_name(index).c_str());
+}
+
+isl::map anonymous(const isl::map& map) {
+  const auto half = polyhedral::call(map.ctx(), isl_map_reset_tuple_id, map.copy(), isl_dim_in);
+  return polyhedral::call(map.ctx(), isl_map_reset_tuple_id, half.copy(), isl_dim_out);
+}
+
+/// Are two instances of definitions, the one at \p link of the other, the same computation? Operands of operators that
+/// commute may stand in any order.
+class Comparison {
+ public:
+  Comparison(const FlatCase& before, const FlatCase& after, isl::map link)
+      : before_(before), after_(after), link_(std::move(link)), where_(link_.domain()) {}
+
+  bool same(const ExprPtr& a, const ExprPtr& b) const {
+    const auto first = read_number(a), second = read_number(b);
+    if (first || second) return first && second && same_read(before_.reads[*first], after_.reads[*second]);
+    const auto times = operator_of(a);
+    if (times != operator_of(b)) return false;
+    if (!times.empty()) return same_sets(factors(a, times), factors(b, times));
+    const auto left = lang::children(a), right = lang::children(b);
+    if (left.size() != right.size() || !same_node(a, b, left, right)) return false;
+    for (std::size_t c = 0; c < left.size(); ++c)
+      if (!same(left[c], right[c])) return false;
+    return true;
+  }
+
+ private:
+  /// Are the nodes the same, whatever their operands are?
+  static bool same_node(const ExprPtr& a, const ExprPtr& b, const std::vector<ExprPtr>& left,
+                        const std::vector<ExprPtr>& right) {
+    if (left.empty()) return lang::equal(a, b);
+    const std::vector<ExprPtr> blank(left.size(), number(0));
+    return lang::equal(lang::with_children(a, blank), lang::with_children(b, blank)) && left.size() == right.size();
+  }
+
+  bool same_sets(const std::vector<ExprPtr>& left, std::vector<ExprPtr> right) const {
+    if (left.size() != right.size()) return false;
+    for (const auto& factor : left) {
+      const auto found =
+          std::find_if(right.begin(), right.end(), [&](const auto& other) { return same(factor, other); });
+      if (found == right.end()) return false;
+      right.erase(found);
+    }
+    return true;
+  }
+
+  bool same_read(const Read& a, const Read& b) const {
+    if (a.tensor != b.tensor || a.at.size() != b.at.size()) return false;
+    return a.at.as_map().intersect_domain(where_).is_equal(link_.apply_range(b.at.as_map()));
+  }
+
+  const FlatCase &before_, &after_;
+  isl::map link_;
+  isl::set where_;
+};
+
+/// One tensor in two programs.
+class TensorCheck {
+ public:
+  TensorCheck(std::string tensor, Flat before, Flat after, const isl::union_map* map)
+      : tensor_(std::move(tensor)), before_(std::move(before)), after_(std::move(after)), map_(map) {}
+
+  Verdict run() {
+    if (!same_values_outside()) return refusal("the operators, or what elements without an instance hold, differ");
+    std::vector<isl::set> unreached;
+    for (const auto& part : after_.cases) unreached.push_back(part.domain);
+    for (std::size_t p = 0; p < before_.cases.size(); ++p) {
+      isl::set open = before_.cases[p].domain;
+      for (std::size_t q = 0; q < after_.cases.size(); ++q) {
+        const auto link = link_between(p, q);
+        if (link.is_empty()) continue;
+        if (!link.is_single_valued() || !link.is_injective()) return refusal("the map is no bijection");
+        if (!link.domain().is_subset(open) || !link.range().is_subset(unreached[q]))
+          return refusal("the map is no bijection");
+        open = open.subtract(link.domain());
+        unreached[q] = unreached[q].subtract(link.range());
+        if (auto verdict = compare(before_.cases[p], after_.cases[q], link); !verdict.equal) return verdict;
+      }
+      if (!open.is_empty()) return refusal(str("instances of the first that the second lacks, as ", sample(open)));
+    }
+    for (const auto& rest : unreached)
+      if (!rest.is_empty()) return refusal(str("instances of the second that the first lacks, as ", sample(rest)));
+    return {true, ""};
+  }
+
+ private:
+  Verdict refusal(const std::string& why) const { return {false, str(tensor_, ": ", why)}; }
+
+  /// An assignment is a reduction of one instance, if the other elements hold what an empty reduction gives.
+  bool same_values_outside() const {
+    if (before_.fill && after_.fill && *before_.fill != *after_.fill) return false;
+    return before_.op == after_.op || !before_.op || !after_.op;
+  }
+
+  isl::map link_between(std::size_t p, std::size_t q) const {
+    const auto &from = before_.cases[p].domain, &to = after_.cases[q].domain;
+    if (!map_) {
+      const bool fits = p == q && polyhedral::dimensions(from) == polyhedral::dimensions(to);
+      return fits ? from.identity().intersect_range(to) : isl::map::empty(from.product(to).unwrap().space());
+    }
+    const auto space = polyhedral::call(from.ctx(), isl_space_map_from_domain_and_range,
+                                        named(from, p).space().release(), named(to, q).space().release());
+    return anonymous(map_->extract_map(space)).intersect_domain(from).intersect_range(to);
+  }
+
+  Verdict compare(const FlatCase& a, const FlatCase& b, const isl::map& link) const {
+    const auto written = a.writes.as_map().intersect_domain(link.domain()), other = link.apply_range(b.writes.as_map());
+    if (!written.is_equal(other)) return refusal("the map takes an instance to one that writes another element");
+    if (!Comparison(a, b, link).same(a.body, b.body))
+      return refusal(str("other values are computed in instances as ", sample(link.domain())));
+    return {true, ""};
+  }
+
+  std::string tensor_;
+  Flat before_, after_;
+  const isl::union_map* map_;
+};
+
+bool same_inputs(const Program& a, const Program& b) {
+  return std::equal(
+      a.inputs.begin(), a.inputs.end(), b.inputs.begin(), b.inputs.end(),
+      [](const Input& x, const Input& y) { return x.tensor == y.tensor && x.type == y.type && x.box == y.box; });
+}
+
+std::set<std::string> common_tensors(const Program& a, const Program& b) {
+  std::set<std::string> result;
+  for (const auto& scope : a.scopes)
+    if (b.find(scope->tensor)) result.insert(scope->tensor);
+  return result;
+}
+
+bool reads_only(const Scope& scope, const std::set<std::string>& tensors, const Program& program) {
+  for (const auto& part : scope.cases)
+    for (const auto& read : part.reads)
+      if (!read.tensor.empty() && program.find(read.tensor) && !tensors.count(read.tensor)) return false;
+  return true;
+}
+
+Verdict check_scope(const Program& program, const Scope& scope, const std::set<std::string>& known) {
+  const auto refusal = [&](const std::string& why) { return Verdict{false, str(scope.tensor, ": ", why)}; };
+  const auto box = box_set(*program.context, scope.box);
+  std::vector<int> left;
+  for (int d = 0; d < scope.left(); ++d) left.push_back(d);
+  const auto writes = projection(*program.context, scope.dimensions(), left);
+  isl::set all = isl::set::empty(scope.cases.front().domain.space());
+  for (const auto& part : scope.cases) {
+    if (!part.domain.is_subset(box.preimage(writes))) return refusal("an element outside of the tensor is written");
+    if (!part.domain.is_disjoint(all)) return refusal("two cases share an instance");
+    all = all.unite(part.domain);
+    for (const auto& read : part.reads) {
+      if (read.tensor.empty()) continue;
+      if (!known.count(read.tensor)) return refusal(str("'", read.tensor, "' is read before it is there"));
+      const auto outside = part.domain.subtract(box_set(*program.context, program.box(read.tensor)).preimage(read.at));
+      if (!outside.is_empty())
+        return refusal(str("'", read.tensor, "' is read outside of its box, as in ", sample(outside)));
+    }
+  }
+  if (!scope.op && !writes.as_map().intersect_domain(all).is_injective()) return refusal("an element is written twice");
+  if (scope.op && scope.fill != neutral(*scope.op))
+    return refusal("an empty reduction does not hold the neutral element");
+  return {true, ""};
+}
+
+/// Is \p program one, if the scopes that it shares with \p known, and what these read, are as they should be?
+Verdict check_program(const Program& program, const Program* known) {
+  const auto common = known ? common_tensors(program, *known) : std::set<std::string>();
+  std::set<std::string> there;
+  for (const auto& input : program.inputs) there.insert(input.tensor);
+  for (const auto& scope : program.scopes) {
+    if (scope->cases.empty()) return {false, str(scope->tensor, ": no cases")};
+    const bool unchanged = known && known->find(scope->tensor) == scope && reads_only(*scope, common, program) &&
+                           reads_only(*scope, there, program);
+    if (!unchanged)
+      if (auto verdict = check_scope(program, *scope, there); !verdict.equal) return verdict;
+    if (!there.insert(scope->tensor).second) return {false, str(scope->tensor, ": it is written twice")};
+  }
+  return {true, ""};
+}
+
+Verdict compared(const Program& before, const Program& after, const Certificate& certificate) {
+  if (!same_inputs(before, after)) return {false, "the inputs differ"};
+  if (before.outputs != after.outputs) return {false, "the outputs differ"};
+  const auto common = common_tensors(before, after);
+  for (const auto& output : before.outputs)
+    if (!common.count(output)) return {false, str("nothing defines '", output, "'")};
+  for (const auto& tensor : common) {
+    const auto a = before.find(tensor), b = after.find(tensor);
+    if (a->type != b->type || a->box != b->box) return {false, str(tensor, ": the tensors differ")};
+    if (a == b && reads_only(*a, common, before)) continue;
+    const auto found = certificate.maps.find(tensor);
+    TensorCheck one(tensor, flatten(before, tensor, common), flatten(after, tensor, common),
+                    found == certificate.maps.end() ? nullptr : &found->second);
+    if (auto verdict = one.run(); !verdict.equal) return verdict;
+  }
+  return {true, ""};
+}
+
+}  // namespace
+
+Verdict check(const Program& program) try { return check_program(program, nullptr); } catch (const Refusal& refusal) {
+  return {false, refusal.why};
+}
+
+Verdict check(const Program& before, const Program& after, const Certificate& certificate) {
+  const auto verdict = check(before);
+  return verdict.equal ? check_step(before, after, certificate) : verdict;
+}
+
+Verdict check_step(const Program& before, const Program& after, const Certificate& certificate) try {
+  if (!same_inputs(before, after)) return {false, "the inputs differ"};
+  const auto verdict = check_program(after, &before);
+  return verdict.equal ? compare(before, after, certificate) : verdict;
+} catch (const Refusal& refusal) {
+  return {false, refusal.why};
+} catch (const isl::exception& error) {
+  return {false, str("isl: ", error.what())};
+}
+
+Verdict compare(const Program& before, const Program& after, const Certificate& certificate) try {
+  return compared(before, after, certificate);
+} catch (const Refusal& refusal) {
+  return {false, refusal.why};
+} catch (const isl::exception& error) {
+  return {false, str("isl: ", error.what())};
+}
+
+}  // namespace tc::derive

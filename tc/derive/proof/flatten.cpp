@@ -1,0 +1,160 @@
+#include "tc/derive/proof/flatten.h"
+
+#include "tc/base/str.h"
+#include "tc/derive/form/fill.h"
+
+namespace tc::derive {
+
+using lang::ExprPtr;
+
+namespace {
+
+constexpr std::size_t most_cases = 64;
+
+int dimensions_of(const FlatCase& part) { return polyhedral::dimensions(part.domain); }
+
+std::vector<int> run_of(int first, int count) {
+  std::vector<int> result;
+  for (int d = 0; d < count; ++d) result.push_back(first + d);
+  return result;
+}
+
+class Flattener {
+ public:
+  Flattener(const Program& program, const std::set<std::string>& atoms) : program_(program), atoms_(atoms) {}
+
+  Flat run(const ScopePtr& scope) {
+    flat_.op = scope->op;
+    if (scope->op || !writes_all(*scope)) flat_.fill = scope->fill;
+    type_ = scope->type;
+    uniform_ = scope->uniform;
+    std::vector<FlatCase> open;
+    for (const auto& part : scope->cases)
+      open.push_back({part.domain,
+                      projection(ctx(), scope->dimensions(), run_of(0, scope->left())),
+                      part.body,
+                      part.reads,
+                      {{scope->tensor, 0, scope->dimensions()}}});
+    while (!open.empty()) {
+      auto part = std::move(open.back());
+      open.pop_back();
+      const auto read = next(part);
+      if (!read) {
+        flat_.cases.insert(flat_.cases.begin(), std::move(part));
+        continue;
+      }
+      for (auto& made : written_out(part, *read)) open.push_back(std::move(made));
+      if (open.size() + flat_.cases.size() > most_cases) throw Refusal{"a definition written out has too many cases"};
+    }
+    return std::move(flat_);
+  }
+
+ private:
+  isl::ctx ctx() const { return *program_.context; }
+
+  bool writes_all(const Scope& scope) const {
+    isl::set rest = box_set(ctx(), scope.box);
+    for (const auto& part : scope.cases)
+      rest = rest.subtract(part.domain.apply(projection(ctx(), scope.dimensions(), run_of(0, scope.left())).as_map()));
+    return rest.is_empty();
+  }
+
+  std::optional<std::size_t> next(const FlatCase& part) const {
+    for (const auto k : reads_in(part.body)) {
+      const auto& tensor = part.reads[k].tensor;
+      if (!tensor.empty() && !atoms_.count(tensor) && program_.find(tensor)) return k;
+    }
+    return std::nullopt;
+  }
+
+  /// \p part with read \p k replaced: one case for each of its definition, and one where there is none.
+  std::vector<FlatCase> written_out(const FlatCase& part, std::size_t k) {
+    const auto source = program_.find(part.reads[k].tensor);
+    if (source->type != type_ || !source->uniform || !uniform_)
+      throw Refusal{str("'", source->tensor, "' is converted where it is read")};
+    if (source->op) take_operator(part, k, *source);
+    std::vector<FlatCase> result;
+    isl::set rest = part.domain;
+    for (const auto& definition : source->cases) {
+      auto made = joined_case(part, k, *source, definition);
+      const auto written =
+          definition.domain.apply(projection(ctx(), source->dimensions(), run_of(0, source->left())).as_map());
+      rest = rest.subtract(written.preimage(part.reads[k].at));
+      if (!made.domain.is_empty()) result.push_back(std::move(made));
+    }
+    if (!rest.is_empty()) add_fill(part, k, *source, rest, result);
+    return result;
+  }
+
+  /// The sum that defines \p source may be written out in \p part, which then is a sum too.
+  void take_operator(const FlatCase& part, std::size_t k, const Scope& source) {
+    if (!is_linear(part.body, k, *source.op))
+      throw Refusal{str("'", source.tensor, "' is a reduction, and no factor where it is read")};
+    if (flat_.op && flat_.op != source.op)
+      throw Refusal{str("'", source.tensor, "' is reduced by another operator than what reads it")};
+    if (flat_.fill && *flat_.fill != neutral(*source.op))
+      throw Refusal{str("'", source.tensor, "' is a reduction read where other elements hold a number")};
+    flat_.op = source.op;
+    flat_.fill = neutral(*source.op);
+  }
+
+  FlatCase joined_case(const FlatCase& part, std::size_t k, const Scope& source, const Case& definition) const {
+    const int own = dimensions_of(part), more = source.dimensions();
+    const auto first = projection(ctx(), own + more, run_of(0, own)),
+               second = projection(ctx(), own + more, run_of(own, more));
+    const auto left = projection(ctx(), own + more, run_of(own, source.left()));
+    const auto same = part.reads[k].at.pullback(first).sub(left);
+    isl::set equal = isl::set::universe(first.domain().space());
+    for (int d = 0; d < source.left(); ++d) {
+      const auto difference = same.at(d);
+      equal = equal.intersect(difference.eq_set(difference.sub(difference)));
+    }
+    FlatCase made{part.domain.preimage(first).intersect(definition.domain.preimage(second)).intersect(equal),
+                  part.writes.pullback(first),
+                  part.body,
+                  {},
+                  part.segments};
+    made.segments.push_back({source.tensor, own, more});
+    for (const auto& read : part.reads) made.reads.push_back({read.tensor, read.at.pullback(first)});
+    const auto offset = made.reads.size();
+    for (const auto& read : definition.reads) made.reads.push_back({read.tensor, read.at.pullback(second)});
+    const auto inner =
+        with_reads(definition.body, [&](std::size_t r) { return lang::make_expr(lang::Name{read_name(r + offset)}); });
+    made.body = with_reads(part.body,
+                           [&](std::size_t r) { return r == k ? inner : lang::make_expr(lang::Name{read_name(r)}); });
+    return made;
+  }
+
+  /// Where the element holds its fill: nothing, if that takes the instance away.
+  void add_fill(const FlatCase& part, std::size_t k, const Scope& source, const isl::set& where,
+                std::vector<FlatCase>& result) {
+    if (flat_.op && source.fill == neutral(*flat_.op) && is_linear(part.body, k, *flat_.op)) return;
+    const bool is_fill = read_number(part.body) == k || (source.fill == 0 && is_linear(part.body, k, ReductionOp::Sum));
+    if (!flat_.op && is_fill && flat_.fill.value_or(source.fill) == source.fill) {
+      flat_.fill = source.fill;
+      return;
+    }
+    auto made = part;
+    made.domain = where;
+    made.body = with_reads(part.body, [&](std::size_t r) {
+      return r == k ? literal(source.fill, source.type) : lang::make_expr(lang::Name{read_name(r)});
+    });
+    result.push_back(std::move(made));
+  }
+
+  const Program& program_;
+  const std::set<std::string>& atoms_;
+  Flat flat_;
+  DType type_ = DType::Float32;
+  bool uniform_ = true;
+};
+
+}  // namespace
+
+Flat flatten(const Program& program, const std::string& tensor, const std::set<std::string>& atoms) {
+  const auto scope = program.find(tensor);
+  if (!scope) throw Refusal{str("nothing defines '", tensor, "'")};
+  return Flattener(program, atoms).run(scope);
+}
+
+}  // namespace tc::derive

@@ -1,0 +1,66 @@
+#include <gtest/gtest.h>
+
+#include "tc/derive/proof/check.h"
+#include "test/derive/derive_fixture.h"
+
+namespace tc::test {
+namespace {
+
+derive::Verdict verdict_of(const std::string& before, const std::string& after, const std::string& maps) {
+  const auto context = std::make_shared<polyhedral::Context>();
+  const auto first = program_of(before, context), second = program_of(after, context);
+  return derive::check(first, second, derive::parse_certificate(maps, context));
+}
+
+const char* const product = "def f(float(3,4,5) A) -> (O) { O(x) +=! A(x,r,c) }";
+const char* const in_parts = "def f(float(3,4,5) A) -> (O) { T(r,x) +=! A(x,r,c)  O(x) +=! T(r,x) }";
+
+TEST(Check, ASplitSumIsProved) {
+  const auto verdict = verdict_of(product, in_parts, "O: { c0[x, r, c] -> c0[x, r, r, x, c] }");
+  EXPECT_TRUE(verdict.equal) << verdict.why;
+}
+
+TEST(Check, AWrongMapIsRefused) {
+  for (const char* map : {"O: { c0[x, r, c] -> c0[x, r, r, x, 4 - c] }", "O: { c0[x, r, c] -> c0[x, r, r, x, 0] }",
+                          "O: { c0[x, r, c] -> c0[x, r, r, x, c + 1] }", ""}) {
+    EXPECT_FALSE(verdict_of(product, in_parts, map).equal) << map;
+  }
+}
+
+TEST(Check, FactorsMayStandInAnyOrder) {
+  const auto verdict = verdict_of("def f(float(3,4) A, float(4) B) -> (O) { O(x) +=! A(x,r) * (B(r) * 2) }",
+                                  "def f(float(3,4) A, float(4) B) -> (O) { O(x) +=! (2 * B(k)) * A(x,k) }", "");
+  EXPECT_TRUE(verdict.equal) << verdict.why;
+}
+
+TEST(Check, OtherProgramsAreRefused) {
+  const std::string sum = "def f(float(6) A, float(6) B) -> (O) { O(x) +=! A(x) * B(r) }";
+  for (const char* other : {"def f(float(6) A, float(6) B) -> (O) { O(x) +=! A(x) * B(r) where r in 0:5 }",
+                            "def f(float(6) A, float(6) B) -> (O) { O(x) +=! A(x) * A(r) where r in 0:6 }",
+                            "def f(float(6) A, float(6) B) -> (O) { O(x) +=! A(x) * B(x) where r in 0:6 }",
+                            "def f(float(6) A, float(6) B) -> (O) { O(x) max=! A(x) * B(r) }",
+                            "def f(float(6) A, float(6) B) -> (O) { O(x) +=! A(x) + B(r) }",
+                            "def f(float(6) A, float(6) B) -> (O) { O(x) +=! A(x) * B(r) * B(r) }",
+                            "def f(float(7) A, float(6) B) -> (O) { O(x) +=! A(x) * B(r) where x in 0:6 }"})
+    EXPECT_FALSE(verdict_of(sum, other, "").equal) << other;
+}
+
+TEST(Check, ANonlinearReadOfASumIsNotWrittenOut) {
+  EXPECT_FALSE(verdict_of("def f(float(3,4) A) -> (O) { O(x) +=! exp(A(x,r)) }",
+                          "def f(float(3,4) A) -> (O) { T(x) +=! A(x,r)  O(x) = exp(T(x)) }",
+                          "O: { c0[x, r] -> c0[x, x, r] }")
+                   .equal);
+}
+
+TEST(Check, CertificatesPrintAndParse) {
+  const auto context = std::make_shared<polyhedral::Context>();
+  const auto certificate = derive::parse_certificate(
+      "O: { c0[x, r] -> c0[x, x, r] }\nP: { c0[a] -> c1[a] : a > 3; c0[a] -> c0[a] : a <= 3 }\n", context);
+  const auto text = derive::to_string(certificate);
+  EXPECT_EQ(derive::to_string(derive::parse_certificate(text, context)), text);
+  EXPECT_THROW(derive::parse_certificate("nonsense", context), derive::Refusal);
+  EXPECT_THROW(derive::parse_certificate("O: { c0[x -> }", context), derive::Refusal);
+}
+
+}  // namespace
+}  // namespace tc::test
