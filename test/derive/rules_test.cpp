@@ -1,0 +1,243 @@
+#include <gtest/gtest.h>
+
+#include "tc/derive/form/to_def.h"
+#include "tc/derive/proof/check.h"
+#include "tc/derive/rules/change_layout.h"
+#include "tc/derive/rules/fuse.h"
+#include "tc/derive/rules/merge_expressions.h"
+#include "tc/derive/rules/merge_traversals.h"
+#include "tc/derive/rules/move_bounds.h"
+#include "tc/derive/rules/reassociate.h"
+#include "tc/derive/rules/split_expression.h"
+#include "tc/derive/rules/split_summation.h"
+#include "tc/derive/rules/substitute_variables.h"
+#include "test/derive/derive_fixture.h"
+
+namespace tc::test {
+namespace {
+
+using derive::Program;
+using derive::Refusal;
+using derive::Step;
+
+/// The statements of \p program, a line each, without ranges.
+std::string lines_of(const Program& program) {
+  std::string result;
+  for (const auto& scope : program.scopes) {
+    auto line = derive::to_text(program, *scope);
+    result += line.substr(0, line.find(" where ")) + "\n";
+  }
+  return result;
+}
+
+/// What \p step made of \p before: proved by its certificate, also as text, and equal on integers.
+std::string proved(const Program& before, const Step& step) {
+  const auto text = derive::to_text(step.after);
+  const auto verdict = derive::check(before, step.after, step.certificate);
+  EXPECT_TRUE(verdict.equal) << verdict.why << "\n" << text << derive::to_string(step.certificate);
+  const auto parsed = derive::parse_certificate(derive::to_string(step.certificate), before.context);
+  const auto first = program_of(derive::to_text(before), before.context), second = program_of(text, before.context);
+  const auto again = derive::check(first, second, parsed);
+  EXPECT_TRUE(again.equal) << again.why << "\n" << text;
+  const auto difference = integer_difference(derive::to_text(before), text);
+  EXPECT_FALSE(difference) << *difference << "\n" << text;
+  return lines_of(step.after);
+}
+
+/// Is \p wrong, in place of what \p step made, refused by the same certificate?
+bool refuses(const Program& before, const Step& step, const std::string& wrong) {
+  return !derive::check(before, program_of(wrong, before.context), step.certificate).equal;
+}
+
+TEST(SplitSummation, TheInnerSumIsATensor) {
+  const auto before = program_of("def f(float(3,4,5) A, float(4,5) B) -> (O) { O(x) +=! A(x,r,c) * B(r,c) }");
+  const auto step = derive::split_summation(before, "O", {2});
+  EXPECT_EQ(proved(before, step), "T(r, x) +=! A(x, r, c) * B(r, c)\nO(x) +=! T(r, x)\n");
+  EXPECT_TRUE(refuses(before, step,
+                      "def f(float(3,4,5) A, float(4,5) B) -> (O) { T(r, x) +=! A(x, r, c) * B(r, c) where c in 0:4  "
+                      "O(x) +=! T(r, x) }"));
+  EXPECT_THROW(derive::split_summation(before, "O", {1, 2}), Refusal);
+}
+
+TEST(SplitSummation, AnySemiringWithItsOwnSum) {
+  const auto before = program_of("def f(float(3,4,5) A) -> (O) { O(x) max=! A(x,r,c) + 1 }");
+  const auto step = derive::split_summation(before, "O", {1});
+  EXPECT_EQ(proved(before, step), "T(c, x) max=! A(x, r, c) + 1\nO(x) max=! T(c, x)\n");
+  EXPECT_TRUE(refuses(before, step, "def f(float(3,4,5) A) -> (O) { T(c, x) max=! A(x, r, c) + 1  O(x) +=! T(c, x) }"));
+}
+
+TEST(SubstituteVariables, AWindowIsTraversedByItsIndex) {
+  const auto before =
+      program_of("def f(float(9) X, float(3) W) -> (O) { T(r, h) = X(h + r) * W(r)  O(h) +=! T(r, h) }");
+  const auto steps = derive::substitutions(before);
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(
+      proved(before, steps[0]),
+      "T1(r, t_h) = t_h - r >= 0 && r - t_h >= -6 ? X(t_h) * W(r) : 0\nT(r, h) = T1(r, r + h)\nO(h) +=! T(r, h)\n");
+}
+
+TEST(SubstituteVariables, DomainsNeedNotBeBoxes) {
+  const auto before = program_of(
+      "def f(float(19) X, float(3) W) -> (O) { T(r, h) = X(2 * h + r) * W(r) where h in 0:8  O(h) +=! T(r, h) }");
+  const auto steps = derive::substitutions(before);
+  ASSERT_EQ(steps.size(), 1u);
+  const auto text = proved(before, steps[0]);
+  EXPECT_NE(text.find("X(t_h)"), std::string::npos) << text;
+}
+
+TEST(SubstituteVariables, WhatIsNotInjectiveIsRefused) {
+  const auto before =
+      program_of("def f(float(9) X) -> (O) { T(r, h) = X(h + r) where r in 0:3, h in 0:7  O(h) +=! T(r, h) }");
+  const auto phi = derive::function(*before.context, 2, {"i0 + i1"});
+  EXPECT_THROW(derive::substitute_variables(before, "T", phi, {"t"}), Refusal);
+}
+
+TEST(SplitIterator, ASummedIteratorInPlace) {
+  const auto before = program_of("def f(float(9) X, float(5) W) -> (O) { O(h) +=! X(h + r) * W(r) }");
+  const auto step = derive::split_iterator(before, "O", 1, 3);
+  EXPECT_EQ(proved(before, step),
+            "O(h) +=! h + 3 * r1 + r0 < 9 && 3 * r1 + r0 < 5 ? X(h + 3 * r1 + r0) * W(3 * r1 + r0) : 0\n");
+  EXPECT_TRUE(refuses(before, step,
+                      "def f(float(9) X, float(5) W) -> (O) { O(h) +=! X(h + 3 * r1 + r0) * W(3 * r1 + r0) where r1 in "
+                      "0:1, r0 in 0:3, h in 0:5 }"));
+}
+
+TEST(SplitIterator, AnOutputByItsResidue) {
+  const auto before = program_of("def f(float(12) X, float(3) W) -> (O) { O(h) +=! X(h + 2 * r) * W(r) }");
+  proved(before, derive::split_iterator(before, "O", 0, 2));
+}
+
+TEST(SplitIterator, FactorsComeFromTheSubscripts) {
+  const auto count = [](const char* text) { return derive::iterator_splits(program_of(text)).size(); };
+  EXPECT_EQ(count("def f(float(9) X, float(5) W) -> (O) { O(h) +=! X(h + r) * W(r) }"), 2u);     // 5 as 3 * 2, 2 * 3
+  EXPECT_EQ(count("def f(float(9,5) X, float(5) W) -> (O) { O(h) +=! X(h, r) * W(r) }"), 0u);    // no window
+  EXPECT_GE(count("def f(float(20) X, float(5) W) -> (O) { O(h) +=! X(2*h + r) * W(r) }"), 1u);  // the stride
+}
+
+TEST(MergeTraversals, ASumIsWrittenOut) {
+  const auto before =
+      program_of("def f(float(3,4,5) A, float(4) B) -> (O) { T(r,x) +=! A(x,r,c)  O(x) +=! T(r,x) * B(r) }");
+  const auto step = derive::merge_traversals(before, "T");
+  EXPECT_EQ(proved(before, step), "O(x) +=! A(x, r, c) * B(r)\n");
+  EXPECT_TRUE(
+      refuses(before, step, "def f(float(3,4,5) A, float(4) B) -> (O) { O(x) +=! A(x, r, c) * B(r) where r in 1:4 }"));
+}
+
+TEST(MergeTraversals, NotThroughAFunction) {
+  const auto before = program_of("def f(float(3,4) A) -> (O) { T(x) +=! A(x,r)  O(x) = exp(T(x)) }");
+  EXPECT_THROW(derive::merge_traversals(before, "T"), Refusal);
+  const auto other = program_of("def f(float(3,4) A) -> (O) { T(x,r) max=! A(x,r) where k in 0:2  O(x) +=! T(x,r) }");
+  EXPECT_THROW(derive::merge_traversals(other, "T"), Refusal);
+}
+
+TEST(Fuse, PaddingGoesIntoWhatReadsIt) {
+  const auto before = program_of(
+      "def f(float(7) X, float(3) W) -> (O) {\n"
+      "  P(i) = i >= 1 && i <= 7 ? X(i - 1) : 0 where i in 0:9\n  O(h) +=! P(h + k) * W(k) }");
+  const auto step = derive::fuse(before, "P");
+  EXPECT_EQ(proved(before, step), "O(h) +=! h + k - 1 >= 0 && h + k - 1 < 7 ? X(h + k - 1) * W(k) : 0\n");
+  EXPECT_TRUE(refuses(before, step,
+                      "def f(float(7) X, float(3) W) -> (O) { O(h) +=! h + k >= 2 && h + k < 8 ? X(h + k - 1) * W(k) : "
+                      "0 where h in 0:7 }"));
+}
+
+TEST(Fuse, AFunctionOfElementsToo) {
+  const auto before =
+      program_of("def f(float(7) X, float(3) W) -> (O) { P(i) = abs(X(i)) + 1  O(h) +=! P(h + k) * W(k) }");
+  proved(before, derive::fuse(before, "P"));
+}
+
+TEST(MoveBounds, RelaxedThenTightened) {
+  const auto before = program_of(
+      "def f(float(7) X, float(3) W) -> (O) {\n"
+      "  T(r, t) = t >= r && t < r + 7 && t >= 1 && t < 8 ? X(t - 1) * W(r) : 0 where t in 0:9\n  O(h) +=! T(r, h + r) "
+      "}");
+  const auto relaxed = derive::relax_bounds(before, "T");
+  EXPECT_EQ(proved(before, relaxed).substr(0, 66),
+            "T1(r, t) = t - 1 >= 0 && t - 1 < 7 ? X(t - 1) * W(r) : 0\nT(r, t) =");
+  const auto fused = derive::fuse(relaxed.after, "T");
+  proved(relaxed.after, fused);
+  const auto tight = derive::tighten_bounds(fused.after, "T1");
+  EXPECT_EQ(proved(fused.after, tight).substr(0, 28), "T(r, t) = X(t - 1) * W(r)\nT1");
+  EXPECT_THROW(derive::tighten_bounds(tight.after, "T"), Refusal);
+  EXPECT_THROW(derive::relax_bounds(tight.after, "T"), Refusal);
+}
+
+TEST(SplitExpression, TwoSidesOfAnIndex) {
+  const auto before = program_of("def f(float(9) X, float(9) Y) -> (O) { O(x) = x < 4 ? X(x) : Y(x) }");
+  const auto step = derive::split_expression(before, "O", 0, 4);
+  EXPECT_EQ(proved(before, step), "T(x) = X(x)\nU(x) = Y(x)\nO(x) = x < 4 ? T(x) : U(x)\n");
+  EXPECT_THROW(derive::split_expression(before, "O", 0, 9), Refusal);
+}
+
+TEST(MergeExpressions, AlongADimensionWhereAnOperandIsShared) {
+  const auto before = program_of(
+      "def f(float(3,4) X, float(4,5) A, float(4,6) B) -> (Q, K) { Q(m,n) +=! X(m,k) * A(k,n)  K(m,n) +=! X(m,k) * "
+      "B(k,n) }");
+  const auto step = derive::merge_expressions(before, "Q", "K", 1);
+  EXPECT_EQ(proved(before, step),
+            "C(n, k) = n < 5 ? A(k, n) : B(k, n - 5)\nT(m, n) +=! X(m, k) * C(n, k)\nQ(m, n) = T(m, n)\nK(m, n) = T(m, "
+            "n + 5)\n");
+  EXPECT_THROW(derive::merge_expressions(before, "Q", "K", 0), Refusal);
+}
+
+TEST(MergeExpressions, SideBySideAsABatch) {
+  const auto before = program_of(
+      "def f(float(3,4) X, float(3,4) Y, float(4,5) A, float(4,5) B) -> (Q, K) { Q(m,n) +=! X(m,k) * A(k,n)  K(m,n) "
+      "+=! Y(m,k) * B(k,n) }");
+  const auto step = derive::merge_expressions(before, "Q", "K", std::nullopt);
+  const auto text = proved(before, step);
+  EXPECT_NE(text.find("T(j, m, n) +=! C(j, m, k) * C_1(j, n, k)"), std::string::npos) << text;
+}
+
+TEST(ChangeLayout, AnOperandIsCopied) {
+  const auto before = program_of(
+      "def f(float(7) X, float(3) W) -> (O) { O(h) +=! h + k >= 1 && h + k < 8 ? X(h + k - 1) * W(k) : 0 where h in "
+      "0:7 }");
+  const auto step = derive::copy_operand(before, "O", 0, {0, 1});
+  EXPECT_EQ(proved(before, step),
+            "C(h, k) = h + k - 1 >= 0 && h + k - 1 < 7 ? X(h + k - 1) : 0\nO(h) +=! C(h, k) * W(k)\n");
+  EXPECT_TRUE(refuses(before, step,
+                      "def f(float(7) X, float(3) W) -> (O) { C(h, k) = h + k >= 1 && h + k < 8 ? X(h + k - 1) : 1 "
+                      "where h in 0:7, k in 0:3  O(h) +=! C(h, k) * W(k) }"));
+  EXPECT_THROW(derive::copy_operand(before, "O", 0, {0}), Refusal);
+}
+
+TEST(ChangeLayout, ATensorInAnotherOrder) {
+  const auto before = program_of("def f(float(7,3) X) -> (O) { T(k, h) = X(h, k) * 2  O(h) +=! T(k, h) }");
+  const auto step = derive::reorder_dimensions(before, "T", {1, 0});
+  EXPECT_EQ(proved(before, step), "T1(h, k) = X(h, k) * 2\nT(k, h) = T1(h, k)\nO(h) +=! T(k, h)\n");
+  EXPECT_THROW(derive::reorder_dimensions(before, "T", {0, 1}), Refusal);
+}
+
+TEST(Reassociate, AChainOfProducts) {
+  const auto before =
+      program_of("def f(float(3,4) A, float(4,5) B, float(5,6) C) -> (O) { O(m,n) +=! A(m,k) * B(k,l) * C(l,n) }");
+  const auto step = derive::reassociate(before, "O", {1, 2});
+  EXPECT_EQ(proved(before, step), "T(n, k) +=! B(k, l) * C(l, n)\nO(m, n) +=! A(m, k) * T(n, k)\n");
+  EXPECT_TRUE(refuses(before, step,
+                      "def f(float(3,4) A, float(4,5) B, float(5,6) C) -> (O) { T(n, k) +=! B(k, l) * C(l, n)  O(m, n) "
+                      "+=! A(m, k) * T(n, k) where k in 0:3 }"));
+  EXPECT_EQ(derive::reassociations(before).size(), 2u);
+}
+
+TEST(Reassociate, AFactorLeavesASum) {
+  const auto before = program_of("def f(float(3) A, float(3,4) B) -> (O) { O(x) +=! A(x) * B(x,s) }");
+  EXPECT_EQ(proved(before, derive::reassociate(before, "O", {1})), "T(x) +=! B(x, s)\nO(x) = A(x) * T(x)\n");
+  const auto least = program_of("def f(float(3) A, float(3,4) B) -> (O) { O(x) min=! A(x) + B(x,s) }");
+  EXPECT_EQ(proved(least, derive::reassociate(least, "O", {1})), "T(x) min=! B(x, s)\nO(x) = A(x) + T(x)\n");
+}
+
+TEST(Reassociate, ADomainThatIsNoProductIsRefused) {
+  const auto before = program_of(
+      "def f(float(9) A, float(9) B) -> (O) { O(x) +=! x + r >= 3 && s >= 2 ? A(r) * B(s) : 0 where x in 0:5, r in "
+      "0:9, s in 0:9 }");
+  EXPECT_EQ(proved(before, derive::reassociate(before, "O", {1})).substr(0, 5), "T +=!");
+  const auto other = program_of(
+      "def f(float(9) A, float(9) B) -> (O) { O(x) +=! r + s + x < 9 ? A(r) * B(s) : 0 where x in 0:5, r in 0:9, s in "
+      "0:9 }");
+  EXPECT_THROW(derive::reassociate(other, "O", {1}), Refusal);
+}
+
+}  // namespace
+}  // namespace tc::test
