@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tc/derive/proof/check.h"
+#include "tc/derive/rules/rewrite.h"
+
+namespace tc::derive {
+
+/// A derivation as one text that is all of its proof: the programs, each with the rule that made it and the maps of its
+/// certificate.
+///
+///   program
+///   def f(...) -> (O) { ... }
+///   step fuse: P
+///   map O: { c0[i0, i1] -> ... }
+///   program
+///   ...
+std::string derivation_text(const Program& program, const std::vector<Step>& steps);
+
+/// Checks such a text from its first program to its last, with nothing but the text: isl maps and TC. Certificates so
+/// compose: what is equal to what is equal is equal. Refuses what it cannot read.
+Verdict check_derivation(const std::string& text);
+
+}  // namespace tc::derive

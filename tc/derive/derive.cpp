@@ -1,0 +1,215 @@
+#include "tc/derive/derive.h"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <random>
+
+#include "tc/base/str.h"
+#include "tc/derive/proof/check.h"
+#include "tc/derive/rules/fuse.h"
+#include "tc/derive/rules/merge_expressions.h"
+#include "tc/derive/rules/merge_traversals.h"
+#include "tc/derive/rules/move_bounds.h"
+#include "tc/derive/rules/reassociate.h"
+#include "tc/derive/rules/split_expression.h"
+#include "tc/derive/rules/split_summation.h"
+#include "tc/derive/rules/substitute_variables.h"
+#include "tc/derive/search/canonical.h"
+#include "tc/derive/search/converge.h"
+
+namespace tc::derive {
+
+namespace {
+
+/// A rule, and how often it may stand in one derivation.
+struct Rule {
+  std::function<std::vector<Step>(const Program&)> steps;
+  int most;
+};
+
+const std::vector<Rule>& rules() {
+  static const std::vector<Rule> all{{summation_splits, 1}, {substitutions, 2},     {iterator_splits, 3},
+                                     {relaxed_bounds, 2},   {tightened_bounds, 2},  {traversal_merges, 1},
+                                     {reassociations, 2},   {expression_splits, 1}, {expression_merges, 2}};
+  return all;
+}
+
+struct State {
+  Program program;
+  std::vector<Step> steps;
+  std::vector<int> used;  ///< of each rule
+  int depth = 0;
+  double price = 0;
+  std::string path;
+};
+
+class Search {
+ public:
+  explicit Search(const Options& options) : options_(options), price_(options.rates) {}
+
+  Derivation run(const Program& program) {
+    const auto start = std::chrono::steady_clock::now();
+    State first{program, {}, std::vector<int>(rules().size(), 0), 0, price_(program), ""};
+    result_.candidates.push_back({program, {}, first.price});
+    first = with_steps(first, fuse_copies(program));
+    is_new(first.program);
+    if (!first.steps.empty()) keep(first);
+    std::vector<State> level{std::move(first)};
+    for (int depth = 0; depth < options_.depth && !level.empty(); ++depth) {
+      for (const auto& state : level) finish(state);
+      level = next(level);
+    }
+    for (const auto& state : level) finish(state);
+    drop_unproved(program);
+    sort_candidates(options_.candidates);
+    result_.statistics.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return std::move(result_);
+  }
+
+ private:
+  /// All programs one rule further, each once, the cheapest first.
+  std::vector<State> next(const std::vector<State>& level) {
+    std::vector<State> made;
+    std::vector<std::size_t> order(rules().size());
+    for (std::size_t r = 0; r < order.size(); ++r) order[r] = r;
+    if (options_.shuffle) std::shuffle(order.begin(), order.end(), std::mt19937(options_.shuffle));
+    for (const auto& state : level)
+      for (const auto r : order) {
+        options_.cancellation.check("derive");
+        if (state.used[r] >= rules()[r].most) continue;
+        for (auto& step : rules()[r].steps(state.program)) {
+          made.push_back(after(state, std::move(step)));
+          ++made.back().used[r];
+        }
+      }
+    std::sort(made.begin(), made.end(),
+              [](const State& a, const State& b) { return std::tie(a.price, a.path) < std::tie(b.price, b.path); });
+    return widest(std::move(made));
+  }
+
+  /// As many of \p made, the cheapest first, as the width allows: the best of each set of rules before the second best.
+  std::vector<State> widest(std::vector<State> made) {
+    std::map<std::vector<int>, std::size_t> ranks;
+    std::vector<std::pair<std::size_t, State>> ranked;
+    for (auto& state : made) {
+      if (options_.fingerprints && !is_new(state.program)) {
+        ++result_.statistics.pruned;
+        continue;
+      }
+      keep(state);
+      const auto rank = ranks[state.used]++;
+      ranked.emplace_back(rank, std::move(state));
+    }
+    std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<State> result;
+    for (auto& [rank, state] : ranked)
+      if (result.size() < options_.width) result.push_back(std::move(state));
+    result_.statistics.cut += ranked.size() - result.size();
+    return result;
+  }
+
+  bool is_new(const Program& program) {
+    auto made = canonical(program);
+    auto& known = known_[made.fingerprint];
+    for (const auto& other : known)
+      if (is_same(other, made)) return false;
+    known.push_back(std::move(made));
+    return true;
+  }
+
+  /// \p state one step further, with what the step copied fused.
+  State after(const State& state, Step step) {
+    ++result_.statistics.states;
+    auto copies = step.copies;
+    std::vector<Step> steps;
+    steps.push_back(std::move(step));
+    for (const auto& copy : copies) {
+      try {
+        if (!steps.back().after.is_output(copy)) steps.push_back(fuse(steps.back().after, copy));
+      } catch (const Refusal&) {
+      }
+    }
+    auto result = with_steps(state, std::move(steps));
+    ++result.depth;
+    return result;
+  }
+
+  State with_steps(const State& state, std::vector<Step> steps) {
+    State result = state;
+    for (auto& step : steps) {
+      result.program = step.after;
+      result.path += str(step.rule, " ", step.what, "; ");
+      result.steps.push_back(std::move(step));
+    }
+    result.price = price_(result.program);
+    return result;
+  }
+
+  /// The layouts that make products of matrices of the scopes of \p state, as far as the depth allows.
+  void finish(State state) {
+    if (!options_.converge) return;
+    bool any = false;
+    for (bool changed = true; changed && state.depth < options_.depth;) {
+      changed = false;
+      for (const auto& scope : state.program.scopes) {
+        auto step = converge(state.program, scope->tensor);
+        if (!step) continue;
+        state = after(state, std::move(*step));
+        any = changed = true;
+        break;
+      }
+    }
+    if (any && (!options_.fingerprints || is_new(state.program))) keep(state);
+  }
+
+  void keep(const State& state) {
+    if (state.steps.empty()) return;
+    result_.candidates.push_back({state.program, state.steps, state.price});
+    if (result_.candidates.size() > 16 * options_.candidates) sort_candidates(2 * options_.candidates);
+  }
+
+  /// Candidates are proved when the search is over, the cheapest first, as many as are given.
+  void drop_unproved(const Program& program) {
+    sort_candidates(2 * options_.candidates);
+    std::size_t proved = 0;
+    std::erase_if(result_.candidates, [&](const Candidate& candidate) {
+      if (candidate.steps.empty() || proved == options_.candidates) return false;
+      const bool broken = !broken_step(program, candidate.steps).empty();
+      proved += !broken;
+      result_.statistics.refused += broken;
+      return broken;
+    });
+  }
+
+  void sort_candidates(std::size_t most) {
+    auto& all = result_.candidates;
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.microseconds < b.microseconds; });
+    for (std::size_t c = all.size(); c-- > 0 && all.size() > most;)
+      if (!all[c].steps.empty()) all.erase(all.begin() + static_cast<std::ptrdiff_t>(c));
+  }
+
+  const Options& options_;
+  PriceModel price_;
+  Derivation result_;
+  std::map<std::string, std::vector<Canonical>> known_;
+};
+
+}  // namespace
+
+Derivation derive(const Program& program, const Options& options) { return Search(options).run(program); }
+
+std::string broken_step(const Program& program, const std::vector<Step>& steps) {
+  const Program* before = &program;
+  if (const auto verdict = check(program); !verdict.equal) return verdict.why;
+  for (const auto& step : steps) {
+    if (const auto verdict = check_step(*before, step.after, step.certificate); !verdict.equal)
+      return str(step.rule, " ", step.what, ": ", verdict.why);
+    before = &step.after;
+  }
+  return "";
+}
+
+}  // namespace tc::derive

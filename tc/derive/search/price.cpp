@@ -1,0 +1,54 @@
+#include "tc/derive/search/price.h"
+
+#include <algorithm>
+
+#include "tc/derive/search/product_view.h"
+
+namespace tc::derive {
+
+namespace {
+
+double volume(const lang::Box& box) {
+  double result = 1;
+  for (const auto& range : box) result *= static_cast<double>(range.extent);
+  return result;
+}
+
+}  // namespace
+
+Work work_of(const Program& program, const Scope& scope) {
+  Work work;
+  const double size = byte_size(scope.type);
+  work.bytes = volume(scope.box) * size;
+  for (const auto& part : scope.cases) {
+    const auto instances = volume(stated_box(part.domain));
+    double operations = scope.op ? 1 : 0;
+    lang::for_each_expr(part.body,
+                        [&](const lang::ExprPtr& expr) { operations += lang::children(expr).empty() ? 0 : 1; });
+    work.operations += instances * operations;
+    for (const auto k : reads_in(part.body)) {
+      if (part.reads[k].tensor.empty()) continue;
+      const auto touched =
+          part.reads[k].at.size() == 0 ? 1 : volume(stated_box(part.domain.apply(part.reads[k].at.as_map())));
+      work.bytes += std::min(touched, instances) * size;
+    }
+  }
+  return work;
+}
+
+double PriceModel::operator()(const Program& program) {
+  double sum = 0;
+  for (const auto& scope : program.scopes) sum += price(program, scope);
+  return sum;
+}
+
+double PriceModel::price(const Program& program, const ScopePtr& scope) {
+  const auto found = known_.find(scope);
+  if (found != known_.end()) return found->second;
+  const auto work = work_of(program, *scope);
+  const auto view = view_product(program, *scope);
+  const double rate = view && view->distance() == 0 ? rates_.products : rates_.loops;
+  return known_[scope] = rates_.start + std::max(work.operations / rate, work.bytes / rates_.bytes);
+}
+
+}  // namespace tc::derive

@@ -1,0 +1,123 @@
+#include "tc/derive/search/product_view.h"
+
+#include <algorithm>
+
+#include "tc/derive/rules/rewrite.h"
+
+namespace tc::derive {
+
+namespace {
+
+/// Elements between neighbours along each dimension of a scope, in one tensor; nothing where it is not linear.
+std::optional<std::vector<std::int64_t>> strides_of(const lang::Box& box, const isl::multi_aff& at, int dimensions) {
+  std::vector<std::int64_t> result(static_cast<std::size_t>(dimensions), 0);
+  std::int64_t stride = 1;
+  for (auto o = static_cast<int>(box.size()) - 1; o >= 0; --o) {
+    if (at.at(o).involves_locals() || !at.at(o).constant_val().is_int()) return std::nullopt;
+    for (int d = 0; d < dimensions; ++d) result[static_cast<std::size_t>(d)] += stride * factor(at, o, d);
+    stride *= box[static_cast<std::size_t>(o)].extent;
+  }
+  return result;
+}
+
+/// A group of dimensions as one: its stride, nothing where it has no single one.
+struct Fused {
+  std::int64_t stride = 0, extent = 1;
+};
+
+class Viewer {
+ public:
+  Viewer(const Program& program, const Scope& scope) : program_(program), scope_(scope), ranges_(iterator_box(scope)) {}
+
+  std::optional<ProductView> run() {
+    const auto& part = scope_.cases[0];
+    const auto times = product_operator(part.body, *scope_.op);
+    const auto operands = factors(part.body, times);
+    if (operands.size() != 2 || !read_number(operands[0]) || !read_number(operands[1])) return std::nullopt;
+    view_.first.read = *read_number(operands[0]);
+    view_.second.read = *read_number(operands[1]);
+    if (!group() || view_.m.empty() || view_.n.empty() || view_.k.empty()) return std::nullopt;
+    if (!part.domain.is_equal(box_set(*program_.context, ranges_))) return std::nullopt;
+    const auto first = strides(view_.first.read), second = strides(view_.second.read);
+    const auto result = strides_of(
+        scope_.box, projection(*program_.context, scope_.dimensions(), left_dimensions(scope_)), scope_.dimensions());
+    if (first) sort(view_.m, *first);
+    if (first) sort(view_.k, *first);
+    if (second) sort(view_.n, *second);
+    if (!first && second) sort(view_.k, *second);
+    view_.first.fits = first && is_matrix(*first, view_.m, view_.k);
+    if (!view_.first.fits && second) sort(view_.k, *second);
+    view_.second.fits = second && is_matrix(*second, view_.k, view_.n);
+    view_.result.fits = is_matrix(*result, view_.m, view_.n);
+    view_.first.order = joined_order(view_.m, view_.k);
+    view_.second.order = joined_order(view_.k, view_.n);
+    view_.result.order = joined_order(view_.m, view_.n);
+    return view_;
+  }
+
+ private:
+  const isl::multi_aff& at(std::size_t read) const { return scope_.cases[0].reads[read].at; }
+  std::int64_t extent(int d) const { return ranges_[static_cast<std::size_t>(d)].extent; }
+
+  std::optional<std::vector<std::int64_t>> strides(std::size_t read) const {
+    return strides_of(program_.box(scope_.cases[0].reads[read].tensor), at(read), scope_.dimensions());
+  }
+
+  /// Gives each dimension its group; iterators of one value belong to none.
+  bool group() {
+    for (int d = 0; d < scope_.dimensions(); ++d) {
+      if (extent(d) == 1) continue;
+      const bool first = depends(at(view_.first.read), d), second = depends(at(view_.second.read), d),
+                 result = d < scope_.left();
+      if (first + second + result < 2) return false;
+      (first && second && result ? view_.b : !second ? view_.m : !first ? view_.n : view_.k).push_back(d);
+    }
+    return true;
+  }
+
+  /// The outermost first.
+  static void sort(std::vector<int>& dimensions, const std::vector<std::int64_t>& strides) {
+    std::stable_sort(dimensions.begin(), dimensions.end(), [&](int a, int b) {
+      return strides[static_cast<std::size_t>(a)] > strides[static_cast<std::size_t>(b)];
+    });
+  }
+
+  std::optional<Fused> fused(const std::vector<std::int64_t>& strides, const std::vector<int>& dimensions) const {
+    Fused result;
+    for (auto d = dimensions.rbegin(); d != dimensions.rend(); ++d) {
+      const auto stride = strides[static_cast<std::size_t>(*d)];
+      if (d == dimensions.rbegin()) result.stride = stride;
+      if (stride != result.stride * result.extent) return std::nullopt;
+      result.extent *= extent(*d);
+    }
+    return result;
+  }
+
+  bool is_matrix(const std::vector<std::int64_t>& strides, const std::vector<int>& rows,
+                 const std::vector<int>& columns) const {
+    const auto a = fused(strides, rows), b = fused(strides, columns);
+    if (!a || !b) return false;
+    return (b->stride == 1 && a->stride >= b->extent) || (a->stride == 1 && b->stride >= a->extent);
+  }
+
+  std::vector<int> joined_order(const std::vector<int>& rows, const std::vector<int>& columns) const {
+    auto order = view_.b;
+    order.insert(order.end(), rows.begin(), rows.end());
+    order.insert(order.end(), columns.begin(), columns.end());
+    return order;
+  }
+
+  const Program& program_;
+  const Scope& scope_;
+  lang::Box ranges_;
+  ProductView view_;
+};
+
+}  // namespace
+
+std::optional<ProductView> view_product(const Program& program, const Scope& scope) {
+  if (!scope.op || !scope.uniform || scope.cases.size() != 1 || scope.cases[0].reads.size() != 2) return std::nullopt;
+  return Viewer(program, scope).run();
+}
+
+}  // namespace tc::derive

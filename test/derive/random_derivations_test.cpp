@@ -1,0 +1,178 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <random>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/derive/derive.h"
+#include "tc/derive/form/from_def.h"
+#include "tc/derive/form/to_def.h"
+#include "test/derive/derive_fixture.h"
+
+namespace tc::test {
+namespace {
+
+std::uint64_t setting(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+/// One to four statements over parameters and each other, of at most five iterators: products of one to three factors
+/// whose subscripts are iterators, windows with strides and dilations, or quotients; guards pad them.
+class RandomStatements {
+ public:
+  explicit RandomStatements(std::uint64_t seed) : random_(seed) {}
+
+  std::string text() {
+    type_ = pick({"float", "float", "double", "int32"});
+    std::string statements;
+    const int count = 1 + below(4);
+    for (int s = 0; s < count; ++s) statements += statement(s + 1 == count ? "O" : str("S", s));
+    return str("def f(", join(params_), ") -> (O) {\n", statements, "}\n");
+  }
+
+ private:
+  struct Iterator {
+    std::string name;
+    int extent;
+  };
+  struct Tensor {
+    std::string name;
+    std::vector<int> shape;
+  };
+
+  int below(int count) { return static_cast<int>(random_() % static_cast<std::uint64_t>(count)); }
+  std::string pick(std::vector<std::string> all) {
+    return all[static_cast<std::size_t>(below(static_cast<int>(all.size())))];
+  }
+
+  std::string statement(const std::string& target) {
+    iterators_.clear();
+    conditions_.clear();
+    const int left = 1 + below(3), summed = below(3);
+    const int primes[] = {2, 3, 5, 2, 3};
+    std::vector<std::string> names, ranges;
+    for (int i = 0; i < left + summed; ++i) {
+      iterators_.push_back({str("i", i), primes[below(5)]});
+      ranges.push_back(str("i", i, " in 0:", iterators_.back().extent));
+      if (i < left) names.push_back(str("i", i));
+    }
+    const std::string op = summed == 0 ? " =" : pick({" +=!", " +=!", " +=!", " max=!", " min=!"});
+    const std::string times = op == " max=!" || op == " min=!" ? " + " : " * ";
+    std::vector<std::string> factors;
+    const int count = 1 + below(3);
+    for (int f = 0; f < count; ++f) factors.push_back(factor());
+    std::string value = join(factors, times);
+    const bool extreme = op == " max=!" || op == " min=!";
+    const std::string fill = !extreme           ? "0"
+                             : type_ != "int32" ? (op == " max=!" ? "-1.0/0.0" : "1.0/0.0")
+                             : op == " max=!"   ? "-2147483648"
+                                                : "2147483647";
+    if (!conditions_.empty()) value = str(join(conditions_, " && "), " ? ", value, " : ", fill);
+    std::vector<int> shape;
+    for (int i = 0; i < left; ++i) shape.push_back(iterators_[static_cast<std::size_t>(i)].extent);
+    // An extreme may be infinite where a guard leaves nothing, and is read by none.
+    if (!extreme) made_.push_back({target, shape});
+    return str("  ", target, "(", join(names), ")", op, " ", value, " where ", join(ranges), "\n");
+  }
+
+  std::string factor() {
+    if (!made_.empty() && below(2) == 0)
+      return read(made_[static_cast<std::size_t>(below(static_cast<int>(made_.size())))]);
+    const int rank = 1 + below(3);
+    std::vector<std::string> subscripts;
+    std::vector<int> sizes;
+    for (int d = 0; d < rank; ++d) subscripts.push_back(subscript(sizes));
+    const std::string name = str("A", params_.size());
+    params_.push_back(str(type_, "(", join(sizes), ") ", name));
+    return str(name, "(", join(subscripts), ")");
+  }
+
+  /// An index from 0 on, and its number of values; a padded one begins below 0, under a condition.
+  std::string subscript(std::vector<int>& sizes) {
+    const auto& a = iterators_[static_cast<std::size_t>(below(static_cast<int>(iterators_.size())))];
+    const auto& b = iterators_[static_cast<std::size_t>(below(static_cast<int>(iterators_.size())))];
+    const int stride = 1 + below(3), dilation = 1 + below(2);
+    const int kind = below(6);
+    if (kind < 2 || a.name == b.name) {
+      sizes.push_back(a.extent);
+      return a.name;
+    }
+    if (kind == 2) {
+      sizes.push_back((a.extent - 1) / 2 + 1);
+      return str("(", a.name, " / 2)");
+    }
+    const int whole = stride * (a.extent - 1) + dilation * (b.extent - 1) + 1;
+    const std::string sum =
+        str(stride == 1 ? "" : str(stride, " * "), a.name, " + ", dilation == 1 ? "" : str(dilation, " * "), b.name);
+    if (kind < 5 || whole < 3) {
+      sizes.push_back(whole);
+      return sum;
+    }
+    sizes.push_back(whole - 2);
+    conditions_.push_back(str(sum, " >= 1 && ", sum, " < ", whole - 1));
+    return str(sum, " - 1");
+  }
+
+  std::string read(const Tensor& tensor) {
+    std::vector<std::string> subscripts;
+    for (const int extent : tensor.shape) {
+      const auto& it = iterators_[static_cast<std::size_t>(below(static_cast<int>(iterators_.size())))];
+      if (it.extent > extent) conditions_.push_back(str(it.name, " < ", extent));
+      subscripts.push_back(it.name);
+    }
+    return str(tensor.name, "(", join(subscripts), ")");
+  }
+
+  std::mt19937_64 random_;
+  std::string type_;
+  std::vector<std::string> params_, conditions_;
+  std::vector<Iterator> iterators_;
+  std::vector<Tensor> made_;
+};
+
+/// TC_DERIVE_SEEDS programs from TC_DERIVE_FIRST on.
+TEST(RandomDerivations, EveryCandidateIsProvedAndEqual) {
+  const auto begin = setting("TC_DERIVE_FIRST", 1), count = setting("TC_DERIVE_SEEDS", 12);
+  std::size_t candidates = 0, understood = 0, refused = 0;
+  for (auto seed = begin; seed < begin + count; ++seed) {
+    const auto text = RandomStatements(seed).text();
+    SCOPED_TRACE(str("seed ", seed, "\n", text));
+    const auto context = std::make_shared<polyhedral::Context>();
+    std::optional<derive::Program> program;
+    try {
+      program = derive::from_text(text, context);
+    } catch (const derive::Refusal&) {
+      continue;
+    } catch (const SemanticError&) {
+      continue;
+    }
+    ++understood;
+    derive::Options options;
+    options.depth = 3;
+    options.width = 12;
+    options.candidates = 24;
+    const auto derivation = derive::derive(*program, options);
+    refused += derivation.statistics.refused;
+    for (const auto& candidate : derivation.candidates) {
+      ++candidates;
+      EXPECT_EQ(derive::broken_step(*program, candidate.steps), "");
+      const auto made = derive::to_text(candidate.program);
+      std::string trace;
+      for (const auto& step : candidate.steps) trace += str(step.rule, ": ", step.what, "\n");
+      try {
+        const auto difference = integer_difference(text, made, seed);
+        EXPECT_FALSE(difference) << *difference << "\n" << trace << made;
+      } catch (const Error& error) {
+        ADD_FAILURE() << error.what() << "\n" << trace << made;
+      }
+    }
+  }
+  std::cout << understood << " programs, " << candidates << " candidates, " << refused << " steps refused\n";
+  EXPECT_GT(understood, count / 2);
+  EXPECT_GT(candidates, 3 * understood);
+}
+
+}  // namespace
+}  // namespace tc::test

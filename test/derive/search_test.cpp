@@ -1,0 +1,188 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tc/base/str.h"
+#include "tc/derive/derive.h"
+#include "tc/derive/form/to_def.h"
+#include "tc/derive/search/canonical.h"
+#include "tc/derive/search/product_view.h"
+#include "test/derive/derive_fixture.h"
+
+namespace tc::test {
+namespace {
+
+using derive::Candidate;
+using derive::Derivation;
+using derive::Options;
+
+std::string trace(const Candidate& candidate) {
+  std::string result;
+  for (const auto& step : candidate.steps) result += str("  ", step.rule, ": ", step.what, "\n");
+  return result;
+}
+
+/// Is there a scope of \p candidate that is a product of matrices as it lies in memory, and nothing else that multiplies?
+bool is_product_and_sum(const Candidate& candidate) {
+  int products = 0, others = 0;
+  for (const auto& scope : candidate.program.scopes) {
+    const auto view = derive::view_product(candidate.program, *scope);
+    const bool product = view && view->distance() == 0;
+    products += product;
+    if (!product)
+      for (const auto& part : scope->cases) others += derive::reads_in(part.body).size() > 1;
+  }
+  return products == 1 && others == 0;
+}
+
+/// Does a tensor of \p candidate copy more elements of an input than there are, as im2col does?
+bool spreads_an_input(const Candidate& candidate) {
+  for (const auto& scope : candidate.program.scopes) {
+    std::int64_t elements = 1;
+    for (const auto& range : scope->box) elements *= range.extent;
+    for (const auto& part : scope->cases) {
+      if (!derive::read_number(part.body) || candidate.program.find(part.reads[0].tensor)) continue;
+      std::int64_t own = 1;
+      for (const auto& range : candidate.program.box(part.reads[0].tensor)) own *= range.extent;
+      if (elements > 2 * own) return true;
+    }
+  }
+  return false;
+}
+
+/// All candidates proved again from their texts, and equal on integers.
+void expect_equal(const std::string& text, const derive::Program& program, const Derivation& derivation) {
+  EXPECT_EQ(derivation.statistics.refused, 0u);
+  for (const auto& candidate : derivation.candidates) {
+    EXPECT_EQ(derive::broken_step(program, candidate.steps), "");
+    const auto made = derive::to_text(candidate.program);
+    const auto difference = integer_difference(text, made);
+    EXPECT_FALSE(difference) << *difference << "\n" << trace(candidate) << made;
+  }
+}
+
+const Candidate* find(const Derivation& derivation, const std::function<bool(const Candidate&)>& wanted) {
+  const auto found = std::find_if(derivation.candidates.begin(), derivation.candidates.end(), wanted);
+  return found == derivation.candidates.end() ? nullptr : &*found;
+}
+
+/// A small program is derived to a product and a sum of offsets, without a copy of windows.
+void expect_product_and_sum(const std::string& text, Options options = {}) {
+  options.candidates = 24;
+  options.rates = {.products = 1e5, .loops = 10, .bytes = 1e3, .start = 0};  // only products of matrices are fast
+  options.width = 16;
+  options.depth = 6;
+  const auto program = program_of(text);
+  const auto derivation = derive::derive(program, options);
+  const auto* found =
+      find(derivation, [](const Candidate& c) { return is_product_and_sum(c) && !spreads_an_input(c); });
+  ASSERT_TRUE(found) << text << "\n" << trace(derivation.candidates[0]) << to_text(derivation.candidates[0].program);
+  expect_equal(text, program, derivation);
+}
+
+const char* const conv3x3 =
+    "def conv(float(1,512,7,7) X, float(512,512,3,3) W) -> (O) {\n"
+    "  P(n,c,h,w) = h >= 1 && h <= 7 && w >= 1 && w <= 7 ? X(n,c,h-1,w-1) : 0 where h in 0:9, w in 0:9\n"
+    "  O(n,f,h,w) +=! P(n,c,h+kh,w+kw) * W(f,c,kh,kw) where h in 0:7, w in 0:7 }";
+
+TEST(Derive, AConvolutionIsAProductAndASumOfOffsets) {
+  const auto program = program_of(conv3x3);
+  const auto derivation = derive::derive(program, {.width = 32});
+  const auto& best = derivation.candidates.front();
+  EXPECT_TRUE(is_product_and_sum(best)) << trace(best) << to_text(best.program);
+  EXPECT_FALSE(spreads_an_input(best)) << to_text(best.program);
+  EXPECT_EQ(derive::broken_step(program, best.steps), "");
+}
+
+TEST(Derive, Windows) {
+  for (const char* text : {
+           "def dilated(float(4,19) X, float(5,4,3) W) -> (O) { O(f,h) +=! h + 2*r >= 2 && h + 2*r < 21 ? "
+           "X(c,h+2*r-2) * W(f,c,r) : 0 where h in 0:19 }",
+           "def conv1d(float(4,20) X, float(5,4,7) W) -> (O) { O(f,h) +=! X(c,h+r) * W(f,c,r) }",
+           "def tropical(float(4,20) X, float(5,4,3) W) -> (O) { O(f,h) max=! X(c,h+r) + W(f,c,r) }",
+           "def grouped(float(2,4,12) X, float(2,5,4,3) W) -> (O) { O(g,f,h) +=! X(g,c,h+r) * W(g,f,c,r) }",
+           "def transposed(float(4,6) X, float(4,4,5) W) -> (O) { O(f,h) +=! (h + 1 - r) % 2 == 0 && h + 1 - r >= 0 && "
+           "h "
+           "+ 1 - r < 12 ? X(c,(h + 1 - r)/2) * W(c,r,f) : 0 where h in 0:12 }",
+       })
+    expect_product_and_sum(text);
+}
+
+TEST(Derive, WindowsThatAreNotSquare) {
+  expect_product_and_sum(
+      "def flat(float(4,9,9) X, float(5,4,3,5) W) -> (O) { O(f,h,w) +=! X(c,h+r,w+s) * W(f,c,r,s) }");
+}
+
+TEST(Derive, TheOriginalIsACandidate) {
+  const auto program = program_of("def f(float(3,4) A, float(4,5) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }");
+  const auto derivation = derive::derive(program);
+  EXPECT_TRUE(find(derivation, [](const Candidate& c) { return c.steps.empty(); }));
+  EXPECT_TRUE(derivation.candidates.front().steps.empty());
+}
+
+TEST(Derive, TheOrderOfRulesIsNoMatter) {
+  const auto text = [](unsigned shuffle) {
+    Options options;
+    options.shuffle = shuffle;
+    options.depth = 4;
+    options.width = 16;
+    std::string result;
+    for (const auto& candidate :
+         derive::derive(
+             program_of("def conv1d(float(4,20) X, float(5,4,7) W) -> (O) { O(f,h) +=! X(c,h+r) * W(f,c,r) }"), options)
+             .candidates)
+      result += to_text(candidate.program);
+    return result;
+  };
+  const auto first = text(0);
+  EXPECT_EQ(text(1), first);
+  EXPECT_EQ(text(2), first);
+}
+
+TEST(Derive, NamesAndLayoutsAreNoMatterToThePrice) {
+  const auto price = [](const char* text) {
+    return derive::derive(program_of(text), {.depth = 5, .width = 16}).candidates.front().microseconds;
+  };
+  const auto first = price("def g(float(4,20) X, float(5,4,7) W) -> (O) { O(f,h) +=! X(c,h+r) * W(f,c,r) }");
+  EXPECT_EQ(price("def g(float(4,20) X, float(5,4,7) W) -> (O) { O(b,a) +=! X(z,a+y) * W(b,z,y) }"), first);
+  EXPECT_EQ(price("def g(float(4,20) X, float(5,4,7) W) -> (O) { O(f,h) +=! W(f,c,r) * X(c,r+h) }"), first);
+}
+
+TEST(Derive, AChainOfProductsIsTakenInTheCheaperOrder) {
+  const auto program = program_of(
+      "def f(float(100,200) A, float(200,100) B, float(100,2) C) -> (O) { T(m,l) +=! A(m,k) * B(k,l)  O(m,n) +=! "
+      "T(m,l) * C(l,n) }");
+  const auto derivation = derive::derive(program);
+  const auto text = to_text(derivation.candidates.front().program);
+  EXPECT_NE(text.find("B(k, l) * C(l, n)"), std::string::npos) << text;
+  EXPECT_LT(derivation.candidates.front().microseconds,
+            0.5 * find(derivation, [](const Candidate& c) { return c.steps.empty(); })->microseconds);
+}
+
+TEST(Canonical, WordsAreNoMatterAndTransposedAreOthers) {
+  const auto context = std::make_shared<polyhedral::Context>();
+  const auto of = [&](const char* text) { return derive::canonical(program_of(text, context)); };
+  const auto first =
+      of("def f(float(4,4) A, float(4,4) B) -> (O) { T(i,j) +=! A(i,k) * B(k,j) * A(l,l)  O(i,j) = T(i,j) * 2 }");
+  EXPECT_TRUE(is_same(
+      first,
+      of("def f(float(4,4) A, float(4,4) B) -> (O) { U(x,y) +=! A(y0,y0) * (B(z,y) * A(x,z))  O(x,y) = 2 * U(x,y) }")));
+  EXPECT_FALSE(is_same(
+      first,
+      of("def f(float(4,4) A, float(4,4) B) -> (O) { U(x,y) +=! A(y0,y0) * (B(z,y) * A(z,x))  O(x,y) = 2 * U(x,y) }")));
+  EXPECT_FALSE(is_same(
+      first,
+      of("def f(float(4,4) A, float(4,4) B) -> (O) { U(x,y) +=! A(y0,y0) * (B(z,x) * A(y,z))  O(x,y) = 2 * U(y,x) }")));
+}
+
+TEST(Canonical, EqualFingerprintsAreConfirmed) {
+  const auto context = std::make_shared<polyhedral::Context>();
+  const auto of = [&](const char* text) { return derive::canonical(program_of(text, context)); };
+  const auto first = of("def f(float(9) A) -> (O) { O(i) +=! A(i + k) where i in 0:4, k in 0:4 }");
+  const auto other = of("def f(float(9) A) -> (O) { O(i) +=! A(i + k + 1) where i in 0:4, k in 0:4 }");
+  EXPECT_EQ(first.fingerprint, other.fingerprint);
+  EXPECT_FALSE(is_same(first, other));
+}
+
+}  // namespace
+}  // namespace tc::test
