@@ -12,6 +12,7 @@ void bind_tensor(pybind11::module_& m);
 void bind_work(pybind11::module_& m);
 void bind_executable(pybind11::module_& m);
 void bind_function(pybind11::module_& m);
+void bind_derivation(pybind11::module_& m);
 void bind_tune(pybind11::module_& m);
 
 }  // namespace tc::python

@@ -26,6 +26,7 @@ from ._core import (
     set_num_threads,
 )
 from .api import Executable, Function, Inference, Module, NoSuchDef, Output, compile, define, load, spec
+from .derivation import Candidate, derive
 from .transforms import Batched, Gradient, Tangent, grad, jvp, vmap
 from .tuning import TuneResult, autotune
 
@@ -34,6 +35,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ArgumentError",
     "Batched",
+    "Candidate",
     "DeviceError",
     "Diagnostic",
     "Error",
@@ -57,6 +59,7 @@ __all__ = [
     "cache",
     "compile",
     "define",
+    "derive",
     "get_num_threads",
     "grad",
     "host_target",

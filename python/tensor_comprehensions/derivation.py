@@ -1,0 +1,126 @@
+"""Programs that equal a def for given sizes, derived by rules, each step with a proof that is checked again."""
+
+import dataclasses
+from typing import Optional, Tuple
+
+from . import _core
+from .api import Function, _settings, define
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """A rule applied to a program."""
+
+    rule: str
+    what: str
+    """The tensor and the iterators it was applied to."""
+    before: str
+    after: str
+    """The programs as TC."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Cost:
+    """What a run may take."""
+
+    microseconds: float
+    source: str
+    """"model", or "measured"."""
+
+    def __str__(self):
+        return f"{self.microseconds:.4g} us ({self.source})"
+
+
+class Candidate:
+    """A program that equals a def for tensors of given shapes."""
+
+    def __init__(self, original, inputs, how, text, steps, certificate, microseconds, source):
+        self._original, self._inputs, self._how = original, inputs, how
+        self.text: str = text
+        """A def whose sizes are numbers."""
+        self.steps: Tuple[Step, ...] = tuple(Step(*step) for step in steps)
+        """From the def to this program; none for the def itself."""
+        self.certificate: str = certificate
+        """The programs on the way and the isl maps that prove them equal, as one text; see docs/derivation.md."""
+        self.cost = Cost(microseconds, source)
+
+    @property
+    def function(self) -> Function:
+        """The program as a function: called, compiled and tuned like any other."""
+        return self._function_of(self.text)
+
+    def _function_of(self, text) -> Function:
+        module = define(text, name="<derived>", **self._how)
+        return module[next(iter(module))]
+
+    def verify(self, seed: int = 0) -> None:
+        """Checks the certificate again, from its text, and runs both programs on integers from `seed`, which must be equal.
+
+        Raises InternalError where one fails. Sums of products of the integers stay below 2^24 where a sum has fewer than
+        2^20 terms, so that float32 is exact.
+        """
+        if not self.certificate:
+            return
+        own = self.certificate.startswith(f"program\n{self._original}") and self.certificate.endswith(f"program\n{self.text}")
+        why = _core.check_derivation(self.certificate) if own else "it is about other programs"
+        if why:
+            raise _core.InternalError(f"the certificate proves nothing: {why}")
+        import numpy
+
+        random = numpy.random.default_rng(seed)
+        tensors = [_integers(random, shape, dtype) for shape, dtype in self._inputs]
+        want, got = (_outputs(self._function_of(text)(*tensors)) for text in (self._original, self.text))
+        for position, (a, b) in enumerate(zip(want, got)):
+            if not numpy.array_equal(a, b):
+                raise _core.InternalError(f"return {position} differs from the original's on integers of seed {seed}")
+
+    def __repr__(self):
+        rules = ", ".join(step.rule for step in self.steps) or "the def itself"
+        return f"<tensor_comprehensions.Candidate {self.cost}: {rules}>"
+
+    def __str__(self):
+        return self.text
+
+
+def _integers(random, shape, dtype):
+    low, high = (0, 2) if dtype == "bool" else (0, 4) if dtype.startswith("u") else (-2, 3)
+    return random.integers(low, high, size=shape).astype(dtype)
+
+
+def _outputs(result):
+    return result if isinstance(result, tuple) else (result,)
+
+
+class Candidates(tuple):
+    """Candidates, the cheapest first; the def itself is among them."""
+
+    statistics: dict
+    """Of the search: "states" that were made, of them "pruned" as there already, "refused" as not proved, "cut" for their price; "seconds"."""
+    note: str
+    """Why nothing was derived, or an empty text."""
+
+
+def derive(
+    function: Function,
+    *tensors,
+    depth: int = 7,
+    libraries: str = "none",
+    count: int = 8,
+    target: Optional[str] = None,
+) -> Candidates:
+    """Programs that equal `function` for tensors like `tensors` (or specs), the cheapest first; it is among them.
+
+    Rules are applied `depth` times at most; `count` candidates are given. Prices are those of the compiler's model for
+    `target`; with `libraries`, candidates are compiled with them. Nothing is measured. See docs/derivation.md.
+    """
+    if not isinstance(function, Function):
+        raise _core.ArgumentError(f"derive takes a def of a text, {type(function).__name__} was given")
+    if depth < 0 or count < 1:
+        raise _core.OptionsError("derive takes a depth that is not negative, and gives one candidate at least")
+    how = {"target": target, "libraries": libraries}
+    settings = _settings(target, None, None, libraries=libraries)
+    candidates, statistics, note, inputs = _core.derive(function, tensors, depth, count, settings)
+    original = next((text for text, steps, *_ in candidates if not steps), None)
+    result = Candidates(Candidate(original, inputs, how, *candidate) for candidate in candidates)
+    result.statistics, result.note = statistics, note
+    return result

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tc/derive/derive.h"
+#include "tc/engine/compile/compile.h"
+
+namespace tc::engine {
+
+/// One rule applied to a program, as TC before and after.
+struct DerivedStep {
+  std::string rule, what, before, after;
+};
+
+/// A program that equals a function for tensors of given shapes.
+struct DerivedProgram {
+  std::string text;                ///< a def whose sizes are numbers
+  std::vector<DerivedStep> steps;  ///< none for the function itself
+  std::string certificate;         ///< derive::derivation_text, which derive::check_derivation proves
+  double microseconds = 0;         ///< by predict_seconds() where it predicts, else by derive::PriceModel
+  std::string source = "model";    ///< of the microseconds
+};
+
+struct DerivedPrograms {
+  std::vector<DerivedProgram> candidates;  ///< the cheapest first; the function itself is among them
+  derive::Statistics statistics;
+  std::string note;  ///< why nothing was derived
+};
+
+/// Programs equal to \p function for \p inputs, derived as \p search says and priced as \p options would compile them;
+/// nothing is measured. Calls are written out. Throws ArgumentError for inputs that do not fit.
+DerivedPrograms derive_programs(const std::shared_ptr<const Function>& function, const std::vector<TensorSpec>& inputs,
+                                const derive::Options& search, const CompileOptions& options);
+
+}  // namespace tc::engine
