@@ -5,7 +5,6 @@ include(CMakePackageConfigHelpers)
 
 set(objects)
 foreach(floor base proto lang polyhedral options halide_bridge layout strategy cpu cuda library cache graph engine autotuner)
-foreach(floor base proto lang polyhedral options halide_bridge autodiff derive strategy cpu cuda library cache graph engine autotuner)
   list(APPEND objects $<TARGET_OBJECTS:tc_${floor}>)
 endforeach()
 add_library(tensor_comprehensions STATIC ${objects})
