@@ -98,11 +98,11 @@ TEST_F(ConstructTest, NoMoveFromTheBestIsCheaper) {
   }
 }
 
-TEST_F(ConstructTest, IsNotDearerThanTheRules) {
+TEST_F(ConstructTest, IsAboutAsCheapAsTheRules) {
   for (auto scop : {product(256, 256, 256), product(512, 512, 512), product(4, 512, 512, true), transposition(512)}) {
     auto all = space(scop);
     auto rules = choose_cluster_mapping(clustered_.scop, clustered_.clusters.front(), target_, options_);
-    EXPECT_LE(construct(all, ConstructionPolicy::BestFirst, 1 << 18).price.seconds, 1.001 * seconds(all, rules))
+    EXPECT_LE(construct(all, ConstructionPolicy::BestFirst, 1 << 18).price.seconds, 1.03 * seconds(all, rules))
         << to_string(rules);
   }
 }

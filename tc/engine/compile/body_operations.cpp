@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <string>
 #include <string_view>
 
 #include "tc/halide_bridge/lower/program.h"
@@ -10,23 +12,35 @@ namespace tc::engine {
 namespace {
 
 namespace ir = Halide::Internal;
+using halide_bridge::ProgramStatement;
 using strategy::BodyOperations;
 
 /// Functions that are an instruction or two.
 constexpr std::array<std::string_view, 8> short_functions = {"tc_min",  "tc_max", "tc_fmin", "tc_fmax",
                                                              "floor_f", "ceil_f", "trunc_f", "tc_fma"};
 
-/// Those of a square root, which takes as long as a division.
-bool is_square_root(const std::string& name) { return name.rfind("sqrt_f", 0) == 0; }
+/// Functions that take about as long as an exponential; others are `long_function` of them.
+constexpr std::array<std::string_view, 3> exponentials = {"tc_exp_f", "tc_exp2_f", "tc_exp10_f"};
+constexpr double long_function = 3.5;
 
-bool is_short(const ir::Call* op) {
-  return op->call_type != ir::Call::PureExtern ||
-         std::any_of(short_functions.begin(), short_functions.end(),
-                     [&](std::string_view name) { return std::string_view(op->name).substr(0, name.size()) == name; });
+template <typename Names>
+bool begins_with_one(const std::string& name, const Names& names) {
+  return std::any_of(names.begin(), names.end(),
+                     [&](std::string_view one) { return std::string_view(name).substr(0, one.size()) == one; });
 }
+
+class VariableNames : public ir::IRVisitor {
+ public:
+  std::set<std::string> names;
+
+ protected:
+  using ir::IRVisitor::visit;
+  void visit(const ir::Variable* op) override { names.insert(op->name); }
+};
 
 class Counter : public ir::IRVisitor {
  public:
+  explicit Counter(const ProgramStatement& statement) : statement_(statement) {}
   BodyOperations result{.simple = 0};
 
  protected:
@@ -45,22 +59,34 @@ class Counter : public ir::IRVisitor {
   void visit(const ir::EQ* op) override { compare(op); }
   void visit(const ir::NE* op) override { compare(op); }
   void visit(const ir::Div* op) override {
-    ++(op->type.is_float() ? result.divisions : result.simple);
+    (op->type.is_float() ? result.divisions : result.simple) += share(op);
     ir::IRVisitor::visit(op);
   }
   void visit(const ir::Call* op) override {
     if (op->call_type == ir::Call::Halide) return;
-    if (is_square_root(op->name))
-      ++result.divisions;
+    if (op->name.rfind("sqrt_f", 0) == 0)
+      result.divisions += share(op);
+    else if (op->call_type != ir::Call::PureExtern || begins_with_one(op->name, short_functions))
+      result.simple += share(op);
     else
-      ++(is_short(op) ? result.simple : result.functions);
+      result.functions += share(op) * (begins_with_one(op->name, exponentials) ? 1 : long_function);
     ir::IRVisitor::visit(op);
   }
 
  private:
+  /// Of the instances, how many values of \p op there are: it is computed once where it does not change.
+  double share(const Halide::Expr& op) const {
+    VariableNames used;
+    op.accept(&used);
+    double result = 1;
+    for (std::size_t i = 0; i < statement_.iterators.size(); ++i)
+      if (used.names.count(statement_.iterators[i]) == 0)
+        result /= static_cast<double>(std::max<std::int64_t>(statement_.domain[i].extent, 1));
+    return result;
+  }
   template <typename Node>
   void simple(const Node* op) {
-    ++result.simple;
+    result.simple += share(op);
     ir::IRVisitor::visit(op);
   }
   /// Comparisons of floats; others are conditions on iterators.
@@ -70,9 +96,11 @@ class Counter : public ir::IRVisitor {
   }
   template <typename Node>
   void add_or_subtract(const Node* op) {
-    if (!op->a.template as<ir::Mul>() && !op->b.template as<ir::Mul>()) ++result.simple;
+    if (!op->a.template as<ir::Mul>() && !op->b.template as<ir::Mul>()) result.simple += share(op);
     ir::IRVisitor::visit(op);
   }
+
+  const ProgramStatement& statement_;
 };
 
 }  // namespace
@@ -81,9 +109,9 @@ strategy::OperationsOfBodies body_operations(const halide_bridge::Program& progr
   strategy::OperationsOfBodies result;
   for (const auto& launch : program.launches)
     for (const auto& statement : launch.statements) {
-      Counter counter;
+      Counter counter(statement);
       if (statement.value.defined()) statement.value.accept(&counter);
-      bool adds = statement.kind == halide_bridge::ProgramStatement::Kind::Update;
+      bool adds = statement.kind == ProgramStatement::Kind::Update;
       bool fused = statement.value.defined() && statement.value.as<ir::Mul>();
       if (adds && !fused) ++counter.result.simple;
       result[statement.id] = counter.result;

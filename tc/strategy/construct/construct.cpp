@@ -7,6 +7,7 @@
 #include <random>
 
 #include "tc/strategy/construct/mapping_moves.h"
+#include "tc/strategy/cpu/choose_mapping.h"
 
 namespace tc::strategy {
 namespace {
@@ -179,6 +180,18 @@ Construction construct(const MappingSpace& space, ConstructionPolicy policy, std
                : policy == ConstructionPolicy::Roller  ? roller(space, search)
                                                        : gensor(space, search, seed);
   return search.result(state);
+}
+
+polyhedral::ClusterMapping construct_cluster_mapping(const polyhedral::Scop& scop,
+                                                     const polyhedral::ClusterView& cluster, const Target& target,
+                                                     const polyhedral::MappingOptions& options,
+                                                     ConstructionPolicy policy, const OperationsOfBodies& bodies) {
+  auto rules = choose_cluster_mapping(scop, cluster, target, options);
+  if (cluster.statements.empty() || rules.dot.iterator >= 0 || rules.window.iterator >= 0) return rules;
+  auto machine = target;
+  if (options.vector_bytes > 0) machine.widest_vector = static_cast<int>(options.vector_bytes);
+  MappingSpace space(scop, cluster, machine, options, bodies);
+  return construct(space, policy, buffer_bytes(target, options)).mapping;
 }
 
 }  // namespace tc::strategy

@@ -26,4 +26,11 @@ struct Construction {
 Construction construct(const MappingSpace& space, ConstructionPolicy policy, std::int64_t buffer_bytes,
                        std::uint64_t seed = 1);
 
+/// The same for \p cluster of \p scop, with what its \p bodies compute. Where rules choose products in registers for
+/// matrices, dot products of bytes or windows, theirs is taken (choose_mapping.h): states have none.
+polyhedral::ClusterMapping construct_cluster_mapping(const polyhedral::Scop& scop,
+                                                     const polyhedral::ClusterView& cluster, const Target& target,
+                                                     const polyhedral::MappingOptions& options,
+                                                     ConstructionPolicy policy, const OperationsOfBodies& bodies = {});
+
 }  // namespace tc::strategy

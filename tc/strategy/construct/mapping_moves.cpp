@@ -63,7 +63,9 @@ class MoveLister {
 
   void list_tiles(int number) {
     auto member = static_cast<std::size_t>(number);
-    for (auto size : neighbours(sizes_to(space_.units(state_, number)), state_.tile[member]))
+    auto sizes = neighbours(sizes_to(space_.units(state_, number)), state_.tile[member]);
+    sizes.insert(sizes.end(), {1, std::min<std::int64_t>(space_.priced().lanes, space_.units(state_, number))});
+    for (auto size : sizes)
       add([&](MappingState& next) {
         next.tile[member] = size;
         if (next.block[member] > 0) next.block[member] = round_up(next.block[member], size * lanes(next, member));

@@ -144,7 +144,7 @@ MappingSpace::MappingSpace(const polyhedral::Scop& scop, const polyhedral::Clust
   candidates.insert(candidates.end(), inner.begin(), inner.end());
   for (int iterator : candidates) {
     bool member = member_of(facts.heaviest, iterator) >= 0;
-    if (priced().extent[static_cast<std::size_t>(iterator)] > 1 && (!member || interchangeable))
+    if (options.vectorise && priced().extent[static_cast<std::size_t>(iterator)] > 1 && (!member || interchangeable))
       lane_candidates.push_back(iterator);
   }
 }
@@ -210,7 +210,7 @@ bool sizes_fit(const MappingSpace& space, const MappingState& state) {
 }
 
 bool order_fits(const MappingSpace& space, const MappingState& state) {
-  if (state.parallel && state.outermost < 0) return false;
+  if (state.parallel && (state.outermost < 0 || !space.facts.options.parallel)) return false;
   for (int member : state.above) {
     bool stands_alone = member == state.outermost && state.block[static_cast<std::size_t>(member)] == 0;
     if (member >= space.member_count() || stands_alone) return false;
@@ -234,7 +234,7 @@ bool copies_fit(const MappingSpace& space, const MappingState& state) {
   for (std::size_t i = 0; i < state.copies.size(); ++i) {
     if (state.copies[i] == CopyPlace::None) continue;
     any = true;
-    if (!reads[i].packable) return false;
+    if (!reads[i].packable || !space.facts.options.pack || !space.facts.options.promote) return false;
     bytes += space.prices.tensors[static_cast<std::size_t>(reads[i].tensor)].bytes;
   }
   if (!any) return state.above.empty();

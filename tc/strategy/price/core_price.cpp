@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "tc/base/contains.h"
+
 namespace tc::strategy {
 namespace {
 
@@ -84,19 +86,24 @@ class CorePricer {
     if (auto step = std::abs(stride);
         stride != polyhedral::unknown_stride && step <= few_apart && &access != &statement_.write)
       return {static_cast<double>(step), static_cast<double>(step)};
-    if (nest_.unrolled && is_square(access)) return {1, std::log2(lanes)};
+    bool may_be_transposed = nest_.unrolled && &access != &statement_.write;
+    if (auto side = may_be_transposed ? square_side(access) : 0; side > 0) {
+      auto parts = std::max(lanes / side, 1.0);
+      return {parts, parts * std::log2(lanes)};
+    }
     return {lanes, lanes};
   }
 
-  /// Do the points run along an iterator in which \p access is contiguous?
-  bool is_square(const PricedAccess& access) const {
+  /// Points along the iterator in which \p access is contiguous, where vectors of them can be transposed: a power of two
+  /// of them are; 0: none can.
+  double square_side(const PricedAccess& access) const {
     for (std::size_t i = nest_.points; i < nest_.loops.size(); ++i) {
       int along = nest_.loops[i].iterator;
-      if (along >= 0 && along != nest_.lane_iterator && access.strides[static_cast<std::size_t>(along)] == 1 &&
-          nest_.loops[i].span >= least_square)
-        return true;
+      if (along < 0 || along == nest_.lane_iterator || access.strides[static_cast<std::size_t>(along)] != 1) continue;
+      auto span = nest_.loops[i].span;
+      if (span >= least_square && std::exp2(std::floor(std::log2(span))) == span) return span;
     }
-    return false;
+    return 0;
   }
 
   /// Points of a step, in vectors, along loops for which \p counts.
@@ -173,13 +180,19 @@ class CorePricer {
   double spilled() const { return std::max(0.0, accumulators() + kept_vectors() - cluster_.target.vector_registers()); }
   bool in_registers() const { return nest_.unrolled || accumulators() == 1; }
 
+  bool is_staged() const {
+    return contains(mapping_.staged, cluster_.tensors[static_cast<std::size_t>(statement_.write.tensor)].name);
+  }
+
   void add_write() {
     auto cost = vector_cost(statement_.write, false);
     bool reduced = statement_.reduces && nest_.points > nest_.tile;
-    if (!reduced) return add_stores(steps_ * different(statement_.write), cost, statement_.accumulates);
+    if (!reduced)
+      return add_stores(steps_ * different(statement_.write), is_staged() ? VectorCost{} : cost,
+                        statement_.accumulates);
     auto tiles = nest_.trips_above(nest_.tile);
     if (in_registers()) {
-      add_stores(tiles * points([&](int i) { return statement_.write.changes(i); }), cost, true);
+      add_end_of_tiles(tiles * points([&](int i) { return statement_.write.changes(i); }), cost);
       add_chain(accumulators(), cluster_.rates.operation_latency);
       if (auto more = spilled(); more > 0) add_stores(steps_ * more, {}, true);
       result_.loops += tiles * start_of_tile * cluster_.rates.operation_latency;
@@ -187,6 +200,15 @@ class CorePricer {
       add_stores(steps_ * vectors_, {}, true);
       add_chain(accumulators(), cluster_.rates.operation_latency + cluster_.rates.forward_latency);
     }
+  }
+
+  /// Results of tiles go to memory when nothing else is left to do. Those of a cut reduction are added to what is there.
+  void add_end_of_tiles(double vectors, const VectorCost& cost) {
+    const auto& rates = cluster_.rates;
+    auto times = is_staged() ? 1 : 2;
+    auto stores = vectors * cost.accesses / rates.stores, loads = vectors * cost.accesses * (times - 1) / rates.loads,
+         shuffles = vectors * cost.shuffles * times / rates.shuffles;
+    result_.loops += std::max({stores, loads, shuffles});
   }
 
   /// Latencies of an operation that go by until a tile that begins is at its speed, and until its last sums are there.

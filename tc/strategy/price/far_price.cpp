@@ -153,10 +153,12 @@ class FarPricer {
   FarBytes shared_traffic(const Reference& reference, std::size_t loop) const {
     const auto& nest = nests_[reference.statement];
     if (reference.kept) return {};
-    bool made_and_used = reference.pack && !reference.reads_for_copy && loop < reference.place;
-    if (made_and_used) return {};
+    bool is_copy = reference.pack && !reference.reads_for_copy;
+    if (is_copy && loop < reference.place) return {};
+    auto made = is_copy ? times(reference.touched[reference.place], nest.trips_above(reference.place), 2) : FarBytes{};
     auto from = reference.reads_for_copy ? std::min(loop, reference.place) : loop;
-    return times(reference.touched[from], nest.trips_above(from), reference.weight);
+    made += times(reference.touched[from], nest.trips_above(from), reference.weight);
+    return made;
   }
 
   /// Of a reference whose statement is on its own.
@@ -164,16 +166,24 @@ class FarPricer {
     const auto& nest = nests_[reference.statement];
     if (reference.reads_for_copy)
       return times(reference.touched[reference.place], nest.trips_above(reference.place), 1);
-    for (std::size_t depth = nest.tile; depth <= nest.points; ++depth) {
+    auto loop = nest.loops.size();
+    for (std::size_t depth = nest.tile; depth < nest.loops.size() && loop == nest.loops.size(); ++depth) {
       Room room;
       for (const auto& other : references_)
         if (other.statement == reference.statement && !other.reads_for_copy) room.add(other.touched[depth], period);
-      if (!room.fits(capacity)) continue;
-      auto loop = depth == 0 ? 0 : depth - 1;
-      if (reference.kept && loop < nest.tile) return {};
-      return times(reference.touched[loop], nest.trips_above(loop), reference.weight);
+      if (room.fits(capacity)) loop = depth == 0 ? 0 : depth - 1;
     }
-    return times(reference.touched[nest.points], nest.trips_above(nest.points), reference.weight);
+    if (reference.kept && loop < nest.tile) return {};
+    return times(reference.touched[loop], trips_of(reference, loop), reference.weight);
+  }
+
+  /// How often \p reference runs loop number \p loop: registers keep it along points on which it does not depend.
+  double trips_of(const Reference& reference, std::size_t loop) const {
+    const auto& nest = nests_[reference.statement];
+    auto result = nest.trips_above(std::min(loop, nest.points));
+    for (auto i = nest.points; i < loop; ++i)
+      if (!nest.unrolled || reference.access->changes(nest.loops[i].iterator)) result *= nest.loops[i].trips;
+    return result;
   }
 
   const PricedCluster& cluster_;

@@ -48,6 +48,8 @@ MachineRates wide_registers() {
   rates.name = "registers of 64 bytes";
   rates.hertz = 4.1e9;
   rates.instructions = 6;
+  rates.division = 7;
+  rates.function = 10;
   rates.shuffles = 2;
   rates.window = 448;
   rates.l2_bytes = 48;

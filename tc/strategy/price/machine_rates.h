@@ -20,7 +20,7 @@ struct MachineRates {
   double operation_latency = 4;       ///< cycles until a result may be added to
   double forward_latency = 5;         ///< cycles until what is stored may be loaded
   double division = 16;               ///< cycles of a vector of divisions or square roots
-  double function = 24;               ///< cycles of a vector of exp, tanh, ...
+  double function = 20;               ///< cycles of a vector of exp; other functions are several
   double window = 256;                ///< instructions that a core looks ahead over
   double branch_miss = 16;            ///< cycles lost where a loop ends that ran longer than predictors remember
   double l2_bytes = 32, l3_bytes = 12, memory_bytes = 4;          ///< that come from there to one core, a cycle

@@ -17,6 +17,9 @@ using polyhedral::PackMapping;
 /// The share of what is not the busiest that is not hidden behind it.
 constexpr double exposed = 0.3;
 
+/// The share of what other ports do that delays the busiest one.
+constexpr double crowded = 0.1;
+
 /// The cycles of all runs of the copy \p pack.
 CorePrice copy_price(const PricedCluster& cluster, const PackMapping& pack, const StatementNest& nest,
                      const PricedStatement& statement) {
@@ -69,7 +72,8 @@ void add_up(const PricedCluster& cluster, Price& price) {
   for (std::size_t i = 0; i < 3; ++i) {
     const auto& level = price.far[i];
     auto waits = latency[i] * (level.runs / rates.misses + level.written_runs / rates.store_misses);
-    price.cycles[i] = std::max(level.bytes / rate[i], waits) + (i == 0 ? level.pages * rates.page_miss : 0);
+    auto streamed = std::max(0.0, level.bytes - (level.runs + level.written_runs) * Target::cache_line) / rate[i];
+    price.cycles[i] = std::max({level.bytes / rate[i], waits + streamed, i == 0 ? level.pages * rates.page_miss : 0});
     terms[i + 1] = price.cycles[i] / (i == 2 ? far : price.busy);
   }
   auto most = *std::max_element(terms.begin(), terms.end());
@@ -94,7 +98,8 @@ Price& Price::operator+=(const Price& other) {
 }
 
 double CorePrice::cycles() const {
-  return std::max({operations, loads, stores, shuffles, instructions, latency}) + loops;
+  auto most = std::max({operations, loads, stores, shuffles, instructions, latency});
+  return most + crowded * (operations + loads + stores + shuffles - most) + loops;
 }
 
 Price price(const PricedCluster& cluster, const ClusterMapping& mapping, std::int64_t buffer_bytes) {

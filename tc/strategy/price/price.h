@@ -18,7 +18,7 @@ struct CorePrice {
   double latency = 0;       ///< of chains of additions, where there are too few beside each other
   double loops = 0;         ///< ends of loops, starts of tiles
 
-  /// What the busiest of them takes, and the ends of loops.
+  /// What the busiest of them takes, a little of the others, and the ends of loops.
   double cycles() const;
 };
 
@@ -42,7 +42,7 @@ struct Price {
 ///   seconds = max(core, far...) + a share of the others, over the cores that are busy
 ///   core      for each statement the busiest of: operations, loads, stores, shuffles, instructions; or the chain of its
 ///             accumulators
-///   far       bytes from a level over its rate, or the latency of the runs they lie in where these are short
+///   far       bytes from a level over its rate, the first line of a run by its latency
 Price price(const PricedCluster& cluster, const polyhedral::ClusterMapping& mapping, std::int64_t buffer_bytes);
 
 /// Two lines: the seconds and each term.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tc/base/contains.h"
+#include "tc/polyhedral/core/indirect_reads.h"
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/map_cpu/pack.h"
 #include "tc/strategy/cost/vector_cost.h"
@@ -74,6 +75,7 @@ class Maker {
     result_.tensors[priced.write.tensor].written = true;
     for (std::size_t i = 0; i < statement.reads.size(); ++i) {
       priced.reads.push_back(access(statement, statement.reads[i]));
+      if (!statement.reads[i].exact) find_strides(statement, i, priced.reads);
       priced.reads.back().packable = is_packable(statement, static_cast<int>(i));
     }
     auto known = bodies.find(statement.source);
@@ -93,6 +95,22 @@ class Maker {
     }
     result.guarded = !statement.domain.is_subset(access.relation.domain());
     return result;
+  }
+
+  /// Strides of read number \p index, whose element tensors tell, along the iterators that do not index these tensors.
+  void find_strides(const Statement& statement, std::size_t index, std::vector<PricedAccess>& reads) const {
+    const auto& access = statement.reads[index];
+    if (!access.indirection) return;
+    for (std::size_t i = 0; i < reads[index].strides.size(); ++i) {
+      bool told = false;
+      for (int k = 1; k <= access.indirection->subscript_reads; ++k)
+        told = told || reads[index - static_cast<std::size_t>(k)].used[i];
+      if (told) continue;
+      auto stride = polyhedral::known_stride(scop_, access, static_cast<int>(i));
+      if (stride == polyhedral::unknown_stride) continue;
+      reads[index].strides[i] = stride;
+      reads[index].used[i] = stride != 0;
+    }
   }
 
   bool is_packable(const Statement& statement, int read) const {

@@ -12,11 +12,12 @@
 
 namespace tc::strategy {
 
-/// What one evaluation of a statement's value computes, by kinds.
+/// What one evaluation of a statement's value computes, by kinds: of what does not change along some iterators, the share
+/// that is left where it is computed once for all of them.
 struct BodyOperations {
   double simple = 1;  ///< additions, multiplications, comparisons, conversions; a multiply-add is one
   double divisions = 0;
-  double functions = 0;  ///< exp, tanh, ...
+  double functions = 0;  ///< exp; others count as several
 };
 /// By the id of the source statement.
 using OperationsOfBodies = std::map<std::string, BodyOperations>;

@@ -1,0 +1,36 @@
+#include "tc/engine/compile/body_operations.h"
+
+#include <gtest/gtest.h>
+
+#include "tc/engine/compile/pipeline.h"
+
+namespace tc::engine {
+namespace {
+
+/// What the last statement of \p text computes, for one input of \p shape.
+strategy::BodyOperations last_body(const std::string& text, std::vector<std::int64_t> shape) {
+  auto function = define(text).functions.front();
+  CompileOptions options;
+  auto arguments = make_arguments(*function, {contiguous(DType::Float32, std::move(shape))}, {}, options);
+  strategy::OperationsOfBodies bodies;
+  map_launches(function, arguments, options, [&](CompileState& state) { bodies = body_operations(*state.program); });
+  return bodies.rbegin()->second;
+}
+
+TEST(BodyOperations, CountsWhatAnInstanceComputes) {
+  auto product = last_body("def f(float(M,K) A) -> (O) { O(i,j) +=! A(i,k) * A(j,k) }", {8, 8});
+  EXPECT_EQ(product.simple, 1) << "a multiply-add";
+  EXPECT_EQ(product.divisions + product.functions, 0);
+  auto quotient = last_body("def f(float(M,K) A) -> (O) { O(i,k) = exp(A(i,k)) / A(i,k) }", {8, 8});
+  EXPECT_EQ(quotient.divisions, 1);
+  EXPECT_EQ(quotient.functions, 1);
+  EXPECT_GT(last_body("def f(float(M,K) A) -> (O) { O(i,k) = tanh(A(i,k)) }", {8, 8}).functions, 1);
+}
+
+TEST(BodyOperations, CountsWhatStaysTheSameOnce) {
+  auto scaled = last_body("def f(float(M,K) A) -> (O) { O(i,k) = A(i,k) * sqrt(A(i,0)) }", {8, 16});
+  EXPECT_EQ(scaled.divisions, 1.0 / 16);
+}
+
+}  // namespace
+}  // namespace tc::engine
