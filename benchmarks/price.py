@@ -2,6 +2,7 @@
 
     benchmarks/price.py measure --count 60       # appends to build/price/PROGRAM.jsonl; in pieces: --programs, --seconds
     benchmarks/price.py report                   # the table, with the price of today; --misses N shows the worst
+    benchmarks/price.py turns --threads 1        # what rules and the searches by price choose, measured in turns
 """
 
 import argparse
@@ -124,18 +125,51 @@ def report(programs, misses):
             print(f"{x['seconds'] * 1e6:9.1f} us, predicted {x['predicted'] * 1e6:9.1f}  {x['mapping']}\n    {x['price']}")
 
 
+def turns(programs, threads, seconds):
+    """Measures rules beside searches, until `seconds` are over; prints what is measured so far."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    path = FOLDER / f"turns_{threads}.json"
+    known = json.loads(path.read_text()) if path.exists() else {}
+    end = time.time() + seconds
+    for program in programs:
+        if program in known or time.time() > end:
+            continue
+        run = subprocess.run([TOOL, "turns", program, str(threads)], capture_output=True, text=True)
+        known[program] = [json.loads(line) for line in run.stdout.splitlines()]
+        path.write_text(json.dumps(known, indent=1))
+    rows = {p: {r["choice"]: r for r in known[p]} for p in programs if known.get(p)}
+    choices = ["construct", "construct:roller", "construct:gensor"]
+    print("| program | rules, us | best_first | roller | gensor | compile ms: rules | best_first |")
+    print("|---|---|---|---|---|---|---|")
+    for program, row_of in rows.items():
+        rules = row_of[""]["seconds"]
+        shares = " | ".join(f"{rules / row_of[c]['seconds']:.2f}" for c in choices)
+        wrong = [c for c in choices if row_of[c]["difference"] > 1e-3]
+        print(
+            f"| {program} | {rules * 1e6:.1f} | {shares} | {row_of['']['compile_ms']:.0f} "
+            f"| {row_of['construct']['compile_ms']:.0f} |" + (f" WRONG {wrong}" if wrong else "")
+        )
+    for choice in choices if rows else []:
+        ratios = [r[""]["seconds"] / r[choice]["seconds"] for r in rows.values()]
+        print(f"{choice}: rules' time over its own, geometric mean {statistics.geometric_mean(ratios):.3f}, "
+              f"least {min(ratios):.2f}, below 0.97 in {sum(r < 0.97 for r in ratios)} of {len(ratios)}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["measure", "report"])
+    parser.add_argument("what", choices=["measure", "report", "turns"])
     parser.add_argument("--programs", default="", help="names, separated by commas; all without")
     parser.add_argument("--count", type=int, default=60, help="random mappings of a program")
     parser.add_argument("--seconds", type=float, default=80, help="begin no program after so long")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=1, help="of turns")
     parser.add_argument("--misses", type=int, default=0, help="show so many of the worst predicted mappings")
     given = parser.parse_args()
     programs = given.programs.split(",") if given.programs else names()
     if given.what == "measure":
         measure(programs, given.count, given.seconds, given.seed)
+    elif given.what == "turns":
+        turns(programs, given.threads, given.seconds)
     else:
         report(programs, given.misses)
 

@@ -4,6 +4,7 @@
 //   price_model measure PROGRAM COUNT SEED    random mappings, the choice of the rules first; one thread
 //   price_model price PROGRAM [RATES] < LINES lines of "measure" with the price of today, by other rates of the machine
 //   price_model speed PROGRAM                 microseconds of a price
+//   price_model turns PROGRAM THREADS         what rules and each search choose, measured in turns
 
 #include <algorithm>
 #include <chrono>
@@ -69,15 +70,21 @@ class Problem {
 
   using AtClusters = std::function<void(engine::CompileState&)>;
   /// Compiles with \p mapping, the rules' choice where it is empty; \p look sees the clusters before they are mapped.
-  std::shared_ptr<const engine::Executable> compile(const std::string& mapping, const AtClusters& look = {}) const {
+  std::shared_ptr<const engine::Executable> compile(const std::string& mapping, const AtClusters& look = {},
+                                                    std::string* chosen = nullptr) const {
     auto how = options_;
+    how.stages.keep_text_of = {"choose"};
     if (!mapping.empty()) how.stages.replace["choose"] = mapping;
     if (look)
       how.stages.mutate = [&](const std::string& stage, engine::CompileState& state) {
         if (stage == "collapse") look(state);
       };
-    return engine::compile(function_, program_.inputs, {}, how);
+    auto result = engine::compile(function_, program_.inputs, {}, how);
+    for (const auto& record : result->stats().records)
+      if (chosen && !record.text.empty()) *chosen += record.text;
+    return result;
   }
+  void set_options(const options::MappingOptions& mapping) { options_.mapping = mapping; }
 
   /// The least of some runs that take \p seconds together: what else runs on the machine makes a run longer only.
   double measure(const engine::Executable& code, double seconds) {
@@ -243,6 +250,40 @@ void speed(const PricedProgram& program) {
   });
 }
 
+/// What rules and searches choose, each measured in each of some rounds: medians.
+void turns(const PricedProgram& program, int threads) {
+  cpu::set_num_threads(threads);
+  Problem problem(program);
+  problem.make_tensors();
+  const std::vector<std::string> choices{"", "construct", "construct:roller", "construct:gensor"};
+  std::vector<std::shared_ptr<const engine::Executable>> code;
+  std::vector<std::string> mappings;
+  std::vector<double> compile_ms;
+  for (const auto& choice : choices) {
+    problem.set_options(options::MappingOptions::parse(choice));
+    mappings.emplace_back();
+    code.push_back(problem.compile("", {}, &mappings.back()));
+    compile_ms.push_back(code.back()->stats().milliseconds);
+  }
+  std::vector<std::vector<double>> times(choices.size());
+  std::vector<double> wrong(choices.size());
+  constexpr int rounds = 9;
+  for (int round = 0; round < rounds; ++round)
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+      times[i].push_back(problem.measure(*code[i], 0.02));
+      if (round == 0 && i == 0) problem.keep_outputs();
+      if (round == 0) wrong[i] = problem.difference();
+    }
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    std::nth_element(times[i].begin(), times[i].begin() + rounds / 2, times[i].end());
+    std::printf(
+        "{\"program\": \"%s\", \"choice\": \"%s\", \"threads\": %d, \"seconds\": %.9f, \"difference\": %.2g, "
+        "\"compile_ms\": %.1f, \"mapping\": \"%s\"}\n",
+        program.name.c_str(), choices[i].c_str(), threads, times[i][rounds / 2], wrong[i], compile_ms[i],
+        one_line(mappings[i]).c_str());
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -258,6 +299,7 @@ int main(int argc, char** argv) {
     if (words[0] == "measure" && words.size() == 4) measure(program, std::stoi(words[2]), std::stoull(words[3]));
     if (words[0] == "price") price_lines(program, words.size() > 2 ? words[2] : "");
     if (words[0] == "speed") speed(program);
+    if (words[0] == "turns" && words.size() == 3) turns(program, std::stoi(words[2]));
     return 0;
   }
   std::fprintf(stderr, "no such program; \"price_model list\" lists them\n");

@@ -41,6 +41,7 @@ class MappingOptions:
         reduction_block: int = ...,
         prefetch: bool = ...,
         prefetch_distance: int = ...,
+        construct: str = ...,
         parallel_along: Union[Sequence[str], str] = ...,
         vector_along: Union[Sequence[str], str] = ...,
         grid: Union[Sequence[int], str] = ...,
@@ -70,6 +71,7 @@ class MappingOptions:
     reduction_block: int
     prefetch: bool
     prefetch_distance: int
+    construct: str
     parallel_along: List[str]
     vector_along: List[str]
     grid: List[int]

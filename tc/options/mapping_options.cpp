@@ -64,7 +64,22 @@ std::string_view text_of(FusionStrategy fusion) {
   throw OptionsError("mapping option 'fusion' is no FusionStrategy");
 }
 
-/// The strategies that have names, and what they set: starting points for experiments, without promotion.
+std::string_view text_of(Construction construct) {
+  switch (construct) {
+    case Construction::Rules:
+      return "rules";
+    case Construction::BestFirst:
+      return "best_first";
+    case Construction::Roller:
+      return "roller";
+    case Construction::Gensor:
+      return "gensor";
+  }
+  throw OptionsError("mapping option 'construct' is no Construction");
+}
+
+/// The strategies that have names, and what they set: starting points for experiments on grids, without promotion, and
+/// searches by prices.
 struct Strategy {
   std::string_view name, text;
 };
@@ -77,6 +92,10 @@ constexpr Strategy named_strategies[] = {
     {"mlp", "fusion=max,tile=1,reduction_parts=1,grid=128,block=128,shared=0,registers=0,reduce_in_block=0"},
     {"conv", "tile=4x8x8x8,reduction_parts=1,grid=256x256x256,block=4x16x4,shared=0,registers=0,reduce_in_block=0"},
     {"group_conv", "tile=1x1,reduction_parts=1,grid=256x256,block=4x16x4,shared=0,registers=0,reduce_in_block=0"},
+    {"construct", "construct=best_first"},
+    {"construct:best_first", "construct=best_first"},
+    {"construct:roller", "construct=roller"},
+    {"construct:gensor", "construct=gensor"},
 };
 
 const std::string_view* strategy_text(std::string_view name) {
@@ -161,6 +180,9 @@ MappingOptions MappingOptions::with(std::string_view name, const OptionValue& va
 
 MappingOptions MappingOptions::with_fusion(FusionStrategy fusion) const {
   return with("fusion", std::string(text_of(fusion)));
+}
+MappingOptions MappingOptions::with_construct(Construction construct) const {
+  return with("construct", std::string(text_of(construct)));
 }
 MappingOptions MappingOptions::with_allow_skewing(bool allow) const { return with("allow_skewing", allow); }
 MappingOptions MappingOptions::with_positive_orthant(bool positive) const { return with("positive_orthant", positive); }
@@ -247,6 +269,13 @@ std::string MappingOptions::to_python() const {
     return str(field.name(), "=", python_literal(value));
   });
   return str("MappingOptions(", join(arguments), ")");
+}
+
+Construction MappingOptions::construct() const {
+  auto text = std::get<std::string>(value("construct"));
+  for (auto construction : {Construction::BestFirst, Construction::Roller, Construction::Gensor})
+    if (text == text_of(construction)) return construction;
+  return Construction::Rules;
 }
 
 const polyhedral::MappingOptions& MappingOptions::values() const { return state_->plain; }

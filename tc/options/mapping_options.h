@@ -14,6 +14,10 @@ namespace tc::options {
 
 using polyhedral::FusionStrategy;
 
+/// What decides tiles, blocks, lanes, copies and threads of a processor: rules, or a search by prices of this kind
+/// (strategy/construct/construct.h).
+enum class Construction : std::uint8_t { Rules, BestFirst, Roller, Gensor };
+
 /// The value of an option: of a flag, a number, a list of numbers or names, or as text.
 using OptionValue = std::variant<bool, std::int64_t, std::string, std::vector<std::int64_t>, std::vector<std::string>>;
 
@@ -35,7 +39,7 @@ class MappingOptions {
   /// then with other threads.
   static MappingOptions parse(std::string_view text);
   /// A mapping for grids that experiments start from: "naive", "single_thread", "pointwise", "mlp", "conv" or
-  /// "group_conv".
+  /// "group_conv"; or one that is constructed: "construct" (best_first), "construct:roller", "construct:gensor".
   static MappingOptions named(std::string_view strategy);
   static const std::vector<std::string>& strategies();
   /// The inverse of to_bytes(). Bytes of a newer schema are read if that says so; what this library does not know is
@@ -60,6 +64,7 @@ class MappingOptions {
   MappingOptions with_reduction_block(std::int64_t iterations) const;
   MappingOptions with_prefetch(bool prefetch = true) const;
   MappingOptions with_prefetch_distance(std::int64_t iterations) const;
+  MappingOptions with_construct(Construction construct) const;
   MappingOptions with_parallel_along(std::vector<std::string> iterators) const;
   MappingOptions with_vector_along(std::vector<std::string> iterators) const;
   MappingOptions with_grid(std::vector<std::int64_t> blocks) const;
@@ -88,6 +93,8 @@ class MappingOptions {
   /// C++ and Python that make this value.
   std::string to_cpp() const;
   std::string to_python() const;
+  /// The option `construct`.
+  Construction construct() const;
   /// What the passes take.
   const polyhedral::MappingOptions& values() const;
 

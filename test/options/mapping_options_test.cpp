@@ -57,6 +57,8 @@ std::vector<Row> rows() {
           MappingOptions().with_shared_bytes(65536).with_reduce_in_block(false).with_unroll_limit(16),
           "MappingOptions(shared_bytes=65536, reduce_in_block=False, unroll_limit=16)"),
       ROW("cooperative=1", MappingOptions().with_cooperative(true), "MappingOptions(cooperative=True)"),
+      ROW("construct=roller", MappingOptions().with_construct(tc::options::Construction::Roller),
+          "MappingOptions(construct='roller')"),
       ROW("gather_reuse=3", MappingOptions().with_gather_reuse(3), "MappingOptions(gather_reuse=3)"),
       ROW("parallel_along=n,vector_along=o/i_2",
           MappingOptions().with_parallel_along({"n"}).with_vector_along({"o", "i_2"}),
@@ -140,14 +142,15 @@ TEST(MappingOptions, ReachThePasses) {
   EXPECT_EQ(options.values(), plain);
 }
 
-/// No option can be forgotten on its way to the passes: each changes what they take.
-TEST(MappingOptions, EveryOptionChangesWhatThePassesTake) {
+/// No option can be forgotten on its way to the compiler: each changes what passes take, or what chooses.
+TEST(MappingOptions, EveryOptionChangesWhatIsTaken) {
   std::mt19937 random(1);
   for (const auto& field : fields()) {
     bool changes = false;
-    for (int i = 0; i < 20 && !changes; ++i)
-      changes =
-          !(MappingOptions().with(field.name(), random_value(field, random)).values() == polyhedral::MappingOptions{});
+    for (int i = 0; i < 20 && !changes; ++i) {
+      auto options = MappingOptions().with(field.name(), random_value(field, random));
+      changes = !(options.values() == polyhedral::MappingOptions{}) || options.construct() != Construction::Rules;
+    }
     EXPECT_TRUE(changes) << field.name();
   }
 }
@@ -156,13 +159,16 @@ TEST(MappingOptions, StrategiesHaveNames) {
   EXPECT_EQ(MappingOptions::named("naive").to_text(),
             "tile=32x32x32,reduction_parts=1,grid=256x256,block=32x8,shared=0,registers=0,reduce_in_block=0");
   EXPECT_EQ(MappingOptions::parse("naive"), MappingOptions::named("naive"));
+  EXPECT_EQ(MappingOptions::parse("construct").construct(), Construction::BestFirst);
+  EXPECT_EQ(MappingOptions::parse("construct:roller,parallel=0").construct(), Construction::Roller);
+  EXPECT_EQ(MappingOptions::named("construct:gensor").to_text(), "construct=gensor");
   EXPECT_EQ(MappingOptions::parse("mlp,block=64").to_text(),
             "fusion=max,tile=1,reduction_parts=1,grid=128,block=64,shared=0,registers=0,reduce_in_block=0");
   for (const auto& name : MappingOptions::strategies())
     EXPECT_EQ(MappingOptions::parse(MappingOptions::named(name).to_text()), MappingOptions::named(name)) << name;
   EXPECT_ERROR(MappingOptions::named("best"), OptionsError,
                "no mapping strategy has this name; those that have one are naive, single_thread, pointwise, mlp, conv, "
-               "group_conv");
+               "group_conv, construct, construct:best_first, construct:roller, construct:gensor");
   EXPECT_ERROR(MappingOptions::parse("block=64,naive"), OptionsError,
                "no mapping option 'naive'; the options are fusion, ");
 }
@@ -196,7 +202,8 @@ TEST(MappingOptions, ErrorsNameTheOptionAndWhatItMayBe) {
   const std::string all =
       "fusion, allow_skewing, positive_orthant, tile, promote, quota, promote_bytes, reduction_parts, parallel, "
       "vectorise, "
-      "vector_bytes, register_tile, unroll, pack, reduction_block, prefetch, prefetch_distance, parallel_along, "
+      "vector_bytes, register_tile, unroll, pack, reduction_block, prefetch, prefetch_distance, construct, "
+      "parallel_along, "
       "vector_along, "
       "grid, block, shared, registers, shared_bytes, reduce_in_block, unroll_limit, cooperative, gather_reuse";
   const std::string sizes = "at most 16 sizes joined by 'x', for example 32x64, where 0 leaves a loop whole";

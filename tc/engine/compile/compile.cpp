@@ -364,6 +364,7 @@ CompileState start_compile(const Function& function, const std::vector<TensorSpe
   state.target = options.target;
   state.back_end = &back_end_of(options.target);
   state.mapping = options.mapping.values();
+  state.construct = options.mapping.construct();
   return state;
 }
 

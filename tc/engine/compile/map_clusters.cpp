@@ -2,11 +2,13 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/engine/compile/body_operations.h"
 #include "tc/engine/compile/quota.h"
 #include "tc/engine/compile/scheduling_stages.h"
 #include "tc/polyhedral/map_cpu/check_mapping.h"
 #include "tc/polyhedral/map_cpu/cpu_passes.h"
 #include "tc/polyhedral/schedule/collapse.h"
+#include "tc/strategy/construct/construct.h"
 #include "tc/strategy/cpu/choose_collapse.h"
 #include "tc/strategy/cpu/choose_mapping.h"
 
@@ -70,6 +72,33 @@ void begin_passes(CompileState& state, LaunchState& launch) {
   on.unmapped.emplace(*launch.scop);
 }
 
+/// The search that the options ask for; nothing where rules decide, as where options name sizes or iterators.
+std::optional<strategy::ConstructionPolicy> policy_of(const CompileState& state) {
+  const auto& options = state.mapping;
+  bool named = !options.tile.empty() || !options.register_tile.empty() || options.unroll > 0 ||
+               options.reduction_block > 0 || !options.parallel_along.empty() || !options.vector_along.empty();
+  if (named) return std::nullopt;
+  switch (state.construct) {
+    case options::Construction::Rules:
+      return std::nullopt;
+    case options::Construction::BestFirst:
+      return strategy::ConstructionPolicy::BestFirst;
+    case options::Construction::Roller:
+      return strategy::ConstructionPolicy::Roller;
+    case options::Construction::Gensor:
+      return strategy::ConstructionPolicy::Gensor;
+  }
+  throw InternalError("a construction without a meaning");
+}
+
+polyhedral::ClusterMapping choose_cluster(const CompileState& state, const polyhedral::Scop& scop,
+                                          const polyhedral::ClusterView& cluster) {
+  auto policy = policy_of(state);
+  if (!policy) return strategy::choose_cluster_mapping(scop, cluster, state.target, state.mapping);
+  return strategy::construct_cluster_mapping(scop, cluster, state.target, state.mapping, *policy,
+                                             body_operations(*state.program));
+}
+
 void choose(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
   if (!launch.dependences) return;
@@ -82,7 +111,7 @@ void choose(CompileState& state, std::size_t index) {
     auto& progress = on.clusters[i];
     auto& chosen = on.mapping->clusters[i];
     bool done = within_quota(state, *launch.scop, "map", progress.quota, [&] {
-      chosen = strategy::choose_cluster_mapping(*launch.scop, launch.clusters[i], state.target, state.mapping);
+      chosen = choose_cluster(state, *launch.scop, launch.clusters[i]);
       progress.cluster = {launch.clusters[i], chosen, on.mapping->buffer_bytes};
     });
     if (!done) leave_alone(state, launch, i);

@@ -99,6 +99,7 @@ struct CompileState {
   Target target;
   const BackEnd* back_end = nullptr;  ///< of the target
   polyhedral::MappingOptions mapping;
+  options::Construction construct = options::Construction::Rules;  ///< what decides the mappings of a CPU
   Cancellation cancellation;
 
   std::shared_ptr<halide_bridge::Program> program;  ///< lower
