@@ -4,7 +4,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(objects)
-foreach(floor base proto lang polyhedral options halide_bridge layout strategy cpu cuda library cache graph engine autotuner)
+foreach(floor base proto lang polyhedral options halide_bridge autodiff layout derive strategy cpu cuda library cache graph engine autotuner)
   list(APPEND objects $<TARGET_OBJECTS:tc_${floor}>)
 endforeach()
 add_library(tensor_comprehensions STATIC ${objects})
