@@ -6,6 +6,7 @@
 namespace tc::python {
 
 void bind_errors(pybind11::module_& m);
+void bind_layout(pybind11::module_& m);
 void bind_options(pybind11::module_& m);
 void bind_cache(pybind11::module_& m);
 void bind_tensor(pybind11::module_& m);

@@ -25,6 +25,7 @@ PYBIND11_MODULE(_core, m) {
   tc::python::bind_cache(m);
   tc::python::bind_work(m);
   tc::python::bind_executable(m);
+  tc::python::bind_layout(m);
   tc::python::bind_function(m);
   tc::python::bind_derivation(m);
   tc::python::bind_tune(m);

@@ -15,6 +15,7 @@ from ._core import (
     Diagnostic,
     Error,
     InternalError,
+    Layout,
     MappingOptions,
     OptionsError,
     ResourceError,
@@ -27,6 +28,7 @@ from ._core import (
 )
 from .api import Executable, Function, Inference, Module, NoSuchDef, Output, compile, define, load, spec
 from .derivation import Candidate, derive
+from .layouts import layout
 from .transforms import Batched, Gradient, Tangent, grad, jvp, vmap
 from .tuning import TuneResult, autotune
 
@@ -44,6 +46,7 @@ __all__ = [
     "Gradient",
     "Inference",
     "InternalError",
+    "Layout",
     "MappingOptions",
     "Module",
     "NoSuchDef",
@@ -64,6 +67,7 @@ __all__ = [
     "grad",
     "host_target",
     "jvp",
+    "layout",
     "load",
     "set_num_threads",
     "spec",

@@ -518,6 +518,7 @@ def compile(
     partition: str = "auto",
     libraries: str = "none",
     constants=(),
+    layouts=None,
     schedule: Optional[str] = None,
     time_limit: float = 0.0,
     memory_limit: float = 0,
@@ -549,6 +550,10 @@ def compile(
     `libraries` says whose routines may take the place of compiled code, where they compute the same: "none", the name of a library
     ("openblas", "onednn"), or "auto" for the cheapest of all. `stats["library_calls"]` lists them. See docs/libraries.md.
 
+    `layouts` places tensors, by name: parameters, returns and temporaries in a `tc.layout`, or in what its text says ("NHWC",
+    "split(1, 16)"). `tensors` are as the def takes them, without layouts. The executable takes and gives tensors of the shapes behind
+    them; torch and NumPy tensors whose strides are those of a permuted layout (channels_last) are taken as they are. See docs/layouts.md.
+
     `schedule` takes the place of the scheduler's result, as isl writes schedule trees. `time_limit` is in seconds,
     `memory_limit` in bytes; 0 and infinity are no limit, a negative number is an OptionsError. See docs/promises.md.
     """
@@ -558,6 +563,10 @@ def compile(
     if not isinstance(function, Function):
         raise _core.ArgumentError(f"compile takes a def of a text, {_what_it_is(function)}")
     given = function._in_order(*tensors, **named)
+    if layouts:
+        from .laid_out import compile_in_layouts
+
+        return compile_in_layouts(function, given, layouts, out, settings, how, list(constants))
     core = function._compile(given, out, settings, list(constants))
     held = {name: given[function._parameters().index(name)] for name in constants}
     return Executable(core, function, settings, how, held)

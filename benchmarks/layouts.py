@@ -1,0 +1,104 @@
+"""Convolutions in several layouts: the compiler's code in each, and torch's, measured in turns.
+
+    python benchmarks/layouts.py [--threads 1] [--rounds 30] [--only 3x3]
+
+Every result is compared with the first layout's, exactly, on integers. Constant weights are converted before.
+"""
+
+import argparse
+import statistics
+import time
+
+import numpy as np
+import torch
+
+import tensor_comprehensions as tc
+
+PLAIN = "def conv(float(N,C,H,W) X, float(O,C,R,S) K) -> (Y) { Y(n,o,h,w) +=! X(n,c,h+r,w+s) * K(o,c,r,s) }"
+STRIDED = "def conv(float(N,C,H,W) X, float(O,C,R,S) K) -> (Y) { Y(n,o,h,w) +=! X(n,c,2*h+r,2*w+s) * K(o,c,r,s) }"
+
+CASES = [
+    ("3x3 64 @58", PLAIN, (1, 64, 58, 58), (64, 64, 3, 3), 1),
+    ("3x3 128 @30", PLAIN, (1, 128, 30, 30), (128, 128, 3, 3), 1),
+    ("3x3 256 @16", PLAIN, (1, 256, 16, 16), (256, 256, 3, 3), 1),
+    ("3x3 512 @9", PLAIN, (1, 512, 9, 9), (512, 512, 3, 3), 1),
+    ("1x1 256 to 64 @56", PLAIN, (1, 256, 56, 56), (64, 256, 1, 1), 1),
+    ("1x1 64 to 256 @56", PLAIN, (1, 64, 56, 56), (256, 64, 1, 1), 1),
+    ("7x7 stride 2 3 to 64 @229", STRIDED, (1, 3, 229, 229), (64, 3, 7, 7), 2),
+]
+
+LAYOUTS = {
+    "NCHW": {},
+    "NHWC": {"X": "NHWC", "K": "HWIO", "Y": "NHWC"},
+    "NCHW16c": {"X": "NCHW16c", "K": "OIhw16i16o", "Y": "NCHW16c"},
+    "NCHW to NCHW16c": {"K": "OIhw16o", "Y": "NCHW16c"},
+}
+
+COPY = "def copy(float(A,B,C,D) X) -> (Y) { Y(a,b,c,d) = X(a,b,c,d) }"
+
+
+def placed(array, layout):
+    """`array` in `layout`."""
+    return tc.compile(tc.define(COPY).copy, array, layouts={"Y": layout})(array) if layout else array
+
+
+def logical(array, layout, shape):
+    """The inverse of `placed`."""
+    like = tc.spec(shape, "float32")
+    return tc.compile(tc.define(COPY).copy, like, layouts={"X": layout})(array) if layout else array
+
+
+def runs_of(text, x, k, stride):
+    """What is to be measured, by name; all results are found equal first."""
+    runs, want = {}, None
+    for name, layouts in LAYOUTS.items():
+        f = tc.compile(tc.define(text).conv, x, k, layouts=layouts)
+        arguments = placed(x, layouts.get("X")), placed(k, layouts.get("K"))
+        out = f(*arguments)
+        want = out if want is None else want
+        if not np.array_equal(want, logical(out, layouts.get("Y"), want.shape)):
+            raise SystemExit(f"{name} computes something else")
+        runs[name] = lambda f=f, arguments=arguments, out=out: f(*arguments, out=out)
+    for name, form in (("torch", torch.contiguous_format), ("torch channels_last", torch.channels_last)):
+        tensors = [torch.from_numpy(array).to(memory_format=form) for array in (x, k)]
+        runs[name] = lambda tensors=tensors: torch.nn.functional.conv2d(*tensors, stride=stride)
+    return runs
+
+
+def medians(runs, rounds):
+    """Milliseconds of each, measured in turns."""
+    times = {name: [] for name in runs}
+    for _ in range(rounds):
+        for name, run in runs.items():
+            begin = time.perf_counter()
+            run()
+            times[name].append(1e3 * (time.perf_counter() - begin))
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--only", default="")
+    arguments = parser.parse_args()
+    tc.set_num_threads(arguments.threads)
+    torch.set_num_threads(arguments.threads)
+    random = np.random.default_rng(1)
+    names = [*LAYOUTS, "torch", "torch channels_last"]
+    print(f"ms, {arguments.threads} threads of {tc.host_target()}, torch {torch.__version__}")
+    print("| convolution | " + " | ".join(names) + " | best / NCHW |")
+    gains = []
+    for name, text, shape, weights, stride in CASES:
+        if arguments.only not in name:
+            continue
+        x, k = (random.integers(-3, 4, extents).astype("float32") for extents in (shape, weights))
+        with torch.inference_mode():
+            times = medians(runs_of(text, x, k, stride), arguments.rounds)
+        gains.append(times["NCHW"] / min(times[layout] for layout in LAYOUTS))
+        print(f"| {name} | " + " | ".join(f"{times[n]:.3f}" for n in names) + f" | {gains[-1]:.2f} |", flush=True)
+    print(f"geometric mean of the best layout over NCHW: {statistics.geometric_mean(gains):.3f}")
+
+
+if __name__ == "__main__":
+    main()

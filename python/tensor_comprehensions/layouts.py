@@ -1,0 +1,63 @@
+"""Layouts of tensors: where their elements lie. See docs/layouts.md.
+
+    tc.layout("NCHW16c")                                        by its name
+    tc.layout("split(1, 16) reorder(0, 1, 3, 4, 2)")            by its text
+    tc.layout.split(1, 16).reorder(0, 1, 3, 4, 2)               by its steps
+"""
+
+from ._core import ArgumentError, Layout, named_layout
+
+
+class Layouts:
+    """Makes layouts: called with a text or a name, or by the first step."""
+
+    def __call__(self, text, dims: str = "") -> Layout:
+        """The layout of `text`. `dims` are the letters of the tensor's own dimensions, where a name's are not N C D H W or G O I D H W."""
+        return named_layout(text, dims) if dims else as_layout(text)
+
+    def __getattr__(self, step):
+        if step.startswith("_"):
+            raise AttributeError(step)
+        return getattr(Layout("identity"), step)
+
+    def __repr__(self):
+        return "<tensor_comprehensions.layout>"
+
+
+layout = Layouts()
+
+
+def as_layout(value) -> Layout:
+    """`value`, a layout or the text of one."""
+    if isinstance(value, (Layout, str)):
+        return value if isinstance(value, Layout) else Layout(value)
+    raise ArgumentError(f"a layout is a tc.layout or its text, {type(value).__name__} was given")
+
+
+def _permuted(tensor, order):
+    return tensor.permute(order) if hasattr(tensor, "permute") else tensor.transpose(order)
+
+
+def _is_dense(tensor) -> bool:
+    if hasattr(tensor, "is_contiguous"):
+        return tensor.is_contiguous()
+    return tensor.flags["C_CONTIGUOUS"]
+
+
+class LogicalView:
+    """Takes a tensor without a layout as one in the permuted layout that its strides are, without a copy."""
+
+    def __init__(self, order, shape):
+        self.order, self.shape = order, tuple(shape)
+        self.physical = tuple(shape[d] for d in order)
+
+    @staticmethod
+    def of(layout, tensor):
+        order = layout._permutation() if layout is not None else None
+        return None if order is None else LogicalView(order, tensor.shape)
+
+    def __call__(self, tensor):
+        shape = tuple(getattr(tensor, "shape", ()))
+        if shape != self.shape or (shape == self.physical and _is_dense(tensor)):
+            return tensor
+        return _permuted(tensor, self.order)

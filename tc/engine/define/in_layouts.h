@@ -1,0 +1,25 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tc/engine/define/function.h"
+#include "tc/layout/rewrite/apply.h"
+
+namespace tc::engine {
+
+/// A function of tensors in layouts, for concrete sizes: compiled, tuned and cached like any other.
+struct LaidOutFunction {
+  std::shared_ptr<const Function> function;
+  std::vector<TensorSpec> inputs;                 ///< what it takes: dense where a layout is given
+  std::map<std::string, layout::LayoutMap> maps;  ///< of the tensors that have a layout
+};
+
+/// \p function, whose calls are written out for it, for \p inputs, the tensors that it takes without layouts, with tensors in
+/// \p layouts. Throws as layout::apply_layouts, ArgumentError for \p inputs that do not fit.
+LaidOutFunction in_layouts(const std::shared_ptr<const Function>& function, const std::vector<TensorSpec>& inputs,
+                           const layout::Layouts& layouts);
+
+}  // namespace tc::engine

@@ -1,0 +1,84 @@
+"""Layouts from Python: values, compiling in layouts, tensors that enter without a copy."""
+
+import numpy as np
+import pytest
+import tensor_comprehensions as tc
+
+CONV = "def conv(float(N,C,H,W) X, float(O,C,R,S) K) -> (Y) { Y(n,o,h,w) +=! X(n,c,h+r,w+s) * K(o,c,r,s) }"
+
+
+def integers(*shape):
+    return np.random.default_rng(1).integers(-3, 4, shape).astype("float32")
+
+
+def conv(x, k):
+    return tc.define(CONV).conv(x, k)
+
+
+def test_layouts_are_values():
+    blocked = tc.layout("NCHW16c")
+    assert blocked == tc.layout.split(1, 16).reorder(0, 1, 3, 4, 2) == tc.layout("split(1,16) reorder(0,1,3,4,2)")
+    assert str(blocked) == "split(1, 16) reorder(0, 1, 3, 4, 2)" and hash(blocked) == hash(tc.layout(str(blocked)))
+    assert tc.layout("HWCN", dims="NCHW") == tc.layout.reorder(2, 3, 1, 0)
+    assert str(tc.layout.fuse(1, 2).pad(0, 1, 2).unfold(1, 6, 4).filled("zero")) == (
+        "fuse(1, 2) pad(0, 1, 2) unfold(1, 6, 4) fill(zero)"
+    )
+    assert str(tc.layout.split(1, 16).inverse((4, 20))) == "fuse(1, 2) unpad(1, 0, 12)"
+
+
+def test_maps_know_shapes_and_facts():
+    m = tc.layout("NCHW16c").map((2, 20, 7, 7))
+    assert m.logical == (2, 20, 7, 7) and m.physical == (2, 2, 7, 7, 16)
+    assert m.facts == {"functional": True, "injective": True, "total": True, "dense": False, "replicating": False}
+    assert "one place for each element, holes" in repr(m)
+
+
+def test_errors_say_what_does_not_fit():
+    with pytest.raises(tc.OptionsError, match="expected split, reorder"):
+        tc.layout("splat(1)")
+    with pytest.raises(tc.OptionsError, match="there is no dimension 4"):
+        tc.layout.split(4, 16).map((2, 20, 7, 7))
+    with pytest.raises(tc.ArgumentError, match="a layout is"):
+        tc.layout(3)
+    with pytest.raises(tc.OptionsError, match="has no tensor of this name"):
+        tc.compile(tc.define(CONV).conv, integers(1, 3, 6, 6), integers(4, 3, 3, 3), layouts={"Z": "NHWC"})
+
+
+def test_a_convolution_in_blocks():
+    x, k = integers(1, 32, 10, 10), integers(32, 32, 3, 3)
+    layouts = {"X": "NCHW16c", "K": "OIhw16i16o", "Y": "NCHW16c"}
+    f = tc.compile(tc.define(CONV).conv, x, k, layouts=layouts)
+    assert "Y(n, oo, h, w, oi)" in f.comprehension
+    assert f.layouts["X"] == tc.layout("NCHW16c")
+    blocked = x.reshape(1, 2, 16, 10, 10).transpose(0, 1, 3, 4, 2).copy()
+    weights = k.reshape(2, 16, 2, 16, 3, 3).transpose(0, 2, 4, 5, 3, 1).copy()
+    y = f(blocked, weights)
+    assert y.shape == (1, 2, 8, 8, 16)
+    assert np.array_equal(y.transpose(0, 1, 4, 2, 3).reshape(1, 32, 8, 8), conv(x, k))
+
+
+def test_arrays_of_permuted_strides_enter_as_they_are():
+    x, k = integers(1, 5, 6, 6), integers(4, 5, 3, 3)
+    f = tc.compile(tc.define(CONV).conv, x, k, layouts={"X": "NHWC", "Y": "NHWC"})
+    dense = x.transpose(0, 2, 3, 1).copy()
+    want = conv(x, k).transpose(0, 2, 3, 1)
+    assert np.array_equal(f(dense, k), want)
+    assert np.array_equal(f(dense.transpose(0, 3, 1, 2), k), want)
+    with pytest.raises(tc.ArgumentError):
+        f(x, k)
+
+
+def test_channels_last_of_torch_enters_without_a_copy():
+    torch = pytest.importorskip("torch")
+    x, k = torch.from_numpy(integers(1, 5, 6, 6)), torch.from_numpy(integers(4, 5, 3, 3))
+    f = tc.compile(tc.define(CONV).conv, x, k, layouts={"X": "NHWC"})
+    last = x.to(memory_format=torch.channels_last)
+    assert torch.equal(f(last, k), conv(x, k))
+
+
+def test_constants_have_no_layout():
+    x, k = integers(1, 5, 6, 6), integers(4, 5, 3, 3)
+    with pytest.raises(tc.OptionsError, match="'K' is a constant and has a layout"):
+        tc.compile(tc.define(CONV).conv, x, k, layouts={"K": "HWIO"}, constants=["K"])
+    f = tc.compile(tc.define(CONV).conv, x, k, layouts={"X": "NHWC"}, constants=["K"])
+    assert np.array_equal(f(x.transpose(0, 2, 3, 1).copy()), conv(x, k))
