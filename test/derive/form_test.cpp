@@ -53,6 +53,8 @@ TEST(Form, TextsOfManyKindsComeBack) {
            "def f(float(9) X) -> (O) { O(i) max=! i + k < 9 ? X(i + k) + X(i) : -1.0 / 0.0 where i in 0:9, k in 0:3 }",
            "def f(int32(9) X) -> (O) { O(i) min=! i + k < 9 ? X(i + k) : 2147483647 where i in 0:9, k in 0:3 }",
            "def f(float(9) X, float(9) Y) -> (O) { O(i) = i < 4 ? X(i) : (i < 6 ? Y(i) : 7) where i in 0:9 }",
+           "def f(float(3,9) X, float(3,2) W) -> (O) { O(h) +=! h + r >= 1 ? X(c, h + r - 1) * W(c, r) : 0 where "
+           "c in 0:3, r in 0:2, h in 0:8 }",
            "def f(float(9) X, float s) -> (O, Z) { Z = s * 2  O(i) = max(X(i) * s, 0) }",
            "def f(float(6) X) -> (O) { O(i) = X(i - 2) }",
            "def f(float(12) X) -> (O) { O(i, j) = X(i * 3 + j) where i in 0:4, j in 0:3 }",

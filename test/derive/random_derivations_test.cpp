@@ -5,6 +5,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/derive/derivation_text.h"
 #include "tc/derive/derive.h"
 #include "tc/derive/form/from_def.h"
 #include "tc/derive/form/to_def.h"
@@ -158,6 +159,8 @@ TEST(RandomDerivations, EveryCandidateIsProvedAndEqual) {
     for (const auto& candidate : derivation.candidates) {
       ++candidates;
       EXPECT_EQ(derive::broken_step(*program, candidate.steps), "");
+      const auto proof = derive::check_derivation(derive::derivation_text(*program, candidate.steps));
+      EXPECT_TRUE(proof.equal) << proof.why;
       const auto made = derive::to_text(candidate.program);
       std::string trace;
       for (const auto& step : candidate.steps) trace += str(step.rule, ": ", step.what, "\n");

@@ -79,6 +79,7 @@ torch.Tensor, torch.device, torch.float32 = TorchTensor, lambda name: name, "flo
 torch.empty, torch.full = make("empty"), make("full")
 torch.autograd = types.SimpleNamespace(graph=types.SimpleNamespace(increment_version=lambda tensor: None))
 current = {"stream": 0x70}
+torch.nn = types.SimpleNamespace(Parameter=type("Parameter", (TorchTensor,), {}))
 torch._C = types.SimpleNamespace(_cuda_getCurrentRawStream=lambda device: current["stream"] + device)
 sys.modules["torch"] = torch
 """

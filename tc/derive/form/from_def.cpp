@@ -208,6 +208,22 @@ class Reader {
   std::vector<Read> reads_;
 };
 
+/// The iterators of \p assignment: those of the left, then those that are reduced over, in the order of the ranges that
+/// are given for them, then the others. A program that is printed gives all ranges, so that it is read back as it was.
+std::vector<std::string> ordered_iterators(const lang::Assignment& assignment) {
+  auto result = lang::left_iterators(assignment);
+  const auto& reduced = assignment.reduction_iterators;
+  const auto add = [&](const std::string& name) {
+    if (std::find(result.begin(), result.end(), name) == result.end()) result.push_back(name);
+  };
+  for (const auto& clause : assignment.clauses)
+    if (const auto* range = std::get_if<lang::RangeClause>(&clause.node);
+        range && std::find(reduced.begin(), reduced.end(), range->index) != reduced.end())
+      add(range->index);
+  for (const auto& name : reduced) add(name);
+  return result;
+}
+
 /// The statements of a def, one after another.
 class Follower {
  public:
@@ -245,8 +261,7 @@ class Follower {
   }
 
   void add(const lang::Assignment& assignment, std::size_t statement) {
-    auto iterators = lang::left_iterators(assignment);
-    iterators.insert(iterators.end(), assignment.reduction_iterators.begin(), assignment.reduction_iterators.end());
+    const auto iterators = ordered_iterators(assignment);
     lang::Box ranges;
     for (const auto& name : iterators) {
       const auto& range = function_.ranges.statements.at(statement).at(name);
