@@ -1,6 +1,7 @@
 #include <pybind11/stl.h>
 
 #include "bindings.h"
+#include "call_slot.h"
 #include "callable.h"
 #include "interrupt.h"
 #include "place.h"
@@ -103,24 +104,29 @@ std::shared_ptr<Callable> load(const py::bytes& bytes) {
   return std::make_shared<Callable>(std::move(executable));
 }
 
+std::vector<std::string> parameters_of(const engine::Image& image) {
+  std::vector<std::string> names;
+  for (const auto& argument : image.arguments)
+    if (!argument.output) names.push_back(argument.name);
+  return names;
+}
+
+/// A call of \p self with tensors by position and by name.
+py::object call_executable(PyObject* self, PyObject* args, PyObject* named) {
+  const auto& callable = instance_of<Callable>(self, "executable");
+  const auto given = take_out(args, named, [&](const py::args& tensors, const py::kwargs& rest) {
+    const auto& image = callable.executable().image();
+    return in_order(image.function, parameters_of(image), tensors, rest);
+  });
+  return callable.call(given.tensors, given.out ? given.out : py::object(py::none()));
+}
+
 }  // namespace
 
 void bind_executable(py::module_& m) {
   py::class_<Callable, std::shared_ptr<Callable>>(m, "Executable", "A def compiled for given tensors.",
-                                                  py::dynamic_attr())
+                                                  py::dynamic_attr(), has_call<call_executable>())
       .def(py::init([](const std::shared_ptr<Callable>& other) { return other; }), py::arg("other"))
-      .def(
-          "__call__",
-          [](const Callable& self, const py::args& args, const py::object& out) { return self.call(args, out); },
-          py::kw_only(), py::arg("out") = py::none())
-      .def("__call__",
-           [](const Callable& self, const py::args& args, const py::kwargs& named) {
-             py::object out = named.attr("pop")("out", py::none());
-             std::vector<std::string> params;
-             for (const auto& argument : self.executable().image().arguments)
-               if (!argument.output) params.push_back(argument.name);
-             return self.call(in_order(self.executable().image().function, params, args, named), out);
-           })
       .def("_profile", &profile, py::kw_only(), py::arg("out") = py::none())
       .def("_measure",
            [](const Callable& self) {

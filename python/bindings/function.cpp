@@ -4,6 +4,7 @@
 
 #include "bindings.h"
 #include "cache.h"
+#include "call_slot.h"
 #include "constants.h"
 #include "interrupt.h"
 #include "py_function.h"
@@ -182,41 +183,12 @@ std::vector<std::string> names_of(const std::vector<lang::TensorDecl>& decls) {
   return names;
 }
 
-/// The function behind \p self, an object of its class.
-PyFunction& instance_of(PyObject* self) {
-  void* value = reinterpret_cast<py::detail::instance*>(self)->get_value_and_holder().value_ptr();
-  if (!value) throw ArgumentError("this function has not been initialised: tc.define() makes functions");
-  return *static_cast<PyFunction*>(value);
-}
-
-/// The value of \p named where `out` is its only name, null where it is empty.
-PyObject* only_out(PyObject* named) {
-  static PyObject* const out = PyUnicode_InternFromString("out");
-  if (!named || PyDict_GET_SIZE(named) == 0) return nullptr;
-  PyObject* value = PyDict_GET_SIZE(named) == 1 ? PyDict_GetItemWithError(named, out) : nullptr;
-  return value;
-}
-
-py::object called(PyObject* self, PyObject* args, PyObject* named) {
-  PyFunction& function = instance_of(self);
-  PyObject* out = only_out(named);
-  if (!named || PyDict_GET_SIZE(named) == 0 || out) return function.call(self, args, out == Py_None ? nullptr : out);
-  auto rest = py::reinterpret_steal<py::kwargs>(PyDict_Copy(named));
-  py::object given = rest.attr("pop")("out", py::none());
-  const py::args tensors = function.in_order(py::reinterpret_borrow<py::args>(args), rest);
-  return function.call(self, tensors.ptr(), given.is_none() ? nullptr : given.ptr());
-}
-
-/// The slot `tp_call`: a call of pybind11's takes as long as the rest of a short call.
-PyObject* call_function(PyObject* self, PyObject* args, PyObject* named) {
-  try {
-    return called(self, args, named).release().ptr();
-  } catch (py::error_already_set& error) {
-    error.restore();
-  } catch (...) {
-    py::detail::try_translate_exceptions();
-  }
-  return nullptr;
+/// A call of \p self with tensors by position and by name.
+py::object call_function(PyObject* self, PyObject* args, PyObject* named) {
+  auto& function = instance_of<PyFunction>(self, "function");
+  const auto given = take_out(
+      args, named, [&](const py::args& tensors, const py::kwargs& rest) { return function.in_order(tensors, rest); });
+  return function.call(self, given.tensors.ptr(), given.out.ptr());
 }
 
 /// Objects of \p type, derived from Function, are called straight, whatever its `__call__` says.
@@ -224,7 +196,7 @@ void call_straight(const py::type& type) {
   if (!PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type.ptr()),
                         reinterpret_cast<PyTypeObject*>(py::type::of<PyFunction>().ptr())))
     throw ArgumentError("call_straight takes a class derived from Function");
-  reinterpret_cast<PyTypeObject*>(type.ptr())->tp_call = call_function;
+  reinterpret_cast<PyTypeObject*>(type.ptr())->tp_call = call_slot<call_function>;
   PyType_Modified(reinterpret_cast<PyTypeObject*>(type.ptr()));
 }
 
@@ -246,9 +218,8 @@ void bind_function(py::module_& m) {
            py::arg("schedule") = py::none(), py::arg("partition") = "auto", py::arg("libraries") = "none",
            py::arg("time_limit") = 0.0, py::arg("memory_limit") = 0);
   py::class_<Definition>(m, "Definition", "A def of a text, understood.");
-  py::class_<PyFunction, std::shared_ptr<PyFunction>>(
-      m, "Function", "One def of a text.", py::dynamic_attr(),
-      py::custom_type_setup([](PyHeapTypeObject* type) { type->ht_type.tp_call = call_function; }))
+  py::class_<PyFunction, std::shared_ptr<PyFunction>>(m, "Function", "One def of a text.", py::dynamic_attr(),
+                                                      has_call<call_function>())
       .def(py::init([](const Definition& definition, const Settings& settings) {
              settings.options();
              return std::make_shared<PyFunction>(definition.function, settings);
