@@ -250,6 +250,28 @@ def test_a_saved_tensor_that_is_changed_is_found():
         out.sum().backward()
 
 
+def test_names_bring_no_division_by_zero():
+    text = "def f(double(B,D) X, double(B,D) Y) -> (C) { xy(b) +=! X(b,d) * Y(b,d)  xx(b) +=! X(b,d) * X(b,d)  C(b) = xy(b) * rsqrt(xx(b)) }"
+    f, (x, y) = tc.define(text).f, (torch.tensor([[1.0, 0.0], [3.0, 4.0]]).double().requires_grad_(), torch.tensor([[0.0, 2.0], [4.0, -3.0]]).double())
+    results = []
+    for call in (lambda x: f(x, y), lambda x: (x * y).sum(1) * (x * x).sum(1).rsqrt()):
+        first, = torch.autograd.grad(call(x).sum(), x, create_graph=True)
+        second, = torch.autograd.grad(first.square().sum(), x)
+        results.append((first, second))
+    torch.testing.assert_close(*results)
+
+
+def test_second_derivatives_where_the_first_gets_nothing():
+    sigmoid = tc.define("def f(double(N) I) -> (O) { O(i) = 1 / (1 + exp(-I(i))) }").f
+    x = made(4)
+    seed = torch.tensor([0.0, 1.0, 0.0, 2.0]).double().requires_grad_()
+    results = []
+    for call in (sigmoid, torch.sigmoid):
+        first, = torch.autograd.grad(call(x), x, seed, create_graph=True)
+        results.append(torch.autograd.grad(first.sum(), (x, seed)))
+    torch.testing.assert_close(*results)
+
+
 def test_halves_and_float32():
     softmax = tc.define(SOFTMAX.replace("double", "half")).softmax
     x = torch.randn(4, 64, dtype=torch.float16, requires_grad=True)

@@ -21,7 +21,8 @@ struct Definition {
 /// What the statements of \p forward define by single products with a function in them.
 std::vector<Definition> product_definitions(const Forward& forward);
 
-/// Replaces functions in products by the names of definitions that hold them, where that is cheaper.
+/// Replaces functions in products by the names of definitions that hold them, where that is cheaper and divides by nothing
+/// new, which might be 0.
 ///
 ///   O(n,d) = exp(I(n,d) - top(n)) / total(n)     d(n,d) * exp(I(n,d) - top(n)) / total(n)    becomes   d(n,d) * O(n,d)
 std::vector<Step> use_names(std::vector<Step> steps, const std::vector<Definition>& definitions, GuardProver& prover);

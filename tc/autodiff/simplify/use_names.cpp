@@ -23,6 +23,19 @@ Term renamed(const Term& term, const Renaming& names) {
   return map_factors({term}, [&](const ExprPtr& factor) { return normalised(replace_names(factor, names)); }).front();
 }
 
+int power_in(const Term& term, const ExprPtr& expr) {
+  const auto found = std::find_if(term.factors.begin(), term.factors.end(),
+                                  [&](const Factor& factor) { return equal(factor.expr, expr); });
+  return found == term.factors.end() ? 0 : found->power;
+}
+
+/// Does \p made divide by what \p term does not divide by, which may be 0?
+bool has_new_divisor(const Term& made, const Term& term) {
+  return std::any_of(made.factors.begin(), made.factors.end(), [&](const Factor& factor) {
+    return factor.power < 0 && factor.power < power_in(term, factor.expr);
+  });
+}
+
 /// \p term with the function \p factor replaced by the definition's name; nothing if that is no use.
 std::optional<Term> with_name(const Term& term, const Factor& factor, const Definition& definition,
                               const std::vector<IteratorRange>& ranges, const std::vector<ExprPtr>& known,
@@ -36,7 +49,8 @@ std::optional<Term> with_name(const Term& term, const Factor& factor, const Defi
   for (const auto& range : definition.left) subscripts.push_back(element->at(range.name));
   Term made = multiplied(term, renamed(definition.product, *element), -1);
   made = times(std::move(made), access(definition.tensor, subscripts, definition.type));
-  if (cost(Sum{made}) >= cost(Sum{term}) || !prover.inside(definition.left, *element, ranges, known))
+  if (cost(Sum{made}) >= cost(Sum{term}) || has_new_divisor(made, term) ||
+      !prover.inside(definition.left, *element, ranges, known))
     return std::nullopt;
   std::rotate(made.factors.begin(), made.factors.end() - 1, made.factors.end());
   return made;
