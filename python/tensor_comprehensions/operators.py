@@ -265,12 +265,20 @@ def call(function: Function, tensors: tuple, out):
 
 
 def lacks_memory(tensors: tuple) -> bool:
-    """Whether one of `tensors` has a shape alone, or is a wrapper of a transform of functions."""
-    return any(
-        tensor.is_meta or torch._C._functorch.is_functorch_wrapped_tensor(tensor)
-        for tensor in tensors
-        if isinstance(tensor, torch.Tensor)
-    )
+    """Whether one of `tensors` has a shape alone, or is a wrapper that a transform of torch has put around others."""
+    return any(isinstance(tensor, torch.Tensor) and not _has_memory(tensor) for tensor in tensors)
+
+
+def _has_memory(tensor) -> bool:
+    if tensor.is_meta:
+        return False
+    if tensor.layout is not torch.strided:
+        return True
+    try:
+        tensor.data_ptr()
+    except (RuntimeError, NotImplementedError):
+        return False
+    return True
 
 
 def check_unrecorded(name: str, tensors: tuple) -> None:

@@ -48,5 +48,5 @@ def interpreted(monkeypatch):
 def test_derivatives(program):
     function, inputs = widened(program)
     call = lambda *tensors: function(*tensors)
-    assert torch.autograd.gradcheck(call, inputs, fast_mode=True)
+    assert torch.autograd.gradcheck(call, inputs, fast_mode=True, check_forward_ad=True, check_batched_grad=True)
     assert torch.autograd.gradgradcheck(call, inputs, fast_mode=True)
