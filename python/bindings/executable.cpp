@@ -82,6 +82,17 @@ py::dict stats(const Callable& callable) {
   return result;
 }
 
+/// For each launch the name of its part, and the call of a library that it is, or "".
+py::list launches(const Callable& callable) {
+  const auto& image = callable.executable().image();
+  py::list result;
+  for (const auto& launch : image.launches) {
+    const auto* routine = std::get_if<engine::RoutineCall>(&launch.code);
+    result.append(py::make_tuple(launch.part, routine ? library::to_string(image.calls[routine->call]) : ""));
+  }
+  return result;
+}
+
 std::string assembly(const Callable& callable) {
   std::string text;
   for (const auto& code : callable.executable().image().functions) text += cpu::disassemble(code);
@@ -93,6 +104,10 @@ py::dict profile(const Callable& callable, const py::args& args, const py::objec
   py::dict result;
   result["total_us"] = profile.total.count() / 1e3;
   result["kernels_us"] = profile.kernels.count() / 1e3;
+  py::list launches;
+  for (std::size_t i = 0; i < profile.launches.size(); ++i)
+    launches.append(py::make_tuple(callable.executable().image().launches[i].part, profile.launches[i].count() / 1e3));
+  result["launches"] = launches;
   return result;
 }
 
@@ -151,6 +166,7 @@ void bind_executable(py::module_& m) {
                result.append(py::make_tuple(constant.name, constant.spec));
              return result;
            })
+      .def("_launches", &launches)
       .def("_prepare",
            [](const Callable& self, int device) {
              if (!self.executable().image().is_for_gpu()) return;

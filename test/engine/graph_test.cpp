@@ -226,6 +226,18 @@ TEST(GraphCompile, PlantedFaultsDie) {
   EXPECT_NE(run_one(*join_parts(*function, arguments, missing, options, parts), {x, w, b}, {3, 5}), want);
 }
 
+TEST(GraphCompile, ProfilesEachLaunch) {
+  auto function = define(chain(3)).functions.back();
+  auto x = count_up({3, 5}), w = count_up({5, 5}), b = count_up({5});
+  auto executable = compile(function, {x, w, b}, {}, checked());
+  Floats y({3, 5});
+  const auto profile = executable->profile(std::vector<TensorView>{x, w, b}, std::vector<TensorView>{y});
+  ASSERT_EQ(profile.launches.size(), 3u);
+  EXPECT_EQ(profile.launches[0] + profile.launches[1] + profile.launches[2], profile.kernels);
+  for (const auto& launch : executable->image().launches) EXPECT_EQ(launch.part, "fc_bias_limit");
+  EXPECT_EQ(Image::deserialise(executable->image().serialise()).launches[1].part, "fc_bias_limit");
+}
+
 TEST(GraphCompile, PartsAreSharedThroughTheCachesOfTheProcess) {
   ExecutableCache cache;
   auto module = define(chain(3)), other = define(chain(5));

@@ -87,7 +87,12 @@ def test_a_graph_is_saved_loaded_explained_and_profiled():
     text = f.explain(X, W, B)
     assert "## comprehension" in text and "## loop nest" in text and "## work" in text
     assert f.work["flops"] == 3 * (2 * 6 * 5 * 5 + 6 * 5)
-    assert f.profile(X, W, B)["kernels_us"] > 0
+    profile = f.profile(X, W, B)
+    assert [part for part, _ in profile["launches"]] == ["fc_bias_limit"] * 3
+    assert sum(time for _, time in profile["launches"]) == pytest.approx(profile["kernels_us"])
+    launches = text.split("## launches\n")[1].split("\n\n")[0].splitlines()
+    assert len(launches) == 3 and all(line.endswith("fc_bias_limit: own code") and " us " in line for line in launches)
+    assert "us" not in f.explain().split("## launches\n")[1].splitlines()[0]
     assert again.work["flops"] == f.work["flops"]
 
 

@@ -46,6 +46,9 @@ def test_a_part_is_a_call(library):
     torch.testing.assert_close(f(A, B), (A @ B) ** 2)
     assert f.stats["parts"] == 2 and len(f.stats["library_calls"]) == 1
     assert any("own code" in note for note in f.stats["library_notes"])
+    text = f.explain(A, B)
+    assert f"mm: {f.stats['library_calls'][0]}" in text and "scale: own code" in text
+    assert f"not predicted, {library} computes mm" in text
 
 
 def test_without_being_asked_no_library_is_called():

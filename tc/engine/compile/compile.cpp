@@ -173,7 +173,7 @@ Image make_image(const CompileState& state) {
     const auto& made = state.launches[i];
     const auto before = image.launches.size();
     auto add = [&](LaunchCode code, const std::vector<std::string>& buffers) {
-      auto& launch = image.launches.emplace_back(Launch{code, {}, {}});
+      auto& launch = image.launches.emplace_back(Launch{code, {}, {}, state.function->name()});
       for (const auto& buffer : buffers) launch.slots.push_back(slot_of(buffer, state, plan));
     };
     std::visit(overloaded{[&](const CpuLaunch& on) {

@@ -176,7 +176,7 @@ void add_launches(const GraphPlan& plan, const Executables& executables, const F
   for (auto p : run_parts(plan)) {
     const auto problem = plan.problem_of[p];
     for (const auto& launch : executables[problem]->image().launches) {
-      Launch made{moved(launch.code, begins[problem]), {}, {}};
+      Launch made{moved(launch.code, begins[problem]), {}, {}, launch.part};
       for (const auto& slot : launch.slots) made.slots.push_back(memory.slot(p, slot));
       for (const auto& test : launch.tests)
         made.tests.push_back({memory.own(p, test.offset), message_of(test.message, written)});

@@ -102,7 +102,7 @@ std::shared_ptr<const Executable> call_executable(const Function& function, std:
   image.options = options.mapping.to_text();
   image.arguments = std::move(arguments);
   image.calls.push_back(std::move(call));
-  Launch launch{RoutineCall{0}, {}, {}};
+  Launch launch{RoutineCall{0}, {}, {}, function.name()};
   for (std::size_t i = 0; i < image.arguments.size(); ++i) launch.slots.push_back(ArgumentSlot{i});
   image.launches.push_back(std::move(launch));
   CompileStats stats;

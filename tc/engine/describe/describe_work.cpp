@@ -6,6 +6,7 @@
 
 #include "tc/base/str.h"
 #include "tc/engine/compile/graph_plan.h"
+#include "tc/engine/compile/library_call.h"
 #include "tc/engine/compile/machine_kind.h"
 #include "tc/engine/compile/pipeline.h"
 #include "tc/polyhedral/core/cluster_view.h"
@@ -158,6 +159,15 @@ WorkReport describe_parts(const GraphPlan& plan, const CompileOptions& options) 
   return all;
 }
 
+/// Why nothing is said about the bytes that \p function moves; "": something is.
+std::string why_unpredicted(const Function& function, const std::vector<Argument>& arguments,
+                            const CompileOptions& options) {
+  if (options.interpret) return "it runs by the interpreter";
+  if (const auto choice = choose_library_call(function, arguments, options); choice.call)
+    return str(choice.call->library, " computes ", function.name());
+  return std::string(machine_kind_of(options.target).no_model);
+}
+
 }  // namespace
 
 WorkReport describe_work(const std::shared_ptr<const Function>& given, const std::vector<Argument>& arguments,
@@ -170,7 +180,7 @@ WorkReport describe_work(const std::shared_ptr<const Function>& given, const std
   report.work = strategy::count_work(function->def, function->ranges, sizes);
   for (const auto& [name, tensor] : function->def.tensors)
     if (tensor.type == DType::Float64) report.type = DType::Float64;
-  report.no_traffic = options.interpret ? "it runs by the interpreter" : machine_kind_of(options.target).no_model;
+  report.no_traffic = why_unpredicted(*function, arguments, options);
   if (report.no_traffic.empty()) {
     auto how = options;
     how.stages.verify = how.stages.keep_text = false;
@@ -190,7 +200,11 @@ WorkReport describe_work(const Image& image) {
   CompileOptions options;
   options.target = Target::parse(image.target);
   options.mapping = options::MappingOptions::parse(image.options);
-  return describe_work(module.functions.back(), image.all_arguments(), options);
+  auto report = describe_work(module.functions.back(), image.all_arguments(), options);
+  if (image.calls.empty()) return report;
+  report.traffic.reset();
+  report.no_traffic = str(image.calls.front().library, " computes some of it");
+  return report;
 }
 
 std::string to_string(const WorkReport& report) {

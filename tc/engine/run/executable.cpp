@@ -137,30 +137,35 @@ void Executable::check(std::span<const TensorView> inputs, std::span<const Tenso
   }
 }
 
-void Executable::launch(void* const* arguments, std::chrono::nanoseconds* kernel_time) const {
+void Executable::launch(void* const* arguments, RunProfile* profile) const {
   if (interpreter_) return interpreter_(arguments);
-  if (grid_) return grid_->run(arguments, kernel_time);
+  if (grid_) return grid_->run(arguments, profile ? &profile->kernels : nullptr);
   if (!runs_here()) throw OptionsError(str("this machine cannot run code for target '", image_.target, "'"));
   WorkspaceLease workspace(pool_);
-  for (const auto& launch : image_.launches) {
-    run_code(launch, arguments, workspace.block(), kernel_time);
-    for (const auto& test : launch.tests)
+  for (std::size_t i = 0; i < image_.launches.size(); ++i) {
+    run_code(i, arguments, workspace.block(), profile);
+    for (const auto& test : image_.launches[i].tests)
       if (workspace.block()[test.offset]) throw ArgumentError(test.message + first_index_outside(image_, arguments));
   }
 }
 
-void Executable::run_code(const Launch& launch, void* const* arguments, std::uint8_t* workspace,
-                          std::chrono::nanoseconds* kernel_time) const {
+void Executable::run_code(std::size_t index, void* const* arguments, std::uint8_t* workspace,
+                          RunProfile* profile) const {
+  const auto& launch = image_.launches[index];
   PointerTable table(launch.slots.size());
   for (std::size_t i = 0; i < launch.slots.size(); ++i)
     table[i] = pointer_of(launch.slots[i], image_, arguments, workspace);
-  auto start = kernel_time ? Clock::now() : Clock::time_point();
+  auto start = profile ? Clock::now() : Clock::time_point();
   int code = 0;
   if (const auto* routine = std::get_if<RoutineCall>(&launch.code))
     calls_[routine->call].run(table.data(), cpu::num_threads());
   else
     code = functions_[std::get<FunctionCall>(launch.code).function].function(table.data());
-  if (kernel_time) *kernel_time += Clock::now() - start;
+  if (profile) {
+    const auto taken = Clock::now() - start;
+    profile->kernels += taken;
+    if (!profile->launches.empty()) profile->launches[index] += taken;
+  }
   if (code != 0) throw ResourceError(str("no memory for the local buffers of '", image_.function, "'"));
 }
 
@@ -169,7 +174,7 @@ void Executable::run_unchecked(void* const* arguments) const {
 }
 
 void Executable::run(std::span<const TensorView> inputs, std::span<const TensorView> outputs) const {
-  profile(inputs, outputs);
+  timed(inputs, outputs, false);
 }
 
 RunProfile Executable::profile(std::span<const TensorView> inputs, std::span<const TensorView> outputs) const {
@@ -180,10 +185,16 @@ RunProfile Executable::profile(std::span<const TensorView> inputs, std::span<con
     PointerTable table(image_.arguments.size());
     for (std::size_t i = 0; i < inputs.size(); ++i) table[i] = inputs[i].data;
     for (std::size_t o = 0; o < outputs.size(); ++o) table[inputs.size() + o] = outputs[o].data;
-    launch(table.data(), &result.kernels);
+    launch(table.data(), &result);
     result.total = Clock::now() - start;
     return result;
   });
 }
 
 }  // namespace tc::engine
+  return timed(inputs, outputs, !image_.is_for_gpu());
+}
+
+RunProfile Executable::timed(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
+                             bool each_launch) const {
+    if (each_launch) result.launches.resize(image_.launches.size());

@@ -79,6 +79,7 @@ struct Launch {
   LaunchCode code;
   std::vector<Slot> slots;
   std::vector<FlagTest> tests;
+  std::string part = {};  ///< the name of the def that it computes a piece of: the function, or a part of it
 };
 
 /// What a compile made: everything a process needs to run it.
@@ -121,6 +122,7 @@ struct CompileStats {
 struct RunProfile {
   std::chrono::nanoseconds total{0};    ///< of run(), checks included
   std::chrono::nanoseconds kernels{0};  ///< inside machine code
+  std::vector<std::chrono::nanoseconds> launches = {};  ///< of profile(), on a CPU: inside each launch, in order
 };
 
 class GridRunner;
@@ -169,13 +171,13 @@ class Executable {
   /// Makes what a run on the current place (cuda::current_place) would else make first, kernels loaded and memory for
   /// temporaries, so that a stream can be captured. Nothing for a CPU.
   void prepare() const;
-  /// As run, with times.
+  /// As run, with times, also of each launch.
   RunProfile profile(std::span<const TensorView> inputs, std::span<const TensorView> outputs) const;
 
  private:
-  void launch(void* const* arguments, std::chrono::nanoseconds* kernels) const;
-  void run_code(const Launch& launch, void* const* arguments, std::uint8_t* workspace,
-                std::chrono::nanoseconds* kernels) const;
+  RunProfile timed(std::span<const TensorView> inputs, std::span<const TensorView> outputs, bool each_launch) const;
+  void launch(void* const* arguments, RunProfile* profile) const;
+  void run_code(std::size_t launch, void* const* arguments, std::uint8_t* workspace, RunProfile* profile) const;
   void prepare_calls();
   bool may_share(std::size_t input, std::size_t output, const TensorView& a, const TensorView& b) const;
 

@@ -12,7 +12,7 @@
 namespace tc::engine {
 namespace {
 
-constexpr char magic[] = "TCIMAGE6";
+constexpr char magic[] = "TCIMAGE7";
 constexpr std::size_t magic_size = 8;
 
 /// FNV-1a of \p bytes.
@@ -162,6 +162,7 @@ Launch read_launch(ByteReader& in) {
     return FlagTest{offset, in.text()};
   });
   return launch;
+  launch.part = in.text();
 }
 
 /// Does \p call speak of its own operands, all among \p count buffers, by as many loops as it has?
@@ -298,6 +299,7 @@ std::string Image::serialise() const {
     });
   });
   out.put_list(functions, [&](const cpu::ObjectCode& code) { out.put(code.serialise()); });
+    out.put(launch.part);
   out.put_list(modules, [&](const cuda::DeviceCode& code) { out.put(code.serialise()); });
   out.put_list(calls, [&](const library::Call& call) { put_call(out, call); });
   ByteWriter head;
