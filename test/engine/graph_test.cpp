@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <random>
 #include <thread>
 
 #include "tc/base/str.h"
@@ -16,7 +20,7 @@ using graph::Partition;
 const std::string layer =
     "def fc(float(N,C) X, float(K,C) W) -> (Y) { Y(n,k) +=! X(n,c) * W(k,c) }\n"
     "def bias(float(N,K) X, float(K) b) -> (Y) { Y(n,k) = X(n,k) + b(k) }\n"
-    "def limit(float(N,K) X) -> (Y) { Y(n,k) = fmin(fmax(X(n,k), -8), 8) }\n";
+    "def limit(float(N,K) X) -> (Y) { Y(n,k) = (X(n,k) < -8) ? -8 : ((X(n,k) > 8) ? 8 : X(n,k)) }\n";
 
 /// A def of \p count layers.
 std::string chain(int count) {
@@ -204,6 +208,56 @@ TEST(GraphCompile, HeedsLimitsAndCancellation) {
                "dimension 1 of parameter 'W' of main is 65, but C is 64 (dimension 1 of 'X')");
 }
 
+/// \p count layers in a random order of \p seed, each of what some before it gave, the last of all that nobody read.
+std::string random_network(int count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<std::string> values{"X"}, unread{"X"};
+  std::string text = layer +
+                     "def add(float(N,K) X, float(N,K) Z) -> (Y) { Y(n,k) = X(n,k) - Z(n,k) }\n"
+                     "def main(float(N,C) X, float(C,C) W, float(C) b) -> (Y) {\n";
+  auto any = [&] {
+    const auto value = values[random() % values.size()];
+    std::erase(unread, value);
+    return value;
+  };
+  for (int k = 0; k < count; ++k) {
+    const auto kind = random() % 4;
+    const auto first = any(), name = str("T", k);
+    const auto call = kind == 0   ? str("fc(", first, ", W)")
+                      : kind == 1 ? str("bias(", first, ", b)")
+                      : kind == 2 ? str("limit(", first, ")")
+                                  : str("add(", first, ", ", any(), ")");
+    text += str("  ", name, " = ", kind == 0 ? str("fc(", first, ", W)\n  L", k, " = limit(", name, ")") : call, "\n");
+    values.push_back(kind == 0 ? str("L", k) : name);
+    unread.push_back(values.back());
+  }
+  std::string sum = unread.front();
+  for (std::size_t i = 1; i < unread.size(); ++i) {
+    text += str("  U", i, " = add(", sum, ", ", unread[i], ")\n");
+    sum = str("U", i);
+  }
+  return text + str("  Y = limit(", sum, ")\n}\n");
+}
+
+/// The launches of \p executable by hand, in a workspace that holds NaN.
+std::vector<float> run_poisoned(const Executable& executable, std::vector<void*> arguments,
+                                std::vector<std::int64_t> shape) {
+  const auto& image = executable.image();
+  Floats result(std::move(shape), std::numeric_limits<float>::quiet_NaN());
+  arguments.push_back(result.data);
+  std::unique_ptr<std::uint8_t, decltype(&std::free)> workspace(
+      static_cast<std::uint8_t*>(std::aligned_alloc(64, image.workspace_bytes / 64 * 64 + 64)), std::free);
+  std::fill_n(workspace.get(), image.workspace_bytes, std::uint8_t{0xff});
+  for (const auto& launch : image.launches) {
+    std::vector<void*> pointers;
+    for (const auto& slot : launch.slots)
+      pointers.push_back(pointer_of(slot, image, arguments.data(), workspace.get()));
+    const auto& kernel = executable.functions()[std::get<FunctionCall>(launch.code).function];
+    EXPECT_EQ(kernel.function(pointers.data()), 0);
+  }
+  return result.values;
+}
+
 TEST(GraphCompile, PlantedFaultsDie) {
   auto function = define(chain(3)).functions.back();
   auto x = count_up({3, 5}), w = count_up({5, 5}), b = count_up({5});
@@ -219,11 +273,30 @@ TEST(GraphCompile, PlantedFaultsDie) {
   EXPECT_EQ(run_one(*join_parts(*function, arguments, *plan, options, parts), {x, w, b}, {3, 5}), want);
   auto swapped = *plan;
   std::swap(swapped.parts[1], swapped.parts[2]);
-  EXPECT_NE(run_one(*join_parts(*function, arguments, swapped, options, parts), {x, w, b}, {3, 5}), want);
+  const auto wrong = join_parts(*function, arguments, swapped, options, parts);
+  EXPECT_NE(run_one(*wrong, {x, w, b}, {3, 5}), want);
+  EXPECT_TRUE(std::isnan(run_poisoned(*wrong, {x.data, w.data, b.data}, {3, 5})[0])) << "poison is seen";
   auto missing = *plan;
   missing.parts.erase(missing.parts.begin() + 1);
   missing.problem_of.erase(missing.problem_of.begin() + 1);
   EXPECT_NE(run_one(*join_parts(*function, arguments, missing, options, parts), {x, w, b}, {3, 5}), want);
+}
+
+TEST(GraphCompile, ReadsNoMemoryThatItHasNotWritten) {
+  auto x = count_up({6, 5}), w = count_up({5, 5}), b = count_up({5});
+  for (unsigned seed = 0; seed < 12; ++seed)
+    for (auto partition : {Partition::Auto, Partition::Each}) {
+      const auto text = random_network(14, seed);
+      SCOPED_TRACE(str("seed ", seed, "\n", text));
+      auto function = define(text).functions.back();
+      auto options = checked();
+      options.partition = partition;
+      auto executable = compile(function, {x, w, b}, {}, options);
+      options.interpret = true;
+      const auto wanted = run_one(*compile(function, {x, w, b}, {}, options), {x, w, b}, {6, 5});
+      EXPECT_EQ(run_poisoned(*executable, {x.data, w.data, b.data}, {6, 5}), wanted);
+      EXPECT_EQ(run_one(*executable, {x, w, b}, {6, 5}), wanted);
+    }
 }
 
 TEST(GraphCompile, ProfilesEachLaunch) {
