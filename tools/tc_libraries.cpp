@@ -6,12 +6,14 @@
 #include <fstream>
 #include <iomanip>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/cpu/thread_pool.h"
+#include "tc/engine/compile/bind_constants.h"
 #include "tc/engine/compile/library_call.h"
 #include "tc/engine/describe/roofline.h"
 #include "tc/engine/environment.h"
@@ -23,6 +25,8 @@
 DEFINE_bool(measure, false,
             "measure the routines of all libraries on this machine and keep their prices, for libraries=auto");
 DEFINE_string(dir, "", "the cache's folder; without it the environment's");
+DEFINE_int32(threads, 0,
+             "measure: in how many threads, 0: as many as there are cores; prices of other numbers are kept");
 DEFINE_int32(rounds, 3, "measure: how often own code and a routine are measured in turns; the least of each counts");
 
 namespace {
@@ -40,6 +44,7 @@ flags:
 struct Case {
   const char* text;
   std::vector<std::vector<std::int64_t>> shapes;
+  std::optional<std::size_t> weights = {};  ///< the input that is measured as a constant, too
 };
 
 constexpr const char* product = "def f(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }";
@@ -63,20 +68,20 @@ constexpr const char* softmax =
 
 std::vector<Case> cases() {
   std::vector<Case> result;
-  for (std::int64_t n : {32, 128, 512, 1024}) result.push_back({product, {{n, n}, {n, n}}});
+  for (std::int64_t n : {32, 128, 512, 1024}) result.push_back({product, {{n, n}, {n, n}}, 1});
   for (std::int64_t m : {1, 16, 128})
-    for (std::int64_t n : {256, 1024, 4096}) result.push_back({linear, {{m, 1024}, {n, 1024}}});
-  for (std::int64_t n : {256, 1024, 4096}) result.push_back({vector_product, {{n, n}, {n}}});
+    for (std::int64_t n : {256, 1024, 4096}) result.push_back({linear, {{m, 1024}, {n, 1024}}, 1});
+  for (std::int64_t n : {256, 1024, 4096}) result.push_back({vector_product, {{n, n}, {n}}, 0});
   for (std::int64_t n : {16, 64}) result.push_back({batched, {{64, n, n}, {64, n, n}}});
   for (auto [channels, size] : {std::pair(64, 56), std::pair(128, 28), std::pair(256, 14), std::pair(512, 7)}) {
-    result.push_back({plain, {{1, channels, size, size}, {channels, channels, 1, 1}}});
-    result.push_back({plain, {{1, channels, size + 2, size + 2}, {channels, channels, 3, 3}}});
-    result.push_back({padded, {{1, channels, size, size}, {channels, channels, 3, 3}}});
-    result.push_back({strided, {{1, channels, size + 1, size + 1}, {channels, channels, 3, 3}}});
-    result.push_back({depthwise, {{1, channels, size + 2, size + 2}, {channels, 3, 3}}});
+    result.push_back({plain, {{1, channels, size, size}, {channels, channels, 1, 1}}, 1});
+    result.push_back({plain, {{1, channels, size + 2, size + 2}, {channels, channels, 3, 3}}, 1});
+    result.push_back({padded, {{1, channels, size, size}, {channels, channels, 3, 3}}, 1});
+    result.push_back({strided, {{1, channels, size + 1, size + 1}, {channels, channels, 3, 3}}, 1});
+    result.push_back({depthwise, {{1, channels, size + 2, size + 2}, {channels, 3, 3}}, 1});
     result.push_back({pooling, {{1, channels, size, size}}});
   }
-  result.push_back({strided, {{1, 3, 229, 229}, {64, 3, 7, 7}}});
+  result.push_back({strided, {{1, 3, 229, 229}, {64, 3, 7, 7}}, 1});
   for (std::int64_t n : {128, 1024, 8192}) result.push_back({softmax, {{1024, n}}});
   return result;
 }
@@ -87,19 +92,33 @@ std::vector<TensorSpec> specs_of(const Case& test) {
   return result;
 }
 
-/// The prices of all calls that compute \p test, and its lines for people.
-void measure(const Case& test, const engine::CompileOptions& options, library::PriceTable& table) {
+/// \p executable, which holds the input \p weights, all ones, if there is one.
+std::shared_ptr<const engine::Executable> bound(std::shared_ptr<const engine::Executable> executable,
+                                                std::optional<std::size_t> weights) {
+  if (!weights) return executable;
+  const auto& argument = executable->image().arguments[*weights];
+  auto constant = engine::allocate_constant(argument.name, argument.spec);
+  std::fill_n(static_cast<float*>(constant.data.get()), argument.spec.element_count(), 1.0F);
+  constant.parameter = weights;
+  return engine::bind_constants(executable, {constant});
+}
+
+/// The prices of all calls that compute \p test, of which the input \p weights never changes, and its lines for people.
+void measure(const Case& test, std::optional<std::size_t> weights, const engine::CompileOptions& options,
+             library::PriceTable& table) {
   const auto function = engine::inlined(engine::define(test.text).functions.back());
   const auto own = engine::compile(function, specs_of(test), {}, options);
   std::vector<TensorSpec> all;
   for (const auto& argument : own->image().arguments) all.push_back(argument.spec);
   const auto given = library::understand({function->def, function->ranges}, all);
+  const auto own_bound = bound(own, weights);
   for (const auto* library : library::libraries())
-    for (const auto& call : library::matches(*given, *library)) {
-      const auto theirs = engine::call_executable(*function, own->image().arguments, options, call);
+    for (const auto& match : library::matches(*given, *library)) {
+      const auto call = match.with_constants([&](std::size_t argument) { return argument == weights; });
+      const auto theirs = bound(engine::call_executable(*function, own->image().arguments, options, call), weights);
       auto price = library::price_of(call, cpu::num_threads());
       for (int round = 0; round < std::max(FLAGS_rounds, 1); ++round) {
-        const auto ours = engine::measure_seconds(*own), other = engine::measure_seconds(*theirs);
+        const auto ours = engine::measure_seconds(*own_bound), other = engine::measure_seconds(*theirs);
         price.own_seconds = round == 0 ? ours : std::min(price.own_seconds, ours);
         price.library_seconds = round == 0 ? other : std::min(price.library_seconds, other);
       }
@@ -121,11 +140,16 @@ void list() {
 void run() {
   list();
   if (!FLAGS_measure) return;
+  if (FLAGS_threads > 0) cpu::set_num_threads(FLAGS_threads);
   auto options = engine::options_from_environment();
   if (!FLAGS_dir.empty()) options.cache = std::make_shared<cache::Cache>(cache::CacheSettings{FLAGS_dir});
   if (!options.cache) throw OptionsError("there is no cache to keep prices in: name a folder with --dir");
-  library::PriceTable table{cache::measurement_here().machine, {}};
-  for (const auto& test : cases()) measure(test, options, table);
+  auto table = engine::library_prices(options).value_or(library::PriceTable{cache::measurement_here().machine, {}});
+  std::erase_if(table.prices, [](const auto& price) { return price.threads == cpu::num_threads(); });
+  for (const auto& test : cases()) {
+    measure(test, std::nullopt, options, table);
+    if (test.weights) measure(test, test.weights, options, table);
+  }
   const auto file = engine::library_prices_file(*options.cache);
   std::filesystem::create_directories(options.cache->settings().folder);
   std::ofstream out(file + ".new");

@@ -167,6 +167,7 @@ ExecutableCache::Entry compile_cached(ExecutableCache& cache, const std::shared_
   if (options.constants.empty()) return compile_unbound_cached(cache, function, inputs, outputs, options);
   auto how = options;
   how.constants = check_constants(*function, inputs, options);
+  for (const auto& constant : how.constants) how.held.insert(constant.name);
   return bind_constants(compile_unbound_cached(cache, function, inputs, outputs, how), how.constants);
 }
 

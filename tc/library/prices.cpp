@@ -9,10 +9,13 @@
 namespace tc::library {
 namespace {
 
-constexpr const char* head = "library prices 1";
+constexpr const char* head = "library prices 2";
 
 /// The measured call that is farther away than this factor says nothing about another one.
 constexpr double farthest = 4;  // of binary logarithms
+
+/// Behind the type of an operand that never changes.
+constexpr char constant_mark = '*';
 
 /// How far \p a and \p b are from each other: what their sizes differ by, as binary logarithms.
 double distance(const Price& a, const Price& b) {
@@ -33,6 +36,8 @@ bool read(std::istream& in, Price& price) {
     return false;
   for (std::string word; price.types.size() < types;) {
     if (!(in >> word)) return false;
+    price.constant.push_back(word.back() == constant_mark);
+    if (price.constant.back()) word.pop_back();
     const auto type = parse_dtype(word);
     if (!type) return false;
     price.types.push_back(*type);
@@ -55,7 +60,10 @@ std::string to_string(const PriceTable& table) {
     out << price.library << " " << price.version << " " << price.routine << " " << price.threads << " " << price.times
         << " " << price.library_seconds << " " << price.own_seconds << " " << price.types.size() << " "
         << price.numbers.size();
-    for (auto type : price.types) out << " " << type;
+    for (std::size_t i = 0; i < price.types.size(); ++i) {
+      out << " " << price.types[i];
+      if (price.constant[i]) out << constant_mark;
+    }
     for (const auto& [name, value] : price.numbers) out << " " << name << " " << value;
     out << "\n";
   }
@@ -76,8 +84,11 @@ std::optional<PriceTable> parse_prices(const std::string& text) {
 }
 
 Price price_of(const Call& call, int threads) {
-  Price price{call.library, call.version, call.routine, {}, call.numbers, call.times(), 0, 0, threads};
-  for (const auto& operand : call.operands) price.types.push_back(operand.type);
+  Price price{call.library, call.version, call.routine, {}, {}, call.numbers, call.times(), 0, 0, threads};
+  for (const auto& operand : call.operands) {
+    price.types.push_back(operand.type);
+    price.constant.push_back(operand.constant);
+  }
   return price;
 }
 
@@ -87,7 +98,7 @@ std::optional<double> speed_of(const Call& call, const PriceTable& table, int th
   double nearest = farthest;
   for (const auto& price : table.prices) {
     if (price.library != wanted.library || price.version != wanted.version || price.routine != wanted.routine ||
-        price.types != wanted.types || price.threads != threads)
+        price.types != wanted.types || price.constant != wanted.constant || price.threads != threads)
       continue;
     const auto away = distance(price, wanted);
     if (away > nearest) continue;

@@ -12,6 +12,7 @@ namespace tc::library {
 struct Price {
   std::string library, version, routine;
   std::vector<DType> types;                     ///< of the operands
+  std::vector<bool> constant;                   ///< which of them never change
   std::map<std::string, std::int64_t> numbers;  ///< of the call
   std::int64_t times = 1;                       ///< Call::times()
   double library_seconds = 0, own_seconds = 0;
@@ -33,7 +34,7 @@ std::optional<PriceTable> parse_prices(const std::string& text);
 Price price_of(const Call& call, int threads);
 
 /// How many times as fast as the compiler's own code \p call is: what the nearest of the calls measured of the same routine,
-/// version, types and threads was, by the logarithms of their numbers; nothing where none is within a factor of 16, all
+/// version, types, constants and threads was, by the logarithms of their numbers; nothing where none is within a factor of 16, all
 /// numbers together.
 std::optional<double> speed_of(const Call& call, const PriceTable& table, int threads);
 

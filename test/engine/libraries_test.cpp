@@ -22,7 +22,7 @@ using library::Routine;
 struct State {
   Presence presence{"3.1", ""};
   bool fails = false;
-  std::atomic<int> runs{0}, threads{0};
+  std::atomic<int> runs{0}, threads{0}, held{0};
 };
 State& state() {
   static auto& instance = *new State;
@@ -50,6 +50,8 @@ class Product : public library::Invocation {
       }
   }
 
+  std::unique_ptr<Invocation> hold(const std::vector<void*>& operands) const override;
+
  private:
   static float& at(void* begin, const library::Operand& operand, std::int64_t i, std::int64_t j) {
     return static_cast<float*>(begin)[i * operand.strides[0] + j * operand.strides[1]];
@@ -59,6 +61,29 @@ class Product : public library::Invocation {
   }
   Call call_;
 };
+
+/// A product of post-ops none, whose second matrix is its own copy.
+class HeldProduct : public Product {
+ public:
+  HeldProduct(const Call& call, const float* second) : Product(call), copy_(second, second + span(call)) {}
+  void run(void* const* operands, int threads) const override {
+    void* mine[] = {operands[0], const_cast<float*>(copy_.data()), operands[2]};
+    ++state().held;
+    Product::run(mine, threads);
+  }
+
+ private:
+  static std::int64_t span(const Call& call) {
+    const auto& strides = call.operands[1].strides;
+    return (call.number("K") - 1) * strides[0] + (call.number("N") - 1) * strides[1] + 1;
+  }
+  std::vector<float> copy_;
+};
+
+std::unique_ptr<library::Invocation> Product::hold(const std::vector<void*>& operands) const {
+  if (operands.size() != 3 || !operands[1]) return nullptr;
+  return std::make_unique<HeldProduct>(call_, static_cast<const float*>(operands[1]));
+}
 
 /// The library, with and without post-ops.
 void add_libraries() {
@@ -85,7 +110,7 @@ class Libraries : public ::testing::Test {
     add_libraries();
     state().presence = {"3.1", ""};
     state().fails = false;
-    state().runs = 0;
+    state().runs = state().held = 0;
   }
   static CompileOptions with(const std::string& libraries) {
     auto options = checked();
@@ -138,6 +163,56 @@ TEST_F(Libraries, ArePartsOfGraphs) {
     EXPECT_EQ(copy.image().calls, executable->image().calls);
   }
   EXPECT_EQ(state().runs, 8);
+}
+
+/// Constants named \p names that borrow \p arrays.
+std::vector<Constant> constants(const std::vector<std::string>& names, const std::vector<Floats*>& arrays) {
+  std::vector<Constant> result;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    result.push_back({names[i], *arrays[i], {arrays[i]->data, [](void*) {}}, std::nullopt});
+  return result;
+}
+
+TEST_F(Libraries, HoldConstants) {
+  auto function = define(mm).functions[0];
+  auto a = count_up({5, 7}), b = count_up({7, 3});
+  auto options = with("fake");
+  options.constants = constants({function->def.params[1].name}, {&b});
+  auto executable = compile(function, {a, b}, {}, options);
+  const auto wanted = product(a, b);
+  EXPECT_EQ(run(*executable, {a}, {5, 3}).values, wanted);
+  EXPECT_EQ(state().held, 1);
+  ASSERT_EQ(executable->image().calls.size(), 1u);
+  EXPECT_TRUE(executable->image().calls[0].operands[1].constant);
+  EXPECT_FALSE(executable->image().calls[0].operands[0].constant);
+  Executable copy(Image::deserialise(executable->image().serialise()));
+  EXPECT_EQ(run(copy, {a}, {5, 3}).values, wanted);
+  EXPECT_EQ(state().held, 2);
+  options.constants = constants({function->def.params[0].name}, {&a});
+  EXPECT_EQ(run(*compile(function, {a, b}, {}, options), {b}, {5, 3}).values, wanted);
+  EXPECT_EQ(run(*compile(function, {a, b}, {}, with("fake")), {a, b}, {5, 3}).values, wanted);
+  EXPECT_EQ(state().held, 2) << "there is nothing to be held";
+}
+
+TEST_F(Libraries, HoldTheConstantsOfEachPart) {
+  auto function = define(
+                      "def fc(float(N,C) X, float(K,C) W) -> (Y) { Y(n,k) +=! X(n,c) * W(k,c) }\n"
+                      "def scale(float(K,C) W, float(K) g) -> (S) { S(k,c) = W(k,c) * g(k) }\n"
+                      "def main(float(N,C) X, float(C,C) V, float(C,C) W, float(C) g) -> (Y) {\n"
+                      "  A = fc(X, V)  B = fc(A, W)  S = scale(V, g)  D = fc(B, S)  Y = fc(D, D) }")
+                      .functions.back();
+  auto x = count_up({5, 5}), v = count_up({5, 5}), w = count_up({5, 5}), g = count_up({5});
+  std::reverse(w.values.begin(), w.values.end());
+  const auto wanted = run(*compile(function, {x, v, w, g}, {}, checked()), {x, v, w, g}, {5, 5}).values;
+  auto options = with("fake");
+  options.constants = constants({"V", "W", "g"}, {&v, &w, &g});
+  ExecutableCache cache;
+  auto executable = compile_cached(cache, function, {x, v, w, g}, {}, options);
+  EXPECT_EQ(executable->image().calls.size(), 2u) << "of constants, and of none";
+  EXPECT_EQ(run(*executable, {x}, {5, 5}).values, wanted);
+  EXPECT_EQ(state().held, 3);
+  EXPECT_EQ(run(*compile_cached(cache, function, {x, v, w, g}, {}, with("fake")), {x, v, w, g}, {5, 5}).values, wanted);
+  EXPECT_EQ(state().held, 3);
 }
 
 TEST_F(Libraries, CutDefsWithoutCallsToo) {

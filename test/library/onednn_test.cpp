@@ -113,6 +113,53 @@ TEST_F(OneDnn, MultipliesMatrices) {
               "matmul", 2);
 }
 
+/// Whole numbers for each argument of \p test.
+std::vector<TestTensor> tensors_of(const TestCase& test) {
+  std::vector<TestTensor> result;
+  for (const auto& spec : arguments_of(test)) result.emplace_back(spec, static_cast<int>(result.size()));
+  return result;
+}
+
+/// Checks that what oneDNN keeps of the constant argument 1 of \p test gives what a call without constants does, also
+/// when the constant's memory is something else: it reads its own copy then.
+void expect_held(const TestCase& test) {
+  SCOPED_TRACE(test.text);
+  const auto call = call_of(test, dnn());
+  ASSERT_TRUE(call.has_value());
+  auto tensors = tensors_of(test), wanted = tensors;
+  auto pointers = [](std::vector<TestTensor>& of) {
+    std::vector<void*> result;
+    for (auto& tensor : of) result.push_back(tensor.view().data);
+    return result;
+  };
+  const PreparedCall plain(*call, dnn());
+  plain.run(pointers(wanted).data(), 2);
+  const PreparedCall marked(call->with_constants([](std::size_t argument) { return argument == 1; }), dnn());
+  EXPECT_FALSE(marked.hold(std::vector<void*>(tensors.size(), nullptr))) << "nothing is constant";
+  std::vector<void*> constants(tensors.size(), nullptr);
+  constants[1] = tensors[1].view().data;
+  EXPECT_FALSE(plain.hold(constants)) << "the call does not say so";
+  const auto held = marked.hold(constants);
+  ASSERT_TRUE(held);
+  for (int threads : {1, 2}) {
+    tensors.back() = TestTensor(arguments_of(test).back(), 3);
+    held->run(pointers(tensors).data(), threads);
+    EXPECT_TRUE(tensors.back() == wanted.back()) << threads << " threads";
+  }
+}
+
+TEST_F(OneDnn, HoldsWeights) {
+  for (std::int64_t stride : {1, 2})
+    for (bool channels_last : {false, true}) expect_held(convolution(stride, 1, 1, channels_last));
+  expect_held({"def fc(float(M,K) A, float(N,K) B) -> (C) { C(m,n) +=! A(m,k) * B(n,k) }",
+               {floats({5, 40}), floats({33, 40})}});
+  expect_held(
+      {"def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }", {floats({5, 7}), floats({7, 6})}});
+  expect_held({"def depthwise(float(N,C,H,W) X, float(C,R,S) F) -> (Y) {\n"
+               "  Y(n,c,h,w) +=! X(n,c,h + r,w + s) * F(c,r,s) }",
+               {floats({2, 16, 6, 7}), floats({16, 3, 3})}});
+}
+
 TEST_F(OneDnn, PoolsMaxima) {
   for (int stride : {1, 2}) {
     expect_call({str("def pool(float(N,C,H,W) X) -> (Y) {\n  Y(n,c,h,w) max=! X(n,c,", stride, "*h + r,", stride,

@@ -33,10 +33,14 @@ TEST(Prices, AreThoseOfTheNearestCall) {
   other = product(64, 64, 64);
   other.operands[0].type = DType::Float64;
   EXPECT_FALSE(speed_of(other, table(), 2));
+  other = product(64, 64, 64).with_constants([](std::size_t argument) { return argument == 0; });
+  EXPECT_FALSE(speed_of(other, table(), 2)) << "a constant";
 }
 
 TEST(Prices, AreTextsThatParseBack) {
-  const auto text = to_string(table());
+  auto prices = table();
+  prices.prices[0].constant[1] = true;
+  const auto text = to_string(prices);
   const auto again = parse_prices(text);
   ASSERT_TRUE(again);
   EXPECT_EQ(to_string(*again), text);

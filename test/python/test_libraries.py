@@ -51,6 +51,15 @@ def test_a_part_is_a_call(library):
     assert f"not predicted, {library} computes mm" in text
 
 
+@pytest.mark.parametrize("library", ["openblas", "onednn"])
+def test_constants_of_calls(library):
+    compiled(T.mm, library, A, B)
+    f = tc.compile(T.both, A, B, libraries=library, constants=["B"], cache=False)
+    torch.testing.assert_close(f(A), (A @ B) ** 2)
+    assert "constant float32" in f.stats["library_calls"][0]
+    torch.testing.assert_close(tc.load(f.serialise())(A), (A @ B) ** 2)
+
+
 def test_without_being_asked_no_library_is_called():
     assert not tc.compile(T.mm, A, B, cache=False).stats["library_calls"]
 
@@ -70,11 +79,11 @@ def test_auto_follows_the_prices(tmp_path):
     for own, calls in (("2e-6", 1), ("0.5e-6", 0)):
         folder = tmp_path / own
         folder.mkdir()
-        (folder / "library_prices.txt").write_text(f"library prices 1\n{machine}\n" + price.format(own))
+        (folder / "library_prices.txt").write_text(f"library prices 2\n{machine}\n" + price.format(own))
         f = tc.compile(T.mm, A, B, libraries="auto", cache=tc.cache.Cache(str(folder)))
         assert len(f.stats["library_calls"]) == calls, f.explain()
         torch.testing.assert_close(f(A, B), A @ B)
-    (folder / "library_prices.txt").write_text("library prices 1\nanother machine\n" + price.format("2e-6"))
+    (folder / "library_prices.txt").write_text("library prices 2\nanother machine\n" + price.format("2e-6"))
     assert not tc.compile(T.mm, A, B, libraries="auto", cache=tc.cache.Cache(str(folder))).stats["library_calls"]
 
 

@@ -349,7 +349,10 @@ std::string cache_key(const Function& function, const std::vector<Argument>& arg
   for (const auto& argument : arguments)
     key << argument.name << " " << argument.spec << (argument.aligned ? "; " : " unaligned; ");
   if (options.partition != graph::Partition::Auto) key << "\npartition " << to_string(options.partition);
-  if (options.libraries != "none") key << "\nlibraries " << options.libraries;
+  if (options.libraries != "none") {
+    key << "\nlibraries " << options.libraries;
+    for (const auto& name : options.held) key << ", constant " << name;
+  }
   key << "\n" << options.target << "\n" << options.mapping.to_text() << (options.interpret ? "\ninterpret" : "");
   for (const auto& [stage, text] : options.stages.replace) key << "\n" << stage << ": " << text;
   return key.str();
@@ -392,6 +395,7 @@ std::shared_ptr<const Executable> compile(const std::shared_ptr<const Function>&
   return with_typed_errors("compile", reproduction_for(*function, inputs, options), [&] {
     auto how = options;
     how.constants = check_constants(*function, inputs, options);
+    for (const auto& constant : how.constants) how.held.insert(constant.name);
     auto made = compile_unbound(function, inputs, outputs, how);
     return how.constants.empty() ? made : bind_constants(made, how.constants);
   });

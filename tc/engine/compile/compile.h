@@ -36,6 +36,7 @@ struct CompileOptions {
   graph::Partition partition = graph::Partition::Auto;  ///< of defs that hold calls, or many statements
   /// Inputs that the executable holds and does not take; what depends on them alone is computed by the compile.
   std::vector<Constant> constants;
+  std::set<std::string> held;         ///< inputs of a part that hold the same values in each run, known or not
   std::string libraries = "none";     ///< whose routines may take the place of code: library_call.h
   bool interpret = false;             ///< run the def by the interpreter instead of machine code
   StageOptions<CompileState> stages;  ///< laws, texts, dumps, replacements, faults planted by tests, cancellation

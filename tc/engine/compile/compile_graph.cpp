@@ -287,6 +287,7 @@ Executables compile_parts(const GraphPlan& plan, const CompileOptions& options, 
   Jobs jobs(plan.problems.size(), how.stages.cancellation, [&](std::size_t i) {
     auto own = how;
     own.unaligned = plan.problems[i].unaligned;
+    own.held = plan.problems[i].held;
     if (!own.stages.dump_directory.empty()) own.stages.dump_directory += str("/", plan.graph.name, "/part_", i);
     executables[i] = compile_part(plan.problems[i], own);
   });

@@ -41,6 +41,7 @@ std::set<std::string> names_of(const std::vector<Constant>& constants) {
 /// The tensors of \p graph as arguments have them: strides may be others, and memory that begins anywhere.
 struct Placed {
   std::map<std::size_t, const Argument*> arguments;  ///< by tensor
+  std::set<std::size_t> held;                        ///< tensors that never change, where a part gains by knowing it
 
   TensorSpec spec(const graph::Graph& graph, std::size_t tensor) const {
     auto found = arguments.find(tensor);
@@ -51,6 +52,17 @@ struct Placed {
     return found == arguments.end() || found->second->aligned;
   }
 };
+
+/// Which tensors of \p graph are constants, or made of these alone by the nodes \p apart.
+std::set<std::size_t> held_tensors(const graph::Graph& graph, const std::set<std::string>& constants,
+                                   const std::set<std::size_t>& apart) {
+  std::set<std::size_t> result;
+  for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
+    const auto& tensor = graph.tensors[t];
+    if (tensor.producer ? apart.count(*tensor.producer) : constants.count(tensor.name)) result.insert(t);
+  }
+  return result;
+}
 
 Placed place(const graph::Graph& graph, const std::vector<Argument>& arguments) {
   Placed placed;
@@ -64,7 +76,9 @@ Placed place(const graph::Graph& graph, const std::vector<Argument>& arguments) 
 std::string tensors_text(const graph::Graph& graph, const graph::Part& part, const Placed& placed) {
   TextStream out;
   for (const auto* list : {&part.inputs, &part.outputs})
-    for (auto tensor : *list) out << placed.spec(graph, tensor) << (placed.aligned(tensor) ? "; " : " unaligned; ");
+    for (auto tensor : *list)
+      out << placed.spec(graph, tensor) << (placed.aligned(tensor) ? "" : " unaligned")
+          << (placed.held.count(tensor) ? " constant; " : "; ");
   return out.str();
 }
 
@@ -80,6 +94,7 @@ PartProblem problem_of(const graph::Graph& graph, const graph::Part& part, const
   auto add = [&](std::size_t tensor, const std::string& name, std::vector<TensorSpec>& specs) {
     specs.push_back(placed.spec(graph, tensor));
     if (!placed.aligned(tensor)) problem.unaligned.insert(name);
+    if (placed.held.count(tensor)) problem.held.insert(name);
   };
   for (std::size_t i = 0; i < part.inputs.size(); ++i) add(part.inputs[i], def->def.params[i].name, problem.inputs);
   for (std::size_t o = 0; o < part.outputs.size(); ++o) add(part.outputs[o], def->def.returns[o].name, problem.outputs);
@@ -102,7 +117,9 @@ std::vector<graph::Part> with_library_parts(const graph::Graph& graph, const std
     if (!is_new) return entry->second;
     const auto problem = problem_of(graph, part, placed, function);
     const auto arguments = make_arguments(*problem.function, problem.inputs, problem.outputs);
-    return entry->second = choose_library_call(*problem.function, arguments, options).call.has_value();
+    auto how = options;
+    how.held = problem.held;
+    return entry->second = choose_library_call(*problem.function, arguments, how).call.has_value();
   });
 }
 
@@ -121,7 +138,8 @@ std::optional<GraphPlan> plan_graph(const Function& function, const std::vector<
   graph::PartitionLimits limits;
   limits.apart = graph::constant_nodes(plan.graph, names_of(options.constants));
   plan.parts = graph::partition(plan.graph, kind, limits);
-  const auto placed = place(plan.graph, arguments);
+  auto placed = place(plan.graph, arguments);
+  if (options.libraries != "none") placed.held = held_tensors(plan.graph, names_of(options.constants), limits.apart);
   if (calls_libraries) plan.parts = with_library_parts(plan.graph, plan.parts, function, placed, options);
   if (plan.parts.size() < 2) return std::nullopt;
   for (std::size_t p = 0; p < plan.parts.size(); ++p)

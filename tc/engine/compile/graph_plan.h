@@ -17,6 +17,7 @@ struct PartProblem {
   std::shared_ptr<const Function> function;  ///< without calls
   std::vector<TensorSpec> inputs, outputs;
   std::set<std::string> unaligned;  ///< of its arguments, as CompileOptions says
+  std::set<std::string> held = {};  ///< likewise
 };
 
 /// A compile as a graph: its parts, in order, and which of them differ.

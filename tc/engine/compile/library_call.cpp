@@ -39,15 +39,23 @@ std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
+/// \p call of \p arguments, of which those that \p options say never change are constant.
+library::Call with_constants(const library::Call& call, const std::vector<Argument>& arguments,
+                             const CompileOptions& options) {
+  return call.with_constants([&](std::size_t argument) { return options.held.count(arguments[argument].name) > 0; });
+}
+
 /// The call that is fastest by the prices of this machine, if it is faster than own code.
-LibraryChoice cheapest_call(const std::optional<library::Computation>& computation, const CompileOptions& options) {
+LibraryChoice cheapest_call(const std::optional<library::Computation>& computation,
+                            const std::vector<Argument>& arguments, const CompileOptions& options) {
   const auto table = library_prices(options);
   if (!table) return own_code("libraries=auto, and no prices of libraries have been measured (tc_libraries --measure)");
   LibraryChoice result;
   double best = library::least_gain;
   for (const auto* library : library::libraries()) {
     if (!computation) break;
-    for (auto& call : library::matches(*computation, *library)) {
+    for (const auto& match : library::matches(*computation, *library)) {
+      auto call = with_constants(match, arguments, options);
       const auto speed = library::speed_of(call, *table, cpu::num_threads());
       if (!speed || *speed < best) continue;
       best = *speed;
@@ -85,11 +93,11 @@ LibraryChoice choose_library_call(const Function& function, const std::vector<Ar
   const auto* named = any ? nullptr : &present_library(options.libraries);
   if (machine_kind_of(options.target).own_memory) return own_code("no library runs on this target");
   const auto computation = library::understand({function.def, function.ranges}, all_specs(arguments));
-  if (any) return cheapest_call(computation, options);
+  if (any) return cheapest_call(computation, arguments, options);
   if (!computation) return own_code(str(named->name, " has no routine for it"));
   auto calls = library::matches(*computation, *named);
   if (calls.empty()) return own_code(str(named->name, " has no routine for it"));
-  return {std::move(calls.front()), {}};
+  return {with_constants(calls.front(), arguments, options), {}};
 }
 
 std::shared_ptr<const Executable> call_executable(const Function& function, std::vector<Argument> arguments,

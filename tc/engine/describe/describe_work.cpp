@@ -144,6 +144,7 @@ WorkReport describe_parts(const GraphPlan& plan, const CompileOptions& options) 
   std::vector<WorkReport> reports;
   for (const auto& problem : plan.problems) {
     how.unaligned = problem.unaligned;
+    how.held = problem.held;
     reports.push_back(
         describe_work(problem.function, make_arguments(*problem.function, problem.inputs, problem.outputs, how), how));
   }

@@ -46,6 +46,16 @@ std::vector<cpu::Kernel> load_functions(const Image& image) {
   return functions;
 }
 
+/// The pointers of the buffers of \p launch that are constants; null for others.
+std::vector<void*> constant_pointers(const Launch& launch, const Image& image) {
+  std::vector<void*> result;
+  for (const auto& slot : launch.slots) {
+    const auto* constant = std::get_if<ConstantSlot>(&slot);
+    result.push_back(constant ? image.constants[constant->index].data.get() : nullptr);
+  }
+  return result;
+}
+
 }  // namespace
 
 bool is_aligned(const TensorSpec& spec, const void* data) {
@@ -94,7 +104,16 @@ Executable::Executable(Image image, CompileStats stats, std::vector<cpu::Kernel>
 }
 
 void Executable::prepare_calls() {
-  for (const auto& call : image_.calls) calls_.emplace_back(call, library::find_library(call.library));
+  std::vector<std::shared_ptr<const library::PreparedCall>> made;
+  for (const auto& call : image_.calls)
+    made.push_back(std::make_shared<library::PreparedCall>(call, library::find_library(call.library)));
+  for (const auto& launch : image_.launches) {
+    auto& prepared = calls_.emplace_back();
+    const auto* routine = std::get_if<RoutineCall>(&launch.code);
+    if (!routine) continue;
+    prepared = made[routine->call];
+    if (auto held = prepared->hold(constant_pointers(launch, image_))) prepared = std::move(held);
+  }
 }
 
 Executable::~Executable() = default;
@@ -157,8 +176,8 @@ void Executable::run_code(std::size_t index, void* const* arguments, std::uint8_
     table[i] = pointer_of(launch.slots[i], image_, arguments, workspace);
   auto start = profile ? Clock::now() : Clock::time_point();
   int code = 0;
-  if (const auto* routine = std::get_if<RoutineCall>(&launch.code))
-    calls_[routine->call].run(table.data(), cpu::num_threads());
+  if (calls_[index])
+    calls_[index]->run(table.data(), cpu::num_threads());
   else
     code = functions_[std::get<FunctionCall>(launch.code).function].function(table.data());
   if (profile) {
@@ -178,8 +197,14 @@ void Executable::run(std::span<const TensorView> inputs, std::span<const TensorV
 }
 
 RunProfile Executable::profile(std::span<const TensorView> inputs, std::span<const TensorView> outputs) const {
+  return timed(inputs, outputs, !image_.is_for_gpu());
+}
+
+RunProfile Executable::timed(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
+                             bool each_launch) const {
   return with_typed_errors("run", reproduction_for(image_), [&] {
     RunProfile result;
+    if (each_launch) result.launches.resize(image_.launches.size());
     auto start = Clock::now();
     check(inputs, outputs);
     PointerTable table(image_.arguments.size());
@@ -192,9 +217,3 @@ RunProfile Executable::profile(std::span<const TensorView> inputs, std::span<con
 }
 
 }  // namespace tc::engine
-  return timed(inputs, outputs, !image_.is_for_gpu());
-}
-
-RunProfile Executable::timed(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
-                             bool each_launch) const {
-    if (each_launch) result.launches.resize(image_.launches.size());

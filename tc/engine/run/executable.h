@@ -185,7 +185,8 @@ class Executable {
   CompileStats stats_;
   Interpreter interpreter_;
   std::vector<cpu::Kernel> functions_;        ///< those of the image, loaded
-  std::vector<library::PreparedCall> calls_;  ///< those of the image, made ready
+  /// By launch, null for one that calls no library: the calls of the image, made ready, with the constants of the launch.
+  std::vector<std::shared_ptr<const library::PreparedCall>> calls_;
   std::unique_ptr<GridRunner> grid_;
   mutable WorkspacePool pool_;
 };

@@ -125,6 +125,7 @@ library::Operand read_operand(ByteReader& in) {
   operand.offset = in.number();
   operand.strides = in.numbers();
   operand.steps = in.numbers();
+  operand.constant = in.number() != 0;
   return operand;
 }
 
@@ -161,8 +162,8 @@ Launch read_launch(ByteReader& in) {
     auto offset = read_size(in);
     return FlagTest{offset, in.text()};
   });
-  return launch;
   launch.part = in.text();
+  return launch;
 }
 
 /// Does \p call speak of its own operands, all among \p count buffers, by as many loops as it has?
@@ -247,6 +248,7 @@ void put_operand(ByteWriter& out, const library::Operand& operand) {
   out.put(operand.offset);
   out.put(operand.strides);
   out.put(operand.steps);
+  out.put(std::int64_t(operand.constant));
 }
 
 void put_call(ByteWriter& out, const library::Call& call) {
@@ -297,9 +299,9 @@ std::string Image::serialise() const {
       out.put(static_cast<std::int64_t>(test.offset));
       out.put(test.message);
     });
+    out.put(launch.part);
   });
   out.put_list(functions, [&](const cpu::ObjectCode& code) { out.put(code.serialise()); });
-    out.put(launch.part);
   out.put_list(modules, [&](const cuda::DeviceCode& code) { out.put(code.serialise()); });
   out.put_list(calls, [&](const library::Call& call) { put_call(out, call); });
   ByteWriter head;

@@ -17,11 +17,20 @@ std::int64_t Call::times() const {
   return result;
 }
 
+Call Call::with_constants(const std::function<bool(std::size_t argument)>& is_constant) const {
+  auto result = *this;
+  for (auto& operand : result.operands) operand.constant = is_constant(operand.argument);
+  for (auto& op : result.post_ops)
+    if (op.operand) op.operand->constant = is_constant(op.operand->argument);
+  return result;
+}
+
 std::string to_string(const Call& call) {
   std::vector<std::string> sizes, operands;
   for (const auto& [name, value] : call.numbers) sizes.push_back(str(name, "=", value));
   for (const auto& operand : call.operands)
-    operands.push_back(str(name(operand.type), " strides (", join(operand.strides), ")"));
+    operands.push_back(
+        str(operand.constant ? "constant " : "", name(operand.type), " strides (", join(operand.strides), ")"));
   TextStream out;
   out << call.routine << " of " << call.library << " " << call.version << ": " << join(sizes, " ") << "; "
       << join(operands);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -18,6 +19,7 @@ struct Operand {
   std::int64_t offset = 0;            ///< in elements
   std::vector<std::int64_t> strides;  ///< in elements, one a dimension of the operand in the routine's def
   std::vector<std::int64_t> steps;    ///< in elements, one a loop around the routine
+  bool constant = false;              ///< the same memory and values in each run
 
   bool operator==(const Operand&) const = default;
 };
@@ -46,6 +48,8 @@ struct Call {
   std::int64_t number(const std::string& name) const;
   /// How often the routine is called.
   std::int64_t times() const;
+  /// This call, whose operands are constant where \p is_constant holds for their arguments.
+  Call with_constants(const std::function<bool(std::size_t argument)>& is_constant) const;
   const Operand& result() const { return operands.back(); }
   bool operator==(const Call&) const = default;
 };

@@ -25,6 +25,12 @@ class Invocation {
   /// Runs on \p operands, pointers to the elements of indices 0 of the operands of the call and of those of its post-ops,
   /// in at most \p threads threads. Throws DeviceError where the library reports a failure.
   virtual void run(void* const* operands, int threads) const = 0;
+  /// The same, where operands never change: \p operands are their pointers, null for one that each run gives. It may keep
+  /// them in a layout of its own; run() takes pointers of all operands still. Null where it gains nothing.
+  virtual std::unique_ptr<Invocation> hold(const std::vector<void*>& operands) const {
+    static_cast<void>(operands);
+    return nullptr;
+  }
 };
 
 /// A function of a library.

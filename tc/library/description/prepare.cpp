@@ -1,5 +1,7 @@
 #include "tc/library/description/prepare.h"
 
+#include <algorithm>
+
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 
@@ -28,6 +30,22 @@ PreparedCall::PreparedCall(Call call, const Library& library) : call_(std::move(
   for (const auto& operand : call_.operands) add(operand);
   for (const auto& op : call_.post_ops)
     if (op.operand) add(*op.operand);
+}
+
+std::unique_ptr<const PreparedCall> PreparedCall::hold(const std::vector<void*>& arguments) const {
+  std::vector<void*> pointers;
+  auto add = [&](const Operand& operand) {
+    const auto& place = places_[pointers.size()];
+    const bool moves = std::any_of(operand.steps.begin(), operand.steps.end(), [](auto step) { return step != 0; });
+    auto* data = operand.constant && !moves ? static_cast<std::byte*>(arguments[operand.argument]) : nullptr;
+    pointers.push_back(data ? data + place.bytes : nullptr);
+  };
+  for (const auto& operand : call_.operands) add(operand);
+  for (const auto& op : call_.post_ops)
+    if (op.operand) add(*op.operand);
+  auto held = invocation_->hold(pointers);
+  if (!held) return nullptr;
+  return std::unique_ptr<const PreparedCall>(new PreparedCall(call_, places_, std::move(held)));
 }
 
 void PreparedCall::run(void* const* arguments, int threads) const {

@@ -15,6 +15,10 @@ class PreparedCall {
   /// take it; DeviceError where it fails to make it ready.
   PreparedCall(Call call, const Library& library);
 
+  /// The same, where arguments are always at \p arguments and never change, null for one that each run gives: what the
+  /// library gains by that of the operands which the call says are constant. Null where that is nothing.
+  std::unique_ptr<const PreparedCall> hold(const std::vector<void*>& arguments) const;
+
   const Call& call() const { return call_; }
   /// Throws DeviceError where the library reports a failure; the result is unspecified then.
   void run(void* const* arguments, int threads) const;
@@ -25,6 +29,9 @@ class PreparedCall {
     std::int64_t bytes = 0;                ///< from its first element
     std::vector<std::int64_t> loop_bytes;  ///< one a loop
   };
+  PreparedCall(Call call, std::vector<Place> places, std::unique_ptr<const Invocation> invocation)
+      : call_(std::move(call)), places_(std::move(places)), invocation_(std::move(invocation)) {}
+
   void run_loops(std::vector<std::byte*>& pointers, std::size_t loop, int threads) const;
 
   Call call_;

@@ -84,9 +84,36 @@ struct Place {
   int arg = 0;
   std::size_t operand = 0;
   dnnl_memory_desc_t given{}, used{};
-  std::optional<std::size_t> copy;  ///< where a copy stands in the block, if there is one
+  std::optional<std::size_t> copy;  ///< where a copy stands in the block, if each run makes one
+  std::shared_ptr<std::byte> kept;  ///< the copy of a tensor that never changes
   Owner<dnnl_primitive> before, behind;
 };
+
+Owner<dnnl_memory> memory(const dnnl_memory_desc_t& desc, void* pointer) {
+  const auto& dnn = shared_onednn();
+  dnnl_memory_t made = nullptr;
+  dnn.check(dnn.memory_create(&made, &desc, dnn.engine, pointer), "take a tensor");
+  return own(made);
+}
+
+Owner<dnnl_stream> stream_here() {
+  const auto& dnn = shared_onednn();
+  dnnl_stream_t made = nullptr;
+  dnn.check(dnn.stream_create(&made, dnn.engine, dnnl_stream_default_flags), "make a stream");
+  return own(made);
+}
+
+void execute(const Owner<dnnl_primitive>& primitive, const std::vector<dnnl_exec_arg_t>& arguments,
+             const Owner<dnnl_stream>& stream) {
+  const auto& dnn = shared_onednn();
+  dnn.check(dnn.primitive_execute(primitive.get(), stream.get(), static_cast<int>(arguments.size()), arguments.data()),
+            "run");
+}
+
+void copy(const Owner<dnnl_primitive>& reorder, const Owner<dnnl_memory>& from, const Owner<dnnl_memory>& to,
+          const Owner<dnnl_stream>& stream) {
+  execute(reorder, {{DNNL_ARG_FROM, from.get()}, {DNNL_ARG_TO, to.get()}}, stream);
+}
 
 /// A primitive for one number of threads, which oneDNN builds into it.
 class PreparedPrimitive {
@@ -102,14 +129,13 @@ class PreparedPrimitive {
   void run(void* const* operands) const {
     const auto& dnn = shared_onednn();
     Lease lease(blocks_);
-    dnnl_stream_t made = nullptr;
-    dnn.check(dnn.stream_create(&made, dnn.engine, dnnl_stream_default_flags), "make a stream");
-    const auto stream = own(made);
+    const auto stream = stream_here();
     std::vector<Owner<dnnl_memory>> given, used;
     std::vector<dnnl_exec_arg_t> arguments;
     for (const auto& place : places_) {
       given.push_back(memory(place.given, operands[place.operand]));
-      used.push_back(place.copy ? memory(place.used, lease.block() + *place.copy) : given.back());
+      auto* other = place.kept ? place.kept.get() : place.copy ? lease.block() + *place.copy : nullptr;
+      used.push_back(other ? memory(place.used, other) : given.back());
       if (place.before) copy(place.before, given.back(), used.back(), stream);
       arguments.push_back({place.arg, used.back().get()});
     }
@@ -122,24 +148,6 @@ class PreparedPrimitive {
   }
 
  private:
-  static Owner<dnnl_memory> memory(const dnnl_memory_desc_t& desc, void* pointer) {
-    const auto& dnn = shared_onednn();
-    dnnl_memory_t made = nullptr;
-    dnn.check(dnn.memory_create(&made, &desc, dnn.engine, pointer), "take a tensor");
-    return own(made);
-  }
-  static void execute(const Owner<dnnl_primitive>& primitive, const std::vector<dnnl_exec_arg_t>& arguments,
-                      const Owner<dnnl_stream>& stream) {
-    const auto& dnn = shared_onednn();
-    dnn.check(
-        dnn.primitive_execute(primitive.get(), stream.get(), static_cast<int>(arguments.size()), arguments.data()),
-        "run");
-  }
-  static void copy(const Owner<dnnl_primitive>& reorder, const Owner<dnnl_memory>& from, const Owner<dnnl_memory>& to,
-                   const Owner<dnnl_stream>& stream) {
-    execute(reorder, {{DNNL_ARG_FROM, from.get()}, {DNNL_ARG_TO, to.get()}}, stream);
-  }
-
   std::vector<Place> places_;
   Owner<dnnl_primitive> primitive_;
   dnnl_memory_desc_t scratchpad_;
@@ -173,9 +181,10 @@ bool is_converted(const Slot& slot, Converted which) {
 
 }  // namespace
 
-std::optional<ChosenPrimitive> choose_primitive(const PrimitivePlan& plan) {
+std::optional<ChosenPrimitive> choose_primitive(const PrimitivePlan& plan, bool weights_are_held) {
   const auto attr = attributes(plan);
   std::vector<Converted> ways{Converted::None, Converted::Weights, Converted::All};
+  if (weights_are_held) std::swap(ways[0], ways[1]);
   if (plan.likes_own_layouts) std::reverse(ways.begin(), ways.end());
   for (auto which : ways) {
     ChosenPrimitive result;
@@ -194,21 +203,46 @@ std::optional<ChosenPrimitive> choose_primitive(const PrimitivePlan& plan) {
 
 namespace {
 
-std::unique_ptr<const PreparedPrimitive> prepare(const PrimitivePlan& plan, const ChosenPrimitive& chosen) {
+/// Pointers of operands that never change; null for others. Empty: none is known.
+using Held = std::vector<void*>;
+
+void* held_data(const Held& held, const Slot& slot) { return slot.operand < held.size() ? held[slot.operand] : nullptr; }
+
+/// The tensor at \p data, which lies as place.given, as place.used.
+std::shared_ptr<std::byte> kept_copy(const Place& place, void* data) {
+  const auto& dnn = shared_onednn();
+  const auto bytes = rounded(dnn.memory_desc_get_size(&place.used));
+  std::shared_ptr<std::byte> result(static_cast<std::byte*>(std::aligned_alloc(alignment, bytes)), std::free);
+  if (!result) throw ResourceError("no memory for weights as oneDNN likes them");
+  const auto stream = stream_here();
+  copy(reorder(place.given, place.used), memory(place.given, data), memory(place.used, result.get()), stream);
+  dnn.check(dnn.stream_wait(stream.get()), "copy weights");
+  return result;
+}
+
+std::unique_ptr<const PreparedPrimitive> prepare(const PrimitivePlan& plan, const ChosenPrimitive& chosen,
+                                                 const Held& held) {
   const auto& dnn = shared_onednn();
   std::vector<Place> places;
   std::size_t bytes = 0;
   for (std::size_t s = 0; s < plan.slots.size(); ++s) {
     const auto& slot = plan.slots[s];
-    Place place{slot.arg, slot.operand, slot.desc, chosen.descs[s], std::nullopt, nullptr, nullptr};
-    if (!dnn.memory_desc_equal(&place.given, &place.used)) {
-      place.copy = bytes;
-      bytes += rounded(dnn.memory_desc_get_size(&place.used));
-      if (slot.arg == DNNL_ARG_DST)
-        place.behind = reorder(place.used, place.given);
-      else
-        place.before = reorder(place.given, place.used);
+    Place place{slot.arg, slot.operand, slot.desc, chosen.descs[s], std::nullopt, nullptr, nullptr, nullptr};
+    if (dnn.memory_desc_equal(&place.given, &place.used)) {
+      places.push_back(std::move(place));
+      continue;
     }
+    if (auto* data = held_data(held, slot)) {
+      place.kept = kept_copy(place, data);
+      places.push_back(std::move(place));
+      continue;
+    }
+    place.copy = bytes;
+    bytes += rounded(dnn.memory_desc_get_size(&place.used));
+    if (slot.arg == DNNL_ARG_DST)
+      place.behind = reorder(place.used, place.given);
+    else
+      place.before = reorder(place.given, place.used);
     places.push_back(std::move(place));
   }
   const auto* scratchpad = dnn.primitive_desc_query_md(chosen.desc.get(), dnnl_query_scratchpad_md, 0);
@@ -221,12 +255,18 @@ std::unique_ptr<const PreparedPrimitive> prepare(const PrimitivePlan& plan, cons
 /// another one, for one thread.
 class PrimitiveOfThreads : public Invocation {
  public:
-  explicit PrimitiveOfThreads(PrimitivePlan plan) : plan_(std::move(plan)) {}
+  explicit PrimitiveOfThreads(PrimitivePlan plan, Held held = {}) : plan_(std::move(plan)), held_(std::move(held)) {}
 
   void run(void* const* operands, int threads) const override {
     const int own = fork_generation() == 0 ? threads : 1;
     OmpThreads scope(own);
     primitive_for(own).run(operands);
+  }
+
+  std::unique_ptr<Invocation> hold(const std::vector<void*>& operands) const override {
+    const auto may_gain = [&](const Slot& slot) { return slot.may_convert && held_data(operands, slot); };
+    if (std::none_of(plan_.slots.begin(), plan_.slots.end(), may_gain)) return nullptr;
+    return std::make_unique<PrimitiveOfThreads>(plan_, operands);
   }
 
  private:
@@ -245,15 +285,21 @@ class PrimitiveOfThreads : public Invocation {
 
   const PreparedPrimitive& primitive_for(int threads) const {
     if (const auto* known = find(threads)) return *known;
-    const auto chosen = choose_primitive(plan_);
+    const auto chosen = choose_primitive(plan_, holds_weights());
     if (!chosen) throw DeviceError("oneDNN has no implementation for this number of threads");
-    auto made = prepare(plan_, *chosen);
+    auto made = prepare(plan_, *chosen, held_);
     std::lock_guard lock(mutex_);
     made_.push_back({threads, fork_generation(), std::move(made)});
     return *made_.back().primitive;
   }
 
+  bool holds_weights() const {
+    return std::any_of(plan_.slots.begin(), plan_.slots.end(),
+                       [&](const Slot& slot) { return slot.arg == DNNL_ARG_WEIGHTS && held_data(held_, slot); });
+  }
+
   PrimitivePlan plan_;
+  Held held_;
   mutable ForkMutex mutex_;
   mutable std::list<Made> made_;
 };

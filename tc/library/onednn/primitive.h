@@ -29,13 +29,14 @@ struct PrimitivePlan {
 };
 
 /// A primitive that \p plan can be, and the layouts of its slots: of the implementations for the operands as they lie,
-/// for weights in another layout, and for all in another one (in the opposite order where likes_own_layouts), the first
-/// that is not a reference, which would be slower than any code. Nothing where there is none.
+/// for weights in another layout, and for all in another one (in the opposite order where likes_own_layouts; weights in
+/// another one first where they are copied but once), the first that is not a reference, which would be slower than any
+/// code. Nothing where there is none.
 struct ChosenPrimitive {
   Owner<dnnl_primitive_desc> desc;
   std::vector<dnnl_memory_desc_t> descs;
 };
-std::optional<ChosenPrimitive> choose_primitive(const PrimitivePlan& plan);
+std::optional<ChosenPrimitive> choose_primitive(const PrimitivePlan& plan, bool weights_are_held = false);
 
 /// \p plan, to be run: the primitive that choose_primitive() gives for the number of threads, operands that lie otherwise
 /// copied before and behind it.
