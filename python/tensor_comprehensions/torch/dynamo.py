@@ -12,6 +12,7 @@ import tempfile
 import threading
 import time
 import warnings
+import weakref
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
@@ -215,6 +216,7 @@ def _random_nodes(module):
 def _report_part(report, guarded):
     runner = guarded.runner
     report.launches += runner.launches
+    report.runners.append(weakref.ref(runner))
     for part, items in runner.parts:
         flops = sum(item.flops for item in items)
         report.flops_taken += flops
@@ -343,13 +345,13 @@ def _compiler_of(kind, compiler):
     return compile_it
 
 
-_OPTIONS = ("target", "options", "cache", "time_limit", "memory_limit", "freeze")
+_OPTIONS = ("target", "options", "cache", "libraries", "time_limit", "memory_limit", "freeze")
 
 
 def backend(module, example_inputs, mode=None, options=None, **unknown):
     """The backend "tc" of torch.compile.
 
-    `options` are those of `tc.compile`: target, options, cache, time_limit, memory_limit; and "freeze": in inference,
+    `options` are those of `tc.compile`: target, options, cache, libraries, time_limit, memory_limit; and "freeze": in inference,
     parameters are constants, see docs/models.md.
     """
     options = dict(options or {})

@@ -3,7 +3,7 @@
 import dataclasses
 import logging
 import os
-from typing import List, Tuple
+from typing import Callable, List, Tuple
 
 log = logging.getLogger("tensor_comprehensions.torch")
 
@@ -48,6 +48,14 @@ class Report:
     """Launches of one run, after fusion."""
     seconds: float = 0.0
     """From the graph to the runnable thing, compiling included."""
+    runners: List[Callable] = dataclasses.field(default_factory=list, repr=False)
+    """Weak references to what runs the compiled parts."""
+
+    @property
+    def executables(self) -> list:
+        """The executables that run the compiled parts now, for `explain` and `profile`; of a model that is gone, none."""
+        found = [runner() for runner in self.runners]
+        return [runner.executable for runner in found if runner is not None and runner.executable is not None]
 
     @property
     def share(self) -> float:

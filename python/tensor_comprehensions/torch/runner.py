@@ -178,6 +178,11 @@ class Runner:
 
     # Running.
 
+    @property
+    def executable(self):
+        """What the last call ran: the whole program compiled, with the inputs it holds; None where it only makes views."""
+        return self._frozen.run if self._frozen else self._run
+
     def _executable(self, inputs):
         """What runs these inputs, the tensors it takes, in order, and what is prepared for them."""
         if not self._may_freeze:
