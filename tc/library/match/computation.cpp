@@ -20,7 +20,16 @@ constexpr std::size_t most_nodes = 1000;
 struct Definition {
   std::vector<int> iterators;
   NodePtr value;
+  bool rounds = false;  ///< is another number stored than the value is?
 };
+
+/// Does a tensor of \p type hold another number than \p value, which the text \p expr gave? Halves compute in float32.
+bool rounds(const NodePtr& value, const lang::ExprPtr& expr, DType type) {
+  if (!expr->type || std::holds_alternative<Constant>(value->value)) return false;
+  if (!is_half(type)) return !converts_exactly(*expr->type, type);
+  const auto* read = std::get_if<Read>(&value->value);
+  return !read || read->type != type;
+}
 
 /// Follows the statements of a def. What the defs of users and of routines differ in is left to those below.
 class Follower {
@@ -95,6 +104,7 @@ class Follower {
       made.value = make_reduce(*assignment.reduction, inner, std::move(made.value));
       if (!assignment.initialise) made.value = joined(assignment, made.iterators, std::move(made.value));
     }
+    made.rounds = rounds(made.value, assignment.rhs, type_of(assignment.target));
     defined_[assignment.target] = std::move(made);
   }
 
@@ -124,7 +134,8 @@ class Follower {
       if (argument == arguments_.end()) throw NotUnderstood();
       return make_node(Read{argument->second, type_of(tensor), std::move(subscripts)});
     }
-    return written_out(known->second, subscripts);
+    auto value = written_out(known->second, subscripts);
+    return known->second.rounds ? make_node(Apply{str("to ", type_of(tensor)), {std::move(value)}}) : value;
   }
 
   NodePtr written_out(const Definition& definition, const std::vector<Affine>& subscripts) {

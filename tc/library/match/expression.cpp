@@ -1,6 +1,7 @@
 #include "tc/library/match/expression.h"
 
 #include <cmath>
+#include <limits>
 
 #include "tc/base/str.h"
 
@@ -34,13 +35,6 @@ const char* operator_name(BinaryOp op) {
 }
 
 /// May values of \p from be used as \p to without a change? They then are the same numbers.
-bool converts_exactly(DType from, DType to) {
-  if (from == to) return true;
-  if (is_half(from)) return to == DType::Float32;
-  return is_integer(from) && is_integer(to) && byte_size(from) < byte_size(to) &&
-         (is_unsigned_integer(from) || is_signed_integer(to));
-}
-
 Affine one() {
   Affine result;
   result.constant = 1;
@@ -104,9 +98,16 @@ NodePtr product(NodePtr a, NodePtr b) {
   return make_node(Guarded{std::move(conditions), std::move(result), make_node(Constant{0})});
 }
 
+/// \p value where that is more than the largest number of float32: infinite there.
+double as_float32(double value) {
+  const bool is_finite = std::abs(value) <= std::numeric_limits<float>::max();
+  return is_finite ? value : std::copysign(std::numeric_limits<double>::infinity(), value);
+}
+
 NodePtr cast_node(const lang::Cast& cast, const Names& names) {
   auto value = node_of(cast.value, names);
-  if (std::holds_alternative<Constant>(value->value)) return value;
+  if (const auto* constant = std::get_if<Constant>(&value->value))
+    return cast.type == DType::Float32 ? make_node(Constant{as_float32(constant->value)}) : value;
   const bool is_read = std::holds_alternative<Read>(value->value);
   if (cast.value->type &&
       (*cast.value->type == cast.type || (is_read && converts_exactly(*cast.value->type, cast.type))))
@@ -131,11 +132,18 @@ NodePtr binary_node(const lang::Binary& binary, const Names& names) {
 
 }  // namespace
 
+bool converts_exactly(DType from, DType to) {
+  if (from == to) return true;
+  if (is_half(from)) return to == DType::Float32;
+  return is_integer(from) && is_integer(to) && byte_size(from) < byte_size(to) &&
+         (is_unsigned_integer(from) || is_signed_integer(to));
+}
+
 NodePtr make_node(decltype(Node::value) value) { return std::make_shared<const Node>(Node{std::move(value)}); }
 
 bool is_constant(const NodePtr& node, double value) {
   const auto* constant = std::get_if<Constant>(&node->value);
-  return constant && constant->value == value && !std::signbit(constant->value);
+  return constant && constant->value == value && std::signbit(constant->value) == std::signbit(value);
 }
 
 std::optional<double> neutral(ReductionOp op) {
@@ -144,6 +152,10 @@ std::optional<double> neutral(ReductionOp op) {
       return 0;
     case ReductionOp::Product:
       return 1;
+    case ReductionOp::Max:
+      return -std::numeric_limits<double>::infinity();
+    case ReductionOp::Min:
+      return std::numeric_limits<double>::infinity();
     default:
       return std::nullopt;
   }
@@ -185,7 +197,9 @@ NodePtr node_of(const ExprPtr& expr, const Names& names) {
   return std::visit(
       overloaded{
           [&](const lang::IntLiteral& x) { return make_node(Constant{static_cast<double>(x.value)}); },
-          [&](const lang::FloatLiteral& x) { return make_node(Constant{x.value}); },
+          [&](const lang::FloatLiteral& x) {
+            return make_node(Constant{expr->type == DType::Float64 ? x.value : as_float32(x.value)});
+          },
           [&](const lang::Access& x) {
             std::vector<Affine> subscripts;
             for (const auto& subscript : x.subscripts) subscripts.push_back(affine_of(subscript, names));

@@ -25,6 +25,8 @@ Affine affine_of(const lang::ExprPtr& expr, const Names& names);
 /// \p expr as a tree; guards are gathered and drawn out of products. Throws NotUnderstood.
 NodePtr node_of(const lang::ExprPtr& expr, const Names& names);
 
+/// Does each number of type \p from stay the same as one of type \p to?
+bool converts_exactly(DType from, DType to);
 /// A new node.
 NodePtr make_node(decltype(Node::value) value);
 /// The value of \p node, if it is a constant; and does it equal \p value?
