@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ class TestTensor {
       const auto value = static_cast<double>((i * 7 + seed * 5) % 11) - 5;
       if (spec_.dtype == DType::Float64)
         reinterpret_cast<double*>(memory_.data())[i] = value;
+      else if (spec_.dtype == DType::BFloat16)
+        reinterpret_cast<std::uint16_t*>(memory_.data())[i] = upper_half(static_cast<float>(value));
       else
         reinterpret_cast<float*>(memory_.data())[i] = static_cast<float>(value);
     }
@@ -33,10 +36,15 @@ class TestTensor {
   }
   /// Equal numbers in all of the memory; 0 and -0 are.
   bool operator==(const TestTensor& other) const {
+    if (spec_.dtype == DType::BFloat16) return equal<std::uint16_t>(other);
     return spec_.dtype == DType::Float64 ? equal<double>(other) : equal<float>(other);
   }
 
  private:
+  /// A whole number of few bits as bfloat16.
+  static std::uint16_t upper_half(float value) {
+    return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16);
+  }
   template <typename T>
   bool equal(const TestTensor& other) const {
     const auto* mine = reinterpret_cast<const T*>(memory_.data());

@@ -169,5 +169,48 @@ TEST_F(OneDnn, PoolsMaxima) {
   }
 }
 
+/// Maxima of windows of 3 x 3 of images of 9 x 8, of stride 2, dilation \p dilation and padding \p padding.
+TestCase padded_maxima(int dilation, int padding, const std::string& otherwise) {
+  const auto h = str("2*h + ", dilation, "*r - ", padding), w = str("2*w + ", dilation, "*s - ", padding);
+  const auto height = (9 + 2 * padding - 2 * dilation - 1) / 2 + 1, width = (8 + 2 * padding - 2 * dilation - 1) / 2 + 1;
+  return {str("def pool(float(N,C,H,W) X) -> (Y) {\n  Y(n,c,h,w) max=! (", h, " >= 0 && ", h, " < H && ", w, " >= 0 && ",
+              w, " < W) ? X(n,c,", h, ",", w, ") : ", otherwise, " where h in 0:", height, ", w in 0:", width,
+              ", r in 0:3, s in 0:3 }"),
+          {floats({2, 16, 9, 8})}};
+}
+
+TEST_F(OneDnn, PoolsMaximaOfPaddedImages) {
+  for (const auto* infinity : {"-float32(1E39)", "-1E39"}) {
+    const auto call = expect_call(padded_maxima(1, 1, infinity), "max_pooling2d");
+    ASSERT_TRUE(call);
+    EXPECT_EQ(call->number("P0"), 1);
+  }
+  EXPECT_FALSE(call_of(padded_maxima(1, 1, "0"), dnn())) << "a number in the padding";
+  EXPECT_FALSE(call_of(padded_maxima(1, 1, "-1E38"), dnn())) << "one that is not the least";
+  EXPECT_FALSE(call_of(padded_maxima(1, 4, "-1E39"), dnn())) << "windows of padding alone";
+  EXPECT_FALSE(call_of(padded_maxima(2, 2, "-1E39"), dnn())) << "windows whose elements lie on both sides";
+}
+
+TEST_F(OneDnn, TakesBfloat16) {
+  const auto halves = [](std::vector<std::int64_t> shape) { return contiguous(DType::BFloat16, std::move(shape)); };
+  const TestCase product{"def mm(bfloat16(M,K) A, bfloat16(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }",
+                         {halves({5, 32}), halves({32, 48})}};
+  if (!call_of(product, dnn())) GTEST_SKIP() << "oneDNN has no code for bfloat16 on this processor";
+  expect_call(product, "matmul");
+  expect_call({"def fc(bfloat16(M,K) A, bfloat16(N,K) B, float(N) b) -> (D) {\n"
+               "  C(m,n) +=! float(A(m,k)) * float(B(n,k))  D(m,n) = relu(C(m,n) + b(n)) }",
+               {halves({5, 32}), halves({48, 32}), floats({48})}},
+              "matmul", 2);
+  expect_call({"def conv(bfloat16(N,C,H,W) X, bfloat16(K,C,R,S) F) -> (Y) {\n"
+               "  Y(n,k,h,w) +=! float(X(n,c,h + r,w + s)) * float(F(k,c,r,s)) }",
+               {halves({2, 16, 6, 7}), halves({32, 16, 3, 3})}},
+              "convolution2d");
+  EXPECT_FALSE(call_of({"def fc(bfloat16(M,K) A, bfloat16(N,K) B, float(N) b) -> (D) {\n"
+                        "  C(m,n) +=! A(m,k) * B(n,k)  D(m,n) = float(C(m,n)) + b(n) }",
+                        {halves({5, 32}), halves({48, 32}), floats({48})}},
+                       dnn()))
+      << "a sum that is rounded before the bias";
+}
+
 }  // namespace
 }  // namespace tc::library

@@ -1,6 +1,7 @@
 #include "tc/base/str.h"
 #include "tc/library/onednn/onednn.h"
 #include "tc/library/onednn/routine.h"
+#include "tc/library/onednn/windows.h"
 
 namespace tc::library {
 namespace {
@@ -26,35 +27,10 @@ std::string text_of(int dimensions) {
              join(subscripts, ","), ") * F(g,k,c,", join(weights, ","), ") : 0 where ", join(ranges, ", "), " }");
 }
 
-/// The number that \p call has for \p name of each spatial dimension.
-Numbers numbers(const Call& call, const std::string& name, int dimensions) {
-  Numbers result;
-  for (int d = 0; d < dimensions; ++d) result.push_back(call.number(str(name, d)));
-  return result;
-}
-
 /// \p outer and \p first, then the elements of \p spatial from \p from on.
 Numbers with_spatial(std::int64_t outer, std::int64_t first, const Numbers& spatial, std::size_t from = 0) {
   Numbers result{outer, first};
   result.insert(result.end(), spatial.begin() + static_cast<std::ptrdiff_t>(from), spatial.end());
-  return result;
-}
-
-/// What oneDNN is told of windows.
-struct Windows {
-  Numbers strides, dilations, left, right;
-};
-
-Windows windows_of(const Call& call, int dimensions) {
-  Windows result;
-  for (int d = 0; d < dimensions; ++d) {
-    const auto stride = call.number(str("S", d)), dilation = call.number(str("D", d)), left = call.number(str("P", d));
-    const auto reach = (call.number(str("O", d)) - 1) * stride + (call.number(str("R", d)) - 1) * dilation + 1;
-    result.strides.push_back(stride);
-    result.dilations.push_back(dilation - 1);
-    result.left.push_back(left);
-    result.right.push_back(reach - call.number(str("I", d)) - left);
-  }
   return result;
 }
 
@@ -63,23 +39,23 @@ std::optional<dnnl_memory_desc_t> source(const Call& call, int dimensions) {
   const auto& strides = call.operands[0].strides;
   const auto channel = folded_stride(g, strides[1], c, strides[2]);
   if (!channel) return std::nullopt;
-  return memory_desc(with_spatial(call.number("N"), g * c, numbers(call, "I", dimensions)),
-                     with_spatial(strides[0], *channel, strides, 3));
+  return memory_desc(with_spatial(call.number("N"), g * c, numbers_of(call, "I", dimensions)),
+                     with_spatial(strides[0], *channel, strides, 3), call.operands[0].type);
 }
 
 dnnl_memory_desc_t weights(const Call& call, int dimensions) {
-  auto dims = with_spatial(call.number("K"), call.number("C"), numbers(call, "R", dimensions));
+  auto dims = with_spatial(call.number("K"), call.number("C"), numbers_of(call, "R", dimensions));
   auto strides = call.operands[1].strides;
   if (call.number("G") == 1)
     strides.erase(strides.begin());
   else
     dims.insert(dims.begin(), call.number("G"));
-  return memory_desc(dims, strides);
+  return memory_desc(dims, strides, call.operands[1].type);
 }
 
 std::optional<PrimitivePlan> plan_of(const Call& call, int dimensions) {
   const auto g = call.number("G"), k = call.number("K");
-  const auto dims = with_spatial(call.number("N"), g * k, numbers(call, "O", dimensions));
+  const auto dims = with_spatial(call.number("N"), g * k, numbers_of(call, "O", dimensions));
   const Folded folded = [=](const Numbers& strides) -> std::optional<Numbers> {
     const auto channel = folded_stride(g, strides[1], k, strides[2]);
     if (!channel) return std::nullopt;
@@ -92,7 +68,7 @@ std::optional<PrimitivePlan> plan_of(const Call& call, int dimensions) {
   plan.likes_own_layouts = true;
   plan.slots = {{DNNL_ARG_SRC, 0, *from},
                 {DNNL_ARG_WEIGHTS, 1, weights(call, dimensions)},
-                {DNNL_ARG_DST, 2, memory_desc(dims, *to)}};
+                {DNNL_ARG_DST, 2, memory_desc(dims, *to, call.result().type)}};
   if (!add_post_ops(call, dims, 1, {dims[1]}, folded, plan)) return std::nullopt;
   plan.describe = [windows = windows_of(call, dimensions), slots = plan.slots](
                       const std::vector<dnnl_memory_desc_t>& descs, const_dnnl_primitive_attr_t attr) {
@@ -111,7 +87,7 @@ std::optional<PrimitivePlan> plan_of(const Call& call, int dimensions) {
 Routine onednn_convolution(int dimensions) {
   Routine routine{str("convolution", dimensions, "d"),
                   text_of(dimensions),
-                  {{DType::Float32, DType::Float32, DType::Float32}},
+                  product_types(),
                   true};
   return with_primitives(std::move(routine), [=](const Call& call) { return plan_of(call, dimensions); });
 }

@@ -15,15 +15,15 @@ Numbers without_batch(Numbers all, bool one) {
 std::optional<PrimitivePlan> plan_of(const Call& call) {
   const auto b = call.number("B"), m = call.number("M"), k = call.number("K"), n = call.number("N");
   const bool one = b == 1;
-  auto tensor = [&](const Numbers& dims, const Numbers& strides) {
-    return memory_desc(without_batch(dims, one), without_batch(strides, one));
+  auto tensor = [&](const Numbers& dims, const Operand& operand) {
+    return memory_desc(without_batch(dims, one), without_batch(operand.strides, one), operand.type);
   };
   const auto dims = without_batch({b, m, n}, one);
   const Folded folded = [=](const Numbers& strides) { return std::optional(without_batch(strides, one)); };
   PrimitivePlan plan;
-  plan.slots = {{DNNL_ARG_SRC, 0, tensor({b, m, k}, call.operands[0].strides)},
-                {DNNL_ARG_WEIGHTS, 1, tensor({b, k, n}, call.operands[1].strides)},
-                {DNNL_ARG_DST, 2, tensor({b, m, n}, call.result().strides)}};
+  plan.slots = {{DNNL_ARG_SRC, 0, tensor({b, m, k}, call.operands[0])},
+                {DNNL_ARG_WEIGHTS, 1, tensor({b, k, n}, call.operands[1])},
+                {DNNL_ARG_DST, 2, tensor({b, m, n}, call.result())}};
   auto bias_dims = Numbers(dims.size(), 1);
   bias_dims.back() = n;
   if (!add_post_ops(call, dims, dims.size() - 1, bias_dims, folded, plan)) return std::nullopt;
@@ -41,7 +41,7 @@ std::optional<PrimitivePlan> plan_of(const Call& call) {
 Routine onednn_matmul() {
   Routine routine{"matmul",
                   "def matmul(float(B,M,K) X, float(B,K,N) W) -> (Y) { Y(b,m,n) +=! X(b,m,k) * W(b,k,n) }",
-                  {{DType::Float32, DType::Float32, DType::Float32}},
+                  product_types(),
                   true};
   return with_primitives(std::move(routine), plan_of);
 }

@@ -310,7 +310,7 @@ std::unique_ptr<Invocation> make_invocation(PrimitivePlan plan) {
   return std::make_unique<PrimitiveOfThreads>(std::move(plan));
 }
 
-dnnl_memory_desc_t memory_desc(std::vector<std::int64_t> dims, std::vector<std::int64_t> strides) {
+dnnl_memory_desc_t memory_desc(std::vector<std::int64_t> dims, std::vector<std::int64_t> strides, DType type) {
   for (std::size_t d = dims.size(); d-- > 0;) {
     if (dims[d] != 1) continue;
     strides[d] = 1;
@@ -319,7 +319,8 @@ dnnl_memory_desc_t memory_desc(std::vector<std::int64_t> dims, std::vector<std::
   }
   dnnl_memory_desc_t result;
   shared_onednn().check(shared_onednn().memory_desc_init_by_strides(&result, static_cast<int>(dims.size()), dims.data(),
-                                                                    dnnl_f32, strides.data()),
+                                                                    type == DType::BFloat16 ? dnnl_bf16 : dnnl_f32,
+                                                                    strides.data()),
                         "describe a tensor");
   return result;
 }

@@ -42,8 +42,10 @@ std::optional<ChosenPrimitive> choose_primitive(const PrimitivePlan& plan, bool 
 /// copied before and behind it.
 std::unique_ptr<Invocation> make_invocation(PrimitivePlan plan);
 
-/// A tensor of \p dims whose elements lie \p strides apart; strides of dimensions of one element do not matter.
-dnnl_memory_desc_t memory_desc(std::vector<std::int64_t> dims, std::vector<std::int64_t> strides);
+/// A tensor of \p dims whose elements, float32 or bfloat16, lie \p strides apart; strides of dimensions of one element do
+/// not matter.
+dnnl_memory_desc_t memory_desc(std::vector<std::int64_t> dims, std::vector<std::int64_t> strides,
+                               DType type = DType::Float32);
 /// The same, where oneDNN may choose the layout.
 dnnl_memory_desc_t any_layout(const dnnl_memory_desc_t& desc);
 

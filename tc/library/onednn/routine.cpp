@@ -40,6 +40,11 @@ Routine with_primitives(Routine routine, PlanOf plan_of) {
   return routine;
 }
 
+std::vector<std::vector<DType>> product_types() {
+  using enum DType;
+  return {{Float32, Float32, Float32}, {BFloat16, BFloat16, Float32}, {BFloat16, BFloat16, BFloat16}};
+}
+
 bool add_post_ops(const Call& call, const std::vector<std::int64_t>& dims, std::size_t channel,
                   const std::vector<std::int64_t>& bias_dims, const Folded& folded, PrimitivePlan& plan) {
   const auto& dnn = shared_onednn();

@@ -13,6 +13,9 @@ using PlanOf = std::function<std::optional<PrimitivePlan>(const Call& call)>;
 /// \p routine on primitives that \p plan_of describes: it accepts what they do, and prepares them.
 Routine with_primitives(Routine routine, PlanOf plan_of);
 
+/// Types of factors and sum that oneDNN takes: float32, and bfloat16 summed in float32.
+std::vector<std::vector<DType>> product_types();
+
 /// The strides of a result or what is added to it, from those of the routine's def to those of oneDNN's tensor: nothing
 /// where dimensions that oneDNN has as one do not run through memory as one.
 using Folded = std::function<std::optional<std::vector<std::int64_t>>(const std::vector<std::int64_t>& strides)>;
