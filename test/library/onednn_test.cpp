@@ -155,9 +155,10 @@ TEST_F(OneDnn, HoldsWeights) {
                {floats({5, 40}), floats({33, 40})}});
   expect_held(
       {"def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }", {floats({5, 7}), floats({7, 6})}});
-  expect_held({"def depthwise(float(N,C,H,W) X, float(C,R,S) F) -> (Y) {\n"
-               "  Y(n,c,h,w) +=! X(n,c,h + r,w + s) * F(c,r,s) }",
-               {floats({2, 16, 6, 7}), floats({16, 3, 3})}});
+  expect_held(
+      {"def depthwise(float(N,C,H,W) X, float(C,R,S) F) -> (Y) {\n"
+       "  Y(n,c,h,w) +=! X(n,c,h + r,w + s) * F(c,r,s) }",
+       {floats({2, 16, 6, 7}), floats({16, 3, 3})}});
 }
 
 TEST_F(OneDnn, PoolsMaxima) {
@@ -172,10 +173,11 @@ TEST_F(OneDnn, PoolsMaxima) {
 /// Maxima of windows of 3 x 3 of images of 9 x 8, of stride 2, dilation \p dilation and padding \p padding.
 TestCase padded_maxima(int dilation, int padding, const std::string& otherwise) {
   const auto h = str("2*h + ", dilation, "*r - ", padding), w = str("2*w + ", dilation, "*s - ", padding);
-  const auto height = (9 + 2 * padding - 2 * dilation - 1) / 2 + 1, width = (8 + 2 * padding - 2 * dilation - 1) / 2 + 1;
-  return {str("def pool(float(N,C,H,W) X) -> (Y) {\n  Y(n,c,h,w) max=! (", h, " >= 0 && ", h, " < H && ", w, " >= 0 && ",
-              w, " < W) ? X(n,c,", h, ",", w, ") : ", otherwise, " where h in 0:", height, ", w in 0:", width,
-              ", r in 0:3, s in 0:3 }"),
+  const auto height = (9 + 2 * padding - 2 * dilation - 1) / 2 + 1,
+             width = (8 + 2 * padding - 2 * dilation - 1) / 2 + 1;
+  return {str("def pool(float(N,C,H,W) X) -> (Y) {\n  Y(n,c,h,w) max=! (", h, " >= 0 && ", h, " < H && ", w,
+              " >= 0 && ", w, " < W) ? X(n,c,", h, ",", w, ") : ", otherwise, " where h in 0:", height,
+              ", w in 0:", width, ", r in 0:3, s in 0:3 }"),
           {floats({2, 16, 9, 8})}};
 }
 

@@ -120,8 +120,8 @@ struct CompileStats {
 
 /// Times of one run.
 struct RunProfile {
-  std::chrono::nanoseconds total{0};    ///< of run(), checks included
-  std::chrono::nanoseconds kernels{0};  ///< inside machine code
+  std::chrono::nanoseconds total{0};                    ///< of run(), checks included
+  std::chrono::nanoseconds kernels{0};                  ///< inside machine code
   std::vector<std::chrono::nanoseconds> launches = {};  ///< of profile(), on a CPU: inside each launch, in order
 };
 
@@ -184,7 +184,7 @@ class Executable {
   Image image_;
   CompileStats stats_;
   Interpreter interpreter_;
-  std::vector<cpu::Kernel> functions_;        ///< those of the image, loaded
+  std::vector<cpu::Kernel> functions_;  ///< those of the image, loaded
   /// By launch, null for one that calls no library: the calls of the image, made ready, with the constants of the launch.
   std::vector<std::shared_ptr<const library::PreparedCall>> calls_;
   std::unique_ptr<GridRunner> grid_;

@@ -85,10 +85,7 @@ std::optional<PrimitivePlan> plan_of(const Call& call, int dimensions) {
 }  // namespace
 
 Routine onednn_convolution(int dimensions) {
-  Routine routine{str("convolution", dimensions, "d"),
-                  text_of(dimensions),
-                  product_types(),
-                  true};
+  Routine routine{str("convolution", dimensions, "d"), text_of(dimensions), product_types(), true};
   return with_primitives(std::move(routine), [=](const Call& call) { return plan_of(call, dimensions); });
 }
 

@@ -39,10 +39,8 @@ std::optional<PrimitivePlan> plan_of(const Call& call) {
 }  // namespace
 
 Routine onednn_matmul() {
-  Routine routine{"matmul",
-                  "def matmul(float(B,M,K) X, float(B,K,N) W) -> (Y) { Y(b,m,n) +=! X(b,m,k) * W(b,k,n) }",
-                  product_types(),
-                  true};
+  Routine routine{"matmul", "def matmul(float(B,M,K) X, float(B,K,N) W) -> (Y) { Y(b,m,n) +=! X(b,m,k) * W(b,k,n) }",
+                  product_types(), true};
   return with_primitives(std::move(routine), plan_of);
 }
 

@@ -33,9 +33,9 @@ std::optional<PrimitivePlan> plan_of(const Call& call, int dimensions) {
     return memory_desc(dims, operand.strides);
   };
   PrimitivePlan plan;
-  plan.slots = {{DNNL_ARG_SRC, 0, tensor("I", call.operands[0])},
-                {DNNL_ARG_DST, 1, tensor("O", call.result())}};
-  plan.describe = [windows, kernel = numbers_of(call, "R", dimensions)](const std::vector<dnnl_memory_desc_t>& descs, const_dnnl_primitive_attr_t attr) {
+  plan.slots = {{DNNL_ARG_SRC, 0, tensor("I", call.operands[0])}, {DNNL_ARG_DST, 1, tensor("O", call.result())}};
+  plan.describe = [windows, kernel = numbers_of(call, "R", dimensions)](const std::vector<dnnl_memory_desc_t>& descs,
+                                                                        const_dnnl_primitive_attr_t attr) {
     dnnl_pooling_v2_desc_t desc;
     const auto status = shared_onednn().pooling_v2_forward_desc_init(
         &desc, dnnl_forward_inference, dnnl_pooling_max, &descs[0], &descs[1], windows.strides.data(), kernel.data(),

@@ -206,7 +206,9 @@ namespace {
 /// Pointers of operands that never change; null for others. Empty: none is known.
 using Held = std::vector<void*>;
 
-void* held_data(const Held& held, const Slot& slot) { return slot.operand < held.size() ? held[slot.operand] : nullptr; }
+void* held_data(const Held& held, const Slot& slot) {
+  return slot.operand < held.size() ? held[slot.operand] : nullptr;
+}
 
 /// The tensor at \p data, which lies as place.given, as place.used.
 std::shared_ptr<std::byte> kept_copy(const Place& place, void* data) {
@@ -318,10 +320,10 @@ dnnl_memory_desc_t memory_desc(std::vector<std::int64_t> dims, std::vector<std::
       strides[d] = std::max(strides[d], dims[inner] * strides[inner]);
   }
   dnnl_memory_desc_t result;
-  shared_onednn().check(shared_onednn().memory_desc_init_by_strides(&result, static_cast<int>(dims.size()), dims.data(),
-                                                                    type == DType::BFloat16 ? dnnl_bf16 : dnnl_f32,
-                                                                    strides.data()),
-                        "describe a tensor");
+  shared_onednn().check(
+      shared_onednn().memory_desc_init_by_strides(&result, static_cast<int>(dims.size()), dims.data(),
+                                                  type == DType::BFloat16 ? dnnl_bf16 : dnnl_f32, strides.data()),
+      "describe a tensor");
   return result;
 }
 

@@ -20,8 +20,8 @@ Windows windows_of(const Call& call, int dimensions) {
     result.dilations.push_back(dilation - 1);
     result.left.push_back(left);
     result.right.push_back(right);
-    result.may_be_empty = result.may_be_empty || left >= length || right >= length ||
-                          (dilation > 1 && (left > 0 || right > 0));
+    result.may_be_empty =
+        result.may_be_empty || left >= length || right >= length || (dilation > 1 && (left > 0 || right > 0));
   }
   return result;
 }
