@@ -24,13 +24,19 @@ std::string text_of(int dimensions) {
              ") : -1E39 where ", join(ranges, ", "), " }");
 }
 
+/// Images of one channel are given as channels of one image, which oneDNN has vectors for.
 std::optional<PrimitivePlan> plan_of(const Call& call, int dimensions) {
   const auto windows = windows_of(call, dimensions);
   if (windows.may_be_empty) return std::nullopt;
   auto tensor = [&](const std::string& sizes, const Operand& operand) {
     Numbers dims{call.number("N"), call.number("C")};
+    auto strides = operand.strides;
+    if (dims[1] == 1) {
+      std::swap(dims[0], dims[1]);
+      std::swap(strides[0], strides[1]);
+    }
     for (auto size : numbers_of(call, sizes, dimensions)) dims.push_back(size);
-    return memory_desc(dims, operand.strides);
+    return memory_desc(dims, strides);
   };
   PrimitivePlan plan;
   plan.slots = {{DNNL_ARG_SRC, 0, tensor("I", call.operands[0])}, {DNNL_ARG_DST, 1, tensor("O", call.result())}};
