@@ -87,13 +87,13 @@ TEST_F(VectorCost, VectorsThatCrossCacheLinesCostTwoAccesses) {
 }
 
 TEST_F(VectorCost, LanesAvoidLinesThatShareASetOfTheFirstCache) {
-  auto lanes_along = [&](std::int64_t pixels, const char* target) {
+  auto lanes_along = [&](std::int64_t pixels, const char* target, const char* guard = "") {
     auto s = ScopBuilder(context())
                  .input("I", {288, pixels})
                  .input("K", {64, 288})
                  .output("O", {64, pixels})
                  .statement(str("S[m, w, k] : 0 <= m < 64 and 0 <= w < ", pixels - 1, " and 0 <= k < 288"), "O[m, w]",
-                            {"I[k, w + 1]", "K[m, k]"})
+                            {str("I[k, w + 1]", guard), "K[m, k]"})
                  .scop();
     return best_vector(s, s.statement("S"), {0, 1}, Target::parse(target), {{0, 1000}, 288}).iterator;
   };
@@ -101,6 +101,7 @@ TEST_F(VectorCost, LanesAvoidLinesThatShareASetOfTheFirstCache) {
   EXPECT_EQ(lanes_along(1024, "cpu:avx512"), 1) << "lines 4096 bytes apart: 12 of them fit";
   EXPECT_EQ(lanes_along(1056, "cpu:avx512,l1=32k"), 0);
   EXPECT_EQ(lanes_along(512, "cpu:avx512,l1=32k"), 1) << "lines 2048 bytes apart: 16 of them fit";
+  EXPECT_EQ(lanes_along(1024, "cpu:avx512", " : w >= 1"), 0) << "masked lanes cost more than such lines";
 }
 
 TEST_F(VectorCost, ShortLoopsGetFewerLanes) {

@@ -51,8 +51,10 @@ bool is_guarded_along(const Statement& statement, const Access& access, int iter
   return !anywhere.intersect(statement.domain).is_subset(happens);
 }
 
-/// What it adds to a contiguous vector that a condition masks lanes.
-constexpr double masked_cost = 1;
+/// What it adds to a contiguous vector that a condition masks lanes. Measured on a Zen 5: along rows of an image of 56x56
+/// or 14x14, a 3x3 convolution of 64 or 256 channels takes 4.0 and 1.8 times as long with zeros around the image as
+/// without.
+constexpr double masked_cost = 5;
 
 /// An element of a vector that is scattered, in scalar writes: each goes to a line of its own.
 constexpr double apart_scatter_cost = 4;
