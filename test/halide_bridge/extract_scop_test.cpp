@@ -39,7 +39,7 @@ Program program_of(const Expr& value, bool reduction = false) {
   statement.target = "O";
   statement.iterators = {"i", "j"};
   statement.domain = {{0, 8}, {0, 5}};
-  statement.subscripts = {"i"};
+  statement.subscripts = iterator_values({"i"});
   statement.value = value;
   program.launches = {{{statement}, {}}};
   return program;
@@ -201,7 +201,8 @@ TEST(ExtractScop, LivenessFollowsRolesAndLaunches) {
     ProgramStatement statement;
     statement.id = str('S', count++);
     statement.target = target;
-    statement.iterators = statement.subscripts = {"i"};
+    statement.iterators = {"i"};
+    statement.subscripts = {i};
     statement.domain = box;
     statement.value = value;
     return statement;

@@ -13,7 +13,8 @@ std::vector<std::string> targets(const std::string& text, const lang::SizeMap& s
   for (const auto& launch : hoist_invariants(lowered(text, sizes)).launches)
     for (const auto& statement : launch.statements) {
       std::string subscripts;
-      for (const auto& name : statement.subscripts) subscripts += (subscripts.empty() ? "" : ",") + name;
+      for (const auto& subscript : statement.subscripts)
+        subscripts += (subscripts.empty() ? "" : ",") + subscript.as<Halide::Internal::Variable>()->name;
       result.push_back(statement.id + ": " + statement.target + "(" + subscripts + ")");
     }
   return result;

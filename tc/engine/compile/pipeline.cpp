@@ -6,6 +6,7 @@
 #include "tc/engine/compile/back_end.h"
 #include "tc/halide_bridge/lower/hoist_invariants.h"
 #include "tc/halide_bridge/lower/lower.h"
+#include "tc/halide_bridge/lower/scatter_matches.h"
 
 namespace tc::engine {
 namespace {
@@ -28,11 +29,12 @@ void check_iterators(const halide_bridge::Program& program, const char* option, 
 }
 
 void lower(CompileState& state) {
+  const auto program = halide_bridge::lower(state.function->def, state.function->ranges, state.sizes);
+  check_iterators(program, "parallel_along", state.mapping.parallel_along);
+  check_iterators(program, "vector_along", state.mapping.vector_along);
   state.program = std::make_shared<halide_bridge::Program>(
-      halide_bridge::hoist_invariants(halide_bridge::lower(state.function->def, state.function->ranges, state.sizes)));
+      halide_bridge::hoist_invariants(halide_bridge::scatter_matches(program)));
   for (auto& launch : state.program->launches) std::erase_if(launch.statements, is_empty);
-  check_iterators(*state.program, "parallel_along", state.mapping.parallel_along);
-  check_iterators(*state.program, "vector_along", state.mapping.vector_along);
   state.launches.clear();
   for (std::size_t i = 0; i < state.program->launches.size(); ++i)
     state.launches.push_back(state.back_end->start_launch());

@@ -82,6 +82,25 @@ class AccessBuilder {
     return {function.as_map().intersect_domain(guard), true, function, {}};
   }
 
+  /// Those of \p subscripts that are not affine.
+  std::vector<Expr> unknown(const std::vector<Expr>& subscripts) const {
+    std::vector<Expr> result;
+    for (const auto& subscript : subscripts)
+      if (!reader_.index(subscript)) result.push_back(subscript);
+    return result;
+  }
+
+  /// The element of \p tensor at \p subscripts, those that are not affine taken to be the first.
+  isl::pw_multi_aff first_element(const ProgramTensor& tensor, const std::vector<Expr>& subscripts) const {
+    std::vector<std::optional<isl::pw_aff>> indices;
+    for (std::size_t d = 0; d < subscripts.size(); ++d) {
+      auto index = reader_.index(subscripts[d]);
+      const isl::val first(domain_.ctx(), tensor.box[d].min);
+      indices.push_back(index ? *index : isl::set::universe(domain_.space()).pw_aff_on_domain(first));
+    }
+    return function_of(tensor, indices);
+  }
+
  private:
   isl::space space(const ProgramTensor& tensor) const {
     return domain_.space().add_named_tuple(tensor.name, static_cast<unsigned>(tensor.box.size()));
@@ -133,6 +152,16 @@ class VariableNames : public ir::IRVisitor {
   void visit(const ir::Variable* op) override { names.insert(op->name); }
 };
 
+/// Which of \p iterators are in \p exprs, by number.
+std::vector<int> iterators_in(const std::vector<Expr>& exprs, const std::vector<std::string>& iterators) {
+  VariableNames names;
+  for (const Expr& expr : exprs) expr.accept(&names);
+  std::vector<int> result;
+  for (std::size_t i = 0; i < iterators.size(); ++i)
+    if (names.names.count(iterators[i])) result.push_back(static_cast<int>(i));
+  return result;
+}
+
 /// Collects the accesses of a value in order, with the instances in which they happen.
 class ReadCollector : public ir::IRVisitor {
  public:
@@ -177,14 +206,8 @@ class ReadCollector : public ir::IRVisitor {
   std::optional<polyhedral::Indirection> indirection(const std::vector<Expr>& subscripts, std::size_t inner) const {
     VariableNames names;
     for (const Expr& subscript : subscripts) subscript.accept(&names);
-    polyhedral::Indirection result{{}, static_cast<int>(inner)};
-    for (const auto& name : names.names) {
-      const auto found = std::find(iterators_.begin(), iterators_.end(), name);
-      if (found == iterators_.end()) return std::nullopt;
-      result.iterators.push_back(static_cast<int>(found - iterators_.begin()));
-    }
-    std::sort(result.iterators.begin(), result.iterators.end());
-    return result;
+    polyhedral::Indirection result{iterators_in(subscripts, iterators_), static_cast<int>(inner)};
+    return result.iterators.size() == names.names.size() ? std::optional(result) : std::nullopt;
   }
 
   const Program& program_;
@@ -218,15 +241,18 @@ polyhedral::Statement extract_statement(isl::ctx ctx, const Program& program, co
   result.accumulates = statement.kind == Kind::Update;
   result.op = statement.op;
   const AccessBuilder builder(result.domain, statement.iterators);
-  std::vector<Expr> subscripts;
-  for (const auto& name : statement.subscripts) subscripts.push_back(ir::Variable::make(Halide::Int(64), name));
-  result.write = builder.element(program.tensor(statement.target), subscripts, result.domain);
+  result.write = builder.element(program.tensor(statement.target), statement.subscripts, result.domain);
+  ReadCollector collector(program, builder, statement.iterators, result.domain);
   if (statement.value.defined()) {
-    ReadCollector collector(program, builder, statement.iterators, result.domain);
     statement.value.accept(&collector);
-    result.reads = std::move(collector.reads);
     result.product = statement.kind == Kind::Update && is_product(statement.value);
   }
+  if (!result.write.exact) {
+    result.write.function = builder.first_element(program.tensor(statement.target), statement.subscripts);
+    result.write.indirection = {iterators_in(builder.unknown(statement.subscripts), statement.iterators)};
+  }
+  for (const Expr& subscript : builder.unknown(statement.subscripts)) subscript.accept(&collector);
+  result.reads = std::move(collector.reads);
   return result;
 }
 
@@ -259,6 +285,7 @@ Touched touched_by(const Launch& launch) {
   for (const auto& statement : launch.statements) {
     result.written.insert(statement.target);
     if (statement.kind == ProgramStatement::Kind::Update) result.read.insert(statement.target);
+    for (const auto& subscript : statement.subscripts) subscript.accept(&names);
     if (statement.value.defined()) statement.value.accept(&names);
   }
   return result;

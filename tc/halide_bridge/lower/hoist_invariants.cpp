@@ -103,14 +103,14 @@ class Hoister : public ir::IRMutator {
 
   /// The element of the temporary that holds \p expr.
   Expr read(const Expr& expr, const std::vector<std::string>& iterators) {
-    std::vector<Expr> subscripts;
-    for (const auto& name : iterators) subscripts.push_back(ir::Variable::make(Halide::Int(64), name));
+    const auto subscripts = iterator_values(iterators);
     for (const auto& known : hoisted)
       if (ir::equal(known.value, expr)) return element_read(expr.type(), known.target, subscripts);
     auto type = expr.type() == Halide::Float(64) ? DType::Float64 : DType::Float32;
     ProgramStatement statement;
     statement.target = unused_name();
-    statement.iterators = statement.subscripts = iterators;
+    statement.iterators = iterators;
+    statement.subscripts = subscripts;
     statement.domain = box(iterators);
     statement.value = expr;
     statement.source = statement_.source;

@@ -153,7 +153,7 @@ class Lowering {
     statement.target = target;
     statement.iterators = iterators;
     statement.domain = assigned.box(iterators);
-    statement.subscripts = assigned.left;
+    statement.subscripts = iterator_values(assigned.left);
     statement.value = std::move(value);
     statement.source = assigned.range;
     return statement;
@@ -178,14 +178,10 @@ class Lowering {
     const std::string copy = make_temporary(name, "old", original.type, original.box);
     ProgramStatement statement;
     statement.target = copy;
-    std::vector<Halide::Expr> subscripts;
-    for (std::size_t d = 0; d < original.box.size(); ++d) {
-      statement.iterators.push_back(str('d', d));
-      subscripts.push_back(ir::Variable::make(Halide::Int(64), statement.iterators.back()));
-    }
+    for (std::size_t d = 0; d < original.box.size(); ++d) statement.iterators.push_back(str('d', d));
     statement.domain = original.box;
-    statement.subscripts = statement.iterators;
-    statement.value = element_read(halide_type(original.type), name, subscripts);
+    statement.subscripts = iterator_values(statement.iterators);
+    statement.value = element_read(halide_type(original.type), name, statement.subscripts);
     statement.source = range;
     step.statements.push_back(std::move(statement));
     return copy;
@@ -212,9 +208,7 @@ class Lowering {
     const DType type = accumulator_type(tensors_.at(target).type);
     const std::string accumulator = make_temporary(target, "acc", type, assigned.box(assigned.left));
     const auto element = [&](const std::string& tensor) {
-      std::vector<Halide::Expr> subscripts;
-      for (const auto& name : assigned.left) subscripts.push_back(ir::Variable::make(Halide::Int(64), name));
-      return element_read(halide_type(type), tensor, subscripts);
+      return element_read(halide_type(type), tensor, iterator_values(assigned.left));
     };
     if (!assignment.initialise) {
       step.statements.push_back(make(assigned, Kind::Assign, accumulator, assigned.left, element(target)));

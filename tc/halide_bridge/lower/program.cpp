@@ -68,11 +68,15 @@ std::string print_assign(const ProgramStatement& statement) {
   return op + "=";
 }
 
+std::string print_expr(const Halide::Expr& expr) {
+  TextStream out;
+  ValuePrinter(out).print_no_parens(expr);
+  return out.str();
+}
+
 std::string print_value(const ProgramStatement& statement) {
   if (statement.kind == ProgramStatement::Kind::Init) return str("identity(", statement.op, ')');
-  TextStream out;
-  ValuePrinter(out).print_no_parens(statement.value);
-  return out.str();
+  return print_expr(statement.value);
 }
 
 std::string print_statement(const ProgramStatement& statement) {
@@ -80,7 +84,9 @@ std::string print_statement(const ProgramStatement& statement) {
   for (std::size_t i = 0; i < statement.iterators.size(); ++i) {
     iterators.push_back(str(statement.iterators[i], " in ", print_interval(statement.domain.at(i))));
   }
-  return str(statement.id, '[', join(iterators), "]: ", statement.target, '(', join(statement.subscripts), ") ",
+  std::vector<std::string> subscripts;
+  for (const auto& subscript : statement.subscripts) subscripts.push_back(print_expr(subscript));
+  return str(statement.id, '[', join(iterators), "]: ", statement.target, '(', join(subscripts), ") ",
              print_assign(statement), ' ', print_value(statement));
 }
 
@@ -99,6 +105,12 @@ Halide::Type halide_type(DType type) {
   const int bits = bit_size(compute);
   if (is_float(compute)) return Halide::Float(bits);
   return is_signed_integer(compute) ? Halide::Int(bits) : Halide::UInt(bits);
+}
+
+std::vector<Halide::Expr> iterator_values(const std::vector<std::string>& names) {
+  std::vector<Halide::Expr> result;
+  for (const auto& name : names) result.push_back(ir::Variable::make(Halide::Int(64), name));
+  return result;
 }
 
 Halide::Expr element_read(Halide::Type type, const std::string& tensor, const std::vector<Halide::Expr>& subscripts) {

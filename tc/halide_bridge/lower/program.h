@@ -22,7 +22,8 @@ struct ProgramTensor {
 /// A statement `target(subscripts) = value` over the box of its iterators.
 ///
 /// Assign: target = value. Init: target = identity of `op`. Update: target = target op value, where `value` does not
-/// hold the accumulator; instances that share the left-hand iterators may run in any order. In `value`, an iterator is
+/// hold the accumulator; instances that write one element may run in any order. The subscripts are iterators; those of an
+/// Update may be any values, inside of the target in every instance: it scatters then. In `value`, an iterator is
 /// Variable(Int(64), name), an element read is Call(type, tensor, subscripts: Int(64), Call::Halide), made by
 /// element_read(), in the compute type of the tensor (bool is Bool(), halves are Float(32)); the arm of a conditional
 /// that must not be evaluated unless its condition holds stands in Call::if_then_else, other conditionals are Select.
@@ -34,10 +35,10 @@ struct ProgramStatement {
   Kind kind = Kind::Assign;
   ReductionOp op = ReductionOp::Sum;
   std::string target;
-  std::vector<std::string> iterators;   ///< left-hand ones first, then reductions
-  lang::Box domain;                     ///< one interval an iterator
-  std::vector<std::string> subscripts;  ///< of the target: iterator names
-  Halide::Expr value;                   ///< undefined for Init
+  std::vector<std::string> iterators;    ///< left-hand ones first, then reductions
+  lang::Box domain;                      ///< one interval an iterator
+  std::vector<Halide::Expr> subscripts;  ///< of the target: Int(64)
+  Halide::Expr value;                    ///< undefined for Init
   lang::SourceRange source;
 };
 
@@ -65,6 +66,9 @@ struct Program {
 
 /// The type of a value of \p type in a Halide expression: the compute type; Bool() for bool.
 Halide::Type halide_type(DType type);
+
+/// The iterators \p names as values.
+std::vector<Halide::Expr> iterator_values(const std::vector<std::string>& names);
 
 /// The element tensor(subscripts) as an expression of \p type. Unlike Call::make it takes Int(64) subscripts.
 Halide::Expr element_read(Halide::Type type, const std::string& tensor, const std::vector<Halide::Expr>& subscripts);

@@ -40,16 +40,16 @@ Expr copied_value(const Place& place, const Program& program, bool as_bits, cons
   return raise_read(place, program, as_bits, lanes);
 }
 
-Expr instance_value(const Place& place, const Program& program, const Tensor& target, const Lanes& lanes) {
+Raised raise_instance(const Place& place, const Program& program, const Tensor& target, const Lanes& lanes) {
   switch (place.statement.body) {
     case Statement::Body::Identity:
-      return identity(place.statement.op, target.type);
+      return {identity(place.statement.op, target.type), exactly(0), {}};
     case Statement::Body::Copy:
-      return copied_value(place, program, moves_bits(place, target), lanes);
+      return {copied_value(place, program, moves_bits(place, target), lanes), exactly(0), {}};
     case Statement::Body::Source:
       break;
   }
-  return raise_value(place, program, lanes);
+  return raise_source(place, program, lanes);
 }
 
 /// A store of the element \p value that the machine makes on its own; subscripts that it names are computed before.
@@ -81,10 +81,37 @@ Expr combined_in_warp(const Statement& statement, Expr value) {
 }
 
 /// The thread of those that combine their values that writes.
-Expr is_first_lane(const Statement& statement, const polyhedral::Site& site, const Environment& environment) {
-  Bounded at = raise_integer(site.iterators.at(statement.combined_iterator), environment);
-  Bounded lane = modulo(at, exactly(statement.combined_lanes));
+Expr is_first_lane(const Place& place) {
+  Bounded at = raise_integer(place.site.iterators.at(place.statement.combined_iterator), place.environment);
+  Bounded lane = modulo(at, exactly(place.statement.combined_lanes));
   return ir::EQ::make(lane.expr, ir::make_zero(lane.expr.type()));
+}
+
+/// The write of \p value, of the instances of the lanes, to the elements \p at of \p target.
+Stmt write_value(const Place& place, const Tensor& target, const Bounded& at, Expr value, const Lanes& lanes) {
+  const Statement& statement = place.statement;
+  bool one_element = at.expr.type().is_scalar();
+  if (one_element && lanes.count > 1 && statement.accumulates) {
+    value = combined(statement, target, value, lanes);
+  } else if (one_element && value.type().is_vector()) {
+    throw InternalError(str("statement ", statement.id, " writes one element in several lanes of a vector"));
+  }
+  if (statement.combined_iterator >= 0) {
+    auto name = value_name("combined");
+    Expr all = combined_in_warp(statement, value);
+    value = ir::Variable::make(all.type(), name);
+    if (statement.accumulates) value = combine(statement.op, load(target, at, lanes), value);
+    Stmt write = ir::IfThenElse::make(is_first_lane(place), store(target, at, value, lanes));
+    return ir::LetStmt::make(name, all, write);
+  }
+  if (statement.accumulates) {
+    Expr old = load(target, at, one_element ? Lanes() : lanes);
+    match_lanes(old, value);
+    value = combine(statement.op, old, value);
+  }
+  const Tensor words = moves_bits(place, target) ? as_words(target) : target;
+  if (statement.asynchronous) return begin_copy(words, at, value, one_element ? Lanes() : lanes);
+  return store(words, at, value, one_element ? Lanes() : lanes);
 }
 
 }  // namespace
@@ -96,29 +123,12 @@ Stmt raise_body(const polyhedral::Site& site, const polyhedral::Scop& scop, cons
   const Tensor* target = nullptr;
   Bounded at = site_address(place, site.write, &target);
   if (const auto* same = at.expr.as<ir::Broadcast>()) at.expr = same->value;
-  Expr value = instance_value(place, program, *target, lanes);
-  bool one_element = at.expr.type().is_scalar();
-  if (one_element && lanes.count > 1 && statement.accumulates) {
-    value = combined(statement, *target, value, lanes);
-  } else if (one_element && value.type().is_vector()) {
-    throw InternalError(str("statement ", statement.id, " writes one element in several lanes of a vector"));
-  }
-  if (statement.combined_iterator >= 0) {
-    auto name = value_name("combined");
-    Expr all = combined_in_warp(statement, value);
-    value = ir::Variable::make(all.type(), name);
-    if (statement.accumulates) value = combine(statement.op, load(*target, at, lanes), value);
-    Stmt write = ir::IfThenElse::make(is_first_lane(statement, site, environment), store(*target, at, value, lanes));
-    return ir::LetStmt::make(name, all, write);
-  }
-  if (statement.accumulates) {
-    Expr old = load(*target, at, one_element ? Lanes() : lanes);
-    match_lanes(old, value);
-    value = combine(statement.op, old, value);
-  }
-  const Tensor words = moves_bits(place, *target) ? as_words(*target) : *target;
-  if (statement.asynchronous) return begin_copy(words, at, value, one_element ? Lanes() : lanes);
-  return store(words, at, value, one_element ? Lanes() : lanes);
+  auto raised = raise_instance(place, program, *target, lanes);
+  if (!statement.write.exact) at = simplified(add(at, raised.offset));
+  Stmt result = write_value(place, *target, at, raised.value, lanes);
+  for (auto name = raised.names.rbegin(); name != raised.names.rend(); ++name)
+    result = ir::LetStmt::make(name->first, name->second, result);
+  return result;
 }
 
 }  // namespace tc::halide_bridge

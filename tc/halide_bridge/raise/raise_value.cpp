@@ -10,6 +10,7 @@
 #include "tc/halide_bridge/math/float_ops.h"
 #include "tc/halide_bridge/stmt/convert.h"
 #include "tc/halide_bridge/stmt/value_name.h"
+#include "tc/polyhedral/core/indirect_reads.h"
 
 namespace tc::halide_bridge {
 namespace {
@@ -44,6 +45,21 @@ class ValueRaiser : public ir::IRMutator {
   }
 
   Expr raise(const Expr& value) { return mutate(value); }
+
+  /// Elements of the target of \p source from the first along its subscripts that are not affine, whose variables
+  /// \p names gets.
+  Bounded offset(const ProgramStatement& source, std::vector<std::pair<std::string, Expr>>& names) {
+    const Tensor& target = place_.scop.tensor(source.target);
+    leaves_ = &names;
+    Bounded result = exactly(0);
+    for (std::size_t d = 0; d < source.subscripts.size(); ++d) {
+      if (polyhedral::is_told(place_.statement.write, static_cast<int>(d))) continue;
+      Bounded index = inside(integer(source.subscripts[d]), target, d, true);
+      result = add(result, multiply(subtract(index, exactly(target.min[d])), exactly(target.strides[d])));
+    }
+    leaves_ = nullptr;
+    return result;
+  }
 
   /// The element that \p read reads, halves as words of 16 bits if \p as_bits.
   Expr raise_read(const ir::Call* read, bool as_bits) {
@@ -355,9 +371,12 @@ Tensor as_words(Tensor tensor) {
   return tensor;
 }
 
-Expr raise_value(const Place& place, const Program& program, const Lanes& lanes) {
+Raised raise_source(const Place& place, const Program& program, const Lanes& lanes) {
   const ProgramStatement& source = find_source(program, place.statement.source);
-  return ValueRaiser(place, source, lanes).raise(source.value);
+  ValueRaiser raiser(place, source, lanes);
+  Raised result{raiser.raise(source.value), exactly(0), {}};
+  if (!place.statement.write.exact) result.offset = raiser.offset(source, result.names);
+  return result;
 }
 
 Expr raise_read(const Place& place, const Program& program, bool as_bits, const Lanes& lanes) {

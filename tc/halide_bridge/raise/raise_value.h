@@ -2,6 +2,10 @@
 
 #include <Halide.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "tc/halide_bridge/lower/program.h"
 #include "tc/halide_bridge/raise/raise_expr.h"
 #include "tc/halide_bridge/stmt/element.h"
@@ -24,8 +28,15 @@ Bounded site_address(const Place& place, const isl::ast_expr& access, const poly
 /// \p tensor as it lies in memory: halves are words of 16 bits.
 polyhedral::Tensor as_words(polyhedral::Tensor tensor);
 
-/// The value of the source of the statement at \p place: its iterators become those of the site, its reads loads.
-Halide::Expr raise_value(const Place& place, const Program& program, const Lanes& lanes);
+/// What the source of a statement computes at a place, and where it writes.
+struct Raised {
+  Halide::Expr value;
+  Bounded offset;  ///< elements of the target from the element that the site tells to the one that is written
+  std::vector<std::pair<std::string, Halide::Expr>> names;  ///< the variables of `offset`, in order
+};
+
+/// The source of the statement at \p place: its iterators become those of the site, its reads loads.
+Raised raise_source(const Place& place, const Program& program, const Lanes& lanes);
 
 /// The element that read number Statement::source_read of the source finds, halves as words of 16 bits if \p as_bits.
 Halide::Expr raise_read(const Place& place, const Program& program, bool as_bits, const Lanes& lanes);

@@ -50,6 +50,7 @@ class AstSide {
     evaluator_.skip = [this](const Expr& expr) { next_read_ += count_reads(expr); };
     for (const auto& site : ast.sites) {
       const auto& statement = scop.statement(site.statement);
+      if (!statement.write.exact) throw Undecided();
       Site prepared{&statement, source_of(program, statement), polyhedral::range_name(statement.write.function), {}};
       for (const auto& read : statement.reads)
         prepared.buffers.push_back(read.exact ? polyhedral::range_name(read.function)

@@ -212,7 +212,8 @@ bool divides(const isl::aff& function, int iterator) {
 }  // namespace
 
 std::int64_t stride(const Scop& scop, const Access& access, int iterator) {
-  if (!access.exact || access.function.is_null() || !access.function.isa_multi_aff()) return unknown_stride;
+  if (access.function.is_null() || !access.function.isa_multi_aff()) return unknown_stride;
+  if (!access.exact && contains(access.indirection->iterators, iterator)) return unknown_stride;
   auto index = address(scop, access);
   if (divides(index, iterator)) return unknown_stride;
   auto coefficient = call(scop.ctx(), isl_aff_get_coefficient_val, index.get(), isl_dim_in, iterator);

@@ -22,6 +22,15 @@ int first_read(const Statement& statement, int read) {
   return access.indirection ? read - access.indirection->subscript_reads : read;
 }
 
+/// { S[i] -> [x] }: the values that subscript number \p dimension of \p access may have.
+isl::map index_of(const Access& access, int dimension) {
+  auto index = access.relation;
+  auto count = static_cast<unsigned>(isl_map_dim(index.get(), isl_dim_out));
+  auto first = static_cast<unsigned>(dimension);
+  index = call(index.ctx(), isl_map_project_out, index.copy(), isl_dim_out, first + 1, count - first - 1);
+  return call(index.ctx(), isl_map_project_out, index.copy(), isl_dim_out, 0u, first);
+}
+
 }  // namespace
 
 std::optional<std::vector<int>> element_iterators(const Statement& statement, int read) {
@@ -50,18 +59,18 @@ std::vector<std::string> tensors_of(const Statement& statement, int read) {
   return result;
 }
 
+bool is_told(const Access& access, int dimension) {
+  return access.exact || index_of(access, dimension).is_single_valued();
+}
+
 std::optional<isl::aff> affine_subscript(const Access& access, int dimension) {
   if (access.exact) {
     auto function = access.function.at(dimension);
     return function.isa_aff() ? std::optional(function.as_aff()) : std::nullopt;
   }
-  auto others = access.relation;
-  auto count = static_cast<unsigned>(isl_map_dim(others.get(), isl_dim_out));
-  auto first = static_cast<unsigned>(dimension);
-  others = call(others.ctx(), isl_map_project_out, others.copy(), isl_dim_out, first + 1, count - first - 1);
-  others = call(others.ctx(), isl_map_project_out, others.copy(), isl_dim_out, 0u, first);
-  if (!others.is_single_valued()) return std::nullopt;
-  auto function = others.as_pw_multi_aff().gist(others.domain());
+  auto index = index_of(access, dimension);
+  if (!index.is_single_valued()) return std::nullopt;
+  auto function = index.as_pw_multi_aff().gist(index.domain());
   if (!function.isa_multi_aff()) return std::nullopt;
   auto result = function.as_multi_aff().at(0);
   if (isl_aff_dim(result.get(), isl_dim_div) > 0) return std::nullopt;

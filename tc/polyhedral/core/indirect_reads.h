@@ -24,6 +24,9 @@ bool is_subscript(const Statement& statement, int read);
 /// The tensors that read number \p read touches, those in its subscripts first.
 std::vector<std::string> tensors_of(const Statement& statement, int read);
 
+/// Do the iterators alone tell subscript number \p dimension of \p access?
+bool is_told(const Access& access, int dimension);
+
 /// Subscript number \p dimension of \p access as an affine function, nothing where it is none or depends on data.
 std::optional<isl::aff> affine_subscript(const Access& access, int dimension);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "tc/base/contains.h"
 #include "tc/base/str.h"
 
 namespace tc::polyhedral {
@@ -14,9 +15,11 @@ std::vector<std::string> dimension_names(int count, const std::string& prefix) {
 }
 
 std::vector<int> kept_dimensions(const Statement& statement) {
+  const auto& write = statement.write;
   std::vector<int> result;
   for (int i = 0; i < dimensions(statement.domain); ++i)
-    if (isl_pw_multi_aff_involves_dims(statement.write.function.get(), isl_dim_in, i, 1) == isl_bool_true)
+    if (isl_pw_multi_aff_involves_dims(write.function.get(), isl_dim_in, i, 1) == isl_bool_true ||
+        (!write.exact && contains(write.indirection->iterators, i)))
       result.push_back(i);
   return result;
 }

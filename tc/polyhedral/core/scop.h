@@ -11,22 +11,23 @@
 
 namespace tc::polyhedral {
 
-/// How a read through index tensors finds its element: T[l + I[i, j], k] reads I right before T, and depends on i, j, k
-/// and l. Nothing but its iterators decides whether it happens.
+/// How an access through index tensors finds its element: T[l + I[i, j], k] reads I right before T, and depends on i, j,
+/// k and l. Of a read nothing but its iterators decides whether it happens. A write that scatters depends on the
+/// iterators in the subscripts that are not affine; the reads in these are the last of Statement::reads.
 struct Indirection {
   std::vector<int> iterators;  ///< of the source statement, on which the element depends
-  int subscript_reads = 0;     ///< the reads right before it in Statement::reads that stand in its subscripts
+  int subscript_reads = 0;     ///< of a read: those right before it in Statement::reads that stand in its subscripts
 };
 
 /// How a statement instance reads or writes one element.
 struct Access {
   isl::map relation;  ///< S[i] -> T[x]: exact, or all elements it may touch; guards restrict it
-  bool exact = true;  ///< false: data-dependent or not affine, no `function`
-  /// S[i] -> T[x] as a total function on the domain, null if the access is not exact; promotion redirects it to a
-  /// buffer.
+  bool exact = true;  ///< false: data-dependent or not affine
+  /// S[i] -> T[x] as a total function on the domain; promotion redirects it to a buffer. Null of a read that is not
+  /// exact; of a write that is not, subscripts that are not affine are the first of their dimensions.
   Nullable<isl::pw_multi_aff> function;
   /// Of a read of the source statement that is not exact, or was before it went to a copy: how it finds its element, if
-  /// it may be copied ahead (indirect_reads.h).
+  /// it may be copied ahead (indirect_reads.h). Of a write that is not exact: how it finds its element.
   std::optional<Indirection> indirection = {};
 };
 

@@ -173,8 +173,9 @@ class AstCheck {
 
   void check_access(const Node& node, const isl::map& instances, const Access& access,
                     const Nullable<isl::ast_expr>& expr, const std::string& what) const {
-    if (access.exact == expr.is_null()) fail("ast accesses", node, str("knows no address for its ", what));
-    if (!access.exact) return;
+    bool known = access.exact || !access.function.is_null();
+    if (known == expr.is_null()) fail("ast accesses", node, str("knows no address for its ", what));
+    if (!known) return;
     auto guarded = instances.intersect_range(access.relation.domain());
     auto wanted = guarded.apply_range(access.function.as_map());
     auto made = by_iterators(argument_tuple(expr), node.runs).intersect_domain(guarded.domain());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tc/base/contains.h"
 #include "tc/polyhedral/core/indirect_reads.h"
 #include "tc/polyhedral/core/instances.h"
 #include "tc/strategy/grid/block_threads.h"
@@ -63,10 +64,13 @@ std::pair<int, double> best_member(const Scop& scop, const ClusterView& cluster)
 int best_inner(const Scop& scop, const ClusterStatement& entry, const polyhedral::MappingOptions& options, int but) {
   int best = -1;
   double most = 0;
-  bool may_reduce = but < 0 && options.reduce_in_block && scop.statement(entry.id).accumulates;
+  const auto& statement = scop.statement(entry.id);
+  const auto kept = polyhedral::kept_dimensions(statement);
+  bool may_reduce = but < 0 && options.reduce_in_block && statement.accumulates;
   for (const auto& loop : entry.inner) {
     if (loop.iterator < 0 || loop.iterator == but || extent_of(scop, entry, loop.iterator) <= 1) continue;
-    if (!loop.coincident && (!may_reduce || loop.shared)) continue;
+    bool reduced = may_reduce && !loop.shared && !contains(kept, loop.iterator);
+    if (!loop.coincident && !reduced) continue;
     double here = thread_gain(scop, entry, loop.iterator);
     if (best >= 0 && here < most) continue;
     best = loop.iterator;

@@ -1,0 +1,154 @@
+#include "tc/halide_bridge/lower/scatter_matches.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+namespace tc::halide_bridge {
+namespace {
+
+namespace ir = Halide::Internal;
+using Halide::Expr;
+
+/// Values of an iterator from which on a loop over it takes longer than an update of memory for each term.
+constexpr std::int64_t least_matches = 16;
+
+bool reads_tensor(const Expr& expr) {
+  struct Finder : ir::IRVisitor {
+    using ir::IRVisitor::visit;
+    bool found = false;
+    void visit(const ir::Call* op) override {
+      found = found || op->call_type == ir::Call::Halide;
+      ir::IRVisitor::visit(op);
+    }
+  } finder;
+  expr.accept(&finder);
+  return finder.found;
+}
+
+/// Puts a value in the place of a variable.
+class Replacer : public ir::IRMutator {
+ public:
+  Replacer(const std::string& name, const Expr& value) : name_(name), value_(value) {}
+
+ protected:
+  using ir::IRMutator::visit;
+  Expr visit(const ir::Variable* op) override { return op->name == name_ ? value_ : Expr(op); }
+  Expr visit(const ir::Call* op) override {
+    if (op->call_type != ir::Call::Halide) return ir::IRMutator::visit(op);
+    std::vector<Expr> subscripts;
+    for (const Expr& subscript : op->args) subscripts.push_back(mutate(subscript));
+    return element_read(op->type, op->name, subscripts);
+  }
+
+ private:
+  const std::string& name_;
+  const Expr& value_;
+};
+
+bool is_iterator(const Expr& expr, const std::string& name) {
+  const auto* variable = expr.as<ir::Variable>();
+  return variable && variable->name == name;
+}
+
+Expr if_then_else(const Expr& condition, const Expr& a, const Expr& b) {
+  return ir::Call::make(a.type(), ir::Call::if_then_else, {condition, a, b}, ir::Call::PureIntrinsic);
+}
+
+/// condition ? value : other
+struct Conditional {
+  Expr condition, value, other;
+};
+
+std::optional<Conditional> as_conditional(const Expr& expr) {
+  if (const auto* op = expr.as<ir::Select>()) return Conditional{op->condition, op->true_value, op->false_value};
+  const auto* op = expr.as<ir::Call>();
+  if (!op || !op->is_intrinsic(ir::Call::if_then_else)) return std::nullopt;
+  return Conditional{op->args[0], op->args[1], op->args[2]};
+}
+
+/// The conditions that must all hold for \p condition, in order: one may be evaluated only where those before hold.
+void add_conditions(const Expr& condition, std::vector<Expr>& result) {
+  const auto* both = condition.as<ir::And>();
+  const auto lazy = as_conditional(condition);
+  if (both) {
+    add_conditions(both->a, result);
+    add_conditions(both->b, result);
+  } else if (lazy && ir::is_const_zero(lazy->other)) {
+    add_conditions(lazy->condition, result);
+    add_conditions(lazy->value, result);
+  } else {
+    result.push_back(condition);
+  }
+}
+
+/// Do all of \p conditions hold, each evaluated only where those before do?
+Expr all_of(const std::vector<Expr>& conditions) {
+  Expr result = conditions.back();
+  for (auto i = conditions.size() - 1; i-- > 0;) result = if_then_else(conditions[i], result, ir::make_bool(false));
+  return result;
+}
+
+/// The index that \p condition, one of \p statement, compares with its iterator number \p i; undefined if it does not.
+Expr matched_index(const Expr& condition, const std::string& iterator) {
+  const auto* equality = condition.as<ir::EQ>();
+  if (!equality) return {};
+  const bool left = is_iterator(equality->a, iterator);
+  if (!left && !is_iterator(equality->b, iterator)) return {};
+  const Expr index = left ? equality->b : equality->a;
+  return reads_tensor(index) && !ir::expr_uses_var(index, iterator) ? index : Expr();
+}
+
+/// \p statement without its iterator number \p i, which \p conditions [ \p match ] says is \p index.
+ProgramStatement scattered(const ProgramStatement& statement, std::size_t i, const Conditional& value,
+                           std::vector<Expr> conditions, std::size_t match, const Expr& index) {
+  const std::string name = statement.iterators[i];
+  const Expr first = ir::make_const(Halide::Int(64), statement.domain[i].min);
+  const Expr end = ir::make_const(Halide::Int(64), statement.domain[i].min + statement.domain[i].extent);
+  conditions[match] = ir::And::make(ir::LE::make(first, index), ir::LT::make(index, end));
+  std::vector<Expr> early(conditions.begin(), conditions.begin() + static_cast<std::ptrdiff_t>(match) + 1), late;
+  Replacer replacer(name, index);
+  for (auto* all : {&conditions, &early})
+    for (auto& condition : *all) condition = replacer.mutate(condition);
+  ProgramStatement result = statement;
+  result.iterators.erase(result.iterators.begin() + static_cast<std::ptrdiff_t>(i));
+  result.domain.erase(result.domain.begin() + static_cast<std::ptrdiff_t>(i));
+  const Expr row = if_then_else(all_of(early), index, first);
+  for (auto& subscript : result.subscripts)
+    if (is_iterator(subscript, name)) subscript = row;
+  result.value = if_then_else(all_of(conditions), replacer.mutate(value.value), value.other);
+  return result;
+}
+
+bool is_written_by(const ProgramStatement& statement, const std::string& iterator) {
+  return std::any_of(statement.subscripts.begin(), statement.subscripts.end(),
+                     [&](const Expr& subscript) { return is_iterator(subscript, iterator); });
+}
+
+/// \p statement without one of the iterators that it only compares with an index; nothing if there is none.
+std::optional<ProgramStatement> without_a_match(const ProgramStatement& statement) {
+  if (statement.kind != ProgramStatement::Kind::Update || statement.op != ReductionOp::Sum) return std::nullopt;
+  const auto value = as_conditional(statement.value);
+  if (!value || !ir::is_const_zero(value->other)) return std::nullopt;
+  std::vector<Expr> conditions;
+  add_conditions(value->condition, conditions);
+  for (std::size_t i = 0; i < statement.iterators.size(); ++i) {
+    if (statement.domain[i].extent < least_matches || !is_written_by(statement, statement.iterators[i])) continue;
+    for (std::size_t match = 0; match < conditions.size(); ++match)
+      if (const Expr index = matched_index(conditions[match], statement.iterators[i]); index.defined())
+        return scattered(statement, i, *value, conditions, match, index);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Program scatter_matches(const Program& program) {
+  Program result = program;
+  for (auto& launch : result.launches)
+    for (auto& statement : launch.statements)
+      while (auto fewer = without_a_match(statement)) statement = *std::move(fewer);
+  return result;
+}
+
+}  // namespace tc::halide_bridge

@@ -1,0 +1,58 @@
+#include "tc/halide_bridge/lower/scatter_matches.h"
+
+#include <gtest/gtest.h>
+
+#include "test/halide_bridge/lower_fixture.h"
+
+namespace tc::halide_bridge {
+namespace {
+
+/// The statement of \p text that accumulates, after the pass.
+ProgramStatement update_of(const std::string& text, const lang::SizeMap& sizes) {
+  const auto program = scatter_matches(lowered(text, sizes));
+  for (const auto& launch : program.launches)
+    for (const auto& statement : launch.statements)
+      if (statement.kind == ProgramStatement::Kind::Update) return statement;
+  ADD_FAILURE() << "nothing accumulates in " << text;
+  return {};
+}
+
+using Names = std::vector<std::string>;
+const lang::SizeMap sizes{{"B", 8}, {"D", 4}, {"E", 16}, {"F", 32}};
+
+TEST(ScatterMatches, WritesWhereTheIndexSays) {
+  const auto update = update_of(
+      "def f(int32(B) I, float(B,D) X) -> (T) { T(e,d) +=! I(b) == e ? X(b,d) : 0 where e in 0:16, b in 0:8 }", sizes);
+  EXPECT_EQ(update.iterators, Names({"d", "b"}));
+  EXPECT_EQ(update.domain.size(), 2u);
+  const auto* row = update.subscripts.at(0).as<Halide::Internal::Call>();
+  ASSERT_TRUE(row && row->is_intrinsic(Halide::Internal::Call::if_then_else));
+  EXPECT_TRUE(update.subscripts.at(1).as<Halide::Internal::Variable>());
+}
+
+TEST(ScatterMatches, TakesEveryIteratorThatIsAnIndex) {
+  const auto update = update_of(
+      "def f(int32(B) I, int64(B) J, float(B,D) X) -> (T) { T(e,d,j) +=! d < 3 && e == I(b) && J(b) + 1 == j ? X(b,d) "
+      ": "
+      "0 where e in 0:16, j in 0:32 }",
+      sizes);
+  EXPECT_EQ(update.iterators, Names({"d", "b"}));
+}
+
+TEST(ScatterMatches, LeavesWhatItCannotOrNeedNotChange) {
+  const char* const texts[] = {
+      "def f(int32(B) I, float(B,D) X) -> (T) { T(e,d) +=! I(b) == e ? X(b,d) : 0 where e in 0:15 }",  // few rows
+      "def f(int32(B) I, float(B,D) X) -> (T) { T(e,d) +=! I(b) == e ? X(b,d) : 1 where e in 0:16 }",
+      "def f(int32(B) I, float(B,D) X) -> (T) { T(e,d) max=! I(b) == e ? X(b,d) : 0 where e in 0:16 }",
+      "def f(int32(B) I, float(B,D) X) -> (T) { T(e,d) +=! I(b) <= e ? X(b,d) : 0 where e in 0:16 }",
+      "def f(int32(B) I, float(B,D) X) -> (T) { T(e,d) +=! I(b) == e || d > 1 ? X(b,d) : 0 where e in 0:16 }",
+      "def f(int32(E) I, float(B,D) X) -> (T) { T(e,d) +=! I(e) == e ? X(b,d) : 0 where e in 0:16 }",
+      "def f(int32(B) I, float(B,D) X) -> (T) { T(d) +=! I(b) == e ? X(b,d) : 0 where e in 0:16 }",  // e is no result's
+  };
+  for (const char* text : texts)
+    for (const auto& subscript : update_of(text, sizes).subscripts)
+      EXPECT_TRUE(subscript.as<Halide::Internal::Variable>()) << text;
+}
+
+}  // namespace
+}  // namespace tc::halide_bridge
