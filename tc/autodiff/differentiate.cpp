@@ -202,7 +202,7 @@ void Differentiator::understand(const Def& def) {
 void Differentiator::note(const Reversed& reversed) {
   gradient_.reads = reversed.reads;
   for (const auto& read : reversed.reads)
-    if (read.certificate != CertificateKind::Parametric)
+    if (read.compares)
       gradient_.notes.push_back(str("the gradient of ", read.read,
                                     " compares subscripts with every element: its time grows with their product"));
 }

@@ -169,8 +169,32 @@ def test_what_grad_refuses():
 
 
 def test_slow_gradients_say_so():
-    assert "T(index(b, l), d)" in tc.grad(tc.define(BAG).bag).notes[0]
-    assert tc.grad(tc.define(MM).mm).notes == ()
+    assert "T(l * l)" in tc.grad(tc.define("def f(double(E) T) -> (O) { O(l) = T(l * l) where l in 0:3 }").f).notes[0]
+    assert tc.grad(tc.define(MM).mm).notes == () == tc.grad(tc.define(BAG).bag).notes
+
+
+def test_gradients_of_tables_are_the_same_for_any_number_of_threads():
+    grad = tc.grad(tc.define(BAG.replace("double", "float")).bag, wrt=["T"])
+    table, index, out = torch.randn(300, 70), torch.randint(0, 300, (40, 25), dtype=torch.int64), torch.randn(40, 70)
+    weight = torch.randint(1, 4, (40, 25)).float()
+    want = torch.zeros(300, 70).index_add_(0, index.flatten(), (out[:, None] * weight[..., None]).flatten(0, 1))
+    before, results = tc.get_num_threads(), []
+    try:
+        for threads in (1, 2, 3):
+            tc.set_num_threads(threads)
+            results.append(grad(T=table, index=index, w=weight, d_O=out))
+    finally:
+        tc.set_num_threads(before)
+    assert torch.equal(results[0], results[1]) and torch.equal(results[0], results[2])
+    torch.testing.assert_close(results[0], want)
+
+
+def test_an_index_that_a_step_moves_outside_is_found_before_its_gradient():
+    bag = tc.define(BAG).bag
+    table = made(20, 3)
+    with pytest.raises(tc.ArgumentError, match="index"):
+        bag(table, torch.full((2, 2), 20), torch.ones(2, 2).double()).sum().backward()
+    assert table.grad is None
 
 
 def test_only_what_is_needed_is_computed():

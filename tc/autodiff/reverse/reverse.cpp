@@ -20,6 +20,12 @@ std::vector<std::string> names_of(const std::vector<IteratorRange>& ranges) {
   return names;
 }
 
+bool reads_an_element(const ExprPtr& expr) {
+  bool found = false;
+  for_each_expr(expr, [&](const ExprPtr& part) { found = found || std::holds_alternative<Access>(part->node); });
+  return found;
+}
+
 std::vector<IteratorRange> joined(std::vector<IteratorRange> a, const std::vector<IteratorRange>& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
@@ -216,6 +222,8 @@ void Reverse::scatter(const ForwardStatement& statement, const ReadAdjoint& read
   CertificateKind certificate = CertificateKind::Missing;
   const Inverse inverse = inverse_of(access, version(element.tensor), certificate);
   report(statement, read, inverse, certificate);
+  result_.reads.back().compares = std::any_of(inverse.by_guard.begin(), inverse.by_guard.end(),
+                                              [&](std::size_t d) { return !reads_an_element(element.subscripts[d]); });
   Contribution made{inverse.coordinates, inverse.reduction, {inverse.guards, {}}, statement.place};
   made.value.value =
       map_factors(read.value, [&](const ExprPtr& factor) { return normalised(replace_names(factor, inverse.values)); });

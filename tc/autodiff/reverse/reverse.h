@@ -16,6 +16,7 @@ struct ReadReport {
   std::string read;                  ///< "I(h + kh)"
   std::vector<std::string> inverse;  ///< "h = y - kh", guards
   CertificateKind certificate = CertificateKind::Missing;
+  bool compares = false;  ///< a subscript that reads no tensor is compared with every element
 };
 
 /// The adjoint statements of a def in versions.
