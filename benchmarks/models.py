@@ -71,6 +71,16 @@ def make(name, batch):
     return model.eval(), inputs
 
 
+def take_statistics(model, inputs):
+    """Gives batch norms of `model` the statistics of `inputs`: with random weights, results would else be those of zeros."""
+    norms = [m for m in model.modules() if isinstance(m, torch.nn.modules.batchnorm._BatchNorm)]
+    for norm in norms:
+        norm.momentum = None
+        norm.train()
+    model(*inputs)
+    model.eval()
+
+
 def system_of(name, model):
     """The model as the system `name`, a backend and options joined by "+", runs it."""
     backend, *words = name.split("+")
@@ -148,6 +158,7 @@ def latencies(row, systems, options):
     model, inputs = make(row["model"], row["batch"])
     row["load"] = os.getloadavg()[0]
     with torch.no_grad():
+        take_statistics(model, inputs)
         compiled, expected = {}, model(*inputs)
         for system in systems:
             torch._dynamo.reset()
