@@ -1,6 +1,7 @@
 """Convolutions in several layouts: the compiler's code in each, and torch's, measured in turns.
 
     python benchmarks/layouts.py [--threads 1] [--rounds 30] [--only 3x3]
+    python benchmarks/layouts.py --guideline            # every alternative, its price by the model beside what it takes
 
 Every result is compared with the first layout's, exactly, on integers. Constant weights are converted before.
 """
@@ -65,6 +66,33 @@ def runs_of(text, x, k, stride):
     return runs
 
 
+def ranks(values):
+    order = sorted(range(len(values)), key=values.__getitem__)
+    return [order.index(i) for i in range(len(values))]
+
+
+def guideline(name, text, x, k, rounds):
+    """A row: what the model says of all alternatives of a convolution, beside what they take."""
+    conv = tc.define(text).conv
+    priced = tc.layout.guideline(conv, x, k)
+    runs, want = {}, None
+    for i, (layouts, _) in enumerate(priced):
+        f = tc.compile(conv, x, k, layouts=layouts)
+        arguments = placed(x, layouts.get("X")), placed(k, layouts.get("K"))
+        out = f(*arguments)
+        want = conv(x, k) if want is None else want
+        if not np.array_equal(want, logical(out, layouts.get("Y"), want.shape)):
+            raise SystemExit(f"{name}: {layouts} computes something else")
+        runs[i] = lambda f=f, arguments=arguments, out=out: f(*arguments, out=out)
+    times = list(medians(runs, rounds).values())
+    plain = next(i for i, (layouts, _) in enumerate(priced) if not layouts)
+    n = len(times)
+    squares = sum((a - b) ** 2 for a, b in zip(ranks(times), range(n)))
+    correlation = 1 - 6 * squares / (n * (n * n - 1))
+    row = [n, f"{times[plain]:.3f}", f"{times[0]:.3f}", f"{priced[plain][1] / priced[0][1]:.2f}", f"{min(times):.3f}", f"{max(times):.3f}"]
+    print(f"| {name} | " + " | ".join(map(str, [*row, f"{correlation:.2f}"])) + " |", flush=True)
+
+
 def medians(runs, rounds):
     """Milliseconds of each, measured in turns."""
     times = {name: [] for name in runs}
@@ -81,23 +109,31 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--only", default="")
+    parser.add_argument("--guideline", action="store_true")
     arguments = parser.parse_args()
     tc.set_num_threads(arguments.threads)
     torch.set_num_threads(arguments.threads)
     random = np.random.default_rng(1)
     names = [*LAYOUTS, "torch", "torch channels_last"]
     print(f"ms, {arguments.threads} threads of {tc.host_target()}, torch {torch.__version__}")
-    print("| convolution | " + " | ".join(names) + " | best / NCHW |")
+    if arguments.guideline:
+        print("| convolution | alternatives | as it is | cheapest by the model | gain it says | fastest | slowest | rank correlation |")
+    else:
+        print("| convolution | " + " | ".join(names) + " | best / NCHW |")
     gains = []
     for name, text, shape, weights, stride in CASES:
         if arguments.only not in name:
             continue
         x, k = (random.integers(-3, 4, extents).astype("float32") for extents in (shape, weights))
+        if arguments.guideline:
+            guideline(name, text, x, k, arguments.rounds)
+            continue
         with torch.inference_mode():
             times = medians(runs_of(text, x, k, stride), arguments.rounds)
         gains.append(times["NCHW"] / min(times[layout] for layout in LAYOUTS))
         print(f"| {name} | " + " | ".join(f"{times[n]:.3f}" for n in names) + f" | {gains[-1]:.2f} |", flush=True)
-    print(f"geometric mean of the best layout over NCHW: {statistics.geometric_mean(gains):.3f}")
+    if gains:
+        print(f"geometric mean of the best layout over NCHW: {statistics.geometric_mean(gains):.3f}")
 
 
 if __name__ == "__main__":

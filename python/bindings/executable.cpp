@@ -45,6 +45,21 @@ std::string device_source(const engine::Image& image) {
   return join(texts, "\n");
 }
 
+py::list derived_nodes(const engine::CompileStats& stats) {
+  py::list result;
+  for (const auto& node : stats.derived) {
+    py::dict entry;
+    entry["node"] = node.node;
+    entry["rules"] = node.rules;
+    entry["text"] = node.text;
+    entry["certificate"] = node.certificate;
+    entry["before_us"] = node.before_us;
+    entry["after_us"] = node.after_us;
+    result.append(entry);
+  }
+  return result;
+}
+
 py::dict stats(const Callable& callable) {
   const auto& image = callable.executable().image();
   const auto& stats = callable.executable().stats();
@@ -72,6 +87,9 @@ py::dict stats(const Callable& callable) {
   for (const auto& call : image.calls) calls.push_back(library::to_string(call));
   result["library_calls"] = calls;
   result["library_notes"] = stats.notes;
+  result["layouts"] = stats.layouts;
+  result["derived"] = derived_nodes(stats);
+  result["graph"] = stats.graph;
   result["from_cache"] = stats.from_cache;
   if (image.is_for_gpu()) {
     py::list kernels;

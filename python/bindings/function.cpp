@@ -10,6 +10,7 @@
 #include "py_function.h"
 #include "symbolic_shapes.h"
 #include "tc/base/str.h"
+#include "tc/engine/compile/graph_derivations.h"
 #include "tc/engine/define/gradient.h"
 #include "tc/engine/describe/describe.h"
 #include "tc/engine/describe/describe_work.h"
@@ -200,23 +201,36 @@ void call_straight(const py::type& type) {
   PyType_Modified(reinterpret_cast<PyTypeObject*>(type.ptr()));
 }
 
-}  // namespace
-
-void bind_function(py::module_& m) {
+void bind_settings(py::module_& m) {
   py::class_<Settings>(m, "Settings", "How defs are compiled.")
       .def(py::init([](std::optional<std::string> target, std::optional<options::MappingOptions> mapping,
                        const std::optional<std::string>& mapping_from, std::shared_ptr<cache::Cache> cache,
                        bool use_cache, std::optional<std::string> schedule, const std::string& partition,
-                       std::string libraries, double time_limit, std::size_t memory_limit) {
-             return Settings{
-                 std::move(target), std::move(mapping),  engine_mapping_from(mapping_from), std::move(cache),
-                 use_cache,         std::move(schedule), graph::parse_partition(partition), std::move(libraries),
-                 time_limit,        memory_limit};
+                       std::string libraries, const std::string& layouts, int derive, double time_limit,
+                       std::size_t memory_limit) {
+             return Settings{.target = std::move(target),
+                             .mapping = std::move(mapping),
+                             .mapping_from = engine_mapping_from(mapping_from),
+                             .cache = std::move(cache),
+                             .use_cache = use_cache,
+                             .schedule = std::move(schedule),
+                             .partition = graph::parse_partition(partition),
+                             .libraries = std::move(libraries),
+                             .layouts = graph::parse_layout_mode(layouts),
+                             .derive = engine::checked_derive(derive),
+                             .time_limit = time_limit,
+                             .memory_limit = memory_limit};
            }),
            py::kw_only(), py::arg("target") = py::none(), py::arg("mapping") = py::none(),
            py::arg("mapping_from") = py::none(), py::arg("cache") = py::none(), py::arg("use_cache") = true,
            py::arg("schedule") = py::none(), py::arg("partition") = "auto", py::arg("libraries") = "none",
-           py::arg("time_limit") = 0.0, py::arg("memory_limit") = 0);
+           py::arg("layouts") = "off", py::arg("derive") = 0, py::arg("time_limit") = 0.0, py::arg("memory_limit") = 0);
+}
+
+}  // namespace
+
+void bind_function(py::module_& m) {
+  bind_settings(m);
   py::class_<Definition>(m, "Definition", "A def of a text, understood.");
   py::class_<PyFunction, std::shared_ptr<PyFunction>>(m, "Function", "One def of a text.", py::dynamic_attr(),
                                                       has_call<call_function>())

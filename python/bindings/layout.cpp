@@ -1,9 +1,11 @@
 #include <pybind11/stl.h>
 
 #include "bindings.h"
+#include "interrupt.h"
 #include "py_function.h"
 #include "tc/base/str.h"
 #include "tc/engine/define/in_layouts.h"
+#include "tc/engine/describe/layout_guideline.h"
 #include "tc/layout/map/layout_map.h"
 #include "tc/layout/map/names.h"
 
@@ -63,6 +65,20 @@ py::tuple in_layouts(const PyFunction& function, const std::vector<py::object>& 
   return py::make_tuple(Definition{made.function}, made.inputs);
 }
 
+/// What our own code for \p function likes, and the microseconds it costs, the cheapest first.
+py::list guideline(const PyFunction& function, const std::vector<py::object>& inputs) {
+  std::vector<TensorSpec> specs;
+  for (const auto& input : inputs) specs.push_back(spec_of(input, "an input"));
+  const auto found = interruptible([&](Cancellation cancellation) {
+    auto options = function.settings().options();
+    options.stages.cancellation = std::move(cancellation);
+    return engine::layout_guideline(function.function(), specs, options);
+  });
+  py::list result;
+  for (const auto& entry : found) result.append(py::make_tuple(entry.layouts.of, entry.microseconds));
+  return result;
+}
+
 }  // namespace
 
 void bind_layout(py::module_& m) {
@@ -99,6 +115,7 @@ void bind_layout(py::module_& m) {
           "__eq__", [](const Layout& a, const Layout& b) { return a == b; }, py::is_operator())
       .def("__hash__", [](const Layout& self) { return std::hash<std::string>()(to_string(self)); });
   m.def("in_layouts", &in_layouts, py::arg("function"), py::arg("inputs"), py::arg("layouts"));
+  m.def("layout_guideline", &guideline, py::arg("function"), py::arg("inputs"));
   m.def("named_layout", &layout::named_layout, py::arg("name"), py::arg("dims") = "");
 }
 

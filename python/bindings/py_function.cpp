@@ -83,6 +83,8 @@ engine::CompileOptions Settings::options() const {
   if (schedule) result.stages.replace["schedule"] = *schedule;
   result.partition = partition;
   result.libraries = engine::checked_libraries(libraries);
+  result.layouts = layouts;
+  result.derive = derive;
   result.unaligned = unaligned;
   result.time_limit = time_limit;
   result.memory_limit = memory_limit;

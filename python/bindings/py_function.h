@@ -24,6 +24,8 @@ struct Settings {
   std::optional<std::string> schedule;
   graph::Partition partition = graph::Partition::Auto;
   std::string libraries = "none";
+  graph::LayoutMode layouts = graph::LayoutMode::Off;
+  int derive = 0;
   double time_limit = 0;
   std::size_t memory_limit = 0;
   std::set<std::string> unaligned = {};  ///< of the tensors compiled for

@@ -107,6 +107,8 @@ class Settings:
         schedule: Optional[str] = None,
         partition: str = "auto",
         libraries: str = "none",
+        layouts: str = "off",
+        derive: int = 0,
         time_limit: float = 0.0,
         memory_limit: int = 0,
     ) -> None: ...
@@ -181,6 +183,8 @@ class Layout:
 
 def named_layout(name: str, dims: str = "") -> Layout: ...
 def in_layouts(function: Function, inputs: list, layouts: Dict[str, Layout]) -> Tuple[Definition, List[TensorSpec]]: ...
+
+def layout_guideline(function: Function, inputs: list) -> List[Tuple[Dict[str, Layout], float]]: ...
 
 class Function:
     def __init__(self, definition: Definition, settings: Settings) -> None: ...

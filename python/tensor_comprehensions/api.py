@@ -391,12 +391,27 @@ class Executable(_core.Executable):
             parts.append("## libraries\n" + "\n".join(self._library_lines()))
         if self.stats["launches"] > 1:
             parts.append("## launches\n" + "\n".join(self._launch_lines(tensors, out)))
+        parts += self._graph_texts()
         for name, _, text in self._stages:
             title = titles.get(name.split(".")[0])
             if title:
                 parts.append(f"## {title}\n{text}")
         parts.append(f"## CUDA\n{self.source}" if self._device_source() else f"## assembly\n{self._assembly()}")
         return "\n\n".join(parts)
+
+    def _graph_texts(self):
+        """What layouts and derivation made of the graph, and why."""
+        stats = self.stats
+        if stats["layouts"]:
+            yield "## layouts\n" + "\n".join(stats["layouts"])
+        if stats["derived"]:
+            lines = []
+            for node in stats["derived"]:
+                lines.append(f"{node['node']}: {node['before_us']:.1f} us, derived {node['after_us']:.1f} us (model)")
+                lines += [f"  {rule}" for rule in node["rules"]]
+            yield "## derived\n" + "\n".join(lines)
+        if stats["graph"]:
+            yield "## graph\n" + stats["graph"]
 
     def _library_lines(self):
         stats = self.stats
@@ -498,13 +513,16 @@ def define(
     cache=None,
     partition: str = "auto",
     libraries: str = "none",
+    layouts: str = "off",
+    derive: int = 0,
 ) -> Module:
     """The defs of `text`, one callable each. All errors of the text are raised here, together.
 
-    A text beyond a few megabytes is refused; Ctrl-C ends the work. `name` stands for the text in messages. `target` (for example "cpu:avx2"), `options`, `cache`, `partition` and
-    `libraries` say how its defs are compiled when they are called; see `compile`.
+    A text beyond a few megabytes is refused; Ctrl-C ends the work. `name` stands for the text in messages. `target` (for example "cpu:avx2"), `options`, `cache`, `partition`,
+    `libraries`, `layouts` ("off", "resolve" or "fold") and `derive` say how its defs are compiled when they are called; see `compile`.
     """
     how = {"target": target, "options": options, "cache": cache, "partition": partition, "libraries": libraries}
+    how.update(layouts=layouts, derive=derive)
     return Module(_text_of(text), name, tuple(how.items()))
 
 
@@ -530,6 +548,7 @@ def compile(
     libraries: str = "none",
     constants=(),
     layouts=None,
+    derive: int = 0,
     schedule: Optional[str] = None,
     time_limit: float = 0.0,
     memory_limit: float = 0,
@@ -563,18 +582,23 @@ def compile(
 
     `layouts` places tensors, by name: parameters, returns and temporaries in a `tc.layout`, or in what its text says ("NHWC",
     "split(1, 16)"). `tensors` are as the def takes them, without layouts. The executable takes and gives tensors of the shapes behind
-    them; torch and NumPy tensors whose strides are those of a permuted layout (channels_last) are taken as they are. See docs/layouts.md.
+    them; torch and NumPy tensors whose strides are those of a permuted layout (channels_last) are taken as they are. A word says how
+    tensors between the nodes of the def get layouts: "off", "resolve" or "fold"; `stats["layouts"]` tells which. See docs/layouts.md.
+
+    `derive` is how many rules may be applied to each node to find an equal program that is cheaper; `stats["derived"]` tells what was
+    found, with its proof. 0: none. See docs/derivation.md.
 
     `schedule` takes the place of the scheduler's result, as isl writes schedule trees. `time_limit` is in seconds,
     `memory_limit` in bytes; 0 and infinity are no limit, a negative number is an OptionsError. See docs/promises.md.
     """
     limits = {"schedule": schedule, "time_limit": time_limit, "memory_limit": _memory_limit(memory_limit)}
     how = {"target": target, "options": options, "cache": cache, "partition": partition, "libraries": libraries, **limits}
+    how.update(layouts=layouts if isinstance(layouts, str) else "off", derive=derive)
     settings = _settings_of(how)
     if not isinstance(function, Function):
         raise _core.ArgumentError(f"compile takes a def of a text, {_what_it_is(function)}")
     given = function._in_order(*tensors, **named)
-    if layouts:
+    if layouts and not isinstance(layouts, str):
         from .laid_out import compile_in_layouts
 
         return compile_in_layouts(function, given, layouts, out, settings, how, list(constants))

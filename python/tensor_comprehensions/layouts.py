@@ -5,7 +5,7 @@
     tc.layout.split(1, 16).reorder(0, 1, 3, 4, 2)               by its steps
 """
 
-from ._core import ArgumentError, Layout, named_layout
+from ._core import ArgumentError, Layout, layout_guideline, named_layout
 
 
 class Layouts:
@@ -14,6 +14,11 @@ class Layouts:
     def __call__(self, text, dims: str = "") -> Layout:
         """The layout of `text`. `dims` are the letters of the tensor's own dimensions, where a name's are not N C D H W or G O I D H W."""
         return named_layout(text, dims) if dims else as_layout(text)
+
+    def guideline(self, function, *tensors, **named):
+        """What the compiler's own code for `function` likes: pairs of layouts by name, for `tc.compile(..., layouts=)`, and the
+        microseconds (model) that a run in them costs, the cheapest first. Copies into them are not counted; nothing runs."""
+        return layout_guideline(function, list(function._in_order(*tensors, **named)))
 
     def __getattr__(self, step):
         if step.startswith("_"):

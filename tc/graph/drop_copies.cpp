@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tc/graph/new_defs.h"
 #include "tc/lang/syntax/substitute.h"
 
 namespace tc::graph {
@@ -56,19 +57,6 @@ void redirect(Graph& graph, const Node& node) {
   graph.tensors[to].consumers.clear();
 }
 
-/// Producers and consumers anew, for the nodes there are.
-void number_nodes(Graph& graph) {
-  for (auto& tensor : graph.tensors) {
-    tensor.producer.reset();
-    tensor.consumers.clear();
-  }
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    for (auto tensor : graph.nodes[n].inputs)
-      if (auto& readers = graph.tensors[tensor].consumers; readers.empty() || readers.back() != n) readers.push_back(n);
-    for (auto tensor : graph.nodes[n].outputs) graph.tensors[tensor].producer = n;
-  }
-}
-
 }  // namespace
 
 Graph drop_copies(Graph graph) {
@@ -79,8 +67,7 @@ Graph drop_copies(Graph graph) {
   for (std::size_t n = 0; n < graph.nodes.size(); ++n)
     if (!goes[n]) kept.push_back(std::move(graph.nodes[n]));
   graph.nodes = std::move(kept);
-  number_nodes(graph);
-  return graph;
+  return with_edges(std::move(graph));
 }
 
 }  // namespace tc::graph

@@ -96,7 +96,7 @@ class Merger {
   }
 
   void try_merge(std::size_t writer, std::size_t reader) {
-    if (writer == reader || is_apart(writer) != is_apart(reader)) return;
+    if (writer == reader || is_apart(writer) != is_apart(reader) || is_alone(writer) || is_alone(reader)) return;
     if (!pays(facts_[writer], facts_[reader]) || !stays_in_order(writer, reader)) return;
     for (auto n : members_[reader]) part_of_[n] = writer;
     auto& all = members_[writer];
@@ -107,6 +107,7 @@ class Merger {
   }
 
   bool is_apart(std::size_t part) const { return limits_.apart.count(members_[part].front()) > 0; }
+  bool is_alone(std::size_t part) const { return limits_.alone.count(members_[part].front()) > 0; }
 
   bool pays(const Facts& writer, const Facts& reader) const {
     if (writer.is_indirect || reader.is_indirect) return false;

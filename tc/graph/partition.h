@@ -21,6 +21,7 @@ struct Part {
 struct PartitionLimits {
   std::size_t statements = 12;       ///< of a part, with its calls written out
   std::set<std::size_t> apart = {};  ///< nodes that are in no part with others than these, see constant_nodes()
+  std::set<std::size_t> alone = {};  ///< nodes that are a part each: conversions, whose order of loops is their own
 };
 
 /// The parts of \p graph, each behind those whose results it reads.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "tc/base/contains.h"
 #include "tc/graph/minimise.h"
@@ -19,56 +20,59 @@ std::vector<std::vector<std::size_t>> consumers_of(const LayoutGraph& graph) {
   return consumers;
 }
 
-/// \p graph with the layouts that \p chosen gives to nodes with candidates, and conversions one an input.
-LayoutResolution resolve(const LayoutGraph& graph, const std::map<std::size_t, Layout>& chosen) {
+using Numbers = std::vector<std::size_t>;
+using Choices = std::vector<std::optional<std::size_t>>;
+
+/// \p graph with the choices of \p choices, and conversions one an input.
+LayoutResolution resolve(const LayoutGraph& graph, const Choices& choices) {
   LayoutResolution result;
+  result.choices = choices;
   for (const auto& tensor : graph.tensors) result.produced.push_back(tensor.given);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const auto& node = graph.nodes[n];
-    const auto choice = chosen.find(n);
+    const auto choice = choices[n];
     std::vector<Layout> required;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const auto& produced = result.produced[node.inputs[i]];
-      required.push_back(choice != chosen.end() ? choice->second : node.required[i].value_or(produced));
+      required.push_back(choice ? node.chosen(*choice, i) : node.required[i].value_or(produced));
       if (required.back() != produced) result.conversions.push_back({node.inputs[i], required.back(), {n}});
     }
     for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+      const auto operand = node.inputs.size() + o;
       const Layout first = required.empty() ? Layout() : required.front();
       result.produced[node.outputs[o]] =
-          choice != chosen.end() ? choice->second : node.required[node.inputs.size() + o].value_or(first);
+          choice ? node.chosen(*choice, operand) : node.required[operand].value_or(first);
     }
     result.required.push_back(std::move(required));
   }
   return result;
 }
 
-/// The choice of layouts as a sum of tables. A node with candidates is a variable; so is each node whose layouts follow those
+/// The layout of an operand as a function of a choice: that of value v of `variable` is number `layouts`[v].
+struct ChosenLayout {
+  std::size_t variable = 0;
+  Numbers layouts;
+};
+
+/// The choice of layouts as a sum of tables. A node that has choices is a variable; so is each node whose layouts follow those
 /// of its first input.
 class LayoutProblem {
  public:
   LayoutProblem(const LayoutGraph& graph, LayoutObjective objective) : graph_(graph), objective_(objective) {
-    for (const auto& node : graph.nodes)
-      for (const auto& layout : node.candidates) number_of(layout);
-    for (const auto& node : graph.nodes)
-      for (const auto& layout : node.required)
-        if (layout) number_of(*layout);
-    for (const auto& tensor : graph.tensors) number_of(tensor.given);
     make_variables();
     const auto consumers = consumers_of(graph);
     for (std::size_t t = 0; t < graph.tensors.size(); ++t) add_tensor(t, consumers[t]);
   }
 
-  std::map<std::size_t, Layout> solve() const {
+  Choices solve() const {
     const Choice choice = minimise(problem_);
-    std::map<std::size_t, Layout> result;
+    Choices result(graph_.nodes.size());
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n)
-      if (!graph_.nodes[n].candidates.empty())
-        result[n] = layouts_[domains_[variable_of_[n]][choice.values[variable_of_[n]]]];
+      if (graph_.nodes[n].has_choice()) result[n] = choice.values[variable_of_[n]];
     return result;
   }
 
  private:
-  using Numbers = std::vector<std::size_t>;
   static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
 
   std::size_t number_of(const Layout& layout) {
@@ -77,35 +81,43 @@ class LayoutProblem {
     layouts_.push_back(layout);
     return layouts_.size() - 1;
   }
-  std::size_t make_variable(const Numbers& domain) {
-    domains_.push_back(domain);
-    problem_.values.push_back(domain.size());
-    return domains_.size() - 1;
+  std::size_t make_variable(std::size_t values) {
+    problem_.values.push_back(values);
+    return problem_.values.size() - 1;
+  }
+  ChosenLayout fixed(const Layout& layout) { return {make_variable(1), {number_of(layout)}}; }
+  /// The layout of operand \p operand of node \p n, which has choices.
+  ChosenLayout chosen(std::size_t n, std::size_t operand) {
+    ChosenLayout result{variable_of_[n], {}};
+    for (std::size_t c = 0; c < problem_.values[variable_of_[n]]; ++c)
+      result.layouts.push_back(number_of(graph_.nodes[n].chosen(c, operand)));
+    return result;
   }
 
-  /// The layouts that a node with candidates chooses from; for others, those that its "any" may mean.
   void make_variables() {
     produced_by_.resize(graph_.tensors.size());
     for (std::size_t t = 0; t < graph_.tensors.size(); ++t)
-      if (!graph_.tensors[t].producer) produced_by_[t] = make_variable({number_of(graph_.tensors[t].given)});
+      if (!graph_.tensors[t].producer) produced_by_[t] = fixed(graph_.tensors[t].given);
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
       const auto& node = graph_.nodes[n];
       variable_of_.push_back(none);
-      if (!node.candidates.empty()) {
-        Numbers domain;
-        for (const auto& layout : node.candidates) domain.push_back(number_of(layout));
-        variable_of_[n] = make_variable(domain);
+      if (node.has_choice())
+        variable_of_[n] = make_variable(node.alternatives.empty() ? node.candidates.size() : node.alternatives.size());
+      if (!node.alternatives.empty()) {
+        CostTable costs{{variable_of_[n]}, {}};
+        for (const auto& alternative : node.alternatives) costs.cost.push_back(alternative.cost);
+        problem_.tables.push_back(std::move(costs));
       }
-      for (std::size_t o = 0; o < node.outputs.size(); ++o) produced_by_[node.outputs[o]] = output_variable(n, o);
+      for (std::size_t o = 0; o < node.outputs.size(); ++o) produced_by_[node.outputs[o]] = output_layout(n, o);
     }
   }
-  /// The variable whose value is the layout of an output: that of the node, of a fixed layout, or of its first input.
-  std::size_t output_variable(std::size_t n, std::size_t o) {
+  /// The layout of an output: that of a choice, a fixed one, or that of the first input.
+  ChosenLayout output_layout(std::size_t n, std::size_t o) {
     const auto& node = graph_.nodes[n];
-    if (variable_of_[n] != none) return variable_of_[n];
-    if (const auto& fixed = node.required[node.inputs.size() + o]) return make_variable({number_of(*fixed)});
-    if (node.inputs.empty()) return make_variable({number_of(Layout())});
-    if (node.required[0]) return make_variable({number_of(*node.required[0])});
+    if (variable_of_[n] != none) return chosen(n, node.inputs.size() + o);
+    if (const auto& layout = node.required[node.inputs.size() + o]) return fixed(*layout);
+    if (node.inputs.empty()) return fixed(Layout());
+    if (node.required[0]) return fixed(*node.required[0]);
     return produced_by_[node.inputs[0]];
   }
 
@@ -118,35 +130,36 @@ class LayoutProblem {
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         if (node.inputs[i] != tensor) continue;
         if (variable_of_[n] == none && !node.required[i]) continue;
-        const auto asked = variable_of_[n] != none ? variable_of_[n] : make_variable({number_of(*node.required[i])});
+        const auto asked = variable_of_[n] != none ? chosen(n, i) : fixed(*node.required[i]);
         if (objective_ == LayoutObjective::Edges) {
           add_edge(produced_by_[tensor], asked, weight);
         } else {
-          for (const auto layout : domains_[asked]) add_shared(produced_by_[tensor], asked, layout, weight, copies);
+          const std::set<std::size_t> different(asked.layouts.begin(), asked.layouts.end());
+          for (const auto layout : different) add_shared(produced_by_[tensor], asked, layout, weight, copies);
         }
       }
     }
   }
   /// \p weight where the two layouts differ.
-  void add_edge(std::size_t producer, std::size_t consumer, double weight) {
-    if (producer == consumer) return;
-    CostTable table{{producer, consumer}, {}};
-    for (const auto a : domains_[producer])
-      for (const auto b : domains_[consumer]) table.cost.push_back(a == b ? 0 : weight);
+  void add_edge(const ChosenLayout& producer, const ChosenLayout& consumer, double weight) {
+    if (producer.variable == consumer.variable) return;
+    CostTable table{{producer.variable, consumer.variable}, {}};
+    for (const auto a : producer.layouts)
+      for (const auto b : consumer.layouts) table.cost.push_back(a == b ? 0 : weight);
     problem_.tables.push_back(std::move(table));
   }
   /// A conversion to \p layout costs \p weight, and must be there where the consumer asks for it and it is not produced.
-  void add_shared(std::size_t producer, std::size_t consumer, std::size_t layout, double weight,
+  void add_shared(const ChosenLayout& producer, const ChosenLayout& consumer, std::size_t layout, double weight,
                   std::map<std::size_t, std::size_t>& copies) {
-    if (producer == consumer) return;
+    if (producer.variable == consumer.variable) return;
     auto [copy, added] = copies.emplace(layout, none);
     if (added) {
-      copy->second = make_variable({0, 1});
+      copy->second = make_variable(2);
       problem_.tables.push_back({{copy->second}, {0, weight}});
     }
-    CostTable table{{producer, consumer, copy->second}, {}};
-    for (const auto a : domains_[producer])
-      for (const auto b : domains_[consumer]) {
+    CostTable table{{producer.variable, consumer.variable, copy->second}, {}};
+    for (const auto a : producer.layouts)
+      for (const auto b : consumer.layouts) {
         const bool needed = b == layout && a != layout;
         table.cost.push_back(needed ? std::numeric_limits<double>::infinity() : 0);
         table.cost.push_back(0);
@@ -157,9 +170,8 @@ class LayoutProblem {
   const LayoutGraph& graph_;
   LayoutObjective objective_;
   std::vector<Layout> layouts_;
-  std::vector<Numbers> domains_;  ///< of each variable: numbers of layouts
-  Numbers variable_of_;           ///< of each node with candidates
-  Numbers produced_by_;           ///< for each tensor, the variable of its layout
+  Numbers variable_of_;                    ///< of each node with choices
+  std::vector<ChosenLayout> produced_by_;  ///< of each tensor
   ChoiceProblem problem_;
 };
 
@@ -168,10 +180,18 @@ class LayoutProblem {
 double LayoutResolution::cost(const LayoutGraph& graph) const {
   double sum = 0;
   for (const auto& conversion : conversions) sum += graph.tensors[conversion.tensor].weight;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n)
+    if (const auto& alternatives = graph.nodes[n].alternatives; !alternatives.empty())
+      sum += alternatives[choices[n].value()].cost;
   return sum;
 }
 
-LayoutResolution resolve_layouts(const LayoutGraph& graph) { return resolve(graph, {}); }
+LayoutResolution resolve_layouts(const LayoutGraph& graph) {
+  Choices first(graph.nodes.size());
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n)
+    if (!graph.nodes[n].alternatives.empty()) first[n] = 0;
+  return resolve(graph, first);
+}
 
 LayoutResolution hoist_conversions(const LayoutGraph& graph, LayoutResolution resolution, Hoisting hoisting) {
   const auto consumers = consumers_of(graph);

@@ -21,6 +21,13 @@ struct LayoutTensor {
   Layout given = {};                    ///< of an input
 };
 
+/// A way in which a node takes and gives its tensors: layouts of its inputs, then of its outputs, and what it costs, in
+/// the unit of the weights of tensors.
+struct LayoutAlternative {
+  std::vector<Layout> layouts;
+  double cost = 0;
+};
+
 /// What a node needs of the layouts of its operands.
 struct LayoutNode {
   std::string name;
@@ -30,6 +37,15 @@ struct LayoutNode {
   std::vector<std::optional<Layout>> required;
   /// Of an element-wise node: all its operands may be in one of these. Empty: `required` holds.
   std::vector<Layout> candidates = {};
+  /// Of a node that computes in several ways: it takes one of these, and neither `required` nor `candidates` is read.
+  std::vector<LayoutAlternative> alternatives = {};
+
+  /// Does choose_layouts() decide its layouts?
+  bool has_choice() const { return !candidates.empty() || !alternatives.empty(); }
+  /// The layout of operand \p operand, inputs before outputs, in choice number \p choice.
+  const Layout& chosen(std::size_t choice, std::size_t operand) const {
+    return alternatives.empty() ? candidates[choice] : alternatives[choice].layouts[operand];
+  }
 };
 
 /// Nodes in an order in which each stands behind those whose results it reads.
@@ -49,13 +65,15 @@ struct LayoutResolution {
   std::vector<Layout> produced;               ///< of each tensor
   std::vector<std::vector<Layout>> required;  ///< of each node's inputs
   std::vector<LayoutConversion> conversions;
+  std::vector<std::optional<std::size_t>>
+      choices;  ///< of each node that has any: the number of its candidate, or alternative
 
-  /// The weights of all conversions.
+  /// The weights of all conversions, and the costs of the alternatives that were chosen.
   double cost(const LayoutGraph& graph) const;
 };
 
-/// What the layouts of \p graph are if each node gets what it asks for (the paper's algorithm 1), and a conversion for each
-/// input that asks for another layout than it is produced in. No node runs.
+/// What the layouts of \p graph are if each node gets what it asks for (the paper's algorithm 1), the first of its alternatives
+/// where it has some, and a conversion for each input that asks for another layout than it is produced in. No node runs.
 LayoutResolution resolve_layouts(const LayoutGraph& graph);
 
 /// Which conversions of one tensor become one.
@@ -73,8 +91,8 @@ enum class LayoutObjective {
   Edges,   ///< a conversion for each input in another layout, as in the paper
   Shared,  ///< a conversion for each layout that a tensor is asked for
 };
-/// The resolution of \p graph in which nodes with candidates take those of least cost, exactly. Conversions are one an
-/// input for Edges, shared for Shared. Throws ResourceError for graphs whose nodes with candidates are too entangled.
+/// The resolution of \p graph in which nodes with candidates or alternatives take those of least cost, exactly. Conversions are one an
+/// input for Edges, shared for Shared. Throws ResourceError for graphs whose nodes with choices are too entangled.
 LayoutResolution choose_layouts(const LayoutGraph& graph, LayoutObjective objective);
 
 }  // namespace tc::graph

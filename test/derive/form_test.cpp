@@ -30,6 +30,22 @@ TEST(Form, AProductIsPrintedWithItsRanges) {
             "}\n");
 }
 
+TEST(Form, AReturnThatNoTensorGivesATypeHasOne) {
+  EXPECT_EQ(there_and_back("def f(double(3) A) -> (double O) { O(i) min=! 0 + 0 where i in 0:2, j in 0:2 }"),
+            "def f(float64(3) A) -> (float64 O) {\n"
+            "  O(i) min=! 0 + 0 where i in 0:2, j in 0:2\n"
+            "}\n");
+}
+
+TEST(Form, ATemporaryThatNoTensorGivesATypeHasTypedLiterals) {
+  EXPECT_EQ(there_and_back("def f(double(3) A) -> (O) {\n"
+                           "  U(i) min=! double(2) where i in 0:3, j in 0:2\n  O(i) = A(i) + U(i) }"),
+            "def f(float64(3) A) -> (O) {\n"
+            "  U(i) min=! float64(2) where i in 0:3, j in 0:2\n"
+            "  O(i) = A(i) + U(i) where i in 0:3\n"
+            "}\n");
+}
+
 TEST(Form, PaddingBecomesAGuardOfTheRead) {
   EXPECT_EQ(there_and_back("def f(float(5) X, float(3) W) -> (O) {\n"
                            "  O(h) +=! (h + k >= 1 && h + k <= 5 ? X(h + k - 1) : 0) * W(k) where h in 0:5 }"),

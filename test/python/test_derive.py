@@ -78,3 +78,18 @@ def test_mistakes_are_told():
         tc.derive(T.conv, tc.spec((8, 12)))
     with pytest.raises(tc.OptionsError):
         tc.derive(T.conv, tc.spec((8, 12)), tc.spec((6, 8, 3)), depth=-1)
+
+
+def test_nodes_are_derived_where_a_compile_is_asked_to():
+    chain = "def f(float(M,K) A, float(K,L) B, float(L) v) -> (y) { T(m,l) +=! A(m,k) * B(k,l)  y(m) +=! T(m,l) * v(l) }"
+    function = tc.define(chain).f
+    random = np.random.default_rng(1)
+    tensors = [random.integers(-2, 3, shape).astype("float32") for shape in ((64, 48), (48, 56), (56,))]
+    plain, derived = tc.compile(function, *tensors), tc.compile(function, *tensors, derive=3)
+    np.testing.assert_array_equal(derived(*tensors), plain(*tensors))
+    assert plain.stats["derived"] == []
+    (node,) = derived.stats["derived"]
+    assert node["node"] == "f" and node["rules"] and node["after_us"] < node["before_us"]
+    assert node["certificate"].startswith("program") and "## derived" in derived.explain()
+    with pytest.raises(tc.OptionsError, match="derive is a number of rules"):
+        tc.define(chain, derive=-1)

@@ -82,3 +82,30 @@ def test_constants_have_no_layout():
         tc.compile(tc.define(CONV).conv, x, k, layouts={"K": "HWIO"}, constants=["K"])
     f = tc.compile(tc.define(CONV).conv, x, k, layouts={"X": "NHWC"}, constants=["K"])
     assert np.array_equal(f(x.transpose(0, 2, 3, 1).copy()), conv(x, k))
+
+
+NET = """
+def apply(float(N,C) X, float(H,K,C) W) -> (Y) { Y(n,h,k) +=! X(n,c) * W(h,k,c) }
+def main(float(N,C) X, float(H,K,C) W) -> (Y) { A = apply(X, W)  Y(n,h,k) = fmax(A(n,h,k), 0) }
+"""
+
+
+def test_layouts_of_a_graph_are_chosen_by_price_and_told():
+    x, w = integers(4, 32), integers(64, 128, 32)
+    main = tc.define(NET).main
+    plain = tc.compile(main, x, w, constants=["W"])
+    laid_out = tc.compile(main, x, w, constants=["W"], layouts="resolve")
+    np.testing.assert_array_equal(laid_out(x), plain(x))
+    assert plain.stats["layouts"] == [] and plain.stats["graph"] == ""
+    assert any(line.startswith("W: ") and "converted once" in line for line in laid_out.stats["layouts"])
+    assert "def main" in laid_out.stats["graph"] and "## layouts" in laid_out.explain()
+    tc.define(laid_out.stats["graph"])
+    np.testing.assert_array_equal(tc.define(NET, layouts="fold").main(x, w), plain(x))
+    with pytest.raises(tc.OptionsError, match="'off', 'resolve' or 'fold'"):
+        tc.define(NET, layouts="on")
+
+
+def test_a_guideline_prices_layouts_of_a_def():
+    found = tc.layout.guideline(tc.define(NET).apply, tc.spec((4, 32)), tc.spec((64, 128, 32)))
+    prices = [microseconds for _, microseconds in found]
+    assert prices == sorted(prices) and {} in [layouts for layouts, _ in found] and "W" in found[0][0]

@@ -72,7 +72,9 @@ class Reader {
   }
 
   Parts read_cast(const lang::Cast& cast, const isl::set& where) {
-    if (cast.implicit && literal_value(cast.value, cast.type)) return {{where, plain(cast.value)}};
+    if (const auto value = literal_value(cast.value, cast.type);
+        value && (cast.implicit || (cast.type == scope_.type && static_cast<float>(*value) == *value)))
+      return {{where, plain(cast.value)}};
     if (!cast.value->type || *cast.value->type != cast.type) scope_.uniform = false;
     if (cast.implicit) return read(cast.value, where);
     auto parts = read(cast.value, where);

@@ -1,5 +1,7 @@
 #include "tc/derive/form/to_def.h"
 
+#include <algorithm>
+
 #include "tc/derive/form/fill.h"
 #include "tc/lang/syntax/print.h"
 
@@ -9,6 +11,23 @@ using lang::BinaryOp;
 using lang::ExprPtr;
 
 namespace {
+
+/// Does \p scope read a tensor, so that its value has a type of its own?
+bool reads_tensors(const Scope& scope) {
+  return std::any_of(scope.cases.begin(), scope.cases.end(), [](const Case& part) {
+    const auto used = reads_in(part.body);
+    return std::any_of(used.begin(), used.end(), [&](auto k) { return !part.reads[k].tensor.empty(); });
+  });
+}
+
+/// \p expr with its literals converted to \p type.
+ExprPtr with_typed_literals(const ExprPtr& expr, DType type) {
+  if (std::holds_alternative<lang::IntLiteral>(expr->node) || std::holds_alternative<lang::FloatLiteral>(expr->node))
+    return lang::make_expr(lang::Cast{type, expr});
+  auto parts = lang::children(expr);
+  for (auto& part : parts) part = with_typed_literals(part, type);
+  return parts.empty() ? expr : lang::with_children(expr, parts);
+}
 
 /// The ranges of a scope's iterators: the tensor's box, and the hull of what is summed.
 lang::Box iterator_box(const Scope& scope) {
@@ -62,8 +81,11 @@ class Printer {
     return result;
   }
 
+  /// A temporary that no tensor gives a type gets it from its literals.
   ExprPtr body(const Case& part) const {
-    return with_reads(part.body, [&](std::size_t k) {
+    const bool typed = program_.is_output(scope_.tensor) || reads_tensors(scope_);
+    const auto value = typed ? part.body : with_typed_literals(part.body, scope_.type);
+    return with_reads(value, [&](std::size_t k) {
       const auto& read = part.reads[k];
       auto subscripts = index_expressions(read.at, scope_.iterators);
       if (read.tensor.empty()) return subscripts.at(0);
@@ -126,7 +148,11 @@ lang::Def to_def(const Program& program) {
     if (!input.box.empty()) decl.dims = dimensions_of(input.box);
     def.params.push_back(decl);
   }
-  for (const auto& output : program.outputs) def.returns.push_back({output, {}, {}, {}});
+  for (const auto& output : program.outputs) {
+    const auto scope = program.find(output);
+    def.returns.push_back(
+        {output, scope && !reads_tensors(*scope) ? std::optional(scope->type) : std::nullopt, {}, {}});
+  }
   for (const auto& scope : program.scopes) def.statements.push_back({Printer(program, *scope).run(), {}});
   return def;
 }

@@ -60,7 +60,8 @@ std::vector<Step> expression_splits(const Program& program) {
     if (!scope->uniform || scope->cases.size() < 2) continue;
     for (int d = 0; d < scope->left(); ++d) {
       std::set<std::int64_t> ends;
-      for (const auto& part : scope->cases) ends.insert(hull(part.domain)[static_cast<std::size_t>(d)].min);
+      for (const auto& part : scope->cases)
+        if (!part.domain.is_empty()) ends.insert(hull(part.domain)[static_cast<std::size_t>(d)].min);
       for (const auto at : ends) {
         try {
           result.push_back(split_expression(program, scope->tensor, d, at));

@@ -21,6 +21,7 @@ Work work_of(const Program& program, const Scope& scope) {
   const double size = byte_size(scope.type);
   work.bytes = volume(scope.box) * size;
   for (const auto& part : scope.cases) {
+    if (part.domain.is_empty()) continue;
     const auto instances = volume(stated_box(part.domain));
     double operations = scope.op ? 1 : 0;
     lang::for_each_expr(part.body,

@@ -353,6 +353,8 @@ std::string cache_key(const Function& function, const std::vector<Argument>& arg
     key << "\nlibraries " << options.libraries;
     for (const auto& name : options.held) key << ", constant " << name;
   }
+  if (options.layouts != graph::LayoutMode::Off) key << "\nlayouts " << to_string(options.layouts);
+  if (options.derive > 0) key << "\nderive " << options.derive;
   key << "\n" << options.target << "\n" << options.mapping.to_text() << (options.interpret ? "\ninterpret" : "");
   for (const auto& [stage, text] : options.stages.replace) key << "\n" << stage << ": " << text;
   return key.str();
@@ -372,7 +374,7 @@ CompileState start_compile(const Function& function, const std::vector<TensorSpe
 }
 
 CompileState map_launches(const std::shared_ptr<const Function>& function, const std::vector<Argument>& arguments,
-                          const CompileOptions& options, const std::function<void(CompileState&)>& then) {
+                          const CompileOptions& options, const std::function<void(CompileState&)>& then, Phase last) {
   auto result = std::make_shared<std::optional<CompileState>>();
   auto inputs = specs(arguments, false);
   auto how = options;
@@ -381,7 +383,7 @@ CompileState map_launches(const std::shared_ptr<const Function>& function, const
     run_supervised(limits_of(options), "the compiler", [=](Supervision& supervision) {
       const auto whole = inlined(function);
       auto state = start_compile(*whole, inputs, specs(arguments, true), how);
-      run_watched(state, how, Phase::Map, supervision);
+      run_watched(state, how, last, supervision);
       if (then) then(state);
       result->emplace(std::move(state));
     });

@@ -10,6 +10,7 @@
 #include "tc/cache/cache.h"
 #include "tc/engine/define/function.h"
 #include "tc/engine/run/executable.h"
+#include "tc/graph/layout_mode.h"
 #include "tc/graph/partition_kind.h"
 #include "tc/options/mapping_options.h"
 
@@ -36,8 +37,10 @@ struct CompileOptions {
   graph::Partition partition = graph::Partition::Auto;  ///< of defs that hold calls, or many statements
   /// Inputs that the executable holds and does not take; what depends on them alone is computed by the compile.
   std::vector<Constant> constants;
-  std::set<std::string> held;         ///< inputs of a part that hold the same values in each run, known or not
-  std::string libraries = "none";     ///< whose routines may take the place of code: library_call.h
+  std::set<std::string> held;      ///< inputs of a part that hold the same values in each run, known or not
+  std::string libraries = "none";  ///< whose routines may take the place of code: library_call.h
+  graph::LayoutMode layouts = graph::LayoutMode::Off;  ///< of the tensors between the nodes of a graph: graph_layouts.h
+  int derive = 0;                     ///< rules applied to a node to find a cheaper program: graph_derivations.h
   bool interpret = false;             ///< run the def by the interpreter instead of machine code
   StageOptions<CompileState> stages;  ///< laws, texts, dumps, replacements, faults planted by tests, cancellation
 };

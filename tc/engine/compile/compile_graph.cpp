@@ -280,6 +280,8 @@ Executables compile_parts(const GraphPlan& plan, const CompileOptions& options, 
   auto how = options;
   how.partition = graph::Partition::One;
   how.constants.clear();
+  how.layouts = graph::LayoutMode::Off;
+  how.derive = 0;
   how.stages.cancellation = options.stages.cancellation.child();
   how.stages.cancellation.set_time_limit(options.time_limit);
   how.time_limit = 0;
@@ -308,6 +310,9 @@ std::shared_ptr<const Executable> join_parts(const Function& function, const std
   add_launches(plan, executables, fold(plan, executables, options.constants), image);
   image.in_place = in_place(plan, executables);
   auto stats = stats_of(executables);
+  stats.layouts = plan.layouts;
+  stats.derived = plan.derived;
+  if (!plan.layouts.empty() || !plan.derived.empty()) stats.graph = graph::to_text(plan.graph);
   stats.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - plan.begin).count();
   std::vector<cpu::Kernel> functions;
   for (const auto& executable : executables)

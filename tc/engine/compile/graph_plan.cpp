@@ -4,11 +4,14 @@
 #include <map>
 
 #include "tc/base/str.h"
+#include "tc/engine/compile/graph_derivations.h"
+#include "tc/engine/compile/graph_layouts.h"
 #include "tc/engine/compile/library_call.h"
 #include "tc/engine/compile/library_parts.h"
 #include "tc/graph/bind.h"
 #include "tc/graph/constant_nodes.h"
 #include "tc/graph/drop_copies.h"
+#include "tc/graph/new_defs.h"
 #include "tc/lang/syntax/print.h"
 
 namespace tc::engine {
@@ -82,11 +85,10 @@ std::string tensors_text(const graph::Graph& graph, const graph::Part& part, con
   return out.str();
 }
 
-PartProblem problem_of(const graph::Graph& graph, const graph::Part& part, const Placed& placed,
-                       const Function& whole) {
+PartProblem problem_of(const graph::Graph& graph, const graph::Part& part, const Placed& placed) {
   auto def = graph::def_of(graph, part);
   auto function = std::make_shared<Function>();
-  function->file = whole.file;
+  function->file = graph.defs->file;
   function->def = def->def;
   function->ranges = def->ranges;
   function->key = lang::canonical_text(def->def);
@@ -109,13 +111,12 @@ bool may_call_libraries(const Function& function, const CompileOptions& options)
 
 /// \p parts, those that a library computes apart from the others.
 std::vector<graph::Part> with_library_parts(const graph::Graph& graph, const std::vector<graph::Part>& parts,
-                                            const Function& function, const Placed& placed,
-                                            const CompileOptions& options) {
+                                            const Placed& placed, const CompileOptions& options) {
   std::map<std::string, bool> known;
   return cut_for_libraries(graph, parts, [&](const graph::Part& part) {
     const auto [entry, is_new] = known.emplace(graph::key_of(graph, part) + tensors_text(graph, part, placed), false);
     if (!is_new) return entry->second;
-    const auto problem = problem_of(graph, part, placed, function);
+    const auto problem = problem_of(graph, part, placed);
     const auto arguments = make_arguments(*problem.function, problem.inputs, problem.outputs);
     auto how = options;
     how.held = problem.held;
@@ -123,32 +124,65 @@ std::vector<graph::Part> with_library_parts(const graph::Graph& graph, const std
   });
 }
 
+bool may_rewrite(const CompileOptions& options) {
+  return options.partition != graph::Partition::One &&
+         (options.layouts != graph::LayoutMode::Off || options.derive > 0);
+}
+
+std::vector<TensorSpec> input_specs(const graph::Graph& graph) {
+  std::vector<TensorSpec> result;
+  for (const auto tensor : graph.inputs) result.push_back(graph.tensors[tensor].spec);
+  return result;
+}
+
+/// Derives the nodes of \p plan, a def without calls first as one node, then lays its tensors out, as \p options ask; what converts stays alone. False where nothing
+/// became of it.
+bool rewrite(GraphPlan& plan, graph::PartitionLimits& limits, const Function& function, const CompileOptions& options) {
+  if (!may_rewrite(options)) return false;
+  std::optional<DerivedPlan> derived;
+  if (!has_calls(function) && function.def.statements.size() > 1)
+    derived = derive_nodes(graph::graph_of_call(function.defs, function.name(), input_specs(plan.graph)), options);
+  if (!derived) derived = derive_nodes(plan.graph, options);
+  if (derived) {
+    plan.graph = std::move(derived->graph);
+    plan.derived = std::move(derived->nodes);
+  }
+  if (auto laid_out = choose_layouts(plan.graph, options)) {
+    plan.graph = std::move(laid_out->graph);
+    plan.layouts = std::move(laid_out->decisions);
+    limits.alone = std::move(laid_out->conversions);
+  }
+  return !plan.derived.empty() || !plan.layouts.empty();
+}
+
 }  // namespace
 
 std::optional<GraphPlan> plan_graph(const Function& function, const std::vector<Argument>& arguments,
                                     const CompileOptions& options) {
-  const auto kind = partition_of(function, options);
+  auto kind = partition_of(function, options);
   const bool calls_libraries = may_call_libraries(function, options);
   if (is_one(function, options)) return std::nullopt;
-  if (kind == graph::Partition::One && options.constants.empty() && !calls_libraries) return std::nullopt;
+  if (kind == graph::Partition::One && options.constants.empty() && !calls_libraries && !may_rewrite(options))
+    return std::nullopt;
   const auto begin = std::chrono::steady_clock::now();
   auto graph = graph::bind(function.defs, function.name(), specs(arguments, false));
   if (!graph) return std::nullopt;
-  GraphPlan plan{graph::drop_copies(std::move(*graph)), {}, {}, {}, {}, begin};
+  GraphPlan plan{graph::drop_copies(std::move(*graph)), {}, {}, {}, {}, {}, {}, begin};
   graph::PartitionLimits limits;
+  if (rewrite(plan, limits, function, options)) kind = options.partition;
   limits.apart = graph::constant_nodes(plan.graph, names_of(options.constants));
   plan.parts = graph::partition(plan.graph, kind, limits);
   auto placed = place(plan.graph, arguments);
   if (options.libraries != "none") placed.held = held_tensors(plan.graph, names_of(options.constants), limits.apart);
-  if (calls_libraries) plan.parts = with_library_parts(plan.graph, plan.parts, function, placed, options);
-  if (plan.parts.size() < 2) return std::nullopt;
+  if (calls_libraries) plan.parts = with_library_parts(plan.graph, plan.parts, placed, options);
+  if (plan.parts.size() < 2 && plan.layouts.empty() && plan.derived.empty()) return std::nullopt;
   for (std::size_t p = 0; p < plan.parts.size(); ++p)
     if (limits.apart.count(plan.parts[p].nodes.front())) plan.folded.insert(p);
   std::map<std::string, std::size_t> known;
   for (const auto& part : plan.parts) {
     const auto key = graph::key_of(plan.graph, part) + tensors_text(plan.graph, part, placed);
     const auto [entry, is_new] = known.emplace(key, plan.problems.size());
-    if (is_new) plan.problems.push_back(problem_of(plan.graph, part, placed, function));
+    if (is_new) plan.problems.push_back(problem_of(plan.graph, part, placed));
     plan.problem_of.push_back(entry->second);
   }
   return plan;

@@ -27,6 +27,8 @@ struct GraphPlan {
   std::set<std::size_t> folded;         ///< the parts that constants alone decide
   std::vector<std::size_t> problem_of;  ///< of each part, its place in `problems`
   std::vector<PartProblem> problems;
+  std::vector<std::string> layouts = {};  ///< as CompileStats
+  std::vector<DerivedNode> derived = {};
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();  ///< of the compile
 };
 

@@ -58,7 +58,7 @@ LibraryChoice cheapest_call(const std::optional<library::Computation>& computati
       auto call = with_constants(match, arguments, options);
       const auto speed = library::speed_of(call, *table, cpu::num_threads());
       if (!speed || *speed < best) continue;
-      best = *speed;
+      best = result.speed = *speed;
       result.call = std::move(call);
     }
   }
@@ -97,7 +97,7 @@ LibraryChoice choose_library_call(const Function& function, const std::vector<Ar
   if (!computation) return own_code(str(named->name, " has no routine for it"));
   auto calls = library::matches(*computation, *named);
   if (calls.empty()) return own_code(str(named->name, " has no routine for it"));
-  return {with_constants(calls.front(), arguments, options), {}};
+  return {with_constants(calls.front(), arguments, options), 1, {}};
 }
 
 std::shared_ptr<const Executable> call_executable(const Function& function, std::vector<Argument> arguments,

@@ -188,9 +188,9 @@ std::string print_mapped(const LaunchState& launch) {
 
 std::vector<LaunchStage> cluster_stages() {
   std::vector<LaunchStage> stages{
-      {"gather_coincident", Phase::Map, gather, print_schedule, verify_scheduled},
-      {"collapse", Phase::Map, collapse, print_schedule, verify_scheduled},
-      {"choose", Phase::Map, choose, print_choice, {}, replace_mapping},
+      {"gather_coincident", Phase::Choose, gather, print_schedule, verify_scheduled},
+      {"collapse", Phase::Choose, collapse, print_schedule, verify_scheduled},
+      {"choose", Phase::Choose, choose, print_choice, {}, replace_mapping},
   };
   const auto& passes = polyhedral::cpu_passes();
   for (std::size_t i = 0; i < passes.size(); ++i)

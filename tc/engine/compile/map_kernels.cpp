@@ -189,8 +189,8 @@ std::string print_kernels(const LaunchState& launch, const std::function<std::st
 
 std::vector<LaunchStage> kernel_stages() {
   std::vector<LaunchStage> stages{
-      {"gather_coincident", Phase::Map, gather, print_schedule, verify_scheduled},
-      {"choose", Phase::Map, choose, print_choice, {}, replace_mapping},
+      {"gather_coincident", Phase::Choose, gather, print_schedule, verify_scheduled},
+      {"choose", Phase::Choose, choose, print_choice, {}, replace_mapping},
       {"split_kernels", Phase::Map, split, print_parts,
        [](const CompileState&, const LaunchState& launch) { verify_pass(launch, polyhedral::GridLaws::Statements); }},
   };

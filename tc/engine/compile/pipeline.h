@@ -113,13 +113,16 @@ struct CompileState {
 CompileState start_compile(const Function& function, const std::vector<TensorSpec>& inputs,
                            const std::vector<TensorSpec>& outputs, const CompileOptions& options);
 
-/// The stages of a compile of \p function for \p arguments, up to `map`, and \p then on what they made, all within the
-/// limits of \p options: \p then owns what it touches, see run_supervised(). Throws as compile() does.
-CompileState map_launches(const std::shared_ptr<const Function>& function, const std::vector<Argument>& arguments,
-                          const CompileOptions& options, const std::function<void(CompileState&)>& then = {});
+/// What the stages before, of and behind mapping do, by which a part of them can be run alone. Behind Choose mappings are
+/// decided, behind Map carried out.
+enum class Phase : std::uint8_t { Lower, Schedule, Choose, Map, Code };
 
-/// What the stages before, of and behind mapping do, by which a part of them can be run alone.
-enum class Phase : std::uint8_t { Lower, Schedule, Map, Code };
+/// The stages of a compile of \p function for \p arguments, up to those of phase \p last, which is Choose or Map, and \p then on
+/// what they made, all within the limits of \p options: \p then owns what it touches, see run_supervised(). Throws as
+/// compile() does.
+CompileState map_launches(const std::shared_ptr<const Function>& function, const std::vector<Argument>& arguments,
+                          const CompileOptions& options, const std::function<void(CompileState&)>& then = {},
+                          Phase last = Phase::Map);
 
 /// The first stage: lower.
 const std::vector<Stage<CompileState>>& lower_stages();

@@ -104,7 +104,7 @@ std::vector<LaunchStage> scheduling_stages() {
       {"extract", Phase::Schedule, extract, print_accesses, verify_scheduled},
       {"depend", Phase::Schedule, depend, print_dependences},
       {"schedule", Phase::Schedule, schedule, print_schedule, verify_scheduled, replace_schedule},
-      {"cut_reductions", Phase::Map, cut_reductions, print_schedule, verify_scheduled},
+      {"cut_reductions", Phase::Choose, cut_reductions, print_schedule, verify_scheduled},
   };
 }
 

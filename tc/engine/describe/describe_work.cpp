@@ -141,6 +141,8 @@ WorkReport renamed(WorkReport report, const graph::Graph& graph, const graph::Pa
 WorkReport describe_parts(const GraphPlan& plan, const CompileOptions& options) {
   auto how = options;
   how.partition = graph::Partition::One;
+  how.layouts = graph::LayoutMode::Off;
+  how.derive = 0;
   std::vector<WorkReport> reports;
   for (const auto& problem : plan.problems) {
     how.unaligned = problem.unaligned;

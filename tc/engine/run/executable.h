@@ -109,6 +109,15 @@ struct Image {
   static Image deserialise(const std::string& bytes);
 };
 
+/// A node of a graph that an equal program computes.
+struct DerivedNode {
+  std::string node;                    ///< the def that it calls, or stands in
+  std::vector<std::string> rules;      ///< that were applied, in order
+  std::string text;                    ///< the program, a def whose sizes are numbers
+  std::string certificate;             ///< derive::derivation_text, which derive::check_derivation proves
+  double before_us = 0, after_us = 0;  ///< by the model
+};
+
 /// What a compile cost and decided.
 struct CompileStats {
   double milliseconds = 0;
@@ -116,6 +125,9 @@ struct CompileStats {
   std::vector<StageRecord> records;
   std::vector<std::string> fallbacks;  ///< phases that ran out of quota and what was done instead
   std::vector<std::string> notes;      ///< why libraries that were asked for are not called
+  std::vector<std::string> layouts;    ///< which tensors of a graph have layouts, and what conversions cost, in words
+  std::vector<DerivedNode> derived;    ///< the nodes of a graph that were derived, equal ones once
+  std::string graph;                   ///< where there are any of these: the graph as a text of defs
 };
 
 /// Times of one run.

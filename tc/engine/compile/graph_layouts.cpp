@@ -1,0 +1,126 @@
+#include "tc/engine/compile/graph_layouts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "tc/base/cancellation.h"
+#include "tc/base/str.h"
+#include "tc/engine/compile/price_function.h"
+#include "tc/graph/choose_graph_layouts.h"
+#include "tc/graph/lay_out.h"
+#include "tc/layout/rewrite/apply.h"
+
+namespace tc::engine {
+namespace {
+
+/// Prices of nodes in layouts, each asked for once.
+class LayoutPrices {
+ public:
+  LayoutPrices(const graph::Graph& graph, const CompileOptions& options) : graph_(graph), options_(options) {
+    options_.partition = graph::Partition::One;
+    options_.layouts = graph::LayoutMode::Off;
+    options_.constants.clear();
+    options_.unaligned.clear();
+  }
+
+  std::optional<double> of_node(const graph::Node& node, const graph::OperandLayouts& layouts) {
+    TextStream key;
+    key << node.def.get();
+    for (const auto tensor : node.inputs) key << " " << graph_.tensors[tensor].spec;
+    for (const auto& layout : layouts) key << "; " << to_string(layout);
+    const auto [known, is_new] = known_.emplace(key.str(), std::nullopt);
+    if (is_new)
+      known->second =
+          price_in_layouts(*node.def, graph::sizes_of(graph_, node), by_name(node.def->def, layouts), options_);
+    return known->second;
+  }
+
+  double of_conversion(const graph::Tensor& tensor) const {
+    const auto rank = tensor.spec.shape.size();
+    std::vector<std::size_t> order{0};
+    for (std::size_t d = 2; d < rank; ++d) order.push_back(d);
+    order.push_back(1);
+    if (rank == 2) order = {1, 0};
+    const auto made = layout::conversion(tensor.spec.dtype, tensor.spec.shape, {}, layout::Layout().reorder(order));
+    return price_in_layouts({made.def(), made.ranges}, {}, {}, options_).value_or(0);
+  }
+
+ private:
+  const graph::Graph& graph_;
+  CompileOptions options_;
+  std::map<std::string, std::optional<double>> known_;
+};
+
+std::string microseconds(double seconds) { return str(std::round(seconds * 1e7) / 10, " us"); }
+
+std::vector<std::string> decisions_of(const graph::Graph& before, const graph::LaidOutGraph& made,
+                                      const graph::GraphLayouts& chosen) {
+  std::vector<std::string> lines;
+  for (const auto& placed : made.placed) {
+    const auto& tensor = before.tensors[placed.tensor];
+    auto line = str(tensor.name, ": ", to_string(placed.layout));
+    if (placed.converted) {
+      const double weight = chosen.problem.tensors[placed.tensor].weight;
+      line += weight == 0 ? ", converted once" : str(", converted in each run, ", microseconds(weight), " (model)");
+    }
+    lines.push_back(line);
+  }
+  for (const auto tensor : before.outputs)
+    if (!chosen.resolution.produced[tensor].is_identity())
+      lines.push_back(str(before.tensors[tensor].name, ": converted back for the caller, ",
+                          microseconds(chosen.problem.tensors[tensor].weight), " (model)"));
+  lines.push_back(str("nodes without layouts ", microseconds(chosen.plain_seconds), ", with them and conversions ",
+                      microseconds(chosen.seconds), " (model)"));
+  return lines;
+}
+
+/// Nothing where no exact choice is possible in the room that there is.
+std::optional<graph::GraphLayouts> chosen_layouts(const graph::Graph& graph, const graph::GraphLayoutOptions& how) {
+  try {
+    return graph::choose_graph_layouts(graph, how);
+  } catch (const ResourceError&) {
+    check_cancelled("the layouts of a graph");
+    return std::nullopt;
+  }
+}
+
+graph::GraphLayoutOptions options_of(const CompileOptions& options, LayoutPrices& prices) {
+  graph::GraphLayoutOptions how;
+  how.block = block_of(options.target);
+  how.least_gain = least_layout_gain;
+  how.mixed = options.layouts == graph::LayoutMode::Fold;
+  for (const auto& constant : options.constants) how.constants.insert(constant.name);
+  how.seconds = [&prices](const graph::Node& node, const graph::OperandLayouts& layouts) {
+    return prices.of_node(node, layouts);
+  };
+  how.conversion_seconds = [&prices](const graph::Tensor& tensor) { return prices.of_conversion(tensor); };
+  return how;
+}
+
+}  // namespace
+
+layout::Layouts by_name(const lang::Def& def, const graph::OperandLayouts& layouts) {
+  layout::Layouts result;
+  for (std::size_t i = 0; i < layouts.size(); ++i)
+    if (!layouts[i].is_identity())
+      result.of[i < def.params.size() ? def.params[i].name : def.returns[i - def.params.size()].name] = layouts[i];
+  return result;
+}
+
+std::int64_t block_of(const Target& target) {
+  return std::max<std::int64_t>(target.vector_bytes() / byte_size(DType::Float32), 4);
+}
+
+std::optional<LaidOutPlan> choose_layouts(const graph::Graph& graph, const CompileOptions& options) {
+  if (options.layouts == graph::LayoutMode::Off) return std::nullopt;
+  LayoutPrices prices(graph, options);
+  const auto chosen = chosen_layouts(graph, options_of(options, prices));
+  if (!chosen) return std::nullopt;
+  auto made = graph::lay_out(graph, chosen->resolution);
+  if (made.placed.empty()) return std::nullopt;
+  auto decisions = decisions_of(graph, made, *chosen);
+  return LaidOutPlan{std::move(made.graph), {made.conversions.begin(), made.conversions.end()}, std::move(decisions)};
+}
+
+}  // namespace tc::engine

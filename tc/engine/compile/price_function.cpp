@@ -1,0 +1,74 @@
+#include "tc/engine/compile/price_function.h"
+
+#include "tc/engine/compile/body_operations.h"
+#include "tc/engine/compile/library_call.h"
+#include "tc/engine/compile/machine_kind.h"
+#include "tc/engine/compile/pipeline.h"
+#include "tc/lang/syntax/print.h"
+#include "tc/layout/rewrite/propagate.h"
+#include "tc/strategy/price/price.h"
+
+namespace tc::engine {
+namespace {
+
+/// The sum of the prices of the clusters of \p launch; nothing where one has no mapping.
+std::optional<double> price_launch(const LaunchState& launch, const strategy::OperationsOfBodies& bodies,
+                                   const Target& target) {
+  const auto& on = launch.cpu();
+  if (!launch.scop || launch.scop->statements.empty()) return 0.0;
+  if (!on.mapping) return std::nullopt;
+  double seconds = 0;
+  for (std::size_t c = 0; c < launch.clusters.size(); ++c) {
+    if (on.clusters[c].left_alone) return std::nullopt;
+    const strategy::PricedCluster cluster(*launch.scop, launch.clusters[c], target, bodies);
+    seconds += strategy::price(cluster, on.mapping->clusters[c], on.mapping->buffer_bytes).seconds;
+  }
+  return seconds;
+}
+
+std::optional<double> price_launches(const CompileState& state) {
+  const auto bodies = body_operations(*state.program);
+  double seconds = 0;
+  for (const auto& launch : state.launches) {
+    const auto price = price_launch(launch, bodies, state.target);
+    if (!price) return std::nullopt;
+    seconds += *price;
+  }
+  return seconds;
+}
+
+}  // namespace
+
+std::optional<double> price_function(const std::shared_ptr<const Function>& function,
+                                     const std::vector<Argument>& arguments, const CompileOptions& options) {
+  if (!machine_kind_of(options.target).no_model.empty()) return std::nullopt;
+  auto how = options;
+  how.stages.verify = how.stages.keep_text = false;
+  how.stages.dump_directory.clear();
+  auto result = std::make_shared<std::optional<double>>();
+  map_launches(
+      function, arguments, how, [result](CompileState& state) { *result = price_launches(state); }, Phase::Choose);
+  if (!*result || options.libraries == "none") return *result;
+  const auto choice = choose_library_call(*function, arguments, options);
+  return choice.call ? **result / choice.speed : **result;
+}
+
+std::optional<double> price_in_layouts(const lang::InlinedDef& def, const lang::SizeMap& sizes,
+                                       const layout::Layouts& layouts, const CompileOptions& options) {
+  try {
+    const auto made = layout::apply_layouts(def, sizes, layout::propagate(def, sizes, layouts));
+    const auto function = define(lang::print(made.def()), made.def().name).functions.front();
+    std::vector<TensorSpec> inputs;
+    for (const auto& param : function->def.params) {
+      std::vector<std::int64_t> shape;
+      for (const auto& range : lang::evaluate_box(function->ranges.tensors.at(param.name), {}))
+        shape.push_back(range.extent);
+      inputs.push_back(contiguous(function->def.tensors.at(param.name).type, shape));
+    }
+    return price_function(function, make_arguments(*function, inputs, {}), options);
+  } catch (const OptionsError&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace tc::engine

@@ -1,0 +1,27 @@
+#include "tc/engine/describe/layout_guideline.h"
+
+#include <algorithm>
+
+#include "tc/engine/compile/graph_layouts.h"
+#include "tc/engine/compile/price_function.h"
+
+namespace tc::engine {
+
+std::vector<PricedLayouts> layout_guideline(const std::shared_ptr<const Function>& function,
+                                            const std::vector<TensorSpec>& inputs, const CompileOptions& options) {
+  const auto whole = inlined(function);
+  const auto sizes = bind_inputs(*whole, inputs);
+  const lang::InlinedDef def{whole->def, whole->ranges};
+  std::vector<PricedLayouts> result;
+  for (const auto& layouts : graph::layout_alternatives(def, sizes, {block_of(options.target), {}, true})) {
+    auto named = by_name(def.def, layouts);
+    const auto seconds = price_in_layouts(def, sizes, named, options);
+    if (seconds) result.push_back({std::move(named), 1e6 * *seconds});
+  }
+  std::stable_sort(result.begin(), result.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.microseconds, a.layouts.of.size()) < std::pair(b.microseconds, b.layouts.of.size());
+  });
+  return result;
+}
+
+}  // namespace tc::engine

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "tc/engine/compile/compile.h"
+#include "tc/layout/rewrite/apply.h"
+
+namespace tc::engine {
+
+/// Layouts of the operands of a def, and what it costs in them.
+struct PricedLayouts {
+  layout::Layouts layouts;  ///< of operands that are not as they are
+  double microseconds = 0;  ///< by price_function()
+};
+
+/// What the compiler's own code for \p function likes: its alternatives (graph::layout_alternatives, mixed ones too) for \p inputs,
+/// those that it can take, the cheapest first; of equal prices the one with fewer layouts. Conversions are not counted. Calls
+/// are written out. Empty where nothing prices the target. Throws ArgumentError for inputs that do not fit.
+std::vector<PricedLayouts> layout_guideline(const std::shared_ptr<const Function>& function,
+                                            const std::vector<TensorSpec>& inputs, const CompileOptions& options);
+
+}  // namespace tc::engine

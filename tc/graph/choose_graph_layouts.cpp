@@ -1,0 +1,137 @@
+#include "tc/graph/choose_graph_layouts.h"
+
+#include <algorithm>
+#include <map>
+
+#include "tc/base/cancellation.h"
+#include "tc/base/contains.h"
+#include "tc/base/error.h"
+#include "tc/graph/constant_nodes.h"
+#include "tc/graph/lay_out.h"
+
+namespace tc::graph {
+namespace {
+
+bool reduces(const Node& node) {
+  const auto& statements = node.def->def.statements;
+  return std::any_of(statements.begin(), statements.end(), [](const auto& statement) {
+    return !std::get<lang::Assignment>(statement.node).reduction_iterators.empty();
+  });
+}
+
+bool is_plain(const OperandLayouts& layouts) {
+  return std::all_of(layouts.begin(), layouts.end(), [](const Layout& layout) { return layout.is_identity(); });
+}
+
+class GraphLayoutChoice {
+ public:
+  GraphLayoutChoice(const Graph& graph, const GraphLayoutOptions& options) : graph_(graph), options_(options) {
+    const auto nodes = constant_nodes(graph, options.constants);
+    for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
+      const auto& tensor = graph.tensors[t];
+      if (tensor.producer ? nodes.count(*tensor.producer) > 0 : options.constants.count(tensor.name) > 0)
+        constants_.insert(t);
+    }
+    fixed_ = nodes;
+  }
+
+  GraphLayouts run() {
+    for (const auto& tensor : graph_.tensors) result_.problem.tensors.push_back({tensor.name, 0, tensor.producer});
+    for (const auto& node : graph_.nodes)
+      result_.problem.nodes.push_back({node.callee, node.inputs, node.outputs, plain_operands(node)});
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n)
+      if (reduces(graph_.nodes[n]) && !fixed_.count(n)) add_priced(n);
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n)
+      if (!reduces(graph_.nodes[n]) && !fixed_.count(n)) add_unpriced(n);
+    for (std::size_t t = 0; t < graph_.tensors.size(); ++t) set_weight(t);
+    for (const auto tensor : graph_.outputs)
+      result_.problem.nodes.push_back({"return", {tensor}, {}, {std::optional(Layout())}});
+    result_.resolution = chosen();
+    result_.seconds = seconds_as_chosen();
+    return std::move(result_);
+  }
+
+ private:
+  /// With conversions that are shared, or where the graph is too entangled for that, each counted for itself.
+  LayoutResolution chosen() const {
+    try {
+      return choose_layouts(result_.problem, LayoutObjective::Shared);
+    } catch (const ResourceError&) {
+      return hoist_conversions(result_.problem, choose_layouts(result_.problem, LayoutObjective::Edges),
+                               Hoisting::Common);
+    }
+  }
+
+  double seconds_as_chosen() const {
+    double sum = 0;
+    for (const auto& conversion : result_.resolution.conversions)
+      sum += result_.problem.tensors[conversion.tensor].weight;
+    for (const auto& [node, seconds] : seconds_) sum += seconds[result_.resolution.choices[node].value()];
+    return sum;
+  }
+
+  static std::vector<std::optional<Layout>> plain_operands(const Node& node) {
+    return std::vector<std::optional<Layout>>(node.inputs.size() + node.outputs.size(), Layout());
+  }
+
+  std::vector<OperandLayouts> alternatives_of(const Node& node) const {
+    AlternativeOptions how{options_.block, {}, options_.mixed};
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      if (constants_.count(node.inputs[i])) how.constants.insert(i);
+    return layout_alternatives(*node.def, sizes_of(graph_, node), how);
+  }
+
+  /// The alternatives of a node that are possible, with their prices. One that is not the cheapest by itself stays, as
+  /// neighbours may like it.
+  void add_priced(std::size_t n) {
+    const auto& node = graph_.nodes[n];
+    std::vector<LayoutAlternative> found;
+    for (auto& layouts : alternatives_of(node)) {
+      check_cancelled("the layouts of a graph");
+      const auto seconds = options_.seconds(node, layouts);
+      if (!seconds && is_plain(layouts)) return;  // the first one
+      if (!seconds) continue;
+      seconds_[n].push_back(*seconds);
+      const double doubt = is_plain(layouts) ? 1 : options_.least_gain;
+      found.push_back({std::move(layouts), doubt * *seconds});
+    }
+    result_.plain_seconds += found.front().cost;
+    for (const auto& alternative : found)
+      for (const auto& layout : alternative.layouts)
+        if (!contains(wanted_, layout)) wanted_.push_back(layout);
+    result_.problem.nodes[n].alternatives = std::move(found);
+  }
+
+  /// A node that does not reduce takes its tensors in any layout that nodes that do want.
+  void add_unpriced(std::size_t n) {
+    std::vector<LayoutAlternative> found;
+    for (auto& layouts : alternatives_of(graph_.nodes[n]))
+      if (is_plain(layouts) || contains(wanted_, layouts.back())) found.push_back({std::move(layouts), 0});
+    if (found.size() > 1) result_.problem.nodes[n].alternatives = std::move(found);
+  }
+
+  void set_weight(std::size_t tensor) {
+    const auto& spec = graph_.tensors[tensor].spec;
+    if (constants_.count(tensor) || spec.shape.size() < 2) return;
+    const auto [known, is_new] = weights_.emplace(std::pair(spec.shape, spec.dtype), 0.0);
+    if (is_new) known->second = options_.conversion_seconds(graph_.tensors[tensor]);
+    result_.problem.tensors[tensor].weight = known->second;
+  }
+
+  const Graph& graph_;
+  const GraphLayoutOptions& options_;
+  std::set<std::size_t> constants_;  ///< tensors that constants decide
+  std::set<std::size_t> fixed_;      ///< nodes that constants decide
+  std::vector<Layout> wanted_;
+  std::map<std::size_t, std::vector<double>> seconds_;  ///< of the alternatives of nodes that have prices
+  std::map<std::pair<std::vector<std::int64_t>, DType>, double> weights_;
+  GraphLayouts result_;
+};
+
+}  // namespace
+
+GraphLayouts choose_graph_layouts(const Graph& graph, const GraphLayoutOptions& options) {
+  return GraphLayoutChoice(graph, options).run();
+}
+
+}  // namespace tc::graph

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "tc/graph/graph.h"
+#include "tc/graph/layout_alternatives.h"
+#include "tc/graph/resolve_layouts.h"
+
+namespace tc::graph {
+
+/// What choose_graph_layouts() obeys, and whom it asks for prices.
+struct GraphLayoutOptions {
+  std::int64_t block = 16;               ///< as AlternativeOptions
+  bool mixed = false;                    ///< conversions may be folded into the accesses of nodes
+  double least_gain = 1;                 ///< a node must be so many times as cheap in a layout to take it
+  std::set<std::string> constants = {};  ///< inputs whose conversions cost nothing
+  /// Seconds of \p node with its operands in these layouts; nothing where it cannot take them, or nobody knows.
+  std::function<std::optional<double>(const Node& node, const OperandLayouts& layouts)> seconds;
+  /// Seconds that a copy of a tensor into another layout takes.
+  std::function<double(const Tensor& tensor)> conversion_seconds;
+};
+
+/// Layouts of all tensors of a graph, and what they were chosen from.
+struct GraphLayouts {
+  LayoutGraph problem;          ///< the nodes of the graph, and one for each result behind them
+  LayoutResolution resolution;  ///< of `problem`
+  double plain_seconds = 0;     ///< of the nodes that were asked about, without layouts
+  double seconds = 0;           ///< of them, and of conversions, as chosen
+};
+
+/// The layouts of least cost for \p graph: nodes that reduce are asked for what each of their alternatives costs; nodes
+/// that do not cost the same in all, and take those layouts that others ask for. Exact, sharing conversions (choose_layouts);
+/// where that is too entangled, as if none were shared. Inputs come and results go as they are. Nothing runs. Throws
+/// ResourceError as choose_layouts where that is, too.
+GraphLayouts choose_graph_layouts(const Graph& graph, const GraphLayoutOptions& options);
+
+}  // namespace tc::graph

@@ -1,0 +1,23 @@
+#include "tc/graph/layout_mode.h"
+
+#include <array>
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+
+namespace tc::graph {
+namespace {
+
+constexpr std::array<std::string_view, 3> names{"off", "resolve", "fold"};
+
+}  // namespace
+
+std::string to_string(LayoutMode mode) { return std::string(names.at(static_cast<std::size_t>(mode))); }
+
+LayoutMode parse_layout_mode(std::string_view text) {
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (names[i] == text) return static_cast<LayoutMode>(i);
+  throw OptionsError(str("layouts of a graph are 'off', 'resolve' or 'fold', not '", text, "'"));
+}
+
+}  // namespace tc::graph

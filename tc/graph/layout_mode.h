@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tc::graph {
+
+/// How the tensors between the nodes of a graph get their layouts.
+enum class LayoutMode {
+  Off,      ///< they are dense, in the order of their dimensions
+  Resolve,  ///< those of least price; a node takes its tensors as it likes them, or as they are
+  Fold,  ///< the same, and a node may take or give some tensors as they are, so that a conversion becomes a part of it
+};
+
+/// "off", "resolve", "fold".
+std::string to_string(LayoutMode mode);
+/// The inverse. Throws OptionsError that lists them.
+LayoutMode parse_layout_mode(std::string_view text);
+
+}  // namespace tc::graph

@@ -1,0 +1,83 @@
+#include "tc/graph/lay_out.h"
+
+#include <gtest/gtest.h>
+
+#include "tc/graph/choose_graph_layouts.h"
+#include "tc/layout/map/names.h"
+#include "test/graph/graph_fixture.h"
+
+/// Graphs in layouts.
+namespace tc::graph {
+namespace {
+
+using layout::named_layout;
+
+const std::string net =
+    "def conv(float(N,C,H,W) X, float(O,C,R,S) K) -> (Y) { Y(n,o,h,w) +=! X(n,c,h+r,w+s) * K(o,c,r,s) }\n"
+    "def positive(float(N,C,H,W) X) -> (Y) { Y(n,c,h,w) = fmax(X(n,c,h,w), 0) }\n"
+    "def main(float(N,C,H,W) X, float(C,C,R,S) K, float(C,C,R,S) L) -> (Y) {\n"
+    "  A = conv(X, K)  B = positive(A)  Y = conv(B, L)\n}\n";
+
+Graph net_graph() { return bound(net, {{1, 16, 8, 8}, {16, 16, 3, 3}, {16, 16, 3, 3}}); }
+
+/// Prices by which blocks are worth three times what copying a tensor costs.
+GraphLayoutOptions likes_blocks(double conversion) {
+  GraphLayoutOptions options;
+  options.constants = {"K", "L"};
+  options.seconds = [](const Node&, const OperandLayouts& layouts) {
+    return layouts.back() == named_layout("NCHW16c") ? 1.0 : 4.0;
+  };
+  options.conversion_seconds = [conversion](const Tensor&) { return conversion; };
+  return options;
+}
+
+TEST(LayOut, TensorsBetweenNodesStayInBlocksAndEndsAreConverted) {
+  const auto graph = net_graph();
+  const auto chosen = choose_graph_layouts(graph, likes_blocks(1));
+  EXPECT_EQ(chosen.plain_seconds, 8);
+  EXPECT_EQ(chosen.seconds, 4) << "two convolutions, the input and the result converted";
+  const auto made = lay_out(graph, chosen.resolution);
+  EXPECT_EQ(made.conversions.size(), 4u) << "X, K, L, Y";
+  EXPECT_EQ(made.graph.nodes.size(), 7u);
+  const auto text = to_text(made.graph);
+  EXPECT_EQ(last_def(text),
+            "def main(float32(1, 16, 8, 8) X, float32(16, 16, 3, 3) K, float32(16, 16, 3, 3) L) -> (float32 Y) {\n"
+            "  X_laid = convert(X)\n"
+            "  K_laid = convert_1(K)\n"
+            "  L_laid = convert_1(L)\n"
+            "  A_laid = conv_laid(X_laid, K_laid)\n"
+            "  B_laid = positive_laid(A_laid)\n"
+            "  Y_laid = conv_laid_1(B_laid, L_laid)\n"
+            "  Y = convert_2(Y_laid)\n"
+            "}\n");
+}
+
+TEST(LayOut, WhereCopiesCostMoreThanTheySaveNothingChanges) {
+  const auto graph = net_graph();
+  const auto chosen = choose_graph_layouts(graph, likes_blocks(4));
+  EXPECT_EQ(chosen.seconds, chosen.plain_seconds);
+  const auto made = lay_out(graph, chosen.resolution);
+  EXPECT_TRUE(made.placed.empty());
+  EXPECT_EQ(to_text(made.graph), to_text(graph));
+}
+
+TEST(LayOut, NodesThatNobodyPricesStay) {
+  auto options = likes_blocks(1);
+  options.seconds = [](const Node&, const OperandLayouts&) { return std::nullopt; };
+  const auto graph = net_graph();
+  EXPECT_TRUE(lay_out(graph, choose_graph_layouts(graph, options).resolution).placed.empty());
+}
+
+TEST(LayOut, FoldedConversionsAreAccessesOfTheNodesBesideThem) {
+  auto options = likes_blocks(1);
+  options.mixed = true;
+  options.seconds = [](const Node&, const OperandLayouts& layouts) {
+    return layouts[1] == named_layout("OIhw16i16o") ? 1.0 : 4.0;
+  };
+  const auto graph = net_graph();
+  const auto made = lay_out(graph, choose_graph_layouts(graph, options).resolution);
+  EXPECT_EQ(made.conversions.size(), 2u) << "those of the weights";
+}
+
+}  // namespace
+}  // namespace tc::graph
