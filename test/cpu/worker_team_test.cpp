@@ -54,22 +54,44 @@ TEST(WorkerTeamDeathTest, RunsOnTheThreadsThatTheSystemGives) {
   EXPECT_EXIT(without_memory_for_threads(), testing::ExitedWithCode(0), "");
 }
 
-/// The threads that take part in a loop of \p team, other than the caller.
-std::set<std::thread::id> helpers(WorkerTeam& team, int threads) {
+/// Lets the caller of a loop wait, in an iteration of its own, for a worker's first: other processes may keep the cores.
+class Meeting {
+ public:
+  explicit Meeting(std::chrono::seconds patience = std::chrono::seconds(20))
+      : until_(std::chrono::steady_clock::now() + patience) {}
+
+  /// Is this thread a worker?
+  bool join() {
+    if (std::this_thread::get_id() != caller_) return met_ = true;
+    while (!met_ && std::chrono::steady_clock::now() < until_)
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    return false;
+  }
+
+ private:
+  std::thread::id caller_ = std::this_thread::get_id();
+  std::chrono::steady_clock::time_point until_;
+  std::atomic<bool> met_{false};
+};
+
+/// The threads that take part in a loop of \p team, other than the caller, which waits so long for the first.
+std::set<std::thread::id> helpers(WorkerTeam& team, int threads,
+                                  std::chrono::seconds patience = std::chrono::seconds(20)) {
   struct Seen {
+    Meeting meeting;
     std::mutex mutex;
     std::set<std::thread::id> threads;
-  } seen;
+  } seen{Meeting(patience), {}, {}};
   auto note = [](void* user, int, std::uint8_t*) {
     auto* all = static_cast<Seen*>(user);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (!all->meeting.join()) return 0;
     std::lock_guard lock(all->mutex);
     all->threads.insert(std::this_thread::get_id());
     return 0;
   };
   int status = 0;
   team.run(threads, &seen, note, 0, 300, nullptr, status);
-  seen.threads.erase(std::this_thread::get_id());
   return seen.threads;
 }
 
@@ -84,7 +106,7 @@ TEST(WorkerTeamDeathTest, DoesNotAskForThreadsAgainAtOnce) {
     auto nothing = [](void*, int, std::uint8_t*) { return 0; };
     fresh.run(4, nullptr, nothing, 0, 2, nullptr, status);
     ::setrlimit(RLIMIT_AS, &all);
-    auto at_once = helpers(fresh, 4).size();
+    auto at_once = helpers(fresh, 4, std::chrono::seconds(0)).size();
     std::this_thread::sleep_for(std::chrono::milliseconds(1100));
     auto later = helpers(fresh, 4).size();
     std::_Exit(at_once == 0 && later > 0 ? 0 : 1);
@@ -111,15 +133,16 @@ TEST(WorkerTeam, OtherThreadsThanTheCallerTakePart) {
 
 /// The cores that threads ran on beside \p caller.
 struct Cores {
-  std::thread::id caller = std::this_thread::get_id();
+  Meeting meeting;
   std::mutex mutex;
   std::set<int> of_workers;
 
   static int note(void* user, int, std::uint8_t*) {
     auto* all = static_cast<Cores*>(user);
     std::this_thread::sleep_for(std::chrono::microseconds(100));
+    if (!all->meeting.join()) return 0;
     std::lock_guard lock(all->mutex);
-    if (std::this_thread::get_id() != all->caller) all->of_workers.insert(::sched_getcpu());
+    all->of_workers.insert(::sched_getcpu());
     return 0;
   }
 };
@@ -150,7 +173,7 @@ TEST(WorkerTeam, WorkersOfALargeTeamMayUseAllCores) {
   if (CPU_COUNT(&before) < 2) GTEST_SKIP() << "one core";
   auto& fresh = *new WorkerTeam;
   struct Cores {
-    std::thread::id caller = std::this_thread::get_id();
+    Meeting meeting;
     std::mutex mutex;
     int of_fewest = CPU_SETSIZE;
   };
@@ -159,10 +182,11 @@ TEST(WorkerTeam, WorkersOfALargeTeamMayUseAllCores) {
     auto note = [](void* user, int, std::uint8_t*) {
       auto* all = static_cast<Cores*>(user);
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (!all->meeting.join()) return 0;
       cpu_set_t own;
       ::pthread_getaffinity_np(::pthread_self(), sizeof own, &own);
       std::lock_guard lock(all->mutex);
-      if (std::this_thread::get_id() != all->caller) all->of_fewest = std::min(all->of_fewest, CPU_COUNT(&own));
+      all->of_fewest = std::min(all->of_fewest, CPU_COUNT(&own));
       return 0;
     };
     int status = 0;
