@@ -91,7 +91,8 @@ const std::map<std::string, lang::Range>* ranges_in_text(const BoundSteps& steps
 /// of sizes, and what a condition is proved to keep inside its tensor bounds nothing.
 Assignment with_ranges_of_text(const BoundSteps& steps, const Step& step, Assignment statement,
                                const lang::Substitution& substitution) {
-  const auto* ranges = has_open_conditions(statement) ? ranges_in_text(steps, step) : nullptr;
+  const bool open = has_open_conditions(std::get<Assignment>(step.statement->node));
+  const auto* ranges = open ? ranges_in_text(steps, step) : nullptr;
   if (!ranges) return statement;
   for (const auto& [iterator, range] : *ranges) {
     const auto renamed = substitution.values.find(iterator);
