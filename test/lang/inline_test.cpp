@@ -232,7 +232,7 @@ TEST(Inline, IteratorsKeepTheRangesOfTheCallee) {
        "}\n"},
       {(g + "def f(float(2) A) -> (B) { B = g(A) }").c_str(),
        "def f(float32(2) A) -> (B) {\n"
-       "  B(i) = A(i) + A(2 - 1 - i) where i in 0:2\n"
+       "  B(i) = A(i) + A(int64(2) - 1 - i) where i in 0:2\n"
        "}\n"},
       {(g + "def f(float(M) A, float(M - 3) C) -> (B) { B = g(A) }").c_str(),
        "def f(float32(M) A, float32(M - 3) C) -> (B) {\n"

@@ -109,6 +109,27 @@ void write_out_ranges(Assignment& statement, const std::map<std::string, Range>&
   }
 }
 
+/// \p size as a value of the type that sizes have: a number alone is of a smaller one.
+ExprPtr typed_size(const ExprPtr& size) {
+  if (!size || !std::holds_alternative<IntLiteral>(size->node)) return size;
+  return make_expr(Cast{DType::Int64, size, false}, size->range);
+}
+
+/// \p statement with \p substitution made in it, in values with sizes as int64.
+///
+///   before  S(i) = N * N where i in 0:N      after, N = 4  S(i) = int64(4) * int64(4) where i in 0:4
+Assignment with_sizes_of_type(const Assignment& statement, const Substitution& substitution) {
+  Substitution typed = substitution;
+  for (auto& [name, value] : typed.values) value = typed_size(value);
+  if (substitution.size_of)
+    typed.size_of = [&](const std::string& tensor, int d) { return typed_size(substitution.size_of(tensor, d)); };
+  Assignment result = substitute(statement, typed);
+  const Assignment plain = substitute(statement, substitution);
+  for (std::size_t c = 0; c < result.clauses.size(); ++c)
+    if (std::holds_alternative<RangeClause>(result.clauses[c].node)) result.clauses[c] = plain.clauses[c];
+  return result;
+}
+
 /// A call while it is expanded.
 struct Call {
   const CallStatement& statement;
@@ -303,7 +324,7 @@ std::optional<DType> Inliner::pinned_type(const Assignment& statement, const std
 /// iterators nothing bounds takes the sizes that \p decl, if there is one, declares for the tensor.
 void Inliner::emit_renamed(const Assignment& statement, const Substitution& substitution, const TensorDecl* decl,
                            DType type, SourceRange range) {
-  Assignment renamed = substitute(statement, substitution);
+  Assignment renamed = with_sizes_of_type(statement, substitution);
   const auto cast = pinned_type(statement, renamed.target);
   for (std::size_t d = 0; decl && decl->dims && d < renamed.subscripts.size(); ++d) {
     if (result_.is_assigned(renamed.target)) break;
