@@ -3,6 +3,7 @@
 Every def is an operator of the namespace "tc" once something asks for it; `torch_op` gives it a name of its own.
 """
 
+import contextlib
 import functools
 import hashlib
 
@@ -13,10 +14,12 @@ from torch.autograd import forward_ad
 from . import _core
 from .api import Function
 from .autograd import node_of
-from .transforms import grad, vmap
+from .transforms import grad, made_again, vmap
 
 _libraries = {}
 """The registration of each operator by its name, as long as the process: torch forgets an operator with it."""
+_functions = {}
+"""The def that each operator of the namespace "tc" is."""
 
 
 def torch_op(name: str, function: Function) -> torch._ops.OpOverload:
@@ -35,15 +38,44 @@ def torch_op(name: str, function: Function) -> torch._ops.OpOverload:
 
 
 def operator_of(function: Function) -> torch._ops.OpOverload:
-    """The operator of the namespace "tc" that `function` is: its name holds the hash of what it is made of."""
+    """The operator of the namespace "tc" that `function` is."""
     made = function.__dict__.get("_operator_made")
     if made is None:
-        made_of = (str(function), function._origin and (function._origin.text, function._origin.how), type(function))
-        name = f"tc::{function.name}_{hashlib.sha256(repr(made_of).encode()).hexdigest()[:12]}"
-        registered = _libraries.get(name)
-        made = registered[1] if registered else _register(name, function)
+        name = _name_of(function)
+        registered = _libraries.get(f"tc::{name}")
+        _functions.setdefault(name, function)
+        made = registered[1] if registered else _register(f"tc::{name}", function)
         function._operator_made = made
     return made
+
+
+def _name_of(function) -> str:
+    """NAME_HASH, the hash being that of what the def and its code are made of. A def made of another has the other's and the way:
+    "mlp_3f6b0c9a51d2__grad_0x1_all_1"."""
+    if "_made_of" in function.__dict__:
+        parent, way = function._made_of
+        return f"{_name_of(parent)}__{way}"
+    origin = function._origin and (function._origin.text, function._origin.how)
+    made_of = (str(function), origin, type(function), _core.compiler_build())
+    return f"{function.name}_{hashlib.sha256(repr(made_of).encode()).hexdigest()[:12]}"
+
+
+class _Namespace(torch._ops._OpNamespace):
+    """torch.ops.tc. A name that says how a def is made of one that is an operator already, makes it one: what torch has compiled
+    and kept names gradients, and the process that reads it has seen only what they are gradients of."""
+
+    __module__ = "torch._ops"  # where torch.fx looks for the operators of a namespace
+
+    def __getattr__(self, name):
+        parent, _, way = name.rpartition("__")
+        is_made = name in _functions
+        if not is_made and parent and way and hasattr(self, parent) and parent in _functions:
+            with contextlib.suppress(ValueError, _core.Error):
+                operator_of(made_again(_functions[parent], way))
+        return super().__getattr__(name)
+
+
+torch.ops.tc = _Namespace("tc")
 
 
 class _Call:

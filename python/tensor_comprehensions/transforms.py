@@ -64,8 +64,10 @@ def grad(
     docs/gradients.md.
     """
     _check(function, "grad")
-    definition, *parts = function._gradient(_names(wrt, "wrt"), _names(of, "of"), save)
+    wrt, of = _names(wrt, "wrt"), _names(of, "of")
+    definition, *parts = function._gradient(wrt, of, save)
     parts = dict(zip(("wrt", "saved", "seeds", "unread", "notes"), map(tuple, parts)))
+    parts["_made_of"] = function, _way("grad", *_places(function, wrt, of), [int(save)])
     return _derived(Gradient, definition, function, **parts)
 
 
@@ -75,8 +77,11 @@ def jvp(function: Function, wrt: Optional[Sequence[str]] = None, of: Optional[Se
     It takes the parameters of `function`, then the tangents: forward mode, as text. See docs/gradients.md.
     """
     _check(function, "jvp")
-    definition, *parts = function._tangent(_names(wrt, "wrt"), _names(of, "of"))
-    return _derived(Tangent, definition, function, **dict(zip(("tangents", "wrt", "of"), map(tuple, parts))))
+    wrt, of = _names(wrt, "wrt"), _names(of, "of")
+    definition, *parts = function._tangent(wrt, of)
+    parts = dict(zip(("tangents", "wrt", "of"), map(tuple, parts)))
+    parts["_made_of"] = function, _way("jvp", *_places(function, wrt, of))
+    return _derived(Tangent, definition, function, **parts)
 
 
 def vmap(function: Function, in_dims: Union[int, Sequence[Optional[int]]] = 0, out_dims: int = 0) -> Batched:
@@ -93,7 +98,40 @@ def vmap(function: Function, in_dims: Union[int, Sequence[Optional[int]]] = 0, o
     places = {name: place for (name, *_), place in zip(parameters, in_dims) if place is not None}
     places.update({name: out_dims for name, *_ in returns})
     definition, batched = function._batch(places)
-    return _derived(Batched, definition, function, batched=tuple(batched))
+    made_of = function, _way("vmap", in_dims, [out_dims])
+    return _derived(Batched, definition, function, batched=tuple(batched), _made_of=made_of)
+
+
+def made_again(function: Function, way: str) -> Function:
+    """What `grad`, `jvp` or `vmap` make of `function` in the way that a name tells (`_way`). Raises ValueError where it tells none."""
+    kind, *lists = way.split("_")
+    lists = [_read(text) for text in lists]
+    parameters, returns = function._parameters(), function._returns()
+    if kind == "vmap" and [len(places) for places in lists] == [len(parameters), 1] and lists[1] != [None]:
+        return vmap(function, lists[0], lists[1][0])
+    if (kind, len(lists)) not in (("grad", 3), ("jvp", 2)) or any(None in places for places in lists):
+        raise ValueError(f"no way of making a def: {way!r}")
+    if any(place >= len(names) for names, places in zip((parameters, returns), lists) for place in places):
+        raise ValueError(f"'{function.name}' has no such parameters or returns: {way!r}")
+    wrt, of = ([names[place] for place in places] for names, places in zip((parameters, returns), lists))
+    return jvp(function, wrt, of) if kind == "jvp" else grad(function, wrt, of, save=lists[2] == [1])
+
+
+def _way(kind, *lists) -> str:
+    """How a def is made of another, as a part of a name: "grad_0x2_all_1", "vmap_0xnxm1_0" (n: None, m: minus)."""
+    written = [["n" if place is None else str(place).replace("-", "m") for place in places] for places in lists]
+    return "_".join([kind, *("x".join(places) or "all" for places in written)])
+
+
+def _read(text) -> list:
+    """The list that `_way` wrote."""
+    places = [] if text == "all" else text.split("x")
+    return [None if place == "n" else int(place.replace("m", "-")) for place in places]
+
+
+def _places(function, wrt, of):
+    """Where the names `wrt` stand among the parameters of `function`, and `of` among its returns."""
+    return [function._parameters().index(name) for name in wrt], [function._returns().index(name) for name in of]
 
 
 def _check(function, what):

@@ -9,7 +9,6 @@ import torch
 os.environ["TC_CACHE_MODE"] = "off"
 state = tempfile.TemporaryDirectory(prefix="tc_test_state.")
 os.environ["XDG_STATE_HOME"] = state.name
-# What torch kept of another process names operators that this one has not made yet.
 os.environ["TORCHINDUCTOR_CACHE_DIR"] = state.name + "/inductor"
 
 # Jobs in the background of a shell ignore Ctrl-C, and so would the tests that send it to themselves or to what they start.
