@@ -14,7 +14,7 @@
 namespace tc::cuda {
 namespace {
 
-constexpr int chains = 16, steps = 4096, threads = 256, blocks_per_processor = 8, rounds = 12;
+constexpr int chains = 16, steps = 4096, threads = 256, blocks_per_multiprocessor = 8, rounds = 12;
 constexpr std::size_t usual_bytes = std::size_t{1} << 30;
 
 /// Independent chains of multiply-adds in registers, whose results are used where they are NaN only.
@@ -68,26 +68,26 @@ double least_seconds(const std::string& name, const std::string& text, std::int6
   return static_cast<double>(least) * 1e-9;
 }
 
-int processors() {
-  constexpr int processor_count_attribute = 16;
+int multiprocessors() {
+  constexpr int multiprocessor_count_attribute = 16;
   Driver::Device device = 0;
   int count = 0;
   driver().check(driver().device_get(&device, 0), "find device 0");
-  driver().check(driver().device_attribute(&count, processor_count_attribute, device), "tell its processors");
+  driver().check(driver().device_attribute(&count, multiprocessor_count_attribute, device), "tell its multiprocessors");
   return std::max(count, 1);
 }
 
 void measure(const std::string& path, std::size_t copied_bytes) {
   InContext context(0);
   Block in(copied_bytes), out(copied_bytes);
-  const int blocks = processors() * blocks_per_processor;
+  const int blocks = multiprocessors() * blocks_per_multiprocessor;
   const double flops =
       2.0 * chains * steps * threads * blocks / least_seconds("multiply_add", multiply_add_text(), blocks, in, out);
   const auto copy_blocks = static_cast<std::int64_t>(copied_bytes / (threads * 4 * 16));
   const double bytes =
       2.0 * static_cast<double>(copied_bytes) / least_seconds("copy", copy_text(), copy_blocks, in, out);
   auto text = str("{\"ffma_flops\": ", flops, ", \"kernel_copy_bytes_per_second\": ", bytes,
-                  ", \"processors\": ", processors(), "}\n");
+                  ", \"multiprocessors\": ", multiprocessors(), "}\n");
   std::ofstream(path) << text;
   std::cout << text;
 }

@@ -38,7 +38,7 @@ def gpu() -> dict:
         return {
             "name": properties.name,
             "architecture": f"sm_{properties.major}{properties.minor}",
-            "processors": properties.multi_processor_count,
+            "multiprocessors": properties.multi_processor_count,
             "memory_bytes": properties.total_memory,
             "l2_bytes": getattr(properties, "L2_cache_size", 0),
             "devices": torch.cuda.device_count(),

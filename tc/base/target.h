@@ -11,22 +11,22 @@
 
 namespace tc {
 
-/// Limits of a machine that runs a grid of blocks of threads. A block runs on one processor; its threads share memory
+/// Limits of a machine that runs a grid of blocks of threads. A block runs on one multiprocessor; its threads share memory
 /// and run in warps, in lock step. The values are those of "sm_90".
 struct GridLimits {
   std::string architecture = "sm_90";  ///< name for the machine's own compiler; no pass reads it
-  std::int64_t processors = 132;
+  std::int64_t multiprocessors = 132;
   std::int64_t warp_size = 32;                           ///< threads
   std::int64_t block_threads = 1024;                     ///< at most
   std::array<std::int64_t, 3> block = {1024, 1024, 64};  ///< at most in each dimension
   std::array<std::int64_t, 3> grid = {2147483647, 65535, 65535};
-  std::int64_t processor_threads = 2048;  ///< resident on one processor, at most
-  std::int64_t processor_blocks = 32;
-  std::int64_t processor_registers = 65536;               ///< of 4 bytes
+  std::int64_t multiprocessor_threads = 2048;  ///< resident on one multiprocessor, at most
+  std::int64_t multiprocessor_blocks = 32;
+  std::int64_t multiprocessor_registers = 65536;          ///< of 4 bytes
   std::int64_t thread_registers = 255;                    ///< at most
   std::int64_t block_shared_bytes = 48 << 10;             ///< without a request at launch
   std::int64_t block_shared_bytes_requested = 227 << 10;  ///< with one
-  std::int64_t processor_shared_bytes = 228 << 10;
+  std::int64_t multiprocessor_shared_bytes = 228 << 10;
   std::int64_t reserved_shared_bytes = 1 << 10;  ///< of these, for each resident block
   std::int64_t shared_banks = 32;                ///< of 4 bytes
   std::int64_t sector_bytes = 32;                ///< of memory that are read at once at least
@@ -40,7 +40,7 @@ struct GridLimits {
 };
 
 /// A machine to compile for, as limits. A frozen value; prints as for example "cpu:LEVEL,cores=2,l1=48k,l2=2m,l3=32m",
-/// LEVEL the name of an instruction set, or "cuda:sm_90,processors=132" and parses back. Passes read limits only.
+/// LEVEL the name of an instruction set, or "cuda:sm_90,multiprocessors=132" and parses back. Passes read limits only.
 struct Target {
   const InstructionSet* instructions = &instruction_sets().front();
   int cores = 1;
@@ -76,7 +76,7 @@ struct Target {
   static const Target& host();
   /// The target a text denotes. Fields that are not given are the host's, a missing "cpu:" prefix is added:
   /// "cpu", "cpu:LEVEL", "LEVEL,cores=4"; an instruction set brings the machine's flags, flags after it ("int8_dot")
-  /// add to them, with a minus ("-int8_dot") they take one away. "cuda:sm_90,processors=114,shared=100k": fields that
+  /// add to them, with a minus ("-int8_dot") they take one away. "cuda:sm_90,multiprocessors=114,shared=100k": fields that
   /// are not given are those of the architecture, which comes first. Throws OptionsError that lists what is known.
   static Target parse(std::string_view text);
 };

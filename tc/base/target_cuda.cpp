@@ -14,7 +14,7 @@ using target_text::size_text;
 /// What differs between architectures. Sizes in KiB, L2 in MiB.
 struct Row {
   const char* architecture;
-  int processors, processor_threads, processor_blocks, processor_shared, requested_shared, l2;
+  int multiprocessors, multiprocessor_threads, multiprocessor_blocks, multiprocessor_shared, requested_shared, l2;
   bool asynchronous_copies = true;
 };
 
@@ -50,15 +50,15 @@ struct Field {
 };
 
 constexpr Field fields[] = {
-    {"processors", &GridLimits::processors, 1 << 16},
+    {"multiprocessors", &GridLimits::multiprocessors, 1 << 16},
     {"threads", &GridLimits::block_threads, 1024},
-    {"resident_threads", &GridLimits::processor_threads, 1 << 16},
-    {"resident_blocks", &GridLimits::processor_blocks, 1 << 16},
-    {"registers", &GridLimits::processor_registers, 1 << 24},
+    {"resident_threads", &GridLimits::multiprocessor_threads, 1 << 16},
+    {"resident_blocks", &GridLimits::multiprocessor_blocks, 1 << 16},
+    {"registers", &GridLimits::multiprocessor_registers, 1 << 24},
     {"thread_registers", &GridLimits::thread_registers, 255},
     {"shared", &GridLimits::block_shared_bytes_requested, 1 << 20},
     {"static_shared", &GridLimits::block_shared_bytes, 1 << 20},
-    {"processor_shared", &GridLimits::processor_shared_bytes, 1 << 20},
+    {"multiprocessor_shared", &GridLimits::multiprocessor_shared_bytes, 1 << 20},
     {"l2", &GridLimits::l2_bytes, std::int64_t{1} << 40},
 };
 
@@ -94,12 +94,12 @@ GridLimits GridLimits::of(std::string_view architecture) {
   if (!row) throw OptionsError(str("no architecture '", architecture, "' is known, but ", known_architectures()));
   GridLimits grid;
   grid.architecture = architecture;
-  grid.processors = row->processors;
-  grid.processor_threads = row->processor_threads;
-  grid.processor_blocks = row->processor_blocks;
-  grid.processor_shared_bytes = std::int64_t{row->processor_shared} << 10;
+  grid.multiprocessors = row->multiprocessors;
+  grid.multiprocessor_threads = row->multiprocessor_threads;
+  grid.multiprocessor_blocks = row->multiprocessor_blocks;
+  grid.multiprocessor_shared_bytes = std::int64_t{row->multiprocessor_shared} << 10;
   grid.block_shared_bytes_requested = std::int64_t{row->requested_shared} << 10;
-  grid.reserved_shared_bytes = row->processor_shared == row->requested_shared ? 0 : 1 << 10;
+  grid.reserved_shared_bytes = row->multiprocessor_shared == row->requested_shared ? 0 : 1 << 10;
   grid.l2_bytes = std::int64_t{row->l2} << 20;
   grid.asynchronous_copies = row->asynchronous_copies;
   return grid;
@@ -122,10 +122,11 @@ Target parse_cuda(std::string_view text, const std::vector<std::string>& parts) 
 std::string print_cuda(const Target& target) {
   const auto& grid = *target.grid;
   auto usual = GridLimits::of(grid.architecture);
-  auto text = str("cuda:", grid.architecture, ",processors=", grid.processors);
+  auto text = str("cuda:", grid.architecture, ",multiprocessors=", grid.multiprocessors);
   for (const Field& field : fields) {
     auto value = grid.*field.limit;
-    if (value != usual.*field.limit && field.key != "processors") text += str(",", field.key, "=", size_text(value));
+    if (value != usual.*field.limit && field.key != "multiprocessors")
+      text += str(",", field.key, "=", size_text(value));
   }
   if (target.widest_vector < 16) text += str(",vectors=", target.widest_vector);
   return text;

@@ -12,10 +12,10 @@ void reject(std::string_view text, const std::string& why) {
   std::string levels, flags;
   for (const auto& set : instruction_sets()) levels += str(levels.empty() ? "" : ", ", set.name);
   for (const auto& flag : instruction_flags()) flags += str(flags.empty() ? "" : ", ", flag.name);
-  throw OptionsError(
-      str("target '", text, "': ", why, "; a target is for example 'cpu:", instruction_sets().back().name,
-          ",cores=2,l1=48k,l2=2m,l3=32m' with an instruction set of ", levels,
-          ", vectors of at most so many bytes (vectors=32) and the flags ", flags, ", or 'cuda:sm_90,processors=132'"));
+  throw OptionsError(str("target '", text, "': ", why, "; a target is for example 'cpu:",
+                         instruction_sets().back().name, ",cores=2,l1=48k,l2=2m,l3=32m' with an instruction set of ",
+                         levels, ", vectors of at most so many bytes (vectors=32) and the flags ", flags,
+                         ", or 'cuda:sm_90,multiprocessors=132'"));
 }
 
 std::int64_t parse_size(std::string_view whole, const std::string& text) {

@@ -19,7 +19,7 @@ std::string size_text(std::int64_t bytes);
 
 /// "cuda:" and \p fields, the architecture first.
 Target parse_cuda(std::string_view text, const std::vector<std::string>& fields);
-/// The architecture, the processors, and each limit that is not the architecture's.
+/// The architecture, the multiprocessors, and each limit that is not the architecture's.
 std::string print_cuda(const Target& target);
 
 }  // namespace tc::target_text

@@ -89,9 +89,9 @@ double machine_distance(const Key& a, const Key& b) {
   if (a.target == b.target) return 0;
   auto x = limits_of(a.target), y = limits_of(b.target);
   if (!x || !y) return 1;
-  double processors = log_ratio(x->processors, y->processors);
-  x->processors = y->processors;
-  return processors + (*x == *y ? 0 : 0.25);
+  double multiprocessors = log_ratio(x->multiprocessors, y->multiprocessors);
+  x->multiprocessors = y->multiprocessors;
+  return multiprocessors + (*x == *y ? 0 : 0.25);
 }
 
 double distance(const Key& a, const Key& b) {

@@ -51,7 +51,7 @@ Digest family(const Key& key);
 /// "float32(3, 4), float32(4, 5) -> float32(3, 5)".
 std::string tensors_text(const Key& key);
 
-/// How far the machines of two keys of one family are apart: |log2| of the ratio of their processors, and a little for
+/// How far the machines of two keys of one family are apart: |log2| of the ratio of their multiprocessors, and a little for
 /// other limits that differ. 0 for equal targets.
 double machine_distance(const Key& a, const Key& b);
 

@@ -14,7 +14,7 @@ constexpr std::int64_t shared_bytes_by_default = 47 << 10;
 constexpr int dynamic_shared_bytes_attribute = 8;
 constexpr int invalid_value = 1;
 constexpr int relaxed_mode = 2;
-constexpr int processors_attribute = 16, cooperative_attribute = 95;
+constexpr int multiprocessors_attribute = 16, cooperative_attribute = 95;
 
 /// The primary contexts of the devices, retained as long as the process, also while its statics are destroyed.
 Driver::Context primary_context(int ordinal) {
@@ -70,9 +70,9 @@ Driver::Function find_function(Driver::Module module, const DeviceCode::Kernel& 
 void check_residency(Driver::Function function, const DeviceCode::Kernel& kernel, int device) {
   const Driver& api = driver();
   Driver::Device handle = 0;
-  int processors = 0, able = 0, blocks = 0;
+  int multiprocessors = 0, able = 0, blocks = 0;
   api.check(api.device_get(&handle, device), str("find device ", device));
-  api.check(api.device_attribute(&processors, processors_attribute, handle), "tell its processors");
+  api.check(api.device_attribute(&multiprocessors, multiprocessors_attribute, handle), "tell its multiprocessors");
   api.check(api.device_attribute(&able, cooperative_attribute, handle), "tell whether blocks can wait for each other");
   if (able == 0)
     throw DeviceError(str("kernel '", kernel.name, "' has blocks that wait for each other, which device ", device,
@@ -80,7 +80,7 @@ void check_residency(Driver::Function function, const DeviceCode::Kernel& kernel
   api.check(api.resident_blocks(&blocks, function, static_cast<int>(kernel.shape.threads()),
                                 static_cast<std::size_t>(kernel.shared_bytes)),
             str("tell how many blocks of kernel '", kernel.name, "' fit"));
-  if (auto room = std::int64_t{blocks} * processors; room < kernel.shape.blocks())
+  if (auto room = std::int64_t{blocks} * multiprocessors; room < kernel.shape.blocks())
     throw ResourceError(str("kernel '", kernel.name, "' has ", kernel.shape.blocks(),
                             " blocks that wait for each other, device ", device, " has room for ", room,
                             " at once: compile for this device, or without cooperative=1"));

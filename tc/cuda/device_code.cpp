@@ -56,7 +56,7 @@ DeviceCode::Kernel read_kernel(Reader& in) {
   kernel.name = in.text();
   for (auto& extent : kernel.shape.grid) extent = in.number();
   for (auto& extent : kernel.shape.block) extent = in.number();
-  kernel.shape.blocks_per_processor = static_cast<int>(in.number());
+  kernel.shape.blocks_per_multiprocessor = static_cast<int>(in.number());
   kernel.shape.cooperative = in.number() != 0;
   kernel.shared_bytes = in.number();
   for (auto n = in.count(); n > 0; --n) kernel.aligned.push_back(static_cast<int>(in.number()));
@@ -73,7 +73,7 @@ std::string DeviceCode::serialise() const {
     put(out, kernel.name);
     for (auto extent : kernel.shape.grid) put(out, extent);
     for (auto extent : kernel.shape.block) put(out, extent);
-    put(out, static_cast<std::int64_t>(kernel.shape.blocks_per_processor));
+    put(out, static_cast<std::int64_t>(kernel.shape.blocks_per_multiprocessor));
     put(out, std::int64_t{kernel.shape.cooperative});
     put(out, kernel.shared_bytes);
     put(out, static_cast<std::int64_t>(kernel.aligned.size()));

@@ -193,15 +193,15 @@ std::string device_architecture(int ordinal) {
 }
 
 std::string device_target(int ordinal) {
-  constexpr int processors_attribute = 16;
+  constexpr int multiprocessors_attribute = 16;
   const Driver& api = driver();
   auto architecture = device_architecture(ordinal);
   Driver::Device device = 0;
-  int processors = 0;
+  int multiprocessors = 0;
   api.check(api.device_get(&device, ordinal), str("find device ", ordinal));
-  api.check(api.device_attribute(&processors, processors_attribute, device), "tell its processors");
-  bool usual = processors == GridLimits::of(architecture).processors;
-  return str("cuda:", architecture, usual ? "" : str(",processors=", processors));
+  api.check(api.device_attribute(&multiprocessors, multiprocessors_attribute, device), "tell its multiprocessors");
+  bool usual = multiprocessors == GridLimits::of(architecture).multiprocessors;
+  return str("cuda:", architecture, usual ? "" : str(",multiprocessors=", multiprocessors));
 }
 
 }  // namespace tc::cuda

@@ -74,7 +74,7 @@ std::optional<std::string> driver_version();
 std::string device_name(int ordinal);
 /// The architecture of device \p ordinal, "sm_90". Throws DeviceError.
 std::string device_architecture(int ordinal);
-/// Device \p ordinal as the text of a target: "cuda:sm_90", or "cuda:sm_90,processors=114" where it has not as many as
+/// Device \p ordinal as the text of a target: "cuda:sm_90", or "cuda:sm_90,multiprocessors=114" where it has not as many as
 /// the architecture's best known machine. Throws DeviceError, and OptionsError for an architecture that is not known.
 std::string device_target(int ordinal);
 

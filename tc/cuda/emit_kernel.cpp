@@ -103,8 +103,8 @@ std::vector<std::string> parameters_of(const Uses& uses, const std::vector<std::
 /// The head of a kernel, up to its body.
 std::string head(const KernelText& kernel, const std::vector<std::string>& parameters) {
   const auto& shape = kernel.shape;
-  auto bounds =
-      shape.blocks_per_processor > 0 ? str(shape.threads(), ", ", shape.blocks_per_processor) : str(shape.threads());
+  auto bounds = shape.blocks_per_multiprocessor > 0 ? str(shape.threads(), ", ", shape.blocks_per_multiprocessor)
+                                                    : str(shape.threads());
   return str("extern \"C\" __global__ void __launch_bounds__(", bounds, ") ", kernel.name, "(", join(parameters),
              ") {\n");
 }

@@ -16,8 +16,8 @@ namespace tc::cuda {
 struct KernelShape {
   std::array<std::int64_t, 3> grid = {1, 1, 1};
   std::array<std::int64_t, 3> block = {1, 1, 1};
-  int blocks_per_processor = 0;  ///< that registers should allow; 0: no wish
-  bool cooperative = false;      ///< all blocks run at once, so that they can wait for each other
+  int blocks_per_multiprocessor = 0;  ///< that registers should allow; 0: no wish
+  bool cooperative = false;           ///< all blocks run at once, so that they can wait for each other
 
   /// Number of blocks of the grid, and of threads of a block.
   std::int64_t blocks() const { return grid[0] * grid[1] * grid[2]; }

@@ -5,6 +5,7 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/derive/form/from_def.h"
+#include "tc/derive/form/refusal.h"
 #include "tc/derive/form/to_def.h"
 
 namespace tc::derive {

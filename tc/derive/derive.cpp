@@ -7,6 +7,7 @@
 #include <random>
 
 #include "tc/base/str.h"
+#include "tc/derive/form/refusal.h"
 #include "tc/derive/proof/check.h"
 #include "tc/derive/rules/fuse.h"
 #include "tc/derive/rules/merge_expressions.h"

@@ -31,7 +31,7 @@ struct Work {
   std::int64_t threads = 1;   ///< at once
   std::int64_t serial = 1;    ///< iterations of each
   std::int64_t least = 1;     ///< iterations of a thread that pay for a part
-  std::int64_t resident = 1;  ///< threads of a processor that hide each other's waiting
+  std::int64_t resident = 1;  ///< threads of a multiprocessor that hide each other's waiting
 };
 
 class PartChooser {
@@ -149,9 +149,9 @@ class PartChooser {
 
   std::int64_t parts_of_a_grid(const GridLimits& grid) const {
     auto now = work(grid);
-    bool full = now.threads >= grid.processors * row_threads;
+    bool full = now.threads >= grid.multiprocessors * row_threads;
     if (full || now.serial < 8 * now.least) return 1;
-    auto most = ceil_div(grid.processors * now.resident, now.threads);
+    auto most = ceil_div(grid.multiprocessors * now.resident, now.threads);
     std::int64_t blocks = 1;
     for (auto given : options_.grid) blocks *= given;
     if (!options_.grid.empty()) most = std::min(most, blocks);

@@ -1,20 +1,13 @@
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "tc/base/error.h"
 #include "tc/lang/syntax/print.h"
 #include "test/autodiff/gradient_fixture.h"
 #include "test/autodiff/random_differentiable.h"
+#include "test/support/from_environment.h"
 
 namespace tc::test {
 namespace {
-
-/// A number of the environment, or \p otherwise.
-std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
 
 /// The difference of the gradient of \p program from finite differences that stays with other values and another step;
 /// empty if there is none. A program whose ranges contradict each other has none.
@@ -37,7 +30,8 @@ std::string lasting_difference(const RandomDifferentiable& program, const GradCh
 
 /// TC_GRADIENT_SEEDS programs from TC_GRADIENT_FIRST on.
 TEST(RandomGradients, EqualFiniteDifferences) {
-  const std::uint64_t begin = setting("TC_GRADIENT_FIRST", 1), count = setting("TC_GRADIENT_SEEDS", 40);
+  const std::uint64_t begin = from_environment("TC_GRADIENT_FIRST", 1),
+                      count = from_environment("TC_GRADIENT_SEEDS", 40);
   std::uint64_t compared = 0;
   for (std::uint64_t seed = begin; seed < begin + count; ++seed) {
     const auto program = random_differentiable(seed);
@@ -52,7 +46,8 @@ TEST(RandomGradients, EqualFiniteDifferences) {
 }
 
 TEST(RandomGradients, OfGradientsEqualFiniteDifferences) {
-  const std::uint64_t begin = setting("TC_GRADIENT_FIRST", 1), count = setting("TC_GRADIENT_SEEDS", 40) / 8;
+  const std::uint64_t begin = from_environment("TC_GRADIENT_FIRST", 1),
+                      count = from_environment("TC_GRADIENT_SEEDS", 40) / 8;
   for (std::uint64_t seed = begin; seed < begin + count; ++seed) {
     RandomDifferentiable program = random_differentiable(seed);
     bool valid = false;

@@ -54,8 +54,9 @@ TEST_F(Gpu, AreFoundByArchitecture) {
                "device 7 is no sm_90 of this machine; there are 0, 1");
   EXPECT_ERROR(find_gpus(Target::parse("cuda:sm_90"), {1, 0, 1}), OptionsError,
                "device 1 is given twice: a GPU measures one candidate at a time");
-  EXPECT_ERROR(find_gpus(Target::parse("cuda:sm_80"), {}), DeviceError,
-               "tuning for cuda:sm_80,processors=108 needs a GPU of that architecture; this machine has sm_90, sm_90");
+  EXPECT_ERROR(
+      find_gpus(Target::parse("cuda:sm_80"), {}), DeviceError,
+      "tuning for cuda:sm_80,multiprocessors=108 needs a GPU of that architecture; this machine has sm_90, sm_90");
 }
 
 TEST_F(Gpu, MeasureAtOnceAndTheFastestBlockWins) {

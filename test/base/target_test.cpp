@@ -11,8 +11,8 @@ TEST(Target, TextRoundTrips) {
   for (const char* text : {"cpu:plain,cores=1,l1=32k,l2=1m,l3=16m", "cpu:avx2,cores=8,l1=48k,l2=2m,l3=32m",
                            "cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m,bf16_dot,int8_dot",
                            "cpu:avx512,cores=2,l1=48k,l2=2m,l3=32m,vectors=32,int8_dot", "cpu:vectors=64,plain",
-                           "avx512,-amx", "avx512,amx", "avx2,-int8_dot", "cuda:sm_90", "cuda:sm_90a,processors=78",
-                           "cuda:sm_80,threads=512,shared=100k,vectors=8",
+                           "avx512,-amx", "avx512,amx", "avx2,-int8_dot", "cuda:sm_90",
+                           "cuda:sm_90a,multiprocessors=78", "cuda:sm_80,threads=512,shared=100k,vectors=8",
                            "cuda:sm_120,registers=32k,static_shared=16k,l2=1000,vectors=16"}) {
     Target target = Target::parse(text);
     EXPECT_EQ(Target::parse(to_string(target)), target) << text;
@@ -29,7 +29,7 @@ TEST(Target, MissingFieldsAreTheHosts) {
 TEST(Target, ArchitecturesBringTheirLimits) {
   struct Case {
     const char* text;
-    int processors, resident;
+    int multiprocessors, resident;
     std::int64_t shared;
   };
   for (const Case& c : {Case{"cuda:sm_75", 40, 1024, 64 << 10}, Case{"cuda:sm_80", 108, 2048, 163 << 10},
@@ -38,15 +38,15 @@ TEST(Target, ArchitecturesBringTheirLimits) {
                         Case{"cuda:sm_120", 170, 1536, 99 << 10}}) {
     Target target = Target::parse(c.text);
     EXPECT_TRUE(target.is_cuda());
-    EXPECT_EQ(target.grid->processors, c.processors) << c.text;
-    EXPECT_EQ(target.grid->processor_threads, c.resident) << c.text;
+    EXPECT_EQ(target.grid->multiprocessors, c.multiprocessors) << c.text;
+    EXPECT_EQ(target.grid->multiprocessor_threads, c.resident) << c.text;
     EXPECT_EQ(target.grid->block_shared_bytes_requested, c.shared) << c.text;
     EXPECT_EQ(target.vector_bytes(), 16);
   }
   EXPECT_FALSE(Target::parse("cpu").is_cuda());
-  EXPECT_EQ(to_string(Target::parse("cuda:sm_90")), "cuda:sm_90,processors=132");
-  EXPECT_EQ(to_string(Target::parse("cuda:sm_80,processors=64,shared=64k,vectors=8")),
-            "cuda:sm_80,processors=64,shared=64k,vectors=8");
+  EXPECT_EQ(to_string(Target::parse("cuda:sm_90")), "cuda:sm_90,multiprocessors=132");
+  EXPECT_EQ(to_string(Target::parse("cuda:sm_80,multiprocessors=64,shared=64k,vectors=8")),
+            "cuda:sm_80,multiprocessors=64,shared=64k,vectors=8");
   EXPECT_NE(Target::parse("cuda:sm_90"), Target::parse("cuda:sm_90a"));
 }
 

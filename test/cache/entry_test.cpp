@@ -6,6 +6,7 @@
 
 #include "tc/proto/cache_entry.pb.h"
 #include "test/cache/cache_fixture.h"
+#include "test/support/from_environment.h"
 
 namespace tc::cache {
 namespace {
@@ -154,7 +155,7 @@ std::string signed_file(std::string message) {
 /// Payloads under a right checksum, as a program with another idea of the schema would write them: read or refused, and
 /// what is read can be written and read again.
 TEST(EntryFuzz, PayloadsAreReadOrRefused) {
-  const unsigned seed = std::getenv("TC_FUZZ_SEED") ? std::stoul(std::getenv("TC_FUZZ_SEED")) : std::random_device()();
+  const unsigned seed = static_cast<unsigned>(test::from_environment("TC_FUZZ_SEED", std::random_device()()));
   std::cout << "TC_FUZZ_SEED=" << seed << "\n";
   std::mt19937 random(seed);
   const auto options_bytes = to_bytes(tuned(product_key(3, 4, 5), 8, 100));

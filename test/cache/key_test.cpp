@@ -60,26 +60,26 @@ TEST(Key, EveryPartCounts) {
 
 TEST(Key, FamiliesOfGpusAreTheirArchitectures) {
   auto key = [](const char* target) { return product_key(3, 4, 5, target); };
-  auto usual = key("cuda:sm_90,processors=132");
-  EXPECT_EQ(family(usual), family(key("cuda:sm_90,processors=114")));
-  EXPECT_EQ(family(usual), family(key("cuda:sm_90,processors=132,shared=100k")));
-  EXPECT_NE(family(usual), family(key("cuda:sm_80,processors=132")));
+  auto usual = key("cuda:sm_90,multiprocessors=132");
+  EXPECT_EQ(family(usual), family(key("cuda:sm_90,multiprocessors=114")));
+  EXPECT_EQ(family(usual), family(key("cuda:sm_90,multiprocessors=132,shared=100k")));
+  EXPECT_NE(family(usual), family(key("cuda:sm_80,multiprocessors=132")));
   EXPECT_NE(family(key("cpu:avx2,cores=1")), family(key("cpu:avx2,cores=2")));
-  EXPECT_NE(digest(usual), digest(key("cuda:sm_90,processors=114")));
+  EXPECT_NE(digest(usual), digest(key("cuda:sm_90,multiprocessors=114")));
 }
 
 TEST(Distance, OfMachinesGrowsWithTheRatioOfTheirProcessors) {
   auto apart = [](const char* a, const char* b) {
     return machine_distance(product_key(3, 4, 5, a), product_key(3, 4, 5, b));
   };
-  const char* usual = "cuda:sm_90,processors=132";
+  const char* usual = "cuda:sm_90,multiprocessors=132";
   EXPECT_EQ(apart(usual, usual), 0);
-  EXPECT_GT(apart(usual, "cuda:sm_90,processors=114"), 0);
-  EXPECT_LT(apart(usual, "cuda:sm_90,processors=114"), apart(usual, "cuda:sm_90,processors=60"));
-  EXPECT_EQ(apart(usual, "cuda:sm_90,processors=60"), apart("cuda:sm_90,processors=60", usual));
-  EXPECT_GT(apart(usual, "cuda:sm_90,processors=132,shared=100k"), 0);
+  EXPECT_GT(apart(usual, "cuda:sm_90,multiprocessors=114"), 0);
+  EXPECT_LT(apart(usual, "cuda:sm_90,multiprocessors=114"), apart(usual, "cuda:sm_90,multiprocessors=60"));
+  EXPECT_EQ(apart(usual, "cuda:sm_90,multiprocessors=60"), apart("cuda:sm_90,multiprocessors=60", usual));
+  EXPECT_GT(apart(usual, "cuda:sm_90,multiprocessors=132,shared=100k"), 0);
   EXPECT_EQ(apart(usual, "cuda:of_another_library"), 1);
-  EXPECT_GT(distance(product_key(3, 4, 5, usual), product_key(3, 4, 5, "cuda:sm_90,processors=60")), 0);
+  EXPECT_GT(distance(product_key(3, 4, 5, usual), product_key(3, 4, 5, "cuda:sm_90,multiprocessors=60")), 0);
 }
 
 TEST(Key, TensorsAsText) {

@@ -218,7 +218,7 @@ TEST_F(DeviceTest, TimesByEvents) {
 TEST_F(DeviceTest, NamesTheArchitecture) {
   EXPECT_EQ(device_architecture(1), "sm_90");
   EXPECT_EQ(device_target(0), "cuda:sm_90");
-  EXPECT_EQ(device_target(1), "cuda:sm_90,processors=114");
+  EXPECT_EQ(device_target(1), "cuda:sm_90,multiprocessors=114");
 }
 
 struct FailureCase {

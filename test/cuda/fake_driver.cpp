@@ -1,4 +1,4 @@
-// A stand-in for libcuda.so.1: two devices of architecture sm_90, of 132 and 114 processors, whose kernels do nothing.
+// A stand-in for libcuda.so.1: two devices of architecture sm_90, of 132 and 114 multiprocessors, whose kernels do nothing.
 // It refuses what the driver refuses: calls without a context, launches beyond the device's limits or with more shared
 // memory than was asked for, waiting, allocating and, but in relaxed mode, freeing while a stream records a graph. For
 // processes that cannot call the functions below, environment variables say what happens:
@@ -141,9 +141,9 @@ EXPORT int cuDeviceGetName(char* text, int size, int device) {
   return 0;
 }
 EXPORT int cuDeviceGetAttribute(int* value, int attribute, int device) {
-  constexpr int processors = 16, major = 75, cooperative = 95;
+  constexpr int multiprocessors = 16, major = 75, cooperative = 95;
   const int number = device == 0 ? 132 : 114;
-  *value = attribute == major ? 9 : attribute == processors ? number : attribute == cooperative ? 1 : 0;
+  *value = attribute == major ? 9 : attribute == multiprocessors ? number : attribute == cooperative ? 1 : 0;
   return 0;
 }
 EXPORT int cuDevicePrimaryCtxRetain(void** context, int device) {

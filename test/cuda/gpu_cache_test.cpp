@@ -55,20 +55,20 @@ class GpuCacheTest : public testing::Test {
 TEST_F(GpuCacheTest, OptionsAreThoseOfTheNearestMachineOfTheArchitecture) {
   TC_NEEDS_NVRTC();
   put("cuda:sm_80", "block=32", 1, "A");
-  EXPECT_EQ(used("cuda:sm_90,processors=114"), "");
+  EXPECT_EQ(used("cuda:sm_90,multiprocessors=114"), "");
   put("cuda:sm_90", "block=64", 100, "B");
-  EXPECT_EQ(used("cuda:sm_90,processors=114"), "block=64");
-  put("cuda:sm_90,processors=60", "block=128", 1, "C");
-  EXPECT_EQ(used("cuda:sm_90,processors=114"), "block=64");
-  EXPECT_EQ(used("cuda:sm_90,processors=64"), "block=128");
-  put("cuda:sm_90,processors=114", "block=256", 1000, "D");
-  EXPECT_EQ(used("cuda:sm_90,processors=114"), "block=256");
+  EXPECT_EQ(used("cuda:sm_90,multiprocessors=114"), "block=64");
+  put("cuda:sm_90,multiprocessors=60", "block=128", 1, "C");
+  EXPECT_EQ(used("cuda:sm_90,multiprocessors=114"), "block=64");
+  EXPECT_EQ(used("cuda:sm_90,multiprocessors=64"), "block=128");
+  put("cuda:sm_90,multiprocessors=114", "block=256", 1000, "D");
+  EXPECT_EQ(used("cuda:sm_90,multiprocessors=114"), "block=256");
 }
 
 TEST_F(GpuCacheTest, OptionsMeasuredOnThisGpuGoBeforeThoseOfAnotherWithAsManyProcessors) {
   TC_NEEDS_NVRTC();
   EXPECT_EQ(circumstances_here(Target::parse("cuda:sm_90")), (cache::Circumstances{"Fake 132", 0}));
-  EXPECT_EQ(circumstances_here(Target::parse("cuda:sm_90,processors=114")), (cache::Circumstances{"Fake 114", 0}));
+  EXPECT_EQ(circumstances_here(Target::parse("cuda:sm_90,multiprocessors=114")), (cache::Circumstances{"Fake 114", 0}));
   EXPECT_EQ(circumstances_here(Target::parse("cuda:sm_80")), cache::Circumstances());
   put("cuda:sm_90", "block=64", 1, "Another 132");
   EXPECT_EQ(used("cuda:sm_90"), "block=64");

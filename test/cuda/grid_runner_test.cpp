@@ -106,7 +106,7 @@ TEST_F(GridRunnerTest, CooperativeKernelsHaveNoMoreBlocksThanFitAtOnce) {
   auto executable = compiled("def f(float(N,M) A) -> (S, B) { S(i) +=! A(i,j)\n B(j) +=! A(i,j) / S(i) }",
                              {contiguous(DType::Float32, {5000, 4000})}, "fusion=min,cooperative=1");
   const auto& shape = executable->image().modules.at(0).kernels.at(0).shape;
-  EXPECT_LE(shape.blocks(), 132 * shape.blocks_per_processor);
+  EXPECT_LE(shape.blocks(), 132 * shape.blocks_per_multiprocessor);
   EXPECT_GT(shape.blocks(), 132);
 }
 

@@ -26,7 +26,7 @@ std::vector<Variant> variants(const ProgramFile& program) {
                               {"fusion=min,tile=4x8", "cuda:sm_90", Placement::Spread},
                               {"reduction_parts=3", "cuda:sm_80", Placement::Dense, false},
                               {"parallel=0", "cuda:sm_75"},
-                              {"cooperative=1,reduction_parts=4", "cuda:sm_90,processors=3"}};
+                              {"cooperative=1,reduction_parts=4", "cuda:sm_90,multiprocessors=3"}};
   for (const auto& options : program.options) result.push_back({options, "cuda:sm_90"});
   return result;
 }
@@ -97,7 +97,7 @@ class EmulatedImage : public testing::Test {
     auto arguments = make_arguments(*function, program, program.runs.front());
     const auto want = reference(*function, arguments);
     for (const char* mapping : {"", "cooperative=1"}) {
-      options.target = Target::parse(*mapping ? "cuda:sm_90,processors=3" : "cuda:sm_90");
+      options.target = Target::parse(*mapping ? "cuda:sm_90,multiprocessors=3" : "cuda:sm_90");
       options.mapping = options::MappingOptions::parse(mapping);
       auto executable = engine::compile(function, arguments.input_specs(), arguments.output_specs(), options);
       auto text = emulated_mismatch(device_program(executable->image()), *function, arguments, {4}, want);

@@ -1,4 +1,4 @@
-// Reductions with too few results for the processors, and steps in time: no kernel of much work runs in a few blocks,
+// Reductions with too few results for the multiprocessors, and steps in time: no kernel of much work runs in a few blocks,
 // the results are right, and the same for every order in which blocks and threads run.
 
 #include <gtest/gtest.h>
@@ -74,7 +74,7 @@ TEST_P(ReductionParts, FillTheProcessorsInAFixedOrder) {
   auto function = function_of(file, reduction.name);
   auto arguments = make_arguments(*function, file, reduction.sizes);
   engine::CompileOptions options;
-  options.target = Target::parse("cuda:sm_90,processors=16");
+  options.target = Target::parse("cuda:sm_90,multiprocessors=16");
   options.stages.verify = true;
   auto program = device_program(function, arguments.input_specs(), arguments.output_specs(), options);
   std::size_t kernels = 0;

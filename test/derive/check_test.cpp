@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "tc/derive/form/refusal.h"
 #include "tc/derive/proof/check.h"
 #include "test/derive/derive_fixture.h"
 

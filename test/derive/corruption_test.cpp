@@ -5,6 +5,9 @@
 
 #include "tc/base/str.h"
 #include "tc/derive/derive.h"
+#include "tc/derive/form/isl_bounds.h"
+#include "tc/derive/form/isl_expressions.h"
+#include "tc/derive/form/isl_text.h"
 #include "tc/derive/form/to_def.h"
 #include "tc/derive/proof/check.h"
 #include "tc/derive/rules/rewrite.h"

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "tc/derive/form/from_def.h"
+#include "tc/derive/form/refusal.h"
 #include "tc/derive/form/to_def.h"
 #include "tc/derive/proof/check.h"
 #include "test/derive/derive_fixture.h"

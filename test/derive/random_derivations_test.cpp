@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <random>
 
 #include "tc/base/error.h"
@@ -8,16 +7,14 @@
 #include "tc/derive/derivation_text.h"
 #include "tc/derive/derive.h"
 #include "tc/derive/form/from_def.h"
+#include "tc/derive/form/isl_bounds.h"
+#include "tc/derive/form/refusal.h"
 #include "tc/derive/form/to_def.h"
 #include "test/derive/derive_fixture.h"
+#include "test/support/from_environment.h"
 
 namespace tc::test {
 namespace {
-
-std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
 
 /// One to four statements over parameters and each other, of at most five iterators: products of one to three factors
 /// whose subscripts are iterators, windows with strides and dilations, or quotients; guards pad them.
@@ -135,7 +132,7 @@ class RandomStatements {
 
 /// TC_DERIVE_SEEDS programs from TC_DERIVE_FIRST on.
 TEST(RandomDerivations, EveryCandidateIsProvedAndEqual) {
-  const auto begin = setting("TC_DERIVE_FIRST", 1), count = setting("TC_DERIVE_SEEDS", 12);
+  const auto begin = from_environment("TC_DERIVE_FIRST", 1), count = from_environment("TC_DERIVE_SEEDS", 12);
   std::size_t candidates = 0, understood = 0, refused = 0;
   for (auto seed = begin; seed < begin + count; ++seed) {
     const auto text = RandomStatements(seed).text();

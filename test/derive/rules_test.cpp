@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "tc/derive/form/isl_text.h"
+#include "tc/derive/form/refusal.h"
 #include "tc/derive/form/to_def.h"
 #include "tc/derive/proof/check.h"
 #include "tc/derive/rules/change_layout.h"

@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <iostream>
 
 #include "tc/base/str.h"
@@ -8,6 +7,7 @@
 #include "tc/graph/bind.h"
 #include "test/engine/engine_fixture.h"
 #include "test/support/expect_error.h"
+#include "test/support/from_environment.h"
 #include "test/support/random_calls.h"
 
 /// Defs that call one another, all the way through inference and inlining.
@@ -16,11 +16,6 @@ namespace {
 
 using test::Boxed;
 using Ints = Array<std::int32_t>;
-
-std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
 
 /// How a def is run: its calls written out by the interpreter or compiled, or as a graph, node by node by the
 /// interpreter, or in parts that are compiled.
@@ -111,7 +106,7 @@ std::vector<Boxed> random_arguments(test::Random& random, const test::CallDef& d
 }
 
 TEST(Calls, RandomTextsMeanWhatTheirDefsMean) {
-  const auto first = from_environment("TC_FUZZ_SEED", 1), count = from_environment("TC_FUZZ_COUNT", 200);
+  const auto first = test::from_environment("TC_FUZZ_SEED", 1), count = test::from_environment("TC_FUZZ_COUNT", 200);
   std::cout << "seeds " << first << " to " << first + count - 1 << "\n";
   std::uint64_t fitting = 0, graphs = 0;
   for (auto seed = first; seed < first + count && !::testing::Test::HasFailure(); ++seed) {

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <random>
 
 #include "tc/base/str.h"
@@ -12,6 +11,7 @@
 #include "tc/graph/lay_out.h"
 #include "test/engine/engine_fixture.h"
 #include "test/support/expect_error.h"
+#include "test/support/from_environment.h"
 
 /// Graphs whose tensors get layouts, compiled and interpreted.
 namespace tc::engine {
@@ -98,8 +98,7 @@ graph::GraphLayoutOptions random_prices(std::uint64_t seed, bool mixed) {
 
 /// TC_LAYOUT_GRAPHS networks.
 TEST(GraphLayouts, RandomNetworksInRandomLayoutsComputeTheSame) {
-  const char* given = std::getenv("TC_LAYOUT_GRAPHS");
-  const std::uint64_t count = given ? std::strtoull(given, nullptr, 10) : 4;
+  const auto count = test::from_environment("TC_LAYOUT_GRAPHS", 4);
   std::size_t placed = 0, converted = 0;
   for (std::uint64_t seed = 1; seed <= count; ++seed) {
     std::mt19937_64 random(seed);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -10,6 +9,7 @@
 
 #include "tc/base/str.h"
 #include "test/engine/engine_fixture.h"
+#include "test/support/from_environment.h"
 #include "test/support/random_calls.h"
 
 /// Texts that are nearly programs, and calls that nearly fit: nothing comes out but typed errors, and soon.
@@ -86,11 +86,7 @@ std::string mutated(Random& random, const std::vector<std::string>& samples) {
 }
 
 TEST(MutatedTexts, GiveTypedErrorsOnly) {
-  auto number = [](const char* name, std::uint64_t otherwise) {
-    const char* text = std::getenv(name);
-    return text ? std::strtoull(text, nullptr, 10) : otherwise;
-  };
-  const auto first = number("TC_FUZZ_SEED", 1), count = number("TC_FUZZ_COUNT", 700);
+  const auto first = test::from_environment("TC_FUZZ_SEED", 1), count = test::from_environment("TC_FUZZ_COUNT", 700);
   std::cout << "seeds " << first << " to " << first + count - 1 << "\n";
   const auto samples = sample_texts();
   ASSERT_FALSE(samples.empty());

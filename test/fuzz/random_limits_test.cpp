@@ -8,7 +8,6 @@
 
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <random>
@@ -16,15 +15,11 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/engine/engine.h"
+#include "test/support/from_environment.h"
 #include "test/support/random_program.h"
 
 namespace tc::test {
 namespace {
-
-std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
 
 /// A text whose last def is long in one stage or another, and the size of all its sizes.
 struct LongProgram {
@@ -82,7 +77,7 @@ std::vector<TensorSpec> specs_of(const engine::Function& function, std::int64_t 
 }
 
 TEST(RandomLimits, AreNotOverrun) {
-  const auto first = number_from("TC_FUZZ_SEED", 1), count = number_from("TC_FUZZ_COUNT", 12);
+  const auto first = from_environment("TC_FUZZ_SEED", 1), count = from_environment("TC_FUZZ_COUNT", 12);
   double worst = 0;
   std::size_t grown = 0, reached = 0;
   for (auto seed = first; seed < first + count; ++seed) {

@@ -62,7 +62,7 @@ class Fields {
           static_cast<int>(copy.way));
     all("staged", join(cluster.staged), "promoted", join(cluster.promoted));
     all("grid", join(cluster.grid), "block", join(cluster.block));
-    all(cluster.thread_elements, cluster.shared_bytes, cluster.blocks_per_processor);
+    all(cluster.thread_elements, cluster.shared_bytes, cluster.blocks_per_multiprocessor);
   }
 
  private:

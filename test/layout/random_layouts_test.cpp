@@ -1,21 +1,15 @@
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <numeric>
 
 #include "tc/base/error.h"
 #include "tc/lang/syntax/parse.h"
 #include "test/layout/layout_fixture.h"
+#include "test/support/from_environment.h"
 #include "test/support/random_program.h"
 
 namespace tc::test {
 namespace {
-
-/// A number of the environment, or \p otherwise.
-std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
 
 /// Programs of the kinds that layouts are for.
 struct Sized {
@@ -121,7 +115,7 @@ std::string run(const SizedDef& def, std::uint64_t seed, int& refused) {
 
 /// TC_LAYOUT_SEEDS layouts from TC_LAYOUT_FIRST on.
 TEST(RandomLayouts, OfProductsConvolutionsStencilsAndAttention) {
-  const std::uint64_t begin = setting("TC_LAYOUT_FIRST", 1), count = setting("TC_LAYOUT_SEEDS", 60);
+  const std::uint64_t begin = from_environment("TC_LAYOUT_FIRST", 1), count = from_environment("TC_LAYOUT_SEEDS", 60);
   int refused = 0;
   for (std::uint64_t seed = begin; seed < begin + count; ++seed) {
     const Sized& program = programs[seed % programs.size()];
@@ -133,7 +127,7 @@ TEST(RandomLayouts, OfProductsConvolutionsStencilsAndAttention) {
 
 /// The same for random programs.
 TEST(RandomLayouts, OfRandomPrograms) {
-  const std::uint64_t begin = setting("TC_LAYOUT_FIRST", 1), count = setting("TC_LAYOUT_SEEDS", 60);
+  const std::uint64_t begin = from_environment("TC_LAYOUT_FIRST", 1), count = from_environment("TC_LAYOUT_SEEDS", 60);
   RandomOptions options;
   options.max_points = 400;
   options.calls = false;

@@ -63,7 +63,7 @@ GridMapping full_grid_mapping() {
                              .block = {16, 16, 2},
                              .thread_elements = 64,
                              .shared_bytes = 49152,
-                             .blocks_per_processor = 2};
+                             .blocks_per_multiprocessor = 2};
   cluster.copies = {{"S0", 1, 2, 3, 4, 2, GridCopy::Way::Asynchronous}, {"S0", 0}};
   return {{cluster, {}}};
 }
@@ -78,7 +78,7 @@ TEST(GridMappingText, SaysEveryField) {
       "others: tile vector, S0: i3 in blocks of 16 slots 3, copy read 1 of S0 along i2 run i3 vector 4 beside 2 "
       "asynchronous, "
       "copy read 0 of S0 by registers, separate full tiles, stage Y, stage Z, promote t, thread elements 64, "
-      "shared bytes 49152, blocks per processor 2\n"
+      "shared bytes 49152, blocks per multiprocessor 2\n"
       "grid 1, block 1\n");
 }
 

@@ -1,12 +1,12 @@
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <random>
 
 #include "tc/base/error.h"
 #include "tc/options/mapping_options.h"
 #include "tc/polyhedral/laws/verify.h"
 #include "tc/polyhedral/schedule/schedule.h"
+#include "test/support/from_environment.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/random_scop.h"
 #include "test/support/simulate.h"
@@ -15,10 +15,7 @@ namespace tc::polyhedral {
 namespace {
 
 /// How many programs to try; TC_RANDOM_SCOPS asks for more.
-unsigned programs() {
-  const char* text = std::getenv("TC_RANDOM_SCOPS");
-  return text ? static_cast<unsigned>(std::atoi(text)) : 40;
-}
+unsigned programs() { return static_cast<unsigned>(test::from_environment("TC_RANDOM_SCOPS", 40)); }
 
 TEST(RandomScops, SchedulesKeepAllLawsAndCompute) {
   for (unsigned seed = 0; seed < programs(); ++seed) {

@@ -63,7 +63,7 @@ TEST_F(ChooseReductionParts, PartsNeedNotDivideTheIterator) {
 }
 
 TEST_F(ChooseReductionParts, FewerProcessorsNeedFewerParts) {
-  EXPECT_EQ(choose(sums(1, 1 << 24, "C[i]"), {}, "cuda:sm_90,processors=16"), "U: i1 64 of 262144");
+  EXPECT_EQ(choose(sums(1, 1 << 24, "C[i]"), {}, "cuda:sm_90,multiprocessors=16"), "U: i1 64 of 262144");
 }
 
 /// The number of cores is no matter: results must not depend on it.

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "tc/polyhedral/laws/verify.h"
 #include "tc/polyhedral/map_cpu/check_mapping.h"
@@ -11,6 +10,7 @@
 #include "tc/polyhedral/schedule/schedule.h"
 #include "tc/strategy/construct/mapping_moves.h"
 #include "tc/strategy/cpu/choose_mapping.h"
+#include "test/support/from_environment.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/random_scop.h"
 #include "test/support/scop_builder.h"
@@ -23,10 +23,7 @@ using polyhedral::MappingOptions;
 using polyhedral::Scop;
 using polyhedral::ScopBuilder;
 
-unsigned programs() {
-  const char* text = std::getenv("TC_RANDOM_SCOPS");
-  return text ? static_cast<unsigned>(std::atoi(text)) : 40;
-}
+unsigned programs() { return static_cast<unsigned>(test::from_environment("TC_RANDOM_SCOPS", 40)); }
 
 /// Whatever state is drawn or walked to, its mapping is one of the program's, keeps all laws and computes the same.
 TEST(MappingStates, AreMappingsOfTheProgram) {

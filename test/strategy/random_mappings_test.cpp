@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <random>
 
 #include "tc/options/mapping_options.h"
@@ -10,6 +9,7 @@
 #include "tc/polyhedral/schedule/collapse.h"
 #include "tc/polyhedral/schedule/schedule.h"
 #include "tc/strategy/cpu/choose_mapping.h"
+#include "test/support/from_environment.h"
 #include "test/support/random_scop.h"
 #include "test/support/simulate.h"
 
@@ -20,10 +20,7 @@ using options::MappingOptions;
 using polyhedral::Scop;
 
 /// How many programs to try; TC_RANDOM_SCOPS asks for more.
-unsigned programs() {
-  const char* text = std::getenv("TC_RANDOM_SCOPS");
-  return text ? static_cast<unsigned>(std::atoi(text)) : 40;
-}
+unsigned programs() { return static_cast<unsigned>(test::from_environment("TC_RANDOM_SCOPS", 40)); }
 
 /// A few iterators of \p scop, in a third of the cases.
 std::vector<std::string> some_iterators(const Scop& scop, std::mt19937& random) {

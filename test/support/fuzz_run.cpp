@@ -3,20 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <cstdlib>
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "test/support/from_environment.h"
 
 namespace tc::test {
 namespace {
 
 constexpr int reduction_trials = 200;
-
-std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text && *text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
 
 /// What is wrong with the compiled \p program, or nothing; \p ran says whether it is a valid program at all.
 std::optional<std::string> check_program(const RandomProgram& program, const FuzzSetting& setting,

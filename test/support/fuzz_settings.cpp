@@ -95,7 +95,7 @@ FuzzSetting grid_setting(std::uint64_t seed) {
   result.options += parts;
   if (random() % 4 == 0) {
     result.options += ",cooperative=1";
-    result.target += ",processors=3";
+    result.target += ",multiprocessors=3";
   }
   return result;
 }
@@ -116,7 +116,7 @@ FuzzSetting whole_tiles_setting(std::uint64_t seed) {
           random() % 12 == 0 ? ",reduction_parts=2" : pick({",reduction_parts=1", ",reduction_parts=1", ""}));
   result.target = pick({"cuda:sm_80", "cuda:sm_86", "cuda:sm_90", "cuda:sm_90"});
   if (random() % 12 == 0) result.target = "cuda:sm_75";
-  result.target += pick({"", "", ",processors=1", ",processors=3"});
+  result.target += pick({"", "", ",multiprocessors=1", ",multiprocessors=3"});
   result.strided = random() % 12 == 0;
   if (random() % 8 == 0) result.options += ",cooperative=1";
   return result;

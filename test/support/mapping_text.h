@@ -11,7 +11,7 @@ namespace tc::polyhedral {
 inline std::string essentials(const std::string& text) {
   static const std::regex details(
       "(, copies along [0-9]+ x[0-9]+|buffers [0-9]+\n|, thread elements [0-9]+|, shared bytes [0-9]+"
-      "|, blocks per processor [0-9]+|, others:[ a-z]*)");
+      "|, blocks per multiprocessor [0-9]+|, others:[ a-z]*)");
   static const std::regex lanes("(pack [^,\n]*) lanes [0-9]+");
   static const std::regex members(", members [0-9]+|members [0-9]+, "), only_members("members [0-9]+\n");
   static const std::regex runs("( along i[0-9]+) run i[0-9]+( vector [0-9]+)");

@@ -2,35 +2,12 @@
 
 #include "tc/autodiff/terms/affine.h"
 #include "tc/base/str.h"
+#include "tc/lang/syntax/operators.h"
 #include "tc/lang/syntax/print.h"
 
 namespace tc::autodiff {
 
 using namespace lang;
-
-namespace {
-
-/// The comparison as isl writes it; null for other operators.
-const char* isl_comparison(BinaryOp op) {
-  switch (op) {
-    case BinaryOp::Lt:
-      return "<";
-    case BinaryOp::Le:
-      return "<=";
-    case BinaryOp::Gt:
-      return ">";
-    case BinaryOp::Ge:
-      return ">=";
-    case BinaryOp::Eq:
-      return "=";
-    case BinaryOp::Ne:
-      return "!=";
-    default:
-      return nullptr;
-  }
-}
-
-}  // namespace
 
 std::string IslParameters::text() const {
   std::vector<std::string> all;
@@ -82,9 +59,8 @@ std::optional<std::string> IslText::condition(const ExprPtr& expr) {
     if (!left || !right) return std::nullopt;
     return str("(", *left, pair->op == BinaryOp::And ? " and " : " or ", *right, ")");
   }
-  const char* op = isl_comparison(pair->op);
-  if (!op || pair->left->type != DType::Int64 || !tensors_in(expr).empty()) return std::nullopt;
-  return str("(", index(pair->left), " ", op, " ", index(pair->right), ")");
+  if (!is_comparison(pair->op) || pair->left->type != DType::Int64 || !tensors_in(expr).empty()) return std::nullopt;
+  return str("(", index(pair->left), " ", isl_comparison(pair->op), " ", index(pair->right), ")");
 }
 
 std::string IslText::range(const IteratorRange& range) {

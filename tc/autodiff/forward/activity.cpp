@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tc/lang/syntax/operators.h"
 #include "tc/lang/syntax/print.h"
 
 namespace tc::autodiff {
@@ -154,7 +155,7 @@ class Follower {
       case BinaryOp::Div:
         return product(a, b, -1);
       default: {
-        const bool alike = pair.op >= BinaryOp::Lt && pair.op <= BinaryOp::Ne && a == b && a.kind != Kind::Other;
+        const bool alike = is_comparison(pair.op) && a == b && a.kind != Kind::Other;
         return alike ? Answer{} : unchanged_or_other({a, b});
       }
     }

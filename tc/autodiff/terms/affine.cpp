@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tc/lang/syntax/operators.h"
 #include "tc/lang/syntax/print.h"
 
 namespace tc::autodiff {
@@ -209,7 +210,7 @@ ExprPtr normalised(const ExprPtr& expr) {
   return rebuild(expr, [&](const ExprPtr& part) -> ExprPtr {
     std::vector<ExprPtr> sides = children(part);
     const auto* pair = std::get_if<Binary>(&part->node);
-    const bool compares = pair && pair->op >= BinaryOp::Lt && pair->op <= BinaryOp::Ne;
+    const bool compares = pair && is_comparison(pair->op);
     if (!std::holds_alternative<Access>(part->node) && !compares) return part;
     if (compares && !(is_index(sides[0]) && is_index(sides[1]))) return part;
     for (ExprPtr& side : sides) side = to_expr(read_affine(side));

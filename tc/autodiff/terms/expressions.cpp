@@ -1,5 +1,7 @@
 #include "tc/autodiff/terms/expressions.h"
 
+#include "tc/lang/syntax/operators.h"
+
 #include <cmath>
 #include <optional>
 
@@ -38,7 +40,7 @@ ExprPtr call(const std::string& function, std::vector<ExprPtr> arguments) {
 }
 
 ExprPtr binary(BinaryOp op, const ExprPtr& left, const ExprPtr& right) {
-  const bool truth = op >= BinaryOp::Lt;
+  const bool truth = gives_truth(op);
   return make_expr(Binary{op, left, right}, {}, truth ? std::optional(DType::Bool) : left->type);
 }
 

@@ -15,7 +15,7 @@ namespace {
 constexpr int most_tiled = 6;
 constexpr std::int64_t least_tile = 4, least_reduction_block = 16, most_size = 1 << 20;
 constexpr std::int64_t most_parts = 64, most_parts_of_grid = 512;
-/// Results of a reduction that may have parts, on a processor, and on each of a GPU: more are enough work as they are.
+/// Results of a reduction that may have parts, on a processor, and on each multiprocessor of a GPU: more are enough work as they are.
 constexpr std::int64_t few_results = 1024, few_results_of_each = 2048;
 
 /// The greatest value of `gather_reuse`: no copies through index tensors.
@@ -163,7 +163,7 @@ void add_for_gpu(const Facts& facts, const GridLimits& limits, Genes& genes) {
   if (facts.statements > 1 || facts.longest > 1) genes.add("cooperative", {"1"});
   genes.add("block", doubled(8, limits.block_threads), 0);
   genes.add("block", doubled(1, limits.block_threads / 16), 1);
-  genes.add("grid", doubled(limits.processors, 16 * limits.processors));
+  genes.add("grid", doubled(limits.multiprocessors, 16 * limits.multiprocessors));
   genes.add("shared", {"0"});
   if (facts.gathers) genes.add("gather_reuse", {"1", "2", "4", "16", str(never_reused)});
   genes.add("registers", {"0"});
@@ -181,7 +181,7 @@ std::int64_t number_of(const std::string& text) {
 
 std::vector<Gene> genes_of(const engine::Function& function, const std::vector<engine::Argument>& arguments,
                            const Target& target) {
-  auto few = target.grid ? few_results_of_each * target.grid->processors : few_results;
+  auto few = target.grid ? few_results_of_each * target.grid->multiprocessors : few_results;
   auto facts = facts_of(function, engine::bind_inputs(function, engine::specs(arguments, false)), few);
   Genes genes;
   add_common(facts, genes);

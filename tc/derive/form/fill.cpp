@@ -1,4 +1,5 @@
 #include "tc/derive/form/fill.h"
+#include "tc/derive/form/isl_expressions.h"
 
 #include <cmath>
 #include <limits>

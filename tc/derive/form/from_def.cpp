@@ -5,6 +5,9 @@
 
 #include "tc/base/str.h"
 #include "tc/derive/form/fill.h"
+#include "tc/derive/form/isl_expressions.h"
+#include "tc/derive/form/isl_text.h"
+#include "tc/derive/form/refusal.h"
 #include "tc/halide_bridge/infer/infer_ranges.h"
 #include "tc/lang/check/check.h"
 #include "tc/lang/syntax/parse.h"

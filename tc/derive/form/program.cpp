@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "tc/base/str.h"
+#include "tc/derive/form/isl_expressions.h"
+#include "tc/derive/form/refusal.h"
 
 namespace tc::derive {
 

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "tc/base/dtype.h"
-#include "tc/derive/form/isl_text.h"
+#include "tc/lang/interpret/ranges.h"
+#include "tc/lang/syntax/tree.h"
+#include "tc/polyhedral/core/isl.h"
 
 /// The expression form: a def for concrete sizes as scopes. A scope instantiates one tensor,
 ///

@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "tc/derive/form/fill.h"
+#include "tc/derive/form/isl_bounds.h"
+#include "tc/derive/form/isl_expressions.h"
+#include "tc/derive/form/isl_text.h"
 #include "tc/lang/syntax/print.h"
 
 namespace tc::derive {

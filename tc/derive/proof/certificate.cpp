@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "tc/base/str.h"
+#include "tc/derive/form/refusal.h"
 
 namespace tc::derive {
 

@@ -2,6 +2,8 @@
 
 #include "tc/base/str.h"
 #include "tc/derive/form/fill.h"
+#include "tc/derive/form/isl_text.h"
+#include "tc/derive/form/refusal.h"
 
 namespace tc::derive {
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "tc/base/str.h"
+#include "tc/derive/form/isl_text.h"
+#include "tc/derive/form/refusal.h"
 #include "tc/derive/proof/flatten.h"
 
 namespace tc::derive {

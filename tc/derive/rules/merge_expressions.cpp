@@ -4,6 +4,9 @@
 #include <set>
 
 #include "tc/base/str.h"
+#include "tc/derive/form/isl_bounds.h"
+#include "tc/derive/form/isl_text.h"
+#include "tc/derive/form/refusal.h"
 
 namespace tc::derive {
 

@@ -1,6 +1,7 @@
 #include "tc/derive/rules/merge_traversals.h"
 
 #include "tc/base/str.h"
+#include "tc/derive/form/refusal.h"
 #include "tc/derive/rules/fuse.h"
 
 namespace tc::derive {

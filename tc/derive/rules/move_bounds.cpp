@@ -1,6 +1,9 @@
 #include "tc/derive/rules/move_bounds.h"
 
 #include "tc/base/str.h"
+#include "tc/derive/form/isl_bounds.h"
+#include "tc/derive/form/isl_text.h"
+#include "tc/derive/form/refusal.h"
 
 namespace tc::derive {
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "tc/base/str.h"
+#include "tc/derive/form/isl_bounds.h"
+#include "tc/derive/form/isl_text.h"
+#include "tc/derive/form/refusal.h"
 #include "tc/lang/syntax/builtins.h"
 
 namespace tc::derive {

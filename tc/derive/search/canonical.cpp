@@ -4,6 +4,9 @@
 #include <map>
 
 #include "tc/base/str.h"
+#include "tc/derive/form/isl_bounds.h"
+#include "tc/derive/form/isl_expressions.h"
+#include "tc/derive/form/isl_text.h"
 #include "tc/derive/proof/check.h"
 #include "tc/derive/rules/rewrite.h"
 #include "tc/lang/syntax/print.h"

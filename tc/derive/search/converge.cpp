@@ -1,5 +1,6 @@
 #include "tc/derive/search/converge.h"
 
+#include "tc/derive/form/refusal.h"
 #include "tc/derive/rules/change_layout.h"
 #include "tc/derive/search/product_view.h"
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tc/derive/form/isl_bounds.h"
 #include "tc/derive/search/product_view.h"
 
 namespace tc::derive {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tc/derive/form/isl_bounds.h"
+#include "tc/derive/form/isl_text.h"
 #include "tc/derive/rules/rewrite.h"
 
 namespace tc::derive {

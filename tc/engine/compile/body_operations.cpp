@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 #include <string>
 #include <string_view>
 
 #include "tc/halide_bridge/lower/program.h"
+#include "tc/halide_bridge/lower/variable_names.h"
 
 namespace tc::engine {
 namespace {
@@ -28,15 +28,6 @@ bool begins_with_one(const std::string& name, const Names& names) {
   return std::any_of(names.begin(), names.end(),
                      [&](std::string_view one) { return std::string_view(name).substr(0, one.size()) == one; });
 }
-
-class VariableNames : public ir::IRVisitor {
- public:
-  std::set<std::string> names;
-
- protected:
-  using ir::IRVisitor::visit;
-  void visit(const ir::Variable* op) override { names.insert(op->name); }
-};
 
 class Counter : public ir::IRVisitor {
  public:
@@ -76,11 +67,10 @@ class Counter : public ir::IRVisitor {
  private:
   /// Of the instances, how many values of \p op there are: it is computed once where it does not change.
   double share(const Halide::Expr& op) const {
-    VariableNames used;
-    op.accept(&used);
+    const auto used = halide_bridge::variable_names({op});
     double result = 1;
     for (std::size_t i = 0; i < statement_.iterators.size(); ++i)
-      if (used.names.count(statement_.iterators[i]) == 0)
+      if (used.count(statement_.iterators[i]) == 0)
         result /= static_cast<double>(std::max<std::int64_t>(statement_.domain[i].extent, 1));
     return result;
   }

@@ -17,10 +17,10 @@
 namespace tc::engine {
 namespace {
 
-/// Rows are fused while enough of them stay parallel for half the processors.
+/// Rows are fused while enough of them stay parallel for half the multiprocessors.
 polyhedral::MappingOptions schedule_options(const CompileState& state) {
   auto options = state.mapping;
-  options.fuse_rows = state.target.grid->processors / 2;
+  options.fuse_rows = state.target.grid->multiprocessors / 2;
   return options;
 }
 
@@ -86,7 +86,8 @@ void check_limits(const cuda::KernelText& kernel, const GridLimits& limits) {
                             " bytes of shared memory for each block, ", limits.architecture, " has at most ",
                             limits.block_shared_bytes_requested, ": choose smaller tiles"));
   if (!kernel.shape.cooperative) return;
-  auto room = limits.processors * strategy::resident_blocks(limits, kernel.shape.threads(), kernel.shared_bytes, 1);
+  auto room =
+      limits.multiprocessors * strategy::resident_blocks(limits, kernel.shape.threads(), kernel.shared_bytes, 1);
   if (kernel.shape.blocks() > room)
     throw ResourceError(str("kernel '", kernel.name, "' has ", kernel.shape.blocks(),
                             " blocks that wait for each other, ", limits.architecture, " has room for ", room,
@@ -106,7 +107,7 @@ cuda::KernelText emit_whole(const LaunchState& launch, const std::string& name,
   std::vector<std::string> buffers;
   cuda::KernelShape shape{{largest(kernels_of(launch)).second, 1, 1},
                           {launch.grid().phases->threads, 1, 1},
-                          launch.grid().phases->blocks_per_processor};
+                          launch.grid().phases->blocks_per_multiprocessor};
   for (std::size_t i = 0; i < launch.grid().kernels.size(); ++i) {
     const auto& part = launch.grid().kernels[i];
     phases.push_back({part.body.get(), {part.kernel->grid, part.kernel->block}, launch.grid().phases->grid_waits[i]});
@@ -125,7 +126,7 @@ void emit(CompileState& state, std::size_t index) {
   if (launch.grid().phases) launch.grid().texts.push_back(emit_whole(launch, name, unaligned));
   for (std::size_t k = 0; !launch.grid().phases && k < launch.grid().kernels.size(); ++k) {
     const auto& part = launch.grid().kernels[k];
-    cuda::KernelShape shape{part.kernel->grid, part.kernel->block, part.kernel->blocks_per_processor};
+    cuda::KernelShape shape{part.kernel->grid, part.kernel->block, part.kernel->blocks_per_multiprocessor};
     launch.grid().texts.push_back(cuda::emit_kernel(launch.grid().kernels.size() > 1 ? str(name, "_", k) : name,
                                                     *part.body, part.buffers, shape, unaligned));
   }

@@ -17,13 +17,13 @@ std::string code_tools() {
   return join(tools);
 }
 
-/// The GPU that is nearest to \p target: of its architecture, with as many processors if there is one; nowhere where
+/// The GPU that is nearest to \p target: of its architecture, with as many multiprocessors if there is one; nowhere where
 /// there is none of that architecture.
 cache::Circumstances circumstances(const Target& target) try {
   std::string name;
   for (int i = 0; i < cuda::device_count(); ++i) {
     if (cuda::device_architecture(i) != target.grid->architecture) continue;
-    bool same = Target::parse(cuda::device_target(i)).grid->processors == target.grid->processors;
+    bool same = Target::parse(cuda::device_target(i)).grid->multiprocessors == target.grid->multiprocessors;
     if (name.empty() || same) name = cuda::device_name(i);
     if (same) break;
   }

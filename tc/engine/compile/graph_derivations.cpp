@@ -7,6 +7,7 @@
 #include "tc/derive/derivation_text.h"
 #include "tc/derive/derive.h"
 #include "tc/derive/form/from_def.h"
+#include "tc/derive/form/refusal.h"
 #include "tc/derive/form/to_def.h"
 #include "tc/engine/compile/price_function.h"
 #include "tc/graph/constant_nodes.h"

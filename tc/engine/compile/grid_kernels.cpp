@@ -15,7 +15,7 @@ namespace {
 
 std::int64_t volume(const std::array<std::int64_t, 3>& extents) { return extents[0] * extents[1] * extents[2]; }
 
-/// Blocks that a processor has room for, of the largest of \p kernels, which \p mapping is of. Layouts of shared memory
+/// Blocks that a multiprocessor has room for, of the largest of \p kernels, which \p mapping is of. Layouts of shared memory
 /// may need what a block has without asking; tiles of accumulators need half of the registers that a thread can have,
 /// else a quarter is enough.
 std::int64_t room_for(const Kernels& kernels, const polyhedral::GridMapping& mapping, const GridLimits& limits) {
@@ -68,19 +68,19 @@ void join_phases(CompileState& state, LaunchState& launch) {
   auto room = room_for(kernels, mapping, limits);
   for (std::size_t i = 0; i < on.parts.size(); ++i) {
     const auto& grid = kernels[i].grid;
-    if (volume(grid) <= limits.processors * room) continue;
-    mapping.clusters[i].grid = plain.clusters[i].grid = strategy::fit_grid(grid, limits.processors * room);
+    if (volume(grid) <= limits.multiprocessors * room) continue;
+    mapping.clusters[i].grid = plain.clusters[i].grid = strategy::fit_grid(grid, limits.multiprocessors * room);
     kernels[i] = map_part(state, launch, on.parts[i], plain.clusters[i], mapping.clusters[i]);
   }
   const auto [threads, blocks] = largest(kernels);
-  auto blocks_per_processor = ceil_div(blocks, limits.processors);
-  if (blocks_per_processor > room_for(kernels, mapping, limits)) {
+  auto blocks_per_multiprocessor = ceil_div(blocks, limits.multiprocessors);
+  if (blocks_per_multiprocessor > room_for(kernels, mapping, limits)) {
     state.fallbacks.push_back("map found no grid whose blocks fit at once: there are several kernels");
     return;
   }
   for (auto& kernel : kernels) kernel = polyhedral::widen_block(kernel, threads);
   auto join = [&, threads = threads] {
-    on.phases = PhasesState{polyhedral::grid_barriers(kernels), threads, static_cast<int>(blocks_per_processor)};
+    on.phases = PhasesState{polyhedral::grid_barriers(kernels), threads, static_cast<int>(blocks_per_multiprocessor)};
     for (std::size_t i = 0; i < kernels.size(); ++i) on.kernels[i].kernel = std::move(kernels[i]);
     on.mapping = std::move(mapping);
   };

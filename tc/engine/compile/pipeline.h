@@ -58,7 +58,7 @@ struct KernelState {
 struct PhasesState {
   std::vector<bool> grid_waits;  ///< behind each, all blocks wait for each other
   std::int64_t threads = 1;      ///< of a block
-  int blocks_per_processor = 1;
+  int blocks_per_multiprocessor = 1;
 };
 
 /// What only a launch on a grid of threads has: kernels that are run in order.

@@ -49,7 +49,7 @@ void schedule(CompileState& state, std::size_t index) {
       [] {});
 }
 
-/// Cuts the reductions of a launch that would leave processors without work into parts, before its clusters are mapped.
+/// Cuts the reductions of a launch that would leave multiprocessors without work into parts, before its clusters are mapped.
 /// A schedule that was given stays as it is.
 void cut_reductions(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];

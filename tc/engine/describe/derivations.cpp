@@ -5,6 +5,7 @@
 #include "tc/cpu/thread_pool.h"
 #include "tc/derive/derivation_text.h"
 #include "tc/derive/form/from_def.h"
+#include "tc/derive/form/refusal.h"
 #include "tc/derive/form/to_def.h"
 #include "tc/engine/describe/predict_time.h"
 #include "tc/lang/syntax/print.h"

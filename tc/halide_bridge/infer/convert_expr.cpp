@@ -5,6 +5,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/lang/syntax/operators.h"
 
 namespace tc::halide_bridge {
 
@@ -39,7 +40,7 @@ bool is_integral(const lang::ExprPtr& expr) { return !expr->type || is_integer(*
 
 bool is_bool(const lang::ExprPtr& expr) {
   if (expr->type) return *expr->type == DType::Bool;
-  if (auto* binary = std::get_if<lang::Binary>(&expr->node)) return binary->op >= lang::BinaryOp::Lt;
+  if (auto* binary = std::get_if<lang::Binary>(&expr->node)) return gives_truth(binary->op);
   return std::holds_alternative<lang::BoolLiteral>(expr->node);
 }
 

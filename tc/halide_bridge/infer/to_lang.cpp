@@ -3,6 +3,7 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/halide_bridge/infer/convert_expr.h"
+#include "tc/lang/syntax/operators.h"
 
 namespace tc::halide_bridge {
 
@@ -12,7 +13,7 @@ namespace ir = Halide::Internal;
 namespace {
 
 lang::ExprPtr binary(lang::BinaryOp op, const Expr& a, const Expr& b) {
-  const DType type = op >= lang::BinaryOp::Lt ? DType::Bool : DType::Int64;
+  const DType type = gives_truth(op) ? DType::Bool : DType::Int64;
   return lang::make_expr(lang::Binary{op, to_lang(a), to_lang(b)}, {}, type);
 }
 

@@ -12,6 +12,7 @@
 #include "tc/base/str.h"
 #include "tc/base/tensor.h"
 #include "tc/halide_bridge/lower/affine.h"
+#include "tc/halide_bridge/lower/variable_names.h"
 
 namespace tc::halide_bridge {
 namespace {
@@ -142,23 +143,12 @@ class AccessBuilder {
   AffineReader reader_;
 };
 
-/// The names of the variables in an expression.
-class VariableNames : public ir::IRVisitor {
- public:
-  std::set<std::string> names;
-
- protected:
-  using ir::IRVisitor::visit;
-  void visit(const ir::Variable* op) override { names.insert(op->name); }
-};
-
 /// Which of \p iterators are in \p exprs, by number.
 std::vector<int> iterators_in(const std::vector<Expr>& exprs, const std::vector<std::string>& iterators) {
-  VariableNames names;
-  for (const Expr& expr : exprs) expr.accept(&names);
+  const auto names = variable_names(exprs);
   std::vector<int> result;
   for (std::size_t i = 0; i < iterators.size(); ++i)
-    if (names.names.count(iterators[i])) result.push_back(static_cast<int>(i));
+    if (names.count(iterators[i])) result.push_back(static_cast<int>(i));
   return result;
 }
 
@@ -204,10 +194,8 @@ class ReadCollector : public ir::IRVisitor {
 
   /// The iterators in \p subscripts; nothing where there are other variables.
   std::optional<polyhedral::Indirection> indirection(const std::vector<Expr>& subscripts, std::size_t inner) const {
-    VariableNames names;
-    for (const Expr& subscript : subscripts) subscript.accept(&names);
     polyhedral::Indirection result{iterators_in(subscripts, iterators_), static_cast<int>(inner)};
-    return result.iterators.size() == names.names.size() ? std::optional(result) : std::nullopt;
+    return result.iterators.size() == variable_names(subscripts).size() ? std::optional(result) : std::nullopt;
   }
 
   const Program& program_;

@@ -4,6 +4,7 @@
 #include "tc/lang/check/name_reports.h"
 #include "tc/lang/check/promote.h"
 #include "tc/lang/syntax/builtins.h"
+#include "tc/lang/syntax/operators.h"
 #include "tc/lang/syntax/print.h"
 
 namespace tc::lang {
@@ -165,7 +166,7 @@ class Typer {
       const ExprPtr a = as_condition(left, what), b = as_condition(right, what);
       return a && b ? strong(Binary{x.op, a, b}, e, DType::Bool) : Typed{};
     }
-    const bool compares = x.op >= BinaryOp::Lt && x.op <= BinaryOp::Ne;
+    const bool compares = is_comparison(x.op);
     if (!compares && left.weak != Weak::No && right.weak != Weak::No) {
       const Weak weak = left.weak == Weak::Int ? right.weak : left.weak;
       if (weak == Weak::Int && !check_divisor(x.op, right.expr)) return {};

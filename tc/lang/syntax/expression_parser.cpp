@@ -6,26 +6,14 @@
 #include "tc/base/str.h"
 #include "tc/lang/syntax/builtins.h"
 #include "tc/lang/syntax/limits.h"
+#include "tc/lang/syntax/operators.h"
 
 namespace tc::lang {
 namespace {
 
-struct Operator {
-  std::string_view symbol;
-  BinaryOp op;
-  int level;
-};
-constexpr int comparisons = 3;
-constexpr Operator operators[] = {
-    {"||", BinaryOp::Or, 1}, {"&&", BinaryOp::And, 2}, {"<", BinaryOp::Lt, 3},  {"<=", BinaryOp::Le, 3},
-    {">", BinaryOp::Gt, 3},  {">=", BinaryOp::Ge, 3},  {"==", BinaryOp::Eq, 3}, {"!=", BinaryOp::Ne, 3},
-    {"+", BinaryOp::Add, 4}, {"-", BinaryOp::Sub, 4},  {"*", BinaryOp::Mul, 5}, {"/", BinaryOp::Div, 5},
-    {"%", BinaryOp::Mod, 5},
-};
-
-const Operator* binary_operator(const Token& token) {
+const Spelling* binary_operator(const Token& token) {
   if (token.kind != TokenKind::Symbol) return nullptr;
-  for (const auto& candidate : operators)
+  for (const auto& candidate : binary_operators)
     if (candidate.symbol == token.text) return &candidate;
   return nullptr;
 }
@@ -77,9 +65,9 @@ Parsed ExpressionParser::expression() {
 Parsed ExpressionParser::binary(int level) {
   const int begin = token().range.begin;
   Parsed left = unary();
-  const Operator* last = nullptr;
-  for (const Operator* op = binary_operator(token()); op && op->level >= level; op = binary_operator(token())) {
-    if (last && last->level == comparisons && op->level == comparisons)
+  const Spelling* last = nullptr;
+  for (const Spelling* op = binary_operator(token()); op && op->level >= level; op = binary_operator(token())) {
+    if (last && last->level == comparison_level && op->level == comparison_level)
       fail({.code = "TC004",
             .range = token().range,
             .message = "comparisons cannot be chained",

@@ -3,48 +3,12 @@
 #include <charconv>
 
 #include "tc/base/str.h"
+#include "tc/lang/syntax/operators.h"
 
 namespace tc::lang {
 namespace {
 
-constexpr int select_level = 0, comparison_level = 3, unary_level = 6, primary_level = 7;
-
-struct Spelling {
-  const char* symbol;
-  int level;
-};
-
-Spelling spelling(BinaryOp op) {
-  switch (op) {
-    case BinaryOp::Or:
-      return {"||", 1};
-    case BinaryOp::And:
-      return {"&&", 2};
-    case BinaryOp::Lt:
-      return {"<", 3};
-    case BinaryOp::Le:
-      return {"<=", 3};
-    case BinaryOp::Gt:
-      return {">", 3};
-    case BinaryOp::Ge:
-      return {">=", 3};
-    case BinaryOp::Eq:
-      return {"==", 3};
-    case BinaryOp::Ne:
-      return {"!=", 3};
-    case BinaryOp::Add:
-      return {"+", 4};
-    case BinaryOp::Sub:
-      return {"-", 4};
-    case BinaryOp::Mul:
-      return {"*", 5};
-    case BinaryOp::Div:
-      return {"/", 5};
-    case BinaryOp::Mod:
-      return {"%", 5};
-  }
-  return {"?", 0};
-}
+constexpr int select_level = 0, unary_level = 6, primary_level = 7;
 
 /// The text of a literal that has none: the shortest that reads back, always with '.' or 'e'.
 std::string float_text(double value) {
@@ -69,7 +33,7 @@ struct Text {
 };
 
 Text print_binary(const Binary& x) {
-  const auto [symbol, level] = spelling(x.op);
+  const auto& [op, symbol, level] = spelling(x.op);
   const int left = level == comparison_level ? level + 1 : level;
   return {str(print_level(x.left, left), " ", symbol, " ", print_level(x.right, level + 1)), level};
 }

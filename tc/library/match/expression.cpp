@@ -4,35 +4,13 @@
 #include <limits>
 
 #include "tc/base/str.h"
+#include "tc/lang/syntax/operators.h"
 
 namespace tc::library {
 namespace {
 
 using lang::BinaryOp;
 using lang::ExprPtr;
-
-const char* operator_name(BinaryOp op) {
-  switch (op) {
-    case BinaryOp::Add:
-      return "+";
-    case BinaryOp::Sub:
-      return "-";
-    case BinaryOp::Mul:
-      return "*";
-    case BinaryOp::Div:
-      return "/";
-    case BinaryOp::Lt:
-      return "<";
-    case BinaryOp::Le:
-      return "<=";
-    case BinaryOp::Gt:
-      return ">";
-    case BinaryOp::Ge:
-      return ">=";
-    default:
-      throw NotUnderstood();
-  }
-}
 
 /// May values of \p from be used as \p to without a change? They then are the same numbers.
 Affine one() {
@@ -127,7 +105,7 @@ NodePtr call_node(const lang::Call& call, const Names& names) {
 NodePtr binary_node(const lang::Binary& binary, const Names& names) {
   auto left = node_of(binary.left, names), right = node_of(binary.right, names);
   if (binary.op == BinaryOp::Mul) return product(std::move(left), std::move(right));
-  return make_node(Apply{operator_name(binary.op), {std::move(left), std::move(right)}});
+  return make_node(Apply{lang::symbol(binary.op), {std::move(left), std::move(right)}});
 }
 
 }  // namespace

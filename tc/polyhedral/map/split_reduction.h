@@ -32,7 +32,7 @@ struct ReductionParts {
 ///           band [i] { I: C[i] = 0 } { band [w]  U_combine: C[i] += parts_U[i, w] }                   0 <= w < 15
 ///                    { band [k]  U_rest: C[i] += A[i, k] }  { V: D[i] = C[i] }                        960 <= k < 1000
 ///
-/// The result does not depend on how many processors run the parts. Each kernel of a grid can so use all of them.
+/// The result does not depend on how many multiprocessors run the parts. Each kernel of a grid can so use all of them.
 Scop split_reduction(const Scop& scop, const ReductionParts& parts, const MappingOptions& options);
 
 }  // namespace tc::polyhedral

@@ -59,8 +59,8 @@ std::string describe_limits(const GridClusterMapping& cluster) {
   std::string text;
   if (cluster.thread_elements != plain.thread_elements) text += str(", thread elements ", cluster.thread_elements);
   if (cluster.shared_bytes != plain.shared_bytes) text += str(", shared bytes ", cluster.shared_bytes);
-  if (cluster.blocks_per_processor != plain.blocks_per_processor)
-    text += str(", blocks per processor ", cluster.blocks_per_processor);
+  if (cluster.blocks_per_multiprocessor != plain.blocks_per_multiprocessor)
+    text += str(", blocks per multiprocessor ", cluster.blocks_per_multiprocessor);
   return text;
 }
 
@@ -74,7 +74,8 @@ class PartReader {
     if (words_.take("separate full tiles")) return void(cluster_.separate = true);
     if (words_.take("thread elements")) return void(cluster_.thread_elements = words_.number());
     if (words_.take("shared bytes")) return void(cluster_.shared_bytes = words_.number());
-    if (words_.take("blocks per processor")) return void(cluster_.blocks_per_processor = words_.small_number());
+    if (words_.take("blocks per multiprocessor"))
+      return void(cluster_.blocks_per_multiprocessor = words_.small_number());
     if (words_.take("copy read")) return copy();
     auto word = words_.word();
     if (word == "grid" || word == "block") return extents(word == "grid" ? cluster_.grid : cluster_.block);

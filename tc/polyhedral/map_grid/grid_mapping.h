@@ -87,7 +87,7 @@ struct GridClusterMapping {
 
   std::int64_t thread_elements = 128;  ///< of one temporary in the registers of a thread, at most
   std::int64_t shared_bytes = 0;       ///< of memory that the threads of a block share, at most
-  int blocks_per_processor = 0;        ///< for which the registers of a processor are to suffice; 0: no wish
+  int blocks_per_multiprocessor = 0;   ///< for which the registers of a multiprocessor are to suffice; 0: no wish
 
   /// The mapping of statement \p id.
   GridStatement statement(const std::string& id) const;
@@ -115,7 +115,7 @@ struct GridMapping {
 ///   copy read 0 of S1 along i0 run i2 vector 4 beside 2
 ///   separate full tiles
 ///   stage Y, promote t                           a tensor each
-///   thread elements 64, shared bytes 49152, blocks per processor 2
+///   thread elements 64, shared bytes 49152, blocks per multiprocessor 2
 std::string to_string(const GridMapping& mapping);
 /// One line of it.
 std::string to_string(const GridClusterMapping& mapping);

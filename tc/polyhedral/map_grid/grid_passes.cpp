@@ -94,7 +94,7 @@ GridKernel GridCluster::kernel() const {
           tree->block,
           state.warp_size,
           state.mapping.shared_bytes - memory.shared_bytes,
-          state.mapping.blocks_per_processor};
+          state.mapping.blocks_per_multiprocessor};
 }
 
 const std::vector<GridPass>& grid_passes() {

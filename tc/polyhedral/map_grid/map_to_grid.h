@@ -17,9 +17,9 @@ struct GridKernel {
   Scop scop;  ///< its statements only
   Coordinates where;
   std::array<std::int64_t, 3> grid = {1, 1, 1}, block = {1, 1, 1};
-  std::int64_t warp_size = 1;     ///< consecutive threads of a block that run in lock step
-  std::int64_t shared_bytes = 0;  ///< of the buffers that the threads of a block share
-  int blocks_per_processor = 0;   ///< for which the registers of a processor are to suffice; 0: no wish
+  std::int64_t warp_size = 1;         ///< consecutive threads of a block that run in lock step
+  std::int64_t shared_bytes = 0;      ///< of the buffers that the threads of a block share
+  int blocks_per_multiprocessor = 0;  ///< for which the registers of a multiprocessor are to suffice; 0: no wish
 };
 
 /// \p clustered as kernels to be run one after the other, one a cluster, mapped as \p mapping

@@ -20,7 +20,7 @@ using polyhedral::GridCopy;
 
 /// Iterations of the longest loop of the reduction between two barriers, at least.
 constexpr std::int64_t shortest_block = 4;
-/// Cycles from asking memory for an element to having it, and multiply-adds of a processor in one.
+/// Cycles from asking memory for an element to having it, and multiply-adds of a multiprocessor in one.
 constexpr std::int64_t latency = 800, products_a_cycle = 128;
 /// Of copies that wait in the registers of a thread, at most.
 constexpr std::int64_t most_held_bytes = 32;

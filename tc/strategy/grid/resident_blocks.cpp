@@ -10,9 +10,9 @@ std::int64_t resident_blocks(const GridLimits& limits, std::int64_t threads, std
                              std::int64_t thread_registers) {
   auto whole_warps = round_up(threads, limits.warp_size);
   auto block_bytes = std::max<std::int64_t>(shared_bytes + limits.reserved_shared_bytes, 1);
-  auto result = std::min({limits.processor_blocks, limits.processor_threads / whole_warps,
-                          limits.processor_registers / (whole_warps * thread_registers),
-                          limits.processor_shared_bytes / block_bytes});
+  auto result = std::min({limits.multiprocessor_blocks, limits.multiprocessor_threads / whole_warps,
+                          limits.multiprocessor_registers / (whole_warps * thread_registers),
+                          limits.multiprocessor_shared_bytes / block_bytes});
   return std::max<std::int64_t>(result, 1);
 }
 

@@ -7,7 +7,7 @@
 
 namespace tc::strategy {
 
-/// Blocks of \p threads threads with \p shared_bytes each that one processor runs at once, if each thread has
+/// Blocks of \p threads threads with \p shared_bytes each that one multiprocessor runs at once, if each thread has
 /// \p thread_registers; at least one.
 std::int64_t resident_blocks(const GridLimits& limits, std::int64_t threads, std::int64_t shared_bytes,
                              std::int64_t thread_registers);

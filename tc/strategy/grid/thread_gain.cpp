@@ -91,7 +91,7 @@ bool rows_belong_together(const Scop& scop, const ClusterView& cluster, double o
   }
   for (const auto& member : cluster.members) outer *= member.extent();
   if (longest >= limits.warp_size && inner_gain > outer_gain) return true;
-  return longest > 1 && outer * limits.warp_size < limits.processors * usual_threads && longest > outer;
+  return longest > 1 && outer * limits.warp_size < limits.multiprocessors * usual_threads && longest > outer;
 }
 
 }  // namespace tc::strategy

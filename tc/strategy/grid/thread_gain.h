@@ -25,7 +25,7 @@ int best_inner(const polyhedral::Scop& scop, const polyhedral::ClusterStatement&
                const polyhedral::MappingOptions& options, int but = -1);
 
 /// Do the loops below the outer band of \p cluster suit threads better than its members, whose best one gains \p
-/// outer_gain, or do these leave processors idle?
+/// outer_gain, or do these leave multiprocessors idle?
 bool rows_belong_together(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster, double outer_gain,
                           const GridLimits& limits, const polyhedral::MappingOptions& options);
 

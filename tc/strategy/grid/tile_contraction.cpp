@@ -30,14 +30,14 @@ struct ThreadTile {
 /// How many of its \p each neighbouring rows or columns a thread has at once.
 std::int64_t run_of(std::int64_t each) { return each % 4 == 0 ? 4 : each % 2 == 0 ? 2 : 1; }
 
-/// Blocks with which tiles may be large: one a processor, unless the user wants fewer.
+/// Blocks with which tiles may be large: one a multiprocessor, unless the user wants fewer.
 std::int64_t enough_blocks(const ContractionView& view) {
   std::int64_t given = 1;
   for (auto blocks : view.options.grid) given = count_product(given, blocks);
-  return view.options.grid.empty() ? view.limits.processors : std::min(given, view.limits.processors);
+  return view.options.grid.empty() ? view.limits.multiprocessors : std::min(given, view.limits.multiprocessors);
 }
 
-/// The largest thread's tile for which there are tiles enough for the processors, or the one that the user gives;
+/// The largest thread's tile for which there are tiles enough for the multiprocessors, or the one that the user gives;
 /// nothing where the result is too small for any.
 std::optional<ThreadTile> thread_tile(const ContractionView& view) {
   const auto& given = view.options.register_tile;
@@ -86,8 +86,8 @@ GridClusterMapping tiled(const ContractionView& view, const ThreadTile& each) {
       run_of(each.columns) == 4 && view.options.vectorise && columns % 4 == 0 && writes_vectors(view);
   auto type = view.scop.tensor(polyhedral::range_name(view.update().write.relation)).type;
   auto registers = each.rows * each.columns * own_registers * ceil_div(byte_size(type), 4);
-  bool fits_twice = registers * threads_along * threads_along * 2 <= view.limits.processor_registers;
-  result.blocks_per_processor = fits_twice ? 2 : 1;
+  bool fits_twice = registers * threads_along * threads_along * 2 <= view.limits.multiprocessor_registers;
+  result.blocks_per_multiprocessor = fits_twice ? 2 : 1;
   return result;
 }
 

@@ -1,0 +1,111 @@
+#include "tc/derive/form/isl_bounds.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <vector>
+
+#include "tc/derive/form/refusal.h"
+
+namespace tc::derive {
+
+namespace {
+
+/// The bounds that constraints on one dimension alone state; where there are none, nothing.
+struct Bounds {
+  std::optional<std::int64_t> low, high;
+};
+
+std::int64_t element(isl_mat* matrix, int row, int column) {
+  return isl::manage(isl_mat_get_element_val(matrix, row, column)).num_si();
+}
+
+std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+
+void take_bounds(isl_mat* matrix, bool equality, std::vector<Bounds>& bounds) {
+  const int columns = isl_mat_cols(matrix);
+  for (int row = 0; row < isl_mat_rows(matrix); ++row) {
+    int only = -1, count = 0;
+    for (int c = 0; c + 1 < columns; ++c)
+      if (element(matrix, row, c) != 0) {
+        only = c;
+        ++count;
+      }
+    if (count != 1 || only >= static_cast<int>(bounds.size())) continue;
+    const auto factor = element(matrix, row, only), constant = element(matrix, row, columns - 1);
+    auto& own = bounds[static_cast<std::size_t>(only)];
+    const auto least = factor > 0 ? -floor_divide(constant, factor) : -floor_divide(-constant, -factor);
+    if (factor > 0 || equality) own.low = std::max(own.low.value_or(least), least);
+    const auto most = floor_divide(factor > 0 ? -constant : constant, std::abs(factor));
+    if (factor < 0 || equality) own.high = std::min(own.high.value_or(most), most);
+  }
+  isl_mat_free(matrix);
+}
+
+lang::IntegerRange exact_range(const isl::set& set, int d) {
+  const auto low = set.dim_min_val(d), high = set.dim_max_val(d);
+  if (!low.is_int() || !high.is_int()) throw Refusal{"an index has no bounds"};
+  return {low.num_si(), high.num_si() - low.num_si() + 1};
+}
+
+}  // namespace
+
+lang::Box hull(const isl::set& set) {
+  lang::Box box;
+  for (int d = 0; d < polyhedral::dimensions(set); ++d) box.push_back(exact_range(set, d));
+  return box;
+}
+
+lang::Box stated_box(const isl::set& set) {
+  const auto count = static_cast<std::size_t>(polyhedral::dimensions(set));
+  std::vector<Bounds> all(count);
+  std::vector<bool> open(count, false);
+  bool first = true;
+  set.foreach_basic_set([&](const isl::basic_set& part) {
+    std::vector<Bounds> own(count);
+    take_bounds(isl_basic_set_equalities_matrix(part.get(), isl_dim_set, isl_dim_div, isl_dim_param, isl_dim_cst), true,
+                own);
+    take_bounds(isl_basic_set_inequalities_matrix(part.get(), isl_dim_set, isl_dim_div, isl_dim_param, isl_dim_cst),
+                false, own);
+    for (std::size_t d = 0; d < count; ++d) {
+      open[d] = open[d] || !own[d].low || !own[d].high;
+      if (open[d]) continue;
+      all[d].low = first ? own[d].low : std::min(all[d].low, own[d].low);
+      all[d].high = first ? own[d].high : std::max(all[d].high, own[d].high);
+    }
+    first = false;
+  });
+  lang::Box box;
+  for (std::size_t d = 0; d < count; ++d)
+    box.push_back(open[d] || first ? exact_range(set, static_cast<int>(d))
+                                   : lang::IntegerRange{*all[d].low, *all[d].high - *all[d].low + 1});
+  return box;
+}
+
+namespace {
+
+bool depends(const isl::aff& aff, int dimension) {
+  return isl_aff_involves_dims(aff.get(), isl_dim_in, static_cast<unsigned>(dimension), 1) == isl_bool_true;
+}
+
+int outputs(const isl::multi_aff& function) { return static_cast<int>(function.size()); }
+
+}  // namespace
+
+bool depends(const isl::multi_aff& function, int output, int dimension) {
+  return depends(function.at(output), dimension);
+}
+
+bool depends(const isl::multi_aff& function, int dimension) {
+  for (int o = 0; o < outputs(function); ++o)
+    if (depends(function, o, dimension)) return true;
+  return false;
+}
+
+std::int64_t factor(const isl::multi_aff& function, int output, int dimension) {
+  const auto aff = function.at(output);
+  const auto value = polyhedral::call(aff.ctx(), isl_aff_get_coefficient_val, aff.get(), isl_dim_in, dimension);
+  return value.is_int() ? value.num_si() : 0;
+}
+
+}  // namespace tc::derive
