@@ -21,6 +21,8 @@ void add_products(std::vector<PricedProgram>& all) {
   all.push_back({"tn-320", tn, {f({320, 320}), f({320, 320})}});
   all.push_back({"nt-320", nt, {f({320, 320}), f({320, 320})}});
   all.push_back({"tt-320", tt, {f({320, 320}), f({320, 320})}});
+  all.push_back({"tt-columns-1024", tt, {f({512, 128}), f({1024, 512})}});
+  all.push_back({"tn-columns-4096", tn, {f({128, 64}), f({128, 4096})}});
   all.push_back({"mm-odd", mm, {f({251, 257}), f({257, 253})}});
   all.push_back({"mm-tall", mm, {f({8192, 16}), f({16, 64})}});
   all.push_back({"mm-wide", mm, {f({16, 256}), f({256, 2048})}});
@@ -44,6 +46,13 @@ void add_convolutions(std::vector<PricedProgram>& all) {
       {"conv-3x3",
        "def f(float(N,C,H,W) I, float(M,C,KH,KW) K) -> (O) { O(n,m,h,w) +=! I(n,c,h+kh,w+kw) * K(m,c,kh,kw) }",
        {f({2, 32, 30, 30}), f({32, 32, 3, 3})}});
+  all.push_back({"conv-3x3-of-32x32",
+                 "def f(float(N,C,H,W) I, float(M,C,KH,KW) K) -> (O) { O(n,m,h,w) +=! I(n,c,h+kh,w+kw) * "
+                 "K(m,c,kh,kw) }",
+                 {f({2, 32, 34, 34}), f({32, 32, 3, 3})}});
+  all.push_back({"conv-1x1-of-64x64",
+                 "def f(float(N,C,H,W) I, float(M,C) K) -> (O) { O(n,m,h,w) +=! I(n,c,h,w) * K(m,c) }",
+                 {f({1, 64, 64, 64}), f({64, 64})}});
   all.push_back({"conv-1x1",
                  "def f(float(N,C,H,W) I, float(M,C) K) -> (O) { O(n,m,h,w) +=! I(n,c,h,w) * K(m,c) }",
                  {f({2, 64, 28, 28}), f({64, 64})}});

@@ -74,11 +74,19 @@ TEST(DescribeWork, AnImageIsEnough) {
   EXPECT_EQ(to_string(describe_work(image)), to_string(describe_work(function, image.arguments, options)));
 }
 
+TEST(DescribeWork, PricesEachCluster) {
+  const auto* text = "def f(float(N,C) X) -> (S, T) { S(c) +=! X(n,c)  T(n) +=! X(n,c) * S(c) }";
+  auto two = report(text, {floats({200, 300})}, on("cpu:avx2,cores=1"));
+  EXPECT_EQ(two.prices.size(), 2u);
+  for (const auto& price : two.prices) EXPECT_GT(price.core.operations, 0);
+  EXPECT_TRUE(report(mm, {floats({64, 48}), floats({48, 80})}, on("cuda:sm_80")).prices.empty());
+}
+
 TEST(DescribeWork, ReadsAsATable) {
   auto text = to_string(report(mm, {floats({64, 48}), floats({48, 80})}, on("cpu:avx2,cores=1,l1=32k,l2=1m,l3=8m")));
   for (const char* part :
        {"FLOPs: 491520 (adds 245760, multiplies 245760)\n", "L1-L2", "arguments, each once       27.6 kB     20.5 kB\n",
-        "  A                          12.3 kB     12.3 kB     12.3 kB     12.3 kB\n", "intensity: "})
+        "  A                          12.3 kB     12.3 kB     12.3 kB     12.3 kB\n", "intensity: ", "\npredicted: "})
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
 }
 

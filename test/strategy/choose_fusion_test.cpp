@@ -3,15 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "tc/polyhedral/schedule/schedule.h"
-#include "tc/strategy/cpu/choose_mapping.h"
-#include "tc/strategy/cpu/price_cluster.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/scop_builder.h"
 
 namespace tc::strategy {
 namespace {
 
-using polyhedral::ClusterView;
 using polyhedral::Scop;
 using polyhedral::ScopBuilder;
 
@@ -31,23 +28,6 @@ class ChooseFusionTest : public polyhedral::IslTest {
     std::vector<std::size_t> result;
     for (const auto& cluster : polyhedral::cluster_views(scop)) result.push_back(cluster.statements.size());
     return result;
-  }
-
-  double price(const Scop& scop) const {
-    auto gathered = scop;
-    double result = 0;
-    for (const auto& cluster : polyhedral::cluster_views(gathered))
-      result += price_cluster(gathered, cluster, choose_cluster_mapping(gathered, cluster, target_, {}),
-                              buffer_bytes(target_, {}), target_);
-    return result;
-  }
-
-  Scop copy(const std::string& box, const std::string& read, std::vector<std::int64_t> from,
-            std::vector<std::int64_t> to) const {
-    auto scop =
-        ScopBuilder(context()).input("A", from).output("C", to).statement("S[i, j] : " + box, "C[i, j]", {read}).scop();
-    scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), {});
-    return scop;
   }
 };
 
@@ -110,23 +90,6 @@ TEST_F(ChooseFusionTest, WhatFollowsAProductElementByElementJoinsIt) {
                   .statement("R[n, o] : 0 <= n, o < 512", "Q[n, o]", {"P[n, o]"})
                   .scop();
   EXPECT_EQ(clusters(scop).first, Sizes({3}));
-}
-
-TEST_F(ChooseFusionTest, CopiesCostWhatTheirBytesTakeFromTheThirdCache) {
-  // 64 x 20000 floats, 5.12 MB: read once, written, and fetched to be written, at 12 bytes a cycle for each of two cores.
-  EXPECT_DOUBLE_EQ(price(copy("0 <= i < 64 and 0 <= j < 20000", "A[i, j]", {64, 20000}, {64, 20000})),
-                   3 * 64 * 20000 * 4.0 / 12 / 2);
-}
-
-TEST_F(ChooseFusionTest, CopiesNearTheCoreCostTheirInstructions) {
-  // 4 x 64 floats in vectors of 16, in one thread: half a cycle to load, one to store.
-  EXPECT_DOUBLE_EQ(price(copy("0 <= i < 4 and 0 <= j < 64", "A[i, j]", {4, 64}, {4, 64})), 16 * 1.5);
-}
-
-TEST_F(ChooseFusionTest, ElementsThatLieApartCostALineEach) {
-  auto rows = price(copy("0 <= i < 512 and 0 <= j < 512", "A[i, j]", {512, 512}, {512, 512}));
-  auto apart = price(copy("0 <= i < 512 and 0 <= j < 512", "A[i, 16*j]", {512, 8192}, {512, 512}));
-  EXPECT_GT(apart, 5 * rows);
 }
 
 }  // namespace

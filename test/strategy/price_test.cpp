@@ -81,7 +81,7 @@ TEST_F(PriceTest, LinesAreThoseThatRunsTouch) {
   auto block = touched_lines(cluster, b, {1, 32, 8});
   EXPECT_EQ(block.bytes, 8 * 128);
   EXPECT_EQ(block.runs, 8);
-  EXPECT_EQ(block.row_step, 2048);
+  EXPECT_EQ(block.rows[0].bytes, 2048);
   auto rows = touched_lines(cluster, b, {1, 512, 4});
   EXPECT_EQ(rows.bytes, 4 * 2048);
   EXPECT_EQ(rows.runs, 1);
@@ -114,6 +114,18 @@ TEST_F(PriceTest, LanesThatAreIdleCost) {
   EXPECT_LT(cycles(whole, "points 1x8, S: i1 x8"), cycles(whole, "members 2"));
   EXPECT_LT(cycles(whole, "points 1x16, S: i1 x16"), cycles(whole, "points 16x1, S: i0 x16"))
       << "lanes across rows are gathered and scattered";
+}
+
+TEST_F(PriceTest, ElementsThatLieApartCostALineEach) {
+  auto read = [&](const char* what, int columns) {
+    return priced(ScopBuilder(context())
+                      .input("A", {512, columns})
+                      .output("C", {512, 512})
+                      .statement("S[i, j] : 0 <= i, j < 512", "C[i, j]", {what})
+                      .scop());
+  };
+  EXPECT_GT(seconds(read("A[i, 16*j]", 8192), "points 1x16, S: i1 x16"),
+            5 * seconds(read("A[i, j]", 512), "points 1x16, S: i1 x16"));
 }
 
 TEST_F(PriceTest, SquaresAreTransposedInRegisters) {
@@ -161,11 +173,13 @@ TEST_F(PriceTest, ThreadsShareTheOutermostLoop) {
   auto three =
       price(cluster, mapping("parallel 0, blocks 172x0, register 4x64, I: i1 x16, U: i1 x16, stage C"), 1 << 18);
   EXPECT_EQ(three.busy, 1.5);
+  EXPECT_EQ(two.on(1, cluster.rates).seconds, one.seconds);
+  EXPECT_EQ(one.on(2, cluster.rates).seconds, one.seconds) << "no loop is shared";
 }
 
 TEST_F(PriceTest, PrintsEachTerm) {
   auto text = to_string(price(product(64), mapping("register 4x64, I: i1 x16, U: i1 x16, stage C"), 1 << 18));
-  for (const char* term : {"operations", "loads", "latency", "l2", "l3", "memory", "threads"})
+  for (const char* term : {" us on 1 core; ", "operations", "loads", "latency", "from L2", "from L3", "from memory"})
     EXPECT_NE(text.find(term), std::string::npos) << text;
   auto rates = to_string(rates_of(target_));
   EXPECT_NE(rates.find("hertz 4.1e+09"), std::string::npos) << rates;

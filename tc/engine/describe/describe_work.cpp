@@ -5,6 +5,7 @@
 #include <map>
 
 #include "tc/base/str.h"
+#include "tc/engine/compile/body_operations.h"
 #include "tc/engine/compile/graph_plan.h"
 #include "tc/engine/compile/library_call.h"
 #include "tc/engine/compile/machine_kind.h"
@@ -71,6 +72,25 @@ void add_traffic(const CompileState& state, WorkReport& report) {
   }
 }
 
+/// Prices the mappings that are chosen for the clusters of \p state; none where isl fails or runs out of its quota.
+std::vector<strategy::Price> prices_of(const CompileState& state) {
+  std::vector<strategy::Price> result;
+  auto bodies = body_operations(*state.program);
+  for (const auto& launch : state.launches) {
+    const auto* on = std::get_if<CpuLaunch>(&launch.on);
+    if (!on || !on->mapping || !launch.scop) continue;
+    polyhedral::OperationQuota quota(launch.scop->ctx(), state.mapping.quota);
+    try {
+      for (std::size_t i = 0; i < launch.clusters.size(); ++i)
+        result.push_back(strategy::price({*launch.scop, launch.clusters[i], state.target, bodies},
+                                         on->mapping->clusters[i], on->mapping->buffer_bytes));
+    } catch (const isl::exception&) {
+      return {};
+    }
+  }
+  return result;
+}
+
 std::string bytes_text(double bytes) {
   TextStream out;
   out << std::fixed;
@@ -104,6 +124,11 @@ void print_reads(std::ostream& out, const Traffic& traffic) {
   }
 }
 
+/// A line for each cluster: its predicted time, by what takes it.
+void print_prices(std::ostream& out, const std::vector<strategy::Price>& prices) {
+  for (const auto& price : prices) out << "predicted: " << strategy::to_string(price) << "\n";
+}
+
 }  // namespace
 
 double WorkReport::intensity() const {
@@ -118,6 +143,7 @@ void add(WorkReport& all, const WorkReport& part) {
   all.work = all.work + part.work;
   all.parallel |= part.parallel;
   all.lanes = std::max(all.lanes, part.lanes);
+  all.prices.insert(all.prices.end(), part.prices.begin(), part.prices.end());
   if (part.type == DType::Float64) all.type = part.type;
   if (!part.traffic) all.no_traffic = part.no_traffic;
   if (all.traffic && part.traffic)
@@ -189,6 +215,9 @@ WorkReport describe_work(const std::shared_ptr<const Function>& given, const std
     how.stages.verify = how.stages.keep_text = false;
     how.stages.dump_directory.clear();
     auto filled = std::make_shared<WorkReport>(report);
+    how.stages.mutate = [filled](const std::string& stage, CompileState& state) {
+      if (stage == "choose") filled->prices = prices_of(state);
+    };
     map_launches(function, arguments, how, [filled](CompileState& state) {
       add_traffic(state, *filled);
       filled->lanes = mean_lanes(state);
@@ -227,6 +256,7 @@ std::string to_string(const WorkReport& report) {
   print_reads(out, *report.traffic);
   out << "intensity: " << std::setprecision(2) << std::fixed << report.intensity()
       << " FLOPs a byte between L3 and memory\n";
+  print_prices(out, report.prices);
   return out.str();
 }
 

@@ -3,10 +3,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tc/engine/compile/compile.h"
 #include "tc/strategy/cost/traffic.h"
 #include "tc/strategy/cost/work.h"
+#include "tc/strategy/price/price.h"
 
 namespace tc::engine {
 
@@ -15,6 +17,7 @@ struct WorkReport {
   strategy::Work work;
   std::optional<strategy::Traffic> traffic;  ///< of all launches, each of which finds its caches empty
   std::string no_traffic;                    ///< why there is none
+  std::vector<strategy::Price> prices;       ///< of each cluster that a processor runs, on all cores of its target
   bool parallel = false;                     ///< some loop runs on several threads
   double lanes = 1;                          ///< of vectors: the harmonic mean over all instances of statements
   DType type = DType::Float32;  ///< float64 where the def has such a tensor: the type whose peak it is measured by
@@ -32,7 +35,8 @@ WorkReport describe_work(const std::shared_ptr<const Function>& function, const 
 /// own.
 WorkReport describe_work(const Image& image);
 
-/// The report as a table: FLOPs, bytes between levels, intensity, and what is read of each tensor.
+/// The report as a table: FLOPs, bytes between levels, intensity, what is read of each tensor, and the predicted time of
+/// each cluster by its terms.
 std::string to_string(const WorkReport& report);
 
 }  // namespace tc::engine

@@ -10,6 +10,7 @@
 #include "tc/base/str.h"
 #include "tc/cpu/thread_pool.h"
 #include "tc/engine/compile/machine_kind.h"
+#include "tc/engine/describe/predict_time.h"
 
 namespace tc::engine {
 namespace {
@@ -59,6 +60,7 @@ Roofline roofline(const WorkReport& report, const Target& target, double seconds
   Roofline result;
   result.seconds = seconds;
   result.threads = report.parallel ? cpu::num_threads() : 1;
+  result.predicted = predict_seconds(report, target, result.threads);
   result.flops = static_cast<double>(report.work.flops()) / seconds / 1e9;
   if (report.traffic) result.bandwidth = report.traffic->total(3).total() / seconds / 1e9;
   result.limits = machine_kind_of(target).limits(target, result.threads, report.type);
@@ -88,9 +90,11 @@ double measure_seconds(const Executable& executable) {
 std::string to_string(const Roofline& roofline) {
   TextStream out;
   bool short_run = roofline.seconds < 1e-3;
-  out << "measured: " << std::setprecision(4) << roofline.seconds * (short_run ? 1e6 : 1e3)
-      << (short_run ? " us in " : " ms in ") << roofline.threads << (roofline.threads == 1 ? " thread\n" : " threads\n")
-      << std::setprecision(3);
+  auto scale = short_run ? 1e6 : 1e3;
+  out << "measured: " << std::setprecision(4) << roofline.seconds * scale << (short_run ? " us in " : " ms in ")
+      << roofline.threads << (roofline.threads == 1 ? " thread" : " threads") << std::setprecision(3);
+  if (roofline.predicted > 0) out << ", " << roofline.predicted * scale << (short_run ? " us" : " ms") << " predicted";
+  out << "\n";
   out << "arithmetic: " << roofline.flops << " GFLOP/s";
   if (roofline.limits.flops > 0)
     out << ", " << percent(roofline.share_of_peak()) << " of the peak of " << roofline.limits.flops;

@@ -10,6 +10,7 @@ namespace tc::engine {
 /// Where a measured run stands under the two limits of its machine. Rates are in 10^9 a second.
 struct Roofline {
   double seconds = 0;
+  double predicted = 0;  ///< seconds, by predict_seconds(); 0 where nothing is predicted
   int threads = 1;
   double flops = 0;      ///< rate of the run
   double bandwidth = 0;  ///< predicted bytes between the third cache and memory / seconds; 0 where not predicted

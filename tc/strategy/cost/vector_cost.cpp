@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <numeric>
 
 #include "tc/base/ceil_div.h"
 #include "tc/base/count_product.h"
 #include "tc/polyhedral/core/cluster_view.h"
+#include "tc/strategy/cost/cache_sets.h"
 #include "tc/strategy/cost/vector_runs.h"
 
 namespace tc::strategy {
@@ -65,9 +65,6 @@ constexpr double apart_scatter_cost = 4;
 /// 128x16384x4096); a scalar write takes half a cycle.
 constexpr double near_colliding_cost = 36, far_colliding_cost = 300;
 
-/// Bytes of a way of a first cache, which is indexed while the page of an address is looked up.
-constexpr std::int64_t way_bytes = 4096;
-
 /// Vectors of a register tile that are scattered together, at least and often.
 constexpr std::int64_t fewest_scattered = 2, scattered_vectors = 4;
 
@@ -89,8 +86,9 @@ double read_cost(const Scop& scop, const Statement& statement, std::size_t index
 
 /// Do \p lines lines, \p stride bytes apart, not fit the sets of the first cache that they fall in?
 bool lines_collide(std::int64_t stride, std::int64_t lines, const Target& target) {
-  auto sets = way_bytes / std::max<std::int64_t>(std::gcd(stride, way_bytes), Target::cache_line);
-  return lines > count_product(sets, target.l1_bytes / way_bytes);
+  auto ways = static_cast<double>(target.l1_bytes) / l1_way_bytes;
+  const LineStep rows{static_cast<double>(stride), static_cast<double>(lines)};
+  return lines_of_a_set({&rows, 1}, l1_way_bytes) > ways;
 }
 
 double scatter_cost(const Scop& scop, const Statement& statement, int iterator, int lanes, const Target& target,

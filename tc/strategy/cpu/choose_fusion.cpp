@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tc/strategy/cpu/choose_mapping.h"
-#include "tc/strategy/cpu/price_cluster.h"
+#include "tc/strategy/price/price.h"
 
 namespace tc::strategy {
 namespace {
@@ -22,20 +22,20 @@ bool reduces(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluste
 bool ChooseFusion::pays(const polyhedral::ClusterView& fused, const polyhedral::ClusterView& earlier,
                         const polyhedral::ClusterView& later) const {
   if (!reduces(scop_, earlier) || !reduces(scop_, later)) return true;
-  return cycles(fused) <= kept_of_two_tiles * (cycles(earlier) + cycles(later));
+  return seconds(fused) <= kept_of_two_tiles * (seconds(earlier) + seconds(later));
 }
 
-double ChooseFusion::cycles(const polyhedral::ClusterView& cluster) const {
+double ChooseFusion::seconds(const polyhedral::ClusterView& cluster) const {
   std::vector<std::string> statements;
   for (const auto& entry : cluster.statements) statements.push_back(entry.id);
   auto found = known_.find(statements);
-  if (found == known_.end()) found = known_.emplace(statements, computed_cycles(cluster)).first;
+  if (found == known_.end()) found = known_.emplace(statements, computed_seconds(cluster)).first;
   return found->second;
 }
 
-double ChooseFusion::computed_cycles(const polyhedral::ClusterView& cluster) const {
+double ChooseFusion::computed_seconds(const polyhedral::ClusterView& cluster) const {
   auto mapping = choose_cluster_mapping(scop_, cluster, target_, options_);
-  return price_cluster(scop_, cluster, mapping, buffer_bytes(target_, options_), target_);
+  return price(PricedCluster(scop_, cluster, target_), mapping, buffer_bytes(target_, options_)).seconds;
 }
 
 }  // namespace tc::strategy

@@ -1,7 +1,6 @@
 #include "tc/strategy/price/far_price.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "tc/base/contains.h"
 #include "tc/strategy/price/touched_lines.h"
@@ -21,8 +20,12 @@ struct Reference {
   bool reads_for_copy = false;        ///< it is the copy's own read
   std::size_t place = 0;              ///< of the copy: the first loop below it
   bool kept = false;                  ///< a buffer of one tile
-  std::vector<TouchedLines> touched;  ///< from loop number i on
+  bool accumulated = false;           ///< in registers while its statement's own loops run
+  std::vector<TouchedLines> touched;  ///< from loop number i on; the last: by one vector
 };
+
+double bytes_of(const TouchedLines& touched) { return touched.bytes; }
+double pages_of(const TouchedLines& touched) { return touched.pages(); }
 
 class FarPricer {
  public:
@@ -32,21 +35,30 @@ class FarPricer {
     for (std::size_t s = 0; s < cluster.statements.size(); ++s) {
       const auto& statement = cluster.statements[s];
       add(s, statement.write, nullptr, 2);
+      references_.back().accumulated =
+          statement.reduces && (nests[s].unrolled || nests[s].points == nests[s].loops.size());
       for (std::size_t r = 0; r < statement.reads.size(); ++r)
         add(s, statement.reads[r], pack_of(s, static_cast<int>(r)), 1);
     }
     shared_ = nests.empty() ? 0 : nests.front().tile;
   }
 
-  FarBytes into(double capacity, double period) const {
+  /// What comes into a cache of \p capacity whose ways have \p way bytes.
+  FarBytes into(double capacity, double way) const {
     FarBytes result;
-    if (auto depth = fitting_depth(capacity, period)) {
-      if (*depth == 0) return result;
-      for (std::size_t i = 0; i < references_.size(); ++i)
-        if (is_first_of_its_kind(i, *depth - 1)) result += shared_traffic(references_[i], *depth - 1);
-    } else {
-      for (const auto& reference : references_) result += own_traffic(reference, capacity, period);
-    }
+    each_that_misses(bytes_of, capacity, [&](const Reference& reference, std::size_t first) {
+      while (first < reference.touched.size() && reference.touched[first].lines_of_a_set(way) > capacity / way) ++first;
+      if (first > 0) result += traffic(reference, first - 1);
+    });
+    return result;
+  }
+
+  /// Pages that are not among those found at once.
+  double missed_pages() const {
+    double result = 0;
+    each_that_misses(pages_of, cluster_.rates.pages, [&](const Reference& reference, std::size_t first) {
+      if (first > 0) result += reference.touched[first - 1].pages() * trips_of(reference, first - 1);
+    });
     return result;
   }
 
@@ -58,16 +70,15 @@ class FarPricer {
   }
 
   void add(std::size_t s, const PricedAccess& access, const PackMapping* pack, double weight) {
+    const auto& statement = cluster_.statements[s];
+    Reference reference{s, &access, weight, pack};
     const auto& nest = nests_[s];
-    Reference reference;
-    reference.statement = s;
-    reference.access = &access;
-    reference.weight = weight;
-    reference.pack = pack;
     if (pack) reference.place = pack->once ? 0 : pack->below_blocks ? nest.blocks : nest.copies;
     const auto& tensor = cluster_.tensors[static_cast<std::size_t>(access.tensor)];
     for (std::size_t i = 0; i <= nest.loops.size(); ++i) {
-      auto spans = nest.spans(cluster_.statements[s], pack ? std::max(i, reference.place) : i);
+      auto spans = nest.spans(statement, pack ? std::max(i, reference.place) : i);
+      if (i == nest.loops.size() && nest.lane_iterator >= 0)
+        spans[static_cast<std::size_t>(nest.lane_iterator)] = nest.lanes;
       reference.touched.push_back(pack ? copied_lines(access, tensor.element, spans)
                                        : touched_lines(cluster_, access, spans));
     }
@@ -77,28 +88,10 @@ class FarPricer {
       auto source = reference;
       source.reads_for_copy = true;
       for (std::size_t i = 0; i <= nest.loops.size(); ++i)
-        source.touched[i] =
-            touched_lines(cluster_, access, nest.spans(cluster_.statements[s], std::min(i, reference.place)));
+        source.touched[i] = touched_lines(cluster_, access, nest.spans(statement, std::min(i, reference.place)));
       references_.push_back(std::move(source));
     }
     references_.push_back(std::move(reference));
-  }
-
-  /// What is in a cache, and how full it makes the fullest set.
-  struct Room {
-    double bytes = 0, deepest = 0;
-
-    void add(const TouchedLines& touched, double period) {
-      bytes += touched.bytes;
-      deepest = std::max(deepest, touched.lines_of_a_set(period) * period);
-    }
-    bool fits(double capacity) const { return bytes <= capacity && deepest <= capacity; }
-  };
-
-  /// Adds what \p reference takes from loop \p depth on, one of the cluster's members or below all.
-  void add_to(Room& room, const Reference& reference, std::size_t depth, double period) const {
-    if (reference.reads_for_copy && depth > reference.place) return;
-    room.add(reference.touched[reference.kept ? std::max(depth, shared_) : depth], period);
   }
 
   bool same_tensor(const Reference& a, const Reference& b) const {
@@ -130,59 +123,74 @@ class FarPricer {
     return true;
   }
 
-  /// The least number of a loop of the members from which on everything fits; nothing where one tile does not.
-  std::optional<std::size_t> fitting_depth(double capacity, double period) const {
-    for (std::size_t depth = 0; depth <= shared_; ++depth) {
-      Room room;
-      for (std::size_t i = 0; i < references_.size(); ++i)
-        if (is_first_of_its_kind(i, depth)) add_to(room, references_[i], depth, period);
-      if (room.fits(capacity)) return depth;
+  /// Sizes, by \p size, of what all references touch from loop \p depth on, one of the members or below all.
+  template <typename Size>
+  double room(const Size& size, std::size_t depth) const {
+    double result = 0;
+    for (std::size_t i = 0; i < references_.size(); ++i) {
+      const auto& reference = references_[i];
+      if (reference.reads_for_copy && depth > reference.place) continue;
+      if (!is_first_of_its_kind(i, depth)) continue;
+      result += size(reference.touched[reference.kept ? std::max(depth, shared_) : depth]);
     }
-    return std::nullopt;
-  }
-
-  FarBytes times(const TouchedLines& touched, double trips, double weight) const {
-    constexpr double page = 4096;
-    FarBytes result{touched.bytes * trips * weight};
-    (weight > 1 ? result.written_runs : result.runs) = touched.runs * trips;
-    auto pages = touched.runs * std::min(touched.row_step / page, 1.0);
-    if (pages > cluster_.rates.pages) result.pages = pages * trips;
     return result;
   }
 
-  FarBytes shared_traffic(const Reference& reference, std::size_t loop) const {
+  /// Calls \p take with each reference and the least number of a loop from which on what it touches stays in a store of
+  /// \p capacity: a loop of the members from which on all fits, or, where one tile does not, one of its statement's own
+  /// from which on what that touches does; its number of loops and one, where not even a vector does.
+  template <typename Size, typename Take>
+  void each_that_misses(const Size& size, double capacity, const Take& take) const {
+    std::size_t depth = 0;
+    while (depth <= shared_ && room(size, depth) > capacity) ++depth;
+    bool fits = depth <= shared_;
+    for (std::size_t i = 0; i < references_.size(); ++i) {
+      const auto& reference = references_[i];
+      auto first = fits ? depth : own_depth(reference, size, capacity);
+      if (reference.kept && (fits || first <= shared_)) continue;
+      if (!fits || is_first_of_its_kind(i, first == 0 ? 0 : first - 1)) take(reference, first);
+    }
+  }
+
+  template <typename Size>
+  std::size_t own_depth(const Reference& reference, const Size& size, double capacity) const {
     const auto& nest = nests_[reference.statement];
-    if (reference.kept) return {};
+    for (std::size_t depth = nest.tile; depth < nest.loops.size(); ++depth) {
+      double all = 0;
+      for (const auto& other : references_)
+        if (other.statement == reference.statement && !other.reads_for_copy) all += size(other.touched[depth]);
+      if (all <= capacity) return depth;
+    }
+    return nest.loops.size() + 1;
+  }
+
+  static FarBytes times(const TouchedLines& touched, double trips, double weight) {
+    FarBytes result{touched.bytes * trips * weight};
+    (weight > 1 ? result.written_runs : result.runs) = touched.runs * trips;
+    return result;
+  }
+
+  /// What comes for \p reference where each execution of loop number \p loop finds nothing of the one before.
+  FarBytes traffic(const Reference& reference, std::size_t loop) const {
+    const auto& nest = nests_[reference.statement];
     bool is_copy = reference.pack && !reference.reads_for_copy;
     if (is_copy && loop < reference.place) return {};
     auto made = is_copy ? times(reference.touched[reference.place], nest.trips_above(reference.place), 2) : FarBytes{};
     auto from = reference.reads_for_copy ? std::min(loop, reference.place) : loop;
-    made += times(reference.touched[from], nest.trips_above(from), reference.weight);
+    made += times(reference.touched[from], trips_of(reference, from), reference.weight);
     return made;
   }
 
-  /// Of a reference whose statement is on its own.
-  FarBytes own_traffic(const Reference& reference, double capacity, double period) const {
-    const auto& nest = nests_[reference.statement];
-    if (reference.reads_for_copy)
-      return times(reference.touched[reference.place], nest.trips_above(reference.place), 1);
-    auto loop = nest.loops.size();
-    for (std::size_t depth = nest.tile; depth < nest.loops.size() && loop == nest.loops.size(); ++depth) {
-      Room room;
-      for (const auto& other : references_)
-        if (other.statement == reference.statement && !other.reads_for_copy) room.add(other.touched[depth], period);
-      if (room.fits(capacity)) loop = depth == 0 ? 0 : depth - 1;
-    }
-    if (reference.kept && loop < nest.tile) return {};
-    return times(reference.touched[loop], trips_of(reference, loop), reference.weight);
-  }
-
-  /// How often \p reference runs loop number \p loop: registers keep it along points on which it does not depend.
+  /// How often \p reference runs loop number \p loop: registers keep it along points on which it does not depend, and
+  /// accumulators while the loops of a reduction run.
   double trips_of(const Reference& reference, std::size_t loop) const {
     const auto& nest = nests_[reference.statement];
-    auto result = nest.trips_above(std::min(loop, nest.points));
-    for (auto i = nest.points; i < loop; ++i)
-      if (!nest.unrolled || reference.access->changes(nest.loops[i].iterator)) result *= nest.loops[i].trips;
+    double result = 1;
+    for (std::size_t i = 0; i < loop; ++i) {
+      bool in_register = i >= nest.points ? nest.unrolled && !reference.access->changes(nest.loops[i].iterator)
+                                          : i >= nest.tile && reference.accumulated;
+      if (!in_register) result *= nest.loops[i].trips;
+    }
     return result;
   }
 
@@ -208,9 +216,11 @@ std::array<FarBytes, 3> far_bytes(const PricedCluster& cluster, const ClusterMap
                                   const std::vector<StatementNest>& nests, double buffer_bytes) {
   FarPricer pricer(cluster, mapping, nests, buffer_bytes);
   const auto& target = cluster.target;
-  return {pricer.into(static_cast<double>(target.l1_bytes), cluster.rates.l1_period),
-          pricer.into(static_cast<double>(target.l2_bytes), cluster.rates.l2_period),
-          pricer.into(static_cast<double>(target.l3_bytes), cluster.rates.l2_period)};
+  std::array<FarBytes, 3> result{pricer.into(static_cast<double>(target.l1_bytes), cluster.rates.l1_period),
+                                 pricer.into(static_cast<double>(target.l2_bytes), cluster.rates.l2_period),
+                                 pricer.into(static_cast<double>(target.l3_bytes), cluster.rates.l2_period)};
+  result.front().pages = pricer.missed_pages();
+  return result;
 }
 
 }  // namespace tc::strategy

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tc/base/target.h"
+#include "tc/strategy/cost/cache_sets.h"
 
 namespace tc::strategy {
 
@@ -28,7 +29,7 @@ struct MachineRates {
   double misses = 10, store_misses = 2;  ///< lines that are waited for at once, by loads and by stores
   double pages = 64, page_miss = 12;     ///< pages of 4096 bytes that are found at once; cycles to find another one
   double cores_that_fill_memory = 2;     ///< cores that take all that memory gives
-  double l1_period = 4096,
+  double l1_period = l1_way_bytes,
          l2_period = 65536;     ///< bytes apart that fall into one set of a cache: its size over its ways
   double start_threads = 6000;  ///< cycles to start a loop on threads and to wait for the last
   double take_task = 200;       ///< cycles of a thread to take the next iteration of such a loop

@@ -48,37 +48,25 @@ CorePrice add(CorePrice all, const CorePrice& one) {
   return all;
 }
 
-/// Cores that work on average, where threads share the loop of the outermost member.
-double busy_cores(const PricedCluster& cluster, const ClusterMapping& mapping, double tasks) {
-  if (!mapping.parallel || mapping.outermost < 0) return 1;
-  tasks = std::ceil(tasks);
-  return std::max(1.0, tasks / std::ceil(tasks / cluster.target.cores));
-}
-
+/// Iterations of the loop of the outermost member, where threads share it.
 double tasks_of(const PricedCluster& cluster, const ClusterMapping& mapping) {
-  if (mapping.outermost < 0) return 1;
+  if (!mapping.parallel || mapping.outermost < 0) return 1;
   auto member = static_cast<std::size_t>(mapping.outermost);
   auto size = mapping.members[member];
   auto each = static_cast<double>(size.block > 0 ? size.block : size.points);
   return std::ceil(cluster.extent[member] / each);
 }
 
-void add_up(const PricedCluster& cluster, Price& price) {
-  const auto& rates = cluster.rates;
+/// The cycles that what \p price brings from each level takes.
+void add_far_cycles(const MachineRates& rates, Price& price) {
   const std::array<double, 3> rate{rates.l2_bytes, rates.l3_bytes, rates.memory_bytes},
       latency{rates.l2_latency, rates.l3_latency, rates.memory_latency};
-  auto far = std::min(price.busy, rates.cores_that_fill_memory);
-  std::array<double, 4> terms{price.core_cycles / price.busy};
   for (std::size_t i = 0; i < 3; ++i) {
     const auto& level = price.far[i];
     auto waits = latency[i] * (level.runs / rates.misses + level.written_runs / rates.store_misses);
     auto streamed = std::max(0.0, level.bytes - (level.runs + level.written_runs) * Target::cache_line) / rate[i];
     price.cycles[i] = std::max({level.bytes / rate[i], waits + streamed, i == 0 ? level.pages * rates.page_miss : 0});
-    terms[i + 1] = price.cycles[i] / (i == 2 ? far : price.busy);
   }
-  auto most = *std::max_element(terms.begin(), terms.end());
-  auto rest = std::accumulate(terms.begin(), terms.end(), -most);
-  price.seconds = (most + exposed * rest + price.threads) / rates.hertz;
 }
 
 }  // namespace
@@ -91,6 +79,8 @@ Price& Price::operator+=(const Price& other) {
     far[i] += other.far[i];
     cycles[i] += other.cycles[i];
   }
+  hertz = std::max(hertz, other.hertz);
+  tasks = std::max(tasks, other.tasks);
   busy = std::max(busy, other.busy);
   threads += other.threads;
   seconds += other.seconds;
@@ -118,27 +108,42 @@ Price price(const PricedCluster& cluster, const ClusterMapping& mapping, std::in
     result.core_cycles += copy.cycles();
   }
   result.far = far_bytes(cluster, mapping, nests, static_cast<double>(buffer_bytes));
-  auto tasks = tasks_of(cluster, mapping);
-  result.busy = busy_cores(cluster, mapping, tasks);
-  if (mapping.parallel && tasks > 1)
-    result.threads = cluster.rates.start_threads + cluster.rates.take_task * tasks / cluster.target.cores;
-  add_up(cluster, result);
+  add_far_cycles(cluster.rates, result);
+  result.tasks = tasks_of(cluster, mapping);
+  return result.on(cluster.target.cores, cluster.rates);
+}
+
+Price Price::on(int cores, const MachineRates& rates) const {
+  auto result = *this;
+  bool shared = cores > 1 && tasks > 1;
+  result.busy = shared ? tasks / std::ceil(tasks / cores) : 1;
+  result.threads = shared ? rates.start_threads + rates.take_task * tasks / cores : 0;
+  auto far_cores = std::min(result.busy, rates.cores_that_fill_memory);
+  const std::array<double, 4> terms{core_cycles / result.busy, cycles[0] / result.busy, cycles[1] / result.busy,
+                                    cycles[2] / far_cores};
+  auto most = *std::max_element(terms.begin(), terms.end());
+  auto rest = std::accumulate(terms.begin(), terms.end(), -most);
+  result.hertz = rates.hertz;
+  result.seconds = (most + exposed * rest + result.threads) / rates.hertz;
   return result;
 }
 
 std::string to_string(const Price& price) {
   TextStream out;
-  out << std::setprecision(3) << price.seconds * 1e6 << " us: ";
+  auto us = [&](double cycles) { return cycles / price.hertz * 1e6; };
   const auto& core = price.core;
-  out << "core " << price.core_cycles << " cycles (operations " << core.operations << ", loads " << core.loads
-      << ", stores " << core.stores << ", shuffles " << core.shuffles << ", instructions " << core.instructions
-      << ", latency " << core.latency << ", loops " << core.loops << ", copies " << price.copies.cycles() << ")";
-  const std::array<const char*, 3> names{"l2", "l3", "memory"};
-  for (std::size_t i = 0; i < names.size(); ++i)
-    out << ", " << names[i] << " " << price.cycles[i] << " cycles (" << price.far[i].bytes << " bytes in "
-        << price.far[i].runs << " runs that are read, " << price.far[i].written_runs << " written, "
-        << price.far[i].pages << " pages)";
-  out << ", " << price.busy << " cores busy, threads " << price.threads << " cycles";
+  out << std::setprecision(3) << price.seconds * 1e6 << " us on " << price.busy << (price.busy > 1 ? " cores" : " core")
+      << "; of one core: core " << us(price.core_cycles) << " us (operations " << us(core.operations) << ", loads "
+      << us(core.loads) << ", stores " << us(core.stores) << ", shuffles " << us(core.shuffles) << ", instructions "
+      << us(core.instructions) << ", latency " << us(core.latency) << ", loops " << us(core.loops) << ", copies "
+      << us(price.copies.cycles()) << ")";
+  const std::array<const char*, 3> names{"L2", "L3", "memory"};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto& level = price.far[i];
+    out << ", from " << names[i] << " " << us(price.cycles[i]) << " us (" << level.bytes / 1e3 << " kB, "
+        << level.runs + level.written_runs << " runs)";
+  }
+  if (price.threads > 0) out << ", threads " << us(price.threads) << " us";
   return out.str();
 }
 

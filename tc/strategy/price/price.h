@@ -29,11 +29,16 @@ struct Price {
   double core_cycles = 0;          ///< sum of the cycles of each statement and copy
   std::array<FarBytes, 3> far{};   ///< what comes from the second cache, the third, and memory
   std::array<double, 3> cycles{};  ///< that they take
+  double hertz = 1;                ///< cycles a second
+  double tasks = 1;                ///< iterations of the loop that threads share; 1: they share none
   double busy = 1;                 ///< cores that work on average
   double threads = 0;              ///< cycles to start and to feed them
-  double seconds = 0;
+  double seconds = 0;              ///< on all cores of the target
 
   Price& operator+=(const Price& other);
+
+  /// The same on \p cores cores of a machine of \p rates: `busy`, `threads` and `seconds` change.
+  Price on(int cores, const MachineRates& rates) const;
 };
 
 /// What \p cluster may take on its target, mapped as \p mapping says, with temporaries of up to \p buffer_bytes a tile in
@@ -45,7 +50,7 @@ struct Price {
 ///   far       bytes from a level over its rate, the first line of a run by its latency
 Price price(const PricedCluster& cluster, const polyhedral::ClusterMapping& mapping, std::int64_t buffer_bytes);
 
-/// Two lines: the seconds and each term.
+/// One line: the time and each term of it, in microseconds.
 std::string to_string(const Price& price);
 
 }  // namespace tc::strategy

@@ -1,18 +1,27 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <vector>
 
+#include "tc/strategy/cost/cache_sets.h"
 #include "tc/strategy/price/priced_cluster.h"
 
 namespace tc::strategy {
 
 /// What an access touches in some iterations: bytes of whole cache lines, in runs of memory.
 struct TouchedLines {
+  /// Steps from a run to others; further ones are left out.
+  static constexpr std::size_t most_rows = 5;
+
   double bytes = 0, runs = 0;
-  double row_step = 0;  ///< bytes from one run to the next, the least; 0: one run
+  std::array<LineStep, most_rows> rows{};  ///< the nearest first
+  std::size_t row_steps = 0;               ///< of `rows`; 0: one run
 
   /// Lines that fall into the fullest set of a cache, whose lines \p period bytes apart share a set.
   double lines_of_a_set(double period) const;
+  /// Pages of 4096 bytes that the runs lie in.
+  double pages() const;
 };
 
 /// What \p access of \p cluster touches where each iterator takes as many consecutive values as \p spans says.
