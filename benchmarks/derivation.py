@@ -1,6 +1,6 @@
 """Programs and what is derived from them: the def itself, the cheapest candidate by the model, and the fastest measured, in turns.
 
-    python benchmarks/derivation.py [--threads 1] [--rounds 15] [--only conv]
+    python benchmarks/derivation.py [--threads 1] [--rounds 15] [--only conv] [--libraries none openblas onednn]
 
 All run on integers and must be equal. Tensors that the program names as weights are constants: what depends on them alone is computed by the compile.
 """
@@ -13,24 +13,60 @@ import numpy as np
 
 import tensor_comprehensions as tc
 
-# name, depth, text, shapes, weights
+
+
+def convolution(batch, channels, size, filters, kernel, pad=(0, 0), stride=1, dilation=1):
+    """A convolution of squares of `size`, padded by zeros: text, shapes, weights."""
+    (kh, kw), (ph, pw) = kernel, pad
+    height = (size + 2 * ph - dilation * (kh - 1) - 1) // stride + 1
+    width = (size + 2 * pw - dilation * (kw - 1) - 1) // stride + 1
+    at = lambda x, r, p: f"{stride}*{x} + {dilation}*{r} - {p}".replace("1*", "").replace(" - 0", "")
+    y, x = at("h", "r", ph), at("w", "s", pw)
+    inside = " && ".join(f"{i} >= 0 && {i} < {size}" for i, p in ((y, ph), (x, pw)) if p)
+    product = f"X(n,c,{y},{x}) * K(f,c,r,s)"
+    text = f"""def program(float({batch},{channels},{size},{size}) X, float({filters},{channels},{kh},{kw}) K) -> (O) {{
+  O(n,f,h,w) +=! {f"{inside} ? {product} : 0" if inside else product} where h in 0:{height}, w in 0:{width} }}"""
+    return text, [(batch, channels, size, size), (filters, channels, kh, kw)], ["K"]
+
+
+def transposed(batch, channels, size, filters, kernel, stride, pad):
+    """A transposed convolution: text, shapes, weights."""
+    made = (size - 1) * stride - 2 * pad + kernel
+    y, x = f"h + {pad} - r", f"w + {pad} - s"
+    inside = " && ".join(f"({i}) % {stride} == 0 && {i} >= 0 && {i} < {size * stride}" for i in (y, x))
+    text = f"""def program(float({batch},{channels},{size},{size}) X, float({channels},{filters},{kernel},{kernel}) K) -> (O) {{
+  O(n,f,h,w) +=! {inside} ? X(n,c,({y})/{stride},({x})/{stride}) * K(c,f,r,s) : 0 where h in 0:{made}, w in 0:{made} }}"""
+    return text, [(batch, channels, size, size), (channels, filters, kernel, kernel)], ["K"]
+
+
+def banded(heads, rows, depth, band, dilation):
+    """The products of each row with the rows near it: text, shapes, weights."""
+    reach = band // 2 * dilation
+    text = f"""def program(float({heads},{rows},{depth}) A, float({heads},{rows},{depth}) C) -> (O) {{
+  O(b,m,w) +=! m + {dilation}*w >= {reach} && m + {dilation}*w < {rows + reach} ? A(b,m,k) * C(b,m+{dilation}*w-{reach},k) : 0
+    where w in 0:{band}, m in 0:{rows} }}""".replace("1*w", "w")
+    return text, [(heads, rows, depth), (heads, rows, depth)], []
+
+
+# name, depth, (text, shapes, weights). Sizes of networks are those of EINNET's evaluation (OSDI 2023), batch 1, but for the banded products
+# of Longformer, whose rows and bands are a twentieth and an eighth.
 CASES = [
-    ("chain A B v, 512", 3, "def program(float(M,K) A, float(K,L) B, float(L) v) -> (y) { T(m,l) +=! A(m,k) * B(k,l)  y(m) +=! T(m,l) * v(l) }",
-     [(512, 512), (512, 512), (512,)], []),
-    ("factor in a sum", 3, "def program(float(M,N) A, float(N) b, float(K) c) -> (y) { y(m) +=! A(m,n) * b(n) * c(k) }",
-     [(512, 512), (512,), (256,)], []),
-    ("conv 3x3 padded, 128 of 14x14", 4, """def program(float(1,128,14,14) X, float(128,128,3,3) K) -> (O) {
-  P(n,c,h,w) = h >= 1 && h <= 14 && w >= 1 && w <= 14 ? X(n,c,h-1,w-1) : 0 where h in 0:16, w in 0:16
-  O(n,f,h,w) +=! P(n,c,h+r,w+s) * K(f,c,r,s) where h in 0:14, w in 0:14 }""", [(1, 128, 14, 14), (128, 128, 3, 3)], ["K"]),
-    ("conv 3x3 padded, 512 of 7x7", 4, """def program(float(1,512,7,7) X, float(512,512,3,3) K) -> (O) {
-  P(n,c,h,w) = h >= 1 && h <= 7 && w >= 1 && w <= 7 ? X(n,c,h-1,w-1) : 0 where h in 0:9, w in 0:9
-  O(n,f,h,w) +=! P(n,c,h+r,w+s) * K(f,c,r,s) where h in 0:7, w in 0:7 }""", [(1, 512, 7, 7), (512, 512, 3, 3)], ["K"]),
-    ("G2BMM, 8 x 512 x 64, band 65", 3, """def program(float(8,512,64) A, float(8,512,64) C) -> (O) {
-  O(b,m,w) +=! m + w >= 32 && m + w < 544 ? A(b,m,k) * C(b,m+w-32,k) : 0 where w in 0:65, m in 0:512 }""",
-     [(8, 512, 64), (8, 512, 64)], []),
-    ("G2BMM, dilated by 4", 3, """def program(float(8,512,64) A, float(8,512,64) C) -> (O) {
-  O(b,m,w) +=! m + 4*w >= 128 && m + 4*w < 640 ? A(b,m,k) * C(b,m+4*w-128,k) : 0 where w in 0:65, m in 0:512 }""",
-     [(8, 512, 64), (8, 512, 64)], []),
+    ("chain A B v, 512", 3, ("def program(float(M,K) A, float(K,L) B, float(L) v) -> (y) { T(m,l) +=! A(m,k) * B(k,l)  y(m) +=! T(m,l) * v(l) }",
+     [(512, 512), (512, 512), (512,)], [])),
+    ("factor in a sum", 3, ("def program(float(M,N) A, float(N) b, float(K) c) -> (y) { y(m) +=! A(m,n) * b(n) * c(k) }",
+     [(512, 512), (512,), (256,)], [])),
+    ("ResNet-18: conv 3x3, 128 of 14x14", 4, convolution(1, 128, 14, 128, (3, 3), (1, 1))),
+    ("ResNet-18: conv 3x3, 512 of 7x7", 4, convolution(1, 512, 7, 512, (3, 3), (1, 1))),
+    ("InfoGAN: transposed 4x4, 448 of 2x2, batch 16", 5, transposed(16, 448, 2, 256, 4, 2, 1)),
+    ("InfoGAN: transposed 4x4, 256 of 4x4", 5, transposed(1, 256, 4, 128, 4, 2, 1)),
+    ("DCGAN: transposed 4x4, 512 of 4x4", 5, transposed(1, 512, 4, 256, 4, 2, 1)),
+    ("SRCNN: conv 5x5 to 1, 32 of 224x224", 4, convolution(1, 32, 224, 1, (5, 5), (2, 2))),
+    ("FSRCNN: conv 3x3, 12 of 32x32", 4, convolution(1, 12, 32, 12, (3, 3), (1, 1))),
+    ("FSRCNN: conv 1x1, 56 to 12 of 32x32", 4, convolution(1, 56, 32, 12, (1, 1))),
+    ("CSRNet: conv 3x3 dilated by 2, 512 of 14x14", 4, convolution(1, 512, 14, 512, (3, 3), (2, 2), dilation=2)),
+    ("GCN: conv 1x7, 2048 of 7x7", 4, convolution(1, 2048, 7, 128, (1, 7), (0, 3))),
+    ("Longformer: banded, 8 x 512 x 64, band 65", 3, banded(8, 512, 64, 65, 1)),
+    ("Longformer: banded, dilated by 4", 3, banded(8, 512, 64, 65, 4)),
 ]
 
 
@@ -52,38 +88,50 @@ def executable(function, tensors, weights, **how):
     return f, taken
 
 
+def measure(name, depth, program, libraries, rounds):
+    """A line of the table."""
+    text, shapes, weights = program
+    random = np.random.default_rng(1)
+    tensors = [random.integers(-2, 3, shape).astype("float32") for shape in shapes]
+    function = tc.define(text).program
+    found = tc.derive(function, *tensors, depth=depth, libraries=libraries)
+    how = {"libraries": libraries}
+    compiled = [executable(function, tensors, weights, **how), executable(function, tensors, weights, derive=depth, **how)]
+    derived = [candidate for candidate in found if candidate.steps]
+    compiled += [executable(candidate.function, tensors, weights, **how) for candidate in derived]
+    outs = [f(*taken) for f, taken in compiled]
+    if not all(np.array_equal(outs[0], out) for out in outs):
+        raise SystemExit(f"{name}: a candidate computes something else")
+    times = medians([lambda c=c, o=o: c[0](*c[1], out=o) for c, o in zip(compiled, outs)], rounds)
+    best = min(range(2, len(times)), key=times.__getitem__, default=None)
+    original = next(candidate for candidate in found if not candidate.steps)
+    fastest = "none" if best is None else f"{times[best]:.0f} ({derived[best - 2].cost.microseconds:.0f}) {calls(compiled[best][0])}"
+    stays = "" if compiled[1][0].stats["derived"] else ", stays"
+    return (f"| {name} | {times[0]:.0f} ({original.cost.microseconds:.0f}) {calls(compiled[0][0])} | {fastest} | {times[1]:.0f}{stays} "
+            f"| {found.statistics['seconds']:.1f} | {found.statistics['states']} | {len(derived)} |")
+
+
+def calls(f):
+    """How many launches are calls of libraries."""
+    count = len(f.stats["library_calls"])
+    return f"{count} of {f.stats['launches']}" if count else ""
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--libraries", nargs="*", default=["none"], help="none, or names: a table for each")
     parser.add_argument("--only", default="")
     arguments = parser.parse_args()
     tc.set_num_threads(arguments.threads)
-    random = np.random.default_rng(1)
-    print(f"us, {arguments.threads} threads of {tc.host_target()}")
-    print("| program | original (model) | best candidate measured (model) | derive=N | search s | candidates |")
-    for name, depth, text, shapes, weights in CASES:
-        if arguments.only not in name:
-            continue
-        tensors = [random.integers(-2, 3, shape).astype("float32") for shape in shapes]
-        function = tc.define(text).program
-        found = tc.derive(function, *tensors, depth=depth)
-        compiled = [executable(function, tensors, weights), executable(function, tensors, weights, derive=depth)]
-        models = []
-        for candidate in found:
-            if candidate.steps:
-                compiled.append(executable(candidate.function, tensors, weights))
-                models.append(candidate)
-        outs = [f(*taken) for f, taken in compiled]
-        if not all(np.array_equal(outs[0], out) for out in outs):
-            raise SystemExit(f"{name}: a candidate computes something else")
-        times = medians([lambda c=c, o=o: c[0](*c[1], out=o) for c, o in zip(compiled, outs)], arguments.rounds)
-        best = min(range(2, len(times)), key=times.__getitem__, default=None)
-        original = next(candidate for candidate in found if not candidate.steps)
-        shown = "" if best is None else f"{times[best]:.0f} ({models[best - 2].cost})"
-        taken = compiled[1][0].stats["derived"]
-        how = f"{times[1]:.0f}" + ("" if taken else " (as it is)")
-        print(f"| {name} | {times[0]:.0f} ({original.cost}) | {shown} | {how} | {found.statistics['seconds']:.1f} | {len(models)} |", flush=True)
+    for libraries in arguments.libraries:
+        print(f"us (model), {arguments.threads} threads of {tc.host_target()}, libraries {libraries}: launches that are calls of them")
+        print("| program | the def | fastest candidate | derive=N | search s | states | candidates |")
+        print("|---|---|---|---|---|---|---|")
+        for name, depth, program in CASES:
+            if arguments.only in name:
+                print(measure(name, depth, program, libraries, arguments.rounds), flush=True)
 
 
 if __name__ == "__main__":

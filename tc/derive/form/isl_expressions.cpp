@@ -134,8 +134,7 @@ ExprPtr conjunction(const isl::basic_set& set, const std::vector<std::string>& i
 
 std::vector<ExprPtr> index_expressions(const isl::multi_aff& function, const std::vector<std::string>& iterators) {
   std::vector<ExprPtr> result;
-  for (int o = 0; o < static_cast<int>(function.size()); ++o)
-    result.push_back(expression(function.at(o), iterators));
+  for (int o = 0; o < static_cast<int>(function.size()); ++o) result.push_back(expression(function.at(o), iterators));
   return result;
 }
 
