@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <random>
 
 #include "tc/base/error.h"
@@ -130,48 +133,72 @@ class RandomStatements {
   std::vector<Tensor> made_;
 };
 
-/// TC_DERIVE_SEEDS programs from TC_DERIVE_FIRST on.
-TEST(RandomDerivations, EveryCandidateIsProvedAndEqual) {
-  const auto begin = from_environment("TC_DERIVE_FIRST", 1), count = from_environment("TC_DERIVE_SEEDS", 12);
-  std::size_t candidates = 0, understood = 0, refused = 0;
-  for (auto seed = begin; seed < begin + count; ++seed) {
-    const auto text = RandomStatements(seed).text();
-    SCOPED_TRACE(str("seed ", seed, "\n", text));
-    const auto context = std::make_shared<polyhedral::Context>();
-    std::optional<derive::Program> program;
+struct Explored {
+  std::size_t programs = 0, candidates = 0, refused = 0;
+};
+
+/// Every candidate of an exploration of \p text is proved and computes the same.
+void explore(const std::string& text, std::uint64_t seed, Explored& counts) {
+  SCOPED_TRACE(str("seed ", seed, "\n", text));
+  const auto context = std::make_shared<polyhedral::Context>();
+  std::optional<derive::Program> program;
+  try {
+    program = derive::from_text(text, context);
+  } catch (const derive::Refusal&) {
+    return;
+  } catch (const SemanticError&) {
+    return;
+  }
+  ++counts.programs;
+  derive::Options options;
+  options.depth = 3;
+  options.width = 12;
+  options.candidates = 24;
+  const auto derivation = derive::derive(*program, options);
+  counts.refused += derivation.statistics.refused;
+  for (const auto& candidate : derivation.candidates) {
+    ++counts.candidates;
+    EXPECT_EQ(derive::broken_step(*program, candidate.steps), "");
+    const auto proof = derive::check_derivation(derive::derivation_text(*program, candidate.steps));
+    EXPECT_TRUE(proof.equal) << proof.why;
+    const auto made = derive::to_text(candidate.program);
+    std::string trace;
+    for (const auto& step : candidate.steps) trace += str(step.rule, ": ", step.what, "\n");
     try {
-      program = derive::from_text(text, context);
-    } catch (const derive::Refusal&) {
-      continue;
-    } catch (const SemanticError&) {
-      continue;
-    }
-    ++understood;
-    derive::Options options;
-    options.depth = 3;
-    options.width = 12;
-    options.candidates = 24;
-    const auto derivation = derive::derive(*program, options);
-    refused += derivation.statistics.refused;
-    for (const auto& candidate : derivation.candidates) {
-      ++candidates;
-      EXPECT_EQ(derive::broken_step(*program, candidate.steps), "");
-      const auto proof = derive::check_derivation(derive::derivation_text(*program, candidate.steps));
-      EXPECT_TRUE(proof.equal) << proof.why;
-      const auto made = derive::to_text(candidate.program);
-      std::string trace;
-      for (const auto& step : candidate.steps) trace += str(step.rule, ": ", step.what, "\n");
-      try {
-        const auto difference = integer_difference(text, made, seed);
-        EXPECT_FALSE(difference) << *difference << "\n" << trace << made;
-      } catch (const Error& error) {
-        ADD_FAILURE() << error.what() << "\n" << trace << made;
-      }
+      const auto difference = integer_difference(text, made, seed);
+      EXPECT_FALSE(difference) << *difference << "\n" << trace << made;
+    } catch (const Error& error) {
+      ADD_FAILURE() << error.what() << "\n" << trace << made;
     }
   }
-  std::cout << understood << " programs, " << candidates << " candidates, " << refused << " steps refused\n";
-  EXPECT_GT(understood, count / 2);
-  EXPECT_GT(candidates, 3 * understood);
+}
+
+/// TC_DERIVE_SEEDS programs from TC_DERIVE_FIRST on; a single one is printed first.
+TEST(RandomDerivations, EveryCandidateIsProvedAndEqual) {
+  const auto begin = from_environment("TC_DERIVE_FIRST", 1), count = from_environment("TC_DERIVE_SEEDS", 12);
+  Explored counts;
+  for (auto seed = begin; seed < begin + count; ++seed) {
+    const auto text = RandomStatements(seed).text();
+    if (count == 1) std::cout << text;
+    explore(text, seed, counts);
+  }
+  std::cout << counts.programs << " programs, " << counts.candidates << " candidates, " << counts.refused
+            << " steps refused\n";
+  EXPECT_GE(counts.programs, count / 2);
+  if (count > 1) {
+    EXPECT_GT(counts.candidates, 3 * counts.programs);
+  }
+}
+
+/// Programs that a random run once found wrong.
+TEST(RandomDerivations, FindsStayMended) {
+  Explored counts;
+  const std::filesystem::path folder = std::filesystem::path(TC_SOURCE_DIR) / "test/derive/finds";
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    std::ifstream in(entry.path());
+    explore({std::istreambuf_iterator<char>(in), {}}, 1, counts);
+  }
+  EXPECT_GT(counts.programs, 0u);
 }
 
 }  // namespace
