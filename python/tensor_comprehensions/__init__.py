@@ -26,9 +26,12 @@ from ._core import (
     host_target,
     set_num_threads,
 )
-from .api import Executable, Function, Inference, Module, NoSuchDef, Output, compile, define, load, spec
+from .api import Module, NoSuchDef, compile, define
 from .derivation import Candidate, derive
+from .executable import Executable, load
+from .function import Function, Inference, Output
 from .layouts import layout
+from .settings import spec
 from .transforms import Batched, Gradient, Tangent, grad, jvp, vmap
 from .tuning import TuneResult, autotune
 

@@ -3,7 +3,7 @@
 import torch
 from torch.autograd import forward_ad
 
-from .api import Function
+from .function import Function
 from .transforms import Gradient, Tangent, grad, jvp
 
 

@@ -4,7 +4,9 @@ import dataclasses
 from typing import Optional, Tuple
 
 from . import _core
-from .api import Function, _settings, define
+from .api import define
+from .function import Function
+from .settings import _settings
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Executables of tensors in layouts."""
 
 from . import _core
-from .api import Executable, Function
+from .executable import Executable
+from .function import Function
 from .layouts import LogicalView, as_layout
 
 

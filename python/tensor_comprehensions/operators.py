@@ -12,8 +12,8 @@ from torch._functorch.utils import enable_single_level_autograd_function
 from torch.autograd import forward_ad
 
 from . import _core
-from .api import Function
 from .autograd import node_of
+from .function import Function
 from .transforms import grad, made_again, vmap
 
 _libraries = {}

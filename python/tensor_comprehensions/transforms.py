@@ -3,7 +3,7 @@
 from typing import Optional, Sequence, Tuple, Union
 
 from . import _core
-from .api import Function, _derived
+from .function import Function, _derived
 
 
 class Gradient(Function):

@@ -7,7 +7,9 @@ import time
 from typing import Callable, List, Optional, Sequence, Tuple, Union
 
 from . import _core, distributed, tuning_report
-from .api import Executable, _settings, compile
+from .api import compile
+from .executable import Executable
+from .settings import _settings
 from .cache import Cache, environment
 from .tuning_report import seconds_text
 

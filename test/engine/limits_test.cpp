@@ -10,8 +10,8 @@
 
 #include "tc/base/check_tensor.h"
 #include "tc/base/str.h"
-#include "tc/engine/compile/left_behind.h"
-#include "tc/engine/compile/supervise.h"
+#include "tc/engine/supervise/left_behind.h"
+#include "tc/engine/supervise/supervise.h"
 #include "test/engine/engine_fixture.h"
 #include "test/support/expect_error.h"
 

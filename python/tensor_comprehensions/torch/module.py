@@ -6,7 +6,7 @@ from typing import Callable, Mapping, Optional, Sequence
 import torch
 
 from .. import _core
-from ..api import Function
+from ..function import Function
 from ..operators import shape_of_parameter
 
 

@@ -7,7 +7,6 @@
 #include "tc/base/check_tensor.h"
 #include "tc/base/str.h"
 #include "tc/engine/run/in_place.h"
-#include "tc/engine/run/overlap.h"
 #include "tc/halide_bridge/lower/program.h"
 
 namespace tc::engine {

@@ -1,4 +1,4 @@
-#include "tc/engine/compile/left_behind.h"
+#include "tc/engine/supervise/left_behind.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -1,4 +1,4 @@
-#include "tc/engine/compile/supervise.h"
+#include "tc/engine/supervise/supervise.h"
 
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -14,7 +14,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
-#include "tc/engine/compile/left_behind.h"
+#include "tc/engine/supervise/left_behind.h"
 #include "tc/polyhedral/core/isl.h"
 
 namespace tc::engine {

@@ -1,0 +1,225 @@
+"""Defs that are compiled for given tensors: called, saved, shown, measured, explained."""
+
+import functools
+
+from . import _core
+from .function import _html
+from .settings import _settings
+
+
+class Executable(_core.Executable):
+    """A def compiled for given tensors: called like the def, with tensors of exactly those types, shapes and strides."""
+
+    def __init__(self, core, function=None, settings=None, how=(), constants=None):
+        super().__init__(core)
+        self._function, self._settings = function, settings
+        self._how, self._bound = how, constants or {}
+        self.__name__ = self.__qualname__ = self._name()
+
+    def __reduce__(self):
+        if self._function is None:
+            return load, (self.serialise(),)
+        how = dict(self._how)
+        if self._device_source():
+            how["target"] = self.stats["target"]
+        given = {name: argument for name, argument, _ in self._arguments()}
+        inputs = [self._bound.get(name, given.get(name)) for name in self._function._parameters()]
+        outputs = tuple(argument for _, argument, is_output in self._arguments() if is_output)
+        return _restored_executable, (self._function, inputs, outputs, how, list(self._bound))
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def _repr_html_(self) -> str:
+        rows = [("output" if is_output else "input", name, repr(spec)) for name, spec, is_output in self._arguments()]
+        rows += [("constant", name, repr(spec)) for name, spec in self._constants()]
+        rows += [("", "target", self.stats["target"]), ("", "options", self.stats["options"] or "default")]
+        return _html(self.name, ("", "name", ""), rows, self.comprehension)
+
+    @property
+    def name(self) -> str:
+        return self._name()
+
+    @property
+    def comprehension(self) -> str:
+        """The def as TC text, calls inlined."""
+        return self._comprehension()
+
+    @property
+    def source(self) -> str:
+        """The code that became machine code: CUDA C++ for a GPU, one loop nest for each launch for a CPU."""
+        nest = self._loop_nest_stage()
+        return self._device_source() or "\n".join(text for name, _, text in self._stages if name.split(".")[0] == nest)
+
+    def _loop_nest_stage(self) -> str:
+        """The stage whose text is the loop nest: for a CPU the last before passes for machines and LLVM."""
+        return "unswitch_guards" if any(name.startswith("unswitch_guards") for name, _, _ in self._stages) else "raise"
+
+    @property
+    def options(self) -> _core.MappingOptions:
+        """The options it was compiled with."""
+        return _core.MappingOptions(self.stats["options"])
+
+    @property
+    def from_cache(self) -> bool:
+        """Whether its machine code was read from the cache on disk and not compiled by this process."""
+        return self.stats["from_cache"]
+
+    @property
+    def binary(self) -> bytes:
+        """Machine code: for a GPU the cubin of all kernels, for a CPU what `serialise` gives."""
+        return self._cubin() or self._serialise()
+
+    def serialise(self) -> bytes:
+        """Machine code, constants and all that is needed to run it; `load` takes it back in another process."""
+        return self._serialise()
+
+    @property
+    def stats(self) -> dict:
+        """Compile time by stage, sizes, target, options, whether from the cache, and phases that fell back to a simpler schedule.
+
+        For a GPU also "kernels": registers, spills, shared memory and instructions of each, read from the machine code.
+        """
+        return self._stats()
+
+    def profile(self, *tensors, out=None) -> dict:
+        """Microseconds of one checked run, "total_us", of the machine code alone, "kernels_us", and on a CPU those of each
+        launch, "launches": the name of the part that it belongs to, and its microseconds."""
+        return self._profile(*tensors, out=out)
+
+    def prepare(self, device: int = 0) -> None:
+        """Loads kernels into GPU `device` and allocates what they need in its current stream, as a first call would.
+
+        After it a call only puts kernels into the stream, so that a graph can capture it, also on one stream of its own, as torch
+        does. Nothing for a CPU.
+        """
+        self._prepare(device)
+
+    @functools.cached_property
+    def _stages(self):
+        if self._function is None:
+            return []
+        return self._function._stage_texts(self, self._settings)
+
+    @functools.cached_property
+    def _report(self):
+        """What a run computes and moves. Of a loaded binary it is that of the source it keeps, mapped by this compiler."""
+        if self._function is not None:
+            return self._function._work(self, self._settings)
+        settings = _settings(self.stats["target"], None, False)
+        definitions, _ = _core.define(self._comprehension(), self.name)
+        return _core.Function(definitions[-1], settings)._work(self, settings)
+
+    @property
+    def work(self) -> dict:
+        """What one run computes and moves, known without running it; the first look takes about a compile.
+
+            flops               of the text, over the boxes of its statements; "exact" unless arms of a conditional differ
+            operations          by kind; comparisons and integers are no FLOPs
+            bytes               predicted, "read" and "written" between "registers-L1", "L1-L2", "L2-L3", "L3-memory"
+            compulsory_bytes    what arguments cost at least: each byte once
+            tensors             the same for each tensor, with its "unique" bytes
+            intensity           FLOPs per byte between L3 and memory
+            not_predicted       why there are no bytes, or None
+        """
+        return self._report._as_dict()
+
+    def _seconds(self, tensors, out) -> float:
+        """The median time of some runs: on `tensors`, or on tensors of its own making."""
+        if self._device_source():
+            raise _core.OptionsError("runs on a GPU are not measured: profile them with its own tools")
+        if not tensors:
+            return self._measure()
+        self._profile(*tensors, out=out)
+        runs = [self._profile(*tensors, out=out)["kernels_us"]]
+        while len(runs) < 3 or (sum(runs) < 1e5 and len(runs) < 1000):
+            runs.append(self._profile(*tensors, out=out)["kernels_us"])
+        return sorted(runs)[len(runs) // 2] * 1e-6
+
+    def roofline(self, *tensors, out=None) -> dict:
+        """Where a run stands under the limits of this machine: measured on `tensors`, else on tensors of its own making.
+
+        The machine's peak and its memory's bandwidth are measured once in a process, about 0.2 seconds; shares are None
+        where a limit could not be measured or bytes are not predicted. "bound": "arithmetic" or "memory" at half of a
+        limit or more, else "neither"; "unknown" without limits.
+        """
+        return self._report._roofline(self.stats["target"], self._seconds(tensors, out))[0]
+
+    def explain(self, *tensors, out=None, measure: bool = False) -> str:
+        """Ranges, work, schedule, loop nest and assembly as text.
+
+        With `tensors`, or `measure`, it is run too: its time and its place under the machine's limits, see `roofline`; with `tensors`
+        the time of each of several launches.
+        """
+        titles = {"inline": "comprehension", "infer": "ranges", "map": "schedule", self._loop_nest_stage(): "loop nest"}
+        parts = [f"# {self.name} for {self.stats['target']}\n" + "\n".join(self._argument_lines())]
+        work = "## work\n" + self._report._text()
+        if tensors or measure:
+            work += self._report._roofline(self.stats["target"], self._seconds(tensors, out))[1]
+        if self._function is None:
+            work += "(of the source that was loaded, mapped anew; its schedule and loop nest were not kept)\n"
+        parts.append(work)
+        if self._library_lines():
+            parts.append("## libraries\n" + "\n".join(self._library_lines()))
+        if self.stats["launches"] > 1:
+            parts.append("## launches\n" + "\n".join(self._launch_lines(tensors, out)))
+        parts += self._graph_texts()
+        for name, _, text in self._stages:
+            title = titles.get(name.split(".")[0])
+            if title:
+                parts.append(f"## {title}\n{text}")
+        parts.append(f"## CUDA\n{self.source}" if self._device_source() else f"## assembly\n{self._assembly()}")
+        return "\n\n".join(parts)
+
+    def _graph_texts(self):
+        """What layouts and derivation made of the graph, and why."""
+        stats = self.stats
+        if stats["layouts"]:
+            yield "## layouts\n" + "\n".join(stats["layouts"])
+        if stats["derived"]:
+            lines = []
+            for node in stats["derived"]:
+                lines.append(f"{node['node']}: {node['before_us']:.1f} us, derived {node['after_us']:.1f} us (model)")
+                lines += [f"  {rule}" for rule in node["rules"]]
+            yield "## derived\n" + "\n".join(lines)
+        if stats["graph"]:
+            yield "## graph\n" + stats["graph"]
+
+    def _library_lines(self):
+        stats = self.stats
+        return [f"calls {call}" for call in stats["library_calls"]] + stats["library_notes"]
+
+    def _launch_lines(self, tensors, out):
+        times = self._profile(*tensors, out=out)["launches"] if tensors else []
+        times = [time for _, time in times] or [None] * self.stats["launches"]
+        for (part, call), time in zip(self._launches(), times):
+            spent = "" if time is None else f"{time:10.1f} us {100 * time / max(sum(times), 1e-9):5.1f} %  "
+            yield f"{spent}{part}: {call or 'own code'}"
+
+    def _argument_lines(self):
+        for name, argument, is_output in self._arguments():
+            yield f"{'output' if is_output else 'input'} {name}: {argument!r}"
+        for name, constant in self._constants():
+            yield f"constant {name}: {constant!r}"
+
+    def __repr__(self):
+        return f"<tensor_comprehensions.Executable {self.name} for {self.stats['target']}>"
+
+
+def _restored_executable(function, inputs, outputs, how, constants) -> Executable:
+    """The executable that a pickle holds, compiled for this machine."""
+    from .api import compile
+
+    return compile(function, *inputs, out=outputs if len(outputs) > 1 else outputs[0], constants=constants, **how)
+
+
+def load(binary: bytes) -> Executable:
+    """The executable that `serialise` wrote. Raises ArgumentError for other bytes, OptionsError for another machine's.
+
+    Only for trusted input: the bytes hold machine code, which runs with all rights of this process. Damage is noticed, ill will is not:
+    crafted bytes can do anything, from here on. Load them only from where you would take a program.
+    """
+    return Executable(_core.load_executable(binary))

@@ -1,0 +1,187 @@
+"""Defs of a text as Python functions: called, copied, saved, shown."""
+
+import dataclasses
+import functools
+import html
+import inspect
+import keyword
+import re
+from typing import Optional, Tuple
+
+from . import _core
+from .settings import _settings_of
+
+
+@dataclasses.dataclass(frozen=True)
+class Output:
+    """A return of a def as its caller sees it: dense and 0-based, its first element being the one at `mins`."""
+
+    name: str
+    dtype: str
+    shape: Tuple[int, ...]
+    strides: Tuple[int, ...]
+    mins: Tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Inference:
+    """What the compiler infers of a def for given tensors."""
+
+    outputs: Tuple[Output, ...]
+    ranges: Tuple[str, ...]
+    """The iterators of each statement: "O(i): i in [0, 4), k in [0, 3)"."""
+    preconditions: Tuple[str, ...]
+    """The conditions on sizes that calls are checked for, with what they protect."""
+
+    def __str__(self):
+        lines = [f"{o.name}: {o.dtype}{list(o.shape)}, first element at {list(o.mins)}" for o in self.outputs]
+        lines += [f"range {line}" for line in self.ranges]
+        lines += [f"needs {line}" for line in self.preconditions]
+        return "\n".join(lines)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Origin:
+    """Where a def came from: with it another process makes the same."""
+
+    text: str
+    text_name: str
+    how: tuple
+    """Keywords of `define`, as pairs."""
+
+
+class _DocumentsItself:
+    """The docstring of a class, and of its objects what they say of themselves."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def __get__(self, instance, owner):
+        return self.text if instance is None else instance._documentation()
+
+
+class Function(_core.Function):
+    __doc__ = _DocumentsItself("""One def of a text. Called with tensors, it compiles on first use for their types, shapes and strides.
+
+    Tensors are given in the order of the parameters or by their names. Parameters of rank 0 also take Python numbers. Outputs are allocated by the library of the first tensor (torch or
+    NumPy) or passed as `out=`: a tensor, or a tuple of tensors where there are several returns.
+    """)
+
+    def __init__(self, definition: _core.Definition, settings: _core.Settings, origin: Optional[_Origin] = None):
+        super().__init__(definition, settings)
+        self.__name__ = self.__qualname__ = self._name()
+        self._origin = origin
+
+    def __init_subclass__(cls, **keywords):
+        super().__init_subclass__(**keywords)
+        if cls.__call__ is Function.__call__:
+            _core.call_straight(cls)
+
+    def __call__(self, *tensors, out=None, **named):
+        """The call as torch's compiler reads it. Python's own calls go straight to the machine code (`call_straight`)."""
+        from .operators import call_traced
+
+        return call_traced(self, tensors, out, named)
+
+    def _operator_name(self) -> str:
+        """The name in torch.ops.tc of the operator that it is, which tracers record."""
+        from .operators import operator_of
+
+        return operator_of(self)._opname
+
+    _operator_name._dynamo_marked_constant = True
+
+    @property
+    def name(self) -> str:
+        return self._name()
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        parameters, returns = self._signature()
+        named = [
+            inspect.Parameter(
+                name if not keyword.iskeyword(name) else f"{name}_",
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                annotation=f"{dtype}({', '.join(dims)})" if dims else dtype,
+            )
+            for name, dtype, dims, _ in parameters
+        ]
+        named.append(inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
+        made = ", ".join(f"{name}: {dtype}" for name, dtype, _, _ in returns)
+        return inspect.Signature(named, return_annotation=made if len(returns) == 1 else f"({made})")
+
+    def _documentation(self) -> str:
+        """The comment before the def, and the def."""
+        before = ""
+        if self._origin is not None:
+            found = re.search(rf"((?:^[ \t]*#[^\n]*\n)+)\s*def\s+{re.escape(self.name)}\b", self._origin.text, re.M)
+            before = "\n".join(line.strip().lstrip("#").strip() for line in found[1].splitlines()) + "\n\n" if found else ""
+        return before + str(self)
+
+    def infer(self, *tensors, **named) -> Inference:
+        """Shapes, strides, types and `mins` of the outputs, ranges and preconditions; nothing runs."""
+        outputs, ranges, conditions = self._infer(*self._in_order(*tensors, **named))
+        return Inference(tuple(Output(*output) for output in outputs), tuple(ranges), tuple(conditions))
+
+    def _attributes(self) -> dict:
+        """What a subclass knows besides its def."""
+        return {}
+
+    def __reduce__(self):
+        origin = self._origin or _Origin(str(self), "<tc>", ())
+        return _restored_function, (type(self), self.name, origin, self._attributes())
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __repr__(self):
+        return f"<tensor_comprehensions.{type(self).__name__} {self.name}>"
+
+    def __str__(self):
+        return self._source()
+
+    def _repr_html_(self) -> str:
+        parameters, returns = self._signature()
+        rows = [("parameter", name, dtype, ", ".join(dims)) for name, dtype, dims, _ in parameters]
+        rows += [("return", name, dtype, ", ".join(dims or ())) for name, dtype, dims, _ in returns]
+        return _html(self.name, ("", "name", "type", "dimensions"), rows, str(self))
+
+
+_core.call_straight(Function)
+
+
+def _html(title, heads, rows, text) -> str:
+    """A title, a table and a text for notebooks."""
+    cells = lambda row, kind: "".join(f"<{kind}>{html.escape(str(cell))}</{kind}>" for cell in row)
+    table = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
+    head = f"<tr>{cells(heads, 'th')}</tr>"
+    return f"<b>{html.escape(title)}</b><table>{head}{table}</table><pre>{html.escape(text)}</pre>"
+
+
+@functools.lru_cache(maxsize=256)
+def _defined(text: str, text_name: str):
+    definitions, _ = _core.define(text, text_name)
+    return definitions
+
+
+def _restored_function(kind, name: str, origin: _Origin, attributes: dict) -> Function:
+    """The function of class `kind` that a pickle holds."""
+    settings = _settings_of(origin.how)
+    for definition in _defined(origin.text, origin.text_name):
+        function = kind(definition, settings, origin)
+        if function.name == name:
+            function.__dict__.update(attributes)
+            return function
+    raise _core.ArgumentError(f"the text in this pickle has no def '{name}'")
+
+
+def _derived(kind, definition, function: Function, **attributes) -> Function:
+    """A function of class `kind`, made from `function` and compiled as it is."""
+    how = function._origin.how if function._origin else ()
+    made = kind(definition, function._settings())
+    made._origin = _Origin(str(made), made.name, how)
+    made.__dict__.update(attributes)
+    return made
