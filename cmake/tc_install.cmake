@@ -1,5 +1,6 @@
 # Installs the library for other C++ projects: one static library of all floors, their headers, and the CMake package
-# TensorComprehensions, whose target TensorComprehensions::engine is all that a program links.
+# TensorComprehensions, whose target TensorComprehensions::engine is all that a program links; with LibTorch,
+# TensorComprehensions::aten, a library of its own.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -10,6 +11,13 @@ endforeach()
 add_library(tensor_comprehensions STATIC ${objects})
 set_target_properties(tensor_comprehensions PROPERTIES LINKER_LANGUAGE CXX)
 install(TARGETS tensor_comprehensions ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+set(TC_INSTALLED_ATEN "")
+if(TARGET tc::aten)
+  set(TC_INSTALLED_ATEN libtensor_comprehensions_aten.a)
+  add_library(tensor_comprehensions_aten STATIC $<TARGET_OBJECTS:tc_aten>)
+  set_target_properties(tensor_comprehensions_aten PROPERTIES LINKER_LANGUAGE CXX)
+  install(TARGETS tensor_comprehensions_aten ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(DIRECTORY tc DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 
 set(TC_INSTALLED_ISL "")
@@ -26,4 +34,5 @@ configure_package_config_file(
 write_basic_package_version_file(
   ${PROJECT_BINARY_DIR}/TensorComprehensionsConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/TensorComprehensionsConfig.cmake
-              ${PROJECT_BINARY_DIR}/TensorComprehensionsConfigVersion.cmake DESTINATION ${package})
+              ${PROJECT_BINARY_DIR}/TensorComprehensionsConfigVersion.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/tc_find_libtorch.cmake DESTINATION ${package})

@@ -8,3 +8,6 @@ foreach(command
   execute_process(COMMAND ${CMAKE_COMMAND} ${command} COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
 endforeach()
 execute_process(COMMAND ${FOLDER}/build/embed COMMAND_ERROR_IS_FATAL ANY)
+if(EXISTS ${FOLDER}/build/on_tensors)
+  execute_process(COMMAND ${FOLDER}/build/on_tensors COMMAND_ERROR_IS_FATAL ANY)
+endif()

@@ -1,0 +1,152 @@
+#include "tc/aten/operators.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/ops/empty.h>
+#include <torch/library.h>
+
+#include <mutex>
+
+#include "tc/aten/record.h"
+#include "tc/aten/tensor.h"
+#include "tc/base/str.h"
+#include "tc/engine/define/function.h"
+
+namespace tc::aten {
+namespace {
+
+using c10::DispatchKey, c10::DispatchKeySet, c10::OperatorHandle, torch::jit::Stack;
+
+void push_all(Stack& stack, const Tensors& tensors) {
+  for (const auto& tensor : tensors) torch::jit::push(stack, tensor);
+}
+
+/// The last \p count values of \p stack, which leave it.
+Tensors pop_all(Stack& stack, std::size_t count) {
+  Tensors result(count);
+  for (std::size_t i = count; i-- > 0;) result[i] = torch::jit::pop(stack).toTensor();
+  return result;
+}
+
+/// What \p invoke, a way to call an operator, leaves of \p inputs.
+template <typename Invoke>
+Tensors through_stack(at::TensorList inputs, std::size_t results, const Invoke& invoke) {
+  Stack stack;
+  push_all(stack, inputs.vec());
+  invoke(stack);
+  return pop_all(stack, results);
+}
+
+/// A def as an operator: its calls go through torch's dispatcher.
+class Operator : public Function {
+ public:
+  Operator(std::shared_ptr<const engine::Function> function, engine::CompileOptions options, std::string space,
+           std::string name)
+      : Function(std::move(function), std::move(options)), space_(std::move(space)), name_(std::move(name)) {}
+
+  Tensors call(at::TensorList inputs) const override {
+    const auto handle = c10::Dispatcher::singleton().findSchemaOrThrow(str(space_, "::", name_).c_str(), "");
+    return through_stack(inputs, result_count(), [&](Stack& stack) { handle.callBoxed(stack); });
+  }
+  std::size_t result_count() const { return def().def.returns.size(); }
+
+  /// Defines the operator, which stays as long as the process.
+  static void define(const std::shared_ptr<const Operator>& self);
+
+ protected:
+  std::shared_ptr<const Function> derived(std::shared_ptr<const engine::Function> function,
+                                          const std::string& way) const override;
+
+ private:
+  std::string schema() const;
+
+  std::string space_, name_;
+};
+
+/// A kernel of \p Operator: takes its inputs from the stack and leaves what Derived::results gives.
+template <typename Derived>
+struct Kernel : c10::OperatorKernel {
+  std::shared_ptr<const Operator> function;
+
+  explicit Kernel(std::shared_ptr<const Operator> function) : function(std::move(function)) {}
+  void operator()(const OperatorHandle& handle, DispatchKeySet keys, Stack* stack) {
+    const auto inputs = pop_all(*stack, handle.schema().arguments().size());
+    push_all(*stack, static_cast<Derived*>(this)->results(handle, keys, inputs));
+  }
+};
+
+struct RunKernel : Kernel<RunKernel> {
+  using Kernel::Kernel;
+  Tensors results(const OperatorHandle&, DispatchKeySet, const Tensors& inputs) const { return function->run(inputs); }
+};
+
+struct ShapeKernel : Kernel<ShapeKernel> {
+  using Kernel::Kernel;
+  Tensors results(const OperatorHandle&, DispatchKeySet, const Tensors& inputs) const {
+    const at::TensorList parameters = at::TensorList(inputs).slice(0, function->def().def.params.size());
+    Tensors made;
+    for (const auto& info : function->infer_output_tensor_info(parameters))
+      made.push_back(at::empty(info.shape, at::TensorOptions(at::kMeta).dtype(scalar_type(info.dtype))));
+    return made;
+  }
+};
+
+struct RecordKernel : Kernel<RecordKernel> {
+  using Kernel::Kernel;
+  Tensors results(const OperatorHandle& handle, DispatchKeySet keys, const Tensors& inputs) const {
+    const auto below = [&](at::TensorList tensors) {
+      const at::AutoDispatchBelowADInplaceOrView guard;
+      return through_stack(tensors, function->result_count(),
+                           [&](Stack& stack) { handle.redispatchBoxed(keys & c10::after_autograd_keyset, &stack); });
+    };
+    bool recorded = false;
+    for (const auto& input : inputs) recorded = recorded || input.requires_grad() || input._fw_grad(0).defined();
+    if (!recorded) return below(inputs);
+    return record_call(function, inputs, below);
+  }
+};
+
+template <typename Kernel>
+torch::CppFunction kernel_of(DispatchKey key, const std::shared_ptr<const Operator>& function) {
+  return torch::dispatch(key, torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Kernel>(function)));
+}
+
+std::string Operator::schema() const {
+  const auto& own = def().def;
+  std::vector<std::string> arguments;
+  for (const auto& param : own.params) arguments.push_back("Tensor " + param.name);
+  for (const auto& ret : own.returns)
+    if (own.tensors.at(ret.name).role == lang::Role::InOut) arguments.push_back("Tensor " + ret.name);
+  const std::vector<std::string> results(result_count(), "Tensor");
+  return str(name_, "(", join(arguments), ") -> ", results.size() == 1 ? results[0] : str("(", join(results), ")"));
+}
+
+void Operator::define(const std::shared_ptr<const Operator>& self) {
+  const char* name = self->name_.c_str();
+  auto library =
+      std::make_unique<torch::Library>(torch::Library::FRAGMENT, self->space_, std::nullopt, __FILE__, __LINE__);
+  library->def(self->schema().c_str(), {at::Tag::pt2_compliant_tag});
+  library->impl(name, kernel_of<RunKernel>(DispatchKey::CPU, self));
+  library->impl(name, kernel_of<RunKernel>(DispatchKey::CUDA, self));
+  library->impl(name, kernel_of<ShapeKernel>(DispatchKey::Meta, self));
+  library->impl(name, kernel_of<RecordKernel>(DispatchKey::Autograd, self));
+  library.release();
+}
+
+std::shared_ptr<const Function> Operator::derived(std::shared_ptr<const engine::Function> function,
+                                                  const std::string& way) const {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  auto made = std::make_shared<const Operator>(std::move(function), options(), space_, str(name_, "__", way));
+  if (!c10::Dispatcher::singleton().findSchema({str(space_, "::", made->name_), ""})) define(made);
+  return made;
+}
+
+}  // namespace
+
+void define_operators(const std::string& space, const std::string& text, const engine::CompileOptions& options) {
+  const auto module = engine::define(text);
+  for (const auto& function : module.functions)
+    Operator::define(std::make_shared<const Operator>(function, options, space, function->name()));
+}
+
+}  // namespace tc::aten
