@@ -9,16 +9,23 @@
 namespace tc::test {
 namespace {
 
+/// Are all tensors of the def \p text float64 or no floats? Differences with a step of 1e-5 see the rounding of others.
+bool is_exact_enough(const std::string& text) {
+  const auto understood = understand_def(text);
+  for (const auto& [name, tensor] : understood.function.def.tensors)
+    if (is_float(tensor.type) && tensor.type != DType::Float64) return false;
+  return true;
+}
+
 /// The difference of the gradient of \p program from finite differences that stays with other values and another step;
-/// empty if there is none. A program whose ranges contradict each other has none.
+/// empty if there is none. A program whose ranges contradict each other has none, and one that rounds is not compared.
 std::string lasting_difference(const RandomDifferentiable& program, const GradCheck& how, bool& valid) {
   try {
-    understand_def(program.text);
+    valid = is_exact_enough(program.text);
   } catch (const SemanticError&) {
     valid = false;
-    return "";
   }
-  valid = true;
+  if (!valid) return "";
   GradCheck first = how, second = how;
   first.tolerance = 1e-5;
   second.seed += 1000;
