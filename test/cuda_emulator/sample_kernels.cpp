@@ -77,7 +77,7 @@ Outcome run_sample(const Sample& sample, std::uint64_t seed) {
     arguments.push_back(Buffer{sample.names[t], view, !input});
     last = view;
   }
-  for (const auto& scalar : sample.scalars) arguments.push_back(scalar);
+  for (const auto& scalar : sample.scalars) arguments.emplace_back(scalar);
   RunOptions options;
   options.seed = seed;
   options.max_accesses = 10'000'000;

@@ -256,7 +256,7 @@ class DefGenerator {
     bool literal = true;
     for_each_expr(value, [&](const ExprPtr& e) { literal = literal && !std::holds_alternative<Access>(e->node); });
     if (literal) return;
-    assignment.clauses.push_back({LetClause{"c", value}, {}});
+    assignment.clauses.emplace_back().node = LetClause{"c", value};
     parts[0] = name("c");
     assignment.rhs = with_children(assignment.rhs, parts);
   }

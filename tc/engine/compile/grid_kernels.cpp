@@ -75,7 +75,7 @@ void join_phases(CompileState& state, LaunchState& launch) {
   const auto [threads, blocks] = largest(kernels);
   auto blocks_per_multiprocessor = ceil_div(blocks, limits.multiprocessors);
   if (blocks_per_multiprocessor > room_for(kernels, mapping, limits)) {
-    state.fallbacks.push_back("map found no grid whose blocks fit at once: there are several kernels");
+    state.fallbacks.emplace_back("map found no grid whose blocks fit at once: there are several kernels");
     return;
   }
   for (auto& kernel : kernels) kernel = polyhedral::widen_block(kernel, threads);
