@@ -7,7 +7,7 @@
     .venv/bin/python benchmarks/models.py --models vit_tiny --profile                         # the time of each launch
 
 Systems: `eager`, `inductor`, `tc`, and `tc` with options: `tc+freeze`, `tc+auto` (libraries=auto), `tc+auto+freeze`, `tc+onednn`, ...;
-`inductor+freeze` likewise.
+`tc+freeze+unfolded` is without `fold_scales`; `inductor+freeze` likewise.
 
 | column | |
 |---|---|
@@ -90,7 +90,8 @@ def system_of(name, model):
         options = {"freezing": True} if "freeze" in words else None
     else:
         options = {"freeze": True} if "freeze" in words else {}
-        options |= {"libraries": word for word in words if word != "freeze"}
+        options |= {"fold_scales": False} if "unfolded" in words else {}
+        options |= {"libraries": word for word in words if word not in ("freeze", "unfolded")}
     return torch.compile(model, backend=backend, options=options)
 
 

@@ -89,6 +89,7 @@ py::dict stats(const Callable& callable) {
   result["library_notes"] = stats.notes;
   result["layouts"] = stats.layouts;
   result["derived"] = derived_nodes(stats);
+  result["folded_scales"] = stats.folded_scales;
   result["graph"] = stats.graph;
   result["from_cache"] = stats.from_cache;
   if (image.is_for_gpu()) {

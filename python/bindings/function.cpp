@@ -206,8 +206,8 @@ void bind_settings(py::module_& m) {
       .def(py::init([](std::optional<std::string> target, std::optional<options::MappingOptions> mapping,
                        const std::optional<std::string>& mapping_from, std::shared_ptr<cache::Cache> cache,
                        bool use_cache, std::optional<std::string> schedule, const std::string& partition,
-                       std::string libraries, const std::string& layouts, int derive, double time_limit,
-                       std::size_t memory_limit) {
+                       std::string libraries, const std::string& layouts, int derive, bool fold_scales,
+                       double time_limit, std::size_t memory_limit) {
              return Settings{.target = std::move(target),
                              .mapping = std::move(mapping),
                              .mapping_from = engine_mapping_from(mapping_from),
@@ -218,13 +218,15 @@ void bind_settings(py::module_& m) {
                              .libraries = std::move(libraries),
                              .layouts = graph::parse_layout_mode(layouts),
                              .derive = engine::checked_derive(derive),
+                             .fold_scales = fold_scales,
                              .time_limit = time_limit,
                              .memory_limit = memory_limit};
            }),
            py::kw_only(), py::arg("target") = py::none(), py::arg("mapping") = py::none(),
            py::arg("mapping_from") = py::none(), py::arg("cache") = py::none(), py::arg("use_cache") = true,
            py::arg("schedule") = py::none(), py::arg("partition") = "auto", py::arg("libraries") = "none",
-           py::arg("layouts") = "off", py::arg("derive") = 0, py::arg("time_limit") = 0.0, py::arg("memory_limit") = 0);
+           py::arg("layouts") = "off", py::arg("derive") = 0, py::arg("fold_scales") = false,
+           py::arg("time_limit") = 0.0, py::arg("memory_limit") = 0);
 }
 
 }  // namespace

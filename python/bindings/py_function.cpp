@@ -85,6 +85,7 @@ engine::CompileOptions Settings::options() const {
   result.libraries = engine::checked_libraries(libraries);
   result.layouts = layouts;
   result.derive = derive;
+  result.fold_scales = fold_scales;
   result.unaligned = unaligned;
   result.time_limit = time_limit;
   result.memory_limit = memory_limit;

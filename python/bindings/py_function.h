@@ -26,6 +26,7 @@ struct Settings {
   std::string libraries = "none";
   graph::LayoutMode layouts = graph::LayoutMode::Off;
   int derive = 0;
+  bool fold_scales = false;
   double time_limit = 0;
   std::size_t memory_limit = 0;
   std::set<std::string> unaligned = {};  ///< of the tensors compiled for

@@ -118,6 +118,7 @@ def compile(
     partition: str = "auto",
     libraries: str = "none",
     constants=(),
+    fold_scales: bool = False,
     layouts=None,
     derive: int = 0,
     schedule: Optional[str] = None,
@@ -148,6 +149,9 @@ def compile(
     on them alone is computed now, once. A tensor of torch that is changed afterwards is an ArgumentError of the next
     call; one of NumPy must not be changed. CPU targets only. See docs/graphs.md.
 
+    `fold_scales` moves what constants scale and shift a sum of products by, as a norm behind a convolution does, into its constant
+    weights, where the text's words round otherwise; `stats["folded_scales"]` counts them. See docs/graphs.md.
+
     `libraries` says whose routines may take the place of compiled code, where they compute the same: "none", the name of a library
     ("openblas", "onednn"), or "auto" for the cheapest of all. `stats["library_calls"]` lists them. See docs/libraries.md.
 
@@ -164,7 +168,7 @@ def compile(
     """
     limits = {"schedule": schedule, "time_limit": time_limit, "memory_limit": _memory_limit(memory_limit)}
     how = {"target": target, "options": options, "cache": cache, "partition": partition, "libraries": libraries, **limits}
-    how.update(layouts=layouts if isinstance(layouts, str) else "off", derive=derive)
+    how.update(layouts=layouts if isinstance(layouts, str) else "off", derive=derive, fold_scales=fold_scales)
     settings = _settings_of(how)
     if not isinstance(function, Function):
         raise _core.ArgumentError(f"compile takes a def of a text, {_what_it_is(function)}")

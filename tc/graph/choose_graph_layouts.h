@@ -8,7 +8,7 @@
 
 #include "tc/graph/graph.h"
 #include "tc/graph/layout_alternatives.h"
-#include "tc/graph/resolve_layouts.h"
+#include "tc/graph/resolve/resolve_layouts.h"
 
 namespace tc::graph {
 

@@ -21,9 +21,17 @@ bool reduces(const Node& node) {
   });
 }
 
-/// The nodes that read constants, and nothing that a run decides.
-Nodes decided_nodes(const Graph& graph, const std::set<std::string>& constants) {
-  Nodes result;
+bool is_read_outside(const Graph& graph, const Node& node, const Nodes& inside) {
+  return std::any_of(node.outputs.begin(), node.outputs.end(), [&](auto tensor) {
+    const auto& readers = graph.tensors[tensor].consumers;
+    return std::any_of(readers.begin(), readers.end(), [&](auto reader) { return !inside.count(reader); });
+  });
+}
+
+}  // namespace
+
+std::set<std::size_t> decided_nodes(const Graph& graph, const std::set<std::string>& constants) {
+  std::set<std::size_t> result;
   auto is_decided = [&](std::size_t t) {
     const auto& tensor = graph.tensors[t];
     return tensor.producer ? result.count(*tensor.producer) > 0 : constants.count(tensor.name) > 0;
@@ -37,15 +45,6 @@ Nodes decided_nodes(const Graph& graph, const std::set<std::string>& constants) 
   }
   return result;
 }
-
-bool is_read_outside(const Graph& graph, const Node& node, const Nodes& inside) {
-  return std::any_of(node.outputs.begin(), node.outputs.end(), [&](auto tensor) {
-    const auto& readers = graph.tensors[tensor].consumers;
-    return std::any_of(readers.begin(), readers.end(), [&](auto reader) { return !inside.count(reader); });
-  });
-}
-
-}  // namespace
 
 std::set<std::size_t> constant_nodes(const Graph& graph, const std::set<std::string>& constants) {
   auto nodes = decided_nodes(graph, constants);

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "tc/graph/graph.h"
-#include "tc/graph/resolve_layouts.h"
+#include "tc/graph/resolve/resolve_layouts.h"
 
 namespace tc::graph {
 

@@ -6,7 +6,7 @@
 #include "tc/base/cancellation.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
-#include "tc/graph/rewrite_statement.h"
+#include "tc/graph/statement/rewrite_statement.h"
 #include "tc/halide_bridge/infer/infer_ranges.h"
 #include "tc/lang/check/check.h"
 #include "tc/lang/syntax/substitute.h"

@@ -6,7 +6,7 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/graph/make_def.h"
-#include "tc/graph/rewrite_statement.h"
+#include "tc/graph/statement/rewrite_statement.h"
 #include "tc/graph/step_statement.h"
 #include "tc/lang/syntax/print.h"
 

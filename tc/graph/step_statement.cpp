@@ -8,7 +8,7 @@
 
 #include "tc/base/contains.h"
 #include "tc/base/str.h"
-#include "tc/graph/rewrite_statement.h"
+#include "tc/graph/statement/rewrite_statement.h"
 #include "tc/lang/syntax/substitute.h"
 
 namespace tc::graph {

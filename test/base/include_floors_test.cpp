@@ -31,6 +31,7 @@ const std::map<std::string, std::vector<std::string>> rooms = {
     {"strategy", {"cost", "price", "cpu", "grid", "construct"}},
     {"cpu", {"machine", "stmt"}},
     {"library", {"description", "match", "openblas", "onednn"}},
+    {"graph", {"statement", "resolve"}},
     {"engine", {"define", "run", "supervise", "compile", "describe"}},
     {"autotuner", {"worker", "search"}}};
 

@@ -1,4 +1,4 @@
-#include "tc/graph/resolve_layouts.h"
+#include "tc/graph/resolve/resolve_layouts.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
-#include "tc/graph/minimise.h"
+#include "tc/graph/resolve/minimise.h"
 #include "tc/layout/map/names.h"
 #include "test/support/expect_error.h"
 

@@ -1,4 +1,4 @@
-#include "tc/graph/rewrite_statement.h"
+#include "tc/graph/statement/rewrite_statement.h"
 
 #include <gtest/gtest.h>
 

@@ -33,8 +33,8 @@ class PartFailed(Exception):
 class Compiler:
     """Compiles defs; equal ones for equal tensors once. Safe to use from several threads."""
 
-    def __init__(self, freeze=False, **options):
-        self.freeze, self.options = freeze, options
+    def __init__(self, freeze=False, fold_scales=True, **options):
+        self.freeze, self.fold_scales, self.options = freeze, fold_scales, options
         self._known, self._lock = {}, threading.Lock()
 
     def compile(self, text: str, inputs, outputs, partition="auto") -> Callable:
@@ -50,7 +50,7 @@ class Compiler:
 
     def bind(self, text: str, inputs, outputs, constants) -> Callable:
         """As compile, an executable that holds the tensors among `inputs` whose parameters `constants` names. Not kept."""
-        return self._compile(text, inputs, outputs, constants=constants)
+        return self._compile(text, inputs, outputs, constants=constants, fold_scales=self.fold_scales)
 
     def _compile(self, text, inputs, outputs, **how):
         module = tc.define(text)

@@ -260,6 +260,7 @@ std::string cache_key(const Function& function, const std::vector<Argument>& arg
     for (const auto& name : options.held) key << ", constant " << name;
   }
   if (options.layouts != graph::LayoutMode::Off) key << "\nlayouts " << to_string(options.layouts);
+  if (options.fold_scales) key << "\nfold scales";
   if (options.derive > 0) key << "\nderive " << options.derive;
   key << "\n" << options.target << "\n" << options.mapping.to_text() << (options.interpret ? "\ninterpret" : "");
   for (const auto& [stage, text] : options.stages.replace) key << "\n" << stage << ": " << text;

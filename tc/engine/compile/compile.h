@@ -37,6 +37,7 @@ struct CompileOptions {
   graph::Partition partition = graph::Partition::Auto;  ///< of defs that hold calls, or many statements
   /// Inputs that the executable holds and does not take; what depends on them alone is computed by the compile.
   std::vector<Constant> constants;
+  bool fold_scales = false;        ///< moves what constants scale sums by into them: graph::distribute_constants
   std::set<std::string> held;      ///< inputs of a part that hold the same values in each run, known or not
   std::string libraries = "none";  ///< whose routines may take the place of code: library_call.h
   graph::LayoutMode layouts = graph::LayoutMode::Off;  ///< of the tensors between the nodes of a graph: graph_layouts.h

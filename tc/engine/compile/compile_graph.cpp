@@ -280,6 +280,7 @@ Executables compile_parts(const GraphPlan& plan, const CompileOptions& options, 
   auto how = options;
   how.partition = graph::Partition::One;
   how.constants.clear();
+  how.fold_scales = false;
   how.layouts = graph::LayoutMode::Off;
   how.derive = 0;
   how.stages.cancellation = options.stages.cancellation.child();
@@ -312,7 +313,9 @@ std::shared_ptr<const Executable> join_parts(const Function& function, const std
   auto stats = stats_of(executables);
   stats.layouts = plan.layouts;
   stats.derived = plan.derived;
-  if (!plan.layouts.empty() || !plan.derived.empty()) stats.graph = graph::to_text(plan.graph);
+  stats.folded_scales = plan.folded_scales;
+  if (!plan.layouts.empty() || !plan.derived.empty() || plan.folded_scales > 0)
+    stats.graph = graph::to_text(plan.graph);
   stats.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - plan.begin).count();
   std::vector<cpu::Kernel> functions;
   for (const auto& executable : executables)

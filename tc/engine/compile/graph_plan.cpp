@@ -10,6 +10,7 @@
 #include "tc/engine/compile/library_parts.h"
 #include "tc/graph/bind.h"
 #include "tc/graph/constant_nodes.h"
+#include "tc/graph/distribute_constants.h"
 #include "tc/graph/drop_copies.h"
 #include "tc/graph/new_defs.h"
 #include "tc/lang/syntax/print.h"
@@ -129,6 +130,14 @@ bool may_rewrite(const CompileOptions& options) {
          (options.layouts != graph::LayoutMode::Off || options.derive > 0);
 }
 
+/// Moves what the constants of \p options scale sums of \p plan by into them.
+void fold_scales(GraphPlan& plan, const CompileOptions& options) {
+  auto made = graph::distribute_constants(plan.graph, names_of(options.constants));
+  if (!made) return;
+  plan.graph = std::move(made->graph);
+  plan.folded_scales = made->sums;
+}
+
 std::vector<TensorSpec> input_specs(const graph::Graph& graph) {
   std::vector<TensorSpec> result;
   for (const auto tensor : graph.inputs) result.push_back(graph.tensors[tensor].spec);
@@ -167,7 +176,8 @@ std::optional<GraphPlan> plan_graph(const Function& function, const std::vector<
   const auto begin = std::chrono::steady_clock::now();
   auto graph = graph::bind(function.defs, function.name(), specs(arguments, false));
   if (!graph) return std::nullopt;
-  GraphPlan plan{graph::drop_copies(std::move(*graph)), {}, {}, {}, {}, {}, {}, begin};
+  GraphPlan plan{graph::drop_copies(std::move(*graph)), {}, {}, {}, {}, {}, {}, 0, begin};
+  if (options.fold_scales) fold_scales(plan, options);
   graph::PartitionLimits limits;
   if (rewrite(plan, limits, function, options)) kind = options.partition;
   limits.apart = graph::constant_nodes(plan.graph, names_of(options.constants));

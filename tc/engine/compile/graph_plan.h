@@ -29,6 +29,7 @@ struct GraphPlan {
   std::vector<PartProblem> problems;
   std::vector<std::string> layouts = {};  ///< as CompileStats
   std::vector<DerivedNode> derived = {};
+  std::size_t folded_scales = 0;
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();  ///< of the compile
 };
 

@@ -126,6 +126,7 @@ struct CompileStats {
   std::vector<std::string> fallbacks;  ///< phases that ran out of quota and what was done instead
   std::vector<std::string> notes;      ///< why libraries that were asked for are not called
   std::vector<std::string> layouts;    ///< which tensors of a graph have layouts, and what conversions cost, in words
+  std::size_t folded_scales = 0;       ///< sums whose scales constants hold: CompileOptions::fold_scales
   std::vector<DerivedNode> derived;    ///< the nodes of a graph that were derived, equal ones once
   std::string graph;                   ///< where there are any of these: the graph as a text of defs
 };

@@ -1,4 +1,4 @@
-#include "tc/graph/minimise.h"
+#include "tc/graph/resolve/minimise.h"
 
 #include <algorithm>
 #include <limits>

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tc/base/dtype.h"
-#include "tc/graph/resolve_layouts.h"
+#include "tc/graph/resolve/resolve_layouts.h"
 
 /// Operators that know no layouts, and routines of libraries that do: the interface of VTensor.
 namespace tc::graph {

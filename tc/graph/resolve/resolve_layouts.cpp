@@ -1,4 +1,4 @@
-#include "tc/graph/resolve_layouts.h"
+#include "tc/graph/resolve/resolve_layouts.h"
 
 #include <algorithm>
 #include <limits>
@@ -6,7 +6,7 @@
 #include <set>
 
 #include "tc/base/contains.h"
-#include "tc/graph/minimise.h"
+#include "tc/graph/resolve/minimise.h"
 
 namespace tc::graph {
 namespace {

@@ -1,4 +1,4 @@
-#include "tc/graph/operators.h"
+#include "tc/graph/resolve/operators.h"
 
 #include <algorithm>
 

@@ -1,0 +1,118 @@
+#include "tc/graph/distribute_constants.h"
+
+#include <gtest/gtest.h>
+
+#include "test/graph/graph_fixture.h"
+
+namespace tc::graph {
+namespace {
+
+const std::string ops =
+    "def fc(float(N,C) X, float(K,C) W) -> (Y) { Y(n,k) +=! X(n,c) * W(k,c) }\n"
+    "def biased(float(N,C) X, float(K,C) W, float(K) b) -> (Y) { Y(n,k) +=! X(n,c) * W(k,c)  Y(n,k) = Y(n,k) + b(k) }\n"
+    "def norm(float(N,K) X, float(K) m, float(K) v) -> (Y) {\n"
+    "  r(k) = rsqrt(v(k) + 0.5)  Y(n,k) = (X(n,k) - m(k)) * r(k) }\n"
+    "def scale(float(N,K) X, float(K) s) -> (Y) { Y(n,k) = s(k) * X(n,k) }\n"
+    "def rows(float(N,K) X, float(N) s) -> (Y) { Y(n,k) = X(n,k) * s(n) }\n"
+    "def add(float(N,K) X, float(N,K) Z) -> (Y) { Y(n,k) = X(n,k) + Z(n,k) }\n"
+    "def relu_of(float(N,K) X) -> (Y) { Y(n,k) = relu(X(n,k)) }\n";
+
+/// Def main of \p text with constants \p constants distributed; "none" where none are.
+std::string distributed(const std::string& text, const std::set<std::string>& constants,
+                        const std::vector<std::vector<std::int64_t>>& shapes) {
+  const auto made = distribute_constants(bound(ops + text, shapes), constants);
+  return made ? to_text(made->graph) : "none";
+}
+
+/// The same of a main of (X, W, m, v) with `body`.
+std::string of_body(const std::string& body, const std::set<std::string>& constants = {"W", "m", "v"}) {
+  const auto head = "def main(float(N,C) X, float(K,C) W, float(K) m, float(K) v) -> (Y) { ";
+  return distributed(head + body + " }", constants, {{2, 3}, {4, 3}, {4}, {4}});
+}
+
+std::string main_of(const std::string& text) { return text == "none" ? text : last_def(text); }
+
+bool says(const std::string& text, const std::string& line) { return text.find(line) != std::string::npos; }
+
+TEST(DistributeConstants, BiasAndNormOfSeveralDefsBecomeScaledWeightsAndOneShift) {
+  const auto text = of_body("A = biased(X, W, m)  B = norm(A, m, v)  Y = relu_of(B)");
+  EXPECT_EQ(main_of(text),
+            "def main(float32(2, 3) X, float32(4, 3) W, float32(4) m, float32(4) v) -> (float32 Y) {\n"
+            "  norm_r = norm_1(v)\n"
+            "  W_scaled = scaled(W, norm_r)\n"
+            "  biased_Y_v1 = biased_1_1(X, W_scaled)\n"
+            "  biased_Y_v1_shift = shift(m, norm_r)\n"
+            "  B = shifted(biased_Y_v1, biased_Y_v1_shift)\n"
+            "  Y = relu_of(B)\n"
+            "}\n");
+  EXPECT_TRUE(says(text, "Y0(w0, w1) = X0(w0, w1) * X1(w0) where w0 in 0:4, w1 in 0:3\n")) << text;
+  EXPECT_TRUE(says(text, "Y0(i1) = (X0(i1) - X0(i1)) * X1(i1) where i1 in 0:4\n")) << text;
+}
+
+TEST(DistributeConstants, AScaleAloneLeavesNothingBehindTheSum) {
+  EXPECT_EQ(main_of(of_body("A = fc(X, W)  Y = scale(A, m)")),
+            "def main(float32(2, 3) X, float32(4, 3) W, float32(4) m, float32(4) v) -> (float32 Y) {\n"
+            "  W_scaled = scaled(W, m)\n"
+            "  Y = fc_1(X, W_scaled)\n"
+            "}\n");
+}
+
+TEST(DistributeConstants, StatementsOfOneDefAreNoOtherThanCalls) {
+  const auto text = of_body("A(n,k) +=! W(k,c) * X(n,c)  B(n,k) = (0.5 - A(n,k)) / v(k)  Y(n,k) = -B(n,k) + m(k)");
+  EXPECT_TRUE(says(text, "Y0(w0, w1) = -(-X0(w0, w1) / X1(w0))")) << text;
+  EXPECT_TRUE(says(text, "Y0(i1) = -(0.5 / X1(i1)) + X0(i1)")) << text;
+}
+
+TEST(DistributeConstants, ReshapesStandBetweenTheSumAndItsScale) {
+  const auto text = distributed(
+      "def main(float(2,12) X, float(8,3) W, float(8) s) -> (Y) {\n"
+      "  A(n,g,f) +=! X(n,g*3+c) * W(g*2+f,c) where n in 0:2, g in 0:4, f in 0:2, c in 0:3\n"
+      "  B(n,k) = A(n,k/2,k%2) where n in 0:2, k in 0:8\n"
+      "  Y(n,k) = B(n,k) * s(k) + s(k) }",
+      {"W", "s"}, {{2, 12}, {8, 3}, {8}});
+  EXPECT_TRUE(says(text, "Y0(w0, w1) = X0(w0, w1) * X1(w0) where w0 in 0:8, w1 in 0:3\n")) << text;
+  EXPECT_TRUE(says(text, "Y0(u0, u1) = X0(u0, u1 / 2, u1 % 2) + X1(u1 / 2, u1 % 2)")) << text;
+}
+
+TEST(DistributeConstants, WhatIsNotDecidedByTheWeightsSubscriptsStays) {
+  EXPECT_EQ(distributed("def main(float(N,C) X, float(K,C) W, float(N) s) -> (Y) { A = fc(X, W)  Y = rows(A, s) }",
+                        {"W", "s"}, {{2, 3}, {4, 3}, {2}}),
+            "none");
+}
+
+TEST(DistributeConstants, WhatARunDecidesStays) {
+  EXPECT_EQ(of_body("A = fc(X, W)  Y = scale(A, m)", {"W"}), "none");
+  EXPECT_EQ(of_body("A = fc(X, W)  Y = scale(A, m)", {"m"}), "none");
+  EXPECT_EQ(of_body("A = fc(X, W)  B = relu_of(A)  Y = scale(B, m)"), "none");
+}
+
+TEST(DistributeConstants, ASumThatOthersReadStays) {
+  EXPECT_EQ(of_body("A = fc(X, W)  B = scale(A, m)  Y = add(A, B)"), "none");
+  EXPECT_EQ(distributed("def main(float(N,C) X, float(K,C) W, float(K) m) -> (A, Y) { A = fc(X, W)  Y = scale(A, m) }",
+                        {"W", "m"}, {{2, 3}, {4, 3}, {4}}),
+            "none");
+}
+
+TEST(DistributeConstants, OtherOperatorsAndTypesStay) {
+  EXPECT_EQ(of_body("A(n,k) max=! X(n,c) * W(k,c)  Y = scale(A, m)"), "none");
+  EXPECT_EQ(of_body("A(n,k) +=! X(n,c) + W(k,c)  Y = scale(A, m)"), "none");
+  EXPECT_EQ(of_body("A(n,k) +=! X(n,c) * W(k,c)  B(n,k) = float64(A(n,k)) * m(k)  Y(n,k) = float32(B(n,k))"), "none");
+  EXPECT_EQ(distributed("def main(int32(N,C) X, int32(K,C) W, int32(K) m) -> (Y) {\n"
+                        "  A(n,k) +=! X(n,c) * W(k,c)  Y(n,k) = A(n,k) * m(k) }",
+                        {"W", "m"}, {{2, 3}, {4, 3}, {4}}),
+            "none");
+}
+
+TEST(DistributeConstants, AScaleOfFewerElementsThanTheWeightsHaveStays) {
+  EXPECT_EQ(distributed("def main(float(N,C) X, float(K,C) W, float(2) s) -> (Y) {\n"
+                        "  A(n,k) +=! X(n,c) * W(k,c) where k in 0:2  Y(n,k) = A(n,k) * s(k) where k in 0:2 }",
+                        {"W", "s"}, {{2, 3}, {4, 3}, {2}}),
+            "none");
+}
+
+TEST(DistributeConstants, APartOfASumStays) {
+  EXPECT_EQ(of_body("A = fc(X, W)  Y(n,k) = A(n,k) * m(k) where k in 0:3"), "none");
+}
+
+}  // namespace
+}  // namespace tc::graph
