@@ -62,10 +62,17 @@ TEST(TransposeStores, StoresColumnsOfASquareBlock) {
 
 TEST(TransposeStores, StoresFewerRowsUnderAMask) {
   EXPECT_EQ(transposed({.lanes = 16, .stores = 14}), "0 across, 16 along, 16 masked");
+  EXPECT_EQ(transposed({.lanes = 16, .stores = 6}), "0 across, 16 along, 16 masked");
   EXPECT_EQ(transposed({.lanes = 8, .stores = 13}), "0 across, 16 along, 8 masked");
-  EXPECT_EQ(transposed({.lanes = 16, .stores = 8}), "8 across, 0 along, 0 masked");
-  EXPECT_EQ(transposed({.stores = 3}), "3 across, 0 along, 0 masked");
-  EXPECT_EQ(transposed({.lanes = 16, .stores = 14, .bits = 16}), "14 across, 0 along, 0 masked");
+}
+
+TEST(TransposeStores, StoresPowersOfTwoOfRowsWhereNoMaskIs) {
+  EXPECT_EQ(transposed({.lanes = 16, .stores = 8}), "0 across, 16 along, 0 masked");
+  EXPECT_EQ(transposed({.lanes = 16, .stores = 4}), "0 across, 16 along, 0 masked");
+  EXPECT_EQ(transposed({.lanes = 16, .stores = 2}), "0 across, 16 along, 0 masked");
+  EXPECT_EQ(transposed({.lanes = 16, .stores = 1}), "1 across, 0 along, 0 masked");
+  EXPECT_EQ(transposed({.stores = 3}), "1 across, 4 along, 0 masked");
+  EXPECT_EQ(transposed({.lanes = 16, .stores = 14, .bits = 16}), "0 across, 48 along, 0 masked");
 }
 
 TEST(TransposeStores, LeavesWhatIsNoBlock) {
@@ -94,7 +101,8 @@ std::map<std::int64_t, int> stored(const Stmt& stmt) {
 }
 
 TEST(TransposeStores, EveryElementGoesToItsPlace) {
-  for (auto [lanes, rows] : {std::pair(4, 4), std::pair(8, 6), std::pair(16, 14), std::pair(16, 16)}) {
+  for (auto [lanes, rows] : {std::pair(4, 4), std::pair(8, 6), std::pair(16, 14), std::pair(16, 16), std::pair(16, 2),
+                             std::pair(16, 4), std::pair(16, 6), std::pair(8, 4)}) {
     auto memory = stored(transpose_stores(block({.lanes = lanes, .stores = rows})));
     EXPECT_EQ(memory.size(), static_cast<std::size_t>(lanes * rows));
     for (auto [address, value] : memory) EXPECT_EQ(value, 100 * (address % 100) + address / 100);

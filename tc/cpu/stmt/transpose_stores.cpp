@@ -22,6 +22,19 @@ constexpr int least_masked_lanes = 8;
 /// Elements that every processor with masks stores under one.
 constexpr int least_masked_bits = 32;
 
+int next_power_of_two(int count) {
+  int result = 1;
+  while (result < count) result *= 2;
+  return result;
+}
+
+/// Of \p rows stores in a row of \p type, how many are a block, at least two: a power of two, or all under a mask.
+int rows_of_block(int rows, const Halide::Type& type) {
+  const int columns = next_power_of_two(rows);
+  const bool may_mask = columns >= least_masked_lanes && type.bits() >= least_masked_bits;
+  return rows == columns || may_mask ? rows : columns / 2;
+}
+
 bool reads(const Expr& value, const std::string& buffer) {
   struct Finder : ir::IRVisitor {
     std::string buffer;
@@ -77,9 +90,8 @@ class Transposer : public ir::IRMutator {
       if (!store || !follows(*store, *head, stride, static_cast<int>(rows.size()))) break;
       rows.push_back(store);
     }
-    bool masked = static_cast<int>(lanes) >= least_masked_lanes && head->value.type().bits() >= least_masked_bits &&
-                  2 * rows.size() > lanes;
-    return rows.size() == lanes || masked ? rows : std::vector<const ir::Store*>();
+    rows.resize(static_cast<std::size_t>(rows_of_block(static_cast<int>(rows.size()), head->value.type())));
+    return rows.size() > 1 ? rows : std::vector<const ir::Store*>();
   }
 
   static bool follows(const ir::Store& store, const ir::Store& head, std::int64_t stride, int distance) {
@@ -95,19 +107,21 @@ class Transposer : public ir::IRMutator {
     Steps steps;
     const auto* head = rows.front();
     const auto* ramp = head->index.as<ir::Ramp>();
-    int lanes = ramp->lanes, running = static_cast<int>(rows.size());
+    int lanes = ramp->lanes, running = static_cast<int>(rows.size()), width = next_power_of_two(running);
     std::vector<Expr> values;
     for (const auto* row : rows) values.push_back(steps(row->value));
-    values.resize(lanes, values.back());
+    values.resize(static_cast<std::size_t>(width), values.back());
     auto columns = transposed(steps, values);
     auto type = ramp->base.type();
-    Expr one = ir::make_const(type, 1), predicate = ir::const_true(lanes);
-    if (running < lanes) predicate = ir::LE::make(ir::Ramp::make(0, 1, lanes), ir::Broadcast::make(running - 1, lanes));
+    Expr one = ir::make_const(type, 1), predicate = ir::const_true(width);
+    if (running < width) predicate = ir::LE::make(ir::Ramp::make(0, 1, width), ir::Broadcast::make(running - 1, width));
     std::vector<Stmt> stores;
     for (int column = 0; column < lanes; ++column) {
       Expr base = ir::simplify(ramp->base + ramp->stride * ir::make_const(type, column));
-      stores.push_back(ir::Store::make(head->name, columns[column], ir::Ramp::make(base, one, lanes), head->param,
-                                       predicate, ir::ModulusRemainder()));
+      Expr value = columns[static_cast<std::size_t>(column * width / lanes)];
+      if (width < lanes) value = steps(ir::Shuffle::make_slice(value, column * width % lanes, 1, width));
+      stores.push_back(ir::Store::make(head->name, value, ir::Ramp::make(base, one, width), head->param, predicate,
+                                       ir::ModulusRemainder()));
     }
     return steps.around(ir::Block::make(stores));
   }

@@ -19,8 +19,8 @@ class Steps {
   std::vector<std::pair<std::string, Halide::Expr>> steps_;
 };
 
-/// The columns of \p rows, as many vectors as each has lanes, a power of two. Each round of \p steps interleaves the
-/// first half of the vectors with the second one, which rotates the bits of (row, lane) by one.
+/// The columns of \p rows, one behind another in as many vectors: a power of two of them, no more than each has lanes. Each round of
+/// \p steps interleaves the first half of the vectors with the second one, which rotates the bits of (row, lane) by one.
 std::vector<Halide::Expr> transposed(Steps& steps, std::vector<Halide::Expr> rows);
 
 }  // namespace tc::cpu
