@@ -46,8 +46,9 @@ Dispatcher libraries() {
               },
               [](Invocation& call, const LibraryDescription&) { invoke(call, blocked, blocked); }});
   for (const std::string op : {"concat", "batch_norm", "relu", "add", "mean", "dense", "softmax"})
-    result.add({"cpu", op, "framework", {},
-                [](Invocation& call, const LibraryDescription&) { invoke(call, channels_last, channels_last); }});
+    result.add({"cpu", op, "framework", {}, [](Invocation& call, const LibraryDescription&) {
+                  invoke(call, channels_last, channels_last);
+                }});
   return result;
 }
 
@@ -63,7 +64,8 @@ void print(const std::string& name, const Network& network) {
   const auto without = asked.conversions.size(), left = both.conversions.size();
   std::cout << str("| ", name, " | ", graph.nodes.size(), " | ", without, " | ", hoisted.conversions.size(), " | ",
                    chosen.conversions.size(), " | ", left, " | ", shared.conversions.size(), " | ",
-                   without == 0 ? 0 : 100 * (without - left) / without, " % | ", static_cast<int>(took.count() + 0.5), " |\n");
+                   without == 0 ? 0 : 100 * (without - left) / without, " % | ", static_cast<int>(took.count() + 0.5),
+                   " |\n");
 }
 
 }  // namespace

@@ -13,8 +13,7 @@ Window square(std::int64_t size, std::int64_t stride = 1, Network::Padding paddi
 
 /// Convolutions of these channels, one behind another; all 1x1 but those after the first, which have `window`.
 Tensor reduced(Network& net, Tensor x, const std::vector<std::int64_t>& channels, Window window = square(3)) {
-  for (std::size_t i = 0; i < channels.size(); ++i)
-    x = net.conv_bn_relu(x, channels[i], i == 0 ? square(1) : window);
+  for (std::size_t i = 0; i < channels.size(); ++i) x = net.conv_bn_relu(x, channels[i], i == 0 ? square(1) : window);
   return x;
 }
 
@@ -71,9 +70,9 @@ Network densenet169() {
 Network mobilenet_v1() {
   Network net;
   auto x = net.conv_bn_relu(net.image(224), 32, square(3, 2));
-  const std::vector<std::pair<std::int64_t, std::int64_t>> layers = {
-      {64, 1},  {128, 2}, {128, 1}, {256, 2}, {256, 1},  {512, 2}, {512, 1},
-      {512, 1}, {512, 1}, {512, 1}, {512, 1}, {1024, 2}, {1024, 1}};
+  const std::vector<std::pair<std::int64_t, std::int64_t>> layers = {{64, 1},  {128, 2},  {128, 1}, {256, 2}, {256, 1},
+                                                                     {512, 2}, {512, 1},  {512, 1}, {512, 1}, {512, 1},
+                                                                     {512, 1}, {1024, 2}, {1024, 1}};
   for (const auto& [channels, stride] : layers) {
     x = net.relu(net.batch_norm(net.depthwise(x, square(3, stride))));
     x = net.conv_bn_relu(x, channels, square(1));
@@ -108,10 +107,11 @@ Network googlenet() {
   auto x = net.pool(net.conv_bn_relu(net.image(224), 64, square(7, 2)), square(3, 2));
   x = net.pool(net.conv_bn_relu(net.conv_bn_relu(x, 64, square(1)), 192, square(3)), square(3, 2));
   using Numbers = std::vector<std::int64_t>;
-  const std::vector<Numbers> modules = {{64, 96, 128, 16, 32, 32},     {128, 128, 192, 32, 96, 64}, {},
-                                        {192, 96, 208, 16, 48, 64},    {160, 112, 224, 24, 64, 64}, {128, 128, 256, 24, 64, 64},
-                                        {112, 144, 288, 32, 64, 64},   {256, 160, 320, 32, 128, 128}, {},
-                                        {256, 160, 320, 32, 128, 128}, {384, 192, 384, 48, 128, 128}};
+  const std::vector<Numbers> modules = {
+      {64, 96, 128, 16, 32, 32},     {128, 128, 192, 32, 96, 64},   {},
+      {192, 96, 208, 16, 48, 64},    {160, 112, 224, 24, 64, 64},   {128, 128, 256, 24, 64, 64},
+      {112, 144, 288, 32, 64, 64},   {256, 160, 320, 32, 128, 128}, {},
+      {256, 160, 320, 32, 128, 128}, {384, 192, 384, 48, 128, 128}};
   for (const auto& m : modules)
     x = m.empty() ? net.pool(x, square(3, 2))
                   : net.concat({reduced(net, x, {m[0]}), reduced(net, x, {m[1], m[2]}), reduced(net, x, {m[3], m[4]}),
@@ -199,22 +199,22 @@ Network inception_resnet_v2() {
     const auto y = net.add(x, net.conv(net.concat(parts), net.channels(x), square(1)));
     x = positive ? net.relu(y) : y;
   };
-  x = net.concat({reduced(net, x, {96}), reduced(net, x, {48, 64}, square(5)), reduced(net, x, {64, 96, 96}),
-                  pooled(net, x, 64)});
+  x = net.concat(
+      {reduced(net, x, {96}), reduced(net, x, {48, 64}, square(5)), reduced(net, x, {64, 96, 96}), pooled(net, x, 64)});
   for (int block = 0; block < 10; ++block)
     residual({reduced(net, x, {32}), reduced(net, x, {32, 32}), reduced(net, x, {32, 48, 64})});
   x = net.concat({net.conv_bn_relu(x, 384, halving), net.conv_bn_relu(reduced(net, x, {256, 256}), 384, halving),
                   net.pool(x, halving)});
   for (int block = 0; block < 20; ++block)
-    residual({reduced(net, x, {192}),
-              net.conv_bn_relu(net.conv_bn_relu(reduced(net, x, {128}), 160, wide), 192, high)});
+    residual(
+        {reduced(net, x, {192}), net.conv_bn_relu(net.conv_bn_relu(reduced(net, x, {128}), 160, wide), 192, high)});
   x = net.concat({net.conv_bn_relu(reduced(net, x, {256}), 384, halving),
                   net.conv_bn_relu(reduced(net, x, {256}), 288, halving),
                   net.conv_bn_relu(reduced(net, x, {256, 288}), 320, halving), net.pool(x, halving)});
   for (int block = 0; block < 10; ++block)
-    residual({reduced(net, x, {192}),
-              net.conv_bn_relu(net.conv_bn_relu(reduced(net, x, {192}), 224, {1, 3}), 256, {3, 1})},
-             block + 1 < 10);
+    residual(
+        {reduced(net, x, {192}), net.conv_bn_relu(net.conv_bn_relu(reduced(net, x, {192}), 224, {1, 3}), 256, {3, 1})},
+        block + 1 < 10);
   net.classify(net.conv_bn_relu(x, 1536, square(1)));
   return net;
 }

@@ -60,6 +60,15 @@ py::list derived_nodes(const engine::CompileStats& stats) {
   return result;
 }
 
+/// The nodes of a graph: name, inputs, outputs, part, what runs it; and its tensors by name.
+py::tuple graph_nodes(const Callable& callable) {
+  const auto& stats = callable.executable().stats();
+  py::list nodes;
+  for (const auto& node : stats.nodes)
+    nodes.append(py::make_tuple(node.name, node.inputs, node.outputs, node.part, node.runs));
+  return py::make_tuple(nodes, stats.tensors);
+}
+
 py::dict stats(const Callable& callable) {
   const auto& image = callable.executable().image();
   const auto& stats = callable.executable().stats();
@@ -185,6 +194,7 @@ void bind_executable(py::module_& m) {
                result.append(py::make_tuple(constant.name, constant.spec));
              return result;
            })
+      .def("_graph_nodes", &graph_nodes)
       .def("_launches", &launches)
       .def("_prepare",
            [](const Callable& self, int device) {

@@ -4,6 +4,7 @@ import functools
 
 from . import _core
 from .function import _html
+from .graph import Graph, Node
 from .settings import _settings
 
 
@@ -62,6 +63,21 @@ class Executable(_core.Executable):
     def options(self) -> _core.MappingOptions:
         """The options it was compiled with."""
         return _core.MappingOptions(self.stats["options"])
+
+    @functools.cached_property
+    def graph(self) -> Graph:
+        """The nodes it was compiled from, in which parts, and what runs each; a def of one part is one node.
+
+        An executable that was loaded is one node, too: the graph is not saved.
+        """
+        nodes, tensors = self._graph_nodes()
+        if nodes:
+            return Graph(tuple(Node(name, tuple(i), tuple(o), part, runs) for name, i, o, part, runs in nodes), tensors)
+        tensors = {name: spec for name, spec, _ in self._arguments()} | dict(self._constants())
+        outputs = tuple(name for name, _, is_output in self._arguments() if is_output)
+        runs = next(iter(self.stats["library_calls"]), "own code")
+        inputs = tuple(name for name in tensors if name not in outputs)
+        return Graph((Node(self.name, inputs, outputs, 0, runs),), tensors)
 
     @property
     def from_cache(self) -> bool:
@@ -187,6 +203,8 @@ class Executable(_core.Executable):
             yield "## derived\n" + "\n".join(lines)
         if stats["graph"]:
             yield "## graph\n" + stats["graph"]
+        if len(self.graph.nodes) > 1:
+            yield f"## nodes\n{self.graph}"
 
     def _library_lines(self):
         stats = self.stats

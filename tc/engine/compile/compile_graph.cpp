@@ -274,6 +274,27 @@ class Jobs {
   std::exception_ptr error_;
 };
 
+/// The nodes of \p plan and their tensors, for people.
+void describe_nodes(const GraphPlan& plan, const Executables& executables, CompileStats& stats) {
+  const auto& graph = plan.graph;
+  auto names = [&](const std::vector<std::size_t>& tensors) {
+    std::vector<std::string> result;
+    for (const auto tensor : tensors) result.push_back(graph.tensors[tensor].name);
+    return result;
+  };
+  stats.nodes.resize(graph.nodes.size());
+  for (std::size_t p = 0; p < plan.parts.size(); ++p) {
+    const auto& calls = executables[plan.problem_of[p]]->image().calls;
+    const std::string runs = plan.folded.count(p) ? "folded" : calls.empty() ? "own code" : to_string(calls.front());
+    for (const auto n : plan.parts[p].nodes) {
+      const auto& node = graph.nodes[n];
+      const auto outputs = names(node.outputs);
+      stats.nodes[n] = {node.callee.empty() ? outputs.front() : node.callee, names(node.inputs), outputs, p, runs};
+    }
+  }
+  for (const auto& tensor : graph.tensors) stats.tensors.emplace(tensor.name, tensor.spec);
+}
+
 }  // namespace
 
 Executables compile_parts(const GraphPlan& plan, const CompileOptions& options, const CompilePart& compile_part) {
@@ -316,6 +337,7 @@ std::shared_ptr<const Executable> join_parts(const Function& function, const std
   stats.folded_scales = plan.folded_scales;
   if (!plan.layouts.empty() || !plan.derived.empty() || plan.folded_scales > 0)
     stats.graph = graph::to_text(plan.graph);
+  describe_nodes(plan, executables, stats);
   stats.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - plan.begin).count();
   std::vector<cpu::Kernel> functions;
   for (const auto& executable : executables)

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -119,6 +120,14 @@ struct DerivedNode {
 };
 
 /// What a compile cost and decided.
+/// A node of a graph as it was compiled.
+struct CompiledNode {
+  std::string name;                          ///< of the def it calls, or of what its statements write
+  std::vector<std::string> inputs, outputs;  ///< names of tensors
+  std::size_t part = 0;                      ///< nodes of one part run as one
+  std::string runs;                          ///< "own code", a call of a library, or "folded": constants decide it
+};
+
 struct CompileStats {
   double milliseconds = 0;
   bool from_cache = false;  ///< the machine code was not made but read
@@ -129,6 +138,8 @@ struct CompileStats {
   std::size_t folded_scales = 0;       ///< sums whose scales constants hold: CompileOptions::fold_scales
   std::vector<DerivedNode> derived;    ///< the nodes of a graph that were derived, equal ones once
   std::string graph;                   ///< where there are any of these: the graph as a text of defs
+  std::vector<CompiledNode> nodes;     ///< of a graph, in order
+  std::map<std::string, TensorSpec> tensors;  ///< of the graph
 };
 
 /// Times of one run.
