@@ -17,25 +17,35 @@ bool reduces(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluste
                      [&](const auto& entry) { return scop.statement(entry.id).accumulates && !entry.inner.empty(); });
 }
 
+/// Do points of \p mapping stand in a tile of two dimensions or more, in which what is read serves several of them?
+bool has_tile(const polyhedral::ClusterMapping& mapping) {
+  return mapping.register_tile && std::count_if(mapping.members.begin(), mapping.members.end(),
+                                                [](const auto& member) { return member.points > 1; }) > 1;
+}
+
 }  // namespace
 
 bool ChooseFusion::pays(const polyhedral::ClusterView& fused, const polyhedral::ClusterView& earlier,
                         const polyhedral::ClusterView& later) const {
   if (!reduces(scop_, earlier) || !reduces(scop_, later)) return true;
-  return seconds(fused) <= kept_of_two_tiles * (seconds(earlier) + seconds(later));
+  const auto &first = estimate(earlier), &second = estimate(later);
+  const double kept = first.has_tile && second.has_tile ? kept_of_two_tiles : 1;
+  return estimate(fused).seconds <= kept * (first.seconds + second.seconds);
 }
 
-double ChooseFusion::seconds(const polyhedral::ClusterView& cluster) const {
+const ChooseFusion::Estimate& ChooseFusion::estimate(const polyhedral::ClusterView& cluster) const {
   std::vector<std::string> statements;
   for (const auto& entry : cluster.statements) statements.push_back(entry.id);
   auto found = known_.find(statements);
-  if (found == known_.end()) found = known_.emplace(statements, computed_seconds(cluster)).first;
+  if (found == known_.end()) found = known_.emplace(statements, computed_estimate(cluster)).first;
   return found->second;
 }
 
-double ChooseFusion::computed_seconds(const polyhedral::ClusterView& cluster) const {
+ChooseFusion::Estimate ChooseFusion::computed_estimate(const polyhedral::ClusterView& cluster) const {
   auto mapping = choose_cluster_mapping(scop_, cluster, target_, options_);
-  return price(PricedCluster(scop_, cluster, target_), mapping, buffer_bytes(target_, options_)).seconds;
+  const double seconds =
+      price(PricedCluster(scop_, cluster, target_), mapping, buffer_bytes(target_, options_)).seconds;
+  return {seconds, has_tile(mapping)};
 }
 
 }  // namespace tc::strategy
