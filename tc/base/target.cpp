@@ -8,14 +8,17 @@
 #include <thread>
 #include <vector>
 
+#include "tc/base/cache_size.h"
 #include "tc/base/str.h"
 #include "tc/base/target_text.h"
 
 namespace tc {
 namespace {
 
-std::int64_t cache_size(int name, std::int64_t fallback) {
-  long bytes = sysconf(name);
+/// What the kernel tells of the cache of \p level, else sysconf() as \p name, else \p fallback.
+std::int64_t cache_size_here(int level, int name, std::int64_t fallback) {
+  if (const auto bytes = cache_size(level)) return *bytes;
+  const long bytes = sysconf(name);
   return bytes > 0 ? bytes : fallback;
 }
 
@@ -51,9 +54,9 @@ Target detect() {
   __builtin_cpu_init();
   target.instructions = &instruction_set_here();
   target.cores = std::max(1u, std::thread::hardware_concurrency());
-  target.l1_bytes = cache_size(_SC_LEVEL1_DCACHE_SIZE, target.l1_bytes);
-  target.l2_bytes = cache_size(_SC_LEVEL2_CACHE_SIZE, target.l2_bytes);
-  target.l3_bytes = cache_size(_SC_LEVEL3_CACHE_SIZE, target.l3_bytes);
+  target.l1_bytes = cache_size_here(1, _SC_LEVEL1_DCACHE_SIZE, target.l1_bytes);
+  target.l2_bytes = cache_size_here(2, _SC_LEVEL2_CACHE_SIZE, target.l2_bytes);
+  target.l3_bytes = cache_size_here(3, _SC_LEVEL3_CACHE_SIZE, target.l3_bytes);
   take_flags_of_machine(target);
   return target;
 }
