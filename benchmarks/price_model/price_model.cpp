@@ -5,6 +5,7 @@
 //   price_model price PROGRAM [RATES] < LINES lines of "measure" with the price of today, by other rates of the machine
 //   price_model speed PROGRAM                 microseconds of a price
 //   price_model turns PROGRAM THREADS         what rules and each search choose, measured in turns
+//   price_model collisions                    what lines cost that fall into few sets of the first cache
 
 #include <algorithm>
 #include <chrono>
@@ -14,6 +15,7 @@
 #include <functional>
 #include <iostream>
 
+#include "collisions.h"
 #include "programs.h"
 #include "tc/cpu/thread_pool.h"
 #include "tc/engine/compile/body_operations.h"
@@ -292,6 +294,10 @@ int main(int argc, char** argv) {
   cpu::set_num_threads(1);
   if (words.empty() || words[0] == "list") {
     for (const auto& program : programs) std::printf("%s\n", program.name.c_str());
+    return 0;
+  }
+  if (words[0] == "collisions") {
+    print_collisions();
     return 0;
   }
   for (const auto& program : programs) {

@@ -88,7 +88,10 @@ TEST_F(PriceTest, LinesAreThoseThatRunsTouch) {
   auto column = touched_lines(cluster, b, {1, 1, 512});
   EXPECT_EQ(column.bytes, 512 * 64);
   EXPECT_EQ(column.lines_of_a_set(4096), 256) << "two rows begin in a period";
+  EXPECT_EQ(column.sets(4096), 2);
   EXPECT_EQ(block.lines_of_a_set(4096), 4);
+  EXPECT_EQ(block.sets(4096), 4) << "two lines in each of two sets";
+  EXPECT_EQ(rows.sets(4096), 64);
   EXPECT_EQ(copied_lines(b, 4, {7, 32, 8}).bytes, 32 * 8 * 4);
 }
 
@@ -126,6 +129,17 @@ TEST_F(PriceTest, ElementsThatLieApartCostALineEach) {
   };
   EXPECT_GT(seconds(read("A[i, 16*j]", 8192), "points 1x16, S: i1 x16"),
             5 * seconds(read("A[i, j]", 512), "points 1x16, S: i1 x16"));
+}
+
+TEST_F(PriceTest, StoresIntoRowsOfOneSetWaitForEachOther) {
+  // Rows of 4096 bytes: 32 of them lie in one set of 8 ways, so 24 of 32 lines are gone when the next column is written.
+  auto colliding = copy(1024, true), spread = copy(1040, true);
+  auto into_rows = [&](const PricedCluster& cluster) {
+    return price(cluster, mapping("points 32x1, S: i0 x16"), 1 << 18).far[0].written_colliding;
+  };
+  EXPECT_DOUBLE_EQ(into_rows(colliding), 0.75 * 1024 * 1024);
+  EXPECT_EQ(into_rows(spread), 0);
+  EXPECT_GT(seconds(colliding, "points 32x1, S: i0 x16"), 5 * seconds(spread, "points 32x1, S: i0 x16"));
 }
 
 TEST_F(PriceTest, SquaresAreTransposedInRegisters) {

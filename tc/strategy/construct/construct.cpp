@@ -84,7 +84,7 @@ class Search {
   double best_seconds_ = 0;
 };
 
-/// A plain state for each way to run along lanes.
+/// A plain state for each way to run along lanes, and the squares of lanes that are transposed in registers.
 std::vector<MappingState> starts(const MappingSpace& space) {
   std::vector<MappingState> result{plain_state(space)};
   for (int iterator : space.lane_candidates) {
@@ -93,6 +93,11 @@ std::vector<MappingState> starts(const MappingSpace& space) {
     auto unrolled = result.back();
     unrolled.unrolled = true;
     if (is_possible(space, unrolled)) result.push_back(unrolled);
+    for (int member = 0; member < space.member_count(); ++member) {
+      auto square = unrolled;
+      square.tile[static_cast<std::size_t>(member)] = space.lanes_along(iterator);
+      if (member != space.lane_member(square) && is_possible(space, square)) result.push_back(square);
+    }
   }
   return result;
 }

@@ -8,14 +8,19 @@
 
 namespace tc::strategy {
 
-double lines_of_a_set(std::span<const LineStep> steps, double way_bytes) {
-  double lines = 1, sets = 1;
+double sets_of(std::span<const LineStep> steps, double way_bytes) {
+  double sets = 1;
   for (const auto& step : steps) {
     auto apart = std::gcd(static_cast<std::int64_t>(step.bytes), static_cast<std::int64_t>(way_bytes));
-    lines *= step.count;
     sets *= std::min(step.count, way_bytes / static_cast<double>(std::max<std::int64_t>(apart, Target::cache_line)));
   }
-  return std::ceil(lines / std::min(sets, way_bytes / Target::cache_line));
+  return std::min(sets, way_bytes / Target::cache_line);
+}
+
+double lines_of_a_set(std::span<const LineStep> steps, double way_bytes) {
+  double lines = 1;
+  for (const auto& step : steps) lines *= step.count;
+  return std::ceil(lines / sets_of(steps, way_bytes));
 }
 
 }  // namespace tc::strategy

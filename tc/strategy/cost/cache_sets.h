@@ -14,10 +14,15 @@ struct LineStep {
   double bytes = 0, count = 1;
 };
 
-/// How many lines fall into the fullest set of a cache, where each line of one step begins a row of all that come after
-/// it; \p way_bytes are those of a way, a multiple of a line. As if the steps fell into sets apart from each other.
+/// How many sets of a cache lines fall into, where each line of one step begins a row of all that come after it; \p
+/// way_bytes are those of a way, a multiple of a line. As if the steps fell into sets apart from each other.
 ///
-///   lines / product of min(count, way / gcd(step, way))     16 lines, 4096 bytes apart: 16 of 16;  4160 apart: 1
+///   product of min(count, way / gcd(step, way)), at most way / line
+double sets_of(std::span<const LineStep> steps, double way_bytes);
+
+/// How many lines fall into the fullest of these sets.
+///
+///   lines / sets_of(steps)     16 lines, 4096 bytes apart: 16 of 16;  4160 apart: 1
 double lines_of_a_set(std::span<const LineStep> steps, double way_bytes);
 
 }  // namespace tc::strategy

@@ -1,6 +1,8 @@
 #include "tc/strategy/price/far_price.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "tc/base/contains.h"
 #include "tc/strategy/price/touched_lines.h"
@@ -10,6 +12,9 @@ namespace {
 
 using polyhedral::ClusterMapping;
 using polyhedral::PackMapping;
+
+/// Instructions of a vector, one of which reads, and of an iteration of a loop beside its body.
+constexpr double vector_instructions = 2, loop_instructions = 2;
 
 /// An access with all it touches from each of its loops on.
 struct Reference {
@@ -22,6 +27,7 @@ struct Reference {
   bool kept = false;                  ///< a buffer of one tile
   bool accumulated = false;           ///< in registers while its statement's own loops run
   std::vector<TouchedLines> touched;  ///< from loop number i on; the last: by one vector
+  TouchedLines under_way;             ///< by the accesses that a core has under way at once
 };
 
 double bytes_of(const TouchedLines& touched) { return touched.bytes; }
@@ -41,14 +47,16 @@ class FarPricer {
         add(s, statement.reads[r], pack_of(s, static_cast<int>(r)), 1);
     }
     shared_ = nests.empty() ? 0 : nests.front().tile;
+    for (auto& reference : references_)
+      reference.under_way = reference.pack ? reference.touched.back() : under_way(reference);
   }
 
   /// What comes into a cache of \p capacity whose ways have \p way bytes.
   FarBytes into(double capacity, double way) const {
     FarBytes result;
     each_that_misses(bytes_of, capacity, [&](const Reference& reference, std::size_t first) {
-      while (first < reference.touched.size() && reference.touched[first].lines_of_a_set(way) > capacity / way) ++first;
       if (first > 0) result += traffic(reference, first - 1);
+      add_collisions(reference, first, capacity / way, way, result);
     });
     return result;
   }
@@ -181,17 +189,61 @@ class FarPricer {
     return made;
   }
 
+  /// Adds what lines cost that share their sets, of \p ways lines each, with others: those that come in from loop \p first
+  /// on anyway, and those that come again as others sent them away.
+  void add_collisions(const Reference& reference, std::size_t first, double ways, double way_bytes,
+                      FarBytes& result) const {
+    if (reference.reads_for_copy) return;
+    auto queued = reference.under_way.bytes / Target::cache_line / reference.under_way.sets(way_bytes);
+    auto gone = [&](double in_set) { return std::max(0.0, 1 - ways / std::max(in_set, 1.0)); };
+    auto loop = first == 0 ? 0 : first - 1;
+    auto lines = [&](std::size_t i) {
+      return reference.touched[i].bytes / Target::cache_line * trips_of(reference, i);
+    };
+    double colliding = first > 0 ? lines(loop) * gone(queued) : 0;
+    for (auto i = loop; i + 1 < reference.touched.size(); ++i) {
+      auto in_set = reference.touched[i + 1].lines_of_a_set(way_bytes);
+      auto again = std::max(lines(i + 1) - lines(i), 0.0);
+      result.bytes += again * gone(in_set) * Target::cache_line * reference.weight;
+      colliding += again * gone(std::min(in_set, queued));
+    }
+    (reference.weight > 1 ? result.written_colliding : result.colliding) += colliding;
+  }
+
   /// How often \p reference runs loop number \p loop: registers keep it along points on which it does not depend, and
   /// accumulators while the loops of a reduction run.
   double trips_of(const Reference& reference, std::size_t loop) const {
     const auto& nest = nests_[reference.statement];
     double result = 1;
-    for (std::size_t i = 0; i < loop; ++i) {
-      bool in_register = i >= nest.points ? nest.unrolled && !reference.access->changes(nest.loops[i].iterator)
-                                          : i >= nest.tile && reference.accumulated;
-      if (!in_register) result *= nest.loops[i].trips;
-    }
+    for (std::size_t i = 0; i < loop; ++i)
+      if (!in_register(reference, i)) result *= nest.loops[i].trips;
     return result;
+  }
+  bool in_register(const Reference& reference, std::size_t loop) const {
+    const auto& nest = nests_[reference.statement];
+    return loop >= nest.points ? nest.unrolled && !reference.access->changes(nest.loops[loop].iterator)
+                               : loop >= nest.tile && reference.accumulated;
+  }
+
+  /// What the innermost accesses touch that a core has under way at once: as many as its queues hold, reads no more than
+  /// it looks ahead to.
+  TouchedLines under_way(const Reference& reference) const {
+    const auto& nest = nests_[reference.statement];
+    auto spans = nest.spans(cluster_.statements[reference.statement], nest.loops.size());
+    if (nest.lane_iterator >= 0) spans[static_cast<std::size_t>(nest.lane_iterator)] = nest.lanes;
+    auto accesses = reference.touched.back().runs, instructions = vector_instructions;
+    auto window = reference.weight > 1 ? std::numeric_limits<double>::infinity() : cluster_.rates.window;
+    for (auto i = nest.loops.size(); i-- > 0 && accesses < cluster_.rates.under_way && instructions < window;) {
+      if (i < nest.points || !nest.unrolled) instructions += loop_instructions;
+      bool kept = in_register(reference, i);
+      auto room = kept ? window / instructions : std::min(window / instructions, cluster_.rates.under_way / accesses);
+      auto trips = std::min(nest.loops[i].trips, std::ceil(room));
+      instructions *= trips;
+      if (kept) continue;
+      accesses *= trips;
+      if (auto along = nest.loops[i].iterator; along >= 0) spans[static_cast<std::size_t>(along)] *= trips;
+    }
+    return touched_lines(cluster_, *reference.access, spans);
   }
 
   const PricedCluster& cluster_;
@@ -209,6 +261,8 @@ FarBytes& FarBytes::operator+=(const FarBytes& other) {
   runs += other.runs;
   written_runs += other.written_runs;
   pages += other.pages;
+  colliding += other.colliding;
+  written_colliding += other.written_colliding;
   return *this;
 }
 

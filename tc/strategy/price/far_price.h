@@ -9,10 +9,12 @@
 
 namespace tc::strategy {
 
-/// Bytes that come from a level of memory and go back there, the runs of lines they lie in, of reads and of writes, and
-/// runs that begin in pages which are not found at once.
+/// Bytes that come from a level of memory and go back there, the runs of lines they lie in, of reads and of writes, lines
+/// that come again as others of their set of the cache sent them away, and runs that begin in pages which are not found at
+/// once.
 struct FarBytes {
   double bytes = 0, runs = 0, written_runs = 0, pages = 0;
+  double colliding = 0, written_colliding = 0;
 
   FarBytes& operator+=(const FarBytes& other);
 };
@@ -24,6 +26,9 @@ struct FarBytes {
 /// each tensor comes in once for each execution of loop d - 1, whose iterations find there what they share:
 ///
 ///   trips(loops above d - 1) * bytes touched(from loop d - 1 on)        nothing where d is 0
+///
+/// Of lines that fit by their bytes, those stay that their sets have room for: where an iteration of a loop touches L
+/// lines of a set of W ways, a line that the next iteration touches is gone with a probability of 1 - W / L.
 ///
 /// Where not even one tile of the cluster fits, each statement is on its own in its loops. What is written comes in and goes
 /// back. Temporaries of a tile take room, and nothing more. Packed copies are tensors of their own, made in as many runs

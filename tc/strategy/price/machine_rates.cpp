@@ -34,6 +34,9 @@ constexpr Field fields[] = {
     {"memory_latency", &MachineRates::memory_latency},
     {"misses", &MachineRates::misses},
     {"store_misses", &MachineRates::store_misses},
+    {"under_way", &MachineRates::under_way},
+    {"read_collision", &MachineRates::read_collision},
+    {"write_collision", &MachineRates::write_collision},
     {"pages", &MachineRates::pages},
     {"page_miss", &MachineRates::page_miss},
     {"cores_that_fill_memory", &MachineRates::cores_that_fill_memory},
@@ -56,6 +59,9 @@ MachineRates wide_registers() {
   rates.l3_bytes = 32;
   rates.memory_bytes = 8;
   rates.misses = 16;
+  rates.read_collision = 8;
+  rates.write_collision = 42;
+  rates.under_way = 104;
   rates.pages = 96;
   return rates;
 }

@@ -65,7 +65,9 @@ void add_far_cycles(const MachineRates& rates, Price& price) {
     const auto& level = price.far[i];
     auto waits = latency[i] * (level.runs / rates.misses + level.written_runs / rates.store_misses);
     auto streamed = std::max(0.0, level.bytes - (level.runs + level.written_runs) * Target::cache_line) / rate[i];
-    price.cycles[i] = std::max({level.bytes / rate[i], waits + streamed, i == 0 ? level.pages * rates.page_miss : 0});
+    auto collisions = level.colliding * rates.read_collision + level.written_colliding * rates.write_collision;
+    price.cycles[i] =
+        std::max({level.bytes / rate[i], waits + streamed, i == 0 ? level.pages * rates.page_miss : 0}) + collisions;
   }
 }
 
@@ -141,7 +143,8 @@ std::string to_string(const Price& price) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto& level = price.far[i];
     out << ", from " << names[i] << " " << us(price.cycles[i]) << " us (" << level.bytes / 1e3 << " kB, "
-        << level.runs + level.written_runs << " runs)";
+        << level.runs + level.written_runs << " runs, " << level.colliding + level.written_colliding
+        << " lines collide)";
   }
   if (price.threads > 0) out << ", threads " << us(price.threads) << " us";
   return out.str();

@@ -20,6 +20,11 @@ double TouchedLines::lines_of_a_set(double period) const {
   return std::max(bytes / period, strategy::lines_of_a_set({rows.data(), row_steps}, period));
 }
 
+double TouchedLines::sets(double period) const {
+  auto of_a_run = std::max(bytes / std::max(runs, 1.0) / line, 1.0);
+  return std::min(of_a_run * sets_of({rows.data(), row_steps}, period), period / line);
+}
+
 double TouchedLines::pages() const {
   constexpr double page = 4096;
   auto apart = row_steps == 0 ? 1 : std::min(rows[0].bytes / page, 1.0);

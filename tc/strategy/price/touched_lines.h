@@ -20,6 +20,8 @@ struct TouchedLines {
 
   /// Lines that fall into the fullest set of a cache, whose lines \p period bytes apart share a set.
   double lines_of_a_set(double period) const;
+  /// Sets of such a cache that the lines fall into.
+  double sets(double period) const;
   /// Pages of 4096 bytes that the runs lie in.
   double pages() const;
 };
