@@ -15,6 +15,7 @@
 #include "tc/base/error.h"
 #include "tc/base/fork.h"
 #include "tc/base/str.h"
+#include "tc/cpu/code_counts.h"
 #include "tc/cpu/kernel.h"
 #include "tc/cpu/lane_functions.h"
 #include "tc/cpu/llvm_target.h"
@@ -151,6 +152,7 @@ std::string emit(llvm::Module& module, const Target& target) {
 
 ObjectCode emit_prepared(const std::string& function, const Stmt& body, const std::vector<std::string>& buffers,
                          const Target& target) {
+  count_emitted();
   initialize_llvm();
   try {
     auto module = make_module(function, body, buffers, target);

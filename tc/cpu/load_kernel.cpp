@@ -7,6 +7,7 @@
 #include "tc/base/error.h"
 #include "tc/base/fork.h"
 #include "tc/base/str.h"
+#include "tc/cpu/code_counts.h"
 #include "tc/cpu/kernel.h"
 #include "tc/cpu/llvm_target.h"
 #include "tc/cpu/runtime.h"
@@ -84,6 +85,7 @@ Linker& linker() {
 }  // namespace
 
 Kernel load_kernel(const ObjectCode& code) {
+  count_loaded();
   require_instructions(Target::parse(code.target));
   JITDylib& library = linker().load(code);
   std::shared_ptr<void> owner(&library, [](void* loaded) { linker().unload(*static_cast<JITDylib*>(loaded)); });
