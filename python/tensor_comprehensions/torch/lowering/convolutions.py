@@ -66,6 +66,8 @@ def convolved(b, x, weight, stride, pad, dilation, groups, out_space):
     """The convolution without bias, as a view (n, channel, space...)."""
     count, own = len(out_space), opmath(x.dtype)
     outputs, channels = weight.shape[0] // groups, weight.shape[1]
+    if groups == 1 and count > 1 and math.prod(weight.shape[2:]) == 1 and set(stride) == {1} and set(pad) == {0}:
+        return _convolved_places(b, x, weight)
     n, g, f, c = Index("n", x.shape[0]), Index("g", groups), Index("f", outputs), reduced("c", channels)
     space = [Index(SPACE[d], out_space[d]) for d in range(count)]
     window = [reduced(WINDOW[d], weight.shape[2 + d]) for d in range(count)]
@@ -75,6 +77,16 @@ def convolved(b, x, weight, stride, pad, dilation, groups, out_space):
     element = x.at([n, g * channels + c, *places] if groups > 1 else [n, c, *places])
     factor = weight.at([g * outputs + f, c, *window] if groups > 1 else [f, c, *window])
     return grouped_sum(b, n, g, f, space, guarded(conditions, cast(element, own) * cast(factor, own)), groups, outputs)
+
+
+def _convolved_places(b, x, weight):
+    """A window of one element at every place: a product over all places as one dimension, the longest for lanes to run along."""
+    places, own = math.prod(x.shape[2:]), opmath(x.dtype)
+    flat = b.reshape(x, [*x.shape[:2], places])
+    n, f, c, h = Index("n", x.shape[0]), Index("f", weight.shape[0]), reduced("c", weight.shape[1]), Index("h", places)
+    zeros = [Literal(0, "int64") for _ in x.shape[2:]]
+    result = b.sum([n, f, h], cast(flat.at([n, c, h]), own) * cast(weight.at([f, c, *zeros]), own))
+    return b.reshape(result, [x.shape[0], weight.shape[0], *x.shape[2:]])
 
 
 def grouped_sum(b, n, g, f, space, value, groups, outputs):
