@@ -188,7 +188,7 @@ MappingState plain_state(const MappingSpace& space) {
 
 namespace {
 
-/// Vectors of accumulators of the register tile of \p state.
+/// Vectors of results of the register tile of \p state.
 std::int64_t accumulators(const MappingSpace& space, const MappingState& state) {
   std::int64_t result = 1;
   for (int member = 0; member < space.member_count(); ++member)
@@ -224,7 +224,7 @@ bool registers_fit(const MappingSpace& space, const MappingState& state) {
   for (auto tile : state.tile) unrolled *= tile;
   if (!state.unrolled) return unrolled <= most_unrolled;
   if (state.lanes < 0 || unrolled > most_unrolled) return false;
-  return !space.reduces || accumulators(space, state) < space.facts.target.vector_registers();
+  return accumulators(space, state) < space.facts.target.vector_registers();
 }
 
 bool copies_fit(const MappingSpace& space, const MappingState& state) {
