@@ -53,23 +53,37 @@ std::string digit_of(const ExprPtr& expr, lang::BinaryOp op, std::uint64_t m) {
   return id && by && binary->op == op && by->value == m ? id->id : "";
 }
 
-/// Values of iterators by which an element is read: what \p at, its subscripts, say of them where the element is \p element.
+/// Values of iterators of \p extents by which elements are read: what \p at, their subscripts, say of them where the element is
+/// \p element; null where nothing is known of that. Only those that run through all of a dimension of \p shape.
 ///
-///   at (i, 0, j/8, j%8), element (a, b, c, d)        i = a, j = c*8 + d
+///   at (i, 0, j/8, j%8, k*3 + l), element (a, b, c, d, e)        i = a, j = c*8 + d
 std::map<std::string, ExprPtr> inverse(const std::vector<ExprPtr>& at, const std::vector<ExprPtr>& element,
-                                       const std::vector<std::int64_t>& shape) {
+                                       const std::vector<std::int64_t>& shape,
+                                       const std::map<std::string, std::int64_t>& extents) {
   std::map<std::string, ExprPtr> result;
   for (std::size_t d = 0; d < at.size(); ++d) {
-    if (const auto* id = std::get_if<lang::Name>(&at[d]->node)) result[id->id] = element[d];
-    if (d == 0) continue;
+    if (!element[d]) continue;
+    if (const auto* id = std::get_if<lang::Name>(&at[d]->node); id && extents.at(id->id) == shape[d])
+      result[id->id] = element[d];
+    if (d == 0 || !element[d - 1]) continue;
     const auto m = static_cast<std::uint64_t>(shape[d]);
     const auto low = digit_of(at[d], lang::BinaryOp::Mod, m);
     if (low.empty() || digit_of(at[d - 1], lang::BinaryOp::Div, m) != low) continue;
+    if (extents.at(low) != shape[d - 1] * shape[d]) continue;
     const auto high =
         lang::make_expr(lang::Binary{lang::BinaryOp::Mul, element[d - 1], lang::make_expr(lang::IntLiteral{m})});
     result[low] = lang::make_expr(lang::Binary{lang::BinaryOp::Add, high, element[d]});
   }
   return result;
+}
+
+bool names_any(const ExprPtr& expr, const std::set<std::string>& ids) {
+  bool found = false;
+  lang::for_each_expr(expr, [&](const ExprPtr& part) {
+    const auto* id = std::get_if<lang::Name>(&part->node);
+    found = found || (id && ids.count(id->id));
+  });
+  return found;
 }
 
 /// Does \p statement, of floats of one type, sum products?
@@ -149,15 +163,21 @@ class Following {
     const auto statement = numeric_statement(graph_, node, 0, names);
     const auto iterators = lang::left_iterators(statement);
     const auto at = read_at(statement.rhs);
-    auto values = inverse(at, element_, graph_.tensors[last_].spec.shape);
-    for (std::size_t d = 0; d < iterators.size(); ++d)
-      if (graph_.tensors[node.outputs.front()].spec.shape[d] == 1)
-        values[iterators[d]] = literal(0);
-      else if (!values.count(iterators[d]))
-        return false;
+    const auto& shape = graph_.tensors[node.outputs.front()].spec.shape;
+    std::map<std::string, std::int64_t> extents;
+    for (std::size_t d = 0; d < iterators.size(); ++d) extents[iterators[d]] = shape[d];
+    auto values = inverse(at, element_, graph_.tensors[last_].spec.shape, extents);
+    std::set<std::string> unknown;
+    for (const auto& iterator : iterators)
+      if (extents.at(iterator) == 1)
+        values[iterator] = literal(0);
+      else if (!values.count(iterator))
+        unknown.insert(iterator);
     for (auto& step : steps) {
       if (!step.operand) continue;
-      step.operand = with_iterators(lang::substitute(step.operand, names), values);
+      step.operand = lang::substitute(step.operand, names);
+      if (names_any(step.operand, unknown)) return false;
+      step.operand = with_iterators(step.operand, values);
       const bool multiplies = step.op == lang::BinaryOp::Mul || step.op == lang::BinaryOp::Div;
       if (multiplies && !reaches_all(over_factor(step.operand, chain_.factor_at))) return false;
     }
@@ -205,7 +225,8 @@ class Following {
     std::vector<ExprPtr> element;
     for (std::size_t d = 0; d < iterators.size(); ++d) {
       here[iterators[d]] = name(result_iterator(d));
-      element.push_back(values.at(iterators[d]));
+      const auto found = values.find(iterators[d]);
+      element.push_back(found == values.end() ? nullptr : found->second);
     }
     for (std::size_t d = 0; d < at.size(); ++d) before[result_iterator(d)] = with_iterators(at[d], here);
     for (auto& subscript : chain_.at) subscript = with_iterators(subscript, before);
@@ -218,7 +239,7 @@ class Following {
   const std::set<std::size_t>& held_;
   AffineChain chain_;
   std::size_t last_ = 0;          ///< the tensor that the last node of the chain writes
-  std::vector<ExprPtr> element_;  ///< its subscripts over those of the sum
+  std::vector<ExprPtr> element_;  ///< its subscripts over those of the sum; null where they do not decide one
 };
 
 }  // namespace

@@ -74,6 +74,21 @@ TEST(DistributeConstants, ReshapesStandBetweenTheSumAndItsScale) {
   EXPECT_TRUE(says(text, "Y0(u0, u1) = X0(u0, u1 / 2, u1 % 2) + X1(u1 / 2, u1 % 2)")) << text;
 }
 
+TEST(DistributeConstants, PlacesMayBeOneDimensionInTheSum) {
+  const auto places = [](const std::string& scale) {
+    return distributed(
+        "def main(float(2,3,12) X, float(8,3) W, float(8) s, float(4) t) -> (Y) {\n"
+        "  A(n,k,p) +=! X(n,c,p) * W(k,c)\n"
+        "  B(n,k,h,w) = A(n,k,h*4+w) where n in 0:2, k in 0:8, h in 0:3, w in 0:4\n"
+        "  Y(n,k,h,w) = B(n,k,h,w) * " +
+            scale + " + s(k) }",
+        {"W", "s", "t"}, {{2, 3, 12}, {8, 3}, {8}, {4}});
+  };
+  const auto text = places("s(k)");
+  EXPECT_TRUE(says(text, "Y0(u0, u1, u2, u3) = X0(u0, u1, u2 * 4 + u3) + X1(u1)")) << text;
+  EXPECT_EQ(places("t(w)"), "none");
+}
+
 TEST(DistributeConstants, WhatIsNotDecidedByTheWeightsSubscriptsStays) {
   EXPECT_EQ(distributed("def main(float(N,C) X, float(K,C) W, float(N) s) -> (Y) { A = fc(X, W)  Y = rows(A, s) }",
                         {"W", "s"}, {{2, 3}, {4, 3}, {2}}),
