@@ -82,5 +82,51 @@ TEST(UnswitchGuards, LeavesWhatMustStayTogether) {
   EXPECT_EQ(shape(loop("c", add_if(p, 0, "X"))), "1 loops, 0 branches, 1 conditionals");
 }
 
+/// acc[ramp] = acc[ramp] + ((x8(condition) && lanes) ? X[ramp] : 0)
+Stmt add_vector_if(const Expr& condition, int place) {
+  const Expr index = ir::Ramp::make(place, 1, 8),
+             lanes = ir::Ramp::make(0, 1, 8) < ir::Broadcast::make(variable("n"), 8);
+  const auto load = [&](const std::string& name, const Expr& predicate) {
+    return ir::Load::make(Int(32, 8), name, index, Halide::Buffer<>(), ir::Parameter(), predicate, {});
+  };
+  const Expr mask = ir::Broadcast::make(condition, 8) && lanes;
+  const Expr term = ir::Select::make(mask, load("X", mask), ir::Broadcast::make(Expr(0), 8));
+  return ir::Store::make("acc", load("acc", ir::const_true(8)) + term, index, ir::Parameter(), ir::const_true(8), {});
+}
+
+class Selects : public ir::IRVisitor {
+ public:
+  explicit Selects(const Stmt& stmt) { stmt.accept(this); }
+  int count = 0, branches = 0;
+  Stmt taken;  ///< where the condition of a branch holds
+
+ private:
+  using ir::IRVisitor::visit;
+  void visit(const ir::Select* op) override {
+    ++count;
+    ir::IRVisitor::visit(op);
+  }
+  void visit(const ir::IfThenElse* op) override {
+    ++branches;
+    taken = op->then_case;
+    ir::IRVisitor::visit(op);
+  }
+};
+
+TEST(UnswitchGuards, BranchesOnWhatGuardsAllVectors) {
+  const Expr p = variable("c") < variable("p");
+  const Selects both(unswitch_guards(loop("c", ir::Block::make(add_vector_if(p, 0), add_vector_if(p, 8)))));
+  ASSERT_EQ(both.branches, 1);
+  EXPECT_EQ(Selects(both.taken).count, 2);
+  EXPECT_EQ(both.count, 2) << "none is left where the guard does not hold";
+}
+
+TEST(UnswitchGuards, KeepsMasksThatVectorsDoNotShare) {
+  const Expr p = variable("c") < variable("p"), q = variable("c") < variable("q");
+  const Selects two(unswitch_guards(loop("c", ir::Block::make(add_vector_if(p, 0), add_vector_if(q, 8)))));
+  EXPECT_EQ(two.branches, 0);
+  EXPECT_EQ(two.count, 2);
+}
+
 }  // namespace
 }  // namespace tc::cpu

@@ -89,10 +89,79 @@ struct Group {
   std::vector<Guarded> stores;
 };
 
-/// Up to so many conditions every combination gets a loop of its own, with more every condition its own loop.
+bool same(const Expr& a, const Expr& b) { return a.defined() == b.defined() && (!a.defined() || ir::equal(a, b)); }
+
+/// The conditions of whole vectors in the value of a store: broadcast, without memory or names bound in the value.
+class UniformConditions : public ir::IRVisitor {
+ public:
+  explicit UniformConditions(const ir::Store& store) {
+    store.value.accept(this);
+    std::erase_if(found, [&](const Expr& condition) {
+      return std::any_of(bound_.begin(), bound_.end(),
+                         [&](const auto& name) { return Varies(condition, name).result; });
+    });
+  }
+  std::vector<Expr> found;
+
+  bool has(const Expr& condition) const {
+    return std::any_of(found.begin(), found.end(), [&](const Expr& own) { return ir::equal(own, condition); });
+  }
+
+ private:
+  using ir::IRVisitor::visit;
+  void visit(const ir::Broadcast* op) override {
+    const bool fits = op->value.type().is_bool() && op->value.type().is_scalar() && !ir::is_const(op->value);
+    if (fits && !Varies(op->value, "").result && !has(op->value)) found.push_back(op->value);
+  }
+  void visit(const ir::Let* op) override {
+    bound_.push_back(op->name);
+    ir::IRVisitor::visit(op);
+  }
+  std::vector<std::string> bound_;
+};
+
+/// Decides the broadcasts of one condition.
+class DecideUniform : public ir::IRMutator {
+ public:
+  DecideUniform(const Expr& condition, bool holds) : condition_(condition), holds_(holds) {}
+
+ private:
+  using ir::IRMutator::visit;
+  Expr visit(const ir::Broadcast* op) override {
+    if (!ir::equal(op->value, condition_)) return ir::IRMutator::visit(op);
+    return ir::Broadcast::make(holds_ ? ir::const_true() : ir::const_false(), op->lanes);
+  }
+  const Expr& condition_;
+  bool holds_;
+};
+
+/// The conditions of whole vectors that the values of all stores of \p body, to constant places, have in common; none
+/// where something else is there.
+std::vector<Expr> shared_conditions(const Stmt& body) {
+  std::vector<Stmt> parts;
+  halide_bridge::flatten(body, parts);
+  std::vector<Expr> shared;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto* store = parts[i].as<ir::Store>();
+    if (!store || !is_constant_place(store->index)) return {};
+    const UniformConditions own(*store);
+    if (i == 0) shared = own.found;
+    std::erase_if(shared, [&](const Expr& condition) { return !own.has(condition); });
+  }
+  return shared;
+}
+
+/// Up to so many conditions every combination gets a loop of its own, with more every condition its own loop; and so many
+/// are decided one after the other inside a loop.
 constexpr std::size_t most_combined = 3;
 
-bool same(const Expr& a, const Expr& b) { return a.defined() == b.defined() && (!a.defined() || ir::equal(a, b)); }
+/// \p body under branches on conditions that all of it shares, one after the other; as it is where it shares none.
+Stmt branched(const Stmt& body, std::size_t most = most_combined) {
+  const auto shared = most > 0 ? shared_conditions(body) : std::vector<Expr>();
+  if (shared.empty()) return body;
+  const auto decided = [&](bool holds) { return ir::simplify(DecideUniform(shared.front(), holds).mutate(body)); };
+  return ir::IfThenElse::make(shared.front(), branched(decided(true), most - 1), decided(false));
+}
 
 class Unswitcher : public ir::IRMutator {
  private:
@@ -102,7 +171,8 @@ class Unswitcher : public ir::IRMutator {
   Stmt visit(const ir::For* op) override {
     auto groups = op->for_type == ir::ForType::Serial ? groups_of(*op) : std::nullopt;
     if (groups) return groups->size() <= most_combined ? combined(*op, *groups, {}) : apart(*op, *groups);
-    return ir::IRMutator::visit(op);
+    const Stmt body = op->for_type == ir::ForType::Serial ? branched(op->body) : op->body;
+    return body.same_as(op->body) ? ir::IRMutator::visit(op) : loop(*op, {body});
   }
 
   static Stmt loop(const ir::For& op, const std::vector<Stmt>& body) {
