@@ -8,7 +8,7 @@
 
 #include "benchmarks/conversions/network.h"
 #include "tc/base/str.h"
-#include "tc/graph/operators.h"
+#include "tc/graph/resolve/operators.h"
 
 namespace tc::bench {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tc/graph/operators.h"
+#include "tc/graph/resolve/operators.h"
 
 namespace tc::bench {
 

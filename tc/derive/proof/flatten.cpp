@@ -127,10 +127,18 @@ class Flattener {
     return made;
   }
 
+  /// Is a product the neutral element of the sum where its factor \p k is? Of the maxima of integers that is their least number,
+  /// and no infinity: with something added it is another.
+  bool absorbs(const ExprPtr& body, std::size_t k) const {
+    const bool is_number = is_integer(type_) && (flat_.op == ReductionOp::Max || flat_.op == ReductionOp::Min);
+    return !is_number || read_number(body) == k || product_operator(body, *flat_.op) != "+";
+  }
+
   /// Where the element holds its fill: nothing, if that takes the instance away.
   void add_fill(const FlatCase& part, std::size_t k, const Scope& source, const isl::set& where,
                 std::vector<FlatCase>& result) {
-    if (flat_.op && source.fill == neutral(*flat_.op) && is_linear(part.body, k, *flat_.op)) return;
+    if (flat_.op && source.fill == neutral(*flat_.op) && is_linear(part.body, k, *flat_.op) && absorbs(part.body, k))
+      return;
     const bool is_fill = read_number(part.body) == k || (source.fill == 0 && is_linear(part.body, k, ReductionOp::Sum));
     if (!flat_.op && is_fill && flat_.fill.value_or(source.fill) == source.fill) {
       flat_.fill = source.fill;
