@@ -1,6 +1,7 @@
 #include "tc/derive/proof/check.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "tc/base/str.h"
@@ -164,12 +165,40 @@ bool reads_only(const Scope& scope, const std::set<std::string>& tensors, const 
   return true;
 }
 
+/// Is the value of read \p k an operand of more than minima and maxima in \p body?
+bool computes_with(const lang::ExprPtr& body, std::size_t k) {
+  if (read_number(body) == k || !reads_in(body).count(k)) return false;
+  if (const auto op = operator_of(body); op != "min" && op != "max") return true;
+  const auto operands = lang::children(body);
+  return std::any_of(operands.begin(), operands.end(), [&](const auto& operand) { return computes_with(operand, k); });
+}
+
+isl::multi_aff writes_of(const Program& program, const Scope& scope) {
+  std::vector<int> left;
+  for (int d = 0; d < scope.left(); ++d) left.push_back(d);
+  return projection(*program.context, scope.dimensions(), left);
+}
+
+/// The elements of \p tensor that are no extremes because there was nothing to reduce.
+isl::set reduced_elements(const Program& program, const std::string& tensor) {
+  const auto box = box_set(*program.context, program.box(tensor));
+  const auto scope = program.find(tensor);
+  if (!scope) return box;
+  auto written = isl::set::empty(box.space()), reduced = written;
+  for (const auto& part : scope->cases) {
+    auto domain = part.domain;
+    for (const auto& read : part.reads)
+      if (!read.tensor.empty()) domain = domain.intersect(reduced_elements(program, read.tensor).preimage(read.at));
+    written = written.unite(part.domain.apply(writes_of(program, *scope).as_map()));
+    reduced = reduced.unite(domain.apply(writes_of(program, *scope).as_map()));
+  }
+  return std::isinf(scope->fill) ? reduced : reduced.unite(box.subtract(written));
+}
+
 Verdict check_scope(const Program& program, const Scope& scope, const std::set<std::string>& known) {
   const auto refusal = [&](const std::string& why) { return Verdict{false, str(scope.tensor, ": ", why)}; };
   const auto box = box_set(*program.context, scope.box);
-  std::vector<int> left;
-  for (int d = 0; d < scope.left(); ++d) left.push_back(d);
-  const auto writes = projection(*program.context, scope.dimensions(), left);
+  const auto writes = writes_of(program, scope);
   isl::set all = isl::set::empty(scope.cases.front().domain.space());
   for (const auto& part : scope.cases) {
     if (!part.domain.is_subset(box.preimage(writes))) return refusal("an element outside of the tensor is written");
@@ -181,6 +210,10 @@ Verdict check_scope(const Program& program, const Scope& scope, const std::set<s
       const auto outside = part.domain.subtract(box_set(*program.context, program.box(read.tensor)).preimage(read.at));
       if (!outside.is_empty())
         return refusal(str("'", read.tensor, "' is read outside of its box, as in ", sample(outside)));
+      const auto k = static_cast<std::size_t>(&read - part.reads.data());
+      if (is_integer(scope.type) && computes_with(part.body, k) &&
+          !part.domain.is_subset(reduced_elements(program, read.tensor).preimage(read.at)))
+        return refusal(str("'", read.tensor, "' holds extremes of integers, which are no infinities to compute with"));
     }
   }
   if (!scope.op && !writes.as_map().intersect_domain(all).is_injective()) return refusal("an element is written twice");
