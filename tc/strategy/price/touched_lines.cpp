@@ -36,16 +36,20 @@ TouchedLines touched_lines(const PricedCluster& cluster, const PricedAccess& acc
   auto most = std::max(tensor.bytes, line);
   std::array<LineStep, most_steps> steps;
   std::size_t count = 0;
+  double scattered = 1;
   for (std::size_t i = 0; i < spans.size(); ++i) {
     if (!access.used[i] || spans[i] <= 1) continue;
-    if (access.strides[i] == polyhedral::unknown_stride || count == most_steps) return {most, 1};
-    steps[count++] = {static_cast<double>(std::abs(access.strides[i])) * tensor.element, spans[i]};
+    if (count == most_steps) return {most, 1};
+    if (access.strides[i] == polyhedral::unknown_stride)
+      scattered *= spans[i];
+    else
+      steps[count++] = {static_cast<double>(std::abs(access.strides[i])) * tensor.element, spans[i]};
   }
   std::sort(steps.begin(), steps.begin() + static_cast<long>(count),
             [](const LineStep& a, const LineStep& b) { return a.bytes < b.bytes; });
   TouchedLines result;
   double run = tensor.element;
-  result.runs = 1;
+  result.runs = scattered;
   for (std::size_t i = 0; i < count; ++i) {
     if (steps[i].bytes < run + line) {
       run += (steps[i].count - 1) * steps[i].bytes;
