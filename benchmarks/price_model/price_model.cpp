@@ -20,6 +20,7 @@
 #include "tc/cpu/thread_pool.h"
 #include "tc/engine/compile/body_operations.h"
 #include "tc/engine/compile/pipeline.h"
+#include "tc/polyhedral/map_cpu/check_mapping.h"
 #include "tc/strategy/construct/mapping_moves.h"
 #include "tc/strategy/cpu/choose_mapping.h"
 #include "tc/strategy/price/price.h"
@@ -206,8 +207,20 @@ strategy::Price price_of(const engine::CompileState& state, const polyhedral::Ma
   return all;
 }
 
+/// May the program be mapped so, as its statements are fused today?
+bool fits(const engine::CompileState& state, const polyhedral::Mapping& mapping) {
+  const auto& launch = state.launches.front();
+  try {
+    polyhedral::check_mapping({*launch.scop, launch.clusters}, mapping);
+    return true;
+  } catch (const OptionsError&) {
+    return false;
+  }
+}
+
 void price_lines(const PricedProgram& program, const std::string& rates) {
   Problem problem(program);
+  int others = 0;
   problem.compile("", [&](engine::CompileState& state) {
     for (std::string line; std::getline(std::cin, line);) {
       const std::string key = "\"mapping\": \"";
@@ -215,11 +228,18 @@ void price_lines(const PricedProgram& program, const std::string& rates) {
       if (begin == std::string::npos || line.find("\"seconds\"") == std::string::npos) continue;
       begin += key.size();
       auto text = line.substr(begin, line.find('"', begin) - begin);
-      auto all = price_of(state, polyhedral::parse_mapping(lines_of(text)), rates);
+      const auto mapping = polyhedral::parse_mapping(lines_of(text));
+      if (!fits(state, mapping)) {
+        ++others;
+        continue;
+      }
+      auto all = price_of(state, mapping, rates);
       std::printf("%s, \"predicted\": %.9f, \"price\": \"%s\"}\n", line.substr(0, line.rfind('}')).c_str(), all.seconds,
                   to_string(all).c_str());
     }
   });
+  if (others > 0)
+    std::fprintf(stderr, "%s: %d mappings of clusters that are fused otherwise today\n", program.name.c_str(), others);
 }
 
 void speed(const PricedProgram& program) {
