@@ -26,13 +26,8 @@ bool is_plain(const OperandLayouts& layouts) {
 class GraphLayoutChoice {
  public:
   GraphLayoutChoice(const Graph& graph, const GraphLayoutOptions& options) : graph_(graph), options_(options) {
-    const auto nodes = constant_nodes(graph, options.constants);
-    for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
-      const auto& tensor = graph.tensors[t];
-      if (tensor.producer ? nodes.count(*tensor.producer) > 0 : options.constants.count(tensor.name) > 0)
-        constants_.insert(t);
-    }
-    fixed_ = nodes;
+    fixed_ = constant_nodes(graph, options.constants);
+    constants_ = held_tensors(graph, options.constants, fixed_);
   }
 
   GraphLayouts run() {

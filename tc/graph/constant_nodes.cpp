@@ -56,4 +56,14 @@ std::set<std::size_t> constant_nodes(const Graph& graph, const std::set<std::str
   return nodes;
 }
 
+std::set<std::size_t> held_tensors(const Graph& graph, const std::set<std::string>& constants,
+                                   const std::set<std::size_t>& nodes) {
+  std::set<std::size_t> result;
+  for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
+    const auto& tensor = graph.tensors[t];
+    if (tensor.producer ? nodes.count(*tensor.producer) : constants.count(tensor.name)) result.insert(t);
+  }
+  return result;
+}
+
 }  // namespace tc::graph

@@ -11,6 +11,10 @@ namespace tc::graph {
 /// The nodes of \p graph that read its inputs \p constants, and nothing that a run decides; its results are written by each run.
 std::set<std::size_t> decided_nodes(const Graph& graph, const std::set<std::string>& constants);
 
+/// The tensors of \p graph that are its inputs \p constants or are written by one of \p nodes.
+std::set<std::size_t> held_tensors(const Graph& graph, const std::set<std::string>& constants,
+                                   const std::set<std::size_t>& nodes);
+
 /// The nodes of \p graph that its inputs \p constants alone decide, and that are worth computing once: a node that is
 /// read by others than these stays with its readers where its results are larger than what it reads, unless it reduces
 /// that; and the results of the graph are written by each run.

@@ -25,17 +25,6 @@ ExprPtr element(const std::string& tensor, std::vector<ExprPtr> at) {
   return at.empty() ? name(tensor) : lang::make_expr(lang::Access{tensor, std::move(at), false});
 }
 
-/// The tensors that constants alone decide.
-std::set<std::size_t> held_tensors(const Graph& graph, const std::set<std::string>& constants) {
-  const auto decided = decided_nodes(graph, constants);
-  std::set<std::size_t> result;
-  for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
-    const auto& tensor = graph.tensors[t];
-    if (tensor.producer ? decided.count(*tensor.producer) : constants.count(tensor.name)) result.insert(t);
-  }
-  return result;
-}
-
 using Chains = std::map<std::size_t, AffineChain>;  ///< by their last node
 
 Chains chains_of(const Graph& graph, const std::set<std::size_t>& held) {
@@ -273,18 +262,19 @@ class Distributing {
 }  // namespace
 
 std::optional<DistributedGraph> distribute_constants(const Graph& graph, const std::set<std::string>& constants) {
-  const auto held = held_tensors(graph, constants);
+  const auto held = held_tensors(graph, constants, decided_nodes(graph, constants));
   if (held.empty()) return std::nullopt;
   auto defs = affine_defs(graph, held);
   auto all = split(graph, defs);
   if (all.origin.size() != all.graph.nodes.size()) return std::nullopt;
   std::set<std::size_t> wanted;
-  for (const auto& [last, chain] : chains_of(all.graph, held_tensors(all.graph, constants)))
+  for (const auto& [last, chain] :
+       chains_of(all.graph, held_tensors(all.graph, constants, decided_nodes(all.graph, constants))))
     for (const auto node : chain.nodes) wanted.insert(all.origin[node]);
   if (wanted.empty()) return std::nullopt;
   for (auto def = defs.begin(); def != defs.end();) def = wanted.count(def->first) ? std::next(def) : defs.erase(def);
   const auto some = split(graph, defs);
-  auto chains = chains_of(some.graph, held_tensors(some.graph, constants));
+  auto chains = chains_of(some.graph, held_tensors(some.graph, constants, decided_nodes(some.graph, constants)));
   const auto count = chains.size();
   return DistributedGraph{Distributing(some.graph, std::move(chains)).run(), count};
 }

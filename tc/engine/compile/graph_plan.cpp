@@ -57,17 +57,6 @@ struct Placed {
   }
 };
 
-/// Which tensors of \p graph are constants, or made of these alone by the nodes \p apart.
-std::set<std::size_t> held_tensors(const graph::Graph& graph, const std::set<std::string>& constants,
-                                   const std::set<std::size_t>& apart) {
-  std::set<std::size_t> result;
-  for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
-    const auto& tensor = graph.tensors[t];
-    if (tensor.producer ? apart.count(*tensor.producer) : constants.count(tensor.name)) result.insert(t);
-  }
-  return result;
-}
-
 Placed place(const graph::Graph& graph, const std::vector<Argument>& arguments) {
   Placed placed;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) placed.arguments[graph.inputs[i]] = &arguments[i];
@@ -183,7 +172,8 @@ std::optional<GraphPlan> plan_graph(const Function& function, const std::vector<
   limits.apart = graph::constant_nodes(plan.graph, names_of(options.constants));
   plan.parts = graph::partition(plan.graph, kind, limits);
   auto placed = place(plan.graph, arguments);
-  if (options.libraries != "none") placed.held = held_tensors(plan.graph, names_of(options.constants), limits.apart);
+  if (options.libraries != "none")
+    placed.held = graph::held_tensors(plan.graph, names_of(options.constants), limits.apart);
   if (calls_libraries) plan.parts = with_library_parts(plan.graph, plan.parts, placed, options);
   if (plan.parts.size() < 2 && plan.layouts.empty() && plan.derived.empty()) return std::nullopt;
   for (std::size_t p = 0; p < plan.parts.size(); ++p)
