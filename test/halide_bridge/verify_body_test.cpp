@@ -1,4 +1,4 @@
-#include "tc/halide_bridge/raise/verify_body.h"
+#include "tc/halide_bridge/laws/verify_body.h"
 
 #include <gtest/gtest.h>
 
@@ -166,7 +166,7 @@ TEST_F(VerifyBodyTest, AcceptsAnIndirectReadOfAnEmptyTensor) {
 TEST_F(VerifyBodyTest, LeavesLargeProgramsAlone) {
   auto dropped = with_loads(kernel_.raised(), "B",
                             [](const ir::Load* op) { return at(op, ir::make_zero(op->index.type()), op->predicate); });
-  EXPECT_NO_THROW(verify_body(dropped, polyhedral::generate_ast(kernel_.scop), kernel_.scop, kernel_.program, 29));
+  EXPECT_NO_THROW(verify_body(dropped, polyhedral::generate_ast(kernel_.scop), kernel_.scop, kernel_.program, {}, 29));
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include "tc/engine/compile/map_clusters.h"
 #include "tc/engine/compile/quota.h"
 #include "tc/engine/compile/scheduling_stages.h"
+#include "tc/halide_bridge/laws/verify_body.h"
 #include "tc/halide_bridge/raise/raise.h"
-#include "tc/halide_bridge/raise/verify_body.h"
 #include "tc/polyhedral/laws/verify_ast.h"
 #include "tc/strategy/cpu/choose_fusion.h"
 

@@ -10,6 +10,7 @@
 #include "tc/engine/compile/quota.h"
 #include "tc/engine/compile/scheduling_stages.h"
 #include "tc/engine/compile/shared_layouts.h"
+#include "tc/halide_bridge/laws/verify_body.h"
 #include "tc/halide_bridge/raise/raise.h"
 #include "tc/polyhedral/laws/verify_ast.h"
 #include "tc/strategy/grid/resident_blocks.h"
@@ -143,20 +144,24 @@ void verify_generated(const CompileState&, const LaunchState& launch) {
   for (const auto& part : launch.grid().kernels) polyhedral::verify_ast(*part.ast, part.kernel->scop);
 }
 
+void verify_raised(const CompileState& state, const LaunchState& launch) {
+  for (const auto& part : launch.grid().kernels)
+    halide_bridge::verify_body(*part.body, *part.ast, part.kernel->scop, *state.program,
+                               {part.kernel->grid, part.kernel->block, part.kernel->warp_size});
+}
+
 LaunchState start_launch() {
   LaunchState launch;
   launch.on = GridLaunch();
   return launch;
 }
 
-/// All stages of a launch. No law is asked behind `raise`: threads of a block share memory and wait for each other, the
-/// emulator runs kernels.
 std::vector<LaunchStage> all_stages() {
   auto stages = scheduling_stages();
   auto kernels = kernel_stages();
   stages.insert(stages.end(), kernels.begin(), kernels.end());
   stages.push_back({"generate", Phase::Code, generate, print_generated, verify_generated});
-  stages.push_back({"raise", Phase::Code, raise, print_body});
+  stages.push_back({"raise", Phase::Code, raise, print_body, verify_raised});
   stages.push_back({"emit", Phase::Code, emit, print_emitted});
   return stages;
 }

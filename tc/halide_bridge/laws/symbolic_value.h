@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "tc/halide_bridge/raise/symbolic_memory.h"
+#include "tc/base/dtype.h"
+#include "tc/halide_bridge/laws/symbolic_memory.h"
 
 namespace tc::halide_bridge {
 
@@ -20,7 +21,13 @@ struct SymbolicLane {
 };
 using SymbolicValue = std::vector<SymbolicLane>;
 
-/// Computes expressions on symbols. Numbers are those of bool, of integers of 32 and 64 bits and of unsigned ones of 32;
+/// What \p op makes of two lanes; a truth that decides the result alone makes the other lane not count.
+SymbolicLane combined(ReductionOp op, const SymbolicLane& a, const SymbolicLane& b);
+
+/// Thrown where data choose what runs.
+struct Undecided {};
+
+/// Computes expressions on symbols. Numbers are those of bool and of integers, but for unsigned ones of 64 bits;
 /// variables are bound in `variables`.
 class SymbolicEvaluator : public Halide::Internal::IRVisitor {
  public:
@@ -73,7 +80,9 @@ class SymbolicEvaluator : public Halide::Internal::IRVisitor {
  private:
   template <typename Node, typename Compute>
   void binary(const Node* op, const Compute& compute);
+  void truth(ReductionOp op, const Halide::Expr& left, const Halide::Expr& right);
   void conditional(const Halide::Internal::Call* op);
+  void exclusive_or(const Halide::Internal::Call* op);
 
   Read read_;
   Element element_;

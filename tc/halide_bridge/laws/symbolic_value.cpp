@@ -1,4 +1,4 @@
-#include "tc/halide_bridge/raise/symbolic_value.h"
+#include "tc/halide_bridge/laws/symbolic_value.h"
 
 #include <algorithm>
 #include <utility>
@@ -12,11 +12,12 @@ using Number = std::optional<std::int64_t>;
 
 /// \p number, if values of \p type have numbers here, wrapped to it.
 Number in_type(Number number, Halide::Type type) {
-  if (!number || type.is_float() || type.is_handle()) return std::nullopt;
-  if (type.is_bool()) return *number & 1;
-  if (type.is_uint() && type.bits() == 32) return static_cast<std::uint32_t>(*number);
-  if (!type.is_int() || type.bits() < 32) return std::nullopt;
-  return type.bits() == 32 ? static_cast<std::int32_t>(*number) : *number;
+  if (!number || !(type.is_int_or_uint() || type.is_bool()) || (type.is_uint() && type.bits() > 32))
+    return std::nullopt;
+  if (type.bits() >= 64) return number;
+  const std::int64_t values = std::int64_t{1} << type.bits();
+  const auto wrapped = *number & (values - 1);
+  return type.is_int() && wrapped >= values / 2 ? wrapped - values : wrapped;
 }
 
 SymbolicLane joined(const SymbolicLane& a, const SymbolicLane& b, Number number) {
@@ -39,6 +40,14 @@ std::int64_t quotient(std::int64_t a, std::int64_t b) {
 std::int64_t wrapped(unsigned __int128 value) { return static_cast<std::int64_t>(static_cast<std::uint64_t>(value)); }
 
 }  // namespace
+
+SymbolicLane combined(ReductionOp op, const SymbolicLane& a, const SymbolicLane& b) {
+  if (op != ReductionOp::And && op != ReductionOp::Or) return joined(a, b, std::nullopt);
+  const std::int64_t decides = op == ReductionOp::Or;
+  if (a.number == decides && b.number != decides) return a;
+  if (b.number == decides && a.number != decides) return b;
+  return joined(a, b, a.number && b.number ? a.number : std::nullopt);
+}
 
 SymbolicValue SymbolicEvaluator::operator()(const Expr& expr) {
   expr.accept(this);
@@ -120,23 +129,14 @@ void SymbolicEvaluator::visit(const ir::GE* op) {
   binary(op, [](auto a, auto b) { return a >= b; });
 }
 
-void SymbolicEvaluator::visit(const ir::And* op) {
-  auto a = (*this)(op->a), b = (*this)(op->b);
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    bool fails = a[i].number == 0 || b[i].number == 0, known = a[i].number && b[i].number;
-    a[i] = joined(a[i], b[i], fails ? Number(0) : known ? Number(1) : std::nullopt);
-  }
+void SymbolicEvaluator::truth(ReductionOp op, const Expr& left, const Expr& right) {
+  auto a = (*this)(left), b = (*this)(right);
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = combined(op, a[i], b[i]);
   result_ = std::move(a);
 }
 
-void SymbolicEvaluator::visit(const ir::Or* op) {
-  auto a = (*this)(op->a), b = (*this)(op->b);
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    bool holds = a[i].number == 1 || b[i].number == 1, known = a[i].number && b[i].number;
-    a[i] = joined(a[i], b[i], holds ? Number(1) : known ? Number(0) : std::nullopt);
-  }
-  result_ = std::move(a);
-}
+void SymbolicEvaluator::visit(const ir::And* op) { truth(ReductionOp::And, op->a, op->b); }
+void SymbolicEvaluator::visit(const ir::Or* op) { truth(ReductionOp::Or, op->a, op->b); }
 
 void SymbolicEvaluator::visit(const ir::Not* op) {
   auto value = (*this)(op->a);
@@ -205,6 +205,16 @@ void SymbolicEvaluator::conditional(const ir::Call* op) {
   result_ = std::move(a);
 }
 
+void SymbolicEvaluator::exclusive_or(const ir::Call* op) {
+  auto a = (*this)(op->args[0]), b = (*this)(op->args[1]);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    Number number;
+    if (a[i].number && b[i].number) number = *a[i].number ^ *b[i].number;
+    a[i] = joined(a[i], b[i], in_type(number, op->type.element_of()));
+  }
+  result_ = std::move(a);
+}
+
 void SymbolicEvaluator::visit(const ir::Call* op) {
   if (op->is_intrinsic(ir::Call::if_then_else) && op->args.size() == 3) return conditional(op);
   if (op->call_type == ir::Call::Halide) {
@@ -214,6 +224,7 @@ void SymbolicEvaluator::visit(const ir::Call* op) {
     return;
   }
   if (op->is_intrinsic(ir::Call::strict_float)) return op->args[0].accept(this);
+  if (op->is_intrinsic(ir::Call::bitwise_xor)) return exclusive_or(op);
   auto value = unknown(op->type.lanes());
   for (const auto& arg : op->args) {
     auto lanes = (*this)(arg);
@@ -244,18 +255,14 @@ void SymbolicEvaluator::visit(const ir::Shuffle* op) {
 void SymbolicEvaluator::visit(const ir::VectorReduce* op) {
   auto value = (*this)(op->value);
   const auto lanes = static_cast<std::size_t>(op->type.lanes()), each = value.size() / lanes;
+  const auto how = op->op == ir::VectorReduce::Or    ? ReductionOp::Or
+                   : op->op == ir::VectorReduce::And ? ReductionOp::And
+                                                     : ReductionOp::Sum;
   SymbolicValue reduced;
   for (std::size_t i = 0; i < lanes; ++i) {
-    auto sum = value[i * each];
-    bool any = false, all_known = true;
-    for (std::size_t j = 0; j < each; ++j) {
-      const auto& lane = value[i * each + j];
-      any = any || lane.number == 1;
-      all_known = all_known && lane.number;
-      sum = joined(sum, lane, std::nullopt);
-    }
-    if (op->op == ir::VectorReduce::Or && (any || all_known)) sum.number = any;
-    reduced.push_back(sum);
+    auto all = value[i * each];
+    for (std::size_t j = 1; j < each; ++j) all = combined(how, all, value[i * each + j]);
+    reduced.push_back(all);
   }
   result_ = std::move(reduced);
 }

@@ -1,0 +1,54 @@
+#include "tc/halide_bridge/laws/verify_body.h"
+
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+#include "tc/halide_bridge/laws/symbolic_ast.h"
+#include "tc/halide_bridge/laws/symbolic_body.h"
+#include "tc/polyhedral/core/cluster_view.h"
+
+namespace tc::halide_bridge {
+namespace {
+
+using polyhedral::Scop;
+
+/// How many instances the statements of \p scop have, at most `most_counted` of each.
+std::int64_t instance_count(const Scop& scop) {
+  std::int64_t result = 0;
+  for (const auto& statement : scop.statements) result += polyhedral::instance_count(statement.domain);
+  return result;
+}
+
+void compare(const Halide::Internal::Stmt& body, const polyhedral::Ast& ast, const Scop& scop, const Program& program,
+             const ThreadGrid& threads) {
+  SymbolicAst ast_run(ast, scop, program, threads);
+  SymbolicBody body_run(body, scop, threads);
+  const auto& wanted = ast_run.run();
+  const auto& made = body_run.run();
+  for (const auto& tensor : scop.tensors) {
+    if (tensor.storage == polyhedral::Tensor::Storage::Local) continue;
+    auto addresses = wanted.written(tensor.name);
+    addresses.merge(made.written(tensor.name));
+    for (auto address : addresses)
+      if (wanted.read(tensor.name, address) != made.read(tensor.name, address))
+        throw InternalError(str("law 'body accesses' is broken: the body computes ", tensor.name, "[", address,
+                                "], which ", ast_run.writer(tensor.name, address),
+                                " writes, from other elements than the scop"));
+  }
+}
+
+}  // namespace
+
+bool verify_body(const Halide::Internal::Stmt& body, const polyhedral::Ast& ast, const Scop& scop,
+                 const Program& program, const ThreadGrid& threads, std::int64_t most_runs) {
+  if (instance_count(scop) > most_runs || threads.blocks() > most_runs / threads.threads()) return false;
+  try {
+    compare(body, ast, scop, program, threads);
+  } catch (const Undecided&) {
+    return false;
+  } catch (const InternalError& error) {
+    throw InternalError(str(error.what(), "; the AST is\n", polyhedral::print(ast), "the body is\n", body));
+  }
+  return true;
+}
+
+}  // namespace tc::halide_bridge
