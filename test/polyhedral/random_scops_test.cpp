@@ -4,7 +4,9 @@
 
 #include "tc/base/error.h"
 #include "tc/options/mapping_options.h"
+#include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/laws/verify.h"
+#include "tc/polyhedral/map/fuse_in_parts.h"
 #include "tc/polyhedral/schedule/schedule.h"
 #include "test/support/from_environment.h"
 #include "test/support/isl_fixture.h"
@@ -72,6 +74,36 @@ TEST(RandomScops, WhatTheLawsAcceptComputesTheSame) {
   }
   EXPECT_GT(accepted, 10);
   EXPECT_GT(rejected, 10);
+}
+
+/// All ways to fuse one reduction of \p scop, scheduled, with another cluster in parts of \p size.
+std::vector<FusedParts> fusions_in_parts(const Scop& scop, const Dependences& dependences, std::int64_t size) {
+  std::vector<FusedParts> result;
+  const auto views = cluster_views(scop);
+  for (std::size_t cluster = 0; cluster < views.size(); ++cluster)
+    for (std::size_t member = 0; member < views[cluster].members.size(); ++member)
+      for (const auto& statement : scop.statements)
+        for (int iterator = 0; iterator < dimensions(statement.domain); ++iterator) {
+          FusedParts parts{cluster, static_cast<int>(member), size, {{statement.id, iterator}}};
+          if (can_fuse_in_parts(scop, dependences, parts)) result.push_back(parts);
+        }
+  return result;
+}
+
+TEST(RandomScops, ReductionsInPartsOfOtherClustersComputeTheSame) {
+  int fused = 0;
+  for (unsigned seed = 0; seed < 3 * programs(); ++seed) {
+    auto scop = random_scop(std::make_shared<Context>(), seed);
+    auto dependences = compute_dependences(scop);
+    scop.schedule = compute_schedule(scop, dependences, {});
+    for (const auto& parts : fusions_in_parts(scop, dependences, 1 + seed % 3)) {
+      auto result = fuse_in_parts(scop, parts, {});
+      ASSERT_NO_THROW(verify(result, compute_dependences(result))) << "seed " << seed;
+      ASSERT_EQ(simulate(result), simulate(scop)) << "seed " << seed << "\n" << print_block(result.schedule);
+      ++fused;
+    }
+  }
+  EXPECT_GT(fused, 5);
 }
 
 }  // namespace

@@ -5,10 +5,12 @@
 #include "tc/halide_bridge/lower/extract_scop.h"
 #include "tc/polyhedral/core/are_copies.h"
 #include "tc/polyhedral/laws/verify.h"
+#include "tc/polyhedral/map/fuse_in_parts.h"
 #include "tc/polyhedral/map/split_reduction.h"
 #include "tc/polyhedral/schedule/gather_coincident.h"
 #include "tc/polyhedral/schedule/schedule.h"
 #include "tc/strategy/choose_reduction_parts.h"
+#include "tc/strategy/cpu/choose_fused_parts.h"
 
 namespace tc::engine {
 namespace {
@@ -49,19 +51,21 @@ void schedule(CompileState& state, std::size_t index) {
       [] {});
 }
 
-/// Cuts the reductions of a launch that would leave multiprocessors without work into parts, before its clusters are mapped.
-/// A schedule that was given stays as it is.
+/// Cuts reductions of a launch into parts, before its clusters are mapped: those that run with an earlier cluster so, and
+/// those that would leave multiprocessors without work. A schedule that was given stays as it is.
 void cut_reductions(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
   if (!launch.dependences || launch.has_own_schedule) return;
   with_quota(
       state, *launch.scop, "map", "reductions are not cut into parts", launch.scop->statements.size(),
       [&] {
-        auto chosen = strategy::choose_reduction_parts(*launch.scop, state.target, state.mapping);
-        if (chosen.empty()) return;
+        const auto options = state.back_end->schedule_options(state);
         auto cut = *launch.scop;
-        for (const auto& parts : chosen)
-          cut = polyhedral::split_reduction(cut, parts, state.back_end->schedule_options(state));
+        auto fused = strategy::choose_fused_parts(cut, *launch.dependences, state.target, options);
+        for (const auto& parts : fused) cut = polyhedral::fuse_in_parts(cut, parts, options);
+        auto chosen = strategy::choose_reduction_parts(cut, state.target, state.mapping);
+        if (fused.empty() && chosen.empty()) return;
+        for (const auto& parts : chosen) cut = polyhedral::split_reduction(cut, parts, options);
         auto dependences = polyhedral::compute_dependences(cut);
         launch.dependences.emplace(std::move(dependences));
         launch.scop.emplace(std::move(cut));

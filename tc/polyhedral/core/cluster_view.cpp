@@ -5,6 +5,7 @@
 
 #include "tc/base/contains.h"
 #include "tc/base/count_product.h"
+#include "tc/polyhedral/core/instances.h"
 
 namespace tc::polyhedral {
 namespace {
@@ -70,10 +71,41 @@ void collect_clusters(const Scop& scop, const isl::schedule_node& node, std::vec
 
 }  // namespace
 
+bool reduces_alone(const Statement& statement, const ClusterStatement& entry) {
+  if (!statement.accumulates || !statement.write.function.isa_multi_aff()) return false;
+  for (const auto& read : statement.reads)
+    if (touches(read, range_name(statement.write.relation))) return false;
+  auto kept = kept_dimensions(statement);
+  bool has_own = false;
+  for (const auto& loop : entry.inner) {
+    has_own = has_own || !loop.shared;
+    if (loop.shared ? !contains(kept, loop.iterator) : loop.iterator >= 0 && contains(kept, loop.iterator))
+      return false;
+  }
+  return has_own;
+}
+
 std::vector<ClusterView> cluster_views(const Scop& scop) {
   std::vector<ClusterView> result;
   if (!scop.schedule.domain().is_empty()) collect_clusters(scop, scop.schedule.root().child(0), result);
   return result;
+}
+
+bool is_one_iterator(const Scop& scop, const ClusterView& cluster, int member) {
+  const auto number = static_cast<std::size_t>(member);
+  if (member < 0 || number >= cluster.members.size()) return false;
+  auto index = band_members(node_at(scop.schedule, cluster.path)).at(number);
+  for (const auto& entry : cluster.statements) {
+    const int iterator = entry.outer.at(number);
+    if (iterator < 0) return false;
+    const auto& domain = scop.statement(entry.id).domain;
+    auto own = isl::union_pw_aff(isl::multi_aff(domain.space().identity_multi_aff_on_domain()).at(iterator));
+    auto difference = values(index.sub(own), domain.to_union_set());
+    auto range = box(domain).at(static_cast<std::size_t>(iterator));
+    if (difference.min != 0 || difference.max != 0) return false;
+    if (range.min != cluster.members[number].min || range.max != cluster.members[number].max) return false;
+  }
+  return true;
 }
 
 isl::schedule_node node_at(const isl::schedule& schedule, const std::vector<int>& path) {

@@ -38,8 +38,16 @@ struct ClusterView {
   std::vector<ClusterStatement> statements;  ///< in the order of the schedule
 };
 
+/// Does \p entry, of \p statement, accumulate in loops of its own, and in nothing but these, without reading what it
+/// accumulates? Loops that it shares below the outer band run over iterators of its result.
+bool reduces_alone(const Statement& statement, const ClusterStatement& entry);
+
 /// The clusters of scop.schedule in order: the subtrees below its outermost sequences.
 std::vector<ClusterView> cluster_views(const Scop& scop);
+
+/// Is \p member of the outer band of \p cluster, in the schedule of \p scop, one iterator, as it is, of every statement,
+/// with the same range in all?
+bool is_one_iterator(const Scop& scop, const ClusterView& cluster, int member);
 
 /// The node at \p path below the root of \p schedule.
 isl::schedule_node node_at(const isl::schedule& schedule, const std::vector<int>& path);

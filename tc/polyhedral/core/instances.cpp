@@ -37,6 +37,27 @@ Access redirect(const Access& access, const std::string& tensor) {
   return result;
 }
 
+namespace {
+
+Access moved(const Access& access, const isl::multi_aff& from, const isl::set& domain) {
+  auto result = access;
+  auto old = isl::map(from.to_pw_multi_aff().as_map()).intersect_domain(domain);
+  result.relation = old.apply_range(access.relation);
+  if (!access.function.is_null()) result.function = access.function.pullback(from);
+  return result;
+}
+
+}  // namespace
+
+Statement moved(const Statement& statement, const isl::multi_aff& from, const isl::set& domain) {
+  auto result = statement;
+  result.domain = domain;
+  result.origin = statement.origin.is_null() ? from : isl::multi_aff(statement.origin.pullback(from));
+  result.write = moved(statement.write, from, domain);
+  for (auto& read : result.reads) read = moved(read, from, domain);
+  return result;
+}
+
 bool touches(const Access& access, const std::string& tensor) { return range_name(access.relation) == tensor; }
 
 std::vector<Access*> accesses(Statement& statement) {

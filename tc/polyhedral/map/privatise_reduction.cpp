@@ -15,6 +15,7 @@ namespace {
 isl::schedule_node alone(const isl::schedule_node& node, const std::string& id, bool outer_band) {
   if (outer_band) return alone(node.child(0), id, false);
   if (statement_ids(node).size() == 1) return node;
+  if (node.isa<isl::schedule_node_band>()) return alone(node.child(0), id, false);
   for (unsigned i = 0; i < node.n_children(); ++i) {
     auto ids = statement_ids(node.child(i).child(0));
     if (std::find(ids.begin(), ids.end(), id) != ids.end()) return alone(node.child(i).child(0), id, false);

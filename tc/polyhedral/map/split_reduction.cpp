@@ -5,35 +5,15 @@
 #include "tc/base/contains.h"
 #include "tc/base/str.h"
 #include "tc/polyhedral/core/cluster_view.h"
-#include "tc/polyhedral/core/copy_tree.h"
 #include "tc/polyhedral/core/dependences.h"
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/map/privatise_reduction.h"
-#include "tc/polyhedral/schedule/schedule.h"
+#include "tc/polyhedral/schedule/schedule_parts.h"
 
 namespace tc::polyhedral {
 namespace {
 
 using Ids = std::vector<std::string>;
-
-/// The access of the instances that \p from takes to those of \p access; \p domain of the former.
-Access moved(const Access& access, const isl::multi_aff& from, const isl::set& domain) {
-  auto result = access;
-  auto old = isl::map(from.to_pw_multi_aff().as_map()).intersect_domain(domain);
-  result.relation = old.apply_range(access.relation);
-  if (!access.function.is_null()) result.function = access.function.pullback(from);
-  return result;
-}
-
-/// \p statement with the instances \p domain, which \p from takes to those it has.
-Statement moved(const Statement& statement, const isl::multi_aff& from, const isl::set& domain) {
-  auto result = statement;
-  result.domain = domain;
-  result.origin = from;
-  result.write = moved(statement.write, from, domain);
-  for (auto& read : result.reads) read = moved(read, from, domain);
-  return result;
-}
 
 /// The update of a reduction in parts, and what is left of it.
 class PartMaker {
@@ -155,25 +135,6 @@ Ids needed_by(const Ids& ids, const Ids& among, const isl::union_map& dependence
   return result;
 }
 
-/// The statements \p ids of \p scop, scheduled on their own.
-isl::schedule scheduled(const Scop& scop, const Ids& ids, const MappingOptions& options) {
-  auto part = scop;
-  std::erase_if(part.statements, [&](const auto& statement) { return !contains(ids, statement.id); });
-  return compute_schedule(part, compute_dependences(part), options);
-}
-
-/// One schedule that runs \p parts one after the other.
-isl::schedule in_order(const std::vector<isl::schedule_node>& parts, const isl::union_set& domain) {
-  auto node = isl::schedule::from_domain(domain).root().child(0);
-  if (parts.size() == 1) return copy_tree(parts[0], node).schedule();
-  isl::union_set_list filters(domain.ctx(), static_cast<int>(parts.size()));
-  for (const auto& part : parts) filters = filters.add(instances_at(part));
-  node = node.insert_sequence(filters);
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    node = copy_tree(parts[i], node.child(static_cast<int>(i)).child(0)).ancestor(2);
-  return node.schedule();
-}
-
 }  // namespace
 
 bool ReductionParts::operator==(const ReductionParts& other) const {
@@ -202,7 +163,7 @@ Scop split_reduction(const Scop& scop, const ReductionParts& parts, const Mappin
     for (const auto& id : ids)
       if (id != parts.statement && !contains(before, id)) after.push_back(id);
     for (const auto& group : {before, reduction, after})
-      if (!group.empty()) trees.push_back(scheduled(result, group, options).root().child(0));
+      if (!group.empty()) trees.push_back(schedule_of(result, group, options).root().child(0));
   }
   result.schedule = in_order(trees, result.domain());
   return result;

@@ -110,25 +110,13 @@ class ClusterCheck {
     return result;
   }
 
-  /// Does \p entry accumulate in loops of its own, and in nothing but these?
-  bool reduces_alone(const ClusterStatement& entry) const {
-    const auto& update = scop_.statement(entry.id);
-    if (!update.accumulates || entry.inner.empty() || !update.write.function.isa_multi_aff()) return false;
-    auto kept = kept_dimensions(update);
-    for (const auto& read : update.reads)
-      if (touches(read, range_name(update.write.relation))) return false;
-    return std::none_of(entry.inner.begin(), entry.inner.end(), [&](const InnerLoop& loop) {
-      return loop.shared || (loop.iterator >= 0 && contains(kept, loop.iterator));
-    });
-  }
-
   /// \p iterator is a loop of the reduction that \p id is.
   void check_reduced(const std::string& id, int iterator, const char* what) const {
     const auto& update = statement(id, iterator);
     const auto& found = entry(id);
     bool own = std::any_of(found.inner.begin(), found.inner.end(),
-                           [&](const InnerLoop& loop) { return loop.iterator == iterator; });
-    if (!own || !reduces_alone(found) || contains(kept_dimensions(update), iterator))
+                           [&](const InnerLoop& loop) { return loop.iterator == iterator && !loop.shared; });
+    if (!own || !reduces_alone(update, found) || contains(kept_dimensions(update), iterator))
       fail(str("i", iterator, " of '", id, "' is not ", what, ": it is no loop of a reduction that has its own"));
   }
 

@@ -56,8 +56,25 @@ const std::vector<int>& buffers_at(const TilePlaces& places, const ClusterMappin
   return below_blocks ? places.block : any ? places.copies : places.first;
 }
 
+/// Appends the paths to the bodies of loops below \p node that several statements share, innermost first.
+void append_shared_bodies(const isl::schedule_node& node, std::vector<std::vector<int>>& bodies) {
+  if (statement_ids(node).size() < 2 || node.isa<isl::schedule_node_leaf>()) return;
+  const bool is_sequence = node.n_children() > 1;
+  for (unsigned i = 0; i < node.n_children(); ++i) {
+    auto child = node.child(static_cast<int>(i));
+    append_shared_bodies(is_sequence ? child.child(0) : child, bodies);
+  }
+  if (node.isa<isl::schedule_node_band>()) bodies.push_back(path_of(node.child(0)));
+}
+
+/// Temporaries of one iteration of a loop below the tiles are allocated in it, those of a tile where its buffers are.
 Scop contract_temporaries(const Scop& scop, CpuCluster& cluster) {
-  return contract(scop, cluster.places.inside, buffers_at(cluster.places, cluster.state.mapping), cluster.state,
+  auto result = scop;
+  std::vector<std::vector<int>> bodies;
+  append_shared_bodies(node_at(scop.schedule, cluster.places.inside), bodies);
+  for (const auto& body : bodies)
+    result = contract(result, body, body, cluster.state, cluster.state.temporaries, cluster.buffer_bytes);
+  return contract(result, cluster.places.inside, buffers_at(cluster.places, cluster.state.mapping), cluster.state,
                   cluster.state.temporaries, cluster.buffer_bytes);
 }
 

@@ -123,21 +123,8 @@ bool can_collapse(const ClusteredScop& clustered, const Collapse& choice) {
   if (choice.cluster >= clusters.size() || choice.members.size() < 2) return false;
   const auto& cluster = clusters[choice.cluster];
   if (!cluster.permutable) return false;
-  auto band = band_members(node_at(scop.schedule, cluster.path));
-  for (const auto& entry : cluster.statements) {
-    const auto& domain = scop.statement(entry.id).domain;
-    auto box = polyhedral::box(domain);
-    for (int member : choice.members) {
-      if (member < 0 || member >= static_cast<int>(entry.outer.size()) || entry.outer[member] < 0) return false;
-      auto index =
-          isl::union_pw_aff(isl::multi_aff(domain.space().identity_multi_aff_on_domain()).at(entry.outer[member]));
-      auto difference = values(band[member].sub(index), domain.to_union_set());
-      const auto& range = box[entry.outer[member]];
-      if (difference.min != 0 || difference.max != 0) return false;
-      if (range.min != cluster.members[member].min || range.max != cluster.members[member].max) return false;
-    }
-  }
-  return true;
+  return std::all_of(choice.members.begin(), choice.members.end(),
+                     [&](int member) { return is_one_iterator(scop, cluster, member); });
 }
 
 void collapse(ClusteredScop& clustered, Dependences& dependences, const Collapse& choice) {

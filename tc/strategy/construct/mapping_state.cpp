@@ -73,7 +73,8 @@ class MappingMaker {
       auto lanes = mapping_.statement(statement.entry.id);
       bool private_lanes = lanes.iterator >= 0 && member_of(statement.entry, lanes.iterator) < 0;
       bool is_cut = statement.entry.id == mapping_.reduction.statement;
-      if (!statement.reduces || is_cut || (private_lanes && !mapping_.register_tile)) continue;
+      if (!space_.facts.is_tiled_reduction(statement.entry) || is_cut || (private_lanes && !mapping_.register_tile))
+        continue;
       const auto& name = space_.prices.tensors[static_cast<std::size_t>(statement.write.tensor)].name;
       if (!contains(mapping_.staged, name)) mapping_.staged.push_back(name);
     }
@@ -134,7 +135,7 @@ MappingSpace::MappingSpace(const polyhedral::Scop& scop, const polyhedral::Clust
                            const polyhedral::MappingOptions& options, const OperationsOfBodies& bodies)
     : facts(scop, cluster, target, options), prices(scop, cluster, target, bodies) {
   heaviest_ = prices.position(facts.heaviest.id);
-  reduces = facts.is_reduction(facts.heaviest);
+  reduces = facts.is_tiled_reduction(facts.heaviest);
   interchangeable = cluster.permutable || cluster.members.size() <= 1;
   for (int i = 0; i < static_cast<int>(priced().extent.size()); ++i)
     lanes.push_back(lanes_within(vector_lanes(facts.scop, heaviest(), target, i),

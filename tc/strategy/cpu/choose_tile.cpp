@@ -93,7 +93,7 @@ Tiling with_matrix_tile(const ClusterFacts& facts, const MatrixTile& tile, const
 
 Tiling choose_tile(const ClusterFacts& facts, const ClusterMapping& mapping) {
   const auto& heaviest = facts.heaviest;
-  bool reduces = facts.is_reduction(heaviest);
+  bool reduces = facts.is_tiled_reduction(heaviest);
   if (reduces)
     if (auto tile = choose_matrix_tile(facts.scop, facts.cluster, heaviest, facts.target, facts.options))
       return with_matrix_tile(facts, *tile, mapping);

@@ -21,7 +21,7 @@ bool is_kept(const ClusterFacts& facts, const ClusterStatement& entry, int itera
 CopiedReads copied_reads(const ClusterFacts& facts, const ClusterStatement& entry) {
   CopiedReads result;
   const auto& options = facts.options;
-  if (!options.promote || entry.id != facts.heaviest.id || !facts.is_reduction(entry)) return result;
+  if (!options.promote || entry.id != facts.heaviest.id || !facts.is_tiled_reduction(entry)) return result;
   auto box = polyhedral::box(facts.statement(entry).domain);
   for (const auto& loop : entry.inner)
     if (loop.iterator >= 0)
@@ -75,12 +75,12 @@ std::int64_t ClusterFacts::trips(int member, const polyhedral::ClusterMapping& m
 }
 
 bool ClusterFacts::is_reduction(const ClusterStatement& entry) const {
-  if (!statement(entry).accumulates || entry.inner.empty()) return false;
-  for (const auto& read : statement(entry).reads)
-    if (polyhedral::touches(read, target_of(entry))) return false;
-  for (const auto& loop : entry.inner)
-    if (loop.shared || (loop.iterator >= 0 && is_kept(*this, entry, loop.iterator))) return false;
-  return statement(entry).write.function.isa_multi_aff();
+  return polyhedral::reduces_alone(statement(entry), entry);
+}
+
+bool ClusterFacts::is_tiled_reduction(const ClusterStatement& entry) const {
+  return is_reduction(entry) && std::none_of(entry.inner.begin(), entry.inner.end(),
+                                             [](const polyhedral::InnerLoop& loop) { return loop.shared; });
 }
 
 std::vector<int> ClusterFacts::outer_candidates(const ClusterStatement& entry) const {
@@ -96,7 +96,7 @@ std::vector<int> ClusterFacts::inner_candidates(const ClusterStatement& entry) c
   for (const auto& loop : entry.inner) {
     if (loop.iterator < 0) continue;
     bool kept = !statement(entry).accumulates || is_kept(*this, entry, loop.iterator);
-    if (reduction || (loop.coincident && kept)) result.push_back(loop.iterator);
+    if (reduction ? !loop.shared : loop.coincident && kept) result.push_back(loop.iterator);
   }
   return result;
 }

@@ -37,8 +37,10 @@ struct ClusterFacts {
   /// Tiles of \p mapping along \p member.
   std::int64_t trips(int member, const polyhedral::ClusterMapping& mapping) const;
 
-  /// Does \p entry reduce in loops of its own, and in nothing but these, without reading what it accumulates?
+  /// Does \p entry reduce in loops of its own (polyhedral::reduces_alone)?
   bool is_reduction(const polyhedral::ClusterStatement& entry) const;
+  /// Does it so right below the members, where tiles of these may surround all its loops?
+  bool is_tiled_reduction(const polyhedral::ClusterStatement& entry) const;
   /// Iterators of the outer members, and of loops of its own, along which lanes of \p entry may run.
   std::vector<int> outer_candidates(const polyhedral::ClusterStatement& entry) const;
   std::vector<int> inner_candidates(const polyhedral::ClusterStatement& entry) const;

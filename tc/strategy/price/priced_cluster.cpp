@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "tc/base/contains.h"
 #include "tc/polyhedral/core/indirect_reads.h"
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/map_cpu/pack.h"
@@ -40,16 +39,6 @@ bool is_own(const Scop& scop, const ClusterView& cluster, const Tensor& tensor) 
   });
 }
 
-bool reduces_alone(const Statement& statement, const ClusterStatement& entry) {
-  if (!statement.accumulates || entry.inner.empty() || !statement.write.function.isa_multi_aff()) return false;
-  auto kept = polyhedral::kept_dimensions(statement);
-  for (const auto& read : statement.reads)
-    if (polyhedral::touches(read, polyhedral::range_name(statement.write.relation))) return false;
-  return std::none_of(entry.inner.begin(), entry.inner.end(), [&](const polyhedral::InnerLoop& loop) {
-    return loop.shared || (loop.iterator >= 0 && contains(kept, loop.iterator));
-  });
-}
-
 /// What a body computes of which nothing else is known.
 BodyOperations guess(const Statement& statement) {
   if (statement.body != Statement::Body::Source) return {.simple = 0};
@@ -70,7 +59,7 @@ class Maker {
       priced.extent.push_back(static_cast<double>(std::max<std::int64_t>(interval.extent(), 1)));
     priced.lanes = vector_lanes(scop_, statement, result_.target);
     priced.accumulates = statement.accumulates;
-    priced.reduces = reduces_alone(statement, entry);
+    priced.reduces = polyhedral::reduces_alone(statement, entry);
     priced.write = access(statement, statement.write);
     result_.tensors[priced.write.tensor].written = true;
     for (std::size_t i = 0; i < statement.reads.size(); ++i) {

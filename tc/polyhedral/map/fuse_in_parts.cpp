@@ -1,0 +1,334 @@
+#include "tc/polyhedral/map/fuse_in_parts.h"
+
+#include <algorithm>
+
+#include "tc/base/ceil_div.h"
+#include "tc/base/contains.h"
+#include "tc/base/str.h"
+#include "tc/polyhedral/core/cluster_view.h"
+#include "tc/polyhedral/core/copy_tree.h"
+#include "tc/polyhedral/core/instances.h"
+#include "tc/polyhedral/map/privatise_reduction.h"
+#include "tc/polyhedral/schedule/schedule_parts.h"
+
+namespace tc::polyhedral {
+namespace {
+
+using Ids = std::vector<std::string>;
+using isl::schedule_node;
+
+Ids ids_of(const ClusterView& cluster) {
+  Ids result;
+  for (const auto& entry : cluster.statements) result.push_back(entry.id);
+  return result;
+}
+
+/// Of \p statement the iterator that is cut in \p parts of \p scop; -1: none is.
+int cut_iterator(const ClusterView& host, const FusedParts& parts, const std::string& statement) {
+  for (const auto& reduction : parts.reductions)
+    if (reduction.statement == statement) return reduction.iterator;
+  for (const auto& entry : host.statements)
+    if (entry.id == statement) return entry.outer.at(static_cast<std::size_t>(parts.member));
+  return -1;
+}
+
+/// A statement whose iterator \p cut is a part, outermost, and a place in it.
+class Cut {
+ public:
+  Cut(const Statement& statement, int cut, std::int64_t size)
+      : statement_(statement),
+        cut_(cut),
+        size_(size),
+        names_(dimension_names(dimensions(statement.domain))),
+        range_(box(statement.domain).at(static_cast<std::size_t>(cut))) {}
+
+  /// { S[p, n, c] -> S[64p + n, c] }
+  isl::multi_aff backward() const {
+    auto source = names_;
+    source[static_cast<std::size_t>(cut_)] =
+        str(range_.min, " + ", size_, " p + ", names_[static_cast<std::size_t>(cut_)]);
+    return isl::multi_aff(statement_.domain.ctx(), str("{ ", tuple(), " -> ", statement_.id, "[", join(source), "] }"));
+  }
+  Statement statement() const {
+    auto from = backward();
+    auto domain = statement_.domain.preimage(from).intersect(bounds());
+    domain = call(domain.ctx(), isl_set_remove_redundancies, domain.copy());
+    auto result = moved(statement_, from, domain);
+    result.iterators.insert(result.iterators.begin(), statement_.iterators[static_cast<std::size_t>(cut_)] + "_part");
+    return result;
+  }
+
+ private:
+  std::string tuple() const { return str(statement_.id, "[p, ", join(names_), "]"); }
+  /// Of the part and the place in it, as a box.
+  isl::set bounds() const {
+    const auto& place = names_[static_cast<std::size_t>(cut_)];
+    return isl::set(statement_.domain.ctx(), str("{ ", tuple(), " : 0 <= p < ", ceil_div(range_.extent(), size_),
+                                                 " and 0 <= ", place, " < ", size_, " }"));
+  }
+
+  const Statement& statement_;
+  int cut_;
+  std::int64_t size_;
+  std::vector<std::string> names_;
+  Interval range_;
+};
+
+/// Carries out a choice.
+class PartsFuser {
+ public:
+  PartsFuser(const Scop& scop, const FusedParts& parts, const MappingOptions& options)
+      : scop_(scop),
+        parts_(parts),
+        options_(options),
+        views_(cluster_views(scop)),
+        host_(views_.at(parts.cluster)),
+        result_(scop) {}
+
+  Scop run() {
+    auto cut = cut_statements();
+    for (const auto& reduction : parts_.reductions) privatise(reduction.statement);
+    auto fused = fused_tree(cut.root());
+    std::vector<schedule_node> trees, behind;
+    for (std::size_t i = 0; i < views_.size(); ++i) {
+      if (i == parts_.cluster) {
+        trees.push_back(fused.root().child(0));
+        trees.insert(trees.end(), behind.begin(), behind.end());
+        continue;
+      }
+      auto rest = what_is_left(views_[i]);
+      bool changed = rest != ids_of(views_[i]);
+      auto& place = changed && i < parts_.cluster ? behind : trees;
+      place.push_back(changed ? schedule_of(result_, rest, options_).root().child(0)
+                              : node_at(scop_.schedule, views_[i].path));
+    }
+    result_.schedule = in_order(trees, result_.domain());
+    return result_;
+  }
+
+ private:
+  bool is_reduction(const std::string& id) const {
+    return std::any_of(parts_.reductions.begin(), parts_.reductions.end(),
+                       [&](const auto& reduction) { return reduction.statement == id; });
+  }
+
+  /// Cuts the statements of the cluster and the reductions. Returns the old schedule of their new instances.
+  isl::schedule cut_statements() {
+    auto backward = isl::union_pw_multi_aff::empty(scop_.ctx());
+    for (auto& statement : result_.statements) {
+      auto iterator = cut_iterator(host_, parts_, statement.id);
+      auto from = statement.domain.space().identity_multi_aff_on_domain();
+      if (iterator >= 0) {
+        Cut cut(scop_.statement(statement.id), iterator, parts_.size);
+        from = cut.backward();
+        statement = cut.statement();
+      }
+      backward = backward.union_add(isl::union_pw_multi_aff(from.to_pw_multi_aff()));
+    }
+    return scop_.schedule.pullback(backward);
+  }
+
+  /// Gives the reduction \p id an accumulator for each part.
+  void privatise(const std::string& id) {
+    auto count = ceil_div(host_.members.at(static_cast<std::size_t>(parts_.member)).extent(), parts_.size);
+    auto made = privatise_parts(result_, id, {"i0"}, {count}, true);
+    result_ = made.scop;
+    auto at = std::find_if(result_.statements.begin(), result_.statements.end(),
+                           [&](const auto& statement) { return statement.id == id; });
+    at = result_.statements.insert(at, made.start) + 2;
+    result_.statements.insert(at, made.join);
+    starts_.push_back(made.start.id);
+    joins_.emplace_back(id, made.join.id);
+  }
+
+  /// The statements of \p cluster without its reductions, with what joins them.
+  Ids what_is_left(const ClusterView& cluster) const {
+    Ids result;
+    for (const auto& id : ids_of(cluster)) {
+      auto join = std::find_if(joins_.begin(), joins_.end(), [&](const auto& entry) { return entry.first == id; });
+      result.push_back(join == joins_.end() ? id : join->second);
+    }
+    return result;
+  }
+
+  isl::union_set instances(const Ids& ids) const {
+    auto result = isl::union_set::empty(scop_.ctx());
+    for (const auto& id : ids) result = result.unite(result_.statement(id).domain.to_union_set());
+    return result;
+  }
+  /// The function that takes each of \p ids to one of its iterators.
+  template <typename Iterator>
+  isl::union_pw_aff member(const Ids& ids, const Iterator& iterator) const {
+    auto result = call(scop_.ctx(), isl_union_pw_aff_empty_ctx, scop_.ctx().get());
+    for (const auto& id : ids)
+      result = result.union_add(isl::union_pw_aff(
+          isl::multi_aff(result_.statement(id).domain.space().identity_multi_aff_on_domain()).at(iterator(id))));
+    return result;
+  }
+
+  Ids reductions() const {
+    Ids result;
+    for (const auto& reduction : parts_.reductions) result.push_back(reduction.statement);
+    return result;
+  }
+
+  /// The loops of \p id alone: those of its results, then the others, but for \p done of its first iterators and \p cut.
+  schedule_node own_loops(schedule_node leaf, const std::string& id, const std::vector<int>& done) const {
+    const auto& statement = result_.statement(id);
+    auto kept = kept_dimensions(statement);
+    std::vector<isl::union_pw_aff> results, others;
+    for (int i = 0; i < dimensions(statement.domain); ++i) {
+      if (contains(done, i)) continue;
+      (contains(kept, i) ? results : others).push_back(member({id}, [&](const std::string&) { return i; }));
+    }
+    auto node = leaf;
+    if (!results.empty()) node = insert_band(node, results, std::vector<bool>(results.size(), true)).child(0);
+    if (!others.empty()) node = insert_band(node, others, {}).child(0);
+    for (auto bands = !results.empty() + !others.empty(); bands > 0; --bands) node = node.parent();
+    return node;
+  }
+
+  /// The tree of the fused cluster; \p old is the root of the schedule before, of the new instances.
+  isl::schedule fused_tree(const schedule_node& old) const {
+    auto rows = ids_of(host_);
+    for (const auto& id : reductions()) rows.push_back(id);
+    auto all = starts_;
+    all.insert(all.end(), rows.begin(), rows.end());
+    auto node = isl::schedule::from_domain(instances(all)).root().child(0);
+    auto part = member(all, [&](const std::string& id) {
+      return contains(starts_, id) ? dimensions(result_.statement(id).domain) - 1 : 0;
+    });
+    node = insert_band(node, {part}, {true}).child(0);
+    isl::union_set_list filters(scop_.ctx(), static_cast<int>(starts_.size() + 1));
+    for (const auto& id : starts_) filters = filters.add(instances({id}));
+    node = node.insert_sequence(filters.add(instances(rows)));
+    for (std::size_t i = 0; i < starts_.size(); ++i) {
+      auto last = dimensions(result_.statement(starts_[i]).domain) - 1;
+      node = own_loops(node.child(static_cast<int>(i)).child(0), starts_[i], {last}).ancestor(2);
+    }
+    node = rows_tree(node.child(static_cast<int>(starts_.size())).child(0), rows, old);
+    return node.schedule();
+  }
+
+  /// band [n] { what the cluster does in an iteration } { each reduction }
+  schedule_node rows_tree(schedule_node leaf, const Ids& rows, const schedule_node& old) const {
+    auto place = member(rows, [&](const std::string& id) { return cut_iterator(host_, parts_, id) + 1; });
+    auto node = insert_band(leaf, {place}, {false}).child(0);
+    isl::union_set_list filters(scop_.ctx(), static_cast<int>(parts_.reductions.size() + 1));
+    filters = filters.add(instances(ids_of(host_)));
+    for (const auto& reduction : parts_.reductions) filters = filters.add(instances({reduction.statement}));
+    node = node.insert_sequence(filters);
+    node = iteration(node.child(0).child(0), node_at(old.schedule(), host_.path)).ancestor(2);
+    for (std::size_t i = 0; i < parts_.reductions.size(); ++i) {
+      const auto& [id, iterator] = parts_.reductions[i];
+      node = own_loops(node.child(static_cast<int>(i) + 1).child(0), id, {0, iterator + 1}).ancestor(2);
+    }
+    return node;
+  }
+
+  /// The cluster below \p band without the member that is cut.
+  schedule_node iteration(schedule_node leaf, const schedule_node& band) const {
+    auto members = band_members(band);
+    members.erase(members.begin() + parts_.member);
+    if (members.empty()) return copy_tree(band.child(0), leaf);
+    auto node = insert_band(leaf, members, std::vector<bool>(members.size(), true)).as<isl::schedule_node_band>();
+    node = node.set_permutable(band.as<isl::schedule_node_band>().permutable());
+    return copy_tree(band.child(0), node.child(0)).parent();
+  }
+
+  const Scop& scop_;
+  const FusedParts& parts_;
+  const MappingOptions& options_;
+  std::vector<ClusterView> views_;
+  const ClusterView& host_;
+  Scop result_;
+  Ids starts_;
+  std::vector<std::pair<std::string, std::string>> joins_;  ///< of each reduction, what joins its parts
+};
+
+/// Is \p statement a plain reduction of the source, whose value does not read what it accumulates?
+bool is_plain_reduction(const Statement& statement) {
+  const auto& target = range_name(statement.write.relation);
+  return statement.accumulates && statement.body == Statement::Body::Source && statement.origin.is_null() &&
+         statement.write.exact && statement.write.function.isa_multi_aff() &&
+         std::none_of(statement.reads.begin(), statement.reads.end(),
+                      [&](const auto& read) { return touches(read, target); });
+}
+
+/// Does each pair of \p pairs have the same value in iterator \p i of the source as in \p j of the sink?
+bool are_equal(const isl::map& pairs, int i, int j) {
+  auto equal = call(pairs.ctx(), isl_map_equate, pairs.copy(), isl_dim_in, i, isl_dim_out, j);
+  return pairs.is_subset(equal);
+}
+
+/// The statements that run before the cluster of \p parts, in clusters that stay there, and those of clusters that move
+/// behind it with what joins their reductions.
+std::pair<Ids, std::vector<Ids>> clusters_before(const std::vector<ClusterView>& views, const FusedParts& parts) {
+  std::pair<Ids, std::vector<Ids>> result;
+  for (std::size_t i = 0; i < parts.cluster; ++i) {
+    auto ids = ids_of(views[i]);
+    bool moves = std::any_of(parts.reductions.begin(), parts.reductions.end(),
+                             [&](const auto& reduction) { return contains(ids, reduction.statement); });
+    if (moves)
+      result.second.push_back(ids);
+    else
+      result.first.insert(result.first.end(), ids.begin(), ids.end());
+  }
+  return result;
+}
+
+/// Does something of \p before or of \p host depend on a cluster of \p moving?
+bool is_needed_before(const Dependences& dependences, const std::vector<Ids>& moving, const Ids& before,
+                      const ClusterView& host) {
+  auto stays = before;
+  for (const auto& id : ids_of(host)) stays.push_back(id);
+  bool result = false;
+  dependences.validity.foreach_map([&](const isl::map& pairs) {
+    for (const auto& ids : moving)
+      result = result || (contains(ids, domain_name(pairs)) && contains(stays, range_name(pairs)));
+  });
+  return result;
+}
+
+/// Is all that \p reduction needs there when its iteration of the member of \p parts runs?
+bool has_what_it_needs(const Scop& scop, const Dependences& dependences, const FusedParts& parts,
+                       const ClusterView& host, const Ids& before, const FusedParts::Reduction& reduction) {
+  const auto here = ids_of(host);
+  const auto target = range_name(scop.statement(reduction.statement).write.relation);
+  bool result = true;
+  dependences.validity.foreach_map([&](const isl::map& pairs) {
+    auto source = domain_name(pairs);
+    if (range_name(pairs) != reduction.statement || source == reduction.statement || contains(before, source)) return;
+    if (contains(here, source))
+      result = result && are_equal(pairs, cut_iterator(host, parts, source), reduction.iterator);
+    else
+      result = result && range_name(scop.statement(source).write.relation) == target;
+  });
+  return result;
+}
+
+}  // namespace
+
+bool can_fuse_in_parts(const Scop& scop, const Dependences& dependences, const FusedParts& parts) {
+  auto views = cluster_views(scop);
+  if (parts.cluster >= views.size() || parts.reductions.empty() || parts.size < 1) return false;
+  const auto& host = views[parts.cluster];
+  if (!is_one_iterator(scop, host, parts.member) || (parts.member > 0 && !host.permutable)) return false;
+  const auto [before, moving] = clusters_before(views, parts);
+  if (is_needed_before(dependences, moving, before, host)) return false;
+  const auto& range = host.members[static_cast<std::size_t>(parts.member)];
+  return std::all_of(parts.reductions.begin(), parts.reductions.end(), [&](const FusedParts::Reduction& reduction) {
+    const auto& statement = scop.statement(reduction.statement);
+    if (contains(ids_of(host), statement.id) || !is_plain_reduction(statement)) return false;
+    auto own = box(statement.domain).at(static_cast<std::size_t>(reduction.iterator));
+    if (contains(kept_dimensions(statement), reduction.iterator) || own.min != range.min || own.max != range.max)
+      return false;
+    return has_what_it_needs(scop, dependences, parts, host, before, reduction);
+  });
+}
+
+Scop fuse_in_parts(const Scop& scop, const FusedParts& parts, const MappingOptions& options) {
+  return PartsFuser(scop, parts, options).run();
+}
+
+}  // namespace tc::polyhedral
