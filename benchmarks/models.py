@@ -7,7 +7,7 @@
     .venv/bin/python benchmarks/models.py --models vit_tiny --profile                         # the time of each launch
 
 Systems: `eager`, `inductor`, `tc`, and `tc` with options: `tc+freeze`, `tc+auto` (libraries=auto), `tc+auto+freeze`, `tc+onednn`, ...;
-`tc+freeze+unfolded` is without `fold_scales`; `inductor+freeze` likewise.
+`tc+freeze+unfolded` is without `fold_scales`, `tc+freeze+off` without layouts (also `constants`, `resolve`, `fold`); `inductor+freeze` likewise.
 
 | column | |
 |---|---|
@@ -65,6 +65,9 @@ MODELS = {
 }
 
 
+LAYOUT_MODES = ("off", "constants", "resolve", "fold")
+
+
 def make(name, batch):
     torch.manual_seed(0)
     model, inputs = MODELS[name](batch)
@@ -91,7 +94,8 @@ def system_of(name, model):
     else:
         options = {"freeze": True} if "freeze" in words else {}
         options |= {"fold_scales": False} if "unfolded" in words else {}
-        options |= {"libraries": word for word in words if word not in ("freeze", "unfolded")}
+        options |= {"layouts": word for word in words if word in LAYOUT_MODES}
+        options |= {"libraries": word for word in words if word not in ("freeze", "unfolded", *LAYOUT_MODES)}
     return torch.compile(model, backend=backend, options=options)
 
 

@@ -225,7 +225,7 @@ void bind_settings(py::module_& m) {
            py::kw_only(), py::arg("target") = py::none(), py::arg("mapping") = py::none(),
            py::arg("mapping_from") = py::none(), py::arg("cache") = py::none(), py::arg("use_cache") = true,
            py::arg("schedule") = py::none(), py::arg("partition") = "auto", py::arg("libraries") = "none",
-           py::arg("layouts") = "off", py::arg("derive") = 0, py::arg("fold_scales") = false,
+           py::arg("layouts") = "constants", py::arg("derive") = 0, py::arg("fold_scales") = false,
            py::arg("time_limit") = 0.0, py::arg("memory_limit") = 0);
 }
 

@@ -24,7 +24,7 @@ struct Settings {
   std::optional<std::string> schedule;
   graph::Partition partition = graph::Partition::Auto;
   std::string libraries = "none";
-  graph::LayoutMode layouts = graph::LayoutMode::Off;
+  graph::LayoutMode layouts = graph::LayoutMode::Constants;
   int derive = 0;
   bool fold_scales = false;
   double time_limit = 0;

@@ -84,13 +84,13 @@ def define(
     cache=None,
     partition: str = "auto",
     libraries: str = "none",
-    layouts: str = "off",
+    layouts: str = "constants",
     derive: int = 0,
 ) -> Module:
     """The defs of `text`, one callable each. All errors of the text are raised here, together.
 
     A text beyond a few megabytes is refused; Ctrl-C ends the work. `name` stands for the text in messages. `target` (for example "cpu:avx2"), `options`, `cache`, `partition`,
-    `libraries`, `layouts` ("off", "resolve" or "fold") and `derive` say how its defs are compiled when they are called; see `compile`.
+    `libraries`, `layouts` ("off", "constants", "resolve" or "fold") and `derive` say how its defs are compiled when they are called; see `compile`.
     """
     how = {"target": target, "options": options, "cache": cache, "partition": partition, "libraries": libraries}
     how.update(layouts=layouts, derive=derive)
@@ -158,7 +158,7 @@ def compile(
     `layouts` places tensors, by name: parameters, returns and temporaries in a `tc.layout`, or in what its text says ("NHWC",
     "split(1, 16)"). `tensors` are as the def takes them, without layouts. The executable takes and gives tensors of the shapes behind
     them; torch and NumPy tensors whose strides are those of a permuted layout (channels_last) are taken as they are. A word says how
-    tensors between the nodes of the def get layouts: "off", "resolve" or "fold"; `stats["layouts"]` tells which. See docs/layouts.md.
+    tensors between the nodes of the def get layouts: "off", "constants" (the default), "resolve" or "fold"; `stats["layouts"]` tells which. See docs/layouts.md.
 
     `derive` is how many rules may be applied to each node to find an equal program that is cheaper; `stats["derived"]` tells what was
     found, with its proof. 0: none. See docs/derivation.md.
@@ -168,7 +168,7 @@ def compile(
     """
     limits = {"schedule": schedule, "time_limit": time_limit, "memory_limit": _memory_limit(memory_limit)}
     how = {"target": target, "options": options, "cache": cache, "partition": partition, "libraries": libraries, **limits}
-    how.update(layouts=layouts if isinstance(layouts, str) else "off", derive=derive, fold_scales=fold_scales)
+    how.update(layouts=layouts if isinstance(layouts, str) else "constants", derive=derive, fold_scales=fold_scales)
     settings = _settings_of(how)
     if not isinstance(function, Function):
         raise _core.ArgumentError(f"compile takes a def of a text, {_what_it_is(function)}")

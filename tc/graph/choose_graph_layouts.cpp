@@ -37,7 +37,7 @@ class GraphLayoutChoice {
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n)
       if (reduces(graph_.nodes[n]) && !fixed_.count(n)) add_priced(n);
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n)
-      if (!reduces(graph_.nodes[n]) && !fixed_.count(n)) add_unpriced(n);
+      if (!options_.constants_alone && !reduces(graph_.nodes[n]) && !fixed_.count(n)) add_unpriced(n);
     for (std::size_t t = 0; t < graph_.tensors.size(); ++t) set_weight(t);
     for (const auto tensor : graph_.outputs)
       result_.problem.nodes.push_back({"return", {tensor}, {}, {std::optional(Layout())}});
@@ -70,10 +70,19 @@ class GraphLayoutChoice {
   }
 
   std::vector<OperandLayouts> alternatives_of(const Node& node) const {
-    AlternativeOptions how{options_.block, {}, options_.mixed};
+    AlternativeOptions how{options_.block, {}, options_.mixed, options_.constants_alone};
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
       if (constants_.count(node.inputs[i])) how.constants.insert(i);
     return layout_alternatives(*node.def, sizes_of(graph_, node), how);
+  }
+
+  /// How many times as cheap \p node must be in \p layouts to take them.
+  double least_gain(const Node& node, const OperandLayouts& layouts) const {
+    if (is_plain(layouts)) return 1;
+    for (std::size_t i = 0; i < layouts.size(); ++i)
+      if (!layouts[i].is_identity() && (i >= node.inputs.size() || !constants_.count(node.inputs[i])))
+        return options_.least_gain;
+    return options_.least_constant_gain;
   }
 
   /// The alternatives of a node that are possible, with their prices. One that is not the cheapest by itself stays, as
@@ -81,13 +90,15 @@ class GraphLayoutChoice {
   void add_priced(std::size_t n) {
     const auto& node = graph_.nodes[n];
     std::vector<LayoutAlternative> found;
-    for (auto& layouts : alternatives_of(node)) {
+    auto alternatives = alternatives_of(node);
+    if (alternatives.size() < 2) return;
+    for (auto& layouts : alternatives) {
       check_cancelled("the layouts of a graph");
       const auto seconds = options_.seconds(node, layouts);
       if (!seconds && is_plain(layouts)) return;  // the first one
       if (!seconds) continue;
       seconds_[n].push_back(*seconds);
-      const double doubt = is_plain(layouts) ? 1 : options_.least_gain;
+      const double doubt = least_gain(node, layouts);
       found.push_back({std::move(layouts), doubt * *seconds});
     }
     result_.plain_seconds += found.front().cost;

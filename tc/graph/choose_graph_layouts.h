@@ -16,7 +16,9 @@ namespace tc::graph {
 struct GraphLayoutOptions {
   std::int64_t block = 16;               ///< as AlternativeOptions
   bool mixed = false;                    ///< conversions may be folded into the accesses of nodes
-  double least_gain = 1;                 ///< a node must be so many times as cheap in a layout to take it
+  bool constants_alone = false;          ///< tensors that a run computes stay as they are
+  double least_gain = 1;                 ///< a node must be so many times as cheap in layouts to take them
+  double least_constant_gain = 1;        ///< the same of layouts of constants alone
   std::set<std::string> constants = {};  ///< inputs whose conversions cost nothing
   /// Seconds of \p node with its operands in these layouts; nothing where it cannot take them, or nobody knows.
   std::function<std::optional<double>(const Node& node, const OperandLayouts& layouts)> seconds;

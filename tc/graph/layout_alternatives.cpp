@@ -192,6 +192,24 @@ bool has_alternatives(const lang::InlinedDef& def, const lang::SizeMap& sizes) {
   return std::all_of(box.begin(), box.end(), [](const auto& range) { return range.min == 0; });
 }
 
+/// Elements of a vector of what \p def computes, of which \p block are one of float32.
+std::int64_t lanes_of(const lang::InlinedDef& def, std::int64_t block) {
+  const auto type = compute_type(def.def.tensors.at(def.def.returns.front().name).type);
+  return std::max<std::int64_t>(block * byte_size(DType::Float32) / byte_size(type), 2);
+}
+
+/// Those of \p operands that are \p constants in panels of class \p entry, the others as they are.
+OperandLayouts panels_of(const DimensionClass& entry, const std::vector<std::string>& operands,
+                         const lang::InlinedDef& def, const AlternativeOptions& options) {
+  OperandLayouts result(operands.size());
+  for (const auto i : options.constants) {
+    const auto rank = def.ranges.tensors.at(operands[i]).size();
+    const auto inner = dims_in({{&entry}, 0}, operands[i]).value_or(std::vector<std::size_t>());
+    if (rank >= 2 && !inner.empty()) result[i] = with_blocks(rank, inner, lanes_of(def, options.block));
+  }
+  return result;
+}
+
 /// \p whole with the operands plain that \p plain says.
 OperandLayouts with_plain(OperandLayouts whole, const std::vector<std::size_t>& operands, std::size_t plain) {
   for (std::size_t i = 0; i < operands.size(); ++i)
@@ -212,6 +230,10 @@ std::vector<OperandLayouts> layout_alternatives(const lang::InlinedDef& def, con
   auto add = [&](OperandLayouts layouts) {
     if (!contains(result, layouts)) result.push_back(std::move(layouts));
   };
+  for (const auto& entry : classes)
+    if (entry.movable && entry.written && !entry.summed && entry.extent >= lanes_of(def, options.block))
+      add(panels_of(entry, operands, def, options));
+  if (options.constants_alone) return result;
   for (const auto& chosen : templates_of(classes, options.block)) {
     OperandLayouts whole;
     std::vector<std::size_t> runtime;

@@ -13,9 +13,10 @@ namespace tc::graph {
 using OperandLayouts = std::vector<layout::Layout>;
 
 struct AlternativeOptions {
-  std::int64_t block = 16;               ///< elements of a block: as many as a vector has
+  std::int64_t block = 16;               ///< elements of a block: as many of type float32 as a vector has
   std::set<std::size_t> constants = {};  ///< inputs that are converted before a run
   bool mixed = false;                    ///< alternatives in which some operands only have a layout, too
+  bool constants_alone = false;          ///< only alternatives in which constants are in panels
 };
 
 /// Layouts in which \p def may take and give its tensors, the plain ones first. They come from the access relations alone:
@@ -30,7 +31,12 @@ struct AlternativeOptions {
 ///     o and c whole       X: NHWC       K: HWIO          Y: NHWC
 ///     o and c in blocks   X: NCHW16c    K: OIhw16i16o    Y: NCHW16c
 ///
-/// Constants alone are laid out in further ones. Tensors of less than two dimensions stay as they are. A def of one result
+/// Constants alone are laid out in further ones: those, and panels, in which blocks of a class of the result stand behind all
+/// dimensions, also where the last block is partial, which a tile reads as it would a packed copy:
+///
+///     panels of o         K: OIhw16o    X and Y as they are
+///
+/// Tensors of less than two dimensions stay as they are. A def of one result
 /// only, whose subscripts are not read from tensors and whose result begins at index 0, has any.
 std::vector<OperandLayouts> layout_alternatives(const lang::InlinedDef& def, const lang::SizeMap& sizes,
                                                 const AlternativeOptions& options);

@@ -8,7 +8,7 @@
 namespace tc::graph {
 namespace {
 
-constexpr std::array<std::string_view, 3> names{"off", "resolve", "fold"};
+constexpr std::array<std::string_view, 4> names{"off", "constants", "resolve", "fold"};
 
 }  // namespace
 
@@ -17,7 +17,7 @@ std::string to_string(LayoutMode mode) { return std::string(names.at(static_cast
 LayoutMode parse_layout_mode(std::string_view text) {
   for (std::size_t i = 0; i < names.size(); ++i)
     if (names[i] == text) return static_cast<LayoutMode>(i);
-  throw OptionsError(str("layouts of a graph are 'off', 'resolve' or 'fold', not '", text, "'"));
+  throw OptionsError(str("layouts of a graph are 'off', 'constants', 'resolve' or 'fold', not '", text, "'"));
 }
 
 }  // namespace tc::graph

@@ -7,12 +7,13 @@ namespace tc::graph {
 
 /// How the tensors between the nodes of a graph get their layouts.
 enum class LayoutMode {
-  Off,      ///< they are dense, in the order of their dimensions
+  Off,        ///< they are dense, in the order of their dimensions
+  Constants,  ///< constants get those that nodes would copy them into in each run, where that costs less; others are dense
   Resolve,  ///< those of least price; a node takes its tensors as it likes them, or as they are
   Fold,  ///< the same, and a node may take or give some tensors as they are, so that a conversion becomes a part of it
 };
 
-/// "off", "resolve", "fold".
+/// "off", "constants", "resolve", "fold".
 std::string to_string(LayoutMode mode);
 /// The inverse. Throws OptionsError that lists them.
 LayoutMode parse_layout_mode(std::string_view text);

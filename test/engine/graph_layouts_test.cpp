@@ -134,7 +134,7 @@ TEST(GraphLayouts, ACompileTellsWhatItChoseAndComputesTheSame) {
     EXPECT_EQ(v.values, v2.values);
     EXPECT_EQ(executable->stats().layouts.empty(), executable->stats().graph.empty());
   }
-  EXPECT_ERROR(graph::parse_layout_mode("on"), OptionsError, "'off', 'resolve' or 'fold'");
+  EXPECT_ERROR(graph::parse_layout_mode("on"), OptionsError, "'off', 'constants', 'resolve' or 'fold'");
 }
 
 TEST(GraphLayouts, ConstantsAreConvertedByTheCompile) {
@@ -156,7 +156,33 @@ TEST(GraphLayouts, ConstantsAreConvertedByTheCompile) {
   EXPECT_NE(executable->stats().layouts.front().find("W: "), std::string::npos);
   EXPECT_NE(executable->stats().layouts.front().find("converted once"), std::string::npos);
   const auto graph = graph::bind(function->defs, "main", {x, w}).value();
-  EXPECT_FALSE(choose_layouts(graph, {})) << "off";
+  EXPECT_FALSE(choose_layouts(graph, {})) << "no constants";
+  options.layouts = graph::LayoutMode::Off;
+  EXPECT_TRUE(compile(function, {x, w}, {}, options)->stats().layouts.empty());
+}
+
+TEST(GraphLayouts, ConstantsAreInThePanelsThatTilesRead) {
+  const auto function = define(
+                            "def conv(float(N,C,H,W) X, float(O,C,R,S) K) -> (Y) {\n"
+                            "  Y(n,o,h,w) +=! X(n,c,h+r,w+s) * K(o,c,r,s) }\n"
+                            "def main(float(N,C,H,W) X, float(C,C,R,S) K, float(C) b) -> (Y) {\n"
+                            "  A = conv(X, K)  Y(n,c,h,w) = fmax(A(n,c,h,w) + b(c), 0) }")
+                            .functions.back();
+  auto x = count_up({1, 70, 8, 8}), k = count_up({70, 70, 3, 3}), b = count_up({70});
+  Floats y({1, 70, 6, 6}), y2({1, 70, 6, 6});
+  auto options = checked();
+  auto borrowed = [](const std::string& name, Floats& array) {
+    return Constant{name, array, {array.data, [](void*) {}}, std::nullopt};
+  };
+  options.constants = {borrowed("K", k), borrowed("b", b)};
+  const auto executable = compile(function, {x, k, b}, {}, options);
+  ASSERT_EQ(executable->stats().layouts.size(), 2u);
+  EXPECT_EQ(executable->stats().layouts.front(), "K: split(0, 16) reorder(0, 2, 3, 4, 1), converted once");
+  EXPECT_EQ(executable->image().parts, 1u);
+  executable->run(std::vector<TensorView>{x}, std::vector<TensorView>{y});
+  options.layouts = graph::LayoutMode::Off;
+  compile(function, {x, k, b}, {}, options)->run(std::vector<TensorView>{x}, std::vector<TensorView>{y2});
+  EXPECT_EQ(y.values, y2.values);
 }
 
 }  // namespace

@@ -74,6 +74,19 @@ TEST(LayoutAlternatives, OfAPaddingFollowItsChannels) {
   })) << "rows are guarded, they do not move";
 }
 
+TEST(LayoutAlternatives, ConstantsAloneAreInPanels) {
+  const AlternativeOptions alone{16, {1}, false, true};
+  const auto found = alternatives(conv, {{1, 32, 8, 8}, {64, 32, 3, 3}}, alone);
+  EXPECT_EQ(found, (std::vector<OperandLayouts>{OperandLayouts(3), {Layout(), named_layout("OIhw16o"), Layout()}}));
+  EXPECT_EQ(alternatives(conv, {{1, 32, 8, 8}, {70, 32, 3, 3}}, alone).size(), 2u) << "the last one is partial";
+  EXPECT_EQ(alternatives(conv, {{1, 32, 8, 8}, {10, 32, 3, 3}}, alone).size(), 1u) << "less than a panel";
+  EXPECT_EQ(alternatives(conv, {{1, 32, 8, 8}, {64, 32, 3, 3}}, {16, {}, false, true}).size(), 1u);
+  EXPECT_TRUE(contains(alternatives(conv, {{1, 32, 8, 8}, {64, 32, 3, 3}}, {16, {1}}), found[1]));
+  const auto wide = alternatives("def f(double(M,K) A, double(N,K) B) -> (C) { C(m,n) +=! A(m,k) * B(n,k) }",
+                                 {{32, 64}, {48, 64}}, alone);
+  EXPECT_TRUE(contains(wide, OperandLayouts({Layout(), Layout().split(0, {8}).reorder({0, 2, 1}), Layout()})));
+}
+
 TEST(LayoutAlternatives, MixedOnesLeaveOperandsAsTheyAre) {
   const auto found = alternatives(conv, {{1, 32, 8, 8}, {64, 32, 3, 3}}, {16, {1}, true});
   const auto blocked = named_layout("NCHW16c"), weights = named_layout("OIhw16i16o");

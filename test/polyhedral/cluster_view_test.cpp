@@ -82,6 +82,28 @@ TEST_F(ClusterViewTest, DataDependentAndPeriodicAccessesHaveNoStride) {
   EXPECT_EQ(stride(s, s.statement("S").reads[1], 0), unknown_stride);
 }
 
+TEST_F(ClusterViewTest, BlocksHaveAStrideInsideAndOneBetween) {
+  auto s = ScopBuilder(context())
+               .input("K", {4, 64, 16})
+               .input("A", {64, 64})
+               .output("C", {64, 64})
+               .statement("S[i, j] : 0 <= i, j < 64", "C[i, j]",
+                          {"K[floor(i/16), j, i mod 16]", "A[i, j]", "A[i, j mod 8]", "A[floor((i + 3)/16), j]",
+                           "A[floor(i/16), floor(i/8)]", "A[floor((i + j)/16), j]"})
+               .scop();
+  auto of = [&](int read, int iterator) {
+    auto found = blocked_stride(s, s.statement("S").reads[static_cast<std::size_t>(read)], iterator);
+    return found ? std::vector<std::int64_t>{found->size, found->inside, found->between} : std::vector<std::int64_t>();
+  };
+  EXPECT_EQ(of(0, 0), (std::vector<std::int64_t>{16, 1, 64 * 16}));
+  EXPECT_TRUE(of(0, 1).empty()) << "it has a stride";
+  EXPECT_TRUE(of(1, 0).empty());
+  EXPECT_EQ(of(2, 1), (std::vector<std::int64_t>{8, 1, 0})) << "the same eight again";
+  EXPECT_TRUE(of(3, 0).empty()) << "blocks do not begin at 0";
+  EXPECT_TRUE(of(4, 0).empty()) << "two sizes";
+  EXPECT_TRUE(of(5, 0).empty()) << "two iterators";
+}
+
 TEST_F(ClusterViewTest, CountsInstancesUpToTheMostThatCounts) {
   auto count = [&](const std::string& domain) { return instance_count(isl::set(ctx(), "{ " + domain + " }")); };
   EXPECT_EQ(count("S[]"), 1);

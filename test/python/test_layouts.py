@@ -93,7 +93,7 @@ def main(float(N,C) X, float(H,K,C) W) -> (Y) { A = apply(X, W)  Y(n,h,k) = fmax
 def test_layouts_of_a_graph_are_chosen_by_price_and_told():
     x, w = integers(4, 32), integers(64, 128, 32)
     main = tc.define(NET).main
-    plain = tc.compile(main, x, w, constants=["W"])
+    plain = tc.compile(main, x, w, constants=["W"], layouts="off")
     laid_out = tc.compile(main, x, w, constants=["W"], layouts="resolve")
     np.testing.assert_array_equal(laid_out(x), plain(x))
     assert plain.stats["layouts"] == [] and plain.stats["graph"] == ""
@@ -101,8 +101,18 @@ def test_layouts_of_a_graph_are_chosen_by_price_and_told():
     assert "def main" in laid_out.stats["graph"] and "## layouts" in laid_out.explain()
     tc.define(laid_out.stats["graph"])
     np.testing.assert_array_equal(tc.define(NET, layouts="fold").main(x, w), plain(x))
-    with pytest.raises(tc.OptionsError, match="'off', 'resolve' or 'fold'"):
+    with pytest.raises(tc.OptionsError, match="'off', 'constants', 'resolve' or 'fold'"):
         tc.define(NET, layouts="on")
+
+
+def test_constants_are_converted_once_unless_layouts_are_off():
+    x, w = integers(32, 64), integers(80, 64)
+    fc = tc.define("def fc(float(N,C) X, float(K,C) W) -> (Y) { Y(n,k) +=! X(n,c) * W(k,c) }").fc
+    packed = tc.compile(fc, x, w, constants=["W"])
+    assert packed.stats["layouts"][0] == "W: split(0, 16) reorder(0, 2, 1), converted once"
+    assert "W_laid" in packed.stats["graph"]
+    np.testing.assert_array_equal(packed(x), x @ w.T)
+    assert tc.compile(fc, x, w).stats["layouts"] == []
 
 
 def test_a_guideline_prices_layouts_of_a_def():

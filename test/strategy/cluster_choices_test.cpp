@@ -62,6 +62,18 @@ class ClusterChoices : public polyhedral::IslTest {
         .accumulate(str("U[i, j, k] : ", ij, " and 0 <= k < ", n), "C[i, j]", {"A[i, k]", "B[k, j]"})
         .scop();
   }
+  /// C = A B of n x n matrices, B in panels of columns.
+  Scop product_of_panels(int n, int panel) const {
+    auto ij = str("0 <= i, j < ", n);
+    return ScopBuilder(context())
+        .input("A", {n, n})
+        .input("B", {n / panel, n, panel})
+        .output("C", {n, n})
+        .identity(str("I[i, j] : ", ij), "C[i, j]")
+        .accumulate(str("U[i, j, k] : ", ij, " and 0 <= k < ", n), "C[i, j]",
+                    {"A[i, k]", str("B[floor(j/", panel, "), k, j mod ", panel, "]")})
+        .scop();
+  }
   /// O[h, w] += I[h + k, w] K[k], k < 3.
   Scop convolution() const {
     return ScopBuilder(context())
@@ -105,6 +117,20 @@ TEST_F(ClusterChoices, AProductGetsARegisterTileAndBlocks) {
   EXPECT_GT(tiling.mapping.members[0].points, 1);
   EXPECT_EQ(tiling.mapping.members[1].points % 16, 0);
   EXPECT_TRUE(tiling.blocked);
+}
+
+TEST_F(ClusterChoices, PanelsThatLieReadyAreNotCopiedAndGetTheBlocksOfACopy) {
+  auto copied = facts(product(1024));
+  auto with_copy = choose_tile(copied, whole(copied)).mapping;
+  ASSERT_EQ(with_copy.packed.size(), 1u);
+  auto ready = facts(product_of_panels(1024, 16));
+  auto without = choose_tile(ready, whole(ready)).mapping;
+  EXPECT_TRUE(without.packed.empty());
+  auto wanted = with_copy;
+  wanted.packed.clear();
+  EXPECT_EQ(without, wanted);
+  auto odd = facts(product_of_panels(1024, 8));
+  EXPECT_EQ(choose_tile(odd, whole(odd)).mapping.packed.size(), 1u) << "no whole vectors";
 }
 
 TEST_F(ClusterChoices, WhatIsReadOnceGetsPointsForItsLanesAlone) {

@@ -95,6 +95,21 @@ TEST_F(PriceTest, LinesAreThoseThatRunsTouch) {
   EXPECT_EQ(copied_lines(b, 4, {7, 32, 8}).bytes, 32 * 8 * 4);
 }
 
+TEST_F(PriceTest, OfATensorInBlocksRunsFollowBlocks) {
+  auto cluster = product(512);
+  auto panels = cluster.statements[1].reads[1];
+  panels.strides = {0, 1, 16};
+  panels.blocks[1] = {16, 1, 512 * 16};
+  auto tile = touched_lines(cluster, panels, {1, 16, 512});
+  EXPECT_EQ(tile.bytes, 512 * 64);
+  EXPECT_EQ(tile.runs, 1) << "rows of a panel follow one another";
+  auto wide = touched_lines(cluster, panels, {1, 48, 100});
+  EXPECT_EQ(wide.bytes, 3 * 100 * 64);
+  EXPECT_EQ(wide.runs, 3);
+  auto part = touched_lines(cluster, panels, {1, 24, 1});
+  EXPECT_EQ(part.bytes, 2 * 64);
+}
+
 TEST_F(PriceTest, ARegisterTileLoadsWhatItsPointsShareOnce) {
   auto cluster = product(512);
   auto tile = price(cluster, mapping("register 4x64, I: i1 x16, U: i1 x16, stage C"), 1 << 18);

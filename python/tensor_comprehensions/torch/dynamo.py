@@ -345,13 +345,13 @@ def _compiler_of(kind, compiler):
     return compile_it
 
 
-_OPTIONS = ("target", "options", "cache", "libraries", "time_limit", "memory_limit", "freeze", "fold_scales")
+_OPTIONS = ("target", "options", "cache", "libraries", "layouts", "time_limit", "memory_limit", "freeze", "fold_scales")
 
 
 def backend(module, example_inputs, mode=None, options=None, **unknown):
     """The backend "tc" of torch.compile.
 
-    `options` are those of `tc.compile`: target, options, cache, libraries, time_limit, memory_limit; and "freeze": in inference,
+    `options` are those of `tc.compile`: target, options, cache, libraries, layouts, time_limit, memory_limit; and "freeze": in inference,
     parameters are constants, "fold_scales" (then on): with norms folded into weights, see docs/models.md.
     """
     options = dict(options or {})

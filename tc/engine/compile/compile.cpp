@@ -259,7 +259,7 @@ std::string cache_key(const Function& function, const std::vector<Argument>& arg
     key << "\nlibraries " << options.libraries;
     for (const auto& name : options.held) key << ", constant " << name;
   }
-  if (options.layouts != graph::LayoutMode::Off) key << "\nlayouts " << to_string(options.layouts);
+  if (options.layouts > graph::LayoutMode::Constants) key << "\nlayouts " << to_string(options.layouts);
   if (options.fold_scales) key << "\nfold scales";
   if (options.derive > 0) key << "\nderive " << options.derive;
   key << "\n" << options.target << "\n" << options.mapping.to_text() << (options.interpret ? "\ninterpret" : "");

@@ -40,7 +40,7 @@ struct CompileOptions {
   bool fold_scales = false;        ///< moves what constants scale sums by into them: graph::distribute_constants
   std::set<std::string> held;      ///< inputs of a part that hold the same values in each run, known or not
   std::string libraries = "none";  ///< whose routines may take the place of code: library_call.h
-  graph::LayoutMode layouts = graph::LayoutMode::Off;  ///< of the tensors between the nodes of a graph: graph_layouts.h
+  graph::LayoutMode layouts = graph::LayoutMode::Constants;  ///< of the tensors of a graph: graph_layouts.h
   int derive = 0;                     ///< rules applied to a node to find a cheaper program: graph_derivations.h
   bool interpret = false;             ///< run the def by the interpreter instead of machine code
   StageOptions<CompileState> stages;  ///< laws, texts, dumps, replacements, faults planted by tests, cancellation

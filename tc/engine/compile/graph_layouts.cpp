@@ -30,7 +30,7 @@ class LayoutPrices {
     for (const auto tensor : node.inputs) key << " " << graph_.tensors[tensor].spec;
     for (const auto& layout : layouts) key << "; " << to_string(layout);
     const auto [known, is_new] = known_.emplace(key.str(), std::nullopt);
-    if (is_new)
+    if (is_new && !is_taken_from_library(node, layouts))
       known->second =
           price_in_layouts(*node.def, graph::sizes_of(graph_, node), by_name(node.def->def, layouts), options_);
     return known->second;
@@ -47,6 +47,15 @@ class LayoutPrices {
   }
 
  private:
+  /// Would a library that is asked for by name lose \p node by \p layouts?
+  bool is_taken_from_library(const graph::Node& node, const graph::OperandLayouts& layouts) const {
+    if (options_.libraries == "none" || options_.libraries == "auto") return false;
+    const auto sizes = graph::sizes_of(graph_, node);
+    const auto named = by_name(node.def->def, layouts);
+    return !named.of.empty() && library_takes(*node.def, sizes, {}, options_) &&
+           !library_takes(*node.def, sizes, named, options_);
+  }
+
   const graph::Graph& graph_;
   CompileOptions options_;
   std::map<std::string, std::optional<double>> known_;
@@ -89,6 +98,8 @@ graph::GraphLayoutOptions options_of(const CompileOptions& options, LayoutPrices
   graph::GraphLayoutOptions how;
   how.block = block_of(options.target);
   how.least_gain = least_layout_gain;
+  how.least_constant_gain = least_constant_layout_gain;
+  how.constants_alone = options.layouts == graph::LayoutMode::Constants;
   how.mixed = options.layouts == graph::LayoutMode::Fold;
   for (const auto& constant : options.constants) how.constants.insert(constant.name);
   how.seconds = [&prices](const graph::Node& node, const graph::OperandLayouts& layouts) {
@@ -112,8 +123,13 @@ std::int64_t block_of(const Target& target) {
   return std::max<std::int64_t>(target.vector_bytes() / byte_size(DType::Float32), 4);
 }
 
+bool chooses_layouts(const CompileOptions& options) {
+  return options.layouts == graph::LayoutMode::Constants ? !options.constants.empty()
+                                                         : options.layouts != graph::LayoutMode::Off;
+}
+
 std::optional<LaidOutPlan> choose_layouts(const graph::Graph& graph, const CompileOptions& options) {
-  if (options.layouts == graph::LayoutMode::Off) return std::nullopt;
+  if (!chooses_layouts(options)) return std::nullopt;
   LayoutPrices prices(graph, options);
   const auto chosen = chosen_layouts(graph, options_of(options, prices));
   if (!chosen) return std::nullopt;

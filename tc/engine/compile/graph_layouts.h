@@ -16,6 +16,9 @@ namespace tc::engine {
 /// layouts of one convolution apart: benchmarks/layouts.py --guideline.
 constexpr double least_layout_gain = 1.3;
 
+/// The same of layouts of constants alone, which save copies and take nothing.
+constexpr double least_constant_layout_gain = 1.005;
+
 /// \p layouts of the operands of \p def, inputs before outputs, by their names; those that stay as they are are left out.
 layout::Layouts by_name(const lang::Def& def, const graph::OperandLayouts& layouts);
 
@@ -30,10 +33,13 @@ struct LaidOutPlan {
       decisions;  ///< a line a tensor that has a layout or is converted, then one of what it is to save
 };
 
+/// Do \p options ask for layouts of a graph, and are there tensors that may have some?
+bool chooses_layouts(const CompileOptions& options);
+
 /// \p graph, made from \p function, in the layouts that options.layouts asks for: those of least price, where each node that
 /// reduces has the price of price_function() in each of its alternatives (graph::layout_alternatives), or that of a library's
 /// routine where options.libraries takes one; a conversion costs what copying does. Conversions of constants cost nothing. Nothing
-/// where options.layouts is off, nothing prices the target, the graph is too entangled for an exact choice, or all tensors
+/// where chooses_layouts() says no, nothing prices the target, the graph is too entangled for an exact choice, or all tensors
 /// are best as they are.
 std::optional<LaidOutPlan> choose_layouts(const graph::Graph& graph, const CompileOptions& options);
 

@@ -115,8 +115,7 @@ std::vector<graph::Part> with_library_parts(const graph::Graph& graph, const std
 }
 
 bool may_rewrite(const CompileOptions& options) {
-  return options.partition != graph::Partition::One &&
-         (options.layouts != graph::LayoutMode::Off || options.derive > 0);
+  return options.partition != graph::Partition::One && (chooses_layouts(options) || options.derive > 0);
 }
 
 /// Moves what the constants of \p options scale sums of \p plan by into them.
@@ -125,6 +124,21 @@ void fold_scales(GraphPlan& plan, const CompileOptions& options) {
   if (!made) return;
   plan.graph = std::move(made->graph);
   plan.folded_scales = made->sums;
+}
+
+/// The nodes of \p graph that are run once: those that pay, and what converts constants, also where holes make these larger.
+std::set<std::size_t> folded_nodes(const graph::Graph& graph, const std::set<std::size_t>& conversions,
+                                   const std::set<std::string>& constants) {
+  auto result = graph::constant_nodes(graph, constants);
+  const auto is_held = [&](std::size_t tensor) {
+    const auto& producer = graph.tensors[tensor].producer;
+    return !producer || result.count(*producer);
+  };
+  for (const auto node : graph::decided_nodes(graph, constants)) {
+    const auto& inputs = graph.nodes[node].inputs;
+    if (conversions.count(node) && std::all_of(inputs.begin(), inputs.end(), is_held)) result.insert(node);
+  }
+  return result;
 }
 
 std::vector<TensorSpec> input_specs(const graph::Graph& graph) {
@@ -169,7 +183,7 @@ std::optional<GraphPlan> plan_graph(const Function& function, const std::vector<
   if (options.fold_scales) fold_scales(plan, options);
   graph::PartitionLimits limits;
   if (rewrite(plan, limits, function, options)) kind = options.partition;
-  limits.apart = graph::constant_nodes(plan.graph, names_of(options.constants));
+  limits.apart = folded_nodes(plan.graph, limits.alone, names_of(options.constants));
   plan.parts = graph::partition(plan.graph, kind, limits);
   auto placed = place(plan.graph, arguments);
   if (options.libraries != "none")

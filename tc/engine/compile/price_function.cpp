@@ -37,6 +37,25 @@ std::optional<double> price_launches(const CompileState& state) {
   return seconds;
 }
 
+struct InLayouts {
+  std::shared_ptr<const Function> function;
+  std::vector<Argument> arguments;
+};
+
+/// Throws OptionsError where \p def cannot take \p layouts.
+InLayouts make_in_layouts(const lang::InlinedDef& def, const lang::SizeMap& sizes, const layout::Layouts& layouts) {
+  const auto made = layout::apply_layouts(def, sizes, layout::propagate(def, sizes, layouts));
+  const auto function = define(lang::print(made.def()), made.def().name).functions.front();
+  std::vector<TensorSpec> inputs;
+  for (const auto& param : function->def.params) {
+    std::vector<std::int64_t> shape;
+    for (const auto& range : lang::evaluate_box(function->ranges.tensors.at(param.name), {}))
+      shape.push_back(range.extent);
+    inputs.push_back(contiguous(function->def.tensors.at(param.name).type, shape));
+  }
+  return {function, make_arguments(*function, inputs, {})};
+}
+
 }  // namespace
 
 std::optional<double> price_function(const std::shared_ptr<const Function>& function,
@@ -56,18 +75,20 @@ std::optional<double> price_function(const std::shared_ptr<const Function>& func
 std::optional<double> price_in_layouts(const lang::InlinedDef& def, const lang::SizeMap& sizes,
                                        const layout::Layouts& layouts, const CompileOptions& options) {
   try {
-    const auto made = layout::apply_layouts(def, sizes, layout::propagate(def, sizes, layouts));
-    const auto function = define(lang::print(made.def()), made.def().name).functions.front();
-    std::vector<TensorSpec> inputs;
-    for (const auto& param : function->def.params) {
-      std::vector<std::int64_t> shape;
-      for (const auto& range : lang::evaluate_box(function->ranges.tensors.at(param.name), {}))
-        shape.push_back(range.extent);
-      inputs.push_back(contiguous(function->def.tensors.at(param.name).type, shape));
-    }
-    return price_function(function, make_arguments(*function, inputs, {}), options);
+    const auto made = make_in_layouts(def, sizes, layouts);
+    return price_function(made.function, made.arguments, options);
   } catch (const OptionsError&) {
     return std::nullopt;
+  }
+}
+
+bool library_takes(const lang::InlinedDef& def, const lang::SizeMap& sizes, const layout::Layouts& layouts,
+                   const CompileOptions& options) {
+  try {
+    const auto made = make_in_layouts(def, sizes, layouts);
+    return choose_library_call(*made.function, made.arguments, options).call.has_value();
+  } catch (const OptionsError&) {
+    return false;
   }
 }
 

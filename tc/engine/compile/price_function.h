@@ -23,4 +23,9 @@ std::optional<double> price_function(const std::shared_ptr<const Function>& func
 std::optional<double> price_in_layouts(const lang::InlinedDef& def, const lang::SizeMap& sizes,
                                        const layout::Layouts& layouts, const CompileOptions& options);
 
+/// Does a library that options.libraries allows compute \p def, without calls, in these layouts? No, too, where it cannot take
+/// them.
+bool library_takes(const lang::InlinedDef& def, const lang::SizeMap& sizes, const layout::Layouts& layouts,
+                   const CompileOptions& options);
+
 }  // namespace tc::engine

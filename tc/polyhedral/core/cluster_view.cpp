@@ -252,6 +252,32 @@ std::int64_t stride(const Scop& scop, const Access& access, int iterator) {
   return coefficient.is_int() ? coefficient.num_si() : unknown_stride;
 }
 
+std::optional<BlockedStride> blocked_stride(const isl::aff& function, int iterator) {
+  auto integer = [](const isl::val& value) { return value.is_int() ? std::optional(value.num_si()) : std::nullopt; };
+  auto inside = integer(call(function.ctx(), isl_aff_get_coefficient_val, function.get(), isl_dim_in, iterator));
+  std::int64_t size = 0, quotients = 0;
+  for (int i = 0; inside && i < isl_aff_dim(function.get(), isl_dim_div); ++i) {
+    auto factor = call(function.ctx(), isl_aff_get_coefficient_val, function.get(), isl_dim_div, i);
+    auto part = call(function.ctx(), isl_aff_get_div, function.get(), i);
+    if (factor.is_zero() || isl_aff_involves_dims(part.get(), isl_dim_in, iterator, 1) != isl_bool_true) continue;
+    auto of = call(part.ctx(), isl_aff_get_denominator_val, part.get());
+    auto space = isl_aff_get_domain_local_space(part.get());
+    auto variable = isl::manage(isl_aff_var_on_domain(space, isl_dim_set, static_cast<unsigned>(iterator)));
+    auto divided = call(part.ctx(), isl_aff_scale_val, part.copy(), of.copy());
+    if (isl_aff_plain_is_equal(divided.get(), variable.get()) != isl_bool_true) return std::nullopt;
+    if (!integer(factor) || (size > 0 && size != of.num_si())) return std::nullopt;
+    size = of.num_si();
+    quotients += factor.num_si();
+  }
+  if (!inside || size == 0) return std::nullopt;
+  return BlockedStride{size, *inside, *inside * size + quotients};
+}
+
+std::optional<BlockedStride> blocked_stride(const Scop& scop, const Access& access, int iterator) {
+  if (!access.exact || access.function.is_null() || !access.function.isa_multi_aff()) return std::nullopt;
+  return blocked_stride(address(scop, access), iterator);
+}
+
 int even_lanes(const Scop& scop, const Access& access, int iterator, int lanes) {
   if (stride(scop, access, iterator) != unknown_stride) return lanes;
   if (!access.exact || access.function.is_null() || !access.function.isa_multi_aff()) return 1;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -81,6 +82,17 @@ std::int64_t instance_count(const isl::set& domain);
 /// constant.
 inline constexpr std::int64_t unknown_stride = INT64_MIN;
 std::int64_t stride(const Scop& scop, const Access& access, int iterator);
+/// How an access moves along an iterator whose quotient and remainder by `size` index it, as in a tensor in blocks: by
+/// `inside` elements from one iteration to the next of a block, by `between` from one block to the next.
+struct BlockedStride {
+  std::int64_t size = 0, inside = 0, between = 0;
+};
+/// Nothing where \p access has a stride along \p iterator, or moves in another way.
+///
+///   W[o, c] = K[o/16, c, o%16], 64 of c        along o: {16, 1, 1024}
+std::optional<BlockedStride> blocked_stride(const Scop& scop, const Access& access, int iterator);
+/// The same of \p function instead of a place in memory.
+std::optional<BlockedStride> blocked_stride(const isl::aff& function, int iterator);
 /// The most lanes along \p iterator, a power of two and at most \p lanes, in which \p access moves by a constant: all
 /// where its stride is one; fewer where it is indexed by digits of the iterator (collapse.h), whose extents then are
 /// multiples of the lanes.

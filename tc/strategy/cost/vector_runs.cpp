@@ -36,6 +36,16 @@ std::optional<std::int64_t> at_corner(const isl::aff& function, const std::vecto
   return result;
 }
 
+/// Is subscript \p d of \p access the remainder of \p iterator by a multiple of \p run?
+bool begins_blocks(const Access& access, int d, int iterator, std::int64_t run) {
+  if (access.function.is_null() || !access.function.isa_multi_aff()) return false;
+  auto subscript = access.function.as_multi_aff().at(d);
+  auto blocks = polyhedral::blocked_stride(subscript, iterator);
+  bool is_remainder = blocks && blocks->inside == 1 && blocks->between == 0 && blocks->size % run == 0;
+  return is_remainder && polyhedral::call(subscript.ctx(), isl_aff_get_constant_val, subscript.get()).is_zero() &&
+         polyhedral::only_iterator(isl::union_pw_aff(subscript), access.relation.domain()) == iterator;
+}
+
 }  // namespace
 
 bool is_aligned(const Scop& scop, const polyhedral::Statement& statement, const Access& access, int iterator,
@@ -46,6 +56,7 @@ bool is_aligned(const Scop& scop, const polyhedral::Statement& statement, const 
   std::int64_t corner = 0;
   for (std::size_t d = 0; d < tensor.extent.size(); ++d) {
     if (tensor.strides[d] % run == 0) continue;
+    if (begins_blocks(access, static_cast<int>(d), iterator, run)) continue;
     auto index = polyhedral::affine_subscript(access, static_cast<int>(d));
     auto first = index ? at_corner(*index, box) : std::nullopt;
     if (!first) return false;

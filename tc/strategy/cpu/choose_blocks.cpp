@@ -38,6 +38,7 @@ class BlockChooser {
     for (auto& pack : mapping_.packed) pack.once = is_copied_once(view_, pack);
     choose_above();
     drop_row_copies();
+    drop_ready_copies();
     return true;
   }
 
@@ -173,6 +174,10 @@ class BlockChooser {
     return shared || is_adjacent(member) ? equal_blocks(extent, std::max<std::int64_t>(most, 1), 1) : 1;
   }
 
+  void drop_ready_copies() {
+    if (mapping_.dot.iterator >= 0) return;
+    std::erase_if(mapping_.packed, [&](const PackMapping& pack) { return lies_in_panels(view_, pack.read); });
+  }
   void drop_row_copies() {
     if (rows_first_) return;
     std::erase_if(mapping_.packed, [&](const PackMapping& pack) {

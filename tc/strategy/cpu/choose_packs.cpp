@@ -129,6 +129,18 @@ polyhedral::DotMapping choose_dot(const ReductionView& view) {
   return {view.statement.id, reduced, width};
 }
 
+bool lies_in_panels(const ReductionView& view, int read) {
+  const auto& access = view.statement.reads[read];
+  auto blocks = polyhedral::blocked_stride(view.scop, access, view.iterator(view.columns));
+  auto lanes = vector_lanes(view.scop, view.statement, view.target);
+  auto points = view.points(view.columns);
+  if (!blocks || blocks->inside != 1 || blocks->size % lanes != 0 || points % lanes != 0) return false;
+  if (blocks->size % points != 0 && points % blocks->size != 0) return false;
+  auto along = polyhedral::blocked_stride(view.scop, access, view.reduced.back());
+  auto step = along ? along->inside : view.stride(read, view.reduced.back());
+  return step != polyhedral::unknown_stride && step * view.element_bytes < far_apart;
+}
+
 bool row_copy_pays(const ReductionView& view, const PackMapping& pack) {
   if (view.matrices && !contiguous_along_steps(view, pack.read)) return true;
   if (lies_far_apart(view, pack.read, view.rows)) return true;

@@ -28,6 +28,10 @@ std::vector<polyhedral::PackMapping> choose_packs(const ReductionView& view);
 /// contiguous along the reduction, are summed four at a time by one instruction; none otherwise. After the packs.
 polyhedral::DotMapping choose_dot(const ReductionView& view);
 
+/// Does read number \p read lie in panels as a copy of it would: in blocks of whole vectors of columns that fit those of tiles,
+/// which follow one another along the reduction? Blocks and threads are chosen as for a copy, which then is not made.
+bool lies_in_panels(const ReductionView& view, int read);
+
 /// Is \p pack, of rows below the blocks, of use with the blocks and loops that are chosen: would at least four tiles use
 /// a copy that fits the second cache? Rows that lie far apart in a large tensor, or as no instruction can read them, are
 /// copied in any case.

@@ -76,6 +76,7 @@ class CorePricer {
     int along = nest_.lane_iterator;
     if (along < 0 || packed || !access.changes(along)) return {};
     auto stride = access.strides[static_cast<std::size_t>(along)];
+    if (access.blocks[static_cast<std::size_t>(along)].size % nest_.lanes != 0) stride = polyhedral::unknown_stride;
     auto lanes = static_cast<double>(nest_.lanes);
     auto element = cluster_.tensors[static_cast<std::size_t>(access.tensor)].element;
     if (stride == 1) {

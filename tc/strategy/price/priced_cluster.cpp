@@ -78,8 +78,11 @@ class Maker {
     result.tensor = number(polyhedral::range_name(access.relation));
     for (int i = 0; i < polyhedral::dimensions(statement.domain); ++i) {
       auto stride = polyhedral::stride(scop_, access, i);
+      auto blocks = polyhedral::blocked_stride(scop_, access, i).value_or(polyhedral::BlockedStride());
+      if (blocks.size > 0) stride = blocks.inside;
       result.strides.push_back(stride);
-      result.used.push_back(stride != 0);
+      result.blocks.push_back(blocks);
+      result.used.push_back(stride != 0 || blocks.between != 0);
       result.aligned.push_back(stride == 1 ? aligned_run(scop_, statement, access, i) : 1);
     }
     result.guarded = !statement.domain.is_subset(access.relation.domain());

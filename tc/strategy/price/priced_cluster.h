@@ -24,9 +24,10 @@ using OperationsOfBodies = std::map<std::string, BodyOperations>;
 
 /// An access by its strides: elements from one iteration of each iterator of its statement to the next.
 struct PricedAccess {
-  int tensor = 0;  ///< position in PricedCluster::tensors
-  std::vector<std::int64_t> strides;
-  std::vector<bool> used;    ///< iterators that index it
+  int tensor = 0;                                 ///< position in PricedCluster::tensors
+  std::vector<std::int64_t> strides;              ///< in a block, along an iterator that has some
+  std::vector<polyhedral::BlockedStride> blocks;  ///< of size 0 along an iterator that has none
+  std::vector<bool> used;                         ///< iterators that index it
   std::vector<int> aligned;  ///< elements, a power of two, at a multiple of which vectors along each iterator begin
   bool guarded = false;      ///< it does not happen in all instances
   bool packable = false;     ///< a read that a copy can take the place of

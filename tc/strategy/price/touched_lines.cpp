@@ -10,7 +10,7 @@ namespace {
 
 constexpr double line = Target::cache_line;
 
-/// Steps of an access that has at most so many iterators that move it.
+/// Steps of an access, at most: one for each iterator that moves it, two where it does so in blocks.
 constexpr std::size_t most_steps = 12;
 
 }  // namespace
@@ -39,11 +39,18 @@ TouchedLines touched_lines(const PricedCluster& cluster, const PricedAccess& acc
   double scattered = 1;
   for (std::size_t i = 0; i < spans.size(); ++i) {
     if (!access.used[i] || spans[i] <= 1) continue;
-    if (count == most_steps) return {most, 1};
-    if (access.strides[i] == polyhedral::unknown_stride)
+    if (count + 1 >= most_steps) return {most, 1};
+    auto add = [&](std::int64_t stride, double trips) {
+      if (stride != 0 && trips > 1) steps[count++] = {static_cast<double>(std::abs(stride)) * tensor.element, trips};
+    };
+    if (access.strides[i] == polyhedral::unknown_stride) {
       scattered *= spans[i];
-    else
-      steps[count++] = {static_cast<double>(std::abs(access.strides[i])) * tensor.element, spans[i]};
+    } else if (auto size = static_cast<double>(access.blocks[i].size); size > 0) {
+      add(access.strides[i], std::min(spans[i], size));
+      add(access.blocks[i].between, std::ceil(spans[i] / size));
+    } else {
+      add(access.strides[i], spans[i]);
+    }
   }
   std::sort(steps.begin(), steps.begin() + static_cast<long>(count),
             [](const LineStep& a, const LineStep& b) { return a.bytes < b.bytes; });

@@ -30,8 +30,9 @@ struct TouchedLines {
 ///
 ///   iterators in ascending order of stride s: while gaps stay below a line, run += (n - 1) * s, else runs *= n
 ///   bytes = runs * lines of a run
+///   of an iterator in blocks, those inside and those between
 ///
-/// An iterator whose stride is none, as behind a quotient or an index that a tensor tells, begins a run with each of its values.
+/// An iterator whose stride is none, as behind an index that a tensor tells, begins a run with each of its values.
 TouchedLines touched_lines(const PricedCluster& cluster, const PricedAccess& access, const std::vector<double>& spans);
 
 /// The same of a dense copy of what \p access touches.
