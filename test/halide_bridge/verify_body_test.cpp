@@ -135,6 +135,38 @@ TEST_F(VerifyBodyTest, FindsLanesThatOverwriteWhatOthersRead) {
   EXPECT_NO_THROW(verify());
 }
 
+/// A simplifier turns the arms of a mask around.
+TEST_F(VerifyBodyTest, KnowsAMaskWhoseArmsAreTurnedAround) {
+  auto scop = ScopBuilder(context())
+                  .input("X", {6})
+                  .local("t", {8})
+                  .output("Y", {6})
+                  .statement("S[i] : 0 <= i < 6", "t[i]", {"X[i]"})
+                  .statement("U[i] : 0 <= i < 6", "Y[i]", {"t[i]"})
+                  .scop();
+  scop.tensor("t").padded = scop.tensor("t").combined = true;
+  scop.statement("S").vector_lanes = 4;
+  scop.schedule = isl::schedule(scop.ctx(), R"({ domain: "{ S[i] : 0 <= i < 6; U[i] : 0 <= i < 6 }",
+    child: { mark: allocate_t, child: { sequence: [
+      { filter: "{ S[i] }", child: { schedule: "[{ S[i] -> [(floor(i/4))] }]",
+        child: { mark: vector, child: { schedule: "[{ S[i] -> [(i mod 4)] }]" } } } },
+      { filter: "{ U[i] }", child: { schedule: "[{ U[i] -> [(i)] }]" } } ] } } })");
+  KernelCase kernel(scop);
+  for (const auto& [id, tensor] : {std::pair("S", "X"), std::pair("U", "t")})
+    kernel.value(id, element(Halide::Float(32), tensor, {iterator("i")}));
+  struct Turned : ir::IRMutator {
+    using ir::IRMutator::visit;
+    bool done = false;
+    Expr visit(const ir::Select* op) override {
+      done = true;
+      return ir::Select::make(!op->condition, op->false_value, op->true_value);
+    }
+  } turned;
+  auto body = turned.mutate(kernel.raised());
+  EXPECT_TRUE(turned.done);
+  EXPECT_TRUE(verify_body(body, polyhedral::generate_ast(kernel.scop), kernel.scop, kernel.program));
+}
+
 /// A statement that selects what its element holds writes it all the same, in the lanes that run.
 TEST_F(VerifyBodyTest, TellsWhatAStatementSelectsFromAMask) {
   auto scop = ScopBuilder(context()).output("Y", {6}).statement("S[i] : 0 <= i < 6", "Y[i]", {"Y[i]"}).scop();

@@ -240,9 +240,14 @@ SymbolicValue SymbolicBody::read(const ir::Load& load, const SymbolicValue& addr
 /// statement may select that too, inside of its strict_float.
 SymbolicValue SymbolicBody::running(const ir::Store* op) {
   const auto* masked = is_strict(op->value) ? op->value.as<ir::Call>()->args[0].as<ir::Select>() : nullptr;
-  const auto* kept = masked && is_strict(masked->true_value) ? masked->false_value.as<ir::Load>() : nullptr;
-  bool keeps = kept && kept->name == op->name && ir::equal(kept->index, op->index);
-  return evaluator_(keeps ? masked->condition : op->predicate);
+  auto is_old = [&](const Expr& value) {
+    const auto* load = value.as<ir::Load>();
+    return load && load->name == op->name && ir::equal(load->index, op->index);
+  };
+  if (masked && is_strict(masked->true_value) && is_old(masked->false_value)) return evaluator_(masked->condition);
+  if (masked && is_old(masked->true_value) && is_strict(masked->false_value))
+    return evaluator_(ir::Not::make(masked->condition));
+  return evaluator_(op->predicate);
 }
 
 void SymbolicBody::store(const ir::Store* op) {
