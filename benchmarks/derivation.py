@@ -1,8 +1,10 @@
 """Programs and what is derived from them: the def itself, the cheapest candidate by the model, and the fastest measured, in turns.
 
     python benchmarks/derivation.py [--threads 1] [--rounds 15] [--only conv] [--libraries none openblas onednn]
+    python benchmarks/derivation.py --ablations [--only conv]
 
 All run on integers and must be equal. Tensors that the program names as weights are constants: what depends on them alone is computed by the compile.
+With --ablations nothing is run: what the search finds, by the model, with less depth and without its parts.
 """
 
 import argparse
@@ -111,6 +113,21 @@ def measure(name, depth, program, libraries, rounds):
             f"| {found.statistics['seconds']:.1f} | {found.statistics['states']} | {len(derived)} |")
 
 
+ABLATIONS = [(f"depth {depth}", {"depth": depth}) for depth in range(1, 8)] + [
+    ("no converging", {"depth": 7, "converge": False}), ("no fingerprints, depth 3", {"depth": 3, "fingerprints": False})]
+
+
+def ablations(name, program):
+    """A line for each search: what it makes of the def's price, its seconds, programs made and those that were there already."""
+    text, shapes, _ = program
+    function, specs = tc.define(text).program, [tc.spec(shape) for shape in shapes]
+    for what, how in ABLATIONS:
+        found = tc.derive(function, *specs, **how)
+        original = next(candidate for candidate in found if not candidate.steps)
+        gain, counts = original.cost.microseconds / found[0].cost.microseconds, found.statistics
+        yield f"| {name} | {what} | {gain:.2f} | {len(found[0].steps)} | {counts['seconds']:.2f} | {counts['states']} | {counts['pruned']} | {counts['cut']} |"
+
+
 def calls(f):
     """How many launches are calls of libraries."""
     count = len(f.stats["library_calls"])
@@ -123,8 +140,16 @@ def main():
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--libraries", nargs="*", default=["none"], help="none, or names: a table for each")
     parser.add_argument("--only", default="")
+    parser.add_argument("--ablations", action="store_true")
     arguments = parser.parse_args()
     tc.set_num_threads(arguments.threads)
+    if arguments.ablations:
+        print("| program | search | price of the def over that of the cheapest | rules | seconds | programs | there already | cut |")
+        print("|---|---|---|---|---|---|---|---|")
+        for name, _, program in CASES:
+            for line in ablations(name, program) if arguments.only in name else ():
+                print(line, flush=True)
+        return
     for libraries in arguments.libraries:
         print(f"us (model), {arguments.threads} threads of {tc.host_target()}, libraries {libraries}: launches that are calls of them")
         print("| program | the def | fastest candidate | derive=N | search s | states | candidates |")

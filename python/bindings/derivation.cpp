@@ -37,13 +37,15 @@ py::list candidates_of(const engine::DerivedPrograms& found) {
 
 /// Programs that equal \p self for \p tensors, what the search counted, why there are no others, and shapes and types
 /// of the inputs.
-py::tuple derived(const PyFunction& self, const py::tuple& tensors, int depth, std::size_t count,
-                  const Settings& settings) {
+py::tuple derived(const PyFunction& self, const py::tuple& tensors, int depth, std::size_t count, bool converge,
+                  bool fingerprints, const Settings& settings) {
   const auto inputs = specs_for(*self.function(), tensors);
   const auto found = interruptible([&](Cancellation cancellation) {
     derive::Options search;
     search.depth = depth;
     search.candidates = count;
+    search.converge = converge;
+    search.fingerprints = fingerprints;
     search.cancellation = cancellation;
     auto options = settings.options();
     options.stages.cancellation = cancellation;
@@ -71,7 +73,8 @@ std::string check_derivation(const std::string& certificate) {
 
 void bind_derivation(py::module_& m) {
   m.def("derive", &derived, py::arg("function"), py::arg("tensors"), py::arg("depth"), py::arg("count"),
-        py::arg("settings"), "Programs that equal a def for given tensors.");
+        py::arg("converge"), py::arg("fingerprints"), py::arg("settings"),
+        "Programs that equal a def for given tensors.");
   m.def("check_derivation", &check_derivation, py::arg("certificate"),
         "Why a derivation is not proved, or an empty text.");
 }

@@ -109,11 +109,16 @@ def derive(
     libraries: str = "none",
     count: int = 8,
     target: Optional[str] = None,
+    converge: bool = True,
+    fingerprints: bool = True,
 ) -> Candidates:
     """Programs that equal `function` for tensors like `tensors` (or specs), the cheapest first; it is among them.
 
     Rules are applied `depth` times at most; `count` candidates are given. Prices are those of the compiler's model for
     `target`; with `libraries`, candidates are compiled with them. Nothing is measured. See docs/derivation.md.
+
+    Two parts of the search can be switched off, to see what they bring: without `converge` no layouts are changed towards products
+    of matrices; without `fingerprints` programs that are there already are derived again.
     """
     if not isinstance(function, Function):
         raise _core.ArgumentError(f"derive takes a def of a text, {type(function).__name__} was given")
@@ -121,7 +126,7 @@ def derive(
         raise _core.OptionsError("derive takes a depth that is not negative, and gives one candidate at least")
     how = {"target": target, "libraries": libraries}
     settings = _settings(target, None, None, libraries=libraries)
-    candidates, statistics, note, inputs = _core.derive(function, tensors, depth, count, settings)
+    candidates, statistics, note, inputs = _core.derive(function, tensors, depth, count, converge, fingerprints, settings)
     original = next((text for text, steps, *_ in candidates if not steps), None)
     result = Candidates(Candidate(original, inputs, how, *candidate) for candidate in candidates)
     result.statistics, result.note = statistics, note

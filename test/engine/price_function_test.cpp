@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
+#include "tc/cpu/thread_pool.h"
+#include "tc/engine/compile/library_call.h"
+#include "test/cache/cache_fixture.h"
 #include "test/engine/engine_fixture.h"
 
 namespace tc::engine {
@@ -34,6 +40,37 @@ TEST(PriceFunction, NothingPricesAGpu) {
   CompileOptions options;
   options.target = Target::parse("cuda:sm_90");
   EXPECT_FALSE(price_of(mm, {floats({64, 64}), floats({64, 64})}, options));
+}
+
+/// A library that is asked for by name counts as what its prices say, as in "auto".
+TEST(PriceFunction, FollowsMeasuredPricesOfANamedLibrary) {
+  const std::vector<TensorSpec> inputs{floats({64, 64}), floats({64, 64})};
+  const auto function = define(mm).functions.back();
+  const auto arguments = make_arguments(*function, inputs, {});
+  cache::TemporaryFolder folder;
+  cache::CacheSettings settings;
+  settings.folder = folder / "cache";
+  CompileOptions options;
+  options.cache = std::make_shared<cache::Cache>(settings);
+  options.libraries = "openblas";
+  LibraryChoice choice;
+  try {
+    choice = choose_library_call(*function, arguments, options);
+  } catch (const OptionsError& error) {
+    GTEST_SKIP() << error.what();
+  }
+  ASSERT_TRUE(choice.call);
+  const auto unmeasured = *price_function(function, arguments, options);
+  auto price = library::price_of(*choice.call, cpu::num_threads());
+  for (const double speed : {0.25, 4.0}) {
+    price.library_seconds = 1e-6;
+    price.own_seconds = speed * 1e-6;
+    std::filesystem::create_directories(settings.folder);
+    std::ofstream(library_prices_file(*options.cache))
+        << library::to_string(library::PriceTable{cache::measurement_here().machine, std::vector{price}});
+    EXPECT_NEAR(*price_function(function, arguments, options), unmeasured / speed, 1e-6 * unmeasured);
+    EXPECT_EQ(choose_library_call(*function, arguments, options).call, choice.call);
+  }
 }
 
 }  // namespace

@@ -97,7 +97,10 @@ LibraryChoice choose_library_call(const Function& function, const std::vector<Ar
   if (!computation) return own_code(str(named->name, " has no routine for it"));
   auto calls = library::matches(*computation, *named);
   if (calls.empty()) return own_code(str(named->name, " has no routine for it"));
-  return {with_constants(calls.front(), arguments, options), 1, {}};
+  auto call = with_constants(calls.front(), arguments, options);
+  const auto table = library_prices(options);
+  const auto speed = table ? library::speed_of(call, *table, cpu::num_threads()) : std::nullopt;
+  return {std::move(call), speed.value_or(1), {}};
 }
 
 std::shared_ptr<const Executable> call_executable(const Function& function, std::vector<Argument> arguments,

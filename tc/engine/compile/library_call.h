@@ -13,7 +13,7 @@ namespace tc::engine {
 /// What libraries do about a def: a call, or why there is none.
 struct LibraryChoice {
   std::optional<library::Call> call;
-  double speed = 1;  ///< of the call: how many times as fast as own code, where prices tell
+  double speed = 1;  ///< of the call: how many times as fast as own code, where measured prices tell
   std::vector<std::string> notes;
 };
 
