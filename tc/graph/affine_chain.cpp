@@ -4,6 +4,7 @@
 
 #include "tc/base/str.h"
 #include "tc/graph/statement/rewrite_statement.h"
+#include "tc/graph/statement/split_affine.h"
 #include "tc/graph/versioned_def.h"
 #include "tc/lang/syntax/substitute.h"
 
@@ -99,13 +100,6 @@ std::vector<ExprPtr> constant_factors(const lang::Assignment& statement, const s
   for (const auto& factor : factors_of(statement.rhs))
     if (constants.count(std::get<lang::Access>(factor->node).tensor) && factor->type == statement.rhs->type)
       result.push_back(factor);
-  return result;
-}
-
-std::set<std::string> constant_names(const Node& node, const std::set<std::size_t>& held) {
-  std::set<std::string> result;
-  for (std::size_t i = 0; i < node.inputs.size(); ++i)
-    if (held.count(node.inputs[i])) result.insert(node.def->def.params[i].name);
   return result;
 }
 
@@ -244,6 +238,13 @@ class Following {
 
 }  // namespace
 
+std::set<std::string> constant_names(const Node& node, const std::set<std::size_t>& held) {
+  std::set<std::string> result;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i)
+    if (held.count(node.inputs[i])) result.insert(node.def->def.params[i].name);
+  return result;
+}
+
 std::string sum_iterator(std::size_t dimension) { return str("i", dimension); }
 std::string result_iterator(std::size_t dimension) { return str("u", dimension); }
 std::string factor_iterator(std::size_t dimension) { return str("w", dimension); }
@@ -287,7 +288,7 @@ std::optional<AffineChain> affine_chain(const Graph& graph, std::size_t first, c
   return best;
 }
 
-bool is_affine(const Node& node, const std::set<std::size_t>& held) {
+bool has_affine_statement(const Node& node, const std::set<std::size_t>& held) {
   auto constants = constant_names(node, held);
   for (const auto& any : node.def->def.statements) {
     const auto& statement = std::get<lang::Assignment>(any.node);
@@ -298,10 +299,11 @@ bool is_affine(const Node& node, const std::set<std::size_t>& held) {
       constants.insert(statement.target);
       continue;
     }
-    if (is_sum(statement, node) && !constant_factors(statement, constants).empty()) continue;
-    if (statement.reduction || others.size() != 1 || !affine_steps(statement.rhs, *others.begin())) return false;
+    if (is_sum(statement, node) && !constant_factors(statement, constants).empty()) return true;
+    if (!statement.reduction && others.size() == 1 && affine_steps(statement.rhs, *others.begin())) return true;
+    if (split_affine(statement, constants, statement.target)) return true;
   }
-  return true;
+  return false;
 }
 
 }  // namespace tc::graph

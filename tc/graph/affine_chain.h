@@ -40,8 +40,11 @@ lang::ExprPtr over_factor(const lang::ExprPtr& expr, const std::vector<lang::Exp
 /// \p held are constants. Nothing where no scale can be.
 std::optional<AffineChain> affine_chain(const Graph& graph, std::size_t first, const std::set<std::size_t>& held);
 
-/// Is each statement of \p node decided by constants, a sum of products with a constant factor, or an affine function of one element
-/// by constants?
-bool is_affine(const Node& node, const std::set<std::size_t>& held);
+/// Is a statement of \p node, of which \p held are constants, a sum of products with a constant factor, or an affine function of one
+/// element by constants, or does such a function stand in its value (split_affine())?
+bool has_affine_statement(const Node& node, const std::set<std::size_t>& held);
+
+/// The parameters of the def of \p node that are among \p held.
+std::set<std::string> constant_names(const Node& node, const std::set<std::size_t>& held);
 
 }  // namespace tc::graph

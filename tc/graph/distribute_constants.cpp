@@ -57,8 +57,9 @@ std::map<std::size_t, lang::Def> affine_defs(const Graph& graph, const std::set<
   std::map<std::size_t, lang::Def> result;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const auto& node = graph.nodes[n];
-    if (node.def->def.statements.size() < 2 || !is_affine(node, held)) continue;
-    if (auto def = versioned_def(graph, node)) result[n] = std::move(*def);
+    if (!has_affine_statement(node, held)) continue;
+    auto def = versioned_def(graph, node, constant_names(node, held));
+    if (def && def->statements.size() > 1) result[n] = std::move(*def);
   }
   return result;
 }

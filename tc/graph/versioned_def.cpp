@@ -5,7 +5,9 @@
 #include "tc/base/str.h"
 #include "tc/graph/lay_out.h"
 #include "tc/graph/make_def.h"
+#include "tc/graph/statement/affine_statement.h"
 #include "tc/graph/statement/rewrite_statement.h"
+#include "tc/graph/statement/split_affine.h"
 
 namespace tc::graph {
 namespace {
@@ -85,7 +87,8 @@ lang::Assignment numeric_statement(const Graph& graph, const Node& node, std::si
   return result;
 }
 
-std::optional<lang::Def> versioned_def(const Graph& graph, const Node& node) {
+std::optional<lang::Def> versioned_def(const Graph& graph, const Node& node,
+                                       const std::optional<std::set<std::string>>& constants) {
   if (!may_be_versioned(graph, node)) return std::nullopt;
   const auto& def = node.def->def;
   std::map<std::string, std::size_t> writes_left;
@@ -98,13 +101,23 @@ std::optional<lang::Def> versioned_def(const Graph& graph, const Node& node) {
   for (std::size_t o = 0; o < node.outputs.size(); ++o)
     sketch.returns.push_back({def.returns[o].name, graph.tensors[node.outputs[o]].spec.dtype, {}, {}});
   std::map<std::string, std::string> versions;
+  auto known = constants.value_or(std::set<std::string>());
   for (std::size_t s = 0; s < def.statements.size(); ++s) {
     const auto& target = assignment(node, s).target;
     auto statement = numeric_statement(graph, node, s, numeric_names(graph, node, versions));
     const auto left = --writes_left[target];
     statement.target = left == 0 ? target : new_name(def, str(target, "_v", left));
     versions[target] = statement.target;
-    sketch.statements.push_back({statement, {}});
+    if (constants) {
+      const auto read = tensors_in(statement.rhs);
+      if (std::all_of(read.begin(), read.end(), [&](const auto& tensor) { return known.count(tensor) > 0; }))
+        known.insert(statement.target);
+      if (auto two = split_affine(statement, known, new_name(def, str(statement.target, "_affine")))) {
+        sketch.statements.push_back({std::move(two->first), {}});
+        statement = std::move(two->second);
+      }
+    }
+    sketch.statements.push_back({std::move(statement), {}});
   }
   return make_def(sketch);
 }

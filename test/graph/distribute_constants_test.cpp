@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tc/graph/statement/affine_statement.h"
+#include "tc/graph/statement/split_affine.h"
 #include "test/graph/graph_fixture.h"
 
 namespace tc::graph {
@@ -61,6 +63,46 @@ TEST(DistributeConstants, StatementsOfOneDefAreNoOtherThanCalls) {
   const auto text = of_body("A(n,k) +=! W(k,c) * X(n,c)  B(n,k) = (0.5 - A(n,k)) / v(k)  Y(n,k) = -B(n,k) + m(k)");
   EXPECT_TRUE(says(text, "Y0(w0, w1) = -(-X0(w0, w1) / X1(w0))")) << text;
   EXPECT_TRUE(says(text, "Y0(i1) = -(0.5 / X1(i1)) + X0(i1)")) << text;
+}
+
+TEST(DistributeConstants, AScaleMayStandInsideOfAValue) {
+  const auto relu = of_body("A = fc(X, W)  Y(n,k) = relu(A(n,k) * m(k) + v(k))");
+  EXPECT_TRUE(says(relu, "Y0(w0, w1) = X0(w0, w1) * X1(w0)")) << relu;
+  EXPECT_TRUE(says(main_of(relu), "shifted(")) << relu;
+  const auto local = of_body("A = fc(X, W)  r(k) = rsqrt(v(k))  Y(n,k) = exp((A(n,k) - m(k)) * r(k)) + 1");
+  EXPECT_TRUE(says(local, "Y0(w0, w1) = X0(w0, w1) * X1(w0)")) << local;
+  const auto twice = of_body("A = fc(X, W)  Y(n,k) = A(n,k) * m(k) / (1 + exp(-(A(n,k) * m(k))))");
+  EXPECT_TRUE(says(twice, "Y0(w0, w1) = X0(w0, w1) * X1(w0)")) << twice;
+  EXPECT_EQ(of_body("A = fc(X, W)  Y(n,k) = A(n,k) * exp(A(n,k) * m(k))"), "none")
+      << "it is read without the scale, too";
+  EXPECT_EQ(of_body("A = fc(X, W)  Y(n,k) = relu(A(n,k) + m(k))"), "none") << "a shift";
+  EXPECT_EQ(of_body("A = fc(X, W)  Y(n,k) = k > 0 ? A(n,k-1) * m(k) : 0 where k in 0:4"), "none")
+      << "a condition keeps it from being read";
+}
+
+TEST(DistributeConstants, OneDefMayHoldTheSumItsNormAndMore) {
+  const auto text = distributed(
+      "def all(float(N,C) X, float(K,C) W, float(K) s, float(K) t) -> (Y) {\n"
+      "  Y(n,k) +=! X(n,c) * W(k,c)  Y(n,k) = relu(Y(n,k) * s(k) + t(k)) }\n"
+      "def main(float(N,C) X, float(K,C) W, float(K) s, float(K) t) -> (Y) { Y = all(X, W, s, t) }",
+      {"W", "s", "t"}, {{2, 3}, {4, 3}, {4}, {4}});
+  EXPECT_TRUE(says(text, "Y0(w0, w1) = X0(w0, w1) * X1(w0)")) << text;
+}
+
+TEST(SplitAffine, GivesThePartAndWhatReadsIt) {
+  const auto graph = bound(
+      "def f(float(N) A, float(N) s, float(N) t) -> (Y) { Y(i) = fmax(A(i) * s(i) + t(i), 0) + t(i) where i in 0:N }\n"
+      "def main(float(N) A, float(N) s, float(N) t) -> (Y) { Y = f(A, s, t) }",
+      {{4}, {4}, {4}});
+  const auto& statement = std::get<lang::Assignment>(graph.nodes[0].def->def.statements[0].node);
+  const auto two = split_affine(statement, {"s", "t"}, "T");
+  ASSERT_TRUE(two);
+  EXPECT_EQ(two->first.target, "T");
+  EXPECT_EQ(tensors_in(two->first.rhs), (std::vector<std::string>{"A", "s", "t"}));
+  EXPECT_EQ(two->second.target, "Y");
+  EXPECT_EQ(tensors_in(two->second.rhs), (std::vector<std::string>{"T", "t"}));
+  EXPECT_EQ(tensors_in(split_affine(statement, {"s"}, "T")->first.rhs), (std::vector<std::string>{"A", "s"}));
+  EXPECT_FALSE(split_affine(two->first, {"s", "t"}, "U")) << "all of it is affine";
 }
 
 TEST(DistributeConstants, ReshapesStandBetweenTheSumAndItsScale) {

@@ -25,6 +25,11 @@ def main(float(N,C,H,W) X, float(K,C,3,3) F, float(K) b, float(K) s, float(K) t)
   A = conv(X, F, b)
   Y = norm(A, s, t)
 }""",
+    "inside": """
+def main(float(N,C) X, float(K,C) W, float(K) b, float(K) s, float(K) t) -> (Y) {
+  A(n,k) +=! X(n,c) * W(k,c)
+  Y(n,k) = fmax((A(n,k) + b(k)) * s(k), 0) - t(k)
+}""",
     "groups": """
 def main(float(N,12) X, float(8,3) W, float(8) b, float(8) s, float(8) t) -> (Y) {
   A(n,g,f) +=! X(n,g*3+c) * W(g*2+f,c) where g in 0:4, f in 0:2, c in 0:3
@@ -34,6 +39,7 @@ def main(float(N,12) X, float(8,3) W, float(8) b, float(8) s, float(8) t) -> (Y)
 }
 SHAPES = {
     "product": [(5, 19), (8, 19), (8,), (8,), (8,)],
+    "inside": [(5, 19), (8, 19), (8,), (8,), (8,)],
     "convolution": [(2, 3, 7, 6), (8, 3, 3, 3), (8,), (8,), (8,)],
     "groups": [(5, 12), (8, 3), (8,), (8,), (8,)],
 }
