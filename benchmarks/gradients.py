@@ -1,9 +1,11 @@
 """Backwards of defs beside torch's, eager and compiled, measured in turns.
 
-    python benchmarks/gradients.py [--threads 1] [--rounds 15] [--only layer_norm] [--without-inductor]
+    python benchmarks/gradients.py [--threads 1] [--rounds 15] [--only layer_norm] [--without-inductor] [--forward] [--copy]
 
-One backward is torch.autograd.grad of a recorded call, graph kept, for all parameters. Gradients are compared with torch's in float64
-first: the largest difference as a share of the largest element, which must stay below 1e-4.
+One backward is torch.autograd.grad of a recorded call, graph kept, for all float parameters; --forward adds the call that is
+recorded. Gradients are compared with torch's in float64 first: the largest difference as a share of the largest element, which must stay
+below 1e-4. What is freed is kept, so that no call pays for new pages. --copy adds a copy that moves as many bytes as the gradient must:
+parameters and gradients, and what comes in, each once.
 """
 
 import argparse
@@ -15,6 +17,10 @@ import torch
 import torch.nn.functional as F
 
 import tensor_comprehensions as tc
+from suite.cases.lookups import ONE as EMBEDDING_BAG
+from suite.cases.lookups import bag
+from suite.cases.mlp import MLP3, mlp3
+from suite.machine import keep_memory
 
 WINDOW = "float(N,C,H,W) I, float(M,C,KH,KW) K) -> (O) { O(n,m,h,w) +=!"
 PADDED = """def f(float(N,C,H,W) I, float(M,C,KH,KW) K) -> (O) {
@@ -42,6 +48,12 @@ ATTENTION = """def f(float(H,L,D) Q, float(H,S,D) K, float(H,S,E) V) -> (O) {
   O(h,l,e) +=! score(h,l,s) * V(h,s,e)
   O(h,l,e) = O(h,l,e) / total(h,l)
 }"""
+
+
+def indices(rows, *shape):
+    """Makes a tensor of that shape with numbers of rows."""
+    return lambda: torch.randint(0, rows, shape)
+
 
 CASES = {
     "matmul": (
@@ -73,13 +85,36 @@ CASES = {
         lambda q, k, v: F.scaled_dot_product_attention(q[None], k[None], v[None], scale=0.125)[0],
         [(8, 256, 64)] * 3,
     ),
+    "embedding_bag": (EMBEDDING_BAG, bag, [(10000, 64), indices(10000, 128, 50)]),
+    "mlp3": (MLP3, mlp3, [(128, 128), (64, 128), (64,), (32, 64), (32,), (2, 32), (2,)]),
 }
 
 
-def backward(function, tensors, seed):
-    tensors = [tensor.detach().clone().requires_grad_() for tensor in tensors]
-    output = function(*tensors)
-    return lambda: torch.autograd.grad(output, tensors, seed.to(output.dtype), retain_graph=True)
+def leaves(tensors):
+    return [tensor.detach().clone().requires_grad_(tensor.is_floating_point()) for tensor in tensors]
+
+
+def outputs(value):
+    return value if isinstance(value, tuple) else (value,)
+
+
+def backward(function, tensors, seeds, with_forward=False):
+    """One backward as a call without arguments: of one recorded call, or, with it, of a new one."""
+    tensors = leaves(tensors)
+    wanted = [tensor for tensor in tensors if tensor.requires_grad]
+    recorded = outputs(function(*tensors))
+    seeds = [seed.to(output.dtype) for seed, output in zip(seeds, recorded)]
+    if with_forward:
+        return lambda: torch.autograd.grad(outputs(function(*tensors)), wanted, seeds)
+    return lambda: torch.autograd.grad(recorded, wanted, seeds, retain_graph=True)
+
+
+def copy_like(tensors, seeds):
+    """A copy that moves what a backward must: float parameters and their gradients, and the gradients that come in."""
+    moved = 2 * sum(t.numel() for t in tensors if t.is_floating_point()) + sum(seed.numel() for seed in seeds)
+    source = torch.zeros(moved // 2)
+    target = torch.zeros(moved // 2)
+    return lambda: target.copy_(source)
 
 
 def error(run, reference):
@@ -104,24 +139,32 @@ def main():
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--only", default="")
     parser.add_argument("--without-inductor", action="store_true")
+    parser.add_argument("--forward", action="store_true", help="measure the forward with the backward")
+    parser.add_argument("--copy", action="store_true", help="measure a copy of as many bytes too")
     arguments = parser.parse_args()
+    keep_memory()
     torch.set_num_threads(arguments.threads)
     torch.manual_seed(0)
     print(f"torch {torch.__version__}, {tc.host_target()}, {arguments.threads} threads")
     ratios = []
-    for name, (text, reference, shapes) in CASES.items():
-        if arguments.only not in name:
+    for case, (text, reference, shapes) in CASES.items():
+        if arguments.only not in case:
             continue
-        tensors = [torch.randn(shape) for shape in shapes]
-        seed = torch.randn_like(reference(*tensors))
-        runs = {"ours": backward(tc.define(text).f, tensors, seed), "eager": backward(reference, tensors, seed)}
+        tensors = [shape() if callable(shape) else torch.randn(shape) for shape in shapes]
+        seeds = [torch.randn_like(output) for output in outputs(reference(*tensors))]
+        module = tc.define(text)
+        ours = module[text.rpartition("def ")[2].partition("(")[0]]
+        runs = {name: backward(f, tensors, seeds, arguments.forward) for name, f in (("ours", ours), ("eager", reference))}
         if not arguments.without_inductor:
-            runs["inductor"] = backward(torch.compile(reference), tensors, seed)
-        off = error(runs["ours"], backward(reference, [t.double() for t in tensors], seed))
+            runs["inductor"] = backward(torch.compile(reference), tensors, seeds, arguments.forward)
+        wide = [t.double() if t.is_floating_point() else t for t in tensors]
+        off = error(runs["ours"], backward(reference, wide, seeds))
+        if arguments.copy:
+            runs["copy"] = copy_like(tensors, seeds)
         times = milliseconds(runs, arguments.rounds)
-        ratios.append(min(times[peer] for peer in times if peer != "ours") / times["ours"])
+        ratios.append(min(times[peer] for peer in times if peer not in ("ours", "copy")) / times["ours"])
         line = "  ".join(f"{peer} {value:8.3f}" for peer, value in times.items())
-        print(f"{name:14} {line}  ms  better / ours {ratios[-1]:.2f}  error {off:.1e}{'' if off < 1e-4 else ' WRONG'}")
+        print(f"{case:14} {line}  ms  better / ours {ratios[-1]:.2f}  error {off:.1e}{'' if off < 1e-4 else ' WRONG'}")
     if ratios:
         print(f"geometric mean {math.exp(statistics.fmean(map(math.log, ratios))):.2f}")
 

@@ -4,6 +4,7 @@
 
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/laws/verify.h"
+#include "tc/polyhedral/map/fused_parts_tree.h"
 #include "tc/polyhedral/schedule/schedule.h"
 #include "test/polyhedral/mapping_passes_fixture.h"
 #include "test/support/simulate.h"
@@ -91,6 +92,9 @@ TEST_F(FuseInParts, MembersThatAreNotCutStandInAPart) {
   ASSERT_TRUE(is_possible(scop, parts));
   auto result = fuse_in_parts(scop, parts, {});
   EXPECT_EQ(clusters(result), (Clusters{{"U_identity", "S", "U"}, {"I", "U_combine"}}));
+  const auto sums = cluster_views(result).at(0).statements.at(2);
+  ASSERT_EQ(sums.inner.size(), 2u);
+  EXPECT_TRUE(sums.inner[1].shared) << "the sums are taken as the rows are made";
   expect_same(scop, result);
 }
 
@@ -136,6 +140,19 @@ TEST_F(FuseInParts, WhatAnotherIterationMakesIsNotThere) {
   EXPECT_FALSE(is_possible(program("m[n]"), {0, 0, 9, {{"U", 0}}})) << "an iterator of the result";
   EXPECT_FALSE(is_possible(program("m[n]"), {0, 0, 9, {{"S", 1}}})) << "of the cluster itself";
   EXPECT_FALSE(is_possible(program("m[n]"), {0, 1, 9, {{"U", 1}}})) << "no such member";
+}
+
+TEST_F(FuseInParts, EachStatementKnowsWhatIsCutOfIt) {
+  auto scop = rows_and_columns(36, 5);
+  const auto host = cluster_views(scop).at(0);
+  const FusedParts parts{0, 0, 12, {{"U", 1}}};
+  EXPECT_EQ(ids_of(host), (std::vector<std::string>{"J", "S", "T"}));
+  EXPECT_EQ(cut_iterator(host, parts, "S"), 0);
+  EXPECT_EQ(cut_iterator(host, parts, "U"), 1);
+  EXPECT_EQ(cut_iterator(host, parts, "V"), -1);
+  const isl::map pairs(ctx(), "{ S[i, j] -> U[j, i] : 0 <= i, j < 9 }");
+  EXPECT_TRUE(are_equal(pairs, 0, 1));
+  EXPECT_FALSE(are_equal(pairs, 0, 0));
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include "tc/base/contains.h"
 #include "tc/base/str.h"
 #include "tc/polyhedral/core/cluster_view.h"
-#include "tc/polyhedral/core/copy_tree.h"
 #include "tc/polyhedral/core/instances.h"
+#include "tc/polyhedral/map/fused_parts_tree.h"
 #include "tc/polyhedral/map/privatise_reduction.h"
 #include "tc/polyhedral/schedule/schedule_parts.h"
 
@@ -16,21 +16,6 @@ namespace {
 
 using Ids = std::vector<std::string>;
 using isl::schedule_node;
-
-Ids ids_of(const ClusterView& cluster) {
-  Ids result;
-  for (const auto& entry : cluster.statements) result.push_back(entry.id);
-  return result;
-}
-
-/// Of \p statement the iterator that is cut in \p parts of \p scop; -1: none is.
-int cut_iterator(const ClusterView& host, const FusedParts& parts, const std::string& statement) {
-  for (const auto& reduction : parts.reductions)
-    if (reduction.statement == statement) return reduction.iterator;
-  for (const auto& entry : host.statements)
-    if (entry.id == statement) return entry.outer.at(static_cast<std::size_t>(parts.member));
-  return -1;
-}
 
 /// A statement whose iterator \p cut is a part, outermost, and a place in it.
 class Cut {
@@ -88,7 +73,7 @@ class PartsFuser {
   Scop run() {
     auto cut = cut_statements();
     for (const auto& reduction : parts_.reductions) privatise(reduction.statement);
-    auto fused = fused_tree(cut.root());
+    auto fused = fused_parts_tree(result_, host_, parts_, starts_, cut);
     std::vector<schedule_node> trees, behind;
     for (std::size_t i = 0; i < views_.size(); ++i) {
       if (i == parts_.cluster) {
@@ -107,11 +92,6 @@ class PartsFuser {
   }
 
  private:
-  bool is_reduction(const std::string& id) const {
-    return std::any_of(parts_.reductions.begin(), parts_.reductions.end(),
-                       [&](const auto& reduction) { return reduction.statement == id; });
-  }
-
   /// Cuts the statements of the cluster and the reductions. Returns the old schedule of their new instances.
   isl::schedule cut_statements() {
     auto backward = isl::union_pw_multi_aff::empty(scop_.ctx());
@@ -151,91 +131,6 @@ class PartsFuser {
     return result;
   }
 
-  isl::union_set instances(const Ids& ids) const {
-    auto result = isl::union_set::empty(scop_.ctx());
-    for (const auto& id : ids) result = result.unite(result_.statement(id).domain.to_union_set());
-    return result;
-  }
-  /// The function that takes each of \p ids to one of its iterators.
-  template <typename Iterator>
-  isl::union_pw_aff member(const Ids& ids, const Iterator& iterator) const {
-    auto result = call(scop_.ctx(), isl_union_pw_aff_empty_ctx, scop_.ctx().get());
-    for (const auto& id : ids)
-      result = result.union_add(isl::union_pw_aff(
-          isl::multi_aff(result_.statement(id).domain.space().identity_multi_aff_on_domain()).at(iterator(id))));
-    return result;
-  }
-
-  Ids reductions() const {
-    Ids result;
-    for (const auto& reduction : parts_.reductions) result.push_back(reduction.statement);
-    return result;
-  }
-
-  /// The loops of \p id alone: those of its results, then the others, but for \p done of its first iterators and \p cut.
-  schedule_node own_loops(schedule_node leaf, const std::string& id, const std::vector<int>& done) const {
-    const auto& statement = result_.statement(id);
-    auto kept = kept_dimensions(statement);
-    std::vector<isl::union_pw_aff> results, others;
-    for (int i = 0; i < dimensions(statement.domain); ++i) {
-      if (contains(done, i)) continue;
-      (contains(kept, i) ? results : others).push_back(member({id}, [&](const std::string&) { return i; }));
-    }
-    auto node = leaf;
-    if (!results.empty()) node = insert_band(node, results, std::vector<bool>(results.size(), true)).child(0);
-    if (!others.empty()) node = insert_band(node, others, {}).child(0);
-    for (auto bands = !results.empty() + !others.empty(); bands > 0; --bands) node = node.parent();
-    return node;
-  }
-
-  /// The tree of the fused cluster; \p old is the root of the schedule before, of the new instances.
-  isl::schedule fused_tree(const schedule_node& old) const {
-    auto rows = ids_of(host_);
-    for (const auto& id : reductions()) rows.push_back(id);
-    auto all = starts_;
-    all.insert(all.end(), rows.begin(), rows.end());
-    auto node = isl::schedule::from_domain(instances(all)).root().child(0);
-    auto part = member(all, [&](const std::string& id) {
-      return contains(starts_, id) ? dimensions(result_.statement(id).domain) - 1 : 0;
-    });
-    node = insert_band(node, {part}, {true}).child(0);
-    isl::union_set_list filters(scop_.ctx(), static_cast<int>(starts_.size() + 1));
-    for (const auto& id : starts_) filters = filters.add(instances({id}));
-    node = node.insert_sequence(filters.add(instances(rows)));
-    for (std::size_t i = 0; i < starts_.size(); ++i) {
-      auto last = dimensions(result_.statement(starts_[i]).domain) - 1;
-      node = own_loops(node.child(static_cast<int>(i)).child(0), starts_[i], {last}).ancestor(2);
-    }
-    node = rows_tree(node.child(static_cast<int>(starts_.size())).child(0), rows, old);
-    return node.schedule();
-  }
-
-  /// band [n] { what the cluster does in an iteration } { each reduction }
-  schedule_node rows_tree(schedule_node leaf, const Ids& rows, const schedule_node& old) const {
-    auto place = member(rows, [&](const std::string& id) { return cut_iterator(host_, parts_, id) + 1; });
-    auto node = insert_band(leaf, {place}, {false}).child(0);
-    isl::union_set_list filters(scop_.ctx(), static_cast<int>(parts_.reductions.size() + 1));
-    filters = filters.add(instances(ids_of(host_)));
-    for (const auto& reduction : parts_.reductions) filters = filters.add(instances({reduction.statement}));
-    node = node.insert_sequence(filters);
-    node = iteration(node.child(0).child(0), node_at(old.schedule(), host_.path)).ancestor(2);
-    for (std::size_t i = 0; i < parts_.reductions.size(); ++i) {
-      const auto& [id, iterator] = parts_.reductions[i];
-      node = own_loops(node.child(static_cast<int>(i) + 1).child(0), id, {0, iterator + 1}).ancestor(2);
-    }
-    return node;
-  }
-
-  /// The cluster below \p band without the member that is cut.
-  schedule_node iteration(schedule_node leaf, const schedule_node& band) const {
-    auto members = band_members(band);
-    members.erase(members.begin() + parts_.member);
-    if (members.empty()) return copy_tree(band.child(0), leaf);
-    auto node = insert_band(leaf, members, std::vector<bool>(members.size(), true)).as<isl::schedule_node_band>();
-    node = node.set_permutable(band.as<isl::schedule_node_band>().permutable());
-    return copy_tree(band.child(0), node.child(0)).parent();
-  }
-
   const Scop& scop_;
   const FusedParts& parts_;
   const MappingOptions& options_;
@@ -253,12 +148,6 @@ bool is_plain_reduction(const Statement& statement) {
          statement.write.exact && statement.write.function.isa_multi_aff() &&
          std::none_of(statement.reads.begin(), statement.reads.end(),
                       [&](const auto& read) { return touches(read, target); });
-}
-
-/// Does each pair of \p pairs have the same value in iterator \p i of the source as in \p j of the sink?
-bool are_equal(const isl::map& pairs, int i, int j) {
-  auto equal = call(pairs.ctx(), isl_map_equate, pairs.copy(), isl_dim_in, i, isl_dim_out, j);
-  return pairs.is_subset(equal);
 }
 
 /// The statements that run before the cluster of \p parts, in clusters that stay there, and those of clusters that move
