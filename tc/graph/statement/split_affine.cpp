@@ -17,15 +17,16 @@ bool is_split_free(const lang::Assignment& statement) {
   lang::for_each_expr(statement.rhs, [&](const ExprPtr& part) {
     conditional = conditional || std::holds_alternative<lang::Select>(part->node);
   });
-  return !conditional && std::all_of(statement.clauses.begin(), statement.clauses.end(), [](const lang::Clause& clause) {
-    return std::holds_alternative<lang::RangeClause>(clause.node);
-  });
+  return !conditional &&
+         std::all_of(statement.clauses.begin(), statement.clauses.end(),
+                     [](const lang::Clause& clause) { return std::holds_alternative<lang::RangeClause>(clause.node); });
 }
 
 /// Is \p expr more than a shift of an element of \p tensor by \p constants?
 bool scales_by(const ExprPtr& expr, const std::string& tensor, const std::set<std::string>& constants) {
   const auto steps = affine_steps(expr, tensor);
-  if (!steps || std::none_of(steps->begin(), steps->end(), [](const auto& step) { return step.scales(); })) return false;
+  if (!steps || std::none_of(steps->begin(), steps->end(), [](const auto& step) { return step.scales(); }))
+    return false;
   const auto read = tensors_in(expr);
   return std::all_of(read.begin(), read.end(),
                      [&](const std::string& name) { return name == tensor || constants.count(name); });
