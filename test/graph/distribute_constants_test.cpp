@@ -4,6 +4,7 @@
 
 #include "tc/graph/statement/affine_statement.h"
 #include "tc/graph/statement/split_affine.h"
+#include "tc/lang/syntax/substitute.h"
 #include "test/graph/graph_fixture.h"
 
 namespace tc::graph {
@@ -89,6 +90,15 @@ TEST(DistributeConstants, OneDefMayHoldTheSumItsNormAndMore) {
   EXPECT_TRUE(says(text, "Y0(w0, w1) = X0(w0, w1) * X1(w0)")) << text;
 }
 
+/// The first access in \p expr.
+lang::ExprPtr first_access(const lang::ExprPtr& expr) {
+  lang::ExprPtr found;
+  lang::for_each_expr(expr, [&](const lang::ExprPtr& part) {
+    if (!found && std::holds_alternative<lang::Access>(part->node)) found = part;
+  });
+  return found;
+}
+
 TEST(SplitAffine, GivesThePartAndWhatReadsIt) {
   const auto graph = bound(
       "def f(float(N) A, float(N) s, float(N) t) -> (Y) { Y(i) = fmax(A(i) * s(i) + t(i), 0) + t(i) where i in 0:N }\n"
@@ -103,6 +113,9 @@ TEST(SplitAffine, GivesThePartAndWhatReadsIt) {
   EXPECT_EQ(tensors_in(two->second.rhs), (std::vector<std::string>{"T", "t"}));
   EXPECT_EQ(tensors_in(split_affine(statement, {"s"}, "T")->first.rhs), (std::vector<std::string>{"A", "s"}));
   EXPECT_FALSE(split_affine(two->first, {"s", "t"}, "U")) << "all of it is affine";
+  auto both = statement;
+  both.rhs = lang::make_expr(lang::Binary{lang::BinaryOp::Mul, statement.rhs, first_access(two->first.rhs)});
+  EXPECT_FALSE(split_affine(both, {"s", "t"}, "T")) << "A is read without the scale, too";
 }
 
 TEST(DistributeConstants, ReshapesStandBetweenTheSumAndItsScale) {
