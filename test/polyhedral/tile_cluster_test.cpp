@@ -105,10 +105,10 @@ child:
   permutable: 1
   coincident: [ 1 ]
   child:
-    schedule: "[{ S[i, j] -> [(j)] }]"
+    schedule: "[{ S[i, j] -> [(0)] }, { S[i, j] -> [(j)] }]"
     permutable: 1
-    coincident: [ 1 ]
-    options: "{ isolate[[o0] -> [t0]] : o0 <= 1 }"
+    coincident: [ 1, 1 ]
+    options: "{ isolate[[o0] -> [t0, t1]] : t0 <= 1 - o0 }"
     child:
       schedule: "[{ S[i, j] -> [((i) mod 4)] }]"
       permutable: 1

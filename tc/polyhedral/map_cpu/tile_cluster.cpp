@@ -85,21 +85,11 @@ class Sinker {
   const ClusterMapping& mapping_;
 };
 
-/// The members of \p cluster that are cut into several tiles of which the last one is partial.
-int members_with_partial_tiles(const ClusterView& cluster, const ClusterMapping& mapping) {
-  int result = 0;
-  for (std::size_t i = 0; i < std::min(mapping.members.size(), cluster.members.size()); ++i) {
-    auto points = mapping.members[i].points, extent = cluster.members[i].extent();
-    if (points > 1 && extent > points && extent % points != 0) ++result;
-  }
-  return result;
-}
-
 /// The bands that take the place of the outer band, outermost first, and the points below them.
 class OuterTiles {
  public:
   OuterTiles(const Scop& scop, const schedule_node& band, const ClusterView& cluster, const ClusterState& state)
-      : mapping_(state.mapping), several_partial_(members_with_partial_tiles(cluster, state.mapping) > 1) {
+      : mapping_(state.mapping) {
     auto members = band_members(band);
     for (std::size_t i = 0; i < members.size(); ++i)
       splits_.push_back(split(static_cast<int>(i), members[i], cluster.members[i], band));
@@ -148,7 +138,7 @@ class OuterTiles {
       extent = size.block;
     }
     bool has_partial = range.extent() % size.points != 0;
-    bool tiled = size.points > 1 && (extent > size.points || (blocked && has_partial && several_partial_));
+    bool tiled = size.points > 1 && (extent > size.points || (blocked && has_partial));
     if (size.points > 1) points.push_back({tiled ? remainder(index, size.points) : index, true});
     if (tiled || (size.points == 1 && extent > 1)) result.tile.index = tiled ? quotient(index, size.points) : index;
     bool whole_tiles = extent % size.points == 0;
@@ -195,7 +185,6 @@ class OuterTiles {
   }
 
   const ClusterMapping& mapping_;
-  bool several_partial_;  ///< then blocks of one tile have a loop of one iteration, to tell full ones from partial ones
   std::vector<Split> splits_;
 };
 
