@@ -5,6 +5,7 @@
 //   price_model price PROGRAM [RATES] < LINES lines of "measure" with the price of today, by other rates of the machine
 //   price_model speed PROGRAM                 microseconds of a price
 //   price_model turns PROGRAM THREADS         what rules and each search choose, measured in turns
+//   price_model given PROGRAM < LINES         each mapping that a line gives, measured in turns in one thread
 //   price_model collisions                    what lines cost that fall into few sets of the first cache
 
 #include <algorithm>
@@ -59,6 +60,11 @@ class Problem {
   explicit Problem(const PricedProgram& program) : program_(program) {
     function_ = engine::define(program.text).functions.back();
     options_.mapping = options::MappingOptions().with_parallel(false);
+    auto how = options_;
+    how.stages.mutate = [&](const std::string& stage, engine::CompileState& state) {
+      if (stage == "lower" && state.launches.size() > 1) last_launch_ = str(".", state.launches.size() - 1);
+    };
+    engine::compile(function_, program_.inputs, {}, how);
   }
 
   void make_tensors() {
@@ -77,14 +83,14 @@ class Problem {
                                                     std::string* chosen = nullptr) const {
     auto how = options_;
     how.stages.keep_text_of = {"choose"};
-    if (!mapping.empty()) how.stages.replace["choose"] = mapping;
+    if (!mapping.empty()) how.stages.replace["choose" + last_launch_] = mapping;
     if (look)
       how.stages.mutate = [&](const std::string& stage, engine::CompileState& state) {
-        if (stage == "collapse") look(state);
+        if (stage == "collapse" + last_launch_) look(state);
       };
     auto result = engine::compile(function_, program_.inputs, {}, how);
     for (const auto& record : result->stats().records)
-      if (chosen && !record.text.empty()) *chosen += record.text;
+      if (chosen && record.name == "choose" + last_launch_) *chosen += record.text;
     return result;
   }
   void set_options(const options::MappingOptions& mapping) { options_.mapping = mapping; }
@@ -128,6 +134,7 @@ class Problem {
  private:
   const PricedProgram& program_;
   std::shared_ptr<const engine::Function> function_;
+  std::string last_launch_;  ///< behind the names of its stages, where there are several
   engine::CompileOptions options_;
   std::vector<Memory> tensors_;
   std::vector<void*> pointers_;
@@ -137,7 +144,7 @@ class Problem {
 
 polyhedral::Mapping random_mapping(const engine::CompileState& state, const polyhedral::Mapping& rules,
                                    std::mt19937_64& random) {
-  const auto& launch = state.launches.front();
+  const auto& launch = state.launches.back();
   auto result = rules;
   bool walk = random() % 2 == 0;
   for (std::size_t i = 0; i < launch.clusters.size(); ++i) {
@@ -167,7 +174,7 @@ void measure(const PricedProgram& program, int count, std::uint64_t seed) {
   problem.make_tensors();
   std::vector<std::string> mappings;
   auto rules = problem.compile("", [&](engine::CompileState& state) {
-    auto& launch = state.launches.front();
+    auto& launch = state.launches.back();
     auto chosen = strategy::choose_mapping({*launch.scop, launch.clusters}, state.target, state.mapping);
     std::mt19937_64 random(seed);
     mappings.push_back(to_string(chosen));
@@ -196,7 +203,7 @@ void measure(const PricedProgram& program, int count, std::uint64_t seed) {
 
 strategy::Price price_of(const engine::CompileState& state, const polyhedral::Mapping& mapping,
                          const std::string& rates) {
-  const auto& launch = state.launches.front();
+  const auto& launch = state.launches.back();
   auto bodies = engine::body_operations(*state.program);
   strategy::Price all;
   for (std::size_t i = 0; i < launch.clusters.size() && i < mapping.clusters.size(); ++i) {
@@ -209,7 +216,7 @@ strategy::Price price_of(const engine::CompileState& state, const polyhedral::Ma
 
 /// May the program be mapped so, as its statements are fused today?
 bool fits(const engine::CompileState& state, const polyhedral::Mapping& mapping) {
-  const auto& launch = state.launches.front();
+  const auto& launch = state.launches.back();
   try {
     polyhedral::check_mapping({*launch.scop, launch.clusters}, mapping);
     return true;
@@ -245,7 +252,7 @@ void price_lines(const PricedProgram& program, const std::string& rates) {
 void speed(const PricedProgram& program) {
   Problem problem(program);
   problem.compile("", [&](engine::CompileState& state) {
-    const auto& launch = state.launches.front();
+    const auto& launch = state.launches.back();
     auto chosen = strategy::choose_mapping({*launch.scop, launch.clusters}, state.target, state.mapping);
     auto begin = Clock::now();
     strategy::PricedCluster cluster(*launch.scop, launch.clusters.front(), state.target);
@@ -272,38 +279,67 @@ void speed(const PricedProgram& program) {
   });
 }
 
-/// What rules and searches choose, each measured in each of some rounds: medians.
+using Codes = std::vector<std::shared_ptr<const engine::Executable>>;
+
+struct InTurns {
+  std::vector<double> seconds, difference;  ///< medians; to the outputs of the first
+};
+
+/// Each of \p codes measured in each of some rounds.
+InTurns measure_in_turns(Problem& problem, const Codes& codes) {
+  std::vector<std::vector<double>> times(codes.size());
+  InTurns result;
+  constexpr int rounds = 9;
+  for (int round = 0; round < rounds; ++round)
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+      times[i].push_back(problem.measure(*codes[i], 0.02));
+      if (round == 0 && i == 0) problem.keep_outputs();
+      if (round == 0) result.difference.push_back(problem.difference());
+    }
+  for (auto& each : times) {
+    std::nth_element(each.begin(), each.begin() + rounds / 2, each.end());
+    result.seconds.push_back(each[rounds / 2]);
+  }
+  return result;
+}
+
+/// What rules and searches choose. In one thread they choose for one core.
 void turns(const PricedProgram& program, int threads) {
   cpu::set_num_threads(threads);
   Problem problem(program);
   problem.make_tensors();
   const std::vector<std::string> choices{"", "construct", "construct:roller", "construct:gensor"};
-  std::vector<std::shared_ptr<const engine::Executable>> code;
+  Codes codes;
   std::vector<std::string> mappings;
   std::vector<double> compile_ms;
   for (const auto& choice : choices) {
-    problem.set_options(options::MappingOptions::parse(choice));
+    problem.set_options(options::MappingOptions::parse(choice).with_parallel(threads > 1));
     mappings.emplace_back();
-    code.push_back(problem.compile("", {}, &mappings.back()));
-    compile_ms.push_back(code.back()->stats().milliseconds);
+    codes.push_back(problem.compile("", {}, &mappings.back()));
+    compile_ms.push_back(codes.back()->stats().milliseconds);
   }
-  std::vector<std::vector<double>> times(choices.size());
-  std::vector<double> wrong(choices.size());
-  constexpr int rounds = 9;
-  for (int round = 0; round < rounds; ++round)
-    for (std::size_t i = 0; i < choices.size(); ++i) {
-      times[i].push_back(problem.measure(*code[i], 0.02));
-      if (round == 0 && i == 0) problem.keep_outputs();
-      if (round == 0) wrong[i] = problem.difference();
-    }
-  for (std::size_t i = 0; i < choices.size(); ++i) {
-    std::nth_element(times[i].begin(), times[i].begin() + rounds / 2, times[i].end());
+  auto measured = measure_in_turns(problem, codes);
+  for (std::size_t i = 0; i < choices.size(); ++i)
     std::printf(
         "{\"program\": \"%s\", \"choice\": \"%s\", \"threads\": %d, \"seconds\": %.9f, \"difference\": %.2g, "
         "\"compile_ms\": %.1f, \"mapping\": \"%s\"}\n",
-        program.name.c_str(), choices[i].c_str(), threads, times[i][rounds / 2], wrong[i], compile_ms[i],
+        program.name.c_str(), choices[i].c_str(), threads, measured.seconds[i], measured.difference[i], compile_ms[i],
         one_line(mappings[i]).c_str());
-  }
+}
+
+void given(const PricedProgram& program) {
+  Problem problem(program);
+  problem.make_tensors();
+  Codes codes;
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(std::cin, line); lines.push_back(line))
+    codes.push_back(problem.compile(lines_of(line)));
+  auto measured = measure_in_turns(problem, codes);
+  problem.compile("", [&](engine::CompileState& state) {
+    for (std::size_t i = 0; i < lines.size(); ++i)
+      std::printf("%9.2f us, difference %.2g: %s\n    %s\n", measured.seconds[i] * 1e6, measured.difference[i],
+                  lines[i].c_str(), to_string(price_of(state, polyhedral::parse_mapping(lines_of(lines[i])), "")).c_str());
+  });
 }
 
 }  // namespace
@@ -325,6 +361,7 @@ int main(int argc, char** argv) {
     if (words[0] == "measure" && words.size() == 4) measure(program, std::stoi(words[2]), std::stoull(words[3]));
     if (words[0] == "price") price_lines(program, words.size() > 2 ? words[2] : "");
     if (words[0] == "speed") speed(program);
+    if (words[0] == "given") given(program);
     if (words[0] == "turns" && words.size() == 3) turns(program, std::stoi(words[2]));
     return 0;
   }

@@ -15,12 +15,6 @@ constexpr double loop_instructions = 2;
 /// Trips up to which processors foresee the end of a loop.
 constexpr double foreseen_trips = 24;
 
-/// Elements so many apart are picked from contiguous vectors.
-constexpr std::int64_t few_apart = 4;
-
-/// Lanes from which on squares of strided vectors are transposed in registers.
-constexpr double least_square = 4;
-
 /// Vectors a step, a load or a store each, and what rearranges their lanes.
 struct VectorCost {
   double accesses = 1, shuffles = 0;
@@ -87,24 +81,11 @@ class CorePricer {
     if (auto step = std::abs(stride);
         stride != polyhedral::unknown_stride && step <= few_apart && &access != &statement_.write)
       return {static_cast<double>(step), static_cast<double>(step)};
-    bool may_be_transposed = nest_.unrolled && &access != &statement_.write;
-    if (auto side = may_be_transposed ? square_side(access) : 0; side > 0) {
+    if (auto side = &access != &statement_.write ? square_side(nest_, access) : 0; side > 0) {
       auto parts = std::max(lanes / side, 1.0);
       return {parts, parts * std::log2(lanes)};
     }
     return {lanes, lanes};
-  }
-
-  /// Points along the iterator in which \p access is contiguous, where vectors of them can be transposed: a power of two
-  /// of them are; 0: none can.
-  double square_side(const PricedAccess& access) const {
-    for (std::size_t i = nest_.points; i < nest_.loops.size(); ++i) {
-      int along = nest_.loops[i].iterator;
-      if (along < 0 || along == nest_.lane_iterator || access.strides[static_cast<std::size_t>(along)] != 1) continue;
-      auto span = nest_.loops[i].span;
-      if (span >= least_square && std::exp2(std::floor(std::log2(span))) == span) return span;
-    }
-    return 0;
   }
 
   /// Points of a step, in vectors, along loops for which \p counts.

@@ -26,6 +26,7 @@ struct Reference {
   std::size_t place = 0;              ///< of the copy: the first loop below it
   bool kept = false;                  ///< a buffer of one tile
   bool accumulated = false;           ///< in registers while its statement's own loops run
+  bool square = false;                ///< a tile reads its rows, each once, and transposes them
   std::vector<TouchedLines> touched;  ///< from loop number i on; the last: by one vector
   TouchedLines under_way;             ///< by the accesses that a core has under way at once
 };
@@ -90,6 +91,9 @@ class FarPricer {
       reference.touched.push_back(pack ? copied_lines(access, tensor.element, spans)
                                        : touched_lines(cluster_, access, spans));
     }
+    reference.square = !pack && weight == 1 && square_side(nest, access) > 0;
+    for (auto i = nest.points; reference.square && i < reference.touched.size(); ++i)
+      reference.touched[i] = reference.touched[nest.points];
     bool staged = contains(mapping_.staged, tensor.name);
     reference.kept = staged || (tensor.own && reference.touched[nest.tile].bytes <= buffer_bytes_);
     if (pack) {
@@ -221,7 +225,7 @@ class FarPricer {
   }
   bool in_register(const Reference& reference, std::size_t loop) const {
     const auto& nest = nests_[reference.statement];
-    return loop >= nest.points ? nest.unrolled && !reference.access->changes(nest.loops[loop].iterator)
+    return loop >= nest.points ? nest.unrolled && (reference.square || !reference.access->changes(nest.loops[loop].iterator))
                                : loop >= nest.tile && reference.accumulated;
   }
 
@@ -229,7 +233,8 @@ class FarPricer {
   /// it looks ahead to.
   TouchedLines under_way(const Reference& reference) const {
     const auto& nest = nests_[reference.statement];
-    auto spans = nest.spans(cluster_.statements[reference.statement], nest.loops.size());
+    auto innermost = reference.square ? nest.points : nest.loops.size();
+    auto spans = nest.spans(cluster_.statements[reference.statement], innermost);
     if (nest.lane_iterator >= 0) spans[static_cast<std::size_t>(nest.lane_iterator)] = nest.lanes;
     auto accesses = reference.touched.back().runs, instructions = vector_instructions;
     auto window = reference.weight > 1 ? std::numeric_limits<double>::infinity() : cluster_.rates.window;

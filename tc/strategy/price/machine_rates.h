@@ -29,7 +29,7 @@ struct MachineRates {
   double misses = 10, store_misses = 2;              ///< lines that are waited for at once, by loads and by stores
   double under_way = 64;                             ///< accesses of one kind that a core has begun and not done
   double read_collision = 14, write_collision = 14;  ///< cycles of a line that comes where others fill its set
-  double pages = 64, page_miss = 12;  ///< pages of 4096 bytes that are found at once; cycles to find another one
+  double pages = 64, page_miss = 7;  ///< pages of 4096 bytes that are found at once; cycles to find another one
   double cores_that_fill_memory = 2;  ///< cores that take all that memory gives
   double l1_period = l1_way_bytes,
          l2_period = 65536;     ///< bytes apart that fall into one set of a cache: its size over its ways

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 namespace tc::strategy {
 namespace {
 
 using polyhedral::ClusterMapping;
-
-/// What an iteration of a partial tile costs, in iterations of a full one: its code has conditions.
-constexpr double partial_tile = 1.3;
 
 class NestMaker {
  public:
@@ -57,11 +55,18 @@ class NestMaker {
   }
   int lanes_along(int iterator) const { return iterator >= 0 && iterator == nest_.lane_iterator ? nest_.lanes : 1; }
 
-  /// How many tiles of \p points there are in \p extent, a partial one counted as it costs.
+  /// How many tiles of \p points there are in \p extent, a partial one counted by its vectors.
   double tiles(double extent, double points, int lanes) const {
     auto whole = std::floor(extent / points), rest = extent - whole * points;
-    if (rest > 0) rest = std::min(points, partial_tile * std::ceil(rest / lanes) * lanes);
+    if (rest > 0) rest = std::min(points, std::ceil(rest / lanes) * lanes);
     return whole + rest / points;
+  }
+
+  /// How many blocks of \p inside there are in \p extent, a partial one counted by its tiles.
+  double blocks(double extent, double inside, int member) const {
+    auto lanes = lanes_along(iterator(member));
+    auto whole = std::floor(extent / inside), rest = extent - whole * inside;
+    return whole + tiles(rest, points(member), lanes) / tiles(inside, points(member), lanes);
   }
 
   void add(int iterator, double trips, double span) { nest_.loops.push_back({iterator, trips, span}); }
@@ -74,7 +79,7 @@ class NestMaker {
     bool first = done == 0 && blocked(member);
     auto inside = static_cast<double>(size(member).block);
     auto whole = done == 0 ? extent : std::min(inside, extent);
-    auto trips = first ? extent / inside : tiles(whole, points(member), lanes_along(along));
+    auto trips = first ? blocks(extent, inside, member) : tiles(whole, points(member), lanes_along(along));
     add(along, along < 0 ? 1 : trips, along < 0 ? 1 : whole);
   }
 
@@ -138,6 +143,20 @@ std::vector<double> StatementNest::spans(const PricedStatement& statement, std::
   for (std::size_t i = first; i < loops.size(); ++i)
     if (auto along = loops[i].iterator; along >= 0) result[along] = std::max(result[along], loops[i].span);
   return result;
+}
+
+double square_side(const StatementNest& nest, const PricedAccess& access) {
+  constexpr double least_side = 4;  // lanes that one shuffle of a register moves together (choose_tile.h)
+  if (!nest.unrolled || nest.lane_iterator < 0 || !access.changes(nest.lane_iterator)) return 0;
+  auto stride = access.strides[static_cast<std::size_t>(nest.lane_iterator)];
+  if (stride == polyhedral::unknown_stride || std::abs(stride) <= few_apart) return 0;
+  for (std::size_t i = nest.points; i < nest.loops.size(); ++i) {
+    int along = nest.loops[i].iterator;
+    if (along < 0 || along == nest.lane_iterator || access.strides[static_cast<std::size_t>(along)] != 1) continue;
+    auto span = nest.loops[i].span;
+    if (span >= least_side && std::exp2(std::floor(std::log2(span))) == span) return span;
+  }
+  return 0;
 }
 
 StatementNest statement_nest(const PricedCluster& cluster, const ClusterMapping& mapping, int index) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "tc/polyhedral/map/mapping.h"
@@ -17,8 +18,8 @@ struct NestLoop {
 ///
 ///   outermost, above, blocks of the reduction | copies | blocks | copies below | tiles | loops of its own | points
 ///
-/// A partial tile counts as the part of a tile that it is, and a little more. The loops of the cluster's members, above
-/// `tile`, have the same numbers in the nests of all its statements.
+/// A partial tile counts as the part of a tile that it is, in whole vectors: it is separated from full ones in
+/// the code. The loops of the cluster's members, above `tile`, have the same numbers in the nests of all its statements.
 struct StatementNest {
   std::vector<NestLoop> loops;
   std::size_t copies = 0;  ///< the first loop below packed copies
@@ -34,6 +35,13 @@ struct StatementNest {
   /// Values of each iterator of \p statement in one execution of the loops from number \p first on.
   std::vector<double> spans(const PricedStatement& statement, std::size_t first) const;
 };
+
+/// Elements at most so many apart are picked from contiguous vectors.
+constexpr std::int64_t few_apart = 4;
+
+/// Points of a register tile along the iterator in which \p access, a read, is contiguous, where its vectors lie across the
+/// lanes and are read as rows of squares, which are transposed in registers: powers of two are. 0: none is.
+double square_side(const StatementNest& nest, const PricedAccess& access);
 
 /// The nest of statement number \p index of \p cluster.
 StatementNest statement_nest(const PricedCluster& cluster, const polyhedral::ClusterMapping& mapping, int index);

@@ -22,7 +22,7 @@ double TouchedLines::lines_of_a_set(double period) const {
 
 double TouchedLines::sets(double period) const {
   auto of_a_run = std::max(bytes / std::max(runs, 1.0) / line, 1.0);
-  return std::min(of_a_run * sets_of({rows.data(), row_steps}, period), period / line);
+  return std::min(of_a_run * scattered * sets_of({rows.data(), row_steps}, period), period / line);
 }
 
 double TouchedLines::pages() const {
@@ -36,7 +36,7 @@ TouchedLines touched_lines(const PricedCluster& cluster, const PricedAccess& acc
   auto most = std::max(tensor.bytes, line);
   std::array<LineStep, most_steps> steps;
   std::size_t count = 0;
-  double scattered = 1;
+  TouchedLines result;
   for (std::size_t i = 0; i < spans.size(); ++i) {
     if (!access.used[i] || spans[i] <= 1) continue;
     if (count + 1 >= most_steps) return {most, 1};
@@ -44,7 +44,7 @@ TouchedLines touched_lines(const PricedCluster& cluster, const PricedAccess& acc
       if (stride != 0 && trips > 1) steps[count++] = {static_cast<double>(std::abs(stride)) * tensor.element, trips};
     };
     if (access.strides[i] == polyhedral::unknown_stride) {
-      scattered *= spans[i];
+      result.scattered *= spans[i];
     } else if (auto size = static_cast<double>(access.blocks[i].size); size > 0) {
       add(access.strides[i], std::min(spans[i], size));
       add(access.blocks[i].between, std::ceil(spans[i] / size));
@@ -54,9 +54,8 @@ TouchedLines touched_lines(const PricedCluster& cluster, const PricedAccess& acc
   }
   std::sort(steps.begin(), steps.begin() + static_cast<long>(count),
             [](const LineStep& a, const LineStep& b) { return a.bytes < b.bytes; });
-  TouchedLines result;
   double run = tensor.element;
-  result.runs = scattered;
+  result.runs = result.scattered;
   for (std::size_t i = 0; i < count; ++i) {
     if (steps[i].bytes < run + line) {
       run += (steps[i].count - 1) * steps[i].bytes;
