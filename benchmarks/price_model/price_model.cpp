@@ -5,6 +5,7 @@
 //   price_model price PROGRAM [RATES] < LINES lines of "measure" with the price of today, by other rates of the machine
 //   price_model speed PROGRAM                 microseconds of a price
 //   price_model turns PROGRAM THREADS         what rules and each search choose, measured in turns
+//   price_model search PROGRAM                what searches find by the price, in how many states and milliseconds
 //   price_model given PROGRAM < LINES         each mapping that a line gives, measured in turns in one thread
 //   price_model collisions                    what lines cost that fall into few sets of the first cache
 
@@ -22,6 +23,7 @@
 #include "tc/engine/compile/body_operations.h"
 #include "tc/engine/compile/pipeline.h"
 #include "tc/polyhedral/map_cpu/check_mapping.h"
+#include "tc/strategy/construct/construct.h"
 #include "tc/strategy/construct/mapping_moves.h"
 #include "tc/strategy/cpu/choose_mapping.h"
 #include "tc/strategy/price/price.h"
@@ -279,6 +281,35 @@ void speed(const PricedProgram& program) {
   });
 }
 
+void search(const PricedProgram& program) {
+  Problem problem(program);
+  problem.compile("", [&](engine::CompileState& state) {
+    const auto& launch = state.launches.back();
+    auto bodies = engine::body_operations(*state.program);
+    auto bytes = strategy::buffer_bytes(state.target, state.mapping);
+    auto rules = strategy::choose_mapping({*launch.scop, launch.clusters}, state.target, state.mapping);
+    std::printf("{\"program\": \"%s\", \"rules\": %.9f", program.name.c_str(), price_of(state, rules, "").seconds);
+    const std::vector<std::pair<const char*, strategy::ConstructionPolicy>> policies{
+        {"best_first", strategy::ConstructionPolicy::BestFirst},
+        {"roller", strategy::ConstructionPolicy::Roller},
+        {"gensor", strategy::ConstructionPolicy::Gensor}};
+    for (const auto& [name, policy] : policies) {
+      auto begin = Clock::now();
+      double seconds = 0;
+      int states = 0;
+      for (const auto& cluster : launch.clusters) {
+        strategy::MappingSpace space(*launch.scop, cluster, state.target, state.mapping, bodies);
+        auto made = construct(space, policy, bytes);
+        seconds += made.price.seconds;
+        states += made.states;
+      }
+      std::printf(", \"%s\": {\"seconds\": %.9f, \"states\": %d, \"ms\": %.1f}", name, seconds, states,
+                  std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
+    }
+    std::printf("}\n");
+  });
+}
+
 using Codes = std::vector<std::shared_ptr<const engine::Executable>>;
 
 struct InTurns {
@@ -361,6 +392,7 @@ int main(int argc, char** argv) {
     if (words[0] == "measure" && words.size() == 4) measure(program, std::stoi(words[2]), std::stoull(words[3]));
     if (words[0] == "price") price_lines(program, words.size() > 2 ? words[2] : "");
     if (words[0] == "speed") speed(program);
+    if (words[0] == "search") search(program);
     if (words[0] == "given") given(program);
     if (words[0] == "turns" && words.size() == 3) turns(program, std::stoi(words[2]));
     return 0;

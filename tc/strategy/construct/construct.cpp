@@ -5,6 +5,7 @@
 #include <map>
 #include <queue>
 #include <random>
+#include <set>
 
 #include "tc/strategy/construct/mapping_moves.h"
 #include "tc/strategy/cpu/choose_mapping.h"
@@ -13,7 +14,7 @@ namespace tc::strategy {
 namespace {
 
 /// States that BestFirst prices at most, and how many that are no better than the best end it.
-constexpr int most_states = 3000, most_idle = 40;
+constexpr int most_states = 3000, most_idle = 15;
 
 /// Of Gensor: chains, moves of a chain, and by how much a move of half the price is likelier than one that changes
 /// nothing, at the beginning and at the end.
@@ -46,7 +47,6 @@ class Search {
     }
     return found->second;
   }
-  bool is_known(const MappingState& state) const { return known_.count(key_of(state)) > 0; }
   int states() const { return static_cast<int>(known_.size()); }
   const MappingState& best() const { return best_; }
   double best_seconds() const { return best_seconds_; }
@@ -106,14 +106,18 @@ MappingState best_first(const MappingSpace& space, Search& search) {
   using Entry = std::pair<double, MappingState>;
   auto later = [](const Entry& a, const Entry& b) { return a.first > b.first; };
   std::priority_queue<Entry, std::vector<Entry>, decltype(later)> open(later);
-  for (const auto& start : starts(space)) open.emplace(search.seconds(start), start);
+  for (const auto& start : starts(space)) {
+    auto least = search.descend(start);
+    open.emplace(search.seconds(least), std::move(least));
+  }
+  std::set<std::vector<std::int64_t>> seen;
   int idle = 0;
   while (!open.empty() && search.states() < most_states && idle < most_idle) {
     auto state = open.top().second;
     open.pop();
     auto before = search.best_seconds();
     for (auto& next : moves(space, state)) {
-      if (search.is_known(next)) continue;
+      if (!seen.insert(key_of(next)).second) continue;
       auto seconds = search.seconds(next);
       open.emplace(seconds, std::move(next));
     }

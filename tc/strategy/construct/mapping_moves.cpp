@@ -8,14 +8,19 @@
 namespace tc::strategy {
 namespace {
 
-/// Sizes of tiles and blocks, up to and with \p most: powers of two and halfway between them.
-std::vector<std::int64_t> sizes_to(std::int64_t most) {
+/// Sizes of tiles and blocks, up to and with \p most: powers of two, halfway between them, and what parts \p most evenly
+/// where it is no more than \p parts.
+std::vector<std::int64_t> sizes_to(std::int64_t most, std::int64_t parts) {
   std::vector<std::int64_t> result{1};
   for (std::int64_t power = 2; power < most; power *= 2) {
     result.push_back(power);
     if (power + power / 2 < most) result.push_back(power + power / 2);
   }
+  for (std::int64_t part = 2; part <= std::min(parts, most); ++part)
+    if (most % part == 0) result.push_back(part);
   if (most > 1) result.push_back(most);
+  std::sort(result.begin(), result.end());
+  result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;
 }
 
@@ -61,15 +66,32 @@ class MoveLister {
     return static_cast<int>(member) == space_.lane_member(state) ? space_.lanes_along(state.lanes) : 1;
   }
 
+  std::vector<std::int64_t> tiles(int member) const {
+    return sizes_to(space_.units(state_, member), space_.facts.target.vector_registers());
+  }
+  void set_tile(MappingState& next, std::size_t member, std::int64_t size) const {
+    next.tile[member] = size;
+    if (next.block[member] > 0) next.block[member] = round_up(next.block[member], size * lanes(next, member));
+  }
+
   void list_tiles(int number) {
     auto member = static_cast<std::size_t>(number);
-    auto sizes = neighbours(sizes_to(space_.units(state_, number)), state_.tile[member]);
+    auto sizes = neighbours(tiles(number), state_.tile[member]);
     sizes.insert(sizes.end(), {1, std::min<std::int64_t>(space_.priced().lanes, space_.units(state_, number))});
-    for (auto size : sizes)
-      add([&](MappingState& next) {
-        next.tile[member] = size;
-        if (next.block[member] > 0) next.block[member] = round_up(next.block[member], size * lanes(next, member));
-      });
+    for (auto size : sizes) add([&](MappingState& next) { set_tile(next, member, size); });
+    for (int other = 0; other < space_.member_count(); ++other)
+      if (other != number) list_exchanges(member, static_cast<std::size_t>(other));
+  }
+
+  /// Registers that \p more takes, \p less gives.
+  void list_exchanges(std::size_t more, std::size_t less) {
+    for (auto larger : neighbours(tiles(static_cast<int>(more)), state_.tile[more]))
+      for (auto smaller : neighbours(tiles(static_cast<int>(less)), state_.tile[less]))
+        if (larger > state_.tile[more] && smaller < state_.tile[less])
+          add([&](MappingState& next) {
+            set_tile(next, more, larger);
+            set_tile(next, less, smaller);
+          });
   }
 
   void list_blocks(int number) {
@@ -156,11 +178,11 @@ MappingState any_state(const MappingSpace& space, std::mt19937_64& random) {
   result.unrolled = result.lanes >= 0 && random() % 4 != 0;
   for (int i = 0; i < space.member_count() && space.interchangeable; ++i) {
     auto member = static_cast<std::size_t>(i);
-    auto sizes = sizes_to(std::min<std::int64_t>(space.units(result, i), 16));
+    auto sizes = sizes_to(std::min<std::int64_t>(space.units(result, i), 16), 1);
     if (random() % 2 == 0) result.tile[member] = one_of(sizes, random);
     auto points = result.tile[member] * (i == space.lane_member(result) ? space.lanes_along(result.lanes) : 1);
     auto extent = space.facts.cluster.members[member].extent();
-    if (random() % 3 == 0) result.block[member] = round_up(one_of(sizes_to(extent), random), points);
+    if (random() % 3 == 0) result.block[member] = round_up(one_of(sizes_to(extent, 1), random), points);
     if (result.block[member] >= extent) result.block[member] = 0;
   }
   if (space.lane_member(result) < 0 && !result.unrolled) result.vectors = std::int64_t{1} << random() % 4;

@@ -10,8 +10,10 @@ namespace tc::strategy {
 /// The states of \p space that one move away from \p state is possible, each once. A move changes one field along its
 /// lattice, so that each has one that takes it back:
 ///
-///   tile, inverse tile    points of a member the next or the one before in 1 2 3 4 6 8 12 16 24 ... extent, one, or
-///                         as many as a vector has lanes, which makes squares
+///   tile, inverse tile    points of a member the next or the one before in 1 2 3 4 6 8 12 16 24 ... extent and, as far as
+///                         there are registers, what parts the extent evenly; one; or as many as a vector has lanes, which
+///                         makes squares
+///   exchange              points of one member the next, of another the one before
 ///   block, inverse block  the iterations of a block twice or half as many, first about as many as all
 ///   lanes                 along another iterator; the tile starts anew
 ///   unroll, roll          points in registers or in loops; vectors in flight of a reduction twice or half as many
