@@ -6,6 +6,8 @@
 //   price_model speed PROGRAM                 microseconds of a price
 //   price_model turns PROGRAM THREADS         what rules and each search choose, measured in turns
 //   price_model search PROGRAM                what searches find by the price, in how many states and milliseconds
+//   price_model kinds                         operators of the paper on Gensor, whole: milliseconds of each search
+//   price_model ablation KIND                 the same operators, smaller: what searches find, measured in turns
 //   price_model given PROGRAM < LINES         each mapping that a line gives, measured in turns in one thread
 //   price_model collisions                    what lines cost that fall into few sets of the first cache
 
@@ -19,6 +21,7 @@
 
 #include "collisions.h"
 #include "programs.h"
+#include "tc/cpu/code_counts.h"
 #include "tc/cpu/thread_pool.h"
 #include "tc/engine/compile/body_operations.h"
 #include "tc/engine/compile/pipeline.h"
@@ -95,6 +98,7 @@ class Problem {
       if (chosen && record.name == "choose" + last_launch_) *chosen += record.text;
     return result;
   }
+  const std::shared_ptr<const engine::Function>& function() const { return function_; }
   void set_options(const options::MappingOptions& mapping) { options_.mapping = mapping; }
 
   /// The least of some runs that take \p seconds together: what else runs on the machine makes a run longer only.
@@ -281,35 +285,6 @@ void speed(const PricedProgram& program) {
   });
 }
 
-void search(const PricedProgram& program) {
-  Problem problem(program);
-  problem.compile("", [&](engine::CompileState& state) {
-    const auto& launch = state.launches.back();
-    auto bodies = engine::body_operations(*state.program);
-    auto bytes = strategy::buffer_bytes(state.target, state.mapping);
-    auto rules = strategy::choose_mapping({*launch.scop, launch.clusters}, state.target, state.mapping);
-    std::printf("{\"program\": \"%s\", \"rules\": %.9f", program.name.c_str(), price_of(state, rules, "").seconds);
-    const std::vector<std::pair<const char*, strategy::ConstructionPolicy>> policies{
-        {"best_first", strategy::ConstructionPolicy::BestFirst},
-        {"roller", strategy::ConstructionPolicy::Roller},
-        {"gensor", strategy::ConstructionPolicy::Gensor}};
-    for (const auto& [name, policy] : policies) {
-      auto begin = Clock::now();
-      double seconds = 0;
-      int states = 0;
-      for (const auto& cluster : launch.clusters) {
-        strategy::MappingSpace space(*launch.scop, cluster, state.target, state.mapping, bodies);
-        auto made = construct(space, policy, bytes);
-        seconds += made.price.seconds;
-        states += made.states;
-      }
-      std::printf(", \"%s\": {\"seconds\": %.9f, \"states\": %d, \"ms\": %.1f}", name, seconds, states,
-                  std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
-    }
-    std::printf("}\n");
-  });
-}
-
 using Codes = std::vector<std::shared_ptr<const engine::Executable>>;
 
 struct InTurns {
@@ -358,6 +333,95 @@ void turns(const PricedProgram& program, int threads) {
         one_line(mappings[i]).c_str());
 }
 
+constexpr std::pair<const char*, strategy::ConstructionPolicy> policies[] = {
+    {"best_first", strategy::ConstructionPolicy::BestFirst},
+    {"roller", strategy::ConstructionPolicy::Roller},
+    {"gensor", strategy::ConstructionPolicy::Gensor},
+    {"printed", strategy::ConstructionPolicy::GensorPrinted}};
+
+/// What \p policy finds for the clusters of \p state.
+polyhedral::Mapping constructed(const engine::CompileState& state, strategy::ConstructionPolicy policy,
+                                bool virtual_threads, int* states) {
+  const auto& launch = state.launches.back();
+  auto bodies = engine::body_operations(*state.program);
+  polyhedral::Mapping result{{}, strategy::buffer_bytes(state.target, state.mapping)};
+  for (const auto& cluster : launch.clusters) {
+    strategy::MappingSpace space(*launch.scop, cluster, state.target, state.mapping, bodies);
+    space.virtual_threads = virtual_threads;
+    auto made = construct(space, policy, result.buffer_bytes);
+    result.clusters.push_back(made.mapping);
+    if (states) *states += made.states;
+  }
+  return result;
+}
+
+double milliseconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+void search(const PricedProgram& program) {
+  Problem problem(program);
+  problem.compile("", [&](engine::CompileState& state) {
+    const auto& launch = state.launches.back();
+    auto rules = strategy::choose_mapping({*launch.scop, launch.clusters}, state.target, state.mapping);
+    std::printf("{\"program\": \"%s\", \"rules\": %.9f", program.name.c_str(), price_of(state, rules, "").seconds);
+    for (const auto& [name, policy] : policies) {
+      int states = 0;
+      auto begin = Clock::now();
+      auto mapping = constructed(state, policy, true, &states);
+      auto ms = milliseconds_since(begin);
+      std::printf(", \"%s\": {\"seconds\": %.9f, \"states\": %d, \"ms\": %.1f}", name,
+                  price_of(state, mapping, "").seconds, states, ms);
+    }
+    std::printf("}\n");
+  });
+}
+
+void kinds() {
+  for (const auto& program : paper_programs(true)) {
+    Problem problem(program);
+    std::printf("{\"kind\": \"%s\"", program.name.c_str());
+    auto before = cpu::code_counts();
+    problem.compile("", [&](engine::CompileState& state) {
+      before = cpu::code_counts();
+      for (const auto& [name, policy] : policies) {
+        int states = 0;
+        auto begin = Clock::now();
+        constructed(state, policy, true, &states);
+        std::printf(", \"%s\": {\"ms\": %.1f, \"states\": %d}", name, milliseconds_since(begin), states);
+      }
+      std::printf(", \"emitted\": %lld", static_cast<long long>(cpu::code_counts().emitted - before.emitted));
+    });
+    engine::CompileOptions grid;
+    grid.target = Target::parse("cuda:sm_90");
+    auto begin = Clock::now();
+    engine::compile(problem.function(), program.inputs, {}, grid);
+    std::printf(", \"sm_90_ms\": %.1f}\n", milliseconds_since(begin));
+    std::fflush(stdout);
+  }
+}
+
+void ablation(const PricedProgram& program) {
+  Problem problem(program);
+  problem.make_tensors();
+  std::vector<std::string> names{"rules"}, mappings{""};
+  problem.compile("", [&](engine::CompileState& state) {
+    for (const auto& [name, policy] : policies) {
+      names.emplace_back(name);
+      mappings.push_back(to_string(constructed(state, policy, true, nullptr)));
+      names.push_back(str(name, ", one vector"));
+      mappings.push_back(to_string(constructed(state, policy, false, nullptr)));
+    }
+  });
+  Codes codes;
+  for (const auto& mapping : mappings) codes.push_back(problem.compile(mapping));
+  auto measured = measure_in_turns(problem, codes);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    std::printf("{\"kind\": \"%s\", \"choice\": \"%s\", \"us\": %.2f, \"difference\": %.2g, \"mapping\": \"%s\"}\n",
+                program.name.c_str(), names[i].c_str(), measured.seconds[i] * 1e6, measured.difference[i],
+                one_line(mappings[i]).c_str());
+}
+
 void given(const PricedProgram& program) {
   Problem problem(program);
   problem.make_tensors();
@@ -387,6 +451,11 @@ int main(int argc, char** argv) {
     print_collisions();
     return 0;
   }
+  if (words[0] == "kinds") {
+    kinds();
+    return 0;
+  }
+  if (words[0] == "ablation") programs = paper_programs(false);
   for (const auto& program : programs) {
     if (words.size() < 2 || program.name != words[1]) continue;
     if (words[0] == "measure" && words.size() == 4) measure(program, std::stoi(words[2]), std::stoull(words[3]));
@@ -394,6 +463,7 @@ int main(int argc, char** argv) {
     if (words[0] == "speed") speed(program);
     if (words[0] == "search") search(program);
     if (words[0] == "given") given(program);
+    if (words[0] == "ablation") ablation(program);
     if (words[0] == "turns" && words.size() == 3) turns(program, std::stoi(words[2]));
     return 0;
   }

@@ -1,5 +1,7 @@
 #include "programs.h"
 
+#include "tc/base/str.h"
+
 namespace {
 
 using tc::DType;
@@ -138,7 +140,53 @@ void add_memory(std::vector<PricedProgram>& all) {
                  {f({20000, 64}), i64({128, 50})}});
 }
 
+/// A convolution of stride \p stride, I: N C H W, K: M C KH KW.
+PricedProgram convolution(const std::string& name, int stride, std::vector<std::int64_t> image,
+                          std::vector<std::int64_t> kernel) {
+  auto at = [&](const std::string& i) { return stride == 1 ? i + "+k" + i : tc::str(stride, "*", i, "+k", i); };
+  auto text = tc::str("def f(float(N,C,H,W) I, float(M,C,KH,KW) K) -> (O) { O(n,m,h,w) +=! I(n,c,", at("h"), ",",
+                      at("w"), ") * K(m,c,kh,kw) }");
+  return {name, text, {f(std::move(image)), f(std::move(kernel))}};
+}
+PricedProgram gemm(const std::string& name, std::int64_t m, std::int64_t k, std::int64_t n) {
+  return {name,
+          "def f(float(M,K) A, float(K,N) B, float(M,N) D) -> (C) { C(m,n) +=! A(m,k) * B(k,n)  C(m,n) = 2 * C(m,n) + "
+          "3 * D(m,n) }",
+          {f({m, k}), f({k, n}), f({m, n})}};
+}
+PricedProgram gemv(const std::string& name, std::int64_t m, std::int64_t n) {
+  return {name,
+          "def f(float(M,N) A, float(N) x, float(M) z) -> (y) { y(m) +=! A(m,n) * x(n)  y(m) = 2 * y(m) + 3 * z(m) }",
+          {f({m, n}), f({n}), f({m})}};
+}
+PricedProgram pooling(const std::string& name, int window, std::vector<std::int64_t> image) {
+  return {name,
+          tc::str("def f(float(N,C,H,W) I) -> (O) { O(n,c,h,w) +=! I(n,c,2*h+kh,2*w+kw) where kh in 0:", window,
+                  ", kw in 0:", window, "  O(n,c,h,w) = O(n,c,h,w) * ", 1.0 / (window * window), " }"),
+          {f(std::move(image))}};
+}
+
 }  // namespace
+
+std::vector<PricedProgram> paper_programs(bool whole) {
+  const std::int64_t batch = whole ? 32 : 1, side = whole ? 16 : 1;
+  return {
+      convolution("C1", 2, {4 * batch, 256, 30, 30}, {256, 256, 3, 3}),
+      convolution("C2", 1, {4 * batch, 128, 28, 28}, {128, 128, 3, 3}),
+      convolution("C3", 2, {4 * batch, 128, 58, 58}, {128, 128, 3, 3}),
+      gemm("M1", 512 * side, 8192, 512 * side),
+      gemm("M2", 4096 * side, 4, 64 * side),
+      gemm("M3", 4096 * side, 1024, 256 * side),
+      gemm("32768x64x2048", 2048 * side, 64, 128 * side),
+      gemm("16384x32x1024", 1024 * side, 32, 64 * side),
+      gemv("V1", 1024 * side, 1024 * side),
+      gemv("V2", 1024 * side, 512 * side),
+      gemv("V3", 1024 * side, whole ? 1000 : 62),
+      pooling("P1", 2, {whole ? 16 : 1, 48, 48, 48}),
+      pooling("P2", 2, {4 * batch, 168, 83, 83}),
+      pooling("P3", 3, {4 * batch, 617, 21, 21}),
+  };
+}
 
 std::vector<PricedProgram> priced_programs() {
   std::vector<PricedProgram> all;

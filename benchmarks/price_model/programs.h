@@ -13,3 +13,7 @@ struct PricedProgram {
 };
 
 std::vector<PricedProgram> priced_programs();
+
+/// The operators and shapes that the paper on Gensor names, Tables IV and V; unless \p whole with the batch divided by 32, and M
+/// and N of products by 16.
+std::vector<PricedProgram> paper_programs(bool whole);

@@ -74,6 +74,8 @@ std::string_view text_of(Construction construct) {
       return "roller";
     case Construction::Gensor:
       return "gensor";
+    case Construction::GensorPrinted:
+      return "gensor_printed";
   }
   throw OptionsError("mapping option 'construct' is no Construction");
 }
@@ -96,6 +98,7 @@ constexpr Strategy named_strategies[] = {
     {"construct:best_first", "construct=best_first"},
     {"construct:roller", "construct=roller"},
     {"construct:gensor", "construct=gensor"},
+    {"construct:gensor_printed", "construct=gensor_printed"},
 };
 
 const std::string_view* strategy_text(std::string_view name) {
@@ -273,7 +276,8 @@ std::string MappingOptions::to_python() const {
 
 Construction MappingOptions::construct() const {
   auto text = std::get<std::string>(value("construct"));
-  for (auto construction : {Construction::BestFirst, Construction::Roller, Construction::Gensor})
+  for (auto construction :
+       {Construction::BestFirst, Construction::Roller, Construction::Gensor, Construction::GensorPrinted})
     if (text == text_of(construction)) return construction;
   return Construction::Rules;
 }

@@ -73,7 +73,7 @@ TEST_P(EachPolicy, FindsTheSameForTheSameSeed) {
   auto once = construct(all, GetParam(), 1 << 18, 7), again = construct(all, GetParam(), 1 << 18, 7);
   EXPECT_EQ(once.mapping, again.mapping);
   EXPECT_EQ(once.price.seconds, seconds(all, once.mapping));
-  EXPECT_GT(once.states, 20);
+  EXPECT_TRUE(once.states > 20 || GetParam() == ConstructionPolicy::GensorPrinted) << once.states;
 }
 
 TEST_P(EachPolicy, TilesProductsInRegisters) {
@@ -85,15 +85,16 @@ TEST_P(EachPolicy, TilesProductsInRegisters) {
 
 INSTANTIATE_TEST_SUITE_P(Policies, EachPolicy,
                          testing::Values(ConstructionPolicy::BestFirst, ConstructionPolicy::Roller,
-                                         ConstructionPolicy::Gensor));
+                                         ConstructionPolicy::Gensor, ConstructionPolicy::GensorPrinted));
 
-TEST_F(ConstructTest, NoMoveFromTheBestIsCheaper) {
+TEST_F(ConstructTest, NoMoveFromTheBestIsCheaperAsFarAsPricesTell) {
   for (auto scop : {product(256, 256, 256), product(4, 512, 512, true), transposition(512)}) {
     auto all = space(scop);
     for (auto policy : {ConstructionPolicy::BestFirst, ConstructionPolicy::Gensor}) {
       auto made = construct(all, policy, 1 << 18);
       for (const auto& next : moves(all, state_of(all, made.mapping)))
-        EXPECT_GE(seconds(all, mapping_of(all, next)), made.price.seconds) << to_string(mapping_of(all, next));
+        EXPECT_GE(seconds(all, mapping_of(all, next)), (1 - least_difference) * made.price.seconds)
+            << to_string(mapping_of(all, next));
     }
   }
 }

@@ -87,6 +87,8 @@ std::optional<strategy::ConstructionPolicy> policy_of(const CompileState& state)
       return strategy::ConstructionPolicy::Roller;
     case options::Construction::Gensor:
       return strategy::ConstructionPolicy::Gensor;
+    case options::Construction::GensorPrinted:
+      return strategy::ConstructionPolicy::GensorPrinted;
   }
   throw InternalError("a construction without a meaning");
 }

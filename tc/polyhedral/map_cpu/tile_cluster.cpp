@@ -99,6 +99,8 @@ class OuterTiles {
       above.push_back({reduction_blocks(scop, band, mapping_.reduction, state.counting_blocks), false});
     for (auto& split : splits_) take(split.block, blocks);
     for (auto& split : splits_) take_tile(split);
+    for (const auto& split : splits_)
+      if (tiles.empty() && split.separate) tiles.push_back({{{split.first_tile, true}}, {}});
     separate_full_tiles(isl_schedule_node_get_schedule_depth(band.get()));
   }
 
@@ -122,6 +124,7 @@ class OuterTiles {
   };
   struct Split {
     Part block, tile;
+    Nullable<union_pw_aff> first_tile;  ///< of a loop of one iteration, which tells full tiles from partial ones
     std::int64_t block_size = 0, points = 1, extent = 0;
     bool separate = false;  ///< full tiles are separated from partial ones
   };
@@ -142,6 +145,7 @@ class OuterTiles {
     if (size.points > 1) points.push_back({tiled ? remainder(index, size.points) : index, true});
     if (tiled || (size.points == 1 && extent > 1)) result.tile.index = tiled ? quotient(index, size.points) : index;
     bool whole_tiles = extent % size.points == 0;
+    if (size.points > 1) result.first_tile = quotient(remainder(index, size.points), size.points);
     result.separate = (blocked ? size.points > 1 && whole_tiles : tiled) && has_partial;
     return result;
   }

@@ -28,8 +28,8 @@ struct TiledCluster {
 ///   after   band [i/8] band [j/48] { S0: band [i%8, j%48] } { S1: band [k]  band [i%8, j%48] }
 ///
 /// The loops of the outer band stand in the order ClusterMapping says, with the blocks of a cut reduction between them.
-/// Loops with one iteration are left out, but for the tile of a block where the last one is partial: it tells full blocks
-/// from partial ones. Values are counted from the smallest one, so that full tiles are those of the array;
+/// Loops with one iteration are left out, but for the tile of a block where the last one is partial, and where no other
+/// loop of tiles is left: they tell full tiles from partial ones. Values are counted from the smallest one, so that full tiles are those of the array;
 /// they are separated from partial ones in the generated code.
 TiledCluster tile_cluster(const Scop& scop, const ClusterView& cluster, const ClusterState& state);
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "tc/strategy/construct/mapping_moves.h"
+#include "tc/strategy/construct/printed_gensor.h"
 #include "tc/strategy/cpu/choose_mapping.h"
 
 namespace tc::strategy {
@@ -20,6 +21,16 @@ constexpr int most_states = 3000, most_idle = 15;
 /// nothing, at the beginning and at the end.
 constexpr int chains = 6, chain_moves = 60;
 constexpr double first_power = 1, last_power = 8;
+
+/// What \p state adds to plain loops: loops, copies, and doublings of what is unrolled.
+double added_code(const MappingState& state) {
+  double result = (state.outermost >= 0) + (state.reduction > 0) + static_cast<double>(state.above.size()) +
+                  std::log2(static_cast<double>(state.vectors));
+  for (auto tile : state.tile) result += std::log2(static_cast<double>(tile));
+  for (auto block : state.block) result += block > 0;
+  for (auto place : state.copies) result += place != CopyPlace::None;
+  return result;
+}
 
 /// A state as a number sequence, to find it again.
 std::vector<std::int64_t> key_of(const MappingState& state) {
@@ -40,12 +51,13 @@ class Search {
 
   double seconds(const MappingState& state) {
     auto [found, is_new] = known_.try_emplace(key_of(state));
-    if (is_new) found->second = price(space_.prices, mapping_of(space_, state), buffer_bytes_).seconds;
-    if (is_new && (found->second < best_seconds_ || known_.size() == 1)) {
-      best_seconds_ = found->second;
+    auto& known = found->second;
+    if (is_new) known = {price(space_.prices, mapping_of(space_, state), buffer_bytes_).seconds, state};
+    if (is_new && (known.seconds < best_seconds_ || known_.size() == 1)) {
+      best_seconds_ = known.seconds;
       best_ = state;
     }
-    return found->second;
+    return known.seconds;
   }
   int states() const { return static_cast<int>(known_.size()); }
   const MappingState& best() const { return best_; }
@@ -68,7 +80,17 @@ class Search {
     return state;
   }
 
-  Construction result(const MappingState& state) {
+  /// Of the states that prices do not tell from the best one, that which adds least code, the cheapest of these.
+  Construction result() const {
+    auto limit = best_seconds_ / (1 - least_difference);
+    auto rank = [](const Known& known) { return std::pair(added_code(known.state), known.seconds); };
+    const Known* chosen = nullptr;
+    for (const auto& [key, known] : known_)
+      if (known.seconds <= limit && (!chosen || rank(known) < rank(*chosen))) chosen = &known;
+    return result(chosen->state);
+  }
+
+  Construction result(const MappingState& state) const {
     Construction made;
     made.mapping = mapping_of(space_, state);
     made.price = price(space_.prices, made.mapping, buffer_bytes_);
@@ -79,7 +101,11 @@ class Search {
  private:
   const MappingSpace& space_;
   std::int64_t buffer_bytes_;
-  std::map<std::vector<std::int64_t>, double> known_;
+  struct Known {
+    double seconds = 0;
+    MappingState state;
+  };
+  std::map<std::vector<std::int64_t>, Known> known_;
   MappingState best_;
   double best_seconds_ = 0;
 };
@@ -102,7 +128,7 @@ std::vector<MappingState> starts(const MappingSpace& space) {
   return result;
 }
 
-MappingState best_first(const MappingSpace& space, Search& search) {
+void best_first(const MappingSpace& space, Search& search) {
   using Entry = std::pair<double, MappingState>;
   auto later = [](const Entry& a, const Entry& b) { return a.first > b.first; };
   std::priority_queue<Entry, std::vector<Entry>, decltype(later)> open(later);
@@ -123,11 +149,11 @@ MappingState best_first(const MappingSpace& space, Search& search) {
     }
     idle = search.best_seconds() < before ? 0 : idle + 1;
   }
-  return search.descend(search.best());
+  search.descend(search.best());
 }
 
 /// Only sizes that grow, and only along the ways that make the price less; aligned: powers of two.
-MappingState roller(const MappingSpace& space, Search& search) {
+void roller(const MappingSpace& space, Search& search) {
   auto is_aligned = [](std::int64_t size) { return (size & (size - 1)) == 0; };
   auto grows = [&](const MappingState& from, const MappingState& to) {
     if (to.lanes != from.lanes) return false;
@@ -148,7 +174,6 @@ MappingState roller(const MappingSpace& space, Search& search) {
         }
     }
   }
-  return search.best();
 }
 
 /// One of \p next, drawn by the benefit of each: the price before over the price after, to the power of \p sharpness.
@@ -161,7 +186,7 @@ std::size_t draw(const std::vector<double>& benefits, double sharpness, std::mt1
   return benefits.size() - 1;
 }
 
-MappingState gensor(const MappingSpace& space, Search& search, std::uint64_t seed) {
+void gensor(const MappingSpace& space, Search& search, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   auto from = starts(space);
   for (const auto& start : from) search.seconds(start);
@@ -176,8 +201,9 @@ MappingState gensor(const MappingSpace& space, Search& search, std::uint64_t see
       auto sharpness = first_power * std::pow(last_power / first_power, static_cast<double>(step) / chain_moves);
       state = next[draw(benefits, sharpness, random)];
     }
+    search.descend(state);
   }
-  return search.descend(search.best());
+  search.descend(search.best());
 }
 
 }  // namespace
@@ -185,10 +211,21 @@ MappingState gensor(const MappingSpace& space, Search& search, std::uint64_t see
 Construction construct(const MappingSpace& space, ConstructionPolicy policy, std::int64_t buffer_bytes,
                        std::uint64_t seed) {
   Search search(space, buffer_bytes);
-  auto state = policy == ConstructionPolicy::BestFirst ? best_first(space, search)
-               : policy == ConstructionPolicy::Roller  ? roller(space, search)
-                                                       : gensor(space, search, seed);
-  return search.result(state);
+  switch (policy) {
+    case ConstructionPolicy::BestFirst:
+      best_first(space, search);
+      break;
+    case ConstructionPolicy::Roller:
+      roller(space, search);
+      break;
+    case ConstructionPolicy::Gensor:
+      gensor(space, search, seed);
+      break;
+    case ConstructionPolicy::GensorPrinted:
+      std::mt19937_64 random(seed);
+      return search.result(state_of_chain(space, printed::run_chain(space, false, random)));
+  }
+  return search.result();
 }
 
 polyhedral::ClusterMapping construct_cluster_mapping(const polyhedral::Scop& scop,

@@ -257,6 +257,9 @@ bool reduction_fits(const MappingSpace& space, const MappingState& state) {
 }  // namespace
 
 bool is_possible(const MappingSpace& space, const MappingState& state) {
+  int along = space.lane_member(state);
+  bool strided = state.vectors > 1 || (along >= 0 && state.tile[static_cast<std::size_t>(along)] > 1);
+  if (strided && !space.virtual_threads) return false;
   if (state.lanes >= 0 && !contains(space.lane_candidates, state.lanes)) return false;
   return sizes_fit(space, state) && order_fits(space, state) && registers_fit(space, state) &&
          copies_fit(space, state) && reduction_fits(space, state);

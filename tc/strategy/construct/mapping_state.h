@@ -43,6 +43,7 @@ struct MappingSpace {
   std::vector<int> lane_candidates;  ///< iterators of the heaviest statement along which lanes may run
   bool reduces = false;              ///< the heaviest statement does, in loops of its own
   bool interchangeable = false;      ///< members may be tiled and reordered
+  bool virtual_threads = true;       ///< several vectors along lanes may be in flight (to see what they gain)
 
   int member_count() const { return facts.member_count(); }
   const polyhedral::Statement& heaviest() const { return facts.statement(facts.heaviest); }

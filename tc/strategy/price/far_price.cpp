@@ -31,14 +31,11 @@ struct Reference {
   TouchedLines under_way;             ///< by the accesses that a core has under way at once
 };
 
-double bytes_of(const TouchedLines& touched) { return touched.bytes; }
-double pages_of(const TouchedLines& touched) { return touched.pages(); }
-
 class FarPricer {
  public:
   FarPricer(const PricedCluster& cluster, const ClusterMapping& mapping, const std::vector<StatementNest>& nests,
-            double buffer_bytes)
-      : cluster_(cluster), mapping_(mapping), nests_(nests), buffer_bytes_(buffer_bytes) {
+            const std::vector<double>& core_cycles, double buffer_bytes)
+      : cluster_(cluster), mapping_(mapping), nests_(nests), core_cycles_(core_cycles), buffer_bytes_(buffer_bytes) {
     for (std::size_t s = 0; s < cluster.statements.size(); ++s) {
       const auto& statement = cluster.statements[s];
       add(s, statement.write, nullptr, 2);
@@ -52,21 +49,13 @@ class FarPricer {
       reference.under_way = reference.pack ? reference.touched.back() : under_way(reference);
   }
 
-  /// What comes into a cache of \p capacity whose ways have \p way bytes.
-  FarBytes into(double capacity, double way) const {
+  /// What comes into a cache of \p capacity whose ways have \p way bytes; \p foreseen: streams of lines are asked for as
+  /// early as their runs begin, wherever they go on.
+  FarBytes into(double capacity, double way, bool foreseen) const {
     FarBytes result;
-    each_that_misses(bytes_of, capacity, [&](const Reference& reference, std::size_t first) {
+    each_that_misses(capacity, [&](const Reference& reference, std::size_t first) {
       if (first > 0) result += traffic(reference, first - 1);
-      add_collisions(reference, first, capacity / way, way, result);
-    });
-    return result;
-  }
-
-  /// Pages that are not among those found at once.
-  double missed_pages() const {
-    double result = 0;
-    each_that_misses(pages_of, cluster_.rates.pages, [&](const Reference& reference, std::size_t first) {
-      if (first > 0) result += reference.touched[first - 1].pages() * trips_of(reference, first - 1);
+      add_collisions(reference, first, capacity / way, way, foreseen, result);
     });
     return result;
   }
@@ -135,15 +124,14 @@ class FarPricer {
     return true;
   }
 
-  /// Sizes, by \p size, of what all references touch from loop \p depth on, one of the members or below all.
-  template <typename Size>
-  double room(const Size& size, std::size_t depth) const {
+  /// Bytes that all references touch from loop \p depth on, one of the members or below all.
+  double room(std::size_t depth) const {
     double result = 0;
     for (std::size_t i = 0; i < references_.size(); ++i) {
       const auto& reference = references_[i];
       if (reference.reads_for_copy && depth > reference.place) continue;
       if (!is_first_of_its_kind(i, depth)) continue;
-      result += size(reference.touched[reference.kept ? std::max(depth, shared_) : depth]);
+      result += reference.touched[reference.kept ? std::max(depth, shared_) : depth].bytes;
     }
     return result;
   }
@@ -151,35 +139,32 @@ class FarPricer {
   /// Calls \p take with each reference and the least number of a loop from which on what it touches stays in a store of
   /// \p capacity: a loop of the members from which on all fits, or, where one tile does not, one of its statement's own
   /// from which on what that touches does; its number of loops and one, where not even a vector does.
-  template <typename Size, typename Take>
-  void each_that_misses(const Size& size, double capacity, const Take& take) const {
+  template <typename Take>
+  void each_that_misses(double capacity, const Take& take) const {
     std::size_t depth = 0;
-    while (depth <= shared_ && room(size, depth) > capacity) ++depth;
+    while (depth <= shared_ && room(depth) > capacity) ++depth;
     bool fits = depth <= shared_;
     for (std::size_t i = 0; i < references_.size(); ++i) {
       const auto& reference = references_[i];
-      auto first = fits ? depth : own_depth(reference, size, capacity);
+      auto first = fits ? depth : own_depth(reference, capacity);
       if (reference.kept && (fits || first <= shared_)) continue;
       if (!fits || is_first_of_its_kind(i, first == 0 ? 0 : first - 1)) take(reference, first);
     }
   }
 
-  template <typename Size>
-  std::size_t own_depth(const Reference& reference, const Size& size, double capacity) const {
+  std::size_t own_depth(const Reference& reference, double capacity) const {
     const auto& nest = nests_[reference.statement];
     for (std::size_t depth = nest.tile; depth < nest.loops.size(); ++depth) {
       double all = 0;
       for (const auto& other : references_)
-        if (other.statement == reference.statement && !other.reads_for_copy) all += size(other.touched[depth]);
+        if (other.statement == reference.statement && !other.reads_for_copy) all += other.touched[depth].bytes;
       if (all <= capacity) return depth;
     }
     return nest.loops.size() + 1;
   }
 
   static FarBytes times(const TouchedLines& touched, double trips, double weight) {
-    FarBytes result{touched.bytes * trips * weight};
-    (weight > 1 ? result.written_runs : result.runs) = touched.runs * trips;
-    return result;
+    return {touched.bytes * trips * weight, touched.runs * trips};
   }
 
   /// What comes for \p reference where each execution of loop number \p loop finds nothing of the one before.
@@ -194,8 +179,8 @@ class FarPricer {
   }
 
   /// Adds what lines cost that share their sets, of \p ways lines each, with others: those that come in from loop \p first
-  /// on anyway, and those that come again as others sent them away.
-  void add_collisions(const Reference& reference, std::size_t first, double ways, double way_bytes,
+  /// on anyway, those that come again as others sent them away, and runs of which the next lines came early and are gone.
+  void add_collisions(const Reference& reference, std::size_t first, double ways, double way_bytes, bool foreseen,
                       FarBytes& result) const {
     if (reference.reads_for_copy) return;
     auto queued = reference.under_way.bytes / Target::cache_line / reference.under_way.sets(way_bytes);
@@ -204,12 +189,14 @@ class FarPricer {
     auto lines = [&](std::size_t i) {
       return reference.touched[i].bytes / Target::cache_line * trips_of(reference, i);
     };
+    auto runs = [&](std::size_t i) { return reference.touched[i].runs * trips_of(reference, i); };
     double colliding = first > 0 ? lines(loop) * gone(queued) : 0;
     for (auto i = loop; i + 1 < reference.touched.size(); ++i) {
       auto in_set = reference.touched[i + 1].lines_of_a_set(way_bytes);
       auto again = std::max(lines(i + 1) - lines(i), 0.0);
       result.bytes += again * gone(in_set) * Target::cache_line * reference.weight;
       colliding += again * gone(std::min(in_set, queued));
+      if (!foreseen && first > 0) result.runs += std::max(runs(i + 1) - runs(i), 0.0) * gone(in_set);
     }
     (reference.weight > 1 ? result.written_colliding : result.colliding) += colliding;
   }
@@ -229,19 +216,42 @@ class FarPricer {
                                : loop >= nest.tile && reference.accumulated;
   }
 
-  /// What the innermost accesses touch that a core has under way at once: as many as its queues hold, reads no more than
-  /// it looks ahead to.
+  /// Does one access of \p reference write a whole line, of which nothing has to come first?
+  bool writes_lines(const Reference& reference) const {
+    const auto& nest = nests_[reference.statement];
+    auto lanes = reference.access->changes(nest.lane_iterator) ? nest.lanes : 1;
+    auto element = cluster_.tensors[static_cast<std::size_t>(reference.access->tensor)].element;
+    return reference.weight > 1 && reference.touched.back().runs == 1 && lanes * element >= Target::cache_line;
+  }
+
+  /// Accesses of \p reference that wait for lines at once: as many as the queues of a core hold. A whole line takes two
+  /// places of them, and waits as long as its way from the level that holds it, while others begin.
+  double most_under_way(const Reference& reference) const {
+    const auto& rates = cluster_.rates;
+    if (reference.weight == 1) return rates.loads_under_way;
+    if (!writes_lines(reference)) return rates.stores_under_way;
+    auto bytes = reference.touched.front().bytes;
+    auto latency = bytes <= static_cast<double>(cluster_.target.l2_bytes)   ? rates.l2_latency
+                   : bytes <= static_cast<double>(cluster_.target.l3_bytes) ? rates.l3_latency
+                                                                            : rates.memory_latency;
+    auto accesses = trips_of(reference, nests_[reference.statement].loops.size());
+    auto apart = core_cycles_[reference.statement] / accesses;
+    return std::max(std::min(rates.stores_under_way / 2, latency / apart), 1.0);
+  }
+
+  /// What the innermost accesses touch that a core has under way at once, reads no more than it looks ahead to.
   TouchedLines under_way(const Reference& reference) const {
     const auto& nest = nests_[reference.statement];
     auto innermost = reference.square ? nest.points : nest.loops.size();
     auto spans = nest.spans(cluster_.statements[reference.statement], innermost);
     if (nest.lane_iterator >= 0) spans[static_cast<std::size_t>(nest.lane_iterator)] = nest.lanes;
     auto accesses = reference.touched.back().runs, instructions = vector_instructions;
+    auto most = most_under_way(reference);
     auto window = reference.weight > 1 ? std::numeric_limits<double>::infinity() : cluster_.rates.window;
-    for (auto i = nest.loops.size(); i-- > 0 && accesses < cluster_.rates.under_way && instructions < window;) {
+    for (auto i = nest.loops.size(); i-- > 0 && accesses < most && instructions < window;) {
       if (i < nest.points || !nest.unrolled) instructions += loop_instructions;
       bool kept = in_register(reference, i);
-      auto room = kept ? window / instructions : std::min(window / instructions, cluster_.rates.under_way / accesses);
+      auto room = kept ? window / instructions : std::min(window / instructions, most / accesses);
       auto trips = std::min(nest.loops[i].trips, std::ceil(room));
       instructions *= trips;
       if (kept) continue;
@@ -254,6 +264,7 @@ class FarPricer {
   const PricedCluster& cluster_;
   const ClusterMapping& mapping_;
   const std::vector<StatementNest>& nests_;
+  const std::vector<double>& core_cycles_;
   double buffer_bytes_;
   std::size_t shared_ = 0;  ///< loops of the members
   std::vector<Reference> references_;
@@ -264,22 +275,19 @@ class FarPricer {
 FarBytes& FarBytes::operator+=(const FarBytes& other) {
   bytes += other.bytes;
   runs += other.runs;
-  written_runs += other.written_runs;
-  pages += other.pages;
   colliding += other.colliding;
   written_colliding += other.written_colliding;
   return *this;
 }
 
 std::array<FarBytes, 3> far_bytes(const PricedCluster& cluster, const ClusterMapping& mapping,
-                                  const std::vector<StatementNest>& nests, double buffer_bytes) {
-  FarPricer pricer(cluster, mapping, nests, buffer_bytes);
+                                  const std::vector<StatementNest>& nests, const std::vector<double>& core_cycles,
+                                  double buffer_bytes) {
+  FarPricer pricer(cluster, mapping, nests, core_cycles, buffer_bytes);
   const auto& target = cluster.target;
-  std::array<FarBytes, 3> result{pricer.into(static_cast<double>(target.l1_bytes), cluster.rates.l1_period),
-                                 pricer.into(static_cast<double>(target.l2_bytes), cluster.rates.l2_period),
-                                 pricer.into(static_cast<double>(target.l3_bytes), cluster.rates.l2_period)};
-  result.front().pages = pricer.missed_pages();
-  return result;
+  return {pricer.into(static_cast<double>(target.l1_bytes), cluster.rates.l1_period, true),
+          pricer.into(static_cast<double>(target.l2_bytes), cluster.rates.l2_period, false),
+          pricer.into(static_cast<double>(target.l3_bytes), cluster.rates.l2_period, false)};
 }
 
 }  // namespace tc::strategy

@@ -33,12 +33,10 @@ constexpr Field fields[] = {
     {"l3_latency", &MachineRates::l3_latency},
     {"memory_latency", &MachineRates::memory_latency},
     {"misses", &MachineRates::misses},
-    {"store_misses", &MachineRates::store_misses},
-    {"under_way", &MachineRates::under_way},
+    {"loads_under_way", &MachineRates::loads_under_way},
+    {"stores_under_way", &MachineRates::stores_under_way},
     {"read_collision", &MachineRates::read_collision},
     {"write_collision", &MachineRates::write_collision},
-    {"pages", &MachineRates::pages},
-    {"page_miss", &MachineRates::page_miss},
     {"cores_that_fill_memory", &MachineRates::cores_that_fill_memory},
     {"l1_period", &MachineRates::l1_period},
     {"l2_period", &MachineRates::l2_period},
@@ -61,8 +59,7 @@ MachineRates wide_registers() {
   rates.misses = 16;
   rates.read_collision = 8;
   rates.write_collision = 42;
-  rates.under_way = 104;
-  rates.pages = 96;
+  rates.stores_under_way = 104;
   return rates;
 }
 

@@ -63,11 +63,11 @@ void add_far_cycles(const MachineRates& rates, Price& price) {
       latency{rates.l2_latency, rates.l3_latency, rates.memory_latency};
   for (std::size_t i = 0; i < 3; ++i) {
     const auto& level = price.far[i];
-    auto waits = latency[i] * (level.runs / rates.misses + level.written_runs / rates.store_misses);
-    auto streamed = std::max(0.0, level.bytes - (level.runs + level.written_runs) * Target::cache_line) / rate[i];
-    auto collisions = level.colliding * rates.read_collision + level.written_colliding * rates.write_collision;
+    auto waits = latency[i] * level.runs / rates.misses;
+    auto streamed = std::max(0.0, level.bytes - level.runs * Target::cache_line) / rate[i];
+    auto collisions = std::max(level.colliding * rates.read_collision, level.written_colliding * rates.write_collision);
     price.cycles[i] =
-        std::max({level.bytes / rate[i], waits + streamed, i == 0 ? level.pages * rates.page_miss : 0}) + collisions;
+        std::max(level.bytes / rate[i], waits + streamed) + collisions;
   }
 }
 
@@ -97,11 +97,13 @@ double CorePrice::cycles() const {
 Price price(const PricedCluster& cluster, const ClusterMapping& mapping, std::int64_t buffer_bytes) {
   Price result;
   std::vector<StatementNest> nests;
+  std::vector<double> core_cycles;
   for (std::size_t i = 0; i < cluster.statements.size(); ++i) {
     nests.push_back(statement_nest(cluster, mapping, static_cast<int>(i)));
     auto core = core_price(cluster, mapping, static_cast<int>(i), nests.back());
     result.core = add(result.core, core);
-    result.core_cycles += core.cycles();
+    core_cycles.push_back(core.cycles());
+    result.core_cycles += core_cycles.back();
   }
   for (const auto& pack : mapping.packed) {
     auto reader = static_cast<std::size_t>(cluster.position(pack.statement));
@@ -109,7 +111,7 @@ Price price(const PricedCluster& cluster, const ClusterMapping& mapping, std::in
     result.copies = add(result.copies, copy);
     result.core_cycles += copy.cycles();
   }
-  result.far = far_bytes(cluster, mapping, nests, static_cast<double>(buffer_bytes));
+  result.far = far_bytes(cluster, mapping, nests, core_cycles, static_cast<double>(buffer_bytes));
   add_far_cycles(cluster.rates, result);
   result.tasks = tasks_of(cluster, mapping);
   return result.on(cluster.target.cores, cluster.rates);
@@ -143,7 +145,7 @@ std::string to_string(const Price& price) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto& level = price.far[i];
     out << ", from " << names[i] << " " << us(price.cycles[i]) << " us (" << level.bytes / 1e3 << " kB, "
-        << level.runs + level.written_runs << " runs, " << level.colliding + level.written_colliding
+        << level.runs << " runs, " << level.colliding + level.written_colliding
         << " lines collide)";
   }
   if (price.threads > 0) out << ", threads " << us(price.threads) << " us";

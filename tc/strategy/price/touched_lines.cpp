@@ -25,12 +25,6 @@ double TouchedLines::sets(double period) const {
   return std::min(of_a_run * scattered * sets_of({rows.data(), row_steps}, period), period / line);
 }
 
-double TouchedLines::pages() const {
-  constexpr double page = 4096;
-  auto apart = row_steps == 0 ? 1 : std::min(rows[0].bytes / page, 1.0);
-  return std::max({runs * apart, bytes / page, 1.0});
-}
-
 TouchedLines touched_lines(const PricedCluster& cluster, const PricedAccess& access, const std::vector<double>& spans) {
   const auto& tensor = cluster.tensors[static_cast<std::size_t>(access.tensor)];
   auto most = std::max(tensor.bytes, line);

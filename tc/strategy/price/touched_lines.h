@@ -23,8 +23,6 @@ struct TouchedLines {
   double lines_of_a_set(double period) const;
   /// Sets of such a cache that the lines fall into.
   double sets(double period) const;
-  /// Pages of 4096 bytes that the runs lie in.
-  double pages() const;
 };
 
 /// What \p access of \p cluster touches where each iterator takes as many consecutive values as \p spans says.
