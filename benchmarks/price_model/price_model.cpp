@@ -433,7 +433,8 @@ void given(const PricedProgram& program) {
   problem.compile("", [&](engine::CompileState& state) {
     for (std::size_t i = 0; i < lines.size(); ++i)
       std::printf("%9.2f us, difference %.2g: %s\n    %s\n", measured.seconds[i] * 1e6, measured.difference[i],
-                  lines[i].c_str(), to_string(price_of(state, polyhedral::parse_mapping(lines_of(lines[i])), "")).c_str());
+                  lines[i].c_str(),
+                  to_string(price_of(state, polyhedral::parse_mapping(lines_of(lines[i])), "")).c_str());
   });
 }
 

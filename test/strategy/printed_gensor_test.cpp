@@ -69,14 +69,14 @@ TEST_F(PrintedGensor, BenefitsOfTilesHaveTheValuesOfThePaper) {
 }
 
 TEST_F(PrintedGensor, WindowsAreOneDimension) {
-  auto all = space(ScopBuilder(context())
-                       .input("A", {4, 34})
-                       .input("K", {3})
-                       .output("C", {4, 32})
-                       .identity("I[c, w] : 0 <= c < 4 and 0 <= w < 32", "C[c, w]")
-                       .accumulate("U[c, w, k] : 0 <= c < 4 and 0 <= w < 32 and 0 <= k < 3", "C[c, w]",
-                                   {"A[c, w + k]", "K[k]"})
-                       .scop());
+  auto all = space(
+      ScopBuilder(context())
+          .input("A", {4, 34})
+          .input("K", {3})
+          .output("C", {4, 32})
+          .identity("I[c, w] : 0 <= c < 4 and 0 <= w < 32", "C[c, w]")
+          .accumulate("U[c, w, k] : 0 <= c < 4 and 0 <= w < 32 and 0 <= k < 3", "C[c, w]", {"A[c, w + k]", "K[k]"})
+          .scop());
   EXPECT_EQ(tile_traffic(all.priced(), {2, 8, 3}).kept, 2 * 10 + 3);
 }
 

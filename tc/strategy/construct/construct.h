@@ -10,9 +10,9 @@ namespace tc::strategy {
 
 /// How the mappings of a cluster are searched, by prices alone.
 enum class ConstructionPolicy : std::uint8_t {
-  BestFirst,  ///< from the cheapest state on, all moves, until no move of the best is cheaper
-  Roller,     ///< tiles and blocks grow along what saves most bytes for the room it takes, then threads
-  Gensor,     ///< chains of moves drawn by their benefit, ever more greedily; the best that any visited
+  BestFirst,      ///< from the cheapest state on, all moves, until no move of the best is cheaper
+  Roller,         ///< tiles and blocks grow along what saves most bytes for the room it takes, then threads
+  Gensor,         ///< chains of moves drawn by their benefit, ever more greedily; the best that any visited
   GensorPrinted,  ///< one chain by the formulas as the paper prints them (printed_gensor.h): to show how it fails
 };
 

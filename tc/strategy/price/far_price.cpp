@@ -212,8 +212,9 @@ class FarPricer {
   }
   bool in_register(const Reference& reference, std::size_t loop) const {
     const auto& nest = nests_[reference.statement];
-    return loop >= nest.points ? nest.unrolled && (reference.square || !reference.access->changes(nest.loops[loop].iterator))
-                               : loop >= nest.tile && reference.accumulated;
+    return loop >= nest.points
+               ? nest.unrolled && (reference.square || !reference.access->changes(nest.loops[loop].iterator))
+               : loop >= nest.tile && reference.accumulated;
   }
 
   /// Does one access of \p reference write a whole line, of which nothing has to come first?

@@ -66,8 +66,7 @@ void add_far_cycles(const MachineRates& rates, Price& price) {
     auto waits = latency[i] * level.runs / rates.misses;
     auto streamed = std::max(0.0, level.bytes - level.runs * Target::cache_line) / rate[i];
     auto collisions = std::max(level.colliding * rates.read_collision, level.written_colliding * rates.write_collision);
-    price.cycles[i] =
-        std::max(level.bytes / rate[i], waits + streamed) + collisions;
+    price.cycles[i] = std::max(level.bytes / rate[i], waits + streamed) + collisions;
   }
 }
 
@@ -144,9 +143,8 @@ std::string to_string(const Price& price) {
   const std::array<const char*, 3> names{"L2", "L3", "memory"};
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto& level = price.far[i];
-    out << ", from " << names[i] << " " << us(price.cycles[i]) << " us (" << level.bytes / 1e3 << " kB, "
-        << level.runs << " runs, " << level.colliding + level.written_colliding
-        << " lines collide)";
+    out << ", from " << names[i] << " " << us(price.cycles[i]) << " us (" << level.bytes / 1e3 << " kB, " << level.runs
+        << " runs, " << level.colliding + level.written_colliding << " lines collide)";
   }
   if (price.threads > 0) out << ", threads " << us(price.threads) << " us";
   return out.str();
