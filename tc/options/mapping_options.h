@@ -39,7 +39,8 @@ class MappingOptions {
   /// then with other threads.
   static MappingOptions parse(std::string_view text);
   /// A mapping for grids that experiments start from: "naive", "single_thread", "pointwise", "mlp", "conv" or
-  /// "group_conv"; or one that is constructed: "construct" (best_first), "construct:roller", "construct:gensor".
+  /// "group_conv"; or one that is constructed: "construct" (best_first), "construct:roller", "construct:gensor",
+  /// "construct:gensor_printed".
   static MappingOptions named(std::string_view strategy);
   static const std::vector<std::string>& strategies();
   /// The inverse of to_bytes(). Bytes of a newer schema are read if that says so; what this library does not know is
