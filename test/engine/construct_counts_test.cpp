@@ -27,7 +27,8 @@ TEST_P(EachConstruction, EmitsAndLoadsNothingBeforeItHasChosen) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, EachConstruction,
-                         testing::Values("construct", "construct=roller", "construct=gensor", "construct=gensor_printed"));
+                         testing::Values("construct", "construct=roller", "construct=gensor",
+                                         "construct=gensor_printed"));
 
 }  // namespace
 }  // namespace tc::engine

@@ -16,7 +16,8 @@ struct Kind {
 };
 
 const char* const gemm =
-    "def f(float(M,K) A, float(K,N) B, float(M,N) D) -> (C) { C(m,n) +=! A(m,k) * B(k,n)  C(m,n) = 2 * C(m,n) + 3 * D(m,n) }";
+    "def f(float(M,K) A, float(K,N) B, float(M,N) D) -> (C) { C(m,n) +=! A(m,k) * B(k,n)  C(m,n) = 2 * C(m,n) + 3 * "
+    "D(m,n) }";
 const char* const gemv =
     "def f(float(M,N) A, float(N) x, float(M) z) -> (y) { y(m) +=! A(m,n) * x(n)  y(m) = 2 * y(m) + 3 * z(m) }";
 
@@ -41,10 +42,7 @@ const Kind kinds[] = {
      "def f(float(N,C,H,W) I, float(C,KH,KW) K) -> (O) { O(n,c,h,w) +=! I(n,c,h+kh,w+kw) * K(c,kh,kw) }",
      {{1, 19, 21, 37}, {19, 3, 3}},
      {{128, 168, 83, 83}, {168, 3, 3}}},
-    {"Transposition",
-     "def f(float(A,B,C) X) -> (Y) { Y(c,b,a) = X(a,b,c) }",
-     {{37, 5, 61}},
-     {{128, 168, 256}}},
+    {"Transposition", "def f(float(A,B,C) X) -> (Y) { Y(c,b,a) = X(a,b,c) }", {{37, 5, 61}}, {{128, 168, 256}}},
     {"ThreeStatements",
      "def f(float(B,M) I, float(N,M) W, float(N) C) -> (O) { O(b,n) +=! I(b,m) * W(n,m)  O(b,n) = O(b,n) + C(n)  "
      "O(b,n) = fmax(O(b,n), 0) }",

@@ -167,9 +167,10 @@ TEST(MappingOptions, StrategiesHaveNames) {
             "fusion=max,tile=1,reduction_parts=1,grid=128,block=64,shared=0,registers=0,reduce_in_block=0");
   for (const auto& name : MappingOptions::strategies())
     EXPECT_EQ(MappingOptions::parse(MappingOptions::named(name).to_text()), MappingOptions::named(name)) << name;
-  EXPECT_ERROR(MappingOptions::named("best"), OptionsError,
-               "no mapping strategy has this name; those that have one are naive, single_thread, pointwise, mlp, conv, "
-               "group_conv, construct, construct:best_first, construct:roller, construct:gensor, construct:gensor_printed");
+  EXPECT_ERROR(
+      MappingOptions::named("best"), OptionsError,
+      "no mapping strategy has this name; those that have one are naive, single_thread, pointwise, mlp, conv, "
+      "group_conv, construct, construct:best_first, construct:roller, construct:gensor, construct:gensor_printed");
   EXPECT_ERROR(MappingOptions::parse("block=64,naive"), OptionsError,
                "no mapping option 'naive'; the options are fusion, ");
 }
