@@ -1,12 +1,14 @@
 # What most sources include of the standard library, for PRECOMPILE.
 set(TC_STANDARD_HEADERS <algorithm> <functional> <map> <memory> <optional> <set> <string> <vector>)
 
-# tc_library(NAME name SOURCES files... [DEPENDS targets...] [LINK_PRIVATE targets...] [PRECOMPILE headers...])
+# tc_library(NAME name SOURCES files... [DEPENDS targets...] [LINK_PRIVATE targets...]
+#            [PRECOMPILE headers... | PRECOMPILE_AS floor])
 #
 # The static library tc_<name>, alias tc::<name>, of one floor. DEPENDS names the floors below it that its headers or
-# sources include; LINK_PRIVATE third-party targets. PRECOMPILE names heavy headers that most of its sources include.
+# sources include; LINK_PRIVATE third-party targets. PRECOMPILE names heavy headers that most of its sources include,
+# PRECOMPILE_AS the floor that has compiled them.
 function(tc_library)
-  cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPENDS;LINK_PRIVATE;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAME;PRECOMPILE_AS" "SOURCES;DEPENDS;LINK_PRIVATE;PRECOMPILE" ${ARGN})
   if(NOT ARG_SOURCES)
     add_library(tc_${ARG_NAME} INTERFACE)
     target_include_directories(tc_${ARG_NAME} INTERFACE ${PROJECT_SOURCE_DIR})
@@ -17,6 +19,8 @@ function(tc_library)
     target_link_libraries(tc_${ARG_NAME} PUBLIC ${ARG_DEPENDS} PRIVATE ${ARG_LINK_PRIVATE} tc::warnings)
     if(ARG_PRECOMPILE)
       target_precompile_headers(tc_${ARG_NAME} PRIVATE ${ARG_PRECOMPILE})
+    elseif(ARG_PRECOMPILE_AS)
+      target_precompile_headers(tc_${ARG_NAME} REUSE_FROM tc_${ARG_PRECOMPILE_AS})
     endif()
   endif()
   add_library(tc::${ARG_NAME} ALIAS tc_${ARG_NAME})
