@@ -42,8 +42,12 @@ std::optional<std::string> check_program(const RandomProgram& program, const Fuz
   }
 }
 
-/// What a message says before its particulars.
-std::string kind_of(const std::string& message) { return message.substr(0, message.find(':')); }
+/// What a message says before its particulars: the law that is broken, where it is one.
+std::string kind_of(const std::string& message) {
+  const auto law = message.find("law '"), end = message.find(" is broken");
+  if (law != std::string::npos && end != std::string::npos) return message.substr(law, end - law);
+  return message.substr(0, message.find(':'));
+}
 
 /// Reports \p wrong, what \p program does, and a smaller program that does wrong in the same way.
 void report(const RandomProgram& program, const FuzzSetting& setting, const FuzzCheck& check,

@@ -1,6 +1,7 @@
 #include "tc/halide_bridge/laws/symbolic_value.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 namespace tc::halide_bridge {
@@ -12,8 +13,7 @@ using Number = std::optional<std::int64_t>;
 
 /// \p number, if values of \p type have numbers here, wrapped to it.
 Number in_type(Number number, Halide::Type type) {
-  if (!number || !(type.is_int_or_uint() || type.is_bool()) || (type.is_uint() && type.bits() > 32))
-    return std::nullopt;
+  if (!number || !(type.is_int_or_uint() || type.is_bool())) return std::nullopt;
   if (type.bits() >= 64) return number;
   const std::int64_t values = std::int64_t{1} << type.bits();
   const auto wrapped = *number & (values - 1);
@@ -54,12 +54,16 @@ SymbolicValue SymbolicEvaluator::operator()(const Expr& expr) {
   return std::move(result_);
 }
 
+/// Sums, differences and products of unsigned numbers of 64 bits are those of signed ones; all else of them has none.
 template <typename Node, typename Compute>
 void SymbolicEvaluator::binary(const Node* op, const Compute& compute) {
+  constexpr bool wraps =
+      std::is_same_v<Node, ir::Add> || std::is_same_v<Node, ir::Sub> || std::is_same_v<Node, ir::Mul>;
+  const bool has_number = wraps || !(op->a.type().is_uint() && op->a.type().bits() == 64);
   auto a = (*this)(op->a), b = (*this)(op->b);
   for (std::size_t i = 0; i < a.size(); ++i) {
     Number number;
-    if (a[i].number && b[i].number) number = compute(*a[i].number, *b[i].number);
+    if (has_number && a[i].number && b[i].number) number = compute(*a[i].number, *b[i].number);
     a[i] = joined(a[i], b[i], in_type(number, op->type.element_of()));
   }
   result_ = std::move(a);

@@ -27,8 +27,8 @@ SymbolicLane combined(ReductionOp op, const SymbolicLane& a, const SymbolicLane&
 /// Thrown where data choose what runs.
 struct Undecided {};
 
-/// Computes expressions on symbols. Numbers are those of bool and of integers, but for unsigned ones of 64 bits;
-/// variables are bound in `variables`.
+/// Computes expressions on symbols. Numbers are those of bool and of integers, of unsigned ones of
+/// 64 bits with their bits as signed; variables are bound in `variables`.
 class SymbolicEvaluator : public Halide::Internal::IRVisitor {
  public:
   /// The lanes that a read finds, of which its \p address lanes and predicate are known as far as they are.

@@ -143,6 +143,21 @@ class AccessBuilder {
   AffineReader reader_;
 };
 
+/// What \p access touches of \p tensor: its subscripts were proved to stay inside where it happens.
+isl::map inside_of(const ProgramTensor& tensor, const Access& access) {
+  isl::map inside = access.relation;
+  for (std::size_t d = 0; d < tensor.box.size(); ++d) {
+    const auto dimension = static_cast<unsigned>(d);
+    const isl::val low(inside.ctx(), tensor.box[d].min),
+        high = low.add(isl::val(inside.ctx(), tensor.box[d].extent - 1));
+    inside =
+        polyhedral::call(inside.ctx(), isl_map_lower_bound_val, inside.release(), isl_dim_out, dimension, low.copy());
+    inside =
+        polyhedral::call(inside.ctx(), isl_map_upper_bound_val, inside.release(), isl_dim_out, dimension, high.copy());
+  }
+  return inside;
+}
+
 /// Which of \p iterators are in \p exprs, by number.
 std::vector<int> iterators_in(const std::vector<Expr>& exprs, const std::vector<std::string>& iterators) {
   const auto names = variable_names(exprs);
@@ -176,6 +191,7 @@ class ReadCollector : public ir::IRVisitor {
     if (op->call_type != ir::Call::Halide) return;
     Access access = builder_.element(program_.tensor(op->name), op->args, guard_);
     if (!access.exact && guard_is_exact_) access.indirection = indirection(op->args, reads.size() - first);
+    if (!guard_is_exact_) access.relation = inside_of(program_.tensor(op->name), access);
     reads.push_back(access);
   }
 
