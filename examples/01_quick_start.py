@@ -46,15 +46,22 @@ def embedding(float(E,D) table, int64(B,L) index) -> (Y) {
 }"""
 
 
-def median_seconds(function, repeats=15):
-    """The median wall time of one call, after two warm-up calls."""
-    function(), function()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - start)
-    return sorted(times)[repeats // 2]
+def median_seconds(*functions, rounds=5, repeats=9):
+    """The median wall time of a call of each, measured in turns.
+
+    A pause goes before each turn: for milliseconds after a loop, threads of OpenMP look for the next one on the cores that
+    the other function's threads need.
+    """
+    times = [[] for _ in functions]
+    for _ in range(rounds):
+        for function, own in zip(functions, times):
+            time.sleep(0.02)
+            function(), function()
+            for _ in range(repeats):
+                start = time.perf_counter()
+                function()
+                own.append(time.perf_counter() - start)
+    return [sorted(own)[len(own) // 2] for own in times]
 
 
 def show(title, text, name, inputs, reference):
@@ -67,7 +74,7 @@ def show(title, text, name, inputs, reference):
     doubles = [x.double() if x.is_floating_point() else x for x in inputs]
     expected = reference(*doubles)
     error = ((result.double() - expected).abs() / (1 + expected.abs())).max().item()
-    ours, theirs = median_seconds(lambda: function(*inputs)), median_seconds(lambda: reference(*inputs))
+    ours, theirs = median_seconds(lambda: function(*inputs), lambda: reference(*inputs))
     print(f"\n{title}")
     print(f"  output    {', '.join(f'{o.name} {o.dtype}{tuple(o.shape)}' for o in info.outputs)}")
     for line in info.ranges:
