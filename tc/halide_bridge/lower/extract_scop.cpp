@@ -62,6 +62,13 @@ isl::set domain_of(isl::ctx ctx, const ProgramStatement& statement) {
   return result;
 }
 
+/// \p map with index \p dimension of its range in \p interval.
+isl::map bounded(const isl::map& map, unsigned dimension, const lang::IntegerRange& interval) {
+  const isl::val low(map.ctx(), interval.min), high(map.ctx(), interval.min + interval.extent - 1);
+  auto result = polyhedral::call(map.ctx(), isl_map_lower_bound_val, map.copy(), isl_dim_out, dimension, low.copy());
+  return polyhedral::call(map.ctx(), isl_map_upper_bound_val, result.release(), isl_dim_out, dimension, high.copy());
+}
+
 /// Builds the accesses of one statement.
 class AccessBuilder {
  public:
@@ -129,11 +136,7 @@ class AccessBuilder {
         column = polyhedral::call(domain_.ctx(), isl_map_insert_dims, column.release(), isl_dim_out, 0u, dimension);
         result = result.intersect(column.set_range_tuple(tensor.name));
       } else {
-        const isl::val low(domain_.ctx(), interval.min), high(domain_.ctx(), interval.min + interval.extent - 1);
-        result = polyhedral::call(domain_.ctx(), isl_map_lower_bound_val, result.release(), isl_dim_out, dimension,
-                                  low.copy());
-        result = polyhedral::call(domain_.ctx(), isl_map_upper_bound_val, result.release(), isl_dim_out, dimension,
-                                  high.copy());
+        result = bounded(result, dimension, interval);
       }
     }
     return result;
@@ -146,15 +149,7 @@ class AccessBuilder {
 /// What \p access touches of \p tensor: its subscripts were proved to stay inside where it happens.
 isl::map inside_of(const ProgramTensor& tensor, const Access& access) {
   isl::map inside = access.relation;
-  for (std::size_t d = 0; d < tensor.box.size(); ++d) {
-    const auto dimension = static_cast<unsigned>(d);
-    const isl::val low(inside.ctx(), tensor.box[d].min),
-        high = low.add(isl::val(inside.ctx(), tensor.box[d].extent - 1));
-    inside =
-        polyhedral::call(inside.ctx(), isl_map_lower_bound_val, inside.release(), isl_dim_out, dimension, low.copy());
-    inside =
-        polyhedral::call(inside.ctx(), isl_map_upper_bound_val, inside.release(), isl_dim_out, dimension, high.copy());
-  }
+  for (std::size_t d = 0; d < tensor.box.size(); ++d) inside = bounded(inside, static_cast<unsigned>(d), tensor.box[d]);
   return inside;
 }
 
