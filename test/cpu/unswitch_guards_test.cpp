@@ -121,6 +121,11 @@ TEST(UnswitchGuards, BranchesOnWhatGuardsAllVectors) {
   EXPECT_EQ(both.count, 2) << "none is left where the guard does not hold";
 }
 
+TEST(UnswitchGuards, MakesNoBranchOfAConstant) {
+  const Expr constant = ir::Not::make(ir::const_false());
+  EXPECT_EQ(Selects(unswitch_guards(loop("c", add_vector_if(constant, 0)))).branches, 0);
+}
+
 TEST(UnswitchGuards, KeepsMasksThatVectorsDoNotShare) {
   const Expr p = variable("c") < variable("p"), q = variable("c") < variable("q");
   const Selects two(unswitch_guards(loop("c", ir::Block::make(add_vector_if(p, 0), add_vector_if(q, 8)))));

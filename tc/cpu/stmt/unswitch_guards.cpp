@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "tc/halide_bridge/lower/variable_names.h"
 #include "tc/halide_bridge/stmt/flatten.h"
 
 namespace tc::cpu {
@@ -35,18 +36,6 @@ class Varies : public ir::IRVisitor {
   void visit(const ir::Load*) override { result = true; }
   const std::string& name_;
 };
-
-/// Does \p expr depend on nothing at all?
-bool is_constant(const Expr& expr) {
-  struct Names : ir::IRVisitor {
-    using ir::IRVisitor::visit;
-    bool any = false;
-    void visit(const ir::Variable*) override { any = true; }
-    void visit(const ir::Load*) override { any = true; }
-  } names;
-  expr.accept(&names);
-  return !names.any;
-}
 
 /// What the value of one store in a loop over `loop` needs: the outermost condition that the loop does not change, and
 /// whether the value reads \p buffer elsewhere than at \p place, or binds names.
@@ -122,8 +111,9 @@ class UniformConditions : public ir::IRVisitor {
  private:
   using ir::IRVisitor::visit;
   void visit(const ir::Broadcast* op) override {
-    const bool fits = op->value.type().is_bool() && op->value.type().is_scalar() && !is_constant(op->value);
-    if (fits && !Varies(op->value, "").result && !has(op->value)) found.push_back(op->value);
+    const bool fits = op->value.type().is_bool() && op->value.type().is_scalar();
+    if (fits && !halide_bridge::variable_names({op->value}).empty() && !Varies(op->value, "").result && !has(op->value))
+      found.push_back(op->value);
   }
   void visit(const ir::Let* op) override {
     bound_.push_back(op->name);
