@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -18,12 +19,13 @@
 
 namespace {
 
+std::mutex mutex;  ///< of everything here but the contexts; held by each function below
 std::string calls;
 std::map<std::string, int> failures;
 bool capturing = false, recording = true;
 int capture_mode = 0;
 int given_byte = -1;
-std::vector<void*> contexts;                  ///< the stack of current ones
+thread_local std::vector<void*> contexts;     ///< the stack of a thread's current ones
 std::map<std::string, int> requested_shared;  ///< by kernel
 std::uintptr_t next_handle = 0x1000;
 
@@ -102,16 +104,41 @@ extern "C" {
 
 #define EXPORT __attribute__((visibility("default")))
 
-EXPORT const char* fake_calls() { return calls.c_str(); }
-EXPORT void fake_forget() { calls.clear(); }
-EXPORT void fake_fail(const char* function, int code) { failures[function] = code; }
-EXPORT void fake_capture(int on) { capturing = on != 0; }
-EXPORT void fake_record(int on) { recording = on != 0; }
-EXPORT int fake_blocks() { return static_cast<int>(blocks.size()); }
-EXPORT void fake_give_byte(int value) { given_byte = value; }
+EXPORT const char* fake_calls() {
+  std::lock_guard lock(mutex);
+  return calls.c_str();
+}
+EXPORT void fake_forget() {
+  std::lock_guard lock(mutex);
+  calls.clear();
+}
+EXPORT void fake_fail(const char* function, int code) {
+  std::lock_guard lock(mutex);
+  failures[function] = code;
+}
+EXPORT void fake_capture(int on) {
+  std::lock_guard lock(mutex);
+  capturing = on != 0;
+}
+EXPORT void fake_record(int on) {
+  std::lock_guard lock(mutex);
+  recording = on != 0;
+}
+EXPORT int fake_blocks() {
+  std::lock_guard lock(mutex);
+  return static_cast<int>(blocks.size());
+}
+EXPORT void fake_give_byte(int value) {
+  std::lock_guard lock(mutex);
+  given_byte = value;
+}
 
-EXPORT int cuInit(unsigned) { return called("cuInit"); }
+EXPORT int cuInit(unsigned) {
+  std::lock_guard lock(mutex);
+  return called("cuInit");
+}
 EXPORT int cuGetErrorName(int code, const char** text) {
+  std::lock_guard lock(mutex);
   static std::string name;
   name = code == 2     ? "CUDA_ERROR_OUT_OF_MEMORY"
          : code == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS"
@@ -121,63 +148,82 @@ EXPORT int cuGetErrorName(int code, const char** text) {
   return 0;
 }
 EXPORT int cuGetErrorString(int, const char** text) {
+  std::lock_guard lock(mutex);
   *text = "as the test wants";
   return 0;
 }
 EXPORT int cuDriverGetVersion(int* number) {
+  std::lock_guard lock(mutex);
   *number = 13000;
   return 0;
 }
 EXPORT int cuDeviceGetCount(int* count) {
+  std::lock_guard lock(mutex);
   *count = 2;
   return called("cuDeviceGetCount");
 }
 EXPORT int cuDeviceGet(int* device, int ordinal) {
+  std::lock_guard lock(mutex);
   *device = ordinal;
   return ordinal < 2 ? 0 : 101;
 }
 EXPORT int cuDeviceGetName(char* text, int size, int device) {
+  std::lock_guard lock(mutex);
   std::strncpy(text, device == 0 ? "Fake 132" : "Fake 114", static_cast<std::size_t>(size));
   return 0;
 }
 EXPORT int cuDeviceGetAttribute(int* value, int attribute, int device) {
+  std::lock_guard lock(mutex);
   constexpr int multiprocessors = 16, major = 75, cooperative = 95;
   const int number = device == 0 ? 132 : 114;
   *value = attribute == major ? 9 : attribute == multiprocessors ? number : attribute == cooperative ? 1 : 0;
   return 0;
 }
 EXPORT int cuDevicePrimaryCtxRetain(void** context, int device) {
+  std::lock_guard lock(mutex);
   *context = reinterpret_cast<void*>(static_cast<std::uintptr_t>(0x100 + device));
   return called("cuDevicePrimaryCtxRetain", device);
 }
 EXPORT int cuCtxGetCurrent(void** context) {
+  std::lock_guard lock(mutex);
   *context = contexts.empty() ? nullptr : contexts.back();
   return 0;
 }
 EXPORT int cuCtxPushCurrent_v2(void* context) {
+  std::lock_guard lock(mutex);
   contexts.push_back(context);
   return 0;
 }
 EXPORT int cuCtxPopCurrent_v2(void** context) {
+  std::lock_guard lock(mutex);
   if (contexts.empty()) return invalid_context;
   *context = contexts.back();
   contexts.pop_back();
   return 0;
 }
-EXPORT int cuCtxSynchronize() { return called_outside_capture("cuCtxSynchronize"); }
+EXPORT int cuCtxSynchronize() {
+  std::lock_guard lock(mutex);
+  return called_outside_capture("cuCtxSynchronize");
+}
 EXPORT int cuModuleLoadData(void** module, const void*) {
+  std::lock_guard lock(mutex);
   *module = new_handle();
   if (contexts.empty()) return invalid_context;
   if (capturing) return capture_unsupported;
   return called("cuModuleLoadData", contexts.empty() ? "without context" : "on",
                 contexts.empty() ? nullptr : contexts.back());
 }
-EXPORT int cuModuleUnload(void*) { return called_relaxed_in_capture("cuModuleUnload"); }
+EXPORT int cuModuleUnload(void*) {
+  std::lock_guard lock(mutex);
+  return called_relaxed_in_capture("cuModuleUnload");
+}
 EXPORT int cuModuleGetFunction(void** function, void*, const char* name) {
+  std::lock_guard lock(mutex);
   *function = strdup(name);
   return called("cuModuleGetFunction", name);
 }
 EXPORT int cuFuncSetAttribute(void* function, int attribute, int value) {
+  std::lock_guard lock(mutex);
   constexpr int most_shared = 227 << 10;
   if (attribute == 8) requested_shared[name_of(function)] = value;
   int code = called_in_context("cuFuncSetAttribute", name_of(function), attribute, value);
@@ -185,6 +231,7 @@ EXPORT int cuFuncSetAttribute(void* function, int attribute, int value) {
 }
 EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                           unsigned shared, void* stream, void** parameters, void** extra) {
+  std::lock_guard lock(mutex);
   if (!contexts.empty() && is_faulty(contexts.back())) return 700;
   if (copies() && extra)
     copy_first_to_last(static_cast<void**>(extra[1]), *static_cast<std::size_t*>(extra[3]) / sizeof(void*),
@@ -210,16 +257,19 @@ EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz,
 }
 EXPORT int cuLaunchCooperativeKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                                      unsigned bz, unsigned shared, void* stream, void** parameters) {
+  std::lock_guard lock(mutex);
   std::ostringstream shape;
   shape << gx << "x" << gy << "x" << gz << " " << bx << "x" << by << "x" << bz;
   return called_in_context("cuLaunchCooperativeKernel", name_of(function), shape.str(), shared, stream,
                            parameters && *parameters ? *static_cast<void**>(*parameters) : nullptr);
 }
 EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* function, int threads, std::size_t shared) {
+  std::lock_guard lock(mutex);
   *blocks = 2048 / threads;
   return called_in_context("cuOccupancyMaxActiveBlocksPerMultiprocessor", name_of(function), threads, shared);
 }
 EXPORT int cuMemAlloc_v2(std::uint64_t* pointer, std::size_t bytes) {
+  std::lock_guard lock(mutex);
   int code = called_outside_capture("cuMemAlloc", bytes);
   if (code != 0) return code;
   constexpr int poison = 0xa5;
@@ -228,6 +278,7 @@ EXPORT int cuMemAlloc_v2(std::uint64_t* pointer, std::size_t bytes) {
   return 0;
 }
 EXPORT int cuMemFree_v2(std::uint64_t pointer) {
+  std::lock_guard lock(mutex);
   int code = called_relaxed_in_capture("cuMemFree");
   if (code != 0) return code;
   blocks.erase(pointer);
@@ -235,38 +286,55 @@ EXPORT int cuMemFree_v2(std::uint64_t pointer) {
   return 0;
 }
 EXPORT int cuMemsetD8Async(std::uint64_t pointer, unsigned char value, std::size_t bytes, void*) {
+  std::lock_guard lock(mutex);
   std::memset(reinterpret_cast<void*>(pointer), value, bytes);
   return called_in_context("cuMemsetD8Async", bytes);
 }
 EXPORT int cuMemcpyHtoDAsync_v2(std::uint64_t to, const void* from, std::size_t bytes, void*) {
+  std::lock_guard lock(mutex);
   std::memcpy(reinterpret_cast<void*>(to), from, bytes);
   return called_in_context("cuMemcpyHtoDAsync", bytes);
 }
 EXPORT int cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size_t bytes, void*) {
+  std::lock_guard lock(mutex);
   std::memcpy(to, reinterpret_cast<void*>(from), bytes);
   if (given_byte >= 0) *static_cast<unsigned char*>(to) = static_cast<unsigned char>(given_byte);
   return called_in_context("cuMemcpyDtoHAsync", bytes);
 }
-EXPORT int cuStreamSynchronize(void* stream) { return called_outside_capture("cuStreamSynchronize", stream); }
+EXPORT int cuStreamSynchronize(void* stream) {
+  std::lock_guard lock(mutex);
+  return called_outside_capture("cuStreamSynchronize", stream);
+}
 EXPORT int cuStreamIsCapturing(void*, int* status) {
+  std::lock_guard lock(mutex);
   *status = capturing ? 1 : 0;
   return 0;
 }
 EXPORT int cuThreadExchangeStreamCaptureMode(int* mode) {
+  std::lock_guard lock(mutex);
   std::swap(*mode, capture_mode);
   return 0;
 }
 EXPORT int cuEventCreate(void** event, unsigned) {
+  std::lock_guard lock(mutex);
   *event = new_handle();
   return called_in_context("cuEventCreate");
 }
-EXPORT int cuEventDestroy_v2(void*) { return called("cuEventDestroy"); }
+EXPORT int cuEventDestroy_v2(void*) {
+  std::lock_guard lock(mutex);
+  return called("cuEventDestroy");
+}
 EXPORT int cuEventRecord(void* event, void* stream) {
+  std::lock_guard lock(mutex);
   event_times[event] = clock_milliseconds;
   return called_in_context("cuEventRecord", stream);
 }
-EXPORT int cuEventSynchronize(void*) { return called("cuEventSynchronize"); }
+EXPORT int cuEventSynchronize(void*) {
+  std::lock_guard lock(mutex);
+  return called("cuEventSynchronize");
+}
 EXPORT int cuEventElapsedTime(float* milliseconds, void* begin, void* end) {
+  std::lock_guard lock(mutex);
   *milliseconds = copies() ? static_cast<float>(event_times[end] - event_times[begin]) : 0.25f;
   return called("cuEventElapsedTime");
 }
