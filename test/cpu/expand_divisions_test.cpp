@@ -45,6 +45,17 @@ class Columns : public KernelTest {
         what + " %");
   }
 
+  /// The divisor is i - 1 where B(i) is not 0, else i: in vectors a choice between literals, each with a zero.
+  void check_choice() const {
+    Expr x = element(type(), "A", {iterator("i")}), y = element(type(), "B", {iterator("i")});
+    Expr chosen = ir::Cast::make(type(), ir::NE::make(y, ir::make_zero(type())));
+    Expr divisor = ir::Sub::make(ir::Cast::make(type(), iterator("i")), chosen);
+    std::vector<Number> divisors;
+    for (std::size_t i = 0; i < b.size(); ++i) divisors.push_back(static_cast<Number>(i - (b[i] != 0)));
+    check(ir::Div::make(x, divisor), [](Wide p, Wide q) { return euclidean(p, q); }, "chosen /", divisors);
+    check(ir::Mod::make(x, divisor), [](Wide p, Wide q) { return q == 0 ? 0 : p - q * euclidean(p, q); }, "chosen %", divisors);
+  }
+
  private:
   static Halide::Type type() { return Halide::type_of<Number>(); }
   static DType dtype() {
@@ -57,6 +68,11 @@ class Columns : public KernelTest {
 
   template <typename Want>
   void check(const Expr& value, Want want, const std::string& what) const {
+    check(value, want, what, b);
+  }
+  /// \p value is \p want of a and \p divisors.
+  template <typename Want>
+  void check(const Expr& value, Want want, const std::string& what, const std::vector<Number>& divisors) const {
     const int n = static_cast<int>(a.size());
     for (const auto& target : runnable_targets())
       for (int lanes : {1, 8}) {
@@ -66,8 +82,8 @@ class Columns : public KernelTest {
         std::vector<Number> c(n);
         EXPECT_EQ(kernel.run(target, {pa.data(), pb.data(), c.data()}), 0);
         for (int i = 0; i < n; ++i)
-          ASSERT_EQ(c[i], static_cast<Number>(want(a[i], b[i])))
-              << +a[i] << ' ' << what << ' ' << +b[i] << ", " << 8 * sizeof(Number) << " bits, " << lanes << " lanes, "
+          ASSERT_EQ(c[i], static_cast<Number>(want(a[i], divisors[i])))
+              << +a[i] << ' ' << what << ' ' << +divisors[i] << ", " << 8 * sizeof(Number) << " bits, " << lanes << " lanes, "
               << target;
       }
   }
@@ -114,6 +130,15 @@ TYPED_TEST(ExpandDivisions, ConstantsDivide) {
   for (int number : {3, 7, 127, 128, 129, 255, 300, 1000, -1, -3})
     columns.check_constant(static_cast<TypeParam>(number), false);
   for (int number : {0, 3, 300, -1}) columns.check_constant(static_cast<TypeParam>(number), true);
+}
+
+TYPED_TEST(ExpandDivisions, LanesChosenFromLiteralsDivide) {
+  Columns<TypeParam> columns;
+  columns.a = {7, 9, 11, 13, 100, 101, 102, 103};
+  columns.b = {1, 1, 0, 1, 0, 0, 1, 1};
+  columns.check_choice();
+  columns.b = {0, 1, 1, 1, 1, 1, 1, 1};
+  columns.check_choice();
 }
 
 /// Lanes of an iterator are a constant vector, which holds a 0.

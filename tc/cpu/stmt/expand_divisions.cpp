@@ -76,6 +76,12 @@ Expr divide_by_nonzero(const Expr& a, const Expr& b, Part part) {
   return literal && *literal > 0 ? divide_by_positive(a, b, part) : divide_magnitudes(a, b, part);
 }
 
+/// \p divisor with its lanes that are 0, those of \p is_zero, set to 1.
+Expr with_one_for_zero(const Expr& divisor, const Expr& is_zero) {
+  Expr one = ir::Cast::make(divisor.type(), is_zero);
+  return ir::Call::make(divisor.type(), ir::Call::bitwise_or, {divisor, one}, ir::Call::PureIntrinsic);
+}
+
 Expr divide(const Expr& a, const Expr& b, Part part) {
   Expr zero = ir::make_zero(a.type());
   if (ir::is_const_zero(b)) return zero;
@@ -83,7 +89,7 @@ Expr divide(const Expr& a, const Expr& b, Part part) {
     if (ir::as_const_int(b) || ir::as_const_uint(b)) return divide_by_nonzero(dividend, b, part);
     return let(b, [&](const Expr& divisor) {
       Expr is_zero = ir::EQ::make(divisor, zero);
-      return let(ir::Select::make(is_zero, ir::make_one(b.type()), divisor), [&](const Expr& nonzero) {
+      return let(with_one_for_zero(divisor, is_zero), [&](const Expr& nonzero) {
         return ir::Select::make(is_zero, zero, divide_by_nonzero(dividend, nonzero, part));
       });
     });

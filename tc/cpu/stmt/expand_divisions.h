@@ -12,9 +12,12 @@ namespace tc::cpu {
 /// expansion does so too, but simplifies the divisor on the way, and its truncating division by a small signed
 /// literal is wrong: 1/3 gives -1.
 ///
+/// A lane's zero becomes 1 by an or, not by a choice: LLVM 14 takes a vector of literals with a zero anywhere for a
+/// divisor that cannot be, and drops it from a choice between two, with the lanes of it that are asked for.
+///
 /// A division of floats by a literal zero, which Halide refuses, is a product with an infinity: the same numbers and NaN.
 ///
-///   before  a/b, unsigned     after  select(b == 0, 0, div_round_to_zero(a, select(b == 0, 1, b)))
+///   before  a/b, unsigned     after  select(b == 0, 0, div_round_to_zero(a, b | (b == 0)))
 Halide::Internal::Stmt expand_divisions(const Halide::Internal::Stmt& body);
 
 }  // namespace tc::cpu
