@@ -53,7 +53,9 @@ class Columns : public KernelTest {
     std::vector<Number> divisors;
     for (std::size_t i = 0; i < b.size(); ++i) divisors.push_back(static_cast<Number>(i - (b[i] != 0)));
     check(ir::Div::make(x, divisor), [](Wide p, Wide q) { return euclidean(p, q); }, "chosen /", divisors);
-    check(ir::Mod::make(x, divisor), [](Wide p, Wide q) { return q == 0 ? 0 : p - q * euclidean(p, q); }, "chosen %", divisors);
+    check(
+        ir::Mod::make(x, divisor), [](Wide p, Wide q) { return q == 0 ? 0 : p - q * euclidean(p, q); }, "chosen %",
+        divisors);
   }
 
  private:
@@ -83,8 +85,8 @@ class Columns : public KernelTest {
         EXPECT_EQ(kernel.run(target, {pa.data(), pb.data(), c.data()}), 0);
         for (int i = 0; i < n; ++i)
           ASSERT_EQ(c[i], static_cast<Number>(want(a[i], divisors[i])))
-              << +a[i] << ' ' << what << ' ' << +divisors[i] << ", " << 8 * sizeof(Number) << " bits, " << lanes << " lanes, "
-              << target;
+              << +a[i] << ' ' << what << ' ' << +divisors[i] << ", " << 8 * sizeof(Number) << " bits, " << lanes
+              << " lanes, " << target;
       }
   }
 };
