@@ -1,5 +1,6 @@
 #include "tc/library/prices.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <sstream>
@@ -9,7 +10,7 @@
 namespace tc::library {
 namespace {
 
-constexpr const char* head = "library prices 2";
+constexpr const char* head = "library prices 3";
 
 /// The measured call that is farther away than this factor says nothing about another one.
 constexpr double farthest = 4;  // of binary logarithms
@@ -29,9 +30,18 @@ double distance(const Price& a, const Price& b) {
   return result;
 }
 
+/// Post-ops of \p call that add a tensor which more than one dimension of the result runs through.
+std::int64_t whole_sums(const Call& call) {
+  return std::count_if(call.post_ops.begin(), call.post_ops.end(), [](const PostOp& op) {
+    if (!op.operand) return false;
+    const auto& strides = op.operand->strides;
+    return std::count(strides.begin(), strides.end(), 0) + 1 < static_cast<std::ptrdiff_t>(strides.size());
+  });
+}
+
 bool read(std::istream& in, Price& price) {
   std::size_t types = 0, numbers = 0;
-  if (!(in >> price.library >> price.version >> price.routine >> price.threads >> price.times >>
+  if (!(in >> price.library >> price.version >> price.routine >> price.threads >> price.times >> price.sums >>
         price.library_seconds >> price.own_seconds >> types >> numbers))
     return false;
   for (std::string word; price.types.size() < types;) {
@@ -58,8 +68,8 @@ std::string to_string(const PriceTable& table) {
   out << head << "\n" << table.machine << "\n";
   for (const auto& price : table.prices) {
     out << price.library << " " << price.version << " " << price.routine << " " << price.threads << " " << price.times
-        << " " << price.library_seconds << " " << price.own_seconds << " " << price.types.size() << " "
-        << price.numbers.size();
+        << " " << price.sums << " " << price.library_seconds << " " << price.own_seconds << " " << price.types.size()
+        << " " << price.numbers.size();
     for (std::size_t i = 0; i < price.types.size(); ++i) {
       out << " " << price.types[i];
       if (price.constant[i]) out << constant_mark;
@@ -84,7 +94,8 @@ std::optional<PriceTable> parse_prices(const std::string& text) {
 }
 
 Price price_of(const Call& call, int threads) {
-  Price price{call.library, call.version, call.routine, {}, {}, call.numbers, call.times(), 0, 0, threads};
+  Price price{call.library, call.version, call.routine, {}, {}, call.numbers, call.times(), whole_sums(call), 0, 0,
+              threads};
   for (const auto& operand : call.operands) {
     price.types.push_back(operand.type);
     price.constant.push_back(operand.constant);
@@ -98,7 +109,8 @@ std::optional<double> speed_of(const Call& call, const PriceTable& table, int th
   double nearest = farthest;
   for (const auto& price : table.prices) {
     if (price.library != wanted.library || price.version != wanted.version || price.routine != wanted.routine ||
-        price.types != wanted.types || price.constant != wanted.constant || price.threads != threads)
+        price.types != wanted.types || price.constant != wanted.constant || price.sums != wanted.sums ||
+        price.threads != threads)
       continue;
     const auto away = distance(price, wanted);
     if (away > nearest) continue;

@@ -15,6 +15,7 @@ struct Price {
   std::vector<bool> constant;                   ///< which of them never change
   std::map<std::string, std::int64_t> numbers;  ///< of the call
   std::int64_t times = 1;                       ///< Call::times()
+  std::int64_t sums = 0;                        ///< post-ops that add more than a number or a bias
   double library_seconds = 0, own_seconds = 0;
   int threads = 1;
 };
@@ -34,7 +35,7 @@ std::optional<PriceTable> parse_prices(const std::string& text);
 Price price_of(const Call& call, int threads);
 
 /// How many times as fast as the compiler's own code \p call is: what the nearest of the calls measured of the same routine,
-/// version, types, constants and threads was, by the logarithms of their numbers; nothing where none is within a factor of 16, all
+/// version, types, constants, sums and threads was, by the logarithms of their numbers; nothing where none is within a factor of 16, all
 /// numbers together.
 std::optional<double> speed_of(const Call& call, const PriceTable& table, int threads);
 

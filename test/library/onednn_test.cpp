@@ -97,6 +97,10 @@ TEST_F(OneDnn, TakesWhatFollowsAConvolution) {
               "convolution2d", 3);
   expect_call({head + "B(n,k,h,w) = b(k) + A(n,k,h,w)  Y(n,k,h,w) = relu(B(n,k,h,w)) + Z(n,k,h,w) }", inputs},
               "convolution2d", 3);
+  expect_call({head + "Y(n,k,h,w) = relu(A(n,k,h,w) + Z(n,k,h,w)) + Z(n,k,h,w) }", inputs}, "convolution2d", 3);
+  auto channels_last = inputs;
+  channels_last[3].strides = {4 * 5 * 16, 1, 5 * 16, 16};
+  expect_call({head + "Y(n,k,h,w) = A(n,k,h,w) + Z(n,k,h,w) }", channels_last}, "convolution2d", 1);
 }
 
 TEST_F(OneDnn, MultipliesMatrices) {

@@ -35,6 +35,11 @@ TEST(Prices, AreThoseOfTheNearestCall) {
   EXPECT_FALSE(speed_of(other, table(), 2));
   other = product(64, 64, 64).with_constants([](std::size_t argument) { return argument == 0; });
   EXPECT_FALSE(speed_of(other, table(), 2)) << "a constant";
+  other = product(64, 64, 64);
+  other.post_ops = {{PostOp::Kind::Add, Operand{.strides = {0, 1}}}, {PostOp::Kind::Relu, {}}};
+  EXPECT_EQ(speed_of(other, table(), 2), 0.5) << "a bias costs nothing that can be told";
+  other.post_ops[0].operand->strides = {64, 1};
+  EXPECT_FALSE(speed_of(other, table(), 2)) << "a sum with a matrix";
 }
 
 TEST(Prices, AreTextsThatParseBack) {

@@ -85,6 +85,7 @@ struct Place {
   std::size_t operand = 0;
   dnnl_memory_desc_t given{}, used{};
   std::optional<std::size_t> copy;  ///< where a copy stands in the block, if each run makes one
+  std::optional<std::size_t> into;  ///< the place, before this one, whose memory it is copied to: no argument itself
   std::shared_ptr<std::byte> kept;  ///< the copy of a tensor that never changes
   Owner<dnnl_primitive> before, behind;
 };
@@ -135,9 +136,9 @@ class PreparedPrimitive {
     for (const auto& place : places_) {
       given.push_back(memory(place.given, operands[place.operand]));
       auto* other = place.kept ? place.kept.get() : place.copy ? lease.block() + *place.copy : nullptr;
-      used.push_back(other ? memory(place.used, other) : given.back());
+      used.push_back(place.into ? used[*place.into] : other ? memory(place.used, other) : given.back());
       if (place.before) copy(place.before, given.back(), used.back(), stream);
-      arguments.push_back({place.arg, used.back().get()});
+      if (!place.into) arguments.push_back({place.arg, used.back().get()});
     }
     const auto scratchpad = memory(scratchpad_, lease.block() + scratchpad_offset_);
     arguments.push_back({DNNL_ARG_SCRATCHPAD, scratchpad.get()});
@@ -155,14 +156,17 @@ class PreparedPrimitive {
   mutable Blocks blocks_;
 };
 
-Owner<dnnl_primitive_attr> attributes(const PrimitivePlan& plan) {
+/// The descriptor of \p plan for slots that lie as \p descs say, its post-ops beginning with the slot \p summed if there is
+/// one; null where oneDNN has none.
+Owner<dnnl_primitive_desc> described(const PrimitivePlan& plan, const std::vector<dnnl_memory_desc_t>& descs,
+                                     std::optional<std::size_t> summed) {
   const auto& dnn = shared_onednn();
   dnnl_primitive_attr_t made = nullptr;
   dnn.check(dnn.primitive_attr_create(&made), "make attributes");
-  auto result = own(made);
+  const auto attributes = own(made);
   dnn.check(dnn.primitive_attr_set_scratchpad_mode(made, dnnl_scratchpad_mode_user), "take a scratchpad");
-  if (plan.post_ops) dnn.check(dnn.primitive_attr_set_post_ops(made, plan.post_ops), "take post-ops");
-  return result;
+  if (plan.post_ops) dnn.check(dnn.primitive_attr_set_post_ops(made, plan.post_ops(summed).get()), "take post-ops");
+  return plan.describe(descs, made);
 }
 
 bool is_reference(const Owner<dnnl_primitive_desc>& desc) {
@@ -179,25 +183,50 @@ bool is_converted(const Slot& slot, Converted which) {
   return which == Converted::All || slot.arg == DNNL_ARG_WEIGHTS;
 }
 
+/// The layouts of slots that \p which lets oneDNN choose left open.
+std::vector<dnnl_memory_desc_t> open_layouts(const PrimitivePlan& plan, Converted which) {
+  std::vector<dnnl_memory_desc_t> result;
+  for (const auto& slot : plan.slots) result.push_back(is_converted(slot, which) ? any_layout(slot.desc) : slot.desc);
+  return result;
+}
+
+std::size_t result_slot(const PrimitivePlan& plan) {
+  return static_cast<std::size_t>(
+      std::find_if(plan.slots.begin(), plan.slots.end(), [](const Slot& slot) { return slot.arg == DNNL_ARG_DST; }) -
+      plan.slots.begin());
+}
+
+/// What may be summed in the result's memory, the best first.
+std::vector<std::optional<std::size_t>> summed_slots(const PrimitivePlan& plan) {
+  std::vector<std::optional<std::size_t>> result{std::nullopt};
+  for (std::size_t s = plan.slots.size(); s-- > 0;)
+    if (plan.likes_own_layouts && plan.slots[s].adds_to_all) result.insert(result.begin(), s);
+  return result;
+}
+
+/// The primitive of \p plan with the layouts that \p which leaves to oneDNN; nothing where it has none or a reference.
+std::optional<ChosenPrimitive> chosen_with(const PrimitivePlan& plan, Converted which,
+                                           std::optional<std::size_t> summed) {
+  ChosenPrimitive result{nullptr, open_layouts(plan, which), summed};
+  result.desc = described(plan, result.descs, summed);
+  if (!result.desc || is_reference(result.desc)) return std::nullopt;
+  for (std::size_t s = 0; s < plan.slots.size(); ++s)
+    if (is_converted(plan.slots[s], which))
+      result.descs[s] =
+          *shared_onednn().primitive_desc_query_md(result.desc.get(), dnnl_query_exec_arg_md, plan.slots[s].arg);
+  if (summed) result.descs[*summed] = result.descs[result_slot(plan)];
+  return result;
+}
+
 }  // namespace
 
 std::optional<ChosenPrimitive> choose_primitive(const PrimitivePlan& plan, bool weights_are_held) {
-  const auto attr = attributes(plan);
   std::vector<Converted> ways{Converted::None, Converted::Weights, Converted::All};
   if (weights_are_held) std::swap(ways[0], ways[1]);
   if (plan.likes_own_layouts) std::reverse(ways.begin(), ways.end());
-  for (auto which : ways) {
-    ChosenPrimitive result;
-    for (const auto& slot : plan.slots)
-      result.descs.push_back(is_converted(slot, which) ? any_layout(slot.desc) : slot.desc);
-    result.desc = plan.describe(result.descs, attr.get());
-    if (!result.desc || is_reference(result.desc)) continue;
-    for (std::size_t s = 0; s < plan.slots.size(); ++s)
-      if (is_converted(plan.slots[s], which))
-        result.descs[s] =
-            *shared_onednn().primitive_desc_query_md(result.desc.get(), dnnl_query_exec_arg_md, plan.slots[s].arg);
-    return result;
-  }
+  for (auto which : ways)
+    for (auto summed : summed_slots(plan))
+      if (auto result = chosen_with(plan, which, summed)) return result;
   return std::nullopt;
 }
 
@@ -229,7 +258,14 @@ std::unique_ptr<const PreparedPrimitive> prepare(const PrimitivePlan& plan, cons
   std::size_t bytes = 0;
   for (std::size_t s = 0; s < plan.slots.size(); ++s) {
     const auto& slot = plan.slots[s];
-    Place place{slot.arg, slot.operand, slot.desc, chosen.descs[s], std::nullopt, nullptr, nullptr, nullptr};
+    Place place{slot.arg,     slot.operand, slot.desc, chosen.descs[s], std::nullopt,
+                std::nullopt, nullptr,      nullptr,   nullptr};
+    if (s == chosen.summed) {
+      place.into = result_slot(plan);
+      place.before = reorder(place.given, place.used);
+      places.push_back(std::move(place));
+      continue;
+    }
     if (dnn.memory_desc_equal(&place.given, &place.used)) {
       places.push_back(std::move(place));
       continue;

@@ -45,18 +45,39 @@ std::vector<std::vector<DType>> product_types() {
   return {{Float32, Float32, Float32}, {BFloat16, BFloat16, Float32}, {BFloat16, BFloat16, BFloat16}};
 }
 
+namespace {
+
+/// A post-op: relu, or the sum with a tensor, a slot of the plan.
+struct Step {
+  std::optional<std::size_t> slot;
+  dnnl_memory_desc_t added{};
+};
+
+Owner<dnnl_post_ops> make_post_ops(const std::vector<Step>& steps, std::optional<std::size_t> summed) {
+  const auto& dnn = shared_onednn();
+  dnnl_post_ops_t made = nullptr;
+  dnn.check(dnn.post_ops_create(&made), "make post-ops");
+  auto result = own(made);
+  for (const auto& step : steps)
+    if (!step.slot)
+      dnn.check(dnn.post_ops_append_eltwise(made, 1, dnnl_eltwise_relu, 0, 0), "take relu");
+    else if (step.slot == summed)
+      dnn.check(dnn.post_ops_append_sum(made, 1), "take a sum");
+    else
+      dnn.check(dnn.post_ops_append_binary(made, dnnl_binary_add, &step.added), "take a sum");
+  return result;
+}
+
+}  // namespace
+
 bool add_post_ops(const Call& call, const std::vector<std::int64_t>& dims, std::size_t channel,
                   const std::vector<std::int64_t>& bias_dims, const Folded& folded, PrimitivePlan& plan) {
-  const auto& dnn = shared_onednn();
-  dnn.check(dnn.post_ops_create(&plan.post_ops), "make post-ops");
-  plan.owner = own(plan.post_ops);
+  std::vector<Step> steps;
   std::size_t operand = call.operands.size();
-  int next = 0;
   for (std::size_t i = 0; i < call.post_ops.size(); ++i) {
     const auto& op = call.post_ops[i];
     if (op.kind == PostOp::Kind::Relu) {
-      dnn.check(dnn.post_ops_append_eltwise(plan.post_ops, 1, dnnl_eltwise_relu, 0, 0), "take relu");
-      ++next;
+      steps.emplace_back();
       continue;
     }
     const auto strides = folded(op.operand->strides);
@@ -67,10 +88,13 @@ bool add_post_ops(const Call& call, const std::vector<std::int64_t>& dims, std::
       plan.slots.push_back({DNNL_ARG_BIAS, operand++, memory_desc(bias_dims, bias_strides), false});
       continue;
     }
-    const auto desc = memory_desc(own_dims(dims, *strides), *strides);
-    dnn.check(dnn.post_ops_append_binary(plan.post_ops, dnnl_binary_add, &desc), "take a sum");
-    plan.slots.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(next++) | DNNL_ARG_SRC_1, operand++, desc, false});
+    const auto added = own_dims(dims, *strides);
+    const auto arg = DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(steps.size())) | DNNL_ARG_SRC_1;
+    steps.push_back({plan.slots.size(), memory_desc(added, *strides)});
+    const bool to_all = added == dims && call.result().type == DType::Float32;
+    plan.slots.push_back({arg, operand++, steps.back().added, false, to_all});
   }
+  if (!steps.empty()) plan.post_ops = [steps](auto summed) { return make_post_ops(steps, summed); };
   return true;
 }
 

@@ -43,6 +43,7 @@ bool bind_all(OneDnn& dnn) {
   bind("dnnl_post_ops_create", dnn.post_ops_create);
   bind("dnnl_post_ops_destroy", dnn.post_ops_destroy);
   bind("dnnl_post_ops_append_eltwise", dnn.post_ops_append_eltwise);
+  bind("dnnl_post_ops_append_sum", dnn.post_ops_append_sum);
   bind("dnnl_post_ops_append_binary", dnn.post_ops_append_binary);
   bind("dnnl_dilated_convolution_forward_desc_init", dnn.dilated_convolution_forward_desc_init);
   bind("dnnl_matmul_desc_init", dnn.matmul_desc_init);

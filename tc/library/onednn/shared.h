@@ -41,6 +41,7 @@ struct OneDnn {
   decltype(&dnnl_post_ops_create) post_ops_create = nullptr;
   decltype(&dnnl_post_ops_destroy) post_ops_destroy = nullptr;
   decltype(&dnnl_post_ops_append_eltwise) post_ops_append_eltwise = nullptr;
+  decltype(&dnnl_post_ops_append_sum) post_ops_append_sum = nullptr;
   decltype(&dnnl_post_ops_append_binary) post_ops_append_binary = nullptr;
   decltype(&dnnl_dilated_convolution_forward_desc_init) dilated_convolution_forward_desc_init = nullptr;
   decltype(&dnnl_matmul_desc_init) matmul_desc_init = nullptr;
