@@ -121,6 +121,15 @@ TEST(UnswitchGuards, BranchesOnWhatGuardsAllVectors) {
   EXPECT_EQ(both.count, 2) << "none is left where the guard does not hold";
 }
 
+TEST(UnswitchGuards, LeavesNumbersAsTheyAreComputed) {
+  const Expr p = variable("c") < variable("p"), y = ir::Broadcast::make(variable("y"), 8);
+  const Expr value = ir::Select::make(ir::Broadcast::make(p, 8), y - y, ir::Broadcast::make(Expr(0), 8));
+  const Selects result(unswitch_guards(
+      loop("c", ir::Store::make("acc", value, ir::Ramp::make(0, 1, 8), ir::Parameter(), ir::const_true(8), {}))));
+  ASSERT_EQ(result.branches, 1);
+  EXPECT_TRUE(ir::equal(result.taken.as<ir::Store>()->value, ir::Sub::make(y, y)));
+}
+
 TEST(UnswitchGuards, MakesNoBranchOfAConstant) {
   const Expr constant = ir::Not::make(ir::const_false());
   EXPECT_EQ(Selects(unswitch_guards(loop("c", add_vector_if(constant, 0)))).branches, 0);

@@ -122,7 +122,7 @@ class UniformConditions : public ir::IRVisitor {
   std::vector<std::string> bound_;
 };
 
-/// Decides the broadcasts of one condition.
+/// Decides the broadcasts of one condition, and what hangs on them alone: numbers are left as they are computed.
 class DecideUniform : public ir::IRMutator {
  public:
   DecideUniform(const Expr& condition, bool holds) : condition_(condition), holds_(holds) {}
@@ -132,6 +132,34 @@ class DecideUniform : public ir::IRMutator {
   Expr visit(const ir::Broadcast* op) override {
     if (!ir::equal(op->value, condition_)) return ir::IRMutator::visit(op);
     return ir::Broadcast::make(holds_ ? ir::const_true() : ir::const_false(), op->lanes);
+  }
+  Expr visit(const ir::And* op) override {
+    Expr a = mutate(op->a), b = mutate(op->b);
+    if (ir::is_const_zero(a) || ir::is_const_one(b)) return a;
+    if (ir::is_const_zero(b) || ir::is_const_one(a)) return b;
+    return ir::And::make(a, b);
+  }
+  Expr visit(const ir::Or* op) override {
+    Expr a = mutate(op->a), b = mutate(op->b);
+    if (ir::is_const_one(a) || ir::is_const_zero(b)) return a;
+    if (ir::is_const_one(b) || ir::is_const_zero(a)) return b;
+    return ir::Or::make(a, b);
+  }
+  Expr visit(const ir::Not* op) override {
+    Expr a = mutate(op->a);
+    return ir::is_const(a) ? ir::make_bool(ir::is_const_zero(a), a.type().lanes()) : ir::Not::make(a);
+  }
+  Expr visit(const ir::Select* op) override { return chosen(op, op->condition, op->true_value, op->false_value); }
+  Expr visit(const ir::Call* op) override {
+    return is_conditional(op) ? chosen(op, op->args[0], op->args[1], op->args[2]) : ir::IRMutator::visit(op);
+  }
+
+  template <typename Node>
+  Expr chosen(const Node* op, const Expr& condition, const Expr& where_true, const Expr& where_false) {
+    const Expr decided = mutate(condition);
+    if (ir::is_const_one(decided)) return mutate(where_true);
+    if (ir::is_const_zero(decided)) return mutate(where_false);
+    return ir::IRMutator::visit(op);
   }
   const Expr& condition_;
   bool holds_;
@@ -161,7 +189,7 @@ constexpr std::size_t most_combined = 3;
 Stmt branched(const Stmt& body, std::size_t most = most_combined) {
   const auto shared = most > 0 ? shared_conditions(body) : std::vector<Expr>();
   if (shared.empty()) return body;
-  const auto decided = [&](bool holds) { return ir::simplify(DecideUniform(shared.front(), holds).mutate(body)); };
+  const auto decided = [&](bool holds) { return DecideUniform(shared.front(), holds).mutate(body); };
   return ir::IfThenElse::make(shared.front(), branched(decided(true), most - 1), decided(false));
 }
 
