@@ -20,7 +20,7 @@ namespace {
 using Executables = std::vector<std::shared_ptr<const Executable>>;
 
 std::size_t bytes_of(const TensorSpec& spec) {
-  return static_cast<std::size_t>(spec.element_count()) * static_cast<std::size_t>(byte_size(spec.dtype));
+  return static_cast<std::size_t>(element_span(spec).high + 1) * static_cast<std::size_t>(byte_size(spec.dtype));
 }
 
 /// Does a kernel of \p image wait for all blocks at a word of the workspace, which stays 0 between its runs?
@@ -84,7 +84,7 @@ class GraphMemory {
           if (arguments_.count(tensor) || folded_.count(tensor)) continue;
           const auto at = static_cast<int>(p);
           auto& life = found.try_emplace(tensor, Lifetime{tensor_name(tensor), 0, at, at}).first->second;
-          life.bytes = bytes_of(plan_.graph.tensors[tensor].spec);
+          life.bytes = bytes_of(plan_.spec(tensor));
           life.last = at;
         }
     for (auto& [tensor, life] : found) lives.push_back(std::move(life));
@@ -292,7 +292,7 @@ void describe_nodes(const GraphPlan& plan, const Executables& executables, Compi
       stats.nodes[n] = {node.callee.empty() ? outputs.front() : node.callee, names(node.inputs), outputs, p, runs};
     }
   }
-  for (const auto& tensor : graph.tensors) stats.tensors.emplace(tensor.name, tensor.spec);
+  for (std::size_t t = 0; t < graph.tensors.size(); ++t) stats.tensors.emplace(graph.tensors[t].name, plan.spec(t));
 }
 
 }  // namespace

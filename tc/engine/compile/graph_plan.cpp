@@ -8,6 +8,8 @@
 #include "tc/engine/compile/graph_layouts.h"
 #include "tc/engine/compile/library_call.h"
 #include "tc/engine/compile/library_parts.h"
+#include "tc/engine/compile/machine_kind.h"
+#include "tc/engine/compile/spread_rows.h"
 #include "tc/graph/bind.h"
 #include "tc/graph/constant_nodes.h"
 #include "tc/graph/distribute_constants.h"
@@ -46,10 +48,12 @@ std::set<std::string> names_of(const std::vector<Constant>& constants) {
 struct Placed {
   std::map<std::size_t, const Argument*> arguments;  ///< by tensor
   std::set<std::size_t> held;                        ///< tensors that never change, where a part gains by knowing it
+  std::map<std::size_t, TensorSpec> spread;          ///< tensors between parts that are not dense
 
   TensorSpec spec(const graph::Graph& graph, std::size_t tensor) const {
-    auto found = arguments.find(tensor);
-    return found == arguments.end() ? graph.tensors[tensor].spec : found->second->spec;
+    if (auto found = arguments.find(tensor); found != arguments.end()) return found->second->spec;
+    auto found = spread.find(tensor);
+    return found == spread.end() ? graph.tensors[tensor].spec : found->second;
   }
   bool aligned(std::size_t tensor) const {
     auto found = arguments.find(tensor);
@@ -179,7 +183,7 @@ std::optional<GraphPlan> plan_graph(const Function& function, const std::vector<
   const auto begin = std::chrono::steady_clock::now();
   auto graph = graph::bind(function.defs, function.name(), specs(arguments, false));
   if (!graph) return std::nullopt;
-  GraphPlan plan{graph::drop_copies(std::move(*graph)), {}, {}, {}, {}, {}, {}, 0, begin};
+  GraphPlan plan{graph::drop_copies(std::move(*graph)), {}, {}, {}, {}, {}, {}, 0, {}, begin};
   if (options.fold_scales) fold_scales(plan, options);
   graph::PartitionLimits limits;
   if (rewrite(plan, limits, function, options)) kind = options.partition;
@@ -192,6 +196,8 @@ std::optional<GraphPlan> plan_graph(const Function& function, const std::vector<
   if (plan.parts.size() < 2 && plan.layouts.empty() && plan.derived.empty()) return std::nullopt;
   for (std::size_t p = 0; p < plan.parts.size(); ++p)
     if (limits.apart.count(plan.parts[p].nodes.front())) plan.folded.insert(p);
+  if (!machine_kind_of(options.target).own_memory)
+    placed.spread = plan.spread = spread_tensors(plan.graph, plan.parts, limits.apart, options.target);
   std::map<std::string, std::size_t> known;
   for (const auto& part : plan.parts) {
     const auto key = graph::key_of(plan.graph, part) + tensors_text(plan.graph, part, placed);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -30,7 +31,14 @@ struct GraphPlan {
   std::vector<std::string> layouts = {};  ///< as CompileStats
   std::vector<DerivedNode> derived = {};
   std::size_t folded_scales = 0;
+  std::map<std::size_t, TensorSpec> spread = {};  ///< how tensors between parts lie that are not dense: spread_rows.h
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();  ///< of the compile
+
+  /// How \p tensor, between parts, lies in the workspace.
+  const TensorSpec& spec(std::size_t tensor) const {
+    const auto found = spread.find(tensor);
+    return found == spread.end() ? graph.tensors[tensor].spec : found->second;
+  }
 };
 
 /// How \p function is compiled for \p arguments in parts; nothing where it is compiled as one def: as the options ask
