@@ -1,14 +1,17 @@
 """Programs and what is derived from them: the def itself, the cheapest candidate by the model, and the fastest measured, in turns.
 
-    python benchmarks/derivation.py [--threads 1] [--rounds 15] [--only conv] [--libraries none openblas onednn]
+    python benchmarks/derivation.py [--threads 1] [--rounds 15] [--only conv] [--libraries none openblas onednn] [--tune 20]
     python benchmarks/derivation.py --ablations [--only conv]
 
 All run on integers and must be equal. Tensors that the program names as weights are constants: what depends on them alone is computed by the compile.
+With --tune, candidates are first measured for so many seconds a program, into a cache of its own, and derive=N is shown with
+these prices, too.
 With --ablations nothing is run: what the search finds, by the model, with less depth and without its parts.
 """
 
 import argparse
 import statistics
+import tempfile
 import time
 
 import numpy as np
@@ -83,14 +86,21 @@ def medians(runs, rounds):
     return [statistics.median(values) for values in times]
 
 
-def executable(function, tensors, weights, **how):
+def executable(function, tensors, weights, cache=False, **how):
     """A call of `function` with its weights bound."""
-    f = tc.compile(function, *tensors, constants=weights, cache=False, **how)
+    f = tc.compile(function, *tensors, constants=weights, cache=cache, **how)
     taken = [tensor for name, tensor in zip(function._parameters(), tensors) if name not in weights]
     return f, taken
 
 
-def measure(name, depth, program, libraries, rounds):
+def tuned(function, tensors, weights, depth, libraries, seconds):
+    """A cache with the measured prices of what is derived from `function`, and how many programs they are of."""
+    store = tc.cache.Cache(tempfile.mkdtemp(prefix="tc_derivation_"))
+    parts = tc.tune_derivations(function, *tensors, depth=depth, constants=weights, libraries=libraries, budget=seconds, cache=store)
+    return store, sum(program.cost is not None for part in parts for program in part.programs[1:])
+
+
+def measure(name, depth, program, libraries, rounds, seconds):
     """A line of the table."""
     text, shapes, weights = program
     random = np.random.default_rng(1)
@@ -99,17 +109,24 @@ def measure(name, depth, program, libraries, rounds):
     found = tc.derive(function, *tensors, depth=depth, libraries=libraries)
     how = {"libraries": libraries}
     compiled = [executable(function, tensors, weights, **how), executable(function, tensors, weights, derive=depth, **how)]
+    priced = 0
+    if seconds:
+        store, priced = tuned(function, tensors, weights, depth, libraries, seconds)
+        compiled.append(executable(function, tensors, weights, cache=store, derive=depth, **how))
+    first = len(compiled)
     derived = [candidate for candidate in found if candidate.steps]
     compiled += [executable(candidate.function, tensors, weights, **how) for candidate in derived]
     outs = [f(*taken) for f, taken in compiled]
     if not all(np.array_equal(outs[0], out) for out in outs):
         raise SystemExit(f"{name}: a candidate computes something else")
     times = medians([lambda c=c, o=o: c[0](*c[1], out=o) for c, o in zip(compiled, outs)], rounds)
-    best = min(range(2, len(times)), key=times.__getitem__, default=None)
+    best = min(range(first, len(times)), key=times.__getitem__, default=None)
     original = next(candidate for candidate in found if not candidate.steps)
-    fastest = "none" if best is None else f"{times[best]:.0f} ({derived[best - 2].cost.microseconds:.0f}) {calls(compiled[best][0])}"
-    stays = "" if compiled[1][0].stats["derived"] else ", stays"
-    return (f"| {name} | {times[0]:.0f} ({original.cost.microseconds:.0f}) {calls(compiled[0][0])} | {fastest} | {times[1]:.0f}{stays} "
+    fastest = "none" if best is None else f"{times[best]:.0f} ({derived[best - first].cost.microseconds:.0f}) {calls(compiled[best][0])}"
+    taken = [f"{times[i]:.0f}" + ("" if compiled[i][0].stats["derived"] else ", stays") for i in range(1, first)]
+    if seconds:
+        taken[-1] += f" of {priced}"
+    return (f"| {name} | {times[0]:.0f} ({original.cost.microseconds:.0f}) {calls(compiled[0][0])} | {fastest} | {' | '.join(taken)} "
             f"| {found.statistics['seconds']:.1f} | {found.statistics['states']} | {len(derived)} |")
 
 
@@ -140,6 +157,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--libraries", nargs="*", default=["none"], help="none, or names: a table for each")
     parser.add_argument("--only", default="")
+    parser.add_argument("--tune", type=float, default=0, help="seconds for measuring the candidates of a program; 0: none")
     parser.add_argument("--ablations", action="store_true")
     arguments = parser.parse_args()
     tc.set_num_threads(arguments.threads)
@@ -152,11 +170,12 @@ def main():
         return
     for libraries in arguments.libraries:
         print(f"us (model), {arguments.threads} threads of {tc.host_target()}, libraries {libraries}: launches that are calls of them")
-        print("| program | the def | fastest candidate | derive=N | search s | states | candidates |")
-        print("|---|---|---|---|---|---|---|")
+        measured = " derive=N, measured of programs |" if arguments.tune else ""
+        print(f"| program | the def | fastest candidate | derive=N |{measured} search s | states | candidates |")
+        print("|---|---|---|---|---|---|---|" + ("---|" if arguments.tune else ""))
         for name, depth, program in CASES:
             if arguments.only in name:
-                print(measure(name, depth, program, libraries, arguments.rounds), flush=True)
+                print(measure(name, depth, program, libraries, arguments.rounds, arguments.tune), flush=True)
 
 
 if __name__ == "__main__":

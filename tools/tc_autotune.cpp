@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tc/autotuner/tune_derivations.h"
 #include "tc/autotuner/tuner.h"
 #include "tc/autotuner/worker/sample.h"
 #include "tc/autotuner/worker/worker.h"
@@ -18,6 +19,7 @@
 #include "tc/base/plain_text.h"
 #include "tc/base/str.h"
 #include "tc/cache/environment.h"
+#include "tc/engine/compile/library_call.h"
 #include "tools/flag_help.h"
 #include "tools/json_text.h"
 
@@ -36,6 +38,11 @@ DEFINE_double(budget, 60, "seconds for each list of sizes; 0: no limit");
 DEFINE_int32(candidates, 0, "candidates to try for each list of sizes, if the budget allows; 0: no limit");
 DEFINE_string(method, "genetic", "how to search: genetic or random");
 DEFINE_string(ranking, "none", "which candidates are measured: none (all), model or learned");
+DEFINE_int32(
+    derive, 0,
+    "instead of options, measures the programs that so many rules derive from the def, for compiles with derive");
+DEFINE_string(constants, "", "with --derive: the parameters whose tensors never change, for example W,b");
+DEFINE_string(libraries, "none", "with --derive: whose routines they may call");
 DEFINE_uint64(seed, 0, "what is tried depends on it, and on measured times only");
 DEFINE_int32(population, 24, "candidates of a generation");
 DEFINE_int32(threads, 0, "threads that kernels run on; 0: as many as the machine has");
@@ -75,6 +82,7 @@ examples:
   tc_autotune layers.tc --def=mm --sizes=M=1024,K=1024,N=1024 --budget=60
   tc_autotune layers.tc --def=mm --sizes="M=128,K=64,N=64;M=256,K=64,N=64" --target=avx2,cores=2 --cache=team_cache --log=mm.json
   tc_autotune layers.tc --def=mm --sizes=@shapes.txt --candidates=500 --budget=0 --seed=7 --quiet
+  tc_autotune net.tc --derive=7 --constants=W --budget=60    programs equal to the def, for compiles with derive=N and constants=["W"]
   tc_cache ls --dir=team_cache                               what is in it now; tc_cache --help says more
 
 lines of the log:
@@ -279,11 +287,32 @@ void tune_for(const std::shared_ptr<const engine::Function>& function, const std
             << "\n";
 }
 
+/// Measures what is derived from \p function, a line for each part of its graph.
+void tune_derived_for(const std::shared_ptr<const engine::Function>& function, const std::string& sizes,
+                      const TuneSettings& settings) {
+  engine::CompileOptions how;
+  how.derive = FLAGS_derive;
+  how.libraries = engine::checked_libraries(FLAGS_libraries);
+  for (const auto& name : split(FLAGS_constants, ',')) how.constants.push_back({name, {}, nullptr, std::nullopt});
+  for (const auto& part : tune_derivations(function, inputs_of(*function, parse_sizes(sizes)), settings, how).parts) {
+    const auto &written = part.programs.front(), &best = part.programs[part.best];
+    const auto rules = best.program.rules.empty() ? "as it is written" : join(best.program.rules, "; ");
+    std::cout << plain_text(str(function->name(), " ", sizes, ", ", part.name, ": ", time_text(best.seconds),
+                                ", as it is written ", time_text(written.seconds), " (",
+                                gain_text(written.seconds / best.seconds), "), ", part.programs.size(),
+                                " programs: ", rules, part.kept ? "" : " (not kept in a cache)"))
+              << "\n";
+  }
+}
+
 /// A list of sizes that cannot be tuned is told of, and leaves the others.
 bool try_to_tune(const std::shared_ptr<const engine::Function>& function, const std::string& sizes,
                  const TuneSettings& settings, Log& log) {
   try {
-    tune_for(function, sizes, settings, log);
+    if (FLAGS_derive > 0)
+      tune_derived_for(function, sizes, settings);
+    else
+      tune_for(function, sizes, settings, log);
     return true;
   } catch (const std::exception& error) {
     complain(str(function->name(), " ", sizes, ": ", error.what()));

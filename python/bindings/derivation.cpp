@@ -3,11 +3,13 @@
 #include "bindings.h"
 #include "interrupt.h"
 #include "py_function.h"
+#include "tc/autotuner/tune_derivations.h"
 #include "tc/derive/derivation_text.h"
 #include "tc/engine/describe/derivations.h"
 #include "tensor.h"
 
 namespace py = pybind11;
+using namespace pybind11::literals;
 
 namespace tc::python {
 namespace {
@@ -25,6 +27,12 @@ std::vector<TensorSpec> specs_for(const engine::Function& function, const py::tu
   return result;
 }
 
+/// \p options for inputs \p names that never change, whatever they hold.
+engine::CompileOptions with_constants(engine::CompileOptions options, const std::vector<std::string>& names) {
+  for (const auto& name : names) options.constants.push_back({name, {}, nullptr, std::nullopt});
+  return options;
+}
+
 py::list candidates_of(const engine::DerivedPrograms& found) {
   py::list candidates;
   for (const auto& program : found.candidates) {
@@ -37,8 +45,8 @@ py::list candidates_of(const engine::DerivedPrograms& found) {
 
 /// Programs that equal \p self for \p tensors, what the search counted, why there are no others, and shapes and types
 /// of the inputs.
-py::tuple derived(const PyFunction& self, const py::tuple& tensors, int depth, std::size_t count, bool converge,
-                  bool fingerprints, const Settings& settings) {
+py::tuple derived(const PyFunction& self, const py::tuple& tensors, const std::vector<std::string>& constants,
+                  int depth, std::size_t count, bool converge, bool fingerprints, const Settings& settings) {
   const auto inputs = specs_for(*self.function(), tensors);
   const auto found = interruptible([&](Cancellation cancellation) {
     derive::Options search;
@@ -47,7 +55,7 @@ py::tuple derived(const PyFunction& self, const py::tuple& tensors, int depth, s
     search.converge = converge;
     search.fingerprints = fingerprints;
     search.cancellation = cancellation;
-    auto options = settings.options();
+    auto options = with_constants(settings.options(), constants);
     options.stages.cancellation = cancellation;
     return engine::derive_programs(self.function(), inputs, search, options);
   });
@@ -63,6 +71,37 @@ py::tuple derived(const PyFunction& self, const py::tuple& tensors, int depth, s
   return py::make_tuple(candidates_of(found), statistics, found.note, specs);
 }
 
+py::dict tuned_part(const autotuner::TunedPart& part) {
+  py::list programs;
+  for (const auto& each : part.programs)
+    programs.append(py::dict("text"_a = each.program.text, "rules"_a = each.program.rules,
+                             "certificate"_a = each.program.certificate, "predicted"_a = each.program.seconds,
+                             "seconds"_a = each.seconds, "status"_a = autotuner::name(each.measured.status),
+                             "note"_a = each.measured.note));
+  return py::dict("name"_a = part.name, "programs"_a = programs, "best"_a = part.best, "kept"_a = part.kept);
+}
+
+/// The parts of \p self for \p tensors, their programs and what these took; why it ended.
+py::tuple tune_derivations(const PyFunction& self, const py::tuple& tensors, const std::vector<std::string>& constants,
+                           const Settings& settings, const py::dict& values) {
+  const auto inputs = specs_for(*self.function(), tensors);
+  const auto how = with_constants(settings.options(), constants);
+  autotuner::TuneSettings tuning;
+  tuning.worker = values["worker"].cast<std::vector<std::string>>();
+  tuning.budget = values["budget"].cast<double>();
+  tuning.candidates = values["candidates"].cast<int>();
+  tuning.seed = values["seed"].cast<std::uint64_t>();
+  tuning.target = how.target;
+  tuning.cache = how.cache;
+  const auto found = interruptible([&](Cancellation cancellation) {
+    tuning.cancellation = cancellation;
+    return autotuner::tune_derivations(self.function(), inputs, tuning, how);
+  });
+  py::list parts;
+  for (const auto& part : found.parts) parts.append(tuned_part(part));
+  return py::make_tuple(parts, std::string(autotuner::name(found.stop)), found.elapsed);
+}
+
 /// Why \p certificate proves nothing; "" where it proves its programs equal.
 std::string check_derivation(const std::string& certificate) {
   const auto verdict = derive::check_derivation(certificate);
@@ -72,9 +111,11 @@ std::string check_derivation(const std::string& certificate) {
 }  // namespace
 
 void bind_derivation(py::module_& m) {
-  m.def("derive", &derived, py::arg("function"), py::arg("tensors"), py::arg("depth"), py::arg("count"),
-        py::arg("converge"), py::arg("fingerprints"), py::arg("settings"),
+  m.def("derive", &derived, py::arg("function"), py::arg("tensors"), py::arg("constants"), py::arg("depth"),
+        py::arg("count"), py::arg("converge"), py::arg("fingerprints"), py::arg("settings"),
         "Programs that equal a def for given tensors.");
+  m.def("tune_derivations", &tune_derivations, py::arg("function"), py::arg("tensors"), py::arg("constants"),
+        py::arg("settings"), py::arg("values"), "Measures the programs that rules derive from the parts of a def.");
   m.def("check_derivation", &check_derivation, py::arg("certificate"),
         "Why a derivation is not proved, or an empty text.");
 }

@@ -55,6 +55,7 @@ py::list derived_nodes(const engine::CompileStats& stats) {
     entry["certificate"] = node.certificate;
     entry["before_us"] = node.before_us;
     entry["after_us"] = node.after_us;
+    entry["source"] = node.source;
     result.append(entry);
   }
   return result;

@@ -28,6 +28,7 @@ from ._core import (
 )
 from .api import Module, NoSuchDef, compile, define
 from .derivation import Candidate, derive
+from .derivation_tuning import tune_derivations
 from .executable import Executable, load
 from .function import Function, Inference, Output
 from .layouts import layout
@@ -66,6 +67,7 @@ __all__ = [
     "compile",
     "define",
     "derive",
+    "tune_derivations",
     "get_num_threads",
     "grad",
     "host_target",

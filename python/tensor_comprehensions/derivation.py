@@ -111,11 +111,14 @@ def derive(
     target: Optional[str] = None,
     converge: bool = True,
     fingerprints: bool = True,
+    constants=(),
+    cache=None,
 ) -> Candidates:
     """Programs that equal `function` for tensors like `tensors` (or specs), the cheapest first; it is among them.
 
     Rules are applied `depth` times at most; `count` candidates are given. Prices are those of the compiler's model for
-    `target`; with `libraries`, candidates are compiled with them. Nothing is measured. See docs/derivation.md.
+    `target`; with `libraries`, candidates are compiled with them. Nothing is measured; what `tune_derivations` measured for the same
+    `constants` (names of parameters), and `cache` has, is told, and goes first. See docs/derivation.md.
 
     Two parts of the search can be switched off, to see what they bring: without `converge` no layouts are changed towards products
     of matrices; without `fingerprints` programs that are there already are derived again.
@@ -125,8 +128,9 @@ def derive(
     if depth < 0 or count < 1:
         raise _core.OptionsError("derive takes a depth that is not negative, and gives one candidate at least")
     how = {"target": target, "libraries": libraries}
-    settings = _settings(target, None, None, libraries=libraries)
-    candidates, statistics, note, inputs = _core.derive(function, tensors, depth, count, converge, fingerprints, settings)
+    settings = _settings(target, None, cache, libraries=libraries)
+    found = _core.derive(function, tensors, list(constants), depth, count, converge, fingerprints, settings)
+    candidates, statistics, note, inputs = found
     original = next((text for text, steps, *_ in candidates if not steps), None)
     result = Candidates(Candidate(original, inputs, how, *candidate) for candidate in candidates)
     result.statistics, result.note = statistics, note

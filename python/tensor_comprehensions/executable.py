@@ -198,7 +198,7 @@ class Executable(_core.Executable):
         if stats["derived"]:
             lines = []
             for node in stats["derived"]:
-                lines.append(f"{node['node']}: {node['before_us']:.1f} us, derived {node['after_us']:.1f} us (model)")
+                lines.append(f"{node['node']}: {node['before_us']:.1f} us, derived {node['after_us']:.1f} us ({node['source']})")
                 lines += [f"  {rule}" for rule in node["rules"]]
             yield "## derived\n" + "\n".join(lines)
         if stats["graph"]:

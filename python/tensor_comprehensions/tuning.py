@@ -289,10 +289,15 @@ def autotune(
     return _result(found, executable, function.name)
 
 
+def worker_command() -> list:
+    """The command of a program that measures candidates."""
+    path = [path or os.getcwd() for path in sys.path] + [os.path.dirname(os.path.dirname(_core.__file__))]
+    return [sys.executable, "-S", "-c", WORKER.format(path=path)]
+
+
 def _tune_here(function, tensors, out, target, settings, store, show, checkpoint) -> dict:
     """What a tuning by this process found."""
-    path = [path or os.getcwd() for path in sys.path] + [os.path.dirname(os.path.dirname(_core.__file__))]
-    settings = {**settings, "worker": [sys.executable, "-S", "-c", WORKER.format(path=path)], "checkpoint": checkpoint}
+    settings = {**settings, "worker": worker_command(), "checkpoint": checkpoint}
     key = function._cache_key(tensors, out, _core.Settings(target=target))
     return _core.tune(key, tensors, store._core if store else None, settings, show)
 

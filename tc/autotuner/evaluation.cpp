@@ -49,7 +49,7 @@ std::vector<Candidate> Evaluation::measure(std::vector<Candidate> candidates, co
 
 /// Images of the candidates; those that fail end.
 bool Evaluation::compile(std::vector<Item>& items, const Ended& ended, const Stop& stop) {
-  auto job = [&](std::size_t i) { return Message{"compile", items[i].candidate.options.to_text()}; };
+  auto job = [&](std::size_t i) { return items[i].candidate.compile_job(); };
   auto done = [&](std::size_t i, const Message& reply, int) {
     auto& [candidate, image, has_ended] = items[i];
     candidate.status = parse_status(reply.front());

@@ -76,7 +76,7 @@ bool compile(Workers& workers, std::vector<Entrant>& entrants, const FinalSettin
   std::vector<Entrant*> without;
   for (auto& entrant : entrants) {
     if (!entrant.image.empty()) continue;
-    jobs.push_back({"compile", entrant.candidate.options.to_text()});
+    jobs.push_back(entrant.candidate.compile_job());
     without.push_back(&entrant);
   }
   auto done = [&](std::size_t i, const Message& reply, int) {
@@ -115,13 +115,17 @@ bool measure(Workers& workers, std::vector<Entrant>& entrants, const FinalSettin
 
 Finalist finalist_of(const Entrant& entrant) {
   const auto& samples = entrant.samples;
-  return {entrant.candidate.options, quantile(samples, 0.5), quantile(samples, 0),
-          quantile(samples, 0.75) - quantile(samples, 0.25), static_cast<int>(samples.size())};
+  return {entrant.candidate.options,
+          quantile(samples, 0.5),
+          quantile(samples, 0),
+          quantile(samples, 0.75) - quantile(samples, 0.25),
+          static_cast<int>(samples.size()),
+          entrant.candidate.derivation};
 }
 
 /// With the times of the search.
 Finalist finalist_of(const Candidate& candidate) {
-  return {candidate.options, candidate.seconds, candidate.seconds, candidate.spread, 0};
+  return {candidate.options, candidate.seconds, candidate.seconds, candidate.spread, 0, candidate.derivation};
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/cpu/thread_pool.h"
-#include "tc/engine/compile/machine_kind.h"
+#include "tc/engine/machine/machine_kind.h"
 #include "tc/engine/persistent.h"
 
 namespace tc::autotuner {
@@ -78,6 +78,18 @@ std::vector<options::MappingOptions> starts_of(const engine::Function& function,
   }
   result.insert(result.end(), settings.starts.begin(), settings.starts.end());
   return result;
+}
+
+void make_reference(Workers& workers, const TuneSettings& settings, const std::string& name,
+                    const Workers::Stop& stop) {
+  auto interpreted =
+      workers.run(Message{"reference", "interpreted"}, {settings.interpret_limit, settings.memory_limit}, no_gpu, stop);
+  if (interpreted && interpreted->front() == autotuner::name(Status::Ok)) return;
+  Limits limits{settings.compile_limit + settings.run_limit, settings.memory_limit};
+  auto made = workers.run(Message{"reference", "compiled"}, limits, no_gpu, stop);
+  if (!made) throw CancelledError("tuning was cancelled before the default options had run");
+  if (made->front() != autotuner::name(Status::Ok))
+    throw ResourceError(str("'", name, "' cannot be tuned: it does not run with the default options: ", made->back()));
 }
 
 std::unique_ptr<Search> make_search(const SearchSpace& space, const std::vector<options::MappingOptions>& starts,

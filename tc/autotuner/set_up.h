@@ -28,6 +28,10 @@ std::vector<options::MappingOptions> starts_of(const engine::Function& function,
 std::unique_ptr<Search> make_search(const SearchSpace& space, const std::vector<options::MappingOptions>& starts,
                                     const TuneSettings& settings);
 
+/// The interpreter's results, else those of the default options on a processor, go into the memory that \p workers share.
+/// Throws CancelledError where \p stop ended it, ResourceError where \p name, the def, does not run.
+void make_reference(Workers& workers, const TuneSettings& settings, const std::string& name, const Workers::Stop& stop);
+
 /// Throws DeviceError and OptionsError as find_gpus() does.
 EvaluationSettings evaluation_settings(const TuneSettings& settings);
 

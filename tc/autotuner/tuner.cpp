@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <limits>
 
 #include "tc/autotuner/candidate_ranking.h"
@@ -18,7 +17,7 @@
 #include "tc/base/str.h"
 #include "tc/cache/build_id.h"
 #include "tc/cache/sha256.h"
-#include "tc/engine/compile/machine_kind.h"
+#include "tc/engine/machine/machine_kind.h"
 #include "tc/engine/persistent.h"
 
 namespace tc::autotuner {
@@ -66,7 +65,6 @@ class Tuner {
   void resume(const Checkpoint& checkpoint);
   void save_checkpoint();
   void try_to_save_checkpoint();
-  void make_reference();
   void measure_default();
   Candidate timed_default();
   std::optional<std::vector<Candidate>> next_generation();
@@ -114,17 +112,13 @@ Tuner::Tuner(std::shared_ptr<const engine::Function> function, const std::vector
       how_(evaluation_settings(settings)),
       evaluation_(workers_, record_, how_),
       incumbent_(entry_in_use(*function_, arguments_, settings)) {
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const auto& part = layout_.parts[i];
-    if (part.bytes)
-      std::memcpy(memory_.data() + part.offset, static_cast<const char*>(inputs[i].data) - part.origin, part.bytes);
-  }
+  put_tensors(inputs, layout_, memory_.data());
 }
 
 TuneResult Tuner::run() {
   auto checkpoint = find_checkpoint();
   if (checkpoint) before_ = checkpoint->elapsed;
-  make_reference();
+  make_reference(workers_, settings_, function_->name(), when_cancelled());
   measure_default();
   if (checkpoint) resume(*checkpoint);
   save_checkpoint();
@@ -217,19 +211,6 @@ void Tuner::try_to_save_checkpoint() {
   } catch (const ResourceError& error) {
     log(LogLevel::Warning, error.what());
   }
-}
-
-/// The interpreter's results, else those of the default options on a processor, go into the shared memory.
-void Tuner::make_reference() {
-  auto interpreted = workers_.run(Message{"reference", "interpreted"},
-                                  {settings_.interpret_limit, settings_.memory_limit}, no_gpu, when_cancelled());
-  if (interpreted && interpreted->front() == name(Status::Ok)) return;
-  Limits limits{settings_.compile_limit + settings_.run_limit, settings_.memory_limit};
-  auto made = workers_.run(Message{"reference", "compiled"}, limits, no_gpu, when_cancelled());
-  if (!made) throw CancelledError("tuning was cancelled before the default options had run");
-  if (made->front() != name(Status::Ok))
-    throw ResourceError(
-        str("'", function_->name(), "' cannot be tuned: it does not run with the default options: ", made->back()));
 }
 
 /// The default options, compiled and measured. Throws where they cannot be.

@@ -6,7 +6,7 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/cpu/thread_pool.h"
-#include "tc/engine/compile/machine_kind.h"
+#include "tc/engine/machine/machine_kind.h"
 #include "tc/engine/persistent.h"
 
 namespace tc::autotuner {

@@ -53,6 +53,13 @@ std::vector<Link> links_of(const std::string& text) {
 
 }  // namespace
 
+DerivationOutline outline(const std::string& text) {
+  const auto links = links_of(text);
+  DerivationOutline result{links.front().program, links.back().program, {}};
+  for (std::size_t l = 1; l < links.size(); ++l) result.rules.push_back(links[l].rule);
+  return result;
+}
+
 Verdict check_derivation(const std::string& text) try {
   const auto context = std::make_shared<polyhedral::Context>();
   const auto links = links_of(text);

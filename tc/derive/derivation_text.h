@@ -19,6 +19,14 @@ namespace tc::derive {
 ///   ...
 std::string derivation_text(const Program& program, const std::vector<Step>& steps);
 
+/// What such a text leads from and to.
+struct DerivationOutline {
+  std::string first, last;         ///< programs
+  std::vector<std::string> rules;  ///< of the steps, in order, each with what it was applied to
+};
+/// That of \p text, which is not checked. Throws Refusal for what is no such text.
+DerivationOutline outline(const std::string& text);
+
 /// Checks such a text from its first program to its last, with nothing but the text: isl maps and TC. Certificates so
 /// compose: what is equal to what is equal is equal. Refuses what it cannot read.
 Verdict check_derivation(const std::string& text);

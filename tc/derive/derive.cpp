@@ -28,12 +28,13 @@ namespace {
 struct Rule {
   std::function<std::vector<Step>(const Program&)> steps;
   int most;
+  bool between = false;  ///< does it belong to Rules::Between?
 };
 
 const std::vector<Rule>& rules() {
-  static const std::vector<Rule> all{{summation_splits, 1}, {substitutions, 2},     {iterator_splits, 3},
-                                     {relaxed_bounds, 2},   {tightened_bounds, 2},  {traversal_merges, 1},
-                                     {reassociations, 2},   {expression_splits, 1}, {expression_merges, 2}};
+  static const std::vector<Rule> all{{summation_splits, 1},     {substitutions, 2},     {iterator_splits, 3},
+                                     {relaxed_bounds, 2},       {tightened_bounds, 2},  {traversal_merges, 1, true},
+                                     {reassociations, 2, true}, {expression_splits, 1}, {expression_merges, 2, true}};
   return all;
 }
 
@@ -79,7 +80,7 @@ class Search {
     for (const auto& state : level)
       for (const auto r : order) {
         options_.cancellation.check("derive");
-        if (state.used[r] >= rules()[r].most) continue;
+        if (state.used[r] >= rules()[r].most || !is_asked_for(rules()[r])) continue;
         for (auto& step : rules()[r].steps(state.program)) {
           made.push_back(after(state, std::move(step)));
           ++made.back().used[r];
@@ -110,6 +111,8 @@ class Search {
     result_.statistics.cut += ranked.size() - result.size();
     return result;
   }
+
+  bool is_asked_for(const Rule& rule) const { return options_.rules == Rules::All || rule.between; }
 
   bool is_new(const Program& program) {
     auto made = canonical(program);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,13 +12,17 @@
 /// Derivation of equal programs, each step proved.
 namespace tc::derive {
 
+/// Which rules a search has: all, or those that move work between scopes and leave the sums of each as they are.
+enum class Rules : std::uint8_t { All, Between };
+
 struct Options {
   int depth = 7;               ///< rules applied one after another; fusing a copy is none
   std::size_t width = 48;      ///< programs of one depth that are derived further, the cheapest by each set of rules
   std::size_t candidates = 8;  ///< that are given
-  bool converge = true;        ///< towards products of matrices
-  bool fingerprints = true;    ///< programs that are there already are not derived again
-  unsigned shuffle = 0;        ///< tests give rules in another order
+  Rules rules = Rules::All;
+  bool converge = true;      ///< towards products of matrices
+  bool fingerprints = true;  ///< programs that are there already are not derived again
+  unsigned shuffle = 0;      ///< tests give rules in another order
   Rates rates = {};
   Cancellation cancellation = {};
 };

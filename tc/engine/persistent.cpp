@@ -7,7 +7,7 @@
 
 #include "tc/base/str.h"
 #include "tc/engine/compile/library_call.h"
-#include "tc/engine/compile/machine_kind.h"
+#include "tc/engine/machine/machine_kind.h"
 #include "tc/lang/syntax/print.h"
 
 namespace tc::engine {

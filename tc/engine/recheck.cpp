@@ -2,7 +2,7 @@
 
 #include "tc/base/str.h"
 #include "tc/cache/build_id.h"
-#include "tc/engine/compile/machine_kind.h"
+#include "tc/engine/machine/machine_kind.h"
 #include "tc/engine/persistent.h"
 
 namespace tc::engine {

@@ -7,8 +7,8 @@
 
 #include "tc/cache/maintain.h"
 #include "tc/cuda/nvrtc.h"
-#include "tc/engine/compile/machine_kind.h"
 #include "tc/engine/engine.h"
+#include "tc/engine/machine/machine_kind.h"
 #include "tc/engine/persistent.h"
 #include "tc/engine/recheck.h"
 #include "test/cache/cache_fixture.h"

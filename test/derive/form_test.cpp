@@ -61,6 +61,11 @@ TEST(Form, AnInitialValueAndItsReductionAreOneScope) {
   EXPECT_EQ(program.scopes[0]->op, ReductionOp::Sum);
 }
 
+TEST(Form, ATemporaryWithoutElementsIsGone) {
+  EXPECT_EQ(there_and_back("def f(float(3) A) -> (O) { S(i) = A(i) where i in 0:0  O(i) = A(i) * 2 }"),
+            there_and_back("def f(float(3) A) -> (O) { O(i) = A(i) * 2 }"));
+}
+
 TEST(Form, TextsOfManyKindsComeBack) {
   for (const char* text : {
            "def f(float(7) X, float(3) W) -> (O) { P(i) = i >= 1 && i <= 7 ? X(i - 1) : 0 where i in 0:9  O(h) +=! P(h "

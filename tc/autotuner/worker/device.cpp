@@ -7,12 +7,24 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/cuda/device.h"
-#include "tc/engine/compile/machine_kind.h"
+#include "tc/engine/machine/machine_kind.h"
 
 namespace tc::autotuner {
 namespace {
 
 using engine::Executable;
+
+/// Those of \p pointers, one an argument of the def, that \p executable takes: constants are bound in it.
+std::vector<void*> taken(const Executable& executable, void* const* pointers) {
+  const auto& image = executable.image();
+  std::set<std::size_t> bound;
+  for (const auto& constant : image.constants)
+    if (constant.parameter) bound.insert(*constant.parameter);
+  std::vector<void*> result;
+  for (std::size_t i = 0; i < image.arguments.size() + bound.size(); ++i)
+    if (!bound.count(i)) result.push_back(pointers[i]);
+  return result;
+}
 
 class Processor : public Device {
  public:
@@ -20,12 +32,13 @@ class Processor : public Device {
 
   void run(const Executable& executable) override {
     tensors_.poison();
-    executable.run_unchecked(tensors_.pointers());
+    executable.run_unchecked(taken(executable, tensors_.pointers()).data());
   }
 
   double seconds_of(const Executable& executable, int calls) override {
+    const auto pointers = taken(executable, tensors_.pointers());
     auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i < calls; ++i) executable.run_unchecked(tensors_.pointers());
+    for (int i = 0; i < calls; ++i) executable.run_unchecked(pointers.data());
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / calls;
   }
 

@@ -13,8 +13,8 @@
 #include "tc/base/str.h"
 #include "tc/cache/sha256.h"
 #include "tc/cpu/thread_pool.h"
-#include "tc/engine/compile/machine_kind.h"
 #include "tc/engine/describe/predict_time.h"
+#include "tc/engine/machine/machine_kind.h"
 
 namespace tc::autotuner {
 namespace {
@@ -95,8 +95,26 @@ Message predict(const JobContext& context, const Message& job) {
   return reply(Status::Ok, {exact_text(engine::predict_seconds(report, context.target, context.problem.threads))});
 }
 
+/// The constants of the problem, in the memory that is shared.
+std::vector<engine::Constant> constants_of(const JobContext& context) {
+  std::vector<engine::Constant> result;
+  for (std::size_t i = 0; i < context.problem.inputs.size(); ++i) {
+    const auto& argument = context.arguments[i];
+    const auto& names = context.problem.constants;
+    if (std::find(names.begin(), names.end(), argument.name) == names.end()) continue;
+    const auto& part = context.layout.parts[i];
+    auto* first = const_cast<char*>(context.shared) + part.offset + part.origin;  // read only
+    result.push_back({argument.name, argument.spec, std::shared_ptr<void>(first, [](void*) {}), std::nullopt});
+  }
+  return result;
+}
+
 Message compile_candidate(const JobContext& context, const Message& job) {
-  auto image = compile(context, job.at(1), compile_options(context.target, job.at(1)))->image();
+  auto how = compile_options(context.target, job.at(1));
+  how.libraries = context.problem.libraries;
+  how.constants = constants_of(context);
+  how.derivation = job.at(2);
+  auto image = compile(context, job.at(1), how)->image();
   auto bytes = image.serialise();
   image.options.clear();
   return reply(Status::Ok, {bytes, cache::hex(cache::sha256(image.serialise()), 16)});

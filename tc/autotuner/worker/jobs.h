@@ -35,14 +35,15 @@ struct JobContext {
 ///
 ///   reference interpreted|compiled         ok                       results into the shared memory
 ///   predict <options>                      ok <seconds>
-///   compile <options>                      ok <image> <identity of the code>
+///   compile <options> <derivation>         ok <image> <identity of the code>
 ///   finish <options>                       ok <image> <stages>      compiled with all laws
 ///   measure <image> <best> <seconds>       ok <least> <quartiles> <runs> | slow <seconds>
 ///   compare <seconds> <image>...           ok <seconds of each round of image 1>...
 ///
 /// The reference is computed on a processor, with the default options, whatever the target is. `measure` and `compare`
 /// run on \p device, a GPU where the target is one, and check results first. `best` is the time so far, in seconds, 0
-/// for none; `seconds` are for measuring. What `predict` gives is engine::predict_seconds().
+/// for none; `seconds` are for measuring. The constants of the problem are bound in what `compile` gives, and
+/// `derivation` is CompileOptions::derivation. What `predict` gives is engine::predict_seconds().
 /// What `finish` says of the stages of its compile, each with its text, is for stages_of().
 Message run_job(const JobContext& context, int device, const Message& job);
 

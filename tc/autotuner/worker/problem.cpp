@@ -3,6 +3,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstring>
+
 #include "tc/base/ceil_div.h"
 #include "tc/base/error.h"
 #include "tc/base/file_size_signal.h"
@@ -51,17 +53,20 @@ std::vector<TensorSpec> parse_specs(const std::string& bytes) {
 }  // namespace
 
 Message Problem::message() const {
-  return {"problem", text, def, bytes_of(inputs), bytes_of(outputs), target, str(threads)};
+  return {"problem", text,         def,       bytes_of(inputs), bytes_of(outputs),
+          target,    str(threads), libraries, encode(constants)};
 }
 
 Problem Problem::parse(const Message& message) {
-  if (message.size() != 7 || message[0] != "problem") throw ArgumentError("this message is no problem");
+  if (message.size() != 9 || message[0] != "problem") throw ArgumentError("this message is no problem");
   return {message[1],
           message[2],
           parse_specs(message[3]),
           parse_specs(message[4]),
           message[5],
-          static_cast<int>(whole_number(message[6]))};
+          static_cast<int>(whole_number(message[6])),
+          message[7],
+          decode(message[8]).value_or(Message())};
 }
 
 Layout layout_of(const std::vector<engine::Argument>& arguments) {
@@ -77,6 +82,14 @@ Layout layout_of(const std::vector<engine::Argument>& arguments) {
     layout.bytes += round_up(part.bytes, page);
   }
   return layout;
+}
+
+void put_tensors(const std::vector<TensorView>& tensors, const Layout& layout, char* memory) {
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const auto& part = layout.parts[i];
+    if (part.bytes)
+      std::memcpy(memory + part.offset, static_cast<const char*>(tensors[i].data) - part.origin, part.bytes);
+  }
 }
 
 SharedMemory::SharedMemory(std::size_t bytes) : bytes_(std::max(bytes, page)) {

@@ -15,6 +15,8 @@ struct Problem {
   std::vector<TensorSpec> inputs, outputs;  ///< all outputs
   std::string target;
   int threads = 1;
+  std::string libraries = "none";           ///< whose routines candidates may call
+  std::vector<std::string> constants = {};  ///< inputs whose tensors never change
 
   /// The problem as a worker is sent it.
   Message message() const;
@@ -34,6 +36,9 @@ struct Layout {
 };
 /// Where each of \p arguments lies in memory that processes share, and how many bytes that takes.
 Layout layout_of(const std::vector<engine::Argument>& arguments);
+
+/// The bytes of \p tensors, which are laid out as the first parts of \p layout, to \p memory.
+void put_tensors(const std::vector<TensorView>& tensors, const Layout& layout, char* memory);
 
 /// Memory without a name, shared with the processes that inherit its file. Throws ResourceError.
 class SharedMemory {

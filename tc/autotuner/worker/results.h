@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tc/autotuner/worker/message.h"
 #include "tc/engine/run/executable.h"
 #include "tc/options/mapping_options.h"
 
@@ -41,7 +42,11 @@ struct Candidate {
   double at = 0;         ///< seconds since tuning began
   double predicted = 0;  ///< seconds of a run by the analytic model; 0: not predicted
   int device = no_gpu;   ///< the GPU that measured it
+  /// derive::derivation_text of the program that takes the place of the def; "": it is as it is written.
+  std::string derivation = {};
 
+  /// The job that compiles it: jobs.h.
+  Message compile_job() const { return {"compile", options.to_text(), derivation}; }
   /// Did it compile, run, and compute what it should?
   bool usable() const { return status == Status::Ok || status == Status::Same; }
 };
@@ -50,7 +55,8 @@ struct Candidate {
 struct Finalist {
   options::MappingOptions options;
   double seconds = 0, least = 0, spread = 0;  ///< median, least, between the quartiles
-  int runs = 0;  ///< rounds; 0: there was no time for any, and the times are those of the search
+  int runs = 0;                 ///< rounds; 0: there was no time for any, and the times are those of the search
+  std::string derivation = {};  ///< as Candidate
 };
 
 /// How far tuning has come.

@@ -250,7 +250,7 @@ class Follower {
     for (std::size_t s = 0; s < function_.def.statements.size(); ++s) {
       const auto* assignment = std::get_if<lang::Assignment>(&function_.def.statements[s].node);
       if (!assignment) throw Refusal{"the def holds calls"};
-      add(*assignment, s);
+      if (!is_absent(assignment->target)) add(*assignment, s);
     }
     for (const auto& output : program_.outputs)
       if (!program_.find(output)) throw Refusal{str("'", output, "' is constant")};
@@ -263,6 +263,13 @@ class Follower {
     for (const auto& range : box)
       if (range.extent <= 0) throw Refusal{str("'", tensor, "' has no elements")};
     return box;
+  }
+
+  /// Is \p tensor one of no elements that nobody outside sees, as those are that stand for sizes being equal?
+  bool is_absent(const std::string& tensor) const {
+    if (program_.is_output(tensor)) return false;
+    const auto box = lang::evaluate_box(function_.ranges.tensors.at(tensor), sizes_);
+    return std::any_of(box.begin(), box.end(), [](const auto& range) { return range.extent <= 0; });
   }
 
   void add(const lang::Assignment& assignment, std::size_t statement) {

@@ -11,6 +11,7 @@ namespace tc::derive {
 
 /// \p function, without calls, for \p inputs in the expression form: sizes are numbers, guards and fills are apart from
 /// bodies, a factor that is 0 under a guard takes the instances away, and an initial value is one with its reduction.
+/// Temporaries without elements are gone.
 ///
 ///   P(i) = i >= 1 ? X(i - 1) : 0                 L_i X[i - 1], i >= 1, else 0
 ///   O(i) = 0   O(i) += P(i + k) * W(k)           L_i Σ_k P[i + k] W[k]

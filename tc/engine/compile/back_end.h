@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "tc/engine/compile/machine_kind.h"
 #include "tc/engine/compile/pipeline.h"
+#include "tc/engine/machine/machine_kind.h"
 #include "tc/polyhedral/schedule/fusion_criterion.h"
 
 namespace tc::engine {

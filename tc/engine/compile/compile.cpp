@@ -262,6 +262,7 @@ std::string cache_key(const Function& function, const std::vector<Argument>& arg
   if (options.layouts > graph::LayoutMode::Constants) key << "\nlayouts " << to_string(options.layouts);
   if (options.fold_scales) key << "\nfold scales";
   if (options.derive > 0) key << "\nderive " << options.derive;
+  if (!options.derivation.empty()) key << "\nderivation " << options.derivation;
   key << "\n" << options.target << "\n" << options.mapping.to_text() << (options.interpret ? "\ninterpret" : "");
   for (const auto& [stage, text] : options.stages.replace) key << "\n" << stage << ": " << text;
   return key.str();

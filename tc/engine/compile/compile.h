@@ -41,8 +41,9 @@ struct CompileOptions {
   std::set<std::string> held;      ///< inputs of a part that hold the same values in each run, known or not
   std::string libraries = "none";  ///< whose routines may take the place of code: library_call.h
   graph::LayoutMode layouts = graph::LayoutMode::Constants;  ///< of the tensors of a graph: graph_layouts.h
-  int derive = 0;                     ///< rules applied to a node to find a cheaper program: graph_derivations.h
-  bool interpret = false;             ///< run the def by the interpreter instead of machine code
+  int derive = 0;          ///< rules applied to a node to find a cheaper program: graph_derivations.h
+  std::string derivation;  ///< derive::derivation_text: the def it begins with is computed by that it ends with
+  bool interpret = false;  ///< run the def by the interpreter instead of machine code
   StageOptions<CompileState> stages;  ///< laws, texts, dumps, replacements, faults planted by tests, cancellation
 };
 

@@ -304,6 +304,7 @@ Executables compile_parts(const GraphPlan& plan, const CompileOptions& options, 
   how.fold_scales = false;
   how.layouts = graph::LayoutMode::Off;
   how.derive = 0;
+  how.derivation.clear();
   how.stages.cancellation = options.stages.cancellation.child();
   how.stages.cancellation.set_time_limit(options.time_limit);
   how.time_limit = 0;

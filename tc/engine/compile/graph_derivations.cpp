@@ -4,144 +4,105 @@
 #include <map>
 
 #include "tc/base/str.h"
-#include "tc/derive/derivation_text.h"
-#include "tc/derive/derive.h"
-#include "tc/derive/form/from_def.h"
-#include "tc/derive/form/refusal.h"
-#include "tc/derive/form/to_def.h"
-#include "tc/engine/compile/price_function.h"
-#include "tc/graph/constant_nodes.h"
+#include "tc/engine/compile/linear_groups.h"
+#include "tc/graph/bind.h"
+#include "tc/graph/drop_copies.h"
+#include "tc/graph/merge_nodes.h"
 #include "tc/graph/new_defs.h"
-#include "tc/graph/partition.h"
 #include "tc/graph/replace_nodes.h"
-#include "tc/lang/syntax/parse.h"
 
 namespace tc::engine {
 namespace {
 
-/// A node of \p graph as a graph of its own.
-graph::Graph alone(const graph::Graph& graph, const graph::Node& node) {
-  graph::Graph result = graph;
-  for (auto& tensor : result.tensors) tensor.role = lang::Role::Temporary;
-  for (const auto tensor : node.inputs) result.tensors[tensor].role = lang::Role::Input;
-  for (const auto tensor : node.outputs) result.tensors[tensor].role = lang::Role::Output;
-  result.inputs = node.inputs;
-  result.outputs = node.outputs;
-  result.nodes = {node};
-  return with_edges(std::move(result));
+std::set<std::string> names_of(const std::vector<Constant>& constants) {
+  std::set<std::string> names;
+  for (const auto& constant : constants) names.insert(constant.name);
+  return names;
 }
 
-bool reduces(const graph::Node& node) {
-  const auto& statements = node.def->def.statements;
-  return std::any_of(statements.begin(), statements.end(), [](const auto& statement) {
-    return !std::get<lang::Assignment>(statement.node).reduction_iterators.empty();
-  });
+/// The linear groups of \p graph, but for that of all nodes where \p has_stayed.
+std::vector<std::vector<std::size_t>> groups_of(const graph::Graph& graph, const std::set<std::string>& constants,
+                                                bool has_stayed) {
+  auto groups = linear_groups(graph, constants);
+  if (has_stayed) std::erase_if(groups, [&](const auto& group) { return group.size() == graph.nodes.size(); });
+  return groups;
 }
 
-bool begins_at_zero(const graph::Graph& graph, const graph::Node& node) {
-  return std::all_of(node.outputs.begin(), node.outputs.end(), [&](auto tensor) {
-    const auto& mins = graph.tensors[tensor].mins;
-    return std::all_of(mins.begin(), mins.end(), [](auto min) { return min == 0; });
-  });
-}
-
-/// A derived program and what it costs.
-struct Derived {
-  lang::Def def;
-  DerivedNode report;
-};
-
-class NodeDerivations {
+/// Derives the nodes of a plan's graph.
+class Deriving {
  public:
-  NodeDerivations(const graph::Graph& graph, const CompileOptions& options) : graph_(graph), options_(options) {
-    options_.partition = graph::Partition::One;
-    options_.layouts = graph::LayoutMode::Off;
-    options_.derive = 0;
-    options_.unaligned.clear();
-    for (const auto& constant : options.constants) constants_.insert(constant.name);
-    options_.constants.clear();
-    depth_ = options.derive;
-  }
+  Deriving(const graph::Graph& graph, const CompileOptions& options)
+      : derivations_(options), constants_(names_of(options.constants)), plan_{graph, {}} {}
 
-  /// The program that takes the place of \p node, the same for equal nodes; null where it stays.
-  const Derived* of(const graph::Node& node) {
-    TextStream key;
-    key << node.def.get();
-    for (const auto tensor : node.inputs)
-      key << " " << graph_.tensors[tensor].spec << constants_.count(graph_.tensors[tensor].name);
-    const auto [known, is_new] = known_.emplace(key.str(), std::nullopt);
-    if (is_new && reduces(node) && begins_at_zero(graph_, node)) known->second = derive(node);
-    return known->second ? &*known->second : nullptr;
+  std::optional<DerivedPlan> run(bool has_stayed) {
+    derive_together(has_stayed);
+    derive_one_by_one();
+    return plan_.nodes.empty() ? std::nullopt : std::optional(std::move(plan_));
   }
 
  private:
-  std::optional<Derived> derive(const graph::Node& node) const {
-    std::vector<TensorSpec> inputs;
-    for (const auto tensor : node.inputs) inputs.push_back(graph_.tensors[tensor].spec);
-    const auto before = price(alone(graph_, node));
-    if (!before) return std::nullopt;
-    try {
-      const auto context = std::make_shared<polyhedral::Context>();
-      const auto program = derive::from_def(*node.def, inputs, context);
-      derive::Options search;
-      search.depth = depth_;
-      search.cancellation = options_.stages.cancellation;
-      return cheapest(node, program, derive::derive(program, search).candidates, *before);
-    } catch (const derive::Refusal&) {
-      return std::nullopt;
+  const DerivedPart* derived(std::size_t node) {
+    return derivations_.of(plan_.graph, graph::make_part(plan_.graph, {node}), derive::Rules::All);
+  }
+
+  /// Groups whose program gains more than their nodes do one by one.
+  void derive_together(bool has_stayed) {
+    std::vector<std::vector<std::size_t>> groups;
+    std::vector<const DerivedPart*> programs;
+    for (auto& group : groups_of(plan_.graph, constants_, has_stayed)) {
+      const auto* together = derivations_.of(plan_.graph, graph::make_part(plan_.graph, group), derive::Rules::Between);
+      if (!together) continue;
+      double one_by_one = 0;
+      for (const auto node : group)
+        if (const auto* alone = derived(node)) one_by_one += alone->gain_us();
+      if (together->gain_us() <= one_by_one) continue;
+      groups.push_back(std::move(group));
+      programs.push_back(together);
     }
+    if (groups.empty()) return;
+    auto merged = graph::merge_nodes(plan_.graph, groups);
+    plan_.graph = std::move(merged.graph);
+    std::map<std::size_t, const DerivedPart*> by;
+    for (std::size_t g = 0; g < groups.size(); ++g) by[merged.merged[g]] = programs[g];
+    replace(by);
   }
 
-  std::optional<Derived> cheapest(const graph::Node& node, const derive::Program& program,
-                                  const std::vector<derive::Candidate>& candidates, double before) const {
-    std::optional<Derived> best;
-    double least = before / least_derived_gain;
-    for (const auto& candidate : candidates) {
-      if (candidate.steps.empty()) continue;
-      auto text = derive::to_text(candidate.program);
-      auto def = lang::parse(text, "<derived>").defs.front();
-      const auto after = price(graph::replace_nodes(alone(graph_, node), {{0, def}}));
-      if (!after || *after >= least) continue;
-      least = *after;
-      best = Derived{std::move(def), {name_of(node), {}, std::move(text), "", 1e6 * before, 1e6 * *after}};
-      for (const auto& step : candidate.steps) best->report.rules.push_back(str(step.rule, ": ", step.what));
-      best->report.certificate = derive::derivation_text(program, candidate.steps);
+  void derive_one_by_one() {
+    std::map<std::size_t, const DerivedPart*> by;
+    for (std::size_t n = 0; n < plan_.graph.nodes.size(); ++n)
+      if (const auto* program = derived(n)) by[n] = program;
+    replace(by);
+  }
+
+  void replace(const std::map<std::size_t, const DerivedPart*>& by) {
+    if (by.empty()) return;
+    std::map<std::size_t, lang::Def> defs;
+    for (const auto& [node, program] : by) {
+      defs[node] = program->def;
+      if (told_.insert(program).second) plan_.nodes.push_back(program->report);
     }
-    return best;
+    plan_.graph = graph::replace_nodes(plan_.graph, defs);
   }
 
-  static std::string name_of(const graph::Node& node) { return node.callee.empty() ? node.def->def.name : node.callee; }
-
-  /// Seconds of the parts of \p graph that run each time.
-  std::optional<double> price(const graph::Graph& graph) const {
-    graph::PartitionLimits limits;
-    limits.apart = graph::constant_nodes(graph, constants_);
-    double seconds = 0;
-    for (const auto& part : graph::partition(graph, graph::Partition::Auto, limits)) {
-      if (limits.apart.count(part.nodes.front())) continue;
-      const auto own = price(graph, part);
-      if (!own) return std::nullopt;
-      seconds += *own;
-    }
-    return seconds;
-  }
-  std::optional<double> price(const graph::Graph& graph, const graph::Part& part) const {
-    const auto def = graph::def_of(graph, part);
-    auto function = std::make_shared<Function>();
-    function->file = graph.defs->file;
-    function->def = def->def;
-    function->ranges = def->ranges;
-    std::vector<TensorSpec> inputs;
-    for (const auto tensor : part.inputs) inputs.push_back(graph.tensors[tensor].spec);
-    return price_function(function, make_arguments(*function, inputs, {}), options_);
-  }
-
-  const graph::Graph& graph_;
-  CompileOptions options_;
-  int depth_ = 0;
+  PartDerivations derivations_;
   std::set<std::string> constants_;
-  std::map<std::string, std::optional<Derived>> known_;
+  DerivedPlan plan_;
+  std::set<const DerivedPart*> told_;
 };
+
+/// The parts that Deriving asks for in \p graph, added to \p result where their keys are new.
+void add_parts(const graph::Graph& graph, const CompileOptions& options, std::size_t most, bool has_whole,
+               std::vector<DerivablePart>& result) {
+  const PartDerivations derivations(options);
+  const auto add = [&](const std::vector<std::size_t>& nodes, derive::Rules rules) {
+    auto part = derivations.programs_of(graph, graph::make_part(graph, nodes), rules, most);
+    const auto is_known = [&](const DerivablePart& known) { return part && known.key == part->key; };
+    if (part && !part->programs.empty() && std::none_of(result.begin(), result.end(), is_known))
+      result.push_back(std::move(*part));
+  };
+  for (const auto& group : groups_of(graph, names_of(options.constants), has_whole)) add(group, derive::Rules::Between);
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) add({n}, derive::Rules::All);
+}
 
 }  // namespace
 
@@ -150,20 +111,39 @@ int checked_derive(int depth) {
   return depth;
 }
 
-std::optional<DerivedPlan> derive_nodes(const graph::Graph& graph, const CompileOptions& options) {
+bool is_call_free(const Function& function) {
+  return function.defs && function.defs->call_free.count(function.name()) > 0;
+}
+
+bool is_one_statement(const Function& function) {
+  return is_call_free(function) && function.def.statements.size() == 1;
+}
+
+std::optional<DerivedPlan> derive_nodes(const graph::Graph& graph, const CompileOptions& options, bool has_stayed) {
   if (options.derive == 0) return std::nullopt;
-  NodeDerivations derivations(graph, options);
-  std::map<std::size_t, lang::Def> by;
-  DerivedPlan plan;
-  std::set<const Derived*> told;
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n)
-    if (const auto* derived = derivations.of(graph.nodes[n])) {
-      by[n] = derived->def;
-      if (told.insert(derived).second) plan.nodes.push_back(derived->report);
-    }
-  if (by.empty()) return std::nullopt;
-  plan.graph = graph::replace_nodes(graph, by);
-  return plan;
+  return Deriving(graph, options).run(has_stayed);
+}
+
+std::optional<DerivedPlan> derive_as_given(const graph::Graph& graph, const CompileOptions& options) {
+  if (options.derivation.empty()) return std::nullopt;
+  const PartDerivations derivations(options);
+  const auto derived = derivations.given(graph, graph::make_part(graph, {0}), options.derivation);
+  if (!derived) return std::nullopt;
+  return DerivedPlan{graph::replace_nodes(graph, {{0, derived->def}}), {derived->report}};
+}
+
+std::vector<DerivablePart> derivable_parts(const std::shared_ptr<const Function>& function,
+                                           const std::vector<Argument>& arguments, const CompileOptions& options,
+                                           std::size_t most) {
+  std::vector<DerivablePart> result;
+  if (!function->defs) return result;
+  const auto inputs = specs(arguments, false);
+  if (is_call_free(*function))
+    add_parts(graph::graph_of_call(function->defs, function->name(), inputs), options, most, false, result);
+  if (is_one_statement(*function)) return result;
+  if (const auto graph = graph::bind(function->defs, function->name(), inputs))
+    add_parts(graph::drop_copies(*graph), options, most, is_call_free(*function), result);
+  return result;
 }
 
 }  // namespace tc::engine

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tc/engine/compile/compile.h"
+#include "tc/engine/compile/derive_part.h"
 #include "tc/graph/graph.h"
 
 namespace tc::engine {
@@ -11,8 +12,8 @@ namespace tc::engine {
 /// \p depth, if options.derive may be that. Throws OptionsError for a negative one.
 int checked_derive(int depth);
 
-/// A derived program is taken where it is so many times as cheap as the node by the model, which is no better than that in telling
-/// different programs apart: benchmarks/derivation.py.
+/// A derived program is taken where it is so many times as cheap as the part by the model, which is no better than that in telling
+/// different programs apart: benchmarks/derivation.py. Measured prices decide by themselves.
 constexpr double least_derived_gain = 1.5;
 
 /// \p graph with nodes computed by equal programs, and what became of which.
@@ -21,9 +22,28 @@ struct DerivedPlan {
   std::vector<DerivedNode> nodes;  ///< equal nodes once
 };
 
-/// \p graph with each node that reduces computed by the cheapest program that rules derive from it to depth options.derive
-/// (derive::derive), where it is cheaper by least_derived_gain. All are priced by price_function(), statements that constants
-/// decide at nothing. Each derivation has been proved. Nothing where options.derive is 0, or no node is worth it.
-std::optional<DerivedPlan> derive_nodes(const graph::Graph& graph, const CompileOptions& options);
+/// Is \p function a def of a text, without calls?
+bool is_call_free(const Function& function);
+/// Is it, and of one statement, so that the whole is its one node?
+bool is_one_statement(const Function& function);
+
+/// \p graph with nodes computed by the cheapest programs that rules derive from them to depth options.derive (PartDerivations),
+/// each of which has been proved. First nodes that stand together between what is not linear (linear_groups) are one program,
+/// by rules between scopes, where that gains more than they do one by one; then each node that reduces is derived by
+/// itself. \p has_stayed: all nodes as one program have been looked at, and are no group any more. Nothing where
+/// options.derive is 0, or no node is worth it.
+std::optional<DerivedPlan> derive_nodes(const graph::Graph& graph, const CompileOptions& options,
+                                        bool has_stayed = false);
+
+/// \p graph, of one node, computed by the program that options.derivation derives from it; nothing where that is empty or about
+/// another program. Throws OptionsError where it is not proved.
+std::optional<DerivedPlan> derive_as_given(const graph::Graph& graph, const CompileOptions& options);
+
+/// The parts of \p function that a compile for \p arguments derives, different ones once, each with \p most programs at most and
+/// their prices by the model: what tuning measures. None for a def that is no graph.
+/// Throws as compile().
+std::vector<DerivablePart> derivable_parts(const std::shared_ptr<const Function>& function,
+                                           const std::vector<Argument>& arguments, const CompileOptions& options,
+                                           std::size_t most);
 
 }  // namespace tc::engine

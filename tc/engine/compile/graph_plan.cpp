@@ -8,8 +8,8 @@
 #include "tc/engine/compile/graph_layouts.h"
 #include "tc/engine/compile/library_call.h"
 #include "tc/engine/compile/library_parts.h"
-#include "tc/engine/compile/machine_kind.h"
 #include "tc/engine/compile/spread_rows.h"
+#include "tc/engine/machine/machine_kind.h"
 #include "tc/graph/bind.h"
 #include "tc/graph/constant_nodes.h"
 #include "tc/graph/distribute_constants.h"
@@ -23,7 +23,7 @@ namespace {
 /// A def of more statements is cut in parts, also where none of them is a call.
 constexpr std::size_t most_statements = 16;
 
-bool has_calls(const Function& function) { return function.defs && !function.defs->call_free.count(function.name()); }
+bool has_calls(const Function& function) { return function.defs && !is_call_free(function); }
 
 /// Do \p options speak of \p function as one def, or is there no graph of it?
 bool is_one(const Function& function, const CompileOptions& options) {
@@ -119,7 +119,8 @@ std::vector<graph::Part> with_library_parts(const graph::Graph& graph, const std
 }
 
 bool may_rewrite(const CompileOptions& options) {
-  return options.partition != graph::Partition::One && (chooses_layouts(options) || options.derive > 0);
+  return options.partition != graph::Partition::One &&
+         (chooses_layouts(options) || options.derive > 0 || !options.derivation.empty());
 }
 
 /// Moves what the constants of \p options scale sums of \p plan by into them.
@@ -151,15 +152,23 @@ std::vector<TensorSpec> input_specs(const graph::Graph& graph) {
   return result;
 }
 
-/// Derives the nodes of \p plan, a def without calls first as one node, then lays its tensors out, as \p options ask; what converts stays alone. False where nothing
+/// What \p options derive of \p function, whose graph is \p graph: as they are given it, else a def without calls first as one
+/// node, then the nodes.
+std::optional<DerivedPlan> derive(const graph::Graph& graph, const Function& function, const CompileOptions& options) {
+  if (is_call_free(function)) {
+    const auto whole = graph::graph_of_call(function.defs, function.name(), input_specs(graph));
+    if (auto given = derive_as_given(whole, options)) return given;
+    if (auto derived = derive_nodes(whole, options)) return derived;
+    if (is_one_statement(function)) return std::nullopt;
+  }
+  return derive_nodes(graph, options, is_call_free(function));
+}
+
+/// Derives the nodes of \p plan, then lays its tensors out, as \p options ask; what converts stays alone. False where nothing
 /// became of it.
 bool rewrite(GraphPlan& plan, graph::PartitionLimits& limits, const Function& function, const CompileOptions& options) {
   if (!may_rewrite(options)) return false;
-  std::optional<DerivedPlan> derived;
-  if (!has_calls(function) && function.def.statements.size() > 1)
-    derived = derive_nodes(graph::graph_of_call(function.defs, function.name(), input_specs(plan.graph)), options);
-  if (!derived) derived = derive_nodes(plan.graph, options);
-  if (derived) {
+  if (auto derived = derive(plan.graph, function, options)) {
     plan.graph = std::move(derived->graph);
     plan.derived = std::move(derived->nodes);
   }

@@ -6,7 +6,7 @@
 
 #include "tc/base/str.h"
 #include "tc/cpu/thread_pool.h"
-#include "tc/engine/compile/machine_kind.h"
+#include "tc/engine/machine/machine_kind.h"
 #include "tc/lang/syntax/print.h"
 #include "tc/library/registry.h"
 

@@ -2,8 +2,8 @@
 
 #include "tc/engine/compile/body_operations.h"
 #include "tc/engine/compile/library_call.h"
-#include "tc/engine/compile/machine_kind.h"
 #include "tc/engine/compile/pipeline.h"
+#include "tc/engine/machine/machine_kind.h"
 #include "tc/lang/syntax/print.h"
 #include "tc/layout/rewrite/propagate.h"
 #include "tc/strategy/price/price.h"

@@ -1,12 +1,15 @@
 #include "tc/engine/describe/derivations.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "tc/cpu/thread_pool.h"
 #include "tc/derive/derivation_text.h"
 #include "tc/derive/form/from_def.h"
 #include "tc/derive/form/refusal.h"
 #include "tc/derive/form/to_def.h"
+#include "tc/engine/compile/derive_part.h"
 #include "tc/engine/describe/predict_time.h"
 #include "tc/lang/syntax/print.h"
 
@@ -51,6 +54,27 @@ void set_prices(std::vector<DerivedProgram>& candidates, const std::vector<Tenso
                    [](const auto& a, const auto& b) { return a.microseconds < b.microseconds; });
 }
 
+/// Gives those of \p candidates, derived from \p first, that tuning measured these prices.
+void set_measured(const std::string& first, const CompileOptions& options, std::vector<DerivedProgram>& candidates) {
+  if (!options.cache) return;
+  std::set<std::string> constants;
+  for (const auto& constant : options.constants) constants.insert(constant.name);
+  const auto found = cache::find_derivation(*options.cache, derivation_key(first, constants, options));
+  if (!found) return;
+  std::map<std::string, double> seconds;
+  for (const auto& other : found->others) seconds[other.text] = other.seconds;
+  for (auto& candidate : candidates) {
+    const auto price = candidate.steps.empty() ? found->seconds : seconds[candidate.text];
+    if (price <= 0) continue;
+    candidate.microseconds = 1e6 * price;
+    candidate.source = "measured";
+  }
+  std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
+    const bool measured = a.source == "measured", other = b.source == "measured";
+    return measured != other ? measured : a.microseconds < b.microseconds;
+  });
+}
+
 }  // namespace
 
 DerivedPrograms derive_programs(const std::shared_ptr<const Function>& function, const std::vector<TensorSpec>& inputs,
@@ -65,6 +89,7 @@ DerivedPrograms derive_programs(const std::shared_ptr<const Function>& function,
     result.statistics = derivation.statistics;
     for (const auto& candidate : derivation.candidates) result.candidates.push_back(program_of(program, candidate));
     set_prices(result.candidates, inputs, options);
+    set_measured(derive::to_text(program), options, result.candidates);
   } catch (const derive::Refusal& refusal) {
     result.note = refusal.why;
     result.candidates.push_back({lang::print(whole->def), {}, "", 0, "model"});

@@ -19,18 +19,21 @@ struct DerivedProgram {
   std::string text;                ///< a def whose sizes are numbers
   std::vector<DerivedStep> steps;  ///< none for the function itself
   std::string certificate;         ///< derive::derivation_text, which derive::check_derivation proves
-  double microseconds = 0;         ///< by predict_seconds() where it predicts, else by derive::PriceModel
-  std::string source = "model";    ///< of the microseconds
+  /// By predict_seconds() where it predicts, else by derive::PriceModel; what tuning measured where it did.
+  double microseconds = 0;
+  std::string source = "model";  ///< of the microseconds: "model", "measured"
 };
 
 struct DerivedPrograms {
-  std::vector<DerivedProgram> candidates;  ///< the cheapest first; the function itself is among them
+  /// The cheapest first, those that were measured before those that were not; the function itself is among them.
+  std::vector<DerivedProgram> candidates;
   derive::Statistics statistics;
   std::string note;  ///< why nothing was derived
 };
 
 /// Programs equal to \p function for \p inputs, derived as \p search says and priced as \p options would compile them;
-/// nothing is measured. Calls are written out. Throws ArgumentError for inputs that do not fit.
+/// nothing is measured, but prices that options.cache has of the same programs, for constants of the names in options.constants,
+/// are told. Calls are written out. Throws ArgumentError for inputs that do not fit.
 DerivedPrograms derive_programs(const std::shared_ptr<const Function>& function, const std::vector<TensorSpec>& inputs,
                                 const derive::Options& search, const CompileOptions& options);
 

@@ -8,8 +8,8 @@
 #include "tc/engine/compile/body_operations.h"
 #include "tc/engine/compile/graph_plan.h"
 #include "tc/engine/compile/library_call.h"
-#include "tc/engine/compile/machine_kind.h"
 #include "tc/engine/compile/pipeline.h"
+#include "tc/engine/machine/machine_kind.h"
 #include "tc/polyhedral/core/cluster_view.h"
 
 namespace tc::engine {

@@ -9,8 +9,8 @@
 
 #include "tc/base/str.h"
 #include "tc/cpu/thread_pool.h"
-#include "tc/engine/compile/machine_kind.h"
 #include "tc/engine/describe/predict_time.h"
+#include "tc/engine/machine/machine_kind.h"
 
 namespace tc::engine {
 namespace {

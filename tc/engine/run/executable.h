@@ -116,7 +116,8 @@ struct DerivedNode {
   std::vector<std::string> rules;      ///< that were applied, in order
   std::string text;                    ///< the program, a def whose sizes are numbers
   std::string certificate;             ///< derive::derivation_text, which derive::check_derivation proves
-  double before_us = 0, after_us = 0;  ///< by the model
+  double before_us = 0, after_us = 0;  ///< of the node as it is written, and derived
+  std::string source;  ///< of these: "model", "measured"; "given" without any, by CompileOptions::derivation
 };
 
 /// What a compile cost and decided.

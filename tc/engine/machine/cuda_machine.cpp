@@ -4,7 +4,7 @@
 #include "tc/base/str.h"
 #include "tc/cuda/driver.h"
 #include "tc/cuda/nvrtc.h"
-#include "tc/engine/compile/machine_kind.h"
+#include "tc/engine/machine/machine_kind.h"
 
 namespace tc::engine {
 namespace {

@@ -1,5 +1,5 @@
 #include "tc/cpu/thread_pool.h"
-#include "tc/engine/compile/machine_kind.h"
+#include "tc/engine/machine/machine_kind.h"
 
 namespace tc::engine {
 namespace {

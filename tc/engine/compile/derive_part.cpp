@@ -1,0 +1,256 @@
+#include "tc/engine/compile/derive_part.h"
+
+#include <algorithm>
+
+#include "tc/base/str.h"
+#include "tc/derive/derivation_text.h"
+#include "tc/derive/form/from_def.h"
+#include "tc/derive/form/refusal.h"
+#include "tc/derive/form/to_def.h"
+#include "tc/engine/compile/graph_derivations.h"
+#include "tc/engine/compile/price_function.h"
+#include "tc/engine/machine/machine_kind.h"
+#include "tc/graph/constant_nodes.h"
+#include "tc/graph/merge_nodes.h"
+#include "tc/graph/new_defs.h"
+#include "tc/graph/replace_nodes.h"
+#include "tc/lang/syntax/parse.h"
+
+namespace tc::engine {
+namespace {
+
+/// \p part of \p graph as a graph of its own.
+graph::Graph alone(const graph::Graph& graph, const graph::Part& part) {
+  graph::Graph result = graph;
+  for (auto& tensor : result.tensors) tensor.role = lang::Role::Temporary;
+  for (const auto tensor : part.inputs) result.tensors[tensor].role = lang::Role::Input;
+  for (const auto tensor : part.outputs) result.tensors[tensor].role = lang::Role::Output;
+  result.inputs = part.inputs;
+  result.outputs = part.outputs;
+  result.nodes.clear();
+  for (const auto node : part.nodes) result.nodes.push_back(graph.nodes[node]);
+  return with_edges(std::move(result));
+}
+
+/// \p own, a graph of one part, as one node.
+graph::Graph as_one_node(const graph::Graph& own) {
+  std::vector<std::size_t> all;
+  for (std::size_t n = 0; n < own.nodes.size(); ++n) all.push_back(n);
+  return all.size() == 1 ? own : graph::merge_nodes(own, {all}).graph;
+}
+
+bool reduces(const lang::InlinedDef& def) {
+  const auto& statements = def.def.statements;
+  return std::any_of(statements.begin(), statements.end(), [](const auto& statement) {
+    return !std::get<lang::Assignment>(statement.node).reduction_iterators.empty();
+  });
+}
+
+bool begins_at_zero(const graph::Graph& graph, const graph::Part& part) {
+  return std::all_of(part.outputs.begin(), part.outputs.end(), [&](auto tensor) {
+    const auto& mins = graph.tensors[tensor].mins;
+    return std::all_of(mins.begin(), mins.end(), [](auto min) { return min == 0; });
+  });
+}
+
+std::string name_of(const graph::Graph& graph, const graph::Part& part) {
+  std::vector<std::string> names;
+  for (const auto n : part.nodes) {
+    const auto& node = graph.nodes[n];
+    names.push_back(!node.callee.empty()     ? node.callee
+                    : part.nodes.size() == 1 ? node.def->def.name
+                                             : graph.tensors[node.outputs.front()].name);
+  }
+  return join(names, " + ");
+}
+
+lang::Def only_def(const std::string& text) { return lang::parse(text, "<derived>").defs.front(); }
+
+DerivedPart derived_part(const DerivablePart& part, const DerivableProgram& program, const char* source) {
+  return {
+      only_def(program.text),
+      {part.name, program.rules, program.text, program.certificate, 1e6 * part.seconds, 1e6 * program.seconds, source}};
+}
+
+}  // namespace
+
+/// A part in the expression form.
+struct PartDerivations::Start {
+  DerivablePart part;
+  derive::Program program;
+};
+
+cache::DerivationKey derivation_key(const std::string& program, const std::set<std::string>& constants,
+                                    const CompileOptions& options) {
+  return {program, constants, to_string(options.target), options.libraries,
+          machine_kind_of(options.target).circumstances(options.target)};
+}
+
+PartDerivations::PartDerivations(const CompileOptions& options) : options_(options) {
+  for (const auto& constant : options.constants) constants_.insert(constant.name);
+  options_.partition = graph::Partition::One;
+  options_.layouts = graph::LayoutMode::Off;
+  options_.unaligned.clear();
+  options_.constants.clear();
+  options_.held.clear();
+  options_.derivation.clear();
+}
+
+const DerivedPart* PartDerivations::of(const graph::Graph& graph, const graph::Part& part, derive::Rules rules) {
+  TextStream key;
+  key << graph::key_of(graph, part) << static_cast<int>(rules);
+  for (const auto& name : constants_of(graph, part)) key << " " << name;
+  const auto [known, is_new] = known_.emplace(key.str(), std::nullopt);
+  if (is_new) {
+    for (const auto node : part.nodes) alive_.push_back(graph.nodes[node].def);
+    known->second = choose(graph, part, rules);
+  }
+  return known->second ? &*known->second : nullptr;
+}
+
+std::optional<DerivablePart> PartDerivations::programs_of(const graph::Graph& graph, const graph::Part& part,
+                                                          derive::Rules rules, std::size_t most) const {
+  auto found = start(graph, part);
+  if (!found) return std::nullopt;
+  const auto own = alone(graph, part);
+  found->part.seconds = price(own, constants_of(graph, part)).value_or(0);
+  search(own, *found, rules, most);
+  return std::move(found->part);
+}
+
+std::optional<DerivedPart> PartDerivations::given(const graph::Graph& graph, const graph::Part& part,
+                                                  const std::string& certificate) const {
+  const auto found = start(graph, part);
+  if (!found) return std::nullopt;
+  const auto outline = derive::outline(certificate);
+  if (outline.first != found->part.key.program) return std::nullopt;
+  if (const auto verdict = derive::check_derivation(certificate); !verdict.equal)
+    throw OptionsError(str("the derivation of '", found->part.name, "' is not proved: ", verdict.why));
+  return derived_part(found->part, {outline.last, certificate, outline.rules, 0}, "given");
+}
+
+/// The parameters of the def of \p part whose tensors never change.
+std::set<std::string> PartDerivations::constants_of(const graph::Graph& graph, const graph::Part& part) const {
+  const auto held = graph::held_tensors(graph, constants_, graph::constant_nodes(graph, constants_));
+  std::set<std::string> result;
+  for (const auto tensor : part.inputs)
+    if (held.count(tensor)) result.insert(graph.tensors[tensor].name);
+  return result;
+}
+
+std::optional<PartDerivations::Start> PartDerivations::start(const graph::Graph& graph, const graph::Part& part) const
+    try {
+  if (!begins_at_zero(graph, part)) return std::nullopt;
+  Start result{{name_of(graph, part), graph::def_of(graph, part), {}, {}, 0, {}}, {}};
+  if (!reduces(*result.part.def)) return std::nullopt;
+  const auto held = constants_of(graph, part);
+  std::set<std::string> constants;
+  for (std::size_t i = 0; i < part.inputs.size(); ++i) {
+    const auto& tensor = graph.tensors[part.inputs[i]];
+    result.part.inputs.push_back(tensor.spec);
+    if (held.count(tensor.name)) constants.insert(result.part.def->def.params[i].name);
+  }
+  if (constants.size() == part.inputs.size()) return std::nullopt;
+  result.program = derive::from_def(*result.part.def, result.part.inputs, std::make_shared<polyhedral::Context>());
+  result.part.key = derivation_key(derive::to_text(result.program), constants, options_);
+  return result;
+} catch (const derive::Refusal&) {
+  return std::nullopt;
+}
+
+std::optional<DerivedPart> PartDerivations::choose(const graph::Graph& graph, const graph::Part& part,
+                                                   derive::Rules rules) const {
+  auto found = start(graph, part);
+  if (!found) return std::nullopt;
+  if (options_.cache)
+    if (const auto prices = cache::find_derivation(*options_.cache, found->part.key)) return measured(*found, *prices);
+  const auto own = alone(graph, part);
+  const auto before = price(own, constants_of(graph, part));
+  if (!before) return std::nullopt;
+  found->part.seconds = *before;
+  search(own, *found, rules, derive::Options().candidates);
+  const DerivableProgram* best = nullptr;
+  for (const auto& program : found->part.programs) {
+    const bool is_cheap = program.seconds > 0 && program.seconds < *before / least_derived_gain;
+    if (is_cheap && (!best || program.seconds < best->seconds)) best = &program;
+  }
+  return best ? std::optional(derived_part(found->part, *best, "model")) : std::nullopt;
+}
+
+/// What \p prices choose. A certificate that proves nothing is a warning, and the part stays.
+std::optional<DerivedPart> PartDerivations::measured(const Start& start, const cache::MeasuredDerivation& prices) const
+    try {
+  if (prices.certificate.empty()) return std::nullopt;
+  const auto outline = derive::outline(prices.certificate);
+  const auto verdict = derive::check_derivation(prices.certificate);
+  if (outline.first != start.part.key.program || !verdict.equal) {
+    options_.cache->warn(str("a derivation of the cache proves nothing, and is not taken: ", verdict.why));
+    return std::nullopt;
+  }
+  auto part = start.part;
+  part.seconds = prices.seconds;
+  DerivableProgram program{outline.last, prices.certificate, outline.rules, 0};
+  for (const auto& other : prices.others)
+    if (other.text == program.text) program.seconds = other.seconds;
+  return derived_part(part, program, "measured");
+} catch (const derive::Refusal& refusal) {
+  options_.cache->warn(str("a derivation of the cache cannot be read, and is not taken: ", refusal.why));
+  return std::nullopt;
+}
+
+/// Fills the programs of \p start, which is the whole of \p own.
+void PartDerivations::search(const graph::Graph& own, Start& start, derive::Rules rules, std::size_t most) const {
+  derive::Options how;
+  how.depth = options_.derive;
+  how.rules = rules;
+  how.candidates = most;
+  how.cancellation = options_.stages.cancellation;
+  std::set<std::string> constants;
+  const auto& params = start.part.def->def.params;
+  for (std::size_t i = 0; i < params.size(); ++i)
+    if (start.part.key.constants.count(params[i].name)) constants.insert(own.tensors[own.inputs[i]].name);
+  const auto node = as_one_node(own);
+  for (const auto& candidate : derive::derive(start.program, how).candidates) {
+    if (candidate.steps.empty()) continue;
+    DerivableProgram program{
+        derive::to_text(candidate.program), derive::derivation_text(start.program, candidate.steps), {}, 0};
+    for (const auto& step : candidate.steps) program.rules.push_back(str(step.rule, ": ", step.what));
+    const auto replaced = graph::replace_nodes(node, {{0, only_def(program.text)}});
+    program.seconds = price(replaced, constants).value_or(0);
+    start.part.programs.push_back(std::move(program));
+  }
+}
+
+/// Seconds of the parts of \p graph that run each time; nothing where no model prices one.
+std::optional<double> PartDerivations::price(const graph::Graph& graph, const std::set<std::string>& constants) const {
+  graph::PartitionLimits limits;
+  limits.apart = graph::constant_nodes(graph, constants);
+  const auto held = graph::held_tensors(graph, constants, limits.apart);
+  double seconds = 0;
+  for (const auto& part : graph::partition(graph, graph::Partition::Auto, limits)) {
+    if (limits.apart.count(part.nodes.front())) continue;
+    const auto own = price(graph, part, held);
+    if (!own) return std::nullopt;
+    seconds += *own;
+  }
+  return seconds;
+}
+
+std::optional<double> PartDerivations::price(const graph::Graph& graph, const graph::Part& part,
+                                             const std::set<std::size_t>& held) const {
+  const auto def = graph::def_of(graph, part);
+  auto function = std::make_shared<Function>();
+  function->file = graph.defs->file;
+  function->def = def->def;
+  function->ranges = def->ranges;
+  std::vector<TensorSpec> inputs;
+  auto how = options_;
+  for (std::size_t i = 0; i < part.inputs.size(); ++i) {
+    inputs.push_back(graph.tensors[part.inputs[i]].spec);
+    if (held.count(part.inputs[i])) how.held.insert(def->def.params[i].name);
+  }
+  how.derive = 0;
+  return price_function(function, make_arguments(*function, inputs, {}), how);
+}
+
+}  // namespace tc::engine
