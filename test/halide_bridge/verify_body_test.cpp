@@ -135,6 +135,34 @@ TEST_F(VerifyBodyTest, FindsLanesThatOverwriteWhatOthersRead) {
   EXPECT_NO_THROW(verify());
 }
 
+TEST_F(VerifyBodyTest, FindsABufferThatIsAllocatedAgainBeforeItIsRead) {
+  auto scop = ScopBuilder(context())
+                  .input("X", {6})
+                  .local("t", {6})
+                  .output("Y", {6})
+                  .statement("S[i] : 0 <= i < 6", "t[i]", {"X[i]"})
+                  .statement("U[i] : 0 <= i < 6", "Y[i]", {"t[i]"})
+                  .scop();
+  scop.schedule = isl::schedule(scop.ctx(), R"({ domain: "{ S[i] : 0 <= i < 6; U[i] : 0 <= i < 6 }",
+    child: { mark: allocate_t, child: { sequence: [
+      { filter: "{ S[i] }", child: { schedule: "[{ S[i] -> [(i)] }]" } },
+      { filter: "{ U[i] }", child: { schedule: "[{ U[i] -> [(i)] }]" } } ] } } })");
+  KernelCase kernel(scop);
+  auto read = [](const char* tensor) {
+    return element_read(Halide::Float(32), tensor, {ir::Variable::make(Halide::Int(64), "i")});
+  };
+  kernel.value("S", read("X")).value("U", read("t"));
+  auto verify = [&](const Stmt& body) {
+    verify_body(body, polyhedral::generate_ast(kernel.scop), kernel.scop, kernel.program);
+  };
+  EXPECT_NO_THROW(verify(kernel.raised()));
+  auto again = changed<ir::Store>(kernel.raised(), [](const ir::Store* op) -> Stmt {
+    if (op->name != "Y") return op;
+    return ir::Allocate::make("t", Halide::Float(32), Halide::MemoryType::Stack, {6}, ir::const_true(), op);
+  });
+  EXPECT_TRUE(rejects([&] { verify(again); }, "the body computes Y[0], which U writes, from other elements"));
+}
+
 /// A simplifier turns the arms of a mask around.
 TEST_F(VerifyBodyTest, KnowsAMaskWhoseArmsAreTurnedAround) {
   auto scop = ScopBuilder(context())

@@ -61,6 +61,39 @@ TEST_F(GenerateTest, AReadThatIsNotExactHasNoAccess) {
   EXPECT_TRUE(ast.sites[0].reads[1].is_null());
 }
 
+/// T ends where U begins, so that its loop could be a loop of its own; but then each would have a buffer of its own, too.
+TEST_F(GenerateTest, WhatSharesAnIterationSharesItsBuffers) {
+  auto scop = ScopBuilder(context())
+                  .input("A", {3})
+                  .output("C", {3})
+                  .temporary("acc", {1})
+                  .statement("T[i] : 0 <= i < 3", "acc[0]", {"A[i]"})
+                  .statement("U[i] : i = 2", "C[i]", {"acc[0]"})
+                  .scop();
+  scop.schedule = schedule(R"(
+domain: "{ T[i] : 0 <= i < 3; U[i] : i = 2 }"
+child:
+  schedule: "[{ T[i] -> [(i)]; U[i] -> [(i)] }]"
+  child:
+    mark: allocate_acc
+    child:
+      sequence:
+      - filter: "{ T[i] }"
+      - filter: "{ U[i] }"
+)");
+  EXPECT_EQ(print(generate_ast(scop)), R"(for (int c0 = 0; c0 <= 2; c0 += 1) {
+  // allocate_acc
+  {
+    T(c0);
+    if (c0 == 2)
+      U(2);
+  }
+}
+T(c0): acc[0] <- A[c0]
+U(2): C[2] <- acc[0]
+)");
+}
+
 TEST_F(GenerateTest, DepthsTellWhichLoopAMarkMeans) {
   auto scop = ScopBuilder(context()).output("C", {1, 5}).statement("S[i, j] : i = 0 and 0 <= j < 5", "C[i, j]").scop();
   scop.schedule = schedule(R"(

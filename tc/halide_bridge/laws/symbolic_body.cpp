@@ -117,7 +117,7 @@ std::optional<Meeting> SymbolicBody::step(Thread& thread) {
       return std::nullopt;
     }
     case ir::IRNodeType::Allocate:
-      enter_shared(static_cast<const ir::Allocate*>(stmt));
+      allocate(static_cast<const ir::Allocate*>(stmt));
       enter(static_cast<const ir::Allocate*>(stmt)->body);
       return std::nullopt;
     case ir::IRNodeType::Store:
@@ -132,9 +132,12 @@ std::optional<Meeting> SymbolicBody::step(Thread& thread) {
   }
 }
 
-/// A buffer that threads share may have more room than elements, where these are permuted.
-void SymbolicBody::enter_shared(const ir::Allocate* op) {
-  if (op->memory_type == Halide::MemoryType::GPUShared) addresses_[op->name] = {0, op->constant_allocation_size() - 1};
+/// A thread's buffer begins anew. One that threads share may have more room than elements, where these are permuted.
+void SymbolicBody::allocate(const ir::Allocate* op) {
+  if (op->memory_type == Halide::MemoryType::GPUShared)
+    addresses_[op->name] = {0, op->constant_allocation_size() - 1};
+  else
+    memory_.forget(op->name, thread_);
 }
 
 void SymbolicBody::step_loop(const ir::For* op, Thread& thread) {

@@ -40,7 +40,7 @@ class SymbolicBody {
   /// Reads and runs as one thread.
   template <typename Run>
   auto as(std::int64_t number, const Run& run);
-  void enter_shared(const Halide::Internal::Allocate* op);
+  void allocate(const Halide::Internal::Allocate* op);
   std::optional<Meeting> advance(std::int64_t number);
   std::optional<Meeting> step(Thread& thread);
   void step_loop(const Halide::Internal::For* op, Thread& thread);

@@ -37,6 +37,8 @@ void SymbolicMemory::write(const std::string& buffer, std::int64_t address, cons
   elements_[place(buffer, thread)][address] = hash;
 }
 
+void SymbolicMemory::forget(const std::string& buffer, std::int64_t thread) { elements_.erase(place(buffer, thread)); }
+
 std::uint64_t SymbolicMemory::any_of(const std::string& buffer) { return mixed(name_hash(buffer), 5); }
 
 std::set<std::int64_t> SymbolicMemory::written(const std::string& buffer) const {

@@ -25,6 +25,8 @@ class SymbolicMemory {
   std::uint64_t read(const std::string& buffer, std::int64_t address, std::int64_t thread = 0) const;
   /// \p thread leaves the symbol that stands for \p from.
   void write(const std::string& buffer, std::int64_t address, const Symbols& from, std::int64_t thread = 0);
+  /// Nothing is written in \p buffer, as \p thread sees it, any more.
+  void forget(const std::string& buffer, std::int64_t thread = 0);
   /// Stands for any element of \p buffer.
   static std::uint64_t any_of(const std::string& buffer);
 

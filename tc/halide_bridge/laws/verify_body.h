@@ -17,8 +17,9 @@ namespace tc::halide_bridge {
 /// which they meet, on symbols in place of values: the symbol that a store leaves stands for the set of symbols that its
 /// value was computed from, so that an element says through which elements, read and written when, it came about,
 /// whatever was computed with them. Addresses, bounds and conditions on iterators are computed; where a condition
-/// depends on data, both of its arms count. So a wrong address, lane, mask, guard, order or partner of an exchange shows,
-/// and a barrier that not all threads reach, whatever the values of tensors; a wrong operation does not, nor that an
+/// depends on data, both of its arms count. A buffer holds nothing where its allocation begins. So a wrong address, lane,
+/// mask, guard, order, lifetime of a buffer or partner of an exchange shows, and a barrier that not all threads reach,
+/// whatever the values of tensors; a wrong operation does not, nor that an
 /// asynchronous copy is used before its wait (verify_kernel).
 ///
 /// Throws InternalError that names the law and an element. Of programs with more than \p most_runs statement instances,

@@ -20,6 +20,8 @@ Context::Context() : ctx_(isl_ctx_alloc()) {
   isl_options_set_on_error(ctx_, ISL_ON_ERROR_CONTINUE);
   isl_options_set_tile_scale_tile_loops(ctx_, 0);
   isl_options_set_tile_shift_point_loops(ctx_, 1);
+  // One loop for what a band runs in one iteration: marks below it, of a buffer for example, are of all of that.
+  isl_options_set_ast_build_group_coscheduled(ctx_, 1);
 }
 
 Context::~Context() { isl_ctx_free(ctx_); }
