@@ -207,6 +207,24 @@ TEST_F(ChooseContraction, SlidesWindowsThatOverlapAlongTheRows) {
   EXPECT_EQ(mapping(9, 1).find("slides"), std::string::npos) << mapping(9, 1);
 }
 
+/// Y(n, h, w, k) +=! X(n, c, h + r, w + s) W(r, s, c, k): a tile of all 8 images fills registers best, one of 7 columns reads a
+/// line where the other reads 8.
+TEST_F(ChooseContraction, TakesTheRowsOfLeastPriceOfThoseThatFillRegistersAlmostAsWell) {
+  const std::string nhwk = "0 <= n < 8 and 0 <= h < 7 and 0 <= w < 7 and 0 <= k < 512";
+  auto scop = ScopBuilder(context())
+                  .input("X", {8, 512, 9, 9})
+                  .input("W", {3, 3, 512, 512})
+                  .output("Y", {8, 7, 7, 512})
+                  .identity(str("I[n, h, w, k] : ", nhwk), "Y[n, h, w, k]")
+                  .accumulate(str("U[n, h, w, k, r, s, c] : ", nhwk, " and 0 <= r, s < 3 and 0 <= c < 512"),
+                              "Y[n, h, w, k]", {"X[n, c, h + r, w + s]", "W[r, s, c, k]"})
+                  .scop();
+  scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), {});
+  const auto target = Target::parse("cpu:avx512,cores=2,l1=48k,l2=1m,l3=32m");
+  auto text = polyhedral::essentials(to_string(choose_mapping(polyhedral::clustered(scop), target, {})));
+  EXPECT_NE(text.find("register 1x1x7x"), std::string::npos) << text;
+}
+
 TEST_F(ChooseContraction, PacksWhatLiesAcrossTheLanes) {
   EXPECT_EQ(choose(512, 512, 512, "B[j, k]", {512, 512}, "cpu:avx512,cores=2,l1=48k,l2=2m"),
             "parallel 1, blocks 0x256, register 6x64, I: i1 x16, U: i1 x16, stage C, "

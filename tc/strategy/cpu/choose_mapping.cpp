@@ -6,6 +6,7 @@
 #include "tc/strategy/cpu/choose_outermost.h"
 #include "tc/strategy/cpu/choose_staged.h"
 #include "tc/strategy/cpu/choose_tile.h"
+#include "tc/strategy/price/price.h"
 
 namespace tc::strategy {
 namespace {
@@ -24,15 +25,42 @@ ClusterMapping given_blocks(const ClusterFacts& facts) {
   return result;
 }
 
-ClusterMapping choose(const ClusterFacts& facts) {
+struct Chosen {
+  ClusterMapping mapping;
+  std::vector<int> rivals;  ///< Tiling::rivals
+};
+
+Chosen choose(const ClusterFacts& facts, std::optional<int> rows = std::nullopt) {
   Tiling tiling{given_blocks(facts)};
   if (facts.options.vectorise) {
-    tiling = choose_tile(facts, tiling.mapping);
+    tiling = choose_tile(facts, tiling.mapping, rows);
     tiling.mapping = choose_lanes(facts, tiling.lane_member, tiling.mapping);
   }
   auto mapping = tiling.mapping;
   if (facts.options.promote && facts.member_count() > 0) mapping.staged = choose_staged(facts, mapping);
-  return tiling.blocked ? mapping : choose_outermost(facts, mapping);
+  return {tiling.blocked ? mapping : choose_outermost(facts, mapping), tiling.rivals};
+}
+
+/// A tile with other rows is taken where its price is less by so much: prices of mappings that are much alike differ by noise.
+constexpr double least_row_gain = 0.95;
+
+/// What the rules choose, or the same for other rows of the register tile, where that is cheaper.
+ClusterMapping choose_by_price(const ClusterFacts& facts) {
+  auto chosen = choose(facts);
+  if (chosen.rivals.empty()) return std::move(chosen.mapping);
+  const PricedCluster priced(facts.scop, facts.cluster, facts.target);
+  const auto seconds = [&](const ClusterMapping& mapping) {
+    return price(priced, mapping, buffer_bytes(facts.target, facts.options)).seconds;
+  };
+  auto least = least_row_gain * seconds(chosen.mapping);
+  for (int rows : chosen.rivals) {
+    auto other = choose(facts, rows).mapping;
+    const auto cost = seconds(other);
+    if (cost >= least) continue;
+    least = cost;
+    chosen.mapping = std::move(other);
+  }
+  return std::move(chosen.mapping);
 }
 
 }  // namespace
@@ -47,7 +75,7 @@ ClusterMapping choose_cluster_mapping(const Scop& scop, const ClusterView& clust
   if (cluster.statements.empty()) return {};
   auto machine = target;
   if (options.vector_bytes > 0) machine.widest_vector = static_cast<int>(options.vector_bytes);
-  return choose(ClusterFacts(scop, cluster, machine, options));
+  return choose_by_price(ClusterFacts(scop, cluster, machine, options));
 }
 
 polyhedral::Mapping choose_mapping(const polyhedral::ClusteredScop& clustered, const Target& target,

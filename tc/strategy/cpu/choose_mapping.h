@@ -26,6 +26,7 @@ namespace tc::strategy {
 ///                    fill(r) * fill(c) * sqrt(min(1, r*c / 8)) / (1 + loads / (3*r*c))
 ///                    loads = sum over operands of (vector ? 2.5 : 1) * (along rows ? r : 1) * (along columns ? c : 1)
 ///                    fill  = trips / (trips - rest + 1.3 * rest), rest = trips mod size
+///                  other rows that do almost as well are taken where the price of the whole mapping is 5 % less
 ///   blocks, packs  for a register tile with rows, whose lanes run along an outer member (choose_blocks.h): reads that
 ///                  lie across lanes or far apart are packed; the reduction is cut for 2/3 of L1, columns for 1/2 of L2,
 ///                  rows for 1/4 of L2

@@ -51,15 +51,18 @@ std::vector<std::int64_t> vector_trips(const ClusterFacts& facts, int member, co
 }
 
 /// \p before with the register tile for \p lanes, along its lane member or along the reduction, and blocks around it.
-Tiling with_register_tile(const ClusterFacts& facts, const VectorChoice& lanes, const Tiling& before) {
+Tiling with_register_tile(const ClusterFacts& facts, const VectorChoice& lanes, const Tiling& before,
+                          std::optional<int> rows) {
   auto result = before;
   auto& mapping = result.mapping;
   const auto& options = facts.options;
   int member = before.lane_member;
   auto trips = vector_trips(facts, member, mapping);
   auto operands = operands_of(facts, lanes, member, mapping);
-  auto tile = choose_register_tile(operands, trips, member, facts.target, options.register_tile);
+  auto tile = rows ? choose_register_tile_of(*rows, operands, trips, member, facts.target)
+                   : choose_register_tile(operands, trips, member, facts.target, options.register_tile);
   if (member < 0 && tile.gain < least_gain) return before;
+  if (!rows && options.register_tile.empty()) result.rivals = rival_rows(operands, trips, member, facts.target, tile);
   auto window = member < 0 ? std::nullopt : choose_window(facts, tile, operands);
   if (window) {
     operands[window->read].window = window->mapping.width;
@@ -91,7 +94,7 @@ Tiling with_matrix_tile(const ClusterFacts& facts, const MatrixTile& tile, const
 
 }  // namespace
 
-Tiling choose_tile(const ClusterFacts& facts, const ClusterMapping& mapping) {
+Tiling choose_tile(const ClusterFacts& facts, const ClusterMapping& mapping, std::optional<int> rows) {
   const auto& heaviest = facts.heaviest;
   bool reduces = facts.is_tiled_reduction(heaviest);
   if (reduces)
@@ -104,7 +107,7 @@ Tiling choose_tile(const ClusterFacts& facts, const ClusterMapping& mapping) {
   Tiling result{mapping, member_of(heaviest, lanes.iterator)};
   int member = result.lane_member;
   if (member >= 0) result.mapping.members[member].points = lanes_within(lanes.lanes, facts.extent(member, mapping));
-  if (lanes.iterator >= 0 && reduces) return with_register_tile(facts, lanes, result);
+  if (lanes.iterator >= 0 && reduces) return with_register_tile(facts, lanes, result, rows);
   if (member >= 0) result.mapping = choose_lines(facts, lanes, result.mapping);
   return result;
 }

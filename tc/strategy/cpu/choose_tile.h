@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "tc/strategy/cpu/cluster_facts.h"
 
 namespace tc::strategy {
@@ -7,8 +10,9 @@ namespace tc::strategy {
 /// A mapping whose points are chosen.
 struct Tiling {
   polyhedral::ClusterMapping mapping;
-  int lane_member = -1;  ///< the member that the heaviest statement's lanes run along, -1: an inner loop
-  bool blocked = false;  ///< choose_blocks() has decided on loops and threads too
+  int lane_member = -1;          ///< the member that the heaviest statement's lanes run along, -1: an inner loop
+  bool blocked = false;          ///< choose_blocks() has decided on loops and threads too
+  std::vector<int> rivals = {};  ///< other members whose iterations could be the rows of the register tile
 };
 
 /// \p mapping, which has the user's blocks, with points of tiles for the lanes that are best for the heaviest statement:
@@ -19,6 +23,9 @@ struct Tiling {
 ///
 ///   before  members 2                      after  register 8x48, ...      C(m,n) +=! A(m,k) B(k,n)
 ///   before  members 2                      after  points 1x16             C(m,n) = A(m,n)
-Tiling choose_tile(const ClusterFacts& facts, const polyhedral::ClusterMapping& mapping);
+///
+/// With \p rows, the register tile has those.
+Tiling choose_tile(const ClusterFacts& facts, const polyhedral::ClusterMapping& mapping,
+                   std::optional<int> rows = std::nullopt);
 
 }  // namespace tc::strategy

@@ -15,6 +15,9 @@ constexpr std::int64_t most_unrolled = 96;
 /// Rows of memory, read and written, that the processor asks for ahead on its own.
 constexpr std::int64_t followed_rows = 16;
 
+/// A tile of this share of the best score is almost as good.
+constexpr double rival_share = 0.85;
+
 /// What a vector from the second cache costs, in loads from the first; a load, in multiply-adds; an iteration of a
 /// partial tile. The share of its speed that a loop without partial tiles may give up, as each of these is compiled too,
 /// unless the rows come from a copy, from farther away than others.
@@ -131,6 +134,26 @@ RegisterTile choose_register_tile(const std::vector<Operand>& operands, const st
     for (int columns = rows + 1; columns < members && vector_member < 0; ++columns) search.try_members(rows, columns);
   }
   return search.best();
+}
+
+RegisterTile choose_register_tile_of(int rows, const std::vector<Operand>& operands,
+                                     const std::vector<std::int64_t>& trips, int vector_member, const Target& target) {
+  const std::vector<std::int64_t> wanted;
+  Search search(operands, trips, target, wanted);
+  search.try_members(rows, vector_member);
+  return search.best();
+}
+
+std::vector<int> rival_rows(const std::vector<Operand>& operands, const std::vector<std::int64_t>& trips,
+                            int vector_member, const Target& target, const RegisterTile& tile) {
+  std::vector<int> result;
+  if (vector_member < 0 || tile.row_count == 1) return result;
+  for (int rows = 0; rows < static_cast<int>(trips.size()); ++rows) {
+    if (rows == vector_member || rows == tile.rows) continue;
+    const auto other = choose_register_tile_of(rows, operands, trips, vector_member, target);
+    if (other.row_count > 1 && other.score >= rival_share * tile.score) result.push_back(rows);
+  }
+  return result;
 }
 
 RegisterTile choose_window_tile(const std::vector<Operand>& operands, const std::vector<std::int64_t>& trips,

@@ -34,6 +34,14 @@ RegisterTile choose_register_tile(const std::vector<Operand>& operands, const st
                                   int vector_member, const Target& target,
                                   const std::vector<std::int64_t>& wanted = {});
 
+/// Outer members that could be the rows of a tile almost as good as \p tile, which choose_register_tile() gives for the same: they
+/// differ in what the score does not know, such as the lines that reads touch.
+std::vector<int> rival_rows(const std::vector<Operand>& operands, const std::vector<std::int64_t>& trips,
+                            int vector_member, const Target& target, const RegisterTile& tile);
+/// The best tile whose rows are \p rows.
+RegisterTile choose_register_tile_of(int rows, const std::vector<Operand>& operands,
+                                     const std::vector<std::int64_t>& trips, int vector_member, const Target& target);
+
 /// The best tile with the members of \p tile for \p operands, one of which has a window along its rows. A few
 /// operations an element leave such a reduction to memory: rows of a tile, read and written, are no more than the
 /// processor asks for ahead on its own, and each that ends within a row of the tensor reads a line for the next tile
