@@ -72,7 +72,7 @@ void collect_clusters(const Scop& scop, const isl::schedule_node& node, std::vec
 }  // namespace
 
 bool reduces_alone(const Statement& statement, const ClusterStatement& entry) {
-  if (!statement.accumulates || !statement.write.function.isa_multi_aff()) return false;
+  if (!statement.accumulates || !statement.write.exact || !statement.write.function.isa_multi_aff()) return false;
   for (const auto& read : statement.reads)
     if (touches(read, range_name(statement.write.relation))) return false;
   auto kept = kept_dimensions(statement);

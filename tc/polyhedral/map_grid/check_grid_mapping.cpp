@@ -85,8 +85,11 @@ class ClusterCheck {
     statement(choice.id, -1);
     if (choice.together) fail("only copies that passes make run together");
     for (const auto& loop : choice.loops) {
-      statement(choice.id, loop.iterator);
+      const auto& spread = statement(choice.id, loop.iterator);
       check_loop(loop.threads);
+      if (spread.accumulates && !spread.write.exact && !contains(kept_dimensions(spread), loop.iterator))
+        fail(
+            str("'", choice.id, "' adds where data tell, so threads do not share its reduction over i", loop.iterator));
       if (loop.beside > 1) fail("only copies that passes make have vectors beside each other");
       bool again = !iterators.insert(loop.iterator).second ||
                    (loop.threads.dimension >= 0 && !dimensions.insert(loop.threads.dimension).second);
@@ -98,7 +101,7 @@ class ClusterCheck {
     const auto& blocks = mapping_.blocks;
     if (blocks.iterator < 0) return;
     const auto& update = statement(blocks.statement, blocks.iterator);
-    if (!update.accumulates || contains(kept_dimensions(update), blocks.iterator))
+    if (!update.accumulates || !update.write.exact || contains(kept_dimensions(update), blocks.iterator))
       fail(str("i", blocks.iterator, " of '", blocks.statement, "' is not reduced, so it is not cut into blocks"));
     if (blocks.slots > most_slots) fail(str("at most ", most_slots, " blocks are in memory at once"));
   }
