@@ -203,8 +203,9 @@ void Differentiator::note(const Reversed& reversed) {
   gradient_.reads = reversed.reads;
   for (const auto& read : reversed.reads)
     if (read.compares)
-      gradient_.notes.push_back(str("the gradient of ", read.read,
-                                    " compares subscripts with every element: its time grows with their product"));
+      gradient_.notes.push_back(
+          str("the gradient of ", read.read,
+              " adds up where its subscripts say: in parallel only over indices that they do not hold"));
 }
 
 Gradient Differentiator::run() {

@@ -1,6 +1,7 @@
 #include "tc/halide_bridge/lower/scatter_matches.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -55,6 +56,40 @@ Expr if_then_else(const Expr& condition, const Expr& a, const Expr& b) {
   return ir::Call::make(a.type(), ir::Call::if_then_else, {condition, a, b}, ir::Call::PureIntrinsic);
 }
 
+/// The number that \p expr, made of literals, products and quotients, is.
+std::optional<double> constant_float(const Expr& expr) {
+  if (const auto* literal = expr.as<ir::FloatImm>()) return literal->value;
+  if (const auto* cast = expr.as<ir::Cast>()) return constant_float(cast->value);
+  const auto* product = expr.as<ir::Mul>();
+  const auto* quotient = expr.as<ir::Div>();
+  if (!product && !quotient) return std::nullopt;
+  const auto a = constant_float(product ? product->a : quotient->a);
+  const auto b = constant_float(product ? product->b : quotient->b);
+  if (!a || !b) return std::nullopt;
+  return product ? *a * *b : *a / *b;
+}
+
+/// Is \p expr what a reduction by \p op begins with?
+bool is_identity(const Expr& expr, ReductionOp op) {
+  if (reads_tensor(expr)) return false;
+  const Expr simple = ir::simplify(expr);
+  switch (op) {
+    case ReductionOp::Sum:
+    case ReductionOp::Or:
+      return ir::is_const_zero(simple);
+    case ReductionOp::Product:
+    case ReductionOp::And:
+      return ir::is_const_one(simple);
+    case ReductionOp::Min:
+    case ReductionOp::Max:
+      break;
+  }
+  const bool largest = op == ReductionOp::Min;
+  if (expr.type().is_float())
+    return constant_float(expr) == (largest ? 1 : -1) * std::numeric_limits<double>::infinity();
+  return ir::equal(simple, largest ? expr.type().max() : expr.type().min());
+}
+
 /// condition ? value : other
 struct Conditional {
   Expr condition, value, other;
@@ -89,14 +124,27 @@ Expr all_of(const std::vector<Expr>& conditions) {
   return result;
 }
 
-/// The index that \p condition, one of \p statement, compares with its iterator number \p i; undefined if it does not.
-Expr matched_index(const Expr& condition, const std::string& iterator) {
+bool is_written_by(const ProgramStatement& statement, const std::string& iterator) {
+  return std::any_of(statement.subscripts.begin(), statement.subscripts.end(),
+                     [&](const Expr& subscript) { return is_iterator(subscript, iterator); });
+}
+
+/// Does \p expr mention an iterator that \p statement reduces over?
+bool is_reduced(const Expr& expr, const ProgramStatement& statement) {
+  return std::any_of(statement.iterators.begin(), statement.iterators.end(), [&](const std::string& iterator) {
+    return !is_written_by(statement, iterator) && ir::expr_uses_var(expr, iterator);
+  });
+}
+
+/// The index that \p condition, one of \p statement, compares with \p iterator; undefined if it does not.
+Expr matched_index(const Expr& condition, const std::string& iterator, const ProgramStatement& statement) {
   const auto* equality = condition.as<ir::EQ>();
   if (!equality) return {};
   const bool left = is_iterator(equality->a, iterator);
   if (!left && !is_iterator(equality->b, iterator)) return {};
   const Expr index = left ? equality->b : equality->a;
-  return reads_tensor(index) && !ir::expr_uses_var(index, iterator) ? index : Expr();
+  const bool moves = reads_tensor(index) || is_reduced(index, statement);
+  return moves && !ir::expr_uses_var(index, iterator) ? index : Expr();
 }
 
 /// \p statement without its iterator number \p i, which \p conditions [ \p match ] says is \p index.
@@ -120,22 +168,17 @@ ProgramStatement scattered(const ProgramStatement& statement, std::size_t i, con
   return result;
 }
 
-bool is_written_by(const ProgramStatement& statement, const std::string& iterator) {
-  return std::any_of(statement.subscripts.begin(), statement.subscripts.end(),
-                     [&](const Expr& subscript) { return is_iterator(subscript, iterator); });
-}
-
 /// \p statement without one of the iterators that it only compares with an index; nothing if there is none.
 std::optional<ProgramStatement> without_a_match(const ProgramStatement& statement) {
-  if (statement.kind != ProgramStatement::Kind::Update || statement.op != ReductionOp::Sum) return std::nullopt;
+  if (statement.kind != ProgramStatement::Kind::Update) return std::nullopt;
   const auto value = as_conditional(statement.value);
-  if (!value || !ir::is_const_zero(value->other)) return std::nullopt;
+  if (!value || !is_identity(value->other, statement.op)) return std::nullopt;
   std::vector<Expr> conditions;
   add_conditions(value->condition, conditions);
   for (std::size_t i = 0; i < statement.iterators.size(); ++i) {
-    if (statement.domain[i].extent < least_matches || !is_written_by(statement, statement.iterators[i])) continue;
+    if (statement.domain[i].extent < least_matches) continue;
     for (std::size_t match = 0; match < conditions.size(); ++match)
-      if (const Expr index = matched_index(conditions[match], statement.iterators[i]); index.defined())
+      if (const Expr index = matched_index(conditions[match], statement.iterators[i], statement); index.defined())
         return scattered(statement, i, *value, conditions, match, index);
   }
   return std::nullopt;
