@@ -52,6 +52,17 @@ TEST(RandomProgram, IsMostlyValidAndVaried) {
   for (const auto& feature : features) EXPECT_TRUE(seen.count(feature)) << feature;
 }
 
+TEST(RandomProgram, ScattersAreAmongThem) {
+  int scatters = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const RandomProgram program = random_program(seed);
+    for (const auto& statement : program.def().statements)
+      if (const auto* assignment = std::get_if<lang::Assignment>(&statement.node); assignment && is_valid(program))
+        scatters += lang::left_iterators(*assignment).size() < assignment->subscripts.size();
+  }
+  EXPECT_GE(scatters, 10);
+}
+
 TEST(RandomProgram, IsReducedToWhatFails) {
   int reduced_programs = 0;
   for (std::uint64_t seed = 0; seed < 15; ++seed) {

@@ -4,6 +4,7 @@ Numbers are those of the acceptance list. Names in lower case that are not on th
 """
 
 import dataclasses
+import math
 from typing import Callable, Optional
 
 import torch
@@ -292,6 +293,11 @@ def movement():
                   (r(50, 17), ints(-1, 49, 9, 6)), lambda t, i: t[i.long() + 1].sum(1))
     yield Program("64-row", "def f(float(E,D) LUT, int32(B,N) I) -> (O) { O(b,n) +=! LUT(I(b,n),q) }", (r(20, 17), ints(0, 20, 5, 6)),
                   lambda t, i: t.sum(1)[i.long()])
+    yield Program("64-scatter", "def f(float(L,D) X, int32(L) I, float(E,D) T) -> (O) { O(e,d) = T(e,d)  O(I(l),d) += X(l,d) }",
+                  (r(33, 5), ints(0, 19, 33), r(19, 5)), lambda x, i, t: t.index_add(0, i.long(), x))
+    yield Program("64-scatter-max", "def f(float(L) X, int64(L) I) -> (float(20) O) { O(I(l)+1) max=! X(l) where l in 0:L }",
+                  (r(133), ints(-1, 19, 133, dtype=torch.int64)),
+                  lambda x, i: torch.full((20,), -math.inf, dtype=x.dtype).scatter_reduce(0, i + 1, x, "amax"))
     yield Program("65-periodic", "def f(float(M) a, float(N) like) -> (b) { b(i) = a(i % 3) where i in 0:N }", (r(3), r(10)),
                   lambda a, like: a.repeat(4)[:10])
     yield Program("66-strided", "def f(float(J,K) I) -> (O) { O(i,j) = I(j,2*i+1) }", (r(5, 9),), lambda i: i[:, 1::2].T)

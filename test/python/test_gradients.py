@@ -318,3 +318,27 @@ def test_the_page_shows_gradients():
 @pytest.mark.parametrize("text, name, gradient", PAIRS)
 def test_the_page_is_right(text, name, gradient):
     assert str(tc.grad(tc.define(text)[name])) == gradient
+
+
+SCATTER = "def add(double(L,D) X, int32(L) I, double(E) like) -> (double(E,D) O) { O(I(l),d) +=! X(l,d) * X(l,d) }"
+
+
+def test_scatters_are_checked_before_anything_is_written():
+    f = tc.define(SCATTER).add
+    x, like, out = torch.randn(4, 3, dtype=torch.float64), torch.empty(20, dtype=torch.float64), torch.full((20, 3), 7.0).double()
+    for bad in (20, -1):
+        with pytest.raises(tc.ArgumentError, match=r"subscript 0 of O, 'I\(l\)', must be in \[0, 20\)"):
+            f(x, torch.tensor([0, 1, bad, 2], dtype=torch.int32), like, out=out)
+    assert (out == 7).all()
+
+
+def test_scatters_print_and_differentiate():
+    module = tc.define(SCATTER)
+    assert "O(I(l), d) +=! X(l, d) * X(l, d)" in str(module.add)
+    x, like = torch.randn(6, 3, dtype=torch.float64, requires_grad=True), torch.empty(20, dtype=torch.float64)
+    index = torch.tensor([3, 0, 3, 19, 7, 3], dtype=torch.int32)
+    torch.autograd.gradcheck(lambda x: module.add(x, index, like), x)
+    torch.autograd.gradgradcheck(lambda x: module.add(x, index, like), x)
+    want = torch.zeros(20, 3, dtype=torch.float64).index_add(0, index.long(), x.detach() ** 2)
+    batch = torch.func.vmap(lambda x: module.add(x, index, like))(torch.stack([x.detach(), 2 * x.detach()]))
+    assert torch.allclose(batch, torch.stack([want, 4 * want]))

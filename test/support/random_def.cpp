@@ -29,7 +29,8 @@ class DefGenerator {
         options_(options),
         sizes_(request.sizes),
         prefix_(request.tensor_prefix),
-        reassigned_(request.parts ? 75 : 35) {}
+        reassigned_(request.parts || request.scatters ? 75 : 35),
+        scatters_(request.scatters) {}
 
   /// \p callees may be called. Fills \p inputs with the rules of the parameters.
   KnownDef run(const std::string& def_name, const std::vector<KnownDef>& callees, int statements,
@@ -168,7 +169,7 @@ class DefGenerator {
     std::int64_t reductions = random_.chance(55) ? random_.between(1, 2) : 0;
     for (std::int64_t r = 0; r < reductions; ++r) add_iterator(assignment, r == 0 ? "r" : "s");
     double length = left_points > 0 ? points(iterators_) / left_points : 1;
-    if (reductions > 0 || random_.chance(15)) {
+    if (reductions > 0 || random_.chance(scatters_ ? 70 : 15)) {
       assignment.reduction = static_cast<ReductionOp>(random_.between(0, 5));
       bool accumulates_into_callers = !old && prefix_ == "T" && random_.chance(8);
       assignment.initialise = old ? random_.chance(40) : !accumulates_into_callers;
@@ -178,10 +179,26 @@ class DefGenerator {
       empty = empty || iterators_[r].high <= iterators_[r].low;
     DType type = old ? old->type : random_.pick(value_types);
     fit_operator(assignment, type, old != nullptr);
+    if (old) length *= scatter(assignment, *old);
     Term value = statement_value(assignment, type, length, old);
     assignment.rhs = value.expr;
     add_let(assignment);
-    finish(assignment, value, type, old, length, empty);
+    finish(assignment, value, type, old, length, empty || is_scatter(assignment));
+  }
+
+  /// May make a subscript an expression that stays in \p old: says how many values of an iterator then go to one element.
+  double scatter(Assignment& assignment, const KnownTensor& old) {
+    if (!scatters_ || !assignment.reduction || old.box.empty() || !random_.chance(50)) return 1;
+    const auto d = static_cast<std::size_t>(random_.between(0, static_cast<std::int64_t>(old.box.size()) - 1));
+    if (old.box[d].extent <= 0) return 1;
+    ValueGenerator generator(random_, tensors_, iterators_, bound_, false);
+    const ExprPtr row = cast(DType::Int64, generator.value(DType::Int32, 2).expr);
+    const ExprPtr inside = binary(BinaryOp::Mod, row, integer(old.box[d].extent));
+    assignment.subscripts[d] = binary(BinaryOp::Add, integer(old.box[d].min), inside);
+    return static_cast<double>(std::max<std::int64_t>(iterators_[d].high - iterators_[d].low, 1));
+  }
+  static bool is_scatter(const Assignment& assignment) {
+    return left_iterators(assignment).size() < assignment.subscripts.size();
   }
 
   void add_iterator_inside(Assignment& assignment, const std::string& id, const IntegerRange& box) {
@@ -354,7 +371,8 @@ class DefGenerator {
   const RandomOptions& options_;
   SizeMap sizes_;
   std::string prefix_;
-  int reassigned_;                  ///< percent of the statements that assign again, where they can
+  int reassigned_;  ///< percent of the statements that assign again, where they can
+  bool scatters_;
   std::vector<std::string> bound_;  ///< sizes that a parameter has
   std::set<std::string> callers_;   ///< accumulate into the caller's values
   std::vector<KnownTensor> tensors_, params_;

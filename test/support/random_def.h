@@ -29,7 +29,8 @@ struct DefRequest {
   lang::SizeMap sizes;
   std::vector<KnownDef> callees;
   int statements = 1;
-  bool parts = false;  ///< most statements assign again, to parts of a tensor
+  bool parts = false;     ///< most statements assign again, to parts of a tensor
+  bool scatters = false;  ///< half of the reductions into a tensor that is there write where values say
 };
 
 /// A def as the parser would give it. Fills \p inputs with the rules of its parameters.

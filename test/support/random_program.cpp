@@ -73,8 +73,13 @@ RandomProgram random_program(std::uint64_t seed, const RandomOptions& options) {
       if (callees[0].returns.empty()) callees.clear();
     }
     for (const auto& callee : callees) program.file.defs.push_back(callee.def);
-    DefRequest request{"f",          "T", sizes, callees, static_cast<int>(random.between(1, options.max_statements)),
-                       program.parts};
+    DefRequest request{"f",
+                       "T",
+                       sizes,
+                       callees,
+                       static_cast<int>(random.between(1, options.max_statements)),
+                       program.parts,
+                       Random(seed * 0xA24BAED4963EE407ull + 5).chance(options.scatters)};
     known = random_def(random, options, request, program.inputs);
     program.file.defs.push_back(known.def);
     program.sizes = used_sizes(known.def, sizes);

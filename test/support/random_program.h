@@ -19,6 +19,7 @@ struct RandomOptions {
   bool calls = true;
   bool inexact = true;    ///< functions such as exp, compared with a tolerance
   int parts = 25;         ///< percent of the programs that mostly assign again to parts of tensors
+  int scatters = 20;      ///< percent of the programs in which reductions write where values say
   int contractions = 20;  ///< percent of the programs that random_contraction makes
   int whole_tiles = 0;    ///< percent of these whose sizes are multiples of the tiles of a grid
 };

@@ -74,7 +74,7 @@ std::vector<Expr> extents_that_may_be_empty(DefState& state, const Expr& conditi
 
 void check_at_run_time(DefState& state, const Subscript& s) {
   auto& checked = state.result.data_dependent;
-  if (s.executed && std::find(checked.begin(), checked.end(), s.access) == checked.end()) checked.push_back(s.access);
+  if (std::find(checked.begin(), checked.end(), s.access) == checked.end()) checked.push_back(s.access);
 }
 
 void report_outside(DefState& state, const Subscript& s, const Environment& ranges, const IndexBounds& box,

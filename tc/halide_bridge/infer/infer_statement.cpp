@@ -36,11 +36,16 @@ class StatementInference {
   bool all_solved();
   void check();
   void check_target();
+  void check_own();
   void note_size(const std::string& iterator, const Subscript& s);
   void infer();
   void check_annotation(const std::vector<IndexBounds>& box);
   void record();
 
+  /// Is \p s in `exists`, of the target, whose box this statement decides?
+  bool waits_for_target(const Subscript& s) const {
+    return assignment_.reduction && s.in_exists && s.tensor == assignment_.target && !target_box();
+  }
   bool unsolved(const std::string& iterator) const { return ranges_.count(iterator) == 0; }
   const std::optional<std::vector<IndexBounds>>* target_box() const {
     auto found = state_.boxes.find(assignment_.target);
@@ -54,6 +59,7 @@ class StatementInference {
   IndexConverter convert_;
   std::vector<Subscript> subscripts_;
   std::vector<const Subscript*> pending_, guarded_;
+  std::vector<const Subscript*> own_;     ///< that wait for the target's box
   std::set<const Subscript*> satisfied_;  ///< inside their tensors because ranges were made so
   std::set<std::string> given_;           ///< iterators with a range in `where`
   Environment ranges_;                    ///< of solved iterators and opaque values
@@ -197,7 +203,7 @@ bool StatementInference::all_solved() {
   for (const auto& iterator : iterators_)
     if (unsolved(iterator)) blamed.push_back(iterator);
   bool excused = target_box() && !*target_box();
-  for (const Subscript& s : subscripts_) excused = excused || !state_.boxes.at(s.tensor);
+  for (const Subscript& s : subscripts_) excused = excused || (!waits_for_target(s) && !state_.boxes.at(s.tensor));
   if (!blamed.empty() && !excused) report_unsolved(state_, assignment_, blamed, subscripts_, pending_);
   return blamed.empty();
 }
@@ -248,8 +254,13 @@ void StatementInference::check() {
     return;
   }
   for (const Subscript& s : subscripts_)
-    if (!satisfied_.count(&s)) check_subscript(state_, s, ranges_);
+    if (!satisfied_.count(&s) && !waits_for_target(s)) check_subscript(state_, s, ranges_);
   check_target();
+}
+
+/// The elements that a scatter writes lie in the box that the statement gives its target.
+void StatementInference::check_own() {
+  for (const Subscript* s : own_) check_subscript(state_, *s, ranges_);
 }
 
 /// Elements that are written lie in the box that the target has already. A sum over nothing writes them too, so nothing
@@ -298,6 +309,10 @@ void StatementInference::infer() {
   subscripts_ = collect_subscripts(assignment_, iterators_, convert_);
   for (const auto& value : convert_.opaque()) ranges_[value.name] = value.bounds;
   for (const Subscript& s : subscripts_) {
+    if (waits_for_target(s)) {
+      own_.push_back(&s);
+      continue;
+    }
     if (!state_.boxes.count(s.tensor)) report_missing_target(state_, s);
     const bool waits = !s.guards.empty() && !(s.bare && !given_.count(s.iterators[0]));
     if (!s.opaque) (waits ? guarded_ : pending_).push_back(&s);
@@ -310,6 +325,7 @@ void StatementInference::infer() {
   if (all_solved()) {
     check();
     record();
+    check_own();
   } else if (!target_box()) {
     state_.boxes[assignment_.target] = std::nullopt;
   }

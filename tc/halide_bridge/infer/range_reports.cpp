@@ -4,6 +4,7 @@
 
 #include "tc/base/str.h"
 #include "tc/lang/syntax/print.h"
+#include "tc/lang/syntax/scatter.h"
 
 namespace tc::halide_bridge {
 
@@ -40,6 +41,26 @@ void report_too_complicated(DefState& state, const lang::Assignment& assignment)
        .help = "Use a where clause with plain bounds, or split the statement"});
 }
 
+namespace {
+
+/// Reports \p index as unsolved if it stands for an expression on the left of a scatter; false if it does not.
+bool report_unknown_rows(DefState& state, const lang::Assignment& assignment, const std::string& index) {
+  const auto scatter = lang::as_scatter(assignment);
+  const auto left = lang::left_iterators(assignment);
+  const auto d = static_cast<std::size_t>(std::find(left.begin(), left.end(), index) - left.begin());
+  if (!scatter || d == left.size() || lang::equal(scatter->subscripts[d], assignment.subscripts[d])) return false;
+  state.diagnostics.add({.code = "TC201",
+                         .range = scatter->subscripts[d]->range,
+                         .message = str("the size of dimension ", d, " of '", assignment.target, "' is not known"),
+                         .label = "says where values go, not how many elements there are",
+                         .help = str("declare the sizes of '", assignment.target,
+                                     "' where the returns are, or assign to all of it before, for example ",
+                                     assignment.target, "(", join(left), ") = 0 where ", index, " in 0:N")});
+  return true;
+}
+
+}  // namespace
+
 void report_unsolved(DefState& state, const lang::Assignment& assignment, const std::vector<std::string>& iterators,
                      const std::vector<Subscript>& subscripts, const std::vector<const Subscript*>& solved_for) {
   const auto left_iterators = lang::left_iterators(assignment);
@@ -47,7 +68,9 @@ void report_unsolved(DefState& state, const lang::Assignment& assignment, const 
   for (const auto& iterator : iterators) {
     bool used = false;
     for (const Subscript& s : subscripts) {
-      if (s.opaque || std::find(s.iterators.begin(), s.iterators.end(), iterator) == s.iterators.end()) continue;
+      if (s.opaque || !state.boxes.count(s.tensor) ||
+          std::find(s.iterators.begin(), s.iterators.end(), iterator) == s.iterators.end())
+        continue;
       used = true;
       const std::string text =
           str("'", lang::print(s.source), "' in ",
@@ -61,6 +84,7 @@ void report_unsolved(DefState& state, const lang::Assignment& assignment, const 
       ambiguous.push_back(iterator);
       continue;
     }
+    if (report_unknown_rows(state, assignment, iterator)) continue;
     const bool left = std::find(left_iterators.begin(), left_iterators.end(), iterator) != left_iterators.end();
     state.diagnostics.add({.code = "TC201",
                            .range = place_of(assignment, iterator),

@@ -34,7 +34,7 @@ class Collector {
     }
   }
 
-  bool executed = true;
+  bool in_exists = false;
   std::vector<Subscript> found;
 
  private:
@@ -61,7 +61,7 @@ class Collector {
       s.value = ir::simplify(s.value);
     }
     s.guards = guards_;
-    s.executed = executed;
+    s.in_exists = in_exists;
     for (const std::string& name : variables(s.value)) {
       if (is_iterator(name)) s.iterators.push_back(name);
       s.opaque = s.opaque || name.front() == '#';
@@ -81,7 +81,7 @@ std::vector<Subscript> collect_subscripts(const lang::Assignment& assignment, co
                                           IndexConverter& convert) {
   Collector collector(iterators, convert);
   collector.walk(assignment.rhs);
-  collector.executed = false;
+  collector.in_exists = true;
   for (const auto& clause : assignment.clauses)
     if (auto* exists = std::get_if<lang::ExistsClause>(&clause.node)) collector.walk(exists->value);
   return std::move(collector.found);

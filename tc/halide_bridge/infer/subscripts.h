@@ -18,7 +18,7 @@ struct Subscript {
   std::vector<std::string> iterators;  ///< that the value depends on
   bool bare = false;                   ///< the subscript is an iterator alone
   bool opaque = false;                 ///< data take part in the value
-  bool executed = true;                ///< false in `exists`
+  bool in_exists = false;
 };
 
 /// The subscripts of \p assignment in order of the text, inner accesses before the ones they index.

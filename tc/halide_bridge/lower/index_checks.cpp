@@ -38,6 +38,17 @@ bool has_access(const ExprPtr& expr) {
   return found;
 }
 
+/// Has each iterator that occurs in \p expr a value?
+bool has_instances(const ExprPtr& expr, const ExprScope& scope) {
+  bool result = true;
+  lang::for_each_expr(expr, [&](const ExprPtr& part) {
+    const auto* name = std::get_if<lang::Name>(&part->node);
+    const auto found = name ? scope.iterators.find(name->id) : scope.iterators.end();
+    result = result && (found == scope.iterators.end() || found->second.extent > 0);
+  });
+  return result;
+}
+
 class CheckCollector {
  public:
   CheckCollector(const std::vector<std::string>& iterators, const std::set<const lang::Expr*>& data_dependent,
@@ -154,9 +165,14 @@ class CheckCollector {
 }  // namespace
 
 std::vector<CheckStep> index_checks(const lang::Assignment& assignment, const std::vector<std::string>& iterators,
-                                    const std::set<const lang::Expr*>& data_dependent, const ExprScope& scope) {
+                                    const std::set<const lang::Expr*>& data_dependent, const ExprScope& scope,
+                                    bool runs) {
   CheckCollector collector(iterators, data_dependent, scope);
-  collector.visit(assignment.rhs);
+  if (runs) collector.visit(assignment.rhs);
+  for (const auto& clause : assignment.clauses)
+    if (const auto* exists = std::get_if<lang::ExistsClause>(&clause.node);
+        exists && has_instances(exists->value, scope))
+      collector.visit(exists->value);
   return collector.take();
 }
 

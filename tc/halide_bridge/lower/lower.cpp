@@ -129,10 +129,10 @@ class Lowering {
   Step lower_statement(std::size_t index) {
     const Assigned assigned = read_statement(index);
     Step step;
-    if (is_empty(assigned.box(assigned.left))) return step;
     const ExprScope scope{tensors_, assigned.intervals, sizes_};
     const bool runs = !is_empty(assigned.box(assigned.all));
-    if (runs) step.checks = index_checks(*assigned.assignment, assigned.all, data_dependent_, scope);
+    step.checks = index_checks(*assigned.assignment, assigned.all, data_dependent_, scope, runs);
+    if (is_empty(assigned.box(assigned.left))) return step;
     const ExprPtr rhs = runs ? without_self_reads(assigned, step) : nullptr;
     if (!assigned.assignment->reduction) {
       step.statements.push_back(

@@ -3,6 +3,7 @@
 #include "tc/base/str.h"
 #include "tc/lang/check/check_measure.h"
 #include "tc/lang/check/check_statement.h"
+#include "tc/lang/check/scatter_target.h"
 #include "tc/lang/check/stored_value.h"
 #include "tc/lang/check/type_expr.h"
 #include "tc/lang/syntax/builtins.h"
@@ -45,8 +46,9 @@ class AssignmentChecker {
     const bool target_ok = check_target();
     collect_iterators();
     for (std::size_t i = 0; i < out_.clauses.size(); ++i) check_clause(out_.clauses[i]);
-    const Typed value = type_expr(in_.rhs, scope_, Mode::Value);
+    Typed value = type_expr(in_.rhs, scope_, Mode::Value);
     find_reductions(static_cast<bool>(value));
+    if (!scattered_.empty()) value = scatter(value);
     if (target_ok) {
       if (const ExprPtr stored = stored_value(in_, value, context_)) out_.rhs = stored;
     } else if (const auto found = scope_.tensors.find(in_.target); found != scope_.tensors.end()) {
@@ -91,6 +93,9 @@ class AssignmentChecker {
   bool check_subscripts() {
     bool good = true;
     std::map<std::string, SourceRange> seen;
+    scattered_ = scattered_dimensions(in_, scope_);
+    for (const auto& [dimension, subscript, index] : scattered_)
+      out_.subscripts[dimension] = make_expr(Name{index}, subscript->range);
     for (auto& subscript : out_.subscripts) {
       const auto* name = std::get_if<Name>(&subscript->node);
       if (!name) {
@@ -98,7 +103,9 @@ class AssignmentChecker {
             {.code = "TC115",
              .range = subscript->range,
              .message = str("a subscript on the left must be an index but '", print(subscript), "' is an expression"),
-             .help = "give the elements an index of their own and use the expression on the right"});
+             .help =
+                 str("give the elements an index of their own and use the expression on the right, or add the values ",
+                     "up where the expression says: ", in_.target, "(...) += ...")});
         good = false;
         continue;
       }
@@ -126,10 +133,29 @@ class AssignmentChecker {
     return !scope_.is_size(id) && !scope_.tensors.count(id) && !let_names_.count(id);
   }
 
+  /// The scatter of \p value as a reduction over the elements: the target's subscripts are given their types and stand in
+  /// `exists`, so that they are checked.
+  Typed scatter(const Typed& value) {
+    std::vector<ExprPtr> subscripts = out_.subscripts;
+    bool good = static_cast<bool>(value);
+    for (const auto& [dimension, subscript, index] : scattered_) {
+      subscripts[dimension] = type_index(subscript, scope_, str("a subscript of '", in_.target, "'"));
+      good = good && subscripts[dimension];
+    }
+    if (!good) return {};
+    const ExprPtr element = make_expr(Access{in_.target, subscripts, false}, in_.target_range, DType::Float32);
+    out_.clauses.push_back({ExistsClause{element}, in_.target_range});
+    return value_where_scattered(in_, value, subscripts, out_.subscripts, context_);
+  }
+
   /// Indices are the names in subscripts and those bound by ranges.
   void collect_iterators() {
     for (const auto& clause : in_.clauses)
       if (const auto* let = std::get_if<LetClause>(&clause.node)) let_names_.insert(let->name);
+    for (const auto& scattered : scattered_)
+      for_each_expr(scattered.subscript, [&](const ExprPtr& e) {
+        if (const auto* name = std::get_if<Name>(&e->node)) add_iterator(name->id);
+      });
     for (const auto& clause : in_.clauses)
       if (const auto* range = std::get_if<RangeClause>(&clause.node)) add_iterator(range->index);
     for_each_value(in_, [&](const ExprPtr& value) {
@@ -152,13 +178,23 @@ class AssignmentChecker {
     std::visit(overloaded{
                    [&](RangeClause& x) { check_range(x, clause.range); },
                    [&](LetClause& x) { check_let(x, clause.range); },
-                   [&](ExistsClause& x) {
-                     const Typed value = type_expr(x.value, scope_, Mode::Value);
-                     if (const ExprPtr settled = value ? settle(value, natural_type(value), scope_) : nullptr)
-                       x.value = settled;
-                   },
+                   [&](ExistsClause& x) { check_exists(x); },
                },
                clause.node);
+  }
+
+  void check_exists(ExistsClause& clause) {
+    if (const auto* own = std::get_if<Access>(&clause.value->node);
+        own && own->tensor == in_.target && in_.reduction && own->subscripts.size() == in_.subscripts.size()) {
+      Access access = *own;
+      for (auto& subscript : access.subscripts)
+        if (const auto typed = type_index(subscript, scope_, str("a subscript of '", in_.target, "'")))
+          subscript = typed;
+      clause.value = make_expr(access, clause.value->range, DType::Float32);
+      return;
+    }
+    const Typed value = type_expr(clause.value, scope_, Mode::Value);
+    if (const ExprPtr settled = value ? settle(value, natural_type(value), scope_) : nullptr) clause.value = settled;
   }
 
   void check_range(RangeClause& clause, SourceRange range) {
@@ -208,7 +244,7 @@ class AssignmentChecker {
   /// The indices that are not on the left; they need a reduction.
   /// \p complains: report those of a statement without an operator. An error in the value may be their cause.
   void find_reductions(bool complains) {
-    const auto left = left_iterators(in_);
+    const auto left = left_iterators(out_);
     std::map<std::string, SourceRange> places;
     const auto add = [&](const std::string& id, SourceRange range) {
       if (!scope_.iterators.count(id) || std::find(left.begin(), left.end(), id) != left.end()) return;
@@ -219,6 +255,7 @@ class AssignmentChecker {
         if (const auto* name = std::get_if<Name>(&expr->node)) add(name->id, expr->range);
       });
     };
+    for (const auto& scattered : scattered_) add_names(scattered.subscript);
     add_names(in_.rhs);
     for (const auto& clause : in_.clauses) {
       if (const auto* range = std::get_if<RangeClause>(&clause.node)) add(range->index, clause.range);
@@ -249,6 +286,7 @@ class AssignmentChecker {
   const StatementContext& context_;
   Scope& scope_;
   Assignment out_;
+  std::vector<ScatteredDimension> scattered_;
   std::set<std::string> let_names_, ranged_;
   bool indices_known_ = false;  ///< the left-hand subscripts are all good
 };

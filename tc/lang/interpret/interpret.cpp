@@ -1,5 +1,6 @@
 #include "tc/lang/interpret/interpret.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <list>
@@ -151,6 +152,15 @@ bool reads_target_elsewhere(const Assignment& statement) {
   return elsewhere;
 }
 
+/// Does \p expr read an element that other elements tell?
+bool is_indirect(const ExprPtr& expr) {
+  const auto* access = std::get_if<Access>(&expr->node);
+  bool indirect = false;
+  for (const auto& subscript : access ? access->subscripts : std::vector<ExprPtr>())
+    for_each_expr(subscript, [&](const ExprPtr& e) { indirect = indirect || std::holds_alternative<Access>(e->node); });
+  return indirect;
+}
+
 class Interpreter {
  public:
   Interpreter(const Def& def, const Ranges& ranges, const SizeMap& sizes,
@@ -214,6 +224,8 @@ class Interpreter {
       copy = copy_of(target);
       environment.tensors[statement.target] = &copy->storage;
     }
+    for (const auto& clause : statement.clauses)
+      if (const auto* exists = std::get_if<ExistsClause>(&clause.node)) check_exists(exists->value, ranges);
     Value value = compile(statement.rhs, environment);
     if (is_float(target.type) != is_float(value.type))
       throw InternalError(str("a value of ", value.type, " is assigned to '", statement.target, "'"));
@@ -224,6 +236,27 @@ class Interpreter {
     else
       execute(statement, target, left, inner, values, value.integer, load_integer, store_integer,
               [](const Reducer& reducer) { return reducer.identity_integer(); });
+  }
+
+  /// Reads \p value at all values of the iterators in it if what it reads depends on data.
+  void check_exists(const ExprPtr& value, const std::map<std::string, Range>& ranges) const {
+    Environment environment = environment_;
+    std::vector<std::string> iterators;
+    bool depends = false;
+    for_each_expr(value, [&](const ExprPtr& expr) {
+      depends = depends || environment_.data_dependent.count(expr.get()) > 0 || is_indirect(expr);
+      const auto* name = std::get_if<Name>(&expr->node);
+      const bool is_new = name && std::find(iterators.begin(), iterators.end(), name->id) == iterators.end();
+      if (is_new && ranges.count(name->id)) iterators.push_back(name->id);
+    });
+    if (!depends) return;
+    const Odometer points = add_iterators(iterators, ranges, environment);
+    const Value element = compile(value, environment);
+    std::vector<std::int64_t> values(environment.slots.size());
+    points.for_each(values, [&] {
+      if (element.integer) element.integer(values.data());
+      if (element.floating) element.floating(values.data());
+    });
   }
 
   /// One statement over values of type T (double or int64): the accumulator of each element is stored once.

@@ -4,6 +4,7 @@
 
 #include "tc/base/str.h"
 #include "tc/lang/syntax/operators.h"
+#include "tc/lang/syntax/scatter.h"
 
 namespace tc::lang {
 namespace {
@@ -79,6 +80,7 @@ std::string print(const Clause& clause) {
 }
 
 std::string print(const Assignment& x) {
+  if (const auto scatter = as_scatter(x)) return print(*scatter);
   std::string out = x.target;
   if (!x.bare) out += print_list(x.subscripts);
   out += str(" ", x.reduction ? spelling(*x.reduction) : "", "=", x.initialise ? "!" : "", " ", print(x.rhs));

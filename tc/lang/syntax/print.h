@@ -12,7 +12,7 @@ namespace tc::lang {
 std::string print(const ExprPtr& expr);
 std::string print(const Statement& statement);
 /// A def, one statement a line, two blanks of indentation.
-/// print is idempotent over parse, and parse(print(x)) equals x.
+/// print is idempotent over parse, and parse(print(x)) equals x; what check made of a scatter prints as the scatter.
 std::string print(const Def& def);
 std::string print(const File& file);
 

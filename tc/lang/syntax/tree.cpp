@@ -2,6 +2,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/lang/syntax/scatter.h"
 
 namespace tc::lang {
 namespace {
@@ -71,6 +72,8 @@ bool equal(const Clause& a, const Clause& b) {
 }
 
 bool equal(const Assignment& a, const Assignment& b) {
+  if (const auto scatter = as_scatter(a)) return equal(*scatter, b);
+  if (const auto scatter = as_scatter(b)) return equal(a, *scatter);
   if (a.target != b.target || a.bare != b.bare || a.reduction != b.reduction || a.initialise != b.initialise)
     return false;
   if (!equal_lists(a.subscripts, b.subscripts) || !equal(a.rhs, b.rhs) || a.clauses.size() != b.clauses.size())
