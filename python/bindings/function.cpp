@@ -14,7 +14,7 @@
 #include "tc/engine/define/gradient.h"
 #include "tc/engine/describe/describe.h"
 #include "tc/engine/describe/describe_work.h"
-#include "tc/engine/persistent.h"
+#include "tc/engine/compile/nearest_mapping.h"
 #include "tc/graph/bind.h"
 
 namespace py = pybind11;

@@ -18,7 +18,8 @@
 namespace tc::autotuner {
 namespace {
 
-constexpr double most_reserved = 0.25;  ///< of the seconds of a part, for the finals
+constexpr double most_reserved = 0.25;   ///< of the seconds of a part, for the finals
+constexpr double compiling_share = 0.6;  ///< of the rest, after which what is not compiled is given up
 constexpr double endless = std::numeric_limits<double>::infinity();
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -49,7 +50,8 @@ class PartTuner {
     auto result = tuned(finals ? *finals : unplayed_finals(record_.candidates()));
     const bool decided = finals && !finals->empty() && finals->front().runs > 0;
     if (!decided) result.best = 0;
-    if (decided && settings_.cache) result.kept = cache::keep_derivation(*settings_.cache, prices(result));
+    if (decided && has_tried_cheapest() && settings_.cache)
+      result.kept = cache::keep_derivation(*settings_.cache, prices(result));
     return result;
   }
 
@@ -60,6 +62,15 @@ class PartTuner {
     result.constants.assign(part_.key.constants.begin(), part_.key.constants.end());
     return result;
   }
+
+  /// The part's candidate with derivation \p certificate; null where there was no time for it.
+  const Candidate* tried(const std::string& certificate) const {
+    for (const auto& candidate : record_.candidates())
+      if (candidate.derivation == certificate) return &candidate;
+    return nullptr;
+  }
+  /// Has that been tried which the model would take?
+  bool has_tried_cheapest() const { return part_.programs.empty() || tried(part_.programs.front().certificate); }
 
   bool over(double end) const { return settings_.cancellation.requested() || now() > end; }
 
@@ -80,6 +91,7 @@ class PartTuner {
       candidate.generation = 1;
       candidates.push_back(std::move(candidate));
     }
+    if (search_end < endless) evaluation_.limit_compiles(std::max(0.0, search_end - now()) * compiling_share);
     evaluation_.measure(
         std::move(candidates), [this](const Candidate& each) { record_.add(each, {}); },
         [this, search_end] { return over(search_end); });
@@ -107,8 +119,12 @@ class PartTuner {
     for (const auto& program : part_.programs) result.programs.push_back({program, {}, 0});
     for (std::size_t p = 0; p < result.programs.size(); ++p) {
       auto& program = result.programs[p];
-      for (const auto& candidate : record_.candidates())
-        if (candidate.derivation == program.program.certificate) program.measured = candidate;
+      if (const auto* candidate = tried(program.program.certificate)) {
+        program.measured = *candidate;
+      } else {
+        program.measured.status = Status::TimedOut;
+        program.measured.note = "there was no time for it";
+      }
       if (program.measured.usable()) program.seconds = program.measured.seconds;
       for (const auto& finalist : finals)
         if (finalist.derivation == program.program.certificate) program.seconds = finalist.seconds;

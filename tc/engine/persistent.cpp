@@ -102,14 +102,6 @@ cache::CodeEntry make_entry(const cache::Key& key, const std::string& source, co
 
 }  // namespace
 
-cache::Key persistent_key(const Function& function, const std::vector<Argument>& arguments, const Target& target) {
-  cache::Key key;
-  key.program = function.key;
-  key.target = to_string(target);
-  for (const auto& argument : arguments) key.tensors.push_back({argument.spec, argument.output});
-  return key;
-}
-
 cache::Key code_key(const Function& function, const std::vector<Argument>& arguments, const Target& target) {
   auto key = persistent_key(function, arguments, target);
   key.tools = machine_kind_of(target).code_tools();

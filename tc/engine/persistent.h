@@ -6,13 +6,10 @@
 
 #include "tc/cache/cache.h"
 #include "tc/engine/compile/compile.h"
+#include "tc/engine/compile/nearest_mapping.h"  // IWYU pragma: export
 
 /// What compiles leave in the compilation cache and find there.
 namespace tc::engine {
-
-/// What \p function with \p arguments on \p target is called in the cache, by which options are found: for aligned
-/// arguments and others the same.
-cache::Key persistent_key(const Function& function, const std::vector<Argument>& arguments, const Target& target);
 
 /// What its machine code is called, which depends on the tools that make it (MachineKind::code_tools).
 cache::Key code_key(const Function& function, const std::vector<Argument>& arguments, const Target& target);

@@ -56,6 +56,29 @@ void expect_product(const Executable& executable) {
   EXPECT_EQ(c.values, product(a, b));
 }
 
+/// What shapes of the same program were tuned to, for a construction to begin from.
+TEST(Persistent, AConstructionBeginsFromTheNearestShapes) {
+  Processes processes;
+  auto function = define(mm).functions.at(0);
+  CompileOptions options;
+  options.cache = processes.cache();
+  auto nearest = [&](const CompileOptions& how) {
+    return nearest_mapping(*function, make_arguments(*function, matrices, {}), how);
+  };
+  options.mapping = MappingOptions::parse("construct");
+  EXPECT_FALSE(nearest(options)) << "the cache is empty";
+  const std::vector<TensorSpec> others = {contiguous(DType::Float32, {16, 9}), contiguous(DType::Float32, {9, 10})};
+  processes.put(mm, others, MappingOptions::parse("tile=4x8,vector_along=n"));
+  ASSERT_TRUE(nearest(options));
+  EXPECT_EQ(nearest(options)->to_text(), "tile=4x8");
+  for (const char* policy : {"construct", "construct:roller", "construct:gensor"}) {
+    options.mapping = MappingOptions::parse(policy);
+    expect_product(*compile(function, matrices, {}, options));
+  }
+  options.mapping = MappingOptions();
+  EXPECT_FALSE(nearest(options)) << "rules choose";
+}
+
 TEST(Persistent, TheSecondProcessReadsWhatTheFirstCompiled) {
   Processes processes;
   auto first = processes.compile(mm, matrices, cached());

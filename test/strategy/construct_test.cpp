@@ -99,6 +99,16 @@ TEST_F(ConstructTest, NoMoveFromTheBestIsCheaperAsFarAsPricesTell) {
   }
 }
 
+TEST_F(ConstructTest, WhatIsFoundIsNoDearerThanWhereItBegins) {
+  auto all = space(product(4, 512, 512, true));
+  const auto best = construct(all, ConstructionPolicy::BestFirst, 1 << 18);
+  const auto alone = construct(all, ConstructionPolicy::Roller, 1 << 18);
+  ASSERT_GT(alone.price.seconds, best.price.seconds * (1 + 2 * least_difference)) << "nothing is to be gained here";
+  const auto state = state_of(all, best.mapping);
+  const auto there = construct(all, ConstructionPolicy::Roller, 1 << 18, 1, {state});
+  EXPECT_LE(there.price.seconds, seconds(all, mapping_of(all, state)) * (1 + 2 * least_difference));
+}
+
 TEST_F(ConstructTest, IsAboutAsCheapAsTheRules) {
   for (auto scop : {product(256, 256, 256), product(512, 512, 512), product(4, 512, 512, true), transposition(512)}) {
     auto all = space(scop);

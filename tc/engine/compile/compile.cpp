@@ -11,6 +11,7 @@
 #include "tc/engine/compile/graph_plan.h"
 #include "tc/engine/compile/library_call.h"
 #include "tc/engine/compile/make_image.h"
+#include "tc/engine/compile/nearest_mapping.h"
 #include "tc/engine/compile/pipeline.h"
 #include "tc/engine/define/typed_errors.h"
 #include "tc/engine/run/overlap.h"
@@ -278,6 +279,7 @@ CompileState start_compile(const Function& function, const std::vector<TensorSpe
   state.back_end = &back_end_of(options.target);
   state.mapping = options.mapping.values();
   state.construct = options.mapping.construct();
+  if (const auto nearest = nearest_mapping(function, state.arguments, options)) state.nearest = nearest->values();
   return state;
 }
 

@@ -9,7 +9,7 @@
 #include "tc/engine/compile/map_kernels.h"
 #include "tc/engine/compile/quota.h"
 #include "tc/engine/compile/scheduling_stages.h"
-#include "tc/engine/compile/shared_layouts.h"
+#include "tc/engine/machine/shared_layouts.h"
 #include "tc/halide_bridge/laws/verify_body.h"
 #include "tc/halide_bridge/raise/raise.h"
 #include "tc/polyhedral/laws/verify_ast.h"

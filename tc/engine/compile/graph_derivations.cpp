@@ -90,6 +90,11 @@ class Deriving {
   std::set<const DerivedPart*> told_;
 };
 
+/// By the model; what it does not price goes last.
+bool is_cheaper(const DerivableProgram& a, const DerivableProgram& b) {
+  return b.seconds <= 0 ? a.seconds > 0 : a.seconds > 0 && a.seconds < b.seconds;
+}
+
 /// The parts that Deriving asks for in \p graph, added to \p result where their keys are new.
 void add_parts(const graph::Graph& graph, const CompileOptions& options, std::size_t most, bool has_whole,
                std::vector<DerivablePart>& result) {
@@ -97,6 +102,7 @@ void add_parts(const graph::Graph& graph, const CompileOptions& options, std::si
   const auto add = [&](const std::vector<std::size_t>& nodes, derive::Rules rules) {
     auto part = derivations.programs_of(graph, graph::make_part(graph, nodes), rules, most);
     const auto is_known = [&](const DerivablePart& known) { return part && known.key == part->key; };
+    if (part) std::stable_sort(part->programs.begin(), part->programs.end(), is_cheaper);
     if (part && !part->programs.empty() && std::none_of(result.begin(), result.end(), is_known))
       result.push_back(std::move(*part));
   };

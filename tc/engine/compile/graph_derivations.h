@@ -39,8 +39,8 @@ std::optional<DerivedPlan> derive_nodes(const graph::Graph& graph, const Compile
 /// another program. Throws OptionsError where it is not proved.
 std::optional<DerivedPlan> derive_as_given(const graph::Graph& graph, const CompileOptions& options);
 
-/// The parts of \p function that a compile for \p arguments derives, different ones once, each with \p most programs at most and
-/// their prices by the model: what tuning measures. None for a def that is no graph.
+/// The parts of \p function that a compile for \p arguments derives, different ones once, each with \p most programs at most, the
+/// cheapest by the model first: what tuning measures. None for a def that is no graph.
 /// Throws as compile().
 std::vector<DerivablePart> derivable_parts(const std::shared_ptr<const Function>& function,
                                            const std::vector<Argument>& arguments, const CompileOptions& options,

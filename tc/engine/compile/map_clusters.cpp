@@ -98,7 +98,7 @@ polyhedral::ClusterMapping choose_cluster(const CompileState& state, const polyh
   auto policy = policy_of(state);
   if (!policy) return strategy::choose_cluster_mapping(scop, cluster, state.target, state.mapping);
   return strategy::construct_cluster_mapping(scop, cluster, state.target, state.mapping, *policy,
-                                             body_operations(*state.program));
+                                             body_operations(*state.program), state.nearest);
 }
 
 void choose(CompileState& state, std::size_t index) {

@@ -100,6 +100,7 @@ struct CompileState {
   const BackEnd* back_end = nullptr;  ///< of the target
   polyhedral::MappingOptions mapping;
   options::Construction construct = options::Construction::Rules;  ///< what decides the mappings of a CPU
+  std::optional<polyhedral::MappingOptions> nearest;  ///< from which a construction begins too: nearest_mapping()
   Cancellation cancellation;
 
   std::shared_ptr<halide_bridge::Program> program;  ///< lower

@@ -110,8 +110,8 @@ class Search {
   double best_seconds_ = 0;
 };
 
-/// A plain state for each way to run along lanes, and the squares of lanes that are transposed in registers.
-std::vector<MappingState> starts(const MappingSpace& space) {
+/// A plain state for each way to run along lanes, the squares of lanes that are transposed in registers, and those \p given.
+std::vector<MappingState> starts(const MappingSpace& space, const std::vector<MappingState>& given) {
   std::vector<MappingState> result{plain_state(space)};
   for (int iterator : space.lane_candidates) {
     result.push_back(plain_state(space));
@@ -125,14 +125,15 @@ std::vector<MappingState> starts(const MappingSpace& space) {
       if (member != space.lane_member(square) && is_possible(space, square)) result.push_back(square);
     }
   }
+  result.insert(result.end(), given.begin(), given.end());
   return result;
 }
 
-void best_first(const MappingSpace& space, Search& search) {
+void best_first(const MappingSpace& space, const std::vector<MappingState>& begins, Search& search) {
   using Entry = std::pair<double, MappingState>;
   auto later = [](const Entry& a, const Entry& b) { return a.first > b.first; };
   std::priority_queue<Entry, std::vector<Entry>, decltype(later)> open(later);
-  for (const auto& start : starts(space)) {
+  for (const auto& start : begins) {
     auto least = search.descend(start);
     open.emplace(search.seconds(least), std::move(least));
   }
@@ -153,7 +154,7 @@ void best_first(const MappingSpace& space, Search& search) {
 }
 
 /// Only sizes that grow, and only along the ways that make the price less; aligned: powers of two.
-void roller(const MappingSpace& space, Search& search) {
+void roller(const MappingSpace& space, const std::vector<MappingState>& begins, Search& search) {
   auto is_aligned = [](std::int64_t size) { return (size & (size - 1)) == 0; };
   auto grows = [&](const MappingState& from, const MappingState& to) {
     if (to.lanes != from.lanes) return false;
@@ -161,7 +162,7 @@ void roller(const MappingSpace& space, Search& search) {
       if (to.tile[i] < from.tile[i] || (to.tile[i] > from.tile[i] && !is_aligned(to.tile[i]))) return false;
     return true;
   };
-  for (const auto& start : starts(space)) {
+  for (const auto& start : begins) {
     auto state = start;
     for (bool better = true; better;) {
       better = false;
@@ -186,9 +187,8 @@ std::size_t draw(const std::vector<double>& benefits, double sharpness, std::mt1
   return benefits.size() - 1;
 }
 
-void gensor(const MappingSpace& space, Search& search, std::uint64_t seed) {
+void gensor(const MappingSpace& space, const std::vector<MappingState>& from, Search& search, std::uint64_t seed) {
   std::mt19937_64 random(seed);
-  auto from = starts(space);
   for (const auto& start : from) search.seconds(start);
   for (int chain = 0; chain < chains; ++chain) {
     auto state = chain % 2 == 0 ? search.best() : from[random() % from.size()];
@@ -209,17 +209,18 @@ void gensor(const MappingSpace& space, Search& search, std::uint64_t seed) {
 }  // namespace
 
 Construction construct(const MappingSpace& space, ConstructionPolicy policy, std::int64_t buffer_bytes,
-                       std::uint64_t seed) {
+                       std::uint64_t seed, const std::vector<MappingState>& given) {
   Search search(space, buffer_bytes);
+  const auto begins = starts(space, given);
   switch (policy) {
     case ConstructionPolicy::BestFirst:
-      best_first(space, search);
+      best_first(space, begins, search);
       break;
     case ConstructionPolicy::Roller:
-      roller(space, search);
+      roller(space, begins, search);
       break;
     case ConstructionPolicy::Gensor:
-      gensor(space, search, seed);
+      gensor(space, begins, search, seed);
       break;
     case ConstructionPolicy::GensorPrinted:
       std::mt19937_64 random(seed);
@@ -231,13 +232,18 @@ Construction construct(const MappingSpace& space, ConstructionPolicy policy, std
 polyhedral::ClusterMapping construct_cluster_mapping(const polyhedral::Scop& scop,
                                                      const polyhedral::ClusterView& cluster, const Target& target,
                                                      const polyhedral::MappingOptions& options,
-                                                     ConstructionPolicy policy, const OperationsOfBodies& bodies) {
+                                                     ConstructionPolicy policy, const OperationsOfBodies& bodies,
+                                                     const std::optional<polyhedral::MappingOptions>& nearest) {
   auto rules = choose_cluster_mapping(scop, cluster, target, options);
   if (cluster.statements.empty() || rules.dot.iterator >= 0 || rules.window.iterator >= 0) return rules;
   auto machine = target;
   if (options.vector_bytes > 0) machine.widest_vector = static_cast<int>(options.vector_bytes);
   MappingSpace space(scop, cluster, machine, options, bodies);
-  return construct(space, policy, buffer_bytes(target, options)).mapping;
+  std::vector<MappingState> starts;
+  if (nearest) starts.push_back(state_of(space, choose_cluster_mapping(scop, cluster, target, *nearest)));
+  std::erase_if(starts, [&](const MappingState& state) { return !is_possible(space, state); });
+  constexpr std::uint64_t seed = 1;
+  return construct(space, policy, buffer_bytes(target, options), seed, starts).mapping;
 }
 
 }  // namespace tc::strategy

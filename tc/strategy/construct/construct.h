@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "tc/polyhedral/map/mapping.h"
 #include "tc/strategy/construct/mapping_state.h"
@@ -28,15 +30,18 @@ struct Construction {
 
 /// The cheapest mapping that \p policy finds in \p space, the same for the same \p seed. Nothing is compiled, run or
 /// measured. No single move from a mapping of BestFirst and Gensor is cheaper by more
-/// than prices tell; of mappings that they do not tell apart, one with little code is taken.
+/// than prices tell; of mappings that they do not tell apart, one with little code is taken. All policies but GensorPrinted
+/// begin at \p starts, possible states, too, so that what they find is no dearer than these.
 Construction construct(const MappingSpace& space, ConstructionPolicy policy, std::int64_t buffer_bytes,
-                       std::uint64_t seed = 1);
+                       std::uint64_t seed = 1, const std::vector<MappingState>& starts = {});
 
 /// The same for \p cluster of \p scop, with what its \p bodies compute. Where rules choose products in registers for
-/// matrices, dot products of bytes or windows, theirs is taken (choose_mapping.h): states have none.
+/// matrices, dot products of bytes or windows, theirs is taken (choose_mapping.h): states have none. The search begins at what
+/// rules make of \p nearest, too, where that is a state.
 polyhedral::ClusterMapping construct_cluster_mapping(const polyhedral::Scop& scop,
                                                      const polyhedral::ClusterView& cluster, const Target& target,
                                                      const polyhedral::MappingOptions& options,
-                                                     ConstructionPolicy policy, const OperationsOfBodies& bodies = {});
+                                                     ConstructionPolicy policy, const OperationsOfBodies& bodies = {},
+                                                     const std::optional<polyhedral::MappingOptions>& nearest = {});
 
 }  // namespace tc::strategy

@@ -1,4 +1,4 @@
-#include "tc/engine/compile/shared_layouts.h"
+#include "tc/engine/machine/shared_layouts.h"
 
 #include <algorithm>
 #include <optional>

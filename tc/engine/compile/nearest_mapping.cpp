@@ -1,0 +1,27 @@
+#include "tc/engine/compile/nearest_mapping.h"
+
+#include <string>
+
+#include "tc/engine/machine/machine_kind.h"
+
+namespace tc::engine {
+
+cache::Key persistent_key(const Function& function, const std::vector<Argument>& arguments, const Target& target) {
+  cache::Key key;
+  key.program = function.key;
+  key.target = to_string(target);
+  for (const auto& argument : arguments) key.tensors.push_back({argument.spec, argument.output});
+  return key;
+}
+
+std::optional<options::MappingOptions> nearest_mapping(const Function& function, const std::vector<Argument>& arguments,
+                                                       const CompileOptions& options) {
+  if (options.mapping.construct() == options::Construction::Rules || !options.cache) return std::nullopt;
+  const auto key = persistent_key(function, arguments, options.target);
+  const auto nearest = options.cache->nearest(key, machine_kind_of(options.target).circumstances(options.target));
+  if (!nearest) return std::nullopt;
+  const std::vector<std::string> none;
+  return nearest->entry.options.with("parallel_along", none).with("vector_along", none);
+}
+
+}  // namespace tc::engine
