@@ -11,10 +11,10 @@
 #include "symbolic_shapes.h"
 #include "tc/base/str.h"
 #include "tc/engine/compile/graph_derivations.h"
+#include "tc/engine/compile/nearest_mapping.h"
 #include "tc/engine/define/gradient.h"
 #include "tc/engine/describe/describe.h"
 #include "tc/engine/describe/describe_work.h"
-#include "tc/engine/compile/nearest_mapping.h"
 #include "tc/graph/bind.h"
 
 namespace py = pybind11;
