@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "tc/polyhedral/laws/verify.h"
 #include "tc/polyhedral/map_cpu/check_mapping.h"
 #include "tc/polyhedral/map_cpu/map_to_cpu.h"
@@ -25,11 +27,12 @@ class ConstructTest : public polyhedral::IslTest {
   Scop scop_;
   polyhedral::ClusteredScop clustered_;
 
-  MappingSpace space(Scop scop) {
+  MappingSpace space(Scop scop) { return space(std::move(scop), target_); }
+  MappingSpace space(Scop scop, const Target& target) {
     scop_ = scop;
     scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), options_);
     clustered_ = polyhedral::clustered(scop);
-    return MappingSpace(clustered_.scop, clustered_.clusters.front(), target_, options_);
+    return MappingSpace(clustered_.scop, clustered_.clusters.front(), target, options_);
   }
   Scop product(int m, int n, int k, bool transposed = false) const {
     auto ij = str("0 <= i < ", m, " and 0 <= j < ", n);
@@ -107,6 +110,24 @@ TEST_F(ConstructTest, WhatIsFoundIsNoDearerThanWhereItBegins) {
   const auto state = state_of(all, best.mapping);
   const auto there = construct(all, ConstructionPolicy::Roller, 1 << 18, 1, {state});
   EXPECT_LE(there.price.seconds, seconds(all, mapping_of(all, state)) * (1 + 2 * least_difference));
+}
+
+/// By counting alone: tasks, and cores that are busy, on machines that are not here.
+TEST_F(ConstructTest, FillsTheCoresThereAre) {
+  const std::array<Scop, 4> programs{product(65536, 1024, 4), product(1, 4096, 1024, true), product(509, 509, 127),
+                                     transposition(1021)};
+  for (const char* kind : {"plain", "avx2", "avx512,-amx"})
+    for (const auto& program : programs) {
+      double before = 0;
+      for (int cores : {1, 16, 64}) {
+        const auto target = Target::parse(str("cpu:", kind, ",cores=", cores, ",l1=32k,l2=1m,l3=16m"));
+        const auto made = construct(space(program, target), ConstructionPolicy::BestFirst, 1 << 18);
+        const auto& price = made.price;
+        EXPECT_GE(price.busy, 0.95 * cores) << to_string(made.mapping);
+        EXPECT_TRUE(before == 0 || price.seconds <= before) << kind << " " << cores;
+        before = price.seconds;
+      }
+    }
 }
 
 TEST_F(ConstructTest, IsAboutAsCheapAsTheRules) {
