@@ -28,24 +28,25 @@ TEST(Scatter, IsAReductionOverAllElements) {
   const std::pair<const char*, const char*> rows[] = {
       {"O(I(l)) +=! X(l)", "O(p) +=! I(l) == p ? X(l) : 0 where exists O(I(l))"},
       {"O(J(l)) *=! X(l)", "O(p) *=! int64(J(l)) == p ? X(l) : 1 where exists O(J(l))"},
-      {"O(I(p)*2) +=! q where q in 0:3",
-       "O(r) +=! int64(I(p)) * 2 == r ? q : 0 where q in 0:3, exists O(I(p) * 2)"},
+      {"O(I(p)*2) +=! q where q in 0:3", "O(r) +=! int64(I(p)) * 2 == r ? q : 0 where q in 0:3, exists O(I(p) * 2)"},
       {"O(l) max=! X(k) where l = I(k)", "O(p) max=! l == p ? X(k) : -1.0 / 0.0 where l = I(k), exists O(l)"},
       {"O(2*i) min=! X(i)", "O(p) min=! 2 * i == p ? X(i) : 1.0 / 0.0 where exists O(2 * i)"},
   };
   for (const auto& [scatter, reduction] : rows) {
     const auto file = checked(head + "float(9) O) { " + scatter + " }");
     EXPECT_EQ(written_out(first(file)), reduction);
-    EXPECT_EQ(lang::print(file.defs[0].statements[0]), lang::print(lang::parse(lang::print(file)).defs[0].statements[0]));
+    EXPECT_EQ(lang::print(file.defs[0].statements[0]),
+              lang::print(lang::parse(lang::print(file)).defs[0].statements[0]));
     EXPECT_TRUE(lang::as_scatter(first(file)));
   }
 }
 
 TEST(Scatter, BeginsWithWhatItsTypeBeginsWith) {
-  for (const char* type : {"int8", "int16", "int32", "int64", "uint32", "uint64", "half", "bfloat16", "float", "double"})
+  for (const char* type :
+       {"int8", "int16", "int32", "int64", "uint32", "uint64", "half", "bfloat16", "float", "double"})
     for (const char* op : {"min=!", "max=!", "+=!", "*=!"}) {
-      const auto text = "def f(int32(L) I) -> (" + std::string(type) + "(3) O, " + type + "(3) P) { O(I(l)) " + op + " " +
-                        type + "(2)  P(e) " + op + " " + type + "(2) where e in 0:3, l in 0:0 }";
+      const auto text = "def f(int32(L) I) -> (" + std::string(type) + "(3) O, " + type + "(3) P) { O(I(l)) " + op +
+                        " " + type + "(2)  P(e) " + op + " " + type + "(2) where e in 0:3, l in 0:0 }";
       const auto results = interpret_text(text, {{"I", i32({1})}});
       EXPECT_EQ(results.at("O").at(0), results.at("P").at(0)) << text;
       EXPECT_EQ(results.at("O").at(1), 2) << text;
@@ -55,8 +56,9 @@ TEST(Scatter, BeginsWithWhatItsTypeBeginsWith) {
 TEST(Scatter, AddsUpWhereItsIndexSays) {
   const Tensors arguments{{"I", i32({2, 0, 2, 1})}, {"X", f32({1, 2, 4, 8})}};
   EXPECT_EQ(run("def f(int32(L) I, float(L) X) -> (float(4) O) { O(I(l)) +=! X(l) }", arguments), "2 8 5 0");
-  EXPECT_EQ(run("def f(int32(L) I, float(L) X) -> (O) { O(i) = float(i) where i in 0:4  O(3-I(l)) += X(l) }", arguments),
-            "0 6 10 5");
+  EXPECT_EQ(
+      run("def f(int32(L) I, float(L) X) -> (O) { O(i) = float(i) where i in 0:4  O(3-I(l)) += X(l) }", arguments),
+      "0 6 10 5");
   EXPECT_EQ(run("def f(int32(L) I, float(L) X) -> (O) { O(i) = X(i)  O(I(l)) += O(l) * 2 }", arguments), "5 18 14 8");
 }
 
@@ -71,8 +73,7 @@ TEST(Scatter, AnIndexOutsideIsAnError) {
 }
 
 TEST(Scatter, WhatIsWrittenOutByHandStaysSo) {
-  const std::string texts[] = {"O(p) +=! I(l) == p ? X(l) : 0",
-                               "O(p) +=! I(l) == p ? X(l) : 1 where exists O(I(l))",
+  const std::string texts[] = {"O(p) +=! I(l) == p ? X(l) : 0", "O(p) +=! I(l) == p ? X(l) : 1 where exists O(I(l))",
                                "O(p) +=! I(l) == p ? X(l) * p : 0 where exists O(I(l))",
                                "O(p) +=! I(l) == p ? X(l) : 0 where p in 0:3, exists O(I(l))"};
   for (const auto& text : texts) {
