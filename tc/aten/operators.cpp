@@ -1,15 +1,21 @@
 #include "tc/aten/operators.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/functorch/BatchedTensorImpl.h>
 #include <ATen/ops/empty.h>
 #include <torch/library.h>
 
+#include <algorithm>
+#include <map>
 #include <mutex>
 
 #include "tc/aten/record.h"
 #include "tc/aten/tensor.h"
+#include "tc/base/contains.h"
+#include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/engine/define/function.h"
+#include "tc/engine/define/gradient.h"
 
 namespace tc::aten {
 namespace {
@@ -36,18 +42,32 @@ Tensors through_stack(at::TensorList inputs, std::size_t results, const Invoke& 
   return pop_all(stack, results);
 }
 
+/// What a batch of calls is.
+struct Batch {
+  std::shared_ptr<const Function> function;
+  std::vector<bool> batched;  ///< by return: the batch is its first dimension
+};
+
+/// Where the batch of a parameter stands, by its name.
+using Places = std::map<std::string, int>;
+
 /// A def as an operator: its calls go through torch's dispatcher.
 class Operator : public Function {
  public:
   Operator(std::shared_ptr<const engine::Function> function, engine::CompileOptions options, std::string space,
            std::string name)
-      : Function(std::move(function), std::move(options)), space_(std::move(space)), name_(std::move(name)) {}
+      : Function(function, std::move(options)),
+        function_(std::move(function)),
+        space_(std::move(space)),
+        name_(std::move(name)) {}
 
   Tensors call(at::TensorList inputs) const override {
     const auto handle = c10::Dispatcher::singleton().findSchemaOrThrow(str(space_, "::", name_).c_str(), "");
     return through_stack(inputs, result_count(), [&](Stack& stack) { handle.callBoxed(stack); });
   }
   std::size_t result_count() const { return def().def.returns.size(); }
+  /// The calls for a batch of the parameters in \p places, as one. Throws as engine::batch.
+  Batch batch(const Places& places) const;
 
   /// Defines the operator, which stays as long as the process.
   static void define(const std::shared_ptr<const Operator>& self);
@@ -59,7 +79,10 @@ class Operator : public Function {
  private:
   std::string schema() const;
 
+  std::shared_ptr<const engine::Function> function_;
   std::string space_, name_;
+  mutable std::mutex mutex_;
+  mutable std::map<Places, Batch> batches_;
 };
 
 /// A kernel of \p Operator: takes its inputs from the stack and leaves what Derived::results gives.
@@ -105,6 +128,33 @@ struct RecordKernel : Kernel<RecordKernel> {
   }
 };
 
+/// Takes the batch of the innermost vmap away; those around it are found by the call that is left.
+struct BatchKernel : Kernel<BatchKernel> {
+  using Kernel::Kernel;
+  Tensors results(const OperatorHandle&, DispatchKeySet, const Tensors& inputs) const {
+    std::int64_t level = 0;
+    for (const auto& input : inputs)
+      if (const auto* batched = at::functorch::maybeGetBatchedImpl(input)) level = std::max(level, batched->level());
+    const auto& params = function->def().def.params;
+    Tensors values;
+    Places places;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const auto* batched = at::functorch::maybeGetBatchedImpl(inputs[i]);
+      const bool has_batch = batched && batched->level() == level;
+      values.push_back(has_batch ? batched->value() : inputs[i]);
+      if (!has_batch) continue;
+      if (i >= params.size())
+        throw ArgumentError(str("what '", function->def().name(), "' adds to has no batch: call it for each"));
+      places.emplace(params[i].name, static_cast<int>(batched->bdim()));
+    }
+    const auto batch = function->batch(places);
+    Tensors results = batch.function->call(values);
+    for (std::size_t o = 0; o < results.size(); ++o)
+      if (batch.batched[o]) results[o] = at::functorch::makeBatched(results[o], 0, level);
+    return results;
+  }
+};
+
 template <typename Kernel>
 torch::CppFunction kernel_of(DispatchKey key, const std::shared_ptr<const Operator>& function) {
   return torch::dispatch(key, torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Kernel>(function)));
@@ -129,7 +179,20 @@ void Operator::define(const std::shared_ptr<const Operator>& self) {
   library->impl(name, kernel_of<RunKernel>(DispatchKey::CUDA, self));
   library->impl(name, kernel_of<ShapeKernel>(DispatchKey::Meta, self));
   library->impl(name, kernel_of<RecordKernel>(DispatchKey::Autograd, self));
+  library->impl(name, kernel_of<BatchKernel>(DispatchKey::FuncTorchBatched, self));
   library.release();
+}
+
+Batch Operator::batch(const Places& places) const {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = batches_.find(places); found != batches_.end()) return found->second;
+  const auto made = engine::batch(function_, places);
+  std::string way = "batch";
+  for (const auto& param : def().def.params)
+    way += places.count(param.name) ? str("_", places.at(param.name)) : std::string("_none");
+  Batch batch{derived(made.function, way), {}};
+  for (const auto& ret : def().def.returns) batch.batched.push_back(contains(made.batched, ret.name));
+  return batches_.emplace(places, std::move(batch)).first->second;
 }
 
 std::shared_ptr<const Function> Operator::derived(std::shared_ptr<const engine::Function> function,

@@ -15,8 +15,9 @@ namespace tc::aten {
 /// gradients. A gradient is an operator itself, my::mm__grad_0_1_of_0 where A and B have one, defined when it is first
 /// asked for. What a def adds to stands behind its parameters and is not changed; the sum is a return.
 ///
-/// Symbolic sizes become numbers: torch.compile compiles for each. There are no rules for batches, and torch refuses
-/// gradients inside transforms of torch.func. Throws as engine::define, and c10::Error for a name that torch has already:
+/// Under vmap a call is one of the def that engine::batch makes, my::mm__batch_0_none where A has a batch in front. Symbolic sizes
+/// become numbers: torch.compile compiles for each. torch refuses gradients inside torch.func's own transforms, and tangents of forward
+/// mode: what it has for C++, torch::autograd::Function, takes no rule for either. Throws as engine::define, and c10::Error for a name that torch has already:
 /// the defs before that one stay.
 void define_operators(const std::string& space, const std::string& text, const engine::CompileOptions& options = {});
 

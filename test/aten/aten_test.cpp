@@ -1,5 +1,6 @@
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/functorch/BatchedTensorImpl.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
@@ -258,6 +259,38 @@ TEST_F(Aten, OperatorsHaveKernelsShapesAndGradients) {
   auto x = variable({6}), w = variable({6});
   EXPECT_EQ(invoke(find("tc_aten_test::parts"), {x, w}).size(), 3u);
   EXPECT_THROW(define_operators("tc_aten_test", "def mm(float(N) A) -> (B) { B(n) = A(n) }"), c10::Error);
+}
+
+/// vmap of \p name over the first dimension of \p batched, \p other shared.
+at::Tensor for_each(const char* name, const at::Tensor& batched, const at::Tensor& other, bool second = false) {
+  using namespace at::functorch;
+  torch::jit::Stack stack{makeBatched(batched, 0, 1), other};
+  if (second) std::swap(stack[0], stack[1]);
+  c10::Dispatcher::singleton().findSchemaOrThrow(name, "").callBoxed(stack);
+  const auto* result = maybeGetBatchedImpl(stack[0].toTensor());
+  EXPECT_TRUE(result && result->level() == 1 && result->bdim() == 0);
+  return result ? result->value() : at::Tensor();
+}
+
+TEST_F(Aten, OperatorsHaveARuleForBatches) {
+  define_operators("tc_aten_batch", text);
+  const auto a = whole({3, 5, 7}).set_requires_grad(true), b = whole({7, 6});
+  const auto c = for_each("tc_aten_batch::mm", a, b);
+  EXPECT_TRUE(at::equal(c, at::matmul(a, b)));
+  EXPECT_TRUE(at::equal(gradients(c, at::ones_like(c), {a})[0], at::ones({3, 5, 6}).matmul(b.t())));
+  const auto x = whole({2, 3, 5, 7}), y = whole({2, 7, 6});
+  torch::jit::Stack nested{at::functorch::makeBatched(at::functorch::makeBatched(x, 0, 1), 0, 2),
+                           at::functorch::makeBatched(y, 0, 1)};
+  c10::Dispatcher::singleton().findSchemaOrThrow("tc_aten_batch::mm", "").callBoxed(nested);
+  const auto* inner = at::functorch::maybeGetBatchedImpl(nested[0].toTensor());
+  ASSERT_TRUE(inner && inner->level() == 2);
+  const auto* outer = at::functorch::maybeGetBatchedImpl(inner->value());
+  ASSERT_TRUE(outer && outer->level() == 1);
+  EXPECT_TRUE(at::equal(outer->value(), at::matmul(x, y.unsqueeze(1))));
+  const auto d = for_each("tc_aten_batch::mm", whole({4, 7, 6}), whole({5, 7}), true);
+  EXPECT_EQ(d.sizes(), at::IntArrayRef({4, 5, 6}));
+  EXPECT_TRUE(c10::Dispatcher::singleton().findSchema({"tc_aten_batch::mm__batch_0_none", ""}).has_value());
+  EXPECT_TRUE(c10::Dispatcher::singleton().findSchema({"tc_aten_batch::mm__batch_none_0", ""}).has_value());
 }
 
 }  // namespace
