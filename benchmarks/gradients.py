@@ -1,11 +1,11 @@
 """Backwards of defs beside torch's, eager and compiled, measured in turns.
 
-    python benchmarks/gradients.py [--threads 1] [--rounds 15] [--only layer_norm] [--without-inductor] [--forward] [--copy]
+    python benchmarks/gradients.py [--threads 1] [--rounds 15] [--only layer_norm] [--without-inductor] [--forward] [--copy] [--quartile]
 
 One backward is torch.autograd.grad of a recorded call, graph kept, for all float parameters; --forward adds the call that is
 recorded. Gradients are compared with torch's in float64 first: the largest difference as a share of the largest element, which must stay
 below 1e-4. What is freed is kept, so that no call pays for new pages. --copy adds a copy that moves as many bytes as the gradient must:
-parameters and gradients, and what comes in, each once.
+parameters and gradients, and what comes in, each once. Times are medians; --quartile takes lower quartiles, for a machine with other work.
 """
 
 import argparse
@@ -121,7 +121,7 @@ def error(run, reference):
     return max(((a - b).abs().max() / b.abs().max()).item() for a, b in zip(run(), reference()))
 
 
-def milliseconds(runs, rounds):
+def milliseconds(runs, rounds, middle=statistics.median):
     times = {name: [] for name in runs}
     for run in runs.values():
         run()
@@ -130,7 +130,11 @@ def milliseconds(runs, rounds):
             start = time.perf_counter()
             run()
             times[name].append((time.perf_counter() - start) * 1e3)
-    return {name: statistics.median(values) for name, values in times.items()}
+    return {name: middle(values) for name, values in times.items()}
+
+
+def lower_quartile(times):
+    return sorted(times)[len(times) // 4]
 
 
 def main():
@@ -141,6 +145,7 @@ def main():
     parser.add_argument("--without-inductor", action="store_true")
     parser.add_argument("--forward", action="store_true", help="measure the forward with the backward")
     parser.add_argument("--copy", action="store_true", help="measure a copy of as many bytes too")
+    parser.add_argument("--quartile", action="store_true", help="lower quartiles in the place of medians")
     arguments = parser.parse_args()
     keep_memory()
     torch.set_num_threads(arguments.threads)
@@ -161,7 +166,7 @@ def main():
         off = error(runs["ours"], backward(reference, wide, seeds))
         if arguments.copy:
             runs["copy"] = copy_like(tensors, seeds)
-        times = milliseconds(runs, arguments.rounds)
+        times = milliseconds(runs, arguments.rounds, lower_quartile if arguments.quartile else statistics.median)
         ratios.append(min(times[peer] for peer in times if peer not in ("ours", "copy")) / times["ours"])
         line = "  ".join(f"{peer} {value:8.3f}" for peer, value in times.items())
         print(f"{case:14} {line}  ms  better / ours {ratios[-1]:.2f}  error {off:.1e}{'' if off < 1e-4 else ' WRONG'}")
