@@ -49,5 +49,25 @@ def main(float(C,H,W) X, float(K,C) F, float(K,K) G) -> (Y) { A = mix(X, F)  Y =
   EXPECT_GE(executable->image().workspace_bytes, (19 * 1040 + 1024) * sizeof(float));
 }
 
+TEST(SpreadRows, LeavesTensorsOfLibraryCalls) {
+  const auto function = define(R"(
+def fc(float(M,K) X, float(N,K) W) -> (Y) { Y(m,n) +=! X(m,k) * W(n,k) }
+def main(float(M,K) X, float(N,K) W, float(K,N) V) -> (Y) { A = fc(X, W)  Y = fc(A, V) })")
+                            .functions.back();
+  const std::vector<TensorSpec> inputs{contiguous(DType::Float32, {32, 8}), contiguous(DType::Float32, {1024, 8}),
+                                       contiguous(DType::Float32, {8, 1024})};
+  CompileOptions options;
+  EXPECT_EQ(compile(function, inputs, {}, options)->stats().tensors.at("A").strides,
+            (std::vector<std::int64_t>{1040, 1}));
+  options.libraries = "openblas";
+  try {
+    const auto executable = compile(function, inputs, {}, options);
+    ASSERT_FALSE(executable->image().calls.empty());
+    EXPECT_EQ(executable->stats().tensors.at("A").strides, (std::vector<std::int64_t>{1024, 1}));
+  } catch (const OptionsError& error) {
+    GTEST_SKIP() << error.what();
+  }
+}
+
 }  // namespace
 }  // namespace tc::engine

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "tc/base/contains.h"
 #include "tc/base/str.h"
 #include "tc/engine/compile/graph_derivations.h"
 #include "tc/engine/compile/graph_layouts.h"
@@ -103,18 +104,40 @@ bool may_call_libraries(const Function& function, const CompileOptions& options)
          (has_calls(function) || function.def.statements.size() > 1);
 }
 
+/// Does a library compute \p part, whose tensors lie as \p placed says?
+bool is_library_call(const graph::Graph& graph, const graph::Part& part, const Placed& placed,
+                     const CompileOptions& options) {
+  const auto problem = problem_of(graph, part, placed);
+  const auto arguments = make_arguments(*problem.function, problem.inputs, problem.outputs);
+  auto how = options;
+  how.held = problem.held;
+  return choose_library_call(*problem.function, arguments, how).call.has_value();
+}
+
+/// The tensors of \p plan that are spread. Those of library calls stay dense: their prices are, and rows that are apart may cost
+/// them their fastest code.
+std::map<std::size_t, TensorSpec> spread_of(const GraphPlan& plan, const std::set<std::size_t>& apart,
+                                            const Placed& placed, const CompileOptions& options) {
+  auto result = spread_tensors(plan.graph, plan.parts, apart, options.target);
+  if (options.libraries == "none") return result;
+  for (const auto& part : plan.parts) {
+    const auto touches = [&](const auto& entry) {
+      return contains(part.inputs, entry.first) || contains(part.outputs, entry.first);
+    };
+    if (std::any_of(result.begin(), result.end(), touches) && is_library_call(plan.graph, part, placed, options))
+      std::erase_if(result, touches);
+  }
+  return result;
+}
+
 /// \p parts, those that a library computes apart from the others.
 std::vector<graph::Part> with_library_parts(const graph::Graph& graph, const std::vector<graph::Part>& parts,
                                             const Placed& placed, const CompileOptions& options) {
   std::map<std::string, bool> known;
   return cut_for_libraries(graph, parts, [&](const graph::Part& part) {
     const auto [entry, is_new] = known.emplace(graph::key_of(graph, part) + tensors_text(graph, part, placed), false);
-    if (!is_new) return entry->second;
-    const auto problem = problem_of(graph, part, placed);
-    const auto arguments = make_arguments(*problem.function, problem.inputs, problem.outputs);
-    auto how = options;
-    how.held = problem.held;
-    return entry->second = choose_library_call(*problem.function, arguments, how).call.has_value();
+    if (is_new) entry->second = is_library_call(graph, part, placed, options);
+    return entry->second;
   });
 }
 
@@ -206,7 +229,7 @@ std::optional<GraphPlan> plan_graph(const Function& function, const std::vector<
   for (std::size_t p = 0; p < plan.parts.size(); ++p)
     if (limits.apart.count(plan.parts[p].nodes.front())) plan.folded.insert(p);
   if (!machine_kind_of(options.target).own_memory)
-    placed.spread = plan.spread = spread_tensors(plan.graph, plan.parts, limits.apart, options.target);
+    placed.spread = plan.spread = spread_of(plan, limits.apart, placed, options);
   std::map<std::string, std::size_t> known;
   for (const auto& part : plan.parts) {
     const auto key = graph::key_of(plan.graph, part) + tensors_text(plan.graph, part, placed);
