@@ -8,6 +8,7 @@
 #include "tc/autodiff/understood.h"
 #include "tc/base/str.h"
 #include "tc/lang/syntax/diagnostics.h"
+#include "tc/lang/syntax/names_of.h"
 #include "tc/lang/syntax/print.h"
 
 namespace tc::autodiff {
@@ -20,12 +21,6 @@ namespace {
 struct Selection {
   std::vector<std::string> wrt, of;
 };
-
-std::vector<std::string> names_of(const std::vector<TensorDecl>& decls) {
-  std::vector<std::string> names;
-  for (const auto& decl : decls) names.push_back(decl.name);
-  return names;
-}
 
 SourceRange place_of(const std::vector<TensorDecl>& decls, const std::string& name) {
   for (const auto& decl : decls)

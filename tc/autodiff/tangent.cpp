@@ -8,6 +8,7 @@
 #include "tc/autodiff/terms/expressions.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/lang/syntax/names_of.h"
 #include "tc/lang/syntax/print.h"
 
 namespace tc::autodiff {
@@ -15,12 +16,6 @@ namespace tc::autodiff {
 using namespace lang;
 
 namespace {
-
-std::vector<std::string> names_of(const std::vector<TensorDecl>& decls) {
-  std::vector<std::string> names;
-  for (const auto& decl : decls) names.push_back(decl.name);
-  return names;
-}
 
 /// \p def with tensors renamed.
 Def renamed(Def def, const std::map<std::string, std::string>& names) {

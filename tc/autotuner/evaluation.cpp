@@ -1,8 +1,9 @@
 #include "tc/autotuner/evaluation.h"
 
 #include <algorithm>
-#include <chrono>
 #include <set>
+
+#include "tc/base/clock.h"
 
 namespace tc::autotuner {
 namespace {
@@ -15,8 +16,6 @@ void read_measurement(const Message& reply, Candidate& candidate) {
   if (candidate.status == Status::Ok) candidate.spread = exact_number(reply.at(2));
   if (!timed) candidate.note = reply.back();
 }
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 }  // namespace
 

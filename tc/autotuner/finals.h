@@ -10,6 +10,9 @@
 
 namespace tc::autotuner {
 
+/// The share of a budget that finals get at most.
+inline constexpr double most_reserved = 0.25;
+
 struct FinalSettings {
   int finalists = 3;   ///< besides the default options
   double seconds = 3;  ///< for measuring

@@ -1,7 +1,6 @@
 #include "tc/autotuner/tune_derivations.h"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
 #include "tc/autotuner/evaluation.h"
@@ -10,6 +9,7 @@
 #include "tc/autotuner/set_up.h"
 #include "tc/autotuner/worker/problem.h"
 #include "tc/autotuner/worker/sample.h"
+#include "tc/base/clock.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/engine/compile/graph_derivations.h"
@@ -18,11 +18,8 @@
 namespace tc::autotuner {
 namespace {
 
-constexpr double most_reserved = 0.25;   ///< of the seconds of a part, for the finals
 constexpr double compiling_share = 0.6;  ///< of the rest, after which what is not compiled is given up
 constexpr double endless = std::numeric_limits<double>::infinity();
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 /// Measures the programs of one part.
 class PartTuner {

@@ -1,7 +1,6 @@
 #include "tc/autotuner/tuner.h"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
 #include "tc/autotuner/candidate_ranking.h"
@@ -13,6 +12,7 @@
 #include "tc/autotuner/winner.h"
 #include "tc/autotuner/worker/problem.h"
 #include "tc/autotuner/worker/worker_process.h"
+#include "tc/base/clock.h"
 #include "tc/base/log.h"
 #include "tc/base/str.h"
 #include "tc/cache/build_id.h"
@@ -24,7 +24,6 @@ namespace tc::autotuner {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double most_reserved = 0.25;  ///< of the budget, for the finals
 constexpr int least_generation = 4;
 constexpr double least_final_seconds = 0.2, cancelled_final_seconds = 0.5;
 constexpr double cancelled_seconds = 1.5;               ///< for all of the finals, once tuning is cancelled
@@ -33,8 +32,6 @@ constexpr double cancelled_finish = 1;                  ///< seconds for compili
 constexpr double finals_end = 1.15, finish_end = 1.35;  ///< times the budget
 constexpr double least_finals = 1, least_finish = 1;    ///< seconds there are for either, however late it is
 constexpr double least_compile = 0.5;                   ///< seconds for compiling a generation
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 /// One tuning.
 class Tuner {

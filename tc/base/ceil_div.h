@@ -12,6 +12,12 @@ constexpr std::common_type_t<A, B> ceil_div(A a, B b) {
   return (static_cast<Result>(a) + static_cast<Result>(b) - 1) / static_cast<Result>(b);
 }
 
+/// \p a / \p b rounded down, for \p b != 0 and a quotient that fits.
+template <typename T>
+constexpr T floor_div(T a, T b) {
+  return a / b - (a % b != 0 && (a % b < 0) != (b < 0) ? 1 : 0);
+}
+
 /// The least multiple of \p b that is not less than \p a.
 template <std::integral A, std::integral B>
 constexpr std::common_type_t<A, B> round_up(A a, B b) {

@@ -62,7 +62,7 @@ constexpr Field fields[] = {
     {"l2", &GridLimits::l2_bytes, std::int64_t{1} << 40},
 };
 
-void apply_field(Target& target, std::string_view whole, const std::string& text) {
+void apply_cuda_field(Target& target, std::string_view whole, const std::string& text) {
   auto equals = text.find('=');
   std::string key = text.substr(0, equals);
   if (equals == std::string::npos) reject(whole, str("unknown word '", key, "'"));
@@ -114,7 +114,7 @@ Target parse_cuda(std::string_view text, const std::vector<std::string>& parts) 
                      "; known are ", known_architectures()));
   Target target;
   target.grid = GridLimits::of(architecture);
-  for (std::size_t i = 1; i < parts.size(); ++i) apply_field(target, text, parts[i]);
+  for (std::size_t i = 1; i < parts.size(); ++i) apply_cuda_field(target, text, parts[i]);
   check(text, *target.grid);
   return target;
 }

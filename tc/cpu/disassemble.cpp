@@ -17,18 +17,13 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/cpu/kernel.h"
+#include "tc/cpu/llvm_expected.h"
 #include "tc/cpu/llvm_target.h"
 
 namespace tc::cpu {
 namespace {
 
 namespace object = llvm::object;
-
-template <typename T>
-T check(llvm::Expected<T> value) {
-  if (!value) throw InternalError(str("LLVM: ", llvm::toString(value.takeError())));
-  return std::move(*value);
-}
 
 /// LLVM's disassembler of this machine with every extension it knows.
 class Disassembler {

@@ -9,6 +9,7 @@
 #include "tc/base/str.h"
 #include "tc/cpu/code_counts.h"
 #include "tc/cpu/kernel.h"
+#include "tc/cpu/llvm_expected.h"
 #include "tc/cpu/llvm_target.h"
 #include "tc/cpu/runtime.h"
 
@@ -19,17 +20,9 @@ using llvm::orc::JITDylib;
 using llvm::orc::LLJIT;
 
 template <typename T>
-T check(llvm::Expected<T> value) {
-  if (!value) throw InternalError(str("LLVM: ", llvm::toString(value.takeError())));
-  return std::move(*value);
-}
-template <typename T>
 T& check_reference(llvm::Expected<T&> value) {
   if (!value) throw InternalError(str("LLVM: ", llvm::toString(value.takeError())));
   return *value;
-}
-void check(llvm::Error error) {
-  if (error) throw InternalError(str("LLVM: ", llvm::toString(std::move(error))));
 }
 
 /// The linker of the process: a library of runtime functions, and one library for each loaded object.

@@ -12,13 +12,6 @@
 namespace tc::graph {
 namespace {
 
-bool reduces(const Node& node) {
-  const auto& statements = node.def->def.statements;
-  return std::any_of(statements.begin(), statements.end(), [](const auto& statement) {
-    return !std::get<lang::Assignment>(statement.node).reduction_iterators.empty();
-  });
-}
-
 bool is_plain(const OperandLayouts& layouts) {
   return std::all_of(layouts.begin(), layouts.end(), [](const Layout& layout) { return layout.is_identity(); });
 }

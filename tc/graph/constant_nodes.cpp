@@ -14,13 +14,6 @@ std::int64_t bytes_of(const Graph& graph, const std::vector<std::size_t>& tensor
   return bytes;
 }
 
-bool reduces(const Node& node) {
-  const auto& statements = node.def->def.statements;
-  return std::any_of(statements.begin(), statements.end(), [](const auto& statement) {
-    return !std::get<lang::Assignment>(statement.node).reduction_iterators.empty();
-  });
-}
-
 bool is_read_outside(const Graph& graph, const Node& node, const Nodes& inside) {
   return std::any_of(node.outputs.begin(), node.outputs.end(), [&](auto tensor) {
     const auto& readers = graph.tensors[tensor].consumers;

@@ -6,6 +6,13 @@
 
 namespace tc::graph {
 
+bool reduces(const Node& node) {
+  const auto& statements = node.def->def.statements;
+  return std::any_of(statements.begin(), statements.end(), [](const auto& statement) {
+    return !std::get<lang::Assignment>(statement.node).reduction_iterators.empty();
+  });
+}
+
 std::set<std::string> Graph::callees() const {
   std::set<std::string> names;
   for (const auto& node : nodes)

@@ -43,6 +43,9 @@ struct Node {
   std::string callee;
 };
 
+/// Has \p node a statement that reduces?
+bool reduces(const Node& node);
+
 /// A def for concrete sizes. Each tensor is written by one node, before the nodes that read it.
 ///
 ///   def main(float(N,C) X, float(C,C) W) -> (Y) {        nodes 0: A = fc(X, W)

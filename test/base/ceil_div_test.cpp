@@ -17,6 +17,14 @@ TEST(CeilDiv, IsTheLeastNumberOfGroupsThatHoldAll) {
     }
 }
 
+TEST(FloorDiv, IsTheGreatestQuotientThatIsNotMore) {
+  for (int a = -40; a <= 40; ++a)
+    for (int b : {-7, -3, -2, -1, 1, 2, 3, 7}) {
+      const int rest = a - floor_div(a, b) * b;
+      EXPECT_TRUE(b > 0 ? 0 <= rest && rest < b : b < rest && rest <= 0) << a << " / " << b;
+    }
+}
+
 TEST(CeilDiv, CountsInTheWiderType) {
   EXPECT_EQ(ceil_div(std::int64_t{1} << 40, 3), (std::int64_t{1} << 40) / 3 + 1);
   EXPECT_EQ(round_up(5, std::int64_t{1} << 40), std::int64_t{1} << 40);

@@ -3,6 +3,7 @@
 #include "tc/autodiff/access/prover_state.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/lang/syntax/names_of.h"
 
 namespace tc::autodiff {
 
@@ -37,11 +38,6 @@ class BijectionText {
   bool exact() const { return forward_.exact() && backward_.exact(); }
 
  private:
-  static std::vector<std::string> names_of(const std::vector<IteratorRange>& ranges) {
-    std::vector<std::string> names;
-    for (const auto& range : ranges) names.push_back(range.name);
-    return names;
-  }
   std::vector<std::string> backward_names() const {
     std::vector<std::string> names = inverse_.coordinates;
     for (const auto& range : inverse_.reduction) names.push_back(range.name);

@@ -5,18 +5,9 @@
 #include "tc/autodiff/access/prover_state.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/lang/syntax/names_of.h"
 
 namespace tc::autodiff {
-
-namespace {
-
-std::vector<std::string> names_of(const std::vector<IteratorRange>& ranges) {
-  std::vector<std::string> names;
-  for (const auto& range : ranges) names.push_back(range.name);
-  return names;
-}
-
-}  // namespace
 
 std::string GuardProver::Impl::facts(IslText& text) const {
   std::string all;

@@ -11,10 +11,6 @@ using namespace lang;
 
 namespace {
 
-bool equal_all(const std::vector<ExprPtr>& a, const std::vector<ExprPtr>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) { return equal(x, y); });
-}
-
 class ChainRule {
  public:
   ChainRule(const std::set<std::string>& active, const UnknownDerivative& unknown)
@@ -48,7 +44,7 @@ class ChainRule {
 
   void put(const ExprPtr& read, const Guarded& adjoint) {
     for (ReadAdjoint& known : reads_)
-      if (equal(known.read, read) && equal_all(known.conditions, adjoint.conditions)) {
+      if (equal(known.read, read) && equal(known.conditions, adjoint.conditions)) {
         known.value = plus(std::move(known.value), adjoint.value);
         return;
       }

@@ -24,10 +24,6 @@ std::vector<IteratorRange> over_box(const std::vector<std::string>& coordinates,
   return ranges;
 }
 
-bool equal_all(const std::vector<ExprPtr>& a, const std::vector<ExprPtr>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) { return equal(x, y); });
-}
-
 Guarded renamed(Guarded value, const Renaming& names) {
   for (ExprPtr& condition : value.conditions) condition = replace_names(condition, names);
   value.value = map_factors(value.value, [&](const ExprPtr& factor) { return replace_names(factor, names); });
@@ -36,7 +32,7 @@ Guarded renamed(Guarded value, const Renaming& names) {
 
 void add_piece(std::vector<Guarded>& pieces, const Guarded& piece) {
   for (Guarded& known : pieces)
-    if (equal_all(known.conditions, piece.conditions)) {
+    if (equal(known.conditions, piece.conditions)) {
       known.value = plus(std::move(known.value), piece.value);
       return;
     }

@@ -6,6 +6,7 @@
 #include "tc/autodiff/forward/name_extremes.h"
 #include "tc/autodiff/terms/affine.h"
 #include "tc/base/str.h"
+#include "tc/lang/syntax/names_of.h"
 #include "tc/lang/syntax/print.h"
 
 namespace tc::autodiff {
@@ -13,12 +14,6 @@ namespace tc::autodiff {
 using namespace lang;
 
 namespace {
-
-std::vector<std::string> names_of(const std::vector<IteratorRange>& ranges) {
-  std::vector<std::string> names;
-  for (const auto& range : ranges) names.push_back(range.name);
-  return names;
-}
 
 bool reads_an_element(const ExprPtr& expr) {
   bool found = false;

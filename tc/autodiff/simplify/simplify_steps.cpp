@@ -6,6 +6,7 @@
 #include "tc/autodiff/terms/affine.h"
 #include "tc/autodiff/terms/unify.h"
 #include "tc/base/str.h"
+#include "tc/lang/syntax/names_of.h"
 
 namespace tc::autodiff {
 
@@ -13,15 +14,9 @@ using namespace lang;
 
 namespace {
 
-std::set<std::string> names_of(const std::vector<IteratorRange>& ranges) {
+std::set<std::string> iterators_of(const std::vector<IteratorRange>& ranges) {
   std::set<std::string> names;
   for (const auto& range : ranges) names.insert(range.name);
-  return names;
-}
-
-std::vector<std::string> in_order(const std::vector<IteratorRange>& ranges) {
-  std::vector<std::string> names;
-  for (const auto& range : ranges) names.push_back(range.name);
   return names;
 }
 
@@ -49,7 +44,7 @@ std::vector<Step> hoist_factors(std::vector<Step> steps, FreshNames& names) {
   for (Step& step : steps) {
     const bool sum = step.op == ReductionOp::Sum && !step.reduction.empty() && step.pieces.size() == 1 &&
                      step.pieces[0].conditions.empty() && !is_half(step.type);
-    const Term factor = sum ? invariant_factor(step.pieces[0].value, names_of(step.reduction)) : Term{};
+    const Term factor = sum ? invariant_factor(step.pieces[0].value, iterators_of(step.reduction)) : Term{};
     if (factor.factors.empty()) {
       result.push_back(std::move(step));
       continue;
@@ -62,7 +57,7 @@ std::vector<Step> hoist_factors(std::vector<Step> steps, FreshNames& names) {
     outer.reduction.clear();
     if (outer.initialise) outer.op.reset();
     outer.initialise = false;
-    Term scaled_sum = times(Term{}, access_at(inner.target, in_order(step.left), step.type));
+    Term scaled_sum = times(Term{}, access_at(inner.target, names_of(step.left), step.type));
     outer.pieces[0].value = {multiplied(scaled_sum, factor)};
     result.push_back(std::move(inner));
     result.push_back(std::move(outer));
@@ -159,7 +154,7 @@ std::vector<Step> share_values(std::vector<Step> steps, GuardProver& prover) {
     if (cost(pattern) < 1 && known.pieces.front().conditions.empty()) continue;
     for (std::size_t j = i + 1; j < steps.size(); ++j) {
       if (steps[j].value || steps[j].pieces.empty()) continue;
-      const auto names = unify(pattern, value_of(steps[j]), names_of(known.left));
+      const auto names = unify(pattern, value_of(steps[j]), iterators_of(known.left));
       if (!names || names->size() != known.left.size()) continue;
       if (!prover.inside(known.left, *names, all_ranges(steps[j]), {})) continue;
       std::vector<ExprPtr> subscripts;
@@ -176,7 +171,7 @@ namespace {
 /// none.
 ExprPtr invariant_function(const Step& step) {
   const std::size_t all = step.left.size() + step.reduction.size();
-  std::set<std::string> iterators = names_of(step.left);
+  std::set<std::string> iterators = iterators_of(step.left);
   for (const auto& range : step.reduction) iterators.insert(range.name);
   for (const Guarded& piece : step.pieces)
     for (const Term& term : piece.value)
@@ -211,7 +206,7 @@ namespace {
 Step with_named(const Step& step, const Step& naming, const ExprPtr& function, GuardProver& prover) {
   return map_expressions(step, [&](const ExprPtr& expr) {
     return rebuild(expr, [&](const ExprPtr& part) -> ExprPtr {
-      const auto at = unify(function, part, names_of(naming.left));
+      const auto at = unify(function, part, iterators_of(naming.left));
       if (!at || at->size() != naming.left.size()) return part;
       if (!prover.inside(naming.left, *at, all_ranges(step), {})) return part;
       std::vector<ExprPtr> subscripts;

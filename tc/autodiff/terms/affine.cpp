@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tc/base/ceil_div.h"
 #include "tc/lang/syntax/operators.h"
 #include "tc/lang/syntax/print.h"
 
@@ -11,15 +12,13 @@ using namespace lang;
 
 namespace {
 
-std::int64_t floor_quotient(std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
-
 /// The multiples of \p divisor in \p form, divided by it; \p form keeps the rest.
 Affine take_multiples(Affine& form, std::int64_t divisor) {
   Affine multiples;
   for (const auto* part : form.in_order())
     if (part->coefficient % divisor == 0) multiples.add(part->expr, part->coefficient / divisor);
   std::erase_if(form.parts, [&](const auto& part) { return part.second.coefficient % divisor == 0; });
-  multiples.constant = floor_quotient(form.constant, divisor);
+  multiples.constant = floor_div(form.constant, divisor);
   form.constant -= multiples.constant * divisor;
   return multiples;
 }

@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 
 #include "tc/autotuner/worker/results.h"
 #include "tc/autotuner/worker/worker.h"
+#include "tc/base/clock.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 
@@ -49,8 +49,6 @@ pid_t spawn(const std::vector<std::string>& command, int socket, int data) {
   posix_spawnattr_destroy(&attributes);
   return failed ? -1 : process;
 }
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 void kill_group(pid_t process) {
   ::kill(-process, SIGKILL);

@@ -9,9 +9,6 @@ namespace ir = Halide::Internal;
 using Halide::Expr;
 using ir::Stmt;
 
-/// Bytes of a row of a tile.
-constexpr int row_bytes = 64;
-
 Expr without_casts(Expr e) {
   while (true) {
     const auto* call = e.as<ir::Call>();

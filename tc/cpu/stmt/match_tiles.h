@@ -7,6 +7,9 @@
 
 namespace tc::cpu {
 
+/// Bytes of a row of a tile.
+inline constexpr int row_bytes = 64;
+
 /// A matrix in a buffer, in elements: where it starts and how far its rows are apart.
 struct TileMatrix {
   std::string buffer;

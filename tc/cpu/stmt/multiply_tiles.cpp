@@ -22,7 +22,7 @@ using Halide::Expr;
 using ir::Stmt;
 
 /// Rows of a tile, and bytes of a row.
-constexpr int tile_rows = 16, tile_columns = 16, row_bytes = 64;
+constexpr int tile_rows = 16, tile_columns = 16;
 
 using halide_bridge::function_call;
 

@@ -99,6 +99,12 @@ std::vector<Constant> check_constants(const Function& function, const std::vecto
   return result;
 }
 
+std::set<std::string> names_of(const std::vector<Constant>& constants) {
+  std::set<std::string> names;
+  for (const auto& constant : constants) names.insert(constant.name);
+  return names;
+}
+
 std::shared_ptr<const Executable> bind_constants(const std::shared_ptr<const Executable>& whole,
                                                  const std::vector<Constant>& constants) {
   auto image = bound_image(whole->image(), constants);

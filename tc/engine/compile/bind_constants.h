@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "tc/engine/compile/compile.h"
@@ -12,6 +14,9 @@ namespace tc::engine {
 /// place; OptionsError where the target is no CPU, whose memory they are in.
 std::vector<Constant> check_constants(const Function& function, const std::vector<TensorSpec>& inputs,
                                       const CompileOptions& options);
+
+/// The names of the parameters that \p constants are for.
+std::set<std::string> names_of(const std::vector<Constant>& constants);
 
 /// \p whole with \p constants, which have places, bound: it takes the other inputs alone.
 ///

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "tc/base/str.h"
+#include "tc/engine/compile/bind_constants.h"
 #include "tc/engine/compile/linear_groups.h"
 #include "tc/graph/bind.h"
 #include "tc/graph/drop_copies.h"
@@ -13,12 +14,6 @@
 
 namespace tc::engine {
 namespace {
-
-std::set<std::string> names_of(const std::vector<Constant>& constants) {
-  std::set<std::string> names;
-  for (const auto& constant : constants) names.insert(constant.name);
-  return names;
-}
 
 /// The linear groups of \p graph, but for that of all nodes where \p has_stayed.
 std::vector<std::vector<std::size_t>> groups_of(const graph::Graph& graph, const std::set<std::string>& constants,

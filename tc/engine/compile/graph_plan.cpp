@@ -5,6 +5,7 @@
 
 #include "tc/base/contains.h"
 #include "tc/base/str.h"
+#include "tc/engine/compile/bind_constants.h"
 #include "tc/engine/compile/graph_derivations.h"
 #include "tc/engine/compile/graph_layouts.h"
 #include "tc/engine/compile/library_call.h"
@@ -37,12 +38,6 @@ bool is_one(const Function& function, const CompileOptions& options) {
 graph::Partition partition_of(const Function& function, const CompileOptions& options) {
   const bool is_small = !has_calls(function) && function.def.statements.size() <= most_statements;
   return options.partition == graph::Partition::Auto && is_small ? graph::Partition::One : options.partition;
-}
-
-std::set<std::string> names_of(const std::vector<Constant>& constants) {
-  std::set<std::string> names;
-  for (const auto& constant : constants) names.insert(constant.name);
-  return names;
 }
 
 /// The tensors of \p graph as arguments have them: strides may be others, and memory that begins anywhere.

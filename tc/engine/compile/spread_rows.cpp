@@ -5,17 +5,6 @@
 #include "tc/strategy/cost/cache_sets.h"
 
 namespace tc::engine {
-namespace {
-
-bool reduces(const graph::Node& node) {
-  return std::any_of(node.def->def.statements.begin(), node.def->def.statements.end(), [](const auto& statement) {
-    const auto* assignment = std::get_if<lang::Assignment>(&statement.node);
-    return assignment && !assignment->reduction_iterators.empty();
-  });
-}
-
-}  // namespace
-
 TensorSpec spread_rows(const TensorSpec& dense, const Target& target) {
   auto result = dense;
   const std::int64_t size = byte_size(dense.dtype), ways = target.l1_bytes / strategy::l1_way_bytes;

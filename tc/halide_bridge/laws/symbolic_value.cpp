@@ -30,7 +30,7 @@ SymbolicValue unknown(int lanes, const Symbols& from = {}) {
   return SymbolicValue(static_cast<std::size_t>(lanes), {std::nullopt, from});
 }
 
-std::int64_t quotient(std::int64_t a, std::int64_t b) {
+std::int64_t euclidean_quotient(std::int64_t a, std::int64_t b) {
   if (b == 0) return 0;
   auto result = a / b, rest = a - result * b;
   return rest >= 0 ? result : b > 0 ? result - 1 : result + 1;
@@ -103,10 +103,12 @@ void SymbolicEvaluator::visit(const ir::Mul* op) {
   binary(op, [](auto a, auto b) { return wrapped(static_cast<unsigned __int128>(a) * b); });
 }
 void SymbolicEvaluator::visit(const ir::Div* op) {
-  binary(op, [](auto a, auto b) { return b == -1 ? wrapped(-static_cast<unsigned __int128>(a)) : quotient(a, b); });
+  binary(op, [](auto a, auto b) {
+    return b == -1 ? wrapped(-static_cast<unsigned __int128>(a)) : euclidean_quotient(a, b);
+  });
 }
 void SymbolicEvaluator::visit(const ir::Mod* op) {
-  binary(op, [](auto a, auto b) { return b == 0 || b == -1 ? 0 : a - b * quotient(a, b); });
+  binary(op, [](auto a, auto b) { return b == 0 || b == -1 ? 0 : a - b * euclidean_quotient(a, b); });
 }
 void SymbolicEvaluator::visit(const ir::Min* op) {
   binary(op, [](auto a, auto b) { return std::min(a, b); });

@@ -1,5 +1,6 @@
 #include "tc/halide_bridge/lower/affine.h"
 
+#include "tc/halide_bridge/lower/conditional.h"
 #include "tc/polyhedral/core/isl.h"
 
 #include <algorithm>
@@ -10,20 +11,6 @@ namespace {
 namespace ir = Halide::Internal;
 using Halide::Expr;
 using Result = std::optional<isl::pw_aff>;
-
-/// The arguments of c ? a : b, written in either form.
-struct Conditional {
-  Expr condition, then_value, else_value;
-};
-
-std::optional<Conditional> as_conditional(const Expr& expr) {
-  if (const auto* select = expr.as<ir::Select>())
-    return Conditional{select->condition, select->true_value, select->false_value};
-  const auto* call = expr.as<ir::Call>();
-  if (call && call->is_intrinsic(ir::Call::if_then_else))
-    return Conditional{call->args[0], call->args[1], call->args[2]};
-  return std::nullopt;
-}
 
 /// The value of a function that is one constant.
 std::optional<isl::val> constant_of(const isl::pw_aff& function) {

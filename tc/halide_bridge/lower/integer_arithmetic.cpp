@@ -4,6 +4,8 @@
 #include <functional>
 #include <optional>
 
+#include "tc/base/ceil_div.h"
+
 namespace tc::halide_bridge {
 namespace {
 
@@ -53,11 +55,6 @@ std::optional<Bounds> over_corners(const Bounds& a, const Bounds& b,
   return result;
 }
 
-__int128 floor_quotient(__int128 a, __int128 b) {
-  const __int128 quotient = a / b;
-  return quotient * b != a && (a < 0) != (b < 0) ? quotient - 1 : quotient;
-}
-
 __int128 magnitude(const Bounds& bounds) { return std::max(-bounds.low, bounds.high); }
 
 Bounds within(Type type, const Bounds& bounds) {
@@ -68,7 +65,7 @@ Bounds within(Type type, const Bounds& bounds) {
 Bounds quotient_bounds(const Integer& a, const Integer& b) {
   if (b.bounds.low <= 0) return within(a.expr.type(), {-magnitude(a.bounds), magnitude(a.bounds)});
   return *over_corners(a.bounds, b.bounds, [](__int128 x, __int128 y, __int128* result) {
-    *result = floor_quotient(x, y);
+    *result = tc::floor_div(x, y);
     return true;
   });
 }
@@ -144,14 +141,14 @@ Integer floor_div(const Integer& a, const Integer& b) {
   const Type type = a.expr.type();
   const auto x = constant_value(a.expr), y = constant_value(b.expr);
   if (y && *y == 0) return constant(type, 0);
-  if (x && y) return constant(type, floor_quotient(*x, *y));
+  if (x && y) return constant(type, tc::floor_div(*x, *y));
   return quotient(a, b);
 }
 Integer floor_mod(const Integer& a, const Integer& b) {
   const Type type = a.expr.type();
   const auto x = constant_value(a.expr), y = constant_value(b.expr);
   if (y && *y == 0) return constant(type, 0);
-  if (x && y) return constant(type, *x - floor_quotient(*x, *y) * *y);
+  if (x && y) return constant(type, *x - tc::floor_div(*x, *y) * *y);
   return remainder(a, b);
 }
 Integer negate(const Integer& a) { return subtract(constant(a.expr.type(), 0), a); }

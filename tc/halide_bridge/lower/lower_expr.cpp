@@ -5,6 +5,7 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/halide_bridge/lower/builtin_calls.h"
+#include "tc/halide_bridge/lower/conditional.h"
 #include "tc/lang/syntax/print.h"
 
 namespace tc::halide_bridge {
@@ -123,10 +124,6 @@ Expr comparison(BinaryOp op, const Expr& a, const Expr& b) {
 }
 
 bool is_arithmetic(BinaryOp op) { return op <= BinaryOp::Mod; }
-
-Expr if_then_else(const Expr& condition, const Expr& a, const Expr& b) {
-  return ir::Call::make(a.type(), ir::Call::if_then_else, {condition, a, b}, ir::Call::PureIntrinsic);
-}
 
 class ExprLowering {
  public:

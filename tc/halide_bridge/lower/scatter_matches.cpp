@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "tc/halide_bridge/lower/conditional.h"
+
 namespace tc::halide_bridge {
 namespace {
 
@@ -52,10 +54,6 @@ bool is_iterator(const Expr& expr, const std::string& name) {
   return variable && variable->name == name;
 }
 
-Expr if_then_else(const Expr& condition, const Expr& a, const Expr& b) {
-  return ir::Call::make(a.type(), ir::Call::if_then_else, {condition, a, b}, ir::Call::PureIntrinsic);
-}
-
 /// The number that \p expr, made of literals, products and quotients, is.
 std::optional<double> constant_float(const Expr& expr) {
   if (const auto* literal = expr.as<ir::FloatImm>()) return literal->value;
@@ -90,18 +88,6 @@ bool is_identity(const Expr& expr, ReductionOp op) {
   return ir::equal(simple, largest ? expr.type().max() : expr.type().min());
 }
 
-/// condition ? value : other
-struct Conditional {
-  Expr condition, value, other;
-};
-
-std::optional<Conditional> as_conditional(const Expr& expr) {
-  if (const auto* op = expr.as<ir::Select>()) return Conditional{op->condition, op->true_value, op->false_value};
-  const auto* op = expr.as<ir::Call>();
-  if (!op || !op->is_intrinsic(ir::Call::if_then_else)) return std::nullopt;
-  return Conditional{op->args[0], op->args[1], op->args[2]};
-}
-
 /// The conditions that must all hold for \p condition, in order: one may be evaluated only where those before hold.
 void add_conditions(const Expr& condition, std::vector<Expr>& result) {
   const auto* both = condition.as<ir::And>();
@@ -109,9 +95,9 @@ void add_conditions(const Expr& condition, std::vector<Expr>& result) {
   if (both) {
     add_conditions(both->a, result);
     add_conditions(both->b, result);
-  } else if (lazy && ir::is_const_zero(lazy->other)) {
+  } else if (lazy && ir::is_const_zero(lazy->else_value)) {
     add_conditions(lazy->condition, result);
-    add_conditions(lazy->value, result);
+    add_conditions(lazy->then_value, result);
   } else {
     result.push_back(condition);
   }
@@ -164,7 +150,7 @@ ProgramStatement scattered(const ProgramStatement& statement, std::size_t i, con
   const Expr row = if_then_else(all_of(early), index, first);
   for (auto& subscript : result.subscripts)
     if (is_iterator(subscript, name)) subscript = row;
-  result.value = if_then_else(all_of(conditions), replacer.mutate(value.value), value.other);
+  result.value = if_then_else(all_of(conditions), replacer.mutate(value.then_value), value.else_value);
   return result;
 }
 
@@ -172,7 +158,7 @@ ProgramStatement scattered(const ProgramStatement& statement, std::size_t i, con
 std::optional<ProgramStatement> without_a_match(const ProgramStatement& statement) {
   if (statement.kind != ProgramStatement::Kind::Update) return std::nullopt;
   const auto value = as_conditional(statement.value);
-  if (!value || !is_identity(value->other, statement.op)) return std::nullopt;
+  if (!value || !is_identity(value->else_value, statement.op)) return std::nullopt;
   std::vector<Expr> conditions;
   add_conditions(value->condition, conditions);
   for (std::size_t i = 0; i < statement.iterators.size(); ++i) {

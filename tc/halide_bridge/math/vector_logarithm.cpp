@@ -1,12 +1,7 @@
-#include <limits>
-
 #include "tc/halide_bridge/math/vector_functions.h"
 
 namespace tc::halide_bridge::line {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 /// x = 2^e (1 + m), 1 + m in [sqrt(1/2), sqrt(2)).
 struct Split {

@@ -1,11 +1,7 @@
 #include "tc/halide_bridge/math/vector_rounding.h"
 
-#include <limits>
-
 namespace tc::halide_bridge::line {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// a b + c with one rounding on every target.
 Vec exact_fma(const Vec& a, const Vec& b, const Vec& c) { return Vec::call("fma", {a, b, c}); }

@@ -4,11 +4,17 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace tc::halide_bridge {
+
+namespace line {
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
+inline constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+}  // namespace line
 
 /// The operations of a straight line in order, each computed once.
 using Steps = std::vector<std::pair<std::string, Halide::Expr>>;

@@ -7,6 +7,11 @@
 /// are float32 values, and polynomials are shorter: the error is below 1e-8.
 namespace tc::halide_bridge::line::wide {
 
+/// Added to a number it moves the whole part to the low bits: 1.5 * 2^52.
+inline constexpr double magic = 6755399441055744;
+/// log 2 as a sum.
+inline constexpr double log2_high = 0.6931471805599453, log2_low = 2.3190468138462996e-17;
+
 /// x = n log 2 + r with whole n and |r| <= 0.3467, for |x| <= 1100.
 struct Reduced {
   Vec r, n;

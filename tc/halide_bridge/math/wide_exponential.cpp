@@ -3,10 +3,6 @@
 namespace tc::halide_bridge::line::wide {
 namespace {
 
-/// Added to a number it moves the whole part to the low bits.
-constexpr double magic = 6755399441055744;
-constexpr double log2_high = 0.6931471805599453, log2_low = 2.3190468138462996e-17;
-
 Vec whole(const Vec& x, double factor) { return fma(x, factor, magic) - magic; }
 
 /// exp(r) - 1 = r + r^2 q(r).

@@ -1,13 +1,8 @@
-#include <limits>
-
 #include "tc/halide_bridge/math/vector_wide.h"
 
 namespace tc::halide_bridge::line::wide {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-constexpr double log2_high = 0.6931471805599453, log2_low = 2.3190468138462996e-17;
 constexpr std::int64_t bits_of_root_half = 0x3fe6a09e667f3bcd, bits_of_one = 0x3ff0000000000000;
 
 /// x = 2^e (1 + f), 1 + f in [sqrt(1/2), sqrt(2)).

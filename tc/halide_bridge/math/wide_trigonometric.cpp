@@ -1,12 +1,8 @@
-#include <limits>
-
 #include "tc/halide_bridge/math/vector_wide.h"
 
 namespace tc::halide_bridge::line::wide {
 namespace {
 
-constexpr double magic = 6755399441055744;
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr double two_over_pi = 0.6366197723675814;
 constexpr double half_pi_high = 1.5707963267948966, half_pi_low = 6.123233995736766e-17,
                  half_pi_rest = -1.4973849048591698e-33;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tc/base/ceil_div.h"
+
 namespace tc::halide_bridge {
 namespace {
 
@@ -32,11 +34,6 @@ Expr convert(const Expr& expr, int bits) {
 WideBounds product(const Bounded& a, const Bounded& b) {
   Wide p[] = {Wide(a.low) * b.low, Wide(a.low) * b.high, Wide(a.high) * b.low, Wide(a.high) * b.high};
   return {*std::min_element(p, p + 4), *std::max_element(p, p + 4)};
-}
-
-Wide floor_quotient(Wide a, Wide b) {
-  Wide q = a / b;
-  return a % b != 0 && (a % b < 0) != (b < 0) ? q - 1 : q;
 }
 
 /// The node of \p make over \p a and \p b, whose exact result lies in \p range.
@@ -96,8 +93,7 @@ Bounded multiply(const Bounded& a, const Bounded& b) {
 
 Bounded divide(const Bounded& a, const Bounded& b) {
   if (b.low > 0) {
-    Wide q[] = {floor_quotient(a.low, b.low), floor_quotient(a.low, b.high), floor_quotient(a.high, b.low),
-                floor_quotient(a.high, b.high)};
+    Wide q[] = {floor_div(a.low, b.low), floor_div(a.low, b.high), floor_div(a.high, b.low), floor_div(a.high, b.high)};
     return arithmetic(a, b, {*std::min_element(q, q + 4), *std::max_element(q, q + 4)},
                       [](Expr x, Expr y) { return ir::Div::make(x, y); });
   }

@@ -14,8 +14,6 @@
 namespace tc::lang {
 namespace {
 
-ExprPtr name_expr(const std::string& id) { return make_expr(Name{id}); }
-
 bool is_zero(const ExprPtr& expr) {
   auto* literal = std::get_if<IntLiteral>(&expr->node);
   if (auto* cast = std::get_if<Cast>(&expr->node); cast && cast->implicit) return is_zero(cast->value);
@@ -355,7 +353,7 @@ void Inliner::inline_statement(Call& call, std::size_t s) {
     write_out_ranges(assignment, call.ranges.statements.at(s));
   auto iterators = left_iterators(assignment);
   iterators.insert(iterators.end(), assignment.reduction_iterators.begin(), assignment.reduction_iterators.end());
-  for (const auto& id : iterators) call.substitution.values[id] = name_expr(names_.iterator(id));
+  for (const auto& id : iterators) call.substitution.values[id] = make_expr(Name{names_.iterator(id)});
   emit_renamed(assignment, call.substitution, find_decl(call.callee.returns, assignment.target),
                call.callee.tensors.at(assignment.target).type, call.callee.statements[s].range);
   for (const auto& id : iterators) call.substitution.values.erase(id);

@@ -5,7 +5,6 @@
 namespace tc::lang {
 namespace {
 
-ExprPtr name_expr(const std::string& id) { return make_expr(Name{id}); }
 ExprPtr int_expr(std::uint64_t value) { return make_expr(IntLiteral{value}); }
 ExprPtr binary_expr(BinaryOp op, ExprPtr left, ExprPtr right) {
   return make_expr(Binary{op, std::move(left), std::move(right)});
@@ -42,7 +41,7 @@ Assignment copy_statement(const Side& target, const Side& source, int rank, std:
   for (int d = 0; d < rank; ++d) {
     const std::string& index = iterators[static_cast<std::size_t>(d)];
     const ExprPtr to = target.min(d), from = source.min(d), extent = make_expr(SizeOf{source.tensor, d});
-    ExprPtr subscript = name_expr(index);
+    ExprPtr subscript = make_expr(Name{index});
     copy.subscripts.push_back(subscript);
     if (from) subscript = binary_expr(BinaryOp::Add, subscript, from);
     if (to) subscript = binary_expr(BinaryOp::Sub, subscript, to);
@@ -52,7 +51,7 @@ Assignment copy_statement(const Side& target, const Side& source, int rank, std:
     }
     subscripts.push_back(subscript);
   }
-  copy.rhs = rank == 0 ? name_expr(source.tensor) : make_expr(Access{source.tensor, subscripts, false}, range);
+  copy.rhs = rank == 0 ? make_expr(Name{source.tensor}) : make_expr(Access{source.tensor, subscripts, false}, range);
   if (cast) copy.rhs = make_expr(Cast{*cast, copy.rhs, false}, range);
   return copy;
 }
@@ -62,7 +61,7 @@ Assignment equation_statement(const SizeEquation& equation, SourceRange range, F
   statement.target = names.property(str(equation.tensor, "_size_", equation.dimension));
   statement.target_range = range;
   std::vector<std::string> iterators = names.iterators(2);
-  for (const auto& iterator : iterators) statement.subscripts.push_back(name_expr(iterator));
+  for (const auto& iterator : iterators) statement.subscripts.push_back(make_expr(Name{iterator}));
   statement.rhs = make_expr(BoolLiteral{false}, range);
   auto more = binary_expr(BinaryOp::Sub, equation.actual, equation.expected);
   auto less = binary_expr(BinaryOp::Sub, equation.expected, equation.actual);

@@ -17,13 +17,6 @@ ExprPtr written(ExprPtr expr) {
   return expr;
 }
 
-bool equal_lists(const std::vector<ExprPtr>& a, const std::vector<ExprPtr>& b) {
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if (!equal(a[i], b[i])) return false;
-  return true;
-}
-
 /// The identifier of a Name or of a tensor written without parentheses.
 const std::string* bare_name(const Expr& expr) {
   if (const auto* name = std::get_if<Name>(&expr.node)) return &name->id;
@@ -76,8 +69,7 @@ bool equal(const Assignment& a, const Assignment& b) {
   if (const auto scatter = as_scatter(b)) return equal(a, *scatter);
   if (a.target != b.target || a.bare != b.bare || a.reduction != b.reduction || a.initialise != b.initialise)
     return false;
-  if (!equal_lists(a.subscripts, b.subscripts) || !equal(a.rhs, b.rhs) || a.clauses.size() != b.clauses.size())
-    return false;
+  if (!equal(a.subscripts, b.subscripts) || !equal(a.rhs, b.rhs) || a.clauses.size() != b.clauses.size()) return false;
   for (std::size_t i = 0; i < a.clauses.size(); ++i)
     if (!equal(a.clauses[i], b.clauses[i])) return false;
   return true;
@@ -94,15 +86,12 @@ bool equal(const Statement& a, const Statement& b) {
 
 bool equal(const TensorDecl& a, const TensorDecl& b) {
   if (a.name != b.name || a.type != b.type || a.dims.has_value() != b.dims.has_value()) return false;
-  return !a.dims || equal_lists(*a.dims, *b.dims);
+  return !a.dims || equal(*a.dims, *b.dims);
 }
 
 template <typename T>
 bool equal_all(const std::vector<T>& a, const std::vector<T>& b) {
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if (!equal(a[i], b[i])) return false;
-  return true;
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const T& x, const T& y) { return equal(x, y); });
 }
 
 }  // namespace
@@ -124,8 +113,10 @@ bool equal(const ExprPtr& a, const ExprPtr& b) {
   const std::string* left = bare_name(*x);
   const std::string* right = bare_name(*y);
   if (left && right) return *left == *right;
-  return x->node.index() == y->node.index() && equal_payload(*x, *y) && equal_lists(children(x), children(y));
+  return x->node.index() == y->node.index() && equal_payload(*x, *y) && equal(children(x), children(y));
 }
+
+bool equal(const std::vector<ExprPtr>& a, const std::vector<ExprPtr>& b) { return equal_all(a, b); }
 
 bool equal(const Def& a, const Def& b) {
   return a.name == b.name && equal_all(a.params, b.params) && equal_all(a.returns, b.returns) &&

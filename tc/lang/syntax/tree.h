@@ -186,6 +186,7 @@ std::vector<std::string> left_iterators(const Assignment& assignment);
 
 /// Structural equality, places and types ignored; implicit casts count as absent.
 bool equal(const ExprPtr& a, const ExprPtr& b);
+bool equal(const std::vector<ExprPtr>& a, const std::vector<ExprPtr>& b);
 bool equal(const Def& a, const Def& b);
 
 /// Calls \p visit for \p expr and every expression below it, parents first.

@@ -4,6 +4,7 @@
 
 #include "tc/base/str.h"
 #include "tc/polyhedral/core/isl.h"
+#include "tc/polyhedral/core/pairs.h"
 
 namespace tc::polyhedral {
 namespace {
@@ -73,10 +74,6 @@ int length_of(const std::vector<Place::Step>& path) {
   int length = 0;
   for (const auto& step : path) length += step.is_child ? 1 : step.value;
   return length;
-}
-
-isl::union_map within(const isl::union_map& pairs, const isl::union_set& domain, const isl::union_set& range) {
-  return pairs.intersect_domain(domain).intersect_range(range);
 }
 
 /// The pairs that \p node or a node below it puts in order; \p pairs are those that the nodes above leave open.

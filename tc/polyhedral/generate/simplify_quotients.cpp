@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "tc/base/ceil_div.h"
 #include "tc/polyhedral/core/isl.h"
 
 namespace tc::polyhedral {
@@ -18,8 +19,6 @@ namespace {
 struct Range {
   std::int64_t min = 0, max = 0;
 };
-
-std::int64_t floor_quotient(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0); }
 
 /// The ranges of the variables of a set.
 class Ranges {
@@ -91,9 +90,9 @@ isl::aff quotient_of(const isl::aff& numerator, std::int64_t denominator, Ranges
       rest.max += std::max(first, last);
       others = call(ctx, isl_aff_set_coefficient_si, others.copy(), term.type, term.position, 0);
     }
-    if (!known || floor_quotient(rest.min, step) != floor_quotient(rest.max, step)) continue;
-    others = call(ctx, isl_aff_set_constant_val, others.copy(),
-                  isl::val(ctx, floor_quotient(rest.min, step) * step).release());
+    if (!known || floor_div(rest.min, step) != floor_div(rest.max, step)) continue;
+    others =
+        call(ctx, isl_aff_set_constant_val, others.copy(), isl::val(ctx, floor_div(rest.min, step) * step).release());
     return scaled(others, isl::val(ctx, 1).div(isl::val(ctx, denominator))).floor();
   }
   return scaled(numerator, isl::val(ctx, 1).div(isl::val(ctx, denominator))).floor();

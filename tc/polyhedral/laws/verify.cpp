@@ -6,18 +6,11 @@
 #include "tc/base/str.h"
 #include "tc/polyhedral/core/broken_law.h"
 #include "tc/polyhedral/core/marks.h"
+#include "tc/polyhedral/core/pairs.h"
 #include "tc/polyhedral/core/schedule_walk.h"
 
 namespace tc::polyhedral {
 namespace {
-
-isl::union_map within(const isl::union_map& pairs, const isl::union_set& domain, const isl::union_set& range) {
-  return pairs.intersect_domain(domain).intersect_range(range);
-}
-
-isl::union_map at_equal(const isl::union_map& pairs, const isl::multi_union_pw_aff& function) {
-  return call(pairs.ctx(), isl_union_map_eq_at_multi_union_pw_aff, pairs.copy(), function.copy());
-}
 
 isl::union_map at_later_source(const isl::union_map& pairs, const isl::multi_union_pw_aff& function) {
   return call(pairs.ctx(), isl_union_map_lex_gt_at_multi_union_pw_aff, pairs.copy(), function.copy());

@@ -3,15 +3,12 @@
 #include "tc/base/str.h"
 #include "tc/polyhedral/core/broken_law.h"
 #include "tc/polyhedral/core/instances.h"
+#include "tc/polyhedral/core/pairs.h"
 #include "tc/polyhedral/core/schedule_walk.h"
 #include "tc/polyhedral/laws/verify.h"
 
 namespace tc::polyhedral {
 namespace {
-
-isl::union_map earlier(const isl::union_map& first, const isl::union_map& second) {
-  return call(first.ctx(), isl_union_map_lex_lt_union_map, first.copy(), second.copy());
-}
 
 /// \p time without the parameters, which name the thread.
 isl::union_map in_all_threads(const isl::union_map& time) {

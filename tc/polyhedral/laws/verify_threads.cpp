@@ -2,6 +2,7 @@
 
 #include "tc/base/str.h"
 #include "tc/polyhedral/core/broken_law.h"
+#include "tc/polyhedral/core/pairs.h"
 #include "tc/polyhedral/core/schedule_walk.h"
 #include "tc/polyhedral/laws/verify.h"
 #include "tc/polyhedral/map_grid/barriers.h"
@@ -118,10 +119,6 @@ isl::union_map time_of_synchronisation(const isl::union_map& whole) {
     if (of_statements(part).range().intersect(others.range()).is_empty()) return part;
   }
   return time;
-}
-
-isl::union_map earlier(const isl::union_map& first, const isl::union_map& second) {
-  return call(first.ctx(), isl_union_map_lex_lt_union_map, first.copy(), second.copy());
 }
 
 /// When the instances of \p time run.

@@ -8,6 +8,7 @@
 #include "tc/base/str.h"
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/marks.h"
+#include "tc/polyhedral/core/pairs.h"
 #include "tc/polyhedral/map_grid/thread_map.h"
 
 namespace tc::polyhedral {
@@ -47,10 +48,6 @@ std::vector<int> hit(const std::vector<Arc>& arcs, int places) {
     best_wraps = wraps;
   }
   return best;
-}
-
-isl::union_map at_equal(const isl::union_map& pairs, const isl::multi_union_pw_aff& function) {
-  return call(pairs.ctx(), isl_union_map_eq_at_multi_union_pw_aff, pairs.copy(), function.copy());
 }
 
 /// What stands behind a child of a sequence.

@@ -4,11 +4,10 @@
 
 #include "tc/base/str.h"
 #include "tc/polyhedral/map/decision_text.h"
+#include "tc/polyhedral/map_grid/thread_map.h"
 
 namespace tc::polyhedral {
 namespace {
-
-constexpr const char* axes[] = {"x", "y", "z"};
 
 std::string describe(const std::array<std::int64_t, 3>& extent) {
   int last = extent[2] > 1 ? 2 : extent[1] > 1 ? 1 : 0;

@@ -7,7 +7,6 @@
 namespace tc::polyhedral {
 namespace {
 
-constexpr const char* axes[] = {"x", "y", "z"};
 isl::union_map equal_at(const isl::union_map& pairs, const isl::multi_union_pw_aff& function) {
   return call(pairs.ctx(), isl_union_map_eq_at_multi_union_pw_aff, pairs.copy(), function.copy());
 }

@@ -10,6 +10,9 @@ namespace tc::strategy {
 /// Threads of a block that hide each other's waiting, few enough to leave registers for each.
 inline constexpr std::int64_t usual_threads = 256;
 
+/// Warps of a block from which on no second loop is spread over threads.
+inline constexpr std::int64_t enough_warps = 4;
+
 /// Threads of a block at most: as many as the options say, else as usual. Throws OptionsError for a block that a machine
 /// with \p limits does not have.
 std::int64_t most_threads(const GridLimits& limits, const polyhedral::MappingOptions& options);

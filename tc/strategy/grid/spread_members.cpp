@@ -16,9 +16,6 @@ using polyhedral::GridClusterMapping;
 using polyhedral::MappingOptions;
 using polyhedral::Scop;
 
-/// Warps of a block for which members beside x are spread too.
-constexpr std::int64_t enough_warps = 4;
-
 /// Iterations of member \p i that the options say run in one block; 0 where they do not say.
 std::int64_t asked_tile(const ClusterView& cluster, std::size_t i, const MappingOptions& options) {
   if (options.tile.empty()) return 0;

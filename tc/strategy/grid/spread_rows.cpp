@@ -19,9 +19,6 @@ using polyhedral::GridStatement;
 using polyhedral::MappingOptions;
 using polyhedral::Scop;
 
-/// Warps of a block for which a second loop is spread too.
-constexpr std::int64_t enough_warps = 4;
-
 bool reduces(const polyhedral::Statement& statement, int iterator) {
   return statement.accumulates && !contains(polyhedral::kept_dimensions(statement), iterator);
 }

@@ -9,9 +9,6 @@
 namespace tc::strategy {
 namespace {
 
-/// Instructions of one iteration of a loop beside its body: a step, a test, a branch.
-constexpr double loop_instructions = 2;
-
 /// Trips up to which processors foresee the end of a loop.
 constexpr double foreseen_trips = 24;
 

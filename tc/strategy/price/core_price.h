@@ -6,6 +6,9 @@
 
 namespace tc::strategy {
 
+/// Instructions of one iteration of a loop beside its body: a step, a test with its branch.
+inline constexpr double loop_instructions = 2;
+
 /// The cycles of all instances of statement number \p index of \p cluster in \p nest, with what it touches in the first
 /// cache.
 ///

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tc/base/contains.h"
+#include "tc/strategy/price/core_price.h"
 #include "tc/strategy/price/touched_lines.h"
 
 namespace tc::strategy {
@@ -13,8 +14,8 @@ namespace {
 using polyhedral::ClusterMapping;
 using polyhedral::PackMapping;
 
-/// Instructions of a vector, one of which reads, and of an iteration of a loop beside its body.
-constexpr double vector_instructions = 2, loop_instructions = 2;
+/// Instructions of a vector, one of which reads.
+constexpr double vector_instructions = 2;
 
 /// An access with all it touches from each of its loops on.
 struct Reference {
