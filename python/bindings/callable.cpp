@@ -229,19 +229,27 @@ void Callable::take(Operands& operands, const py::args& args, py::handle out) co
     }
 }
 
+void Callable::check_unwatched(const py::args& args) const {
+  py::module_::import("tensor_comprehensions.operators").attr("check_unrecorded")(signature_.function, args);
+}
+
 void Callable::check_unrecorded(Operands& operands, std::size_t count, const py::args& args) const {
   if (const char* name = signature_.recorded(operands, count)) throw_requires_grad(name);
   for (std::size_t i = 0; i < signature_.inputs; ++i) {
     if (operands[i].framework != Framework::Torch) continue;
-    if (torch_watches())
-      py::module_::import("tensor_comprehensions.operators").attr("check_unrecorded")(signature_.function, args);
+    if (torch_watches()) check_unwatched(args);
     return;
   }
 }
 
 py::object Callable::call(const py::args& args, py::handle out) const {
   Operands operands(executable_->image().arguments.size());
-  take(operands, args, out);
+  try {
+    take(operands, args, out);
+  } catch (const ArgumentError&) {
+    if (torch_watches()) check_unwatched(args);
+    throw;
+  }
   check_unrecorded(operands, out.is_none() ? signature_.inputs : operands.size(), args);
   return run(operands, out.is_none() ? nullptr : out.ptr());
 }

@@ -82,6 +82,8 @@ class Callable {
   void take(Operands& operands, const pybind11::args& args, pybind11::handle out) const;
   /// Throws ArgumentError for a constant that has been changed.
   void check_constants() const;
+  /// Throws ArgumentError where torch, which watches calls, would lose this one.
+  void check_unwatched(const pybind11::args& args) const;
   /// Throws ArgumentError where torch would lose what it follows: a gradient, a tangent, a trace.
   void check_unrecorded(Operands& operands, std::size_t count, const pybind11::args& args) const;
   /// Tells torch that the tensors of \p out, which are the last of \p operands, have been changed.

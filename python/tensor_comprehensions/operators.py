@@ -326,5 +326,7 @@ def check_unrecorded(name: str, tensors: tuple) -> None:
         reason = "the tracer would not see it"
     elif torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None:
         reason = "a mode of fake tensors is on"
+    elif any(isinstance(t, torch.Tensor) and torch._C._functorch.is_functorch_wrapped_tensor(t) for t in tensors):
+        reason = "the transform of torch.func that it is called in would not see it"
     if reason:
         raise _core.ArgumentError(f"an executable of '{name}' records nothing, and {reason}: call the def")

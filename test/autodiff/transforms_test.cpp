@@ -5,6 +5,7 @@
 #include "tc/base/error.h"
 #include "tc/lang/syntax/print.h"
 #include "test/autodiff/gradient_fixture.h"
+#include "test/support/expect_error.h"
 
 namespace tc::test {
 namespace {
@@ -63,9 +64,11 @@ TEST(Batch, NamesAreFresh) {
 }
 
 TEST(Batch, PlacesThatDoNotExist) {
-  EXPECT_THROW(batch_text(softmax, {}), ArgumentError);
-  EXPECT_THROW(batch_text(softmax, {{"I", 3}}), ArgumentError);
-  EXPECT_THROW(batch_text("def f(float(N) A) -> (O) { O(i) += A(i) }", {{"A", 0}}), ArgumentError);
+  EXPECT_ERROR(batch_text(softmax, {}), ArgumentError, "no parameter of 'f' has a batch");
+  EXPECT_ERROR(batch_text(softmax, {{"I", 3}}), ArgumentError,
+               "the batch cannot be dimension 3 of 'I', which has 2 dimensions of its own");
+  EXPECT_ERROR(batch_text("def f(float(N) A) -> (O) { O(i) += A(i) }", {{"A", 0}}), ArgumentError,
+               "'O' of 'f' accumulates into the caller's buffer, which has no batch");
 }
 
 TEST(Tangent, Text) {

@@ -4,7 +4,6 @@
 
 #include "tc/base/str.h"
 #include "tc/derive/form/from_def.h"
-#include "tc/derive/form/refusal.h"
 #include "tc/halide_bridge/infer/infer_ranges.h"
 #include "tc/lang/check/check.h"
 #include "tc/lang/interpret/interpret.h"

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tc/derive/form/program.h"
+#include "tc/derive/form/refusal.h"
 
 namespace tc::test {
 
@@ -15,5 +16,16 @@ derive::Program program_of(const std::string& text, derive::ContextPtr context =
 /// they are equal.
 std::optional<std::string> integer_difference(const std::string& before, const std::string& after,
                                               std::uint64_t seed = 1);
+
+/// Why \p run refuses what it is asked for; nothing where it does not.
+template <typename Run>
+std::string refusal(const Run& run) {
+  try {
+    run();
+  } catch (const derive::Refusal& refusal) {
+    return refusal.why;
+  }
+  return "";
+}
 
 }  // namespace tc::test

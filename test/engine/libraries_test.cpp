@@ -7,6 +7,7 @@
 #include "tc/cpu/thread_pool.h"
 #include "tc/library/registry.h"
 #include "test/engine/engine_fixture.h"
+#include "test/support/expect_error.h"
 
 /// Calls of libraries in executables, with a library of this test: a product of matrices and what may follow it.
 namespace tc::engine {
@@ -285,11 +286,11 @@ TEST_F(Libraries, DamagedImagesAreRefused) {
   auto a = count_up({5, 7}), b = count_up({7, 3});
   auto image = compile(function, {a, b}, {}, with("fake"))->image();
   image.calls[0].operands[1].argument = 3;
-  EXPECT_THROW(Image::deserialise(image.serialise()), ArgumentError);
+  EXPECT_ERROR(Image::deserialise(image.serialise()), ArgumentError, "the bytes of an executable are damaged");
   image.calls[0].operands.clear();
-  EXPECT_THROW(Image::deserialise(image.serialise()), ArgumentError);
+  EXPECT_ERROR(Image::deserialise(image.serialise()), ArgumentError, "the bytes of an executable are damaged");
   image.calls.clear();
-  EXPECT_THROW(Image::deserialise(image.serialise()), ArgumentError);
+  EXPECT_ERROR(Image::deserialise(image.serialise()), ArgumentError, "the bytes of an executable are damaged");
 }
 
 /// The libraries of this machine, on one def.

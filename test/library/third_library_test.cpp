@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "test/library/library_fixture.h"
+#include "test/support/expect_error.h"
 
 /// A library that is known to this test alone: nothing else is told of it.
 namespace tc::library {
@@ -75,8 +76,8 @@ TEST(ThirdLibrary, IsCalledByExecutables) {
 
 TEST(ThirdLibrary, HasANameOfItsOwn) {
   toy();
-  EXPECT_THROW(add_library({"toy", 1, nullptr, {}}), OptionsError);
-  EXPECT_THROW(find_library("toys"), OptionsError);
+  EXPECT_ERROR(add_library({"toy", 1, nullptr, {}}), OptionsError, "there is a library 'toy' already");
+  EXPECT_ERROR(find_library("toys"), OptionsError, "there is no library 'toys'; there are");
 }
 
 }  // namespace

@@ -72,11 +72,11 @@ def test_what_is_not_derived_says_why():
 
 def test_mistakes_are_told():
     T = tc.define(CONV)
-    with pytest.raises(tc.ArgumentError):
+    with pytest.raises(tc.ArgumentError, match="a def of a text, str was given"):
         tc.derive(CONV)
-    with pytest.raises(tc.ArgumentError):
+    with pytest.raises(tc.ArgumentError, match=r"takes 2 tensors \(X, W\), 1 was given"):
         tc.derive(T.conv, tc.spec((8, 12)))
-    with pytest.raises(tc.OptionsError):
+    with pytest.raises(tc.OptionsError, match="a depth that is not negative"):
         tc.derive(T.conv, tc.spec((8, 12)), tc.spec((6, 8, 3)), depth=-1)
 
 

@@ -33,9 +33,9 @@ def test_what_was_measured_is_taken(tmp_path):
 def test_mistakes_are_told():
     function = tc.define(CHAIN).f
     specs = [tc.spec(shape) for shape in SHAPES]
-    with pytest.raises(tc.ArgumentError):
+    with pytest.raises(tc.ArgumentError, match="a def of a text, str was given"):
         tc.tune_derivations(CHAIN)
-    with pytest.raises(tc.OptionsError):
+    with pytest.raises(tc.OptionsError, match="derives nothing that could be measured"):
         tc.tune_derivations(function, *specs, depth=0, cache=False)
     with pytest.raises(tc.ArgumentError, match="takes no 'w'"):
         tc.tune_derivations(function, *specs, constants=["w"], cache=False)

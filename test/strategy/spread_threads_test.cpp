@@ -9,6 +9,7 @@
 #include "tc/strategy/grid/spread_rows.h"
 #include "tc/strategy/grid/thread_gain.h"
 #include "tc/strategy/grid/tile_transposition.h"
+#include "test/support/expect_error.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/scop_builder.h"
 
@@ -63,7 +64,8 @@ TEST_F(SpreadThreads, ABlockHasPowersOfTwoOrWhatIsAsked) {
   EXPECT_EQ(threads_for(20, 2, 256, limits, {.block = {8, 4}}), 1);
   EXPECT_EQ(most_threads(limits, {}), 256);
   EXPECT_EQ(most_threads(limits, {.block = {8, 4}}), 32);
-  EXPECT_THROW(most_threads(limits, {.block = {64, 64}}), OptionsError);
+  EXPECT_ERROR(most_threads(limits, {.block = {64, 64}}), OptionsError,
+               "'block=64x64': the target has at most 1024 threads a block, 64 of them in z");
   EXPECT_EQ(shared_bytes(limits, {}), limits.block_shared_bytes);
   EXPECT_EQ(shared_bytes(limits, {.shared_bytes = 1 << 30}), limits.block_shared_bytes_requested);
 }
