@@ -27,14 +27,32 @@ Stmt rows(int step, int trips) {
   Stmt first =
       loop("j", trips,
            store("m", vector(i * 16), load("m", vector(i * 16)) + load("x", vector(i * step + variable("j") * 16))));
-  Stmt last = loop("k", trips,
-                   store("y", vector(i * step + variable("k") * 16), load("x", vector(i * step + variable("k") * 16))));
+  Stmt last =
+      loop("k", trips, store("y", vector(variable("k") * 16), load("x", vector(i * step + variable("k") * 16))));
   return loop("i", 1000, ir::Block::make(first, last));
 }
 
 TEST(Prefetch, AsksForTheNextRowInTheLastLoopThatReadsIt) {
   EXPECT_EQ(prefetched(rows(1024, 64)), "(void *)x, int64(((((i*64) + k)*16) + 1024))*(int64)4; ");
   EXPECT_EQ(prefetched(rows(1024, 64), {3}), "(void *)x, int64(((((i*64) + k)*16) + 3072))*(int64)4; ");
+}
+
+TEST(Prefetch, SharesARowAmongLoopsThatReadItAlike) {
+  Expr i = variable("i");
+  const auto two = [&](const char* name, const char* sum) {
+    Expr at = i * 1024 + variable(name) * 32;
+    return loop(name, 32,
+                ir::Block::make(store(sum, vector(0), load(sum, vector(0)) + load("x", vector(at))),
+                                store(sum, vector(16), load(sum, vector(16)) + load("x", vector(at + 16)))));
+  };
+  Expr at = i * 1024 + variable("l") * 16;
+  Stmt last = loop("l", 64, store("y", vector(at), load("x", vector(at))));
+  EXPECT_EQ(prefetched(loop("i", 1000, ir::Block::make({two("j", "m"), two("k", "v"), last}))),
+            "(void *)x, int64(((((i*32) + j)*32) + 1040))*(int64)4; "
+            "(void *)x, int64(((((i*32) + k)*32) + 1024))*(int64)4; ");
+  EXPECT_EQ(prefetched(loop("i", 1000, ir::Block::make({two("j", "m"), last}))),
+            "(void *)x, int64(((((i*32) + j)*32) + 1024))*(int64)4; "
+            "(void *)x, int64(((((i*32) + j)*32) + 1040))*(int64)4; ");
 }
 
 TEST(Prefetch, AsksForShortRowsFurtherAhead) {

@@ -1,5 +1,8 @@
 #include "tc/cpu/stmt/loop_reads.h"
 
+#include <cstdlib>
+
+#include "tc/base/target.h"
 #include "tc/halide_bridge/stmt/function_call.h"
 
 namespace tc::cpu {
@@ -62,6 +65,22 @@ std::vector<Read> reads_of(const Stmt& body) {
   Reads reads;
   ir::substitute_in_all_lets(body).accept(&reads);
   return reads.found;
+}
+
+bool are_near(const Read& a, const Read& b) {
+  if (a.buffer != b.buffer) return false;
+  auto apart = distance(b.start, a.start);
+  return apart && std::abs(*apart) * a.type.bytes() < Target::cache_line;
+}
+
+bool has_load(const Expr& expr) {
+  struct Finder : ir::IRVisitor {
+    using ir::IRVisitor::visit;
+    bool found = false;
+    void visit(const ir::Load*) override { found = true; }
+  } finder;
+  expr.accept(&finder);
+  return finder.found;
 }
 
 std::optional<std::int64_t> distance(const Expr& from, const Expr& to) {

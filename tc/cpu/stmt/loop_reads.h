@@ -22,6 +22,12 @@ struct Read {
 /// its start.
 std::vector<Read> reads_of(const Halide::Internal::Stmt& body);
 
+/// Do two reads start less than a line apart?
+bool are_near(const Read& a, const Read& b);
+
+/// Does \p expr contain a load?
+bool has_load(const Halide::Expr& expr);
+
 /// By how many elements \p to is further on than \p from; nothing if that is no constant.
 std::optional<std::int64_t> distance(const Halide::Expr& from, const Halide::Expr& to);
 

@@ -9,9 +9,8 @@ namespace tc::cpu {
 
 /// \p body with prefetches of what a later iteration of a loop reads, where the processor cannot foresee it:
 ///
-///   rows      a loop whose iterations read a row in several inner loops, the last of which finds it in the first cache
-///             and computes while memory rests, asks there for the row of the next iteration; for short rows, 1 KiB
-///             further
+///   rows      a loop whose iterations read a row in several inner loops asks in these for the row of the next iteration
+///             (prefetch_rows.h); for short rows, 1 KiB further
 ///   gathers   a loop that reads at an address taken from an index tensor asks for what 4 iterations later reads
 ///
 ///   before  for (i) { for (j) m = max(m, x[i*256 + j])  for (j) y[i*256 + j] = exp(x[i*256 + j] - m) }
