@@ -13,6 +13,7 @@ import threading
 import time
 import warnings
 import weakref
+from types import MappingProxyType
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
@@ -116,7 +117,7 @@ class _Guarded:
     def __call__(self, *inputs):
         try:
             made = self.runner(inputs)
-        except tc.Error as error:
+        except (tc.Error, PartFailed) as error:
             if not self.told:
                 self.told = True
                 warnings.warn(f"a part of a model compiled by tc failed and ran in torch: {error}", stacklevel=2)
@@ -135,24 +136,33 @@ def _compile_submodule(submodule, compiler, frozen):
 
 
 def _frozen_inputs(split, static):
-    """The places of inputs number `static` of the graph among the arguments of each submodule, by its name."""
+    """The inputs `static` of the graph by their places among the arguments of each submodule, by its name."""
     placeholders = [n for n in split.graph.nodes if n.op == "placeholder"]
-    nodes = {placeholders[k] for k in static}
+    nodes = {placeholders[k]: tensor for k, tensor in static.items()}
     return {
-        n.target: frozenset(i for i, argument in enumerate(n.args) if argument in nodes)
+        n.target: {i: nodes[argument] for i, argument in enumerate(n.args) if argument in nodes}
         for n in split.graph.nodes
         if n.op == "call_module"
     }
 
 
-def _static_inputs():
-    """The numbers of the inputs of the graph that AOTAutograd compiles now which are parameters and buffers."""
+def _static_inputs(fakes, tensors):
+    """The inputs of the graph that AOTAutograd compiles now which are parameters and buffers, by their numbers: those of `tensors`, which
+    Dynamo gave, or None where these are not the inputs `fakes`."""
     context = torch._guards.TracingContext.try_get()
-    return tuple(context.fw_metadata.static_input_indices) if context and context.fw_metadata else ()
+    numbers = tuple(context.fw_metadata.static_input_indices) if context and context.fw_metadata else ()
+    same = len(fakes) == len(tensors) and all(_is_like(tensors[k], fakes[k]) for k in numbers)
+    return {k: tensors[k] if same else None for k in numbers}
 
 
-def compile_graph(module: torch.fx.GraphModule, kind: str, compiler: Compiler, static=()):
-    """A callable of the inputs of a core ATen graph with concrete sizes, and the report of it. Compiled parts may hold inputs number `static`."""
+def _is_like(tensor, fake):
+    if isinstance(tensor, torch._subclasses.FakeTensor) or not isinstance(tensor, torch.Tensor):
+        return False
+    return tensor.shape == fake.shape and tensor.stride() == fake.stride() and tensor.dtype is fake.dtype
+
+
+def compile_graph(module: torch.fx.GraphModule, kind: str, compiler: Compiler, static=MappingProxyType({})):
+    """A callable of the inputs of a core ATen graph with concrete sizes, and the report of it. Compiled parts may hold the inputs `static`, see _static_inputs."""
     started, refused, report = time.perf_counter(), {}, Report(kind)
     while True:
         copy = torch.fx.GraphModule(module, _copied(module.graph))
@@ -330,11 +340,13 @@ class _Specialising:
         return self.known[key]
 
 
-def _compiler_of(kind, compiler):
+def _compiler_of(kind, compiler, tensors=()):
+    """What AOTAutograd calls for each graph of a module whose inputs Dynamo gave as `tensors`."""
+
     def compile_it(module, example_inputs):
         if _has_symbols(module):
             return make_boxed_func(_Specialising(module, kind, compiler))
-        static = _static_inputs() if compiler.freeze and kind == "inference" else ()
+        static = _static_inputs(example_inputs, tensors) if compiler.freeze and kind == "inference" else {}
         try:
             return make_boxed_func(compile_graph(module, kind, compiler, static)[0])
         except Exception as error:  # a model must not break
@@ -366,7 +378,7 @@ def backend(module, example_inputs, mode=None, options=None, **unknown):
     return aot_autograd(
         fw_compiler=_compiler_of("forward", compiler),
         bw_compiler=_compiler_of("backward", compiler),
-        inference_compiler=_compiler_of("inference", compiler),
+        inference_compiler=_compiler_of("inference", compiler, example_inputs),
         decompositions=decompositions(),
         partition_fn=min_cut_rematerialization_partition,
         keep_inference_input_mutations=False,

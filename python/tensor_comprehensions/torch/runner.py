@@ -9,9 +9,11 @@ import concurrent.futures
 import dataclasses
 import os
 import threading
+from types import MappingProxyType
 from typing import Callable
 
 import torch
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 import tensor_comprehensions as tc
 
@@ -49,13 +51,16 @@ class Compiler:
         return found
 
     def bind(self, text: str, inputs, outputs, constants) -> Callable:
-        """As compile, an executable that holds the tensors among `inputs` whose parameters `constants` names. Not kept."""
-        return self._compile(text, inputs, outputs, constants=constants, fold_scales=self.fold_scales)
+        """As compile, an executable that holds the tensors among `inputs` whose places `constants` are. Not kept."""
+        return self._compile(text, inputs, outputs, constants, fold_scales=self.fold_scales)
 
-    def _compile(self, text, inputs, outputs, **how):
+    def _compile(self, text, inputs, outputs, constants=(), **how):
         module = tc.define(text)
+        function = module[list(module)[-1]]
+        names = function._parameters()
+        how |= {"constants": [names[place] for place in constants]} if constants else {}
         out = tuple(outputs) if len(outputs) > 1 else outputs[0]
-        return tc.compile(module[list(module)[-1]], *inputs, out=out, **how, **self.options)
+        return tc.compile(function, *inputs, out=out, **how, **self.options)
 
 
 def _spec(tensor: Tensor, strides=None):
@@ -86,12 +91,12 @@ class Runner:
     """A program ready to run: `runner(inputs)` gives the list of its results. Any number of threads may call it.
 
     `fakes` are the fake tensors of the inputs, whose strides the program is compiled for; `parts` are (Def, items) of its
-    nodes, `launches` what one run starts. Inputs number `frozen` are the same tensors in every call, or nearly: the
-    executable holds those of the first. Raises PartFailed for a node that the compiler does not take, tc.Error where it
-    takes each but not the whole.
+    nodes, `launches` what one run starts. The inputs whose numbers are keys of `frozen` are the same tensors in every call, or
+    nearly: the executable holds them, those of `frozen`, where all are known, or those of the first call.
+    Raises PartFailed for a node that the compiler does not take, tc.Error where it takes each but not the whole.
     """
 
-    def __init__(self, program: Program, fakes, compiler: Compiler, result_fakes, frozen=frozenset()):
+    def __init__(self, program: Program, fakes, compiler: Compiler, result_fakes, frozen=MappingProxyType({})):
         self.program, self._compiler = program, compiler
         self._strides = {t: f.stride() for t, f in zip(program.inputs, fakes) if t is not None}
         self._strides |= {t: tuple(data.stride()) for t, data in program.constants.items()}
@@ -101,30 +106,51 @@ class Runner:
             if t is not None
         ]
         self.parts, self.launches = [], 0
-        self._run, self._reads, self._writes, self._text = None, [], [], ""
-        self._compile(compiler)
+        self._unbound, self._reads, self._writes, self._text, self._defs = None, [], [], "", []
+        self._plan()
         self._may_freeze = [(k, t) for k, t, *_ in self._fixed_inputs if k in frozen and t in self._reads]
         self._frozen, self._bindings = None, 0
         self._outputs = [(t, t.stored_shape, TORCH_DTYPES[t.dtype]) for t in self._writes]
         self._results = [self._result_plan(r, f) for r, f in zip(program.results, result_fakes)]
+        self._compile(frozen)
 
     # Planning.
 
-    def _compile(self, compiler):
+    def _plan(self):
+        """The text, what it reads and writes, and its defs."""
         arguments = {t for t in [*self.program.inputs, *self.program.constants] if t is not None}
         results = [r for r in self.program.results if r.is_tensor and r.value.tensor not in arguments]
         made = dataclasses.replace(self.program, results=results)
-        defs = defs_of(made)
-        if not defs:
+        self._defs = defs_of(made)
+        if not self._defs:
             return
-        read = {t for d in defs for t in d.params}
+        read = {t for d in self._defs for t in d.params}
         made.inputs = [t for t in made.inputs if t in read]
         made.constants = {t: data for t, data in made.constants.items() if t in read}
         self._reads, self._writes = [*made.inputs, *made.constants], list(dict.fromkeys(r.value.tensor for r in results))
-        self._text = program_text(made, defs)
-        self._run = self._compile_whole(compiler, self._text, defs)
-        self.parts = [(d, d.items) for d in defs if not d.items[0].reshape]
-        self.launches = self._run.stats["launches"]
+        self._text = program_text(made, self._defs)
+        self.parts = [(d, d.items) for d in self._defs if not d.items[0].reshape]
+
+    def _compile(self, frozen):
+        """With the tensors of `frozen`, where all that may be held are known; else, and where that fails, without any."""
+        if not self._defs:
+            return
+        known = [frozen[k] for k, _ in self._may_freeze]
+        if known and all(tensor is not None for tensor in known):
+            try:
+                with unset_fake_temporarily():
+                    self._frozen = self._freeze(frozen)
+            except tc.Error as error:
+                log.info("weights are not held: %s", str(error).splitlines()[0])
+                self._may_freeze = []
+        self.launches = (self._frozen.run if self._frozen else self._run).stats["launches"]
+
+    @property
+    def _run(self):
+        """The program compiled for inputs all of which a call gives; None where it only makes views."""
+        if self._unbound is None and self._defs:
+            self._unbound = self._compile_whole(self._compiler, self._text, self._defs)
+        return self._unbound
 
     def _compile_whole(self, compiler, text, defs):
         inputs, outputs = self._specs(self._reads), self._specs(self._writes)
@@ -200,9 +226,8 @@ class Runner:
             self._may_freeze = []
             return _Frozen(self._run, self._reads, self._fixed_inputs, [])
         of = {t: inputs[k].detach() for k, t in held}
-        names = dict(zip(self._reads, (name for name, _, is_output in self._run._arguments() if not is_output)))
         specs = [of.get(t, spec) for t, spec in zip(self._reads, self._specs(self._reads))]
-        run = self._compiler.bind(self._text, specs, self._specs(self._writes), [names[t] for t in of])
+        run = self._compiler.bind(self._text, specs, self._specs(self._writes), [i for i, t in enumerate(self._reads) if t in of])
         seen = {made[1] for made in self._results if made[0] != "number"}
         fixed = [entry for entry in self._fixed_inputs if entry[1] not in of or entry[1] in seen]
         return _Frozen(run, [t for t in self._reads if t not in of], fixed, [(k, inputs[k]) for k, _ in held])

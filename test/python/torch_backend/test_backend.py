@@ -299,9 +299,10 @@ def test_gradients_of_a_plain_sum():
 
 def test_frozen_weights_are_held_and_noticed_when_they_change(monkeypatch):
     torch.manual_seed(0)
-    bound = []
-    bind = Compiler.bind
+    bound, unbound = [], []
+    bind, compile_ = Compiler.bind, Compiler.compile
     monkeypatch.setattr(Compiler, "bind", lambda *given: bound.append(bind(*given)) or bound[-1])
+    monkeypatch.setattr(Compiler, "compile", lambda *given, **how: unbound.append(compile_(*given, **how)) or unbound[-1])
     model = torch.nn.Sequential(
         torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.BatchNorm2d(8), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(512, 4)
     ).eval()
@@ -312,6 +313,7 @@ def test_frozen_weights_are_held_and_noticed_when_they_change(monkeypatch):
         torch.testing.assert_close(fast(x), model(x))
         torch.testing.assert_close(fast(x), model(x))
         assert len(bound) == 1 and bound[0].stats["constants"] >= 8
+        assert not unbound, "nothing is compiled that no call runs"
         model[4].weight.mul_(2)
         torch.testing.assert_close(fast(x), model(x))
         model[0].weight.data = torch.randn(8, 3, 3, 3)
@@ -321,7 +323,7 @@ def test_frozen_weights_are_held_and_noticed_when_they_change(monkeypatch):
         for _ in range(12):
             model[4].bias.add_(1)
             torch.testing.assert_close(fast(x), model(x))
-    assert len(bound) == MOST_BINDINGS
+    assert len(bound) == MOST_BINDINGS and len(unbound) == 1
 
 
 def test_freezing_leaves_training_alone():
