@@ -21,6 +21,7 @@
 #include "tc/cpu/llvm_target.h"
 #include "tc/cpu/machine/tile_functions.h"
 #include "tc/cpu/stmt/statement_passes.h"
+#include "tc/cpu/stream_lines.h"
 
 namespace tc::cpu {
 namespace {
@@ -135,6 +136,7 @@ std::string emit(llvm::Module& module, const Target& target) {
   for (auto& function : module)
     for (auto& block : function)
       for (auto& instruction : block) assume_no_alignment(instruction);
+  stream_lines(module);
 
   auto machine = target_machine(module, target);
   module.setTargetTriple(machine->getTargetTriple().str());
@@ -167,7 +169,7 @@ ObjectCode emit_prepared(const std::string& function, const Stmt& body, const st
 ObjectCode emit_object(const std::string& function, const Stmt& body, const std::vector<std::string>& buffers,
                        const Target& target) {
   try {
-    return emit_prepared(function, run_statement_passes(body, {target, false}), buffers, target);
+    return emit_prepared(function, run_statement_passes(body, {.target = target, .prefetch = false}), buffers, target);
   } catch (const Halide::Error& error) {
     throw InternalError(str("Halide cannot compile '", function, "': ", error.what()));
   }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tc/cpu/stmt/prefetch_rows.h"
 #include "test/cpu/halide_statements.h"
 
 namespace tc::cpu {
@@ -76,6 +77,17 @@ TEST(Prefetch, LeavesLocalBuffers) {
   EXPECT_EQ(prefetched(ir::Allocate::make("x", Halide::Float(32), Halide::MemoryType::Heap, {1 << 20}, ir::const_true(),
                                           rows(1024, 64))),
             "");
+}
+
+TEST(Prefetch, OfRowsStandsInTheLoopsThatReadThem) {
+  const Stmt body = rows(1024, 64);
+  const auto* outer = body.as<ir::For>();
+  const Target target = Target::parse("cpu:avx512,cores=1,l1=32k,l2=1m");
+  const Additions found = prefetches_of_rows(outer, {"y"}, target, {});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found.begin()->first->name, "k");
+  EXPECT_EQ(found.begin()->second.size(), 1u);
+  EXPECT_TRUE(prefetches_of_rows(outer, {"x"}, target, {}).empty());
 }
 
 TEST(Prefetch, AsksForWhatLaterSubscriptsSay) {

@@ -11,6 +11,7 @@
 #include "tc/cpu/stmt/prefetch.h"
 #include "tc/cpu/stmt/prefetch_panels.h"
 #include "tc/cpu/stmt/prefetch_tiles.h"
+#include "tc/cpu/stmt/stream_stores.h"
 #include "tc/cpu/stmt/transpose_loads.h"
 #include "tc/cpu/stmt/transpose_stores.h"
 #include "tc/cpu/stmt/unswitch_guards.h"
@@ -45,6 +46,7 @@ const std::vector<StatementPass>& statement_passes() {
       {"pick_lanes", [](const Stmt& body, const Settings& how) { return pick_lanes(body, how.target); }},
       {"hide_negative_bases", [](const Stmt& body, const Settings&) { return hide_negative_bases(body); }},
       {"expand_divisions", [](const Stmt& body, const Settings&) { return expand_divisions(body); }},
+      {"stream_stores", [](const Stmt& body, const Settings& how) { return stream_stores(body, how.streamed); }},
       {"launder_buffers", [](const Stmt& body, const Settings&) { return launder_buffers(body); }},
   };
   return passes;

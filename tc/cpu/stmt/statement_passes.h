@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "tc/base/target.h"
@@ -16,6 +18,7 @@ struct StatementSettings {
   Target target;
   bool prefetch = true;                ///< what a later iteration reads is asked for
   std::int64_t prefetch_distance = 0;  ///< iterations ahead; 0: chosen for what is read
+  std::set<std::string> streamed;      ///< tensors that are stored past the caches
 };
 
 /// One pass between the raised statement and LLVM: \p body with the change made wherever it applies.
@@ -39,6 +42,7 @@ struct StatementPass {
 ///   pick_lanes                  partial vectors of elements a few apart are contiguous ones
 ///   hide_negative_bases         negative addresses of lanes that do not run are relative to a variable
 ///   expand_divisions            integer divisions are what machine instructions carry out
+///   stream_stores               whole lines of tensors that the settings name are stored past the caches
 ///   launder_buffers             buffers with addresses that may seem negative are reached by pointers LLVM cannot trace
 const std::vector<StatementPass>& statement_passes();
 

@@ -7,6 +7,7 @@
 #include "tc/halide_bridge/laws/verify_body.h"
 #include "tc/halide_bridge/raise/raise.h"
 #include "tc/polyhedral/laws/verify_ast.h"
+#include "tc/strategy/cost/streamed_tensors.h"
 #include "tc/strategy/cpu/choose_fusion.h"
 
 namespace tc::engine {
@@ -35,6 +36,7 @@ void raise(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
   auto body = halide_bridge::raise(*launch.cpu().ast, *launch.scop, *state.program);
   launch.cpu().body = std::make_shared<Halide::Internal::Stmt>(body);
+  launch.cpu().streamed = strategy::streamed_tensors(*launch.scop, state.target);
   launch.buffers = buffers_of(*launch.scop, halide_bridge::buffer_names(body));
 }
 
@@ -63,8 +65,10 @@ void verify_raised(const CompileState& state, const LaunchState& launch) {
 /// The stage of one pass over the raised statement.
 LaunchStage statement_stage(const cpu::StatementPass& pass) {
   auto run = [run = pass.run](CompileState& state, std::size_t index) {
-    auto& body = state.launches[index].cpu().body;
-    cpu::StatementSettings settings{state.target, state.mapping.prefetch, state.mapping.prefetch_distance};
+    auto& launch = state.launches[index];
+    auto& body = launch.cpu().body;
+    const cpu::StatementSettings settings{state.target, state.mapping.prefetch, state.mapping.prefetch_distance,
+                                          launch.cpu().streamed};
     body = std::make_shared<Halide::Internal::Stmt>(run(*body, settings));
   };
   return {pass.name, Phase::Code, run, print_body, pass.like_raised ? verify_raised : nullptr};

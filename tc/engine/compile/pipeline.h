@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -40,6 +41,7 @@ struct CpuLaunch {
   std::vector<ClusterProgress> clusters;               ///< choose, then each pass; gone behind map
   std::optional<polyhedral::Scop> unmapped;            ///< choose: as the first pass finds it; gone behind map
   std::optional<polyhedral::Ast> ast;                  ///< generate
+  std::set<std::string> streamed;                      ///< raise: tensors that are stored past the caches
   std::shared_ptr<const Halide::Internal::Stmt> body;  ///< raise, then each pass over statements
   cpu::ObjectCode code;                                ///< emit
 };
