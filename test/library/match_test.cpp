@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include "tc/library/match/pairing.h"
+#include "tc/library/match/problem.h"
+#include "tc/library/match/prove.h"
+#include "tc/library/match/read_off.h"
 #include "test/library/library_fixture.h"
 
 /// What is a convolution, whoever computes it: a library of this test has its def and no code.
@@ -152,6 +156,61 @@ TEST(Match, ReadsOffWhatIsNotPlain) {
   EXPECT_EQ(shifted->number("P"), 2);
   EXPECT_EQ(shifted->number("I"), 7);
   EXPECT_EQ(shifted->operands[0].offset, 9);
+}
+
+const std::string softmax = "M(n) max=! X(n,c)  E(n,c) = exp(X(n,c) - M(n))  S(n) +=! E(n,c)  Y(n,c) = E(n,c) / S(n) }";
+
+const Library& softmaxes() {
+  static const Library& library =
+      *new Library{"softmaxes",
+                   0,
+                   descriptions().find,
+                   {{"softmax", "def softmax(float(N,C) X) -> (Y) { " + softmax, {{DType::Float32, DType::Float32}}}}};
+  return library;
+}
+
+TEST(Match, IteratorsThatRunThroughTemporariesHaveSizes) {
+  const std::string deep =
+      "def f(float(A,B,C) X) -> (Y) { M(a,b) max=! X(a,b,c)  E(a,b,c) = exp(X(a,b,c) - M(a,b))  S(a,b) +=! E(a,b,c)  "
+      "Y(a,b,c) = E(a,b,c) / S(a,b) }";
+  for (std::int64_t rows : {1, 3})
+    for (std::int64_t columns : {1, 4}) {
+      for (const auto& test :
+           {TestCase{"def f(float(N,C) X) -> (Y) { " + softmax, {floats({rows, columns})}},
+            TestCase{deep, {floats({1, rows, columns})}}, TestCase{deep, {floats({rows, 1, columns})}}}) {
+        const auto call = call_of(test, softmaxes());
+        ASSERT_TRUE(call) << rows << " x " << columns;
+        EXPECT_EQ(call->number("N"), rows);
+        EXPECT_EQ(call->number("C"), columns);
+      }
+      const auto call = call_of({deep, {floats({2, rows, columns})}}, softmaxes());
+      ASSERT_TRUE(call);
+      EXPECT_EQ(call->number("N"), 2 * rows);
+    }
+}
+
+TEST(Prove, RefusesNumbersOfOtherExtents) {
+  const auto routine = understand_routine(softmaxes().routines[0].def);
+  const TestCase test{"def f(float(N,C) X) -> (Y) { " + softmax, {floats({3, 4})}};
+  const auto function = function_of(test);
+  const auto given = *understand({function->def, function->ranges}, arguments_of(test));
+  int proved = 0;
+  for (const auto& pairing : pair_up(given.value, routine.value)) {
+    const auto problem = make_problem(given, pairing, {});
+    for (const auto& assignment : assignments(problem, pairing, routine, false)) {
+      auto call = read_off(problem, pairing, routine, assignment);
+      if (!call || !prove(problem, pairing, routine, assignment, *call)) continue;
+      ++proved;
+      for (const char* size : {"N", "C"}) {
+        auto other = *call;
+        --other.numbers.at(size);
+        EXPECT_FALSE(prove(problem, pairing, routine, assignment, other)) << size;
+        other.numbers.erase(size);
+        EXPECT_FALSE(prove(problem, pairing, routine, assignment, other)) << "no " << size;
+      }
+    }
+  }
+  EXPECT_EQ(proved, 1);
 }
 
 }  // namespace

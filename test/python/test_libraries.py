@@ -28,6 +28,19 @@ def compiled(function, library, *tensors):
         raise
 
 
+@pytest.mark.parametrize("shape", [(5, 7), (3, 1), (1, 6), (2, 3, 4), (3, 1, 1)])
+def test_a_softmax_is_a_call(shape):
+    left = ",".join("abc"[: len(shape) - 1])
+    text = f"""def softmax(float({left.upper()},N) X) -> (Y) {{
+        M({left}) max=! X({left},n)  E({left},n) = exp(X({left},n) - M({left}))
+        S({left}) +=! E({left},n)  Y({left},n) = E({left},n) / S({left}) }}"""
+    x = torch.randn(shape)
+    f = compiled(tc.define(text).softmax, "onednn", x)
+    assert [call.split()[0] for call in f.stats["library_calls"]] == ["softmax"]
+    # Differences are at most 16: their rounding moves an exponential by 2e-6 of itself, sums of 7 add as many roundings.
+    torch.testing.assert_close(f(x).double(), x.double().softmax(-1), rtol=5e-6, atol=0)
+
+
 @pytest.mark.parametrize("library", ["openblas", "onednn"])
 def test_a_product_is_a_call(library):
     f = compiled(T.mm, library, A, B)

@@ -275,12 +275,19 @@ class RoutineDef : public Follower {
     std::string result;
     lang::for_each_expr(assignment.rhs, [&](const lang::ExprPtr& expr) {
       const auto* access = std::get_if<lang::Access>(&expr->node);
-      for (const auto& param : def_.params)
-        for (std::size_t d = 0; access && access->tensor == param.name && d < access->subscripts.size(); ++d)
-          if (const auto* name = std::get_if<lang::Name>(&access->subscripts[d]->node); name && name->id == iterator)
-            result = std::get<lang::Name>((*param.dims)[d]->node).id;
+      for (std::size_t d = 0; access && d < access->subscripts.size(); ++d)
+        if (const auto* name = std::get_if<lang::Name>(&access->subscripts[d]->node); name && name->id == iterator)
+          if (const auto size = size_of_dimension(access->tensor, d); !size.empty()) result = size;
     });
     return result;
+  }
+  std::string size_of_dimension(const std::string& tensor, std::size_t dimension) const {
+    for (const auto& param : def_.params)
+      if (param.name == tensor) return std::get<lang::Name>((*param.dims)[dimension]->node).id;
+    for (const auto& statement : def_.statements)
+      if (const auto& assignment = std::get<lang::Assignment>(statement.node); assignment.target == tensor)
+        return size_name(lang::left_iterators(assignment)[dimension], statement);
+    return "";
   }
   static Affine named(const std::string& name) {
     Affine result;
@@ -321,6 +328,15 @@ Computation understand_routine(const std::string& def) try {
   return result;
 } catch (const NotUnderstood&) {
   throw InternalError(str("this is no def of a routine:\n", def));
+}
+
+std::vector<int> iterators_run(const Computation& computation) {
+  auto result = computation.outer;
+  for_each_node(computation.value, [&](const Node& node) {
+    if (const auto* reduce = std::get_if<Reduce>(&node.value))
+      result.insert(result.end(), reduce->iterators.begin(), reduce->iterators.end());
+  });
+  return result;
 }
 
 NodePtr with_functions(const NodePtr& node, const std::function<Affine(const Affine&)>& change,

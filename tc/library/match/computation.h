@@ -90,6 +90,9 @@ void for_each_node(const NodePtr& node, F&& visit) {
   if (const auto* reduce = std::get_if<Reduce>(&node->value)) for_each_node(reduce->body, visit);
 }
 
+/// The iterators that \p computation runs through: those of the return, and of each reduction of the value.
+std::vector<int> iterators_run(const Computation& computation);
+
 /// \p node with each affine function f replaced by \p change(f); iterators of reductions are renamed by \p rename.
 NodePtr with_functions(const NodePtr& node, const std::function<Affine(const Affine&)>& change,
                        const std::function<int(int)>& rename);

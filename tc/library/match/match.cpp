@@ -93,11 +93,7 @@ class Matcher {
 
 /// Is there nothing to compute, or to sum?
 bool is_empty(const Computation& given) {
-  auto runs = given.outer;
-  for_each_node(given.value, [&](const Node& node) {
-    if (const auto* reduce = std::get_if<Reduce>(&node.value))
-      runs.insert(runs.end(), reduce->iterators.begin(), reduce->iterators.end());
-  });
+  const auto runs = iterators_run(given);
   return std::any_of(runs.begin(), runs.end(),
                      [&](int id) { return given.iterators[static_cast<std::size_t>(id)].extent < 1; });
 }

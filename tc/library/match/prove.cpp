@@ -21,6 +21,8 @@ class Prover {
   }
 
   bool run() const {
+    for (int id : iterators_run(routine_))
+      if (!has_extent(id)) return false;
     for (std::size_t r = 0; r < problem_.reads.size(); ++r) {
       const auto& read = pairing_.reads[r].routine;
       const auto& operand = call_.operands.at(std::min(read.argument, routine_.sizes.size()));
@@ -36,6 +38,14 @@ class Prover {
   }
 
  private:
+  /// Does an iterator of the routine run through what the user's does, or once where none does?
+  bool has_extent(int id) const {
+    const auto& size = routine_.iterators[static_cast<std::size_t>(id)].size;
+    const auto found = assignment_.of_routine.find(id);
+    const std::int64_t given = found == assignment_.of_routine.end() ? 1 : found->second.extent;
+    const auto number = call_.numbers.find(size);
+    return number != call_.numbers.end() && number->second == given;
+  }
   /// \p function of the routine, for the numbers of the call and the iterators of the user's def.
   Affine translated(const Affine& function) const { return substitute(with_numbers(function, call_.numbers), values_); }
 

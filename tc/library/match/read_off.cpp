@@ -24,8 +24,8 @@ class Reader {
     call_.operands.resize(params + 1);
     std::vector<bool> seen(params + 1, false);
     for (const auto& loop : assignment_.loops) call_.loops.push_back(loop.extent);
-    for (std::size_t i = 0; i < routine_.iterators.size(); ++i)
-      if (!set(routine_.iterators[i].size, extent(static_cast<int>(i)))) return std::nullopt;
+    for (int id : iterators_run(routine_))
+      if (!set(routine_.iterators[static_cast<std::size_t>(id)].size, extent(id))) return std::nullopt;
     for (std::size_t r = 0; r < problem_.reads.size(); ++r) {
       const auto& read = pairing_.reads[r].routine;
       auto operand = operand_of(problem_.reads[r], read.subscripts, read.argument);
