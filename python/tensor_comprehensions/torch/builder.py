@@ -34,18 +34,35 @@ def dtype_name(dtype) -> str:
 
 @dataclasses.dataclass
 class Statement:
-    """`target(iterators) operator value`; the text has the target's subscripts in its order of memory."""
+    """`target(subscripts) operator value`; the text has the target's subscripts in its order of memory.
+
+    Subscripts are iterators; of a reduction, also expressions: the value goes where they say.
+    """
 
     target: Tensor
-    iterators: List[Index]
+    subscripts: List[Expr]
     operator: str
     value: Expr
 
     @property
+    def iterators(self):
+        """The iterators that are subscripts of the target, one for each element that an instance writes."""
+        return [s for s in self.subscripts if isinstance(s, Index)]
+
+    def walk(self):
+        """All parts of what it reads, each with whether a condition guards it."""
+        for computed in (*(s for s in self.subscripts if not isinstance(s, Index)), self.value):
+            yield from expression.walk(computed)
+
+    @property
+    def loads(self):
+        return [part for part, _ in self.walk() if isinstance(part, expression.Load)]
+
+    @property
     def reduced(self):
-        """The iterators that stand on the right only, in order of appearance."""
+        """The iterators that are no subscript of the target, in order of appearance."""
         left, found = {i.name for i in self.iterators}, {}
-        for part, _ in expression.walk(self.value):
+        for part, _ in self.walk():
             if isinstance(part, Index) and part.name not in left:
                 found.setdefault(part.name, part)
         return list(found.values())
@@ -84,7 +101,7 @@ class Item:
             return [self.reshape[1]]
         own, found = set(self.writes), {}
         for statement in self.statements:
-            for load in expression.loads(statement.value):
+            for load in statement.loads:
                 if load.tensor not in own:
                     found[load.tensor] = None
         return list(found)
@@ -111,12 +128,19 @@ class Builder:
         self.assign(View(target), iterators, value, operator)
         return View(target)
 
-    def assign(self, view, iterators, value, operator="="):
+    def assign(self, view, subscripts, value, operator="="):
         """Another statement that writes the tensor of `view`, which this node made."""
         value = value if value.dtype == view.dtype or operator != "=" else expression.cast(value, view.dtype)
         if operator in ("+=!", "+=") and value.dtype != view.dtype and not value.dtype in expression.FLOATS:
             value = expression.cast(value, view.dtype)
-        self._item().statements.append(Statement(view.tensor, list(iterators), operator, value))
+        self._item().statements.append(Statement(view.tensor, list(subscripts), operator, value))
+
+    def scatter(self, value, subscripts, addend, operator="+=") -> View:
+        """A tensor like `value`, into whose elements at `subscripts` all `addend` are reduced by `operator`; an error where one is outside."""
+        its = iterators(value.shape)
+        target = self.define(its, value.at(its))
+        self.assign(target, subscripts, expression.cast(addend, value.dtype), operator)
+        return target
 
     def sum(self, iterators, value, dtype=None) -> View:
         return self.define(iterators, value, "+=!", dtype)

@@ -56,8 +56,8 @@ def _names_of_sizes(statements, params, returns):
     """
     sizes, extents = {}, {}
     for statement in statements:
-        accesses = [(statement.target, statement.iterators)]
-        for part, _ in expression.walk(statement.value):
+        accesses = [(statement.target, statement.subscripts)]
+        for part, _ in statement.walk():
             if isinstance(part, Load):
                 accesses.append((part.tensor, part.subscripts))
             elif isinstance(part, Literal) and part.dtype not in expression.FLOATS or _is_count(part):
@@ -87,8 +87,10 @@ def _bounded(statement: Statement, assigned) -> List[Index]:
     """The iterators whose range the text must give, because no subscript that is an iterator alone does."""
     known, partial = set(), set()
     if statement.target in assigned:
-        known |= {i.name for i in statement.iterators}
-    for part, guarded in expression.walk(statement.value):
+        for size, subscript in zip(statement.target.shape, statement.subscripts):
+            if isinstance(subscript, Index):
+                (known if size == subscript.extent else partial).add(subscript.name)
+    for part, guarded in statement.walk():
         if not isinstance(part, Load):
             continue
         for size, subscript in zip(part.tensor.shape, part.subscripts):
@@ -103,7 +105,7 @@ def statement_text(statement: Statement, name_of, assigned) -> str:
     target = statement.target
     left = name_of(target)
     if target.shape:
-        left += f"({','.join(statement.iterators[d].name for d in target.order)})"
+        left += f"({','.join(expression.to_text(statement.subscripts[d], name_of) for d in target.order)})"
     ranges = ", ".join(f"{i.name} in 0:{i.extent}" for i in _bounded(statement, assigned))
     text = f"{left} {statement.operator} {expression.to_text(statement.value, name_of)}"
     return text + (f" where {ranges}" if ranges else "")

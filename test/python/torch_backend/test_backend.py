@@ -54,6 +54,38 @@ def test_a_reason_says_why():
     assert "bits of integers" in reasons["aten.bitwise_and.Scalar"]
 
 
+def test_scatters_are_taken():
+    index, columns = torch.tensor([[2, 0, 2], [1, 2, 2]]), torch.tensor([3, 1, 3, 0])
+
+    def model(table, x):
+        rows = torch.nn.functional.embedding(index, table, padding_idx=1)
+        return (rows * x[:, columns].sum()).square().sum() + x.index_add(1, columns, x[:, columns])[:, 1:].unfold(1, 2, 1).square().sum()
+
+    def gradients(f):
+        table, x = torch.arange(12.0).reshape(3, 4).requires_grad_(), (torch.arange(8.0) - 3).reshape(2, 4).requires_grad_()
+        return torch.autograd.grad(f(table, x), (table, x))
+
+    made = gradients(torch.compile(model, backend="tc"))
+    for ours, theirs in zip(made, gradients(model)):
+        assert torch.equal(ours, theirs)
+    assert [report.left for report in tct.reports()] == [[], []]
+
+
+def test_an_index_outside_is_torchs_error():
+    def model(x, index):
+        return x.scatter_add(0, index, x)
+
+    with pytest.warns(UserWarning, match="failed and ran in torch"), pytest.raises(RuntimeError, match="out of bounds"):
+        torch.compile(model, backend="tc")(torch.ones(3), torch.tensor([0, 3, 1]))
+
+
+@pytest.mark.parametrize("wrong", [{"libraries": "mkl"}, {"layouts": "best"}, {"target": "tpu"}, {"options": "fusion=most"}])
+def test_a_wrong_value_of_an_option_is_an_error(wrong):
+    with pytest.raises(torch._dynamo.exc.BackendCompilerFailed, match=next(iter(wrong.values())).split("=")[-1]):
+        torch.compile(chain, backend="tc", options=wrong)(X, W)
+    assert not tct.reports()
+
+
 class Refusing(Compiler):
     """Refuses parts whose text holds a word."""
 

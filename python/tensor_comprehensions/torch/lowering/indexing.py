@@ -1,7 +1,9 @@
 """Elements chosen by values: the subscripts read index tensors, and a call checks what it finds in them."""
 
-from ..expression import INTEGERS, Index, Literal, cast, where
-from ..values import iterators
+import torch
+
+from ..expression import INTEGERS, Literal, cast, literal, where
+from ..values import Formula, iterators
 from .registry import broadcast, lowers, refuse
 
 
@@ -38,8 +40,8 @@ def gather(b, x, dim, index, sparse_grad=False):
     return b.define(its, x.at(subscripts))
 
 
-@lowers("index.Tensor")
-def index_tensor(b, x, indices):
+def given_indices(x, indices):
+    """`indices`, one for each dimension of `x`, and the dimensions that have one."""
     indices = list(indices) + [None] * (x.rank - len(indices))
     given = [d for d, index in enumerate(indices) if index is not None]
     refuse(
@@ -47,29 +49,52 @@ def index_tensor(b, x, indices):
         "a mask as index: its shape depends on values",
     )
     refuse(not given, "no index")
-    shape = b.out_shape
+    return indices, given
+
+
+def chosen_shape(x, indices):
+    """The shape of x[indices]."""
+    indices, given = given_indices(x, indices)
+    chosen = torch.broadcast_shapes(*(indices[d].shape for d in given))
+    others = [n for d, n in enumerate(x.shape) if indices[d] is None]
+    first = given[0] if given == list(range(given[0], given[-1] + 1)) else 0
+    return [*others[:first], *chosen, *others[first:]]
+
+
+def chosen_subscripts(x, indices, its):
+    """The subscripts of the element of `x` that stands at `its` of x[indices]."""
+    indices, given = given_indices(x, indices)
     rank = max(indices[d].rank for d in given)
-    its = iterators(shape)
-    adjacent = given == list(range(given[0], given[-1] + 1))
-    first = given[0] if adjacent else 0
+    first = given[0] if given == list(range(given[0], given[-1] + 1)) else 0
     chosen, others = its[first : first + rank], its[:first] + its[first + rank :]
-    subscripts = []
-    for d in range(x.rank):
-        if indices[d] is None:
-            subscripts.append(others.pop(0))
-        else:
-            subscripts.append(place(broadcast(indices[d], chosen), x.shape[d], True))
-    return b.define(its, x.at(subscripts))
+    return [
+        others.pop(0) if indices[d] is None else place(broadcast(indices[d], chosen), x.shape[d], True)
+        for d in range(x.rank)
+    ]
 
 
-@lowers("index_put")
+@lowers("index.Tensor")
+def index_tensor(b, x, indices):
+    its = iterators(b.out_shape)
+    return b.define(its, x.at(chosen_subscripts(x, indices, its)))
+
+
+def refuse_scattered(x):
+    refuse(x.dtype in ("float16", "bfloat16"), "sums of halves are rounded at each step")
+    refuse(x.dtype == "bool", "a sum of bools")
+
+
+@lowers("index_put", "_unsafe_index_put")
 def index_put(b, x, indices, values, accumulate=False):
     mask = indices[0] if len(indices) == 1 else None
-    is_mask = mask is not None and mask.dtype == "bool" and mask.rank <= x.rank
-    refuse(not is_mask or accumulate or values.numel != 1, "it scatters")
-    its = iterators(x.shape)
-    value = cast(values.at([Literal(0, "int64")] * values.rank), x.dtype)
-    return b.define(its, where(mask.at(its[: mask.rank]), value, x.at(its)))
+    if mask is not None and mask.dtype == "bool" and mask.rank <= x.rank and values.numel == 1 and not accumulate:
+        its = iterators(x.shape)
+        value = cast(values.at([Literal(0, "int64")] * values.rank), x.dtype)
+        return b.define(its, where(mask.at(its[: mask.rank]), value, x.at(its)))
+    refuse(not accumulate, "of several values for one element the last is kept")
+    refuse_scattered(x)
+    its = iterators(chosen_shape(x, indices))
+    return b.scatter(x, chosen_subscripts(x, indices, its), broadcast(values, its))
 
 
 @lowers("scatter.value", "scatter.src")
@@ -77,11 +102,42 @@ def scatter(b, x, dim, index, value):
     """One element of each line: a comparison with the place takes the place of a store."""
     refuse(x.rank == 0 or index.rank == 0, "of a scalar")
     dim %= x.rank
-    refuse(index.shape[dim] != 1 or any(n != x.shape[d] for d, n in enumerate(index.shape) if d != dim), "it scatters")
+    refuse(
+        index.shape[dim] != 1 or any(n != x.shape[d] for d, n in enumerate(index.shape) if d != dim),
+        "of several values for one element the last is kept",
+    )
     its = iterators(x.shape)
     line = [Literal(0, "int64") if d == dim else i for d, i in enumerate(its)]
     new = value.at(line) if hasattr(value, "at") else Literal(value, x.dtype)
     return b.define(its, where(cast(index.at(line), "int64").eq(its[dim]), cast(new, x.dtype), x.at(its)))
+
+
+@lowers("scatter_add")
+def scatter_add(b, x, dim, index, src):
+    return scatter_reduce(b, x, dim, index, src, "sum")
+
+
+@lowers("scatter_reduce.two")
+def scatter_reduce(b, x, dim, index, src, reduce, include_self=True):
+    operators = {"sum": "+=", "prod": "*=", "amax": "max=", "amin": "min="}
+    refuse(reduce not in operators, f"the language has no reduction '{reduce}'")
+    refuse(not include_self, "elements that nothing is reduced into would have to be told apart")
+    refuse(x.rank == 0 or index.rank == 0, "of a scalar")
+    refuse_scattered(x)
+    its = iterators(index.shape)
+    subscripts = list(its)
+    subscripts[dim % x.rank] = place(index.at(its), x.shape[dim % x.rank], False)
+    return b.scatter(x, subscripts, src.at(its), operators[reduce])
+
+
+@lowers("embedding_dense_backward")
+def embedding_dense_backward(b, grad, indices, num_weights, padding_idx, scale_grad_by_freq):
+    refuse(scale_grad_by_freq, "gradients scaled by how often a row is looked up")
+    refuse_scattered(grad)
+    its = iterators(grad.shape)
+    row, zero = place(indices.at(its[:-1]), num_weights, False), literal(0, grad.dtype)
+    addend = grad.at(its) if padding_idx < 0 else where(row.eq(padding_idx), zero, grad.at(its))
+    return b.scatter(Formula(lambda _: zero, [num_weights, grad.shape[-1]], grad.dtype), [row, its[-1]], addend)
 
 
 @lowers("upsample_nearest2d")
