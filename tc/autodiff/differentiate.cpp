@@ -206,7 +206,13 @@ void Differentiator::note(const Reversed& reversed) {
 Gradient Differentiator::run() {
   const Forward forward = in_versions(function_, names_);
   const Reversed reversed = reverse(forward, request_, names_, [&](const std::string& function, SourceRange place) {
-    diagnostics_.add({.code = "TC303", .range = place, .message = str("no derivative of '", function, "' is known")});
+    if (function == spelling(ReductionOp::Product))
+      diagnostics_.add({.code = "TC307",
+                        .range = place,
+                        .message = "the third derivative of a product is not taken: it is wrong where factors are 0",
+                        .help = "write the product as statements that multiply two factors"});
+    else
+      diagnostics_.add({.code = "TC303", .range = place, .message = str("no derivative of '", function, "' is known")});
   });
   diagnostics_.throw_if_errors<SemanticError>();
   std::vector<std::string> savable;

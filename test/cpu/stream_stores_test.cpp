@@ -56,8 +56,7 @@ TEST(StreamStores, GoPastTheCachesAndAreOrderedBeforeTheReturn) {
 }
 
 TEST(StreamStores, ReachTheirPlaceWhereverTheTensorBegins) {
-  const Kernel kernel =
-      load_kernel(emit_prepared("f", stream_stores(copy(), {"y"}), {"x", "y"}, Target::host()));
+  const Kernel kernel = load_kernel(emit_prepared("f", stream_stores(copy(), {"y"}), {"x", "y"}, Target::host()));
   alignas(64) float x[96], y[96];
   for (int i = 0; i < 96; ++i) x[i] = static_cast<float>(i);
   for (int shift : {0, 1, 15}) {

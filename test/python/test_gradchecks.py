@@ -50,3 +50,17 @@ def test_derivatives(program):
     call = lambda *tensors: function(*tensors)
     assert torch.autograd.gradcheck(call, inputs, fast_mode=True, check_forward_ad=True, check_batched_grad=True)
     assert torch.autograd.gradgradcheck(call, inputs, fast_mode=True)
+
+
+def test_products_with_zeros():
+    """Rows of five factors, none to four of which are 0."""
+    product = tc.define("def product(double(N,M) A) -> (O) { O(i) *=! A(i,j) }").product
+    factors = torch.rand(5, 5, dtype=torch.double) + 0.5
+    for row in range(5):
+        factors[row, torch.randperm(5)[:row]] = 0
+    factors.requires_grad_()
+    call = lambda tensor: product(tensor)
+    assert torch.autograd.gradcheck(call, factors, check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(call, factors)
+    with pytest.raises(tc.SemanticError, match="third derivative of a product"):
+        tc.grad(tc.grad(tc.grad(product), wrt=["A"]), wrt=["A"])

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "test/support/isl_fixture.h"
-#include "test/support/scops.h"
+#include "test/support/scop_builder.h"
 
 namespace tc::strategy {
 namespace {
@@ -40,7 +40,9 @@ TEST_F(StreamedTensors, AreWrittenOnceAndNotRead) {
             Names{});
   EXPECT_EQ(of(tensors().identity("S0" + square_, "C[i, j]").accumulate("S1" + square_, "C[i, j]", {"A[i, j]"}).scop()),
             Names{});
-  EXPECT_EQ(of(tensors().statement("S0[i, j, k] : 0 <= i < 64 and 0 <= j < 64 and 0 <= k < 2", "C[i, j]", {"A[i, j]"}).scop()),
+  EXPECT_EQ(of(tensors()
+                   .statement("S0[i, j, k] : 0 <= i < 64 and 0 <= j < 64 and 0 <= k < 2", "C[i, j]", {"A[i, j]"})
+                   .scop()),
             Names{});
 }
 

@@ -22,7 +22,8 @@ struct Guarded {
   Sum value;
 };
 
-/// Called for a function whose derivative is not known, with the place of the call.
+/// Called for a function whose derivative is not known, with the place of the call; for `*=!`, whose third derivative is
+/// not, with its spelling.
 using UnknownDerivative = std::function<void(const std::string& function, lang::SourceRange place)>;
 
 /// The chain rule through the value of a statement: what the reads of \p active versions get where the value gets

@@ -40,7 +40,33 @@ ExprPtr outside(const std::vector<IteratorRange>& part, const std::vector<Iterat
   return any;
 }
 
-/// A statement that counts or multiplies over the reductions of another one.
+/// Of `e == 0 ? a : b`: a where b is e, else b where a is e; null of anything else.
+struct ZeroChoice {
+  ExprPtr of_zero, of_other;
+};
+ZeroChoice zero_choice(const ExprPtr& value) {
+  const auto* select = std::get_if<Select>(&written(value)->node);
+  const auto* is_zero = select ? std::get_if<Binary>(&written(select->condition)->node) : nullptr;
+  if (!is_zero || is_zero->op != BinaryOp::Eq || constant_value(is_zero->right) != 0.0) return {};
+  const ExprPtr factor = written(is_zero->left);
+  if (equal(factor, written(select->else_value))) return {select->then_value, nullptr};
+  if (equal(factor, written(select->then_value))) return {nullptr, select->else_value};
+  return {};
+}
+
+/// Is \p value `e == 0 ? c : e`, where c is another number?
+bool is_never_zero(const ExprPtr& value) {
+  const ExprPtr instead = zero_choice(value).of_zero;
+  return instead && constant_value(instead).value_or(0) != 0;
+}
+
+/// Is \p value `e == 0 ? e : 0`, of which only derivatives are not 0?
+bool is_always_zero(const ExprPtr& value) {
+  const ExprPtr instead = zero_choice(value).of_other;
+  return instead && constant_value(instead) == 0.0;
+}
+
+/// A statement that counts, adds up or multiplies over the reductions of another one.
 Step statistic(const std::string& target, DType type, const ForwardStatement& of, ReductionOp op) {
   Step step;
   step.target = target;
@@ -75,6 +101,13 @@ class Reverse {
  private:
   const Version& version(const std::string& name) const { return result_.forward.versions.at(name); }
 
+  /// Is there an adjoint of \p tensor among the statements, which then are those of a derivative already?
+  bool has_adjoint(const std::string& tensor) const {
+    const auto& statements = result_.forward.statements;
+    return std::any_of(statements.begin(), statements.end(),
+                       [&](const auto& statement) { return statement.target.starts_with("d_" + tensor); });
+  }
+
   void visit(const ForwardStatement& statement);
   AdjointTensor finish(const std::string& version);
   void keep_previous(const ForwardStatement& statement, const AdjointTensor& adjoint);
@@ -108,6 +141,8 @@ void Reverse::visit(const ForwardStatement& statement) {
     const bool same_type = written(statement.value)->type == result->type;
     send(statement, same_type ? result : nullptr, whole);
   } else if (*statement.op == ReductionOp::Sum) {
+    if (is_always_zero(statement.value) && has_adjoint(statement.target))
+      unknown_(std::string(spelling(ReductionOp::Product)), statement.place);
     send(statement, nullptr, whole);
   } else if (*statement.op == ReductionOp::Product) {
     visit_product(statement, adjoint);
@@ -167,22 +202,41 @@ void Reverse::visit_extreme(const ForwardStatement& statement, const AdjointTens
   send(statement, nullptr, {{tie}, share});
 }
 
-/// The product of the other factors: by a quotient where no factor is 0, the product of all others where one is.
+/// The product of the other factors: by a quotient where no factor is 0; where factors are, the product of those that are
+/// not, times the others that are 0 as their sum tells them: of one it is that one, so that derivatives for it are right too.
+///
+///   factors that are 0   the factor is 0     it is not
+///   0                                        p / e
+///   1                    p                   p * s / e
+///   2                    p * (s - e)         0
 void Reverse::visit_product(const ForwardStatement& statement, const AdjointTensor& adjoint) {
   const auto left = names_of(statement.left);
   const DType type = version(statement.target).type;
-  const ExprPtr zero = number(0, type), is_zero = binary(BinaryOp::Eq, statement.value, zero);
-  Step zeros = statistic(names_.take(str("z_", statement.target)), DType::Float32, statement, ReductionOp::Sum);
-  zeros.pieces = {{{is_zero}, {Term{}}}};
+  const Sum whole{times(Term{}, adjoint.at(left))};
+  if (is_never_zero(statement.value)) {
+    const Sum all = times(whole, access_at(statement.target, left, type));
+    return send(statement, nullptr, {{}, times(all, statement.value, -1)});
+  }
+  const ExprPtr zero = cast(type, number(0, type)), one = cast(type, number(1, type)), factor = statement.value;
+  const ExprPtr is_zero = binary(BinaryOp::Eq, factor, zero);
+  const auto choice = [&](const ExprPtr& condition, const ExprPtr& yes, const ExprPtr& no) {
+    return make_expr(Select{condition, yes, no}, {}, type);
+  };
+  Step count = statistic(names_.take(str("z_", statement.target)), DType::Float32, statement, ReductionOp::Sum);
+  count.pieces = {{{is_zero}, {Term{}}}};
+  Step sum = statistic(names_.take(str("s_", statement.target)), type, statement, ReductionOp::Sum);
+  sum.value = choice(is_zero, factor, zero);
   Step others = statistic(names_.take(str("p_", statement.target)), type, statement, ReductionOp::Product);
-  others.value = make_expr(Select{is_zero, cast(type, number(1, type)), statement.value}, {}, type);
-  result_.steps.push_back(zeros);
-  result_.steps.push_back(others);
-  const ExprPtr how_many = access_at(zeros.target, left, zeros.type);
-  const auto zeros_are = [&](double count) { return binary(BinaryOp::Eq, how_many, number(count, zeros.type)); };
-  const Sum product = times(Sum{times(Term{}, adjoint.at(left))}, access_at(others.target, left, type));
-  send(statement, nullptr, {{is_zero, zeros_are(1)}, product});
-  send(statement, nullptr, {{opposite(is_zero), zeros_are(0)}, times(product, statement.value, -1)});
+  others.value = choice(is_zero, one, factor);
+  for (const Step* step : {&count, &sum, &others}) result_.steps.push_back(*step);
+  const ExprPtr s = access_at(sum.target, left, type);
+  const auto zeros_are = [&](double number_of) {
+    return binary(BinaryOp::Eq, access_at(count.target, left, count.type), number(number_of, count.type));
+  };
+  const ExprPtr of_zero = choice(zeros_are(1), one, choice(zeros_are(2), binary(BinaryOp::Sub, s, factor), zero));
+  const ExprPtr of_other = choice(zeros_are(0), one, choice(zeros_are(1), s, zero));
+  const Sum product = times(whole, access_at(others.target, left, type));
+  send(statement, nullptr, {{}, times(product, choice(is_zero, of_zero, binary(BinaryOp::Div, of_other, factor)))});
 }
 
 void Reverse::send(const ForwardStatement& statement, const ExprPtr& result, const Guarded& adjoint) {

@@ -21,9 +21,8 @@ class StreamStores : public ir::IRMutator {
   ir::Stmt visit(const ir::Store* op) override {
     const auto* ramp = op->index.as<ir::Ramp>();
     const bool dense = ramp && ir::is_const_one(ramp->stride) && ramp->base.type().is_scalar();
-    const bool whole = ir::is_const_one(op->predicate) && op->value.type().bytes() * op->value.type().lanes() %
-                                                                  static_cast<int>(Target::cache_line) ==
-                                                              0;
+    const bool whole = ir::is_const_one(op->predicate) &&
+                       op->value.type().bytes() * op->value.type().lanes() % static_cast<int>(Target::cache_line) == 0;
     if (!tensors_.count(op->name) || !dense || !whole) return op;
     found.insert(op->name);
     return ir::Store::make(op->name + suffix, op->value, op->index, op->param, op->predicate, op->alignment);

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "tc/base/count_product.h"
-#include "tc/polyhedral/core/instances.h"
+#include "tc/polyhedral/core/isl.h"
 
 namespace tc::strategy {
 namespace {
