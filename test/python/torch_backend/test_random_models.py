@@ -1,0 +1,18 @@
+"""Random programs of torch through the backend; random_models.py runs as many as one likes."""
+
+import pytest
+import random_models
+import torch
+
+
+@pytest.mark.parametrize("first", range(0, 40, 10))
+def test_random_models(first):
+    wrong = [random_models.check(seed) for seed in range(first, first + 10)]
+    assert not any(wrong), "\n".join(filter(None, wrong))
+
+
+def test_a_wrong_value_is_noticed():
+    p = random_models.program_of(1, 14)
+    assert not random_models.differences(p, False, p.run)
+    for wrong in (torch.zeros_like, lambda t: t * (1 + 1e-3), lambda t: t.flatten()[:1]):
+        assert random_models.differences(p, False, lambda *given: [wrong(t) for t in p.run(*given)])
