@@ -42,8 +42,8 @@ TEST(ProductsWithZeros, HaveNoThirdDerivative) {
 /// Derivatives along a direction are linear in it.
 TEST(ProductsWithZeros, HaveATangentOfTheGradient) {
   const std::string second = derivative(derivative(text), {.wrt = {"A"}});
-  EXPECT_EQ(gradcheck(second, sizes, {.values = {{"A", {0.5, 0.5}}}, .options = {.wrt = {"d_d_A"}}, .certified = false}),
-            "");
+  EXPECT_EQ(
+      gradcheck(second, sizes, {.values = {{"A", {0.5, 0.5}}}, .options = {.wrt = {"d_d_A"}}, .certified = false}), "");
 }
 
 }  // namespace
