@@ -119,11 +119,9 @@ void Function::check_inputs(at::TensorList inputs, std::size_t count) const {
 
 Tensors Function::call(at::TensorList inputs) const {
   check_inputs(inputs, inputs_.size());
-  bool recorded = false;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    check_no_tangent(inputs[i], inputs_[i]);
-    recorded = recorded || inputs[i].requires_grad();
-  }
+  if (carry_tangents(inputs)) return call_with_tangents(*this, inputs);
+  const bool recorded =
+      std::any_of(inputs.begin(), inputs.end(), [](const at::Tensor& input) { return input.requires_grad(); });
   if (!recorded || !at::GradMode::is_enabled()) return run(inputs);
   return record_call(shared_from_this(), inputs, [this](at::TensorList tensors) { return run(tensors); });
 }
@@ -224,6 +222,25 @@ Record Function::make_record(const std::vector<bool>& needs, const std::vector<b
   for (const auto& name : gradient.saved)
     record.saved.push_back(std::find(outputs_.begin(), outputs_.end(), name) - outputs_.begin());
   return record;
+}
+
+std::shared_ptr<const Function> Function::tangent(const std::vector<bool>& carried) const {
+  {
+    const std::shared_lock lock(mutex_);
+    if (const auto found = tangents_.find(carried); found != tangents_.end()) return found->second;
+  }
+  autodiff::Options how;
+  std::string way = "jvp";
+  for (std::size_t i = 0; i < carried.size(); ++i) {
+    if (!carried[i]) continue;
+    if (i >= function_->def.params.size())
+      throw ArgumentError(str("'", inputs_[i], "', which '", function_->name(), "' adds to, carries a tangent: make ",
+                              "the old value a parameter"));
+    how.wrt.push_back(inputs_[i]), way += str("_", i);
+  }
+  auto made = derived(engine::tangent(function_, how).function, way);
+  const std::unique_lock lock(mutex_);
+  return tangents_.emplace(carried, std::move(made)).first->second;
 }
 
 std::shared_ptr<const Function> Function::derived(std::shared_ptr<const engine::Function> function,

@@ -35,7 +35,8 @@ class Function : public std::enable_shared_from_this<Function> {
   /// The returns for \p inputs, new dense tensors. Where torch records gradients and an input requires one, the call is a
   /// node of its graph: the backward is the def of engine::gradient, made by the call, compiled when it first runs, and
   /// recorded itself where torch asks for it. A def that accumulates takes what it adds to behind its parameters.
-  /// Throws ArgumentError for inputs with tangents of forward mode, SemanticError where the def has no gradient.
+  /// Where inputs carry tangents of forward mode, the float returns do: those of the def of engine::tangent, a call itself.
+  /// Throws SemanticError where the def has no gradient, ArgumentError for a tangent of what it adds to.
   virtual Tensors call(at::TensorList inputs) const;
   /// The same, recorded by nobody.
   Tensors run(at::TensorList inputs) const;
@@ -48,6 +49,9 @@ class Function : public std::enable_shared_from_this<Function> {
   /// What torch's graph keeps of a call where \p needs says which inputs have a gradient and \p given for which returns
   /// one comes. Throws as engine::gradient.
   std::shared_ptr<const Record> record(const std::vector<bool>& needs, const std::vector<bool>& given) const;
+  /// What gives the tangents of all float returns, for those of the inputs that \p carried says, behind the parameters.
+  /// Throws as call.
+  std::shared_ptr<const Function> tangent(const std::vector<bool>& carried) const;
 
  protected:
   /// \p function, made of this one in the way that \p way names, as something to be called.
@@ -69,6 +73,7 @@ class Function : public std::enable_shared_from_this<Function> {
   mutable std::shared_mutex mutex_;
   mutable std::map<std::vector<std::int64_t>, std::shared_ptr<const engine::Executable>> compiled_;
   mutable std::map<Needs, std::shared_ptr<const Record>> records_;
+  mutable std::map<std::vector<bool>, std::shared_ptr<const Function>> tangents_;
 };
 
 /// Runs \p executable on \p inputs and into \p outputs, whose versions it counts up as torch's own operators do.

@@ -121,8 +121,9 @@ struct RecordKernel : Kernel<RecordKernel> {
       return through_stack(tensors, function->result_count(),
                            [&](Stack& stack) { handle.redispatchBoxed(keys & c10::after_autograd_keyset, &stack); });
     };
-    bool recorded = false;
-    for (const auto& input : inputs) recorded = recorded || input.requires_grad() || input._fw_grad(0).defined();
+    if (carry_tangents(inputs)) return call_with_tangents(*function, inputs);
+    const bool recorded =
+        std::any_of(inputs.begin(), inputs.end(), [](const at::Tensor& input) { return input.requires_grad(); });
     if (!recorded) return below(inputs);
     return record_call(function, inputs, below);
   }

@@ -16,8 +16,8 @@ namespace tc::aten {
 /// asked for. What a def adds to stands behind its parameters and is not changed; the sum is a return.
 ///
 /// Under vmap a call is one of the def that engine::batch makes, my::mm__batch_0_none where A has a batch in front. Symbolic sizes
-/// become numbers: torch.compile compiles for each. torch refuses gradients inside torch.func's own transforms, and tangents of forward
-/// mode: what it has for C++, torch::autograd::Function, takes no rule for either. Throws as engine::define, and c10::Error for a name that torch has already:
+/// become numbers: torch.compile compiles for each. Tangents of forward mode are those of my::mm__jvp_0, where A has one. torch refuses
+/// gradients inside torch.func's own transforms: what it has for C++, torch::autograd::Function, takes no rule for them. Throws as engine::define, and c10::Error for a name that torch has already:
 /// the defs before that one stay.
 void define_operators(const std::string& space, const std::string& text, const engine::CompileOptions& options = {});
 

@@ -134,4 +134,29 @@ Tensors record_call(const std::shared_ptr<const Function>& function, at::TensorL
   return CallNode::apply(Call{function, function->record(needs, given), &run}, inputs);
 }
 
+bool carry_tangents(at::TensorList inputs) {
+  return std::any_of(inputs.begin(), inputs.end(), [](const at::Tensor& input) { return input._fw_grad(0).defined(); });
+}
+
+Tensors call_with_tangents(const Function& function, at::TensorList inputs) {
+  std::vector<bool> carried;
+  Tensors values, tangents;
+  for (const auto& input : inputs) {
+    const at::Tensor tangent = input._fw_grad(0);
+    carried.push_back(tangent.defined());
+    values.push_back(tangent.defined() ? input._fw_primal(0) : input);
+    if (tangent.defined()) tangents.push_back(tangent.contiguous());
+  }
+  Tensors outputs = function.call(values);
+  const auto has_tangent = float_returns(function);
+  if (!contains(has_tangent, true)) return outputs;
+  const auto product = function.tangent(carried);
+  values.insert(values.end(), tangents.begin(), tangents.end());
+  const Tensors made = product->call(values);
+  auto next = made.begin();
+  for (std::size_t o = 0; o < outputs.size(); ++o)
+    if (has_tangent[o]) outputs[o]._set_fw_grad(*next++, 0, false);
+  return outputs;
+}
+
 }  // namespace tc::aten

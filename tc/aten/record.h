@@ -24,4 +24,10 @@ using Run = std::function<Tensors(at::TensorList)>;
 /// no floats are not differentiable. Throws SemanticError where the function has no gradient.
 Tensors record_call(const std::shared_ptr<const Function>& function, at::TensorList inputs, const Run& run);
 
+/// Does one of \p inputs carry a tangent of forward mode?
+bool carry_tangents(at::TensorList inputs);
+/// What \p function gives for \p inputs, some of which carry tangents: float returns that carry theirs. Throws as
+/// Function::tangent.
+Tensors call_with_tangents(const Function& function, at::TensorList inputs);
+
 }  // namespace tc::aten

@@ -3,6 +3,7 @@
 #include <ATen/functorch/BatchedTensorImpl.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/forward_grad.h>
 
 #include <functional>
 #include <thread>
@@ -262,6 +263,49 @@ TEST_F(Aten, OperatorsHaveKernelsShapesAndGradients) {
   EXPECT_EQ(invoke(find("tc_aten_test::parts"), {x, w}).size(), 3u);
   EXPECT_ERROR(define_operators("tc_aten_test", "def mm(float(N) A) -> (B) { B(n) = A(n) }"), c10::Error,
                "with the same name and overload name multiple times");
+}
+
+/// A level of forward mode of torch.
+struct ForwardLevel {
+  std::uint64_t level = torch::autograd::ForwardADLevel::get_next_idx();
+  ForwardLevel() = default;
+  ForwardLevel(const ForwardLevel&) = delete;
+  ForwardLevel& operator=(const ForwardLevel&) = delete;
+  ~ForwardLevel() { torch::autograd::ForwardADLevel::release_idx(level); }
+};
+
+TEST_F(Aten, TangentsEqualTorch) {
+  const ForwardLevel forward;
+  const auto a = whole({5, 7}), b = whole({7, 6}), ta = whole({7, 5}).t(), tb = whole({7, 6});
+  const auto tangent_of = [](const at::Tensor& tensor) { return std::get<1>(at::_unpack_dual(tensor, 0)); };
+  const auto dual = [](const at::Tensor& value, const at::Tensor& tangent) {
+    return at::_make_dual(value, tangent, 0);
+  };
+  const auto both = call("mm", {dual(a, ta), dual(b, tb)});
+  EXPECT_TRUE(at::equal(std::get<0>(at::_unpack_dual(both, 0)), at::mm(a, b)));
+  EXPECT_TRUE(at::equal(tangent_of(both), at::mm(ta, b) + at::mm(a, tb)));
+  EXPECT_TRUE(at::equal(tangent_of(call("mm", {a, dual(b, tb)})), at::mm(a, tb)));
+
+  auto x = variable({5}), direction = at::randn({5}, at::kDouble);
+  const auto slope = tangent_of(call("cube", {dual(x, direction)}));
+  EXPECT_TRUE(at::allclose(slope, 3 * x * x * direction, 1e-12, 1e-14));
+  EXPECT_TRUE(at::allclose(gradients(slope, at::ones_like(slope), {x})[0], 6 * x * direction, 1e-12, 1e-14));
+
+  const auto sum = at::zeros({5}, at::kFloat), s = at::ones({}, at::kFloat);
+  EXPECT_NE(refusal([&] { call("add", {at::ones_like(sum), s, dual(sum, sum)}); }).find("carries a tangent"),
+            std::string::npos);
+}
+
+TEST_F(Aten, OperatorsHaveTangents) {
+  define_operators("tc_aten_tangent", text);
+  const ForwardLevel forward;
+  const auto a = whole({5, 7}), b = whole({7, 6}), ta = whole({5, 7});
+  torch::jit::Stack stack{at::_make_dual(a, ta, 0), b};
+  c10::Dispatcher::singleton().findSchemaOrThrow("tc_aten_tangent::mm", "").callBoxed(stack);
+  const auto [value, tangent] = at::_unpack_dual(stack[0].toTensor(), 0);
+  EXPECT_TRUE(at::equal(value, at::mm(a, b)));
+  EXPECT_TRUE(at::equal(tangent, at::mm(ta, b)));
+  EXPECT_TRUE(c10::Dispatcher::singleton().findSchema({"tc_aten_tangent::mm__jvp_0", ""}).has_value());
 }
 
 /// vmap of \p name over the first dimension of \p batched, \p other shared.
