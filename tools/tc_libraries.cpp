@@ -29,6 +29,8 @@ DEFINE_bool(measure, false,
 DEFINE_string(dir, "", "the cache's folder; without it the environment's");
 DEFINE_int32(threads, 0,
              "measure: in how many threads, 0: as many as there are cores; prices of other numbers are kept");
+DEFINE_string(share, "1/1",
+              "measure: the i-th of n shares of the programs, i/n, 1 to n; prices of the other shares are kept");
 DEFINE_int32(rounds, 3, "measure: how often own code and a routine are measured in turns; the least of each counts");
 
 namespace {
@@ -169,6 +171,12 @@ double measure_with_cold_weights(const engine::Executable& executable, std::opti
   return *std::min_element(times.begin(), times.end());
 }
 
+/// Puts \p price in the place of that of the same call in \p table, or behind the others.
+void set_price(library::PriceTable& table, library::Price price) {
+  std::erase_if(table.prices, [&](const auto& known) { return library::is_of_same_call(known, price); });
+  table.prices.push_back(std::move(price));
+}
+
 /// The prices of all calls that compute \p test, of which the input \p weights never changes, and its lines for people. Own
 /// code is what a compile makes with that constant, in the layouts it gives it.
 void measure(const Case& test, std::optional<std::size_t> weights, engine::CompileOptions options,
@@ -198,7 +206,7 @@ void measure(const Case& test, std::optional<std::size_t> weights, engine::Compi
       }
       std::cout << std::fixed << std::setprecision(1) << std::setw(10) << price.own_seconds * 1e6 << " us own "
                 << std::setw(10) << price.library_seconds * 1e6 << " us " << to_string(call) << std::endl;
-      table.prices.push_back(std::move(price));
+      set_price(table, std::move(price));
     }
 }
 
@@ -211,6 +219,17 @@ void list() {
   }
 }
 
+/// The programs of the share that --share names. Throws OptionsError.
+std::vector<Case> shared_cases() {
+  std::size_t which = 0, shares = 0;
+  if (std::sscanf(FLAGS_share.c_str(), "%zu/%zu", &which, &shares) != 2 || which < 1 || which > shares)
+    throw OptionsError(str("--share is i/n, i from 1 to n, not '", FLAGS_share, "'"));
+  std::vector<Case> result;
+  const auto all = cases();
+  for (std::size_t i = which - 1; i < all.size(); i += shares) result.push_back(all[i]);
+  return result;
+}
+
 void run() {
   list();
   if (!FLAGS_measure) return;
@@ -219,8 +238,10 @@ void run() {
   if (!FLAGS_dir.empty()) options.cache = std::make_shared<cache::Cache>(cache::CacheSettings{FLAGS_dir});
   if (!options.cache) throw OptionsError("there is no cache to keep prices in: name a folder with --dir");
   auto table = engine::library_prices(options).value_or(library::PriceTable{cache::measurement_here().machine, {}});
-  std::erase_if(table.prices, [](const auto& price) { return price.threads == cpu::num_threads(); });
-  for (const auto& test : cases()) {
+  const auto measured = shared_cases();
+  if (measured.size() == cases().size())
+    std::erase_if(table.prices, [](const auto& price) { return price.threads == cpu::num_threads(); });
+  for (const auto& test : measured) {
     measure(test, std::nullopt, options, table);
     if (test.weights) measure(test, test.weights, options, table);
   }

@@ -89,10 +89,21 @@ class LayingOut {
       result_.graph.nodes.push_back(node);
       return;
     }
+    add_call(callee_of(node, layouts), std::move(inputs), std::move(outputs));
+  }
+
+  /// The def of \p node in \p layouts, which is made and proved once for equal nodes.
+  std::string callee_of(const Node& node, const layout::Layouts& layouts) {
+    TextStream key;
+    key << node.def.get();
+    for (const auto tensor : node.inputs) key << " " << graph_.tensors[tensor].spec;
+    for (const auto& [name, layout] : layouts.of) key << "; " << name << " " << to_string(layout);
+    const auto [known, is_new] = callees_.emplace(key.str(), "");
+    if (!is_new) return known->second;
     const auto sizes = sizes_of(graph_, node);
     auto made = layout::apply_layouts(*node.def, sizes, layout::propagate(*node.def, sizes, layouts));
     made.file.defs.front().name += "_laid";
-    add_call(defs_.add(made.def()), std::move(inputs), std::move(outputs));
+    return known->second = defs_.add(made.def());
   }
 
   /// Notes a call; it becomes a node when all defs are known.
@@ -121,7 +132,8 @@ class LayingOut {
   LaidOutGraph result_;
   std::set<std::string> names_;
   std::map<std::pair<std::size_t, std::string>, std::size_t> homes_;
-  std::vector<std::string> calls_;  ///< of each new node, its def; "": it is as it was
+  std::map<std::string, std::string> callees_;  ///< by nodes and their layouts
+  std::vector<std::string> calls_;              ///< of each new node, its def; "": it is as it was
   std::vector<std::size_t> conversions_;
 };
 

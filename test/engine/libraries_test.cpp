@@ -2,10 +2,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "tc/cpu/thread_pool.h"
+#include "tc/engine/compile/library_call.h"
 #include "tc/library/registry.h"
+#include "test/cache/cache_fixture.h"
 #include "test/engine/engine_fixture.h"
 #include "test/support/expect_error.h"
 
@@ -234,6 +238,37 @@ TEST_F(Libraries, CutDefsWithoutCallsToo) {
   EXPECT_TRUE(own->image().calls.empty());
   ASSERT_EQ(own->stats().notes.size(), 1u);
   EXPECT_NE(own->stats().notes[0].find("fake has no routine"), std::string::npos);
+}
+
+/// The parts of a product of 512 x \p k x 512 whose elements are squared then, where the fake library's is measured to be \p speed
+/// times as fast as own code.
+std::size_t parts_by_prices(std::int64_t k, double speed) {
+  const auto function = define(
+                            "def f(float(M,K) A, float(K,N) B) -> (D) {\n"
+                            "  C(m,n) +=! A(m,k) * B(k,n)  D(m,n) = C(m,n) * C(m,n) }")
+                            .functions[0];
+  const std::vector<TensorSpec> inputs{contiguous(DType::Float32, {512, k}), contiguous(DType::Float32, {k, 512})};
+  const auto alone = define(mm).functions[0];
+  CompileOptions options;
+  options.libraries = "fake";
+  const auto call = choose_library_call(*alone, make_arguments(*alone, inputs, {}), options).call;
+  auto price = library::price_of(call.value(), cpu::num_threads());
+  price.library_seconds = 1;
+  price.own_seconds = speed;
+  cache::TemporaryFolder folder;
+  options.libraries = "auto";
+  options.cache = std::make_shared<cache::Cache>(cache::CacheSettings{folder / "cache"});
+  std::filesystem::create_directories(folder / "cache");
+  std::ofstream(library_prices_file(*options.cache))
+      << library::to_string(library::PriceTable{cache::measurement_here().machine, std::vector{price}});
+  const auto executable = compile(function, inputs, {}, options);
+  EXPECT_EQ(executable->image().calls.size(), executable->image().parts - 1);
+  return executable->image().parts;
+}
+
+TEST_F(Libraries, AreNotWorthAPassOverWhatTheyComputeQuickly) {
+  EXPECT_EQ(parts_by_prices(4, 1.2), 1U) << "to read and write C takes longer than what is gained";
+  EXPECT_EQ(parts_by_prices(512, 3), 2U);
 }
 
 TEST_F(Libraries, AreToldApartByCaches) {

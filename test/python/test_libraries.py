@@ -88,15 +88,15 @@ def test_auto_follows_the_prices(tmp_path):
     version = called.stats["library_calls"][0].split(":")[0].split(" ")[-1]
     machine = next(e for e in machines() if e)
     threads = tc.get_num_threads()
-    price = f"openblas {version} gemm {threads} 1 0 1e-6 {{}} 3 3 float32 float32 float32 K 20 M 33 N 45\n"
+    price = f"openblas {version} gemm {threads} 1 0 1e-6 {{}} 3 3 float32 2 20 1 float32 2 45 1 float32 2 45 1 K 20 M 33 N 45\n"
     for own, calls in (("2e-6", 1), ("0.5e-6", 0)):
         folder = tmp_path / own
         folder.mkdir()
-        (folder / "library_prices.txt").write_text(f"library prices 3\n{machine}\n" + price.format(own))
+        (folder / "library_prices.txt").write_text(f"library prices 4\n{machine}\n" + price.format(own))
         f = tc.compile(T.mm, A, B, libraries="auto", cache=tc.cache.Cache(str(folder)))
         assert len(f.stats["library_calls"]) == calls, f.explain()
         torch.testing.assert_close(f(A, B), A @ B)
-    (folder / "library_prices.txt").write_text("library prices 3\nanother machine\n" + price.format("2e-6"))
+    (folder / "library_prices.txt").write_text("library prices 4\nanother machine\n" + price.format("2e-6"))
     assert not tc.compile(T.mm, A, B, libraries="auto", cache=tc.cache.Cache(str(folder))).stats["library_calls"]
 
 

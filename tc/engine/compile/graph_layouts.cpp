@@ -84,10 +84,14 @@ std::vector<std::string> decisions_of(const graph::Graph& before, const graph::L
   return lines;
 }
 
-/// Nothing where no exact choice is possible in the room that there is.
-std::optional<graph::GraphLayouts> chosen_layouts(const graph::Graph& graph, const graph::GraphLayoutOptions& how) {
+/// Nothing where no exact choice is possible in the room that there is, or what was chosen is not proved in it.
+std::optional<LaidOutPlan> laid_out(const graph::Graph& graph, const graph::GraphLayoutOptions& how) {
   try {
-    return graph::choose_graph_layouts(graph, how);
+    const auto chosen = graph::choose_graph_layouts(graph, how);
+    auto made = graph::lay_out(graph, chosen.resolution);
+    if (made.placed.empty()) return std::nullopt;
+    auto decisions = decisions_of(graph, made, chosen);
+    return LaidOutPlan{std::move(made.graph), {made.conversions.begin(), made.conversions.end()}, std::move(decisions)};
   } catch (const ResourceError&) {
     check_cancelled("the layouts of a graph");
     return std::nullopt;
@@ -131,12 +135,7 @@ bool chooses_layouts(const CompileOptions& options) {
 std::optional<LaidOutPlan> choose_layouts(const graph::Graph& graph, const CompileOptions& options) {
   if (!chooses_layouts(options)) return std::nullopt;
   LayoutPrices prices(graph, options);
-  const auto chosen = chosen_layouts(graph, options_of(options, prices));
-  if (!chosen) return std::nullopt;
-  auto made = graph::lay_out(graph, chosen->resolution);
-  if (made.placed.empty()) return std::nullopt;
-  auto decisions = decisions_of(graph, made, *chosen);
-  return LaidOutPlan{std::move(made.graph), {made.conversions.begin(), made.conversions.end()}, std::move(decisions)};
+  return laid_out(graph, options_of(options, prices));
 }
 
 }  // namespace tc::engine

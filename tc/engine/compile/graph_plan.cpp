@@ -10,6 +10,7 @@
 #include "tc/engine/compile/graph_layouts.h"
 #include "tc/engine/compile/library_call.h"
 #include "tc/engine/compile/library_parts.h"
+#include "tc/engine/compile/price_function.h"
 #include "tc/engine/compile/spread_rows.h"
 #include "tc/engine/machine/machine_kind.h"
 #include "tc/graph/bind.h"
@@ -99,15 +100,55 @@ bool may_call_libraries(const Function& function, const CompileOptions& options)
          (has_calls(function) || function.def.statements.size() > 1);
 }
 
-/// Does a library compute \p part, whose tensors lie as \p placed says?
-bool is_library_call(const graph::Graph& graph, const graph::Part& part, const Placed& placed,
-                     const CompileOptions& options) {
-  const auto problem = problem_of(graph, part, placed);
-  const auto arguments = make_arguments(*problem.function, problem.inputs, problem.outputs);
-  auto how = options;
-  how.held = problem.held;
-  return choose_library_call(*problem.function, arguments, how).call.has_value();
-}
+/// Asks libraries and prices about parts of a graph, whose tensors lie as `placed` says.
+class LibraryParts {
+ public:
+  LibraryParts(const graph::Graph& graph, const Placed& placed, const CompileOptions& options)
+      : graph_(graph), placed_(placed), options_(options) {}
+
+  /// Does a library compute \p part?
+  bool is_call(const graph::Part& part) const {
+    const auto problem = problem_of(graph_, part, placed_);
+    return choose_library_call(*problem.function, arguments_of(problem), options_of(problem)).call.has_value();
+  }
+
+  /// A library that is named is called wherever it can be. Among all, pieces have to be cheaper than own code of the whole.
+  bool cut_pays(const graph::Part& whole, const std::vector<graph::Part>& pieces) const {
+    if (options_.libraries != "auto") return true;
+    const auto as_one = seconds(whole);
+    double apart = 0;
+    for (const auto& piece : pieces) {
+      const auto price = seconds(piece);
+      if (!price) return false;
+      apart += *price;
+    }
+    return as_one && apart < *as_one;
+  }
+
+ private:
+  static std::vector<Argument> arguments_of(const PartProblem& problem) {
+    return make_arguments(*problem.function, problem.inputs, problem.outputs);
+  }
+
+  CompileOptions options_of(const PartProblem& problem) const {
+    auto how = options_;
+    how.partition = graph::Partition::One;
+    how.layouts = graph::LayoutMode::Off;
+    how.constants.clear();
+    how.held = problem.held;
+    how.unaligned = problem.unaligned;
+    return how;
+  }
+
+  std::optional<double> seconds(const graph::Part& part) const {
+    const auto problem = problem_of(graph_, part, placed_);
+    return price_function(problem.function, arguments_of(problem), options_of(problem));
+  }
+
+  const graph::Graph& graph_;
+  const Placed& placed_;
+  const CompileOptions& options_;
+};
 
 /// The tensors of \p plan that are spread. Those of library calls stay dense: their prices are, and rows that are apart may cost
 /// them their fastest code.
@@ -119,7 +160,7 @@ std::map<std::size_t, TensorSpec> spread_of(const GraphPlan& plan, const std::se
     const auto touches = [&](const auto& entry) {
       return contains(part.inputs, entry.first) || contains(part.outputs, entry.first);
     };
-    if (std::any_of(result.begin(), result.end(), touches) && is_library_call(plan.graph, part, placed, options))
+    if (std::any_of(result.begin(), result.end(), touches) && LibraryParts(plan.graph, placed, options).is_call(part))
       std::erase_if(result, touches);
   }
   return result;
@@ -128,10 +169,19 @@ std::map<std::size_t, TensorSpec> spread_of(const GraphPlan& plan, const std::se
 /// \p parts, those that a library computes apart from the others.
 std::vector<graph::Part> with_library_parts(const graph::Graph& graph, const std::vector<graph::Part>& parts,
                                             const Placed& placed, const CompileOptions& options) {
-  std::map<std::string, bool> known;
-  return cut_for_libraries(graph, parts, [&](const graph::Part& part) {
-    const auto [entry, is_new] = known.emplace(graph::key_of(graph, part) + tensors_text(graph, part, placed), false);
-    if (is_new) entry->second = is_library_call(graph, part, placed, options);
+  const LibraryParts libraries(graph, placed, options);
+  std::map<std::string, bool> calls, cuts;
+  const auto key = [&](const graph::Part& part) {
+    return graph::key_of(graph, part) + tensors_text(graph, part, placed);
+  };
+  const auto is_call = [&](const graph::Part& part) {
+    const auto [entry, is_new] = calls.emplace(key(part), false);
+    if (is_new) entry->second = libraries.is_call(part);
+    return entry->second;
+  };
+  return cut_for_libraries(graph, parts, is_call, [&](const graph::Part& whole, const auto& pieces) {
+    const auto [entry, is_new] = cuts.emplace(key(whole), false);
+    if (is_new) entry->second = libraries.cut_pays(whole, pieces);
     return entry->second;
   });
 }

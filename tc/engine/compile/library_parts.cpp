@@ -48,16 +48,16 @@ std::vector<Nodes> cut(const graph::Graph& graph, const Nodes& nodes, const IsLi
 }  // namespace
 
 std::vector<graph::Part> cut_for_libraries(const graph::Graph& graph, const std::vector<graph::Part>& parts,
-                                           const IsLibraryCall& is_call) {
+                                           const IsLibraryCall& is_call, const CutPays& pays) {
   std::vector<graph::Part> result;
   for (const auto& part : parts) {
-    const auto pieces =
-        part.nodes.size() < 2 || is_call(part) ? std::vector<Nodes>{part.nodes} : cut(graph, part.nodes, is_call);
-    if (pieces.size() == 1) {
+    std::vector<graph::Part> pieces;
+    if (part.nodes.size() > 1 && !is_call(part))
+      for (const auto& nodes : cut(graph, part.nodes, is_call)) pieces.push_back(graph::make_part(graph, nodes));
+    if (pieces.size() > 1 && pays(part, pieces))
+      result.insert(result.end(), pieces.begin(), pieces.end());
+    else
       result.push_back(part);
-      continue;
-    }
-    for (const auto& nodes : pieces) result.push_back(graph::make_part(graph, nodes));
   }
   return result;
 }

@@ -42,9 +42,9 @@ struct InLayouts {
   std::vector<Argument> arguments;
 };
 
-/// Throws OptionsError where \p def cannot take \p layouts.
+/// For prices: nothing is proved. Throws OptionsError where \p def cannot take \p layouts.
 InLayouts make_in_layouts(const lang::InlinedDef& def, const lang::SizeMap& sizes, const layout::Layouts& layouts) {
-  const auto made = layout::apply_layouts(def, sizes, layout::propagate(def, sizes, layouts));
+  const auto made = layout::apply_layouts(def, sizes, layout::propagate(def, sizes, layouts), layout::Proofs::None);
   const auto function = define(lang::print(made.def()), made.def().name).functions.front();
   std::vector<TensorSpec> inputs;
   for (const auto& param : function->def.params) {

@@ -32,8 +32,8 @@ Extents extents_of(const Box& box) {
 
 class LayoutApplication {
  public:
-  LayoutApplication(const InlinedDef& function, const SizeMap& sizes, const Layouts& layouts)
-      : old_(function.def), old_ranges_(function.ranges), sizes_(sizes), layouts_(layouts) {}
+  LayoutApplication(const InlinedDef& function, const SizeMap& sizes, const Layouts& layouts, Proofs proofs)
+      : old_(function.def), old_ranges_(function.ranges), sizes_(sizes), layouts_(layouts), proofs_(proofs) {}
 
   LaidOutDef run() {
     check_preconditions(old_ranges_, sizes_);
@@ -50,7 +50,7 @@ class LayoutApplication {
     }
     const std::string text = print(def);
     const File parsed = parse(text, old_.name);
-    for (std::size_t s = 0; s < old_.statements.size(); ++s)
+    for (std::size_t s = 0; proofs_ == Proofs::Each && s < old_.statements.size(); ++s)
       result_.proofs.push_back(
           certify({sized(s), reindexings[s], std::get<Assignment>(parsed.defs.front().statements[s].node), tensors_}));
     understand(parsed);
@@ -69,6 +69,7 @@ class LayoutApplication {
   const Ranges& old_ranges_;
   const SizeMap& sizes_;
   const Layouts& layouts_;
+  const Proofs proofs_;
   PlacedTensors tensors_;
   LaidOutDef result_;
 };
@@ -175,8 +176,8 @@ void LayoutApplication::understand(const File& parsed) {
 
 }  // namespace
 
-LaidOutDef apply_layouts(const InlinedDef& function, const SizeMap& sizes, const Layouts& layouts) {
-  return LayoutApplication(function, sizes, layouts).run();
+LaidOutDef apply_layouts(const InlinedDef& function, const SizeMap& sizes, const Layouts& layouts, Proofs proofs) {
+  return LayoutApplication(function, sizes, layouts, proofs).run();
 }
 
 LaidOutDef conversion(DType type, const Extents& extents, const Layout& from, const Layout& to) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -21,14 +22,17 @@ struct LaidOutDef {
   lang::File file;                        ///< one def and its text, checked; its sizes are numbers
   lang::Ranges ranges;                    ///< of it
   std::map<std::string, LayoutMap> maps;  ///< of the tensors that have a layout
-  std::vector<StatementProof> proofs;     ///< one a statement
+  std::vector<StatementProof> proofs;     ///< one a statement, or none
 
   const lang::Def& def() const { return file.defs.front(); }
 };
 
+/// Is a def in new layouts proved to compute the same? One that is only priced need not be: it is never run.
+enum class Proofs : std::uint8_t { Each, None };
+
 /// \p function for \p sizes with tensors in \p layouts. Statements follow the layout of what they write, subscripts those
 /// of what they read; `/` and `%` are left only where layouts do not fit each other. That it computes the same is proved by
-/// isl, statement by statement, see certify().
+/// isl, statement by statement, see certify(), where \p proofs asks for it.
 ///
 ///   def f(float(N,C) X) -> (Y) { Y(n,c) = X(n,c) * 2 }       N = 4, C = 20, X and Y: split(1, 16)
 ///
@@ -38,7 +42,8 @@ struct LaidOutDef {
 /// several elements or that has elements without a place; a read of an element without a place; a subscript that data
 /// decide into a layout with holes; a statement that initialises a part of a tensor with a layout. ArgumentError
 /// for \p sizes that the def does not take.
-LaidOutDef apply_layouts(const lang::InlinedDef& function, const lang::SizeMap& sizes, const Layouts& layouts);
+LaidOutDef apply_layouts(const lang::InlinedDef& function, const lang::SizeMap& sizes, const Layouts& layouts,
+                         Proofs proofs = Proofs::Each);
 
 /// The def that takes a tensor of \p extents from one layout to another, `convert`, with parameter X and return Y.
 ///
