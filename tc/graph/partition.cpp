@@ -97,7 +97,7 @@ class Merger {
 
   void try_merge(std::size_t writer, std::size_t reader) {
     if (writer == reader || is_apart(writer) != is_apart(reader) || is_alone(writer) || is_alone(reader)) return;
-    if (!pays(facts_[writer], facts_[reader]) || !stays_in_order(writer, reader)) return;
+    if (!may_merge(facts_[writer], facts_[reader]) || !stays_in_order(writer, reader) || !pays(writer, reader)) return;
     for (auto n : members_[reader]) part_of_[n] = writer;
     auto& all = members_[writer];
     all.insert(all.end(), members_[reader].begin(), members_[reader].end());
@@ -109,11 +109,27 @@ class Merger {
   bool is_apart(std::size_t part) const { return limits_.apart.count(members_[part].front()) > 0; }
   bool is_alone(std::size_t part) const { return limits_.alone.count(members_[part].front()) > 0; }
 
-  bool pays(const Facts& writer, const Facts& reader) const {
-    if (writer.is_indirect || reader.is_indirect) return false;
-    if (writer.statements + reader.statements > limits_.statements) return false;
-    if (reader.products > 0) return false;
-    return writer.products == 0 || !reader.reduces;
+  bool may_merge(const Facts& writer, const Facts& reader) const {
+    if (writer.is_indirect || reader.is_indirect || reader.products > 0) return false;
+    return writer.statements + reader.statements <= limits_.statements;
+  }
+
+  bool pays(std::size_t writer, std::size_t reader) {
+    if (!facts_[reader].reduces) return true;
+    auto all = members_[writer];
+    all.insert(all.end(), members_[reader].begin(), members_[reader].end());
+    std::sort(all.begin(), all.end());
+    const auto first = seconds(members_[writer]), second = seconds(members_[reader]);
+    const auto together = first && second ? seconds(std::move(all)) : std::nullopt;
+    return together ? *together <= *first + *second : facts_[writer].products == 0;
+  }
+
+  std::optional<double> seconds(std::vector<std::size_t> nodes) {
+    if (!limits_.seconds) return std::nullopt;
+    const auto part = make_part(graph_, std::move(nodes));
+    const auto [known, is_new] = prices_.emplace(key_of(graph_, part), std::nullopt);
+    if (is_new) known->second = limits_.seconds(part);
+    return known->second;
   }
 
   /// The parts whose results \p part reads.
@@ -175,6 +191,7 @@ class Merger {
   std::vector<std::size_t> part_of_;
   std::vector<std::vector<std::size_t>> members_;  ///< in order
   std::vector<Facts> facts_;
+  std::map<std::string, std::optional<double>> prices_;
 };
 
 /// The tensors that \p part reads from others, and those of its own that others, or the caller, see.

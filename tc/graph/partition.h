@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -17,20 +19,28 @@ struct Part {
   std::vector<std::size_t> nodes, inputs, outputs;
 };
 
-/// What partition() obeys.
+/// What partition() obeys, and whom it asks.
 struct PartitionLimits {
   std::size_t statements = 12;       ///< of a part, with its calls written out
   std::set<std::size_t> apart = {};  ///< nodes that are in no part with others than these, see constant_nodes()
   std::set<std::size_t> alone = {};  ///< nodes that are a part each: conversions, whose order of loops is their own
+  /// Seconds of a run of a part; nothing where nobody knows. Equal parts (key_of) are asked for once.
+  std::function<std::optional<double>(const Part& part)> seconds = {};
 };
 
 /// The parts of \p graph, each behind those whose results it reads.
 ///
 /// Partition::Auto merges the parts at both ends of a tensor, the largest tensors of a node first: its bytes need no
-/// longer be read, and where all its readers are inside, not be written either. It does not where that would cost more:
-/// a part computes one product or convolution at most, which keeps its register tile, and only nodes without a reduction
-/// join it, behind it; what reads elements by index has launches of its own and stays alone; and a part has as many
-/// statements as schedule well together.
+/// longer be read, and where all its readers are inside, not be written either. A reader that reduces rows, or anything else
+/// less than a product, joins where limits.seconds say that one part takes no longer than the two; where these say nothing, if the
+/// other part holds no product, which would lose its register tile. The rest are rules, as a price has nothing to weigh:
+///
+///   a reader that reduces nothing joins           it computes each element once either way, and saves bytes
+///   a product, a convolution joins nothing        its tile reads copies, many times each: one pass over what it
+///                                                 reads is all that could be saved, for the order of its loops
+///   what reads elements by index stays alone      its checks are launches of their own
+///   a part has limits.statements at most          the scheduler's time is what more would cost
+///   a part never waits for itself                 nothing could run it
 ///
 ///   before  Z = conv(X, W)  B(i,...) = Z(i,...) + b(i)  Y = relu(B)        after  one part (X, W, b) -> (Y)
 std::vector<Part> partition(const Graph& graph, Partition kind = Partition::Auto, const PartitionLimits& limits = {});

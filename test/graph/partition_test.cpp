@@ -57,6 +57,27 @@ TEST(PartitionGraph, RowsAreOnePartAndProductsKeepTheirs) {
   EXPECT_EQ(parts_of(graph), "fc eighth; softmax; fc");
 }
 
+/// What reads rows joins what writes them where prices say so, and they are asked for once for equal parts.
+TEST(PartitionGraph, PricesDecideWhetherRowsJoin) {
+  const auto graph = bound(ops +
+                               "def main(float(N,C) Q, float(C,C) V) -> (Y) {"
+                               "  A = fc(Q, V)  B = softmax(A)  D = fc(B, V)  Y = softmax(D) }",
+                           {{16, 8}, {8, 8}});
+  for (const double together : {0.5, 2.0, 2.5}) {
+    PartitionLimits limits;
+    std::vector<std::size_t> asked;
+    limits.seconds = [&](const Part& part) {
+      asked.push_back(part.nodes.size());
+      return part.nodes.size() > 1 ? together : 1.0;
+    };
+    EXPECT_EQ(partition(graph, Partition::Auto, limits).size(), together <= 2 ? 2U : 4U) << together;
+    EXPECT_EQ(asked, (std::vector<std::size_t>{1, 1, 2}));
+  }
+  PartitionLimits unknown;
+  unknown.seconds = [](const Part&) { return std::nullopt; };
+  EXPECT_EQ(partition(graph, Partition::Auto, unknown).size(), 4U);
+}
+
 TEST(PartitionGraph, NoPartWaitsForItself) {
   auto graph = bound(ops +
                          "def main(float(N,C) X, float(C,C) W) -> (Y) {"

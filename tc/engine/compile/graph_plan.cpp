@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "tc/base/cancellation.h"
 #include "tc/base/contains.h"
 #include "tc/base/str.h"
 #include "tc/engine/compile/bind_constants.h"
@@ -100,6 +101,40 @@ bool may_call_libraries(const Function& function, const CompileOptions& options)
          (has_calls(function) || function.def.statements.size() > 1);
 }
 
+std::vector<Argument> arguments_of(const PartProblem& problem) {
+  return make_arguments(*problem.function, problem.inputs, problem.outputs);
+}
+
+/// \p options as \p problem, a part of what they are for, is compiled with them.
+CompileOptions options_of(const PartProblem& problem, const CompileOptions& options) {
+  auto how = options;
+  how.partition = graph::Partition::One;
+  how.layouts = graph::LayoutMode::Off;
+  how.constants.clear();
+  how.held = problem.held;
+  how.unaligned = problem.unaligned;
+  return how;
+}
+
+std::optional<double> price_problem(const PartProblem& problem, const CompileOptions& options) {
+  return price_function(problem.function, arguments_of(problem), options_of(problem, options));
+}
+
+/// Prices of parts of \p graph as own code.
+std::function<std::optional<double>(const graph::Part&)> own_prices(const graph::Graph& graph, const Placed& placed,
+                                                                    const CompileOptions& options) {
+  auto how = options;
+  how.libraries = "none";
+  return [&graph, &placed, how = std::move(how)](const graph::Part& part) -> std::optional<double> {
+    try {
+      return price_problem(problem_of(graph, part, placed), how);
+    } catch (const ResourceError&) {
+      check_cancelled("the parts of a graph");
+      return std::nullopt;
+    }
+  };
+}
+
 /// Asks libraries and prices about parts of a graph, whose tensors lie as `placed` says.
 class LibraryParts {
  public:
@@ -109,7 +144,8 @@ class LibraryParts {
   /// Does a library compute \p part?
   bool is_call(const graph::Part& part) const {
     const auto problem = problem_of(graph_, part, placed_);
-    return choose_library_call(*problem.function, arguments_of(problem), options_of(problem)).call.has_value();
+    return choose_library_call(*problem.function, arguments_of(problem), options_of(problem, options_))
+        .call.has_value();
   }
 
   /// A library that is named is called wherever it can be. Among all, pieces have to be cheaper than own code of the whole.
@@ -126,23 +162,8 @@ class LibraryParts {
   }
 
  private:
-  static std::vector<Argument> arguments_of(const PartProblem& problem) {
-    return make_arguments(*problem.function, problem.inputs, problem.outputs);
-  }
-
-  CompileOptions options_of(const PartProblem& problem) const {
-    auto how = options_;
-    how.partition = graph::Partition::One;
-    how.layouts = graph::LayoutMode::Off;
-    how.constants.clear();
-    how.held = problem.held;
-    how.unaligned = problem.unaligned;
-    return how;
-  }
-
   std::optional<double> seconds(const graph::Part& part) const {
-    const auto problem = problem_of(graph_, part, placed_);
-    return price_function(problem.function, arguments_of(problem), options_of(problem));
+    return price_problem(problem_of(graph_, part, placed_), options_);
   }
 
   const graph::Graph& graph_;
@@ -265,8 +286,9 @@ std::optional<GraphPlan> plan_graph(const Function& function, const std::vector<
   graph::PartitionLimits limits;
   if (rewrite(plan, limits, function, options)) kind = options.partition;
   limits.apart = folded_nodes(plan.graph, limits.alone, names_of(options.constants));
-  plan.parts = graph::partition(plan.graph, kind, limits);
   auto placed = place(plan.graph, arguments);
+  limits.seconds = own_prices(plan.graph, placed, options);
+  plan.parts = graph::partition(plan.graph, kind, limits);
   if (options.libraries != "none")
     placed.held = graph::held_tensors(plan.graph, names_of(options.constants), limits.apart);
   if (calls_libraries) plan.parts = with_library_parts(plan.graph, plan.parts, placed, options);
