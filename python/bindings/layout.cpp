@@ -79,6 +79,16 @@ py::list guideline(const PyFunction& function, const std::vector<py::object>& in
   return result;
 }
 
+/// What is free in the layouts of \p function: tensors with their dimensions, extent, and whether a reduction runs over it.
+py::list tunables(const PyFunction& function, const std::vector<py::object>& inputs) {
+  std::vector<TensorSpec> specs;
+  for (const auto& input : inputs) specs.push_back(spec_of(input, "an input"));
+  py::list result;
+  for (const auto& entry : engine::layout_tunables(function.function(), specs))
+    result.append(py::make_tuple(entry.places, entry.extent, entry.summed));
+  return result;
+}
+
 }  // namespace
 
 void bind_layout(py::module_& m) {
@@ -116,6 +126,7 @@ void bind_layout(py::module_& m) {
       .def("__hash__", [](const Layout& self) { return std::hash<std::string>()(to_string(self)); });
   m.def("in_layouts", &in_layouts, py::arg("function"), py::arg("inputs"), py::arg("layouts"));
   m.def("layout_guideline", &guideline, py::arg("function"), py::arg("inputs"));
+  m.def("layout_tunables", &tunables, py::arg("function"), py::arg("inputs"));
   m.def("named_layout", &layout::named_layout, py::arg("name"), py::arg("dims") = "");
 }
 

@@ -5,7 +5,25 @@
     tc.layout.split(1, 16).reorder(0, 1, 3, 4, 2)               by its steps
 """
 
-from ._core import ArgumentError, Layout, layout_guideline, named_layout
+import dataclasses
+from typing import Tuple
+
+from ._core import ArgumentError, Layout, layout_guideline, layout_tunables, named_layout
+
+
+@dataclasses.dataclass(frozen=True)
+class Tunable:
+    """What is free in the layouts of a def: how many elements of these dimensions lie in a block behind the others, 1 to `extent`."""
+
+    places: Tuple[Tuple[str, int], ...]
+    """Tensors and the dimension of each, which the same iterators subscript."""
+    extent: int
+    summed: bool
+    """A reduction runs over them; else the result has them."""
+
+    def __str__(self):
+        dims = ", ".join(f"{tensor} {dim}" for tensor, dim in self.places)
+        return f"{dims}: block of 1 to {self.extent}, {'summed over' if self.summed else 'of the result'}"
 
 
 class Layouts:
@@ -19,6 +37,11 @@ class Layouts:
         """What the compiler's own code for `function` likes: pairs of layouts by name, for `tc.compile(..., layouts=)`, and the
         microseconds (model) that a run in them costs, the cheapest first. Copies into them are not counted; nothing runs."""
         return layout_guideline(function, list(function._in_order(*tensors, **named)))
+
+    def tunables(self, function, *tensors, **named):
+        """What is free in the layouts of `function` for these tensors: a list of Tunable, found in its access relations by one rule."""
+        found = layout_tunables(function, list(function._in_order(*tensors, **named)))
+        return [Tunable(tuple(places), extent, summed) for places, extent, summed in found]
 
     def __getattr__(self, step):
         if step.startswith("_"):

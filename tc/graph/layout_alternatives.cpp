@@ -161,6 +161,15 @@ Layout layout_in(const Template& chosen, const std::string& tensor, std::size_t 
   return chosen.block == 0 ? with_inner(rank, inner) : with_blocks(rank, inner, chosen.block);
 }
 
+/// May blocks of \p entry be chosen by what the result is like?
+bool is_of_result(const DimensionClass& entry) {
+  return entry.movable && entry.written && !entry.summed && entry.extent >= 2;
+}
+/// The same, by what a reduction reads.
+bool is_summed_over(const DimensionClass& entry) {
+  return entry.movable && !entry.written && entry.summed && entry.extent >= 2;
+}
+
 /// The templates of \p classes; they point into it.
 std::vector<Template> templates_of(const std::vector<DimensionClass>& classes, std::int64_t block) {
   std::vector<Template> result;
@@ -172,10 +181,10 @@ std::vector<Template> templates_of(const std::vector<DimensionClass>& classes, s
     if (in && in->extent % block == 0) result.back().classes.insert(result.back().classes.begin(), in);
   };
   for (const auto& out : classes) {
-    if (!out.movable || !out.written || out.summed || out.extent < 2) continue;
+    if (!is_of_result(out)) continue;
     bool any = false;
     for (const auto& in : classes) {
-      if (!in.movable || in.written || !in.summed || in.extent < 2) continue;
+      if (!is_summed_over(in)) continue;
       add(out, &in);
       any = true;
     }
@@ -246,6 +255,15 @@ std::vector<OperandLayouts> layout_alternatives(const lang::InlinedDef& def, con
     if (!options.constants.empty()) add(with_plain(whole, runtime, all));
     for (std::size_t plain = 1; options.mixed && plain < all; ++plain) add(with_plain(whole, runtime, plain));
   }
+  return result;
+}
+
+std::vector<LayoutTunable> layout_tunables(const lang::InlinedDef& def, const lang::SizeMap& sizes) {
+  std::vector<LayoutTunable> result;
+  if (!has_alternatives(def, sizes)) return result;
+  for (auto& entry : DimensionClasses(def, sizes).all())
+    if (is_of_result(entry) || is_summed_over(entry))
+      result.push_back({std::move(entry.dims), entry.extent, is_summed_over(entry)});
   return result;
 }
 

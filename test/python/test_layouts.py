@@ -119,3 +119,44 @@ def test_a_guideline_prices_layouts_of_a_def():
     found = tc.layout.guideline(tc.define(NET).apply, tc.spec((4, 32)), tc.spec((64, 128, 32)))
     prices = [microseconds for _, microseconds in found]
     assert prices == sorted(prices) and {} in [layouts for layouts, _ in found] and "W" in found[0][0]
+
+
+CONVOLUTIONS = {
+    "C1D": ("float(N,C,L) X, float(O,C,R) K", "Y(n,o,l) +=! X(n,c,l+r) * K(o,c,r)", ((2, 8, 10), (16, 8, 3))),
+    "C2D": ("float(N,C,H,W) X, float(O,C,R,S) K", "Y(n,o,h,w) +=! X(n,c,h+r,w+s) * K(o,c,r,s)", ((2, 8, 10, 10), (16, 8, 3, 3))),
+    "C3D": (
+        "float(N,C,D,H,W) X, float(O,C,T,R,S) K",
+        "Y(n,o,d,h,w) +=! X(n,c,d+t,h+r,w+s) * K(o,c,t,r,s)",
+        ((2, 8, 6, 6, 6), (16, 8, 3, 3, 3)),
+    ),
+    "strided": ("float(N,C,H,W) X, float(O,C,R,S) K", "Y(n,o,h,w) +=! X(n,c,2*h+r,2*w+s) * K(o,c,r,s)", ((2, 8, 11, 11), (16, 8, 3, 3))),
+    "dilated": ("float(N,C,H,W) X, float(O,C,R,S) K", "Y(n,o,h,w) +=! X(n,c,h+2*r,w+2*s) * K(o,c,r,s)", ((2, 8, 11, 11), (16, 8, 3, 3))),
+    "grouped": (
+        "float(N,G,C,H,W) X, float(G,O,C,R,S) K",
+        "Y(n,g,o,h,w) +=! X(n,g,c,h+r,w+s) * K(g,o,c,r,s)",
+        ((2, 4, 8, 6, 6), (4, 16, 8, 3, 3)),
+    ),
+    "depthwise": ("float(N,C,H,W) X, float(C,R,S) K", "Y(n,c,h,w) +=! X(n,c,h+r,w+s) * K(c,r,s)", ((2, 8, 10, 10), (8, 3, 3))),
+    "product": ("float(M,C) X, float(C,O) K", "Y(m,o) +=! X(m,c) * K(c,o)", ((32, 8), (8, 16))),
+}
+TUNABLES = {
+    "C1D": {"K 0, Y 1", "K 1, X 1, summed", "X 0, Y 0"},
+    "C2D": {"K 0, Y 1", "K 1, X 1, summed", "X 0, Y 0"},
+    "C3D": {"K 0, Y 1", "K 1, X 1, summed", "X 0, Y 0"},
+    "strided": {"K 0, Y 1", "K 1, X 1, summed", "X 0, Y 0"},
+    "dilated": {"K 0, Y 1", "K 1, X 1, summed", "X 0, Y 0"},
+    "grouped": {"K 0, X 1, Y 1", "K 1, Y 2", "K 2, X 2, summed", "X 0, Y 0"},
+    "depthwise": {"K 0, X 1, Y 1", "X 0, Y 0"},
+    "product": {"X 0, Y 0", "K 1, Y 1", "K 0, X 1, summed"},
+}
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_the_tunables_of_layouts_are_those_of_the_access_relations(name):
+    parameters, statement, shapes = CONVOLUTIONS[name]
+    function = tc.define(f"def f({parameters}) -> (Y) {{ {statement} }}").f
+    found = tc.layout.tunables(function, *map(tc.spec, shapes))
+    places = {", ".join(f"{tensor} {dim}" for tensor, dim in t.places) + (", summed" if t.summed else "") for t in found}
+    assert places == TUNABLES[name]
+    assert all(shapes["XK".index(tensor)][dim] == t.extent for t in found for tensor, dim in t.places if tensor != "Y")
+    assert "block of 1 to" in str(found[0])

@@ -24,4 +24,10 @@ std::vector<PricedLayouts> layout_guideline(const std::shared_ptr<const Function
   return result;
 }
 
+std::vector<graph::LayoutTunable> layout_tunables(const std::shared_ptr<const Function>& function,
+                                                  const std::vector<TensorSpec>& inputs) {
+  const auto whole = inlined(function);
+  return graph::layout_tunables({whole->def, whole->ranges}, bind_inputs(*whole, inputs));
+}
+
 }  // namespace tc::engine

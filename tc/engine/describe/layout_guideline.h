@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tc/engine/compile/compile.h"
+#include "tc/graph/layout_alternatives.h"
 #include "tc/layout/rewrite/apply.h"
 
 namespace tc::engine {
@@ -19,5 +20,10 @@ struct PricedLayouts {
 /// are written out. Empty where nothing prices the target. Throws ArgumentError for inputs that do not fit.
 std::vector<PricedLayouts> layout_guideline(const std::shared_ptr<const Function>& function,
                                             const std::vector<TensorSpec>& inputs, const CompileOptions& options);
+
+/// The tunables of the layouts of \p function for \p inputs (graph::layout_tunables). Calls are written out. Throws ArgumentError
+/// for inputs that do not fit.
+std::vector<graph::LayoutTunable> layout_tunables(const std::shared_ptr<const Function>& function,
+                                                  const std::vector<TensorSpec>& inputs);
 
 }  // namespace tc::engine
