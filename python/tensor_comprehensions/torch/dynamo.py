@@ -392,18 +392,9 @@ def _shared_compiler(options):
     key = tuple(sorted((k, str(v)) for k, v in options.items()))
     if key not in _compilers:
         compiler = Compiler(**options)
-        _check_options(compiler)
+        compiler.check_options()
         _compilers.setdefault(key, compiler)
     return _compilers[key]
-
-
-def _check_options(compiler):
-    """Raises OptionsError, ArgumentError for options that no def could be compiled with, before a model is compiled without them."""
-    one = tc.spec((1,), "float32")
-    try:
-        compiler.compile("def copy(float(N) A) -> (B) { B(i) = A(i) }", [one], [one])
-    except tc.ResourceError:
-        pass
 
 
 def _reset():

@@ -39,6 +39,14 @@ class Compiler:
         self.freeze, self.fold_scales, self.options = freeze, fold_scales, options
         self._known, self._lock = {}, threading.Lock()
 
+    def check_options(self) -> None:
+        """Raises OptionsError, ArgumentError for options that no def could be compiled with: before a model is compiled without them."""
+        one = tc.spec((1,), "float32")
+        try:
+            self._compile("def copy(float(N) A) -> (B) { B(i) = A(i) }", [one], [one])
+        except tc.ResourceError:
+            pass
+
     def compile(self, text: str, inputs, outputs, partition="auto") -> Callable:
         """An executable of the last def in `text` for tensors like the specs `inputs` and `outputs`; called as executable(*inputs, out=outputs)."""
         key = (text, tuple(map(repr, inputs)), tuple(map(repr, outputs)), partition)
