@@ -200,6 +200,13 @@ TEST(ApplyLayouts, WhatIsRefused) {
          "reduces nothing");
 }
 
+/// What reduces nothing writes nothing: it is not cut in blocks, of which there would be some.
+TEST(ApplyLayouts, ReductionsOfNothingStay) {
+  const std::string text = "def f(float(N) X) -> (Y) { Y(i) = X(i)  Y(i) +=! X(r) where i in 0:9, r in 3:3 }";
+  EXPECT_EQ(compare(text, {{"N", 9}}, {{"X", "split(0,2)"}}), "");
+  EXPECT_EQ(compare(text, {{"N", 9}}, {{"X", "split(0,4)"}}), "");
+}
+
 /// Elements that are never read need no place.
 TEST(ApplyLayouts, GapsThatNobodyReads) {
   EXPECT_EQ(compare("def f(float(9) X) -> (Y) { Y(i) = X(3 * i) where i in 0:3 }", {}, {{"X", "unfold(0,2,3)"}}), "");

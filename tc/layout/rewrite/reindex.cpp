@@ -104,7 +104,8 @@ void Reindexer::collect_blocks(const ExprPtr& expr, const std::string& name, std
   });
 }
 
-/// Sizes of blocks in which \p name is cut, each a multiple of the next.
+/// Sizes of blocks in which \p name is cut, each a multiple of the next. None where it runs over nothing: blocks would reduce, and
+/// initialise, what it does not.
 std::vector<std::int64_t> Reindexer::blocks_of(const std::string& name) const {
   std::set<std::int64_t> sizes;
   collect_blocks(statement_.assignment.rhs, name, sizes);
@@ -114,7 +115,8 @@ std::vector<std::int64_t> Reindexer::blocks_of(const std::string& name) const {
     if (*size < range.min + range.extent && (chain.empty() || chain.back() % *size == 0)) chain.push_back(*size);
   const bool partial = !chain.empty() && (range.min % chain[0] != 0 || (range.min + range.extent) % chain[0] != 0);
   const auto op = statement_.assignment.reduction;
-  if (range.min < 0 || (partial && (op == ReductionOp::Min || op == ReductionOp::Max))) chain.clear();
+  if (range.extent <= 0 || range.min < 0 || (partial && (op == ReductionOp::Min || op == ReductionOp::Max)))
+    chain.clear();
   return chain;
 }
 
