@@ -1,11 +1,12 @@
 """Backwards of defs beside torch's, eager and compiled, measured in turns.
 
-    python benchmarks/gradients.py [--threads 1] [--rounds 15] [--only layer_norm] [--without-inductor] [--forward] [--copy] [--quartile]
+    python benchmarks/gradients.py [--threads 1] [--rounds 15] [--only layer_norm] [--without-inductor] [--forward] [--copy] [--quartile] [--least]
 
 One backward is torch.autograd.grad of a recorded call, graph kept, for all float parameters; --forward adds the call that is
 recorded. Gradients are compared with torch's in float64 first: the largest difference as a share of the largest element, which must stay
 below 1e-4. What is freed is kept, so that no call pays for new pages. --copy adds a copy that moves as many bytes as the gradient must:
-parameters and gradients, and what comes in, each once. Times are medians; --quartile takes lower quartiles, for a machine with other work.
+parameters and gradients, and what comes in, each once. Times are medians; --quartile takes lower quartiles, --least the least, for a machine with other work: what takes longer
+than a slice of time is interrupted more often.
 """
 
 import argparse
@@ -146,7 +147,9 @@ def main():
     parser.add_argument("--forward", action="store_true", help="measure the forward with the backward")
     parser.add_argument("--copy", action="store_true", help="measure a copy of as many bytes too")
     parser.add_argument("--quartile", action="store_true", help="lower quartiles in the place of medians")
+    parser.add_argument("--least", action="store_true", help="the least in the place of medians")
     arguments = parser.parse_args()
+    middle = min if arguments.least else lower_quartile if arguments.quartile else statistics.median
     keep_memory()
     torch.set_num_threads(arguments.threads)
     torch.manual_seed(0)
@@ -166,7 +169,7 @@ def main():
         off = error(runs["ours"], backward(reference, wide, seeds))
         if arguments.copy:
             runs["copy"] = copy_like(tensors, seeds)
-        times = milliseconds(runs, arguments.rounds, lower_quartile if arguments.quartile else statistics.median)
+        times = milliseconds(runs, arguments.rounds, middle)
         ratios.append(min(times[peer] for peer in times if peer not in ("ours", "copy")) / times["ours"])
         line = "  ".join(f"{peer} {value:8.3f}" for peer, value in times.items())
         print(f"{case:14} {line}  ms  better / ours {ratios[-1]:.2f}  error {off:.1e}{'' if off < 1e-4 else ' WRONG'}")
