@@ -188,9 +188,30 @@ std::vector<PricedProgram> paper_programs(bool whole) {
   };
 }
 
+/// Products that no cache holds.
+void add_large_products(std::vector<PricedProgram>& all) {
+  auto product = [](const char* a, const char* b, bool a_turned, bool b_turned) {
+    return tc::str("def f(float(", a_turned ? "K,M" : "M,K", ") A, float(", b_turned ? "N,K" : "K,N",
+                   ") B) -> (C) { C(m,n) +=! A(", a, ") * B(", b, ") }");
+  };
+  auto nn = product("m,k", "k,n", false, false), nt = product("m,k", "n,k", false, true),
+       tn = product("k,m", "k,n", true, false), tt = product("k,m", "n,k", true, true);
+  all.push_back({"mm-1024", nn, {f({1024, 1024}), f({1024, 1024})}});
+  all.push_back({"nt-1024", nt, {f({1024, 1024}), f({1024, 1024})}});
+  all.push_back({"tn-1024", tn, {f({1024, 1024}), f({1024, 1024})}});
+  all.push_back({"tt-1024", tt, {f({1024, 1024}), f({1024, 1024})}});
+  all.push_back({"mm-2048", nn, {f({2048, 2048}), f({2048, 2048})}});
+  all.push_back({"tn-8192x1024x1024", tn, {f({1024, 8192}), f({1024, 1024})}});
+  all.push_back({"tn-256x1024x8192", tn, {f({1024, 256}), f({1024, 8192})}});
+  all.push_back({"nt-12x1024x1024", nt, {f({12, 1024}), f({1024, 1024})}});
+  all.push_back({"nt-128x4096x4096", nt, {f({128, 4096}), f({4096, 4096})}});
+  all.push_back({"mm-32x1024x4096", nn, {f({32, 1024}), f({1024, 4096})}});
+}
+
 std::vector<PricedProgram> priced_programs() {
   std::vector<PricedProgram> all;
   add_products(all);
+  add_large_products(all);
   add_convolutions(all);
   add_rows(all);
   add_memory(all);

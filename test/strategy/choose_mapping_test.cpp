@@ -38,15 +38,15 @@ class ChooseMapping : public polyhedral::IslTest {
 TEST_F(ChooseMapping, SmallWorkStaysSerial) { EXPECT_EQ(choose(pointwise(20, 30)), "points 1x16, S: i1 x16\n"); }
 
 TEST_F(ChooseMapping, RowsRunOnThreads) {
-  EXPECT_EQ(choose(pointwise(64, 20000)), "parallel 0, points 1x16, S: i1 x16\n");
+  EXPECT_EQ(choose(pointwise(64, 20000)), "parallel 0, blocks 8x0, points 1x16, S: i1 x16\n");
 }
 
 TEST_F(ChooseMapping, ShortRowsAreGroupedInBlocks) {
-  EXPECT_EQ(choose(pointwise(4096, 1024)), "parallel 0, blocks 16x0, points 1x16, S: i1 x16\n");
+  EXPECT_EQ(choose(pointwise(4096, 1024)), "parallel 0, blocks 512x0, points 1x16, S: i1 x16\n");
 }
 
 TEST_F(ChooseMapping, FewRowsLeaveTheThreadsToColumns) {
-  EXPECT_EQ(choose(pointwise(1, 1 << 20)), "parallel 1, blocks 0x16384, points 1x16, S: i1 x16\n");
+  EXPECT_EQ(choose(pointwise(1, 1 << 20)), "parallel 1, blocks 0x131072, points 1x16, S: i1 x16\n");
 }
 
 /// As many instances as 64 bits do not count are no reason to run on one thread.
@@ -67,13 +67,13 @@ TEST_F(ChooseMapping, EndlessSumsRunOnThreads) {
 
 TEST_F(ChooseMapping, OptionsRestrict) {
   EXPECT_EQ(choose(pointwise(64, 20000), {.parallel = false}), "points 1x16, S: i1 x16\n");
-  EXPECT_EQ(choose(pointwise(64, 20000), {.vectorise = false}), "parallel 0\n");
+  EXPECT_EQ(choose(pointwise(64, 20000), {.vectorise = false}), "parallel 0, blocks 8x0\n");
   EXPECT_EQ(choose(pointwise(64, 20000), {.tile = {8, 100}}), "parallel 0, blocks 8x100, points 1x16, S: i1 x16\n");
 }
 
 TEST_F(ChooseMapping, VectorsAreAtMostAsWideAsAskedFor) {
-  EXPECT_EQ(choose(pointwise(64, 20000), {.vector_bytes = 32}), "parallel 0, points 1x8, S: i1 x8\n");
-  EXPECT_EQ(choose(pointwise(64, 20000), {.vector_bytes = 4}), "parallel 0\n");
+  EXPECT_EQ(choose(pointwise(64, 20000), {.vector_bytes = 32}), "parallel 0, blocks 8x0, points 1x8, S: i1 x8\n");
+  EXPECT_EQ(choose(pointwise(64, 20000), {.vector_bytes = 4}), "parallel 0, blocks 8x0\n");
 }
 
 TEST_F(ChooseMapping, RowsSumsKeepAsManyVectorsInFlightAsAskedFor) {
@@ -107,8 +107,9 @@ TEST_F(ChooseMapping, TransposesSquaresInRegistersThatHoldThem) {
 
 TEST_F(ChooseMapping, LanesAndThreadsRunAlongTheIteratorsNamed) {
   EXPECT_EQ(choose(pointwise(64, 20000), {.parallel_along = {"j"}}),
-            "parallel 1, blocks 0x256, points 1x16, S: i1 x16\n");
-  EXPECT_EQ(choose(pointwise(64, 20000), {.parallel_along = {"other"}}), "parallel 0, points 1x16, S: i1 x16\n");
+            "parallel 1, blocks 0x2512, points 1x16, S: i1 x16\n");
+  EXPECT_EQ(choose(pointwise(64, 20000), {.parallel_along = {"other"}}),
+            "parallel 0, blocks 8x0, points 1x16, S: i1 x16\n");
   auto scop = ScopBuilder(context())
                   .input("A", {64, 64, 64})
                   .output("C", {64, 64})
@@ -179,9 +180,9 @@ TEST_F(ChooseContraction, PacksAndCutsTheReductionAsAskedFor) {
 
 TEST_F(ChooseContraction, TilesRegistersAndStagesAccumulators) {
   EXPECT_EQ(choose(64, 64, 64, "B[k, j]", {64, 64}, "cpu:avx512,cores=2,l1=48k,l2=2m"),
-            "parallel 0, register 6x64, I: i1 x16, U: i1 x16, stage C\n");
+            "parallel 0, blocks 12x0, register 6x64, I: i1 x16, U: i1 x16, stage C\n");
   EXPECT_EQ(choose(64, 64, 64, "B[k, j]", {64, 64}, "cpu:avx2,cores=2,l1=48k,l2=2m"),
-            "parallel 0, register 6x16, I: i1 x8, U: i1 x8, stage C\n");
+            "parallel 0, blocks 12x0, register 6x16, I: i1 x8, U: i1 x8, stage C\n");
 }
 
 /// O(h, w) +=! I(step h + kh, w + kw) K(kh, kw) below the coincident band [h, w].

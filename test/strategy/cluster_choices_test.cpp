@@ -190,14 +190,22 @@ TEST_F(ClusterChoices, AccumulatorsStayInABufferUnlessTheirLanesAreCombinedOnce)
   EXPECT_EQ(choose_staged(of, mapping), std::vector<std::string>{"C"});
 }
 
-TEST_F(ClusterChoices, ThreadsShareTheFirstLoopThatIsLongEnough) {
+TEST_F(ClusterChoices, ThreadsShareTheFirstLoopUnlessAnotherIsCheaper) {
   auto of = facts(pointwise(4096, 1024));
-  auto mapping = choose_outermost(of, whole(of));
+  auto alike = [](const ClusterMapping&) { return 1.0; };
+  auto mapping = choose_outermost(of, whole(of), alike);
   EXPECT_TRUE(mapping.parallel);
   EXPECT_EQ(mapping.outermost, 0);
-  EXPECT_EQ(mapping.members[0].block, 16);
+  EXPECT_EQ(mapping.members[0].block, 512) << "four blocks a core";
+  auto columns_at = [](double price) {
+    return [price](const ClusterMapping& next) { return next.members[1].block == 512 ? price : 1; };
+  };
+  EXPECT_EQ(choose_outermost(of, whole(of), columns_at(0.98)), mapping) << "prices do not tell these apart";
+  auto cheaper = choose_outermost(of, whole(of), columns_at(0.9));
+  EXPECT_EQ(cheaper.outermost, 1);
+  EXPECT_EQ(cheaper.members[1].block, 512) << "one block a core";
   auto small = facts(pointwise(20, 30));
-  EXPECT_EQ(choose_outermost(small, whole(small)), whole(small));
+  EXPECT_EQ(choose_outermost(small, whole(small), alike), whole(small));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "tc/strategy/cpu/choose_mapping.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "tc/strategy/cpu/choose_lanes.h"
 #include "tc/strategy/cpu/choose_outermost.h"
@@ -25,43 +26,45 @@ ClusterMapping given_blocks(const ClusterFacts& facts) {
   return result;
 }
 
-struct Chosen {
-  ClusterMapping mapping;
-  std::vector<int> rivals;  ///< Tiling::rivals
-};
-
-Chosen choose(const ClusterFacts& facts, std::optional<int> rows = std::nullopt) {
-  Tiling tiling{given_blocks(facts)};
-  if (facts.options.vectorise) {
-    tiling = choose_tile(facts, tiling.mapping, rows);
-    tiling.mapping = choose_lanes(facts, tiling.lane_member, tiling.mapping);
-  }
-  auto mapping = tiling.mapping;
-  if (facts.options.promote && facts.member_count() > 0) mapping.staged = choose_staged(facts, mapping);
-  return {tiling.blocked ? mapping : choose_outermost(facts, mapping), tiling.rivals};
-}
-
 /// A tile with other rows is taken where its price is less by so much: prices of mappings that are much alike differ by noise.
 constexpr double least_row_gain = 0.95;
 
-/// What the rules choose, or the same for other rows of the register tile, where that is cheaper.
-ClusterMapping choose_by_price(const ClusterFacts& facts) {
-  auto chosen = choose(facts);
-  if (chosen.rivals.empty()) return std::move(chosen.mapping);
-  const PricedCluster priced(facts.scop, facts.cluster, facts.target);
-  const auto seconds = [&](const ClusterMapping& mapping) {
-    return price(priced, mapping, buffer_bytes(facts.target, facts.options)).seconds;
-  };
-  auto least = least_row_gain * seconds(chosen.mapping);
-  for (int rows : chosen.rivals) {
-    auto other = choose(facts, rows).mapping;
-    const auto cost = seconds(other);
-    if (cost >= least) continue;
-    least = cost;
-    chosen.mapping = std::move(other);
+/// Makes mappings of a cluster, and asks prices where there are several.
+class MappingChooser {
+ public:
+  explicit MappingChooser(const ClusterFacts& facts) : facts_(facts) {}
+
+  /// What the rules choose, or the same for other rows of the register tile, where that is cheaper.
+  ClusterMapping choose() {
+    std::vector<int> rivals;
+    std::vector<ClusterMapping> candidates{choose(std::nullopt, &rivals)};
+    for (int rows : rivals) candidates.push_back(choose(rows, nullptr));
+    return cheapest(candidates, seconds(), least_row_gain);
   }
-  return std::move(chosen.mapping);
-}
+
+ private:
+  ClusterMapping choose(std::optional<int> rows, std::vector<int>* rivals) {
+    Tiling tiling{given_blocks(facts_)};
+    if (facts_.options.vectorise) {
+      tiling = choose_tile(facts_, tiling.mapping, rows);
+      tiling.mapping = choose_lanes(facts_, tiling.lane_member, tiling.mapping);
+    }
+    if (rivals) *rivals = tiling.rivals;
+    auto mapping = tiling.mapping;
+    if (facts_.options.promote && facts_.member_count() > 0) mapping.staged = choose_staged(facts_, mapping);
+    return tiling.blocked ? mapping : choose_outermost(facts_, mapping, seconds());
+  }
+
+  PriceOfMapping seconds() {
+    return [this](const ClusterMapping& mapping) {
+      if (!priced_) priced_.emplace(facts_.scop, facts_.cluster, facts_.target);
+      return price(*priced_, mapping, buffer_bytes(facts_.target, facts_.options)).seconds;
+    };
+  }
+
+  const ClusterFacts& facts_;
+  std::optional<PricedCluster> priced_;
+};
 
 }  // namespace
 
@@ -75,7 +78,8 @@ ClusterMapping choose_cluster_mapping(const Scop& scop, const ClusterView& clust
   if (cluster.statements.empty()) return {};
   auto machine = target;
   if (options.vector_bytes > 0) machine.widest_vector = static_cast<int>(options.vector_bytes);
-  return choose_by_price(ClusterFacts(scop, cluster, machine, options));
+  const ClusterFacts facts(scop, cluster, machine, options);
+  return MappingChooser(facts).choose();
 }
 
 polyhedral::Mapping choose_mapping(const polyhedral::ClusteredScop& clustered, const Target& target,

@@ -33,8 +33,8 @@ namespace tc::strategy {
 ///   lines          without a reduction, a cache line of points where accesses are contiguous, but not along the lanes;
 ///                  as squares that are transposed in registers, where these hold them
 ///   staging        accumulators stay in a buffer while a tile runs
-///   threads        from 65536 instances on; where choose_blocks does not decide, the first outer member with 4
-///                  iterations a core, else that with most, in groups of 16384 instances or more while 2 groups remain
+///   threads        from 65536 instances on, below which the price is not worth its compile time; where choose_blocks does
+///                  not decide, the outer member and the blocks of it that are cheapest (choose_outermost.h)
 ///
 /// docs/matmul.md follows one product through the formulas.
 polyhedral::Mapping choose_mapping(const polyhedral::ClusteredScop& clustered, const Target& target,

@@ -1,14 +1,17 @@
 #pragma once
 
 #include "tc/strategy/cpu/cluster_facts.h"
+#include "tc/strategy/price/cheapest.h"
 
 namespace tc::strategy {
 
 /// \p mapping, for which choose_blocks() decided nothing, with the loop that threads share, where the work pays for
-/// them: the first member that the user named, else the first with four iterations a core, else the one that keeps most
-/// cores busy; in blocks that are enough work for a thread each.
+/// them: along a member that the user named, else along any, in four blocks a core, one a core, or one for each iteration: the
+/// first of these that has some, or what \p seconds, the price of a mapping, says is cheaper by
+/// 3 %.
 ///
-///   before  points 1x16      after  parallel 0, blocks 16x0, points 1x16      4096 x 1024 instances
-polyhedral::ClusterMapping choose_outermost(const ClusterFacts& facts, const polyhedral::ClusterMapping& mapping);
+///   before  points 1x16      after  parallel 0, blocks 512x0, points 1x16      4096 x 1024 instances, 2 cores
+polyhedral::ClusterMapping choose_outermost(const ClusterFacts& facts, const polyhedral::ClusterMapping& mapping,
+                                            const PriceOfMapping& seconds);
 
 }  // namespace tc::strategy
