@@ -1,0 +1,130 @@
+#include "commands.h"
+
+#include <chrono>
+#include <cstdio>
+
+#include "problem.h"
+#include "tc/cpu/code_counts.h"
+#include "tc/cpu/thread_pool.h"
+#include "tc/engine/compile/body_operations.h"
+#include "tc/strategy/construct/construct.h"
+#include "tc/strategy/cpu/choose_mapping.h"
+
+using namespace tc;
+
+namespace {
+
+constexpr std::pair<const char*, strategy::ConstructionPolicy> policies[] = {
+    {"best_first", strategy::ConstructionPolicy::BestFirst},
+    {"roller", strategy::ConstructionPolicy::Roller},
+    {"gensor", strategy::ConstructionPolicy::Gensor},
+    {"printed", strategy::ConstructionPolicy::GensorPrinted}};
+
+/// What \p policy finds for the clusters of \p state.
+polyhedral::Mapping constructed(const engine::CompileState& state, strategy::ConstructionPolicy policy,
+                                bool virtual_threads, int* states) {
+  const auto& launch = state.launches.back();
+  auto bodies = engine::body_operations(*state.program);
+  polyhedral::Mapping result{{}, strategy::buffer_bytes(state.target, state.mapping)};
+  for (const auto& cluster : launch.clusters) {
+    strategy::MappingSpace space(*launch.scop, cluster, state.target, state.mapping, bodies);
+    space.virtual_threads = virtual_threads;
+    auto made = construct(space, policy, result.buffer_bytes);
+    result.clusters.push_back(made.mapping);
+    if (states) *states += made.states;
+  }
+  return result;
+}
+
+double milliseconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+}  // namespace
+
+/// What rules and searches choose. In one thread they choose for one core.
+void turns(const PricedProgram& program, int threads) {
+  cpu::set_num_threads(threads);
+  Problem problem(program);
+  problem.make_tensors();
+  const std::vector<std::string> choices{"", "construct", "construct:roller", "construct:gensor"};
+  Codes codes;
+  std::vector<std::string> mappings;
+  std::vector<double> compile_ms;
+  for (const auto& choice : choices) {
+    problem.set_options(options::MappingOptions::parse(choice).with_parallel(threads > 1));
+    mappings.emplace_back();
+    codes.push_back(problem.compile("", {}, &mappings.back()));
+    compile_ms.push_back(codes.back()->stats().milliseconds);
+  }
+  auto measured = measure_in_turns(problem, codes);
+  for (std::size_t i = 0; i < choices.size(); ++i)
+    std::printf(
+        "{\"program\": \"%s\", \"choice\": \"%s\", \"threads\": %d, \"seconds\": %.9f, \"difference\": %.2g, "
+        "\"compile_ms\": %.1f, \"mapping\": \"%s\"}\n",
+        program.name.c_str(), choices[i].c_str(), threads, measured.seconds[i], measured.difference[i], compile_ms[i],
+        one_line(mappings[i]).c_str());
+}
+
+void search(const PricedProgram& program) {
+  Problem problem(program);
+  problem.compile("", [&](engine::CompileState& state) {
+    const auto& launch = state.launches.back();
+    auto rules = strategy::choose_mapping({*launch.scop, launch.clusters}, state.target, state.mapping);
+    std::printf("{\"program\": \"%s\", \"rules\": %.9f", program.name.c_str(), price_of(state, rules, "").seconds);
+    for (const auto& [name, policy] : policies) {
+      int states = 0;
+      auto begin = Clock::now();
+      auto mapping = constructed(state, policy, true, &states);
+      auto ms = milliseconds_since(begin);
+      std::printf(", \"%s\": {\"seconds\": %.9f, \"states\": %d, \"ms\": %.1f}", name,
+                  price_of(state, mapping, "").seconds, states, ms);
+    }
+    std::printf("}\n");
+  });
+}
+
+void kinds() {
+  for (const auto& program : paper_programs(true)) {
+    Problem problem(program);
+    std::printf("{\"kind\": \"%s\"", program.name.c_str());
+    auto before = cpu::code_counts();
+    problem.compile("", [&](engine::CompileState& state) {
+      before = cpu::code_counts();
+      for (const auto& [name, policy] : policies) {
+        int states = 0;
+        auto begin = Clock::now();
+        constructed(state, policy, true, &states);
+        std::printf(", \"%s\": {\"ms\": %.1f, \"states\": %d}", name, milliseconds_since(begin), states);
+      }
+      std::printf(", \"emitted\": %lld", static_cast<long long>(cpu::code_counts().emitted - before.emitted));
+    });
+    engine::CompileOptions grid;
+    grid.target = Target::parse("cuda:sm_90");
+    auto begin = Clock::now();
+    engine::compile(problem.function(), program.inputs, {}, grid);
+    std::printf(", \"sm_90_ms\": %.1f}\n", milliseconds_since(begin));
+    std::fflush(stdout);
+  }
+}
+
+void ablation(const PricedProgram& program) {
+  Problem problem(program);
+  problem.make_tensors();
+  std::vector<std::string> names{"rules"}, mappings{""};
+  problem.compile("", [&](engine::CompileState& state) {
+    for (const auto& [name, policy] : policies) {
+      names.emplace_back(name);
+      mappings.push_back(to_string(constructed(state, policy, true, nullptr)));
+      names.push_back(str(name, ", one vector"));
+      mappings.push_back(to_string(constructed(state, policy, false, nullptr)));
+    }
+  });
+  Codes codes;
+  for (const auto& mapping : mappings) codes.push_back(problem.compile(mapping));
+  auto measured = measure_in_turns(problem, codes);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    std::printf("{\"kind\": \"%s\", \"choice\": \"%s\", \"us\": %.2f, \"difference\": %.2g, \"mapping\": \"%s\"}\n",
+                program.name.c_str(), names[i].c_str(), measured.seconds[i] * 1e6, measured.difference[i],
+                one_line(mappings[i]).c_str());
+}
