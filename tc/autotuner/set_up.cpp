@@ -98,4 +98,18 @@ std::unique_ptr<Search> make_search(const SearchSpace& space, const std::vector<
   return std::make_unique<GeneticSearch>(space, settings.seed, starts, settings.genetic);
 }
 
+FinalSettings final_settings(const Evaluation& evaluation, const EvaluationSettings& how, const TuneSettings& settings,
+                             double seconds) {
+  FinalSettings result;
+  result.finalists = settings.finalists;
+  result.seconds = std::min(seconds, settings.final_seconds);
+  result.image = [&evaluation](const Candidate& candidate) { return evaluation.image(candidate.code); };
+  result.compilers = how.compilers;
+  result.device = how.devices.front();
+  result.compile = how.compile;
+  result.limits = how.run;
+  result.limits.seconds += 8 * result.seconds;
+  return result;
+}
+
 }  // namespace tc::autotuner

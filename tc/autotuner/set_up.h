@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tc/autotuner/evaluation.h"
+#include "tc/autotuner/finals.h"
 #include "tc/autotuner/search/search.h"
 #include "tc/autotuner/tuner.h"
 #include "tc/autotuner/worker/problem.h"
@@ -34,5 +35,10 @@ void make_reference(Workers& workers, const TuneSettings& settings, const std::s
 
 /// Throws DeviceError and OptionsError as find_gpus() does.
 EvaluationSettings evaluation_settings(const TuneSettings& settings);
+
+/// Finals of what \p evaluation, with settings \p how, has compiled: measured for \p seconds at most, as \p settings say.
+/// What is left to the caller: `time`, `incumbent`. Refers to \p evaluation.
+FinalSettings final_settings(const Evaluation& evaluation, const EvaluationSettings& how, const TuneSettings& settings,
+                             double seconds);
 
 }  // namespace tc::autotuner

@@ -96,16 +96,8 @@ class PartTuner {
 
   FinalSettings final_settings() const {
     const double left = std::max(0.0, end_ - now());
-    FinalSettings how;
-    how.finalists = settings_.finalists;
-    how.seconds = std::min(left, settings_.final_seconds);
+    auto how = autotuner::final_settings(evaluation_, how_, settings_, left);
     how.time = std::max(left, settings_.final_seconds);
-    how.image = [this](const Candidate& candidate) { return evaluation_.image(candidate.code); };
-    how.compilers = how_.compilers;
-    how.device = how_.devices.front();
-    how.compile = how_.compile;
-    how.limits = how_.run;
-    how.limits.seconds += 8 * how.seconds;
     how.stop = [this] { return settings_.cancellation.requested(); };
     return how;
   }

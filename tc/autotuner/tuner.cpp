@@ -284,17 +284,9 @@ void Tuner::tell(const std::vector<Candidate>& generation) {
 FinalSettings Tuner::final_settings() const {
   double left =
       settings_.budget > 0 ? std::max(least_final_seconds, settings_.budget - elapsed()) : settings_.final_seconds;
-  FinalSettings how;
-  how.finalists = settings_.finalists;
-  how.seconds = std::min(left, settings_.final_seconds);
+  auto how = autotuner::final_settings(evaluation_, how_, settings_, left);
   how.time = time_until(1, least_finals);
   if (incumbent_) how.incumbent = incumbent_->options;
-  how.image = [this](const Candidate& candidate) { return evaluation_.image(candidate.code); };
-  how.compilers = how_.compilers;
-  how.device = how_.devices.front();
-  how.compile = how_.compile;
-  how.limits = how_.run;
-  how.limits.seconds += 8 * how.seconds;
   how.stop = [this, until = now() + time_until(finals_end, least_finals)] { return cancelled() || now() > until; };
   return how;
 }

@@ -6,8 +6,8 @@
 
 namespace tc::graph {
 
-bool reduces(const Node& node) {
-  const auto& statements = node.def->def.statements;
+bool reduces(const lang::InlinedDef& def) {
+  const auto& statements = def.def.statements;
   return std::any_of(statements.begin(), statements.end(), [](const auto& statement) {
     return !std::get<lang::Assignment>(statement.node).reduction_iterators.empty();
   });

@@ -43,8 +43,9 @@ struct Node {
   std::string callee;
 };
 
-/// Has \p node a statement that reduces?
-bool reduces(const Node& node);
+/// Has \p def, or what \p node computes, a statement that reduces?
+bool reduces(const lang::InlinedDef& def);
+inline bool reduces(const Node& node) { return reduces(*node.def); }
 
 /// A def for concrete sizes. Each tensor is written by one node, before the nodes that read it.
 ///

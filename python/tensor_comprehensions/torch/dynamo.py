@@ -29,6 +29,7 @@ from .lowering import VIEWS
 from .program import decline_reason, lower_graph
 from .report import Part, Report, log
 from .runner import Compiler, PartFailed, Runner
+from .specialise import has_symbols, specialised
 from .values import Decline
 
 MOST_SPECIALISATIONS = 16
@@ -248,65 +249,6 @@ def _report_rest(report, split, reasons):
         report.flops_left += 0 if view else flops_of(node)
 
 
-def _has_symbols(module):
-    def concrete(value):
-        if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
-            return False
-        return not isinstance(value, torch.Tensor) or all(isinstance(n, int) for n in (*value.shape, *value.stride()))
-
-    return any(
-        not concrete(v)
-        for n in module.graph.nodes
-        for v in (n.meta.get("val") if isinstance(n.meta.get("val"), (tuple, list)) else [n.meta.get("val")])
-    )
-
-
-def specialised(module, inputs):
-    """The graph with concrete sizes that `module`, whose sizes are symbols, is for these inputs."""
-    from torch._subclasses.fake_tensor import FakeTensorMode
-
-    fake_mode = FakeTensorMode(allow_non_fake_inputs=True)
-    graph, values = torch.fx.Graph(), {}
-    with fake_mode:
-        _specialise(module, inputs, graph, values, fake_mode)
-    return torch.fx.GraphModule(module, graph)
-
-
-def _specialise(module, inputs, graph, values, fake_mode):
-    """Copies node by node: what is a number becomes a constant, what is a tensor is traced with its concrete size."""
-    given = iter(inputs)
-    numbers = {}
-
-    def new_args(args):
-        return torch.fx.node.map_arg(args, lambda n: numbers[n] if n in numbers else values[n])
-
-    def fake_args(args):
-        return torch.fx.node.map_arg(args, lambda n: numbers[n] if n in numbers else values[n].meta["val"])
-
-    for node in module.graph.nodes:
-        if node.op == "output":
-            graph.output(new_args(node.args[0]))
-            continue
-        if node.op == "call_function":
-            result = node.target(*fake_args(node.args), **fake_args(node.kwargs))
-            if isinstance(result, (int, float, bool)):
-                numbers[node] = result
-                continue
-            new = graph.call_function(node.target, new_args(node.args), new_args(node.kwargs))
-        elif node.op == "placeholder":
-            value = next(given)
-            new = graph.placeholder(node.name)
-            result = fake_mode.from_tensor(value) if isinstance(value, torch.Tensor) else value
-            if not isinstance(value, torch.Tensor):
-                numbers[node] = value
-        else:
-            new = graph.get_attr(node.target)
-            result = fake_mode.from_tensor(getattr(module, node.target))
-        new.name = node.name
-        new.meta = dict(node.meta, val=result)
-        values[node] = new
-
-
 class _Specialising:
     """A graph with symbolic sizes: compiled for the sizes of each call, up to a limit."""
 
@@ -344,7 +286,7 @@ def _compiler_of(kind, compiler, tensors=()):
     """What AOTAutograd calls for each graph of a module whose inputs Dynamo gave as `tensors`."""
 
     def compile_it(module, example_inputs):
-        if _has_symbols(module):
+        if has_symbols(module):
             return make_boxed_func(_Specialising(module, kind, compiler))
         static = _static_inputs(example_inputs, tensors) if compiler.freeze and kind == "inference" else {}
         try:

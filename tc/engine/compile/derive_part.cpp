@@ -7,6 +7,7 @@
 #include "tc/derive/form/from_def.h"
 #include "tc/derive/form/refusal.h"
 #include "tc/derive/form/to_def.h"
+#include "tc/engine/compile/bind_constants.h"
 #include "tc/engine/compile/graph_derivations.h"
 #include "tc/engine/compile/price_function.h"
 #include "tc/engine/machine/machine_kind.h"
@@ -37,13 +38,6 @@ graph::Graph as_one_node(const graph::Graph& own) {
   std::vector<std::size_t> all;
   for (std::size_t n = 0; n < own.nodes.size(); ++n) all.push_back(n);
   return all.size() == 1 ? own : graph::merge_nodes(own, {all}).graph;
-}
-
-bool reduces(const lang::InlinedDef& def) {
-  const auto& statements = def.def.statements;
-  return std::any_of(statements.begin(), statements.end(), [](const auto& statement) {
-    return !std::get<lang::Assignment>(statement.node).reduction_iterators.empty();
-  });
 }
 
 bool begins_at_zero(const graph::Graph& graph, const graph::Part& part) {
@@ -86,8 +80,8 @@ cache::DerivationKey derivation_key(const std::string& program, const std::set<s
           machine_kind_of(options.target).circumstances(options.target)};
 }
 
-PartDerivations::PartDerivations(const CompileOptions& options) : options_(options) {
-  for (const auto& constant : options.constants) constants_.insert(constant.name);
+PartDerivations::PartDerivations(const CompileOptions& options)
+    : options_(options), constants_(names_of(options.constants)) {
   options_.partition = graph::Partition::One;
   options_.layouts = graph::LayoutMode::Off;
   options_.unaligned.clear();
@@ -142,7 +136,7 @@ std::optional<PartDerivations::Start> PartDerivations::start(const graph::Graph&
     try {
   if (!begins_at_zero(graph, part)) return std::nullopt;
   Start result{{name_of(graph, part), graph::def_of(graph, part), {}, {}, 0, {}}, {}};
-  if (!reduces(*result.part.def)) return std::nullopt;
+  if (!graph::reduces(*result.part.def)) return std::nullopt;
   const auto held = constants_of(graph, part);
   std::set<std::string> constants;
   for (std::size_t i = 0; i < part.inputs.size(); ++i) {

@@ -2,6 +2,7 @@
 
 import pytest
 import random_models
+import random_programs
 import torch
 
 
@@ -12,7 +13,7 @@ def test_random_models(first):
 
 
 def test_a_wrong_value_is_noticed():
-    p = random_models.program_of(1, 14)
+    p = random_programs.program_of(1, 14)
     assert not random_models.differences(p, False, p.run)
     for wrong in (torch.zeros_like, lambda t: t * (1 + 1e-3), lambda t: t.flatten()[:1]):
         assert random_models.differences(p, False, lambda *given: [wrong(t) for t in p.run(*given)])
