@@ -7,6 +7,7 @@
 #include "tc/derive/form/from_def.h"
 #include "tc/derive/form/refusal.h"
 #include "tc/derive/form/to_def.h"
+#include "tc/polyhedral/core/isl_message.h"
 
 namespace tc::derive {
 
@@ -60,13 +61,15 @@ DerivationOutline outline(const std::string& text) {
   return result;
 }
 
-Verdict check_derivation(const std::string& text) try {
-  const auto context = std::make_shared<polyhedral::Context>();
+namespace {
+
+Verdict proved(const std::string& text, const ContextPtr& context) try {
   const auto links = links_of(text);
   auto before = from_text(links.front().program, context);
+  if (const auto verdict = check(before); !verdict.equal) return {false, str("the first program: ", verdict.why)};
   for (std::size_t l = 1; l < links.size(); ++l) {
     auto after = from_text(links[l].program, context);
-    const auto verdict = check(before, after, parse_certificate(links[l].maps, context));
+    const auto verdict = check_step(before, after, parse_certificate(links[l].maps, context));
     if (!verdict.equal) return {false, str("step ", l, ", ", links[l].rule, ": ", verdict.why)};
     before = std::move(after);
   }
@@ -75,6 +78,18 @@ Verdict check_derivation(const std::string& text) try {
   return {false, refusal.why};
 } catch (const Error& error) {
   return {false, error.what()};
+} catch (const isl::exception& error) {
+  return {false, str("isl: ", polyhedral::message_of(error))};
+}
+
+}  // namespace
+
+Verdict check_derivation(const std::string& text, unsigned long operations) {
+  const auto context = std::make_shared<polyhedral::Context>();
+  polyhedral::OperationQuota quota(*context, operations);
+  const auto verdict = proved(text, context);
+  if (verdict.equal || quota.spent() < operations) return verdict;
+  return {false, str("the proof takes more than ", operations, " operations of isl")};
 }
 
 }  // namespace tc::derive

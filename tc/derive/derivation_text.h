@@ -27,8 +27,11 @@ struct DerivationOutline {
 /// That of \p text, which is not checked. Throws Refusal for what is no such text.
 DerivationOutline outline(const std::string& text);
 
+/// What a proof may take of isl, whoever wrote it: seconds. Those of benchmarks/derivation.py take 222'000 at most.
+constexpr unsigned long operations_of_a_proof = 2'000'000;
+
 /// Checks such a text from its first program to its last, with nothing but the text: isl maps and TC. Certificates so
-/// compose: what is equal to what is equal is equal. Refuses what it cannot read.
-Verdict check_derivation(const std::string& text);
+/// compose: what is equal to what is equal is equal. Refuses what it cannot read, and what takes isl more than \p operations.
+Verdict check_derivation(const std::string& text, unsigned long operations = operations_of_a_proof);
 
 }  // namespace tc::derive

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "tc/base/str.h"
+#include "tc/derive/derivation_text.h"
 #include "tc/derive/proof/check.h"
 #include "test/derive/derive_fixture.h"
 
@@ -59,8 +61,37 @@ TEST(Check, CertificatesPrintAndParse) {
   const auto text = derive::to_string(certificate);
   EXPECT_EQ(derive::to_string(derive::parse_certificate(text, context)), text);
   EXPECT_EQ(refusal([&] { derive::parse_certificate("nonsense", context); }), "no line of a certificate: nonsense");
-  EXPECT_EQ(refusal([&] { derive::parse_certificate("O: { c0[x -> }", context); }).rfind("no map: O: { c0[x -> }", 0),
-            0u);
+  EXPECT_EQ(refusal([&] { derive::parse_certificate("O: { c0[x -> }", context); }),
+            "no map: O: { c0[x -> }: syntax error");
+}
+
+const std::string text_of_split =
+    str("program\n", "def f(float(3,4,5) A) -> (O) { O(x) +=! A(x,r,c) where x in 0:3, r in 0:4, c in 0:5 }\n",
+        "step split summation: O over c\n", "map O: { c0[x, r, c] -> c0[x, r, r, x, c] }\n", "program\n",
+        "def f(float(3,4,5) A) -> (O) { T(r,x) +=! A(x,r,c) where r in 0:4, x in 0:3, c in 0:5\n",
+        "  O(x) +=! T(r,x) where x in 0:3, r in 0:4 }\n");
+
+/// Why text_of_split with \p wrong in the place of \p right proves nothing.
+std::string refused(const std::string& right, const std::string& wrong) {
+  auto text = text_of_split;
+  const auto at = text.find(right);
+  EXPECT_NE(at, std::string::npos);
+  const auto verdict = derive::check_derivation(text.replace(at, right.size(), wrong));
+  EXPECT_FALSE(verdict.equal) << text;
+  return verdict.why;
+}
+
+TEST(Check, ADerivationIsProvedFromItsText) {
+  const auto verdict = derive::check_derivation(text_of_split);
+  EXPECT_TRUE(verdict.equal) << verdict.why;
+  EXPECT_EQ(refused("x, c] }", "x, c }"), "no map: O: { c0[x, r, c] -> c0[x, r, r, x, c }: syntax error");
+  EXPECT_EQ(refused("program", "programme"), "a derivation begins with a program");
+  EXPECT_EQ(refused("T(r,x) where", "T(r+1,x) where"), "'T' is read where a value decides");
+  EXPECT_NE(refused("c in 0:5\n  ", "c in 1:5\n  "), "");
+}
+
+TEST(Check, AProofThatTakesTooLongIsNone) {
+  EXPECT_EQ(derive::check_derivation(text_of_split, 20).why, "the proof takes more than 20 operations of isl");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "tc/derive/form/isl_expressions.h"
 #include "tc/derive/form/isl_text.h"
 #include "tc/derive/form/refusal.h"
+#include "tc/derive/form/stated_ranges.h"
 #include "tc/halide_bridge/infer/infer_ranges.h"
 #include "tc/lang/check/check.h"
 #include "tc/lang/syntax/parse.h"
@@ -39,7 +40,7 @@ class Reader {
     scope_.iterators = iterators_;
     scope_.op = assignment_.reduction;
     if (is_half(scope_.type)) scope_.uniform = false;
-    auto cases = read(assignment_.rhs, box_);
+    auto cases = read_reduced();
     take_fill(cases);
     for (auto& part : cases) {
       if (part.domain.is_empty()) continue;
@@ -57,6 +58,17 @@ class Reader {
     ExprPtr body;
   };
   using Parts = std::vector<Part>;
+
+  /// The cases of the value. Where a condition gives a reduction its neutral element there is none.
+  Parts read_reduced() {
+    const auto* select = std::get_if<lang::Select>(&assignment_.rhs->node);
+    if (scope_.op && select && literal_value(select->else_value, scope_.type) == neutral(*scope_.op)) try {
+        const auto where = box_.intersect(conditions(select->condition));
+        return where.is_empty() ? Parts() : read(select->then_value, where);
+      } catch (const Refusal&) {
+      }
+    return read(assignment_.rhs, box_);
+  }
 
   bool is_zero(const ExprPtr& expr) const { return literal_value(expr, scope_.type) == 0.0; }
 
@@ -158,18 +170,17 @@ class Reader {
   }
 
   ExprPtr add_read(const lang::Access& access) {
-    std::vector<std::string> subscripts;
-    for (const auto& subscript : access.subscripts)
-      subscripts.push_back(index_text(with_numbers(subscript), iterators_));
+    std::vector<ExprPtr> subscripts;
+    for (const auto& subscript : access.subscripts) subscripts.push_back(with_numbers(subscript));
     if (program_.type(access.tensor) != scope_.type) scope_.uniform = false;
-    reads_.push_back({access.tensor, function(*program_.context, static_cast<int>(iterators_.size()), subscripts)});
+    reads_.push_back({access.tensor, index_function(*program_.context, subscripts, iterators_)});
     return lang::make_expr(lang::Name{read_name(reads_.size() - 1)});
   }
 
   ExprPtr index_value(const lang::Name& name) {
     scope_.uniform = false;
-    const auto text = index_text(with_numbers(lang::make_expr(name)), iterators_);
-    reads_.push_back({"", function(*program_.context, static_cast<int>(iterators_.size()), {text})});
+    const auto value = with_numbers(lang::make_expr(name));
+    reads_.push_back({"", index_function(*program_.context, {value}, iterators_)});
     return lang::make_expr(lang::Name{read_name(reads_.size() - 1)});
   }
 
@@ -319,7 +330,9 @@ Program from_def(const lang::InlinedDef& function, const std::vector<TensorSpec>
 Program from_text(const std::string& text, const ContextPtr& context) {
   const auto file = lang::check(lang::parse(text, "<derived>"));
   if (file.defs.size() != 1) throw Refusal{"the text is not one def"};
-  const lang::InlinedDef function{file.defs.front(), halide_bridge::infer_ranges(file.defs.front(), text)};
+  const auto& def = file.defs.front();
+  const auto stated = stated_ranges(def);
+  const lang::InlinedDef function{def, stated ? *stated : halide_bridge::infer_ranges(def, text)};
   std::vector<TensorSpec> inputs;
   for (const auto& param : function.def.params) {
     std::vector<std::int64_t> shape;

@@ -21,8 +21,9 @@ isl::set box_set(isl::ctx ctx, const lang::Box& box);
 isl::multi_aff function(isl::ctx ctx, int dimensions, const std::vector<std::string>& values);
 /// The dimensions \p kept of \p dimensions ones, in that order.
 isl::multi_aff projection(isl::ctx ctx, int dimensions, const std::vector<int>& kept);
-/// An index expression over \p iterators as isl writes it. Throws Refusal for one that is not quasi-affine.
-std::string index_text(const lang::ExprPtr& expr, const std::vector<std::string>& iterators);
+/// { [i0, ...] -> [values[0], ...] } with index expressions over \p iterators. Throws Refusal for one that is not quasi-affine.
+isl::multi_aff index_function(isl::ctx ctx, const std::vector<lang::ExprPtr>& values,
+                              const std::vector<std::string>& iterators);
 /// { [i0, ...] : condition }. Throws Refusal for a condition on other things than indices.
 isl::set condition_set(isl::ctx ctx, const lang::ExprPtr& expr, const std::vector<std::string>& iterators);
 

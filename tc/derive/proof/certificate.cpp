@@ -4,6 +4,7 @@
 
 #include "tc/base/str.h"
 #include "tc/derive/form/refusal.h"
+#include "tc/polyhedral/core/isl_message.h"
 
 namespace tc::derive {
 
@@ -28,7 +29,7 @@ Certificate parse_certificate(const std::string& text, const ContextPtr& context
     try {
       result.maps.emplace(line.substr(0, colon), isl::union_map(*context, line.substr(colon + 2)));
     } catch (const isl::exception& error) {
-      throw Refusal{str("no map: ", line, ": ", error.what())};
+      throw Refusal{str("no map: ", line, ": ", polyhedral::message_of(error))};
     }
   }
   return result;

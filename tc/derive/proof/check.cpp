@@ -9,6 +9,7 @@
 #include "tc/derive/form/isl_text.h"
 #include "tc/derive/form/refusal.h"
 #include "tc/derive/proof/flatten.h"
+#include "tc/polyhedral/core/isl_message.h"
 
 namespace tc::derive {
 
@@ -274,7 +275,7 @@ Verdict check_step(const Program& before, const Program& after, const Certificat
 } catch (const Refusal& refusal) {
   return {false, refusal.why};
 } catch (const isl::exception& error) {
-  return {false, str("isl: ", error.what())};
+  return {false, str("isl: ", polyhedral::message_of(error))};
 }
 
 Verdict compare(const Program& before, const Program& after, const Certificate& certificate) try {
@@ -282,7 +283,7 @@ Verdict compare(const Program& before, const Program& after, const Certificate& 
 } catch (const Refusal& refusal) {
   return {false, refusal.why};
 } catch (const isl::exception& error) {
-  return {false, str("isl: ", error.what())};
+  return {false, str("isl: ", polyhedral::message_of(error))};
 }
 
 }  // namespace tc::derive

@@ -4,6 +4,7 @@
 #include "tc/engine/compile/quota.h"
 #include "tc/halide_bridge/lower/extract_scop.h"
 #include "tc/polyhedral/core/are_copies.h"
+#include "tc/polyhedral/core/isl_message.h"
 #include "tc/polyhedral/laws/verify.h"
 #include "tc/polyhedral/map/fuse_in_parts.h"
 #include "tc/polyhedral/map/split_reduction.h"
@@ -97,7 +98,8 @@ void replace_schedule(CompileState& state, std::size_t index, const std::string&
     launch.scop->schedule = isl::schedule(launch.scop->ctx(), text);
     launch.has_own_schedule = true;
   } catch (const isl::exception& error) {
-    throw OptionsError(str("the replacement of stage 'schedule' is not a schedule tree: ", error.what()));
+    throw OptionsError(
+        str("the replacement of stage 'schedule' is not a schedule tree: ", polyhedral::message_of(error)));
   }
 }
 
