@@ -1,4 +1,4 @@
-"""Tunes and tells what it gains: default, tuned and torch in turns, and genetic against random search.
+"""Tunes and tells what it gains: default, constructed by price, tuned and torch in turns, and genetic against random search.
 
 .venv/bin/python benchmarks/tune.py                                   # everything: 10 + 14 minutes on two cores
 .venv/bin/python benchmarks/tune.py --part gains --budget 60

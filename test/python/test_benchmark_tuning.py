@@ -27,7 +27,7 @@ def fake(case, job, connection):
         "convergence": [[1.0, 4e-3], [2.0, 1.02e-3 if job.ranking == "learned" else 3e-3], [5.0, 1e-3 if job.ranking == "learned" else 2e-3]],
     }  # fmt: skip
     if job.part == tuning.GAINS:
-        row.update(tuned=time_of(1e-3), default=time_of(2e-3), torch=time_of(4e-3))
+        row.update(tuned=time_of(1e-3), constructed=time_of(1.25e-3), default=time_of(2e-3), torch=time_of(4e-3))
     connection.send([row])
 
 
@@ -45,6 +45,7 @@ def test_everything_is_run_once_and_the_page_sums_it_up(tmp_path):
     assert len(result["rows"]) == 8 + 8 * 3 * 2
     page = path.with_suffix(".md").read_text()
     assert "Geometric means: 2.000 times the default's speed, 4.00 times torch's" in page
+    assert "Constructed: 0.800 of the tuned speed in the geometric mean, at least 0.80, below 0.8 in 0 of 8 cases" in page
     assert "Of 8 cases by the fastest candidate genetic search wins 0, 8 are draws (within 1%), random search wins 0" in page
     assert "after the finals genetic search wins 8, 0 are draws (within 1%), random search wins 0" in page
     assert "| matmul/nn-1024 | 2.000 | 2.000 | draw | 3.000 | 2.500 | genetic | 3 |" in page
