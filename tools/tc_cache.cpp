@@ -16,6 +16,7 @@
 #include "tc/cache/build_id.h"
 #include "tc/cache/environment.h"
 #include "tc/cache/maintain.h"
+#include "tc/engine/compile/derive_part.h"
 #include "tc/engine/recheck.h"
 #include "tools/flag_help.h"
 #include "tools/json_text.h"
@@ -41,20 +42,20 @@ constexpr const char* help = R"(tc_cache looks at the compilation cache of tenso
 
 usage: tc_cache <command> [arguments] [flags]
 
-  ls                 the options that were tuned or injected, best first for each program, and the machine code
+  ls                 the options that were tuned or injected, best first for each program, prices of derived programs, and the machine code
   show <id>...       all of an entry; an id as ls prints it, or its first digits
   stat               numbers of files and bytes
-  verify             reads every file and names what is wrong (damaged, or code that is not signed with your key); exit code 1 if
-                     anything is
-  merge <folder>...  adds the options of other folders to --dir; the order does not matter, nor doing it twice
-  export <file>      writes the options to one file, a new one, or in the place of an earlier export
-  import <file>...   adds the options of files that export wrote
+  verify             reads every file, proves derived programs again and names what is wrong (damaged, not proved, or code that
+                     is not signed with your key); exit code 1 if anything is
+  merge <folder>...  adds the options and prices of other folders to --dir; the order does not matter, nor doing it twice
+  export <file>      writes the options and prices to one file, a new one, or in the place of an earlier export
+  import <file>...   adds what is in files that export wrote
   remove <id>...     removes entries, for example options injected by mistake
   gc                 removes unfinished and damaged files, all but the best options of each key,
                      and the machine code least recently used while the folder is too large
 
-A key is a program, the shapes, strides and types of its tensors, and a target. Options are portable: merge, export and import take
-them to other machines. Machine code is never taken from elsewhere.
+A key is a program, the shapes, strides and types of its tensors, and a target. Options and measured prices of derived programs are
+portable: merge, export and import take them to other machines. Machine code is never taken from elsewhere.
 
 flags:
 )";
@@ -146,6 +147,14 @@ std::string time_text(double nanoseconds) {
   return text;
 }
 
+/// Of the program that is taken.
+double least_seconds(const MeasuredDerivation& entry) {
+  double result = entry.seconds;
+  for (const auto& other : entry.others)
+    if (!entry.certificate.empty() && other.seconds > 0) result = std::min(result, other.seconds);
+  return result;
+}
+
 std::string date_text(std::int64_t seconds) {
   char text[32] = "?";
   std::time_t time = seconds;
@@ -185,6 +194,27 @@ Fields fields_of(const StoredCode& stored) {
   return fields.text("source", entry.source).text("generated", entry.generated);
 }
 
+Fields fields_of(const StoredDerivation& stored) {
+  const auto& entry = stored.entry;
+  Fields fields;
+  fields.text("id", stored.id()).text("kind", "derivation").text("program", entry.key.program);
+  fields.text("constants", join(Words(entry.key.constants.begin(), entry.key.constants.end())));
+  fields.text("target", entry.key.target).text("libraries", entry.key.libraries);
+  fields.text("machine", entry.key.where.machine).number("threads", static_cast<double>(entry.key.where.threads));
+  fields.number("median_ns", 1e9 * entry.seconds, time_text(1e9 * entry.seconds));
+  fields.number("best_ns", 1e9 * least_seconds(entry), time_text(1e9 * least_seconds(entry)));
+  fields.number("programs", static_cast<double>(entry.others.size()));
+  fields.number("created_at", static_cast<double>(entry.taken_at), date_text(entry.taken_at));
+  return fields.text("certificate", entry.certificate).text("file", stored.place.path());
+}
+
+std::string line_of(const StoredDerivation& stored) {
+  const auto& entry = stored.entry;
+  return str("  ", stored.id().substr(0, 12), "  ", time_text(1e9 * entry.seconds), "  ",
+             entry.certificate.empty() ? "stays" : "derived: " + time_text(1e9 * least_seconds(entry)), "  ",
+             entry.key.program.substr(0, entry.key.program.find(" {")), "\n");
+}
+
 std::string line_of(const StoredOptions& stored) {
   const auto& entry = stored.entry;
   auto options = entry.options.to_text();
@@ -205,6 +235,12 @@ void list() {
     print(FLAGS_json ? fields_of(stored).json() : line_of(stored));
   }
   bool first = true;
+  for (const auto& stored : list_derivations(known_folder())) {
+    if (first && !FLAGS_json) std::cout << "prices of derived programs\n";
+    first = false;
+    print(FLAGS_json ? fields_of(stored).json() : line_of(stored));
+  }
+  first = true;
   for (const auto& stored : list_code(known_folder())) {
     const auto& entry = stored.entry;
     if (FLAGS_json) {
@@ -233,6 +269,7 @@ int show(const Words& ids) {
       print((found++ && !FLAGS_json ? "\n" : "") + fields_of(stored).all());
     };
     for (const auto& stored : list_options(known_folder())) print_if_named(stored);
+    for (const auto& stored : list_derivations(known_folder())) print_if_named(stored);
     for (const auto& stored : list_code(known_folder())) print_if_named(stored);
     if (found == 0) print(no_entry(id), std::cerr);
     unknown += found == 0;
@@ -260,6 +297,7 @@ void statistics() {
     if (FLAGS_json) fields.number((name + "_bytes").c_str(), static_cast<double>(count.bytes));
   };
   count("options", held.options);
+  count("derivations", held.derivations);
   count("code", held.code);
   count("other_builds", held.code_of_other_builds);
   count("unfinished", held.temporary);
@@ -270,6 +308,12 @@ int verify_all() {
   auto findings = verify(known_folder());
   for (const auto& finding : findings) print(finding.problem + "\n");
   std::size_t wrong = findings.size();
+  for (const auto& stored : list_derivations(known_folder())) {
+    const auto why = engine::why_unproved(stored.entry);
+    if (why.empty()) continue;
+    print(str("'", stored.place.path(), "' proves nothing: ", why, "\n"));
+    ++wrong;
+  }
   if (!FLAGS_recompile) return wrong ? 1 : 0;
   for (const auto& stored : list_code(known_folder())) {
     if (stored.entry.build != compiler_build_id()) continue;
@@ -292,8 +336,8 @@ void transfer(const Words& sources, const char* what, Transfer (*take)(const std
 
 void export_all(const Words& files) {
   if (files.size() != 1) throw UsageError("export takes the file to write");
-  auto count = export_options(known_folder(), files[0], FLAGS_best_only);
-  print(str(count, " options written to ", files[0], "\n"));
+  auto count = export_entries(known_folder(), files[0], FLAGS_best_only);
+  print(str(count, " entries written to ", files[0], "\n"));
 }
 
 void collect() {
@@ -313,7 +357,7 @@ int run(const std::string& command, const Words& words) {
   if (command == "show") return show(words);
   if (command == "remove") return remove_entries(words);
   if (command == "merge") return transfer(words, "merge takes the folders to add", merge), 0;
-  if (command == "import") return transfer(words, "import takes the files to add", import_options), 0;
+  if (command == "import") return transfer(words, "import takes the files to add", import_entries), 0;
   if (command == "export") return export_all(words), 0;
   const std::map<std::string, std::function<int()>> others = {{"ls", [] { return list(), 0; }},
                                                               {"stat", [] { return statistics(), 0; }},

@@ -9,6 +9,7 @@
 #include "tc/cache/build_id.h"
 #include "tc/cache/environment.h"
 #include "tc/cache/maintain.h"
+#include "tc/engine/compile/derive_part.h"
 #include "tc/engine/persistent.h"
 #include "tc/engine/recheck.h"
 
@@ -143,7 +144,8 @@ py::dict to_python(const cache::Count& count) { return py::dict("files"_a = coun
 py::dict stat(const cache::Cache& self) {
   auto held = cache::stat(self.settings().folder);
   return py::dict("folder"_a = self.settings().folder, "keys"_a = held.keys, "options"_a = to_python(held.options),
-                  "code"_a = to_python(held.code), "code_of_other_builds"_a = to_python(held.code_of_other_builds),
+                  "derivations"_a = to_python(held.derivations), "code"_a = to_python(held.code),
+                  "code_of_other_builds"_a = to_python(held.code_of_other_builds),
                   "unfinished"_a = to_python(held.temporary));
 }
 
@@ -151,6 +153,9 @@ std::vector<std::string> verify(const cache::Cache& self, bool recompile) {
   py::gil_scoped_release release;
   std::vector<std::string> problems;
   for (const auto& finding : cache::verify(self.settings().folder)) problems.push_back(finding.problem);
+  for (const auto& stored : cache::list_derivations(self.settings().folder))
+    if (const auto why = engine::why_unproved(stored.entry); !why.empty())
+      problems.push_back(str("'", stored.place.path(), "' proves nothing: ", why));
   if (!recompile) return problems;
   for (const auto& stored : cache::list_code(self.settings().folder)) {
     if (stored.entry.build != cache::compiler_build_id()) continue;
@@ -206,15 +211,15 @@ void bind_cache(py::module_& m) {
           },
           py::arg("folder"))
       .def(
-          "export_options",
+          "export_entries",
           [](const cache::Cache& self, const std::string& file, bool best_only) {
-            return cache::export_options(self.settings().folder, file, best_only);
+            return cache::export_entries(self.settings().folder, file, best_only);
           },
           py::arg("file"), py::arg("best_only"))
       .def(
-          "import_options",
+          "import_entries",
           [](const cache::Cache& self, const std::string& file) {
-            return to_python(cache::import_options(writable_folder(self), file));
+            return to_python(cache::import_entries(writable_folder(self), file));
           },
           py::arg("file"))
       .def(

@@ -161,22 +161,22 @@ class Cache:
         return self._core.stat()
 
     def verify(self, *, recompile: bool = False) -> List[str]:
-        """Reads all files; what is wrong with them. With `recompile`, machine code of this build is compiled again
+        """Reads all files, and proves derived programs again; what is wrong with them. With `recompile`, machine code of this build is compiled again
         from its source, with all laws of the compiler, and compared."""
         return self._core.verify(recompile)
 
     def merge(self, folder) -> Dict[str, int]:
-        """Adds the options of another cache's folder. Merging in any order, and twice, gives the same."""
+        """Adds the options of another cache's folder, and its prices of derived programs. Merging in any order, and twice, gives the same."""
         return self._core.merge(os.fspath(folder))
 
     def export(self, file, *, best_only: bool = False) -> int:
-        """Writes its options to one file, only the best of each key if `best_only`; how many. ResourceError for a file that is there
+        """Writes its options, only the best of each key if `best_only`, and its prices of derived programs to one file; how many. ResourceError for a file that is there
         and is no earlier export: it is not replaced."""
-        return self._core.export_options(os.fspath(file), best_only)
+        return self._core.export_entries(os.fspath(file), best_only)
 
     def import_(self, file) -> Dict[str, int]:
-        """Adds the options of a file that `export` wrote."""
-        return self._core.import_options(os.fspath(file))
+        """Adds what is in a file that `export` wrote."""
+        return self._core.import_entries(os.fspath(file))
 
     def remove(self, id: str) -> int:
         """Removes the entries of its folder whose id begins with `id`, 8 digits or more; how many."""

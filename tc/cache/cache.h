@@ -37,6 +37,8 @@ class Cache {
   explicit Cache(CacheSettings settings);
 
   const CacheSettings& settings() const { return settings_; }
+  /// Where it looks for what travels, in order: override, own, shared ones.
+  std::vector<std::string> folders() const;
 
   /// The options for \p key in the first folder that has any (override, own, shared ones in order), those best for use
   /// in \p here first.
@@ -66,7 +68,6 @@ class Cache {
   void warn(const std::string& warning) const;
 
  private:
-  std::vector<std::string> folders() const;
   std::optional<OptionsEntry> load(const Place& place) const;
   void keep_size();
 

@@ -2,16 +2,16 @@
 
 #include <charconv>
 
+#include "tc/base/plain_text.h"
 #include "tc/base/str.h"
-#include "tc/cache/file_io.h"
+#include "tc/cache/cache.h"
+#include "tc/cache/layout.h"
 #include "tc/cache/sha256.h"
 
 namespace tc::cache {
 namespace {
 
-constexpr const char* head = "derivation prices 1\n";
-constexpr const char* folder_name = "derivations";
-constexpr std::uint64_t most_bytes = std::uint64_t(16) << 20;
+constexpr std::string_view head = "derivation prices 2\n";
 
 /// "seconds 4\n1e-5\n": a word, the length of a text, the text.
 void put(TextStream& out, const char* word, const std::string& text) {
@@ -72,18 +72,13 @@ bool take(Fields& fields, DerivationKey& key) {
   return fields.take("program", key.program);
 }
 
-std::string file_name(const DerivationKey& key) {
-  TextStream out;
-  put(out, key);
-  return hex(sha256(out.str()), 32) + ".txt";
-}
-
 }  // namespace
 
 std::string to_string(const MeasuredDerivation& measured) {
   TextStream out;
   out << head;
   put(out, measured.key);
+  put(out, "taken_at", str(measured.taken_at));
   put(out, "seconds", str(measured.seconds));
   for (const auto& other : measured.others) {
     put(out, "other", other.text);
@@ -94,10 +89,11 @@ std::string to_string(const MeasuredDerivation& measured) {
 }
 
 std::optional<MeasuredDerivation> parse_measured_derivation(const std::string& text) {
-  if (text.rfind(head, 0) != 0) return std::nullopt;
-  Fields fields(std::string_view(text).substr(std::string_view(head).size()));
+  if (!text.starts_with(head) || !is_plain_text(text)) return std::nullopt;
+  Fields fields(std::string_view(text).substr(head.size()));
   MeasuredDerivation result;
-  if (!take(fields, result.key) || !fields.take("seconds", result.seconds)) return std::nullopt;
+  if (!take(fields, result.key) || !fields.take("taken_at", result.taken_at)) return std::nullopt;
+  if (!fields.take("seconds", result.seconds)) return std::nullopt;
   while (auto other = fields.take("other")) {
     result.others.push_back({std::move(*other), 0});
     if (!fields.take("seconds", result.others.back().seconds)) return std::nullopt;
@@ -106,26 +102,41 @@ std::optional<MeasuredDerivation> parse_measured_derivation(const std::string& t
   return result;
 }
 
+std::string to_bytes(const MeasuredDerivation& measured) { return seal(Kind::Derivation, to_string(measured)); }
+
+Fault parse(std::string_view bytes, MeasuredDerivation& measured) {
+  const auto unsealed = unseal(Kind::Derivation, bytes);
+  if (unsealed.fault != Fault::None) return unsealed.fault;
+  auto parsed = parse_measured_derivation(std::string(unsealed.payload));
+  if (!parsed) return Fault::Foreign;
+  measured = std::move(*parsed);
+  return Fault::None;
+}
+
+std::string derivation_name(const DerivationKey& key) {
+  TextStream out;
+  put(out, key);
+  return str(hex(sha256(out.str())), derivation_suffix);
+}
+
+bool better(const MeasuredDerivation& a, const MeasuredDerivation& b) {
+  return a.taken_at != b.taken_at ? a.taken_at > b.taken_at : to_string(a) < to_string(b);
+}
+
 std::optional<MeasuredDerivation> find_derivation(const Cache& cache, const DerivationKey& key) {
-  const auto folder = open_folder(cache.settings().folder + "/" + folder_name, {});
-  if (!folder.folder) return std::nullopt;
-  ReadRules rules;
-  rules.limit = most_bytes;
-  const auto file = read_file(folder.folder, file_name(key), rules);
-  if (file.fault != Fault::None) return std::nullopt;
-  auto measured = parse_measured_derivation(file.bytes);
-  if (measured && measured->key == key) return measured;
-  cache.warn("prices of derived programs are damaged, and not taken");
+  for (const auto& folder : cache.folders()) {
+    auto loaded = load_derivation(derivation_place(folder, derivation_name(key)));
+    if (!loaded.problem.empty()) cache.warn(loaded.problem);
+    if (loaded.fault == Fault::None && loaded.entry.key == key) return std::move(loaded.entry);
+  }
   return std::nullopt;
 }
 
-bool keep_derivation(Cache& cache, const MeasuredDerivation& measured) {
+bool keep_derivation(Cache& cache, MeasuredDerivation measured) {
   if (!cache.settings().writable || cache.settings().folder.empty()) return false;
-  FolderRules rules;
-  rules.make = true;
-  const auto folder = open_folder(cache.settings().folder + "/" + folder_name, rules);
+  measured.taken_at = seconds_since_1970();
   const auto problem =
-      folder.folder ? write_file(folder.folder, file_name(measured.key), to_string(measured), {}) : folder.problem;
+      keep(derivation_place(cache.settings().folder, derivation_name(measured.key)), to_bytes(measured));
   if (!problem.empty()) cache.warn(str("prices of derived programs are not kept: ", problem));
   Cache::options_changed();
   return problem.empty();

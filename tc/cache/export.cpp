@@ -34,7 +34,7 @@ std::string_view next_entry(std::string_view& payload, const std::string& file) 
 
 }  // namespace
 
-std::size_t export_options(const std::string& folder, const std::string& file, bool best_only) {
+std::size_t export_entries(const std::string& folder, const std::string& file, bool best_only) {
   std::map<std::string, std::string> entries;
   std::string last_key;
   for (const auto& stored : list_options(folder)) {
@@ -43,6 +43,7 @@ std::size_t export_options(const std::string& folder, const std::string& file, b
     last_key = key;
     entries[stored.place.name] = stored.bytes;
   }
+  for (const auto& stored : list_derivations(folder)) entries[stored.place.name] = to_bytes(stored.entry);
   std::string payload;
   for (const auto& [name, bytes] : entries) {
     put_bytes(payload, bytes.size(), length_bytes);
@@ -53,7 +54,7 @@ std::size_t export_options(const std::string& folder, const std::string& file, b
   return entries.size();
 }
 
-Transfer import_options(const std::string& folder, const std::string& file) {
+Transfer import_entries(const std::string& folder, const std::string& file) {
   auto read = read_file(file, {export_limit});
   if (read.fault == Fault::Absent) throw ArgumentError(str("there is no file '", file, "'"));
   if (read.fault != Fault::None) throw ArgumentError(read.problem);
@@ -62,7 +63,7 @@ Transfer import_options(const std::string& folder, const std::string& file) {
   std::vector<std::string_view> entries;
   for (auto payload = unsealed.payload; !payload.empty();) entries.push_back(next_entry(payload, file));
   Transfer transfer;
-  for (auto bytes : entries) add_options(folder, bytes, transfer);
+  for (auto bytes : entries) add_entry(folder, bytes, transfer);
   return transfer;
 }
 

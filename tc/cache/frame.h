@@ -7,7 +7,7 @@
 namespace tc::cache {
 
 /// What a file of the cache holds. Numbers are never given anew.
-enum class Kind : std::uint32_t { Options = 1, Export = 3, Code = 4 };
+enum class Kind : std::uint32_t { Options = 1, Export = 3, Code = 4, Derivation = 5 };
 
 /// Why there is not what was asked for.
 enum class Fault : std::uint8_t {

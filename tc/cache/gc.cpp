@@ -13,18 +13,22 @@ namespace {
 class Collector {
  public:
   Collector(const std::string& folder, const GcRules& rules)
-      : folder_(folder), rules_(rules), options_(find_options(folder)), code_(find_code(folder)) {
-    for (const auto* files : {&options_, &code_})
+      : folder_(folder),
+        rules_(rules),
+        options_(find_options(folder)),
+        derivations_(find_derivations(folder)),
+        code_(find_code(folder)) {
+    for (const auto* files : {&options_, &derivations_, &code_})
       for (const auto& found : *files) report_.bytes_left += found.file.size;
   }
 
   GcReport run() {
-    for (auto* files : {&options_, &code_}) remove_temporary(*files);
+    for (auto* files : {&options_, &derivations_, &code_}) remove_temporary(*files);
     if (rules_.only_when_full) {
       if (report_.bytes_left > rules_.max_bytes) remove_least_used(rules_.max_bytes - rules_.max_bytes / 8);
       return report_;
     }
-    for (auto* files : {&options_, &code_})
+    for (auto* files : {&options_, &derivations_, &code_})
       std::erase_if(*files, [&](const Found& found) { return remove_if_damaged(found); });
     remove_worse();
     remove_least_used(rules_.max_bytes);
@@ -89,7 +93,7 @@ class Collector {
 
   std::string folder_;
   GcRules rules_;
-  std::vector<Found> options_, code_;
+  std::vector<Found> options_, derivations_, code_;
   GcReport report_;
 };
 

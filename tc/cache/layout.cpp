@@ -7,14 +7,20 @@
 namespace tc::cache {
 namespace {
 
-constexpr std::size_t id_bytes = 16;                     ///< of a digest, in names of files
-constexpr std::size_t id_digits = 2 * id_bytes;          ///< of such an id
-constexpr std::size_t family_size = id_digits + 1;       ///< of the prefix that a family has in common
-constexpr std::size_t key_size = 2 * family_size;        ///< of that of a key
-constexpr std::size_t code_digits = 2 * sizeof(Digest);  ///< of the name of code
+constexpr std::size_t id_bytes = 16;                ///< of a digest, in names of files
+constexpr std::size_t id_digits = 2 * id_bytes;     ///< of such an id
+constexpr std::size_t family_size = id_digits + 1;  ///< of the prefix that a family has in common
+constexpr std::size_t key_size = 2 * family_size;   ///< of that of a key
+constexpr std::size_t digest_digits = 2 * sizeof(Digest);
 constexpr std::string_view options_suffix = ".options", code_suffix = ".code";
 
-const char* name_of(Part part) { return part == Part::Options ? "options" : "code"; }
+const char* name_of(Part part) {
+  return part == Part::Options ? "options" : part == Part::Derivations ? "derivations" : "code";
+}
+
+std::uint64_t limit_of(Part part) {
+  return part == Part::Options ? options_limit : part == Part::Derivations ? derivation_limit : code_limit;
+}
 
 bool is_hex(std::string_view text) { return text.find_first_not_of("0123456789abcdef") == std::string_view::npos; }
 
@@ -26,16 +32,18 @@ bool is_options_name(std::string_view name) {
   return id(0) && name[id_digits] == '-' && id(family_size) && name[family_size + id_digits] == '-' && id(key_size);
 }
 
-bool is_code_name(std::string_view name) {
-  return name.size() == code_digits + code_suffix.size() && name.ends_with(code_suffix) &&
-         is_hex(name.substr(0, code_digits));
+/// Is \p name the digits of a digest and \p suffix?
+bool is_digest_name(std::string_view name, std::string_view suffix) {
+  return name.size() == digest_digits + suffix.size() && name.ends_with(suffix) &&
+         is_hex(name.substr(0, digest_digits));
 }
 
 /// Is there a file of the cache's name in its place?
 bool is_own(const Place& place) {
   if (is_temporary(place.name)) return true;
+  if (place.part == Part::Derivations) return is_digest_name(place.name, derivation_suffix);
   if (place.part == Part::Code)
-    return is_code_name(place.name) && code_place(place.root, place.name).below == place.below;
+    return is_digest_name(place.name, code_suffix) && code_place(place.root, place.name).below == place.below;
   return is_options_name(place.name) && options_place(place.root, place.name).below == place.below;
 }
 
@@ -51,7 +59,7 @@ std::string family_prefix(const Key& key) { return hex(family(key), id_bytes) + 
 FolderRules root_rules(Part part, Purpose purpose) {
   FolderRules rules;
   rules.access = part == Part::Code ? Access::OwnWrites : Access::Any;
-  rules.follow = part == Part::Options && purpose == Purpose::Read;
+  rules.follow = part != Part::Code && purpose == Purpose::Read;
   rules.make = purpose == Purpose::Make;
   return rules;
 }
@@ -107,10 +115,14 @@ void add_files(const Folder& folder, const Place& place, const std::string& pref
 std::string options_root(const std::string& folder) { return folder + "/options"; }
 std::string code_root(const std::string& folder) { return folder + "/code"; }
 
-std::string Place::folder() const { return str(root, "/", name_of(part), "/", below); }
+std::string Place::folder() const { return str(root, "/", name_of(part), below.empty() ? "" : "/", below); }
 
 Place options_place(const std::string& folder, const std::string& name) {
   return {folder, Part::Options, str(name.substr(0, 2), "/", name.substr(family_size, 2)), name};
+}
+
+Place derivation_place(const std::string& folder, const std::string& name) {
+  return {folder, Part::Derivations, "", name};
 }
 
 Place code_place(const std::string& folder, const std::string& name) {
@@ -169,6 +181,14 @@ std::vector<Found> find_options(const std::string& folder) {
   return sorted(std::move(found));
 }
 
+std::vector<Found> find_derivations(const std::string& folder) {
+  std::vector<Found> found;
+  auto add = [&](const Place& place, const Listed& file) { found.push_back({place, file}); };
+  auto part = open_part(folder, Part::Derivations, Purpose::Read);
+  if (part.folder) visit_files(part.folder, derivation_place(folder, ""), true, add);
+  return sorted(std::move(found));
+}
+
 std::vector<Found> find_code(const std::string& folder) {
   std::vector<Found> found;
   auto add = [&](const Place& place, const Listed& file) { found.push_back({place, file}); };
@@ -180,6 +200,16 @@ std::vector<Found> find_code(const std::string& folder) {
     visit_files(files, {folder, Part::Code, last_two(files), ""}, true, add);
   return sorted(std::move(found));
 }
+
+namespace {
+
+/// The prices that the file \p name holds by \p bytes.
+Fault read_derivation(const std::string& name, std::string_view bytes, MeasuredDerivation& entry) {
+  auto fault = parse(bytes, entry);
+  return fault == Fault::None && derivation_name(entry.key) != name ? Fault::Damaged : fault;
+}
+
+}  // namespace
 
 Fault read_options(const std::string& name, std::string_view bytes, OptionsEntry& entry) {
   auto fault = parse(bytes, entry);
@@ -199,6 +229,21 @@ LoadedOptions load_options(const Place& place) {
   loaded.fault = read_options(place.name, file.bytes, loaded.entry);
   loaded.problem = damage(place, loaded.fault);
   loaded.bytes = std::move(file.bytes);
+  return loaded;
+}
+
+LoadedDerivation load_derivation(const Place& place) {
+  LoadedDerivation loaded;
+  auto opened = open_place(place, Purpose::Read);
+  loaded.fault = opened.fault;
+  loaded.problem = opened.problem;
+  if (!opened.folder) return loaded;
+  auto file = read_file(opened.folder, place.name, {derivation_limit});
+  loaded.fault = file.fault;
+  loaded.problem = file.problem;
+  if (file.fault != Fault::None) return loaded;
+  loaded.fault = read_derivation(place.name, file.bytes, loaded.entry);
+  loaded.problem = damage(place, loaded.fault);
   return loaded;
 }
 
@@ -224,12 +269,13 @@ LoadedCode load_code(const Place& place, Purpose purpose, std::int64_t stamp_age
 }
 
 bool is_damaged(const Folder& folder, const Place& place, const std::string& name) {
-  auto limit = place.part == Part::Code ? code_limit : options_limit;
-  auto file = read_file(folder, name, {limit});
+  auto file = read_file(folder, name, {limit_of(place.part)});
   if (file.fault != Fault::None || !is_of_a_cache(file.bytes)) return false;
-  OptionsEntry entry;
-  auto fault =
-      place.part == Part::Code ? unseal(Kind::Code, file.bytes).fault : read_options(place.name, file.bytes, entry);
+  OptionsEntry options;
+  MeasuredDerivation derivation;
+  auto fault = place.part == Part::Code      ? unseal(Kind::Code, file.bytes).fault
+               : place.part == Part::Options ? read_options(place.name, file.bytes, options)
+                                             : read_derivation(place.name, file.bytes, derivation);
   return fault == Fault::Damaged;
 }
 
@@ -240,8 +286,7 @@ bool remove_own(const Folder& folder, const std::string& name) {
 
 std::string keep(const Place& place, std::string_view bytes) {
   bool code = place.part == Part::Code;
-  if (bytes.size() > (code ? code_limit : options_limit))
-    return str("an entry of ", bytes.size(), " bytes is too large to keep");
+  if (bytes.size() > limit_of(place.part)) return str("an entry of ", bytes.size(), " bytes is too large to keep");
   auto opened = open_place(place, Purpose::Make);
   if (!opened.folder) return opened.problem;
   return write_file(opened.folder, place.name, bytes, {code, !code});

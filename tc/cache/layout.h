@@ -5,12 +5,14 @@
 #include <string_view>
 #include <vector>
 
+#include "tc/cache/derivation_prices.h"
 #include "tc/cache/entry.h"
 #include "tc/cache/file_io.h"
 
 /// Where the entries of a cache folder are:
 ///
 ///   options/ab/cd/<family>-<key>-<content>.options     the portable part: any number of files for a key, named by content
+///   derivations/<key>.derivation                       measured prices of derived programs, portable: one file for a key
 ///   code/ab/<identity>.code                            the executable part: of one user, folders 0700, files 0600
 ///
 /// ab are the first two digits of the name, cd those of the key. Files named by their content are never changed and
@@ -19,9 +21,11 @@
 namespace tc::cache {
 
 constexpr std::uint64_t options_limit = 1 << 20;  ///< bytes of a file that are read at most
+constexpr std::uint64_t derivation_limit = 16 << 20;
 constexpr std::uint64_t code_limit = 256 << 20;
+constexpr std::string_view derivation_suffix = ".derivation";
 
-enum class Part : std::uint8_t { Options, Code };
+enum class Part : std::uint8_t { Options, Derivations, Code };
 
 /// The folder of a part.
 std::string options_root(const std::string& folder);
@@ -31,7 +35,7 @@ std::string code_root(const std::string& folder);
 struct Place {
   std::string root;  ///< the cache folder
   Part part = Part::Options;
-  std::string below;  ///< its folder in that of the part: "ab/cd" or "ab"
+  std::string below;  ///< its folder in that of the part: "ab/cd", "ab", or none
   std::string name;
 
   /// Where it lies, relative to the root of the cache.
@@ -39,8 +43,9 @@ struct Place {
   std::string path() const { return folder() + "/" + name; }
 };
 
-/// Where the cache folder \p folder has the options and the code called \p name.
+/// Where the cache folder \p folder has the options, prices and the code called \p name.
 Place options_place(const std::string& folder, const std::string& name);
+Place derivation_place(const std::string& folder, const std::string& name);
 Place code_place(const std::string& folder, const std::string& name);
 
 /// What a folder is opened for. Own folders of code that others may read are taken from them unless it is only read; a
@@ -71,6 +76,7 @@ struct Found {
   Listed file;
 };
 std::vector<Found> find_options(const std::string& folder);
+std::vector<Found> find_derivations(const std::string& folder);
 std::vector<Found> find_code(const std::string& folder);
 
 /// An entry of the options in \p place, or why there is none.
@@ -83,6 +89,14 @@ struct LoadedOptions {
 LoadedOptions load_options(const Place& place);
 /// The options that the file \p name holds by \p bytes. Those whose name is not their own are damaged.
 Fault read_options(const std::string& name, std::string_view bytes, OptionsEntry& entry);
+
+struct LoadedDerivation {
+  Fault fault = Fault::None;
+  std::string problem;  ///< as of LoadedOptions
+  MeasuredDerivation entry;
+};
+/// The prices in \p place; those whose name is not that of their key are damaged.
+LoadedDerivation load_derivation(const Place& place);
 
 struct LoadedCode {
   Fault fault = Fault::None;

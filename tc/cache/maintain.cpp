@@ -32,6 +32,7 @@ std::string problem_of(const Place& place, Fault fault, const std::string& probl
 }  // namespace
 
 std::string StoredOptions::id() const { return last_part(place.name); }
+std::string StoredDerivation::id() const { return last_part(place.name); }
 std::string StoredCode::id() const { return last_part(place.name); }
 
 Stat stat(const std::string& folder) {
@@ -42,6 +43,8 @@ Stat stat(const std::string& folder) {
     if (!is_temporary(file.name)) keys.insert(file.name.substr(0, file.name.rfind('-')));
   }
   result.keys = keys.size();
+  for (const auto& [place, file] : find_derivations(folder))
+    add(is_temporary(file.name) ? result.temporary : result.derivations, file.size);
   for (const auto& [place, file] : find_code(folder)) {
     if (is_temporary(file.name)) {
       add(result.temporary, file.size);
@@ -68,6 +71,15 @@ std::vector<StoredOptions> list_options(const std::string& folder) {
   return result;
 }
 
+std::vector<StoredDerivation> list_derivations(const std::string& folder) {
+  std::vector<StoredDerivation> result;
+  for (const auto& [place, file] : find_derivations(folder)) {
+    auto loaded = load_derivation(place);
+    if (loaded.fault == Fault::None) result.push_back({place, std::move(loaded.entry)});
+  }
+  return result;
+}
+
 std::vector<StoredCode> list_code(const std::string& folder) {
   std::vector<StoredCode> result;
   for (const auto& [place, file] : find_code(folder)) {
@@ -88,6 +100,11 @@ std::vector<Finding> verify(const std::string& folder) {
     auto loaded = load_options(place);
     note(place, loaded.fault, loaded.problem);
   }
+  for (const auto& [place, file] : find_derivations(folder)) {
+    if (is_temporary(file.name)) continue;
+    auto loaded = load_derivation(place);
+    note(place, loaded.fault, loaded.problem);
+  }
   for (const auto& [place, file] : find_code(folder)) {
     if (is_temporary(file.name)) continue;
     auto loaded = load_code(place);
@@ -96,14 +113,23 @@ std::vector<Finding> verify(const std::string& folder) {
   return findings;
 }
 
-void add_options(const std::string& folder, std::string_view bytes, Transfer& transfer) {
-  OptionsEntry entry;
-  if (parse(bytes, entry) != Fault::None) {
+void add_entry(const std::string& folder, std::string_view bytes, Transfer& transfer) {
+  OptionsEntry options;
+  MeasuredDerivation derivation;
+  Place where;
+  bool present = false;
+  if (parse(bytes, options) == Fault::None) {
+    where = options_place(folder, options_name(options, bytes));
+    present = load_options(where).bytes == bytes;
+  } else if (parse(bytes, derivation) == Fault::None) {
+    where = derivation_place(folder, derivation_name(derivation.key));
+    const auto loaded = load_derivation(where);
+    present = loaded.fault == Fault::None && !better(derivation, loaded.entry);
+  } else {
     ++transfer.refused;
     return;
   }
-  auto where = options_place(folder, options_name(entry, bytes));
-  if (load_options(where).bytes == bytes) {
+  if (present) {
     ++transfer.present;
     return;
   }
@@ -117,6 +143,8 @@ std::size_t remove(const std::string& folder, const std::string& id) {
   if (id.size() < 8) throw ArgumentError(str("'", id, "' is too short to say which entry to remove: give 8 digits"));
   std::vector<Place> places;
   for (const auto& stored : list_options(folder))
+    if (stored.id().rfind(id, 0) == 0) places.push_back(stored.place);
+  for (const auto& stored : list_derivations(folder))
     if (stored.id().rfind(id, 0) == 0) places.push_back(stored.place);
   for (const auto& stored : list_code(folder))
     if (stored.id().rfind(id, 0) == 0) places.push_back(stored.place);
@@ -136,7 +164,12 @@ Transfer merge(const std::string& into, const std::string& from) {
     throw ArgumentError(str("there is no folder '", from, "' to merge"));
   Transfer transfer;
   for (const auto& [place, file] : find_options(from))
-    if (!is_temporary(file.name)) add_options(into, load_options(place).bytes, transfer);
+    if (!is_temporary(file.name)) add_entry(into, load_options(place).bytes, transfer);
+  for (const auto& [place, file] : find_derivations(from)) {
+    if (is_temporary(file.name)) continue;
+    const auto loaded = load_derivation(place);
+    add_entry(into, loaded.fault == Fault::None ? to_bytes(loaded.entry) : "", transfer);
+  }
   return transfer;
 }
 

@@ -402,14 +402,14 @@ TEST(Export, ReplacesExportsAndEmptyFilesOnly) {
   TemporaryFolder folder;
   ASSERT_TRUE(Cache(in(folder / "cache")).put(tuned(key, 8, 100)));
   auto where = folder / "file";
-  EXPECT_EQ(export_options(folder / "cache", where), 1u);
-  EXPECT_EQ(export_options(folder / "cache", where), 1u) << "an export";
+  EXPECT_EQ(export_entries(folder / "cache", where), 1u);
+  EXPECT_EQ(export_entries(folder / "cache", where), 1u) << "an export";
   write_text(where, "");
-  EXPECT_EQ(export_options(folder / "cache", where), 1u) << "an empty file";
+  EXPECT_EQ(export_entries(folder / "cache", where), 1u) << "an empty file";
   const auto bytes = text_of(where);
   auto refuses = [&](const char* what) {
     try {
-      export_options(folder / "cache", where);
+      export_entries(folder / "cache", where);
       ADD_FAILURE() << what;
     } catch (const ResourceError& error) {
       EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();

@@ -81,20 +81,86 @@ TEST(Merge, RefusesWhatIsDamagedAndNeverTakesCode) {
 TEST(Export, IsImportedWhole) {
   TemporaryFolder folder;
   for (int i = 1; i <= 6; ++i) put(folder / "a", tuned(product_key(3, 4, i / 2), i, 100 - i));
-  EXPECT_EQ(export_options(folder / "a", folder / "file"), 6u);
-  auto transfer = import_options(folder / "b", folder / "file");
+  EXPECT_EQ(export_entries(folder / "a", folder / "file"), 6u);
+  auto transfer = import_entries(folder / "b", folder / "file");
   EXPECT_EQ(transfer.taken, 6u);
   EXPECT_EQ(content(folder / "a"), content(folder / "b"));
-  EXPECT_EQ(import_options(folder / "b", folder / "file").present, 6u);
-  EXPECT_EQ(export_options(folder / "b", folder / "file2"), 6u);
+  EXPECT_EQ(import_entries(folder / "b", folder / "file").present, 6u);
+  EXPECT_EQ(export_entries(folder / "b", folder / "file2"), 6u);
   EXPECT_EQ(text_of(folder / "file"), text_of(folder / "file2"));
+}
+
+MeasuredDerivation prices(int which, double seconds, std::int64_t taken_at) {
+  DerivationKey key{str("def f", which, "() {\n}\n"), {"W"}, "cpu:avx2", "none", {"a machine", 2}};
+  return {key, seconds, {{"def g() {\n}\n", seconds / 2}}, "program\n", taken_at};
+}
+
+void put(const std::string& folder, const MeasuredDerivation& prices) {
+  ASSERT_EQ(keep(derivation_place(folder, derivation_name(prices.key)), to_bytes(prices)), "");
+}
+
+/// The prices of \p folder: names of files and their bytes.
+std::map<std::string, std::string> prices_in(const std::string& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& found : find_derivations(folder)) files[found.place.name] = text_of(found.place.path());
+  return files;
+}
+
+TEST(Derivations, TravelWithTheOptionsAndOfOneKeyTheLaterStay) {
+  TemporaryFolder folder;
+  put(folder / "a", tuned(product_key(3, 4, 5), 8, 100));
+  for (int which = 0; which < 6; ++which) {
+    if (which != 1) put(folder / "a", prices(which, 1e-3, 100 + which));
+    if (which != 4) put(folder / "b", prices(which, 2e-3, 105 - which));
+  }
+  put(folder / "a", prices(7, 1e-3, 50));
+  put(folder / "b", prices(7, 2e-3, 50));
+  merge(folder / "ab", folder / "a");
+  EXPECT_GT(merge(folder / "ab", folder / "b").present, 0u);
+  merge(folder / "ba", folder / "b");
+  merge(folder / "ba", folder / "a");
+  EXPECT_EQ(prices_in(folder / "ab"), prices_in(folder / "ba"));
+  EXPECT_EQ(prices_in(folder / "ab").size(), 7u);
+  const auto stored = list_derivations(folder / "ab");
+  for (const auto& one : stored)
+    EXPECT_EQ(one.entry.taken_at >= 103, one.entry.key.program.find("f7") == std::string::npos);
+  EXPECT_EQ(export_entries(folder / "ab", folder / "file"), 8u);
+  EXPECT_EQ(import_entries(folder / "c", folder / "file").taken, 8u);
+  EXPECT_EQ(import_entries(folder / "c", folder / "file").present, 8u);
+  EXPECT_EQ(prices_in(folder / "c"), prices_in(folder / "ab"));
+  EXPECT_EQ(content(folder / "c"), content(folder / "a"));
+  EXPECT_EQ(stat(folder / "c").derivations.files, 7u);
+  EXPECT_EQ(remove(folder / "c", stored.front().id().substr(0, 12)), 1u);
+  EXPECT_EQ(stat(folder / "c").derivations.files, 6u);
+}
+
+TEST(Derivations, OfAnotherNameOrDamagedAreNoneAndGo) {
+  TemporaryFolder folder;
+  for (int which = 0; which < 3; ++which) put(folder / "a", prices(which, 1e-3, 100));
+  const auto files = find_derivations(folder / "a");
+  const auto where = folder / "a/derivations/";
+  write_text(where + files[0].place.name, text_of(where + files[1].place.name));
+  damage_one({files[2]});
+  write_text(where + ".tmp-1-2-3", "TCCACHE\nunfinished");
+  write_text(where + "mine.txt", "no entry");
+  const auto findings = verify(folder / "a");
+  ASSERT_EQ(findings.size(), 2u);
+  EXPECT_EQ(findings[0].problem, str("'", files[0].place.path(), "' is damaged"));
+  EXPECT_EQ(list_derivations(folder / "a").size(), 1u);
+  EXPECT_EQ(merge(folder / "b", folder / "a").refused, 2u);
+  GcRules rules;
+  rules.temporary_age = -1;
+  rules.max_bytes = 0;
+  EXPECT_EQ(gc(folder / "a", rules).removed.files, 3u);
+  EXPECT_EQ(prices_in(folder / "a").size(), 1u);
+  EXPECT_TRUE(std::filesystem::exists(where + "mine.txt"));
 }
 
 TEST(Export, OfTheBestOnly) {
   TemporaryFolder folder;
   for (int i = 1; i <= 6; ++i) put(folder / "a", tuned(product_key(3, 4, i % 2), i, 100 - i));
-  EXPECT_EQ(export_options(folder / "a", folder / "file", true), 2u);
-  import_options(folder / "b", folder / "file");
+  EXPECT_EQ(export_entries(folder / "a", folder / "file", true), 2u);
+  import_entries(folder / "b", folder / "file");
   EXPECT_EQ(tiles(cache_in(folder / "b").find(product_key(3, 4, 0))), "tile=6x12");
   EXPECT_EQ(tiles(cache_in(folder / "b").find(product_key(3, 4, 1))), "tile=5x10");
 }
@@ -102,18 +168,18 @@ TEST(Export, OfTheBestOnly) {
 TEST(Import, RefusesOtherFiles) {
   TemporaryFolder folder;
   put(folder / "a", tuned(product_key(3, 4, 5), 8, 100));
-  export_options(folder / "a", folder / "file");
+  export_entries(folder / "a", folder / "file");
   const auto bytes = text_of(folder / "file");
   for (std::size_t size = 0; size < bytes.size(); size += 7) {
     write_text(folder / "cut", bytes.substr(0, size));
-    EXPECT_ERROR(import_options(folder / "b", folder / "cut"), ArgumentError,
+    EXPECT_ERROR(import_entries(folder / "b", folder / "cut"), ArgumentError,
                  "cut' is not, whole, an export of a cache")
         << size;
   }
   write_text(folder / "cut", seal(Kind::Export, "rubbish that is no list"));
-  EXPECT_ERROR(import_options(folder / "b", folder / "cut"), ArgumentError, "cut' is not, whole, an export of a cache");
-  EXPECT_ERROR(import_options(folder / "b", folder / "missing"), ArgumentError, "missing'");
-  EXPECT_ERROR(export_options(folder / "a", folder / "file/below"), ResourceError, "file' is no folder");
+  EXPECT_ERROR(import_entries(folder / "b", folder / "cut"), ArgumentError, "cut' is not, whole, an export of a cache");
+  EXPECT_ERROR(import_entries(folder / "b", folder / "missing"), ArgumentError, "missing'");
+  EXPECT_ERROR(export_entries(folder / "a", folder / "file/below"), ResourceError, "file' is no folder");
   EXPECT_FALSE(std::filesystem::exists(folder / "b"));
 }
 

@@ -17,8 +17,11 @@ using cache::parse_measured_derivation;
 MeasuredDerivation example() {
   CompileOptions options;
   options.libraries = "openblas";
-  return {
-      derivation_key("def f() {\n}\n", {"W", "b"}, options), 0.25, {{"def g()\n", 0.125}, {"", 0.5}}, "program\nx\n"};
+  return {derivation_key("def f() {\n}\n", {"W", "b"}, options),
+          0.25,
+          {{"def g()\n", 0.125}, {"", 0.5}},
+          "program\nx\n",
+          1700000000};
 }
 
 TEST(DerivationPrices, TextsParseBack) {
@@ -39,6 +42,9 @@ TEST(DerivationPrices, WhatIsCutOrLongerIsNone) {
   for (std::size_t size = 0; size < text.size(); ++size)
     EXPECT_FALSE(parse_measured_derivation(text.substr(0, size))) << size;
   EXPECT_FALSE(parse_measured_derivation(text + "\n"));
+  auto loud = example();
+  loud.certificate = "\x1b[2J";
+  EXPECT_FALSE(parse_measured_derivation(to_string(loud))) << "a text that commands a terminal";
 }
 
 std::shared_ptr<cache::Cache> cache_in(const cache::TemporaryFolder& folder) {
@@ -54,6 +60,8 @@ TEST(DerivationPrices, AreFoundByTheirKeyAlone) {
   ASSERT_TRUE(keep_derivation(*cache, measured));
   const auto found = find_derivation(*cache, measured.key);
   ASSERT_TRUE(found);
+  EXPECT_GT(found->taken_at, measured.taken_at);
+  measured.taken_at = found->taken_at;
   EXPECT_EQ(to_string(*found), to_string(measured));
   measured.key.constants = {"W"};
   EXPECT_FALSE(find_derivation(*cache, measured.key));
@@ -102,6 +110,11 @@ TEST(DerivationPrices, DecideWhatACompileTakesAndAreProvedAgain) {
   measured.certificate.replace(at, 2, "B(");
   ASSERT_TRUE(keep_derivation(*options.cache, measured));
   EXPECT_TRUE(chain_with(options)->stats().derived.empty()) << "a certificate that proves nothing was taken";
+  EXPECT_NE(why_unproved(measured), "");
+  measured.certificate = certificate;
+  EXPECT_EQ(why_unproved(measured), "");
+  measured.key.program = "def g() {}";
+  EXPECT_EQ(why_unproved(measured), "it is about another program");
 }
 
 TEST(DerivationPrices, ADerivationIsTakenAsItIsGiven) {

@@ -85,7 +85,7 @@ def test_merge_export_import(folder, tmp_path):
     assert run("merge", folder, f"--dir={into}") == f"{folder}: 3 new, 0 known\n"
     assert run("merge", folder, f"--dir={into}") == f"{folder}: 0 new, 3 known\n"
     file = tmp_path / "file"
-    assert run("export", file, "--best_only", f"--dir={folder}") == f"1 options written to {file}\n"
+    assert run("export", file, "--best_only", f"--dir={folder}") == f"1 entries written to {file}\n"
     assert run("import", file, f"--dir={tmp_path / 'third'}") == f"{file}: 1 new, 0 known\n"
     assert "machine code" not in run("ls", f"--dir={into}")
     assert "is not, whole, an export" in run("import", __file__, f"--dir={into}", code=2)

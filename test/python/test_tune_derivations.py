@@ -30,6 +30,24 @@ def test_what_was_measured_is_taken(tmp_path):
     assert costs[0].source == "measured" and costs[0].microseconds == pytest.approx(node["after_us"], rel=1e-4)
 
 
+def test_what_was_measured_travels_and_is_proved_again(tmp_path):
+    function = tc.define(CHAIN).f
+    cache, other = tc.cache.Cache(str(tmp_path / "a")), tc.cache.Cache(str(tmp_path / "b"))
+    specs = [tc.spec(shape) for shape in SHAPES]
+    tuning = tc.tune_derivations(function, *specs, depth=3, candidates=4, budget=0, cache=cache)
+    assert tuning[0].kept and cache.stat()["derivations"]["files"] == len(tuning) and cache.verify() == []
+    assert cache.export(tmp_path / "file") == len(tuning) and other.import_(tmp_path / "file")["taken"] == len(tuning)
+    (node,) = tc.compile(function, *specs, derive=1, cache=other).stats["derived"]
+    assert node["source"] == "measured" and node["text"] == tuning[0].best.text
+    tool = [str(TOOL.with_name("tc_cache")), f"--dir={tmp_path / 'b'}"]
+    listed = subprocess.run([*tool, "ls"], capture_output=True, text=True).stdout
+    assert "prices of derived programs" in listed and "derived: " in listed
+    shown = subprocess.run([*tool, "show", listed.split("prices of derived programs\n")[1].split()[0]], capture_output=True, text=True).stdout
+    assert "kind          derivation" in shown and "step reassociate" in shown, shown
+    assert subprocess.run([*tool, "verify"], capture_output=True, text=True).returncode == 0
+    assert f"derivations   {len(tuning)} files" in subprocess.run([*tool, "stat"], capture_output=True, text=True).stdout
+
+
 def test_mistakes_are_told():
     function = tc.define(CHAIN).f
     specs = [tc.spec(shape) for shape in SHAPES]

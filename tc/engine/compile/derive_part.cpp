@@ -80,6 +80,14 @@ cache::DerivationKey derivation_key(const std::string& program, const std::set<s
           machine_kind_of(options.target).circumstances(options.target)};
 }
 
+std::string why_unproved(const cache::MeasuredDerivation& measured) try {
+  if (measured.certificate.empty()) return "";
+  if (derive::outline(measured.certificate).first != measured.key.program) return "it is about another program";
+  return derive::check_derivation(measured.certificate).why;
+} catch (const derive::Refusal& refusal) {
+  return refusal.why;
+}
+
 PartDerivations::PartDerivations(const CompileOptions& options)
     : options_(options), constants_(names_of(options.constants)) {
   options_.partition = graph::Partition::One;
@@ -172,24 +180,20 @@ std::optional<DerivedPart> PartDerivations::choose(const graph::Graph& graph, co
 }
 
 /// What \p prices choose. A certificate that proves nothing is a warning, and the part stays.
-std::optional<DerivedPart> PartDerivations::measured(const Start& start, const cache::MeasuredDerivation& prices) const
-    try {
+std::optional<DerivedPart> PartDerivations::measured(const Start& start,
+                                                     const cache::MeasuredDerivation& prices) const {
   if (prices.certificate.empty()) return std::nullopt;
-  const auto outline = derive::outline(prices.certificate);
-  const auto verdict = derive::check_derivation(prices.certificate);
-  if (outline.first != start.part.key.program || !verdict.equal) {
-    options_.cache->warn(str("a derivation of the cache proves nothing, and is not taken: ", verdict.why));
+  if (const auto why = why_unproved(prices); !why.empty()) {
+    options_.cache->warn(str("a derivation of the cache proves nothing, and is not taken: ", why));
     return std::nullopt;
   }
+  const auto outline = derive::outline(prices.certificate);
   auto part = start.part;
   part.seconds = prices.seconds;
   DerivableProgram program{outline.last, prices.certificate, outline.rules, 0};
   for (const auto& other : prices.others)
     if (other.text == program.text) program.seconds = other.seconds;
   return derived_part(part, program, "measured");
-} catch (const derive::Refusal& refusal) {
-  options_.cache->warn(str("a derivation of the cache cannot be read, and is not taken: ", refusal.why));
-  return std::nullopt;
 }
 
 /// Fills the programs of \p start, which is the whole of \p own.

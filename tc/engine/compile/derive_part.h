@@ -18,6 +18,10 @@ namespace tc::engine {
 cache::DerivationKey derivation_key(const std::string& program, const std::set<std::string>& constants,
                                     const CompileOptions& options);
 
+/// Why the certificate of \p measured, which anyone may have written, does not prove that its program equals that of its key; ""
+/// where it does, or where there is none.
+std::string why_unproved(const cache::MeasuredDerivation& measured);
+
 /// A program that rules derived from a part of a graph.
 struct DerivableProgram {
   std::string text;                ///< a def whose sizes are numbers
