@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 
-#include "tc/base/ceil_div.h"
 #include "tc/base/str.h"
 
 namespace tc::cuda {
@@ -16,7 +14,6 @@ namespace ir = Halide::Internal;
 
 /// Iterations of a loop that stand for all.
 constexpr std::int64_t sampled_trips = 2;
-constexpr std::int64_t bank_bytes = 4;
 
 using Value = std::optional<std::int64_t>;
 
@@ -257,24 +254,6 @@ class Warp : public ir::IRVisitor {
   std::int64_t times_ = 1;  ///< that the loops around run what is sampled
 };
 
-/// Calls \p serve with the words that groups of threads are served together.
-template <typename Function>
-void for_each_group(const WarpAccess& access, std::int64_t banks, const Function& serve) {
-  auto together = std::max<std::int64_t>(1, banks * bank_bytes / std::max<std::int64_t>(access.bytes(), bank_bytes));
-  auto count = static_cast<std::int64_t>(access.places.size());
-  for (std::int64_t begin = 0; begin < count; begin += together) {
-    std::set<std::int64_t> words, bytes;
-    for (auto i = begin; i < std::min(count, begin + together); ++i) {
-      auto first = access.places[static_cast<std::size_t>(i)] * access.element_bytes;
-      for (auto byte = first; byte < first + access.bytes(); ++byte) {
-        words.insert(byte / bank_bytes);
-        bytes.insert(byte);
-      }
-    }
-    serve(words, static_cast<std::int64_t>(bytes.size()));
-  }
-}
-
 }  // namespace
 
 bool moves_at_once(const Expr& index, const Expr& predicate, const Halide::Type& element) {
@@ -290,25 +269,6 @@ std::vector<WarpAccess> warp_accesses(const ir::Stmt& body, const WarpPlace& pla
   Warp warp(place);
   body.accept(&warp);
   return warp.accesses;
-}
-
-std::int64_t rounds(const WarpAccess& access, std::int64_t banks) {
-  std::int64_t result = 0;
-  for_each_group(access, banks, [&](const std::set<std::int64_t>& words, std::int64_t) {
-    std::map<std::int64_t, std::int64_t> load;
-    std::int64_t most = 0;
-    for (auto word : words) most = std::max(most, ++load[word % banks]);
-    result += most;
-  });
-  return result;
-}
-
-std::int64_t fewest_rounds(const WarpAccess& access, std::int64_t banks) {
-  std::int64_t result = 0;
-  for_each_group(access, banks, [&](const std::set<std::int64_t>& words, std::int64_t) {
-    result += ceil_div(static_cast<std::int64_t>(words.size()), banks);
-  });
-  return result;
 }
 
 }  // namespace tc::cuda

@@ -4,8 +4,9 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
 #include <vector>
+
+#include "tc/base/warp_access.h"
 
 namespace tc::cuda {
 
@@ -15,19 +16,6 @@ inline constexpr int widest_access = 16;
 /// Are the lanes of an access to memory one piece that begins at a multiple of its size, so that a thread moves it at
 /// once?
 bool moves_at_once(const Halide::Expr& index, const Halide::Expr& predicate, const Halide::Type& element);
-
-/// What the threads of a warp access with one instruction.
-struct WarpAccess {
-  std::string buffer;
-  bool write = false;
-  int element_bytes = 4;
-  int elements = 1;                  ///< of each thread, consecutive
-  std::int64_t times = 1;            ///< executions that it stands for
-  std::vector<std::int64_t> places;  ///< the first element of each thread that takes part, in their order
-
-  /// Bytes that one thread moves.
-  int bytes() const { return elements * element_bytes; }
-};
 
 /// The shape of a block, and which of its warps.
 struct WarpPlace {
@@ -43,11 +31,5 @@ struct WarpPlace {
 ///
 ///   before  s[thread_x*33 + i] = A[...]      after  write of s, 4 bytes, places 0, 33, 66, ...
 std::vector<WarpAccess> warp_accesses(const Halide::Internal::Stmt& body, const WarpPlace& warp);
-
-/// Rounds in which the \p banks of shared memory, 4 bytes wide each, serve \p access: what a bank has to give of
-/// different words to the threads that are served together, at most. `fewest_rounds` where no two words are in one
-/// bank.
-std::int64_t rounds(const WarpAccess& access, std::int64_t banks);
-std::int64_t fewest_rounds(const WarpAccess& access, std::int64_t banks);
 
 }  // namespace tc::cuda

@@ -28,7 +28,7 @@ const std::map<std::string, std::vector<std::string>> rooms = {
     {"derive", {"form", "proof", "rules", "search"}},
     {"autodiff", {"terms", "access", "forward", "reverse", "simplify"}},
     {"layout", {"index", "map", "rewrite"}},
-    {"strategy", {"cost", "price", "cpu", "grid", "construct"}},
+    {"strategy", {"cost", "price", "cpu", "grid", "grid_price", "construct"}},
     {"cpu", {"machine", "stmt"}},
     {"library", {"description", "match", "openblas", "onednn"}},
     {"graph", {"statement", "resolve"}},

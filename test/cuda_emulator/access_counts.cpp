@@ -24,11 +24,12 @@ void AccessCounts::begin_block(int threads) {
   executions_.assign(static_cast<std::size_t>(threads), {});
 }
 
-void AccessCounts::note(int thread, std::uint32_t site, std::uintptr_t address, std::size_t bytes, bool shared,
+void AccessCounts::note(int thread, std::uint32_t place, std::uintptr_t address, std::size_t bytes, bool shared,
                         bool write) {
   auto t = static_cast<std::size_t>(thread);
-  warps_[t / 32].push_back({site, executions_[t][site]++, address, static_cast<std::uint16_t>(bytes),
-                            static_cast<std::uint8_t>(t % 32), shared, write});
+  Site site{place, shared, write};
+  warps_[t / 32].push_back(
+      {site, executions_[t][site]++, address, static_cast<std::uint16_t>(bytes), static_cast<std::uint8_t>(t % 32)});
 }
 
 void AccessCounts::end_block() {
@@ -48,21 +49,21 @@ void AccessCounts::end_block() {
 
 void AccessCounts::count(const Entry* begin, const Entry* end) {
   auto& site = sites_[begin->site];
-  site.shared = begin->shared;
-  site.write = begin->write;
+  site.shared = begin->site.shared;
+  site.write = begin->site.write;
   site.bytes = begin->bytes;
   ++site.warp_accesses;
-  const std::uintptr_t unit = begin->shared ? word : sector;
+  const std::uintptr_t unit = begin->site.shared ? word : sector;
   const std::ptrdiff_t together =
-      begin->shared ? std::max<std::ptrdiff_t>(1, 128 / std::max<int>(begin->bytes, 4)) : 32;
+      begin->site.shared ? std::max<std::ptrdiff_t>(1, 128 / std::max<int>(begin->bytes, 4)) : 32;
   for (const Entry* group = begin; group < end; group += together) {
     std::set<std::uintptr_t> units, bytes;
     for (const Entry* e = group; e < std::min(end, group + together); ++e) {
       for (auto u = e->address / unit; u <= (e->address + e->bytes - 1) / unit; ++u) units.insert(u);
       for (int b = 0; b < e->bytes; ++b) bytes.insert(e->address + static_cast<std::uintptr_t>(b));
     }
-    site.transactions += begin->shared ? bank_words(units) : static_cast<std::int64_t>(units.size());
-    const std::int64_t most = begin->shared ? banks * word : sector;
+    site.transactions += begin->site.shared ? bank_words(units) : static_cast<std::int64_t>(units.size());
+    const std::int64_t most = begin->site.shared ? banks * word : sector;
     site.ideal += (static_cast<std::int64_t>(bytes.size()) + most - 1) / most;
   }
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -13,25 +14,30 @@ namespace tc::emulator {
 class AccessCounts {
  public:
   void begin_block(int threads);
-  void note(int thread, std::uint32_t site, std::uintptr_t address, std::size_t bytes, bool shared, bool write);
+  void note(int thread, std::uint32_t place, std::uintptr_t address, std::size_t bytes, bool shared, bool write);
   void end_block();
-  /// By site.
-  const std::map<std::uint32_t, SiteCount>& sites() const { return sites_; }
+
+  /// A place of the text and what it does there: a copy reads one memory and writes the other.
+  struct Site {
+    std::uint32_t place = 0;
+    bool shared = false, write = false;
+    auto operator<=>(const Site&) const = default;
+  };
+  const std::map<Site, SiteCount>& sites() const { return sites_; }
 
  private:
   struct Entry {
-    std::uint32_t site;
+    Site site;
     std::uint32_t execution;
     std::uintptr_t address;
     std::uint16_t bytes;
     std::uint8_t lane;
-    bool shared, write;
   };
   void count(const Entry* begin, const Entry* end);
 
   std::vector<std::vector<Entry>> warps_;
-  std::vector<std::map<std::uint32_t, std::uint32_t>> executions_;  ///< of a site, by thread
-  std::map<std::uint32_t, SiteCount> sites_;
+  std::vector<std::map<Site, std::uint32_t>> executions_;  ///< of a site, by thread
+  std::map<Site, SiteCount> sites_;
 };
 
 }  // namespace tc::emulator

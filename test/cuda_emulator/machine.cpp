@@ -121,7 +121,7 @@ Result Machine::run() {
     running_machine = nullptr;
   }
   for (auto [site, count] : counts_.sites()) {
-    count.line = module_->line(site);
+    count.line = module_->line(site.place);
     result_.sites.push_back(count);
   }
   result_.run_milliseconds =
@@ -254,7 +254,8 @@ void Machine::fail(Fault::Kind kind, const std::string& text) {
   std::abort();
 }
 
-void Machine::access(std::uintptr_t address, std::size_t bytes, AccessKind kind, bool aligned, std::uint32_t site) {
+void Machine::access(std::uintptr_t address, std::size_t bytes, AccessKind kind, bool aligned, std::uint32_t site,
+                     bool counted) {
   if (fibers().on_a_stack(address)) return;
   Region* region = regions_.find(address);
   const char* verb = kind == AccessKind::Read ? "reads" : "writes";
@@ -272,7 +273,8 @@ void Machine::access(std::uintptr_t address, std::size_t bytes, AccessKind kind,
          str(thread_name(running_), line_of(site), " writes ", region->element(offset), ", an input"));
   if (++result_.accesses > options_.max_accesses)
     fail(Fault::Kind::Runaway, "too many accesses: the kernel does not end");
-  if (options_.count_accesses) counts_.note(running_, site, address, bytes, region->shared, kind != AccessKind::Read);
+  if (options_.count_accesses && counted)
+    counts_.note(running_, site, address, bytes, region->shared, kind != AccessKind::Read);
   if (auto conflict = region->shadow->access(order_, running_, offset, bytes, kind, site))
     report_race(*region, *conflict, kind, site);
 }

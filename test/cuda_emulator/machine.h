@@ -33,7 +33,8 @@ class Machine {
 
   /// The place in the text of a return address.
   std::uint32_t site(std::uintptr_t address) const { return module_->site(address); }
-  void access(std::uintptr_t address, std::size_t bytes, AccessKind kind, bool aligned, std::uint32_t site);
+  void access(std::uintptr_t address, std::size_t bytes, AccessKind kind, bool aligned, std::uint32_t site,
+              bool counted = true);
   int barrier(int predicate, int line);
   void grid_barrier(const unsigned* word, int line);
   void warp_barrier(unsigned mask, int line);

@@ -161,7 +161,7 @@ void Machine::wait_copies(int groups) {
   for (; static_cast<int>(thread.copy_groups.size()) > groups; thread.copy_groups.pop_front())
     for (const auto& copy : thread.copy_groups.front()) {
       if (copy.valid)
-        access(reinterpret_cast<std::uintptr_t>(copy.from), copy.valid, AccessKind::Read, false, copy.site);
+        access(reinterpret_cast<std::uintptr_t>(copy.from), copy.valid, AccessKind::Read, false, copy.site, false);
       std::memcpy(copy.to, copy.from, copy.valid);
       std::memset(copy.to + copy.valid, 0, copy.bytes - copy.valid);
       const auto target = reinterpret_cast<std::uintptr_t>(copy.to);

@@ -13,8 +13,8 @@ using cuda::SharedLayout;
 using polyhedral::Tensor;
 
 /// The accesses of the first and the last warp of a block.
-std::vector<cuda::WarpAccess> accesses_of_warps(const polyhedral::GridKernel& kernel,
-                                                const Halide::Internal::Stmt& body, const GridLimits& limits) {
+std::vector<WarpAccess> accesses_of_warps(const polyhedral::GridKernel& kernel, const Halide::Internal::Stmt& body,
+                                          const GridLimits& limits) {
   auto threads = kernel.block[0] * kernel.block[1] * kernel.block[2];
   cuda::WarpPlace warp{kernel.block, 0, static_cast<int>(limits.warp_size)};
   auto result = cuda::warp_accesses(body, warp);
@@ -61,13 +61,13 @@ void set_pitch(Tensor& tensor, std::int64_t before, std::int64_t after) {
 SharedLayouts choose_shared_layouts(polyhedral::GridKernel& kernel, const Halide::Internal::Stmt& body,
                                     const GridLimits& limits) {
   SharedLayouts result;
-  std::optional<std::vector<cuda::WarpAccess>> accesses;
+  std::optional<std::vector<WarpAccess>> accesses;
   for (auto& tensor : kernel.scop.tensors) {
     if (tensor.storage != Tensor::Storage::Local || !tensor.shared) continue;
     auto now = layout_of(tensor);
     if (!now) continue;
     if (!accesses) accesses = accesses_of_warps(kernel, body, limits);
-    std::vector<cuda::WarpAccess> own;
+    std::vector<WarpAccess> own;
     for (const auto& access : *accesses)
       if (access.buffer == tensor.name) own.push_back(access);
     auto room = std::max<std::int64_t>(0, limits.block_shared_bytes - kernel.shared_bytes);
