@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tc/engine/describe/predict_time.h"
 #include "test/engine/engine_fixture.h"
 
 namespace tc::engine {
@@ -59,6 +60,9 @@ TEST(DescribeWork, SaysWhatItDoesNotPredict) {
   EXPECT_FALSE(gpu.traffic);
   EXPECT_EQ(gpu.work.flops(), 2 * 64 * 48 * 80);
   EXPECT_NE(to_string(gpu).find("not predicted, the model is of a CPU's caches"), std::string::npos) << to_string(gpu);
+  ASSERT_EQ(gpu.grid_prices.size(), 1u);
+  EXPECT_GT(predict_seconds(gpu, Target::parse("cuda:sm_90"), 1), 3e-6);
+  EXPECT_NE(to_string(gpu).find("kernel 0 predicted: "), std::string::npos) << to_string(gpu);
   CompileOptions interpreted;
   interpreted.interpret = true;
   EXPECT_NE(to_string(report(mm, {floats({6, 4}), floats({4, 8})}, interpreted)).find("interpreter"),

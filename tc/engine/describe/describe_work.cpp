@@ -91,6 +91,25 @@ std::vector<strategy::Price> prices_of(const CompileState& state) {
   return result;
 }
 
+/// Prices the kernels that are chosen for the clusters of \p state; none where isl fails or runs out of its quota.
+std::vector<strategy::GridPrice> grid_prices_of(const CompileState& state) {
+  std::vector<strategy::GridPrice> result;
+  auto bodies = body_operations(*state.program);
+  for (const auto& launch : state.launches) {
+    const auto* on = std::get_if<GridLaunch>(&launch.on);
+    if (!on || !on->mapping || !launch.scop) continue;
+    polyhedral::OperationQuota quota(launch.scop->ctx(), state.mapping.quota);
+    try {
+      for (std::size_t i = 0; i < launch.clusters.size(); ++i)
+        result.push_back(
+            strategy::grid_price({*launch.scop, launch.clusters[i], state.target, bodies}, on->mapping->clusters[i]));
+    } catch (const isl::exception&) {
+      return {};
+    }
+  }
+  return result;
+}
+
 std::string bytes_text(double bytes) {
   TextStream out;
   out << std::fixed;
@@ -129,6 +148,12 @@ void print_prices(std::ostream& out, const std::vector<strategy::Price>& prices)
   for (const auto& price : prices) out << "predicted: " << strategy::to_string(price) << "\n";
 }
 
+/// A line for each kernel.
+void print_kernels(std::ostream& out, const std::vector<strategy::GridPrice>& prices) {
+  for (std::size_t k = 0; k < prices.size(); ++k)
+    out << "kernel " << k << " predicted: " << strategy::to_string(prices[k]) << "\n";
+}
+
 }  // namespace
 
 double WorkReport::intensity() const {
@@ -144,6 +169,7 @@ void add(WorkReport& all, const WorkReport& part) {
   all.parallel |= part.parallel;
   all.lanes = std::max(all.lanes, part.lanes);
   all.prices.insert(all.prices.end(), part.prices.begin(), part.prices.end());
+  all.grid_prices.insert(all.grid_prices.end(), part.grid_prices.begin(), part.grid_prices.end());
   if (part.type == DType::Float64) all.type = part.type;
   if (!part.traffic) all.no_traffic = part.no_traffic;
   if (all.traffic && part.traffic)
@@ -197,6 +223,31 @@ std::string why_unpredicted(const Function& function, const std::vector<Argument
   return std::string(machine_kind_of(options.target).no_model);
 }
 
+/// Are the kernels of \p function priced, though not what they move between caches?
+bool prices_kernels(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options) {
+  return options.target.grid && !options.interpret && !choose_library_call(function, arguments, options).call;
+}
+
+/// Maps \p function again, for what \p report says of its mapping.
+void fill(const std::shared_ptr<const Function>& function, const std::vector<Argument>& arguments,
+          const CompileOptions& options, WorkReport& report) {
+  auto how = options;
+  how.stages.verify = how.stages.keep_text = false;
+  how.stages.dump_directory.clear();
+  auto filled = std::make_shared<WorkReport>(report);
+  how.stages.mutate = [filled](const std::string& stage, CompileState& state) {
+    if (stage != "choose") return;
+    filled->prices = prices_of(state);
+    filled->grid_prices = grid_prices_of(state);
+  };
+  map_launches(function, arguments, how, [filled](CompileState& state) {
+    if (!filled->no_traffic.empty()) return;
+    add_traffic(state, *filled);
+    filled->lanes = mean_lanes(state);
+  });
+  report = *filled;
+}
+
 }  // namespace
 
 WorkReport describe_work(const std::shared_ptr<const Function>& given, const std::vector<Argument>& arguments,
@@ -210,20 +261,8 @@ WorkReport describe_work(const std::shared_ptr<const Function>& given, const std
   for (const auto& [name, tensor] : function->def.tensors)
     if (tensor.type == DType::Float64) report.type = DType::Float64;
   report.no_traffic = why_unpredicted(*function, arguments, options);
-  if (report.no_traffic.empty()) {
-    auto how = options;
-    how.stages.verify = how.stages.keep_text = false;
-    how.stages.dump_directory.clear();
-    auto filled = std::make_shared<WorkReport>(report);
-    how.stages.mutate = [filled](const std::string& stage, CompileState& state) {
-      if (stage == "choose") filled->prices = prices_of(state);
-    };
-    map_launches(function, arguments, how, [filled](CompileState& state) {
-      add_traffic(state, *filled);
-      filled->lanes = mean_lanes(state);
-    });
-    return *filled;
-  }
+  if (report.no_traffic.empty() || prices_kernels(*function, arguments, options))
+    fill(function, arguments, options, report);
   return report;
 }
 
@@ -245,6 +284,7 @@ std::string to_string(const WorkReport& report) {
       << strategy::to_string(report.work) << ")\n";
   if (!report.traffic) {
     out << "bytes: not predicted, " << report.no_traffic << "\n";
+    print_kernels(out, report.grid_prices);
     return out.str();
   }
   out << std::left << std::setw(24) << "bytes, predicted:" << std::right << std::setw(12) << "read" << std::setw(12)

@@ -8,6 +8,7 @@
 #include "tc/engine/compile/compile.h"
 #include "tc/strategy/cost/traffic.h"
 #include "tc/strategy/cost/work.h"
+#include "tc/strategy/grid_price/grid_price.h"
 #include "tc/strategy/price/price.h"
 
 namespace tc::engine {
@@ -15,11 +16,12 @@ namespace tc::engine {
 /// What one run of a def computes and moves, known without running it.
 struct WorkReport {
   strategy::Work work;
-  std::optional<strategy::Traffic> traffic;  ///< of all launches, each of which finds its caches empty
-  std::string no_traffic;                    ///< why there is none
-  std::vector<strategy::Price> prices;       ///< of each cluster that a processor runs, on all cores of its target
-  bool parallel = false;                     ///< some loop runs on several threads
-  double lanes = 1;                          ///< of vectors: the harmonic mean over all instances of statements
+  std::optional<strategy::Traffic> traffic;      ///< of all launches, each of which finds its caches empty
+  std::string no_traffic;                        ///< why there is none
+  std::vector<strategy::Price> prices;           ///< of each cluster that a processor runs, on all cores of its target
+  std::vector<strategy::GridPrice> grid_prices;  ///< of each kernel that a GPU runs
+  bool parallel = false;                         ///< some loop runs on several threads
+  double lanes = 1;                              ///< of vectors: the harmonic mean over all instances of statements
   DType type = DType::Float32;  ///< float64 where the def has such a tensor: the type whose peak it is measured by
 
   /// FLOPs per byte between the third cache and memory; 0 where traffic is not predicted.

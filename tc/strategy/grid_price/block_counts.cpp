@@ -1,0 +1,365 @@
+#include "tc/strategy/grid_price/block_counts.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "tc/base/ceil_div.h"
+#include "tc/base/contains.h"
+#include "tc/base/warp_access.h"
+#include "tc/strategy/grid_price/access_box.h"
+
+namespace tc::strategy {
+namespace {
+
+using polyhedral::GridClusterMapping;
+using polyhedral::GridCopy;
+
+/// Bytes that a thread moves at once, at most.
+constexpr std::int64_t widest_access = 16;
+/// Blocks whose addresses stand for those of all.
+constexpr std::int64_t sampled_blocks = 8;
+/// Sectors that the first cache gives in a round: a line.
+constexpr double sectors_of_a_round = 4;
+/// Registers of a thread for addresses and loops.
+constexpr double other_registers = 24;
+
+/// A thread of a block.
+struct Thread {
+  std::array<std::int64_t, 3> at = {0, 0, 0};
+  std::int64_t number = 0;
+};
+
+Thread thread_of(std::int64_t number, const std::array<std::int64_t, 3>& block) {
+  return {{number % block[0], number / block[0] % block[1], number / (block[0] * block[1])}, number};
+}
+
+/// The first value of each iterator that \p thread takes; an iterator without threads begins at 0.
+std::vector<std::int64_t> first_values(const ThreadSpread& spread, const Thread& thread) {
+  std::vector<std::int64_t> result(spread.iterators.size(), 0);
+  auto number = thread.number;
+  for (std::size_t i = spread.iterators.size(); i-- > 0;) {
+    const auto& it = spread.iterators[i];
+    if (it.dimension < 0) continue;
+    auto runs = ceil_div(it.tile, it.run);
+    result[i] = it.run * (spread.together ? number % runs : thread.at[static_cast<std::size_t>(it.dimension)]);
+    if (spread.together) number /= runs;
+  }
+  return result;
+}
+
+std::int64_t place(const PricedAccess& access, const std::vector<std::int64_t>& values) {
+  std::int64_t result = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!access.used[i]) continue;
+    const auto& blocks = access.blocks[i];
+    auto stride = access.strides[i] == polyhedral::unknown_stride ? far_apart : access.strides[i];
+    result += blocks.size > 0 ? values[i] / blocks.size * blocks.between + values[i] % blocks.size * blocks.inside
+                              : values[i] * stride;
+  }
+  return result;
+}
+
+/// Counts one statement into the counts of its block.
+class StatementCounter {
+ public:
+  StatementCounter(const PricedCluster& cluster, const GridClusterMapping& mapping, const KernelShape& shape, int index,
+                   BlockCounts& counts)
+      : cluster_(cluster),
+        mapping_(mapping),
+        shape_(shape),
+        statement_(cluster.statements[static_cast<std::size_t>(index)]),
+        spread_(thread_spread(cluster, mapping, index, shape)),
+        counts_(counts) {}
+
+  void count() {
+    count_operations();
+    for (std::size_t r = 0; r < statement_.reads.size(); ++r) {
+      const auto& read = statement_.reads[r];
+      if (const auto* copy = copy_of(static_cast<int>(r)))
+        count_copy(read, *copy);
+      else if (!is_kept(read.tensor))
+        count_memory(read, false);
+    }
+    if (is_kept(statement_.write.tensor) ? writes_back() : !reduces_in_block()) count_memory(statement_.write, true);
+    if (reduces_in_block()) count_combination();
+  }
+
+ private:
+  const GridCopy* copy_of(int read) const {
+    for (const auto& copy : mapping_.copies)
+      if (copy.statement == statement_.entry.id && copy.read == read) return &copy;
+    return nullptr;
+  }
+
+  /// Do threads keep the elements of \p tensor while they work on them?
+  bool is_kept(int number) const {
+    const auto& tensor = cluster_.tensors[static_cast<std::size_t>(number)];
+    return tensor.written && (contains(mapping_.staged, tensor.name) || contains(mapping_.promoted, tensor.name));
+  }
+
+  /// Is it the last statement that writes what threads keep, and does memory get it?
+  bool writes_back() const {
+    auto tensor = statement_.write.tensor;
+    if (cluster_.tensors[static_cast<std::size_t>(tensor)].own) return false;
+    const PricedStatement* last = nullptr;
+    for (const auto& other : cluster_.statements)
+      if (other.write.tensor == tensor) last = &other;
+    return last == &statement_;
+  }
+
+  /// How often a thread asks for elements of \p access, \p at_once of them.
+  double executions(const PricedAccess& access, std::int64_t at_once) const {
+    double result = 1;
+    double numbers = 1;
+    for (std::size_t i = 0; i < spread_.iterators.size(); ++i) {
+      const auto& it = spread_.iterators[i];
+      result *= it.tiles;
+      if (!access.used[i]) continue;
+      if (spread_.together && it.dimension >= 0)
+        numbers *= static_cast<double>(ceil_div(it.tile, it.run)), result *= static_cast<double>(it.run);
+      else
+        result *= it.in_thread();
+    }
+    if (spread_.together) result *= std::max(numbers / static_cast<double>(shape_.threads()), 1.0);
+    return result / static_cast<double>(at_once);
+  }
+
+  /// Elements of \p access that a thread moves at once.
+  std::int64_t at_once(const PricedAccess& access) const {
+    if (spread_.vector < 0 || access.strides[static_cast<std::size_t>(spread_.vector)] != 1) return 1;
+    auto element = static_cast<std::int64_t>(cluster_.tensors[static_cast<std::size_t>(access.tensor)].element);
+    return std::min(spread_.iterators[static_cast<std::size_t>(spread_.vector)].run, widest_access / element);
+  }
+
+  /// Elements of a copy that a thread moves at once: those that a run reads side by side, as compilers join them.
+  std::int64_t at_once(const PricedAccess& read, const GridCopy& copy) const {
+    auto element = static_cast<std::int64_t>(cluster_.tensors[static_cast<std::size_t>(read.tensor)].element);
+    if (copy.contiguous < 0) return 1;
+    return std::min(spread_.iterators[static_cast<std::size_t>(copy.contiguous)].run, widest_access / element);
+  }
+
+  bool takes_part(const Thread& thread, const PricedAccess* write) const {
+    for (int d = 0; d < 3; ++d) {
+      bool moves = write ? spread_.moves_along(*write, d) : spread_.uses(d);
+      if (!moves && !spread_.together && thread.at[static_cast<std::size_t>(d)] != 0) return false;
+    }
+    auto values = first_values(spread_, thread);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (values[i] >= spread_.iterators[i].tile) return false;
+    return true;
+  }
+
+  /// Elements from the first block to the block of tiles number \p tile.
+  std::int64_t block_place(const PricedAccess& access, std::int64_t tile) const {
+    std::vector<std::int64_t> values;
+    for (const auto& it : spread_.iterators)
+      values.push_back(it.grid < 0 ? 0 : std::min(tile, ceil_div(it.extent, it.tile) - 1) * it.tile);
+    return place(access, values);
+  }
+
+  /// Sectors of \p warp, the mean of blocks that begin elsewhere.
+  double mean_sectors(const WarpAccess& warp, const PricedAccess& access) const {
+    double result = 0;
+    for (std::int64_t b = 0; b < sampled_blocks; ++b)
+      result += static_cast<double>(
+          sectors(warp, cluster_.target.grid->sector_bytes, block_place(access, b) * warp.element_bytes));
+    return result / sampled_blocks;
+  }
+
+  /// The accesses of each warp of a block in the first round, those without a thread that takes part left out.
+  std::vector<WarpAccess> warps(const PricedAccess& access, bool write, std::int64_t at_once) const {
+    std::vector<WarpAccess> result;
+    const auto& tensor = cluster_.tensors[static_cast<std::size_t>(access.tensor)];
+    const auto warp = cluster_.target.grid->warp_size;
+    for (std::int64_t first = 0; first < shape_.threads(); first += warp) {
+      WarpAccess of_warp{tensor.name, write, static_cast<int>(tensor.element), static_cast<int>(at_once), 1, {}};
+      for (auto t = first; t < std::min(first + warp, shape_.threads()); ++t) {
+        auto thread = thread_of(t, shape_.block);
+        if (takes_part(thread, write ? &access : nullptr))
+          of_warp.places.push_back(place(access, first_values(spread_, thread)));
+      }
+      if (!of_warp.places.empty()) result.push_back(std::move(of_warp));
+    }
+    return result;
+  }
+
+  /// Dimensions of the grid along which \p access moves.
+  void note_grid(const PricedAccess& access, TensorSectors& tensor) const {
+    for (std::size_t i = 0; i < spread_.iterators.size(); ++i)
+      if (access.used[i] && spread_.iterators[i].grid >= 0 && !contains(tensor.grid, spread_.iterators[i].grid))
+        tensor.grid.push_back(spread_.iterators[i].grid);
+  }
+
+  std::vector<std::int64_t> values_in_block() const {
+    std::vector<std::int64_t> result;
+    for (const auto& it : spread_.iterators)
+      result.push_back(static_cast<std::int64_t>(std::ceil(static_cast<double>(it.tile) * it.tiles)));
+    return result;
+  }
+
+  void count_once(const PricedAccess& access, double transactions, TensorSectors& tensor) const {
+    auto element = cluster_.tensors[static_cast<std::size_t>(access.tensor)].element;
+    auto sector = static_cast<double>(cluster_.target.grid->sector_bytes);
+    tensor.once += std::min(transactions, sectors(access_box(access, values_in_block()), element, sector));
+    note_grid(access, tensor);
+  }
+
+  void count_memory(const PricedAccess& access, bool write) {
+    auto& tensor = counts_.tensors[static_cast<std::size_t>(access.tensor)];
+    auto times = executions(access, at_once(access));
+    double transactions = 0;
+    for (const auto& warp : warps(access, write, at_once(access))) {
+      auto touched = mean_sectors(warp, access);
+      transactions += times * touched;
+      counts_.cache_rounds += times * std::max(touched / sectors_of_a_round,
+                                               static_cast<double>(fewest_rounds(warp, cluster_.target.grid->shared_banks)));
+      counts_.instructions += times;
+    }
+    (write ? tensor.written : tensor.read) += transactions;
+    count_once(access, transactions, tensor);
+    if (!write) counts_.awaited += statement_.reduces ? 1 : times;
+  }
+
+  /// Values of each iterator in one copy.
+  std::vector<std::int64_t> values_in_copy() const {
+    std::vector<std::int64_t> result;
+    for (const auto& it : spread_.iterators) result.push_back(it.cut > 0 ? std::min(it.cut, it.extent) : it.tile);
+    return result;
+  }
+
+  /// Copies that a block makes, one after the other.
+  double copies_made() const {
+    double result = 1;
+    for (const auto& it : spread_.iterators)
+      result *= it.tiles * static_cast<double>(it.cut > 0 ? ceil_div(it.extent, it.cut) : 1);
+    return result;
+  }
+
+  /// Sectors of one copy of \p box: neighbouring threads read pieces of its rows.
+  double copy_sectors(const PricedAccess& read, const GridCopy& copy, std::vector<BoxSide> box, double element) const {
+    auto sector = static_cast<double>(cluster_.target.grid->sector_bytes);
+    auto along = static_cast<std::size_t>(std::max(copy.run_along, 0));
+    bool in_rows = copy.run_along < 0 || copy.run_along == copy.contiguous || read.strides[along] != 1;
+    if (in_rows || box.empty() || box[0].stride != 1) return sectors(box, element, sector);
+    auto piece = std::min(box[0].count, copy.vector * copy.beside);
+    auto pieces = static_cast<double>(ceil_div(box[0].count, piece));
+    box[0].count = piece;
+    return pieces * sectors(box, element, sector);
+  }
+
+  void count_copy(const PricedAccess& read, const GridCopy& copy) {
+    auto& tensor = counts_.tensors[static_cast<std::size_t>(read.tensor)];
+    auto element = cluster_.tensors[static_cast<std::size_t>(read.tensor)].element;
+    const auto& limits = *cluster_.target.grid;
+    auto box = access_box(read, values_in_copy());
+    auto made = copies_made();
+    auto bytes = elements(box) * element;
+    auto transactions = made * copy_sectors(read, copy, box, element);
+    auto round = static_cast<double>(limits.shared_banks * 4);
+    auto moves = elements(box) / static_cast<double>(copy.vector * limits.warp_size);
+    tensor.read += transactions;
+    count_once(read, transactions, tensor);
+    counts_.instructions += 2 * made * std::max(moves, 1.0);
+    counts_.shared_rounds += made * std::max(bytes / round, 1.0);
+    counts_.shared_bytes += static_cast<std::int64_t>(bytes) * mapping_.blocks.slots;
+    counts_.barriers += 2 * made / static_cast<double>(std::max<std::size_t>(mapping_.copies.size(), 1));
+    counts_.awaited += mapping_.blocks.slots > 1 ? 1 : made;
+    auto times = executions(read, at_once(read, copy));
+    for (const auto& warp : warps(read, false, at_once(read, copy))) {
+      counts_.shared_rounds += times * static_cast<double>(fewest_rounds(warp, limits.shared_banks));
+      counts_.instructions += times;
+    }
+  }
+
+  /// Values of each thread, those of the loops over tiles among them.
+  double in_thread() const {
+    double result = 1, numbers = 1;
+    for (const auto& it : spread_.iterators) {
+      bool numbered = spread_.together && it.dimension >= 0;
+      result *= it.tiles * (numbered ? static_cast<double>(it.run) : it.in_thread());
+      if (numbered) numbers *= static_cast<double>(ceil_div(it.tile, it.run));
+    }
+    return result * (spread_.together ? std::max(numbers / static_cast<double>(shape_.threads()), 1.0) : 1.0);
+  }
+
+  std::int64_t vector_lanes() const {
+    return spread_.vector < 0 ? 1 : spread_.iterators[static_cast<std::size_t>(spread_.vector)].run;
+  }
+
+  void count_operations() {
+    const auto warp = cluster_.target.grid->warp_size;
+    double threads = 0, active_warps = 0;
+    for (std::int64_t first = 0; first < shape_.threads(); first += warp) {
+      double active = 0;
+      for (auto t = first; t < std::min(first + warp, shape_.threads()); ++t)
+        active += takes_part(thread_of(t, shape_.block), nullptr);
+      threads += active;
+      active_warps += active > 0;
+    }
+    auto instances = in_thread();
+    auto simple = std::max(statement_.body.simple, 0.0);
+    auto functions = statement_.body.functions + statement_.body.divisions;
+    counts_.operations += threads * instances * simple;
+    counts_.functions += threads * instances * functions;
+    auto choice = mapping_.statement(statement_.entry.id);
+    auto loops = choice.tile || choice.unroll ? 0.0 : 1.0 / static_cast<double>(vector_lanes());
+    counts_.instructions += active_warps * instances * (simple + functions + loops);
+    double elements = 1, steps = 1;
+    for (std::size_t i = 0; i < spread_.iterators.size(); ++i)
+      (statement_.write.used[i] ? elements : steps) *= spread_.iterators[i].in_thread();
+    if (!statement_.accumulates) return;
+    counts_.chain += steps;
+    counts_.registers = std::max(counts_.registers, elements);
+  }
+
+  /// The warps leave what they have summed in shared memory, from where one thread adds it.
+  void count_combination() {
+    auto warps = static_cast<double>(ceil_div(shape_.threads(), cluster_.target.grid->warp_size));
+    counts_.barriers += 2;
+    counts_.shared_rounds += 2 * warps;
+    counts_.instructions += warps * (2 * std::log2(static_cast<double>(cluster_.target.grid->warp_size)) + 2);
+    if (is_kept(statement_.write.tensor)) return;
+    auto& tensor = counts_.tensors[static_cast<std::size_t>(statement_.write.tensor)];
+    tensor.read += warps;
+    tensor.written += warps;
+  }
+
+  bool reduces_in_block() const {
+    for (int d = 0; d < 3; ++d)
+      if (spread_.uses(d) && !spread_.moves_along(statement_.write, d)) return true;
+    return false;
+  }
+
+  const PricedCluster& cluster_;
+  const GridClusterMapping& mapping_;
+  const KernelShape& shape_;
+  const PricedStatement& statement_;
+  ThreadSpread spread_;
+  BlockCounts& counts_;
+};
+
+}  // namespace
+
+double BlockCounts::sectors_read() const {
+  double result = 0;
+  for (const auto& tensor : tensors) result += tensor.read;
+  return result;
+}
+
+double BlockCounts::sectors_written() const {
+  double result = 0;
+  for (const auto& tensor : tensors) result += tensor.written;
+  return result;
+}
+
+BlockCounts block_counts(const PricedCluster& cluster, const GridClusterMapping& mapping, const KernelShape& shape) {
+  BlockCounts result;
+  result.tensors.resize(cluster.tensors.size());
+  for (std::size_t s = 0; s < cluster.statements.size(); ++s)
+    StatementCounter(cluster, mapping, shape, static_cast<int>(s), result).count();
+  result.registers += other_registers;
+  return result;
+}
+
+}  // namespace tc::strategy

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tc/strategy/grid_price/thread_spread.h"
+
+namespace tc::strategy {
+
+/// What one block does with one tensor in memory, in sectors (GridLimits::sector_bytes).
+struct TensorSectors {
+  double read = 0, written = 0;  ///< what the accesses of warps take one by one
+  double once = 0;               ///< of different ones
+  std::vector<int> grid;         ///< dimensions of the grid along which blocks touch others
+};
+
+/// What one block of a kernel does.
+struct BlockCounts {
+  double instructions = 0;   ///< of warps
+  double operations = 0;     ///< of lanes: additions and multiplications
+  double functions = 0;      ///< of lanes
+  double shared_rounds = 0;  ///< of the banks of shared memory, as if no two words were in one bank
+  double cache_rounds = 0;   ///< of the first cache, which gives a line in each, for accesses to memory
+  double barriers = 0;
+  double awaited = 0;        ///< loads of one thread from memory that nothing is computed beside
+  double chain = 0;          ///< operations of one thread that wait for each other
+  double registers = 0;      ///< of one thread
+  std::int64_t shared_bytes = 0;
+  std::vector<TensorSectors> tensors;  ///< as PricedCluster::tensors
+
+  double sectors_read() const;
+  double sectors_written() const;
+};
+
+/// What a block that is full does in \p cluster, mapped as \p mapping says. Nothing is carried out; isl is not asked.
+///
+/// The addresses of each access are those of the threads of each warp in its first round, one by one. An element is
+/// asked for once where loops that do not move it stand inside the others; accumulators, and what is staged or promoted,
+/// are kept by threads; a copy reads the box of a tile. Layouts of shared memory are chosen without bank conflicts
+/// behind the mapping (cuda::best_layout).
+BlockCounts block_counts(const PricedCluster& cluster, const polyhedral::GridClusterMapping& mapping,
+                         const KernelShape& shape);
+
+}  // namespace tc::strategy

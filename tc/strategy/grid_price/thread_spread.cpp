@@ -1,0 +1,124 @@
+#include "tc/strategy/grid_price/thread_spread.h"
+
+#include <algorithm>
+
+#include "tc/base/ceil_div.h"
+
+namespace tc::strategy {
+namespace {
+
+using polyhedral::GridClusterMapping;
+using polyhedral::GridMember;
+using polyhedral::GridStatement;
+
+constexpr std::int64_t any_number = INT64_MAX;
+
+GridMember member_of(const GridClusterMapping& mapping, std::size_t member) {
+  return member < mapping.members.size() ? mapping.members[member] : GridMember{.tile = 0};
+}
+
+/// The iterators of a statement with tiles and runs; threads are not counted yet.
+std::vector<SpreadIterator> spread(const PricedCluster& cluster, const GridClusterMapping& mapping, int index,
+                                   const std::array<std::int64_t, 3>& most_blocks) {
+  const auto& statement = cluster.statements[static_cast<std::size_t>(index)];
+  std::vector<SpreadIterator> result;
+  for (auto extent : statement.extent) {
+    auto whole = static_cast<std::int64_t>(extent);
+    result.push_back({.extent = whole, .tile = whole});
+  }
+  const auto& outer = statement.entry.outer;
+  for (std::size_t m = 0; m < outer.size(); ++m) {
+    if (outer[m] < 0) continue;
+    auto member = member_of(mapping, m);
+    auto& it = result[static_cast<std::size_t>(outer[m])];
+    if (member.tile > 0) it.tile = std::min(member.tile, it.extent);
+    auto tiles = ceil_div(it.extent, it.tile);
+    auto blocks = member.grid < 0 ? 1 : std::min(tiles, most_blocks[static_cast<std::size_t>(member.grid)]);
+    it.tiles = static_cast<double>(tiles) / static_cast<double>(blocks);
+    it.grid = member.grid;
+    it.dimension = member.threads.dimension;
+    it.run = member.threads.run;
+  }
+  for (const auto& loop : mapping.statement(statement.entry.id).loops) {
+    auto& it = result[static_cast<std::size_t>(loop.iterator)];
+    it.dimension = loop.threads.dimension;
+    it.run = loop.threads.run;
+  }
+  const auto& blocks = mapping.blocks;
+  if (blocks.iterator >= 0 && blocks.statement == statement.entry.id)
+    result[static_cast<std::size_t>(blocks.iterator)].cut = blocks.size;
+  return result;
+}
+
+/// Is \p statement summed over threads of x, which are whole warps then?
+bool sums_over_threads(const PricedStatement& statement, const std::vector<SpreadIterator>& iterators) {
+  for (std::size_t i = 0; i < iterators.size(); ++i)
+    if (statement.accumulates && iterators[i].dimension == 0 && !statement.write.used[i]) return true;
+  return false;
+}
+
+/// Threads along \p dimension that \p iterators have values for.
+std::int64_t wanted(const std::vector<SpreadIterator>& iterators, int dimension, bool together) {
+  std::int64_t result = 1;
+  for (const auto& it : iterators)
+    if (it.dimension == dimension)
+      result = together ? result * ceil_div(it.tile, it.run) : std::max(result, ceil_div(it.tile, it.run));
+  return result;
+}
+
+}  // namespace
+
+double SpreadIterator::in_thread() const {
+  auto runs = static_cast<double>(tile) / static_cast<double>(run * count);
+  return static_cast<double>(run) * std::max(runs, 1.0);
+}
+
+bool ThreadSpread::moves_along(const PricedAccess& access, int dimension) const {
+  for (std::size_t i = 0; i < iterators.size(); ++i)
+    if (iterators[i].dimension == dimension && access.used[i]) return true;
+  return false;
+}
+
+bool ThreadSpread::uses(int dimension) const {
+  return std::any_of(iterators.begin(), iterators.end(),
+                     [&](const SpreadIterator& it) { return it.dimension == dimension; });
+}
+
+KernelShape kernel_shape(const PricedCluster& cluster, const GridClusterMapping& mapping) {
+  KernelShape result;
+  for (std::size_t m = 0; m < cluster.extent.size(); ++m) {
+    auto member = member_of(mapping, m);
+    if (member.grid < 0 || member.tile <= 0) continue;
+    auto& blocks = result.grid[static_cast<std::size_t>(member.grid)];
+    blocks = std::min(ceil_div(static_cast<std::int64_t>(cluster.extent[m]), member.tile),
+                      mapping.grid[static_cast<std::size_t>(member.grid)]);
+  }
+  for (std::size_t s = 0; s < cluster.statements.size(); ++s) {
+    auto iterators = spread(cluster, mapping, static_cast<int>(s), {any_number, any_number, any_number});
+    auto together = mapping.statement(cluster.statements[s].entry.id).together;
+    for (int d = 0; d < 3; ++d) {
+      auto most = mapping.block[static_cast<std::size_t>(d)];
+      auto& threads = result.block[static_cast<std::size_t>(d)];
+      auto count = std::min(most, wanted(iterators, d, together));
+      if (d == 0 && sums_over_threads(cluster.statements[s], iterators))
+        count = std::min(most, round_up(count, cluster.target.grid->warp_size));
+      threads = std::max(threads, count);
+    }
+  }
+  return result;
+}
+
+ThreadSpread thread_spread(const PricedCluster& cluster, const GridClusterMapping& mapping, int index,
+                           const KernelShape& shape) {
+  ThreadSpread result{spread(cluster, mapping, index, shape.grid), -1, false};
+  const auto& statement = cluster.statements[static_cast<std::size_t>(index)];
+  auto choice = mapping.statement(statement.entry.id);
+  result.together = choice.together;
+  for (auto& it : result.iterators)
+    if (it.dimension >= 0) it.count = shape.block[static_cast<std::size_t>(it.dimension)];
+  for (std::size_t i = 0; choice.vector && i < result.iterators.size(); ++i)
+    if (result.iterators[i].run > 1) result.vector = static_cast<int>(i);
+  return result;
+}
+
+}  // namespace tc::strategy

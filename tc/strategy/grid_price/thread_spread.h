@@ -1,0 +1,58 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "tc/polyhedral/map_grid/grid_mapping.h"
+#include "tc/strategy/price/priced_cluster.h"
+
+namespace tc::strategy {
+
+/// The values of one iterator of a statement in a kernel: `tiles` times, one after the other, a block takes `tile` of them,
+/// which go to `count` threads, floor(value / run) mod count being the thread's coordinate.
+struct SpreadIterator {
+  std::int64_t extent = 1;         ///< of all blocks
+  std::int64_t tile = 1;           ///< at most `extent`
+  double tiles = 1;                ///< of one block
+  int grid = -1;                   ///< dimension of the grid along which tiles are spread; -1: none
+  int dimension = -1;              ///< of the block; -1: each thread takes all
+  std::int64_t run = 1, count = 1;
+  std::int64_t cut = 0;            ///< a reduction's values in one of its blocks; 0: it is not cut
+
+  /// Values of a tile that one thread takes, a whole run at least; a share where the last round is not full.
+  double in_thread() const;
+};
+
+/// How the threads of a block run one statement.
+struct ThreadSpread {
+  std::vector<SpreadIterator> iterators;
+  int vector = -1;       ///< the iterator whose runs are vectors; -1: none
+  bool together = false; ///< the iterators that are spread count as one number, that of the thread
+
+  /// Does an iterator of \p access run along \p dimension of the block?
+  bool moves_along(const PricedAccess& access, int dimension) const;
+  /// Is any iterator spread along \p dimension of the block?
+  bool uses(int dimension) const;
+};
+
+/// What a kernel is launched with.
+struct KernelShape {
+  std::array<std::int64_t, 3> grid = {1, 1, 1}, block = {1, 1, 1};
+
+  std::int64_t blocks() const { return grid[0] * grid[1] * grid[2]; }
+  std::int64_t threads() const { return block[0] * block[1] * block[2]; }
+  bool operator==(const KernelShape&) const = default;
+};
+
+/// The grid and the block of \p cluster, mapped as \p mapping says: as many blocks and threads as have something to do.
+KernelShape kernel_shape(const PricedCluster& cluster, const polyhedral::GridClusterMapping& mapping);
+
+/// How statement number \p index of \p cluster runs in blocks of \p shape.
+///
+///   member 0 tile 64 blocks y threads y run 4, of 1024, block 16x16
+///   i0: extent 1024, tile 64, tiles 1, dimension 1, run 4, count 16: 4 values in a thread
+ThreadSpread thread_spread(const PricedCluster& cluster, const polyhedral::GridClusterMapping& mapping, int index,
+                           const KernelShape& shape);
+
+}  // namespace tc::strategy
