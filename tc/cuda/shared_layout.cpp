@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tc/base/ceil_div.h"
+#include "tc/polyhedral/map_grid/thread_map.h"
 
 namespace tc::cuda {
 namespace {
@@ -41,10 +42,24 @@ std::vector<SharedLayout> candidates(const SharedLayout& now, std::int64_t row, 
 /// Puts elements of swizzled buffers where they belong.
 class Swizzler : public ir::IRMutator {
  public:
-  explicit Swizzler(const std::map<std::string, Swizzle>& swizzles) : swizzles_(swizzles) {}
+  Swizzler(const std::map<std::string, Swizzle>& swizzles, const std::array<std::int64_t, 3>& block)
+      : swizzles_(swizzles) {
+    for (int d = 0; d < 3; ++d)
+      bounds_.push(polyhedral::thread_name(d),
+                   {Expr(0), Expr(static_cast<int>(block[static_cast<std::size_t>(d)]) - 1)});
+  }
 
  private:
   using ir::IRMutator::visit;
+
+  ir::Stmt visit(const ir::For* op) override {
+    auto least = ir::find_constant_bound(op->min, ir::Direction::Lower, bounds_);
+    auto most = ir::find_constant_bound(op->min + op->extent - 1, ir::Direction::Upper, bounds_);
+    ir::Interval range(least.defined() ? least : ir::Interval::neg_inf(),
+                       most.defined() ? most : ir::Interval::pos_inf());
+    ir::ScopedBinding<ir::Interval> bound(bounds_, op->name, range);
+    return ir::IRMutator::visit(op);
+  }
 
   Expr visit(const ir::Load* op) override {
     auto found = swizzles_.find(op->name);
@@ -67,27 +82,32 @@ class Swizzler : public ir::IRMutator {
   }
 
   /// \p place moved; the lanes of a vector stay a ramp where they stay together.
-  static Expr moved(const Expr& place, const Swizzle& swizzle) {
+  Expr moved(const Expr& place, const Swizzle& swizzle) const {
     const auto* ramp = place.as<ir::Ramp>();
     bool together = ramp && ir::is_const_one(ramp->stride) && swizzle.to < 16 && (1 << swizzle.to) % ramp->lanes == 0;
     auto alignment = together ? ir::modulus_remainder(ramp->base) : ir::ModulusRemainder();
     if (together && alignment.modulus % ramp->lanes == 0 && alignment.remainder % ramp->lanes == 0)
       return ir::Ramp::make(moved(ramp->base, swizzle), ramp->stride, ramp->lanes);
     auto number = [&](std::int64_t value) { return ir::make_const(place.type(), value); };
+    auto simple = [&](const Expr& e) { return ir::simplify(e, true, bounds_); };
     Expr width = number(std::int64_t{1} << swizzle.to);
-    Expr piece = ir::simplify(place / width), rest = ir::simplify(place % width);
-    Expr key = ir::simplify(place / number(std::int64_t{1} << swizzle.from) % number(std::int64_t{1} << swizzle.bits));
-    return ir::simplify(
-        ir::Call::make(place.type(), ir::Call::bitwise_xor, {piece, key}, ir::Call::PureIntrinsic) * width + rest);
+    Expr piece = simple(place / width), rest = simple(place % width);
+    Expr row = piece;
+    for (int bit = swizzle.to; bit < swizzle.from; ++bit) row = simple(row / number(2));
+    Expr key = simple(row % number(std::int64_t{1} << swizzle.bits));
+    return simple(ir::Call::make(place.type(), ir::Call::bitwise_xor, {piece, key}, ir::Call::PureIntrinsic) * width +
+                  rest);
   }
 
   const std::map<std::string, Swizzle>& swizzles_;
+  ir::Scope<ir::Interval> bounds_;
 };
 
 }  // namespace
 
-ir::Stmt swizzled(const ir::Stmt& body, const std::map<std::string, Swizzle>& swizzles) {
-  return swizzles.empty() ? body : Swizzler(swizzles).mutate(body);
+ir::Stmt swizzled(const ir::Stmt& body, const std::map<std::string, Swizzle>& swizzles,
+                  const std::array<std::int64_t, 3>& block) {
+  return swizzles.empty() ? body : Swizzler(swizzles, block).mutate(body);
 }
 
 std::int64_t SharedLayout::elements() const { return round_up((rows - 1) * pitch + columns, swizzle.period()); }

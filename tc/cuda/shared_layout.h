@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -37,9 +38,12 @@ BankCount count_bank_conflicts(const std::vector<WarpAccess>& accesses, const Sh
 SharedLayout best_layout(const std::vector<WarpAccess>& accesses, const SharedLayout& now, std::int64_t banks,
                          std::int64_t most);
 
-/// \p body with the elements of the shared buffers \p swizzles names where their swizzles put them.
+/// \p body, of blocks of \p block threads, with the elements of the shared buffers \p swizzles names where their swizzles
+/// put them. What the ranges of threads and loops tell is taken into account, so that elements of a piece which an
+/// unrolled loop reads side by side are seen to stand side by side:
 ///
-///   before  s[64 x + y]      after  s[4 ((64 x + y) / 4 xor floor((64 x + y) / 256) mod 8) + (64 x + y) mod 4]
-Halide::Internal::Stmt swizzled(const Halide::Internal::Stmt& body, const std::map<std::string, Swizzle>& swizzles);
+///   before  s[64 x + 4 thread_y + y], y < 4, 16 threads      after  s[4 (16 x + thread_y xor floor(x / 4) mod 8) + y]
+Halide::Internal::Stmt swizzled(const Halide::Internal::Stmt& body, const std::map<std::string, Swizzle>& swizzles,
+                                const std::array<std::int64_t, 3>& block);
 
 }  // namespace tc::cuda

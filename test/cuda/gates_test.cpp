@@ -60,6 +60,20 @@ TEST(Gate, TransposedMatrixProducts) {
 }
 
 /// Blocks of rows found through an index tensor are copied as blocks of a matrix are: ahead, 16 bytes at once.
+/// Tiles of 4 x 4: what a thread reads of a swizzled copy side by side is loaded at once, with few instructions for places.
+TEST(Gate, ProductsOfSmallTiles) {
+  TC_NEEDS_NVRTC();
+  auto square = contiguous(DType::Float32, {1024, 1024});
+  for (const char* operands : {"A(m,k) * B(k,n)", "A(m,k) * B(n,k)", "A(k,m) * B(k,n)", "A(k,m) * B(n,k)"}) {
+    auto stats =
+        kernels_of(str("def mm(float(N,N) A, float(N,N) B) -> (C) { C(m,n) +=! ", operands, " }"), {square, square})
+            .at(0);
+    EXPECT_GE(stats.main_loop_share("FFMA"), 0.5) << operands << to_string(stats);
+    EXPECT_LE(stats.registers, 96) << operands << to_string(stats);
+    for (const char* access : {"LDS", "STG"}) EXPECT_TRUE(is_wide(stats, access)) << operands;
+  }
+}
+
 TEST(Gate, ProductOfGatheredRows) {
   TC_NEEDS_NVRTC();
   auto square = contiguous(DType::Float32, {4096, 4096});

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <set>
+#include <sstream>
 
 namespace tc::cuda {
 namespace {
@@ -56,6 +58,29 @@ TEST(SharedLayout, APadThatDoesNotFitGivesWayToASwizzle) {
   auto best = best_layout(both, square, 32, square.elements());
   EXPECT_EQ(best.pitch, 32);
   EXPECT_EQ(count_bank_conflicts(both, square, best, 32).conflicts(), 0);
+}
+
+/// s at \p place, read in a loop over k of 16 with one over m of 4 in it, by 16 threads along y.
+std::string read_after(const Swizzle& swizzle,
+                       const std::function<Halide::Expr(Halide::Expr, Halide::Expr, Halide::Expr)>& place) {
+  namespace ir = Halide::Internal;
+  auto variable = [](const char* name) { return ir::Variable::make(Halide::Int(32), name); };
+  auto index = place(variable("k"), variable("thread_y"), variable("m"));
+  auto read = ir::Load::make(Halide::Float(32), "s", index, Halide::Buffer<>(), ir::Parameter(), ir::const_true(), {});
+  auto loop = [](const char* name, int extent, const ir::Stmt& body) {
+    return ir::For::make(name, 0, extent, ir::ForType::Serial, Halide::DeviceAPI::None, body);
+  };
+  auto body = swizzled(loop("k", 16, loop("m", 4, ir::Evaluate::make(read))), {{"s", swizzle}}, {16, 16, 1});
+  std::ostringstream out;
+  out << body;
+  return out.str();
+}
+
+TEST(Swizzle, ElementsOfAPieceStandSideBySideInTheText) {
+  auto text = read_after({3, 7, 2}, [](const auto& k, const auto& y, const auto& m) { return k * 64 + y * 4 + m; });
+  EXPECT_NE(text.find("*4) + m]"), std::string::npos) << text;
+  EXPECT_NE(text.find("k/2"), std::string::npos) << text;
+  EXPECT_EQ(text.find("m/4"), std::string::npos) << text;
 }
 
 TEST(Swizzle, PermutesItsPeriodAndIsItsOwnInverse) {

@@ -72,7 +72,8 @@ TEST_P(GridPriceCounts, AreThoseOfTheWarps) {
   for (std::size_t k = 0; k < report.grid_prices.size(); ++k) {
     const auto& is = device.launches[0].kernels[k].shape;
     const auto& shape = report.grid_prices[k].shape;
-    EXPECT_EQ(str(is.grid.x, " ", is.grid.y, " ", is.grid.z), str(shape.grid[0], " ", shape.grid[1], " ", shape.grid[2]));
+    EXPECT_EQ(str(is.grid.x, " ", is.grid.y, " ", is.grid.z),
+              str(shape.grid[0], " ", shape.grid[1], " ", shape.grid[2]));
     EXPECT_EQ(str(is.block.x, " ", is.block.y), str(shape.block[0], " ", shape.block[1]));
   }
   auto is = counted(device, *function, arguments, GetParam().blocks), said = priced(report.grid_prices);

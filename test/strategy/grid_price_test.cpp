@@ -99,7 +99,8 @@ TEST_F(GridPriceTest, NeighboursThatReadColumnsTakeASectorEach) {
 
 TEST_F(GridPriceTest, TilesOfAccumulatorsPayAndCopiesReadEachSectorOnce) {
   auto cluster = product(1024, 1024);
-  auto alone = mapping("grid 64x64, block 16x16, member 0 tile 16 blocks y threads y, member 1 tile 16 blocks x threads x, stage C");
+  auto alone = mapping(
+      "grid 64x64, block 16x16, member 0 tile 16 blocks y threads y, member 1 tile 16 blocks x threads x, stage C");
   auto copies = grid_price(cluster, mapping(tiled + in_blocks + "stage C"));
   EXPECT_EQ(copies.sector_share, 1);
   EXPECT_LT(grid_price(cluster, mapping(tiled + "stage C")).sector_share, 0.2);

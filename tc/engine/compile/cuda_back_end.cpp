@@ -60,7 +60,7 @@ void raise(CompileState& state, std::size_t index) {
     auto nest = [&] { return halide_bridge::raise(*part.ast, part.kernel->scop, *state.program, {.as_kernel = true}); };
     auto body = nest();
     auto layouts = choose_shared_layouts(*part.kernel, body, *state.target.grid);
-    body = cuda::swizzled(layouts.padded ? nest() : body, layouts.swizzles);
+    body = cuda::swizzled(layouts.padded ? nest() : body, layouts.swizzles, part.kernel->block);
     part.body = std::make_shared<Halide::Internal::Stmt>(body);
     auto used = halide_bridge::buffer_names(body);
     part.buffers = buffers_of(part.kernel->scop, used);

@@ -212,8 +212,9 @@ class StatementCounter {
     for (const auto& warp : warps(access, write, at_once(access))) {
       auto touched = mean_sectors(warp, access);
       transactions += times * touched;
-      counts_.cache_rounds += times * std::max(touched / sectors_of_a_round,
-                                               static_cast<double>(fewest_rounds(warp, cluster_.target.grid->shared_banks)));
+      counts_.cache_rounds +=
+          times * std::max(touched / sectors_of_a_round,
+                           static_cast<double>(fewest_rounds(warp, cluster_.target.grid->shared_banks)));
       counts_.instructions += times;
     }
     (write ? tensor.written : tensor.read) += transactions;

@@ -22,9 +22,9 @@ struct BlockCounts {
   double shared_rounds = 0;  ///< of the banks of shared memory, as if no two words were in one bank
   double cache_rounds = 0;   ///< of the first cache, which gives a line in each, for accesses to memory
   double barriers = 0;
-  double awaited = 0;        ///< loads of one thread from memory that nothing is computed beside
-  double chain = 0;          ///< operations of one thread that wait for each other
-  double registers = 0;      ///< of one thread
+  double awaited = 0;    ///< loads of one thread from memory that nothing is computed beside
+  double chain = 0;      ///< operations of one thread that wait for each other
+  double registers = 0;  ///< of one thread
   std::int64_t shared_bytes = 0;
   std::vector<TensorSectors> tensors;  ///< as PricedCluster::tensors
 

@@ -106,8 +106,9 @@ std::string to_string(const GridPrice& price) {
   auto us = [&](double cycles) { return cycles / price.hertz * 1e6; };
   out << price.seconds * 1e6 << " us: grid " << price.shape.blocks() << " blocks of " << price.shape.threads()
       << " threads, " << price.resident << " at once on a multiprocessor (occupancy " << price.occupancy << "), "
-      << price.waves << " waves; memory " << price.memory * 1e6 << ", l2 " << us(price.l2) << ", first cache and shared memory "
-      << us(price.rounds) << " (" << price.sector_share << " of the sectors differ), instructions " << us(price.instructions) << ", operations " << us(price.operations)
+      << price.waves << " waves; memory " << price.memory * 1e6 << ", l2 " << us(price.l2)
+      << ", first cache and shared memory " << us(price.rounds) << " (" << price.sector_share
+      << " of the sectors differ), instructions " << us(price.instructions) << ", operations " << us(price.operations)
       << ", functions " << us(price.functions) << ", latency " << us(price.latency);
   return out.str();
 }

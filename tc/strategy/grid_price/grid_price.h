@@ -17,13 +17,13 @@ struct GridPrice {
   double waves = 1;         ///< rounds of resident blocks until all have run
   double instructions = 0;  ///< cycles of warps' instructions, of lanes' additions and multiplications, of functions
   double operations = 0, functions = 0;
-  double rounds = 0;       ///< cycles of the first cache and of the banks of shared memory
-  double l2 = 0;           ///< cycles of the bytes that come from the second cache
-  double latency = 0;      ///< cycles of what a thread waits for and nothing else of its multiprocessor hides
-  double memory = 0;       ///< seconds of the bytes that come from memory, or go there
-  double sector_share = 1; ///< bytes that are asked for once, over those of all sectors that are moved
+  double rounds = 0;        ///< cycles of the first cache and of the banks of shared memory
+  double l2 = 0;            ///< cycles of the bytes that come from the second cache
+  double latency = 0;       ///< cycles of what a thread waits for and nothing else of its multiprocessor hides
+  double memory = 0;        ///< seconds of the bytes that come from memory, or go there
+  double sector_share = 1;  ///< bytes that are asked for once, over those of all sectors that are moved
   double hertz = 1;
-  double seconds = 0;      ///< with the launch
+  double seconds = 0;  ///< with the launch
 };
 
 /// What \p cluster may take as a kernel of its target, mapped as \p mapping says. Nothing is carried out, compiled or

@@ -19,8 +19,8 @@ struct GridRates {
   double l2_bytes = 40;             ///< that come from the second cache
   double memory_bytes = 3.3e12;     ///< that come from memory or go there in a second, of the whole machine
   double operation_latency = 4, shared_latency = 30, memory_latency = 600;  ///< cycles
-  double barrier = 30;              ///< cycles until the threads of a block have met
-  double launch = 3e-6;             ///< seconds until a kernel runs and is seen to have ended
+  double barrier = 30;   ///< cycles until the threads of a block have met
+  double launch = 3e-6;  ///< seconds until a kernel runs and is seen to have ended
 
   bool operator==(const GridRates&) const = default;
 };

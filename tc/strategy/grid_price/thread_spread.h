@@ -12,13 +12,13 @@ namespace tc::strategy {
 /// The values of one iterator of a statement in a kernel: `tiles` times, one after the other, a block takes `tile` of them,
 /// which go to `count` threads, floor(value / run) mod count being the thread's coordinate.
 struct SpreadIterator {
-  std::int64_t extent = 1;         ///< of all blocks
-  std::int64_t tile = 1;           ///< at most `extent`
-  double tiles = 1;                ///< of one block
-  int grid = -1;                   ///< dimension of the grid along which tiles are spread; -1: none
-  int dimension = -1;              ///< of the block; -1: each thread takes all
+  std::int64_t extent = 1;  ///< of all blocks
+  std::int64_t tile = 1;    ///< at most `extent`
+  double tiles = 1;         ///< of one block
+  int grid = -1;            ///< dimension of the grid along which tiles are spread; -1: none
+  int dimension = -1;       ///< of the block; -1: each thread takes all
   std::int64_t run = 1, count = 1;
-  std::int64_t cut = 0;            ///< a reduction's values in one of its blocks; 0: it is not cut
+  std::int64_t cut = 0;  ///< a reduction's values in one of its blocks; 0: it is not cut
 
   /// Values of a tile that one thread takes, a whole run at least; a share where the last round is not full.
   double in_thread() const;
@@ -27,8 +27,8 @@ struct SpreadIterator {
 /// How the threads of a block run one statement.
 struct ThreadSpread {
   std::vector<SpreadIterator> iterators;
-  int vector = -1;       ///< the iterator whose runs are vectors; -1: none
-  bool together = false; ///< the iterators that are spread count as one number, that of the thread
+  int vector = -1;        ///< the iterator whose runs are vectors; -1: none
+  bool together = false;  ///< the iterators that are spread count as one number, that of the thread
 
   /// Does an iterator of \p access run along \p dimension of the block?
   bool moves_along(const PricedAccess& access, int dimension) const;
