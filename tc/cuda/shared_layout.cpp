@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tc/base/ceil_div.h"
-#include "tc/polyhedral/map_grid/thread_map.h"
+#include "tc/base/str.h"
 
 namespace tc::cuda {
 namespace {
