@@ -45,8 +45,7 @@ class Swizzler : public ir::IRMutator {
   Swizzler(const std::map<std::string, Swizzle>& swizzles, const std::array<std::int64_t, 3>& block)
       : swizzles_(swizzles) {
     for (int d = 0; d < 3; ++d)
-      bounds_.push(polyhedral::thread_name(d),
-                   {Expr(0), Expr(static_cast<int>(block[static_cast<std::size_t>(d)]) - 1)});
+      bounds_.push(str("thread_", "xyz"[d]), {Expr(0), Expr(static_cast<int>(block[static_cast<std::size_t>(d)]) - 1)});
   }
 
  private:
