@@ -9,6 +9,7 @@
 #include "tc/engine/compile/body_operations.h"
 #include "tc/strategy/construct/construct.h"
 #include "tc/strategy/cpu/choose_mapping.h"
+#include "tc/strategy/grid_price/grid_price.h"
 
 using namespace tc;
 
@@ -84,6 +85,35 @@ void search(const PricedProgram& program) {
   });
 }
 
+namespace {
+
+/// Compiles for a GPU: milliseconds, microseconds of one price, and the predicted microseconds of all kernels.
+void price_kernels(const Problem& problem, const PricedProgram& program) {
+  constexpr int times = 100;
+  engine::CompileOptions grid;
+  grid.target = Target::parse("cuda:sm_90");
+  auto begin = Clock::now();
+  engine::compile(problem.function(), program.inputs, {}, grid);
+  std::printf(", \"sm_90_ms\": %.1f", milliseconds_since(begin));
+  double seconds = 0, price_us = 0;
+  grid.stages.mutate = [&](const std::string& stage, engine::CompileState& state) {
+    if (stage.rfind("choose", 0) != 0) return;
+    const auto& launch = state.launches.back();
+    for (std::size_t i = 0; i < launch.clusters.size(); ++i) {
+      strategy::PricedCluster cluster(*launch.scop, launch.clusters[i], state.target,
+                                      engine::body_operations(*state.program));
+      auto first = Clock::now();
+      for (int t = 0; t < times; ++t) strategy::grid_price(cluster, launch.grid().mapping->clusters[i]);
+      price_us += milliseconds_since(first) * 1e3 / times;
+      seconds += strategy::grid_price(cluster, launch.grid().mapping->clusters[i]).seconds;
+    }
+  };
+  engine::compile(problem.function(), program.inputs, {}, grid);
+  std::printf(", \"price_us\": %.0f, \"predicted_us\": %.1f", price_us, seconds * 1e6);
+}
+
+}  // namespace
+
 void kinds() {
   for (const auto& program : paper_programs(true)) {
     Problem problem(program);
@@ -99,11 +129,8 @@ void kinds() {
       }
       std::printf(", \"emitted\": %lld", static_cast<long long>(cpu::code_counts().emitted - before.emitted));
     });
-    engine::CompileOptions grid;
-    grid.target = Target::parse("cuda:sm_90");
-    auto begin = Clock::now();
-    engine::compile(problem.function(), program.inputs, {}, grid);
-    std::printf(", \"sm_90_ms\": %.1f}\n", milliseconds_since(begin));
+    price_kernels(problem, program);
+    std::printf("}\n");
     std::fflush(stdout);
   }
 }

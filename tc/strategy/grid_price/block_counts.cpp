@@ -1,13 +1,12 @@
 #include "tc/strategy/grid_price/block_counts.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "tc/base/ceil_div.h"
 #include "tc/base/contains.h"
-#include "tc/base/warp_access.h"
 #include "tc/strategy/grid_price/access_box.h"
+#include "tc/strategy/grid_price/warp_costs.h"
 
 namespace tc::strategy {
 namespace {
@@ -17,48 +16,8 @@ using polyhedral::GridCopy;
 
 /// Bytes that a thread moves at once, at most.
 constexpr std::int64_t widest_access = 16;
-/// Blocks whose addresses stand for those of all.
-constexpr std::int64_t sampled_blocks = 8;
-/// Sectors that the first cache gives in a round: a line.
-constexpr double sectors_of_a_round = 4;
 /// Registers of a thread for addresses and loops.
 constexpr double other_registers = 24;
-
-/// A thread of a block.
-struct Thread {
-  std::array<std::int64_t, 3> at = {0, 0, 0};
-  std::int64_t number = 0;
-};
-
-Thread thread_of(std::int64_t number, const std::array<std::int64_t, 3>& block) {
-  return {{number % block[0], number / block[0] % block[1], number / (block[0] * block[1])}, number};
-}
-
-/// The first value of each iterator that \p thread takes; an iterator without threads begins at 0.
-std::vector<std::int64_t> first_values(const ThreadSpread& spread, const Thread& thread) {
-  std::vector<std::int64_t> result(spread.iterators.size(), 0);
-  auto number = thread.number;
-  for (std::size_t i = spread.iterators.size(); i-- > 0;) {
-    const auto& it = spread.iterators[i];
-    if (it.dimension < 0) continue;
-    auto runs = ceil_div(it.tile, it.run);
-    result[i] = it.run * (spread.together ? number % runs : thread.at[static_cast<std::size_t>(it.dimension)]);
-    if (spread.together) number /= runs;
-  }
-  return result;
-}
-
-std::int64_t place(const PricedAccess& access, const std::vector<std::int64_t>& values) {
-  std::int64_t result = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!access.used[i]) continue;
-    const auto& blocks = access.blocks[i];
-    auto stride = access.strides[i] == polyhedral::unknown_stride ? far_apart : access.strides[i];
-    result += blocks.size > 0 ? values[i] / blocks.size * blocks.between + values[i] % blocks.size * blocks.inside
-                              : values[i] * stride;
-  }
-  return result;
-}
 
 /// Counts one statement into the counts of its block.
 class StatementCounter {
@@ -139,49 +98,9 @@ class StatementCounter {
     return std::min(spread_.iterators[static_cast<std::size_t>(copy.contiguous)].run, widest_access / element);
   }
 
-  bool takes_part(const Thread& thread, const PricedAccess* write) const {
-    for (int d = 0; d < 3; ++d) {
-      bool moves = write ? spread_.moves_along(*write, d) : spread_.uses(d);
-      if (!moves && !spread_.together && thread.at[static_cast<std::size_t>(d)] != 0) return false;
-    }
-    auto values = first_values(spread_, thread);
-    for (std::size_t i = 0; i < values.size(); ++i)
-      if (values[i] >= spread_.iterators[i].tile) return false;
-    return true;
-  }
-
-  /// Elements from the first block to the block of tiles number \p tile.
-  std::int64_t block_place(const PricedAccess& access, std::int64_t tile) const {
-    std::vector<std::int64_t> values;
-    for (const auto& it : spread_.iterators)
-      values.push_back(it.grid < 0 ? 0 : std::min(tile, ceil_div(it.extent, it.tile) - 1) * it.tile);
-    return place(access, values);
-  }
-
-  /// Sectors of \p warp, the mean of blocks that begin elsewhere.
-  double mean_sectors(const WarpAccess& warp, const PricedAccess& access) const {
-    double result = 0;
-    for (std::int64_t b = 0; b < sampled_blocks; ++b)
-      result += static_cast<double>(
-          sectors(warp, cluster_.target.grid->sector_bytes, block_place(access, b) * warp.element_bytes));
-    return result / sampled_blocks;
-  }
-
-  /// The accesses of each warp of a block in the first round, those without a thread that takes part left out.
-  std::vector<WarpAccess> warps(const PricedAccess& access, bool write, std::int64_t at_once) const {
-    std::vector<WarpAccess> result;
-    const auto& tensor = cluster_.tensors[static_cast<std::size_t>(access.tensor)];
-    const auto warp = cluster_.target.grid->warp_size;
-    for (std::int64_t first = 0; first < shape_.threads(); first += warp) {
-      WarpAccess of_warp{tensor.name, write, static_cast<int>(tensor.element), static_cast<int>(at_once), 1, {}};
-      for (auto t = first; t < std::min(first + warp, shape_.threads()); ++t) {
-        auto thread = thread_of(t, shape_.block);
-        if (takes_part(thread, write ? &access : nullptr))
-          of_warp.places.push_back(place(access, first_values(spread_, thread)));
-      }
-      if (!of_warp.places.empty()) result.push_back(std::move(of_warp));
-    }
-    return result;
+  WarpCosts costs(const PricedAccess& access, bool write, std::int64_t at_once) const {
+    auto element = static_cast<std::int64_t>(cluster_.tensors[static_cast<std::size_t>(access.tensor)].element);
+    return warp_costs(access, {element, at_once, write}, spread_, shape_, *cluster_.target.grid);
   }
 
   /// Dimensions of the grid along which \p access moves.
@@ -208,15 +127,10 @@ class StatementCounter {
   void count_memory(const PricedAccess& access, bool write) {
     auto& tensor = counts_.tensors[static_cast<std::size_t>(access.tensor)];
     auto times = executions(access, at_once(access));
-    double transactions = 0;
-    for (const auto& warp : warps(access, write, at_once(access))) {
-      auto touched = mean_sectors(warp, access);
-      transactions += times * touched;
-      counts_.cache_rounds +=
-          times * std::max(touched / sectors_of_a_round,
-                           static_cast<double>(fewest_rounds(warp, cluster_.target.grid->shared_banks)));
-      counts_.instructions += times;
-    }
+    auto warps = costs(access, write, at_once(access));
+    auto transactions = times * warps.sectors;
+    counts_.cache_rounds += times * warps.cache_rounds;
+    counts_.instructions += times * warps.warps;
     (write ? tensor.written : tensor.read) += transactions;
     count_once(access, transactions, tensor);
     if (!write) counts_.awaited += statement_.reduces ? 1 : times;
@@ -267,10 +181,9 @@ class StatementCounter {
     counts_.barriers += 2 * made / static_cast<double>(std::max<std::size_t>(mapping_.copies.size(), 1));
     counts_.awaited += mapping_.blocks.slots > 1 ? 1 : made;
     auto times = executions(read, at_once(read, copy));
-    for (const auto& warp : warps(read, false, at_once(read, copy))) {
-      counts_.shared_rounds += times * static_cast<double>(fewest_rounds(warp, limits.shared_banks));
-      counts_.instructions += times;
-    }
+    auto warps = costs(read, false, at_once(read, copy));
+    counts_.shared_rounds += times * warps.shared_rounds;
+    counts_.instructions += times * warps.warps;
   }
 
   /// Values of each thread, those of the loops over tiles among them.
@@ -289,23 +202,15 @@ class StatementCounter {
   }
 
   void count_operations() {
-    const auto warp = cluster_.target.grid->warp_size;
-    double threads = 0, active_warps = 0;
-    for (std::int64_t first = 0; first < shape_.threads(); first += warp) {
-      double active = 0;
-      for (auto t = first; t < std::min(first + warp, shape_.threads()); ++t)
-        active += takes_part(thread_of(t, shape_.block), nullptr);
-      threads += active;
-      active_warps += active > 0;
-    }
+    auto active = active_threads(spread_, shape_, *cluster_.target.grid);
     auto instances = in_thread();
     auto simple = std::max(statement_.body.simple, 0.0);
     auto functions = statement_.body.functions + statement_.body.divisions;
-    counts_.operations += threads * instances * simple;
-    counts_.functions += threads * instances * functions;
+    counts_.operations += active.threads * instances * simple;
+    counts_.functions += active.threads * instances * functions;
     auto choice = mapping_.statement(statement_.entry.id);
     auto loops = choice.tile || choice.unroll ? 0.0 : 1.0 / static_cast<double>(vector_lanes());
-    counts_.instructions += active_warps * instances * (simple + functions + loops);
+    counts_.instructions += active.warps * instances * (simple + functions + loops);
     double elements = 1, steps = 1;
     for (std::size_t i = 0; i < spread_.iterators.size(); ++i)
       (statement_.write.used[i] ? elements : steps) *= spread_.iterators[i].in_thread();

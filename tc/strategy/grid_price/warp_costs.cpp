@@ -1,0 +1,160 @@
+#include "tc/strategy/grid_price/warp_costs.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <vector>
+
+#include "tc/base/ceil_div.h"
+#include "tc/base/warp_access.h"
+#include "tc/strategy/grid_price/access_box.h"
+
+namespace tc::strategy {
+namespace {
+
+/// Blocks whose addresses stand for those of all.
+constexpr std::int64_t sampled_blocks = 8;
+/// Sectors that the first cache gives in a round: a line.
+constexpr double sectors_of_a_round = 4;
+
+/// Elements from value 0 of iterator \p i to \p value.
+std::int64_t place(const PricedAccess& access, std::size_t i, std::int64_t value) {
+  if (!access.used[i]) return 0;
+  const auto& blocks = access.blocks[i];
+  if (blocks.size > 0) return value / blocks.size * blocks.between + value % blocks.size * blocks.inside;
+  return value * (access.strides[i] == polyhedral::unknown_stride ? far_apart : access.strides[i]);
+}
+
+/// Which threads of a block take part in an access, and where: the sum of a part for each coordinate.
+class ThreadPlaces {
+ public:
+  /// Without \p access: which threads run the statement.
+  ThreadPlaces(const ThreadSpread& spread, const KernelShape& shape, const PricedAccess* access, bool write)
+      : spread_(spread), block_(shape.block), access_(access) {
+    for (int d = 0; d < 3; ++d) {
+      bool moves = write ? spread.moves_along(*access, d) : spread.uses(d);
+      for (std::int64_t c = 0; c < block_[static_cast<std::size_t>(d)]; ++c)
+        add(static_cast<std::size_t>(d), c, moves || spread.together);
+    }
+  }
+
+  bool runs(std::int64_t thread) const {
+    if (spread_.together) return number_runs(thread);
+    auto at = coordinates(thread);
+    return runs_[0][at[0]] && runs_[1][at[1]] && runs_[2][at[2]];
+  }
+  std::int64_t operator()(std::int64_t thread) const {
+    if (spread_.together) return place_of_number(thread);
+    auto at = coordinates(thread);
+    return places_[0][at[0]] + places_[1][at[1]] + places_[2][at[2]];
+  }
+
+ private:
+  std::array<std::size_t, 3> coordinates(std::int64_t thread) const {
+    return {static_cast<std::size_t>(thread % block_[0]), static_cast<std::size_t>(thread / block_[0] % block_[1]),
+            static_cast<std::size_t>(thread / (block_[0] * block_[1]))};
+  }
+
+  void add(std::size_t d, std::int64_t coordinate, bool moves) {
+    bool runs = moves || coordinate == 0;
+    std::int64_t at = 0;
+    for (std::size_t i = 0; i < spread_.iterators.size(); ++i) {
+      const auto& it = spread_.iterators[i];
+      if (it.dimension != static_cast<int>(d)) continue;
+      runs = runs && coordinate * it.run < it.tile;
+      if (access_) at += place(*access_, i, coordinate * it.run);
+    }
+    runs_[d].push_back(runs);
+    places_[d].push_back(at);
+  }
+
+  /// Calls \p take with each iterator and the value that thread number \p thread begins with, the last one fastest.
+  template <typename Take>
+  std::int64_t digits(std::int64_t thread, const Take& take) const {
+    for (std::size_t i = spread_.iterators.size(); i-- > 0;) {
+      const auto& it = spread_.iterators[i];
+      if (it.dimension < 0) continue;
+      auto count = ceil_div(it.tile, it.run);
+      take(i, thread % count * it.run);
+      thread /= count;
+    }
+    return thread;
+  }
+  bool number_runs(std::int64_t thread) const { return digits(thread, [](std::size_t, std::int64_t) {}) == 0; }
+  std::int64_t place_of_number(std::int64_t thread) const {
+    std::int64_t result = 0;
+    digits(thread, [&](std::size_t i, std::int64_t value) { result += access_ ? place(*access_, i, value) : 0; });
+    return result;
+  }
+
+  const ThreadSpread& spread_;
+  std::array<std::int64_t, 3> block_;
+  const PricedAccess* access_;
+  std::array<std::vector<std::int64_t>, 3> places_;
+  std::array<std::vector<bool>, 3> runs_;
+};
+
+/// Bytes by which blocks begin behind a sector, and how many of the sampled ones do.
+std::map<std::int64_t, double> shifts_of(const PricedAccess& access, const ThreadSpread& spread, std::int64_t element,
+                                         std::int64_t sector) {
+  std::map<std::int64_t, double> result;
+  for (std::int64_t b = 0; b < sampled_blocks; ++b) {
+    std::int64_t at = 0;
+    for (std::size_t i = 0; i < spread.iterators.size(); ++i) {
+      const auto& it = spread.iterators[i];
+      if (it.grid >= 0) at += place(access, i, std::min(b, ceil_div(it.extent, it.tile) - 1) * it.tile);
+    }
+    result[at * element - floor_div(at * element, sector) * sector] += 1.0 / sampled_blocks;
+  }
+  return result;
+}
+
+WarpCosts cost_of(const WarpAccess& warp, const std::map<std::int64_t, double>& shifts, const GridLimits& limits) {
+  WarpCosts result{.warps = 1};
+  for (const auto& [shift, share] : shifts)
+    result.sectors += share * static_cast<double>(sectors(warp, limits.sector_bytes, shift));
+  result.shared_rounds = static_cast<double>(fewest_rounds(warp, limits.shared_banks));
+  result.cache_rounds = std::max(result.sectors / sectors_of_a_round, result.shared_rounds);
+  return result;
+}
+
+}  // namespace
+
+WarpCosts warp_costs(const PricedAccess& access, const AccessForm& form, const ThreadSpread& spread,
+                     const KernelShape& shape, const GridLimits& limits) {
+  ThreadPlaces places(spread, shape, &access, form.write);
+  auto shifts = shifts_of(access, spread, form.element, limits.sector_bytes);
+  auto whole = std::max<std::int64_t>(limits.sector_bytes / form.element, 1);
+  std::map<std::vector<std::int64_t>, WarpCosts> known;
+  WarpCosts result;
+  WarpAccess warp{"", form.write, static_cast<int>(form.element), static_cast<int>(form.at_once), 1, {}};
+  for (std::int64_t first = 0; first < shape.threads(); first += limits.warp_size) {
+    warp.places.clear();
+    for (auto t = first; t < std::min(first + limits.warp_size, shape.threads()); ++t)
+      if (places.runs(t)) warp.places.push_back(places(t));
+    if (warp.places.empty()) continue;
+    auto base = floor_div(warp.places[0], whole) * whole;
+    for (auto& at : warp.places) at -= base;
+    auto found = known.find(warp.places);
+    if (found == known.end()) found = known.emplace(warp.places, cost_of(warp, shifts, limits)).first;
+    result.warps += 1;
+    result.sectors += found->second.sectors;
+    result.cache_rounds += found->second.cache_rounds;
+    result.shared_rounds += found->second.shared_rounds;
+  }
+  return result;
+}
+
+ActiveThreads active_threads(const ThreadSpread& spread, const KernelShape& shape, const GridLimits& limits) {
+  ThreadPlaces places(spread, shape, nullptr, false);
+  ActiveThreads result;
+  for (std::int64_t first = 0; first < shape.threads(); first += limits.warp_size) {
+    double active = 0;
+    for (auto t = first; t < std::min(first + limits.warp_size, shape.threads()); ++t) active += places.runs(t);
+    result.threads += active;
+    result.warps += active > 0;
+  }
+  return result;
+}
+
+}  // namespace tc::strategy
