@@ -67,39 +67,35 @@ class StatementCounter {
     return last == &statement_;
   }
 
+  const PricedTensor& tensor_of(const PricedAccess& access) const {
+    return cluster_.tensors[static_cast<std::size_t>(access.tensor)];
+  }
+  TensorSectors& sectors_of(const PricedAccess& access) {
+    return counts_.tensors[static_cast<std::size_t>(access.tensor)];
+  }
+  std::int64_t widest(const PricedAccess& access) const {
+    return widest_access / static_cast<std::int64_t>(tensor_of(access).element);
+  }
+  std::int64_t run_of(int iterator) const { return spread_.iterators[static_cast<std::size_t>(iterator)].run; }
+
   /// How often a thread asks for elements of \p access, \p at_once of them.
   double executions(const PricedAccess& access, std::int64_t at_once) const {
-    double result = 1;
-    double numbers = 1;
-    for (std::size_t i = 0; i < spread_.iterators.size(); ++i) {
-      const auto& it = spread_.iterators[i];
-      result *= it.tiles;
-      if (!access.used[i]) continue;
-      if (spread_.together && it.dimension >= 0)
-        numbers *= static_cast<double>(ceil_div(it.tile, it.run)), result *= static_cast<double>(it.run);
-      else
-        result *= it.in_thread();
-    }
-    if (spread_.together) result *= std::max(numbers / static_cast<double>(shape_.threads()), 1.0);
-    return result / static_cast<double>(at_once);
+    return spread_.rounds(shape_.threads(), &access) / static_cast<double>(at_once);
   }
 
   /// Elements of \p access that a thread moves at once.
   std::int64_t at_once(const PricedAccess& access) const {
     if (spread_.vector < 0 || access.strides[static_cast<std::size_t>(spread_.vector)] != 1) return 1;
-    auto element = static_cast<std::int64_t>(cluster_.tensors[static_cast<std::size_t>(access.tensor)].element);
-    return std::min(spread_.iterators[static_cast<std::size_t>(spread_.vector)].run, widest_access / element);
+    return std::min(run_of(spread_.vector), widest(access));
   }
 
   /// Elements of a copy that a thread moves at once: those that a run reads side by side, as compilers join them.
   std::int64_t at_once(const PricedAccess& read, const GridCopy& copy) const {
-    auto element = static_cast<std::int64_t>(cluster_.tensors[static_cast<std::size_t>(read.tensor)].element);
-    if (copy.contiguous < 0) return 1;
-    return std::min(spread_.iterators[static_cast<std::size_t>(copy.contiguous)].run, widest_access / element);
+    return copy.contiguous < 0 ? 1 : std::min(run_of(copy.contiguous), widest(read));
   }
 
   WarpCosts costs(const PricedAccess& access, bool write, std::int64_t at_once) const {
-    auto element = static_cast<std::int64_t>(cluster_.tensors[static_cast<std::size_t>(access.tensor)].element);
+    auto element = static_cast<std::int64_t>(tensor_of(access).element);
     return warp_costs(access, {element, at_once, write}, spread_, shape_, *cluster_.target.grid);
   }
 
@@ -118,14 +114,14 @@ class StatementCounter {
   }
 
   void count_once(const PricedAccess& access, double transactions, TensorSectors& tensor) const {
-    auto element = cluster_.tensors[static_cast<std::size_t>(access.tensor)].element;
+    auto element = tensor_of(access).element;
     auto sector = static_cast<double>(cluster_.target.grid->sector_bytes);
     tensor.once += std::min(transactions, sectors(access_box(access, values_in_block()), element, sector));
     note_grid(access, tensor);
   }
 
   void count_memory(const PricedAccess& access, bool write) {
-    auto& tensor = counts_.tensors[static_cast<std::size_t>(access.tensor)];
+    auto& tensor = sectors_of(access);
     auto times = executions(access, at_once(access));
     auto warps = costs(access, write, at_once(access));
     auto transactions = times * warps.sectors;
@@ -164,8 +160,8 @@ class StatementCounter {
   }
 
   void count_copy(const PricedAccess& read, const GridCopy& copy) {
-    auto& tensor = counts_.tensors[static_cast<std::size_t>(read.tensor)];
-    auto element = cluster_.tensors[static_cast<std::size_t>(read.tensor)].element;
+    auto& tensor = sectors_of(read);
+    auto element = tensor_of(read).element;
     const auto& limits = *cluster_.target.grid;
     auto box = access_box(read, values_in_copy());
     auto made = copies_made();
@@ -186,24 +182,11 @@ class StatementCounter {
     counts_.instructions += times * warps.warps;
   }
 
-  /// Values of each thread, those of the loops over tiles among them.
-  double in_thread() const {
-    double result = 1, numbers = 1;
-    for (const auto& it : spread_.iterators) {
-      bool numbered = spread_.together && it.dimension >= 0;
-      result *= it.tiles * (numbered ? static_cast<double>(it.run) : it.in_thread());
-      if (numbered) numbers *= static_cast<double>(ceil_div(it.tile, it.run));
-    }
-    return result * (spread_.together ? std::max(numbers / static_cast<double>(shape_.threads()), 1.0) : 1.0);
-  }
-
-  std::int64_t vector_lanes() const {
-    return spread_.vector < 0 ? 1 : spread_.iterators[static_cast<std::size_t>(spread_.vector)].run;
-  }
+  std::int64_t vector_lanes() const { return spread_.vector < 0 ? 1 : run_of(spread_.vector); }
 
   void count_operations() {
     auto active = active_threads(spread_, shape_, *cluster_.target.grid);
-    auto instances = in_thread();
+    auto instances = spread_.rounds(shape_.threads());
     auto simple = std::max(statement_.body.simple, 0.0);
     auto functions = statement_.body.functions + statement_.body.divisions;
     counts_.operations += active.threads * instances * simple;
@@ -226,7 +209,7 @@ class StatementCounter {
     counts_.shared_rounds += 2 * warps;
     counts_.instructions += warps * (2 * std::log2(static_cast<double>(cluster_.target.grid->warp_size)) + 2);
     if (is_kept(statement_.write.tensor)) return;
-    auto& tensor = counts_.tensors[static_cast<std::size_t>(statement_.write.tensor)];
+    auto& tensor = sectors_of(statement_.write);
     tensor.read += warps;
     tensor.written += warps;
   }

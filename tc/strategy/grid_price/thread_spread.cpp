@@ -73,6 +73,19 @@ double SpreadIterator::in_thread() const {
   return static_cast<double>(run) * std::max(runs, 1.0);
 }
 
+double ThreadSpread::rounds(std::int64_t threads, const PricedAccess* access) const {
+  double result = 1, numbers = 1;
+  for (std::size_t i = 0; i < iterators.size(); ++i) {
+    const auto& it = iterators[i];
+    result *= it.tiles;
+    if (access && !access->used[i]) continue;
+    bool numbered = together && it.dimension >= 0;
+    result *= numbered ? static_cast<double>(it.run) : it.in_thread();
+    if (numbered) numbers *= static_cast<double>(ceil_div(it.tile, it.run));
+  }
+  return together ? result * std::max(numbers / static_cast<double>(threads), 1.0) : result;
+}
+
 bool ThreadSpread::moves_along(const PricedAccess& access, int dimension) const {
   for (std::size_t i = 0; i < iterators.size(); ++i)
     if (iterators[i].dimension == dimension && access.used[i]) return true;

@@ -30,6 +30,9 @@ struct ThreadSpread {
   int vector = -1;        ///< the iterator whose runs are vectors; -1: none
   bool together = false;  ///< the iterators that are spread count as one number, that of the thread
 
+  /// Rounds of one of \p threads threads over all its tiles: the values of the iterators that \p access uses, of all
+  /// without it.
+  double rounds(std::int64_t threads, const PricedAccess* access = nullptr) const;
   /// Does an iterator of \p access run along \p dimension of the block?
   bool moves_along(const PricedAccess& access, int dimension) const;
   /// Is any iterator spread along \p dimension of the block?

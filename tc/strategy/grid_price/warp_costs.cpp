@@ -80,7 +80,9 @@ class ThreadPlaces {
     }
     return thread;
   }
-  bool number_runs(std::int64_t thread) const { return digits(thread, [](std::size_t, std::int64_t) {}) == 0; }
+  bool number_runs(std::int64_t thread) const {
+    return digits(thread, [](std::size_t, std::int64_t) {}) == 0;
+  }
   std::int64_t place_of_number(std::int64_t thread) const {
     std::int64_t result = 0;
     digits(thread, [&](std::size_t i, std::int64_t value) { result += access_ ? place(*access_, i, value) : 0; });
