@@ -24,17 +24,19 @@ namespace tc::derive {
 
 namespace {
 
-/// A rule, and how often it may stand in one derivation.
+/// A rule, and how often it may stand in one derivation by all rules, and by Rules::Between.
 struct Rule {
   std::function<std::vector<Step>(const Program&)> steps;
-  int most;
-  bool between = false;  ///< does it belong to Rules::Between?
+  int most_of_all;
+  int most_between = 0;
+
+  int most(Rules rules) const { return rules == Rules::All ? most_of_all : most_between; }
 };
 
 const std::vector<Rule>& rules() {
-  static const std::vector<Rule> all{{summation_splits, 1},     {substitutions, 2},     {iterator_splits, 3},
-                                     {relaxed_bounds, 2},       {tightened_bounds, 2},  {traversal_merges, 1, true},
-                                     {reassociations, 2, true}, {expression_splits, 1}, {expression_merges, 2, true}};
+  static const std::vector<Rule> all{{summation_splits, 1},  {substitutions, 2},     {iterator_splits, 3},
+                                     {relaxed_bounds, 2},    {tightened_bounds, 2},  {traversal_merges, 1, 2},
+                                     {reassociations, 2, 2}, {expression_splits, 1}, {expression_merges, 2, 2}};
   return all;
 }
 
@@ -80,7 +82,7 @@ class Search {
     for (const auto& state : level)
       for (const auto r : order) {
         options_.cancellation.check("derive");
-        if (state.used[r] >= rules()[r].most || !is_asked_for(rules()[r])) continue;
+        if (state.used[r] >= rules()[r].most(options_.rules)) continue;
         for (auto& step : rules()[r].steps(state.program)) {
           made.push_back(after(state, std::move(step)));
           ++made.back().used[r];
@@ -111,8 +113,6 @@ class Search {
     result_.statistics.cut += ranked.size() - result.size();
     return result;
   }
-
-  bool is_asked_for(const Rule& rule) const { return options_.rules == Rules::All || rule.between; }
 
   bool is_new(const Program& program) {
     auto made = canonical(program);

@@ -75,6 +75,10 @@ TEST(SubstituteVariables, AWindowIsTraversedByItsIndex) {
   EXPECT_EQ(
       proved(before, steps[0]),
       "T1(r, t_h) = t_h - r >= 0 && r - t_h >= -6 ? X(t_h) * W(r) : 0\nT(r, h) = T1(r, r + h)\nO(h) +=! T(r, h)\n");
+  EXPECT_TRUE(refuses(
+      before, steps[0],
+      "def f(float(9) X, float(3) W) -> (O) { T1(r, t) = t - r >= 0 && r - t >= -6 ? X(t) * W(r) : 0 where t in "
+      "0:9, r in 0:3  T(r, h) = T1(r, h) where h in 0:7  O(h) +=! T(r, h) }"));
 }
 
 TEST(SubstituteVariables, DomainsNeedNotBeBoxes) {
@@ -106,7 +110,10 @@ TEST(SplitIterator, ASummedIteratorInPlace) {
 
 TEST(SplitIterator, AnOutputByItsResidue) {
   const auto before = program_of("def f(float(12) X, float(3) W) -> (O) { O(h) +=! X(h + 2 * r) * W(r) }");
-  proved(before, derive::split_iterator(before, "O", 0, 2));
+  const auto step = derive::split_iterator(before, "O", 0, 2);
+  proved(before, step);
+  EXPECT_TRUE(
+      refuses(before, step, "def f(float(12) X, float(3) W) -> (O) { O(h) +=! X(h + r) * W(r) where h in 0:8 }"));
 }
 
 TEST(SplitIterator, FactorsComeFromTheSubscripts) {
@@ -159,10 +166,21 @@ TEST(MoveBounds, RelaxedThenTightened) {
   const auto relaxed = derive::relax_bounds(before, "T");
   EXPECT_EQ(proved(before, relaxed).substr(0, 66),
             "T1(r, t) = t - 1 >= 0 && t - 1 < 7 ? X(t - 1) * W(r) : 0\nT(r, t) =");
+  EXPECT_TRUE(refuses(
+      before, relaxed,
+      "def f(float(7) X, float(3) W) -> (O) {\n"
+      "  T1(r, t) = t >= 1 && t < 8 ? X(t - 1) * W(r) : 0 where r in 0:3, t in 0:9\n"
+      "  T(r, t) = t >= r && t < r + 8 ? T1(r, t) : 0 where r in 0:3, t in 0:9\n  O(h) +=! T(r, h + r) where h in "
+      "0:7 }"));
   const auto fused = derive::fuse(relaxed.after, "T");
   proved(relaxed.after, fused);
   const auto tight = derive::tighten_bounds(fused.after, "T1");
   EXPECT_EQ(proved(fused.after, tight).substr(0, 28), "T(r, t) = X(t - 1) * W(r)\nT1");
+  EXPECT_TRUE(refuses(
+      fused.after, tight,
+      "def f(float(7) X, float(3) W) -> (O) {\n"
+      "  T(r, t) = X(t - 1) * W(r) where r in 0:3, t in 2:8\n"
+      "  T1(r, t) = t >= 2 && t < 8 ? T(r, t) : 0 where r in 0:3, t in 0:9\n  O(h) +=! T1(r, h + r) where h in 0:7 }"));
   EXPECT_EQ(refusal([&] { derive::tighten_bounds(tight.after, "T"); }), "'T' has no elements to leave out");
   EXPECT_EQ(refusal([&] { derive::relax_bounds(tight.after, "T"); }), "'T' is computed in all of its box");
 }
@@ -171,6 +189,10 @@ TEST(SplitExpression, TwoSidesOfAnIndex) {
   const auto before = program_of("def f(float(9) X, float(9) Y) -> (O) { O(x) = x < 4 ? X(x) : Y(x) }");
   const auto step = derive::split_expression(before, "O", 0, 4);
   EXPECT_EQ(proved(before, step), "T(x) = X(x)\nU(x) = Y(x)\nO(x) = x < 4 ? T(x) : U(x)\n");
+  EXPECT_TRUE(refuses(
+      before, step,
+      "def f(float(9) X, float(9) Y) -> (O) { T(x) = X(x) where x in 0:5  U(x) = Y(x) where x in 4:9  O(x) = x < 5 "
+      "? T(x) : U(x) where x in 0:9 }"));
   EXPECT_EQ(refusal([&] { derive::split_expression(before, "O", 0, 9); }), "one side of the split is empty");
 }
 
@@ -182,6 +204,11 @@ TEST(MergeExpressions, AlongADimensionWhereAnOperandIsShared) {
   EXPECT_EQ(proved(before, step),
             "C(n, k) = n < 5 ? A(k, n) : B(k, n - 5)\nT(m, n) +=! X(m, k) * C(n, k)\nQ(m, n) = T(m, n)\nK(m, n) = T(m, "
             "n + 5)\n");
+  EXPECT_TRUE(refuses(
+      before, step,
+      "def f(float(3,4) X, float(4,5) A, float(4,6) B) -> (Q, K) { C(n, k) = n < 5 ? A(k, n) : B(k, n - 5) where n in "
+      "0:11  T(m, n) +=! X(m, k) * C(n, k)  Q(m, n) = T(m, n) where n in 0:5  K(m, n) = T(m, n + 4) where n in 0:6 "
+      "}"));
   EXPECT_EQ(refusal([&] { derive::merge_expressions(before, "Q", "K", 0); }), "the boxes differ");
 }
 
@@ -192,6 +219,10 @@ TEST(MergeExpressions, SideBySideAsABatch) {
   const auto step = derive::merge_expressions(before, "Q", "K", std::nullopt);
   const auto text = proved(before, step);
   EXPECT_NE(text.find("T(j, m, n) +=! C(j, m, k) * C_1(j, n, k)"), std::string::npos) << text;
+  auto crossed = derive::to_text(step.after);
+  const auto at = crossed.rfind("T(1, ");
+  ASSERT_NE(at, std::string::npos) << crossed;
+  EXPECT_TRUE(refuses(before, step, crossed.replace(at, 5, "T(0, ")));
 }
 
 TEST(ChangeLayout, AnOperandIsCopied) {
@@ -212,6 +243,10 @@ TEST(ChangeLayout, ATensorInAnotherOrder) {
   const auto before = program_of("def f(float(7,3) X) -> (O) { T(k, h) = X(h, k) * 2  O(h) +=! T(k, h) }");
   const auto step = derive::reorder_dimensions(before, "T", {1, 0});
   EXPECT_EQ(proved(before, step), "T1(h, k) = X(h, k) * 2\nT(k, h) = T1(h, k)\nO(h) +=! T(k, h)\n");
+  EXPECT_TRUE(refuses(
+      before, step,
+      "def f(float(7,3) X) -> (O) { T1(h, k) = X(h, k) * 2  T(k, h) = T1(h, 2 - k) where k in 0:3  O(h) +=! T(k, h) "
+      "}"));
   EXPECT_EQ(refusal([&] { derive::reorder_dimensions(before, "T", {0, 1}); }),
             "the order is no other one of the dimensions");
 }
@@ -229,7 +264,10 @@ TEST(Reassociate, AChainOfProducts) {
 
 TEST(Reassociate, AFactorLeavesASum) {
   const auto before = program_of("def f(float(3) A, float(3,4) B) -> (O) { O(x) +=! A(x) * B(x,s) }");
-  EXPECT_EQ(proved(before, derive::reassociate(before, "O", {1})), "T(x) +=! B(x, s)\nO(x) = A(x) * T(x)\n");
+  const auto step = derive::reassociate(before, "O", {1});
+  EXPECT_EQ(proved(before, step), "T(x) +=! B(x, s)\nO(x) = A(x) * T(x)\n");
+  EXPECT_TRUE(
+      refuses(before, step, "def f(float(3) A, float(3,4) B) -> (O) { T(x) +=! B(x, s)  O(x) = A(x) * A(x) * T(x) }"));
   const auto least = program_of("def f(float(3) A, float(3,4) B) -> (O) { O(x) min=! A(x) + B(x,s) }");
   EXPECT_EQ(proved(least, derive::reassociate(least, "O", {1})), "T(x) min=! B(x, s)\nO(x) = A(x) + T(x)\n");
 }

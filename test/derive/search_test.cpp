@@ -113,6 +113,73 @@ TEST(Derive, WindowsThatAreNotSquare) {
       "def flat(float(4,9,9) X, float(5,4,3,5) W) -> (O) { O(f,h,w) +=! X(c,h+r,w+s) * W(f,c,r,s) }");
 }
 
+TEST(Derive, WindowsInThreeDimensionsAndOfSteps) {
+  expect_product_and_sum(
+      "def conv3d(float(3,6,6,6) X, float(4,3,2,2,2) W) -> (O) { O(f,d,h,w) +=! X(c,d+q,h+r,w+s) * W(f,c,q,r,s) }");
+  expect_product_and_sum(
+      "def strided(float(4,15) X, float(5,4,3) W) -> (O) { O(f,h) +=! X(c,2*h+r) * W(f,c,r) where h in 0:7 }");
+  expect_product_and_sum(
+      "def row(float(4,5,12) X, float(6,4,7) W) -> (O) { O(f,h,w) +=! w + s >= 3 && w + s < 15 ? X(c,h,w+s-3) * "
+      "W(f,c,s) : 0 "
+      "where w in 0:12 }");
+}
+
+/// Is there a scope of \p candidate with \p outputs values of an iterator of the left that is none of the output's, which sums
+/// over a window of \p window?
+bool is_window_of(const Candidate& candidate, std::int64_t window, std::int64_t outputs) {
+  for (const auto& scope : candidate.program.scopes) {
+    if (!scope->op || candidate.program.is_output(scope->tensor)) continue;
+    const auto ranges = derive::iterator_box(*scope);
+    const auto has = [&](const std::vector<int>& dimensions, std::int64_t extent) {
+      return std::any_of(dimensions.begin(), dimensions.end(),
+                         [&](int d) { return ranges[static_cast<std::size_t>(d)].extent == extent; });
+    };
+    if (has(derive::left_dimensions(*scope), outputs) && has(derive::summed_dimensions(*scope), window)) return true;
+  }
+  return false;
+}
+
+TEST(Derive, AWindowOfFiveIsOneOfThreeWithTwoOutputs) {
+  const std::string text = "def f(float(7,20) X, float(7,5) W) -> (O) { O(h) +=! X(c,h+r) * W(c,r) }";
+  const auto program = program_of(text);
+  const auto derivation = derive::derive(program, {.depth = 5, .width = 16, .candidates = 60});
+  const auto* found = find(derivation, [](const Candidate& c) {
+    return is_window_of(c, 3, 2) && trace(c).find("substitute variables") != std::string::npos;
+  });
+  ASSERT_TRUE(found);
+  expect_equal(text, program, derivation);
+}
+
+TEST(Derive, AStencilWithCoefficientsIsASumOfOffsets) {
+  const std::string text =
+      "def f(float(12,12) X, float(3,3) c) -> (O) { O(i,j) +=! i + r >= 1 && i + r < 13 && j + s >= 1 && j + s < 13 ? "
+      "X(i+r-1,j+s-1) * c(r,s) : 0 where i in 0:12, j in 0:12 }";
+  const auto program = program_of(text);
+  const auto derivation = derive::derive(program, {.depth = 6, .width = 16, .candidates = 60});
+  EXPECT_TRUE(
+      find(derivation, [](const Candidate& c) { return trace(c).find("substitute variables") != std::string::npos; }));
+  expect_equal(text, program, derivation);
+}
+
+/// What the parts of the search bring, on one convolution.
+TEST(Derive, WithoutItsPartsTheSearchFindsLess) {
+  const auto program =
+      program_of("def conv(float(64,20) X, float(64,64,3) W) -> (O) { O(f,h) +=! X(c,h+r) * W(f,c,r) }");
+  const auto run = [&](int depth, bool converge, bool fingerprints) {
+    Options options{.depth = depth, .width = 16};
+    options.converge = converge;
+    options.fingerprints = fingerprints;
+    options.rates = {.products = 1e5, .loops = 10, .bytes = 1e3, .start = 0};
+    return derive::derive(program, options);
+  };
+  const auto price = [](const Derivation& found) { return found.candidates.front().microseconds; };
+  const auto whole = run(6, true, true);
+  EXPECT_TRUE(is_product_and_sum(whole.candidates.front()));
+  EXPECT_LT(2 * price(whole), price(run(6, false, true))) << "no layouts";
+  EXPECT_LT(2 * price(whole), price(run(0, true, true))) << "no rules";
+  EXPECT_LT(run(3, true, true).statistics.states, run(3, true, false).statistics.states);
+}
+
 TEST(Derive, TheOriginalIsACandidate) {
   const auto program = program_of("def f(float(3,4) A, float(4,5) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }");
   const auto derivation = derive::derive(program);

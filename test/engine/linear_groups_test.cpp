@@ -30,6 +30,17 @@ TEST(LinearGroups, ProductsOfOneTensorStandTogetherUntilAnActivation) {
             (Groups{{0, 1}, {3, 4}}));
 }
 
+TEST(LinearGroups, SumsAndScalesThatNeverChangeDoNotSplit) {
+  const std::string main =
+      "def add(float(N,C) X, float(N,C) Y) -> (Z) { Z(n,c) = X(n,c) - Y(n,c) }\n"
+      "def scale(float(N,C) X, float(C) g) -> (Y) { Y(n,c) = -X(n,c) * g(c) / 2 + 1 }\n"
+      "def main(float(N,C) X, float(C,C) A, float(C) g, float(C,C) D) -> (Z) {\n"
+      "  P = fc(X, A)  S = scale(P, g)  Y = fc(S, D)  Z = add(Y, X) }";
+  const std::vector<std::vector<std::int64_t>> shapes{{8, 8}, {8, 8}, {8}, {8, 8}};
+  EXPECT_EQ(groups(main, shapes, {"g"}), (Groups{{0, 1, 2, 3}}));
+  EXPECT_EQ(groups(main, shapes), (Groups{{2, 3}})) << "a product of what varies";
+}
+
 TEST(LinearGroups, NoWayLeadsOutOfAGroupAndBack) {
   EXPECT_EQ(groups("def main(float(N,C) X, float(C,C) A) -> (Y) { Q = fc(X, A)  S = act(Q)  Y = fc(Q, S) }",
                    {{8, 8}, {8, 8}}),
@@ -42,21 +53,23 @@ TEST(LinearGroups, WhatConstantsDecideStandsInNone) {
   EXPECT_EQ(groups(main, {{8, 8}, {8, 8}, {8, 8}}, {"A", "B"}), Groups{});
 }
 
-TEST(LinearGroups, AreNoLongerThanASearchTakes) {
-  std::string main = "def main(float(C,C) X, float(C,C) A) -> (Z) { ";
+TEST(LinearGroups, HaveAsManyProductsAsASearchTakes) {
+  std::string main =
+      "def halve(float(N,C) X) -> (Y) { Y(n,c) = X(n,c) * 0.5 }\n"
+      "def main(float(C,C) X, float(C,C) A) -> (Z) { ";
   std::string last = "X";
-  for (int n = 0; n < 6; ++n)
+  for (int n = 0; n < 6; ++n) {
     main += "P" + std::to_string(n) + " = fc(" + last + ", A) ", last = "P" + std::to_string(n);
-  EXPECT_EQ(groups(main + "Z = act(" + last + ") }", {{8, 8}, {8, 8}}), (Groups{{0, 1, 2, 3}, {4, 5}}));
+    if (n == 2) main += "H = halve(P2) ", last = "H";
+  }
+  EXPECT_EQ(groups(main + "Z = act(" + last + ") }", {{8, 8}, {8, 8}}), (Groups{{0, 1, 2, 3, 4}, {5, 6}}));
 }
 
-/// A chain of calls that is cheaper from the other end: no single one of them is.
-TEST(LinearGroups, AreDerivedAsOneProgram) {
-  const auto function = define(
-                            "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }\n"
-                            "def main(float(M,K) A, float(K,L) B, float(L,N) D) -> (z) {\n"
-                            "  T = mm(A, B)  y = mm(T, D)  z(m,n) = fmax(y(m,n), 0) }")
-                            .functions.back();
+const std::string mm_def = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }\n";
+
+/// A chain of calls \p text that is cheaper from the other end, where no single one of them is.
+void expect_derived_as_one(const std::string& text, const std::string& name) {
+  const auto function = define(text).functions.back();
   auto a = count_up({64, 48}), b = count_up({48, 56}), d = count_up({56, 2});
   Floats z({64, 2}), z2({64, 2});
   compile(function, {a, b, d}, {}, checked())->run(std::vector<TensorView>{a, b, d}, std::vector<TensorView>{z});
@@ -67,8 +80,23 @@ TEST(LinearGroups, AreDerivedAsOneProgram) {
   EXPECT_EQ(z.values, z2.values);
   ASSERT_EQ(executable->stats().derived.size(), 1u);
   const auto& derived = executable->stats().derived.front();
-  EXPECT_EQ(derived.node, "mm + mm");
+  EXPECT_EQ(derived.node, name);
   EXPECT_TRUE(derive::check_derivation(derived.certificate).equal);
+}
+
+TEST(LinearGroups, AreDerivedAsOneProgram) {
+  expect_derived_as_one(mm_def +
+                            "def main(float(M,K) A, float(K,L) B, float(L,N) D) -> (z) {\n"
+                            "  T = mm(A, B)  y = mm(T, D)  z(m,n) = fmax(y(m,n), 0) }",
+                        "mm + mm");
+}
+
+TEST(LinearGroups, AreDerivedThroughAScale) {
+  expect_derived_as_one(mm_def +
+                            "def twice(float(M,N) A) -> (B) { B(m,n) = 2 * A(m,n) }\n"
+                            "def main(float(M,K) A, float(K,L) B, float(L,N) D) -> (z) {\n"
+                            "  T = mm(A, B)  S = twice(T)  y = mm(S, D)  z(m,n) = fmax(y(m,n), 0) }",
+                        "mm + twice + mm");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 
+#include "tc/derive/form/fill.h"
 #include "tc/derive/form/from_def.h"
 #include "tc/derive/form/refusal.h"
 #include "tc/graph/constant_nodes.h"
@@ -12,25 +13,53 @@ namespace tc::engine {
 namespace {
 
 /// What a node is to a group.
-enum class Kind : std::uint8_t { Other, Copy, Product };
+enum class Kind : std::uint8_t {
+  Other,
+  Sum,  ///< of scaled tensors: copies are sums of one
+  Product,
+};
 
-/// Is \p part of \p scope a product of reads, or a single one?
-bool is_product_of_reads(const derive::Scope& scope, const derive::Case& part) {
-  if (!scope.op) return derive::read_number(part.body).has_value();
-  for (const auto& factor : derive::factors(part.body, derive::product_operator(part.body, *scope.op)))
-    if (!derive::read_number(factor)) return false;
-  return true;
+bool is_number(const lang::ExprPtr& expr, DType type) { return derive::literal_value(expr, type).has_value(); }
+
+/// Is \p part of the reduction \p scope a product of reads and numbers?
+bool is_product(const derive::Scope& scope, const derive::Case& part) {
+  const auto all = derive::factors(part.body, derive::product_operator(part.body, *scope.op));
+  return std::all_of(all.begin(), all.end(),
+                     [&](const auto& factor) { return derive::read_number(factor) || is_number(factor, scope.type); });
 }
 
-Kind kind_of(const graph::Graph& graph, const graph::Node& node) try {
+/// Is \p body a sum of elements, each times numbers and elements of \p constants?
+bool is_sum(const derive::Scope& scope, const derive::Case& part, const lang::ExprPtr& body,
+            const std::set<std::string>& constants) {
+  if (const auto* unary = std::get_if<lang::Unary>(&body->node); unary && unary->op == lang::UnaryOp::Negate)
+    return is_sum(scope, part, unary->value, constants);
+  if (const auto* binary = std::get_if<lang::Binary>(&body->node)) {
+    if (binary->op == lang::BinaryOp::Add || binary->op == lang::BinaryOp::Sub)
+      return is_sum(scope, part, binary->left, constants) && is_sum(scope, part, binary->right, constants);
+    if (binary->op == lang::BinaryOp::Div)
+      return is_number(binary->right, scope.type) && is_sum(scope, part, binary->left, constants);
+  }
+  int varying = 0;
+  for (auto factor : derive::factors(body, "*")) {
+    if (const auto* unary = std::get_if<lang::Unary>(&factor->node); unary && unary->op == lang::UnaryOp::Negate)
+      factor = lang::ExprPtr(unary->value);
+    const auto read = derive::read_number(factor);
+    if (!read && !is_number(factor, scope.type)) return false;
+    if (read && part.reads[*read].tensor.empty()) return false;
+    varying += read && !constants.count(part.reads[*read].tensor);
+  }
+  return varying <= 1;
+}
+
+Kind kind_of(const graph::Graph& graph, const graph::Node& node, const std::set<std::string>& constants) try {
   std::vector<TensorSpec> inputs;
   for (const auto tensor : node.inputs) inputs.push_back(graph.tensors[tensor].spec);
   const auto program = derive::from_def(*node.def, inputs, std::make_shared<polyhedral::Context>());
-  auto result = Kind::Copy;
+  auto result = Kind::Sum;
   for (const auto& scope : program.scopes) {
     if (!scope->uniform) return Kind::Other;
     for (const auto& part : scope->cases)
-      if (!is_product_of_reads(*scope, part)) return Kind::Other;
+      if (!(scope->op ? is_product(*scope, part) : is_sum(*scope, part, part.body, constants))) return Kind::Other;
     if (scope->op) result = Kind::Product;
   }
   return result;
@@ -44,10 +73,11 @@ class Grouping {
       : graph_(graph), decided_(graph::decided_nodes(graph, constants)), parent_(graph.nodes.size()) {
     std::iota(parent_.begin(), parent_.end(), std::size_t{0});
     held_ = graph::held_tensors(graph, constants, decided_);
-    std::map<const void*, Kind> known;
+    std::map<std::pair<const void*, std::set<std::string>>, Kind> known;
     for (const auto& node : graph.nodes) {
-      const auto [entry, is_new] = known.emplace(node.def.get(), Kind::Other);
-      kinds_.push_back(is_new || node.callee.empty() ? entry->second = kind_of(graph, node) : entry->second);
+      const auto held = held_parameters(node);
+      const auto [entry, is_new] = known.emplace(std::pair(node.def.get(), held), Kind::Other);
+      kinds_.push_back(is_new || node.callee.empty() ? entry->second = kind_of(graph, node, held) : entry->second);
     }
     set_levels();
   }
@@ -59,10 +89,7 @@ class Grouping {
       if (is_member(n)) groups[root(n)].push_back(n);
     std::vector<std::vector<std::size_t>> result;
     for (const auto& [first, nodes] : groups)
-      for (std::size_t begin = 0; begin < nodes.size(); begin += most_nodes_together) {
-        const auto end = std::min(begin + most_nodes_together, nodes.size());
-        std::vector<std::size_t> group(nodes.begin() + static_cast<std::ptrdiff_t>(begin),
-                                       nodes.begin() + static_cast<std::ptrdiff_t>(end));
+      for (auto& group : cut(nodes)) {
         const bool any = std::any_of(group.begin(), group.end(), [&](auto n) { return kinds_[n] == Kind::Product; });
         if (group.size() > 1 && any) result.push_back(std::move(group));
       }
@@ -70,6 +97,30 @@ class Grouping {
   }
 
  private:
+  /// The names in the def of \p node of tensors that never change.
+  std::set<std::string> held_parameters(const graph::Node& node) const {
+    std::set<std::string> result;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      if (held_.count(node.inputs[i])) result.insert(node.def->def.params[i].name);
+    return result;
+  }
+
+  /// \p nodes in parts of most_products_together products, and the sums before the next one.
+  std::vector<std::vector<std::size_t>> cut(const std::vector<std::size_t>& nodes) const {
+    std::vector<std::vector<std::size_t>> result(1);
+    std::size_t products = 0;
+    for (const auto node : nodes) {
+      const bool is_product = kinds_[node] == Kind::Product;
+      if (is_product && products == most_products_together) {
+        result.emplace_back();
+        products = 0;
+      }
+      products += is_product;
+      result.back().push_back(node);
+    }
+    return result;
+  }
+
   bool is_member(std::size_t node) const { return kinds_[node] != Kind::Other && !decided_.count(node); }
 
   /// How many nodes that are no members lie on the longest way to each.

@@ -9,11 +9,12 @@
 
 namespace tc::engine {
 
-/// The most nodes that are derived as one program: the programs that a search makes grow with their pairs.
-constexpr std::size_t most_nodes_together = 4;
+/// The most products that are derived as one program: the programs that a search makes grow with their pairs.
+constexpr std::size_t most_products_together = 4;
 
-/// Nodes of \p graph that are derived as one program: sums of products and copies, one of them a product, that read each other's
-/// results or the same tensor, between what is neither: nodes of other kinds split a graph, as activations do. No way
+/// Nodes of \p graph that are derived as one program: sums of products, copies and sums of scaled tensors, one of them a sum of
+/// products, that read each other's results or the same tensor, between what is not linear: such nodes split a graph, as
+/// activations do. Scales are numbers and tensors that never change. No way
 /// leads out of a group and back. Nodes that the inputs \p constants decide, and tensors made by them, belong to none.
 ///
 ///   Q = fc(X, A)  K = fc(X, B)  S = softmax(Q)  Y = fc(S, C)  Z = fc(Y, D)        {Q, K} {Y, Z}
