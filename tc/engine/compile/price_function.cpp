@@ -1,11 +1,14 @@
 #include "tc/engine/compile/price_function.h"
 
+#include <algorithm>
+
 #include "tc/engine/compile/body_operations.h"
 #include "tc/engine/compile/library_call.h"
 #include "tc/engine/compile/pipeline.h"
 #include "tc/engine/machine/machine_kind.h"
 #include "tc/lang/syntax/print.h"
 #include "tc/layout/rewrite/propagate.h"
+#include "tc/strategy/price/machine_rates.h"
 #include "tc/strategy/price/price.h"
 
 namespace tc::engine {
@@ -35,6 +38,28 @@ std::optional<double> price_launches(const CompileState& state) {
     seconds += *price;
   }
   return seconds;
+}
+
+/// A product of matrices reads an operand, writes it in blocks, and reads these (Goto and van de Geijn, "Anatomy of
+/// high-performance matrix multiplication", 2008).
+constexpr double passes_of_an_operand = 3;
+
+/// What \p call takes at least for moving its operands, which each of its runs does anew, from the cache that they fit into.
+double moving_seconds(const library::Call& call, const std::vector<Argument>& arguments, const Target& target) {
+  const auto& rates = strategy::rates_of(target);
+  double bytes = 0;
+  for (const auto& operand : call.operands) {
+    const auto& spec = arguments[operand.argument].spec;
+    auto own = static_cast<double>(byte_size(operand.type));
+    for (const auto extent : spec.shape) own *= static_cast<double>(extent);
+    for (std::size_t l = 0; l < call.loops.size(); ++l)
+      if (operand.steps[l] != 0) own /= static_cast<double>(call.loops[l]);
+    bytes += own;
+  }
+  const double rate = bytes <= static_cast<double>(target.l2_bytes)   ? rates.l2_bytes
+                      : bytes <= static_cast<double>(target.l3_bytes) ? rates.l3_bytes
+                                                                      : rates.memory_bytes;
+  return passes_of_an_operand * static_cast<double>(call.times()) * bytes / rate / rates.hertz;
 }
 
 struct InLayouts {
@@ -69,7 +94,10 @@ std::optional<double> price_function(const std::shared_ptr<const Function>& func
       function, arguments, how, [result](CompileState& state) { *result = price_launches(state); }, Phase::Choose);
   if (!*result || options.libraries == "none") return *result;
   const auto choice = choose_library_call(*function, arguments, options);
-  return choice.call ? **result / choice.speed : **result;
+  if (!choice.call) return *result;
+  const bool measured = choice.speed != 1;
+  return measured ? **result / choice.speed
+                  : std::max(**result, moving_seconds(*choice.call, arguments, options.target));
 }
 
 std::optional<double> price_in_layouts(const lang::InlinedDef& def, const lang::SizeMap& sizes,

@@ -12,7 +12,7 @@ namespace tc::engine {
 /// Seconds that a run of \p function, which holds no calls, may take on \p arguments: it is scheduled and mapped as \p options
 /// say, and strategy::price() sums its clusters. No pass is carried out and nothing is compiled or measured. Good for comparing
 /// programs that compute the same. Where options.libraries takes a routine for it, it is as many times as cheap as the prices of
-/// libraries tell. Nothing where no model prices the target, or a quota ran out before the mapping.
+/// libraries tell; where they tell nothing, as dear as own code, or as moving its operands in each of its runs. Nothing where no model prices the target, or a quota ran out before the mapping.
 ///
 /// Throws as map_launches().
 std::optional<double> price_function(const std::shared_ptr<const Function>& function,
