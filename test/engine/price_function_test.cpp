@@ -73,5 +73,27 @@ TEST(PriceFunction, FollowsMeasuredPricesOfANamedLibrary) {
   }
 }
 
+/// Of two calls of a library whose prices were not measured, the one that moves its operands for each row is the dearer.
+TEST(PriceFunction, CountsWhatAnUnmeasuredCallMoves) {
+  CompileOptions options;
+  options.libraries = "openblas";
+  const auto price_with_calls = [&](const char* text, const std::vector<TensorSpec>& inputs) {
+    const auto function = define(text).functions.back();
+    const auto arguments = make_arguments(*function, inputs, {});
+    EXPECT_TRUE(choose_library_call(*function, arguments, options).call);
+    return *price_function(function, arguments, options);
+  };
+  try {
+    const auto whole = price_with_calls("def f(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }",
+                                        {floats({64, 448}), floats({448, 4096})});
+    const auto by_four =
+        price_with_calls("def f(float(R,K,M) A, float(K,N) B) -> (C) { C(r,m,n) +=! A(r,k,m) * B(k,n) }",
+                         {floats({16, 448, 4}), floats({448, 4096})});
+    EXPECT_GT(by_four, 3 * whole);
+  } catch (const OptionsError& error) {
+    GTEST_SKIP() << error.what();
+  }
+}
+
 }  // namespace
 }  // namespace tc::engine
