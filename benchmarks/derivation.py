@@ -1,15 +1,18 @@
 """Programs and what is derived from them: the def itself, the cheapest candidate by the model, and the fastest measured, in turns.
 
-    python benchmarks/derivation.py [--threads 1] [--rounds 15] [--only conv] [--libraries none openblas onednn] [--tune 20]
+    python benchmarks/derivation.py [--threads 1] [--rounds 15] [--only conv] [--libraries none openblas onednn+openblas] [--prices FILE] [--tune 20]
     python benchmarks/derivation.py --ablations [--only conv]
 
-All run on integers and must be equal. Tensors that the program names as weights are constants: what depends on them alone is computed by the compile.
+All run on integers and must be equal; on normal numbers the relative distance of what is chosen from the same def in float64 is told. Tensors that the
+program names as weights are constants: what depends on them alone is computed by the compile. A set of libraries is what a compile may choose from,
+beside own code, by the prices that `tc_libraries --measure` left in the file that --prices names.
 With --tune, candidates are first measured for so many seconds a program, into a cache of its own, and derive=N is shown with
 these prices, too.
 With --ablations nothing is run: what the search finds, by the model, with less depth and without its parts.
 """
 
 import argparse
+import pathlib
 import statistics
 import tempfile
 import time
@@ -75,6 +78,14 @@ CASES = [
 ]
 
 
+# Sizes whole, for searches alone.
+WHOLE = [
+    ("Table 3: conv 5x5 to 1, 32 of 224x224, batch 16", 0, convolution(16, 32, 224, 1, (5, 5), (2, 2))),
+    ("Table 3: banded, 8 x 10000 x 64, band 1001, dilated by 4", 0, banded(8, 10000, 64, 1001, 4)),
+    ("conv 9x9, 16 to 32 of 224x224, batch 8", 0, convolution(8, 16, 224, 32, (9, 9), (4, 4))),
+]
+
+
 def medians(runs, rounds):
     """Microseconds of each, measured in turns."""
     times = [[] for _ in runs]
@@ -86,48 +97,68 @@ def medians(runs, rounds):
     return [statistics.median(values) for values in times]
 
 
-def executable(function, tensors, weights, cache=False, **how):
+def executable(function, tensors, weights, **how):
     """A call of `function` with its weights bound."""
-    f = tc.compile(function, *tensors, constants=weights, cache=cache, **how)
+    f = tc.compile(function, *tensors, constants=weights, **how)
     taken = [tensor for name, tensor in zip(function._parameters(), tensors) if name not in weights]
     return f, taken
 
 
-def tuned(function, tensors, weights, depth, libraries, seconds):
-    """A cache with the measured prices of what is derived from `function`, and how many programs they are of."""
+def new_cache(libraries, prices):
+    """An empty cache but for the measured prices of the libraries `libraries`."""
     store = tc.cache.Cache(tempfile.mkdtemp(prefix="tc_derivation_"))
-    parts = tc.tune_derivations(function, *tensors, depth=depth, constants=weights, libraries=libraries, budget=seconds, cache=store)
-    return store, sum(program.cost is not None for part in parts for program in part.programs[1:])
+    if libraries != "none":
+        head, machine, *lines = pathlib.Path(prices).read_text().splitlines()
+        kept = [line for line in lines if line.split()[0] in libraries.split("+")]
+        pathlib.Path(store.folder, "library_prices.txt").write_text("\n".join([head, machine, *kept]) + "\n")
+    return store
 
 
-def measure(name, depth, program, libraries, rounds, seconds):
+def tuned(store, function, tensors, weights, depth, seconds, **how):
+    """Puts measured prices of what is derived from `function` into `store`; how many programs they are of."""
+    parts = tc.tune_derivations(function, *tensors, depth=depth, constants=weights, budget=seconds, cache=store, **how)
+    return sum(program.cost is not None for part in parts for program in part.programs[1:])
+
+
+def distance(text, shapes, weights, chosen):
+    """The relative distance of what `chosen` computes of normal numbers from the def in float64."""
+    random = np.random.default_rng(2)
+    tensors = [random.normal(size=shape).astype("float32") for shape in shapes]
+    want = tc.define(text.replace("float(", "double(")).program(*[tensor.astype("float64") for tensor in tensors])
+    f, taken = chosen(tensors)
+    return np.linalg.norm(f(*taken) - want) / np.linalg.norm(want)
+
+
+def measure(name, depth, program, libraries, arguments):
     """A line of the table."""
     text, shapes, weights = program
     random = np.random.default_rng(1)
     tensors = [random.integers(-2, 3, shape).astype("float32") for shape in shapes]
     function = tc.define(text).program
-    found = tc.derive(function, *tensors, depth=depth, libraries=libraries)
-    how = {"libraries": libraries}
-    compiled = [executable(function, tensors, weights, **how), executable(function, tensors, weights, derive=depth, **how)]
+    plain, measured = new_cache(libraries, arguments.prices), new_cache(libraries, arguments.prices)
+    how = {"libraries": "none" if libraries == "none" else "auto"}
+    found = tc.derive(function, *tensors, depth=depth, constants=weights, cache=plain, **how)
+    compiled = [executable(function, tensors, weights, cache=plain, **how), executable(function, tensors, weights, cache=plain, derive=depth, **how)]
     priced = 0
-    if seconds:
-        store, priced = tuned(function, tensors, weights, depth, libraries, seconds)
-        compiled.append(executable(function, tensors, weights, cache=store, derive=depth, **how))
+    if arguments.tune:
+        priced = tuned(measured, function, tensors, weights, depth, arguments.tune, **how)
+        compiled.append(executable(function, tensors, weights, cache=measured, derive=depth, **how))
     first = len(compiled)
     derived = [candidate for candidate in found if candidate.steps]
-    compiled += [executable(candidate.function, tensors, weights, **how) for candidate in derived]
+    compiled += [executable(tc.define(each.text).program, tensors, weights, cache=plain, **how) for each in derived]
     outs = [f(*taken) for f, taken in compiled]
     if not all(np.array_equal(outs[0], out) for out in outs):
         raise SystemExit(f"{name}: a candidate computes something else")
-    times = medians([lambda c=c, o=o: c[0](*c[1], out=o) for c, o in zip(compiled, outs)], rounds)
+    far = distance(text, shapes, weights, lambda own: executable(function, own, weights, cache=measured if arguments.tune else plain, derive=depth, **how))
+    times = medians([lambda c=c, o=o: c[0](*c[1], out=o) for c, o in zip(compiled, outs)], arguments.rounds)
     best = min(range(first, len(times)), key=times.__getitem__, default=None)
     original = next(candidate for candidate in found if not candidate.steps)
     fastest = "none" if best is None else f"{times[best]:.0f} ({derived[best - first].cost.microseconds:.0f}) {calls(compiled[best][0])}"
     taken = [f"{times[i]:.0f}" + ("" if compiled[i][0].stats["derived"] else ", stays") for i in range(1, first)]
-    if seconds:
+    if arguments.tune:
         taken[-1] += f" of {priced}"
     return (f"| {name} | {times[0]:.0f} ({original.cost.microseconds:.0f}) {calls(compiled[0][0])} | {fastest} | {' | '.join(taken)} "
-            f"| {found.statistics['seconds']:.1f} | {found.statistics['states']} | {len(derived)} |")
+            f"| {far:.0e} | {found.statistics['seconds']:.1f} | {found.statistics['states']} | {len(derived)} |")
 
 
 ABLATIONS = [(f"depth {depth}", {"depth": depth}) for depth in range(1, 8)] + [
@@ -155,7 +186,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--libraries", nargs="*", default=["none"], help="none, or names: a table for each")
+    parser.add_argument("--libraries", nargs="*", default=["none"], help="none, or names joined by +: a table for each")
+    parser.add_argument("--prices", help="a library_prices.txt")
     parser.add_argument("--only", default="")
     parser.add_argument("--tune", type=float, default=0, help="seconds for measuring the candidates of a program; 0: none")
     parser.add_argument("--ablations", action="store_true")
@@ -164,18 +196,18 @@ def main():
     if arguments.ablations:
         print("| program | search | price of the def over that of the cheapest | rules | seconds | programs | there already | cut |")
         print("|---|---|---|---|---|---|---|---|")
-        for name, _, program in CASES:
+        for name, _, program in CASES + WHOLE:
             for line in ablations(name, program) if arguments.only in name else ():
                 print(line, flush=True)
         return
     for libraries in arguments.libraries:
         print(f"us (model), {arguments.threads} threads of {tc.host_target()}, libraries {libraries}: launches that are calls of them")
         measured = " derive=N, measured of programs |" if arguments.tune else ""
-        print(f"| program | the def | fastest candidate | derive=N |{measured} search s | states | candidates |")
-        print("|---|---|---|---|---|---|---|" + ("---|" if arguments.tune else ""))
+        print(f"| program | the def | fastest candidate | derive=N |{measured} distance | search s | states | candidates |")
+        print("|---|---|---|---|---|---|---|---|" + ("---|" if arguments.tune else ""))
         for name, depth, program in CASES:
             if arguments.only in name:
-                print(measure(name, depth, program, libraries, arguments.rounds, arguments.tune), flush=True)
+                print(measure(name, depth, program, libraries, arguments), flush=True)
 
 
 if __name__ == "__main__":

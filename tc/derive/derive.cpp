@@ -9,8 +9,11 @@
 #include "tc/base/str.h"
 #include "tc/derive/form/refusal.h"
 #include "tc/derive/proof/check.h"
+#include "tc/derive/rules/change_layout.h"
+#include "tc/derive/rules/factor_sum.h"
 #include "tc/derive/rules/fuse.h"
 #include "tc/derive/rules/merge_expressions.h"
+#include "tc/derive/rules/merge_sums.h"
 #include "tc/derive/rules/merge_traversals.h"
 #include "tc/derive/rules/move_bounds.h"
 #include "tc/derive/rules/reassociate.h"
@@ -24,19 +27,20 @@ namespace tc::derive {
 
 namespace {
 
-/// A rule, and how often it may stand in one derivation by all rules, and by Rules::Between.
+/// A rule, and how often it may stand in one derivation by all rules, and by Rules::Between; by Rules::Copies it is none.
 struct Rule {
   std::function<std::vector<Step>(const Program&)> steps;
   int most_of_all;
   int most_between = 0;
 
-  int most(Rules rules) const { return rules == Rules::All ? most_of_all : most_between; }
+  int most(Rules rules) const { return rules == Rules::All ? most_of_all : rules == Rules::Between ? most_between : 0; }
 };
 
 const std::vector<Rule>& rules() {
   static const std::vector<Rule> all{{summation_splits, 1},  {substitutions, 2},     {iterator_splits, 3},
                                      {relaxed_bounds, 2},    {tightened_bounds, 2},  {traversal_merges, 1, 2},
-                                     {reassociations, 2, 2}, {expression_splits, 1}, {expression_merges, 2, 2}};
+                                     {reassociations, 2, 2}, {expression_splits, 1}, {expression_merges, 2, 2},
+                                     {sum_merges, 2, 2},     {sum_factorings, 2, 2}};
   return all;
 }
 
@@ -51,7 +55,7 @@ struct State {
 
 class Search {
  public:
-  explicit Search(const Options& options) : options_(options), price_(options.rates) {}
+  explicit Search(const Options& options) : options_(options), price_(options.rates, options.constants) {}
 
   Derivation run(const Program& program) {
     const auto start = std::chrono::steady_clock::now();
@@ -59,6 +63,7 @@ class Search {
     result_.candidates.push_back({program, {}, first.price});
     first = with_steps(first, fuse_copies(program));
     is_new(first.program);
+    if (options_.rules == Rules::Copies) first = with_steps(first, follow_orders(first.program));
     if (!first.steps.empty()) keep(first);
     std::vector<State> level{std::move(first)};
     for (int depth = 0; depth < options_.depth && !level.empty(); ++depth) {
@@ -152,20 +157,24 @@ class Search {
   }
 
   /// The layouts that make products of matrices of the scopes of \p state, as far as the depth allows.
-  void finish(State state) {
-    if (!options_.converge) return;
-    bool any = false;
-    for (bool changed = true; changed && state.depth < options_.depth;) {
-      changed = false;
-      for (const auto& scope : state.program.scopes) {
-        auto step = converge(state.program, scope->tensor);
-        if (!step) continue;
-        state = after(state, std::move(*step));
-        any = changed = true;
-        break;
+  void finish(const State& state) {
+    if (options_.converge && options_.rules != Rules::Copies) converge_from(state, false);
+  }
+
+  /// All ways on from \p state, the scopes in order; \p any: it is one itself.
+  void converge_from(const State& state, bool any) {
+    options_.cancellation.check("derive");
+    for (const auto& scope : state.program.scopes) {
+      if (state.depth >= options_.depth) break;
+      auto steps = converge(state.program, scope->tensor);
+      if (steps.empty()) continue;
+      for (auto& step : steps) {
+        const auto next = after(state, std::move(step));
+        if (!options_.fingerprints || is_new(next.program)) converge_from(next, true);
       }
+      return;
     }
-    if (any && (!options_.fingerprints || is_new(state.program))) keep(state);
+    if (any) keep(state);
   }
 
   void keep(const State& state) {

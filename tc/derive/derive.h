@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,8 +13,9 @@
 /// Derivation of equal programs, each step proved.
 namespace tc::derive {
 
-/// Which rules a search has: all, or those that move work between scopes and leave the sums of each as they are.
-enum class Rules : std::uint8_t { All, Between };
+/// Which rules a search has: all, those that move work between scopes and leave the sums of each as they are, or none but the fusing of
+/// copies, and orders of dimensions that follow from it.
+enum class Rules : std::uint8_t { All, Between, Copies };
 
 struct Options {
   int depth = 7;               ///< rules applied one after another; fusing a copy is none
@@ -24,6 +26,7 @@ struct Options {
   bool fingerprints = true;  ///< programs that are there already are not derived again
   unsigned shuffle = 0;      ///< tests give rules in another order
   Rates rates = {};
+  std::set<std::string> constants = {};  ///< inputs that never change: what they decide takes no time
   Cancellation cancellation = {};
 };
 

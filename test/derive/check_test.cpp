@@ -35,6 +35,33 @@ TEST(Check, FactorsMayStandInAnyOrder) {
   EXPECT_TRUE(verdict.equal) << verdict.why;
 }
 
+TEST(Check, SumsAreMultipliedOutWhereTheMapSpeaksOfTerms) {
+  const std::string head = "def f(float(3,4) A, float(4) B, float(4) C) -> (O) { ";
+  const auto sum = head + "O(x) +=! A(x,r) * B(r) - A(x,r) * C(r) }";
+  const auto factored = head + "T(r) = B(r) - C(r)  O(x) +=! A(x,r) * T(r) }";
+  const std::string terms = "O: { t0[x, r] -> t0[x, r, r]; t1[x, r] -> t1[x, r, r] }";
+  const auto verdict = verdict_of(sum, factored, terms);
+  EXPECT_TRUE(verdict.equal) << verdict.why;
+  for (const char* map :
+       {"", "O: { c0[x, r] -> c0[x, r, r] }", "O: { t0[x, r] -> t1[x, r, r]; t1[x, r] -> t0[x, r, r] }",
+        "O: { t0[x, r] -> t0[x, r, r] }", "O: { t0[x, r] -> t0[x, r, r]; t1[x, r] -> t0[x, r, r] }"})
+    EXPECT_FALSE(verdict_of(sum, factored, map).equal) << map;
+  for (const char* wrong :
+       {"T(r) = B(r) + C(r)  O(x) +=! A(x,r) * T(r) }", "T(r) = B(r)  O(x) +=! A(x,r) * T(r) }",
+        "T(r) = B(r) - C(r)  O(x) +=! A(x,r) + T(r) }", "T(r) = B(r) - C(r) * C(r)  O(x) +=! A(x,r) * T(r) }"})
+    EXPECT_FALSE(verdict_of(sum, head + wrong, terms).equal) << wrong;
+}
+
+TEST(Check, ASumStandsInATermOfItsOwnOperatorOnly) {
+  const std::string head = "def f(float(3,4) A, float(3,4) B) -> (O) { P(x) +=! A(x,r)  Q(x) +=! B(x,r)  ";
+  const std::string merged = "def f(float(3,4) A, float(3,4) B) -> (O) { O(x) +=! A(x,r) + B(x,r) }";
+  const std::string map = "O: { t0[x, y, r] -> t0[x, r]; t1[x, y, r] -> t1[x, r] }";
+  EXPECT_TRUE(verdict_of(head + "O(x) = P(x) + Q(x) }", merged, map).equal);
+  for (const char* other : {"O(x) = fmax(P(x), Q(x)) }", "O(x) = P(x) + Q(x) + 1 }", "O(x) = P(x) * Q(x) }",
+                            "O(x) = P(x) - Q(x) }", "O(x) = exp(P(x) + Q(x)) }", "O(x) = P(x) + P(x) }"})
+    EXPECT_FALSE(verdict_of(head + other, merged, map).equal) << other;
+}
+
 TEST(Check, OtherProgramsAreRefused) {
   const std::string sum = "def f(float(6) A, float(6) B) -> (O) { O(x) +=! A(x) * B(r) }";
   for (const char* other : {"def f(float(6) A, float(6) B) -> (O) { O(x) +=! A(x) * B(r) where r in 0:5 }",

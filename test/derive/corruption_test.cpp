@@ -141,6 +141,8 @@ const char* const texts[] = {
     "- r < 8 ? X(c,(h + 1 - r)/2) * W(c,r,f) : 0 where h in 0:8 }",
     "def padded(float(7) X, float(3) W) -> (O) { P(i) = i >= 1 && i <= 7 ? X(i - 1) : 0 where i in 0:9  O(h) +=! P(h + "
     "k) * W(k) }",
+    "def shared(float(3,4) X, float(4,5) A, float(4,5) B, float(5) c) -> (O) { P(m,n) +=! X(m,k) * A(k,n)  Q(m,n) +=! "
+    "X(m,k) * B(k,n)  O(m,n) = P(m,n) - Q(m,n) + c(n) }",
 };
 
 TEST(Corruption, TwoHundredMistakesAreRefused) {

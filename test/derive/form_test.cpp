@@ -58,6 +58,22 @@ TEST(Form, AnInitialValueAndItsReductionAreOneScope) {
   EXPECT_EQ(program.scopes[0]->op, ReductionOp::Sum);
 }
 
+TEST(Form, WhatIsAccumulatedToIsASumOfItsParts) {
+  for (const auto& [text, want] : {
+           std::pair(
+               "def f(float(5,3) X, float(5) b) -> (O) { O(i) = b(i)  O(i) += X(i,k) }",
+               "def f(float(5,3) X, float(5) b) -> (O) { O_1(i) = b(i)  O_2(i) +=! X(i,k)  O(i) = O_1(i) + O_2(i) }"),
+           std::pair("def f(float(5,3) X) -> (O) { O(i) = 7 where i in 0:5  O(i) max= X(i,k) }",
+                     "def f(float(5,3) X) -> (O) { O_1(i) max=! X(i,k)  O(i) = max(7, O_1(i)) }"),
+           std::pair("def f(float(5,3) X, float(5,2) Y) -> (O) { O(i) +=! X(i,k)  O(i) += Y(i,k) }",
+                     "def f(float(5,3) X, float(5,2) Y) -> (O) { O_1(i) +=! X(i,k)  O_2(i) +=! Y(i,k)  O(i) = O_1(i) + "
+                     "O_2(i) }"),
+       }) {
+    EXPECT_EQ(there_and_back(text), there_and_back(want));
+    EXPECT_FALSE(integer_difference(text, there_and_back(text)));
+  }
+}
+
 TEST(Form, ATemporaryWithoutElementsIsGone) {
   EXPECT_EQ(there_and_back("def f(float(3) A) -> (O) { S(i) = A(i) where i in 0:0  O(i) = A(i) * 2 }"),
             there_and_back("def f(float(3) A) -> (O) { O(i) = A(i) * 2 }"));
@@ -88,6 +104,8 @@ TEST(Form, WhatHasNoWordsIsRefused) {
       {"def f(float(9) X, int32(4) I) -> (O) { O(i) = X(I(i)) }", "a subscript is read from a tensor"},
       {"def f(float(9) X) -> (O) { O(i) = X(i)  O(i) = X(i) * 2 }", "'O' is written twice"},
       {"def f(float(9) X) -> (O) { O(i) += X(i) }", "'O' is accumulated into"},
+      {"def f(float(9) X) -> (O) { T(i) = X(i)  O(i) = T(i) * 2  T(i) += X(i) }", "'T' is read before it is complete"},
+      {"def f(float(9) X) -> (O) { O(i) = X(i)  O(i) += O(i) * X(i) }", "'O' is added to by what it holds"},
       {"def f(float(9) X) -> (O) { T(i) = X(i)  T(i) = X(i) where i in 0:4  O(i) = T(i) }", "a part of 'T' is written"},
       {"def f(float(9) X) -> (O) { O(i) = 3 where i in 0:9 }", "'O' is constant"},
   };

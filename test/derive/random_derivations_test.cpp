@@ -20,13 +20,15 @@ namespace tc::test {
 namespace {
 
 /// One to four statements over parameters and each other, of at most five iterators: products of one to three factors
-/// whose subscripts are iterators, windows with strides and dilations, or quotients; guards pad them.
+/// whose subscripts are iterators, windows with strides and dilations, or quotients; guards pad them. One in four is a sum of two
+/// such statements that differ in an operand.
 class RandomStatements {
  public:
   explicit RandomStatements(std::uint64_t seed) : random_(seed) {}
 
   std::string text() {
     type_ = pick({"float", "float", "double", "int32"});
+    if (below(4) == 0) return text_of_twins();
     std::string statements;
     const int count = 1 + below(4);
     for (int s = 0; s < count; ++s) statements += statement(s + 1 == count ? "O" : str("S", s));
@@ -42,6 +44,25 @@ class RandomStatements {
     std::string name;
     std::vector<int> shape;
   };
+
+  std::string text_of_twins() {
+    const auto first = statement("S0");
+    auto second = first;
+    if (!params_.empty()) {
+      const auto last = params_.size() - 1;
+      const auto old = str("A", last, "("), made = str("A", last + 1, "(");
+      for (auto at = second.find(old); at != std::string::npos; at = second.find(old, at + 1))
+        second.replace(at, old.size(), made);
+      auto param = params_.back();
+      params_.push_back(param.replace(param.rfind('A'), std::string::npos, str("A", last + 1)));
+    }
+    second.replace(second.find("S0"), 2, "S1");
+    const auto of = [&](const char* tensor) { return str(tensor, "(", join(left_), ")"); };
+    const auto both = op_ == " max=!" || op_ == " min=!"
+                          ? str(op_.substr(1, 3), "(", of("S0"), ", ", of("S1"), ")")
+                          : str(pick({"", "2 * "}), of("S0"), pick({" + ", " - "}), of("S1"));
+    return str("def f(", join(params_), ") -> (O) {\n", first, second, "  ", of("O"), " = ", both, "\n}\n");
+  }
 
   int below(int count) { return static_cast<int>(random_() % static_cast<std::uint64_t>(count)); }
   std::string pick(std::vector<std::string> all) {
@@ -60,6 +81,7 @@ class RandomStatements {
       if (i < left) names.push_back(str("i", i));
     }
     const std::string op = summed == 0 ? " =" : pick({" +=!", " +=!", " +=!", " max=!", " min=!"});
+    op_ = op, left_ = names;
     const std::string times = op == " max=!" || op == " min=!" ? " + " : " * ";
     std::vector<std::string> factors;
     const int count = 1 + below(3);
@@ -127,8 +149,8 @@ class RandomStatements {
   }
 
   std::mt19937_64 random_;
-  std::string type_;
-  std::vector<std::string> params_, conditions_;
+  std::string type_, op_;  ///< of the last statement
+  std::vector<std::string> left_, params_, conditions_;
   std::vector<Iterator> iterators_;
   std::vector<Tensor> made_;
 };

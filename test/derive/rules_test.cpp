@@ -1,11 +1,14 @@
 #include <gtest/gtest.h>
 
+#include "tc/base/str.h"
 #include "tc/derive/form/isl_text.h"
 #include "tc/derive/form/to_def.h"
 #include "tc/derive/proof/check.h"
 #include "tc/derive/rules/change_layout.h"
+#include "tc/derive/rules/factor_sum.h"
 #include "tc/derive/rules/fuse.h"
 #include "tc/derive/rules/merge_expressions.h"
+#include "tc/derive/rules/merge_sums.h"
 #include "tc/derive/rules/merge_traversals.h"
 #include "tc/derive/rules/move_bounds.h"
 #include "tc/derive/rules/reassociate.h"
@@ -251,6 +254,29 @@ TEST(ChangeLayout, ATensorInAnotherOrder) {
             "the order is no other one of the dimensions");
 }
 
+/// The program after \p steps, each of which is proved.
+Program proved_all(Program before, const std::vector<Step>& steps) {
+  for (const auto& step : steps) {
+    proved(before, step);
+    before = step.after;
+  }
+  return before;
+}
+
+TEST(FuseCopies, ThoseThatUndoEachOtherAreGoneAndWhatStandsBetweenFollows) {
+  const auto before = program_of(
+      "def f(float(4,3) X) -> (O) { Y(i,j) = X(j,i)  M(i) max=! Y(i,j)  E(i,j) = exp(Y(i,j) - M(i))  D(i) +=! E(i,j)\n"
+      "  S(i,j) = E(i,j) / D(i)  O(j,i) = S(i,j) }");
+  const auto fused = proved_all(before, derive::fuse_copies(before));
+  EXPECT_EQ(lines_of(fused),
+            "M(i) max=! X(j, i)\nE(i, j) = exp(X(j, i) - M(i))\nD(i) +=! E(i, j)\nO(j, i) = E(i, j) / D(i)\n");
+  const auto followed = proved_all(fused, derive::follow_orders(fused));
+  EXPECT_EQ(lines_of(followed),
+            "M(i) max=! X(j, i)\nT(j, i) = exp(X(j, i) - M(i))\nD(i) +=! T(j, i)\nO(j, i) = T(j, i) / D(i)\n");
+  const auto kept = program_of("def f(float(4,3) X) -> (O, S) { S(i,j) = X(j,i) * 2  O(j,i) = S(i,j) }");
+  EXPECT_TRUE(derive::fuse_copies(kept).empty()) << "an output stays";
+}
+
 TEST(Reassociate, AChainOfProducts) {
   const auto before =
       program_of("def f(float(3,4) A, float(4,5) B, float(5,6) C) -> (O) { O(m,n) +=! A(m,k) * B(k,l) * C(l,n) }");
@@ -281,6 +307,76 @@ TEST(Reassociate, ADomainThatIsNoProductIsRefused) {
       "def f(float(9) A, float(9) B) -> (O) { O(x) +=! r + s + x < 9 ? A(r) * B(s) : 0 where x in 0:5, r in 0:9, s in "
       "0:9 }");
   EXPECT_EQ(refusal([&] { derive::reassociate(other, "O", {1}); }), "the instances are no product");
+}
+
+const char* const two_of_one =
+    "def f(float(3,4) X, float(4,5) A, float(4,5) B, float(5) c) -> (O) {\n"
+    "  P(m,n) +=! X(m,k) * A(k,n)  Q(m,n) +=! X(m,l) * B(l,n)\n";
+
+TEST(MergeSums, TwoTermsAreOneSum) {
+  const auto before = program_of(str(two_of_one, "  O(m,n) = 2 * P(m,n) - Q(m,n) }"));
+  const auto step = derive::merge_sums(before, "O", 0, 1, {0});
+  EXPECT_EQ(proved(before, step), "O(m, n) +=! 2 * (X(m, k) * A(k, n)) - X(m, k) * B(k, n)\n");
+  EXPECT_TRUE(refuses(before, step,
+                      "def f(float(3,4) X, float(4,5) A, float(4,5) B, float(5) c) -> (O) {\n"
+                      "  O(m, n) +=! 2 * (X(m, k) * A(k, n)) + X(m, k) * B(k, n) }"));
+  EXPECT_EQ(derive::sum_merges(before).size(), 1u);
+}
+
+TEST(MergeSums, OtherTermsStay) {
+  const auto before = program_of(str(two_of_one, "  O(m,n) = P(m,n) + c(n) + Q(m,n) }"));
+  const auto step = derive::merge_sums(before, "O", 0, 2, {0});
+  EXPECT_EQ(proved(before, step), "T(m, n) +=! X(m, k) * A(k, n) + X(m, k) * B(k, n)\nO(m, n) = c(n) + T(m, n)\n");
+  EXPECT_TRUE(
+      refuses(before, step,
+              "def f(float(3,4) X, float(4,5) A, float(4,5) B, float(5) c) -> (O) {\n"
+              "  T(m, n) +=! X(m, k) * A(k, n) + X(m, k) * B(k, n) where k in 0:3  O(m, n) = c(n) + T(m, n) }"));
+  EXPECT_EQ(refusal([&] { derive::merge_sums(before, "O", 0, 1, {0}); }), "a term is no sum that is read once");
+}
+
+TEST(MergeSums, OfOtherInstancesAreRefused) {
+  const auto before = program_of(
+      "def f(float(3,4) X, float(4,5) A, float(4,5) B) -> (O) {\n"
+      "  P(m,n) +=! X(m,k) * A(k,n)  Q(m,n) +=! l < 3 ? X(m,l) * B(l,n) : 0 where l in 0:4  O(m,n) = P(m,n) + Q(m,n) "
+      "}");
+  EXPECT_EQ(refusal([&] { derive::merge_sums(before, "O", 0, 1, {0}); }), "the sums differ");
+  EXPECT_TRUE(derive::sum_merges(before).empty());
+}
+
+TEST(MergeSums, WindowsOfManyIteratorsInAnyOrder) {
+  const auto before = program_of(
+      "def g(float(4,9) X, float(5,4,3) A, float(5,3,4) B) -> (O) {\n"
+      "  P(f,h) +=! X(c,h+r) * A(f,c,r)  Q(f,h) +=! X(c,h+r) * B(f,r,c) where r in 0:3, c in 0:4\n"
+      "  O(f,h) = P(f,h) + Q(f,h) }");
+  const auto steps = derive::sum_merges(before);
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(proved(before, steps[0]), "O(f, h) +=! X(c, h + r) * A(f, c, r) + X(c, h + r) * B(f, r, c)\n");
+  const auto factored = derive::sum_factorings(steps[0].after);
+  ASSERT_EQ(factored.size(), 1u);
+  EXPECT_EQ(proved(steps[0].after, factored[0]),
+            "T(f, c, r) = A(f, c, r) + B(f, r, c)\nO(f, h) +=! X(c, h + r) * T(f, c, r)\n");
+}
+
+TEST(FactorSum, ASharedOperandLeaves) {
+  const auto before = program_of(
+      "def f(float(3,4) X, float(4,5) A, float(4,5) B, float(3,5) C) -> (O) {\n"
+      "  O(m,n) +=! X(m,k) * A(k,n) + C(m,n) - B(k,n) * X(m,k) }");
+  const auto step = derive::factor_sum(before, "O", 0);
+  EXPECT_EQ(proved(before, step), "T(n, k) = A(k, n) - B(k, n)\nO(m, n) +=! C(m, n) + X(m, k) * T(n, k)\n");
+  EXPECT_TRUE(refuses(before, step,
+                      "def f(float(3,4) X, float(4,5) A, float(4,5) B, float(3,5) C) -> (O) {\n"
+                      "  T(n, k) = A(k, n) + B(k, n)  O(m, n) +=! C(m, n) + X(m, k) * T(n, k) }"));
+  EXPECT_EQ(refusal([&] { derive::factor_sum(before, "O", 1); }), "it is a factor of fewer than two terms");
+}
+
+TEST(FactorSum, AnySemiring) {
+  const auto before = program_of(
+      "def f(float(3,4) X, float(4,5) A, float(4,5) B) -> (O) { O(m,n) max=! max(X(m,k) + A(k,n), B(k,n) + X(m,k)) }");
+  const auto step = derive::factor_sum(before, "O", 0);
+  EXPECT_EQ(proved(before, step), "T(n, k) = max(A(k, n), B(k, n))\nO(m, n) max=! X(m, k) + T(n, k)\n");
+  EXPECT_TRUE(refuses(before, step,
+                      "def f(float(3,4) X, float(4,5) A, float(4,5) B) -> (O) {\n"
+                      "  T(n, k) = min(A(k, n), B(k, n))  O(m, n) max=! X(m, k) + T(n, k) }"));
 }
 
 }  // namespace

@@ -150,6 +150,41 @@ TEST(Derive, AWindowOfFiveIsOneOfThreeWithTwoOutputs) {
   expect_equal(text, program, derivation);
 }
 
+TEST(Derive, AWindowOfNineIsOneOfThreeWithThreeOutputs) {
+  const std::string text = "def f(float(3,30) X, float(2,3,9) W) -> (O) { O(m,h) +=! X(c,h+r) * W(m,c,r) }";
+  const auto program = program_of(text);
+  const auto derivation = derive::derive(program, {.depth = 5, .width = 16, .candidates = 60});
+  ASSERT_TRUE(find(derivation, [](const Candidate& c) { return is_window_of(c, 3, 3); }));
+  expect_equal(text, program, derivation);
+}
+
+TEST(Derive, AConvolutionOfOneElementIsAProductAsItIs) {
+  const auto program = program_of(
+      "def g(float(1,512,7,7) X, float(512,512,1,1) W) -> (O) { O(n,f,h,w) +=! X(n,c,h+r,w+s) * W(f,c,r,s) }");
+  const auto view = derive::view_product(program, *program.find("O"));
+  ASSERT_TRUE(view);
+  EXPECT_EQ(view->distance(), 0);
+  EXPECT_TRUE(derive::derive(program, {.depth = 2}).candidates.front().steps.empty());
+}
+
+TEST(Derive, ACopyOfAllWindowsIsACandidate) {
+  const std::string text = "def conv(float(4,20) X, float(5,4,3) W) -> (O) { O(f,h) +=! X(c,h+r) * W(f,c,r) }";
+  const auto program = program_of(text);
+  Options options{.depth = 3, .width = 16, .candidates = 24};
+  options.rates = {.products = 1e5, .loops = 10, .bytes = 1e6, .start = 0};  // copies are cheap
+  const auto derivation = derive::derive(program, options);
+  ASSERT_TRUE(find(derivation, [](const Candidate& c) { return is_product_and_sum(c) && spreads_an_input(c); }));
+  expect_equal(text, program, derivation);
+}
+
+TEST(Derive, WhatIsMostlyCopiesIsNoCheaper) {
+  const auto program =
+      program_of("def conv(float(2,64,64) X, float(2,2,3,3) W) -> (O) { O(f,h,w) +=! X(c,h+r,w+s) * W(f,c,r,s) }");
+  const auto derivation = derive::derive(program, {.depth = 6, .width = 16});
+  EXPECT_FALSE(is_product_and_sum(derivation.candidates.front()))
+      << trace(derivation.candidates.front()) << to_text(derivation.candidates.front().program);
+}
+
 TEST(Derive, AStencilWithCoefficientsIsASumOfOffsets) {
   const std::string text =
       "def f(float(12,12) X, float(3,3) c) -> (O) { O(i,j) +=! i + r >= 1 && i + r < 13 && j + s >= 1 && j + s < 13 ? "
@@ -224,6 +259,22 @@ TEST(Derive, AChainOfProductsIsTakenInTheCheaperOrder) {
   EXPECT_NE(text.find("B(k, l) * C(l, n)"), std::string::npos) << text;
   EXPECT_LT(derivation.candidates.front().microseconds,
             0.5 * find(derivation, [](const Candidate& c) { return c.steps.empty(); })->microseconds);
+}
+
+TEST(Derive, ProductsThatShareAnOperandAreOneProductOfASum) {
+  const std::string text =
+      "def f(float(16,64) X, float(64,64) A, float(64,64) B, float(64,64) C, float(64) b) -> (O) {\n"
+      "  P(m,n) +=! X(m,k) * A(k,n)  Q(m,n) +=! X(m,k) * B(k,n)  R(m,n) +=! X(m,k) * C(k,n)\n"
+      "  O(m,n) = P(m,n) + Q(m,n) + b(n) - R(m,n) }";
+  const auto program = program_of(text);
+  const auto derivation = derive::derive(program, {.depth = 4, .width = 16, .rules = derive::Rules::Between});
+  const auto* found = find(derivation, [](const Candidate& c) {
+    int products = 0;
+    for (const auto& scope : c.program.scopes) products += scope->op.has_value();
+    return products == 1;
+  });
+  ASSERT_TRUE(found) << trace(derivation.candidates[0]) << to_text(derivation.candidates[0].program);
+  expect_equal(text, program, derivation);
 }
 
 TEST(Canonical, WordsAreNoMatterAndTransposedAreOthers) {

@@ -32,5 +32,16 @@ TEST(BodyOperations, CountsWhatStaysTheSameOnce) {
   EXPECT_EQ(scaled.divisions, 1.0 / 16);
 }
 
+TEST(BodyOperations, CountsConditionsOnIndicesByTheirValues) {
+  const auto padded = last_body(
+      "def f(float(M,K) A) -> (O) { O(i,j) +=! i + k >= 1 && i + k < 9 ? A(i+k-1,k) * A(j,k) : 0 where i in 0:8, j in "
+      "0:8, k in 0:2 }",
+      {8, 8});
+  EXPECT_GE(padded.simple, 1) << "a multiply-add";
+  EXPECT_LE(padded.simple, 1.5) << "and what is the same for all j";
+  const auto chosen = last_body("def f(float(M,K) A) -> (O) { O(i,k) = A(i,k) > 0 ? A(i,k) * 2 : 0 }", {8, 8});
+  EXPECT_GE(chosen.simple, 3);
+}
+
 }  // namespace
 }  // namespace tc::engine

@@ -47,6 +47,19 @@ S(8 * c0 + c1): acc[c1] <- A[8 * c0 + c1]
 )");
 }
 
+TEST_F(GenerateTest, DigitsOfANumberThatLieSideBySideAreTheNumber) {
+  auto scop = ScopBuilder(context())
+                  .input("A", {9, 4, 8})
+                  .output("C", {8, 3, 3})
+                  .statement("S[g] : 0 <= g < 72", "C[floor(g/9), floor(g/3) mod 3, g mod 3]",
+                             {"A[g mod 9, floor(g/2) mod 4, floor(g/9)]"})
+                  .scop();
+  EXPECT_EQ(print(generate_ast(scop)), R"(for (int c0 = 0; c0 <= 71; c0 += 1)
+  S(c0);
+S(c0): C[0][0][c0] <- A[c0 % 9][c0 / 2 - 4 * (c0 / 8)][c0 / 9]
+)");
+}
+
 TEST_F(GenerateTest, AReadThatIsNotExactHasNoAccess) {
   auto scop = ScopBuilder(context())
                   .input("I", {4})

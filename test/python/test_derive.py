@@ -93,3 +93,106 @@ def test_nodes_are_derived_where_a_compile_is_asked_to():
     assert node["certificate"].startswith("program") and "## derived" in derived.explain()
     with pytest.raises(tc.OptionsError, match="derive is a number of rules"):
         tc.define(chain, derive=-1)
+
+
+def whole(seed, *shapes, most=3):
+    """Arrays of small integers."""
+    random = np.random.default_rng(seed)
+    return [random.integers(-most, most + 1, shape).astype("float32") for shape in shapes]
+
+
+TRANSPOSED = """
+def up(float(1,3,2,2) A, float(3,4,4,2) K) -> (O) {
+  O(n,c,h,w) +=! (h + 1 - r) % 2 == 0 && (w + 1 - s) % 2 == 0 && h + 1 - r >= 0 && h + 1 - r < 4 && w + 1 - s >= 0 && w + 1 - s < 4
+    ? A(n,f,(h + 1 - r)/2,(w + 1 - s)/2) * K(f,r,s,c) : 0 where h in 0:4, w in 0:4
+}"""
+
+
+def test_a_transposed_convolution_is_that_of_torch():
+    torch = pytest.importorskip("torch")
+    a, k = np.arange(12, dtype="float32").reshape(1, 3, 2, 2), np.arange(96, dtype="float32").reshape(3, 4, 4, 2)
+    want = torch.nn.functional.conv_transpose2d(torch.from_numpy(a), torch.from_numpy(k).permute(0, 3, 1, 2), stride=2, padding=1).numpy()
+    found = tc.derive(tc.define(TRANSPOSED).up, a, k, depth=5, constants=["K"])
+    assert len(found) > 3
+    for candidate in found:
+        assert np.array_equal(candidate.function(a, k), want), candidate
+        candidate.verify()
+
+
+def test_nothing_outside_of_tensors_is_read(found):
+    x, w = whole(1, (8, 12), (6, 8, 3))
+    want = tc.define(CONV).conv(x, w)
+    around = np.full((10, 14), np.nan, "float32")
+    around[1:-1, 1:-1] = x
+    for candidate in found:
+        assert np.array_equal(candidate.function(around[1:-1, 1:-1], w), want), candidate
+
+
+SHARED = """
+def fc(float(M,K) X, float(K,N) A) -> (Y) { Y(m,n) +=! X(m,k) * A(k,n) }
+def add(float(M,N) P, float(M,N) Q) -> (Y) { Y(m,n) = P(m,n) + Q(m,n) }
+def both(float(M,K) X, float(K,N) A, float(K,N) B) -> (Y) { P = fc(X, A)  Q = fc(X, B)  Y = add(P, Q) }
+def qkv(float(M,K) X, float(K,N) A, float(K,N) B, float(K,N) C) -> (Q, R, S) {
+  Q(m,n) +=! X(m,k) * A(k,n)  R(m,n) +=! X(m,k) * B(k,n)  S(m,n) +=! X(m,k) * C(k,n)
+}"""
+
+
+def test_products_that_share_an_operand_are_one_of_a_sum_that_the_compile_computes():
+    x, a, b = whole(1, (32, 256), (256, 256), (256, 256))
+    f = tc.compile(tc.define(SHARED).both, x, a, b, constants=["A", "B"], derive=4)
+    assert np.array_equal(f(x), x @ a + x @ b)
+    (node,) = f.stats["derived"]
+    assert [rule.split(":")[0] for rule in node["rules"]] == ["merge sums", "factor sum"]
+    assert f.stats["launches"] == 1, "the sum of both is computed once"
+
+
+def test_products_of_one_tensor_are_one_product():
+    x, a, b, c = whole(1, (16, 64), (64, 64), (64, 64), (64, 64))
+    found = tc.derive(tc.define(SHARED).qkv, x, a, b, c, depth=2, count=40, constants=["A", "B", "C"])
+    merged = next(each for each in found if [step.rule for step in each.steps].count("merge expressions") == 2)
+    assert "in 0:192" in merged.text
+    f = tc.compile(merged.function, x, a, b, c, constants=["A", "B", "C"], partition="each", derive=0)
+    for got, want in zip(f(x), (x @ a, x @ b, x @ c)):
+        assert np.array_equal(got, want)
+
+
+UP_ACT = """
+def up(float(1,128,2,2) X, float(128,64,4,4) K) -> (O) {
+  O(n,f,h,w) +=! (h + 1 - r) % 2 == 0 && h + 1 - r >= 0 && h + 1 - r < 4 && (w + 1 - s) % 2 == 0 && w + 1 - s >= 0 && w + 1 - s < 4
+    ? X(n,c,(h + 1 - r)/2,(w + 1 - s)/2) * K(c,f,r,s) : 0 where h in 0:4, w in 0:4 }
+def act(float(N,C,H,W) X, float(C) b) -> (Y) { Y(n,c,h,w) = fmax(X(n,c,h,w) + b(c), 0) }
+def main(float(1,128,2,2) X, float(128,64,4,4) K, float(64) b) -> (Y) { P = up(X, K)  Y = act(P, b) }
+"""
+
+
+def test_what_reads_a_sum_of_offsets_is_in_its_launch():
+    x, k, b = whole(1, (1, 128, 2, 2), (128, 64, 4, 4), (64,))
+    T = tc.define(UP_ACT)
+    f = tc.compile(T.main, x, k, b, constants=["K", "b"], derive=5)
+    assert np.array_equal(f(x), tc.compile(T.main, x, k, b)(x, k, b))
+    assert len(f.stats["derived"]) == 1 and "substitute variables" in str(f.stats["derived"])
+    lines = [line.split() for line in f.explain().split("## nodes")[1].splitlines() if " = " in line]
+    launches = {line[1]: line[0] for line in lines if "folded" not in line}
+    assert launches["P"] == launches["Y"], lines
+
+
+SOFTMAX = """
+def last(float(N,C,H,W) X) -> (Y) { Y(n,h,w,c) = X(n,c,h,w) }
+def first(float(N,H,W,C) X) -> (Y) { Y(n,c,h,w) = X(n,h,w,c) }
+def softmax(float(N,H,W,C) X) -> (Y) {
+  M(n,h,w) max=! X(n,h,w,c)  E(n,h,w,c) = exp(X(n,h,w,c) - M(n,h,w))  D(n,h,w) +=! E(n,h,w,c)  Y(n,h,w,c) = E(n,h,w,c) / D(n,h,w)
+}
+def main(float(N,C,H,W) X) -> (Z) { Y = last(X)  S = softmax(Y)  Z = first(S) }
+"""
+
+
+def test_copies_that_undo_each_other_around_a_softmax_are_gone():
+    (x,) = whole(1, (2, 64, 14, 14))
+    T = tc.define(SOFTMAX)
+    f = tc.compile(T.main, x, derive=1)
+    e = np.exp(x - x.max(1, keepdims=True), dtype="float64")
+    np.testing.assert_allclose(f(x), e / e.sum(1, keepdims=True), rtol=1e-6)
+    (node,) = f.stats["derived"]
+    assert {rule.split(":")[0] for rule in node["rules"]} <= {"fuse", "change layout"}
+    body = f.stats["graph"]
+    assert not any(line.strip().startswith("Y0") and line.rstrip().endswith(("X0(n, c, h, w)", "X0(n, h, w, c)")) for line in body.splitlines()), body

@@ -295,12 +295,73 @@ class Follower {
     if (!std::equal(whole.begin(), whole.end(), ranges.begin()))
       throw Refusal{str("a part of '", assignment.target, "' is written")};
     if (is_initial_value(assignment)) return;
-    if (program_.find(assignment.target)) throw Refusal{str("'", assignment.target, "' is written twice")};
-    if (assignment.reduction && !assignment.initialise && !starts_neutral(assignment))
+    const bool accumulates = assignment.reduction && !assignment.initialise;
+    const auto before = program_.find(assignment.target);
+    if (before && !accumulates) throw Refusal{str("'", assignment.target, "' is written twice")};
+    if (accumulates && !before && !initial_.count(assignment.target))
       throw Refusal{str("'", assignment.target, "' is accumulated into")};
     auto scope = Reader(assignment, ranges, iterators, sizes_, program_, function_.def).run();
     scope.box = whole;
+    if (accumulates && (before || !starts_neutral(assignment)))
+      accumulate(std::move(scope), before);
+    else
+      program_.scopes.push_back(std::make_shared<const Scope>(std::move(scope)));
+  }
+
+  /// What \p before, a number where that is null, and the sum \p scope give together.
+  ///
+  ///   O(i) = b(i)   O(i) += X(i,k)        O_1(i) = b(i)   O_2(i) +=! X(i,k)   O(i) = O_1(i) + O_2(i)
+  void accumulate(Scope scope, const ScopePtr& before) {
+    const auto target = scope.tensor;
+    if (reads(scope, target)) throw Refusal{str("'", target, "' is added to by what it holds")};
+    Scope both = scope;
+    both.op = std::nullopt;
+    both.fill = 0;
+    both.iterators.resize(static_cast<std::size_t>(scope.left()));
+    const auto at = projection(*program_.context, scope.left(), run_of(0, scope.left()));
+    Case whole{box_set(*program_.context, scope.box), nullptr, {}};
+    const auto add = [&](const std::string& tensor) {
+      whole.reads.push_back({tensor, at});
+      return lang::make_expr(lang::Name{read_name(whole.reads.size() - 1)});
+    };
+    const auto first = before ? add(rename(before)) : literal(initial_.at(target), scope.type);
+    scope.tensor = fresh(target);
+    whole.body = sum({first, add(scope.tensor)}, *scope.op);
+    both.cases = {whole};
     program_.scopes.push_back(std::make_shared<const Scope>(std::move(scope)));
+    program_.scopes.push_back(std::make_shared<const Scope>(std::move(both)));
+  }
+
+  static bool reads(const Scope& scope, const std::string& tensor) {
+    for (const auto& part : scope.cases)
+      for (const auto& read : part.reads)
+        if (read.tensor == tensor) return true;
+    return false;
+  }
+
+  /// A new name for \p scope, the last that was written.
+  std::string rename(const ScopePtr& scope) {
+    for (const auto& other : program_.scopes)
+      if (reads(*other, scope->tensor)) throw Refusal{str("'", scope->tensor, "' is read before it is complete")};
+    auto made = *scope;
+    made.tensor = fresh(scope->tensor);
+    const auto name = made.tensor;
+    std::replace(program_.scopes.begin(), program_.scopes.end(), scope,
+                 ScopePtr(std::make_shared<const Scope>(std::move(made))));
+    return name;
+  }
+
+  /// \p tensor with a number behind it, which nothing is called.
+  std::string fresh(const std::string& tensor) const {
+    const auto& tensors = function_.def.tensors;
+    const auto is_iterator = [&](const std::string& name) {
+      return std::any_of(function_.ranges.statements.begin(), function_.ranges.statements.end(),
+                         [&](const auto& ranges) { return ranges.count(name) > 0; });
+    };
+    for (int n = 1;; ++n)
+      if (const auto name = str(tensor, "_", n);
+          !tensors.count(name) && !program_.find(name) && name != program_.name && !is_iterator(name))
+        return name;
   }
 
   /// Is it the constant from which a reduction begins?

@@ -15,9 +15,10 @@ namespace tc::derive {
 ///
 ///   P(i) = i >= 1 ? X(i - 1) : 0                 L_i X[i - 1], i >= 1, else 0
 ///   O(i) = 0   O(i) += P(i + k) * W(k)           L_i Σ_k P[i + k] W[k]
+///   O(i) = b   O(i) += P(i + k) * W(k)           L_i Σ_k P[i + k] W[k]   L_i b + it
 ///
 /// Throws Refusal for what the form has no words for: subscripts that are read from tensors, tensors that are written
-/// several times or in parts, buffers of the caller that are accumulated into.
+/// in parts, or again other than by adding to them, buffers of the caller that are accumulated into.
 Program from_def(const lang::InlinedDef& function, const std::vector<TensorSpec>& inputs, const ContextPtr& context);
 
 /// The one def of \p text, without calls, whose sizes are all numbers; what to_text() writes. Throws Refusal, and what

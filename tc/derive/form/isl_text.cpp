@@ -18,6 +18,12 @@ std::vector<std::string> dimension_names(int count, int first) {
   return names;
 }
 
+std::vector<int> run_of(int first, int count) {
+  std::vector<int> result;
+  for (int d = 0; d < count; ++d) result.push_back(first + d);
+  return result;
+}
+
 std::string tuple_text(int count) { return str("[", join(dimension_names(count)), "]"); }
 
 isl::set box_set(isl::ctx ctx, const lang::Box& box) {

@@ -12,6 +12,8 @@ namespace tc::derive {
 
 /// "i0", ..., one for each of \p count dimensions from \p first on.
 std::vector<std::string> dimension_names(int count, int first = 0);
+/// Dimensions \p first, first + 1, ..., \p count of them.
+std::vector<int> run_of(int first, int count);
 /// "[i0, i1]".
 std::string tuple_text(int count);
 

@@ -142,6 +142,77 @@ std::string product_operator(const ExprPtr& body, ReductionOp op) {
   return all.empty() ? "" : all.front();
 }
 
+namespace {
+
+/// The operator of two operands that a reduction by \p op repeats.
+std::string plus_of(ReductionOp op) {
+  switch (op) {
+    case ReductionOp::Sum:
+      return "+";
+    case ReductionOp::Product:
+      return "*";
+    case ReductionOp::Max:
+      return "max";
+    case ReductionOp::Min:
+      return "min";
+    case ReductionOp::Or:
+      return "||";
+    case ReductionOp::And:
+      return "&&";
+  }
+  return "";
+}
+
+ExprPtr minus_one() { return number(-1); }
+bool is_minus_one(const ExprPtr& expr) { return lang::equal(expr, minus_one()); }
+
+/// Each of \p a times each of \p b.
+std::vector<ExprPtr> products(const std::vector<ExprPtr>& a, const std::vector<ExprPtr>& b, const std::string& times) {
+  std::vector<ExprPtr> result;
+  for (const auto& x : a)
+    for (const auto& y : b) result.push_back(product({x, y}, times));
+  return result;
+}
+
+/// A product without what is -1 in it, an odd number of times.
+std::optional<ExprPtr> taken_off(const ExprPtr& term) {
+  std::vector<ExprPtr> rest;
+  const auto all = factors(term, "*");
+  std::copy_if(all.begin(), all.end(), std::back_inserter(rest), [](const auto& each) { return !is_minus_one(each); });
+  if (rest.empty() || (all.size() - rest.size()) % 2 == 0) return std::nullopt;
+  return product(rest, "*");
+}
+
+}  // namespace
+
+std::vector<ExprPtr> terms(const ExprPtr& body, ReductionOp op) {
+  const auto all = lang::children(body);
+  const auto append = [&](std::vector<ExprPtr> to, const std::vector<ExprPtr>& from) {
+    to.insert(to.end(), from.begin(), from.end());
+    return to;
+  };
+  const auto own = operator_of(body);
+  if (own == plus_of(op)) return append(terms(all[0], op), terms(all[1], op));
+  const auto products_of = distributing(op);
+  if (std::find(products_of.begin(), products_of.end(), own) != products_of.end())
+    return products(terms(all[0], op), terms(all[1], op), own);
+  if (op != ReductionOp::Sum) return {body};
+  if (const auto* unary = std::get_if<lang::Unary>(&body->node); unary && unary->op == lang::UnaryOp::Negate)
+    return is_minus_one(body) ? std::vector{body} : products({minus_one()}, terms(all[0], op), "*");
+  if (const auto* binary = std::get_if<lang::Binary>(&body->node); binary && binary->op == BinaryOp::Sub)
+    return append(terms(all[0], op), products({minus_one()}, terms(all[1], op), "*"));
+  return {body};
+}
+
+ExprPtr sum(const std::vector<ExprPtr>& terms, ReductionOp op) {
+  ExprPtr result;
+  for (const auto& term : terms) {
+    const auto off = op == ReductionOp::Sum && result ? taken_off(term) : std::nullopt;
+    result = !result ? term : off ? joined(result, BinaryOp::Sub, *off) : product({result, term}, plus_of(op));
+  }
+  return result;
+}
+
 std::set<std::size_t> reads_in(const ExprPtr& expr) {
   std::set<std::size_t> result;
   lang::for_each_expr(expr, [&](const ExprPtr& part) {

@@ -95,6 +95,12 @@ lang::ExprPtr product(const std::vector<lang::ExprPtr>& factors, const std::stri
 /// The operator under which \p body is a product of factors, among those that distribute over \p op; "*" or the like
 /// where it is a single one.
 std::string product_operator(const lang::ExprPtr& body, ReductionOp op);
+/// \p body multiplied out: the products of which it is the sum by \p op. A difference adds -1 times what is taken off.
+///
+///   a * (b + c) - d        a * b, a * c, -1 * d
+std::vector<lang::ExprPtr> terms(const lang::ExprPtr& body, ReductionOp op);
+/// Their sum by \p op.
+lang::ExprPtr sum(const std::vector<lang::ExprPtr>& terms, ReductionOp op);
 /// Is read \p read a factor of \p body, alone in it, so that body(⊕ a) = ⊕ body(a)?
 bool is_linear(const lang::ExprPtr& body, std::size_t read, ReductionOp op);
 /// The reads that \p expr names.

@@ -9,6 +9,16 @@
 namespace tc::derive {
 
 std::string case_name(std::size_t index) { return str("c", index); }
+std::string term_name(std::size_t index) { return str("t", index); }
+
+bool speaks_of_terms(const isl::union_map& map) {
+  bool result = false;
+  map.foreach_map([&](const isl::map& part) {
+    const char* name = isl_map_get_tuple_name(part.get(), isl_dim_in);
+    result |= name && name[0] == 't';
+  });
+  return result;
+}
 
 std::string to_string(const Certificate& certificate) {
   std::string text;

@@ -12,6 +12,10 @@ namespace tc::derive {
 ///
 ///   O: { c0[x, r, c] -> c0[x, r, r, x, c] }
 ///
+/// A map may speak of terms, t0, t1, ..., instead: then bodies are multiplied out, and each of their products is a case.
+///
+///   O: { t0[x, k] -> t0[x, k, k]; t1[x, k] -> t1[x, k, k] }        Σ a(x,k) * b(k) + a(x,k) * c(k)  =  Σ a(x,k) * T(k)
+///
 /// Nothing is trusted in it: check() proves what it says.
 struct Certificate {
   std::map<std::string, isl::union_map> maps;
@@ -19,6 +23,10 @@ struct Certificate {
 
 /// "c2".
 std::string case_name(std::size_t index);
+/// "t2".
+std::string term_name(std::size_t index);
+/// Does \p map speak of terms?
+bool speaks_of_terms(const isl::union_map& map);
 
 /// One line a tensor. parse_certificate() reads it back.
 std::string to_string(const Certificate& certificate);

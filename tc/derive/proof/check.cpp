@@ -25,8 +25,8 @@ std::string sample(const isl::set& set) {
   return result;
 }
 
-isl::set named(const isl::set& set, std::size_t index) {
-  return polyhedral::call(set.ctx(), isl_set_set_tuple_name, set.copy(), case_name(index).c_str());
+isl::set named(const isl::set& set, const std::string& name) {
+  return polyhedral::call(set.ctx(), isl_set_set_tuple_name, set.copy(), name.c_str());
 }
 
 isl::map anonymous(const isl::map& map) {
@@ -87,8 +87,13 @@ class Comparison {
 /// One tensor in two programs.
 class TensorCheck {
  public:
-  TensorCheck(std::string tensor, Flat before, Flat after, const isl::union_map* map)
-      : tensor_(std::move(tensor)), before_(std::move(before)), after_(std::move(after)), map_(map) {}
+  TensorCheck(const std::string& tensor, const Program& before, const Program& after,
+              const std::set<std::string>& common, const isl::union_map* map)
+      : tensor_(tensor),
+        map_(map),
+        name_(map && speaks_of_terms(*map) ? term_name : case_name),
+        before_(written_out(before, common)),
+        after_(written_out(after, common)) {}
 
   Verdict run() {
     if (!same_values_outside()) return refusal("the operators, or what elements without an instance hold, differ");
@@ -114,6 +119,9 @@ class TensorCheck {
   }
 
  private:
+  Flat written_out(const Program& program, const std::set<std::string>& common) const {
+    return flatten(program, tensor_, common, name_ == term_name ? Sums::MultipliedOut : Sums::Kept);
+  }
   Verdict refusal(const std::string& why) const { return {false, str(tensor_, ": ", why)}; }
 
   /// An assignment is a reduction of one instance, if the other elements hold what an empty reduction gives.
@@ -129,7 +137,7 @@ class TensorCheck {
       return fits ? from.identity().intersect_range(to) : isl::map::empty(from.product(to).unwrap().space());
     }
     const auto space = polyhedral::call(from.ctx(), isl_space_map_from_domain_and_range,
-                                        named(from, p).space().release(), named(to, q).space().release());
+                                        named(from, name_(p)).space().release(), named(to, name_(q)).space().release());
     return anonymous(map_->extract_map(space)).intersect_domain(from).intersect_range(to);
   }
 
@@ -142,8 +150,9 @@ class TensorCheck {
   }
 
   std::string tensor_;
-  Flat before_, after_;
   const isl::union_map* map_;
+  std::string (*name_)(std::size_t);  ///< of a case
+  Flat before_, after_;
 };
 
 bool same_inputs(const Program& a, const Program& b) {
@@ -250,8 +259,7 @@ Verdict compared(const Program& before, const Program& after, const Certificate&
     if (a->type != b->type || a->box != b->box) return {false, str(tensor, ": the tensors differ")};
     if (a == b && reads_only(*a, common, before)) continue;
     const auto found = certificate.maps.find(tensor);
-    TensorCheck one(tensor, flatten(before, tensor, common), flatten(after, tensor, common),
-                    found == certificate.maps.end() ? nullptr : &found->second);
+    TensorCheck one(tensor, before, after, common, found == certificate.maps.end() ? nullptr : &found->second);
     if (auto verdict = one.run(); !verdict.equal) return verdict;
   }
   return {true, ""};

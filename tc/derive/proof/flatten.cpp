@@ -15,28 +15,26 @@ constexpr std::size_t most_cases = 64;
 
 int dimensions_of(const FlatCase& part) { return polyhedral::dimensions(part.domain); }
 
-std::vector<int> run_of(int first, int count) {
-  std::vector<int> result;
-  for (int d = 0; d < count; ++d) result.push_back(first + d);
-  return result;
-}
-
 class Flattener {
  public:
-  Flattener(const Program& program, const std::set<std::string>& atoms) : program_(program), atoms_(atoms) {}
+  Flattener(const Program& program, const std::set<std::string>& atoms, Sums sums)
+      : program_(program), atoms_(atoms), sums_(sums) {}
 
   Flat run(const ScopePtr& scope) {
     flat_.op = scope->op;
     if (scope->op || !writes_all(*scope)) flat_.fill = scope->fill;
     type_ = scope->type;
     uniform_ = scope->uniform;
+    if (sums_ == Sums::MultipliedOut && !scope->op)
+      if (const auto op = sum_behind(*scope)) become_sum(*op, scope->tensor);
     std::vector<FlatCase> open;
     for (const auto& part : scope->cases)
-      open.push_back({part.domain,
-                      projection(ctx(), scope->dimensions(), run_of(0, scope->left())),
-                      part.body,
-                      part.reads,
-                      {{scope->tensor, 0, scope->dimensions()}}});
+      add(FlatCase{part.domain,
+                   projection(ctx(), scope->dimensions(), run_of(0, scope->left())),
+                   part.body,
+                   part.reads,
+                   {{scope->tensor, 0, scope->dimensions()}}},
+          open);
     while (!open.empty()) {
       auto part = std::move(open.back());
       open.pop_back();
@@ -45,7 +43,7 @@ class Flattener {
         flat_.cases.insert(flat_.cases.begin(), std::move(part));
         continue;
       }
-      for (auto& made : written_out(part, *read)) open.push_back(std::move(made));
+      for (const auto& made : written_out(part, *read)) add(made, open);
       if (open.size() + flat_.cases.size() > most_cases) throw Refusal{"a definition written out has too many cases"};
     }
     return std::move(flat_);
@@ -53,6 +51,31 @@ class Flattener {
 
  private:
   isl::ctx ctx() const { return *program_.context; }
+
+  /// \p part, or its terms.
+  void add(const FlatCase& part, std::vector<FlatCase>& to) const {
+    if (sums_ == Sums::Kept || !flat_.op) return to.push_back(part);
+    for (const auto& term : terms(part.body, *flat_.op)) {
+      to.push_back(part);
+      to.back().body = term;
+    }
+  }
+
+  /// The operator of the first sum that is written out in \p scope.
+  std::optional<ReductionOp> sum_behind(const Scope& scope) const {
+    for (const auto& part : scope.cases)
+      for (const auto k : reads_in(part.body)) {
+        const auto source = written_out_scope(part.reads[k].tensor);
+        if (!source) continue;
+        if (const auto op = source->op ? source->op : sum_behind(*source)) return op;
+      }
+    return std::nullopt;
+  }
+
+  /// What defines \p tensor, where that is written out; null else.
+  ScopePtr written_out_scope(const std::string& tensor) const {
+    return tensor.empty() || atoms_.count(tensor) ? nullptr : program_.find(tensor);
+  }
 
   bool writes_all(const Scope& scope) const {
     isl::set rest = box_set(ctx(), scope.box);
@@ -62,10 +85,8 @@ class Flattener {
   }
 
   std::optional<std::size_t> next(const FlatCase& part) const {
-    for (const auto k : reads_in(part.body)) {
-      const auto& tensor = part.reads[k].tensor;
-      if (!tensor.empty() && !atoms_.count(tensor) && program_.find(tensor)) return k;
-    }
+    for (const auto k : reads_in(part.body))
+      if (written_out_scope(part.reads[k].tensor)) return k;
     return std::nullopt;
   }
 
@@ -94,10 +115,15 @@ class Flattener {
       throw Refusal{str("'", source.tensor, "' is a reduction, and no factor where it is read")};
     if (flat_.op && flat_.op != source.op)
       throw Refusal{str("'", source.tensor, "' is reduced by another operator than what reads it")};
-    if (flat_.fill && *flat_.fill != neutral(*source.op))
-      throw Refusal{str("'", source.tensor, "' is a reduction read where other elements hold a number")};
-    flat_.op = source.op;
-    flat_.fill = neutral(*source.op);
+    become_sum(*source.op, source.tensor);
+  }
+
+  /// What is written out is a sum by \p op, as \p tensor is.
+  void become_sum(ReductionOp op, const std::string& tensor) {
+    if (flat_.fill && *flat_.fill != neutral(op))
+      throw Refusal{str("'", tensor, "' is a reduction read where other elements hold a number")};
+    flat_.op = op;
+    flat_.fill = neutral(op);
   }
 
   FlatCase joined_case(const FlatCase& part, std::size_t k, const Scope& source, const Case& definition) const {
@@ -154,6 +180,7 @@ class Flattener {
 
   const Program& program_;
   const std::set<std::string>& atoms_;
+  Sums sums_;
   Flat flat_;
   DType type_ = DType::Float32;
   bool uniform_ = true;
@@ -161,10 +188,10 @@ class Flattener {
 
 }  // namespace
 
-Flat flatten(const Program& program, const std::string& tensor, const std::set<std::string>& atoms) {
+Flat flatten(const Program& program, const std::string& tensor, const std::set<std::string>& atoms, Sums sums) {
   const auto scope = program.find(tensor);
   if (!scope) throw Refusal{str("nothing defines '", tensor, "'")};
-  return Flattener(program, atoms).run(scope);
+  return Flattener(program, atoms, sums).run(scope);
 }
 
 }  // namespace tc::derive

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
@@ -31,6 +32,9 @@ struct Flat {
   std::vector<FlatCase> cases;
 };
 
+/// What becomes of sums in bodies: they stay, or each of their terms() is a case.
+enum class Sums : std::uint8_t { Kept, MultipliedOut };
+
 /// The definition of \p tensor in \p program, in which every read of a tensor that is neither an input nor among
 /// \p atoms is replaced by what defines that tensor:
 ///
@@ -39,6 +43,11 @@ struct Flat {
 /// Right by distributivity: a sum is written out where it is a factor of a body that is summed by the same operator.
 /// Where the element has no instance, its fill stands for it: none is left where that annihilates. Throws Refusal where
 /// a sum stands in anything else.
-Flat flatten(const Program& program, const std::string& tensor, const std::set<std::string>& atoms);
+///
+/// Multiplied out, a sum may stand in a term, too:
+///
+///   P(x) = Σ_k a   Q(x) = Σ_k b   O(x) = P(x) + Q(x)        O: { [x, x', k] }, body a, and { [x, x', k] }, body b
+Flat flatten(const Program& program, const std::string& tensor, const std::set<std::string>& atoms,
+             Sums sums = Sums::Kept);
 
 }  // namespace tc::derive

@@ -6,9 +6,17 @@
 #include "tc/derive/form/isl_bounds.h"
 #include "tc/derive/form/isl_text.h"
 #include "tc/derive/form/refusal.h"
+#include "tc/derive/rules/fuse.h"
 #include "tc/derive/rules/substitute_variables.h"
 
 namespace tc::derive {
+
+namespace {
+
+/// Of a tensor whose orders are tried.
+constexpr int most_dimensions = 6;
+
+}  // namespace
 
 Step copy_operand(const Program& program, const std::string& tensor, std::size_t read, const std::vector<int>& order) {
   const auto& scope = changeable(program, tensor);
@@ -65,6 +73,51 @@ Step reorder_dimensions(const Program& program, const std::string& tensor, const
   step.rule = "change layout";
   step.what = str(tensor, " as (", join(names_of(scope, order)), ")");
   return step;
+}
+
+namespace {
+
+/// The left dimensions of \p scope in the order in which \p read subscripts them alone; nothing for another read.
+std::optional<std::vector<int>> order_of(const Scope& scope, const Read& read) {
+  const isl::ctx ctx = scope.cases[0].domain.ctx();
+  auto order = left_dimensions(scope);
+  if (read.tensor.empty() || read.at.size() != order.size()) return std::nullopt;
+  do {
+    if (read.at.plain_is_equal(projection(ctx, scope.dimensions(), order))) return order;
+  } while (std::next_permutation(order.begin(), order.end()));
+  return std::nullopt;
+}
+
+/// One step that follows an order, and what fuses its copy.
+std::vector<Step> follow_an_order(const Program& program) {
+  for (const auto& scope : program.scopes) {
+    if (program.is_output(scope->tensor) || !scope->uniform || scope->cases.size() != 1 ||
+        scope->left() > most_dimensions)
+      continue;
+    std::vector<std::vector<int>> orders;
+    for (const auto k : reads_in(scope->cases[0].body))
+      if (auto order = order_of(*scope, scope->cases[0].reads[k])) orders.push_back(std::move(*order));
+    if (orders.empty() || std::count(orders.begin(), orders.end(), left_dimensions(*scope)) > 0) continue;
+    try {
+      std::vector<Step> steps{reorder_dimensions(program, scope->tensor, orders.front())};
+      for (const auto& copy : std::vector<std::string>(steps.back().copies))
+        steps.push_back(fuse(steps.back().after, copy));
+      return steps;
+    } catch (const Refusal&) {
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<Step> follow_orders(const Program& program) {
+  std::vector<Step> steps;
+  for (;;) {
+    auto more = follow_an_order(steps.empty() ? program : steps.back().after);
+    if (more.empty()) return steps;
+    for (auto& step : more) steps.push_back(std::move(step));
+  }
 }
 
 }  // namespace tc::derive

@@ -17,4 +17,10 @@ Step copy_operand(const Program& program, const std::string& tensor, std::size_t
 ///   before  O(r, x) = f(r, x)        after  T(x, r) = f(r, x)   O(r, x) = T(x, r)
 Step reorder_dimensions(const Program& program, const std::string& tensor, const std::vector<int>& order);
 
+/// \p program with each tensor between scopes in the order of dimensions of what it is an element-wise function of; the steps one after
+/// another.
+///
+///   before  E(i, j) = exp(X(j, i))   O(j, i) = 2 * E(i, j)        after  E(j, i) = exp(X(j, i))   O(j, i) = 2 * E(j, i)
+std::vector<Step> follow_orders(const Program& program);
+
 }  // namespace tc::derive

@@ -123,12 +123,22 @@ bool is_copy(const Scope& scope) {
   });
 }
 
+/// The tensor that the output \p scope copies, and nothing else reads; "" where there is none.
+std::string copied_alone(const Program& program, const Scope& scope) {
+  if (scope.cases.size() != 1) return "";
+  const auto& source = scope.cases[0].reads.at(*read_number(scope.cases[0].body)).tensor;
+  int readers = 0;
+  for (const auto& other : program.scopes) readers += reads(*other, source);
+  return readers == 1 && program.find(source) && !program.is_output(source) ? source : "";
+}
+
 /// One step, or none.
 std::optional<Step> fuse_a_copy(const Program& program) {
   for (const auto& scope : program.scopes) {
-    if (!is_copy(*scope) || program.is_output(scope->tensor)) continue;
+    if (!is_copy(*scope)) continue;
+    const auto source = program.is_output(scope->tensor) ? copied_alone(program, *scope) : scope->tensor;
     try {
-      return fuse(program, scope->tensor);
+      if (!source.empty()) return write_out(program, source, "fuse");
     } catch (const Refusal&) {
     }
   }

@@ -13,7 +13,10 @@ Step write_out(const Program& program, const std::string& tensor, const std::str
 ///   before  P(i) = i >= 1 ? X(i - 1) : 0   O(h) +=! P(h + k) * W(k)        after  O(h) +=! h + k >= 1 ? X(h + k - 1) * W(k) : 0
 Step fuse(const Program& program, const std::string& tensor);
 
-/// \p program with all copies fused that can be: of parts of tensors, padded, shifted; the steps one after another.
+/// \p program with all copies fused that can be: of parts of tensors, padded, shifted; an output that copies what nothing else reads
+/// is defined as that. The steps one after another.
+///
+///   before  Y(i,j) = X(j,i)   S(i,j) = exp(Y(i,j))   O(j,i) = S(i,j)        after  O(j,i) = exp(X(j,i))
 std::vector<Step> fuse_copies(const Program& program);
 
 }  // namespace tc::derive

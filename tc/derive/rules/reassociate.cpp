@@ -82,16 +82,7 @@ Step reassociate(const Program& program, const std::string& tensor, const std::s
                         .domain.preimage(projection(ctx, scope.dimensions(), order))
                         .intersect(rest.cases[0].domain.preimage(projection(ctx, scope.dimensions(), kept)));
   if (!both.is_subset(part.domain)) throw Refusal{"the instances are no product"};
-  for (Scope* one : {&made, &rest}) {
-    auto& used = one->cases[0];
-    std::vector<Read> reads;
-    std::map<std::size_t, std::size_t> numbers;
-    used.body = with_reads(used.body, [&](std::size_t k) {
-      if (numbers.emplace(k, numbers.size()).second) reads.push_back(used.reads[k]);
-      return lang::make_expr(lang::Name{read_name(numbers.at(k))});
-    });
-    used.reads = reads;
-  }
+  for (Scope* one : {&made, &rest}) one->cases[0] = with_used_reads(one->cases[0]);
   if (rest.dimensions() == rest.left()) rest.op = std::nullopt;
   auto ends = kept;
   ends.insert(ends.end(), order.begin(), order.end());

@@ -1,6 +1,7 @@
 #include "tc/derive/rules/rewrite.h"
 
 #include <algorithm>
+#include <map>
 
 #include "tc/base/str.h"
 #include "tc/derive/form/isl_bounds.h"
@@ -65,6 +66,16 @@ const Scope& changeable(const Program& program, const std::string& tensor) {
 
 lang::ExprPtr only_read() { return lang::make_expr(lang::Name{read_name(0)}); }
 
+Case with_used_reads(const Case& part) {
+  Case result{part.domain, nullptr, {}};
+  std::map<std::size_t, std::size_t> numbers;
+  result.body = with_reads(part.body, [&](std::size_t k) {
+    if (numbers.emplace(k, numbers.size()).second) result.reads.push_back(part.reads[k]);
+    return lang::make_expr(lang::Name{read_name(numbers.at(k))});
+  });
+  return result;
+}
+
 Scope copy_of(const Scope& like, const std::string& source, const isl::multi_aff& at, const isl::set& domain) {
   Scope copy;
   copy.tensor = like.tensor;
@@ -120,12 +131,12 @@ std::vector<int> summed_dimensions(const Scope& scope) {
   return result;
 }
 
-isl::union_map link(std::size_t from, std::size_t to, const isl::multi_aff& function) {
+isl::union_map link(std::size_t from, std::size_t to, const isl::multi_aff& function,
+                    std::string (*name)(std::size_t)) {
   const auto map = function.as_map();
-  const auto half =
-      polyhedral::call(map.ctx(), isl_map_set_tuple_name, map.copy(), isl_dim_in, case_name(from).c_str());
+  const auto half = polyhedral::call(map.ctx(), isl_map_set_tuple_name, map.copy(), isl_dim_in, name(from).c_str());
   return isl::union_map(
-      isl::map(polyhedral::call(map.ctx(), isl_map_set_tuple_name, half.copy(), isl_dim_out, case_name(to).c_str())));
+      isl::map(polyhedral::call(map.ctx(), isl_map_set_tuple_name, half.copy(), isl_dim_out, name(to).c_str())));
 }
 
 Certificate by_cases(const std::string& tensor, const std::vector<isl::multi_aff>& functions) {

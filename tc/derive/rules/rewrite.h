@@ -33,6 +33,8 @@ const Scope& changeable(const Program& program, const std::string& tensor);
 Scope copy_of(const Scope& like, const std::string& source, const isl::multi_aff& at, const isl::set& domain);
 /// "#0".
 lang::ExprPtr only_read();
+/// \p part with the reads that its body names, and no others.
+Case with_used_reads(const Case& part);
 
 /// The ranges of all iterators of \p scope: the tensor's box, the hull of what is summed.
 lang::Box iterator_box(const Scope& scope);
@@ -45,8 +47,9 @@ std::vector<std::string> names_of(const Scope& scope, const std::vector<int>& di
 std::vector<int> left_dimensions(const Scope& scope);
 std::vector<int> summed_dimensions(const Scope& scope);
 
-/// { c<from>[x] -> c<to>[function(x)] }
-isl::union_map link(std::size_t from, std::size_t to, const isl::multi_aff& function);
+/// { c<from>[x] -> c<to>[function(x)] }, of terms where \p name is that of one.
+isl::union_map link(std::size_t from, std::size_t to, const isl::multi_aff& function,
+                    std::string (*name)(std::size_t) = case_name);
 /// The certificate that takes case k of \p tensor to case k by \p functions[k].
 Certificate by_cases(const std::string& tensor, const std::vector<isl::multi_aff>& functions);
 /// The same function for each of \p cases cases.

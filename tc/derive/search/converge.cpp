@@ -1,27 +1,53 @@
 #include "tc/derive/search/converge.h"
 
+#include <algorithm>
+
 #include "tc/derive/form/refusal.h"
 #include "tc/derive/rules/change_layout.h"
 #include "tc/derive/search/product_view.h"
 
 namespace tc::derive {
 
-std::optional<Step> converge(const Program& program, const std::string& tensor) {
+namespace {
+
+/// \p order, and then all other left dimensions of \p scope.
+std::vector<int> completed(std::vector<int> order, const Scope& scope) {
+  for (int d : left_dimensions(scope))
+    if (std::find(order.begin(), order.end(), d) == order.end()) order.push_back(d);
+  return order;
+}
+
+std::vector<int> joined(std::vector<int> a, const std::vector<int>& b, const std::vector<int>& c) {
+  a.insert(a.end(), b.begin(), b.end());
+  a.insert(a.end(), c.begin(), c.end());
+  return a;
+}
+
+}  // namespace
+
+std::vector<Step> converge(const Program& program, const std::string& tensor) {
   const auto scope = program.find(tensor);
-  const auto view = view_product(program, *scope);
-  if (!view || view->distance() == 0) return std::nullopt;
-  try {
-    if (!view->result.fits) {
-      auto order = view->result.order;
-      for (int d : left_dimensions(*scope))
-        if (std::find(order.begin(), order.end(), d) == order.end()) order.push_back(d);
-      return reorder_dimensions(program, tensor, order);
+  std::vector<Step> result;
+  const auto add = [&](const auto& rule) {
+    try {
+      auto step = rule();
+      const bool known =
+          std::any_of(result.begin(), result.end(), [&](const Step& other) { return other.what == step.what; });
+      if (!known) result.push_back(std::move(step));
+    } catch (const Refusal&) {
     }
-    const auto& operand = view->first.fits ? view->second : view->first;
-    return copy_operand(program, tensor, operand.read, operand.order);
-  } catch (const Refusal&) {
-    return std::nullopt;
+  };
+  for (const auto& view : product_views(program, *scope)) {
+    if (view.distance() == 0) return {};
+    if (!view.result.fits) {
+      for (const auto& order : {joined(view.b, view.m, view.n), joined(view.b, view.n, view.m)})
+        add([&] { return reorder_dimensions(program, tensor, completed(order, *scope)); });
+    } else {
+      const auto& operand = view.first.fits ? view.second : view.first;
+      add([&] { return copy_operand(program, tensor, operand.read, operand.order); });
+    }
   }
+  return result;
 }
 
 }  // namespace tc::derive

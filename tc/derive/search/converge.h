@@ -4,8 +4,9 @@
 
 namespace tc::derive {
 
-/// One converging step of the scope of \p tensor towards a product of matrices: a copy or another order of dimensions for
-/// one operand that does not fit, so that the expression distance is one less. Nothing where it is 0, or it is none.
-std::optional<Step> converge(const Program& program, const std::string& tensor);
+/// Converging steps of the scope of \p tensor towards a product of matrices: a copy or another order of dimensions for
+/// one operand that does not fit, so that the expression distance is one less; a step for each view of it. None where the distance
+/// is 0, or it is no product.
+std::vector<Step> converge(const Program& program, const std::string& tensor);
 
 }  // namespace tc::derive

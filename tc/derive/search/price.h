@@ -1,6 +1,9 @@
 #pragma once
 
 #include <map>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "tc/derive/form/program.h"
 
@@ -11,6 +14,7 @@ struct Rates {
   double products = 100e3;  ///< operations of products of matrices
   double loops = 25e3;      ///< operations of other sums of products
   double bytes = 20e3;      ///< between memory and the processor
+  double strided = 2e3;     ///< elements that neighbouring lanes read apart from each other
   double start = 1;         ///< microseconds that each scope takes to begin
 };
 
@@ -18,22 +22,24 @@ struct Rates {
 struct Work {
   double operations = 0;  ///< of its instances, a product and a sum one each
   double bytes = 0;       ///< of all elements that it touches, once
+  double strided = 0;     ///< reads of a sum of elements of one tensor that are no vectors along any left iterator
 };
 
 /// Counts by hulls: where a set is no box, more than there are.
 Work work_of(const Program& program, const Scope& scope);
 
-/// Microseconds that \p program may take: each scope the time of its operations or of its bytes, whichever is longer. A
-/// model for comparing programs of one search.
+/// Microseconds that \p program may take: each scope the time of its operations or of its bytes, whichever is longer, and of
+/// strided reads. What inputs \p constants decide takes none. A model for comparing programs of one search.
 class PriceModel {
  public:
-  explicit PriceModel(const Rates& rates) : rates_(rates) {}
+  PriceModel(const Rates& rates, std::set<std::string> constants) : rates_(rates), constants_(std::move(constants)) {}
   double operator()(const Program& program);
 
  private:
   double price(const Program& program, const ScopePtr& scope);
 
   Rates rates_;
+  std::set<std::string> constants_;
   std::map<ScopePtr, double> known_;
 };
 

@@ -8,9 +8,6 @@
 
 namespace tc::derive {
 
-namespace {
-
-/// Elements between neighbours along each dimension of a scope, in one tensor; nothing where it is not linear.
 std::optional<std::vector<std::int64_t>> strides_of(const lang::Box& box, const isl::multi_aff& at, int dimensions) {
   std::vector<std::int64_t> result(static_cast<std::size_t>(dimensions), 0);
   std::int64_t stride = 1;
@@ -22,6 +19,8 @@ std::optional<std::vector<std::int64_t>> strides_of(const lang::Box& box, const 
   return result;
 }
 
+namespace {
+
 /// A group of dimensions as one: its stride, nothing where it has no single one.
 struct Fused {
   std::int64_t stride = 0, extent = 1;
@@ -31,33 +30,52 @@ class Viewer {
  public:
   Viewer(const Program& program, const Scope& scope) : program_(program), scope_(scope), ranges_(iterator_box(scope)) {}
 
-  std::optional<ProductView> run() {
+  /// One for each order that an operand gives a group of iterators.
+  std::vector<ProductView> run() {
     const auto& part = scope_.cases[0];
     const auto times = product_operator(part.body, *scope_.op);
     const auto operands = factors(part.body, times);
-    if (operands.size() != 2 || !read_number(operands[0]) || !read_number(operands[1])) return std::nullopt;
+    if (operands.size() != 2 || !read_number(operands[0]) || !read_number(operands[1])) return {};
     view_.first.read = *read_number(operands[0]);
     view_.second.read = *read_number(operands[1]);
-    if (!group() || view_.m.empty() || view_.n.empty() || view_.k.empty()) return std::nullopt;
-    if (!part.domain.is_equal(box_set(*program_.context, ranges_))) return std::nullopt;
-    const auto first = strides(view_.first.read), second = strides(view_.second.read);
-    const auto result = strides_of(
-        scope_.box, projection(*program_.context, scope_.dimensions(), left_dimensions(scope_)), scope_.dimensions());
-    if (first) sort(view_.m, *first);
-    if (first) sort(view_.k, *first);
-    if (second) sort(view_.n, *second);
-    if (!first && second) sort(view_.k, *second);
-    view_.first.fits = first && is_matrix(*first, view_.m, view_.k);
-    if (!view_.first.fits && second) sort(view_.k, *second);
-    view_.second.fits = second && is_matrix(*second, view_.k, view_.n);
-    view_.result.fits = is_matrix(*result, view_.m, view_.n);
-    view_.first.order = joined_order(view_.m, view_.k);
-    view_.second.order = joined_order(view_.k, view_.n);
-    view_.result.order = joined_order(view_.m, view_.n);
-    return view_;
+    if (!group() || view_.m.empty() || view_.n.empty() || view_.k.empty()) return {};
+    if (!part.domain.is_equal(box_set(*program_.context, ranges_))) return {};
+    first_ = strides(view_.first.read), second_ = strides(view_.second.read);
+    result_ = strides_of(scope_.box, projection(*program_.context, scope_.dimensions(), left_dimensions(scope_)),
+                         scope_.dimensions());
+    std::vector<ProductView> views;
+    for (const auto* m : {&first_, &result_})
+      for (const auto* n : {&second_, &result_})
+        for (const auto* k : {&first_, &second_}) {
+          auto view = in_order(*m, *n, *k);
+          const bool known = std::any_of(views.begin(), views.end(), [&](const ProductView& other) {
+            return other.m == view.m && other.n == view.n && other.k == view.k;
+          });
+          if (!known) views.push_back(std::move(view));
+        }
+    std::stable_sort(views.begin(), views.end(),
+                     [](const ProductView& a, const ProductView& b) { return a.distance() < b.distance(); });
+    return views;
   }
 
  private:
+  using Strides = std::optional<std::vector<std::int64_t>>;
+
+  /// The view whose groups lie as these strides say, where there are some.
+  ProductView in_order(const Strides& m, const Strides& n, const Strides& k) const {
+    auto view = view_;
+    if (m) sort(view.m, *m);
+    if (n) sort(view.n, *n);
+    if (k) sort(view.k, *k);
+    view.first.fits = first_ && is_matrix(*first_, view.m, view.k);
+    view.second.fits = second_ && is_matrix(*second_, view.k, view.n);
+    view.result.fits = is_matrix(*result_, view.m, view.n);
+    view.first.order = joined_order(view.m, view.k);
+    view.second.order = joined_order(view.k, view.n);
+    view.result.order = joined_order(view.m, view.n);
+    return view;
+  }
+
   const isl::multi_aff& at(std::size_t read) const { return scope_.cases[0].reads[read].at; }
   std::int64_t extent(int d) const { return ranges_[static_cast<std::size_t>(d)].extent; }
 
@@ -112,14 +130,20 @@ class Viewer {
   const Program& program_;
   const Scope& scope_;
   lang::Box ranges_;
+  Strides first_, second_, result_;
   ProductView view_;
 };
 
 }  // namespace
 
-std::optional<ProductView> view_product(const Program& program, const Scope& scope) {
-  if (!scope.op || !scope.uniform || scope.cases.size() != 1 || scope.cases[0].reads.size() != 2) return std::nullopt;
+std::vector<ProductView> product_views(const Program& program, const Scope& scope) {
+  if (!scope.op || !scope.uniform || scope.cases.size() != 1 || scope.cases[0].reads.size() != 2) return {};
   return Viewer(program, scope).run();
+}
+
+std::optional<ProductView> view_product(const Program& program, const Scope& scope) {
+  auto views = product_views(program, scope);
+  return views.empty() ? std::nullopt : std::optional(std::move(views.front()));
 }
 
 }  // namespace tc::derive

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "tc/halide_bridge/lower/conditional.h"
 #include "tc/halide_bridge/lower/program.h"
 #include "tc/halide_bridge/lower/variable_names.h"
 
@@ -29,6 +30,25 @@ bool begins_with_one(const std::string& name, const Names& names) {
                      [&](std::string_view one) { return std::string_view(name).substr(0, one.size()) == one; });
 }
 
+/// Does \p expr compute with iterators and numbers alone?
+class OfIterators : public ir::IRVisitor {
+ public:
+  explicit OfIterators(const Halide::Expr& expr) { expr.accept(this); }
+  bool holds = true;
+
+ protected:
+  using ir::IRVisitor::visit;
+  void visit(const ir::Call*) override { holds = false; }
+  void visit(const ir::Load*) override { holds = false; }
+};
+
+/// What \p value is where conditions on iterators, which choose 0 or another number else, hold.
+Halide::Expr guarded(const Halide::Expr& value) {
+  const auto choice = halide_bridge::as_conditional(value);
+  const bool is_guard = choice && OfIterators(choice->condition).holds && ir::is_const(choice->else_value);
+  return is_guard ? guarded(choice->then_value) : value;
+}
+
 class Counter : public ir::IRVisitor {
  public:
   explicit Counter(const ProgramStatement& statement) : statement_(statement) {}
@@ -42,7 +62,9 @@ class Counter : public ir::IRVisitor {
   void visit(const ir::Min* op) override { simple(op); }
   void visit(const ir::Max* op) override { simple(op); }
   void visit(const ir::Cast* op) override { simple(op); }
-  void visit(const ir::Select* op) override { simple(op); }
+  void visit(const ir::Select* op) override {
+    if (!guards(op)) simple(op);
+  }
   void visit(const ir::LT* op) override { compare(op); }
   void visit(const ir::LE* op) override { compare(op); }
   void visit(const ir::GT* op) override { compare(op); }
@@ -54,7 +76,7 @@ class Counter : public ir::IRVisitor {
     ir::IRVisitor::visit(op);
   }
   void visit(const ir::Call* op) override {
-    if (op->call_type == ir::Call::Halide) return;
+    if (op->call_type == ir::Call::Halide || guards(op)) return;
     if (op->name.rfind("sqrt_f", 0) == 0)
       result.divisions += share(op);
     else if (op->call_type != ir::Call::PureExtern || begins_with_one(op->name, short_functions))
@@ -65,6 +87,16 @@ class Counter : public ir::IRVisitor {
   }
 
  private:
+  /// A condition on iterators takes lanes off what is done anyway, or stands around loops: it counts for each of its values. False where
+  /// \p op is none.
+  bool guards(const Halide::Expr& op) {
+    const auto choice = halide_bridge::as_conditional(op);
+    if (!choice || !OfIterators(choice->condition).holds) return false;
+    result.simple += share(choice->condition);
+    for (const auto& part : {choice->condition, choice->then_value, choice->else_value}) part.accept(this);
+    return true;
+  }
+
   /// Of the instances, how many values of \p op there are: it is computed once where it does not change.
   double share(const Halide::Expr& op) const {
     const auto used = halide_bridge::variable_names({op});
@@ -102,7 +134,7 @@ strategy::OperationsOfBodies body_operations(const halide_bridge::Program& progr
       Counter counter(statement);
       if (statement.value.defined()) statement.value.accept(&counter);
       bool adds = statement.kind == ProgramStatement::Kind::Update;
-      bool fused = statement.value.defined() && statement.value.as<ir::Mul>();
+      bool fused = statement.value.defined() && guarded(statement.value).as<ir::Mul>();
       if (adds && !fused) ++counter.result.simple;
       result[statement.id] = counter.result;
     }

@@ -112,17 +112,16 @@ const DerivedPart* PartDerivations::of(const graph::Graph& graph, const graph::P
 
 std::optional<DerivablePart> PartDerivations::programs_of(const graph::Graph& graph, const graph::Part& part,
                                                           derive::Rules rules, std::size_t most) const {
-  auto found = start(graph, part);
+  auto found = start(graph, part, rules);
   if (!found) return std::nullopt;
-  const auto own = alone(graph, part);
-  found->part.seconds = price(own, constants_of(graph, part)).value_or(0);
-  search(own, *found, rules, most);
+  found->part.seconds = seconds_of(graph, part).value_or(0);
+  search(graph, part, *found, rules, most);
   return std::move(found->part);
 }
 
 std::optional<DerivedPart> PartDerivations::given(const graph::Graph& graph, const graph::Part& part,
                                                   const std::string& certificate) const {
-  const auto found = start(graph, part);
+  const auto found = start(graph, part, derive::Rules::All);
   if (!found) return std::nullopt;
   const auto outline = derive::outline(certificate);
   if (outline.first != found->part.key.program) return std::nullopt;
@@ -140,11 +139,11 @@ std::set<std::string> PartDerivations::constants_of(const graph::Graph& graph, c
   return result;
 }
 
-std::optional<PartDerivations::Start> PartDerivations::start(const graph::Graph& graph, const graph::Part& part) const
-    try {
+std::optional<PartDerivations::Start> PartDerivations::start(const graph::Graph& graph, const graph::Part& part,
+                                                             derive::Rules rules) const try {
   if (!begins_at_zero(graph, part)) return std::nullopt;
   Start result{{name_of(graph, part), graph::def_of(graph, part), {}, {}, 0, {}}, {}};
-  if (!graph::reduces(*result.part.def)) return std::nullopt;
+  if (rules != derive::Rules::Copies && !graph::reduces(*result.part.def)) return std::nullopt;
   const auto held = constants_of(graph, part);
   std::set<std::string> constants;
   for (std::size_t i = 0; i < part.inputs.size(); ++i) {
@@ -162,18 +161,18 @@ std::optional<PartDerivations::Start> PartDerivations::start(const graph::Graph&
 
 std::optional<DerivedPart> PartDerivations::choose(const graph::Graph& graph, const graph::Part& part,
                                                    derive::Rules rules) const {
-  auto found = start(graph, part);
+  auto found = start(graph, part, rules);
   if (!found) return std::nullopt;
   if (options_.cache)
     if (const auto prices = cache::find_derivation(*options_.cache, found->part.key)) return measured(*found, *prices);
-  const auto own = alone(graph, part);
-  const auto before = price(own, constants_of(graph, part));
+  const auto before = seconds_of(graph, part);
   if (!before) return std::nullopt;
   found->part.seconds = *before;
-  search(own, *found, rules, derive::Options().candidates);
+  search(graph, part, *found, rules, derive::Options().candidates);
+  const double least_gain = rules == derive::Rules::Copies ? least_gain_of_fewer_copies : least_derived_gain;
   const DerivableProgram* best = nullptr;
   for (const auto& program : found->part.programs) {
-    const bool is_cheap = program.seconds > 0 && program.seconds < *before / least_derived_gain;
+    const bool is_cheap = program.seconds > 0 && program.seconds < *before / least_gain;
     if (is_cheap && (!best || program.seconds < best->seconds)) best = &program;
   }
   return best ? std::optional(derived_part(found->part, *best, "model")) : std::nullopt;
@@ -196,27 +195,33 @@ std::optional<DerivedPart> PartDerivations::measured(const Start& start,
   return derived_part(part, program, "measured");
 }
 
-/// Fills the programs of \p start, which is the whole of \p own.
-void PartDerivations::search(const graph::Graph& own, Start& start, derive::Rules rules, std::size_t most) const {
+/// Fills the programs of \p start, which is \p part of \p graph.
+void PartDerivations::search(const graph::Graph& graph, const graph::Part& part, Start& start, derive::Rules rules,
+                             std::size_t most) const {
   derive::Options how;
   how.depth = options_.derive;
   how.rules = rules;
   how.candidates = most;
+  how.constants = start.part.key.constants;
   how.cancellation = options_.stages.cancellation;
-  std::set<std::string> constants;
-  const auto& params = start.part.def->def.params;
-  for (std::size_t i = 0; i < params.size(); ++i)
-    if (start.part.key.constants.count(params[i].name)) constants.insert(own.tensors[own.inputs[i]].name);
-  const auto node = as_one_node(own);
   for (const auto& candidate : derive::derive(start.program, how).candidates) {
     if (candidate.steps.empty()) continue;
     DerivableProgram program{
         derive::to_text(candidate.program), derive::derivation_text(start.program, candidate.steps), {}, 0};
     for (const auto& step : candidate.steps) program.rules.push_back(str(step.rule, ": ", step.what));
-    const auto replaced = graph::replace_nodes(node, {{0, only_def(program.text)}});
-    program.seconds = price(replaced, constants).value_or(0);
+    program.seconds = seconds_of(graph, part, program.text).value_or(0);
     start.part.programs.push_back(std::move(program));
   }
+}
+
+std::optional<double> PartDerivations::seconds_of(const graph::Graph& graph, const graph::Part& part) const {
+  return price(alone(graph, part), constants_of(graph, part));
+}
+
+std::optional<double> PartDerivations::seconds_of(const graph::Graph& graph, const graph::Part& part,
+                                                  const std::string& program) const {
+  const auto node = as_one_node(alone(graph, part));
+  return price(graph::replace_nodes(node, {{0, only_def(program)}}), constants_of(graph, part));
 }
 
 /// Seconds of the parts of \p graph that run each time; nothing where no model prices one.

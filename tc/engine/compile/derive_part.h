@@ -57,13 +57,19 @@ class PartDerivations {
 
   /// The cheapest program that takes the place of \p part of \p graph; null where it stays. Where the cache has prices that
   /// were measured of it, these say which; the proof is checked again. Else the cheapest of the programs that \p rules
-  /// derive, where it is cheaper by least_derived_gain.
+  /// derive, where it is cheaper by least_derived_gain, or least_gain_of_fewer_copies.
   const DerivedPart* of(const graph::Graph& graph, const graph::Part& part, derive::Rules rules);
 
   /// All that \p rules derive from \p part, \p most programs at most, to be measured. Nothing where nothing is derived from it:
   /// it does not reduce, or the expression form has no words for it.
   std::optional<DerivablePart> programs_of(const graph::Graph& graph, const graph::Part& part, derive::Rules rules,
                                            std::size_t most) const;
+
+  /// Seconds that \p part of \p graph takes by the model as it is written; nothing where no model prices it.
+  std::optional<double> seconds_of(const graph::Graph& graph, const graph::Part& part) const;
+  /// The same where \p program, a def whose sizes are numbers, computes it.
+  std::optional<double> seconds_of(const graph::Graph& graph, const graph::Part& part,
+                                   const std::string& program) const;
 
   /// What \p certificate derives from \p part; nothing where it is about another program. Throws OptionsError where it
   /// proves nothing.
@@ -72,10 +78,11 @@ class PartDerivations {
 
  private:
   struct Start;
-  std::optional<Start> start(const graph::Graph& graph, const graph::Part& part) const;
+  std::optional<Start> start(const graph::Graph& graph, const graph::Part& part, derive::Rules rules) const;
   std::optional<DerivedPart> choose(const graph::Graph& graph, const graph::Part& part, derive::Rules rules) const;
   std::optional<DerivedPart> measured(const Start& start, const cache::MeasuredDerivation& prices) const;
-  void search(const graph::Graph& own, Start& start, derive::Rules rules, std::size_t most) const;
+  void search(const graph::Graph& graph, const graph::Part& part, Start& start, derive::Rules rules,
+              std::size_t most) const;
   std::optional<double> price(const graph::Graph& graph, const std::set<std::string>& constants) const;
   std::optional<double> price(const graph::Graph& graph, const graph::Part& part,
                               const std::set<std::size_t>& held) const;

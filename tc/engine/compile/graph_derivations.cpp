@@ -7,6 +7,7 @@
 #include "tc/engine/compile/bind_constants.h"
 #include "tc/engine/compile/linear_groups.h"
 #include "tc/graph/bind.h"
+#include "tc/graph/constant_nodes.h"
 #include "tc/graph/drop_copies.h"
 #include "tc/graph/merge_nodes.h"
 #include "tc/graph/new_defs.h"
@@ -23,6 +24,27 @@ std::vector<std::vector<std::size_t>> groups_of(const graph::Graph& graph, const
   return groups;
 }
 
+/// Does \p node copy a tensor, in another order of dimensions, in part, or as it is?
+bool is_copy(const graph::Node& node) {
+  if (node.def->def.statements.size() != 1) return false;
+  const auto* assignment = std::get_if<lang::Assignment>(&node.def->def.statements[0].node);
+  return assignment && !assignment->reduction && std::holds_alternative<lang::Access>(assignment->rhs->node);
+}
+
+/// The parts of \p graph that hold copies and more.
+std::vector<std::vector<std::size_t>> parts_with_copies(const graph::Graph& graph,
+                                                        const std::set<std::string>& constants) {
+  std::vector<std::vector<std::size_t>> result;
+  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), is_copy)) return result;
+  graph::PartitionLimits limits;
+  limits.apart = graph::constant_nodes(graph, constants);
+  for (const auto& part : graph::partition(graph, graph::Partition::Auto, limits))
+    if (part.nodes.size() > 1 &&
+        std::any_of(part.nodes.begin(), part.nodes.end(), [&](auto node) { return is_copy(graph.nodes[node]); }))
+      result.push_back(part.nodes);
+  return result;
+}
+
 /// Derives the nodes of a plan's graph.
 class Deriving {
  public:
@@ -30,9 +52,24 @@ class Deriving {
       : derivations_(options), constants_(names_of(options.constants)), plan_{graph, {}} {}
 
   std::optional<DerivedPlan> run(bool has_stayed) {
+    cancel_copies();
     derive_together(has_stayed);
     derive_one_by_one();
     return plan_.nodes.empty() ? std::nullopt : std::optional(std::move(plan_));
+  }
+
+  /// Parts without the copies that fusing takes out of them, where that is cheaper.
+  const graph::Graph& cancel_copies() {
+    std::vector<std::vector<std::size_t>> groups;
+    std::vector<const DerivedPart*> programs;
+    for (auto& nodes : parts_with_copies(plan_.graph, constants_)) {
+      const auto* program = derivations_.of(plan_.graph, graph::make_part(plan_.graph, nodes), derive::Rules::Copies);
+      if (!program) continue;
+      groups.push_back(std::move(nodes));
+      programs.push_back(program);
+    }
+    replace(groups, programs);
+    return plan_.graph;
   }
 
  private:
@@ -54,6 +91,11 @@ class Deriving {
       groups.push_back(std::move(group));
       programs.push_back(together);
     }
+    replace(groups, programs);
+  }
+
+  /// Each of \p groups, computed by one of \p programs.
+  void replace(const std::vector<std::vector<std::size_t>>& groups, const std::vector<const DerivedPart*>& programs) {
     if (groups.empty()) return;
     auto merged = graph::merge_nodes(plan_.graph, groups);
     plan_.graph = std::move(merged.graph);
@@ -90,10 +132,12 @@ bool is_cheaper(const DerivableProgram& a, const DerivableProgram& b) {
   return b.seconds <= 0 ? a.seconds > 0 : a.seconds > 0 && a.seconds < b.seconds;
 }
 
-/// The parts that Deriving asks for in \p graph, added to \p result where their keys are new.
-void add_parts(const graph::Graph& graph, const CompileOptions& options, std::size_t most, bool has_whole,
+/// The parts that Deriving asks for in \p given once its copies are less, added to \p result where their keys are new.
+void add_parts(const graph::Graph& given, const CompileOptions& options, std::size_t most, bool has_whole,
                std::vector<DerivablePart>& result) {
   const PartDerivations derivations(options);
+  Deriving deriving(given, options);
+  const auto& graph = deriving.cancel_copies();
   const auto add = [&](const std::vector<std::size_t>& nodes, derive::Rules rules) {
     auto part = derivations.programs_of(graph, graph::make_part(graph, nodes), rules, most);
     const auto is_known = [&](const DerivablePart& known) { return part && known.key == part->key; };

@@ -16,6 +16,9 @@ int checked_derive(int depth);
 /// different programs apart: benchmarks/derivation.py. Measured prices decide by themselves.
 constexpr double least_derived_gain = 1.5;
 
+/// The same of programs that are the part without its copies: they do less, and are dearer where they should then read by large strides.
+constexpr double least_gain_of_fewer_copies = 0.8;
+
 /// \p graph with nodes computed by equal programs, and what became of which.
 struct DerivedPlan {
   graph::Graph graph;
@@ -28,7 +31,8 @@ bool is_call_free(const Function& function);
 bool is_one_statement(const Function& function);
 
 /// \p graph with nodes computed by the cheapest programs that rules derive from them to depth options.derive (PartDerivations),
-/// each of which has been proved. First nodes that stand together between what is not linear (linear_groups) are one program,
+/// each of which has been proved. First the parts that hold copies are derived as one program each, by fusing alone: copies
+/// that reorder a tensor and put it back cancel. Then nodes that stand together between what is not linear (linear_groups) are one program,
 /// by rules between scopes, where that gains more than they do one by one; then each node that reduces is derived by
 /// itself. \p has_stayed: all nodes as one program have been looked at, and are no group any more. Nothing where
 /// options.derive is 0, or no node is worth it.

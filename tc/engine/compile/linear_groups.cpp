@@ -21,11 +21,12 @@ enum class Kind : std::uint8_t {
 
 bool is_number(const lang::ExprPtr& expr, DType type) { return derive::literal_value(expr, type).has_value(); }
 
-/// Is \p part of the reduction \p scope a product of reads and numbers?
+/// Is \p part of the reduction \p scope a sum of products of reads and numbers?
 bool is_product(const derive::Scope& scope, const derive::Case& part) {
-  const auto all = derive::factors(part.body, derive::product_operator(part.body, *scope.op));
-  return std::all_of(all.begin(), all.end(),
-                     [&](const auto& factor) { return derive::read_number(factor) || is_number(factor, scope.type); });
+  for (const auto& term : derive::terms(part.body, *scope.op))
+    for (const auto& factor : derive::factors(term, derive::product_operator(term, *scope.op)))
+      if (!derive::read_number(factor) && !is_number(factor, scope.type)) return false;
+  return true;
 }
 
 /// Is \p body a sum of elements, each times numbers and elements of \p constants?

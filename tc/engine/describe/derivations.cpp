@@ -4,30 +4,42 @@
 #include <map>
 #include <set>
 
-#include "tc/cpu/thread_pool.h"
 #include "tc/derive/derivation_text.h"
 #include "tc/derive/form/from_def.h"
 #include "tc/derive/form/refusal.h"
 #include "tc/derive/form/to_def.h"
 #include "tc/engine/compile/derive_part.h"
-#include "tc/engine/describe/predict_time.h"
+#include "tc/graph/new_defs.h"
 #include "tc/lang/syntax/print.h"
 
 namespace tc::engine {
 namespace {
 
-/// Microseconds of \p text by the model of explain(); 0 where it predicts nothing.
-double predicted(const std::string& text, const std::vector<TensorSpec>& inputs, const CompileOptions& options) {
-  try {
-    const auto function = define(text, "<derived>").functions.front();
-    const auto report = describe_work(function, make_arguments(*function, inputs, {}), options);
-    return 1e6 * predict_seconds(report, options.target, cpu::num_threads());
+/// Prices of a def and of what is derived from it, as compiles with options.derive tell them.
+class Prices {
+ public:
+  Prices(const Function& whole, const std::vector<TensorSpec>& inputs, const CompileOptions& options)
+      : derivations_(options),
+        function_(define(lang::print(whole.def), "<derived>").functions.front()),
+        graph_(graph::graph_of_call(function_->defs, function_->name(), inputs)) {}
+
+  /// Microseconds of \p candidate; 0 where no model prices it.
+  double operator()(const DerivedProgram& candidate) const try {
+    const auto part = graph::make_part(graph_, {0});
+    return 1e6 * (candidate.steps.empty() ? derivations_.seconds_of(graph_, part)
+                                          : derivations_.seconds_of(graph_, part, candidate.text))
+                     .value_or(0);
   } catch (const CancelledError&) {
     throw;
   } catch (const Error&) {
     return 0;
   }
-}
+
+ private:
+  PartDerivations derivations_;
+  std::shared_ptr<const Function> function_;
+  graph::Graph graph_;
+};
 
 DerivedProgram program_of(const derive::Program& first, const derive::Candidate& candidate) {
   DerivedProgram result;
@@ -43,11 +55,10 @@ DerivedProgram program_of(const derive::Program& first, const derive::Candidate&
   return result;
 }
 
-/// The prices of all by one model: that of explain() where it tells one of each.
-void set_prices(std::vector<DerivedProgram>& candidates, const std::vector<TensorSpec>& inputs,
-                const CompileOptions& options) {
+/// The prices of all by one model: \p price where it tells one of each.
+void set_prices(std::vector<DerivedProgram>& candidates, const Prices& price) {
   std::vector<double> prices;
-  for (const auto& candidate : candidates) prices.push_back(predicted(candidate.text, inputs, options));
+  for (const auto& candidate : candidates) prices.push_back(price(candidate));
   if (std::find(prices.begin(), prices.end(), 0.0) == prices.end())
     for (std::size_t c = 0; c < prices.size(); ++c) candidates[c].microseconds = prices[c];
   std::stable_sort(candidates.begin(), candidates.end(),
@@ -82,18 +93,21 @@ DerivedPrograms derive_programs(const std::shared_ptr<const Function>& function,
   const auto whole = inlined(function);
   bind_inputs(*whole, inputs);
   DerivedPrograms result;
+  const Prices price(*whole, inputs, options);
   try {
     const auto context = std::make_shared<polyhedral::Context>();
     const auto program = derive::from_def({whole->def, whole->ranges}, inputs, context);
-    const auto derivation = derive::derive(program, search);
+    auto how = search;
+    for (const auto& constant : options.constants) how.constants.insert(constant.name);
+    const auto derivation = derive::derive(program, how);
     result.statistics = derivation.statistics;
     for (const auto& candidate : derivation.candidates) result.candidates.push_back(program_of(program, candidate));
-    set_prices(result.candidates, inputs, options);
+    set_prices(result.candidates, price);
     set_measured(derive::to_text(program), options, result.candidates);
   } catch (const derive::Refusal& refusal) {
     result.note = refusal.why;
     result.candidates.push_back({lang::print(whole->def), {}, "", 0, "model"});
-    result.candidates.back().microseconds = predicted(result.candidates.back().text, inputs, options);
+    result.candidates.back().microseconds = price(result.candidates.back());
   }
   return result;
 }

@@ -19,7 +19,8 @@ struct DerivedProgram {
   std::string text;                ///< a def whose sizes are numbers
   std::vector<DerivedStep> steps;  ///< none for the function itself
   std::string certificate;         ///< derive::derivation_text, which derive::check_derivation proves
-  /// By predict_seconds() where it predicts, else by derive::PriceModel; what tuning measured where it did.
+  /// By the model that compiles with options.derive choose by (PartDerivations) where it prices all candidates, else by
+  /// derive::PriceModel; what tuning measured where it did.
   double microseconds = 0;
   std::string source = "model";  ///< of the microseconds: "model", "measured"
 };

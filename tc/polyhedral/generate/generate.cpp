@@ -36,10 +36,12 @@ isl_ast_node* annotate_mark(isl_ast_node* node, isl_ast_build* build, void*) {
       node, isl_id_alloc(isl_ast_build_get_ctx(build), std::to_string(depth).c_str(), nullptr));
 }
 
-bool divides(const isl::aff& aff) {
+/// The quotients in \p aff.
+int quotients(const isl::aff& aff) {
+  int count = 0;
   for (int i = 0; i < isl_aff_dim(aff.get(), isl_dim_div); ++i)
-    if (!call(aff.ctx(), isl_aff_get_coefficient_val, aff.get(), isl_dim_div, i).is_zero()) return true;
-  return false;
+    count += !call(aff.ctx(), isl_aff_get_coefficient_val, aff.get(), isl_dim_div, i).is_zero();
+  return count;
 }
 
 /// The dimensions of \p tensor that its addresses count, outermost first: an index of extent 1 moves nothing.
@@ -51,23 +53,29 @@ std::vector<int> counted_dimensions(const Tensor& tensor) {
 }
 
 /// \p function with digits of a number that stand side by side in memory as the number, in the index of the last of
-/// them: the same address without divisions.
+/// them: the same address with fewer divisions.
 ///
-///   before  C[i, floor(g/24), g mod 24]      rows of 24, one after the other
+///   before  C[i, floor(g/24), g mod 24]                rows of 24, one after the other
 ///   after   C[i, 0, g]
+///   before  C[floor(g/9), floor(g/3) mod 3, g mod 3]   after  C[0, 0, g]
 isl::pw_multi_aff join_digits(const Tensor& tensor, const isl::pw_multi_aff& function) {
   if (!function.isa_multi_aff()) return function;
   auto index = function.as_multi_aff();
   auto counted = counted_dimensions(tensor);
   for (std::size_t n = counted.size(); n-- > 1;) {
-    int high = counted[n - 1], low = counted[n];
+    const int low = counted[n];
     auto extent = tensor.extent[low];
-    if (!divides(index.at(high)) || tensor.strides[high] != extent * tensor.strides[low]) continue;
-    auto first = index.at(high).scale(isl::val(index.ctx(), 0)).add_constant(isl::val(index.ctx(), tensor.min[high]));
-    auto joined = index.at(high).sub(first).scale(isl::val(index.ctx(), extent)).add(index.at(low));
-    if (divides(joined)) continue;
-    index = call(index.ctx(), isl_multi_aff_set_at, index.copy(), low, joined.copy());
-    index = call(index.ctx(), isl_multi_aff_set_at, index.copy(), high, first.copy());
+    for (std::size_t m = n; m-- > 0;) {
+      const int high = counted[m];
+      const int divisions = quotients(index.at(high));
+      if (divisions == 0 || tensor.strides[high] != extent * tensor.strides[low]) break;
+      auto first = index.at(high).scale(isl::val(index.ctx(), 0)).add_constant(isl::val(index.ctx(), tensor.min[high]));
+      auto joined = index.at(high).sub(first).scale(isl::val(index.ctx(), extent)).add(index.at(low));
+      if (quotients(joined) >= divisions + quotients(index.at(low))) break;
+      index = call(index.ctx(), isl_multi_aff_set_at, index.copy(), low, joined.copy());
+      index = call(index.ctx(), isl_multi_aff_set_at, index.copy(), high, first.copy());
+      extent *= tensor.extent[high];
+    }
   }
   return index.to_pw_multi_aff();
 }

@@ -1,0 +1,182 @@
+"""Networks of EINNET's evaluation as graphs, each layer and the whole as they are written and with derive=N, in turns.
+
+    python benchmarks/derived_networks.py [--threads 1] [--rounds 9] [--only InfoGAN] [--libraries none] [--depth 5] [--tune 8]
+
+Each network is run on integers, and on normal numbers, beside PyTorch in float64: integers must be equal, of numbers the relative
+distance is told. Weights are constants. With --tune, what is derived from a layer is measured first, for so many seconds.
+"""
+
+import argparse
+import tempfile
+import time
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from derivation import convolution, medians, transposed
+
+import tensor_comprehensions as tc
+
+RELU = "fmax(X(n,c,h,w) + b(c), 0)"
+TANH = "tanh(X(n,c,h,w) + b(c))"
+
+
+class Layer:
+    """A convolution, plain or transposed, a bias and an activation."""
+
+    def __init__(self, kind, channels, size, filters, kernel, stride=1, pad=0, dilation=1, activation=RELU):
+        self.kind, self.channels, self.size, self.filters, self.activation = kind, channels, size, filters, activation
+        self.how = {"stride": stride, "padding": pad} | ({"dilation": dilation} if kind == "conv" else {})
+        if kind == "conv":
+            made = convolution(1, channels, size, filters, (kernel, kernel), (pad, pad), stride, dilation)
+            self.made = (size + 2 * pad - dilation * (kernel - 1) - 1) // stride + 1
+        else:
+            made = transposed(1, channels, size, filters, kernel, stride, pad)
+            self.made = (size - 1) * stride - 2 * pad + kernel
+        self.text, shapes, _ = made
+        self.weights = shapes[1]
+
+    def __str__(self):
+        name = "transposed " if self.kind != "conv" else "dilated " if self.how.get("dilation", 1) > 1 else ""
+        return f"{name}{self.weights[2]}×{self.weights[3]}, {self.channels} of {self.size}×{self.size} to {self.filters} of {self.made}×{self.made}"
+
+    def defs(self):
+        """Its text, and the names of its defs."""
+        word = "_".join(map(str, (self.kind, self.channels, self.size, self.filters, self.weights[2], *self.how.values())))
+        act = "tanh" if self.activation == TANH else "relu"
+        texts = {word: self.text.replace("def program", f"def {word}"),
+                 f"bias_{act}": f"def bias_{act}(float(N,C,H,W) X, float(C) b) -> (Y) {{ Y(n,c,h,w) = {self.activation} }}"}
+        return texts
+
+    def reference(self, x, weights, bias):
+        product = F.conv2d if self.kind == "conv" else F.conv_transpose2d
+        made = product(x, weights, bias, **self.how)
+        return torch.tanh(made) if self.activation == TANH else torch.relu(made)
+
+
+NETWORKS = {
+    "InfoGAN": [Layer("transposed", 228, 1, 448, 2), Layer("transposed", 448, 2, 256, 4, 2, 1), Layer("transposed", 256, 4, 128, 4, 2, 1),
+                Layer("transposed", 128, 8, 64, 4, 2, 1), Layer("transposed", 64, 16, 3, 4, 2, 1, activation=TANH)],
+    "DCGAN": [Layer("transposed", 100, 1, 512, 4), Layer("transposed", 512, 4, 256, 4, 2, 1), Layer("transposed", 256, 8, 128, 4, 2, 1),
+              Layer("transposed", 128, 16, 64, 4, 2, 1), Layer("transposed", 64, 32, 3, 4, 2, 1, activation=TANH)],
+    "FSRCNN": [Layer("conv", 1, 32, 56, 5, pad=2), Layer("conv", 56, 32, 12, 1), *[Layer("conv", 12, 32, 12, 3, pad=1) for _ in range(4)],
+               Layer("conv", 12, 32, 56, 1), Layer("transposed", 56, 32, 1, 9, 4, 3)],
+    "CSRNet": [Layer("conv", c, 14, f, 3, pad=2, dilation=2)
+               for c, f in ((512, 512), (512, 512), (512, 512), (512, 256), (256, 128), (128, 64))],
+}
+
+
+def network(layers):
+    """The layers, one behind another, as a graph: a def, and the names of its weights."""
+    names = [name for i in range(len(layers)) for name in (f"K{i}", f"b{i}")]
+    shapes = [text for layer in layers for text in (str(tuple(layer.weights)), f"({layer.filters})")]
+    params = ", ".join(f"float{shape.replace(' ', '')} {name}" for name, shape in zip(names, shapes))
+    first = layers[0]
+    steps, last = [], "X"
+    texts = {}
+    for i, layer in enumerate(layers):
+        product, act = layer.defs()
+        texts |= layer.defs()
+        steps.append(f"  P{i} = {product}({last}, K{i})  {'Y' if i + 1 == len(layers) else f'A{i}'} = {act}(P{i}, b{i})")
+        last = f"A{i}"
+    head = f"def network(float(1,{first.channels},{first.size},{first.size}) X, {params}) -> (Y) {{"
+    return tc.define("\n".join([*texts.values(), head, *steps, "}"])).network, names
+
+
+def tensors_of(layers, whole):
+    """An input and weights: integers of which few are not 0, so that sums stay exact, or normal numbers."""
+    random = np.random.default_rng(1)
+
+    def made(shape, terms):
+        if not whole:
+            return (random.normal(size=shape) / np.sqrt(terms)).astype("float32")
+        return (random.integers(-1, 2, shape) * (random.random(shape) < min(1, 3 / terms))).astype("float32")
+
+    first = layers[0]
+    result = [made((1, first.channels, first.size, first.size), 1)]
+    for layer in layers:
+        result += [made(layer.weights, np.prod(layer.weights) / layer.filters), made((layer.filters,), 2)]
+    return result
+
+
+def reference(layers, tensors):
+    """The network in float64."""
+    x, *rest = (torch.from_numpy(tensor).double() for tensor in tensors)
+    for layer, weights, bias in zip(layers, rest[::2], rest[1::2]):
+        x = layer.reference(x, weights, bias)
+    return x.numpy()
+
+
+def compiled(layers, tensors, **how):
+    function, names = network(layers)
+    return tc.compile(function, *tensors, constants=names, **how)
+
+
+def check(name, layers, **how):
+    """Are integers equal to float64? The relative distance of normal numbers."""
+    for whole in (True, False):
+        tensors = tensors_of(layers, whole)
+        want, got = reference(layers, tensors), compiled(layers, tensors, **how)(tensors[0])
+        distance = np.linalg.norm(got - want) / np.linalg.norm(want)
+        if whole and layers[-1].activation != TANH and not np.array_equal(got, want) or not np.any(want):
+            raise SystemExit(f"{name}: integers differ")
+        if whole and distance > 1e-6:
+            raise SystemExit(f"{name}: integers differ by {distance}")
+    return distance
+
+
+def rules(executable):
+    """What was derived, in the order of the nodes."""
+    lines = []
+    for node in executable.stats["derived"]:
+        lines.append(", ".join(rule.split(":")[0] for rule in node["rules"]) + f" ({node['source']})")
+    return "; ".join(lines) or "–"
+
+
+def row(name, layers, rounds, seconds, store, depth, **how):
+    """A line of the table: microseconds as written and derived, and the rules. What is derived is measured first, for so many seconds, into `store`."""
+    tensors = tensors_of(layers, True)
+    if seconds:
+        function, names = network(layers)
+        tc.tune_derivations(function, *tensors, depth=depth, constants=names, budget=seconds, cache=store, **how)
+    written = compiled(layers, tensors, cache=False, **how)
+    begin = time.perf_counter()
+    derived = compiled(layers, tensors, derive=depth, cache=store, **how)
+    took = time.perf_counter() - begin
+    outs = [f(tensors[0]) for f in (written, derived)]
+    if not np.allclose(*outs, rtol=1e-6, atol=0 if layers[-1].activation != TANH else 1e-6):
+        raise SystemExit(f"{name}: what is derived computes something else")
+    before, after = medians([lambda f=f, o=o: f(tensors[0], out=o) for f, o in zip((written, derived), outs)], rounds)
+    count = f"{written.stats['launches']}, {derived.stats['launches']}"
+    print(f"| {name} | {before:.0f} | {after:.0f} | {before / after:.2f} | {count} | {took:.1f} | {rules(derived)} |", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--depth", type=int, default=5)
+    parser.add_argument("--libraries", default="none")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--tune", type=float, default=0, help="seconds for measuring what is derived from a layer; 0: none")
+    parser.add_argument("--whole", action="store_true", help="networks alone, without a line for each layer")
+    arguments = parser.parse_args()
+    tc.set_num_threads(arguments.threads)
+    print(f"us, {arguments.threads} threads of {tc.host_target()}, libraries {arguments.libraries}, derive={arguments.depth}")
+    print("| layer | as written | derived | gain | launches | compile s | rules |")
+    print("|---|---|---|---|---|---|---|")
+    how = {"libraries": arguments.libraries}
+    for name, layers in NETWORKS.items():
+        if arguments.only not in name:
+            continue
+        store = tc.cache.Cache(tempfile.mkdtemp(prefix="tc_networks_")) if arguments.tune else False
+        for layer in [] if arguments.whole else dict.fromkeys(map(str, layers)):
+            one = next(each for each in layers if str(each) == layer)
+            row(f"{name}: {layer}", [one], arguments.rounds, arguments.tune, store, depth=arguments.depth, **how)
+        row(name, layers, arguments.rounds, 0, store, depth=arguments.depth, **how)
+        distance = check(name, layers, derive=arguments.depth, cache=False, **how)
+        print(f"{name}: integers are equal, of normal numbers the relative distance is {distance:.1e}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
