@@ -1,6 +1,7 @@
 #include "tc/derive/form/fill.h"
 #include "tc/derive/form/isl_expressions.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -48,6 +49,16 @@ std::optional<double> literal_value(const ExprPtr& expr, DType type) {
   if (*value == ends.largest) return std::numeric_limits<double>::infinity();
   if (*value == ends.least && ends.least < 0) return -std::numeric_limits<double>::infinity();
   return value;
+}
+
+ExprPtr with_products_of_zero(const ExprPtr& expr, DType type) {
+  auto parts = lang::children(expr);
+  if (parts.empty()) return expr;
+  for (auto& part : parts) part = with_products_of_zero(part, type);
+  const bool zero = operator_of(expr) == "*" && std::any_of(parts.begin(), parts.end(), [&](const auto& x) {
+                      return literal_value(x, type) == 0.0;
+                    });
+  return zero ? number(0) : lang::with_children(expr, parts);
 }
 
 ExprPtr literal(double value, DType type) {

@@ -9,7 +9,9 @@ namespace tc::derive {
 /// The value of an expression of literals as an element of \p type: the least and the largest of an integer type are
 /// infinite. Nothing for other expressions.
 std::optional<double> literal_value(const lang::ExprPtr& expr, DType type);
-/// The inverse: an expression of literals that has \p value in \p type.
+/// \p expr, in which a product with 0 is 0.
+lang::ExprPtr with_products_of_zero(const lang::ExprPtr& expr, DType type);
+/// The inverse of literal_value(): an expression of literals that has \p value in \p type.
 lang::ExprPtr literal(double value, DType type);
 
 }  // namespace tc::derive

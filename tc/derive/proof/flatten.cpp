@@ -175,6 +175,7 @@ class Flattener {
     made.body = with_reads(part.body, [&](std::size_t r) {
       return r == k ? literal(source.fill, source.type) : lang::make_expr(lang::Name{read_name(r)});
     });
+    made.body = with_products_of_zero(made.body, type_);
     result.push_back(std::move(made));
   }
 
