@@ -79,13 +79,17 @@ py::list guideline(const PyFunction& function, const std::vector<py::object>& in
   return result;
 }
 
-/// What is free in the layouts of \p function: tensors with their dimensions, extent, and whether a reduction runs over it.
-py::list tunables(const PyFunction& function, const std::vector<py::object>& inputs) {
+/// The layouts of \p function with free tile sizes.
+layout::LayoutTemplate template_of(const PyFunction& function, const std::vector<py::object>& inputs) {
   std::vector<TensorSpec> specs;
   for (const auto& input : inputs) specs.push_back(spec_of(input, "an input"));
+  return engine::layout_template(function.function(), specs);
+}
+
+/// The tunables of \p self: name, places, extent.
+py::list tunables(const layout::LayoutTemplate& self) {
   py::list result;
-  for (const auto& entry : engine::layout_tunables(function.function(), specs))
-    result.append(py::make_tuple(entry.places, entry.extent, entry.summed));
+  for (const auto& entry : self.tunables) result.append(py::make_tuple(entry.name, entry.places, entry.extent));
   return result;
 }
 
@@ -124,9 +128,17 @@ void bind_layout(py::module_& m) {
       .def(
           "__eq__", [](const Layout& a, const Layout& b) { return a == b; }, py::is_operator())
       .def("__hash__", [](const Layout& self) { return std::hash<std::string>()(to_string(self)); });
+  py::class_<layout::LayoutTemplate>(m, "LayoutTemplate", "The layouts of a def's operands with free tile sizes.")
+      .def_property_readonly("tunables", &tunables, "Name, places and extent of each tile size.")
+      .def(
+          "layouts",
+          [](const layout::LayoutTemplate& self, const std::vector<std::int64_t>& tiles) {
+            return self.layouts(tiles).of;
+          },
+          py::arg("tiles"), "The layouts for these tile sizes, one a tunable.");
   m.def("in_layouts", &in_layouts, py::arg("function"), py::arg("inputs"), py::arg("layouts"));
   m.def("layout_guideline", &guideline, py::arg("function"), py::arg("inputs"));
-  m.def("layout_tunables", &tunables, py::arg("function"), py::arg("inputs"));
+  m.def("layout_template", &template_of, py::arg("function"), py::arg("inputs"));
   m.def("named_layout", &layout::named_layout, py::arg("name"), py::arg("dims") = "");
 }
 

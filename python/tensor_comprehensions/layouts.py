@@ -8,22 +8,41 @@
 import dataclasses
 from typing import Tuple
 
-from ._core import ArgumentError, Layout, layout_guideline, layout_tunables, named_layout
+from ._core import ArgumentError, Layout, layout_guideline, layout_template, named_layout
 
 
 @dataclasses.dataclass(frozen=True)
 class Tunable:
-    """What is free in the layouts of a def: how many elements of these dimensions lie in a block behind the others, 1 to `extent`."""
+    """A tile size that is free: 1 leaves elements where they are, `extent` moves the whole dimension inwards."""
 
+    name: str
+    """The iterator; "K.o" is that of tensor K's own."""
     places: Tuple[Tuple[str, int], ...]
-    """Tensors and the dimension of each, which the same iterators subscript."""
+    """Tensors and the dimension of each."""
     extent: int
-    summed: bool
-    """A reduction runs over them; else the result has them."""
 
     def __str__(self):
-        dims = ", ".join(f"{tensor} {dim}" for tensor, dim in self.places)
-        return f"{dims}: block of 1 to {self.extent}, {'summed over' if self.summed else 'of the result'}"
+        return f"{self.name}: 1 to {self.extent}, of {', '.join(f'{tensor} {dim}' for tensor, dim in self.places)}"
+
+
+class Template:
+    """The layouts of a def's operands with free tile sizes: called with these, in order or by name, it gives layouts for
+    `tc.compile(..., layouts=)`. Sizes that are not named are 1."""
+
+    def __init__(self, found):
+        self._found = found
+        self.tunables = [Tunable(name, tuple(places), extent) for name, places, extent in found.tunables]
+
+    def __call__(self, *tiles, **named):
+        names = [t.name for t in self.tunables]
+        named.update(zip(names, tiles))
+        unknown = [name for name in named if name not in names]
+        if unknown or len(tiles) > len(names):
+            raise ArgumentError(f"a template of the tile sizes {', '.join(names)} is given {', '.join(unknown) or len(tiles)}")
+        return self._found.layouts([named.get(name, 1) for name in names])
+
+    def __repr__(self):
+        return "\n".join(map(str, self.tunables))
 
 
 class Layouts:
@@ -38,10 +57,9 @@ class Layouts:
         microseconds (model) that a run in them costs, the cheapest first. Copies into them are not counted; nothing runs."""
         return layout_guideline(function, list(function._in_order(*tensors, **named)))
 
-    def tunables(self, function, *tensors, **named):
-        """What is free in the layouts of `function` for these tensors: a list of Tunable, found in its access relations by one rule."""
-        found = layout_tunables(function, list(function._in_order(*tensors, **named)))
-        return [Tunable(tuple(places), extent, summed) for places, extent, summed in found]
+    def template(self, function, *tensors, **named):
+        """The layouts of `function` for these tensors with free tile sizes, a Template, found in its access relations by one rule."""
+        return Template(layout_template(function, list(function._in_order(*tensors, **named))))
 
     def __getattr__(self, step):
         if step.startswith("_"):

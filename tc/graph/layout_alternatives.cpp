@@ -258,13 +258,4 @@ std::vector<OperandLayouts> layout_alternatives(const lang::InlinedDef& def, con
   return result;
 }
 
-std::vector<LayoutTunable> layout_tunables(const lang::InlinedDef& def, const lang::SizeMap& sizes) {
-  std::vector<LayoutTunable> result;
-  if (!has_alternatives(def, sizes)) return result;
-  for (auto& entry : DimensionClasses(def, sizes).all())
-    if (is_of_result(entry) || is_summed_over(entry))
-      result.push_back({std::move(entry.dims), entry.extent, is_summed_over(entry)});
-  return result;
-}
-
 }  // namespace tc::graph

@@ -2,8 +2,6 @@
 
 #include <cstdint>
 #include <set>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "tc/lang/check/inline.h"
@@ -42,19 +40,5 @@ struct AlternativeOptions {
 /// only, whose subscripts are not read from tensors and whose result begins at index 0, has any.
 std::vector<OperandLayouts> layout_alternatives(const lang::InlinedDef& def, const lang::SizeMap& sizes,
                                                 const AlternativeOptions& options);
-
-/// What is free in the layouts of a def: how many elements of these dimensions, which the same iterators subscript, lie in a
-/// block behind the others. 1 leaves them where they are, `extent` moves them inwards whole.
-struct LayoutTunable {
-  std::vector<std::pair<std::string, std::size_t>> places;  ///< tensors, and the dimension of each
-  std::int64_t extent = 0;
-  bool summed = false;  ///< a reduction runs over them; else the result has them
-};
-
-/// The tunables of the layouts of \p def, of the same classes that layout_alternatives() moves, in the order in which the
-/// text names them; none where it has no alternatives.
-///
-///   Y(n,o,h,w) +=! X(n,c,h+r,w+s) * K(o,c,r,s)     n: Y 0, X 0     o: Y 1, K 0     c: X 1, K 1, summed over
-std::vector<LayoutTunable> layout_tunables(const lang::InlinedDef& def, const lang::SizeMap& sizes);
 
 }  // namespace tc::graph

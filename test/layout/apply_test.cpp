@@ -183,6 +183,25 @@ TEST(ApplyLayouts, StoreAt) {
   EXPECT_ERROR(layout::apply_layouts(fc.function, fc.sizes, layouts), OptionsError, "extents (14, 6) and (13, 6)");
 }
 
+/// Rows that are longer than their elements keep the def as it is: strides alone change.
+TEST(ApplyLayouts, PaddedRows) {
+  const lang::SizeMap sizes = {{"M", 4}, {"N", 512}};
+  const std::string text = "def f(float(M,N) X) -> (Y) { Y(i,j) = X(i,j) + 1 }";
+  EXPECT_EQ(laid_out_text(text, sizes, {{"X", "pad(1,0,8)"}}), laid_out_text(text, sizes, {}));
+  EXPECT_EQ(layout::LayoutMap(layout::parse_layout("pad(1,0,8)"), {4, 512}).physical(), (layout::Extents{4, 520}));
+  EXPECT_EQ(compare(text, sizes, {{"X", "pad(1,0,8)"}, {"Y", "pad(1,0,8)"}}), "");
+}
+
+/// What was stored in one tensor is two again: the inverses of the layouts of both say where.
+TEST(ApplyLayouts, DecoupleAt) {
+  const auto weights = layout::inverse(layout::parse_layout("pad(0,0,1)"), {12, 6});
+  const auto bias = layout::inverse(layout::parse_layout("store_at(0,12,13)"), {6});
+  EXPECT_EQ(to_string(weights), "unpad(0, 0, 1)");
+  EXPECT_EQ(to_string(bias), "decouple_at(0, 12)");
+  EXPECT_EQ(layout::LayoutMap(weights, {13, 6}).physical(), (layout::Extents{12, 6}));
+  EXPECT_EQ(layout::LayoutMap(bias, {13, 6}).physical(), (layout::Extents{6}));
+}
+
 TEST(ApplyLayouts, WhatIsRefused) {
   const auto refuse = [](const std::string& text, const TextMap& layouts, const std::string& what) {
     EXPECT_ERROR(compare(text, {{"N", 9}}, layouts), OptionsError, what);

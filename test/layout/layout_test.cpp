@@ -115,6 +115,27 @@ TEST(Layout, UnfoldOfFive) {
   EXPECT_FALSE(facts.functional);
 }
 
+/// Tiles folded again are what they were, also where the last one ends behind the dimension.
+TEST(Layout, FoldUndoesUnfold) {
+  std::mt19937_64 random(9);
+  int overlapping = 0, beyond = 0;
+  for (int trial = 0; trial < 200; ++trial) {
+    const auto extent = 1 + static_cast<std::int64_t>(random() % 24),
+               stride = 1 + static_cast<std::int64_t>(random() % 6);
+    const auto size = stride + static_cast<std::int64_t>(random() % 5);
+    const LayoutMap tiles(Layout().unfold(0, size, stride), {extent});
+    const LayoutMap back(inverse(tiles.layout(), {extent}), tiles.physical());
+    ASSERT_EQ(back.physical(), Extents{extent});
+    polyhedral::Context context;
+    const isl::map there(context, tiles.relation()), again(context, back.relation());
+    ASSERT_TRUE(there.apply_range(again).is_equal(there.domain().identity())) << extent << " " << size << " " << stride;
+    overlapping += size > stride && tiles.physical().front() > 1;
+    beyond += stride * (tiles.physical().front() - 1) + size > extent;
+  }
+  EXPECT_GT(overlapping, 50);
+  EXPECT_GT(beyond, 50);
+}
+
 TEST(Layout, HolesOfAPartialBlock) {
   const LayoutMap map(parse_layout("split(0,16)"), {20});
   const Facts facts = map.facts();

@@ -61,6 +61,50 @@ TEST(Propagate, NotToParametersAndReturns) {
   EXPECT_EQ(two.count("Y"), 0u);
 }
 
+/// The loops of each statement of \p text in \p layouts.
+std::vector<std::string> loops_of(const std::string& text, const lang::SizeMap& sizes, const layout::Layouts& layouts) {
+  const SizedDef def = sized_def(text, sizes);
+  EXPECT_EQ(compare_layouts(def, layouts, 6), "");
+  std::vector<std::string> result;
+  const auto made = layout::apply_layouts(def.function, sizes, layouts);
+  for (const auto& statement : made.def().statements) {
+    const auto printed = lang::print(statement);
+    result.push_back(printed.substr(0, printed.find(')') + 1));
+  }
+  return result;
+}
+
+/// The variants of ALT's ablation: with propagation the convolution, bias and ReLU run over the same loops; without it, the layout
+/// of the convolution's result alone (ALT-WP) needs no conversion either, but the statements behind it run over others; a layout
+/// that nobody else may see needs a conversion.
+TEST(Propagate, AlignsLoopsWhichReadingInPlaceDoesNot) {
+  const std::string tiled = "split(2, 4) reorder(0, 2, 4, 1, 3)";
+  const SizedDef def = sized_def(layer, sizes);
+  const auto aligned =
+      loops_of(layer, sizes, layout::propagate(def.function, sizes, layouts_of({{"Z", tiled}, {"Y", tiled}})));
+  EXPECT_EQ(aligned, (std::vector<std::string>{"P(n, c, h, w)", "Z(n, ho, w, o, hi)", "B(n, ho, w, o, hi)",
+                                               "Y(n, ho, w, o, hi)"}));
+  const auto apart = loops_of(layer, sizes, layouts_of({{"Z", tiled}}));
+  EXPECT_EQ(apart, (std::vector<std::string>{"P(n, c, h, w)", "Z(n, ho, w, o, hi)", "B(n, o, h, w)", "Y(n, o, h, w)"}));
+  const auto converted = layout::conversion(DType::Float32, {1, 8, 6, 6}, layout::parse_layout(tiled), {});
+  EXPECT_EQ(converted.def().statements.size(), 1u);
+}
+
+/// Of F(P, Q) both operands get what the result has; where both operands have one, the result takes the first's.
+TEST(Propagate, OfTwoOperands) {
+  const std::string text =
+      "def f(float(M,N) X) -> (Y) { P(i,j) = X(i,j) + 1  Q(i,j) = X(i,j) * 2  A(i,j) = P(i,j) - Q(i,j)  Y(i,j) = "
+      "A(i,j) }";
+  const lang::SizeMap sizes = {{"M", 3}, {"N", 5}};
+  const auto from_result = propagated(text, sizes, {{"A", "split(1, 2)"}}, Propagation::ElementWise);
+  EXPECT_EQ(from_result.at("P"), "split(1, 2)");
+  EXPECT_EQ(from_result.at("Q"), "split(1, 2)");
+  const auto from_operands =
+      propagated(text, sizes, {{"P", "split(1, 2)"}, {"Q", "reorder(1, 0)"}}, Propagation::ElementWise);
+  EXPECT_EQ(from_operands.at("A"), "split(1, 2)");
+  EXPECT_EQ(from_operands.at("Q"), "reorder(1, 0)");
+}
+
 TEST(Propagate, ThroughATransposition) {
   const std::string text = "def f(float(M,N) X) -> (Y) { A(i,j) = X(i,j) + 1  T(j,i) = A(i,j) * 2  Y(j,i) = T(j,i) }";
   const lang::SizeMap sizes = {{"M", 3}, {"N", 5}};

@@ -121,42 +121,36 @@ def test_a_guideline_prices_layouts_of_a_def():
     assert prices == sorted(prices) and {} in [layouts for layouts, _ in found] and "W" in found[0][0]
 
 
-CONVOLUTIONS = {
-    "C1D": ("float(N,C,L) X, float(O,C,R) K", "Y(n,o,l) +=! X(n,c,l+r) * K(o,c,r)", ((2, 8, 10), (16, 8, 3))),
-    "C2D": ("float(N,C,H,W) X, float(O,C,R,S) K", "Y(n,o,h,w) +=! X(n,c,h+r,w+s) * K(o,c,r,s)", ((2, 8, 10, 10), (16, 8, 3, 3))),
-    "C3D": (
-        "float(N,C,D,H,W) X, float(O,C,T,R,S) K",
-        "Y(n,o,d,h,w) +=! X(n,c,d+t,h+r,w+s) * K(o,c,t,r,s)",
-        ((2, 8, 6, 6, 6), (16, 8, 3, 3, 3)),
-    ),
-    "strided": ("float(N,C,H,W) X, float(O,C,R,S) K", "Y(n,o,h,w) +=! X(n,c,2*h+r,2*w+s) * K(o,c,r,s)", ((2, 8, 11, 11), (16, 8, 3, 3))),
-    "dilated": ("float(N,C,H,W) X, float(O,C,R,S) K", "Y(n,o,h,w) +=! X(n,c,h+2*r,w+2*s) * K(o,c,r,s)", ((2, 8, 11, 11), (16, 8, 3, 3))),
-    "grouped": (
-        "float(N,G,C,H,W) X, float(G,O,C,R,S) K",
-        "Y(n,g,o,h,w) +=! X(n,g,c,h+r,w+s) * K(g,o,c,r,s)",
-        ((2, 4, 8, 6, 6), (4, 16, 8, 3, 3)),
-    ),
-    "depthwise": ("float(N,C,H,W) X, float(C,R,S) K", "Y(n,c,h,w) +=! X(n,c,h+r,w+s) * K(c,r,s)", ((2, 8, 10, 10), (8, 3, 3))),
-    "product": ("float(M,C) X, float(C,O) K", "Y(m,o) +=! X(m,c) * K(c,o)", ((32, 8), (8, 16))),
-}
 TUNABLES = {
-    "C1D": {"K 0, Y 1", "K 1, X 1, summed", "X 0, Y 0"},
-    "C2D": {"K 0, Y 1", "K 1, X 1, summed", "X 0, Y 0"},
-    "C3D": {"K 0, Y 1", "K 1, X 1, summed", "X 0, Y 0"},
-    "strided": {"K 0, Y 1", "K 1, X 1, summed", "X 0, Y 0"},
-    "dilated": {"K 0, Y 1", "K 1, X 1, summed", "X 0, Y 0"},
-    "grouped": {"K 0, X 1, Y 1", "K 1, Y 2", "K 2, X 2, summed", "X 0, Y 0"},
-    "depthwise": {"K 0, X 1, Y 1", "X 0, Y 0"},
-    "product": {"X 0, Y 0", "K 1, Y 1", "K 0, X 1, summed"},
+    "conv": (CONV, ((1, 8, 10, 10), (16, 8, 3, 3)), ["o", "h", "w", "c", "K.o", "K.c"]),
+    "product": (
+        "def product(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }",
+        ((32, 8), (8, 16)),
+        ["m", "n", "k"],
+    ),
 }
 
 
-@pytest.mark.parametrize("name", CONVOLUTIONS)
-def test_the_tunables_of_layouts_are_those_of_the_access_relations(name):
-    parameters, statement, shapes = CONVOLUTIONS[name]
-    function = tc.define(f"def f({parameters}) -> (Y) {{ {statement} }}").f
-    found = tc.layout.tunables(function, *map(tc.spec, shapes))
-    places = {", ".join(f"{tensor} {dim}" for tensor, dim in t.places) + (", summed" if t.summed else "") for t in found}
-    assert places == TUNABLES[name]
-    assert all(shapes["XK".index(tensor)][dim] == t.extent for t in found for tensor, dim in t.places if tensor != "Y")
-    assert "block of 1 to" in str(found[0])
+@pytest.mark.parametrize("name", TUNABLES)
+def test_a_template_gives_layouts_for_tile_sizes(name):
+    text, shapes, tunables = TUNABLES[name]
+    function = getattr(tc.define(text), name)
+    template = tc.layout.template(function, *map(tc.spec, shapes))
+    assert [t.name for t in template.tunables] == tunables
+    assert str(template.tunables[-1]) in repr(template)
+    with pytest.raises(tc.ArgumentError, match="a template of the tile sizes"):
+        template(**{"z": 3})
+    with pytest.raises(tc.OptionsError, match="must be in 1 to"):
+        template(**{tunables[0]: 100})
+
+
+def test_a_convolution_in_overlapping_tiles():
+    x, k = integers(1, 8, 10, 10), integers(16, 8, 3, 3)
+    function = tc.define(CONV).conv
+    layouts = tc.layout.template(function, x, k)(h=4, w=4, o=8, c=4)
+    assert str(layouts["X"]) == "split(1, 4) unfold(3, 6, 4) unfold(5, 6, 4) reorder(0, 3, 5, 1, 4, 6, 2)"
+    copy = tc.define("def copy(float(A,B,C,D) X) -> (Y) { Y(a,b,c,d) = X(a,b,c,d) }").copy
+    placed = {name: tc.compile(copy, t, layouts={"Y": layouts[name]})(t) if name in layouts else t for name, t in (("X", x), ("K", k))}
+    y = tc.compile(function, x, k, layouts=layouts)(placed["X"], placed["K"])
+    assert y.shape == (1, 2, 2, 2, 4, 4, 8)
+    assert np.array_equal(y.transpose(0, 3, 6, 1, 4, 2, 5).reshape(1, 16, 8, 8), conv(x, k))

@@ -4,6 +4,7 @@
 
 #include "tc/engine/compile/graph_layouts.h"
 #include "tc/engine/compile/price_function.h"
+#include "tc/graph/layout_alternatives.h"
 
 namespace tc::engine {
 
@@ -24,10 +25,10 @@ std::vector<PricedLayouts> layout_guideline(const std::shared_ptr<const Function
   return result;
 }
 
-std::vector<graph::LayoutTunable> layout_tunables(const std::shared_ptr<const Function>& function,
-                                                  const std::vector<TensorSpec>& inputs) {
+layout::LayoutTemplate layout_template(const std::shared_ptr<const Function>& function,
+                                       const std::vector<TensorSpec>& inputs) {
   const auto whole = inlined(function);
-  return graph::layout_tunables({whole->def, whole->ranges}, bind_inputs(*whole, inputs));
+  return layout::layout_template({whole->def, whole->ranges}, bind_inputs(*whole, inputs));
 }
 
 }  // namespace tc::engine

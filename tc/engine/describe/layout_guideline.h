@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "tc/engine/compile/compile.h"
-#include "tc/graph/layout_alternatives.h"
 #include "tc/layout/rewrite/apply.h"
+#include "tc/layout/rewrite/layout_template.h"
 
 namespace tc::engine {
 
@@ -21,9 +21,9 @@ struct PricedLayouts {
 std::vector<PricedLayouts> layout_guideline(const std::shared_ptr<const Function>& function,
                                             const std::vector<TensorSpec>& inputs, const CompileOptions& options);
 
-/// The tunables of the layouts of \p function for \p inputs (graph::layout_tunables). Calls are written out. Throws ArgumentError
+/// The template of the layouts of \p function for \p inputs (layout::layout_template). Calls are written out. Throws ArgumentError
 /// for inputs that do not fit.
-std::vector<graph::LayoutTunable> layout_tunables(const std::shared_ptr<const Function>& function,
-                                                  const std::vector<TensorSpec>& inputs);
+layout::LayoutTemplate layout_template(const std::shared_ptr<const Function>& function,
+                                       const std::vector<TensorSpec>& inputs);
 
 }  // namespace tc::engine
