@@ -98,6 +98,45 @@ TEST_F(TwoLibraries, ElementWiseCallsChoose) {
   EXPECT_EQ(chosen.cost(evaluated.graph), 64 * 64 * 4);
 }
 
+/// A bias is broadcast into what a convolution gives in blocks: it can be so where its channels fill them.
+TEST_F(TwoLibraries, BroadcastOperandsDecideCandidates) {
+  for (const std::int64_t channels : {32, 20}) {
+    const auto x = tensor("X", channels);
+    program.tensors.push_back({"b", DType::Float32, "C", {channels}, true});
+    const auto b = program.tensors.size() - 1, y = tensor("Y", channels);
+    OperatorCall add{"add", {x, b}, {y}};
+    std::vector<Layout> produced(program.tensors.size());
+    produced[x] = blocked;
+    const auto found = candidates_of(program, add, produced);
+    EXPECT_EQ(found, channels == 32 ? (std::vector<Layout>{blocked, nhwc, nchw}) : (std::vector<Layout>{nhwc, nchw}));
+    std::swap(add.inputs[0], add.inputs[1]);
+    EXPECT_EQ(candidates_of(program, add, produced), found) << "in whichever order they are given";
+  }
+  const auto x = tensor("X", 20), z = tensor("Z", 20), y = tensor("Y", 20);
+  std::vector<Layout> produced(program.tensors.size());
+  produced[x] = blocked;
+  EXPECT_EQ(candidates_of(program, {"add", {x, z}, {y}}, produced), (std::vector<Layout>{blocked, nchw, nhwc}))
+      << "nothing is broadcast";
+}
+
+/// Constants that are broadcast are expanded before a run.
+TEST_F(TwoLibraries, ConstantsAreConvertedForNothing) {
+  dispatcher.add({"cpu", "bias", "plain", {}, any()});
+  const auto x = tensor("X", 64), y = tensor("Y", 64);
+  program.tensors.push_back({"b", DType::Float32, "C", {64}, true});
+  const auto b = program.tensors.size() - 1, r = tensor("R", 64), z = tensor("Z", 64);
+  program.calls = {{"conv", {x}, {y}}, {"bias", {y, b}, {r}}, {"conv", {r}, {z}}};
+  program.calls[1].element_wise = true;
+  program.entry[x] = blocked;
+  const auto evaluated = evaluate_partially(program, dispatcher, "cpu");
+  EXPECT_EQ(evaluated.graph.nodes[1].candidates, (std::vector<Layout>{blocked, nhwc, nchw}));
+  const auto chosen = choose_layouts(evaluated.graph, LayoutObjective::Shared);
+  EXPECT_EQ(chosen.cost(evaluated.graph), 0);
+  ASSERT_EQ(chosen.conversions.size(), 1u);
+  EXPECT_EQ(chosen.conversions[0].tensor, b);
+  EXPECT_EQ(kernels, 0);
+}
+
 /// A library with a layout of its own, and its routine, are added without a change to anything else.
 TEST_F(TwoLibraries, ALibraryWithALayoutOfItsOwn) {
   const Layout strided = layout::parse_layout("reorder(2,3,1,0) pad(3,0,7)");

@@ -201,6 +201,53 @@ TEST(ChooseLayouts, EqualsBruteForce) {
   EXPECT_GT(chosen, 100);
 }
 
+/// Node by node, without a view of those behind: right, and no better than what is chosen for all.
+TEST(ResolveGreedily, NeverCostsLessThanTheChoiceForAll) {
+  std::mt19937_64 random(12);
+  int more = 0;
+  for (int trial = 0; trial < 100; ++trial) {
+    const auto graph = random_graph(random, 3 + random() % 10);
+    const auto greedy = resolve_greedily(graph);
+    const double best = choose_layouts(graph, LayoutObjective::Shared).cost(graph);
+    ASSERT_GE(greedy.cost(graph), best) << "graph " << trial;
+    more += greedy.cost(graph) > best;
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n)
+      for (std::size_t i = 0; i < graph.nodes[n].inputs.size(); ++i) {
+        const auto tensor = graph.nodes[n].inputs[i];
+        const auto& needed = greedy.required[n][i];
+        const bool converted =
+            std::any_of(greedy.conversions.begin(), greedy.conversions.end(),
+                        [&](const LayoutConversion& made) { return made.tensor == tensor && made.to == needed; });
+        EXPECT_NE(greedy.produced[tensor] == needed, converted) << "graph " << trial;
+      }
+  }
+  EXPECT_GT(more, 10);
+}
+
+TEST(ResolveGreedily, DoesNotLookAhead) {
+  std::mt19937_64 random(13);
+  for (int trial = 0; trial < 20; ++trial) {
+    const auto whole = random_graph(random, 10);
+    auto first = whole;
+    first.nodes.resize(5);
+    first.tensors.resize(whole.nodes[4].outputs.front() + 1);
+    const auto all = resolve_greedily(whole).choices, some = resolve_greedily(first).choices;
+    EXPECT_TRUE(std::equal(some.begin(), some.end(), all.begin()));
+  }
+}
+
+/// The node of SharedConversionsAreCountedOnce, whose best layout depends on what follows: it takes its inputs as they are.
+TEST(ResolveGreedily, TakesWhatIsThere) {
+  Builder b;
+  const auto x = b.input("X", nhwc), z = b.input("Z", nhwc);
+  const auto e = b.node("E", {x}, std::nullopt, {blocked, nhwc});
+  b.node("c", {e}, blocked);
+  b.node("d", {z, e}, blocked);
+  const auto greedy = resolve_greedily(b.graph);
+  EXPECT_EQ(greedy.produced[e], nhwc);
+  EXPECT_EQ(greedy.conversions.size(), 2u) << "E to blocks, once, and Z";
+}
+
 /// A network of 500 nodes in residual blocks, all of whose element-wise nodes choose.
 TEST(ChooseLayouts, ManyNodes) {
   Builder b;

@@ -19,6 +19,7 @@ struct VirtualTensor {
   DType type = DType::Float32;
   std::string dims;  ///< a letter each: "NCHW"
   layout::Extents extents;
+  bool constant = false;  ///< converted once: conversions of it cost nothing
 
   /// The extent of dimension \p dim. Throws ArgumentError for one that it does not have.
   std::int64_t size(char dim) const;
@@ -55,6 +56,7 @@ struct OperatorCall {
   std::vector<std::size_t> inputs, outputs;
   std::map<std::string, std::int64_t> attributes = {};
   std::vector<Layout> candidates = {};  ///< of an element-wise one, see LayoutNode
+  bool element_wise = false;            ///< its candidates are those of candidates_of(), beside `candidates`
 };
 
 /// Calls in order, each behind those whose results it reads.
@@ -119,6 +121,14 @@ struct EvaluatedProgram {
   LayoutGraph graph;
   std::vector<std::string> libraries;  ///< of each call
 };
+
+/// The layouts that all operands of \p call, element by element, may be in, by the rule of VTensor: those in which its inputs are
+/// \p produced, channels last, and that of the dimensions themselves. Inputs with fewer dimensions are broadcast: they do not count, but
+/// a layout in which one of them would have holes, being cut in blocks that are not whole, is none.
+///
+///   X(N,C,H,W) in NCHW16c, b(C)      C = 32: NCHW16c, NHWC, NCHW      C = 20: NHWC, NCHW
+std::vector<Layout> candidates_of(const OperatorProgram& program, const OperatorCall& call,
+                                  const std::vector<Layout>& produced);
 
 /// Evaluates \p program for \p device as far as layouts depend on it: every routine runs up to its tag, no kernel runs. A tensor
 /// weighs its bytes where \p by_bytes is set, else 1. Throws as Dispatcher::choose; InternalError for a routine that does not

@@ -48,6 +48,63 @@ LayoutResolution resolve(const LayoutGraph& graph, const Choices& choices) {
   return result;
 }
 
+/// Chooses for nodes in order, each by what is there already.
+class GreedyChoice {
+ public:
+  explicit GreedyChoice(const LayoutGraph& graph) : graph_(graph) {
+    for (const auto& tensor : graph.tensors) produced_.push_back(tensor.given);
+  }
+
+  Choices run() {
+    Choices result;
+    for (const auto& node : graph_.nodes) {
+      result.push_back(node.has_choice() ? std::optional(cheapest(node)) : std::nullopt);
+      place(node, result.back());
+    }
+    return result;
+  }
+
+ private:
+  std::size_t cheapest(const LayoutNode& node) const {
+    const auto count = node.alternatives.empty() ? node.candidates.size() : node.alternatives.size();
+    std::size_t best = 0;
+    for (std::size_t c = 1; c < count; ++c)
+      if (cost(node, c) < cost(node, best)) best = c;
+    return best;
+  }
+  double cost(const LayoutNode& node, std::size_t choice) const {
+    double sum = node.alternatives.empty() ? 0 : node.alternatives[choice].cost;
+    std::set<std::size_t> counted;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const auto tensor = node.inputs[i];
+      const bool there = is_there(tensor, node.chosen(choice, i)) || !counted.insert(tensor).second;
+      if (!there) sum += graph_.tensors[tensor].weight;
+    }
+    return sum;
+  }
+  bool is_there(std::size_t tensor, const Layout& layout) const {
+    const auto made = copies_.find(tensor);
+    return produced_[tensor] == layout || (made != copies_.end() && contains(made->second, layout));
+  }
+  void place(const LayoutNode& node, std::optional<std::size_t> choice) {
+    Layout first;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const auto tensor = node.inputs[i];
+      const Layout layout = choice ? node.chosen(*choice, i) : node.required[i].value_or(produced_[tensor]);
+      if (i == 0) first = layout;
+      if (!is_there(tensor, layout)) copies_[tensor].push_back(layout);
+    }
+    for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+      const auto operand = node.inputs.size() + o;
+      produced_[node.outputs[o]] = choice ? node.chosen(*choice, operand) : node.required[operand].value_or(first);
+    }
+  }
+
+  const LayoutGraph& graph_;
+  std::vector<Layout> produced_;
+  std::map<std::size_t, std::vector<Layout>> copies_;  ///< of tensors, that were made
+};
+
 /// The layout of an operand as a function of a choice: that of value v of `variable` is number `layouts`[v].
 struct ChosenLayout {
   std::size_t variable = 0;
@@ -218,6 +275,10 @@ LayoutResolution choose_layouts(const LayoutGraph& graph, LayoutObjective object
   LayoutResolution result = resolve(graph, LayoutProblem(graph, objective).solve());
   if (objective == LayoutObjective::Shared) result = hoist_conversions(graph, std::move(result), Hoisting::Common);
   return result;
+}
+
+LayoutResolution resolve_greedily(const LayoutGraph& graph) {
+  return hoist_conversions(graph, resolve(graph, GreedyChoice(graph).run()), Hoisting::Common);
 }
 
 }  // namespace tc::graph

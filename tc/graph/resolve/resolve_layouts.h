@@ -95,4 +95,10 @@ enum class LayoutObjective {
 /// input for Edges, shared for Shared. Throws ResourceError for graphs whose nodes with choices are too entangled.
 LayoutResolution choose_layouts(const LayoutGraph& graph, LayoutObjective objective);
 
+/// What a program that runs node by node chooses, which does not know those that follow (VTensor, section 7.1): each node takes
+/// the candidate or alternative that costs least where its inputs lie, the first of equal ones; a conversion that was made once
+/// is there for later nodes. What is chosen for a node does not depend on nodes behind it; it never costs less than choose_layouts()
+/// for Shared.
+LayoutResolution resolve_greedily(const LayoutGraph& graph);
+
 }  // namespace tc::graph
