@@ -66,7 +66,11 @@ class GraphLayoutChoice {
     AlternativeOptions how{options_.block, {}, options_.mixed, options_.constants_alone};
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
       if (constants_.count(node.inputs[i])) how.constants.insert(i);
-    return layout_alternatives(*node.def, sizes_of(graph_, node), how);
+    auto result = layout_alternatives(*node.def, sizes_of(graph_, node), how);
+    if (options_.more && !options_.constants_alone)
+      for (auto& layouts : options_.more(node))
+        if (!contains(result, layouts)) result.push_back(std::move(layouts));
+    return result;
   }
 
   /// How many times as cheap \p node must be in \p layouts to take them.
@@ -88,13 +92,14 @@ class GraphLayoutChoice {
     for (auto& layouts : alternatives) {
       check_cancelled("the layouts of a graph");
       const auto seconds = options_.seconds(node, layouts);
-      if (!seconds && is_plain(layouts)) return;  // the first one
+      if (!seconds && is_plain(layouts) && !options_.more) return;  // the first one
       if (!seconds) continue;
       seconds_[n].push_back(*seconds);
       const double doubt = least_gain(node, layouts);
       found.push_back({std::move(layouts), doubt * *seconds});
     }
-    result_.plain_seconds += found.front().cost;
+    if (found.empty()) return;
+    result_.plain_seconds += is_plain(found.front().layouts) ? found.front().cost : 0;
     for (const auto& alternative : found)
       for (const auto& layout : alternative.layouts)
         if (!contains(wanted_, layout)) wanted_.push_back(layout);

@@ -20,6 +20,9 @@ struct GraphLayoutOptions {
   double least_gain = 1;                 ///< a node must be so many times as cheap in layouts to take them
   double least_constant_gain = 1;        ///< the same of layouts of constants alone
   std::set<std::string> constants = {};  ///< inputs whose conversions cost nothing
+  /// Layouts in which \p node may take and give its tensors beside those of layout_alternatives(): what libraries are written for.
+  /// May be null.
+  std::function<std::vector<OperandLayouts>(const Node& node)> more = {};
   /// Seconds of \p node with its operands in these layouts; nothing where it cannot take them, or nobody knows.
   std::function<std::optional<double>(const Node& node, const OperandLayouts& layouts)> seconds;
   /// Seconds that a copy of a tensor into another layout takes.
@@ -30,7 +33,7 @@ struct GraphLayoutOptions {
 struct GraphLayouts {
   LayoutGraph problem;          ///< the nodes of the graph, and one for each result behind them
   LayoutResolution resolution;  ///< of `problem`
-  double plain_seconds = 0;     ///< of the nodes that were asked about, without layouts
+  double plain_seconds = 0;     ///< of the nodes that were asked about, without layouts, where they may have none
   double seconds = 0;           ///< of them, and of conversions, as chosen
 };
 

@@ -9,7 +9,9 @@
 #include "tc/engine/compile/price_function.h"
 #include "tc/graph/choose_graph_layouts.h"
 #include "tc/graph/lay_out.h"
+#include "tc/layout/map/layout_map.h"
 #include "tc/layout/rewrite/apply.h"
+#include "tc/library/registry.h"
 
 namespace tc::engine {
 namespace {
@@ -30,7 +32,7 @@ class LayoutPrices {
     for (const auto tensor : node.inputs) key << " " << graph_.tensors[tensor].spec;
     for (const auto& layout : layouts) key << "; " << to_string(layout);
     const auto [known, is_new] = known_.emplace(key.str(), std::nullopt);
-    if (is_new && !is_taken_from_library(node, layouts))
+    if (is_new && !is_lost_to_library(node, layouts))
       known->second =
           price_in_layouts(*node.def, graph::sizes_of(graph_, node), by_name(node.def->def, layouts), options_);
     return known->second;
@@ -46,19 +48,68 @@ class LayoutPrices {
     return price_in_layouts({made.def(), made.ranges}, {}, {}, options_).value_or(0);
   }
 
+  /// The layouts of \p node that libraries that may be called are written for, and in which they take it.
+  const std::vector<graph::OperandLayouts>& of_libraries(const graph::Node& node) {
+    TextStream key;
+    key << node.def.get();
+    for (const auto tensor : node.inputs) key << " " << graph_.tensors[tensor].spec;
+    const auto [known, is_new] = of_libraries_.try_emplace(key.str());
+    if (is_new) known->second = in_library_layouts(node);
+    return known->second;
+  }
+
  private:
   /// Would a library that is asked for by name lose \p node by \p layouts?
-  bool is_taken_from_library(const graph::Node& node, const graph::OperandLayouts& layouts) const {
+  bool is_lost_to_library(const graph::Node& node, const graph::OperandLayouts& layouts) {
     if (options_.libraries == "none" || options_.libraries == "auto") return false;
-    const auto sizes = graph::sizes_of(graph_, node);
-    const auto named = by_name(node.def->def, layouts);
-    return !named.of.empty() && library_takes(*node.def, sizes, {}, options_) &&
-           !library_takes(*node.def, sizes, named, options_);
+    const bool some = takes(node, graph::OperandLayouts(layouts.size())) || !of_libraries(node).empty();
+    return some && !takes(node, layouts);
+  }
+  bool takes(const graph::Node& node, const graph::OperandLayouts& layouts) const {
+    return library_takes(*node.def, graph::sizes_of(graph_, node), by_name(node.def->def, layouts), options_);
+  }
+
+  std::vector<graph::OperandLayouts> in_library_layouts(const graph::Node& node) const {
+    std::vector<layout::Layout> layouts{layout::Layout()};
+    for (const auto* library : library::libraries())
+      if (options_.libraries == "auto" || options_.libraries == library->name)
+        for (const auto& named : library->layouts) layouts.push_back(named.layout);
+    std::vector<graph::OperandLayouts> found;
+    if (layouts.size() > 1 && options_.libraries != "none") add_taken(node, layouts, {}, found);
+    return found;
+  }
+  /// Adds those of \p layouts for all operands, behind those in \p first, in which a library takes \p node.
+  void add_taken(const graph::Node& node, const std::vector<layout::Layout>& layouts, graph::OperandLayouts first,
+                 std::vector<graph::OperandLayouts>& found) const {
+    const auto count = node.inputs.size() + node.outputs.size();
+    if (first.size() == count) {
+      const bool plain =
+          std::all_of(first.begin(), first.end(), [](const auto& layout) { return layout.is_identity(); });
+      if (!plain && takes(node, first)) found.push_back(std::move(first));
+      return;
+    }
+    const auto operand = first.size();
+    const auto tensor =
+        operand < node.inputs.size() ? node.inputs[operand] : node.outputs[operand - node.inputs.size()];
+    for (const auto& layout : layouts) {
+      if (!fits(layout, graph_.tensors[tensor].spec.shape)) continue;
+      auto next = first;
+      next.push_back(layout);
+      add_taken(node, layouts, std::move(next), found);
+    }
+  }
+  static bool fits(const layout::Layout& layout, const layout::Extents& extents) {
+    try {
+      return layout::LayoutMap(layout, extents).facts().dense;
+    } catch (const OptionsError&) {
+      return false;
+    }
   }
 
   const graph::Graph& graph_;
   CompileOptions options_;
   std::map<std::string, std::optional<double>> known_;
+  std::map<std::string, std::vector<graph::OperandLayouts>> of_libraries_;
 };
 
 std::string microseconds(double seconds) { return str(std::round(seconds * 1e7) / 10, " us"); }
@@ -109,6 +160,7 @@ graph::GraphLayoutOptions options_of(const CompileOptions& options, LayoutPrices
   how.seconds = [&prices](const graph::Node& node, const graph::OperandLayouts& layouts) {
     return prices.of_node(node, layouts);
   };
+  if (options.libraries != "none") how.more = [&prices](const graph::Node& node) { return prices.of_libraries(node); };
   how.conversion_seconds = [&prices](const graph::Tensor& tensor) { return prices.of_conversion(tensor); };
   return how;
 }

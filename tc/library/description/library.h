@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tc/layout/map/layout.h"
 #include "tc/library/description/call.h"
 
 /// Libraries as descriptions: what a library computes is said by TC defs, and a def is a call of a routine where both read
@@ -57,12 +58,21 @@ struct Presence {
   std::string reason;   ///< why it is not
 };
 
+/// A layout by the name that a library has for it.
+struct NamedLayout {
+  std::string name;
+  layout::Layout layout;
+};
+
 struct Library {
   std::string name;
   int priority = 0;  ///< among libraries of one price: the highest first
   /// Loads it, once a process.
   std::function<const Presence&()> find;
   std::vector<Routine> routines;  ///< the ones to be preferred first
+  /// Layouts that routines are written for, whose defs are those of the tensors that hold the elements. A graph whose layouts are
+  /// chosen is asked whether they take its nodes in these, operand by operand.
+  std::vector<NamedLayout> layouts = {};
 
   /// Null where it has none of that name.
   const Routine* routine(const std::string& name) const;
