@@ -6,6 +6,7 @@
 #include "tc/cpu/stmt/expand_divisions.h"
 #include "tc/cpu/stmt/hide_negative_bases.h"
 #include "tc/cpu/stmt/launder_buffers.h"
+#include "tc/cpu/stmt/mask_sums.h"
 #include "tc/cpu/stmt/multiply_tiles.h"
 #include "tc/cpu/stmt/pick_lanes.h"
 #include "tc/cpu/stmt/prefetch.h"
@@ -44,6 +45,7 @@ const std::vector<StatementPass>& statement_passes() {
       {"expand_functions", [](const Stmt& body, const Settings&) { return halide_bridge::expand_functions(body); }},
       {"combine_dots", [](const Stmt& body, const Settings&) { return combine_dots(body); }},
       {"pick_lanes", [](const Stmt& body, const Settings& how) { return pick_lanes(body, how.target); }},
+      {"mask_sums", [](const Stmt& body, const Settings&) { return mask_sums(body); }},
       {"hide_negative_bases", [](const Stmt& body, const Settings&) { return hide_negative_bases(body); }},
       {"expand_divisions", [](const Stmt& body, const Settings&) { return expand_divisions(body); }},
       {"stream_stores", [](const Stmt& body, const Settings& how) { return stream_stores(body, how.streamed); }},

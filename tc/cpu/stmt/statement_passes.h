@@ -40,6 +40,7 @@ struct StatementPass {
 ///   expand_functions            functions that LLVM has not are written out
 ///   combine_dots                sums of products of bytes and halves are dot products
 ///   pick_lanes                  partial vectors of elements a few apart are contiguous ones
+///   mask_sums                   lanes that add nothing keep their sums
 ///   hide_negative_bases         negative addresses of lanes that do not run are relative to a variable
 ///   expand_divisions            integer divisions are what machine instructions carry out
 ///   stream_stores               whole lines of tensors that the settings name are stored past the caches

@@ -33,9 +33,8 @@ bool moves_bits(const Place& place, const Tensor& target) {
 /// What the copy at \p place moves.
 Expr copied_value(const Place& place, const Program& program, bool as_bits, const Lanes& lanes) {
   if (place.statement.source_read < 0) {
-    const Tensor* tensor = nullptr;
-    Bounded at = site_address(place, place.site.reads.back(), &tensor);
-    return load(as_bits ? as_words(*tensor) : *tensor, at, lanes);
+    const auto found = site_address(place, place.site.reads.back());
+    return load(as_bits ? as_words(*found.tensor) : *found.tensor, found.at, lanes);
   }
   return raise_read(place, program, as_bits, lanes);
 }
@@ -120,12 +119,12 @@ Stmt raise_body(const polyhedral::Site& site, const polyhedral::Scop& scop, cons
                 const Environment& environment, const Lanes& lanes) {
   const Statement& statement = scop.statement(site.statement);
   Place place{site, scop, statement, environment};
-  const Tensor* target = nullptr;
-  Bounded at = site_address(place, site.write, &target);
+  const auto found = site_address(place, site.write);
+  Bounded at = found.at;
   if (const auto* same = at.expr.as<ir::Broadcast>()) at.expr = same->value;
-  auto raised = raise_instance(place, program, *target, lanes);
+  auto raised = raise_instance(place, program, *found.tensor, lanes);
   if (!statement.write.exact) at = simplified(add(at, raised.offset));
-  Stmt result = write_value(place, *target, at, raised.value, lanes);
+  Stmt result = write_value(place, *found.tensor, at, raised.value, lanes);
   for (auto name = raised.names.rbegin(); name != raised.names.rend(); ++name)
     result = ir::LetStmt::make(name->first, name->second, result);
   return result;

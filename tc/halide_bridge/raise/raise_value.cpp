@@ -283,12 +283,11 @@ class ValueRaiser : public ir::IRMutator {
     if (next_read_ >= place_.site.reads.size())
       throw InternalError(str("statement ", place_.statement.id, " has more reads in its value than in the scop"));
     const auto& access = place_.site.reads[next_read_++];
-    const Tensor* tensor = nullptr;
     if (!access.is_null()) {
-      Bounded at = site_address(place_, access, &tensor);
-      return load(*tensor, at, lanes_);
+      const auto found = site_address(place_, access);
+      return load(*found.tensor, found.at, lanes_, found.inside);
     }
-    tensor = &place_.scop.tensor(op->name);
+    const Tensor* tensor = &place_.scop.tensor(op->name);
     for (std::size_t i = 0; i < subscripts.size(); ++i) subscripts[i] = inside(subscripts[i], *tensor, i, reads[i]);
     Expr value = load(op == moved_ ? as_words(*tensor) : *tensor, simplified(address(*tensor, subscripts)), lanes_);
     for (auto name = names.rbegin(); name != names.rend(); ++name)
@@ -356,14 +355,20 @@ class ReadFinder : public ir::IRVisitor {
 
 }  // namespace
 
-Bounded site_address(const Place& place, const isl::ast_expr& access, const Tensor** tensor) {
+SiteAddress site_address(const Place& place, const isl::ast_expr& access) {
   auto argument = [&](int i) { return polyhedral::call(access.ctx(), isl_ast_expr_get_op_arg, access.get(), i); };
   auto name = polyhedral::call(access.ctx(), isl_ast_expr_get_id, argument(0).get()).name();
-  *tensor = &place.scop.tensor(name);
+  SiteAddress result{{}, &place.scop.tensor(name), true};
   std::vector<Bounded> subscripts;
-  for (int i = 1; i < isl_ast_expr_get_op_n_arg(access.get()); ++i)
+  for (int i = 1; i < isl_ast_expr_get_op_n_arg(access.get()); ++i) {
     subscripts.push_back(raise_integer(argument(i), place.environment));
-  return simplified(address(**tensor, subscripts));
+    const auto d = subscripts.size() - 1;
+    const std::int64_t first = result.tensor->min[d];
+    result.inside =
+        result.inside && first <= subscripts[d].low && subscripts[d].high < first + result.tensor->extent[d];
+  }
+  result.at = simplified(address(*result.tensor, subscripts));
+  return result;
 }
 
 Tensor as_words(Tensor tensor) {

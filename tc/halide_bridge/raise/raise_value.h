@@ -22,8 +22,14 @@ struct Place {
   const Environment& environment;
 };
 
-/// The address \p access of \p place has in its tensor, which \p tensor becomes.
-Bounded site_address(const Place& place, const isl::ast_expr& access, const polyhedral::Tensor** tensor);
+/// The address of an access, in the tensor that it is to.
+struct SiteAddress {
+  Bounded at;
+  const polyhedral::Tensor* tensor = nullptr;
+  bool inside = false;  ///< the ranges of loops prove that it is in the tensor, whatever conditions say
+};
+/// That of \p access of \p place.
+SiteAddress site_address(const Place& place, const isl::ast_expr& access);
 
 /// \p tensor as it lies in memory: halves are words of 16 bits.
 polyhedral::Tensor as_words(polyhedral::Tensor tensor);

@@ -34,10 +34,10 @@ Expr raw_load(const polyhedral::Tensor& tensor, const Expr& index, const Expr& p
                         ir::Parameter(), predicate.defined() ? predicate : ir::const_true(n), ir::ModulusRemainder());
 }
 
-/// One element for all lanes, read where any of them runs.
-Expr load_uniform(const polyhedral::Tensor& tensor, const Expr& index, const Lanes& lanes) {
+/// One element for all lanes, read where any of them runs, or where it is there.
+Expr load_uniform(const polyhedral::Tensor& tensor, const Expr& index, const Lanes& lanes, bool inside) {
   Expr value = raw_load(tensor, index, Expr());
-  if (!lanes.guard.defined()) return value;
+  if (!lanes.guard.defined() || inside) return value;
   Expr any = ir::VectorReduce::make(ir::VectorReduce::Or, lanes.running(), 1);
   return ir::Call::make(value.type(), ir::Call::if_then_else, {any, value, ir::make_zero(value.type())},
                         ir::Call::PureIntrinsic);
@@ -71,10 +71,10 @@ Bounded address(const polyhedral::Tensor& tensor, const std::vector<Bounded>& su
   return sum;
 }
 
-Expr load(const polyhedral::Tensor& tensor, const Bounded& address, const Lanes& lanes) {
+Expr load(const polyhedral::Tensor& tensor, const Bounded& address, const Lanes& lanes, bool inside) {
   Expr index = address.expr;
   if (const auto* same = index.as<ir::Broadcast>()) index = same->value;
-  if (index.type().is_scalar()) return decode(load_uniform(tensor, index, lanes), tensor.type);
+  if (index.type().is_scalar()) return decode(load_uniform(tensor, index, lanes, inside), tensor.type);
   return decode(raw_load(tensor, index, mask(tensor, lanes)), tensor.type);
 }
 

@@ -31,8 +31,9 @@ Halide::Type storage_type(DType type);
 Bounded address(const polyhedral::Tensor& tensor, const std::vector<Bounded>& subscripts);
 
 /// The element as a value of the compute type (bool is Bool()), with the lanes of \p address. Lanes that do not run
-/// read nothing and have any value; a padded or combined tensor exists in all lanes of the tail.
-Halide::Expr load(const polyhedral::Tensor& tensor, const Bounded& address, const Lanes& lanes);
+/// read nothing and have any value; a padded or combined tensor exists in all lanes of the tail. One element for all lanes, which
+/// \p inside says is there, is read whether they run or not: that takes no branch.
+Halide::Expr load(const polyhedral::Tensor& tensor, const Bounded& address, const Lanes& lanes, bool inside = false);
 
 /// Stores \p value, of the compute type, in the lanes that run, wrapped in strict_float. Where the others exist too, they
 /// may select what their elements hold: strict_float(select(runs, strict_float(value), load)).
