@@ -2,6 +2,7 @@
 
     python benchmarks/layouts.py [--threads 1] [--rounds 30] [--only 3x3]
     python benchmarks/layouts.py --guideline            # every alternative, its price by the model beside what it takes
+    python benchmarks/layouts.py --tiles                # tiles of a matrix, contiguous and as they lie in its rows
 
 Every result is compared with the first layout's, exactly, on integers. Constant weights are converted before.
 """
@@ -93,11 +94,34 @@ def guideline(name, text, x, k, rounds):
     print(f"| {name} | " + " | ".join(map(str, [*row, f"{correlation:.2f}"])) + " |", flush=True)
 
 
-def medians(runs, rounds):
-    """Milliseconds of each, measured in turns."""
+def tiles(rounds):
+    """Microseconds of the sum of a tile of 512 rows, when no cache holds it, for the widths of ALT's Table 2."""
+    print("| tile | contiguous, us | in rows of 4096 | rows over contiguous |")
+    print("|---|---|---|---|")
+    caches = np.zeros(1 << 25, dtype="float32")
+    total = tc.define("def total(float(M,N) X) -> (Y) { Y(m) +=! X(m,n) }").total
+    for width in (4, 16, 64, 256):
+        matrix = torch.from_numpy(np.random.default_rng(1).integers(-3, 4, (512, 4096)).astype("float32"))
+        rows = matrix[:, :width]
+        dense = rows.contiguous()
+        runs = {}
+        for name, tile in (("contiguous", dense), ("rows", rows)):
+            f = tc.compile(total, tile)
+            out = f(tile)
+            if not torch.equal(out, dense.sum(1)):
+                raise SystemExit(f"{name} computes something else")
+            runs[name] = lambda f=f, tile=tile, out=out: f(tile, out=out)
+        found = medians(runs, rounds, before=lambda: caches.__iadd__(1))
+        times = [1e3 * found[name] for name in runs]
+        print(f"| 512x{width} | {times[0]:.1f} | {times[1]:.1f} | {times[1] / times[0]:.2f} |", flush=True)
+
+
+def medians(runs, rounds, before=lambda: None):
+    """Milliseconds of each, measured in turns, `before` each of which is not."""
     times = {name: [] for name in runs}
     for _ in range(rounds):
         for name, run in runs.items():
+            before()
             begin = time.perf_counter()
             run()
             times[name].append(1e3 * (time.perf_counter() - begin))
@@ -110,12 +134,16 @@ def main():
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--only", default="")
     parser.add_argument("--guideline", action="store_true")
+    parser.add_argument("--tiles", action="store_true")
     arguments = parser.parse_args()
     tc.set_num_threads(arguments.threads)
     torch.set_num_threads(arguments.threads)
     random = np.random.default_rng(1)
     names = [*LAYOUTS, "torch", "torch channels_last"]
     print(f"ms, {arguments.threads} threads of {tc.host_target()}, torch {torch.__version__}")
+    if arguments.tiles:
+        tiles(arguments.rounds)
+        return
     if arguments.guideline:
         print("| convolution | alternatives | as it is | cheapest by the model | gain it says | fastest | slowest | rank correlation |")
     else:

@@ -34,6 +34,7 @@ struct BackEnd {
   bool aligned_anywhere;                          ///< code does not ask where its arguments begin
   bool runs_in_place;                             ///< a call may let an output take the place of an input
   bool binds_constants;                           ///< its code reads the memory that constants are in
+  bool splits_residues;                           ///< loops follow strides of results (split_residues.h)
   const MachineKind& machine;                     ///< that its code is for
 };
 

@@ -102,6 +102,7 @@ const BackEnd& cpu_back_end() {
                                 .aligned_anywhere = true,
                                 .runs_in_place = true,
                                 .binds_constants = true,
+                                .splits_residues = true,
                                 .machine = cpu_machine()};
   return back_end;
 }

@@ -184,6 +184,7 @@ const BackEnd& cuda_back_end() {
                                 .aligned_anywhere = false,
                                 .runs_in_place = false,
                                 .binds_constants = false,
+                                .splits_residues = false,
                                 .machine = cuda_machine()};
   return back_end;
 }

@@ -7,6 +7,7 @@
 #include "tc/halide_bridge/lower/hoist_invariants.h"
 #include "tc/halide_bridge/lower/lower.h"
 #include "tc/halide_bridge/lower/scatter_matches.h"
+#include "tc/halide_bridge/lower/split_residues.h"
 
 namespace tc::engine {
 namespace {
@@ -29,9 +30,14 @@ void check_iterators(const halide_bridge::Program& program, const char* option, 
 }
 
 void lower(CompileState& state) {
-  const auto program = halide_bridge::lower(state.function->def, state.function->ranges, state.sizes);
+  auto program = halide_bridge::lower(state.function->def, state.function->ranges, state.sizes);
   check_iterators(program, "parallel_along", state.mapping.parallel_along);
   check_iterators(program, "vector_along", state.mapping.vector_along);
+  if (state.back_end->splits_residues) {
+    std::set<std::string> named(state.mapping.parallel_along.begin(), state.mapping.parallel_along.end());
+    named.insert(state.mapping.vector_along.begin(), state.mapping.vector_along.end());
+    program = halide_bridge::split_residues(program, named);
+  }
   state.program = std::make_shared<halide_bridge::Program>(
       halide_bridge::hoist_invariants(halide_bridge::scatter_matches(program)));
   for (auto& launch : state.program->launches) std::erase_if(launch.statements, is_empty);

@@ -58,7 +58,7 @@ class Temporary {
     tensor_.name = unused_name(scop, "acc_" + tensor.name);
     tensor_.storage = Tensor::Storage::Workspace;
     tensor_.live_in = tensor_.live_out = false;
-    if (has_digits(writer)) index_by_iterators(writer);
+    if (is_compound(writer)) index_by_iterators(writer);
     tensor_.strides = row_major(tensor_.extent);
   }
 
@@ -77,11 +77,18 @@ class Temporary {
   Tensor tensor_;
   Nullable<isl::pw_multi_aff> layout_;
 
-  static bool has_digits(const Statement& writer) {
+  /// Is an index of what \p writer writes more than an iterator: digits of one, or a sum of several?
+  static bool is_compound(const Statement& writer) {
     if (!writer.write.function.isa_multi_aff()) return false;
     auto index = tc::polyhedral::elements(writer.write.function.as_multi_aff().list());
-    return std::any_of(index.begin(), index.end(),
-                       [](const isl::aff& aff) { return isl_aff_dim(aff.get(), isl_dim_div) > 0; });
+    return std::any_of(index.begin(), index.end(), [](const isl::aff& aff) {
+      int iterators = 0;
+      for (int i = 0; i < isl_aff_dim(aff.get(), isl_dim_in); ++i) {
+        const auto factor = call(aff.ctx(), isl_aff_get_coefficient_val, aff.get(), isl_dim_in, i);
+        iterators += factor.is_zero() ? 0 : factor.is_one() ? 1 : 2;
+      }
+      return isl_aff_dim(aff.get(), isl_dim_div) > 0 || iterators > 1;
+    });
   }
   void index_by_iterators(const Statement& writer) {
     auto names = dimension_names(dimensions(writer.domain));

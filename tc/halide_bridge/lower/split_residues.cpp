@@ -1,0 +1,385 @@
+#include "tc/halide_bridge/lower/split_residues.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "tc/base/ceil_div.h"
+#include "tc/base/contains.h"
+#include "tc/base/str.h"
+#include "tc/halide_bridge/lower/conditional.h"
+#include "tc/halide_bridge/lower/guarded_update.h"
+#include "tc/halide_bridge/lower/linear_index.h"
+
+namespace tc::halide_bridge {
+namespace {
+
+namespace ir = Halide::Internal;
+using Halide::Expr;
+
+/// Strides beyond this are left: nothing in a network strides further than a patch of an image.
+constexpr std::int64_t most_residues = 32;
+
+Expr number(std::int64_t value) { return ir::make_const(Halide::Int(64), value); }
+
+std::optional<std::int64_t> constant_of(const Expr& expr) {
+  const auto* literal = expr.as<ir::IntImm>();
+  return literal ? std::optional(literal->value) : std::nullopt;
+}
+
+std::int64_t modulo(std::int64_t value, std::int64_t stride) { return value - stride * tc::floor_div(value, stride); }
+
+/// An iterator of a result whose remainder tells that of one that is reduced over.
+struct Residue {
+  std::string left, reduction;
+  std::size_t dimension = 0;  ///< of the target, that `left` subscripts
+  std::int64_t stride = 0;
+  std::vector<std::int64_t> matching;  ///< for each remainder of `left` without its minimum, that of `reduction`
+};
+
+lang::IntegerRange& range_of(ProgramStatement& statement, const std::string& iterator) {
+  const auto at = std::find(statement.iterators.begin(), statement.iterators.end(), iterator);
+  return statement.domain[static_cast<std::size_t>(at - statement.iterators.begin())];
+}
+lang::IntegerRange range_of(const ProgramStatement& statement, const std::string& iterator) {
+  return range_of(const_cast<ProgramStatement&>(statement), iterator);
+}
+
+bool is_same(const lang::IntegerRange& a, const lang::IntegerRange& b) {
+  return a.min == b.min && a.extent == b.extent;
+}
+
+/// The dimension of what \p statement writes that \p iterator runs through, whole.
+std::optional<std::size_t> written_dimension(const ProgramStatement& statement, const std::string& iterator,
+                                             const ProgramTensor& target) {
+  for (std::size_t d = 0; d < statement.subscripts.size(); ++d)
+    if (is_iterator(statement.subscripts[d], iterator) && is_same(range_of(statement, iterator), target.box[d]))
+      return d;
+  return std::nullopt;
+}
+
+bool is_written_by(const ProgramStatement& statement, const std::string& iterator) {
+  return std::any_of(statement.subscripts.begin(), statement.subscripts.end(),
+                     [&](const Expr& subscript) { return ir::expr_uses_var(subscript, iterator); });
+}
+
+/// A sum that is 0 modulo a number.
+struct Multiple {
+  std::map<std::string, std::int64_t> factors;  ///< of iterators
+  std::int64_t constant = 0, stride = 0;
+};
+
+/// What \p condition says to be a multiple of what.
+std::optional<Multiple> multiple_of(const Expr& condition) {
+  const auto* equality = condition.as<ir::EQ>();
+  if (!equality) return std::nullopt;
+  const bool swapped = constant_of(equality->a).has_value();
+  const auto* remainder = (swapped ? equality->b : equality->a).as<ir::Mod>();
+  const auto value = constant_of(swapped ? equality->a : equality->b);
+  if (!remainder || !value) return std::nullopt;
+  const auto stride = constant_of(remainder->b);
+  const auto sum = linear_index(remainder->a);
+  if (!stride || *stride < 2 || *stride > most_residues || *value < 0 || *value >= *stride) return std::nullopt;
+  Multiple result{{}, sum.constant - *value, *stride};
+  for (const auto& term : sum.terms) {
+    const auto* iterator = term.part.as<ir::Variable>();
+    if (!iterator) return std::nullopt;
+    result.factors[iterator->name] = term.factor;
+  }
+  return result;
+}
+
+/// The residue that \p condition, one of \p statement, tells.
+std::optional<Residue> residue_of(const Expr& condition, const ProgramStatement& statement,
+                                  const ProgramTensor& target) {
+  const auto found = multiple_of(condition);
+  if (!found) return std::nullopt;
+  const auto& sum = *found;
+  const auto stride = sum.stride;
+  Residue result{{}, {}, 0, stride, {}};
+  for (const auto& [name, factor] : sum.factors) {
+    if (factor % stride == 0) continue;
+    auto& place = is_written_by(statement, name) ? result.left : result.reduction;
+    if (!place.empty()) return std::nullopt;
+    place = name;
+  }
+  if (result.left.empty() || result.reduction.empty()) return std::nullopt;
+  const auto dimension = written_dimension(statement, result.left, target);
+  const std::int64_t step = sum.factors.at(result.reduction);
+  if (!dimension || std::gcd(step, stride) != 1 || range_of(statement, result.left).extent < stride)
+    return std::nullopt;
+  result.dimension = *dimension;
+  std::int64_t rest = sum.constant + step * range_of(statement, result.reduction).min;
+  rest += sum.factors.at(result.left) * range_of(statement, result.left).min;
+  for (std::int64_t r = 0; r < stride; ++r)
+    for (std::int64_t k = 0; k < stride; ++k)
+      if (modulo(rest + sum.factors.at(result.left) * r + step * k, stride) == 0) result.matching.push_back(k);
+  return result;
+}
+
+/// The residues that the conditions of \p statement tell, no iterator in two of them.
+std::vector<Residue> residues_of(const ProgramStatement& statement, const ProgramTensor& target,
+                                 const std::set<std::string>& kept) {
+  std::vector<Residue> result;
+  const auto update = guarded_update(statement);
+  if (!update) return result;
+  std::set<std::string> taken = kept;
+  for (const auto& condition : update->conditions) {
+    auto residue = residue_of(condition, statement, target);
+    if (!residue || taken.count(residue->left) || taken.count(residue->reduction)) continue;
+    taken.insert({residue->left, residue->reduction});
+    result.push_back(*std::move(residue));
+  }
+  return result;
+}
+
+/// \p values of \p variable from 0 on, which go up by the same number modulo \p stride, without a remainder where they have none.
+Expr matching_of(const Expr& variable, const std::vector<std::int64_t>& values, std::int64_t stride) {
+  const std::int64_t first = values.front(), step = values.size() > 1 ? values[1] - first : 0;
+  bool is_linear = true;
+  for (std::size_t r = 0; r < values.size(); ++r)
+    is_linear = is_linear && values[r] == first + step * static_cast<std::int64_t>(r);
+  if (is_linear) return variable * number(step) + number(first);
+  return ir::Mod::make(variable * number(modulo(step, stride)) + number(first), number(stride));
+}
+
+/// A name that begins with \p stem and that no iterator of \p statement has.
+std::string unused_iterator(const ProgramStatement& statement, const std::string& stem) {
+  for (int k = 0;; ++k) {
+    const std::string name = k == 0 ? stem : str(stem, k);
+    if (!contains(statement.iterators, name)) return name;
+  }
+}
+
+/// \p statement with \p value in the place of its iterator \p name, and iterators over \p ranges there.
+ProgramStatement substituted(const ProgramStatement& statement, const std::string& name, const Expr& value,
+                             const std::vector<std::pair<std::string, lang::IntegerRange>>& ranges) {
+  ProgramStatement result = statement;
+  const auto at = std::find(result.iterators.begin(), result.iterators.end(), name) - result.iterators.begin();
+  result.iterators.erase(result.iterators.begin() + at);
+  result.domain.erase(result.domain.begin() + at);
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    result.iterators.insert(result.iterators.begin() + at + static_cast<std::ptrdiff_t>(i), ranges[i].first);
+    result.domain.insert(result.domain.begin() + at + static_cast<std::ptrdiff_t>(i), ranges[i].second);
+  }
+  for (auto& subscript : result.subscripts) subscript = replaced(subscript, {{name, value}});
+  if (result.value.defined()) result.value = replaced(result.value, {{name, value}});
+  return result;
+}
+
+/// A part of a statement whose iterator `name` is `whole * stride + rest`.
+struct Piece {
+  ProgramStatement statement;
+  Expr rest;                ///< a number or an iterator over `remainders`
+  std::int64_t remainders;  ///< how many, from 0
+};
+
+/// \p statement over the quotients and remainders of iterator \p name, and where these do not fill its range a piece of what
+/// is left over.
+std::vector<Piece> split_left(const ProgramStatement& statement, const std::string& name, std::int64_t stride) {
+  const auto range = range_of(statement, name);
+  const std::string whole = unused_iterator(statement, name + "o"), rest = unused_iterator(statement, name + "i");
+  const Expr remainder = ir::Variable::make(Halide::Int(64), rest);
+  std::vector<Piece> pieces;
+  const std::int64_t quotients = range.extent / stride, left_over = range.extent % stride;
+  if (quotients > 0) {
+    const Expr first = ir::Variable::make(Halide::Int(64), whole) * number(stride) + remainder;
+    const Expr value = range.min == 0 ? first : first + number(range.min);
+    pieces.push_back(
+        {substituted(statement, name, value, {{whole, {0, quotients}}, {rest, {0, stride}}}), remainder, stride});
+  }
+  const Expr base = number(range.min + quotients * stride);
+  if (left_over == 1) pieces.push_back({substituted(statement, name, base, {}), number(0), 1});
+  if (left_over > 1)
+    pieces.push_back({substituted(statement, name, base + remainder, {{rest, {0, left_over}}}), remainder, left_over});
+  return pieces;
+}
+
+/// \p piece with the reduction of \p residue over the quotients that its remainder leaves; nothing where there are none.
+std::optional<ProgramStatement> split_reduction(const Piece& piece, const Residue& residue) {
+  const auto range = range_of(piece.statement, residue.reduction);
+  std::int64_t least = range.extent, most = 0;
+  const std::vector<std::int64_t> matching(residue.matching.begin(), residue.matching.begin() + piece.remainders);
+  for (const auto first : matching) {
+    const std::int64_t count = first < range.extent ? ceil_div(range.extent - first, residue.stride) : 0;
+    least = std::min(least, count);
+    most = std::max(most, count);
+  }
+  if (most == 0) return std::nullopt;
+  const std::string whole = unused_iterator(piece.statement, residue.reduction + "o");
+  const Expr rest =
+      constant_of(piece.rest) ? number(matching.front()) : matching_of(piece.rest, matching, residue.stride);
+  Expr value = rest;
+  if (most > 1) value = ir::Variable::make(Halide::Int(64), whole) * number(residue.stride) + rest;
+  const Expr inside = ir::LT::make(value, number(range.extent));
+  if (range.min != 0) value = value + number(range.min);
+  auto result = substituted(piece.statement, residue.reduction, value, {{whole, {0, most}}});
+  const auto update = guarded_update(result);
+  if (least < most) result.value = if_then_else(inside, result.value, update->identity);
+  return result;
+}
+
+/// Says subscripts of reads in few operations.
+class SubscriptSimplifier : public ir::IRMutator {
+ public:
+  explicit SubscriptSimplifier(const LinearIndices& indices) : indices_(indices) {}
+
+ protected:
+  using ir::IRMutator::visit;
+  Expr visit(const ir::Call* op) override {
+    if (op->call_type != ir::Call::Halide) return ir::IRMutator::visit(op);
+    std::vector<Expr> subscripts;
+    for (const Expr& subscript : op->args) subscripts.push_back(indices_.simplified(mutate(subscript)));
+    return element_read(op->type, op->name, subscripts);
+  }
+
+ private:
+  const LinearIndices& indices_;
+};
+
+/// \p statement in few operations; nothing if it never does anything.
+std::optional<ProgramStatement> simplified(ProgramStatement statement) {
+  const LinearIndices indices(statement.iterators, statement.domain);
+  SubscriptSimplifier reads(indices);
+  for (auto& subscript : statement.subscripts) subscript = indices.simplified(reads.mutate(subscript));
+  if (!statement.value.defined()) return statement;
+  const auto update = guarded_update(statement);
+  if (!update) {
+    statement.value = reads.mutate(statement.value);
+    return statement;
+  }
+  std::vector<Expr> conditions;
+  for (const auto& condition : update->conditions) {
+    const Expr simple = indices.simplified(reads.mutate(condition));
+    if (ir::is_const_zero(simple)) return std::nullopt;
+    if (!ir::is_const_one(simple)) conditions.push_back(simple);
+  }
+  const Expr value = reads.mutate(update->value);
+  statement.value = conditions.empty() ? value : if_then_else(all_of(conditions), value, update->identity);
+  return statement;
+}
+
+/// Dimensions of tensors that statements run through by quotients and remainders, and by what.
+using SplitDimensions = std::map<std::pair<std::string, std::size_t>, std::int64_t>;
+
+/// Does \p statement compute each element from others at its own place?
+bool is_pointwise(const ProgramStatement& statement) {
+  return statement.kind == ProgramStatement::Kind::Assign && statement.iterators.size() == statement.subscripts.size();
+}
+
+/// By what the iterator \p name of \p statement, which reads elements of \p split at it, is to be split: 0 for nothing.
+std::int64_t stride_of_reads(const ProgramStatement& statement, const std::string& name, const Program& program,
+                             const SplitDimensions& split) {
+  struct Finder : ir::IRVisitor {
+    using ir::IRVisitor::visit;
+    std::function<void(const ir::Call*)> each;
+    void visit(const ir::Call* op) override {
+      if (op->call_type == ir::Call::Halide) each(op);
+      ir::IRVisitor::visit(op);
+    }
+  } finder;
+  std::int64_t stride = 0;
+  finder.each = [&](const ir::Call* read) {
+    for (std::size_t d = 0; d < read->args.size(); ++d) {
+      const auto found = split.find({read->name, d});
+      if (found != split.end() && is_iterator(read->args[d], name) &&
+          is_same(range_of(statement, name), program.tensor(read->name).box[d]))
+        stride = found->second;
+    }
+  };
+  statement.value.accept(&finder);
+  return stride;
+}
+
+/// The statements of one launch over quotients and remainders.
+class LaunchSplit {
+ public:
+  LaunchSplit(const Program& program, const std::vector<ProgramStatement>& statements,
+              const std::set<std::string>& kept)
+      : program_(program), statements_(statements), kept_(kept) {}
+
+  std::vector<ProgramStatement> run() {
+    for (const auto& statement : statements_) {
+      residues_.push_back(residues_of(statement, program_.tensor(statement.target), kept_));
+      for (const auto& residue : residues_.back())
+        split_.emplace(std::pair(statement.target, residue.dimension), residue.stride);
+    }
+    if (split_.empty()) return statements_;
+    for (std::size_t known = 0; known != split_.size();) {
+      known = split_.size();
+      for (const auto& statement : statements_) spread(statement);
+    }
+    std::vector<ProgramStatement> result;
+    for (std::size_t s = 0; s < statements_.size(); ++s)
+      for (auto& piece : pieces_of(s)) result.push_back(std::move(piece));
+    return result;
+  }
+
+ private:
+  /// What \p statement writes element by element is split as what it reads.
+  void spread(const ProgramStatement& statement) {
+    if (!is_pointwise(statement)) return;
+    for (const auto& name : statement.iterators) {
+      const auto stride = stride_of_reads(statement, name, program_, split_);
+      const auto dimension = written_dimension(statement, name, program_.tensor(statement.target));
+      if (stride > 0 && dimension) split_.emplace(std::pair(statement.target, *dimension), stride);
+    }
+  }
+
+  /// By what the iterator \p name of \p statement is split: 0 for nothing.
+  std::int64_t stride_of(const ProgramStatement& statement, const std::string& name) const {
+    if (kept_.count(name)) return 0;
+    const auto dimension = written_dimension(statement, name, program_.tensor(statement.target));
+    const auto found = dimension ? split_.find({statement.target, *dimension}) : split_.end();
+    return found == split_.end() ? 0 : found->second;
+  }
+
+  std::vector<ProgramStatement> pieces_of(std::size_t s) const {
+    std::vector<ProgramStatement> made{statements_[s]};
+    bool changed = false;
+    for (const auto& name : statements_[s].iterators) {
+      const auto residue =
+          std::find_if(residues_[s].begin(), residues_[s].end(), [&](const Residue& one) { return one.left == name; });
+      const auto stride = stride_of(statements_[s], name);
+      if (stride == 0) continue;
+      changed = true;
+      std::vector<ProgramStatement> pieces;
+      for (const auto& statement : made)
+        for (auto& piece : split_left(statement, name, stride)) {
+          const bool solves = residue != residues_[s].end() && residue->stride == stride;
+          auto done = solves ? split_reduction(piece, *residue) : std::optional(std::move(piece.statement));
+          if (done) pieces.push_back(*std::move(done));
+        }
+      made = std::move(pieces);
+    }
+    if (!changed) return made;
+    std::vector<ProgramStatement> result;
+    for (auto& piece : made)
+      if (auto simple = simplified(std::move(piece))) result.push_back(*std::move(simple));
+    return result;
+  }
+
+  const Program& program_;
+  const std::vector<ProgramStatement>& statements_;
+  const std::set<std::string>& kept_;
+  std::vector<std::vector<Residue>> residues_;  ///< of each statement
+  SplitDimensions split_;
+};
+
+}  // namespace
+
+Program split_residues(const Program& program, const std::set<std::string>& kept) {
+  Program result = program;
+  int count = 0;
+  for (auto& launch : result.launches) {
+    launch.statements = LaunchSplit(program, launch.statements, kept).run();
+    for (auto& statement : launch.statements) statement.id = str("S", count++);
+  }
+  return result;
+}
+
+}  // namespace tc::halide_bridge
