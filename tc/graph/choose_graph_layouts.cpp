@@ -31,7 +31,7 @@ class GraphLayoutChoice {
       if (reduces(graph_.nodes[n]) && !fixed_.count(n)) add_priced(n);
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n)
       if (!options_.constants_alone && !reduces(graph_.nodes[n]) && !fixed_.count(n)) add_unpriced(n);
-    for (std::size_t t = 0; t < graph_.tensors.size(); ++t) set_weight(t);
+    for (std::size_t t = 0; t < graph_.tensors.size(); ++t) result_.problem.tensors[t].weight = conversion_seconds(t);
     for (const auto tensor : graph_.outputs)
       result_.problem.nodes.push_back({"return", {tensor}, {}, {std::optional(Layout())}});
     result_.resolution = chosen();
@@ -54,7 +54,13 @@ class GraphLayoutChoice {
     double sum = 0;
     for (const auto& conversion : result_.resolution.conversions)
       sum += result_.problem.tensors[conversion.tensor].weight;
-    for (const auto& [node, seconds] : seconds_) sum += seconds[result_.resolution.choices[node].value()];
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      const auto& alternatives = result_.problem.nodes[n].alternatives;
+      if (alternatives.empty()) continue;
+      const auto choice = result_.resolution.choices[n].value();
+      const auto priced = seconds_.find(n);
+      sum += priced == seconds_.end() ? alternatives[choice].cost : priced->second[choice];
+    }
     return sum;
   }
 
@@ -106,20 +112,33 @@ class GraphLayoutChoice {
     result_.problem.nodes[n].alternatives = std::move(found);
   }
 
-  /// A node that does not reduce takes its tensors in any layout that nodes that do want.
+  /// A node that does not reduce takes its tensors in any layout that nodes that do want. Where it reads one layout and writes
+  /// another it converts, which costs what a conversion does.
   void add_unpriced(std::size_t n) {
+    const auto& node = graph_.nodes[n];
     std::vector<LayoutAlternative> found;
-    for (auto& layouts : alternatives_of(graph_.nodes[n]))
-      if (is_plain(layouts) || contains(wanted_, layouts.back())) found.push_back({std::move(layouts), 0});
+    for (auto& layouts : alternatives_of(node)) {
+      if (!is_plain(layouts) && !contains(wanted_, layouts.back())) continue;
+      double cost = 0;
+      for (std::size_t i = 0; i < node.inputs.size(); ++i)
+        if (layouts[i] != layouts.back() && has_dims_of_result(node, i)) cost += conversion_seconds(node.inputs[i]);
+      found.push_back({std::move(layouts), cost});
+    }
     if (found.size() > 1) result_.problem.nodes[n].alternatives = std::move(found);
   }
 
-  void set_weight(std::size_t tensor) {
+  bool has_dims_of_result(const Node& node, std::size_t input) const {
+    return graph_.tensors[node.inputs[input]].spec.shape.size() ==
+           graph_.tensors[node.outputs.front()].spec.shape.size();
+  }
+
+  /// What a conversion of \p tensor costs in each run.
+  double conversion_seconds(std::size_t tensor) {
     const auto& spec = graph_.tensors[tensor].spec;
-    if (constants_.count(tensor) || spec.shape.size() < 2) return;
+    if (constants_.count(tensor) || spec.shape.size() < 2) return 0;
     const auto [known, is_new] = weights_.emplace(std::pair(spec.shape, spec.dtype), 0.0);
     if (is_new) known->second = options_.conversion_seconds(graph_.tensors[tensor]);
-    result_.problem.tensors[tensor].weight = known->second;
+    return known->second;
   }
 
   const Graph& graph_;

@@ -38,7 +38,7 @@ struct GraphLayouts {
 };
 
 /// The layouts of least cost for \p graph: nodes that reduce are asked for what each of their alternatives costs; nodes
-/// that do not cost the same in all, and take those layouts that others ask for. Exact, sharing conversions (choose_layouts);
+/// that do not cost the same in all, but for what they convert, and take those layouts that others ask for. Exact, sharing conversions (choose_layouts);
 /// where that is too entangled, as if none were shared. Inputs come and results go as they are. Nothing runs. Throws
 /// ResourceError as choose_layouts where that is, too.
 GraphLayouts choose_graph_layouts(const Graph& graph, const GraphLayoutOptions& options);

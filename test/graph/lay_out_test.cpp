@@ -79,5 +79,20 @@ TEST(LayOut, FoldedConversionsAreAccessesOfTheNodesBesideThem) {
   EXPECT_EQ(made.conversions.size(), 2u) << "those of the weights";
 }
 
+/// An activation that reads blocks and writes rows copies as a conversion does: folding it is not for nothing.
+TEST(LayOut, ElementWiseNodesThatConvertCostWhatConversionsDo) {
+  const auto graph = bound(
+      "def conv(float(N,C,H,W) X, float(O,C,R,S) K) -> (Y) { Y(n,o,h,w) +=! X(n,c,h+r,w+s) * K(o,c,r,s) }\n"
+      "def positive(float(N,C,H,W) X) -> (Y) { Y(n,c,h,w) = fmax(X(n,c,h,w), 0) }\n"
+      "def main(float(N,C,H,W) X, float(C,C,R,S) K) -> (Y) { A = conv(X, K)  Y = positive(A) }\n",
+      {{1, 16, 8, 8}, {16, 16, 3, 3}});
+  for (const double conversion : {1.0, 4.0}) {
+    auto options = likes_blocks(conversion);
+    options.mixed = true;
+    const auto chosen = choose_graph_layouts(graph, options);
+    EXPECT_EQ(chosen.seconds, conversion == 1 ? 2 : 4) << conversion;
+  }
+}
+
 }  // namespace
 }  // namespace tc::graph
