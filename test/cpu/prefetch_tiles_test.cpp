@@ -30,9 +30,9 @@ Expr sum(const Expr& base, int rows, int pitch) {
   return result;
 }
 
-/// for o, for k: the rows of tile number o, `rows` of 64 elements, side by side; tiles start `step` elements apart.
-Stmt tiles(int rows, int step, const Expr& trips = 1000) {
-  return loop("o", trips, loop("k", 64, store(sum(variable("o") * step + variable("k"), rows, 64))));
+/// for o, for k: the rows of tile number o, `rows` of `length` elements, side by side; tiles start `step` elements apart.
+Stmt tiles(int rows, int step, const Expr& trips = 1000, int length = 64) {
+  return loop("o", trips, loop("k", length, store(sum(variable("o") * step + variable("k"), rows, length))));
 }
 
 TEST(PrefetchTiles, AsksForTheNextTileOfManyRowsLineByLine) {
@@ -55,8 +55,17 @@ TEST(PrefetchTiles, AsksForWhatComesAfterWindowsThatOverlap) {
   EXPECT_EQ(std::count(asked.begin(), asked.end(), ';'), 11);
 }
 
+/// The processor follows few rows, but has just found them where they are short.
+TEST(PrefetchTiles, AsksForShortRows) {
+  EXPECT_EQ(
+      prefetched(tiles(8, 512)).find("(void *)x, (((int64(k)*(int64)8) + int64((o*512))) + (int64)1024)*(int64)4; "),
+      0u)
+      << prefetched(tiles(8, 512));
+}
+
 TEST(PrefetchTiles, LeavesFewRowsAndRowsReadInOrder) {
-  EXPECT_EQ(prefetched(tiles(8, 512)), "");
+  EXPECT_EQ(prefetched(tiles(2, 1024, 1000, 512)), "");
+  EXPECT_EQ(prefetched(tiles(1, 512, 1000, 512)), "");
   Stmt in_order = loop("k", 64, store(load("x", vector(variable("o") * 1024 + variable("k") * 16))));
   EXPECT_EQ(prefetched(loop("o", 1000, in_order)), "");
 }

@@ -25,6 +25,9 @@ constexpr std::int64_t bytes_ahead = 4096;
 /// Rows that the processor follows on its own.
 constexpr std::size_t followed_rows = 8;
 
+/// Bytes of a row that goes on with others beside it, below which it ends before the processor follows it.
+constexpr std::int64_t followed_bytes = 2048;
+
 /// The most prefetches of an iteration, and iterations to one prefetch: memory does not limit what takes longer.
 constexpr std::int64_t most_prefetches = 24, most_iterations = 8;
 
@@ -82,7 +85,7 @@ class Choose : public ir::IRVisitor {
       if (loop.extent <= 0) return;
     if (around_.size() < 2) return;
     auto all = rows_of(around_.back().node->body);
-    bool foreseen = std::all_of(all.begin(), all.end(), [](const Rows& rows) { return is_foreseen(rows); });
+    bool foreseen = std::all_of(all.begin(), all.end(), [&](const Rows& rows) { return is_foreseen(rows); });
     if (foreseen) return;
     for (const auto& rows : all)
       if (size(rows) > target_.l2_bytes / 2) choose_tile(rows);
@@ -118,8 +121,9 @@ class Choose : public ir::IRVisitor {
     return ir::is_const(ir::simplify(rest));
   }
 
-  /// Does the processor see which lines come next? It does where each vector is followed by the next one, in few rows.
-  static bool is_foreseen(const Rows& rows) {
+  /// Does the processor see which lines come next? It does where each vector is followed by the next one, in few rows, or in one
+  /// that is not short.
+  bool is_foreseen(const Rows& rows) const {
     auto step = std::abs(rows.steps.back());
     if (step == 0) return true;
     auto parts = rows.parts;
@@ -130,7 +134,8 @@ class Choose : public ir::IRVisitor {
       if (rows.bytes(distance - end) >= Target::cache_line) ++apart;
       end = distance + lanes;
     }
-    return step >= parts.front().second && apart <= followed_rows;
+    bool ends_early = apart > 1 && rows.bytes(step * around_.back().extent) < followed_bytes;
+    return step >= parts.front().second && apart <= followed_rows && !ends_early;
   }
 
   /// The bytes of the buffer that all loops together go through.

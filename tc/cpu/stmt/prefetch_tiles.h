@@ -8,7 +8,8 @@
 namespace tc::cpu {
 
 /// \p body with prefetches of the next tile of a tensor, where a loop `o` goes through the tensor tile by tile and the
-/// loops inside read each tile in an order that the processor cannot foresee: several times, or many rows at a time.
+/// loops inside read each tile in an order that the processor cannot foresee: several times, many rows at a time, or rows that
+/// end before it follows them.
 /// The innermost of these loops asks for a part of the next tile in each iteration.
 ///
 ///   before  for (o, 0, 1000) { for (k, 0, 64) z[...] += x[o*512 + k]*y[...] + x[o*512 + k + 64]*... + ... }   8 rows of 64
