@@ -1,6 +1,6 @@
 // Random legal mappings of programs, measured beside what the price says of them. One line of JSON each.
 //
-//   price_model list
+//   price_model list [held-out]
 //   price_model measure PROGRAM COUNT SEED    random mappings, the choice of the rules first; one thread
 //   price_model price PROGRAM [RATES] < LINES lines of "measure" with the price of today, by other rates of the machine
 //   price_model speed PROGRAM                 microseconds of a price
@@ -25,11 +25,13 @@ using namespace tc;
 int main(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   auto programs = priced_programs();
+  auto held_out = held_out_programs();
   cpu::set_num_threads(1);
   if (words.empty() || words[0] == "list") {
-    for (const auto& program : programs) std::printf("%s\n", program.name.c_str());
+    for (const auto& program : words.size() > 1 ? held_out : programs) std::printf("%s\n", program.name.c_str());
     return 0;
   }
+  programs.insert(programs.end(), held_out.begin(), held_out.end());
   if (words[0] == "collisions") {
     print_collisions();
     return 0;

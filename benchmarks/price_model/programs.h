@@ -14,6 +14,9 @@ struct PricedProgram {
 
 std::vector<PricedProgram> priced_programs();
 
+/// Other programs, which no rule, price or search was made for: to see what these make of what they do not know.
+std::vector<PricedProgram> held_out_programs();
+
 /// The operators and shapes that the paper on Gensor names, Tables IV and V; unless \p whole with the batch divided by 32, and M
 /// and N of products by 16.
 std::vector<PricedProgram> paper_programs(bool whole);

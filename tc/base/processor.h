@@ -41,4 +41,9 @@ std::span<const InstructionFlag> instruction_flags();
 /// What the processor calls itself, "" where it does not.
 std::string processor_brand();
 
+/// Cores of this family of which more is known than their instructions say, by the names that texts of targets have for them.
+std::span<const std::string_view> processor_cores();
+/// The core of this machine; "" where it is none of these.
+std::string_view processor_core_here();
+
 }  // namespace tc

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <utility>
 
 #include "tc/base/processor.h"
 #include "tc/base/target.h"
@@ -81,7 +82,23 @@ constexpr std::array<InstructionFlag, 3> flags = {{{"bf16_dot", &Target::bf16_do
                                                    {"int8_dot", &Target::int8_dot, has_int8_dot},
                                                    {"amx", &Target::matrix_tiles, has_amx}}};
 
+constexpr std::array<std::string_view, 1> cores = {"zen4"};
+
+/// Family and model of the processor, each with its extension; 0 where it tells none.
+std::pair<unsigned, unsigned> family_and_model() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (!__get_cpuid(1, &a, &b, &c, &d)) return {};
+  return {(a >> 8 & 0xf) + (a >> 20 & 0xff), (a >> 4 & 0xf) | (a >> 12 & 0xf0)};
+}
+
+/// AMD's family 19h is Zen 3 and Zen 4, of which the latter alone has AVX-512.
+bool is_zen4() { return family_and_model().first == 0x19 && __builtin_cpu_is("amd") && has_avx512(); }
+
 }  // namespace
+
+std::span<const std::string_view> processor_cores() { return cores; }
+
+std::string_view processor_core_here() { return is_zen4() ? cores[0] : ""; }
 
 std::span<const InstructionSet> instruction_sets() { return sets; }
 

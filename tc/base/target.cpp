@@ -57,6 +57,7 @@ Target detect() {
   target.l1_bytes = cache_size_here(1, _SC_LEVEL1_DCACHE_SIZE, target.l1_bytes);
   target.l2_bytes = cache_size_here(2, _SC_LEVEL2_CACHE_SIZE, target.l2_bytes);
   target.l3_bytes = cache_size_here(3, _SC_LEVEL3_CACHE_SIZE, target.l3_bytes);
+  target.core = processor_core_here();
   take_flags_of_machine(target);
   return target;
 }
@@ -70,6 +71,15 @@ using target_text::parse_size;
 using target_text::reject;
 using target_text::size_text;
 
+std::string_view parse_core(std::string_view whole, const std::string& text) {
+  std::string known;
+  for (auto core : processor_cores()) {
+    if (core == text) return core;
+    known += str(known.empty() ? "" : ", ", core);
+  }
+  reject(whole, str("unknown core '", text, "', known are ", known));
+}
+
 int parse_vector(std::string_view whole, const std::string& text) {
   auto bytes = parse_size(whole, text);
   if (bytes > 64 || (bytes & (bytes - 1)) != 0) reject(whole, str("'", text, "' is no power of two up to 64"));
@@ -82,6 +92,7 @@ void apply_field(Target& target, std::string_view whole, const std::string& fiel
   if (equals == std::string::npos) {
     if (const auto* set = find_instruction_set(key)) {
       target.instructions = set;
+      target.core = "";
       return take_flags_of_machine(target);
     }
     if (key == "native" || key.empty()) return;
@@ -91,6 +102,8 @@ void apply_field(Target& target, std::string_view whole, const std::string& fiel
   std::string value = field.substr(equals + 1);
   if (key == "cores")
     target.cores = static_cast<int>(std::min<std::int64_t>(parse_size(whole, value), 1 << 16));
+  else if (key == "core")
+    target.core = parse_core(whole, value);
   else if (key == "vectors")
     target.widest_vector = parse_vector(whole, value);
   else if (key == "l1")
@@ -121,8 +134,9 @@ std::vector<std::string> split_fields(const std::string& text) {
 }
 
 std::string print_cpu(const Target& target) {
-  return str("cpu:", target.instructions->name, ",cores=", target.cores, ",l1=", size_text(target.l1_bytes),
-             ",l2=", size_text(target.l2_bytes), ",l3=", size_text(target.l3_bytes),
+  return str("cpu:", target.instructions->name, target.core.empty() ? "" : ",core=", target.core,
+             ",cores=", target.cores, ",l1=", size_text(target.l1_bytes), ",l2=", size_text(target.l2_bytes),
+             ",l3=", size_text(target.l3_bytes),
              target.widest_vector < target.instructions->register_bytes ? str(",vectors=", target.widest_vector) : "",
              flags_text(target));
 }

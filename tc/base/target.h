@@ -47,6 +47,7 @@ struct Target {
   std::int64_t l1_bytes = 32 << 10;  ///< data cache of one core
   std::int64_t l2_bytes = 1 << 20;   ///< of one core
   std::int64_t l3_bytes = 16 << 20;  ///< shared
+  std::string_view core = "";        ///< one of processor_cores(), whose rates are known; "": none of them
   int widest_vector = 64;            ///< bytes; vectors are not wider even where registers are
   bool bf16_dot = false;             ///< sums of two products of bfloat16 for each lane of float32
   bool int8_dot = false;             ///< sums of four products of bytes for each lane of int32
@@ -75,8 +76,8 @@ struct Target {
   /// The machine this process runs on. The environment variable TC_TARGET (a target text) takes its place.
   static const Target& host();
   /// The target a text denotes. Fields that are not given are the host's, a missing "cpu:" prefix is added:
-  /// "cpu", "cpu:LEVEL", "LEVEL,cores=4"; an instruction set brings the machine's flags, flags after it ("int8_dot")
-  /// add to them, with a minus ("-int8_dot") they take one away. "cuda:sm_90,multiprocessors=114,shared=100k": fields that
+  /// "cpu", "cpu:LEVEL", "LEVEL,cores=4"; an instruction set brings the machine's flags and no core, flags after it
+  /// ("int8_dot") add to them, with a minus ("-int8_dot") they take one away, "core=NAME" names the core. "cuda:sm_90,multiprocessors=114,shared=100k": fields that
   /// are not given are those of the architecture, which comes first. Throws OptionsError that lists what is known.
   static Target parse(std::string_view text);
 };

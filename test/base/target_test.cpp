@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tc/base/error.h"
+#include "test/support/expect_error.h"
 
 namespace tc {
 namespace {
@@ -24,6 +25,17 @@ TEST(Target, MissingFieldsAreTheHosts) {
   EXPECT_EQ(Target::parse("cpu").cores, Target::parse("avx2").cores);
   EXPECT_EQ(Target::parse("avx2").vector_bytes(), 32);
   EXPECT_EQ(Target::parse("avx2,cores=3").cores, 3);
+}
+
+TEST(Target, ACoreIsNamedOrTheHosts) {
+  for (auto core : processor_cores()) {
+    auto target = Target::parse(std::string("cpu:avx512,core=").append(core));
+    EXPECT_EQ(target.core, core);
+    EXPECT_EQ(Target::parse(to_string(target)), target);
+  }
+  EXPECT_EQ(Target::parse("cpu").core, processor_core_here());
+  EXPECT_EQ(Target::parse("avx2").core, "") << "an instruction set is no core";
+  EXPECT_ERROR(Target::parse("core=fast"), OptionsError, "unknown core 'fast', known are ");
 }
 
 TEST(Target, ArchitecturesBringTheirLimits) {

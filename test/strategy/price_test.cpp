@@ -22,10 +22,11 @@ class PriceTest : public polyhedral::IslTest {
  protected:
   const Target target_ = Target::parse("cpu:avx512,-amx,cores=2,l1=32k,l2=1m,l3=16m");
 
-  PricedCluster priced(Scop scop) const {
+  PricedCluster priced(Scop scop) const { return priced(std::move(scop), target_); }
+  static PricedCluster priced(Scop scop, const Target& target) {
     scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), {});
     auto all = polyhedral::clustered(scop);
-    return PricedCluster(all.scop, all.clusters.front(), target_);
+    return PricedCluster(all.scop, all.clusters.front(), target);
   }
   static ClusterMapping mapping(const std::string& text) { return polyhedral::parse_mapping(text).clusters.at(0); }
 
@@ -50,6 +51,18 @@ class PriceTest : public polyhedral::IslTest {
                       .output("C", {n, n})
                       .statement(str("S[i, j] : 0 <= i, j < ", n), "C[i, j]", {transposed ? "A[j, i]" : "A[i, j]"})
                       .scop());
+  }
+  /// s[i] += A[i, j] * B[i, j] of \p rows rows, \p second for B[i, j].
+  PricedCluster dots(int rows, int columns, const std::string& second, const Target& target) const {
+    return priced(
+        ScopBuilder(context())
+            .input("A", {rows, columns})
+            .input("B", {rows, columns})
+            .output("s", {rows})
+            .identity(str("I[i] : 0 <= i < ", rows), "s[i]")
+            .accumulate(str("U[i, j] : 0 <= i < ", rows, " and 0 <= j < ", columns), "s[i]", {"A[i, j]", second})
+            .scop(),
+        target);
   }
   double cycles(const PricedCluster& cluster, const std::string& text) const {
     return price(cluster, mapping(text), 1 << 18).core_cycles;
@@ -205,6 +218,72 @@ TEST_F(PriceTest, ThreadsShareTheOutermostLoop) {
   EXPECT_EQ(three.busy, 1.5);
   EXPECT_EQ(two.on(1, cluster.rates).seconds, one.seconds);
   EXPECT_EQ(one.on(2, cluster.rates).seconds, one.seconds) << "no loop is shared";
+}
+
+TEST_F(PriceTest, CoresHaveRatesOfTheirOwn) {
+  EXPECT_EQ(rates_of(Target::parse("cpu:avx512,core=zen4")).name, "zen4");
+  EXPECT_EQ(rates_of(Target::parse("cpu:avx512,core=zen4,vectors=32")).name, "registers of 32 bytes");
+  EXPECT_EQ(rates_of(Target::parse("cpu:avx512")).name, "registers of 64 bytes");
+}
+
+TEST_F(PriceTest, HalfAVectorTakesAPartOfTheTimeOfAWholeOne) {
+  for (const auto& [text, share] : {std::pair("cpu:avx512,-amx", 1.0), std::pair("cpu:avx512,core=zen4,-amx", 0.5)}) {
+    auto cluster = dots(512, 512, "B[i, j]", Target::parse(text));
+    auto core = [&](const char* how) { return price(cluster, mapping(how), 1 << 18).core; };
+    auto whole = core("points 16, I: i0 x16, U: i0 x16"), half = core("points 8, I: i0 x8, U: i0 x8");
+    EXPECT_NEAR(half.operations, 2 * share * whole.operations, 1e-6) << text;
+  }
+}
+
+TEST_F(PriceTest, WhatAStatementReadsTwiceIsLoadedOnce) {
+  auto how = mapping("members 1, U: i1 x16 unroll 4");
+  auto two = dots(512, 512, "B[i, j]", target_), one = dots(512, 512, "A[i, j]", target_);
+  auto loads = [&](const PricedCluster& cluster) { return price(cluster, how, 1 << 18).core.loads; };
+  EXPECT_NEAR(loads(one), loads(two) / 2, 0.01 * loads(two));
+  EXPECT_EQ(loads(dots(512, 512, "B[i, 511 - j]", target_)) > loads(one), true);
+}
+
+TEST_F(PriceTest, LanesAlongAReductionAreCombinedForEachResult) {
+  auto cluster = dots(512, 512, "B[i, j]", target_);
+  auto along = price(cluster, mapping("members 1, U: i1 x16 unroll 4"), 1 << 18).core;
+  EXPECT_DOUBLE_EQ(along.shuffles, 512 * 4 / cluster.rates.shuffles) << "16 lanes are halved four times";
+}
+
+TEST_F(PriceTest, ShortTilesHideTheBeginningsOfEachOther) {
+  auto how = mapping("members 1, U: i1 x16 unroll 4");
+  auto lost = [&](int columns) { return price(dots(512, columns, "B[i, j]", target_), how, 1 << 18).core.loops / 512; };
+  EXPECT_LT(lost(64), 3) << "the core sees the next rows while one is summed";
+  EXPECT_GE(lost(4096), 8) << "two latencies of four cycles";
+}
+
+TEST_F(PriceTest, AccumulatorsThatTheFirstCacheHasNoRoomForComeFromTheSecond) {
+  auto cluster = dots(4096, 64, "B[i, j]", target_);
+  auto stores = [&](const char* how) { return price(cluster, mapping(how), 1 << 18).core.stores; };
+  EXPECT_GT(stores("points 1024, U: i1 x16"), 2 * stores("points 256, U: i1 x16"))
+      << "1024 vectors of accumulators are twice as many bytes as the cache";
+}
+
+TEST_F(PriceTest, LinesComeFromFarInTheOrderOfTheLoops) {
+  auto cluster =
+      priced(ScopBuilder(context())
+                 .input("X", {64, 400, 256})
+                 .output("s", {64, 256})
+                 .identity("I[a, c] : 0 <= a < 64 and 0 <= c < 256", "s[a, c]")
+                 .accumulate("U[a, c, b] : 0 <= a < 64 and 0 <= c < 256 and 0 <= b < 400", "s[a, c]", {"X[a, b, c]"})
+                 .scop());
+  auto runs = [&](const char* how) { return price(cluster, mapping(how), 1 << 18).far[2].runs; };
+  EXPECT_LT(runs("register 1x256, I: i1 x16, U: i1 x16, stage s"), 1000) << "rows, one behind another";
+  EXPECT_GT(runs("register 8x16, I: i1 x16, U: i1 x16, stage s"), 64 * 400 * 16 * 0.9) << "each line is a run";
+}
+
+TEST_F(PriceTest, PointsShareTheElementThatAQuotientSubscripts) {
+  auto cluster = priced(ScopBuilder(context())
+                            .input("X", {256, 512})
+                            .output("Y", {512, 512})
+                            .statement("S[i, j] : 0 <= i, j < 512", "Y[i, j]", {"X[floor(i/2), j]"})
+                            .scop());
+  auto loads = [&](const char* how) { return price(cluster, mapping(how), 1 << 18).core.loads; };
+  EXPECT_DOUBLE_EQ(loads("register 2x16, S: i1 x16"), loads("register 1x16, S: i1 x16") / 2);
 }
 
 TEST_F(PriceTest, PrintsEachTerm) {

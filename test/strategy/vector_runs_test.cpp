@@ -35,6 +35,23 @@ TEST_F(VectorRuns, AreSixteenBytesWhereRowsBeginThere) {
   EXPECT_EQ(run("A[2i + 1, j]"), 4);
 }
 
+TEST_F(VectorRuns, BeginAtMultiplesOfAPowerOfTwo) {
+  auto aligned = [&](const std::string& index, std::int64_t row) {
+    auto scop = ScopBuilder(context())
+                    .input("A", {16, row})
+                    .output("O", {8, 64})
+                    .statement("S[i, j] : 0 <= i < 8 and 0 <= j < 64", "O[i, j]", {index})
+                    .scop();
+    const auto& statement = scop.statement("S");
+    return aligned_run(scop, polyhedral::box(statement.domain), statement.reads[0], 1, 64);
+  };
+  EXPECT_EQ(aligned("A[i, j]", 64), 64);
+  EXPECT_EQ(aligned("A[i, j]", 128), 64) << "no more is asked";
+  EXPECT_EQ(aligned("A[i, j]", 72), 8);
+  EXPECT_EQ(aligned("A[i, j + 4]", 72), 4);
+  EXPECT_EQ(aligned("A[i, j + 1]", 72), 1);
+}
+
 TEST_F(VectorRuns, AreSingleWhereVectorsWouldBeginElsewhere) {
   EXPECT_EQ(run("A[i, j + 1]", 68), 1);
   EXPECT_EQ(run("A[i, j]", 66), 1);

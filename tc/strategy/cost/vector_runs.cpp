@@ -46,13 +46,10 @@ bool begins_blocks(const Access& access, int d, int iterator, std::int64_t run) 
          polyhedral::only_iterator(isl::union_pw_aff(subscript), access.relation.domain()) == iterator;
 }
 
-}  // namespace
-
-bool is_aligned(const Scop& scop, const polyhedral::Statement& statement, const Access& access, int iterator,
+bool is_aligned(const Scop& scop, const std::vector<Interval>& box, const Access& access, int iterator,
                 std::int64_t run) {
   const auto& tensor = scop.tensor(polyhedral::range_name(access.relation));
   if (!tensor.aligned && run > 1) return false;
-  auto box = polyhedral::box(statement.domain);
   std::int64_t corner = 0;
   for (std::size_t d = 0; d < tensor.extent.size(); ++d) {
     if (tensor.strides[d] % run == 0) continue;
@@ -67,6 +64,19 @@ bool is_aligned(const Scop& scop, const polyhedral::Statement& statement, const 
     }
   }
   return corner % run == 0;
+}
+
+}  // namespace
+
+bool is_aligned(const Scop& scop, const polyhedral::Statement& statement, const Access& access, int iterator,
+                std::int64_t run) {
+  return is_aligned(scop, polyhedral::box(statement.domain), access, iterator, run);
+}
+
+int aligned_run(const Scop& scop, const std::vector<Interval>& box, const Access& access, int iterator, int most) {
+  int result = most;
+  while (result > 1 && !is_aligned(scop, box, access, iterator, result)) result /= 2;
+  return result;
 }
 
 std::int64_t vector_run(const Scop& scop, const polyhedral::Statement& statement, int iterator) {

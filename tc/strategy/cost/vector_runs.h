@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/scop.h"
 
 namespace tc::strategy {
@@ -13,6 +15,11 @@ inline constexpr std::int64_t widest_access = 16;
 /// of its tensor wherever the other iterators are?
 bool is_aligned(const polyhedral::Scop& scop, const polyhedral::Statement& statement, const polyhedral::Access& access,
                 int iterator, std::int64_t run);
+
+/// The largest power of two, at most \p most, one itself, at a multiple of which it begins so; \p box holds the statement's
+/// instances.
+int aligned_run(const polyhedral::Scop& scop, const std::vector<polyhedral::Interval>& box,
+                const polyhedral::Access& access, int iterator, int most);
 
 /// How many consecutive iterations along \p iterator one thread should take so that each access of \p statement is to
 /// one element, or to consecutive ones that begin where a vector of them may: as many elements of the widest type as

@@ -27,6 +27,8 @@ class CorePricer {
         nest_(nest) {
     steps_ = nest.trips_above(nest.points);
     for (std::size_t i = nest.points; i < nest.loops.size(); ++i) vectors_ *= nest.loops[i].trips;
+    auto element = cluster.tensors[static_cast<std::size_t>(statement_.write.tensor)].element;
+    if (nest.lanes * element <= cluster.target.vector_bytes() / 2.0) share_ = cluster.rates.part;
   }
 
   CorePrice run() {
@@ -58,31 +60,33 @@ class CorePricer {
     if (mapping_.dot.statement == statement_.entry.id) vectors /= mapping_.dot.width;
     const auto& rates = cluster_.rates;
     result_.operations +=
-        vectors * (body.simple / rates.operations + body.divisions * rates.division + body.functions * rates.function);
+        vectors * share_ *
+        (body.simple / rates.operations + body.divisions * rates.division + body.functions * rates.function);
     result_.instructions += vectors * (body.simple + body.divisions + body.functions * rates.function);
   }
 
   /// What one vector of \p access along the lanes costs.
   VectorCost vector_cost(const PricedAccess& access, bool packed) const {
     int along = nest_.lane_iterator;
-    if (along < 0 || packed || !access.changes(along)) return {};
+    if (along < 0 || packed || !access.changes(along)) return {share_, 0};
+    auto part = cluster_.rates.part;
     auto stride = access.strides[static_cast<std::size_t>(along)];
     if (access.blocks[static_cast<std::size_t>(along)].size % nest_.lanes != 0) stride = polyhedral::unknown_stride;
     auto lanes = static_cast<double>(nest_.lanes);
     auto element = cluster_.tensors[static_cast<std::size_t>(access.tensor)].element;
     if (stride == 1) {
-      bool crosses = access.aligned[static_cast<std::size_t>(along)] < nest_.lanes;
-      return {1 + (crosses ? lanes * element / Target::cache_line : 0), 0};
+      auto crossing = std::max(lanes - access.aligned[static_cast<std::size_t>(along)], 0.0);
+      return {share_ + part * crossing * element / Target::cache_line, 0};
     }
-    if (stride == -1) return {1 + lanes * element / Target::cache_line, 1};
+    if (stride == -1) return {share_ + part * lanes * element / Target::cache_line, share_};
     if (auto step = std::abs(stride);
         stride != polyhedral::unknown_stride && step <= few_apart && &access != &statement_.write)
-      return {static_cast<double>(step), static_cast<double>(step)};
+      return {share_ * static_cast<double>(step), share_ * static_cast<double>(step)};
     if (auto side = &access != &statement_.write ? square_side(nest_, access) : 0; side > 0) {
       auto parts = std::max(lanes / side, 1.0);
-      return {parts, parts * std::log2(lanes)};
+      return {parts * part, parts * part * std::log2(lanes)};
     }
-    return {lanes, lanes};
+    return {lanes * part, lanes * part};
   }
 
   /// Points of a step, in vectors, along loops for which \p counts.
@@ -97,11 +101,23 @@ class CorePricer {
   /// Vectors of \p access that a step has.
   double different(const PricedAccess& access) const {
     if (nest_.unrolled || nest_.points == nest_.loops.size())
-      return points([&](int i) { return access.changes(i); }) * window_share(access);
+      return points([&](int i) { return access.changes(i); }) * window_share(access) / shared_points(access);
     for (auto i = nest_.loops.size(); i-- > nest_.points;)
       if (nest_.loops[i].trips > 1)
         return access.changes(nest_.loops[i].iterator) ? vectors_ : vectors_ / nest_.loops[i].trips;
     return vectors_;
+  }
+
+  /// Points of a step that read one element of \p access, which a quotient of their iterator subscripts.
+  double shared_points(const PricedAccess& access) const {
+    double result = 1;
+    for (std::size_t i = nest_.points; i < nest_.loops.size(); ++i) {
+      if (nest_.loops[i].iterator < 0 || nest_.loops[i].iterator == nest_.lane_iterator) continue;
+      auto along = static_cast<std::size_t>(nest_.loops[i].iterator);
+      if (access.blocks[along].size > 1 && access.strides[along] == 0)
+        result *= std::min(nest_.loops[i].trips, static_cast<double>(access.blocks[along].size));
+    }
+    return result;
   }
 
   double window_share(const PricedAccess& access) const {
@@ -128,6 +144,7 @@ class CorePricer {
 
   void add_read(int number) {
     const auto& read = statement_.reads[static_cast<std::size_t>(number)];
+    if (read.repeated) return;
     auto cost = vector_cost(read, is_packed(number));
     auto vectors = steps_of(read) * different(read);
     if (read.guarded) cost.accesses += guarded_access;
@@ -167,18 +184,41 @@ class CorePricer {
     auto cost = vector_cost(statement_.write, false);
     bool reduced = statement_.reduces && nest_.points > nest_.tile;
     if (!reduced)
-      return add_stores(steps_ * different(statement_.write), is_staged() ? VectorCost{} : cost,
+      return add_stores(steps_ * different(statement_.write), is_staged() ? VectorCost{share_, 0} : cost,
                         statement_.accumulates);
     auto tiles = nest_.trips_above(nest_.tile);
+    add_combined_lanes(tiles);
     if (in_registers()) {
       add_end_of_tiles(tiles * points([&](int i) { return statement_.write.changes(i); }), cost);
       add_chain(accumulators(), cluster_.rates.operation_latency);
-      if (auto more = spilled(); more > 0) add_stores(steps_ * more, {}, true);
-      result_.loops += tiles * start_of_tile * cluster_.rates.operation_latency;
+      if (auto more = spilled(); more > 0) {
+        add_stores(steps_ * more, {share_, 0}, true);
+        add_far_accumulators();
+      }
+      result_.loops += tiles * start_of_tile * cluster_.rates.operation_latency / tiles_at_once(tiles);
     } else {
-      add_stores(steps_ * vectors_, {}, true);
+      add_stores(steps_ * vectors_, {share_, 0}, true);
+      add_far_accumulators();
       add_chain(accumulators(), cluster_.rates.operation_latency + cluster_.rates.forward_latency);
     }
+  }
+
+  /// Accumulators that the first cache has no room for come from the second one and go back.
+  void add_far_accumulators() {
+    auto element = cluster_.tensors[static_cast<std::size_t>(statement_.write.tensor)].element;
+    auto bytes = nest_.lanes * element;
+    if (accumulators() * bytes <= static_cast<double>(cluster_.target.l1_bytes)) return;
+    result_.stores += steps_ * vectors_ * 2 * bytes / cluster_.rates.l2_bytes;
+  }
+
+  /// Lanes along a reduction are combined to a result in as many steps as they can be halved.
+  void add_combined_lanes(double tiles) {
+    if (nest_.lane_iterator < 0 || statement_.write.changes(nest_.lane_iterator)) return;
+    const auto& rates = cluster_.rates;
+    auto steps = tiles * points([&](int i) { return statement_.write.changes(i); }) * std::log2(nest_.lanes);
+    result_.shuffles += steps * rates.part / rates.shuffles;
+    result_.operations += steps * rates.part / rates.operations;
+    result_.instructions += 2 * steps;
   }
 
   /// Results of tiles go to memory when nothing else is left to do. Those of a cut reduction are added to what is there.
@@ -190,7 +230,8 @@ class CorePricer {
     result_.loops += std::max({stores, loads, shuffles});
   }
 
-  /// Latencies of an operation that go by until a tile that begins is at its speed, and until its last sums are there.
+  /// Latencies of an operation that go by until a tile that begins is at its speed, and until its last sums are there, where no
+  /// other tile has begun meanwhile.
   static constexpr double start_of_tile = 2;
 
   /// Chains of tiles that a core sees at once run beside each other.
@@ -198,8 +239,12 @@ class CorePricer {
     auto vectors = vectors_;
     if (mapping_.dot.statement == statement_.entry.id) vectors /= mapping_.dot.width;
     auto tiles = nest_.trips_above(nest_.tile);
-    auto at_once = cluster_.rates.window / std::max(result_.instructions / tiles, 1.0);
-    result_.latency += steps_ * vectors / (chains * std::max(at_once, 1.0)) * latency;
+    result_.latency += steps_ * vectors / (chains * tiles_at_once(tiles)) * latency;
+  }
+
+  /// How many of \p tiles a core sees beside each other.
+  double tiles_at_once(double tiles) const {
+    return std::max(cluster_.rates.window / std::max(result_.instructions / tiles, 1.0), 1.0);
   }
 
   void add_stores(double vectors, const VectorCost& cost, bool and_loads) {
@@ -224,6 +269,7 @@ class CorePricer {
   const PricedStatement& statement_;
   const StatementNest& nest_;
   double steps_ = 1, vectors_ = 1;
+  double share_ = 1;  ///< of the time of a whole vector that one of the statement takes
   CorePrice result_;
 };
 

@@ -54,14 +54,32 @@ class FarPricer {
   /// early as their runs begin, wherever they go on.
   FarBytes into(double capacity, double way, bool foreseen) const {
     FarBytes result;
+    auto run_shares = foreseen ? std::vector<double>(references_.size(), 0) : shares_of_runs();
     each_that_misses(capacity, [&](const Reference& reference, std::size_t first) {
-      if (first > 0) result += traffic(reference, first - 1);
+      if (first > 0) {
+        auto comes = traffic(reference, first - 1);
+        auto share = run_shares[static_cast<std::size_t>(&reference - references_.data())];
+        comes.runs = std::max(comes.runs, comes.bytes / Target::cache_line * share);
+        result += comes;
+      }
       add_collisions(reference, first, capacity / way, way, foreseen, result);
     });
     return result;
   }
 
  private:
+  /// Of each reference, runs to a line in the order in which lines come into the first cache, and so from all levels.
+  std::vector<double> shares_of_runs() const {
+    std::vector<double> result(references_.size(), 0);
+    each_that_misses(static_cast<double>(cluster_.target.l1_bytes), [&](const Reference& reference, std::size_t first) {
+      if (first == 0 || reference.pack) return;
+      const auto& touched = reference.touched[first - 1];
+      result[static_cast<std::size_t>(&reference - references_.data())] =
+          touched.runs * Target::cache_line / std::max(touched.bytes, 1.0) / reference.weight;
+    });
+    return result;
+  }
+
   const PackMapping* pack_of(std::size_t statement, int read) const {
     for (const auto& pack : mapping_.packed)
       if (pack.statement == cluster_.statements[statement].entry.id && pack.read == read) return &pack;

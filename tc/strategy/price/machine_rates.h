@@ -18,10 +18,13 @@ struct MachineRates {
   double operations = 2;              ///< vectors of additions, multiplications or multiply-adds a cycle
   double loads = 2, stores = 1;       ///< vectors from and to the first cache a cycle
   double shuffles = 1;                ///< vectors whose lanes are rearranged a cycle
+  double part = 1;                    ///< of a vector's time in any of these that an element or a quarter of one takes
   double operation_latency = 4;       ///< cycles until a result may be added to
   double forward_latency = 5;         ///< cycles until what is stored may be loaded
   double division = 16;               ///< cycles of a vector of divisions or square roots
   double function = 20;               ///< cycles of a vector of exp; other functions are several
+  double crowded = 0.1;               ///< the share of what other ports do that delays the busiest one
+  double exposed = 0.3;               ///< the share of what is not the busiest of core and caches that it does not hide
   double window = 256;                ///< instructions that a core looks ahead over
   double branch_miss = 16;            ///< cycles lost where a loop ends that ran longer than predictors remember
   double l2_bytes = 32, l3_bytes = 12, memory_bytes = 4;          ///< that come from there to one core, a cycle
@@ -38,13 +41,14 @@ struct MachineRates {
   bool operator==(const MachineRates&) const = default;
 };
 
-/// The rates of \p target: the row of the table for its registers. Nothing is measured.
+/// The rates of \p target: the row of the table for its core, where there is one and vectors fill its registers, else for its
+/// vectors. Nothing is measured.
 ///
 /// Sources: instruction throughputs and latencies of A. Fog, "Instruction tables", and uops.info; caches of AMD's and
 /// Intel's optimization manuals. Rates of memory and threads are those of a machine of 2 cores in a cloud.
 const MachineRates& rates_of(const Target& target);
 
-/// All rows, the widest registers last.
+/// All rows: by the width of registers, then cores by their names.
 const std::vector<MachineRates>& known_rates();
 
 /// "generic: hertz 3e+09, instructions 4, ...": every number by its name.

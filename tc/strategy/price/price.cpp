@@ -14,12 +14,6 @@ namespace {
 using polyhedral::ClusterMapping;
 using polyhedral::PackMapping;
 
-/// The share of what is not the busiest that is not hidden behind it.
-constexpr double exposed = 0.3;
-
-/// The share of what other ports do that delays the busiest one.
-constexpr double crowded = 0.1;
-
 /// The cycles of all runs of the copy \p pack.
 CorePrice copy_price(const PricedCluster& cluster, const PackMapping& pack, const StatementNest& nest,
                      const PricedStatement& statement) {
@@ -76,6 +70,7 @@ Price& Price::operator+=(const Price& other) {
   core = add(core, other.core);
   copies = add(copies, other.copies);
   core_cycles += other.core_cycles;
+  copy_cycles += other.copy_cycles;
   for (std::size_t i = 0; i < far.size(); ++i) {
     far[i] += other.far[i];
     cycles[i] += other.cycles[i];
@@ -88,9 +83,9 @@ Price& Price::operator+=(const Price& other) {
   return *this;
 }
 
-double CorePrice::cycles() const {
+double CorePrice::cycles(const MachineRates& rates) const {
   auto most = std::max({operations, loads, stores, shuffles, instructions, latency});
-  return most + crowded * (operations + loads + stores + shuffles - most) + loops;
+  return most + rates.crowded * (operations + loads + stores + shuffles - most) + loops;
 }
 
 Price price(const PricedCluster& cluster, const ClusterMapping& mapping, std::int64_t buffer_bytes) {
@@ -101,15 +96,16 @@ Price price(const PricedCluster& cluster, const ClusterMapping& mapping, std::in
     nests.push_back(statement_nest(cluster, mapping, static_cast<int>(i)));
     auto core = core_price(cluster, mapping, static_cast<int>(i), nests.back());
     result.core = add(result.core, core);
-    core_cycles.push_back(core.cycles());
+    core_cycles.push_back(core.cycles(cluster.rates));
     result.core_cycles += core_cycles.back();
   }
   for (const auto& pack : mapping.packed) {
     auto reader = static_cast<std::size_t>(cluster.position(pack.statement));
     auto copy = copy_price(cluster, pack, nests[reader], cluster.statements[reader]);
     result.copies = add(result.copies, copy);
-    result.core_cycles += copy.cycles();
+    result.copy_cycles += copy.cycles(cluster.rates);
   }
+  result.core_cycles += result.copy_cycles;
   result.far = far_bytes(cluster, mapping, nests, core_cycles, static_cast<double>(buffer_bytes));
   add_far_cycles(cluster.rates, result);
   result.tasks = tasks_of(cluster, mapping);
@@ -127,7 +123,7 @@ Price Price::on(int cores, const MachineRates& rates) const {
   auto most = *std::max_element(terms.begin(), terms.end());
   auto rest = std::accumulate(terms.begin(), terms.end(), -most);
   result.hertz = rates.hertz;
-  result.seconds = (most + exposed * rest + result.threads) / rates.hertz;
+  result.seconds = (most + rates.exposed * rest + result.threads) / rates.hertz;
   return result;
 }
 
@@ -139,7 +135,7 @@ std::string to_string(const Price& price) {
       << "; of one core: core " << us(price.core_cycles) << " us (operations " << us(core.operations) << ", loads "
       << us(core.loads) << ", stores " << us(core.stores) << ", shuffles " << us(core.shuffles) << ", instructions "
       << us(core.instructions) << ", latency " << us(core.latency) << ", loops " << us(core.loops) << ", copies "
-      << us(price.copies.cycles()) << ")";
+      << us(price.copy_cycles) << ")";
   const std::array<const char*, 3> names{"L2", "L3", "memory"};
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto& level = price.far[i];

@@ -19,7 +19,7 @@ struct CorePrice {
   double loops = 0;         ///< ends of loops, starts of tiles
 
   /// What the busiest of them takes, a little of the others, and the ends of loops.
-  double cycles() const;
+  double cycles(const MachineRates& rates) const;
 };
 
 /// What a cluster may take, term by term. Cycles are those of all work, as if one core did it.
@@ -27,6 +27,7 @@ struct Price {
   CorePrice core;                  ///< of statements
   CorePrice copies;                ///< of packed copies
   double core_cycles = 0;          ///< sum of the cycles of each statement and copy
+  double copy_cycles = 0;          ///< of the copies alone
   std::array<FarBytes, 3> far{};   ///< what comes from the second cache, the third, and memory
   std::array<double, 3> cycles{};  ///< that they take
   double hertz = 1;                ///< cycles a second

@@ -21,12 +21,6 @@ using polyhedral::Tensor;
 /// Elements of the widest vector that alignment is asked of.
 constexpr int most_aligned = 64;
 
-int aligned_run(const Scop& scop, const Statement& statement, const Access& access, int iterator) {
-  int result = 1;
-  while (result < most_aligned && is_aligned(scop, statement, access, iterator, std::int64_t{2} * result)) result *= 2;
-  return result;
-}
-
 /// Is \p tensor a temporary that only the statements of \p cluster touch?
 bool is_own(const Scop& scop, const ClusterView& cluster, const Tensor& tensor) {
   if (tensor.storage != Tensor::Storage::Workspace || tensor.live_in || tensor.live_out) return false;
@@ -55,7 +49,8 @@ class Maker {
     const auto& statement = scop_.statement(entry.id);
     PricedStatement priced;
     priced.entry = entry;
-    for (const auto& interval : polyhedral::box(statement.domain))
+    box_ = polyhedral::box(statement.domain);
+    for (const auto& interval : box_)
       priced.extent.push_back(static_cast<double>(std::max<std::int64_t>(interval.extent(), 1)));
     priced.lanes = vector_lanes(scop_, statement, result_.target);
     priced.accumulates = statement.accumulates;
@@ -65,6 +60,7 @@ class Maker {
     for (std::size_t i = 0; i < statement.reads.size(); ++i) {
       priced.reads.push_back(access(statement, statement.reads[i]));
       if (!statement.reads[i].exact) find_strides(statement, i, priced.reads);
+      priced.reads.back().repeated = is_repeated(statement, i);
       priced.reads.back().packable = is_packable(statement, static_cast<int>(i));
     }
     auto known = bodies.find(statement.source);
@@ -83,7 +79,7 @@ class Maker {
       result.strides.push_back(stride);
       result.blocks.push_back(blocks);
       result.used.push_back(stride != 0 || blocks.between != 0);
-      result.aligned.push_back(stride == 1 ? aligned_run(scop_, statement, access, i) : 1);
+      result.aligned.push_back(stride == 1 ? aligned_run(scop_, box_, access, i, most_aligned) : 1);
     }
     result.guarded = !statement.domain.is_subset(access.relation.domain());
     return result;
@@ -103,6 +99,17 @@ class Maker {
       reads[index].strides[i] = stride;
       reads[index].used[i] = stride != 0;
     }
+  }
+
+  static bool is_repeated(const Statement& statement, std::size_t read) {
+    const auto& access = statement.reads[read];
+    return access.exact &&
+           std::any_of(statement.reads.begin(), statement.reads.begin() + static_cast<long>(read),
+                       [&](const Access& other) {
+                         return other.exact &&
+                                polyhedral::range_name(other.relation) == polyhedral::range_name(access.relation) &&
+                                other.relation.is_equal(access.relation);
+                       });
   }
 
   bool is_packable(const Statement& statement, int read) const {
@@ -128,6 +135,7 @@ class Maker {
   const Scop& scop_;
   const ClusterView& cluster_;
   PricedCluster& result_;
+  std::vector<polyhedral::Interval> box_;  ///< of the statement that is added
 };
 
 }  // namespace

@@ -30,6 +30,7 @@ struct PricedAccess {
   std::vector<bool> used;                         ///< iterators that index it
   std::vector<int> aligned;  ///< elements, a power of two, at a multiple of which vectors along each iterator begin
   bool guarded = false;      ///< it does not happen in all instances
+  bool repeated = false;     ///< a read of what one before it in its statement reads
   bool packable = false;     ///< a read that a copy can take the place of
 
   bool changes(int iterator) const { return iterator >= 0 && used[iterator]; }
