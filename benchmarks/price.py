@@ -15,6 +15,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TOOL = ROOT / "build/bin/price_model"
 FOLDER = ROOT / "build/price"
+RULES = "construct=rules"
 
 
 def names():
@@ -138,20 +139,20 @@ def turns(programs, threads, seconds):
         known[program] = [json.loads(line) for line in run.stdout.splitlines()]
         path.write_text(json.dumps(known, indent=1))
     rows = {p: {r["choice"]: r for r in known[p]} for p in programs if known.get(p)}
-    choices = ["construct", "construct:roller", "construct:gensor"]
-    print("| program | rules, us | best_first | roller | gensor | compile ms: rules | best_first |")
-    print("|---|---|---|---|---|---|---|")
+    choices = ["", "construct", "construct:roller", "construct:gensor"]
+    print("| program | rules, us | checked | best_first | roller | gensor | compile ms: rules | checked | best_first |")
+    print("|---|---|---|---|---|---|---|---|---|")
     for program, row_of in rows.items():
-        rules = row_of[""]["seconds"]
+        rules = row_of[RULES]["seconds"]
         shares = " | ".join(f"{rules / row_of[c]['seconds']:.2f}" for c in choices)
         wrong = [c for c in choices if row_of[c]["difference"] > 1e-3]
         print(
-            f"| {program} | {rules * 1e6:.1f} | {shares} | {row_of['']['compile_ms']:.0f} "
-            f"| {row_of['construct']['compile_ms']:.0f} |" + (f" WRONG {wrong}" if wrong else "")
+            f"| {program} | {rules * 1e6:.1f} | {shares} | {row_of[RULES]['compile_ms']:.0f} "
+            f"| {row_of['']['compile_ms']:.0f} | {row_of['construct']['compile_ms']:.0f} |" + (f" WRONG {wrong}" if wrong else "")
         )
     for choice in choices if rows else []:
-        ratios = [r[""]["seconds"] / r[choice]["seconds"] for r in rows.values()]
-        print(f"{choice}: rules' time over its own, geometric mean {statistics.geometric_mean(ratios):.3f}, "
+        ratios = [r[RULES]["seconds"] / r[choice]["seconds"] for r in rows.values()]
+        print(f"{choice or 'checked'}: rules' time over its own, geometric mean {statistics.geometric_mean(ratios):.3f}, "
               f"least {min(ratios):.2f}, below 0.97 in {sum(r < 0.97 for r in ratios)} of {len(ratios)}")
 
 

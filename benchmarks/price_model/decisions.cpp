@@ -79,7 +79,7 @@ void given(const PricedProgram& program, int threads) {
   cpu::set_num_threads(threads);
   Problem problem(program);
   problem.make_tensors();
-  problem.set_options(options::MappingOptions().with_parallel(threads > 1));
+  problem.set_options(options::MappingOptions::parse("construct=rules").with_parallel(threads > 1));
   Codes codes;
   std::vector<std::string> lines;
   for (std::string line; std::getline(std::cin, line); lines.push_back(one_line(line)))
@@ -103,7 +103,7 @@ void decisions(const PricedProgram& program, int threads) {
   cpu::set_num_threads(threads);
   Problem problem(program);
   problem.make_tensors();
-  problem.set_options(options::MappingOptions().with_parallel(threads > 1));
+  problem.set_options(options::MappingOptions::parse("construct=rules").with_parallel(threads > 1));
   std::vector<std::string> names{"rules"}, mappings{""};
   std::vector<double> prices{0};
   problem.compile("", [&](engine::CompileState& state) {

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::pair<const char*, strategy::ConstructionPolicy> policies[] = {
     {"best_first", strategy::ConstructionPolicy::BestFirst},
+    {"descent", strategy::ConstructionPolicy::Descent},
     {"roller", strategy::ConstructionPolicy::Roller},
     {"gensor", strategy::ConstructionPolicy::Gensor},
     {"printed", strategy::ConstructionPolicy::GensorPrinted}};
@@ -43,12 +44,12 @@ double milliseconds_since(Clock::time_point begin) {
 
 }  // namespace
 
-/// What rules and searches choose. In one thread they choose for one core.
+/// What rules choose, rules that are checked by price, and searches. In one thread they choose for one core.
 void turns(const PricedProgram& program, int threads) {
   cpu::set_num_threads(threads);
   Problem problem(program);
   problem.make_tensors();
-  const std::vector<std::string> choices{"", "construct", "construct:roller", "construct:gensor"};
+  const std::vector<std::string> choices{"construct=rules", "", "construct", "construct:roller", "construct:gensor"};
   Codes codes;
   std::vector<std::string> mappings;
   std::vector<double> compile_ms;

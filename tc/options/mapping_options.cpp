@@ -66,6 +66,8 @@ std::string_view text_of(FusionStrategy fusion) {
 
 std::string_view text_of(Construction construct) {
   switch (construct) {
+    case Construction::Checked:
+      return "checked";
     case Construction::Rules:
       return "rules";
     case Construction::BestFirst:
@@ -276,10 +278,10 @@ std::string MappingOptions::to_python() const {
 
 Construction MappingOptions::construct() const {
   auto text = std::get<std::string>(value("construct"));
-  for (auto construction :
-       {Construction::BestFirst, Construction::Roller, Construction::Gensor, Construction::GensorPrinted})
+  for (auto construction : {Construction::Rules, Construction::BestFirst, Construction::Roller, Construction::Gensor,
+                            Construction::GensorPrinted})
     if (text == text_of(construction)) return construction;
-  return Construction::Rules;
+  return Construction::Checked;
 }
 
 const polyhedral::MappingOptions& MappingOptions::values() const { return state_->plain; }

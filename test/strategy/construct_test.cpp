@@ -87,8 +87,9 @@ TEST_P(EachPolicy, TilesProductsInRegisters) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, EachPolicy,
-                         testing::Values(ConstructionPolicy::BestFirst, ConstructionPolicy::Roller,
-                                         ConstructionPolicy::Gensor, ConstructionPolicy::GensorPrinted));
+                         testing::Values(ConstructionPolicy::BestFirst, ConstructionPolicy::Descent,
+                                         ConstructionPolicy::Roller, ConstructionPolicy::Gensor,
+                                         ConstructionPolicy::GensorPrinted));
 
 TEST_F(ConstructTest, NoMoveFromTheBestIsCheaperAsFarAsPricesTell) {
   for (auto scop : {product(256, 256, 256), product(4, 512, 512, true), transposition(512)}) {
@@ -110,6 +111,31 @@ TEST_F(ConstructTest, WhatIsFoundIsNoDearerThanWhereItBegins) {
   const auto state = state_of(all, best.mapping);
   const auto there = construct(all, ConstructionPolicy::Roller, 1 << 18, 1, {state});
   EXPECT_LE(there.price.seconds, seconds(all, mapping_of(all, state)) * (1 + 2 * least_difference));
+}
+
+/// Rows of a row of lanes and a half: rules run along them, the price along as many rows as there are lanes.
+TEST_F(ConstructTest, WhatRulesChooseStaysUnlessThePriceIsClearlyLess) {
+  auto rows = [&](int count) {
+    return ScopBuilder(context())
+        .input("X", {count, 7, 7})
+        .output("s", {count})
+        .identity(str("I[i] : 0 <= i < ", count), "s[i]")
+        .accumulate(str("U[i, h, w] : 0 <= i < ", count, " and 0 <= h, w < 7"), "s[i]", {"X[i, h, w]"})
+        .scop();
+  };
+  auto found = [&](ConstructionPolicy policy) {
+    return construct_cluster_mapping(clustered_.scop, clustered_.clusters.front(), target_, options_, policy);
+  };
+  auto rules = [&] { return choose_cluster_mapping(clustered_.scop, clustered_.clusters.front(), target_, options_); };
+  for (auto policy : {ConstructionPolicy::Descent, ConstructionPolicy::BestFirst, ConstructionPolicy::Roller}) {
+    auto all = space(rows(8192));
+    EXPECT_LT(seconds(all, found(policy)), 0.9 * seconds(all, rules())) << to_string(found(policy));
+    space(product(256, 256, 256));
+    EXPECT_EQ(to_string(found(policy)), to_string(rules()));
+  }
+  space(rows(1024));
+  EXPECT_EQ(found(ConstructionPolicy::Descent), rules()) << "too little work for a search";
+  EXPECT_NE(found(ConstructionPolicy::BestFirst), rules());
 }
 
 /// By counting alone: tasks, and cores that are busy, on machines that are not here.

@@ -81,6 +81,8 @@ std::optional<strategy::ConstructionPolicy> policy_of(const CompileState& state)
   switch (state.construct) {
     case options::Construction::Rules:
       return std::nullopt;
+    case options::Construction::Checked:
+      return strategy::ConstructionPolicy::Descent;
     case options::Construction::BestFirst:
       return strategy::ConstructionPolicy::BestFirst;
     case options::Construction::Roller:

@@ -16,7 +16,9 @@ cache::Key persistent_key(const Function& function, const std::vector<Argument>&
 
 std::optional<options::MappingOptions> nearest_mapping(const Function& function, const std::vector<Argument>& arguments,
                                                        const CompileOptions& options) {
-  if (options.mapping.construct() == options::Construction::Rules || !options.cache) return std::nullopt;
+  auto construct = options.mapping.construct();
+  bool searches = construct != options::Construction::Rules && construct != options::Construction::Checked;
+  if (!searches || !options.cache) return std::nullopt;
   const auto key = persistent_key(function, arguments, options.target);
   const auto nearest = options.cache->nearest(key, machine_kind_of(options.target).circumstances(options.target));
   if (!nearest) return std::nullopt;

@@ -101,7 +101,7 @@ struct CompileState {
   Target target;
   const BackEnd* back_end = nullptr;  ///< of the target
   polyhedral::MappingOptions mapping;
-  options::Construction construct = options::Construction::Rules;  ///< what decides the mappings of a CPU
+  options::Construction construct = options::Construction::Checked;  ///< what decides the mappings of a CPU
   std::optional<polyhedral::MappingOptions> nearest;  ///< from which a construction begins too: nearest_mapping()
   Cancellation cancellation;
 

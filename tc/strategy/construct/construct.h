@@ -13,6 +13,7 @@ namespace tc::strategy {
 /// How the mappings of a cluster are searched, by prices alone.
 enum class ConstructionPolicy : std::uint8_t {
   BestFirst,      ///< from the cheapest state on, all moves, until no move of the best is cheaper
+  Descent,        ///< from each start, the cheapest move until none is cheaper
   Roller,         ///< tiles and blocks grow along what saves most bytes for the room it takes, then threads
   Gensor,         ///< chains of moves drawn by their benefit, ever more greedily; the best that any visited
   GensorPrinted,  ///< one chain by the formulas as the paper prints them (printed_gensor.h): to show how it fails
@@ -35,9 +36,10 @@ struct Construction {
 Construction construct(const MappingSpace& space, ConstructionPolicy policy, std::int64_t buffer_bytes,
                        std::uint64_t seed = 1, const std::vector<MappingState>& starts = {});
 
-/// The same for \p cluster of \p scop, with what its \p bodies compute. Where rules choose products in registers for
-/// matrices, dot products of bytes or windows, theirs is taken (choose_mapping.h): states have none. The search begins at what
-/// rules make of \p nearest, too, where that is a state.
+/// The same for \p cluster of \p scop, with what its \p bodies compute. The search begins at what rules choose
+/// (choose_mapping.h) and at what they make of \p nearest, too, where these are states, and what rules choose stays unless the
+/// price of what is found is less by a tenth. It stays where it is a product in registers for matrices or of dot products, of which
+/// states have none, and for Descent where a cluster has fewer than 65536 instances. GensorPrinted asks no rule.
 polyhedral::ClusterMapping construct_cluster_mapping(const polyhedral::Scop& scop,
                                                      const polyhedral::ClusterView& cluster, const Target& target,
                                                      const polyhedral::MappingOptions& options,
