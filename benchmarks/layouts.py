@@ -139,6 +139,8 @@ def main():
     tc.set_num_threads(arguments.threads)
     torch.set_num_threads(arguments.threads)
     random = np.random.default_rng(1)
+    # Threads of torch look for work for milliseconds after a call, on the cores of the next one.
+    rest = (lambda: time.sleep(0.01)) if arguments.threads > 1 else (lambda: None)
     names = [*LAYOUTS, "torch", "torch channels_last"]
     print(f"ms, {arguments.threads} threads of {tc.host_target()}, torch {torch.__version__}")
     if arguments.tiles:
@@ -157,7 +159,7 @@ def main():
             guideline(name, text, x, k, arguments.rounds)
             continue
         with torch.inference_mode():
-            times = medians(runs_of(text, x, k, stride), arguments.rounds)
+            times = medians(runs_of(text, x, k, stride), arguments.rounds, rest)
         gains.append(times["NCHW"] / min(times[layout] for layout in LAYOUTS))
         print(f"| {name} | " + " | ".join(f"{times[n]:.3f}" for n in names) + f" | {gains[-1]:.2f} |", flush=True)
     if gains:

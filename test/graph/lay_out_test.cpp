@@ -94,5 +94,30 @@ TEST(LayOut, ElementWiseNodesThatConvertCostWhatConversionsDo) {
   }
 }
 
+/// Two convolutions that like different layouts each get theirs, and one conversion stands between them, which the padding makes where
+/// it may: cheaper than the layout of the first, or of the second, for both.
+TEST(LayOut, ConvolutionsChooseEachForItselfAndAPaddingBetweenThemConverts) {
+  const auto graph = bound(
+      "def conv(float(N,C,H,W) X, float(O,C,R,S) K) -> (Y) { Y(n,o,h,w) +=! X(n,c,h+r,w+s) * K(o,c,r,s) }\n"
+      "def pad(float(N,C,H,W) X) -> (Y) { Y(n,c,h,w) = h >= 1 && h <= H && w >= 1 && w <= W ? X(n,c,h-1,w-1) : 0 "
+      "where h in 0:H+2, w in 0:W+2 }\n"
+      "def main(float(N,C,H,W) X, float(C,C,R,S) K, float(C,C,R,S) L) -> (Y) {\n"
+      "  A = conv(X, K)  B = pad(A)  Y = conv(B, L)\n}\n",
+      {{1, 16, 8, 8}, {16, 16, 3, 3}, {16, 16, 3, 3}});
+  for (const bool mixed : {false, true}) {
+    auto options = likes_blocks(1);
+    options.mixed = mixed;
+    options.seconds = [&](const Node& node, const OperandLayouts& layouts) {
+      const auto& liked = graph.tensors[node.inputs[1]].name == "K" ? "NCHW16c" : "NHWC";
+      const bool all = layouts.front() == named_layout(liked) && layouts.back() == named_layout(liked);
+      return all ? 1.0 : 10.0;
+    };
+    const auto chosen = choose_graph_layouts(graph, options);
+    EXPECT_EQ(chosen.seconds, 5) << "both, X, one between them, Y";
+    const auto made = lay_out(graph, chosen.resolution);
+    EXPECT_EQ(made.conversions.size(), mixed ? 4u : 5u) << "K and L among them";
+  }
+}
+
 }  // namespace
 }  // namespace tc::graph
