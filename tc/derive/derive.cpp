@@ -189,7 +189,9 @@ class Search {
     std::size_t proved = 0;
     std::erase_if(result_.candidates, [&](const Candidate& candidate) {
       if (candidate.steps.empty() || proved == options_.candidates) return false;
-      const bool broken = !broken_step(program, candidate.steps).empty();
+      const auto why = broken_step(program, candidate.steps);
+      const bool broken = !why.empty();
+      if (result_.statistics.refusal.empty()) result_.statistics.refusal = why;
       proved += !broken;
       result_.statistics.refused += broken;
       return broken;

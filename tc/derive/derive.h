@@ -41,6 +41,7 @@ struct Statistics {
   std::size_t states = 0;   ///< programs that were made
   std::size_t pruned = 0;   ///< of them, those that were there already
   std::size_t refused = 0;  ///< candidates that their certificates did not prove, and that are left out
+  std::string refusal;      ///< why the first of these is not proved
   std::size_t cut = 0;      ///< beyond the width
   double seconds = 0;
 };

@@ -178,6 +178,7 @@ void explore(const std::string& text, std::uint64_t seed, Explored& counts) {
   options.candidates = 24;
   const auto derivation = derive::derive(*program, options);
   counts.refused += derivation.statistics.refused;
+  if (derivation.statistics.refused > 0) std::cout << "seed " << seed << ": " << derivation.statistics.refusal << "\n";
   for (const auto& candidate : derivation.candidates) {
     ++counts.candidates;
     EXPECT_EQ(derive::broken_step(*program, candidate.steps), "");

@@ -196,3 +196,25 @@ def test_copies_that_undo_each_other_around_a_softmax_are_gone():
     assert {rule.split(":")[0] for rule in node["rules"]} <= {"fuse", "change layout"}
     body = f.stats["graph"]
     assert not any(line.strip().startswith("Y0") and line.rstrip().endswith(("X0(n, c, h, w)", "X0(n, h, w, c)")) for line in body.splitlines()), body
+
+NETWORK = UP_ACT.split("def main")[0] + """
+def conv(float(N,C,4,4) X, float(F,C,3,3) K) -> (O) {
+  O(n,f,h,w) +=! h + r >= 1 && h + r < 5 && w + s >= 1 && w + s < 5 ? X(n,c,h+r-1,w+s-1) * K(f,c,r,s) : 0 where h in 0:4, w in 0:4 }
+def network(float(1,128,2,2) X, float(128,64,4,4) K, float(64) b, float(64,64,3,3) L, float(64) d, float(8,64,3,3) M, float(8) e) -> (Y) {
+  A = up(X, K)  B = act(A, b)  C = conv(B, L)  D = act(C, d)  E = conv(D, M)  Y = act(E, e) }
+"""
+
+
+def test_a_network_is_that_of_torch():
+    torch = pytest.importorskip("torch")
+    F = torch.nn.functional
+    shapes = ((1, 128, 2, 2), (128, 64, 4, 4), (64,), (64, 64, 3, 3), (64,), (8, 64, 3, 3), (8,))
+    x, *weights = whole(1, *shapes, most=1)
+    names = ["K", "b", "L", "d", "M", "e"]
+    f = tc.compile(tc.define(NETWORK).network, x, *weights, constants=names, derive=5)
+    k, b, m, d, n, e = (torch.from_numpy(weight).double() for weight in weights)
+    y = F.relu(F.conv_transpose2d(torch.from_numpy(x).double(), k, b, stride=2, padding=1))
+    y = F.relu(F.conv2d(F.relu(F.conv2d(y, m, d, padding=1)), n, e, padding=1))
+    assert float(y.max()) > 0
+    assert np.array_equal(f(x), y.numpy())
+    assert any(node["node"] == "up" for node in f.stats["derived"])
