@@ -95,7 +95,9 @@ def test_names_of_iterators_are_those_of_the_text():
 
 
 def test_the_tile_is_obeyed():
-    plain = tc.compile(tc.define(MM).mm, tc.spec((64, 64)), tc.spec((64, 64)), options="parallel=0,vectorise=0")
+    plain = tc.compile(
+        tc.define(MM).mm, tc.spec((64, 64)), tc.spec((64, 64)), options="parallel=0,vectorise=0,construct=rules"
+    )
     tiled = tc.compile(tc.define(MM).mm, tc.spec((64, 64)), tc.spec((64, 64)), options="parallel=0,vectorise=0,tile=16x16")
     assert tiled.source.count("for (") > plain.source.count("for (")
 
