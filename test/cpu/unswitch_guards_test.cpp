@@ -58,11 +58,18 @@ std::string shape(const Stmt& stmt) {
 }
 
 TEST(UnswitchGuards, GivesEachCombinationALoop) {
-  Expr p = variable("h") >= 1, q = variable("w") < 5, r = variable("v") < 5, s = variable("u") < 5;
+  Expr p = variable("h") >= 1, q = variable("w") < 5, r = variable("v") < 5, s = variable("u") < 5,
+       t = variable("t") < 5;
   EXPECT_EQ(shape(loop("c", add_if(p, 0))), "2 loops, 1 branches, 0 conditionals");
   EXPECT_EQ(shape(loop("c", ir::Block::make(add_if(p, 0), add_if(q, 1)))), "4 loops, 3 branches, 0 conditionals");
-  EXPECT_EQ(shape(loop("c", ir::Block::make({add_if(p, 0), add_if(q, 1), add_if(r, 2), add_if(s, 3)}))),
-            "9 loops, 5 branches, 0 conditionals");
+  EXPECT_EQ(shape(loop("c", ir::Block::make({add_if(p, 0), add_if(q, 1), add_if(r, 2), add_if(s, 3), add_if(t, 4)}))),
+            "11 loops, 6 branches, 0 conditionals");
+}
+
+TEST(UnswitchGuards, AsksForNothingThatFollows) {
+  std::vector<Stmt> rows;
+  for (int row = 0; row < 6; ++row) rows.push_back(add_if(variable("h") + row >= 1 && variable("h") + row < 4, row));
+  EXPECT_EQ(shape(loop("c", ir::Block::make(rows))), "10 loops, 9 branches, 0 conditionals");
 }
 
 TEST(UnswitchGuards, DecidesEqualConditionsOnce) {
@@ -135,11 +142,23 @@ TEST(UnswitchGuards, MakesNoBranchOfAConstant) {
   EXPECT_EQ(Selects(unswitch_guards(loop("c", add_vector_if(constant, 0)))).branches, 0);
 }
 
-TEST(UnswitchGuards, KeepsMasksThatVectorsDoNotShare) {
+TEST(UnswitchGuards, DecidesTogetherWhatGuardsSomeVectors) {
   const Expr p = variable("c") < variable("p"), q = variable("c") < variable("q");
-  const Selects two(unswitch_guards(loop("c", ir::Block::make(add_vector_if(p, 0), add_vector_if(q, 8)))));
-  EXPECT_EQ(two.branches, 0);
-  EXPECT_EQ(two.count, 2);
+  const auto body = ir::Block::make(add_vector_if(p, 0), add_vector_if(q, 8));
+  const auto result = unswitch_guards(loop("c", body));
+  const auto* branch = result.as<ir::For>()->body.as<ir::IfThenElse>();
+  ASSERT_TRUE(branch);
+  EXPECT_TRUE(ir::equal(branch->condition, p && q));
+  EXPECT_TRUE(ir::equal(branch->else_case, body)) << "each lane asks for itself where one does not hold";
+  const auto asks = [&](const Expr& condition) {
+    std::ostringstream text, where;
+    text << branch->then_case;
+    where << condition;
+    return text.str().find(where.str()) != std::string::npos;
+  };
+  EXPECT_FALSE(asks(p));
+  EXPECT_FALSE(asks(q));
+  EXPECT_EQ(Selects(branch->then_case).count, 2) << "of lanes";
 }
 
 }  // namespace

@@ -118,6 +118,7 @@ class Builder:
         self.items: List[Item] = []
         self.node = None
         self.count = 0
+        self.held = set()  # tensors that may be constants of what is compiled
 
     # what lowerings say
 
@@ -170,6 +171,10 @@ class Builder:
         alias = Tensor(self._fresh(), value.dtype, shape, alias_of=value.tensor)
         self.items.append(Item(self.node, "reshape", "reshape", reshape=(alias, value.tensor)))
         return View(alias)
+
+    def is_held(self, value: Value) -> bool:
+        """Whether `value` is of a tensor that may be a constant, which a compile then lays out as its code likes."""
+        return isinstance(value, View) and value.tensor in self.held
 
     def used(self, number) -> bool:
         """Whether anything reads result `number` of the node."""

@@ -128,7 +128,7 @@ class _Guarded:
 
 def _compile_submodule(submodule, compiler, frozen):
     """The runner of a submodule all of whose nodes are taken, which may hold its inputs `frozen`. Raises PartFailed, Decline."""
-    program = lower_graph(submodule)
+    program = lower_graph(submodule, held=frozen)
     placeholders = [n.meta["val"] for n in submodule.graph.nodes if n.op == "placeholder"]
     (output,) = [n for n in submodule.graph.nodes if n.op == "output"]
     results = output.args[0] if isinstance(output.args[0], (tuple, list)) else [output.args[0]]

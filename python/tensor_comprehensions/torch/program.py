@@ -184,15 +184,17 @@ def _attribute(module, name):
     return module
 
 
-def lower_graph(module: torch.fx.GraphModule, whole_results=False) -> Program:
+def lower_graph(module: torch.fx.GraphModule, whole_results=False, held=()) -> Program:
     """The program of a graph all of whose nodes are lowered; with `whole_results` each result is a tensor of its own,
-    stored row by row. Declines."""
+    stored row by row. The inputs whose numbers are `held` may be constants of what is compiled. Declines."""
     b, values, inputs, constants, results = Builder(), {}, [], {}, []
     for node in module.graph.nodes:
         if node.op == "placeholder":
             fake = node.meta.get("val")
             inputs.append(input_tensor(node.name, fake) if isinstance(fake, torch.Tensor) else None)
             values[node] = View(inputs[-1]) if inputs[-1] else fake
+            if len(inputs) - 1 in held:
+                b.held.add(inputs[-1])
         elif node.op == "get_attr":
             data = _attribute(module, node.target)
             tensor = input_tensor(node.name, data)

@@ -3,6 +3,7 @@
 #include <Halide.h>
 
 #include "tc/cpu/stmt/combine_dots.h"
+#include "tc/cpu/stmt/drop_zero_sums.h"
 #include "tc/cpu/stmt/expand_divisions.h"
 #include "tc/cpu/stmt/hide_negative_bases.h"
 #include "tc/cpu/stmt/launder_buffers.h"
@@ -28,6 +29,7 @@ const std::vector<StatementPass>& statement_passes() {
       {"transpose_loads", [](const Stmt& body, const Settings&) { return transpose_loads(body); }, true},
       {"transpose_stores", [](const Stmt& body, const Settings&) { return transpose_stores(body); }, true},
       {"unswitch_guards", [](const Stmt& body, const Settings&) { return unswitch_guards(body); }, true},
+      {"drop_zero_sums", [](const Stmt& body, const Settings&) { return drop_zero_sums(body); }},
       {"prefetch",
        [](const Stmt& body, const Settings& how) {
          return how.prefetch ? prefetch(body, how.target, {how.prefetch_distance}) : body;

@@ -34,6 +34,7 @@ struct StatementPass {
 ///   transpose_loads             squares of strided loads are contiguous ones, transposed in registers
 ///   transpose_stores            the same for blocks of strided stores
 ///   unswitch_guards             conditions that a loop does not change stand around it
+///   drop_zero_sums              what adds nothing is left out
 ///   prefetch, prefetch_tiles, prefetch_panels
 ///                               what a later iteration reads is asked for, where the settings say so
 ///   multiply_tiles              small products of matrices are operations of registers for matrices, where the target has them

@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "tc/cpu/stmt/conjunctions.h"
 #include "tc/halide_bridge/lower/variable_names.h"
 #include "tc/halide_bridge/stmt/flatten.h"
 
@@ -92,7 +93,8 @@ struct Group {
 
 bool same(const Expr& a, const Expr& b) { return a.defined() == b.defined() && (!a.defined() || ir::equal(a, b)); }
 
-/// The conditions of whole vectors in the value of a store: broadcast, without memory or names bound in the value.
+/// The conditions of whole vectors in the value of a store, without memory or names bound in the value: broadcast ones, and those
+/// of conditionals between vectors.
 class UniformConditions : public ir::IRVisitor {
  public:
   explicit UniformConditions(const ir::Store& store) {
@@ -111,18 +113,24 @@ class UniformConditions : public ir::IRVisitor {
  private:
   using ir::IRVisitor::visit;
   void visit(const ir::Broadcast* op) override {
-    const bool fits = op->value.type().is_bool() && op->value.type().is_scalar();
-    if (fits && !halide_bridge::variable_names({op->value}).empty() && !Varies(op->value, "").result && !has(op->value))
-      found.push_back(op->value);
+    if (op->value.type().is_bool()) add(op->value);
+  }
+  void visit(const ir::Call* op) override {
+    if (is_conditional(op) && op->type.is_vector()) add(op->args[0]);
+    ir::IRVisitor::visit(op);
   }
   void visit(const ir::Let* op) override {
     bound_.push_back(op->name);
     ir::IRVisitor::visit(op);
   }
+  void add(const Expr& condition) {
+    const bool fits = condition.type().is_scalar() && !halide_bridge::variable_names({condition}).empty();
+    if (fits && !Varies(condition, "").result && !has(condition)) found.push_back(condition);
+  }
   std::vector<std::string> bound_;
 };
 
-/// Decides the broadcasts of one condition, and what hangs on them alone: numbers are left as they are computed.
+/// Decides the broadcasts of one condition, conditionals on it, and what hangs on them alone: numbers are left as they are computed.
 class DecideUniform : public ir::IRMutator {
  public:
   DecideUniform(const Expr& condition, bool holds) : condition_(condition), holds_(holds) {}
@@ -151,7 +159,9 @@ class DecideUniform : public ir::IRMutator {
   }
   Expr visit(const ir::Select* op) override { return chosen(op, op->condition, op->true_value, op->false_value); }
   Expr visit(const ir::Call* op) override {
-    return is_conditional(op) ? chosen(op, op->args[0], op->args[1], op->args[2]) : ir::IRMutator::visit(op);
+    if (!is_conditional(op)) return ir::IRMutator::visit(op);
+    if (ir::equal(op->args[0], condition_)) return mutate(op->args[holds_ ? 1 : 2]);
+    return chosen(op, op->args[0], op->args[1], op->args[2]);
   }
 
   template <typename Node>
@@ -165,30 +175,61 @@ class DecideUniform : public ir::IRMutator {
   bool holds_;
 };
 
-/// The conditions of whole vectors that the values of all stores of \p body, to constant places, have in common; none
-/// where something else is there.
-std::vector<Expr> shared_conditions(const Stmt& body) {
+/// The conditions of whole vectors of each store of \p body; none where one has another place than a constant one, or something
+/// else is there.
+std::vector<UniformConditions> conditions_of_stores(const Stmt& body) {
   std::vector<Stmt> parts;
   halide_bridge::flatten(body, parts);
-  std::vector<Expr> shared;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto* store = parts[i].as<ir::Store>();
+  std::vector<UniformConditions> result;
+  for (const auto& part : parts) {
+    const auto* store = part.as<ir::Store>();
     if (!store || !is_constant_place(store->index)) return {};
-    const UniformConditions own(*store);
-    if (i == 0) shared = own.found;
-    std::erase_if(shared, [&](const Expr& condition) { return !own.has(condition); });
+    result.emplace_back(*store);
   }
+  return result;
+}
+
+/// Those that all stores have in common.
+std::vector<Expr> shared_conditions(const Stmt& body) {
+  const auto stores = conditions_of_stores(body);
+  if (stores.empty()) return {};
+  auto shared = stores.front().found;
+  for (const auto& own : stores) std::erase_if(shared, [&](const Expr& condition) { return !own.has(condition); });
   return shared;
 }
 
-/// Up to so many conditions every combination gets a loop of its own, with more every condition its own loop; and so many
-/// are decided one after the other inside a loop.
-constexpr std::size_t most_combined = 3;
+/// Those that any store has.
+std::vector<Expr> all_conditions(const Stmt& body) {
+  std::vector<Expr> all;
+  for (const auto& own : conditions_of_stores(body))
+    for (const auto& condition : own.found)
+      if (std::none_of(all.begin(), all.end(), [&](const Expr& known) { return ir::equal(known, condition); }))
+        all.push_back(condition);
+  return all;
+}
 
-/// \p body under branches on conditions that all of it shares, one after the other; as it is where it shares none.
-Stmt branched(const Stmt& body, std::size_t most = most_combined) {
+/// So many loops at most for the cases that conditions make: each is code of its own. With more every condition has its own loop.
+constexpr std::size_t most_cases = 16;
+/// So many conditions are decided one after the other inside a loop.
+constexpr std::size_t most_inside = 3;
+
+/// \p body beside a copy of it for the case that all its conditions hold; as it is where it has none.
+Stmt where_all_hold(const Stmt& body) {
+  const auto all = all_conditions(body);
+  if (all.empty()) return body;
+  Expr holds = all.front();
+  Stmt decided = body;
+  for (const auto& condition : all) {
+    if (!condition.same_as(all.front())) holds = ir::And::make(holds, condition);
+    decided = DecideUniform(condition, true).mutate(decided);
+  }
+  return ir::IfThenElse::make(holds, decided, body);
+}
+
+/// \p body under branches on conditions that all of it shares, one after the other, then on whether all others hold.
+Stmt branched(const Stmt& body, std::size_t most = most_inside) {
   const auto shared = most > 0 ? shared_conditions(body) : std::vector<Expr>();
-  if (shared.empty()) return body;
+  if (shared.empty()) return where_all_hold(body);
   const auto decided = [&](bool holds) { return DecideUniform(shared.front(), holds).mutate(body); };
   return ir::IfThenElse::make(shared.front(), branched(decided(true), most - 1), decided(false));
 }
@@ -200,7 +241,7 @@ class Unswitcher : public ir::IRMutator {
 
   Stmt visit(const ir::For* op) override {
     auto groups = op->for_type == ir::ForType::Serial ? groups_of(*op) : std::nullopt;
-    if (groups) return groups->size() <= most_combined ? combined(*op, *groups, {}) : apart(*op, *groups);
+    if (groups) return decided(*op, *groups);
     const Stmt body = op->for_type == ir::ForType::Serial ? branched(op->body) : op->body;
     return body.same_as(op->body) ? ir::IRMutator::visit(op) : loop(*op, {body});
   }
@@ -209,20 +250,28 @@ class Unswitcher : public ir::IRMutator {
     return ir::For::make(op.name, op.min, op.extent, op.for_type, op.device_api, ir::Block::make(body));
   }
 
-  /// A loop for each combination of conditions; \p decisions are those made so far.
-  static Stmt combined(const ir::For& op, const Groups& groups, std::vector<bool> decisions) {
-    if (decisions.size() < groups.size()) {
-      const auto& condition = groups[decisions.size()].condition;
-      auto next = [&](bool holds) {
-        auto with = decisions;
-        with.push_back(holds);
-        return combined(op, groups, with);
+  static Stmt decided(const ir::For& op, const Groups& groups) {
+    std::vector<Expr> conditions;
+    for (const auto& group : groups) conditions.push_back(group.condition);
+    const Conjunctions conjunctions(conditions);
+    const auto none = conjunctions.none();
+    return conjunctions.cases(none, most_cases) <= most_cases ? by_cases(op, groups, conjunctions, none)
+                                                              : apart(op, groups);
+  }
+
+  /// A loop for each case that \p conjunctions make of the conditions; \p decisions are those made so far.
+  static Stmt by_cases(const ir::For& op, const Groups& groups, const Conjunctions& conjunctions,
+                       const Conjunctions::Decisions& decisions) {
+    if (const auto c = conjunctions.next(decisions)) {
+      const auto next = [&](bool holds) {
+        return by_cases(op, groups, conjunctions, conjunctions.with(decisions, *c, holds));
       };
-      return condition.defined() ? ir::IfThenElse::make(condition, next(true), next(false)) : next(true);
+      return ir::IfThenElse::make(conjunctions.comparison(*c), next(true), next(false));
     }
     std::vector<Stmt> body;
     for (std::size_t i = 0; i < groups.size(); ++i)
-      for (const auto& guarded : groups[i].stores) body.push_back(guarded.decided(decisions[i]));
+      for (const auto& guarded : groups[i].stores)
+        body.push_back(guarded.decided(conjunctions.of_condition(i, decisions) == Conjunctions::Truth::Holds));
     return loop(op, body);
   }
 

@@ -38,7 +38,10 @@ class OfIterators : public ir::IRVisitor {
 
  protected:
   using ir::IRVisitor::visit;
-  void visit(const ir::Call*) override { holds = false; }
+  void visit(const ir::Call* op) override {
+    if (op->is_intrinsic(ir::Call::if_then_else)) return ir::IRVisitor::visit(op);
+    holds = false;
+  }
   void visit(const ir::Load*) override { holds = false; }
 };
 

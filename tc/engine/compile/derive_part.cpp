@@ -9,6 +9,7 @@
 #include "tc/derive/form/to_def.h"
 #include "tc/engine/compile/bind_constants.h"
 #include "tc/engine/compile/graph_derivations.h"
+#include "tc/engine/compile/graph_plan.h"
 #include "tc/engine/compile/price_function.h"
 #include "tc/engine/machine/machine_kind.h"
 #include "tc/graph/constant_nodes.h"
@@ -89,7 +90,7 @@ std::string why_unproved(const cache::MeasuredDerivation& measured) try {
 }
 
 PartDerivations::PartDerivations(const CompileOptions& options)
-    : options_(options), constants_(names_of(options.constants)) {
+    : options_(options), layouts_(options.layouts), constants_(names_of(options.constants)) {
   options_.partition = graph::Partition::One;
   options_.layouts = graph::LayoutMode::Off;
   options_.unaligned.clear();
@@ -224,17 +225,29 @@ std::optional<double> PartDerivations::seconds_of(const graph::Graph& graph, con
   return price(graph::replace_nodes(node, {{0, only_def(program)}}), constants_of(graph, part));
 }
 
-/// Seconds of the parts of \p graph that run each time; nothing where no model prices one.
+std::optional<LaidOutPlan> PartDerivations::lay_out(const graph::Graph& graph,
+                                                    const std::set<std::string>& constants) const {
+  auto how = options_;
+  how.layouts = layouts_;
+  for (const auto& name : constants) how.constants.push_back({name, {}});
+  return choose_layouts(graph, how);
+}
+
+/// Seconds of the parts of \p graph that run each time, in the layouts that a compile gives it; nothing where no model prices
+/// one.
 std::optional<double> PartDerivations::price(const graph::Graph& graph, const std::set<std::string>& constants) const {
+  const auto laid_out = lay_out(graph, constants);
+  const auto& own = laid_out ? laid_out->graph : graph;
   graph::PartitionLimits limits;
-  limits.apart = graph::constant_nodes(graph, constants);
-  const auto held = graph::held_tensors(graph, constants, limits.apart);
+  if (laid_out) limits.alone = laid_out->conversions;
+  limits.apart = folded_nodes(own, limits.alone, constants);
+  const auto held = graph::held_tensors(own, constants, limits.apart);
   double seconds = 0;
-  for (const auto& part : graph::partition(graph, graph::Partition::Auto, limits)) {
+  for (const auto& part : graph::partition(own, graph::Partition::Auto, limits)) {
     if (limits.apart.count(part.nodes.front())) continue;
-    const auto own = price(graph, part, held);
-    if (!own) return std::nullopt;
-    seconds += *own;
+    const auto price_of_part = price(own, part, held);
+    if (!price_of_part) return std::nullopt;
+    seconds += *price_of_part;
   }
   return seconds;
 }

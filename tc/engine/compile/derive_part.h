@@ -10,6 +10,7 @@
 #include "tc/cache/derivation_prices.h"
 #include "tc/derive/derive.h"
 #include "tc/engine/compile/compile.h"
+#include "tc/engine/compile/graph_layouts.h"
 #include "tc/graph/partition.h"
 
 namespace tc::engine {
@@ -49,7 +50,7 @@ struct DerivedPart {
 };
 
 /// Derives parts of graphs, equal ones once. Programs and parts are priced in the same way, by price_function() of what they
-/// are partitioned to, statements that constants decide at nothing. Constants are inputs of the graphs.
+/// are partitioned to in the layouts that a compile gives them, statements that constants decide at nothing. Constants are inputs of the graphs.
 class PartDerivations {
  public:
   /// To depth options.derive, for targets, libraries and constants as \p options say.
@@ -83,12 +84,14 @@ class PartDerivations {
   std::optional<DerivedPart> measured(const Start& start, const cache::MeasuredDerivation& prices) const;
   void search(const graph::Graph& graph, const graph::Part& part, Start& start, derive::Rules rules,
               std::size_t most) const;
+  std::optional<LaidOutPlan> lay_out(const graph::Graph& graph, const std::set<std::string>& constants) const;
   std::optional<double> price(const graph::Graph& graph, const std::set<std::string>& constants) const;
   std::optional<double> price(const graph::Graph& graph, const graph::Part& part,
                               const std::set<std::size_t>& held) const;
   std::set<std::string> constants_of(const graph::Graph& graph, const graph::Part& part) const;
 
-  CompileOptions options_;
+  CompileOptions options_;  ///< of parts, which have no layouts of their own
+  graph::LayoutMode layouts_;
   std::set<std::string> constants_;
   std::map<std::string, std::optional<DerivedPart>> known_;
   std::vector<std::shared_ptr<const lang::InlinedDef>> alive_;  ///< the defs whose addresses `known_` speaks of

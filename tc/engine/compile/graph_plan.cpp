@@ -220,21 +220,6 @@ void fold_scales(GraphPlan& plan, const CompileOptions& options) {
   plan.folded_scales = made->sums;
 }
 
-/// The nodes of \p graph that are run once: those that pay, and what converts constants, also where holes make these larger.
-std::set<std::size_t> folded_nodes(const graph::Graph& graph, const std::set<std::size_t>& conversions,
-                                   const std::set<std::string>& constants) {
-  auto result = graph::constant_nodes(graph, constants);
-  const auto is_held = [&](std::size_t tensor) {
-    const auto& producer = graph.tensors[tensor].producer;
-    return !producer || result.count(*producer);
-  };
-  for (const auto node : graph::decided_nodes(graph, constants)) {
-    const auto& inputs = graph.nodes[node].inputs;
-    if (conversions.count(node) && std::all_of(inputs.begin(), inputs.end(), is_held)) result.insert(node);
-  }
-  return result;
-}
-
 std::vector<TensorSpec> input_specs(const graph::Graph& graph) {
   std::vector<TensorSpec> result;
   for (const auto tensor : graph.inputs) result.push_back(graph.tensors[tensor].spec);
@@ -270,6 +255,20 @@ bool rewrite(GraphPlan& plan, graph::PartitionLimits& limits, const Function& fu
 }
 
 }  // namespace
+
+std::set<std::size_t> folded_nodes(const graph::Graph& graph, const std::set<std::size_t>& conversions,
+                                   const std::set<std::string>& constants) {
+  auto result = graph::constant_nodes(graph, constants);
+  const auto is_held = [&](std::size_t tensor) {
+    const auto& producer = graph.tensors[tensor].producer;
+    return !producer || result.count(*producer);
+  };
+  for (const auto node : graph::decided_nodes(graph, constants)) {
+    const auto& inputs = graph.nodes[node].inputs;
+    if (conversions.count(node) && std::all_of(inputs.begin(), inputs.end(), is_held)) result.insert(node);
+  }
+  return result;
+}
 
 std::optional<GraphPlan> plan_graph(const Function& function, const std::vector<Argument>& arguments,
                                     const CompileOptions& options) {

@@ -41,6 +41,11 @@ struct GraphPlan {
   }
 };
 
+/// The nodes of \p graph that are run once, as \p constants decide them: those that pay, and those of \p conversions, also where
+/// holes make what they write larger.
+std::set<std::size_t> folded_nodes(const graph::Graph& graph, const std::set<std::size_t>& conversions,
+                                   const std::set<std::string>& constants);
+
 /// How \p function is compiled for \p arguments in parts; nothing where it is compiled as one def: as the options ask
 /// for, because they speak of its iterators or replace a stage, or because one part would hold it all.
 /// Throws ArgumentError for tensors that do not fit, SemanticError as define() does.

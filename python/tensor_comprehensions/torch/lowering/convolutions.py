@@ -114,8 +114,9 @@ def _without(value, index):
 
 
 def convolved_transposed(b, x, weight, stride, pad, dilation, groups, out_space):
-    """The transposed convolution without bias: each place gathers from the positions that reach it."""
-    plain = all(d == 1 for d in dilation) and all(n % s == 0 for n, s in zip(out_space, stride))
+    """The transposed convolution without bias: each place gathers from the positions that reach it. Products of their own read weights
+    as they lie; weights that a compile may lay out are multiplied right where they are gathered, which is less to do."""
+    plain = not b.is_held(weight) and all(d == 1 for d in dilation) and all(n % s == 0 for n, s in zip(out_space, stride))
     by_products = plain and (all(s > 1 for s in stride) or products_pay(x, weight))
     form = _transposed_by_products if by_products else _transposed_by_guards
     return form(b, x, weight, stride, pad, dilation, groups, out_space)
