@@ -1,6 +1,7 @@
 // Random legal mappings of programs, measured beside what the price says of them. One line of JSON each.
 //
 //   price_model list [held-out]
+//   price_model text PROGRAM
 //   price_model measure PROGRAM COUNT SEED    random mappings, the choice of the rules first; one thread
 //   price_model price PROGRAM [RATES] < LINES lines of "measure" with the price of today, by other rates of the machine
 //   price_model speed PROGRAM                 microseconds of a price
@@ -11,9 +12,12 @@
 //   price_model given PROGRAM [THREADS] < LINES  each mapping that a line gives, "rules" for theirs, measured in turns
 //   price_model decisions PROGRAM THREADS     what prices make of each decision of the rules alone, measured in turns
 //   price_model collisions                    what lines cost that fall into few sets of the first cache
+//
+// PROGRAM is one that "list" names, or "drawn-" and a seed: one that nobody wrote.
 
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "collisions.h"
@@ -21,6 +25,12 @@
 #include "tc/cpu/thread_pool.h"
 
 using namespace tc;
+
+namespace {
+
+constexpr std::string_view drawn = "drawn-";
+
+}  // namespace
 
 int main(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
@@ -41,10 +51,13 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (words[0] == "ablation") programs = paper_programs(false);
+  if (words.size() > 1 && words[1].starts_with(drawn))
+    programs.push_back(drawn_program(std::stoull(words[1].substr(drawn.size()))));
   for (const auto& program : programs) {
     if (words.size() < 2 || program.name != words[1]) continue;
     if (words[0] == "measure" && words.size() == 4) measure(program, std::stoi(words[2]), std::stoull(words[3]));
     if (words[0] == "price") price_lines(program, words.size() > 2 ? words[2] : "");
+    if (words[0] == "text") std::printf("%s\n", program.text.c_str());
     if (words[0] == "speed") speed(program);
     if (words[0] == "search") search(program);
     if (words[0] == "given") given(program, words.size() > 2 ? std::stoi(words[2]) : 1);
