@@ -126,11 +126,14 @@ PricedProgram contraction(const std::string& name, Draw& draw) {
 /// Convolutions and poolings of one to three dimensions, padded, strided, dilated, by channel, channels first or last.
 PricedProgram window(const std::string& name, Draw& draw) {
   const auto count = static_cast<std::size_t>(draw.number(1, 3));
-  const bool by_channel = draw.one_in(3), last = draw.one_in(3), pads = draw.one_in(2), pools = by_channel && draw.one_in(2);
-  const std::int64_t stride = draw.one_in(3) ? 2 : 1, dilation = draw.one_in(5) ? 2 : 1, side = draw.number(1, 2) * 2 + 1;
+  const bool by_channel = draw.one_in(3), last = draw.one_in(3), pads = draw.one_in(2),
+             pools = by_channel && draw.one_in(2);
+  const std::int64_t stride = draw.one_in(3) ? 2 : 1, dilation = draw.one_in(5) ? 2 : 1,
+                     side = draw.number(1, 2) * 2 + 1;
   const auto channels = draw.number(1, 64), filters = by_channel ? channels : draw.number(4, 96);
   const double taps = std::pow(static_cast<double>(side), static_cast<double>(count));
-  const double points = draw.scale(1 << 19, 1 << 24) / taps / static_cast<double>(filters * (by_channel ? 1 : channels));
+  const double points =
+      draw.scale(1 << 19, 1 << 24) / taps / static_cast<double>(filters * (by_channel ? 1 : channels));
   const auto out = std::clamp<std::int64_t>(std::llround(std::pow(points, 1.0 / static_cast<double>(count))), 4, 4096);
   const Names space{"h", "w", "d"}, taps_of{"r", "s", "t"};
   const auto reach = dilation * (side - 1), pad = pads ? reach / 2 : 0, in = (out - 1) * stride + reach + 1 - 2 * pad;
@@ -163,8 +166,9 @@ PricedProgram window(const std::string& name, Draw& draw) {
   }
   if (!inside.empty()) value = str(inside, " ? ", value, " : 0");
   const auto result = str("O(", listed(shaped(own, by_channel ? "c" : "f")), ")");
-  return program.made(name, "O",
-                      str(result, pools && draw.one_in(2) ? " max=! " : " +=! ", value, program.where(together({own, windows}))));
+  return program.made(
+      name, "O",
+      str(result, pools && draw.one_in(2) ? " max=! " : " +=! ", value, program.where(together({own, windows}))));
 }
 
 /// Reductions over some dimensions, and what is made of the elements by them: sums, norms, softmax.
@@ -176,14 +180,19 @@ PricedProgram reduction(const std::string& name, Draw& draw) {
   const auto x = program.read("X", all);
   const auto s = str("S(", listed(kept), ")"), y = str("Y(", listed(all), ")");
   switch (draw.number(0, 5)) {
-    case 0: return program.made(name, "S", str(s, " +=! ", x));
-    case 1: return program.made(name, "S", str(s, " max=! ", x));
-    case 2: return program.made(name, "S", str(s, " +=! ", x, " * ", x));
-    case 3: return program.made(name, "Y", str(s, " +=! ", x, " * ", x, "  ", y, " = ", x, " * rsqrt(", s, " + 1)"));
+    case 0:
+      return program.made(name, "S", str(s, " +=! ", x));
+    case 1:
+      return program.made(name, "S", str(s, " max=! ", x));
+    case 2:
+      return program.made(name, "S", str(s, " +=! ", x, " * ", x));
+    case 3:
+      return program.made(name, "Y", str(s, " +=! ", x, " * ", x, "  ", y, " = ", x, " * rsqrt(", s, " + 1)"));
     case 4: {
       const auto t = str("T(", listed(kept), ")"), e = str("E(", listed(all), ")");
-      return program.made(name, "Y", str(t, " max=! ", x, "  ", e, " = exp(", x, " - ", t, ")  ", s, " +=! ", e, "  ", y, " = ",
-                                         e, " / ", s));
+      return program.made(
+          name, "Y",
+          str(t, " max=! ", x, "  ", e, " = exp(", x, " - ", t, ")  ", s, " +=! ", e, "  ", y, " = ", e, " / ", s));
     }
     default:
       return program.made(name, "Y", str(s, " +=! ", x, "  ", y, " = ", x, " - ", s));

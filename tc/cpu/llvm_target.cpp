@@ -74,8 +74,8 @@ std::unique_ptr<llvm::TargetMachine> target_machine(const llvm::Module& module, 
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      triple, flag(module, "halide_mcpu"), flag(module, "halide_mattrs") + llvm_features(machine), options,
-      llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOpt::Default));
+      triple, flag(module, "halide_mcpu"), flag(module, "halide_mattrs") + llvm_features(machine) + ",-prefer-256-bit",
+      options, llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOpt::Default));
 }
 
 void require_instructions(const Target& target) {

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <map>
 
 namespace tc::cpu {
@@ -41,8 +40,8 @@ TEST(Conjunctions, CountsUpToALimit) {
 TEST(Conjunctions, EachCaseIsWhatItSays) {
   const Expr nested = ir::Call::make(Halide::Bool(), ir::Call::if_then_else, {h <= w, w < h + 3, ir::const_false()},
                                      ir::Call::PureIntrinsic);
-  const std::vector<Expr> conditions{h >= 1 && w < 3, h + 1 >= 1, nested, 2 * h - w > 1, w - 2 * h >= -1, h == w,
-                                     !(h < 2) && w >= 0, Expr()};
+  const std::vector<Expr> conditions{h >= 1 && w < 3, h + 1 >= 1,         nested, 2 * h - w > 1, w - 2 * h >= -1,
+                                     h == w,          !(h < 2) && w >= 0, Expr()};
   const Conjunctions conjunctions(conditions);
   const auto holds = [](const Expr& condition, int h_is, int w_is) {
     const std::map<std::string, Expr> at{{"h", h_is}, {"w", w_is}};

@@ -24,9 +24,7 @@ const Expr zero = ir::FloatImm::make(Halide::Float(32), 0);
 Stmt adds(int place) { return store(place, load("acc", place) + load("X", place)); }
 Stmt adds_zero(int place) { return store(place, ir::Add::make(load("acc", place), zero)); }
 
-Stmt loop(const Stmt& body) {
-  return ir::For::make("c", 0, 10, ir::ForType::Serial, Halide::DeviceAPI::None, body);
-}
+Stmt loop(const Stmt& body) { return ir::For::make("c", 0, 10, ir::ForType::Serial, Halide::DeviceAPI::None, body); }
 
 std::string text(const Stmt& stmt) {
   std::ostringstream out;

@@ -27,6 +27,12 @@ TEST(BodyOperations, CountsWhatAnInstanceComputes) {
   EXPECT_GT(last_body("def f(float(M,K) A) -> (O) { O(i,k) = tanh(A(i,k)) }", {8, 8}).functions, 1);
 }
 
+TEST(BodyOperations, CountsFunctionsAndExtremesByWhatTheyAreMadeOf) {
+  EXPECT_EQ(last_body("def f(float(M,K) A) -> (O) { O(i) max=! A(i,k) }", {8, 8}).simple, 2) << "a NaN stays";
+  EXPECT_EQ(last_body("def f(float(M,K) A) -> (O) { O(i,k) = tanh(A(i,k)) }", {8, 8}).functions, 2);
+  EXPECT_GT(last_body("def f(float(M,K) A) -> (O) { O(i,k) = erf(A(i,k)) }", {8, 8}).functions, 2);
+}
+
 TEST(BodyOperations, CountsWhatStaysTheSameOnce) {
   auto scaled = last_body("def f(float(M,K) A) -> (O) { O(i,k) = A(i,k) * sqrt(A(i,0)) }", {8, 16});
   EXPECT_EQ(scaled.divisions, 1.0 / 16);
@@ -39,6 +45,12 @@ TEST(BodyOperations, CountsConditionsOnIndicesByTheirValues) {
       {8, 8});
   EXPECT_GE(padded.simple, 1) << "a multiply-add";
   EXPECT_LE(padded.simple, 1.5) << "and what is the same for all j";
+  const auto transposed = last_body(
+      "def f(float(C,W) X) -> (O) { O(f,w) +=! (w + 1 - r) % 2 == 0 && w + 1 - r >= 0 && w + 1 - r < 2 * W ? X(c, (w + "
+      "1 - r) / 2) * "
+      "X(f, r) : 0 where w in 0:128, r in 0:4, f in 0:64 }",
+      {64, 64});
+  EXPECT_LE(transposed.simple, 1.1) << "a conjunction is computed once for all channels, too";
   const auto chosen = last_body("def f(float(M,K) A) -> (O) { O(i,k) = A(i,k) > 0 ? A(i,k) * 2 : 0 }", {8, 8});
   EXPECT_GE(chosen.simple, 3);
 }

@@ -286,6 +286,36 @@ TEST_F(PriceTest, PointsShareTheElementThatAQuotientSubscripts) {
   EXPECT_DOUBLE_EQ(loads("register 2x16, S: i1 x16"), loads("register 1x16, S: i1 x16") / 2);
 }
 
+TEST_F(PriceTest, RunsInMorePagesThanACoreRemembersWaitForTheirAddresses) {
+  const auto walks = [&](int n) {
+    return price(copy(n, true), mapping("points 1x16, S: i1 x16"), 1 << 18).far[0].walks;
+  };
+  EXPECT_EQ(walks(1040), 0) << "the rows of a column lie in 1040 pages";
+  EXPECT_GE(walks(2000), 2000 * 2000 / 16);
+}
+
+TEST_F(PriceTest, UpToALimitIsThePriceOrABoundOfIt) {
+  const auto cluster = product(512), far = copy(2000, true);
+  const auto ask = [&](const PricedCluster& of, const char* text, double share) {
+    const auto whole = seconds(of, text), found = price_up_to(share * whole, of, mapping(text), 1 << 18);
+    EXPECT_LE(found, whole) << text;
+    EXPECT_GE(found, std::min(share, 1.0) * whole) << text;
+    if (share > 1) {
+      EXPECT_EQ(found, whole) << text;
+    }
+  };
+  for (const double share : {0.1, 0.5, 0.9, 1.1, 10.0}) {
+    ask(cluster, "register 4x64, I: i1 x16, U: i1 x16, stage C", share);
+    ask(cluster, "parallel 0, blocks 64x0, register 4x64, I: i1 x16, U: i1 x16, stage C", share);
+    ask(far, "points 1x16, S: i1 x16", share);
+  }
+}
+
+TEST_F(PriceTest, AccumulatorsInMemoryWaitForTheirStores) {
+  const auto short_rows = dots(4096, 48, "B[i, j]", target_);
+  EXPECT_GT(cycles(short_rows, "points 4, U: i1 x16"), cycles(short_rows, "members 1, U: i1 x16"));
+}
+
 TEST_F(PriceTest, PrintsEachTerm) {
   auto text = to_string(price(product(64), mapping("register 4x64, I: i1 x16, U: i1 x16, stage C"), 1 << 18));
   for (const char* term : {" us on 1 core; ", "operations", "loads", "latency", "from L2", "from L3", "from memory"})

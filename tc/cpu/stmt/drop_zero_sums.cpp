@@ -33,7 +33,8 @@ class ZeroSumDropper : public ir::IRMutator {
     const Stmt holds = mutate(op->then_case), fails = op->else_case.defined() ? mutate(op->else_case) : Stmt();
     if (holds.same_as(op->then_case) && fails.same_as(op->else_case)) return op;
     const bool else_nothing = !fails.defined() || ir::is_no_op(fails);
-    if (ir::is_no_op(holds)) return else_nothing ? nothing() : ir::IfThenElse::make(ir::Not::make(op->condition), fails);
+    if (ir::is_no_op(holds))
+      return else_nothing ? nothing() : ir::IfThenElse::make(ir::Not::make(op->condition), fails);
     return ir::IfThenElse::make(op->condition, holds, else_nothing ? Stmt() : fails);
   }
 };

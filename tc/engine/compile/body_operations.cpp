@@ -20,14 +20,31 @@ using strategy::BodyOperations;
 constexpr std::array<std::string_view, 8> short_functions = {"tc_min",  "tc_max", "tc_fmin", "tc_fmax",
                                                              "floor_f", "ceil_f", "trunc_f", "tc_fma"};
 
-/// Functions that take about as long as an exponential; others are `long_function` of them.
+/// Functions that take about as long as an exponential; tanh is two of them (24 cycles a vector of a Zen 4 beside 12), others are
+/// `long_function` of them.
 constexpr std::array<std::string_view, 3> exponentials = {"tc_exp_f", "tc_exp2_f", "tc_exp10_f"};
+constexpr std::array<std::string_view, 1> of_two_exponentials = {"tc_tanh_f"};
 constexpr double long_function = 3.5;
+
+/// Of an operation, what taking a sign off is: any of the ports for vectors does it.
+constexpr double sign_operation = 0.5;
+
+/// Operations of an update by the larger or smaller of two floats, as which a number that is none stays.
+constexpr double extreme_operations = 2;
 
 template <typename Names>
 bool begins_with_one(const std::string& name, const Names& names) {
   return std::any_of(names.begin(), names.end(),
                      [&](std::string_view one) { return std::string_view(name).substr(0, one.size()) == one; });
+}
+
+double exponentials_of(const std::string& function) {
+  if (begins_with_one(function, exponentials)) return 1;
+  return begins_with_one(function, of_two_exponentials) ? 2 : long_function;
+}
+
+bool is_extreme(const ProgramStatement& update) {
+  return (update.op == ReductionOp::Max || update.op == ReductionOp::Min) && update.value.type().is_float();
 }
 
 /// Does \p expr compute with iterators and numbers alone?
@@ -82,10 +99,12 @@ class Counter : public ir::IRVisitor {
     if (op->call_type == ir::Call::Halide || guards(op)) return;
     if (op->name.rfind("sqrt_f", 0) == 0)
       result.divisions += share(op);
+    else if (op->is_intrinsic(ir::Call::abs))
+      result.simple += share(op) * sign_operation;
     else if (op->call_type != ir::Call::PureExtern || begins_with_one(op->name, short_functions))
       result.simple += share(op);
     else
-      result.functions += share(op) * (begins_with_one(op->name, exponentials) ? 1 : long_function);
+      result.functions += share(op) * exponentials_of(op->name);
     ir::IRVisitor::visit(op);
   }
 
@@ -138,7 +157,7 @@ strategy::OperationsOfBodies body_operations(const halide_bridge::Program& progr
       if (statement.value.defined()) statement.value.accept(&counter);
       bool adds = statement.kind == ProgramStatement::Kind::Update;
       bool fused = statement.value.defined() && guarded(statement.value).as<ir::Mul>();
-      if (adds && !fused) ++counter.result.simple;
+      if (adds && !fused) counter.result.simple += is_extreme(statement) ? extreme_operations : 1;
       result[statement.id] = counter.result;
     }
   return result;

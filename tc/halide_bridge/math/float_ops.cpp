@@ -18,13 +18,14 @@ bool cheap(const Expr& e) {
          (e.as<ir::Broadcast>() && cheap(e.as<ir::Broadcast>()->value));
 }
 
-/// The larger (Greater = true) or smaller of two numbers; a NaN in either is the result.
+/// The larger or smaller of two numbers; a NaN in either is the result. Whether \p b is one is asked for beside the comparison, which
+/// gives \p a where that is no number: an accumulator waits for one instruction, not for a mask made of it.
 template <typename Before>
 Expr extreme(const Expr& a, const Expr& b) {
   if (a.type().is_bool()) return Expr();
   return let(a, [&](const Expr& x) {
     return let(b, [&](const Expr& y) {
-      return ir::Select::make(is_number(x), ir::Select::make(Before::make(x, y), x, y), x);
+      return ir::Select::make(is_number(y), ir::Select::make(Before::make(y, x), y, x), y);
     });
   });
 }

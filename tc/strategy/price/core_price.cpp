@@ -82,11 +82,18 @@ class CorePricer {
     if (auto step = std::abs(stride);
         stride != polyhedral::unknown_stride && step <= few_apart && &access != &statement_.write)
       return {share_ * static_cast<double>(step), share_ * static_cast<double>(step)};
-    if (auto side = &access != &statement_.write ? square_side(nest_, access) : 0; side > 0) {
+    if (auto side = reads_squares(access) ? square_side(nest_, access) : 0; side > 0) {
       auto parts = std::max(lanes / side, 1.0);
       return {parts * part, parts * part * std::log2(lanes)};
     }
-    return {lanes * part, lanes * part};
+    return {lanes * part, lanes * part * (&access == &statement_.write ? scattered_shuffles : 1)};
+  }
+  /// Of an element that goes from a vector to a place of its own: it is brought to the lowest lane, and taken out.
+  static constexpr double scattered_shuffles = 2;
+
+  /// Registers transpose squares of what is read, not along a reduction.
+  bool reads_squares(const PricedAccess& access) const {
+    return &access != &statement_.write && statement_.write.changes(nest_.lane_iterator);
   }
 
   /// Points of a step, in vectors, along loops for which \p counts.
@@ -197,9 +204,12 @@ class CorePricer {
       }
       result_.loops += tiles * start_of_tile * cluster_.rates.operation_latency / tiles_at_once(tiles);
     } else {
-      add_stores(steps_ * vectors_, {share_, 0}, true);
+      add_end_of_tiles(tiles * points([&](int i) { return statement_.write.changes(i); }), cost);
+      add_stores(steps_ * vectors_ + tiles * accumulators(), {share_, 0}, true);
       add_far_accumulators();
       add_chain(accumulators(), cluster_.rates.operation_latency + cluster_.rates.forward_latency);
+      result_.loops += tiles * start_of_tile * (cluster_.rates.operation_latency + cluster_.rates.forward_latency) /
+                       tiles_at_once(tiles);
     }
   }
 

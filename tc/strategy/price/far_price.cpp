@@ -17,6 +17,9 @@ using polyhedral::PackMapping;
 /// Instructions of a vector, one of which reads.
 constexpr double vector_instructions = 2;
 
+/// Of a page of memory.
+constexpr double page_bytes = 4096;
+
 /// An access with all it touches from each of its loops on.
 struct Reference {
   std::size_t statement = 0;
@@ -58,6 +61,7 @@ class FarPricer {
     each_that_misses(capacity, [&](const Reference& reference, std::size_t first) {
       if (first > 0) {
         auto comes = traffic(reference, first - 1);
+        if (foreseen && pages(reference, first - 1) > cluster_.rates.known_pages) comes.walks = comes.runs;
         auto share = run_shares[static_cast<std::size_t>(&reference - references_.data())];
         comes.runs = std::max(comes.runs, comes.bytes / Target::cache_line * share);
         result += comes;
@@ -99,7 +103,8 @@ class FarPricer {
       reference.touched.push_back(pack ? copied_lines(access, tensor.element, spans)
                                        : touched_lines(cluster_, access, spans));
     }
-    reference.square = !pack && weight == 1 && square_side(nest, access) > 0;
+    reference.square =
+        !pack && weight == 1 && statement.write.changes(nest.lane_iterator) && square_side(nest, access) > 0;
     for (auto i = nest.points; reference.square && i < reference.touched.size(); ++i)
       reference.touched[i] = reference.touched[nest.points];
     bool staged = contains(mapping_.staged, tensor.name);
@@ -182,8 +187,16 @@ class FarPricer {
     return nest.loops.size() + 1;
   }
 
+  /// Pages that the runs of \p reference from loop number \p loop on begin in.
+  double pages(const Reference& reference, std::size_t loop) const {
+    const auto& touched = reference.touched[loop];
+    const auto apart = touched.row_steps > 0 ? std::min(touched.rows[0].bytes, page_bytes) : page_bytes;
+    const auto& tensor = cluster_.tensors[static_cast<std::size_t>(reference.access->tensor)];
+    return reference.pack ? 0 : std::min(touched.runs * apart, tensor.bytes) / page_bytes;
+  }
+
   static FarBytes times(const TouchedLines& touched, double trips, double weight) {
-    return {touched.bytes * trips * weight, touched.runs * trips};
+    return {touched.bytes * trips * weight, touched.runs * trips, 0, 0, 0};
   }
 
   /// What comes for \p reference where each execution of loop number \p loop finds nothing of the one before.
@@ -297,6 +310,7 @@ FarBytes& FarBytes::operator+=(const FarBytes& other) {
   runs += other.runs;
   colliding += other.colliding;
   written_colliding += other.written_colliding;
+  walks += other.walks;
   return *this;
 }
 

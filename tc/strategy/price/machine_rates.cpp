@@ -35,6 +35,8 @@ constexpr Field fields[] = {
     {"l2_latency", &MachineRates::l2_latency},
     {"l3_latency", &MachineRates::l3_latency},
     {"memory_latency", &MachineRates::memory_latency},
+    {"known_pages", &MachineRates::known_pages},
+    {"page_walk", &MachineRates::page_walk},
     {"misses", &MachineRates::misses},
     {"loads_under_way", &MachineRates::loads_under_way},
     {"stores_under_way", &MachineRates::stores_under_way},
@@ -83,6 +85,9 @@ MachineRates zen4() {
   rates.crowded = 0.05;
   rates.exposed = 0.15;
   rates.window = 320;
+  rates.known_pages = 3072;
+  rates.page_walk = 20;
+  rates.forward_latency = 8;
   rates.l2_bytes = 36;
   rates.l3_bytes = 24;
   rates.memory_bytes = 4.5;

@@ -60,8 +60,38 @@ void add_far_cycles(const MachineRates& rates, Price& price) {
     auto waits = latency[i] * level.runs / rates.misses;
     auto streamed = std::max(0.0, level.bytes - level.runs * Target::cache_line) / rate[i];
     auto collisions = std::max(level.colliding * rates.read_collision, level.written_colliding * rates.write_collision);
-    price.cycles[i] = std::max(level.bytes / rate[i], waits + streamed) + collisions;
+    price.cycles[i] = std::max(level.bytes / rate[i], waits + streamed) + collisions + level.walks * rates.page_walk;
   }
+}
+
+/// A price without what comes from caches, and what that needs.
+struct CoreWork {
+  Price price;
+  std::vector<StatementNest> nests;
+  std::vector<double> cycles;  ///< of each statement
+
+  CoreWork(const PricedCluster& cluster, const ClusterMapping& mapping) {
+    for (std::size_t i = 0; i < cluster.statements.size(); ++i) {
+      nests.push_back(statement_nest(cluster, mapping, static_cast<int>(i)));
+      const auto core = core_price(cluster, mapping, static_cast<int>(i), nests.back());
+      price.core = add(price.core, core);
+      cycles.push_back(core.cycles(cluster.rates));
+      price.core_cycles += cycles.back();
+    }
+    for (const auto& pack : mapping.packed) {
+      const auto reader = static_cast<std::size_t>(cluster.position(pack.statement));
+      const auto copy = copy_price(cluster, pack, nests[reader], cluster.statements[reader]);
+      price.copies = add(price.copies, copy);
+      price.copy_cycles += copy.cycles(cluster.rates);
+    }
+    price.core_cycles += price.copy_cycles;
+    price.tasks = tasks_of(cluster, mapping);
+  }
+};
+
+void add_far(const PricedCluster& cluster, const ClusterMapping& mapping, std::int64_t buffer_bytes, CoreWork& work) {
+  work.price.far = far_bytes(cluster, mapping, work.nests, work.cycles, static_cast<double>(buffer_bytes));
+  add_far_cycles(cluster.rates, work.price);
 }
 
 }  // namespace
@@ -89,27 +119,18 @@ double CorePrice::cycles(const MachineRates& rates) const {
 }
 
 Price price(const PricedCluster& cluster, const ClusterMapping& mapping, std::int64_t buffer_bytes) {
-  Price result;
-  std::vector<StatementNest> nests;
-  std::vector<double> core_cycles;
-  for (std::size_t i = 0; i < cluster.statements.size(); ++i) {
-    nests.push_back(statement_nest(cluster, mapping, static_cast<int>(i)));
-    auto core = core_price(cluster, mapping, static_cast<int>(i), nests.back());
-    result.core = add(result.core, core);
-    core_cycles.push_back(core.cycles(cluster.rates));
-    result.core_cycles += core_cycles.back();
-  }
-  for (const auto& pack : mapping.packed) {
-    auto reader = static_cast<std::size_t>(cluster.position(pack.statement));
-    auto copy = copy_price(cluster, pack, nests[reader], cluster.statements[reader]);
-    result.copies = add(result.copies, copy);
-    result.copy_cycles += copy.cycles(cluster.rates);
-  }
-  result.core_cycles += result.copy_cycles;
-  result.far = far_bytes(cluster, mapping, nests, core_cycles, static_cast<double>(buffer_bytes));
-  add_far_cycles(cluster.rates, result);
-  result.tasks = tasks_of(cluster, mapping);
-  return result.on(cluster.target.cores, cluster.rates);
+  CoreWork work(cluster, mapping);
+  add_far(cluster, mapping, buffer_bytes, work);
+  return work.price.on(cluster.target.cores, cluster.rates);
+}
+
+double price_up_to(double limit, const PricedCluster& cluster, const ClusterMapping& mapping,
+                   std::int64_t buffer_bytes) {
+  CoreWork work(cluster, mapping);
+  const auto least = work.price.on(cluster.target.cores, cluster.rates).seconds;
+  if (least >= limit) return least;
+  add_far(cluster, mapping, buffer_bytes, work);
+  return work.price.on(cluster.target.cores, cluster.rates).seconds;
 }
 
 Price Price::on(int cores, const MachineRates& rates) const {

@@ -51,6 +51,11 @@ struct Price {
 ///   far       bytes from a level over its rate, the first line of a run by its latency
 Price price(const PricedCluster& cluster, const polyhedral::ClusterMapping& mapping, std::int64_t buffer_bytes);
 
+/// The seconds of price() where they are less than \p limit; else some that are no less than it and no more than they: where the
+/// core alone takes that long, caches are not looked at.
+double price_up_to(double limit, const PricedCluster& cluster, const polyhedral::ClusterMapping& mapping,
+                   std::int64_t buffer_bytes);
+
 /// One line: the time and each term of it, in microseconds.
 std::string to_string(const Price& price);
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "tc/base/target.h"
-#include "tc/cpu/stmt/loop_reads.h"
-#include "tc/cpu/stmt/prefetch_options.h"
+#include "tc/cpu/stmt/prefetch/loop_reads.h"
+#include "tc/cpu/stmt/prefetch/prefetch_options.h"
 
 namespace tc::cpu {
 
