@@ -1,4 +1,4 @@
-#include "tc/cpu/stmt/prefetch/prefetch_panels.h"
+#include "tc/cpu/prefetch/prefetch_panels.h"
 
 #include <gtest/gtest.h>
 

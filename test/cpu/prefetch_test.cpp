@@ -1,8 +1,8 @@
-#include "tc/cpu/stmt/prefetch/prefetch.h"
+#include "tc/cpu/prefetch/prefetch.h"
 
 #include <gtest/gtest.h>
 
-#include "tc/cpu/stmt/prefetch/prefetch_rows.h"
+#include "tc/cpu/prefetch/prefetch_rows.h"
 #include "test/cpu/halide_statements.h"
 
 namespace tc::cpu {

@@ -1,4 +1,4 @@
-#include "tc/cpu/stmt/prefetch/prefetch_tiles.h"
+#include "tc/cpu/prefetch/prefetch_tiles.h"
 
 #include <gtest/gtest.h>
 

@@ -46,7 +46,7 @@ TEST(BodyOperations, CountsConditionsOnIndicesByTheirValues) {
   EXPECT_GE(padded.simple, 1) << "a multiply-add";
   EXPECT_LE(padded.simple, 1.5) << "and what is the same for all j";
   const auto transposed = last_body(
-      "def f(float(C,W) X) -> (O) { O(f,w) +=! (w + 1 - r) % 2 == 0 && w + 1 - r >= 0 && w + 1 - r < 2 * W ? X(c, (w + "
+      "def g(float(C,W) X) -> (O) { O(f,w) +=! (w + 1 - r) % 2 == 0 && w + 1 - r >= 0 && w + 1 - r < 2 * W ? X(c, (w + "
       "1 - r) / 2) * "
       "X(f, r) : 0 where w in 0:128, r in 0:4, f in 0:64 }",
       {64, 64});

@@ -8,9 +8,9 @@
 
 #include "tc/base/ceil_div.h"
 #include "tc/base/str.h"
+#include "tc/cpu/prefetch/loop_reads.h"
 #include "tc/cpu/stmt/configure_tiles.h"
 #include "tc/cpu/stmt/match_tiles.h"
-#include "tc/cpu/stmt/prefetch/loop_reads.h"
 #include "tc/halide_bridge/stmt/flatten.h"
 #include "tc/halide_bridge/stmt/function_call.h"
 

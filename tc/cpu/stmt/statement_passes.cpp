@@ -2,6 +2,9 @@
 
 #include <Halide.h>
 
+#include "tc/cpu/prefetch/prefetch.h"
+#include "tc/cpu/prefetch/prefetch_panels.h"
+#include "tc/cpu/prefetch/prefetch_tiles.h"
 #include "tc/cpu/stmt/combine_dots.h"
 #include "tc/cpu/stmt/drop_zero_sums.h"
 #include "tc/cpu/stmt/expand_divisions.h"
@@ -10,9 +13,6 @@
 #include "tc/cpu/stmt/mask_sums.h"
 #include "tc/cpu/stmt/multiply_tiles.h"
 #include "tc/cpu/stmt/pick_lanes.h"
-#include "tc/cpu/stmt/prefetch/prefetch.h"
-#include "tc/cpu/stmt/prefetch/prefetch_panels.h"
-#include "tc/cpu/stmt/prefetch/prefetch_tiles.h"
 #include "tc/cpu/stmt/stream_stores.h"
 #include "tc/cpu/stmt/transpose_loads.h"
 #include "tc/cpu/stmt/transpose_stores.h"

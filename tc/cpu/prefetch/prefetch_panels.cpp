@@ -1,4 +1,4 @@
-#include "tc/cpu/stmt/prefetch/prefetch_panels.h"
+#include "tc/cpu/prefetch/prefetch_panels.h"
 
 #include <algorithm>
 #include <map>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tc/cpu/stmt/prefetch/loop_reads.h"
+#include "tc/cpu/prefetch/loop_reads.h"
 
 namespace tc::cpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "tc/cpu/stmt/prefetch/prefetch_tiles.h"
+#include "tc/cpu/prefetch/prefetch_tiles.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tc/base/ceil_div.h"
-#include "tc/cpu/stmt/prefetch/loop_reads.h"
+#include "tc/cpu/prefetch/loop_reads.h"
 
 namespace tc::cpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "tc/cpu/stmt/prefetch/prefetch_rows.h"
+#include "tc/cpu/prefetch/prefetch_rows.h"
 
 #include <algorithm>
 #include <cstdlib>

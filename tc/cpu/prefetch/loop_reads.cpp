@@ -1,4 +1,4 @@
-#include "tc/cpu/stmt/prefetch/loop_reads.h"
+#include "tc/cpu/prefetch/loop_reads.h"
 
 #include <cstdlib>
 

@@ -3,7 +3,7 @@
 #include <Halide.h>
 
 #include "tc/base/target.h"
-#include "tc/cpu/stmt/prefetch/prefetch_options.h"
+#include "tc/cpu/prefetch/prefetch_options.h"
 
 namespace tc::cpu {
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "tc/base/target.h"
-#include "tc/cpu/stmt/prefetch/loop_reads.h"
-#include "tc/cpu/stmt/prefetch/prefetch_options.h"
+#include "tc/cpu/prefetch/loop_reads.h"
+#include "tc/cpu/prefetch/prefetch_options.h"
 
 namespace tc::cpu {
 

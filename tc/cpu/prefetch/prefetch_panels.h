@@ -3,7 +3,7 @@
 #include <Halide.h>
 
 #include "tc/base/target.h"
-#include "tc/cpu/stmt/prefetch/prefetch.h"
+#include "tc/cpu/prefetch/prefetch.h"
 
 namespace tc::cpu {
 

@@ -1,12 +1,12 @@
-#include "tc/cpu/stmt/prefetch/prefetch.h"
+#include "tc/cpu/prefetch/prefetch.h"
 
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "tc/cpu/stmt/prefetch/loop_reads.h"
-#include "tc/cpu/stmt/prefetch/prefetch_rows.h"
+#include "tc/cpu/prefetch/loop_reads.h"
+#include "tc/cpu/prefetch/prefetch_rows.h"
 
 namespace tc::cpu {
 namespace {
