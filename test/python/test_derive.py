@@ -168,7 +168,7 @@ def main(float(1,128,2,2) X, float(128,64,4,4) K, float(64) b) -> (Y) { P = up(X
 def test_what_reads_a_sum_of_offsets_is_in_its_launch():
     x, k, b = whole(1, (1, 128, 2, 2), (128, 64, 4, 4), (64,))
     T = tc.define(UP_ACT)
-    f = tc.compile(T.main, x, k, b, constants=["K", "b"], derive=5)
+    f = tc.compile(T.main, x, k, b, constants=["K", "b"], derive=5, layouts="off")
     assert np.array_equal(f(x), tc.compile(T.main, x, k, b)(x, k, b))
     assert len(f.stats["derived"]) == 1 and "substitute variables" in str(f.stats["derived"])
     lines = [line.split() for line in f.explain().split("## nodes")[1].splitlines() if " = " in line]
@@ -211,7 +211,7 @@ def test_a_network_is_that_of_torch():
     shapes = ((1, 128, 2, 2), (128, 64, 4, 4), (64,), (64, 64, 3, 3), (64,), (8, 64, 3, 3), (8,))
     x, *weights = whole(1, *shapes, most=1)
     names = ["K", "b", "L", "d", "M", "e"]
-    f = tc.compile(tc.define(NETWORK).network, x, *weights, constants=names, derive=5)
+    f = tc.compile(tc.define(NETWORK).network, x, *weights, constants=names, derive=5, layouts="off")
     k, b, m, d, n, e = (torch.from_numpy(weight).double() for weight in weights)
     y = F.relu(F.conv_transpose2d(torch.from_numpy(x).double(), k, b, stride=2, padding=1))
     y = F.relu(F.conv2d(F.relu(F.conv2d(y, m, d, padding=1)), n, e, padding=1))
