@@ -1,7 +1,7 @@
 // Random legal mappings of programs, measured beside what the price says of them. One line of JSON each.
 //
 //   price_model list [held-out]
-//   price_model text PROGRAM
+//   price_model text PROGRAM                  what it is
 //   price_model measure PROGRAM COUNT SEED    random mappings, the choice of the rules first; one thread
 //   price_model price PROGRAM [RATES] < LINES lines of "measure" with the price of today, by other rates of the machine
 //   price_model speed PROGRAM                 microseconds of a price

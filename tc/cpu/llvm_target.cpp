@@ -27,6 +27,10 @@ std::string flag(const llvm::Module& module, const char* name) {
   return value->getString().str();
 }
 
+/// LLVM takes half of a register of 64 bytes at a time where it chooses the width, as for buffers that are zeroed, on processors
+/// whose clock wider ones slow. Code here is as wide as its target, and a load as wide waits for two stores of halves.
+constexpr const char* whole_registers = ",-prefer-256-bit";
+
 /// Registers the passes of LLVM, which else each does the first time it is made.
 void register_passes() {
   auto& passes = *llvm::PassRegistry::getPassRegistry();
@@ -74,7 +78,7 @@ std::unique_ptr<llvm::TargetMachine> target_machine(const llvm::Module& module, 
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      triple, flag(module, "halide_mcpu"), flag(module, "halide_mattrs") + llvm_features(machine) + ",-prefer-256-bit",
+      triple, flag(module, "halide_mcpu"), flag(module, "halide_mattrs") + llvm_features(machine) + whole_registers,
       options, llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOpt::Default));
 }
 

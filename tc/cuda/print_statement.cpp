@@ -6,6 +6,7 @@
 #include "tc/cuda/kernel_printer.h"
 #include "tc/cuda/spelling.h"
 #include "tc/cuda/warp_accesses.h"
+#include "tc/halide_bridge/stmt/strict.h"
 
 namespace tc::cuda {
 namespace {
@@ -75,12 +76,6 @@ bool keeps_to_its_lane(const Expr& value, const ir::Store& store) {
   return reads.own_lane_only;
 }
 
-/// A strict value is printed as it is: C++ does not reorder floats.
-Expr without_strict(const Expr& value) {
-  const auto* call = value.as<ir::Call>();
-  return call && call->is_intrinsic(ir::Call::strict_float) ? without_strict(call->args[0]) : value;
-}
-
 }  // namespace
 
 void KernelPrinter::line(const std::string& text) {
@@ -137,14 +132,14 @@ void KernelPrinter::statement(const Stmt& stmt) {
 }
 
 void KernelPrinter::store(const ir::Store* op) {
-  Expr plain = without_strict(op->value);
+  Expr plain = halide_bridge::without_strict(op->value);
   if (const auto* call = plain.as<ir::Call>(); call && call->name == "tc_copy_async") {
     const auto* from = call->args.at(0).as<ir::Load>();
     if (!from) throw InternalError(str("an asynchronous copy to '", op->name, "' does not copy an element as it is"));
     return begin_copy(op, from);
   }
   if (op->index.type().is_vector()) return store_vector(op);
-  auto value = expr(without_strict(op->value)), at = index(op->index);
+  auto value = expr(halide_bridge::without_strict(op->value)), at = index(op->index);
   line(str(identifier(op->name), "[", at.text, "] = ", value.text, ";"));
   loads_.clear();
 }
@@ -198,7 +193,7 @@ void KernelPrinter::begin_copy(const ir::Store* to, const ir::Load* from) {
 }
 
 void KernelPrinter::store_vector(const ir::Store* op) {
-  Expr value = without_strict(op->value);
+  Expr value = halide_bridge::without_strict(op->value);
   bool at_once = moves_at_once(op->name, op->index, op->predicate, value.type().element_of());
   bool lane_by_lane = !at_once && keeps_to_its_lane(value, *op) && !contents(value).shuffles;
   bool scoped = !lane_by_lane && (contents(value).lets || contents(op->index).lets);

@@ -4,6 +4,8 @@
 
 #include <sstream>
 
+#include "tc/halide_bridge/stmt/strict.h"
+
 namespace tc::cpu {
 namespace {
 
@@ -16,8 +18,7 @@ Expr load(const std::string& name, int place) {
 }
 
 Stmt store(int place, const Expr& value) {
-  const Expr strict = ir::Call::make(value.type(), ir::Call::strict_float, {value}, ir::Call::PureIntrinsic);
-  return ir::Store::make("acc", strict, place, ir::Parameter(), ir::const_true(), {});
+  return ir::Store::make("acc", halide_bridge::strict(value), place, ir::Parameter(), ir::const_true(), {});
 }
 
 const Expr zero = ir::FloatImm::make(Halide::Float(32), 0);

@@ -4,11 +4,14 @@
 
 #include <sstream>
 
+#include "tc/halide_bridge/stmt/strict.h"
+
 namespace tc::cpu {
 namespace {
 
 namespace ir = Halide::Internal;
 using Halide::Expr;
+using halide_bridge::strict;
 
 const Halide::Type floats = Halide::Float(32, 4);
 const Expr lanes = ir::Ramp::make(0, 1, 4);
@@ -17,7 +20,6 @@ Expr load(const std::string& name, const Expr& index = lanes) {
   return ir::Load::make(floats, name, index, Halide::Buffer<>(), ir::Parameter(), ir::const_true(4),
                         ir::ModulusRemainder());
 }
-Expr strict(const Expr& e) { return ir::Call::make(e.type(), ir::Call::strict_float, {e}, ir::Call::PureIntrinsic); }
 Expr zeros() { return ir::Broadcast::make(ir::FloatImm::make(Halide::Float(32), 0), 4); }
 
 /// The pass behind `acc[lanes] = value`.

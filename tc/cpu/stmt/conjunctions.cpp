@@ -12,14 +12,14 @@ namespace ir = Halide::Internal;
 using Halide::Expr;
 using halide_bridge::LinearIndex;
 
+/// \p sign * (b - a) + \p constant where \p condition compares integers a and b as a Node does.
 template <typename Node>
-std::optional<LinearIndex> difference(const Expr& condition, std::int64_t of_second, std::int64_t constant) {
+std::optional<LinearIndex> difference(const Expr& condition, std::int64_t sign, std::int64_t constant) {
   const auto* op = condition.as<Node>();
   if (!op || !op->a.type().is_int()) return std::nullopt;
-  LinearIndex result = halide_bridge::linear_index(op->a);
-  for (auto& term : result.terms) term.factor *= -of_second;
-  result.constant *= -of_second;
-  result.add(halide_bridge::linear_index(op->b), of_second);
+  LinearIndex result;
+  result.add(halide_bridge::linear_index(op->b), sign);
+  result.add(halide_bridge::linear_index(op->a), -sign);
   result.constant += constant;
   return result;
 }

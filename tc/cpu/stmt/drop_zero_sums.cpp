@@ -15,7 +15,7 @@ class ZeroSumDropper : public ir::IRMutator {
   using ir::IRMutator::visit;
   Stmt visit(const ir::Store* op) override {
     const auto term = added_to(*op);
-    return term.defined() && is_zero(term) ? nothing() : op;
+    return term.defined() && ir::is_const_zero(term) ? nothing() : op;
   }
   Stmt visit(const ir::Block* op) override {
     const Stmt first = mutate(op->first), rest = mutate(op->rest);

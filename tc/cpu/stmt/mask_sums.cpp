@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tc/cpu/stmt/sums.h"
+#include "tc/halide_bridge/stmt/strict.h"
 
 namespace tc::cpu {
 namespace {
@@ -12,8 +13,6 @@ namespace {
 namespace ir = Halide::Internal;
 using Halide::Expr;
 using ir::Stmt;
-
-Expr strict(const Expr& e) { return ir::Call::make(e.type(), ir::Call::strict_float, {e}, ir::Call::PureIntrinsic); }
 
 class SumMasker : public ir::IRMutator {
  protected:
@@ -27,11 +26,11 @@ class SumMasker : public ir::IRMutator {
       term = let->body;
     }
     const auto* choice = term.as<ir::Select>();
-    if (!choice || !choice->condition.type().is_vector() || !is_zero(choice->false_value)) return op;
-    const Expr sum = without_strict(op->value).as<ir::Add>()->a;
+    if (!choice || !choice->condition.type().is_vector() || !ir::is_const_zero(choice->false_value)) return op;
+    const Expr sum = halide_bridge::without_strict(op->value).as<ir::Add>()->a;
     Expr masked = ir::Select::make(choice->condition, ir::Add::make(sum, choice->true_value), sum);
     for (auto let = lets.rbegin(); let != lets.rend(); ++let) masked = ir::Let::make(let->first, let->second, masked);
-    return ir::Store::make(op->name, strict(masked), op->index, op->param, op->predicate, op->alignment);
+    return ir::Store::make(op->name, halide_bridge::strict(masked), op->index, op->param, op->predicate, op->alignment);
   }
 };
 

@@ -13,6 +13,7 @@
 #include "tc/cpu/stmt/match_tiles.h"
 #include "tc/halide_bridge/stmt/flatten.h"
 #include "tc/halide_bridge/stmt/function_call.h"
+#include "tc/halide_bridge/stmt/strict.h"
 
 namespace tc::cpu {
 namespace {
@@ -256,10 +257,7 @@ class Zeros {
   bool local_;  ///< in a buffer, where what a vector stores beside the accumulators has no value
   std::vector<std::vector<bool>> missing_;
 
-  static bool is_zero(Expr e) {
-    if (const auto* call = e.as<ir::Call>(); call && call->is_intrinsic(ir::Call::strict_float)) e = call->args[0];
-    return ir::is_const_zero(e);
-  }
+  static bool is_zero(const Expr& e) { return ir::is_const_zero(halide_bridge::without_strict(e)); }
 };
 
 class Multiply : public ir::IRMutator {

@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "tc/halide_bridge/lower/conditional.h"
 #include "tc/halide_bridge/lower/program.h"
@@ -20,16 +21,15 @@ using strategy::BodyOperations;
 constexpr std::array<std::string_view, 8> short_functions = {"tc_min",  "tc_max", "tc_fmin", "tc_fmax",
                                                              "floor_f", "ceil_f", "trunc_f", "tc_fma"};
 
-/// Functions that take about as long as an exponential; tanh is two of them (24 cycles a vector of a Zen 4 beside 12), others are
-/// `long_function` of them.
-constexpr std::array<std::string_view, 3> exponentials = {"tc_exp_f", "tc_exp2_f", "tc_exp10_f"};
-constexpr std::array<std::string_view, 1> of_two_exponentials = {"tc_tanh_f"};
+/// How many exponentials a function takes as long as (on a Zen 4 tanh 24 cycles a vector, exp 12); others are `long_function`.
+constexpr std::array<std::pair<std::string_view, double>, 4> exponentials = {
+    {{"tc_exp_f", 1}, {"tc_exp2_f", 1}, {"tc_exp10_f", 1}, {"tc_tanh_f", 2}}};
 constexpr double long_function = 3.5;
 
 /// Of an operation, what taking a sign off is: any of the ports for vectors does it.
 constexpr double sign_operation = 0.5;
 
-/// Operations of an update by the larger or smaller of two floats, as which a number that is none stays.
+/// Operations of an update by the larger or smaller of two floats, as which a NaN stays.
 constexpr double extreme_operations = 2;
 
 template <typename Names>
@@ -39,8 +39,9 @@ bool begins_with_one(const std::string& name, const Names& names) {
 }
 
 double exponentials_of(const std::string& function) {
-  if (begins_with_one(function, exponentials)) return 1;
-  return begins_with_one(function, of_two_exponentials) ? 2 : long_function;
+  for (const auto& [name, count] : exponentials)
+    if (function.rfind(name, 0) == 0) return count;
+  return long_function;
 }
 
 bool is_extreme(const ProgramStatement& update) {

@@ -50,7 +50,8 @@ struct DerivedPart {
 };
 
 /// Derives parts of graphs, equal ones once. Programs and parts are priced in the same way, by price_function() of what they
-/// are partitioned to in the layouts that a compile gives them, statements that constants decide at nothing. Constants are inputs of the graphs.
+/// are partitioned to in the layouts that a compile gives them, statements that constants decide at nothing. Constants are
+/// inputs of the graphs.
 class PartDerivations {
  public:
   /// To depth options.derive, for targets, libraries and constants as \p options say.

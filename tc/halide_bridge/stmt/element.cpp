@@ -3,6 +3,7 @@
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/halide_bridge/stmt/convert.h"
+#include "tc/halide_bridge/stmt/strict.h"
 
 namespace tc::halide_bridge {
 namespace {
@@ -10,11 +11,6 @@ namespace {
 using Halide::Expr;
 namespace ir = Halide::Internal;
 using ir::Stmt;
-
-/// Float operations inside keep their IEEE meaning: the code generator assumes nothing about NaN, infinity and zero.
-Expr strict(const Expr& value) {
-  return ir::Call::make(value.type(), ir::Call::strict_float, {value}, ir::Call::PureIntrinsic);
-}
 
 Expr conjunction(const Expr& a, const Expr& b) {
   if (!a.defined()) return b;

@@ -23,7 +23,8 @@ using polyhedral::ClusterMapping;
 /// width alone, where a gain of 12 to 19 % ran 1.2 to 1.6 times as long (docs/construction.md).
 constexpr double least_gain = 0.8, least_gain_of_unknown_core = 0.75;
 
-/// Of plain loops, Descent begins at so many of the cheapest.
+/// Of plain loops, Descent begins at so many of the cheapest. From all, searches for 236 programs took 2.6 times as long, and what
+/// they found was cheaper by 0.4 %.
 constexpr std::size_t plain_descents = 3;
 
 /// Instances of a cluster from which on Descent searches: below, a run takes microseconds, and a search milliseconds.

@@ -13,7 +13,7 @@ namespace tc::strategy {
 /// How the mappings of a cluster are searched, by prices alone.
 enum class ConstructionPolicy : std::uint8_t {
   BestFirst,      ///< from the cheapest state on, all moves, until no move of the best is cheaper
-  Descent,        ///< from each start, the cheapest move until none is cheaper
+  Descent,        ///< from the cheapest starts, the cheapest move until none is cheaper
   Roller,         ///< tiles and blocks grow along what saves most bytes for the room it takes, then threads
   Gensor,         ///< chains of moves drawn by their benefit, ever more greedily; the best that any visited
   GensorPrinted,  ///< one chain by the formulas as the paper prints them (printed_gensor.h): to show how it fails
@@ -38,7 +38,8 @@ Construction construct(const MappingSpace& space, ConstructionPolicy policy, std
 
 /// The same for \p cluster of \p scop, with what its \p bodies compute. The search begins at what rules choose
 /// (choose_mapping.h) and at what they make of \p nearest, too, where these are states, and what rules choose stays unless the
-/// price of what is found is less by a tenth, or by a quarter where the rates of the core were not measured. It stays where it is a product in registers for matrices or of dot products, of which
+/// price of what is found is less by a fifth, or by a quarter where the rates of the core were not measured. It stays where
+/// it is a product in registers for matrices or of dot products, of which
 /// states have none, and for Descent where a cluster has fewer than 65536 instances. GensorPrinted asks no rule.
 polyhedral::ClusterMapping construct_cluster_mapping(const polyhedral::Scop& scop,
                                                      const polyhedral::ClusterView& cluster, const Target& target,

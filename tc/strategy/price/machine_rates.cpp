@@ -69,8 +69,9 @@ MachineRates wide_registers() {
 }
 
 /// Registers of 64 bytes, of which the core computes, loads and stores 32 a time. Published: operations, loads, stores,
-/// shuffles, part, window. Measured: hertz, bytes from L3 and memory, read_collision. Fitted to the times of random mappings of 30
-/// programs: crowded, exposed, function, division, l2_bytes (a loop of loads gave 28), write_collision, stores_under_way.
+/// shuffles, part, window, known_pages. Measured: hertz, bytes from L3 and memory, read_collision. Fitted to the times of random mappings of 30
+/// programs: crowded, exposed, function, division, l2_bytes (a loop of loads gave 28), write_collision, stores_under_way; to drawn programs:
+/// page_walk, forward_latency.
 MachineRates zen4() {
   MachineRates rates = wide_registers();
   rates.name = "zen4";

@@ -47,7 +47,7 @@ struct MachineRates {
 /// vectors. Nothing is measured.
 ///
 /// Sources: instruction throughputs and latencies of A. Fog, "Instruction tables", and uops.info; caches of AMD's and
-/// Intel's optimization manuals. Rates of memory and threads are those of a machine of 2 cores in a cloud.
+/// Intel's optimization manuals; page_walk is assumed where no core has its own. Rates of memory and threads are those of a machine of 2 cores in a cloud.
 const MachineRates& rates_of(const Target& target);
 
 /// All rows: by the width of registers, then cores by their names.
