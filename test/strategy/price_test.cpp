@@ -312,8 +312,15 @@ TEST_F(PriceTest, UpToALimitIsThePriceOrABoundOfIt) {
 }
 
 TEST_F(PriceTest, AccumulatorsInMemoryWaitForTheirStores) {
-  const auto short_rows = dots(4096, 48, "B[i, j]", target_);
-  EXPECT_GT(cycles(short_rows, "points 4, U: i1 x16"), cycles(short_rows, "members 1, U: i1 x16"));
+  const auto long_rows = dots(512, 8192, "B[i, j]", target_);
+  const auto& rates = long_rows.rates;
+  const auto core = price(long_rows, mapping("points 4, U: i1 x16"), 1 << 18).core;
+  EXPECT_GE(core.loops / (512 / 4), 2 * (rates.operation_latency + rates.forward_latency))
+      << "the first and the last sum of each tile of four";
+  EXPECT_DOUBLE_EQ(core.stores * rates.stores -
+                       price(long_rows, mapping("members 1, U: i1 x16"), 1 << 18).core.stores * rates.stores,
+                   512 * 8192 / 16 + 512)
+      << "each sum, and the zeros they begin with";
 }
 
 TEST_F(PriceTest, PrintsEachTerm) {
