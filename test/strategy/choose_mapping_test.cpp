@@ -182,7 +182,7 @@ TEST_F(ChooseContraction, TilesRegistersAndStagesAccumulators) {
   EXPECT_EQ(choose(64, 64, 64, "B[k, j]", {64, 64}, "cpu:avx512,cores=2,l1=48k,l2=2m"),
             "parallel 0, blocks 12x0, register 6x64, I: i1 x16, U: i1 x16, stage C\n");
   EXPECT_EQ(choose(64, 64, 64, "B[k, j]", {64, 64}, "cpu:avx2,cores=2,l1=48k,l2=2m"),
-            "parallel 0, blocks 12x0, register 6x16, I: i1 x8, U: i1 x8, stage C\n");
+            "parallel 1, blocks 0x32, register 6x16, I: i1 x8, U: i1 x8, stage C\n");
 }
 
 /// O(h, w) +=! I(step h + kh, w + kw) K(kh, kw) below the coincident band [h, w].

@@ -290,14 +290,15 @@ polyhedral::ClusterMapping construct_cluster_mapping(const polyhedral::Scop& sco
                                                      const polyhedral::MappingOptions& options,
                                                      ConstructionPolicy policy, const OperationsOfBodies& bodies,
                                                      const std::optional<polyhedral::MappingOptions>& nearest) {
-  auto rules = choose_cluster_mapping(scop, cluster, target, options);
-  if (cluster.statements.empty() || rules.dot.iterator >= 0) return rules;
+  if (cluster.statements.empty()) return {};
   const auto machine = machine_of(target, options);
-  if (policy == ConstructionPolicy::Descent && ClusterFacts(scop, cluster, machine, options).work < least_searched)
-    return rules;
+  const ClusterFacts facts(scop, cluster, machine, options);
+  const auto rules = choose_cluster_mapping(scop, cluster, target, options);
+  bool small = policy == ConstructionPolicy::Descent && facts.work < least_searched;
+  if (small || rules.dot.iterator >= 0) return rules;
   constexpr std::uint64_t seed = 1;
   const auto bytes = buffer_bytes(target, options);
-  MappingSpace space(scop, cluster, machine, options, bodies);
+  MappingSpace space(facts, bodies);
   if (policy == ConstructionPolicy::GensorPrinted) return construct(space, policy, bytes, seed).mapping;
   std::vector<MappingState> starts{state_of(space, rules)};
   if (nearest) starts.push_back(state_of(space, choose_cluster_mapping(scop, cluster, target, *nearest)));

@@ -131,21 +131,20 @@ class MappingMaker {
 
 }  // namespace
 
-MappingSpace::MappingSpace(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster, const Target& target,
-                           const polyhedral::MappingOptions& options, const OperationsOfBodies& bodies)
-    : facts(scop, cluster, target, options), prices(scop, cluster, target, bodies) {
+MappingSpace::MappingSpace(const ClusterFacts& known, const OperationsOfBodies& bodies)
+    : facts(known), prices(known.scop, known.cluster, known.target, bodies) {
   heaviest_ = prices.position(facts.heaviest.id);
   reduces = facts.is_tiled_reduction(facts.heaviest);
-  interchangeable = cluster.permutable || cluster.members.size() <= 1;
+  interchangeable = facts.cluster.permutable || facts.cluster.members.size() <= 1;
   for (int i = 0; i < static_cast<int>(priced().extent.size()); ++i)
-    lanes.push_back(lanes_within(vector_lanes(facts.scop, heaviest(), target, i),
+    lanes.push_back(lanes_within(vector_lanes(facts.scop, heaviest(), facts.target, i),
                                  static_cast<std::int64_t>(priced().extent[static_cast<std::size_t>(i)])));
   auto candidates = facts.outer_candidates(facts.heaviest);
   auto inner = facts.inner_candidates(facts.heaviest);
   candidates.insert(candidates.end(), inner.begin(), inner.end());
   for (int iterator : candidates) {
     bool member = member_of(facts.heaviest, iterator) >= 0;
-    if (options.vectorise && priced().extent[static_cast<std::size_t>(iterator)] > 1 && (!member || interchangeable))
+    if (facts.options.vectorise && priced().extent[static_cast<std::size_t>(iterator)] > 1 && (!member || interchangeable))
       lane_candidates.push_back(iterator);
   }
 }

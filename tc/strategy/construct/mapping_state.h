@@ -35,7 +35,9 @@ struct MappingState {
 /// A cluster whose mappings are searched: what is known of it, and of the prices of its mappings. Refers to its arguments.
 struct MappingSpace {
   MappingSpace(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster, const Target& target,
-               const polyhedral::MappingOptions& options, const OperationsOfBodies& bodies = {});
+               const polyhedral::MappingOptions& options, const OperationsOfBodies& bodies = {})
+      : MappingSpace(ClusterFacts(scop, cluster, target, options), bodies) {}
+  explicit MappingSpace(const ClusterFacts& known, const OperationsOfBodies& bodies = {});
 
   ClusterFacts facts;
   PricedCluster prices;

@@ -35,6 +35,15 @@ struct Reference {
   TouchedLines under_way;             ///< by the accesses that a core has under way at once
 };
 
+/// Of lines that are touched in a cycle, \p cycle times as many as a cache holds that replaces any of them alike, the share m
+/// that is not there any more: one stays through m * cycle replacements with 1 - m = exp(-m * cycle).
+double share_that_misses(double cycle) {
+  if (cycle <= 1) return 0;
+  double share = 1;
+  for (int i = 0; i < 30; ++i) share = 1 - std::exp(-share * cycle);
+  return share;
+}
+
 class FarPricer {
  public:
   FarPricer(const PricedCluster& cluster, const ClusterMapping& mapping, const std::vector<StatementNest>& nests,
@@ -46,7 +55,7 @@ class FarPricer {
       references_.back().accumulated =
           statement.reduces && (nests[s].unrolled || nests[s].points == nests[s].loops.size());
       for (std::size_t r = 0; r < statement.reads.size(); ++r)
-        add(s, statement.reads[r], pack_of(s, static_cast<int>(r)), 1);
+        if (!statement.reads[r].repeated) add(s, statement.reads[r], pack_of(s, static_cast<int>(r)), 1);
     }
     shared_ = nests.empty() ? 0 : nests.front().tile;
     for (auto& reference : references_)
@@ -55,12 +64,12 @@ class FarPricer {
 
   /// What comes into a cache of \p capacity whose ways have \p way bytes; \p foreseen: streams of lines are asked for as
   /// early as their runs begin, wherever they go on.
-  FarBytes into(double capacity, double way, bool foreseen) const {
+  FarBytes into(double capacity, double way, bool foreseen, bool in_order = true) const {
     FarBytes result;
     auto run_shares = foreseen ? std::vector<double>(references_.size(), 0) : shares_of_runs();
     each_that_misses(capacity, [&](const Reference& reference, std::size_t first) {
       if (first > 0) {
-        auto comes = traffic(reference, first - 1);
+        auto comes = in_order ? traffic(reference, first - 1) : random_traffic(reference, first - 1, capacity);
         if (foreseen && pages(reference, first - 1) > cluster_.rates.known_pages) comes.walks = comes.runs;
         auto share = run_shares[static_cast<std::size_t>(&reference - references_.data())];
         comes.runs = std::max(comes.runs, comes.bytes / Target::cache_line * share);
@@ -101,7 +110,7 @@ class FarPricer {
       if (i == nest.loops.size() && nest.lane_iterator >= 0)
         spans[static_cast<std::size_t>(nest.lane_iterator)] = nest.lanes;
       reference.touched.push_back(pack ? copied_lines(access, tensor.element, spans)
-                                       : touched_lines(cluster_, access, spans));
+                                       : touched_lines(cluster_, statement, access, spans));
     }
     reference.square =
         !pack && weight == 1 && statement.write.changes(nest.lane_iterator) && square_side(nest, access) > 0;
@@ -113,7 +122,7 @@ class FarPricer {
       auto source = reference;
       source.reads_for_copy = true;
       for (std::size_t i = 0; i <= nest.loops.size(); ++i)
-        source.touched[i] = touched_lines(cluster_, access, nest.spans(statement, std::min(i, reference.place)));
+        source.touched[i] = touched_lines(cluster_, statement, access, nest.spans(statement, std::min(i, reference.place)));
       references_.push_back(std::move(source));
     }
     references_.push_back(std::move(reference));
@@ -210,6 +219,20 @@ class FarPricer {
     return made;
   }
 
+  /// What comes where a cache of \p capacity keeps lines at random: of those that loop \p last and loops outside of it touch
+  /// again, each finds what the lines in between have left.
+  FarBytes random_traffic(const Reference& reference, std::size_t last, double capacity) const {
+    FarBytes result, inside;
+    for (std::size_t loop = 0; loop <= last; ++loop) {
+      const auto all = traffic(reference, loop);
+      const auto share = loop <= shared_ ? share_that_misses(room(loop) / capacity) : 1;
+      result.bytes += share * std::max(all.bytes - inside.bytes, 0.0);
+      result.runs += share * std::max(all.runs - inside.runs, 0.0);
+      inside = all;
+    }
+    return result;
+  }
+
   /// Adds what lines cost that share their sets, of \p ways lines each, with others: those that come in from loop \p first
   /// on anyway, those that come again as others sent them away, and runs of which the next lines came early and are gone.
   void add_collisions(const Reference& reference, std::size_t first, double ways, double way_bytes, bool foreseen,
@@ -276,7 +299,8 @@ class FarPricer {
   TouchedLines under_way(const Reference& reference) const {
     const auto& nest = nests_[reference.statement];
     auto innermost = reference.square ? nest.points : nest.loops.size();
-    auto spans = nest.spans(cluster_.statements[reference.statement], innermost);
+    const auto& statement = cluster_.statements[reference.statement];
+    auto spans = nest.spans(statement, innermost);
     if (nest.lane_iterator >= 0) spans[static_cast<std::size_t>(nest.lane_iterator)] = nest.lanes;
     auto accesses = reference.touched.back().runs, instructions = vector_instructions;
     auto most = most_under_way(reference);
@@ -291,7 +315,7 @@ class FarPricer {
       accesses *= trips;
       if (auto along = nest.loops[i].iterator; along >= 0) spans[static_cast<std::size_t>(along)] *= trips;
     }
-    return touched_lines(cluster_, *reference.access, spans);
+    return touched_lines(cluster_, statement, *reference.access, spans);
   }
 
   const PricedCluster& cluster_;
@@ -321,7 +345,7 @@ std::array<FarBytes, 3> far_bytes(const PricedCluster& cluster, const ClusterMap
   const auto& target = cluster.target;
   return {pricer.into(static_cast<double>(target.l1_bytes), cluster.rates.l1_period, true),
           pricer.into(static_cast<double>(target.l2_bytes), cluster.rates.l2_period, false),
-          pricer.into(static_cast<double>(target.l3_bytes), cluster.rates.l2_period, false)};
+          pricer.into(static_cast<double>(target.l3_bytes) * cluster.rates.l3_share, cluster.rates.l2_period, false, false)};
 }
 
 }  // namespace tc::strategy

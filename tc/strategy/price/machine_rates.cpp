@@ -35,6 +35,7 @@ constexpr Field fields[] = {
     {"l2_latency", &MachineRates::l2_latency},
     {"l3_latency", &MachineRates::l3_latency},
     {"memory_latency", &MachineRates::memory_latency},
+    {"l3_share", &MachineRates::l3_share},
     {"known_pages", &MachineRates::known_pages},
     {"page_walk", &MachineRates::page_walk},
     {"misses", &MachineRates::misses},
@@ -47,6 +48,7 @@ constexpr Field fields[] = {
     {"l2_period", &MachineRates::l2_period},
     {"start_threads", &MachineRates::start_threads},
     {"take_task", &MachineRates::take_task},
+    {"torn_line", &MachineRates::torn_line},
 };
 
 MachineRates wide_registers() {

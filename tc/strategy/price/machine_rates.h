@@ -29,6 +29,7 @@ struct MachineRates {
   double branch_miss = 16;            ///< cycles lost where a loop ends that ran longer than predictors remember
   double l2_bytes = 32, l3_bytes = 12, memory_bytes = 4;          ///< that come from there to one core, a cycle
   double l2_latency = 14, l3_latency = 50, memory_latency = 300;  ///< cycles until the first byte
+  double l3_share = 0.75;  ///< of the last cache that a program finds to itself
   double known_pages = 1536;                                      ///< whose addresses a core remembers
   double page_walk = 30;                                          ///< cycles until another's is known
   double misses = 10;                                             ///< lines that are waited for at once
@@ -39,6 +40,7 @@ struct MachineRates {
          l2_period = 65536;     ///< bytes apart that fall into one set of a cache: its size over its ways
   double start_threads = 6000;  ///< cycles to start a loop on threads and to wait for the last
   double take_task = 200;       ///< cycles of a thread to take the next iteration of such a loop
+  double torn_line = 800;       ///< cycles of a thread for a line that another one writes to, too
 
   bool operator==(const MachineRates&) const = default;
 };

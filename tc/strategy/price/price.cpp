@@ -7,6 +7,7 @@
 
 #include "tc/base/str.h"
 #include "tc/strategy/price/core_price.h"
+#include "tc/strategy/price/touched_lines.h"
 
 namespace tc::strategy {
 namespace {
@@ -25,13 +26,15 @@ CorePrice copy_price(const PricedCluster& cluster, const PackMapping& pack, cons
   for (std::size_t i = 0; i < spans.size(); ++i)
     if (read.used[i]) elements *= spans[i];
   auto lanes = static_cast<double>(std::max(pack.lanes, 1));
-  auto vectors = elements / lanes;
   const auto& rates = cluster.rates;
+  const auto element = cluster.tensors[static_cast<std::size_t>(read.tensor)].element;
+  const auto share = lanes * element <= cluster.target.vector_bytes() / 2.0 ? rates.part : 1;
+  const auto vectors = elements / lanes * share;
   CorePrice result;
   result.loads = vectors / rates.loads;
   result.stores = vectors / rates.stores;
   result.shuffles = across ? vectors * std::log2(std::max(lanes, 2.0)) / rates.shuffles : 0;
-  result.instructions = (4 * vectors + result.shuffles) / rates.instructions;
+  result.instructions = (4 * vectors / share + result.shuffles) / rates.instructions;
   return result;
 }
 
@@ -42,13 +45,29 @@ CorePrice add(CorePrice all, const CorePrice& one) {
   return all;
 }
 
-/// Iterations of the loop of the outermost member, where threads share it.
+/// Iterations of the loop of the outermost member, where threads share it; the last one as the part of others that it is.
 double tasks_of(const PricedCluster& cluster, const ClusterMapping& mapping) {
   if (!mapping.parallel || mapping.outermost < 0) return 1;
   auto member = static_cast<std::size_t>(mapping.outermost);
   auto size = mapping.members[member];
   auto each = static_cast<double>(size.block > 0 ? size.block : size.points);
-  return std::ceil(cluster.extent[member] / each);
+  return std::max(cluster.extent[member] / each, 1.0);
+}
+
+/// Lines of what an iteration of the loop that threads share writes, into which another one writes, too:
+///
+///   threads share columns 0..23 and 24..47     for row: { O[row][0..23] = ... }     each row has a line with both
+double torn_lines_of(const PricedCluster& cluster, const ClusterMapping& mapping,
+                     const std::vector<StatementNest>& nests) {
+  if (!mapping.parallel || mapping.outermost < 0) return 0;
+  double result = 0;
+  for (std::size_t i = 0; i < nests.size(); ++i) {
+    const auto& statement = cluster.statements[i];
+    if (!statement.write.changes(statement.entry.outer[static_cast<std::size_t>(mapping.outermost)])) continue;
+    const auto written = touched_lines(cluster, statement, statement.write, nests[i].spans(statement, 1));
+    result = std::max(result, written.runs * written.torn);
+  }
+  return result;
 }
 
 /// The cycles that what \p price brings from each level takes.
@@ -86,6 +105,7 @@ struct CoreWork {
     }
     price.core_cycles += price.copy_cycles;
     price.tasks = tasks_of(cluster, mapping);
+    price.torn_lines = torn_lines_of(cluster, mapping, nests);
   }
 };
 
@@ -107,6 +127,7 @@ Price& Price::operator+=(const Price& other) {
   }
   hertz = std::max(hertz, other.hertz);
   tasks = std::max(tasks, other.tasks);
+  torn_lines = std::max(torn_lines, other.torn_lines);
   busy = std::max(busy, other.busy);
   threads += other.threads;
   seconds += other.seconds;
@@ -136,8 +157,9 @@ double price_up_to(double limit, const PricedCluster& cluster, const ClusterMapp
 Price Price::on(int cores, const MachineRates& rates) const {
   auto result = *this;
   bool shared = cores > 1 && tasks > 1;
-  result.busy = shared ? tasks / std::ceil(tasks / cores) : 1;
-  result.threads = shared ? rates.start_threads + rates.take_task * tasks / cores : 0;
+  result.busy = shared ? tasks / std::ceil(std::ceil(tasks) / cores) : 1;
+  const auto each = rates.take_task + rates.torn_line * torn_lines;
+  result.threads = shared ? rates.start_threads + each * std::ceil(tasks) / cores : 0;
   auto far_cores = std::min(result.busy, rates.cores_that_fill_memory);
   const std::array<double, 4> terms{core_cycles / result.busy, cycles[0] / result.busy, cycles[1] / result.busy,
                                     cycles[2] / far_cores};

@@ -55,6 +55,7 @@ class Maker {
     priced.lanes = vector_lanes(scop_, statement, result_.target);
     priced.accumulates = statement.accumulates;
     priced.reduces = polyhedral::reduces_alone(statement, entry);
+    priced.guards = guards_of(statement);
     priced.write = access(statement, statement.write);
     result_.tensors[priced.write.tensor].written = true;
     for (std::size_t i = 0; i < statement.reads.size(); ++i) {

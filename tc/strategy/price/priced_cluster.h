@@ -8,6 +8,7 @@
 #include "tc/base/target.h"
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/scop.h"
+#include "tc/strategy/price/guard.h"
 #include "tc/strategy/price/machine_rates.h"
 
 namespace tc::strategy {
@@ -51,6 +52,7 @@ struct PricedStatement {
   std::vector<PricedAccess> reads;
   bool accumulates = false, reduces = false;  ///< reduces: in loops of its own and in nothing but these
   BodyOperations body;
+  std::vector<Guard> guards;  ///< outside of which instances add nothing
 };
 
 /// What the prices of all mappings of a cluster start from. isl is asked when it is made and never after.

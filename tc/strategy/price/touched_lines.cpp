@@ -13,6 +13,20 @@ constexpr double line = Target::cache_line;
 /// Steps of an access, at most: one for each iterator that moves it, two where it does so in blocks.
 constexpr std::size_t most_steps = 12;
 
+/// The greatest number of bytes, a power of two, of which all that were added are multiples.
+class Multiple {
+ public:
+  explicit Multiple(double most) : bits_(static_cast<std::int64_t>(most)) {}
+  void add(double bytes) { bits_ |= static_cast<std::int64_t>(bytes); }
+  double value() const { return static_cast<double>(bits_ & -bits_); }
+
+ private:
+  std::int64_t bits_;
+};
+
+/// Lines that a run of \p bytes touches, in the mean over all places in a line that are multiples of \p begins.
+double lines_of_run(double bytes, double begins) { return (std::ceil(bytes / begins) * begins + line - begins) / line; }
+
 }  // namespace
 
 double TouchedLines::lines_of_a_set(double period) const {
@@ -25,25 +39,30 @@ double TouchedLines::sets(double period) const {
   return std::min(of_a_run * scattered * sets_of({rows.data(), row_steps}, period), period / line);
 }
 
-TouchedLines touched_lines(const PricedCluster& cluster, const PricedAccess& access, const std::vector<double>& spans) {
+TouchedLines touched_lines(const PricedCluster& cluster, const PricedStatement& statement, const PricedAccess& access,
+                           const std::vector<double>& spans) {
   const auto& tensor = cluster.tensors[static_cast<std::size_t>(access.tensor)];
   auto most = std::max(tensor.bytes, line);
   std::array<LineStep, most_steps> steps;
   std::size_t count = 0;
   TouchedLines result;
+  Multiple begins(line);
   for (std::size_t i = 0; i < spans.size(); ++i) {
-    if (!access.used[i] || spans[i] <= 1) continue;
+    if (!access.used[i]) continue;
+    const bool all = spans[i] >= statement.extent[i];
     if (count + 1 >= most_steps) return {most, 1};
-    auto add = [&](std::int64_t stride, double trips) {
-      if (stride != 0 && trips > 1) steps[count++] = {static_cast<double>(std::abs(stride)) * tensor.element, trips};
+    auto add = [&](std::int64_t stride, double trips, bool moves) {
+      const auto step = static_cast<double>(std::abs(stride)) * tensor.element;
+      if (moves) begins.add(step * trips);
+      if (stride != 0 && trips > 1) steps[count++] = {step, trips};
     };
     if (access.strides[i] == polyhedral::unknown_stride) {
       result.scattered *= spans[i];
     } else if (auto size = static_cast<double>(access.blocks[i].size); size > 0) {
-      add(access.strides[i], std::min(spans[i], size));
-      add(access.blocks[i].between, std::ceil(spans[i] / size));
+      add(access.strides[i], std::min(spans[i], size), spans[i] < size);
+      add(access.blocks[i].between, std::ceil(spans[i] / size), !all);
     } else {
-      add(access.strides[i], spans[i]);
+      add(access.strides[i], spans[i], !all);
     }
   }
   std::sort(steps.begin(), steps.begin() + static_cast<long>(count),
@@ -56,9 +75,11 @@ TouchedLines touched_lines(const PricedCluster& cluster, const PricedAccess& acc
     } else {
       if (result.row_steps < TouchedLines::most_rows) result.rows[result.row_steps++] = steps[i];
       result.runs *= steps[i].count;
+      begins.add(steps[i].bytes);
     }
   }
-  result.bytes = std::min(result.runs * std::ceil(run / line) * line, most);
+  result.torn = std::min((line - begins.value()) / line, 1.0);
+  result.bytes = std::min(result.runs * lines_of_run(run, begins.value()) * line, most);
   return result;
 }
 

@@ -15,6 +15,7 @@ struct TouchedLines {
   static constexpr std::size_t most_rows = 5;
 
   double bytes = 0, runs = 0;
+  double torn = 0;                         ///< lines of a run, in the mean, that hold something else, too
   double scattered = 1;                    ///< of the runs, those that lie anywhere: each has a set of its own
   std::array<LineStep, most_rows> rows{};  ///< the nearest first
   std::size_t row_steps = 0;               ///< of `rows`; 0: one run
@@ -25,14 +26,16 @@ struct TouchedLines {
   double sets(double period) const;
 };
 
-/// What \p access of \p cluster touches where each iterator takes as many consecutive values as \p spans says.
+/// What \p access of \p statement touches where each iterator takes as many consecutive values as \p spans says.
 ///
 ///   iterators in ascending order of stride s: while gaps stay below a line, run += (n - 1) * s, else runs *= n
-///   bytes = runs * lines of a run
+///   bytes = runs * lines of a run, in the mean over the places in a line where it may begin: multiples of the power of two
+///           that divides the steps to all other runs, here and in other iterations
 ///   of an iterator in blocks, those inside and those between
 ///
 /// An iterator whose stride is none, as behind an index that a tensor tells, begins a run with each of its values.
-TouchedLines touched_lines(const PricedCluster& cluster, const PricedAccess& access, const std::vector<double>& spans);
+TouchedLines touched_lines(const PricedCluster& cluster, const PricedStatement& statement, const PricedAccess& access,
+                           const std::vector<double>& spans);
 
 /// The same of a dense copy of what \p access touches.
 TouchedLines copied_lines(const PricedAccess& access, double element, const std::vector<double>& spans);
