@@ -35,7 +35,8 @@ class GuardTest : public polyhedral::IslTest {
   static PricedCluster priced(Scop scop) {
     scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), {});
     const auto all = polyhedral::clustered(scop);
-    return PricedCluster(all.scop, all.clusters.front(), Target::parse("cpu:avx512,core=zen4,cores=2,l1=32k,l2=1m,l3=16m"));
+    return PricedCluster(all.scop, all.clusters.front(),
+                         Target::parse("cpu:avx512,core=zen4,cores=2,l1=32k,l2=1m,l3=16m"));
   }
 };
 
@@ -75,7 +76,9 @@ TEST_F(GuardTest, FormsThatShareIteratorsAreOneCondition) {
 TEST_F(GuardTest, SharesAreThoseOfAllTiles) {
   constexpr int seed = 7;
   std::mt19937 random(seed);
-  auto number = [&](int low, int high) { return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1)); };
+  auto number = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
+  };
   for (int round = 0; round < 300; ++round) {
     Guard guard{{0, 1, 2}, {}};
     for (int form = number(1, 3); form > 0; --form)
@@ -88,7 +91,8 @@ TEST_F(GuardTest, SharesAreThoseOfAllTiles) {
     int all = 0, some = 0, whole = 0;
     auto corner = [&](int i, int tile, bool last) {
       const auto begin = tile * static_cast<int>(std::min(points[i], extent[i]));
-      return last ? std::min(begin + static_cast<int>(std::min(points[i], extent[i])), static_cast<int>(extent[i])) - 1 : begin;
+      return last ? std::min(begin + static_cast<int>(std::min(points[i], extent[i])), static_cast<int>(extent[i])) - 1
+                  : begin;
     };
     auto tiles = [&](int i) { return static_cast<int>(std::ceil(extent[i] / std::min(points[i], extent[i]))); };
     for (int a = 0; a < tiles(0); ++a)
@@ -99,7 +103,8 @@ TEST_F(GuardTest, SharesAreThoseOfAllTiles) {
           for (const auto& form : guard.forms) {
             auto least = form.constant, most = form.constant;
             for (int i = 0; i < 3; ++i) {
-              const auto low = form.factor[i] * corner(i, tile[i], false), high = form.factor[i] * corner(i, tile[i], true);
+              const auto low = form.factor[i] * corner(i, tile[i], false),
+                         high = form.factor[i] * corner(i, tile[i], true);
               least += std::min(low, high);
               most += std::max(low, high);
             }
@@ -126,8 +131,7 @@ TEST_F(GuardTest, WhatPaddingLeavesOutTakesNoTime) {
   constexpr double left = 7.0 / 9;  // of 3 rows and 3 taps, two do not meet the image
   EXPECT_NEAR(operations(guarded, along_filters), left * left * operations(whole, along_filters), 1e-6)
       << "the loop over channels is innermost: each case has one of its own";
-  EXPECT_GT(operations(guarded, along_window), left * left * operations(whole, along_window))
-      << "lanes have masks";
+  EXPECT_GT(operations(guarded, along_window), left * left * operations(whole, along_window)) << "lanes have masks";
 }
 
 }  // namespace

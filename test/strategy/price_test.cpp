@@ -242,9 +242,11 @@ TEST_F(PriceTest, APartialTaskIsAPart) {
 TEST_F(PriceTest, ThreadsWaitForLinesThatOthersWriteTo) {
   const std::string columns = "parallel 1, blocks 0x256, points 1x16, S: i1 x16",
                     torn = "parallel 1, blocks 0x250, points 1x10, S: i1 x16";
-  auto even = price(copy(512, false), mapping(columns), 1 << 18), uneven = price(copy(500, false), mapping(torn), 1 << 18);
+  auto even = price(copy(512, false), mapping(columns), 1 << 18),
+       uneven = price(copy(500, false), mapping(torn), 1 << 18);
   EXPECT_EQ(even.torn_lines, 0) << "blocks of whole lines";
-  EXPECT_EQ(uneven.torn_lines, 500 * 0.875) << "rows have a line of both blocks, but where that begins one, of multiples of 8 bytes";
+  EXPECT_EQ(uneven.torn_lines, 500 * 0.875)
+      << "rows have a line of both blocks, but where that begins one, of multiples of 8 bytes";
   EXPECT_NEAR(uneven.threads - even.threads, 500 * 0.875 * rates_of(target_).torn_line, 1);
   auto rows = price(copy(500, false), mapping("parallel 0, blocks 250x0, points 1x16, S: i1 x16"), 1 << 18);
   EXPECT_LE(rows.torn_lines, 1);
@@ -265,7 +267,8 @@ TEST_F(PriceTest, CopiesOfHalfVectorsTakeAPartOfTheTime) {
   auto copies = [&](const char* core, int lanes) {
     auto cluster = product(512);
     cluster.rates = rates_of(Target::parse(str("cpu:avx512", core)));
-    auto how = mapping(str("register 4x64, I: i1 x16, U: i1 x16, stage C, pack read 1 of U in panels of 64 i1 lanes ", lanes));
+    auto how =
+        mapping(str("register 4x64, I: i1 x16, U: i1 x16, stage C, pack read 1 of U in panels of 64 i1 lanes ", lanes));
     return price(cluster, how, 1 << 18).copies.stores;
   };
   EXPECT_DOUBLE_EQ(copies("", 8), 2 * copies("", 16));
@@ -327,7 +330,8 @@ TEST_F(PriceTest, LinesComeFromFarInTheOrderOfTheLoops) {
                  .scop());
   auto runs = [&](const char* how) { return price(cluster, mapping(how), 1 << 18).far[2].runs; };
   EXPECT_LT(runs("register 1x256, I: i1 x16, U: i1 x16, stage s"), 1000) << "rows, one behind another";
-  EXPECT_GT(runs("register 8x16, I: i1 x16, U: i1 x16, stage s"), 64 * 400 * 16 * 0.7) << "each line that comes is a run";
+  EXPECT_GT(runs("register 8x16, I: i1 x16, U: i1 x16, stage s"), 64 * 400 * 16 * 0.7)
+      << "each line that comes is a run";
 }
 
 TEST_F(PriceTest, PointsShareTheElementThatAQuotientSubscripts) {

@@ -144,7 +144,8 @@ MappingSpace::MappingSpace(const ClusterFacts& known, const OperationsOfBodies& 
   candidates.insert(candidates.end(), inner.begin(), inner.end());
   for (int iterator : candidates) {
     bool member = member_of(facts.heaviest, iterator) >= 0;
-    if (facts.options.vectorise && priced().extent[static_cast<std::size_t>(iterator)] > 1 && (!member || interchangeable))
+    if (facts.options.vectorise && priced().extent[static_cast<std::size_t>(iterator)] > 1 &&
+        (!member || interchangeable))
       lane_candidates.push_back(iterator);
   }
 }

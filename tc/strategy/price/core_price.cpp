@@ -66,9 +66,9 @@ class CorePricer {
     return points;
   }
   bool changes_in_own_loops(const Guard& guard) const {
-    return std::any_of(nest_.loops.begin() + static_cast<long>(nest_.tile),
-                       nest_.loops.begin() + static_cast<long>(nest_.points),
-                       [&](const NestLoop& loop) { return loop.trips > 1 && contains(guard.iterators, loop.iterator); });
+    return std::any_of(
+        nest_.loops.begin() + static_cast<long>(nest_.tile), nest_.loops.begin() + static_cast<long>(nest_.points),
+        [&](const NestLoop& loop) { return loop.trips > 1 && contains(guard.iterators, loop.iterator); });
   }
   bool asks_in_each_step() const {
     return std::any_of(statement_.guards.begin(), statement_.guards.end(), [&](const Guard& guard) {

@@ -70,7 +70,9 @@ class FarPricer {
     each_that_misses(capacity, [&](const Reference& reference, std::size_t first) {
       if (first > 0) {
         auto comes = in_order ? traffic(reference, first - 1) : random_traffic(reference, first - 1, capacity);
-        if (foreseen && pages(reference, first - 1) > cluster_.rates.known_pages) comes.walks = comes.runs;
+        const auto pages_of_runs = pages(reference, first - 1);
+        if (foreseen && pages_of_runs > cluster_.rates.known_pages)
+          comes.walks = comes.runs * std::min(1.0, pages_of_runs / reference.touched[first - 1].runs);
         auto share = run_shares[static_cast<std::size_t>(&reference - references_.data())];
         comes.runs = std::max(comes.runs, comes.bytes / Target::cache_line * share);
         result += comes;
@@ -122,7 +124,8 @@ class FarPricer {
       auto source = reference;
       source.reads_for_copy = true;
       for (std::size_t i = 0; i <= nest.loops.size(); ++i)
-        source.touched[i] = touched_lines(cluster_, statement, access, nest.spans(statement, std::min(i, reference.place)));
+        source.touched[i] =
+            touched_lines(cluster_, statement, access, nest.spans(statement, std::min(i, reference.place)));
       references_.push_back(std::move(source));
     }
     references_.push_back(std::move(reference));
@@ -345,7 +348,8 @@ std::array<FarBytes, 3> far_bytes(const PricedCluster& cluster, const ClusterMap
   const auto& target = cluster.target;
   return {pricer.into(static_cast<double>(target.l1_bytes), cluster.rates.l1_period, true),
           pricer.into(static_cast<double>(target.l2_bytes), cluster.rates.l2_period, false),
-          pricer.into(static_cast<double>(target.l3_bytes) * cluster.rates.l3_share, cluster.rates.l2_period, false, false)};
+          pricer.into(static_cast<double>(target.l3_bytes) * cluster.rates.l3_share, cluster.rates.l2_period, false,
+                      false)};
 }
 
 }  // namespace tc::strategy

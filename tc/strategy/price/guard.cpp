@@ -1,7 +1,6 @@
 #include "tc/strategy/price/guard.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
 #include "tc/base/ceil_div.h"

@@ -15,26 +15,45 @@ namespace {
 using polyhedral::ClusterMapping;
 using polyhedral::PackMapping;
 
-/// The cycles of all runs of the copy \p pack.
+/// Is what \p pack copies contiguous along an iterator beside the panel's that vectors of the copy run along? Those of rows run along
+/// loops of the statement's own.
+bool lies_beside_panel(const PricedStatement& statement, const PackMapping& pack) {
+  const auto& strides = statement.reads[static_cast<std::size_t>(pack.read)].strides;
+  auto is_own = [&](int iterator) {
+    return std::any_of(statement.entry.inner.begin(), statement.entry.inner.end(),
+                       [&](const auto& loop) { return loop.iterator == iterator; });
+  };
+  for (int i = 0; i < static_cast<int>(strides.size()); ++i)
+    if (i != pack.panel && strides[static_cast<std::size_t>(i)] == 1 && (pack.panel_last || is_own(i))) return true;
+  return false;
+}
+
+/// The cycles of all runs of the copy \p pack: whole vectors, squares of them that are transposed, or single elements on a side
+/// where what is copied lies across.
 CorePrice copy_price(const PricedCluster& cluster, const PackMapping& pack, const StatementNest& nest,
                      const PricedStatement& statement) {
   const auto& read = statement.reads[static_cast<std::size_t>(pack.read)];
-  auto place = pack.once ? 0 : pack.below_blocks ? nest.blocks : nest.copies;
-  auto spans = nest.spans(statement, place);
+  const auto place = pack.once ? 0 : pack.below_blocks ? nest.blocks : nest.copies;
+  const auto spans = nest.spans(statement, place);
   double elements = nest.trips_above(place);
-  bool across = pack.panel_last && read.strides[static_cast<std::size_t>(pack.panel)] != 1;
   for (std::size_t i = 0; i < spans.size(); ++i)
     if (read.used[i]) elements *= spans[i];
-  auto lanes = static_cast<double>(std::max(pack.lanes, 1));
+  const auto lanes = static_cast<double>(std::max(pack.lanes, 1));
   const auto& rates = cluster.rates;
   const auto element = cluster.tensors[static_cast<std::size_t>(read.tensor)].element;
-  const auto share = lanes * element <= cluster.target.vector_bytes() / 2.0 ? rates.part : 1;
-  const auto vectors = elements / lanes * share;
+  const auto vector = lanes * element <= cluster.target.vector_bytes() / 2.0 ? rates.part : 1;
+  const bool along_panel = read.strides[static_cast<std::size_t>(pack.panel)] == 1,
+             beside = lies_beside_panel(statement, pack);
+  const bool squares = pack.panel_last && !along_panel && beside;
+  const auto load = along_panel || beside ? vector : lanes * rates.part,
+             store = pack.panel_last || beside ? vector : lanes * rates.part;
+  const auto vectors = elements / lanes;
+  const auto moved = (load > vector ? load : 0) + (store > vector ? store : 0);
   CorePrice result;
-  result.loads = vectors / rates.loads;
-  result.stores = vectors / rates.stores;
-  result.shuffles = across ? vectors * std::log2(std::max(lanes, 2.0)) / rates.shuffles : 0;
-  result.instructions = (4 * vectors / share + result.shuffles) / rates.instructions;
+  result.loads = vectors * load / rates.loads;
+  result.stores = vectors * store / rates.stores;
+  result.shuffles = vectors * (squares ? vector * std::log2(std::max(lanes, 2.0)) : moved) / rates.shuffles;
+  result.instructions = (4 * vectors + result.shuffles) / rates.instructions;
   return result;
 }
 
@@ -54,7 +73,8 @@ double tasks_of(const PricedCluster& cluster, const ClusterMapping& mapping) {
   return std::max(cluster.extent[member] / each, 1.0);
 }
 
-/// Lines of what an iteration of the loop that threads share writes, into which another one writes, too:
+/// Lines of what an iteration of the loop that threads share writes, into which another one writes, too. Threads wait for them where
+/// each has one iteration, so that all are at the same rows all the time:
 ///
 ///   threads share columns 0..23 and 24..47     for row: { O[row][0..23] = ... }     each row has a line with both
 double torn_lines_of(const PricedCluster& cluster, const ClusterMapping& mapping,
@@ -158,8 +178,8 @@ Price Price::on(int cores, const MachineRates& rates) const {
   auto result = *this;
   bool shared = cores > 1 && tasks > 1;
   result.busy = shared ? tasks / std::ceil(std::ceil(tasks) / cores) : 1;
-  const auto each = rates.take_task + rates.torn_line * torn_lines;
-  result.threads = shared ? rates.start_threads + each * std::ceil(tasks) / cores : 0;
+  const auto side_by_side = tasks <= cores ? torn_lines : 0;
+  result.threads = shared ? rates.start_threads + rates.take_task * tasks / cores + rates.torn_line * side_by_side : 0;
   auto far_cores = std::min(result.busy, rates.cores_that_fill_memory);
   const std::array<double, 4> terms{core_cycles / result.busy, cycles[0] / result.busy, cycles[1] / result.busy,
                                     cycles[2] / far_cores};

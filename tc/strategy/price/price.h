@@ -31,11 +31,11 @@ struct Price {
   std::array<FarBytes, 3> far{};   ///< what comes from the second cache, the third, and memory
   std::array<double, 3> cycles{};  ///< that they take
   double hertz = 1;                ///< cycles a second
-  double tasks = 1;                ///< iterations of the loop that threads share, a partial one counted as such; 1: they share none
-  double torn_lines = 0;           ///< of what an iteration of that loop writes, those that others write to, too
-  double busy = 1;                 ///< cores that work on average
-  double threads = 0;              ///< cycles to start and to feed them, and that they wait for torn lines
-  double seconds = 0;              ///< on all cores of the target
+  double tasks = 1;  ///< iterations of the loop that threads share, a partial one counted as such; 1: they share none
+  double torn_lines = 0;  ///< of what an iteration of that loop writes, those that others write to, too
+  double busy = 1;        ///< cores that work on average
+  double threads = 0;     ///< cycles to start and to feed them, and that they wait for torn lines
+  double seconds = 0;     ///< on all cores of the target
 
   Price& operator+=(const Price& other);
 
