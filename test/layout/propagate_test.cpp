@@ -47,6 +47,19 @@ TEST(Propagate, NotOfUnfoldedTensors) {
   EXPECT_EQ(propagated(layer, sizes, {{"Z", "pad(3,0,2)"}}, Propagation::ElementWise).size(), 1u);
 }
 
+/// Two convolutions in a row, each with a layout of its result: what is between them follows the first, up to the second's padding.
+TEST(Propagate, EachConvolutionHasItsOwnPart) {
+  const std::string two =
+      "def f(float(N,C,H,W) X, float(C,C,R,S) K, float(C,C,R,S) L) -> (Y) {"
+      " Z(n,o,h,w) +=! X(n,c,h+r,w+s) * K(o,c,r,s)  A(n,o,h,w) = fmax(Z(n,o,h,w), 0)"
+      " U(n,o,h,w) +=! A(n,c,h+r,w+s) * L(o,c,r,s)  B(n,o,h,w) = U(n,o,h,w) + 1  Y(n,o,h,w) = B(n,o,h,w) }";
+  const lang::SizeMap small = {{"N", 1}, {"C", 4}, {"H", 8}, {"W", 8}, {"R", 3}, {"S", 3}};
+  const std::string blocked = "split(1, 2) reorder(0, 1, 3, 4, 2)", last = "reorder(0, 2, 3, 1)";
+  const std::map<std::string, std::string> want = {{"Z", blocked}, {"A", blocked}, {"U", last}, {"B", last}};
+  EXPECT_EQ(propagated(two, small, {{"Z", blocked}, {"U", last}}, Propagation::ElementWise), want);
+  EXPECT_EQ(propagated(two, small, {{"A", blocked}, {"B", last}}, Propagation::ElementWise), want);
+}
+
 /// The caller's tensors, and other layouts, are left alone.
 TEST(Propagate, NotToParametersAndReturns) {
   const std::string text =

@@ -227,7 +227,7 @@ TEST_F(PriceTest, ThreadsShareTheOutermostLoop) {
   EXPECT_EQ(uneven.busy, 2);
   auto three =
       price(cluster, mapping("parallel 0, blocks 172x0, register 4x64, I: i1 x16, U: i1 x16, stage C"), 1 << 18);
-  EXPECT_NEAR(three.busy, 512.0 / 172 / 2, 1e-9) << "two rounds, the last task is a little shorter";
+  EXPECT_NEAR(three.busy, 512.0 / (172 + 168), 1e-9) << "one of two cores has the first and the last";
   EXPECT_EQ(two.on(1, cluster.rates).seconds, one.seconds);
   EXPECT_EQ(one.on(2, cluster.rates).seconds, one.seconds) << "no loop is shared";
 }
@@ -237,6 +237,8 @@ TEST_F(PriceTest, APartialTaskIsAPart) {
   auto busy = [&](const char* how) { return price(cluster, mapping(how), 1 << 18).busy; };
   EXPECT_NEAR(busy("parallel 0, blocks 496x0, register 4x64, I: i1 x16, U: i1 x16, stage C"), 500.0 / 496, 1e-9)
       << "the second task has four rows";
+  EXPECT_NEAR(busy("parallel 0, blocks 240x0, register 4x64, I: i1 x16, U: i1 x16, stage C"), 500.0 / 260, 1e-9)
+      << "20 rows are left when both cores have done 240";
 }
 
 TEST_F(PriceTest, ThreadsWaitForLinesThatOthersWriteTo) {

@@ -73,6 +73,12 @@ double tasks_of(const PricedCluster& cluster, const ClusterMapping& mapping) {
   return std::max(cluster.extent[member] / each, 1.0);
 }
 
+/// Iterations that one after the other run on the busiest of \p cores: the partial one goes to a core that is free.
+double rounds(double tasks, int cores) {
+  const auto whole = std::floor(tasks), left = whole - std::floor(whole / cores) * cores;
+  return std::floor(whole / cores) + (left > 0 ? 1 : tasks - whole);
+}
+
 /// Lines of what an iteration of the loop that threads share writes, into which another one writes, too. Threads wait for them where
 /// each has one iteration, so that all are at the same rows all the time:
 ///
@@ -177,7 +183,7 @@ double price_up_to(double limit, const PricedCluster& cluster, const ClusterMapp
 Price Price::on(int cores, const MachineRates& rates) const {
   auto result = *this;
   bool shared = cores > 1 && tasks > 1;
-  result.busy = shared ? tasks / std::ceil(std::ceil(tasks) / cores) : 1;
+  result.busy = shared ? tasks / rounds(tasks, cores) : 1;
   const auto side_by_side = tasks <= cores ? torn_lines : 0;
   result.threads = shared ? rates.start_threads + rates.take_task * tasks / cores + rates.torn_line * side_by_side : 0;
   auto far_cores = std::min(result.busy, rates.cores_that_fill_memory);
