@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <random>
+#include <set>
 
 #include "tc/base/str.h"
 #include "tc/derive/form/refusal.h"
@@ -198,12 +199,27 @@ class Search {
     });
   }
 
+  /// Leaves \p most candidates, the given program among them, the cheapest first: the best by each set of rules before the second best, as
+  /// those that other rules lead to are priced apart, by a finer model.
   void sort_candidates(std::size_t most) {
     auto& all = result_.candidates;
     std::stable_sort(all.begin(), all.end(),
                      [](const Candidate& a, const Candidate& b) { return a.microseconds < b.microseconds; });
-    for (std::size_t c = all.size(); c-- > 0 && all.size() > most;)
-      if (!all[c].steps.empty()) all.erase(all.begin() + static_cast<std::ptrdiff_t>(c));
+    std::map<std::multiset<std::string>, std::size_t> ranks;
+    std::vector<std::pair<std::size_t, std::size_t>> ranked;  // rank, position
+    for (std::size_t c = 0; c < all.size(); ++c)
+      if (!all[c].steps.empty()) ranked.emplace_back(ranks[rules_of(all[c])]++, c);
+    std::sort(ranked.begin(), ranked.end());
+    std::vector<bool> left(all.size(), true);
+    for (auto i = most - (all.size() - ranked.size()); i < ranked.size(); ++i) left[ranked[i].second] = false;
+    std::size_t position = 0;
+    std::erase_if(all, [&](const Candidate&) { return !left[position++]; });
+  }
+
+  static std::multiset<std::string> rules_of(const Candidate& candidate) {
+    std::multiset<std::string> result;
+    for (const auto& step : candidate.steps) result.insert(step.rule);
+    return result;
   }
 
   const Options& options_;

@@ -23,6 +23,16 @@ Extremes extremes(DType type) {
   return {is_signed_integer(type) ? -range : 0, range - 1};
 }
 
+/// Is \p value the same number in all types of floats of 32 bits and more?
+bool is_exact(double value) { return static_cast<float>(value) == value; }
+
+/// A sum, difference or product of \p a and \p b, where that is the same in all types.
+std::optional<double> exact(BinaryOp op, double a, double b) {
+  if (!is_exact(a) || !is_exact(b)) return std::nullopt;
+  const auto result = op == BinaryOp::Add ? a + b : op == BinaryOp::Sub ? a - b : op == BinaryOp::Mul ? a * b : NAN;
+  return is_exact(result) ? std::optional(result) : std::nullopt;
+}
+
 std::optional<double> evaluate(const ExprPtr& expr) {
   if (const auto* literal = std::get_if<lang::IntLiteral>(&expr->node)) return static_cast<double>(literal->value);
   if (const auto* literal = std::get_if<lang::FloatLiteral>(&expr->node)) return literal->value;
@@ -31,9 +41,11 @@ std::optional<double> evaluate(const ExprPtr& expr) {
     return cast->implicit ? evaluate(cast->value) : std::nullopt;
   if (const auto* unary = std::get_if<lang::Unary>(&expr->node); unary && unary->op == lang::UnaryOp::Negate)
     if (const auto value = evaluate(unary->value)) return -*value;
-  if (const auto* binary = std::get_if<lang::Binary>(&expr->node); binary && binary->op == BinaryOp::Div) {
+  if (const auto* binary = std::get_if<lang::Binary>(&expr->node)) {
     const auto a = evaluate(binary->left), b = evaluate(binary->right);
-    if (a && b && std::holds_alternative<lang::FloatLiteral>(binary->right->node)) return *a / *b;
+    if (!a || !b) return std::nullopt;
+    if (binary->op != BinaryOp::Div) return exact(binary->op, *a, *b);
+    if (std::holds_alternative<lang::FloatLiteral>(binary->right->node)) return *a / *b;
   }
   return std::nullopt;
 }
