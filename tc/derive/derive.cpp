@@ -73,7 +73,6 @@ class Search {
     }
     for (const auto& state : level) finish(state);
     drop_unproved(program);
-    sort_candidates(options_.candidates);
     result_.statistics.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return std::move(result_);
   }
@@ -184,36 +183,51 @@ class Search {
     if (result_.candidates.size() > 16 * options_.candidates) sort_candidates(2 * options_.candidates);
   }
 
-  /// Candidates are proved when the search is over, the cheapest first, as many as are given.
+  /// Candidates are proved when the search is over, as many as are given.
   void drop_unproved(const Program& program) {
     sort_candidates(2 * options_.candidates);
-    std::size_t proved = 0;
-    std::erase_if(result_.candidates, [&](const Candidate& candidate) {
-      if (candidate.steps.empty() || proved == options_.candidates) return false;
-      const auto why = broken_step(program, candidate.steps);
-      const bool broken = !why.empty();
+    auto& all = result_.candidates;
+    std::size_t given = 0;
+    std::vector<bool> left(all.size(), false);
+    for (const auto c : by_rank()) {
+      if (given == options_.candidates) break;
+      const auto why = broken_step(program, all[c].steps);
+      left[c] = all[c].steps.empty() || why.empty();
       if (result_.statistics.refusal.empty()) result_.statistics.refusal = why;
-      proved += !broken;
-      result_.statistics.refused += broken;
-      return broken;
-    });
+      given += left[c];
+      result_.statistics.refused += !left[c];
+    }
+    keep_only(left);
   }
 
-  /// Leaves \p most candidates, the given program among them, the cheapest first: the best by each set of rules before the second best, as
-  /// those that other rules lead to are priced apart, by a finer model.
+  /// Leaves \p most candidates, the given program among them, the cheapest first.
   void sort_candidates(std::size_t most) {
     auto& all = result_.candidates;
     std::stable_sort(all.begin(), all.end(),
                      [](const Candidate& a, const Candidate& b) { return a.microseconds < b.microseconds; });
-    std::map<std::multiset<std::string>, std::size_t> ranks;
-    std::vector<std::pair<std::size_t, std::size_t>> ranked;  // rank, position
-    for (std::size_t c = 0; c < all.size(); ++c)
-      if (!all[c].steps.empty()) ranked.emplace_back(ranks[rules_of(all[c])]++, c);
-    std::sort(ranked.begin(), ranked.end());
+    const auto ranked = by_rank();
     std::vector<bool> left(all.size(), true);
-    for (auto i = most - (all.size() - ranked.size()); i < ranked.size(); ++i) left[ranked[i].second] = false;
+    for (std::size_t i = most; i < ranked.size(); ++i) left[ranked[i]] = false;
+    keep_only(left);
+  }
+
+  void keep_only(const std::vector<bool>& left) {
     std::size_t position = 0;
-    std::erase_if(all, [&](const Candidate&) { return !left[position++]; });
+    std::erase_if(result_.candidates, [&](const Candidate&) { return !left[position++]; });
+  }
+
+  /// Positions of the candidates, which are the cheapest first: the given program, then the best by each set of rules before the
+  /// second best, as those that other rules lead to are priced apart, by a finer model.
+  std::vector<std::size_t> by_rank() const {
+    const auto& all = result_.candidates;
+    std::map<std::multiset<std::string>, std::size_t> ranks;
+    std::vector<std::pair<std::size_t, std::size_t>> ranked;
+    for (std::size_t c = 0; c < all.size(); ++c)
+      ranked.emplace_back(all[c].steps.empty() ? 0 : 1 + ranks[rules_of(all[c])]++, c);
+    std::sort(ranked.begin(), ranked.end());
+    std::vector<std::size_t> result;
+    for (const auto& [rank, position] : ranked) result.push_back(position);
+    return result;
   }
 
   static std::multiset<std::string> rules_of(const Candidate& candidate) {

@@ -23,16 +23,6 @@ Extremes extremes(DType type) {
   return {is_signed_integer(type) ? -range : 0, range - 1};
 }
 
-/// Is \p value the same number in all types of floats of 32 bits and more?
-bool is_exact(double value) { return static_cast<float>(value) == value; }
-
-/// A sum, difference or product of \p a and \p b, where that is the same in all types.
-std::optional<double> exact(BinaryOp op, double a, double b) {
-  if (!is_exact(a) || !is_exact(b)) return std::nullopt;
-  const auto result = op == BinaryOp::Add ? a + b : op == BinaryOp::Sub ? a - b : op == BinaryOp::Mul ? a * b : NAN;
-  return is_exact(result) ? std::optional(result) : std::nullopt;
-}
-
 std::optional<double> evaluate(const ExprPtr& expr) {
   if (const auto* literal = std::get_if<lang::IntLiteral>(&expr->node)) return static_cast<double>(literal->value);
   if (const auto* literal = std::get_if<lang::FloatLiteral>(&expr->node)) return literal->value;
@@ -41,13 +31,25 @@ std::optional<double> evaluate(const ExprPtr& expr) {
     return cast->implicit ? evaluate(cast->value) : std::nullopt;
   if (const auto* unary = std::get_if<lang::Unary>(&expr->node); unary && unary->op == lang::UnaryOp::Negate)
     if (const auto value = evaluate(unary->value)) return -*value;
-  if (const auto* binary = std::get_if<lang::Binary>(&expr->node)) {
+  if (const auto* binary = std::get_if<lang::Binary>(&expr->node); binary && binary->op == BinaryOp::Div) {
     const auto a = evaluate(binary->left), b = evaluate(binary->right);
-    if (!a || !b) return std::nullopt;
-    if (binary->op != BinaryOp::Div) return exact(binary->op, *a, *b);
-    if (std::holds_alternative<lang::FloatLiteral>(binary->right->node)) return *a / *b;
+    if (a && b && std::holds_alternative<lang::FloatLiteral>(binary->right->node)) return *a / *b;
   }
   return std::nullopt;
+}
+
+/// The value of sums, differences and products of literals, where these and all on the way are the same numbers in all types of
+/// floats from 32 bits on, and in integers where they are such.
+std::optional<double> exact_value(const ExprPtr& expr) {
+  auto exact = [](double value) { return static_cast<float>(value) == value ? std::optional(value) : std::nullopt; };
+  const auto* binary = std::get_if<lang::Binary>(&expr->node);
+  if (const auto value = evaluate(expr)) return exact(*value);
+  const auto a = binary ? exact_value(binary->left) : std::nullopt,
+             b = binary ? exact_value(binary->right) : std::nullopt;
+  if (!a || !b) return std::nullopt;
+  if (binary->op == BinaryOp::Add) return exact(*a + *b);
+  if (binary->op == BinaryOp::Sub) return exact(*a - *b);
+  return binary->op == BinaryOp::Mul ? exact(*a * *b) : std::nullopt;
 }
 
 ExprPtr float_literal(double value) { return lang::make_expr(lang::FloatLiteral{value, ""}); }
@@ -62,6 +64,8 @@ std::optional<double> literal_value(const ExprPtr& expr, DType type) {
   if (*value == ends.least && ends.least < 0) return -std::numeric_limits<double>::infinity();
   return value;
 }
+
+bool is_same_in_all_types(const ExprPtr& expr) { return exact_value(expr).has_value(); }
 
 ExprPtr with_products_of_zero(const ExprPtr& expr, DType type) {
   auto parts = lang::children(expr);

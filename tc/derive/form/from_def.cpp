@@ -90,6 +90,7 @@ class Reader {
     if (const auto value = literal_value(cast.value, cast.type);
         value && (cast.implicit || (cast.type == scope_.type && static_cast<float>(*value) == *value)))
       return {{where, plain(cast.value)}};
+    if (cast.implicit && is_same_in_all_types(cast.value)) return {{where, plain(cast.value)}};
     if (!cast.value->type || *cast.value->type != cast.type) scope_.uniform = false;
     if (cast.implicit) return read(cast.value, where);
     auto parts = read(cast.value, where);
