@@ -121,6 +121,22 @@ TEST_F(PriceTest, RunsThatBeginAnywhereTouchMoreLines) {
   EXPECT_DOUBLE_EQ(touched_lines(cluster, use, b, {1, 500, 500}).bytes, 500 * 500 * 4);
 }
 
+TEST_F(PriceTest, RowsOfWindowsOverlap) {
+  auto cluster =
+      priced(ScopBuilder(context())
+                 .input("X", {74, 512})
+                 .output("Y", {64, 512})
+                 .identity("I[h, w] : 0 <= h < 64 and 0 <= w < 512", "Y[h, w]")
+                 .accumulate("U[h, w, r] : 0 <= h < 64 and 0 <= w < 512 and 0 <= r < 5", "Y[h, w]", {"X[h + 2 r, w]"})
+                 .scop());
+  const auto& use = cluster.statements[1];
+  const auto& x = use.reads[0];
+  EXPECT_EQ(touched_lines(cluster, use, x, {6, 32, 1}).bytes, 6 * 128);
+  EXPECT_EQ(touched_lines(cluster, use, x, {6, 32, 5}).bytes, 14 * 128) << "6 rows and 4 times two more, not 30";
+  EXPECT_EQ(touched_lines(cluster, use, x, {1, 32, 5}).bytes, 5 * 128) << "every other row";
+  EXPECT_EQ(touched_lines(cluster, use, x, {6, 32, 5}).lines_of_a_set(4096), 7) << "two rows begin in a period";
+}
+
 TEST_F(PriceTest, OfATensorInBlocksRunsFollowBlocks) {
   auto cluster = product(512);
   auto panels = cluster.statements[1].reads[1];

@@ -27,6 +27,15 @@ class Multiple {
 /// Lines that a run of \p bytes touches, in the mean over all places in a line that are multiples of \p begins.
 double lines_of_run(double bytes, double begins) { return (std::ceil(bytes / begins) * begins + line - begins) / line; }
 
+/// Where the last rows of \p touched, repeated by \p step, overlap, as those of windows do, or follow one another: how many there are
+/// then; else 0.
+double rows_of_windows(const TouchedLines& touched, const LineStep& step) {
+  if (touched.row_steps == 0) return 0;
+  const auto& last = touched.rows[touched.row_steps - 1];
+  const auto apart = step.bytes / last.bytes;
+  return apart == std::floor(apart) && apart <= last.count ? last.count + (step.count - 1) * apart : 0;
+}
+
 }  // namespace
 
 double TouchedLines::lines_of_a_set(double period) const {
@@ -72,6 +81,10 @@ TouchedLines touched_lines(const PricedCluster& cluster, const PricedStatement& 
   for (std::size_t i = 0; i < count; ++i) {
     if (steps[i].bytes < run + line) {
       run += (steps[i].count - 1) * steps[i].bytes;
+    } else if (auto rows = rows_of_windows(result, steps[i]); rows > 0) {
+      auto& last = result.rows[result.row_steps - 1];
+      result.runs *= rows / last.count;
+      last.count = rows;
     } else {
       if (result.row_steps < TouchedLines::most_rows) result.rows[result.row_steps++] = steps[i];
       result.runs *= steps[i].count;

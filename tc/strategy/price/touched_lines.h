@@ -28,7 +28,8 @@ struct TouchedLines {
 
 /// What \p access of \p statement touches where each iterator takes as many consecutive values as \p spans says.
 ///
-///   iterators in ascending order of stride s: while gaps stay below a line, run += (n - 1) * s, else runs *= n
+///   iterators in ascending order of stride s: while gaps stay below a line, run += (n - 1) * s, else runs *= n; rows of windows,
+///   h + r, are n + m - 1
 ///   bytes = runs * lines of a run, in the mean over the places in a line where it may begin: multiples of the power of two
 ///           that divides the steps to all other runs, here and in other iterations
 ///   of an iterator in blocks, those inside and those between
