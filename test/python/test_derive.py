@@ -157,17 +157,18 @@ def test_products_of_one_tensor_are_one_product():
 
 
 ONE = """
-def one(float(1,32,96,96) X, float(1,32,5,5) K) -> (O) {
-  O(n,f,h,w) +=! h + r >= 2 && h + r < 98 && w + s >= 2 && w + s < 98 ? X(n,c,h + r - 2,w + s - 2) * K(f,c,r,s) : 0 where h in 0:96, w in 0:96 }
+def one(float(1,64,8,8) X, float(64,1,9,9) K) -> (O) {
+  O(n,f,h,w) +=! (h + 3 - r) % 4 == 0 && h + 3 - r >= 0 && h + 3 - r < 32 && (w + 3 - s) % 4 == 0 && w + 3 - s >= 0 && w + 3 - s < 32
+    ? X(n,c,(h + 3 - r)/4,(w + 3 - s)/4) * K(c,f,r,s) : 0 where h in 0:31, w in 0:31 }
 def act(float(N,C,H,W) X, float(C) b) -> (Y) { Y(n,c,h,w) = fmax(X(n,c,h,w) + b(c), 0) }
 """
 ONE_ACT = ONE + """
-def main(float(1,32,96,96) X, float(1,32,5,5) K, float(1) b) -> (Y) { P = one(X, K)  Y = act(P, b) }
+def main(float(1,64,8,8) X, float(64,1,9,9) K, float(1) b) -> (Y) { P = one(X, K)  Y = act(P, b) }
 """
 
 
 def test_what_reads_a_sum_of_offsets_is_in_its_launch():
-    x, k, b = whole(1, (1, 32, 96, 96), (1, 32, 5, 5), (1,))
+    x, k, b = whole(1, (1, 64, 8, 8), (64, 1, 9, 9), (1,))
     T = tc.define(ONE_ACT)
     f = tc.compile(T.main, x, k, b, constants=["K", "b"], derive=5, layouts="off")
     assert np.array_equal(f(x), tc.compile(T.main, x, k, b)(x, k, b))
@@ -199,9 +200,9 @@ def test_copies_that_undo_each_other_around_a_softmax_are_gone():
     assert not any(line.strip().startswith("Y0") and line.rstrip().endswith(("X0(n, c, h, w)", "X0(n, h, w, c)")) for line in body.splitlines()), body
 
 NETWORK = ONE + """
-def conv(float(N,C,96,96) X, float(F,C,3,3) K) -> (O) {
-  O(n,f,h,w) +=! h + r >= 1 && h + r < 97 && w + s >= 1 && w + s < 97 ? X(n,c,h+r-1,w+s-1) * K(f,c,r,s) : 0 where h in 0:96, w in 0:96 }
-def network(float(1,32,96,96) X, float(1,32,5,5) K, float(1) b, float(4,1,3,3) L, float(4) d, float(2,4,3,3) M, float(2) e) -> (Y) {
+def conv(float(N,C,31,31) X, float(F,C,3,3) K) -> (O) {
+  O(n,f,h,w) +=! h + r >= 1 && h + r < 32 && w + s >= 1 && w + s < 32 ? X(n,c,h+r-1,w+s-1) * K(f,c,r,s) : 0 where h in 0:31, w in 0:31 }
+def network(float(1,64,8,8) X, float(64,1,9,9) K, float(1) b, float(4,1,3,3) L, float(4) d, float(2,4,3,3) M, float(2) e) -> (Y) {
   A = one(X, K)  B = act(A, b)  C = conv(B, L)  D = act(C, d)  E = conv(D, M)  Y = act(E, e) }
 """
 
@@ -209,12 +210,12 @@ def network(float(1,32,96,96) X, float(1,32,5,5) K, float(1) b, float(4,1,3,3) L
 def test_a_network_is_that_of_torch():
     torch = pytest.importorskip("torch")
     F = torch.nn.functional
-    shapes = ((1, 32, 96, 96), (1, 32, 5, 5), (1,), (4, 1, 3, 3), (4,), (2, 4, 3, 3), (2,))
+    shapes = ((1, 64, 8, 8), (64, 1, 9, 9), (1,), (4, 1, 3, 3), (4,), (2, 4, 3, 3), (2,))
     x, *weights = whole(1, *shapes, most=1)
     names = ["K", "b", "L", "d", "M", "e"]
     f = tc.compile(tc.define(NETWORK).network, x, *weights, constants=names, derive=5, layouts="off")
     k, b, m, d, n, e = (torch.from_numpy(weight).double() for weight in weights)
-    y = F.relu(F.conv2d(torch.from_numpy(x).double(), k, b, padding=2))
+    y = F.relu(F.conv_transpose2d(torch.from_numpy(x).double(), k, b, stride=4, padding=3))
     y = F.relu(F.conv2d(F.relu(F.conv2d(y, m, d, padding=1)), n, e, padding=1))
     assert float(y.max()) > 0
     assert np.array_equal(f(x), y.numpy())
