@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "tc/base/contains.h"
+#include "tc/strategy/price/guarded_steps.h"
 
 namespace tc::strategy {
 namespace {
@@ -25,7 +26,7 @@ class CorePricer {
         mapping_(mapping),
         statement_(cluster.statements[static_cast<std::size_t>(index)]),
         nest_(nest) {
-    steps_ = nest.trips_above(nest.points) * guarded_share();
+    steps_ = nest.trips_above(nest.points) * guarded_steps(statement_, nest);
     for (std::size_t i = nest.points; i < nest.loops.size(); ++i) vectors_ *= nest.loops[i].trips;
     auto element = cluster.tensors[static_cast<std::size_t>(statement_.write.tensor)].element;
     if (nest.lanes * element <= cluster.target.vector_bytes() / 2.0) share_ = cluster.rates.part;
@@ -43,62 +44,6 @@ class CorePricer {
   }
 
  private:
-  /// Of the steps, those in which something is added, and what conditions add to them. Where neither the innermost loop nor lanes
-  /// change any, they choose among loops of what is left of a step; else they are asked in each.
-  double guarded_share() const {
-    if (statement_.guards.empty()) return 1;
-    const auto one = points_of_conditions(nest_.loops.size()), step = points_of_conditions(nest_.points);
-    const bool asks = nest_.unrolled && asks_in_each_step();
-    double result = 1;
-    for (const auto& guard : statement_.guards) {
-      const auto shares = guarded_shares(guard, statement_.extent, asks && changes_in_own_loops(guard) ? step : one);
-      const bool of_lanes = contains(guard.iterators, nest_.lane_iterator);
-      result *= shares.some + (of_lanes ? masked_lanes : own_conditions) * (shares.some - shares.all);
-      if (!of_lanes && masks_lanes() && has_points(guard) && changes_in_own_loops(guard)) result *= rows_beside_masks;
-    }
-    return result;
-  }
-  /// Values of each iterator in one execution of the loops from number \p first on, of that of the lanes all of a vector.
-  std::vector<double> points_of_conditions(std::size_t first) const {
-    auto points = nest_.spans(statement_, first);
-    if (nest_.lane_iterator < 0) return points;
-    auto& lanes = points[static_cast<std::size_t>(nest_.lane_iterator)];
-    lanes = std::max<double>(lanes, nest_.lanes);
-    return points;
-  }
-  bool changes_in_own_loops(const Guard& guard) const {
-    return std::any_of(
-        nest_.loops.begin() + static_cast<long>(nest_.tile), nest_.loops.begin() + static_cast<long>(nest_.points),
-        [&](const NestLoop& loop) { return loop.trips > 1 && contains(guard.iterators, loop.iterator); });
-  }
-  /// Does a guard speak of the iterator of the lanes?
-  bool masks_lanes() const {
-    return std::any_of(statement_.guards.begin(), statement_.guards.end(),
-                       [&](const Guard& guard) { return contains(guard.iterators, nest_.lane_iterator); });
-  }
-  /// Do points of a step differ in what \p guard speaks of?
-  bool has_points(const Guard& guard) const {
-    return std::any_of(nest_.loops.begin() + static_cast<long>(nest_.points), nest_.loops.end(),
-                       [&](const NestLoop& loop) {
-                         return nest_.unrolled && loop.trips > 1 && contains(guard.iterators, loop.iterator);
-                       });
-  }
-  /// Does \p guard speak of the innermost loop?
-  bool is_innermost(const Guard& guard) const {
-    return nest_.points > 0 && contains(guard.iterators, nest_.loops[nest_.points - 1].iterator);
-  }
-  bool asks_in_each_step() const {
-    return std::any_of(statement_.guards.begin(), statement_.guards.end(), [&](const Guard& guard) {
-      return contains(guard.iterators, nest_.lane_iterator) || is_innermost(guard);
-    });
-  }
-  /// What conditions of each instance add to a step, of its time: masks of lanes, and branches around vectors (fitted to drawn
-  /// convolutions on a Zen 4).
-  static constexpr double masked_lanes = 0.5, own_conditions = 1.5;
-  /// How much longer a step takes whose rows have conditions of their own beside masks of lanes, all of which are then asked in the
-  /// innermost loop (fitted to sums to one channel on a Zen 4).
-  static constexpr double rows_beside_masks = 1.7;
-
   bool is_matrix_product() const { return mapping_.dot.of_matrices() && mapping_.dot.statement == statement_.entry.id; }
   /// Tiles of 16 rows: one instruction each `steps` cycles, of two loads that bring its operands.
   CorePrice matrix_product() {
@@ -119,7 +64,7 @@ class CorePricer {
         vectors * share_ *
         (body.simple / rates.operations + body.divisions * rates.division + body.functions * rates.function);
     result_.instructions += vectors * (body.simple + body.divisions + body.functions * rates.function);
-    if (asks_in_each_step())
+    if (asks_in_each_step(statement_, nest_))
       for (const auto& guard : statement_.guards)
         result_.instructions += steps_ * static_cast<double>(guard.forms.size());
   }
