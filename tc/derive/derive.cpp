@@ -54,6 +54,18 @@ struct State {
   std::string path;
 };
 
+/// Positions of \p keys: the first with each key before the second with any.
+template <typename Key>
+std::vector<std::size_t> first_of_each(const std::vector<Key>& keys) {
+  std::map<Key, std::size_t> ranks;
+  std::vector<std::pair<std::size_t, std::size_t>> ranked;
+  for (const auto& key : keys) ranked.emplace_back(ranks[key]++, ranked.size());
+  std::sort(ranked.begin(), ranked.end());
+  std::vector<std::size_t> result;
+  for (const auto& [rank, position] : ranked) result.push_back(position);
+  return result;
+}
+
 class Search {
  public:
   explicit Search(const Options& options) : options_(options), price_(options.rates, options.constants) {}
@@ -100,22 +112,21 @@ class Search {
 
   /// As many of \p made, the cheapest first, as the width allows: the best of each set of rules before the second best.
   std::vector<State> widest(std::vector<State> made) {
-    std::map<std::vector<int>, std::size_t> ranks;
-    std::vector<std::pair<std::size_t, State>> ranked;
+    std::vector<State> fresh;
+    std::vector<std::vector<int>> used;
     for (auto& state : made) {
       if (options_.fingerprints && !is_new(state.program)) {
         ++result_.statistics.pruned;
         continue;
       }
       keep(state);
-      const auto rank = ranks[state.used]++;
-      ranked.emplace_back(rank, std::move(state));
+      used.push_back(state.used);
+      fresh.push_back(std::move(state));
     }
-    std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<State> result;
-    for (auto& [rank, state] : ranked)
-      if (result.size() < options_.width) result.push_back(std::move(state));
-    result_.statistics.cut += ranked.size() - result.size();
+    for (const auto position : first_of_each(used))
+      if (result.size() < options_.width) result.push_back(std::move(fresh[position]));
+    result_.statistics.cut += fresh.size() - result.size();
     return result;
   }
 
@@ -191,8 +202,8 @@ class Search {
     std::vector<bool> left(all.size(), false);
     for (const auto c : by_rank()) {
       if (given == options_.candidates) break;
-      const auto why = broken_step(program, all[c].steps);
-      left[c] = all[c].steps.empty() || why.empty();
+      const auto why = all[c].steps.empty() ? std::string() : broken_step(program, all[c].steps);
+      left[c] = why.empty();
       if (result_.statistics.refusal.empty()) result_.statistics.refusal = why;
       given += left[c];
       result_.statistics.refused += !left[c];
@@ -219,14 +230,11 @@ class Search {
   /// Positions of the candidates, which are the cheapest first: the given program, then the best by each set of rules before the
   /// second best, as those that other rules lead to are priced apart, by a finer model.
   std::vector<std::size_t> by_rank() const {
-    const auto& all = result_.candidates;
-    std::map<std::multiset<std::string>, std::size_t> ranks;
-    std::vector<std::pair<std::size_t, std::size_t>> ranked;
-    for (std::size_t c = 0; c < all.size(); ++c)
-      ranked.emplace_back(all[c].steps.empty() ? 0 : 1 + ranks[rules_of(all[c])]++, c);
-    std::sort(ranked.begin(), ranked.end());
-    std::vector<std::size_t> result;
-    for (const auto& [rank, position] : ranked) result.push_back(position);
+    std::vector<std::multiset<std::string>> rules;
+    for (const auto& candidate : result_.candidates) rules.push_back(rules_of(candidate));
+    auto result = first_of_each(rules);
+    std::stable_partition(result.begin(), result.end(),
+                          [&](std::size_t c) { return result_.candidates[c].steps.empty(); });
     return result;
   }
 

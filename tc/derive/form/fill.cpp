@@ -38,10 +38,16 @@ std::optional<double> evaluate(const ExprPtr& expr) {
   return std::nullopt;
 }
 
+/// Up to it all integers are floats of 32 bits, and integers of 32 bits do not overflow.
+constexpr double largest_exact = 1 << 24;
+
 /// The value of sums, differences and products of literals, where these and all on the way are the same numbers in all types of
 /// floats from 32 bits on, and in integers where they are such.
 std::optional<double> exact_value(const ExprPtr& expr) {
-  auto exact = [](double value) { return static_cast<float>(value) == value ? std::optional(value) : std::nullopt; };
+  auto exact = [](double value) {
+    const bool fits = std::isinf(value) || std::abs(value) <= largest_exact;
+    return fits && static_cast<float>(value) == value ? std::optional(value) : std::nullopt;
+  };
   const auto* binary = std::get_if<lang::Binary>(&expr->node);
   if (const auto value = evaluate(expr)) return exact(*value);
   const auto a = binary ? exact_value(binary->left) : std::nullopt,

@@ -29,7 +29,7 @@ class CorePricer {
     steps_ = nest.trips_above(nest.points) * guarded_steps(statement_, nest);
     for (std::size_t i = nest.points; i < nest.loops.size(); ++i) vectors_ *= nest.loops[i].trips;
     auto element = cluster.tensors[static_cast<std::size_t>(statement_.write.tensor)].element;
-    if (nest.lanes * element <= cluster.target.vector_bytes() / 2.0) share_ = cluster.rates.part;
+    share_ = cluster.share_of_vector(nest.lanes, element);
   }
 
   CorePrice run() {

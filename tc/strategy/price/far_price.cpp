@@ -51,7 +51,6 @@ class FarPricer {
       : cluster_(cluster), mapping_(mapping), nests_(nests), core_cycles_(core_cycles), buffer_bytes_(buffer_bytes) {
     for (std::size_t s = 0; s < cluster.statements.size(); ++s) {
       const auto& statement = cluster.statements[s];
-      guarded_.push_back(share_of_instances(statement));
       add(s, statement.write, nullptr, 2);
       references_.back().accumulated =
           statement.reduces && (nests[s].unrolled || nests[s].points == nests[s].loops.size());
@@ -93,14 +92,6 @@ class FarPricer {
       result[static_cast<std::size_t>(&reference - references_.data())] =
           touched.runs * Target::cache_line / std::max(touched.bytes, 1.0) / reference.weight;
     });
-    return result;
-  }
-
-  /// Of the iterations of loops around \p statement, those in which its conditions hold.
-  static double share_of_instances(const PricedStatement& statement) {
-    double result = 1;
-    for (const auto& guard : statement.guards)
-      result *= guarded_shares(guard, statement.extent, std::vector<double>(statement.extent.size(), 1)).some;
     return result;
   }
 
@@ -227,7 +218,8 @@ class FarPricer {
     if (is_copy && loop < reference.place) return {};
     auto made = is_copy ? times(reference.touched[reference.place], nest.trips_above(reference.place), 2) : FarBytes{};
     auto from = reference.reads_for_copy ? std::min(loop, reference.place) : loop;
-    const auto trips = std::max(trips_of(reference, from) * guarded_[reference.statement], 1.0);
+    const auto trips =
+        std::max(trips_of(reference, from) * cluster_.statements[reference.statement].guarded_share, 1.0);
     made += times(reference.touched[from], trips, reference.weight);
     return made;
   }
@@ -336,8 +328,7 @@ class FarPricer {
   const std::vector<StatementNest>& nests_;
   const std::vector<double>& core_cycles_;
   double buffer_bytes_;
-  std::size_t shared_ = 0;       ///< loops of the members
-  std::vector<double> guarded_;  ///< of each statement, the share of instances that its conditions leave
+  std::size_t shared_ = 0;  ///< loops of the members
   std::vector<Reference> references_;
 };
 

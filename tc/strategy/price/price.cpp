@@ -41,7 +41,7 @@ CorePrice copy_price(const PricedCluster& cluster, const PackMapping& pack, cons
   const auto lanes = static_cast<double>(std::max(pack.lanes, 1));
   const auto& rates = cluster.rates;
   const auto element = cluster.tensors[static_cast<std::size_t>(read.tensor)].element;
-  const auto vector = lanes * element <= cluster.target.vector_bytes() / 2.0 ? rates.part : 1;
+  const auto vector = cluster.share_of_vector(lanes, element);
   const bool along_panel = read.strides[static_cast<std::size_t>(pack.panel)] == 1,
              beside = lies_beside_panel(statement, pack);
   const bool squares = pack.panel_last && !along_panel && beside;

@@ -56,6 +56,8 @@ class Maker {
     priced.accumulates = statement.accumulates;
     priced.reduces = polyhedral::reduces_alone(statement, entry);
     priced.guards = guards_of(statement);
+    for (const auto& guard : priced.guards)
+      priced.guarded_share *= guarded_shares(guard, priced.extent, std::vector<double>(priced.extent.size(), 1)).some;
     priced.write = access(statement, statement.write);
     result_.tensors[priced.write.tensor].written = true;
     for (std::size_t i = 0; i < statement.reads.size(); ++i) {

@@ -53,6 +53,7 @@ struct PricedStatement {
   bool accumulates = false, reduces = false;  ///< reduces: in loops of its own and in nothing but these
   BodyOperations body;
   std::vector<Guard> guards;  ///< outside of which instances add nothing
+  double guarded_share = 1;   ///< of the instances, those that they leave
 };
 
 /// What the prices of all mappings of a cluster start from. isl is asked when it is made and never after.
@@ -67,6 +68,10 @@ struct PricedCluster {
   Target target;
   MachineRates rates;
 
+  /// Of the time of a whole vector, what one of \p lanes elements of \p element bytes takes.
+  double share_of_vector(double lanes, double element) const {
+    return lanes * element <= target.vector_bytes() / 2.0 ? rates.part : 1;
+  }
   /// Position of the statement called \p id; -1 without one.
   int position(const std::string& id) const;
 };

@@ -91,7 +91,7 @@ TouchedLines touched_lines(const PricedCluster& cluster, const PricedStatement& 
       begins.add(steps[i].bytes);
     }
   }
-  result.torn = std::min((line - begins.value()) / line, 1.0);
+  result.torn = (line - begins.value()) / line;
   result.bytes = std::min(result.runs * lines_of_run(run, begins.value()) * line, most);
   return result;
 }
