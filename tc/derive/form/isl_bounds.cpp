@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tc/derive/form/refusal.h"
+#include "tc/polyhedral/core/constraints.h"
 
 namespace tc::derive {
 
@@ -16,30 +17,20 @@ struct Bounds {
   std::optional<std::int64_t> low, high;
 };
 
-std::int64_t element(isl_mat* matrix, int row, int column) {
-  return isl::manage(isl_mat_get_element_val(matrix, row, column)).num_si();
-}
-
 std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
-void take_bounds(isl_mat* matrix, bool equality, std::vector<Bounds>& bounds) {
-  const int columns = isl_mat_cols(matrix);
-  for (int row = 0; row < isl_mat_rows(matrix); ++row) {
-    int only = -1, count = 0;
-    for (int c = 0; c + 1 < columns; ++c)
-      if (element(matrix, row, c) != 0) {
-        only = c;
-        ++count;
-      }
-    if (count != 1 || only >= static_cast<int>(bounds.size())) continue;
-    const auto factor = element(matrix, row, only), constant = element(matrix, row, columns - 1);
-    auto& own = bounds[static_cast<std::size_t>(only)];
-    const auto least = factor > 0 ? -floor_divide(constant, factor) : -floor_divide(-constant, -factor);
-    if (factor > 0 || equality) own.low = std::max(own.low.value_or(least), least);
-    const auto most = floor_divide(factor > 0 ? -constant : constant, std::abs(factor));
-    if (factor < 0 || equality) own.high = std::min(own.high.value_or(most), most);
-  }
-  isl_mat_free(matrix);
+void take_bounds(const polyhedral::Constraint& constraint, std::vector<Bounds>& bounds) {
+  const auto& factors = constraint.factors;
+  auto is_used = [](std::int64_t factor) { return factor != 0; };
+  const auto only = std::find_if(factors.begin(), factors.end(), is_used) - factors.begin();
+  if (std::count_if(factors.begin(), factors.end(), is_used) != 1 || only >= static_cast<std::ptrdiff_t>(bounds.size()))
+    return;
+  const auto factor = factors[static_cast<std::size_t>(only)], constant = constraint.constant;
+  auto& own = bounds[static_cast<std::size_t>(only)];
+  const auto least = factor > 0 ? -floor_divide(constant, factor) : -floor_divide(-constant, -factor);
+  if (factor > 0 || constraint.equality) own.low = std::max(own.low.value_or(least), least);
+  const auto most = floor_divide(factor > 0 ? -constant : constant, std::abs(factor));
+  if (factor < 0 || constraint.equality) own.high = std::min(own.high.value_or(most), most);
 }
 
 lang::IntegerRange exact_range(const isl::set& set, int d) {
@@ -63,10 +54,7 @@ lang::Box stated_box(const isl::set& set) {
   bool first = true;
   set.foreach_basic_set([&](const isl::basic_set& part) {
     std::vector<Bounds> own(count);
-    take_bounds(isl_basic_set_equalities_matrix(part.get(), isl_dim_set, isl_dim_div, isl_dim_param, isl_dim_cst), true,
-                own);
-    take_bounds(isl_basic_set_inequalities_matrix(part.get(), isl_dim_set, isl_dim_div, isl_dim_param, isl_dim_cst),
-                false, own);
+    for (const auto& constraint : polyhedral::constraints(part)) take_bounds(constraint, own);
     for (std::size_t d = 0; d < count; ++d) {
       open[d] = open[d] || !own[d].low || !own[d].high;
       if (open[d]) continue;

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "tc/derive/form/isl_text.h"
+#include "tc/polyhedral/core/constraints.h"
 
 namespace tc::derive {
 
@@ -69,7 +70,7 @@ ExprPtr expression(const isl::aff& aff, const std::vector<std::string>& iterator
   return denominator == 1 ? top : joined(top, BinaryOp::Div, number(denominator));
 }
 
-/// The rows of \p matrix as sums: columns are dimensions, divisions, the constant. Those that hold for all indices, as
+/// Constraints as sums of dimensions, divisions and the constant. Those that hold for all indices, as
 /// what defines a division does, are left out.
 class Rows {
  public:
@@ -79,36 +80,30 @@ class Rows {
       columns_.push_back(expression(polyhedral::call(set.ctx(), isl_basic_set_get_div, set.get(), d), iterators));
   }
 
-  void add(isl_mat* matrix, bool equality, ExprPtr& all) const {
-    for (int row = 0; row < isl_mat_rows(matrix); ++row) {
-      const auto term = comparison(matrix, row, equality);
-      if (!involves_division(matrix, row) || !condition_set(set_.ctx(), term, iterators_).complement().is_empty())
-        all = joined(all, BinaryOp::And, term);
-    }
-    isl_mat_free(matrix);
+  void add(const polyhedral::Constraint& row, ExprPtr& all) const {
+    const auto term = comparison(row);
+    if (!involves_division(row) || !condition_set(set_.ctx(), term, iterators_).complement().is_empty())
+      all = joined(all, BinaryOp::And, term);
   }
 
  private:
-  std::int64_t element(isl_mat* matrix, int row, std::size_t column) const {
-    return isl::manage(isl_mat_get_element_val(matrix, row, static_cast<int>(column))).num_si();
-  }
-  bool involves_division(isl_mat* matrix, int row) const {
+  bool involves_division(const polyhedral::Constraint& row) const {
     for (std::size_t c = iterators_.size(); c < columns_.size(); ++c)
-      if (element(matrix, row, c) != 0) return true;
+      if (row.factors[c] != 0) return true;
     return false;
   }
   /// The row is 0, or not negative: the constant stands on the right, a positive term first.
-  ExprPtr comparison(isl_mat* matrix, int row, bool equality) const {
+  ExprPtr comparison(const polyhedral::Constraint& row) const {
     Sum sum, negative;
     bool positive = false;
     for (std::size_t c = 0; c < columns_.size(); ++c) {
-      const auto value = element(matrix, row, c);
+      const auto value = row.factors[c];
       sum.add(value, columns_[c]);
       negative.add(-value, columns_[c]);
       positive = positive || value > 0;
     }
-    const auto constant = element(matrix, row, columns_.size());
-    if (equality)
+    const auto constant = row.constant;
+    if (row.equality)
       return joined((positive ? sum : negative).with_constant(0), BinaryOp::Eq,
                     number(positive ? -constant : constant));
     if (!positive) return joined(negative.with_constant(0), BinaryOp::Le, number(constant));
@@ -123,10 +118,7 @@ class Rows {
 ExprPtr conjunction(const isl::basic_set& set, const std::vector<std::string>& iterators) {
   const Rows rows(set, iterators);
   ExprPtr result;
-  rows.add(isl_basic_set_equalities_matrix(set.get(), isl_dim_set, isl_dim_div, isl_dim_param, isl_dim_cst), true,
-           result);
-  rows.add(isl_basic_set_inequalities_matrix(set.get(), isl_dim_set, isl_dim_div, isl_dim_param, isl_dim_cst), false,
-           result);
+  for (const auto& row : polyhedral::constraints(set)) rows.add(row, result);
   return result;
 }
 

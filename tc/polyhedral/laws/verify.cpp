@@ -144,7 +144,7 @@ class InstanceCheck {
 };
 
 /// The index box of \p tensor.
-isl::set box(isl::ctx ctx, const Tensor& tensor) {
+isl::set elements_of(isl::ctx ctx, const Tensor& tensor) {
   std::vector<std::string> names, bounds;
   for (std::size_t i = 0; i < tensor.extent.size(); ++i) {
     names.push_back(str("x", i));
@@ -157,7 +157,7 @@ isl::set box(isl::ctx ctx, const Tensor& tensor) {
 class BoundsCheck {
  public:
   explicit BoundsCheck(const Scop& scop) : scop_(scop) {
-    for (const auto& tensor : scop.tensors) boxes_.emplace(tensor.name, box(scop.ctx(), tensor));
+    for (const auto& tensor : scop.tensors) boxes_.emplace(tensor.name, elements_of(scop.ctx(), tensor));
   }
 
   void check(const Statement& statement, const Access& access, const std::string& what) const {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "tc/base/ceil_div.h"
+#include "tc/polyhedral/core/constraints.h"
 
 namespace tc::strategy {
 namespace {
@@ -27,29 +28,15 @@ std::optional<isl::set> guarded_instances(const Statement& statement) {
 
 /// The forms over all iterators that are not negative in \p set; nothing where other conditions describe it.
 std::optional<std::vector<Guard::Form>> forms_of(const isl::basic_set& set) {
-  const auto count = static_cast<std::size_t>(polyhedral::dimensions(set));
+  const auto count = polyhedral::dimensions(set);
   std::vector<Guard::Form> result;
-  bool linear = true;
-  auto take = [&](isl_mat* matrix, bool equality) {
-    const int columns = isl_mat_cols(matrix);
-    auto element = [&](int row, int column) {
-      return isl::manage(isl_mat_get_element_val(matrix, row, column)).num_si();
-    };
-    for (int row = 0; row < isl_mat_rows(matrix); ++row) {
-      Guard::Form form{{}, element(row, columns - 1)};
-      for (int column = 0; column + 1 < columns; ++column)
-        if (static_cast<std::size_t>(column) < count)
-          form.factor.push_back(element(row, column));
-        else
-          linear = linear && element(row, column) == 0;
-      linear = linear && !equality;
-      result.push_back(std::move(form));
-    }
-    isl_mat_free(matrix);
-  };
-  take(isl_basic_set_equalities_matrix(set.get(), isl_dim_set, isl_dim_div, isl_dim_param, isl_dim_cst), true);
-  take(isl_basic_set_inequalities_matrix(set.get(), isl_dim_set, isl_dim_div, isl_dim_param, isl_dim_cst), false);
-  if (!linear) return std::nullopt;
+  for (auto& constraint : polyhedral::constraints(set)) {
+    const auto own = constraint.factors.begin() + count;
+    if (constraint.equality || std::any_of(own, constraint.factors.end(), [](auto factor) { return factor != 0; }))
+      return std::nullopt;
+    constraint.factors.erase(own, constraint.factors.end());
+    result.push_back({std::move(constraint.factors), constraint.constant});
+  }
   return result;
 }
 

@@ -1,0 +1,29 @@
+#include "tc/polyhedral/core/constraints.h"
+
+#include <memory>
+
+namespace tc::polyhedral {
+namespace {
+
+void add_rows(isl_mat* rows, bool equality, std::vector<Constraint>& result) {
+  const std::unique_ptr<isl_mat, decltype(&isl_mat_free)> matrix(rows, isl_mat_free);
+  const int columns = isl_mat_cols(rows);
+  for (int row = 0; row < isl_mat_rows(rows); ++row) {
+    auto element = [&](int column) { return isl::manage(isl_mat_get_element_val(rows, row, column)).num_si(); };
+    Constraint constraint{{}, element(columns - 1), equality};
+    for (int column = 0; column + 1 < columns; ++column) constraint.factors.push_back(element(column));
+    result.push_back(std::move(constraint));
+  }
+}
+
+}  // namespace
+
+std::vector<Constraint> constraints(const isl::basic_set& set) {
+  std::vector<Constraint> result;
+  auto rows = [&](auto matrix) { return matrix(set.get(), isl_dim_set, isl_dim_div, isl_dim_param, isl_dim_cst); };
+  add_rows(rows(isl_basic_set_equalities_matrix), true, result);
+  add_rows(rows(isl_basic_set_inequalities_matrix), false, result);
+  return result;
+}
+
+}  // namespace tc::polyhedral

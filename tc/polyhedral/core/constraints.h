@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tc/polyhedral/core/isl.h"
+
+namespace tc::polyhedral {
+
+/// A linear form that is 0, or not negative.
+struct Constraint {
+  std::vector<std::int64_t> factors;  ///< of the dimensions, then of the divisions and of the parameters of its set
+  std::int64_t constant = 0;
+  bool equality = false;
+};
+
+/// What \p set states: equalities first.
+///
+///   { [h, r] : h + r >= 1 and h <= 6 }      h + r - 1 >= 0, 6 - h >= 0
+std::vector<Constraint> constraints(const isl::basic_set& set);
+
+}  // namespace tc::polyhedral
