@@ -2,21 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <random>
 
-#include "tc/polyhedral/schedule/gather_coincident.h"
-#include "tc/polyhedral/schedule/schedule.h"
-#include "tc/strategy/price/price.h"
-#include "test/support/isl_fixture.h"
-#include "test/support/scop_builder.h"
+#include "test/strategy/price_fixture.h"
 
 namespace tc::strategy {
 namespace {
 
-using polyhedral::Scop;
-using polyhedral::ScopBuilder;
-
-class GuardTest : public polyhedral::IslTest {
+class GuardTest : public PriceTest {
  protected:
   /// O(f, h, w) += X(c, h + r - 1, w + s - 1) * K(f, c, r, s) where X has elements, of 16 channels and n x n images.
   Scop convolution(int n, const std::string& inside) const {
@@ -31,13 +26,6 @@ class GuardTest : public polyhedral::IslTest {
         .scop();
   }
   static std::string inside(int n) { return str("0 <= h + r - 1 < ", n, " and 0 <= w + s - 1 < ", n); }
-
-  static PricedCluster priced(Scop scop) {
-    scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), {});
-    const auto all = polyhedral::clustered(scop);
-    return PricedCluster(all.scop, all.clusters.front(),
-                         Target::parse("cpu:avx512,core=zen4,cores=2,l1=32k,l2=1m,l3=16m"));
-  }
 };
 
 TEST_F(GuardTest, ConditionsOnOtherIteratorsStandApart) {
@@ -122,7 +110,8 @@ TEST_F(GuardTest, SharesAreThoseOfAllTiles) {
 }
 
 TEST_F(GuardTest, WhatPaddingLeavesOutTakesNoTime) {
-  const auto guarded = priced(convolution(3, inside(3))), whole = priced(convolution(3, "h >= 0"));
+  const auto target = Target::parse("cpu:avx512,core=zen4,cores=2,l1=32k,l2=1m,l3=16m");
+  const auto guarded = priced(convolution(3, inside(3)), target), whole = priced(convolution(3, "h >= 0"), target);
   auto operations = [&](const PricedCluster& cluster, const std::string& text) {
     return price(cluster, polyhedral::parse_mapping(text).clusters.at(0), 1 << 18).core.operations;
   };
@@ -132,6 +121,19 @@ TEST_F(GuardTest, WhatPaddingLeavesOutTakesNoTime) {
   EXPECT_NEAR(operations(guarded, along_filters), left * left * operations(whole, along_filters), 1e-6)
       << "the loop over channels is innermost: each case has one of its own";
   EXPECT_GT(operations(guarded, along_window), left * left * operations(whole, along_window)) << "lanes have masks";
+}
+
+TEST_F(GuardTest, WhatPaddingLeavesOutDoesNotComeFromFar) {
+  const auto target = Target::parse("cpu:avx512,core=zen4,cores=2,l1=4k,l2=1m,l3=16m");
+  auto far = [&](const std::string& conditions) {
+    return price(priced(convolution(3, conditions), target), mapping("register 16x1x3, I: i0 x16, U: i0 x16, stage O"),
+                 1 << 18)
+        .far[0]
+        .bytes;
+  };
+  constexpr double left = 7.0 / 9;
+  EXPECT_LT(far(inside(3)), far("h >= 0"));
+  EXPECT_GE(far(inside(3)), left * left * far("h >= 0"));
 }
 
 }  // namespace

@@ -5,74 +5,12 @@
 #include <cmath>
 
 #include "tc/base/error.h"
-#include "tc/polyhedral/schedule/gather_coincident.h"
-#include "tc/polyhedral/schedule/schedule.h"
 #include "tc/strategy/price/statement_nest.h"
-#include "tc/strategy/price/touched_lines.h"
+#include "test/strategy/price_fixture.h"
 #include "test/support/expect_error.h"
-#include "test/support/isl_fixture.h"
-#include "test/support/scop_builder.h"
 
 namespace tc::strategy {
 namespace {
-
-using polyhedral::ClusterMapping;
-using polyhedral::Scop;
-using polyhedral::ScopBuilder;
-
-class PriceTest : public polyhedral::IslTest {
- protected:
-  const Target target_ = Target::parse("cpu:avx512,-amx,cores=2,l1=32k,l2=1m,l3=16m");
-
-  PricedCluster priced(Scop scop) const { return priced(std::move(scop), target_); }
-  static PricedCluster priced(Scop scop, const Target& target) {
-    scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), {});
-    auto all = polyhedral::clustered(scop);
-    return PricedCluster(all.scop, all.clusters.front(), target);
-  }
-  static ClusterMapping mapping(const std::string& text) { return polyhedral::parse_mapping(text).clusters.at(0); }
-
-  /// C = A B, or of A transposed, of n x n matrices.
-  PricedCluster product(int n, bool transposed = false) const {
-    auto ij = str("0 <= i, j < ", n);
-    auto result = priced(ScopBuilder(context())
-                             .input("A", {n, n})
-                             .input("B", {n, n})
-                             .output("C", {n, n})
-                             .identity(str("I[i, j] : ", ij), "C[i, j]")
-                             .accumulate(str("U[i, j, k] : ", ij, " and 0 <= k < ", n), "C[i, j]",
-                                         {transposed ? "A[k, i]" : "A[i, k]", "B[k, j]"})
-                             .scop());
-    result.statements[1].body.simple = 1;
-    return result;
-  }
-  /// C[i, j] = A[i, j], or A transposed.
-  PricedCluster copy(int n, bool transposed) const {
-    return priced(ScopBuilder(context())
-                      .input("A", {n, n})
-                      .output("C", {n, n})
-                      .statement(str("S[i, j] : 0 <= i, j < ", n), "C[i, j]", {transposed ? "A[j, i]" : "A[i, j]"})
-                      .scop());
-  }
-  /// s[i] += A[i, j] * B[i, j] of \p rows rows, \p second for B[i, j].
-  PricedCluster dots(int rows, int columns, const std::string& second, const Target& target) const {
-    return priced(
-        ScopBuilder(context())
-            .input("A", {rows, columns})
-            .input("B", {rows, columns})
-            .output("s", {rows})
-            .identity(str("I[i] : 0 <= i < ", rows), "s[i]")
-            .accumulate(str("U[i, j] : 0 <= i < ", rows, " and 0 <= j < ", columns), "s[i]", {"A[i, j]", second})
-            .scop(),
-        target);
-  }
-  double cycles(const PricedCluster& cluster, const std::string& text) const {
-    return price(cluster, mapping(text), 1 << 18).core_cycles;
-  }
-  double seconds(const PricedCluster& cluster, const std::string& text) const {
-    return price(cluster, mapping(text), 1 << 18).seconds;
-  }
-};
 
 TEST_F(PriceTest, LoopsStandInTheOrderOfTheMapping) {
   auto cluster = product(512);
@@ -89,67 +27,6 @@ TEST_F(PriceTest, LoopsStandInTheOrderOfTheMapping) {
   EXPECT_TRUE(nest.unrolled);
   EXPECT_EQ(nest.trips_above(nest.points), 2.0 * 4 * 8 * 16 * 8 * 64);
   EXPECT_EQ(nest.spans(cluster.statements[1], 3), (std::vector<double>{128, 256, 64}));
-}
-
-TEST_F(PriceTest, LinesAreThoseThatRunsTouch) {
-  auto cluster = product(512);
-  const auto& b = cluster.statements[1].reads[1];
-  auto block = touched_lines(cluster, cluster.statements[1], b, {1, 32, 8});
-  EXPECT_EQ(block.bytes, 8 * 128);
-  EXPECT_EQ(block.runs, 8);
-  EXPECT_EQ(block.rows[0].bytes, 2048);
-  auto rows = touched_lines(cluster, cluster.statements[1], b, {1, 512, 4});
-  EXPECT_EQ(rows.bytes, 4 * 2048);
-  EXPECT_EQ(rows.runs, 1);
-  auto column = touched_lines(cluster, cluster.statements[1], b, {1, 1, 512});
-  EXPECT_EQ(column.bytes, 512 * 64);
-  EXPECT_EQ(column.lines_of_a_set(4096), 256) << "two rows begin in a period";
-  EXPECT_EQ(column.sets(4096), 2);
-  EXPECT_EQ(block.lines_of_a_set(4096), 4);
-  EXPECT_EQ(block.sets(4096), 4) << "two lines in each of two sets";
-  EXPECT_EQ(rows.sets(4096), 64);
-  EXPECT_EQ(copied_lines(b, 4, {7, 32, 8}).bytes, 32 * 8 * 4);
-}
-
-TEST_F(PriceTest, RunsThatBeginAnywhereTouchMoreLines) {
-  auto cluster = product(500);
-  const auto& use = cluster.statements[1];
-  const auto& b = use.reads[1];
-  EXPECT_DOUBLE_EQ(touched_lines(cluster, use, b, {1, 32, 8}).bytes, 8 * (128 + 64 - 16)) << "at multiples of 16 bytes";
-  EXPECT_DOUBLE_EQ(touched_lines(cluster, use, b, {1, 32, 8}).torn, 0.75);
-  EXPECT_DOUBLE_EQ(touched_lines(cluster, use, b, {1, 1, 500}).bytes, 500 * 64) << "an element lies in one line";
-  EXPECT_DOUBLE_EQ(touched_lines(cluster, use, b, {1, 500, 500}).bytes, 500 * 500 * 4);
-}
-
-TEST_F(PriceTest, RowsOfWindowsOverlap) {
-  auto cluster =
-      priced(ScopBuilder(context())
-                 .input("X", {74, 512})
-                 .output("Y", {64, 512})
-                 .identity("I[h, w] : 0 <= h < 64 and 0 <= w < 512", "Y[h, w]")
-                 .accumulate("U[h, w, r] : 0 <= h < 64 and 0 <= w < 512 and 0 <= r < 5", "Y[h, w]", {"X[h + 2 r, w]"})
-                 .scop());
-  const auto& use = cluster.statements[1];
-  const auto& x = use.reads[0];
-  EXPECT_EQ(touched_lines(cluster, use, x, {6, 32, 1}).bytes, 6 * 128);
-  EXPECT_EQ(touched_lines(cluster, use, x, {6, 32, 5}).bytes, 14 * 128) << "6 rows and 4 times two more, not 30";
-  EXPECT_EQ(touched_lines(cluster, use, x, {1, 32, 5}).bytes, 5 * 128) << "every other row";
-  EXPECT_EQ(touched_lines(cluster, use, x, {6, 32, 5}).lines_of_a_set(4096), 7) << "two rows begin in a period";
-}
-
-TEST_F(PriceTest, OfATensorInBlocksRunsFollowBlocks) {
-  auto cluster = product(512);
-  auto panels = cluster.statements[1].reads[1];
-  panels.strides = {0, 1, 16};
-  panels.blocks[1] = {16, 1, 512 * 16};
-  auto tile = touched_lines(cluster, cluster.statements[1], panels, {1, 16, 512});
-  EXPECT_EQ(tile.bytes, 512 * 64);
-  EXPECT_EQ(tile.runs, 1) << "rows of a panel follow one another";
-  auto wide = touched_lines(cluster, cluster.statements[1], panels, {1, 48, 100});
-  EXPECT_EQ(wide.bytes, 3 * 100 * 64);
-  EXPECT_EQ(wide.runs, 3);
-  auto part = touched_lines(cluster, cluster.statements[1], panels, {1, 24, 1});
-  EXPECT_EQ(part.bytes, 2 * 64);
 }
 
 TEST_F(PriceTest, ARegisterTileLoadsWhatItsPointsShareOnce) {
@@ -368,6 +245,35 @@ TEST_F(PriceTest, RunsInMorePagesThanACoreRemembersWaitForTheirAddresses) {
   };
   EXPECT_EQ(walks(1040), 0) << "the rows of a column lie in 1040 pages";
   EXPECT_GE(walks(2000), 2000 * 2000 / 16);
+}
+
+TEST_F(PriceTest, APageIsFoundOnceForTheRowsInIt) {
+  auto walks = [&](int columns) {
+    return price(copy(4096, false), mapping(str("outermost 1, points 1x", columns, ", S: i1 x16")), 1 << 18)
+        .far[0]
+        .walks;
+  };
+  EXPECT_EQ(walks(16), 2 * 4096.0 * 256) << "of what is read and what is written; a row is four pages";
+  auto narrow = priced(ScopBuilder(context())
+                           .input("A", {32768, 264})
+                           .output("s", {264})
+                           .identity("I[i] : 0 <= i < 264", "s[i]")
+                           .accumulate("U[i, a] : 0 <= i < 264 and 0 <= a < 32768", "s[i]", {"A[a, i]"})
+                           .scop());
+  const auto found = price(narrow, mapping("register 16, I: i0 x16, U: i0 x16, stage s"), 1 << 18).far[0];
+  EXPECT_LT(found.walks, 0.3 * found.runs) << "a page has almost four rows";
+  EXPECT_GT(found.walks, 0.2 * found.runs);
+}
+
+TEST_F(PriceTest, CopiesThatLieAcrossBothWaysMoveElements) {
+  auto stores = [&](const char* rows) {
+    return price(product(512, true),
+                 mapping(str("register 8x64, I: i1 x16, U: i1 x16, stage C, pack read 0 of U in ", rows,
+                             " of 8 i0 lanes 16")),
+                 1 << 18)
+        .copies.stores;
+  };
+  EXPECT_GT(stores("rows"), 4 * stores("panels")) << "elements of a column lie in rows of their own";
 }
 
 TEST_F(PriceTest, UpToALimitIsThePriceOrABoundOfIt) {
