@@ -4,6 +4,7 @@
     benchmarks/price.py report                   # the table, with the price of today; --misses N shows the worst
     benchmarks/price.py turns --threads 1        # what rules and the searches by price choose, measured in turns
     benchmarks/price.py turns --drawn 3001 120   # the same of programs drawn by these seeds
+    benchmarks/price.py decisions --threads 1    # what prices make of each decision of the rules alone, measured in turns
 """
 
 import argparse
@@ -159,15 +160,46 @@ def turns(programs, threads, seconds):
               f"least {min(ratios):.2f}, below 0.97 in {sum(r < 0.97 for r in ratios)}")
 
 
+def decisions(programs, threads, seconds):
+    """Measures each decision of the rules beside that of prices, until `seconds` are over; prints what is measured so far."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    path = FOLDER / f"decisions_{threads}.json"
+    known = json.loads(path.read_text()) if path.exists() else {}
+    end = time.time() + seconds
+    for program in programs:
+        if program in known or time.time() > end:
+            continue
+        run = subprocess.run([TOOL, "decisions", program, str(threads)], capture_output=True, text=True)
+        known[program] = [json.loads(line) for line in run.stdout.splitlines()]
+        path.write_text(json.dumps(known, indent=1))
+    gains = {}
+    for program in programs:
+        rules, *others = known.get(program) or [None]
+        for row in others:
+            if row["decision"] == "same" or row["same"]:
+                continue
+            if row["difference"] > 1e-3:
+                print("WRONG", program, row)
+            gains.setdefault(row["decision"], []).append((rules["us"] / row["us"], program))
+    print(f"| decision, {threads} threads, of {sum(p in known for p in programs)} programs | change | geometric mean | least | most | below 0.97 |")
+    print("|---|---|---|---|---|---|")
+    for decision, pairs in gains.items():
+        pairs.sort()
+        ratios = [ratio for ratio, _ in pairs]
+        slow = ", ".join(f"{program} {ratio:.2f}" for ratio, program in pairs if ratio < 0.97)
+        print(f"| {decision} | {len(pairs)} | {statistics.geometric_mean(ratios):.2f} | {ratios[0]:.2f} `{pairs[0][1]}` "
+              f"| {ratios[-1]:.2f} `{pairs[-1][1]}` | {slow or '–'} |")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["measure", "report", "turns"])
+    parser.add_argument("what", choices=["measure", "report", "turns", "decisions"])
     parser.add_argument("--programs", default="", help="names, separated by commas; all without")
     parser.add_argument("--drawn", type=int, nargs=2, metavar=("SEED", "COUNT"), help="programs drawn by seeds, in their place")
     parser.add_argument("--count", type=int, default=60, help="random mappings of a program")
     parser.add_argument("--seconds", type=float, default=80, help="begin no program after so long")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--threads", type=int, default=1, help="of turns")
+    parser.add_argument("--threads", type=int, default=1, help="of turns and decisions")
     parser.add_argument("--misses", type=int, default=0, help="show so many of the worst predicted mappings")
     given = parser.parse_args()
     programs = given.programs.split(",") if given.programs else names()
@@ -178,6 +210,8 @@ def main():
         measure(programs, given.count, given.seconds, given.seed)
     elif given.what == "turns":
         turns(programs, given.threads, given.seconds)
+    elif given.what == "decisions":
+        decisions(programs, given.threads, given.seconds)
     else:
         report(programs, given.misses)
 

@@ -126,11 +126,14 @@ void decisions(const PricedProgram& program, int threads) {
     }
   });
   Codes codes;
-  std::vector<std::size_t> same;
+  std::vector<std::size_t> code_of;
+  std::vector<std::string> compiled;
   for (const auto& mapping : mappings) {
-    auto first = std::find(mappings.begin(), mappings.end(), mapping) - mappings.begin();
-    same.push_back(static_cast<std::size_t>(first));
-    codes.push_back(same.back() < codes.size() ? codes[same.back()] : problem.compile(mapping));
+    code_of.push_back(
+        static_cast<std::size_t>(std::find(compiled.begin(), compiled.end(), mapping) - compiled.begin()));
+    if (code_of.back() < compiled.size()) continue;
+    compiled.push_back(mapping);
+    codes.push_back(problem.compile(mapping));
   }
   auto measured = measure_in_turns(problem, codes);
   for (std::size_t i = 0; i < names.size(); ++i)
@@ -138,6 +141,6 @@ void decisions(const PricedProgram& program, int threads) {
         "{\"program\": \"%s\", \"decision\": \"%s\", \"same\": %s, \"us\": %.2f, \"price_us\": %.2f, \"difference\": "
         "%.2g, "
         "\"mapping\": \"%s\"}\n",
-        program.name.c_str(), names[i].c_str(), same[i] == 0 ? "true" : "false", measured.seconds[i] * 1e6,
-        prices[i] * 1e6, measured.difference[i], one_line(mappings[i]).c_str());
+        program.name.c_str(), names[i].c_str(), code_of[i] == 0 ? "true" : "false", measured.seconds[code_of[i]] * 1e6,
+        prices[i] * 1e6, measured.difference[code_of[i]], one_line(mappings[i]).c_str());
 }

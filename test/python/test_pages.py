@@ -19,12 +19,12 @@ def test_links_lead_to_files(page):
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
-def choice(product, extent, target):
+def choice(product, extent, target, **how):
     """The line in which the strategy says what it chose for `product`, for example "X(m,k)·W(n,k)"."""
     x, w = re.fullmatch(r"X\((.*)\)·W\((.*)\)", product).groups()
     text = f"def product(float({x.upper()}) X, float({w.upper()}) W) -> (Y) {{ Y(m,n) +=! X({x}) * W({w}) }}"
     square = tc.spec((extent, extent), "float32")
-    explanation = tc.compile(tc.define(text).product, square, square, target=target).explain()
+    explanation = tc.compile(tc.define(text).product, square, square, target=target, **how).explain()
     return explanation.split("## schedule\n")[1].splitlines()[0]
 
 
@@ -49,4 +49,4 @@ def test_products_get_the_nests_of_the_table(product, extent, target, tile, bloc
 
 
 def test_the_page_quotes_the_choice():
-    assert choice("X(m,k)·W(n,k)", 1024, TARGETS["AVX-512"]) in MATMUL.splitlines()
+    assert choice("X(m,k)·W(n,k)", 1024, TARGETS["AVX-512"], options="parallel_along=n") in MATMUL.splitlines()

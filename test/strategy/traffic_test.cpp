@@ -197,9 +197,11 @@ TEST_F(PredictTraffic, ProductsOfAnySize) {
   for (int i = 0; i < 12; ++i) {
     int m = size(), n = size(), k = size();
     SCOPED_TRACE(str(m, "x", n, "x", k));
-    expect_near(i % 2 ? nn(m, n, k) : nt(m, n, k));
+    constexpr double with_copies_that_just_fit = 1.75;
+    expect_near(i % 2 ? nn(m, n, k) : nt(m, n, k), {}, with_copies_that_just_fit);
   }
 }
+
 /// Small programs of all kinds, whose data fits everywhere: each level moves what is touched at all.
 TEST_F(PredictTraffic, RandomProgramsThatFit) {
   auto target = Target::parse("cpu:avx512,cores=1");

@@ -293,12 +293,14 @@ polyhedral::ClusterMapping construct_cluster_mapping(const polyhedral::Scop& sco
   if (cluster.statements.empty()) return {};
   const auto machine = machine_of(target, options);
   const ClusterFacts facts(scop, cluster, machine, options);
-  const auto rules = choose_cluster_mapping(scop, cluster, target, options);
-  bool small = policy == ConstructionPolicy::Descent && facts.work < least_searched;
-  if (small || rules.dot.iterator >= 0) return rules;
+  if (policy == ConstructionPolicy::Descent && facts.work < least_searched)
+    return choose_cluster_mapping(scop, cluster, target, options);
   constexpr std::uint64_t seed = 1;
   const auto bytes = buffer_bytes(target, options);
   MappingSpace space(facts, bodies);
+  const auto rules = choose_cluster_mapping(
+      facts, [&](const ClusterMapping& mapping) { return price(space.prices, mapping, bytes).seconds; });
+  if (rules.dot.iterator >= 0) return rules;
   if (policy == ConstructionPolicy::GensorPrinted) return construct(space, policy, bytes, seed).mapping;
   std::vector<MappingState> starts{state_of(space, rules)};
   if (nearest) starts.push_back(state_of(space, choose_cluster_mapping(scop, cluster, target, *nearest)));

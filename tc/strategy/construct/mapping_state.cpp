@@ -4,7 +4,7 @@
 
 #include "tc/base/ceil_div.h"
 #include "tc/base/contains.h"
-#include "tc/strategy/cpu/choose_packs.h"
+#include "tc/strategy/cpu/possible_packs.h"
 
 namespace tc::strategy {
 namespace {

@@ -11,7 +11,7 @@
 #include "tc/polyhedral/map_cpu/pack.h"
 #include "tc/strategy/cost/vector_cost.h"
 #include "tc/strategy/cpu/choose_mapping.h"
-#include "tc/strategy/cpu/choose_packs.h"
+#include "tc/strategy/cpu/possible_packs.h"
 #include "tc/strategy/cpu/register_tile.h"
 
 namespace tc::strategy {

@@ -1,6 +1,7 @@
 #include "tc/strategy/cpu/choose_mapping.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "tc/strategy/cpu/choose_lanes.h"
@@ -29,41 +30,52 @@ ClusterMapping given_blocks(const ClusterFacts& facts) {
 /// A tile with other rows is taken where its price is less by so much: prices of mappings that are much alike differ by noise.
 constexpr double least_row_gain = 0.95;
 
+/// Copies, blocks and loops on threads are more work for a processor than none: they are made where the price is less by so much.
+constexpr double least_block_gain = 0.97;
+
 /// Makes mappings of a cluster, and asks prices where there are several.
 class MappingChooser {
  public:
-  explicit MappingChooser(const ClusterFacts& facts) : facts_(facts) {}
+  MappingChooser(const ClusterFacts& facts, const PriceOfMapping& seconds) : facts_(facts), seconds_(seconds) {}
 
-  /// What the rules choose, or the same for other rows of the register tile, where that is cheaper.
+  /// The cheapest for the register tile that the rules choose, or for one with other rows, where that is cheaper.
   ClusterMapping choose() {
     std::vector<int> rivals;
     std::vector<ClusterMapping> candidates{choose(std::nullopt, &rivals)};
     for (int rows : rivals) candidates.push_back(choose(rows, nullptr));
-    return cheapest(candidates, seconds(), least_row_gain);
+    return cheapest(candidates, seconds_, least_row_gain);
   }
 
  private:
   ClusterMapping choose(std::optional<int> rows, std::vector<int>* rivals) {
     Tiling tiling{given_blocks(facts_)};
-    if (facts_.options.vectorise) {
-      tiling = choose_tile(facts_, tiling.mapping, rows);
-      tiling.mapping = choose_lanes(facts_, tiling.lane_member, tiling.mapping);
-    }
+    if (facts_.options.vectorise) tiling = choose_tile(facts_, tiling.mapping, rows);
     if (rivals) *rivals = tiling.rivals;
-    auto mapping = tiling.mapping;
-    if (facts_.options.promote && facts_.member_count() > 0) mapping.staged = choose_staged(facts_, mapping);
-    return tiling.blocked ? mapping : choose_outermost(facts_, mapping, seconds());
+    if (tiling.blocked.empty())
+      return choose_outermost(facts_, with_lanes(tiling.mapping, tiling.lane_member), seconds_);
+    return cheapest(with_lanes(tiling.blocked, tiling.lane_member), seconds_, least_block_gain);
   }
 
-  PriceOfMapping seconds() {
-    return [this](const ClusterMapping& mapping) {
-      if (!priced_) priced_.emplace(facts_.scop, facts_.cluster, facts_.target);
-      return price(*priced_, mapping, buffer_bytes(facts_.target, facts_.options)).seconds;
-    };
+  ClusterMapping with_lanes(ClusterMapping mapping, int lane_member) const {
+    if (facts_.options.vectorise) mapping = choose_lanes(facts_, lane_member, mapping);
+    if (facts_.options.promote && facts_.member_count() > 0) mapping.staged = choose_staged(facts_, mapping);
+    return mapping;
+  }
+  /// The same for \p mappings of one tile, whose lanes differ where the reduction is cut, not by copies, blocks and loops.
+  std::vector<ClusterMapping> with_lanes(std::vector<ClusterMapping> mappings, int lane_member) const {
+    std::array<std::optional<ClusterMapping>, 2> known;
+    for (auto& mapping : mappings) {
+      auto& like = known[mapping.reduction.iterator >= 0 ? 1 : 0];
+      if (!like) like = with_lanes(mapping, lane_member);
+      mapping.statements = like->statements;
+      mapping.copies = like->copies;
+      mapping.staged = like->staged;
+    }
+    return mappings;
   }
 
   const ClusterFacts& facts_;
-  std::optional<PricedCluster> priced_;
+  const PriceOfMapping& seconds_;
 };
 
 }  // namespace
@@ -79,7 +91,15 @@ ClusterMapping choose_cluster_mapping(const Scop& scop, const ClusterView& clust
   auto machine = target;
   if (options.vector_bytes > 0) machine.widest_vector = static_cast<int>(options.vector_bytes);
   const ClusterFacts facts(scop, cluster, machine, options);
-  return MappingChooser(facts).choose();
+  std::optional<PricedCluster> priced;
+  return choose_cluster_mapping(facts, [&](const ClusterMapping& mapping) {
+    if (!priced) priced.emplace(scop, cluster, machine);
+    return price(*priced, mapping, buffer_bytes(machine, options)).seconds;
+  });
+}
+
+ClusterMapping choose_cluster_mapping(const ClusterFacts& facts, const PriceOfMapping& seconds) {
+  return MappingChooser(facts, seconds).choose();
 }
 
 polyhedral::Mapping choose_mapping(const polyhedral::ClusteredScop& clustered, const Target& target,

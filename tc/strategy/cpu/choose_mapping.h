@@ -6,6 +6,8 @@
 #include "tc/polyhedral/core/scop.h"
 #include "tc/polyhedral/map/mapping.h"
 #include "tc/polyhedral/schedule/gather_coincident.h"
+#include "tc/strategy/cpu/cluster_facts.h"
+#include "tc/strategy/price/cheapest.h"
 
 namespace tc::strategy {
 
@@ -27,14 +29,13 @@ namespace tc::strategy {
 ///                    loads = sum over operands of (vector ? 2.5 : 1) * (along rows ? r : 1) * (along columns ? c : 1)
 ///                    fill  = trips / (trips - rest + 1.3 * rest), rest = trips mod size
 ///                  other rows that do almost as well are taken where the price of the whole mapping is 5 % less
-///   blocks, packs  for a register tile with rows, whose lanes run along an outer member (choose_blocks.h): reads that
-///                  lie across lanes or far apart are packed; the reduction is cut for 2/3 of L1, columns for 1/2 of L2,
-///                  rows for 1/4 of L2
+///   blocks, packs  for a register tile with rows, whose lanes run along an outer member: the copies, blocks, order of loops
+///                  and loop on threads that are cheapest (block_candidates.h)
 ///   lines          without a reduction, a cache line of points where accesses are contiguous, but not along the lanes;
 ///                  as squares that are transposed in registers, where these hold them
 ///   staging        accumulators stay in a buffer while a tile runs
-///   threads        from 65536 instances on, below which the price is not worth its compile time; where choose_blocks does
-///                  not decide, the outer member and the blocks of it that are cheapest (choose_outermost.h)
+///   threads        from 65536 instances on, below which the price is not worth its compile time; else, too, the outer member
+///                  and the blocks of it that are cheapest (choose_outermost.h)
 ///
 /// docs/matmul.md follows one product through the formulas.
 polyhedral::Mapping choose_mapping(const polyhedral::ClusteredScop& clustered, const Target& target,
@@ -43,6 +44,9 @@ polyhedral::Mapping choose_mapping(const polyhedral::ClusteredScop& clustered, c
 /// The same for \p cluster alone; its `path` is not read, so it may be one that no schedule has yet.
 polyhedral::ClusterMapping choose_cluster_mapping(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster,
                                                   const Target& target, const polyhedral::MappingOptions& options);
+
+/// The same for the cluster of \p facts, whose mappings take \p seconds.
+polyhedral::ClusterMapping choose_cluster_mapping(const ClusterFacts& facts, const PriceOfMapping& seconds);
 
 /// Bytes of temporaries that one tile keeps in local buffers; 0: none.
 std::int64_t buffer_bytes(const Target& target, const polyhedral::MappingOptions& options);

@@ -5,7 +5,7 @@
 
 namespace tc::strategy {
 
-/// \p mapping, for which choose_blocks() decided nothing, with the loop that threads share, where the work pays for
+/// \p mapping, for which there are no block_candidates(), with the loop that threads share, where the work pays for
 /// them: along a member that the user named, else along any, in four blocks a core, one a core, or one for each iteration: the
 /// first of these that has some, or what \p seconds, the price of a mapping, says is cheaper by
 /// 3 %.

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tc/base/ceil_div.h"
-#include "tc/strategy/cpu/choose_blocks.h"
+#include "tc/strategy/cpu/block_candidates.h"
 #include "tc/strategy/cpu/choose_lines.h"
 #include "tc/strategy/cpu/choose_window.h"
 #include "tc/strategy/cpu/matrix_tile.h"
@@ -74,9 +74,10 @@ Tiling with_register_tile(const ClusterFacts& facts, const VectorChoice& lanes, 
   if (tile.rows >= 0) mapping.members[tile.rows].points *= tile.row_count;
   if (tile.columns >= 0) mapping.members[tile.columns].points *= tile.column_count;
   if (member >= 0 && options.promote && options.tile.empty())
-    result.blocked =
-        choose_blocks(facts.scop, facts.cluster, {facts.heaviest, tile.rows, member}, facts.target, options, mapping);
-  if (mapping.dot.iterator >= 0) mapping.window = {};
+    result.blocked = block_candidates(facts.scop, facts.cluster, {facts.heaviest, tile.rows, member}, facts.target,
+                                      options, mapping);
+  for (auto& each : result.blocked)
+    if (each.dot.iterator >= 0) each.window = {};
   return result;
 }
 
@@ -87,8 +88,8 @@ Tiling with_matrix_tile(const ClusterFacts& facts, const MatrixTile& tile, const
   result.mapping.members[tile.columns].points = tile.column_points;
   result.mapping.register_tile = true;
   result.mapping.dot = tile.dot;
-  result.blocked = choose_blocks(facts.scop, facts.cluster, {facts.heaviest, tile.rows, tile.columns}, facts.target,
-                                 facts.options, result.mapping);
+  result.blocked = block_candidates(facts.scop, facts.cluster, {facts.heaviest, tile.rows, tile.columns}, facts.target,
+                                    facts.options, result.mapping);
   return result;
 }
 

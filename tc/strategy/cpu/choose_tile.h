@@ -10,15 +10,15 @@ namespace tc::strategy {
 /// A mapping whose points are chosen.
 struct Tiling {
   polyhedral::ClusterMapping mapping;
-  int lane_member = -1;          ///< the member that the heaviest statement's lanes run along, -1: an inner loop
-  bool blocked = false;          ///< choose_blocks() has decided on loops and threads too
+  int lane_member = -1;  ///< the member that the heaviest statement's lanes run along, -1: an inner loop
+  std::vector<polyhedral::ClusterMapping> blocked = {};  ///< the same with copies, blocks, loops, and threads
   std::vector<int> rivals = {};  ///< other members whose iterations could be the rows of the register tile
 };
 
 /// \p mapping, which has the user's blocks, with points of tiles for the lanes that are best for the heaviest statement:
 ///
 ///   a reduction      a tile of registers for matrices (matrix_tile.h) or of vector registers (register_tile.h), its
-///                    window (choose_window.h), and what choose_blocks() makes of it
+///                    window (choose_window.h), and block_candidates() around it
 ///   other lanes      lines of what lies across them (choose_lines.h)
 ///
 ///   before  members 2                      after  register 8x48, ...      C(m,n) +=! A(m,k) B(k,n)

@@ -112,11 +112,39 @@ class CorePricer {
   /// Vectors of \p access that a step has.
   double different(const PricedAccess& access) const {
     if (nest_.unrolled || nest_.points == nest_.loops.size())
-      return points([&](int i) { return access.changes(i); }) * window_share(access) / shared_points(access);
+      return points([&](int i) { return access.changes(i); }) * window_share(access) * unread_share(access) /
+             shared_points(access);
     for (auto i = nest_.loops.size(); i-- > nest_.points;)
       if (nest_.loops[i].trips > 1)
         return access.changes(nest_.loops[i].iterator) ? vectors_ : vectors_ / nest_.loops[i].trips;
     return vectors_;
+  }
+
+  /// Of the vectors that the points of a step read, the share that no read before it has at other points:
+  ///
+  ///   X(i - 1) + X(i) + X(i + 1), 8 points of i      8 + 1 + 1 vectors
+  double unread_share(const PricedAccess& access) const {
+    double most = 0;
+    for (const auto& other : access.near) {
+      if (is_packed(other.read)) continue;
+      double both = 1;
+      for (const auto& shift : other.shifts) both *= shared_along(access, shift);
+      most = std::max(most, both);
+    }
+    return 1 - most;
+  }
+  /// The share of the points of a step that \p access has, \p shift away, at other points.
+  double shared_along(const PricedAccess& access, const Shift& shift) const {
+    for (std::size_t i = nest_.points; i < nest_.loops.size(); ++i) {
+      if (nest_.loops[i].iterator < 0) continue;
+      auto step = access.strides[static_cast<std::size_t>(nest_.loops[i].iterator)];
+      if (step == 0 || step == polyhedral::unknown_stride) continue;
+      if (nest_.loops[i].iterator == nest_.lane_iterator) step *= nest_.lanes;
+      if (shift.by * shift.stride % step != 0) continue;
+      auto apart = std::abs(static_cast<double>(shift.by * shift.stride / step));
+      if (apart < nest_.loops[i].trips) return 1 - apart / nest_.loops[i].trips;
+    }
+    return 0;
   }
 
   /// Points of a step that read one element of \p access, which a quotient of their iterator subscripts.
@@ -153,9 +181,17 @@ class CorePricer {
     });
   }
 
+  /// Is read number \p number what a read before it has loaded?
+  bool repeats(int number) const {
+    const auto& near = statement_.reads[static_cast<std::size_t>(number)].near;
+    return !is_packed(number) && std::any_of(near.begin(), near.end(), [&](const NearRead& other) {
+      return other.shifts.empty() && !is_packed(other.read);
+    });
+  }
+
   void add_read(int number) {
     const auto& read = statement_.reads[static_cast<std::size_t>(number)];
-    if (read.repeated) return;
+    if (repeats(number)) return;
     auto cost = vector_cost(read, is_packed(number));
     auto vectors = steps_of(read) * different(read);
     if (read.guarded && statement_.guards.empty()) cost.accesses += guarded_access;

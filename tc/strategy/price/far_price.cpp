@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
+#include <utility>
 
 #include "tc/base/contains.h"
 #include "tc/strategy/price/core_price.h"
@@ -55,7 +57,7 @@ class FarPricer {
       references_.back().accumulated =
           statement.reduces && (nests[s].unrolled || nests[s].points == nests[s].loops.size());
       for (std::size_t r = 0; r < statement.reads.size(); ++r)
-        if (!statement.reads[r].repeated) add(s, statement.reads[r], pack_of(s, static_cast<int>(r)), 1);
+        if (!repeats(s, static_cast<int>(r))) add(s, statement.reads[r], pack_of(s, static_cast<int>(r)), 1);
     }
     shared_ = nests.empty() ? 0 : nests.front().tile;
     for (auto& reference : references_)
@@ -64,30 +66,41 @@ class FarPricer {
 
   /// What comes into a cache of \p capacity whose ways have \p way bytes; \p foreseen: streams of lines are asked for as
   /// early as their runs begin, wherever they go on.
-  FarBytes into(double capacity, double way, bool foreseen, bool in_order = true) const {
-    FarBytes result;
+  /// All that comes, and what packed copies read of it.
+  std::pair<FarBytes, FarBytes> into(double capacity, double way, bool foreseen, bool in_order = true) const {
+    FarBytes result, copied;
     auto run_shares = foreseen ? std::vector<double>(references_.size(), 0) : shares_of_runs();
     each_that_misses(capacity, [&](const Reference& reference, std::size_t first) {
       if (first > 0) {
         auto comes = in_order ? traffic(reference, first - 1) : random_traffic(reference, first - 1, capacity);
+        if (in_order && first == 1) comes *= cores_that_read(reference);
         const auto pages_of_runs = pages(reference, first - 1);
         if (foreseen && pages_of_runs > cluster_.rates.known_pages)
           comes.walks = comes.runs * std::min(1.0, pages_of_runs / reference.touched[first - 1].runs);
         auto share = run_shares[static_cast<std::size_t>(&reference - references_.data())];
         comes.runs = std::max(comes.runs, comes.bytes / Target::cache_line * share);
         result += comes;
+        if (reference.reads_for_copy) copied += comes;
       }
       add_collisions(reference, first, capacity / way, way, foreseen, result);
     });
-    return result;
+    return {result, copied};
   }
 
  private:
+  /// Cores whose own caches each take all that the loop of threads leaves the same for \p reference.
+  double cores_that_read(const Reference& reference) const {
+    if (!mapping_.parallel || mapping_.outermost < 0) return 1;
+    const auto& statement = cluster_.statements[reference.statement];
+    if (reference.access->changes(statement.entry.outer[static_cast<std::size_t>(mapping_.outermost)])) return 1;
+    return std::min<double>(cluster_.target.cores, nests_[reference.statement].loops.front().trips);
+  }
+
   /// Of each reference, runs to a line in the order in which lines come into the first cache, and so from all levels.
   std::vector<double> shares_of_runs() const {
     std::vector<double> result(references_.size(), 0);
     each_that_misses(static_cast<double>(cluster_.target.l1_bytes), [&](const Reference& reference, std::size_t first) {
-      if (first == 0 || reference.pack) return;
+      if (first == 0 || (reference.pack && !reference.reads_for_copy)) return;
       const auto& touched = reference.touched[first - 1];
       result[static_cast<std::size_t>(&reference - references_.data())] =
           touched.runs * Target::cache_line / std::max(touched.bytes, 1.0) / reference.weight;
@@ -99,6 +112,14 @@ class FarPricer {
     for (const auto& pack : mapping_.packed)
       if (pack.statement == cluster_.statements[statement].entry.id && pack.read == read) return &pack;
     return nullptr;
+  }
+
+  /// Does read number \p read touch what one before it does?
+  bool repeats(std::size_t statement, int read) const {
+    const auto& near = cluster_.statements[statement].reads[static_cast<std::size_t>(read)].near;
+    return !pack_of(statement, read) && std::any_of(near.begin(), near.end(), [&](const NearRead& other) {
+      return other.shifts.empty() && !pack_of(statement, other.read);
+    });
   }
 
   void add(std::size_t s, const PricedAccess& access, const PackMapping* pack, double weight) {
@@ -343,15 +364,29 @@ FarBytes& FarBytes::operator+=(const FarBytes& other) {
   return *this;
 }
 
-std::array<FarBytes, 3> far_bytes(const PricedCluster& cluster, const ClusterMapping& mapping,
-                                  const std::vector<StatementNest>& nests, const std::vector<double>& core_cycles,
-                                  double buffer_bytes) {
+FarBytes& FarBytes::operator-=(const FarBytes& other) {
+  auto less = other;
+  less *= -1;
+  return *this += less;
+}
+
+FarBytes& FarBytes::operator*=(double times) {
+  for (auto* count : {&bytes, &runs, &colliding, &written_colliding, &walks}) *count *= times;
+  return *this;
+}
+
+FarTraffic far_bytes(const PricedCluster& cluster, const ClusterMapping& mapping,
+                     const std::vector<StatementNest>& nests, const std::vector<double>& core_cycles,
+                     double buffer_bytes) {
   FarPricer pricer(cluster, mapping, nests, core_cycles, buffer_bytes);
   const auto& target = cluster.target;
-  return {pricer.into(static_cast<double>(target.l1_bytes), cluster.rates.l1_period, true),
-          pricer.into(static_cast<double>(target.l2_bytes), cluster.rates.l2_period, false),
-          pricer.into(static_cast<double>(target.l3_bytes) * cluster.rates.l3_share, cluster.rates.l2_period, false,
-                      false)};
+  const std::array levels{pricer.into(static_cast<double>(target.l1_bytes), cluster.rates.l1_period, true),
+                          pricer.into(static_cast<double>(target.l2_bytes), cluster.rates.l2_period, false),
+                          pricer.into(static_cast<double>(target.l3_bytes) * cluster.rates.l3_share,
+                                      cluster.rates.l2_period, false, false)};
+  FarTraffic result;
+  for (std::size_t i = 0; i < levels.size(); ++i) std::tie(result.all[i], result.copied[i]) = levels[i];
+  return result;
 }
 
 }  // namespace tc::strategy

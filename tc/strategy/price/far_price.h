@@ -16,6 +16,15 @@ struct FarBytes {
   double walks = 0;  ///< runs that begin in a page whose address the core does not remember
 
   FarBytes& operator+=(const FarBytes& other);
+  FarBytes& operator-=(const FarBytes& other);
+  FarBytes& operator*=(double times);
+};
+
+/// What comes from the second cache, the third, and memory.
+using FarLevels = std::array<FarBytes, 3>;
+struct FarTraffic {
+  FarLevels all;
+  FarLevels copied;  ///< of all, what packed copies read
 };
 
 /// What comes from the second cache, the third, and memory in one run of \p cluster that finds in each cache what the run
@@ -29,6 +38,8 @@ struct FarBytes {
 /// Of lines that fit by their bytes, those stay that their sets have room for: where an iteration of a loop touches L
 /// lines of a set of W ways, a line that the next iteration touches is gone with a probability of 1 - W / L.
 ///
+/// What the loop that threads share leaves the same, and what so comes once, comes into the own caches of each core.
+///
 /// How many stores of whole lines wait at once, by Little's law, is what a line takes to come over the time from one store
 /// to the next, core_cycles over the stores of a statement; other accesses fill the queues of a core.
 ///
@@ -37,8 +48,8 @@ struct FarBytes {
 /// Where not even one tile of the cluster fits, each statement is on its own in its loops. What is written comes in and goes
 /// back. Temporaries of a tile take room, and nothing more. Packed copies are tensors of their own, made in as many runs
 /// as loops stand above them, of which each reads what it copies.
-std::array<FarBytes, 3> far_bytes(const PricedCluster& cluster, const polyhedral::ClusterMapping& mapping,
-                                  const std::vector<StatementNest>& nests, const std::vector<double>& core_cycles,
-                                  double buffer_bytes);
+FarTraffic far_bytes(const PricedCluster& cluster, const polyhedral::ClusterMapping& mapping,
+                     const std::vector<StatementNest>& nests, const std::vector<double>& core_cycles,
+                     double buffer_bytes);
 
 }  // namespace tc::strategy

@@ -20,6 +20,7 @@ constexpr Field fields[] = {
     {"loads", &MachineRates::loads},
     {"stores", &MachineRates::stores},
     {"shuffles", &MachineRates::shuffles},
+    {"shuffles_as_operations", &MachineRates::shuffles_as_operations},
     {"part", &MachineRates::part},
     {"operation_latency", &MachineRates::operation_latency},
     {"forward_latency", &MachineRates::forward_latency},
@@ -49,6 +50,8 @@ constexpr Field fields[] = {
     {"start_threads", &MachineRates::start_threads},
     {"take_task", &MachineRates::take_task},
     {"torn_line", &MachineRates::torn_line},
+    {"next_line", &MachineRates::next_line},
+    {"foreign_line", &MachineRates::foreign_line},
 };
 
 MachineRates wide_registers() {
@@ -72,7 +75,7 @@ MachineRates wide_registers() {
 
 /// Registers of 64 bytes, of which the core computes, loads and stores 32 a time. Published: operations, loads, stores,
 /// shuffles, part, window, known_pages. Measured: hertz, bytes from L3 and memory, read_collision. Fitted to the times of random mappings of 30
-/// programs: crowded, exposed, function, division, l2_bytes (a loop of loads gave 28), write_collision, stores_under_way; to drawn programs:
+/// programs: shuffles_as_operations, crowded, exposed, function, division, l2_bytes (a loop of loads gave 28), write_collision, stores_under_way; to drawn programs:
 /// page_walk, forward_latency.
 MachineRates zen4() {
   MachineRates rates = wide_registers();
@@ -82,6 +85,7 @@ MachineRates zen4() {
   rates.loads = 1;
   rates.stores = 0.5;
   rates.shuffles = 1;
+  rates.shuffles_as_operations = 0.5;
   rates.part = 0.5;
   rates.division = 6;
   rates.function = 12;

@@ -18,6 +18,7 @@ struct MachineRates {
   double operations = 2;              ///< vectors of additions, multiplications or multiply-adds a cycle
   double loads = 2, stores = 1;       ///< vectors from and to the first cache a cycle
   double shuffles = 1;                ///< vectors whose lanes are rearranged a cycle
+  double shuffles_as_operations = 0;  ///< of a shuffle's time that an operation has to wait
   double part = 1;                    ///< of a vector's time in any of these that an element or a quarter of one takes
   double operation_latency = 4;       ///< cycles until a result may be added to
   double forward_latency = 5;         ///< cycles until what is stored may be loaded
@@ -29,7 +30,7 @@ struct MachineRates {
   double branch_miss = 16;            ///< cycles lost where a loop ends that ran longer than predictors remember
   double l2_bytes = 32, l3_bytes = 12, memory_bytes = 4;          ///< that come from there to one core, a cycle
   double l2_latency = 14, l3_latency = 50, memory_latency = 300;  ///< cycles until the first byte
-  double l3_share = 0.75;                                         ///< of the last cache that a program finds to itself
+  double l3_share = 0.5;                                          ///< of the last cache that a program finds to itself
   double known_pages = 1536;                                      ///< whose addresses a core remembers
   double page_walk = 30;                                          ///< cycles until another's is known
   double misses = 10;                                             ///< lines that are waited for at once
@@ -41,6 +42,8 @@ struct MachineRates {
   double start_threads = 6000;  ///< cycles to start a loop on threads and to wait for the last
   double take_task = 200;       ///< cycles of a thread to take the next iteration of such a loop
   double torn_line = 800;       ///< cycles of a thread for a line that another one writes to, too
+  double next_line = 30;        ///< cycles of a thread for the end of a run behind which another one writes
+  double foreign_line = 20;     ///< cycles until a line comes that another core has written, beside others
 
   bool operator==(const MachineRates&) const = default;
 };

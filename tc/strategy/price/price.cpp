@@ -79,34 +79,54 @@ double rounds(double tasks, int cores) {
   return std::floor(whole / cores) + (left > 0 ? 1 : tasks - whole);
 }
 
-/// Lines of what an iteration of the loop that threads share writes, into which another one writes, too. Threads wait for them where
-/// each has one iteration, so that all are at the same rows all the time:
+/// What an iteration of the loop that threads share writes beside what the next one writes: runs of memory, and lines that hold some
+/// of both. Threads that are at the same rows at a time take such lines, and those that are foreseen behind a run, from each other:
 ///
 ///   threads share columns 0..23 and 24..47     for row: { O[row][0..23] = ... }     each row has a line with both
-double torn_lines_of(const PricedCluster& cluster, const ClusterMapping& mapping,
-                     const std::vector<StatementNest>& nests) {
-  if (!mapping.parallel || mapping.outermost < 0) return 0;
-  double result = 0;
+void add_borders(const PricedCluster& cluster, const ClusterMapping& mapping, const std::vector<StatementNest>& nests,
+                 Price& price) {
+  if (!mapping.parallel || mapping.outermost < 0) return;
   for (std::size_t i = 0; i < nests.size(); ++i) {
     const auto& statement = cluster.statements[i];
     if (!statement.write.changes(statement.entry.outer[static_cast<std::size_t>(mapping.outermost)])) continue;
     const auto written = touched_lines(cluster, statement, statement.write, nests[i].spans(statement, 1));
-    result = std::max(result, written.runs * written.torn);
+    price.borders = std::max(price.borders, written.runs);
+    price.torn_lines = std::max(price.torn_lines, written.runs * written.torn);
+  }
+}
+
+/// Lines of all that \p pack copies.
+double lines_of_copy(const PricedStatement& statement, const PricedCluster& cluster, const PackMapping& pack) {
+  const auto& read = statement.reads[static_cast<std::size_t>(pack.read)];
+  const auto element = cluster.tensors[static_cast<std::size_t>(read.tensor)].element;
+  return copied_lines(read, element, statement.extent).bytes / Target::cache_line;
+}
+
+/// Where threads take one task after the other, they are no longer at the same rows: the share that still is.
+constexpr double later_side_by_side = 0.25;
+
+/// The cycles that what comes from each level takes.
+std::array<double, 3> far_cycles(const MachineRates& rates, const FarLevels& levels) {
+  const std::array<double, 3> rate{rates.l2_bytes, rates.l3_bytes, rates.memory_bytes},
+      latency{rates.l2_latency, rates.l3_latency, rates.memory_latency};
+  std::array<double, 3> result{};
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    const auto& level = levels[i];
+    auto waits = latency[i] * level.runs / rates.misses;
+    auto streamed = std::max(0.0, level.bytes - level.runs * Target::cache_line) / rate[i];
+    auto collisions = std::max(level.colliding * rates.read_collision, level.written_colliding * rates.write_collision);
+    result[i] = std::max(level.bytes / rate[i], waits + streamed) + collisions + level.walks * rates.page_walk;
   }
   return result;
 }
 
-/// The cycles that what \p price brings from each level takes.
-void add_far_cycles(const MachineRates& rates, Price& price) {
-  const std::array<double, 3> rate{rates.l2_bytes, rates.l3_bytes, rates.memory_bytes},
-      latency{rates.l2_latency, rates.l3_latency, rates.memory_latency};
-  for (std::size_t i = 0; i < 3; ++i) {
-    const auto& level = price.far[i];
-    auto waits = latency[i] * level.runs / rates.misses;
-    auto streamed = std::max(0.0, level.bytes - level.runs * Target::cache_line) / rate[i];
-    auto collisions = std::max(level.colliding * rates.read_collision, level.written_colliding * rates.write_collision);
-    price.cycles[i] = std::max(level.bytes / rate[i], waits + streamed) + collisions + level.walks * rates.page_walk;
-  }
+/// Cycles that a core waits for runs of lines from memory longer than it looks ahead: once, at most, in each stretch of
+/// instructions that it sees at a time.
+double stalls_of(const Price& price, const MachineRates& rates) {
+  const auto instructions = (price.core.instructions + price.copies.instructions) * rates.instructions;
+  const auto stretches = std::max(instructions / rates.window, 1.0);
+  const auto waits = std::max(0.0, rates.memory_latency - price.core_cycles / stretches);
+  return waits * std::min(price.far[2].runs, stretches);
 }
 
 /// A price without what comes from caches, and what that needs.
@@ -127,17 +147,26 @@ struct CoreWork {
       const auto reader = static_cast<std::size_t>(cluster.position(pack.statement));
       const auto copy = copy_price(cluster, pack, nests[reader], cluster.statements[reader]);
       price.copies = add(price.copies, copy);
+      if (mapping.parallel && pack.once) {
+        ++price.starts;
+        price.shared_lines += lines_of_copy(cluster.statements[reader], cluster, pack);
+      }
       price.copy_cycles += copy.cycles(cluster.rates);
     }
     price.core_cycles += price.copy_cycles;
     price.tasks = tasks_of(cluster, mapping);
-    price.torn_lines = torn_lines_of(cluster, mapping, nests);
+    add_borders(cluster, mapping, nests, price);
   }
 };
 
 void add_far(const PricedCluster& cluster, const ClusterMapping& mapping, std::int64_t buffer_bytes, CoreWork& work) {
-  work.price.far = far_bytes(cluster, mapping, work.nests, work.cycles, static_cast<double>(buffer_bytes));
-  add_far_cycles(cluster.rates, work.price);
+  auto [far, copied] = far_bytes(cluster, mapping, work.nests, work.cycles, static_cast<double>(buffer_bytes));
+  work.price.far = far;
+  for (std::size_t i = 0; i < far.size(); ++i) far[i] -= copied[i];
+  work.price.cycles = far_cycles(cluster.rates, far);
+  const auto reads = far_cycles(cluster.rates, copied);
+  work.price.copy_waits = std::max(0.0, *std::max_element(reads.begin(), reads.end()) - work.price.copy_cycles);
+  work.price.stalls = stalls_of(work.price, cluster.rates);
 }
 
 }  // namespace
@@ -147,12 +176,17 @@ Price& Price::operator+=(const Price& other) {
   copies = add(copies, other.copies);
   core_cycles += other.core_cycles;
   copy_cycles += other.copy_cycles;
+  copy_waits += other.copy_waits;
+  stalls += other.stalls;
   for (std::size_t i = 0; i < far.size(); ++i) {
     far[i] += other.far[i];
     cycles[i] += other.cycles[i];
   }
   hertz = std::max(hertz, other.hertz);
   tasks = std::max(tasks, other.tasks);
+  starts = std::max(starts, other.starts);
+  shared_lines += other.shared_lines;
+  borders = std::max(borders, other.borders);
   torn_lines = std::max(torn_lines, other.torn_lines);
   busy = std::max(busy, other.busy);
   threads += other.threads;
@@ -161,8 +195,9 @@ Price& Price::operator+=(const Price& other) {
 }
 
 double CorePrice::cycles(const MachineRates& rates) const {
-  auto most = std::max({operations, loads, stores, shuffles, instructions, latency});
-  return most + rates.crowded * (operations + loads + stores + shuffles - most) + loops;
+  auto ports = operations + rates.shuffles_as_operations * shuffles;
+  auto most = std::max({ports, loads, stores, shuffles, instructions, latency});
+  return most + rates.crowded * std::max(0.0, operations + loads + stores + shuffles - most) + loops;
 }
 
 Price price(const PricedCluster& cluster, const ClusterMapping& mapping, std::int64_t buffer_bytes) {
@@ -184,11 +219,15 @@ Price Price::on(int cores, const MachineRates& rates) const {
   auto result = *this;
   bool shared = cores > 1 && tasks > 1;
   result.busy = shared ? tasks / rounds(tasks, cores) : 1;
-  const auto side_by_side = tasks <= cores ? torn_lines : 0;
-  result.threads = shared ? rates.start_threads + rates.take_task * tasks / cores + rates.torn_line * side_by_side : 0;
+  const auto side_by_side = tasks <= cores ? 1 : later_side_by_side * tasks / cores;
+  const auto of_others = shared_lines * (cores - 1) / cores;
+  result.threads = shared ? rates.start_threads * starts + rates.take_task * tasks / cores +
+                                side_by_side * (rates.torn_line * torn_lines + rates.next_line * borders) +
+                                rates.foreign_line * of_others
+                          : 0;
   auto far_cores = std::min(result.busy, rates.cores_that_fill_memory);
-  const std::array<double, 4> terms{core_cycles / result.busy, cycles[0] / result.busy, cycles[1] / result.busy,
-                                    cycles[2] / far_cores};
+  const std::array<double, 4> terms{(core_cycles + copy_waits + stalls) / result.busy, cycles[0] / result.busy,
+                                    cycles[1] / result.busy, cycles[2] / far_cores};
   auto most = *std::max_element(terms.begin(), terms.end());
   auto rest = std::accumulate(terms.begin(), terms.end(), -most);
   result.hertz = rates.hertz;
@@ -201,10 +240,11 @@ std::string to_string(const Price& price) {
   auto us = [&](double cycles) { return cycles / price.hertz * 1e6; };
   const auto& core = price.core;
   out << std::setprecision(3) << price.seconds * 1e6 << " us on " << price.busy << (price.busy > 1 ? " cores" : " core")
-      << "; of one core: core " << us(price.core_cycles) << " us (operations " << us(core.operations) << ", loads "
-      << us(core.loads) << ", stores " << us(core.stores) << ", shuffles " << us(core.shuffles) << ", instructions "
-      << us(core.instructions) << ", latency " << us(core.latency) << ", loops " << us(core.loops) << ", copies "
-      << us(price.copy_cycles) << ")";
+      << "; of one core: core " << us(price.core_cycles + price.copy_waits + price.stalls) << " us (operations "
+      << us(core.operations) << ", loads " << us(core.loads) << ", stores " << us(core.stores) << ", shuffles "
+      << us(core.shuffles) << ", instructions " << us(core.instructions) << ", latency " << us(core.latency)
+      << ", loops " << us(core.loops) << ", copies " << us(price.copy_cycles + price.copy_waits) << ", stalls "
+      << us(price.stalls) << ")";
   const std::array<const char*, 3> names{"L2", "L3", "memory"};
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto& level = price.far[i];

@@ -28,14 +28,19 @@ struct Price {
   CorePrice copies;                ///< of packed copies
   double core_cycles = 0;          ///< sum of the cycles of each statement and copy
   double copy_cycles = 0;          ///< of the copies alone
-  std::array<FarBytes, 3> far{};   ///< what comes from the second cache, the third, and memory
-  std::array<double, 3> cycles{};  ///< that they take
+  double copy_waits = 0;           ///< cycles that copies, which nothing else runs beside, wait for what they read
+  double stalls = 0;               ///< cycles of a core that waits for lines from memory longer than it looks ahead
+  FarLevels far{};                 ///< all that comes from each level
+  std::array<double, 3> cycles{};  ///< that this takes, without what copies read
   double hertz = 1;                ///< cycles a second
-  double tasks = 1;  ///< iterations of the loop that threads share, a partial one counted as such; 1: they share none
-  double torn_lines = 0;  ///< of what an iteration of that loop writes, those that others write to, too
-  double busy = 1;        ///< cores that work on average
-  double threads = 0;     ///< cycles to start and to feed them, and that they wait for torn lines
-  double seconds = 0;     ///< on all cores of the target
+  double tasks = 1;   ///< iterations of the loop that threads share, a partial one counted as such; 1: they share none
+  double starts = 1;  ///< of loops on threads: that one and those that make copies once for all
+  double shared_lines = 0;  ///< of such copies
+  double borders = 0;       ///< runs that an iteration of that loop writes beside those of others
+  double torn_lines = 0;    ///< of what an iteration of that loop writes, those that others write to, too
+  double busy = 1;          ///< cores that work on average
+  double threads = 0;       ///< cycles to start and to feed them, and that they wait for lines of others
+  double seconds = 0;       ///< on all cores of the target
 
   Price& operator+=(const Price& other);
 

@@ -1,6 +1,7 @@
 #include "tc/strategy/price/priced_cluster.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "tc/polyhedral/core/indirect_reads.h"
 #include "tc/polyhedral/core/instances.h"
@@ -63,7 +64,7 @@ class Maker {
     for (std::size_t i = 0; i < statement.reads.size(); ++i) {
       priced.reads.push_back(access(statement, statement.reads[i]));
       if (!statement.reads[i].exact) find_strides(statement, i, priced.reads);
-      priced.reads.back().repeated = is_repeated(statement, i);
+      priced.reads.back().near = near(statement, i, priced.reads);
       priced.reads.back().packable = is_packable(statement, static_cast<int>(i));
     }
     auto known = bodies.find(statement.source);
@@ -104,15 +105,34 @@ class Maker {
     }
   }
 
-  static bool is_repeated(const Statement& statement, std::size_t read) {
-    const auto& access = statement.reads[read];
-    return access.exact &&
-           std::any_of(statement.reads.begin(), statement.reads.begin() + static_cast<long>(read),
-                       [&](const Access& other) {
-                         return other.exact &&
-                                polyhedral::range_name(other.relation) == polyhedral::range_name(access.relation) &&
-                                other.relation.is_equal(access.relation);
-                       });
+  /// How far the reads before number \p index are from it that move as it does.
+  std::vector<NearRead> near(const Statement& statement, std::size_t index,
+                             const std::vector<PricedAccess>& reads) const {
+    std::vector<NearRead> result;
+    for (std::size_t i = 0; i < index; ++i) {
+      if (reads[i].tensor != reads[index].tensor) continue;
+      auto shifts = shifts_between(statement.reads[i], statement.reads[index]);
+      bool guarded = reads[i].guarded || reads[index].guarded;
+      if (!shifts || (guarded && !statement.reads[i].relation.is_equal(statement.reads[index].relation))) continue;
+      result.push_back({static_cast<int>(i), *shifts});
+    }
+    return result;
+  }
+  std::optional<std::vector<Shift>> shifts_between(const Access& from, const Access& to) const {
+    for (const auto* access : {&from, &to})
+      if (!access->exact || access->function.is_null() || !access->function.isa_multi_aff()) return std::nullopt;
+    const auto& tensor = scop_.tensor(polyhedral::range_name(to.relation));
+    const auto a = from.function.as_multi_aff(), b = to.function.as_multi_aff();
+    std::vector<Shift> result;
+    for (std::size_t i = 0; i < tensor.strides.size(); ++i) {
+      const auto apart = b.at(static_cast<int>(i)).sub(a.at(static_cast<int>(i)));
+      if (!apart.is_cst()) return std::nullopt;
+      if (const auto by = apart.constant_val(); !by.is_int())
+        return std::nullopt;
+      else if (!by.is_zero())
+        result.push_back({tensor.strides[i], by.num_si()});
+    }
+    return result;
   }
 
   bool is_packable(const Statement& statement, int read) const {

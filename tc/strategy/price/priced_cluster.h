@@ -23,16 +23,28 @@ struct BodyOperations {
 /// By the id of the source statement.
 using OperationsOfBodies = std::map<std::string, BodyOperations>;
 
+/// How far one access is from another along a dimension of their tensor.
+struct Shift {
+  std::int64_t stride = 1;  ///< elements from one index to the next
+  std::int64_t by = 0;      ///< indices, not 0
+};
+
+/// A read that moves as another one of its statement and tensor does, `shifts` from it; the same without any.
+struct NearRead {
+  int read = 0;  ///< position in PricedStatement::reads
+  std::vector<Shift> shifts;
+};
+
 /// An access by its strides: elements from one iteration of each iterator of its statement to the next.
 struct PricedAccess {
   int tensor = 0;                                 ///< position in PricedCluster::tensors
   std::vector<std::int64_t> strides;              ///< in a block, along an iterator that has some
   std::vector<polyhedral::BlockedStride> blocks;  ///< of size 0 along an iterator that has none
   std::vector<bool> used;                         ///< iterators that index it
-  std::vector<int> aligned;  ///< elements, a power of two, at a multiple of which vectors along each iterator begin
-  bool guarded = false;      ///< it does not happen in all instances
-  bool repeated = false;     ///< a read of what one before it in its statement reads
-  bool packable = false;     ///< a read that a copy can take the place of
+  std::vector<int> aligned;    ///< elements, a power of two, at a multiple of which vectors along each iterator begin
+  bool guarded = false;        ///< it does not happen in all instances
+  std::vector<NearRead> near;  ///< of a read: those before it
+  bool packable = false;       ///< a read that a copy can take the place of
 
   bool changes(int iterator) const { return iterator >= 0 && used[iterator]; }
 };

@@ -1,8 +1,7 @@
-#include "tc/strategy/cpu/choose_packs.h"
+#include "tc/strategy/cpu/possible_packs.h"
 
 #include <algorithm>
 
-#include "tc/base/ceil_div.h"
 #include "tc/base/contains.h"
 #include "tc/base/count_product.h"
 #include "tc/polyhedral/core/instances.h"
@@ -20,34 +19,8 @@ constexpr std::int64_t far_apart = 1024;
 /// Lanes of a copy that are not worth being cut down to.
 constexpr int least_even_lanes = 4;
 
-/// Tiles that have to use a copy of rows.
-constexpr std::int64_t least_row_uses = 4;
-
-/// Would a tile read a few lines here and there of a large tensor, contiguous along \p member, where a copy reads lines
-/// in a row?
-bool lies_far_apart(const ReductionView& view, int read, int member) {
-  return view.stride(read, view.iterator(member)) == 1 &&
-         view.stride(read, view.reduced.back()) * view.element_bytes >= far_apart &&
-         view.bytes(read) > view.target.l2_bytes / 4;
-}
-
 bool contiguous_along_steps(const ReductionView& view, int read) {
   return view.stride(read, view.mapping.dot.iterator) == 1;
-}
-
-/// Is a copy worth making of \p read, which the columns index and \p again iterations use?
-bool lanes_want_copy(const ReductionView& view, int read, std::int64_t again) {
-  if (view.stride(read, view.iterator(view.columns)) != 1) return again >= 2;
-  auto tiles = again / view.points(view.rows);
-  bool reused =
-      tiles >= 8 || (tiles >= 3 && lies_far_apart(view, read, view.columns) && view.bytes(read) > view.target.l2_bytes);
-  return reused && view.bytes(read) > view.target.l1_bytes / 2 && view.extent(view.columns) > view.points(view.columns);
-}
-
-/// The same of a read that the rows index.
-bool rows_want_copy(const ReductionView& view, int read, std::int64_t again) {
-  bool reused = again / view.points(view.columns) >= least_row_uses || lies_far_apart(view, read, view.rows);
-  return reused && view.stride(read, view.reduced.back()) != 1 && view.bytes(read) > view.target.l1_bytes / 2;
 }
 
 bool has_whole_lines(const ReductionView& view, int read) {
@@ -91,7 +64,7 @@ PackMapping panels(const ReductionView& view, int read, int member, bool panel_l
   return {view.statement.id, read, iterator, view.points(member), panel_last, below_blocks, lanes};
 }
 
-std::vector<PackMapping> choose_packs(const ReductionView& view) {
+std::vector<PackMapping> possible_packs(const ReductionView& view) {
   std::vector<PackMapping> result;
   for (int read = 0; read < view.read_count(); ++read) {
     auto again = copy_uses(view.scop, view.cluster, view.entry, read);
@@ -100,9 +73,9 @@ std::vector<PackMapping> choose_packs(const ReductionView& view) {
     if (view.matrices && !along_lanes) {
       if (!contiguous_along_steps(view, read) || !has_whole_lines(view, read))
         result.push_back(matrix_rows(view, read));
-    } else if (view.matrices || (along_lanes && !along_rows && lanes_want_copy(view, read, again))) {
+    } else if (view.matrices || (along_lanes && !along_rows && again > 1)) {
       result.push_back(panels(view, read, view.columns, true, false));
-    } else if (along_rows && !along_lanes && rows_want_copy(view, read, again)) {
+    } else if (along_rows && !along_lanes && again > 1) {
       result.push_back(panels(view, read, view.rows, view.stride(read, view.iterator(view.rows)) == 1, true));
     }
   }
@@ -139,20 +112,6 @@ bool lies_in_panels(const ReductionView& view, int read) {
   auto along = polyhedral::blocked_stride(view.scop, access, view.reduced.back());
   auto step = along ? along->inside : view.stride(read, view.reduced.back());
   return step != polyhedral::unknown_stride && step * view.element_bytes < far_apart;
-}
-
-bool row_copy_pays(const ReductionView& view, const PackMapping& pack) {
-  if (view.matrices && !contiguous_along_steps(view, pack.read)) return true;
-  if (lies_far_apart(view, pack.read, view.rows)) return true;
-  auto uses = ceil_div(view.in_block(view.columns), view.points(view.columns)),
-       size = count_product(view.in_block(view.rows), view.depth() * view.element_bytes);
-  for (int member : view.others()) {
-    bool below = member != view.mapping.outermost && !contains(view.mapping.above, member);
-    auto block = std::max<std::int64_t>(view.mapping.members[member].block, 1);
-    auto& grows = view.indexes(pack.read, member) ? size : uses;
-    grows = count_product(grows, below ? view.extent(member) : block);
-  }
-  return uses >= least_row_uses && size <= view.near_bytes();
 }
 
 }  // namespace tc::strategy
