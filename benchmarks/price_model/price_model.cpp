@@ -9,7 +9,7 @@
 //   price_model search PROGRAM                what searches find by the price, in how many states and milliseconds
 //   price_model kinds                         operators of the paper on Gensor, whole: milliseconds of each search
 //   price_model ablation KIND                 the same operators, smaller: what searches find, measured in turns
-//   price_model given PROGRAM [THREADS] < LINES  each mapping that a line gives, "rules" for theirs, measured in turns
+//   price_model given PROGRAM [THREADS] < LINES  each mapping that a line gives, or what "rules", "checked" choose, measured in turns
 //   price_model decisions PROGRAM THREADS     what prices make of each decision of the rules alone, measured in turns
 //   price_model collisions                    what lines cost that fall into few sets of the first cache
 //

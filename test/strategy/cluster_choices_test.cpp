@@ -99,7 +99,7 @@ TEST_F(ClusterChoices, LanesAreHalvedWhileHalfOfThemWouldBeIdle) {
 
 TEST_F(ClusterChoices, AProductGetsARegisterTileAndBlocks) {
   auto of = facts(product(512));
-  auto tiling = choose_tile(of, whole(of));
+  auto tiling = choose_tile(of, whole(of), tile_lanes(of).front());
   EXPECT_TRUE(tiling.mapping.register_tile);
   EXPECT_EQ(tiling.lane_member, 1);
   EXPECT_GT(tiling.mapping.members[0].points, 1);
@@ -109,7 +109,7 @@ TEST_F(ClusterChoices, AProductGetsARegisterTileAndBlocks) {
 
 TEST_F(ClusterChoices, WhatIsReadOnceGetsPointsForItsLanesAlone) {
   auto of = facts(pointwise(64, 64));
-  auto tiling = choose_tile(of, whole(of));
+  auto tiling = choose_tile(of, whole(of), tile_lanes(of).front());
   EXPECT_EQ(tiling.lane_member, 1);
   EXPECT_EQ(tiling.mapping.members[1].points, 16);
   EXPECT_EQ(tiling.mapping.members[0].points, 1);
@@ -167,13 +167,13 @@ TEST_F(ClusterChoices, AccumulatorsStayInABufferUnlessTheirLanesAreCombinedOnce)
 
 TEST_F(ClusterChoices, ThreadsShareTheFirstLoopUnlessAnotherIsCheaper) {
   auto of = facts(pointwise(4096, 1024));
-  auto alike = [](const ClusterMapping&) { return 1.0; };
+  auto alike = [](const ClusterMapping&, double) { return 1.0; };
   auto mapping = choose_outermost(of, whole(of), alike);
   EXPECT_TRUE(mapping.parallel);
   EXPECT_EQ(mapping.outermost, 0);
   EXPECT_EQ(mapping.members[0].block, 512) << "four blocks a core";
   auto columns_at = [](double price) {
-    return [price](const ClusterMapping& next) { return next.members[1].block == 512 ? price : 1; };
+    return [price](const ClusterMapping& next, double) { return next.members[1].block == 512 ? price : 1; };
   };
   EXPECT_EQ(choose_outermost(of, whole(of), columns_at(0.98)), mapping) << "prices do not tell these apart";
   auto cheaper = choose_outermost(of, whole(of), columns_at(0.9));

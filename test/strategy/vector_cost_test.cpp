@@ -63,16 +63,6 @@ TEST_F(VectorCost, LanesDoNotFollowIntegersThatAreTheSameInAllOfThem) {
   EXPECT_EQ(vector_lanes(s, statement, Target::parse("cpu:avx512"), 1), 8);
 }
 
-TEST_F(VectorCost, AConditionCostsWhereItMasksLanes) {
-  auto cost = [&](const char* read) {
-    auto s = scop("C[i, j]", {read});
-    return best_vector(s, s.statement("S"), {1}, Target::parse("cpu:avx512")).cost;
-  };
-  EXPECT_EQ(cost("A[i, j] : i >= 1"), cost("A[i, j]"));
-  EXPECT_GT(cost("A[i, j - 1] : j >= 1"), cost("A[i, j - 1]"));
-  EXPECT_EQ(cost("A[i, 0] : j >= 1"), cost("A[i, 0]"));
-}
-
 TEST_F(VectorCost, VectorsThatCrossCacheLinesCostTwoAccesses) {
   auto cost = [&](std::int64_t row, const char* target) {
     auto s = ScopBuilder(context())
@@ -84,24 +74,6 @@ TEST_F(VectorCost, VectorsThatCrossCacheLinesCostTwoAccesses) {
   };
   EXPECT_DOUBLE_EQ(cost(66, "cpu:avx512") - cost(64, "cpu:avx512"), 1.0 / 16);
   EXPECT_DOUBLE_EQ(cost(66, "cpu:avx2") - cost(64, "cpu:avx2"), 0.5 / 8) << "every second one crosses";
-}
-
-TEST_F(VectorCost, LanesAvoidLinesThatShareASetOfTheFirstCache) {
-  auto lanes_along = [&](std::int64_t pixels, const char* target, const char* guard = "") {
-    auto s = ScopBuilder(context())
-                 .input("I", {288, pixels})
-                 .input("K", {64, 288})
-                 .output("O", {64, pixels})
-                 .statement(str("S[m, w, k] : 0 <= m < 64 and 0 <= w < ", pixels - 1, " and 0 <= k < 288"), "O[m, w]",
-                            {str("I[k, w + 1]", guard), "K[m, k]"})
-                 .scop();
-    return best_vector(s, s.statement("S"), {0, 1}, Target::parse(target), {{0, 1000}, 288}).iterator;
-  };
-  EXPECT_EQ(lanes_along(1056, "cpu:avx512"), 0);
-  EXPECT_EQ(lanes_along(1024, "cpu:avx512"), 1) << "lines 4096 bytes apart: 12 of them fit";
-  EXPECT_EQ(lanes_along(1056, "cpu:avx512,l1=32k"), 0);
-  EXPECT_EQ(lanes_along(512, "cpu:avx512,l1=32k"), 1) << "lines 2048 bytes apart: 16 of them fit";
-  EXPECT_EQ(lanes_along(1024, "cpu:avx512", " : w >= 1"), 0) << "masked lanes cost more than such lines";
 }
 
 TEST_F(VectorCost, ShortLoopsGetFewerLanes) {

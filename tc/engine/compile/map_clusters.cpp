@@ -97,10 +97,11 @@ std::optional<strategy::ConstructionPolicy> policy_of(const CompileState& state)
 
 polyhedral::ClusterMapping choose_cluster(const CompileState& state, const polyhedral::Scop& scop,
                                           const polyhedral::ClusterView& cluster) {
-  auto policy = policy_of(state);
-  if (!policy) return strategy::choose_cluster_mapping(scop, cluster, state.target, state.mapping);
-  return strategy::construct_cluster_mapping(scop, cluster, state.target, state.mapping, *policy,
-                                             body_operations(*state.program), state.nearest);
+  const auto policy = policy_of(state);
+  const auto bodies = body_operations(*state.program);
+  if (!policy) return strategy::choose_cluster_mapping(scop, cluster, state.target, state.mapping, bodies);
+  return strategy::construct_cluster_mapping(scop, cluster, state.target, state.mapping, *policy, bodies,
+                                             state.nearest);
 }
 
 void choose(CompileState& state, std::size_t index) {

@@ -294,16 +294,18 @@ polyhedral::ClusterMapping construct_cluster_mapping(const polyhedral::Scop& sco
   const auto machine = machine_of(target, options);
   const ClusterFacts facts(scop, cluster, machine, options);
   if (policy == ConstructionPolicy::Descent && facts.work < least_searched)
-    return choose_cluster_mapping(scop, cluster, target, options);
+    return choose_cluster_mapping(scop, cluster, target, options, bodies);
   constexpr std::uint64_t seed = 1;
   const auto bytes = buffer_bytes(target, options);
   MappingSpace space(facts, bodies);
   const auto rules = choose_cluster_mapping(
-      facts, [&](const ClusterMapping& mapping) { return price(space.prices, mapping, bytes).seconds; });
+      facts, [&](const ClusterMapping& mapping, double limit) {
+        return price_up_to(limit, space.prices, mapping, bytes);
+      });
   if (rules.dot.iterator >= 0) return rules;
   if (policy == ConstructionPolicy::GensorPrinted) return construct(space, policy, bytes, seed).mapping;
   std::vector<MappingState> starts{state_of(space, rules)};
-  if (nearest) starts.push_back(state_of(space, choose_cluster_mapping(scop, cluster, target, *nearest)));
+  if (nearest) starts.push_back(state_of(space, choose_cluster_mapping(scop, cluster, target, *nearest, bodies)));
   std::erase_if(starts, [&](const MappingState& state) { return !is_possible(space, state); });
   auto found = construct(space, policy, bytes, seed, starts).mapping;
   return is_clearly_cheaper(space.prices, found, rules, bytes) ? found : rules;

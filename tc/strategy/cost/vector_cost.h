@@ -18,16 +18,14 @@ struct VectorChoice {
   double cost = 0;    ///< of one instance, in accesses
 };
 
-/// Of a reduction that runs in a register tile: its accumulators see memory once, and reads may be copied first.
-struct CopiedReads {
-  std::vector<std::int64_t> uses;  ///< how often the copy of each read is used; 0: it cannot be copied; empty: none can
-  std::int64_t reduced = 1;        ///< instances that go into one result while it is in a register
-};
+/// Vectors of \p statement along each of \p candidates that has more than one iteration.
+std::vector<VectorChoice> possible_vectors(const polyhedral::Scop& scop, const polyhedral::Statement& statement,
+                                           const std::vector<int>& candidates, const Target& target);
 
 /// The iterator among \p candidates along which the accesses of \p statement are cheapest: constant ones are nearly
 /// free, contiguous ones cost a lane's share, up to two where vectors cross cache lines, others (gathers and scatters)
 /// as much as scalar ones. The last of equals wins.
 VectorChoice best_vector(const polyhedral::Scop& scop, const polyhedral::Statement& statement,
-                         const std::vector<int>& candidates, const Target& target, const CopiedReads& copies = {});
+                         const std::vector<int>& candidates, const Target& target);
 
 }  // namespace tc::strategy

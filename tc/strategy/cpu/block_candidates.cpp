@@ -65,6 +65,8 @@ class BlockMaker {
 
   std::vector<ClusterMapping> run() {
     if (!can_be_blocked()) return {};
+    for (int read = 0; read < view_.read_count(); ++read)
+      if (lies_in_panels(view_, read)) ready_.push_back(read);
     for (const auto& packs : sets_of_packs(view_)) {
       mapping_ = plain_;
       mapping_.packed = packs;
@@ -79,6 +81,7 @@ class BlockMaker {
   const ReductionView& view_;
   ClusterMapping& mapping_;
   const ClusterMapping plain_;
+  std::vector<int> ready_;   ///< reads that lie as copies would
   bool rows_first_ = false;  ///< all rows of a block are copied before the columns, not the other way round
   std::vector<ClusterMapping> result_;
 
@@ -122,7 +125,7 @@ class BlockMaker {
     const auto without = mapping_;
     choose_above();
     if (mapping_.dot.iterator < 0)
-      std::erase_if(mapping_.packed, [&](const PackMapping& pack) { return lies_in_panels(view_, pack.read); });
+      std::erase_if(mapping_.packed, [&](const PackMapping& pack) { return contains(ready_, pack.read); });
     if (!contains(result_, mapping_)) result_.push_back(mapping_);
     mapping_ = without;
   }

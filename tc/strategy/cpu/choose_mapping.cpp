@@ -27,8 +27,8 @@ ClusterMapping given_blocks(const ClusterFacts& facts) {
   return result;
 }
 
-/// A tile with other rows is taken where its price is less by so much: prices of mappings that are much alike differ by noise.
-constexpr double least_row_gain = 0.95;
+/// A tile with other rows or lanes is taken where its price is less by so much: prices of mappings that are much alike differ by noise.
+constexpr double least_row_gain = 0.95, least_lane_gain = 0.95;
 
 /// Copies, blocks and loops on threads are more work for a processor than none: they are made where the price is less by so much.
 constexpr double least_block_gain = 0.97;
@@ -38,21 +38,25 @@ class MappingChooser {
  public:
   MappingChooser(const ClusterFacts& facts, const PriceOfMapping& seconds) : facts_(facts), seconds_(seconds) {}
 
-  /// The cheapest for the register tile that the rules choose, or for one with other rows, where that is cheaper.
+  /// The cheapest of those for any lanes of the heaviest statement.
   ClusterMapping choose() {
-    std::vector<int> rivals;
-    std::vector<ClusterMapping> candidates{choose(std::nullopt, &rivals)};
-    for (int rows : rivals) candidates.push_back(choose(rows, nullptr));
-    return cheapest(candidates, seconds_, least_row_gain);
+    if (!facts_.options.vectorise) return around({given_blocks(facts_)});
+    std::vector<ClusterMapping> candidates;
+    for (const auto& lanes : tile_lanes(facts_)) candidates.push_back(choose(lanes));
+    return cheapest(candidates, seconds_, least_lane_gain);
   }
 
  private:
-  ClusterMapping choose(std::optional<int> rows, std::vector<int>* rivals) {
-    Tiling tiling{given_blocks(facts_)};
-    if (facts_.options.vectorise) tiling = choose_tile(facts_, tiling.mapping, rows);
-    if (rivals) *rivals = tiling.rivals;
-    if (tiling.blocked.empty())
-      return choose_outermost(facts_, with_lanes(tiling.mapping, tiling.lane_member), seconds_);
+  /// The cheapest for \p lanes and the register tile that the rules choose, or one with other rows, where that is cheaper.
+  ClusterMapping choose(const VectorChoice& lanes) {
+    const auto tiling = choose_tile(facts_, given_blocks(facts_), lanes);
+    std::vector<ClusterMapping> candidates{around(tiling)};
+    for (int rows : tiling.rivals) candidates.push_back(around(choose_tile(facts_, given_blocks(facts_), lanes, rows)));
+    return cheapest(candidates, seconds_, least_row_gain);
+  }
+  /// The cheapest with copies, blocks and loops around \p tiling.
+  ClusterMapping around(const Tiling& tiling) {
+    if (tiling.blocked.empty()) return choose_outermost(facts_, with_lanes(tiling.mapping, tiling.lane_member), seconds_);
     return cheapest(with_lanes(tiling.blocked, tiling.lane_member), seconds_, least_block_gain);
   }
 
@@ -86,15 +90,15 @@ std::int64_t buffer_bytes(const Target& target, const MappingOptions& options) {
 }
 
 ClusterMapping choose_cluster_mapping(const Scop& scop, const ClusterView& cluster, const Target& target,
-                                      const MappingOptions& options) {
+                                      const MappingOptions& options, const OperationsOfBodies& bodies) {
   if (cluster.statements.empty()) return {};
   auto machine = target;
   if (options.vector_bytes > 0) machine.widest_vector = static_cast<int>(options.vector_bytes);
   const ClusterFacts facts(scop, cluster, machine, options);
   std::optional<PricedCluster> priced;
-  return choose_cluster_mapping(facts, [&](const ClusterMapping& mapping) {
-    if (!priced) priced.emplace(scop, cluster, machine);
-    return price(*priced, mapping, buffer_bytes(machine, options)).seconds;
+  return choose_cluster_mapping(facts, [&](const ClusterMapping& mapping, double limit) {
+    if (!priced) priced.emplace(scop, cluster, machine, bodies);
+    return price_up_to(limit, *priced, mapping, buffer_bytes(machine, options));
   });
 }
 
@@ -103,11 +107,11 @@ ClusterMapping choose_cluster_mapping(const ClusterFacts& facts, const PriceOfMa
 }
 
 polyhedral::Mapping choose_mapping(const polyhedral::ClusteredScop& clustered, const Target& target,
-                                   const MappingOptions& options) {
+                                   const MappingOptions& options, const OperationsOfBodies& bodies) {
   polyhedral::Mapping result;
   result.buffer_bytes = buffer_bytes(target, options);
   for (const auto& cluster : clustered.clusters)
-    result.clusters.push_back(choose_cluster_mapping(clustered.scop, cluster, target, options));
+    result.clusters.push_back(choose_cluster_mapping(clustered.scop, cluster, target, options, bodies));
   return result;
 }
 

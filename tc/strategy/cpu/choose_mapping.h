@@ -8,10 +8,11 @@
 #include "tc/polyhedral/schedule/gather_coincident.h"
 #include "tc/strategy/cpu/cluster_facts.h"
 #include "tc/strategy/price/cheapest.h"
+#include "tc/strategy/price/priced_cluster.h"
 
 namespace tc::strategy {
 
-/// How to map the clusters of \p clustered to \p target, without measuring. \p options restrict the choice.
+/// How to map the clusters of \p clustered, which compute \p bodies, to \p target, without measuring. \p options restrict the choice.
 ///
 /// One analytic model over accesses and limits, the same for every operation; for each cluster its heaviest statement
 /// decides:
@@ -39,11 +40,13 @@ namespace tc::strategy {
 ///
 /// docs/matmul.md follows one product through the formulas.
 polyhedral::Mapping choose_mapping(const polyhedral::ClusteredScop& clustered, const Target& target,
-                                   const polyhedral::MappingOptions& options);
+                                   const polyhedral::MappingOptions& options,
+                                   const OperationsOfBodies& bodies = {});
 
 /// The same for \p cluster alone; its `path` is not read, so it may be one that no schedule has yet.
 polyhedral::ClusterMapping choose_cluster_mapping(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster,
-                                                  const Target& target, const polyhedral::MappingOptions& options);
+                                                  const Target& target, const polyhedral::MappingOptions& options,
+                                                  const OperationsOfBodies& bodies = {});
 
 /// The same for the cluster of \p facts, whose mappings take \p seconds.
 polyhedral::ClusterMapping choose_cluster_mapping(const ClusterFacts& facts, const PriceOfMapping& seconds);

@@ -95,21 +95,29 @@ Tiling with_matrix_tile(const ClusterFacts& facts, const MatrixTile& tile, const
 
 }  // namespace
 
-Tiling choose_tile(const ClusterFacts& facts, const ClusterMapping& mapping, std::optional<int> rows) {
+Tiling choose_tile(const ClusterFacts& facts, const ClusterMapping& mapping, const VectorChoice& lanes,
+                   std::optional<int> rows) {
   const auto& heaviest = facts.heaviest;
   bool reduces = facts.is_tiled_reduction(heaviest);
   if (reduces)
     if (auto tile = choose_matrix_tile(facts.scop, facts.cluster, heaviest, facts.target, facts.options))
       return with_matrix_tile(facts, *tile, mapping);
-  auto candidates = facts.outer_candidates(heaviest);
-  auto inner = facts.inner_candidates(heaviest);
-  candidates.insert(candidates.end(), inner.begin(), inner.end());
-  auto lanes = facts.best_lanes(heaviest, candidates);
   Tiling result{mapping, member_of(heaviest, lanes.iterator)};
   int member = result.lane_member;
   if (member >= 0) result.mapping.members[member].points = lanes_within(lanes.lanes, facts.extent(member, mapping));
   if (lanes.iterator >= 0 && reduces) return with_register_tile(facts, lanes, result, rows);
   if (member >= 0) result.mapping = choose_lines(facts, lanes, result.mapping);
+  return result;
+}
+
+std::vector<VectorChoice> tile_lanes(const ClusterFacts& facts) {
+  auto candidates = facts.outer_candidates(facts.heaviest);
+  auto inner = facts.inner_candidates(facts.heaviest);
+  candidates.insert(candidates.end(), inner.begin(), inner.end());
+  std::vector<VectorChoice> result{facts.best_lanes(facts.heaviest, candidates)};
+  if (!facts.is_tiled_reduction(facts.heaviest)) return result;
+  for (const auto& lanes : facts.possible_lanes(facts.heaviest, candidates))
+    if (lanes.iterator != result.front().iterator) result.push_back(lanes);
   return result;
 }
 

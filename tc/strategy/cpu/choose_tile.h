@@ -15,7 +15,7 @@ struct Tiling {
   std::vector<int> rivals = {};  ///< other members whose iterations could be the rows of the register tile
 };
 
-/// \p mapping, which has the user's blocks, with points of tiles for the lanes that are best for the heaviest statement:
+/// \p mapping, which has the user's blocks, with points of tiles for \p lanes of the heaviest statement:
 ///
 ///   a reduction      a tile of registers for matrices (matrix_tile.h) or of vector registers (register_tile.h), its
 ///                    window (choose_window.h), and block_candidates() around it
@@ -25,7 +25,10 @@ struct Tiling {
 ///   before  members 2                      after  points 1x16             C(m,n) = A(m,n)
 ///
 /// With \p rows, the register tile has those.
-Tiling choose_tile(const ClusterFacts& facts, const polyhedral::ClusterMapping& mapping,
+Tiling choose_tile(const ClusterFacts& facts, const polyhedral::ClusterMapping& mapping, const VectorChoice& lanes,
                    std::optional<int> rows = std::nullopt);
+
+/// The lanes that a tile for the heaviest statement may have, the plainest first; one choice where it is no tiled reduction.
+std::vector<VectorChoice> tile_lanes(const ClusterFacts& facts);
 
 }  // namespace tc::strategy

@@ -17,21 +17,6 @@ bool is_kept(const ClusterFacts& facts, const ClusterStatement& entry, int itera
   return contains(polyhedral::kept_dimensions(facts.statement(entry)), iterator);
 }
 
-/// What registers and packed copies save \p entry, where it may use them.
-CopiedReads copied_reads(const ClusterFacts& facts, const ClusterStatement& entry) {
-  CopiedReads result;
-  const auto& options = facts.options;
-  if (!options.promote || entry.id != facts.heaviest.id || !facts.is_tiled_reduction(entry)) return result;
-  auto box = polyhedral::box(facts.statement(entry).domain);
-  for (const auto& loop : entry.inner)
-    if (loop.iterator >= 0)
-      result.reduced = count_product(result.reduced, std::max<std::int64_t>(1, box[loop.iterator].extent()));
-  if (!options.pack || !options.tile.empty() || !(facts.cluster.permutable || facts.member_count() == 1)) return result;
-  for (std::size_t i = 0; i < facts.statement(entry).reads.size(); ++i)
-    result.uses.push_back(copy_uses(facts.scop, facts.cluster, entry, static_cast<int>(i)));
-  return result;
-}
-
 /// Those of \p candidates the user named for lanes; all of them where none is.
 std::vector<int> preferred(const ClusterFacts& facts, const ClusterStatement& entry,
                            const std::vector<int>& candidates) {
@@ -101,8 +86,13 @@ std::vector<int> ClusterFacts::inner_candidates(const ClusterStatement& entry) c
   return result;
 }
 
+std::vector<VectorChoice> ClusterFacts::possible_lanes(const ClusterStatement& entry,
+                                                       const std::vector<int>& candidates) const {
+  return possible_vectors(scop, statement(entry), preferred(*this, entry, candidates), target);
+}
+
 VectorChoice ClusterFacts::best_lanes(const ClusterStatement& entry, const std::vector<int>& candidates) const {
-  return best_vector(scop, statement(entry), preferred(*this, entry, candidates), target, copied_reads(*this, entry));
+  return best_vector(scop, statement(entry), preferred(*this, entry, candidates), target);
 }
 
 int member_of(const ClusterStatement& entry, int iterator) {

@@ -44,7 +44,10 @@ struct ClusterFacts {
   /// Iterators of the outer members, and of loops of its own, along which lanes of \p entry may run.
   std::vector<int> outer_candidates(const polyhedral::ClusterStatement& entry) const;
   std::vector<int> inner_candidates(const polyhedral::ClusterStatement& entry) const;
-  /// The cheapest of \p candidates for the lanes of \p entry; where the options name some of them, of these.
+  /// Vectors of \p entry along each of \p candidates with more than one iteration; where the options name some of them, of these.
+  std::vector<VectorChoice> possible_lanes(const polyhedral::ClusterStatement& entry,
+                                           const std::vector<int>& candidates) const;
+  /// The cheapest of these, scalars among them.
   VectorChoice best_lanes(const polyhedral::ClusterStatement& entry, const std::vector<int>& candidates) const;
 };
 

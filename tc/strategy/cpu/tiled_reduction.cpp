@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "tc/base/contains.h"
 #include "tc/base/count_product.h"
 #include "tc/polyhedral/map_cpu/pack.h"
 
@@ -29,6 +28,12 @@ ReductionView::ReductionView(const polyhedral::Scop& scop, const polyhedral::Clu
     volume = count_product(volume, loop.iterator >= 0 ? box[loop.iterator].extent() : 1);
   }
   const auto& element = matrices ? statement.reads.at(0) : statement.write;
+  for (int read = 0; read < read_count(); ++read) {
+    indices_.push_back(polyhedral::index_iterators(statement, read));
+    strides_.emplace_back();
+    for (std::size_t i = 0; i < box.size(); ++i)
+      strides_.back().push_back(polyhedral::stride(scop, statement.reads[read], static_cast<int>(i)));
+  }
   element_bytes = byte_size(scop.tensor(polyhedral::range_name(element.relation)).type);
 }
 
@@ -44,19 +49,11 @@ std::vector<int> ReductionView::others() const {
   return result;
 }
 
-std::int64_t ReductionView::stride(int read, int iterator) const {
-  return polyhedral::stride(scop, statement.reads[read], iterator);
-}
-
 std::int64_t ReductionView::bytes(int read) const {
   const auto& tensor = scop.tensor(polyhedral::range_name(statement.reads[read].relation));
   std::int64_t result = byte_size(tensor.type);
   for (auto size : tensor.extent) result = count_product(result, size);
   return result;
-}
-
-bool ReductionView::indexes(int read, int member) const {
-  return iterator(member) >= 0 && contains(polyhedral::index_iterators(statement, read), iterator(member));
 }
 
 bool ReductionView::is_packed(bool below_blocks) const {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "tc/base/contains.h"
 #include "tc/base/count_product.h"
 #include "tc/base/target.h"
 #include "tc/polyhedral/core/cluster_view.h"
@@ -49,10 +50,14 @@ struct ReductionView {
   /// Members beside rows and columns.
   std::vector<int> others() const;
 
-  std::int64_t stride(int read, int iterator) const;
+  std::int64_t stride(int read, int iterator) const {
+    return strides_[static_cast<std::size_t>(read)][static_cast<std::size_t>(iterator)];
+  }
   /// Of the tensor behind \p read.
   std::int64_t bytes(int read) const;
-  bool indexes(int read, int member) const;
+  bool indexes(int read, int member) const {
+    return iterator(member) >= 0 && contains(indices_[static_cast<std::size_t>(read)], iterator(member));
+  }
 
   /// Is anything packed above, or below, the loops over blocks, for the block alone?
   bool is_packed(bool below_blocks) const;
@@ -68,6 +73,10 @@ struct ReductionView {
   std::int64_t bytes_of_all(int member) const { return count_product(extent(member), volume * element_bytes); }
   /// Rows or columns of a block that takes \p bytes, at least one.
   std::int64_t iterations_in(std::int64_t bytes) const;
+
+ private:
+  std::vector<std::vector<std::int64_t>> strides_;  ///< of each read, along each iterator
+  std::vector<std::vector<int>> indices_;           ///< of each read, the iterators that index it
 };
 
 }  // namespace tc::strategy

@@ -39,7 +39,7 @@ struct MachineRates {
   double cores_that_fill_memory = 2;                 ///< cores that take all that memory gives
   double l1_period = l1_way_bytes,
          l2_period = 65536;     ///< bytes apart that fall into one set of a cache: its size over its ways
-  double start_threads = 6000;  ///< cycles to start a loop on threads and to wait for the last
+  double start_threads = 2500;  ///< cycles to start a loop on threads and to wait for the last
   double take_task = 200;       ///< cycles of a thread to take the next iteration of such a loop
   double torn_line = 800;       ///< cycles of a thread for a line that another one writes to, too
   double next_line = 30;        ///< cycles of a thread for the end of a run behind which another one writes

@@ -77,9 +77,11 @@ TouchedLines touched_lines(const PricedCluster& cluster, const PricedStatement& 
   std::sort(steps.begin(), steps.begin() + static_cast<long>(count),
             [](const LineStep& a, const LineStep& b) { return a.bytes < b.bytes; });
   double run = tensor.element;
+  bool gaps = false;  ///< of less than a line
   result.runs = result.scattered;
   for (std::size_t i = 0; i < count; ++i) {
     if (steps[i].bytes < run + line) {
+      gaps |= steps[i].bytes > run;
       run += (steps[i].count - 1) * steps[i].bytes;
     } else if (auto rows = rows_of_windows(result, steps[i]); rows > 0) {
       auto& last = result.rows[result.row_steps - 1];
@@ -91,7 +93,7 @@ TouchedLines touched_lines(const PricedCluster& cluster, const PricedStatement& 
       begins.add(steps[i].bytes);
     }
   }
-  result.torn = (line - begins.value()) / line;
+  result.torn = gaps ? lines_of_run(run, begins.value()) : (line - begins.value()) / line;
   result.bytes = std::min(result.runs * lines_of_run(run, begins.value()) * line, most);
   return result;
 }
