@@ -71,6 +71,7 @@ CASES = [
     ("SRCNN: conv 5x5 to 1, 32 of 224x224", 4, convolution(1, 32, 224, 1, (5, 5), (2, 2))),
     ("FSRCNN: conv 3x3, 12 of 32x32", 6, convolution(1, 12, 32, 12, (3, 3), (1, 1))),
     ("FSRCNN: conv 1x1, 56 to 12 of 32x32", 4, convolution(1, 56, 32, 12, (1, 1))),
+    ("FSRCNN: transposed 9x9 to 1, 56 of 32x32", 5, transposed(1, 56, 32, 1, 9, 4, 3)),
     ("CSRNet: conv 3x3 dilated by 2, 512 of 14x14", 6, convolution(1, 512, 14, 512, (3, 3), (2, 2), dilation=2)),
     ("GCN: conv 1x7, 2048 of 7x7", 6, convolution(1, 2048, 7, 128, (1, 7), (0, 3))),
     ("Longformer: banded, 8 x 512 x 64, band 65", 3, banded(8, 512, 64, 65, 1)),

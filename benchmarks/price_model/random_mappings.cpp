@@ -6,8 +6,8 @@
 #include <random>
 
 #include "problem.h"
-#include "tc/polyhedral/map_cpu/check_mapping.h"
 #include "tc/engine/compile/body_operations.h"
+#include "tc/polyhedral/map_cpu/check_mapping.h"
 #include "tc/strategy/construct/mapping_moves.h"
 #include "tc/strategy/cpu/choose_mapping.h"
 
@@ -51,7 +51,7 @@ void measure(const PricedProgram& program, int count, std::uint64_t seed) {
   auto rules = problem.compile("", [&](engine::CompileState& state) {
     auto& launch = state.launches.back();
     auto chosen = strategy::choose_mapping({*launch.scop, launch.clusters}, state.target, state.mapping,
-                                          engine::body_operations(*state.program));
+                                           engine::body_operations(*state.program));
     std::mt19937_64 random(seed);
     mappings.push_back(to_string(chosen));
     for (int tries = 0; static_cast<int>(mappings.size()) <= count && tries < 20 * count; ++tries) {
@@ -77,6 +77,21 @@ void measure(const PricedProgram& program, int count, std::uint64_t seed) {
   }
 }
 
+namespace {
+
+/// What \p mapping adds to plain loops, by which searches choose among equal prices.
+double added_code(const engine::CompileState& state, const polyhedral::Mapping& mapping) {
+  const auto& launch = state.launches.back();
+  double result = 0;
+  for (std::size_t i = 0; i < launch.clusters.size(); ++i) {
+    strategy::MappingSpace space(*launch.scop, launch.clusters[i], state.target, state.mapping);
+    result += strategy::added_code(strategy::state_of(space, mapping.clusters[i]));
+  }
+  return result;
+}
+
+}  // namespace
+
 void price_lines(const PricedProgram& program, const std::string& rates) {
   Problem problem(program);
   int others = 0;
@@ -93,7 +108,8 @@ void price_lines(const PricedProgram& program, const std::string& rates) {
         continue;
       }
       auto all = price_of(state, mapping, rates);
-      std::printf("%s, \"predicted\": %.9f, \"price\": \"%s\"}\n", line.substr(0, line.rfind('}')).c_str(), all.seconds,
+      std::printf("%s, \"predicted\": %.9f, \"added\": %.2f, \"price\": \"%s\"}\n",
+                  line.substr(0, line.rfind('}')).c_str(), all.seconds, added_code(state, mapping),
                   to_string(all).c_str());
     }
   });
@@ -106,7 +122,7 @@ void speed(const PricedProgram& program) {
   problem.compile("", [&](engine::CompileState& state) {
     const auto& launch = state.launches.back();
     auto chosen = strategy::choose_mapping({*launch.scop, launch.clusters}, state.target, state.mapping,
-                                          engine::body_operations(*state.program));
+                                           engine::body_operations(*state.program));
     auto begin = Clock::now();
     strategy::PricedCluster cluster(*launch.scop, launch.clusters.front(), state.target);
     auto made = Clock::now();

@@ -87,6 +87,16 @@ TEST_F(PriceTest, ACopyOfOneReadIsNotWhatTheOtherReads) {
   EXPECT_LT(both, one);
 }
 
+/// Each block of a sum adds vectors to those of the block before, where lanes run along the sum.
+TEST_F(PriceTest, BlocksOfASumAlongLanesKeepTheirVectorsInMemory) {
+  auto cluster = product(512);
+  auto core = [&](const char* how) { return price(cluster, mapping(how), buffers).core; };
+  auto whole = core("register 4x4, U: i2 x16, stage C"), cut = core("register 4x4, U: i2 x16, U: i2 in blocks of 256"),
+       along_columns = core("register 4x64, I: i1 x16, U: i1 x16, U: i2 in blocks of 256");
+  EXPECT_GT(cut.stores, 10 * whole.stores);
+  EXPECT_LT(along_columns.stores, cut.stores / 4);
+}
+
 TEST_F(PriceTest, ShufflesTakeThePortsOfOperations) {
   const auto zen4 = Target::parse("cpu:avx512,core=zen4,cores=1,l1=32k,l2=1m,l3=16m");
   auto cluster = dots(64, 4096, "B[i, j]", zen4);

@@ -39,6 +39,15 @@ TEST_F(TouchedLinesTest, RunsThatBeginAnywhereTouchMoreLines) {
   EXPECT_DOUBLE_EQ(touched_lines(cluster, use, b, {1, 500, 500}).bytes, 500 * 500 * 4);
 }
 
+TEST_F(TouchedLinesTest, AllLinesOfRunsWithGapsHoldSomethingElse) {
+  auto cluster = copy(18, false);
+  const auto& use = cluster.statements[0];
+  auto halves = touched_lines(cluster, use, use.write, {18, 9});
+  EXPECT_EQ(halves.runs, 1) << "9 of 18 floats of each row, less than a line apart";
+  EXPECT_NEAR(halves.torn, halves.bytes / 64, 0.5);
+  EXPECT_LT(touched_lines(cluster, use, use.write, {9, 18}).torn, 1);
+}
+
 TEST_F(TouchedLinesTest, RowsOfWindowsOverlap) {
   auto cluster =
       priced(ScopBuilder(context())

@@ -18,11 +18,6 @@ namespace {
 
 using polyhedral::ClusterMapping;
 
-/// Another mapping takes the place of the rules' where its price is less by so much: on a core whose rates were measured, of
-/// mappings of 240 drawn programs, where 0.9 took twice as many and lost by eight of them, 0.8 by two; with rates of vectors of a
-/// width alone, where a gain of 12 to 19 % ran 1.2 to 1.6 times as long (docs/construction.md).
-constexpr double least_gain = 0.8, least_gain_of_unknown_core = 0.75;
-
 /// Of plain loops, Descent begins at so many of the cheapest. From all, searches for 236 programs took 2.6 times as long, and what
 /// they found was cheaper by 0.4 %.
 constexpr std::size_t plain_descents = 3;
@@ -37,16 +32,6 @@ constexpr int most_states = 3000, most_idle = 15;
 /// nothing, at the beginning and at the end.
 constexpr int chains = 6, chain_moves = 60;
 constexpr double first_power = 1, last_power = 8;
-
-/// What \p state adds to plain loops: loops, copies, and doublings of what is unrolled.
-double added_code(const MappingState& state) {
-  double result = (state.outermost >= 0) + (state.reduction > 0) + static_cast<double>(state.above.size()) +
-                  std::log2(static_cast<double>(state.vectors));
-  for (auto tile : state.tile) result += std::log2(static_cast<double>(tile));
-  for (auto block : state.block) result += block > 0;
-  for (auto place : state.copies) result += place != CopyPlace::None;
-  return result;
-}
 
 /// A state as a number sequence, to find it again.
 std::vector<std::int64_t> key_of(const MappingState& state) {
@@ -249,8 +234,7 @@ Target machine_of(const Target& target, const polyhedral::MappingOptions& option
 /// cache? That term is right about which programs suffer, but not about which order of loops suffers less.
 bool is_clearly_cheaper(const PricedCluster& cluster, const ClusterMapping& found, const ClusterMapping& other,
                         std::int64_t bytes) {
-  bool known = cluster.rates.name == cluster.target.core;
-  auto least = known ? least_gain : least_gain_of_unknown_core;
+  const auto least = least_gain(cluster.target);
   auto is_cheaper = [&](const PricedCluster& on) {
     return price(on, found, bytes).seconds < least * price(on, other, bytes).seconds;
   };
@@ -298,10 +282,9 @@ polyhedral::ClusterMapping construct_cluster_mapping(const polyhedral::Scop& sco
   constexpr std::uint64_t seed = 1;
   const auto bytes = buffer_bytes(target, options);
   MappingSpace space(facts, bodies);
-  const auto rules = choose_cluster_mapping(
-      facts, [&](const ClusterMapping& mapping, double limit) {
-        return price_up_to(limit, space.prices, mapping, bytes);
-      });
+  const auto rules = choose_cluster_mapping(facts, [&](const ClusterMapping& mapping, double limit) {
+    return price_up_to(limit, space.prices, mapping, bytes);
+  });
   if (rules.dot.iterator >= 0) return rules;
   if (policy == ConstructionPolicy::GensorPrinted) return construct(space, policy, bytes, seed).mapping;
   std::vector<MappingState> starts{state_of(space, rules)};

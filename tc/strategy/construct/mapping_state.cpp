@@ -1,6 +1,7 @@
 #include "tc/strategy/construct/mapping_state.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "tc/base/ceil_div.h"
 #include "tc/base/contains.h"
@@ -255,6 +256,15 @@ bool reduction_fits(const MappingSpace& space, const MappingState& state) {
 }
 
 }  // namespace
+
+double added_code(const MappingState& state) {
+  double result = (state.outermost >= 0) + (state.reduction > 0) + static_cast<double>(state.above.size()) +
+                  std::log2(static_cast<double>(state.vectors));
+  for (auto tile : state.tile) result += std::log2(static_cast<double>(tile));
+  for (auto block : state.block) result += block > 0;
+  for (auto place : state.copies) result += place != CopyPlace::None;
+  return result;
+}
 
 bool is_possible(const MappingSpace& space, const MappingState& state) {
   int along = space.lane_member(state);

@@ -73,6 +73,9 @@ struct MappingSpace {
 /// Loops as they are scheduled: no tile, no lanes.
 MappingState plain_state(const MappingSpace& space);
 
+/// What \p state adds to plain loops: loops, copies, and doublings of what is unrolled.
+double added_code(const MappingState& state);
+
 /// Is \p state one of \p space? Sizes are at least 1 and not beyond the extents, registers hold the accumulators of a
 /// register tile, copies fit the last cache, and what isl's facts forbid is not asked for.
 bool is_possible(const MappingSpace& space, const MappingState& state);

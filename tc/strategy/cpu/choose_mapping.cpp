@@ -27,11 +27,12 @@ ClusterMapping given_blocks(const ClusterFacts& facts) {
   return result;
 }
 
-/// A tile with other rows or lanes is taken where its price is less by so much: prices of mappings that are much alike differ by noise.
-constexpr double least_row_gain = 0.95, least_lane_gain = 0.95;
+/// A tile with other rows is taken where its price is less by so much: prices of mappings that are much alike differ by noise.
+constexpr double least_row_gain = 0.95;
 
-/// Copies, blocks and loops on threads are more work for a processor than none: they are made where the price is less by so much.
-constexpr double least_block_gain = 0.97;
+/// Other lanes than those with most accesses in order, and copies, blocks and loops on threads, which are more work for a processor
+/// than none, are taken where the price is less by so much.
+constexpr double least_gain_of_more = 0.97;
 
 /// Makes mappings of a cluster, and asks prices where there are several.
 class MappingChooser {
@@ -43,7 +44,7 @@ class MappingChooser {
     if (!facts_.options.vectorise) return around({given_blocks(facts_)});
     std::vector<ClusterMapping> candidates;
     for (const auto& lanes : tile_lanes(facts_)) candidates.push_back(choose(lanes));
-    return cheapest(candidates, seconds_, least_lane_gain);
+    return cheapest(candidates, seconds_, least_gain_of_more);
   }
 
  private:
@@ -56,8 +57,9 @@ class MappingChooser {
   }
   /// The cheapest with copies, blocks and loops around \p tiling.
   ClusterMapping around(const Tiling& tiling) {
-    if (tiling.blocked.empty()) return choose_outermost(facts_, with_lanes(tiling.mapping, tiling.lane_member), seconds_);
-    return cheapest(with_lanes(tiling.blocked, tiling.lane_member), seconds_, least_block_gain);
+    if (tiling.blocked.empty())
+      return choose_outermost(facts_, with_lanes(tiling.mapping, tiling.lane_member), seconds_);
+    return cheapest(with_lanes(tiling.blocked, tiling.lane_member), seconds_, least_gain_of_more);
   }
 
   ClusterMapping with_lanes(ClusterMapping mapping, int lane_member) const {

@@ -40,8 +40,7 @@ namespace tc::strategy {
 ///
 /// docs/matmul.md follows one product through the formulas.
 polyhedral::Mapping choose_mapping(const polyhedral::ClusteredScop& clustered, const Target& target,
-                                   const polyhedral::MappingOptions& options,
-                                   const OperationsOfBodies& bodies = {});
+                                   const polyhedral::MappingOptions& options, const OperationsOfBodies& bodies = {});
 
 /// The same for \p cluster alone; its `path` is not read, so it may be one that no schedule has yet.
 polyhedral::ClusterMapping choose_cluster_mapping(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster,

@@ -221,7 +221,12 @@ class CorePricer {
   }
   /// Accumulators that registers have no room for.
   double spilled() const { return std::max(0.0, accumulators() + kept_vectors() - cluster_.target.vector_registers()); }
-  bool in_registers() const { return nest_.unrolled || accumulators() == 1; }
+  /// Blocks of a reduction whose lanes run along it keep a vector for each result in memory.
+  bool keeps_lanes_of_blocks() const {
+    return mapping_.reduction.iterator >= 0 && mapping_.reduction.statement == statement_.entry.id &&
+           nest_.lane_iterator >= 0 && !statement_.write.changes(nest_.lane_iterator);
+  }
+  bool in_registers() const { return (nest_.unrolled || accumulators() == 1) && !keeps_lanes_of_blocks(); }
 
   bool is_staged() const {
     return contains(mapping_.staged, cluster_.tensors[static_cast<std::size_t>(statement_.write.tensor)].name);

@@ -15,7 +15,7 @@ struct TouchedLines {
   static constexpr std::size_t most_rows = 5;
 
   double bytes = 0, runs = 0;
-  double torn = 0;                         ///< lines of a run, in the mean, that hold something else, too: an end, or all where it has gaps
+  double torn = 0;  ///< lines of a run, in the mean, that hold something else, too: an end, or all where it has gaps
   double scattered = 1;                    ///< of the runs, those that lie anywhere: each has a set of its own
   std::array<LineStep, most_rows> rows{};  ///< the nearest first
   std::size_t row_steps = 0;               ///< of `rows`; 0: one run
