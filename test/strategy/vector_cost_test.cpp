@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "tc/base/str.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/scop_builder.h"
 

@@ -6,7 +6,6 @@
 #include "tc/base/contains.h"
 #include "tc/base/count_product.h"
 #include "tc/polyhedral/core/instances.h"
-#include "tc/strategy/cpu/possible_packs.h"
 
 namespace tc::strategy {
 namespace {
