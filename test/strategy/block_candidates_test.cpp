@@ -108,6 +108,28 @@ TEST_F(BlockCandidates, WhatIsReadTwiceIsCopiedTwiceOrNotAtAll) {
   EXPECT_EQ(with(all, "pack read 0"), with(all, "pack read 2"));
 }
 
+TEST_F(BlockCandidates, OfManyOperandsNoneOneOrAllAreCopied) {
+  auto ij = std::string("0 <= i, j < 256");
+  auto builder = ScopBuilder(context());
+  std::vector<std::string> reads;
+  for (int i = 0; i < 5; ++i) {
+    builder.input(str("B", i), {256, 256});
+    reads.push_back(str("B", i, "[j, k]"));
+  }
+  auto all = texts(builder.input("A", {256, 256})
+                       .output("C", {256, 256})
+                       .identity("I[i, j] : " + ij, "C[i, j]")
+                       .accumulate("U[i, j, k] : " + ij + " and 0 <= k < 256", "C[i, j]", reads)
+                       .scop(),
+                   {.parallel = false});
+  auto packs = [](const std::string& text) {
+    std::size_t count = 0;
+    for (auto at = text.find("pack read"); at != std::string::npos; at = text.find("pack read", at + 1)) ++count;
+    return count;
+  };
+  for (const auto& text : all) EXPECT_TRUE(packs(text) <= 1 || packs(text) == 5) << text;
+}
+
 TEST_F(BlockCandidates, NothingIsCopiedWhereThatIsForbiddenOrDoneAlready) {
   EXPECT_EQ(with(texts(product(1024), {.pack = false}), "pack"), 0u);
   auto ij = std::string("0 <= i, j < 1024");

@@ -38,9 +38,9 @@ Construction construct(const MappingSpace& space, ConstructionPolicy policy, std
 
 /// The same for \p cluster of \p scop, with what its \p bodies compute. The search begins at what rules choose
 /// (choose_mapping.h) and at what they make of \p nearest, too, where these are states, and what rules choose stays unless the
-/// price of what is found is less by a fifth, or by a quarter where the rates of the core were not measured. It stays where
-/// it is a product in registers for matrices or of dot products, of which
-/// states have none, and for Descent where a cluster has fewer than 65536 instances. GensorPrinted asks no rule.
+/// price of what is found is least_gain() of its own (machine_rates.h). It stays where it is a product in registers for
+/// matrices or of dot products, of which states have none, and for Descent where a cluster has fewer than 65536 instances.
+/// GensorPrinted asks no rule.
 polyhedral::ClusterMapping construct_cluster_mapping(const polyhedral::Scop& scop,
                                                      const polyhedral::ClusterView& cluster, const Target& target,
                                                      const polyhedral::MappingOptions& options,

@@ -43,17 +43,22 @@ std::vector<Packs> groups(const ReductionView& view, const Packs& packs) {
   return result;
 }
 
+/// Of so many different operands each set may be copied; of more, none, each alone, or all.
+constexpr std::size_t most_in_any_set = 3;
+
 /// The sets of copies that a mapping may have, the smallest first.
 std::vector<Packs> sets_of_packs(const ReductionView& view) {
   if (!view.options.pack) return {{}};
   const auto possible = possible_packs(view);
   if (view.matrices) return {possible};
+  const auto operands = groups(view, possible);
   std::vector<Packs> result{{}};
-  for (const auto& group : groups(view, possible))
-    for (std::size_t i = 0, without = result.size(); i < without; ++i) {
+  for (const auto& operand : operands)
+    for (std::size_t i = 0, without = operands.size() <= most_in_any_set ? result.size() : 1; i < without; ++i) {
       result.push_back(result[i]);
-      result.back().insert(result.back().end(), group.begin(), group.end());
+      result.back().insert(result.back().end(), operand.begin(), operand.end());
     }
+  if (operands.size() > most_in_any_set) result.push_back(possible);
   std::stable_sort(result.begin(), result.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
   return result;
 }

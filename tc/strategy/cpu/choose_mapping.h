@@ -14,16 +14,15 @@ namespace tc::strategy {
 
 /// How to map the clusters of \p clustered, which compute \p bodies, to \p target, without measuring. \p options restrict the choice.
 ///
-/// One analytic model over accesses and limits, the same for every operation; for each cluster its heaviest statement
-/// decides:
+/// One analytic model over accesses and limits, the same for every operation, and prices of what it proposes (price.h); for each cluster
+/// its heaviest statement decides:
 ///
-///   lanes          the iterator that makes an instance cheapest (vector_cost.h):
+///   lanes          for a reduction in loops of its own, the iterator for which the cheapest mapping is cheapest; else the one that
+///                  makes an instance cheapest (vector_cost.h):
 ///                    ((write + sum of reads) * ceil(E / L) + (reduced ? 8 : 0)) / E     E: extent, L: lanes
 ///                  where an access costs 1/4 if constant along the lanes, 1 if contiguous, 2 backwards, else L; a
 ///                  contiguous one adds the share of a cache line that its vectors fill where they may begin anywhere in
-///                  one, and 1 where a condition masks lanes; a read that can be packed costs at most 1 + 16 / uses of
-///                  the copy; a write counts twice if it accumulates or scatters, four times that if it scatters what a
-///                  register tile sums up, and is then shared by the instances of a result
+///                  one; a write counts twice if it accumulates or scatters
 ///   register tile  for a reduction in loops of its own, the r rows and c columns of accumulators that fit the registers
 ///                  with the greatest (register_tile.h)
 ///                    fill(r) * fill(c) * sqrt(min(1, r*c / 8)) / (1 + loads / (3*r*c))
