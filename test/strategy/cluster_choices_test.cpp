@@ -101,7 +101,7 @@ TEST_F(ClusterChoices, AProductGetsARegisterTileAndBlocks) {
   auto of = facts(product(512));
   auto tiling = choose_tile(of, whole(of), tile_lanes(of).front());
   EXPECT_TRUE(tiling.mapping.register_tile);
-  EXPECT_EQ(tiling.lane_member, 1);
+  EXPECT_EQ(tiling.lanes.iterator, 1);
   EXPECT_GT(tiling.mapping.members[0].points, 1);
   EXPECT_EQ(tiling.mapping.members[1].points % 16, 0);
   EXPECT_FALSE(tiling.blocked.empty());
@@ -110,7 +110,7 @@ TEST_F(ClusterChoices, AProductGetsARegisterTileAndBlocks) {
 TEST_F(ClusterChoices, WhatIsReadOnceGetsPointsForItsLanesAlone) {
   auto of = facts(pointwise(64, 64));
   auto tiling = choose_tile(of, whole(of), tile_lanes(of).front());
-  EXPECT_EQ(tiling.lane_member, 1);
+  EXPECT_EQ(tiling.lanes.iterator, 1);
   EXPECT_EQ(tiling.mapping.members[1].points, 16);
   EXPECT_EQ(tiling.mapping.members[0].points, 1);
   EXPECT_FALSE(tiling.mapping.register_tile);
@@ -147,12 +147,26 @@ TEST_F(ClusterChoices, StatementsOfARegisterTileShareItsLanes) {
   mapping.members[0].points = 4;
   mapping.members[1].points = 32;
   mapping.register_tile = true;
-  auto lanes = choose_lanes(of, 1, mapping);
+  auto lanes = choose_lanes(of, {1, 16, 0}, mapping);
   for (const char* id : {"I", "U"}) {
     EXPECT_EQ(lanes.statement(id).iterator, 1) << id;
     EXPECT_EQ(lanes.statement(id).lanes, 16) << id;
   }
   EXPECT_EQ(lanes.copies, (polyhedral::StatementMapping{"", 1, 16}));
+}
+
+/// What else would be cheapest for it is no matter: its tile is made for these lanes.
+TEST_F(ClusterChoices, TheHeaviestStatementHasTheLanesOfItsTile) {
+  auto of = facts(product(64));
+  auto mapping = whole(of);
+  mapping.members[0].points = 4;
+  mapping.members[1].points = 32;
+  mapping.register_tile = true;
+  mapping.reduction = {"U", 2, 16};
+  auto lanes = choose_lanes(of, {1, 16, 0}, mapping);
+  EXPECT_EQ(lanes.statement("U").iterator, 1);
+  mapping.members[1].points = 4;
+  EXPECT_EQ(choose_lanes(of, {2, 16, 0}, mapping).statement("U").iterator, 2);
 }
 
 TEST_F(ClusterChoices, AccumulatorsStayInABufferUnlessTheirLanesAreCombinedOnce) {

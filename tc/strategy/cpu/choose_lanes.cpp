@@ -28,10 +28,12 @@ bool shares_accumulators(const ClusterFacts& facts, const ClusterStatement& entr
   });
 }
 
-/// The cheapest lanes of \p entry in the tiles of \p mapping.
-VectorChoice choice_for(const ClusterFacts& facts, const ClusterStatement& entry, int member,
+/// The lanes of \p entry in the tiles of \p mapping, which are for \p tile lanes of the heaviest statement.
+VectorChoice choice_for(const ClusterFacts& facts, const ClusterStatement& entry, const VectorChoice& tile,
                         const ClusterMapping& mapping) {
   const auto& heaviest = facts.heaviest;
+  if (entry.id == heaviest.id) return tile;
+  int member = member_of(heaviest, tile.iterator);
   if (member >= 0 && entry.outer[member] >= 0 && shares_accumulators(facts, entry, mapping))
     return {entry.outer[member],
             vector_lanes(facts.scop, facts.statement(heaviest), facts.target, heaviest.outer[member]), 0};
@@ -51,9 +53,9 @@ int vectors_in_flight(const ClusterFacts& facts, const ClusterStatement& entry, 
 }
 
 /// The lanes of \p entry in the tiles of \p mapping.
-StatementMapping lanes_of(const ClusterFacts& facts, const ClusterStatement& entry, int member,
+StatementMapping lanes_of(const ClusterFacts& facts, const ClusterStatement& entry, const VectorChoice& tile,
                           const ClusterMapping& mapping) {
-  auto choice = choice_for(facts, entry, member, mapping);
+  auto choice = choice_for(facts, entry, tile, mapping);
   StatementMapping result{entry.id, choice.iterator, choice.lanes};
   if (choice.iterator < 0) return result;
   if (int own = member_of(entry, choice.iterator); own >= 0)
@@ -79,14 +81,15 @@ MemberLanes lanes_of_result(const ClusterFacts& facts, const ClusterMapping& map
 
 }  // namespace
 
-ClusterMapping choose_lanes(const ClusterFacts& facts, int member, const ClusterMapping& mapping) {
+ClusterMapping choose_lanes(const ClusterFacts& facts, const VectorChoice& tile, const ClusterMapping& mapping) {
   auto result = mapping;
+  const int member = member_of(facts.heaviest, tile.iterator);
   bool matrices = mapping.dot.of_matrices();
   MemberLanes along;
   if (matrices) along = {member, vector_lanes(facts.scop, facts.statement(facts.heaviest), facts.target)};
   for (const auto& entry : facts.cluster.statements) {
     if (matrices && entry.id == facts.heaviest.id) continue;
-    auto lanes = lanes_of(facts, entry, member, mapping);
+    auto lanes = lanes_of(facts, entry, tile, mapping);
     if (lanes.iterator < 0) continue;
     int own = member_of(entry, lanes.iterator);
     if (own >= 0 && (own == member || along.member < 0)) along = {own, lanes.lanes};

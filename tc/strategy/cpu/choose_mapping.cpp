@@ -57,22 +57,21 @@ class MappingChooser {
   }
   /// The cheapest with copies, blocks and loops around \p tiling.
   ClusterMapping around(const Tiling& tiling) {
-    if (tiling.blocked.empty())
-      return choose_outermost(facts_, with_lanes(tiling.mapping, tiling.lane_member), seconds_);
-    return cheapest(with_lanes(tiling.blocked, tiling.lane_member), seconds_, least_gain_of_more);
+    if (tiling.blocked.empty()) return choose_outermost(facts_, with_lanes(tiling.mapping, tiling.lanes), seconds_);
+    return cheapest(with_lanes(tiling.blocked, tiling.lanes), seconds_, least_gain_of_more);
   }
 
-  ClusterMapping with_lanes(ClusterMapping mapping, int lane_member) const {
-    if (facts_.options.vectorise) mapping = choose_lanes(facts_, lane_member, mapping);
+  ClusterMapping with_lanes(ClusterMapping mapping, const VectorChoice& lanes) const {
+    if (facts_.options.vectorise) mapping = choose_lanes(facts_, lanes, mapping);
     if (facts_.options.promote && facts_.member_count() > 0) mapping.staged = choose_staged(facts_, mapping);
     return mapping;
   }
   /// The same for \p mappings of one tile, whose lanes differ where the reduction is cut, not by copies, blocks and loops.
-  std::vector<ClusterMapping> with_lanes(std::vector<ClusterMapping> mappings, int lane_member) const {
+  std::vector<ClusterMapping> with_lanes(std::vector<ClusterMapping> mappings, const VectorChoice& lanes) const {
     std::array<std::optional<ClusterMapping>, 2> known;
     for (auto& mapping : mappings) {
       auto& like = known[mapping.reduction.iterator >= 0 ? 1 : 0];
-      if (!like) like = with_lanes(mapping, lane_member);
+      if (!like) like = with_lanes(mapping, lanes);
       mapping.statements = like->statements;
       mapping.copies = like->copies;
       mapping.staged = like->staged;

@@ -56,7 +56,7 @@ Tiling with_register_tile(const ClusterFacts& facts, const VectorChoice& lanes, 
   auto result = before;
   auto& mapping = result.mapping;
   const auto& options = facts.options;
-  int member = before.lane_member;
+  int member = member_of(facts.heaviest, lanes.iterator);
   auto trips = vector_trips(facts, member, mapping);
   auto operands = operands_of(facts, lanes, member, mapping);
   auto tile = rows ? choose_register_tile_of(*rows, operands, trips, member, facts.target)
@@ -83,7 +83,8 @@ Tiling with_register_tile(const ClusterFacts& facts, const VectorChoice& lanes, 
 
 /// \p mapping with \p tile, and blocks around it.
 Tiling with_matrix_tile(const ClusterFacts& facts, const MatrixTile& tile, const ClusterMapping& mapping) {
-  Tiling result{mapping, tile.columns};
+  const int columns = facts.heaviest.outer[static_cast<std::size_t>(tile.columns)];
+  Tiling result{mapping, {columns, vector_lanes(facts.scop, facts.statement(facts.heaviest), facts.target), 0}};
   result.mapping.members[tile.rows].points = tile.row_points;
   result.mapping.members[tile.columns].points = tile.column_points;
   result.mapping.register_tile = true;
@@ -102,8 +103,8 @@ Tiling choose_tile(const ClusterFacts& facts, const ClusterMapping& mapping, con
   if (reduces)
     if (auto tile = choose_matrix_tile(facts.scop, facts.cluster, heaviest, facts.target, facts.options))
       return with_matrix_tile(facts, *tile, mapping);
-  Tiling result{mapping, member_of(heaviest, lanes.iterator)};
-  int member = result.lane_member;
+  Tiling result{mapping, lanes};
+  int member = member_of(heaviest, lanes.iterator);
   if (member >= 0) result.mapping.members[member].points = lanes_within(lanes.lanes, facts.extent(member, mapping));
   if (lanes.iterator >= 0 && reduces) return with_register_tile(facts, lanes, result, rows);
   if (member >= 0) result.mapping = choose_lines(facts, lanes, result.mapping);

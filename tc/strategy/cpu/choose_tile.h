@@ -10,7 +10,7 @@ namespace tc::strategy {
 /// A mapping whose points are chosen.
 struct Tiling {
   polyhedral::ClusterMapping mapping;
-  int lane_member = -1;  ///< the member that the heaviest statement's lanes run along, -1: an inner loop
+  VectorChoice lanes = {};                               ///< of the heaviest statement
   std::vector<polyhedral::ClusterMapping> blocked = {};  ///< the same with copies, blocks, loops, and threads
   std::vector<int> rivals = {};  ///< other members whose iterations could be the rows of the register tile
 };
