@@ -43,7 +43,10 @@ class MappingChooser {
   ClusterMapping choose() {
     if (!facts_.options.vectorise) return around({given_blocks(facts_)});
     std::vector<ClusterMapping> candidates;
-    for (const auto& lanes : tile_lanes(facts_)) candidates.push_back(choose(lanes));
+    for (const auto& lanes : tile_lanes(facts_)) {
+      candidates.push_back(choose(lanes));
+      if (candidates.back().dot.of_matrices()) break;  // such a tile has lanes of its own, whatever is asked for
+    }
     return cheapest(candidates, seconds_, least_gain_of_more);
   }
 

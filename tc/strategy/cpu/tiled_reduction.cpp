@@ -49,13 +49,6 @@ std::vector<int> ReductionView::others() const {
   return result;
 }
 
-std::int64_t ReductionView::bytes(int read) const {
-  const auto& tensor = scop.tensor(polyhedral::range_name(statement.reads[read].relation));
-  std::int64_t result = byte_size(tensor.type);
-  for (auto size : tensor.extent) result = count_product(result, size);
-  return result;
-}
-
 bool ReductionView::is_packed(bool below_blocks) const {
   return std::any_of(mapping.packed.begin(), mapping.packed.end(),
                      [&](const PackMapping& p) { return p.below_blocks == below_blocks && !p.once; });

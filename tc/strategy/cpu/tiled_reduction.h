@@ -53,8 +53,6 @@ struct ReductionView {
   std::int64_t stride(int read, int iterator) const {
     return strides_[static_cast<std::size_t>(read)][static_cast<std::size_t>(iterator)];
   }
-  /// Of the tensor behind \p read.
-  std::int64_t bytes(int read) const;
   bool indexes(int read, int member) const {
     return iterator(member) >= 0 && contains(indices_[static_cast<std::size_t>(read)], iterator(member));
   }

@@ -124,6 +124,7 @@ class CorePricer {
   ///
   ///   X(i - 1) + X(i) + X(i + 1), 8 points of i      8 + 1 + 1 vectors
   double unread_share(const PricedAccess& access) const {
+    if (access.near.empty() || is_packed(static_cast<int>(&access - statement_.reads.data()))) return 1;
     double most = 0;
     for (const auto& other : access.near) {
       if (is_packed(other.read)) continue;
@@ -175,23 +176,11 @@ class CorePricer {
     return stays ? steps_ / innermost.trips : steps_;
   }
 
-  bool is_packed(int read) const {
-    return std::any_of(mapping_.packed.begin(), mapping_.packed.end(), [&](const polyhedral::PackMapping& pack) {
-      return pack.statement == statement_.entry.id && pack.read == read;
-    });
-  }
-
-  /// Is read number \p number what a read before it has loaded?
-  bool repeats(int number) const {
-    const auto& near = statement_.reads[static_cast<std::size_t>(number)].near;
-    return !is_packed(number) && std::any_of(near.begin(), near.end(), [&](const NearRead& other) {
-      return other.shifts.empty() && !is_packed(other.read);
-    });
-  }
+  bool is_packed(int read) const { return pack_of(mapping_, statement_, read) != nullptr; }
 
   void add_read(int number) {
     const auto& read = statement_.reads[static_cast<std::size_t>(number)];
-    if (repeats(number)) return;
+    if (repeats(mapping_, statement_, number)) return;
     auto cost = vector_cost(read, is_packed(number));
     auto vectors = steps_of(read) * different(read);
     if (read.guarded && statement_.guards.empty()) cost.accesses += guarded_access;

@@ -56,8 +56,10 @@ class FarPricer {
       add(s, statement.write, nullptr, 2);
       references_.back().accumulated =
           statement.reduces && (nests[s].unrolled || nests[s].points == nests[s].loops.size());
-      for (std::size_t r = 0; r < statement.reads.size(); ++r)
-        if (!repeats(s, static_cast<int>(r))) add(s, statement.reads[r], pack_of(s, static_cast<int>(r)), 1);
+      for (std::size_t r = 0; r < statement.reads.size(); ++r) {
+        const int read = static_cast<int>(r);
+        if (!repeats(mapping, statement, read)) add(s, statement.reads[r], pack_of(mapping, statement, read), 1);
+      }
     }
     shared_ = nests.empty() ? 0 : nests.front().tile;
     for (auto& reference : references_)
@@ -106,20 +108,6 @@ class FarPricer {
           touched.runs * Target::cache_line / std::max(touched.bytes, 1.0) / reference.weight;
     });
     return result;
-  }
-
-  const PackMapping* pack_of(std::size_t statement, int read) const {
-    for (const auto& pack : mapping_.packed)
-      if (pack.statement == cluster_.statements[statement].entry.id && pack.read == read) return &pack;
-    return nullptr;
-  }
-
-  /// Does read number \p read touch what one before it does?
-  bool repeats(std::size_t statement, int read) const {
-    const auto& near = cluster_.statements[statement].reads[static_cast<std::size_t>(read)].near;
-    return !pack_of(statement, read) && std::any_of(near.begin(), near.end(), [&](const NearRead& other) {
-      return other.shifts.empty() && !pack_of(statement, other.read);
-    });
   }
 
   void add(std::size_t s, const PricedAccess& access, const PackMapping* pack, double weight) {

@@ -163,6 +163,20 @@ class Maker {
 
 }  // namespace
 
+const polyhedral::PackMapping* pack_of(const polyhedral::ClusterMapping& mapping, const PricedStatement& statement,
+                                       int read) {
+  for (const auto& pack : mapping.packed)
+    if (pack.statement == statement.entry.id && pack.read == read) return &pack;
+  return nullptr;
+}
+
+bool repeats(const polyhedral::ClusterMapping& mapping, const PricedStatement& statement, int read) {
+  const auto& near = statement.reads[static_cast<std::size_t>(read)].near;
+  return !pack_of(mapping, statement, read) && std::any_of(near.begin(), near.end(), [&](const NearRead& other) {
+    return other.shifts.empty() && !pack_of(mapping, statement, other.read);
+  });
+}
+
 PricedCluster::PricedCluster(const Scop& scop, const ClusterView& cluster, const Target& machine,
                              const OperationsOfBodies& bodies)
     : permutable(cluster.permutable), target(machine), rates(rates_of(machine)) {

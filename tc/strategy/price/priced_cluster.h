@@ -8,6 +8,7 @@
 #include "tc/base/target.h"
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/scop.h"
+#include "tc/polyhedral/map/mapping.h"
 #include "tc/strategy/price/guard.h"
 #include "tc/strategy/price/machine_rates.h"
 
@@ -67,6 +68,13 @@ struct PricedStatement {
   std::vector<Guard> guards;  ///< outside of which instances add nothing
   double guarded_share = 1;   ///< of the instances, those that they leave
 };
+
+/// The copy that read number \p read of \p statement goes to in \p mapping; null without one.
+const polyhedral::PackMapping* pack_of(const polyhedral::ClusterMapping& mapping, const PricedStatement& statement,
+                                       int read);
+
+/// Does read number \p read touch what one before it has touched, neither of them a copy?
+bool repeats(const polyhedral::ClusterMapping& mapping, const PricedStatement& statement, int read);
 
 /// What the prices of all mappings of a cluster start from. isl is asked when it is made and never after.
 struct PricedCluster {
