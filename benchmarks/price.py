@@ -130,19 +130,25 @@ def report(programs, misses):
             print(f"{x['seconds'] * 1e6:9.1f} us, predicted {x['predicted'] * 1e6:9.1f}  {x['mapping']}\n    {x['price']}")
 
 
-def turns(programs, threads, seconds):
-    """Measures rules beside searches, until `seconds` are over; prints what is measured so far."""
+def measured(command, programs, threads, seconds):
+    """What the tool's `command` prints of each program, kept in a file; begins none after `seconds`."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    path = FOLDER / f"turns_{threads}.json"
+    path = FOLDER / f"{command}_{threads}.json"
     known = json.loads(path.read_text()) if path.exists() else {}
     end = time.time() + seconds
     for program in programs:
         if program in known or time.time() > end:
             continue
-        run = subprocess.run([TOOL, "turns", program, str(threads)], capture_output=True, text=True)
+        run = subprocess.run([TOOL, command, program, str(threads)], capture_output=True, text=True)
         known[program] = [json.loads(line) for line in run.stdout.splitlines()]
         path.write_text(json.dumps(known, indent=1))
-    rows = {p: {r["choice"]: r for r in known[p]} for p in programs if known.get(p)}
+    return {program: known[program] for program in programs if known.get(program)}
+
+
+def turns(programs, threads, seconds):
+    """Measures rules beside searches, until `seconds` are over; prints what is measured so far."""
+    known = measured("turns", programs, threads, seconds)
+    rows = {p: {r["choice"]: r for r in known[p]} for p in known}
     choices = ["", "construct", "construct:roller", "construct:gensor"]
     print("| program | rules, us | checked | best_first | roller | gensor | compile ms: rules | checked | best_first |")
     print("|---|---|---|---|---|---|---|---|---|")
@@ -164,26 +170,16 @@ def turns(programs, threads, seconds):
 
 def decisions(programs, threads, seconds):
     """Measures each decision of the rules beside that of prices, until `seconds` are over; prints what is measured so far."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    path = FOLDER / f"decisions_{threads}.json"
-    known = json.loads(path.read_text()) if path.exists() else {}
-    end = time.time() + seconds
-    for program in programs:
-        if program in known or time.time() > end:
-            continue
-        run = subprocess.run([TOOL, "decisions", program, str(threads)], capture_output=True, text=True)
-        known[program] = [json.loads(line) for line in run.stdout.splitlines()]
-        path.write_text(json.dumps(known, indent=1))
+    known = measured("decisions", programs, threads, seconds)
     gains = {}
-    for program in programs:
-        rules, *others = known.get(program) or [None]
+    for program, (rules, *others) in known.items():
         for row in others:
             if row["decision"] == "same" or row["same"]:
                 continue
             if row["difference"] > 1e-3:
                 print("WRONG", program, row)
             gains.setdefault(row["decision"], []).append((rules["us"] / row["us"], program))
-    print(f"| decision, {threads} threads, of {sum(p in known for p in programs)} programs | change | geometric mean | least | most | below 0.97 |")
+    print(f"| decision, {threads} threads, of {len(known)} programs | change | geometric mean | least | most | below 0.97 |")
     print("|---|---|---|---|---|---|")
     for decision, pairs in gains.items():
         pairs.sort()

@@ -8,7 +8,7 @@
 #include "tc/polyhedral/schedule/schedule.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/mapping_text.h"
-#include "test/support/scop_builder.h"
+#include "test/support/scops.h"
 
 namespace tc::strategy {
 namespace {
@@ -20,17 +20,7 @@ using polyhedral::ScopBuilder;
 
 class BlockCandidates : public polyhedral::IslTest {
  protected:
-  /// C = A B of n x n matrices, A transposed where rows lie across.
-  Scop product(int n, const char* a = "A[i, k]", const char* b = "B[k, j]") const {
-    auto ij = str("0 <= i, j < ", n);
-    return ScopBuilder(context())
-        .input("A", {n, n})
-        .input("B", {n, n})
-        .output("C", {n, n})
-        .identity(str("I[i, j] : ", ij), "C[i, j]")
-        .accumulate(str("U[i, j, k] : ", ij, " and 0 <= k < ", n), "C[i, j]", {a, b})
-        .scop();
-  }
+  Scop product(int n, const char* a = "A[i, k]") const { return polyhedral::scops::square_product(context(), n, a); }
 
   /// The texts of all candidates for tiles of 8 rows and 48 columns of the sum U.
   std::vector<std::string> texts(Scop scop, const MappingOptions& options = {},

@@ -9,7 +9,7 @@
 #include "tc/strategy/cpu/choose_tile.h"
 #include "tc/strategy/cpu/choose_window.h"
 #include "test/support/isl_fixture.h"
-#include "test/support/scop_builder.h"
+#include "test/support/scops.h"
 
 /// Each choice for a cluster of a processor alone, from facts to a value.
 namespace tc::strategy {
@@ -51,16 +51,14 @@ class ClusterChoices : public polyhedral::IslTest {
         .statement(str("S[i, j] : ", ij), "C[i, j]", {transposed ? "A[j, i]" : "A[i, j]"})
         .scop();
   }
-  /// C = A B of n x n matrices.
-  Scop product(int n) const {
-    auto ij = str("0 <= i, j < ", n);
-    return ScopBuilder(context())
-        .input("A", {n, n})
-        .input("B", {n, n})
-        .output("C", {n, n})
-        .identity(str("I[i, j] : ", ij), "C[i, j]")
-        .accumulate(str("U[i, j, k] : ", ij, " and 0 <= k < ", n), "C[i, j]", {"A[i, k]", "B[k, j]"})
-        .scop();
+  Scop product(int n) const { return polyhedral::scops::square_product(context(), n); }
+  /// A register tile of 4 rows and 32 columns.
+  static ClusterMapping tile(const ClusterFacts& facts) {
+    auto result = whole(facts);
+    result.members[0].points = 4;
+    result.members[1].points = 32;
+    result.register_tile = true;
+    return result;
   }
   /// O[h, w] += I[h + k, w] K[k], k < 3.
   Scop convolution() const {
@@ -143,10 +141,7 @@ TEST_F(ClusterChoices, LinesThatLieAcrossTheLanesAreUsedWhole) {
 
 TEST_F(ClusterChoices, StatementsOfARegisterTileShareItsLanes) {
   auto of = facts(product(64));
-  auto mapping = whole(of);
-  mapping.members[0].points = 4;
-  mapping.members[1].points = 32;
-  mapping.register_tile = true;
+  auto mapping = tile(of);
   auto lanes = choose_lanes(of, {1, 16, 0}, mapping);
   for (const char* id : {"I", "U"}) {
     EXPECT_EQ(lanes.statement(id).iterator, 1) << id;
@@ -158,10 +153,7 @@ TEST_F(ClusterChoices, StatementsOfARegisterTileShareItsLanes) {
 /// What else would be cheapest for it is no matter: its tile is made for these lanes.
 TEST_F(ClusterChoices, TheHeaviestStatementHasTheLanesOfItsTile) {
   auto of = facts(product(64));
-  auto mapping = whole(of);
-  mapping.members[0].points = 4;
-  mapping.members[1].points = 32;
-  mapping.register_tile = true;
+  auto mapping = tile(of);
   mapping.reduction = {"U", 2, 16};
   auto lanes = choose_lanes(of, {1, 16, 0}, mapping);
   EXPECT_EQ(lanes.statement("U").iterator, 1);

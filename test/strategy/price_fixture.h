@@ -8,7 +8,7 @@
 #include "tc/polyhedral/schedule/schedule.h"
 #include "tc/strategy/price/price.h"
 #include "test/support/isl_fixture.h"
-#include "test/support/scop_builder.h"
+#include "test/support/scops.h"
 
 namespace tc::strategy {
 
@@ -31,15 +31,7 @@ class PriceTest : public polyhedral::IslTest {
 
   /// C = A B, or of A transposed, of n x n matrices.
   PricedCluster product(int n, bool transposed = false) const {
-    auto ij = str("0 <= i, j < ", n);
-    auto result = priced(ScopBuilder(context())
-                             .input("A", {n, n})
-                             .input("B", {n, n})
-                             .output("C", {n, n})
-                             .identity(str("I[i, j] : ", ij), "C[i, j]")
-                             .accumulate(str("U[i, j, k] : ", ij, " and 0 <= k < ", n), "C[i, j]",
-                                         {transposed ? "A[k, i]" : "A[i, k]", "B[k, j]"})
-                             .scop());
+    auto result = priced(polyhedral::scops::square_product(context(), n, transposed ? "A[k, i]" : "A[i, k]"));
     result.statements[1].body.simple = 1;
     return result;
   }

@@ -33,6 +33,19 @@ inline Scop matmul(std::shared_ptr<Context> context, int m = 37, int n = 45, int
       .scop();
 }
 
+/// C(i, j) +=! A(i, k) * B(k, j) of n x n matrices, statements I and U; other subscripts as \p a and \p b say.
+inline Scop square_product(std::shared_ptr<Context> context, int n, const char* a = "A[i, k]",
+                           const char* b = "B[k, j]") {
+  auto ij = str("0 <= i, j < ", n);
+  return ScopBuilder(context)
+      .input("A", {n, n})
+      .input("B", {n, n})
+      .output("C", {n, n})
+      .identity(str("I[i, j] : ", ij), "C[i, j]")
+      .accumulate(str("U[i, j, k] : ", ij, " and 0 <= k < ", n), "C[i, j]", {a, b})
+      .scop();
+}
+
 /// mx(i) max=! X(i, j); E(i, j) = exp(X(i, j) - mx(i)); sm(i) +=! E(i, j); Y(i, j) = E(i, j) / sm(i)
 inline Scop softmax(std::shared_ptr<Context> context, int rows = 64, int columns = 31) {
   auto i = str("0 <= i < ", rows), ij = str(i, " and 0 <= j < ", columns);
