@@ -82,6 +82,11 @@ TEST_F(BlockCandidates, ThreadsShareAnyLoopAndMakeCopiesTogetherOrEach) {
   EXPECT_GT(with(all, " once"), 0u);
   EXPECT_EQ(with(texts(product(1024), {.parallel_along = {"j"}}), "parallel 0"), 0u);
   EXPECT_EQ(with(texts(product(16)), "parallel"), 0u) << "too little work";
+  auto copies_columns = std::find_if(all.begin(), all.end(), [](const std::string& text) {
+    return text.find("pack read 0") == std::string::npos && text.find("pack read 1") != std::string::npos;
+  });
+  ASSERT_NE(copies_columns, all.end());
+  EXPECT_EQ(copies_columns->find("parallel 1"), 0u) << "each thread copies its own: " << *copies_columns;
 }
 
 TEST_F(BlockCandidates, WhatIsReadTwiceIsCopiedTwiceOrNotAtAll) {
