@@ -79,18 +79,18 @@ void given(const PricedProgram& program, int threads) {
   cpu::set_num_threads(threads);
   Problem problem(program);
   problem.make_tensors();
-  problem.set_options(options::MappingOptions::parse("construct=rules").with_parallel(threads > 1));
+  const auto decide_by = [&](const std::string& construct) {
+    problem.set_options(options::MappingOptions::parse("construct=" + construct).with_parallel(threads > 1));
+  };
+  decide_by("rules");
   Codes codes;
   std::vector<std::string> lines;
-  const auto options = [&](const std::string& construct) {
-    return options::MappingOptions::parse("construct=" + construct).with_parallel(threads > 1);
-  };
   for (std::string line; std::getline(std::cin, line); lines.push_back(one_line(line)))
     if (line.find(' ') == std::string::npos) {
-      problem.set_options(options(line));
+      decide_by(line);
       line.clear();
       codes.push_back(problem.compile("", {}, &line));
-      problem.set_options(options("rules"));
+      decide_by("rules");
     } else {
       codes.push_back(problem.compile(lines_of(line)));
     }
@@ -114,8 +114,7 @@ void decisions(const PricedProgram& program, int threads) {
   problem.compile("", [&](engine::CompileState& state) {
     const auto& launch = state.launches.back();
     auto bodies = engine::body_operations(*state.program);
-    auto rules = strategy::choose_mapping({*launch.scop, launch.clusters}, state.target, state.mapping,
-                                          engine::body_operations(*state.program));
+    auto rules = rules_of(state);
     mappings.front() = to_string(rules);
     prices.front() = price_of(state, rules, "").seconds;
     for (const auto& decision : decisions_of_rules) {

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "tc/engine/compile/body_operations.h"
+#include "tc/strategy/cpu/choose_mapping.h"
 
 using namespace tc;
 
@@ -113,6 +114,12 @@ InTurns measure_in_turns(Problem& problem, const Codes& codes) {
     result.seconds.push_back(each[rounds / 2]);
   }
   return result;
+}
+
+polyhedral::Mapping rules_of(const engine::CompileState& state) {
+  const auto& launch = state.launches.back();
+  return strategy::choose_mapping({*launch.scop, launch.clusters}, state.target, state.mapping,
+                                  engine::body_operations(*state.program));
 }
 
 strategy::Price price_of(const engine::CompileState& state, const polyhedral::Mapping& mapping,

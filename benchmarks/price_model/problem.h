@@ -61,6 +61,9 @@ struct InTurns {
 /// Each of \p codes measured in each of some rounds.
 InTurns measure_in_turns(Problem& problem, const Codes& codes);
 
+/// What rules choose for the last launch of \p state.
+tc::polyhedral::Mapping rules_of(const tc::engine::CompileState& state);
+
 /// What the price says of \p mapping for the clusters of \p state, with \p rates (NAME=NUMBER,...) of another machine.
 tc::strategy::Price price_of(const tc::engine::CompileState& state, const tc::polyhedral::Mapping& mapping,
                              const std::string& rates);

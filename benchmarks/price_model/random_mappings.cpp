@@ -6,7 +6,6 @@
 #include <random>
 
 #include "problem.h"
-#include "tc/engine/compile/body_operations.h"
 #include "tc/polyhedral/map_cpu/check_mapping.h"
 #include "tc/strategy/construct/mapping_moves.h"
 #include "tc/strategy/cpu/choose_mapping.h"
@@ -49,9 +48,7 @@ void measure(const PricedProgram& program, int count, std::uint64_t seed) {
   problem.make_tensors();
   std::vector<std::string> mappings;
   auto rules = problem.compile("", [&](engine::CompileState& state) {
-    auto& launch = state.launches.back();
-    auto chosen = strategy::choose_mapping({*launch.scop, launch.clusters}, state.target, state.mapping,
-                                           engine::body_operations(*state.program));
+    auto chosen = rules_of(state);
     std::mt19937_64 random(seed);
     mappings.push_back(to_string(chosen));
     for (int tries = 0; static_cast<int>(mappings.size()) <= count && tries < 20 * count; ++tries) {
@@ -121,8 +118,7 @@ void speed(const PricedProgram& program) {
   Problem problem(program);
   problem.compile("", [&](engine::CompileState& state) {
     const auto& launch = state.launches.back();
-    auto chosen = strategy::choose_mapping({*launch.scop, launch.clusters}, state.target, state.mapping,
-                                           engine::body_operations(*state.program));
+    auto chosen = rules_of(state);
     auto begin = Clock::now();
     strategy::PricedCluster cluster(*launch.scop, launch.clusters.front(), state.target);
     auto made = Clock::now();

@@ -71,9 +71,7 @@ void turns(const PricedProgram& program, int threads) {
 void search(const PricedProgram& program) {
   Problem problem(program);
   problem.compile("", [&](engine::CompileState& state) {
-    const auto& launch = state.launches.back();
-    auto rules = strategy::choose_mapping({*launch.scop, launch.clusters}, state.target, state.mapping,
-                                          engine::body_operations(*state.program));
+    auto rules = rules_of(state);
     std::printf("{\"program\": \"%s\", \"rules\": %.9f", program.name.c_str(), price_of(state, rules, "").seconds);
     for (const auto& [name, policy] : policies) {
       int states = 0;
