@@ -3,6 +3,7 @@
 import json
 import math
 import pathlib
+import shutil
 from typing import Dict, List, Optional
 
 FAMILIES = ("sgemm", "memory", "paper", "conv")
@@ -26,6 +27,7 @@ def collected(plan, outcomes) -> dict:
         "machine": read(plan.results / "machine.json") or {},
         "sections": {name: {"status": o.status, "seconds": round(o.seconds, 1), "text": o.text} for name, o in outcomes.items()},
         "kernels": read(plan.results / "kernels.json") or [],
+        "prices": read(plan.results / "prices.json") or {},
         "limits": read(plan.results / "limits.json") or {},
         "python": read(plan.results / "python.json") or {"rows": []},
         "overhead": read(plan.results / "overhead.json") or {"rows": []},
@@ -182,6 +184,8 @@ def write(results: pathlib.Path, plan, outcomes: Dict) -> None:
     content = collected(plan, outcomes)
     (results / "report.json").write_text(json.dumps(content, indent=1))
     (results / "report.md").write_text(markdown(content))
+    if (plan.results / "prices.jsonl").exists():
+        shutil.copyfile(plan.results / "prices.jsonl", results / "prices.jsonl")
     with open(results / "logs.txt", "wb") as logs:
         for path in sorted(plan.results.glob("*.log")):
             logs.write(f"==== {path.stem}\n".encode() + path.read_bytes() + b"\n")

@@ -14,6 +14,7 @@ from gpu_suite.results import PATIENCE, WRONG_ROWS
 
 NO_TESTS = 5  # pytest's status where every file is skipped
 MOST_DEATHS = 12
+PRICED_MAPPINGS, PRICED_SEED = os.environ.get("TC_PRICED_MAPPINGS", "24"), os.environ.get("TC_PRICED_SEED", "1")  # of each program
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,6 +78,11 @@ def limits(plan: Plan) -> List[str]:
     return [str(plan.layout.programs / "gpu_limits"), str(plan.results / "limits.json"), *(["1048576"] if plan.dry else [])]
 
 
+def prices(plan: Plan) -> List[str]:
+    return python("-m", "gpu_suite.prices", str(plan.layout.programs / "grid_model"), str(plan.results / "prices.jsonl"),
+                  str(plan.results / "prices.json"), "2" if plan.dry else PRICED_MAPPINGS, PRICED_SEED)
+
+
 def python_tests(plan: Plan) -> List[str]:
     return python("-m", "gpu_suite.python_tests", str(plan.layout.root / "test/gpu"), str(plan.results / "python.json"))
 
@@ -93,6 +99,7 @@ SECTIONS = (
     Section("runtime", 60, runtime, is_program=True),
     Section("kernels", 110, kernels),
     Section("limits", 30, limits, is_program=True),
+    Section("prices", 240, prices),
     Section("python", 90, python_tests, needs_binding=True, continues=True),
     Section("overhead", 40, benchmark("overhead"), needs_binding=True, continues=True),
     Section("sgemm", 80, benchmark("sgemm"), needs_binding=True, continues=True),

@@ -21,11 +21,13 @@ struct Use {
   bool written = false;
 };
 
-/// The type of each buffer's elements, whether it is written, and which free variables there are.
+/// The type of each buffer's elements, whether it is written, which free variables there are, and whether threads wait for
+/// each other.
 class Uses : public ir::IRVisitor {
  public:
   std::map<std::string, Use> buffers;
   std::map<std::string, bool> variables;
+  bool waits = false;
 
  private:
   using ir::IRVisitor::visit;
@@ -41,6 +43,7 @@ class Uses : public ir::IRVisitor {
   }
   void visit(const ir::Call* op) override {
     ir::IRVisitor::visit(op);
+    waits = waits || op->name == "tc_barrier" || op->name == "tc_warp_barrier";
     for (std::size_t i = 0; i < op->args.size(); ++i)
       if (const auto* pointee = op->args[i].as<ir::Load>(); pointee && writes_through(op->name, static_cast<int>(i)))
         buffers[pointee->name].written = true;
@@ -85,7 +88,7 @@ std::string bind_coordinates(const Uses& uses, const KernelShape& shape, Names& 
 }
 
 /// The parameters for \p buffers. \p waits: threads read what others write, so that only what is never written is
-/// __restrict__.
+/// __restrict__: compilers keep elements of other such memory in registers beyond a barrier.
 std::vector<std::string> parameters_of(const Uses& uses, const std::vector<std::string>& buffers,
                                        const std::string& kernel, bool waits, Names& names) {
   std::vector<std::string> result;
@@ -153,7 +156,7 @@ KernelText emit_kernel(const std::string& name, const ir::Stmt& body, const std:
   Names names;
   KernelPrinter printer(names, unaligned);
   KernelText result{names.fresh(name), "", buffers, shape, 0, {}};
-  auto parameters = parameters_of(uses, buffers, name, false, names);
+  auto parameters = parameters_of(uses, buffers, name, uses.waits, names);
   print_guarded(name, [&] {
     auto indices = bind_indices(uses, shape, names, printer);
     printer.statement(body);

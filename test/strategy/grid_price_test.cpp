@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tc/polyhedral/schedule/gather_coincident.h"
 #include "tc/polyhedral/schedule/schedule.h"
 #include "tc/strategy/grid_price/access_box.h"
@@ -20,7 +22,7 @@ const std::string tiled =
     "others: tile vector unroll, ";
 const std::string in_blocks =
     "U: i2 in blocks of 16 slots 2, copy read 0 of U along i0 run i2 vector 4 beside 4 by registers, "
-    "copy read 1 of U along i1 run i1 vector 4 asynchronous, ";
+    "copy read 1 of U along i1 run i1 vector 4 asynchronous, shared bytes 49152, ";
 
 class GridPriceTest : public polyhedral::IslTest {
  protected:
@@ -122,7 +124,51 @@ TEST_F(GridPriceTest, ThreadsThatWaitAreHiddenByOtherBlocks) {
   auto cluster = copy(4096);
   auto few = mapping("grid 132, block 32, member 0 tile 1 blocks x, member 1 tile 32 threads x");
   auto many = mapping("grid 128x4096, block 32, member 0 tile 1 blocks y, member 1 tile 32 blocks x threads x");
-  EXPECT_GT(grid_price(cluster, few).latency, 5 * grid_price(cluster, many).latency);
+  EXPECT_GT(grid_price(cluster, few).latency, 3 * grid_price(cluster, many).latency);
+}
+
+/// The machine begins a number of blocks a second, however little each does.
+TEST_F(GridPriceTest, ManySmallBlocksTakeTheTimeOfTheirStarts) {
+  auto cluster = copy(4096);
+  auto small = grid_price(cluster, mapping("grid 128x4096, block 32, member 0 tile 1 blocks y, member 1 tile 32 blocks x threads x"));
+  auto large = grid_price(cluster, mapping("grid 16x4096, block 256, member 0 tile 1 blocks y, member 1 tile 256 blocks x threads x"));
+  EXPECT_DOUBLE_EQ(small.starts, 8 * large.starts);
+  EXPECT_GT(small.seconds, 4 * large.seconds);
+}
+
+/// Statements that read the same elements, and accesses of one that differ in where they begin, find them in the caches.
+TEST_F(GridPriceTest, WhatIsTouchedAgainComesOnce) {
+  auto cluster = priced(ScopBuilder(context())
+                            .input("A", {1024, 1026})
+                            .output("O", {1024, 1024})
+                            .statement("S[i, j] : 0 <= i, j < 1024", "O[i, j]", {"A[i, j]", "A[i, j + 1]", "A[i, j + 2]"})
+                            .scop());
+  auto how = mapping("grid 4x1024, block 256, member 0 tile 1 blocks y, member 1 tile 256 blocks x threads x");
+  auto counts = block_counts(cluster, how, kernel_shape(cluster, how));
+  for (std::size_t t = 0; t < counts.tensors.size(); ++t) {
+    if (cluster.tensors[t].name != "A") continue;
+    EXPECT_GE(counts.tensors[t].read, 3 * 256 * 4 / 32);
+    EXPECT_LT(counts.tensors[t].once, 1.1 * 256 * 4 / 32);
+  }
+}
+
+TEST_F(GridPriceTest, CopiesThatHaveNoRoomAreNotPossible) {
+  auto how = mapping(tiled + in_blocks + "stage C");
+  auto cluster = product(1024, 512);
+  EXPECT_LT(grid_price(cluster, how).seconds, 1);
+  how.shared_bytes = 8192;
+  EXPECT_TRUE(std::isinf(grid_price(cluster, how).seconds));
+}
+
+/// Each thread of a warp reads a row of its own: 32 lines are looked up for 32 words.
+TEST_F(GridPriceTest, LinesThatAWarpLooksUpTakeTheirTime) {
+  auto cluster = copy(1024);
+  auto rows = mapping("grid 4x1024, block 256, member 0 tile 1 blocks y, member 1 tile 256 blocks x threads x");
+  auto columns = mapping("grid 4x1024, block 256, member 0 tile 256 blocks x threads x, member 1 tile 1 blocks y");
+  auto rounds = [&](const GridClusterMapping& how) {
+    return block_counts(cluster, how, kernel_shape(cluster, how)).cache_rounds;
+  };
+  EXPECT_GT(rounds(columns), 10 * rounds(rows));
 }
 
 TEST_F(GridPriceTest, APriceIsOneLine) {

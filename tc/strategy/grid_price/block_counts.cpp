@@ -19,20 +19,25 @@ constexpr std::int64_t widest_access = 16;
 /// Registers of a thread for addresses and loops.
 constexpr double other_registers = 24;
 
+/// What statements have touched of each tensor: boxes that differ in where they begin are one.
+using TouchedBoxes = std::vector<std::vector<std::vector<BoxSide>>>;
+
 /// Counts one statement into the counts of its block.
 class StatementCounter {
  public:
   StatementCounter(const PricedCluster& cluster, const GridClusterMapping& mapping, const KernelShape& shape, int index,
-                   BlockCounts& counts)
+                   TouchedBoxes& touched, BlockCounts& counts)
       : cluster_(cluster),
         mapping_(mapping),
         shape_(shape),
         statement_(cluster.statements[static_cast<std::size_t>(index)]),
         spread_(thread_spread(cluster, mapping, index, shape)),
+        touched_(touched),
         counts_(counts) {}
 
   void count() {
     count_operations();
+    counts_.waits.emplace_back();
     for (std::size_t r = 0; r < statement_.reads.size(); ++r) {
       const auto& read = statement_.reads[r];
       if (const auto* copy = copy_of(static_cast<int>(r)))
@@ -113,11 +118,14 @@ class StatementCounter {
     return result;
   }
 
-  void count_once(const PricedAccess& access, double transactions, TensorSectors& tensor) const {
-    auto element = tensor_of(access).element;
-    auto sector = static_cast<double>(cluster_.target.grid->sector_bytes);
-    tensor.once += std::min(transactions, sectors(access_box(access, values_in_block()), element, sector));
+  void count_once(const PricedAccess& access, double transactions, TensorSectors& tensor) {
     note_grid(access, tensor);
+    auto box = access_box(access, values_in_block());
+    auto& known = touched_[static_cast<std::size_t>(access.tensor)];
+    if (std::find(known.begin(), known.end(), box) != known.end()) return;
+    known.push_back(box);
+    auto sector = static_cast<double>(cluster_.target.grid->sector_bytes);
+    tensor.once += std::min(transactions, sectors(box, tensor_of(access).element, sector));
   }
 
   void count_memory(const PricedAccess& access, bool write) {
@@ -129,7 +137,8 @@ class StatementCounter {
     counts_.instructions += times * warps.warps;
     (write ? tensor.written : tensor.read) += transactions;
     count_once(access, transactions, tensor);
-    if (!write) counts_.awaited += statement_.reduces ? 1 : times;
+    auto words = tensor_of(access).element * static_cast<double>(at_once(access)) / 4;
+    if (!write) counts_.waits.back().tensors.push_back({access.tensor, times * std::max(words, 1.0)});
   }
 
   /// Values of each iterator in one copy.
@@ -173,9 +182,11 @@ class StatementCounter {
     count_once(read, transactions, tensor);
     counts_.instructions += 2 * made * std::max(moves, 1.0);
     counts_.shared_rounds += made * std::max(bytes / round, 1.0);
-    counts_.shared_bytes += static_cast<std::int64_t>(bytes) * mapping_.blocks.slots;
+    bool waits_in_registers = copy.way == GridCopy::Way::Registers;
+    auto slots = waits_in_registers ? std::min(mapping_.blocks.slots, 2) : mapping_.blocks.slots;
+    counts_.shared_bytes += static_cast<std::int64_t>(bytes) * slots;
     counts_.barriers += 2 * made / static_cast<double>(std::max<std::size_t>(mapping_.copies.size(), 1));
-    counts_.awaited += mapping_.blocks.slots > 1 ? 1 : made;
+    counts_.copies = std::max(counts_.copies, made);
     auto times = executions(read, at_once(read, copy));
     auto warps = costs(read, false, at_once(read, copy));
     counts_.shared_rounds += times * warps.shared_rounds;
@@ -205,13 +216,18 @@ class StatementCounter {
   /// The warps leave what they have summed in shared memory, from where one thread adds it.
   void count_combination() {
     auto warps = static_cast<double>(ceil_div(shape_.threads(), cluster_.target.grid->warp_size));
-    counts_.barriers += 2;
-    counts_.shared_rounds += 2 * warps;
-    counts_.instructions += warps * (2 * std::log2(static_cast<double>(cluster_.target.grid->warp_size)) + 2);
+    auto sums = spread_.rounds(shape_.threads(), &statement_.write);
+    counts_.barriers += 2 * sums;
+    counts_.waits.back().rounds = sums;
+    auto shuffles = std::log2(static_cast<double>(cluster_.target.grid->warp_size));
+    counts_.exchanges += sums * (shuffles + static_cast<double>(ceil_div(shape_.block[0], cluster_.target.grid->warp_size)));
+    counts_.shared_rounds += 2 * sums * warps;
+    counts_.instructions += sums * warps * (2 * shuffles + 2);
     if (is_kept(statement_.write.tensor)) return;
+    counts_.waits.push_back({{{statement_.write.tensor, sums}}, sums});
     auto& tensor = sectors_of(statement_.write);
-    tensor.read += warps;
-    tensor.written += warps;
+    tensor.read += sums * warps;
+    tensor.written += sums * warps;
   }
 
   bool reduces_in_block() const {
@@ -225,6 +241,7 @@ class StatementCounter {
   const KernelShape& shape_;
   const PricedStatement& statement_;
   ThreadSpread spread_;
+  TouchedBoxes& touched_;
   BlockCounts& counts_;
 };
 
@@ -245,8 +262,9 @@ double BlockCounts::sectors_written() const {
 BlockCounts block_counts(const PricedCluster& cluster, const GridClusterMapping& mapping, const KernelShape& shape) {
   BlockCounts result;
   result.tensors.resize(cluster.tensors.size());
+  TouchedBoxes touched(cluster.tensors.size());
   for (std::size_t s = 0; s < cluster.statements.size(); ++s)
-    StatementCounter(cluster, mapping, shape, static_cast<int>(s), result).count();
+    StatementCounter(cluster, mapping, shape, static_cast<int>(s), touched, result).count();
   result.registers += other_registers;
   return result;
 }

@@ -14,6 +14,16 @@ struct TensorSectors {
   std::vector<int> grid;         ///< dimensions of the grid along which blocks touch others
 };
 
+/// What a thread asks memory for in one statement, not by way of copies.
+struct ThreadReads {
+  struct Tensor {
+    int number = -1;   ///< among PricedCluster::tensors
+    double words = 0;  ///< of four bytes, all in all
+  };
+  std::vector<Tensor> tensors;
+  double rounds = 1;  ///< one after the other, between which threads wait for each other
+};
+
 /// What one block of a kernel does.
 struct BlockCounts {
   double instructions = 0;   ///< of warps
@@ -22,11 +32,13 @@ struct BlockCounts {
   double shared_rounds = 0;  ///< of the banks of shared memory, as if no two words were in one bank
   double cache_rounds = 0;   ///< of the first cache, which gives a line in each, for accesses to memory
   double barriers = 0;
-  double awaited = 0;    ///< loads of one thread from memory that nothing is computed beside
+  double copies = 0;     ///< rounds of copies, between two of which threads compute
   double chain = 0;      ///< operations of one thread that wait for each other
+  double exchanges = 0;  ///< values that threads hand on to each other, one after the other
   double registers = 0;  ///< of one thread
   std::int64_t shared_bytes = 0;
   std::vector<TensorSectors> tensors;  ///< as PricedCluster::tensors
+  std::vector<ThreadReads> waits;      ///< of each statement
 
   double sectors_read() const;
   double sectors_written() const;

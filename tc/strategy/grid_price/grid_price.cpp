@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
+#include <limits>
 
 #include "tc/base/ceil_div.h"
 #include "tc/base/contains.h"
@@ -24,6 +25,14 @@ double sharing(const KernelShape& shape, const std::vector<int>& grid, double at
     at_once /= along;
   }
   return result;
+}
+
+/// Sectors that the blocks that a multiprocessor runs at once ask the second cache for, over those of as many that share
+/// nothing: blocks that touch the same elements find them in the first one.
+double unshared(const KernelShape& shape, const std::vector<int>& grid, double resident) {
+  double different = 1;
+  for (int d : grid) different *= static_cast<double>(shape.grid[static_cast<std::size_t>(d)]);
+  return std::min(different, resident) / std::max(resident, 1.0);
 }
 
 /// Bytes that a kernel moves between memory and the second cache.
@@ -50,18 +59,55 @@ double share_of_sectors(const BlockCounts& counts) {
   return all > 0 ? std::min(once / all, 1.0) : 1;
 }
 
+/// Cycles until a sector of tensor number \p t is there, on average: new ones come from far, others from the first cache.
+double latency_of(const PricedCluster& cluster, const BlockCounts& counts, int t, const GridRates& rates) {
+  const auto& tensor = counts.tensors[static_cast<std::size_t>(t)];
+  auto fits = cluster.tensors[static_cast<std::size_t>(t)].bytes <= static_cast<double>(cluster.target.grid->l2_bytes) / 2;
+  auto far = fits ? rates.l2_latency : rates.memory_latency;
+  auto new_ones = tensor.read > 0 ? std::min(tensor.once / tensor.read, 1.0) : 1;
+  return new_ones * far + (1 - new_ones) * rates.shared_latency;
+}
+
+/// Cycles that one thread waits for what it reads, some words at a time.
+double reading(const PricedCluster& cluster, const BlockCounts& counts, const GridRates& rates) {
+  double result = 0;
+  for (const auto& statement : counts.waits) {
+    double longest = 0, all = 0;
+    for (const auto& read : statement.tensors) {
+      auto latency = latency_of(cluster, counts, read.number, rates);
+      longest = std::max(longest, latency);
+      all += latency * read.words / rates.words_under_way;
+    }
+    result += std::max(longest * statement.rounds, all);
+  }
+  return result;
+}
+
+/// Cycles that a block waits for its copies, if all blocks of its multiprocessor compute \p busy cycles.
+double copying(const polyhedral::GridClusterMapping& mapping, const BlockCounts& counts, double busy,
+               const GridRates& rates) {
+  if (counts.copies <= 0) return 0;
+  auto slots = mapping.blocks.iterator < 0 ? 1 : mapping.blocks.slots;
+  auto hidden = static_cast<double>(slots - 1) * busy / counts.copies;
+  return rates.memory_latency + counts.copies * std::max(rates.memory_latency - hidden, 0.0);
+}
+
 /// Cycles that one thread of a block waits, alone.
-double waits(const BlockCounts& counts, const GridRates& rates) {
-  return counts.awaited * rates.memory_latency + counts.chain * rates.operation_latency +
+double waits(const PricedCluster& cluster, const polyhedral::GridClusterMapping& mapping, const BlockCounts& counts,
+             double busy, const GridRates& rates) {
+  return reading(cluster, counts, rates) + copying(mapping, counts, busy, rates) +
+         counts.chain * rates.operation_latency + counts.exchanges * rates.shared_latency +
          counts.barriers * (rates.barrier + rates.shared_latency);
 }
 
 double sum(const GridPrice& price) {
-  return price.instructions + price.operations + price.functions + price.rounds + price.l2 + price.latency;
+  return price.instructions + price.operations + price.functions + price.rounds + price.l2 + price.latency +
+         price.starts;
 }
 
 double largest(const GridPrice& price) {
-  return std::max({price.instructions, price.operations, price.functions, price.rounds, price.l2, price.latency});
+  return std::max({price.instructions, price.operations, price.functions, price.rounds, price.l2, price.latency,
+                   price.starts});
 }
 
 }  // namespace
@@ -89,14 +135,20 @@ GridPrice grid_price(const PricedCluster& cluster, const polyhedral::GridCluster
   result.functions = busy * counts.functions / rates.functions;
   result.rounds = busy * (counts.cache_rounds + counts.shared_rounds) / rates.rounds;
   double once = 0;
-  for (const auto& tensor : counts.tensors) once += tensor.once;
+  for (const auto& tensor : counts.tensors)
+    once += tensor.once * unshared(result.shape, tensor.grid, result.resident);
   result.l2 = busy * once * static_cast<double>(limits.sector_bytes) / rates.l2_bytes;
-  result.latency = result.waves * waits(counts, rates);
+  result.starts = static_cast<double>(blocks) / rates.blocks * rates.hertz;
+  auto computing = result.resident * std::max({counts.instructions / rates.instructions, counts.operations / rates.operations,
+                                               (counts.cache_rounds + counts.shared_rounds) / rates.rounds});
+  result.latency = result.waves * waits(cluster, mapping, counts, computing, rates);
   result.sector_share = share_of_sectors(counts);
   result.memory = memory_bytes(cluster, counts, result) / rates.memory_bytes;
   auto cycles = largest(result);
   auto longest = std::max(cycles / rates.hertz, result.memory);
   result.seconds = rates.launch + longest + exposed_share * (sum(result) / rates.hertz + result.memory - longest);
+  bool fits = mapping.copies.empty() || counts.shared_bytes <= mapping.shared_bytes;
+  if (!fits) result.seconds = std::numeric_limits<double>::infinity();
   return result;
 }
 
@@ -109,7 +161,7 @@ std::string to_string(const GridPrice& price) {
       << price.waves << " waves; memory " << price.memory * 1e6 << ", l2 " << us(price.l2)
       << ", first cache and shared memory " << us(price.rounds) << " (" << price.sector_share
       << " of the sectors differ), instructions " << us(price.instructions) << ", operations " << us(price.operations)
-      << ", functions " << us(price.functions) << ", latency " << us(price.latency);
+      << ", functions " << us(price.functions) << ", latency " << us(price.latency) << ", starts " << us(price.starts);
   return out.str();
 }
 

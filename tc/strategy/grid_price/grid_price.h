@@ -20,6 +20,7 @@ struct GridPrice {
   double rounds = 0;        ///< cycles of the first cache and of the banks of shared memory
   double l2 = 0;            ///< cycles of the bytes that come from the second cache
   double latency = 0;       ///< cycles of what a thread waits for and nothing else of its multiprocessor hides
+  double starts = 0;        ///< cycles in which the machine begins all blocks, one after the other
   double memory = 0;        ///< seconds of the bytes that come from memory, or go there
   double sector_share = 1;  ///< bytes that are asked for once, over those of all sectors that are moved
   double hertz = 1;

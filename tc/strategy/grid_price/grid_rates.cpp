@@ -23,7 +23,10 @@ constexpr Field fields[] = {
     {"memory_bytes", &GridRates::memory_bytes},
     {"operation_latency", &GridRates::operation_latency},
     {"shared_latency", &GridRates::shared_latency},
+    {"l2_latency", &GridRates::l2_latency},
     {"memory_latency", &GridRates::memory_latency},
+    {"words_under_way", &GridRates::words_under_way},
+    {"blocks", &GridRates::blocks},
     {"barrier", &GridRates::barrier},
     {"launch", &GridRates::launch},
 };

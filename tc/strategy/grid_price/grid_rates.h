@@ -11,14 +11,16 @@ namespace tc::strategy {
 /// How fast a GPU does what kernels ask of it. Counts a cycle are of one multiprocessor.
 struct GridRates {
   std::string_view name = "sm_90";  ///< the row of the table, for messages
-  double hertz = 1.7e9;             ///< cycles a second under load
+  double hertz = 1.93e9;            ///< cycles a second under load
   double instructions = 4;          ///< of warps that begin in a cycle
   double operations = 128;          ///< additions, multiplications or multiply-adds of float32
   double functions = 16;            ///< exp and the like, divisions
   double rounds = 1;                ///< of the first cache and the banks of shared memory, which are one unit
   double l2_bytes = 40;             ///< that come from the second cache
-  double memory_bytes = 3.3e12;     ///< that come from memory or go there in a second, of the whole machine
-  double operation_latency = 4, shared_latency = 30, memory_latency = 600;  ///< cycles
+  double memory_bytes = 3.0e12;     ///< that come from memory or go there in a second, of the whole machine
+  double operation_latency = 4, shared_latency = 30, l2_latency = 300, memory_latency = 700;  ///< cycles
+  double words_under_way = 10;  ///< of four bytes, that a thread has asked memory for and waits for
+  double blocks = 1.64e9;       ///< that begin in a second, in all multiprocessors together
   double barrier = 30;   ///< cycles until the threads of a block have met
   double launch = 3e-6;  ///< seconds until a kernel runs and is seen to have ended
 
