@@ -30,7 +30,8 @@ std::string random_options(std::mt19937_64& random) {
       {"register_tile", {"2x2", "4x4", "8x8", "4x8", "8x4", "2x8", "8x2", "4x2", "2x4"}},
       {"reduction_block", {"4", "8", "16", "32"}},
       {"block", {"32x4", "32x8", "64x4", "128", "256", "512", "128x2", "16x16", "8x32", "32", "64"}},
-      {"tile", {"1x32", "1x256", "8x32", "16x16", "32x32", "1x1024", "4x64", "64x4", "1x1x32", "1x4x32", "1x1x8x32", "32"}},
+      {"tile",
+       {"1x32", "1x256", "8x32", "16x16", "32x32", "1x1024", "4x64", "64x4", "1x1x32", "1x4x32", "1x1x8x32", "32"}},
       {"reduction_parts", {"1", "2", "4", "8", "32", "128"}},
       {"shared", {"0"}},
       {"registers", {"0"}},
@@ -45,7 +46,8 @@ std::string random_options(std::mt19937_64& random) {
   const auto most = 1 + random() % 3;
   for (std::size_t i = 0; i < most; ++i) {
     const auto& [name, values] = one_of(choices, random);
-    bool given = std::any_of(parts.begin(), parts.end(), [&](const auto& part) { return part.starts_with(name + "="); });
+    bool given =
+        std::any_of(parts.begin(), parts.end(), [&](const auto& part) { return part.starts_with(name + "="); });
     if (!given) parts.push_back(name + "=" + one_of(values, random));
   }
   return join(parts, ",");
@@ -104,10 +106,10 @@ std::string fields(const std::vector<strategy::GridPrice>& prices) {
     all.latency += us(price.latency), all.starts += us(price.starts), waits += price.waves;
     occupancy = std::min(occupancy, price.occupancy);
   }
-  return str("\"kernels\": ", prices.size(), ", \"price\": ", std::min(seconds, most_seconds), ", \"memory\": ", memory, ", \"l2\": ", all.l2,
-             ", \"rounds\": ", all.rounds, ", \"instructions\": ", all.instructions, ", \"operations\": ", all.operations,
-             ", \"functions\": ", all.functions, ", \"latency\": ", all.latency, ", \"starts\": ", all.starts, ", \"waves\": ", waits,
-             ", \"occupancy\": ", occupancy);
+  return str("\"kernels\": ", prices.size(), ", \"price\": ", std::min(seconds, most_seconds), ", \"memory\": ", memory,
+             ", \"l2\": ", all.l2, ", \"rounds\": ", all.rounds, ", \"instructions\": ", all.instructions,
+             ", \"operations\": ", all.operations, ", \"functions\": ", all.functions, ", \"latency\": ", all.latency,
+             ", \"starts\": ", all.starts, ", \"waves\": ", waits, ", \"occupancy\": ", occupancy);
 }
 
 std::vector<std::string> mappings_of(const std::string& text) {
@@ -185,7 +187,8 @@ Candidate price_candidate(const PricedProgram& program, const Target& target, co
 std::shared_ptr<const engine::Executable> compile_candidate(const PricedProgram& program, const Target& target,
                                                             const Candidate& candidate) {
   try {
-    return engine::compile(engine::define(program.text).functions.back(), program.inputs, {}, options_of(target, candidate));
+    return engine::compile(engine::define(program.text).functions.back(), program.inputs, {},
+                           options_of(target, candidate));
   } catch (const Error&) {
     return nullptr;
   }

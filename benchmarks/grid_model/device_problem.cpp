@@ -52,7 +52,8 @@ double DeviceProblem::difference(const engine::Executable& code) {
   cuda::InContext context(0);
   const auto& api = cuda::driver();
   for (std::size_t i = first_output_; i < tensors_.size(); ++i)
-    api.check(api.fill(blocks_[i], 0x7f, static_cast<std::size_t>(tensors_[i].spec.element_count()) * 4, nullptr), "spoil an output");
+    api.check(api.fill(blocks_[i], 0x7f, static_cast<std::size_t>(tensors_[i].spec.element_count()) * 4, nullptr),
+              "spoil an output");
   code.run_unchecked(pointers_.data());
   double most = 0, largest = 1e-30;
   std::vector<std::vector<float>> outputs;
@@ -60,7 +61,8 @@ double DeviceProblem::difference(const engine::Executable& code) {
     auto count = static_cast<std::size_t>(tensors_[i].spec.element_count()), part = std::min(count, compared);
     for (auto from : {std::size_t{0}, count - part}) {
       outputs.emplace_back(part);
-      api.check(api.copy_to_host(outputs.back().data(), blocks_[i] + 4 * from, 4 * part, nullptr), "copy a tensor to the host");
+      api.check(api.copy_to_host(outputs.back().data(), blocks_[i] + 4 * from, 4 * part, nullptr),
+                "copy a tensor to the host");
     }
   }
   cuda::synchronise({});

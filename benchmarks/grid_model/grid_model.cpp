@@ -40,7 +40,8 @@ class Lock {
   int file_;
 };
 
-void print(const PricedProgram& program, const Candidate& candidate, const std::string& price, const std::string& rest) {
+void print(const PricedProgram& program, const Candidate& candidate, const std::string& price,
+           const std::string& rest) {
   std::printf("{\"program\": \"%s\", \"options\": \"%s\", \"mapping\": \"%s\", %s%s}\n", program.name.c_str(),
               candidate.options.c_str(), candidate.mapping.c_str(), price.c_str(), rest.c_str());
   std::fflush(stdout);
@@ -60,11 +61,11 @@ std::vector<Candidate> drawn(const PricedProgram& program, int count, std::uint6
   std::mt19937_64 random(seed);
   std::vector<Candidate> result;
   std::set<std::string> known;
-  for (int tries = 0; static_cast<int>(result.size()) <= count && tries < 12 * count; ++tries)
-    try {
+  for (int tries = 0; static_cast<int>(result.size()) <= count && tries < 12 * count; ++tries) try {
       auto candidate = tries == 0 ? Candidate{} : random_candidate(program, target, random);
       auto priced = price_candidate(program, target, candidate);
-      bool dear = !result.empty() && number_of(priced.price, "price") > most_times * number_of(result[0].price, "price");
+      bool dear =
+          !result.empty() && number_of(priced.price, "price") > most_times * number_of(result[0].price, "price");
       if (!dear && known.insert(essence(priced.mapping)).second) result.push_back(priced);
     } catch (const Error&) {
     }
@@ -111,10 +112,11 @@ void code_lines(const PricedProgram& program) {
     std::string kernels;
     for (std::size_t m = 0; code && m < code->image().modules.size(); ++m)
       for (const auto& stats : cuda::read_cubin(code->image().modules[m].cubin))
-        kernels += str(kernels.empty() ? "" : ", ", "{\"registers\": ", stats.registers, ", \"spills\": ",
-                       stats.spill_store_bytes + stats.spill_load_bytes, ", \"stack\": ", stats.stack_bytes,
-                       ", \"instructions\": ", stats.instructions, ", \"loop\": ", stats.main_loop_instructions,
-                       ", \"loop_loads\": ", stats.main_loop.count("LDG") ? stats.main_loop.at("LDG") : 0, "}");
+        kernels +=
+            str(kernels.empty() ? "" : ", ", "{\"registers\": ", stats.registers,
+                ", \"spills\": ", stats.spill_store_bytes + stats.spill_load_bytes, ", \"stack\": ", stats.stack_bytes,
+                ", \"instructions\": ", stats.instructions, ", \"loop\": ", stats.main_loop_instructions,
+                ", \"loop_loads\": ", stats.main_loop.count("LDG") ? stats.main_loop.at("LDG") : 0, "}");
     print(program, candidate, "", str("\"code\": [", kernels, "]"));
   }
 }
@@ -131,7 +133,8 @@ int main(int argc, char** argv) {
   try {
     for (const auto& program : programs) {
       if (words.size() < 2 || program.name != words[1]) continue;
-      if (words[0] == "measure" && words.size() == 5) measure(program, std::stoi(words[2]), std::stoull(words[3]), words[4]);
+      if (words[0] == "measure" && words.size() == 5)
+        measure(program, std::stoi(words[2]), std::stoull(words[3]), words[4]);
       if (words[0] == "draw" && words.size() == 4) draw(program, std::stoi(words[2]), std::stoull(words[3]));
       if (words[0] == "price") price_lines(program);
       if (words[0] == "code") code_lines(program);

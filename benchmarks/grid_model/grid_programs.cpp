@@ -36,7 +36,8 @@ void add_products(std::vector<PricedProgram>& all) {
       {8, 512, 12, 64}, {8, 512, 12, 64});
   add("contraction-abcd", "def f(float(A,E,B,F) X, float(D,F,C,E) Y) -> (Z) { Z(a,b,c,d) +=! X(a,e,b,f) * Y(d,f,c,e) }",
       {48, 24, 32, 24}, {32, 24, 48, 24});
-  add("max-plus", "def f(float(M,K) A, float(K,N) B) -> (C) { C(m,n) max=! A(m,k) + B(k,n) }", {1024, 512}, {512, 1024});
+  add("max-plus", "def f(float(M,K) A, float(K,N) B) -> (C) { C(m,n) max=! A(m,k) + B(k,n) }", {1024, 512},
+      {512, 1024});
   add("banded", "def f(float(H,T,D) Q, float(H,S,D) K) -> (O) { O(h,t,w) +=! Q(h,t,d) * K(h,t+w,d) where w in 0:65 }",
       {16, 2048, 64}, {16, 2112, 64});
   all.push_back({"mlp",
@@ -49,31 +50,39 @@ void add_windows(std::vector<PricedProgram>& all) {
   auto add = [&](const char* name, const char* text, Shape a, Shape b) {
     all.push_back({name, text, {f(std::move(a)), f(std::move(b))}});
   };
-  const char* conv = "def f(float(N,C,H,W) I, float(M,C,KH,KW) K) -> (O) { O(n,m,h,w) +=! I(n,c,h+kh,w+kw) * K(m,c,kh,kw) }";
+  const char* conv =
+      "def f(float(N,C,H,W) I, float(M,C,KH,KW) K) -> (O) { O(n,m,h,w) +=! I(n,c,h+kh,w+kw) * K(m,c,kh,kw) }";
   add("conv-64@56", conv, {16, 64, 58, 58}, {64, 64, 3, 3});
   add("conv-256@14", conv, {16, 256, 16, 16}, {256, 256, 3, 3});
-  add("conv-stem", "def f(float(N,C,H,W) I, float(M,C,R,S) K) -> (O) { O(n,m,h,w) +=! I(n,c,2*h+r,2*w+s) * K(m,c,r,s) }",
+  add("conv-stem",
+      "def f(float(N,C,H,W) I, float(M,C,R,S) K) -> (O) { O(n,m,h,w) +=! I(n,c,2*h+r,2*w+s) * K(m,c,r,s) }",
       {16, 3, 229, 229}, {64, 3, 7, 7});
-  add("conv-1x1", "def f(float(N,C,H,W) I, float(M,C) K) -> (O) { O(n,m,h,w) +=! I(n,c,h,w) * K(m,c) }", {16, 256, 28, 28},
-      {128, 256});
-  add("conv-channels-last", "def f(float(N,H,W,C) I, float(R,S,C,M) K) -> (O) { O(n,h,w,m) +=! I(n,h+r,w+s,c) * K(r,s,c,m) }",
+  add("conv-1x1", "def f(float(N,C,H,W) I, float(M,C) K) -> (O) { O(n,m,h,w) +=! I(n,c,h,w) * K(m,c) }",
+      {16, 256, 28, 28}, {128, 256});
+  add("conv-channels-last",
+      "def f(float(N,H,W,C) I, float(R,S,C,M) K) -> (O) { O(n,h,w,m) +=! I(n,h+r,w+s,c) * K(r,s,c,m) }",
       {16, 30, 30, 128}, {3, 3, 128, 128});
   add("depthwise", "def f(float(N,C,H,W) I, float(C,R,S) K) -> (O) { O(n,c,h,w) +=! I(n,c,h+r,w+s) * K(c,r,s) }",
       {16, 192, 58, 58}, {192, 3, 3});
-  add("grouped", "def f(float(N,G,C,H,W) I, float(G,M,C,R,S) K) -> (O) { O(n,g,m,h,w) +=! I(n,g,c,h+r,w+s) * K(g,m,c,r,s) }",
+  add("grouped",
+      "def f(float(N,G,C,H,W) I, float(G,M,C,R,S) K) -> (O) { O(n,g,m,h,w) +=! I(n,g,c,h+r,w+s) * K(g,m,c,r,s) }",
       {16, 32, 8, 30, 30}, {32, 8, 8, 3, 3});
-  all.push_back({"pool-max", "def f(float(N,C,H,W) X) -> (Y) { Y(n,c,h,w) max=! X(n,c,2*h+r,2*w+s) where r in 0:3, s in 0:3 }",
+  all.push_back({"pool-max",
+                 "def f(float(N,C,H,W) X) -> (Y) { Y(n,c,h,w) max=! X(n,c,2*h+r,2*w+s) where r in 0:3, s in 0:3 }",
                  {f({32, 64, 113, 113})}});
   all.push_back({"pool-global", "def f(float(N,C,H,W) X) -> (Y) { Y(n,c) +=! X(n,c,h,w) }", {f({64, 512, 28, 28})}});
-  all.push_back({"stencil-3x3", "def f(float(N,M) A) -> (B) { B(i,j) +=! A(i+r,j+s) where r in 0:3, s in 0:3 }",
+  all.push_back({"stencil-3x3",
+                 "def f(float(N,M) A) -> (B) { B(i,j) +=! A(i+r,j+s) where r in 0:3, s in 0:3 }",
                  {f({4098, 4098})}});
-  all.push_back({"jacobi", "def f(float(N,M) A) -> (B) { B(i,j) = 0.25 * (A(i,j+1) + A(i+2,j+1) + A(i+1,j) + A(i+1,j+2)) "
-                           "where i in 0:4096, j in 0:4096 }",
+  all.push_back({"jacobi",
+                 "def f(float(N,M) A) -> (B) { B(i,j) = 0.25 * (A(i,j+1) + A(i+2,j+1) + A(i+1,j) + A(i+1,j+2)) "
+                 "where i in 0:4096, j in 0:4096 }",
                  {f({4098, 4098})}});
-  all.push_back({"heat-3d",
-                 "def f(float(N,M,K) A) -> (B) { B(i,j,k) = A(i+1,j+1,k+1) + A(i,j+1,k+1) + A(i+2,j+1,k+1) + A(i+1,j,k+1) + "
-                 "A(i+1,j+2,k+1) + A(i+1,j+1,k) + A(i+1,j+1,k+2) where i in 0:256, j in 0:256, k in 0:256 }",
-                 {f({258, 258, 258})}});
+  all.push_back(
+      {"heat-3d",
+       "def f(float(N,M,K) A) -> (B) { B(i,j,k) = A(i+1,j+1,k+1) + A(i,j+1,k+1) + A(i+2,j+1,k+1) + A(i+1,j,k+1) + "
+       "A(i+1,j+2,k+1) + A(i+1,j+1,k) + A(i+1,j+1,k+2) where i in 0:256, j in 0:256, k in 0:256 }",
+       {f({258, 258, 258})}});
 }
 
 void add_rows(std::vector<PricedProgram>& all) {
@@ -105,15 +114,21 @@ void add_copies(std::vector<PricedProgram>& all) {
   add("transpose", "def f(float(M,N) X) -> (Y) { Y(n,m) = X(m,n) }", {4096, 4096});
   add("permute-0213", "def f(float(B,T,H,D) X) -> (Y) { Y(b,h,t,d) = X(b,t,h,d) }", {16, 512, 12, 64});
   add("permute-210", "def f(float(A,B,C) X) -> (Y) { Y(c,b,a) = X(a,b,c) }", {256, 192, 320});
-  add("gelu", "def f(float(N) X) -> (Y) { Y(i) = 0.5 * X(i) * (1 + tanh(0.79788456 * (X(i) + 0.044715 * X(i) * X(i) * X(i)))) }",
+  add("gelu",
+      "def f(float(N) X) -> (Y) { Y(i) = 0.5 * X(i) * (1 + tanh(0.79788456 * (X(i) + 0.044715 * X(i) * X(i) * X(i)))) "
+      "}",
       {1 << 24});
-  add("upsample", "def f(float(N,C,H,W) X) -> (Y) { Y(n,c,h,w) = X(n,c,h/2,w/2) where h in 0:112, w in 0:112 }", {16, 64, 56, 56});
+  add("upsample", "def f(float(N,C,H,W) X) -> (Y) { Y(n,c,h,w) = X(n,c,h/2,w/2) where h in 0:112, w in 0:112 }",
+      {16, 64, 56, 56});
   all.push_back({"add", "def f(float(N) X, float(N) Z) -> (Y) { Y(i) = X(i) + Z(i) }", {f({1 << 25}), f({1 << 25})}});
-  all.push_back({"bias-relu", "def f(float(N,M) A, float(M) B) -> (C) { C(i,j) = fmax(A(i,j) + B(j), 0) }",
+  all.push_back({"bias-relu",
+                 "def f(float(N,M) A, float(M) B) -> (C) { C(i,j) = fmax(A(i,j) + B(j), 0) }",
                  {f({8192, 3000}), f({3000})}});
   all.push_back({"outer", "def f(float(M) X, float(N) Z) -> (Y) { Y(m,n) = X(m) * Z(n) }", {f({4096}), f({5000})}});
-  all.push_back({"lookup", "def f(float(V,D) T, int64(N) I) -> (O) { O(n,d) = T(I(n),d) }", {f({50000, 256}), i64({65536})}});
-  all.push_back({"lookup-sum", "def f(float(V,D) T, int64(B,L) I) -> (O) { O(b,d) +=! T(I(b,l),d) }",
+  all.push_back(
+      {"lookup", "def f(float(V,D) T, int64(N) I) -> (O) { O(n,d) = T(I(n),d) }", {f({50000, 256}), i64({65536})}});
+  all.push_back({"lookup-sum",
+                 "def f(float(V,D) T, int64(B,L) I) -> (O) { O(b,d) +=! T(I(b,l),d) }",
                  {f({50000, 64}), i64({8192, 40})}});
 }
 

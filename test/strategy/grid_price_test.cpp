@@ -130,19 +130,22 @@ TEST_F(GridPriceTest, ThreadsThatWaitAreHiddenByOtherBlocks) {
 /// The machine begins a number of blocks a second, however little each does.
 TEST_F(GridPriceTest, ManySmallBlocksTakeTheTimeOfTheirStarts) {
   auto cluster = copy(4096);
-  auto small = grid_price(cluster, mapping("grid 128x4096, block 32, member 0 tile 1 blocks y, member 1 tile 32 blocks x threads x"));
-  auto large = grid_price(cluster, mapping("grid 16x4096, block 256, member 0 tile 1 blocks y, member 1 tile 256 blocks x threads x"));
+  auto small = grid_price(
+      cluster, mapping("grid 128x4096, block 32, member 0 tile 1 blocks y, member 1 tile 32 blocks x threads x"));
+  auto large = grid_price(
+      cluster, mapping("grid 16x4096, block 256, member 0 tile 1 blocks y, member 1 tile 256 blocks x threads x"));
   EXPECT_DOUBLE_EQ(small.starts, 8 * large.starts);
   EXPECT_GT(small.seconds, 4 * large.seconds);
 }
 
 /// Statements that read the same elements, and accesses of one that differ in where they begin, find them in the caches.
 TEST_F(GridPriceTest, WhatIsTouchedAgainComesOnce) {
-  auto cluster = priced(ScopBuilder(context())
-                            .input("A", {1024, 1026})
-                            .output("O", {1024, 1024})
-                            .statement("S[i, j] : 0 <= i, j < 1024", "O[i, j]", {"A[i, j]", "A[i, j + 1]", "A[i, j + 2]"})
-                            .scop());
+  auto cluster =
+      priced(ScopBuilder(context())
+                 .input("A", {1024, 1026})
+                 .output("O", {1024, 1024})
+                 .statement("S[i, j] : 0 <= i, j < 1024", "O[i, j]", {"A[i, j]", "A[i, j + 1]", "A[i, j + 2]"})
+                 .scop());
   auto how = mapping("grid 4x1024, block 256, member 0 tile 1 blocks y, member 1 tile 256 blocks x threads x");
   auto counts = block_counts(cluster, how, kernel_shape(cluster, how));
   for (std::size_t t = 0; t < counts.tensors.size(); ++t) {

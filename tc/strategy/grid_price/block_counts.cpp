@@ -220,7 +220,8 @@ class StatementCounter {
     counts_.barriers += 2 * sums;
     counts_.waits.back().rounds = sums;
     auto shuffles = std::log2(static_cast<double>(cluster_.target.grid->warp_size));
-    counts_.exchanges += sums * (shuffles + static_cast<double>(ceil_div(shape_.block[0], cluster_.target.grid->warp_size)));
+    counts_.exchanges +=
+        sums * (shuffles + static_cast<double>(ceil_div(shape_.block[0], cluster_.target.grid->warp_size)));
     counts_.shared_rounds += 2 * sums * warps;
     counts_.instructions += sums * warps * (2 * shuffles + 2);
     if (is_kept(statement_.write.tensor)) return;

@@ -62,7 +62,8 @@ double share_of_sectors(const BlockCounts& counts) {
 /// Cycles until a sector of tensor number \p t is there, on average: new ones come from far, others from the first cache.
 double latency_of(const PricedCluster& cluster, const BlockCounts& counts, int t, const GridRates& rates) {
   const auto& tensor = counts.tensors[static_cast<std::size_t>(t)];
-  auto fits = cluster.tensors[static_cast<std::size_t>(t)].bytes <= static_cast<double>(cluster.target.grid->l2_bytes) / 2;
+  auto fits =
+      cluster.tensors[static_cast<std::size_t>(t)].bytes <= static_cast<double>(cluster.target.grid->l2_bytes) / 2;
   auto far = fits ? rates.l2_latency : rates.memory_latency;
   auto new_ones = tensor.read > 0 ? std::min(tensor.once / tensor.read, 1.0) : 1;
   return new_ones * far + (1 - new_ones) * rates.shared_latency;
@@ -106,8 +107,8 @@ double sum(const GridPrice& price) {
 }
 
 double largest(const GridPrice& price) {
-  return std::max({price.instructions, price.operations, price.functions, price.rounds, price.l2, price.latency,
-                   price.starts});
+  return std::max(
+      {price.instructions, price.operations, price.functions, price.rounds, price.l2, price.latency, price.starts});
 }
 
 }  // namespace
@@ -135,12 +136,12 @@ GridPrice grid_price(const PricedCluster& cluster, const polyhedral::GridCluster
   result.functions = busy * counts.functions / rates.functions;
   result.rounds = busy * (counts.cache_rounds + counts.shared_rounds) / rates.rounds;
   double once = 0;
-  for (const auto& tensor : counts.tensors)
-    once += tensor.once * unshared(result.shape, tensor.grid, result.resident);
+  for (const auto& tensor : counts.tensors) once += tensor.once * unshared(result.shape, tensor.grid, result.resident);
   result.l2 = busy * once * static_cast<double>(limits.sector_bytes) / rates.l2_bytes;
   result.starts = static_cast<double>(blocks) / rates.blocks * rates.hertz;
-  auto computing = result.resident * std::max({counts.instructions / rates.instructions, counts.operations / rates.operations,
-                                               (counts.cache_rounds + counts.shared_rounds) / rates.rounds});
+  auto computing =
+      result.resident * std::max({counts.instructions / rates.instructions, counts.operations / rates.operations,
+                                  (counts.cache_rounds + counts.shared_rounds) / rates.rounds});
   result.latency = result.waves * waits(cluster, mapping, counts, computing, rates);
   result.sector_share = share_of_sectors(counts);
   result.memory = memory_bytes(cluster, counts, result) / rates.memory_bytes;

@@ -21,8 +21,8 @@ struct GridRates {
   double operation_latency = 4, shared_latency = 30, l2_latency = 300, memory_latency = 700;  ///< cycles
   double words_under_way = 10;  ///< of four bytes, that a thread has asked memory for and waits for
   double blocks = 1.64e9;       ///< that begin in a second, in all multiprocessors together
-  double barrier = 30;   ///< cycles until the threads of a block have met
-  double launch = 3e-6;  ///< seconds until a kernel runs and is seen to have ended
+  double barrier = 30;          ///< cycles until the threads of a block have met
+  double launch = 3e-6;         ///< seconds until a kernel runs and is seen to have ended
 
   bool operator==(const GridRates&) const = default;
 };

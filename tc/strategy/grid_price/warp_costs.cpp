@@ -123,8 +123,7 @@ WarpCosts cost_of(const WarpAccess& warp, const std::map<std::int64_t, double>& 
     lines += share * static_cast<double>(sectors(warp, line, shift));
   }
   result.shared_rounds = static_cast<double>(fewest_rounds(warp, limits.shared_banks));
-  result.cache_rounds =
-      std::max({result.sectors / sectors_of_a_round, result.shared_rounds, lines * rounds_of_a_line});
+  result.cache_rounds = std::max({result.sectors / sectors_of_a_round, result.shared_rounds, lines * rounds_of_a_line});
   return result;
 }
 
