@@ -184,8 +184,8 @@ def write(results: pathlib.Path, plan, outcomes: Dict) -> None:
     content = collected(plan, outcomes)
     (results / "report.json").write_text(json.dumps(content, indent=1))
     (results / "report.md").write_text(markdown(content))
-    if (plan.results / "prices.jsonl").exists():
-        shutil.copyfile(plan.results / "prices.jsonl", results / "prices.jsonl")
+    for path in plan.results.glob("*.jsonl"):
+        shutil.copyfile(path, results / path.name)
     with open(results / "logs.txt", "wb") as logs:
         for path in sorted(plan.results.glob("*.log")):
             logs.write(f"==== {path.stem}\n".encode() + path.read_bytes() + b"\n")

@@ -79,8 +79,8 @@ def limits(plan: Plan) -> List[str]:
 
 
 def prices(plan: Plan) -> List[str]:
-    return python("-m", "gpu_suite.prices", str(plan.layout.programs / "grid_model"), str(plan.results / "prices.jsonl"),
-                  str(plan.results / "prices.json"), "2" if plan.dry else PRICED_MAPPINGS, PRICED_SEED)
+    return python("-m", "gpu_suite.prices", str(plan.layout.programs / "grid_model"), str(plan.results),
+                  "0" if plan.dry else PRICED_MAPPINGS, PRICED_SEED)
 
 
 def python_tests(plan: Plan) -> List[str]:

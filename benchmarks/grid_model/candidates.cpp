@@ -167,7 +167,8 @@ std::string text_of(const std::vector<polyhedral::GridMapping>& mappings) {
 }  // namespace
 
 Candidate random_candidate(const PricedProgram& program, const Target& target, std::mt19937_64& random) {
-  Candidate result{random() % 4 ? random_options(random) : "", "", ""};
+  Candidate result{"construct=rules", "", ""};
+  if (random() % 4) result.options += "," + random_options(random);
   if (random() % 2) return result;
   auto mappings = chosen(program, target, result).mappings;
   const auto changes = 1 + random() % 3;

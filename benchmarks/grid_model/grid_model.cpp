@@ -3,6 +3,8 @@
 //
 //   grid_model list
 //   grid_model measure PROGRAM COUNT SEED LOCK    the default first; one process at a time measures, who holds the file LOCK
+//   grid_model turns PROGRAM LOCK                 what rules choose and what is chosen by price, measured in turns
+//   grid_model choices PROGRAM                    the same, priced only, and the milliseconds of each choice
 //   grid_model draw PROGRAM COUNT SEED            the same candidates with their prices only, for cuda:sm_90: no GPU is needed
 //   grid_model price PROGRAM < LINES              lines of "measure" with the price of today
 //   grid_model code PROGRAM < LINES               the same lines with registers and spills of each kernel, compiled
@@ -62,7 +64,7 @@ std::vector<Candidate> drawn(const PricedProgram& program, int count, std::uint6
   std::vector<Candidate> result;
   std::set<std::string> known;
   for (int tries = 0; static_cast<int>(result.size()) <= count && tries < 12 * count; ++tries) try {
-      auto candidate = tries == 0 ? Candidate{} : random_candidate(program, target, random);
+      auto candidate = tries == 0 ? Candidate{"construct=rules", "", ""} : random_candidate(program, target, random);
       auto priced = price_candidate(program, target, candidate);
       bool dear =
           !result.empty() && number_of(priced.price, "price") > most_times * number_of(result[0].price, "price");
@@ -89,6 +91,39 @@ void measure(const PricedProgram& program, int count, std::uint64_t seed, const 
     } catch (const Error&) {
     }
   }
+}
+
+/// What rules choose, and what is chosen by price.
+std::vector<Candidate> choices(const PricedProgram& program, const Target& target) {
+  std::vector<Candidate> result;
+  for (const char* construct : {"construct=rules", "construct=checked"})
+    result.push_back(price_candidate(program, target, {construct, "", ""}));
+  return result;
+}
+
+void print_choices(const PricedProgram& program) {
+  const auto target = Target::parse("cuda:sm_90");
+  for (const auto& candidate : choices(program, target)) {
+    auto begin = Clock::now();
+    price_candidate(program, target, {candidate.options, "", ""});
+    auto milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+    print(program, candidate, candidate.price, str(", \"milliseconds\": ", milliseconds));
+  }
+}
+
+void turns(const PricedProgram& program, const std::string& lock) {
+  const auto target = device_target();
+  DeviceProblem problem(program);
+  auto chosen = choices(program, target);
+  std::vector<std::shared_ptr<const engine::Executable>> codes;
+  for (auto& candidate : chosen) codes.push_back(compile_candidate(program, target, {candidate.options, "", ""}));
+  Lock held(lock);
+  std::vector<double> difference, best(chosen.size(), 1e9);
+  for (const auto& code : codes) difference.push_back(problem.difference(*code));
+  for (int round = 0; round < 3; ++round)
+    for (std::size_t i = 0; i < codes.size(); ++i) best[i] = std::min(best[i], problem.measure(*codes[i]));
+  for (std::size_t i = 0; i < codes.size(); ++i)
+    print(program, chosen[i], chosen[i].price, str(", \"seconds\": ", best[i], ", \"difference\": ", difference[i]));
 }
 
 void draw(const PricedProgram& program, int count, std::uint64_t seed) {
@@ -135,6 +170,8 @@ int main(int argc, char** argv) {
       if (words.size() < 2 || program.name != words[1]) continue;
       if (words[0] == "measure" && words.size() == 5)
         measure(program, std::stoi(words[2]), std::stoull(words[3]), words[4]);
+      if (words[0] == "turns" && words.size() == 3) turns(program, words[2]);
+      if (words[0] == "choices") print_choices(program);
       if (words[0] == "draw" && words.size() == 4) draw(program, std::stoi(words[2]), std::stoull(words[3]));
       if (words[0] == "price") price_lines(program);
       if (words[0] == "code") code_lines(program);

@@ -132,6 +132,48 @@ void add_copies(std::vector<PricedProgram>& all) {
                  {f({50000, 64}), i64({8192, 40})}});
 }
 
+/// Programs that were first measured when all terms and candidates were there.
+void add_held_out(std::vector<PricedProgram>& all) {
+  auto one = [&](const char* name, const char* text, Shape a) { all.push_back({name, text, {f(std::move(a))}}); };
+  auto two = [&](const char* name, const char* text, Shape a, Shape b) {
+    all.push_back({name, text, {f(std::move(a)), f(std::move(b))}});
+  };
+  two("gram", "def f(float(N,D) X, float(N,D) Z) -> (G) { G(d,e) +=! X(n,d) * Z(n,e) }", {20000, 192}, {20000, 192});
+  two("values-of-heads", "def f(float(B,H,Q,K) P, float(B,K,H,D) V) -> (O) { O(b,q,h,d) +=! P(b,h,q,k) * V(b,k,h,d) }",
+      {8, 12, 384, 384}, {8, 384, 12, 64});
+  two("of-three-by-matrix", "def f(float(A,B,C) X, float(C,D) Y) -> (Z) { Z(a,b,d) +=! X(a,b,c) * Y(c,d) }",
+      {96, 130, 200}, {200, 150});
+  two("middle-dimension", "def f(float(A,B,C) X, float(B,D) Y) -> (Z) { Z(a,d,c) +=! X(a,b,c) * Y(b,d) }",
+      {64, 128, 400}, {128, 160});
+  two("many-small-products", "def f(float(B,M,K) X, float(B,K,N) Y) -> (Z) { Z(b,m,n) +=! X(b,m,k) * Y(b,k,n) }",
+      {40000, 6, 6}, {40000, 6, 6});
+  two("skinny", "def f(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }", {100000, 100}, {100, 7});
+  two("inner", "def f(float(M,K) A, float(N,K) B) -> (C) { C(m,n) +=! A(m,k) * B(n,k) }", {24, 200000}, {20, 200000});
+  two("manhattan", "def f(float(N,D) X, float(M,D) Z) -> (S) { S(n,m) +=! fabs(X(n,d) - Z(m,d)) }", {2000, 24},
+      {3000, 24});
+  two("conv-5x5", "def f(float(N,C,H,W) I, float(M,C,R,S) K) -> (O) { O(n,m,h,w) +=! I(n,c,h+r,w+s) * K(m,c,r,s) }",
+      {8, 32, 68, 68}, {48, 32, 5, 5});
+  two("conv-dilated",
+      "def f(float(N,C,H,W) I, float(M,C,R,S) K) -> (O) { O(n,m,h,w) +=! I(n,c,h+2*r,w+2*s) * K(m,c,r,s) }",
+      {8, 64, 44, 44}, {64, 64, 3, 3});
+  two("conv-1d", "def f(float(N,C,L) I, float(M,C,R) K) -> (O) { O(n,m,l) +=! I(n,c,l+r) * K(m,c,r) }", {16, 64, 2050},
+      {96, 64, 3});
+  one("pool-average", "def f(float(N,C,H,W) X) -> (Y) { Y(n,c,h,w) +=! X(n,c,2*h+r,2*w+s) where r in 0:2, s in 0:2 }",
+      {32, 96, 112, 112});
+  one("group-norm",
+      "def f(float(N,G,C,P) X) -> (Y) { s(n,g) +=! X(n,g,c,p)  q(n,g) +=! X(n,g,c,p) * X(n,g,c,p)  "
+      "Y(n,g,c,p) = (X(n,g,c,p) - s(n,g) / (C * P)) * rsqrt(q(n,g) / (C * P) + 0.001) }",
+      {32, 16, 8, 784});
+  one("rms-norm", "def f(float(N,C) X) -> (Y) { q(n) +=! X(n,c) * X(n,c)  Y(n,c) = X(n,c) * rsqrt(q(n) / C + 0.001) }",
+      {20000, 640});
+  one("log-sum-exp",
+      "def f(float(N,C) X) -> (L) { top(n) max=! X(n,c)  t(n) +=! exp(X(n,c) - top(n))  L(n) = log(t(n)) + top(n) }",
+      {4096, 5000});
+  one("squares-of-columns", "def f(float(N,C) X) -> (S) { S(c) +=! X(n,c) * X(n,c) }", {60000, 200});
+  one("permute-0132", "def f(float(A,B,C,D) X) -> (Y) { Y(a,b,d,c) = X(a,b,c,d) }", {64, 8, 128, 200});
+  one("window-sums", "def f(float(N,L) X) -> (Y) { Y(n,i) +=! X(n,i+r) where r in 0:9 }", {2048, 4104});
+}
+
 }  // namespace
 
 std::vector<PricedProgram> grid_programs() {
@@ -140,5 +182,6 @@ std::vector<PricedProgram> grid_programs() {
   add_windows(all);
   add_rows(all);
   add_copies(all);
+  add_held_out(all);
   return all;
 }

@@ -91,9 +91,15 @@ class PartChooser {
     return result;
   }
 
+  /// Does \p read find other elements for other results, or is there one result?
+  bool is_own(const Access& read) const {
+    auto moves = [&](int i) { return polyhedral::stride(scop_, read, i) != 0; };
+    return results_ == 1 || std::any_of(kept_.begin(), kept_.end(), moves);
+  }
   bool is_contiguous(int iterator) const {
-    return std::any_of(statement_.reads.begin(), statement_.reads.end(),
-                       [&](const auto& read) { return polyhedral::stride(scop_, read, iterator) == 1; });
+    return std::any_of(statement_.reads.begin(), statement_.reads.end(), [&](const auto& read) {
+      return polyhedral::stride(scop_, read, iterator) == 1 && is_own(read);
+    });
   }
 
   static bool depends_on(const Access& access, int iterator) {

@@ -151,7 +151,9 @@ DeviceProgram device_program(const std::shared_ptr<const engine::Function>& func
   auto state = engine::start_compile(*whole, inputs, outputs, options);
   state.watch = [](polyhedral::Context*) {};
   DeviceProgram program;
-  auto records = run_stages(engine::lower_stages(), state, options.stages);
+  auto lowering = options.stages;
+  lowering.replace.clear();
+  auto records = run_stages(engine::lower_stages(), state, lowering);
   auto rest = run_stages(stages_of(state), state, options.stages);
   for (const auto* list : {&records, &rest})
     for (const auto& record : *list) program.compile_milliseconds += record.milliseconds;

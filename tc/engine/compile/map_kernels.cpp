@@ -2,11 +2,13 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/engine/compile/body_operations.h"
 #include "tc/engine/compile/grid_kernels.h"
 #include "tc/engine/compile/quota.h"
 #include "tc/engine/compile/scheduling_stages.h"
 #include "tc/polyhedral/laws/verify.h"
 #include "tc/polyhedral/map_grid/check_grid_mapping.h"
+#include "tc/strategy/grid/cheapest_grid_mapping.h"
 #include "tc/strategy/grid/choose_grid_mapping.h"
 
 namespace tc::engine {
@@ -24,7 +26,10 @@ void choose(CompileState& state, std::size_t index) {
         state, *launch.scop, "map", "kernels run in one thread", launch.scop->statements.size(),
         [&] {
           polyhedral::ClusteredScop clustered{*launch.scop, launch.clusters};
-          on.mapping = strategy::choose_grid_mapping(clustered, *state.target.grid, state.mapping);
+          bool by_rules = state.construct == options::Construction::Rules;
+          on.mapping = by_rules ? strategy::choose_grid_mapping(clustered, *state.target.grid, state.mapping)
+                                : strategy::cheapest_grid_mapping(clustered, state.target, state.mapping,
+                                                                  body_operations(*state.program));
           auto simple = state.mapping;
           simple.promote = simple.reduce_in_block = simple.shared = simple.registers = false;
           on.plain = strategy::choose_grid_mapping(clustered, *state.target.grid, simple);

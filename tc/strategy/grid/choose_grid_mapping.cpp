@@ -48,12 +48,15 @@ GridClusterMapping in_members(GridClusterMapping mapping, const Scop& scop, cons
 
 /// The tiles and threads of a cluster of any kind.
 GridClusterMapping choose_threads(const Scop& scop, const ClusterView& cluster, const GridLimits& limits,
-                                  const MappingOptions& options) {
+                                  const MappingOptions& options, ThreadsAlong along) {
   most_threads(limits, options);
   auto mapping = unspread(cluster, limits, options);
-  if (auto squares = tile_transposition(mapping, scop, cluster, limits, options)) return *squares;
+  auto squares =
+      along == ThreadsAlong::Suited ? tile_transposition(mapping, scop, cluster, limits, options) : std::nullopt;
+  if (squares) return *squares;
   auto [member, gain] = best_member(scop, cluster);
-  bool rows = member < 0 || rows_belong_together(scop, cluster, gain, limits, options);
+  bool suited = along == ThreadsAlong::Suited && rows_belong_together(scop, cluster, gain, limits, options);
+  bool rows = member < 0 || along == ThreadsAlong::Rows || suited;
   mapping = rows ? spread_rows(std::move(mapping), scop, cluster, limits, options)
                  : in_members(std::move(mapping), scop, cluster, member, limits, options);
   return promote_temporaries(std::move(mapping), scop, cluster, options);
@@ -72,20 +75,20 @@ std::vector<int> longest_members(const GridClusterMapping& mapping, const Cluste
 
 }  // namespace
 
+GridClusterMapping choose_grid_cluster(const Scop& scop, const ClusterView& cluster, const GridLimits& limits,
+                                       const MappingOptions& options, ThreadsAlong along) {
+  bool chooses = options.block.empty() && options.tile.empty() && options.shared && options.registers;
+  if (auto tiled = chooses ? tile_contraction(scop, cluster, limits, options) : std::nullopt) return *tiled;
+  auto mapping = choose_threads(scop, cluster, limits, options, along);
+  auto order = longest_members(mapping, cluster);
+  return spread_over_grid(std::move(mapping), cluster, order, limits, options.grid);
+}
+
 polyhedral::GridMapping choose_grid_mapping(const polyhedral::ClusteredScop& clustered, const GridLimits& limits,
                                             const MappingOptions& options) {
-  const auto& scop = clustered.scop;
   polyhedral::GridMapping result;
-  for (const auto& cluster : clustered.clusters) {
-    bool chooses = options.block.empty() && options.tile.empty() && options.shared && options.registers;
-    if (auto tiled = chooses ? tile_contraction(scop, cluster, limits, options) : std::nullopt) {
-      result.clusters.push_back(*tiled);
-      continue;
-    }
-    auto mapping = choose_threads(scop, cluster, limits, options);
-    auto order = longest_members(mapping, cluster);
-    result.clusters.push_back(spread_over_grid(std::move(mapping), cluster, order, limits, options.grid));
-  }
+  for (const auto& cluster : clustered.clusters)
+    result.clusters.push_back(choose_grid_cluster(clustered.scop, cluster, limits, options));
   return result;
 }
 

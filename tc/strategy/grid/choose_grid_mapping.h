@@ -1,11 +1,17 @@
 #pragma once
 
+#include <cstdint>
+
 #include "tc/base/target.h"
 #include "tc/polyhedral/core/options.h"
 #include "tc/polyhedral/map_grid/grid_mapping.h"
 #include "tc/polyhedral/schedule/gather_coincident.h"
 
 namespace tc::strategy {
+
+/// What the threads of a block run along: members of the outer band, loops of the statements below it, or what of both suits
+/// memory better.
+enum class ThreadsAlong : std::uint8_t { Suited, Members, Rows };
 
 /// The mapping to a grid of blocks of threads that suits the clusters of \p clustered on a machine with \p limits, without
 /// measuring.
@@ -16,5 +22,10 @@ namespace tc::strategy {
 /// fills its y dimension.
 polyhedral::GridMapping choose_grid_mapping(const polyhedral::ClusteredScop& clustered, const GridLimits& limits,
                                             const polyhedral::MappingOptions& options);
+
+/// The same of \p cluster alone, with threads \p along what is said where no tile of a product is made.
+polyhedral::GridClusterMapping choose_grid_cluster(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster,
+                                                   const GridLimits& limits, const polyhedral::MappingOptions& options,
+                                                   ThreadsAlong along = ThreadsAlong::Suited);
 
 }  // namespace tc::strategy

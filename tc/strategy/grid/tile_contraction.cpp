@@ -119,19 +119,30 @@ std::int64_t terms(const ContractionView& view) {
 
 }  // namespace
 
+std::optional<ContractionView> tileable_contraction(const polyhedral::Scop& scop,
+                                                    const polyhedral::ClusterView& cluster, const GridLimits& limits,
+                                                    const polyhedral::MappingOptions& options) {
+  if (cluster.members.size() < 2 || !options.promote) return std::nullopt;
+  auto view = find_contraction(scop, cluster, limits, options);
+  bool fits = limits.block_threads >= threads_along * threads_along;
+  return view && fits && terms(*view) >= 8 ? view : std::nullopt;
+}
+
+std::optional<GridClusterMapping> tile_contraction(const ContractionView& view) {
+  auto each = thread_tile(view);
+  if (!each) return std::nullopt;
+  auto mapping = choose_copies(view, tiled(view, *each));
+  if (leaves_gathers(view, mapping)) return std::nullopt;
+  mapping = copy_subscripts(view, choose_slots(view, mapping));
+  mapping = read_whole_sectors(staged(view, mapping), view.scop, view.cluster, view.limits);
+  return spread_over_grid(std::move(mapping), view.cluster, grid_order(view), view.limits, view.options.grid);
+}
+
 std::optional<GridClusterMapping> tile_contraction(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster,
                                                    const GridLimits& limits,
                                                    const polyhedral::MappingOptions& options) {
-  if (cluster.members.size() < 2 || !options.promote) return std::nullopt;
-  auto view = find_contraction(scop, cluster, limits, options);
-  if (!view || terms(*view) < 8) return std::nullopt;
-  auto each = thread_tile(*view);
-  if (!each || limits.block_threads < threads_along * threads_along) return std::nullopt;
-  auto mapping = choose_copies(*view, tiled(*view, *each));
-  if (leaves_gathers(*view, mapping)) return std::nullopt;
-  mapping = copy_subscripts(*view, choose_slots(*view, mapping));
-  mapping = read_whole_sectors(staged(*view, mapping), scop, cluster, limits);
-  return spread_over_grid(std::move(mapping), cluster, grid_order(*view), limits, options.grid);
+  auto view = tileable_contraction(scop, cluster, limits, options);
+  return view ? tile_contraction(*view) : std::nullopt;
 }
 
 }  // namespace tc::strategy

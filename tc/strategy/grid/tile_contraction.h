@@ -6,6 +6,7 @@
 #include "tc/polyhedral/core/cluster_view.h"
 #include "tc/polyhedral/core/options.h"
 #include "tc/polyhedral/map_grid/grid_mapping.h"
+#include "tc/strategy/grid/contraction_view.h"
 
 namespace tc::strategy {
 
@@ -18,5 +19,12 @@ std::optional<polyhedral::GridClusterMapping> tile_contraction(const polyhedral:
                                                                const polyhedral::ClusterView& cluster,
                                                                const GridLimits& limits,
                                                                const polyhedral::MappingOptions& options);
+
+/// The contraction that tile_contraction() would tile; nothing where there is none, or one too short.
+std::optional<ContractionView> tileable_contraction(const polyhedral::Scop& scop,
+                                                    const polyhedral::ClusterView& cluster, const GridLimits& limits,
+                                                    const polyhedral::MappingOptions& options);
+/// The mapping of the cluster of \p view, by the options that it has.
+std::optional<polyhedral::GridClusterMapping> tile_contraction(const ContractionView& view);
 
 }  // namespace tc::strategy

@@ -205,6 +205,9 @@ class StatementCounter {
     auto choice = mapping_.statement(statement_.entry.id);
     auto loops = choice.tile || choice.unroll ? 0.0 : 1.0 / static_cast<double>(vector_lanes());
     counts_.instructions += active.warps * instances * (simple + functions + loops);
+    for (const auto& it : spread_.iterators)
+      if (statement_.accumulates && it.dimension >= 0 && it.run > 1 && it.extent % it.run != 0)
+        counts_.torn_runs = std::max(counts_.torn_runs, 1.0 / static_cast<double>(ceil_div(it.extent, it.tile)));
     double elements = 1, steps = 1;
     for (std::size_t i = 0; i < spread_.iterators.size(); ++i)
       (statement_.write.used[i] ? elements : steps) *= spread_.iterators[i].in_thread();

@@ -31,6 +31,7 @@ struct BlockCounts {
   double functions = 0;      ///< of lanes
   double shared_rounds = 0;  ///< of the banks of shared memory, as if no two words were in one bank
   double cache_rounds = 0;   ///< of the first cache, which gives a line in each, for accesses to memory
+  double torn_runs = 0;  ///< share of blocks in which runs of threads are not whole, so that each point has a condition
   double barriers = 0;
   double copies = 0;     ///< rounds of copies, between two of which threads compute
   double chain = 0;      ///< operations of one thread that wait for each other

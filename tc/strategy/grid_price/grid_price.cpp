@@ -16,16 +16,21 @@ namespace {
 /// Of what the busiest unit does not hide.
 constexpr double exposed_share = 0.1;
 
-/// Blocks that run at once and touch the same elements of a tensor, of which blocks along \p grid touch others.
-double sharing(const KernelShape& shape, const std::vector<int>& grid, double at_once) {
+/// How often the blocks that run at once come to the same elements of a tensor again: of all blocks, those along dimensions
+/// of the grid other than \p grid touch the same, and of these some run at once.
+double passes(const KernelShape& shape, const std::vector<int>& grid, double at_once) {
   double result = 1;
   for (int d = 0; d < 3; ++d) {
-    auto along = std::min(static_cast<double>(shape.grid[static_cast<std::size_t>(d)]), std::max(at_once, 1.0));
-    if (!contains(grid, d)) result *= along;
+    auto blocks = static_cast<double>(shape.grid[static_cast<std::size_t>(d)]);
+    auto along = std::min(blocks, std::max(at_once, 1.0));
+    if (!contains(grid, d)) result *= blocks / along;
     at_once /= along;
   }
   return result;
 }
+
+/// Times that a block takes in which runs are torn: measured on an H100, products of 1000 x 777 x 1234 and of rows of 14.
+constexpr double torn_times = 4;
 
 /// Sectors that the blocks that a multiprocessor runs at once ask the second cache for, over those of as many that share
 /// nothing: blocks that touch the same elements find them in the first one.
@@ -47,7 +52,7 @@ double memory_bytes(const PricedCluster& cluster, const BlockCounts& counts, con
     if (moved <= 0) continue;
     auto whole = std::min(cluster.tensors[t].bytes, moved);
     bool stays = whole <= static_cast<double>(limits.l2_bytes);
-    result += stays ? whole : std::max(whole, moved / sharing(price.shape, tensor.grid, at_once));
+    result += stays ? whole : whole * passes(price.shape, tensor.grid, at_once);
   }
   return result;
 }
@@ -131,6 +136,7 @@ GridPrice grid_price(const PricedCluster& cluster, const polyhedral::GridCluster
   result.waves = static_cast<double>(ceil_div(per_multiprocessor, resident));
   result.hertz = rates.hertz;
   auto busy = static_cast<double>(per_multiprocessor);
+  if (counts.torn_runs > 0) busy += (torn_times - 1) * std::max(1.0, counts.torn_runs * busy);
   result.instructions = busy * counts.instructions / rates.instructions;
   result.operations = busy * counts.operations / rates.operations;
   result.functions = busy * counts.functions / rates.functions;

@@ -1,0 +1,146 @@
+#include "tc/strategy/grid/grid_candidates.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "tc/base/ceil_div.h"
+#include "tc/base/contains.h"
+#include "tc/strategy/grid/choose_grid_mapping.h"
+#include "tc/strategy/grid/spread_over_grid.h"
+#include "tc/strategy/grid/tile_contraction.h"
+
+namespace tc::strategy {
+namespace {
+
+using polyhedral::ClusterView;
+using polyhedral::GridClusterMapping;
+using polyhedral::MappingOptions;
+using polyhedral::Scop;
+
+using Sizes = std::vector<std::int64_t>;
+
+/// Threads of a block, as the option names them; none: as rules choose.
+const std::vector<Sizes>& shapes_of_blocks() {
+  static const std::vector<Sizes> shapes = {{}, {32}, {64}, {128}, {512}, {32, 4}, {32, 8}, {64, 4}, {16, 16}, {8, 32}};
+  return shapes;
+}
+/// Accumulators of a thread along rows and columns, and iterations of a block of the reduction.
+const std::vector<Sizes>& tiles_of_threads() {
+  static const std::vector<Sizes> tiles = {{8, 8}, {8, 4}, {4, 8}, {4, 4}, {4, 2}, {2, 4}, {2, 8}, {8, 2}, {2, 2}};
+  return tiles;
+}
+constexpr std::int64_t blocks_of_reductions[] = {8, 16, 32};
+/// Rows that a block has at once, along y.
+constexpr std::int64_t most_rows = 16;
+
+void add(std::vector<GridClusterMapping>& all, const GridClusterMapping& mapping) {
+  if (!contains(all, mapping)) all.push_back(mapping);
+}
+
+/// \p mapping, whose threads run along loops of statements, with \p rows iterations of the innermost member that is spread over the
+/// grid in one block, along y; \p mapping itself where it has no such member, or threads along y.
+GridClusterMapping with_rows(GridClusterMapping mapping, const ClusterView& cluster, std::int64_t rows) {
+  for (auto i = mapping.members.size(); i-- > 0;) {
+    auto& member = mapping.members[i];
+    if (member.grid < 0 || member.tile != 1 || cluster.members[i].extent() < rows) continue;
+    member.tile = rows;
+    member.threads = {1, 1};
+    mapping.block[1] = rows;
+    auto& blocks = mapping.grid[static_cast<std::size_t>(member.grid)];
+    blocks = std::min(blocks, ceil_div(cluster.members[i].extent(), rows));
+    mapping.separate = mapping.separate || has_partial_tiles(mapping, cluster);
+    return mapping;
+  }
+  return mapping;
+}
+
+/// Do threads run along loops of statements alone, and these along x?
+bool is_of_rows(const GridClusterMapping& mapping) {
+  auto in_members = std::any_of(mapping.members.begin(), mapping.members.end(),
+                                [](const auto& member) { return member.threads.dimension >= 0; });
+  return !in_members && !mapping.statements.empty() && mapping.block[1] == 1 && mapping.block[2] == 1;
+}
+
+/// Is more than half of a tile of \p mapping empty, along some member?
+bool is_wasteful(const GridClusterMapping& mapping, const ClusterView& cluster) {
+  for (std::size_t i = 0; i < mapping.members.size(); ++i)
+    if (const auto& member = mapping.members[i];
+        member.tile > 2 * std::max<std::int64_t>(cluster.members[i].extent(), 16))
+      return true;
+  return false;
+}
+
+/// \p view with other options.
+ContractionView with_options(const ContractionView& view, const MappingOptions& options) {
+  return {view.scop,   view.cluster, view.limits, options,     view.entry,
+          view.ranges, view.reduced, view.rows,   view.columns};
+}
+
+/// Those that copy most operands: what threads read one by one keeps them waiting.
+std::vector<GridClusterMapping> products(const ContractionView& view) {
+  std::vector<GridClusterMapping> found, result;
+  std::size_t copies = 0;
+  for (const auto& tile : tiles_of_threads())
+    for (auto block : blocks_of_reductions) {
+      auto how = view.options;
+      how.register_tile = tile;
+      how.reduction_block = block;
+      auto mapping = tile_contraction(with_options(view, how));
+      if (!mapping || is_wasteful(*mapping, view.cluster)) continue;
+      add(found, *mapping);
+      copies = std::max(copies, mapping->copies.size());
+    }
+  for (const auto& mapping : found)
+    if (mapping.copies.size() == copies) result.push_back(mapping);
+  return result;
+}
+
+/// \p mapping with whole warps along x.
+GridClusterMapping with_whole_warps(GridClusterMapping mapping, const GridLimits& limits) {
+  mapping.block[0] = round_up(mapping.block[0], limits.warp_size);
+  return mapping;
+}
+
+/// With threads \p along what is said, in blocks of each shape.
+void add_threads(const Scop& scop, const ClusterView& cluster, const GridLimits& limits, const MappingOptions& options,
+                 ThreadsAlong along, std::vector<GridClusterMapping>& all) {
+  for (const auto& shape : shapes_of_blocks()) {
+    auto how = options;
+    how.block = shape;
+    auto mapping = choose_grid_cluster(scop, cluster, limits, how, along);
+    if (!is_of_rows(mapping)) {
+      if (along == ThreadsAlong::Members) add(all, mapping);
+      continue;
+    }
+    mapping = with_whole_warps(mapping, limits);
+    for (std::int64_t rows = 1; rows <= most_rows && rows * mapping.block[0] <= limits.block_threads; rows *= 2)
+      add(all, rows > 1 ? with_rows(mapping, cluster, rows) : mapping);
+  }
+}
+
+}  // namespace
+
+std::vector<GridClusterMapping> grid_candidates(const Scop& scop, const ClusterView& cluster, const GridLimits& limits,
+                                                const MappingOptions& options) {
+  std::vector<GridClusterMapping> result;
+  auto view = tileable_contraction(scop, cluster, limits, options);
+  if (view) result = products(*view);
+  if (view && tile_contraction(*view)) return result;
+  for (auto along : {ThreadsAlong::Members, ThreadsAlong::Rows}) {
+    add_threads(scop, cluster, limits, options, along, result);
+    auto how = options;
+    how.vectorise = false;
+    bool same = choose_grid_cluster(scop, cluster, limits, how, along) ==
+                choose_grid_cluster(scop, cluster, limits, options, along);
+    if (!same) add_threads(scop, cluster, limits, how, along, result);
+  }
+  return result;
+}
+
+GridClusterMapping with_half_the_blocks(GridClusterMapping mapping) {
+  auto most = std::max_element(mapping.grid.begin(), mapping.grid.end());
+  *most = ceil_div(*most, 2);
+  return mapping;
+}
+
+}  // namespace tc::strategy
