@@ -23,8 +23,12 @@ class CheckMapping : public MappingPassTest {
     }
   }
   std::string grid_refusal(const std::string& text) const {
+    GridLimits limits;
+    limits.block_threads = 256;
+    limits.block = {256, 256, 64};
+    limits.grid = {1000, 100, 100};
     try {
-      check_grid_mapping(clustered(row_sums()), parse_grid_mapping(text), 256);
+      check_grid_mapping(clustered(row_sums()), parse_grid_mapping(text), limits);
       return "";
     } catch (const OptionsError& error) {
       return error.what();
@@ -50,6 +54,8 @@ TEST_F(CheckMapping, SaysWhatAProgramHasNot) {
   EXPECT_NE(refusal("points 4, I: i0 in blocks of 2").find("it is no loop of a reduction"), std::string::npos);
   EXPECT_NE(refusal("points 4, U: i0 slides along i0 width 3 step 1").find("is not slid along"), std::string::npos);
   EXPECT_NE(grid_refusal("grid 1, block 257").find("at most 256 threads"), std::string::npos);
+  EXPECT_NE(grid_refusal("grid 1, block 1x1x128").find("at most 64 threads along z"), std::string::npos);
+  EXPECT_NE(grid_refusal("grid 1x101, block 8").find("at most 100 blocks along y"), std::string::npos);
   EXPECT_NE(grid_refusal("grid 1, block 8, member 0 tile 1, member 1 tile 1").find("it has 2 members"),
             std::string::npos);
   EXPECT_EQ(grid_refusal("grid 8, block 4, member 0 tile 4 blocks x threads x"), "");

@@ -42,7 +42,7 @@ void choose(CompileState& state, std::size_t index) {
 void replace_mapping(CompileState& state, std::size_t index, const std::string& text) {
   auto& launch = state.launches[index];
   auto mapping = polyhedral::parse_grid_mapping(text);
-  polyhedral::check_grid_mapping({*launch.scop, launch.clusters}, mapping, state.target.grid->block_threads);
+  polyhedral::check_grid_mapping({*launch.scop, launch.clusters}, mapping, *state.target.grid);
   launch.grid().mapping.emplace(std::move(mapping));
   launch.grid().plain.clusters.assign(launch.clusters.size(), {});
   launch.has_own_mapping = true;

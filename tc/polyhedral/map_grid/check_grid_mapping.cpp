@@ -22,8 +22,8 @@ class ClusterCheck {
   ClusterCheck(const Scop& scop, const ClusterView& view, const GridClusterMapping& mapping, std::size_t number)
       : scop_(scop), view_(view), mapping_(mapping), number_(number) {}
 
-  void run(std::int64_t most_threads) const {
-    check_extents(most_threads);
+  void run(const GridLimits& limits) const {
+    check_extents(limits);
     check_members();
     for (const auto& statement : mapping_.statements) check_statement(statement);
     check_blocks();
@@ -41,11 +41,18 @@ class ClusterCheck {
     throw OptionsError(str("the mapping of cluster ", number_, " cannot be carried out: ", why));
   }
 
-  void check_extents(std::int64_t most_threads) const {
+  void check_extents(const GridLimits& limits) const {
+    const auto most_threads = limits.block_threads;
     std::int64_t threads = 1;
     for (auto extent : mapping_.block)
       threads = std::min(threads, most_threads + 1) * std::min(extent, most_threads + 1);
     if (threads > most_threads) fail(str("a block has at most ", most_threads, " threads"));
+    for (std::size_t d = 0; d < 3; ++d) {
+      if (mapping_.block[d] > limits.block[d])
+        fail(str("a block has at most ", limits.block[d], " threads along ", "xyz"[d]));
+      if (mapping_.grid[d] > limits.grid[d])
+        fail(str("a grid has at most ", limits.grid[d], " blocks along ", "xyz"[d]));
+    }
   }
 
   void check_loop(const ThreadLoop& loop) const {
@@ -130,12 +137,12 @@ class ClusterCheck {
 
 }  // namespace
 
-void check_grid_mapping(const ClusteredScop& clustered, const GridMapping& mapping, std::int64_t most_threads) {
+void check_grid_mapping(const ClusteredScop& clustered, const GridMapping& mapping, const GridLimits& limits) {
   if (mapping.clusters.size() != clustered.clusters.size())
     throw OptionsError(str("the mapping has lines for ", mapping.clusters.size(), " clusters, the program has ",
                            clustered.clusters.size()));
   for (std::size_t i = 0; i < mapping.clusters.size(); ++i)
-    ClusterCheck(clustered.scop, clustered.clusters[i], mapping.clusters[i], i).run(most_threads);
+    ClusterCheck(clustered.scop, clustered.clusters[i], mapping.clusters[i], i).run(limits);
 }
 
 }  // namespace tc::polyhedral

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <cstdint>
-
+#include "tc/base/target.h"
 #include "tc/polyhedral/map_grid/grid_mapping.h"
 #include "tc/polyhedral/schedule/gather_coincident.h"
 
@@ -9,8 +8,8 @@ namespace tc::polyhedral {
 
 /// Throws OptionsError, which says what is wrong, unless \p mapping is one of the clusters of \p clustered: it names their
 /// members, statements, iterators and tensors, has one line for each, gives each dimension of the grid and of a block to
-/// one loop, and has blocks of at most \p most_threads threads. What can be told only of kernels, the laws tell behind
-/// the passes.
-void check_grid_mapping(const ClusteredScop& clustered, const GridMapping& mapping, std::int64_t most_threads);
+/// one loop of a statement, and has no more blocks and threads than a machine with \p limits. What can be told only of kernels, the
+/// laws tell behind the passes.
+void check_grid_mapping(const ClusteredScop& clustered, const GridMapping& mapping, const GridLimits& limits);
 
 }  // namespace tc::polyhedral

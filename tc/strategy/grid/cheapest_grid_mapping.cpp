@@ -1,7 +1,6 @@
 #include "tc/strategy/grid/cheapest_grid_mapping.h"
 
 #include "tc/base/count_product.h"
-#include "tc/polyhedral/core/instances.h"
 #include "tc/strategy/grid/choose_grid_mapping.h"
 #include "tc/strategy/grid/grid_candidates.h"
 #include "tc/strategy/grid_price/grid_price.h"

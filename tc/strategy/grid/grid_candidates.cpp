@@ -1,7 +1,6 @@
 #include "tc/strategy/grid/grid_candidates.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "tc/base/ceil_div.h"
 #include "tc/base/contains.h"
@@ -95,9 +94,12 @@ std::vector<GridClusterMapping> products(const ContractionView& view) {
   return result;
 }
 
-/// \p mapping with whole warps along x.
+/// \p mapping of rows with whole warps along x, and without loops along y, which has one thread.
 GridClusterMapping with_whole_warps(GridClusterMapping mapping, const GridLimits& limits) {
   mapping.block[0] = round_up(mapping.block[0], limits.warp_size);
+  for (auto& statement : mapping.statements)
+    std::erase_if(statement.loops, [](const auto& loop) { return loop.threads.dimension > 0; });
+  std::erase_if(mapping.statements, [](const auto& statement) { return statement.loops.empty(); });
   return mapping;
 }
 

@@ -16,6 +16,10 @@ using polyhedral::GridCopy;
 
 /// Bytes that a thread moves at once, at most.
 constexpr std::int64_t widest_access = 16;
+/// Times that a block takes whose tile of accumulators is not whole: where runs of threads are not, where some threads go round once
+/// more than others, and where all have less. Measured on an H100: products of 1000 x 777 x 1234 and convolutions of rows of 14; of 112
+/// columns and of 96 channels in tiles of 128; sums of products of 192 columns in tiles of 128.
+constexpr double torn_run_times = 4, torn_round_times = 2, torn_tile_times = 1.3;
 /// Registers of a thread for addresses and loops.
 constexpr double other_registers = 24;
 
@@ -38,6 +42,7 @@ class StatementCounter {
   void count() {
     count_operations();
     counts_.waits.emplace_back();
+    for (const auto& it : spread_.iterators) counts_.waits.back().rounds *= it.tiles;
     for (std::size_t r = 0; r < statement_.reads.size(); ++r) {
       const auto& read = statement_.reads[r];
       if (const auto* copy = copy_of(static_cast<int>(r)))
@@ -195,6 +200,26 @@ class StatementCounter {
 
   std::int64_t vector_lanes() const { return spread_.vector < 0 ? 1 : run_of(spread_.vector); }
 
+  /// Times that a block takes whose last tile of \p it is not whole; 1 where it is.
+  static double times_of_last(const SpreadIterator& it) {
+    auto rest = it.extent % it.tile == 0 ? it.tile : it.extent % it.tile;
+    auto runs = ceil_div(rest, it.run);
+    if (rest % it.run != 0) return torn_run_times;
+    if (runs > it.count && runs % it.count != 0) return torn_round_times;
+    return rest < it.tile ? torn_tile_times : 1;
+  }
+
+  /// The iterator that tears tiles worst, and how many blocks have such a tile.
+  void count_torn() {
+    for (const auto& it : spread_.iterators) {
+      if (it.dimension < 0 || times_of_last(it) < counts_.torn_times || times_of_last(it) == 1) continue;
+      auto last = 1.0 / static_cast<double>(ceil_div(it.extent, it.tile));
+      bool worse = times_of_last(it) > counts_.torn_times;
+      counts_.torn_share = worse ? last : 1 - (1 - counts_.torn_share) * (1 - last);
+      counts_.torn_times = times_of_last(it);
+    }
+  }
+
   void count_operations() {
     auto active = active_threads(spread_, shape_, *cluster_.target.grid);
     auto instances = spread_.rounds(shape_.threads());
@@ -205,9 +230,7 @@ class StatementCounter {
     auto choice = mapping_.statement(statement_.entry.id);
     auto loops = choice.tile || choice.unroll ? 0.0 : 1.0 / static_cast<double>(vector_lanes());
     counts_.instructions += active.warps * instances * (simple + functions + loops);
-    for (const auto& it : spread_.iterators)
-      if (statement_.accumulates && it.dimension >= 0 && it.run > 1 && it.extent % it.run != 0)
-        counts_.torn_runs = std::max(counts_.torn_runs, 1.0 / static_cast<double>(ceil_div(it.extent, it.tile)));
+    if (statement_.accumulates && mapping_.others.tile) count_torn();
     double elements = 1, steps = 1;
     for (std::size_t i = 0; i < spread_.iterators.size(); ++i)
       (statement_.write.used[i] ? elements : steps) *= spread_.iterators[i].in_thread();
@@ -221,7 +244,7 @@ class StatementCounter {
     auto warps = static_cast<double>(ceil_div(shape_.threads(), cluster_.target.grid->warp_size));
     auto sums = spread_.rounds(shape_.threads(), &statement_.write);
     counts_.barriers += 2 * sums;
-    counts_.waits.back().rounds = sums;
+    counts_.waits.back().rounds = std::max(counts_.waits.back().rounds, sums);
     auto shuffles = std::log2(static_cast<double>(cluster_.target.grid->warp_size));
     counts_.exchanges +=
         sums * (shuffles + static_cast<double>(ceil_div(shape_.block[0], cluster_.target.grid->warp_size)));

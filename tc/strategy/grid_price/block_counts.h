@@ -21,7 +21,7 @@ struct ThreadReads {
     double words = 0;  ///< of four bytes, all in all
   };
   std::vector<Tensor> tensors;
-  double rounds = 1;  ///< one after the other, between which threads wait for each other
+  double rounds = 1;  ///< one after the other: tiles of a block, and sums behind which threads wait for each other
 };
 
 /// What one block of a kernel does.
@@ -31,7 +31,8 @@ struct BlockCounts {
   double functions = 0;      ///< of lanes
   double shared_rounds = 0;  ///< of the banks of shared memory, as if no two words were in one bank
   double cache_rounds = 0;   ///< of the first cache, which gives a line in each, for accesses to memory
-  double torn_runs = 0;  ///< share of blocks in which runs of threads are not whole, so that each point has a condition
+  double torn_share = 0;     ///< of blocks whose tiles of accumulators are not whole
+  double torn_times = 1;     ///< that such a block takes as long, for its conditions
   double barriers = 0;
   double copies = 0;     ///< rounds of copies, between two of which threads compute
   double chain = 0;      ///< operations of one thread that wait for each other

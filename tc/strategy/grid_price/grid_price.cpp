@@ -13,8 +13,11 @@
 namespace tc::strategy {
 namespace {
 
-/// Of what the busiest unit does not hide.
-constexpr double exposed_share = 0.1;
+/// Of what the busiest unit does not hide: of starts of blocks more, as the last ones begin late (H100, stencils by numbers of
+/// blocks).
+constexpr double exposed_share = 0.1, exposed_starts = 0.35;
+/// Of the second cache, what a program's tensors may take together to be found there when it runs.
+constexpr double kept_share = 0.5;
 
 /// How often the blocks that run at once come to the same elements of a tensor again: of all blocks, those along dimensions
 /// of the grid other than \p grid touch the same, and of these some run at once.
@@ -29,9 +32,6 @@ double passes(const KernelShape& shape, const std::vector<int>& grid, double at_
   return result;
 }
 
-/// Times that a block takes in which runs are torn: measured on an H100, products of 1000 x 777 x 1234 and of rows of 14.
-constexpr double torn_times = 4;
-
 /// Sectors that the blocks that a multiprocessor runs at once ask the second cache for, over those of as many that share
 /// nothing: blocks that touch the same elements find them in the first one.
 double unshared(const KernelShape& shape, const std::vector<int>& grid, double resident) {
@@ -45,7 +45,9 @@ double memory_bytes(const PricedCluster& cluster, const BlockCounts& counts, con
   const auto& limits = *cluster.target.grid;
   auto at_once = price.resident * static_cast<double>(limits.multiprocessors);
   auto blocks = static_cast<double>(price.shape.blocks());
-  double result = 0;
+  double result = 0, all = 0;
+  for (const auto& tensor : cluster.tensors) all += tensor.bytes;
+  if (all <= kept_share * static_cast<double>(limits.l2_bytes)) return 0;
   for (std::size_t t = 0; t < counts.tensors.size(); ++t) {
     const auto& tensor = counts.tensors[t];
     auto moved = tensor.once * blocks * static_cast<double>(limits.sector_bytes);
@@ -64,23 +66,42 @@ double share_of_sectors(const BlockCounts& counts) {
   return all > 0 ? std::min(once / all, 1.0) : 1;
 }
 
-/// Cycles until a sector of tensor number \p t is there, on average: new ones come from far, others from the first cache.
-double latency_of(const PricedCluster& cluster, const BlockCounts& counts, int t, const GridRates& rates) {
+/// Does the first cache of a multiprocessor, whose memory it shares with copies, hold what \p resident blocks touch?
+bool stays_near(const PricedCluster& cluster, const BlockCounts& counts, double resident) {
+  const auto& limits = *cluster.target.grid;
+  double sectors = 0;
+  for (const auto& tensor : counts.tensors) sectors += tensor.once;
+  auto bytes = sectors * static_cast<double>(limits.sector_bytes) + static_cast<double>(counts.shared_bytes);
+  return resident * bytes <= static_cast<double>(limits.multiprocessor_shared_bytes);
+}
+
+/// Sectors that a block asks the second cache for.
+double far_sectors(const BlockCounts& counts, const GridPrice& price) {
+  double result = 0;
+  for (const auto& tensor : counts.tensors) result += tensor.once * unshared(price.shape, tensor.grid, price.resident);
+  return result;
+}
+
+/// Cycles until a sector of tensor number \p t is there, on average: new ones come from far, others from the first cache, or the second
+/// one where they come \p again in another round and the first has no room for all.
+double latency_of(const PricedCluster& cluster, const BlockCounts& counts, int t, bool again, const GridRates& rates) {
   const auto& tensor = counts.tensors[static_cast<std::size_t>(t)];
   auto fits =
       cluster.tensors[static_cast<std::size_t>(t)].bytes <= static_cast<double>(cluster.target.grid->l2_bytes) / 2;
   auto far = fits ? rates.l2_latency : rates.memory_latency;
+  auto near = again ? rates.l2_latency : rates.shared_latency;
   auto new_ones = tensor.read > 0 ? std::min(tensor.once / tensor.read, 1.0) : 1;
-  return new_ones * far + (1 - new_ones) * rates.shared_latency;
+  return new_ones * far + (1 - new_ones) * near;
 }
 
 /// Cycles that one thread waits for what it reads, some words at a time.
-double reading(const PricedCluster& cluster, const BlockCounts& counts, const GridRates& rates) {
+double reading(const PricedCluster& cluster, const BlockCounts& counts, double resident, const GridRates& rates) {
   double result = 0;
   for (const auto& statement : counts.waits) {
+    bool again = statement.rounds > 1 && !stays_near(cluster, counts, resident);
     double longest = 0, all = 0;
     for (const auto& read : statement.tensors) {
-      auto latency = latency_of(cluster, counts, read.number, rates);
+      auto latency = latency_of(cluster, counts, read.number, again, rates);
       longest = std::max(longest, latency);
       all += latency * read.words / rates.words_under_way;
     }
@@ -89,19 +110,20 @@ double reading(const PricedCluster& cluster, const BlockCounts& counts, const Gr
   return result;
 }
 
-/// Cycles that a block waits for its copies, if all blocks of its multiprocessor compute \p busy cycles.
-double copying(const polyhedral::GridClusterMapping& mapping, const BlockCounts& counts, double busy,
+/// Cycles that a block waits for its copies and computes, \p alone cycles without others beside it, if all blocks of its
+/// multiprocessor compute \p busy cycles.
+double copying(const polyhedral::GridClusterMapping& mapping, const BlockCounts& counts, double alone, double busy,
                const GridRates& rates) {
   if (counts.copies <= 0) return 0;
   auto slots = mapping.blocks.iterator < 0 ? 1 : mapping.blocks.slots;
   auto hidden = static_cast<double>(slots - 1) * busy / counts.copies;
-  return rates.memory_latency + counts.copies * std::max(rates.memory_latency - hidden, 0.0);
+  return alone + rates.memory_latency + counts.copies * std::max(rates.memory_latency - hidden, 0.0);
 }
 
 /// Cycles that one thread of a block waits, alone.
 double waits(const PricedCluster& cluster, const polyhedral::GridClusterMapping& mapping, const BlockCounts& counts,
-             double busy, const GridRates& rates) {
-  return reading(cluster, counts, rates) + copying(mapping, counts, busy, rates) +
+             double alone, double resident, const GridRates& rates) {
+  return reading(cluster, counts, resident, rates) + copying(mapping, counts, alone, resident * alone, rates) +
          counts.chain * rates.operation_latency + counts.exchanges * rates.shared_latency +
          counts.barriers * (rates.barrier + rates.shared_latency);
 }
@@ -136,24 +158,23 @@ GridPrice grid_price(const PricedCluster& cluster, const polyhedral::GridCluster
   result.waves = static_cast<double>(ceil_div(per_multiprocessor, resident));
   result.hertz = rates.hertz;
   auto busy = static_cast<double>(per_multiprocessor);
-  if (counts.torn_runs > 0) busy += (torn_times - 1) * std::max(1.0, counts.torn_runs * busy);
+  if (counts.torn_share > 0) busy += (counts.torn_times - 1) * std::max(1.0, counts.torn_share * busy);
   result.instructions = busy * counts.instructions / rates.instructions;
   result.operations = busy * counts.operations / rates.operations;
   result.functions = busy * counts.functions / rates.functions;
   result.rounds = busy * (counts.cache_rounds + counts.shared_rounds) / rates.rounds;
-  double once = 0;
-  for (const auto& tensor : counts.tensors) once += tensor.once * unshared(result.shape, tensor.grid, result.resident);
-  result.l2 = busy * once * static_cast<double>(limits.sector_bytes) / rates.l2_bytes;
+  result.l2 = busy * far_sectors(counts, result) * static_cast<double>(limits.sector_bytes) / rates.l2_bytes;
   result.starts = static_cast<double>(blocks) / rates.blocks * rates.hertz;
-  auto computing =
-      result.resident * std::max({counts.instructions / rates.instructions, counts.operations / rates.operations,
-                                  (counts.cache_rounds + counts.shared_rounds) / rates.rounds});
-  result.latency = result.waves * waits(cluster, mapping, counts, computing, rates);
+  auto alone = std::max({counts.instructions / rates.instructions, counts.operations / rates.operations,
+                         (counts.cache_rounds + counts.shared_rounds) / rates.rounds});
+  result.latency = result.waves * waits(cluster, mapping, counts, alone, result.resident, rates);
   result.sector_share = share_of_sectors(counts);
   result.memory = memory_bytes(cluster, counts, result) / rates.memory_bytes;
   auto cycles = largest(result);
   auto longest = std::max(cycles / rates.hertz, result.memory);
   result.seconds = rates.launch + longest + exposed_share * (sum(result) / rates.hertz + result.memory - longest);
+  auto starts = result.starts / rates.hertz;
+  if (starts < longest) result.seconds += (exposed_starts - exposed_share) * starts;
   bool fits = mapping.copies.empty() || counts.shared_bytes <= mapping.shared_bytes;
   if (!fits) result.seconds = std::numeric_limits<double>::infinity();
   return result;

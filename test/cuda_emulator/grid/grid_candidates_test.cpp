@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/engine/compile/pipeline.h"
 #include "tc/strategy/grid/grid_candidates.h"
