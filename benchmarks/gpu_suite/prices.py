@@ -16,7 +16,7 @@ from typing import List
 
 from gpu_suite.layout import with_libraries
 
-SECONDS_OF_A_PROGRAM = 150
+SECONDS_OF_A_PROGRAM = 70
 WRONG = 1e-3  # of the largest element: inputs are small whole numbers, sums are exact
 
 

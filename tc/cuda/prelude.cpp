@@ -115,6 +115,18 @@ template <typename T>
 TC_INLINE T tc_nan_min(T a, T b) { return a != a || a < b ? a : b; }
 template <typename T>
 TC_INLINE T tc_nan_max(T a, T b) { return a != a || a > b ? a : b; }
+#if __CUDA_ARCH__ >= 800
+TC_INLINE float tc_nan_min(float a, float b) {
+  float result;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+}
+TC_INLINE float tc_nan_max(float a, float b) {
+  float result;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+}
+#endif
 
 template <typename T>
 TC_INLINE bool tc_isnan(T x) { return x != x; }

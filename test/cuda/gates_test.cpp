@@ -10,8 +10,10 @@
 namespace tc::cuda {
 namespace {
 
-std::vector<KernelStats> kernels_of(const std::string& text, const std::vector<TensorSpec>& inputs) {
+std::vector<KernelStats> kernels_of(const std::string& text, const std::vector<TensorSpec>& inputs,
+                                    const std::string& mapping = "") {
   engine::CompileOptions options;
+  options.mapping = options::MappingOptions::parse(mapping);
   options.target = Target::parse("cuda:sm_90");
   return read_cubin(engine::compile(engine::define(text, "<gate>").functions.back(), inputs, {}, options)
                         ->image()
@@ -59,21 +61,23 @@ TEST(Gate, TransposedMatrixProducts) {
   }
 }
 
-/// Blocks of rows found through an index tensor are copied as blocks of a matrix are: ahead, 16 bytes at once.
 /// Tiles of 4 x 4: what a thread reads of a swizzled copy side by side is loaded at once, with few instructions for places.
 TEST(Gate, ProductsOfSmallTiles) {
   TC_NEEDS_NVRTC();
   auto square = contiguous(DType::Float32, {1024, 1024});
   for (const char* operands : {"A(m,k) * B(k,n)", "A(m,k) * B(n,k)", "A(k,m) * B(k,n)", "A(k,m) * B(n,k)"}) {
-    auto stats =
-        kernels_of(str("def mm(float(N,N) A, float(N,N) B) -> (C) { C(m,n) +=! ", operands, " }"), {square, square})
-            .at(0);
+    auto text = str("def mm(float(N,N) A, float(N,N) B) -> (C) { C(m,n) +=! ", operands, " }");
+    auto stats = kernels_of(text, {square, square}, "register_tile=4x4").at(0);
     EXPECT_GE(stats.main_loop_share("FFMA"), 0.5) << operands << to_string(stats);
     EXPECT_LE(stats.registers, 96) << operands << to_string(stats);
     for (const char* access : {"LDS", "STG"}) EXPECT_TRUE(is_wide(stats, access)) << operands;
+    auto chosen = kernels_of(text, {square, square}).at(0);
+    EXPECT_EQ(chosen.spill_store_bytes + chosen.spill_load_bytes + chosen.stack_bytes, 0) << to_string(chosen);
+    for (const char* access : {"LDS", "STG"}) EXPECT_TRUE(is_wide(chosen, access)) << operands;
   }
 }
 
+/// Blocks of rows found through an index tensor are copied as blocks of a matrix are: ahead, 16 bytes at once.
 TEST(Gate, ProductOfGatheredRows) {
   TC_NEEDS_NVRTC();
   auto square = contiguous(DType::Float32, {4096, 4096});

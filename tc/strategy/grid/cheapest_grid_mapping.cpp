@@ -1,5 +1,7 @@
 #include "tc/strategy/grid/cheapest_grid_mapping.h"
 
+#include <algorithm>
+
 #include "tc/base/count_product.h"
 #include "tc/strategy/grid/choose_grid_mapping.h"
 #include "tc/strategy/grid/grid_candidates.h"
@@ -30,18 +32,25 @@ bool is_worth_it(const polyhedral::Scop& scop, const polyhedral::ClusterView& cl
 
 struct Priced {
   GridClusterMapping mapping;
-  double seconds = 0;
+  GridPrice price;
 };
 
-/// \p mapping with half the blocks, as often as that is cheaper.
+/// Do blocks of \p price begin so slowly that multiprocessors wait for them: in half of the time of all else, or more?
+bool begins_slowly(const GridPrice& price) {
+  auto cycles =
+      std::max({price.instructions, price.operations, price.functions, price.rounds, price.l2, price.latency});
+  return 2 * price.starts > std::max(cycles, price.memory * price.hertz);
+}
+
+/// \p best with half the blocks, as often as they begin slowly and that is cheaper.
 Priced with_fewer_blocks(const PricedCluster& cluster, Priced best) {
-  for (;;) {
+  while (begins_slowly(best.price)) {
     auto half = with_half_the_blocks(best.mapping);
-    if (half == best.mapping) return best;
-    auto seconds = grid_price(cluster, half).seconds;
-    if (seconds >= best.seconds) return best;
-    best = {half, seconds};
+    auto price = grid_price(cluster, half);
+    if (half == best.mapping || price.seconds >= best.price.seconds) break;
+    best = {half, price};
   }
+  return best;
 }
 
 GridClusterMapping cheapest(const polyhedral::Scop& scop, const polyhedral::ClusterView& cluster, const Target& target,
@@ -49,14 +58,12 @@ GridClusterMapping cheapest(const polyhedral::Scop& scop, const polyhedral::Clus
   auto rules = choose_grid_cluster(scop, cluster, *target.grid, options);
   if (names_sizes(options) || !is_worth_it(scop, cluster)) return rules;
   PricedCluster priced(scop, cluster, target, bodies);
-  auto by_rules = grid_price(priced, rules).seconds;
-  Priced best{rules, by_rules};
-  for (const auto& mapping : grid_candidates(scop, cluster, *target.grid, options)) {
-    auto seconds = grid_price(priced, mapping).seconds;
-    if (seconds < best.seconds) best = {mapping, seconds};
-  }
+  const Priced by_rules{rules, grid_price(priced, rules)};
+  auto best = by_rules;
+  for (const auto& mapping : grid_candidates(scop, cluster, *target.grid, options))
+    if (auto price = grid_price(priced, mapping); price.seconds < best.price.seconds) best = {mapping, price};
   best = with_fewer_blocks(priced, best);
-  return best.seconds < least_share * by_rules ? best.mapping : rules;
+  return best.price.seconds < least_share * by_rules.price.seconds ? best.mapping : rules;
 }
 
 }  // namespace

@@ -14,17 +14,16 @@ using polyhedral::ClusterStatement;
 using polyhedral::ClusterView;
 using polyhedral::Scop;
 
-double instances(const polyhedral::Statement& statement) {
-  double result = 1;
-  for (const auto& range : polyhedral::box(statement.domain)) result *= static_cast<double>(range.extent());
-  return result;
-}
+/// Instances of a statement, and elements that it writes.
+struct Counts {
+  double instances = 1, results = 1;
+};
 
-/// Elements that \p statement writes.
-double results(const polyhedral::Statement& statement) {
+Counts counts_of(const polyhedral::Statement& statement) {
   auto box = polyhedral::box(statement.domain);
-  double result = 1;
-  for (int i : polyhedral::kept_dimensions(statement)) result *= static_cast<double>(box[i].extent());
+  Counts result;
+  for (const auto& range : box) result.instances *= static_cast<double>(range.extent());
+  for (int i : polyhedral::kept_dimensions(statement)) result.results *= static_cast<double>(box[i].extent());
   return result;
 }
 
@@ -38,9 +37,10 @@ double thread_gain(const Scop& scop, const ClusterStatement& entry, int iterator
   if (iterator < 0) return 0;
   double result = 0;
   const auto& statement = scop.statement(entry.id);
+  const auto counts = counts_of(statement);
   for (const auto* access : polyhedral::accesses(statement)) {
     auto stride = polyhedral::known_stride(scop, *access, iterator);
-    auto times = statement.accumulates && access == &statement.write ? results(statement) : instances(statement);
+    auto times = statement.accumulates && access == &statement.write ? counts.results : counts.instances;
     if (stride == 1) result += times;
     if (stride != 0 && stride != 1) result -= times / 2;
   }

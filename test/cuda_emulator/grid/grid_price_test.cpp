@@ -117,7 +117,7 @@ const Counted programs[] = {
     {"convolution",
      "def c(float(N,C,H,W) X, float(O,C,KH,KW) K) -> (Y) { Y(n,o,h,w) +=! X(n,c,h+kh,w+kw) * K(o,c,kh,kw) }",
      {{"N", 2}, {"C", 16}, {"H", 34}, {"W", 34}, {"O", 64}, {"KH", 3}, {"KW", 3}},
-     0.2,
+     0.25,
      false,
      16},
     {"pool",

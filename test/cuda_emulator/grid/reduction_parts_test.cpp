@@ -75,6 +75,7 @@ TEST_P(ReductionParts, FillTheProcessorsInAFixedOrder) {
   auto arguments = make_arguments(*function, file, reduction.sizes);
   engine::CompileOptions options;
   options.target = Target::parse("cuda:sm_90,multiprocessors=16");
+  options.mapping = options::MappingOptions::parse("construct=rules");
   options.stages.verify = true;
   auto program = device_program(function, arguments.input_specs(), arguments.output_specs(), options);
   std::size_t kernels = 0;
