@@ -31,6 +31,15 @@ class ChooseReductionParts : public polyhedral::IslTest {
                     {"A[m, k]", "B[k, n]"})
         .scop();
   }
+  /// C[i] = sum over k of A[k, i] x[k].
+  Scop vector_by_matrix(std::int64_t n, std::int64_t m) const {
+    return ScopBuilder(context())
+        .input("A", {m, n})
+        .input("x", {m})
+        .output("C", {n})
+        .accumulate(str("U[i, k] : 0 <= i < ", n, " and 0 <= k < ", m), "C[i]", {"A[k, i]", "x[k]"})
+        .scop();
+  }
   /// For example "U: i0 512 of 32768".
   std::string choose(const Scop& scop, const MappingOptions& options = {}, const char* target = "cuda:sm_90") const {
     std::string text;
@@ -41,6 +50,12 @@ class ChooseReductionParts : public polyhedral::IslTest {
     return text;
   }
 };
+
+/// That x lies along the reduction does not make it one of rows: each thread has a column of A.
+TEST_F(ChooseReductionParts, WhatAllResultsShareDoesNotTellARow) {
+  EXPECT_NE(choose(vector_by_matrix(8192, 8192)), "");
+  EXPECT_EQ(choose(vector_by_matrix(1 << 20, 8192)), "");
+}
 
 TEST_F(ChooseReductionParts, FewResultsOfMuchWorkGetParts) {
   EXPECT_EQ(choose(sums(1, 1 << 24, "C[i]")), "U: i1 512 of 32768");

@@ -8,13 +8,22 @@
 #include "tc/engine/compile/scheduling_stages.h"
 #include "tc/polyhedral/laws/verify.h"
 #include "tc/polyhedral/map_grid/check_grid_mapping.h"
-#include "tc/strategy/grid/cheapest_grid_mapping.h"
+#include "tc/strategy/construct/cheapest_grid_mapping.h"
 #include "tc/strategy/grid/choose_grid_mapping.h"
 
 namespace tc::engine {
 namespace {
 
 void gather(CompileState& state, std::size_t index) { gather_clusters(state.launches[index]); }
+
+/// What prices choose takes the place of what rules have chosen, where there are operations enough to look for it.
+void choose_by_price(CompileState& state, LaunchState& launch) {
+  auto left = state.mapping.quota * std::max<std::size_t>(launch.scop->statements.size(), 1);
+  within_quota(state, *launch.scop, "map", left, [&] {
+    launch.grid().mapping = strategy::cheapest_grid_mapping({*launch.scop, launch.clusters}, state.target,
+                                                            state.mapping, body_operations(*state.program));
+  });
+}
 
 void choose(CompileState& state, std::size_t index) {
   auto& launch = state.launches[index];
@@ -26,15 +35,14 @@ void choose(CompileState& state, std::size_t index) {
         state, *launch.scop, "map", "kernels run in one thread", launch.scop->statements.size(),
         [&] {
           polyhedral::ClusteredScop clustered{*launch.scop, launch.clusters};
-          bool by_rules = state.construct == options::Construction::Rules;
-          on.mapping = by_rules ? strategy::choose_grid_mapping(clustered, *state.target.grid, state.mapping)
-                                : strategy::cheapest_grid_mapping(clustered, state.target, state.mapping,
-                                                                  body_operations(*state.program));
+          on.mapping = strategy::choose_grid_mapping(clustered, *state.target.grid, state.mapping);
           auto simple = state.mapping;
           simple.promote = simple.reduce_in_block = simple.shared = simple.registers = false;
           on.plain = strategy::choose_grid_mapping(clustered, *state.target.grid, simple);
         },
         [&] { on.mapping.emplace(); });
+  bool by_price = state.construct != options::Construction::Rules;
+  if (by_price && !on.mapping->clusters.empty()) choose_by_price(state, launch);
   on.mapping->clusters.resize(launch.clusters.size());
   on.plain.clusters.resize(launch.clusters.size());
 }

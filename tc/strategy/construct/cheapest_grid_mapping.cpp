@@ -1,4 +1,4 @@
-#include "tc/strategy/grid/cheapest_grid_mapping.h"
+#include "tc/strategy/construct/cheapest_grid_mapping.h"
 
 #include <algorithm>
 
