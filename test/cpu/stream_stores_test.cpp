@@ -45,6 +45,18 @@ TEST(StreamStores, LeavesPartsOfLinesAndOtherTensors) {
                                           vector(variable("n")) < 7, ir::ModulusRemainder())));
 }
 
+/// Rows whose last vector is not whole: of three others each they stay in the caches, of sixty they pass by.
+TEST(StreamStores, LeavesTensorsOfShortRows) {
+  const auto rows = [](int vectors) {
+    const Expr at = variable("r") * 1000 + variable("i") * 16;
+    auto end = ir::Store::make("y", load("x", vector(0)), vector(variable("r") * 1000 + 16 * vectors), ir::Parameter(),
+                               vector(0) < 7, ir::ModulusRemainder());
+    return loop("r", 20, ir::Block::make(loop("i", vectors, store("y", vector(at), load("x", vector(at)))), end));
+  };
+  EXPECT_FALSE(is_changed(rows(3)));
+  EXPECT_TRUE(is_changed(rows(60)));
+}
+
 TEST(StreamStores, GoPastTheCachesAndAreOrderedBeforeTheReturn) {
   const auto code = [](const ir::Stmt& body) {
     return disassemble(emit_prepared("f", body, {"x", "y"}, Target::parse("cpu:avx512,cores=1")));

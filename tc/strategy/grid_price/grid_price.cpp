@@ -86,8 +86,8 @@ double far_sectors(const BlockCounts& counts, const GridPrice& price) {
 /// one where they come \p again in another round and the first has no room for all.
 double latency_of(const PricedCluster& cluster, const BlockCounts& counts, int t, bool again, const GridRates& rates) {
   const auto& tensor = counts.tensors[static_cast<std::size_t>(t)];
-  auto fits =
-      cluster.tensors[static_cast<std::size_t>(t)].bytes <= static_cast<double>(cluster.target.grid->l2_bytes) / 2;
+  auto fits = cluster.tensors[static_cast<std::size_t>(t)].bytes <=
+              kept_share * static_cast<double>(cluster.target.grid->l2_bytes);
   auto far = fits ? rates.l2_latency : rates.memory_latency;
   auto near = again ? rates.l2_latency : rates.shared_latency;
   auto new_ones = tensor.read > 0 ? std::min(tensor.once / tensor.read, 1.0) : 1;
