@@ -27,7 +27,7 @@ def compiled(function, *tensors, caches=None, threads=1):
     return tc.compile(function, *tensors, target=re.sub(r"cores=\d+", f"cores={threads}", target))
 
 
-@pytest.mark.parametrize("columns", [256, 250], ids=["lines", "parts of lines"])
+@pytest.mark.parametrize("columns", [256, 1000], ids=["lines", "parts of lines"])
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_streamed_results_are_those_of_ordinary_stores(columns, threads):
     function = tc.define(ROWS).rows
@@ -40,6 +40,11 @@ def test_streamed_results_are_those_of_ordinary_stores(columns, threads):
         results = [memory[shift:].view(512, columns), torch.empty(columns)]
         streamed(*tensors, out=results)
         assert all(torch.equal(a, b) for a, b in zip(results, ordinary(*tensors)))
+
+
+def test_rows_that_often_end_within_a_line_are_stored_there():
+    tensors = whole_numbers(512, 250), whole_numbers(250)
+    assert "movnt" not in compiled(tc.define(ROWS).rows, *tensors, caches="l2=64k,l3=256k")._assembly()
 
 
 def test_what_fits_the_last_cache_is_stored_there():
