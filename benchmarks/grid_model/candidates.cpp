@@ -24,7 +24,7 @@ const T& one_of(const std::vector<T>& values, std::mt19937_64& random) {
   return values[random() % values.size()];
 }
 
-/// Each choice is left to the rules as often as not.
+/// One to three options.
 std::string random_options(std::mt19937_64& random) {
   static const std::vector<std::pair<std::string, std::vector<std::string>>> choices = {
       {"register_tile", {"2x2", "4x4", "8x8", "4x8", "8x4", "2x8", "8x2", "4x2", "2x4"}},
@@ -96,20 +96,20 @@ void change(polyhedral::GridClusterMapping& mapping, std::mt19937_64& random) {
 }
 
 std::string fields(const std::vector<strategy::GridPrice>& prices) {
-  double seconds = 0, memory = 0, waits = 0, occupancy = 1;
+  double seconds = 0, memory = 0, waves = 0, occupancy = 1;
   strategy::GridPrice all;
   for (const auto& price : prices) {
     auto us = [&](double cycles) { return cycles / price.hertz; };
     seconds += price.seconds, memory += price.memory;
     all.instructions += us(price.instructions), all.operations += us(price.operations);
     all.functions += us(price.functions), all.rounds += us(price.rounds), all.l2 += us(price.l2);
-    all.latency += us(price.latency), all.starts += us(price.starts), waits += price.waves;
+    all.latency += us(price.latency), all.starts += us(price.starts), waves += price.waves;
     occupancy = std::min(occupancy, price.occupancy);
   }
   return str("\"kernels\": ", prices.size(), ", \"price\": ", std::min(seconds, most_seconds), ", \"memory\": ", memory,
              ", \"l2\": ", all.l2, ", \"rounds\": ", all.rounds, ", \"instructions\": ", all.instructions,
              ", \"operations\": ", all.operations, ", \"functions\": ", all.functions, ", \"latency\": ", all.latency,
-             ", \"starts\": ", all.starts, ", \"waves\": ", waits, ", \"occupancy\": ", occupancy);
+             ", \"starts\": ", all.starts, ", \"waves\": ", waves, ", \"occupancy\": ", occupancy);
 }
 
 std::vector<std::string> mappings_of(const std::string& text) {

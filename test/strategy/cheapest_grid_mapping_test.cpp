@@ -7,7 +7,7 @@
 #include "tc/strategy/grid/grid_candidates.h"
 #include "tc/strategy/grid_price/grid_price.h"
 #include "test/support/isl_fixture.h"
-#include "test/support/scop_builder.h"
+#include "test/support/scops.h"
 
 namespace tc::strategy {
 namespace {
@@ -19,25 +19,8 @@ using polyhedral::ScopBuilder;
 
 class CheapestGridMapping : public polyhedral::IslTest {
  protected:
-  Scop row_sums(int n, int m) const {
-    auto i = str("0 <= i < ", n), ik = str(i, " and 0 <= k < ", m);
-    return scheduled(ScopBuilder(context())
-                         .input("A", {n, m})
-                         .output("C", {n})
-                         .identity(str("I[i] : ", i), "C[i]")
-                         .accumulate(str("U[i, k] : ", ik), "C[i]", {"A[i, k]"})
-                         .scop());
-  }
-  Scop product(int m, int n, int k) const {
-    auto mn = str("0 <= m < ", m, " and 0 <= n < ", n), mnk = str(mn, " and 0 <= k < ", k);
-    return scheduled(ScopBuilder(context())
-                         .input("A", {m, k})
-                         .input("B", {k, n})
-                         .output("C", {m, n})
-                         .identity(str("I[m, n] : ", mn), "C[m, n]")
-                         .accumulate(str("U[m, n, k] : ", mnk), "C[m, n]", {"A[m, k]", "B[k, n]"})
-                         .scop());
-  }
+  Scop row_sums(int n, int m) const { return scheduled(polyhedral::scops::row_sums(context(), n, m)); }
+  Scop product(int m, int n, int k) const { return scheduled(polyhedral::scops::product(context(), m, n, k)); }
   /// O[c, h, w] = A[c, h] of c planes.
   Scop planes(int c, int h, int w) const {
     return scheduled(ScopBuilder(context())

@@ -7,7 +7,7 @@
 #include "tc/polyhedral/schedule/schedule.h"
 #include "test/support/isl_fixture.h"
 #include "test/support/mapping_text.h"
-#include "test/support/scop_builder.h"
+#include "test/support/scops.h"
 
 namespace tc::strategy {
 namespace {
@@ -26,25 +26,8 @@ class ChooseGridMapping : public polyhedral::IslTest {
                          .statement(str("S[i, j] : 0 <= i < ", n, " and 0 <= j < ", m), "O[i, j]", {"I[" + index + "]"})
                          .scop());
   }
-  Scop row_sums(int n, int m) const {
-    auto i = str("0 <= i < ", n), ik = str(i, " and 0 <= k < ", m);
-    return scheduled(ScopBuilder(context())
-                         .input("A", {n, m})
-                         .output("C", {n})
-                         .identity(str("I[i] : ", i), "C[i]")
-                         .accumulate(str("U[i, k] : ", ik), "C[i]", {"A[i, k]"})
-                         .scop());
-  }
-  Scop product(int m, int n, int k) const {
-    auto mn = str("0 <= m < ", m, " and 0 <= n < ", n), mnk = str(mn, " and 0 <= k < ", k);
-    return scheduled(ScopBuilder(context())
-                         .input("A", {m, k})
-                         .input("B", {k, n})
-                         .output("C", {m, n})
-                         .identity(str("I[m, n] : ", mn), "C[m, n]")
-                         .accumulate(str("U[m, n, k] : ", mnk), "C[m, n]", {"A[m, k]", "B[k, n]"})
-                         .scop());
-  }
+  Scop row_sums(int n, int m) const { return scheduled(polyhedral::scops::row_sums(context(), n, m)); }
+  Scop product(int m, int n, int k) const { return scheduled(polyhedral::scops::product(context(), m, n, k)); }
   /// C(m, n) = sum over k of T(I(m), k) B(k, n).
   Scop gathered_product(int m, int n, int k) const {
     auto domain = str("U[m, n, k] : 0 <= m < ", m, " and 0 <= n < ", n, " and 0 <= k < ", k);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tc/polyhedral/schedule/gather_coincident.h"
@@ -148,11 +149,11 @@ TEST_F(GridPriceTest, WhatIsTouchedAgainComesOnce) {
                  .scop());
   auto how = mapping("grid 4x1024, block 256, member 0 tile 1 blocks y, member 1 tile 256 blocks x threads x");
   auto counts = block_counts(cluster, how, kernel_shape(cluster, how));
-  for (std::size_t t = 0; t < counts.tensors.size(); ++t) {
-    if (cluster.tensors[t].name != "A") continue;
-    EXPECT_GE(counts.tensors[t].read, 3 * 256 * 4 / 32);
-    EXPECT_LT(counts.tensors[t].once, 1.1 * 256 * 4 / 32);
-  }
+  auto named =
+      std::find_if(cluster.tensors.begin(), cluster.tensors.end(), [](const auto& t) { return t.name == "A"; });
+  const auto& of_a = counts.tensors.at(static_cast<std::size_t>(named - cluster.tensors.begin()));
+  EXPECT_GE(of_a.read, 3 * 256 * 4 / 32);
+  EXPECT_LT(of_a.once, 1.1 * 256 * 4 / 32);
 }
 
 TEST_F(GridPriceTest, CopiesThatHaveNoRoomAreNotPossible) {

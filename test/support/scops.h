@@ -33,16 +33,31 @@ inline Scop matmul(std::shared_ptr<Context> context, int m = 37, int n = 45, int
       .scop();
 }
 
-/// C(i, j) +=! A(i, k) * B(k, j) of n x n matrices, statements I and U; other subscripts as \p a and \p b say.
+/// C(i, j) +=! A(i, k) * B(k, j) of m x k and k x n matrices, statements I and U; of square ones other subscripts as \p a and \p b say.
+inline Scop product(std::shared_ptr<Context> context, int m, int n, int k, const char* a = "A[i, k]",
+                    const char* b = "B[k, j]") {
+  auto ij = str("0 <= i < ", m, " and 0 <= j < ", n);
+  return ScopBuilder(context)
+      .input("A", {m, k})
+      .input("B", {k, n})
+      .output("C", {m, n})
+      .identity(str("I[i, j] : ", ij), "C[i, j]")
+      .accumulate(str("U[i, j, k] : ", ij, " and 0 <= k < ", k), "C[i, j]", {a, b})
+      .scop();
+}
 inline Scop square_product(std::shared_ptr<Context> context, int n, const char* a = "A[i, k]",
                            const char* b = "B[k, j]") {
-  auto ij = str("0 <= i, j < ", n);
+  return product(std::move(context), n, n, n, a, b);
+}
+
+/// C(i) +=! A(i, k) of n rows of m, statements I and U.
+inline Scop row_sums(std::shared_ptr<Context> context, int n, int m) {
+  auto i = str("0 <= i < ", n);
   return ScopBuilder(context)
-      .input("A", {n, n})
-      .input("B", {n, n})
-      .output("C", {n, n})
-      .identity(str("I[i, j] : ", ij), "C[i, j]")
-      .accumulate(str("U[i, j, k] : ", ij, " and 0 <= k < ", n), "C[i, j]", {a, b})
+      .input("A", {n, m})
+      .output("C", {n})
+      .identity(str("I[i] : ", i), "C[i]")
+      .accumulate(str("U[i, k] : ", i, " and 0 <= k < ", m), "C[i]", {"A[i, k]"})
       .scop();
 }
 

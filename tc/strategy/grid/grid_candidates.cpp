@@ -37,7 +37,7 @@ void add(std::vector<GridClusterMapping>& all, const GridClusterMapping& mapping
 }
 
 /// \p mapping, whose threads run along loops of statements, with \p rows iterations of the innermost member that is spread over the
-/// grid in one block, along y; \p mapping itself where it has no such member, or threads along y.
+/// grid in one block, along y, where it has no threads; \p mapping itself where there is no such member.
 GridClusterMapping with_rows(GridClusterMapping mapping, const ClusterView& cluster, std::int64_t rows) {
   for (auto i = mapping.members.size(); i-- > 0;) {
     auto& member = mapping.members[i];

@@ -1,4 +1,4 @@
-// Every kind of mapping among which a price may choose computes what the interpreter does.
+// Mappings among which a price may choose compute what the interpreter does.
 
 #include <gtest/gtest.h>
 
