@@ -242,12 +242,16 @@ constexpr const char* module_head =
     "attributes #0 = { alwaysinline nounwind }\n"
     "!0 = !{!\"branch_weights\", i32 1000, i32 1}\n";
 
-/// The identity, of which LLVM knows nothing, and a prefetch for reading.
+/// The identity, of which LLVM knows nothing, and prefetches for reading.
 constexpr const char* pointer_definitions =
     "declare void @llvm.prefetch.p0i8(i8*, i32, i32, i32)\n"
     "define i32 @tc_prefetch(i8* %pointer, i64 %offset) #0 {\n"
     "  %place = getelementptr i8, i8* %pointer, i64 %offset\n"
     "  call void @llvm.prefetch.p0i8(i8* %place, i32 0, i32 3, i32 1)\n"
+    "  ret i32 0\n}\n"
+    "define i32 @tc_prefetch_l2(i8* %pointer, i64 %offset) #0 {\n"
+    "  %place = getelementptr i8, i8* %pointer, i64 %offset\n"
+    "  call void @llvm.prefetch.p0i8(i8* %place, i32 0, i32 2, i32 1)\n"
     "  ret i32 0\n}\n"
     "define i8* @tc_launder(i8* %pointer) #0 {\n"
     "  %same = call i8* asm \"\", \"=r,0\"(i8* %pointer)\n"
@@ -288,7 +292,9 @@ std::string lane_functions(const Target& target) {
 
 std::string pointer_functions() { return str(data_layout(), module_head, pointer_definitions); }
 
-bool is_pointer_function(const std::string& name) { return name == "tc_launder" || name == "tc_prefetch"; }
+bool is_pointer_function(const std::string& name) {
+  return name == "tc_launder" || name == "tc_prefetch" || name == "tc_prefetch_l2";
+}
 
 bool is_lane_function(const std::string& name) {
   static const std::set<std::string> others = {"tc_from_half_f32", "tc_to_half_i32", "tc_dot_bf16_f32",

@@ -29,6 +29,7 @@ namespace tc::cpu {
 ///
 ///   tc_launder(p)              p, of which LLVM does not know where it points
 ///   tc_prefetch(p, i)          asks for the cache line i bytes behind p, for reading; 0
+///   tc_prefetch_l2(p, i)       the same, into the second cache
 std::string lane_functions(const Target& target);
 
 /// The functions on pointers alone: a module that LLVM reads sooner.

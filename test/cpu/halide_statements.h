@@ -33,13 +33,14 @@ inline Halide::Internal::Stmt loop(const char* name, const Halide::Expr& extent,
   return Halide::Internal::For::make(name, 0, extent, Halide::Internal::ForType::Serial, Halide::DeviceAPI::None, body);
 }
 
-/// The arguments of the prefetches in \p body, in order.
+/// The arguments of the prefetches in \p body, in order; "L2: " before those into the second cache.
 inline std::string prefetches(const Halide::Internal::Stmt& body) {
   std::ostringstream text;
   text << body;
   std::string all = text.str(), result;
-  const std::regex call("tc_prefetch\\((.*)\\)\n");
-  for (std::sregex_iterator it(all.begin(), all.end(), call), end; it != end; ++it) result += (*it)[1].str() + "; ";
+  const std::regex call("tc_prefetch(_l2)?\\((.*)\\)\n");
+  for (std::sregex_iterator it(all.begin(), all.end(), call), end; it != end; ++it)
+    result += ((*it)[1].matched ? "L2: " : "") + (*it)[2].str() + "; ";
   return result;
 }
 

@@ -42,7 +42,8 @@ TEST(PrefetchTiles, AsksForTheNextTileOfManyRowsLineByLine) {
             "(void *)x, (((int64(k)*(int64)16) + int64((o*1024))) + (int64)3072)*(int64)4; ");
 }
 
-/// for o, for k < 3: 8 rows of 64, from row k of those of tile number o on, 4 vectors a row.
+/// for o, for k < 3: 8 rows of 64, from row k of those of tile number o on, 4 vectors a row. Lines of which few vectors are
+/// read are needed sooner than the first cache can wait for them.
 TEST(PrefetchTiles, AsksForWhatComesAfterWindowsThatOverlap) {
   Expr value;
   for (int part = 0; part < 32; ++part) {
@@ -51,7 +52,8 @@ TEST(PrefetchTiles, AsksForWhatComesAfterWindowsThatOverlap) {
   }
   EXPECT_EQ(prefetched(loop("o", 1000, loop("k", 3, store(value)))), "");
   auto asked = prefetched(loop("o", 1000, loop("k", 3, store(value * value))));
-  EXPECT_EQ(asked.find("(void *)x, (((int64(k)*(int64)171) + int64((o*512))) + (int64)1026)*(int64)4; "), 0u) << asked;
+  EXPECT_EQ(asked.find("L2: (void *)x, (((int64(k)*(int64)171) + int64((o*512))) + (int64)1026)*(int64)4; "), 0u)
+      << asked;
   EXPECT_EQ(std::count(asked.begin(), asked.end(), ';'), 11);
 }
 

@@ -117,10 +117,10 @@ Expr moved(const Expr& start, std::int64_t elements) {
   return ir::simplify(from + ir::make_const(from.type(), elements));
 }
 
-Stmt prefetch_of(const std::string& buffer, const Expr& index, const Halide::Type& type) {
+Stmt prefetch_of(const std::string& buffer, const Expr& index, const Halide::Type& type, Cache into) {
   Expr base = ir::Variable::make(Halide::Handle(), buffer);
   Expr offset = Halide::cast<std::int64_t>(index) * type.bytes();
-  return halide_bridge::function_call("tc_prefetch", {base, offset});
+  return halide_bridge::function_call(into == Cache::First ? "tc_prefetch" : "tc_prefetch_l2", {base, offset});
 }
 
 Stmt insert(const Additions& additions, const Stmt& body) {

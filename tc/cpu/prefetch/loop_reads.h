@@ -43,8 +43,12 @@ std::optional<std::int64_t> step_of(const Halide::Expr& start, const std::string
 /// \p start, \p elements further on, in as many bits as that takes.
 Halide::Expr moved(const Halide::Expr& start, std::int64_t elements);
 
+/// The cache that a line is asked into.
+enum class Cache { First, Second };
+
 /// Asks for the line of \p buffer that holds the element of \p type at \p index.
-Halide::Internal::Stmt prefetch_of(const std::string& buffer, const Halide::Expr& index, const Halide::Type& type);
+Halide::Internal::Stmt prefetch_of(const std::string& buffer, const Halide::Expr& index, const Halide::Type& type,
+                                   Cache into = Cache::First);
 
 /// Statements to run first in each iteration of a loop.
 using Additions = std::map<const Halide::Internal::For*, std::vector<Halide::Internal::Stmt>>;

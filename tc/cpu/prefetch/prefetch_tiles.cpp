@@ -31,6 +31,10 @@ constexpr std::int64_t followed_bytes = 2048;
 /// The most prefetches of an iteration, and iterations to one prefetch: memory does not limit what takes longer.
 constexpr std::int64_t most_prefetches = 24, most_iterations = 8;
 
+/// Reads of a line, below which lines are needed sooner one after the other than the first cache can wait for them: it has
+/// some 24 under way, each for some 400 cycles (Zen 4), where the second has what the processor itself asks for, too.
+constexpr double reads_of_slow_lines = 16;
+
 struct Loop {
   const ir::For* node;
   std::int64_t extent;  ///< at most
@@ -195,10 +199,12 @@ class Choose : public ir::IRVisitor {
     auto offset = std::max(current.high, current.low + step) + (ahead - 1) * step;
     Expr next = Halide::cast<std::int64_t>(ir::simplify(start)) + Expr(offset) +
                 Halide::cast<std::int64_t>(ir::simplify(iteration)) * Expr(each);
+    auto reads_of_line = static_cast<double>(rows.uses * iterations * Target::cache_line) / rows.bytes(length);
+    auto into = reads_of_line < reads_of_slow_lines ? Cache::Second : Cache::First;
     auto line = Target::cache_line / rows.type.bytes();
     for (std::int64_t i = 0; i < count; ++i)
       additions[around_.back().node].push_back(
-          prefetch_of(rows.buffer, ir::simplify(next + Expr(i * line)), rows.type));
+          prefetch_of(rows.buffer, ir::simplify(next + Expr(i * line)), rows.type, into));
   }
 
   const Target& target_;

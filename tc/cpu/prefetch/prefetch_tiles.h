@@ -16,7 +16,8 @@ namespace tc::cpu {
 ///   after   for (o, 0, 1000) { for (k, 0, 64) { prefetch x[o*512 + 512 + k*8]  z[...] += ... } }
 ///
 /// Tiles are dense, of half a kilobyte to a quarter of the first cache; tensors larger than half of the second cache of
-/// \p target. Small tiles are asked for several iterations of `o` ahead. A prefetch never faults.
+/// \p target. Small tiles are asked for several iterations of `o` ahead, those of which each line is read few times into
+/// the second cache. A prefetch never faults.
 Halide::Internal::Stmt prefetch_tiles(const Halide::Internal::Stmt& body, const Target& target,
                                       const PrefetchOptions& options = {});
 
