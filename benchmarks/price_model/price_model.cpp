@@ -13,9 +13,13 @@
 //   price_model decisions PROGRAM THREADS     what prices make of each decision of the rules alone, measured in turns
 //   price_model collisions                    what lines cost that fall into few sets of the first cache
 //
-// PROGRAM is one that "list" names, or "drawn-" and a seed: one that nobody wrote.
+// PROGRAM is one that "list" names, "drawn-" and a seed, one that nobody wrote, or a file that ends in ".tc". Its first line is a
+// comment with the shapes of the inputs, all float32: "# 128x4096 4096x4096".
 
+#include <algorithm>
 #include <cstdio>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,7 +32,26 @@ using namespace tc;
 
 namespace {
 
-constexpr std::string_view drawn = "drawn-";
+constexpr std::string_view drawn = "drawn-", file_end = ".tc";
+
+std::vector<std::int64_t> shape_of(std::string word) {
+  std::replace(word.begin(), word.end(), 'x', ' ');
+  std::istringstream numbers(word);
+  std::vector<std::int64_t> shape;
+  for (std::int64_t size = 0; numbers >> size;) shape.push_back(size);
+  return shape;
+}
+
+/// The program in the file at \p path.
+PricedProgram program_in(const std::string& path) {
+  std::ifstream file(path);
+  std::string first, word;
+  std::getline(file, first);
+  PricedProgram program{path, {std::istreambuf_iterator<char>(file), {}}, {}};
+  std::istringstream words(first);
+  for (words >> word; words >> word;) program.inputs.push_back(contiguous(DType::Float32, shape_of(word)));
+  return program;
+}
 
 }  // namespace
 
@@ -53,6 +76,7 @@ int main(int argc, char** argv) {
   if (words[0] == "ablation") programs = paper_programs(false);
   if (words.size() > 1 && words[1].starts_with(drawn))
     programs.push_back(drawn_program(std::stoull(words[1].substr(drawn.size()))));
+  if (words.size() > 1 && words[1].ends_with(file_end)) programs.push_back(program_in(words[1]));
   for (const auto& program : programs) {
     if (words.size() < 2 || program.name != words[1]) continue;
     if (words[0] == "measure" && words.size() == 4) measure(program, std::stoi(words[2]), std::stoull(words[3]));

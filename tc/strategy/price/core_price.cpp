@@ -6,6 +6,7 @@
 
 #include "tc/base/contains.h"
 #include "tc/strategy/price/guarded_steps.h"
+#include "tc/strategy/price/touched_lines.h"
 
 namespace tc::strategy {
 namespace {
@@ -16,6 +17,7 @@ constexpr double foreseen_trips = 24;
 /// Vectors a step, a load or a store each, and what rearranges their lanes.
 struct VectorCost {
   double accesses = 1, shuffles = 0;
+  double elements = 0;  ///< that lie apart, each accessed alone
 };
 
 class CorePricer {
@@ -90,7 +92,7 @@ class CorePricer {
       auto parts = std::max(lanes / side, 1.0);
       return {parts * part, parts * part * std::log2(lanes)};
     }
-    return {lanes * part, lanes * part * (&access == &statement_.write ? scattered_shuffles : 1)};
+    return {lanes * part, lanes * part * (&access == &statement_.write ? scattered_shuffles : 1), lanes};
   }
   /// Of an element that goes from a vector to a place of its own: it is brought to the lowest lane, and taken out.
   static constexpr double scattered_shuffles = 2;
@@ -271,7 +273,17 @@ class CorePricer {
     auto times = is_staged() ? 1 : 2;
     auto stores = vectors * cost.accesses / rates.stores, loads = vectors * cost.accesses * (times - 1) / rates.loads,
          shuffles = vectors * cost.shuffles * times / rates.shuffles;
-    result_.loops += std::max({stores, loads, shuffles});
+    const auto waits = vectors * cost.elements * share_that_collides();
+    result_.loops += std::max({stores, loads, shuffles}) +
+                     waits * (rates.write_collision + (times - 1) * rates.read_collision);
+  }
+  /// Of the lines that a tile writes one element of after the other, those that are gone from the first cache when the next
+  /// element follows: others have filled their set.
+  double share_that_collides() const {
+    if (is_staged()) return 0;
+    const auto period = cluster_.rates.l1_period, ways = static_cast<double>(cluster_.target.l1_bytes) / period;
+    const auto tile = touched_lines(cluster_, statement_, statement_.write, nest_.spans(statement_, nest_.points));
+    return std::max(0.0, 1 - ways / std::max(tile.lines_of_a_set(period), 1.0));
   }
 
   /// Latencies of an operation that go by until a tile that begins is at its speed, and until its last sums are there, where no
