@@ -74,8 +74,9 @@ class CorePricer {
   /// What one vector of \p access along the lanes costs.
   VectorCost vector_cost(const PricedAccess& access, bool packed) const {
     int along = nest_.lane_iterator;
-    if (along < 0 || packed || !access.changes(along)) return {share_, 0};
     auto part = cluster_.rates.part;
+    if (along >= 0 && !access.changes(along) && &access != &statement_.write) return {std::min(part, share_), 0};
+    if (along < 0 || packed || !access.changes(along)) return {share_, 0};
     auto stride = access.strides[static_cast<std::size_t>(along)];
     if (access.blocks[static_cast<std::size_t>(along)].size % nest_.lanes != 0) stride = polyhedral::unknown_stride;
     auto lanes = static_cast<double>(nest_.lanes);
