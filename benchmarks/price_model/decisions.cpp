@@ -103,6 +103,13 @@ void given(const PricedProgram& program, int threads) {
   });
 }
 
+void code(const PricedProgram& program) {
+  std::string line;
+  std::getline(std::cin, line);
+  for (const auto& function : Problem(program).compile(lines_of(line))->image().functions)
+    std::printf("%s\n", cpu::disassemble(function).c_str());
+}
+
 /// What the price makes of each single decision, given the rest of the rules' mapping, measured in turns.
 void decisions(const PricedProgram& program, int threads) {
   cpu::set_num_threads(threads);

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tc/halide_bridge/lower/conditional.h"
 #include "tc/halide_bridge/lower/program.h"
@@ -93,19 +94,19 @@ class Counter : public ir::IRVisitor {
   void visit(const ir::EQ* op) override { compare(op); }
   void visit(const ir::NE* op) override { compare(op); }
   void visit(const ir::Div* op) override {
-    (op->type.is_float() ? result.divisions : result.simple) += share(op);
+    count(op, op->type.is_float() ? Kind::Division : Kind::Simple);
     ir::IRVisitor::visit(op);
   }
   void visit(const ir::Call* op) override {
     if (op->call_type == ir::Call::Halide || guards(op)) return;
     if (op->name.rfind("sqrt_f", 0) == 0)
-      result.divisions += share(op);
+      count(op, Kind::Division);
     else if (op->is_intrinsic(ir::Call::abs))
-      result.simple += share(op) * sign_operation;
+      count(op, Kind::Simple, sign_operation);
     else if (op->call_type != ir::Call::PureExtern || begins_with_one(op->name, short_functions))
-      result.simple += share(op);
+      count(op, Kind::Simple);
     else
-      result.functions += share(op) * exponentials_of(op->name);
+      count(op, Kind::Function, exponentials_of(op->name));
     ir::IRVisitor::visit(op);
   }
 
@@ -120,18 +121,44 @@ class Counter : public ir::IRVisitor {
     return true;
   }
 
-  /// Of the instances, how many values of \p op there are: it is computed once where it does not change.
-  double share(const Halide::Expr& op) const {
+  enum class Kind { Simple, Division, Function };
+
+  /// The field of \p operations for \p kind.
+  template <typename Operations>
+  static double& of(Operations& operations, Kind kind) {
+    return kind == Kind::Simple ? operations.simple : kind == Kind::Division ? operations.divisions : operations.functions;
+  }
+
+  /// The iterators along which \p op has other values.
+  std::vector<bool> changes(const Halide::Expr& op) const {
     const auto used = halide_bridge::variable_names({op});
-    double result = 1;
-    for (std::size_t i = 0; i < statement_.iterators.size(); ++i)
-      if (used.count(statement_.iterators[i]) == 0)
-        result /= static_cast<double>(std::max<std::int64_t>(statement_.domain[i].extent, 1));
+    std::vector<bool> result;
+    for (const auto& iterator : statement_.iterators) result.push_back(used.count(iterator) > 0);
     return result;
+  }
+  /// Of the instances, how many values there are of what changes along these iterators: it is computed once where it does not.
+  double share(const std::vector<bool>& changes) const {
+    double result = 1;
+    for (std::size_t i = 0; i < changes.size(); ++i)
+      if (!changes[i]) result /= static_cast<double>(std::max<std::int64_t>(statement_.domain[i].extent, 1));
+    return result;
+  }
+  double share(const Halide::Expr& op) const { return share(changes(op)); }
+
+  /// \p amount of \p op for each of its values.
+  void count(const Halide::Expr& op, Kind kind, double amount = 1) {
+    const auto moving = changes(op);
+    of(result, kind) += amount * share(moving);
+    if (share(moving) < 1 && !OfIterators(op).holds) of(invariant(moving), kind) += amount;
+  }
+  BodyOperations::Invariant& invariant(const std::vector<bool>& changes) {
+    auto& all = result.invariants;
+    const auto known = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.changes == changes; });
+    return known != all.end() ? *known : all.emplace_back(BodyOperations::Invariant{changes});
   }
   template <typename Node>
   void simple(const Node* op) {
-    result.simple += share(op);
+    count(op, Kind::Simple);
     ir::IRVisitor::visit(op);
   }
   /// Comparisons of floats; others are conditions on iterators.
@@ -141,7 +168,7 @@ class Counter : public ir::IRVisitor {
   }
   template <typename Node>
   void add_or_subtract(const Node* op) {
-    if (!op->a.template as<ir::Mul>() && !op->b.template as<ir::Mul>()) result.simple += share(op);
+    if (!op->a.template as<ir::Mul>() && !op->b.template as<ir::Mul>()) count(op, Kind::Simple);
     ir::IRVisitor::visit(op);
   }
 

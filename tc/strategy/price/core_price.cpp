@@ -66,9 +66,30 @@ class CorePricer {
         vectors * share_ *
         (body.simple / rates.operations + body.divisions * rates.division + body.functions * rates.function);
     result_.instructions += vectors * (body.simple + body.divisions + body.functions * rates.function);
+    for (const auto& invariant : body.invariants) add_invariant(invariant);
     if (asks_in_each_step(statement_, nest_))
       for (const auto& guard : statement_.guards)
         result_.instructions += steps_ * static_cast<double>(guard.forms.size());
+  }
+
+  /// What is computed of \p invariant more than once, in loops around which it changes less often than they go round.
+  void add_invariant(const BodyOperations::Invariant& invariant) {
+    const auto changes = [&](int iterator) {
+      return iterator >= 0 && invariant.changes[static_cast<std::size_t>(iterator)];
+    };
+    double times = 1, values = 1, here = 1;
+    for (std::size_t i = 0; i < nest_.loops.size(); ++i) {
+      const auto& loop = nest_.loops[i];
+      const bool changing = changes(loop.iterator), unrolled = nest_.unrolled && i >= nest_.points;
+      if (!unrolled) here *= loop.trips;
+      if (changing) values *= loop.trips;
+      if (changing) times = unrolled ? times * loop.trips : here;
+    }
+    const auto more = std::max(times - values, 0.0);
+    const auto& rates = cluster_.rates;
+    result_.operations += more * (invariant.simple / rates.operations + invariant.divisions * rates.division +
+                                  invariant.functions * rates.function);
+    result_.instructions += more * (invariant.simple + invariant.divisions + invariant.functions * rates.function);
   }
 
   /// What one vector of \p access along the lanes costs.

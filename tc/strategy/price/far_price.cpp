@@ -27,6 +27,7 @@ struct Reference {
   std::size_t statement = 0;
   const PricedAccess* access = nullptr;
   double weight = 1;                  ///< 2: what comes in goes back
+  double moved = 1;                   ///< how often what is touched comes or goes
   const PackMapping* pack = nullptr;  ///< it goes to this copy
   bool reads_for_copy = false;        ///< it is the copy's own read
   std::size_t place = 0;              ///< of the copy: the first loop below it
@@ -105,14 +106,14 @@ class FarPricer {
       if (first == 0 || (reference.pack && !reference.reads_for_copy)) return;
       const auto& touched = reference.touched[first - 1];
       result[static_cast<std::size_t>(&reference - references_.data())] =
-          touched.runs * Target::cache_line / std::max(touched.bytes, 1.0) / reference.weight;
+          touched.runs * Target::cache_line / std::max(touched.bytes, 1.0) / reference.moved;
     });
     return result;
   }
 
   void add(std::size_t s, const PricedAccess& access, const PackMapping* pack, double weight) {
     const auto& statement = cluster_.statements[s];
-    Reference reference{s, &access, weight, pack};
+    Reference reference{s, &access, weight, weight, pack};
     const auto& nest = nests_[s];
     if (pack) reference.place = pack->once ? 0 : pack->below_blocks ? nest.blocks : nest.copies;
     const auto& tensor = cluster_.tensors[static_cast<std::size_t>(access.tensor)];
@@ -127,6 +128,9 @@ class FarPricer {
         !pack && weight == 1 && statement.write.changes(nest.lane_iterator) && square_side(nest, access) > 0;
     for (auto i = nest.points; reference.square && i < reference.touched.size(); ++i)
       reference.touched[i] = reference.touched[nest.points];
+    reference.moved = weight > 1 && is_fresh(access.tensor) && writes_whole_lines(reference)
+                          ? 1 + cluster_.rates.comes_to_be_overwritten
+                          : weight;
     bool staged = contains(mapping_.staged, tensor.name);
     reference.kept = staged || (tensor.own && reference.touched[nest.tile].bytes <= buffer_bytes_);
     if (pack) {
@@ -138,6 +142,16 @@ class FarPricer {
       references_.push_back(std::move(source));
     }
     references_.push_back(std::move(reference));
+  }
+
+  /// Does nothing read \p tensor before it is written?
+  bool is_fresh(int tensor) const {
+    for (const auto& statement : cluster_.statements) {
+      const auto reads = [&](const PricedAccess& read) { return read.tensor == tensor; };
+      if (std::any_of(statement.reads.begin(), statement.reads.end(), reads)) return false;
+      if (statement.write.tensor == tensor) return !statement.accumulates;
+    }
+    return false;
   }
 
   bool same_tensor(const Reference& a, const Reference& b) const {
@@ -229,7 +243,7 @@ class FarPricer {
     auto from = reference.reads_for_copy ? std::min(loop, reference.place) : loop;
     const auto trips =
         std::max(trips_of(reference, from) * cluster_.statements[reference.statement].guarded_share, 1.0);
-    made += times(reference.touched[from], trips, reference.weight);
+    made += times(reference.touched[from], trips, reference.moved);
     return made;
   }
 
@@ -286,7 +300,14 @@ class FarPricer {
                : loop >= nest.tile && reference.accumulated;
   }
 
-  /// Does one access of \p reference write a whole line, of which nothing has to come first?
+  /// Does each access of \p reference write one line, all of it?
+  bool writes_whole_lines(const Reference& reference) const {
+    const auto& nest = nests_[reference.statement];
+    return writes_lines(reference) && nest.lane_iterator >= 0 &&
+           reference.access->aligned[static_cast<std::size_t>(nest.lane_iterator)] >= nest.lanes;
+  }
+
+  /// Does one access of \p reference write as much as a line has?
   bool writes_lines(const Reference& reference) const {
     const auto& nest = nests_[reference.statement];
     auto lanes = reference.access->changes(nest.lane_iterator) ? nest.lanes : 1;

@@ -37,6 +37,7 @@ constexpr Field fields[] = {
     {"l3_latency", &MachineRates::l3_latency},
     {"memory_latency", &MachineRates::memory_latency},
     {"l3_share", &MachineRates::l3_share},
+    {"comes_to_be_overwritten", &MachineRates::comes_to_be_overwritten},
     {"known_pages", &MachineRates::known_pages},
     {"page_walk", &MachineRates::page_walk},
     {"misses", &MachineRates::misses},
@@ -92,6 +93,7 @@ MachineRates zen4() {
   rates.crowded = 0.05;
   rates.overlap = 4;
   rates.window = 320;
+  rates.comes_to_be_overwritten = 0;
   rates.known_pages = 3072;
   rates.page_walk = 20;
   rates.forward_latency = 8;

@@ -34,6 +34,11 @@ bool is_own(const Scop& scop, const ClusterView& cluster, const Tensor& tensor) 
   });
 }
 
+/// Does \p function depend on dimension number \p i?
+bool involves(const isl::aff& function, int i) {
+  return isl_aff_involves_dims(function.get(), isl_dim_in, static_cast<unsigned>(i), 1) == isl_bool_true;
+}
+
 /// What a body computes of which nothing else is known.
 BodyOperations guess(const Statement& statement) {
   if (statement.body != Statement::Body::Source) return {.simple = 0};
@@ -69,10 +74,24 @@ class Maker {
     }
     auto known = bodies.find(statement.source);
     priced.body = known == bodies.end() ? guess(statement) : known->second;
+    for (auto& invariant : priced.body.invariants) invariant.changes = own_changes(statement, invariant.changes);
     result_.statements.push_back(std::move(priced));
   }
 
  private:
+  /// The iterators of \p statement along which one of the source statement's, which \p changes tells, is another.
+  static std::vector<bool> own_changes(const Statement& statement, const std::vector<bool>& changes) {
+    if (statement.origin.is_null()) return changes;
+    std::vector<bool> result;
+    for (int i = 0; i < polyhedral::dimensions(statement.domain); ++i) {
+      bool moves = false;
+      for (std::size_t k = 0; k < changes.size(); ++k)
+        moves |= changes[k] && involves(statement.origin.at(static_cast<int>(k)), i);
+      result.push_back(moves);
+    }
+    return result;
+  }
+
   PricedAccess access(const Statement& statement, const Access& access) {
     PricedAccess result;
     result.tensor = number(polyhedral::range_name(access.relation));

@@ -17,9 +17,17 @@ namespace tc::strategy {
 /// What one evaluation of a statement's value computes, by kinds: of what does not change along some iterators, the share
 /// that is left where it is computed once for all of them.
 struct BodyOperations {
+  /// Operations on values that are the same along some iterators. Where loops over such iterators are the innermost ones, they
+  /// are computed before these.
+  struct Invariant {
+    std::vector<bool> changes;  ///< iterators along which the values are others
+    double simple = 0, divisions = 0, functions = 0;
+  };
+
   double simple = 1;  ///< additions, multiplications, comparisons, conversions; a multiply-add is one
   double divisions = 0;
-  double functions = 0;  ///< exp; others count as several
+  double functions = 0;                ///< exp; others count as several
+  std::vector<Invariant> invariants{};  ///< of the above, where each value counts once
 };
 /// By the id of the source statement.
 using OperationsOfBodies = std::map<std::string, BodyOperations>;
@@ -64,7 +72,7 @@ struct PricedStatement {
   PricedAccess write;
   std::vector<PricedAccess> reads;
   bool accumulates = false, reduces = false;  ///< reduces: in loops of its own and in nothing but these
-  BodyOperations body;
+  BodyOperations body;  ///< invariants by the statement's own iterators
   std::vector<Guard> guards;  ///< outside of which instances add nothing
   double guarded_share = 1;   ///< of the instances, those that they leave
 };
