@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
+#include <numeric>
 
 #include "tc/base/str.h"
 #include "tc/strategy/price/core_price.h"
@@ -128,15 +129,6 @@ double stalls_of(const Price& price, const MachineRates& rates) {
   return waits * std::min(price.far[2].runs, stretches);
 }
 
-/// The cycles of all \p terms beside each other: their norm to the power \p overlap. The busiest counts whole, others less the
-/// shorter they are.
-double together(const std::array<double, 4>& terms, double overlap) {
-  const auto most = *std::max_element(terms.begin(), terms.end());
-  double powers = 0;
-  for (auto term : terms) powers += term > 0 ? std::pow(term / most, overlap) : 0;
-  return most * std::pow(powers, 1 / overlap);
-}
-
 /// A price without what comes from caches, and what that needs.
 struct CoreWork {
   Price price;
@@ -236,8 +228,10 @@ Price Price::on(int cores, const MachineRates& rates) const {
   auto far_cores = std::min(result.busy, rates.cores_that_fill_memory);
   const std::array<double, 4> terms{(core_cycles + copy_waits + stalls) / result.busy, cycles[0] / result.busy,
                                     cycles[1] / result.busy, cycles[2] / far_cores};
+  auto most = *std::max_element(terms.begin(), terms.end());
+  auto rest = std::accumulate(terms.begin(), terms.end(), -most);
   result.hertz = rates.hertz;
-  result.seconds = (together(terms, rates.overlap) + result.threads) / rates.hertz;
+  result.seconds = (most + rates.exposed * rest + result.threads) / rates.hertz;
   return result;
 }
 
