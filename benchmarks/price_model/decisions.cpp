@@ -106,7 +106,8 @@ void given(const PricedProgram& program, int threads) {
 void code(const PricedProgram& program) {
   std::string line;
   std::getline(std::cin, line);
-  for (const auto& function : Problem(program).compile(lines_of(line))->image().functions)
+  const auto compiled = Problem(program).compile(lines_of(line));
+  for (const auto& function : compiled->image().functions)
     std::printf("%s\n", cpu::disassemble(function).c_str());
 }
 

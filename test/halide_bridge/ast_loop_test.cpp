@@ -31,11 +31,6 @@ TEST_F(AstLoops, TripsCountFromTheFirst) {
   EXPECT_EQ(even.last.low, 3);
 }
 
-TEST_F(AstLoops, SquaresHaveAPowerOfTwoOfTrips) {
-  EXPECT_TRUE(loop("4 <= i < 12").is_square_side());
-  EXPECT_FALSE(loop("4 <= i < 11").is_square_side());
-}
-
 TEST(AllocateBuffer, GoesWhereItHasRoom) {
   polyhedral::Tensor tensor;
   tensor.name = "local";

@@ -24,8 +24,6 @@ Bounded trips(const AstLoop& loop, const Bounded& bound) {
 
 bool AstLoop::has_constant_trips() const { return last.is_constant() || ir::as_const_int(last.expr); }
 
-bool AstLoop::is_square_side() const { return has_constant_trips() && (last.high & (last.high + 1)) == 0; }
-
 AstLoop describe_loop(const isl::ast_node& n, const Environment& environment) {
   auto f = n.as<isl::ast_node_for>();
   AstLoop loop;

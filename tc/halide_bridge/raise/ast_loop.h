@@ -18,8 +18,6 @@ struct AstLoop {
 
   /// Is the number of trips known?
   bool has_constant_trips() const;
-  /// Can the trips be the rows of a block that transpose_loads knows?
-  bool is_square_side() const;
 };
 
 /// The loop that \p node is, a `for`, with its bounds over \p environment.

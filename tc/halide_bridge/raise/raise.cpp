@@ -160,7 +160,7 @@ class Raiser {
     } else if (mode == Mode::Vector) {
       result = vector_loop(l);
     } else if (mode == Mode::Unroll && l.last.high < max_unrolled_trips &&
-               (l.is_square_side() || uses_registers(l.body))) {
+               (l.has_constant_trips() || uses_registers(l.body))) {
       result = unrolled_loop(l, mode);
     } else {
       bool parallel = polyhedral::depth(n.as<isl::ast_node_for>()) == parallel_depth_;

@@ -27,6 +27,7 @@ constexpr Field fields[] = {
     {"division", &MachineRates::division},
     {"function", &MachineRates::function},
     {"crowded", &MachineRates::crowded},
+    {"overlap", &MachineRates::overlap},
     {"exposed", &MachineRates::exposed},
     {"window", &MachineRates::window},
     {"branch_miss", &MachineRates::branch_miss},
@@ -76,7 +77,7 @@ MachineRates wide_registers() {
 
 /// Registers of 64 bytes, of which the core computes, loads and stores 32 a time. Published: operations, loads, stores,
 /// shuffles, part, window, known_pages. Measured: hertz, bytes from L3 and memory, read_collision. Fitted to the times of random mappings of 30
-/// programs: shuffles_as_operations, crowded, exposed, function, division, l2_bytes (a loop of loads gave 28), write_collision, stores_under_way; to drawn programs:
+/// programs: shuffles_as_operations, crowded, overlap, exposed, function, division, l2_bytes (a loop of loads gave 28), write_collision, stores_under_way; to drawn programs:
 /// page_walk, forward_latency.
 MachineRates zen4() {
   MachineRates rates = wide_registers();
@@ -91,16 +92,18 @@ MachineRates zen4() {
   rates.division = 6;
   rates.function = 12;
   rates.crowded = 0.05;
-  rates.exposed = 0.15;
+  rates.overlap = 4;
+  rates.exposed = 0.2;
   rates.window = 320;
   rates.comes_to_be_overwritten = 0;
-  rates.l3_share = 0.125;
   rates.known_pages = 3072;
   rates.page_walk = 20;
   rates.forward_latency = 8;
   rates.l2_bytes = 36;
   rates.l3_bytes = 24;
-  rates.memory_bytes = 4.5;
+  rates.memory_bytes = 6;
+  rates.l3_latency = 120;
+  rates.memory_latency = 400;
   rates.read_collision = 11;
   rates.write_collision = 34;
   rates.stores_under_way = 16;

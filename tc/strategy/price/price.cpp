@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
-#include <numeric>
 
 #include "tc/base/str.h"
 #include "tc/strategy/price/core_price.h"
@@ -105,17 +104,21 @@ double lines_of_copy(const PricedStatement& statement, const PricedCluster& clus
 /// Where threads take one task after the other, they are no longer at the same rows: the share that still is.
 constexpr double later_side_by_side = 0.25;
 
-/// The cycles that what comes from each level takes.
-std::array<double, 3> far_cycles(const MachineRates& rates, const FarLevels& levels) {
+/// The cycles that what comes from each level takes, and how many of these no bytes come in.
+struct FarCycles {
+  std::array<double, 3> all{}, waits{};
+};
+FarCycles far_cycles(const MachineRates& rates, const FarLevels& levels) {
   const std::array<double, 3> rate{rates.l2_bytes, rates.l3_bytes, rates.memory_bytes},
       latency{rates.l2_latency, rates.l3_latency, rates.memory_latency};
-  std::array<double, 3> result{};
+  FarCycles result;
   for (std::size_t i = 0; i < levels.size(); ++i) {
     const auto& level = levels[i];
     auto waits = latency[i] * level.runs / rates.misses;
     auto streamed = std::max(0.0, level.bytes - level.runs * Target::cache_line) / rate[i];
     auto collisions = std::max(level.colliding * rates.read_collision, level.written_colliding * rates.write_collision);
-    result[i] = std::max(level.bytes / rate[i], waits + streamed) + collisions + level.walks * rates.page_walk;
+    result.all[i] = std::max(level.bytes / rate[i], waits + streamed) + collisions + level.walks * rates.page_walk;
+    result.waits[i] = result.all[i] - level.bytes / rate[i];
   }
   return result;
 }
@@ -127,6 +130,15 @@ double stalls_of(const Price& price, const MachineRates& rates) {
   const auto stretches = std::max(instructions / rates.window, 1.0);
   const auto waits = std::max(0.0, rates.memory_latency - price.core_cycles / stretches);
   return waits * std::min(price.far[2].runs, stretches);
+}
+
+/// The cycles of all \p terms beside each other: their norm to the power \p overlap. The busiest counts whole, others less the
+/// shorter they are.
+double together(const std::array<double, 4>& terms, double overlap) {
+  const auto most = *std::max_element(terms.begin(), terms.end());
+  double powers = 0;
+  for (auto term : terms) powers += term > 0 ? std::pow(term / most, overlap) : 0;
+  return most * std::pow(powers, 1 / overlap);
 }
 
 /// A price without what comes from caches, and what that needs.
@@ -163,8 +175,10 @@ void add_far(const PricedCluster& cluster, const ClusterMapping& mapping, std::i
   auto [far, copied] = far_bytes(cluster, mapping, work.nests, work.cycles, static_cast<double>(buffer_bytes));
   work.price.far = far;
   for (std::size_t i = 0; i < far.size(); ++i) far[i] -= copied[i];
-  work.price.cycles = far_cycles(cluster.rates, far);
-  const auto reads = far_cycles(cluster.rates, copied);
+  const auto cycles = far_cycles(cluster.rates, far);
+  work.price.cycles = cycles.all;
+  work.price.waits = cycles.waits;
+  const auto reads = far_cycles(cluster.rates, copied).all;
   work.price.copy_waits = std::max(0.0, *std::max_element(reads.begin(), reads.end()) - work.price.copy_cycles);
   work.price.stalls = stalls_of(work.price, cluster.rates);
 }
@@ -181,6 +195,7 @@ Price& Price::operator+=(const Price& other) {
   for (std::size_t i = 0; i < far.size(); ++i) {
     far[i] += other.far[i];
     cycles[i] += other.cycles[i];
+    waits[i] += other.waits[i];
   }
   hertz = std::max(hertz, other.hertz);
   tasks = std::max(tasks, other.tasks);
@@ -228,10 +243,12 @@ Price Price::on(int cores, const MachineRates& rates) const {
   auto far_cores = std::min(result.busy, rates.cores_that_fill_memory);
   const std::array<double, 4> terms{(core_cycles + copy_waits + stalls) / result.busy, cycles[0] / result.busy,
                                     cycles[1] / result.busy, cycles[2] / far_cores};
-  auto most = *std::max_element(terms.begin(), terms.end());
-  auto rest = std::accumulate(terms.begin(), terms.end(), -most);
+  const auto busiest = std::max_element(terms.begin(), terms.end()) - terms.begin();
+  double waited = 0;
+  for (std::size_t i = 0; i < waits.size(); ++i)
+    if (static_cast<long>(i) + 1 != busiest) waited += waits[i] / result.busy;
   result.hertz = rates.hertz;
-  result.seconds = (most + rates.exposed * rest + result.threads) / rates.hertz;
+  result.seconds = (together(terms, rates.overlap) + rates.exposed * waited + result.threads) / rates.hertz;
   return result;
 }
 

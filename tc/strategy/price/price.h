@@ -32,6 +32,7 @@ struct Price {
   double stalls = 0;               ///< cycles of a core that waits for lines from memory longer than it looks ahead
   FarLevels far{};                 ///< all that comes from each level
   std::array<double, 3> cycles{};  ///< that this takes, without what copies read
+  std::array<double, 3> waits{};   ///< of these, those in which no bytes come
   double hertz = 1;                ///< cycles a second
   double tasks = 1;   ///< iterations of the loop that threads share, a partial one counted as such; 1: they share none
   double starts = 1;  ///< of loops on threads: that one and those that make copies once for all
@@ -51,7 +52,7 @@ struct Price {
 /// What \p cluster may take on its target, mapped as \p mapping says, with temporaries of up to \p buffer_bytes a tile in
 /// local buffers. Nothing is carried out, compiled or measured, and isl is not asked: a few microseconds.
 ///
-///   seconds = max(core, far...) + a share of the others, over the cores that are busy
+///   seconds = (core^p + far^p...)^(1/p) + a share of waits, over the cores that are busy
 ///   core      for each statement the busiest of: operations, loads, stores, shuffles, instructions; or the chain of its
 ///             accumulators
 ///   far       bytes from a level over its rate, the first line of a run by its latency
