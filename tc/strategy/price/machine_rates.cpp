@@ -102,8 +102,8 @@ MachineRates zen4() {
   rates.l2_bytes = 36;
   rates.l3_bytes = 24;
   rates.memory_bytes = 6;
-  rates.l3_latency = 120;
   rates.memory_latency = 400;
+  rates.l3_share = 0.4;
   rates.read_collision = 11;
   rates.write_collision = 34;
   rates.stores_under_way = 16;
