@@ -92,7 +92,7 @@ MachineRates zen4() {
   rates.division = 6;
   rates.function = 12;
   rates.crowded = 0.05;
-  rates.overlap = 4;
+  rates.overlap = 3;
   rates.exposed = 0.2;
   rates.window = 320;
   rates.comes_to_be_overwritten = 0;

@@ -25,7 +25,7 @@ struct MachineRates {
   double division = 16;               ///< cycles of a vector of divisions or square roots
   double function = 20;               ///< cycles of a vector of exp; other functions are several
   double crowded = 0.1;               ///< the share of what other ports do that delays the busiest one
-  double overlap = 2.6;               ///< the power by which core and caches add: two alike take 2^(1/overlap) of one's time
+  double overlap = 2;                 ///< the power by which core and caches add: two alike take 2^(1/overlap) of one's time
   double exposed = 0.3;               ///< of the time that lines are waited for, the share that a core does not hide
   double window = 256;                ///< instructions that a core looks ahead over
   double branch_miss = 16;            ///< cycles lost where a loop ends that ran longer than predictors remember
