@@ -31,12 +31,12 @@ bool changes_in(const Guard& guard, const StatementNest& nest, std::size_t first
                      [&](const NestLoop& loop) { return loop.trips > 1 && contains(guard.iterators, loop.iterator); });
 }
 
+}  // namespace
+
 bool masks_lanes(const PricedStatement& statement, const StatementNest& nest) {
   return std::any_of(statement.guards.begin(), statement.guards.end(),
                      [&](const Guard& guard) { return contains(guard.iterators, nest.lane_iterator); });
 }
-
-}  // namespace
 
 double guarded_steps(const PricedStatement& statement, const StatementNest& nest) {
   if (statement.guards.empty()) return 1;

@@ -13,6 +13,9 @@ namespace tc::strategy {
 ///   for r: for s:        acc[0..3] += ...                                              each s asks 4 times at a border
 double guarded_steps(const PricedStatement& statement, const StatementNest& nest);
 
+/// Do lanes of a vector of \p statement have conditions of their own?
+bool masks_lanes(const PricedStatement& statement, const StatementNest& nest);
+
 /// Are conditions of \p statement asked in each step?
 bool asks_in_each_step(const PricedStatement& statement, const StatementNest& nest);
 

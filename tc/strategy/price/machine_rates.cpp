@@ -103,7 +103,6 @@ MachineRates zen4() {
   rates.l3_bytes = 24;
   rates.memory_bytes = 6;
   rates.memory_latency = 400;
-  rates.l3_share = 0.4;
   rates.read_collision = 11;
   rates.write_collision = 34;
   rates.stores_under_way = 16;

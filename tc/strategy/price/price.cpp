@@ -27,6 +27,18 @@ bool lies_beside_panel(const PricedStatement& statement, const PackMapping& pack
   return false;
 }
 
+/// Of the lines that \p pack reads one element of after the other, those that others in their set send away until the next element
+/// is read.
+double share_that_collides(const PricedCluster& cluster, const PricedStatement& statement, const PricedAccess& read,
+                           const PackMapping& pack, const std::vector<double>& spans) {
+  auto column = std::vector<double>(spans.size(), 1);
+  const auto panel = static_cast<std::size_t>(pack.panel);
+  column[panel] = std::min(static_cast<double>(pack.size), spans[panel]);
+  const auto period = cluster.rates.l1_period, ways = static_cast<double>(cluster.target.l1_bytes) / period;
+  const auto in_set = touched_lines(cluster, statement, read, column).lines_of_a_set(period);
+  return std::max(0.0, 1 - ways / std::max(in_set, 1.0));
+}
+
 /// The cycles of all runs of the copy \p pack: whole vectors, squares of them that are transposed, or single elements on a side
 /// where what is copied lies across.
 CorePrice copy_price(const PricedCluster& cluster, const PackMapping& pack, const StatementNest& nest,
@@ -49,6 +61,7 @@ CorePrice copy_price(const PricedCluster& cluster, const PackMapping& pack, cons
   const auto vectors = elements / lanes;
   const auto moved = (load > vector ? load : 0) + (store > vector ? store : 0);
   CorePrice result;
+  if (load > vector) result.loops = elements * rates.read_collision * share_that_collides(cluster, statement, read, pack, spans);
   result.loads = vectors * load / rates.loads;
   result.stores = vectors * store / rates.stores;
   result.shuffles = vectors * (squares ? vector * std::log2(std::max(lanes, 2.0)) : moved) / rates.shuffles;
@@ -114,11 +127,14 @@ FarCycles far_cycles(const MachineRates& rates, const FarLevels& levels) {
   FarCycles result;
   for (std::size_t i = 0; i < levels.size(); ++i) {
     const auto& level = levels[i];
-    auto waits = latency[i] * level.runs / rates.misses;
-    auto streamed = std::max(0.0, level.bytes - level.runs * Target::cache_line) / rate[i];
-    auto collisions = std::max(level.colliding * rates.read_collision, level.written_colliding * rates.write_collision);
-    result.all[i] = std::max(level.bytes / rate[i], waits + streamed) + collisions + level.walks * rates.page_walk;
-    result.waits[i] = result.all[i] - level.bytes / rate[i];
+    const auto further = i + 1 < levels.size() ? levels[i + 1] : FarBytes{};
+    const auto bytes = std::max(level.bytes - further.bytes, 0.0), runs = std::max(level.runs - further.runs, 0.0);
+    const auto waits = latency[i] * runs / rates.misses;
+    const auto streamed = std::max(0.0, bytes - runs * Target::cache_line) / rate[i];
+    const auto collisions =
+        std::max(level.colliding * rates.read_collision, level.written_colliding * rates.write_collision);
+    result.all[i] = std::max(bytes / rate[i], waits + streamed) + collisions + level.walks * rates.page_walk;
+    result.waits[i] = result.all[i] - bytes / rate[i];
   }
   return result;
 }
@@ -132,13 +148,11 @@ double stalls_of(const Price& price, const MachineRates& rates) {
   return waits * std::min(price.far[2].runs, stretches);
 }
 
-/// The cycles of all \p terms beside each other: their norm to the power \p overlap. The busiest counts whole, others less the
-/// shorter they are.
-double together(const std::array<double, 4>& terms, double overlap) {
-  const auto most = *std::max_element(terms.begin(), terms.end());
-  double powers = 0;
-  for (auto term : terms) powers += term > 0 ? std::pow(term / most, overlap) : 0;
-  return most * std::pow(powers, 1 / overlap);
+/// The cycles of \p core and \p far beside each other: their norm to the power \p overlap. The longer counts whole, the other less
+/// the shorter it is.
+double together(double core, double far, double overlap) {
+  const auto most = std::max({core, far, 1.0});
+  return most * std::pow(std::pow(core / most, overlap) + std::pow(far / most, overlap), 1 / overlap);
 }
 
 /// A price without what comes from caches, and what that needs.
@@ -241,14 +255,12 @@ Price Price::on(int cores, const MachineRates& rates) const {
                                 rates.foreign_line * of_others
                           : 0;
   auto far_cores = std::min(result.busy, rates.cores_that_fill_memory);
-  const std::array<double, 4> terms{(core_cycles + copy_waits + stalls) / result.busy, cycles[0] / result.busy,
-                                    cycles[1] / result.busy, cycles[2] / far_cores};
-  const auto busiest = std::max_element(terms.begin(), terms.end()) - terms.begin();
-  double waited = 0;
-  for (std::size_t i = 0; i < waits.size(); ++i)
-    if (static_cast<long>(i) + 1 != busiest) waited += waits[i] / result.busy;
+  const auto all_core = (core_cycles + copy_waits + stalls) / result.busy;
+  const auto all_far = (cycles[0] + cycles[1]) / result.busy + cycles[2] / far_cores;
+  const auto waited = (waits[0] + waits[1]) / result.busy + waits[2] / far_cores;
+  const auto hidden = all_far > all_core ? 0 : waited;
   result.hertz = rates.hertz;
-  result.seconds = (together(terms, rates.overlap) + rates.exposed * waited + result.threads) / rates.hertz;
+  result.seconds = (together(all_core, all_far, rates.overlap) + hidden * rates.exposed + result.threads) / rates.hertz;
   return result;
 }
 

@@ -31,7 +31,7 @@ struct Price {
   double copy_waits = 0;           ///< cycles that copies, which nothing else runs beside, wait for what they read
   double stalls = 0;               ///< cycles of a core that waits for lines from memory longer than it looks ahead
   FarLevels far{};                 ///< all that comes from each level
-  std::array<double, 3> cycles{};  ///< that this takes, without what copies read
+  std::array<double, 3> cycles{};  ///< that what comes from no further takes, without what copies read
   std::array<double, 3> waits{};   ///< of these, those in which no bytes come
   double hertz = 1;                ///< cycles a second
   double tasks = 1;   ///< iterations of the loop that threads share, a partial one counted as such; 1: they share none
@@ -52,10 +52,11 @@ struct Price {
 /// What \p cluster may take on its target, mapped as \p mapping says, with temporaries of up to \p buffer_bytes a tile in
 /// local buffers. Nothing is carried out, compiled or measured, and isl is not asked: a few microseconds.
 ///
-///   seconds = (core^p + far^p...)^(1/p) + a share of waits, over the cores that are busy
+///   seconds = (core^p + far^p)^(1/p) + a share of waits that the core hides, over the cores that are busy
 ///   core      for each statement the busiest of: operations, loads, stores, shuffles, instructions; or the chain of its
 ///             accumulators
-///   far       bytes from a level over its rate, the first line of a run by its latency
+///   far       what comes from each level and from none behind it, one after the other: bytes over the level's rate, the first line
+///             of a run by its latency
 Price price(const PricedCluster& cluster, const polyhedral::ClusterMapping& mapping, std::int64_t buffer_bytes);
 
 /// The seconds of price() where they are less than \p limit; else some that are no less than it and no more than they: where the
