@@ -110,7 +110,7 @@ class CorePricer {
     if (auto step = std::abs(stride);
         stride != polyhedral::unknown_stride && step <= few_apart && &access != &statement_.write)
       return {share_ * static_cast<double>(step), share_ * static_cast<double>(step)};
-    if (auto side = reads_squares(access) ? square_side(nest_, access) : 0; side > 0) {
+    if (auto side = moves_squares(access) ? square_side(nest_, access) : 0; side > 0) {
       auto parts = std::max(lanes / side, 1.0);
       return {parts * part, parts * part * std::log2(lanes)};
     }
@@ -119,9 +119,9 @@ class CorePricer {
   /// Of an element that goes from a vector to a place of its own: it is brought to the lowest lane, and taken out.
   static constexpr double scattered_shuffles = 2;
 
-  /// Registers transpose squares of what is read, not along a reduction.
-  bool reads_squares(const PricedAccess& access) const {
-    return &access != &statement_.write && statement_.write.changes(nest_.lane_iterator);
+  /// Registers transpose squares of what is read, not along a reduction, and of what is written by no sum.
+  bool moves_squares(const PricedAccess& access) const {
+    return &access != &statement_.write ? statement_.write.changes(nest_.lane_iterator) : !statement_.reduces;
   }
 
   /// Points of a step, in vectors, along loops for which \p counts.
