@@ -107,8 +107,7 @@ void code(const PricedProgram& program) {
   std::string line;
   std::getline(std::cin, line);
   const auto compiled = Problem(program).compile(lines_of(line));
-  for (const auto& function : compiled->image().functions)
-    std::printf("%s\n", cpu::disassemble(function).c_str());
+  for (const auto& function : compiled->image().functions) std::printf("%s\n", cpu::disassemble(function).c_str());
 }
 
 /// What the price makes of each single decision, given the rest of the rules' mapping, measured in turns.

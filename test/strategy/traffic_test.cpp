@@ -185,7 +185,7 @@ TEST_F(PredictTraffic, ProductsTiled) {
   expect_near(nt(100, 116, 84), {.tile = {24, 48}, .pack = false});
   expect_near(nn(90, 200, 200), {.tile = {12, 64}, .pack = false});
 }
-constexpr double with_copies_that_just_fit = 1.75;
+constexpr double with_copies_that_just_fit = 2.25;
 
 TEST_F(PredictTraffic, ProductsPacked) {
   expect_near(nn(60, 100, 400), {}, with_copies_that_just_fit);

@@ -126,7 +126,9 @@ class Counter : public ir::IRVisitor {
   /// The field of \p operations for \p kind.
   template <typename Operations>
   static double& of(Operations& operations, Kind kind) {
-    return kind == Kind::Simple ? operations.simple : kind == Kind::Division ? operations.divisions : operations.functions;
+    return kind == Kind::Simple     ? operations.simple
+           : kind == Kind::Division ? operations.divisions
+                                    : operations.functions;
   }
 
   /// The iterators along which \p op has other values.

@@ -119,9 +119,10 @@ class CorePricer {
   /// Of an element that goes from a vector to a place of its own: it is brought to the lowest lane, and taken out.
   static constexpr double scattered_shuffles = 2;
 
-  /// Registers transpose squares of what is read, not along a reduction, and of what is written by no sum.
+  /// Registers transpose squares of what is read, not along a reduction, and of values that are written once.
   bool moves_squares(const PricedAccess& access) const {
-    return &access != &statement_.write ? statement_.write.changes(nest_.lane_iterator) : !statement_.reduces;
+    if (&access != &statement_.write) return statement_.write.changes(nest_.lane_iterator);
+    return !statement_.accumulates && !statement_.reads.empty();
   }
 
   /// Points of a step, in vectors, along loops for which \p counts.
@@ -301,8 +302,8 @@ class CorePricer {
     auto stores = vectors * cost.accesses / rates.stores, loads = vectors * cost.accesses * (times - 1) / rates.loads,
          shuffles = vectors * cost.shuffles * times / rates.shuffles;
     const auto waits = vectors * cost.elements * share_that_collides();
-    result_.loops += std::max({stores, loads, shuffles}) +
-                     waits * (rates.write_collision + (times - 1) * rates.read_collision);
+    result_.loops +=
+        std::max({stores, loads, shuffles}) + waits * (rates.write_collision + (times - 1) * rates.read_collision);
   }
   /// Of the lines that a tile writes one element of after the other, those that are gone from the first cache when the next
   /// element follows: others have filled their set.

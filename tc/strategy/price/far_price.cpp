@@ -108,8 +108,8 @@ class FarPricer {
     each_that_misses(static_cast<double>(cluster_.target.l1_bytes), [&](const Reference& reference, std::size_t first) {
       if (first == 0 || (reference.pack && !reference.reads_for_copy)) return;
       result[static_cast<std::size_t>(&reference - references_.data())] =
-          runs_in_order(reference, first - 1) * Target::cache_line /
-          std::max(reference.touched[first - 1].bytes, 1.0) / reference.moved;
+          runs_in_order(reference, first - 1) * Target::cache_line / std::max(reference.touched[first - 1].bytes, 1.0) /
+          reference.moved;
     });
     return result;
   }

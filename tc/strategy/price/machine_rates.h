@@ -25,20 +25,20 @@ struct MachineRates {
   double division = 16;               ///< cycles of a vector of divisions or square roots
   double function = 20;               ///< cycles of a vector of exp; other functions are several
   double crowded = 0.1;               ///< the share of what other ports do that delays the busiest one
-  double overlap = 2;                 ///< the power by which core and caches add: two alike take 2^(1/overlap) of one's time
-  double exposed = 0.3;               ///< of the time that lines are waited for, the share that a core does not hide
-  double window = 256;                ///< instructions that a core looks ahead over
-  double branch_miss = 16;            ///< cycles lost where a loop ends that ran longer than predictors remember
+  double overlap = 2;       ///< the power by which core and caches add: two alike take 2^(1/overlap) of one's time
+  double exposed = 0.3;     ///< of the time that lines are waited for, the share that a core does not hide
+  double window = 256;      ///< instructions that a core looks ahead over
+  double branch_miss = 16;  ///< cycles lost where a loop ends that ran longer than predictors remember
   double l2_bytes = 32, l3_bytes = 12, memory_bytes = 4;          ///< that come from there to one core, a cycle
   double l2_latency = 14, l3_latency = 50, memory_latency = 300;  ///< cycles until the first byte
   double l3_share = 0.5;                                          ///< of the last cache that a program finds to itself
-  double comes_to_be_overwritten = 1;                             ///< of lines that are written whole, those that come first
-  double known_pages = 1536;                                      ///< whose addresses a core remembers
-  double page_walk = 30;                                          ///< cycles until another's is known
-  double misses = 10;                                             ///< lines that are waited for at once
-  double loads_under_way = 36, stores_under_way = 64;             ///< that wait for lines of one set at once
-  double read_collision = 14, write_collision = 14;  ///< cycles of a line that comes where others fill its set
-  double cores_that_fill_memory = 2;                 ///< cores that take all that memory gives
+  double comes_to_be_overwritten = 1;                  ///< of lines that are written whole, those that come first
+  double known_pages = 1536;                           ///< whose addresses a core remembers
+  double page_walk = 30;                               ///< cycles until another's is known
+  double misses = 10;                                  ///< lines that are waited for at once
+  double loads_under_way = 36, stores_under_way = 64;  ///< that wait for lines of one set at once
+  double read_collision = 14, write_collision = 14;    ///< cycles of a line that comes where others fill its set
+  double cores_that_fill_memory = 2;                   ///< cores that take all that memory gives
   double l1_period = l1_way_bytes,
          l2_period = 65536;     ///< bytes apart that fall into one set of a cache: its size over its ways
   double start_threads = 2500;  ///< cycles to start a loop on threads and to wait for the last

@@ -61,7 +61,8 @@ CorePrice copy_price(const PricedCluster& cluster, const PackMapping& pack, cons
   const auto vectors = elements / lanes;
   const auto moved = (load > vector ? load : 0) + (store > vector ? store : 0);
   CorePrice result;
-  if (load > vector) result.loops = elements * rates.read_collision * share_that_collides(cluster, statement, read, pack, spans);
+  if (load > vector)
+    result.loops = elements * rates.read_collision * share_that_collides(cluster, statement, read, pack, spans);
   result.loads = vectors * load / rates.loads;
   result.stores = vectors * store / rates.stores;
   result.shuffles = vectors * (squares ? vector * std::log2(std::max(lanes, 2.0)) : moved) / rates.shuffles;

@@ -26,7 +26,7 @@ struct BodyOperations {
 
   double simple = 1;  ///< additions, multiplications, comparisons, conversions; a multiply-add is one
   double divisions = 0;
-  double functions = 0;                ///< exp; others count as several
+  double functions = 0;                 ///< exp; others count as several
   std::vector<Invariant> invariants{};  ///< of the above, where each value counts once
 };
 /// By the id of the source statement.
@@ -72,9 +72,9 @@ struct PricedStatement {
   PricedAccess write;
   std::vector<PricedAccess> reads;
   bool accumulates = false, reduces = false;  ///< reduces: in loops of its own and in nothing but these
-  BodyOperations body;  ///< invariants by the statement's own iterators
-  std::vector<Guard> guards;  ///< outside of which instances add nothing
-  double guarded_share = 1;   ///< of the instances, those that they leave
+  BodyOperations body;                        ///< invariants by the statement's own iterators
+  std::vector<Guard> guards;                  ///< outside of which instances add nothing
+  double guarded_share = 1;                   ///< of the instances, those that they leave
 };
 
 /// The copy that read number \p read of \p statement goes to in \p mapping; null without one.
