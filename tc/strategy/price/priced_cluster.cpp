@@ -79,11 +79,14 @@ class Maker {
   }
 
  private:
-  /// The iterators of \p statement along which one of the source statement's, which \p changes tells, is another.
+  /// The iterators of \p statement along which one of the source statement's, which \p changes tells, is another; all where
+  /// it is not known how they belong together.
   static std::vector<bool> own_changes(const Statement& statement, const std::vector<bool>& changes) {
-    if (statement.origin.is_null()) return changes;
+    const auto count = polyhedral::dimensions(statement.domain);
+    if (statement.origin.is_null() && static_cast<int>(changes.size()) == count) return changes;
+    if (statement.origin.is_null()) return std::vector<bool>(static_cast<std::size_t>(count), true);
     std::vector<bool> result;
-    for (int i = 0; i < polyhedral::dimensions(statement.domain); ++i) {
+    for (int i = 0; i < count; ++i) {
       bool moves = false;
       for (std::size_t k = 0; k < changes.size(); ++k)
         moves |= changes[k] && involves(statement.origin.at(static_cast<int>(k)), i);
