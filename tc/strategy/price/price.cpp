@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
+#include <numeric>
 
 #include "tc/base/str.h"
 #include "tc/strategy/price/core_price.h"
@@ -194,7 +195,7 @@ void add_far(const PricedCluster& cluster, const ClusterMapping& mapping, std::i
   work.price.cycles = cycles.all;
   work.price.waits = cycles.waits;
   const auto reads = far_cycles(cluster.rates, copied).all;
-  work.price.copy_waits = std::max(0.0, *std::max_element(reads.begin(), reads.end()) - work.price.copy_cycles);
+  work.price.copy_waits = std::max(0.0, std::accumulate(reads.begin(), reads.end(), 0.0) - work.price.copy_cycles);
   work.price.stalls = stalls_of(work.price, cluster.rates);
 }
 
@@ -259,7 +260,7 @@ Price Price::on(int cores, const MachineRates& rates) const {
   const auto all_core = (core_cycles + copy_waits + stalls) / result.busy;
   const auto all_far = (cycles[0] + cycles[1]) / result.busy + cycles[2] / far_cores;
   const auto waited = (waits[0] + waits[1]) / result.busy + waits[2] / far_cores;
-  const auto hidden = all_far > all_core ? 0 : waited;
+  const auto hidden = waited * std::max(0.0, 1 - all_far / std::max(all_core, 1.0));
   result.hertz = rates.hertz;
   result.seconds = (together(all_core, all_far, rates.overlap) + hidden * rates.exposed + result.threads) / rates.hertz;
   return result;
