@@ -264,7 +264,7 @@ TEST_F(ChooseContraction, CopiesFirstWhatIsThenCopiedLessOften) {
             "pack read 0 of U in panels of 9 i0, pack read 1 of U in panels of 48 i1 below blocks\n");
   EXPECT_EQ(mapping(8192, 1024),
             "parallel 0, blocks 1026x240, register 9x48, I: i1 x16, U: i1 x16, stage C, "
-            "pack read 0 of U in panels of 9 i0, pack read 1 of U in panels of 48 i1 below blocks\n");
+            "pack read 0 of U in panels of 9 i0, pack read 1 of U in panels of 48 i1 once below blocks\n");
   EXPECT_EQ(mapping(256, 8192),
             "parallel 1, blocks 90x240, register 9x48, I: i1 x16, U: i1 x16, stage C, "
             "pack read 0 of U in panels of 9 i0 once below blocks, pack read 1 of U in panels of 48 i1\n");

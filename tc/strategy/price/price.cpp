@@ -260,7 +260,7 @@ Price Price::on(int cores, const MachineRates& rates) const {
   const auto all_core = (core_cycles + copy_waits + stalls) / result.busy;
   const auto all_far = (cycles[0] + cycles[1]) / result.busy + cycles[2] / far_cores;
   const auto waited = (waits[0] + waits[1]) / result.busy + waits[2] / far_cores;
-  const auto hidden = waited * std::max(0.0, 1 - all_far / std::max(all_core, 1.0));
+  const auto hidden = all_far > all_core ? 0 : waited;
   result.hertz = rates.hertz;
   result.seconds = (together(all_core, all_far, rates.overlap) + hidden * rates.exposed + result.threads) / rates.hertz;
   return result;
