@@ -96,12 +96,7 @@ TEST_F(PriceTest, StoresTransposeSquares) {
 
 TEST_F(PriceTest, ElementsUnderConditionsOfTheirLanesAreAskedOneByOne) {
   auto cycles_of = [&](bool conditions) {
-    auto cluster = priced(ScopBuilder(context())
-                              .input("A", {512, 512})
-                              .output("C", {512})
-                              .identity("I[i] : 0 <= i < 512", "C[i]")
-                              .accumulate("U[i, k] : 0 <= i, k < 512", "C[i]", {"A[i, k]"})
-                              .scop());
+    auto cluster = priced(polyhedral::scops::row_sums(context(), 512, 512));
     if (conditions) cluster.statements[1].guards.push_back({{0}, {{{1}, 0}}});
     return cycles(cluster, "register 16, I: i0 x16, U: i0 x16, stage C");
   };

@@ -310,8 +310,8 @@ class CorePricer {
   double share_that_collides() const {
     if (is_staged()) return 0;
     const auto period = cluster_.rates.l1_period, ways = static_cast<double>(cluster_.target.l1_bytes) / period;
-    const auto tile = touched_lines(cluster_, statement_, statement_.write, nest_.spans(statement_, nest_.points));
-    return std::max(0.0, 1 - ways / std::max(tile.lines_of_a_set(period), 1.0));
+    return touched_lines(cluster_, statement_, statement_.write, nest_.spans(statement_, nest_.points))
+        .share_sent_away(period, ways);
   }
 
   /// Latencies of an operation that go by until a tile that begins is at its speed, and until its last sums are there, where no

@@ -36,8 +36,7 @@ double share_that_collides(const PricedCluster& cluster, const PricedStatement& 
   const auto panel = static_cast<std::size_t>(pack.panel);
   column[panel] = std::min(static_cast<double>(pack.size), spans[panel]);
   const auto period = cluster.rates.l1_period, ways = static_cast<double>(cluster.target.l1_bytes) / period;
-  const auto in_set = touched_lines(cluster, statement, read, column).lines_of_a_set(period);
-  return std::max(0.0, 1 - ways / std::max(in_set, 1.0));
+  return touched_lines(cluster, statement, read, column).share_sent_away(period, ways);
 }
 
 /// The cycles of all runs of the copy \p pack: whole vectors, squares of them that are transposed, or single elements on a side

@@ -43,6 +43,10 @@ double TouchedLines::lines_of_a_set(double period) const {
   return std::max(bytes / period, strategy::lines_of_a_set({rows.data(), row_steps}, period));
 }
 
+double TouchedLines::share_sent_away(double period, double ways) const {
+  return std::max(0.0, 1 - ways / std::max(lines_of_a_set(period), 1.0));
+}
+
 double TouchedLines::sets(double period) const {
   auto of_a_run = std::max(bytes / std::max(runs, 1.0) / line, 1.0);
   return std::min(of_a_run * scattered * sets_of({rows.data(), row_steps}, period), period / line);

@@ -22,6 +22,9 @@ struct TouchedLines {
 
   /// Lines that fall into the fullest set of a cache, whose lines \p period bytes apart share a set.
   double lines_of_a_set(double period) const;
+  /// Of the lines that are touched in a cycle, those that others have sent away until they come again: where more fall into a
+  /// set of a cache than it has \p ways, lines \p period bytes apart sharing one.
+  double share_sent_away(double period, double ways) const;
   /// Sets of such a cache that the lines fall into.
   double sets(double period) const;
 };
