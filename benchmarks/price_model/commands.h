@@ -14,5 +14,6 @@ void search(const PricedProgram& program);
 void kinds();
 void ablation(const PricedProgram& program);
 void given(const PricedProgram& program, int threads);
+void choice(const PricedProgram& program, int threads);
 void code(const PricedProgram& program);
 void decisions(const PricedProgram& program, int threads);

@@ -103,6 +103,15 @@ void given(const PricedProgram& program, int threads) {
   });
 }
 
+void choice(const PricedProgram& program, int threads) {
+  cpu::set_num_threads(threads);
+  Problem problem(program);
+  problem.set_options(options::MappingOptions::parse("parallel=" + std::to_string(threads > 1 ? 1 : 0)));
+  std::string chosen;
+  problem.compile("", {}, &chosen);
+  std::printf("%s\n", one_line(chosen).c_str());
+}
+
 void code(const PricedProgram& program) {
   std::string line;
   std::getline(std::cin, line);

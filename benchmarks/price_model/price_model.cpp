@@ -10,6 +10,7 @@
 //   price_model kinds                         operators of the paper on Gensor, whole: milliseconds of each search
 //   price_model ablation KIND                 the same operators, smaller: what searches find, measured in turns
 //   price_model given PROGRAM [THREADS] < LINES  each mapping that a line gives, or what "rules", "checked" choose, measured in turns
+//   price_model choice PROGRAM [THREADS]      what the default chooses; nothing runs
 //   price_model code PROGRAM < LINE           the machine code of the mapping that the line gives
 //   price_model decisions PROGRAM THREADS     what prices make of each decision of the rules alone, measured in turns
 //   price_model collisions                    what lines cost that fall into few sets of the first cache
@@ -86,6 +87,7 @@ int main(int argc, char** argv) {
     if (words[0] == "speed") speed(program);
     if (words[0] == "search") search(program);
     if (words[0] == "given") given(program, words.size() > 2 ? std::stoi(words[2]) : 1);
+    if (words[0] == "choice") choice(program, words.size() > 2 ? std::stoi(words[2]) : 1);
     if (words[0] == "code") code(program);
     if (words[0] == "ablation") ablation(program);
     if (words[0] == "decisions" && words.size() == 3) decisions(program, std::stoi(words[2]));

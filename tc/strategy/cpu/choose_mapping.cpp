@@ -32,7 +32,7 @@ constexpr double least_row_gain = 0.95;
 
 /// Other lanes than those with most accesses in order, and copies, blocks and loops on threads, which are more work for a processor
 /// than none, are taken where the price is less by so much.
-constexpr double least_gain_of_more = 0.97;
+constexpr double least_gain_of_more = 0.985;
 
 /// Makes mappings of a cluster, and asks prices where there are several.
 class MappingChooser {
