@@ -22,8 +22,20 @@ constexpr double vector_instructions = 2;
 /// Runs that go on side by side, of which a core asks for the next lines; of 1, 8, 16 and 32, which order measured mappings best.
 constexpr double followed_runs = 16;
 
+/// Bytes of runs side by side that lie one behind another, of which a core sees all at once, as if they were one run: measured, rows of
+/// 256 bytes come from memory as fast as one run where two go on side by side, at half the speed where eight do.
+constexpr double seen_at_once = 1024;
+
+/// Bytes between a run and the next that a core reads as if they were one: measured, 320 are, 512 are not.
+constexpr double followed_gap = 320;
+
 /// Of a page of memory.
 constexpr double page_bytes = 4096;
+
+/// Runs in which lines come, and the groups of these that begin and go on side by side.
+struct LineOrder {
+  double runs = 0, groups = 0;
+};
 
 /// An access with all it touches from each of its loops on.
 struct Reference {
@@ -75,7 +87,7 @@ class FarPricer {
   /// All that comes, and what packed copies read of it.
   std::pair<FarBytes, FarBytes> into(double capacity, double way, bool foreseen, bool in_order = true) const {
     FarBytes result, copied;
-    auto run_shares = foreseen ? std::vector<double>(references_.size(), 0) : shares_of_runs();
+    const auto orders = foreseen ? std::vector<LineOrder>(references_.size()) : orders_of_lines();
     each_that_misses(capacity, [&](const Reference& reference, std::size_t first) {
       if (first > 0) {
         auto comes = in_order ? traffic(reference, first - 1) : random_traffic(reference, first - 1, capacity);
@@ -83,8 +95,10 @@ class FarPricer {
         const auto pages_of_runs = pages(reference, first - 1);
         if (foreseen && pages_of_runs > cluster_.rates.known_pages)
           comes.walks = comes.runs * std::min(1.0, pages_of_runs / reference.touched[first - 1].runs);
-        auto share = run_shares[static_cast<std::size_t>(&reference - references_.data())];
-        comes.runs = std::max(comes.runs, comes.bytes / Target::cache_line * share);
+        const auto lines = comes.bytes / Target::cache_line;
+        const auto& of_line = orders[static_cast<std::size_t>(&reference - references_.data())];
+        comes.runs = std::max(comes.runs, lines * of_line.runs);
+        if (!in_order) comes.unforeseen = lines * std::min(of_line.groups * cluster_.rates.unforeseen_lines, 1.0);
         result += comes;
         if (reference.reads_for_copy) copied += comes;
       }
@@ -102,30 +116,43 @@ class FarPricer {
     return std::min<double>(cluster_.target.cores, nests_[reference.statement].loops.front().trips);
   }
 
-  /// Of each reference, runs to a line in the order in which lines come into the first cache, and so from all levels.
-  std::vector<double> shares_of_runs() const {
-    std::vector<double> result(references_.size(), 0);
+  /// Of each reference, the order in which its lines come into the first cache, and so from all levels.
+  std::vector<LineOrder> orders_of_lines() const {
+    std::vector<LineOrder> result(references_.size());
     each_that_misses(static_cast<double>(cluster_.target.l1_bytes), [&](const Reference& reference, std::size_t first) {
       if (first == 0 || (reference.pack && !reference.reads_for_copy)) return;
-      result[static_cast<std::size_t>(&reference - references_.data())] =
-          runs_in_order(reference, first - 1) * Target::cache_line / std::max(reference.touched[first - 1].bytes, 1.0) /
-          reference.moved;
+      auto order = order_of_lines(reference, first - 1);
+      const auto lines = std::max(reference.touched[first - 1].bytes, 1.0) / Target::cache_line * reference.moved;
+      result[static_cast<std::size_t>(&reference - references_.data())] = {order.runs / lines, order.groups / lines};
     });
     return result;
   }
 
-  /// Runs in which the loops of \p reference from number \p loop on come to its lines: what one iteration touches is followed by
-  /// what the next one does only where it is few runs, which a core follows side by side.
+  /// The order in which the loops of \p reference from number \p loop on come to its lines: what one iteration touches is followed
+  /// by what the next one does only where it is few runs, which a core follows side by side, and does not end all of them at once.
   ///
   ///   for columns j < 4 { for rows k < 100 { B[k][48 j ..] } }      400 runs, though all is one
-  static double runs_in_order(const Reference& reference, std::size_t loop) {
-    auto result = reference.touched.back().runs;
+  ///   for rows i < 100 { for columns j < 30 { B[8 i .. 8 i + 7][16 j ..] } }      800 runs in 100 groups of 8 side by side
+  static LineOrder order_of_lines(const Reference& reference, std::size_t loop) {
+    LineOrder result{reference.touched.back().runs, 1};
+    bool ended = false;
     for (auto i = reference.touched.size() - 1; i-- > loop;) {
       const auto &outside = reference.touched[i], &inside = reference.touched[i + 1];
       const auto more = outside.bytes / std::max(inside.bytes, 1.0);
-      result = inside.runs <= followed_runs ? outside.runs : std::max(outside.runs, result * more);
+      const bool followed = inside.runs <= followed_runs && !ended;
+      if (followed && (outside.runs <= inside.runs || is_read_across_gaps(outside, inside)))
+        result.groups = 1;
+      else
+        result.groups *= more;
+      result.runs = inside.runs <= followed_runs ? outside.runs : std::max(outside.runs, result.runs * more);
+      ended = ended || (outside.runs < inside.runs && outside.bytes > seen_at_once);
     }
     return result;
+  }
+
+  /// Is what \p inside touches a run that goes on, in what \p outside does, after a gap that a core reads, too?
+  static bool is_read_across_gaps(const TouchedLines& outside, const TouchedLines& inside) {
+    return inside.runs == 1 && outside.row_steps > 0 && outside.rows[0].bytes - inside.bytes <= followed_gap;
   }
 
   void add(std::size_t s, const PricedAccess& access, const PackMapping* pack, double weight) {
@@ -248,7 +275,7 @@ class FarPricer {
   }
 
   static FarBytes times(const TouchedLines& touched, double trips, double weight) {
-    return {touched.bytes * trips * weight, touched.runs * trips, 0, 0, 0};
+    return {touched.bytes * trips * weight, touched.runs * trips, 0, 0, 0, 0};
   }
 
   /// What comes for \p reference where each execution of loop number \p loop finds nothing of the one before.
@@ -387,6 +414,7 @@ FarBytes& FarBytes::operator+=(const FarBytes& other) {
   colliding += other.colliding;
   written_colliding += other.written_colliding;
   walks += other.walks;
+  unforeseen += other.unforeseen;
   return *this;
 }
 
@@ -397,7 +425,7 @@ FarBytes& FarBytes::operator-=(const FarBytes& other) {
 }
 
 FarBytes& FarBytes::operator*=(double times) {
-  for (auto* count : {&bytes, &runs, &colliding, &written_colliding, &walks}) *count *= times;
+  for (auto* count : {&bytes, &runs, &colliding, &written_colliding, &walks, &unforeseen}) *count *= times;
   return *this;
 }
 

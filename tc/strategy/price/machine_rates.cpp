@@ -42,6 +42,7 @@ constexpr Field fields[] = {
     {"known_pages", &MachineRates::known_pages},
     {"page_walk", &MachineRates::page_walk},
     {"misses", &MachineRates::misses},
+    {"unforeseen_lines", &MachineRates::unforeseen_lines},
     {"loads_under_way", &MachineRates::loads_under_way},
     {"stores_under_way", &MachineRates::stores_under_way},
     {"read_collision", &MachineRates::read_collision},
@@ -104,6 +105,7 @@ MachineRates zen4() {
   rates.l3_bytes = 24;
   rates.memory_bytes = 6;
   rates.memory_latency = 400;
+  rates.unforeseen_lines = 90;
   rates.l3_share = 0.4;
   rates.read_collision = 11;
   rates.write_collision = 34;

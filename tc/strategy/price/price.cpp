@@ -130,8 +130,9 @@ FarCycles far_cycles(const MachineRates& rates, const FarLevels& levels) {
     const auto& level = levels[i];
     const auto further = i + 1 < levels.size() ? levels[i + 1] : FarBytes{};
     const auto bytes = std::max(level.bytes - further.bytes, 0.0), runs = std::max(level.runs - further.runs, 0.0);
-    const auto waits = latency[i] * runs / rates.misses;
-    const auto streamed = std::max(0.0, bytes - runs * Target::cache_line) / rate[i];
+    const auto waited_for = std::max(runs, level.unforeseen);
+    const auto waits = latency[i] * waited_for / rates.misses;
+    const auto streamed = std::max(0.0, bytes - waited_for * Target::cache_line) / rate[i];
     const auto collisions =
         std::max(level.colliding * rates.read_collision, level.written_colliding * rates.write_collision);
     result.all[i] = std::max(bytes / rate[i], waits + streamed) + collisions + level.walks * rates.page_walk;
