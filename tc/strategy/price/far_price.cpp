@@ -101,6 +101,7 @@ class FarPricer {
         if (!in_order) comes.unforeseen = lines * std::min(of_line.groups * cluster_.rates.unforeseen_lines, 1.0);
         result += comes;
         if (reference.reads_for_copy) copied += comes;
+        if (is_copy(reference)) copied += making(reference).bytes < comes.bytes ? making(reference) : comes;
       }
       add_collisions(reference, first, capacity / way, way, foreseen, result);
     });
@@ -161,11 +162,12 @@ class FarPricer {
     const auto& nest = nests_[s];
     if (pack) reference.place = pack->once ? 0 : pack->below_blocks ? nest.blocks : nest.copies;
     const auto& tensor = cluster_.tensors[static_cast<std::size_t>(access.tensor)];
+    const auto copied = nest.spans(statement, reference.place);
     for (std::size_t i = 0; i <= nest.loops.size(); ++i) {
       auto spans = nest.spans(statement, pack ? std::max(i, reference.place) : i);
       if (i == nest.loops.size() && nest.lane_iterator >= 0)
         spans[static_cast<std::size_t>(nest.lane_iterator)] = nest.lanes;
-      reference.touched.push_back(pack ? copied_lines(access, tensor.element, spans)
+      reference.touched.push_back(pack ? copied_lines(statement, access, *pack, tensor.element, copied, spans)
                                        : touched_lines(cluster_, statement, access, spans));
     }
     reference.square =
@@ -278,12 +280,16 @@ class FarPricer {
     return {touched.bytes * trips * weight, touched.runs * trips, 0, 0, 0, 0};
   }
 
+  static bool is_copy(const Reference& reference) { return reference.pack && !reference.reads_for_copy; }
+  /// What comes and goes where the copy that is \p reference is made.
+  FarBytes making(const Reference& reference) const {
+    return times(reference.touched[reference.place], nests_[reference.statement].trips_above(reference.place), 2);
+  }
+
   /// What comes for \p reference where each execution of loop number \p loop finds nothing of the one before.
   FarBytes traffic(const Reference& reference, std::size_t loop) const {
-    const auto& nest = nests_[reference.statement];
-    bool is_copy = reference.pack && !reference.reads_for_copy;
-    if (is_copy && loop < reference.place) return {};
-    auto made = is_copy ? times(reference.touched[reference.place], nest.trips_above(reference.place), 2) : FarBytes{};
+    if (is_copy(reference) && loop < reference.place) return {};
+    auto made = is_copy(reference) ? making(reference) : FarBytes{};
     auto from = reference.reads_for_copy ? std::min(loop, reference.place) : loop;
     const auto trips =
         std::max(trips_of(reference, from) * cluster_.statements[reference.statement].guarded_share, 1.0);

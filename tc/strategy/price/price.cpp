@@ -112,7 +112,7 @@ void add_borders(const PricedCluster& cluster, const ClusterMapping& mapping, co
 double lines_of_copy(const PricedStatement& statement, const PricedCluster& cluster, const PackMapping& pack) {
   const auto& read = statement.reads[static_cast<std::size_t>(pack.read)];
   const auto element = cluster.tensors[static_cast<std::size_t>(read.tensor)].element;
-  return copied_lines(read, element, statement.extent).bytes / Target::cache_line;
+  return copied_lines(statement, read, pack, element, statement.extent, statement.extent).bytes / Target::cache_line;
 }
 
 /// Where threads take one task after the other, they are no longer at the same rows: the share that still is.

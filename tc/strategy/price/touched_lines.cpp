@@ -52,25 +52,67 @@ double TouchedLines::sets(double period) const {
   return std::min(of_a_run * scattered * sets_of({rows.data(), row_steps}, period), period / line);
 }
 
+namespace {
+
+/// The steps of an access from one element to the next, and where its runs may begin.
+struct Steps {
+  std::array<LineStep, most_steps> steps;
+  std::size_t count = 0;
+  Multiple begins{line};
+
+  /// One of \p bytes, \p times; \p moves: other iterations begin elsewhere along it.
+  void add(double bytes, double times, bool moves) {
+    if (moves) begins.add(bytes * times);
+    if (bytes != 0 && times > 1) steps[count++] = {bytes, times};
+  }
+};
+
+/// What \p all touches from each of \p scattered places, \p most bytes at most.
+TouchedLines lines_of(Steps all, double element, double scattered, double most) {
+  std::sort(all.steps.begin(), all.steps.begin() + static_cast<long>(all.count),
+            [](const LineStep& a, const LineStep& b) { return a.bytes < b.bytes; });
+  TouchedLines result;
+  result.scattered = result.runs = scattered;
+  double run = element;
+  bool gaps = false;  ///< of less than a line
+  for (std::size_t i = 0; i < all.count; ++i) {
+    const auto& step = all.steps[i];
+    if (step.bytes < run + line) {
+      gaps |= step.bytes > run;
+      run += (step.count - 1) * step.bytes;
+    } else if (auto rows = rows_of_windows(result, step); rows > 0) {
+      auto& last = result.rows[result.row_steps - 1];
+      result.runs *= rows / last.count;
+      last.count = rows;
+    } else {
+      if (result.row_steps < TouchedLines::most_rows) result.rows[result.row_steps++] = step;
+      result.runs *= step.count;
+      all.begins.add(step.bytes);
+    }
+  }
+  const auto begins = all.begins.value();
+  result.torn = gaps ? lines_of_run(run, begins) : (line - begins) / line;
+  result.bytes = std::min(result.runs * lines_of_run(run, begins) * line, most);
+  return result;
+}
+
+}  // namespace
+
 TouchedLines touched_lines(const PricedCluster& cluster, const PricedStatement& statement, const PricedAccess& access,
                            const std::vector<double>& spans) {
   const auto& tensor = cluster.tensors[static_cast<std::size_t>(access.tensor)];
-  auto most = std::max(tensor.bytes, line);
-  std::array<LineStep, most_steps> steps;
-  std::size_t count = 0;
-  TouchedLines result;
-  Multiple begins(line);
+  const auto most = std::max(tensor.bytes, line);
+  double scattered = 1;
+  Steps steps;
   for (std::size_t i = 0; i < spans.size(); ++i) {
     if (!access.used[i]) continue;
     const bool all = spans[i] >= statement.extent[i];
-    if (count + 1 >= most_steps) return {most, 1};
-    auto add = [&](std::int64_t stride, double trips, bool moves) {
-      const auto step = static_cast<double>(std::abs(stride)) * tensor.element;
-      if (moves) begins.add(step * trips);
-      if (stride != 0 && trips > 1) steps[count++] = {step, trips};
+    if (steps.count + 1 >= most_steps) return {most, 1};
+    auto add = [&](std::int64_t stride, double times, bool moves) {
+      steps.add(static_cast<double>(std::abs(stride)) * tensor.element, times, moves);
     };
     if (access.strides[i] == polyhedral::unknown_stride) {
-      result.scattered *= spans[i];
+      scattered *= spans[i];
     } else if (auto size = static_cast<double>(access.blocks[i].size); size > 0) {
       add(access.strides[i], std::min(spans[i], size), spans[i] < size);
       add(access.blocks[i].between, std::ceil(spans[i] / size), !all);
@@ -78,35 +120,33 @@ TouchedLines touched_lines(const PricedCluster& cluster, const PricedStatement& 
       add(access.strides[i], spans[i], !all);
     }
   }
-  std::sort(steps.begin(), steps.begin() + static_cast<long>(count),
-            [](const LineStep& a, const LineStep& b) { return a.bytes < b.bytes; });
-  double run = tensor.element;
-  bool gaps = false;  ///< of less than a line
-  result.runs = result.scattered;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (steps[i].bytes < run + line) {
-      gaps |= steps[i].bytes > run;
-      run += (steps[i].count - 1) * steps[i].bytes;
-    } else if (auto rows = rows_of_windows(result, steps[i]); rows > 0) {
-      auto& last = result.rows[result.row_steps - 1];
-      result.runs *= rows / last.count;
-      last.count = rows;
-    } else {
-      if (result.row_steps < TouchedLines::most_rows) result.rows[result.row_steps++] = steps[i];
-      result.runs *= steps[i].count;
-      begins.add(steps[i].bytes);
-    }
-  }
-  result.torn = gaps ? lines_of_run(run, begins.value()) : (line - begins.value()) / line;
-  result.bytes = std::min(result.runs * lines_of_run(run, begins.value()) * line, most);
-  return result;
+  return lines_of(steps, tensor.element, scattered, most);
 }
 
-TouchedLines copied_lines(const PricedAccess& access, double element, const std::vector<double>& spans) {
-  TouchedLines result{element, 1};
-  for (std::size_t i = 0; i < spans.size(); ++i)
-    if (access.used[i]) result.bytes *= spans[i];
-  return result;
+TouchedLines copied_lines(const PricedStatement& statement, const PricedAccess& access,
+                          const polyhedral::PackMapping& pack, double element, const std::vector<double>& copied,
+                          const std::vector<double>& spans) {
+  const auto panel = static_cast<std::size_t>(pack.panel);
+  const auto size = static_cast<double>(pack.size);
+  Steps steps;
+  double bytes = element;
+  auto add = [&](double extent, double span, double lanes = 1) {
+    if (steps.count + 1 < most_steps) steps.add(bytes, std::min(span, extent), span < extent);
+    bytes *= std::ceil(extent / lanes) * lanes;
+  };
+  auto is_row = [&](std::size_t i) { return i != panel && access.used[i] && !statement.write.used[i]; };
+  auto lies_along = [&](std::size_t i) { return is_row(i) && !pack.panel_last && access.strides[i] == 1; };
+  auto add_panel = [&] { add(std::min(size, copied[panel]), spans[panel]); };
+  if (pack.panel_last) add_panel();
+  for (std::size_t i = spans.size(); i-- > 0;)
+    if (lies_along(i)) add(copied[i], spans[i], pack.lanes);
+  for (std::size_t i = spans.size(); i-- > 0;)
+    if (is_row(i) && !lies_along(i)) add(copied[i], spans[i]);
+  if (!pack.panel_last) add_panel();
+  add(std::ceil(copied[panel] / size), std::ceil(spans[panel] / size));
+  for (std::size_t i = spans.size(); i-- > 0;)
+    if (i != panel && access.used[i] && statement.write.used[i]) add(copied[i], spans[i]);
+  return lines_of(steps, element, 1, std::max(bytes, line));
 }
 
 }  // namespace tc::strategy

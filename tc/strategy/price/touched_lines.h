@@ -41,7 +41,13 @@ struct TouchedLines {
 TouchedLines touched_lines(const PricedCluster& cluster, const PricedStatement& statement, const PricedAccess& access,
                            const std::vector<double>& spans);
 
-/// The same of a dense copy of what \p access touches.
-TouchedLines copied_lines(const PricedAccess& access, double element, const std::vector<double>& spans);
+/// The same of the copy \p pack of as much as \p copied says, in which its accesses touch \p spans. It lies in the order
+///
+///   iterators of the result, panels, { rows of the panel }, iterators of the reduction, { lanes of the panel }
+///
+/// with the iterator along which vectors of rows run last, in whole vectors.
+TouchedLines copied_lines(const PricedStatement& statement, const PricedAccess& access,
+                          const polyhedral::PackMapping& pack, double element, const std::vector<double>& copied,
+                          const std::vector<double>& spans);
 
 }  // namespace tc::strategy
