@@ -62,14 +62,22 @@ class CorePricer {
     auto vectors = steps_ * vectors_;
     if (mapping_.dot.statement == statement_.entry.id) vectors /= mapping_.dot.width;
     const auto& rates = cluster_.rates;
-    result_.operations +=
-        vectors * share_ *
-        (body.simple / rates.operations + body.divisions * rates.division + body.functions * rates.function);
-    result_.instructions += vectors * (body.simple + body.divisions + body.functions * rates.function);
+    const auto simple = body.simple - selected_once();
+    result_.operations += vectors * share_ *
+                          (simple / rates.operations + body.divisions * rates.division + body.functions * rates.function);
+    result_.instructions += vectors * (simple + body.divisions + body.functions * rates.function);
     for (const auto& invariant : body.invariants) add_invariant(invariant);
     if (asks_in_each_step(statement_, nest_))
       for (const auto& guard : statement_.guards)
         result_.instructions += steps_ * static_cast<double>(guard.forms.size());
+  }
+
+  /// Of the operations of a point, those that take a value or 0 by a condition for a value that other points of a window have, too.
+  double selected_once() const {
+    double result = 0;
+    for (const auto& read : statement_.reads)
+      if (read.guarded && statement_.guards.empty()) result += 1 - window_share(read);
+    return std::min(result, statement_.body.simple - 1);
   }
 
   /// What is computed of \p invariant more than once, in loops around which it changes less often than they go round.
