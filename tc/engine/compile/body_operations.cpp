@@ -30,8 +30,9 @@ constexpr double long_function = 3.5;
 /// Of an operation, what taking a sign off is: any of the ports for vectors does it.
 constexpr double sign_operation = 0.5;
 
-/// Operations of an update by the larger or smaller of two floats, as which a NaN stays.
-constexpr double extreme_operations = 2;
+/// Operations of an update by the larger or smaller of two floats, as which a NaN stays, and those of them that ask whether what is
+/// new is one.
+constexpr double extreme_operations = 2, extreme_of_value = 1;
 
 template <typename Names>
 bool begins_with_one(const std::string& name, const Names& names) {
@@ -188,6 +189,7 @@ strategy::OperationsOfBodies body_operations(const halide_bridge::Program& progr
       bool adds = statement.kind == ProgramStatement::Kind::Update;
       bool fused = statement.value.defined() && guarded(statement.value).as<ir::Mul>();
       if (adds && !fused) counter.result.simple += is_extreme(statement) ? extreme_operations : 1;
+      if (adds && is_extreme(statement)) counter.result.of_value = extreme_of_value;
       result[statement.id] = counter.result;
     }
   return result;

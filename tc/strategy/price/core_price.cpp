@@ -62,7 +62,7 @@ class CorePricer {
     auto vectors = steps_ * vectors_;
     if (mapping_.dot.statement == statement_.entry.id) vectors /= mapping_.dot.width;
     const auto& rates = cluster_.rates;
-    const auto simple = body.simple - selected_once();
+    const auto simple = body.simple - computed_before();
     result_.operations += vectors * share_ *
                           (simple / rates.operations + body.divisions * rates.division + body.functions * rates.function);
     result_.instructions += vectors * (simple + body.divisions + body.functions * rates.function);
@@ -72,12 +72,11 @@ class CorePricer {
         result_.instructions += steps_ * static_cast<double>(guard.forms.size());
   }
 
-  /// Of the operations of a point, those that take a value or 0 by a condition for a value that other points of a window have, too.
-  double selected_once() const {
-    double result = 0;
-    for (const auto& read : statement_.reads)
-      if (read.guarded && statement_.guards.empty()) result += 1 - window_share(read);
-    return std::min(result, statement_.body.simple - 1);
+  /// Of the operations of a point, those on a value that other points of a window have computed.
+  double computed_before() const {
+    double share = statement_.reads.empty() ? 1 : 0;
+    for (const auto& read : statement_.reads) share = std::max(share, window_share(read));
+    return statement_.body.of_value * (1 - share);
   }
 
   /// What is computed of \p invariant more than once, in loops around which it changes less often than they go round.
