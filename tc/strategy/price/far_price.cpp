@@ -29,6 +29,8 @@ constexpr double seen_at_once = 1024;
 /// Bytes between a run and the next that a core reads as if they were one: measured, 320 are, 512 are not.
 constexpr double followed_gap = 320;
 
+constexpr double line = Target::cache_line;
+
 /// Of a page of memory.
 constexpr double page_bytes = 4096;
 
@@ -123,6 +125,8 @@ class FarPricer {
     each_that_misses(static_cast<double>(cluster_.target.l1_bytes), [&](const Reference& reference, std::size_t first) {
       if (first == 0 || (reference.pack && !reference.reads_for_copy)) return;
       auto order = order_of_lines(reference, first - 1);
+      if (reference.reads_for_copy)
+        order.groups = std::max(order.groups, reference.touched[first - 1].bytes / bytes_of_squares(reference));
       const auto lines = std::max(reference.touched[first - 1].bytes, 1.0) / Target::cache_line * reference.moved;
       result[static_cast<std::size_t>(&reference - references_.data())] = {order.runs / lines, order.groups / lines};
     });
@@ -149,6 +153,20 @@ class FarPricer {
       ended = ended || (outside.runs < inside.runs && outside.bytes > seen_at_once);
     }
     return result;
+  }
+
+  /// Bytes that the copy \p reference reads as rows side by side, of which it transposes squares; of all it reads without.
+  double bytes_of_squares(const Reference& reference) const {
+    const auto& pack = *reference.pack;
+    const auto &access = *reference.access;
+    if (!pack.panel_last || access.strides[static_cast<std::size_t>(pack.panel)] == 1)
+      return std::numeric_limits<double>::infinity();
+    const auto& statement = cluster_.statements[reference.statement];
+    const auto spans = nests_[reference.statement].spans(statement, reference.place);
+    const auto element = cluster_.tensors[static_cast<std::size_t>(access.tensor)].element;
+    for (std::size_t i = 0; i < spans.size(); ++i)
+      if (access.strides[i] == 1) return std::max(spans[i] * element, line) * pack.lanes;
+    return std::numeric_limits<double>::infinity();
   }
 
   /// Is what \p inside touches a run that goes on, in what \p outside does, after a gap that a core reads, too?
