@@ -26,7 +26,25 @@ TEST_F(TouchedLinesTest, LinesAreThoseThatRunsTouch) {
   EXPECT_EQ(block.lines_of_a_set(4096), 4);
   EXPECT_EQ(block.sets(4096), 4) << "two lines in each of two sets";
   EXPECT_EQ(rows.sets(4096), 64);
-  EXPECT_EQ(copied_lines(b, 4, {7, 32, 8}).bytes, 32 * 8 * 4);
+}
+
+TEST_F(TouchedLinesTest, CopiesLieInPanels) {
+  auto cluster = product(500);
+  const auto& use = cluster.statements[1];
+  const polyhedral::PackMapping columns{"U", 1, 1, 48, true, false, 16}, rows{"U", 0, 0, 8, false, true, 16};
+  auto panels = [&](const std::vector<double>& spans) {
+    return copied_lines(use, use.reads[1], columns, 4, {500, 500, 500}, spans);
+  };
+  EXPECT_EQ(panels({1, 48, 8}).runs, 1) << "steps of a panel lie one behind the other";
+  EXPECT_EQ(panels({1, 48, 8}).bytes, 8 * 48 * 4);
+  EXPECT_EQ(panels({1, 16, 8}).runs, 8) << "a third of each step";
+  EXPECT_EQ(panels({1, 96, 8}).runs, 2);
+  auto in_rows = [&](const std::vector<double>& spans) {
+    return copied_lines(use, use.reads[0], rows, 4, {8, 500, 500}, spans);
+  };
+  EXPECT_EQ(in_rows({1, 1, 500}).bytes, 2048 - 48 + 64 - 16) << "500 steps, and the rest of whole vectors at the end";
+  EXPECT_EQ(in_rows({8, 1, 1}).bytes, 8 * 64) << "a line of each row";
+  EXPECT_EQ(in_rows({8, 1, 500}).bytes, 8 * 512 * 4);
 }
 
 TEST_F(TouchedLinesTest, RunsThatBeginAnywhereTouchMoreLines) {

@@ -26,7 +26,8 @@ constexpr double followed_runs = 16;
 /// 256 bytes come from memory as fast as one run where two go on side by side, at half the speed where eight do.
 constexpr double seen_at_once = 1024;
 
-/// Bytes between a run and the next that a core reads as if they were one: measured, 320 are, 512 are not.
+/// Bytes between a run and the next that a core reads, too, as if they were one run, where this is twice as long: measured, 320 are,
+/// 512 are not.
 constexpr double followed_gap = 320;
 
 constexpr double line = Target::cache_line;
@@ -92,7 +93,7 @@ class FarPricer {
     const auto orders = foreseen ? std::vector<LineOrder>(references_.size()) : orders_of_lines();
     each_that_misses(capacity, [&](const Reference& reference, std::size_t first) {
       if (first > 0) {
-        auto comes = in_order ? traffic(reference, first - 1) : random_traffic(reference, first - 1, capacity);
+        auto comes = in_order ? traffic(reference, first - 1, capacity) : random_traffic(reference, first - 1, capacity);
         if (in_order && first == 1) comes *= cores_that_read(reference);
         const auto pages_of_runs = pages(reference, first - 1);
         if (foreseen && pages_of_runs > cluster_.rates.known_pages)
@@ -140,17 +141,17 @@ class FarPricer {
   ///   for rows i < 100 { for columns j < 30 { B[8 i .. 8 i + 7][16 j ..] } }      800 runs in 100 groups of 8 side by side
   static LineOrder order_of_lines(const Reference& reference, std::size_t loop) {
     LineOrder result{reference.touched.back().runs, 1};
-    bool ended = false;
+    double beside = result.runs;  ///< runs that go on side by side
+    bool ended = false;           ///< all of them have, at once
     for (auto i = reference.touched.size() - 1; i-- > loop;) {
       const auto &outside = reference.touched[i], &inside = reference.touched[i + 1];
       const auto more = outside.bytes / std::max(inside.bytes, 1.0);
-      const bool followed = inside.runs <= followed_runs && !ended;
-      if (followed && (outside.runs <= inside.runs || is_read_across_gaps(outside, inside)))
-        result.groups = 1;
-      else
-        result.groups *= more;
+      const bool across_gaps = beside == 1 && is_read_across_gaps(outside, inside);
+      const bool followed = beside <= followed_runs && !ended && (outside.runs <= inside.runs || across_gaps);
+      result.groups = followed ? 1 : result.groups * more;
       result.runs = inside.runs <= followed_runs ? outside.runs : std::max(outside.runs, result.runs * more);
       ended = ended || (outside.runs < inside.runs && outside.bytes > seen_at_once);
+      if (!across_gaps) beside = outside.runs;
     }
     return result;
   }
@@ -169,9 +170,11 @@ class FarPricer {
     return std::numeric_limits<double>::infinity();
   }
 
-  /// Is what \p inside touches a run that goes on, in what \p outside does, after a gap that a core reads, too?
+  /// Are the runs of \p outside those of \p inside, and gaps between them that a core reads, too?
   static bool is_read_across_gaps(const TouchedLines& outside, const TouchedLines& inside) {
-    return inside.runs == 1 && outside.row_steps > 0 && outside.rows[0].bytes - inside.bytes <= followed_gap;
+    const auto run = inside.bytes / inside.runs;
+    return outside.row_steps == 1 && inside.row_steps <= 1 &&
+           outside.rows[0].bytes - run <= std::min(followed_gap, run / 2);
   }
 
   void add(std::size_t s, const PricedAccess& access, const PackMapping* pack, double weight) {
@@ -304,9 +307,11 @@ class FarPricer {
     return times(reference.touched[reference.place], nests_[reference.statement].trips_above(reference.place), 2);
   }
 
-  /// What comes for \p reference where each execution of loop number \p loop finds nothing of the one before.
-  FarBytes traffic(const Reference& reference, std::size_t loop) const {
+  /// What comes for \p reference where each execution of loop number \p loop finds nothing of the one before. A copy that a cache of
+  /// \p capacity has room for beside what it is made of is there until the next one is written over it: all its iterations use it.
+  FarBytes traffic(const Reference& reference, std::size_t loop, double capacity) const {
     if (is_copy(reference) && loop < reference.place) return {};
+    if (is_copy(reference) && loop == reference.place && 2 * reference.touched[loop].bytes <= capacity) return {};
     auto made = is_copy(reference) ? making(reference) : FarBytes{};
     auto from = reference.reads_for_copy ? std::min(loop, reference.place) : loop;
     const auto trips =
@@ -320,7 +325,7 @@ class FarPricer {
   FarBytes random_traffic(const Reference& reference, std::size_t last, double capacity) const {
     FarBytes result, inside;
     for (std::size_t loop = 0; loop <= last; ++loop) {
-      const auto all = traffic(reference, loop);
+      const auto all = traffic(reference, loop, capacity);
       const auto share = loop <= shared_ ? share_that_misses(room(loop) / capacity) : 1;
       result.bytes += share * std::max(all.bytes - inside.bytes, 0.0);
       result.runs += share * std::max(all.runs - inside.runs, 0.0);
