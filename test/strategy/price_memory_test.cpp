@@ -46,12 +46,13 @@ TEST_F(PriceMemoryTest, RowsSideBySideThatAreOneRunAreSeenAtOnce) {
 
 TEST_F(PriceMemoryTest, SmallGapsAreReadAcross) {
   auto sums = [&](int columns) {
-    return priced(ScopBuilder(context())
-                      .input("X", {200, 300, columns})
-                      .output("s", {200, 300})
-                      .identity("I[a, b] : 0 <= a < 200 and 0 <= b < 300", "s[a, b]")
-                      .accumulate("U[a, b, c] : 0 <= a < 200 and 0 <= b < 300 and 0 <= c < 256", "s[a, b]", {"X[a, b, c]"})
-                      .scop());
+    return priced(
+        ScopBuilder(context())
+            .input("X", {200, 300, columns})
+            .output("s", {200, 300})
+            .identity("I[a, b] : 0 <= a < 200 and 0 <= b < 300", "s[a, b]")
+            .accumulate("U[a, b, c] : 0 <= a < 200 and 0 <= b < 300 and 0 <= c < 256", "s[a, b]", {"X[a, b, c]"})
+            .scop());
   };
   const auto rows = "I: i1 x1, U: i2 x16";
   const double lines = 200 * 300 * 1024 / 64;
@@ -61,15 +62,17 @@ TEST_F(PriceMemoryTest, SmallGapsAreReadAcross) {
 
 TEST_F(PriceMemoryTest, CopiesThatTransposeSquaresReadRowsSideBySide) {
   auto products = [&](const char* b) {
-    return priced(ScopBuilder(context())
-                      .input("A", {64, 16384})
-                      .input("B", {16384, 16384})
-                      .output("C", {64, 16384})
-                      .identity("I[i, j] : 0 <= i < 64 and 0 <= j < 16384", "C[i, j]")
-                      .accumulate("U[i, j, k] : 0 <= i < 64 and 0 <= j < 16384 and 0 <= k < 16384", "C[i, j]", {"A[i, k]", b})
-                      .scop());
+    return priced(
+        ScopBuilder(context())
+            .input("A", {64, 16384})
+            .input("B", {16384, 16384})
+            .output("C", {64, 16384})
+            .identity("I[i, j] : 0 <= i < 64 and 0 <= j < 16384", "C[i, j]")
+            .accumulate("U[i, j, k] : 0 <= i < 64 and 0 <= j < 16384 and 0 <= k < 16384", "C[i, j]", {"A[i, k]", b})
+            .scop());
   };
-  const auto copied = "register 8x48, I: i1 x16, U: i1 x16, U: i2 in blocks of 64, pack read 1 of U in panels of 48 i1 lanes 16";
+  const auto copied =
+      "register 8x48, I: i1 x16, U: i1 x16, U: i2 in blocks of 64, pack read 1 of U in panels of 48 i1 lanes 16";
   const auto across = price_on(products("B[j, k]"), copied);
   EXPECT_GT(across.copy_waits, 16384.0 * 16384 * 4 / 64 * across.hertz / 1e9) << "a nanosecond a line and more";
 }
@@ -88,12 +91,13 @@ TEST_F(PriceMemoryTest, WhatCopiesWriteIsWaitedFor) {
 
 TEST_F(PriceTest, ValuesOfAWindowAreLookedAtOnce) {
   auto maxima = [&](double of_value, const std::string& window) {
-    auto cluster = priced(ScopBuilder(context())
-                              .input("X", {68, 512})
-                              .output("Y", {64, 512})
-                              .identity("I[h, w] : 0 <= h < 64 and 0 <= w < 512", "Y[h, w]")
-                              .accumulate("U[h, w, r] : 0 <= h < 64 and 0 <= w < 512 and 0 <= r < 5", "Y[h, w]", {"X[h + r, w]"})
-                              .scop());
+    auto cluster =
+        priced(ScopBuilder(context())
+                   .input("X", {68, 512})
+                   .output("Y", {64, 512})
+                   .identity("I[h, w] : 0 <= h < 64 and 0 <= w < 512", "Y[h, w]")
+                   .accumulate("U[h, w, r] : 0 <= h < 64 and 0 <= w < 512 and 0 <= r < 5", "Y[h, w]", {"X[h + r, w]"})
+                   .scop());
     cluster.statements[1].body = {.simple = 2, .of_value = of_value};
     return price(cluster, mapping("register 3x16, I: i1 x16, U: i1 x16, stage Y" + window), 1 << 18).core.operations;
   };

@@ -63,8 +63,9 @@ class CorePricer {
     if (mapping_.dot.statement == statement_.entry.id) vectors /= mapping_.dot.width;
     const auto& rates = cluster_.rates;
     const auto simple = body.simple - computed_before();
-    result_.operations += vectors * share_ *
-                          (simple / rates.operations + body.divisions * rates.division + body.functions * rates.function);
+    result_.operations +=
+        vectors * share_ *
+        (simple / rates.operations + body.divisions * rates.division + body.functions * rates.function);
     result_.instructions += vectors * (simple + body.divisions + body.functions * rates.function);
     for (const auto& invariant : body.invariants) add_invariant(invariant);
     if (asks_in_each_step(statement_, nest_))

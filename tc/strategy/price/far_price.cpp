@@ -6,55 +6,18 @@
 #include <tuple>
 #include <utility>
 
-#include "tc/base/contains.h"
-#include "tc/strategy/price/core_price.h"
-#include "tc/strategy/price/touched_lines.h"
+#include "tc/strategy/price/far_references.h"
+#include "tc/strategy/price/line_order.h"
 
 namespace tc::strategy {
 namespace {
 
 using polyhedral::ClusterMapping;
-using polyhedral::PackMapping;
-
-/// Instructions of a vector, one of which reads.
-constexpr double vector_instructions = 2;
-
-/// Runs that go on side by side, of which a core asks for the next lines; of 1, 8, 16 and 32, which order measured mappings best.
-constexpr double followed_runs = 16;
-
-/// Bytes of runs side by side that lie one behind another, of which a core sees all at once, as if they were one run: measured, rows of
-/// 256 bytes come from memory as fast as one run where two go on side by side, at half the speed where eight do.
-constexpr double seen_at_once = 1024;
-
-/// Bytes between a run and the next that a core reads, too, as if they were one run, where this is twice as long: measured, 320 are,
-/// 512 are not.
-constexpr double followed_gap = 320;
 
 constexpr double line = Target::cache_line;
 
 /// Of a page of memory.
 constexpr double page_bytes = 4096;
-
-/// Runs in which lines come, and the groups of these that begin and go on side by side.
-struct LineOrder {
-  double runs = 0, groups = 0;
-};
-
-/// An access with all it touches from each of its loops on.
-struct Reference {
-  std::size_t statement = 0;
-  const PricedAccess* access = nullptr;
-  double weight = 1;                  ///< 2: what comes in goes back
-  double moved = 1;                   ///< how often what is touched comes or goes
-  const PackMapping* pack = nullptr;  ///< it goes to this copy
-  bool reads_for_copy = false;        ///< it is the copy's own read
-  std::size_t place = 0;              ///< of the copy: the first loop below it
-  bool kept = false;                  ///< a buffer of one tile
-  bool accumulated = false;           ///< in registers while its statement's own loops run
-  bool square = false;                ///< a tile reads its rows, each once, and transposes them
-  std::vector<TouchedLines> touched;  ///< from loop number i on; the last: by one vector
-  TouchedLines under_way;             ///< by the accesses that a core has under way at once
-};
 
 /// Of lines that are touched in a cycle, \p cycle times as many as a cache holds that replaces any of them alike, the share m
 /// that is not there any more: one stays through m * cycle replacements with 1 - m = exp(-m * cycle).
@@ -65,55 +28,59 @@ double share_that_misses(double cycle) {
   return share;
 }
 
+/// A cache with ways of `way` bytes. Into the first one streams of lines come as early as their runs begin, wherever they go on; the last
+/// one replaces any line alike.
+struct Cache {
+  double capacity = 0, way = 0;
+  bool is_first = false, is_last = false;
+};
+
 class FarPricer {
  public:
   FarPricer(const PricedCluster& cluster, const ClusterMapping& mapping, const std::vector<StatementNest>& nests,
-            const std::vector<double>& core_cycles, double buffer_bytes)
-      : cluster_(cluster), mapping_(mapping), nests_(nests), core_cycles_(core_cycles), buffer_bytes_(buffer_bytes) {
-    for (std::size_t s = 0; s < cluster.statements.size(); ++s) {
-      const auto& statement = cluster.statements[s];
-      add(s, statement.write, nullptr, 2);
-      references_.back().accumulated =
-          statement.reduces && (nests[s].unrolled || nests[s].points == nests[s].loops.size());
-      for (std::size_t r = 0; r < statement.reads.size(); ++r) {
-        const int read = static_cast<int>(r);
-        if (!repeats(mapping, statement, read)) add(s, statement.reads[r], pack_of(mapping, statement, read), 1);
-      }
-    }
+            std::vector<FarReference> references)
+      : cluster_(cluster), mapping_(mapping), nests_(nests), references_(std::move(references)) {
     shared_ = nests.empty() ? 0 : nests.front().tile;
-    for (auto& reference : references_)
-      reference.under_way = reference.pack ? reference.touched.back() : under_way(reference);
   }
 
-  /// What comes into a cache of \p capacity whose ways have \p way bytes; \p foreseen: streams of lines are asked for as
-  /// early as their runs begin, wherever they go on.
-  /// All that comes, and what packed copies read of it.
-  std::pair<FarBytes, FarBytes> into(double capacity, double way, bool foreseen, bool in_order = true) const {
-    FarBytes result, copied;
-    const auto orders = foreseen ? std::vector<LineOrder>(references_.size()) : orders_of_lines();
-    each_that_misses(capacity, [&](const Reference& reference, std::size_t first) {
+  /// All that comes into \p cache, and of that what packed copies read and write.
+  std::pair<FarBytes, FarBytes> into(const Cache& cache) const {
+    FarBytes all, copied;
+    const auto orders = cache.is_first ? std::vector<LineOrder>(references_.size()) : orders_of_lines();
+    each_that_misses(cache.capacity, [&](const FarReference& reference, std::size_t first) {
       if (first > 0) {
-        auto comes = in_order ? traffic(reference, first - 1, capacity) : random_traffic(reference, first - 1, capacity);
-        if (in_order && first == 1) comes *= cores_that_read(reference);
-        const auto pages_of_runs = pages(reference, first - 1);
-        if (foreseen && pages_of_runs > cluster_.rates.known_pages)
-          comes.walks = comes.runs * std::min(1.0, pages_of_runs / reference.touched[first - 1].runs);
-        const auto lines = comes.bytes / Target::cache_line;
-        const auto& of_line = orders[static_cast<std::size_t>(&reference - references_.data())];
-        comes.runs = std::max(comes.runs, lines * of_line.runs);
-        if (!in_order) comes.unforeseen = lines * std::min(of_line.groups * cluster_.rates.unforeseen_lines, 1.0);
-        result += comes;
+        const auto comes = coming(reference, first - 1, cache, orders[number(reference)]);
+        all += comes;
         if (reference.reads_for_copy) copied += comes;
         if (is_copy(reference)) copied += making(reference).bytes < comes.bytes ? making(reference) : comes;
       }
-      add_collisions(reference, first, capacity / way, way, foreseen, result);
+      add_collisions(reference, first, cache, all);
     });
-    return {result, copied};
+    return {all, copied};
   }
 
  private:
+  std::size_t number(const FarReference& reference) const {
+    return static_cast<std::size_t>(&reference - references_.data());
+  }
+
+  /// What comes into \p cache for \p reference, in the order \p of_line for each line, where each execution of loop number \p loop
+  /// finds nothing of the one before.
+  FarBytes coming(const FarReference& reference, std::size_t loop, const Cache& cache, const LineOrder& of_line) const {
+    auto comes =
+        cache.is_last ? random_traffic(reference, loop, cache.capacity) : traffic(reference, loop, cache.capacity);
+    if (!cache.is_last && loop == 0) comes *= cores_that_read(reference);
+    const auto pages_of_runs = pages(reference, loop);
+    if (cache.is_first && pages_of_runs > cluster_.rates.known_pages)
+      comes.walks = comes.runs * std::min(1.0, pages_of_runs / reference.touched[loop].runs);
+    const auto lines = comes.bytes / line;
+    comes.runs = std::max(comes.runs, lines * of_line.runs);
+    if (cache.is_last) comes.unforeseen = lines * std::min(of_line.groups * cluster_.rates.unforeseen_lines, 1.0);
+    return comes;
+  }
+
   /// Cores whose own caches each take all that the loop of threads leaves the same for \p reference.
-  double cores_that_read(const Reference& reference) const {
+  double cores_that_read(const FarReference& reference) const {
     if (!mapping_.parallel || mapping_.outermost < 0) return 1;
     const auto& statement = cluster_.statements[reference.statement];
     if (reference.access->changes(statement.entry.outer[static_cast<std::size_t>(mapping_.outermost)])) return 1;
@@ -123,43 +90,22 @@ class FarPricer {
   /// Of each reference, the order in which its lines come into the first cache, and so from all levels.
   std::vector<LineOrder> orders_of_lines() const {
     std::vector<LineOrder> result(references_.size());
-    each_that_misses(static_cast<double>(cluster_.target.l1_bytes), [&](const Reference& reference, std::size_t first) {
-      if (first == 0 || (reference.pack && !reference.reads_for_copy)) return;
-      auto order = order_of_lines(reference, first - 1);
-      if (reference.reads_for_copy)
-        order.groups = std::max(order.groups, reference.touched[first - 1].bytes / bytes_of_squares(reference));
-      const auto lines = std::max(reference.touched[first - 1].bytes, 1.0) / Target::cache_line * reference.moved;
-      result[static_cast<std::size_t>(&reference - references_.data())] = {order.runs / lines, order.groups / lines};
-    });
-    return result;
-  }
-
-  /// The order in which the loops of \p reference from number \p loop on come to its lines: what one iteration touches is followed
-  /// by what the next one does only where it is few runs, which a core follows side by side, and does not end all of them at once.
-  ///
-  ///   for columns j < 4 { for rows k < 100 { B[k][48 j ..] } }      400 runs, though all is one
-  ///   for rows i < 100 { for columns j < 30 { B[8 i .. 8 i + 7][16 j ..] } }      800 runs in 100 groups of 8 side by side
-  static LineOrder order_of_lines(const Reference& reference, std::size_t loop) {
-    LineOrder result{reference.touched.back().runs, 1};
-    double beside = result.runs;  ///< runs that go on side by side
-    bool ended = false;           ///< all of them have, at once
-    for (auto i = reference.touched.size() - 1; i-- > loop;) {
-      const auto &outside = reference.touched[i], &inside = reference.touched[i + 1];
-      const auto more = outside.bytes / std::max(inside.bytes, 1.0);
-      const bool across_gaps = beside == 1 && is_read_across_gaps(outside, inside);
-      const bool followed = beside <= followed_runs && !ended && (outside.runs <= inside.runs || across_gaps);
-      result.groups = followed ? 1 : result.groups * more;
-      result.runs = inside.runs <= followed_runs ? outside.runs : std::max(outside.runs, result.runs * more);
-      ended = ended || (outside.runs < inside.runs && outside.bytes > seen_at_once);
-      if (!across_gaps) beside = outside.runs;
-    }
+    each_that_misses(
+        static_cast<double>(cluster_.target.l1_bytes), [&](const FarReference& reference, std::size_t first) {
+          if (first == 0 || (reference.pack && !reference.reads_for_copy)) return;
+          auto order = order_of_lines(reference.touched, first - 1);
+          if (reference.reads_for_copy)
+            order.groups = std::max(order.groups, reference.touched[first - 1].bytes / bytes_of_squares(reference));
+          const auto lines = std::max(reference.touched[first - 1].bytes, 1.0) / line * reference.moved;
+          result[number(reference)] = {order.runs / lines, order.groups / lines};
+        });
     return result;
   }
 
   /// Bytes that the copy \p reference reads as rows side by side, of which it transposes squares; of all it reads without.
-  double bytes_of_squares(const Reference& reference) const {
+  double bytes_of_squares(const FarReference& reference) const {
     const auto& pack = *reference.pack;
-    const auto &access = *reference.access;
+    const auto& access = *reference.access;
     if (!pack.panel_last || access.strides[static_cast<std::size_t>(pack.panel)] == 1)
       return std::numeric_limits<double>::infinity();
     const auto& statement = cluster_.statements[reference.statement];
@@ -170,67 +116,16 @@ class FarPricer {
     return std::numeric_limits<double>::infinity();
   }
 
-  /// Are the runs of \p outside those of \p inside, and gaps between them that a core reads, too?
-  static bool is_read_across_gaps(const TouchedLines& outside, const TouchedLines& inside) {
-    const auto run = inside.bytes / inside.runs;
-    return outside.row_steps == 1 && inside.row_steps <= 1 &&
-           outside.rows[0].bytes - run <= std::min(followed_gap, run / 2);
-  }
-
-  void add(std::size_t s, const PricedAccess& access, const PackMapping* pack, double weight) {
-    const auto& statement = cluster_.statements[s];
-    Reference reference{s, &access, weight, weight, pack};
-    const auto& nest = nests_[s];
-    if (pack) reference.place = pack->once ? 0 : pack->below_blocks ? nest.blocks : nest.copies;
-    const auto& tensor = cluster_.tensors[static_cast<std::size_t>(access.tensor)];
-    const auto copied = nest.spans(statement, reference.place);
-    for (std::size_t i = 0; i <= nest.loops.size(); ++i) {
-      auto spans = nest.spans(statement, pack ? std::max(i, reference.place) : i);
-      if (i == nest.loops.size() && nest.lane_iterator >= 0)
-        spans[static_cast<std::size_t>(nest.lane_iterator)] = nest.lanes;
-      reference.touched.push_back(pack ? copied_lines(statement, access, *pack, tensor.element, copied, spans)
-                                       : touched_lines(cluster_, statement, access, spans));
-    }
-    reference.square =
-        !pack && weight == 1 && statement.write.changes(nest.lane_iterator) && square_side(nest, access) > 0;
-    for (auto i = nest.points; reference.square && i < reference.touched.size(); ++i)
-      reference.touched[i] = reference.touched[nest.points];
-    reference.moved = weight > 1 && is_fresh(access.tensor) && writes_whole_lines(reference)
-                          ? 1 + cluster_.rates.comes_to_be_overwritten
-                          : weight;
-    bool staged = contains(mapping_.staged, tensor.name);
-    reference.kept = staged || (tensor.own && reference.touched[nest.tile].bytes <= buffer_bytes_);
-    if (pack) {
-      auto source = reference;
-      source.reads_for_copy = true;
-      for (std::size_t i = 0; i <= nest.loops.size(); ++i)
-        source.touched[i] =
-            touched_lines(cluster_, statement, access, nest.spans(statement, std::min(i, reference.place)));
-      references_.push_back(std::move(source));
-    }
-    references_.push_back(std::move(reference));
-  }
-
-  /// Does nothing read \p tensor before it is written?
-  bool is_fresh(int tensor) const {
-    for (const auto& statement : cluster_.statements) {
-      const auto reads = [&](const PricedAccess& read) { return read.tensor == tensor; };
-      if (std::any_of(statement.reads.begin(), statement.reads.end(), reads)) return false;
-      if (statement.write.tensor == tensor) return !statement.accumulates;
-    }
-    return false;
-  }
-
-  bool same_tensor(const Reference& a, const Reference& b) const {
+  bool same_tensor(const FarReference& a, const FarReference& b) const {
     return a.access->tensor == b.access->tensor && !a.pack && !b.pack;
   }
 
   /// Do \p a and \p b touch the same part of a tensor in an iteration of the members, as far as strides tell?
-  bool moves_alike(const Reference& a, const Reference& b) const {
+  bool moves_alike(const FarReference& a, const FarReference& b) const {
     const auto& first = cluster_.statements[a.statement].entry.outer;
     const auto& second = cluster_.statements[b.statement].entry.outer;
     for (std::size_t m = 0; m < first.size(); ++m) {
-      auto along = [&](const Reference& r, int iterator) {
+      auto along = [&](const FarReference& r, int iterator) {
         return iterator < 0 ? 0 : r.access->strides[static_cast<std::size_t>(iterator)];
       };
       if (along(a, first[m]) != along(b, second[m])) return false;
@@ -278,7 +173,7 @@ class FarPricer {
     }
   }
 
-  std::size_t own_depth(const Reference& reference, double capacity) const {
+  std::size_t own_depth(const FarReference& reference, double capacity) const {
     const auto& nest = nests_[reference.statement];
     for (std::size_t depth = nest.tile; depth < nest.loops.size(); ++depth) {
       double all = 0;
@@ -290,7 +185,7 @@ class FarPricer {
   }
 
   /// Pages that the runs of \p reference from loop number \p loop on begin in.
-  double pages(const Reference& reference, std::size_t loop) const {
+  double pages(const FarReference& reference, std::size_t loop) const {
     const auto& touched = reference.touched[loop];
     const auto apart = touched.row_steps > 0 ? std::min(touched.rows[0].bytes, page_bytes) : page_bytes;
     const auto& tensor = cluster_.tensors[static_cast<std::size_t>(reference.access->tensor)];
@@ -301,28 +196,29 @@ class FarPricer {
     return {touched.bytes * trips * weight, touched.runs * trips, 0, 0, 0, 0};
   }
 
-  static bool is_copy(const Reference& reference) { return reference.pack && !reference.reads_for_copy; }
+  static bool is_copy(const FarReference& reference) { return reference.pack && !reference.reads_for_copy; }
   /// What comes and goes where the copy that is \p reference is made.
-  FarBytes making(const Reference& reference) const {
+  FarBytes making(const FarReference& reference) const {
     return times(reference.touched[reference.place], nests_[reference.statement].trips_above(reference.place), 2);
   }
 
   /// What comes for \p reference where each execution of loop number \p loop finds nothing of the one before. A copy that a cache of
   /// \p capacity has room for beside what it is made of is there until the next one is written over it: all its iterations use it.
-  FarBytes traffic(const Reference& reference, std::size_t loop, double capacity) const {
+  FarBytes traffic(const FarReference& reference, std::size_t loop, double capacity) const {
     if (is_copy(reference) && loop < reference.place) return {};
     if (is_copy(reference) && loop == reference.place && 2 * reference.touched[loop].bytes <= capacity) return {};
     auto made = is_copy(reference) ? making(reference) : FarBytes{};
     auto from = reference.reads_for_copy ? std::min(loop, reference.place) : loop;
-    const auto trips =
-        std::max(trips_of(reference, from) * cluster_.statements[reference.statement].guarded_share, 1.0);
+    const auto trips = std::max(
+        trips_of(reference, nests_[reference.statement], from) * cluster_.statements[reference.statement].guarded_share,
+        1.0);
     made += times(reference.touched[from], trips, reference.moved);
     return made;
   }
 
   /// What comes where a cache of \p capacity keeps lines at random: of those that loop \p last and loops outside of it touch
   /// again, each finds what the lines in between have left.
-  FarBytes random_traffic(const Reference& reference, std::size_t last, double capacity) const {
+  FarBytes random_traffic(const FarReference& reference, std::size_t last, double capacity) const {
     FarBytes result, inside;
     for (std::size_t loop = 0; loop <= last; ++loop) {
       const auto all = traffic(reference, loop, capacity);
@@ -334,105 +230,36 @@ class FarPricer {
     return result;
   }
 
-  /// Adds what lines cost that share their sets, of \p ways lines each, with others: those that come in from loop \p first
-  /// on anyway, those that come again as others sent them away, and runs of which the next lines came early and are gone.
-  void add_collisions(const Reference& reference, std::size_t first, double ways, double way_bytes, bool foreseen,
-                      FarBytes& result) const {
+  /// Adds what lines cost that share their sets of \p cache with others: those that come in from loop \p first on anyway, those that
+  /// come again as others sent them away, and runs of which the next lines came early and are gone.
+  void add_collisions(const FarReference& reference, std::size_t first, const Cache& cache, FarBytes& result) const {
+    const auto ways = cache.capacity / cache.way;
     if (reference.reads_for_copy) return;
-    auto queued = reference.under_way.bytes / Target::cache_line / reference.under_way.sets(way_bytes);
+    auto queued = reference.under_way.bytes / line / reference.under_way.sets(cache.way);
     auto gone = [&](double in_set) { return std::max(0.0, 1 - ways / std::max(in_set, 1.0)); };
     auto loop = first == 0 ? 0 : first - 1;
     auto lines = [&](std::size_t i) {
-      return reference.touched[i].bytes / Target::cache_line * trips_of(reference, i);
+      return reference.touched[i].bytes / line * trips_of(reference, nests_[reference.statement], i);
     };
-    auto runs = [&](std::size_t i) { return reference.touched[i].runs * trips_of(reference, i); };
+    auto runs = [&](std::size_t i) {
+      return reference.touched[i].runs * trips_of(reference, nests_[reference.statement], i);
+    };
     double colliding = first > 0 ? lines(loop) * gone(queued) : 0;
     for (auto i = loop; i + 1 < reference.touched.size(); ++i) {
-      auto in_set = reference.touched[i + 1].lines_of_a_set(way_bytes);
+      auto in_set = reference.touched[i + 1].lines_of_a_set(cache.way);
       auto again = std::max(lines(i + 1) - lines(i), 0.0);
-      result.bytes += again * gone(in_set) * Target::cache_line * reference.weight;
+      result.bytes += again * gone(in_set) * line * reference.weight;
       colliding += again * gone(std::min(in_set, queued));
-      if (!foreseen && first > 0) result.runs += std::max(runs(i + 1) - runs(i), 0.0) * gone(in_set);
+      if (!cache.is_first && first > 0) result.runs += std::max(runs(i + 1) - runs(i), 0.0) * gone(in_set);
     }
     (reference.weight > 1 ? result.written_colliding : result.colliding) += colliding;
-  }
-
-  /// How often \p reference runs loop number \p loop: registers keep it along points on which it does not depend, and
-  /// accumulators while the loops of a reduction run.
-  double trips_of(const Reference& reference, std::size_t loop) const {
-    const auto& nest = nests_[reference.statement];
-    double result = 1;
-    for (std::size_t i = 0; i < loop; ++i)
-      if (!in_register(reference, i)) result *= nest.loops[i].trips;
-    return result;
-  }
-  bool in_register(const Reference& reference, std::size_t loop) const {
-    const auto& nest = nests_[reference.statement];
-    return loop >= nest.points
-               ? nest.unrolled && (reference.square || !reference.access->changes(nest.loops[loop].iterator))
-               : loop >= nest.tile && reference.accumulated;
-  }
-
-  /// Does each access of \p reference write one line, all of it?
-  bool writes_whole_lines(const Reference& reference) const {
-    const auto& nest = nests_[reference.statement];
-    return writes_lines(reference) && nest.lane_iterator >= 0 &&
-           reference.access->aligned[static_cast<std::size_t>(nest.lane_iterator)] >= nest.lanes;
-  }
-
-  /// Does one access of \p reference write as much as a line has?
-  bool writes_lines(const Reference& reference) const {
-    const auto& nest = nests_[reference.statement];
-    auto lanes = reference.access->changes(nest.lane_iterator) ? nest.lanes : 1;
-    auto element = cluster_.tensors[static_cast<std::size_t>(reference.access->tensor)].element;
-    return reference.weight > 1 && reference.touched.back().runs == 1 && lanes * element >= Target::cache_line;
-  }
-
-  /// Accesses of \p reference that wait for lines at once: as many as the queues of a core hold. A whole line takes two
-  /// places of them, and waits as long as its way from the level that holds it, while others begin.
-  double most_under_way(const Reference& reference) const {
-    const auto& rates = cluster_.rates;
-    if (reference.weight == 1) return rates.loads_under_way;
-    if (!writes_lines(reference)) return rates.stores_under_way;
-    auto bytes = reference.touched.front().bytes;
-    auto latency = bytes <= static_cast<double>(cluster_.target.l2_bytes)   ? rates.l2_latency
-                   : bytes <= static_cast<double>(cluster_.target.l3_bytes) ? rates.l3_latency
-                                                                            : rates.memory_latency;
-    auto accesses = trips_of(reference, nests_[reference.statement].loops.size());
-    auto apart = core_cycles_[reference.statement] / accesses;
-    return std::max(std::min(rates.stores_under_way / 2, latency / apart), 1.0);
-  }
-
-  /// What the innermost accesses touch that a core has under way at once, reads no more than it looks ahead to.
-  TouchedLines under_way(const Reference& reference) const {
-    const auto& nest = nests_[reference.statement];
-    auto innermost = reference.square ? nest.points : nest.loops.size();
-    const auto& statement = cluster_.statements[reference.statement];
-    auto spans = nest.spans(statement, innermost);
-    if (nest.lane_iterator >= 0) spans[static_cast<std::size_t>(nest.lane_iterator)] = nest.lanes;
-    auto accesses = reference.touched.back().runs, instructions = vector_instructions;
-    auto most = most_under_way(reference);
-    auto window = reference.weight > 1 ? std::numeric_limits<double>::infinity() : cluster_.rates.window;
-    for (auto i = nest.loops.size(); i-- > 0 && accesses < most && instructions < window;) {
-      if (i < nest.points || !nest.unrolled) instructions += loop_instructions;
-      bool kept = in_register(reference, i);
-      auto room = kept ? window / instructions : std::min(window / instructions, most / accesses);
-      auto trips = std::min(nest.loops[i].trips, std::ceil(room));
-      instructions *= trips;
-      if (kept) continue;
-      accesses *= trips;
-      if (auto along = nest.loops[i].iterator; along >= 0) spans[static_cast<std::size_t>(along)] *= trips;
-    }
-    return touched_lines(cluster_, statement, *reference.access, spans);
   }
 
   const PricedCluster& cluster_;
   const ClusterMapping& mapping_;
   const std::vector<StatementNest>& nests_;
-  const std::vector<double>& core_cycles_;
-  double buffer_bytes_;
+  std::vector<FarReference> references_;
   std::size_t shared_ = 0;  ///< loops of the members
-  std::vector<Reference> references_;
 };
 
 }  // namespace
@@ -461,14 +288,15 @@ FarBytes& FarBytes::operator*=(double times) {
 FarTraffic far_bytes(const PricedCluster& cluster, const ClusterMapping& mapping,
                      const std::vector<StatementNest>& nests, const std::vector<double>& core_cycles,
                      double buffer_bytes) {
-  FarPricer pricer(cluster, mapping, nests, core_cycles, buffer_bytes);
+  const FarPricer pricer(cluster, mapping, nests, far_references(cluster, mapping, nests, core_cycles, buffer_bytes));
   const auto& target = cluster.target;
-  const std::array levels{pricer.into(static_cast<double>(target.l1_bytes), cluster.rates.l1_period, true),
-                          pricer.into(static_cast<double>(target.l2_bytes), cluster.rates.l2_period, false),
-                          pricer.into(static_cast<double>(target.l3_bytes) * cluster.rates.l3_share,
-                                      cluster.rates.l2_period, false, false)};
+  const auto& rates = cluster.rates;
+  const std::array<Cache, 3> caches{
+      {{static_cast<double>(target.l1_bytes), rates.l1_period, true, false},
+       {static_cast<double>(target.l2_bytes), rates.l2_period, false, false},
+       {static_cast<double>(target.l3_bytes) * rates.l3_share, rates.l2_period, false, true}}};
   FarTraffic result;
-  for (std::size_t i = 0; i < levels.size(); ++i) std::tie(result.all[i], result.copied[i]) = levels[i];
+  for (std::size_t i = 0; i < caches.size(); ++i) std::tie(result.all[i], result.copied[i]) = pricer.into(caches[i]);
   return result;
 }
 

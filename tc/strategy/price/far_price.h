@@ -13,7 +13,7 @@ namespace tc::strategy {
 struct FarBytes {
   double bytes = 0, runs = 0;
   double colliding = 0, written_colliding = 0;
-  double walks = 0;  ///< runs that begin in a page whose address the core does not remember
+  double walks = 0;       ///< runs that begin in a page whose address the core does not remember
   double unforeseen = 0;  ///< of the lines from memory, those that come before a core foresees how their runs go on
 
   FarBytes& operator+=(const FarBytes& other);

@@ -32,10 +32,10 @@ struct MachineRates {
   double l2_bytes = 32, l3_bytes = 12, memory_bytes = 4;          ///< that come from there to one core, a cycle
   double l2_latency = 14, l3_latency = 50, memory_latency = 300;  ///< cycles until the first byte
   double l3_share = 0.5;                                          ///< of the last cache that a program finds to itself
-  double comes_to_be_overwritten = 1;                  ///< of lines that are written whole, those that come first
-  double known_pages = 1536;                           ///< whose addresses a core remembers
-  double page_walk = 30;                               ///< cycles until another's is known
-  double misses = 10;                                  ///< lines that are waited for at once
+  double comes_to_be_overwritten = 1;  ///< of lines that are written whole, those that come first
+  double known_pages = 1536;           ///< whose addresses a core remembers
+  double page_walk = 30;               ///< cycles until another's is known
+  double misses = 10;                  ///< lines that are waited for at once
   double unforeseen_lines = 1;  ///< of runs that go on side by side in memory, until the next ones are asked for ahead
   double loads_under_way = 36, stores_under_way = 64;  ///< that wait for lines of one set at once
   double read_collision = 14, write_collision = 14;    ///< cycles of a line that comes where others fill its set

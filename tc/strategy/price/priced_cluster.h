@@ -26,8 +26,8 @@ struct BodyOperations {
 
   double simple = 1;  ///< additions, multiplications, comparisons, conversions; a multiply-add is one
   double divisions = 0;
-  double functions = 0;                 ///< exp; others count as several
-  double of_value = 0;                  ///< of `simple`, those on nothing but what an update adds: once for all that it is added to
+  double functions = 0;  ///< exp; others count as several
+  double of_value = 0;   ///< of `simple`, those on nothing but what an update adds: once for all that it is added to
   std::vector<Invariant> invariants{};  ///< of the above, where each value counts once
 };
 /// By the id of the source statement.
