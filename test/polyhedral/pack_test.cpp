@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tc/base/contains.h"
+#include "tc/polyhedral/generate/generate.h"
 #include "tc/polyhedral/laws/verify.h"
 #include "tc/polyhedral/map_cpu/cpu_passes.h"
 #include "tc/polyhedral/map_cpu/map_to_cpu.h"
@@ -130,6 +131,27 @@ TEST_F(Pack, CopiesTheWholeTensorWhereNoLoopStandsAbove) {
   cluster.packed = {{.statement = "S1", .read = 1, .panel = 1, .size = 4, .lanes = 4}};
   auto mapped = map(product(), cluster);
   EXPECT_EQ(mapped.tensor("local_packed_B").extent, (std::vector<std::int64_t>{3, 5, 4}));
+}
+
+/// 11 columns in a panel of 12, across rows of 8: two square blocks of four columns, and three columns more.
+TEST_F(Pack, SetsWholeSquaresOfAPanelApartThatIsNotWhole) {
+  auto scop =
+      ScopBuilder(context())
+          .input("A", {9, 8})
+          .input("B", {11, 8})
+          .output("O", {9, 11})
+          .identity("S0[m, n] : 0 <= m < 9 and 0 <= n < 11", "O[m, n]")
+          .accumulate("S1[m, n, k] : 0 <= m < 9 and 0 <= n < 11 and 0 <= k < 8", "O[m, n]", {"A[m, k]", "B[n, k]"})
+          .scop();
+  scop.schedule = compute_schedule(scop, compute_dependences(scop), {});
+  ClusterMapping cluster{.members = {{0, 3}, {0, 12}}, .register_tile = true};
+  cluster.statements = {{"S0", 1, 4}, {"S1", 1, 4}};
+  cluster.packed = {{.statement = "S1", .read = 1, .panel = 1, .size = 12, .lanes = 4}};
+  cluster.copies = {"", 1, 4};
+  const auto code = print(generate_ast(map(scop, cluster)));
+  EXPECT_NE(code.find("c4 <= 3; c4 += 1)\n          pack_B(4 * c1 + c4, "), std::string::npos)
+      << "whole ones: " << code;
+  EXPECT_NE(code.find("c4 <= 2; c4 += 1)\n        pack_B(c4 + 8, "), std::string::npos) << "the rest: " << code;
 }
 
 TEST_F(Pack, KeepsWhatADotProductSumsSideBySide) {

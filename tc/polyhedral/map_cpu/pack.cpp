@@ -1,6 +1,7 @@
 #include "tc/polyhedral/map_cpu/pack.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "tc/base/contains.h"
 #include "tc/base/str.h"
@@ -200,6 +201,17 @@ class Packer {
     return remainder(iterator, size);
   }
 
+  /// Loops over panels and their square blocks, of which the whole ones are set apart, those of a panel that is not whole, too.
+  std::string squares(Texts& tiles) {
+    const auto& [panel, size, lanes] = std::tuple(choice_.panel, choice_.size, choice_.lanes);
+    if (box_[panel].extent() % size != 0)
+      full_.push_back(
+          str(size, "*t", tiles.size(), "+", lanes, "*t", tiles.size() + 1, "+", lanes, "<=", box_[panel].extent()));
+    tiles.push_back(quotient(panel, size));
+    tiles.push_back(str("floor((", remainder(panel, size), ")/", lanes, ")"));
+    return str("(", remainder(panel, size), ") mod ", lanes);
+  }
+
   /// The copy's own loops: over rows or square blocks, below them one vector or the block. Rows along the panels are
   /// copied in groups, as they lie in memory, so that both sides move through few lines at a time; across the panels,
   /// square blocks along as many rows as a vector has lanes, so that few rows are read at once.
@@ -213,11 +225,8 @@ class Packer {
       for (int i : middle_) tiles.push_back(i == middle_.back() ? quotient(i, group) : names_[i]);
       if (!middle_.empty()) within_group.push_back(remainder(middle_.back(), group));
     }
-    auto lane = tile(tiles, choice_.panel, choice_.size);
-    if (across && choice_.size > choice_.lanes && choice_.size % choice_.lanes == 0) {
-      tiles.push_back(str("floor((", lane, ")/", choice_.lanes, ")"));
-      lane = str("(", lane, ") mod ", choice_.lanes);
-    }
+    const bool in_squares = across && choice_.size > choice_.lanes && choice_.size % choice_.lanes == 0;
+    auto lane = in_squares ? squares(tiles) : tile(tiles, choice_.panel, choice_.size);
     tiles.insert(tiles.end(), within_group.begin(), within_group.end());
     if (!choice_.panel_last && adjacent_ >= 0) tiles.push_back(lane);
     if (across || !choice_.panel_last)

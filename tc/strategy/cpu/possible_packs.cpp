@@ -27,6 +27,20 @@ bool has_whole_lines(const ReductionView& view, int read) {
   return view.stride(read, view.iterator(view.rows)) * view.element_bytes % Target::cache_line == 0;
 }
 
+/// Elements of \p read that lie side by side; of one that has none, iterations of the innermost loop.
+std::int64_t row_extent(const ReductionView& view, int read) {
+  for (int i = 0; i < static_cast<int>(view.box.size()); ++i)
+    if (view.stride(read, i) == 1) return view.box[i].extent();
+  return view.box[view.reduced.back()].extent();
+}
+
+/// Of squares of \p lanes, do those of half as many leave nothing of a row of \p row elements over, or are there only such in \p panel
+/// rows?
+bool are_better_halved(std::int64_t row, std::int64_t panel, int lanes) {
+  auto has_squares = [&](std::int64_t side) { return row >= side && panel >= side; };
+  return (row % lanes != 0 && row % (lanes / 2) == 0) || (!has_squares(lanes) && has_squares(lanes / 2));
+}
+
 /// Rows of matrices, each as the instruction reads it.
 PackMapping matrix_rows(const ReductionView& view, int read) {
   const auto& dot = view.mapping.dot;
@@ -57,8 +71,7 @@ PackMapping panels(const ReductionView& view, int read, int member, bool panel_l
   int lanes = vector_lanes(view.scop, view.statement, view.target), iterator = view.iterator(member);
   while (panel_last && lanes / 2 >= view.points(member)) lanes /= 2;
   bool across = panel_last && view.stride(read, iterator) != 1;
-  auto reduced = view.box[view.reduced.back()].extent();
-  if (across && reduced % lanes != 0 && reduced % (lanes / 2) == 0) lanes /= 2;
+  if (across && are_better_halved(row_extent(view, read), view.extent(member), lanes)) lanes /= 2;
   auto even = polyhedral::even_lanes(view.scop, view.statement.reads[read], iterator, lanes);
   if (even >= least_even_lanes) lanes = even;
   return {view.statement.id, read, iterator, view.points(member), panel_last, below_blocks, lanes};
