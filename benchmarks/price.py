@@ -99,6 +99,7 @@ def row(program):
         "count": len(all_rows),
         "spearman": spearman(predicted, measured),
         "regret": chosen["seconds"] / best,
+        "chosen": chosen["predicted"],
         "rules": rules["seconds"] / best if rules else float("nan"),
         "bias": ratios[len(ratios) // 2],
         "best_us": best * 1e6,
@@ -106,8 +107,39 @@ def row(program):
     }
 
 
-def report(programs, misses):
+def draw(rows, path):
+    """Draws the mappings of each program of `rows`, measured to the right, predicted upwards, both over the fastest measured; the
+    chosen one, of those the price likes best, as a ring. Needs matplotlib."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    matplotlib.rcParams["svg.fonttype"] = "none"
+    import matplotlib.pyplot as plt
+
+    columns = 8
+    figure, axes = plt.subplots(-(-len(rows) // columns), columns, figsize=(16, 2 * -(-len(rows) // columns)), squeeze=False)
+    for place in axes.flat[len(rows):]:
+        place.axis("off")
+    for place, r in zip(axes.flat, rows):
+        unit = r["best_us"] / 1e6
+        measured = [x["seconds"] / unit for x in r["rows"]]
+        predicted = [x["predicted"] / unit for x in r["rows"]]
+        ends = min(measured + predicted) / 1.2, max(measured + predicted) * 1.2
+        place.plot(ends, ends, color="#999999", linewidth=0.8)
+        place.scatter(measured, predicted, s=5, color="#1f77b4", linewidths=0)
+        place.scatter([r["regret"]], [r["chosen"] / unit], s=40, facecolors="none", edgecolors="#d62728")
+        place.set(xscale="log", yscale="log", xlim=ends, ylim=ends)
+        place.set_title(f"{r['program']} {r['spearman']:.2f}, {r['regret']:.2f}", fontsize=8)
+        place.tick_params(labelsize=6, which="both")
+        place.minorticks_off()
+    figure.tight_layout(pad=0.4)
+    figure.savefig(path, dpi=80)
+
+
+def report(programs, misses, picture):
     rows = [r for r in map(row, programs) if r]
+    if picture and rows:
+        draw(rows, picture)
     print("| program | mappings | Spearman | best predicted / best | rules / best | predicted / measured | best, us |")
     print("|---|---|---|---|---|---|---|")
     for r in rows:
@@ -199,6 +231,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1, help="of turns and decisions")
     parser.add_argument("--misses", type=int, default=0, help="show so many of the worst predicted mappings")
+    parser.add_argument("--picture", default="", help="draw what is predicted against what was measured to this file, .svg or .png")
     given = parser.parse_args()
     programs = given.programs.split(",") if given.programs else names()
     if given.drawn:
@@ -211,7 +244,7 @@ def main():
     elif given.what == "decisions":
         decisions(programs, given.threads, given.seconds)
     else:
-        report(programs, given.misses)
+        report(programs, given.misses, given.picture)
 
 
 if __name__ == "__main__":
