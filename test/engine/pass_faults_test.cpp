@@ -103,6 +103,7 @@ struct Fault {
 };
 
 const char* const product = "def f(float(M,K) A, float(K,N) B) -> (O) { O(m,n) +=! A(m,k) * B(k,n) }";
+const char* const square = "def f(float(M,K) A, float(K,N) B) -> (O) { O(i,j) +=! A(i,k) * A(j,k) }";
 const char* const sums = "def f(float(M,K) A, float(K,N) B) -> (O) { O(i) +=! A(i,k) }";
 const char* const chain =
     "def f(float(M,K) A, float(K,N) B) -> (O) { t(i,j) = A(i,j) * 2  s(i) +=! t(i,j)  O(i,j) = t(i,j) - s(i) }";
@@ -115,7 +116,7 @@ const Fault faults[] = {
     {"block_reduction", shorten<parts>, product, "cpu:avx2,l1=1k,l2=4k", "reduction_block=16"},
     {"stage_tensor", lose_an_instance, product, "cpu:avx2", ""},
     {"tile_cluster", lose_an_instance, product, "cpu:avx2", ""},
-    {"pack", shorten<packed>, product, "cpu:avx2,l1=1k,l2=4k", ""},
+    {"pack", shorten<packed>, square, "cpu:avx2,l1=1k,l2=4k", ""},
     {"contract", shorten<local>, chain, "cpu:avx2", "fusion=max"},
     {"vectorise", halve_lanes, product, "cpu:avx2", ""},
     {"mark_parallel", call_coincident, product, "cpu:avx2", ""},
