@@ -106,7 +106,7 @@ void given(const PricedProgram& program, int threads) {
 void choice(const PricedProgram& program, int threads) {
   cpu::set_num_threads(threads);
   Problem problem(program);
-  problem.set_options(options::MappingOptions::parse("parallel=" + std::to_string(threads > 1 ? 1 : 0)));
+  problem.set_options(options::MappingOptions().with_parallel(threads > 1));
   std::string chosen;
   problem.compile("", {}, &chosen);
   std::printf("%s\n", one_line(chosen).c_str());

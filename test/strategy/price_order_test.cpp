@@ -103,5 +103,22 @@ TEST_F(PriceTest, ElementsUnderConditionsOfTheirLanesAreAskedOneByOne) {
   EXPECT_GT(cycles_of(true), cycles_of(false) + 512 * 512 * 10);
 }
 
+TEST_F(PriceTest, ValuesOfAWindowAreLookedAtOnce) {
+  auto maxima = [&](double of_value, const std::string& window) {
+    auto cluster =
+        priced(ScopBuilder(context())
+                   .input("X", {68, 512})
+                   .output("Y", {64, 512})
+                   .identity("I[h, w] : 0 <= h < 64 and 0 <= w < 512", "Y[h, w]")
+                   .accumulate("U[h, w, r] : 0 <= h < 64 and 0 <= w < 512 and 0 <= r < 5", "Y[h, w]", {"X[h + r, w]"})
+                   .scop());
+    cluster.statements[1].body = {.simple = 2, .of_value = of_value};
+    return price(cluster, mapping("register 3x16, I: i1 x16, U: i1 x16, stage Y" + window), 1 << 18).core.operations;
+  };
+  const std::string window = ", U: i2 slides along i0 width 5 step 1";
+  EXPECT_DOUBLE_EQ(maxima(1, ""), maxima(0, ""));
+  EXPECT_NEAR(maxima(1, window) / maxima(0, window), (1 + 7.0 / 15) / 2, 0.02) << "seven rows for fifteen points";
+}
+
 }  // namespace
 }  // namespace tc::strategy

@@ -1,7 +1,6 @@
 #include "tc/polyhedral/map_cpu/pack.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include "tc/base/contains.h"
 #include "tc/base/str.h"
@@ -203,13 +202,14 @@ class Packer {
 
   /// Loops over panels and their square blocks, of which the whole ones are set apart, those of a panel that is not whole, too.
   std::string squares(Texts& tiles) {
-    const auto& [panel, size, lanes] = std::tuple(choice_.panel, choice_.size, choice_.lanes);
-    if (box_[panel].extent() % size != 0)
-      full_.push_back(
-          str(size, "*t", tiles.size(), "+", lanes, "*t", tiles.size() + 1, "+", lanes, "<=", box_[panel].extent()));
-    tiles.push_back(quotient(panel, size));
-    tiles.push_back(str("floor((", remainder(panel, size), ")/", lanes, ")"));
-    return str("(", remainder(panel, size), ") mod ", lanes);
+    const auto size = choice_.size, extent = box_[choice_.panel].extent();
+    const auto lanes = choice_.lanes;
+    const auto lane = remainder(choice_.panel, size);
+    if (extent % size != 0)
+      full_.push_back(str(size, "*t", tiles.size(), "+", lanes, "*t", tiles.size() + 1, "+", lanes, "<=", extent));
+    tiles.push_back(quotient(choice_.panel, size));
+    tiles.push_back(str("floor((", lane, ")/", lanes, ")"));
+    return str("(", lane, ") mod ", lanes);
   }
 
   /// The copy's own loops: over rows or square blocks, below them one vector or the block. Rows along the panels are

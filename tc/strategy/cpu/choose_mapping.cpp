@@ -31,7 +31,8 @@ ClusterMapping given_blocks(const ClusterFacts& facts) {
 constexpr double least_row_gain = 0.95;
 
 /// Other lanes than those with most accesses in order, and copies, blocks and loops on threads, which are more work for a processor
-/// than none, are taken where the price is less by so much.
+/// than none, are taken where the price is less by so much. Of 304 programs four choose otherwise than with 0.97, by 1.04 in the
+/// geometric mean, and two more with 0.99, one of them at 0.80.
 constexpr double least_gain_of_more = 0.985;
 
 /// Makes mappings of a cluster, and asks prices where there are several.

@@ -104,16 +104,11 @@ class FarPricer {
 
   /// Bytes that the copy \p reference reads as rows side by side, of which it transposes squares; of all it reads without.
   double bytes_of_squares(const FarReference& reference) const {
-    const auto& pack = *reference.pack;
-    const auto& access = *reference.access;
-    if (!pack.panel_last || access.strides[static_cast<std::size_t>(pack.panel)] == 1)
-      return std::numeric_limits<double>::infinity();
-    const auto& statement = cluster_.statements[reference.statement];
-    const auto spans = nests_[reference.statement].spans(statement, reference.place);
-    const auto element = cluster_.tensors[static_cast<std::size_t>(access.tensor)].element;
-    for (std::size_t i = 0; i < spans.size(); ++i)
-      if (access.strides[i] == 1) return std::max(spans[i] * element, line) * pack.lanes;
-    return std::numeric_limits<double>::infinity();
+    const auto row = row_of_squares(*reference.access, *reference.pack);
+    if (row < 0) return std::numeric_limits<double>::infinity();
+    const auto spans = nests_[reference.statement].spans(cluster_.statements[reference.statement], reference.place);
+    const auto element = cluster_.tensors[static_cast<std::size_t>(reference.access->tensor)].element;
+    return std::max(spans[static_cast<std::size_t>(row)] * element, line) * reference.pack->lanes;
   }
 
   bool same_tensor(const FarReference& a, const FarReference& b) const {
@@ -233,17 +228,14 @@ class FarPricer {
   /// Adds what lines cost that share their sets of \p cache with others: those that come in from loop \p first on anyway, those that
   /// come again as others sent them away, and runs of which the next lines came early and are gone.
   void add_collisions(const FarReference& reference, std::size_t first, const Cache& cache, FarBytes& result) const {
-    const auto ways = cache.capacity / cache.way;
     if (reference.reads_for_copy) return;
+    const auto ways = cache.capacity / cache.way;
+    const auto& nest = nests_[reference.statement];
     auto queued = reference.under_way.bytes / line / reference.under_way.sets(cache.way);
     auto gone = [&](double in_set) { return std::max(0.0, 1 - ways / std::max(in_set, 1.0)); };
     auto loop = first == 0 ? 0 : first - 1;
-    auto lines = [&](std::size_t i) {
-      return reference.touched[i].bytes / line * trips_of(reference, nests_[reference.statement], i);
-    };
-    auto runs = [&](std::size_t i) {
-      return reference.touched[i].runs * trips_of(reference, nests_[reference.statement], i);
-    };
+    auto lines = [&](std::size_t i) { return reference.touched[i].bytes / line * trips_of(reference, nest, i); };
+    auto runs = [&](std::size_t i) { return reference.touched[i].runs * trips_of(reference, nest, i); };
     double colliding = first > 0 ? lines(loop) * gone(queued) : 0;
     for (auto i = loop; i + 1 < reference.touched.size(); ++i) {
       auto in_set = reference.touched[i + 1].lines_of_a_set(cache.way);

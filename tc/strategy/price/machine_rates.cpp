@@ -78,7 +78,7 @@ MachineRates wide_registers() {
 
 /// Registers of 64 bytes, of which the core computes, loads and stores 32 a time. Published: operations, loads, stores,
 /// shuffles, part, window, known_pages. Measured: hertz, bytes from L3 (reads in order of up to 8 MB, 89 GB/s) and memory (28 of 32 MB, 8 of
-/// short runs), l3_share, comes_to_be_overwritten, read_collision. Fitted to the times of random mappings of 215 programs: crowded, overlap,
+/// short runs), l3_share, unforeseen_lines, comes_to_be_overwritten, read_collision. Fitted to the times of random mappings of 215 programs: crowded, overlap,
 /// exposed; of 30 programs: shuffles_as_operations, function, division, l2_bytes (a loop of loads gave 28), write_collision,
 /// stores_under_way; to drawn programs: page_walk, forward_latency, memory_latency.
 MachineRates zen4() {

@@ -36,7 +36,7 @@ struct MachineRates {
   double known_pages = 1536;           ///< whose addresses a core remembers
   double page_walk = 30;               ///< cycles until another's is known
   double misses = 10;                  ///< lines that are waited for at once
-  double unforeseen_lines = 1;  ///< of runs that go on side by side in memory, until the next ones are asked for ahead
+  double unforeseen_lines = 1;  ///< that come of runs side by side in memory until the next ones are asked for ahead
   double loads_under_way = 36, stores_under_way = 64;  ///< that wait for lines of one set at once
   double read_collision = 14, write_collision = 14;    ///< cycles of a line that comes where others fill its set
   double cores_that_fill_memory = 2;                   ///< cores that take all that memory gives

@@ -55,7 +55,7 @@ CorePrice copy_price(const PricedCluster& cluster, const PackMapping& pack, cons
   const auto vector = cluster.share_of_vector(lanes, element);
   const bool along_panel = read.strides[static_cast<std::size_t>(pack.panel)] == 1,
              beside = lies_beside_panel(statement, pack);
-  const bool squares = pack.panel_last && !along_panel && beside;
+  const bool squares = row_of_squares(read, pack) >= 0;
   const auto load = along_panel || beside ? vector : lanes * rates.part,
              store = pack.panel_last || beside ? vector : lanes * rates.part;
   const auto vectors = elements / lanes;

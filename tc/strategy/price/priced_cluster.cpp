@@ -192,6 +192,12 @@ const polyhedral::PackMapping* pack_of(const polyhedral::ClusterMapping& mapping
   return nullptr;
 }
 
+int row_of_squares(const PricedAccess& read, const polyhedral::PackMapping& pack) {
+  if (!pack.panel_last || read.strides[static_cast<std::size_t>(pack.panel)] == 1) return -1;
+  const auto row = std::find(read.strides.begin(), read.strides.end(), 1);
+  return row == read.strides.end() ? -1 : static_cast<int>(row - read.strides.begin());
+}
+
 bool repeats(const polyhedral::ClusterMapping& mapping, const PricedStatement& statement, int read) {
   const auto& near = statement.reads[static_cast<std::size_t>(read)].near;
   return !pack_of(mapping, statement, read) && std::any_of(near.begin(), near.end(), [&](const NearRead& other) {

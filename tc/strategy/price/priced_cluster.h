@@ -82,6 +82,9 @@ struct PricedStatement {
 const polyhedral::PackMapping* pack_of(const polyhedral::ClusterMapping& mapping, const PricedStatement& statement,
                                        int read);
 
+/// The iterator along which the rows lie of which the copy \p pack of \p read transposes squares; -1 where it transposes none.
+int row_of_squares(const PricedAccess& read, const polyhedral::PackMapping& pack);
+
 /// Does read number \p read touch what one before it has touched, neither of them a copy?
 bool repeats(const polyhedral::ClusterMapping& mapping, const PricedStatement& statement, int read);
 

@@ -45,7 +45,7 @@ TouchedLines touched_lines(const PricedCluster& cluster, const PricedStatement& 
 ///
 ///   iterators of the result, panels, { rows of the panel }, iterators of the reduction, { lanes of the panel }
 ///
-/// with the iterator along which vectors of rows run last, in whole vectors.
+/// with the iterator along which vectors of rows run last, in whole vectors. Factors of dot products lie otherwise and take as much.
 TouchedLines copied_lines(const PricedStatement& statement, const PricedAccess& access,
                           const polyhedral::PackMapping& pack, double element, const std::vector<double>& copied,
                           const std::vector<double>& spans);
