@@ -59,7 +59,7 @@ tsan: setup      ## build and run the concurrent C++ tests under ThreadSanitizer
 	@cmake --build build-tsan -j $(JOBS) --target engine_test cache_test cpu_test
 	@export TSAN_OPTIONS="halt_on_error=1 report_mutex_bugs=0 suppressions=$(CURDIR)/test/support/tsan.supp"; \
 	  build-tsan/bin/engine_test --gtest_filter='$(TSAN_TESTS)' && build-tsan/bin/cache_test && \
-	  build-tsan/bin/cpu_test --gtest_filter='ThreadPool*:WorkerTeam*'
+	  build-tsan/bin/cpu_test --gtest_filter='*ThreadPool*:*TeamTest*:OpenMp*:WorkerTeam*'
 
 clean:           ## remove the builds; .venv stays
 	@rm -rf build build-asan build-tsan

@@ -84,6 +84,19 @@ void bind_options(py::module_& m) {
         return cpu::num_threads();
       },
       "The number of threads kernels run on.");
+  m.def(
+      "set_threads", [](const std::string& threads) { cpu::set_threads(cpu::thread_choice_of(threads)); },
+      py::arg("threads"),
+      "Sets which threads run loops: 'own', this library's; 'openmp', those of a loaded OpenMP runtime; or 'auto', "
+      "torch's while they are awake, else this library's own. Raises OptionsError for another name.");
+  m.def(
+      "get_threads",
+      []() -> std::optional<std::string> {
+        const auto team = cpu::last_thread_team();
+        if (!team) return std::nullopt;
+        return *team == cpu::ThreadTeam::OpenMp ? "openmp" : "own";
+      },
+      "Which threads ran the last loop: 'own' or 'openmp'; None before the first loop on several threads.");
 }
 
 }  // namespace tc::python

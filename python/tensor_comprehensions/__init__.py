@@ -23,8 +23,10 @@ from ._core import (
     SyntaxError,
     TensorSpec,
     get_num_threads,
+    get_threads,
     host_target,
     set_num_threads,
+    set_threads,
 )
 from .api import Module, NoSuchDef, compile, define
 from .derivation import Candidate, derive
@@ -69,12 +71,14 @@ __all__ = [
     "derive",
     "tune_derivations",
     "get_num_threads",
+    "get_threads",
     "grad",
     "host_target",
     "jvp",
     "layout",
     "load",
     "set_num_threads",
+    "set_threads",
     "spec",
     "torch_op",
     "vmap",

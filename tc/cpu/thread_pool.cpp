@@ -12,10 +12,13 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/cpu/openmp_team.h"
 #include "tc/cpu/worker_team.h"
 
 namespace tc::cpu {
@@ -38,6 +41,8 @@ constexpr int most_threads = 4096;
 
 std::atomic<bool> in_forked_child{false};
 std::atomic<int> wanted_threads{0}, framework_threads{0};
+std::atomic<int> wanted_choice{-1};  ///< a ThreadChoice; -1 where none is set
+std::atomic<int> last_team{-1};      ///< a ThreadTeam; -1 before the first loop
 thread_local bool inside_loop = false;
 
 /// The cores that this process may run on.
@@ -59,6 +64,47 @@ int default_threads() {
   static const int environment = threads_of_environment();
   static const int threads = environment ? environment : std::min(allowed_cores(), most_threads);
   return threads;
+}
+
+constexpr std::pair<std::string_view, ThreadChoice> choices[] = {
+    {"auto", ThreadChoice::Auto}, {"own", ThreadChoice::Own}, {"openmp", ThreadChoice::OpenMp}};
+
+std::optional<ThreadChoice> choice_named(std::string_view name) {
+  for (const auto& [known, choice] : choices)
+    if (known == name) return choice;
+  return std::nullopt;
+}
+
+std::string_view environment_choice() {
+  static const auto& text = *new std::string([] {
+    const char* value = std::getenv("TC_THREADS");
+    return value && *value ? value : "auto";
+  }());
+  return text;
+}
+
+/// As thread_choice(), but a choice that the environment names wrongly is Auto, because loops do not throw.
+ThreadChoice choice_of_loops() {
+  if (int choice = wanted_choice.load(std::memory_order_relaxed); choice >= 0) return ThreadChoice(choice);
+  static const auto choice = choice_named(environment_choice()).value_or(ThreadChoice::Auto);
+  return choice;
+}
+
+/// The OpenMP runtime whose team in this thread is to run a loop of so many threads; null for this library's own team.
+const OpenMpRuntime* openmp_for_loop(int threads) {
+  switch (choice_of_loops()) {
+    case ThreadChoice::Own:
+      return nullptr;
+    case ThreadChoice::Auto: {
+      const auto* runtime = openmp_of_torch();
+      return runtime && openmp_team_is_awake(*runtime, threads) ? runtime : nullptr;
+    }
+    case ThreadChoice::OpenMp: {
+      const auto* runtime = any_openmp();
+      return runtime && openmp_team_is_possible(*runtime, threads) ? runtime : nullptr;
+    }
+  }
+  return nullptr;
 }
 
 void watch_forks() {
@@ -89,8 +135,12 @@ int run_serially(void* user, ParallelBody body, int min, int extent, std::uint8_
   return 0;
 }
 
+/// Written only where it changes, so that callers in many threads do not take the line from each other.
+void note_team(ThreadTeam team) {
+  if (last_team.load(std::memory_order_relaxed) != static_cast<int>(team)) last_team = static_cast<int>(team);
+}
+
 WorkerTeam& team() {
-  watch_forks();
   static auto& only = *new WorkerTeam;
   return only;
 }
@@ -143,12 +193,38 @@ int num_threads() {
   return threads ? threads : default_threads();
 }
 
+void set_threads(ThreadChoice choice) { wanted_choice = static_cast<int>(choice); }
+
+ThreadChoice thread_choice_of(std::string_view name) {
+  if (auto choice = choice_named(name)) return *choice;
+  throw OptionsError(str("the threads are '", name, "'; they must be 'auto', 'own' or 'openmp'"));
+}
+
+ThreadChoice thread_choice() {
+  const int choice = wanted_choice;
+  return choice >= 0 ? ThreadChoice(choice) : thread_choice_of(environment_choice());
+}
+
+std::optional<ThreadTeam> last_thread_team() {
+  const int team = last_team;
+  return team >= 0 ? std::optional(ThreadTeam(team)) : std::nullopt;
+}
+
 int parallel_for(void* user, ParallelBody body, int min, int extent, std::uint8_t* closure) {
-  if (extent <= 1 || num_threads() == 1 || inside_loop || in_forked_child)
+  const int threads = num_threads();
+  if (extent <= 1 || threads == 1 || inside_loop || in_forked_child)
     return run_serially(user, body, min, extent, closure);
+  watch_forks();
   Guarded guarded{user, body};
+  if (const auto* runtime = openmp_for_loop(threads)) {
+    SharedLoop loop(&guarded, Guarded::call, min, extent, closure, threads);
+    run_on_openmp_team(*runtime, loop);
+    note_team(ThreadTeam::OpenMp);
+    return loop.status;
+  }
+  note_team(ThreadTeam::Own);
   int status = 0;
-  if (team().run(num_threads(), &guarded, Guarded::call, min, extent, closure, status)) return status;
+  if (team().run(threads, &guarded, Guarded::call, min, extent, closure, status)) return status;
   return run_in_arena(user, body, min, extent, closure);
 }
 

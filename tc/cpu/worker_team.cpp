@@ -1,6 +1,5 @@
 #include "tc/cpu/worker_team.h"
 
-#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <thread>
@@ -24,44 +23,13 @@ void pause() { __builtin_ia32_pause(); }
 
 }  // namespace
 
-/// A loop whose iterations threads take in runs: long ones first, so that neighbours stay together, then short ones, so
-/// that all threads end together.
-struct WorkerTeam::Loop {
-  Loop(void* user, ParallelBody body, int min, int extent, std::uint8_t* closure, int threads)
-      : user(user), body(body), closure(closure), min(min), extent(extent), threads(threads) {}
-
-  void run() {
-    for (int first = 0, count = 0; (count = take(first)) > 0;)
-      for (int i = first; i < first + count; ++i) {
-        if (status.load(std::memory_order_relaxed)) return;
-        int zero = 0;
-        if (int result = body(user, min + i, closure)) status.compare_exchange_strong(zero, result);
-      }
-  }
-
-  int take(int& first) {
-    first = next.load(std::memory_order_relaxed);
-    while (first < extent) {
-      int count = std::max(1, (extent - first) / (2 * threads));
-      if (next.compare_exchange_weak(first, first + count, std::memory_order_relaxed)) return count;
-    }
-    return 0;
-  }
-
-  void* const user;
-  const ParallelBody body;
-  std::uint8_t* const closure;
-  const int min, extent, threads;
-  std::atomic<int> next{0}, status{0};
-};
-
 bool WorkerTeam::run(int threads, void* user, ParallelBody body, int min, int extent, std::uint8_t* closure,
                      int& status) {
   std::unique_lock mine(caller_, std::try_to_lock);
   if (!mine) return false;
   grow(static_cast<std::size_t>(threads - 1));
   place_workers();
-  Loop loop(user, body, min, extent, closure, threads);
+  SharedLoop loop(user, body, min, extent, closure, threads);
   loop_ = &loop;
   ++calls_;
   calls_.notify_all();
@@ -120,7 +88,7 @@ void WorkerTeam::work(int number) {
   for (std::uint32_t seen = 0;;) {
     seen = next_call(seen);
     ++inside_;
-    if (Loop* loop = loop_; loop && number < loop->threads - 1) loop->run();
+    if (SharedLoop* loop = loop_; loop && number < loop->threads - 1) loop->run();
     --inside_;
   }
 }

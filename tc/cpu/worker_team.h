@@ -9,6 +9,7 @@
 #include <mutex>
 #include <vector>
 
+#include "tc/cpu/shared_loop.h"
 #include "tc/cpu/thread_pool.h"
 
 namespace tc::cpu {
@@ -30,7 +31,6 @@ class WorkerTeam {
 
  private:
   static constexpr int unplaced = -1, anywhere = -2;
-  struct Loop;
   /// A thread, and the cores that it may use.
   struct Worker {
     void keep_off(int core);
@@ -50,7 +50,7 @@ class WorkerTeam {
   int core_ = unplaced;          ///< of the caller, that workers stay off, or why there is none
   std::chrono::steady_clock::time_point refused_until_{};  ///< before, the system is not asked for threads
   std::atomic<std::uint32_t> calls_{0};                    ///< changes with each loop
-  std::atomic<Loop*> loop_{nullptr};                       ///< the one that runs
+  std::atomic<SharedLoop*> loop_{nullptr};                 ///< the one that runs
   std::atomic<int> inside_{0};                             ///< workers that may hold loop_
 };
 

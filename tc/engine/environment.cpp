@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "tc/cache/environment.h"
+#include "tc/cpu/thread_pool.h"
 
 namespace tc::engine {
 namespace {
@@ -18,6 +19,7 @@ bool is_set(const char* name) { return !variable(name).empty() && variable(name)
 }  // namespace
 
 CompileOptions options_from_environment() {
+  cpu::thread_choice();
   CompileOptions options;
   options.interpret = is_set("TC_INTERPRET");
   options.stages.verify = is_set("TC_VERIFY");

@@ -10,7 +10,8 @@ namespace tc::engine {
 ///   TC_DUMP=<dir>    write each stage's text there   TC_OPTIONS=... mapping options, see options::MappingOptions
 ///
 /// Without TC_OPTIONS mapping options come from the cache, where it has some; see tc/cache/environment.h for the
-/// variables TC_CACHE_... TC_TARGET is read by Target::host(). Throws OptionsError for what cannot be read.
+/// variables TC_CACHE_... TC_TARGET is read by Target::host(), TC_THREADS by cpu::thread_choice(). Throws OptionsError
+/// where one of them, or TC_THREADS, cannot be read.
 CompileOptions options_from_environment();
 
 }  // namespace tc::engine
