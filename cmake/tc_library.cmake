@@ -6,14 +6,17 @@ option(TC_UNITY "Compile neighbouring sources of a floor as one" ON)
 # headers and instances of templates; more of them leave no work to share between processors.
 set(TC_UNITY_BATCH 6)
 
-# tc_unity(target [files...]): the neighbouring sources of target are compiled as one, but each of the files alone
+# The same for tests, which are compiled without optimisation: there nearly all of the time goes into what is repeated.
+set(TC_UNITY_BATCH_OF_TESTS 16)
+
+# tc_unity(target batch [files...]): batch neighbouring sources of target are compiled as one, but each of the files alone
 # because names of its unnamed namespace are also a neighbour's.
-function(tc_unity target)
+function(tc_unity target batch)
   if(TC_UNITY)
     # GCC exempts the file it is given from this, not those which that includes.
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
   endif()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${TC_UNITY} UNITY_BUILD_BATCH_SIZE ${TC_UNITY_BATCH})
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${TC_UNITY} UNITY_BUILD_BATCH_SIZE ${batch})
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
@@ -34,7 +37,7 @@ function(tc_library)
     add_library(tc_${ARG_NAME} STATIC ${ARG_SOURCES})
     target_include_directories(tc_${ARG_NAME} PUBLIC ${PROJECT_SOURCE_DIR})
     target_link_libraries(tc_${ARG_NAME} PUBLIC ${ARG_DEPENDS} PRIVATE ${ARG_LINK_PRIVATE} tc::warnings)
-    tc_unity(tc_${ARG_NAME} ${ARG_ALONE})
+    tc_unity(tc_${ARG_NAME} ${TC_UNITY_BATCH} ${ARG_ALONE})
     if(ARG_PRECOMPILE)
       target_precompile_headers(tc_${ARG_NAME} PRIVATE ${ARG_PRECOMPILE})
     elseif(ARG_PRECOMPILE_AS)
@@ -44,13 +47,16 @@ function(tc_library)
   add_library(tc::${ARG_NAME} ALIAS tc_${ARG_NAME})
 endfunction()
 
-# tc_test(NAME name SOURCES files... DEPENDS targets... [LABEL unit|cpu] [SHARDS n] [PRECOMPILE headers...])
+# tc_test(NAME name SOURCES files... [ALONE files...] DEPENDS targets... [LABEL unit|cpu] [SHARDS n]
+#         [PRECOMPILE headers... | PRECOMPILE_AS name])
 #
 # The GoogleTest program build/bin/<name>_test, one CTest test with a time limit; with SHARDS n of them, each of which
 # runs every n-th case. A test takes at most a minute on two idle cores, so that it has four times what it needs on a
-# machine that gives it a quarter of them.
+# machine that gives it a quarter of them. Its sources are compiled without optimisation: what takes time in a test is
+# the library. ALONE names those that are not compiled together with their neighbours; PRECOMPILE headers that most of
+# them include, PRECOMPILE_AS the test that has compiled them.
 function(tc_test)
-  cmake_parse_arguments(ARG "" "NAME;LABEL;SHARDS" "SOURCES;DEPENDS;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAME;LABEL;SHARDS;PRECOMPILE_AS" "SOURCES;ALONE;DEPENDS;PRECOMPILE" ${ARGN})
   if(NOT ARG_SOURCES)
     return()
   endif()
@@ -60,9 +66,13 @@ function(tc_test)
   add_executable(${ARG_NAME}_test ${ARG_SOURCES})
   target_include_directories(${ARG_NAME}_test PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_definitions(${ARG_NAME}_test PRIVATE TC_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_compile_options(${ARG_NAME}_test PRIVATE -O0)
   target_link_libraries(${ARG_NAME}_test PRIVATE ${ARG_DEPENDS} tc::gtest tc::warnings)
+  tc_unity(${ARG_NAME}_test ${TC_UNITY_BATCH_OF_TESTS} ${ARG_ALONE})
   if(ARG_PRECOMPILE)
     target_precompile_headers(${ARG_NAME}_test PRIVATE ${ARG_PRECOMPILE})
+  elseif(ARG_PRECOMPILE_AS)
+    target_precompile_headers(${ARG_NAME}_test REUSE_FROM ${ARG_PRECOMPILE_AS}_test)
   endif()
   if(NOT ARG_SHARDS)
     add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME}_test)

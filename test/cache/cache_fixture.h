@@ -45,6 +45,14 @@ class TemporaryFolder {
   std::string path_;
 };
 
+/// Settings of a cache in \p folder.
+inline CacheSettings in(const std::string& folder, bool writable = true) {
+  CacheSettings settings;
+  settings.folder = folder;
+  settings.writable = writable;
+  return settings;
+}
+
 /// The product of an m x k and a k x n matrix.
 inline Key product_key(std::int64_t m, std::int64_t k, std::int64_t n, const std::string& target = "cpu:avx2") {
   Key key;
@@ -55,6 +63,8 @@ inline Key product_key(std::int64_t m, std::int64_t k, std::int64_t n, const std
   key.target = target;
   return key;
 }
+
+inline const Key key = product_key(3, 4, 5);
 
 inline OptionsEntry tuned(Key key, std::int64_t tile, double nanoseconds) {
   OptionsEntry entry;

@@ -12,19 +12,11 @@
 namespace tc::cache {
 namespace {
 
-CacheSettings in(const std::string& folder) {
-  CacheSettings settings;
-  settings.folder = folder;
-  return settings;
-}
-
 /// A cache whose folder goes with it.
 struct CacheInFolder {
   TemporaryFolder folder;
   Cache cache{in(folder / "cache")};
 };
-
-const Key key = product_key(3, 4, 5);
 
 TEST(Cache, FindsWhatWasPut) {
   CacheInFolder test;

@@ -12,12 +12,6 @@
 namespace tc::cache {
 namespace {
 
-CacheSettings in(const std::string& folder) {
-  CacheSettings settings;
-  settings.folder = folder;
-  return settings;
-}
-
 /// How often writers are killed: TC_CACHE_KILLS times on the disk, else 500 times in memory.
 struct Kills {
   const char* given = std::getenv("TC_CACHE_KILLS");

@@ -81,14 +81,6 @@ int close(int file) {
 namespace tc::cache {
 namespace {
 
-CacheSettings in(const std::string& folder) {
-  CacheSettings settings;
-  settings.folder = folder;
-  return settings;
-}
-
-const Key key = product_key(3, 4, 5);
-
 /// A folder for a cache and the key of its code, neither of which exist.
 struct Fresh : TemporaryFolder {
   Fresh() : TemporaryFolder(in_memory()) { ::setenv("TC_CACHE_KEY", (*this / "state/key").c_str(), 1); }

@@ -16,15 +16,6 @@
 namespace tc::cache {
 namespace {
 
-CacheSettings in(const std::string& folder, bool writable = true) {
-  CacheSettings settings;
-  settings.folder = folder;
-  settings.writable = writable;
-  return settings;
-}
-
-const Key key = product_key(3, 4, 5);
-
 std::optional<CodeEntry> look_up(const std::string& folder, bool writable = true) {
   return Cache(in(folder, writable)).find_code(key, "tile=32x32", "def mm(...)");
 }
