@@ -77,7 +77,7 @@ def main():
     parser.add_argument("--only", default="")
     given = parser.parse_args()
     tc.set_num_threads(given.threads)
-    libraries = ["none", "onednn", "openblas"]
+    libraries = ["none", "onednn:finite", "openblas"]
     print(f"{given.threads} threads; load {os.getloadavg()[0]:.1f}; microseconds")
     print(f"{'':28}" + "".join(f"{name:>28}" for name in ["own code", *libraries[1:]]))
     for name, text, shapes in CASES:

@@ -187,7 +187,8 @@ void measure(const Case& test, std::optional<std::size_t> weights, engine::Compi
   const auto own = engine::compile(function, specs_of(test), {}, options);
   std::vector<TensorSpec> all;
   for (const auto& argument : arguments) all.push_back(argument.spec);
-  const auto given = library::understand({function->def, function->ranges}, all);
+  const bool finite = true;  // routines that take all values to be finite have prices too
+  const auto given = library::understand({function->def, function->ranges}, all, finite);
   const auto seconds = [&](const engine::Executable& executable) {
     if (!test.weights) return engine::measure_seconds(executable);
     return measure_with_cold_weights(executable, weights ? std::nullopt : test.weights);

@@ -153,7 +153,8 @@ def compile(
     weights, where the text's words round otherwise; `stats["folded_scales"]` counts them. See docs/graphs.md.
 
     `libraries` says whose routines may take the place of compiled code, where they compute the same: "none", the name of a library
-    ("openblas", "onednn"), or "auto" for the cheapest of all. `stats["library_calls"]` lists them. See docs/libraries.md.
+    ("openblas", "onednn"), or "auto" for the cheapest of all; with ":finite" behind it ("onednn:finite") also where they compute the
+    same for finite values only. `stats["library_calls"]` lists them. See docs/libraries.md.
 
     `layouts` places tensors, by name: parameters, returns and temporaries in a `tc.layout`, or in what its text says ("NHWC",
     "split(1, 16)"). `tensors` are as the def takes them, without layouts. The executable takes and gives tensors of the shapes behind

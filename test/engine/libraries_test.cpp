@@ -97,7 +97,7 @@ void add_libraries() {
       Routine routine{"product",
                       "def product(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }",
                       {{DType::Float32, DType::Float32, DType::Float32}}};
-      routine.post_ops = post_ops;
+      routine.post_ops = routine.relu_drops_nan = post_ops;
       routine.prepare = [](const Call& call) { return std::make_unique<Product>(call); };
       library::add_library({post_ops ? "fake_with_post_ops" : "fake",
                             0,

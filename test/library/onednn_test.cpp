@@ -15,15 +15,21 @@ class OneDnn : public ::testing::Test {
   }
 };
 
-/// Checks that \p test is a call of \p routine with \p post_ops post-ops, which computes what the interpreter does.
-std::optional<Call> expect_call(const TestCase& test, const std::string& routine, std::size_t post_ops = 0) {
+/// Checks that \p test is a call of \p routine with \p post_ops post-ops, which computes what the interpreter does: of
+/// whole numbers, and, unless it is one for \p finite values only, where any input holds infinite values and NaN.
+std::optional<Call> expect_call(const TestCase& test, const std::string& routine, std::size_t post_ops = 0,
+                                bool finite = false) {
   SCOPED_TRACE(test.text);
-  const auto call = call_of(test, dnn());
+  const auto call = call_of(test, dnn(), finite);
   EXPECT_TRUE(call.has_value()) << "no call";
   if (!call) return std::nullopt;
   EXPECT_EQ(call->routine, routine) << to_string(*call);
   EXPECT_EQ(call->post_ops.size(), post_ops) << to_string(*call);
   EXPECT_TRUE(computes_the_same(test, *call)) << to_string(*call);
+  for (std::size_t i = 0; i < test.inputs.size() && !finite; ++i)
+    EXPECT_TRUE(computes_the_same(test, *call, 2, i)) << "input " << i << " is special: " << to_string(*call);
+  const auto careful = call_of(test, dnn());
+  EXPECT_EQ(careful == call, !finite) << "it differs for infinite values or NaN";
   return call;
 }
 
@@ -94,10 +100,10 @@ TEST_F(OneDnn, TakesWhatFollowsAConvolution) {
   const std::vector<TensorSpec> inputs = {floats({2, 5, 6, 7}), floats({16, 5, 3, 3}), floats({16}),
                                           floats({2, 16, 4, 5})};
   expect_call({head + "B(n,k,h,w) = A(n,k,h,w) + b(k)  Y(n,k,h,w) = fmax(B(n,k,h,w) + Z(n,k,h,w), 0) }", inputs},
-              "convolution2d", 3);
+              "convolution2d", 3, true);
   expect_call({head + "B(n,k,h,w) = b(k) + A(n,k,h,w)  Y(n,k,h,w) = relu(B(n,k,h,w)) + Z(n,k,h,w) }", inputs},
-              "convolution2d", 3);
-  expect_call({head + "Y(n,k,h,w) = relu(A(n,k,h,w) + Z(n,k,h,w)) + Z(n,k,h,w) }", inputs}, "convolution2d", 3);
+              "convolution2d", 3, true);
+  expect_call({head + "Y(n,k,h,w) = max(0, A(n,k,h,w) + Z(n,k,h,w)) + Z(n,k,h,w) }", inputs}, "convolution2d", 3, true);
   auto channels_last = inputs;
   channels_last[3].strides = {4 * 5 * 16, 1, 5 * 16, 16};
   expect_call({head + "Y(n,k,h,w) = A(n,k,h,w) + Z(n,k,h,w) }", channels_last}, "convolution2d", 1);
@@ -114,7 +120,7 @@ TEST_F(OneDnn, MultipliesMatrices) {
                "C(m,n) += A(m,k) * B(n,k)\n"
                "  D(m,n) = (C(m,n) > 0) ? C(m,n) : 0 }",
                {floats({5, 7}), floats({6, 7}), floats({6})}},
-              "matmul", 2);
+              "matmul", 2, true);
 }
 
 /// Whole numbers for each argument of \p test.
@@ -170,8 +176,15 @@ TEST_F(OneDnn, PoolsMaxima) {
     expect_call({str("def pool(float(N,C,H,W) X) -> (Y) {\n  Y(n,c,h,w) max=! X(n,c,", stride, "*h + r,", stride,
                      "*w + s) where r in 0:3, s in 0:2 }"),
                  {floats({2, 16, 9, 8})}},
-                "max_pooling2d");
+                "max_pooling2d", 0, true);
   }
+}
+
+TEST_F(OneDnn, DividesExponentialsByTheirSum) {
+  expect_call({"def f(float(N,C) X) -> (Y) { M(n) max=! X(n,c)  E(n,c) = exp(X(n,c) - M(n))  S(n) +=! E(n,c)\n"
+               "  Y(n,c) = E(n,c) / S(n) }",
+               {floats({3, 1})}},
+              "softmax", 0, true);
 }
 
 /// Maxima of windows of 3 x 3 of images of 9 x 8, of stride 2, dilation \p dilation and padding \p padding.
@@ -187,14 +200,14 @@ TestCase padded_maxima(int dilation, int padding, const std::string& otherwise) 
 
 TEST_F(OneDnn, PoolsMaximaOfPaddedImages) {
   for (const auto* infinity : {"-float32(1E39)", "-1E39"}) {
-    const auto call = expect_call(padded_maxima(1, 1, infinity), "max_pooling2d");
+    const auto call = expect_call(padded_maxima(1, 1, infinity), "max_pooling2d", 0, true);
     ASSERT_TRUE(call);
     EXPECT_EQ(call->number("P0"), 1);
   }
-  EXPECT_FALSE(call_of(padded_maxima(1, 1, "0"), dnn())) << "a number in the padding";
-  EXPECT_FALSE(call_of(padded_maxima(1, 1, "-1E38"), dnn())) << "one that is not the least";
-  EXPECT_FALSE(call_of(padded_maxima(1, 4, "-1E39"), dnn())) << "windows of padding alone";
-  EXPECT_FALSE(call_of(padded_maxima(2, 2, "-1E39"), dnn())) << "windows whose elements lie on both sides";
+  EXPECT_FALSE(call_of(padded_maxima(1, 1, "0"), dnn(), true)) << "a number in the padding";
+  EXPECT_FALSE(call_of(padded_maxima(1, 1, "-1E38"), dnn(), true)) << "one that is not the least";
+  EXPECT_FALSE(call_of(padded_maxima(1, 4, "-1E39"), dnn(), true)) << "windows of padding alone";
+  EXPECT_FALSE(call_of(padded_maxima(2, 2, "-1E39"), dnn(), true)) << "windows whose elements lie on both sides";
 }
 
 TEST_F(OneDnn, TakesBfloat16) {
@@ -206,7 +219,7 @@ TEST_F(OneDnn, TakesBfloat16) {
   expect_call({"def fc(bfloat16(M,K) A, bfloat16(N,K) B, float(N) b) -> (D) {\n"
                "  C(m,n) +=! float(A(m,k)) * float(B(n,k))  D(m,n) = relu(C(m,n) + b(n)) }",
                {halves({5, 32}), halves({48, 32}), floats({48})}},
-              "matmul", 2);
+              "matmul", 2, true);
   expect_call({"def conv(bfloat16(N,C,H,W) X, bfloat16(K,C,R,S) F) -> (Y) {\n"
                "  Y(n,k,h,w) +=! float(X(n,c,h + r,w + s)) * float(F(k,c,r,s)) }",
                {halves({2, 16, 6, 7}), halves({32, 16, 3, 3})}},
@@ -214,7 +227,7 @@ TEST_F(OneDnn, TakesBfloat16) {
   EXPECT_FALSE(call_of({"def fc(bfloat16(M,K) A, bfloat16(N,K) B) -> (D) {\n"
                         "  C(m,n) +=! A(m,k) * B(n,k)  D(m,n) = relu(C(m,n)) }",
                         {halves({5, 32}), halves({48, 32})}},
-                       dnn()))
+                       dnn(), true))
       << "a sum that is rounded before relu";
 }
 

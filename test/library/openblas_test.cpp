@@ -15,7 +15,8 @@ class OpenBlas : public ::testing::Test {
   }
 };
 
-/// Checks that \p test is a call of \p routine, which computes what the interpreter does; its loops.
+/// Checks that \p test is a call of \p routine, which computes what the interpreter does, of whole numbers and where an
+/// input holds infinite values and NaN; its loops.
 std::vector<std::int64_t> expect_call(const TestCase& test, const std::string& routine) {
   SCOPED_TRACE(test.text);
   const auto call = call_of(test, blas());
@@ -23,6 +24,8 @@ std::vector<std::int64_t> expect_call(const TestCase& test, const std::string& r
   if (!call) return {};
   EXPECT_EQ(call->routine, routine) << to_string(*call);
   EXPECT_TRUE(computes_the_same(test, *call)) << to_string(*call);
+  for (std::size_t i = 0; i < test.inputs.size(); ++i)
+    EXPECT_TRUE(computes_the_same(test, *call, 2, i)) << "input " << i << " is special: " << to_string(*call);
   return call->loops;
 }
 

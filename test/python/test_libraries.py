@@ -35,10 +35,26 @@ def test_a_softmax_is_a_call(shape):
         M({left}) max=! X({left},n)  E({left},n) = exp(X({left},n) - M({left}))
         S({left}) +=! E({left},n)  Y({left},n) = E({left},n) / S({left}) }}"""
     x = torch.randn(shape)
-    f = compiled(tc.define(text).softmax, "onednn", x)
+    assert not compiled(tc.define(text).softmax, "onednn", x).stats["library_calls"], "oneDNN makes numbers of NaN"
+    f = compiled(tc.define(text).softmax, "onednn:finite", x)
     assert [call.split()[0] for call in f.stats["library_calls"]] == ["softmax"]
     # Differences are at most 16: their rounding moves an exponential by 2e-6 of itself, sums of 7 add as many roundings.
     torch.testing.assert_close(f(x).double(), x.double().softmax(-1), rtol=5e-6, atol=0)
+
+
+@pytest.mark.parametrize(
+    "text, eager",
+    [
+        ("Y(n) max=! X(n,m)", lambda x: x.amax(1)),
+        ("Y(n,m) max=! X(n,m+k) where k in 0:2", lambda x: torch.maximum(x[:, :-1], x[:, 1:])),
+        ("M(n) max=! X(n,m)  E(n,m) = exp(X(n,m) - M(n))  S(n) +=! E(n,m)  Y(n,m) = E(n,m) / S(n)", lambda x: x.softmax(1)),
+    ],
+)
+def test_nan_and_infinities_stay(text, eager):
+    x = torch.randn(6, 8)
+    x[1, 3], x[2], x[3, 4], x[4, 5] = float("nan"), -float("inf"), float("inf"), -float("inf")
+    f = compiled(tc.define(f"def f(float(N,M) X) -> (Y) {{ {text} }}").f, "onednn", x)
+    torch.testing.assert_close(f(x), eager(x), equal_nan=True)
 
 
 @pytest.mark.parametrize("library", ["openblas", "onednn"])
@@ -108,6 +124,8 @@ def machines():
 def test_other_words_are_errors():
     with pytest.raises(tc.OptionsError, match="'none', 'auto'"):
         tc.compile(T.mm, A, B, libraries="blas")
+    with pytest.raises(tc.OptionsError, match="':finite' behind it"):
+        tc.compile(T.mm, A, B, libraries="openblas:fast")
     with pytest.raises(tc.OptionsError, match="'none', 'auto'"):
         tc.define(TEXT, libraries="blas").mm(A, B)
 

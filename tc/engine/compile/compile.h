@@ -39,7 +39,7 @@ struct CompileOptions {
   std::vector<Constant> constants;
   bool fold_scales = false;        ///< moves what constants scale sums by into them: graph::distribute_constants
   std::set<std::string> held;      ///< inputs of a part that hold the same values in each run, known or not
-  std::string libraries = "none";  ///< whose routines may take the place of code: library_call.h
+  std::string libraries = "none";  ///< whose routines may take the place of code: asked_libraries() reads it
   graph::LayoutMode layouts = graph::LayoutMode::Constants;  ///< of the tensors of a graph: graph_layouts.h
   int derive = 0;          ///< rules applied to a node to find a cheaper program: graph_derivations.h
   std::string derivation;  ///< derive::derivation_text: the def it begins with is computed by that it ends with

@@ -6,6 +6,7 @@
 
 #include "tc/base/cancellation.h"
 #include "tc/base/str.h"
+#include "tc/engine/compile/library_call.h"
 #include "tc/engine/compile/price_function.h"
 #include "tc/graph/choose_graph_layouts.h"
 #include "tc/graph/lay_out.h"
@@ -61,7 +62,7 @@ class LayoutPrices {
  private:
   /// Would a library that is asked for by name lose \p node by \p layouts?
   bool is_lost_to_library(const graph::Node& node, const graph::OperandLayouts& layouts) {
-    if (options_.libraries == "none" || options_.libraries == "auto") return false;
+    if (const auto asked = asked_libraries(options_.libraries); asked.none() || asked.any()) return false;
     const bool some = takes(node, graph::OperandLayouts(layouts.size())) || !of_libraries(node).empty();
     return some && !takes(node, layouts);
   }
@@ -71,11 +72,12 @@ class LayoutPrices {
 
   std::vector<graph::OperandLayouts> in_library_layouts(const graph::Node& node) const {
     std::vector<layout::Layout> layouts{layout::Layout()};
+    const auto asked = asked_libraries(options_.libraries);
     for (const auto* library : library::libraries())
-      if (options_.libraries == "auto" || options_.libraries == library->name)
+      if (asked.any() || asked.name == library->name)
         for (const auto& named : library->layouts) layouts.push_back(named.layout);
     std::vector<graph::OperandLayouts> found;
-    if (layouts.size() > 1 && options_.libraries != "none") add_taken(node, layouts, {}, found);
+    if (layouts.size() > 1) add_taken(node, layouts, {}, found);
     return found;
   }
   /// Adds those of \p layouts for all operands, behind those in \p first, in which a library takes \p node.

@@ -150,7 +150,7 @@ class LibraryParts {
 
   /// A library that is named is called wherever it can be. Among all, pieces have to be cheaper than own code of the whole.
   bool cut_pays(const graph::Part& whole, const std::vector<graph::Part>& pieces) const {
-    if (options_.libraries != "auto") return true;
+    if (!asked_libraries(options_.libraries).any()) return true;
     const auto as_one = seconds(whole);
     double apart = 0;
     for (const auto& piece : pieces) {

@@ -1,5 +1,6 @@
 #include "tc/engine/compile/library_call.h"
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <iterator>
@@ -76,24 +77,34 @@ std::optional<library::PriceTable> library_prices(const CompileOptions& options)
   return table;
 }
 
-std::string checked_libraries(std::string word) {
-  std::vector<std::string> names{"'none'", "'auto'"};
-  if (word == "none" || word == "auto") return word;
-  for (const auto* library : library::libraries()) {
-    if (library->name == word) return word;
-    names.push_back(str("'", library->name, "'"));
-  }
-  throw OptionsError(str("libraries is one of ", join(names), ", not '", word, "'"));
+AskedLibraries asked_libraries(const std::string& text) {
+  if (text == "none") return {};
+  const auto colon = text.find(':');
+  const AskedLibraries result{text.substr(0, colon), colon != std::string::npos};
+  std::vector<std::string> names{"auto"};
+  for (const auto* library : library::libraries()) names.push_back(library->name);
+  const bool known = std::find(names.begin(), names.end(), result.name) != names.end();
+  if (known && (!result.finite || text.substr(colon) == ":finite")) return result;
+  std::vector<std::string> may_be{"'none'"};
+  for (const auto& name : names) may_be.push_back(str("'", name, "'"));
+  throw OptionsError(str("libraries is one of ", join(may_be),
+                         ", all but 'none' with ':finite' behind it where they may ",
+                         "take all values to be finite, not '", text, "'"));
+}
+
+std::string checked_libraries(std::string text) {
+  asked_libraries(text);
+  return text;
 }
 
 LibraryChoice choose_library_call(const Function& function, const std::vector<Argument>& arguments,
                                   const CompileOptions& options) {
-  if (options.libraries == "none" || options.interpret) return {};
-  const bool any = checked_libraries(options.libraries) == "auto";
-  const auto* named = any ? nullptr : &present_library(options.libraries);
+  const auto asked = asked_libraries(options.libraries);
+  if (asked.none() || options.interpret) return {};
+  const auto* named = asked.any() ? nullptr : &present_library(asked.name);
   if (machine_kind_of(options.target).own_memory) return own_code("no library runs on this target");
-  const auto computation = library::understand({function.def, function.ranges}, all_specs(arguments));
-  if (any) return cheapest_call(computation, arguments, options);
+  const auto computation = library::understand({function.def, function.ranges}, all_specs(arguments), asked.finite);
+  if (asked.any()) return cheapest_call(computation, arguments, options);
   if (!computation) return own_code(str(named->name, " has no routine for it"));
   auto calls = library::matches(*computation, *named);
   if (calls.empty()) return own_code(str(named->name, " has no routine for it"));

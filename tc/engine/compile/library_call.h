@@ -17,9 +17,19 @@ struct LibraryChoice {
   std::vector<std::string> notes;
 };
 
-/// \p word, if options.libraries may be that: "none", "auto" or the name of a library, on this machine or not. Throws
-/// OptionsError that lists them.
-std::string checked_libraries(std::string word);
+/// What options.libraries says: "none", "auto" or the name of a library, and behind a colon "finite", which takes every
+/// value that is computed to be finite: "onednn:finite".
+struct AskedLibraries {
+  std::string name = "none";
+  bool finite = false;
+
+  bool none() const { return name == "none"; }
+  bool any() const { return name == "auto"; }
+};
+/// \p text read. Throws OptionsError that lists what it may be.
+AskedLibraries asked_libraries(const std::string& text);
+/// \p text, if options.libraries may be that, libraries on this machine or not. Throws OptionsError as asked_libraries().
+std::string checked_libraries(std::string text);
 
 /// The file of \p cache that holds the prices of libraries, measured by a command and never by a compile.
 std::string library_prices_file(const cache::Cache& cache);
@@ -32,7 +42,8 @@ std::optional<library::PriceTable> library_prices(const CompileOptions& options)
 ///   a name     the library's best routine for it, if it has one; OptionsError where the machine lacks the library
 ///   "auto"     the cheapest of all libraries and the compiler's own code; its own where nothing tells prices
 ///
-/// Libraries run on processors: there is none for another target. Throws OptionsError for another word.
+/// A routine that differs from the language for infinite values or NaN is one for it only where these are taken not to
+/// be. Libraries run on processors: there is none for another target. Throws OptionsError for another word.
 LibraryChoice choose_library_call(const Function& function, const std::vector<Argument>& arguments,
                                   const CompileOptions& options);
 

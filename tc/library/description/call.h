@@ -28,7 +28,7 @@ struct Operand {
 struct PostOp {
   enum class Kind : std::uint8_t {
     Add,   ///< the element of `operand`, which has the dimensions of the result; strides of 0 repeat it
-    Relu,  ///< 0 instead of what is negative
+    Relu,  ///< 0 instead of what is negative; what it makes of a NaN, Routine::relu_drops_nan says
   };
   Kind kind = Kind::Relu;
   std::optional<Operand> operand;

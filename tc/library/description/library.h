@@ -46,6 +46,12 @@ struct Routine {
   bool post_ops = false;
   /// May iterators of the result that the def has not be loops around it?
   bool loops = false;
+  /// Does it give what its def says also where a value on its way is infinite or NaN? One that does not computes only
+  /// what is taken to be finite.
+  bool special_values = true;
+  /// Is its relu always 0 for a NaN, as fmax(x, 0) and x > 0 ? x : 0 are? Where not, it is called for no relu but those
+  /// of what is taken to be finite.
+  bool relu_drops_nan = false;
   /// Does it take \p call? Null: any.
   std::function<bool(const Call& call)> accepts = nullptr;
   /// Makes a call ready that `accepts` took. Throws DeviceError where the library refuses it.

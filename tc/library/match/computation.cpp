@@ -34,7 +34,8 @@ bool rounds(const NodePtr& value, const lang::ExprPtr& expr, DType type) {
 /// Follows the statements of a def. What the defs of users and of routines differ in is left to those below.
 class Follower {
  public:
-  explicit Follower(const lang::Def& def) : def_(def) {
+  Follower(const lang::Def& def, bool finite) : def_(def) {
+    result_.finite = finite;
     for (std::size_t i = 0; i < def.params.size(); ++i) arguments_[def.params[i].name] = i;
     for (std::size_t o = 0; o < def.returns.size(); ++o) arguments_[def.returns[o].name] = def.params.size() + o;
   }
@@ -93,7 +94,8 @@ class Follower {
     Names known{names(), [&](const lang::SizeOf& size) { return size_of(size); },
                 [&](const lang::Access& access, std::vector<Affine> subscripts) {
                   return read(access.tensor, std::move(subscripts));
-                }};
+                },
+                result_.finite};
     Definition made;
     for (const auto& name : lang::left_iterators(assignment))
       made.iterators.push_back(add_iterator(name, statement, known));
@@ -169,7 +171,8 @@ class Follower {
 /// A def of a user, whose sizes are numbers.
 class UserDef : public Follower {
  public:
-  UserDef(const lang::InlinedDef& def, const std::vector<TensorSpec>& arguments) : Follower(def.def), all_(def) {
+  UserDef(const lang::InlinedDef& def, const std::vector<TensorSpec>& arguments, bool finite)
+      : Follower(def.def, finite), all_(def) {
     std::vector<std::vector<std::int64_t>> shapes;
     for (std::size_t i = 0; i < def.def.params.size(); ++i) shapes.push_back(arguments.at(i).shape);
     sizes_ = lang::bind_sizes(def.def, shapes);
@@ -224,7 +227,7 @@ bool is_upper(const std::string& name) { return !name.empty() && name[0] >= 'A' 
 /// The def of a routine, parsed: names in upper case are sizes and attributes.
 class RoutineDef : public Follower {
  public:
-  using Follower::Follower;
+  explicit RoutineDef(const lang::Def& def) : Follower(def, false) {}
 
  protected:
   Iterator iterator(const std::string& name, std::size_t statement) override {
@@ -309,8 +312,9 @@ Computation with_result(Computation computation) {
 
 }  // namespace
 
-std::optional<Computation> understand(const lang::InlinedDef& def, const std::vector<TensorSpec>& arguments) try {
-  auto result = with_result(UserDef(def, arguments).run());
+std::optional<Computation> understand(const lang::InlinedDef& def, const std::vector<TensorSpec>& arguments,
+                                      bool finite) try {
+  auto result = with_result(UserDef(def, arguments, finite).run());
   result.arguments = arguments;
   return result;
 } catch (const NotUnderstood&) {

@@ -67,12 +67,15 @@ struct Computation {
   std::vector<TensorSpec> arguments;  ///< of a user's def: inputs, then outputs
   std::vector<Affine> written;        ///< the subscripts of the return
   NodePtr value;
+  bool finite = false;                          ///< is every value on its way taken to be finite?
   std::vector<std::vector<std::string>> sizes;  ///< of a routine's def: the sizes of its parameters
 };
 
 /// \p def for \p arguments as one expression; nothing where it has several returns, a subscript that is not linear,
-/// statements that write parts of tensors, or is too large.
-std::optional<Computation> understand(const lang::InlinedDef& def, const std::vector<TensorSpec>& arguments);
+/// statements that write parts of tensors, or is too large. Where all values are \p finite, expressions that differ for
+/// infinite ones and NaN alone may become one.
+std::optional<Computation> understand(const lang::InlinedDef& def, const std::vector<TensorSpec>& arguments,
+                                      bool finite = false);
 
 /// The def of a routine. Throws InternalError where it is not one.
 Computation understand_routine(const std::string& def);

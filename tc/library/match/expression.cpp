@@ -63,8 +63,9 @@ NodePtr select_node(const ExprPtr& condition, const ExprPtr& then_value, const E
   }
 }
 
-/// A product: where a factor is 0 under a guard, the product is.
-NodePtr product(NodePtr a, NodePtr b) {
+/// A product: where a factor is 0 under a guard, the product is, unless the other one is infinite or NaN.
+NodePtr product(NodePtr a, NodePtr b, bool finite) {
+  if (!finite) return make_node(Apply{"*", {std::move(a), std::move(b)}});
   Conditions conditions;
   for (auto* factor : {&a, &b})
     if (const auto* guarded = std::get_if<Guarded>(&(*factor)->value); guarded && is_constant(guarded->otherwise, 0)) {
@@ -98,13 +99,12 @@ NodePtr call_node(const lang::Call& call, const Names& names) {
   for (const auto& argument : call.arguments) arguments.push_back(node_of(argument, names));
   if (call.function == "select") return make_node(Apply{"?", std::move(arguments)});
   if (call.function == "relu") return make_node(Apply{"max", {arguments.at(0), make_node(Constant{0})}});
-  const bool is_extreme = call.function == "fmax" || call.function == "fmin";
-  return make_node(Apply{is_extreme ? call.function.substr(1) : call.function, std::move(arguments)});
+  return make_node(Apply{call.function, std::move(arguments)});
 }
 
 NodePtr binary_node(const lang::Binary& binary, const Names& names) {
   auto left = node_of(binary.left, names), right = node_of(binary.right, names);
-  if (binary.op == BinaryOp::Mul) return product(std::move(left), std::move(right));
+  if (binary.op == BinaryOp::Mul) return product(std::move(left), std::move(right), names.finite);
   return make_node(Apply{lang::symbol(binary.op), {std::move(left), std::move(right)}});
 }
 

@@ -17,12 +17,13 @@ struct Names {
   std::map<std::string, Affine> values;  ///< iterators and sizes
   std::function<Affine(const lang::SizeOf&)> size_of;
   std::function<NodePtr(const lang::Access&, std::vector<Affine> subscripts)> read;
+  bool finite = false;  ///< is every value taken to be finite?
 };
 
 /// \p expr as a linear function. Throws NotUnderstood.
 Affine affine_of(const lang::ExprPtr& expr, const Names& names);
 
-/// \p expr as a tree; guards are gathered and drawn out of products. Throws NotUnderstood.
+/// \p expr as a tree; guards are gathered and, where all values are finite, drawn out of products. Throws NotUnderstood.
 NodePtr node_of(const lang::ExprPtr& expr, const Names& names);
 
 /// Does each number of type \p from stay the same as one of type \p to?

@@ -32,8 +32,9 @@ class Matcher {
       : given_(given), library_(library), routine_(routine), computed_(known_routine(routine.def)) {}
 
   std::optional<Call> run() const {
+    if (!given_.finite && !routine_.special_values) return std::nullopt;
     for (const auto& peeled : peel(given_.value)) {
-      if (!peeled.ops.empty() && !routine_.post_ops) break;
+      if (!std::all_of(peeled.ops.begin(), peeled.ops.end(), [&](const auto& op) { return takes(op); })) break;
       std::optional<Call> best;
       for (const auto& pairing : pair_up(peeled.core, computed_.value))
         if (auto call = bind(peeled, pairing); call && (!best || call->times() < best->times())) best = std::move(call);
@@ -43,6 +44,11 @@ class Matcher {
   }
 
  private:
+  bool takes(const PeeledOp& op) const {
+    if (!routine_.post_ops) return false;
+    return op.kind != PostOp::Kind::Relu || given_.finite || (op.drops_nan && routine_.relu_drops_nan);
+  }
+
   std::optional<Call> bind(const Peeled& peeled, const Pairing& pairing) const {
     std::vector<Read> reads;
     for (const auto& op : peeled.ops)

@@ -1,5 +1,8 @@
 #include "tc/library/match/pairing.h"
 
+#include <set>
+#include <string>
+
 namespace tc::library {
 namespace {
 
@@ -9,7 +12,8 @@ using Pairings = std::vector<Pairing>;
 constexpr std::size_t most_ways = 64;
 
 bool commutes(const std::string& function) {
-  return function == "+" || function == "*" || function == "max" || function == "min";
+  static const std::set<std::string> all = {"+", "*", "max", "min", "fmax", "fmin"};
+  return all.count(function) > 0;
 }
 
 Pairing joined(Pairing a, const Pairing& b) {

@@ -23,13 +23,15 @@ bool is_written_out_relu(const Apply& apply) {
 std::optional<std::pair<NodePtr, PeeledOp>> last_op(const NodePtr& node) {
   const auto* apply = std::get_if<Apply>(&node->value);
   if (!apply) return std::nullopt;
-  if (is_written_out_relu(*apply)) return std::pair{apply->arguments[1], PeeledOp{PostOp::Kind::Relu, {}}};
+  const auto relu = [](bool drops_nan) { return PeeledOp{PostOp::Kind::Relu, {}, drops_nan}; };
+  if (is_written_out_relu(*apply)) return std::pair{apply->arguments[1], relu(true)};
   if (apply->arguments.size() != 2) return std::nullopt;
   for (int side : {0, 1}) {
     const auto& value = apply->arguments[static_cast<std::size_t>(side)];
     const auto& other = apply->arguments[static_cast<std::size_t>(1 - side)];
     if (!holds_reduction(value)) continue;
-    if (apply->function == "max" && is_constant(other, 0)) return std::pair{value, PeeledOp{PostOp::Kind::Relu, {}}};
+    if (is_constant(other, 0) && (apply->function == "max" || apply->function == "fmax"))
+      return std::pair{value, relu(apply->function == "fmax")};
     if (const auto* read = std::get_if<Read>(&other->value); read && apply->function == "+")
       return std::pair{value, PeeledOp{PostOp::Kind::Add, *read}};
   }

@@ -10,7 +10,8 @@ namespace tc::library {
 /// A post-op of an expression, and what it reads.
 struct PeeledOp {
   PostOp::Kind kind = PostOp::Kind::Relu;
-  std::optional<Read> read;
+  std::optional<Read> read = {};
+  bool drops_nan = false;  ///< is relu of a NaN 0?
 };
 
 /// An expression without its last operations, and these, the first one first.
@@ -22,7 +23,7 @@ struct Peeled {
 /// \p value cut before its last operations: none cut off first, then one, and so on, while they are post-ops on what
 /// holds a reduction.
 ///
-///   max(sum(...) + B(i), 0)       max(sum(...) + B(i), 0); sum(...) + B(i), Relu; sum(...), Add B(i), Relu
+///   fmax(sum(...) + B(i), 0)      fmax(sum(...) + B(i), 0); sum(...) + B(i), Relu; sum(...), Add B(i), Relu
 std::vector<Peeled> peel(const NodePtr& value);
 
 }  // namespace tc::library

@@ -25,6 +25,7 @@ Routine onednn_softmax() {
                   "def softmax(float(N,C) X) -> (Y) { M(n) max=! X(n,c)  E(n,c) = exp(X(n,c) - M(n))"
                   "  S(n) +=! E(n,c)  Y(n,c) = E(n,c) / S(n) }",
                   {{DType::Float32, DType::Float32}}};
+  routine.special_values = false;  // a NaN becomes a number
   return with_primitives(std::move(routine), plan_of);
 }
 
