@@ -1,5 +1,6 @@
 """What the backend promises beside right numbers: what it tells, what it does when things fail, random numbers, shapes, threads."""
 
+import copy
 import logging
 import os
 import threading
@@ -23,6 +24,7 @@ def chain(x, w):
     return torch.relu(x @ w).sum(-1)
 
 
+EPSILON = torch.finfo(torch.float32).eps
 X, W = torch.arange(12.0).reshape(3, 4) - 6, torch.arange(8.0).reshape(4, 2) - 3
 
 
@@ -226,6 +228,52 @@ def test_many_shapes_end_in_torch_and_say_so(monkeypatch):
             x = torch.arange(4.0 * rows).reshape(rows, 4) - 6
             assert torch.equal(compiled(x, W), chain(x, W))
     assert len(tct.reports()) == 2
+
+
+@pytest.mark.parametrize("shape, dims", [((3, 64), 1), ((64, 4096), 1), ((4096, 64), 0), ((100_000, 8), 0), ((300_000,), 0), ((4, 3, 64, 64), (0, 2, 3))])
+def test_moments_of_values_far_from_zero(shape, dims):
+    torch.manual_seed(0)
+    x = 1000 + torch.randn(shape)
+
+    def moments(x):
+        return x.var(dims), x.std(dims, correction=0), torch.var_mean(x, dims)[1], x.mean(dims), x.sum(dims), torch.linalg.vector_norm(x, 2, dims)
+
+    ours, eager, exact = torch.compile(moments, backend="tc")(x), moments(x), moments(x.double())
+    for mine, theirs, right in zip(ours, eager, exact):
+        assert (mine - right).abs().max() <= 4 * (theirs - right).abs().max() + 4 * EPSILON * right.abs().max()
+
+
+@pytest.mark.parametrize(
+    "norm, shape",
+    [
+        (torch.nn.LayerNorm(2048), (4, 2048)),
+        (torch.nn.GroupNorm(2, 4), (2, 4, 32, 32)),
+        (torch.nn.BatchNorm2d(3), (8, 3, 32, 32)),
+        (torch.nn.InstanceNorm2d(3), (2, 3, 64, 64)),
+    ],
+)
+def test_norms_and_their_gradients_of_values_far_from_zero(norm, shape):
+    torch.manual_seed(0)
+    x, seed = 1000 + torch.randn(shape), torch.randn(shape)
+
+    def results(run, dtype):
+        given = x.to(dtype).requires_grad_()
+        made = run(given)
+        return made.detach(), *torch.autograd.grad(made, given, seed.to(dtype))
+
+    exact, eager = results(copy.deepcopy(norm).double(), torch.float64), results(copy.deepcopy(norm), torch.float32)
+    ours = results(torch.compile(copy.deepcopy(norm), backend="tc"), torch.float32)
+    for mine, theirs, right in zip(ours, eager, exact):
+        assert (mine - right).abs().max() <= 4 * (theirs - right).abs().max() + 8 * EPSILON * right.abs().max()
+
+
+def test_running_sums_are_as_exact_as_torchs():
+    torch.manual_seed(0)
+    for size in (7, 16, 17, 1000):
+        torch._dynamo.reset()
+        x = 1000 + torch.randn(5, size)
+        ours, eager, exact = torch.compile(lambda x: (x * 1).cumsum(1), backend="tc")(x), x.cumsum(1), x.double().cumsum(1)
+        assert (ours - exact).abs().max() <= 2 * (eager - exact).abs().max()
 
 
 def test_random_numbers_are_torchs():
