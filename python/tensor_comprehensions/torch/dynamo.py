@@ -31,9 +31,10 @@ from .report import Part, Report, log
 from .runner import Compiler, PartFailed, Runner
 from .specialise import has_symbols, specialised
 from .values import Decline
+from .work import work_of
 
 MOST_SPECIALISATIONS = 16
-"""Shapes of one graph with symbolic sizes that are compiled; further ones run in torch, and a warning says so."""
+"""Shapes of one graph with symbolic sizes that are compiled; further ones run in torch."""
 
 
 class _Support(OperatorSupportBase):
@@ -79,23 +80,6 @@ def _drop_orphans(part):
     for node in list(part.nodes):
         if _is_getitem(node) and node.args[0] not in part.nodes:
             part.remove_node(node)
-
-
-def flops_of(node) -> int:
-    """Floating-point operations of a node that torch runs: of products by their sizes, else one for each element."""
-    from torch.utils.flop_counter import flop_registry
-
-    fake = node.meta.get("val")
-    counter = flop_registry.get(getattr(node.target, "overloadpacket", None))
-    if counter is not None:
-        value_of = lambda n: n.meta.get("val")
-        args, kwargs = torch.fx.node.map_arg(node.args, value_of), torch.fx.node.map_arg(node.kwargs, value_of)
-        try:
-            return int(counter(*args, **kwargs, out_val=fake))
-        except Exception:
-            pass
-    fakes = [f for f in (fake if isinstance(fake, (tuple, list)) else [fake]) if isinstance(f, torch.Tensor)]
-    return sum(int(f.numel()) for f in fakes if f.is_floating_point())
 
 
 def write_reproducer(failure: PartFailed) -> str:
@@ -230,12 +214,12 @@ def _report_part(report, guarded):
     report.runners.append(weakref.ref(runner))
     for part, items in runner.parts:
         flops = sum(item.flops for item in items)
-        report.flops_taken += flops
         names = tuple(dict.fromkeys(item.node.name for item in items))
         report.parts.append(Part(part.named("part"), names, flops))
     for node in guarded.fallback.graph.nodes:
         if node.op == "call_function" and not _is_getitem(node):
             report.taken.append((node.name, str(node.target)))
+            report.work[node.name] = work_of(node)
 
 
 def _report_rest(report, split, reasons):
@@ -246,39 +230,39 @@ def _report_rest(report, split, reasons):
         view = isinstance(node.target, torch._ops.OpOverload) and node.target in VIEWS
         reason = why.get(node.name) or ("a view beside no computation" if view else "taking it alone gains nothing")
         report.left.append((node.name, str(node.target), reason))
-        report.flops_left += 0 if view else flops_of(node)
+        report.work[node.name] = work_of(node)
 
 
 class _Specialising:
-    """A graph with symbolic sizes: compiled for the sizes of each call, up to a limit."""
+    """A graph with symbolic sizes: compiled for the sizes of each call, up to limits of number and time; torch runs it for others."""
 
     def __init__(self, module, kind, compiler):
         self.module, self.kind, self.compiler = module, kind, compiler
         self.known, self.lock = {}, threading.Lock()
+        self.seconds, self.ended = 0.0, False
 
     def __call__(self, *inputs):
         key = tuple((i.shape, i.stride()) if isinstance(i, torch.Tensor) else i for i in inputs)
         found = self.known.get(key)
-        if found is None:
+        if found is None and not self.ended:
             with self.lock:
                 found = self.known.get(key) or self._compile(key, inputs)
-        return found(*inputs)
+        return (found or self.module)(*inputs)
 
     def _compile(self, key, inputs):
-        if len(self.known) >= MOST_SPECIALISATIONS:
-            if len(self.known) == MOST_SPECIALISATIONS:
-                warnings.warn(
-                    f"tc compiled a graph for {MOST_SPECIALISATIONS} different shapes; further ones run in torch. "
-                    "Pad inputs to few shapes, or raise tensor_comprehensions.torch.dynamo.MOST_SPECIALISATIONS",
-                    stacklevel=3,
-                )
-            self.known.setdefault(key, self.module)
-            return self.module
+        """What runs `inputs`; None where a limit is reached."""
+        limit = self.compiler.specialise_seconds
+        if self.seconds >= limit or len(self.known) >= MOST_SPECIALISATIONS:
+            log.info("a graph took %.1f s for %d different shapes: torch runs it for further ones", self.seconds, len(self.known))
+            self.ended = True
+            return None
+        started = time.perf_counter()
         try:
             self.known[key] = compile_graph(specialised(self.module, inputs), self.kind, self.compiler)[0]
         except Exception as error:  # a graph must not break
             warnings.warn(f"a graph with symbolic sizes runs in torch: {type(error).__name__}: {error}", stacklevel=3)
             self.known[key] = self.module
+        self.seconds += time.perf_counter() - started
         return self.known[key]
 
 
@@ -300,13 +284,15 @@ def _compiler_of(kind, compiler, tensors=()):
 
 
 _OPTIONS = ("target", "options", "cache", "libraries", "layouts", "time_limit", "memory_limit", "freeze", "fold_scales")
+_OPTIONS += ("specialise_seconds",)
 
 
 def backend(module, example_inputs, mode=None, options=None, **unknown):
     """The backend "tc" of torch.compile.
 
     `options` are those of `tc.compile`: target, options, cache, libraries, layouts, time_limit, memory_limit; and "freeze": in inference,
-    parameters are constants, "fold_scales" (then on): with norms folded into weights, see docs/models.md.
+    parameters are constants, "fold_scales" (then on): with norms folded into weights; "specialise_seconds": how long a graph with
+    symbolic sizes is compiled for the sizes that it meets, see docs/models.md.
     """
     options = dict(options or {})
     wrong = [*(set(options) - set(_OPTIONS)), *unknown]

@@ -3,7 +3,9 @@
 import dataclasses
 import logging
 import os
-from typing import Callable, List, Tuple
+from typing import Callable, Dict, List, Tuple
+
+from .work import Work
 
 log = logging.getLogger("tensor_comprehensions.torch")
 
@@ -39,8 +41,8 @@ class Report:
     """(node, operator) that run in compiled parts; views cost nothing and are counted."""
     left: List[Tuple[str, str, str]] = dataclasses.field(default_factory=list)
     """(node, operator, reason) that torch runs."""
-    flops_taken: int = 0
-    flops_left: int = 0
+    work: Dict[str, Work] = dataclasses.field(default_factory=dict)
+    """Operations and bytes of each node, by its operator and shapes: counted alike for what is taken and what is left."""
     parts: List[Part] = dataclasses.field(default_factory=list)
     reproducers: List[str] = dataclasses.field(default_factory=list)
     """Folders with what is needed to report a part that failed to compile."""
@@ -58,17 +60,28 @@ class Report:
         return [runner.executable for runner in found if runner is not None and runner.executable is not None]
 
     @property
+    def flops_taken(self) -> int:
+        return sum(self.work[node].flops for node, _ in self.taken)
+
+    @property
+    def flops_left(self) -> int:
+        return sum(self.work[node].flops for node, _, _ in self.left)
+
+    @property
     def share(self) -> float:
-        """Share of floating-point operations in compiled parts; 1 where there are none."""
+        """Share of operations in compiled parts; 1 where there are none."""
         total = self.flops_taken + self.flops_left
         return self.flops_taken / total if total else 1.0
 
     def __str__(self):
+        total = max(1, self.flops_taken + self.flops_left)
         lines = [
             f"{self.kind}: {len(self.taken)} nodes in {self.launches} launches, {len(self.left)} left to torch, "
-            f"{100 * self.share:.1f} % of floating-point work taken, {self.seconds:.2f} s"
+            f"{100 * self.share:.1f} % of work taken, {self.seconds:.2f} s"
         ]
-        lines += [f"  left {node} ({target}): {reason}" for node, target, reason in self.left]
+        for node, target, reason in self.left:
+            share = 100 * self.work[node].flops / total
+            lines.append(f"  left {node} ({target}{f', {share:.1f} % of work' if share >= 0.05 else ''}): {reason}")
         lines += [f"  a part failed to compile: {path}" for path in self.reproducers]
         return "\n".join(lines)
 

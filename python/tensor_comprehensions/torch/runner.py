@@ -35,12 +35,16 @@ class PartFailed(Exception):
 class Compiler:
     """Compiles defs; equal ones for equal tensors once. Safe to use from several threads."""
 
-    def __init__(self, freeze=False, fold_scales=True, **options):
+    def __init__(self, freeze=False, fold_scales=True, specialise_seconds=10.0, **options):
         self.freeze, self.fold_scales, self.options = freeze, fold_scales, options
+        self.specialise_seconds = specialise_seconds
         self._known, self._lock = {}, threading.Lock()
 
     def check_options(self) -> None:
         """Raises OptionsError, ArgumentError for options that no def could be compiled with: before a model is compiled without them."""
+        seconds = self.specialise_seconds
+        if not isinstance(seconds, (int, float)) or not seconds >= 0:
+            raise tc.OptionsError(f"specialise_seconds={seconds!r}: it is a number of seconds, 0 or more")
         one = tc.spec((1,), "float32")
         try:
             self._compile("def copy(float(N) A) -> (B) { B(i) = A(i) }", [one], [one])

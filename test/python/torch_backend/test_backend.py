@@ -81,7 +81,7 @@ def test_an_index_outside_is_torchs_error():
         torch.compile(model, backend="tc")(torch.ones(3), torch.tensor([0, 3, 1]))
 
 
-@pytest.mark.parametrize("wrong", [{"libraries": "mkl"}, {"layouts": "best"}, {"target": "tpu"}, {"options": "fusion=most"}])
+@pytest.mark.parametrize("wrong", [{"libraries": "mkl"}, {"layouts": "best"}, {"target": "tpu"}, {"options": "fusion=most"}, {"specialise_seconds": "soon"}])
 def test_a_wrong_value_of_an_option_is_an_error(wrong):
     with pytest.raises(torch._dynamo.exc.BackendCompilerFailed, match=next(iter(wrong.values())).split("=")[-1]):
         torch.compile(chain, backend="tc", options=wrong)(X, W)
@@ -220,14 +220,32 @@ def test_shapes_that_change():
     assert len(tct.reports()) == 5
 
 
-def test_many_shapes_end_in_torch_and_say_so(monkeypatch):
-    monkeypatch.setattr(dynamo, "MOST_SPECIALISATIONS", 2)
-    compiled = torch.compile(chain, backend="tc", dynamic=True)
-    with pytest.warns(UserWarning, match="2 different shapes; further ones run in torch"):
+@pytest.mark.parametrize("seconds, most, compiled", [(1e9, 2, 2), (1e-9, 16, 1), (0, 16, 0)])
+def test_many_shapes_end_in_torch_without_alarm(monkeypatch, recwarn, seconds, most, compiled):
+    monkeypatch.setattr(dynamo, "MOST_SPECIALISATIONS", most)
+    run = torch.compile(chain, backend="tc", dynamic=True, options={"specialise_seconds": seconds})
+    for _ in range(2):
         for rows in (5, 6, 7, 8, 9):
             x = torch.arange(4.0 * rows).reshape(rows, 4) - 6
-            assert torch.equal(compiled(x, W), chain(x, W))
-    assert len(tct.reports()) == 2
+            assert torch.equal(run(x, W), chain(x, W))
+    assert len(tct.reports()) == compiled and not recwarn.list
+
+
+def test_work_is_counted_alike_wherever_it_runs():
+    """By operator and shape: a product is 2 MNK operations whether it is taken or left, and a ragged one is not its result's size."""
+    x, weights, offsets = torch.randn(12, 16), torch.randn(3, 16, 32), torch.tensor([4, 4, 12], dtype=torch.int32)
+
+    def model(x, weights, offsets):
+        order = torch.sort(x[:, 0]).indices
+        return torch._grouped_mm(x[order].bfloat16(), weights.bfloat16(), offs=offsets).float() @ weights[0].t()
+
+    torch.compile(model, backend="tc")(x, weights, offsets)
+    (report,) = tct.reports()
+    of = {target: report.work[node] for node, target, *_ in [*report.taken, *report.left]}
+    assert of["aten._grouped_mm.default"].flops == 2 * 12 * 16 * 32 == of["aten.mm.default"].flops
+    assert of["aten.sort.default"].flops == 12 * 4
+    assert report.share == report.flops_taken / sum(work.flops for work in report.work.values())
+    assert of["aten.mm.default"].bytes == 4 * (12 * 32 + 32 * 16 + 12 * 16)
 
 
 @pytest.mark.parametrize("shape, dims", [((3, 64), 1), ((64, 4096), 1), ((4096, 64), 0), ((100_000, 8), 0), ((300_000,), 0), ((4, 3, 64, 64), (0, 2, 3))])
