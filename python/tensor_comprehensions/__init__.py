@@ -8,6 +8,8 @@
     print(tc.compile(T.mm, A, B).explain())
 """
 
+import sys
+
 from . import cache
 from ._core import (
     ArgumentError,
@@ -83,6 +85,19 @@ __all__ = [
     "torch_op",
     "vmap",
 ]
+
+
+def _tell_torch():
+    """Adds the name of the backend where torch, which finds it by the package's entry point, has looked for backends before this package was
+    on the path. Nothing of torch is imported; the backend is, when its name is first used."""
+    registry = sys.modules.get("torch._dynamo.backends.registry")
+    if registry is not None and "tc" not in registry._BACKENDS:
+        from importlib.metadata import EntryPoint
+
+        registry._BACKENDS["tc"] = EntryPoint("tc", f"{__name__}.torch:backend", "torch_dynamo_backends")
+
+
+_tell_torch()
 
 
 def __getattr__(name):

@@ -3,6 +3,8 @@
 import copy
 import logging
 import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -31,6 +33,33 @@ X, W = torch.arange(12.0).reshape(3, 4) - 6, torch.arange(8.0).reshape(4, 2) - 3
 def test_the_name_is_known_to_torch():
     assert "tc" in torch._dynamo.list_backends(exclude_tags=())
     assert tc.torch is tct
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "import tensor_comprehensions, torch",
+        "import torch, tensor_comprehensions",
+        "import torch._dynamo\nassert 'tc' not in torch._dynamo.list_backends()\nsys.path.insert(0, folder)\nimport tensor_comprehensions",
+    ],
+)
+def test_the_name_is_known_after_the_package_is_imported(before):
+    folder = os.path.dirname(os.path.dirname(tc.__file__))
+    where = "" if "list_backends" in before else "sys.path.insert(0, folder)\n"
+    program = f"""import sys\nfolder = {folder!r}\n{where}{before}
+x = torch.arange(6.0)
+assert "tensor_comprehensions.torch" not in sys.modules
+assert torch.equal(torch.compile(lambda x: x * 2 + 1, backend="tc")(x), x * 2 + 1)
+assert len(tensor_comprehensions.torch.reports()) == 1
+"""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True)
+
+
+def test_the_package_imports_nothing_of_torch():
+    program = "import sys, tensor_comprehensions\nassert not any(name.partition('.')[0] == 'torch' for name in sys.modules)"
+    environment = os.environ | {"PYTHONPATH": os.path.dirname(os.path.dirname(tc.__file__))}
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True)
 
 
 def test_what_the_language_has_no_text_for_runs_in_torch_and_is_told(caplog):
