@@ -26,7 +26,7 @@ import tensor_comprehensions as tc
 from . import report as reporting
 from .decompositions import decompositions
 from .lowering import VIEWS
-from .program import decline_reason, lower_graph
+from .program import NodeFailed, decline_reason, lower_graph
 from .report import Part, Report, log
 from .runner import Compiler, PartFailed, Runner
 from .specialise import has_symbols, specialised
@@ -102,7 +102,7 @@ class _Guarded:
     def __call__(self, *inputs):
         try:
             made = self.runner(inputs)
-        except (tc.Error, PartFailed) as error:
+        except Exception as error:  # whatever it is, torch's own operators give the result or raise the error
             if not self.told:
                 self.told = True
                 warnings.warn(f"a part of a model compiled by tc failed and ran in torch: {error}", stacklevel=2)
@@ -160,20 +160,18 @@ def compile_graph(module: torch.fx.GraphModule, kind: str, compiler: Compiler, s
                 n.name: "taking it would reorder random numbers" for n in module.graph.nodes if n.op == "call_function"
             }
             continue
-        frozen = _frozen_inputs(split, static)
-        try:
-            compiled = {
-                name: _compile_submodule(sub, compiler, frozen[name])
-                for name, sub in split.named_children()
-                if name.startswith("tc_")
-            }
+        frozen, failed, compiled = _frozen_inputs(split, static), {}, {}
+        for name, sub in split.named_children():
+            if name.startswith("tc_") and not failed:
+                try:
+                    compiled[name] = _compile_submodule(sub, compiler, frozen[name])
+                except Exception as error:
+                    failed = _nodes_at_fault(sub, compiler, error, report)
+                    if failed.keys() <= refused.keys():
+                        raise
+        if not failed:
             break
-        except PartFailed as failure:
-            path = write_reproducer(failure)
-            report.reproducers.append(path)
-            reason = f"its part failed to compile: {str(failure.error).splitlines()[0]}"
-            warnings.warn(f"{reason}; it runs in torch. To report it, send the folder {path}", stacklevel=2)
-            refused |= {item.node.name: reason for item in failure.items}
+        refused |= failed
     for name, guarded in compiled.items():
         _report_part(report, guarded)
         delattr(split, name)
@@ -182,6 +180,42 @@ def compile_graph(module: torch.fx.GraphModule, kind: str, compiler: Compiler, s
     report.seconds = time.perf_counter() - started
     reporting.keep(report)
     return split, report
+
+
+def _nodes_at_fault(submodule, compiler, error, report):
+    """The nodes of a submodule that are left to torch because compiling it raised `error`, and why: those that the error names, else those that fail
+    alone, else all."""
+    if isinstance(error, NodeFailed):
+        return {error.node: str(error)}
+    if isinstance(error, PartFailed):
+        path = write_reproducer(error)
+        report.reproducers.append(path)
+        reason = f"its part failed to compile: {str(error.error).splitlines()[0]}"
+        warnings.warn(f"{reason}; it runs in torch. To report it, send the folder {path}", stacklevel=4)
+        return {item.node.name: reason for item in error.items}
+    log.debug("a part failed", exc_info=error)
+    calls = [n for n in submodule.graph.nodes if n.op == "call_function" and not _is_getitem(n)]
+    failed = {}
+    for node in calls if len(calls) > 1 else []:
+        try:
+            _compile_submodule(_alone(node), compiler, ())
+        except Exception as own:
+            failed[node.name] = f"it failed to compile: {type(own).__name__}: {own}"
+    return failed or {n.name: f"its part failed to compile: {type(error).__name__}: {error}" for n in calls}
+
+
+def _alone(node):
+    """A graph of one call and the results of it that are read."""
+    graph, values = torch.fx.Graph(), {}
+    for argument in node.all_input_nodes:
+        values[argument] = graph.placeholder(argument.name)
+    kept = [node, *(user for user in node.users if _is_getitem(user))]
+    for one in kept:
+        values[one] = graph.node_copy(one, values.__getitem__)
+    graph.output(tuple(values[one] for one in (kept[1:] or kept)))
+    for old, new in values.items():
+        new.meta = dict(old.meta)
+    return torch.fx.GraphModule({}, graph)
 
 
 def _copied(graph):

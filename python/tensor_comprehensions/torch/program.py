@@ -8,11 +8,20 @@ import torch
 from .builder import Builder, Item, dtype_name
 from . import lowering as lowering_package
 from .lowering import LOWERINGS
+from .specialise import is_concrete
 from .values import Decline, Formula, Tensor, Value, View
 
 LOWERINGS_PACKAGE = lowering_package.__name__
 _FRESH = {"clone", "lift_fresh_copy", "contiguous", "expand_copy"}
 """View lowerings whose result is new memory in torch."""
+
+
+class NodeFailed(Decline):
+    """The lowering of a graph does not take one of its nodes, whose name is `node`, beside the others."""
+
+    def __init__(self, node, reason):
+        super().__init__(reason)
+        self.node = node
 
 
 @dataclasses.dataclass
@@ -55,7 +64,7 @@ def input_tensor(name, fake) -> Tensor:
     """An argument that looks like `fake`; declines what the language has no tensor for."""
     if not isinstance(fake, torch.Tensor):
         raise Decline(f"'{name}' is no tensor")
-    if not all(isinstance(n, int) for n in (*fake.shape, *fake.stride())):
+    if not is_concrete(fake):
         raise Decline(f"the sizes of '{name}' are symbols")
     if (
         fake.layout != torch.strided
@@ -116,7 +125,7 @@ def lower_node(b: Builder, node, lookup):
     fakes = node.meta.get("val")
     several = isinstance(fakes, (tuple, list))
     for fake in fakes if several else [fakes]:
-        if fake is not None and not (isinstance(fake, torch.Tensor) and fake.numel() == 0):
+        if fake is not None and not (isinstance(fake, torch.Tensor) and is_concrete(fake) and fake.numel() == 0):
             input_tensor("its result", fake)
             if fake.device.type != "cpu":
                 raise Decline("it is not on the CPU")
@@ -144,20 +153,14 @@ def decline_reason(node) -> Optional[str]:
 
     try:
         lower_node(Builder(), node, stand_in)
-    except Decline as reason:
-        return str(reason)
-    except (
-        AssertionError,
-        ArithmeticError,
-        AttributeError,
-        IndexError,
-        KeyError,
-        TypeError,
-        ValueError,
-        StopIteration,
-    ) as error:
-        return f"its lowering failed: {type(error).__name__}: {error}"
+    except Exception as error:
+        return reason_of(error)
     return None
+
+
+def reason_of(error) -> str:
+    """Why a lowering that raised `error` does not take a node."""
+    return str(error) if isinstance(error, Decline) else f"its lowering failed: {type(error).__name__}: {error}"
 
 
 def alias_root(node):
@@ -186,7 +189,7 @@ def _attribute(module, name):
 
 def lower_graph(module: torch.fx.GraphModule, whole_results=False, held=()) -> Program:
     """The program of a graph all of whose nodes are lowered; with `whole_results` each result is a tensor of its own,
-    stored row by row. The inputs whose numbers are `held` may be constants of what is compiled. Declines."""
+    stored row by row. The inputs whose numbers are `held` may be constants of what is compiled. Raises Decline, of a node NodeFailed."""
     b, values, inputs, constants, results = Builder(), {}, [], {}, []
     for node in module.graph.nodes:
         if node.op == "placeholder":
@@ -203,7 +206,10 @@ def lower_graph(module: torch.fx.GraphModule, whole_results=False, held=()) -> P
         elif node.op == "call_function" and node.target.__name__ == "getitem":
             values[node] = values[node.args[0]][node.args[1]]
         elif node.op == "call_function":
-            values[node] = lower_node(b, node, values.__getitem__)
+            try:
+                values[node] = lower_node(b, node, values.__getitem__)
+            except Exception as error:
+                raise NodeFailed(node.name, reason_of(error)) from error
         elif node.op == "output":
             results = _results(b, node.args[0], values, whole_results)
     return Program(inputs, constants, b.items, results)
@@ -227,7 +233,7 @@ def _results(b, nodes, values, whole):
             results.append(Result(value, node))
             continue
         b.begin(node, "copy")
-        if isinstance(value, Formula):
+        if isinstance(value, Formula) or any(c < 0 for terms, _ in value.rows for _, c in terms):  # torch has no negative strides
             value = b.materialise(value)
         memory = root_tensor(value.tensor)
         is_input = not any(memory in item.writes for item in b.items)

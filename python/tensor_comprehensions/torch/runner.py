@@ -7,13 +7,16 @@ whole, defs are compiled one by one, to know which one is at fault: the others a
 
 import concurrent.futures
 import dataclasses
+import functools
 import os
 import threading
+import weakref
 from types import MappingProxyType
 from typing import Callable
 
 import torch
 from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 import tensor_comprehensions as tc
 
@@ -75,6 +78,14 @@ class Compiler:
         return tc.compile(function, *inputs, out=out, **how, **self.options)
 
 
+def _laid_out(tensor, strides, dtype):
+    """A copy of `tensor` with other strides; elements that these place on each other are equal, as those of an expanded tensor are."""
+    copy = torch.empty_strided(tensor.shape, strides, dtype=dtype)
+    own = [slice(0, 1) if stride == 0 else slice(None) for stride in strides]
+    copy[tuple(own)] = tensor[tuple(own)]
+    return copy
+
+
 def _spec(tensor: Tensor, strides=None):
     return tc.spec(tensor.stored_shape, tensor.dtype, strides)
 
@@ -85,15 +96,34 @@ class _Frozen:
     It takes `reads`, for which a call prepares its inputs `fixed`.
     """
 
+    _all = weakref.WeakSet()
+
     def __init__(self, run, reads, fixed, held):
-        self.run, self.reads, self.fixed = run, reads, fixed
+        self.run, self.reads, self.fixed, self._stepped = run, reads, fixed, False
         self._held = [(k, data, data._version, data.data_ptr()) for k, data in held]
+        if not self._all:
+            _watch_optimizers()
+        self._all.add(self)
 
     def is_for(self, inputs):
-        return all(
+        return not self._stepped and all(
             inputs[k] is data and data._version == version and data.data_ptr() == address
             for k, data, version, address in self._held
         )
+
+    @classmethod
+    def note_step(cls, parameters):
+        """An optimizer has changed the tensors with the ids `parameters`."""
+        for frozen in list(cls._all):
+            frozen._stepped = frozen._stepped or any(id(data) in parameters for _, data, _, _ in frozen._held)
+
+
+@functools.cache
+def _watch_optimizers():
+    """Tells what is frozen of every step of an optimizer from here on: fused ones change parameters and no version counter."""
+    register_optimizer_step_post_hook(
+        lambda optimizer, *_: _Frozen.note_step({id(p) for group in optimizer.param_groups for p in group["params"]})
+    )
 
 
 MOST_BINDINGS = 8  # of one part of a model; weights that change more often are taken as inputs again
@@ -208,8 +238,6 @@ class Runner:
             for dimension, coefficient in terms:
                 strides[dimension] += coefficient * base[d]
         wanted = list(fake.stride())
-        if any(s < 0 for s in strides):
-            raise AssertionError("a result would run backwards")
         equal = value.numel == 0 or all(a == w for a, w, n in zip(strides, wanted, value.shape) if n != 1)
         strides = wanted if equal else strides
         return ("view" if equal else "copy", tensor, tuple(value.shape), strides, offset, wanted)
@@ -231,10 +259,10 @@ class Runner:
         return frozen.run, frozen.reads, frozen.fixed
 
     def _freeze(self, inputs):
-        held = [(k, t) for k, t in self._may_freeze if inputs[k].stride() == tuple(self._strides[t])]
+        held = [(k, t) for k, t in self._may_freeze if self._may_hold(inputs[k], t)]
         self._bindings += 1
-        if self._bindings > MOST_BINDINGS:
-            log.info("weights of a part change between calls: they are taken as inputs")
+        if not held or self._bindings > MOST_BINDINGS:
+            log.info("weights of a part change between calls, or nobody counts their changes: they are taken as inputs")
             self._may_freeze = []
             return _Frozen(self._run, self._reads, self._fixed_inputs, [])
         of = {t: inputs[k].detach() for k, t in held}
@@ -244,6 +272,10 @@ class Runner:
         fixed = [entry for entry in self._fixed_inputs if entry[1] not in of or entry[1] in seen]
         return _Frozen(run, [t for t in self._reads if t not in of], fixed, [(k, inputs[k]) for k, _ in held])
 
+    def _may_hold(self, data, tensor):
+        """Whether `data` is as the program expects `tensor`, and a change of it would be noticed: those of inference mode have no version."""
+        return data.stride() == tuple(self._strides[tensor]) and not data.is_inference()
+
     def __call__(self, inputs):
         with torch.no_grad():
             run, reads, fixed = self._executable(inputs)
@@ -251,7 +283,9 @@ class Runner:
             for k, tensor, shape, strides, dtype in fixed:
                 given = inputs[k]
                 if given.stride() != strides or given.dtype is not dtype:
-                    given = torch.empty_strided(shape, strides, dtype=dtype).copy_(given)
+                    if any(s == 0 and n > 1 and own != 0 for s, n, own in zip(strides, shape, given.stride())):
+                        raise tc.ArgumentError(f"{tensor.name} was expanded when its part was compiled, it is given as a dense tensor")
+                    given = _laid_out(given, strides, dtype)
                 memory[tensor] = given
             for tensor, shape, dtype in self._outputs:
                 memory[tensor] = torch.empty(shape, dtype=dtype)
@@ -269,4 +303,4 @@ class Runner:
         if how == "view" and not offset and base.shape == shape and base.stride() == tuple(strides):
             return base.detach() if base.requires_grad else base
         view = base.as_strided(shape, strides, base.storage_offset() + offset)
-        return view if how == "view" else torch.empty_strided(shape, wanted, dtype=base.dtype).copy_(view)
+        return view if how == "view" else _laid_out(view, wanted, base.dtype)

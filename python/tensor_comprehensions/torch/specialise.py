@@ -3,26 +3,24 @@
 import torch
 
 
+def is_concrete(value) -> bool:
+    """Whether all sizes and strides of a fake tensor, or a number, are known."""
+    if isinstance(value, torch.Tensor):
+        return all(isinstance(n, int) for n in (*value.shape, *value.stride()))
+    return not isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool))
+
+
 def has_symbols(module) -> bool:
-    """Whether a size, a stride or a number of a graph is not known yet."""
-
-    def concrete(value):
-        if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
-            return False
-        return not isinstance(value, torch.Tensor) or all(isinstance(n, int) for n in (*value.shape, *value.stride()))
-
-    return any(
-        not concrete(v)
-        for n in module.graph.nodes
-        for v in (n.meta.get("val") if isinstance(n.meta.get("val"), (tuple, list)) else [n.meta.get("val")])
-    )
+    """Whether a size, a stride or a number of the inputs of a graph is not known yet."""
+    return not all(is_concrete(n.meta.get("val")) for n in module.graph.nodes if n.op == "placeholder")
 
 
 def specialised(module, inputs):
-    """The graph with concrete sizes that `module`, whose sizes are symbols, is for these inputs."""
+    """The graph with concrete sizes that `module`, whose sizes are symbols, is for these inputs; only sizes that values tell stay symbols."""
     from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-    fake_mode = FakeTensorMode(allow_non_fake_inputs=True)
+    fake_mode = FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv())
     graph, values = torch.fx.Graph(), {}
     with fake_mode:
         _specialise(module, inputs, graph, values, fake_mode)
@@ -53,12 +51,12 @@ def _specialise(module, inputs, graph, values, fake_mode):
         elif node.op == "placeholder":
             value = next(given)
             new = graph.placeholder(node.name)
-            result = fake_mode.from_tensor(value) if isinstance(value, torch.Tensor) else value
+            result = fake_mode.from_tensor(value, static_shapes=True) if isinstance(value, torch.Tensor) else value
             if not isinstance(value, torch.Tensor):
                 numbers[node] = value
         else:
             new = graph.get_attr(node.target)
-            result = fake_mode.from_tensor(getattr(module, node.target))
+            result = fake_mode.from_tensor(getattr(module, node.target), static_shapes=True)
         new.name = node.name
         new.meta = dict(node.meta, val=result)
         values[node] = new

@@ -7,6 +7,7 @@ import torch
 from torch.utils import flop_counter
 
 from .lowering import VIEWS
+from .specialise import is_concrete
 
 _CHOOSING = ("embedding", "index", "index_select", "gather", "take", "_unsafe_index")
 """Operators that read as many elements of their first tensor as they write, however large it is."""
@@ -59,14 +60,15 @@ _COUNTERS = {
 
 
 def work_of(node) -> Work:
-    """Of products by their sizes; of others an operation for each element that is read or written, whichever are more. Views have none."""
+    """Of products by their sizes; of others an operation for each element that is read or written, whichever are more. Views have none, and
+    of a node with a size that values tell none is known."""
     packet = getattr(node.target, "overloadpacket", None)
     if packet is None or node.target in VIEWS:
         return Work()
     value_of = lambda n: n.meta.get("val")
     args, kwargs = torch.fx.node.map_arg(node.args, value_of), torch.fx.node.map_arg(node.kwargs, value_of)
     read, written = _tensors([*args, *kwargs.values()]), _tensors(node.meta.get("val"))
-    if not read:
+    if not read or not all(is_concrete(t) for t in [*read, *written]):
         return Work()
     if packet.__name__ in _CHOOSING:
         read = [*read[1:], *written]

@@ -40,20 +40,19 @@ def test_the_name_is_known_to_torch():
     [
         "import tensor_comprehensions, torch",
         "import torch, tensor_comprehensions",
-        "import torch._dynamo\nassert 'tc' not in torch._dynamo.list_backends()\nsys.path.insert(0, folder)\nimport tensor_comprehensions",
+        "import torch._dynamo\ntorch._dynamo.list_backends()\ntorch._dynamo.backends.registry._BACKENDS.pop('tc', None)\nimport tensor_comprehensions",
     ],
 )
 def test_the_name_is_known_after_the_package_is_imported(before):
     folder = os.path.dirname(os.path.dirname(tc.__file__))
-    where = "" if "list_backends" in before else "sys.path.insert(0, folder)\n"
-    program = f"""import sys\nfolder = {folder!r}\n{where}{before}
+    program = f"""import sys
+{before}
 x = torch.arange(6.0)
 assert "tensor_comprehensions.torch" not in sys.modules
 assert torch.equal(torch.compile(lambda x: x * 2 + 1, backend="tc")(x), x * 2 + 1)
 assert len(tensor_comprehensions.torch.reports()) == 1
 """
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    subprocess.run([sys.executable, "-c", program], env=environment, check=True)
+    subprocess.run([sys.executable, "-c", program], env=os.environ | {"PYTHONPATH": folder}, check=True)
 
 
 def test_the_package_imports_nothing_of_torch():
@@ -159,11 +158,26 @@ def test_a_graph_whose_nodes_are_not_at_fault_is_compiled_node_by_node(monkeypat
     assert not report.left and not report.reproducers and report.launches >= 3
 
 
-def test_a_part_that_fails_at_run_time_runs_in_torch(monkeypatch):
+def test_only_the_node_at_fault_is_left_whatever_its_fault_is(monkeypatch):
+    class Faulty(Compiler):
+        def compile(self, text, inputs, outputs, partition="auto"):
+            if "exp(" in text:
+                raise AssertionError("not this one")
+            return super().compile(text, inputs, outputs, partition)
+
+    monkeypatch.setattr(dynamo, "_shared_compiler", lambda options: Faulty(cache=False))
+    result = torch.compile(lambda x, w: torch.exp(chain(x, w) / 9).max(0).values + 1, backend="tc")(X, W)
+    assert torch.allclose(result, torch.exp(chain(X, W) / 9).max(0).values + 1)
+    (report,) = tct.reports()
+    assert [(target, why) for _, target, why in report.left] == [("aten.exp.default", "it failed to compile: AssertionError: not this one")]
+
+
+@pytest.mark.parametrize("error", [tc.DeviceError, RuntimeError, AssertionError, IndexError])
+def test_a_part_that_fails_at_run_time_runs_in_torch(monkeypatch, error):
     class Failing(Compiler):
         def compile(self, text, inputs, outputs, partition="auto"):
             def run(*tensors, out):
-                raise tc.DeviceError("it went wrong")
+                raise error("it went wrong")
 
             run.stats = {"launches": 1}
             return run
