@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from typing import List
+from typing import List, Sequence
 
 import torch
 
@@ -36,13 +36,16 @@ def dtype_name(dtype) -> str:
 class Statement:
     """`target(subscripts) operator value`; the text has the target's subscripts in its order of memory.
 
-    Subscripts are iterators; of a reduction, also expressions: the value goes where they say.
+    Subscripts are iterators; of a reduction, also expressions: the value goes where they say. A reduction is over the iterators `over` too
+    where nothing reads them. The elements `exist` are checked to lie in their tensors.
     """
 
     target: Tensor
     subscripts: List[Expr]
     operator: str
     value: Expr
+    over: Sequence[Index] = ()
+    exist: Sequence[expression.Load] = ()
 
     @property
     def iterators(self):
@@ -51,7 +54,7 @@ class Statement:
 
     def walk(self):
         """All parts of what it reads, each with whether a condition guards it."""
-        for computed in (*(s for s in self.subscripts if not isinstance(s, Index)), self.value):
+        for computed in (*(s for s in self.subscripts if not isinstance(s, Index)), self.value, *self.exist):
             yield from expression.walk(computed)
 
     @property
@@ -62,7 +65,7 @@ class Statement:
     def reduced(self):
         """The iterators that are no subscript of the target, in order of appearance."""
         left, found = {i.name for i in self.iterators}, {}
-        for part, _ in self.walk():
+        for part in (*(part for part, _ in self.walk()), *self.over):
             if isinstance(part, Index) and part.name not in left:
                 found.setdefault(part.name, part)
         return list(found.values())
@@ -122,25 +125,28 @@ class Builder:
 
     # what lowerings say
 
-    def define(self, iterators, value, operator="=", dtype=None) -> View:
+    def define(self, iterators, value, operator="=", dtype=None, exist=()) -> View:
         """A new tensor over `iterators` that holds `value`, reduced over all other iterators in it by `operator`."""
         dtype = dtype or value.dtype
         target = Tensor(self._fresh(), dtype, [i.extent for i in iterators])
-        self.assign(View(target), iterators, value, operator)
+        self.assign(View(target), iterators, value, operator, exist=exist)
         return View(target)
 
-    def assign(self, view, subscripts, value, operator="="):
-        """Another statement that writes the tensor of `view`, which this node made."""
+    def assign(self, view, subscripts, value, operator="=", over=(), exist=()):
+        """Another statement that writes the tensor of `view`, which this node made; `over` and `exist` as in Statement."""
         value = value if value.dtype == view.dtype or operator != "=" else expression.cast(value, view.dtype)
         if operator in ("+=!", "+=") and value.dtype != view.dtype and not value.dtype in expression.FLOATS:
             value = expression.cast(value, view.dtype)
-        self._item().statements.append(Statement(view.tensor, list(subscripts), operator, value))
+        self._item().statements.append(Statement(view.tensor, list(subscripts), operator, value, over, exist))
 
-    def scatter(self, value, subscripts, addend, operator="+=") -> View:
-        """A tensor like `value`, into whose elements at `subscripts` all `addend` are reduced by `operator`; an error where one is outside."""
+    def scatter(self, value, over, subscripts, addend, operator="+=") -> View:
+        """A tensor like `value`, into whose elements at `subscripts` all `addend`, one for each value of the iterators `over`, are reduced by
+        `operator`; an error where one is outside."""
         its = iterators(value.shape)
         target = self.define(its, value.at(its))
-        self.assign(target, subscripts, expression.cast(addend, value.dtype), operator)
+        zero = expression.Literal(0, "int64")
+        subscripts = [expression.Apply("+", (s, zero), "int64") if s in subscripts[:k] else s for k, s in enumerate(subscripts)]
+        self.assign(target, subscripts, expression.cast(addend, value.dtype), operator, over)
         return target
 
     def sum(self, iterators, value, dtype=None) -> View:
@@ -160,6 +166,8 @@ class Builder:
         shape = tuple(int(n) for n in shape)
         if shape == value.shape:
             return value
+        if value.numel == 0:
+            return Formula(lambda s: expression.Literal(0, value.dtype), shape, value.dtype)
         if isinstance(value, Formula):
             old = value.shape
             return Formula(lambda s: value.at(digits(s, shape, old)), shape, value.dtype)

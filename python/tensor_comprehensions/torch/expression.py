@@ -6,7 +6,9 @@ An expression knows its type of the language; numbers of Python become literals 
 by itself: where types differ the lowering writes `cast`.
 """
 
+import itertools
 import math
+import operator
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -201,6 +203,29 @@ def walk(expr, guarded=False):
 
 def loads(expr):
     return [part for part, _ in walk(expr) if isinstance(part, Load)]
+
+
+def interval(expr):
+    """The least and the greatest value, or an estimate of these, of an integer expression over iterators; None where tensors tell its value."""
+    if isinstance(expr, (Literal, Index)):
+        return (expr.value, expr.value) if isinstance(expr, Literal) else (0, max(expr.extent - 1, 0))
+    inner = [interval(arg) for arg in expr.args] if isinstance(expr, Apply) and expr.op in (*INTEGERS, *"+-*/%", "neg") else [None]
+    if None in inner:
+        return None
+    if expr.op in "/%" and inner[1][0] < 1:
+        return None
+    if expr.op == "%":
+        return (0, inner[1][1] - 1)
+    function = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.floordiv, "neg": operator.neg}
+    ends = [function.get(expr.op, int)(*each) for each in itertools.product(*inner)]
+    return (min(ends), max(ends)) if expr.op not in INTEGERS or holds(expr.dtype, *ends) else None
+
+
+def holds(dtype, *values):
+    """Whether the integer type `dtype` has all of these whole numbers."""
+    bits = int(dtype.lstrip("uint"))
+    low, high = (0, 2**bits) if dtype.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1))
+    return all(low <= value < high for value in values)
 
 
 def operations(expr):

@@ -106,9 +106,10 @@ def statement_text(statement: Statement, name_of, assigned) -> str:
     left = name_of(target)
     if target.shape:
         left += f"({','.join(expression.to_text(statement.subscripts[d], name_of) for d in target.order)})"
-    ranges = ", ".join(f"{i.name} in 0:{i.extent}" for i in _bounded(statement, assigned))
+    clauses = [f"{i.name} in 0:{i.extent}" for i in _bounded(statement, assigned)]
+    clauses += [f"exists {expression.to_text(element, name_of)}" for element in statement.exist]
     text = f"{left} {statement.operator} {expression.to_text(statement.value, name_of)}"
-    return text + (f" where {ranges}" if ranges else "")
+    return text + (f" where {', '.join(clauses)}" if clauses else "")
 
 
 def def_of(items: List[Item], needed, kind=None) -> Def:

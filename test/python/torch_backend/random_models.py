@@ -38,7 +38,7 @@ def values_of(p, call, dtype):
 
 def gradients_of(p, call, dtype):
     """The gradients of all inputs and parameters, of a weighted sum of the last values."""
-    given = [[t.to(dtype, copy=True).requires_grad_() for t in tensors] for tensors in (p.inputs, p.parameters)]
+    given = [[t.to(dtype).detach().requires_grad_() for t in tensors] for tensors in (p.inputs, p.parameters)]
     ends = [t for t in call(*given) if t.requires_grad]
     if not ends:
         return []

@@ -23,7 +23,10 @@ class Program:
         return torch.randint(low, high, shape, generator=self.generator).float()
 
     def input(self, shape):
-        self.inputs.append(self.integers(shape, -3, 4))
+        """An input; one of four lies on itself: elements of an expanded tensor, windows of a row."""
+        kind, (*lead, rows, columns) = self.random.randrange(8), shape
+        whole = self.integers((*lead, rows + columns - 1) if kind == 0 else (*lead, 1, columns) if kind == 1 else shape, -3, 4)
+        self.inputs.append(whole.unfold(-1, columns, 1) if kind == 0 else whole.expand(shape))
         self._append(self.inputs[-1], True, "input")
 
     def parameter(self, shape, low=-2, high=3):
@@ -119,6 +122,8 @@ jump = only_exact(
             "long": (lambda t: t.long(), True),
             "argmax": (lambda t: t.argmax(-1), True),
             "argmin": (lambda t: t.argmin(0), True),
+            "half >= 0.3": (lambda t: t.clamp(-99, 99).half() / 10 >= 0.3, True),
+            "half == 0.1": (lambda t: torch.where(t.clamp(-99, 99).half() / 10 == 0.1, 2, t), True),
             "half": (lambda t: t.clamp(-99, 99).half().float(), True),
             "bfloat16": (lambda t: t.clamp(-99, 99).bfloat16().float(), True),
             "masked_fill": (lambda t: t.masked_fill(t > 1, -2.0), True),
@@ -295,6 +300,9 @@ def chosen(p, i, x):
     k = r.randrange(x.dim())
     index = torch.randint(0, x.shape[k], (r.choice([1, 2, 5]),), generator=p.generator)
     whole = torch.randint(0, x.shape[k], x.shape, generator=p.generator)
+    few = whole.narrow(r.randrange(x.dim()), 0, 1).expand_as(whole)
+    rows = lambda t: torch.arange(-first, t.shape[k] - first)
+    first, columns = r.randrange(x.shape[k] + 1), torch.randint(0, x.shape[-1], (x.shape[k],), generator=p.generator)
     begin, ones = r.randrange(x.shape[k]), torch.ones(())
 
     def assigned(t):
@@ -309,6 +317,10 @@ def chosen(p, i, x):
             (f"gather {k}", lambda t: t.gather(k, whole)),
             (f"index_add {k}", lambda t: t.index_add(k, index, t.index_select(k, index))),
             (f"scatter_add {k}", lambda t: t.scatter_add(k, whole, t)),
+            (f"scatter_add expanded {k}", lambda t: t.scatter_add(k, few, torch.ones_like(t))),
+            (f"gather expanded {k}", lambda t: t.gather(k, few)),
+            (f"index_put arange {k}", lambda t: t.movedim(k, 0).index_put((rows(t),), ones, accumulate=True)),
+            (f"index arange {k}", lambda t: t.movedim(k, 0)[rows(t), ..., columns] if t.dim() > 1 else t[rows(t)]),
             (f"scatter_reduce {k}", lambda t: t.scatter_reduce(k, whole, t, "amax")),
             (f"index_put {k}", lambda t: t.movedim(k, 0).index_put((index,), ones, accumulate=True)),
             (f"scatter {k}", lambda t: t.scatter(k, whole.narrow(k, 0, 1), 2.0)),

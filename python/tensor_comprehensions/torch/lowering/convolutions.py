@@ -197,10 +197,11 @@ def convolution(b, x, weight, bias, stride, padding, dilation, transposed, outpu
     count = weight.rank - 2
     refuse(count < 1 or count > 3, f"{count} dimensions of space")
     refuse(any(isinstance(v, str) for v in filled(padding, count)), "padding by name")
-    shape = b.out_shape
-    space = shape[2:]
+    stride, padding, dilation = (filled(v, count) for v in (stride, padding, dilation))
+    too_wide = any(o >= max(s, d) for o, s, d in zip(filled(output_padding, count), stride, dilation))
+    refuse(transposed and too_wide, "torch raises an error for an output padding that neither stride nor dilation exceed")
     form = convolved_transposed if transposed else convolved
-    result = form(b, x, weight, filled(stride, count), filled(padding, count), filled(dilation, count), groups, space)
+    result = form(b, x, weight, stride, padding, dilation, groups, b.out_shape[2:])
     return rounded(b, add_bias(b, result, bias), b.out_dtype)
 
 

@@ -2,15 +2,19 @@
 
 import torch
 
-from ..expression import INTEGERS, Literal, cast, literal, where
+from ..expression import INTEGERS, Literal, cast, interval, literal, where
 from ..values import Formula, iterators
-from .registry import broadcast, lowers, refuse
+from .registry import broadcast, lowers, number, operand, refuse
 
 
 def place(element, size, may_count_from_end):
-    """An element of an index tensor as a subscript."""
+    """An element of an index tensor as a subscript; that of a tensor without memory, whose values are known, is inside or refused."""
     subscript = cast(element, "int64")
-    return where(subscript < 0, subscript + size, subscript) if may_count_from_end else subscript
+    known = interval(subscript)
+    if known is None:
+        return where(subscript < 0, subscript + size, subscript) if may_count_from_end else subscript
+    refuse(known[0] < (-size if may_count_from_end else 0) or known[1] >= size, "an index may be outside")
+    return subscript if known[0] >= 0 else subscript % size
 
 
 @lowers("embedding")
@@ -94,7 +98,7 @@ def index_put(b, x, indices, values, accumulate=False):
     refuse(not accumulate, "of several values for one element the last is kept")
     refuse_scattered(x)
     its = iterators(chosen_shape(x, indices))
-    return b.scatter(x, chosen_subscripts(x, indices, its), broadcast(values, its))
+    return b.scatter(x, its, chosen_subscripts(x, indices, its), broadcast(values, its))
 
 
 @lowers("scatter.value", "scatter.src")
@@ -106,10 +110,21 @@ def scatter(b, x, dim, index, value):
         index.shape[dim] != 1 or any(n != x.shape[d] for d, n in enumerate(index.shape) if d != dim),
         "of several values for one element the last is kept",
     )
-    its = iterators(x.shape)
+    x, its = b.stored(x), iterators(x.shape)
     line = [Literal(0, "int64") if d == dim else i for d, i in enumerate(its)]
-    new = value.at(line) if hasattr(value, "at") else Literal(value, x.dtype)
-    return b.define(its, where(cast(index.at(line), "int64").eq(its[dim]), cast(new, x.dtype), x.at(its)))
+    chosen = place(index.at(line), x.shape[dim], False)
+    exist = x.at([chosen if d == dim else i for d, i in enumerate(its)])
+    return b.define(its, where(chosen.eq(its[dim]), operand(value, line, x.dtype), x.at(its)), exist=[exist])
+
+
+@lowers("index_add")
+def index_add(b, x, dim, index, source, alpha=1):
+    refuse(x.rank == 0, "of a scalar")
+    refuse_scattered(x)
+    its = iterators(source.shape)
+    subscripts, addend = list(its), cast(source.at(its), x.dtype)
+    subscripts[dim % x.rank] = place(index.at([its[dim % x.rank]] if index.rank else []), x.shape[dim % x.rank], False)
+    return b.scatter(x, its, subscripts, addend if alpha == 1 else addend * number(alpha, x.dtype))
 
 
 @lowers("scatter_add")
@@ -127,7 +142,7 @@ def scatter_reduce(b, x, dim, index, src, reduce, include_self=True):
     its = iterators(index.shape)
     subscripts = list(its)
     subscripts[dim % x.rank] = place(index.at(its), x.shape[dim % x.rank], False)
-    return b.scatter(x, subscripts, src.at(its), operators[reduce])
+    return b.scatter(x, its, subscripts, src.at(its), operators[reduce])
 
 
 @lowers("embedding_dense_backward")
@@ -137,7 +152,7 @@ def embedding_dense_backward(b, grad, indices, num_weights, padding_idx, scale_g
     its = iterators(grad.shape)
     row, zero = place(indices.at(its[:-1]), num_weights, False), literal(0, grad.dtype)
     addend = grad.at(its) if padding_idx < 0 else where(row.eq(padding_idx), zero, grad.at(its))
-    return b.scatter(Formula(lambda _: zero, [num_weights, grad.shape[-1]], grad.dtype), [row, its[-1]], addend)
+    return b.scatter(Formula(lambda _: zero, [num_weights, grad.shape[-1]], grad.dtype), its, [row, its[-1]], addend)
 
 
 @lowers("upsample_nearest2d")

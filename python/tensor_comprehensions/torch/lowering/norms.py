@@ -176,7 +176,7 @@ def _scores(b, q, k, scale, causal, mask):
     value = scores[n, h, i, j] * (1 / math.sqrt(q.shape[3]) if scale is None else scale)
     if mask is not None:
         element = broadcast(mask, [n, h, i, j])
-        value = where(element, value, -math.inf) if mask.dtype == "bool" else value + cast(element, own)
+        value = value + (where(element, Literal(0.0, own), -math.inf) if mask.dtype == "bool" else cast(element, own))
     if causal:
         value = where(j <= i, value, -math.inf)
     b.assign(scores, [n, h, i, j], value)
@@ -199,7 +199,7 @@ def attention(b, q, k, v, dropout_p=0.0, is_causal=False, attn_mask=None, scale=
     product = b.sum([n, h, i, e], raised[n, h, i, j] * cast(v[n, kv, j, e], own))
     share = product[n, h, i, e] / total[n, h, i]
     if attn_mask is not None:
-        share = where(total[n, h, i] > 0.0, share, Literal(0.0, own))
+        share = where(total[n, h, i].eq(0.0), Literal(0.0, own), share)
     result = b.define([n, h, i, e], cast(share, q.dtype))
     if not b.used(1):
         return result, None

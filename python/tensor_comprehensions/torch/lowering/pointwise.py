@@ -9,7 +9,7 @@ from torch._prims_common import elementwise_dtypes
 from ..builder import dtype_name
 from ..expression import FLOATS, INTEGERS, Literal, all_of, call, cast, literal, where
 from ..values import Formula, Value, iterators
-from .registry import lowers, operand, refuse
+from .registry import lowers, number, operand, refuse
 
 DEFAULT, NO_OPMATH, INT_TO_FLOAT, ALWAYS_BOOL, BOOL_TO_LONG = (
     KIND.DEFAULT,
@@ -20,24 +20,31 @@ DEFAULT, NO_OPMATH, INT_TO_FLOAT, ALWAYS_BOOL, BOOL_TO_LONG = (
 )
 
 
-def computation_dtype(arguments, kind):
-    """The type torch computes in, given the arguments of a node that stand for tensors or numbers."""
-    metas = [a.meta["val"] if isinstance(a, torch.fx.Node) else a for a in arguments]
-    found = elementwise_dtypes(*[m for m in metas if m is not None], type_promotion_kind=kind)[0]
-    return dtype_name(found)
+def promoted(arguments, kind):
+    """The type torch computes in and the one it brings operands to before that, given the arguments of a node that stand for tensors or numbers."""
+    metas = [a.meta["val"] if isinstance(a, torch.fx.Node) else a for a in arguments if a is not None]
+    computed = elementwise_dtypes(*metas, type_promotion_kind=kind)[0]
+    common = elementwise_dtypes(*metas, type_promotion_kind=DEFAULT if kind is ALWAYS_BOOL else kind)[1]
+    return dtype_name(computed), dtype_name(common)
 
 
-def elementwise(b, arguments, formula, kind=DEFAULT, dtype=None):
-    """One statement: `formula(*elements)` of tensors and numbers, each in the computation type."""
+def elementwise(b, arguments, formula, kind=DEFAULT, exact=()):
+    """One statement: `formula(*elements)` of tensors and numbers, each in the computation type. They are rounded to the type they promote to first,
+    except numbers and tensors of one element at the places `exact`, which torch's kernels for halves take as they are."""
     nodes = [a for a in (*b.node.args, *b.node.kwargs.values())]
     by_position = [nodes[k] if k < len(nodes) else a for k, a in enumerate(arguments)]
-    computed = dtype or computation_dtype([n for n, a in zip(by_position, arguments) if a is not None], kind)
+    computed, common = promoted([n for n, a in zip(by_position, arguments) if a is not None], kind)
     its = iterators(b.out_shape)
-    value = formula(*[None if a is None else operand(a, its, computed) for a in arguments])
+
+    def element(place, argument):
+        is_exact = place in exact and (not isinstance(argument, Value) or argument.numel == 1)
+        return operand(argument, its, computed, computed if is_exact else common)
+
+    value = formula(*[None if a is None else element(k, a) for k, a in enumerate(arguments)])
     return b.define(its, cast(value, b.out_dtype))
 
 
-def pointwise(*names, kind=DEFAULT, arity=None):
+def pointwise(*names, kind=DEFAULT, arity=None, exact=()):
     """Registers `formula` for operators whose first `arity` arguments are its own."""
 
     def register(formula):
@@ -46,7 +53,7 @@ def pointwise(*names, kind=DEFAULT, arity=None):
         @lowers(*names)
         def lowering(b, *args, **kwargs):
             refuse(len(args) > count or kwargs, f"its arguments {list(args[count:]) or kwargs} have no text")
-            return elementwise(b, args, formula, kind)
+            return elementwise(b, args, formula, kind, exact)
 
         return formula
 
@@ -114,7 +121,7 @@ def _scaled(formula_of_bool, formula):
             if p.dtype == "bool":
                 refuse(formula_of_bool is None or alpha not in (1, True), "bool with alpha")
                 return formula_of_bool(p, q)
-            return formula(p, q if alpha == 1 else q * alpha)
+            return formula(p, q if alpha == 1 else q * scale_of(b, p, alpha))
 
         return elementwise(b, [x, y], value)
 
@@ -127,23 +134,28 @@ lowers("sub.Tensor", "sub.Scalar")(_scaled(None, lambda p, q: p - q))
 
 @lowers("rsub.Tensor", "rsub.Scalar")
 def rsub(b, x, y, alpha=1):
-    return elementwise(b, [x, y], lambda p, q: q - (p if alpha == 1 else p * alpha))
+    return elementwise(b, [x, y], lambda p, q: q - (p if alpha == 1 else p * scale_of(b, p, alpha)))
 
 
-pointwise("mul.Tensor", "mul.Scalar")(lambda x, y: x & y if x.dtype == "bool" else x * y)
-pointwise("div.Tensor", "div.Scalar", kind=INT_TO_FLOAT)(lambda x, y: x / y)
+def scale_of(b, element, alpha):
+    """The factor `alpha` of a term, rounded to the type of the sum, as `element` is computed."""
+    return cast(number(alpha, b.out_dtype), element.dtype)
+
+
+pointwise("mul.Tensor", "mul.Scalar", exact=(0, 1))(lambda x, y: x & y if x.dtype == "bool" else x * y)
+pointwise("div.Tensor", "div.Scalar", kind=INT_TO_FLOAT, exact=(1,))(lambda x, y: x / y)
 
 
 @lowers("div.Tensor_mode", "div.Scalar_mode")
 def div_mode(b, x, y, rounding_mode=None):
     refuse(b.out_dtype == "bool", "bool")
     if rounding_mode is None:
-        return elementwise(b, [x, y], lambda p, q: p / q, INT_TO_FLOAT)
+        return elementwise(b, [x, y], lambda p, q: p / q, INT_TO_FLOAT, exact=(1,))
     if b.out_dtype not in FLOATS:
         refuse_unless_positive(y, "a quotient")
         return elementwise(b, [x, y], (lambda p, q: p / q) if rounding_mode == "floor" else truncated_quotient)
     trunc = lambda p, q: call("trunc", p / q)
-    return elementwise(b, [x, y], trunc if rounding_mode == "trunc" else floor_quotient)
+    return elementwise(b, [x, y], trunc if rounding_mode == "trunc" else floor_quotient, exact=(1,))
 
 
 def refuse_unless_positive(divisor, what):
@@ -194,7 +206,7 @@ def fmod(b, x, y):
 def floor_divide(b, x, y):
     if b.out_dtype not in FLOATS:
         refuse_unless_positive(y, "a quotient")
-    return elementwise(b, [x, y], lambda p, q: floor_quotient(p, q) if is_float(p) else p / q)
+    return elementwise(b, [x, y], lambda p, q: floor_quotient(p, q) if is_float(p) else p / q, exact=(1,))
 
 
 @lowers("pow.Tensor_Scalar")
@@ -311,7 +323,7 @@ def clamp_max(b, x, max=None):
 
 @lowers("hardtanh")
 def hardtanh(b, x, min_val=-1, max_val=1):
-    return elementwise(b, [x], lambda v: _limit(v, min_val, max_val))
+    return elementwise(b, [x], lambda v: _limit(v, number(min_val, b.out_dtype), number(max_val, b.out_dtype)))
 
 
 @lowers("relu6")
@@ -390,7 +402,7 @@ def lerp(b, x, y, weight):
     def value(p, q, w):
         return where(call("abs", w) < 0.5, p + w * (q - p), q - (q - p) * (1.0 - w))
 
-    return elementwise(b, [x, y, weight], value)
+    return elementwise(b, [x, y, weight], value, exact=(2,))
 
 
 # Types.
@@ -417,7 +429,8 @@ def to_copy(b, x, dtype=None, layout=None, device=None, pin_memory=None, non_blo
 def _filled(b, value):
     dtype = b.out_dtype
     refuse(isinstance(value, (torch.SymInt, torch.SymFloat, torch.fx.Node)), "its value is a symbol")
-    return Formula(lambda s: Literal(value, dtype), b.out_shape, dtype)
+    element = number(value, dtype)
+    return Formula(lambda s: element, b.out_shape, dtype)
 
 
 @lowers("full")

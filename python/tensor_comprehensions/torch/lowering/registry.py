@@ -4,10 +4,14 @@ A lowering takes the builder and the node's arguments, tensors being values, and
 there are several; None for one that nothing reads). It raises Decline, with a reason, for what it cannot do exactly.
 """
 
-import torch
+import math
 
+import torch
+from torch._subclasses.fake_tensor import unset_fake_temporarily
+
+from ..builder import TORCH_DTYPES
 from ..values import Decline, Value, iterators
-from ..expression import Expr, cast, literal
+from ..expression import INTEGERS, Expr, Literal, cast, holds, literal
 
 aten = torch.ops.aten
 prims = torch.ops.prims
@@ -40,11 +44,22 @@ def broadcast(value, subscripts):
     return value.at([subscripts[lead + d] if n != 1 else literal(0, "int64") for d, n in enumerate(value.shape)])
 
 
-def operand(argument, subscripts, dtype) -> Expr:
-    """A tensor's element or a number, as `dtype`."""
+def number(value, dtype) -> Literal:
+    """A number of Python as torch rounds it to `dtype`; declines one outside of the type, for which torch raises an error or wraps."""
+    value = int(value) if dtype in INTEGERS and math.isfinite(value) else value
+    refuse(dtype in INTEGERS and not (math.isfinite(value) and holds(dtype, value)), f"{value} is not of type {dtype}")
+    with unset_fake_temporarily():
+        rounded = torch.tensor(value, dtype=TORCH_DTYPES[dtype]).item()
+    refuse(math.isfinite(value) and not math.isfinite(rounded), f"{value} is not of type {dtype}")
+    return Literal(rounded, dtype)
+
+
+def operand(argument, subscripts, dtype, through=None) -> Expr:
+    """A tensor's element or a number, rounded to the type `through` first, as `dtype`."""
+    through = through or dtype
     if isinstance(argument, Value):
-        return cast(broadcast(argument, subscripts), dtype)
-    return literal(argument, dtype)
+        return cast(cast(broadcast(argument, subscripts), through), dtype)
+    return cast(number(argument, through), dtype)
 
 
 def dimensions(dims, rank):

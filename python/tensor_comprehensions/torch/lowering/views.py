@@ -1,8 +1,10 @@
 """Views compute nothing: they are maps of subscripts."""
 
+import itertools
+
 from ..expression import Literal, cast, where
 from ..values import Value, identity_rows, iterators
-from .registry import dimensions, lowers, refuse
+from .registry import dimensions, lowers, number, refuse
 
 
 def permuted(value, dims):
@@ -174,7 +176,7 @@ def constant_pad_nd(b, x, pad, value=0):
             if needed:
                 inside = condition if inside is None else inside & condition
     element = x.at(subscripts)
-    return b.define(its, element if inside is None else where(inside, element, Literal(value, x.dtype)))
+    return b.define(its, element if inside is None else where(inside, element, number(value, x.dtype)))
 
 
 @lowers("cat")
@@ -183,16 +185,17 @@ def cat(b, tensors, dim=0):
     refuse(not pieces, "nothing to join")
     dim %= pieces[0].rank
     its, dtype = iterators(b.out_shape), b.out_dtype
-    value, end = None, pieces and b.out_shape[dim]
-    for piece in reversed(pieces):
-        start = end - piece.shape[dim]
-        subscripts = list(its)
-        subscripts[dim] = its[dim] - start
-        if piece.shape[dim]:
-            element = cast(piece.at(subscripts), dtype)
-            value = element if value is None else where(its[dim] < end, element, value)
-        end = start
-    return b.define(its, value if value is not None else Literal(0, dtype))
+    pieces = [t for t in pieces if t.shape[dim]]
+    starts = list(itertools.accumulate((t.shape[dim] for t in pieces), initial=0))
+
+    def chosen(first, last):
+        """The element among pieces first to last: a choice between halves, so that no expression is deep."""
+        if last - first == 1:
+            return cast(pieces[first].at([i - starts[first] if d == dim else i for d, i in enumerate(its)]), dtype)
+        middle = (first + last) // 2
+        return where(its[dim] < starts[middle], chosen(first, middle), chosen(middle, last))
+
+    return b.define(its, chosen(0, len(pieces)) if pieces else Literal(0, dtype))
 
 
 @lowers("slice_scatter")

@@ -1,0 +1,275 @@
+"""Cases in which a value, an error or a stride of torch's is easily missed, each against eager."""
+
+import warnings
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import tensor_comprehensions.torch as tct
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    torch._dynamo.reset()
+    tct.reset()
+
+
+def outcome(function, given):
+    """The results of a call as a list, or the error of torch that it raised."""
+    try:
+        results = function(*given)
+    except (RuntimeError, IndexError) as error:
+        return error
+    return list(results) if isinstance(results, (tuple, list)) else [results]
+
+
+def same(ours, theirs):
+    if isinstance(ours, Exception) or isinstance(theirs, Exception):
+        return type(ours) is type(theirs)
+    if len(ours) != len(theirs):
+        return False
+    alike = all((a.shape, a.dtype, a.stride()) == (b.shape, b.dtype, b.stride()) for a, b in zip(ours, theirs))
+    close = (torch.allclose(a.double(), b.double(), rtol=1e-4, atol=1e-6, equal_nan=True) for a, b in zip(ours, theirs))
+    return alike and all(close)
+
+
+def check(model, *given, taken=(), left=()):
+    """The backend gives what eager gives; the operators `taken` are compiled, those `left` are not, and nothing is said of a failure."""
+    theirs = outcome(model, given)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        ours = outcome(torch.compile(model, backend="tc"), given)
+    assert same(ours, theirs), (ours, theirs)
+    reports = tct.reports()
+    tct.reset()
+    of = lambda pairs: {target.split(".")[1] for target in pairs}
+    assert set(taken) <= of(target for r in reports for _, target in r.taken), [str(r) for r in reports]
+    assert set(left) == of(target for r in reports for _, target, why in r.left if "view" not in why), [str(r) for r in reports]
+    assert isinstance(theirs, Exception) or not told, [str(t.message) for t in told]
+
+
+def gradient(model):
+    def gradients(x, *rest):
+        x = x.clone().requires_grad_()
+        return torch.autograd.grad(model(x, *rest).sum(), x)
+
+    return gradients
+
+
+TABLE, LABELS = torch.arange(20.0).reshape(4, 5) - 7, torch.tensor([1, 0, 4, 2])
+
+
+# Indices whose values are known.
+
+
+@pytest.mark.parametrize("first", [0, -4, -1])
+def test_an_index_that_is_known(first):
+    rows = lambda: torch.arange(first, first + 4)
+    check(lambda h, labels: h[rows(), labels], TABLE, LABELS, taken=["index"])
+    check(lambda h: h.index_put((rows(),), torch.ones(5), accumulate=True), TABLE, taken=["index_put"])
+    check(lambda h: h[:, :4].index_put((rows(), rows()), h[:, 0], accumulate=True), TABLE, taken=["index_put"])
+
+
+def test_rows_are_added_at_a_known_index():
+    check(lambda x, v: x.index_add(0, torch.arange(3), v), torch.zeros(3, 2), torch.ones(3, 2), taken=["index_add"])
+    check(lambda h: h.scatter_add(1, torch.arange(5).expand(4, 5), h), TABLE, taken=["scatter_add"])
+    check(lambda h: h.gather(1, torch.arange(4)[:, None]), TABLE, taken=["gather"])
+
+
+def test_a_known_index_outside_is_torchs_error():
+    check(lambda h: h[torch.arange(1, 5)], TABLE, left=["index"])
+    check(lambda h, v: h.index_add(0, torch.arange(-1, 3), v), TABLE, TABLE, left=["index_add"])
+    check(lambda h, v, i: h.index_add(0, i, v), TABLE, TABLE, torch.arange(-1, 3), taken=["index_add"])
+    check(lambda h, v: h.index_add(0, torch.arange(2, 4), v, alpha=3), TABLE, TABLE[:2], taken=["index_add"])
+
+
+# Elements that lie on each other.
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        lambda x, i: x.scatter_add(1, i[:, None].expand(4, 5), torch.ones(4, 5)),
+        lambda x, i: x.scatter_add(1, i[:, None].expand(4, 5), x[:, :1].expand(4, 5)),
+        lambda x, i: x.scatter_reduce(0, i[:1, None].expand(4, 5) % 4, torch.full((4, 5), 2.0), "prod"),
+        lambda x, i: x.index_add(0, i[:1].expand(3), torch.ones(3, 5)),
+        lambda x, i: x.index_put((i[:1].expand(3), i[1:2].expand(3)), torch.ones(()), accumulate=True),
+        gradient(lambda x, i: x.gather(1, i[:, None].expand(4, 5))),
+        gradient(lambda x, i: F.embedding(i[:1].expand(3), x)),
+        gradient(lambda x, i: x[i[:1].expand(2, 3)]),
+        gradient(lambda x, i: x.unfold(1, 3, 1)[..., :1].expand(4, 3, 7)),
+    ],
+)
+def test_scatters_count_expanded_elements(model):
+    check(model, TABLE, LABELS.clamp(max=3))
+
+
+# Numbers of Python beside tensors.
+
+NUMBERS = (0.1, 1 / 3, 2.7, -0.3, 1000.1, 3)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_numbers_beside_halves_are_rounded_as_torch_rounds_them(dtype):
+    near = torch.tensor(NUMBERS).to(dtype)  # with the others a whole number of vectors: torch rounds the rest of a sum otherwise
+    x = torch.cat([near, near * (1 + 2**-7), near * (1 - 2**-7), torch.linspace(-9, 9, 106).to(dtype), torch.tensor([INF, -INF, NAN, -0.0], dtype=dtype)])
+
+    def exactly(x):
+        found = []
+        for n in NUMBERS:
+            found += [x == n, x != n, x < n, x <= n, x > n, x >= n, torch.where(x > 0, x, n), x.clamp(min=n), x.clamp(max=n)]
+            found += [x + n, x - n, n - x, x * n, x / n, torch.add(x, x.flip(0), alpha=n), x.masked_fill(x > 0, n)]
+            found += [x + torch.tensor(n), x * torch.tensor(n), x == torch.tensor(n), x * torch.tensor([3]), x + torch.tensor(2049)]
+        return found
+
+    for number, (ours, theirs) in enumerate(zip(torch.compile(exactly, backend="tc")(x), exactly(x))):
+        assert ours.dtype == theirs.dtype and torch.equal(ours.isnan(), theirs.isnan())
+        assert torch.equal(ours.nan_to_num(), theirs.nan_to_num()), number
+    assert not tct.reports()[0].left
+
+
+def test_whole_numbers_beside_halves_are_rounded_first():
+    x, n = torch.tensor([0.0, 1.0]).half(), torch.tensor([2049, 4099])
+    check(lambda x, n: (x + n, x == n, torch.maximum(x, n), x * n), x, n)
+
+
+@pytest.mark.parametrize("dtype, large", [(torch.int8, 1000), (torch.uint8, 300), (torch.uint8, -1), (torch.int32, 2**40), (torch.float16, 1e6), (torch.float32, 1e300)])
+@pytest.mark.parametrize(
+    "model",
+    [
+        lambda x, n: x.clamp(max=n),
+        lambda x, n: x.clamp(min=n),
+        lambda x, n: x < n,
+        lambda x, n: x + n,
+        lambda x, n: torch.where(x > 0, x, n),
+        lambda x, n: x.masked_fill(x > 0, n),
+        lambda x, n: torch.full_like(x, n) + x,
+        lambda x, n: F.pad(x, (1, 1), value=n),
+        lambda x, n: F.hardtanh(x, min(n, 0), max(n, 0)),
+        lambda x, n: x.scatter(0, torch.tensor([0]), n),
+    ],
+)
+def test_a_number_outside_of_the_type(model, dtype, large):
+    model_of_one = lambda x: model(x, large)
+    x = torch.tensor([1, 2, 0]).to(dtype)
+    theirs, ours = outcome(model_of_one, [x]), outcome(torch.compile(model_of_one, backend="tc"), [x])
+    assert isinstance(ours, Exception) if isinstance(theirs, Exception) else same(ours, theirs), (ours, theirs)
+
+
+# Errors of torch.
+
+
+def test_a_scatter_outside_is_torchs_error():
+    inside, outside = torch.tensor([[0], [1], [4], [2]]), torch.tensor([[0], [1], [5], [2]])
+    for model in (lambda x, i: x.scatter(1, i, 2.0), lambda x, i: x.scatter(1, i, x[:, :1]), lambda x, i: torch.zeros(4, 5).scatter(1, i, 1.0)):
+        torch._dynamo.reset()
+        check(model, TABLE, inside, taken=["scatter"])
+        check(model, TABLE, outside)
+        check(model, TABLE, inside - 1)
+
+
+def test_an_output_padding_that_is_too_wide_is_torchs_error():
+    x, weight = torch.randn(1, 2, 4, 4), torch.randn(2, 3, 3, 3)
+    check(lambda x, w: F.conv_transpose2d(x, w, output_padding=1), x, weight, left=["convolution"])
+    check(lambda x, w: F.conv_transpose2d(x, w, stride=2, output_padding=1), x, weight, taken=["convolution"])
+    check(lambda x, w: F.conv_transpose2d(x, w, dilation=2, output_padding=1), x, weight, taken=["convolution"])
+
+
+@pytest.mark.parametrize("kind", [torch.bool, torch.float32])
+def test_attention_keeps_nans(kind):
+    torch.manual_seed(0)
+    q, k, v = torch.randn(3, 1, 2, 4, 8)
+    mask = torch.ones(4, 4, dtype=torch.bool)
+    mask[:, 3] = False
+    mask[2] = False
+    mask = mask if kind is torch.bool else torch.zeros(4, 4).masked_fill(~mask, -INF)
+    model = lambda q, k, v, mask: F.scaled_dot_product_attention(q, k, v, mask)
+    check(model, q, k, v, mask)
+    k[0, 0, 3] = NAN
+    check(model, q, k, v, mask)
+    q[0, 1, 0] = NAN
+    check(model, q, k, v, mask)
+
+
+# Nodes that were more than their part could hold.
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        lambda x: (x + 1, torch.arange(5).expand(3, 5)),
+        lambda x: (x * 2, torch.full((1, 3), 2.0).expand(4, 3).t()),
+        lambda x: torch.meshgrid(x[0], torch.arange(3.0), indexing="ij"),
+        lambda x: (torch.relu(x[:, :1]).expand(4, 6), x.sum()),
+        lambda x: torch.relu(x).flip(0),
+        lambda x: (torch.relu(x).flip(0, 1)[:2].t(), x.flip(1)),
+        gradient(lambda x: x.cumsum(1) * torch.arange(5.0)),
+        lambda x: (x * 2).unfold(1, 3, 1),
+    ],
+)
+def test_results_have_the_strides_of_torch(model):
+    check(model, TABLE)
+
+
+def test_a_node_that_is_left_leaves_the_others():
+    check(lambda x: torch.relu(x.index_fill(1, torch.tensor([0, 2]), -1.0)) * 3, TABLE, taken=["relu", "mul"], left=["index_copy"])
+    check(lambda x: torch.relu(x)[torch.arange(1, 5)].exp(), TABLE, taken=["relu", "exp"], left=["index"])
+
+
+def test_many_tensors_are_joined():
+    pieces = [torch.arange(3.0)[None] + k for k in range(330)]
+    check(lambda *given: torch.cat(given) * 2, *pieces, taken=["cat", "mul"])
+
+
+def test_a_batch_of_nothing():
+    layer, image = torch.nn.Linear(5, 6), torch.nn.Conv2d(2, 3, 3)
+    with torch.no_grad():
+        check(lambda x: torch.relu(layer(x)).reshape(-1, 2, 3).sum(1), torch.randn(0, 5), taken=["relu"])
+        check(lambda x: (image(x).flatten(1), x.reshape(0, 4, 8).transpose(1, 2).sum(-1)), torch.randn(0, 2, 4, 4))
+        check(lambda x: torch.cat([x, x * 2]).view(-1, 5).softmax(-1).sum(0), torch.randn(0, 5), left=["_softmax"])
+
+
+def test_shapes_that_values_tell():
+    with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
+        compiled = torch.compile(lambda x: (torch.relu(x * 2).nonzero() + 1, x @ x.t()), backend="tc", fullgraph=True)
+        places, product = compiled(TABLE)
+    assert torch.equal(places, torch.relu(TABLE * 2).nonzero() + 1) and torch.equal(product, TABLE @ TABLE.t())
+    (report,) = tct.reports()
+    assert {"mul", "relu", "mm"} <= {node.rstrip("_0123456789") for node, _ in report.taken}
+
+
+def test_jagged_tensors():
+    rows = torch.nested.nested_tensor([torch.randn(3, 4), torch.randn(5, 4)], layout=torch.jagged)
+    weight = torch.randn(4, 6)
+    model = lambda t, w: torch.relu(t @ w)
+    ours = torch.compile(model, backend="tc")(rows, weight)
+    assert torch.allclose(ours.values(), model(rows, weight).values(), atol=1e-5)
+    assert not tct.reports()[-1].left
+
+
+@pytest.mark.parametrize("freeze", [False, True])
+def test_parameters_made_in_inference_mode(freeze):
+    with torch.inference_mode():
+        model = torch.nn.Sequential(torch.nn.Linear(4, 5), torch.nn.ReLU())
+        compiled, x = torch.compile(model, backend="tc", options={"freeze": freeze}), torch.randn(3, 4)
+        assert torch.allclose(compiled(x), model(x), atol=1e-6)
+        model[0].weight.mul_(2)
+        assert torch.allclose(compiled(x), model(x), atol=1e-6)
+    assert tct.reports()[-1].taken
+
+
+@pytest.mark.parametrize("kind", [torch.optim.Adam, torch.optim.SGD])
+def test_a_step_of_a_fused_optimizer_is_noticed(kind):
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.ReLU()).eval()
+    fast, x = torch.compile(model, backend="tc", options={"freeze": True}), torch.randn(1, 3, 6, 6)
+    optimizer = kind(model.parameters(), lr=0.1, fused=True)
+    for _ in range(3):
+        with torch.no_grad():
+            torch.testing.assert_close(fast(x), model(x), rtol=1e-4, atol=1e-5)
+        for parameter in model.parameters():
+            parameter.grad = torch.ones_like(parameter)
+        optimizer.step()
+    assert tct.reports()[-1].executables[0].stats["constants"]
