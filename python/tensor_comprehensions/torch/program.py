@@ -7,7 +7,7 @@ import torch
 
 from .builder import Builder, Item, dtype_name
 from . import lowering as lowering_package
-from .lowering import LOWERINGS
+from .lowering import lowering_of
 from .specialise import is_concrete
 from .values import Decline, Formula, Tensor, Value, View
 
@@ -120,7 +120,8 @@ def _spread(b, value):
 
 def lower_node(b: Builder, node, lookup):
     """Lowers one node, given the values of its arguments; returns its value or a tuple of values. Declines."""
-    if not isinstance(node.target, torch._ops.OpOverload) or node.target not in LOWERINGS:
+    lowering = lowering_of(node.target)
+    if lowering is None:
         raise Decline("no text for it")
     fakes = node.meta.get("val")
     several = isinstance(fakes, (tuple, list))
@@ -131,7 +132,6 @@ def lower_node(b: Builder, node, lookup):
                 raise Decline("it is not on the CPU")
     before = len(b.items)
     b.begin(node, node.target.overloadpacket.__name__.lstrip("_"))
-    lowering = LOWERINGS[node.target]
     read = (lambda n: _spread(b, lookup(n))) if lowering.__module__ in _REDUCING else lookup
     made = lowering(b, *torch.fx.node.map_arg(node.args, read), **torch.fx.node.map_arg(node.kwargs, read))
     for number, (value, fake) in enumerate(zip(made, fakes) if several else [(made, fakes)]):

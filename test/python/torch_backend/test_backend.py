@@ -1,6 +1,7 @@
 """What the backend promises beside right numbers: what it tells, what it does when things fail, random numbers, shapes, threads."""
 
 import copy
+import importlib.util
 import logging
 import os
 import subprocess
@@ -285,6 +286,7 @@ def test_work_is_counted_alike_wherever_it_runs():
     torch.compile(model, backend="tc")(x, weights, offsets)
     (report,) = tct.reports()
     of = {target: report.work[node] for node, target, *_ in [*report.taken, *report.left]}
+    assert "aten._grouped_mm.default" in [target for _, target in report.taken]
     assert of["aten._grouped_mm.default"].flops == 2 * 12 * 16 * 32 == of["aten.mm.default"].flops
     assert of["aten.sort.default"].flops == 12 * 4
     assert report.share == report.flops_taken / sum(work.flops for work in report.work.values())
@@ -326,6 +328,43 @@ def test_norms_and_their_gradients_of_values_far_from_zero(norm, shape):
     ours = results(torch.compile(copy.deepcopy(norm), backend="tc"), torch.float32)
     for mine, theirs, right in zip(ours, eager, exact):
         assert (mine - right).abs().max() <= 4 * (theirs - right).abs().max() + 8 * EPSILON * right.abs().max()
+
+
+def ragged_product_of_float32():
+    """The operator by which the package transformers has ragged products of types that torch does not trace."""
+    if importlib.util.find_spec("transformers"):
+        importlib.import_module("transformers.integrations.moe")
+    elif not hasattr(torch.ops.transformers, "grouped_mm_fallback"):
+        schema = "(Tensor input, Tensor weight, Tensor offs) -> Tensor"
+        made = torch.library.custom_op("transformers::grouped_mm_fallback", lambda *_: None, mutates_args=(), schema=schema)
+        made.register_fake(lambda x, weights, ends: x.new_empty(x.shape[0], weights.shape[2]))
+    return torch.ops.transformers.grouped_mm_fallback
+
+
+@pytest.mark.parametrize("rows, groups", [(3, 3), (12, 3), (40, 2), (7, 4), (64, 1)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_ragged_products(rows, groups, dtype):
+    """Groups of any number of rows, empty ones among them; rows behind the last end are of none."""
+    torch.manual_seed(rows)
+    x, weights = torch.randint(-4, 5, (rows, 8)).to(dtype), torch.randint(-4, 5, (groups, 16, 8)).to(dtype)
+    operator = torch._grouped_mm if dtype == torch.bfloat16 else ragged_product_of_float32()
+    fast = torch.compile(lambda x, weights, ends: operator(x, weights.transpose(1, 2), ends), backend="tc", dynamic=False)
+    for _ in range(8):
+        ends = torch.randint(0, rows + 1, (groups,)).sort().values.int()
+        expected, begin = torch.zeros(rows, 16), 0
+        for group, end in enumerate(ends.tolist()):
+            expected[begin:end] = x[begin:end].float() @ weights[group].float().t()
+            begin = end
+        with torch.no_grad():
+            assert torch.equal(fast(x, weights, ends), expected.to(dtype))
+    assert not [why for report in tct.reports() for _, _, why in report.left if not why.startswith("a view")]
+
+
+def test_products_with_few_rows_of_many_groups_are_torchs():
+    x, weights, ends = torch.ones(2, 8).bfloat16(), torch.ones(4, 8, 16).bfloat16(), torch.tensor([0, 1, 2, 2], dtype=torch.int32)
+    fast = torch.compile(lambda x, weights, ends: torch._grouped_mm(x * 2, weights, offs=ends), backend="tc")
+    assert torch.equal(fast(x, weights, ends), torch.full((2, 16), 16.0).bfloat16())
+    assert [target for _, target, _ in tct.reports()[0].left] == ["aten._grouped_mm.default"]
 
 
 def test_running_sums_are_as_exact_as_torchs():

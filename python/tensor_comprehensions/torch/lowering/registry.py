@@ -17,16 +17,22 @@ aten = torch.ops.aten
 prims = torch.ops.prims
 
 LOWERINGS = {}
+OF_OTHERS = {}
+"""Lowerings of operators that other packages register, by their names: they may do so later."""
 VIEWS = set()
 """Operators that compute nothing: a part of these alone stays with torch."""
 
 
 def lowers(*names, view=False):
-    """Registers a lowering for overloads named as "mm.default"; "mm" stands for "mm.default". A name torch lacks is left out."""
+    """Registers a lowering for overloads named as "mm.default"; "mm" stands for "mm.default". A name torch lacks is left out.
+    "package::operator" is one that a package registers."""
 
     def register(function):
         for name in names:
             packet, _, overload = name.partition(".")
+            if "::" in packet and not packet.startswith("prims::"):
+                OF_OTHERS[packet] = function
+                continue
             space = prims if packet.startswith("prims::") else aten
             found = getattr(getattr(space, packet.removeprefix("prims::"), None), overload or "default", None)
             if found is not None:
@@ -36,6 +42,13 @@ def lowers(*names, view=False):
         return function
 
     return register
+
+
+def lowering_of(target):
+    """The function that lowers the operator `target`; None where there is none."""
+    if not isinstance(target, torch._ops.OpOverload):
+        return None
+    return LOWERINGS.get(target) or OF_OTHERS.get(target._schema.name)
 
 
 def broadcast(value, subscripts):
