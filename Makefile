@@ -1,6 +1,6 @@
 # Two commands do everything, set-up included:  make demo   make test
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build demo test bench gpu-bundle lint format sanitize asan tsan clean
+.PHONY: help setup configure build demo test test-long separate bench gpu-bundle lint format sanitize asan tsan clean
 
 PYTHON := .venv/bin/python
 JOBS := $(shell nproc)
@@ -24,9 +24,18 @@ demo: configure  ## run the quick start: five tensor programs on torch tensors; 
 	@$(PYTHON) third_party/link_package.py
 	@$(PYTHON) examples/01_quick_start.py
 
+# Tests marked `alone` measure time, or count on cores that others do not take.
 test: build      ## run all tests: GoogleTest, file tests, pytest
 	@ctest --test-dir build --output-on-failure -j $(JOBS)
-	@$(PYTHON) -m pytest test/python -q
+	@$(PYTHON) -m pytest test/python -q -n $(JOBS) --dist loadfile -m "not alone"
+	@$(PYTHON) -m pytest test/python -q -m alone
+
+test-long: build ## more of the random tests, from a seed that is printed; SEED=... repeats one
+	@test/fuzz/long.sh build $(SEED)
+
+separate: setup  ## compile each source for itself, warnings as errors: an include that only a neighbour has is missed
+	@cmake --preset dev
+	@cmake --build build-dev -j $(JOBS)
 
 bench: build     ## measure, beside torch and this machine's own peak; ARGS="--quick" and others pass through
 	@$(PYTHON) benchmarks/bench.py $(ARGS)
@@ -43,7 +52,7 @@ format: setup    ## lay out all sources by .clang-format
 # What CI runs of the tests under sanitizers: those of the floors that compile in a few minutes.
 SANITIZED := base_test lang_test options_test cache_test
 sanitize: setup  ## build and run the tests of the lower floors under the sanitizers
-	@cmake --preset asan
+	@cmake --preset asan -DTC_UNITY=ON
 	@cmake --build build-asan -j $(JOBS) --target $(SANITIZED)
 	@for test in $(SANITIZED); do build-asan/bin/$$test --gtest_brief=1 || exit 1; done
 
@@ -62,4 +71,4 @@ tsan: setup      ## build and run the concurrent C++ tests under ThreadSanitizer
 	  build-tsan/bin/cpu_test --gtest_filter='*ThreadPool*:*TeamTest*:OpenMp*:WorkerTeam*'
 
 clean:           ## remove the builds; .venv stays
-	@rm -rf build build-asan build-tsan
+	@rm -rf build build-asan build-dev build-tsan

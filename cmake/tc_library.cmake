@@ -47,16 +47,16 @@ function(tc_library)
   add_library(tc::${ARG_NAME} ALIAS tc_${ARG_NAME})
 endfunction()
 
-# tc_test(NAME name SOURCES files... [ALONE files...] DEPENDS targets... [LABEL unit|cpu] [SHARDS n]
+# tc_test(NAME name SOURCES files... [ALONE files...] [HOT files...] DEPENDS targets... [LABEL unit|cpu] [SHARDS n]
 #         [PRECOMPILE headers... | PRECOMPILE_AS name])
 #
 # The GoogleTest program build/bin/<name>_test, one CTest test with a time limit; with SHARDS n of them, each of which
 # runs every n-th case. A test takes at most a minute on two idle cores, so that it has four times what it needs on a
 # machine that gives it a quarter of them. Its sources are compiled without optimisation: what takes time in a test is
-# the library. ALONE names those that are not compiled together with their neighbours; PRECOMPILE headers that most of
-# them include, PRECOMPILE_AS the test that has compiled them.
+# the library. HOT names the exceptions, which simulate or enumerate much; ALONE those that are not compiled together with
+# their neighbours; PRECOMPILE headers that most of them include, PRECOMPILE_AS the test that has compiled them.
 function(tc_test)
-  cmake_parse_arguments(ARG "" "NAME;LABEL;SHARDS;PRECOMPILE_AS" "SOURCES;ALONE;DEPENDS;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAME;LABEL;SHARDS;PRECOMPILE_AS" "SOURCES;ALONE;HOT;DEPENDS;PRECOMPILE" ${ARGN})
   if(NOT ARG_SOURCES)
     return()
   endif()
@@ -68,21 +68,28 @@ function(tc_test)
   target_compile_definitions(${ARG_NAME}_test PRIVATE TC_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_compile_options(${ARG_NAME}_test PRIVATE -O0)
   target_link_libraries(${ARG_NAME}_test PRIVATE ${ARG_DEPENDS} tc::gtest tc::warnings)
-  tc_unity(${ARG_NAME}_test ${TC_UNITY_BATCH_OF_TESTS} ${ARG_ALONE})
+  tc_unity(${ARG_NAME}_test ${TC_UNITY_BATCH_OF_TESTS} ${ARG_ALONE} ${ARG_HOT})
+  set_source_files_properties(${ARG_HOT} PROPERTIES COMPILE_OPTIONS -O2 SKIP_PRECOMPILE_HEADERS ON)
   if(ARG_PRECOMPILE)
     target_precompile_headers(${ARG_NAME}_test PRIVATE ${ARG_PRECOMPILE})
   elseif(ARG_PRECOMPILE_AS)
     target_precompile_headers(${ARG_NAME}_test REUSE_FROM ${ARG_PRECOMPILE_AS}_test)
   endif()
+  # What runs compiled kernels takes longest, so it starts first: ctest knows no times of its own on a new clone.
+  set(cost 1)
+  if(NOT ARG_LABEL STREQUAL "unit")
+    set(cost 100)
+  endif()
+  set(properties LABELS ${ARG_LABEL} TIMEOUT 960 COST ${cost})
   if(NOT ARG_SHARDS)
     add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME}_test)
-    set_tests_properties(${ARG_NAME} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 960)
+    set_tests_properties(${ARG_NAME} PROPERTIES ${properties})
     return()
   endif()
   math(EXPR last "${ARG_SHARDS} - 1")
   foreach(shard RANGE ${last})
     add_test(NAME ${ARG_NAME}_${shard} COMMAND ${ARG_NAME}_test)
-    set_tests_properties(${ARG_NAME}_${shard} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 960
+    set_tests_properties(${ARG_NAME}_${shard} PROPERTIES ${properties}
       ENVIRONMENT "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${shard}")
   endforeach()
 endfunction()

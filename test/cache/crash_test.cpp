@@ -12,10 +12,10 @@
 namespace tc::cache {
 namespace {
 
-/// How often writers are killed: TC_CACHE_KILLS times on the disk, else 500 times in memory.
+/// How often writers are killed: TC_CACHE_KILLS times on the disk, else 250 times in memory.
 struct Kills {
   const char* given = std::getenv("TC_CACHE_KILLS");
-  int count = given ? std::stoi(given) : 500;
+  int count = given ? std::stoi(given) : 250;
   std::filesystem::path where = given ? std::filesystem::temp_directory_path() : in_memory();
 };
 

@@ -15,6 +15,18 @@ os.environ["TORCHINDUCTOR_CACHE_DIR"] = state.name + "/inductor"
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# What measures time, or counts on cores that no other test takes: `make test` runs it in one process, and the rest in more.
+ALONE = {"test_autotune.py", "test_benchmark_harness.py", "test_benchmark_peers.py", "test_benchmark_tuning.py",
+         "test_thread_teams.py", "test_threads.py", "test_tune_derivations.py", "test_calls_are_quick",
+         "test_a_cached_kernel_runs_within_5_ms", "test_gpu_script.py"}
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.name in ALONE or item.name in ALONE:
+            item.add_marker("alone")
+
+
 @pytest.fixture(autouse=True)
 def seed():
     torch.manual_seed(0)
