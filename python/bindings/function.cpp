@@ -205,15 +205,16 @@ void bind_settings(py::module_& m) {
   py::class_<Settings>(m, "Settings", "How defs are compiled.")
       .def(py::init([](std::optional<std::string> target, std::optional<options::MappingOptions> mapping,
                        const std::optional<std::string>& mapping_from, std::shared_ptr<cache::Cache> cache,
-                       bool use_cache, std::optional<std::string> schedule, const std::string& partition,
-                       std::string libraries, const std::string& layouts, int derive, bool fold_scales,
-                       double time_limit, std::size_t memory_limit) {
+                       bool use_cache, std::optional<std::string> schedule, std::optional<std::string> nest,
+                       const std::string& partition, std::string libraries, const std::string& layouts, int derive,
+                       bool fold_scales, double time_limit, std::size_t memory_limit) {
              return Settings{.target = std::move(target),
                              .mapping = std::move(mapping),
                              .mapping_from = engine_mapping_from(mapping_from),
                              .cache = std::move(cache),
                              .use_cache = use_cache,
                              .schedule = std::move(schedule),
+                             .nest = std::move(nest),
                              .partition = graph::parse_partition(partition),
                              .libraries = std::move(libraries),
                              .layouts = graph::parse_layout_mode(layouts),
@@ -224,9 +225,9 @@ void bind_settings(py::module_& m) {
            }),
            py::kw_only(), py::arg("target") = py::none(), py::arg("mapping") = py::none(),
            py::arg("mapping_from") = py::none(), py::arg("cache") = py::none(), py::arg("use_cache") = true,
-           py::arg("schedule") = py::none(), py::arg("partition") = "auto", py::arg("libraries") = "none",
-           py::arg("layouts") = "constants", py::arg("derive") = 0, py::arg("fold_scales") = false,
-           py::arg("time_limit") = 0.0, py::arg("memory_limit") = 0);
+           py::arg("schedule") = py::none(), py::arg("nest") = py::none(), py::arg("partition") = "auto",
+           py::arg("libraries") = "none", py::arg("layouts") = "constants", py::arg("derive") = 0,
+           py::arg("fold_scales") = false, py::arg("time_limit") = 0.0, py::arg("memory_limit") = 0);
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ struct Settings {
   std::shared_ptr<cache::Cache> cache;              ///< null: the environment's
   bool use_cache = true;
   std::optional<std::string> schedule;
+  std::optional<std::string> nest;
   graph::Partition partition = graph::Partition::Auto;
   std::string libraries = "none";
   graph::LayoutMode layouts = graph::LayoutMode::Constants;

@@ -105,6 +105,7 @@ class Settings:
         cache: Optional[Cache] = None,
         use_cache: bool = True,
         schedule: Optional[str] = None,
+        nest: Optional[str] = None,
         partition: str = "auto",
         libraries: str = "none",
         layouts: str = "off",

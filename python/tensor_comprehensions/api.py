@@ -122,6 +122,7 @@ def compile(
     layouts=None,
     derive: int = 0,
     schedule: Optional[str] = None,
+    nest: Optional[str] = None,
     time_limit: float = 0.0,
     memory_limit: float = 0,
     **named,
@@ -164,10 +165,13 @@ def compile(
     `derive` is how many rules may be applied to each node to find an equal program that is cheaper; `stats["derived"]` tells what was
     found, with its proof. 0: none. See docs/derivation.md.
 
+    `nest` takes the place of loop nests that the compiler chose, as `Executable.nest` prints them. CPU targets only. An illegal
+    nest is an OptionsError that shows the line and says why. See docs/nests.md.
+
     `schedule` takes the place of the scheduler's result, as isl writes schedule trees. `time_limit` is in seconds,
     `memory_limit` in bytes; 0 and infinity are no limit, a negative number is an OptionsError. See docs/promises.md.
     """
-    limits = {"schedule": schedule, "time_limit": time_limit, "memory_limit": _memory_limit(memory_limit)}
+    limits = {"schedule": schedule, "nest": nest, "time_limit": time_limit, "memory_limit": _memory_limit(memory_limit)}
     how = {"target": target, "options": options, "cache": cache, "partition": partition, "libraries": libraries, **limits}
     how.update(layouts=layouts if isinstance(layouts, str) else "constants", derive=derive, fold_scales=fold_scales)
     settings = _settings_of(how)

@@ -55,6 +55,12 @@ class Executable(_core.Executable):
         nest = self._loop_nest_stage()
         return self._device_source() or "\n".join(text for name, _, text in self._stages if name.split(".")[0] == nest)
 
+    @property
+    def nest(self) -> str:
+        """The loops that statements run in and where they run, as text: `compile(..., nest=text)` takes it back, edited
+        or not. Empty for a GPU and for a loaded binary. See docs/nests.md."""
+        return "\n".join(text for name, _, text in self._stages if name.split(".")[0] == "nest")
+
     def _loop_nest_stage(self) -> str:
         """The stage whose text is the loop nest: for a CPU the last before passes for machines and LLVM."""
         return "unswitch_guards" if any(name.startswith("unswitch_guards") for name, _, _ in self._stages) else "raise"
@@ -170,7 +176,7 @@ class Executable(_core.Executable):
         With `tensors`, or `measure`, it is run too: its time and its place under the machine's limits, see `roofline`; with `tensors`
         the time of each of several launches.
         """
-        titles = {"inline": "comprehension", "infer": "ranges", "map": "schedule", self._loop_nest_stage(): "loop nest"}
+        titles = {"inline": "comprehension", "infer": "ranges", "nest": "nest", "map": "schedule", self._loop_nest_stage(): "loop nest"}
         parts = [f"# {self.name} for {self.stats['target']}\n" + "\n".join(self._argument_lines())]
         work = "## work\n" + self._report._text()
         if tensors or measure:

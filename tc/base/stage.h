@@ -41,7 +41,7 @@ struct StageOptions {
   std::set<std::string> keep_text_of;  ///< the same for these steps alone
   std::string dump_directory;          ///< write NN_name.txt files there, of texts that are not empty; empty: none
   int first_number = 0;                ///< NN of the first stage
-  std::map<std::string, std::string> replace;                    ///< stage name -> text taken as its result
+  std::map<std::string, std::string> replace;                    ///< stage name or step -> text taken as its result
   std::function<void(const std::string& stage, State&)> mutate;  ///< called after each stage, before its laws
   Cancellation cancellation;
 };
@@ -67,13 +67,14 @@ std::vector<StageRecord> run_stages(const std::vector<Stage<State>>& stages, Sta
   std::vector<StageRecord> records;
   for (const auto& [name, text] : options.replace) {
     bool known = false;
-    for (const auto& stage : stages) known = known || (stage.name == name && stage.parse);
+    for (const auto& stage : stages) known = known || ((stage.name == name || stage.step == name) && stage.parse);
     if (!known) throw OptionsError(str("stage '", name, "' cannot be replaced by a text"));
   }
   for (const auto& stage : stages) {
     options.cancellation.check(stage.name.c_str());
     auto start = std::chrono::steady_clock::now();
     auto replacement = options.replace.find(stage.name);
+    if (replacement == options.replace.end()) replacement = options.replace.find(stage.step);
     if (replacement != options.replace.end())
       stage.parse(state, replacement->second);
     else

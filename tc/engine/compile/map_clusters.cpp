@@ -1,5 +1,7 @@
 #include "tc/engine/compile/map_clusters.h"
 
+#include <algorithm>
+
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/engine/compile/body_operations.h"
@@ -7,6 +9,10 @@
 #include "tc/engine/compile/scheduling_stages.h"
 #include "tc/polyhedral/map_cpu/check_mapping.h"
 #include "tc/polyhedral/map_cpu/cpu_passes.h"
+#include "tc/polyhedral/nest/check_nest.h"
+#include "tc/polyhedral/nest/mapping_of_nest.h"
+#include "tc/polyhedral/nest/nest_of_mapping.h"
+#include "tc/polyhedral/nest/nest_text.h"
 #include "tc/polyhedral/schedule/collapse.h"
 #include "tc/strategy/construct/construct.h"
 #include "tc/strategy/cpu/choose_collapse.h"
@@ -137,6 +143,54 @@ std::string print_choice(const LaunchState& launch) {
   return launch.cpu().mapping ? polyhedral::to_string(*launch.cpu().mapping) : std::string();
 }
 
+std::vector<std::string> ids_of(const polyhedral::ClusterView& cluster) {
+  std::vector<std::string> result;
+  for (const auto& entry : cluster.statements) result.push_back(entry.id);
+  return result;
+}
+
+/// The choice as nests, one a cluster; nothing where a quota ran out before.
+std::string print_nests(const LaunchState& launch) {
+  if (!launch.cpu().mapping) return "";
+  std::vector<std::string> nests;
+  for (std::size_t i = 0; i < launch.clusters.size(); ++i) {
+    const auto& cluster = launch.clusters[i];
+    auto nest = polyhedral::nest_of(*launch.scop, cluster, launch.cpu().mapping->clusters[i]);
+    nests.push_back(to_string(nest, polyhedral::nest_names(*launch.scop, cluster)));
+  }
+  return join(nests, "\n");
+}
+
+/// The number of the cluster of \p launch that has these statements; nothing without one.
+std::optional<std::size_t> cluster_of(const LaunchState& launch, const std::vector<std::string>& statements) {
+  for (std::size_t i = 0; i < launch.clusters.size(); ++i)
+    if (ids_of(launch.clusters[i]) == statements) return i;
+  return std::nullopt;
+}
+
+/// Takes the mappings of the clusters that \p text has a nest for; the others stay as they were chosen.
+void replace_nests(CompileState& state, std::size_t index, const std::string& text) {
+  auto& launch = state.launches[index];
+  if (!launch.dependences || !launch.cpu().mapping)
+    throw OptionsError("the replacement of stage 'nest' comes too late: a quota ran out");
+  for (const auto& section : polyhedral::nest_sections(text)) {
+    const auto has_it = [&](const LaunchState& each) { return cluster_of(each, section.statements).has_value(); };
+    if (std::none_of(state.launches.begin(), state.launches.end(), has_it))
+      throw OptionsError(str("line ", section.first_line, " of the nest: no loops hold the statements ",
+                             join(section.statements), " together; the nests of this def are\n", print_nests(launch)));
+    const auto number = cluster_of(launch, section.statements);
+    if (!number) continue;
+    const auto& cluster = launch.clusters[*number];
+    const auto names = polyhedral::nest_names(*launch.scop, cluster);
+    const auto nest = polyhedral::parse_nest(section.text, names, section.first_line);
+    polyhedral::check_nest(*launch.scop, cluster, names, nest);
+    launch.cpu().mapping->clusters[*number] = polyhedral::mapping_of(*launch.scop, cluster, names, nest);
+  }
+  polyhedral::check_mapping({*launch.scop, launch.clusters}, *launch.cpu().mapping);
+  launch.has_own_mapping = true;
+  begin_passes(state, launch);
+}
+
 /// One pass for one cluster. What a mapping that was given makes impossible is an OptionsError.
 void run_pass(LaunchState& launch, const polyhedral::CpuPass& pass, polyhedral::CpuCluster& cluster) {
   try {
@@ -144,8 +198,8 @@ void run_pass(LaunchState& launch, const polyhedral::CpuPass& pass, polyhedral::
     launch.scop.emplace(std::move(mapped));
   } catch (const InternalError& error) {
     if (!launch.has_own_mapping) throw;
-    throw OptionsError(str("the replacement of stage 'choose' is no mapping of this program: stage '", pass.name,
-                           "': ", error.what()));
+    throw OptionsError(
+        str("the mapping that was given is none of this program: stage '", pass.name, "': ", error.what()));
   }
 }
 
@@ -196,6 +250,7 @@ std::vector<LaunchStage> cluster_stages() {
       {"gather_coincident", Phase::Choose, gather, print_schedule, verify_scheduled},
       {"collapse", Phase::Choose, collapse, print_schedule, verify_scheduled},
       {"choose", Phase::Choose, choose, print_choice, {}, replace_mapping},
+      {"nest", Phase::Choose, [](CompileState&, std::size_t) {}, print_nests, {}, replace_nests},
   };
   const auto& passes = polyhedral::cpu_passes();
   for (std::size_t i = 0; i < passes.size(); ++i)

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "tc/polyhedral/core/cluster_view.h"
+#include "tc/polyhedral/core/scop.h"
+#include "tc/polyhedral/nest/nest.h"
+#include "tc/polyhedral/nest/nest_names.h"
+
+namespace tc::polyhedral {
+
+/// The laws of a nest of \p cluster. Throws OptionsError that shows the line and names the law that forbids it.
+///
+///   branches   there is one for each statement, in program order
+///   digits     on the way to a statement the digits of each of its indices follow one another: the first has no mod, each
+///              other has the step of the one above as its mod, and the last one has step 1
+///   cores      they run the outermost loop of the trunk, and no other
+///   lanes      a branch has one loop in lanes, its innermost; the trunk has none, nor unrolled loops or units
+///   sums       iterators of one statement stand in the trunk only with private sums, and only there
+void check_nest(const Scop& scop, const ClusterView& cluster, const NestNames& names, const Nest& nest);
+
+/// The error of \p law at \p line, whose text is \p text.
+[[noreturn]] void fail_nest(int line, const std::string& text, const std::string& law, const std::string& why);
+
+}  // namespace tc::polyhedral

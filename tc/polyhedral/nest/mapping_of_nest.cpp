@@ -1,0 +1,199 @@
+#include "tc/polyhedral/nest/mapping_of_nest.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "tc/base/ceil_div.h"
+#include "tc/base/str.h"
+#include "tc/polyhedral/nest/check_nest.h"
+#include "tc/polyhedral/nest/nest_of_mapping.h"
+#include "tc/polyhedral/nest/nest_text.h"
+
+namespace tc::polyhedral {
+namespace {
+
+/// Decisions that leave some nests as they are: loops of `above` that stand there anyway, one of them as the outermost,
+/// copies above blocks where there are none, and what unrolls the points. A nest has one mapping for each.
+struct Choice {
+  std::size_t above = 0;  ///< leading loops of the trunk that are placed, not left where blocks and tiles stand
+  bool has_outermost = false, below_blocks = false, register_tile = false;
+};
+
+class MappingOfNest {
+ public:
+  MappingOfNest(const Scop& scop, const ClusterView& cluster, const Nest& nest)
+      : scop_(scop), cluster_(cluster), nest_(nest) {
+    for (const auto& step : nest.trunk)
+      if (const auto* loop = std::get_if<NestLoop>(&step.what); loop && loop->digit.index.statement < 0)
+        trunk_.push_back(*loop);
+  }
+
+  /// Are points along lanes of a member unrolled? Then a register tile says so, as the rules do, rather than a statement.
+  bool has_register_tile() const {
+    return std::any_of(nest_.branches.begin(), nest_.branches.end(), [](const NestBranch& branch) {
+      return !branch.loops.empty() && branch.loops.back().place == NestPlace::Lanes &&
+             branch.loops.back().digit.index.statement < 0 && is_unrolled(branch);
+    });
+  }
+
+  /// As many loops as can be placed.
+  std::size_t loops() const { return trunk_.size(); }
+
+  ClusterMapping with(const Choice& choice) const {
+    ClusterMapping result;
+    for (std::size_t m = 0; m < cluster_.members.size(); ++m) result.members.push_back(sizes_of(static_cast<int>(m)));
+    for (std::size_t i = 0; i < choice.above; ++i) {
+      const int member = trunk_[i].digit.index.number;
+      if (i > 0 || !choice.has_outermost)
+        result.above.push_back(member);
+      else
+        result.outermost = member;
+    }
+    result.parallel = choice.has_outermost && !trunk_.empty() && trunk_[0].place == NestPlace::Cores;
+    result.register_tile = choice.register_tile;
+    add_trunk(result, choice);
+    for (std::size_t b = 0; b < nest_.branches.size(); ++b) add_branch(result, static_cast<int>(b));
+    return result;
+  }
+
+ private:
+  static bool is_unrolled(const NestBranch& branch) {
+    return std::any_of(branch.loops.begin(), branch.loops.end(),
+                       [](const NestLoop& loop) { return loop.place == NestPlace::Unrolled; });
+  }
+
+  std::int64_t extent_of(const NestIndex& index) const {
+    if (index.statement < 0) return cluster_.members[static_cast<std::size_t>(index.number)].extent();
+    const auto& id = cluster_.statements[static_cast<std::size_t>(index.statement)].id;
+    return box(scop_.statement(id).domain)[static_cast<std::size_t>(index.number)].extent();
+  }
+
+  bool in_branches(const NestIndex& index) const {
+    for (const auto& branch : nest_.branches)
+      for (const auto& loop : branch.loops)
+        if (loop.digit.index == index) return true;
+    return false;
+  }
+
+  MemberMapping sizes_of(int member) const {
+    const NestIndex index{-1, member};
+    std::vector<Digit> digits;
+    for (const auto& loop : trunk_)
+      if (loop.digit.index == index) digits.push_back(loop.digit);
+    MemberMapping result;
+    if (digits.size() > 1) result.block = digits[0].step;
+    if (!digits.empty())
+      result.points = digits.back().step;
+    else if (in_branches(index))
+      result.points = std::max<std::int64_t>(extent_of(index), 2);
+    return result;
+  }
+
+  void add_trunk(ClusterMapping& result, const Choice& choice) const {
+    bool any_loop = false;
+    int positions = 0;
+    std::size_t copied_below = 0;  // loops above the copies last seen
+    std::size_t loops_above = 0;
+    for (const auto& step : nest_.trunk) {
+      if (const auto* loop = std::get_if<NestLoop>(&step.what)) {
+        any_loop = true;
+        ++loops_above;
+        if (const auto& index = loop->digit.index; index.statement >= 0)
+          result.reduction = {cluster_.statements[static_cast<std::size_t>(index.statement)].id, index.number,
+                              loop->digit.step};
+      } else if (const auto* copy = std::get_if<NestCopy>(&step.what)) {
+        if (any_loop && (positions == 0 || copied_below != loops_above)) ++positions, copied_below = loops_above;
+        const auto& id = cluster_.statements[static_cast<std::size_t>(copy->statement)].id;
+        result.packed.push_back({id, copy->read, copy->panel, copy->size, copy->panel_last,
+                                 any_loop && (choice.below_blocks || positions > 1), copy->lanes, !any_loop});
+      } else if (const auto* keep = std::get_if<NestKeep>(&step.what)) {
+        result.staged.push_back(keep->tensor);
+      } else {
+        const auto& lanes = std::get<NestCopyLanes>(step.what);
+        result.copies = {"", lanes.member, lanes.lanes, 1};
+      }
+    }
+  }
+
+  int iterator_of(const NestIndex& index, int branch) const {
+    if (index.statement >= 0) return index.number;
+    return cluster_.statements[static_cast<std::size_t>(branch)].outer[static_cast<std::size_t>(index.number)];
+  }
+
+  void add_branch(ClusterMapping& result, int number) const {
+    const auto& branch = nest_.branches[static_cast<std::size_t>(number)];
+    for (const auto& loop : branch.loops) {
+      const int iterator = iterator_of(loop.digit.index, number);
+      if (loop.place == NestPlace::Lanes)
+        result.statements.push_back(
+            {branch.statement, iterator, loop.lanes, vectors_in_flight(branch, loop, result.register_tile)});
+      if (loop.place == NestPlace::Unit) result.dot = {branch.statement, iterator, loop.width, loop.steps};
+      if (loop.slides_along)
+        result.window = {branch.statement, iterator, iterator_of(*loop.slides_along, number),
+                         static_cast<int>(extent_of(loop.digit.index)), loop.slide_step};
+    }
+  }
+
+  /// Vectors of \p lanes that \p branch has at once along an iterator of its own: as many as the loop over them has
+  /// iterations, if its points are unrolled. Along a member, 2 says that they are.
+  int vectors_in_flight(const NestBranch& branch, const NestLoop& lanes, bool register_tile) const {
+    if (lanes.digit.index.statement < 0) return !register_tile && is_unrolled(branch) ? 2 : 1;
+    for (const auto& loop : branch.loops) {
+      const bool counts_vectors = loop.digit.index == lanes.digit.index && loop.digit.step == lanes.lanes;
+      if (!counts_vectors || loop.place != NestPlace::Unrolled) continue;
+      const auto values = loop.digit.mod > 0 ? loop.digit.mod : extent_of(loop.digit.index);
+      return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(ceil_div(values, std::int64_t{lanes.lanes}))));
+    }
+    return 1;
+  }
+
+  const Scop& scop_;
+  const ClusterView& cluster_;
+  const Nest& nest_;
+  std::vector<NestLoop> trunk_;  ///< the loops over members
+};
+
+/// The steps that two nests have in common from the outermost on, branches after the trunk.
+std::size_t common_steps(const Nest& a, const Nest& b) {
+  auto [first, second] = std::mismatch(a.trunk.begin(), a.trunk.end(), b.trunk.begin(), b.trunk.end());
+  const auto steps = static_cast<std::size_t>(first - a.trunk.begin());
+  if (first != a.trunk.end() || second != b.trunk.end()) return steps;
+  auto branches = std::mismatch(a.branches.begin(), a.branches.end(), b.branches.begin(), b.branches.end());
+  return steps + static_cast<std::size_t>(branches.first - a.branches.begin());
+}
+
+[[noreturn]] void fail_beside(const Nest& nest, const Nest& nearest, const NestNames& names) {
+  const auto common = common_steps(nest, nearest);
+  const auto line = [&](const Nest& of) {
+    if (common < of.trunk.size()) return step_text(of, names, common);
+    const auto branch = common >= nest.trunk.size() ? common - nest.trunk.size() : 0;
+    return branch < of.branches.size() ? branch_text(of, names, branch) : std::string("the end");
+  };
+  int number = 0;
+  if (common < nest.trunk.size())
+    number = nest.trunk[common].line;
+  else if (const auto branch = common - nest.trunk.size(); branch < nest.branches.size())
+    number = nest.branches[branch].line;
+  fail_nest(number, line(nest), "order", str("nests of these loops that can be made have '", line(nearest), "' here"));
+}
+
+}  // namespace
+
+ClusterMapping mapping_of(const Scop& scop, const ClusterView& cluster, const NestNames& names, const Nest& nest) {
+  MappingOfNest maker(scop, cluster, nest);
+  std::optional<Nest> nearest;
+  for (std::size_t above = 0; above <= maker.loops(); ++above)
+    for (bool has_outermost : {false, true}) {
+      if (has_outermost && above == 0) continue;
+      for (bool register_tile : {maker.has_register_tile(), !maker.has_register_tile()})
+        for (bool below_blocks : {false, true}) {
+          auto mapping = maker.with({above, has_outermost, below_blocks, register_tile});
+          auto made = nest_of(scop, cluster, mapping);
+          if (made == nest) return mapping;
+          if (!nearest || common_steps(nest, made) > common_steps(nest, *nearest)) nearest = std::move(made);
+        }
+    }
+  fail_beside(nest, *nearest, names);
+}
+
+}  // namespace tc::polyhedral

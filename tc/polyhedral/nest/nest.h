@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace tc::polyhedral {
+
+/// An index that loops of a nest run over: a member of the cluster's outer band, or an iterator of one statement.
+struct NestIndex {
+  int statement = -1;  ///< position in Nest::branches; -1: a member of the band
+  int number = 0;      ///< of the member, or the position in the statement's domain
+
+  bool operator==(const NestIndex&) const = default;
+};
+
+/// One digit of an index: floor(rest / step), where rest is what the digits of the same index above it leave, the index
+/// mod `mod`. The first digit has mod 0: rest is the index itself, counted from where its range begins.
+///
+///   of 0 <= n < 1000:   n/240   n%240/48   n%48/16   n%16      5, 5, 3 and 16 iterations
+struct Digit {
+  NestIndex index;
+  std::int64_t mod = 0, step = 1;
+
+  bool operator==(const Digit&) const = default;
+};
+
+/// What runs the iterations of a loop: one after the other, unrolled code, the lanes of a vector, the cores, or one
+/// instruction that sums products.
+enum class NestPlace { Serial, Unrolled, Lanes, Cores, Unit };
+
+struct NestLoop {
+  Digit digit;
+  NestPlace place = NestPlace::Serial;
+  int lanes = 0;                            ///< of the vector; its last lanes idle where the digit has fewer values
+  int width = 0, steps = 0;                 ///< of the unit: products that it sums, and how often (DotMapping)
+  bool with_private_sums = false;           ///< each iteration accumulates privately, then joins the result
+  std::optional<NestIndex> slides_along{};  ///< iterations read in the order of what they share with this index
+  int slide_step = 1;                       ///< elements from one value of that index to the next
+
+  bool operator==(const NestLoop&) const = default;
+};
+
+/// A dense copy of what one read of a statement touches below it (PackMapping).
+struct NestCopy {
+  int statement = 0;  ///< position in Nest::branches
+  int read = 0;       ///< position in Statement::reads
+  int panel = -1;     ///< the iterator of the statement that panels or rows consist of
+  std::int64_t size = 1;
+  bool panel_last = true;  ///< lanes of a panel are adjacent; else dense rows
+  int lanes = 0;           ///< of the copying loops
+
+  bool operator==(const NestCopy&) const = default;
+};
+
+/// A tensor whose elements stay in a buffer while what is below runs.
+struct NestKeep {
+  std::string tensor;
+
+  bool operator==(const NestKeep&) const = default;
+};
+
+/// How kept tensors are copied in and out: in lanes along a member, the points of a tile unrolled or not.
+struct NestCopyLanes {
+  int member = 0, lanes = 0;
+  bool unrolled = false;
+
+  bool operator==(const NestCopyLanes&) const = default;
+};
+
+/// A step of the trunk, and the line of the text that it comes from; 0 where it comes from none.
+struct NestStep {
+  std::variant<NestLoop, NestCopy, NestKeep, NestCopyLanes> what;
+  int line = 0;
+
+  bool operator==(const NestStep& other) const { return what == other.what; }
+};
+
+/// The loops of one statement below the trunk, outermost first.
+struct NestBranch {
+  std::string statement;
+  std::vector<NestLoop> loops;
+  int line = 0;
+
+  bool operator==(const NestBranch& other) const { return statement == other.statement && loops == other.loops; }
+};
+
+/// The loops of a cluster on a processor, outermost first: a trunk that all statements share, then a branch for each of
+/// them in program order. Two mappings with the same nest are carried out as the same code.
+struct Nest {
+  std::vector<NestStep> trunk;
+  std::vector<NestBranch> branches;
+
+  bool operator==(const Nest&) const = default;
+};
+
+}  // namespace tc::polyhedral

@@ -1,0 +1,130 @@
+"""Loop nests as text: printed, given back, edited, refused with the line and the reason."""
+
+import re
+
+import pytest
+import torch
+
+import tensor_comprehensions as tc
+
+TEXT = """
+def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }
+def softmax(float(N,C) X) -> (Y) {
+  top(n)   max=! X(n,c)
+  e(n,c)       = exp(X(n,c) - top(n))
+  total(n) +=! e(n,c)
+  Y(n,c)       = e(n,c) / total(n)
+}
+def conv(float(N,C,H,W) I, float(O,C,KH,KW) K) -> (R) { R(n,o,h,w) +=! I(n,c,h+kh,w+kw) * K(o,c,kh,kw) }
+def dots(int8(M,K) A, int8(N,K) B) -> (C) { C(m,n) +=! int32(A(m,k)) * int32(B(n,k)) }
+def columns(float(N,K) A) -> (S) { S(k) +=! A(n,k) }
+def norm(float(N) A) -> (S, T) { S +=! A(n)  T(n) = A(n) * 2 }
+"""
+T = tc.define(TEXT)
+FAMILY = [
+    ("mm", (100, 70), (70, 130)),
+    ("mm", (512, 512), (512, 512)),
+    ("softmax", (33, 100)),
+    ("conv", (1, 1, 20, 20), (8, 1, 3, 3)),
+    ("conv", (2, 16, 14, 14), (32, 16, 3, 3)),
+    ("columns", (300, 77)),
+    ("norm", (5000,)),
+]
+
+
+def whole(shape):
+    return torch.randint(-3, 4, shape).float()
+
+
+def loops(executable):
+    """The schedule without the line of the mapping."""
+    parts = re.findall(r"(?ms)^## schedule\n(.*?)(?=^## )", executable.explain())
+    return [part.split("\n\n", 1)[1] for part in parts]
+
+
+@pytest.mark.parametrize("target", ["cpu", "cpu:avx2"])
+@pytest.mark.parametrize("name, shapes", [(name, shapes) for name, *shapes in FAMILY])
+def test_nests_are_read_back(name, shapes, target):
+    specs = [tc.spec(shape) for shape in shapes]
+    chosen = tc.compile(getattr(T, name), *specs, target=target, cache=False)
+    given = tc.compile(getattr(T, name), *specs, target=target, nest=chosen.nest, cache=False)
+    assert chosen.nest.startswith("nest of ")
+    assert given.nest == chosen.nest
+    assert loops(given) == loops(chosen)
+
+
+def test_bytes_in_units_are_read_back():
+    specs = tc.spec((64, 256), "int8"), tc.spec((48, 256), "int8")
+    chosen = tc.compile(T.dots, *specs, target="cpu:avx512", options="register_tile=4x16", cache=False)
+    given = tc.compile(T.dots, *specs, target="cpu:avx512", nest=chosen.nest, cache=False)
+    assert given.nest == chosen.nest and loops(given) == loops(chosen)
+
+
+EDITED = """
+nest of S0, S1
+  n/32 on cores
+    copy B of S1 in panels of 16 n, 8 lanes
+    m/5
+      n%32/16
+        keep C
+        copies along n, 8 lanes, unrolled
+        S0: m%5 unrolled  n%16/8 unrolled  n%8 lanes
+        S1: k  m%5 unrolled  n%16/8 unrolled  n%8 lanes
+"""
+
+
+@pytest.mark.parametrize("m, n, k", [(100, 130, 70), (5, 32, 1), (17, 33, 9), (64, 64, 64)])
+def test_an_edited_nest_computes_the_same(m, n, k):
+    a, b = whole((m, k)), whole((k, n))
+    try:
+        given = tc.compile(T.mm, a, b, nest=EDITED, cache=False)
+    except tc.OptionsError as error:
+        assert k == 1 and "'digits'" not in str(error)
+        return
+    assert torch.equal(given(a, b), a @ b)
+    assert "n/32 on cores" in given.nest or n <= 32
+
+
+def test_nests_of_other_clusters_stay():
+    a = whole((5000,))
+    chosen = tc.compile(T.norm, a, cache=False)
+    sections = re.split(r"(?m)^(?=nest of)", chosen.nest)[1:]
+    assert len(sections) > 1
+    for section in sections:
+        given = tc.compile(T.norm, a, nest=section, cache=False)
+        assert given.nest == chosen.nest
+        total, twice = given(a)
+        assert total == a.sum() and torch.equal(twice, a * 2)
+
+
+@pytest.mark.parametrize("before, after, message", [
+    ("m/5", "q/5", "line 5 of the nest, 'q/5': there is no index 'q' here; the band has m, n"),
+    ("n%32/16", "n%30/16", "breaks the law 'digits': a loop above counts n in steps of 32, so the next one is over n%32"),
+    ("S1: k  ", "S1: ", "breaks the law 'digits': no loop is over k"),
+    ("m/5", "m/5 on cores", "breaks the law 'cores'"),
+    ("n%8 lanes\n        S1", "n%8\n        S1", "breaks the law 'order'"),
+    ("keep C", "keep Q", "there is no tensor 'Q' to stage"),
+    ("nest of S0, S1", "nest of S0, S7", "no loops hold the statements S0, S7 together"),
+    ("copy B", "copy A", "cannot be copied in panels"),
+])
+def test_an_illegal_nest_is_refused_with_the_line(before, after, message):
+    assert before in EDITED
+    with pytest.raises(tc.OptionsError) as error:
+        tc.compile(T.mm, tc.spec((100, 70)), tc.spec((70, 130)), nest=EDITED.replace(before, after), cache=False)
+    assert message in str(error.value)
+
+
+def test_a_carried_dependence_is_no_loop_on_cores():
+    text = "nest of S0\n  S0:\nnest of S1\n  S1: n on cores"
+    with pytest.raises(tc.OptionsError, match="'cores'"):
+        tc.compile(tc.define("def f(float(N) A) -> (S) { S +=! A(n) }").f, tc.spec((100,)), nest=text, cache=False)
+
+
+def test_nests_are_for_processors():
+    with pytest.raises(tc.OptionsError, match="this target is a GPU"):
+        tc.compile(T.mm, tc.spec((8, 8)), tc.spec((8, 8)), target="cuda:sm_90", nest=EDITED)
+
+
+def test_explain_shows_the_nest():
+    executable = tc.compile(T.mm, tc.spec((64, 64)), tc.spec((64, 64)), cache=False)
+    assert f"## nest\n{executable.nest}\n" in executable.explain()
