@@ -1,22 +1,26 @@
 #include "tc/autotuner/finals.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <set>
 
+#include "tc/autotuner/contest.h"
+#include "tc/autotuner/worker/jobs.h"
 #include "tc/autotuner/worker/statistics.h"
+#include "tc/base/str.h"
 
 namespace tc::autotuner {
 namespace {
 
-constexpr double least_gain = 0.01;
 constexpr double runs_of_a_finalist = 7;  ///< long ones, in finals of the least rounds
+constexpr double runs_of_a_rematch = 8;   ///< the same
+constexpr int most_rematches = 5, least_rematches = 3;
+constexpr double first_share = 0.5;  ///< of the seconds for measuring, before the rematches
 
 struct Entrant {
   Candidate candidate;
   std::string image;
-  std::vector<double> samples;
+  Timings timings = {};
 };
 
 /// The candidates with times of their own beside the default options, by time.
@@ -50,8 +54,8 @@ std::optional<Candidate> incumbent_of(const std::vector<Candidate>& candidates,
 /// The default options, the incumbent, then the fastest candidates of different code. Of these there are fewer where
 /// runs are long.
 std::vector<Entrant> entrants(const std::vector<Candidate>& candidates, const FinalSettings& settings) {
-  std::vector<Entrant> result{{candidates.front(), "", {}}};
-  if (auto incumbent = incumbent_of(candidates, settings.incumbent)) result.push_back({*incumbent, "", {}});
+  std::vector<Entrant> result{{candidates.front(), ""}};
+  if (auto incumbent = incumbent_of(candidates, settings.incumbent)) result.push_back({*incumbent, ""});
   std::set<std::string> codes;
   double left = settings.time;
   for (const auto& entrant : result) {
@@ -62,7 +66,7 @@ std::vector<Entrant> entrants(const std::vector<Candidate>& candidates, const Fi
   for (const auto* candidate : by_time(candidates)) {
     if (places <= 0 || (places < settings.finalists && left < runs_of_a_finalist * candidate->seconds)) break;
     if (!codes.insert(candidate->code).second) continue;
-    result.push_back({*candidate, "", {}});
+    result.push_back({*candidate, ""});
     left -= runs_of_a_finalist * candidate->seconds;
     --places;
   }
@@ -86,41 +90,65 @@ bool compile(Workers& workers, std::vector<Entrant>& entrants, const FinalSettin
   return workers.run(jobs, settings.compile, places, done, settings.stop);
 }
 
-/// Fills the samples of \p entrants from one process; false where that failed.
-bool compare(Workers& workers, const std::vector<Entrant*>& entrants, const FinalSettings& settings) {
-  Message job{"compare", exact_text(settings.seconds)};
+/// Measures \p entrants in turns in one process for \p seconds; nothing where that failed.
+std::optional<std::vector<Timings>> compare(Workers& workers, const std::vector<const Entrant*>& entrants,
+                                            double seconds, std::uint64_t seed, const FinalSettings& settings) {
+  Message job{"compare", exact_text(seconds), str(seed)};
   for (const auto* entrant : entrants) job.push_back(entrant->image);
   auto reply = workers.run(job, settings.limits, settings.device, settings.stop);
-  if (!reply || reply->front() != name(Status::Ok) || reply->size() != entrants.size() + 1) return false;
-  for (std::size_t i = 0; i < entrants.size(); ++i) {
-    entrants[i]->samples.clear();
-    for (const auto& text : decode((*reply)[i + 1]).value_or(Message()))
-      entrants[i]->samples.push_back(exact_number(text));
-  }
-  return true;
+  if (!reply || reply->front() != name(Status::Ok) || reply->size() != entrants.size() + 1) return std::nullopt;
+  std::vector<Timings> result;
+  for (std::size_t i = 0; i < entrants.size(); ++i) result.push_back(timings_of((*reply)[i + 1]));
+  return result;
 }
 
 /// Measures all with the default options; where that fails, each alone with them, until one has been measured. Returns
 /// whether it was not stopped.
 bool measure(Workers& workers, std::vector<Entrant>& entrants, const FinalSettings& settings) {
+  const auto have_measured = [&](const std::vector<Entrant*>& some) {
+    auto timings = compare(workers, {some.begin(), some.end()}, settings.seconds * first_share, 0, settings);
+    for (std::size_t i = 0; timings && i < some.size(); ++i) some[i]->timings = std::move((*timings)[i]);
+    return timings.has_value();
+  };
   std::vector<Entrant*> all;
   for (auto& entrant : entrants)
     if (!entrant.image.empty()) all.push_back(&entrant);
-  if (all.empty() || all.front() != &entrants.front() || compare(workers, all, settings)) return true;
+  if (all.empty() || all.front() != &entrants.front() || have_measured(all)) return true;
   for (std::size_t i = 1; i < all.size() && !settings.stop(); ++i)
-    if (compare(workers, {all.front(), all[i]}, settings)) return true;
-  if (!settings.stop()) compare(workers, {all.front()}, settings);
+    if (have_measured({all.front(), all[i]})) return true;
+  if (!settings.stop()) have_measured({all.front()});
   return !settings.stop();
 }
 
-Finalist finalist_of(const Entrant& entrant) {
-  const auto& samples = entrant.samples;
-  return {entrant.candidate.options,
-          quantile(samples, 0.5),
-          quantile(samples, 0),
-          quantile(samples, 0.75) - quantile(samples, 0.25),
-          static_cast<int>(samples.size()),
-          entrant.candidate.derivation};
+/// Rematches that there is time for.
+int rematches(const std::vector<Entrant>& entrants, const FinalSettings& settings) {
+  return most_rematches * runs_of_a_rematch * entrants.front().candidate.seconds < settings.time ? most_rematches
+                                                                                                 : least_rematches;
+}
+
+/// Which of \p entrants is faster than the one of number \p reference, by rematches of these two.
+std::optional<Winner> winner_of(Workers& workers, const std::vector<Entrant>& entrants, std::size_t reference,
+                                const FinalSettings& settings) {
+  const int count = rematches(entrants, settings);
+  const double seconds = settings.seconds * (1 - first_share) / count;
+  std::uint64_t seed = 0;
+  const Rematch rematch = [&](std::size_t entrant) -> std::optional<std::pair<Timings, Timings>> {
+    auto timings = compare(workers, {&entrants[entrant], &entrants[reference]}, seconds, ++seed, settings);
+    if (!timings) return std::nullopt;
+    return std::pair{std::move((*timings)[0]), std::move((*timings)[1])};
+  };
+  std::vector<Timings> first;
+  for (const auto& entrant : entrants) first.push_back(entrant.timings);
+  return find_winner(first, reference, count, rematch);
+}
+
+/// With the times it was measured with, so scaled that the median is \p median.
+Finalist finalist_of(const Entrant& entrant, double median) {
+  const auto seconds = seconds_of(entrant.timings);
+  const double scale = median / quantile(seconds, 0.5);
+  return {entrant.candidate.options,        median,
+          scale * quantile(seconds, 0),     scale * (quantile(seconds, 0.75) - quantile(seconds, 0.25)),
+          static_cast<int>(seconds.size()), entrant.candidate.derivation};
 }
 
 /// With the times of the search.
@@ -130,33 +158,25 @@ Finalist finalist_of(const Candidate& candidate) {
 
 }  // namespace
 
-bool faster(const std::vector<double>& of, const std::vector<double>& than) {
-  std::vector<double> ratios;
-  for (std::size_t i = 0; i < std::min(of.size(), than.size()); ++i) ratios.push_back(of[i] / than[i]);
-  if (ratios.empty() || quantile(of, 0) >= quantile(than, 0)) return false;
-  double deviation = (quantile(ratios, 0.75) - quantile(ratios, 0.25)) / 1.349;
-  double standard_error = 1.253 * deviation / std::sqrt(static_cast<double>(ratios.size()));
-  return quantile(ratios, 0.5) < 1 - std::max(least_gain, 3 * standard_error);
-}
-
 std::optional<std::vector<Finalist>> play_finals(Workers& workers, const std::vector<Candidate>& candidates,
                                                  const FinalSettings& settings) {
   auto all = entrants(candidates, settings);
   bool in_time = compile(workers, all, settings) && measure(workers, all, settings);
   if (!in_time) return std::nullopt;
-  if (all.front().samples.empty()) return std::vector{finalist_of(candidates.front())};
+  if (all.front().timings.empty()) return std::vector{finalist_of(candidates.front())};
   bool defends = all.size() > 1 && settings.incumbent && all[1].candidate.options == *settings.incumbent;
-  const auto& reference = defends && !all[1].samples.empty() ? all[1] : all.front();
-  std::vector<Finalist> better, rest;
-  for (const auto& each : all)
-    if (&each != &reference && !each.samples.empty())
-      (faster(each.samples, reference.samples) ? better : rest).push_back(finalist_of(each));
-  auto is_faster = [](const auto& a, const auto& b) { return a.seconds < b.seconds; };
-  std::sort(better.begin(), better.end(), is_faster);
-  std::sort(rest.begin(), rest.end(), is_faster);
-  better.push_back(finalist_of(reference));
-  better.insert(better.end(), rest.begin(), rest.end());
-  return better;
+  const std::size_t reference = defends && !all[1].timings.empty() ? 1 : 0;
+  const auto winner = winner_of(workers, all, reference, settings);
+  const double seconds = quantile(seconds_of(all[reference].timings), 0.5);
+  std::vector<Finalist> first, rest;
+  if (winner) first.push_back(finalist_of(all[winner->entrant], winner->ratio * seconds));
+  first.push_back(finalist_of(all[reference], seconds));
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (i != reference && !(winner && i == winner->entrant) && !all[i].timings.empty())
+      rest.push_back(finalist_of(all[i], ratio_of(all[i].timings, all[reference].timings) * seconds));
+  std::sort(rest.begin(), rest.end(), [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
+  first.insert(first.end(), rest.begin(), rest.end());
+  return first;
 }
 
 std::vector<Finalist> unplayed_finals(const std::vector<Candidate>& candidates,

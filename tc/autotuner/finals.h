@@ -26,17 +26,13 @@ struct FinalSettings {
   Workers::Stop stop = [] { return false; };  ///< gives up what is under way
 };
 
-/// The times of \p of and of \p than in the same rounds: is the first faster beyond noise? The median of the ratios has
-/// to be below 1 by 1 %, and by three of its standard errors, since several finalists try (1.253 s / sqrt(n), with s
-/// the distance of the quartiles over 1.349); and its least time has to be lower, which other programs on the machine
-/// change least.
-bool faster(const std::vector<double>& of, const std::vector<double>& than);
-
 /// Measures the fastest of \p candidates, the first of which is that of the default options, in turns with these and
-/// with the incumbent, in one process; as many as there is time for. First come those faster than the incumbent, then
-/// this, then the others, all by time. Candidates that fail now are left out, and where the incumbent does, the default
+/// with the incumbent, in one process; as many as there is time for. The one that seems fastest is the winner if rematches
+/// with the incumbent, in processes of their own, confirm it (find_winner() in contest.h). First comes the winner, then
+/// the incumbent, then the others by time. Times are told in terms of the incumbent's, by the ratio of both: the
+/// winner's by that of the rematches. Candidates that fail now are left out, and where the incumbent does, the default
 /// options take its place; where nothing can be measured, there are the default options alone, with their first time
-/// and runs 0. Nothing where settings.stop() ended them.
+/// and runs 0. Nothing where settings.stop() ended them before the rematches; there is no winner where it ended these.
 std::optional<std::vector<Finalist>> play_finals(Workers& workers, const std::vector<Candidate>& candidates,
                                                  const FinalSettings& settings);
 

@@ -305,10 +305,8 @@ std::optional<std::vector<Finalist>> Tuner::play_short_finals() {
 void Tuner::choose() {
   std::optional<std::vector<Finalist>> played;
   if (!cancelled()) played = play_finals(workers_, record_.candidates(), final_settings());
-  if (!played && cancelled()) {
-    result_.stop = Stop::Cancelled;
-    played = play_short_finals();
-  }
+  if (!played && cancelled()) played = play_short_finals();
+  if (cancelled()) result_.stop = Stop::Cancelled;
   auto incumbent = incumbent_ ? std::optional(incumbent_->options) : std::nullopt;
   result_.finalists = played ? std::move(*played) : unplayed_finals(record_.candidates(), incumbent);
   result_.standard = *std::find_if(result_.finalists.begin(), result_.finalists.end(),

@@ -12,7 +12,7 @@
 namespace tc::autotuner {
 namespace {
 
-constexpr double least_gain = 0.99;  ///< of a winner, in terms of options that do not run any more
+constexpr double ratio_to_lost = 0.99;  ///< of a winner, in terms of options that do not run any more
 
 /// What makes the winner's code, and where it goes.
 class Finisher {
@@ -74,7 +74,7 @@ std::optional<double> time_like(const cache::OptionsEntry& before, const TuneSet
   bool like =
       (here.machine.empty() || here.machine == there.machine) && (here.threads == 0 || here.threads == there.threads);
   if (!comparable || !like) return std::nullopt;
-  double ratio = least_gain;
+  double ratio = ratio_to_lost;
   for (const auto& finalist : result.finalists)
     if (finalist.options == options && finalist.runs > 0 && finalist.seconds > 0)
       ratio = std::min(ratio, result.best.seconds / finalist.seconds);

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "tc/autotuner/worker/check.h"
+#include "tc/autotuner/worker/timing.h"
 #include "tc/base/target.h"
 #include "tc/engine/run/executable.h"
 
@@ -15,8 +16,8 @@ class Device {
 
   /// Runs \p executable once on poisoned outputs; the host's tensors hold what all memory holds afterwards.
   virtual void run(const engine::Executable& executable) = 0;
-  /// Seconds of a call, the mean of \p calls of them; run() has prepared it.
-  virtual double seconds_of(const engine::Executable& executable, int calls) = 0;
+  /// What a call takes, the mean of \p calls of them; run() has prepared it.
+  virtual Timing time(const engine::Executable& executable, int calls) = 0;
 };
 
 /// The processor, for a target of it, else the GPU \p ordinal. Throws DeviceError where there is none.

@@ -23,6 +23,7 @@ constexpr double sample_seconds = 1e-3, compare_sample_seconds = 2e-3;
 constexpr double hopeless = 3;       ///< times the best
 constexpr double short_call = 5e-3;  ///< seconds
 constexpr int least_samples = 5, most_samples = 15, most_rounds = 101;
+constexpr int least_long_rounds = 2;  ///< of long calls
 
 using Clock = std::chrono::steady_clock;
 
@@ -63,7 +64,11 @@ class Bench {
     if (context_.hook) context_.hook("run", executable.image().options, tensors_.outputs());
     return tensors_.check(context_.tolerance);
   }
-  double seconds_of(const engine::Executable& executable, int calls) { return device_->seconds_of(executable, calls); }
+  Timing time(const engine::Executable& executable, int calls) { return device_->time(executable, calls); }
+  /// Seconds of a call, the mean of \p calls of them.
+  double seconds_of(const engine::Executable& executable, int calls) {
+    return autotuner::seconds_of({time(executable, calls)}).front();
+  }
 
  private:
   const JobContext& context_;
@@ -170,33 +175,51 @@ Message measure(const JobContext& context, int device, const Message& job) {
                 str(samples.size() * calls)});
 }
 
-Message compare(const JobContext& context, int device, const Message& job) {
-  double limit = exact_number(job.at(1));
-  Bench bench(context, device);
-  std::vector<std::unique_ptr<engine::Executable>> executables;
-  std::vector<int> calls;
-  std::vector<bool> is_long;  // calls that need no other before them to be warm, nor others to be timed
-  for (std::size_t i = 2; i < job.size(); ++i) {
-    const auto& executable =
-        *executables.emplace_back(std::make_unique<engine::Executable>(engine::Image::deserialise(job[i])));
-    if (auto wrong = bench.try_out(executable); !wrong.empty()) return reply(Status::Wrong, {wrong});
-    double once = bench.seconds_of(executable, 1);
-    is_long.push_back(once > short_call);
-    double call = is_long.back() ? once : bench.seconds_of(executable, calls_for(1e-4, once));
-    calls.push_back(calls_for(compare_sample_seconds, call));
-  }
-  std::vector<Message> samples(executables.size());
-  auto start = Clock::now();
-  for (int round = 0; round < least_samples || (round < most_rounds && since(start) < limit); ++round) {
-    for (std::size_t k = 0; k < executables.size(); ++k) {
-      auto i = (k + static_cast<std::size_t>(round)) % executables.size();
-      if (!is_long[i]) bench.seconds_of(*executables[i], 1);
-      samples[i].push_back(exact_text(bench.seconds_of(*executables[i], calls[i])));
-    }
-    if (round >= 2 && since(start) > 2 * limit) break;
-  }
+/// An executable that is measured in turns with others.
+struct Rival {
+  std::unique_ptr<engine::Executable> executable;
+  int calls = 1;         ///< that make a sample
+  bool is_long = false;  ///< its calls need no other before them to be warm, nor others to be timed
+};
+
+Rival rival_of(Bench& bench, std::unique_ptr<engine::Executable> executable) {
+  const double once = bench.seconds_of(*executable, 1);
+  const bool is_long = once > short_call;
+  const double call = is_long ? once : bench.seconds_of(*executable, calls_for(1e-4, once));
+  return {std::move(executable), calls_for(compare_sample_seconds, call), is_long};
+}
+
+Message text_of(const Timings& timings) {
   Message result;
-  for (const auto& each : samples) result.push_back(encode(each));
+  for (const auto& each : timings)
+    for (const double seconds : {each.wall, each.cpu, each.longest, each.own}) result.push_back(exact_text(seconds));
+  return result;
+}
+
+Message compare(const JobContext& context, int device, const Message& job) {
+  const double limit = exact_number(job.at(1));
+  Bench bench(context, device);
+  std::vector<Rival> rivals;
+  for (std::size_t i = 3; i < job.size(); ++i) {
+    auto executable = std::make_unique<engine::Executable>(engine::Image::deserialise(job[i]));
+    if (auto wrong = bench.try_out(*executable); !wrong.empty()) return reply(Status::Wrong, {wrong});
+    rivals.push_back(rival_of(bench, std::move(executable)));
+  }
+  const auto measure = [&](std::size_t i) {
+    const auto& rival = rivals[i];
+    if (!rival.is_long) bench.seconds_of(*rival.executable, 1);
+    return bench.time(*rival.executable, rival.calls);
+  };
+  const bool any_long = std::any_of(rivals.begin(), rivals.end(), [](const auto& rival) { return rival.is_long; });
+  const int least = any_long ? least_long_rounds : least_samples;
+  const auto start = Clock::now();
+  const auto ended = [&](int rounds) {
+    return rounds >= most_rounds || (rounds >= least && since(start) > limit) ||
+           (rounds >= least_long_rounds && since(start) > 2 * limit);
+  };
+  Message result;
+  for (const auto& timings : measure_in_rounds(rivals.size(), measure, ended, std::stoull(job.at(2))))
+    result.push_back(encode(text_of(timings)));
   return reply(Status::Ok, result);
 }
 
@@ -212,6 +235,15 @@ Message dispatch(const JobContext& context, int device, const Message& job) {
 }
 
 }  // namespace
+
+Timings timings_of(const std::string& bytes) {
+  const auto fields = decode(bytes).value_or(Message());
+  Timings result;
+  for (std::size_t i = 0; i + 3 < fields.size(); i += 4)
+    result.push_back({exact_number(fields[i]), exact_number(fields[i + 1]), exact_number(fields[i + 2]),
+                      exact_number(fields[i + 3])});
+  return result;
+}
 
 std::vector<StageRecord> stages_of(const std::string& bytes) {
   std::vector<StageRecord> result;
