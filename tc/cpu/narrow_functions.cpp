@@ -63,13 +63,15 @@ class Writer {
   int next_ = 0;
 };
 
-/// float32 of the bits of a float16.
+/// float32 of the bits of a float16. LLVM is not to know that it is one: it would make comparisons and selections of such
+/// values ones of float16, which processors without arithmetic of float16 do one by one.
 std::string from_half(const Target& target, int lanes) {
   Writer w("from_half_f32", lanes, vector(lanes, "float"), {vector(lanes, "i16")});
   auto half = vector(lanes, "half"), words = vector(lanes, "i16");
   if (target.instructions->half_conversions) {
     auto value = w.step("bitcast ", words, " %a to ", half);
-    return w.finish(w.step("fpext ", half, " ", value, " to ", w.f32()));
+    auto wide = w.step("fpext ", half, " ", value, " to ", w.f32());
+    return w.finish(w.step("call ", w.f32(), " asm \"\", \"=v,0\"(", w.f32(), " ", wide, ")"));
   }
   // exponent and mantissa in place; the factor 2^112 corrects the bias, exactly, for denormals too
   auto wide = w.step("zext ", words, " %a to ", w.i32());

@@ -371,5 +371,30 @@ TEST_F(VectorMathTest, LoopsCallNothing) {
       }
 }
 
+/// The instructions of \p assembly that compare float16 values, one by one, or convert single ones.
+int instructions_of_single_halves(const std::string& assembly) {
+  int found = 0;
+  for (const char* name : {"comiss", "cmpss", "pextrw", "vpinsrw"})
+    for (std::size_t at = assembly.find(name); at != std::string::npos; at = assembly.find(name, at + 1)) ++found;
+  return found;
+}
+
+TEST_F(VectorMathTest, Float16ValuesAreComparedInVectors) {
+  for (const char* function : {"max", "min", "fmax", "fmin"})
+    for (const char* target : {"avx2", "avx512"}) {
+      polyhedral::ScopBuilder builder(context());
+      builder.input("A", {count}).input("B", {count});
+      auto scop =
+          builder.output("C", {count}).statement(str("S[i] : 0 <= i < ", count), "C[i]", {"A[i]", "B[i]"}).scop();
+      KernelCase halves(scop);
+      for (const char* tensor : {"A", "B", "C"}) halves.type(tensor, DType::Float16);
+      halves.vectorise("S", "i", 8);
+      const auto type = Halide::Float(32);
+      std::vector<Halide::Expr> args{element(type, "A", {iterator("i")}), element(type, "B", {iterator("i")})};
+      halves.value("S", ir::Call::make(type, str("tc_", function, "_f32"), args, ir::Call::PureExtern));
+      EXPECT_EQ(instructions_of_single_halves(disassemble(halves.compile(target))), 0) << function << " on " << target;
+    }
+}
+
 }  // namespace
 }  // namespace tc::cpu
