@@ -47,7 +47,7 @@ def test_a_softmax_is_a_call(shape):
     [
         ("Y(n) max=! X(n,m)", lambda x: x.amax(1)),
         ("Y(n,m) max=! X(n,m+k) where k in 0:2", lambda x: torch.maximum(x[:, :-1], x[:, 1:])),
-        ("M(n) max=! X(n,m)  E(n,m) = exp(X(n,m) - M(n))  S(n) +=! E(n,m)  Y(n,m) = E(n,m) / S(n)", lambda x: x.softmax(1)),
+        ("H(n) max=! X(n,m)  E(n,m) = exp(X(n,m) - H(n))  S(n) +=! E(n,m)  Y(n,m) = E(n,m) / S(n)", lambda x: x.softmax(1)),
     ],
 )
 def test_nan_and_infinities_stay(text, eager):
