@@ -10,6 +10,8 @@ _KEPT = (
     "_scaled_dot_product_flash_attention_for_cpu",  # its decomposition gives attention's backward wrong numbers
     "index_add",  # becomes index_put, which counts negative indices from the end, where index_add has an error
     "index_copy",
+    "index_fill",
+    "binary_cross_entropy",  # raises an error for inputs outside of 0 to 1
     "embedding_dense_backward",  # becomes index_put after eight comparisons: torch's own is one call
     "roll",
     "native_layer_norm_backward",

@@ -178,6 +178,19 @@ def test_an_output_padding_that_is_too_wide_is_torchs_error():
     check(lambda x, w: F.conv_transpose2d(x, w, dilation=2, output_padding=1), x, weight, taken=["convolution"])
 
 
+def test_indices_that_are_copied_to_or_that_targets_name():
+    check(lambda x, i: x.index_copy(0, i, x[:2]) * 2, TABLE, torch.tensor([0, -1]), left=["index_copy"])
+    check(lambda x, i: F.nll_loss(x, i), TABLE, torch.tensor([0, 1, 4, -100]), taken=["gather"])
+    for model in (F.cross_entropy, F.multi_margin_loss, lambda x, i: x.index_select(1, i), lambda x, i: x.take(i * 5)):
+        with pytest.raises((RuntimeError, IndexError)), pytest.warns(UserWarning, match="ran in torch"):
+            torch.compile(model, backend="tc")(TABLE, torch.tensor([1, 0, 7, 2]))
+
+
+def test_a_probability_outside_is_torchs_error():
+    check(lambda x, t: F.binary_cross_entropy(x, t), TABLE, TABLE.sigmoid(), left=["binary_cross_entropy"])
+    check(lambda x, t: F.binary_cross_entropy(x.sigmoid(), t), TABLE, TABLE.sigmoid(), taken=["sigmoid"], left=["binary_cross_entropy"])
+
+
 @pytest.mark.parametrize("kind", [torch.bool, torch.float32])
 def test_attention_keeps_nans(kind):
     torch.manual_seed(0)
@@ -215,12 +228,14 @@ def test_results_have_the_strides_of_torch(model):
 
 
 def test_a_node_that_is_left_leaves_the_others():
-    check(lambda x: torch.relu(x.index_fill(1, torch.tensor([0, 2]), -1.0)) * 3, TABLE, taken=["relu", "mul"], left=["index_copy"])
+    check(lambda x: torch.relu(x.index_fill(1, torch.tensor([0, 2]), -1.0)) * 3, TABLE, taken=["relu", "mul"], left=["index_fill"])
+    check(lambda x: x.index_fill(0, torch.tensor([-1]), 2.0) + x, TABLE, taken=["add"], left=["index_fill"])
     check(lambda x: torch.relu(x)[torch.arange(1, 5)].exp(), TABLE, taken=["relu", "exp"], left=["index"])
 
 
-def test_many_tensors_are_joined():
-    pieces = [torch.arange(3.0)[None] + k for k in range(330)]
+@pytest.mark.parametrize("count", [330, 600])
+def test_many_tensors_are_joined(count):
+    pieces = [torch.arange(3.0)[None] + k for k in range(count)]
     check(lambda *given: torch.cat(given) * 2, *pieces, taken=["cat", "mul"])
 
 

@@ -3,7 +3,7 @@
 import itertools
 
 from ..expression import Literal, cast, where
-from ..values import Value, identity_rows, iterators
+from ..values import Formula, identity_rows, iterators
 from .registry import dimensions, lowers, number, refuse
 
 
@@ -179,13 +179,24 @@ def constant_pad_nd(b, x, pad, value=0):
     return b.define(its, element if inside is None else where(inside, element, number(value, x.dtype)))
 
 
+MOST_PIECES = 256
+"""Tensors that one statement joins: it may have so many names."""
+
+
 @lowers("cat")
 def cat(b, tensors, dim=0):
     pieces = [t for t in tensors if not (t.rank == 1 and t.shape[0] == 0)]
     refuse(not pieces, "nothing to join")
     dim %= pieces[0].rank
-    its, dtype = iterators(b.out_shape), b.out_dtype
     pieces = [t for t in pieces if t.shape[dim]]
+    while len(pieces) > MOST_PIECES:
+        pieces = [joined(b, pieces[k : k + MOST_PIECES], dim, b.out_dtype) for k in range(0, len(pieces), MOST_PIECES)]
+    return joined(b, pieces, dim, b.out_dtype) if pieces else Formula(lambda s: Literal(0, b.out_dtype), b.out_shape, b.out_dtype)
+
+
+def joined(b, pieces, dim, dtype):
+    """The tensors `pieces` one after the other along `dim`."""
+    its = iterators([sum(t.shape[dim] for t in pieces) if d == dim else n for d, n in enumerate(pieces[0].shape)])
     starts = list(itertools.accumulate((t.shape[dim] for t in pieces), initial=0))
 
     def chosen(first, last):
@@ -195,7 +206,7 @@ def cat(b, tensors, dim=0):
         middle = (first + last) // 2
         return where(its[dim] < starts[middle], chosen(first, middle), chosen(middle, last))
 
-    return b.define(its, chosen(0, len(pieces)) if pieces else Literal(0, dtype))
+    return b.define(its, chosen(0, len(pieces)))
 
 
 @lowers("slice_scatter")
