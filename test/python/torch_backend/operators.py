@@ -16,7 +16,6 @@ import sys
 import warnings
 
 import torch
-from torch._prims_common import is_non_overlapping_and_dense
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.testing._internal.common_methods_invocations import op_db
 
@@ -100,12 +99,17 @@ def tensors_of(tree):
     return [leaf for leaf in torch.utils._pytree.tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
 
 
+def lies_on_itself(t):
+    """Whether a tensor has more elements than places; torch's operators and their fake ones differ in the strides of such results."""
+    return t.numel() > 1 + sum((n - 1) * stride for n, stride in zip(t.shape, t.stride()))
+
+
 def close(ours, theirs):
     """Whether two results agree, and by how much they do not."""
     if (
         ours.shape != theirs.shape
         or ours.dtype != theirs.dtype
-        or (is_non_overlapping_and_dense(theirs) and ours.stride() != theirs.stride() and ours.numel() > 1)
+        or (not lies_on_itself(theirs) and ours.stride() != theirs.stride() and ours.numel() > 1)
     ):
         return (
             False,
