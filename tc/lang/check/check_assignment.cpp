@@ -48,7 +48,7 @@ class AssignmentChecker {
     for (std::size_t i = 0; i < out_.clauses.size(); ++i) check_clause(out_.clauses[i]);
     Typed value = type_expr(in_.rhs, scope_, Mode::Value);
     find_reductions(static_cast<bool>(value));
-    if (!scattered_.empty()) value = scatter(value);
+    if (!scattered_.empty() && scope_.tensors.count(in_.target)) value = scatter(value);
     if (target_ok) {
       if (const ExprPtr stored = stored_value(in_, value, context_)) out_.rhs = stored;
     } else if (const auto found = scope_.tensors.find(in_.target); found != scope_.tensors.end()) {

@@ -6,6 +6,7 @@
 #include "tc/lang/check/check_statement.h"
 #include "tc/lang/check/type_expr.h"
 #include "tc/lang/syntax/builtins.h"
+#include "tc/lang/syntax/print.h"
 
 namespace tc::lang {
 
@@ -78,6 +79,7 @@ class DefChecker {
         scope_.sizes.push_back(name->id);
       if (const auto* tensor = name && !scope_.is_size(name->id) ? find_tensor(name->id) : nullptr; tensor && declares)
         continue;
+      if (declares && reports_unknown_size(dim)) continue;
       const std::string what = str("a size of '", decl.name, "'");
       ExprPtr typed = type_index(dim, scope_, what);
       if (typed && check_size_expr(typed, scope_, what)) dim = typed;
@@ -85,6 +87,24 @@ class DefChecker {
       if (unary && std::holds_alternative<IntLiteral>(unary->value->node))
         report({.code = "TC114", .range = dim->range, .message = str(what, " is negative")});
     }
+  }
+
+  /// Reports the first name of \p dim, an expression over sizes of a parameter, that no dimension before it declares; false
+  /// if there is none.
+  bool reports_unknown_size(const ExprPtr& dim) {
+    bool found = false;
+    for_each_expr(dim, [&](const ExprPtr& part) {
+      const auto* name = std::get_if<Name>(&part->node);
+      if (found || !name || scope_.is_size(name->id) || !taken_as(scope_, name->id).empty()) return;
+      found = true;
+      report({.code = "TC101",
+              .range = part->range,
+              .message = str("the size '", name->id, "' is not known in '", print(dim), "'"),
+              .note = "a size is known behind the first dimension that is its name alone",
+              .help = str("declare a parameter with the dimension ", name->id,
+                          " before this one, or give the dimension '", print(dim), "' a name of its own")});
+    });
+    return found;
   }
 
   const TensorState* find_tensor(const std::string& name) const {
