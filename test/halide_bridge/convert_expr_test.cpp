@@ -100,6 +100,24 @@ TEST(IndexProof, Feasible) {
   }
 }
 
+TEST(IndexProof, ConditionAgainst) {
+  const std::tuple<const char*, const char*, const char*> rows[] = {
+      {"0 <= i && i < N && i >= 4", "N >= 0", "N <= 4"},
+      {"0 <= i && i < N && i % 2 == 0 && i + 1 >= N", "N >= 1", "N % 2 == 0"},
+      {"0 <= i && i < N && i + 1 >= N", "N >= 1", "1 < 0"},
+      {"0 <= i && i < N && N <= i", "N >= 0", "1 > 0"},
+      {"0 <= i && i < N * M && i >= M", "N * M >= 1 && N >= 1 && M >= 1", "N * M <= M"},
+  };
+  for (const auto& [conditions, given, weakest] : rows) {
+    IndexProver prover;
+    const auto found = prover.condition_against({convert(conditions)}, {"N", "M"}, {convert(given)});
+    ASSERT_TRUE(found) << conditions;
+    const Halide::Expr wanted = convert(weakest);
+    EXPECT_FALSE(prover.feasible({convert(given), *found, !wanted})) << conditions << ": " << *found;
+    EXPECT_FALSE(prover.feasible({convert(given), wanted, !*found})) << conditions << ": " << *found;
+  }
+}
+
 TEST(IndexProof, Assumptions) {
   IndexProver prover;
   EXPECT_TRUE(prover.feasible({convert("N < 0")}));

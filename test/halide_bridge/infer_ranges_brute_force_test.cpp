@@ -53,15 +53,12 @@ class Reference {
   bool empty(std::size_t v) const { return empty_[v]; }
   const Span& range(std::size_t v, int i) const { return ranges_[v][i]; }
 
-  /// All accesses in bounds at the sizes of \p v, each side of each subscript proved by its guard or true in the box.
+  /// All accesses in bounds at the sizes of \p v, where their guards hold.
   std::vector<bool> accepted() {
     std::vector<bool> ok(grid_.size(), true);
     auto check = [&](const Use& use) {
-      for (int side = 0; side < 2; ++side) {
-        if (use.access->guard && proved(use, side == 0, side == 1)) continue;
-        for (std::size_t v = 0; v < grid_.size(); ++v)
-          if (ok[v] && !empty_[v]) ok[v] = inside(use, v, side == 0, side == 1, false);
-      }
+      for (std::size_t v = 0; v < grid_.size(); ++v)
+        if (ok[v] && !empty_[v]) ok[v] = inside(use, v, true, true, use.access->guard.has_value());
     };
     for (const Access& a : program_.accesses)
       for (std::size_t d = 0; d < a.subscripts.size(); ++d) check({&a, d});

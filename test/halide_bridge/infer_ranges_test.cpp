@@ -57,6 +57,18 @@ TEST_P(InferRangesTable, BoxesAndPreconditions) {
 
 const Case table[] = {
     {"Copy1D", "def f(float(N) I) -> (O) { O(i) = I(i) }", {{"O", {{"0", "N"}}}}},
+    {"Neighbour",
+     "def f(float(D) X) -> (Y) { Y(d) = d % 2 == 0 ? X(d+1) : X(d-1) where d in 0:D }",
+     {{"Y", {{"0", "D"}}}},
+     {"D % 2 == 0"}},
+    {"Halves",
+     "def f(float(D) X, float(H) C) -> (Y) { Y(d) = d < H ? X(d+H) : X(d-H) where d in 0:D }",
+     {{"Y", {{"0", "D"}}}},
+     {"H * 2 <= D"}},
+    {"Reflected",
+     "def f(float(N) X) -> (Y) { Y(i) = i < 3 ? X(3-i) : i < N+3 ? X(i-3) : X(2*N+1-i) where i in 0:N+6 }",
+     {{"Y", {{"0", "N + 6"}}}},
+     {"N >= 4"}},
     {"Copy2D", "def f(float(M,N) I) -> (O) { O(i,j) = I(i,j) }", {{"O", {{"0", "M"}, {"0", "N"}}}}},
     {"Transpose2D", "def f(float(M,N) I) -> (O) { O(i,j) = I(j,i) }", {{"O", {{"0", "N"}, {"0", "M"}}}}},
     {"Transpose4D",

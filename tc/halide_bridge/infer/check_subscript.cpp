@@ -72,6 +72,21 @@ std::vector<Expr> extents_that_may_be_empty(DefState& state, const Expr& conditi
   return result;
 }
 
+/// What sizes must fulfil for \p claim about \p s to hold at all points, where none of \p extents is 0: \p condition, or what is
+/// asked of fewer sizes, as guards, quotients and remainders let points be that the bounds of \p s do not know of.
+Expr weakest(DefState& state, const Subscript& s, const Environment& ranges, const Expr& claim, const Expr& condition,
+             const std::vector<Expr>& extents) {
+  std::vector<Expr> outside = inside(ranges), given;
+  outside.insert(outside.end(), s.guards.begin(), s.guards.end());
+  outside.push_back(!claim);
+  for (const Expr& extent : extents) given.push_back(extent >= 1);
+  const auto exact = state.checker.condition_against(outside, state.def.sizes, given);
+  if (!exact) return condition;
+  const Expr simple = state.facts.simplify(*exact);
+  given.insert(given.end(), {simple, !condition});
+  return state.prover.feasible(given) ? simple : condition;
+}
+
 void check_at_run_time(DefState& state, const Subscript& s) {
   auto& checked = state.result.data_dependent;
   if (std::find(checked.begin(), checked.end(), s.access) == checked.end()) checked.push_back(s.access);
@@ -135,11 +150,14 @@ void check_subscript(DefState& state, const Subscript& s, const Environment& ran
     if (guard_may_hold || !(side == 0 ? decidable.min : decidable.max).defined()) return check_at_run_time(state, s);
     const Expr inside_box = side == 0 ? allowed.min <= decidable.min : decidable.max <= allowed.max;
     const auto known = decide(state, inside_box, ranges);
-    if (known == false) return report_outside(state, s, ranges, allowed, state.facts.simplify(inside_box));
-    if (known) continue;
-    const Expr condition = plainer(state, inside_box);
+    if (known == true) continue;
+    const Expr bound = known ? ir::const_false() : plainer(state, inside_box);
+    const auto extents = extents_that_may_be_empty(state, bound, ranges);
+    const Expr condition = weakest(state, s, ranges, claims[side], bound, extents);
+    if (ir::is_const_zero(condition))
+      return report_outside(state, s, ranges, allowed, state.facts.simplify(inside_box));
     state.require(condition, str(describe(s), ", must stay inside ", print(allowed, state.facts)), s.source->range,
-                  extents_that_may_be_empty(state, condition, ranges));
+                  extents);
   }
 }
 

@@ -34,7 +34,35 @@ class IslText {
     return str("{ [", join(names), "]", constraints_.empty() ? "" : " : ", join(constraints_, " and "), " }");
   }
 
+  /// The first \p count constraints, all of which are about parameters: parts made of \p sizes alone.
+  std::string context(std::size_t count, const std::vector<std::string>& sizes) const {
+    const std::vector<std::string> first(constraints_.begin(),
+                                         constraints_.begin() + static_cast<std::ptrdiff_t>(count));
+    return str("[", join(names(sizes, true)), "] -> { : ", first.empty() ? "1 = 1" : join(first, " and "), " }");
+  }
+  /// The set as one that depends on these parameters.
+  std::string set_over(const std::vector<std::string>& sizes) const {
+    return str("[", join(names(sizes, true)), "] -> { [", join(names(sizes, false)),
+               "] : ", constraints_.empty() ? "1 = 1" : join(constraints_, " and "), " }");
+  }
+  std::size_t size() const { return constraints_.size(); }
+  /// The part that the set calls \p name.
+  const Expr& part(const std::string& name) const { return parts_.at(std::stoul(name.substr(1))); }
+
  private:
+  /// The names of parts that are made of \p sizes alone, or of the others.
+  std::vector<std::string> names(const std::vector<std::string>& sizes, bool over_sizes) const {
+    std::vector<std::string> result;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      const auto used = variables(parts_[i]);
+      const bool known = std::all_of(used.begin(), used.end(), [&](const std::string& name) {
+        return std::find(sizes.begin(), sizes.end(), name) != sizes.end();
+      });
+      if (known == over_sizes) result.push_back(str("x", i));
+    }
+    return result;
+  }
+
   std::string dimension(const Expr& part) {
     auto known = std::find_if(parts_.begin(), parts_.end(), [&](const Expr& e) { return ir::equal(e, part); });
     if (known == parts_.end()) {
@@ -135,6 +163,65 @@ class IslText {
   std::size_t written_ = 0;
 };
 
+/// isl's condition or number over parts of \p text as Halide's.
+Expr from_isl(const isl::ast_expr& expr, const IslText& text) {
+  const isl_ast_expr_type kind = isl_ast_expr_get_type(expr.get());
+  if (kind == isl_ast_expr_int)
+    return constant(polyhedral::call(expr.ctx(), isl_ast_expr_get_val, expr.get()).num_si());
+  if (kind == isl_ast_expr_id) return text.part(polyhedral::call(expr.ctx(), isl_ast_expr_get_id, expr.get()).name());
+  std::vector<Expr> args;
+  for (int i = 0; i < isl_ast_expr_get_op_n_arg(expr.get()); ++i)
+    args.push_back(from_isl(polyhedral::call(expr.ctx(), isl_ast_expr_get_op_arg, expr.get(), i), text));
+  const auto truth = [](const Expr& e) { return e.type().is_bool() ? e : e != 0; };
+  const auto fold = [&](auto&& combine) {
+    Expr result = args.at(0);
+    for (std::size_t i = 1; i < args.size(); ++i) result = combine(result, args[i]);
+    return result;
+  };
+  switch (isl_ast_expr_get_op_type(expr.get())) {
+    case isl_ast_op_and:
+    case isl_ast_op_and_then:
+      return fold([&](const Expr& a, const Expr& b) { return truth(a) && truth(b); });
+    case isl_ast_op_or:
+    case isl_ast_op_or_else:
+      return fold([&](const Expr& a, const Expr& b) { return truth(a) || truth(b); });
+    case isl_ast_op_max:
+      return fold([](const Expr& a, const Expr& b) { return Halide::max(a, b); });
+    case isl_ast_op_min:
+      return fold([](const Expr& a, const Expr& b) { return Halide::min(a, b); });
+    case isl_ast_op_minus:
+      return 0 - args.at(0);
+    case isl_ast_op_add:
+      return fold([](const Expr& a, const Expr& b) { return a + b; });
+    case isl_ast_op_sub:
+      return fold([](const Expr& a, const Expr& b) { return a - b; });
+    case isl_ast_op_mul:
+      return fold([](const Expr& a, const Expr& b) { return a * b; });
+    case isl_ast_op_div:
+    case isl_ast_op_fdiv_q:
+    case isl_ast_op_pdiv_q:
+      return fold([](const Expr& a, const Expr& b) { return a / b; });
+    case isl_ast_op_pdiv_r:
+    case isl_ast_op_zdiv_r:
+      return fold([](const Expr& a, const Expr& b) { return a % b; });
+    case isl_ast_op_cond:
+    case isl_ast_op_select:
+      return Halide::select(truth(args.at(0)), args.at(1), args.at(2));
+    case isl_ast_op_eq:
+      return args.at(0) == args.at(1);
+    case isl_ast_op_le:
+      return args.at(0) <= args.at(1);
+    case isl_ast_op_lt:
+      return args.at(0) < args.at(1);
+    case isl_ast_op_ge:
+      return args.at(0) >= args.at(1);
+    case isl_ast_op_gt:
+      return args.at(0) > args.at(1);
+    default:
+      throw InternalError(str("IndexProver: an AST expression of an unknown kind: ", expr.to_C_str()));
+  }
+}
+
 struct Assumption {
   Expr condition;
   std::vector<std::string> variables;
@@ -201,6 +288,33 @@ bool IndexProver::feasible(const std::vector<Expr>& conditions) {
     impl_->gave_up = quota.caused(error);
     if (impl_->gave_up) return true;
     throw InternalError(str("IndexProver: ", error.what(), " in ", text.set()));
+  }
+}
+
+std::optional<Expr> IndexProver::condition_against(const std::vector<Expr>& conditions,
+                                                   const std::vector<std::string>& sizes,
+                                                   const std::vector<Expr>& given) {
+  impl_->cancellation.check("range inference");
+  IslText text;
+  polyhedral::OperationQuota quota(impl_->context, operations_of_a_proof);
+  try {
+    std::vector<Expr> all = conditions;
+    all.insert(all.end(), given.begin(), given.end());
+    for (const Expr& condition : given) text.add(condition);
+    for (const Expr& condition : relevant(impl_->assumptions, all)) text.add(condition);
+    const std::size_t known = text.size();
+    for (const Expr& condition : conditions) text.add(condition);
+    const isl::set context(impl_->context, text.context(known, sizes));
+    const isl::set met = isl::set(impl_->context, text.set_over(sizes)).params();
+    const isl::set unmet = context.subtract(met).coalesce();
+    if (unmet.is_empty()) return ir::const_false();
+    const Expr result = from_isl(isl::ast_build::from_context(context).expr_from(unmet.gist(context).coalesce()), text);
+    return result.type().is_bool() ? result : result != 0;
+  } catch (const TooLarge&) {
+    return std::nullopt;
+  } catch (const isl::exception& error) {
+    if (quota.caused(error)) return std::nullopt;
+    throw InternalError(str("IndexProver: ", error.what(), " in ", text.set_over(sizes)));
   }
 }
 

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <Halide.h>
+
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "tc/base/cancellation.h"
@@ -17,6 +21,14 @@ class IndexProver {
   /// False only if no integer values of all variables fulfil all of \p conditions. What is not affine is taken for an
   /// unknown value, and so are conditions beyond the operations of a proof.
   bool feasible(const std::vector<Halide::Expr>& conditions);
+  /// A condition on \p sizes under which no values of the other variables fulfil all of \p conditions, and the weakest one where
+  /// these are affine; only where \p given, conditions on sizes, hold it need be asked. False if there is none. Nothing beyond the
+  /// operations of a proof.
+  ///
+  ///   0 <= d, d < D, d % 2 == 0, d + 1 >= D      given D >= 1      D % 2 == 0
+  std::optional<Halide::Expr> condition_against(const std::vector<Halide::Expr>& conditions,
+                                                const std::vector<std::string>& sizes,
+                                                const std::vector<Halide::Expr>& given);
   /// Did the last feasible() give up?
   bool gave_up() const;
 
