@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include "bindings.h"
+#include "interpreter_lock.h"
 #include "tc/base/error.h"
 #include "tc/base/plain_text.h"
 #include "tc/base/str.h"
@@ -150,7 +151,7 @@ py::dict stat(const cache::Cache& self) {
 }
 
 std::vector<std::string> verify(const cache::Cache& self, bool recompile) {
-  py::gil_scoped_release release;
+  const Unlocked unlocked;
   std::vector<std::string> problems;
   for (const auto& finding : cache::verify(self.settings().folder)) problems.push_back(finding.problem);
   for (const auto& stored : cache::list_derivations(self.settings().folder))

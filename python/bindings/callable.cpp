@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "interpreter_lock.h"
 #include "place.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
@@ -13,18 +14,6 @@ namespace py = pybind11;
 
 namespace tc::python {
 namespace {
-
-/// Gives the interpreter's lock away for its scope.
-class Unlocked {
- public:
-  Unlocked() : state_(PyEval_SaveThread()) {}
-  ~Unlocked() { PyEval_RestoreThread(state_); }
-  Unlocked(const Unlocked&) = delete;
-  Unlocked& operator=(const Unlocked&) = delete;
-
- private:
-  PyThreadState* state_;
-};
 
 /// Addresses of the arguments of one run.
 class Pointers {

@@ -3,6 +3,7 @@
 #include "bindings.h"
 #include "call_slot.h"
 #include "callable.h"
+#include "interpreter_lock.h"
 #include "interrupt.h"
 #include "place.h"
 #include "tc/base/str.h"
@@ -174,7 +175,7 @@ void bind_executable(py::module_& m) {
       .def("_profile", &profile, py::kw_only(), py::arg("out") = py::none())
       .def("_measure",
            [](const Callable& self) {
-             py::gil_scoped_release release;
+             const Unlocked unlocked;
              return engine::measure_seconds(self.executable());
            })
       .def("_stats", &stats)

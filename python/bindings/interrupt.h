@@ -4,26 +4,30 @@
 
 #include <chrono>
 #include <future>
-#include <utility>
 
+#include "interpreter_lock.h"
 #include "tc/base/cancellation.h"
+#include "tc/engine/supervise/left_behind.h"
 
 namespace tc::python {
 
 /// work(cancellation) in a thread of its own, without the interpreter's lock. A signal that Python turns into an
-/// exception (Ctrl-C) cancels the work; the exception is thrown when it has ended.
+/// exception (Ctrl-C) cancels the work, as the end of the interpreter does; the exception is thrown when it has ended.
 template <typename Work>
-auto interruptible(Work&& work) {
+auto interruptible(const Work& work) {
   Cancellation cancellation;
-  pybind11::gil_scoped_release release;
-  auto future = std::async(std::launch::async, std::forward<Work>(work), cancellation);
+  Unlocked release;
+  auto future = std::async(std::launch::async, [&work, cancellation] {
+    const engine::AtWork at_work(cancellation);
+    return work(cancellation);
+  });
   while (future.wait_for(std::chrono::milliseconds(10)) != std::future_status::ready) {
-    pybind11::gil_scoped_acquire acquire;
+    Locked acquire;
     if (PyErr_CheckSignals() == 0) continue;
     cancellation.cancel();
     pybind11::error_already_set error;
     {
-      pybind11::gil_scoped_release again;
+      Unlocked again;
       future.wait();
     }
     throw error;

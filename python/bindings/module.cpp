@@ -1,6 +1,7 @@
 #include <pybind11/stl.h>
 
 #include "bindings.h"
+#include "interpreter_lock.h"
 #include "tc/cuda/library.h"
 
 namespace {
@@ -19,6 +20,7 @@ void search_packages_of_python() {
 PYBIND11_MODULE(_core, m) {
   m.doc() = "The compiler of tensor_comprehensions; use it through the package.";
   search_packages_of_python();
+  tc::python::watch_end_of_interpreter();
   tc::python::bind_errors(m);
   tc::python::bind_options(m);
   tc::python::bind_tensor(m);

@@ -8,10 +8,12 @@
 #include "bindings.h"
 #include "cache.h"
 #include "callable.h"
+#include "interpreter_lock.h"
 #include "tc/autotuner/tuner.h"
 #include "tc/autotuner/worker/sample.h"
 #include "tc/autotuner/worker/worker.h"
 #include "tc/base/error.h"
+#include "tc/base/fork.h"
 #include "tc/base/str.h"
 
 namespace py = pybind11;
@@ -75,7 +77,7 @@ class Mailbox {
   }
 
  private:
-  std::mutex mutex_;
+  ForkMutex mutex_;
   std::optional<Progress> latest_;
 };
 
@@ -89,14 +91,14 @@ void show_progress(const std::optional<Progress>& progress, const py::object& sh
 /// Ctrl-C, wherever it strikes, only ends the tuning; everything else is thrown once that has ended.
 TuneResult watched(const std::function<TuneResult()>& work, const Cancellation& cancellation, Mailbox& mailbox,
                    const py::object& show) {
-  py::gil_scoped_release release;
+  const Unlocked release;
   auto future = std::async(std::launch::async, work);
   auto wait = [&] {
-    py::gil_scoped_release again;
+    const Unlocked again;
     future.wait();
   };
   while (future.wait_for(std::chrono::milliseconds(30)) != std::future_status::ready) {
-    py::gil_scoped_acquire acquire;
+    const Locked acquire;
     try {
       show_progress(mailbox.take(), show);
     } catch (py::error_already_set& error) {

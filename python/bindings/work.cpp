@@ -1,6 +1,7 @@
 #include <pybind11/stl.h>
 
 #include "bindings.h"
+#include "interpreter_lock.h"
 #include "tc/engine/describe/roofline.h"
 
 namespace py = pybind11;
@@ -55,7 +56,7 @@ py::dict dict_of(const engine::WorkReport& report) {
 py::tuple position(const engine::WorkReport& report, const std::string& target, double seconds) {
   engine::Roofline roofline;
   {
-    py::gil_scoped_release release;
+    const Unlocked unlocked;
     roofline = engine::roofline(report, Target::parse(target), seconds);
   }
   auto limit = [](double value) { return value > 0 ? py::object(py::float_(value)) : py::object(py::none()); };

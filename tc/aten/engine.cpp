@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <shared_mutex>
 
 #include "tc/aten/record.h"
 #include "tc/aten/tensor.h"
@@ -30,8 +31,7 @@ engine::ExecutableCache& shared_cache() {
 
 /// Kernels run on as many threads as torch's, as it is set when the first one is compiled.
 void follow_threads_of_torch() {
-  static std::once_flag once;
-  std::call_once(once, [] { cpu::set_default_num_threads(at::get_num_threads()); });
+  [[maybe_unused]] static const bool once = (cpu::set_default_num_threads(at::get_num_threads()), true);
 }
 
 /// Where kernels run for tensors on \p device: in torch's current stream.

@@ -5,11 +5,11 @@
 #include <cstddef>
 #include <map>
 #include <memory>
-#include <shared_mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tc/base/fork.h"
 #include "tc/engine/compile/compile.h"
 
 /// Defs on tensors of torch (LibTorch), without Python.
@@ -70,7 +70,7 @@ class Function : public std::enable_shared_from_this<Function> {
   engine::CompileOptions options_;
   std::vector<std::string> inputs_;  ///< what calls take: parameters, then returns that the def adds to
   std::vector<std::string> outputs_;
-  mutable std::shared_mutex mutex_;
+  mutable ForkSharedMutex mutex_;
   mutable std::map<std::vector<std::int64_t>, std::shared_ptr<const engine::Executable>> compiled_;
   mutable std::map<Needs, std::shared_ptr<const Record>> records_;
   mutable std::map<std::vector<bool>, std::shared_ptr<const Function>> tangents_;
@@ -117,7 +117,7 @@ class ExecutionEngine {
 
  private:
   engine::CompileOptions options_;
-  mutable std::shared_mutex mutex_;
+  mutable ForkSharedMutex mutex_;
   std::map<std::string, std::shared_ptr<const Function>> functions_;
   std::vector<std::shared_ptr<const engine::Executable>> compiled_;
 };

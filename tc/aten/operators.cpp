@@ -13,6 +13,7 @@
 #include "tc/aten/tensor.h"
 #include "tc/base/contains.h"
 #include "tc/base/error.h"
+#include "tc/base/fork.h"
 #include "tc/base/str.h"
 #include "tc/engine/define/function.h"
 #include "tc/engine/define/gradient.h"
@@ -81,7 +82,7 @@ class Operator : public Function {
 
   std::shared_ptr<const engine::Function> function_;
   std::string space_, name_;
-  mutable std::mutex mutex_;
+  mutable ForkMutex mutex_;
   mutable std::map<Places, Batch> batches_;
 };
 
@@ -198,7 +199,7 @@ Batch Operator::batch(const Places& places) const {
 
 std::shared_ptr<const Function> Operator::derived(std::shared_ptr<const engine::Function> function,
                                                   const std::string& way) const {
-  static std::mutex mutex;
+  static auto& mutex = *new ForkMutex;
   const std::lock_guard lock(mutex);
   auto made = std::make_shared<const Operator>(std::move(function), options(), space_, str(name_, "__", way));
   if (!c10::Dispatcher::singleton().findSchema({str(space_, "::", made->name_), ""})) define(made);

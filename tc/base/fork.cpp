@@ -3,56 +3,63 @@
 #include <pthread.h>
 
 #include <atomic>
-#include <set>
 
 namespace tc {
 namespace {
 
-std::atomic<std::uint64_t> generation{0};
+constinit std::atomic<std::uint64_t> generation{0};
+constinit std::atomic<int> inside{0};  ///< threads in sections
+constinit std::atomic<int> forks{0};   ///< under way
+thread_local int depth = 0;            ///< sections that this thread is in, one in the other
 
-/// Every ForkMutex there is. Lives until the process ends.
-struct Registry {
-  std::mutex mutex;
-  std::set<ForkMutex*> all;
-
-  void lock() {
-    mutex.lock();
-    for (auto* each : all) each->lock();
-  }
-  void unlock() {
-    for (auto* each : all) each->unlock();
-    mutex.unlock();
-  }
-};
-
-Registry& registry() {
-  static auto& instance = *[] {
-    auto* made = new Registry;
-    pthread_atfork([] { registry().lock(); }, [] { registry().unlock(); },
-                   [] {
-                     ++generation;
-                     registry().unlock();
-                   });
-    return made;
-  }();
-  return instance;
+void wait_while(std::atomic<int>& count) {
+  for (int seen = count; seen != 0; seen = count) count.wait(seen);
 }
+
+void count_down(std::atomic<int>& count) {
+  if (--count == 0) count.notify_all();
+}
+
+/// A thread that enters counts itself before it looks for forks, a fork counts itself before it looks for threads inside:
+/// either the thread waits or the fork does.
+void begin_fork() {
+  ++forks;
+  if (depth > 0) count_down(inside);
+  wait_while(inside);
+}
+
+void end_fork() {
+  if (depth > 0) ++inside;
+  count_down(forks);
+}
+
+/// Other forks that the parent's threads are at are none of the child's.
+void begin_child() {
+  ++generation;
+  forks = 0;
+  inside = depth > 0 ? 1 : 0;
+}
+
+[[maybe_unused]] const int watched = pthread_atfork(begin_fork, end_fork, begin_child);
 
 }  // namespace
 
-std::uint64_t fork_generation() {
-  registry();
-  return generation;
+std::uint64_t fork_generation() { return generation; }
+
+void fork_gate::enter() {
+  if (depth++ > 0) return;
+  for (;;) {
+    ++inside;
+    if (forks == 0) return;
+    count_down(inside);
+    wait_while(forks);
+  }
 }
 
-ForkMutex::ForkMutex() {
-  std::lock_guard lock(registry().mutex);
-  registry().all.insert(this);
-}
+bool fork_gate::is_inside() { return depth > 0; }
 
-ForkMutex::~ForkMutex() {
-  std::lock_guard lock(registry().mutex);
-  registry().all.erase(this);
+void fork_gate::leave() {
+  if (--depth == 0) count_down(inside);
 }
 
 }  // namespace tc

@@ -4,17 +4,19 @@
 #include <mutex>
 #include <utility>
 
+#include "tc/base/fork.h"
+
 namespace tc {
 namespace {
 
-std::mutex sink_mutex;
+ForkMutex sink_mutex;
 LogSink sink;
 std::atomic<bool> has_sink{false};
 
 }  // namespace
 
 void set_log_sink(LogSink new_sink) {
-  std::lock_guard<std::mutex> lock(sink_mutex);
+  std::lock_guard lock(sink_mutex);
   sink = std::move(new_sink);
   has_sink = static_cast<bool>(sink);
 }
@@ -23,7 +25,7 @@ bool logging() { return has_sink; }
 
 void log(LogLevel level, const std::string& message) {
   if (!logging()) return;
-  std::lock_guard<std::mutex> lock(sink_mutex);
+  std::lock_guard lock(sink_mutex);
   if (sink) sink(level, message);
 }
 

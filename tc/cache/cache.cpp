@@ -1,6 +1,7 @@
 #include "tc/cache/cache.h"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "tc/base/error.h"

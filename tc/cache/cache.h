@@ -2,12 +2,12 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "tc/base/fork.h"
 #include "tc/cache/entry.h"
 
 namespace tc::cache {
@@ -73,7 +73,7 @@ class Cache {
 
   CacheSettings settings_;
   std::atomic<std::uint64_t> code_puts_{0};
-  mutable std::mutex mutex_;
+  mutable ForkMutex mutex_;
   mutable std::set<std::string> warned_;
   mutable std::vector<std::string> warnings_;
 };

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "tc/base/error.h"
+#include "tc/base/fork.h"
 #include "tc/base/str.h"
 
 namespace tc::cache {
@@ -63,7 +64,7 @@ std::uint64_t parse_size(std::string_view text) {
 }
 
 std::shared_ptr<Cache> from_environment() {
-  static std::mutex mutex;
+  static auto& mutex = *new ForkMutex;
   static auto& known = *new std::map<std::string, std::shared_ptr<Cache>>();
   auto mode = variable("TC_CACHE_MODE");
   if (mode == "off") return nullptr;

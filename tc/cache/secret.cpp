@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 
+#include "tc/base/fork.h"
 #include "tc/base/str.h"
 #include "tc/cache/file_io.h"
 
@@ -87,7 +88,7 @@ std::string secret_file() {
 }
 
 LoadedSecret user_secret(bool make) {
-  static std::mutex mutex;
+  static auto& mutex = *new ForkMutex;
   static auto& known = *new std::map<std::string, Secret>();
   auto file = secret_file();
   if (file.empty())

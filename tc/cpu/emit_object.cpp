@@ -83,6 +83,7 @@ const std::vector<std::uint8_t>& lane_function_bitcode_once(const Target& target
 bool computes_on_lanes(const std::string& name) { return is_lane_function(name) && !is_pointer_function(name); }
 
 const std::vector<std::uint8_t>& tile_function_bitcode_once() {
+  const NoFork making;
   static const auto bitcode = bitcode_of(tile_functions());
   return bitcode;
 }

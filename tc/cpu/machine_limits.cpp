@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tc/base/fork.h"
 #include "tc/cpu/machine/peak_loop.h"
 
 namespace tc::cpu {
@@ -84,7 +85,7 @@ double measure_bandwidth(int threads, std::int64_t cache_bytes) {
 }  // namespace
 
 MachineLimits machine_limits(int threads, DType type, std::int64_t cache_bytes) {
-  static auto& mutex = *new std::mutex;
+  static auto& mutex = *new ForkMutex;
   static auto& flops = *new std::map<std::pair<int, bool>, double>;
   static auto& bandwidth = *new std::map<int, double>;
   std::lock_guard lock(mutex);

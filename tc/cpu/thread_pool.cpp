@@ -1,6 +1,5 @@
 #include "tc/cpu/thread_pool.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
@@ -17,6 +16,7 @@
 #include <utility>
 
 #include "tc/base/error.h"
+#include "tc/base/fork.h"
 #include "tc/base/str.h"
 #include "tc/cpu/openmp_team.h"
 #include "tc/cpu/worker_team.h"
@@ -39,7 +39,8 @@ struct Arena {
 
 constexpr int most_threads = 4096;
 
-std::atomic<bool> in_forked_child{false};
+constexpr std::uint64_t no_process = ~std::uint64_t{0};
+std::atomic<std::uint64_t> process_of_threads{no_process};  ///< its fork_generation()
 std::atomic<int> wanted_threads{0}, framework_threads{0};
 std::atomic<int> wanted_choice{-1};  ///< a ThreadChoice; -1 where none is set
 std::atomic<int> last_team{-1};      ///< a ThreadTeam; -1 before the first loop
@@ -107,16 +108,16 @@ const OpenMpRuntime* openmp_for_loop(int threads) {
   return nullptr;
 }
 
-void watch_forks() {
-  static std::once_flag once;
-  std::call_once(once, [] { pthread_atfork(nullptr, nullptr, [] { in_forked_child = true; }); });
+/// Are the threads, which the first loop starts, those of a process that this one was forked from?
+bool are_of_a_parent() {
+  auto process = no_process;
+  return !process_of_threads.compare_exchange_strong(process, fork_generation()) && process != fork_generation();
 }
 
 /// The arena for the number of threads that is set. Never destroyed with the process: threads may still be in it.
 std::shared_ptr<Arena> current_arena() {
-  static auto& mutex = *new std::mutex;
+  static auto& mutex = *new ForkMutex;
   static auto& current = *new std::shared_ptr<Arena>;
-  watch_forks();
   std::lock_guard lock(mutex);
   if (!current || current->threads != num_threads()) current = std::make_shared<Arena>(num_threads());
   return current;
@@ -212,9 +213,8 @@ std::optional<ThreadTeam> last_thread_team() {
 
 int parallel_for(void* user, ParallelBody body, int min, int extent, std::uint8_t* closure) {
   const int threads = num_threads();
-  if (extent <= 1 || threads == 1 || inside_loop || in_forked_child)
+  if (extent <= 1 || threads == 1 || inside_loop || are_of_a_parent())
     return run_serially(user, body, min, extent, closure);
-  watch_forks();
   Guarded guarded{user, body};
   if (const auto* runtime = openmp_for_loop(threads)) {
     SharedLoop loop(&guarded, Guarded::call, min, extent, closure, threads);

@@ -25,8 +25,7 @@ void pause() { __builtin_ia32_pause(); }
 
 bool WorkerTeam::run(int threads, void* user, ParallelBody body, int min, int extent, std::uint8_t* closure,
                      int& status) {
-  std::unique_lock mine(caller_, std::try_to_lock);
-  if (!mine) return false;
+  if (taken_.exchange(true, std::memory_order_acquire)) return false;
   grow(static_cast<std::size_t>(threads - 1));
   place_workers();
   SharedLoop loop(user, body, min, extent, closure, threads);
@@ -37,6 +36,7 @@ bool WorkerTeam::run(int threads, void* user, ParallelBody body, int min, int ex
   loop_ = nullptr;
   for (int i = 0; inside_ > 0; ++i) i < patience ? pause() : std::this_thread::yield();
   status = loop.status;
+  taken_.store(false, std::memory_order_release);
   return true;
 }
 

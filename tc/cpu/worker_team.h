@@ -6,7 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 #include <vector>
 
 #include "tc/cpu/shared_loop.h"
@@ -45,9 +44,9 @@ class WorkerTeam {
   void work(int number);
   std::uint32_t next_call(std::uint32_t seen);
 
-  std::mutex caller_;
-  std::vector<Worker> workers_;  ///< as many as a loop ever asked for
-  int core_ = unplaced;          ///< of the caller, that workers stay off, or why there is none
+  std::atomic<bool> taken_{false};  ///< by a caller; in a forked child, which does not use it, for ever
+  std::vector<Worker> workers_;     ///< as many as a loop ever asked for
+  int core_ = unplaced;             ///< of the caller, that workers stay off, or why there is none
   std::chrono::steady_clock::time_point refused_until_{};  ///< before, the system is not asked for threads
   std::atomic<std::uint32_t> calls_{0};                    ///< changes with each loop
   std::atomic<SharedLoop*> loop_{nullptr};                 ///< the one that runs

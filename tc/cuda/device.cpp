@@ -1,5 +1,7 @@
 #include "tc/cuda/device.h"
 
+#include <mutex>
+
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/cuda/retired_modules.h"
@@ -18,7 +20,7 @@ constexpr int multiprocessors_attribute = 16, cooperative_attribute = 95;
 
 /// The primary contexts of the devices, retained as long as the process, also while its statics are destroyed.
 Driver::Context primary_context(int ordinal) {
-  static auto& mutex = *new std::mutex;
+  static auto& mutex = *new ForkMutex;
   static auto& contexts = *new std::map<int, Driver::Context>;
   std::lock_guard lock(mutex);
   auto& context = contexts[ordinal];

@@ -2,9 +2,9 @@
 
 #include <cstddef>
 #include <map>
-#include <mutex>
 #include <vector>
 
+#include "tc/base/fork.h"
 #include "tc/cuda/device_code.h"
 #include "tc/cuda/driver.h"
 
@@ -72,7 +72,7 @@ class LoadedKernels {
   Loaded load(int device) const;
 
   DeviceCode code_;
-  std::mutex mutex_;
+  ForkMutex mutex_;
   std::map<int, Loaded> loaded_;
 };
 
@@ -96,7 +96,7 @@ class StreamMemory {
   Driver::Pointer find_or_allocate(const Place& place);
 
   std::size_t bytes_;
-  std::mutex mutex_;
+  ForkMutex mutex_;
   std::map<Place, Driver::Pointer> blocks_;
   std::map<int, Driver::Pointer> spare_;  ///< by device
 };

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "tc/base/error.h"
+#include "tc/base/fork.h"
 #include "tc/base/str.h"
 
 namespace tc::cuda {
@@ -46,7 +47,7 @@ void add_surroundings(const fs::path& file, std::vector<std::string>& folders) {
 
 /// What search_packages_in() was given, and its lock.
 struct PackageFolders {
-  std::mutex mutex;
+  ForkMutex mutex;
   std::vector<std::string> folders;
 };
 PackageFolders& package_folders() {

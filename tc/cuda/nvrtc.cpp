@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tc/base/error.h"
+#include "tc/base/fork.h"
 #include "tc/base/str.h"
 #include "tc/cuda/library.h"
 #include "tc/cuda/prelude.h"
@@ -74,7 +75,8 @@ Nvrtc::Nvrtc() : library(Library::open(candidates())) {
 
 /// Loaded at the first use.
 const Nvrtc& nvrtc() {
-  static const Nvrtc instance;
+  const NoFork loading;
+  static const auto& instance = *new Nvrtc;
   return instance;
 }
 
@@ -132,6 +134,7 @@ class Program {
     return result;
   }
 
+  const NoFork compiling_;  ///< NVRTC's own locks are no child's to open
   const Nvrtc& api_;
   Nvrtc::Program program_ = nullptr;
 };

@@ -5,12 +5,14 @@
 #include <utility>
 #include <vector>
 
+#include "tc/base/fork.h"
+
 namespace tc::cuda {
 namespace {
 
 /// Never destroyed: executables may end while the statics of a process do.
 struct Retired {
-  std::mutex mutex;
+  ForkMutex mutex;
   std::map<int, std::vector<Driver::Module>> modules;  ///< by device
 };
 Retired& retired() {

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <future>
 #include <memory>
-#include <shared_mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -104,7 +103,7 @@ class ExecutionEngine {
   };
   const Compiled& compiled(Handle handle) const;
 
-  mutable std::shared_mutex mutex_;
+  mutable ForkSharedMutex mutex_;
   std::vector<std::shared_ptr<const Function>> functions_;
   std::vector<std::unique_ptr<const Compiled>> compiled_;
   ExecutableCache cache_;

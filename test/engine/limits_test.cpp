@@ -136,6 +136,24 @@ TEST(Supervise, AProcessEndsWithoutWhatItLeftBehind) {
   EXPECT_EXIT(end(), testing::ExitedWithCode(3), "");
 }
 
+/// Whatever the thread is at that compiles, the process ends as it says, without waiting for it.
+TEST(Supervise, AProcessEndsWhileItCompiles) {
+  auto end = [](int milliseconds) {
+    std::thread([] {
+      const auto function = define(mm).functions[0];
+      try {
+        for (std::int64_t n = 64;; ++n)
+          compile(function, {contiguous(DType::Float32, {n, 30}), contiguous(DType::Float32, {30, n})});
+      } catch (const CancelledError&) {
+        for (;;) ::pause();
+      }
+    }).detach();
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    std::exit(5);
+  };
+  for (int milliseconds : {1, 20, 70, 150, 400}) EXPECT_EXIT(end(milliseconds), testing::ExitedWithCode(5), "");
+}
+
 std::shared_ptr<const Executable> any_executable() {
   CompileOptions options;
   options.interpret = true;

@@ -120,3 +120,9 @@ def test_crowded_folders(lint):
     files = [f"tc/a/{i}.h" for i in range(45)]
     assert not list(lint[0].crowded_folders(files))
     assert [f.path for f in lint[0].crowded_folders(files + ["tc/a/x.h"])] == ["tc/a"]
+
+
+def test_plain_locks(lint, sources):
+    text = "#include <mutex>\nstd::mutex a;  // std::mutex\nstd::condition_variable_any b;\nForkMutex c;\nstd::call_once(d, e);\n"
+    assert lines_of(lint[0].plain_locks(sources({"tc/a.cpp": text}))) == [2, 5]
+    assert not list(lint[0].plain_locks(sources({"tc/base/fork.h": text})))

@@ -40,6 +40,8 @@ def all_findings(files):
     yield from rules.functions_without_contract(library)
     yield from rules.passes_without_tests(library, tests)
     yield from rules.unused_includes(read, headers)
+    shipped = {path: source for path, source in read.items() if path.startswith(("tc/", "python/", "tools/"))}
+    yield from rules.plain_locks(shipped)
     yield from rules.crowded_folders(files)
 
 

@@ -155,6 +155,23 @@ def unused_includes(sources, headers):
                 yield Finding(path, line, "unused-include", f"nothing of <{name}> is used")
 
 
+# The one file whose locks are those of the standard library, and what these are called.
+OF_LOCKS = "tc/base/fork.h"
+_PLAIN_LOCK = re.compile(r"\bstd::((?:recursive_|timed_|recursive_timed_|shared_|shared_timed_)?mutex|once_flag|call_once|"
+                         r"condition_variable)\b")
+
+
+def plain_locks(sources):
+    """Locks that a forked child finds as its parent's threads held them."""
+    for path, source in sources.items():
+        if path == OF_LOCKS:
+            continue
+        for match in _PLAIN_LOCK.finditer(source.code):
+            yield Finding(path, source.code.count("\n", 0, match.start()) + 1, "plain-lock",
+                          f"std::{match.group(1)} may be held for ever in a forked child: use ForkMutex, ForkSharedMutex or "
+                          f"condition_variable_any ({OF_LOCKS})")
+
+
 def crowded_folders(files):
     """Folders of more than FILES_OF_A_FOLDER files under version control."""
     counts = {}

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tc/base/contains.h"
+#include "tc/base/fork.h"
 #include "tc/base/str.h"
 #include "tc/cpu/thread_pool.h"
 #include "tc/engine/define/function.h"
@@ -270,7 +271,7 @@ class Jobs {
   const Cancellation& cancellation_;
   std::function<void(std::size_t)> job_;
   std::atomic<std::size_t> next_{0};
-  std::mutex mutex_;
+  ForkMutex mutex_;
   std::exception_ptr error_;
 };
 

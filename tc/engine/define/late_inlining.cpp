@@ -1,6 +1,7 @@
 #include "tc/engine/define/late_inlining.h"
 
 #include <algorithm>
+#include <mutex>
 #include <set>
 
 #include "tc/base/cancellation.h"
@@ -64,8 +65,11 @@ std::vector<const lang::Def*> called_defs(const lang::Def& def, const lang::File
 
 std::shared_ptr<const Function> inlined(const std::shared_ptr<const Function>& function) {
   if (!function->late) return function;
-  std::lock_guard lock(function->late->mutex);
-  if (function->late->function) return function->late->function;
+  auto& late = *function->late;
+  {
+    std::lock_guard lock(late.mutex);
+    if (late.function) return late.function;
+  }
   const auto& file = *function->file;
   std::map<std::string, lang::InlinedDef> known;
   auto context = graph::inline_context(*function->defs);
@@ -88,7 +92,9 @@ std::shared_ptr<const Function> inlined(const std::shared_ptr<const Function>& f
     known.emplace(def.name, std::move(whole));
   }
   result->key = function->key;
-  return function->late->function = std::move(result);
+  std::lock_guard lock(late.mutex);
+  if (!late.function) late.function = std::move(result);
+  return late.function;
 }
 
 namespace {

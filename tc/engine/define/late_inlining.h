@@ -1,11 +1,11 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "tc/base/fork.h"
 #include "tc/engine/define/function.h"
 
 /// Defs of many calls, which stay as they are written until someone asks for them with their calls written out.
@@ -13,7 +13,7 @@ namespace tc::engine {
 
 /// The function of such a def with its calls written out, once it has been asked for.
 struct LateInlining {
-  std::mutex mutex;
+  ForkMutex mutex;
   std::shared_ptr<const Function> function;
 };
 

@@ -2,9 +2,9 @@
 
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "tc/base/fork.h"
 #include "tc/cuda/device.h"
 #include "tc/engine/run/executable.h"
 
@@ -30,7 +30,7 @@ class GridRunner {
   const Image& image_;
   std::vector<std::unique_ptr<cuda::LoadedKernels>> modules_;  ///< those of the image
   cuda::StreamMemory memory_;
-  std::mutex mutex_;                  ///< held while kernels that share temporaries are put into a stream
+  ForkMutex mutex_;                   ///< held while kernels that share temporaries are put into a stream
   std::vector<std::size_t> aligned_;  ///< arguments that must be multiples of vector_alignment
 };
 

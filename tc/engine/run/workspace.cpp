@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <mutex>
 
 #include "tc/base/ceil_div.h"
 #include "tc/base/check_tensor.h"

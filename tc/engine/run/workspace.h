@@ -4,9 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
+
+#include "tc/base/fork.h"
 
 namespace tc::engine {
 
@@ -43,7 +44,7 @@ class WorkspacePool {
  private:
   std::size_t bytes_;
   std::atomic<std::uint8_t*> spare_{nullptr};
-  std::mutex mutex_;
+  ForkMutex mutex_;
   std::vector<std::uint8_t*> others_;
 };
 

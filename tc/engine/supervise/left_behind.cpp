@@ -13,23 +13,48 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
+#include <map>
 #include <mutex>
 #include <set>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
+
+#include "tc/base/error.h"
+#include "tc/base/fork.h"
 
 namespace tc::engine {
 namespace {
 
-struct Registry {
-  std::mutex mutex;
-  std::set<pid_t> threads;
-  std::atomic<int> count{0};  ///< of threads, readable without the lock
-  bool watches_exit = false;
+/// Work and the thread it is in.
+struct Work {
+  std::function<void()> stop;
+  bool left = false;  ///< nobody waits for it
 };
 
 /// Lives until the process ends: threads may look at it then.
+struct Registry {
+  ForkMutex mutex;
+  std::atomic<std::uint64_t> generation{0};  ///< of the process whose threads these are
+  std::map<pid_t, Work> threads;
+  std::atomic<int> count{0};  ///< of threads left behind, readable without the lock
+  std::atomic<bool> ended{false};
+  int watches = 0;
+
+  /// What a fork has left to the child ran in threads that only the parent has.
+  void forget_those_of_the_parent() {
+    if (generation.exchange(fork_generation()) == fork_generation()) return;
+    threads.clear();
+    count = 0;
+  }
+  void count_left() {
+    count = static_cast<int>(
+        std::count_if(threads.begin(), threads.end(), [](const auto& each) { return each.second.left; }));
+  }
+};
+
 Registry& registry() {
   static auto& instance = *new Registry;
   return instance;
@@ -75,12 +100,13 @@ std::uintptr_t program_counter([[maybe_unused]] const ucontext_t* context) {
 #endif
 }
 
-/// Waits for ever where the thread stands in the compiler's own instructions; else returns, to be called again.
+/// Waits for ever where the thread stands in the compiler's own instructions, under no lock of this library; else returns,
+/// to be called again.
 void halt(int, siginfo_t*, void* context) {
   auto counter = program_counter(static_cast<const ucontext_t*>(context));
   bool inside = std::any_of(compiler_text().begin(), compiler_text().end(),
                             [&](const Range& range) { return counter >= range.begin && counter < range.end; });
-  if (!inside) return;
+  if (!inside || fork_gate::is_inside()) return;
   ++halted;
   for (;;) pause();
 }
@@ -114,46 +140,80 @@ void halt_all(const std::set<pid_t>& threads) {
   }
 }
 
-/// Run by exit() before the destructors of what the threads use.
-void at_exit() {
+/// The threads that are at work.
+std::map<pid_t, Work> at_work() {
   auto& all = registry();
-  for (int i = 0; i < 20 && all.count > 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  std::unique_lock lock(all.mutex, std::try_to_lock);
-  if (lock && !all.threads.empty()) halt_all(all.threads);
+  std::lock_guard lock(all.mutex);
+  all.forget_those_of_the_parent();
+  return all.threads;
 }
 
-void forget_all_in_child() {
-  auto& all = registry();
-  all.threads.clear();
-  all.count = 0;
-  all.mutex.unlock();
+/// Run by exit() before the destructors of what the threads use.
+void at_exit() {
+  if (!registry().ended.exchange(true)) stop_all_work();
+}
+
+/// Statics that work makes are destroyed before what was registered earlier runs, so each work registers, until there can be
+/// no such statics any more.
+void watch_exit(Registry& all) {
+  constexpr int most_watches = 4096;
+  if (all.watches < most_watches && std::atexit(at_exit) == 0) ++all.watches;
 }
 
 }  // namespace
 
 int max_left_behind() { return std::max(4, static_cast<int>(std::thread::hardware_concurrency())); }
 
-int left_behind() { return registry().count; }
+int left_behind() {
+  auto& all = registry();
+  return all.generation == fork_generation() ? all.count.load() : 0;
+}
+
+void begin_work(pid_t thread, std::function<void()> stop) {
+  auto& all = registry();
+  std::lock_guard lock(all.mutex);
+  if (all.ended) throw CancelledError("the process is at its end: no work begins any more");
+  all.forget_those_of_the_parent();
+  watch_exit(all);
+  all.threads[thread].stop = std::move(stop);
+}
+
+void note_work() {
+  auto& all = registry();
+  std::lock_guard lock(all.mutex);
+  watch_exit(all);
+}
 
 void leave_behind(pid_t thread) {
   auto& all = registry();
   std::lock_guard lock(all.mutex);
-  if (!all.watches_exit) {
-    std::atexit(at_exit);
-    pthread_atfork([] { registry().mutex.lock(); }, [] { registry().mutex.unlock(); }, forget_all_in_child);
-    all.watches_exit = true;
-  }
-  all.threads.insert(thread);
-  all.count = static_cast<int>(all.threads.size());
+  all.threads[thread].left = true;
+  all.count_left();
   constexpr int lowest = 19;
   setpriority(PRIO_PROCESS, static_cast<id_t>(thread), lowest);
 }
 
-void forget_left_behind(pid_t thread) {
+void end_work(pid_t thread) {
   auto& all = registry();
   std::lock_guard lock(all.mutex);
   all.threads.erase(thread);
-  all.count = static_cast<int>(all.threads.size());
+  all.count_left();
+}
+
+AtWork::AtWork(const Cancellation& cancellation) {
+  begin_work(::gettid(), [cancellation] { cancellation.cancel(); });
+}
+
+AtWork::~AtWork() { end_work(::gettid()); }
+
+void stop_all_work() {
+  for (auto& [thread, work] : at_work()) work.stop();
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+  while (!at_work().empty() && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  std::set<pid_t> threads;
+  for (auto& [thread, work] : at_work()) threads.insert(thread);
+  if (!threads.empty()) halt_all(threads);
 }
 
 }  // namespace tc::engine

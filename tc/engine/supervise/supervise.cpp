@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "tc/base/error.h"
+#include "tc/base/fork.h"
 #include "tc/base/str.h"
 #include "tc/engine/supervise/left_behind.h"
 #include "tc/polyhedral/core/isl.h"
@@ -33,7 +34,7 @@ std::size_t resident_bytes() {
 }
 
 /// Work, shared by its thread and the one that waits for it.
-class Job : public Supervision {
+class Job : public Supervision, public std::enable_shared_from_this<Job> {
  public:
   Job(const Cancellation& outer, std::function<void(Supervision&)> work) : Supervision(outer), work_(std::move(work)) {}
 
@@ -52,6 +53,7 @@ class Job : public Supervision {
     }
     std::exception_ptr error;
     try {
+      begin_work(thread_, [self = shared_from_this()] { self->stop(); });
       CancellationScope scope(cancellation());
       auto work = std::move(work_);
       work(*this);
@@ -62,7 +64,7 @@ class Job : public Supervision {
     context_ = nullptr;
     error_ = std::move(error);
     ended_ = true;
-    if (abandoned_) forget_left_behind(thread_);
+    end_work(thread_);
     wake_.notify_all();
   }
 
@@ -96,8 +98,8 @@ class Job : public Supervision {
   }
 
   std::function<void(Supervision&)> work_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
+  ForkMutex mutex_;
+  std::condition_variable_any wake_;
   polyhedral::Context* context_ = nullptr;
   std::exception_ptr error_;
   pid_t thread_ = 0;
@@ -169,6 +171,7 @@ void run_supervised(const Limits& limits, const char* where, std::function<void(
   auto job = std::make_shared<Job>(limits.cancellation, std::move(work));
   start(job);
   while (!job->wait_until(Clock::now() + tick)) {
+    note_work();
     bool too_large = memory.reached();
     if (!too_large && !limits.cancellation.requested()) continue;
     try {

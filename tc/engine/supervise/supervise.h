@@ -43,7 +43,7 @@ inline constexpr double grace = 0.2;
 /// of a function, is left behind: this call throws, while the thread goes on with the lowest priority to the next place
 /// where it looks, and frees there what it holds. \p work therefore owns all that it touches. Few threads are left
 /// behind at a time (max_left_behind()): where there are more, a call first waits for one of them, within its limits. At the end of
-/// the process those that still run are halted.
+/// the process all work is stopped, and what still runs then is halted.
 ///
 /// Throws CancelledError and ResourceError for \p limits, \p where naming the work; ResourceError where the system
 /// refuses a thread.

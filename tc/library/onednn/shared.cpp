@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "tc/base/error.h"
+#include "tc/base/fork.h"
 #include "tc/base/str.h"
 
 namespace tc::library {
@@ -83,6 +84,7 @@ void OneDnn::check(dnnl_status_t status, const char* what) const {
 }
 
 const OneDnn& shared_onednn() {
+  const NoFork loading;
   static const auto& instance = *new OneDnn(load());
   return instance;
 }

@@ -1,6 +1,5 @@
 #include "tc/library/openblas/shared.h"
 
-#include <atomic>
 #include <cstdlib>
 #include <mutex>
 #include <shared_mutex>
@@ -42,27 +41,10 @@ OpenBlas load() {
   return result;
 }
 
-/// A lock of one process: a forked child has a new one.
-struct Lock {
-  std::uint64_t generation = 0;
-  std::shared_mutex mutex;
-};
-
-std::shared_mutex& thread_lock() {
-  static std::atomic<Lock*> current{new Lock{fork_generation(), {}}};
-  auto* lock = current.load();
-  while (lock->generation != fork_generation()) {
-    auto* made = new Lock{fork_generation(), {}};
-    if (current.compare_exchange_strong(lock, made)) return made->mutex;
-    delete made;
-  }
-  return lock->mutex;
-}
-
 }  // namespace
 
 void OpenBlas::with_threads(int threads, const std::function<void()>& work) const {
-  auto& mutex = thread_lock();
+  static auto& mutex = *new ForkSharedMutex;
   {
     std::shared_lock shared(mutex);
     if (get_num_threads() == threads) return work();
@@ -75,6 +57,7 @@ void OpenBlas::with_threads(int threads, const std::function<void()>& work) cons
 }
 
 const OpenBlas& shared_openblas() {
+  const NoFork loading;
   static const auto& instance = *new OpenBlas(load());
   return instance;
 }
