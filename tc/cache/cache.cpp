@@ -68,10 +68,15 @@ std::optional<OptionsEntry> Cache::load(const Place& place) const {
   return std::move(loaded.entry);
 }
 
+std::vector<Place> Cache::places_in(Places found) const {
+  if (!found.problem.empty()) warn(found.problem);
+  return std::move(found.all);
+}
+
 std::vector<OptionsEntry> Cache::find(const Key& key, const Circumstances& here) const {
   std::vector<OptionsEntry> found;
   for (const auto& folder : folders()) {
-    for (const auto& place : options_for(folder, key))
+    for (const auto& place : places_in(options_for(folder, key)))
       if (auto entry = load(place); entry && entry->key == key) found.push_back(std::move(*entry));
     if (!found.empty()) break;
   }
@@ -88,7 +93,7 @@ std::optional<OptionsEntry> Cache::best(const Key& key, const Circumstances& her
 std::optional<OptionsEntry> Cache::best_of_architecture(const Key& key, const Circumstances& here) const {
   std::optional<OptionsEntry> result;
   for (const auto& folder : folders()) {
-    for (const auto& place : options_for_family(folder, key)) {
+    for (const auto& place : places_in(options_for_family(folder, key))) {
       auto entry = load(place);
       if (!entry || family(entry->key) != family(key) || entry->key.tensors != key.tensors) continue;
       auto nearness = [&](const OptionsEntry& e) { return machine_distance(e.key, key); };
@@ -104,7 +109,7 @@ std::optional<Nearest> Cache::nearest(const Key& key, const Circumstances& here)
   std::optional<Nearest> result;
   const auto wanted = family(key);
   for (const auto& folder : folders()) {
-    for (const auto& place : options_for_family(folder, key)) {
+    for (const auto& place : places_in(options_for_family(folder, key))) {
       auto entry = load(place);
       if (!entry || family(entry->key) != wanted) continue;
       Nearest candidate{std::move(*entry), 0};

@@ -13,6 +13,7 @@
 namespace tc::cache {
 
 struct Place;
+struct Places;
 
 /// Where a cache looks.
 struct CacheSettings {
@@ -69,6 +70,7 @@ class Cache {
 
  private:
   std::optional<OptionsEntry> load(const Place& place) const;
+  std::vector<Place> places_in(Places found) const;
   void keep_size();
 
   CacheSettings settings_;

@@ -57,6 +57,7 @@ std::size_t export_entries(const std::string& folder, const std::string& file, b
 Transfer import_entries(const std::string& folder, const std::string& file) {
   auto read = read_file(file, {export_limit});
   if (read.fault == Fault::Absent) throw ArgumentError(str("there is no file '", file, "'"));
+  if (read.fault == Fault::OutOfResources) throw ResourceError(read.problem);
   if (read.fault != Fault::None) throw ArgumentError(read.problem);
   auto unsealed = unseal(Kind::Export, read.bytes);
   if (unsealed.fault != Fault::None) throw ArgumentError(damaged(file));

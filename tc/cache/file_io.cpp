@@ -31,6 +31,12 @@ std::string reason(const char* action, const std::string& path) {
 
 bool is_absent(int error) { return error == ENOENT || error == ESTALE || error == ENOTDIR; }
 
+/// Of a file or folder that the system does not open.
+Fault fault_of(int error) {
+  if (is_absent(error)) return Fault::Absent;
+  return error == EMFILE || error == ENFILE || error == ENOMEM ? Fault::OutOfResources : Fault::Unreadable;
+}
+
 /// An open file; closed at the end.
 class File {
  public:
@@ -132,7 +138,7 @@ OpenedFolder open_at(int above, const std::string& name, const std::string& path
                  !S_ISDIR(info.st_mode);  // another process may have made it since
     errno = error;
     bool link = error == ELOOP || (there && S_ISLNK(info.st_mode));
-    result.fault = is_absent(error) && !there ? Fault::Absent : Fault::Unreadable;
+    result.fault = there ? Fault::Unreadable : fault_of(error);
     if (link)
       result.problem = str("'", path, "' is a link: name the folder itself");
     else if (there)
@@ -205,17 +211,22 @@ bool give_name(const Folder& folder, const std::string& temporary, const std::st
   return ::linkat(folder.get(), temporary.c_str(), folder.get(), name.c_str(), 0) == 0 || errno == EEXIST;
 }
 
-/// Calls \p visit with the entries of \p folder.
+/// Calls \p visit with the entries of \p folder. Returns the number of the error that ends it, 0 after the last.
 template <typename Visit>
-void for_each_entry(const Folder& folder, Visit&& visit) {
+int for_each_entry(const Folder& folder, Visit&& visit) {
   int own = ::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR* directory = own < 0 ? nullptr : ::fdopendir(own);
-  if (!directory) {
-    if (own >= 0) ::close(own);
-    return;
+  int error = directory ? 0 : errno;
+  if (!directory && own >= 0) ::close(own);
+  if (!directory) return error;
+  errno = 0;
+  while (const auto* entry = ::readdir(directory)) {
+    visit(*entry);
+    errno = 0;
   }
-  while (const auto* entry = ::readdir(directory)) visit(*entry);
+  error = errno;
   ::closedir(directory);
+  return error;
 }
 
 }  // namespace
@@ -259,9 +270,9 @@ FileBytes read_file(const Folder& folder, const std::string& name, const ReadRul
   auto path = folder.path() + "/" + name;
   FileBytes result;
   auto fail = [&](std::string problem) {
-    bool vanished = problem.empty() && is_absent(errno);
-    result.fault = vanished ? Fault::Absent : Fault::Unreadable;
-    if (!vanished) result.problem = problem.empty() ? reason("read", path) : str("'", path, "' is not used: ", problem);
+    result.fault = problem.empty() ? fault_of(errno) : Fault::Unreadable;
+    if (result.fault != Fault::Absent)
+      result.problem = problem.empty() ? reason("read", path) : str("'", path, "' is not used: ", problem);
     result.bytes.clear();
     return result;
   };
@@ -321,29 +332,24 @@ std::string replace_file(const std::string& path, std::string_view bytes, std::s
   return write_file(opened.folder, name, bytes, {});
 }
 
-std::vector<Listed> list_files(const Folder& folder, bool stat) {
-  std::vector<Listed> files;
-  for_each_entry(folder, [&](const dirent& entry) {
-    if (entry.d_type != DT_REG && entry.d_type != DT_UNKNOWN) return;
+Listing list(const Folder& folder, bool stat) {
+  Listing result;
+  const int error = for_each_entry(folder, [&](const dirent& entry) {
+    const bool unknown = entry.d_type == DT_UNKNOWN;
+    if (entry.d_name[0] != '.' && (entry.d_type == DT_DIR || unknown)) result.folders.emplace_back(entry.d_name);
+    if (entry.d_type != DT_REG && !unknown) return;
     Listed file{entry.d_name};
     struct stat info;
-    if (stat || entry.d_type == DT_UNKNOWN) {
+    if (stat || unknown) {
       if (::fstatat(folder.get(), entry.d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode)) return;
       file.size = static_cast<std::uint64_t>(info.st_size);
       file.modified_at = info.st_mtim.tv_sec;
     }
-    files.push_back(std::move(file));
+    result.files.push_back(std::move(file));
   });
-  return files;
-}
-
-std::vector<std::string> list_folders(const Folder& folder) {
-  std::vector<std::string> names;
-  for_each_entry(folder, [&](const dirent& entry) {
-    if (entry.d_name[0] != '.' && (entry.d_type == DT_DIR || entry.d_type == DT_UNKNOWN))
-      names.emplace_back(entry.d_name);
-  });
-  return names;
+  errno = error;
+  if (error != 0 && !is_absent(error)) result.problem = reason("list", folder.path());
+  return result;
 }
 
 bool is_temporary(std::string_view name) {

@@ -104,10 +104,14 @@ struct Listed {
   std::int64_t modified_at = 0;  ///< seconds since 1970
 };
 
-/// The regular files in \p folder, none if it cannot be read. Sizes and times only if \p stat.
-std::vector<Listed> list_files(const Folder& folder, bool stat);
-/// The names of the folders in \p folder.
-std::vector<std::string> list_folders(const Folder& folder);
+/// What is in a folder.
+struct Listing {
+  std::vector<Listed> files;         ///< the regular ones
+  std::vector<std::string> folders;  ///< names, among them those of files where only opening tells
+  std::string problem;               ///< why it is not all of it; "" where it is
+};
+/// Sizes and times only if \p stat.
+Listing list(const Folder& folder, bool stat);
 
 /// Is \p name that of a file which write_file has not finished, or which move_aside has moved?
 bool is_temporary(std::string_view name);

@@ -13,7 +13,8 @@ enum class Kind : std::uint32_t { Options = 1, Export = 3, Code = 4, Derivation 
 enum class Fault : std::uint8_t {
   None,
   Absent,
-  Unreadable,  ///< the file is there, but cannot or must not be read
+  Unreadable,      ///< the file is there, but cannot or must not be read
+  OutOfResources,  ///< it may be there: the process has no file descriptor or memory left to look
   Damaged,
   Foreign,      ///< whole, but of another version or kind than this library reads
   Unauthentic,  ///< whole, but not signed with the key of this user

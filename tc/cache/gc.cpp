@@ -100,8 +100,10 @@ class Collector {
 }  // namespace
 
 GcReport gc(const std::string& folder, const GcRules& rules) {
-  auto problem = open_cache(folder, Part::Options, Purpose::Change).problem;
-  if (!problem.empty()) throw ArgumentError(str("nothing is removed: ", problem));
+  const auto opened = open_cache(folder, Part::Options, Purpose::Change);
+  const auto text = str("nothing is removed: ", opened.problem);
+  if (opened.fault == Fault::OutOfResources) throw ResourceError(text);
+  if (!opened.problem.empty()) throw ArgumentError(text);
   return Collector(folder, rules).run();
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tc/base/error.h"
 #include "tc/base/str.h"
 
 namespace tc::cache {
@@ -78,36 +79,52 @@ OpenedFolder open_part(const std::string& root, Part part, Purpose purpose) {
   return opened.folder ? open_folder(opened.folder, name_of(part), rules_below(part, purpose)) : std::move(opened);
 }
 
-/// Calls \p visit with the files of the cache in \p place, and their sizes and times if \p stat.
+/// Calls \p visit with the files of the cache that are \p levels folders of two digits below \p opened, which is that of
+/// \p place, and their sizes and times if \p stat. Of each level one folder is open at a time. Returns why there may be
+/// more; "" where there are not.
 template <typename Visit>
-void visit_files(const Folder& folder, Place place, bool stat, Visit&& visit) {
-  for (auto& file : list_files(folder, stat)) {
-    place.name = file.name;
-    if (is_own(place)) visit(place, file);
+std::string visit_files(const OpenedFolder& opened, Place place, int levels, const FolderRules& rules, bool stat,
+                        const Visit& visit) {
+  if (!opened.folder) return opened.fault == Fault::OutOfResources ? opened.problem : "";
+  const auto listing = list(opened.folder, stat && levels == 0);
+  auto problem = listing.problem;
+  const auto above = place.below;
+  for (const auto& name : listing.folders) {
+    if (levels == 0 || !is_folder_name(name)) continue;
+    place.below = str(above, above.empty() ? "" : "/", name);
+    auto below = visit_files(open_folder(opened.folder, name, rules), place, levels - 1, rules, stat, visit);
+    if (problem.empty()) problem = std::move(below);
   }
+  for (const auto& file : listing.files) {
+    place.name = file.name;
+    if (levels == 0 && is_own(place)) visit(place, file);
+  }
+  return problem;
 }
-
-/// The folders of two digits in \p above.
-std::vector<Folder> folders_in(const Folder& above, const FolderRules& rules) {
-  std::vector<Folder> result;
-  for (const auto& name : list_folders(above))
-    if (is_folder_name(name))
-      if (auto opened = open_folder(above, name, rules); opened.folder) result.push_back(std::move(opened.folder));
-  return result;
-}
-
-std::string last_two(const Folder& folder) { return folder.path().substr(folder.path().size() - 2); }
 
 std::vector<Found> sorted(std::vector<Found> found) {
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.place.name < b.place.name; });
   return found;
 }
 
-/// Adds the files of \p key's family in \p folder whose names begin with \p prefix.
-void add_files(const Folder& folder, const Place& place, const std::string& prefix, std::vector<Place>& places) {
-  visit_files(folder, place, false, [&](const Place& found, const Listed&) {
-    if (found.name.starts_with(prefix)) places.push_back(found);
-  });
+/// The files \p levels folders below \p opened, by name.
+std::vector<Found> find_files(const OpenedFolder& opened, const Place& place, int levels, const FolderRules& rules) {
+  std::vector<Found> found;
+  const auto problem = visit_files(opened, place, levels, rules, true,
+                                   [&](const Place& at, const Listed& file) { found.push_back({at, file}); });
+  if (!problem.empty()) throw ResourceError(str("the cache '", place.root, "' cannot be looked through: ", problem));
+  return sorted(std::move(found));
+}
+
+/// The options in \p place, and \p levels folders below it, whose names begin with \p prefix.
+Places options_that_begin(const std::string& prefix, const Place& place, int levels) {
+  Places result;
+  result.problem =
+      visit_files(open_place(place, Purpose::Read), place, levels, rules_below(Part::Options, Purpose::Read), false,
+                  [&](const Place& at, const Listed& file) {
+                    if (file.name.starts_with(prefix)) result.all.push_back(at);
+                  });
+  return result;
 }
 
 }  // namespace
@@ -143,22 +160,14 @@ OpenedFolder open_cache(const std::string& folder, Part part, Purpose purpose) {
 
 std::string key_prefix(const Key& key) { return family_prefix(key) + hex(digest(key), id_bytes) + "-"; }
 
-std::vector<Place> options_for(const std::string& folder, const Key& key) {
-  std::vector<Place> places;
+Places options_for(const std::string& folder, const Key& key) {
   const auto prefix = key_prefix(key);
-  const auto place = options_place(folder, prefix);
-  if (auto opened = open_place(place, Purpose::Read); opened.folder) add_files(opened.folder, place, prefix, places);
-  return places;
+  return options_that_begin(prefix, options_place(folder, prefix), 0);
 }
 
-std::vector<Place> options_for_family(const std::string& folder, const Key& key) {
-  std::vector<Place> places;
-  const auto prefix = family_prefix(key), first = prefix.substr(0, 2);
-  auto opened = open_place({folder, Part::Options, first, ""}, Purpose::Read);
-  if (!opened.folder) return places;
-  for (const auto& keys : folders_in(opened.folder, rules_below(Part::Options, Purpose::Read)))
-    add_files(keys, {folder, Part::Options, str(first, "/", last_two(keys)), ""}, prefix, places);
-  return places;
+Places options_for_family(const std::string& folder, const Key& key) {
+  const auto prefix = family_prefix(key);
+  return options_that_begin(prefix, {folder, Part::Options, prefix.substr(0, 2), ""}, 1);
 }
 
 std::string options_name(const OptionsEntry& entry, std::string_view bytes) {
@@ -170,35 +179,18 @@ std::string code_name(const Key& key, const std::string& options, const std::str
 }
 
 std::vector<Found> find_options(const std::string& folder) {
-  std::vector<Found> found;
-  auto add = [&](const Place& place, const Listed& file) { found.push_back({place, file}); };
-  const auto rules = rules_below(Part::Options, Purpose::Read);
-  auto part = open_part(folder, Part::Options, Purpose::Read);
-  if (!part.folder) return found;
-  for (const auto& families : folders_in(part.folder, rules))
-    for (const auto& keys : folders_in(families, rules))
-      visit_files(keys, {folder, Part::Options, str(last_two(families), "/", last_two(keys)), ""}, true, add);
-  return sorted(std::move(found));
+  return find_files(open_part(folder, Part::Options, Purpose::Read), {folder, Part::Options, "", ""}, 2,
+                    rules_below(Part::Options, Purpose::Read));
 }
 
 std::vector<Found> find_derivations(const std::string& folder) {
-  std::vector<Found> found;
-  auto add = [&](const Place& place, const Listed& file) { found.push_back({place, file}); };
-  auto part = open_part(folder, Part::Derivations, Purpose::Read);
-  if (part.folder) visit_files(part.folder, derivation_place(folder, ""), true, add);
-  return sorted(std::move(found));
+  return find_files(open_part(folder, Part::Derivations, Purpose::Read), derivation_place(folder, ""), 0, {});
 }
 
 std::vector<Found> find_code(const std::string& folder) {
-  std::vector<Found> found;
-  auto add = [&](const Place& place, const Listed& file) { found.push_back({place, file}); };
-  FolderRules any;
-  auto root = open_folder(folder, any);
-  auto part = root.folder ? open_folder(root.folder, name_of(Part::Code), any) : OpenedFolder();
-  if (!part.folder) return found;
-  for (const auto& files : folders_in(part.folder, any))
-    visit_files(files, {folder, Part::Code, last_two(files), ""}, true, add);
-  return sorted(std::move(found));
+  auto opened = open_folder(folder, FolderRules());
+  if (opened.folder) opened = open_folder(opened.folder, name_of(Part::Code), FolderRules());
+  return find_files(opened, {folder, Part::Code, "", ""}, 1, {});
 }
 
 namespace {

@@ -60,9 +60,14 @@ OpenedFolder open_place(const Place& place, Purpose purpose);
 /// The cache folder \p folder, to be changed.
 OpenedFolder open_cache(const std::string& folder, Part part, Purpose purpose);
 
+/// Places of files, and why there may be more; "" where there are not.
+struct Places {
+  std::vector<Place> all;
+  std::string problem;
+};
 /// The options in \p folder for \p key, and for all keys of its family.
-std::vector<Place> options_for(const std::string& folder, const Key& key);
-std::vector<Place> options_for_family(const std::string& folder, const Key& key);
+Places options_for(const std::string& folder, const Key& key);
+Places options_for_family(const std::string& folder, const Key& key);
 
 /// The first part of the names of all options for \p key.
 std::string key_prefix(const Key& key);
@@ -70,7 +75,8 @@ std::string key_prefix(const Key& key);
 std::string options_name(const OptionsEntry& entry, std::string_view bytes);
 std::string code_name(const Key& key, const std::string& options, const std::string& source, const std::string& build);
 
-/// The files of a part of \p folder, unfinished ones too, in order of their names.
+/// The files of a part of \p folder, unfinished ones too, in order of their names. Throws ResourceError where the process
+/// has no file descriptor or memory left to look everywhere.
 struct Found {
   Place place;
   Listed file;

@@ -29,6 +29,13 @@ std::string problem_of(const Place& place, Fault fault, const std::string& probl
   return str("'", place.path(), fault == Fault::Foreign ? "' is of another version or kind" : "' is no entry");
 }
 
+/// \p loaded, unless the process has no file descriptor or memory left to say: then throws ResourceError.
+template <typename Loaded>
+Loaded known(Loaded loaded) {
+  if (loaded.fault == Fault::OutOfResources) throw ResourceError(loaded.problem);
+  return loaded;
+}
+
 }  // namespace
 
 std::string StoredOptions::id() const { return last_part(place.name); }
@@ -50,7 +57,7 @@ Stat stat(const std::string& folder) {
       add(result.temporary, file.size);
       continue;
     }
-    auto loaded = load_code(place);
+    auto loaded = known(load_code(place));
     bool other = loaded.fault == Fault::None && !is_of_these_sources(loaded.entry.build);
     add(other ? result.code_of_other_builds : result.code, file.size);
   }
@@ -60,7 +67,7 @@ Stat stat(const std::string& folder) {
 std::vector<StoredOptions> list_options(const std::string& folder) {
   std::vector<StoredOptions> result;
   for (const auto& [place, file] : find_options(folder)) {
-    auto loaded = load_options(place);
+    auto loaded = known(load_options(place));
     if (loaded.fault == Fault::None) result.push_back({place, std::move(loaded.entry), std::move(loaded.bytes)});
   }
   auto key = [](const StoredOptions& stored) { return stored.place.name.substr(0, stored.place.name.rfind('-')); };
@@ -74,7 +81,7 @@ std::vector<StoredOptions> list_options(const std::string& folder) {
 std::vector<StoredDerivation> list_derivations(const std::string& folder) {
   std::vector<StoredDerivation> result;
   for (const auto& [place, file] : find_derivations(folder)) {
-    auto loaded = load_derivation(place);
+    auto loaded = known(load_derivation(place));
     if (loaded.fault == Fault::None) result.push_back({place, std::move(loaded.entry)});
   }
   return result;
@@ -83,7 +90,7 @@ std::vector<StoredDerivation> list_derivations(const std::string& folder) {
 std::vector<StoredCode> list_code(const std::string& folder) {
   std::vector<StoredCode> result;
   for (const auto& [place, file] : find_code(folder)) {
-    auto loaded = load_code(place);
+    auto loaded = known(load_code(place));
     if (loaded.fault == Fault::None) result.push_back({place, std::move(loaded.entry), file.size});
   }
   return result;
@@ -97,17 +104,17 @@ std::vector<Finding> verify(const std::string& folder) {
   };
   for (const auto& [place, file] : find_options(folder)) {
     if (is_temporary(file.name)) continue;
-    auto loaded = load_options(place);
+    auto loaded = known(load_options(place));
     note(place, loaded.fault, loaded.problem);
   }
   for (const auto& [place, file] : find_derivations(folder)) {
     if (is_temporary(file.name)) continue;
-    auto loaded = load_derivation(place);
+    auto loaded = known(load_derivation(place));
     note(place, loaded.fault, loaded.problem);
   }
   for (const auto& [place, file] : find_code(folder)) {
     if (is_temporary(file.name)) continue;
-    auto loaded = load_code(place);
+    auto loaded = known(load_code(place));
     note(place, loaded.fault, loaded.problem);
   }
   return findings;
@@ -164,10 +171,10 @@ Transfer merge(const std::string& into, const std::string& from) {
     throw ArgumentError(str("there is no folder '", from, "' to merge"));
   Transfer transfer;
   for (const auto& [place, file] : find_options(from))
-    if (!is_temporary(file.name)) add_entry(into, load_options(place).bytes, transfer);
+    if (!is_temporary(file.name)) add_entry(into, known(load_options(place)).bytes, transfer);
   for (const auto& [place, file] : find_derivations(from)) {
     if (is_temporary(file.name)) continue;
-    const auto loaded = load_derivation(place);
+    const auto loaded = known(load_derivation(place));
     add_entry(into, loaded.fault == Fault::None ? to_bytes(loaded.entry) : "", transfer);
   }
   return transfer;

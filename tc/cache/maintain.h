@@ -6,7 +6,8 @@
 
 #include "tc/cache/layout.h"
 
-/// What people do with cache folders. Functions that make something throw ResourceError when they cannot.
+/// What people do with cache folders. Functions that make something throw ResourceError when they cannot, and all do where the
+/// process has no file descriptor or memory left to look at a file or folder.
 namespace tc::cache {
 
 struct Count {

@@ -1,7 +1,9 @@
 #include "tc/cache/maintain.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <map>
 #include <random>
@@ -88,6 +90,73 @@ TEST(Export, IsImportedWhole) {
   EXPECT_EQ(import_entries(folder / "b", folder / "file").present, 6u);
   EXPECT_EQ(export_entries(folder / "b", folder / "file2"), 6u);
   EXPECT_EQ(text_of(folder / "file"), text_of(folder / "file2"));
+}
+
+/// While alive, the process may have so many files open that \p left more fit.
+class FewFiles {
+ public:
+  explicit FewFiles(rlim_t left) {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    rlimit fewer = before_;
+    const int next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    fewer.rlim_cur = static_cast<rlim_t>(next) + left;
+    ::close(next);
+    ::setrlimit(RLIMIT_NOFILE, &fewer);
+  }
+  ~FewFiles() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_;
+};
+
+TEST(FewFiles, AreEnoughForAnyNumberOfEntries) {
+  TemporaryFolder folder(in_memory());
+  for (int i = 1; i <= 300; ++i) put(folder / "a", tuned(product_key(3, i, 5), 8, 100));
+  for (int i = 1; i <= 3; ++i) put(folder / "a", code(product_key(3, i, 5), "image"));
+  EXPECT_EQ(export_entries(folder / "a", folder / "all"), 300u);
+  const auto exported = text_of(folder / "all");
+  {
+    const FewFiles limit(8);
+    EXPECT_EQ(export_entries(folder / "a", folder / "all"), 300u);
+    EXPECT_EQ(stat(folder / "a").options.files, 300u);
+    EXPECT_EQ(list_code(folder / "a").size(), 3u);
+  }
+  EXPECT_EQ(text_of(folder / "all"), exported);
+}
+
+/// Whatever does not fit, no function takes the cache for an empty one, and a lookup warns.
+TEST(FewFiles, AreToldWhereTheyAreTooFew) {
+  TemporaryFolder folder(in_memory());
+  for (int i = 1; i <= 10; ++i) put(folder / "a", tuned(product_key(3, i, 5), 8, 100));
+  put(folder / "a", code(product_key(3, 4, 5), "image"));
+  EXPECT_EQ(export_entries(folder / "a", folder / "all"), 10u);
+  const auto exported = text_of(folder / "all");
+  int refused = 0;
+  for (rlim_t left = 0; left < 8; ++left) {
+    auto told = [&](auto&& call) {
+      try {
+        const FewFiles limit(left);
+        call();
+      } catch (const ResourceError& error) {
+        EXPECT_NE(std::string(error.what()).find("Too many open files"), std::string::npos) << error.what();
+        ++refused;
+      }
+    };
+    told([&] { EXPECT_EQ(export_entries(folder / "a", folder / "all"), 10u); });
+    told([&] { EXPECT_EQ(stat(folder / "a").code.files, 1u); });
+    told([&] { EXPECT_EQ(list_options(folder / "a").size(), 10u); });
+    told([&] { EXPECT_EQ(list_code(folder / "a").size(), 1u); });
+    told([&] { EXPECT_TRUE(verify(folder / "a").empty()); });
+    told([&] { EXPECT_EQ(merge(folder / "b", folder / "a").refused, 0u); });
+    told([&] { EXPECT_EQ(import_entries(folder / "c", folder / "all").refused, 0u); });
+    told([&] { EXPECT_EQ(gc(folder / "a").removed.files, 0u); });
+    auto cache = cache_in(folder / "a"), other = cache_in(folder / "a");
+    const FewFiles limit(left);
+    EXPECT_TRUE(cache.best(product_key(3, 4, 5)) || !cache.take_warnings().empty()) << left;
+    EXPECT_TRUE(other.nearest(product_key(3, 99, 5)) || !other.take_warnings().empty()) << left;
+  }
+  EXPECT_GT(refused, 8);
+  EXPECT_EQ(text_of(folder / "all"), exported);
 }
 
 MeasuredDerivation prices(int which, double seconds, std::int64_t taken_at) {
