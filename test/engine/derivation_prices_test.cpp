@@ -117,6 +117,38 @@ TEST(DerivationPrices, DecideWhatACompileTakesAndAreProvedAgain) {
   EXPECT_EQ(why_unproved(measured), "it is about another program");
 }
 
+/// A program that takes 40 GB for what needs none is proved as well as another.
+TEST(DerivationPrices, AProgramThatNeedsMuchMoreMemoryIsAWarning) {
+  const cache::TemporaryFolder folder;
+  const auto function = define(R"(def f(float(M,K) A, float(K,L) B, float(L) v) -> (y) {
+    T(k) +=! B(k,l) * v(l)  y(m) +=! A(m,k) * T(k) })")
+                            .functions.front();
+  const std::vector<TensorSpec> inputs{contiguous(DType::Float32, {100000, 1}), contiguous(DType::Float32, {1, 100000}),
+                                       contiguous(DType::Float32, {100000})};
+  CompileOptions options;
+  options.derive = 3;
+  const auto parts = derivable_parts(function, make_arguments(*function, inputs, {}), options, 200);
+  int large = 0;
+  for (const auto& part : parts)
+    for (const auto& program : part.programs) {
+      CompileOptions given;
+      given.derivation = program.certificate;
+      if (compile(function, inputs, {}, given)->image().workspace_bytes < 40000000000u) continue;
+      ++large;
+      auto how = options;
+      how.cache = cache_in(folder);
+      ASSERT_TRUE(keep_derivation(*how.cache, {part.key, 2e-3, {{program.text, 1e-3}}, program.certificate}));
+      const auto made = compile(function, inputs, {}, how);
+      EXPECT_TRUE(made->stats().derived.empty());
+      EXPECT_LT(made->image().workspace_bytes, 1000000u);
+      const auto warnings = how.cache->take_warnings();
+      ASSERT_EQ(warnings.size(), 1u);
+      EXPECT_NE(warnings.front().find("is not taken: it is too large"), std::string::npos) << warnings.front();
+      return;
+    }
+  EXPECT_GT(large, 0) << "nothing derived takes much memory";
+}
+
 TEST(DerivationPrices, ADerivationIsTakenAsItIsGiven) {
   CompileOptions options;
   options.derive = 3;

@@ -1,7 +1,10 @@
 #include "tc/engine/compile/derive_part.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
+#include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/derive/derivation_text.h"
 #include "tc/derive/form/from_def.h"
@@ -60,6 +63,31 @@ std::string name_of(const graph::Graph& graph, const graph::Part& part) {
 }
 
 lang::Def only_def(const std::string& text) { return lang::parse(text, "<derived>").defs.front(); }
+
+/// Bytes of the tensors of \p graph that only its nodes see, or of all others.
+double bytes_of(const graph::Graph& graph, bool temporaries) {
+  double result = 0;
+  for (const auto& tensor : graph.tensors) {
+    const bool is_used = tensor.producer || !tensor.consumers.empty();
+    if (!is_used || (tensor.role == lang::Role::Temporary) != temporaries) continue;
+    double bytes = byte_size(tensor.spec.dtype);
+    for (const auto extent : tensor.spec.shape) bytes *= static_cast<double>(extent);
+    result += bytes;
+  }
+  return result;
+}
+
+/// The temporaries of a program that others propose take so many times the bytes of what it reads and writes: those of a window
+/// of 7 × 7 elements, written out, take 49 times as many. More than a part of the memory there is they never take.
+constexpr double most_growth = 64, most_of_memory = 0.5;
+
+/// Why a program for \p own, a graph of one node, is too large a one, \p made in its place; "" where it is not.
+std::string why_too_large(const graph::Graph& own, const graph::Graph& made) {
+  const auto memory = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  const auto most = std::min(most_growth * (bytes_of(own, false) + bytes_of(own, true)), most_of_memory * memory);
+  const auto bytes = bytes_of(made, true);
+  return bytes <= most ? "" : str("its temporaries take ", bytes, " bytes, more than ", most);
+}
 
 DerivedPart derived_part(const DerivablePart& part, const DerivableProgram& program, const char* source) {
   return {
@@ -165,7 +193,8 @@ std::optional<DerivedPart> PartDerivations::choose(const graph::Graph& graph, co
   auto found = start(graph, part, rules);
   if (!found) return std::nullopt;
   if (options_.cache)
-    if (const auto prices = cache::find_derivation(*options_.cache, found->part.key)) return measured(*found, *prices);
+    if (const auto prices = cache::find_derivation(*options_.cache, found->part.key))
+      return measured(graph, part, *found, *prices);
   const auto before = seconds_of(graph, part);
   if (!before) return std::nullopt;
   found->part.seconds = *before;
@@ -179,21 +208,39 @@ std::optional<DerivedPart> PartDerivations::choose(const graph::Graph& graph, co
   return best ? std::optional(derived_part(found->part, *best, "model")) : std::nullopt;
 }
 
-/// What \p prices choose. A certificate that proves nothing is a warning, and the part stays.
-std::optional<DerivedPart> PartDerivations::measured(const Start& start,
+/// Why what \p prices choose for \p part of \p graph is not taken: its certificate proves nothing, or the program cannot be
+/// compiled or needs too much memory. "" where it is.
+std::string PartDerivations::why_not(const graph::Graph& graph, const graph::Part& part,
+                                     const cache::MeasuredDerivation& prices) const {
+  if (const auto why = why_unproved(prices); !why.empty()) return str("proves nothing: ", why);
+  try {
+    const auto own = as_one_node(alone(graph, part));
+    const auto why =
+        why_too_large(own, graph::replace_nodes(own, {{0, only_def(derive::outline(prices.certificate).last)}}));
+    return why.empty() ? "" : str("is too large: ", why);
+  } catch (const ResourceError&) {
+    throw;
+  } catch (const Error& error) {
+    return str("is no program for its part: ", error.what());
+  }
+}
+
+/// What \p prices choose for \p part of \p graph. Where that cannot be taken there is a warning, and the part stays.
+std::optional<DerivedPart> PartDerivations::measured(const graph::Graph& graph, const graph::Part& part,
+                                                     const Start& start,
                                                      const cache::MeasuredDerivation& prices) const {
   if (prices.certificate.empty()) return std::nullopt;
-  if (const auto why = why_unproved(prices); !why.empty()) {
-    options_.cache->warn(str("a derivation of the cache proves nothing, and is not taken: ", why));
+  if (const auto why = why_not(graph, part, prices); !why.empty()) {
+    options_.cache->warn(str("a derivation of the cache is not taken: it ", why));
     return std::nullopt;
   }
   const auto outline = derive::outline(prices.certificate);
-  auto part = start.part;
-  part.seconds = prices.seconds;
+  auto derivable = start.part;
+  derivable.seconds = prices.seconds;
   DerivableProgram program{outline.last, prices.certificate, outline.rules, 0};
   for (const auto& other : prices.others)
     if (other.text == program.text) program.seconds = other.seconds;
-  return derived_part(part, program, "measured");
+  return derived_part(derivable, program, "measured");
 }
 
 /// Fills the programs of \p start, which is \p part of \p graph.

@@ -82,7 +82,10 @@ class PartDerivations {
   struct Start;
   std::optional<Start> start(const graph::Graph& graph, const graph::Part& part, derive::Rules rules) const;
   std::optional<DerivedPart> choose(const graph::Graph& graph, const graph::Part& part, derive::Rules rules) const;
-  std::optional<DerivedPart> measured(const Start& start, const cache::MeasuredDerivation& prices) const;
+  std::string why_not(const graph::Graph& graph, const graph::Part& part,
+                      const cache::MeasuredDerivation& prices) const;
+  std::optional<DerivedPart> measured(const graph::Graph& graph, const graph::Part& part, const Start& start,
+                                      const cache::MeasuredDerivation& prices) const;
   void search(const graph::Graph& graph, const graph::Part& part, Start& start, derive::Rules rules,
               std::size_t most) const;
   std::optional<LaidOutPlan> lay_out(const graph::Graph& graph, const std::set<std::string>& constants) const;
