@@ -132,6 +132,14 @@ void drop_lane_functions(llvm::Module& module) {
     if (function.hasFnAttribute(llvm::Attribute::AlwaysInline) && function.use_empty()) function.eraseFromParent();
 }
 
+/// Calls the tasks of \p made, the last function of which they belong to, by numbers: Halide calls them as nothing was called
+/// before in the process, and the code of a body is not to depend on what was compiled earlier.
+void number_tasks(const Halide::Module& made, llvm::Module& module) {
+  const auto& functions = made.functions();
+  for (std::size_t i = 0; i + 1 < functions.size(); ++i)
+    if (auto* task = module.getFunction(functions[i].name)) task->setName(str(functions.back().name, "_task_", i));
+}
+
 std::string emit(llvm::Module& module, const Target& target) {
   drop_lane_functions(module);
   for (auto& function : module)
@@ -161,6 +169,7 @@ ObjectCode emit_prepared(const std::string& function, const Stmt& body, const st
     auto module = make_module(function, body, buffers, target);
     llvm::LLVMContext context;
     auto llvm_module = Halide::compile_module_to_llvm_module(module, context);
+    number_tasks(module, *llvm_module);
     return {function, to_string(target), buffers, emit(*llvm_module, target)};
   } catch (const Halide::Error& error) {
     throw InternalError(str("Halide cannot compile '", function, "': ", error.what()));

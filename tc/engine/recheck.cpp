@@ -34,8 +34,9 @@ std::string recheck(const cache::CodeEntry& entry) {
   try {
     if (auto tools = machine_kind_of(Target::parse(entry.key.target)).code_tools(); tools != entry.key.tools)
       return str("it was made with ", entry.key.tools, ", here is ", tools.empty() ? "neither" : tools);
-    bool same = compile_again(entry)->image().serialise() == entry.image;
-    return same ? "" : "it is not the machine code that its source compiles to";
+    const bool same = compile_again(entry)->image().serialise() == entry.image;
+    const bool is_fixed = !begins_at_nearest(options::MappingOptions::parse(entry.options));
+    return same || !is_fixed ? "" : "it is not the machine code that its source compiles to";
   } catch (const Error& error) {
     return error.what();
   }

@@ -14,11 +14,14 @@ cache::Key persistent_key(const Function& function, const std::vector<Argument>&
   return key;
 }
 
+bool begins_at_nearest(const options::MappingOptions& mapping) {
+  const auto construct = mapping.construct();
+  return construct != options::Construction::Rules && construct != options::Construction::Checked;
+}
+
 std::optional<options::MappingOptions> nearest_mapping(const Function& function, const std::vector<Argument>& arguments,
                                                        const CompileOptions& options) {
-  auto construct = options.mapping.construct();
-  bool searches = construct != options::Construction::Rules && construct != options::Construction::Checked;
-  if (!searches || !options.cache) return std::nullopt;
+  if (!begins_at_nearest(options.mapping) || !options.cache) return std::nullopt;
   const auto key = persistent_key(function, arguments, options.target);
   const auto nearest = options.cache->nearest(key, machine_kind_of(options.target).circumstances(options.target));
   if (!nearest) return std::nullopt;
