@@ -1,6 +1,7 @@
 #include "test/cuda_emulator/sample_data.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 
 namespace tc::test {
@@ -20,8 +21,10 @@ const Access* as_access(ExprPtr expr) {
 
 }  // namespace
 
-std::map<std::string, std::pair<std::int64_t, std::int64_t>> index_values(const engine::Function& function,
+std::map<std::string, std::pair<std::int64_t, std::int64_t>> index_values(const engine::Function& given,
                                                                           const SizeMap& sizes) {
+  const auto whole = engine::inlined(std::make_shared<engine::Function>(given));
+  const auto& function = *whole;
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> result;
   auto limit = [&](const std::string& name, std::int64_t low, std::int64_t high) {
     auto [it, added] = result.emplace(name, std::pair{low, high});

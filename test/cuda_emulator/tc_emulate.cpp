@@ -89,6 +89,17 @@ void print_needless_barriers(const DeviceProgram& program, const engine::Functio
     }
 }
 
+/// What is wrong with \p run, of which \p compares that it gives what the interpreter does, a refusal among it.
+std::optional<std::string> wrong_with(const Emulated& run, const engine::Function& function, const Reference& want,
+                                      bool compares) {
+  if (!run.faults.empty()) return run.faults;
+  if (!run.refusal.empty())
+    return compares && !want.refusal.empty() ? std::nullopt : std::optional("refused: " + run.refusal);
+  if (!compares) return std::nullopt;
+  if (!want.refusal.empty()) return "not refused as by the interpreter: " + want.refusal;
+  return first_difference(function, run.outputs, want);
+}
+
 int emulate_file(const std::string& path) {
   if (!std::filesystem::exists(path)) throw ArgumentError(str("there is no file '", path, "'"));
   auto program = read_program(path);
@@ -120,10 +131,7 @@ int emulate_file(const std::string& path) {
     print_counts(last);
     host = std::max(host, last.host_compile_milliseconds);
     run += last.run_milliseconds;
-    auto wrong = !last.faults.empty()    ? std::optional(last.faults)
-                 : !last.refusal.empty() ? std::optional("refused: " + last.refusal)
-                 : compares              ? first_difference(*function, last.outputs, want)
-                                         : std::nullopt;
+    auto wrong = wrong_with(last, *function, want, compares);
     if (!wrong) continue;
     std::cout << "FAILED " << function->name() << ", seed " << seed << ": " << *wrong << "\n";
     return 1;
@@ -132,9 +140,9 @@ int emulate_file(const std::string& path) {
   for (const auto& launch : device.launches) kernels += launch.kernels.size();
   std::cout << "ok " << function->name() << " (" << options.target << (FLAGS_options.empty() ? "" : "; ")
             << FLAGS_options << "): " << kernels << " kernels, " << FLAGS_seeds << " interleavings, " << last.accesses
-            << " accesses, within " << largest_bound(*function, want) << "; compile "
-            << static_cast<int>(device.compile_milliseconds) << " ms, on the host " << static_cast<int>(host)
-            << " ms, runs " << static_cast<int>(run) << " ms\n";
+            << " accesses, " << (want.refusal.empty() ? "" : "refused by the interpreter too, ") << "within "
+            << largest_bound(*function, want) << "; compile " << static_cast<int>(device.compile_milliseconds)
+            << " ms, on the host " << static_cast<int>(host) << " ms, runs " << static_cast<int>(run) << " ms\n";
   return 0;
 }
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tc/base/error.h"
+
 namespace tc::engine {
 namespace {
 
@@ -52,6 +54,25 @@ TEST(JoinPhases, LeavesKernelsAsTheyAreWhereTheQuotaRunsOut) {
   EXPECT_EQ(state.fallbacks.back(), "map ran out of its quota of 100 isl operations: there are several kernels");
   EXPECT_EQ(shapes(launch), before);
   EXPECT_EQ(to_string(*launch.grid().mapping), mapping);
+}
+
+/// Lanes of a vector that belong to one thread's accumulator are one sum, whatever expression finds that.
+TEST(ReduceInBlock, FewThreadsKeepTheLaws) {
+  CompileOptions options;
+  options.target = Target::parse("cuda:sm_90");
+  options.stages.verify = true;
+  for (const std::string op : {"+=!", "min=!"})
+    for (const char* block : {"block=6", "block=8"}) {
+      const auto function = define("def f(float(N) X) -> (m) { m " + op + " X(i) }").functions.at(0);
+      options.mapping = options::MappingOptions::parse(block);
+      try {
+        compile(function, {contiguous(DType::Float32, {200})}, {}, options);
+      } catch (const DeviceError& error) {
+        GTEST_SKIP() << error.what();
+      } catch (const Error& error) {
+        ADD_FAILURE() << op << " " << block << ": " << error.what();
+      }
+    }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "tc/halide_bridge/laws/symbolic_body.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "tc/base/error.h"
@@ -253,15 +254,40 @@ SymbolicValue SymbolicBody::running(const ir::Store* op) {
   return evaluator_(op->predicate);
 }
 
+/// Lanes of a kernel's store that each combine something with their own element run one after the other, so that those of one
+/// element add up.
+bool SymbolicBody::runs_lane_by_lane(const ir::Store* op) const {
+  struct Reads : ir::IRVisitor {
+    using ir::IRVisitor::visit;
+    explicit Reads(const ir::Store& store) : store(store) {}
+    const ir::Store& store;
+    bool own = false, others = false;
+    void visit(const ir::Load* op) override {
+      if (op->name == store.name) (ir::equal(op->index, store.index) ? own : others) = true;
+      ir::IRVisitor::visit(op);
+    }
+    void visit(const ir::Shuffle*) override { others = true; }
+  } reads(*op);
+  if (grid_.warp_size > 1) op->value.accept(&reads);
+  return reads.own && !reads.others;
+}
+
 void SymbolicBody::store(const ir::Store* op) {
+  const bool adds_up = runs_lane_by_lane(op);
+  std::map<std::int64_t, Symbols> together;
   auto value = evaluator_(op->value), index = evaluator_(op->index), runs = running(op);
   for (std::size_t i = 0; i < index.size(); ++i) {
     const auto& runs_here = runs[runs.size() == 1 ? 0 : i];
     if (!runs_here.number || !index[i].number) throw Undecided();
     if (!*runs_here.number) continue;
     check(op->name, *index[i].number, "writes");
-    memory_.write(op->name, *index[i].number, value[value.size() == 1 ? 0 : i].from, thread_);
+    const auto& from = value[value.size() == 1 ? 0 : i].from;
+    if (adds_up)
+      together[*index[i].number].insert(from.begin(), from.end());
+    else
+      memory_.write(op->name, *index[i].number, from, thread_);
   }
+  for (const auto& [address, from] : together) memory_.write(op->name, address, from, thread_);
 }
 
 }  // namespace tc::halide_bridge

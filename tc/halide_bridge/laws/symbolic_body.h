@@ -47,6 +47,7 @@ class SymbolicBody {
   std::optional<Meeting> step_let(const Halide::Internal::LetStmt* op, Thread& thread);
   std::optional<Meeting> step_call(const Halide::Internal::Evaluate* op) const;
   void store(const Halide::Internal::Store* op);
+  bool runs_lane_by_lane(const Halide::Internal::Store* op) const;
   void meet(std::int64_t first, std::int64_t last);
   std::vector<SymbolicValue> together(const Halide::Expr& expr, std::int64_t first, std::int64_t last);
   std::int64_t number(const Halide::Expr& expr);
