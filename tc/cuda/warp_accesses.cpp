@@ -18,7 +18,9 @@ constexpr std::int64_t sampled_trips = 2;
 using Value = std::optional<std::int64_t>;
 
 std::int64_t floor_div(std::int64_t a, std::int64_t b) {
-  return b == 0 ? 0 : a / b - (a % b != 0 && (a % b < 0) != (b < 0));
+  if (b == 0) return 0;
+  if (b == -1) return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(a));
+  return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
 }
 
 /// What one thread knows: its variables.

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <limits>
+
+#include "test/support/expect_error.h"
 
 namespace tc {
 namespace {
@@ -29,6 +32,19 @@ TEST(CeilDiv, CountsInTheWiderType) {
   EXPECT_EQ(ceil_div(std::int64_t{1} << 40, 3), (std::int64_t{1} << 40) / 3 + 1);
   EXPECT_EQ(round_up(5, std::int64_t{1} << 40), std::int64_t{1} << 40);
   EXPECT_EQ(round_up(std::size_t{65}, 64), std::size_t{128});
+}
+
+TEST(CeilDiv, DoesNotOverflow) {
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(ceil_div(most, 2), most / 2 + 1);
+  EXPECT_EQ(ceil_div(most, most), 1);
+  EXPECT_EQ(ceil_div(most, 1), most);
+}
+
+TEST(CeilDiv, ADivisorOf0IsAnErrorOfTheCompiler) {
+  EXPECT_ERROR(ceil_div(7, 0), InternalError, "a division by 0");
+  EXPECT_ERROR(floor_div(7, 0), InternalError, "a division by 0");
+  EXPECT_ERROR(round_up(7, 0), InternalError, "a division by 0");
 }
 
 }  // namespace

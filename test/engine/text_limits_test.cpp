@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "tc/base/str.h"
+#include "tc/engine/compile/pipeline.h"
 #include "tc/lang/syntax/limits.h"
 #include "test/engine/engine_fixture.h"
 #include "test/support/expect_error.h"
@@ -104,6 +105,36 @@ TEST(TextLimits, QuotientsOfQuotients) {
 TEST(TextLimits, NumbersBeyond64Bits) {
   EXPECT_EQ(codes(def("O(i) = A(i) + B(9223372036854775807)")), "TC209");
   EXPECT_EQ(codes(def("O(i) = A(i + 9223372036854775807 + 9223372036854775807)")), "TC201");
+}
+
+/// What a compile of \p text for \p sizes says up to the mapping; "" where that is made.
+std::string refusal(const std::string& text, const std::vector<std::int64_t>& sizes, const std::string& target) {
+  const auto function = define(text).functions.back();
+  std::vector<TensorSpec> inputs;
+  for (const auto size : sizes) inputs.push_back(contiguous(DType::Float32, {size}));
+  CompileOptions options;
+  if (!target.empty()) options.target = Target::parse(target);
+  try {
+    map_launches(function, make_arguments(*function, inputs, {}), options);
+    return "";
+  } catch (const InternalError&) {
+    throw;
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST(TextLimits, LoopsThatNoMachineEnds) {
+  for (const std::string target : {"", "cuda:sm_90"}) {
+    EXPECT_NE(refusal(def("O +=! A(i) * B(0) where j in 0:M*M*M*M"), {3, 20000}, target)
+                  .find("'j' of the statement that writes 'O' runs over 160000000000000000 values"),
+              std::string::npos);
+    EXPECT_NE(refusal(def("O +=! A(0) * B(0) where j in 0:9223372036854775807"), {3, 2}, target).find("more than 2^52"),
+              std::string::npos);
+    EXPECT_EQ(refusal(def("O +=! A(i) * B(0) where j in 0:M*M*M"), {3, 165140}, target), "");
+    EXPECT_EQ(refusal(def("O +=! A(i) * B(k) where j in 0:M*M, l in 0:M*M"), {3, 67108864}, target), "");
+    EXPECT_EQ(refusal(def("O(i) +=! A(i) * B(k) where j in 0:4503599627370496"), {1000, 140737488355328}, target), "");
+  }
 }
 
 TEST(TextLimits, CallsThatDouble) {

@@ -32,6 +32,7 @@ SymbolicValue unknown(int lanes, const Symbols& from = {}) {
 
 std::int64_t euclidean_quotient(std::int64_t a, std::int64_t b) {
   if (b == 0) return 0;
+  if (b == -1) return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(a));
   auto result = a / b, rest = a - result * b;
   return rest >= 0 ? result : b > 0 ? result - 1 : result + 1;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "tc/base/count_product.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/halide_bridge/lower/split_launches.h"
@@ -121,7 +122,10 @@ class Lowering {
     for (const auto& name : result.all) {
       const auto found = ranges.find(name);
       if (found == ranges.end()) throw InternalError(str("lower: the iterator '", name, "' has no range"));
-      result.intervals[name] = lang::evaluate_box({found->second}, sizes_).at(0);
+      const auto interval = result.intervals[name] = lang::evaluate_box({found->second}, sizes_).at(0);
+      if (interval.extent > most_counted)
+        throw ResourceError(str("the iterator '", name, "' of the statement that writes '", result.assignment->target,
+                                "' runs over ", interval.extent, " values: no loop has more than 2^52 iterations"));
     }
     return result;
   }

@@ -12,7 +12,8 @@ namespace tc::halide_bridge {
 /// stored once; a statement that reads its own target at other subscripts, or within a reduction, reads a copy of it
 /// made before; each data-dependent subscript gets a check statement `flag ||= guard && !(inside)` in an earlier
 /// launch, inner subscripts before outer ones, checks that read parameters only in the first launch of all. Integer /
-/// and % are floor operations with x/0 = x%0 = 0.
+/// and % are floor operations with x/0 = x%0 = 0. Throws ResourceError where an iterator runs over more than most_counted
+/// values, so that no count of a box is less than an extent.
 Program lower(const lang::Def& def, const lang::Ranges& ranges, const lang::SizeMap& sizes);
 
 }  // namespace tc::halide_bridge

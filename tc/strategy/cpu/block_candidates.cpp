@@ -4,6 +4,7 @@
 
 #include "tc/base/ceil_div.h"
 #include "tc/base/contains.h"
+#include "tc/base/count_product.h"
 #include "tc/strategy/cost/vector_cost.h"
 #include "tc/strategy/cpu/possible_packs.h"
 #include "tc/strategy/cpu/thread_loops.h"
@@ -20,7 +21,7 @@ constexpr std::int64_t least_reduction_block = 64;
 
 /// \p extent in equal blocks of at most \p most, multiples of \p unit.
 std::int64_t equal_blocks(std::int64_t extent, std::int64_t most, std::int64_t unit) {
-  auto count = ceil_div(extent, std::max(most / unit * unit, unit));
+  auto count = ceil_div(extent, std::max(most / not_zero(unit) * unit, unit));
   return round_up(ceil_div(extent, count), unit);
 }
 
@@ -142,7 +143,7 @@ class BlockMaker {
     std::vector<std::int64_t> result{0};
     for (auto most : {iterations_in(row_bytes(), view_.rows), iterations_in(view_.near_bytes(), view_.columns)}) {
       if (view_.volume <= most) continue;
-      auto inner = view_.volume / whole;
+      const auto inner = view_.inner_volume(view_.reduced.front());
       auto size = equal_blocks(whole, std::max<std::int64_t>(most / inner, 1), reduction_unit());
       if (size < whole && !contains(result, size)) result.push_back(size);
     }
@@ -153,7 +154,8 @@ class BlockMaker {
   std::int64_t row_bytes() const { return view_.matrices ? view_.target.l2_bytes / 16 : view_.target.l1_bytes * 2 / 3; }
   /// Iterations of the reduction for which a tile's \p member takes some \p bytes, a quarter more at most.
   std::int64_t iterations_in(std::int64_t bytes, int member) const {
-    return std::max(bytes / (view_.points(member) * view_.element_bytes), least_reduction_block) * 5 / 4;
+    const auto row = count_product(view_.points(member), view_.element_bytes);
+    return std::max(bytes / not_zero(row), least_reduction_block) * 5 / 4;
   }
   /// Iterations of the reduction's outermost loop in whole instructions.
   std::int64_t reduction_unit() const {
@@ -188,11 +190,11 @@ class BlockMaker {
     auto members = view_.others();
     std::erase_if(members, [&](int member) { return !view_.indexes_copy(member, false); });
     std::stable_sort(members.begin(), members.end(), [&](int a, int b) { return is_adjacent(a) > is_adjacent(b); });
-    auto room = std::max<std::int64_t>(view_.iterations_in(first_bytes()) / view_.in_block(first()), 1);
+    auto room = std::max<std::int64_t>(view_.iterations_in(first_bytes()) / not_zero(view_.in_block(first())), 1);
     for (int member : members) {
       auto& block = mapping_.members[member].block;
       auto inside = is_adjacent(member) || repeats_rows(member) ? fitting(member, room) : 1;
-      room /= inside;
+      room /= not_zero(inside);
       bool again = member == mapping_.outermost ? inside == 1 && block > 0 : inside < view_.extent(member);
       if (again) mapping_.above.push_back(member);
       if (inside > 1 && inside < view_.extent(member)) block = inside;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tc/base/ceil_div.h"
 #include "tc/base/count_product.h"
 #include "tc/polyhedral/map_cpu/pack.h"
 
@@ -59,13 +60,17 @@ bool ReductionView::indexes_copy(int member, bool below_blocks) const {
                      [&](const PackMapping& p) { return p.below_blocks == below_blocks && indexes(p.read, member); });
 }
 
+std::int64_t ReductionView::inner_volume(int iterator) const {
+  return std::max<std::int64_t>(volume / not_zero(box[iterator].extent()), 1);
+}
+
 std::int64_t ReductionView::depth() const {
   const auto& cut = mapping.reduction;
-  return cut.iterator < 0 ? volume : std::max<std::int64_t>(volume / box[cut.iterator].extent(), 1) * cut.size;
+  return cut.iterator < 0 ? volume : count_product(inner_volume(cut.iterator), cut.size);
 }
 
 std::int64_t ReductionView::iterations_in(std::int64_t bytes) const {
-  return std::max<std::int64_t>(bytes / (depth() * element_bytes), 1);
+  return std::max<std::int64_t>(bytes / not_zero(count_product(depth(), element_bytes)), 1);
 }
 
 }  // namespace tc::strategy

@@ -62,6 +62,8 @@ struct ReductionView {
   /// Does \p member index what is packed there?
   bool indexes_copy(int member, bool below_blocks) const;
 
+  /// Instances that go into one result in one iteration of the reduced loop along \p iterator, at least one.
+  std::int64_t inner_volume(int iterator) const;
   /// Instances that go into one result in one block of the reduction.
   std::int64_t depth() const;
   /// What blocks may take of the second cache, and of the third.
