@@ -1,7 +1,7 @@
 # Installs the library for other C++ projects: one static library of all floors, their headers, and the CMake package
 # TensorComprehensions, whose target TensorComprehensions::engine is all that a program links; with LibTorch,
-# TensorComprehensions::aten, a library of its own.
-include(GNUInstallDirs)
+# TensorComprehensions::aten, a library of its own. For those without CMake there is a file of pkg-config. All of it is
+# relocatable: paths are relative to where the files lie, other libraries are looked up by who links them.
 include(CMakePackageConfigHelpers)
 
 set(objects)
@@ -24,8 +24,13 @@ set(TC_INSTALLED_ISL "")
 if(TC_ISL_KIND STREQUAL "bundled")
   set(TC_INSTALLED_ISL libtensor_comprehensions_isl.a)
   install(FILES ${TC_ISL_PREFIX}/lib/libisl.a DESTINATION ${CMAKE_INSTALL_LIBDIR} RENAME ${TC_INSTALLED_ISL})
+  install(FILES ${TC_ISL_PREFIX}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME LICENSE.isl)
+  set(TC_PC_ISL "-Wl,--whole-archive,\${libdir}/${TC_INSTALLED_ISL},--no-whole-archive")
+else()
+  set(TC_PC_ISL "-Wl,--no-as-needed,-lisl,--as-needed")
 endif()
 
+file(RELATIVE_PATH TC_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/TensorComprehensions)
 configure_package_config_file(
   cmake/TensorComprehensionsConfig.cmake.in ${PROJECT_BINARY_DIR}/TensorComprehensionsConfig.cmake
@@ -33,6 +38,10 @@ configure_package_config_file(
   PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
 write_basic_package_version_file(
   ${PROJECT_BINARY_DIR}/TensorComprehensionsConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+configure_file(cmake/tensor_comprehensions.pc.in ${PROJECT_BINARY_DIR}/tensor_comprehensions.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/tensor_comprehensions.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/third_party/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME third_party.md)
 install(FILES ${PROJECT_BINARY_DIR}/TensorComprehensionsConfig.cmake
               ${PROJECT_BINARY_DIR}/TensorComprehensionsConfigVersion.cmake
               ${PROJECT_SOURCE_DIR}/cmake/tc_find_libtorch.cmake DESTINATION ${package})

@@ -8,7 +8,18 @@
     print(tc.compile(T.mm, A, B).explain())
 """
 
+import importlib.util
+import pathlib
+import platform
 import sys
+
+if importlib.util.find_spec("._core", __name__) is None:
+    _built = sorted(path.name for path in pathlib.Path(__file__).parent.glob("_core.*.so"))
+    raise ImportError(
+        f"tensor_comprehensions cannot run on this {platform.python_implementation()} {platform.python_version()}, because its "
+        f"extension is {f'built for another one ({_built[0]})' if _built else 'not built'}: install it with this Python, "
+        "`python -m pip install .` in the folder of its sources"
+    )
 
 from . import cache
 from ._core import (

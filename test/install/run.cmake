@@ -1,13 +1,46 @@
-# Installs BUILD into FOLDER, builds the project beside this file against it, and runs its program.
-#   cmake -DBUILD=... -DFOLDER=... -P run.cmake
+# Installs BUILD into FOLDER and moves what was installed, so that nothing of it can mean a place that it had before. Then the
+# project beside this file is built against it by CMake, its first program also by pkg-config, and the programs run.
+#   cmake -DBUILD=... -DFOLDER=... -DCOMPILER=... [-DTC_LIBTORCH=...] -P run.cmake
 file(REMOVE_RECURSE ${FOLDER})
-foreach(command
-    "--install;${BUILD};--prefix;${FOLDER}/prefix"
-    "-S;${CMAKE_CURRENT_LIST_DIR};-B;${FOLDER}/build;-DCMAKE_PREFIX_PATH=${FOLDER}/prefix"
-    "--build;${FOLDER}/build")
-  execute_process(COMMAND ${CMAKE_COMMAND} ${command} COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
-endforeach()
-execute_process(COMMAND ${FOLDER}/build/embed COMMAND_ERROR_IS_FATAL ANY)
-if(EXISTS ${FOLDER}/build/on_tensors)
-  execute_process(COMMAND ${FOLDER}/build/on_tensors COMMAND_ERROR_IS_FATAL ANY)
+function(run)
+  execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
+endfunction()
+
+set(prefix ${FOLDER}/moved)
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${FOLDER}/first)
+file(RENAME ${FOLDER}/first ${prefix})
+
+file(GLOB parts RELATIVE ${prefix} ${prefix}/*)
+list(REMOVE_ITEM parts bin include lib share)
+if(parts)
+  message(FATAL_ERROR "beside bin, include, lib and share there is: ${parts}")
 endif()
+foreach(name LICENSE LICENSE.isl third_party.md)
+  if(NOT EXISTS ${prefix}/share/doc/tensor_comprehensions/${name} AND NOT (name STREQUAL LICENSE.isl AND NOT BUNDLED_ISL))
+    message(FATAL_ERROR "${name} is not installed")
+  endif()
+endforeach()
+file(GLOB_RECURSE texts ${prefix}/lib/*.cmake ${prefix}/lib/*.pc)
+foreach(text ${texts})
+  file(READ ${text} content)
+  foreach(place ${BUILD} ${FOLDER} ${TC_LIBTORCH})
+    string(FIND "${content}" ${place} found)
+    if(NOT found EQUAL -1)
+      message(FATAL_ERROR "${text} names ${place}")
+    endif()
+  endforeach()
+endforeach()
+
+run(${prefix}/bin/tc_cache --help)
+run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${FOLDER}/build -DCMAKE_PREFIX_PATH=${prefix} -DTC_LIBTORCH=${TC_LIBTORCH})
+run(${CMAKE_COMMAND} --build ${FOLDER}/build)
+run(${FOLDER}/build/embed)
+if(TC_LIBTORCH)
+  run(${FOLDER}/build/on_tensors)
+endif()
+
+set(ENV{PKG_CONFIG_PATH} ${prefix}/lib/pkgconfig)
+execute_process(COMMAND pkg-config --cflags --libs tensor_comprehensions OUTPUT_VARIABLE flags COMMAND_ERROR_IS_FATAL ANY)
+separate_arguments(flags UNIX_COMMAND "${flags}")
+run(${COMPILER} -o ${FOLDER}/embed ${CMAKE_CURRENT_LIST_DIR}/../../examples/02_embed_engine.cpp ${flags})
+run(${FOLDER}/embed)
