@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 
 #include "tc/base/dlpack.h"
 #include "tc/base/str.h"
@@ -49,10 +50,14 @@ std::vector<TensorSpec> specs(const std::vector<const DLTensor*>& tensors) {
 }  // namespace
 
 bool ExecutableCache::Making::is_ready() const {
-  return result.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  return result.valid() && result.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
 }
 
-bool ExecutableCache::Making::is_lost() const { return generation != fork_generation() && !is_ready(); }
+bool ExecutableCache::Making::is_lost() const {
+  return result.valid() && generation != fork_generation() && !is_ready();
+}
+
+bool ExecutableCache::Making::is_gone() const { return !result.valid() && made.expired(); }
 
 ExecutableCache::Entry ExecutableCache::get(const std::string& key, const Cancellation& cancellation,
                                             const std::function<Entry()>& make) {
@@ -61,11 +66,14 @@ ExecutableCache::Entry ExecutableCache::get(const std::string& key, const Cancel
     std::shared_future<Entry> others;
     {
       std::lock_guard lock(mutex_);
-      auto [entry, inserted] = entries_.try_emplace(key);
-      if (inserted || entry->second.is_lost())
-        entry->second = {promise.get_future().share(), fork_generation()};
+      auto& entry = entries_[key];
+      entry.asked = ++requests_;
+      if (!entry.result.valid())
+        if (auto held = entry.made.lock()) return held;
+      if (entry.is_gone() || entry.is_lost())
+        entry = {promise.get_future().share(), {}, fork_generation(), entry.asked};
       else
-        others = entry->second.result;
+        others = entry.result;
     }
     if (!others.valid()) return make_entry(key, promise, make);
     while (others.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready)
@@ -83,6 +91,10 @@ ExecutableCache::Entry ExecutableCache::make_entry(const std::string& key, std::
   try {
     auto made = make();
     promise.set_value(made);
+    std::vector<std::shared_future<Entry>> gone;  // destroyed without the lock
+    std::lock_guard lock(mutex_);
+    entries_[key].made = made;
+    gone = let_go();
     return made;
   } catch (...) {
     {
@@ -94,14 +106,33 @@ ExecutableCache::Entry ExecutableCache::make_entry(const std::string& key, std::
   }
 }
 
+/// Holds the most_ that were asked for last, and forgets those that nobody holds any more. What the cache held of the
+/// others, for the caller to destroy.
+std::vector<std::shared_future<ExecutableCache::Entry>> ExecutableCache::let_go() {
+  std::erase_if(entries_, [](const auto& entry) { return entry.second.is_gone(); });
+  std::vector<Making*> held;
+  for (auto& [key, entry] : entries_)
+    if (entry.is_ready()) held.push_back(&entry);
+  std::vector<std::shared_future<Entry>> result;
+  if (held.size() <= most_) return result;
+  std::sort(held.begin(), held.end(), [](const auto* a, const auto* b) { return a->asked > b->asked; });
+  for (std::size_t i = most_; i < held.size(); ++i) result.push_back(std::exchange(held[i]->result, {}));
+  return result;
+}
+
 std::size_t ExecutableCache::size() const {
   std::lock_guard lock(mutex_);
-  return entries_.size();
+  return std::count_if(entries_.begin(), entries_.end(), [](const auto& entry) { return !entry.second.is_gone(); });
 }
 
 void ExecutableCache::clear() {
+  std::unordered_map<std::string, Making> gone;
   std::lock_guard lock(mutex_);
-  std::erase_if(entries_, [](const auto& entry) { return entry.second.is_ready(); });
+  for (auto entry = entries_.begin(); entry != entries_.end();) {
+    const auto next = std::next(entry);
+    if (!entry->second.result.valid() || entry->second.is_ready()) gone.insert(entries_.extract(entry));
+    entry = next;
+  }
 }
 
 namespace {

@@ -13,32 +13,44 @@
 
 namespace tc::engine {
 
-/// Executables by what they were compiled for. Thread-safe; threads that ask for one key at a time share one compile.
-/// A forked child has those that were finished, and begins the others anew.
+/// Executables by what they were compiled for: those that somebody holds, and those that were asked for last.
+/// Thread-safe; threads that ask for one key at a time share one compile. A forked child has those that were finished,
+/// and begins the others anew.
 class ExecutableCache {
  public:
   using Entry = std::shared_ptr<const Executable>;
+
+  /// Holds \p most executables itself.
+  explicit ExecutableCache(std::size_t most = 128) : most_(most) {}
 
   /// The executable of \p key, made by \p make when there is none. A failure is not kept: the threads that waited
   /// for it get it too, except that one at the limits of its caller (ResourceError) is begun again by one of them,
   /// within its own. Who waits throws as \p cancellation says.
   Entry get(const std::string& key, const Cancellation& cancellation, const std::function<Entry()>& make);
+  /// How many there are.
   std::size_t size() const;
+  /// Lets go of all.
   void clear();
 
  private:
   /// What a thread makes or has made.
   struct Making {
-    std::shared_future<Entry> result;
-    std::uint64_t generation = 0;  ///< of the process whose thread it is
+    std::shared_future<Entry> result;      ///< not valid where the cache does not hold it
+    std::weak_ptr<const Executable> made;  ///< set when it is finished
+    std::uint64_t generation = 0;          ///< of the process whose thread it is
+    std::uint64_t asked = 0;               ///< when it was asked for last, in requests
 
     bool is_ready() const;
     bool is_lost() const;
+    bool is_gone() const;
   };
 
   Entry make_entry(const std::string& key, std::promise<Entry>& promise, const std::function<Entry()>& make);
+  std::vector<std::shared_future<Entry>> let_go();
 
+  std::size_t most_;
   mutable ForkMutex mutex_;
+  std::uint64_t requests_ = 0;
   std::unordered_map<std::string, Making> entries_;
 };
 

@@ -113,6 +113,24 @@ child:
   EXPECT_NE(text.find("dependences"), std::string::npos) << text;
 }
 
+TEST(Compile, ACacheHoldsTheExecutablesThatWereAskedForLast) {
+  ExecutableCache cache(2);
+  auto module = define(mm);
+  const auto made = [&](std::int64_t size) {
+    return compile_cached(cache, module.functions[0], {count_up({size, 3}), count_up({3, 4})});
+  };
+  std::weak_ptr<const Executable> first = made(2), second = made(3);
+  const auto held = made(4);
+  EXPECT_TRUE(first.expired());
+  EXPECT_EQ(made(3), second.lock());
+  made(5), made(6);
+  EXPECT_TRUE(second.expired());
+  EXPECT_EQ(made(4), held) << "one that somebody holds is not compiled again";
+  EXPECT_LE(cache.size(), 3u);
+  cache.clear();
+  EXPECT_EQ(cache.size(), 0u);
+}
+
 TEST(Compile, ThreadsThatAskForOneKeyShareOneCompile) {
   ExecutableCache cache;
   auto module = define(mm);
