@@ -209,6 +209,7 @@ std::vector<Argument> make_arguments(const Function& function, const std::vector
       throw ArgumentError(str("output '", infos[i].name, "' of '", function.name(), "' is ",
                               contiguous(infos[i].dtype, infos[i].shape), ", ", contiguous(spec.dtype, spec.shape),
                               " was given"));
+    check_apart(spec, infos[i].name);
     arguments.push_back({infos[i].name, normalised(spec), true, infos[i].read, infos[i].mins});
   }
   return arguments;

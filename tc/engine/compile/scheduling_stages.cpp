@@ -92,8 +92,25 @@ std::string print_dependences(const LaunchState& launch) {
   return out.str();
 }
 
+/// Throws OptionsError unless the schedule of \p launch, which was given, runs \p instances as its dependences ask.
+void check_own_schedule(const LaunchState& launch, const isl::union_set& instances) {
+  const auto refuse = [](const std::string& why) {
+    throw OptionsError(str("the replacement of stage 'schedule' is no schedule of this program: ", why));
+  };
+  try {
+    const auto given = launch.scop->schedule.domain();
+    if (!given.is_equal(instances)) refuse(str("its domain is ", given, ", and should be ", instances));
+    if (launch.dependences) polyhedral::verify(*launch.scop, *launch.dependences);
+  } catch (const InternalError& error) {
+    refuse(error.what());
+  } catch (const isl::exception& error) {
+    refuse(polyhedral::message_of(error));
+  }
+}
+
 void replace_schedule(CompileState& state, std::size_t index, const std::string& text) {
   auto& launch = state.launches[index];
+  const auto instances = launch.scop->schedule.domain();
   try {
     launch.scop->schedule = isl::schedule(launch.scop->ctx(), text);
     launch.has_own_schedule = true;
@@ -101,6 +118,7 @@ void replace_schedule(CompileState& state, std::size_t index, const std::string&
     throw OptionsError(
         str("the replacement of stage 'schedule' is not a schedule tree: ", polyhedral::message_of(error)));
   }
+  check_own_schedule(launch, instances);
 }
 
 }  // namespace

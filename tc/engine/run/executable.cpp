@@ -138,9 +138,7 @@ void Executable::check(std::span<const TensorView> inputs, std::span<const Tenso
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     const auto& argument = image_.arguments[count + o];
     check_spec(argument, outputs[o], image_.function);
-    if (overlaps_itself(argument.spec))
-      throw ArgumentError(str("output '", argument.name, "' has elements that share memory (", argument.spec,
-                              "): pass a tensor whose elements are apart"));
+    check_apart(argument.spec, argument.name);
     for (std::size_t i = 0; i < inputs.size(); ++i)
       if (overlap(inputs[i], outputs[o]) && !may_share(i, count + o, inputs[i], outputs[o]))
         throw ArgumentError(str("output '", argument.name, "' shares memory with input '", image_.arguments[i].name,

@@ -4,6 +4,9 @@
 #include <numeric>
 #include <vector>
 
+#include "tc/base/error.h"
+#include "tc/base/str.h"
+
 namespace tc::engine {
 namespace {
 
@@ -79,6 +82,12 @@ bool overlaps_itself(const TensorSpec& spec) {
     if (Search(std::move(terms)).can_be(value)) return true;
   }
   return false;
+}
+
+void check_apart(const TensorSpec& spec, const std::string& name) {
+  if (overlaps_itself(spec))
+    throw ArgumentError(
+        str("output '", name, "' has elements that share memory (", spec, "): pass a tensor whose elements are apart"));
 }
 
 bool overlap(const TensorView& a, const TensorView& b) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "tc/base/tensor.h"
 
@@ -8,6 +9,9 @@ namespace tc::engine {
 
 /// Do two different index tuples of \p spec share an address? Exact, but true when deciding would take too long.
 bool overlaps_itself(const TensorSpec& spec);
+
+/// Throws ArgumentError for the output \p name where spec overlaps_itself.
+void check_apart(const TensorSpec& spec, const std::string& name);
 
 /// Do \p a and \p b share a byte? Exact up to a bound on the search, then true.
 ///
