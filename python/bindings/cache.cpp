@@ -2,6 +2,7 @@
 
 #include <pybind11/stl.h>
 
+#include "bind_class.h"
 #include "bindings.h"
 #include "interpreter_lock.h"
 #include "tc/base/error.h"
@@ -192,8 +193,8 @@ void give_warnings(cache::Cache& cache) {
 }
 
 void bind_cache(py::module_& m) {
-  py::class_<CacheKey>(m, "CacheKey", "A def, tensors and a target, as a cache names them.");
-  py::class_<cache::Cache, CachePointer>(m, "Cache", "What was learnt about kernels, kept between processes.")
+  bind_class<CacheKey>(m, "CacheKey", "A def, tensors and a target, as a cache names them.");
+  bind_class<cache::Cache, CachePointer>(m, "Cache", "What was learnt about kernels, kept between processes.")
       .def(py::init(&open), py::arg("folder"), py::arg("mode"), py::arg("override"), py::arg("shared"),
            py::arg("max_size"))
       .def_property_readonly("folder", [](const cache::Cache& self) { return self.settings().folder; })

@@ -68,13 +68,13 @@ void Signature::take(Operands& operands, PyObject* args, PyObject* out) const {
       operands[i].take(object, names[i].c_str());
   }
   if (out == Py_None) return;
-  bool several = PyTuple_Check(out) || PyList_Check(out);
-  auto given = several ? static_cast<std::size_t>(PySequence_Fast_GET_SIZE(out)) : 1;
+  bool several = PyTuple_Check(out);
+  auto given = several ? static_cast<std::size_t>(PyTuple_GET_SIZE(out)) : 1;
   if (given != outputs())
     throw ArgumentError(
         str("'", function, "' has ", outputs(), outputs() == 1 ? " output" : " outputs", ", out= gives ", given));
   for (std::size_t i = 0; i < given; ++i)
-    operands[inputs + i].take(several ? PySequence_Fast_GET_ITEM(out, i) : out, names[inputs + i].c_str());
+    operands[inputs + i].take(several ? PyTuple_GET_ITEM(out, i) : out, names[inputs + i].c_str());
 }
 
 const char* Signature::recorded(Operands& operands, std::size_t count) const {
@@ -201,10 +201,10 @@ py::object Callable::run(Operands& operands, PyObject* out) const {
 }
 
 void Callable::count_changes(Operands& operands, PyObject* out) const {
-  const bool several = PyTuple_Check(out) || PyList_Check(out);
+  const bool several = PyTuple_Check(out);
   for (std::size_t i = 0; i < signature_.outputs(); ++i)
     if (operands[signature_.inputs + i].framework == Framework::Torch)
-      count_change(several ? PySequence_Fast_GET_ITEM(out, i) : out);
+      count_change(several ? PyTuple_GET_ITEM(out, i) : out);
 }
 
 void Callable::take(Operands& operands, const py::args& args, py::handle out) const {

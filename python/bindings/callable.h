@@ -36,8 +36,8 @@ struct Signature {
 
   void add(const std::string& name, DType type, int rank);
   std::size_t outputs() const { return names.size() - inputs; }
-  /// Takes the inputs of a call, the tuple \p args, and the outputs where \p out is not None: a tensor, or a tuple or
-  /// list of several. Python numbers are taken for rank 0. Throws ArgumentError.
+  /// Takes the inputs of a call, the tuple \p args, and the outputs where \p out is not None: a tensor, or a tuple of
+  /// several. Python numbers are taken for rank 0. Throws ArgumentError.
   void take(Operands& operands, PyObject* args, PyObject* out) const;
   /// The name of the first of \p count operands whose gradient torch wants now; null if there is none.
   const char* recorded(Operands& operands, std::size_t count) const;

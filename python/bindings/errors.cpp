@@ -4,6 +4,7 @@
 #include <string>
 #include <system_error>
 
+#include "bind_class.h"
 #include "bindings.h"
 #include "tc/base/error.h"
 #include "tc/base/plain_text.h"
@@ -54,6 +55,8 @@ void translate(std::exception_ptr pointer) {
     set_error(error);
   } catch (const py::error_already_set&) {
     throw;
+  } catch (const py::cast_error& error) {
+    set_error(ArgumentError(str("an argument is of a type that is not taken here: ", error.what())));
   } catch (const py::builtin_exception&) {
     throw;
   } catch (const std::bad_alloc&) {
@@ -67,8 +70,23 @@ void translate(std::exception_ptr pointer) {
 
 }  // namespace
 
+std::string shown(py::handle object) {
+  auto text = py::reinterpret_steal<py::object>(PyObject_Str(object.ptr()));
+  if (text)
+    text = py::reinterpret_steal<py::object>(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace"));
+  if (text) return py::reinterpret_borrow<py::bytes>(text);
+  if (!PyErr_ExceptionMatches(PyExc_Exception)) throw py::error_already_set();
+  PyErr_Clear();
+  return str("a ", Py_TYPE(object.ptr())->tp_name);
+}
+
+std::string first_line(const py::error_already_set& error) {
+  const auto text = shown(error.value());
+  return text.substr(0, text.find('\n'));
+}
+
 void bind_errors(py::module_& m) {
-  py::class_<Diagnostic>(m, "Diagnostic", "One message about a text, with its place.")
+  bind_class<Diagnostic>(m, "Diagnostic", "One message about a text, with its place.")
       .def_readonly("code", &Diagnostic::code, "stable identifier, for example 'TC012'")
       .def_readonly("line", &Diagnostic::line, "from 1; 0 when the message has no place in a text")
       .def_readonly("column", &Diagnostic::column, "from 1, in bytes")

@@ -1,5 +1,6 @@
 #include <pybind11/stl.h>
 
+#include "bind_class.h"
 #include "bindings.h"
 #include "call_slot.h"
 #include "callable.h"
@@ -130,7 +131,7 @@ std::string assembly(const Callable& callable) {
 }
 
 py::dict profile(const Callable& callable, const py::args& args, const py::object& out) {
-  auto profile = callable.profile(args, out);
+  auto profile = callable.profile(args, held_out(out));
   py::dict result;
   result["total_us"] = profile.total.count() / 1e3;
   result["kernels_us"] = profile.kernels.count() / 1e3;
@@ -163,13 +164,13 @@ py::object call_executable(PyObject* self, PyObject* args, PyObject* named) {
     const auto& image = callable.executable().image();
     return in_order(image.function, parameters_of(image), tensors, rest);
   });
-  return callable.call(given.tensors, given.out ? given.out : py::object(py::none()));
+  return given.result(callable.call(given.tensors, given.out ? given.out : py::object(py::none())));
 }
 
 }  // namespace
 
 void bind_executable(py::module_& m) {
-  py::class_<Callable, std::shared_ptr<Callable>>(m, "Executable", "A def compiled for given tensors.",
+  bind_class<Callable, std::shared_ptr<Callable>>(m, "Executable", "A def compiled for given tensors.",
                                                   py::dynamic_attr(), has_call<call_executable>())
       .def(py::init([](const std::shared_ptr<Callable>& other) { return other; }), py::arg("other"))
       .def("_profile", &profile, py::kw_only(), py::arg("out") = py::none())

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "bind_class.h"
 #include "bindings.h"
 #include "cache.h"
 #include "call_slot.h"
@@ -77,8 +78,9 @@ Settings for_tensors(const PyFunction& self, Settings settings, const py::tuple&
 }
 
 /// compile() with the tensors of the parameters \p names bound.
-std::shared_ptr<Callable> compile_bound(const PyFunction& self, const py::tuple& inputs, const py::object& out,
+std::shared_ptr<Callable> compile_bound(const PyFunction& self, const py::tuple& inputs, const py::object& outputs,
                                         const Settings& settings, const std::vector<std::string>& names) {
+  const auto out = held_out(outputs);
   std::vector<engine::Constant> constants;
   std::vector<HeldTensor> held;
   const auto& params = self.function()->def.params;
@@ -86,7 +88,9 @@ std::shared_ptr<Callable> compile_bound(const PyFunction& self, const py::tuple&
     const auto param = std::find_if(params.begin(), params.end(), [&](const auto& p) { return p.name == name; });
     if (param == params.end())
       throw ArgumentError(str("'", self.function()->name(), "' has no parameter '", name, "' to bind a constant to"));
-    const auto given = py::object(inputs[static_cast<std::size_t>(param - params.begin())]);
+    const auto place = static_cast<std::size_t>(param - params.begin());
+    if (place >= inputs.size()) throw ArgumentError(str("the constant '", name, "' is not given"));
+    const auto given = py::object(inputs[place]);
     constants.push_back(constant_of(name, self.function()->def.tensors.at(name).type, given));
     held.emplace_back(name, given);
   }
@@ -108,7 +112,8 @@ py::tuple infer(const PyFunction& self, const py::args& args) {
   return py::make_tuple(outputs, engine::describe_ranges(*whole, sizes), engine::describe_preconditions(*whole));
 }
 
-CacheKey key_of(const PyFunction& self, const py::tuple& inputs, const py::object& out, const Settings& settings) {
+CacheKey key_of(const PyFunction& self, const py::tuple& inputs, const py::object& outputs, const Settings& settings) {
+  const auto out = held_out(outputs);
   auto arguments = engine::make_arguments(*self.function(), specs_of(self, inputs), output_specs(out));
   auto target = for_device(settings, device_of_tensors(inputs)).options().target;
   return {self.function(), engine::persistent_key(*self.function(), arguments, target)};
@@ -189,7 +194,7 @@ py::object call_function(PyObject* self, PyObject* args, PyObject* named) {
   auto& function = instance_of<PyFunction>(self, "function");
   const auto given = take_out(
       args, named, [&](const py::args& tensors, const py::kwargs& rest) { return function.in_order(tensors, rest); });
-  return function.call(self, given.tensors.ptr(), given.out.ptr());
+  return given.result(function.call(self, given.tensors.ptr(), given.out.ptr()));
 }
 
 /// Objects of \p type, derived from Function, are called straight, whatever its `__call__` says.
@@ -202,7 +207,7 @@ void call_straight(const py::type& type) {
 }
 
 void bind_settings(py::module_& m) {
-  py::class_<Settings>(m, "Settings", "How defs are compiled.")
+  bind_class<Settings>(m, "Settings", "How defs are compiled.")
       .def(py::init([](std::optional<std::string> target, std::optional<options::MappingOptions> mapping,
                        const std::optional<std::string>& mapping_from, std::shared_ptr<cache::Cache> cache,
                        bool use_cache, std::optional<std::string> schedule, std::optional<std::string> nest,
@@ -234,8 +239,8 @@ void bind_settings(py::module_& m) {
 
 void bind_function(py::module_& m) {
   bind_settings(m);
-  py::class_<Definition>(m, "Definition", "A def of a text, understood.");
-  py::class_<PyFunction, std::shared_ptr<PyFunction>>(m, "Function", "One def of a text.", py::dynamic_attr(),
+  bind_class<Definition>(m, "Definition", "A def of a text, understood.");
+  bind_class<PyFunction, std::shared_ptr<PyFunction>>(m, "Function", "One def of a text.", py::dynamic_attr(),
                                                       has_call<call_function>())
       .def(py::init([](const Definition& definition, const Settings& settings) {
              settings.options();
@@ -245,7 +250,9 @@ void bind_function(py::module_& m) {
       .def(
           "_run",
           [](PyFunction& self, const py::args& args, const py::object& out) {
-            return self.run(args.ptr(), out.is_none() ? nullptr : out.ptr());
+            if (out.is_none()) return self.run(args.ptr(), nullptr);
+            self.run(args.ptr(), held_out(out).ptr());
+            return out;
           },
           py::kw_only(), py::arg("out") = py::none())
       .def("_in_order", &PyFunction::in_order)

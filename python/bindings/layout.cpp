@@ -1,5 +1,6 @@
 #include <pybind11/stl.h>
 
+#include "bind_class.h"
 #include "bindings.h"
 #include "interrupt.h"
 #include "py_function.h"
@@ -96,7 +97,7 @@ py::list tunables(const layout::LayoutTemplate& self) {
 }  // namespace
 
 void bind_layout(py::module_& m) {
-  py::class_<LayoutMap>(m, "LayoutMap", "A layout for a tensor of a shape: where each element lies.")
+  bind_class<LayoutMap>(m, "LayoutMap", "A layout for a tensor of a shape: where each element lies.")
       .def_property_readonly("logical", [](const LayoutMap& self) { return tuple_of(self.logical()); })
       .def_property_readonly("physical", [](const LayoutMap& self) { return tuple_of(self.physical()); })
       .def_property_readonly("relation", &LayoutMap::relation, "The isl map from indices to places.")
@@ -105,7 +106,7 @@ void bind_layout(py::module_& m) {
         return str("<LayoutMap (", join(self.logical()), ") -> (", join(self.physical()), "), ",
                    to_string(self.facts()), ">");
       });
-  py::class_<Layout>(m, "Layout", "How elements are placed; make one with tc.layout.")
+  bind_class<Layout>(m, "Layout", "How elements are placed; make one with tc.layout.")
       .def(py::init(&layout::parse_layout), py::arg("text"))
       .def("split", &split, py::arg("dim"), "Dimension `dim` as blocks of these factors, the outermost first.")
       .def("reorder", &reorder, "Dimension d of the result is the d-th of these.")
@@ -128,7 +129,7 @@ void bind_layout(py::module_& m) {
       .def(
           "__eq__", [](const Layout& a, const Layout& b) { return a == b; }, py::is_operator())
       .def("__hash__", [](const Layout& self) { return std::hash<std::string>()(to_string(self)); });
-  py::class_<layout::LayoutTemplate>(m, "LayoutTemplate", "The layouts of a def's operands with free tile sizes.")
+  bind_class<layout::LayoutTemplate>(m, "LayoutTemplate", "The layouts of a def's operands with free tile sizes.")
       .def_property_readonly("tunables", &tunables, "Name, places and extent of each tile size.")
       .def(
           "layouts",

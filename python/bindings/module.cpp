@@ -1,5 +1,6 @@
 #include <pybind11/stl.h>
 
+#include "bind_class.h"
 #include "bindings.h"
 #include "interpreter_lock.h"
 #include "tc/cuda/library.h"
@@ -31,4 +32,5 @@ PYBIND11_MODULE(_core, m) {
   tc::python::bind_function(m);
   tc::python::bind_derivation(m);
   tc::python::bind_tune(m);
+  tc::python::refuse_wrong_types(m);
 }

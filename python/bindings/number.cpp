@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "bindings.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tensor.h"
@@ -21,7 +22,7 @@ void store_integer(PyObject* object, unsigned char* out, DType type, const char*
   try {
     value = index.cast<T>();
   } catch (const py::cast_error&) {
-    throw ArgumentError(str("'", name, "' is a ", type, ", ", std::string(py::str(index)), " is outside its range"));
+    throw ArgumentError(str("'", name, "' is a ", type, ", ", shown(index), " is outside its range"));
   }
   std::memcpy(out, &value, sizeof value);
 }

@@ -1,5 +1,6 @@
 #include <pybind11/stl.h>
 
+#include "bind_class.h"
 #include "bindings.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
@@ -28,13 +29,13 @@ OptionValue to_value(const std::string& name, const py::handle& object) {
     if (PyBool_Check(object.ptr())) return object.cast<bool>();
     if (py::isinstance<py::str>(object)) return object.cast<std::string>();
     if (!py::isinstance<py::sequence>(object)) return to_number(object);
-    if (py::len(object) > 0 && py::isinstance<py::str>(*py::iter(object)))
-      return object.cast<std::vector<std::string>>();
+    const auto items = py::tuple(py::reinterpret_borrow<py::object>(object));
+    if (!items.empty() && py::isinstance<py::str>(items[0])) return items.cast<std::vector<std::string>>();
     std::vector<std::int64_t> numbers;
-    for (const auto& item : object) numbers.push_back(to_number(item));
+    for (const auto& item : items) numbers.push_back(to_number(item));
     return numbers;
   } catch (const py::cast_error&) {
-    throw OptionsError(str("mapping option '", name, "=", std::string(py::str(object)), "': must be ", must_be));
+    throw OptionsError(str("mapping option '", name, "=", shown(object), "': must be ", must_be));
   }
 }
 
@@ -51,7 +52,7 @@ std::string bytes_of(const py::bytes& bytes) { return bytes; }
 }  // namespace
 
 void bind_options(py::module_& m) {
-  py::class_<MappingOptions> options(
+  auto options = bind_class<MappingOptions>(
       m, "MappingOptions",
       "How statements are scheduled and mapped: an immutable value, made of keywords or of its text form.");
   options

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "bind_class.h"
 #include "bindings.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
@@ -53,10 +54,10 @@ namespace {
 /// RuntimeError for it on a CPU.
 [[noreturn]] void throw_unallocated(const TensorSpec& spec) {
   py::error_already_set error;
-  std::string text = error.what();
+  const auto text = first_line(error);
   bool for_memory = error.matches(PyExc_MemoryError) || text.find("memory") != std::string::npos;
   if (!for_memory) throw error;
-  throw ResourceError(str("no memory for an output ", spec, ": ", text.substr(0, text.find('\n'))));
+  throw ResourceError(str("no memory for an output ", spec, ": ", text));
 }
 
 }  // namespace
@@ -90,7 +91,7 @@ void Borrowed::move_number(int to, const char* name) {
                                          py::arg("device") = py::handle(torch_device(to)));
   data = reinterpret_cast<void*>(tensor.attr("data_ptr")().cast<std::uintptr_t>());
   device = to;
-  capsule_ = tensor.release().ptr();
+  source_ = tensor.release().ptr();
 }
 
 namespace {
@@ -113,7 +114,7 @@ py::tuple tuple_of(const std::vector<std::int64_t>& values) { return py::tuple(p
 }  // namespace
 
 void bind_tensor(py::module_& m) {
-  py::class_<TensorSpec>(m, "TensorSpec", "A tensor without data; make one with tc.spec().")
+  bind_class<TensorSpec>(m, "TensorSpec", "A tensor without data; make one with tc.spec().")
       .def(py::init(&make_spec), py::arg("shape"), py::arg("dtype"), py::arg("strides") = py::none())
       .def_property_readonly("shape", [](const TensorSpec& spec) { return tuple_of(spec.shape); })
       .def_property_readonly("strides", [](const TensorSpec& spec) { return tuple_of(spec.strides); })

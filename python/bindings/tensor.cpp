@@ -1,10 +1,10 @@
 #include "tensor.h"
 
 #include <pybind11/stl.h>
-#include <string>
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <unordered_map>
 
 #include "bindings.h"
@@ -136,28 +136,45 @@ DType buffer_type(const char* format, Py_ssize_t size, const char* name) {
       str("'", name, "' has elements of format '", format ? format : "", "', which is no type of the language"));
 }
 
-/// The tensor in what `__dlpack__` of \p name gave. Throws ArgumentError for what is no capsule of a DLPack tensor that
-/// nobody has taken yet.
-const DLTensor* tensor_of_capsule(PyObject* capsule, const char* name, bool* read_only) {
+/// What \p capsule, of the name "\p kind", holds. It is taken: whoever gets the capsule too finds it used.
+template <typename Managed>
+std::shared_ptr<Managed> taken_from(PyObject* capsule, const char* kind, const char* used) {
+  auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, kind));
+  if (!managed || PyCapsule_SetName(capsule, used) != 0) throw py::error_already_set();
+  return {managed, [](Managed* taken) {
+            if (taken->deleter) taken->deleter(taken);
+          }};
+}
+
+/// The tensor in \p capsule, which `__dlpack__` of \p name gave. Throws ArgumentError for what is no capsule of a DLPack
+/// tensor that nobody has taken yet.
+std::shared_ptr<const DLTensor> tensor_of_capsule(PyObject* capsule, const char* name, bool* read_only) {
   if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
-    auto* managed = static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule, "dltensor_versioned"));
+    auto managed = taken_from<DLManagedTensorVersioned>(capsule, "dltensor_versioned", "used_dltensor_versioned");
     if (managed->version.major != 1)
       throw ArgumentError(str("'", name, "' speaks version ", managed->version.major, " of DLPack, 1 is supported"));
     *read_only = managed->flags & 1;
-    return &managed->dl_tensor;
+    return {managed, &managed->dl_tensor};
   }
   if (!PyCapsule_IsValid(capsule, "dltensor"))
     throw ArgumentError(str("__dlpack__ of '", name, "' gave no capsule of a DLPack tensor, or one that was used"));
-  return &static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"))->dl_tensor;
+  auto managed = taken_from<DLManagedTensor>(capsule, "dltensor", "used_dltensor");
+  return {managed, &managed->dl_tensor};
 }
 
 /// The stream that \p object is to make its data ready for, as `__dlpack__` takes it: None for what is not on a GPU.
-/// Kernels run in torch's current stream, for which torch's tensors are ready.
-py::object consumer_stream(py::handle object, Framework framework) {
+/// Kernels run in torch's current stream, for which torch's tensors are ready. Throws ArgumentError for a device that
+/// is none.
+py::object consumer_stream(py::handle object, Framework framework, const char* name) {
   constexpr std::uintptr_t legacy_default_stream = 1;
   constexpr int no_waiting = -1;
   if (!py::hasattr(object, "__dlpack_device__")) return py::none();
-  auto place = object.attr("__dlpack_device__")().cast<std::pair<int, int>>();
+  std::pair<int, int> place;
+  try {
+    place = object.attr("__dlpack_device__")().cast<std::pair<int, int>>();
+  } catch (const py::cast_error&) {
+    throw ArgumentError(str("__dlpack_device__ of '", name, "' gave no pair of integers"));
+  }
   if (place.first != kDLCUDA && place.first != kDLCUDAManaged) return py::none();
   if (framework == Framework::Torch) return py::int_(no_waiting);
   auto stream = reinterpret_cast<std::uintptr_t>(current_place(place.second).stream);
@@ -165,8 +182,8 @@ py::object consumer_stream(py::handle object, Framework framework) {
 }
 
 /// The capsule of object.__dlpack__(), of version 1 and for a stream where it knows them.
-PyObject* call_dlpack(py::handle object, Framework framework) {
-  py::object function = object.attr("__dlpack__"), stream = consumer_stream(object, framework);
+PyObject* call_dlpack(py::handle object, Framework framework, const char* name) {
+  py::object function = object.attr("__dlpack__"), stream = consumer_stream(object, framework, name);
   py::dict arguments;
   if (!stream.is_none()) arguments["stream"] = stream;
   for (bool versioned : {true, false}) {
@@ -181,9 +198,10 @@ PyObject* call_dlpack(py::handle object, Framework framework) {
   return function().release().ptr();
 }
 
+/// Throws \p error, of code of who made the tensor \p name, as an ArgumentError; what ends a program (Ctrl-C) as it is.
 [[noreturn]] void throw_foreign(const py::error_already_set& error, const char* name) {
-  std::string text = py::str(error.value());
-  throw ArgumentError(str("'", name, "' does not give its memory: ", text.substr(0, text.find('\n'))));
+  if (!error.matches(PyExc_Exception)) throw error;
+  throw ArgumentError(str("'", name, "' does not give its memory: ", first_line(error)));
 }
 
 [[noreturn]] void throw_no_memory(const char* name) {
@@ -255,7 +273,8 @@ bool is_grad_enabled() {
 void Borrowed::release() {
   if (has_buffer_) PyBuffer_Release(&buffer_);
   has_buffer_ = false;
-  Py_CLEAR(capsule_);
+  managed_.reset();
+  Py_CLEAR(source_);
   number_source_ = nullptr;
 }
 
@@ -271,11 +290,12 @@ void Borrowed::normalise() {
 
 void Borrowed::take_dlpack(PyObject* object, const char* name) {
   try {
-    capsule_ = call_dlpack(object, framework);
+    source_ = call_dlpack(object, framework, name);
+    managed_ = tensor_of_capsule(source_, name, &read_only);
   } catch (const py::error_already_set& error) {
     throw_foreign(error, name);
   }
-  copy_dlpack(*tensor_of_capsule(capsule_, name, &read_only), name, *this);
+  copy_dlpack(*managed_, name, *this);
 }
 
 void Borrowed::take_buffer(PyObject* object, const char* name) {

@@ -3,6 +3,7 @@
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
+#include <memory>
 
 #include "tc/base/dlpack.h"
 #include "tc/base/tensor.h"
@@ -56,8 +57,9 @@ class Borrowed {
 
   Py_buffer buffer_{};
   bool has_buffer_ = false;
-  PyObject* capsule_ = nullptr;
-  PyObject* number_source_ = nullptr;  ///< the number itself, which outlives the call
+  PyObject* source_ = nullptr;               ///< what keeps the memory: a capsule, or a tensor of our making
+  std::shared_ptr<const DLTensor> managed_;  ///< in the capsule
+  PyObject* number_source_ = nullptr;        ///< the number itself, which outlives the call
   alignas(8) unsigned char number_[8];
   friend struct BorrowedAccess;
 };

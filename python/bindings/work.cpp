@@ -1,5 +1,6 @@
 #include <pybind11/stl.h>
 
+#include "bind_class.h"
 #include "bindings.h"
 #include "interpreter_lock.h"
 #include "tc/engine/describe/roofline.h"
@@ -70,7 +71,7 @@ py::tuple position(const engine::WorkReport& report, const std::string& target, 
 }  // namespace
 
 void bind_work(py::module_& m) {
-  py::class_<engine::WorkReport>(m, "WorkReport", "What one run of a def computes and moves.")
+  bind_class<engine::WorkReport>(m, "WorkReport", "What one run of a def computes and moves.")
       .def("_as_dict", [](const engine::WorkReport& self) { return dict_of(self); })
       .def("_text", [](const engine::WorkReport& self) { return engine::to_string(self); })
       .def("_roofline", &position, py::arg("target"), py::arg("seconds"));

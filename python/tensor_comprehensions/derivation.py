@@ -1,12 +1,13 @@
 """Programs that equal a def for given sizes, derived by rules, each step with a proof that is checked again."""
 
 import dataclasses
+import numbers
 from typing import Optional, Tuple
 
 from . import _core
 from .api import define
 from .function import Function
-from .settings import _settings
+from .settings import _number, _settings
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,8 +126,8 @@ def derive(
     """
     if not isinstance(function, Function):
         raise _core.ArgumentError(f"derive takes a def of a text, {type(function).__name__} was given")
-    if depth < 0 or count < 1:
-        raise _core.OptionsError("derive takes a depth that is not negative, and gives one candidate at least")
+    _number(depth, "depth", 0, numbers.Integral)
+    _number(count, "count", 1, numbers.Integral)
     how = {"target": target, "libraries": libraries}
     settings = _settings(target, None, cache, libraries=libraries)
     found = _core.derive(function, tensors, list(constants), depth, count, converge, fingerprints, settings)

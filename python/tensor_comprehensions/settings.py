@@ -1,6 +1,6 @@
 """What a compile is asked for: specs of tensors, options, caches and limits as the compiler takes them."""
 
-import math
+import numbers
 from typing import Optional, Sequence
 
 from . import _core
@@ -33,15 +33,37 @@ def _settings(target, options, cache, **limits) -> _core.Settings:
     if cache is False:
         limits["use_cache"] = False
     elif cache is not None:
-        limits["cache"] = cache._core
-    return _core.Settings(target=target, **limits)
+        limits["cache"] = getattr(cache, "_core", cache)
+    limits["target"] = target
+    try:
+        return _core.Settings(**limits)
+    except _core.ArgumentError:
+        raise _core.OptionsError(_wrong_setting(limits)) from None
+
+
+def _wrong_setting(limits) -> str:
+    """What is wrong with settings that the compiler does not take."""
+    for name, value in limits.items():
+        try:
+            _core.Settings(**{name: value})
+        except _core.ArgumentError as error:
+            return f"{ {'mapping': 'options'}.get(name, name) } is of a wrong type, or beyond all limits: {error}"
+    return "settings of wrong types"
+
+
+def _number(value, name: str, least, kind=numbers.Real):
+    """`value`, a number of `kind` from `least` on. OptionsError for anything else."""
+    if not isinstance(value, kind) or not value >= least:
+        words = "a whole number" if kind is numbers.Integral else "a number"
+        raise _core.OptionsError(f"{name} is {words} from {least} on, {value if isinstance(value, numbers.Number) else type(value).__name__} was given")
+    return value
 
 
 def _memory_limit(limit: float) -> int:
-    """`limit` in bytes as the compiler takes it: 0 for none."""
-    if not limit >= 0:
+    """`limit` in bytes as the compiler takes it: 0 for none, and for more than there can be."""
+    if not isinstance(limit, numbers.Real) or not limit >= 0:
         raise _core.OptionsError("a memory limit is a number of bytes that is not negative; 0: none")
-    return 0 if math.isinf(limit) else int(limit)
+    return 0 if limit >= 2**63 else int(limit)
 
 
 def _settings_of(how: tuple) -> _core.Settings:

@@ -1,5 +1,6 @@
 """Defs made from defs: gradients, Jacobian-vector products, batches. Nothing here needs torch."""
 
+from collections.abc import Iterable
 from typing import Optional, Sequence, Tuple, Union
 
 from . import _core
@@ -140,6 +141,10 @@ def _check(function, what):
 
 
 def _names(given, what) -> list:
+    if given is None:
+        return []
     if isinstance(given, str):
         raise _core.ArgumentError(f"{what} is a list of names: {what}=[{given!r}]")
-    return list(given or ())
+    if not isinstance(given, Iterable):
+        raise _core.ArgumentError(f"{what} is a list of names, {type(given).__name__} was given")
+    return list(given)

@@ -1,6 +1,7 @@
 """Searching for the mapping options that make a def fastest on this machine, by measuring."""
 
 import dataclasses
+import numbers
 import os
 import sys
 import time
@@ -9,7 +10,7 @@ from typing import Callable, List, Optional, Sequence, Tuple, Union
 from . import _core, distributed, tuning_report
 from .api import compile
 from .executable import Executable
-from .settings import _settings
+from .settings import _number, _settings
 from .cache import Cache, environment
 from .tuning_report import seconds_text
 
@@ -178,7 +179,10 @@ def _limits(effort: Optional[str], budget: Optional[float], candidates: Optional
     seconds, most = EFFORTS[effort] if effort else (None, None)
     seconds = seconds if budget is None else budget
     most = most if candidates is None else candidates
-    return (60.0, 0) if seconds is None and most is None else (float(seconds or 0), int(most or 0))
+    if seconds is None and most is None:
+        return 60.0, 0
+    seconds, most = 0 if seconds is None else seconds, 0 if most is None else most
+    return float(_number(seconds, "budget", 0)), int(_number(most, "candidates", 0, numbers.Integral))
 
 
 def _target_of(tensors) -> Optional[str]:
@@ -268,7 +272,7 @@ def autotune(
         "population": population,
         "starts": [str(start) for start in starts],
     }
-    show = Display() if progress is True else progress or None
+    show = Display() if progress is True else progress if callable(progress) else None
     try:
         if ray and (devices or checkpoint):
             raise _core.OptionsError("devices= and checkpoint= are of this process: a tuning by Ray takes workers= and resources=")

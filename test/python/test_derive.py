@@ -76,7 +76,7 @@ def test_mistakes_are_told():
         tc.derive(CONV)
     with pytest.raises(tc.ArgumentError, match=r"takes 2 tensors \(X, W\), 1 was given"):
         tc.derive(T.conv, tc.spec((8, 12)))
-    with pytest.raises(tc.OptionsError, match="a depth that is not negative"):
+    with pytest.raises(tc.OptionsError, match="depth is a whole number from 0 on"):
         tc.derive(T.conv, tc.spec((8, 12)), tc.spec((6, 8, 3)), depth=-1)
 
 
