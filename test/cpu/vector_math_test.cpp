@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <limits>
 #include <numbers>
+#include <optional>
 #include <random>
 #include <span>
 #include <type_traits>
@@ -26,9 +27,9 @@ constexpr int count = 1 << 14;
 template <typename T>
 using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
-/// Distance of \p got from \p exact in units of the last place of a T of that size.
+/// Distance of \p got from \p exact in units of the last place of a T of that size, or of \p size if that is more.
 template <typename T>
-double ulps(T got, Real exact) {
+double ulps(T got, Real exact, Real size = 0) {
   using Limits = std::numeric_limits<T>;
   if (std::isnan(exact) || std::isnan(got)) return std::isnan(exact) && std::isnan(got) ? 0 : 1e9;
   T rounded = static_cast<T>(exact);
@@ -38,16 +39,19 @@ double ulps(T got, Real exact) {
                ? 0
                : 1e9;
   if (got == exact) return 0;
-  int exponent = exact == 0 ? Limits::min_exponent - 1 : std::max(std::ilogb(exact), Limits::min_exponent - 1);
+  size = std::max(size, std::fabs(exact));
+  int exponent = size == 0 ? Limits::min_exponent - 1 : std::max(std::ilogb(size), Limits::min_exponent - 1);
   return static_cast<double>(std::fabs(got - exact) / std::ldexp(Real{1}, exponent - Limits::digits + 1));
 }
 
 class VectorMathTest : public polyhedral::IslTest {
  protected:
+  /// The function of arrays; its last argument is \p last, if there is one.
   template <typename T>
-  ObjectCode code(const std::string& function, const std::string& target, int lanes) const {
+  ObjectCode code(const std::string& function, const std::string& target, int lanes,
+                  std::optional<double> last = std::nullopt) const {
     bool single = sizeof(T) == 4;
-    int arity = lang::find_math_function(function)->arity();
+    int arity = lang::find_math_function(function)->arity() - (last ? 1 : 0);
     polyhedral::ScopBuilder builder(context());
     std::vector<std::string> accesses;
     for (int i = 0; i < arity; ++i) {
@@ -62,6 +66,7 @@ class VectorMathTest : public polyhedral::IslTest {
       args.push_back(element(type, str("A", i), {iterator("i")}));
       result.type(str("A", i), single ? DType::Float32 : DType::Float64);
     }
+    if (last) args.push_back(ir::make_const(type, *last));
     result.type("C", single ? DType::Float32 : DType::Float64);
     result.value("S", ir::Call::make(type, "tc_" + function + (single ? "_f32" : "_f64"), args, ir::Call::PureExtern));
     return result.compile(target);
@@ -149,6 +154,7 @@ struct Row {
   const char* function;
   double limit_f32, limit_f64;  ///< in units of the last place; 0: not of that type
   Real (*exact)(Real) = nullptr;
+  Real (*size)(Real) = nullptr;  ///< of a term that is greater than the value
 };
 
 Real sine_of_turns(Real x) {
@@ -168,6 +174,28 @@ Real scaled_complement(Real x) {
   return x < -100 ? std::numeric_limits<Real>::infinity() : std::exp(x * x) * std::erfc(x);
 }
 Real normal_distribution(Real x) { return std::erfc(-x / std::numbers::sqrt2_v<Real>) / 2; }
+
+/// By Newton's method from the function of float64.
+Real inverse_error_function(Real x) {
+  Real y = lang::math::erfinv(static_cast<double>(x)), a = std::fabs(x);
+  if (!std::isfinite(y) || y == 0) return y;
+  y = std::fabs(y);
+  for (int step = 0; step < 3; ++step) {
+    Real slope = 2 * std::numbers::inv_sqrtpi_v<Real> * std::exp(-y * y);
+    y -= (a < Real{0.5} ? std::erf(y) - a : (1 - a) - std::erfc(y)) / slope;
+  }
+  return std::copysign(y, x);
+}
+Real logarithmic_gamma(Real x) {
+  int sign = 0;
+  return ::lgammal_r(x, &sign);
+}
+/// The greatest term of log(pi/|sin(pi x)|) - lgamma(1 - x).
+Real term_of_gamma(Real x) {
+  if (!(x < 0)) return 0;
+  Real reflected = std::log(std::numbers::pi_v<Real> / std::fabs(sine_of_turns(x)));
+  return std::max(std::fabs(reflected), logarithmic_gamma(1 - x));
+}
 
 const Row unary_rows[] = {
     {"exp", 0.9, 1, [](Real x) { return std::exp(x); }},
@@ -203,6 +231,8 @@ const Row unary_rows[] = {
     {"erfcx", 0.6, 4, scaled_complement},
     {"normcdf", 0.6, 4, normal_distribution},
     {"gelu", 1.8, 4, [](Real x) { return x * normal_distribution(x); }},
+    {"erfinv", 0.6, 4, inverse_error_function},
+    {"lgamma", 0.6, 5, logarithmic_gamma, term_of_gamma},
     {"floor", 0, 0},
     {"ceil", 0, 0},
     {"trunc", 0, 0},
@@ -294,13 +324,33 @@ class Errors : public VectorMathTest {
     }
   }
 
+  /// x^y for the constant \p y, in vectors on each target, and the same bits in scalars.
+  template <typename T>
+  void expect_constant(double y, double limit) {
+    const Row row{"pow", limit, limit};
+    std::vector<std::vector<T>> in{sample<T>(7)};
+    for (int i = 0; i < count / 4; ++i)
+      in[0][count - 1 - i] = static_cast<T>(std::exp2(i % 97 / 13.0 - 3) * (i % 2 ? 1 : -1));
+    std::vector<Real> exact(count);
+    for (int i = 0; i < count; ++i) exact[i] = std::pow(static_cast<Real>(in[0][i]), static_cast<Real>(y));
+    auto same = run(load_kernel(code<T>("pow", runnable_targets().back(), 1, y)), in);
+    for (const auto& target : runnable_targets()) {
+      auto out = run(load_kernel(code<T>("pow", target, 64 / sizeof(T), y)), in);
+      expect_close(row, in, exact, out, limit, target);
+      for (int i = 0; i < count && target == runnable_targets().back(); ++i)
+        ASSERT_TRUE(std::bit_cast<Bits<T>>(out[i]) == std::bit_cast<Bits<T>>(same[i]) ||
+                    (std::isnan(out[i]) && std::isnan(same[i])))
+            << in[0][i] << " differs between scalar and vector code";
+    }
+  }
+
   template <typename T>
   void expect_close(const Row& row, const std::vector<std::vector<T>>& in, const std::vector<Real>& exact,
                     const std::vector<T>& out, double limit, const std::string& target) {
     double worst = 0;
     int at = 0;
     for (int i = 0; i < count; ++i) {
-      double error = ulps(out[i], exact[i]);
+      double error = ulps(out[i], exact[i], row.size ? row.size(in[0][i]) : 0);
       if (error > worst) worst = error, at = i;
       if (in[0][i] == 0 && exact[i] == 0) {
         EXPECT_EQ(std::signbit(out[i]), std::signbit(exact[i]))
@@ -326,6 +376,20 @@ TEST_F(Errors, OfSeveralArguments) {
   }
 }
 
+/// Exponents that products and roots make powers of, and some that they do not.
+TEST_F(Errors, OfPowersOfConstantExponents) {
+  for (double y : {0.0, 1.0, 2.0, 0.5, -1.0}) {
+    SCOPED_TRACE(y);
+    expect_constant<float>(y, 0.5);
+    expect_constant<double>(y, 0.5);
+  }
+  for (double y : {3.0, 4.0, 31.0, -2.0, -7.0, -32.0, -0.5, 1.5, -1.5, 7.5, -31.5, 0.75, -33.0}) {
+    SCOPED_TRACE(y);
+    expect_constant<float>(y, 0.6);
+    expect_constant<double>(y, 2);
+  }
+}
+
 /// Every TC_FLOAT32_STRIDE-th float32, all with 1: minutes for each function, so only where the variable asks for it.
 TEST_F(Errors, OfEveryFloat32) {
   const char* stride_text = std::getenv("TC_FLOAT32_STRIDE");
@@ -343,7 +407,7 @@ TEST_F(Errors, OfEveryFloat32) {
       for (int i = 0; i < count; ++i, bits += stride) in[0][i] = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
       auto out = run(kernel, in);
       for (int i = 0; i < count; ++i) {
-        double error = ulps(out[i], static_cast<Real>(function(in[0][i])));
+        double error = ulps(out[i], static_cast<Real>(function(in[0][i])), row.size ? row.size(in[0][i]) : 0);
         if (error > worst) worst = error, at = in[0][i];
       }
     }

@@ -144,6 +144,7 @@ TEST(Math, ValuesAtTheEdges) {
       {"rsqrt", 0, infinity},
   };
   for (const auto& [function, x, value] : rows) EXPECT_EQ(call(function, x), value) << function << "(" << x << ")";
+  EXPECT_TRUE(std::signbit(call("erfinv", -0.0)));
   for (const char* function : {"erfinv", "erfcinv", "normcdfinv"})
     EXPECT_TRUE(std::isnan(call(function, 2.1))) << function;
   for (const auto& f : math_functions()) {

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 
+#include "tc/halide_bridge/math/constant_power.h"
 #include "tc/halide_bridge/math/vector_functions.h"
 #include "tc/halide_bridge/math/vector_rounding.h"
 #include "tc/halide_bridge/math/vector_wide.h"
@@ -31,13 +32,13 @@ const std::map<std::string, std::function<Vec(const Arguments&, Accuracy)>>& wid
   static const auto table = [] {
     std::map<std::string, std::function<Vec(const Arguments&, Accuracy)>> result;
     const std::map<std::string, One> unary = {
-        {"exp", exp},         {"exp2", exp2},   {"exp10", exp10},     {"expm1", expm1}, {"sinh", sinh},
-        {"cosh", cosh},       {"tanh", tanh},   {"sigmoid", sigmoid}, {"silu", silu},   {"softplus", softplus},
-        {"log", log},         {"log2", log2},   {"log10", log10},     {"log1p", log1p}, {"asinh", asinh},
-        {"acosh", acosh},     {"atanh", atanh}, {"cbrt", cbrt},       {"rcbrt", rcbrt}, {"sin", sin},
-        {"cos", cos},         {"tan", tan},     {"sinpi", sinpi},     {"cospi", cospi}, {"asin", asin},
-        {"acos", acos},       {"atan", atan},   {"erf", erf},         {"erfc", erfc},   {"erfcx", erfcx},
-        {"normcdf", normcdf}, {"gelu", gelu},
+        {"exp", exp},         {"exp2", exp2},   {"exp10", exp10},     {"expm1", expm1},   {"sinh", sinh},
+        {"cosh", cosh},       {"tanh", tanh},   {"sigmoid", sigmoid}, {"silu", silu},     {"softplus", softplus},
+        {"log", log},         {"log2", log2},   {"log10", log10},     {"log1p", log1p},   {"asinh", asinh},
+        {"acosh", acosh},     {"atanh", atanh}, {"cbrt", cbrt},       {"rcbrt", rcbrt},   {"sin", sin},
+        {"cos", cos},         {"tan", tan},     {"sinpi", sinpi},     {"cospi", cospi},   {"asin", asin},
+        {"acos", acos},       {"atan", atan},   {"erf", erf},         {"erfc", erfc},     {"erfcx", erfcx},
+        {"normcdf", normcdf}, {"gelu", gelu},   {"erfinv", erfinv},   {"lgamma", lgamma},
     };
     for (const auto& [name, function] : unary)
       result[name] = [f = function](const Arguments& x, Accuracy a) { return f(x[0], a); };
@@ -91,6 +92,27 @@ Vec widened(const std::function<Vec(const Arguments&, Accuracy)>& function, cons
   return function(wide, Accuracy::Float32).as_float(32);
 }
 
+/// Does \p expr compute with numbers alone?
+bool is_of_numbers(const Expr& expr) {
+  struct Finder : Halide::Internal::IRGraphVisitor {
+    using IRGraphVisitor::visit;
+    bool found = false;
+    void visit(const Halide::Internal::Variable*) override { found = true; }
+    void visit(const Halide::Internal::Load*) override { found = true; }
+    void visit(const Halide::Internal::Call*) override { found = true; }
+  } others;
+  expr.accept(&others);
+  return !others.found;
+}
+
+/// A power by a number, such as 3 or -0.5, where products and roots make it; \p exponent is that of \p x.
+std::optional<Vec> constant_power(const Vec& x, const Expr& exponent) {
+  if (!is_of_numbers(exponent)) return std::nullopt;
+  const Expr folded = Halide::Internal::simplify(exponent);
+  const double* number = Halide::Internal::as_const_float(folded);
+  return number ? line::constant_power(x, *number) : std::nullopt;
+}
+
 std::optional<Vec> expand(const std::string& name, const Arguments& args) {
   if (auto found = exact_functions().find(name); found != exact_functions().end()) return found->second(args);
   bool wide = args[0].is_double();
@@ -108,7 +130,9 @@ std::optional<Expr> expand_math(const std::string& function, const std::vector<E
   Steps steps;
   Arguments values;
   for (const Expr& arg : args) values.emplace_back(steps, arg);
-  auto result = expand(function.substr(3, function.rfind('_') - 3), values);
+  const auto name = function.substr(3, function.rfind('_') - 3);
+  auto result = name == "pow" ? constant_power(values[0], args[1]) : std::nullopt;
+  if (!result) result = expand(name, values);
   if (!result) return std::nullopt;
   return Vec::finish(steps, *result);
 }

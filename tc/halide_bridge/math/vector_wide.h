@@ -60,5 +60,11 @@ Vec erfc(const Vec& x, Accuracy accuracy);
 Vec erfcx(const Vec& x, Accuracy accuracy);
 Vec normcdf(const Vec& x, Accuracy accuracy);
 Vec gelu(const Vec& x, Accuracy accuracy);
+Vec erfinv(const Vec& x, Accuracy accuracy);
+
+/// The logarithm of the magnitude of the gamma function. Below 0 the error is that of the terms of
+/// log(pi/|sin(pi x)|) - lgamma(1 - x), some units of the last place of the greater one: near a zero of the sum, more of
+/// its own.
+Vec lgamma(const Vec& x, Accuracy accuracy);
 
 }  // namespace tc::halide_bridge::line::wide

@@ -59,8 +59,9 @@ double erfcinv_upper(double x) {
   return y;
 }
 
-/// erfinv near 0, where erf itself is accurate.
+/// erfinv near 0, where erf itself is accurate; -0 stays.
 double erfinv_centre(double x) {
+  if (x == 0) return x;
   double y = x * (std::sqrt(std::numbers::pi) / 2);
   for (int step = 0; step < 4; ++step) {
     const double slope = 2 * std::numbers::inv_sqrtpi * std::exp(-y * y);
