@@ -19,6 +19,18 @@ def test_links_lead_to_files(page):
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_names_of_the_package_exist(page):
+    def exists(path):
+        found = tc
+        for name in path.split("."):
+            found = getattr(found, name, None)
+        return found is not None
+
+    named = set(re.findall(r"(?<![\w./:\"-])tc\.((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)", page.read_text(encoding="utf-8")))
+    assert sorted(path for path in named if not exists(path)) == []
+
+
 def choice(product, extent, target, **how):
     """The line in which the strategy says what it chose for `product`, for example "X(m,k)·W(n,k)"."""
     x, w = re.fullmatch(r"X\((.*)\)·W\((.*)\)", product).groups()
