@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "tc/base/str.h"
 #include "tc/halide_bridge/infer/infer_ranges.h"
 #include "tc/lang/check/check.h"
 #include "tc/lang/syntax/parse.h"
@@ -75,6 +76,20 @@ TEST(Differentiate, KeepsTheTypeOfEachTensor) {
 TEST(Differentiate, SharesTiesOfExtremes) {
   EXPECT_EQ(gradient_text("def f(float(N,M) A) -> (O) { O(i) max=! A(i,j) }"),
             "n_O(i) +=! A(i, j) == O(i) ? float32(1) : 0\nd_A(i, j) = A(i, j) == O(i) ? d_O(i) / n_O(i) : 0\n");
+}
+
+TEST(Differentiate, ComputesAgainWhatItComparesWithWhatItComputesAgain) {
+  const auto saved = [](const std::string& text) { return gradient_of(text).saved; };
+  const std::string distances = "Q(n,m) +=! (X(n,d) - Y(m,d)) * (X(n,d) - Y(m,d))  Z(n) min=! Q(n,m)";
+  const std::string inputs = "def f(float(N,D) X, float(M,D) Y, float(M) W) -> ";
+  EXPECT_EQ(saved(str(inputs, "(Z) { ", distances, " }")), std::vector<std::string>());
+  EXPECT_EQ(saved(str(inputs, "(Q, Z) { ", distances, " }")), (std::vector<std::string>{"Q", "Z"}));
+  EXPECT_EQ(saved(str(inputs, "(Z, O) { ", distances, "  O(n) +=! Q(n,m) <= Z(n) ? W(m) : 0 }")),
+            std::vector<std::string>());
+  EXPECT_EQ(saved(str(inputs, "(Z, O) { ", distances, "  G(n,m) = Q(n,m) / Z(n)  O(n) +=! floor(G(n,m)) * W(m) }")),
+            std::vector<std::string>());
+  EXPECT_EQ(saved("def f(float(N,D) X) -> (S, O) { S(n) +=! X(n,d)  O(n) = S(n) > 0 ? exp(S(n)) : S(n) }"),
+            (std::vector<std::string>{"S"}));
 }
 
 TEST(Differentiate, GivesADefThatCanBeDifferentiatedAgain) {

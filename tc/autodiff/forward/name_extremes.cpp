@@ -41,7 +41,6 @@ NamedExtremes name_extremes(const Forward& forward, const std::set<std::string>&
       const ForwardStatement named = name_value(statement, name, type);
       result.forward.versions[name] = {name, type, named.left};
       result.forward.statements.push_back(named);
-      result.named.insert(statement.target);
     }
     result.forward.statements.push_back(std::move(statement));
   }

@@ -10,7 +10,6 @@ namespace tc::autodiff {
 /// A def whose extremes are compared with what they are extremes of.
 struct NamedExtremes {
   Forward forward;
-  std::set<std::string> named;        ///< extremes of expressions that have a name now
   std::set<std::string> stabilisers;  ///< extremes that no output depends on
 };
 

@@ -87,7 +87,6 @@ class Reverse {
     for (const auto& [output, seed] : request.seeds) outputs.push_back(output);
     NamedExtremes named = name_extremes(forward, active_versions(forward, request.wrt), outputs, names);
     result_.forward = std::move(named.forward);
-    result_.not_saved = std::move(named.named);
     stabilisers_ = std::move(named.stabilisers);
     active_ = active_versions(result_.forward, request.wrt);
   }

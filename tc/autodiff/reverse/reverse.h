@@ -1,7 +1,6 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -21,9 +20,8 @@ struct ReadReport {
 
 /// The adjoint statements of a def in versions.
 struct Reversed {
-  Forward forward;                  ///< with extremes of expressions named
-  std::vector<Step> steps;          ///< in order; the returns d_X among them
-  std::set<std::string> not_saved;  ///< versions that must be computed as they are here, to be compared exactly
+  Forward forward;          ///< with extremes of expressions named
+  std::vector<Step> steps;  ///< in order; the returns d_X among them
   std::vector<ReadReport> reads;
 };
 

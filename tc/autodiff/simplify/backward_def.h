@@ -15,7 +15,8 @@ struct Recomputation {
 };
 
 /// The statements of \p reversed.forward that \p gradients need. A return in \p savable is read from a parameter, from 0, in
-/// place of being computed. Versions of one tensor share its name where no gradient reads the older one.
+/// place of being computed, but for one whose last bits would be compared with those of what it comes from, computed again.
+/// Versions of one tensor share its name where no gradient reads the older one.
 Recomputation recompute(const Reversed& reversed, const std::vector<Step>& gradients,
                         const std::vector<std::string>& savable);
 

@@ -2,6 +2,7 @@
 
 #include "tc/autodiff/simplify/backward_def.h"
 #include "tc/autodiff/terms/affine.h"
+#include "tc/autodiff/terms/derivatives.h"
 #include "tc/lang/syntax/substitute.h"
 
 namespace tc::autodiff {
@@ -10,20 +11,38 @@ using namespace lang;
 
 namespace {
 
+/// Does the value of \p expr jump where those of floats in it change a little: a comparison, a conversion to integers, `floor`?
+bool jumps(const ExprPtr& expr) {
+  const auto is_float_value = [](const ExprPtr& part) { return part->type && is_float(*part->type); };
+  const auto parts = children(expr);
+  if (std::none_of(parts.begin(), parts.end(), is_float_value)) return false;
+  if (!is_float_value(expr)) return true;
+  const auto* call = std::get_if<Call>(&expr->node);
+  const auto derivatives = call ? partials(call->function, call->arguments, expr) : std::nullopt;
+  return derivatives && derivatives->empty();
+}
+
+/// What a version that is computed again comes from, straight or not.
+struct Sources {
+  bool saved = false;  ///< a return that is saved
+  bool again = false;  ///< what that return comes from, computed again
+
+  void add(const Sources& other) {
+    saved |= other.saved;
+    again |= other.again;
+  }
+};
+
 class Recomputer {
  public:
   Recomputer(const Reversed& reversed, const std::vector<Step>& gradients, const std::vector<std::string>& savable)
-      : reversed_(reversed), gradients_(gradients), returns_(savable) {
-    for (const auto& name : savable)
-      if (!reversed.not_saved.count(name)) savable_.insert(name);
+      : reversed_(reversed), gradients_(gradients), returns_(savable), savable_(savable.begin(), savable.end()) {
+    for (const auto& statement : statements()) writers_[statement.target] = &statement;
   }
 
   Recomputation run() {
-    for (const Step& step : gradients_)
-      for (const auto& read : reads_of(step)) {
-        read_by_gradients_.insert(read);
-        need(read);
-      }
+    do find_needed();
+    while (drop_compared());
     share_names();
     for (const auto& statement : statements())
       if (needed_.count(statement.target)) add(statement);
@@ -38,20 +57,69 @@ class Recomputer {
  private:
   const std::vector<ForwardStatement>& statements() const { return reversed_.forward.statements; }
 
-  const ForwardStatement* writer(const std::string& version) const {
-    for (const auto& statement : statements())
-      if (statement.target == version) return &statement;
-    return nullptr;
+  void find_needed() {
+    saved_.clear();
+    needed_.clear();
+    for (const Step& step : gradients_)
+      for (const auto& read : reads_of(step)) {
+        read_by_gradients_.insert(read);
+        need(read);
+      }
+    for (auto statement = statements().rbegin(); statement != statements().rend(); ++statement)
+      if (needed_.count(statement->target))
+        for (const auto& read : reads_of(*statement)) need(read);
   }
 
   void need(const std::string& version) {
-    const ForwardStatement* statement = writer(version);
-    if (!statement) return;
-    if (savable_.count(version)) {
-      saved_.insert(version);
-    } else if (needed_.insert(version).second) {
-      for (const auto& read : reads_of(*statement)) need(read);
+    if (writers_.count(version)) (savable_.count(version) ? saved_ : needed_).insert(version);
+  }
+
+  /// The versions that each value reads that jumps.
+  std::vector<std::set<std::string>> compared() const {
+    std::vector<std::set<std::string>> result;
+    const auto look = [&](const ExprPtr& value) {
+      for_each_expr(value, [&](const ExprPtr& part) {
+        if (jumps(part)) result.push_back(tensors_in(part));
+      });
+    };
+    for (const Step& step : gradients_) look(value_of(step));
+    for (const auto& version : needed_) look(writers_.at(version)->value);
+    return result;
+  }
+
+  /// Of \p name, a return that is saved, and of each version that is computed again.
+  std::map<std::string, Sources> sources_of(const std::string& name) const {
+    std::set<std::string> before{name};
+    for (auto statement = statements().rbegin(); statement != statements().rend(); ++statement)
+      if (before.count(statement->target)) before.merge(reads_of(*statement));
+    std::map<std::string, Sources> result{{name, {.saved = true}}};
+    for (const auto& statement : statements()) {
+      if (!needed_.count(statement.target)) continue;
+      Sources own{.again = before.count(statement.target) != 0};
+      for (const auto& read : reads_of(statement))
+        if (const auto known = result.find(read); known != result.end()) own.add(known->second);
+      result[statement.target] = own;
     }
+    return result;
+  }
+
+  /// A value that jumps must not depend on the last bits of two kernels: a return that it reads beside what the return comes
+  /// from, computed again, is computed again too. Is there one?
+  bool drop_compared() {
+    const auto all = saved_.empty() ? std::vector<std::set<std::string>>() : compared();
+    bool dropped = false;
+    for (const auto& name : all.empty() ? std::set<std::string>() : saved_) {
+      const auto sources = sources_of(name);
+      const bool unequal = std::any_of(all.begin(), all.end(), [&](const auto& reads) {
+        Sources both;
+        for (const auto& read : reads)
+          if (const auto known = sources.find(read); known != sources.end()) both.add(known->second);
+        return both.saved && both.again;
+      });
+      if (unequal) savable_.erase(name);
+      dropped |= unequal;
+    }
+    return dropped;
   }
 
   /// The newest version of a tensor lends its name to older ones that only forward statements read before it is written.
@@ -126,6 +194,7 @@ class Recomputer {
   const Reversed& reversed_;
   const std::vector<Step>& gradients_;
   const std::vector<std::string>& returns_;
+  std::map<std::string, const ForwardStatement*> writers_;
   std::set<std::string> savable_, saved_, needed_, read_by_gradients_;
   std::map<std::string, std::string> names_;
   std::vector<Step> steps_;
