@@ -92,11 +92,6 @@ class Batching {
 
 void Batching::take_names() {
   FreshNames names(function_);
-  for (const Statement& statement : function_.statements) {
-    const auto& assignment = std::get<Assignment>(statement.node);
-    for (const auto& name : left_iterators(assignment)) names.take(name);
-    for (const auto& name : assignment.reduction_iterators) names.take(name);
-  }
   name_ = names.take(str(function_.name, "_vmap"));
   size_ = index_name(names.take("V"));
   iterator_ = index_name(names.take("v"));

@@ -109,6 +109,8 @@ std::set<std::string> other_names(const std::vector<lang::Statement>& statements
       continue;
     }
     for (const auto& subscript : assignment->subscripts) names.insert(std::get<lang::Name>(subscript->node).id);
+    for (const auto& clause : assignment->clauses)
+      if (const auto* range = std::get_if<lang::RangeClause>(&clause.node)) names.insert(range->index);
     for_each_expr_of(*assignment, [&](const ExprPtr& expr) {
       if (const auto* name = std::get_if<lang::Name>(&expr->node)) names.insert(name->id);
     });
@@ -176,6 +178,80 @@ DefSketch with_plain_names(const DefSketch& sketch) {
   return result;
 }
 
+namespace {
+
+template <typename Visit>
+void for_each_expr_of(const lang::Clause& clause, Visit&& visit) {
+  std::visit(overloaded{[&](const lang::RangeClause& x) {
+                          lang::for_each_expr(x.low, visit);
+                          lang::for_each_expr(x.high, visit);
+                        },
+                        [&](const auto& x) { lang::for_each_expr(x.value, visit); }},
+             clause.node);
+}
+
+/// Adds the tensors and iterators of \p assignment to \p names.
+void add_identifiers(const lang::Assignment& assignment, std::set<std::string>& names) {
+  const auto add = [&](const ExprPtr& part) {
+    if (const auto* name = std::get_if<lang::Name>(&part->node)) names.insert(name->id);
+    if (const auto* access = std::get_if<lang::Access>(&part->node)) names.insert(access->tensor);
+  };
+  names.insert(assignment.target);
+  lang::for_each_expr(assignment.rhs, add);
+  for (const auto& subscript : assignment.subscripts) lang::for_each_expr(subscript, add);
+  for (const auto& clause : assignment.clauses) {
+    if (const auto* range = std::get_if<lang::RangeClause>(&clause.node)) names.insert(range->index);
+    for_each_expr_of(clause, add);
+  }
+}
+
+/// What is called by a name of its own in \p statement, a call: tensors.
+std::vector<std::string*> names_in(lang::CallStatement& call) {
+  std::vector<std::string*> result;
+  for (auto* list : {&call.results, &call.arguments})
+    for (auto& name : *list) result.push_back(&name);
+  return result;
+}
+
+}  // namespace
+
+std::set<std::string> identifiers(const lang::Def& def) {
+  std::set<std::string> names;
+  for (const auto* decls : {&def.params, &def.returns})
+    for (const auto& decl : *decls) names.insert(decl.name);
+  for (auto statement : def.statements) {
+    if (const auto* assignment = std::get_if<lang::Assignment>(&statement.node)) add_identifiers(*assignment, names);
+    if (auto* call = std::get_if<lang::CallStatement>(&statement.node))
+      for (const auto* name : names_in(*call)) names.insert(*name);
+  }
+  return names;
+}
+
+lang::Def with_names_apart(lang::Def def, const std::set<std::string>& taken) {
+  const auto own = identifiers(def);
+  lang::Substitution renaming;
+  for (const auto& name : own) {
+    if (!taken.count(name)) continue;
+    std::string free = name;
+    for (int number = 1; taken.count(free) || own.count(free); ++number) free = str(name, "_", number);
+    renaming.tensors[name] = free;
+    renaming.values[name] = lang::make_expr(lang::Name{free});
+  }
+  if (renaming.tensors.empty()) return def;
+  const auto rename = [&](std::string& name) {
+    if (const auto found = renaming.tensors.find(name); found != renaming.tensors.end()) name = found->second;
+  };
+  for (auto* decls : {&def.params, &def.returns})
+    for (auto& decl : *decls) rename(decl.name);
+  for (auto& statement : def.statements) {
+    if (const auto* assignment = std::get_if<lang::Assignment>(&statement.node))
+      statement.node = lang::substitute(*assignment, renaming);
+    else
+      for (auto* name : names_in(std::get<lang::CallStatement>(statement.node))) rename(*name);
+  }
+  return def;
+}
+
 lang::InlineContext inline_context(const Defs& defs) {
   lang::InlineContext context;
   context.callee = [&defs](const std::string& name) -> const lang::InlinedDef& {
@@ -192,8 +268,11 @@ lang::InlineContext inline_context(const Defs& defs) {
 
 std::shared_ptr<const lang::InlinedDef> understood(const lang::Def& def, const Defs& defs) {
   check_cancelled("the graph");
+  std::set<std::string> names;
+  for (const auto& other : defs.file->defs) names.insert(other.name);
   auto result = std::make_shared<lang::InlinedDef>();
-  result->def = lang::inline_calls(lang::check(def, *defs.file), *defs.file, inline_context(defs));
+  const auto checked = lang::check(with_names_apart(def, names), *defs.file);
+  result->def = lang::inline_calls(checked, *defs.file, inline_context(defs));
   result->ranges = halide_bridge::infer_ranges(result->def, defs.file->text, defs.file->name);
   return result;
 }

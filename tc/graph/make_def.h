@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,15 @@ bool has_indirect_subscript(const std::vector<lang::Statement>& statements);
 /// are its parameters, Y0, ... its returns, T0, ... the others. The names of what it calls, and of iterators, stay.
 DefSketch with_plain_names(const DefSketch& sketch);
 
-/// \p def, which may call defs of \p defs, checked, without calls and lets, and its ranges.
+/// The tensors and iterators of \p def.
+std::set<std::string> identifiers(const lang::Def& def);
+
+/// \p def with new names for those of its tensors and iterators that are in \p taken.
+///
+///   f(i) = A(i) * 2, f taken        f_1(i) = A(i) * 2
+lang::Def with_names_apart(lang::Def def, const std::set<std::string>& taken);
+
+/// \p def, which may call defs of \p defs and has other names for what it calls like one of them, checked, without calls and lets, and its ranges.
 /// Throws SemanticError as define() does.
 std::shared_ptr<const lang::InlinedDef> understood(const lang::Def& def, const Defs& defs);
 

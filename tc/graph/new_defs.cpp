@@ -7,18 +7,21 @@
 #include "tc/lang/syntax/print.h"
 
 namespace tc::graph {
-
 NewDefs::NewDefs(std::shared_ptr<const Defs> known, std::set<std::string> taken)
     : known_(std::move(known)), taken_(std::move(taken)) {
-  for (const auto& def : known_->file->defs) taken_.insert(def.name);
+  for (const auto& def : known_->file->defs) defs_.insert(def.name);
+  taken_.insert(defs_.begin(), defs_.end());
 }
 
 std::string NewDefs::add(lang::Def def) {
   const std::string wanted = def.name;
+  def = with_names_apart(std::move(def), defs_);
   def.name = "made";
   const auto [entry, is_new] = names_.emplace(str(wanted, " ", lang::print(def)), wanted);
   if (!is_new) return entry->second;
+  taken_.merge(identifiers(def));
   for (int number = 1; !taken_.insert(entry->second).second; ++number) entry->second = str(wanted, "_", number);
+  defs_.insert(entry->second);
   def.name = entry->second;
   texts_.push_back(lang::print(def));
   return entry->second;

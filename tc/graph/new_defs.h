@@ -17,7 +17,8 @@ class NewDefs {
   NewDefs(std::shared_ptr<const Defs> known, std::set<std::string> taken);
 
   /// The name by which \p def, whose sizes are numbers and which calls nothing, is called: its own, or where that is taken
-  /// one with a number behind it. Defs that differ in nothing else are one.
+  /// one with a number behind it. Defs that differ in nothing else are one. Tensors and iterators that are called as another
+  /// def is get such names, too.
   std::string add(lang::Def def);
 
   /// All defs, those that were added checked and with their ranges; places in them are those of a text that holds the
@@ -26,7 +27,7 @@ class NewDefs {
 
  private:
   std::shared_ptr<const Defs> known_;
-  std::set<std::string> taken_;
+  std::set<std::string> taken_, defs_;        ///< by anything, and by defs
   std::map<std::string, std::string> names_;  ///< by the text without its name
   std::vector<std::string> texts_;
 };

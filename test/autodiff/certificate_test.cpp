@@ -37,7 +37,7 @@ struct Inverted {
       box.push_back({"", index("0"), index("3*N+K")});
     }
     for (const auto& text : conditions) read.conditions.push_back(index(text));
-    inverse = invert(read, {});
+    inverse = invert(read, {{}});
     std::vector<IteratorRange> ranges = box;
     for (std::size_t d = 0; d < ranges.size(); ++d) ranges[d].name = inverse.coordinates[d];
     ranges.insert(ranges.end(), inverse.reduction.begin(), inverse.reduction.end());

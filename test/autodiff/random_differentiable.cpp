@@ -17,6 +17,7 @@ struct Tensor {
 class Writer {
  public:
   explicit Writer(std::uint64_t seed) : random_(seed) {
+    if (seed % 3 == 0) names_ = {"d_A", "d_T3", "n_T3", "s_A"};
     tensors_ = {{"A", {"N"}}, {"B", {"N", "M"}}, {"w", {"K"}}};
     result_.sizes = {{"N", 3 + below(4)}, {"M", 2 + below(3)}, {"K", 1 + below(3)}};
   }
@@ -120,15 +121,15 @@ class Writer {
     iterators_.clear();
     std::vector<std::string> left, clauses;
     for (const auto& size : target.dims) {
-      left.push_back(str("ijl"[left.size()]));
+      left.push_back(names_[left.size()]);
       iterators_.emplace_back(left.back(), size);
       const bool part = again && chance(40);
       clauses.push_back(part ? str(left.back(), " in 1:", size) : str(left.back(), " in 0:", size));
     }
     std::string op = again && chance(40) ? "+=" : "=";
     if (chance(45)) {
-      iterators_.emplace_back("k", "K");
-      clauses.push_back("k in 0:K");
+      iterators_.emplace_back(names_.back(), "K");
+      clauses.push_back(str(names_.back(), " in 0:K"));
       op = again ? pick(joins_) : pick(reductions_);
     }
     const std::string rhs = value(3);
@@ -142,6 +143,8 @@ class Writer {
   }
 
   std::mt19937_64 random_;
+  std::vector<std::string> names_ = {"i", "j", "l",
+                                     "k"};  ///< of iterators; some are those that a gradient gives to tensors
   std::vector<Tensor> tensors_;
   std::vector<std::pair<std::string, std::string>> iterators_;  ///< with their sizes
   const std::vector<std::string> functions_ = {"sin", "cos", "tanh", "sigmoid", "relu", "abs", "erf", "softplus"};

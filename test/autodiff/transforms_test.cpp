@@ -56,6 +56,17 @@ TEST(Batch, AllVersionsOfATensorHaveIt) {
             "}\n");
 }
 
+TEST(Tangent, NamesAreFresh) {
+  EXPECT_EQ(tangent_text("def f(float(N) X) -> (O) { O(t_X) = X(t_X) * X(t_X) }"),
+            "def f_jvp(float32(N) X, float32(N) t_X_1) -> (t_O) {\n"
+            "  t_O(t_X) = 2 * t_X_1(t_X) * X(t_X)\n"
+            "}\n");
+  EXPECT_EQ(tangent_text("def f(float(N) X) -> (O) { O(d_X) = X(d_X) * X(d_X) }"),
+            "def f_jvp(float32(N) X, float32(N) t_X) -> (t_O) {\n"
+            "  t_O(d_X) = 2 * t_X(d_X) * X(d_X)\n"
+            "}\n");
+}
+
 TEST(Batch, NamesAreFresh) {
   EXPECT_EQ(batch_text("def f(float(V) v, int32(W) k) -> (O) { O(w) = v(k(w)) }", {{"k", 1}}),
             "def f_vmap(float32(V) v, int32(W, V_1) k) -> (O) {\n"

@@ -35,6 +35,10 @@ const std::vector<Sized> programs = {
      {{"S", 4}, {"D", 3}, {"T", 5}, {"E", 6}}},
     {"def f(float(N,C) X) -> (Y, Z) { M(n) +=! X(n,c)  Y(n,c) = X(n,c) * C - M(n)  Z(c,n) = Y(n,c) }",
      {{"N", 4}, {"C", 7}}},
+    {"def f(float(M,K) no, float(K,N) fi) -> (m_o) { m_o(ni,y) +=! no(ni,f) * fi(f,y) }",
+     {{"M", 5}, {"K", 7}, {"N", 6}}},
+    {"def f(float(M,K) no, float(K,N) fi) -> (ni) { yo(k,y) = fi(k,y) * 2  ni(n,y) max=! no(n,k) + yo(k,y) }",
+     {{"M", 5}, {"K", 8}, {"N", 6}}},
     {"def f(float(N,C,H,W) I) -> (O) { O(n,c,h,w) max=! I(n,c,2*h+kh,2*w+kw) where kh in 0:2, kw in 0:2 }",
      {{"N", 1}, {"C", 5}, {"H", 6}, {"W", 4}}},
 };

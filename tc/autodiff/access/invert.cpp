@@ -4,25 +4,15 @@
 
 #include "tc/autodiff/access/solve_accesses.h"
 #include "tc/autodiff/terms/affine.h"
-#include "tc/base/str.h"
+#include "tc/autodiff/terms/free_letters.h"
 #include "tc/lang/syntax/print.h"
+#include "tc/lang/syntax/scatter.h"
 
 namespace tc::autodiff {
 
 using namespace lang;
 
 namespace {
-
-/// A name that is not in \p taken, which gets it: p, q, ..., then p1, q1, ...
-std::string fresh_letter(std::set<std::string>& taken) {
-  static const std::string letters = "pqrstuvwxyzabcdefghijklmno";
-  for (int round = 0;; ++round)
-    for (const char letter : letters) {
-      std::string name = str(letter);
-      if (round > 0) name += std::to_string(round);
-      if (taken.insert(name).second) return name;
-    }
-}
 
 /// The iterator that \p subscript is, or nothing.
 const std::string* lone_iterator(const ExprPtr& subscript) {
@@ -32,23 +22,21 @@ const std::string* lone_iterator(const ExprPtr& subscript) {
 
 /// Names for coordinates and residues in place of those the solver made.
 Renaming final_names(const ReadAccess& read, const Solved& solved, const InverseNames& names) {
-  std::set<std::string> taken = names.taken;
-  for (const auto& range : solved.reduction) taken.insert(range.name);
+  FreeLetters letters("pqrstuvwxyzabcdefghijklmno", names.taken);
+  for (const auto& range : solved.reduction) letters.take(range.name);
   Renaming result;
   for (std::size_t d = 0; d < read.subscripts.size(); ++d) {
     const std::string* iterator = lone_iterator(read.subscripts[d]);
     const auto value = iterator ? solved.values.find(*iterator) : solved.values.end();
     if (value == solved.values.end() || print(value->second) != coordinate_name(d)) continue;
-    if (taken.insert(*iterator).second) result[coordinate_name(d)] = index_name(*iterator);
+    if (letters.take(*iterator)) result[coordinate_name(d)] = index_name(*iterator);
   }
   for (std::size_t d = 0; d < read.subscripts.size(); ++d) {
     if (result.count(coordinate_name(d))) continue;
-    const bool wanted = d < names.coordinates.size() && !names.coordinates[d].empty();
-    const bool free = wanted && taken.insert(names.coordinates[d]).second;
-    result[coordinate_name(d)] = index_name(free ? names.coordinates[d] : fresh_letter(taken));
+    result[coordinate_name(d)] = index_name(letters.next());
   }
   for (const auto& range : solved.reduction)
-    if (is_made_name(range.name)) result[range.name] = index_name(fresh_letter(taken));
+    if (is_made_name(range.name)) result[range.name] = index_name(letters.next());
   return result;
 }
 
@@ -73,7 +61,8 @@ Inverse named(const ReadAccess& read, const Solved& solved, const InverseNames& 
   };
   for (const ExprPtr& condition : read.conditions) put(condition);
   for (const std::size_t d : solved.by_guard)
-    put(binary(BinaryOp::Eq, replace_names(read.subscripts[d], inverse.values), index_name(inverse.coordinates[d])));
+    put(binary(BinaryOp::Eq, comparable_with_index(replace_names(read.subscripts[d], inverse.values)),
+               index_name(inverse.coordinates[d])));
   std::stable_partition(inverse.guards.begin(), inverse.guards.end(),
                         [](const ExprPtr& guard) { return tensors_in(guard).empty(); });
   return inverse;

@@ -31,8 +31,7 @@ struct Inverse {
 
 /// How names are chosen.
 struct InverseNames {
-  std::set<std::string> taken;           ///< by tensors, sizes, defs and built-ins
-  std::vector<std::string> coordinates;  ///< wanted ones, for subscripts that are no iterator
+  const std::set<std::string>& taken;  ///< by tensors, sizes, defs and built-ins
 };
 
 /// Solves subscripts = coordinates for the iterators, by steps that are equivalences over the integers. A subscript that

@@ -14,6 +14,11 @@ FreshNames::FreshNames(const Def& def) {
   taken_.insert(def.name);
   for (const auto& [name, info] : def.tensors) taken_.insert(name);
   for (const auto& size : def.sizes) taken_.insert(size);
+  for (const auto& statement : def.statements) {
+    const auto& assignment = std::get<Assignment>(statement.node);
+    for (const auto& name : left_iterators(assignment)) take_iterator(name);
+    for (const auto& name : assignment.reduction_iterators) take_iterator(name);
+  }
   for (const auto& builtin : builtins()) taken_.insert(std::string(builtin.name));
   for (const char* word : {"def", "where", "in", "exists", "true", "false", "float", "double", "half", "int", "byte"})
     taken_.insert(word);
@@ -21,7 +26,14 @@ FreshNames::FreshNames(const Def& def) {
 
 std::string FreshNames::take(const std::string& wanted) {
   std::string name = wanted;
-  for (int i = 1; !taken_.insert(name).second; ++i) name = str(wanted, "_", i);
+  for (int i = 1; iterators_.count(name) || !taken_.insert(name).second; ++i) name = str(wanted, "_", i);
+  return name;
+}
+
+std::string FreshNames::iterator(const std::string& wanted) {
+  std::string name = wanted;
+  for (int i = 1; taken_.count(name); ++i) name = str(wanted, "_", i);
+  take_iterator(name);
   return name;
 }
 

@@ -15,14 +15,19 @@ namespace tc::autodiff {
 /// Names that are free in a def.
 class FreshNames {
  public:
-  /// Takes the names of \p def: tensors, sizes, itself; and those of built-ins and types.
+  /// Takes the names of \p def: tensors, sizes, iterators, itself; and those of built-ins and types.
   explicit FreshNames(const lang::Def& def);
-  /// \p wanted, or it with a number behind.
+  /// \p wanted, or it with a number behind, for a tensor or a size.
   std::string take(const std::string& wanted);
+  /// The same for an iterator, which statements may share.
+  std::string iterator(const std::string& wanted);
+  /// Lets \p name be that of an iterator, and of nothing else.
+  void take_iterator(const std::string& name) { iterators_.insert(name); }
+  /// What no iterator may be called.
   const std::set<std::string>& taken() const { return taken_; }
 
  private:
-  std::set<std::string> taken_;
+  std::set<std::string> taken_, iterators_;
 };
 
 /// The values a tensor has between two statements that write it.

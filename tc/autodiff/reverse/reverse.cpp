@@ -167,7 +167,7 @@ AdjointTensor Reverse::finish(const std::string& name) {
   adjoint.name = result == request_.results.end() ? names_.take(wanted) : result->second;
   if (contributions.empty()) {
     Contribution nothing;
-    for (std::size_t d = 0; d < of.box.size(); ++d) nothing.coordinates.push_back(str("i", d));
+    for (std::size_t d = 0; d < of.box.size(); ++d) nothing.coordinates.push_back(names_.iterator(str("i", d)));
     contributions.push_back(nothing);
   }
   const bool keeps_type = result != request_.results.end();
@@ -253,15 +253,18 @@ Inverse Reverse::simplified(Inverse inverse, const Version& of) {
 
 /// The inverse that is certified; the one by guards where no other is.
 Inverse Reverse::inverse_of(const ReadAccess& read, const Version& of, CertificateKind& certificate) {
-  const InverseNames names{names_.taken(), {}};
-  if (!request_.by_guards) {
-    const Inverse inverse = simplified(invert(read, names), of);
+  const InverseNames names{names_.taken()};
+  const auto certified = [&](const Inverse& inverse) {
     certificate = certify(read, inverse, of.box, prover_);
+    for (const auto& name : inverse.coordinates) names_.take_iterator(name);
+    for (const auto& range : inverse.reduction) names_.take_iterator(range.name);
+    return inverse;
+  };
+  if (!request_.by_guards) {
+    const Inverse inverse = certified(simplified(invert(read, names), of));
     if (certificate != CertificateKind::Missing) return inverse;
   }
-  const Inverse inverse = simplified(invert_by_guards(read, names), of);
-  certificate = certify(read, inverse, of.box, prover_);
-  return inverse;
+  return certified(simplified(invert_by_guards(read, names), of));
 }
 
 void Reverse::scatter(const ForwardStatement& statement, const ReadAdjoint& read) {

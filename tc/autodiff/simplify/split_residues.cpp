@@ -2,6 +2,7 @@
 
 #include "tc/autodiff/simplify/simplify_steps.h"
 #include "tc/autodiff/terms/affine.h"
+#include "tc/autodiff/terms/free_letters.h"
 #include "tc/base/str.h"
 
 namespace tc::autodiff {
@@ -62,27 +63,19 @@ bool mentions(const Step& step, const std::string& name) {
   return found;
 }
 
-/// A letter that no iterator, size or tensor has.
-std::string fresh_letter(std::set<std::string>& taken) {
-  for (int round = 0;; ++round)
-    for (const char letter : std::string("tuvabefghijklmnopqrswxyz")) {
-      const std::string name = round == 0 ? str(letter) : str(letter, round);
-      if (taken.insert(name).second) return name;
-    }
-}
-
 /// The residue by which the step's \p coordinate is used only; nothing if it is used in another way too.
-std::optional<Residue> residue_of(const Step& step, const std::string& coordinate, std::set<std::string>& taken) {
+std::optional<Residue> residue_of(const Step& step, const std::string& coordinate, FreeLetters& letters) {
   std::optional<Residue> residue;
   for_each_part(step, [&](const ExprPtr& part) {
     if (!residue) residue = division_of(part, coordinate);
   });
   if (!residue) return std::nullopt;
-  std::set<std::string> tried = taken;
-  residue->rest = fresh_letter(tried);
-  residue->whole = fresh_letter(tried);
+  FreeLetters tried = letters;
+  residue->rest = tried.next();
+  residue->whole = tried.next();
   if (mentions(with_iterators(step, *residue), coordinate)) return std::nullopt;
-  taken = tried;
+  letters.take(residue->rest);
+  letters.take(residue->whole);
   return residue;
 }
 
@@ -157,7 +150,7 @@ struct Coordinate {
 /// The coordinates of products of elements: each different subscript.
 class ProductSpace {
  public:
-  ProductSpace(const Boxes& boxes, std::set<std::string> taken) : boxes_(boxes), taken_(std::move(taken)) {}
+  ProductSpace(const Boxes& boxes, FreeLetters letters) : boxes_(boxes), letters_(std::move(letters)) {}
 
   /// Takes the subscripts of \p read but the iterators \p summed; false for a tensor without a box, and for one subscript
   /// in dimensions of different ranges.
@@ -174,7 +167,7 @@ class ProductSpace {
         continue;
       }
       const bool is_iterator = name && name->kind == Name::Kind::Iterator;
-      coordinates_.push_back({subscript, {is_iterator ? name->id : fresh_letter(taken_), wanted.low, wanted.high}});
+      coordinates_.push_back({subscript, {is_iterator ? name->id : letters_.next(), wanted.low, wanted.high}});
     }
     return true;
   }
@@ -210,7 +203,7 @@ class ProductSpace {
   }
 
   const Boxes& boxes_;
-  std::set<std::string> taken_;
+  FreeLetters letters_;
   std::vector<Coordinate> coordinates_;
 };
 
@@ -220,12 +213,12 @@ class ProductSpace {
 ///
 ///   r(t,u) +=! u - q >= 0 && t + 2*q < K ? d(m, u - q) * w(m, t + 2*q) : 0
 ///   becomes    p(a,b) +=! d(m, a) * w(m, b)      r(t,u) +=! u - q >= 0 && t + 2*q < K ? p(u - q, t + 2*q) : 0
-std::optional<Step> products_of(Step& step, const Boxes& boxes, const std::set<std::string>& taken, FreshNames& names,
+std::optional<Step> products_of(Step& step, const Boxes& boxes, const FreeLetters& letters, FreshNames& names,
                                 const std::string& wanted) {
   if (!sums_products(step)) return std::nullopt;
   Term& term = step.pieces.front().value.front();
   const std::set<std::string> summed = free_iterators(step, term.factors);
-  ProductSpace space(boxes, taken);
+  ProductSpace space(boxes, letters);
   for (const Factor& factor : term.factors)
     if (summed.empty() || !space.add(std::get<Access>(factor.expr->node), summed)) return std::nullopt;
   space.order_by(step.left);
@@ -235,6 +228,7 @@ std::optional<Step> products_of(Step& step, const Boxes& boxes, const std::set<s
     products.left.push_back(coordinate.range);
     subscripts.push_back(coordinate.subscript);
   }
+  for (const auto& range : products.left) names.take_iterator(range.name);
   products.op = ReductionOp::Sum;
   products.initialise = true;
   Term product;
@@ -253,24 +247,26 @@ std::vector<Step> split_residues(std::vector<Step> steps, FreshNames& names, Gua
   std::vector<Step> result;
   for (Step& step : steps) {
     boxes.try_emplace(step.target, step.left);
-    std::set<std::string> taken = names.taken();
+    FreeLetters letters("tuvabefghijklmnopqrswxyz", names.taken());
     for (const auto* ranges : {&step.left, &step.reduction})
-      for (const auto& range : *ranges) taken.insert(range.name);
+      for (const auto& range : *ranges) letters.take(range.name);
     std::vector<Residue> residues;
     Step made = step;
     const bool sum_of_pieces = step.op == ReductionOp::Sum && step.initialise && !step.value;
     for (std::size_t d = 0; sum_of_pieces && d < step.left.size(); ++d)
-      if (const auto residue = residue_of(made, step.left[d].name, taken)) {
+      if (const auto residue = residue_of(made, step.left[d].name, letters)) {
         made = split(made, *residue, residues.size());
         residues.push_back(*residue);
       }
     if (!residues.empty()) {
+      for (const Residue& residue : residues)
+        for (const auto& name : {residue.rest, residue.whole}) names.take_iterator(name);
       std::vector<IteratorRange> ranges = made.left;
       ranges.insert(ranges.end(), made.reduction.begin(), made.reduction.end());
       for (Guarded& piece : made.pieces) piece.conditions = prover.simplified(ranges, piece.conditions);
       const std::string tensor = step.target.starts_with("d_") ? step.target.substr(2) : step.target;
       made.target = names.take(str("r_", tensor));
-      if (auto products = products_of(made, boxes, taken, names, str("p_", tensor)))
+      if (auto products = products_of(made, boxes, letters, names, str("p_", tensor)))
         result.push_back(std::move(*products));
       result.push_back(made);
       const ExprPtr element = access(made.target, subscripts_of(step, made, residues), made.type);

@@ -37,12 +37,6 @@ ExprPtr with_written_casts(const ExprPtr& expr) {
   return make_expr(Cast{cast->type, cast->value, false}, expr->range, expr->type);
 }
 
-ExprPtr comparable(const ExprPtr& subscript) {
-  const auto* cast = std::get_if<Cast>(&subscript->node);
-  if (cast && cast->implicit && compares_with_int64(*cast->value)) return cast->value;
-  return with_written_casts(subscript);
-}
-
 bool mentions(const ExprPtr& expr, const std::string& id) {
   bool found = false;
   for_each_expr(expr, [&](const ExprPtr& part) {
@@ -104,12 +98,18 @@ ExprPtr identity_value(ReductionOp op, DType type) {
   return nullptr;
 }
 
+ExprPtr comparable_with_index(const ExprPtr& subscript) {
+  const auto* cast = std::get_if<Cast>(&subscript->node);
+  if (cast && cast->implicit && compares_with_int64(*cast->value)) return cast->value;
+  return with_written_casts(subscript);
+}
+
 ExprPtr scatter_condition(const std::vector<ExprPtr>& subscripts, const std::vector<ExprPtr>& indices) {
   ExprPtr result;
   for (std::size_t d = 0; d < subscripts.size(); ++d) {
     if (equal(subscripts[d], indices[d])) continue;
     const SourceRange range = subscripts[d]->range;
-    const ExprPtr equality = make_expr(Binary{BinaryOp::Eq, comparable(subscripts[d]), indices[d]}, range);
+    const ExprPtr equality = make_expr(Binary{BinaryOp::Eq, comparable_with_index(subscripts[d]), indices[d]}, range);
     result = result ? make_expr(Binary{BinaryOp::And, result, equality}, range) : equality;
   }
   return result;

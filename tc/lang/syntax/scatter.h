@@ -11,9 +11,12 @@ namespace tc::lang {
 /// as 1.0 / 0.0, the extremes of integers with their type.
 ExprPtr identity_value(ReductionOp op, DType type);
 
+/// \p subscript, checked, with the conversions to int64 that it needs written out, so that a comparison of it with an index means
+/// the same when it is checked again.
+ExprPtr comparable_with_index(const ExprPtr& subscript);
+
 /// subscripts[d] == indices[d] for each d where they differ, joined by &&; null if they never do. \p subscripts are
-/// checked; the conversions to int64 that they need are written out, so that the condition means the same when it is
-/// checked.
+/// checked, and stand there as comparable_with_index().
 ExprPtr scatter_condition(const std::vector<ExprPtr>& subscripts, const std::vector<ExprPtr>& indices);
 
 /// The scatter that \p assignment, checked, was in the text; nothing for other assignments. print() writes it so, and equal()
