@@ -1,6 +1,7 @@
 #include "tc/autodiff/access/certify.h"
 
 #include "tc/autodiff/access/prover_state.h"
+#include "tc/base/cancellation.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/lang/syntax/names_of.h"
@@ -21,11 +22,7 @@ class BijectionText {
         forward_(names_of(read.iterators), parameters_),
         backward_(backward_names(), parameters_) {}
 
-  std::string facts(const std::vector<ExprPtr>& sizes) {
-    std::string all = "1 = 1";
-    for (const ExprPtr& size : sizes) all += str(" and ", forward_.index(size), " >= 0");
-    return all;
-  }
+  std::string facts(const GuardProver::Impl& prover) { return "1 = 1" + prover.facts(forward_, parameters_); }
   /// { [x, r] -> [i] : i = values, ranges, guards }
   std::string values();
   /// { [i] : ranges, conditions, subscripts in the box }
@@ -116,8 +113,13 @@ CertificateKind certify(const ReadAccess& read, const Inverse& inverse, const st
   BijectionText text(read, inverse, box);
   auto& impl = prover.impl();
   const std::string values = text.values(), instances = text.instances(), subscripts = text.subscripts(),
-                    coordinates = text.coordinates(), facts = text.facts(impl.sizes), parameters = text.parameters();
+                    coordinates = text.coordinates(), facts = text.facts(impl), parameters = text.parameters();
   if (!text.exact()) return CertificateKind::Missing;
+  const auto [known, is_new] = impl.certificates.emplace(
+      str(parameters, values, instances, subscripts, coordinates, facts, inverse.by_guard.size()),
+      CertificateKind::Missing);
+  if (!is_new) return known->second;
+  check_cancelled("differentiation");
   polyhedral::OperationQuota quota(impl.context, operations_of_a_proof);
   try {
     const std::string context = str(parameters, "{ : ", facts, " }");
@@ -128,7 +130,7 @@ CertificateKind certify(const ReadAccess& read, const Inverse& inverse, const st
     const bool bijective = beta.is_injective() && beta.range().is_equal(forward) &&
                            beta.apply_range(map(subscripts)).is_subset(map(coordinates));
     if (!bijective) return CertificateKind::Missing;
-    return inverse.by_guard.empty() ? CertificateKind::Parametric : CertificateKind::ByGuard;
+    return known->second = inverse.by_guard.empty() ? CertificateKind::Parametric : CertificateKind::ByGuard;
   } catch (const isl::exception& error) {
     if (quota.caused(error)) return CertificateKind::Missing;
     throw InternalError(str("certify: ", error.what()));

@@ -3,37 +3,60 @@
 #include <algorithm>
 
 #include "tc/autodiff/access/prover_state.h"
+#include "tc/base/cancellation.h"
 #include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/lang/syntax/names_of.h"
+#include "tc/lang/syntax/print.h"
 
 namespace tc::autodiff {
 
-std::string GuardProver::Impl::facts(IslText& text) const {
+GuardProver::Impl::Impl(const std::vector<ExprPtr>& all) {
+  std::set<std::string> known;
+  for (const ExprPtr& size : all) {
+    const auto names = names_in(size);
+    if (names.empty() || !known.insert(lang::print(size)).second) continue;
+    for (const auto& name : names) sizes_with[name].push_back(sizes.size());
+    sizes.push_back(size);
+  }
+}
+
+std::string GuardProver::Impl::facts(IslText& text, const IslParameters& parameters) const {
   std::string all;
-  for (const ExprPtr& size : sizes) all += str(" and ", text.index(size), " >= 0");
+  std::set<std::string> known;
+  std::set<std::size_t> told;
+  while (known.size() < parameters.identifiers.size())
+    for (const auto& name : std::set(parameters.identifiers)) {
+      const auto found = known.insert(name).second ? sizes_with.find(name) : sizes_with.end();
+      if (found == sizes_with.end()) continue;
+      for (const std::size_t s : found->second)
+        if (told.insert(s).second) all += str(" and ", text.index(sizes[s]), " >= 0");
+    }
   return all;
 }
 
-GuardProver::GuardProver(std::vector<ExprPtr> sizes) : impl_(std::make_unique<Impl>()) {
-  impl_->sizes = std::move(sizes);
-}
+GuardProver::GuardProver(std::vector<ExprPtr> sizes) : impl_(std::make_unique<Impl>(sizes)) {}
 GuardProver::~GuardProver() = default;
 
 bool GuardProver::implies(const std::vector<IteratorRange>& ranges, const std::vector<ExprPtr>& known,
                           const ExprPtr& condition) {
   IslParameters parameters;
-  IslText text(names_of(ranges), parameters);
+  IslText text(lang::names_of(ranges), parameters);
   const auto wanted = text.condition(condition);
   if (!wanted) return false;
-  std::string counterexamples = str("(not ", *wanted, ")", impl_->facts(text));
+  std::string counterexamples = str("(not ", *wanted, ")");
   for (const auto& range : ranges) counterexamples += " and " + text.range(range);
   for (const ExprPtr& fact : known)
     if (const auto written = text.condition(fact)) counterexamples += " and " + *written;
+  counterexamples += impl_->facts(text, parameters);
+  const std::string set =
+      str(parameters.text(), "{ ", text.tuple(lang::names_of(ranges)), " : ", counterexamples, " }");
+  const auto [known_proof, is_new] = impl_->implications.emplace(set, false);
+  if (!is_new) return known_proof->second;
+  check_cancelled("differentiation");
   polyhedral::OperationQuota quota(impl_->context, operations_of_a_proof);
   try {
-    const std::string set = str(parameters.text(), "{ ", text.tuple(names_of(ranges)), " : ", counterexamples, " }");
-    return isl::set(impl_->context, set).is_empty();
+    return known_proof->second = isl::set(impl_->context, set).is_empty();
   } catch (const isl::exception& error) {
     if (quota.caused(error)) return false;
     throw InternalError(str("GuardProver: ", error.what()));

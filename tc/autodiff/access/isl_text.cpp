@@ -19,8 +19,9 @@ IslText::IslText(const std::vector<std::string>& iterators, IslParameters& param
   for (const auto& name : iterators) iterators_.emplace(name, str("i", iterators_.size()));
 }
 
-std::string IslText::parameter(const std::string& text) {
-  return parameters_.names.emplace(text, str("p", parameters_.names.size())).first->second;
+std::string IslText::parameter(const ExprPtr& expr) {
+  parameters_.identifiers.merge(names_in(expr));
+  return parameters_.names.emplace(print(expr), str("p", parameters_.names.size())).first->second;
 }
 
 std::string IslText::part(const ExprPtr& expr) {
@@ -36,7 +37,7 @@ std::string IslText::part(const ExprPtr& expr) {
     return str(call->function, "(", index(call->arguments[0]), ", ", index(call->arguments[1]), ")");
   for (const auto& name : names_in(expr)) exact_ = exact_ && !iterators_.count(name);
   exact_ = exact_ && tensors_in(expr).empty();
-  return parameter(print(expr));
+  return parameter(expr);
 }
 
 std::string IslText::index(const ExprPtr& expr) {

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct IteratorRange {
 /// Parameters of isl, by the text of what they stand for.
 struct IslParameters {
   std::map<std::string, std::string> names;
+  std::set<std::string> identifiers;  ///< that stand in these texts
 
   /// "[p0, p1] -> "; all texts over them must be written by then.
   std::string text() const;
@@ -42,7 +44,7 @@ class IslText {
 
  private:
   std::string part(const ExprPtr& expr);
-  std::string parameter(const std::string& text);
+  std::string parameter(const ExprPtr& expr);
 
   std::map<std::string, std::string> iterators_;
   IslParameters& parameters_;

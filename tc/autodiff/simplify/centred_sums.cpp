@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 
 #include "tc/autodiff/simplify/simplify_steps.h"
 #include "tc/autodiff/terms/affine.h"
@@ -32,18 +33,15 @@ bool divides_by_extent(Term term, const ExprPtr& rest, const IteratorRange& rang
   return conversion && conversion->value->type == DType::Int64 && read_affine(conversion->value) == size;
 }
 
-const ForwardStatement* writer(const Forward& forward, const std::string& version) {
-  for (const auto& statement : forward.statements)
-    if (statement.target == version) return &statement;
-  return nullptr;
-}
+/// The statement that writes each version.
+using Writers = std::map<std::string, const ForwardStatement*>;
 
 bool is_sum(const ForwardStatement& statement) {
   return statement.op == ReductionOp::Sum && statement.initialise && statement.whole && statement.reduction.size() == 1;
 }
 
 /// The mean that \p statement writes, as a sum of quotients or as the quotient of a sum.
-std::optional<Mean> mean_of(const Forward& forward, const ForwardStatement& statement) {
+std::optional<Mean> mean_of(const Writers& writers, const ForwardStatement& statement) {
   const Sum value = to_sum(statement.value);
   if (value.size() != 1) return std::nullopt;
   for (const Factor& factor : value[0].factors) {
@@ -51,7 +49,8 @@ std::optional<Mean> mean_of(const Forward& forward, const ForwardStatement& stat
     if (is_sum(statement) && divides_by_extent(value[0], factor.expr, statement.reduction[0]))
       return Mean{statement.target, statement.left, statement.reduction[0], factor.expr};
     const auto* read = std::get_if<Access>(&factor.expr->node);
-    const ForwardStatement* sum = read && !statement.op && statement.whole ? writer(forward, read->tensor) : nullptr;
+    const auto known = read && !statement.op && statement.whole ? writers.find(read->tensor) : writers.end();
+    const ForwardStatement* sum = known == writers.end() ? nullptr : known->second;
     if (!sum || !is_sum(*sum) || !divides_by_extent(value[0], factor.expr, sum->reduction[0])) continue;
     Renaming names;
     for (std::size_t d = 0; d < sum->left.size(); ++d) names[sum->left[d].name] = read->subscripts[d];
@@ -60,10 +59,17 @@ std::optional<Mean> mean_of(const Forward& forward, const ForwardStatement& stat
   return std::nullopt;
 }
 
-/// Is \p factor, summed over \p range, value - mean summed over all of the mean's range?
-bool is_centred(const ExprPtr& factor, const IteratorRange& range, const Mean& mean) {
+/// By the tensors that hold them.
+using Means = std::map<std::string, Mean>;
+
+/// Is \p factor, summed over \p range, value - mean summed over all of the range of one of \p means?
+bool is_centred(const ExprPtr& factor, const IteratorRange& range, const Means& means) {
   const auto* difference = std::get_if<Binary>(&factor->node);
   if (!difference || difference->op != BinaryOp::Sub) return false;
+  const auto* element = std::get_if<Access>(&written(difference->right)->node);
+  const auto known = element ? means.find(element->tensor) : means.end();
+  if (known == means.end()) return false;
+  const Mean& mean = known->second;
   std::set<std::string> variables{mean.over.name};
   std::vector<ExprPtr> left;
   for (const auto& name : mean.left) {
@@ -80,7 +86,7 @@ bool is_centred(const ExprPtr& factor, const IteratorRange& range, const Mean& m
          read_affine(range.high) == read_affine(mean.over.high);
 }
 
-bool is_zero(const Step& step, const std::vector<Mean>& means) {
+bool is_zero(const Step& step, const Means& means) {
   const bool sum = step.op == ReductionOp::Sum && step.initialise && step.reduction.size() == 1 &&
                    step.pieces.size() == 1 && step.pieces[0].conditions.empty() && step.pieces[0].value.size() == 1;
   if (!sum) return false;
@@ -88,10 +94,8 @@ bool is_zero(const Step& step, const std::vector<Mean>& means) {
   const IteratorRange& range = step.reduction[0];
   const auto over = std::count_if(factors.begin(), factors.end(),
                                   [&](const Factor& f) { return mentions_any(f.expr, {range.name}); });
-  return over == 1 && std::any_of(factors.begin(), factors.end(), [&](const Factor& f) {
-           return f.power == 1 && std::any_of(means.begin(), means.end(),
-                                              [&](const Mean& mean) { return is_centred(f.expr, range, mean); });
-         });
+  return over == 1 && std::any_of(factors.begin(), factors.end(),
+                                  [&](const Factor& f) { return f.power == 1 && is_centred(f.expr, range, means); });
 }
 
 bool has_factor(const Term& term, const std::set<std::string>& tensors) {
@@ -104,14 +108,16 @@ bool has_factor(const Term& term, const std::set<std::string>& tensors) {
 }  // namespace
 
 std::vector<Step> drop_centred_sums(std::vector<Step> steps, const Forward& forward) {
-  std::vector<Mean> means;
+  Writers writers;
+  for (const auto& statement : forward.statements) writers[statement.target] = &statement;
+  Means means;
   for (const auto& statement : forward.statements)
-    if (const auto mean = mean_of(forward, statement)) means.push_back(*mean);
+    if (const auto mean = mean_of(writers, statement)) means.emplace(mean->tensor, *mean);
+  std::map<std::string, int> written;
+  for (const Step& step : steps) ++written[step.target];
   std::set<std::string> zeros;
-  for (const Step& step : steps) {
-    const auto writes = [&](const Step& other) { return other.target == step.target; };
-    if (is_zero(step, means) && std::count_if(steps.begin(), steps.end(), writes) == 1) zeros.insert(step.target);
-  }
+  for (const Step& step : steps)
+    if (written.at(step.target) == 1 && is_zero(step, means)) zeros.insert(step.target);
   for (Step& step : steps)
     for (Guarded& piece : step.pieces)
       std::erase_if(piece.value, [&](const Term& term) { return has_factor(term, zeros); });

@@ -2,6 +2,7 @@
 
 #include "tc/autodiff/simplify/backward_def.h"
 #include "tc/autodiff/terms/affine.h"
+#include "tc/base/cancellation.h"
 #include "tc/halide_bridge/infer/infer_ranges.h"
 #include "tc/lang/check/check.h"
 #include "tc/lang/syntax/substitute.h"
@@ -23,8 +24,25 @@ bool starts_at_zero(const std::vector<Range>& box) {
 /// A statement of a def as a def of its own, whose parameters are what it reads.
 class AloneStatement {
  public:
-  AloneStatement(const Def& def, const Ranges& ranges, const Assignment& statement)
-      : def_(def), ranges_(ranges), statement_(statement) {}
+  /// \p declaring: the parameter that gives each size its value.
+  AloneStatement(const Def& def, const Ranges& ranges, const std::map<std::string, std::string>& declaring,
+                 const Assignment& statement)
+      : def_(def), ranges_(ranges), statement_(statement) {
+    std::set<std::string> needed = tensors(), open = sizes_of(statement);
+    const auto add_sizes_of = [&](const std::string& tensor) {
+      for (const Range& range : ranges_.tensors.at(tensor)) open.merge(names_in(range.extent));
+    };
+    for (const auto& tensor : needed) add_sizes_of(tensor);
+    add_sizes_of(statement.target);
+    for (std::set<std::string> known; !open.empty();) {
+      const auto name = open.extract(open.begin()).value();
+      const auto found = known.insert(name).second ? declaring.find(name) : declaring.end();
+      if (found != declaring.end() && needed.insert(found->second).second) add_sizes_of(found->second);
+    }
+    for (const auto& param : def.params)
+      if (needed.erase(param.name)) parameters_.push_back(param.name);
+    parameters_.insert(parameters_.end(), needed.begin(), needed.end());
+  }
 
   /// Do the boxes of what it reads start at 0, as those of parameters do?
   bool possible() const {
@@ -38,11 +56,8 @@ class AloneStatement {
   bool gives(const StatementRanges& wanted, const std::vector<Clause>& clauses) const {
     Def alone;
     alone.name = "alone";
-    for (const auto& param : def_.params) alone.params.push_back(declared(param.name));
-    for (const auto& tensor : tensors()) {
-      const bool param = std::any_of(def_.params.begin(), def_.params.end(),
-                                     [&](const TensorDecl& decl) { return decl.name == tensor; });
-      if (!param) alone.params.push_back(declared(tensor));
+    for (const auto& tensor : parameters_) {
+      alone.params.push_back(declared(tensor));
       if (tensor == statement_.target) alone.params.back().name = own_value;
     }
     const bool accumulates = statement_.reduction && !statement_.initialise;
@@ -68,6 +83,17 @@ class AloneStatement {
 
   std::set<std::string> tensors() const { return tensors_in(statement_.rhs); }
 
+  /// The iterators and sizes that \p statement mentions.
+  static std::set<std::string> sizes_of(const Assignment& statement) {
+    std::set<std::string> names = names_in(statement.rhs);
+    for (const Clause& clause : statement.clauses)
+      if (const auto* range = std::get_if<RangeClause>(&clause.node)) {
+        names.merge(names_in(range->low));
+        names.merge(names_in(range->high));
+      }
+    return names;
+  }
+
   TensorDecl declared(const std::string& tensor) const {
     std::vector<ExprPtr> dims;
     for (const Range& range : ranges_.tensors.at(tensor)) dims.push_back(substitute(range.extent, {}));
@@ -85,7 +111,17 @@ class AloneStatement {
   const Def& def_;
   const Ranges& ranges_;
   const Assignment& statement_;
+  std::vector<std::string> parameters_;  ///< what the statement reads, and what gives sizes their values
 };
+
+/// The parameter of \p def that gives each size its value: the first that has it as a dimension.
+std::map<std::string, std::string> declaring_parameters(const Def& def) {
+  std::map<std::string, std::string> result;
+  for (const TensorDecl& param : def.params)
+    for (const ExprPtr& dim : param.dims.value_or(std::vector<ExprPtr>{}))
+      if (const auto* name = std::get_if<Name>(&dim->node)) result.emplace(name->id, param.name);
+  return result;
+}
 
 /// The iterators that are a whole subscript somewhere in \p value: what they subscript gives them a range, as a rule.
 std::set<std::string> lone_iterators(const ExprPtr& value) {
@@ -133,9 +169,11 @@ std::vector<Clause> needed_clauses(const AloneStatement& alone, const StatementR
 
 Def without_redundant_ranges(const Def& def, const Ranges& ranges) {
   Def result = def;
+  const auto declaring = declaring_parameters(def);
   for (std::size_t i = 0; i < result.statements.size(); ++i) {
     auto& statement = std::get<Assignment>(result.statements[i].node);
-    const AloneStatement alone(def, ranges, std::get<Assignment>(def.statements[i].node));
+    check_cancelled("differentiation");
+    const AloneStatement alone(def, ranges, declaring, std::get<Assignment>(def.statements[i].node));
     statement.clauses = needed_clauses(alone, ranges.statements[i], statement.clauses, statement.rhs);
   }
   return result;

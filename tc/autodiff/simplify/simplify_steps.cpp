@@ -67,9 +67,32 @@ std::vector<Step> hoist_factors(std::vector<Step> steps, FreshNames& names) {
 
 namespace {
 
-std::size_t writers(const std::vector<Step>& steps, const std::string& tensor) {
-  return std::count_if(steps.begin(), steps.end(), [&](const Step& step) { return step.target == tensor; });
+/// How many of \p steps write each tensor.
+std::map<std::string, int> writers(const std::vector<Step>& steps) {
+  std::map<std::string, int> result;
+  for (const Step& step : steps) ++result[step.target];
+  return result;
 }
+
+/// The places of the steps that read each tensor, kept while steps change.
+class Readers {
+ public:
+  explicit Readers(const std::vector<Step>& steps) : read_(steps.size()) {
+    for (std::size_t i = 0; i < steps.size(); ++i) update(i, reads_of(steps[i]));
+  }
+
+  const std::set<std::size_t>& of(const std::string& tensor) { return readers_[tensor]; }
+  /// Step \p place reads \p tensors.
+  void update(std::size_t place, std::set<std::string> tensors) {
+    for (const auto& tensor : read_[place]) readers_[tensor].erase(place);
+    read_[place] = std::move(tensors);
+    for (const auto& tensor : read_[place]) readers_[tensor].insert(place);
+  }
+
+ private:
+  std::vector<std::set<std::string>> read_;
+  std::map<std::string, std::set<std::size_t>> readers_;
+};
 
 /// \p step with the elements of \p definition, a pointwise step, written out.
 Step with_values(const Step& step, const Step& definition) {
@@ -107,59 +130,67 @@ double cost_of(const std::vector<Step>& steps) {
 
 namespace {
 
-/// The steps that read \p definition, which is pointwise, with its values written out; nothing if a read stays or they do
-/// not get cheaper.
-std::optional<std::map<std::size_t, Step>> with_values_inlined(const std::vector<Step>& steps, const Step& definition,
-                                                               const std::vector<Definition>& definitions,
-                                                               GuardProver& prover) {
+/// The steps at \p places, which read \p definition, which is pointwise, with its values written out; nothing if a read stays
+/// or they do not get cheaper.
+std::optional<std::vector<Step>> with_values_inlined(const std::vector<Step>& steps,
+                                                     const std::set<std::size_t>& places, const Step& definition,
+                                                     const Definitions& definitions, GuardProver& prover) {
   std::vector<Step> before, after;
-  std::vector<std::size_t> places;
-  for (std::size_t j = 0; j < steps.size(); ++j) {
-    if (!reads_of(steps[j]).count(definition.target)) continue;
-    places.push_back(j);
-    before.push_back(steps[j]);
-    after.push_back(with_values(steps[j], definition));
+  for (const std::size_t place : places) {
+    before.push_back(steps[place]);
+    after.push_back(with_values(steps[place], definition));
     if (reads_of(after.back()).count(definition.target)) return std::nullopt;
   }
   after = use_names(std::move(after), definitions, prover);
   if (before.empty() || cost_of(after) >= cost_of(before) + cost(definition)) return std::nullopt;
-  std::map<std::size_t, Step> changed;
-  for (std::size_t k = 0; k < places.size(); ++k) changed.emplace(places[k], after[k]);
-  return changed;
+  return after;
 }
 
 }  // namespace
 
-std::vector<Step> inline_pointwise(std::vector<Step> steps, const std::vector<Definition>& definitions,
-                                   GuardProver& prover) {
-  for (std::size_t i = 0; i < steps.size();) {
+std::vector<Step> inline_pointwise(std::vector<Step> steps, const Definitions& definitions, GuardProver& prover) {
+  const auto writers_of = writers(steps);
+  Readers readers(steps);
+  std::vector<bool> inlined(steps.size(), false);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
     const Step candidate = steps[i];
-    const bool possible = is_pointwise(candidate) && writers(steps, candidate.target) == 1 && !is_half(candidate.type);
-    const auto changed = possible ? with_values_inlined(steps, candidate, definitions, prover) : std::nullopt;
-    if (!changed) {
-      ++i;
-      continue;
+    const auto places = readers.of(candidate.target);
+    const bool possible = is_pointwise(candidate) && writers_of.at(candidate.target) == 1 && !is_half(candidate.type);
+    const auto changed = possible ? with_values_inlined(steps, places, candidate, definitions, prover) : std::nullopt;
+    if (!changed) continue;
+    auto step = changed->begin();
+    for (const std::size_t place : places) {
+      steps[place] = *step++;
+      readers.update(place, reads_of(steps[place]));
     }
-    for (const auto& [place, step] : *changed) steps[place] = step;
-    steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(i));
+    readers.update(i, {});
+    inlined[i] = true;
   }
+  std::size_t place = 0;
+  std::erase_if(steps, [&](const Step&) { return inlined[place++]; });
   return steps;
 }
 
 std::vector<Step> share_values(std::vector<Step> steps, GuardProver& prover) {
+  const auto writers_of = writers(steps);
+  std::map<std::string, std::set<std::size_t>> alike;
+  for (std::size_t j = 0; j < steps.size(); ++j)
+    if (!steps[j].value && !steps[j].pieces.empty()) alike[outline(value_of(steps[j]))].insert(j);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Step& known = steps[i];
-    if (known.op || known.pieces.empty() || writers(steps, known.target) != 1) continue;
+    if (known.op || known.pieces.empty() || writers_of.at(known.target) != 1) continue;
     const ExprPtr pattern = value_of(known);
     if (cost(pattern) < 1 && known.pieces.front().conditions.empty()) continue;
-    for (std::size_t j = i + 1; j < steps.size(); ++j) {
-      if (steps[j].value || steps[j].pieces.empty()) continue;
+    auto& places = alike[outline(pattern)];
+    for (auto next = places.upper_bound(i); next != places.end();) {
+      const std::size_t j = *next++;
       const auto names = unify(pattern, value_of(steps[j]), iterators_of(known.left));
       if (!names || names->size() != known.left.size()) continue;
       if (!prover.inside(known.left, *names, all_ranges(steps[j]), {})) continue;
       std::vector<ExprPtr> subscripts;
       for (const auto& range : known.left) subscripts.push_back(names->at(range.name));
       steps[j].pieces = {{{}, {times(Term{}, access(known.target, subscripts, known.type))}}};
+      places.erase(j);
     }
   }
   return steps;
@@ -218,19 +249,65 @@ Step with_named(const Step& step, const Step& naming, const ExprPtr& function, G
 
 }  // namespace
 
+namespace {
+
+/// The steps that hold each function, by its outline, kept while steps are inserted.
+class Functions {
+ public:
+  explicit Functions(const std::vector<Step>& steps) {
+    for (const Step& step : steps) insert(ids_.size(), step);
+  }
+
+  /// The places of the steps that hold a function like \p function, in order.
+  std::vector<std::size_t> places_of(const ExprPtr& function) {
+    std::vector<std::size_t> result;
+    for (const std::size_t id : holders_[outline(function)]) result.push_back(place_[id]);
+    std::sort(result.begin(), result.end());
+    return result;
+  }
+
+  /// \p step stands at \p place from now.
+  void insert(std::size_t place, const Step& step) {
+    const std::size_t id = place_.size();
+    place_.push_back(place);
+    ids_.insert(ids_.begin() + static_cast<std::ptrdiff_t>(place), id);
+    for (std::size_t p = place + 1; p < ids_.size(); ++p) place_[ids_[p]] = p;
+    for (const Guarded& piece : step.pieces)
+      for (const ExprPtr& expr : expressions_of(piece))
+        for_each_expr(expr, [&](const ExprPtr& part) {
+          if (std::holds_alternative<Call>(part->node)) holders_[outline(part)].insert(id);
+        });
+  }
+
+ private:
+  static std::vector<ExprPtr> expressions_of(const Guarded& piece) {
+    std::vector<ExprPtr> result = piece.conditions;
+    for (const Term& term : piece.value)
+      for (const Factor& factor : term.factors) result.push_back(factor.expr);
+    return result;
+  }
+
+  std::vector<std::size_t> ids_, place_;  ///< of the steps, by place; where each is
+  std::map<std::string, std::set<std::size_t>> holders_;
+};
+
+}  // namespace
+
 std::vector<Step> name_invariants(std::vector<Step> steps, FreshNames& names, GuardProver& prover) {
+  Functions functions(steps);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const ExprPtr function = invariant_function(steps[i]);
     if (!function) continue;
     const Step named = naming(steps[i], function, names.take("f"));
     std::size_t first = i;
-    for (std::size_t j = 0; j < steps.size(); ++j) {
+    for (const std::size_t j : functions.places_of(function)) {
       if (steps[j].value || steps[j].pieces.empty()) continue;
       Step made = with_named(steps[j], named, function, prover);
       if (reads_of(made).count(named.target)) first = std::min(first, j);
       steps[j] = std::move(made);
     }
     steps.insert(steps.begin() + static_cast<std::ptrdiff_t>(first), named);
+    functions.insert(first, named);
   }
   return steps;
 }

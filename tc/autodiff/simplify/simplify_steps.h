@@ -18,14 +18,20 @@ struct Definition {
   Term product;
 };
 
+/// Definitions, and which of them hold a function, by outline() of the first in them.
+struct Definitions {
+  std::vector<Definition> all;
+  std::map<std::string, std::vector<std::size_t>> by_function;
+};
+
 /// What the statements of \p forward define by single products with a function in them.
-std::vector<Definition> product_definitions(const Forward& forward);
+Definitions product_definitions(const Forward& forward);
 
 /// Replaces functions in products by the names of definitions that hold them, where that is cheaper and divides by nothing
 /// new, which might be 0.
 ///
 ///   O(n,d) = exp(I(n,d) - top(n)) / total(n)     d(n,d) * exp(I(n,d) - top(n)) / total(n)    becomes   d(n,d) * O(n,d)
-std::vector<Step> use_names(std::vector<Step> steps, const std::vector<Definition>& definitions, GuardProver& prover);
+std::vector<Step> use_names(std::vector<Step> steps, const Definitions& definitions, GuardProver& prover);
 
 /// Takes factors that no reduction iterator is in out of unguarded sums.
 ///
@@ -38,8 +44,7 @@ std::vector<Step> hoist_factors(std::vector<Step> steps, FreshNames& names);
 std::vector<Step> drop_centred_sums(std::vector<Step> steps, const Forward& forward);
 
 /// Writes pointwise values in place of their names where all readers together get cheaper.
-std::vector<Step> inline_pointwise(std::vector<Step> steps, const std::vector<Definition>& definitions,
-                                   GuardProver& prover);
+std::vector<Step> inline_pointwise(std::vector<Step> steps, const Definitions& definitions, GuardProver& prover);
 
 /// Reads an earlier pointwise statement in place of a value that is equal to it.
 ///

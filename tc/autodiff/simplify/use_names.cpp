@@ -36,14 +36,17 @@ bool has_new_divisor(const Term& made, const Term& term) {
   });
 }
 
+const Factor& first_function(const Term& term) {
+  return *std::find_if(term.factors.begin(), term.factors.end(), [](const Factor& f) { return is_function(f.expr); });
+}
+
 /// \p term with the function \p factor replaced by the definition's name; nothing if that is no use.
 std::optional<Term> with_name(const Term& term, const Factor& factor, const Definition& definition,
                               const std::vector<IteratorRange>& ranges, const std::vector<ExprPtr>& known,
                               GuardProver& prover) {
-  const auto trigger = std::find_if(definition.product.factors.begin(), definition.product.factors.end(),
-                                    [](const Factor& f) { return is_function(f.expr); });
-  const auto element = unify(trigger->expr, factor.expr, left_names(definition.left));
-  if (!element || element->size() != definition.left.size() || (factor.power > 0) != (trigger->power > 0))
+  const Factor& trigger = first_function(definition.product);
+  const auto element = unify(trigger.expr, factor.expr, left_names(definition.left));
+  if (!element || element->size() != definition.left.size() || (factor.power > 0) != (trigger.power > 0))
     return std::nullopt;
   std::vector<ExprPtr> subscripts;
   for (const auto& range : definition.left) subscripts.push_back(element->at(range.name));
@@ -56,25 +59,37 @@ std::optional<Term> with_name(const Term& term, const Factor& factor, const Defi
   return made;
 }
 
-Term named(Term term, const std::vector<Definition>& definitions, const std::vector<IteratorRange>& ranges,
+/// The definitions that may name a function of \p term, each with the place of its factor, in order.
+std::set<std::pair<std::size_t, std::size_t>> candidates(const Term& term, const Definitions& definitions) {
+  std::set<std::pair<std::size_t, std::size_t>> result;
+  for (std::size_t i = 0; i < term.factors.size(); ++i) {
+    if (!is_function(term.factors[i].expr)) continue;
+    const auto found = definitions.by_function.find(outline(term.factors[i].expr));
+    if (found == definitions.by_function.end()) continue;
+    for (const std::size_t d : found->second) result.emplace(d, i);
+  }
+  return result;
+}
+
+Term named(Term term, const Definitions& definitions, const std::vector<IteratorRange>& ranges,
            const std::vector<ExprPtr>& known, GuardProver& prover) {
   for (bool changed = true; changed;) {
     changed = false;
-    for (const Definition& definition : definitions)
-      for (std::size_t i = 0; i < term.factors.size() && !changed; ++i) {
-        if (!is_function(term.factors[i].expr)) continue;
-        const auto made = with_name(term, term.factors[i], definition, ranges, known, prover);
-        if (made) term = *made;
-        changed = made.has_value();
-      }
+    for (const auto& [d, i] : candidates(term, definitions)) {
+      const auto made = with_name(term, term.factors[i], definitions.all[d], ranges, known, prover);
+      if (!made) continue;
+      term = *made;
+      changed = true;
+      break;
+    }
   }
   return term;
 }
 
 }  // namespace
 
-std::vector<Definition> product_definitions(const Forward& forward) {
-  std::vector<Definition> all;
+Definitions product_definitions(const Forward& forward) {
+  Definitions result;
   for (const auto& statement : forward.statements) {
     const DType type = forward.versions.at(statement.target).type;
     const ExprPtr value = written(statement.value);
@@ -83,12 +98,14 @@ std::vector<Definition> product_definitions(const Forward& forward) {
     const Sum sum = to_sum(value);
     const bool product = sum.size() == 1 && std::any_of(sum[0].factors.begin(), sum[0].factors.end(),
                                                         [](const Factor& f) { return is_function(f.expr); });
-    if (product) all.push_back({statement.target, type, statement.left, sum[0]});
+    if (!product) continue;
+    result.by_function[outline(first_function(sum[0]).expr)].push_back(result.all.size());
+    result.all.push_back({statement.target, type, statement.left, sum[0]});
   }
-  return all;
+  return result;
 }
 
-std::vector<Step> use_names(std::vector<Step> steps, const std::vector<Definition>& definitions, GuardProver& prover) {
+std::vector<Step> use_names(std::vector<Step> steps, const Definitions& definitions, GuardProver& prover) {
   for (Step& step : steps) {
     std::vector<IteratorRange> ranges = step.left;
     ranges.insert(ranges.end(), step.reduction.begin(), step.reduction.end());

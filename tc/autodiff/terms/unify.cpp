@@ -1,5 +1,9 @@
 #include "tc/autodiff/terms/unify.h"
 
+#include "tc/base/str.h"
+#include "tc/lang/syntax/operators.h"
+#include "tc/lang/syntax/print.h"
+
 namespace tc::autodiff {
 
 using namespace lang;
@@ -30,6 +34,20 @@ std::optional<Renaming> unify(const ExprPtr& pattern, const ExprPtr& expr, const
                               Renaming known) {
   if (!match(pattern, expr, variables, known)) return std::nullopt;
   return known;
+}
+
+std::string outline(const ExprPtr& expr) {
+  const ExprPtr value = written(expr);
+  if (value->type == DType::Int64) return "_";
+  const auto parts = children(value);
+  if (parts.empty()) return print(value);
+  std::string text = std::visit(
+      overloaded{[](const Access& x) { return x.tensor; }, [](const Call& x) { return x.function; },
+                 [](const Binary& x) { return str(symbol(x.op)); }, [](const Cast& x) { return str(x.type); },
+                 [&](const auto&) { return str("#", value->node.index()); }},
+      value->node);
+  for (const ExprPtr& part : parts) text += "(" + outline(part) + ")";
+  return text;
 }
 
 }  // namespace tc::autodiff

@@ -13,4 +13,9 @@ namespace tc::autodiff {
 std::optional<Renaming> unify(const ExprPtr& pattern, const ExprPtr& expr, const std::set<std::string>& variables,
                               Renaming known = {});
 
+/// \p expr with its indices left out: expressions that unify() makes equal have one outline.
+///
+///   A(i, k + 1) * exp(B(k))     A*exp(B)
+std::string outline(const ExprPtr& expr);
+
 }  // namespace tc::autodiff
