@@ -104,7 +104,10 @@ py::tuple tune_derivations(const PyFunction& self, const py::tuple& tensors, con
 
 /// Why \p certificate proves nothing; "" where it proves its programs equal.
 std::string check_derivation(const std::string& certificate) {
-  const auto verdict = derive::check_derivation(certificate);
+  const auto verdict = interruptible([&](const Cancellation& cancellation) {
+    const CancellationScope scope(cancellation);
+    return derive::check_derivation(certificate);
+  });
   return verdict.equal ? "" : verdict.why;
 }
 

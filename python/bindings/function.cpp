@@ -165,21 +165,36 @@ py::tuple define(const std::string& text, const std::string& name) {
   return py::make_tuple(functions, module.warnings);
 }
 
+/// work(limits) within those of \p self, without the interpreter's lock and interrupted by Ctrl-C.
+template <typename Work>
+auto within_limits(const PyFunction& self, Work&& work) {
+  return interruptible([&](const Cancellation& cancellation) {
+    engine::Limits limits{cancellation, self.settings().memory_limit};
+    limits.cancellation.set_time_limit(self.settings().time_limit);
+    return work(limits);
+  });
+}
+
 /// The gradient of \p self as a def, and what it takes and gives.
 py::tuple gradient(const PyFunction& self, std::vector<std::string> wrt, std::vector<std::string> of, bool save) {
-  auto made = engine::gradient(self.function(), {std::move(wrt), std::move(of), save});
+  auto made = within_limits(self, [&](const engine::Limits& limits) {
+    return engine::gradient(self.function(), {std::move(wrt), std::move(of), save}, limits);
+  });
   return py::make_tuple(Definition{made.function}, made.wrt, made.saved, made.seeds, made.unread, made.notes);
 }
 
 /// The Jacobian-vector product of \p self as a def, and what it takes and gives.
 py::tuple tangent(const PyFunction& self, std::vector<std::string> wrt, std::vector<std::string> of) {
-  auto made = engine::tangent(self.function(), {.wrt = std::move(wrt), .of = std::move(of)});
+  auto made = within_limits(self, [&](const engine::Limits& limits) {
+    return engine::tangent(self.function(), {.wrt = std::move(wrt), .of = std::move(of)}, limits);
+  });
   return py::make_tuple(Definition{made.function}, made.tangents, made.wrt, made.of);
 }
 
 /// \p self for a batch as a def, and which returns have the batch.
 py::tuple batch(const PyFunction& self, const std::map<std::string, int>& places) {
-  auto made = engine::batch(self.function(), places);
+  auto made =
+      within_limits(self, [&](const engine::Limits& limits) { return engine::batch(self.function(), places, limits); });
   return py::make_tuple(Definition{made.function}, made.batched);
 }
 

@@ -62,7 +62,11 @@ py::tuple in_layouts(const PyFunction& function, const std::vector<py::object>& 
                      const std::map<std::string, Layout>& layouts) {
   std::vector<TensorSpec> specs;
   for (const auto& input : inputs) specs.push_back(spec_of(input, "an input"));
-  const auto made = engine::in_layouts(function.function(), specs, {layouts, {}});
+  const auto made = interruptible([&](const Cancellation& cancellation) {
+    engine::Limits limits{cancellation, function.settings().memory_limit};
+    limits.cancellation.set_time_limit(function.settings().time_limit);
+    return engine::in_layouts(function.function(), specs, {layouts, {}}, limits);
+  });
   return py::make_tuple(Definition{made.function}, made.inputs);
 }
 
@@ -84,7 +88,7 @@ py::list guideline(const PyFunction& function, const std::vector<py::object>& in
 layout::LayoutTemplate template_of(const PyFunction& function, const std::vector<py::object>& inputs) {
   std::vector<TensorSpec> specs;
   for (const auto& input : inputs) specs.push_back(spec_of(input, "an input"));
-  return engine::layout_template(function.function(), specs);
+  return interruptible([&](const Cancellation&) { return engine::layout_template(function.function(), specs); });
 }
 
 /// The tunables of \p self: name, places, extent.

@@ -168,7 +168,7 @@ ExecutableCache::Entry compile_unbound_cached(ExecutableCache& cache, const std:
   CancellationScope scope(given.stages.cancellation);
   auto arguments = make_arguments(*function, inputs, outputs, options);
   if (!options.interpret)
-    if (const auto plan = plan_graph(*function, arguments, given))
+    if (const auto plan = plan_graph(function, arguments, given))
       return compile_graph_cached(cache, *function, arguments, *plan, given);
   given.constants.clear();
   auto folder = options.cache ? options.cache->settings().folder : std::string();

@@ -263,7 +263,7 @@ TEST(GraphCompile, PlantedFaultsDie) {
   auto x = count_up({3, 5}), w = count_up({5, 5}), b = count_up({5});
   auto arguments = make_arguments(*function, {x, w, b}, {});
   auto options = checked();
-  auto plan = plan_graph(*function, arguments, options);
+  auto plan = plan_graph(function, arguments, options);
   ASSERT_TRUE(plan);
   auto one = [](const PartProblem& problem, const CompileOptions& own) {
     return compile(problem.function, problem.inputs, problem.outputs, own);

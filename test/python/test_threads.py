@@ -102,6 +102,31 @@ def test_ctrl_c_ends_a_compile():
     assert float(result.stdout.split()[1]) < 30
 
 
+@pytest.mark.parametrize("make", ["tc.grad(T.deep)", "tc.jvp(T.deep)", "tc.vmap(T.deep)",
+                                  "tc.compile(T.deep, tc.spec((64, 64)), derive=9)",
+                                  "tc.derive(T.deep, tc.spec((64, 64)), depth=9)"])
+def test_ctrl_c_ends_what_is_made_of_a_def(make):
+    statements = "\n".join(f"  S{i}(x) +=! B{i - 1}(x,y) * B{i - 1}(x,y)   B{i}(x,y) = tanh(B{i - 1}(x,y)) / (1 + S{i}(x))"
+                           for i in range(1, 400 if "grad" in make or "jvp" in make or "vmap" in make else 60))
+    text = f"def deep(float(H,W) B0) -> (B{statements.count('tanh')}) {{\n{statements}\n}}"
+    script = (f"import tensor_comprehensions as tc, os, signal, threading, time\n"
+              f"T = tc.define({text!r})\n"
+              "ticks = []\n"
+              "def tick():\n"
+              "    while True:\n"
+              "        ticks.append(time.time()); time.sleep(0.001)\n"
+              "threading.Thread(target=tick, daemon=True).start()\n"
+              "threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
+              "start = time.time()\n"
+              "try:\n"
+              f"    {make}\n"
+              "    print('finished')\n"
+              "except KeyboardInterrupt:\n"
+              "    print('interrupted', time.time() - start, sum(t > start for t in ticks))\n")
+    word, seconds, ticks = in_a_process(script).split()
+    assert word == "interrupted" and float(seconds) < 10 and int(ticks) > 10
+
+
 def in_a_process(script, timeout=240):
     """The last line that `script` prints in a process of its own, which must end by itself."""
     environment = dict(os.environ, TC_VERIFY="0")

@@ -14,13 +14,13 @@ namespace {
 
 /// Does what defines \p tensor read \p other, straight or not?
 bool needs(const Program& program, const std::string& tensor, const std::string& other) {
-  if (tensor == other) return true;
-  const auto scope = program.find(tensor);
-  if (!scope) return false;
-  for (const auto& part : scope->cases)
-    for (const auto k : reads_in(part.body))
-      if (needs(program, part.reads[k].tensor, other)) return true;
-  return false;
+  std::set<std::string> wanted{tensor};
+  for (auto scope = program.scopes.rbegin(); scope != program.scopes.rend(); ++scope) {
+    if (!wanted.count((*scope)->tensor)) continue;
+    for (const auto& part : (*scope)->cases)
+      for (const auto k : reads_in(part.body)) wanted.insert(part.reads[k].tensor);
+  }
+  return wanted.count(other) != 0;
 }
 
 class Merger {
@@ -62,9 +62,7 @@ class Merger {
   }
 
   void check() const {
-    if (a_.tensor == b_.tensor || needs(program_, a_.tensor, b_.tensor) || needs(program_, b_.tensor, a_.tensor))
-      throw Refusal{"one of the two needs the other"};
-    if (!is_second_later()) throw Refusal{"the second stands before the first"};
+    if (a_.tensor == b_.tensor || !is_second_later()) throw Refusal{"the second stands before the first"};
     if (a_.type != b_.type || a_.op != b_.op || a_.fill != b_.fill || a_.cases.size() != 1 || b_.cases.size() != 1 ||
         a_.left() != b_.left() || a_.dimensions() != b_.dimensions())
       throw Refusal{"the forms differ"};
@@ -79,6 +77,7 @@ class Merger {
       throw Refusal{"the dimension does not begin at 0"};
     for (const auto* scope : {&a_, &b_})
       if (!scope->cases[0].domain.is_equal(box_set(ctx(), iterator_box(*scope)))) throw Refusal{"there are guards"};
+    if (needs(program_, b_.tensor, a_.tensor)) throw Refusal{"the second needs the first"};
   }
 
   /// Dimensions of a_ (and b_) from those of the merged scope; \p shift is taken off the one they lie along.

@@ -94,13 +94,6 @@ std::vector<StageRecord> run_watched(CompileState& state, const CompileOptions& 
   }
 }
 
-/// What a compile with \p options may take from now.
-Limits limits_of(const CompileOptions& options) {
-  Limits limits{options.stages.cancellation.child(), options.memory_limit};
-  limits.cancellation.set_time_limit(options.time_limit);
-  return limits;
-}
-
 /// The def run by the interpreter, on the pointers of all arguments.
 Executable::Interpreter make_interpreter(const std::shared_ptr<const Function>& given,
                                          const std::vector<Argument>& arguments, const lang::SizeMap& sizes) {
@@ -160,11 +153,11 @@ std::shared_ptr<const Executable> compile_as_graph(const std::shared_ptr<const F
   CancellationScope scope(limits.cancellation);
   limits.cancellation.check("the compiler");
   const auto arguments = make_arguments(*function, inputs, outputs, options);
-  const auto plan = plan_graph(*function, arguments, options);
-  if (!plan) return nullptr;
   auto how = options;
   how.stages.cancellation = limits.cancellation;
   how.time_limit = 0;
+  const auto plan = plan_graph(function, arguments, how);
+  if (!plan) return nullptr;
   auto parts = compile_parts(*plan, how, [](const PartProblem& problem, const CompileOptions& own) {
     return compile(problem.function, problem.inputs, problem.outputs, own);
   });
@@ -192,6 +185,12 @@ auto reproduction_for(const Function& function, const std::vector<TensorSpec>& i
 }
 
 }  // namespace
+
+Limits limits_of(const CompileOptions& options) {
+  Limits limits{options.stages.cancellation.child(), options.memory_limit};
+  limits.cancellation.set_time_limit(options.time_limit);
+  return limits;
+}
 
 std::vector<Argument> make_arguments(const Function& function, const std::vector<TensorSpec>& inputs,
                                      const std::vector<TensorSpec>& outputs) {

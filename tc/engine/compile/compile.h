@@ -10,6 +10,7 @@
 #include "tc/cache/cache.h"
 #include "tc/engine/define/function.h"
 #include "tc/engine/run/executable.h"
+#include "tc/engine/supervise/supervise.h"
 #include "tc/graph/layout_mode.h"
 #include "tc/graph/partition_kind.h"
 #include "tc/options/mapping_options.h"
@@ -46,6 +47,9 @@ struct CompileOptions {
   bool interpret = false;  ///< run the def by the interpreter instead of machine code
   StageOptions<CompileState> stages;  ///< laws, texts, dumps, replacements, faults planted by tests, cancellation
 };
+
+/// What a compile with \p options may take from now.
+Limits limits_of(const CompileOptions& options);
 
 /// The machine code of \p function for tensors like \p inputs and \p outputs; empty \p outputs: dense ones.
 ///

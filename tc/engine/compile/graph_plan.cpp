@@ -254,29 +254,11 @@ bool rewrite(GraphPlan& plan, graph::PartitionLimits& limits, const Function& fu
   return !plan.derived.empty() || !plan.layouts.empty();
 }
 
-}  // namespace
-
-std::set<std::size_t> folded_nodes(const graph::Graph& graph, const std::set<std::size_t>& conversions,
-                                   const std::set<std::string>& constants) {
-  auto result = graph::constant_nodes(graph, constants);
-  const auto is_held = [&](std::size_t tensor) {
-    const auto& producer = graph.tensors[tensor].producer;
-    return !producer || result.count(*producer);
-  };
-  for (const auto node : graph::decided_nodes(graph, constants)) {
-    const auto& inputs = graph.nodes[node].inputs;
-    if (conversions.count(node) && std::all_of(inputs.begin(), inputs.end(), is_held)) result.insert(node);
-  }
-  return result;
-}
-
-std::optional<GraphPlan> plan_graph(const Function& function, const std::vector<Argument>& arguments,
-                                    const CompileOptions& options) {
+/// plan_graph() of a def that may become parts.
+std::optional<GraphPlan> planned(const Function& function, const std::vector<Argument>& arguments,
+                                 const CompileOptions& options) {
   auto kind = partition_of(function, options);
   const bool calls_libraries = may_call_libraries(function, options);
-  if (is_one(function, options)) return std::nullopt;
-  if (kind == graph::Partition::One && options.constants.empty() && !calls_libraries && !may_rewrite(options))
-    return std::nullopt;
   const auto begin = std::chrono::steady_clock::now();
   auto graph = graph::bind(function.defs, function.name(), specs(arguments, false));
   if (!graph) return std::nullopt;
@@ -304,6 +286,36 @@ std::optional<GraphPlan> plan_graph(const Function& function, const std::vector<
     plan.problem_of.push_back(entry->second);
   }
   return plan;
+}
+
+}  // namespace
+
+std::set<std::size_t> folded_nodes(const graph::Graph& graph, const std::set<std::size_t>& conversions,
+                                   const std::set<std::string>& constants) {
+  auto result = graph::constant_nodes(graph, constants);
+  const auto is_held = [&](std::size_t tensor) {
+    const auto& producer = graph.tensors[tensor].producer;
+    return !producer || result.count(*producer);
+  };
+  for (const auto node : graph::decided_nodes(graph, constants)) {
+    const auto& inputs = graph.nodes[node].inputs;
+    if (conversions.count(node) && std::all_of(inputs.begin(), inputs.end(), is_held)) result.insert(node);
+  }
+  return result;
+}
+
+std::optional<GraphPlan> plan_graph(const std::shared_ptr<const Function>& function,
+                                    const std::vector<Argument>& arguments, const CompileOptions& options) {
+  if (is_one(*function, options)) return std::nullopt;
+  if (partition_of(*function, options) == graph::Partition::One && options.constants.empty() &&
+      !may_call_libraries(*function, options) && !may_rewrite(options))
+    return std::nullopt;
+  return supervised(limits_of(options), "the compiler", [=](const Supervision& supervision) {
+    auto how = options;
+    how.stages.cancellation = supervision.cancellation();
+    how.time_limit = 0;
+    return planned(*function, arguments, how);
+  });
 }
 
 }  // namespace tc::engine

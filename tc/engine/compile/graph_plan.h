@@ -48,8 +48,9 @@ std::set<std::size_t> folded_nodes(const graph::Graph& graph, const std::set<std
 
 /// How \p function is compiled for \p arguments in parts; nothing where it is compiled as one def: as the options ask
 /// for, because they speak of its iterators or replace a stage, or because one part would hold it all.
-/// Throws ArgumentError for tensors that do not fit, SemanticError as define() does.
-std::optional<GraphPlan> plan_graph(const Function& function, const std::vector<Argument>& arguments,
-                                    const CompileOptions& options);
+/// Derivation and the choice of layouts among it, it stays within the limits of \p options.
+/// Throws ArgumentError for tensors that do not fit, SemanticError as define() does, else as run_supervised().
+std::optional<GraphPlan> plan_graph(const std::shared_ptr<const Function>& function,
+                                    const std::vector<Argument>& arguments, const CompileOptions& options);
 
 }  // namespace tc::engine

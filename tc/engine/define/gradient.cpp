@@ -21,35 +21,43 @@ std::vector<std::string> unread_parameters(const lang::Def& def) {
   return unread;
 }
 
-std::shared_ptr<const Function> defined(const lang::Def& def) {
-  return define(lang::print(def), def.name).functions.front();
+std::shared_ptr<const Function> defined(const lang::Def& def, const Supervision& supervision) {
+  StageOptions<DefineState> options;
+  options.cancellation = supervision.cancellation();
+  return define(lang::print(def), def.name, options).functions.front();
 }
+
+constexpr const char* place = "differentiation";
 
 }  // namespace
 
-GradientFunction gradient(const std::shared_ptr<const Function>& function, const autodiff::Options& options) {
-  const auto whole = inlined(function);
-  const autodiff::Gradient made = autodiff::differentiate({whole->def, whole->ranges}, whole->file->text, options);
-  GradientFunction result;
-  result.function = defined(made.def());
-  result.wrt = made.wrt;
-  result.saved = made.saved;
-  result.seeds = made.seeds;
-  result.unread = unread_parameters(result.function->def);
-  result.notes = made.notes;
-  return result;
+GradientFunction gradient(const std::shared_ptr<const Function>& function, const autodiff::Options& options,
+                          const Limits& limits) {
+  return supervised(limits, place, [=](const Supervision& supervision) {
+    const auto whole = inlined(function);
+    const autodiff::Gradient made = autodiff::differentiate({whole->def, whole->ranges}, whole->file->text, options);
+    GradientFunction result{defined(made.def(), supervision), made.wrt, made.saved, made.seeds, {}, made.notes};
+    result.unread = unread_parameters(result.function->def);
+    return result;
+  });
 }
 
-TangentFunction tangent(const std::shared_ptr<const Function>& function, const autodiff::Options& options) {
-  const auto whole = inlined(function);
-  const autodiff::Tangent made = autodiff::tangent({whole->def, whole->ranges}, whole->file->text, options);
-  return {defined(made.def), made.tangents, made.wrt, made.of};
+TangentFunction tangent(const std::shared_ptr<const Function>& function, const autodiff::Options& options,
+                        const Limits& limits) {
+  return supervised(limits, place, [=](const Supervision& supervision) {
+    const auto whole = inlined(function);
+    const autodiff::Tangent made = autodiff::tangent({whole->def, whole->ranges}, whole->file->text, options);
+    return TangentFunction{defined(made.def, supervision), made.tangents, made.wrt, made.of};
+  });
 }
 
-BatchedFunction batch(const std::shared_ptr<const Function>& function, const std::map<std::string, int>& places) {
-  const auto whole = inlined(function);
-  const autodiff::Batched made = autodiff::batch({whole->def, whole->ranges}, places);
-  return {defined(made.def), made.returns};
+BatchedFunction batch(const std::shared_ptr<const Function>& function, const std::map<std::string, int>& places,
+                      const Limits& limits) {
+  return supervised(limits, "a batch", [=](const Supervision& supervision) {
+    const auto whole = inlined(function);
+    const autodiff::Batched made = autodiff::batch({whole->def, whole->ranges}, places);
+    return BatchedFunction{defined(made.def, supervision), made.returns};
+  });
 }
 
 }  // namespace tc::engine

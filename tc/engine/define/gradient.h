@@ -7,6 +7,7 @@
 
 #include "tc/autodiff/differentiate.h"
 #include "tc/engine/define/function.h"
+#include "tc/engine/supervise/supervise.h"
 
 namespace tc::engine {
 
@@ -19,8 +20,10 @@ struct GradientFunction {
   std::vector<std::string> notes;   ///< what costs speed
 };
 
-/// The gradient of \p function, whose calls are written out for it. Throws as autodiff::differentiate.
-GradientFunction gradient(const std::shared_ptr<const Function>& function, const autodiff::Options& options = {});
+/// The gradient of \p function, whose calls are written out for it, within \p limits. Throws as autodiff::differentiate and
+/// run_supervised().
+GradientFunction gradient(const std::shared_ptr<const Function>& function, const autodiff::Options& options = {},
+                          const Limits& limits = {});
 
 /// The Jacobian-vector product of a function. Its parameters are those of the function and `tangents`, one for each of
 /// `wrt`; it returns the tangents of `of`.
@@ -29,8 +32,9 @@ struct TangentFunction {
   std::vector<std::string> tangents, wrt, of;
 };
 
-/// Forward mode. Throws as autodiff::tangent.
-TangentFunction tangent(const std::shared_ptr<const Function>& function, const autodiff::Options& options = {});
+/// Forward mode, within \p limits. Throws as autodiff::tangent and run_supervised().
+TangentFunction tangent(const std::shared_ptr<const Function>& function, const autodiff::Options& options = {},
+                        const Limits& limits = {});
 
 /// A function for a batch: the returns in `batched` have its dimension.
 struct BatchedFunction {
@@ -38,7 +42,9 @@ struct BatchedFunction {
   std::vector<std::string> batched;
 };
 
-/// \p function for a batch of the parameters in \p places, whose dimension stands there. Throws as autodiff::batch.
-BatchedFunction batch(const std::shared_ptr<const Function>& function, const std::map<std::string, int>& places);
+/// \p function for a batch of the parameters in \p places, whose dimension stands there, within \p limits. Throws as
+/// autodiff::batch and run_supervised().
+BatchedFunction batch(const std::shared_ptr<const Function>& function, const std::map<std::string, int>& places,
+                      const Limits& limits = {});
 
 }  // namespace tc::engine

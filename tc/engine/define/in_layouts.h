@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tc/engine/define/function.h"
+#include "tc/engine/supervise/supervise.h"
 #include "tc/layout/rewrite/apply.h"
 
 namespace tc::engine {
@@ -18,8 +19,9 @@ struct LaidOutFunction {
 };
 
 /// \p function, whose calls are written out for it, for \p inputs, the tensors that it takes without layouts, with tensors in
-/// \p layouts. Throws as layout::apply_layouts, ArgumentError for \p inputs that do not fit.
+/// \p layouts, made within \p limits. Throws as layout::apply_layouts and run_supervised(), ArgumentError for \p inputs that do
+/// not fit.
 LaidOutFunction in_layouts(const std::shared_ptr<const Function>& function, const std::vector<TensorSpec>& inputs,
-                           const layout::Layouts& layouts);
+                           const layout::Layouts& layouts, const Limits& limits = {});
 
 }  // namespace tc::engine

@@ -86,10 +86,9 @@ void set_measured(const std::string& first, const CompileOptions& options, std::
   });
 }
 
-}  // namespace
-
-DerivedPrograms derive_programs(const std::shared_ptr<const Function>& function, const std::vector<TensorSpec>& inputs,
-                                const derive::Options& search, const CompileOptions& options) {
+/// derive_programs() without limits but those that \p options cancel by.
+DerivedPrograms derived(const std::shared_ptr<const Function>& function, const std::vector<TensorSpec>& inputs,
+                        const derive::Options& search, const CompileOptions& options) {
   const auto whole = inlined(function);
   bind_inputs(*whole, inputs);
   DerivedPrograms result;
@@ -98,6 +97,7 @@ DerivedPrograms derive_programs(const std::shared_ptr<const Function>& function,
     const auto context = std::make_shared<polyhedral::Context>();
     const auto program = derive::from_def({whole->def, whole->ranges}, inputs, context);
     auto how = search;
+    how.cancellation = options.stages.cancellation;
     for (const auto& constant : options.constants) how.constants.insert(constant.name);
     const auto derivation = derive::derive(program, how);
     result.statistics = derivation.statistics;
@@ -110,6 +110,18 @@ DerivedPrograms derive_programs(const std::shared_ptr<const Function>& function,
     result.candidates.back().microseconds = price(result.candidates.back());
   }
   return result;
+}
+
+}  // namespace
+
+DerivedPrograms derive_programs(const std::shared_ptr<const Function>& function, const std::vector<TensorSpec>& inputs,
+                                const derive::Options& search, const CompileOptions& options) {
+  return supervised(limits_of(options), "a derivation", [=](const Supervision& supervision) {
+    auto how = options;
+    how.stages.cancellation = supervision.cancellation();
+    how.time_limit = 0;
+    return derived(function, inputs, search, how);
+  });
 }
 
 }  // namespace tc::engine

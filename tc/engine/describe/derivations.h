@@ -34,7 +34,8 @@ struct DerivedPrograms {
 
 /// Programs equal to \p function for \p inputs, derived as \p search says and priced as \p options would compile them;
 /// nothing is measured, but prices that options.cache has of the same programs, for constants of the names in options.constants,
-/// are told. Calls are written out. Throws ArgumentError for inputs that do not fit.
+/// are told. Calls are written out. It stays within the limits of \p options. Throws ArgumentError for inputs that do not fit,
+/// else as run_supervised().
 DerivedPrograms derive_programs(const std::shared_ptr<const Function>& function, const std::vector<TensorSpec>& inputs,
                                 const derive::Options& search, const CompileOptions& options);
 

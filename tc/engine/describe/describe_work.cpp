@@ -253,7 +253,7 @@ void fill(const std::shared_ptr<const Function>& function, const std::vector<Arg
 WorkReport describe_work(const std::shared_ptr<const Function>& given, const std::vector<Argument>& arguments,
                          const CompileOptions& options) {
   if (!options.interpret)
-    if (const auto plan = plan_graph(*given, arguments, options)) return describe_parts(*plan, options);
+    if (const auto plan = plan_graph(given, arguments, options)) return describe_parts(*plan, options);
   const auto function = inlined(given);
   WorkReport report;
   auto sizes = bind_inputs(*function, specs(arguments, false));

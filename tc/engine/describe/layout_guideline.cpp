@@ -8,8 +8,10 @@
 
 namespace tc::engine {
 
-std::vector<PricedLayouts> layout_guideline(const std::shared_ptr<const Function>& function,
-                                            const std::vector<TensorSpec>& inputs, const CompileOptions& options) {
+namespace {
+
+std::vector<PricedLayouts> priced(const std::shared_ptr<const Function>& function,
+                                  const std::vector<TensorSpec>& inputs, const CompileOptions& options) {
   const auto whole = inlined(function);
   const auto sizes = bind_inputs(*whole, inputs);
   const lang::InlinedDef def{whole->def, whole->ranges};
@@ -23,6 +25,18 @@ std::vector<PricedLayouts> layout_guideline(const std::shared_ptr<const Function
     return std::pair(a.microseconds, a.layouts.of.size()) < std::pair(b.microseconds, b.layouts.of.size());
   });
   return result;
+}
+
+}  // namespace
+
+std::vector<PricedLayouts> layout_guideline(const std::shared_ptr<const Function>& function,
+                                            const std::vector<TensorSpec>& inputs, const CompileOptions& options) {
+  return supervised(limits_of(options), "a choice of layouts", [=](const Supervision& supervision) {
+    auto how = options;
+    how.stages.cancellation = supervision.cancellation();
+    how.time_limit = 0;
+    return priced(function, inputs, how);
+  });
 }
 
 layout::LayoutTemplate layout_template(const std::shared_ptr<const Function>& function,

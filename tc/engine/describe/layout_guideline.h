@@ -17,7 +17,8 @@ struct PricedLayouts {
 
 /// What the compiler's own code for \p function likes: its alternatives (graph::layout_alternatives, mixed ones too) for \p inputs,
 /// those that it can take, the cheapest first; of equal prices the one with fewer layouts. Conversions are not counted. Calls
-/// are written out. Empty where nothing prices the target. Throws ArgumentError for inputs that do not fit.
+/// are written out. Empty where nothing prices the target. It stays within the limits of \p options. Throws ArgumentError for
+/// inputs that do not fit, else as run_supervised().
 std::vector<PricedLayouts> layout_guideline(const std::shared_ptr<const Function>& function,
                                             const std::vector<TensorSpec>& inputs, const CompileOptions& options);
 

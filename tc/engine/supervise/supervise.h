@@ -2,6 +2,9 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
 
 #include "tc/base/cancellation.h"
 
@@ -48,5 +51,14 @@ inline constexpr double grace = 0.2;
 /// Throws CancelledError and ResourceError for \p limits, \p where naming the work; ResourceError where the system
 /// refuses a thread.
 void run_supervised(const Limits& limits, const char* where, std::function<void(Supervision&)> work);
+
+/// What \p work gives, run so.
+template <typename Work>
+auto supervised(const Limits& limits, const char* where, Work work) {
+  const auto result = std::make_shared<std::optional<decltype(work(std::declval<Supervision&>()))>>();
+  run_supervised(limits, where,
+                 [result, work = std::move(work)](Supervision& supervision) { result->emplace(work(supervision)); });
+  return std::move(**result);
+}
 
 }  // namespace tc::engine
