@@ -13,6 +13,7 @@
 #include "tc/derive/form/isl_bounds.h"
 #include "tc/derive/form/refusal.h"
 #include "tc/derive/form/to_def.h"
+#include "tc/derive/proof/check.h"
 #include "test/derive/derive_fixture.h"
 #include "test/support/from_environment.h"
 
@@ -21,10 +22,11 @@ namespace {
 
 /// One to four statements over parameters and each other, of at most five iterators: products of one to three factors
 /// whose subscripts are iterators, windows with strides and dilations, or quotients; guards pad them. One in four is a sum of two
-/// such statements that differ in an operand.
+/// such statements that differ in an operand. With \p odd_values, numbers, iterators and conversions are among the factors, and
+/// the def and tensors are called like iterators.
 class RandomStatements {
  public:
-  explicit RandomStatements(std::uint64_t seed) : random_(seed) {}
+  explicit RandomStatements(std::uint64_t seed, bool odd_values = false) : random_(seed), odd_values_(odd_values) {}
 
   std::string text() {
     type_ = pick({"float", "float", "double", "int32"});
@@ -32,7 +34,7 @@ class RandomStatements {
     std::string statements;
     const int count = 1 + below(4);
     for (int s = 0; s < count; ++s) statements += statement(s + 1 == count ? "O" : str("S", s));
-    return str("def f(", join(params_), ") -> (O) {\n", statements, "}\n");
+    return str("def ", odd_values_ ? "i2" : "f", "(", join(params_), ") -> (O) {\n", statements, "}\n");
   }
 
  private:
@@ -86,7 +88,9 @@ class RandomStatements {
     std::vector<std::string> factors;
     const int count = 1 + below(3);
     for (int f = 0; f < count; ++f) factors.push_back(factor());
-    std::string value = join(factors, times);
+    if (odd_values_) add_odd_values(factors);
+    std::string value = join(factors, odd_values_ && below(4) == 0 ? " - " : times);
+    if (odd_values_ && below(4) == 0) value = str(pick({type_, type_, "float", "double"}), "(", value, ")");
     const bool extreme = op == " max=!" || op == " min=!";
     const std::string fill = !extreme           ? "0"
                              : type_ != "int32" ? (op == " max=!" ? "-1.0/0.0" : "1.0/0.0")
@@ -98,6 +102,33 @@ class RandomStatements {
     // An extreme may be infinite where a guard leaves nothing, and is read by none.
     if (!extreme) made_.push_back({target, shape});
     return str("  ", target, "(", join(names), ")", op, " ", value, " where ", join(ranges), "\n");
+  }
+
+  /// Replaces some of \p factors, or adds to them: numbers in several types and forms, iterators, choices by indices.
+  void add_odd_values(std::vector<std::string>& factors) {
+    const auto number = [&] { return pick({"2", "-3", "0.5", "0.0", "-0.0", "1", "4", "-1", "0"}); };
+    const auto odd = [&]() -> std::string {
+      const auto& it = iterators_[static_cast<std::size_t>(below(static_cast<int>(iterators_.size())))];
+      switch (below(6)) {
+        case 0:
+          return it.name;
+        case 1:
+          return str(pick({type_, "float", "int32"}), "(", pick({it.name, number()}), ")");
+        case 2:
+          return str("(", it.name, " >= ", below(it.extent + 1), " ? ", pick({factors[0], number()}), " : ", number(),
+                     ")");
+        case 3:
+          return str("(", number(), pick({" + ", " - ", " * "}), number(), ")");
+        default:
+          return str("(", number(), ")");
+      }
+    };
+    for (int n = below(3); n > 0; --n) {
+      if (below(2) == 0)
+        factors.push_back(odd());
+      else
+        factors[static_cast<std::size_t>(below(static_cast<int>(factors.size())))] = odd();
+    }
   }
 
   std::string factor() {
@@ -149,6 +180,7 @@ class RandomStatements {
   }
 
   std::mt19937_64 random_;
+  bool odd_values_;
   std::string type_, op_;  ///< of the last statement
   std::vector<std::string> left_, params_, conditions_;
   std::vector<Iterator> iterators_;
@@ -181,6 +213,11 @@ void explore(const std::string& text, std::uint64_t seed, Explored& counts) {
   if (derivation.statistics.refused > 0) std::cout << "seed " << seed << ": " << derivation.statistics.refusal << "\n";
   for (const auto& candidate : derivation.candidates) {
     ++counts.candidates;
+    for (const auto& step : candidate.steps) {
+      const auto printed = derive::to_text(step.after);
+      const auto same = derive::check(step.after, derive::from_text(printed, context), {});
+      EXPECT_TRUE(same.equal) << same.why << "\n" << printed;
+    }
     EXPECT_EQ(derive::broken_step(*program, candidate.steps), "");
     const auto proof = derive::check_derivation(derive::derivation_text(*program, candidate.steps));
     EXPECT_TRUE(proof.equal) << proof.why;
@@ -211,6 +248,20 @@ TEST(RandomDerivations, EveryCandidateIsProvedAndEqual) {
   if (count > 1) {
     EXPECT_GT(counts.candidates, 3 * counts.programs);
   }
+}
+
+/// The same of programs with numbers, iterators and conversions for factors.
+TEST(RandomDerivations, OddValuesAreReadAsTheyArePrinted) {
+  const auto begin = from_environment("TC_DERIVE_FIRST", 1), count = from_environment("TC_DERIVE_SEEDS", 40);
+  Explored counts;
+  for (auto seed = begin; seed < begin + count; ++seed) {
+    const auto text = RandomStatements(seed, true).text();
+    if (count == 1) std::cout << text;
+    explore(text, seed, counts);
+  }
+  std::cout << counts.programs << " programs, " << counts.candidates << " candidates, " << counts.refused
+            << " steps refused\n";
+  EXPECT_GE(counts.programs, count / 8);
 }
 
 /// Programs that a random run once found wrong.

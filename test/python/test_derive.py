@@ -1,5 +1,7 @@
 """tc.derive: programs that equal a def, with proofs that are checked again."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -220,3 +222,64 @@ def test_a_network_is_that_of_torch():
     assert float(y.max()) > 0
     assert np.array_equal(f(x), y.numpy())
     assert any(node["node"] == "one" for node in f.stats["derived"])
+
+
+def layers(count):
+    """Sums of squares and what they scale, each layer reading the one before it twice."""
+    lines = [f"  S{k}(i) +=! A{k - 1}(i,j) * A{k - 1}(i,j)   A{k}(i,j) = A{k - 1}(i,j) / (1 + S{k}(i))"
+             for k in range(1, count + 1)]
+    return tc.define(f"def deep(float(M,N) A0) -> (A{count}) {{\n" + "\n".join(lines) + "\n}").deep
+
+
+def test_the_time_of_a_derivation_does_not_double_with_a_layer():
+    deep = layers(17)
+    start = time.process_time()
+    tc.compile(deep, tc.spec((8, 8)), derive=1, cache=False)
+    assert time.process_time() - start < 60
+
+
+@pytest.mark.parametrize("ask", [
+    lambda deep, spec, limit: tc.compile(deep, spec, derive=7, cache=False, time_limit=limit),
+    lambda deep, spec, limit: tc.compile(deep, spec, derive=7, cache=False, libraries="auto", time_limit=limit),
+])
+def test_a_derivation_obeys_its_time_limit(ask):
+    start = time.monotonic()
+    with pytest.raises(tc.ResourceError, match="time limit"):
+        ask(layers(60), tc.spec((64, 64)), 0.2)
+    assert time.monotonic() - start < 10
+
+
+def test_defs_and_iterators_of_one_name_are_kept_apart():
+    T = tc.define("def f(float(A,B) X, float(B,F) Y, float(F,C) Z) -> (O) { O(a,c) +=! X(a,b) * Y(b,f) * Z(f,c) }")
+    X, Y, Z = (np.arange(n * m, dtype=np.float32).reshape(n, m) % 5 for n, m in ((40, 50), (50, 60), (60, 30)))
+    compiled = tc.compile(T.f, X, Y, Z, derive=1, cache=False)
+    assert compiled.stats["derived"]
+    np.testing.assert_allclose(compiled(X, Y, Z), X @ Y @ Z)
+    for candidate in tc.derive(T.f, X, Y, Z, depth=2):
+        candidate.verify()
+
+
+@pytest.mark.parametrize("how", [{}, {"derive": 2}, {"libraries": "auto", "derive": 3}, {"constants": ["W"], "derive": 2}])
+def test_reductions_may_run_over_the_name_of_any_def(how):
+    sums = "\n".join(f"  g{k}(i,j) +=! f{k - 1}(i,f) * W(f,j)   f{k}(i,j) = g{k}(i,j) * 0 + f{k - 1}(i,j)" for k in range(1, 10))
+    T = tc.define(f"""
+        def f(float(M,K) f0, float(K,K) W) -> (f9) {{ {sums} }}
+        def X0(float(M,K) A, float(K,N) W) -> (B) {{ B(i,j) +=! A(i,f_1) * W(f_1,j) }}
+        def f_1(float(M,K) A, float(K,N) W) -> (C) {{ P = X0(A, W)   Q(i,j) = P(i,j) * 2   C(i,j) = relu(Q(i,j)) + 1 }}
+    """)
+    X, W = (np.arange(n * m, dtype=np.float32).reshape(n, m) % 5 - 2 for n, m in ((64, 32), (32, 32)))
+    for function, want in ((T.f, X), (T.f_1, np.maximum(2 * (X @ W), 0) + 1)):
+        compiled = tc.compile(function, X, W, cache=False, **how)
+        given = (X,) if "constants" in how else (X, W)
+        np.testing.assert_allclose(compiled(*given), want)
+
+
+def test_conversions_and_choices_are_read_as_they_are_printed():
+    T = tc.define("""
+        def f(float(N) A) -> (O) { O(k) = float(k >= 2 ? A(k-2) : 2) where k in 0:8 }
+        def g(float(N) A) -> (O) { T(k) = double(0.1) * k where k in 0:6   O(k) = A(k) - 0.0 - float(T(k)) }
+        def h(int32(N) A) -> (O) { O(k) = A(k) * (k >= 0 ? A(k) : -0.0) }
+    """)
+    for function, size in ((T.f, 6), (T.g, 6), (T.h, 6)):
+        for candidate in tc.derive(function, tc.spec((size,), "int32" if function is T.h else "float32"), depth=2):
+            candidate.verify()

@@ -1,6 +1,7 @@
 #include "tc/derive/form/from_def.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "tc/base/str.h"
@@ -87,15 +88,22 @@ class Reader {
   }
 
   Parts read_cast(const lang::Cast& cast, const isl::set& where) {
-    if (const auto value = literal_value(cast.value, cast.type);
-        value && (cast.implicit || (cast.type == scope_.type && static_cast<float>(*value) == *value)))
-      return {{where, plain(cast.value)}};
-    if (cast.implicit && is_same_in_all_types(cast.value)) return {{where, plain(cast.value)}};
-    if (!cast.value->type || *cast.value->type != cast.type) scope_.uniform = false;
-    if (cast.implicit) return read(cast.value, where);
+    if (needs_no_cast(cast.value, cast)) return {{where, plain(cast.value)}};
+    if (cast.value->type == cast.type) return read(cast.value, where);
+    scope_.uniform = false;
     auto parts = read(cast.value, where);
-    for (auto& part : parts) part.body = lang::make_expr(lang::Cast{cast.type, part.body});
+    for (auto& part : parts)
+      if (!needs_no_cast(part.body, cast)) part.body = lang::make_expr(lang::Cast{cast.type, part.body});
     return parts;
+  }
+
+  /// Does \p value, under \p cast, hold no other number without it?
+  bool needs_no_cast(const ExprPtr& value, const lang::Cast& cast) const {
+    if (cast.implicit && is_same_in_all_types(value)) return true;
+    const auto number = literal_value(value, cast.type);
+    if (!number || cast.implicit) return number.has_value();
+    const bool is_exact = static_cast<float>(*number) == *number && std::floor(*number) == *number;
+    return cast.type == scope_.type && (is_float(cast.type) || is_exact);
   }
 
   static ExprPtr plain(const ExprPtr& expr) {
@@ -303,6 +311,8 @@ class Follower {
       throw Refusal{str("'", assignment.target, "' is accumulated into")};
     auto scope = Reader(assignment, ranges, iterators, sizes_, program_, function_.def).run();
     scope.box = whole;
+    // A derived program may have any iterator on a left-hand side, where the name of the def is none.
+    std::replace(scope.iterators.begin(), scope.iterators.end(), program_.name, fresh(program_.name));
     if (accumulates && (before || !starts_neutral(assignment)))
       accumulate(std::move(scope), before);
     else

@@ -23,8 +23,9 @@ bool reads_tensors(const Scope& scope) {
   });
 }
 
-/// \p expr with its literals converted to \p type.
+/// \p expr with its literals converted to \p type, but those that are converted already.
 ExprPtr with_typed_literals(const ExprPtr& expr, DType type) {
+  if (std::holds_alternative<lang::Cast>(expr->node)) return expr;
   if (std::holds_alternative<lang::IntLiteral>(expr->node) || std::holds_alternative<lang::FloatLiteral>(expr->node))
     return lang::make_expr(lang::Cast{type, expr});
   auto parts = lang::children(expr);
@@ -81,7 +82,9 @@ class Printer {
       const auto value = body(scope_.cases[c]);
       result = conditions[c] ? lang::make_expr(lang::Select{conditions[c], value, result}) : value;
     }
-    return result;
+    // A number alone would be read as what a later sum begins with.
+    const bool is_number = !scope_.op && literal_value(result, scope_.type);
+    return is_number ? with_typed_literals(result, scope_.type) : result;
   }
 
   /// A temporary that no tensor gives a type gets it from its literals.
