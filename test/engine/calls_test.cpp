@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <iostream>
 
 #include "tc/base/str.h"
@@ -230,6 +231,40 @@ TEST(Warnings, AnIndexThatTakesTheSmallerOfTwoSizes) {
                      "def f(float(N) A, float(M) B) -> (C) { C = add(A, B) }"),
             "")
       << "sizes that must be equal at the call";
+}
+
+TEST(Calls, WhatIsAcceptedAloneIsAcceptedInACall) {
+  const std::pair<const char*, const char*> defs[] = {
+      {"float(M,E) X", "(float(4,M,E/4) Y) { Y(h,m,d) = X(m, h*(E/4)+d) }"},
+      {"float(M,E) X", "(float(2,M) Y) { Y(h,m) +=! X(m, h*2+d) where d in 0:2 }"},
+      {"float(M,E) X", "(float(M,E-1) Y) { Y(m,d) = X(m, d+m%2) }"},
+      {"float(M,E) X", "(float(M,3) Y) { T(m,d) = X(m,d)  Y(m,k) = 0  Y(m,k) += T(m,k+j) where j in 0:2 }"},
+      {"float(M,E) X", "(float(M,E) Y) { Y(m,d) = d % 2 == 0 ? X(m,d+1) : X(m,d-1) }"},
+  };
+  for (const auto& [params, body] : defs) {
+    const std::string callee = str("def g(", params, ") -> ", body, "\n");
+    const std::string callers[] = {
+        str("def f(", params, ") -> (Q) { Q = g(X) }"),
+        "def f(float(6,8) X) -> (Q) { Q = g(X) }",
+        str("def f(", params, ") -> (Q) { T(i,j) = 2 * X(i,j)  Q = g(T) }"),
+    };
+    define(callee);
+    for (const std::string& caller : callers) EXPECT_NO_THROW(define(callee + caller)) << callee << caller;
+  }
+}
+
+/// Defs that call one another in a chain: each is understood once.
+TEST(Calls, AChainOfDefsTakesTimeInProportion) {
+  const auto seconds = [](int count) {
+    std::string text = "def f0(float(N) X) -> (Y) { Y(i) = X(i) + 1 }\n";
+    for (int k = 1; k < count; ++k)
+      text += str("def f", k, "(float(N) X) -> (Y) { T = f", k - 1, "(X)  Y(i) = T(i) * 2 }\n");
+    const auto before = std::clock();
+    define(text);
+    return static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
+  };
+  const double few = std::min(seconds(200), seconds(200));
+  EXPECT_LT(seconds(1600), 24 * few + 0.5);
 }
 
 TEST(Calls, ManyInAChain) {

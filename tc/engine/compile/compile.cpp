@@ -13,6 +13,7 @@
 #include "tc/engine/compile/make_image.h"
 #include "tc/engine/compile/nearest_mapping.h"
 #include "tc/engine/compile/pipeline.h"
+#include "tc/engine/define/late_inlining.h"
 #include "tc/engine/define/typed_errors.h"
 #include "tc/engine/run/overlap.h"
 #include "tc/engine/supervise/supervise.h"
@@ -252,7 +253,7 @@ std::vector<TensorSpec> specs(const std::vector<Argument>& arguments, bool outpu
 
 std::string cache_key(const Function& function, const std::vector<Argument>& arguments, const CompileOptions& options) {
   TextStream key;
-  key << function.name() << " " << function.key << "\n";
+  key << function.name() << " " << program_key(function) << "\n";
   for (const auto& argument : arguments)
     key << argument.name << " " << argument.spec << (argument.aligned ? "; " : " unaligned; ");
   if (options.partition != graph::Partition::Auto) key << "\npartition " << to_string(options.partition);

@@ -2,13 +2,14 @@
 
 #include <string>
 
+#include "tc/engine/define/late_inlining.h"
 #include "tc/engine/machine/machine_kind.h"
 
 namespace tc::engine {
 
 cache::Key persistent_key(const Function& function, const std::vector<Argument>& arguments, const Target& target) {
   cache::Key key;
-  key.program = function.key;
+  key.program = program_key(function);
   key.target = to_string(target);
   for (const auto& argument : arguments) key.tensors.push_back({argument.spec, argument.output});
   return key;

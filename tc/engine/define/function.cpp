@@ -285,7 +285,7 @@ Module run_define_stages(const std::string& text, const std::string& name, const
     function->file = state.checked;
     function->def = state.inlined[i];
     function->ranges = std::move(state.ranges[i]);
-    function->key = program_key(function->def, *state.checked);
+    function->key = lang::canonical_text(function->def);
     function->defs = defs;
     if (state.late.count(function->name())) function->late = std::make_shared<LateInlining>();
     module.functions.push_back(std::move(function));

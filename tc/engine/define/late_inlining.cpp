@@ -36,9 +36,14 @@ std::shared_ptr<const graph::Defs> graph_defs(const std::shared_ptr<const lang::
   return defs;
 }
 
-std::string program_key(const lang::Def& def, const lang::File& file) {
-  auto key = lang::canonical_text(def);
-  for (const auto* other : called_defs(def, file)) key += str("; ", other->name, ": ", lang::canonical_text(*other));
+std::string program_key(const Function& function) {
+  if (!function.late) return function.key;
+  std::lock_guard lock(function.late->mutex);
+  auto& key = function.late->key;
+  if (!key.empty()) return key;
+  key = function.key;
+  for (const auto* other : called_defs(function.def, *function.file))
+    key += str("; ", other->name, ": ", lang::canonical_text(*other));
   return key;
 }
 
@@ -66,6 +71,7 @@ std::vector<const lang::Def*> called_defs(const lang::Def& def, const lang::File
 std::shared_ptr<const Function> inlined(const std::shared_ptr<const Function>& function) {
   if (!function->late) return function;
   auto& late = *function->late;
+  const std::string key = program_key(*function);
   {
     std::lock_guard lock(late.mutex);
     if (late.function) return late.function;
@@ -91,7 +97,7 @@ std::shared_ptr<const Function> inlined(const std::shared_ptr<const Function>& f
     }
     known.emplace(def.name, std::move(whole));
   }
-  result->key = function->key;
+  result->key = key;
   std::lock_guard lock(late.mutex);
   if (!late.function) late.function = std::move(result);
   return late.function;
@@ -143,7 +149,7 @@ bool has_doubtful_statements(const lang::Def& def, const lang::File& file) {
   const auto own = without_calls(def);
   if (!own) return false;
   try {
-    halide_bridge::infer_ranges(lang::inline_calls(lang::check(*own, file), file, {}), file.text, file.name);
+    halide_bridge::infer_ranges(lang::inline_calls(lang::check_alone(*own, file), file, {}), file.text, file.name);
     return false;
   } catch (const SemanticError&) {
     return true;

@@ -88,6 +88,13 @@ File check(const File& file, std::vector<Diagnostic>* warnings, const Cancellati
   return result;
 }
 
+Def check_alone(const Def& def, const File& file, const Cancellation& cancellation) {
+  Diagnostics diagnostics(file.text, file.name);
+  Def result = check_def(def, {def.name}, [](const std::string&) { return nullptr; }, diagnostics, cancellation);
+  diagnostics.throw_if_errors<SemanticError>();
+  return result;
+}
+
 Def check(const Def& def, const File& others) {
   Diagnostics diagnostics(others.text, others.name);
   std::set<std::string> names;

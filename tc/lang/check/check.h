@@ -14,6 +14,10 @@ namespace tc::lang {
 /// \p cancellation says.
 File check(const File& file, std::vector<Diagnostic>* warnings = nullptr, const Cancellation& cancellation = {});
 
+/// \p def, which calls none, resolved and typed; its places are in the text of \p file. Throws SemanticError, and what \p cancellation
+/// says.
+Def check_alone(const Def& def, const File& file, const Cancellation& cancellation = {});
+
 /// \p def, which may call the defs of \p others, a checked file, resolved and typed like these; its places are in their
 /// text. Throws SemanticError.
 Def check(const Def& def, const File& others);

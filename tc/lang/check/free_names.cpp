@@ -1,5 +1,7 @@
 #include "tc/lang/check/free_names.h"
 
+#include <algorithm>
+
 #include "tc/base/str.h"
 
 namespace tc::lang {
@@ -32,7 +34,7 @@ std::string FreeNames::property(const std::string& base) {
 }
 
 std::string FreeNames::iterator(const std::string& base) {
-  if (values_.count(base)) return numbered(base);
+  if (values_.count(base) || is_def(base)) return numbered(base);
   taken_.insert(base);
   return base;
 }
@@ -44,9 +46,13 @@ std::vector<std::string> FreeNames::iterators(int rank) {
   return result;
 }
 
+bool FreeNames::is_def(const std::string& name) const {
+  return defs_ && std::any_of(defs_->begin(), defs_->end(), [&](const Def& def) { return def.name == name; });
+}
+
 std::string FreeNames::numbered(const std::string& base) {
   for (int& k = last_[base];;)
-    if (std::string name = str(base, "_", ++k); taken_.insert(name).second) return name;
+    if (std::string name = str(base, "_", ++k); !is_def(name) && taken_.insert(name).second) return name;
 }
 
 }  // namespace tc::lang

@@ -15,9 +15,10 @@ std::set<std::string> identifiers(const Def& def);
 /// Gives out identifiers that nothing has.
 class FreeNames {
  public:
-  /// \p taken: every identifier in use; \p values: those of them that are no iterators or lets.
-  FreeNames(std::set<std::string> taken, std::set<std::string> values)
-      : taken_(std::move(taken)), values_(std::move(values)) {}
+  /// \p taken: every identifier in use; \p values: those of them that are no iterators or lets; \p defs: more of these, may be
+  /// null, and lives as long.
+  FreeNames(std::set<std::string> taken, std::set<std::string> values, const std::vector<Def>* defs = nullptr)
+      : taken_(std::move(taken)), values_(std::move(values)), defs_(defs) {}
 
   /// Lets \p names be in use too.
   void take(const std::set<std::string>& names) { taken_.insert(names.begin(), names.end()); }
@@ -34,8 +35,10 @@ class FreeNames {
 
  private:
   std::string numbered(const std::string& base);
+  bool is_def(const std::string& name) const;
 
   std::set<std::string> taken_, values_;
+  const std::vector<Def>* defs_;
   std::map<std::string, int> last_;  ///< the number given last
 };
 

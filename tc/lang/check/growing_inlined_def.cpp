@@ -98,9 +98,6 @@ TensorDecl* GrowingInlinedDef::declared_return(const std::string& name) {
   return found == returns.end() ? nullptr : &*found;
 }
 
-Def GrowingInlinedDef::checked() const {
-  File file{file_.text, file_.name, {result_}};
-  return check(file, nullptr, context_.cancellation).defs.at(0);
-}
+Def GrowingInlinedDef::checked() const { return check_alone(result_, file_, context_.cancellation); }
 
 }  // namespace tc::lang

@@ -56,18 +56,10 @@ std::vector<ExprPtr> mins_of(const std::vector<Range>& box, const Substitution& 
   return mins;
 }
 
-/// The identifiers of \p def and \p file that are no iterators or lets.
-std::set<std::string> value_names(const Def& def, const File& file) {
+/// The identifiers of \p def that are no iterators or lets.
+std::set<std::string> value_names(const Def& def) {
   std::set<std::string> names(def.sizes.begin(), def.sizes.end());
-  for (const auto& d : file.defs) names.insert(d.name);
   for (const auto& [name, info] : def.tensors) names.insert(name);
-  return names;
-}
-
-/// The identifiers of \p def, and those of \p file that it may call.
-std::set<std::string> taken_names(const Def& def, const File& file) {
-  auto names = identifiers(def);
-  names.merge(value_names(def, file));
   return names;
 }
 
@@ -93,6 +85,23 @@ bool has_computed_subscripts(const Assignment& statement) {
   for (const auto& clause : statement.clauses)
     if (auto* exists = std::get_if<ExistsClause>(&clause.node)) for_each_expr(exists->value, look);
   return found;
+}
+
+/// Has \p statement an iterator on the left, of a dimension that \p decl gives a size, that stands in subscripts of reads among
+/// others, and never alone?
+bool takes_declared_size(const Assignment& statement, const TensorDecl* decl) {
+  if (!decl || !decl->dims) return false;
+  const auto names = left_iterators(statement);
+  std::set<std::string> left(names.begin(), names.end());
+  std::set<std::string> alone;
+  auto look = [&](const ExprPtr& expr) {
+    if (auto* access = std::get_if<Access>(&expr->node))
+      for (const auto& subscript : access->subscripts)
+        if (auto* name = std::get_if<Name>(&subscript->node)) alone.insert(name->id);
+  };
+  for_each_expr(statement.rhs, look);
+  for (const auto& id : alone) left.erase(id);
+  return !left.empty();
 }
 
 /// Gives each iterator of \p statement without a `where` range the one that \p ranges, of its own def, has for it.
@@ -129,7 +138,7 @@ Assignment with_sizes_of_type(const Assignment& statement, const Substitution& s
 }
 
 /// A call while it is expanded.
-struct Call {
+struct InlinedCall {
   const CallStatement& statement;
   SourceRange range;
   const Def& callee;  ///< without calls and lets
@@ -152,7 +161,7 @@ class Inliner {
   Inliner(const Def& def, const File& file, const InlineContext& context)
       : def_(def),
         context_(context),
-        names_(taken_names(def, file), value_names(def, file)),
+        names_(identifiers(def), value_names(def), &file.defs),
         versions_(def, [&](const std::string& name) -> const Def& { return context.callee(name).def; }),
         result_(def, file, context) {}
 
@@ -185,13 +194,13 @@ class Inliner {
   void emit_own(const Assignment& statement, SourceRange range);
   void emit_renamed(const Assignment& statement, const Substitution& substitution, const TensorDecl* decl, DType type,
                     SourceRange range);
-  void inline_statement(Call& call, std::size_t s);
+  void inline_statement(InlinedCall& call, std::size_t s);
   std::optional<DType> pinned_type(const Assignment& statement, const std::string& target);
   void inline_call(const CallStatement& statement, SourceRange range);
-  void map_arguments(Call& call);
-  void map_results(Call& call);
-  void map_result(Call& call, std::size_t r);
-  void equate_sizes(Call& call, std::size_t r, const std::string& target, const std::string& holder, bool fixed);
+  void map_arguments(InlinedCall& call);
+  void map_results(InlinedCall& call);
+  void map_result(InlinedCall& call, std::size_t r);
+  void equate_sizes(InlinedCall& call, std::size_t r, const std::string& target, const std::string& holder, bool fixed);
   std::string argument_from_zero(const std::string& argument, int rank, DType type, SourceRange range);
 
   const Def& def_;
@@ -214,7 +223,7 @@ std::string Inliner::argument_from_zero(const std::string& argument, int rank, D
 }
 
 /// Parameters become arguments, sizes become their dimensions.
-void Inliner::map_arguments(Call& call) {
+void Inliner::map_arguments(InlinedCall& call) {
   std::vector<SizeEquation> equations;
   std::set<std::string> own_sizes;
   call.renames_sizes = has_plain_sizes(def_.params);
@@ -248,12 +257,12 @@ void Inliner::map_arguments(Call& call) {
   };
 }
 
-void Inliner::map_results(Call& call) {
+void Inliner::map_results(InlinedCall& call) {
   for (std::size_t r = 0; r < call.callee.returns.size(); ++r) map_result(call, r);
 }
 
 /// A result becomes the caller's tensor itself where that is the same, else a fresh tensor to be copied.
-void Inliner::map_result(Call& call, std::size_t r) {
+void Inliner::map_result(InlinedCall& call, std::size_t r) {
   const TensorDecl& decl = call.callee.returns[r];
   const TensorInfo& info = call.callee.tensors.at(decl.name);
   const std::string& name = call.statement.results.at(r);
@@ -284,7 +293,7 @@ void Inliner::map_result(Call& call, std::size_t r) {
 
 /// Has the result's sizes compared, behind the callee's statements, with those that the callee declares and, where it is
 /// \p fixed already, with those of \p holder, the caller's tensor.
-void Inliner::equate_sizes(Call& call, std::size_t r, const std::string& target, const std::string& holder,
+void Inliner::equate_sizes(InlinedCall& call, std::size_t r, const std::string& target, const std::string& holder,
                            bool fixed) {
   const TensorDecl& decl = call.callee.returns[r];
   const auto& box = call.ranges.tensors.at(decl.name);
@@ -346,22 +355,23 @@ void Inliner::emit_renamed(const Assignment& statement, const Substitution& subs
 }
 
 /// Statement \p s of the callee. It means what it means there: where less or more can be proved of the caller's sizes than
-/// of its own, iterators take the callee's ranges.
-void Inliner::inline_statement(Call& call, std::size_t s) {
+/// of its own, or a size that the callee declares decides, iterators take the callee's ranges.
+void Inliner::inline_statement(InlinedCall& call, std::size_t s) {
   auto assignment = std::get<Assignment>(call.callee.statements[s].node);
-  if (!call.renames_sizes && has_computed_subscripts(assignment))
+  const TensorDecl* decl = find_decl(call.callee.returns, assignment.target);
+  if (has_computed_subscripts(assignment) && (!call.renames_sizes || takes_declared_size(assignment, decl)))
     write_out_ranges(assignment, call.ranges.statements.at(s));
   auto iterators = left_iterators(assignment);
   iterators.insert(iterators.end(), assignment.reduction_iterators.begin(), assignment.reduction_iterators.end());
   for (const auto& id : iterators) call.substitution.values[id] = make_expr(Name{names_.iterator(id)});
-  emit_renamed(assignment, call.substitution, find_decl(call.callee.returns, assignment.target),
-               call.callee.tensors.at(assignment.target).type, call.callee.statements[s].range);
+  emit_renamed(assignment, call.substitution, decl, call.callee.tensors.at(assignment.target).type,
+               call.callee.statements[s].range);
   for (const auto& id : iterators) call.substitution.values.erase(id);
 }
 
 void Inliner::inline_call(const CallStatement& statement, SourceRange range) {
   const InlinedDef& callee = context_.callee(statement.def);
-  Call call{statement, range, callee.def, callee.ranges};
+  InlinedCall call{statement, range, callee.def, callee.ranges};
   names_.take(identifiers(call.callee));
   map_arguments(call);
   map_results(call);
