@@ -61,16 +61,17 @@ constexpr PreludeFunction functions[] = {
     {"tc_silu", "T tc_silu(T x)", "x sigmoid(x)"},
     {"tc_softplus", "T tc_softplus(T x)", "log(1 + exp(x))"},
     {"tc_gelu", "T tc_gelu(T x)", "x normcdf(x)"},
+    {"tc_round", "T tc_round(T x)", "the nearest whole number, the even one of two; T is float or double"},
 };
 
 constexpr std::string_view natives[] = {
-    "acos",          "acosh", "asin",     "asinh",   "atan",       "atanh",   "cbrt",      "ceil", "cos",
-    "cosh",          "cospi", "erf",      "erfc",    "erfcinv",    "erfcx",   "erfinv",    "exp",  "exp10",
-    "exp2",          "expm1", "fabs",     "floor",   "j0",         "j1",      "lgamma",    "log",  "log10",
-    "log1p",         "log2",  "logb",     "normcdf", "normcdfinv", "rcbrt",   "round",     "sin",  "sinh",
-    "sinpi",         "sqrt",  "tan",      "tanh",    "tgamma",     "trunc",   "y0",        "y1",   "cyl_bessel_i0",
-    "cyl_bessel_i1", "atan2", "copysign", "fdim",    "fmod",       "hypot",   "nextafter", "pow",  "remainder",
-    "rhypot",        "fma",   "norm3d",   "norm4d",  "rnorm3d",    "rnorm4d", "fmin",      "fmax",
+    "acos",  "acosh",    "asin",   "asinh",   "atan",       "atanh",     "cbrt",   "ceil",          "cos",
+    "cosh",  "cospi",    "erf",    "erfc",    "erfcinv",    "erfcx",     "erfinv", "exp",           "exp10",
+    "exp2",  "expm1",    "fabs",   "floor",   "j0",         "j1",        "lgamma", "log",           "log10",
+    "log1p", "log2",     "logb",   "normcdf", "normcdfinv", "rcbrt",     "sin",    "sinh",          "sinpi",
+    "sqrt",  "tan",      "tanh",   "tgamma",  "trunc",      "y0",        "y1",     "cyl_bessel_i0", "cyl_bessel_i1",
+    "atan2", "copysign", "fdim",   "fmod",    "hypot",      "nextafter", "pow",    "remainder",     "rhypot",
+    "fma",   "norm3d",   "norm4d", "rnorm3d", "rnorm4d",    "fmin",      "fmax",
 };
 
 constexpr std::string_view words[] = {
@@ -313,6 +314,8 @@ TC_INLINE float tc_softplus(float x) { return fmaxf(x, 0.0f) + log1pf(expf(-fabs
 TC_INLINE double tc_softplus(double x) { return fmax(x, 0.0) + log1p(exp(-fabs(x))); }
 TC_INLINE float tc_gelu(float x) { return x * normcdff(x); }
 TC_INLINE double tc_gelu(double x) { return x * normcdf(x); }
+TC_INLINE float tc_round(float x) { return rintf(x); }
+TC_INLINE double tc_round(double x) { return rint(x); }
 )cuda";
   return text;
 }

@@ -195,6 +195,7 @@ TEST(EmitKernel, SpellsExpressions) {
        "pow((double)X[i], 2.0)"},
       {function("sqrt_f32", {x}), "sqrtf(X[i])"},
       {function("tc_gelu_f32", {x}), "tc_gelu(X[i])"},
+      {function("tc_round_f32", {x}), "tc_round(X[i])"},
       {function("tc_max_f32", {x, y}), "tc_nan_max(X[i], Y[i])"},
       {function("tc_fmax_f32", {x, y}), "fmaxf(X[i], Y[i])"},
       {function("tc_shuffle_xor", {x, 16}), "tc_shuffle_xor(X[i], 16)"},

@@ -15,6 +15,7 @@ class Expander : public ir::IRMutator {
   using ir::IRMutator::visit;
 
   Expr visit(const ir::Call* op) override {
+    if (op->is_intrinsic(ir::Call::abs) && op->type.is_float()) return without_sign(mutate(op->args[0]));
     if (op->call_type != ir::Call::PureExtern) return ir::IRMutator::visit(op);
     std::vector<Expr> args;
     for (const Expr& arg : op->args) args.push_back(mutate(arg));

@@ -68,10 +68,6 @@ Expr is_infinite(const Expr& x) {
   return ir::EQ::make(magnitude_bits(x), ir::make_const(bits, infinity));
 }
 
-Expr absolute(const Expr& x) {
-  return ir::Call::make(x.type(), ir::Call::reinterpret, {magnitude_bits(x)}, ir::Call::PureIntrinsic);
-}
-
 }  // namespace
 
 Expr let(const Expr& value, const std::function<Expr(const Expr&)>& body) {
@@ -143,8 +139,11 @@ std::optional<Expr> expand_builtin(const std::string& function, const std::vecto
   if (name == "fmax") return extreme_number<ir::GT>(args[0], args[1]);
   if (name == "isnan") return ir::Not::make(is_number(args[0]));
   if (name == "isinf") return is_infinite(args[0]);
-  if (name == "abs" || name == "fabs") return absolute(args[0]);
   return std::nullopt;
+}
+
+Expr without_sign(const Expr& x) {
+  return ir::Call::make(x.type(), ir::Call::reinterpret, {magnitude_bits(x)}, ir::Call::PureIntrinsic);
 }
 
 }  // namespace tc::halide_bridge

@@ -28,7 +28,10 @@ Halide::Expr identity(ReductionOp op, DType type);
 Halide::Expr combine_lanes(ReductionOp op, const Halide::Expr& value);
 
 /// A call of the built-in tc_<name>_<type> as an expression of select and comparison where that is exact: min, max,
-/// fmin, fmax, isnan, isinf, abs. Nothing for another function.
+/// fmin, fmax, isnan, isinf. Nothing for another function.
 std::optional<Halide::Expr> expand_builtin(const std::string& function, const std::vector<Halide::Expr>& args);
+
+/// The float \p x without its sign, of NaN and 0 too.
+Halide::Expr without_sign(const Halide::Expr& x);
 
 }  // namespace tc::halide_bridge

@@ -56,7 +56,7 @@ const Table& exact_functions() {
       {"floor", unary(line::floor)},
       {"ceil", unary(line::ceil)},
       {"trunc", unary(line::trunc)},
-      {"round", unary(line::round)},
+      {"round", unary(nearest)},
       {"logb", unary(line::logb)},
       {"fdim", binary(line::fdim)},
       {"fmod", binary(line::fmod)},

@@ -53,11 +53,6 @@ Vec floor(const Vec& x) { return Vec::rounded("floor", x); }
 Vec ceil(const Vec& x) { return Vec::rounded("ceil", x); }
 Vec trunc(const Vec& x) { return Vec::rounded("trunc", x); }
 
-Vec round(const Vec& x) {
-  Vec whole = trunc(x), up = magnitude(x - whole) < 0.5;
-  return copysign(select(up, whole, whole + copysign(x.number(1), x)), x);
-}
-
 Vec logb(const Vec& x) {
   if (!x.is_double()) return logb(x.as_float(64)).as_float(32);
   Vec a = magnitude(x), tiny = a < 2.2250738585072014e-308;

@@ -5,8 +5,7 @@
 /// Functions that are exact or rounded once, of float32 or float64 values.
 namespace tc::halide_bridge::line {
 
-/// Halves away from zero.
-Vec round(const Vec& x);
+/// As the C library's functions of these names.
 Vec floor(const Vec& x);
 Vec ceil(const Vec& x);
 Vec trunc(const Vec& x);

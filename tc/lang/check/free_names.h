@@ -35,6 +35,7 @@ class FreeNames {
 
  private:
   std::string numbered(const std::string& base);
+  /// Is \p name that of one of the defs?
   bool is_def(const std::string& name) const;
 
   std::set<std::string> taken_, values_;

@@ -208,7 +208,7 @@ std::vector<MathFunction> make_table() {
       TC_LIBM(log1p),
       TC_LIBM(log2),
       TC_LIBM(logb),
-      TC_LIBM(round),
+      {"round", pick64(::nearbyint), ::nearbyintf},
       TC_LIBM(sin),
       TC_LIBM(sinh),
       TC_LIBM(sqrt),

@@ -151,3 +151,6 @@ inline float tc_softplus(float x) { return fmaxf(x, 0.0f) + log1pf(expf(-fabsf(x
 inline double tc_softplus(double x) { return fmax(x, 0.0) + log1p(exp(-fabs(x))); }
 inline float tc_gelu(float x) { return x * normcdff(x); }
 inline double tc_gelu(double x) { return x * normcdf(x); }
+/// The nearest whole number, the even one of two.
+inline float tc_round(float x) { return rintf(x); }
+inline double tc_round(double x) { return rint(x); }

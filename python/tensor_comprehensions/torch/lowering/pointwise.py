@@ -79,14 +79,7 @@ _function("abs", kind=DEFAULT)
 @lowers("floor", "ceil", "trunc", "round")
 def rounding(b, x):
     name = b.node.target.overloadpacket.__name__
-    formula = rounded_to_even if name == "round" else lambda v: call(name, v)
-    return elementwise(b, [x], lambda v: formula(v) if is_float(v) else v)
-
-
-def rounded_to_even(x):
-    """Halves go to the even neighbour; the language's `round` takes them away from 0."""
-    is_half = call("abs", x - call("trunc", x)).eq(0.5)
-    return where(is_half, call("round", x * 0.5) * 2.0, call("round", x))
+    return elementwise(b, [x], lambda v: call(name, v) if is_float(v) else v)
 
 
 pointwise("neg")(lambda x: -x)
