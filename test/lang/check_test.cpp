@@ -78,7 +78,17 @@ TEST(Check, TypesOfValues) {
       {"min(b(i),3)", "int8"},
       {"max(A(i),0)", "float32"},
       {"fmax(I(i),0)", "float32"},
-      {"exp(L(i))", "float64"},
+      {"exp(L(i))", "float32"},
+      {"exp(L(i))*D(i)", "float64"},
+      {"D(i)/sqrt(N)", "float64"},
+      {"h(i)*(0.1*i)", "float16"},
+      {"h(i)*cospi(2.0*i/N)", "float16"},
+      {"D(i)*(0.1*I(i))", "float64"},
+      {"D(i)*max(0.5*i,1)", "float64"},
+      {"D(i)*select(P(i),0.1,i)", "float64"},
+      {"D(i)*(0.1*float32(i))", "float64"},
+      {"0.5*i", "float32"},
+      {"0.5*P(i)", "float32"},
       {"exp(h(i))", "float16"},
       {"exp(2)", "float32"},
       {"pow(D(i),2)", "float64"},
@@ -144,6 +154,27 @@ TEST(Check, FirstLiteralAdaptsToLaterValues) {
             DType::Float32);
   EXPECT_EQ(check_one("O(i) = 0 where i in 0:N  O(i) = P(i)").tensors.at("O").type, DType::Int32);
   EXPECT_EQ(check_one("O(i) = 0.5 where i in 0:N  O(i) = I(i)").tensors.at("O").type, DType::Float32);
+  EXPECT_EQ(check_one("O(i) = 0 where i in 0:N  O(i) += 0.5").tensors.at("O").type, DType::Float32);
+  EXPECT_EQ(check_one("O(i) = 0 where i in 0:N  O(i) += 0.5 * I(i)  O(i) += D(i)").tensors.at("O").type,
+            DType::Float64);
+}
+
+/// A float of literals and integers takes the type of the float beside it, else that of the tensor it is stored in.
+TEST(Check, FloatsOfIntegersAdapt) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"O(i) = D(i) * (1.0 / N)", "op:float64[D:float64[i:int64], op:float64[1.0:float64, ~float64(N:int64)]]"},
+      {"O(i) = h(i) * (i + 0.5)", "op:float16[h:float16[i:int64], op:float16[~float16(i:int64), 0.5:float16]]"},
+      {"O(i) = D(i) < 0.1 * I(i) ? 1 : 2",
+       "op:int32[op:bool[D:float64[i:int64], op:float64[0.1:float64, ~float64(I:int32[i:int64])]], 1:int32, "
+       "2:int32]"},
+  };
+  for (const auto& [body, tree] : rows) EXPECT_EQ(rhs_of(body), tree) << body;
+  EXPECT_EQ(rhs_of("O(i) = cospi(i / 4.0) where i in 0:N", "double O"),
+            "cospi:float64[op:float64[~float64(i:int64), 4.0:float64]]");
+  EXPECT_EQ(rhs_of("O(i) = 0.1 * i < 0.5 ? D(i) : 0", "double O"),
+            "op:float64[op:bool[op:float32[0.1:float32, ~float32(i:int64)], 0.5:float32], D:float64[i:int64], "
+            "~float64(0:int32)]");
+  EXPECT_EQ(rhs_of("O(i) = 0.1 * i where i in 0:N  O(i) += D(i)"), "op:float64[0.1:float64, ~float64(i:int64)]");
 }
 
 TEST(Check, NamesAreResolved) {

@@ -40,11 +40,11 @@ TEST(Inline, LetsBecomeTheirValues) {
        "}\n"},
       {"def f(int8(N) A) -> (B) { B(i) = A(i) + c where c = 1, i in 0:N }",
        "def f(int8(N) A) -> (B) {\n"
-       "  B(i) = A(i) + int32(1) where i in 0:N\n"
+       "  B(i) = A(i) + 1 where i in 0:N\n"
        "}\n"},
       {"def f(double(N) A) -> (B) { B(i) = A(i) * -c where c = 0.1 }",
        "def f(float64(N) A) -> (B) {\n"
-       "  B(i) = A(i) * -float64(0.1)\n"
+       "  B(i) = A(i) * -0.1\n"
        "}\n"},
       {"def f(float(N) A) -> (B) { B(i) = 2.0 where c = A(i) }",
        "def f(float32(N) A) -> (B) {\n"

@@ -254,6 +254,10 @@ Term ValueGenerator::leaf(DType type) {
     const KnownIterator& iterator = random_.pick(iterators_);
     double magnitude =
         std::max(std::fabs(static_cast<double>(iterator.low)), std::fabs(static_cast<double>(iterator.high)));
+    if (is_float(type) && Random(random_).chance(30)) {
+      ExprPtr half = binary(BinaryOp::Mul, name(iterator.name), make_expr(FloatLiteral{0.5, ""}));
+      return {half, type, {magnitude, 1, true, true}, true};
+    }
     return convert({name(iterator.name), DType::Int64, {magnitude, 0, true, true}, false}, type);
   }
   if (!sizes_.empty() && random_.chance(20))

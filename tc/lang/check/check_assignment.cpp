@@ -231,6 +231,7 @@ class AssignmentChecker {
     LetState state;
     if (value) {
       state.weak = value.weak;
+      state.value = value.expr;
       const DType type = value.weak == Weak::Float ? DType::Float64 : natural_type(value);
       if (const ExprPtr settled = settle(value, type, scope_)) {
         clause.value = settled;

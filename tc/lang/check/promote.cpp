@@ -35,9 +35,4 @@ bool converts_silently(DType from, DType to) {
   return is_float(to);
 }
 
-DType float_type_for(DType type) {
-  if (is_float(type)) return type;
-  return is_integer(type) && bit_size(type) == 64 ? DType::Float64 : DType::Float32;
-}
-
 }  // namespace tc::lang

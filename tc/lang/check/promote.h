@@ -14,8 +14,4 @@ std::optional<DType> promote(DType a, DType b);
 /// integers to floats.
 bool converts_silently(DType from, DType to);
 
-/// The type float functions compute in for an argument of \p type: itself for floats, else float32, float64 from 64
-/// bits.
-DType float_type_for(DType type);
-
 }  // namespace tc::lang

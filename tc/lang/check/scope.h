@@ -27,12 +27,14 @@ struct TensorState {
   std::optional<SourceRange> first_assigned;
 };
 
-/// A literal, or an expression of literals only, has no type of its own: it adapts.
+/// A literal has no type of its own: it adapts. Nor has an integer of literals alone, or a float of literals, integers and bools
+/// alone.
 enum class Weak : std::uint8_t { No, Int, Float };
 
 struct LetState {
   std::optional<DType> type;  ///< empty after an error
   Weak weak = Weak::No;
+  ExprPtr value = nullptr;  ///< a weak one
   bool over_sizes = false;  ///< made of sizes and constants only
 };
 

@@ -59,8 +59,8 @@ void decide_type(const Assignment& in, const Typed& value, bool first, TensorSta
   if (first && !tensor.type) {
     tensor.literal_type = value.weak != Weak::No && adapted == context.adapted.end();
     tensor.type = adapted == context.adapted.end() ? type : adapted->second;
-  } else if (tensor.literal_type && value.weak == Weak::No && type != DType::Bool) {
-    tensor.literal_type = false;
+  } else if (tensor.literal_type && (value.weak == Weak::No || is_float(type)) && type != DType::Bool) {
+    tensor.literal_type = value.weak != Weak::No;
     if (type != *tensor.type && (is_float(type) || is_integer(*tensor.type))) context.wanted[in.target] = type;
   }
 }

@@ -1,5 +1,7 @@
 #include "tc/lang/check/type_expr.h"
 
+#include <algorithm>
+
 #include "tc/base/str.h"
 #include "tc/lang/check/name_reports.h"
 #include "tc/lang/check/promote.h"
@@ -27,6 +29,18 @@ class Typer {
   }
   static Typed strong(Expr::Node node, const ExprPtr& at, DType type) {
     return {make_expr(std::move(node), at->range, type), Weak::No};
+  }
+  static bool yields(const Typed& value) { return value.weak != Weak::No || !is_float(*value.expr->type); }
+  /// How weak what an operator makes of \p values is; No where one of them decides its type.
+  static Weak joint(const std::vector<Typed>& values) {
+    Weak result = Weak::Int;
+    bool has_type = false;
+    for (const auto& value : values) {
+      if (!yields(value)) return Weak::No;
+      has_type = has_type || value.weak == Weak::No;
+      if (value.weak == Weak::Float) result = Weak::Float;
+    }
+    return has_type && result == Weak::Int ? Weak::No : result;
   }
 
   Typed visit(const IntLiteral& x, const ExprPtr& e) { return {make_expr(x, e->range), Weak::Int}; }
@@ -167,8 +181,7 @@ class Typer {
       return a && b ? strong(Binary{x.op, a, b}, e, DType::Bool) : Typed{};
     }
     const bool compares = is_comparison(x.op);
-    if (!compares && left.weak != Weak::No && right.weak != Weak::No) {
-      const Weak weak = left.weak == Weak::Int ? right.weak : left.weak;
+    if (const Weak weak = joint({left, right}); !compares && weak != Weak::No) {
       if (weak == Weak::Int && !check_divisor(x.op, right.expr)) return {};
       return {make_expr(Binary{x.op, left.expr, right.expr}, e->range), weak};
     }
@@ -192,8 +205,8 @@ class Typer {
     if (!condition) return {};
     const ExprPtr test = as_condition(condition, "the condition of '?'");
     if (!test || !a || !b) return {};
-    if (a.weak != Weak::No && b.weak != Weak::No)
-      return {make_expr(Select{test, a.expr, b.expr}, e->range), a.weak == Weak::Int ? b.weak : a.weak};
+    if (const Weak weak = joint({a, b}); weak != Weak::No)
+      return {make_expr(Select{test, a.expr, b.expr}, e->range), weak};
     const auto joined = join({a, b}, e->range);
     if (!joined) return {};
     const ExprPtr then_value = settle(a, *joined, scope_), else_value = settle(b, *joined, scope_);
@@ -222,6 +235,8 @@ class Typer {
 
   Typed choice(const Call& x, const std::vector<Typed>& arguments, const ExprPtr& e) {
     const ExprPtr test = as_condition(arguments[0], "the first argument of 'select'");
+    if (test && joint({arguments[1], arguments[2]}) == Weak::Float)
+      return {make_expr(Call{x.function, {test, arguments[1].expr, arguments[2].expr}}, e->range), Weak::Float};
     const auto joined = join({arguments[1], arguments[2]}, e->range);
     if (!test || !joined) return {};
     const ExprPtr a = settle(arguments[1], *joined, scope_), b = settle(arguments[2], *joined, scope_);
@@ -229,10 +244,15 @@ class Typer {
   }
 
   Typed call(const Call& x, BuiltinKind kind, const std::vector<Typed>& arguments, const ExprPtr& e) {
+    if (gives_weak_float(kind, arguments)) {
+      std::vector<ExprPtr> parts;
+      for (const auto& argument : arguments) parts.push_back(argument.expr);
+      return {make_expr(Call{x.function, std::move(parts)}, e->range), Weak::Float};
+    }
     const auto joined = join(arguments, e->range);
     if (!joined) return {};
     DType type = *joined == DType::Bool ? DType::Int32 : *joined;
-    if (kind == BuiltinKind::Float || kind == BuiltinKind::Predicate) type = float_type_for(type);
+    if (kind == BuiltinKind::Predicate && !is_float(type)) type = DType::Float32;
     if (kind == BuiltinKind::Integer && !is_integer(type))
       return report(
           {.code = "TC108",
@@ -244,6 +264,11 @@ class Typer {
       if (!settled.back()) return {};
     }
     return strong(Call{x.function, std::move(settled)}, e, kind == BuiltinKind::Predicate ? DType::Bool : type);
+  }
+  /// Is the call of a function of \p kind a float whose type none of \p arguments decides?
+  static bool gives_weak_float(BuiltinKind kind, const std::vector<Typed>& arguments) {
+    if (kind == BuiltinKind::Float) return std::all_of(arguments.begin(), arguments.end(), yields);
+    return kind == BuiltinKind::Arithmetic && joint(arguments) == Weak::Float;
   }
 
   /// The common type of \p values; a report and nothing if there is none.

@@ -5,7 +5,8 @@
 /// Types expressions for check. Private to the checker.
 namespace tc::lang {
 
-/// An expression with its type, or a weak one without. A null expr stands for one that had an error.
+/// An expression with its type, or a weak one without: of its parts, names of lets have types, and in weak floats integers and
+/// bools that are no literals. A null expr stands for one that had an error.
 struct Typed {
   ExprPtr expr;
   Weak weak = Weak::No;
@@ -24,7 +25,7 @@ ExprPtr cast_to(const ExprPtr& expr, DType type);
 /// \p typed as an expression of exactly \p type: a literal adapts, another value gets an implicit Cast.
 /// Reports a literal that does not fit; null then.
 ExprPtr settle(const Typed& typed, DType type, Scope& scope);
-/// The type \p typed has without a context: int32 (int64, uint64 if needed) and float32 for literals.
+/// The type \p typed has without a context: int32 (int64, uint64 if needed) and float32 for weak ones.
 DType natural_type(const Typed& typed);
 
 /// A subscript, bound or size: \p expr as int64, null after an error. \p what names the place: "a subscript of 'A'".

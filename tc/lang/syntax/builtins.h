@@ -5,7 +5,8 @@
 
 namespace tc::lang {
 
-/// What a built-in function accepts. Float functions take integers by conversion to float32 (float64 from 64-bit ones).
+/// What a built-in function accepts. Float functions take integers, which are
+/// converted to the float type of the expression (docs/language.md).
 enum class BuiltinKind {
   Float,       ///< float arguments, float result: exp, pow, fma, fmin, ...
   Arithmetic,  ///< integers or floats, result of the joined type: min, max, abs, clamp, relu

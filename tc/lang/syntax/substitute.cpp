@@ -5,6 +5,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/lang/syntax/builtins.h"
 
 namespace tc::lang {
 namespace {
@@ -18,11 +19,6 @@ std::vector<ExprPtr> substitute_all(const std::vector<ExprPtr>& exprs, const Sub
   std::vector<ExprPtr> result;
   for (const auto& expr : exprs) result.push_back(substitute(expr, substitution));
   return result;
-}
-
-/// \p value so that its type does not depend on where it stands.
-ExprPtr pinned(const ExprPtr& value, DType type) {
-  return has_literal_type(value) ? make_expr(Cast{type, value, false}, value->range) : value;
 }
 
 /// The names of lets that \p statement reads.
@@ -56,26 +52,50 @@ std::string iterator_name(const std::string& id, const Substitution& substitutio
 
 }  // namespace
 
-bool has_literal_type(const ExprPtr& expr) {
+namespace {
+
+/// What decides the type of a checked value: what it reads or a written cast. A float of literals and integers alone adapts.
+enum class Origin : std::uint8_t { Float, Integer, IntLiteral, AdaptingFloat };
+
+Origin origin_of(const ExprPtr& expr);
+
+/// Of what is made of \p parts from number \p first on.
+Origin joint_origin(const std::vector<ExprPtr>& parts, std::size_t first = 0) {
+  Origin result = Origin::IntLiteral;
+  for (std::size_t i = first; i < parts.size(); ++i) {
+    const Origin origin = origin_of(parts[i]);
+    if (origin == Origin::Float) return origin;
+    if (origin == Origin::AdaptingFloat || result == Origin::IntLiteral) result = origin;
+  }
+  return result;
+}
+
+Origin origin_of(const ExprPtr& expr) {
+  const auto by_type = [&] { return expr->type && is_float(*expr->type) ? Origin::Float : Origin::Integer; };
   return std::visit(
       overloaded{
-          [](const IntLiteral&) { return true; },
-          [](const FloatLiteral&) { return true; },
-          [](const Unary& x) { return x.op == UnaryOp::Negate && has_literal_type(x.value); },
-          [](const Binary& x) {
-            return x.op <= BinaryOp::Mod && has_literal_type(x.left) && has_literal_type(x.right);
+          [](const IntLiteral&) { return Origin::IntLiteral; },
+          [](const FloatLiteral&) { return Origin::AdaptingFloat; },
+          [&](const Unary& x) { return x.op == UnaryOp::Negate ? origin_of(x.value) : by_type(); },
+          [&](const Binary& x) { return x.op <= BinaryOp::Mod ? joint_origin(children(expr)) : by_type(); },
+          [&](const Select&) { return joint_origin(children(expr), 1); },
+          [&](const Call& x) {
+            const BuiltinKind kind = find_builtin(x.function)->kind;
+            if (kind == BuiltinKind::Predicate) return by_type();
+            const Origin origin = joint_origin(x.arguments, kind == BuiltinKind::Choice ? 1 : 0);
+            return kind == BuiltinKind::Float && origin != Origin::Float ? Origin::AdaptingFloat : origin;
           },
-          [](const Select& x) { return has_literal_type(x.then_value) && has_literal_type(x.else_value); },
-          [](const Call& x) {
-            std::size_t first = x.function == "select" ? 1 : 0;
-            for (std::size_t i = first; i < x.arguments.size(); ++i)
-              if (!has_literal_type(x.arguments[i])) return false;
-            return true;
-          },
-          [](const Cast& x) { return x.implicit && has_literal_type(x.value); },
-          [](const auto&) { return false; },
+          [&](const Cast& x) { return x.implicit ? origin_of(x.value) : by_type(); },
+          [&](const auto&) { return by_type(); },
       },
       expr->node);
+}
+
+}  // namespace
+
+bool has_literal_type(const ExprPtr& expr) {
+  const Origin origin = origin_of(expr);
+  return origin == Origin::IntLiteral || origin == Origin::AdaptingFloat;
 }
 
 ExprPtr substitute(const ExprPtr& expr, const Substitution& substitution) {
@@ -110,6 +130,14 @@ ExprPtr substitute(const ExprPtr& expr, const Substitution& substitution) {
 
 namespace {
 
+/// Does \p value, checked, compute in an integer type of its own in which it would not be computed as a subscript?
+bool computes_below_64_bits(const ExprPtr& value) {
+  if (!value->type || !is_integer(*value->type) || *value->type == DType::Int64) return false;
+  const bool computes = std::holds_alternative<Binary>(value->node) || std::holds_alternative<Unary>(value->node) ||
+                        std::holds_alternative<Call>(value->node) || std::holds_alternative<Select>(value->node);
+  return computes && !has_literal_type(value);
+}
+
 /// The clauses of \p statement; the values of its lets go to \p lets, which is \p inner unless it is null.
 std::vector<Clause> substitute_clauses(const Assignment& statement, const Substitution& inner, Substitution* lets) {
   const std::set<std::string> used = lets ? used_names(statement) : std::set<std::string>();
@@ -125,7 +153,8 @@ std::vector<Clause> substitute_clauses(const Assignment& statement, const Substi
       const auto& let = std::get<LetClause>(clause.node);
       auto value = substitute(let.value, inner);
       if (!used.count(let.name)) result.push_back({ExistsClause{value}, clause.range});
-      lets->values[let.name] = let.value->type ? pinned(value, *let.value->type) : value;
+      lets->values[let.name] =
+          computes_below_64_bits(let.value) ? make_expr(Cast{*let.value->type, value, false}, value->range) : value;
     }
   }
   return result;

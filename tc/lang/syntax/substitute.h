@@ -20,12 +20,13 @@ struct Substitution {
 ExprPtr substitute(const ExprPtr& expr, const Substitution& substitution);
 
 /// \p statement with names replaced, as the parser would give it, and its lets by their values. The value of a let that
-/// is not used stays as an `exists` clause; one that is made of literals is cast to its type.
+/// is not used stays as an `exists` clause; one that computes in a narrow integer type keeps that type by a cast.
 ///
-///   before  B(i) = A(i) * c + s where c = 2, d = A(i)       after  B(i) = A(i) * int32(2) + s where exists A(i)
+///   before  B(i) = A(i) * c + s where c = 2, d = A(i)       after  B(i) = A(i) * 2 + s where exists A(i)
 Assignment substitute(const Assignment& statement, const Substitution& substitution);
 
-/// Is the type of \p expr decided by literals alone, so that it would adapt to its surroundings?
+/// Does the type of \p expr, checked, adapt to its surroundings: is it an integer of literals alone, or a float of literals and
+/// integers alone?
 bool has_literal_type(const ExprPtr& expr);
 
 }  // namespace tc::lang
