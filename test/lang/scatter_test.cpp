@@ -62,6 +62,25 @@ TEST(Scatter, AddsUpWhereItsIndexSays) {
   EXPECT_EQ(run("def f(int32(L) I, float(L) X) -> (O) { O(i) = X(i)  O(I(l)) += O(l) * 2 }", arguments), "5 18 14 8");
 }
 
+/// A subscript computes in int64, a condition and what `where` names in the type of its integers.
+TEST(Scatter, SubscriptsDoNotWrap) {
+  const Tensors arguments{{"I", dense(DType::UInt8, {1}, {250})}};
+  const auto place_of = [&](const std::string& statement) {
+    const auto result = interpret_text("def f(uint8(L) I) -> (int32(300) O) { " + statement + " }", arguments).at("O");
+    std::string places;
+    for (int e = 0; e < 300; ++e)
+      if (result.at(e) != 0) places += (places.empty() ? "" : " ") + std::to_string(e);
+    return places;
+  };
+  EXPECT_EQ(place_of("O(I(l)+10) +=! 1"), "260");
+  EXPECT_EQ(place_of("O(e) +=! int64(I(l))+10 == e ? 1 : 0"), "260");
+  EXPECT_EQ(place_of("O(e) +=! I(l)+10 == e ? 1 : 0"), "4");
+  EXPECT_EQ(place_of("O(e) +=! k == e ? 1 : 0 where k = I(l)+10"), "4");
+  EXPECT_EQ(place_of("O(k) +=! 1 where k = I(l)+10"), "4");
+  EXPECT_EQ(place_of("O(k) +=! 1 where k = int64(I(l))+10"), "260");
+  EXPECT_EQ(place_of("O(uint8(I(l)+10)) +=! 1"), "4");
+}
+
 TEST(Scatter, AnIndexOutsideIsAnError) {
   const std::string text = "def f(int32(L) I, float(L) X, float(M) Y) -> (float(4) O) { O(I(l)) +=! X(l) * Y(m) }";
   for (const double bad : {4.0, -1.0})
