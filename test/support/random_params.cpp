@@ -1,8 +1,10 @@
 #include "test/support/random_params.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "tc/base/str.h"
+#include "tc/lang/interpret/arithmetic.h"
 
 namespace tc::test {
 
@@ -58,8 +60,14 @@ class ParamGenerator {
     InputRule rule;
     if (is_unsigned_integer(type)) rule.low = 0;
     if (type == DType::Bool) rule = {0, 2, false};
-    if (is_float(type) && random_.chance(7)) rule.nan = true;
-    tensor.knowledge.finite = !rule.nan;
+    Random extremes = random_;  // draws of its own: the programs of seeds stay what they are
+    if (is_float(type) && random_.chance(7)) rule.special = true;
+    tensor.knowledge.finite = !rule.special;
+    if (is_integer(type) && extremes.chance(15)) {
+      rule.special = true;
+      tensor.knowledge.magnitude =
+          std::max(std::fabs(to_double(type, lowest_integer(type))), std::fabs(to_double(type, highest_integer(type))));
+    }
     result_.inputs[tensor.name] = rule;
     result_.tensors.push_back(tensor);
   }

@@ -1,9 +1,14 @@
 #include "test/support/random_program.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <cstring>
+#include <limits>
 
 #include "tc/base/str.h"
+#include "tc/lang/interpret/arithmetic.h"
+#include "tc/lang/syntax/parse.h"
 #include "tc/lang/syntax/print.h"
 #include "test/support/random_contraction.h"
 #include "test/support/random_def.h"
@@ -51,6 +56,67 @@ std::vector<std::int64_t> random_strides(Random& random, const std::vector<std::
   return strides;
 }
 
+/// Names that passes, back ends and the language have for something else.
+std::map<std::string, std::string> clashing_names(Random& random) {
+  const std::map<std::string, std::vector<std::string>> wishes = {
+      {"i", {"exp", "p"}},     {"j", {"d_T0", "x0"}},      {"k", {"f", "t_T1"}},     {"l", {"T", "rint"}},
+      {"N0", {"float4", "n"}}, {"N1", {"blockIdx", "i0"}}, {"T0", {"tc_load", "x"}}, {"T1", {"c0", "int2"}}};
+  std::map<std::string, std::string> names;
+  for (const auto& [name, clashing] : wishes)
+    if (random.chance(60)) names[name] = random.pick(clashing);
+  return names;
+}
+
+std::string renamed(const std::string& text, const std::map<std::string, std::string>& names) {
+  const auto of_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at;
+    while (end < text.size() && of_word(text[end])) ++end;
+    const std::string word = text.substr(at, std::max(end - at, std::size_t{1}));
+    const auto found = names.find(word);
+    result += found == names.end() ? word : found->second;
+    at += word.size();
+  }
+  return result;
+}
+
+template <typename Value>
+std::map<std::string, Value> renamed(const std::map<std::string, Value>& values,
+                                     const std::map<std::string, std::string>& names) {
+  std::map<std::string, Value> result;
+  for (const auto& [name, value] : values) result[renamed(name, names)] = value;
+  return result;
+}
+
+void rename(RandomProgram& program, const std::map<std::string, std::string>& names) {
+  program.file = parse(renamed(print(program.file), names));
+  program.sizes = renamed(program.sizes, names);
+  program.inputs = renamed(program.inputs, names);
+  program.tolerance = renamed(program.tolerance, names);
+}
+
+/// Where element number \p flat of a tensor of \p spec lies behind its first one, in elements.
+std::int64_t offset_of(const TensorSpec& spec, std::int64_t flat) {
+  std::int64_t offset = 0;
+  for (std::size_t d = spec.shape.size(); d-- > 0; flat /= spec.shape[d])
+    offset += flat % spec.shape[d] * spec.strides[d];
+  return offset;
+}
+
+void set_special(HostTensor& tensor, std::int64_t flat, Random& random) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  static const std::vector<double> floats = {std::nan(""), std::nan(""), infinity, -infinity, -0.0};
+  const DType type = tensor.spec().dtype;
+  if (is_float(type)) return tensor.set(flat, random.pick(floats));
+  const std::int64_t low = lowest_integer(type), high = highest_integer(type),
+                     any = std::numeric_limits<std::int64_t>::min();
+  const std::vector<std::int64_t> integers = {low, low + 1, high, high - 1, random.between(any / 2, -(any / 2))};
+  const std::int64_t bits = random.pick(integers);
+  std::memcpy(static_cast<char*>(tensor.view().data) + offset_of(tensor.spec(), flat) * byte_size(type), &bits,
+              static_cast<std::size_t>(byte_size(type)));
+}
+
 }  // namespace
 
 RandomProgram random_program(std::uint64_t seed, const RandomOptions& options) {
@@ -88,6 +154,7 @@ RandomProgram random_program(std::uint64_t seed, const RandomOptions& options) {
     double half_ulp = tensor.type == DType::Float16 ? 2e-3 : tensor.type == DType::BFloat16 ? 2e-2 : 1e-4;
     program.tolerance[tensor.name] = tensor.knowledge.exact ? 0 : half_ulp;
   }
+  if (Random names(seed * 0xC2B2AE3D27D4EB4Full + 6); names.chance(10)) rename(program, clashing_names(names));
   return program;
 }
 
@@ -97,7 +164,7 @@ std::string RandomProgram::describe() const {
   std::string out = str("seed ", seed, "\n", text());
   for (const auto& [id, value] : sizes) out += str(id, " = ", value, "\n");
   for (const auto& [id, rule] : inputs)
-    out += str(id, ": [", rule.low, ", ", rule.high, ")", rule.nan ? " and NaN" : "", "\n");
+    out += str(id, ": [", rule.low, ", ", rule.high, ")", rule.special ? " and special values" : "", "\n");
   return out;
 }
 
@@ -114,8 +181,9 @@ HostTensor random_tensor(const RandomProgram& program, const std::string& id, DT
   HostTensor tensor(strides.empty() ? contiguous(type, shape) : TensorSpec{type, shape, strides});
   std::int64_t high = std::max(rule.high, rule.low + 1);
   for (std::int64_t i = 0; i < tensor.spec().element_count(); ++i) {
-    bool nan = rule.nan && random.chance(12);
-    tensor.set(i, nan ? std::nan("") : static_cast<double>(random.between(rule.low, high - 1)));
+    const bool is_special = rule.special && random.chance(is_float(type) ? 12 : 50);
+    tensor.set(i, static_cast<double>(random.between(rule.low, high - 1)));
+    if (is_special) set_special(tensor, i, random);
   }
   return tensor;
 }

@@ -24,10 +24,11 @@ struct RandomOptions {
   int whole_tiles = 0;    ///< percent of these whose sizes are multiples of the tiles of a grid
 };
 
-/// Values of one input: integers in [low, high); with `nan`, one element in eight is NaN.
+/// Values of one input: integers in [low, high); with `special`, one element in eight of a float tensor is NaN, an infinity or -0, and
+/// half of the elements of an integer tensor are ends of its type or any bits.
 struct InputRule {
   std::int64_t low = -4, high = 5;
-  bool nan = false;
+  bool special = false;
 };
 
 /// A program, sizes and inputs, all from a seed. Float values stay integers or halves of integers below 2^23, so that
