@@ -3,13 +3,20 @@
 #include <pthread.h>
 #include <time.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <fstream>
+#include <iterator>
 #include <latch>
 #include <optional>
+#include <sstream>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
+
+#include "tc/base/fork.h"
 
 namespace tc::cpu {
 namespace {
@@ -33,6 +40,22 @@ std::optional<std::int64_t> processor_time(clockid_t clock) {
   timespec time{};
   if (::clock_gettime(clock, &time) != 0) return std::nullopt;
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+/// Was this process forked, with or without this library? Kernels know it: PF_FORKNOEXEC of linux/sched.h. The teams of
+/// a runtime are those of the parent then, and a region that a child starts never ends.
+bool is_forked() {
+  static const bool before_this_library = [] {
+    constexpr unsigned long forked_without_exec = 0x40;
+    std::ifstream file("/proc/self/stat");
+    std::string stat((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    std::istringstream fields(stat.substr(std::min(stat.rfind(')') + 1, stat.size())));
+    std::string skipped;
+    for (int field = 3; field < 9; ++field) fields >> skipped;
+    unsigned long flags = 0;
+    return !(fields >> flags) || (flags & forked_without_exec) != 0;
+  }();
+  return before_this_library || fork_generation() > 0;
 }
 
 /// Does the system give \p count threads more, all at once?
@@ -129,12 +152,12 @@ struct Region {
 }  // namespace
 
 bool openmp_team_is_awake(const OpenMpRuntime& runtime, int threads) {
-  if (runtime.in_parallel() || runtime.max_threads() != threads) return false;
+  if (is_forked() || runtime.in_parallel() || runtime.max_threads() != threads) return false;
   return acquaintance.knows_team_of(threads) ? acquaintance.is_awake() : acquaintance.wants_loop(threads);
 }
 
 bool openmp_team_is_possible(const OpenMpRuntime& runtime, int threads) {
-  return !runtime.in_parallel() && (acquaintance.knows_team_of(threads) || system_gives(threads - 1));
+  return !is_forked() && !runtime.in_parallel() && (acquaintance.knows_team_of(threads) || system_gives(threads - 1));
 }
 
 void run_on_openmp_team(const OpenMpRuntime& runtime, SharedLoop& loop) {

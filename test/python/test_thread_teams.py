@@ -190,3 +190,29 @@ def test_forks_at_random_moments(threads):
     finally:
         stop.set()
         busy.join()
+
+
+@needs_openmp
+@pytest.mark.parametrize("before, after", [("", "import tensor_comprehensions as tc"),
+                                           ("import tensor_comprehensions as tc", "")])
+@pytest.mark.parametrize("threads", ["auto", "openmp"])
+def test_a_child_of_a_process_that_ran_torch_alone(threads, before, after):
+    """The parent's OpenMP threads are not there, whether the child imports tc or its parent did."""
+    script = f"""
+import os, torch
+{before}
+large = torch.randn(1 << 20)
+large + large
+child = os.fork()
+if child == 0:
+    {after}
+    tc.set_num_threads({torch.get_num_threads()})
+    T = tc.define("def f(float(N,K) A) -> (B) {{ B(n,k) = A(n,k) * 2 }}")
+    a = torch.ones(300, 300)
+    good = all(bool((T.f(a).numpy() == 2).all()) for _ in range(20))
+    os._exit(0 if good and tc.get_threads() != "openmp" else 1)
+print(os.waitpid(child, 0)[1])
+"""
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=240,
+                            env=dict(os.environ, TC_THREADS=threads, TC_VERIFY="0"))
+    assert result.stdout.split() == ["0"], result.stderr
