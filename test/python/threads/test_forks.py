@@ -1,7 +1,7 @@
 """Children forked while another thread of the parent is at any kind of work do the same work, and none hangs; a process ends
 whatever its daemon threads are at.
 
-    TC_FORKS=50 TC_ENDS=50 pytest test/python/test_forks.py        # of each kind
+    TC_FORKS=50 TC_ENDS=50 pytest test/python/threads/test_forks.py        # of each kind
 """
 
 import itertools
