@@ -33,7 +33,7 @@ bool is_exact(const std::string& function) {
 
 /// Functions that give either of two zeros.
 bool takes_any_zero(const std::string& function) {
-  static const std::set<std::string> extremes = {"min", "max", "fmin", "fmax", "clamp", "relu"};
+  static const std::set<std::string> extremes = {"min", "max", "fmin", "fmax", "clamp", "relu", "sinpi", "cospi"};
   return extremes.count(function) > 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <numbers>
 
@@ -166,11 +167,20 @@ MathFunction binary(std::string_view name) {
 double rcbrt(double x) { return 1 / std::cbrt(x); }
 double rsqrt(double x) { return 1 / std::sqrt(x); }
 double fdivide(double x, double y) { return x / y; }
-double rhypot(double x, double y) { return 1 / std::hypot(x, y); }
-double norm3d(double x, double y, double z) { return std::hypot(std::hypot(x, y), z); }
-double rnorm3d(double x, double y, double z) { return 1 / norm3d(x, y, z); }
-double norm4d(double x, double y, double z, double w) { return std::hypot(std::hypot(x, y), std::hypot(z, w)); }
-double rnorm4d(double x, double y, double z, double w) { return 1 / norm4d(x, y, z, w); }
+/// The length of a vector, beyond the range of float64 too: infinite where one of \p x is, then NaN where one is.
+long double length(std::initializer_list<double> x) {
+  long double sum = 0;
+  for (const double value : x) {
+    if (std::isinf(value)) return std::numeric_limits<long double>::infinity();
+    sum += static_cast<long double>(value) * value;
+  }
+  return std::sqrt(sum);
+}
+double rhypot(double x, double y) { return static_cast<double>(1 / length({x, y})); }
+double norm3d(double x, double y, double z) { return static_cast<double>(length({x, y, z})); }
+double rnorm3d(double x, double y, double z) { return static_cast<double>(1 / length({x, y, z})); }
+double norm4d(double x, double y, double z, double w) { return static_cast<double>(length({x, y, z, w})); }
+double rnorm4d(double x, double y, double z, double w) { return static_cast<double>(1 / length({x, y, z, w})); }
 float narrow_norm3d(float x, float y, float z) { return static_cast<float>(norm3d(x, y, z)); }
 float narrow_rnorm3d(float x, float y, float z) { return static_cast<float>(rnorm3d(x, y, z)); }
 float narrow_norm4d(float x, float y, float z, float w) { return static_cast<float>(norm4d(x, y, z, w)); }
