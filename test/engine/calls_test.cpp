@@ -245,7 +245,7 @@ TEST(Calls, WhatIsAcceptedAloneIsAcceptedInACall) {
     const std::string callee = str("def g(", params, ") -> ", body, "\n");
     const std::string callers[] = {
         str("def f(", params, ") -> (Q) { Q = g(X) }"),
-        "def f(float(6,8) X) -> (Q) { Q = g(X) }",
+        "def f(float(6,4) X) -> (Q) { Q = g(X) }",
         str("def f(", params, ") -> (Q) { T(i,j) = 2 * X(i,j)  Q = g(T) }"),
     };
     define(callee);
