@@ -64,9 +64,10 @@ bool Cancellation::is_late() const {
 
 bool Cancellation::requested() const { return was_cancelled() || is_late(); }
 
+/// The time limit comes first, because who supervises work cancels it when the limit is reached.
 void Cancellation::check(const char* where) const {
-  if (was_cancelled()) throw CancelledError(std::string("cancelled in ") + where);
   if (is_late()) throw ResourceError(std::string("the time limit was reached in ") + where);
+  if (was_cancelled()) throw CancelledError(std::string("cancelled in ") + where);
 }
 
 CancellationScope::CancellationScope(const Cancellation& cancellation) : outer_(current), cancellation_(cancellation) {
