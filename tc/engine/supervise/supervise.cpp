@@ -156,7 +156,6 @@ void stop(Job& job) {
   if (!ended) return job.abandon();
   try {
     if (job.error()) std::rethrow_exception(job.error());
-  } catch (const CancelledError&) {
   } catch (const ResourceError&) {
     throw;
   } catch (...) {
