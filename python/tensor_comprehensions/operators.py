@@ -273,7 +273,10 @@ _parameter_types._dynamo_marked_constant = _buffer_places._dynamo_marked_constan
 def _as_tensor(value, dtype):
     if isinstance(value, torch.Tensor):
         return value
-    return torch.as_tensor(value, dtype=getattr(torch, dtype) if isinstance(value, (int, float)) else None)
+    try:
+        return torch.as_tensor(value, dtype=getattr(torch, dtype) if isinstance(value, (int, float)) else None)
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise _core.ArgumentError(f"{type(value).__name__} is no tensor of torch: {str(error).partition(chr(10))[0]}") from None
 
 
 def _into(function, operator, given, out):

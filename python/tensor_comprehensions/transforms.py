@@ -68,7 +68,7 @@ def grad(
     wrt, of = _names(wrt, "wrt"), _names(of, "of")
     definition, *parts = function._gradient(wrt, of, save)
     parts = dict(zip(("wrt", "saved", "seeds", "unread", "notes"), map(tuple, parts)))
-    parts["_made_of"] = function, _way("grad", *_places(function, wrt, of), [int(save)])
+    parts["_made_of"] = function, _way("grad", *_places(function, wrt, of), [int(bool(save))])
     return _derived(Gradient, definition, function, **parts)
 
 

@@ -35,6 +35,7 @@ class Module(torch.nn.Module):
             raise _core.ArgumentError(f"Module takes a def of a text, {type(function).__name__} was given")
         if isinstance(parameters, str):
             raise _core.ArgumentError(f"parameters is a list of names: [{parameters!r}]")
+        parameters = list(parameters)
         self.function, self.sizes, self.init = function, dict({} if sizes is None else sizes), dict({} if init is None else init)
         known = {name: dtype for name, dtype, _, _ in function._signature()[0]}
         for name in [*parameters, *self.init]:
