@@ -281,7 +281,7 @@ def test_a_full_disk_costs_the_log_only(tmp_path):
 
 @pytest.mark.parametrize("limits", [dict(budget=-1), dict(budget=float("nan")), dict(budget=0), dict(budget=0, candidates=0), dict(candidates=-5)])
 def test_limits_that_mean_nothing(limits):
-    with pytest.raises(tc.OptionsError, match="means nothing|needs a budget"):
+    with pytest.raises(tc.OptionsError, match="means nothing|needs a budget|number from 0 on"):
         tc.autotune(tc.define(MM).mm, A, B, cache=False, progress=False, **limits)
 
 

@@ -19,16 +19,19 @@ def total(float(N,K) A) -> (S) { S(n) +=! A(n,k) * A(n,k) }
 """
 T = tc.define(TEXT)
 
-needs_openmp = pytest.mark.skipif(not torch.backends.openmp.is_available() or torch.get_num_threads() < 2,
-                                  reason="torch runs no OpenMP threads")
+needs_openmp = pytest.mark.skipif(not torch.backends.openmp.is_available() or len(os.sched_getaffinity(0)) < 2,
+                                  reason="torch runs no OpenMP threads beside each other")
 
 
 @pytest.fixture(autouse=True)
 def threads():
-    before = tc.get_num_threads()
+    """Two threads of torch, whatever tests before have set; all as it was behind the test."""
+    before, of_torch = tc.get_num_threads(), torch.get_num_threads()
+    torch.set_num_threads(2)
     yield
     tc.set_threads("auto")
     tc.set_num_threads(before)
+    torch.set_num_threads(of_torch)
 
 
 def becomes(wanted, asked, seconds=30):
