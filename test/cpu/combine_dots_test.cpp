@@ -4,6 +4,8 @@
 
 #include <sstream>
 
+#include "test/cpu/halide_statements.h"
+
 namespace tc::cpu {
 namespace {
 
@@ -13,7 +15,6 @@ using Halide::Int;
 using Halide::UInt;
 using ir::Stmt;
 
-Expr variable(const char* name) { return ir::Variable::make(Int(32), name); }
 Expr load(Halide::Type type, const char* buffer, const Expr& index) {
   int lanes = index.type().lanes();
   return ir::Load::make(type.with_lanes(lanes), buffer, index, Halide::Buffer<>(), ir::Parameter(),

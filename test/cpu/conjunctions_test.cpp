@@ -4,6 +4,8 @@
 
 #include <map>
 
+#include "test/cpu/halide_statements.h"
+
 namespace tc::cpu {
 namespace {
 
@@ -11,7 +13,6 @@ using Halide::Expr;
 namespace ir = Halide::Internal;
 using Truth = Conjunctions::Truth;
 
-Expr variable(const std::string& name) { return ir::Variable::make(Halide::Int(32), name); }
 const Expr h = variable("h"), w = variable("w");
 
 std::size_t cases(const std::vector<Expr>& conditions) {

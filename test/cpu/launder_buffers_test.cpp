@@ -4,14 +4,14 @@
 
 #include <sstream>
 
+#include "test/cpu/halide_statements.h"
+
 namespace tc::cpu {
 namespace {
 
 namespace ir = Halide::Internal;
 using Halide::Expr;
 using Halide::MemoryType;
-
-Expr variable(const char* name) { return ir::Variable::make(Halide::Int(32), name); }
 
 /// A loop over i in [\p first, first + 8) that stores 0 at \p index of the buffer x.
 ir::Stmt loop(const Expr& index, int first = 0, MemoryType memory = MemoryType::Stack) {

@@ -9,6 +9,7 @@
 
 #include "tc/base/dtype.h"
 #include "tc/cpu/kernel.h"
+#include "test/cpu/halide_statements.h"
 #include "test/cpu/kernel_fixture.h"
 #include "test/support/guarded_buffer.h"
 
@@ -18,7 +19,6 @@ namespace {
 using Halide::UInt;
 using ir::Stmt;
 
-Expr variable(const char* name) { return ir::Variable::make(Int(32), name); }
 Expr load(const Halide::Type& type, const char* buffer, const Expr& index) {
   return ir::Load::make(type, buffer, index, Halide::Buffer<>(), ir::Parameter(), ir::const_true(),
                         ir::ModulusRemainder());

@@ -4,6 +4,8 @@
 
 #include <sstream>
 
+#include "test/cpu/halide_statements.h"
+
 namespace tc::cpu {
 namespace {
 
@@ -11,8 +13,6 @@ using Halide::Expr;
 using Halide::Int;
 namespace ir = Halide::Internal;
 using ir::Stmt;
-
-Expr variable(const char* name) { return ir::Variable::make(Int(32), name); }
 
 /// to[place] = to[read] + (condition ? X[c] : 0)
 Stmt add_if(const Expr& condition, int place, const std::string& to = "acc", int read = -1) {
