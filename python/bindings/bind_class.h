@@ -9,8 +9,8 @@
 
 namespace tc::python {
 
-/// What `__reduce__` gives of \p self: by its state, whatever the protocol. Of old ones Python asks for an object of
-/// pybind11's base of all classes, which ends the process. TypeError where the class has no state.
+/// What `__reduce__` gives of \p self: by its state, whatever the protocol; by old ones Python makes an object of
+/// pybind11's base of all classes. TypeError where the class has no state.
 pybind11::object reduced(const pybind11::object& self);
 
 /// The class \p name of Python for objects of T. One whose `__init__` has not run is an ArgumentError wherever it is
@@ -26,6 +26,10 @@ pybind11::class_<T, Options...> bind_class(pybind11::module_& m, const char* nam
   result.def("__reduce__", &reduced);
   return result;
 }
+
+/// Has an object of pybind11's base of all classes, or of a class of Python derived from that alone, be a TypeError, where
+/// pybind11 ends the process; `object.__reduce__` asks for one. To be called before classes are bound.
+void refuse_bare_objects();
 
 /// Has all functions of \p m, and the methods of its classes, throw an ArgumentError for arguments of types that they do
 /// not take, in the place of pybind11's TypeError.

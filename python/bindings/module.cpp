@@ -22,6 +22,7 @@ PYBIND11_MODULE(_core, m) {
   m.doc() = "The compiler of tensor_comprehensions; use it through the package.";
   search_packages_of_python();
   tc::python::watch_end_of_interpreter();
+  tc::python::refuse_bare_objects();
   tc::python::bind_errors(m);
   tc::python::bind_options(m);
   tc::python::bind_tensor(m);

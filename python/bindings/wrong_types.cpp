@@ -51,10 +51,8 @@ py::handle call_or_refuse(py::detail::function_call& call) {
   refuse(call);
 }
 
-/// \p value, an attribute of a module or a class, if it is a function of pybind11 without overloads; null otherwise.
-py::detail::function_record* record_of(py::object value) {
-  for (const char* name : {"__func__", "fget"})
-    if (py::hasattr(value, name)) value = value.attr(name);
+/// \p value if it is a function of pybind11 without overloads; null otherwise.
+py::detail::function_record* record_of(const py::object& value) {
   const auto function = py::detail::get_function(value);
   if (!function || !PyCFunction_Check(function.ptr()) || !PyCFunction_GET_SELF(function.ptr())) return nullptr;
   auto* record = py::detail::function_record_ptr_from_PyObject(PyCFunction_GET_SELF(function.ptr()));
@@ -65,14 +63,36 @@ void refuse_in(py::handle scope) {
   for (auto name : py::list(scope.attr("__dict__").attr("keys")())) {
     const py::object value = scope.attr("__dict__")[name];
     if (PyType_Check(value.ptr()) && PyModule_Check(scope.ptr())) refuse_in(value);
-    auto* record = record_of(value);
-    if (!record || record->impl == call_or_refuse) continue;
-    implementations()[record] = record->impl;
-    record->impl = call_or_refuse;
+    std::vector<py::object> functions = {value};
+    for (const char* part : {"__func__", "fget", "fset"})  // of static functions and of properties
+      if (py::hasattr(value, part)) functions.push_back(value.attr(part));
+    for (const auto& function : functions) {
+      auto* record = record_of(function);
+      if (!record || record->impl == call_or_refuse) continue;
+      implementations()[record] = record->impl;
+      record->impl = call_or_refuse;
+    }
   }
 }
 
+/// How pybind11 makes objects: it ends the process for a class that no class of C++ stands behind.
+newfunc new_of_pybind11 = nullptr;
+
+PyObject* new_of_classes(PyTypeObject* type, PyObject* args, PyObject* named) {
+  if (!py::detail::all_type_info(type).empty()) return new_of_pybind11(type, args, named);
+  return PyErr_Format(PyExc_TypeError, "cannot create '%.200s' objects: no class of C++ stands behind it",
+                      type->tp_name);
+}
+
 }  // namespace
+
+void refuse_bare_objects() {
+  auto* base = reinterpret_cast<PyTypeObject*>(py::detail::get_internals().instance_base);
+  if (base->tp_new == new_of_classes) return;
+  new_of_pybind11 = base->tp_new;
+  base->tp_new = new_of_classes;
+  PyType_Modified(base);
+}
 
 py::object reduced(const py::object& self) {
   const auto type = py::type::of(self);

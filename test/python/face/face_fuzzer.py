@@ -8,8 +8,11 @@ type than the face promises. The exit status counts finds.
 """
 
 import argparse
+import copy
+import copyreg
 import faulthandler
 import os
+import pickle
 import random
 import subprocess
 import sys
@@ -122,10 +125,6 @@ def tensors(random):
     return random.choice([memoryview(b"abcdef"), bytearray(12), b"1234", memoryview(bytearray(24)).cast("f", (2, 3)), 3, 2.5, True, 2**70])
 
 
-NOT_CALLED = ("__init_subclass__", "__subclasshook__", "__class__", "__reduce__", "__reduce_ex__", "mro")
-"""Members that are not called on objects of other classes: those by which `object` makes copies end the process in pybind11's base class."""
-
-
 class Face:
     """What there is to call, and what it is called with where nothing is wrong."""
 
@@ -145,7 +144,8 @@ class Face:
         self.cache = tc.cache.Cache(os.path.join(folder, "cache"))
         self.layout = tc.layout("split(1, 2)")
         self.options = tc.MappingOptions("tile=8")
-        self.classes = [value for value in [*vars(_core).values(), *vars(tc).values()] if isinstance(value, type) and not issubclass(value, Exception)]
+        named = [value for value in [*vars(_core).values(), *vars(tc).values()] if isinstance(value, type) and not issubclass(value, Exception)]
+        self.classes = list(dict.fromkeys(base for kind in named for base in kind.__mro__))
         self.out = [numpy.zeros(3, "float32"), numpy.zeros((), "float32")]
         self.calls = self._calls()
 
@@ -179,6 +179,8 @@ class Face:
             (self.cache.gc, (), dict(max_size="1m", results_a_key=2)), (self.cache.export, (file,), dict(best_only=True)), (self.cache.import_, (file,), {}),
             (self.cache.merge, (self.folder,), {}), (self.cache.entries, (), {}), (self.cache.verify, (), dict(recompile=False)),
             (tc.torch.Module, (T.mm, ["B"]), dict(sizes={"K": 3, "N": 2}, init=None)),
+            *((copied, (value,), {}) for value in (tc.spec((2, 3)), T.add, self.run, self.options) for copied in (copy.copy, copy.deepcopy)),
+            *((reduced, (value, protocol), {}) for value in (tc.spec((2, 3)), T.add, self.layout) for reduced in (pickle.dumps, object.__reduce_ex__, copyreg._reduce_ex) for protocol in (0, 1, 2)),
             (tc.autotune, (T.add, a, a), dict(budget=0.01, candidates=1, method="genetic", ranking="none", seed=0, population=2, starts=["tile=8"], cache=False, devices=[], progress=False)),
             (tc.tune_derivations, (T.mm, a, a.t()), dict(budget=0.01, depth=1, candidates=1, cache=False)),
         ]  # fmt: skip
@@ -186,7 +188,7 @@ class Face:
 
     def members(self):
         """A class, and a function of it to be called on something else."""
-        return [(kind, name) for kind in self.classes for name in dir(kind) if name not in NOT_CALLED]
+        return [(kind, name) for kind in self.classes for name in dir(kind)]
 
 
 def garbage(random, face, victim, depth=0):
@@ -239,7 +241,7 @@ def is_promised(error, face):
         return False
     if isinstance(error, (face.tc.Error, KeyboardInterrupt, Boom)):
         return True
-    if type(error) in (TypeError, ValueError, AttributeError, KeyError) or any(text in str(error) for text in OF_ARGUMENTS):
+    if type(error) in (TypeError, ValueError, AttributeError, KeyError, pickle.PicklingError) or any(text in str(error) for text in OF_ARGUMENTS):
         return True
     frames = traceback.extract_tb(error.__traceback__)[1:]
     return bool(frames) and not any("tensor_comprehensions" in frame.filename for frame in frames)  # of object, torch, NumPy

@@ -1,5 +1,6 @@
 """Arguments of wrong types and values, objects that throw or change others: errors are typed, and nothing crashes."""
 
+import copyreg
 import pickle
 import subprocess
 import sys
@@ -187,6 +188,15 @@ def test_copies_by_all_protocols(protocol):
         assert str(pickle.loads(pickle.dumps(value, protocol))) == str(value)
     with pytest.raises(TypeError, match="cannot pickle"):
         pickle.dumps(tc.layout("split(1, 4)"), protocol)
+
+
+@pytest.mark.parametrize("value", [tc.spec((2, 3)), T.add, tc.layout("split(1, 4)")], ids=lambda value: type(value).__name__)
+def test_objects_of_the_base_of_all_classes(value):
+    base = next(kind for kind in type(value).__mro__ if kind.__name__ == "pybind11_object")
+    made = [lambda: object.__reduce__(value), lambda: copyreg._reduce_ex(value, 0), base, type("Derived", (base,), {}), lambda: base.__new__(base)]
+    for make in made:
+        with pytest.raises(TypeError, match="no class of C\\+\\+ stands behind it"):
+            make()
 
 
 def test_wrong_types_say_who_takes_what():
