@@ -290,6 +290,9 @@ void bind_function(py::module_& m) {
       .def("_name", [](const PyFunction& self) { return self.function()->name(); })
       .def("_source", [](const PyFunction& self) { return engine::source_text(*self.function()); })
       .def("_compiled_count", &PyFunction::compiled_count)
+      .def_property(
+          "max_compiled", &PyFunction::max_compiled, &PyFunction::set_max_compiled,
+          "How many compiled programs it keeps, of all types, shapes and strides: those that were called last.")
       .def("_infer", &infer)
       .def("_compile", &compile_bound, py::arg("inputs"), py::arg("out"), py::arg("settings"),
            py::arg("constants") = std::vector<std::string>())

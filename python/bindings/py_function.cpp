@@ -136,7 +136,7 @@ py::object PyFunction::run(PyObject* args, PyObject* out) {
 }
 
 py::object PyFunction::run(Operands& operands, PyObject* out) {
-  return find(operands, out ? operands.size() : signature_.inputs).run(operands, out);
+  return find(operands, out ? operands.size() : signature_.inputs)->run(operands, out);
 }
 
 py::args PyFunction::in_order(const py::args& args, const py::kwargs& named) const {
@@ -160,23 +160,40 @@ std::shared_ptr<Callable> PyFunction::compile(const std::vector<TensorSpec>& inp
   return std::make_shared<Callable>(std::move(executable), std::move(held));
 }
 
-std::size_t PyFunction::compiled_count() const {
-  std::size_t count = 0;
-  for (const auto& [hash, entries] : compiled_) count += entries.size();
-  return count;
+std::size_t PyFunction::compiled_count() const { return compiled_.size(); }
+
+void PyFunction::set_max_compiled(std::size_t most) {
+  if (most == 0) throw ArgumentError("max_compiled is 1 at least: a call runs what it compiled");
+  max_compiled_ = most;
+  let_go();
+}
+
+/// Drops the executables that were found longest ago; calls that run them hold them.
+void PyFunction::let_go() {
+  while (compiled_.size() > max_compiled_)
+    compiled_.erase(std::ranges::min_element(compiled_, {}, [](const auto& entry) { return entry.second.found; }));
 }
 
 /// The executable for the first \p end operands; outputs that are not among them are dense.
-const Callable& PyFunction::find(Operands& operands, std::size_t end) {
+std::shared_ptr<const Callable> PyFunction::find(Operands& operands, std::size_t end) {
   auto generation = cache::Cache::generation();
   int device = device_of(operands, end);
   if (last_ && last_end_ == end && last_device_ == device && last_generation_ == generation &&
       last_->matches(operands, 0, end))
-    return *last_;
+    return last_;
+  auto remember = [&](const std::shared_ptr<const Callable>& callable) {
+    last_end_ = end;
+    last_device_ = device;
+    last_generation_ = generation;
+    return last_ = callable;
+  };
   std::uint64_t hash = end + 64 * generation;
   for (std::size_t i = 0; i < end; ++i) hash = operands[i].hash(hash);
-  for (const auto& callable : compiled_[hash])
-    if (callable->matches(operands, 0, end)) return remember(callable.get(), end, device, generation);
+  for (auto [entry, behind] = compiled_.equal_range(hash); entry != behind; ++entry) {
+    if (!entry->second.callable->matches(operands, 0, end)) continue;
+    entry->second.found = ++searches_;
+    return remember(entry->second.callable);
+  }
   std::vector<TensorSpec> ins, outs;
   std::vector<TensorView> views;
   for (std::size_t i = 0; i < end; ++i) {
@@ -186,17 +203,9 @@ const Callable& PyFunction::find(Operands& operands, std::size_t end) {
   auto settings = for_device(settings_, device);
   settings.unaligned = engine::unaligned_names(*function_, views);
   auto made = compile(ins, outs, settings);
-  auto& entries = compiled_[hash];
-  entries.push_back(std::move(made));
-  return remember(entries.back().get(), end, device, generation);
-}
-
-const Callable& PyFunction::remember(const Callable* callable, std::size_t end, int device, std::uint64_t generation) {
-  last_ = callable;
-  last_end_ = end;
-  last_device_ = device;
-  last_generation_ = generation;
-  return *callable;
+  compiled_.emplace(hash, Compiled{made, ++searches_});
+  let_go();
+  return remember(made);
 }
 
 }  // namespace tc::python

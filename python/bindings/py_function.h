@@ -65,18 +65,30 @@ class PyFunction {
   const std::shared_ptr<const engine::Function>& function() const { return function_; }
   const Settings& settings() const { return settings_; }
   std::size_t compiled_count() const;
+  /// How many executables it keeps: those that were called last, of all types, shapes and strides.
+  std::size_t max_compiled() const { return max_compiled_; }
+  /// Keeps \p most from now on, and lets go of the others. Throws ArgumentError for 0.
+  void set_max_compiled(std::size_t most);
 
  private:
   void add(const std::string& name);
   pybind11::object run(Operands& operands, PyObject* out);
-  const Callable& find(Operands& operands, std::size_t end);
-  const Callable& remember(const Callable* callable, std::size_t end, int device, std::uint64_t generation);
+  std::shared_ptr<const Callable> find(Operands& operands, std::size_t end);
+  void let_go();
+
+  /// An executable, and the number of the last search that found it.
+  struct Compiled {
+    std::shared_ptr<const Callable> callable;
+    std::uint64_t found = 0;
+  };
 
   std::shared_ptr<const engine::Function> function_;
   Settings settings_;
   Signature signature_;
-  std::unordered_map<std::uint64_t, std::vector<std::shared_ptr<Callable>>> compiled_;
-  const Callable* last_ = nullptr;
+  std::unordered_multimap<std::uint64_t, Compiled> compiled_;  ///< by the hash of the operands
+  std::size_t max_compiled_ = 256;
+  std::uint64_t searches_ = 0;
+  std::shared_ptr<const Callable> last_;
   std::size_t last_end_ = 0;
   int last_device_ = on_cpu;
   std::uint64_t last_generation_ = 0;  ///< of the options in caches, which decide what is compiled

@@ -4,6 +4,7 @@ import pickle
 import re
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -33,6 +34,36 @@ def test_compiles_once_per_shape_and_stride():
     T.mm(torch.randn(6, 7), b)
     T.mm(torch.randn(7, 5).T, b)
     assert T.mm._compiled_count() == 3
+
+
+def test_a_function_keeps_what_it_ran_last():
+    f = tc.define("def f(float(N) A) -> (O) { O(i) = A(i) * 2 }").f
+    assert f.max_compiled == 256
+    f.max_compiled = 2
+    for n in (3, 4, 3, 5):  # 4 was called longest ago
+        assert torch.equal(f(torch.ones(n)), torch.full((n,), 2.0))
+    assert f._compiled_count() == 2
+    f(torch.ones(3))
+    assert f._compiled_count() == 2
+    f.max_compiled = 1
+    assert f._compiled_count() == 1 and f(torch.ones(4)).tolist() == [2.0] * 4
+    for wrong in (0, -1, "many", None):
+        with pytest.raises(tc.ArgumentError):
+            f.max_compiled = wrong
+
+
+def test_a_program_that_is_let_go_of_ends_when_nobody_runs_it():
+    f = tc.define("def f(float(N,K) A) -> (O) { O(n) +=! A(n,k) }").f
+    f.max_compiled = 1
+    wrong = []
+
+    def work(n):
+        a = torch.ones(n, 1 << 12)
+        wrong.extend(n for _ in range(8) if not torch.equal(f(a), a.sum(1)))
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in (1, 2, 3)]
+    [thread.start() for thread in threads], [thread.join() for thread in threads]
+    assert not wrong and f._compiled_count() == 1
 
 
 def test_infer():

@@ -54,7 +54,7 @@ STANDARD = {
                    "remove_cv_t make_unsigned_t is_base_of_v is_unsigned_v remove_reference_t remove_cvref_t "
                    "is_trivially_copyable_v invoke_result_t underlying_type_t is_enum_v is_void_v is_convertible_v "
                    "is_constructible_v is_same is_arithmetic_v make_signed_t false_type true_type add_pointer_t",
-    "typeinfo": "typeid type_info", "unordered_map": "unordered_map", "unordered_set": "unordered_set",
+    "typeinfo": "typeid type_info", "unordered_map": "unordered_map unordered_multimap", "unordered_set": "unordered_set",
     "utility": "pair move forward swap exchange declval make_pair index_sequence in_range",
     "variant": "variant visit holds_alternative get_if monostate", "vector": "vector",
 }
