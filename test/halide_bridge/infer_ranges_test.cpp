@@ -298,6 +298,12 @@ const Case table[] = {
      "def f(float(N) A) -> (O) { O(i) = A(i)  O(i) min=! 1 where i in 2:9, r in 0:0 }",
      {{"O", {{"0", "N"}}}},
      {"N >= 9"}},
+    {"EachArmOfAChoiceOnItsSide",
+     "def f(float(N) X, float(2*N) A) -> (O) { O(i) = A(i) * X(i >= N ? i - N : i) }",
+     {{"O", {{"0", "2*N"}}}}},
+    {"ArmsThatReachBelow",
+     "def f(float(N) X, float(N) Y) -> (O) { O(i) = Y(i) * X(i < 0 ? i + N : i) }",
+     {{"O", {{"0", "N"}}}}},
 };
 
 INSTANTIATE_TEST_SUITE_P(Rows, InferRangesTable, testing::ValuesIn(table),
@@ -338,6 +344,9 @@ const BadCase bad_table[] = {
     {"AmbiguousRotate",
      "def f(float(N,M) I) -> (O) { O(i,j) = I(10+i-j,i+j) }",
      {"TC202 1:32 the ranges of indices 'i', 'j' are ambiguous"}},
+    {"ArmsOfAChoiceApart",
+     "def f(float(N) I) -> (O) { O(i) = I(i < 3 ? i + N : i) }",
+     {"TC202 1:30 the range of index 'i' is ambiguous"}},
     {"PartialAssign",
      "def f(float(N) I) -> (O) { O(i,j) = 3 }",
      {"TC201 1:30 index 'i' has no range", "TC201 1:32 index 'j' has no range"}},

@@ -241,6 +241,78 @@ Solution solve_symbolic_stride(const Expr& stride, const IndexBounds& rest, cons
   return solution;
 }
 
+/// The first choice in \p expr whose condition tells values of \p unknown apart; null if there is none.
+class FirstChoice : public ir::IRVisitor {
+ public:
+  static const ir::Select* in(const Expr& expr, const std::string& unknown) {
+    FirstChoice visitor(unknown);
+    expr.accept(&visitor);
+    return visitor.found_;
+  }
+
+ private:
+  explicit FirstChoice(const std::string& unknown) : unknown_(unknown) {}
+  using ir::IRVisitor::visit;
+  void visit(const ir::Select* op) override {
+    if (!found_ && ir::expr_uses_var(op->condition, unknown_)) found_ = op;
+    ir::IRVisitor::visit(op);
+  }
+
+  const std::string& unknown_;
+  const ir::Select* found_ = nullptr;
+};
+
+/// The arms of a choice by the side of a threshold on which they hold: below while unknown < threshold, above from there on.
+struct Threshold {
+  Expr below, above, value;
+};
+
+/// \p choice as a threshold of \p unknown; nothing if its condition is no comparison of the unknown with sizes.
+std::optional<Threshold> threshold_of(const ir::Select& choice, const std::string& unknown, const Evaluator& evaluator,
+                                      const SizeFacts& facts) {
+  const ir::Interval yes = ir::solve_for_inner_interval(facts.simplify(choice.condition), unknown);
+  const ir::Interval no = ir::solve_for_inner_interval(facts.simplify(!choice.condition), unknown);
+  const bool true_below =
+      !yes.has_lower_bound() && yes.has_upper_bound() && no.has_lower_bound() && !no.has_upper_bound();
+  const bool false_below =
+      !no.has_lower_bound() && no.has_upper_bound() && yes.has_lower_bound() && !yes.has_upper_bound();
+  if (!true_below && !false_below) return std::nullopt;
+  const Expr last = true_below ? yes.max : no.max, first = true_below ? no.min : yes.min;
+  if (evaluator.varies(first) || !facts.proves(last + 1 == first)) return std::nullopt;
+  if (true_below) return Threshold{choice.true_value, choice.false_value, facts.simplify(first)};
+  return Threshold{choice.false_value, choice.true_value, facts.simplify(first)};
+}
+
+/// \p below up to the threshold and \p above from there on, where they meet there; nothing where they need not.
+std::optional<Solution> joined(const Solution& below, const Solution& above, const Expr& threshold,
+                               const SizeFacts& facts) {
+  const bool reaches = !below.bounds.max.defined() || facts.proves(threshold - 1 <= below.bounds.max);
+  const bool begins = !above.bounds.min.defined() || facts.proves(above.bounds.min <= threshold);
+  if (!reaches || !begins) return std::nullopt;
+  Solution result;
+  if (below.bounds.min.defined()) result.bounds.min = facts.simplify(Halide::min(below.bounds.min, threshold));
+  if (above.bounds.max.defined()) result.bounds.max = facts.simplify(Halide::max(above.bounds.max, threshold - 1));
+  result.assumptions = below.assumptions;
+  result.assumptions.insert(result.assumptions.end(), above.assumptions.begin(), above.assumptions.end());
+  result.complete = below.complete && above.complete;
+  return result;
+}
+
+/// solve_for() of an expression in which \p choice tells values of the unknown apart: each arm on its side.
+///
+///   unknown i, i < 0 ? i + 3 : i in [0, 2]    gives    i in [-3, 2]
+std::optional<Solution> solve_choice(const ir::Select& choice, const std::string& unknown, const Expr& expr,
+                                     const IndexBounds& allowed, const Environment& environment,
+                                     const SizeFacts& facts) {
+  const auto sides = threshold_of(choice, unknown, Evaluator(environment, unknown, facts), facts);
+  if (!sides) return std::nullopt;
+  auto on_side = [&](const Expr& arm) {
+    const Expr value = facts.simplify(ir::substitute(Expr(&choice), arm, expr));
+    return solve_for(unknown, value, allowed, environment, facts).value_or(Solution{});
+  };
+  return joined(on_side(sides->below), on_side(sides->above), sides->value, facts);
+}
+
 }  // namespace
 
 IndexBounds bounds_over(const Expr& expr, const Environment& environment, const SizeFacts& facts) {
@@ -252,6 +324,8 @@ std::optional<Solution> solve_for(const std::string& unknown, const Expr& expr, 
                                   const Environment& environment, const SizeFacts& facts) {
   const auto* variable = expr.as<ir::Variable>();
   if (variable && variable->name == unknown) return Solution{allowed, {}, true};
+  if (const ir::Select* choice = FirstChoice::in(expr, unknown))
+    return solve_choice(*choice, unknown, expr, allowed, environment, facts);
   const Evaluator evaluator(environment, unknown, facts);
   const LinearForm form = evaluator.linear(expr);
   const Expr* stride = nullptr;
