@@ -2,10 +2,10 @@
 
 import math
 
-from ..expression import FLOATS, Index, Literal, call, cast, where
+from ..expression import Index, Literal, call, cast, where
 from ..values import Formula, iterators
-from .reductions import count_of, mean_of, opmath, reduced, reshaped, rounded, variance_of
-from .registry import broadcast, lowers, operand, refuse, split_iterators
+from .reductions import count_of, opmath, reshaped, rounded, variance_of
+from .registry import broadcast, lowers, refuse, split_iterators
 
 
 @lowers("_softmax", "_log_softmax")

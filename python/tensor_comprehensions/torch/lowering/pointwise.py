@@ -1,67 +1,11 @@
-"""Element by element: one statement over the broadcast shape, computed in the type torch computes in."""
+"""Element by element: arithmetic, functions, comparisons, choices, limits, types."""
 
 import math
 
-import torch
-from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND as KIND
-from torch._prims_common import elementwise_dtypes
-
-from ..builder import dtype_name
-from ..expression import FLOATS, INTEGERS, Literal, all_of, call, cast, literal, where
-from ..values import Formula, Value, iterators
+from ..expression import FLOATS, INTEGERS, call, cast, literal, where
+from ..values import Formula, iterators
+from .elementwise import ALWAYS_BOOL, BOOL_TO_LONG, DEFAULT, INT_TO_FLOAT, elementwise, is_float, limited, pointwise
 from .registry import lowers, number, operand, refuse
-
-DEFAULT, NO_OPMATH, INT_TO_FLOAT, ALWAYS_BOOL, BOOL_TO_LONG = (
-    KIND.DEFAULT,
-    KIND.NO_OPMATH,
-    KIND.INT_TO_FLOAT,
-    KIND.ALWAYS_BOOL,
-    KIND.BOOL_TO_LONG,
-)
-
-
-def promoted(arguments, kind):
-    """The type torch computes in and the one it brings operands to before that, given the arguments of a node that stand for tensors or numbers."""
-    metas = [a.meta["val"] if isinstance(a, torch.fx.Node) else a for a in arguments if a is not None]
-    computed = elementwise_dtypes(*metas, type_promotion_kind=kind)[0]
-    common = elementwise_dtypes(*metas, type_promotion_kind=DEFAULT if kind is ALWAYS_BOOL else kind)[1]
-    return dtype_name(computed), dtype_name(common)
-
-
-def elementwise(b, arguments, formula, kind=DEFAULT, exact=()):
-    """One statement: `formula(*elements)` of tensors and numbers, each in the computation type. They are rounded to the type they promote to first,
-    except numbers and tensors of one element at the places `exact`, which torch's kernels for halves take as they are."""
-    nodes = [a for a in (*b.node.args, *b.node.kwargs.values())]
-    by_position = [nodes[k] if k < len(nodes) else a for k, a in enumerate(arguments)]
-    computed, common = promoted([n for n, a in zip(by_position, arguments) if a is not None], kind)
-    its = iterators(b.out_shape)
-
-    def element(place, argument):
-        is_exact = place in exact and (not isinstance(argument, Value) or argument.numel == 1)
-        return operand(argument, its, computed, computed if is_exact else common)
-
-    value = formula(*[None if a is None else element(k, a) for k, a in enumerate(arguments)])
-    return b.define(its, cast(value, b.out_dtype))
-
-
-def pointwise(*names, kind=DEFAULT, arity=None, exact=()):
-    """Registers `formula` for operators whose first `arity` arguments are its own."""
-
-    def register(formula):
-        count = arity if arity is not None else formula.__code__.co_argcount
-
-        @lowers(*names)
-        def lowering(b, *args, **kwargs):
-            refuse(len(args) > count or kwargs, f"its arguments {list(args[count:]) or kwargs} have no text")
-            return elementwise(b, args, formula, kind, exact)
-
-        return formula
-
-    return register
-
-
-def is_float(x):
-    return x.dtype in FLOATS
 
 
 def _function(name, spelled=None, kind=INT_TO_FLOAT):
@@ -297,86 +241,27 @@ def masked_fill(b, x, mask, value):
     )
 
 
-def _limit(value, low, high):
-    """As torch: a NaN stays, and `high` wins where the limits cross."""
-    refuse(value.dtype == "bool", "bool")
-    value = value if low is None else call("max", value, low)
-    return value if high is None else call("min", value, high)
-
-
 @lowers("clamp", "clamp.Tensor", "clamp_min", "clamp_min.Tensor")
 def clamp(b, x, min=None, max=None):
-    return elementwise(b, [x, min, max], _limit)
+    return elementwise(b, [x, min, max], limited)
 
 
 @lowers("clamp_max", "clamp_max.Tensor")
 def clamp_max(b, x, max=None):
-    return elementwise(b, [x, max], lambda v, high: _limit(v, None, high))
+    return elementwise(b, [x, max], lambda v, high: limited(v, None, high))
 
 
 @lowers("hardtanh")
 def hardtanh(b, x, min_val=-1, max_val=1):
-    return elementwise(b, [x], lambda v: _limit(v, number(min_val, b.out_dtype), number(max_val, b.out_dtype)))
+    return elementwise(b, [x], lambda v: limited(v, number(min_val, b.out_dtype), number(max_val, b.out_dtype)))
 
 
 @lowers("relu6")
 def relu6(b, x):
-    return elementwise(b, [x], lambda v: _limit(v, 0, 6))
+    return elementwise(b, [x], lambda v: limited(v, 0, 6))
 
 
-# Activations and their gradients.
-
-
-def _gelu_inner(x):
-    return math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)
-
-
-@lowers("gelu")
-def gelu(b, x, approximate="none"):
-    if approximate == "none":
-        return elementwise(b, [x], lambda v: call("gelu", v))
-    return elementwise(b, [x], lambda v: 0.5 * v * (1.0 + call("tanh", _gelu_inner(v))))
-
-
-@lowers("gelu_backward")
-def gelu_backward(b, grad, x, approximate="none"):
-    def erf_form(g, v):
-        density = call("exp", -0.5 * v * v) * (1 / math.sqrt(2 * math.pi))
-        return g * (0.5 * (1.0 + call("erf", v * math.sqrt(0.5))) + v * density)
-
-    def tanh_form(g, v):
-        t = call("tanh", _gelu_inner(v))
-        slope = math.sqrt(2 / math.pi) * (1.0 + 3 * 0.044715 * v * v)
-        return g * (0.5 * (1.0 + t) + 0.5 * v * (1.0 - t * t) * slope)
-
-    return elementwise(b, [grad, x], erf_form if approximate == "none" else tanh_form)
-
-
-pointwise("sigmoid_backward", arity=2)(lambda g, y: g * (y * (1.0 - y)))
-pointwise("tanh_backward", arity=2)(lambda g, y: g * (1.0 - y * y))
-pointwise("hardswish")(lambda x: x * _limit(x + 3.0, 0.0, 6.0) / 6.0)
-pointwise("hardsigmoid")(lambda x: _limit(x + 3.0, 0.0, 6.0) / 6.0)
-
-
-@pointwise("silu_backward", arity=2)
-def silu_backward(g, x):
-    s = call("sigmoid", x)
-    return g * s * (1.0 + x * (1.0 - s))
-
-
-@lowers("threshold_backward")
-def threshold_backward(b, grad, x, threshold):
-    return elementwise(b, [grad, x], lambda g, v: where(v <= threshold, literal(0, g.dtype), g))
-
-
-@lowers("leaky_relu")
-def leaky_relu(b, x, negative_slope=0.01):
-    return elementwise(b, [x], lambda v: where(v > 0.0, v, v * negative_slope))
-
-
-@lowers("elu")
-def elu(b, x, alpha=1, scale=1, input_scale=1):
-    return elementwise(b, [x], lambda v: where(v > 0.0, v * scale, call("expm1", v * input_scale) * (alpha * scale)))
+# Sums of products.
 
 
 @lowers("addcmul")
@@ -398,7 +283,7 @@ def lerp(b, x, y, weight):
     return elementwise(b, [x, y, weight], value, exact=(2,))
 
 
-# Types.
+# Types and copies.
 
 
 @lowers("_to_copy", "to.dtype", "prims::convert_element_type")
@@ -416,70 +301,7 @@ def to_copy(b, x, dtype=None, layout=None, device=None, pin_memory=None, non_blo
     return b.define(its, cast(x.at(its), to))
 
 
-# Values without a tensor.
-
-
-def _filled(b, value):
-    dtype = b.out_dtype
-    refuse(isinstance(value, (torch.SymInt, torch.SymFloat, torch.fx.Node)), "its value is a symbol")
-    element = number(value, dtype)
-    return Formula(lambda s: element, b.out_shape, dtype)
-
-
-@lowers("full")
-def full(b, size, value, **_):
-    return _filled(b, value)
-
-
-@lowers("full_like")
-def full_like(b, x, value, **_):
-    return _filled(b, value)
-
-
-@lowers("zeros", "zeros_like", "new_zeros")
-def zeros(b, *_, **__):
-    return _filled(b, 0)
-
-
-@lowers("ones", "ones_like", "new_ones")
-def ones(b, *_, **__):
-    return _filled(b, 1)
-
-
-@lowers("new_full")
-def new_full(b, x, size, value, **_):
-    return _filled(b, value)
-
-
-@lowers("scalar_tensor")
-def scalar_tensor(b, value, **_):
-    return _filled(b, value)
-
-
-@lowers("fill.Scalar")
-def fill(b, x, value):
-    return _filled(b, value)
-
-
-@lowers("fill.Tensor")
-def fill_tensor(b, x, value):
-    return value.remap(b.out_shape, [])
-
-
 @lowers("copy")
 def copy(b, x, source, non_blocking=False):
     its = iterators(b.out_shape)
     return b.define(its, operand(source, its, b.out_dtype))
-
-
-@lowers("arange.start_step", "prims::iota")
-def arange(b, start, *rest, **kwargs):
-    if b.node.target.namespace == "prims":
-        first, step = kwargs["start"], kwargs["step"]
-    else:
-        first, step = start, rest[1] if len(rest) > 1 else 1
-    dtype = b.out_dtype
-    if dtype in INTEGERS:
-        return Formula(lambda s: cast(s[0] * int(step) + int(first), dtype), b.out_shape, dtype)
-    accumulate = "float64"
-    return Formula(lambda s: cast(cast(s[0], accumulate) * float(step) + float(first), dtype), b.out_shape, dtype)

@@ -3,7 +3,6 @@
 import math
 
 from ..expression import FLOATS, Index, Literal, all_of, call, cast, where
-from ..values import iterators
 from .convolutions import WINDOW, filled, guarded, in_each, reached_by, reads, reduced
 from .reductions import opmath, rounded
 from .registry import lowers, refuse

@@ -2,7 +2,7 @@
 
 import math
 
-from ..expression import FLOATS, INTEGERS, Index, Literal, all_of, call, cast, where
+from ..expression import FLOATS, Index, Literal, call, cast, where
 from ..values import iterators
 from .registry import dimensions, lowers, refuse, split_iterators
 
