@@ -37,7 +37,7 @@ def test_operator(name, compiler):
 @pytest.mark.parametrize("disguise, inside", operators.DISGUISES)
 def test_operators_in_disguise(disguise, inside, compiler):
     failed, own = [], ("nn.functional.conv2d", "nn.functional.gelu") if disguise is operators.special else ()
-    for name in sorted(set(NAMES) - set(own)):  # at infinities torch's own differ: padding times infinity is NaN, and so is gelu of infinity
+    for name in sorted(set(NAMES) - set(own)):  # docs/models.md: torch's own results at infinities depend on sizes
         row = operators.run_operator(TABLE[name], torch.float32, 1, compiler, disguise, inside)
         failed += [f"{name}: {note}" for note in row.notes if note.startswith("failed")]
     assert not failed, "\n".join(failed)
