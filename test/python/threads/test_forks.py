@@ -7,7 +7,6 @@ whatever its daemon threads are at.
 import itertools
 import os
 import random
-import signal
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,7 @@ import numpy as np
 import pytest
 
 import tensor_comprehensions as tc
+from children import wait_for
 
 FORKS = int(os.environ.get("TC_FORKS", "2"))
 MM = "def mm(float(M,K) A, float(K,N) B) -> (C) { C(m,n) +=! A(m,k) * B(k,n) }"
@@ -80,17 +80,6 @@ KINDS = {
 }
 
 
-def end_of(child):
-    for _ in range(1200):
-        pid, status = os.waitpid(child, os.WNOHANG)
-        if pid:
-            return status
-        time.sleep(0.05)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return "it hangs"
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_children_do_what_their_parent_is_at(kind, monkeypatch):
     monkeypatch.setenv("TC_VERIFY", "0")
@@ -119,7 +108,7 @@ def test_children_do_what_their_parent_is_at(kind, monkeypatch):
                     os._exit(0)
                 finally:
                     os._exit(1)
-            assert end_of(child) == 0
+            assert wait_for(child) == 0
     finally:
         ends.set()
         other.join()

@@ -2,7 +2,6 @@
 
 import os
 import random
-import signal
 import subprocess
 import sys
 import threading
@@ -12,6 +11,7 @@ import pytest
 import torch
 
 import tensor_comprehensions as tc
+from children import wait_for
 
 TEXT = """
 def scale(float(N,K) A) -> (B) { B(n,k) = A(n,k) * 2 + 1 }
@@ -149,18 +149,6 @@ def test_many_callers_beside_torch():
     assert not call_beside_torch(8, int(os.environ.get("TC_TEAM_CALLS", 100)))
 
 
-def wait_for(child, seconds=120):
-    """The exit status of `child`; it is killed, and the answer None, where it does not end."""
-    for _ in range(seconds * 20):
-        pid, status = os.waitpid(child, os.WNOHANG)
-        if pid:
-            return status
-        time.sleep(0.05)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return None
-
-
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.parametrize("threads", ["auto", "openmp"])
 def test_forks_at_random_moments(threads):
@@ -189,7 +177,7 @@ def test_forks_at_random_moments(threads):
             if child == 0:
                 same = all(bool((T.scale(a).numpy() == expected.numpy()).all()) for _ in range(3))
                 os._exit(0 if same else 1)
-            assert wait_for(child) == 0
+            assert wait_for(child, seconds=120) == 0
     finally:
         stop.set()
         busy.join()
