@@ -145,6 +145,7 @@ std::vector<Step> Differentiator::simplified(const Reversed& reversed) {
   steps = hoist_factors(std::move(steps), names_);
   steps = drop_centred_sums(std::move(steps), reversed.forward);
   steps = inline_pointwise(std::move(steps), definitions, prover);
+  steps = join_sums(std::move(steps));
   steps = share_values(std::move(steps), prover);
   steps = name_invariants(std::move(steps), names_, prover);
   return without_dead(split_residues(std::move(steps), names_, prover, boxes(reversed.forward)), results());

@@ -20,6 +20,17 @@ TEST(Tree, EqualIgnoresPlacesAndImplicitCasts) {
   EXPECT_FALSE(equal(make_expr(Cast{DType::Float32, one, false}), one));
 }
 
+TEST(Tree, EqualExpressionsHaveOneHash) {
+  for (const char* text : {"A(i) + 1", "a - b * 2.5", "c ? float(a) : -b", "exp(A(i, j)) && true", "A.1"})
+    EXPECT_EQ(hash_of(parse_expr(text)), hash_of(parse_expr(text))) << text;
+  const auto one = make_expr(IntLiteral{1});
+  EXPECT_EQ(hash_of(make_expr(Cast{DType::Float32, one, true})), hash_of(one));
+  EXPECT_EQ(hash_of(make_expr(Access{"s", {}, true})), hash_of(parse_expr("s")));
+  EXPECT_EQ(hash_of(make_expr(FloatLiteral{-0.0})), hash_of(make_expr(FloatLiteral{0.0})));
+  EXPECT_NE(hash_of(parse_expr("a - (b - c)")), hash_of(parse_expr("a - b - c")));
+  EXPECT_NE(hash_of(parse_expr("A(i, j)")), hash_of(parse_expr("A(j, i)")));
+}
+
 TEST(Tree, BareAccessEqualsName) {
   EXPECT_TRUE(equal(make_expr(Access{"s", {}, true}), parse_expr("s")));
   EXPECT_FALSE(equal(parse_expr("s()"), parse_expr("s")));

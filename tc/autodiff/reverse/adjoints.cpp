@@ -39,20 +39,27 @@ void add_piece(std::vector<Guarded>& pieces, const Guarded& piece) {
   pieces.push_back(piece);
 }
 
-/// All that need no sum, in one statement.
-Step pointwise_step(const Step& head, const Version& version, const std::vector<Contribution>& contributions) {
-  Step step = head;
+/// All that need no sum, in statements of at most longest_sum terms.
+std::vector<Step> pointwise_steps(const Step& head, const Version& version,
+                                  const std::vector<Contribution>& contributions) {
+  std::vector<Step> steps;
   std::vector<std::string> coordinates;
+  std::size_t terms = 0;
   for (const Contribution& c : contributions) {
     if (!c.reduction.empty()) continue;
-    if (step.pieces.empty()) coordinates = c.coordinates;
+    if (steps.empty()) coordinates = c.coordinates;
+    terms += c.value.value.size();
+    if (steps.empty() || terms > longest_sum) {
+      steps.push_back(head);
+      steps.back().left = over_box(coordinates, version);
+      terms = c.value.value.size();
+    }
     Renaming names;
     for (std::size_t d = 0; d < coordinates.size(); ++d) names[c.coordinates[d]] = index_name(coordinates[d]);
-    add_piece(step.pieces, renamed(c.value, names));
-    step.place = c.place;
+    add_piece(steps.back().pieces, renamed(c.value, names));
+    steps.back().place = c.place;
   }
-  step.left = over_box(coordinates, version);
-  return step;
+  return steps;
 }
 
 /// T's statement, and the one that converts it to \p type.
@@ -93,11 +100,9 @@ std::vector<Step> adjoint_steps(const std::string& name, const Version& version,
     step.place = c.place;
     steps.push_back(step);
   }
-  const bool rest = std::any_of(contributions.begin(), contributions.end(),
-                                [](const Contribution& c) { return c.reduction.empty(); });
-  if (rest) {
-    steps.push_back(pointwise_step(head, version, contributions));
-    if (steps.size() > 1) steps.back().op = ReductionOp::Sum;
+  for (Step& step : pointwise_steps(head, version, contributions)) {
+    if (!steps.empty()) step.op = ReductionOp::Sum;
+    steps.push_back(std::move(step));
   }
   type = head.type;
   if (!is_half(version.type)) return steps;

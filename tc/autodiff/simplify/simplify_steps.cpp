@@ -98,7 +98,7 @@ class Readers {
 Step with_values(const Step& step, const Step& definition) {
   Step made = step;
   for (Guarded& piece : made.pieces) {
-    Sum sum;
+    GrowingSum sum;
     for (const Term& term : piece.value) {
       Sum product = {Term{term.coefficient}};
       for (const Factor& factor : term.factors) {
@@ -113,9 +113,9 @@ Step with_values(const Step& step, const Step& definition) {
                           return normalised(replace_names(expr, names));
                         }));
       }
-      sum = plus(std::move(sum), product);
+      sum.add(product);
     }
-    piece.value = std::move(sum);
+    piece.value = std::move(sum).take();
   }
   return made;
 }
@@ -139,7 +139,9 @@ std::optional<std::vector<Step>> with_values_inlined(const std::vector<Step>& st
   for (const std::size_t place : places) {
     before.push_back(steps[place]);
     after.push_back(with_values(steps[place], definition));
-    if (reads_of(after.back()).count(definition.target)) return std::nullopt;
+    const auto& pieces = after.back().pieces;
+    const bool good = std::all_of(pieces.begin(), pieces.end(), [](const Guarded& p) { return is_short(p.value); });
+    if (!good || reads_of(after.back()).count(definition.target)) return std::nullopt;
   }
   after = use_names(std::move(after), definitions, prover);
   if (before.empty() || cost_of(after) >= cost_of(before) + cost(definition)) return std::nullopt;
@@ -169,6 +171,24 @@ std::vector<Step> inline_pointwise(std::vector<Step> steps, const Definitions& d
   std::size_t place = 0;
   std::erase_if(steps, [&](const Step&) { return inlined[place++]; });
   return steps;
+}
+
+std::vector<Step> join_sums(std::vector<Step> steps) {
+  const auto one_value = [](const Step& step) {
+    return step.reduction.empty() && step.pieces.size() == 1 && step.pieces.front().conditions.empty();
+  };
+  std::vector<Step> result;
+  for (Step& step : steps) {
+    const bool adds = !result.empty() && result.back().target == step.target && step.op == ReductionOp::Sum &&
+                      one_value(step) && one_value(result.back());
+    Sum sum = adds ? plus(result.back().pieces.front().value, step.pieces.front().value) : Sum();
+    if (adds && is_short(sum)) {
+      result.back().pieces.front().value = std::move(sum);
+    } else {
+      result.push_back(std::move(step));
+    }
+  }
+  return result;
 }
 
 std::vector<Step> share_values(std::vector<Step> steps, GuardProver& prover) {

@@ -46,6 +46,11 @@ std::vector<Step> drop_centred_sums(std::vector<Step> steps, const Forward& forw
 /// Writes pointwise values in place of their names where all readers together get cheaper.
 std::vector<Step> inline_pointwise(std::vector<Step> steps, const Definitions& definitions, GuardProver& prover);
 
+/// Adds up in one statement what several following each other add to a tensor, where that is short.
+///
+///   d(n) = g(n) + g(n)   d(n) += g(n)     becomes     d(n) = 3 * g(n)
+std::vector<Step> join_sums(std::vector<Step> steps);
+
 /// Reads an earlier pointwise statement in place of a value that is equal to it.
 ///
 ///   e(n,m) = c(n,m) ? g(n,m) : 0   b(m) +=! c(n,m) ? g(n,m) : 0     becomes     ...   b(m) +=! e(n,m)

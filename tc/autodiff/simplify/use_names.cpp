@@ -110,10 +110,9 @@ std::vector<Step> use_names(std::vector<Step> steps, const Definitions& definiti
     std::vector<IteratorRange> ranges = step.left;
     ranges.insert(ranges.end(), step.reduction.begin(), step.reduction.end());
     for (Guarded& piece : step.pieces) {
-      Sum made;
-      for (const Term& term : piece.value)
-        made = plus(std::move(made), {named(term, definitions, ranges, piece.conditions, prover)});
-      piece.value = std::move(made);
+      GrowingSum made;
+      for (const Term& term : piece.value) made.add(named(term, definitions, ranges, piece.conditions, prover));
+      piece.value = std::move(made).take();
     }
   }
   return steps;

@@ -41,6 +41,13 @@ bool same_factors(const Term& a, const Term& b) {
                      [&](const Factor& factor) { return power_of(b, factor.expr) == factor.power; });
 }
 
+/// The same number for the same factors, in any order.
+std::size_t hash_of_factors(const Term& term) {
+  std::size_t hash = 0;
+  for (const Factor& factor : term.factors) hash += lang::hash_of(factor.expr) * static_cast<std::size_t>(factor.power);
+  return hash;
+}
+
 /// An integer that is converted silently, with the conversion written where nothing else decides the type.
 ExprPtr operand(const ExprPtr& expr, bool convert, DType type) {
   const auto* conversion = std::get_if<Cast>(&expr->node);
@@ -75,6 +82,9 @@ ExprPtr product(const Term& term, DType type, bool with_sign) {
 ExprPtr plain_sum(const Sum& sum, DType type) {
   Sum ordered = sum;
   std::stable_partition(ordered.begin(), ordered.end(), [](const Term& term) { return term.coefficient > 0; });
+  if (const auto middle = ordered.begin() + static_cast<std::ptrdiff_t>(ordered.size() / 2);
+      ordered.size() > longest_sum)
+    return binary(BinaryOp::Add, plain_sum({ordered.begin(), middle}, type), plain_sum({middle, ordered.end()}, type));
   ExprPtr result;
   for (const Term& term : ordered) {
     const ExprPtr value = product(term, type, !result);
@@ -85,6 +95,15 @@ ExprPtr plain_sum(const Sum& sum, DType type) {
 }
 
 }  // namespace
+
+bool is_short(const Sum& sum) {
+  const auto short_term = [](const Term& term) {
+    std::size_t factors = 0;
+    for (const Factor& factor : term.factors) factors += static_cast<std::size_t>(std::abs(factor.power));
+    return factors <= longest_sum;
+  };
+  return sum.size() <= longest_sum && std::all_of(sum.begin(), sum.end(), short_term);
+}
 
 Term times(Term term, const ExprPtr& expr, int power) {
   if (const auto value = constant_value(expr); value && is_float_typed(expr)) {
@@ -120,10 +139,13 @@ Term multiplied(Term a, const Term& b, int power) {
 }
 
 Sum times(const Sum& a, const Sum& b) {
-  Sum result;
+  const auto type_a = natural_type(a), type_b = natural_type(b);
+  if (a.size() > 1 && b.size() > 1 && type_a && type_b)
+    return {times(times(Term{}, to_expr(a, *type_a)), to_expr(b, *type_b))};
+  GrowingSum result;
   for (const Term& x : a)
-    for (const Term& y : b) result = plus(std::move(result), {multiplied(x, y)});
-  return result;
+    for (const Term& y : b) result.add(multiplied(x, y));
+  return std::move(result).take();
 }
 
 Sum to_sum(const ExprPtr& expr) {
@@ -133,17 +155,31 @@ Sum to_sum(const ExprPtr& expr) {
   return plus({}, {times(Term{}, expr)});
 }
 
-Sum plus(Sum a, const Sum& b) {
-  for (const Term& term : b) {
-    const auto known = std::find_if(a.begin(), a.end(), [&](const Term& other) { return same_factors(other, term); });
-    if (known == a.end()) {
-      a.push_back(term);
-    } else {
-      known->coefficient += term.coefficient;
-    }
+GrowingSum::GrowingSum(Sum sum) : sum_(std::move(sum)) {
+  for (std::size_t i = 0; i < sum_.size(); ++i) places_.emplace(hash_of_factors(sum_[i]), i);
+}
+
+void GrowingSum::add(const Term& term) {
+  const std::size_t hash = hash_of_factors(term);
+  const auto [first, last] = places_.equal_range(hash);
+  const auto known = std::find_if(first, last, [&](const auto& at) { return same_factors(sum_[at.second], term); });
+  if (known != last) {
+    sum_[known->second].coefficient += term.coefficient;
+    return;
   }
-  std::erase_if(a, [](const Term& term) { return term.coefficient == 0; });
-  return a;
+  places_.emplace(hash, sum_.size());
+  sum_.push_back(term);
+}
+
+Sum GrowingSum::take() && {
+  std::erase_if(sum_, [](const Term& term) { return term.coefficient == 0; });
+  return std::move(sum_);
+}
+
+Sum plus(Sum a, const Sum& b) {
+  GrowingSum sum(std::move(a));
+  sum.add(b);
+  return std::move(sum).take();
 }
 
 Sum scaled(Sum sum, double factor) {

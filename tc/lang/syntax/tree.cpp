@@ -48,6 +48,27 @@ bool equal_payload(const Expr& a, const Expr& b) {
                     a.node);
 }
 
+std::size_t joined(std::size_t a, std::size_t b) { return a ^ (b + 0x9e3779b97f4a7c15 + (a << 6) + (a >> 2)); }
+
+/// The same number where equal_payload() holds.
+std::size_t hash_of_payload(const Expr& expr) {
+  const auto text = std::hash<std::string>();
+  return std::visit(overloaded{
+                        [](const IntLiteral& x) { return std::hash<std::uint64_t>()(x.value); },
+                        [](const FloatLiteral& x) { return std::hash<double>()(x.value); },
+                        [](const BoolLiteral& x) { return std::size_t{x.value}; },
+                        [&](const Name& x) { return text(x.id); },
+                        [&](const Access& x) { return text(x.tensor); },
+                        [&](const SizeOf& x) { return joined(text(x.tensor), static_cast<std::size_t>(x.dimension)); },
+                        [&](const Call& x) { return text(x.function); },
+                        [](const Cast& x) { return static_cast<std::size_t>(x.type); },
+                        [](const Unary& x) { return static_cast<std::size_t>(x.op); },
+                        [](const Binary& x) { return static_cast<std::size_t>(x.op); },
+                        [](const Select&) { return std::size_t{0}; },
+                    },
+                    expr.node);
+}
+
 bool equal(const Clause& a, const Clause& b) {
   if (a.node.index() != b.node.index()) return false;
   return std::visit(overloaded{
@@ -121,6 +142,15 @@ bool equal(const std::vector<ExprPtr>& a, const std::vector<ExprPtr>& b) { retur
 bool equal(const Def& a, const Def& b) {
   return a.name == b.name && equal_all(a.params, b.params) && equal_all(a.returns, b.returns) &&
          equal_all(a.statements, b.statements);
+}
+
+std::size_t hash_of(const ExprPtr& expr) {
+  const ExprPtr value = written(expr);
+  if (!value) return 0;
+  if (const auto* name = bare_name(*value)) return std::hash<std::string>()(*name);
+  std::size_t hash = joined(value->node.index(), hash_of_payload(*value));
+  for (const ExprPtr& part : children(value)) hash = joined(hash, hash_of(part));
+  return hash;
 }
 
 std::vector<ExprPtr> children(const ExprPtr& expr) {

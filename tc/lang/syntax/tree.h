@@ -188,6 +188,8 @@ std::vector<std::string> left_iterators(const Assignment& assignment);
 bool equal(const ExprPtr& a, const ExprPtr& b);
 bool equal(const std::vector<ExprPtr>& a, const std::vector<ExprPtr>& b);
 bool equal(const Def& a, const Def& b);
+/// The same number for equal expressions.
+std::size_t hash_of(const ExprPtr& expr);
 
 /// Calls \p visit for \p expr and every expression below it, parents first.
 template <typename F>
