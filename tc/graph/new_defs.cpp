@@ -35,7 +35,7 @@ std::shared_ptr<const Defs> NewDefs::all() const {
   auto result = std::make_shared<Defs>(*known_);
   result->file = file;
   for (std::size_t d = parsed.defs.size() - texts_.size(); d < parsed.defs.size(); ++d) {
-    file->defs.push_back(lang::check(parsed.defs[d], *file));
+    file->add(lang::check(parsed.defs[d], *file));
     result->call_free[parsed.defs[d].name] = understood(parsed.defs[d], *result);
   }
   return result;

@@ -221,9 +221,7 @@ std::string name_of(const Graph& graph, const Part& part) {
     if (const auto& callee = graph.nodes[n].callee; !callee.empty() && name.size() + callee.size() < most_name)
       name += str(name.empty() ? "" : "_", callee);
   if (name.empty()) name = graph.name;
-  for (const auto& def : graph.defs->file->defs)
-    if (def.name == name) return name + "_part";
-  return name;
+  return graph.defs->file->find(name) ? name + "_part" : name;
 }
 
 /// \p part, of several nodes, as a def of calls and statements.

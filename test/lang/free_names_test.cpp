@@ -25,6 +25,21 @@ TEST(FreeNames, NumbersTakeThePlaceOfNumbers) {
   EXPECT_EQ(names.tensor("A"), "A_5");
 }
 
+TEST(FreeNames, ThoseOfDefsAreTaken) {
+  File file;
+  for (const char* name : {"i", "T_1", "i"}) {
+    Def def;
+    def.name = name;
+    file.add(def);
+  }
+  EXPECT_EQ(file.find("i"), &file.defs[0]) << "of two of one name the first is found";
+  EXPECT_EQ(file.find("j"), nullptr);
+  FreeNames names({}, {}, &file);
+  EXPECT_EQ(names.iterator("i"), "i_1");
+  EXPECT_EQ(names.iterator("j"), "j");
+  EXPECT_EQ(names.tensor("T"), "T_2");
+}
+
 TEST(InlinedStatements, CopiesMoveFromWhereTheirSourceBegins) {
   FreeNames names({"j"}, {"j"});
   auto two = make_expr(IntLiteral{2});

@@ -151,7 +151,7 @@ TEST(RoundTrip, RandomDefs) {
   Generator generator(2);
   for (int i = 0; i < 500 && !HasFailure(); ++i) {
     File file;
-    for (int n = 1 + generator.pick(2); n > 0; --n) file.defs.push_back(generator.def());
+    for (int n = 1 + generator.pick(2); n > 0; --n) file.add(generator.def());
     expect_round_trip(file);
   }
 }

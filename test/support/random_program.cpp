@@ -138,7 +138,7 @@ RandomProgram random_program(std::uint64_t seed, const RandomOptions& options) {
       callees.push_back(random_def(random, options, request, ignored));
       if (callees[0].returns.empty()) callees.clear();
     }
-    for (const auto& callee : callees) program.file.defs.push_back(callee.def);
+    for (const auto& callee : callees) program.file.add(callee.def);
     DefRequest request{"f",
                        "T",
                        sizes,
@@ -147,7 +147,7 @@ RandomProgram random_program(std::uint64_t seed, const RandomOptions& options) {
                        program.parts,
                        Random(seed * 0xA24BAED4963EE407ull + 5).chance(options.scatters)};
     known = random_def(random, options, request, program.inputs);
-    program.file.defs.push_back(known.def);
+    program.file.add(known.def);
     program.sizes = used_sizes(known.def, sizes);
   }
   for (const auto& tensor : known.returns) {

@@ -38,7 +38,7 @@ class FileChecker {
     result.text = file_.text;
     result.name = file_.name;
     for (const auto& def : file_.defs)
-      if (const auto done = done_.find(def.name); done != done_.end()) result.defs.push_back(done->second.def);
+      if (const auto done = done_.find(def.name); done != done_.end()) result.add(done->second.def);
     return result;
   }
 
@@ -100,11 +100,7 @@ Def check(const Def& def, const File& others) {
   std::set<std::string> names;
   for (const auto& other : others.defs)
     if (other.name != def.name) names.insert(other.name);
-  auto find = [&](const std::string& name) -> const Def* {
-    for (const auto& other : others.defs)
-      if (other.name == name) return &other;
-    return nullptr;
-  };
+  const auto find = [&](const std::string& name) { return others.find(name); };
   Def result = check_def(def, names, find, diagnostics, Cancellation());
   diagnostics.throw_if_errors<SemanticError>();
   return result;

@@ -1,7 +1,5 @@
 #include "tc/lang/check/free_names.h"
 
-#include <algorithm>
-
 #include "tc/base/str.h"
 
 namespace tc::lang {
@@ -44,10 +42,6 @@ std::vector<std::string> FreeNames::iterators(int rank) {
   std::vector<std::string> result;
   for (int d = 0; d < rank; ++d) result.push_back(iterator(d < 6 ? names[d] : str("i", d)));
   return result;
-}
-
-bool FreeNames::is_def(const std::string& name) const {
-  return defs_ && std::any_of(defs_->begin(), defs_->end(), [&](const Def& def) { return def.name == name; });
 }
 
 std::string FreeNames::numbered(const std::string& base) {

@@ -15,10 +15,10 @@ std::set<std::string> identifiers(const Def& def);
 /// Gives out identifiers that nothing has.
 class FreeNames {
  public:
-  /// \p taken: every identifier in use; \p values: those of them that are no iterators or lets; \p defs: more of these, may be
-  /// null, and lives as long.
-  FreeNames(std::set<std::string> taken, std::set<std::string> values, const std::vector<Def>* defs = nullptr)
-      : taken_(std::move(taken)), values_(std::move(values)), defs_(defs) {}
+  /// \p taken: every identifier in use; \p values: those of them that are no iterators or lets; \p file, whose defs are
+  /// more of these, may be null, and lives as long.
+  FreeNames(std::set<std::string> taken, std::set<std::string> values, const File* file = nullptr)
+      : taken_(std::move(taken)), values_(std::move(values)), file_(file) {}
 
   /// Lets \p names be in use too.
   void take(const std::set<std::string>& names) { taken_.insert(names.begin(), names.end()); }
@@ -36,10 +36,10 @@ class FreeNames {
  private:
   std::string numbered(const std::string& base);
   /// Is \p name that of one of the defs?
-  bool is_def(const std::string& name) const;
+  bool is_def(const std::string& name) const { return file_ && file_->find(name); }
 
   std::set<std::string> taken_, values_;
-  const std::vector<Def>* defs_;
+  const File* file_;
   std::map<std::string, int> last_;  ///< the number given last
 };
 

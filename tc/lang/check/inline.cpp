@@ -161,7 +161,7 @@ class Inliner {
   Inliner(const Def& def, const File& file, const InlineContext& context)
       : def_(def),
         context_(context),
-        names_(identifiers(def), value_names(def), &file.defs),
+        names_(identifiers(def), value_names(def), &file),
         versions_(def, [&](const std::string& name) -> const Def& { return context.callee(name).def; }),
         result_(def, file, context) {}
 

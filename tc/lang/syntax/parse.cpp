@@ -274,7 +274,7 @@ File parse(const std::string& text, const std::string& name, const Cancellation&
   file.name = name;
   Diagnostics diagnostics(text, name);
   try {
-    file.defs = Parser(text, diagnostics, cancellation).defs();
+    for (Def& def : Parser(text, diagnostics, cancellation).defs()) file.add(std::move(def));
   } catch (const StopParsing&) {
     if (!diagnostics.has_errors()) throw InternalError("the parser stopped without a message");
   }

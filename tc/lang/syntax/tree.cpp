@@ -121,6 +121,16 @@ ExprPtr make_expr(Expr::Node node, SourceRange range, std::optional<DType> type)
   return std::make_shared<const Expr>(Expr{std::move(node), range, type});
 }
 
+void File::add(Def def) {
+  places.emplace(def.name, defs.size());
+  defs.push_back(std::move(def));
+}
+
+const Def* File::find(const std::string& def) const {
+  const auto found = places.find(def);
+  return found == places.end() ? nullptr : &defs[found->second];
+}
+
 std::vector<std::string> left_iterators(const Assignment& assignment) {
   std::vector<std::string> names;
   for (const auto& subscript : assignment.subscripts)

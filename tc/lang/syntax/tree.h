@@ -178,7 +178,13 @@ struct Def {
 struct File {
   std::string text;  ///< the source, for diagnostics
   std::string name = "<tc>";
-  std::vector<Def> defs;
+  std::vector<Def> defs;                      ///< put there by add()
+  std::map<std::string, std::size_t> places;  ///< in defs, by name; of two of one name the first
+
+  /// Puts \p def behind the others.
+  void add(Def def);
+  /// The def of that name, or null.
+  const Def* find(const std::string& def) const;
 };
 
 /// The iterators on the left of a checked assignment, in order.
