@@ -123,7 +123,14 @@ TEST(SplitIterator, FactorsComeFromTheSubscripts) {
   const auto count = [](const char* text) { return derive::iterator_splits(program_of(text)).size(); };
   EXPECT_EQ(count("def f(float(9) X, float(5) W) -> (O) { O(h) +=! X(h + r) * W(r) }"), 2u);     // 5 as 3 * 2, 2 * 3
   EXPECT_EQ(count("def f(float(9,5) X, float(5) W) -> (O) { O(h) +=! X(h, r) * W(r) }"), 0u);    // no window
+  EXPECT_EQ(count("def f(float(12) X, float(8) W) -> (O) { O(h) +=! X(h + r) * W(r) }"), 3u);    // 8 and 9
   EXPECT_GE(count("def f(float(20) X, float(5) W) -> (O) { O(h) +=! X(2*h + r) * W(r) }"), 1u);  // the stride
+}
+
+TEST(SplitIterator, OfADimensionOfAnyLength) {
+  const auto before = program_of(
+      "def f(float(1099511627778) X, float(1099511627776) W) -> (O) { O(h) +=! X(h + r) * W(r) where h in 0:3 }");
+  EXPECT_GE(derive::iterator_splits(before).size(), 32u) << "2 to 2^16, and the rest of each";
 }
 
 TEST(MergeTraversals, ASumIsWrittenOut) {

@@ -189,6 +189,9 @@ Step split_iterator(const Program& program, const std::string& tensor, int dimen
 
 namespace {
 
+/// Of the two parts of a dimension, the smaller one is at most this: a dimension may be too long for trying all numbers.
+constexpr std::int64_t largest_part = 1 << 16;
+
 /// By which numbers dimension \p d of \p scope may be split.
 std::set<std::int64_t> factors_of(const Scope& scope, int d, const lang::Box& ranges) {
   std::set<std::int64_t> result;
@@ -206,8 +209,10 @@ std::set<std::int64_t> factors_of(const Scope& scope, int d, const lang::Box& ra
       }
     }
   if (!window || d < scope.left()) return result;
-  for (std::int64_t by = 2; by < extent; ++by)
-    if (const auto whole = (extent + by - 1) / by * by; whole - extent <= 1) result.insert(by);
+  for (const auto whole : {extent, extent + 1})  // one more at most is run over in vain
+    for (std::int64_t part = 2; part <= largest_part && part * part <= whole; ++part)
+      for (const auto by : {part, whole / part})
+        if (whole % part == 0 && by < extent) result.insert(by);
   return result;
 }
 
