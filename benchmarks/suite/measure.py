@@ -47,7 +47,12 @@ def warm_up(function: Callable, seconds: float) -> None:
 
 
 def interleaved(
-    functions: Dict[str, Callable], yardsticks: Dict[str, Callable], budget: float, threads: int, warm: float = 0.0
+    functions: Dict[str, Callable],
+    yardsticks: Dict[str, Callable],
+    budget: float,
+    threads: int,
+    warm: float = 0.0,
+    beside: bool = False,
 ) -> Tuple[Dict[str, Spread], Dict[str, List[float]]]:
     """Spreads of seconds for each function and the values of each yardstick, a function that measures a limit.
 
@@ -55,7 +60,8 @@ def interleaved(
     sample of short calls, so each function meets the caches as its own last call left them. With several threads a rest
     precedes it, in which the other candidate's idle threads stop spinning. With `warm` seconds, untimed calls go on for so long
     before a sample of short calls: systems that wake two threads on one core, as virtual machines do, take milliseconds until they
-    have spread them, which calls in a row pay once. Rounds go on for `budget` seconds, at least
+    have spread them, which calls in a row pay once. With `beside`, neither a rest nor an untimed call precedes a sample: the
+    idle threads of the other candidates spin when it begins. Rounds go on for `budget` seconds, at least
     MIN_ROUNDS; where these would take four times the budget, LEAST_ROUNDS.
     """
     calls = {name: calls_per_sample(function) for name, function in functions.items()}
@@ -65,9 +71,9 @@ def interleaved(
     rounds = 0
     while goes_on(rounds, time.perf_counter() - start, budget):
         for name, function in functions.items():
-            if threads > 1:
+            if threads > 1 and not beside:
                 time.sleep(REST_SECONDS)
-            if not times[name] or times[name][-1] < LONG_CALL:
+            if not beside and (not times[name] or times[name][-1] < LONG_CALL):
                 warm_up(function, warm)
             times[name].append(seconds_of(function, calls[name]))
         for name, yardstick in yardsticks.items():
