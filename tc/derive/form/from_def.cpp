@@ -88,13 +88,19 @@ class Reader {
   }
 
   Parts read_cast(const lang::Cast& cast, const isl::set& where) {
-    if (needs_no_cast(cast.value, cast)) return {{where, plain(cast.value)}};
+    if (needs_no_cast(cast.value, cast)) return {{where, without_cast(cast)}};
     if (cast.value->type == cast.type) return read(cast.value, where);
     scope_.uniform = false;
     auto parts = read(cast.value, where);
     for (auto& part : parts)
       if (!needs_no_cast(part.body, cast)) part.body = lang::make_expr(lang::Cast{cast.type, part.body});
     return parts;
+  }
+
+  /// What stands under \p cast, which it needs not: a literal of the kind of numbers that the type has.
+  ExprPtr without_cast(const lang::Cast& cast) const {
+    const bool other_kind = is_integer(cast.type) && cast.value->type && is_float(*cast.value->type);
+    return other_kind ? literal(*literal_value(cast.value, cast.type), cast.type) : plain(cast.value);
   }
 
   /// Does \p value, under \p cast, hold no other number without it?

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tc/base/str.h"
+#include "tc/derive/form/fill.h"
 #include "tc/derive/form/isl_expressions.h"
 #include "tc/derive/form/refusal.h"
 
@@ -166,11 +167,14 @@ std::string plus_of(ReductionOp op) {
 ExprPtr minus_one() { return number(-1); }
 bool is_minus_one(const ExprPtr& expr) { return lang::equal(expr, minus_one()); }
 
-/// Each of \p a times each of \p b.
+bool is_zero(const ExprPtr& expr) { return literal_value(expr, DType::Float64) == 0.0; }
+
+/// Each of \p a times each of \p b; a product with 0 is 0.
 std::vector<ExprPtr> products(const std::vector<ExprPtr>& a, const std::vector<ExprPtr>& b, const std::string& times) {
   std::vector<ExprPtr> result;
   for (const auto& x : a)
-    for (const auto& y : b) result.push_back(product({x, y}, times));
+    for (const auto& y : b)
+      result.push_back(times == "*" && (is_zero(x) || is_zero(y)) ? number(0) : product({x, y}, times));
   return result;
 }
 
