@@ -27,6 +27,17 @@ double student(std::size_t degrees) {
   return table[std::min(degrees, table.size()) - 1];
 }
 
+/// The ratios that \p count rematches of \p entrant give; nothing where one fails.
+std::optional<std::vector<double>> ratios_of(std::size_t entrant, int count, const Rematch& rematch) {
+  std::vector<double> ratios;
+  for (int i = 0; i < count; ++i) {
+    const auto timings = rematch(entrant);
+    if (!timings || timings->first.empty() || timings->second.empty()) return std::nullopt;
+    ratios.push_back(ratio_of(timings->first, timings->second));
+  }
+  return ratios;
+}
+
 }  // namespace
 
 double greatest_mean(const std::vector<double>& ratios) {
@@ -42,15 +53,12 @@ std::optional<Winner> find_winner(const std::vector<Timings>& first, std::size_t
     if (const double ratio = ratio_of(first[i], first[reference]); ratio < best.ratio) best = {i, ratio};
   }
   if (best.ratio > 1 - least_gain) return std::nullopt;
-  std::vector<double> ratios;
-  for (int i = 0; i < rematches; ++i) {
-    const auto timings = rematch(best.entrant);
-    if (!timings || timings->first.empty() || timings->second.empty()) return std::nullopt;
-    ratios.push_back(ratio_of(timings->first, timings->second));
-  }
-  if (greatest_mean(ratios) > 1 - least_gain) return std::nullopt;
-  best.ratio = std::exp(mean_logarithm(ratios).value);
-  return best;
+  const auto deciding = ratios_of(best.entrant, rematches, rematch);
+  if (!deciding || greatest_mean(*deciding) > 1 - least_gain) return std::nullopt;
+  const auto telling = ratios_of(best.entrant, telling_rematches, rematch);
+  if (!telling) return std::nullopt;
+  best.ratio = std::exp(mean_logarithm(*telling).value);
+  return best.ratio < 1 ? std::optional(best) : std::nullopt;
 }
 
 }  // namespace tc::autotuner

@@ -122,15 +122,16 @@ bool measure(Workers& workers, std::vector<Entrant>& entrants, const FinalSettin
 
 /// Rematches that there is time for.
 int rematches(const std::vector<Entrant>& entrants, const FinalSettings& settings) {
-  return most_rematches * runs_of_a_rematch * entrants.front().candidate.seconds < settings.time ? most_rematches
-                                                                                                 : least_rematches;
+  return (most_rematches + telling_rematches) * runs_of_a_rematch * entrants.front().candidate.seconds < settings.time
+             ? most_rematches
+             : least_rematches;
 }
 
 /// Which of \p entrants is faster than the one of number \p reference, by rematches of these two.
 std::optional<Winner> winner_of(Workers& workers, const std::vector<Entrant>& entrants, std::size_t reference,
                                 const FinalSettings& settings) {
   const int count = rematches(entrants, settings);
-  const double seconds = settings.seconds * (1 - first_share) / count;
+  const double seconds = settings.seconds * (1 - first_share) / (count + telling_rematches);
   std::uint64_t seed = 0;
   const Rematch rematch = [&](std::size_t entrant) -> std::optional<std::pair<Timings, Timings>> {
     auto timings = compare(workers, {&entrants[entrant], &entrants[reference]}, seconds, ++seed, settings);
