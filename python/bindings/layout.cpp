@@ -57,15 +57,20 @@ std::optional<std::vector<std::size_t>> permutation(const Layout& self) {
   return reorder ? std::optional(reorder->order) : std::nullopt;
 }
 
+/// Those that \p function is set to, and \p cancellation.
+engine::Limits limits_of(const PyFunction& function, const Cancellation& cancellation) {
+  engine::Limits limits{cancellation, function.settings().memory_limit};
+  limits.cancellation.set_time_limit(function.settings().time_limit);
+  return limits;
+}
+
 /// \p function for tensors like \p inputs in \p layouts: a def, and what it takes.
 py::tuple in_layouts(const PyFunction& function, const std::vector<py::object>& inputs,
                      const std::map<std::string, Layout>& layouts) {
   std::vector<TensorSpec> specs;
   for (const auto& input : inputs) specs.push_back(spec_of(input, "an input"));
   const auto made = interruptible([&](const Cancellation& cancellation) {
-    engine::Limits limits{cancellation, function.settings().memory_limit};
-    limits.cancellation.set_time_limit(function.settings().time_limit);
-    return engine::in_layouts(function.function(), specs, {layouts, {}}, limits);
+    return engine::in_layouts(function.function(), specs, {layouts, {}}, limits_of(function, cancellation));
   });
   return py::make_tuple(Definition{made.function}, made.inputs);
 }
@@ -88,7 +93,9 @@ py::list guideline(const PyFunction& function, const std::vector<py::object>& in
 layout::LayoutTemplate template_of(const PyFunction& function, const std::vector<py::object>& inputs) {
   std::vector<TensorSpec> specs;
   for (const auto& input : inputs) specs.push_back(spec_of(input, "an input"));
-  return interruptible([&](const Cancellation&) { return engine::layout_template(function.function(), specs); });
+  return interruptible([&](const Cancellation& cancellation) {
+    return engine::layout_template(function.function(), specs, limits_of(function, cancellation));
+  });
 }
 
 /// The tunables of \p self: name, places, extent.

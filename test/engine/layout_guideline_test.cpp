@@ -26,5 +26,14 @@ TEST(LayoutGuideline, OfAProductIsPricedAsItsDefInThoseLayouts) {
               found.front().microseconds, 1e-6);
 }
 
+TEST(LayoutTemplate, StaysWithinLimits) {
+  const auto function = define("def f(float(M,K) A) -> (C) { C(m) +=! A(m,k) }").functions.back();
+  const std::vector<TensorSpec> inputs{contiguous(DType::Float32, {32, 64})};
+  EXPECT_FALSE(layout_template(function, inputs).tunables.empty());
+  Limits limits;
+  limits.cancellation.cancel();
+  EXPECT_ERROR(layout_template(function, inputs, limits), CancelledError, "cancelled in a template of layouts");
+}
+
 }  // namespace
 }  // namespace tc::engine

@@ -40,9 +40,11 @@ std::vector<PricedLayouts> layout_guideline(const std::shared_ptr<const Function
 }
 
 layout::LayoutTemplate layout_template(const std::shared_ptr<const Function>& function,
-                                       const std::vector<TensorSpec>& inputs) {
-  const auto whole = inlined(function);
-  return layout::layout_template({whole->def, whole->ranges}, bind_inputs(*whole, inputs));
+                                       const std::vector<TensorSpec>& inputs, const Limits& limits) {
+  return supervised(limits, "a template of layouts", [=](const Supervision&) {
+    const auto whole = inlined(function);
+    return layout::layout_template({whole->def, whole->ranges}, bind_inputs(*whole, inputs));
+  });
 }
 
 }  // namespace tc::engine

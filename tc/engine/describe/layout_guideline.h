@@ -22,9 +22,9 @@ struct PricedLayouts {
 std::vector<PricedLayouts> layout_guideline(const std::shared_ptr<const Function>& function,
                                             const std::vector<TensorSpec>& inputs, const CompileOptions& options);
 
-/// The template of the layouts of \p function for \p inputs (layout::layout_template). Calls are written out. Throws ArgumentError
-/// for inputs that do not fit.
+/// The template of the layouts of \p function for \p inputs (layout::layout_template). Calls are written out. It stays
+/// within \p limits. Throws ArgumentError for inputs that do not fit, else as run_supervised().
 layout::LayoutTemplate layout_template(const std::shared_ptr<const Function>& function,
-                                       const std::vector<TensorSpec>& inputs);
+                                       const std::vector<TensorSpec>& inputs, const Limits& limits = {});
 
 }  // namespace tc::engine
