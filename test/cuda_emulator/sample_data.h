@@ -1,17 +1,12 @@
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <string>
-#include <utility>
-
-#include "tc/engine/define/function.h"
+#include "test/support/program_file.h"
 
 namespace tc::test {
 
-/// [low, high) for the values of each parameter of \p function that subscripts use: all of them in bounds where a
-/// subscript is such an element and nothing else.
-std::map<std::string, std::pair<std::int64_t, std::int64_t>> index_values(const engine::Function& function,
-                                                                          const lang::SizeMap& sizes);
+/// Gives each parameter of \p function that subscripts use and that \p program says nothing of a range of values: such that no
+/// check refuses the arguments that make_arguments() draws, where one number does for all of them. A subscript that is such an
+/// element and nothing else takes all that is in bounds.
+void complete_data(ProgramFile& program, const engine::Function& function, const lang::SizeMap& sizes);
 
 }  // namespace tc::test

@@ -55,11 +55,6 @@ lang::SizeMap sizes_of(const ProgramFile& program, const engine::Function& funct
   return sizes;
 }
 
-/// Values of index tensors that the file does not give.
-void complete(ProgramFile& program, const engine::Function& function, const lang::SizeMap& sizes) {
-  for (const auto& [name, range] : index_values(function, sizes)) program.data.emplace(name, range);
-}
-
 void print_counts(const Emulated& run) {
   for (const auto& [kernel, site] : run.sites)
     std::cout << kernel << " line " << site.line << ": " << (site.shared ? "shared " : "global ")
@@ -106,7 +101,7 @@ int emulate_file(const std::string& path) {
   if (!FLAGS_def.empty()) program.def = FLAGS_def;
   auto function = function_of(program, path);
   const auto sizes = sizes_of(program, *function);
-  complete(program, *function, sizes);
+  complete_data(program, *function, sizes);
   engine::CompileOptions options;
   options.target = Target::parse(FLAGS_target);
   options.mapping = options::MappingOptions::parse(FLAGS_options);
