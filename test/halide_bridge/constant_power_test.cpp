@@ -1,5 +1,3 @@
-#include "tc/halide_bridge/math/constant_power.h"
-
 #include <gtest/gtest.h>
 
 #include <sstream>
