@@ -7,6 +7,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -52,6 +53,19 @@ def compile_all(root, objects):
     return list(jobs.values())
 
 
+def shared_standard_library():
+    """The path of the C++ library that other extensions of the process use. Named on the command line, it is linked by compilers, too,
+    that would else put a copy of it into the extension: streams of two copies end the process."""
+    found = subprocess.run([*compiler().split(), "-print-file-name=libstdc++.so"], capture_output=True, text=True, check=True).stdout.strip()
+    return [found] if os.path.isabs(found) else []
+
+
+def needed_by(library):
+    """Names of the shared libraries that `library` says it needs."""
+    dynamic = subprocess.run(["readelf", "-d", "-W", str(library)], capture_output=True, text=True, check=True).stdout
+    return re.findall(r"\(NEEDED\).*\[(\S+)\]", dynamic)
+
+
 def link(root, objects, out):
     """isl stands before LLVM, which has an older isl of its own; the extension finds the bundle's libraries by itself."""
     archives = sorted((root / "archives").glob("libtc_*.a"))
@@ -59,21 +73,21 @@ def link(root, objects, out):
     whole = ["-Wl,--push-state,--whole-archive", str(isl), "-Wl,--pop-state"] if isl.exists() else []
     libraries = sorted((root / "lib").glob("*.so*"), key=lambda path: not path.name.startswith("libisl"))
     run([
-        *compiler().split(), "-shared", "-o", str(out), *map(str, objects), *whole,
+        *compiler().split(), "-shared", "-o", str(out), *map(str, objects), *shared_standard_library(), *whole,
         "-Wl,--start-group", *map(str, archives), "-Wl,--end-group",
         "-Wl,--as-needed", *map(str, libraries), "-Wl,--allow-shlib-undefined",
         f"-Wl,--disable-new-dtags,-rpath,{root / 'lib'}", "-pthread", "-ldl",
     ])
+    if not any(name.startswith(("libstdc++", "libc++")) for name in needed_by(out)):
+        sys.exit(f"{compiler()} links a C++ library of its own into {out.name}, which ends processes that load torch: set CXX to a compiler that does not")
 
 
 def build(root):
     """The folder to put on Python's path."""
     package, objects = root / "package/tensor_comprehensions", root / "objects"
     out = package / f"_core{sysconfig.get_config_var('EXT_SUFFIX')}"
-    package.mkdir(parents=True, exist_ok=True)
     objects.mkdir(exist_ok=True)
-    for file in (root / "python/tensor_comprehensions").iterdir():
-        shutil.copy(file, package / file.name)
+    shutil.copytree(root / "python/tensor_comprehensions", package, dirs_exist_ok=True)
     link(root, compile_all(root, objects), out)
     return package.parent
 

@@ -28,7 +28,7 @@ SYSTEM = ("libc", "libm", "libstdc++", "libgcc_s", "ld-linux-x86-64", "linux-vds
 STAND_INS = {"libz3": "Z3_", "libxml2": "xml"}
 FOLDERS = {
     "python/bindings": ("*.cpp", "*.h"),
-    "python/tensor_comprehensions": ("*.py", "*.pyi"),
+    "python/tensor_comprehensions": ("**/*.py", "**/*.pyi", "py.typed"),
     "benchmarks/suite": ("*.py",),
     "benchmarks/suite/cases": ("*.py",),
     "benchmarks/gpu_suite": ("*.py",),
@@ -171,6 +171,11 @@ def manifest(libraries):
     }
 
 
+def sources():
+    """Our files of FOLDERS that travel as they are."""
+    return [file for name, patterns in FOLDERS.items() for pattern in patterns for file in sorted((ROOT / name).glob(pattern))]
+
+
 def pack_project(path, folder, libraries):
     """Our own part: programs, static libraries, headers, sources of the binding, tests, benchmarks."""
     with tarfile.open(path, "w:xz", preset=6) as tar:
@@ -180,10 +185,8 @@ def pack_project(path, folder, libraries):
         for archive in archives():
             add_stripped(tar, archive, f"archives/{archive.name}", folder)
         headers(tar)
-        for name, patterns in FOLDERS.items():
-            for pattern in patterns:
-                for file in sorted((ROOT / name).glob(pattern)):
-                    tar.add(file, str(file.relative_to(ROOT)))
+        for file in sources():
+            tar.add(file, str(file.relative_to(ROOT)))
         content = json.dumps(manifest(libraries), indent=1).encode()
         entry = tarfile.TarInfo("manifest.json")
         entry.size = len(content)

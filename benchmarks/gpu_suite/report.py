@@ -88,7 +88,9 @@ def bench_row(row: dict, rate: Optional[float]) -> List[str]:
 def family_text(content: dict, family: str) -> str:
     header = ["case", "status", "us", "iqr", "eager us", "compile us", "Triton us", "torch / ours", "warm us", "warm torch / ours", "TFLOP/s", "% of copy"]
     rate = copy_rate(content, family)
-    text = f"## {family}\n\n" + table(header, [bench_row(row, rate) for row in content[family]["rows"]])
+    said = content.get("sections", {}).get(family, {}).get("text", "").partition("\n")[0]
+    warning = f"{said}\n\n" if said.startswith("EVERY CASE DIED") else ""
+    text = f"## {family}\n\n{warning}" + table(header, [bench_row(row, rate) for row in content[family]["rows"]])
     lines = [f"{row['case']}: {line}" for row in content[family]["rows"] for line in row.get("lines", [])]
     lines += content[family].get("notes", [])
     if "floor" in content[family]:

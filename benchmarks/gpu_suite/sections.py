@@ -1,6 +1,7 @@
 """What a run consists of: sections, each in processes of its own with a limit of seconds."""
 
 import dataclasses
+import json
 import os
 import pathlib
 import signal
@@ -165,4 +166,13 @@ def run(section: Section, plan: Plan) -> Outcome:
             before = after
     status = "failed" if deaths and code == 0 else status_of(section, code)
     tail = path.read_bytes()[-4000:].decode(errors="replace")
-    return Outcome(section.name, status, time.monotonic() - start, tail if status != "ok" else tail[-800:])
+    return Outcome(section.name, status, time.monotonic() - start, nothing_came_of(result) + (tail if status != "ok" else tail[-800:]))
+
+
+def nothing_came_of(result: pathlib.Path) -> str:
+    """A line that says so where every case in the file of a section died; else nothing."""
+    content = json.loads(result.read_text()) if result.exists() else {}
+    rows = content.get("rows", []) if isinstance(content, dict) else []
+    if not rows or any(not row["status"].startswith("died") for row in rows):
+        return ""
+    return f"EVERY CASE DIED: {len(rows)} of {len(rows)}, nothing was measured\n"

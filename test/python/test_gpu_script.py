@@ -16,10 +16,16 @@ import tensor_comprehensions as tc
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-from gpu_suite import bench, gpu_cases, kernels, layout, make_bundle, report, sections, timing  # noqa: E402
+from gpu_suite import bench, build_binding, gpu_cases, kernels, layout, make_bundle, report, sections, timing  # noqa: E402
 from suite.case import full, tiny  # noqa: E402
 
-needs_nvrtc = pytest.mark.skipif(not list(pathlib.Path(sys.prefix).rglob("libnvrtc.so*")), reason="NVRTC is not installed")
+NVRTC = list(pathlib.Path(sys.prefix).rglob("libnvrtc.so*"))
+needs_nvrtc = pytest.mark.skipif(not NVRTC, reason="NVRTC is not installed")
+
+
+def test_nvrtc_is_there():
+    """Without it the tests of machine code for GPUs are skipped, and a run of all tests would say nothing about it."""
+    assert NVRTC, "third_party/install.sh installs NVRTC into .venv"
 
 
 def plan(folder, seconds=90):
@@ -68,6 +74,23 @@ for name in 'abcd':
     rows = json.loads((tmp_path / "test.json").read_text())["rows"]
     assert [(row["case"], row["status"][:4]) for row in rows] == [("a", "ok"), ("b", "died"), ("c", "died"), ("d", "ok")]
     assert outcome.status == "failed"
+
+
+def test_a_section_in_which_every_case_died_says_so_first(tmp_path):
+    text = """
+import os, pathlib
+from gpu_suite.results import Results
+results = Results(pathlib.Path('test.json'))
+for name in 'ab':
+    if results.tried(name): continue
+    results.begin(name)
+    os._exit(1)
+"""
+    outcome = sections.run(section(text, continues=True), plan(tmp_path))
+    assert outcome.text.startswith("EVERY CASE DIED: 2 of 2") and outcome.status == "failed"
+    rows = json.loads((tmp_path / "test.json").read_text())["rows"]
+    content = {"conv": {"rows": rows}, "sections": {"conv": {"text": outcome.text}}}
+    assert report.family_text(content, "conv").splitlines()[2].startswith("EVERY CASE DIED")
 
 
 def test_a_benchmark_that_does_not_begin_is_not_tried_again(tmp_path):
@@ -205,6 +228,25 @@ def test_the_report_judges_the_aims():
                  "| call from Python | 7 us | at most 8 us | met |", "FFMA peak 60.0 TFLOP/s", "triton failed: no", "f.tc: WRONG 0 run 0",
                  "| conv/x | died: see the log |", "WRONG tc_div"):
         assert line in text, line + "\n" + text
+
+
+def test_the_bundle_holds_the_whole_package():
+    packed = {str(file.relative_to(ROOT)) for file in make_bundle.sources()}
+    package = (ROOT / "python/tensor_comprehensions").rglob("*.py*")
+    assert {str(file.relative_to(ROOT)) for file in package if "__pycache__" not in file.parts} <= packed
+    assert "python/tensor_comprehensions/torch/builder.py" in packed
+
+
+def test_the_extension_uses_the_standard_library_of_the_process(tmp_path, monkeypatch):
+    source = tmp_path / "a.cpp"
+    source.write_text("#include <iostream>\nvoid f() { std::cout << 1; }\n")
+    monkeypatch.setenv("CXX", "g++ -static-libstdc++")
+    subprocess.run(["g++", "-fPIC", "-c", str(source), "-o", str(tmp_path / "a.o")], check=True)
+    build_binding.link(tmp_path, [tmp_path / "a.o"], tmp_path / "a.so")
+    assert "libstdc++.so.6" in build_binding.needed_by(tmp_path / "a.so")
+    monkeypatch.setattr(build_binding, "shared_standard_library", lambda: [])
+    with pytest.raises(SystemExit, match="of its own"):
+        build_binding.link(tmp_path, [tmp_path / "a.o"], tmp_path / "b.so")
 
 
 def test_stand_ins_have_the_symbols_and_versions(tmp_path):
