@@ -99,6 +99,13 @@ TEST(LongSums, OfLikeTermsAreOneStatement) {
   EXPECT_EQ(gradient_text(adding(200), {.wrt = {"W"}}), "d_W(i) = 200 * d_A200(i)\n");
 }
 
+/// What is added to a tensor by other iterators stays a statement of its own.
+TEST(LongSums, AreOfTheSameIterators) {
+  EXPECT_EQ(gradient_text("def f(double(N) A) -> (T, O) { T(i,j) = cos(A(j)) where i in 0:N   O(i) = A(i) * A(i) }",
+                          {.save_outputs = false}),
+            "s_A(j) +=! d_T(i, j)\nd_A(j) = -s_A(j) * sin(A(j))\nd_A(i) += 2 * d_O(i) * A(i)\n");
+}
+
 /// One statement may add up more than a text may be deep.
 TEST(LongSums, OfOneStatementAreNotDeep) {
   const std::string text = str("def f(double(N) A) -> (O) {\nO(i) = ", balanced(1, 500), "\n}");

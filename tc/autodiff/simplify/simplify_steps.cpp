@@ -173,6 +173,17 @@ std::vector<Step> inline_pointwise(std::vector<Step> steps, const Definitions& d
   return steps;
 }
 
+namespace {
+
+/// Are these the same iterators?
+bool same_ranges(const std::vector<IteratorRange>& a, const std::vector<IteratorRange>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const IteratorRange& x, const IteratorRange& y) {
+    return x.name == y.name && equal(x.low, y.low) && equal(x.high, y.high);
+  });
+}
+
+}  // namespace
+
 std::vector<Step> join_sums(std::vector<Step> steps) {
   const auto one_value = [](const Step& step) {
     return step.reduction.empty() && step.pieces.size() == 1 && step.pieces.front().conditions.empty();
@@ -180,7 +191,7 @@ std::vector<Step> join_sums(std::vector<Step> steps) {
   std::vector<Step> result;
   for (Step& step : steps) {
     const bool adds = !result.empty() && result.back().target == step.target && step.op == ReductionOp::Sum &&
-                      one_value(step) && one_value(result.back());
+                      one_value(step) && one_value(result.back()) && same_ranges(step.left, result.back().left);
     Sum sum = adds ? plus(result.back().pieces.front().value, step.pieces.front().value) : Sum();
     if (adds && is_short(sum)) {
       result.back().pieces.front().value = std::move(sum);

@@ -46,7 +46,7 @@ std::vector<Step> drop_centred_sums(std::vector<Step> steps, const Forward& forw
 /// Writes pointwise values in place of their names where all readers together get cheaper.
 std::vector<Step> inline_pointwise(std::vector<Step> steps, const Definitions& definitions, GuardProver& prover);
 
-/// Adds up in one statement what several following each other add to a tensor, where that is short.
+/// Adds up in one statement what several following each other add to a tensor by the same iterators, where that is short.
 ///
 ///   d(n) = g(n) + g(n)   d(n) += g(n)     becomes     d(n) = 3 * g(n)
 std::vector<Step> join_sums(std::vector<Step> steps);
