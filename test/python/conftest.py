@@ -32,7 +32,12 @@ def seed():
     torch.manual_seed(0)
 
 
+# Tests whose subject is what the compiler makes of many programs: every compile of theirs runs all laws. So does every compile of all tests
+# where TC_TEST_LAWS=1, as in `make test-long`; other tests are of the face, and laws take half of a compile.
+UNDER_LAWS = {"test_programs.py", "test_layouts.py", "test_random_models.py"}
+
+
 @pytest.fixture(autouse=True)
-def laws(monkeypatch):
-    """Every compile of the tests runs all laws."""
-    monkeypatch.setenv("TC_VERIFY", "1")
+def laws(monkeypatch, request):
+    if request.path.name in UNDER_LAWS or os.environ.get("TC_TEST_LAWS") == "1":
+        monkeypatch.setenv("TC_VERIFY", "1")

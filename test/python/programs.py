@@ -7,6 +7,7 @@ import dataclasses
 import math
 from typing import Callable, Optional
 
+import pytest
 import torch
 import torch.nn.functional as F
 
@@ -33,6 +34,11 @@ def ints(low, high, *shape, dtype=torch.int32):
     return torch.randint(low, high, shape).to(dtype)
 
 
+
+
+def cases(of, every):
+    """The programs `of` as cases of a test: each `every`-th for `make test`, the others for `make test-long`."""
+    return [program if k % every == 0 else pytest.param(program, marks=pytest.mark.long) for k, program in enumerate(of)]
 
 
 def programs():

@@ -37,7 +37,7 @@ ACCEPTANCE = {
 
 @pytest.mark.parametrize("case", DISTINCT, ids=lambda case: case.name)
 def test_case_is_right(case, monkeypatch):
-    monkeypatch.delenv("TC_VERIFY")
+    monkeypatch.delenv("TC_VERIFY", raising=False)
     inputs = case.draw()
     outputs = check.as_tuple(tc.define(case.text)[case.entry](*inputs))
     assert check.worst_error(outputs, check.reference(case, inputs), case.terms) <= 1

@@ -259,7 +259,12 @@ def test_defs_and_iterators_of_one_name_are_kept_apart():
         candidate.verify()
 
 
-@pytest.mark.parametrize("how", [{}, {"derive": 2}, {"libraries": "auto", "derive": 3}, {"constants": ["W"], "derive": 2}])
+@pytest.mark.parametrize("how", [
+    {},
+    {"constants": ["W"], "derive": 2},
+    pytest.param({"derive": 2}, marks=pytest.mark.long),
+    pytest.param({"libraries": "auto", "derive": 3}, marks=pytest.mark.long),
+])
 def test_reductions_may_run_over_the_name_of_any_def(how):
     sums = "\n".join(f"  g{k}(i,j) +=! f{k - 1}(i,f) * W(f,j)   f{k}(i,j) = g{k}(i,j) * 0 + f{k - 1}(i,j)" for k in range(1, 10))
     T = tc.define(f"""

@@ -24,8 +24,12 @@ def without_laws(monkeypatch):
     monkeypatch.delenv("TC_VERIFY", raising=False)
 
 
-@pytest.mark.parametrize("name", ["03_train_cnn", "04_train_transformer"])
-@pytest.mark.parametrize("arguments", [[], ["--compile"]], ids=["eager", "compiled"])
+@pytest.mark.parametrize("name, arguments", [
+    ("03_train_cnn", []),
+    ("04_train_transformer", ["--compile"]),
+    pytest.param("03_train_cnn", ["--compile"], marks=pytest.mark.long),
+    pytest.param("04_train_transformer", [], marks=pytest.mark.long),
+])
 def test_curves_are_those_of_torch(name, arguments):
     assert example(name).main(arguments) == 0
 

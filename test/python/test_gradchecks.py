@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import tensor_comprehensions as tc
-from programs import programs
+from programs import cases, programs
 
 NOT_DIFFERENTIABLE = {}
 
@@ -44,7 +44,7 @@ def interpreted(monkeypatch):
     monkeypatch.delenv("TC_VERIFY", raising=False)
 
 
-@pytest.mark.parametrize("program", LIST, ids=lambda p: p.id)
+@pytest.mark.parametrize("program", cases(LIST, 3), ids=lambda p: p.id)
 def test_derivatives(program):
     function, inputs = widened(program)
     call = lambda *tensors: function(*tensors)

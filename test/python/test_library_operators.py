@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import tensor_comprehensions as tc
-from programs import programs
+from programs import cases, programs
 from tensor_comprehensions.operators import operator_of
 from test_gradients import PROGRAMS, function_of
 
@@ -27,7 +27,7 @@ def interpreted(monkeypatch):
     monkeypatch.delenv("TC_VERIFY", raising=False)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", cases(PROGRAMS, 2))
 def test_operators_with_gradients(name):
     check(function_of(name), PROGRAMS[name][1]())
 
@@ -40,7 +40,7 @@ def test_gradients_are_operators(name):
     check(g, [*(t.requires_grad_() for t in arguments), seeds])
 
 
-@pytest.mark.parametrize("program", LIST, ids=lambda p: p.id)
+@pytest.mark.parametrize("program", cases(LIST, 4), ids=lambda p: p.id)
 def test_programs(program):
     function = tc.define(program.text)[program.name]
     arguments = [a.detach().clone().requires_grad_() if wants(a) else a for a in program.inputs]

@@ -39,8 +39,8 @@ def test_the_name_is_known_to_torch():
 @pytest.mark.parametrize(
     "before",
     [
-        "import tensor_comprehensions, torch",
-        "import torch, tensor_comprehensions",
+        pytest.param("import tensor_comprehensions, torch", marks=pytest.mark.long),
+        pytest.param("import torch, tensor_comprehensions", marks=pytest.mark.long),
         "import torch._dynamo\ntorch._dynamo.list_backends()\ntorch._dynamo.backends.registry._BACKENDS.pop('tc', None)\nimport tensor_comprehensions",
     ],
 )

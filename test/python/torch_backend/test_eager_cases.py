@@ -233,7 +233,7 @@ def test_a_node_that_is_left_leaves_the_others():
     check(lambda x: torch.relu(x)[torch.arange(1, 5)].exp(), TABLE, taken=["relu", "exp"], left=["index"])
 
 
-@pytest.mark.parametrize("count", [330, 600])
+@pytest.mark.parametrize("count", [330, pytest.param(600, marks=pytest.mark.long)])
 def test_many_tensors_are_joined(count):
     pieces = [torch.arange(3.0)[None] + k for k in range(count)]
     check(lambda *given: torch.cat(given) * 2, *pieces, taken=["cat", "mul"])

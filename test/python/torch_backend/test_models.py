@@ -69,9 +69,11 @@ def test_inference(name):
 TRAINED = [
     n for n in networks.small(None) if n not in ("resnet_bottleneck", "vit", "mixer", "conv3d", "dcgan", "encoder")
 ]
+LONG = ("efficientnet", "lstm_cells", "unet")
+"""Of these, networks whose operators others have, too."""
 
 
-@pytest.mark.parametrize("name", TRAINED)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.long) if name in LONG else name for name in TRAINED])
 def test_training(name):
     model, inputs = seeded(name)
     start = copy.deepcopy(model)
