@@ -127,11 +127,11 @@ std::optional<engine::MappingFrom> engine_mapping_from(const std::optional<std::
   return engine::MappingFrom::Given;
 }
 
-py::list stage_texts(const PyFunction& self, const std::shared_ptr<Callable>& callable, const Settings& settings) {
+py::list stage_texts(const PyFunction& self, const Callable& callable, const Settings& settings) {
   auto records = interruptible([&](Cancellation cancellation) {
     auto options = settings.options();
     options.stages.cancellation = cancellation;
-    const auto& image = callable->executable().image();
+    const auto& image = callable.executable().image();
     options.mapping = options::MappingOptions::parse(image.options);
     options.target = Target::parse(image.target);
     return engine::stage_texts(self.function(), image.all_arguments(), options);
@@ -141,15 +141,15 @@ py::list stage_texts(const PyFunction& self, const std::shared_ptr<Callable>& ca
   return result;
 }
 
-engine::WorkReport work_of(const PyFunction& self, const std::shared_ptr<Callable>& callable,
+engine::WorkReport work_of(const PyFunction& self, const Callable& callable,
                            const Settings& settings) {
   return interruptible([&](Cancellation cancellation) {
     auto options = settings.options();
     options.stages.cancellation = cancellation;
-    const auto& image = callable->executable().image();
+    const auto& image = callable.executable().image();
     options.mapping = options::MappingOptions::parse(image.options);
     options.target = Target::parse(image.target);
-    options.interpret = callable->executable().interpreted();
+    options.interpret = callable.executable().interpreted();
     return engine::describe_work(self.function(), image.all_arguments(), options);
   });
 }

@@ -1,5 +1,7 @@
 #include <pybind11/stl.h>
 
+#include <tuple>
+
 #include "bind_class.h"
 #include "bindings.h"
 #include "tc/base/error.h"
@@ -72,8 +74,9 @@ void bind_options(py::module_& m) {
       .def("__hash__", &MappingOptions::hash)
       .def("__str__", &MappingOptions::to_text)
       .def("__repr__", &MappingOptions::to_python)
-      .def(py::pickle([](const MappingOptions& o) { return py::make_tuple(py::bytes(o.to_bytes())); },
-                      [](const py::tuple& state) { return MappingOptions::from_bytes(bytes_of(state[0])); }));
+      .def(py::pickle(
+          [](const MappingOptions& o) { return std::tuple<py::bytes>(o.to_bytes()); },
+          [](const std::tuple<py::bytes>& state) { return MappingOptions::from_bytes(std::get<0>(state)); }));
   for (const auto& name : MappingOptions::names())
     options.def_property_readonly(name.c_str(), [name](const MappingOptions& o) { return o.value(name); });
   m.def("host_target", [] { return to_string(Target::host()); }, "The text of the machine's own target.");

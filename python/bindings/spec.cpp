@@ -1,6 +1,9 @@
 #include <pybind11/stl.h>
 
 #include <map>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "bind_class.h"
 #include "bindings.h"
@@ -96,6 +99,9 @@ void Borrowed::move_number(int to, const char* name) {
 
 namespace {
 
+/// What a pickle holds of a TensorSpec: shape, type, strides.
+using State = std::tuple<std::vector<std::int64_t>, std::string, std::vector<std::int64_t>>;
+
 TensorSpec make_spec(const std::vector<std::int64_t>& shape, const std::string& dtype,
                      const std::optional<std::vector<std::int64_t>>& strides) {
   auto type = parse_dtype(dtype);
@@ -124,13 +130,8 @@ void bind_tensor(py::module_& m) {
       .def("__hash__", [](const TensorSpec& spec) { return std::hash<std::string>()(str(spec)); })
       .def("__repr__", [](const TensorSpec& spec) { return str("<TensorSpec ", spec, ">"); })
       .def(py::pickle(
-          [](const TensorSpec& spec) {
-            return py::make_tuple(spec.shape, std::string(name(spec.dtype)), spec.strides);
-          },
-          [](const py::tuple& state) {
-            return make_spec(state[0].cast<std::vector<std::int64_t>>(), state[1].cast<std::string>(),
-                             state[2].cast<std::vector<std::int64_t>>());
-          }));
+          [](const TensorSpec& spec) { return State(spec.shape, std::string(name(spec.dtype)), spec.strides); },
+          [](const State& state) { return std::apply(make_spec, state); }));
 }
 
 }  // namespace tc::python

@@ -43,6 +43,8 @@ std::string described(py::handle argument) {
 }
 
 py::handle call_or_refuse(py::detail::function_call& call) {
+  if (call.func.is_method && call.args.size() > 0 && call.args[0].is_none())
+    refuse(call);  // else a null pointer as `this`
   try {
     const auto result = implementations().at(&call.func)(call);
     if (result.ptr() != PYBIND11_TRY_NEXT_OVERLOAD) return result;

@@ -231,7 +231,7 @@ def call_of(random, face, victim):
     return function, args, named
 
 
-OF_ARGUMENTS = ("Boolean value of Tensor", "sub-views are not implemented", "cannot be called on meta tensors", "too large to convert", "cannot fit 'int'")
+OF_ARGUMENTS = ("Boolean value of Tensor", "sub-views are not implemented", "cannot be called on meta tensors", "too large to convert", "cannot fit 'int'", "Could not run 'aten::")
 """Of texts of errors that tensors and numbers throw where they are asked for their truth, items or value."""
 
 
@@ -241,6 +241,8 @@ def is_promised(error, face):
         return False
     if isinstance(error, (face.tc.Error, KeyboardInterrupt, Boom)):
         return True
+    if isinstance(error, MemoryError) and not str(error):
+        return True  # Python's own lists, of what says that it is longer than memory
     if type(error) in (TypeError, ValueError, AttributeError, KeyError, pickle.PicklingError) or any(text in str(error) for text in OF_ARGUMENTS):
         return True
     frames = traceback.extract_tb(error.__traceback__)[1:]

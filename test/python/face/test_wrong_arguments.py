@@ -182,6 +182,18 @@ def test_objects_whose_init_did_not_run(kind):
             call()
 
 
+@pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
+def test_methods_of_none(kind):
+    """pybind11 takes None for a null pointer, and a method bound by its address for one of that."""
+    for name, member in vars(kind).items():
+        for function in (getattr(kind, name), getattr(member, "fget", None), getattr(member, "fset", None)):
+            for arguments in [(None,), (None, None)] if callable(function) and not isinstance(function, type) else []:
+                try:
+                    function(*arguments)
+                except (tc.ArgumentError, TypeError, AttributeError):
+                    pass
+
+
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_copies_by_all_protocols(protocol):
     for value in (tc.MappingOptions("tile=8"), tc.spec((2, 3)), T.add):
@@ -197,6 +209,13 @@ def test_objects_of_the_base_of_all_classes(value):
     for make in made:
         with pytest.raises(TypeError, match="no class of C\\+\\+ stands behind it"):
             make()
+
+
+@pytest.mark.parametrize("state", [(), (1,), ("a", 2, 3, 4), (1, 2, 3), None, [b""] * 3])
+def test_states_that_are_none(state):
+    for kind in (tc.TensorSpec, tc.MappingOptions):
+        with pytest.raises(tc.ArgumentError, match="__setstate__' does not take"):
+            kind.__new__(kind).__setstate__(state)
 
 
 def test_wrong_types_say_who_takes_what():
