@@ -141,8 +141,7 @@ py::list stage_texts(const PyFunction& self, const Callable& callable, const Set
   return result;
 }
 
-engine::WorkReport work_of(const PyFunction& self, const Callable& callable,
-                           const Settings& settings) {
+engine::WorkReport work_of(const PyFunction& self, const Callable& callable, const Settings& settings) {
   return interruptible([&](Cancellation cancellation) {
     auto options = settings.options();
     options.stages.cancellation = cancellation;
