@@ -18,11 +18,11 @@ class NestTest : public IslTest {
  protected:
   NestTest() : scop_(product()), cluster_(cluster_views(scop_).at(0)), names_(nest_names(scop_, cluster_)) {}
 
-  Scop product() const {
-    const std::string mn = "0 <= m < 64 and 0 <= n < 100", mnk = mn + " and 0 <= k < 32";
+  Scop product(int depth = 32) const {
+    const std::string mn = "0 <= m < 64 and 0 <= n < 100", mnk = str(mn, " and 0 <= k < ", depth);
     auto scop = ScopBuilder(context())
-                    .input("A", {64, 32})
-                    .input("B", {32, 100})
+                    .input("A", {64, depth})
+                    .input("B", {depth, 100})
                     .output("C", {64, 100})
                     .identity("I[m, n] : " + mn, "C[m, n]")
                     .accumulate("U[m, n, k] : " + mnk, "C[m, n]", {"A[m, k]", "B[k, n]"})
@@ -131,7 +131,7 @@ TEST_F(NestTest, EditsBecomeMappings) {
 TEST_F(NestTest, ErrorsShowTheLine) {
   EXPECT_ERROR(edited("m/4", "q/4"), OptionsError,
                "line 5 of the nest, 'q/4': there is no index 'q' here; the band has m, n");
-  EXPECT_ERROR(edited("on cores", "on"), OptionsError, "line 2 of the nest, 'n/48 on': 'cores' is missing");
+  EXPECT_ERROR(edited("on cores", "on"), OptionsError, "line 2 of the nest, 'n/48 on': a place is missing at the end");
   EXPECT_ERROR(edited("m/4", "m/0"), OptionsError, "'0' is no number from 1 to");
   EXPECT_ERROR(edited("m/4", "m/4 8"), OptionsError, "'8' means nothing here");
   EXPECT_ERROR(edited("copy B", "copy Q"), OptionsError, "'U' does not read 'Q' but A, B");
@@ -164,6 +164,158 @@ TEST_F(NestTest, SectionsAreFoundByTheirStatements) {
   EXPECT_EQ(sections[1].first_line, 5);
   EXPECT_EQ(sections[1].text, "nest of U, V\n  U:");
   EXPECT_ERROR(nest_sections("m/4\nnest of I"), OptionsError, "a nest begins with 'nest of ' and its statements");
+}
+
+TEST_F(NestTest, LoopsOfOneIterationMeanNothing) {
+  const auto plain = "nest of I, U\n  m\n    n\n      I:\n      U: k";
+  EXPECT_EQ(text(read("nest of I, U\n  m/64 on cores\n    m%64\n      n/200\n        n%200\n  I:\n  U: k/32  k%32")),
+            plain);
+  auto one = product(1);
+  auto view = cluster_views(one).at(0);
+  auto names = nest_names(one, view);
+  auto nest = parse_nest("nest of I, U\n  m/4\n  n\n  I: m%4\n  U: k  m%4", names);
+  EXPECT_NO_THROW(check_nest(one, view, names, nest));
+  auto without = parse_nest("nest of I, U\n  m/4\n  n\n  I: m%4\n  U: m%4", names);
+  EXPECT_EQ(mapping_of(one, view, names, nest), mapping_of(one, view, names, without));
+}
+
+/// The same product as a kernel of a grid.
+class GridNestTest : public NestTest {
+ protected:
+  static GridClusterMapping tiled() {
+    GridClusterMapping result{.members = {{16, 1, {1, 4}}, {32, 0, {0, 4}}}, .grid = {2, 4, 1}, .block = {8, 4, 1}};
+    result.others.tile = result.others.vector = result.others.unroll = true;
+    result.blocks = {"U", 2, 8, 2};
+    result.copies = {{"U", 0, 0, 2, 4, 2, GridCopy::Way::Registers}, {"U", 1, 1, 1, 4, 1, GridCopy::Way::Asynchronous}};
+    result.separate = true;
+    result.staged = {"C"};
+    result.shared_bytes = 49152;
+    result.blocks_per_multiprocessor = 2;
+    return result;
+  }
+  std::string text(const GridClusterMapping& mapping) const {
+    return to_string(nest_of(scop_, cluster_, mapping), names_);
+  }
+  GridClusterMapping read(const std::string& text) const {
+    auto nest = parse_nest(text, names_);
+    check_nest(scop_, cluster_, names_, nest);
+    return grid_mapping_of(scop_, cluster_, names_, nest);
+  }
+  GridClusterMapping edited(const std::string& from, const std::string& to) const {
+    auto result = text(tiled());
+    auto place = result.find(from);
+    EXPECT_NE(place, std::string::npos) << from;
+    return read(result.replace(place, from.size(), to));
+  }
+};
+
+const std::string tiled_kernel = R"(nest of I, U
+  blocks of 8x4 threads, shared bytes 49152, blocks per multiprocessor 2
+  m/16 on grid.y
+    n/32 on grid.x of 2
+      separate full tiles
+      copy A of U to shared memory along m, 4 of k at once, 2 beside
+      copy B of U to shared memory along n, 4 of n at once, asynchronous
+      keep C
+      added statements points innermost, unrolled, in lanes
+      I: m%16/4 on thread.y  n%32/4 on thread.x  m%4 unrolled  n%4 lanes
+      U: k/8 with copies in 2 slots  k%8 unrolled  m%16/4 on thread.y  n%32/4 on thread.x  m%4 unrolled  n%4 lanes)";
+
+TEST_F(GridNestTest, HasATextThatIsReadBack) {
+  EXPECT_EQ(text(tiled()), tiled_kernel);
+  EXPECT_EQ(read(tiled_kernel), tiled());
+  EXPECT_EQ(text(GridClusterMapping{}), "nest of I, U\n  blocks of 1 threads\n  I: m  n\n  U: m  n  k");
+  EXPECT_EQ(text(read(text(GridClusterMapping{}))), text(GridClusterMapping{}));
+}
+
+TEST_F(GridNestTest, ThreadsTakeRoundsAndRuns) {
+  GridClusterMapping mapping{.members = {{1, 0}, {0, -1, {0, 2}}}, .grid = {16, 1, 1}, .block = {8, 1, 1}};
+  const auto shown =
+      "nest of I, U\n  blocks of 8 threads\n  m on grid.x of 16\n    I: n/16  n%16/2 on thread.x  n%2\n"
+      "    U: n/16  n%16/2 on thread.x  k  n%2";
+  EXPECT_EQ(text(mapping), shown);
+  EXPECT_EQ(text(read(shown)), shown);
+}
+
+TEST_F(GridNestTest, SumsTakeAllThreadsAlongX) {
+  GridClusterMapping mapping{.members = {{1, 0}, {1, 1}}, .grid = {64, 100, 1}, .block = {64, 1, 1}};
+  mapping.statements = {{"U", {{2, {0, 1}}}}};
+  mapping.thread_elements = 16;
+  const auto shown =
+      "nest of I, U\n  blocks of 64 threads, thread elements 16\n  m on grid.x\n    n on grid.y\n      I:\n      U: k "
+      "on "
+      "thread.x";
+  EXPECT_EQ(text(mapping), shown);
+  EXPECT_EQ(read(shown), mapping);
+}
+
+TEST_F(GridNestTest, WhatHasNoEffectLeavesNoTrace) {
+  auto mapping = tiled();
+  mapping.grid = {2, 100, 7};
+  mapping.block = {16, 16, 2};
+  mapping.members[0].tile = 16;
+  mapping.statements = {{"I", {}}};
+  mapping.statements[0].tile = mapping.statements[0].vector = mapping.statements[0].unroll = true;
+  EXPECT_EQ(text(mapping), tiled_kernel);
+  GridClusterMapping whole{.members = {{100, 0, {1, 1}}, {100, 1, {0, 1}}}, .grid = {5, 5, 1}, .block = {1, 100, 1}};
+  whole.separate = true;
+  whole.others.unroll = true;
+  EXPECT_EQ(text(whole),
+            "nest of I, U\n  blocks of 1x64 threads\n  I: m on thread.y  n unrolled\n"
+            "  U: m on thread.y  n unrolled  k unrolled");
+}
+
+TEST_F(GridNestTest, LoopsCountAsOneOnAllThreads) {
+  GridClusterMapping mapping{.members = {{8, 0}, {0}}, .grid = {8, 1, 1}, .block = {1, 1, 1}};
+  mapping.statements = {{"U", {{2, {-1, 4}, 2}, {1, {}}}, true}};
+  const auto shown =
+      "nest of I, U\n  blocks of 1 threads\n  m/8 on grid.x\n    I: m%8  n\n"
+      "    U: k/4 on threads beside 2  n on threads  k%4";
+  EXPECT_EQ(text(mapping), shown);
+  EXPECT_EQ(to_string(parse_nest(shown, names_), names_), shown);
+}
+
+TEST_F(GridNestTest, EditsBecomeMappings) {
+  auto wanted = tiled();
+  wanted.blocks.slots = 3;
+  EXPECT_EQ(edited("in 2 slots", "in 3 slots"), wanted);
+  wanted = tiled();
+  wanted.members[0].tile = 8;
+  wanted.grid[1] = 8;
+  wanted.block[1] = 2;
+  auto eights = tiled_kernel;
+  for (std::size_t at; (at = eights.find("m%16")) != std::string::npos;) eights.replace(at, 4, "m%8");
+  eights.replace(eights.find("m/16"), 4, "m/8").replace(eights.find("8x4"), 3, "8x2");
+  EXPECT_EQ(read(eights), wanted);
+  wanted = tiled();
+  wanted.members[0].grid = -1;
+  wanted.grid[1] = 1;
+  EXPECT_EQ(edited("m/16 on grid.y", "m/16"), wanted);
+}
+
+TEST_F(GridNestTest, LawsAreNamed) {
+  EXPECT_ERROR(edited("  blocks of 8x4 threads, shared bytes 49152, blocks per multiprocessor 2\n", ""), OptionsError,
+               "line 2 of the nest, 'm/16 on grid.y', breaks the law 'machine': it is of a kernel for a GPU");
+  EXPECT_ERROR(edited("n/32 on grid.x of 2", "n/32 on cores"), OptionsError,
+               "line 4 of the nest, 'n/32 on cores', breaks the law 'machine': it is of a processor");
+  EXPECT_ERROR(edited("n/32 on grid.x", "n/32 on grid.y"), OptionsError,
+               "'grid': a loop above is along this dimension");
+  EXPECT_ERROR(edited("8x4", "4x4"), OptionsError,
+               "breaks the law 'threads': the loop has 8 values and the block 4 threads along x; count the rounds in a "
+               "loop above it, 'n%32/16'");
+  EXPECT_ERROR(edited("n%32/4 on thread.x", "n%32/4 on thread.y"), OptionsError,
+               "'threads': two loops are along one dimension of the block");
+  EXPECT_ERROR(edited("U: k/8 with copies in 2 slots", "U: k/8 with copies"), OptionsError,
+               "breaks the law 'copies': they are asynchronous where");
+  EXPECT_ERROR(edited("m%4 unrolled  n%4 lanes", "n%4 lanes  m%4 unrolled"), OptionsError, "breaks the law 'lanes'");
+  EXPECT_ERROR(edited("U: k/8 with copies in 2 slots  k%8 unrolled", "U: k/8 with copies in 2 slots"), OptionsError,
+               "breaks the law 'digits': no loop is over k%8");
+  EXPECT_ERROR(
+      edited("8x4", "32x4"), OptionsError,
+      "line 2 of the nest, 'blocks of 32x4 threads, shared bytes 49152, blocks per multiprocessor 2', breaks the "
+      "law 'order': nests of these loops that can be made have 'blocks of 8x4 threads");
+  EXPECT_ERROR(edited("on grid.y", "on grid.w"), OptionsError, "'w' is none of x, y, z");
+  EXPECT_ERROR(edited("on grid.y", "on rows"), OptionsError, "'rows' is no place, as 'cores', 'grid.x', 'thread.x'");
 }
 
 }  // namespace

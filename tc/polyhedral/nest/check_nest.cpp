@@ -2,6 +2,7 @@
 
 #include "tc/base/error.h"
 #include "tc/base/str.h"
+#include "tc/polyhedral/nest/check_grid_nest.h"
 #include "tc/polyhedral/nest/nest_text.h"
 
 namespace tc::polyhedral {
@@ -14,6 +15,14 @@ struct Found {
   std::string text;
 };
 
+const char* const of_kernels =
+    "it is of a kernel for a GPU, whose nest has a line 'blocks of ... threads' below its first one";
+
+bool is_of_kernels(const NestLoop& loop) {
+  return loop.place == NestPlace::Grid || loop.place == NestPlace::Thread || loop.place == NestPlace::Threads ||
+         loop.slots > 0;
+}
+
 class NestCheck {
  public:
   NestCheck(const Scop& scop, const ClusterView& cluster, const NestNames& names, const Nest& nest)
@@ -21,8 +30,13 @@ class NestCheck {
 
   void run() const {
     check_branches();
-    check_trunk();
-    for (std::size_t b = 0; b < nest_.branches.size(); ++b) check_lanes(b), check_digits(b);
+    if (nest_.launch) {
+      check_grid_places(scop_, cluster_, names_, nest_);
+    } else {
+      check_trunk();
+      for (std::size_t b = 0; b < nest_.branches.size(); ++b) check_lanes(b);
+    }
+    for (std::size_t b = 0; b < nest_.branches.size(); ++b) check_digits(b);
   }
 
  private:
@@ -38,11 +52,16 @@ class NestCheck {
   void check_trunk() const {
     bool first = true;
     for (std::size_t i = 0; i < nest_.trunk.size(); ++i) {
-      const auto* loop = std::get_if<NestLoop>(&nest_.trunk[i].what);
-      if (!loop) continue;
+      const auto& what = nest_.trunk[i].what;
+      const auto* loop = std::get_if<NestLoop>(&what);
       const auto fail = [&](const char* law, const char* why) {
         fail_nest(nest_.trunk[i].line, step_text(nest_, names_, i), law, why);
       };
+      const auto* keep = std::get_if<NestKeep>(&what);
+      if (std::holds_alternative<NestSharedCopy>(what) || std::holds_alternative<NestSeparate>(what) ||
+          std::holds_alternative<NestAdded>(what) || (keep && keep->is_temporary) || (loop && is_of_kernels(*loop)))
+        fail("machine", of_kernels);
+      if (!loop) continue;
       if (loop->place == NestPlace::Cores && !first) fail("cores", "they run the outermost loop and no other");
       if (loop->place != NestPlace::Cores && loop->place != NestPlace::Serial)
         fail("lanes", "loops that all statements share are serial or run on cores; name the place in the branches");
@@ -60,6 +79,7 @@ class NestCheck {
       const auto fail = [&](const char* law, const char* why) {
         fail_nest(nest_.branches[branch].line, branch_text(nest_, names_, branch), law, why);
       };
+      if (is_of_kernels(loops[i])) fail("machine", of_kernels);
       if (loops[i].place == NestPlace::Lanes && i + 1 != loops.size()) fail("lanes", "they are the innermost loop");
       if (loops[i].place == NestPlace::Cores) fail("cores", "they run the outermost loop and no other");
       if (loops[i].with_private_sums) fail("sums", "such a loop stands above the branches");

@@ -15,6 +15,8 @@ namespace tc::polyhedral {
 ///   cores      they run the outermost loop of the trunk, and no other
 ///   lanes      a branch has one loop in lanes, its innermost; the trunk has none, nor unrolled loops or units
 ///   sums       iterators of one statement stand in the trunk only with private sums, and only there
+///   machine    loops and steps are those of a processor, or those of a kernel where the nest says what it is launched with;
+///              laws of these: check_grid_nest.h
 void check_nest(const Scop& scop, const ClusterView& cluster, const NestNames& names, const Nest& nest);
 
 /// The error of \p law at \p line, whose text is \p text.

@@ -4,10 +4,9 @@
 #include <bit>
 
 #include "tc/base/ceil_div.h"
-#include "tc/base/str.h"
-#include "tc/polyhedral/nest/check_nest.h"
+#include "tc/polyhedral/nest/idle_loops.h"
+#include "tc/polyhedral/nest/nest_beside.h"
 #include "tc/polyhedral/nest/nest_of_mapping.h"
-#include "tc/polyhedral/nest/nest_text.h"
 
 namespace tc::polyhedral {
 namespace {
@@ -62,11 +61,7 @@ class MappingOfNest {
                        [](const NestLoop& loop) { return loop.place == NestPlace::Unrolled; });
   }
 
-  std::int64_t extent_of(const NestIndex& index) const {
-    if (index.statement < 0) return cluster_.members[static_cast<std::size_t>(index.number)].extent();
-    const auto& id = cluster_.statements[static_cast<std::size_t>(index.statement)].id;
-    return box(scop_.statement(id).domain)[static_cast<std::size_t>(index.number)].extent();
-  }
+  std::int64_t extent(const NestIndex& index) const { return extent_of(scop_, cluster_, index); }
 
   bool in_branches(const NestIndex& index) const {
     for (const auto& branch : nest_.branches)
@@ -85,7 +80,7 @@ class MappingOfNest {
     if (!digits.empty())
       result.points = digits.back().step;
     else if (in_branches(index))
-      result.points = std::max<std::int64_t>(extent_of(index), 2);
+      result.points = std::max<std::int64_t>(extent(index), 2);
     return result;
   }
 
@@ -130,7 +125,7 @@ class MappingOfNest {
       if (loop.place == NestPlace::Unit) result.dot = {branch.statement, iterator, loop.width, loop.steps};
       if (loop.slides_along)
         result.window = {branch.statement, iterator, iterator_of(*loop.slides_along, number),
-                         static_cast<int>(extent_of(loop.digit.index)), loop.slide_step};
+                         static_cast<int>(extent(loop.digit.index)), loop.slide_step};
     }
   }
 
@@ -141,7 +136,7 @@ class MappingOfNest {
     for (const auto& loop : branch.loops) {
       const bool counts_vectors = loop.digit.index == lanes.digit.index && loop.digit.step == lanes.lanes;
       if (!counts_vectors || loop.place != NestPlace::Unrolled) continue;
-      const auto values = loop.digit.mod > 0 ? loop.digit.mod : extent_of(loop.digit.index);
+      const auto values = loop.digit.mod > 0 ? loop.digit.mod : extent(loop.digit.index);
       return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(ceil_div(values, std::int64_t{lanes.lanes}))));
     }
     return 1;
@@ -153,47 +148,33 @@ class MappingOfNest {
   std::vector<NestLoop> trunk_;  ///< the loops over members
 };
 
-/// The steps that two nests have in common from the outermost on, branches after the trunk.
-std::size_t common_steps(const Nest& a, const Nest& b) {
-  auto [first, second] = std::mismatch(a.trunk.begin(), a.trunk.end(), b.trunk.begin(), b.trunk.end());
-  const auto steps = static_cast<std::size_t>(first - a.trunk.begin());
-  if (first != a.trunk.end() || second != b.trunk.end()) return steps;
-  auto branches = std::mismatch(a.branches.begin(), a.branches.end(), b.branches.begin(), b.branches.end());
-  return steps + static_cast<std::size_t>(branches.first - a.branches.begin());
-}
-
-[[noreturn]] void fail_beside(const Nest& nest, const Nest& nearest, const NestNames& names) {
-  const auto common = common_steps(nest, nearest);
-  const auto line = [&](const Nest& of) {
-    if (common < of.trunk.size()) return step_text(of, names, common);
-    const auto branch = common >= nest.trunk.size() ? common - nest.trunk.size() : 0;
-    return branch < of.branches.size() ? branch_text(of, names, branch) : std::string("the end");
-  };
-  int number = 0;
-  if (common < nest.trunk.size())
-    number = nest.trunk[common].line;
-  else if (const auto branch = common - nest.trunk.size(); branch < nest.branches.size())
-    number = nest.branches[branch].line;
-  fail_nest(number, line(nest), "order", str("nests of these loops that can be made have '", line(nearest), "' here"));
+/// The mappings that may have the nest of \p maker.
+std::vector<ClusterMapping> candidates(const MappingOfNest& maker) {
+  std::vector<ClusterMapping> result;
+  for (std::size_t above = 0; above <= maker.loops(); ++above)
+    for (bool has_outermost : {false, true}) {
+      if (has_outermost && above == 0) continue;
+      for (bool register_tile : {maker.has_register_tile(), !maker.has_register_tile()})
+        for (bool below_blocks : {false, true})
+          result.push_back(maker.with({above, has_outermost, below_blocks, register_tile}));
+    }
+  return result;
 }
 
 }  // namespace
 
 ClusterMapping mapping_of(const Scop& scop, const ClusterView& cluster, const NestNames& names, const Nest& nest) {
-  MappingOfNest maker(scop, cluster, nest);
+  for (const auto& mapping : candidates(MappingOfNest(scop, cluster, nest)))
+    if (nest_of(scop, cluster, mapping) == nest) return mapping;
+  const auto wanted = without_idle_loops(scop, cluster, nest);
   std::optional<Nest> nearest;
-  for (std::size_t above = 0; above <= maker.loops(); ++above)
-    for (bool has_outermost : {false, true}) {
-      if (has_outermost && above == 0) continue;
-      for (bool register_tile : {maker.has_register_tile(), !maker.has_register_tile()})
-        for (bool below_blocks : {false, true}) {
-          auto mapping = maker.with({above, has_outermost, below_blocks, register_tile});
-          auto made = nest_of(scop, cluster, mapping);
-          if (made == nest) return mapping;
-          if (!nearest || common_steps(nest, made) > common_steps(nest, *nearest)) nearest = std::move(made);
-        }
-    }
-  fail_beside(nest, *nearest, names);
+  for (const auto& mapping : candidates(MappingOfNest(scop, cluster, wanted))) {
+    auto made = without_idle_loops(scop, cluster, nest_of(scop, cluster, mapping));
+    if (made == wanted) return mapping;
+    if (!nearest || common_lines(wanted, made, names) > common_lines(wanted, *nearest, names))
+      nearest = std::move(made);
+  }
+  fail_beside(wanted, *nearest, names);
 }
 
 }  // namespace tc::polyhedral

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -27,14 +28,22 @@ struct Digit {
   bool operator==(const Digit&) const = default;
 };
 
-/// What runs the iterations of a loop: one after the other, unrolled code, the lanes of a vector, the cores, or one
-/// instruction that sums products.
-enum class NestPlace { Serial, Unrolled, Lanes, Cores, Unit };
+/// What runs the iterations of a loop: one after the other, unrolled code, the lanes of a vector, the cores, one
+/// instruction that sums products; on a GPU blocks along a dimension of the grid, threads along a dimension of a block,
+/// or all threads of a block.
+///
+/// The loops of a branch that are on all threads count as one, the last of them fastest: its number mod the number of
+/// threads is the thread's number.
+enum class NestPlace { Serial, Unrolled, Lanes, Cores, Unit, Grid, Thread, Threads };
 
 struct NestLoop {
   Digit digit;
   NestPlace place = NestPlace::Serial;
-  int lanes = 0;                            ///< of the vector; its last lanes idle where the digit has fewer values
+  int dimension = 0;        ///< of the grid or of a block: 0, 1, 2 are x, y, z
+  std::int64_t blocks = 0;  ///< number n runs in block n mod `blocks`; 0: each in a block of its own
+  std::int64_t beside = 1;  ///< on all threads: so many consecutive numbers go to neighbouring threads
+  int slots = 0;            ///< copies are made for each iteration, those of so many are in memory at once; 0: none are
+  int lanes = 0;            ///< of the vector; its last lanes idle where the digit has fewer values
   int width = 0, steps = 0;                 ///< of the unit: products that it sums, and how often (DotMapping)
   bool with_private_sums = false;           ///< each iteration accumulates privately, then joins the result
   std::optional<NestIndex> slides_along{};  ///< iterations read in the order of what they share with this index
@@ -42,6 +51,11 @@ struct NestLoop {
 
   bool operator==(const NestLoop&) const = default;
 };
+
+/// The serial loop over a digit of \p index.
+inline NestLoop loop_over(const NestIndex& index, std::int64_t mod, std::int64_t step) {
+  return {.digit = {index, mod, step}};
+}
 
 /// A dense copy of what one read of a statement touches below it (PackMapping).
 struct NestCopy {
@@ -55,9 +69,25 @@ struct NestCopy {
   bool operator==(const NestCopy&) const = default;
 };
 
+/// A copy in the memory that the threads of a block share of what one read of a statement touches below the loops over tiles and over
+/// blocks of the reduction (GridCopy).
+struct NestSharedCopy {
+  int statement = 0;    ///< position in Nest::branches
+  int read = 0;         ///< position in Statement::reads
+  int contiguous = -1;  ///< the iterator of the statement along which the copy is contiguous; -1: as the tensor is
+  int run_along = -1;   ///< the iterator along which `vector` elements are read at once
+  std::int64_t vector = 1, beside = 1;
+  /// How elements come with several slots: on their own, or by way of registers.
+  bool asynchronous = false;
+
+  bool operator==(const NestSharedCopy&) const = default;
+};
+
 /// A tensor whose elements stay in a buffer while what is below runs.
 struct NestKeep {
   std::string tensor;
+  bool is_temporary =
+      false;  ///< nobody reads it behind the cluster: no loops empty the buffer, which it has where it fits
 
   bool operator==(const NestKeep&) const = default;
 };
@@ -70,9 +100,21 @@ struct NestCopyLanes {
   bool operator==(const NestCopyLanes&) const = default;
 };
 
+/// Full tiles have code of their own, without conditions.
+struct NestSeparate {
+  bool operator==(const NestSeparate&) const = default;
+};
+
+/// How statements run that a kernel has beside those of the program: they fill and empty what is kept, and join sums.
+struct NestAdded {
+  bool points_innermost = false, in_lanes = false, unrolled = false;
+
+  bool operator==(const NestAdded&) const = default;
+};
+
 /// A step of the trunk, and the line of the text that it comes from; 0 where it comes from none.
 struct NestStep {
-  std::variant<NestLoop, NestCopy, NestKeep, NestCopyLanes> what;
+  std::variant<NestLoop, NestCopy, NestKeep, NestCopyLanes, NestSharedCopy, NestSeparate, NestAdded> what;
   int line = 0;
 
   bool operator==(const NestStep& other) const { return what == other.what; }
@@ -87,9 +129,23 @@ struct NestBranch {
   bool operator==(const NestBranch& other) const { return statement == other.statement && loops == other.loops; }
 };
 
-/// The loops of a cluster on a processor, outermost first: a trunk that all statements share, then a branch for each of
-/// them in program order. Two mappings with the same nest are carried out as the same code.
+/// What a kernel is launched with, and the memory that it may use (GridClusterMapping).
+struct NestLaunch {
+  std::array<std::int64_t, 3> block = {1, 1, 1};  ///< threads
+  std::int64_t shared_bytes = 0, thread_elements = 128;
+  int blocks_per_multiprocessor = 0;
+  int line = 0;
+
+  bool operator==(const NestLaunch& other) const {
+    return block == other.block && shared_bytes == other.shared_bytes && thread_elements == other.thread_elements &&
+           blocks_per_multiprocessor == other.blocks_per_multiprocessor;
+  }
+};
+
+/// The loops of a cluster on a machine, outermost first: a trunk that all statements share, then a branch for each of them
+/// in program order. Two mappings with the same nest are carried out as the same code.
 struct Nest {
+  std::optional<NestLaunch> launch{};  ///< of a kernel; nothing on a processor
   std::vector<NestStep> trunk;
   std::vector<NestBranch> branches;
 

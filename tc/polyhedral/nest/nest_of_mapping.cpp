@@ -24,8 +24,6 @@ struct MemberLoops {
   }
 };
 
-NestLoop over(const NestIndex& index, std::int64_t mod, std::int64_t step) { return {.digit = {index, mod, step}}; }
-
 /// As tile_cluster splits a member: into blocks where these do not hold all, then into tiles.
 MemberLoops loops_of(int member, std::int64_t extent, MemberMapping size) {
   const NestIndex index{-1, member};
@@ -34,13 +32,14 @@ MemberLoops loops_of(int member, std::int64_t extent, MemberMapping size) {
   auto inside = extent, mod = std::int64_t{0};
   const bool blocked = size.block > 0 && size.block < extent;
   if (blocked) {
-    result.block = over(index, 0, size.block);
+    result.block = loop_over(index, 0, size.block);
     inside = mod = size.block;
   }
   const bool partial = extent % size.points != 0;
   const bool tiled = size.points > 1 && (inside > size.points || (blocked && partial));
-  if (tiled || (size.points == 1 && inside > 1)) result.tile = over(index, mod, size.points);
-  if (size.points > 1) result.points = Span{over(index, tiled ? size.points : mod, 1), std::min(inside, size.points)};
+  if (tiled || (size.points == 1 && inside > 1)) result.tile = loop_over(index, mod, size.points);
+  if (size.points > 1)
+    result.points = Span{loop_over(index, tiled ? size.points : mod, 1), std::min(inside, size.points)};
   return result;
 }
 
@@ -95,7 +94,7 @@ class NestOfMapping {
   void add_reduction_blocks() {
     const auto& cut = mapping_.reduction;
     if (cut.iterator < 0) return;
-    auto loop = over({position(cut.statement), cut.iterator}, 0, cut.size);
+    auto loop = loop_over({position(cut.statement), cut.iterator}, 0, cut.size);
     loop.with_private_sums = true;
     nest_.trunk.push_back({loop});
   }
@@ -136,11 +135,11 @@ class NestOfMapping {
   static void add_own(NestBranch& branch, std::vector<Span>& points, const NestIndex& index, std::int64_t extent,
                       std::int64_t mod, std::int64_t size) {
     if (size == 1) {
-      if (extent > 1) branch.loops.push_back(over(index, mod, 1));
+      if (extent > 1) branch.loops.push_back(loop_over(index, mod, 1));
       return;
     }
-    if (extent > size) branch.loops.push_back(over(index, mod, size));
-    points.push_back({over(index, extent > size ? size : mod, 1), std::min(extent, size)});
+    if (extent > size) branch.loops.push_back(loop_over(index, mod, size));
+    points.push_back({loop_over(index, extent > size ? size : mod, 1), std::min(extent, size)});
   }
 
   /// The iterator of \p entry that \p index is; -1 where it is none.

@@ -24,7 +24,29 @@ namespace tc::polyhedral {
 ///
 /// Other places: "n%13 in 16 lanes" where the last lanes idle, "k%4 in units of 4", "k%32 in units of 16x2" (steps and
 /// products of each), "kw unrolled slides along w by 1".
+///
+/// The nest of a kernel:
+///
+///   nest of S0, S1
+///     blocks of 16x16 threads, shared bytes 49152, thread elements 64, blocks per multiprocessor 2
+///     m/64 on grid.y                               "on grid.y of 16": 16 blocks, to which tiles go in turn
+///       n/64 on grid.x
+///         separate full tiles
+///         copy A of S1 to shared memory along m, 4 of k at once, 2 beside, asynchronous
+///         keep C
+///         keep temporary t
+///         added statements points innermost, unrolled, in lanes
+///         S0: m%64/4 on thread.y  n%64/4 on thread.x  m%4 unrolled  n%4 lanes
+///         S1: k/16 with copies in 2 slots  k%16 unrolled  m%64/4 on thread.y  n%64/4 on thread.x  m%4 unrolled  n%4 lanes
+///
+/// "k/4 on threads beside 2": of a loop that is counted as one with the others on all threads.
 std::string to_string(const Nest& nest, const NestNames& names);
+
+/// How the text of a nest begins.
+inline const std::string nest_headline = "nest of ";
+
+/// The line of \p launch in it.
+std::string launch_text(const NestLaunch& launch);
 
 /// The line of step number \p step of the trunk, or of branch number \p branch, in it.
 std::string step_text(const Nest& nest, const NestNames& names, std::size_t step);

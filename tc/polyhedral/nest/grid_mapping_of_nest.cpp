@@ -1,0 +1,148 @@
+#include <algorithm>
+#include <set>
+
+#include "tc/base/ceil_div.h"
+#include "tc/polyhedral/nest/idle_loops.h"
+#include "tc/polyhedral/nest/mapping_of_nest.h"
+#include "tc/polyhedral/nest/nest_beside.h"
+#include "tc/polyhedral/nest/nest_of_mapping.h"
+
+namespace tc::polyhedral {
+namespace {
+
+class GridMappingOfNest {
+ public:
+  GridMappingOfNest(const Scop& scop, const ClusterView& cluster, const Nest& nest)
+      : scop_(scop), cluster_(cluster), nest_(nest) {}
+
+  /// The mapping, with the points of a statement below its own loops if \p points_innermost holds its position.
+  GridClusterMapping with(const std::set<std::size_t>& points_innermost) const {
+    GridClusterMapping result;
+    result.block = nest_.launch->block;
+    result.shared_bytes = nest_.launch->shared_bytes;
+    result.thread_elements = nest_.launch->thread_elements;
+    result.blocks_per_multiprocessor = nest_.launch->blocks_per_multiprocessor;
+    for (std::size_t m = 0; m < cluster_.members.size(); ++m) result.members.push_back(member(static_cast<int>(m)));
+    for (const auto& step : nest_.trunk) std::visit([&](const auto& what) { add(what, result); }, step.what);
+    for (std::size_t b = 0; b < nest_.branches.size(); ++b) {
+      auto statement = statement_of(static_cast<int>(b), result);
+      statement.tile = points_innermost.count(b) > 0;
+      auto like_others = result.others;
+      like_others.id = statement.id;
+      if (!(statement == like_others)) result.statements.push_back(statement);
+    }
+    return result;
+  }
+
+ private:
+  std::int64_t extent(const NestIndex& index) const { return extent_of(scop_, cluster_, index); }
+
+  /// The loops over \p index in branch number \p branch.
+  std::vector<NestLoop> loops_over(const NestIndex& index, const NestBranch& branch) const {
+    std::vector<NestLoop> result;
+    for (const auto& loop : branch.loops)
+      if (loop.digit.index == index) result.push_back(loop);
+    return result;
+  }
+
+  static ThreadLoop threads_of(const std::vector<NestLoop>& loops) {
+    for (const auto& loop : loops)
+      if (loop.place == NestPlace::Thread) return {loop.dimension, loop.digit.step};
+    return {};
+  }
+
+  GridMember member(int number) const {
+    const NestIndex index{-1, number};
+    GridMember result{.tile = extent(index)};
+    for (const auto& step : nest_.trunk)
+      if (const auto* loop = std::get_if<NestLoop>(&step.what); loop && loop->digit.index == index) {
+        result.tile = loop->digit.step;
+        if (loop->place == NestPlace::Grid) result.grid = loop->dimension;
+      }
+    for (const auto& branch : nest_.branches)
+      if (auto threads = threads_of(loops_over(index, branch)); threads.dimension >= 0) result.threads = threads;
+    return result;
+  }
+
+  void add(const NestLoop& loop, GridClusterMapping& result) const {
+    if (loop.place != NestPlace::Grid) return;
+    result.grid[static_cast<std::size_t>(loop.dimension)] =
+        loop.blocks > 0 ? loop.blocks : values_of(loop.digit, extent(loop.digit.index));
+  }
+  void add(const NestSharedCopy& copy, GridClusterMapping& result) const {
+    const auto& id = cluster_.statements.at(static_cast<std::size_t>(copy.statement)).id;
+    result.copies.push_back({id, copy.read, copy.contiguous, copy.run_along, copy.vector, copy.beside,
+                             copy.asynchronous ? GridCopy::Way::Asynchronous : GridCopy::Way::Registers});
+  }
+  void add(const NestKeep& keep, GridClusterMapping& result) const {
+    (keep.is_temporary ? result.promoted : result.staged).push_back(keep.tensor);
+  }
+  void add(const NestSeparate&, GridClusterMapping& result) const { result.separate = true; }
+  void add(const NestAdded& added, GridClusterMapping& result) const {
+    result.others.tile = added.points_innermost;
+    result.others.vector = added.in_lanes;
+    result.others.unroll = added.unrolled;
+  }
+  void add(const NestCopy&, GridClusterMapping&) const {}
+  void add(const NestCopyLanes&, GridClusterMapping&) const {}
+
+  GridStatement statement_of(int number, GridClusterMapping& result) const {
+    const auto& branch = nest_.branches[static_cast<std::size_t>(number)];
+    GridStatement statement{.id = branch.statement};
+    for (const auto& loop : branch.loops) {
+      const auto& digit = loop.digit;
+      if (loop.place == NestPlace::Unrolled) statement.unroll = true;
+      if (loop.place == NestPlace::Lanes) statement.vector = true;
+      if (loop.place == NestPlace::Threads) {
+        statement.together = true;
+        statement.loops.push_back({iterator_of(digit.index, number), {-1, digit.step}, loop.beside});
+      }
+      if (loop.place == NestPlace::Thread && digit.index.statement >= 0)
+        statement.loops.push_back({digit.index.number, {loop.dimension, digit.step}});
+      if (is_block(loop, branch))
+        result.blocks = {branch.statement, digit.index.number, digit.step, std::max(loop.slots, 1)};
+    }
+    return statement;
+  }
+
+  int iterator_of(const NestIndex& index, int branch) const {
+    if (index.statement >= 0) return index.number;
+    return cluster_.statements[static_cast<std::size_t>(branch)].outer[static_cast<std::size_t>(index.number)];
+  }
+
+  /// Does \p loop count blocks of a reduction? Rounds of threads are counted right above the threads.
+  bool is_block(const NestLoop& loop, const NestBranch& branch) const {
+    if (loop.slots > 0) return true;
+    const auto& digit = loop.digit;
+    const bool counts = digit.index.statement >= 0 && digit.mod == 0 && digit.step > 1;
+    if (!counts || loop.place == NestPlace::Thread || loop.place == NestPlace::Threads) return false;
+    const auto loops = loops_over(digit.index, branch);
+    if (loops.size() < 2 || loops[1].place != NestPlace::Thread) return true;
+    return digit.step != loops[1].digit.step * nest_.launch->block[static_cast<std::size_t>(loops[1].dimension)];
+  }
+
+  const Scop& scop_;
+  const ClusterView& cluster_;
+  const Nest& nest_;
+};
+
+}  // namespace
+
+GridClusterMapping grid_mapping_of(const Scop& scop, const ClusterView& cluster, const NestNames& names,
+                                   const Nest& nest) {
+  const auto wanted = without_idle_loops(scop, cluster, nest);
+  const GridMappingOfNest maker(scop, cluster, wanted);
+  std::set<std::size_t> all, innermost;
+  for (std::size_t b = 0; b < wanted.branches.size(); ++b) all.insert(b);
+  const auto outside = nest_of(scop, cluster, maker.with({})), inside = nest_of(scop, cluster, maker.with(all));
+  const bool usual = maker.with({}).others.tile;
+  for (auto b : all) {
+    const bool fits = inside.branches[b] == wanted.branches[b];
+    if (outside.branches[b] == wanted.branches[b] ? fits && usual : fits) innermost.insert(b);
+  }
+  auto result = maker.with(innermost);
+  if (auto made = nest_of(scop, cluster, result); made != wanted) fail_beside(wanted, made, names);
+  return result;
+}
+
+}  // namespace tc::polyhedral
