@@ -1,9 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
 #include <random>
-#include <regex>
 #include <string>
 
 #include "tc/options/mapping_options.h"
@@ -18,6 +16,7 @@
 #include "tc/polyhedral/schedule/schedule.h"
 #include "tc/strategy/cpu/choose_mapping.h"
 #include "test/support/from_environment.h"
+#include "test/support/mapping_text.h"
 #include "test/support/random_scop.h"
 #include "test/support/simulate.h"
 
@@ -98,22 +97,8 @@ void drop_idle_parts(const polyhedral::ClusteredScop& scop, polyhedral::Mapping&
   }
 }
 
-/// The loops of \p scop as C. Iterators are numbered as they come, because bands of one iteration, which are no loops, count in
-/// their names; the mark of a register tile that such a band stands for is left out.
-std::string loops_of(const Scop& scop) {
-  const auto text =
-      std::regex_replace(print(polyhedral::generate_ast(scop)), std::regex("// register\n *(?!for| )"), "");
-  static const std::regex iterator("\\bc[0-9]+\\b");
-  std::map<std::string, std::size_t> numbers;
-  std::string result;
-  auto end = text.cbegin();
-  for (std::sregex_iterator found(text.begin(), text.end(), iterator), none; found != none; ++found) {
-    const auto number = numbers.emplace(found->str(), numbers.size()).first->second;
-    result += str(std::string(end, (*found)[0].first), "c", number);
-    end = (*found)[0].second;
-  }
-  return result + std::string(end, text.cend());
-}
+/// The loops of \p scop as C.
+std::string loops_of(const Scop& scop) { return polyhedral::comparable(print(polyhedral::generate_ast(scop))); }
 
 /// \p mapping by way of the texts of its nests.
 polyhedral::Mapping by_nests(const polyhedral::ClusteredScop& scop, const polyhedral::Mapping& mapping) {

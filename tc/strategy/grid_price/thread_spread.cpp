@@ -50,7 +50,7 @@ std::vector<SpreadIterator> spread(const PricedCluster& cluster, const GridClust
   return result;
 }
 
-/// Is \p statement summed over threads of x, which are whole warps then?
+/// Is \p statement summed over threads of x? All of the block have a sum of their own then.
 bool sums_over_threads(const PricedStatement& statement, const std::vector<SpreadIterator>& iterators) {
   for (std::size_t i = 0; i < iterators.size(); ++i)
     if (statement.accumulates && iterators[i].dimension == 0 && !statement.write.used[i]) return true;
@@ -63,6 +63,16 @@ std::int64_t wanted(const std::vector<SpreadIterator>& iterators, int dimension,
   for (const auto& it : iterators)
     if (it.dimension == dimension)
       result = together ? result * ceil_div(it.tile, it.run) : std::max(result, ceil_div(it.tile, it.run));
+  return result;
+}
+
+/// The iterator whose runs stand innermost, that along x if there is one (spread_statement.h); -1: none has runs.
+int vector_of(const std::vector<SpreadIterator>& iterators) {
+  int result = -1;
+  for (std::size_t i = 0; i < iterators.size(); ++i) {
+    const bool along_x = result >= 0 && iterators[static_cast<std::size_t>(result)].dimension == 0;
+    if (iterators[i].dimension >= 0 && iterators[i].run > 1 && !along_x) result = static_cast<int>(i);
+  }
   return result;
 }
 
@@ -101,10 +111,16 @@ KernelShape kernel_shape(const PricedCluster& cluster, const GridClusterMapping&
   KernelShape result;
   for (std::size_t m = 0; m < cluster.extent.size(); ++m) {
     auto member = member_of(mapping, m);
+    auto extent = static_cast<std::int64_t>(cluster.extent[m]);
+    if (auto d = member.threads.dimension; d >= 0) {
+      auto points = member.tile > 0 ? std::min(member.tile, extent) : extent;
+      auto& threads = result.block[static_cast<std::size_t>(d)];
+      threads =
+          std::max(threads, std::min(mapping.block[static_cast<std::size_t>(d)], ceil_div(points, member.threads.run)));
+    }
     if (member.grid < 0 || member.tile <= 0) continue;
     auto& blocks = result.grid[static_cast<std::size_t>(member.grid)];
-    blocks = std::min(ceil_div(static_cast<std::int64_t>(cluster.extent[m]), member.tile),
-                      mapping.grid[static_cast<std::size_t>(member.grid)]);
+    blocks = std::min(ceil_div(extent, member.tile), mapping.grid[static_cast<std::size_t>(member.grid)]);
   }
   for (std::size_t s = 0; s < cluster.statements.size(); ++s) {
     auto iterators = spread(cluster, mapping, static_cast<int>(s), {any_number, any_number, any_number});
@@ -113,8 +129,7 @@ KernelShape kernel_shape(const PricedCluster& cluster, const GridClusterMapping&
       auto most = mapping.block[static_cast<std::size_t>(d)];
       auto& threads = result.block[static_cast<std::size_t>(d)];
       auto count = std::min(most, wanted(iterators, d, together));
-      if (d == 0 && sums_over_threads(cluster.statements[s], iterators))
-        count = std::min(most, round_up(count, cluster.target.grid->warp_size));
+      if (d == 0 && sums_over_threads(cluster.statements[s], iterators)) count = most;
       threads = std::max(threads, count);
     }
   }
@@ -129,8 +144,7 @@ ThreadSpread thread_spread(const PricedCluster& cluster, const GridClusterMappin
   result.together = choice.together;
   for (auto& it : result.iterators)
     if (it.dimension >= 0) it.count = shape.block[static_cast<std::size_t>(it.dimension)];
-  for (std::size_t i = 0; choice.vector && i < result.iterators.size(); ++i)
-    if (result.iterators[i].run > 1) result.vector = static_cast<int>(i);
+  if (choice.vector) result.vector = vector_of(result.iterators);
   return result;
 }
 
