@@ -81,7 +81,6 @@ engine::CompileOptions Settings::options() const {
   if (cache) result.cache = cache;
   if (!use_cache) result.cache = nullptr;
   if (schedule) result.stages.replace["schedule"] = *schedule;
-  if (nest && result.target.grid) throw OptionsError("a nest says how loops run on a processor; this target is a GPU");
   if (nest) result.stages.replace["nest"] = *nest;
   result.partition = partition;
   result.libraries = engine::checked_libraries(libraries);

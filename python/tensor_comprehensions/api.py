@@ -165,8 +165,7 @@ def compile(
     `derive` is how many rules may be applied to each node to find an equal program that is cheaper; `stats["derived"]` tells what was
     found, with its proof. 0: none. See docs/derivation.md.
 
-    `nest` takes the place of loop nests that the compiler chose, as `Executable.nest` prints them. CPU targets only. An illegal
-    nest is an OptionsError that shows the line and says why. See docs/nests.md.
+    `nest` takes the place of loop nests that the compiler chose, as `Executable.nest` prints them. An illegal nest is an OptionsError that shows the line and says why. See docs/nests.md.
 
     `schedule` takes the place of the scheduler's result, as isl writes schedule trees. `time_limit` is in seconds,
     `memory_limit` in bytes; 0 and infinity are no limit, a negative number is an OptionsError. See docs/promises.md.

@@ -58,7 +58,7 @@ class Executable(_core.Executable):
     @property
     def nest(self) -> str:
         """The loops that statements run in and where they run, as text: `compile(..., nest=text)` takes it back, edited
-        or not. Empty for a GPU and for a loaded binary. See docs/nests.md."""
+        or not. Empty for a loaded binary. See docs/nests.md."""
         return "\n".join(text for name, _, text in self._stages if name.split(".")[0] == "nest")
 
     def _loop_nest_stage(self) -> str:

@@ -95,7 +95,7 @@ void verify_kernels(const CompileState&, const LaunchState& launch) {
     if (launch.grid().phases) polyhedral::verify_phases(kernels, launch.grid().phases->grid_waits);
   } catch (const InternalError& error) {
     if (!launch.has_own_mapping) throw;
-    throw OptionsError(str("the replacement of stage 'choose' is no mapping of this program: ", error.what()));
+    throw OptionsError(str("the mapping that was given is none of this program: ", error.what()));
   }
 }
 

@@ -9,10 +9,8 @@
 #include "tc/engine/compile/scheduling_stages.h"
 #include "tc/polyhedral/map_cpu/check_mapping.h"
 #include "tc/polyhedral/map_cpu/cpu_passes.h"
-#include "tc/polyhedral/nest/check_nest.h"
 #include "tc/polyhedral/nest/mapping_of_nest.h"
 #include "tc/polyhedral/nest/nest_of_mapping.h"
-#include "tc/polyhedral/nest/nest_text.h"
 #include "tc/polyhedral/schedule/collapse.h"
 #include "tc/strategy/construct/construct.h"
 #include "tc/strategy/cpu/choose_collapse.h"
@@ -143,29 +141,13 @@ std::string print_choice(const LaunchState& launch) {
   return launch.cpu().mapping ? polyhedral::to_string(*launch.cpu().mapping) : std::string();
 }
 
-std::vector<std::string> ids_of(const polyhedral::ClusterView& cluster) {
-  std::vector<std::string> result;
-  for (const auto& entry : cluster.statements) result.push_back(entry.id);
-  return result;
+polyhedral::Nest nest_of_cluster(const LaunchState& launch, std::size_t cluster) {
+  return polyhedral::nest_of(*launch.scop, launch.clusters[cluster], launch.cpu().mapping->clusters[cluster]);
 }
 
-/// The choice as nests, one a cluster; nothing where a quota ran out before.
-std::string print_nests(const LaunchState& launch) {
-  if (!launch.cpu().mapping) return "";
-  std::vector<std::string> nests;
-  for (std::size_t i = 0; i < launch.clusters.size(); ++i) {
-    const auto& cluster = launch.clusters[i];
-    auto nest = polyhedral::nest_of(*launch.scop, cluster, launch.cpu().mapping->clusters[i]);
-    nests.push_back(to_string(nest, polyhedral::nest_names(*launch.scop, cluster)));
-  }
-  return join(nests, "\n");
-}
-
-/// The number of the cluster of \p launch that has these statements; nothing without one.
-std::optional<std::size_t> cluster_of(const LaunchState& launch, const std::vector<std::string>& statements) {
-  for (std::size_t i = 0; i < launch.clusters.size(); ++i)
-    if (ids_of(launch.clusters[i]) == statements) return i;
-  return std::nullopt;
+/// The choice as nests; nothing where a quota ran out before.
+std::string print_choice_as_nests(const LaunchState& launch) {
+  return launch.cpu().mapping ? print_nests(launch, nest_of_cluster) : std::string();
 }
 
 /// Takes the mappings of the clusters that \p text has a nest for; the others stay as they were chosen.
@@ -173,19 +155,8 @@ void replace_nests(CompileState& state, std::size_t index, const std::string& te
   auto& launch = state.launches[index];
   if (!launch.dependences || !launch.cpu().mapping)
     throw OptionsError("the replacement of stage 'nest' comes too late: a quota ran out");
-  for (const auto& section : polyhedral::nest_sections(text)) {
-    const auto has_it = [&](const LaunchState& each) { return cluster_of(each, section.statements).has_value(); };
-    if (std::none_of(state.launches.begin(), state.launches.end(), has_it))
-      throw OptionsError(str("line ", section.first_line, " of the nest: no loops hold the statements ",
-                             join(section.statements), " together; the nests of this def are\n", print_nests(launch)));
-    const auto number = cluster_of(launch, section.statements);
-    if (!number) continue;
-    const auto& cluster = launch.clusters[*number];
-    const auto names = polyhedral::nest_names(*launch.scop, cluster);
-    const auto nest = polyhedral::parse_nest(section.text, names, section.first_line);
-    polyhedral::check_nest(*launch.scop, cluster, names, nest);
-    launch.cpu().mapping->clusters[*number] = polyhedral::mapping_of(*launch.scop, cluster, names, nest);
-  }
+  for (const auto& [number, names, nest] : read_nests(state, launch, text, nest_of_cluster))
+    launch.cpu().mapping->clusters[number] = polyhedral::mapping_of(*launch.scop, launch.clusters[number], names, nest);
   polyhedral::check_mapping({*launch.scop, launch.clusters}, *launch.cpu().mapping);
   launch.has_own_mapping = true;
   begin_passes(state, launch);
@@ -250,7 +221,7 @@ std::vector<LaunchStage> cluster_stages() {
       {"gather_coincident", Phase::Choose, gather, print_schedule, verify_scheduled},
       {"collapse", Phase::Choose, collapse, print_schedule, verify_scheduled},
       {"choose", Phase::Choose, choose, print_choice, {}, replace_mapping},
-      {"nest", Phase::Choose, [](CompileState&, std::size_t) {}, print_nests, {}, replace_nests},
+      {"nest", Phase::Choose, [](CompileState&, std::size_t) {}, print_choice_as_nests, {}, replace_nests},
   };
   const auto& passes = polyhedral::cpu_passes();
   for (std::size_t i = 0; i < passes.size(); ++i)

@@ -8,6 +8,8 @@
 #include "tc/engine/compile/scheduling_stages.h"
 #include "tc/polyhedral/laws/verify.h"
 #include "tc/polyhedral/map_grid/check_grid_mapping.h"
+#include "tc/polyhedral/nest/mapping_of_nest.h"
+#include "tc/polyhedral/nest/nest_of_mapping.h"
 #include "tc/strategy/construct/cheapest_grid_mapping.h"
 #include "tc/strategy/grid/choose_grid_mapping.h"
 
@@ -56,6 +58,22 @@ void replace_mapping(CompileState& state, std::size_t index, const std::string& 
   launch.has_own_mapping = true;
 }
 
+polyhedral::Nest nest_of_cluster(const LaunchState& launch, std::size_t cluster) {
+  return polyhedral::nest_of(*launch.scop, launch.clusters[cluster], launch.grid().mapping->clusters[cluster]);
+}
+
+/// Takes the mappings of the clusters that \p text has a nest for; the others stay as they were chosen.
+void replace_nests(CompileState& state, std::size_t index, const std::string& text) {
+  auto& launch = state.launches[index];
+  auto& on = launch.grid();
+  for (const auto& [number, names, nest] : read_nests(state, launch, text, nest_of_cluster)) {
+    on.mapping->clusters[number] = polyhedral::grid_mapping_of(*launch.scop, launch.clusters[number], names, nest);
+    on.plain.clusters[number] = {};
+  }
+  polyhedral::check_grid_mapping({*launch.scop, launch.clusters}, *on.mapping, *state.target.grid);
+  launch.has_own_mapping = true;
+}
+
 std::string print_choice(const LaunchState& launch) { return polyhedral::to_string(*launch.grid().mapping); }
 
 void split(CompileState& state, std::size_t index) {
@@ -73,7 +91,7 @@ void split(CompileState& state, std::size_t index) {
 
 /// The text of an error of stage \p stage that a mapping which was given has caused.
 std::string blame(const std::string& stage, const InternalError& error) {
-  return str("the replacement of stage 'choose' is no mapping of this program: stage '", stage, "': ", error.what());
+  return str("the mapping that was given is none of this program: stage '", stage, "': ", error.what());
 }
 
 /// The passes up to number \p last over \p cluster, from number \p first on.
@@ -204,6 +222,12 @@ std::vector<LaunchStage> kernel_stages() {
   std::vector<LaunchStage> stages{
       {"gather_coincident", Phase::Choose, gather, print_schedule, verify_scheduled},
       {"choose", Phase::Choose, choose, print_choice, {}, replace_mapping},
+      {"nest",
+       Phase::Choose,
+       [](CompileState&, std::size_t) {},
+       [](const LaunchState& launch) { return print_nests(launch, nest_of_cluster); },
+       {},
+       replace_nests},
       {"split_kernels", Phase::Map, split, print_parts,
        [](const CompileState&, const LaunchState& launch) { verify_pass(launch, polyhedral::GridLaws::Statements); }},
   };

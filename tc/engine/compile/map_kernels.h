@@ -8,7 +8,7 @@
 
 namespace tc::engine {
 
-/// The stages that map the clusters of a launch to kernels of a grid: gather_coincident, choose, split_kernels, the passes
+/// The stages that map the clusters of a launch to kernels of a grid: gather_coincident, choose, nest, split_kernels, the passes
 /// of polyhedral::grid_passes(), map, which makes kernels phases of one where the options ask for it.
 ///
 /// Each kernel has a quota of its own for the passes. Where it runs out, the kernel is mapped anew with neither buffers

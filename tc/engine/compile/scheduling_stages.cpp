@@ -1,5 +1,8 @@
 #include "tc/engine/compile/scheduling_stages.h"
 
+#include <algorithm>
+
+#include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/engine/compile/quota.h"
 #include "tc/halide_bridge/lower/extract_scop.h"
@@ -8,6 +11,8 @@
 #include "tc/polyhedral/laws/verify.h"
 #include "tc/polyhedral/map/fuse_in_parts.h"
 #include "tc/polyhedral/map/split_reduction.h"
+#include "tc/polyhedral/nest/check_nest.h"
+#include "tc/polyhedral/nest/nest_text.h"
 #include "tc/polyhedral/schedule/gather_coincident.h"
 #include "tc/polyhedral/schedule/schedule.h"
 #include "tc/strategy/choose_reduction_parts.h"
@@ -121,6 +126,28 @@ void replace_schedule(CompileState& state, std::size_t index, const std::string&
   check_own_schedule(launch, instances);
 }
 
+/// The number of the cluster of \p launch that has these statements; nothing without one.
+std::optional<std::size_t> cluster_of(const LaunchState& launch, const std::vector<std::string>& statements) {
+  for (std::size_t i = 0; i < launch.clusters.size(); ++i) {
+    const auto& entries = launch.clusters[i].statements;
+    if (std::equal(entries.begin(), entries.end(), statements.begin(), statements.end(),
+                   [](const polyhedral::ClusterStatement& entry, const std::string& id) { return entry.id == id; }))
+      return i;
+  }
+  return std::nullopt;
+}
+
+/// Throws unless \p nest, of \p section, is for the kind of machine that the target is.
+void check_machine(const CompileState& state, const polyhedral::NestSection& section, const polyhedral::Nest& nest) {
+  if (nest.launch && !state.target.grid)
+    polyhedral::fail_nest(nest.launch->line, launch_text(*nest.launch), "machine",
+                          "it is of a kernel for a GPU; this target is a processor");
+  if (!nest.launch && state.target.grid)
+    polyhedral::fail_nest(section.first_line, section.text.substr(0, section.text.find('\n')), "machine",
+                          "this target is a GPU; below this line stands what the kernel is launched with, for example "
+                          "'blocks of 256 threads'");
+}
+
 }  // namespace
 
 std::vector<LaunchStage> scheduling_stages() {
@@ -141,11 +168,38 @@ void verify_scheduled(const CompileState&, const LaunchState& launch) {
     proved.emplace(*launch.scop);
   } catch (const InternalError& error) {
     if (!launch.has_own_mapping) throw;
-    throw OptionsError(str("the replacement of stage 'choose' is no mapping of this program: ", error.what()));
+    throw OptionsError(str("the mapping that was given is none of this program: ", error.what()));
   }
 }
 
 std::string print_schedule(const LaunchState& launch) { return polyhedral::print_block(launch.scop->schedule); }
+
+std::string print_nests(const LaunchState& launch, const ChosenNest& chosen) {
+  std::vector<std::string> nests;
+  for (std::size_t i = 0; i < launch.clusters.size(); ++i)
+    nests.push_back(to_string(chosen(launch, i), polyhedral::nest_names(*launch.scop, launch.clusters[i])));
+  return join(nests, "\n");
+}
+
+std::vector<NestOfCluster> read_nests(const CompileState& state, const LaunchState& launch, const std::string& text,
+                                      const ChosenNest& chosen) {
+  std::vector<NestOfCluster> result;
+  for (const auto& section : polyhedral::nest_sections(text)) {
+    const auto has_it = [&](const LaunchState& each) { return cluster_of(each, section.statements).has_value(); };
+    if (std::none_of(state.launches.begin(), state.launches.end(), has_it))
+      throw OptionsError(str("line ", section.first_line, " of the nest: no loops hold the statements ",
+                             join(section.statements), " together; the nests of this def are\n",
+                             print_nests(launch, chosen)));
+    const auto number = cluster_of(launch, section.statements);
+    if (!number) continue;
+    const auto names = polyhedral::nest_names(*launch.scop, launch.clusters[*number]);
+    const auto nest = polyhedral::parse_nest(section.text, names, section.first_line);
+    check_machine(state, section, nest);
+    polyhedral::check_nest(*launch.scop, launch.clusters[*number], names, nest);
+    result.push_back({*number, names, nest});
+  }
+  return result;
+}
 
 void gather_clusters(LaunchState& launch) {
   auto found = polyhedral::clustered(*launch.scop);

@@ -1,8 +1,12 @@
 #pragma once
 
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "tc/engine/compile/back_end.h"
+#include "tc/polyhedral/nest/nest.h"
+#include "tc/polyhedral/nest/nest_names.h"
 
 namespace tc::engine {
 
@@ -15,6 +19,23 @@ void verify_scheduled(const CompileState& state, const LaunchState& launch);
 
 /// The schedule of \p launch.
 std::string print_schedule(const LaunchState& launch);
+
+/// The nest that was chosen for a cluster of a launch.
+using ChosenNest = std::function<polyhedral::Nest(const LaunchState&, std::size_t cluster)>;
+
+/// The nests of all clusters of \p launch, one below the other.
+std::string print_nests(const LaunchState& launch, const ChosenNest& chosen);
+
+struct NestOfCluster {
+  std::size_t cluster = 0;  ///< of a launch
+  polyhedral::NestNames names;
+  polyhedral::Nest nest;
+};
+
+/// The nests of \p text that are of clusters of \p launch; they keep the laws (check_nest.h). Throws OptionsError where one
+/// does not, is for another kind of machine, or is of no launch's cluster.
+std::vector<NestOfCluster> read_nests(const CompileState& state, const LaunchState& launch, const std::string& text,
+                                      const ChosenNest& chosen);
 
 /// Replaces the scop of \p launch by the same one with its coincident members gathered, and finds its clusters.
 void gather_clusters(LaunchState& launch);
