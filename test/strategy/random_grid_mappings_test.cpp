@@ -7,12 +7,10 @@
 #include <string>
 #include <tuple>
 
-#include "tc/base/ceil_div.h"
 #include "tc/base/error.h"
 #include "tc/options/mapping_options.h"
 #include "tc/polyhedral/core/instances.h"
 #include "tc/polyhedral/generate/generate.h"
-#include "tc/polyhedral/map_grid/check_grid_mapping.h"
 #include "tc/polyhedral/map_grid/map_to_grid.h"
 #include "tc/polyhedral/nest/check_nest.h"
 #include "tc/polyhedral/nest/mapping_of_nest.h"

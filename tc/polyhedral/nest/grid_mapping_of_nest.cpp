@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <set>
 
-#include "tc/base/ceil_div.h"
 #include "tc/polyhedral/nest/idle_loops.h"
 #include "tc/polyhedral/nest/mapping_of_nest.h"
 #include "tc/polyhedral/nest/nest_beside.h"

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <map>
 
 #include "tc/base/ceil_div.h"
 #include "tc/base/contains.h"
