@@ -1,6 +1,7 @@
 #include "test/cuda_emulator/prelude_cases.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "tc/base/dtype.h"
@@ -193,6 +194,11 @@ std::vector<PreludeCase> arithmetic() {
   out[t] = tc_nan_min(x, 9.0f) + 100 * tc_nan_max(x, 9.0f) + 10000 * caught + 1e6 * tc_bits<int>(1.0f);
 )",
                        [](int t) { return std::min(t, 9) + 100.0 * std::max(t, 9) + 10000 + 1e6 * 0x3f800000; }));
+  cases.push_back(make({"tc_round"}, R"(
+  const double x = in[t] / 2 - 16;
+  out[t] = tc_round(x) + 1000 * tc_round(static_cast<float>(x));
+)",
+                       [](int t) { return 1001 * std::nearbyint(t / 2.0 - 16); }));
   cases.push_back(make({"tc_isnan", "tc_isinf"}, R"(
   const float zero = static_cast<float>(in[0]);
   const double wide = in[0];

@@ -224,7 +224,8 @@ def test_code_is_of_one_user(folder):
     assert stat.S_IMODE(os.stat(folder / "code").st_mode) == 0o700
 
 
-def test_the_laws_are_asked_again(folder):
+def test_the_laws_are_asked_again(folder, monkeypatch):
+    monkeypatch.setenv("TC_VERIFY", "1")
     tc.define(MM).mm(A, B)
     tc.compile(tc.define(MM).mm, A, B, options="tile=2x2")
     assert tc.cache.verify(recompile=True) == []

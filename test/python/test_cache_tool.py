@@ -28,8 +28,9 @@ def run(*words, code=0, folder=None):
 
 
 @pytest.fixture
-def folder(tmp_path):
-    """A cache with three entries of options for one key, and code."""
+def folder(tmp_path, monkeypatch):
+    """A cache with three entries of options for one key, and code that was compiled under the laws."""
+    monkeypatch.setenv("TC_VERIFY", "1")
     cache = tc.cache.Cache(tmp_path / "cache")
     T = tc.define(MM)
     cache.record(T.mm, A, B, options="tile=4x4", measured=tc.cache.Measurement(2e6, checked=True, machine="a machine"))
