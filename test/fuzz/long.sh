@@ -24,6 +24,7 @@ TC_LAYOUT_GRAPHS=40 run engine 'GraphLayouts.Random*'
 TC_FUZZ_COUNT=3000 run fuzz '*'
 TC_FUZZ_COUNT=120 run random_limits '*'
 TC_FUZZ_COUNT=500 run emulated_fuzz '*/0'
+TC_EMULATE_ALL=1 run emulated_programs 'EmulatedPrograms.*'
 TC_FUZZ_SECONDS=300 run entry_points '*'
 TC_CACHE_KILLS=1000 run cache 'Crash.*'
 
