@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <string>
 
@@ -15,6 +16,7 @@
 #include "tc/polyhedral/schedule/collapse.h"
 #include "tc/polyhedral/schedule/schedule.h"
 #include "tc/strategy/cpu/choose_mapping.h"
+#include "tc/strategy/price/statement_nest.h"
 #include "test/support/from_environment.h"
 #include "test/support/mapping_text.h"
 #include "test/support/random_scop.h"
@@ -160,6 +162,101 @@ TEST_P(RandomMappings, AreWhatTheirNestsSay) {
     ASSERT_EQ(loops_of(polyhedral::map_to_cpu(scheduled, again)), loops_of(polyhedral::map_to_cpu(scheduled, mapping)))
         << shown << "\nby its nests\n"
         << to_string(again);
+  }
+}
+
+/// The loops over one iterator of a statement in a nest, outermost first.
+struct Chain {
+  std::vector<polyhedral::NestLoop> loops;
+  std::size_t in_trunk = 0;  ///< of them
+  double extent = 1;         ///< of what the trunk runs over: the values of a member are those of all statements
+  double own_extent = 1;     ///< of the statement's iterator
+  double lanes = 1;
+
+  double rest(std::size_t i) const {
+    const auto mod = static_cast<double>(loops[i].digit.mod), all = i < in_trunk ? extent : own_extent;
+    return mod > 0 ? std::min(mod, all) : all;
+  }
+  double step(std::size_t i) const { return static_cast<double>(loops[i].digit.step); }
+  /// Tiles of \p points in \p whole, a partial one counted by its vectors.
+  double tiles(double whole, double points) const {
+    const auto full = std::floor(whole / points), left = whole - full * points;
+    return left > 0 ? full + std::min(points, std::ceil(left / lanes) * lanes) / points : full;
+  }
+  /// How often loop number \p i goes round.
+  double trips(std::size_t i) const {
+    if (loops[i].place == polyhedral::NestPlace::Lanes) return 1;
+    if (loops[i].with_private_sums) return extent / step(i);
+    if (i + 1 < in_trunk && !loops[i + 1].with_private_sums) {
+      const auto full = std::floor(extent / step(i)), left = extent - full * step(i);
+      return full + tiles(left, step(i + 1)) / tiles(step(i), step(i + 1));
+    }
+    const bool counts_tiles =
+        i < in_trunk || (i + 1 < loops.size() && i == in_trunk && loops[i].digit.index.statement >= 0);
+    return counts_tiles ? tiles(rest(i), step(i)) : std::ceil(rest(i) / step(i));
+  }
+  double all_trips() const {
+    double result = 1;
+    for (std::size_t i = 0; i < loops.size(); ++i) result *= trips(i);
+    return result;
+  }
+  /// Values in one execution of what stands below the trunk.
+  double span() const { return in_trunk < loops.size() ? rest(in_trunk) : 1; }
+};
+
+Chain chain_of(const polyhedral::Nest& nest, const PricedCluster& cluster, std::size_t statement, int iterator) {
+  const auto& priced = cluster.statements[statement];
+  const auto own = priced.extent[static_cast<std::size_t>(iterator)];
+  Chain result{.extent = own, .own_extent = own};
+  for (std::size_t m = 0; m < cluster.extent.size(); ++m)
+    if (priced.entry.outer[m] == iterator) result.extent = cluster.extent[m];
+  const auto is_it = [&](const polyhedral::NestIndex& index) {
+    if (index.statement < 0) return priced.entry.outer[static_cast<std::size_t>(index.number)] == iterator;
+    return index.statement == static_cast<int>(statement) && index.number == iterator;
+  };
+  for (const auto& step : nest.trunk)
+    if (const auto* loop = std::get_if<polyhedral::NestLoop>(&step.what); loop && is_it(loop->digit.index))
+      result.loops.push_back(*loop);
+  result.in_trunk = result.loops.size();
+  for (const auto& loop : nest.branches[statement].loops)
+    if (is_it(loop.digit.index)) {
+      result.loops.push_back(loop);
+      if (loop.place == polyhedral::NestPlace::Lanes) result.lanes = loop.lanes;
+    }
+  return result;
+}
+
+/// The gate between two forms of one thing: prices derive trips and spans from a mapping, and the nest shows them.
+TEST_P(RandomMappings, ArePricedAsTheirNestsSay) {
+  auto target = Target::parse(GetParam());
+  for (unsigned seed = 0; seed < 4 * programs(); ++seed) {
+    std::mt19937 random(seed);
+    auto scop = polyhedral::random_scop(std::make_shared<polyhedral::Context>(), seed, seed % 4 == 3 ? 9 : 5);
+    auto options = random_options(scop, random);
+    scop.schedule = polyhedral::compute_schedule(scop, polyhedral::compute_dependences(scop), options.values());
+    const auto scheduled = polyhedral::clustered(scop);
+    auto mapping = choose_mapping(scheduled, target, options.values());
+    if (seed % 2 == 1) disturb(mapping, random);
+    drop_idle_parts(scheduled, mapping);
+    for (std::size_t c = 0; c < scheduled.clusters.size(); ++c) {
+      const auto& cluster = scheduled.clusters[c];
+      const PricedCluster priced(scheduled.scop, cluster, target);
+      const auto nest = polyhedral::nest_of(scheduled.scop, cluster, mapping.clusters[c]);
+      SCOPED_TRACE(str("seed ", seed, " ", to_string(mapping.clusters[c]), "\n",
+                       to_string(nest, polyhedral::nest_names(scheduled.scop, cluster))));
+      for (std::size_t s = 0; s < cluster.statements.size(); ++s) {
+        const auto price = statement_nest(priced, mapping.clusters[c], static_cast<int>(s));
+        const auto spans = price.spans(priced.statements[s], price.tile);
+        for (std::size_t i = 0; i < spans.size(); ++i) {
+          const auto chain = chain_of(nest, priced, s, static_cast<int>(i));
+          double trips = 1;
+          for (const auto& loop : price.loops)
+            if (loop.iterator == static_cast<int>(i)) trips *= loop.trips;
+          ASSERT_EQ(chain.all_trips(), trips) << cluster.statements[s].id << " i" << i;
+          ASSERT_EQ(chain.span(), spans[i]) << cluster.statements[s].id << " i" << i;
+        }
+      }
+    }
   }
 }
 
