@@ -166,7 +166,7 @@ def test_an_illegal_nest_of_a_kernel_is_refused_with_the_line(before, after, mes
 
 def test_threads_that_cannot_join_their_sums_are_refused():
     rows = tc.define("def rows(float(N,K) A) -> (S) { S(n) +=! A(n,k) }").rows
-    text = "nest of S0, S1\n  blocks of 64 threads\n  n on grid.x\n  S0:\n  S1: k/64  k%64 on thread.x"
+    text = "nest of S0, S1\n  blocks of 64 threads\n  n on grid.x\n    S0:\n    S1: k/64  k%64 on thread.x"
     how = {"target": "cuda:sm_90", "cache": False}
     assert tc.compile(rows, tc.spec((300, 77)), nest=text, **how).nest == text
     along_y = text.replace("of 64", "of 1x64").replace("thread.x", "thread.y")
