@@ -23,7 +23,7 @@ const std::map<std::string, int> floors = {
 /// rooms from all.
 const std::map<std::string, std::vector<std::string>> rooms = {
     {"lang", {"syntax", "interpret", "check"}},
-    {"polyhedral", {"core", "schedule", "map", "nest", "map_cpu", "map_grid", "generate", "laws"}},
+    {"polyhedral", {"core", "schedule", "map", "map_cpu", "map_grid", "nest", "generate", "laws"}},
     {"halide_bridge", {"infer", "lower", "stmt", "math", "raise", "laws"}},
     {"derive", {"form", "proof", "rules", "search"}},
     {"autodiff", {"terms", "access", "forward", "reverse", "simplify"}},
