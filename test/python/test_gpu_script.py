@@ -36,6 +36,21 @@ def section(text, **more):
     return sections.Section("test", 90, lambda plan: sections.python("-c", text), **more)
 
 
+def cases(names, exiting="", aborting=""):
+    """A section that tries the cases called `names`, some of which end its process."""
+    return section(f"""
+import os, pathlib
+from gpu_suite.results import Results
+results = Results(pathlib.Path('test.json'))
+for name in {names!r}:
+    if results.tried(name): continue
+    results.begin(name)
+    if name in {exiting!r}: os._exit(1)
+    if name in {aborting!r}: os.abort()
+    results.end({{'case': name, 'status': 'ok'}})
+""", continues=True)
+
+
 @pytest.mark.parametrize("text, status, shown", [
     ("print('fine')", "ok", "fine"),
     ("print('bad'); raise SystemExit(1)", "failed", "bad"),
@@ -60,33 +75,14 @@ def test_without_time_a_section_is_skipped(tmp_path):
 
 
 def test_a_benchmark_continues_behind_the_case_it_died_of(tmp_path):
-    text = """
-import os, pathlib, sys
-from gpu_suite.results import Results
-results = Results(pathlib.Path('test.json'))
-for name in 'abcd':
-    if results.tried(name): continue
-    results.begin(name)
-    if name in 'bc': os._exit(1) if name == 'b' else os.abort()
-    results.end({'case': name, 'status': 'ok'})
-"""
-    outcome = sections.run(section(text, continues=True), plan(tmp_path))
+    outcome = sections.run(cases("abcd", exiting="b", aborting="c"), plan(tmp_path))
     rows = json.loads((tmp_path / "test.json").read_text())["rows"]
     assert [(row["case"], row["status"][:4]) for row in rows] == [("a", "ok"), ("b", "died"), ("c", "died"), ("d", "ok")]
     assert outcome.status == "failed"
 
 
 def test_a_section_in_which_every_case_died_says_so_first(tmp_path):
-    text = """
-import os, pathlib
-from gpu_suite.results import Results
-results = Results(pathlib.Path('test.json'))
-for name in 'ab':
-    if results.tried(name): continue
-    results.begin(name)
-    os._exit(1)
-"""
-    outcome = sections.run(section(text, continues=True), plan(tmp_path))
+    outcome = sections.run(cases("ab", exiting="ab"), plan(tmp_path))
     assert outcome.text.startswith("EVERY CASE DIED: 2 of 2") and outcome.status == "failed"
     rows = json.loads((tmp_path / "test.json").read_text())["rows"]
     content = {"conv": {"rows": rows}, "sections": {"conv": {"text": outcome.text}}}
