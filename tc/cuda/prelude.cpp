@@ -37,12 +37,44 @@ constexpr PreludeFunction functions[] = {
      "as tc_copy_async_16; writes zeros and reads nothing where the condition does not hold"},
     {"tc_copy_async_4_if", "void tc_copy_async_4_if(void* shared, const void* global, bool holds)",
      "as tc_copy_async_4; writes zeros and reads nothing where the condition does not hold"},
+    {"tc_copy_async_16_part", "void tc_copy_async_16_part(void* shared, const void* global, int bytes)",
+     "as tc_copy_async_16; reads the first bytes (0 to 16) only and writes zeros behind them"},
     {"tc_copy_commit", "void tc_copy_commit()", "closes this thread's group of asynchronous copies"},
     {"tc_copy_wait", "void tc_copy_wait<N>()", "waits until at most N of this thread's groups are under way"},
 
     {"tc_vector", "struct tc_vector<T, N>", "N elements, aligned to their size; v[i] is element i"},
     {"tc_load", "tc_vector<T, N> tc_load<N>(const T* from)", "N elements at once, from aligned to N elements"},
     {"tc_store", "void tc_store(T* to, const tc_vector<T, N>& value)", "N elements at once, to aligned to N elements"},
+
+    {"tc_load_matrix_4", "void tc_load_matrix_4(unsigned* to, const void* row)",
+     "to[i], i < 4, is word lane % 4 of row lane / 4 of matrix i of 8 rows of 16 bytes; row, in shared memory and "
+     "aligned "
+     "to 16, is row lane % 8 of matrix lane / 8. All 32 lanes call; sm_80"},
+    {"tc_load_matrix_2", "void tc_load_matrix_2(unsigned* to, const void* row)",
+     "the same for 2 matrices; rows of lanes above 15 are not looked at"},
+    {"tc_load_matrix_4_transposed", "void tc_load_matrix_4_transposed(unsigned* to, const void* row)",
+     "as tc_load_matrix_4, but to[i] is halves 2 (lane % 4) and 2 (lane % 4) + 1 of column lane / 4 of matrix i of "
+     "16-bit "
+     "elements"},
+    {"tc_load_matrix_2_transposed", "void tc_load_matrix_2_transposed(unsigned* to, const void* row)",
+     "the same for 2 matrices"},
+    {"tc_multiply_m16n8k16_bf16",
+     "void tc_multiply_m16n8k16_bf16(float& c0, float& c1, float& c2, float& c3, const unsigned* a, const unsigned* b)",
+     "C += A B of 16 x 16 by 16 x 8 bfloat16; a lane holds 4 elements of C, 4 words of A, 2 of B, as fragment_lanes.h "
+     "has "
+     "them. All 32 lanes call; sm_80"},
+    {"tc_multiply_m16n8k16_f16",
+     "void tc_multiply_m16n8k16_f16(float& c0, float& c1, float& c2, float& c3, const unsigned* a, const unsigned* b)",
+     "the same for float16"},
+    {"tc_multiply_m16n8k8_tf32",
+     "void tc_multiply_m16n8k8_tf32(float& c0, float& c1, float& c2, float& c3, const unsigned* a, const unsigned* b)",
+     "the same for 8 steps of float32 without their lowest 13 bits"},
+    {"tc_multiply_m16n8k32_s8",
+     "void tc_multiply_m16n8k32_s8(int& c0, int& c1, int& c2, int& c3, const unsigned* a, const unsigned* b)",
+     "the same for 32 steps of int8; sums wrap"},
+    {"tc_multiply_m16n8k32_u8",
+     "void tc_multiply_m16n8k32_u8(int& c0, int& c1, int& c2, int& c3, const unsigned* a, const unsigned* b)",
+     "the same for uint8"},
 
     {"tc_div", "T tc_div(T a, T b)",
      "the Euclidean quotient (rounds down for b > 0), 0 for b = 0; wraps; T an integer"},
@@ -210,9 +242,40 @@ TC_INLINE void tc_copy_async_4_if(void* shared, const void* global, bool holds) 
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(TC_SHARED_ADDRESS(shared)), "l"(global),
                "r"(holds ? 4 : 0) : "memory");
 }
+TC_INLINE void tc_copy_async_16_part(void* shared, const void* global, int bytes) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(TC_SHARED_ADDRESS(shared)), "l"(global),
+               "r"(bytes) : "memory");
+}
 TC_INLINE void tc_copy_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int N>
 TC_INLINE void tc_copy_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory"); }
+
+#define TC_LOAD_MATRIX_4(name, order)                                                                 \
+  TC_INLINE void name(unsigned* to, const void* row) {                                                \
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4" order ".shared.b16 {%0, %1, %2, %3}, [%4];"          \
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(TC_SHARED_ADDRESS(row))); \
+  }
+#define TC_LOAD_MATRIX_2(name, order)                                                   \
+  TC_INLINE void name(unsigned* to, const void* row) {                                  \
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2" order ".shared.b16 {%0, %1}, [%2];"    \
+                 : "=r"(to[0]), "=r"(to[1]) : "r"(TC_SHARED_ADDRESS(row)));             \
+  }
+TC_LOAD_MATRIX_4(tc_load_matrix_4, "")
+TC_LOAD_MATRIX_2(tc_load_matrix_2, "")
+TC_LOAD_MATRIX_4(tc_load_matrix_4_transposed, ".trans")
+TC_LOAD_MATRIX_2(tc_load_matrix_2_transposed, ".trans")
+
+#define TC_MULTIPLY(name, T, letter, kind)                                                                       \
+  TC_INLINE void name(T& c0, T& c1, T& c2, T& c3, const unsigned* a, const unsigned* b) {                        \
+    asm volatile("mma.sync.aligned." kind " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"     \
+                 : "+" letter(c0), "+" letter(c1), "+" letter(c2), "+" letter(c3)                                \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));                            \
+  }
+TC_MULTIPLY(tc_multiply_m16n8k16_bf16, float, "f", "m16n8k16.row.col.f32.bf16.bf16.f32")
+TC_MULTIPLY(tc_multiply_m16n8k16_f16, float, "f", "m16n8k16.row.col.f32.f16.f16.f32")
+TC_MULTIPLY(tc_multiply_m16n8k8_tf32, float, "f", "m16n8k8.row.col.f32.tf32.tf32.f32")
+TC_MULTIPLY(tc_multiply_m16n8k32_s8, int, "r", "m16n8k32.row.col.s32.s8.s8.s32")
+TC_MULTIPLY(tc_multiply_m16n8k32_u8, int, "r", "m16n8k32.row.col.s32.u8.u8.s32")
 #else
 template <typename Word>
 TC_INLINE void tc_copy_word(void* shared, const void* global) {
@@ -226,6 +289,10 @@ TC_INLINE void tc_copy_async_16_if(void* shared, const void* global, bool holds)
 }
 TC_INLINE void tc_copy_async_4_if(void* shared, const void* global, bool holds) {
   *static_cast<unsigned*>(shared) = holds ? *static_cast<const unsigned*>(global) : 0u;
+}
+TC_INLINE void tc_copy_async_16_part(void* shared, const void* global, int bytes) {
+  for (int i = 0; i < 16; ++i)
+    static_cast<unsigned char*>(shared)[i] = i < bytes ? static_cast<const unsigned char*>(global)[i] : 0;
 }
 TC_INLINE void tc_copy_commit() {}
 template <int N>

@@ -59,6 +59,13 @@ TC_EXPORT void tc_emulator_copy_async(void* to, const void* from, int bytes, int
 }
 TC_EXPORT void tc_emulator_commit_copies() { Machine::current()->commit_copies(); }
 TC_EXPORT void tc_emulator_wait_copies(int groups) { Machine::current()->wait_copies(groups); }
+TC_EXPORT void tc_emulator_load_matrices(unsigned* to, const void* row, int count, int transposed, int line) {
+  Machine::current()->load_matrices(to, row, count, transposed != 0, line);
+}
+TC_EXPORT void tc_emulator_multiply_matrices(int operand, unsigned* sums, const unsigned* a, const unsigned* b,
+                                             int line) {
+  Machine::current()->multiply_matrices(operand, sums, a, b, line);
+}
 TC_EXPORT void* tc_emulator_dynamic_shared() { return Machine::current()->whole_dynamic_shared(); }
 TC_EXPORT void* tc_emulator_shared_array(int offset, int count, int element_bytes) {
   return Machine::current()->shared_array(offset, count, element_bytes);

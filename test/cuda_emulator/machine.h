@@ -12,6 +12,7 @@
 #include "test/cuda_emulator/access_counts.h"
 #include "test/cuda_emulator/emulator.h"
 #include "test/cuda_emulator/happens_before.h"
+#include "test/cuda_emulator/matrix_unit.h"
 #include "test/cuda_emulator/module.h"
 #include "test/cuda_emulator/regions.h"
 
@@ -46,12 +47,14 @@ class Machine {
   void copy_async(void* to, const void* from, std::size_t bytes, std::size_t valid, std::uint32_t site);
   void commit_copies();
   void wait_copies(int groups);
+  void load_matrices(unsigned* to, const void* row, int count, bool transposed, int line);
+  void multiply_matrices(int operand, unsigned* sums, const unsigned* a, const unsigned* b, int line);
   void* whole_dynamic_shared();
   void* shared_array(std::int64_t offset, std::int64_t count, std::int64_t element_bytes);
 
  private:
   enum class State : std::uint8_t { Ready, Waiting, Done };
-  enum class Wait : std::uint8_t { Barrier, GridBarrier, WarpBarrier, Shuffle, Ballot };
+  enum class Wait : std::uint8_t { Barrier, GridBarrier, WarpBarrier, Shuffle, Ballot, Unit };
   static bool is_of_warp(Wait wait) { return wait != Wait::Barrier && wait != Wait::GridBarrier; }
 
   struct Copy {
@@ -60,6 +63,17 @@ class Machine {
     std::size_t bytes, valid;
     std::uint32_t site;
   };
+  /// A lane's part in a matrix instruction.
+  struct UnitCall {
+    struct Operation {
+      bool loads = false, transposed = false;
+      int kind = 0;  ///< how many matrices are loaded, or the tc_emulator_operand of a product
+      bool operator==(const Operation&) const = default;
+    };
+    Operation operation;
+    const char* row = nullptr;  ///< that a load reads
+    LaneFragments words;        ///< of a load, a
+  };
   struct Thread {
     State state = State::Ready;
     Wait wait = Wait::Barrier;
@@ -67,6 +81,7 @@ class Machine {
     unsigned mask = 0;
     std::uint64_t bits = 0, result = 0;
     int mode = 0, operand = 0, width = 32;
+    UnitCall unit;
     std::vector<Copy> open_copies;
     std::deque<std::vector<Copy>> copy_groups;
   };
@@ -109,6 +124,11 @@ class Machine {
   void complete_without(int thread);
   void complete(int first, unsigned lanes);
   void complete_shuffle(int first, unsigned lanes);
+  /// Completes a matrix instruction of the warp that begins with the thread \p first.
+  void complete_unit(int first, unsigned lanes);
+  void complete_load(int first);
+  /// The running thread gives \p row to a load of matrices.
+  void check_matrix_row(const void* row, int line);
   void report_stuck();
 
   void report_race(Region& region, const Conflict& conflict, AccessKind kind, std::uint32_t site);

@@ -73,6 +73,7 @@ void Machine::complete(int first, unsigned lanes) {
   const auto& leader = threads_[static_cast<std::size_t>(first + std::countr_zero(lanes))];
   if (leader.wait == Wait::WarpBarrier) order_.warp_barrier(first, lanes);
   if (leader.wait == Wait::Shuffle) complete_shuffle(first, lanes);
+  if (leader.wait == Wait::Unit) complete_unit(first, lanes);
   if (leader.wait == Wait::Ballot) {
     std::uint64_t votes = 0;
     for (auto rest = lanes; rest; rest &= rest - 1) {
@@ -142,7 +143,12 @@ void Machine::copy_async(void* to, const void* from, std::size_t bytes, std::siz
   if (target % bytes)
     fail(Fault::Kind::Misaligned, str(thread_name(running_), line_of(site), " copies ", bytes, " bytes to ",
                                       region->element(target - region->begin), ", which is not aligned to them"));
-  if (valid) access(source, valid, AccessKind::Read, true, site);
+  if (valid > bytes)
+    fail(Fault::Kind::OutOfBounds, str(thread_name(running_), line_of(site), " copies ", valid, " bytes of ", bytes));
+  if (valid) access(source, valid, AccessKind::Read, false, site);
+  if (const auto* read = regions_.find(source); valid && read && source % bytes)
+    fail(Fault::Kind::Misaligned, str(thread_name(running_), line_of(site), " copies ", bytes, " bytes from ",
+                                      read->element(source - read->begin), ", which is not aligned to them"));
   if (options_.count_accesses) counts_.note(running_, site, target, bytes, true, true);
   auto conflict = region->shadow->begin_copy(order_, running_, target - region->begin, bytes, site);
   if (conflict) report_race(*region, *conflict, AccessKind::Write, site);
@@ -186,7 +192,8 @@ void Machine::report_stuck() {
   const char* separator = "";
   for (const auto& [key, threads] : groups) {
     const auto& [done, kind, line, mask] = key;
-    static constexpr const char* names[] = {"barrier", "barrier of the grid", "warp barrier", "shuffle", "vote"};
+    static constexpr const char* names[] = {"barrier", "barrier of the grid", "warp barrier", "shuffle",
+                                            "vote",    "matrix unit"};
     text += str(
         separator, "threads ", ranges(threads),
         done ? std::string(" have returned") : str(" wait at the ", names[static_cast<int>(kind)], " in line ", line));

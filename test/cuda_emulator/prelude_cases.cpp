@@ -1,10 +1,12 @@
 #include "test/cuda_emulator/prelude_cases.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 
 #include "tc/base/dtype.h"
+#include "tc/base/fragment_lanes.h"
 #include "tc/base/str.h"
 #include "tc/cuda/prelude.h"
 #include "tc/lang/interpret/math.h"
@@ -160,6 +162,18 @@ std::vector<PreludeCase> memory() {
   out[t] = sum + 10000 * s[128 + (t ^ 9)] + 1000000 * s[192 + t];
 )",
                        [](int t) { return (t / 2 % 2 == 0 ? t : 0) + 2000 + 10000.0 * (t ^ 9) + 1000000.0 * t; }));
+  cases.push_back(make({"tc_copy_async_16_part"}, R"(
+  __shared__ __align__(16) float s[256];
+  for (int i = 0; i < 4; ++i) s[4 * t + i] = -1;
+  tc_copy_async_16_part(&s[4 * t], in + 2 * t, t % 5 * 4);
+  tc_copy_commit();
+  tc_copy_wait<0>();
+  const unsigned* words = reinterpret_cast<const unsigned*>(in + 2 * t);
+  int same = 0;
+  for (int i = 0; i < 4; ++i) same += (tc_bits<unsigned>(s[4 * t + i]) == (i < t % 5 ? words[i] : 0u)) << i;
+  out[t] = same;
+)",
+                       [](int) { return 15; }));
   cases.push_back(make({"tc_vector", "tc_load", "tc_store"}, R"(
   const tc_vector<double, 4> wide = tc_load<4>(in + 4 * t);
   tc_vector<float, 4> v;
@@ -218,6 +232,124 @@ std::vector<PreludeCase> arithmetic() {
   return cases;
 }
 
+PreludeCase load_matrices() {
+  auto result =
+      make({"tc_load_matrix_4", "tc_load_matrix_4_transposed", "tc_load_matrix_2", "tc_load_matrix_2_transposed"},
+           R"(
+  __shared__ __align__(16) unsigned short s[512];
+  for (int i = 0; i < 8; ++i) s[8 * t + i] = static_cast<unsigned short>((8 * t + i) * 37 % 256);
+  tc_barrier();
+  const int lane = t % 32;
+  const unsigned short* row = s + 256 * (t / 32) + 8 * lane;
+  unsigned plain[4], transposed[4], two[2], two_transposed[2];
+  tc_load_matrix_4(plain, row);
+  tc_load_matrix_4_transposed(transposed, row);
+  tc_load_matrix_2(two, lane < 16 ? row : s);
+  tc_load_matrix_2_transposed(two_transposed, lane < 16 ? row + 128 : s);
+  const unsigned pairs[] = {two[0], two[1], two_transposed[0], two_transposed[1]};
+  for (int i = 0; i < 4; ++i) {
+    double sum = 0;
+    const unsigned words[] = {pairs[i], transposed[i], plain[i]};
+    for (unsigned word : words) sum = 65536 * sum + word % 256 + 256 * (word >> 16);
+    out[64 * i + t] = sum;
+  }
+)",
+           [](int) { return 0; });
+  result.want.assign(256, 0);
+  const auto pair = [](int low, int high) { return low * 37 % 256 + 256.0 * (high * 37 % 256); };
+  for (int t = 0; t < 64; ++t)
+    for (int i = 0; i < 4; ++i) {
+      const int lane = t % 32, matrix = t / 32 * 256 + 64 * i, row = lane / 4, column = lane % 4 * 2;
+      const double plain = pair(matrix + 8 * row + column, matrix + 8 * row + column + 1);
+      const double transposed = pair(matrix + 8 * column + row, matrix + 8 * column + 8 + row);
+      result.want[static_cast<std::size_t>(64 * i + t)] =
+          65536.0 * (65536.0 * (i < 2 ? plain : transposed) + transposed) + plain;
+    }
+  result.uses_units = true;
+  return result;
+}
+
+/// How the elements of a matrix unit's operands are made of float64.
+struct UnitCase {
+  const char *function, *sum;
+  int bits;
+  const char* to_bits;        ///< of the double x
+  double (*rounded)(double);  ///< the value of these bits
+};
+
+const UnitCase unit_cases[] = {
+    {"tc_multiply_m16n8k16_bf16", "float", 16, "tc_to_bfloat(static_cast<float>(x))",
+     [](double x) -> double { return bfloat_to_float(float_to_bfloat(static_cast<float>(x))); }},
+    {"tc_multiply_m16n8k16_f16", "float", 16, "tc_to_half(static_cast<float>(x))",
+     [](double x) -> double { return half_to_float(float_to_half(static_cast<float>(x))); }},
+    {"tc_multiply_m16n8k8_tf32", "float", 32, "tc_bits<unsigned>(static_cast<float>(x))",
+     [](double x) -> double {
+       return std::bit_cast<float>(std::bit_cast<unsigned>(static_cast<float>(x)) & 0xffffe000u);
+     }},
+    {"tc_multiply_m16n8k32_s8", "int", 8, "static_cast<unsigned char>(static_cast<int>(x))",
+     [](double x) -> double { return static_cast<int>(x); }},
+    {"tc_multiply_m16n8k32_u8", "int", 8, "static_cast<unsigned char>(static_cast<int>(fabs(x)))",
+     [](double x) -> double { return static_cast<int>(x < 0 ? -x : x); }},
+};
+
+/// C = C + A B of two warps; element i of a lane's A is in[(16 t + i) % 251], of its B in[(8 t + i + 83) % 241], of its C
+/// in[(4 t + i) % 239].
+PreludeCase multiply_matrices(const UnitCase& unit, std::vector<double> in, double tolerance) {
+  const int count_a = fragments::count_of_a(unit.bits), count_b = fragments::count_of_b(unit.bits);
+  const auto definitions = str("#define MULTIPLY ", unit.function, "\n#define SUM ", unit.sum, "\n#define BITS ",
+                               unit.bits, "\n#define TO_BITS(x) ", unit.to_bits, "\n");
+  auto result = make({unit.function}, definitions + R"(
+  unsigned a[4] = {0, 0, 0, 0}, b[2] = {0, 0};
+  for (int i = 0; i < 128 / BITS; ++i) a[i * BITS / 32] |= static_cast<unsigned>(TO_BITS(in[(16 * t + i) % 251])) << i * BITS % 32;
+  for (int i = 0; i < 64 / BITS; ++i) b[i * BITS / 32] |= static_cast<unsigned>(TO_BITS(in[(8 * t + i + 83) % 241])) << i * BITS % 32;
+  SUM c[4];
+  for (int i = 0; i < 4; ++i) c[i] = static_cast<SUM>(in[(4 * t + i) % 239]);
+  MULTIPLY(c[0], c[1], c[2], c[3], a, b);
+  for (int i = 0; i < 4; ++i) out[4 * t + i] = c[i];
+)",
+                     [](int) { return 0; });
+  result.in = std::move(in);
+  result.tolerance = tolerance;
+  result.uses_units = true;
+  if (tolerance > 0) result.name += "_rounded";
+  const auto value = [&](int at) { return result.in[static_cast<std::size_t>(at)]; };
+  result.want.assign(256, 0);
+  for (int warp : {0, 1}) {
+    double a[16][32] = {}, b[32][8] = {};
+    for (int lane = 0; lane < 32; ++lane) {
+      const int t = 32 * warp + lane;
+      for (int i = 0; i < count_a; ++i) {
+        const auto at = fragments::element_of_a(unit.bits, lane, i);
+        a[at.row][at.column] = unit.rounded(value((16 * t + i) % 251));
+      }
+      for (int i = 0; i < count_b; ++i) {
+        const auto at = fragments::element_of_b(unit.bits, lane, i);
+        b[at.row][at.column] = unit.rounded(value((8 * t + i + 83) % 241));
+      }
+    }
+    for (int lane = 0; lane < 32; ++lane)
+      for (int i = 0; i < 4; ++i) {
+        const auto at = fragments::element_of_c(lane, i);
+        const int t = 32 * warp + lane;
+        double& sum = result.want[static_cast<std::size_t>(4 * t + i)];
+        sum = value((4 * t + i) % 239);
+        for (int k = 0; k < fragments::steps(unit.bits); ++k) sum += a[at.row][k] * b[k][at.column];
+      }
+  }
+  return result;
+}
+
+std::vector<PreludeCase> units() {
+  std::vector<PreludeCase> cases{load_matrices()};
+  const auto whole = numbers(256, [](int i) { return static_cast<double>(i * 29 % 17 - 8); });
+  const auto fractions = numbers(256, [](int i) { return (i * 29 % 177 - 88) / 7.0; });
+  for (const auto& unit : unit_cases) {
+    cases.push_back(multiply_matrices(unit, whole, 0));
+    if (unit.sum == std::string_view("float")) cases.push_back(multiply_matrices(unit, fractions, 1e-5));
+  }
+  return cases;
+}
+
 /// float64 and float32 of a function of the language; both sums are exact enough to show either.
 PreludeCase math_case(const std::string& called, const lang::MathFunction& function, bool prelude) {
   const int arity = function.arity();
@@ -258,7 +390,7 @@ PreludeCase math_case(const std::string& called, const lang::MathFunction& funct
 
 std::vector<PreludeCase> prelude_cases() {
   auto cases = synchronisation();
-  for (auto* more : {memory, arithmetic})
+  for (auto* more : {memory, arithmetic, units})
     for (auto& one : more()) cases.push_back(std::move(one));
   for (const char* name : {"sigmoid", "silu", "softplus", "gelu"})
     cases.push_back(math_case(str("tc_", name), *lang::find_math_function(name), true));

@@ -18,6 +18,7 @@ struct PreludeCase {
   std::vector<double> in;
   std::vector<double> want;  ///< of out
   double tolerance = 0;      ///< relative
+  bool uses_units = false;   ///< runs from sm_80 on
 };
 
 /// Every function of the prelude is in one of them.

@@ -44,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(Table, HostPrelude, testing::ValuesIn(prelude_cases()),
 /// What runs here is what NVRTC takes.
 TEST_P(HostPrelude, IsTheSameTextForTheDevice) {
   if (!cuda::nvrtc_version()) GTEST_SKIP() << "NVRTC is not installed";
-  for (const char* architecture : {"sm_75", "sm_90"})
+  for (const char* architecture : {GetParam().uses_units ? "sm_80" : "sm_75", "sm_90"})
     EXPECT_EQ(cuda::compile_cubin(GetParam().text, architecture).log, "");
 }
 

@@ -35,6 +35,10 @@ void tc_emulator_copy_async(void* to, const void* from, int bytes, int valid, in
 void tc_emulator_commit_copies();
 /// Returns when at most \p groups of this thread's groups of copies are in flight.
 void tc_emulator_wait_copies(int groups);
+/// ldmatrix: \p to[i], i < \p count (2 or 4), is the lane's word of matrix i; \p row is a row of a matrix.
+void tc_emulator_load_matrices(unsigned* to, const void* row, int count, int transposed, int line);
+/// mma.sync of the operands of a tc_emulator_operand: 4 words of \p a, 2 of \p b; \p sums are 4 elements of C.
+void tc_emulator_multiply_matrices(int operand, unsigned* sums, const unsigned* a, const unsigned* b, int line);
 /// The block's dynamic shared memory, and \p count elements of it that begin at byte \p offset.
 void* tc_emulator_dynamic_shared();
 void* tc_emulator_shared_array(int offset, int count, int element_bytes);
@@ -50,4 +54,12 @@ enum tc_emulator_shuffle_mode {
   tc_emulator_from_below,
   tc_emulator_from_above,
   tc_emulator_xor
+};
+
+enum tc_emulator_operand {
+  tc_emulator_bfloat16,
+  tc_emulator_float16,
+  tc_emulator_tfloat32,
+  tc_emulator_int8,
+  tc_emulator_uint8
 };

@@ -89,6 +89,9 @@ inline void tc_copy_async_16_if(void* shared, const void* global, bool holds, in
 inline void tc_copy_async_4_if(void* shared, const void* global, bool holds, int line = __builtin_LINE()) {
   tc_emulator_copy_async(shared, global, 4, holds ? 4 : 0, line);
 }
+inline void tc_copy_async_16_part(void* shared, const void* global, int bytes, int line = __builtin_LINE()) {
+  tc_emulator_copy_async(shared, global, 16, bytes, line);
+}
 inline void tc_copy_commit() { tc_emulator_commit_copies(); }
 template <int N>
 inline void tc_copy_wait() {
@@ -123,6 +126,30 @@ inline void tc_store(T* to, const tc_vector<T, N>& value) {
     tc_store(to + N / 2, high);
   }
 }
+
+#define TC_EMULATOR_LOAD_MATRIX(name, count, transposed)                         \
+  inline void name(unsigned* to, const void* row, int line = __builtin_LINE()) { \
+    unsigned words[4];                                                           \
+    tc_emulator_load_matrices(words, row, count, transposed, line);              \
+    for (int i = 0; i < count; ++i) to[i] = words[i];                            \
+  }
+TC_EMULATOR_LOAD_MATRIX(tc_load_matrix_4, 4, 0)
+TC_EMULATOR_LOAD_MATRIX(tc_load_matrix_2, 2, 0)
+TC_EMULATOR_LOAD_MATRIX(tc_load_matrix_4_transposed, 4, 1)
+TC_EMULATOR_LOAD_MATRIX(tc_load_matrix_2_transposed, 2, 1)
+
+#define TC_EMULATOR_MULTIPLY(name, T, kind)                                                                         \
+  inline void name(T& c0, T& c1, T& c2, T& c3, const unsigned* a, const unsigned* b, int line = __builtin_LINE()) { \
+    const unsigned words_of_a[] = {a[0], a[1], a[2], a[3]}, words_of_b[] = {b[0], b[1]};                            \
+    unsigned sums[] = {tc_bits<unsigned>(c0), tc_bits<unsigned>(c1), tc_bits<unsigned>(c2), tc_bits<unsigned>(c3)}; \
+    tc_emulator_multiply_matrices(kind, sums, words_of_a, words_of_b, line);                                        \
+    c0 = tc_bits<T>(sums[0]), c1 = tc_bits<T>(sums[1]), c2 = tc_bits<T>(sums[2]), c3 = tc_bits<T>(sums[3]);         \
+  }
+TC_EMULATOR_MULTIPLY(tc_multiply_m16n8k16_bf16, float, tc_emulator_bfloat16)
+TC_EMULATOR_MULTIPLY(tc_multiply_m16n8k16_f16, float, tc_emulator_float16)
+TC_EMULATOR_MULTIPLY(tc_multiply_m16n8k8_tf32, float, tc_emulator_tfloat32)
+TC_EMULATOR_MULTIPLY(tc_multiply_m16n8k32_s8, int, tc_emulator_int8)
+TC_EMULATOR_MULTIPLY(tc_multiply_m16n8k32_u8, int, tc_emulator_uint8)
 
 template <typename T>
 inline T tc_div(T a, T b) {

@@ -1,0 +1,53 @@
+#pragma once
+
+/// Which element of its operands a lane of a warp holds for the matrix instructions of PTX (`mma.sync.aligned.m16n8kN`,
+/// N = 256 bits of an element), by the formulas of the PTX manual: groupID is lane / 4, threadID_in_group lane % 4.
+namespace tc::fragments {
+
+struct Element {
+  int row, column;
+  bool operator==(const Element&) const = default;
+};
+
+/// Columns of A and rows of B of an instruction whose elements have \p bits bits: 8, 16 or 32.
+constexpr int steps(int bits) { return 256 / bits; }
+/// Elements of A that a lane holds, and of B; of C it holds 4.
+constexpr int count_of_a(int bits) { return 128 / bits; }
+constexpr int count_of_b(int bits) { return 64 / bits; }
+
+/// The row and the column of A, 16 x steps(bits), of the \p i-th of the elements that \p lane holds, in the order of its
+/// registers, lowest bits first.
+constexpr Element element_of_a(int bits, int lane, int i) {
+  const int group = lane >> 2, thread_in_group = lane % 4;
+  switch (bits) {
+    case 16:
+      return {i < 2 || (4 <= i && i < 6) ? group : group + 8,
+              i < 4 ? thread_in_group * 2 + (i & 1) : thread_in_group * 2 + (i & 1) + 8};
+    case 32:
+      return {i == 0 || i == 2 ? group : group + 8, i < 2 ? thread_in_group : thread_in_group + 4};
+    default:
+      return {i < 4 || (8 <= i && i < 12) ? group : group + 8,
+              i < 8 ? thread_in_group * 4 + (i & 3) : thread_in_group * 4 + (i & 3) + 16};
+  }
+}
+
+/// The row and the column of B, steps(bits) x 8, of the \p i-th of the elements that \p lane holds.
+constexpr Element element_of_b(int bits, int lane, int i) {
+  const int group = lane >> 2, thread_in_group = lane % 4;
+  switch (bits) {
+    case 16:
+      return {i < 2 ? thread_in_group * 2 + (i & 1) : thread_in_group * 2 + (i & 1) + 8, group};
+    case 32:
+      return {i == 0 ? thread_in_group : thread_in_group + 4, group};
+    default:
+      return {i < 4 ? thread_in_group * 4 + (i & 3) : thread_in_group * 4 + (i & 3) + 16, group};
+  }
+}
+
+/// The row and the column of C, 16 x 8 of 32 bits, of the \p i-th of the elements that \p lane holds.
+constexpr Element element_of_c(int lane, int i) {
+  const int group = lane >> 2, thread_in_group = lane % 4;
+  return {i < 2 ? group : group + 8, thread_in_group * 2 + (i & 1)};
+}
+
+}  // namespace tc::fragments
