@@ -9,14 +9,64 @@ from suite.case import Case, Goal, random, sized
 from suite.cases import convolution, lookups, matmul, memory, mlp, norms
 from suite.cases.batched import batch
 
-SGEMM_GOALS = (Goal("eager", 0.8, 1.0),)
+SGEMM_GOALS = (Goal("eager", 1.0, None),)
+UNIT_GOALS = (Goal("eager", 0.55, 0.8),)  # of products from 2048 on
+SMALL_UNIT_GOALS = (Goal("eager", 0.85, None),)
 MEMORY_GOALS = (Goal("copy", 0.8, 0.9),)
-PAPER_GOALS = (Goal("best", 1.5, None),)
+PAPER_GOALS = (Goal("best", 1.0, 1.5),)
+LAYOUTS = ("nn", "nt", "tn", "tt")
+TYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
+SWIGLU = """def swiglu(float(M,K) X, float(K,N) A, float(K,N) B) -> (Y) {
+  G(m,n) +=! X(m,k) * A(k,n)
+  U(m,n) +=! X(m,k) * B(k,n)
+  Y(m,n) = silu(G(m,n)) * U(m,n)
+}"""
+ODD_PRODUCTS = (("nt", 2047, 2049, 1025), ("nn", 1000, 3000, 700), ("nn", 2047, 2047, 2047))
+
+
+def product(size, kind: str, layout: str, m: int, n: int, k: int, name: str, goals=()) -> Case:
+    """A product of one type, a single call for torch."""
+    return matmul.matmul(size, layout, m, n, k, name, goals, TYPES[kind], compiled=False)
 
 
 def sgemm(size) -> List[Case]:
-    return [matmul.matmul(size, layout, n, n, n, f"sgemm/{layout}-{n}", SGEMM_GOALS)
-            for n in (1024, 2048, 4096) for layout in ("nn", "nt", "tn", "tt")]
+    return [product(size, "fp32", layout, n, n, n, f"sgemm/{layout}-{n}", SGEMM_GOALS) for n in (4096, 2048, 1024) for layout in LAYOUTS]
+
+
+def swiglu(size, kind: str) -> Case:
+    m, n, k = sized(size)(512, 2816, 1024)
+    dtype = TYPES[kind]
+    text = SWIGLU if kind == "fp32" else SWIGLU.replace("float(", f"{str(dtype).partition('.')[2]}(")
+    return Case(f"gemm/{kind}-swiglu-512x1024x2816", text, lambda: (random(m, k, dtype=dtype), random(k, n, dtype=dtype), random(k, n, dtype=dtype)),
+                lambda x, a, b: F.silu(x @ a) * (x @ b), terms=k, roundings=4, flops=4.0 * m * n * k)
+
+
+def gemm(size) -> List[Case]:
+    """Products of halves, the largest first."""
+    cubes = [(kind, layout, n, UNIT_GOALS if n >= 2048 else SMALL_UNIT_GOALS) for n in (4096, 2048, 1024) for kind in ("bf16", "f16") for layout in LAYOUTS]
+    return [
+        *(product(size, kind, layout, n, n, n, f"gemm/{kind}-{layout}-{n}", goals) for kind, layout, n, goals in cubes[:8]),
+        product(size, "bf16", "nn", 8192, 1024, 1024, "gemm/bf16-nn-8192x1024x1024", UNIT_GOALS),
+        product(size, "f16", "nn", 512, 11008, 4096, "gemm/f16-nn-512x4096x11008", UNIT_GOALS),
+        *(swiglu(size, kind) for kind in ("bf16", "fp32")),
+        *(product(size, kind, layout, n, n, n, f"gemm/{kind}-{layout}-{n}", goals) for kind, layout, n, goals in cubes[8:]),
+    ]
+
+
+def whole(m: int, n: int, k: int):
+    """The next sizes that are multiples of the tiles that products usually have."""
+    return (*(-(-extent // 128) * 128 for extent in (m, n)), -(-k // 32) * 32)
+
+
+def odd(size) -> List[Case]:
+    """Products of sizes that fill no tile, each before the one of the next whole sizes."""
+    cases = []
+    for layout, *extents in ODD_PRODUCTS:
+        for kind in ("fp32", "bf16"):
+            name = f"odd/{kind}-{layout}-{'x'.join(map(str, extents))}"
+            cases.append(product(size, kind, layout, *extents, name))
+            cases.append(product(size, kind, layout, *whole(*extents), f"{name}-whole"))
+    return cases
 
 
 def elementwise(size) -> List[Case]:
@@ -76,8 +126,10 @@ def paper(size) -> List[Case]:
 
 
 def conv(size) -> List[Case]:
+    layers = ((64, 56), (128, 28), (256, 14), (512, 7))
     return [
-        *(convolution.dense(size, f"resnet-{c}@{image}-n32", 32, c, c, image) for c, image in ((64, 56), (128, 28), (256, 14), (512, 7))),
+        *(convolution.dense(size, f"resnet-{c}@{image}-n32", 32, c, c, image, compiled=False) for c, image in layers),
+        *(convolution.dense(size, f"resnet-bf16-{c}@{image}-n32", 32, c, c, image, dtype=torch.bfloat16, compiled=False) for c, image in layers),
         convolution.dense(size, "resnet-conv1-7x7-n32", 32, 3, 64, 112, 7, 2, (), convolution.CONV_STRIDE_2),
         convolution.depthwise(size, 32, 192, 56),
         convolution.stencil(size, 2048),
@@ -86,6 +138,8 @@ def conv(size) -> List[Case]:
 
 
 FAMILIES: Dict[str, Callable] = {
+    "gemm": gemm,
+    "odd": odd,
     "sgemm": sgemm,
     "memory": lambda size: elementwise(size) + rows(size) + planes(size),
     "paper": paper,

@@ -6,7 +6,7 @@ import pathlib
 import shutil
 from typing import Dict, List, Optional
 
-FAMILIES = ("sgemm", "memory", "paper", "conv")
+FAMILIES = ("gemm", "odd", "conv", "memory", "paper", "sgemm")
 INTERESTING = ("eager", "compile", "triton")
 
 
@@ -107,6 +107,37 @@ def geometric_mean(values: List[float]) -> Optional[float]:
     return math.exp(sum(map(math.log, values)) / len(values)) if values else None
 
 
+def family_of(content: dict, family: str, *words: str) -> List[dict]:
+    """The right rows of a family whose names have one of the words, all without words."""
+    rows = [row for row in content[family]["rows"] if row["status"] == "ok"]
+    return [row for row in rows if not words or any(word in row["case"] for word in words)]
+
+
+def against_eager(row: dict) -> Optional[float]:
+    """The time of eager over ours: warm where calls in a row were measured."""
+    which = "warm" if times(row, "warm", "") and times(row, "warm", "eager") else "cold"
+    return ratio(times(row, which, "eager"), times(row, which, ""))
+
+
+def whole_of(content: dict, row: dict) -> Optional[dict]:
+    """The row of the next whole sizes of an odd one."""
+    return next((other for other in content["odd"]["rows"] if other["case"] == row["case"] + "-whole"), None)
+
+
+def odd_ratio(content: dict, row: dict, name: str = "") -> Optional[float]:
+    """The time of a candidate at odd sizes over its time at the next whole ones."""
+    other = whole_of(content, row)
+    return other and ratio(times(row, "cold", name), times(other, "cold", name))
+
+
+def odd_text(content: dict) -> str:
+    """What odd sizes cost."""
+    rows = [row for row in content["odd"]["rows"] if whole_of(content, row)]
+    cells = [[row["case"], scaled(times(row, "cold", ""), 1e6), scaled(times(whole_of(content, row), "cold", ""), 1e6),
+              scaled(odd_ratio(content, row), 1, 2), scaled(odd_ratio(content, row, "eager"), 1, 2)] for row in rows]
+    return "## odd sizes beside the next whole ones\n\n" + table(["case", "us", "whole us", "odd / whole", "eager's odd / whole"], cells)
+
+
 def goal_line(name: str, value: Optional[float], aim: float, unit: str, at_most: bool = False) -> List[str]:
     if value is None:
         return [name, "not measured", f"{aim:g} {unit}".strip(), "-"]
@@ -115,21 +146,40 @@ def goal_line(name: str, value: Optional[float], aim: float, unit: str, at_most:
     return [name, *texts, "met" if met else "missed"]
 
 
+def worst(content: dict, name: str, aim: float, family: str, *words: str, better=against_eager) -> List[str]:
+    """The line of the worst row, by `better`."""
+    pairs = [(better(row), row["case"]) for row in family_of(content, family, *words)]
+    value, case = min((pair for pair in pairs if pair[0]), default=(None, ""))
+    return goal_line(f"{name}, worst{f' ({case})' if case else ''}", value, aim, "")
+
+
+def product_goals(content: dict) -> List[List[str]]:
+    """Products by their sizes, odd ones beside whole ones."""
+    odd = [odd_ratio(content, row) for row in family_of(content, "odd")]
+    large = lambda kind: [f"/{kind}-{layout}-{extent}" for layout in ("nn", "nt", "tn", "tt") for extent in (2048, 4096, "8192x", "512x")]
+    lines = [worst(content, f"{kind} products from 2048 on, eager / ours", 0.55, "gemm", *large(kind)) for kind in ("bf16", "f16")]
+    return [*lines, worst(content, "products of halves of 1024, eager / ours", 0.85, "gemm", "-1024"),
+            worst(content, "gated products, eager / ours", 0.55, "gemm", "swiglu"), worst(content, "fp32 products, eager / ours", 1.0, "sgemm"),
+            goal_line("odd sizes, worst, time over that of the next whole size", max((v for v in odd if v), default=None), 1.2, "", at_most=True)]
+
+
 def goals_text(content: dict) -> str:
     """The aims of the project for one GPU."""
-    right = lambda family: [row for row in content[family]["rows"] if row["status"] == "ok"]
-    sgemm = [ratio(times(row, "cold", "eager"), times(row, "cold", "")) for row in right("sgemm") if row["case"].endswith("-4096")]
     rate = copy_rate(content, "memory")
-    memory = [row["bytes"] / times(row, "cold", "") / rate for row in right("memory") if rate and times(row, "cold", "")]
-    lines = [goal_line("SGEMM 4096³, worst layout, share of cuBLAS", min((v for v in sgemm if v), default=None), 0.8, ""),
-             goal_line("memory suite, geometric mean, share of copy bandwidth", geometric_mean(memory), 0.8, ""),
-             goal_line("memory suite, worst, share of copy bandwidth", min(memory, default=None), 0.8, "")]
-    for row in content["paper"]["rows"]:
-        if any(word in row["case"] for word in ("tmm-128x32", "tbmm", "gconv", "2lut", "mlp1", "mlp3")):
-            which = "warm" if times(row, "warm", "") else "cold"
-            lines.append(goal_line(f"{row['case']} ({which}), torch / ours", ratio(best_of_torch(row, which), times(row, which, "")), 1.5, ""))
+    memory = [row["bytes"] / times(row, "cold", "") / rate for row in family_of(content, "memory") if rate and times(row, "cold", "")]
+    best = lambda row: ratio(best_of_torch(row, "warm"), times(row, "warm", "")) or ratio(best_of_torch(row, "cold"), times(row, "cold", ""))
+    lookups = [times(row, "cold", "") for row in family_of(content, "paper", "2lut")]
+    lines = [*product_goals(content),
+             worst(content, "fp32 convolutions of 3×3, eager / ours", 0.8, "conv", "resnet-64", "resnet-128", "resnet-256", "resnet-512"),
+             worst(content, "bf16 convolutions of 3×3, eager / ours", 0.6, "conv", "resnet-bf16"),
+             worst(content, "depthwise convolutions, eager / ours", 1.5, "conv", "depthwise"),
+             worst(content, "grouped convolutions, eager / ours", 1.5, "paper", "gconv"),
+             goal_line("memory suite, geometric mean, share of copy bandwidth", geometric_mean(memory), 0.85, ""),
+             goal_line("memory suite, worst, share of copy bandwidth", min(memory, default=None), 0.8, ""),
+             worst(content, "the paper's kernels, torch / ours", 1.0, "paper", better=best),
+             goal_line("2LUT", max(lookups) * 1e6 if lookups and all(lookups) else None, 12, "us", at_most=True)]
     hosts = [row.get("host", {}).get("median") for row in content["overhead"]["rows"] if row["case"] == "T.mm(A, B)"]
-    lines.append(goal_line("call from Python", hosts[0] * 1e6 if hosts and hosts[0] else None, 8, "us", at_most=True))
+    lines.append(goal_line("call from Python", hosts[0] * 1e6 if hosts and hosts[0] else None, 4, "us", at_most=True))
     return "## aims\n\n" + table(["aim", "value", "wanted", ""], lines)
 
 
@@ -178,6 +228,7 @@ def markdown(content: dict) -> str:
               if entry["status"] in ("failed", "timed out") and name not in FAMILIES]
     parts = ["# GPU report\n", "\n".join(facts) + "\n", table(["section", "status", "s"], status), method_text(content), goals_text(content)]
     parts += [family_text(content, family) for family in FAMILIES if content[family]["rows"]]
+    parts += [odd_text(content)] if content["odd"]["rows"] else []
     parts += [overhead_text(content)] if content["overhead"]["rows"] else []
     return "\n".join(parts + [kernels_text(content), python_text(content)] + failed)
 

@@ -26,8 +26,9 @@ class Case:
 
     `inputs` draws random tensors, the same ones every time (see `draw`). `eager` computes the outputs with torch, also
     in float64, where it is the reference unless `reference` is given. `terms` is the length of the longest sum of one
-    element. `bytes` are those that any implementation moves: every input read once, every output written once, unless
-    given. `native` says what the peers outside Python need: ("matmul", ...) or ("conv", ...).
+    element, `roundings` how many values on the way to one are rounded to the type of the outputs. `bytes` are those that any implementation moves: every input read once, every output written once, unless
+    given. `native` says what the peers outside Python need: ("matmul", ...) or ("conv", ...). `compiled` is False where
+    torch computes the case by one call of a library, which torch.compile makes too.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Case:
     inputs: Callable[[], tuple]
     eager: Callable
     terms: int = 1
+    roundings: int = 1
     flops: float = 0
     bytes: Optional[float] = None
     goals: Tuple[Goal, ...] = ()
@@ -45,6 +47,7 @@ class Case:
     native: Optional[tuple] = None
     scaling: bool = False
     quick: bool = True
+    compiled: bool = True
 
     @property
     def family(self) -> str:

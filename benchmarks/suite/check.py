@@ -17,7 +17,7 @@ def as_tuple(value) -> tuple:
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
 
-def tolerance(dtype: torch.dtype, terms: int) -> float:
+def tolerance(dtype: torch.dtype, terms: int, roundings: int = 1) -> float:
     """Allowed error, relative to an element plus the root mean square of its tensor.
 
     Rounding errors of a sum of n random terms grow like the square root of n; a lost or doubled term changes the sum
@@ -26,7 +26,7 @@ def tolerance(dtype: torch.dtype, terms: int) -> float:
     if not dtype.is_floating_point:
         return 0.0
     accumulated = torch.finfo(torch.float64 if dtype == torch.float64 else torch.float32).eps
-    return (8 + 4 * math.sqrt(terms)) * accumulated + torch.finfo(dtype).eps
+    return (8 + 4 * math.sqrt(terms)) * accumulated + roundings * torch.finfo(dtype).eps
 
 
 def reference(case, inputs: tuple) -> tuple:
@@ -35,7 +35,7 @@ def reference(case, inputs: tuple) -> tuple:
     return as_tuple(function(*[widened(tensor) for tensor in inputs]))
 
 
-def worst_error(outputs: tuple, expected: tuple, terms: int) -> float:
+def worst_error(outputs: tuple, expected: tuple, terms: int, roundings: int = 1) -> float:
     """The largest error as a share of what is allowed: right if at most 1. NaN and infinities count as infinite."""
     assert len(outputs) == len(expected), f"{len(outputs)} outputs, {len(expected)} expected"
     worst = 0.0
@@ -46,7 +46,7 @@ def worst_error(outputs: tuple, expected: tuple, terms: int) -> float:
             continue
         right = right.double()
         error = (output.double() - right).abs()
-        allowed = tolerance(output.dtype, terms) * (right.abs() + right.square().mean().sqrt())
+        allowed = tolerance(output.dtype, terms, roundings) * (right.abs() + right.square().mean().sqrt())
         share = torch.where(error == 0, 0.0, error / allowed).nan_to_num(math.inf, math.inf)
         worst = max(worst, share.max().item())
     return worst

@@ -77,19 +77,19 @@ def depthwise(size, n, c, image, goals=(), padded=False, **more):
     )
 
 
-def dense(size, name, n, c, m, image, kernel=3, stride=1, goals=(), text=CONV, **more):
+def dense(size, name, n, c, m, image, kernel=3, stride=1, goals=(), text=CONV, dtype=torch.float32, **more):
     """A dense convolution, output image x image, of an input that holds its border already."""
     n, c, m, image = sized(size)(n, c, m, image)
     border = (image - 1) * stride + kernel
     return Case(
         f"conv/{name}",
-        text,
-        lambda: (random(n, c, border, border), random(m, c, kernel, kernel)),
+        text if dtype == torch.float32 else text.replace("float(", f"{str(dtype).partition('.')[2]}("),
+        lambda: (random(n, c, border, border, dtype=dtype), random(m, c, kernel, kernel, dtype=dtype)),
         lambda i, k: F.conv2d(i, k, stride=stride),
         terms=c * kernel * kernel,
         flops=2.0 * n * m * c * kernel * kernel * image * image,
         goals=goals,
-        native=("conv", n, 1, c, m, border, kernel, stride),
+        native=("conv", n, 1, c, m, border, kernel, stride) if dtype == torch.float32 else None,
         **more,
     )
 

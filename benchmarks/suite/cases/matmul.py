@@ -28,7 +28,7 @@ def matmul(size, layout, m, n, k, name=None, goals=FLOAT_GOALS, dtype=torch.floa
     case_name = name or f"matmul/{layout}-{m}"
     m, n, k = sized(size)(m, n, k)
     left, right = (m, k) if layout[0] == "n" else (k, m), (k, n) if layout[1] == "n" else (n, k)
-    types = {torch.float32: "float", torch.bfloat16: "bfloat16"}[dtype]
+    types = {torch.float32: "float", torch.bfloat16: "bfloat16", torch.float16: "float16"}[dtype]
     return Case(
         case_name,
         subscripts(layout, (types, types)),
@@ -37,7 +37,7 @@ def matmul(size, layout, m, n, k, name=None, goals=FLOAT_GOALS, dtype=torch.floa
         terms=k,
         flops=2.0 * m * n * k,
         goals=goals,
-        peak="bf16" if dtype == torch.bfloat16 else "fp32",
+        peak="fp32" if dtype == torch.float32 else "bf16",
         numpy=(
             (lambda a, b: np.matmul(a if layout[0] == "n" else a.T, b if layout[1] == "n" else b.T))
             if dtype == torch.float32
