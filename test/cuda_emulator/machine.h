@@ -12,9 +12,9 @@
 #include "test/cuda_emulator/access_counts.h"
 #include "test/cuda_emulator/emulator.h"
 #include "test/cuda_emulator/happens_before.h"
-#include "test/cuda_emulator/matrix_unit.h"
 #include "test/cuda_emulator/module.h"
 #include "test/cuda_emulator/regions.h"
+#include "test/cuda_emulator/units/matrix_unit.h"
 
 namespace tc::emulator {
 

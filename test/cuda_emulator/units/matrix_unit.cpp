@@ -1,4 +1,4 @@
-#include "test/cuda_emulator/matrix_unit.h"
+#include "test/cuda_emulator/units/matrix_unit.h"
 
 #include <bit>
 #include <cstdint>
