@@ -50,4 +50,11 @@ constexpr Element element_of_c(int lane, int i) {
   return {i < 2 ? group : group + 8, thread_in_group * 2 + (i & 1)};
 }
 
+/// Which element of a matrix of 8 rows of 16 bytes `ldmatrix` gives to \p lane as the \p i-th of its word, of elements of
+/// \p bits bits; \p transposed is for 16 bits only. Row r of matrix number j is the one that lane 8 j + r names.
+constexpr Element element_of_matrix(int bits, int lane, int i, bool transposed) {
+  if (transposed) return {lane % 4 * 2 + i, lane / 4};
+  return {lane / 4, lane % 4 * (32 / bits) + i};
+}
+
 }  // namespace tc::fragments

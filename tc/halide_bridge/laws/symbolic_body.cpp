@@ -15,8 +15,6 @@ namespace ir = Halide::Internal;
 using Halide::Expr;
 using polyhedral::Tensor;
 
-[[noreturn]] void broken(const std::string& what) { throw InternalError(str("law 'body accesses' is broken: ", what)); }
-
 /// The addresses that elements of \p tensor have: first and last.
 std::pair<std::int64_t, std::int64_t> addresses_of(const Tensor& tensor) {
   std::int64_t low = 0, high = 0;
@@ -55,13 +53,34 @@ bool is_strict(const Expr& value) {
 
 }  // namespace
 
+template <typename Run>
+auto SymbolicBody::as(std::int64_t number, const Run& run) {
+  thread_ = number;
+  auto& thread = threads_[static_cast<std::size_t>(number)];
+  std::swap(evaluator_.variables, thread.variables);
+  auto result = run(thread);
+  std::swap(evaluator_.variables, thread.variables);
+  return result;
+}
+
 SymbolicBody::SymbolicBody(const ir::Stmt& body, const polyhedral::Scop& scop, const ThreadGrid& threads)
     : body_(body),
       grid_(threads),
       evaluator_([this](const ir::Load& load, const SymbolicValue& address, const SymbolicValue& runs,
                         bool certain) { return read(load, address, runs, certain); },
                  [](const auto&, const auto&) -> SymbolicLane { throw Undecided(); }),
-      memory_(scop) {
+      memory_(scop),
+      units_({[this](const Expr& index, std::int64_t thread) {
+                return as(thread, [&](Thread&) { return number(index); });
+              },
+              [this](const std::string& buffer, std::int64_t address, std::int64_t thread) {
+                check(buffer, address, "reads");
+                return memory_.read(buffer, address, thread);
+              },
+              [this](const std::string& buffer, std::int64_t address, const Symbols& from, std::int64_t thread) {
+                check(buffer, address, "writes");
+                memory_.write(buffer, address, from, thread);
+              }}) {
   for (const auto& tensor : scop.tensors) addresses_[tensor.name] = addresses_of(tensor);
 }
 
@@ -76,16 +95,6 @@ const SymbolicMemory& SymbolicBody::run() {
       broken("threads of the body wait for threads that do not come");
   }
   return memory_;
-}
-
-template <typename Run>
-auto SymbolicBody::as(std::int64_t number, const Run& run) {
-  thread_ = number;
-  auto& thread = threads_[static_cast<std::size_t>(number)];
-  std::swap(evaluator_.variables, thread.variables);
-  auto result = run(thread);
-  std::swap(evaluator_.variables, thread.variables);
-  return result;
 }
 
 std::optional<Meeting> SymbolicBody::advance(std::int64_t number) {
@@ -127,7 +136,7 @@ std::optional<Meeting> SymbolicBody::step(Thread& thread) {
     case ir::IRNodeType::LetStmt:
       return step_let(static_cast<const ir::LetStmt*>(stmt), thread);
     case ir::IRNodeType::Evaluate:
-      return step_call(static_cast<const ir::Evaluate*>(stmt));
+      return step_call(static_cast<const ir::Evaluate*>(stmt), thread);
     default:
       throw Undecided();
   }
@@ -135,10 +144,12 @@ std::optional<Meeting> SymbolicBody::step(Thread& thread) {
 
 /// A thread's buffer begins anew. One that threads share may have more room than elements, where these are permuted.
 void SymbolicBody::allocate(const ir::Allocate* op) {
-  if (op->memory_type == Halide::MemoryType::GPUShared)
+  if (op->memory_type == Halide::MemoryType::GPUShared) {
     addresses_[op->name] = {0, op->constant_allocation_size() - 1};
-  else
+  } else {
     memory_.forget(op->name, thread_);
+    units_.forget(op->name, thread_);
+  }
 }
 
 void SymbolicBody::step_loop(const ir::For* op, Thread& thread) {
@@ -162,13 +173,22 @@ std::optional<Meeting> SymbolicBody::step_let(const ir::LetStmt* op, Thread& thr
   return std::nullopt;
 }
 
-std::optional<Meeting> SymbolicBody::step_call(const ir::Evaluate* op) const {
+std::optional<Meeting> SymbolicBody::step_call(const ir::Evaluate* op, Thread& thread) const {
   const auto* call = op->value.as<ir::Call>();
+  if (call && SymbolicUnits::is_unit(*call)) {
+    thread.unit = call;
+    return Meeting{op, SymbolicUnits::warp};
+  }
   if (!call || !polyhedral::is_barrier(call->name)) return std::nullopt;
   return Meeting{op, call->name == polyhedral::warp_barrier ? grid_.warp_size : grid_.threads()};
 }
 
 void SymbolicBody::meet(std::int64_t first, std::int64_t last) {
+  if (const auto* unit = std::exchange(threads_[static_cast<std::size_t>(first)].unit, nullptr)) {
+    if (last - first != SymbolicUnits::warp) broken("a matrix unit runs without a whole warp");
+    for (auto i = first; i < last; ++i) threads_[static_cast<std::size_t>(i)].unit = nullptr;
+    return units_.run(*unit, first);
+  }
   const auto* op = threads_[static_cast<std::size_t>(first)].combines;
   if (!op) return;
   auto values = together(op->value, first, last);

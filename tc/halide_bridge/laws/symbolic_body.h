@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tc/halide_bridge/laws/lock_step.h"
+#include "tc/halide_bridge/laws/symbolic_units.h"
 #include "tc/halide_bridge/laws/symbolic_value.h"
 #include "tc/polyhedral/core/scop.h"
 
@@ -35,6 +36,7 @@ class SymbolicBody {
     std::map<std::string, SymbolicValue> variables;
     std::vector<Frame> under_way;
     const Halide::Internal::LetStmt* combines = nullptr;  ///< where it waits for values of others
+    const Halide::Internal::Call* unit = nullptr;         ///< the matrix instruction that it waits at
   };
 
   /// Reads and runs as one thread.
@@ -45,7 +47,7 @@ class SymbolicBody {
   std::optional<Meeting> step(Thread& thread);
   void step_loop(const Halide::Internal::For* op, Thread& thread);
   std::optional<Meeting> step_let(const Halide::Internal::LetStmt* op, Thread& thread);
-  std::optional<Meeting> step_call(const Halide::Internal::Evaluate* op) const;
+  std::optional<Meeting> step_call(const Halide::Internal::Evaluate* op, Thread& thread) const;
   void store(const Halide::Internal::Store* op);
   bool runs_lane_by_lane(const Halide::Internal::Store* op) const;
   void meet(std::int64_t first, std::int64_t last);
@@ -61,6 +63,7 @@ class SymbolicBody {
   const ThreadGrid& grid_;
   SymbolicEvaluator evaluator_;
   SymbolicMemory memory_;
+  SymbolicUnits units_;
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> addresses_;  ///< the first and the last of a buffer
   std::vector<Thread> threads_;
   std::int64_t thread_ = 0;  ///< that runs

@@ -32,7 +32,7 @@ std::uint64_t SymbolicMemory::read(const std::string& buffer, std::int64_t addre
 }
 
 void SymbolicMemory::write(const std::string& buffer, std::int64_t address, const Symbols& from, std::int64_t thread) {
-  std::uint64_t hash = 3;
+  std::uint64_t hash = constant;
   for (auto symbol : from) hash = mixed(hash, symbol);
   elements_[place(buffer, thread)][address] = hash;
 }

@@ -29,6 +29,8 @@ class SymbolicMemory {
   void forget(const std::string& buffer, std::int64_t thread = 0);
   /// Stands for any element of \p buffer.
   static std::uint64_t any_of(const std::string& buffer);
+  /// Stands for what was computed from no element: a constant.
+  static constexpr std::uint64_t constant = 3;
 
   /// The addresses of \p buffer that were written.
   std::set<std::int64_t> written(const std::string& buffer) const;

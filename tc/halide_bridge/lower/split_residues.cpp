@@ -62,7 +62,7 @@ std::optional<std::size_t> written_dimension(const ProgramStatement& statement, 
   return std::nullopt;
 }
 
-bool is_written_by(const ProgramStatement& statement, const std::string& iterator) {
+bool is_in_a_subscript(const ProgramStatement& statement, const std::string& iterator) {
   return std::any_of(statement.subscripts.begin(), statement.subscripts.end(),
                      [&](const Expr& subscript) { return ir::expr_uses_var(subscript, iterator); });
 }
@@ -103,7 +103,7 @@ std::optional<Residue> residue_of(const Expr& condition, const ProgramStatement&
   Residue result{{}, {}, 0, stride, {}};
   for (const auto& [name, factor] : sum.factors) {
     if (factor % stride == 0) continue;
-    auto& place = is_written_by(statement, name) ? result.left : result.reduction;
+    auto& place = is_in_a_subscript(statement, name) ? result.left : result.reduction;
     if (!place.empty()) return std::nullopt;
     place = name;
   }

@@ -2,6 +2,7 @@
 #include <bit>
 #include <cstring>
 
+#include "tc/base/fragment_lanes.h"
 #include "tc/base/str.h"
 #include "test/cuda_emulator/machine.h"
 
@@ -63,22 +64,15 @@ void Machine::complete_load(int first) {
   const int caller = running_;
   for (int lane = 0; lane < unit_lanes; ++lane) {
     running_ = first + lane;
-    /// Bytes of the lane's word, which it reads by itself: what the row's lane wrote is not yet seen by the others.
-    const auto read = [&](int row, int offset, std::size_t bytes, void* to) {
-      const char* from = threads[row].unit.row + offset;
-      access(reinterpret_cast<std::uintptr_t>(from), bytes, AccessKind::Read, false, site, false);
-      std::memcpy(to, from, bytes);
-    };
-    for (int i = 0; i < count; ++i) {
-      unsigned& word = threads[lane].unit.words.a[static_cast<std::size_t>(i)];
-      if (!transposed) {
-        read(rows_of_matrix * i + lane / 4, lane % 4 * 4, 4, &word);
-        continue;
+    /// What a lane reads, it reads by itself: the writes that the row's lane has waited for need not be seen by the others.
+    for (int i = 0; i < count; ++i)
+      for (int half : {0, 1}) {
+        const auto at = fragments::element_of_matrix(16, lane, half, transposed);
+        const char* from = threads[rows_of_matrix * i + at.row].unit.row + 2 * at.column;
+        access(reinterpret_cast<std::uintptr_t>(from), 2, AccessKind::Read, false, site, false);
+        auto* word = &threads[lane].unit.words.a[static_cast<std::size_t>(i)];
+        std::memcpy(reinterpret_cast<char*>(word) + 2 * half, from, 2);
       }
-      std::uint16_t halves[2];
-      for (int half : {0, 1}) read(rows_of_matrix * i + lane % 4 * 2 + half, lane / 4 * 2, 2, &halves[half]);
-      word = halves[0] | static_cast<unsigned>(halves[1]) << 16;
-    }
   }
   running_ = caller;
 }
