@@ -8,6 +8,7 @@
 #include "tc/base/str.h"
 #include "tc/base/target.h"
 #include "tc/cpu/thread_pool.h"
+#include "tc/cuda/driver.h"
 #include "tc/options/mapping_options.h"
 #include "torch_state.h"
 
@@ -80,6 +81,9 @@ void bind_options(py::module_& m) {
   for (const auto& name : MappingOptions::names())
     options.def_property_readonly(name.c_str(), [name](const MappingOptions& o) { return o.value(name); });
   m.def("host_target", [] { return to_string(Target::host()); }, "The text of the machine's own target.");
+  m.def("device_target", &cuda::device_target, py::arg("device"),
+        "The text of the target that CUDA device `device` is. Raises DeviceError where there is no such device or no "
+        "driver.");
   m.def("set_num_threads", &cpu::set_num_threads, py::arg("threads"), "Sets the number of threads kernels run on.");
   m.def(
       "get_num_threads",

@@ -186,7 +186,7 @@ class Builder:
 
     def used(self, number) -> bool:
         """Whether anything reads result `number` of the node."""
-        return self.node is None or any(user.args[1] == number for user in self.node.users if len(user.args) > 1)
+        return self.node is None or any(user.args[1] == number and user.users for user in self.node.users if len(user.args) > 1)
 
     def result(self, number=None):
         """The fake tensor that torch says the node gives (its result `number`)."""

@@ -26,7 +26,9 @@ import tensor_comprehensions as tc
 from . import report as reporting
 from .decompositions import decompositions
 from .lowering import VIEWS
+from .places import device_of, devices_of
 from .program import NodeFailed, decline_reason, lower_graph
+from .random_states import drop_random_states
 from .report import Part, Report, log
 from .runner import Compiler, PartFailed, Runner
 from .specialise import has_symbols, specialised
@@ -38,27 +40,29 @@ MOST_SPECIALISATIONS = 16
 
 
 class _Support(OperatorSupportBase):
-    def __init__(self, reasons):
-        self.reasons = reasons
+    def __init__(self, names):
+        self.names = names
 
     def is_node_supported(self, submodules, node):
-        return node.op == "call_function" and self.reasons.get(node, "") is None
+        return node.op == "call_function" and node.name in self.names
 
 
 def _is_getitem(node):
     return node.op == "call_function" and getattr(node.target, "__name__", "") == "getitem"
 
 
-def decline_reasons(module, refused):
-    """For each call of a graph why it is left to torch, None if it is taken. `refused` names nodes left before."""
+def decline_reasons(module, refused, compiler):
+    """For each call of a graph, by its name, why it is left to torch, None if it is taken. `refused` names nodes left before."""
     reasons = {}
-    for node in module.graph.nodes:
-        if node.op != "call_function":
-            continue
+    for node, devices in reversed(devices_of(module.graph).items()):
         if _is_getitem(node):
-            reasons[node] = reasons.get(node.args[0])
+            reasons[node.name] = reasons.get(node.args[0].name)
+        elif node.name in refused:
+            reasons[node.name] = refused[node.name]
+        elif len(devices) > 1:
+            reasons[node.name] = f"its tensors are on {' and '.join(sorted(map(str, devices)))}"
         else:
-            reasons[node] = refused[node.name] if node.name in refused else decline_reason(node)
+            reasons[node.name] = compiler.reason_against(*devices) or decline_reason(node)
     return reasons
 
 
@@ -67,12 +71,18 @@ def _computes(node):
 
 
 def partition(module, reasons):
-    """Puts the nodes that are taken into submodules "tc_0", ...; a part of views alone stays with torch."""
-    partitioner = CapabilityBasedPartitioner(module, _Support(reasons), allows_single_node_partition=True)
-    parts = [p for p in partitioner.propose_partitions() if any(_computes(n) for n in p.nodes)]
-    for p in parts:
-        _drop_orphans(p)
-    return partitioner.fuse_partitions([p for p in parts if p.nodes], prefix="tc_")
+    """Puts the nodes that are taken into submodules "tc_0_0", ..., each of one device; a part of views alone stays with torch."""
+    taken = {}
+    for node, devices in devices_of(module.graph).items():
+        if reasons[node.name] is None:
+            taken.setdefault(next(iter(devices)), set()).add(node.name)
+    for number, device in enumerate(sorted(taken, key=str)):
+        partitioner = CapabilityBasedPartitioner(module, _Support(taken[device]), allows_single_node_partition=True)
+        parts = [p for p in partitioner.propose_partitions() if any(_computes(n) for n in p.nodes)]
+        for p in parts:
+            _drop_orphans(p)
+        module = partitioner.fuse_partitions([p for p in parts if p.nodes], prefix=f"tc_{number}_")
+    return module
 
 
 def _drop_orphans(part):
@@ -117,7 +127,8 @@ def _compile_submodule(submodule, compiler, frozen):
     (output,) = [n for n in submodule.graph.nodes if n.op == "output"]
     results = output.args[0] if isinstance(output.args[0], (tuple, list)) else [output.args[0]]
     fakes = [r.meta.get("val") if isinstance(r, torch.fx.Node) else None for r in results]
-    return _Guarded(Runner(program, placeholders, compiler, fakes, frozen), submodule, results is not output.args[0])
+    runner = Runner(program, placeholders, compiler, fakes, frozen, device_of(submodule.graph))
+    return _Guarded(runner, submodule, results is not output.args[0])
 
 
 def _frozen_inputs(split, static):
@@ -151,7 +162,8 @@ def compile_graph(module: torch.fx.GraphModule, kind: str, compiler: Compiler, s
     started, refused, report = time.perf_counter(), {}, Report(kind)
     while True:
         copy = torch.fx.GraphModule(module, _copied(module.graph))
-        reasons = decline_reasons(copy, refused)
+        drop_random_states(copy.graph)
+        reasons = decline_reasons(copy, refused, compiler)
         order = _random_nodes(copy)
         split = partition(copy, reasons)
         left = set(_random_nodes(split))
@@ -257,12 +269,11 @@ def _report_part(report, guarded):
 
 
 def _report_rest(report, split, reasons):
-    why = {n.name: reason for n, reason in reasons.items()}
     for node in split.graph.nodes:
         if node.op != "call_function" or _is_getitem(node):
             continue
         view = isinstance(node.target, torch._ops.OpOverload) and node.target in VIEWS
-        reason = why.get(node.name) or ("a view beside no computation" if view else "taking it alone gains nothing")
+        reason = reasons.get(node.name) or ("a view beside no computation" if view else "taking it alone gains nothing")
         report.left.append((node.name, str(node.target), reason))
         report.work[node.name] = work_of(node)
 

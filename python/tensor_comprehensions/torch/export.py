@@ -8,6 +8,7 @@ import tensor_comprehensions as tc
 
 from .decompositions import decompositions
 from .dynamo import decline_reasons
+from .places import device_of
 from .program import lower_graph
 from .runner import Compiler, Runner
 from .text import defs_of, program_text
@@ -53,7 +54,9 @@ def export(model: torch.nn.Module, *args, **kwargs) -> Exported:
         program = torch.export.export(model, args, kwargs, strict=False).run_decompositions(decompositions())
     module = program.graph_module
     module.graph.eliminate_dead_code()
-    left = [f"{n.name} ({n.target}): {why}" for n, why in decline_reasons(module, {}).items() if why]
+    compiler = Compiler()
+    reasons = decline_reasons(module, {}, compiler)
+    left = [f"{n.name} ({n.target}): {reasons[n.name]}" for n in module.graph.nodes if reasons.get(n.name)]
     if left:
         raise Decline("the model has operators without a text:\n  " + "\n  ".join(left))
     names, parameters, inputs = _arguments(program)
@@ -70,7 +73,7 @@ def export(model: torch.nn.Module, *args, **kwargs) -> Exported:
     (output,) = [n for n in module.graph.nodes if n.op == "output"]
     results = [r.meta.get("val") if isinstance(r, torch.fx.Node) else None for r in output.args[0]]
     arguments = [t.name for t in lowered.inputs if t is not None]
-    return Exported(text, arguments, parameters, inputs, Runner(lowered, fakes, Compiler(), results))
+    return Exported(text, arguments, parameters, inputs, Runner(lowered, fakes, compiler, results, device=device_of(module.graph)))
 
 
 def _arguments(program):

@@ -100,7 +100,7 @@ def _store_like(value, fake, items):
 
 
 _REDUCING = {
-    f"{LOWERINGS_PACKAGE}.{family}" for family in ("reductions", "norms", "pooling", "convolutions", "products")
+    f"{LOWERINGS_PACKAGE}.{family}" for family in ("reductions", "norms", "attention", "pooling", "convolutions", "products")
 }
 
 
@@ -125,13 +125,12 @@ def lower_node(b: Builder, node, lookup):
         raise Decline("no text for it")
     fakes = node.meta.get("val")
     several = isinstance(fakes, (tuple, list))
-    for fake in fakes if several else [fakes]:
-        if fake is not None and not (isinstance(fake, torch.Tensor) and is_concrete(fake) and fake.numel() == 0):
-            input_tensor("its result", fake)
-            if fake.device.type != "cpu":
-                raise Decline("it is not on the CPU")
     before = len(b.items)
     b.begin(node, node.target.overloadpacket.__name__.lstrip("_"))
+    for number, fake in enumerate(fakes if several else [fakes]):
+        is_read = fake is not None and (b.used(number) or not several)
+        if is_read and not (isinstance(fake, torch.Tensor) and is_concrete(fake) and fake.numel() == 0):
+            input_tensor("its result", fake)
     read = (lambda n: _spread(b, lookup(n))) if lowering.__module__ in _REDUCING else lookup
     made = lowering(b, *torch.fx.node.map_arg(node.args, read), **torch.fx.node.map_arg(node.kwargs, read))
     for number, (value, fake) in enumerate(zip(made, fakes) if several else [(made, fakes)]):
@@ -142,19 +141,41 @@ def lower_node(b: Builder, node, lookup):
     return made
 
 
+class _Unreadable:
+    """What the language has no tensor for, as an argument: a lowering may pass over it, and declines where it looks at it."""
+
+    def __init__(self, reason):
+        self.reason = reason
+
+    def __getattr__(self, name):
+        raise Decline(self.reason)
+
+
+def _argument(name, fake):
+    try:
+        return View(input_tensor(name, fake))
+    except Decline as reason:
+        return _Unreadable(str(reason))
+
+
 def decline_reason(node) -> Optional[str]:
     """Why the lowering does not take a node, None if it does; the node is judged alone."""
 
+    unreadable = []
+
+    def one(name, fake):
+        value = _argument(name, fake)
+        unreadable.extend([value.reason] if isinstance(value, _Unreadable) else [])
+        return value
+
     def stand_in(argument):
         fake = argument.meta.get("val")
-        if isinstance(fake, (tuple, list)):
-            return [input_tensor(argument.name, f) for f in fake]
-        return View(input_tensor(argument.name, fake))
+        return [one(argument.name, f) for f in fake] if isinstance(fake, (tuple, list)) else one(argument.name, fake)
 
     try:
         lower_node(Builder(), node, stand_in)
     except Exception as error:
-        return reason_of(error)
+        return unreadable[0] if unreadable and not isinstance(error, Decline) else reason_of(error)
     return None
 
 
@@ -194,8 +215,8 @@ def lower_graph(module: torch.fx.GraphModule, whole_results=False, held=()) -> P
     for node in module.graph.nodes:
         if node.op == "placeholder":
             fake = node.meta.get("val")
-            inputs.append(input_tensor(node.name, fake) if isinstance(fake, torch.Tensor) else None)
-            values[node] = View(inputs[-1]) if inputs[-1] else fake
+            values[node] = _argument(node.name, fake) if isinstance(fake, torch.Tensor) else fake
+            inputs.append(values[node].tensor if isinstance(values[node], View) else None)
             if len(inputs) - 1 in held:
                 b.held.add(inputs[-1])
         elif node.op == "get_attr":

@@ -6,13 +6,14 @@ whole, defs are compiled one by one, to know which one is at fault: the others a
 """
 
 import concurrent.futures
+import contextlib
 import dataclasses
 import functools
 import os
 import threading
 import weakref
 from types import MappingProxyType
-from typing import Callable
+from typing import Callable, Optional
 
 import torch
 from torch._subclasses.fake_tensor import unset_fake_temporarily
@@ -21,6 +22,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 import tensor_comprehensions as tc
 
 from .builder import TORCH_DTYPES
+from .places import CPU
 from .program import Program
 from .report import log
 from .text import defs_of, program_text
@@ -41,33 +43,60 @@ class Compiler:
     def __init__(self, freeze=False, fold_scales=True, specialise_seconds=10.0, **options):
         self.freeze, self.fold_scales, self.options = freeze, fold_scales, options
         self.specialise_seconds = specialise_seconds
-        self._known, self._lock = {}, threading.Lock()
+        self._known, self._against, self._lock = {}, {}, threading.Lock()
 
     def check_options(self) -> None:
         """Raises OptionsError, ArgumentError for options that no def could be compiled with: before a model is compiled without them."""
         seconds = self.specialise_seconds
         if not isinstance(seconds, (int, float)) or not seconds >= 0:
             raise tc.OptionsError(f"specialise_seconds={seconds!r}: it is a number of seconds, 0 or more")
-        one = tc.spec((1,), "float32")
-        try:
-            self._compile("def copy(float(N) A) -> (B) { B(i) = A(i) }", [one], [one])
-        except tc.ResourceError:
-            pass
+        with contextlib.suppress(tc.ResourceError):
+            self._compile_a_copy(self.options.get("target"))
 
-    def compile(self, text: str, inputs, outputs, partition="auto") -> Callable:
+    def _compile_a_copy(self, target):
+        one = tc.spec((1,), "float32")
+        self._compile("def copy(float(N) A) -> (B) { B(i) = A(i) }", [one], [one], target=target)
+
+    def target_of(self, device: torch.device) -> Optional[str]:
+        """The target of code for tensors on `device`: that of the options, else the device's own; None for the processor that this runs on.
+        Raises OptionsError where the options' is of another kind, DeviceError where there is no such device."""
+        chosen, is_gpu = self.options.get("target"), device.type == "cuda"
+        if not is_gpu and device.type != "cpu":
+            raise tc.OptionsError(f"it is on '{device}': the backend takes tensors on the CPU and on CUDA devices")
+        if chosen is None:
+            return tc._core.device_target(device.index or 0) if is_gpu else None
+        if is_gpu != chosen.startswith("cuda"):
+            raise tc.OptionsError(f"it is on {device}, and the option target is '{chosen}'")
+        return chosen
+
+    def reason_against(self, device: torch.device) -> Optional[str]:
+        """Why nothing on `device` is taken, found out once; None where code can be compiled for it."""
+        if device not in self._against:
+            try:
+                target = self.target_of(device)
+                if target is not None:
+                    self._compile_a_copy(target)
+                self._against[device] = None
+            except tc.ResourceError:
+                self._against[device] = None
+            except tc.Error as error:
+                self._against[device] = str(error).splitlines()[0]
+        return self._against[device]
+
+    def compile(self, text: str, inputs, outputs, partition="auto", target=None) -> Callable:
         """An executable of the last def in `text` for tensors like the specs `inputs` and `outputs`; called as executable(*inputs, out=outputs)."""
-        key = (text, tuple(map(repr, inputs)), tuple(map(repr, outputs)), partition)
+        key = (text, tuple(map(repr, inputs)), tuple(map(repr, outputs)), partition, target)
         with self._lock:
             found = self._known.get(key)
         if found is None:
-            found = self._compile(text, inputs, outputs, partition=partition)
+            found = self._compile(text, inputs, outputs, partition=partition, target=target)
             with self._lock:
                 found = self._known.setdefault(key, found)
         return found
 
-    def bind(self, text: str, inputs, outputs, constants) -> Callable:
+    def bind(self, text: str, inputs, outputs, constants, target=None) -> Callable:
         """As compile, an executable that holds the tensors among `inputs` whose places `constants` are. Not kept."""
-        return self._compile(text, inputs, outputs, constants, fold_scales=self.fold_scales)
+        return self._compile(text, inputs, outputs, constants, fold_scales=self.fold_scales, target=target)
 
     def _compile(self, text, inputs, outputs, constants=(), **how):
         module = tc.define(text)
@@ -75,12 +104,12 @@ class Compiler:
         names = function._parameters()
         how |= {"constants": [names[place] for place in constants]} if constants else {}
         out = tuple(outputs) if len(outputs) > 1 else outputs[0]
-        return tc.compile(function, *inputs, out=out, **how, **self.options)
+        return tc.compile(function, *inputs, out=out, **{**self.options, **how})
 
 
 def _laid_out(tensor, strides, dtype):
     """A copy of `tensor` with other strides; elements that these place on each other are equal, as those of an expanded tensor are."""
-    copy = torch.empty_strided(tensor.shape, strides, dtype=dtype)
+    copy = torch.empty_strided(tensor.shape, strides, dtype=dtype, device=tensor.device)
     own = [slice(0, 1) if stride == 0 else slice(None) for stride in strides]
     copy[tuple(own)] = tensor[tuple(own)]
     return copy
@@ -126,6 +155,7 @@ def _watch_optimizers():
     )
 
 
+ALIGNMENT = 16  # bytes, at multiples of which tensors begin that kernels of a GPU move in vectors
 MOST_BINDINGS = 8  # of one part of a model; weights that change more often are taken as inputs again
 
 
@@ -138,10 +168,15 @@ class Runner:
     Raises PartFailed for a node that the compiler does not take, tc.Error where it takes each but not the whole.
     """
 
-    def __init__(self, program: Program, fakes, compiler: Compiler, result_fakes, frozen=MappingProxyType({})):
-        self.program, self._compiler = program, compiler
+    def __init__(self, program: Program, fakes, compiler: Compiler, result_fakes, frozen=MappingProxyType({}), device=CPU):
+        self.program, self._compiler, self._device = program, compiler, device
+        self._target = compiler.target_of(device)
         self._strides = {t: f.stride() for t, f in zip(program.inputs, fakes) if t is not None}
         self._strides |= {t: tuple(data.stride()) for t, data in program.constants.items()}
+        with unset_fake_temporarily():
+            self._constants = {t: data.detach().to(device) for t, data in program.constants.items()}
+        self._elsewhere = {t for t, f in zip(program.inputs, fakes) if t is not None and f.device != device}
+        self._meets_any_alignment = False
         self._fixed_inputs = [
             (k, t, f.shape, f.stride(), f.dtype)
             for k, (t, f) in enumerate(zip(program.inputs, fakes))
@@ -179,12 +214,8 @@ class Runner:
             return
         known = [frozen[k] for k, _ in self._may_freeze]
         if known and all(tensor is not None for tensor in known):
-            try:
-                with unset_fake_temporarily():
-                    self._frozen = self._freeze(frozen)
-            except tc.Error as error:
-                log.info("weights are not held: %s", str(error).splitlines()[0])
-                self._may_freeze = []
+            with unset_fake_temporarily():
+                self._frozen = self._freeze(frozen)
         self.launches = (self._frozen.run if self._frozen else self._run).stats["launches"]
 
     @property
@@ -197,11 +228,11 @@ class Runner:
     def _compile_whole(self, compiler, text, defs):
         inputs, outputs = self._specs(self._reads), self._specs(self._writes)
         try:
-            return compiler.compile(text, inputs, outputs)
+            return compiler.compile(text, inputs, outputs, target=self._target)
         except tc.Error as error:
             log.info("a graph is compiled node by node: %s", str(error).splitlines()[0])
             self._find_fault(compiler, defs)
-            return compiler.compile(text, inputs, outputs, partition="each")
+            return compiler.compile(text, inputs, outputs, partition="each", target=self._target)
 
     def _find_fault(self, compiler, defs):
         """Raises PartFailed for the first of `defs` that the compiler does not take."""
@@ -212,7 +243,7 @@ class Runner:
     def _compile_part(self, compiler, part):
         inputs, outputs = self._specs(part.params), self._specs(part.returns)
         try:
-            compiler.compile(part.named("part"), inputs, outputs)
+            compiler.compile(part.named("part"), inputs, outputs, target=self._target)
         except tc.Error as error:
             raise PartFailed(part, inputs + outputs, error, part.items) from error
 
@@ -262,15 +293,23 @@ class Runner:
         held = [(k, t) for k, t in self._may_freeze if self._may_hold(inputs[k], t)]
         self._bindings += 1
         if not held or self._bindings > MOST_BINDINGS:
-            log.info("weights of a part change between calls, or nobody counts their changes: they are taken as inputs")
-            self._may_freeze = []
-            return _Frozen(self._run, self._reads, self._fixed_inputs, [])
+            return self._freeze_nothing("they change between calls, or nobody counts their changes")
         of = {t: inputs[k].detach() for k, t in held}
         specs = [of.get(t, spec) for t, spec in zip(self._reads, self._specs(self._reads))]
-        run = self._compiler.bind(self._text, specs, self._specs(self._writes), [i for i, t in enumerate(self._reads) if t in of])
+        places = [i for i, t in enumerate(self._reads) if t in of]
+        try:
+            run = self._compiler.bind(self._text, specs, self._specs(self._writes), places, self._target)
+        except tc.Error as error:
+            return self._freeze_nothing(str(error).splitlines()[0])
         seen = {made[1] for made in self._results if made[0] != "number"}
         fixed = [entry for entry in self._fixed_inputs if entry[1] not in of or entry[1] in seen]
         return _Frozen(run, [t for t in self._reads if t not in of], fixed, [(k, inputs[k]) for k, _ in held])
+
+    def _freeze_nothing(self, reason):
+        """From here on all inputs are taken."""
+        log.info("weights of a part are taken as inputs: %s", reason)
+        self._may_freeze = []
+        return _Frozen(self._run, self._reads, self._fixed_inputs, [])
 
     def _may_hold(self, data, tensor):
         """Whether `data` is as the program expects `tensor`, and a change of it would be noticed: those of inference mode have no version."""
@@ -279,20 +318,34 @@ class Runner:
     def __call__(self, inputs):
         with torch.no_grad():
             run, reads, fixed = self._executable(inputs)
-            memory = {t: data.detach() for t, data in self.program.constants.items()}
+            memory = dict(self._constants)
             for k, tensor, shape, strides, dtype in fixed:
                 given = inputs[k]
+                if tensor in self._elsewhere:
+                    given = torch.full((), given.item(), dtype=dtype, device=self._device)
                 if given.stride() != strides or given.dtype is not dtype:
                     if any(s == 0 and n > 1 and own != 0 for s, n, own in zip(strides, shape, given.stride())):
                         raise tc.ArgumentError(f"{tensor.name} was expanded when its part was compiled, it is given as a dense tensor")
                     given = _laid_out(given, strides, dtype)
                 memory[tensor] = given
             for tensor, shape, dtype in self._outputs:
-                memory[tensor] = torch.empty(shape, dtype=dtype)
+                memory[tensor] = torch.empty(shape, dtype=dtype, device=self._device)
             if run is not None:
                 out = [memory[t] for t in self._writes]
-                run(*[memory[t] for t in reads], out=out if len(out) > 1 else out[0])
+                self._start(run, [memory[t] for t in reads], out if len(out) > 1 else out[0])
             return [self._result(how, memory) for how in self._results]
+
+    def _start(self, run, given, out):
+        """Runs on `given`, tensors of a GPU that begin between multiples of what kernels move at once by copies that do not."""
+        if not self._meets_any_alignment:
+            try:
+                run(*given, out=out)
+                return
+            except tc.ArgumentError:
+                if self._target is None or all(data.data_ptr() % ALIGNMENT == 0 for data in given):
+                    raise
+                self._meets_any_alignment = True
+        run(*(data if data.data_ptr() % ALIGNMENT == 0 else _laid_out(data, data.stride(), data.dtype) for data in given), out=out)
 
     @staticmethod
     def _result(made, memory):

@@ -124,7 +124,7 @@ class Refusing(Compiler):
         super().__init__(cache=False)
         self.word = word
 
-    def compile(self, text, inputs, outputs, partition="auto"):
+    def compile(self, text, inputs, outputs, partition="auto", target=None):
         if self.word in text:
             raise tc.ResourceError("the compiler took too long")
         return super().compile(text, inputs, outputs, partition)
@@ -144,7 +144,7 @@ def test_a_part_that_fails_to_compile_runs_in_torch(monkeypatch):
 
 def test_a_graph_whose_nodes_are_not_at_fault_is_compiled_node_by_node(monkeypatch):
     class RefusingMergedParts(Compiler):
-        def compile(self, text, inputs, outputs, partition="auto"):
+        def compile(self, text, inputs, outputs, partition="auto", target=None):
             if "def main(" in text and partition == "auto":
                 raise tc.ResourceError("the compiler took too long")
             return super().compile(text, inputs, outputs, partition)
@@ -161,7 +161,7 @@ def test_a_graph_whose_nodes_are_not_at_fault_is_compiled_node_by_node(monkeypat
 
 def test_only_the_node_at_fault_is_left_whatever_its_fault_is(monkeypatch):
     class Faulty(Compiler):
-        def compile(self, text, inputs, outputs, partition="auto"):
+        def compile(self, text, inputs, outputs, partition="auto", target=None):
             if "exp(" in text:
                 raise AssertionError("not this one")
             return super().compile(text, inputs, outputs, partition)
@@ -176,7 +176,7 @@ def test_only_the_node_at_fault_is_left_whatever_its_fault_is(monkeypatch):
 @pytest.mark.parametrize("error", [tc.DeviceError, RuntimeError, AssertionError, IndexError])
 def test_a_part_that_fails_at_run_time_runs_in_torch(monkeypatch, error):
     class Failing(Compiler):
-        def compile(self, text, inputs, outputs, partition="auto"):
+        def compile(self, text, inputs, outputs, partition="auto", target=None):
             def run(*tensors, out):
                 raise error("it went wrong")
 

@@ -1,8 +1,6 @@
-"""Normalisations, softmax and attention: defs of a few statements each."""
+"""Normalisations and softmax: defs of a few statements each."""
 
-import math
-
-from ..expression import Index, Literal, call, cast, where
+from ..expression import Index, Literal, call, cast
 from ..values import Formula, iterators
 from .reductions import count_of, opmath, reshaped, rounded, variance_of
 from .registry import broadcast, lowers, refuse, split_iterators
@@ -154,76 +152,3 @@ def batch_norm_training(b, x, weight, bias, *rest):
     mean_out = moved(running_mean, mean[c]) if b.used(3) else None
     var_out = moved(running_var, var[c] * (count / (count - 1))) if b.used(4) else None
     return result, mean, rstd, mean_out, var_out
-
-
-# Attention.
-
-
-def _heads(q, k, v):
-    """Iterators of attention and the head of keys and values that belongs to head h of queries."""
-    refuse(q.rank != 4, "of another rank than 4")
-    n, h, i = Index("n", q.shape[0]), Index("h", q.shape[1]), Index("i", q.shape[2])
-    j, d, e = Index("j", k.shape[2]), Index("d", q.shape[3]), Index("e", v.shape[3])
-    shared = q.shape[1] // k.shape[1]
-    return n, h, i, j, d, e, (h if shared == 1 else h / shared)
-
-
-def _scores(b, q, k, scale, causal, mask):
-    """(scores, iterators): scaled products of queries and keys, masked as asked."""
-    n, h, i, j, d, e, kv = _heads(q, k, k)
-    own = opmath(q.dtype)
-    scores = b.sum([n, h, i, j], cast(q[n, h, i, d], own) * cast(k[n, kv, j, d], own))
-    value = scores[n, h, i, j] * (1 / math.sqrt(q.shape[3]) if scale is None else scale)
-    if mask is not None:
-        element = broadcast(mask, [n, h, i, j])
-        value = value + (where(element, Literal(0.0, own), -math.inf) if mask.dtype == "bool" else cast(element, own))
-    if causal:
-        value = where(j <= i, value, -math.inf)
-    b.assign(scores, [n, h, i, j], value)
-    return scores
-
-
-@lowers("_scaled_dot_product_flash_attention_for_cpu")
-def attention(b, q, k, v, dropout_p=0.0, is_causal=False, attn_mask=None, scale=None):
-    refuse(dropout_p != 0, "dropout")
-    refuse(b.result(0).numel() == 0, "of nothing")
-    n, h, i, j, d, e, kv = _heads(q, k, v)
-    own = opmath(q.dtype)
-    scores = _scores(b, q, k, scale, is_causal, attn_mask)
-    top = b.define([n, h, i], scores[n, h, i, j], "max=!")
-    shift = where(top[n, h, i].eq(-math.inf), Literal(0.0, own), top[n, h, i])
-    raised = b.define(
-        [n, h, i, j], call("exp", scores[n, h, i, j] - (shift if attn_mask is not None else top[n, h, i]))
-    )
-    total = b.sum([n, h, i], raised[n, h, i, j])
-    product = b.sum([n, h, i, e], raised[n, h, i, j] * cast(v[n, kv, j, e], own))
-    share = product[n, h, i, e] / total[n, h, i]
-    if attn_mask is not None:
-        share = where(total[n, h, i].eq(0.0), Literal(0.0, own), share)
-    result = b.define([n, h, i, e], cast(share, q.dtype))
-    if not b.used(1):
-        return result, None
-    if attn_mask is not None:  # a row without any key: any finite number gives its backward zeros
-        logarithm = shift + call("log", where(total[n, h, i] > 0.0, total[n, h, i], Literal(1.0, own)))
-    else:
-        logarithm = top[n, h, i] + call("log", total[n, h, i])
-    return result, b.define([n, h, i], cast(logarithm, _dtype(b, 1)))
-
-
-@lowers("_scaled_dot_product_flash_attention_for_cpu_backward")
-def attention_backward(b, grad, q, k, v, out, logsumexp, dropout_p, is_causal, attn_mask=None, scale=None):
-    refuse(dropout_p != 0, "dropout")
-    refuse(q.dtype in ("float16", "bfloat16"), "gradients of halves")
-    n, h, i, j, d, e, kv = _heads(q, k, v)
-    refuse(kv is not h, "grouped heads")
-    factor = 1 / math.sqrt(q.shape[3]) if scale is None else scale
-    scores = _scores(b, q, k, scale, is_causal, attn_mask)
-    share = b.define([n, h, i, j], call("exp", scores[n, h, i, j] - cast(logsumexp[n, h, i], q.dtype)))
-    grad_v = b.sum([n, h, j, e], share[n, h, i, j] * grad[n, h, i, e])
-    grad_share = b.sum([n, h, i, j], grad[n, h, i, e] * v[n, h, j, e])
-    lost = b.sum([n, h, i], grad[n, h, i, e] * out[n, h, i, e])
-    value = share[n, h, i, j] * (grad_share[n, h, i, j] - lost[n, h, i]) * factor
-    grad_scores = b.define([n, h, i, j], value)
-    grad_q = b.sum([n, h, i, d], grad_scores[n, h, i, j] * k[n, h, j, d])
-    grad_k = b.sum([n, h, j, d], grad_scores[n, h, i, j] * q[n, h, i, d])
-    return grad_q, grad_k, grad_v

@@ -1,0 +1,152 @@
+"""The backend on tensors of a GPU that is not there: what it takes, for which target, and what attention's operators of GPUs compute."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from fake_cuda import TARGET, moved, taken, traced
+from suite import networks
+from torch import nn
+
+import tensor_comprehensions.torch as tct
+from tensor_comprehensions.torch.dynamo import compile_graph
+from tensor_comprehensions.torch.runner import Compiler
+
+needs_nvrtc = pytest.mark.skipif(not pytest.importorskip("importlib.util").find_spec("nvidia.cu13"), reason="NVRTC is not installed")
+
+
+def mlp():
+    return nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.Linear(32, 16))
+
+
+def encoder():
+    return nn.TransformerEncoderLayer(16, 2, 32, 0.0, "gelu", batch_first=True)
+
+
+@needs_nvrtc
+@pytest.mark.parametrize(
+    "make, x",
+    [
+        (mlp, torch.ones(4, 16)),
+        (lambda: mlp().bfloat16(), torch.ones(4, 16, dtype=torch.bfloat16)),
+        (encoder, torch.ones(2, 5, 16)),
+        (lambda: encoder().bfloat16(), torch.ones(2, 5, 16, dtype=torch.bfloat16)),
+        pytest.param(lambda: networks.resnet((1, 1), 4), torch.ones(1, 3, 32, 32), marks=pytest.mark.long),
+        (lambda: nn.Embedding(10, 4), torch.tensor([1, 2])),
+    ],
+    ids=["mlp", "mlp-bf16", "encoder", "encoder-bf16", "resnet", "embedding"],
+)
+def test_models_are_taken_whole(make, x):
+    report = taken(moved(traced(make().eval(), x)))
+    assert report.share == 1 and not report.reproducers and report.launches > 0, report
+    assert all(reason == "a view beside no computation" for _, _, reason in report.left), report
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_training_is_taken(dtype):
+    graph = traced(encoder().to(dtype), torch.ones(2, 5, 16, dtype=dtype), loss=lambda y: y.square().mean())
+    report = taken(moved(graph))
+    assert report.share == 1 and not report.reproducers, report
+
+
+@needs_nvrtc
+def test_code_is_for_the_target():
+    graph = moved(traced(mlp(), torch.ones(4, 16)))
+    run, report = compile_graph(graph, "inference", Compiler(target=TARGET))
+    (executable,) = report.executables
+    assert executable.stats["target"] == TARGET and "__global__" in executable.source
+
+
+def graph_of_two_devices():
+    """tanh(x) on the GPU, sin(y) on the CPU, a copy of that to the GPU, and their sum."""
+    graph = traced(lambda x, y: (torch.tanh(x) * 2 + (torch.sin(y) * 3)), torch.ones(8), torch.ones(8))
+    on_gpu = moved(graph)
+    before = {node.name: node for node in graph.graph.nodes}
+    for node in on_gpu.graph.nodes:
+        if node.name in ("arg1_1", "sin") or "sin" in str(node.args):
+            node.meta["val"] = before[node.name].meta["val"]
+    return on_gpu
+
+
+@needs_nvrtc
+def test_calls_on_two_devices_are_left_and_the_others_taken():
+    report = taken(graph_of_two_devices())
+    why = {target: reason for _, target, reason in report.left}
+    assert why["aten.add.Tensor"] == "its tensors are on cpu and cuda:0"
+    assert why["aten.sin.default"] == f"it is on cpu, and the option target is '{TARGET}'"
+    assert [target for _, target in report.taken] == ["aten.tanh.default", "aten.mul.Tensor"]
+
+
+@needs_nvrtc
+def test_numbers_on_the_processor_count_where_they_are_used():
+    def model(x, n):
+        return torch.where(x > 0, x * n, torch.full((), -1.0))
+
+    graph = traced(model, torch.ones(8), torch.tensor(2.0))
+    on_gpu = moved(graph)
+    before = {node.name: node for node in graph.graph.nodes}
+    for node in on_gpu.graph.nodes:
+        if isinstance(node.meta.get("val"), torch.Tensor) and node.meta["val"].dim() == 0:
+            node.meta["val"] = before[node.name].meta["val"]
+    assert not taken(on_gpu).left
+
+
+def test_a_target_of_another_kind_takes_nothing():
+    report = taken(moved(traced(mlp(), torch.ones(4, 16))), target="cpu")
+    assert not report.taken and {reason for _, _, reason in report.left} == {"it is on cuda:0, and the option target is 'cpu'"}
+
+
+def test_without_a_device_nothing_is_taken_and_the_reason_told():
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    report = taken(moved(traced(mlp(), torch.ones(4, 16))), target=None)
+    assert not report.taken and len({reason for _, _, reason in report.left}) == 1
+    assert "CUDA" in report.left[0][2] and not report.reproducers
+
+
+class Attention(nn.Module):
+    def __init__(self, dtype, causal):
+        super().__init__()
+        self.q, self.k, self.v = (nn.Parameter(torch.randn(2, 3, 37, 8).to(dtype)) for _ in range(3))
+        self.causal = causal
+
+    def forward(self, mask=None):
+        return F.scaled_dot_product_attention(self.q, self.k, self.v, attn_mask=mask, is_causal=self.causal)
+
+
+@pytest.mark.parametrize(
+    "dtype, causal, masked",
+    [(torch.float32, False, False), (torch.float32, True, False), (torch.float32, False, True), (torch.bfloat16, True, False)],
+)
+def test_attention_of_gpus_and_its_gradients(dtype, causal, masked):
+    torch.manual_seed(0)
+    model = Attention(dtype, causal)
+    mask = torch.rand(2, 1, 37, 37) > 0.3
+    mask[0, 0, 5] = False  # a row that looks at nothing
+    inputs = (mask,) if masked else ()
+    graph = traced(model, *inputs, loss=lambda y: y.float().square().sum())
+    assert any("_attention_backward" in str(node.target) for node in graph.graph.nodes)
+    run, report = compile_graph(graph, "inference", Compiler())
+    assert {target for _, target, _ in report.left} <= {"aten.empty.memory_format", "aten._assert_tensor_metadata.default"}
+    got = run(*(p.detach() for p in model.parameters()), *inputs)
+    q, k, v = (p.double() for p in model.parameters())
+    loss = F.scaled_dot_product_attention(q, k, v, attn_mask=mask if masked else None, is_causal=causal).square().sum()
+    for a, b in zip(got, (loss, *torch.autograd.grad(loss, list(model.parameters())))):
+        assert float((a.double() - b.double()).norm() / b.double().norm()) < (1e-2 if dtype == torch.bfloat16 else 1e-5)
+
+
+def test_attention_of_cudnn():
+    torch.manual_seed(0)
+    q, k, v = (torch.randn(2, 3, 20, 8) for _ in range(3))
+
+    def model(q, k, v):
+        result, rows, *_ = torch.ops.aten._scaled_dot_product_cudnn_attention(q, k, v, None, True, 0.0, True)
+        return result, rows
+
+    run, report = compile_graph(traced(model, q, k, v), "inference", Compiler())
+    assert not report.left, report
+    result, rows = run(q, k, v)
+    scores = (q @ k.transpose(2, 3) / 8**0.5).masked_fill(~torch.ones(20, 20, dtype=torch.bool).tril(), -torch.inf)
+    assert torch.allclose(result, F.scaled_dot_product_attention(q, k, v, is_causal=True), atol=1e-5)
+    assert torch.allclose(rows, scores.logsumexp(3, keepdim=True), atol=1e-5)
+    tct.reset()
