@@ -30,6 +30,7 @@ def collected(plan, outcomes) -> dict:
         "prices": read(plan.results / "prices.json") or {},
         "limits": read(plan.results / "limits.json") or {},
         "python": read(plan.results / "python.json") or {"rows": []},
+        "models": read(plan.results / "models.json") or {"rows": []},
         "overhead": read(plan.results / "overhead.json") or {"rows": []},
         **{family: read(plan.results / f"{family}.json") or {"rows": []} for family in FAMILIES},
     }
@@ -101,6 +102,28 @@ def family_text(content: dict, family: str) -> str:
 def overhead_text(content: dict) -> str:
     rows = [[row["case"], row["status"], scaled(row.get("host", {}).get("median"), 1e6, 2)] for row in content["overhead"]["rows"]]
     return "## call overhead\n\n" + table(["call", "status", "us of the host"], rows)
+
+
+def models_text(content: dict) -> str:
+    """A row for each model, beside what Inductor took for it in a row of its own; and what was left to torch, and why."""
+    rows = content.get("models", {}).get("rows", [])
+    inductor = {row["case"].removesuffix(", inductor"): row for row in rows if row["case"].endswith(", inductor")}
+    own = [row for row in rows if not row["case"].endswith(", inductor")]
+    if not own:
+        return ""
+    lines, table_rows = [], []
+    for row in own:
+        times = {**row.get("seconds", {}), **inductor.get(row["case"], {}).get("seconds", {})}
+        best, theirs = times.get("tc, reduce-overhead"), inductor.get(row["case"], {}).get("first_call")
+        table_rows.append([
+            row["case"], row["status"], f"{row['error']:.1e}" if "error" in row else "-", str(row.get("launches", "-")),
+            scaled(row.get("share"), 100), *(scaled(times.get(name), 1e3, 3) for name in ("eager", "inductor", "tc")), scaled(best, 1e3, 3),
+            scaled(ratio(times.get("inductor"), times.get("tc")), 1, 2), scaled(row.get("first_call"), 1), scaled(theirs, 1)])
+        lines += [f"{row['case']}: left {text}" for text in row.get("left", [])] + [f"{row['case']}: {text}" for text in row.get("warnings", [])]
+        lines += [f"{row['case']}: no graph: {row['graph_failed']}"] if "graph_failed" in row else []
+    header = ["model", "status", "error", "launches", "% taken", "eager ms", "inductor ms", "tc ms", "tc, reduce-overhead ms", "inductor / tc",
+              "first call s", "inductor's s"]
+    return "## models\n\n" + table(header, table_rows) + "".join(f"\n* {line}" for line in lines) + "\n"
 
 
 def geometric_mean(values: List[float]) -> Optional[float]:
@@ -230,6 +253,7 @@ def markdown(content: dict) -> str:
     parts += [family_text(content, family) for family in FAMILIES if content[family]["rows"]]
     parts += [odd_text(content)] if content["odd"]["rows"] else []
     parts += [overhead_text(content)] if content["overhead"]["rows"] else []
+    parts += [models_text(content)]
     return "\n".join(parts + [kernels_text(content), python_text(content)] + failed)
 
 

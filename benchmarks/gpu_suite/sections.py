@@ -88,6 +88,10 @@ def python_tests(plan: Plan) -> List[str]:
     return python("-m", "gpu_suite.python_tests", str(plan.layout.root / "test/gpu"), str(plan.results / "python.json"))
 
 
+def models(plan: Plan) -> List[str]:
+    return python("-m", "gpu_suite.models", str(plan.results / "models.json"), *(["--dry-run"] if plan.dry else []))
+
+
 def benchmark(family: str) -> Callable[[Plan], List[str]]:
     return lambda plan: python("-m", "gpu_suite.bench", family, str(plan.results / f"{family}.json"),
                                *(["--dry-run"] if plan.dry else []))
@@ -104,6 +108,7 @@ SECTIONS = (
     Section("conv", 70, benchmark("conv"), needs_binding=True, continues=True),
     Section("memory", 70, benchmark("memory"), needs_binding=True, continues=True),
     Section("paper", 70, benchmark("paper"), needs_binding=True, continues=True),
+    Section("models", 150, models, needs_binding=True, continues=True),
     Section("overhead", 30, benchmark("overhead"), needs_binding=True, continues=True),
     Section("sgemm", 50, benchmark("sgemm"), needs_binding=True, continues=True),
     Section("kernels", 110, kernels),
