@@ -44,10 +44,21 @@ double load(const TensorView& view, std::int64_t flat) {
 
 void store(const TensorView& view, std::int64_t flat, double value) {
   const auto at = offset_of(view, flat);
-  if (view.dtype == DType::Float32)
-    static_cast<float*>(view.data)[at] = static_cast<float>(value);
-  else
-    static_cast<int*>(view.data)[at] = static_cast<int>(value);
+  const auto put = [&](auto element) { static_cast<decltype(element)*>(view.data)[at] = element; };
+  switch (view.dtype) {
+    case DType::Float32:
+      return put(static_cast<float>(value));
+    case DType::Float16:
+      return put(double_to_half(value));
+    case DType::BFloat16:
+      return put(double_to_bfloat(value));
+    case DType::Int8:
+      return put(static_cast<std::int8_t>(value));
+    case DType::UInt8:
+      return put(static_cast<std::uint8_t>(value));
+    default:
+      return put(static_cast<int>(value));
+  }
 }
 
 std::optional<std::string> compare(const Sample& sample, const TensorView& got) {

@@ -15,7 +15,7 @@ struct Sample {
   LaunchShape shape;
   std::vector<std::string> names;
   std::vector<TensorSpec> specs;
-  std::vector<std::vector<double>> values;  ///< float32 or int32; the last is poisoned instead where it is empty
+  std::vector<std::vector<double>> values;  ///< the last is poisoned instead where it is empty
   std::vector<Scalar> scalars;              ///< behind the tensors
   std::vector<double> want;
   double tolerance = 0;

@@ -4,7 +4,6 @@
 #include <map>
 #include <optional>
 
-#include "tc/base/error.h"
 #include "tc/base/str.h"
 #include "tc/polyhedral/map_grid/barriers.h"
 
